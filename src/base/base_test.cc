@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+
+#include <cerrno>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/text.h"
+
+namespace gantry {
+namespace {
+
+Result<int> Half(int n) {
+  if (n % 2 != 0) {
+    return Fail(ErrorKind::kInvalid, "halve number: odd");
+  }
+  return n / 2;
+}
+
+Result<int> Quarter(int n) {
+  TRY_ASSIGN(const int half, Half(n));
+  TRY(Half(half));
+  return half / 2;
+}
+
+TEST(Error, TryReturnsTheFirstError) {
+  EXPECT_EQ(Quarter(8).value(), 2);
+  EXPECT_EQ(Quarter(3).error().kind, ErrorKind::kInvalid);
+  EXPECT_EQ(Quarter(6).error().In("quarter 6").message, "quarter 6: halve number: odd");
+}
+
+TEST(Error, ErrnoHasOneMapping) {
+  EXPECT_EQ(FailErrno("open /x", ENOENT).error().kind, ErrorKind::kNotFound);
+  EXPECT_EQ(FailErrno("open /x", EACCES).error().kind, ErrorKind::kDenied);
+  EXPECT_EQ(FailErrno("open /x", EIO).error().kind, ErrorKind::kInternal);
+}
+
+TEST(Text, SplitKeepsEmptyPartsButNotAnEmptyText) {
+  EXPECT_THAT(Split("", ','), testing::IsEmpty());
+  EXPECT_THAT(Split("a,,b", ','), testing::ElementsAre("a", "", "b"));
+  EXPECT_EQ(Join({"a", "b"}, ", "), "a, b");
+  EXPECT_EQ(Trim("  a b\n"), "a b");
+  EXPECT_EQ(Lower("GPU-Ab"), "gpu-ab");
+}
+
+TEST(Text, BoolsAndNumbersNameWhatIsWrong) {
+  EXPECT_TRUE(ParseBool("T").value());
+  EXPECT_FALSE(ParseBool("0").value());
+  EXPECT_THAT(ParseBool("yes").error().message, testing::HasSubstr("\"yes\""));
+  EXPECT_EQ(ParseInt("-12").value(), -12);
+  EXPECT_FALSE(ParseInt("12s").has_value());
+}
+
+TEST(Json, PathsReachNestedKeys) {
+  const Json json = ParseJson(R"({"spec":{"driver":{"enabled":false,"n":3}}})").value();
+  EXPECT_FALSE(BoolAt(json, "spec.driver.enabled", true));
+  EXPECT_EQ(IntAt(json, "spec.driver.n", 0), 3);
+  EXPECT_EQ(TextAt(json, "spec.driver.version", "none"), "none");
+  EXPECT_EQ(At(json, "spec.driver.enabled.deeper"), nullptr);
+  EXPECT_FALSE(ParseJson("{").has_value());
+}
+
+TEST(Clock, TimesAreWrittenAsTheApiWritesThem) {
+  EXPECT_EQ(Rfc3339(WallTime{}), "1970-01-01T00:00:00Z");
+  EXPECT_EQ(Rfc3339Micro(WallTime{} + std::chrono::microseconds(1500001)),
+            "1970-01-01T00:00:01.500001Z");
+}
+
+TEST(Log, LevelsAreParsed) {
+  EXPECT_EQ(log::ParseLevel("info").value(), log::Level::kInfo);
+  EXPECT_FALSE(log::ParseLevel("loud").has_value());
+}
+
+}  // namespace
+}  // namespace gantry

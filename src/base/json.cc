@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading JSON without exceptions and without asking at every step whether a key is there.
+#include "base/json.h"
+
+#include "base/text.h"
+
+namespace gantry {
+
+Result<Json> ParseJson(std::string_view text) {
+  try {
+    return Json::parse(text);
+  } catch (const Json::exception& e) {
+    return Fail(ErrorKind::kInvalid, format("parse json: {}", e.what()));
+  }
+}
+
+const Json* At(const Json& json, std::string_view dotted_path) {
+  const Json* here = &json;
+  while (true) {
+    const size_t dot = dotted_path.find('.');
+    if (!here->is_object()) {
+      return nullptr;
+    }
+    const auto found = here->find(dotted_path.substr(0, dot));
+    if (found == here->end()) {
+      return nullptr;
+    }
+    here = &*found;
+    if (dot == std::string_view::npos) {
+      return here;
+    }
+    dotted_path.remove_prefix(dot + 1);
+  }
+}
+
+const Json* At(const Json& json, std::initializer_list<std::string_view> keys) {
+  const Json* here = &json;
+  for (std::string_view key : keys) {
+    if (!here->is_object()) {
+      return nullptr;
+    }
+    const auto found = here->find(key);
+    if (found == here->end()) {
+      return nullptr;
+    }
+    here = &*found;
+  }
+  return here;
+}
+
+std::string TextAt(const Json& json, std::string_view dotted_path, std::string_view fallback) {
+  const Json* value = At(json, dotted_path);
+  return value != nullptr && value->is_string() ? value->get<std::string>() : std::string(fallback);
+}
+
+bool BoolAt(const Json& json, std::string_view dotted_path, bool fallback) {
+  const Json* value = At(json, dotted_path);
+  return value != nullptr && value->is_boolean() ? value->get<bool>() : fallback;
+}
+
+long long IntAt(const Json& json, std::string_view dotted_path, long long fallback) {
+  const Json* value = At(json, dotted_path);
+  return value != nullptr && value->is_number_integer() ? value->get<long long>() : fallback;
+}
+
+}  // namespace gantry

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace gantry {
+
+// Kubernetes objects, CDI and OCI documents are JSON values with typed access where it matters.
+using Json = nlohmann::json;
+
+// kInvalid with the position of the mistake. Never throws.
+Result<Json> ParseJson(std::string_view text);
+
+// The value at a dotted path of object keys ("spec.driver.enabled"), or nullptr. A key that itself
+// holds dots is reached by At(json, {"metadata", "labels", "nvidia.com/gpu.present"}).
+const Json* At(const Json& json, std::string_view dotted_path);
+const Json* At(const Json& json, std::initializer_list<std::string_view> keys);
+
+// The value at a dotted path if it is there and of that type, else the fallback.
+std::string TextAt(const Json& json, std::string_view dotted_path, std::string_view fallback = "");
+bool BoolAt(const Json& json, std::string_view dotted_path, bool fallback);
+long long IntAt(const Json& json, std::string_view dotted_path, long long fallback);
+
+}  // namespace gantry

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Small text operations that the standard library lacks.
+#include "base/text.h"
+
+#include <array>
+#include <charconv>
+
+namespace gantry {
+
+std::vector<std::string> Split(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  if (text.empty()) {
+    return parts;
+  }
+  size_t begin = 0;
+  while (true) {
+    const size_t end = text.find(separator, begin);
+    if (end == std::string_view::npos) {
+      parts.emplace_back(text.substr(begin));
+      return parts;
+    }
+    parts.emplace_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+}
+
+std::string Join(const std::vector<std::string>& parts, std::string_view separator) {
+  std::string out;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (i != 0) {
+      out += separator;
+    }
+    out += parts[i];
+  }
+  return out;
+}
+
+std::string_view Trim(std::string_view text) {
+  constexpr std::string_view kWhite = " \t\r\n\f\v";
+  const size_t begin = text.find_first_not_of(kWhite);
+  if (begin == std::string_view::npos) {
+    return {};
+  }
+  return text.substr(begin, text.find_last_not_of(kWhite) - begin + 1);
+}
+
+std::string Lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) {
+    if (c >= 'A' && c <= 'Z') {
+      c = static_cast<char>(c - 'A' + 'a');
+    }
+  }
+  return out;
+}
+
+Result<bool> ParseBool(std::string_view text) {
+  constexpr std::array<std::string_view, 6> kTrue = {"1", "t", "T", "TRUE", "true", "True"};
+  constexpr std::array<std::string_view, 6> kFalse = {"0", "f", "F", "FALSE", "false", "False"};
+  for (std::string_view word : kTrue) {
+    if (text == word) {
+      return true;
+    }
+  }
+  for (std::string_view word : kFalse) {
+    if (text == word) {
+      return false;
+    }
+  }
+  return Fail(ErrorKind::kInvalid, format("\"{}\" is not a boolean", text));
+}
+
+Result<long long> ParseInt(std::string_view text) {
+  long long value = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (code != std::errc() || end != text.data() + text.size() || text.empty()) {
+    return Fail(ErrorKind::kInvalid, format("\"{}\" is not a whole number", text));
+  }
+  return value;
+}
+
+}  // namespace gantry

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <fmt/core.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+
+namespace gantry {
+
+using fmt::format;
+
+// Splits at each separator; an empty text gives no parts, "a,,b" gives three.
+std::vector<std::string> Split(std::string_view text, char separator);
+std::string Join(const std::vector<std::string>& parts, std::string_view separator);
+// Without the white space at both ends.
+std::string_view Trim(std::string_view text);
+std::string Lower(std::string_view text);
+
+// Bool as Go's strconv.ParseBool reads it: 1 t T TRUE true True, 0 f F FALSE false False.
+// kInvalid otherwise, naming the text.
+Result<bool> ParseBool(std::string_view text);
+// A whole decimal number; kInvalid otherwise, naming the text.
+Result<long long> ParseInt(std::string_view text);
+
+}  // namespace gantry

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Every name that others rely on, once: labels, annotations, environment variables, resources,
+// object names, status files. They are NVIDIA's and NFD's own words, so that a cluster can change
+// over without changing a manifest. An environment variable that only one program reads stands at
+// its flag instead.
+namespace gantry::names {
+
+// --- API groups ----------------------------------------------------------------------------------
+inline constexpr char kNvidiaGroup[] = "nvidia.com";
+inline constexpr char kClusterPolicyApiVersion[] = "nvidia.com/v1";
+inline constexpr char kGpuNvidiaGroup[] = "gpu.nvidia.com";
+inline constexpr char kNfdGroup[] = "nfd.k8s-sigs.io";
+
+// --- resources -----------------------------------------------------------------------------------
+inline constexpr char kGpuResource[] = "nvidia.com/gpu";
+inline constexpr char kSharedSuffix[] = ".shared";
+
+// --- node labels read (written by node feature discovery)
+// ------------------------------------------
+inline constexpr char kFeaturePrefix[] = "feature.node.kubernetes.io/";
+inline constexpr char kPciNvidia[] = "feature.node.kubernetes.io/pci-10de.present";
+inline constexpr char kPciNvidia3d[] = "feature.node.kubernetes.io/pci-0302_10de.present";
+inline constexpr char kPciNvidiaVga[] = "feature.node.kubernetes.io/pci-0300_10de.present";
+inline constexpr char kKernelVersion[] = "feature.node.kubernetes.io/kernel-version.full";
+
+// --- node labels written by the operator
+// -----------------------------------------------------------
+inline constexpr char kGpuPresent[] = "nvidia.com/gpu.present";
+// nvidia.com/gpu.deploy.<operand> = "true": the node selector of that operand's DaemonSet.
+inline constexpr char kDeployPrefix[] = "nvidia.com/gpu.deploy.";
+// "false" takes every deploy label from the node (a switch for one node).
+inline constexpr char kDeployOperands[] = "nvidia.com/gpu.deploy.operands";
+inline constexpr char kDriverUpgradeState[] = "nvidia.com/gpu-driver-upgrade-state";
+inline constexpr char kMigConfig[] = "nvidia.com/mig.config";
+inline constexpr char kMigCapable[] = "nvidia.com/mig.capable";
+inline constexpr char kDevicePluginConfig[] = "nvidia.com/device-plugin.config";
+// Annotation on a Node: the comma list of label keys that came from NodeFeature objects.
+inline constexpr char kFeatureLabelsAnnotation[] = "nvidia.com/gpu-operator.feature-labels";
+// Annotation on a Node, written by the NFD master of others: it owns that node's feature labels.
+inline constexpr char kNfdFeatureLabelsAnnotation[] = "nfd.node.kubernetes.io/feature-labels";
+// Label on a NodeFeature: the node it describes.
+inline constexpr char kNfdNodeName[] = "nfd.node.kubernetes.io/node-name";
+inline constexpr char kNfdWorkerVersion[] = "nfd.node.kubernetes.io/worker.version";
+
+// --- objects
+// -----------------------------------------------------------------------------------------
+inline constexpr char kLastAppliedHash[] = "nvidia.com/last-applied-hash";
+inline constexpr char kDrainSkip[] = "nvidia.com/gpu-driver-upgrade-drain.skip";
+inline constexpr char kOperatorLease[] = "53822513.nvidia.com";
+inline constexpr char kManagedBy[] = "app.kubernetes.io/managed-by";
+inline constexpr char kManagedByGantry[] = "gpu-operator";
+// Field manager of every apply and patch of ours.
+inline constexpr char kFieldManager[] = "gpu-operator";
+
+// --- status files between the operands of a node
+// ------------------------------------------------------
+inline constexpr char kValidationsDir[] = "/run/nvidia/validations";
+inline constexpr char kDriverReady[] = "driver-ready";
+inline constexpr char kToolkitReady[] = "toolkit-ready";
+inline constexpr char kCudaReady[] = "cuda-ready";
+inline constexpr char kPluginReady[] = "plugin-ready";
+inline constexpr char kDriverCtrReady[] = ".driver-ctr-ready";
+
+// --- environment of containers
+// ------------------------------------------------------------------------
+inline constexpr char kVisibleDevices[] = "NVIDIA_VISIBLE_DEVICES";
+inline constexpr char kDriverCapabilities[] = "NVIDIA_DRIVER_CAPABILITIES";
+inline constexpr char kNodeName[] = "NODE_NAME";
+inline constexpr char kOperatorNamespace[] = "OPERATOR_NAMESPACE";
+
+// --- host paths
+// ---------------------------------------------------------------------------------------
+inline constexpr char kDriverInstallDir[] = "/run/nvidia/driver";
+inline constexpr char kToolkitInstallDir[] = "/usr/local/nvidia";
+inline constexpr char kKubeletRoot[] = "/var/lib/kubelet";
+inline constexpr char kDevicePluginDir[] = "/var/lib/kubelet/device-plugins";
+
+// --- CDI
+// ----------------------------------------------------------------------------------------------
+inline constexpr char kCdiDir[] = "/var/run/cdi";
+inline constexpr char kDevicePluginCdiKind[] = "k8s.device-plugin.nvidia.com/gpu";
+inline constexpr char kManagementCdiKind[] = "management.nvidia.com/gpu";
+
+}  // namespace gantry::names
