@@ -67,3 +67,11 @@ function(gantry_folder name)
     set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 120 WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
   endif()
 endfunction()
+
+# gantry_decisions(FILE...): these files of the calling folder are decisions (see ARCHITECTURE.md).
+function(gantry_decisions)
+  foreach(file ${ARGN})
+    file(RELATIVE_PATH path ${CMAKE_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/${file})
+    set_property(GLOBAL APPEND PROPERTY GANTRY_DECISIONS ${path})
+  endforeach()
+endfunction()

@@ -1,0 +1,83 @@
+#!/bin/bash
+# One word per habit. `./do` lists the words. What is built or fetched once stays in $GANTRY_CACHE
+# (default ~/.cache/gantry); what belongs to this clone stays in build/ and out/.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+export GANTRY_CACHE=${GANTRY_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/gantry}
+export CCACHE_DIR=${CCACHE_DIR:-$GANTRY_CACHE/ccache} CCACHE_MAXSIZE=${CCACHE_MAXSIZE:-4G}
+python=$GANTRY_CACHE/venv/bin/python
+
+say() { printf '\033[1m== %s\033[0m\n' "$*" >&2; }
+
+word_setup() {  # install what building and testing needs (Debian packages, a Python environment)
+  local wanted missing
+  wanted=$(sed 's/#.*//' tools/packages.txt)
+  missing=$(for p in $wanted; do dpkg-query -W -f '${Status}' "$p" 2> /dev/null | grep -q 'ok installed' || echo "$p"; done)
+  if [ -n "$missing" ]; then
+    say "installing Debian packages:" $missing
+    apt-get update -q > /dev/null
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $missing > /dev/null
+  fi
+  if ! cmp -s tools/requirements.txt "$GANTRY_CACHE/venv/installed.txt"; then
+    say "making a Python environment in $GANTRY_CACHE/venv"
+    rm -rf "$GANTRY_CACHE/venv"
+    mkdir -p "$GANTRY_CACHE"
+    python3 -m venv "$GANTRY_CACHE/venv"
+    "$python" -m pip install -q --disable-pip-version-check -r tools/requirements.txt
+    cp tools/requirements.txt "$GANTRY_CACHE/venv/installed.txt"
+  fi
+}
+
+word_build() {  # build a preset: ./do build [dev|release|asan|tsan] [TARGET...]
+  local preset=${1:-release}
+  shift || true
+  cmake --preset "$preset" --log-level=WARNING > /dev/null
+  ninja -C "build/$preset" --quiet "$@"
+}
+
+word_image() {  # build the image of all operands: out/gantry.tar
+  word_build release gantry gantry-hook fakegpu_nvml
+  deploy/image/build.sh build/release out/gantry.tar
+}
+
+word_bed() {  # a real Kubernetes on this machine: ./do bed up|down|kubectl|exec|gpu|audit|dump ... (--help)
+  python3 testbed/cluster/bed.py "$@"
+}
+
+word_test() {  # build and run every test: ./do test [format|tidy|unit|tsan|stories]
+  word_setup
+  "$python" tools/test.py "$@"
+}
+
+word_demo() {  # install Gantry on a cluster with fake GPUs (or on KUBECONFIG with IMAGE) and run a GPU pod
+  word_setup
+  "$python" tools/demo.py "$@"
+}
+
+word_bench() {  # measure: ./do bench WORD prints `name value unit` lines; without a word, lists the words
+  word_setup
+  "$python" bench/bench.py "$@"
+}
+
+word_fmt() {  # format the C++ sources
+  git ls-files '*.cc' '*.h' | xargs clang-format-19 -i
+}
+
+word_clean() {  # end every bed of this machine and remove what this clone built
+  word_bed down --all
+  rm -rf build out
+}
+
+word_help() {
+  echo "usage: ./do WORD [...]"
+  sed -n 's/^word_\([a-z]*\)() {  # \(.*\)/  \1\t\2/p' do | expand -t 10
+}
+
+word=${1:-help}
+[ $# -eq 0 ] || shift
+if ! declare -F "word_$word" > /dev/null; then
+  echo "do: no word '$word'" >&2
+  word_help >&2
+  exit 2
+fi
+"word_$word" "$@"

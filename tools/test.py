@@ -1,0 +1,216 @@
+"""Every test of Gantry, stage by stage: `./do test` runs all, `./do test STAGE...` some.
+
+A stage yields (name, passed, detail) for each test that it ran. The last line printed is the
+summary, "N passed, N failed"; the exit status is 0 only if nothing failed and something passed.
+"""
+
+import concurrent.futures
+import hashlib
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+CACHE = pathlib.Path(os.environ["GANTRY_CACHE"])
+OUT = ROOT / "out" / "test"
+# Where threads meet; these run under ThreadSanitizer too.
+TSAN_TESTS = ["kube", "host", "device_plugin"]
+COVERAGE_BAR = 90.0
+
+
+def run(command, **options):
+    """Runs a command; its output is returned, not printed."""
+    return subprocess.run(command, cwd=ROOT, text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, check=False, **options)
+
+
+def sources(*suffixes):
+    names = run(["git", "ls-files", "--cached", "--others", "--exclude-standard"]).stdout.split()
+    return sorted(n for n in names if n.endswith(suffixes) and (ROOT / n).exists())
+
+
+def build(preset, *targets):
+    return run(["./do", "build", preset, *targets])
+
+
+def format_stage():
+    """clang-format leaves nothing to change."""
+    done = run(["clang-format-19", "--dry-run", "-Werror", *sources(".cc", ".h")])
+    yield "clang-format", done.returncode == 0, done.stdout
+
+
+def tidy_file(name, database):
+    """One file under clang-tidy, unless the same preprocessed text was clean before."""
+    entry = database.get(str(ROOT / name))
+    if entry is None:
+        return name, False, "not in compile_commands.json"
+    command = [w for w in entry["command"].split() if w]
+    start = next(i for i, w in enumerate(command) if w.endswith(("g++", "c++")))
+    arguments = command[start + 1:command.index("-o")]
+    expanded = subprocess.run(["g++", *arguments, "-E", "-P", str(ROOT / name)], cwd=entry["directory"],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    key = hashlib.sha256(expanded.stdout + (ROOT / name).read_bytes()
+                         + (ROOT / ".clang-tidy").read_bytes()).hexdigest()
+    clean = CACHE / "tidy" / key
+    if clean.exists():
+        return name, True, ""
+    done = run(["clang-tidy-19", "--quiet", "-p", str(ROOT / "build" / "dev-tidy"),
+                "--extra-arg=-Wno-unknown-warning-option", name])
+    if done.returncode == 0:
+        clean.parent.mkdir(parents=True, exist_ok=True)
+        clean.touch()
+    return name, done.returncode == 0, done.stdout
+
+
+def tidy_stage():
+    """clang-tidy, a short list of checks, every one an error."""
+    folder = ROOT / "build" / "dev-tidy"
+    configured = run(["cmake", "--preset", "release", "-B", str(folder), "-DCMAKE_C_COMPILER_LAUNCHER=",
+                      "-DCMAKE_CXX_COMPILER_LAUNCHER="])
+    generated = run(["ninja", "-C", str(folder), "generated"])
+    if configured.returncode or generated.returncode:
+        yield "clang-tidy", False, configured.stdout + generated.stdout
+        return
+    database = {e["file"]: e for e in json.loads((folder / "compile_commands.json").read_text())}
+    files = [n for n in sources(".cc") if n.startswith(("src/", "testbed/")) and not n.endswith("_test.cc")]
+    with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        for name, clean, detail in pool.map(lambda n: tidy_file(n, database), files):
+            yield f"clang-tidy {name}", clean, detail
+
+
+def gtest_programs(preset, names=None):
+    for program in sorted((ROOT / "build" / preset).glob("**/*_test")):
+        if program.is_file() and os.access(program, os.X_OK):
+            if names is None or program.name.removesuffix("_test") in names:
+                yield program
+
+
+def run_gtest(program, environment):
+    report = OUT / f"{program.parent.parent.name}-{program.name}.json"
+    report.unlink(missing_ok=True)
+    done = run([str(program), "--gtest_brief=1", f"--gtest_output=json:{report}"],
+               env=dict(os.environ, **environment), timeout=600)
+    if not report.exists():
+        yield program.name, False, done.stdout
+        return
+    for suite in json.loads(report.read_text())["testsuites"]:
+        for case in suite["testsuite"]:
+            if case["result"] == "SKIPPED":
+                yield f"{program.name} {suite['name']}.{case['name']}", False, "skipped: a test runs or is not there"
+                continue
+            yield f"{program.name} {suite['name']}.{case['name']}", "failures" not in case, done.stdout
+    if done.returncode not in (0, 1):
+        yield f"{program.name} ended with {done.returncode}", False, done.stdout
+
+
+def unit_stage():
+    """Unit, golden and component tests in C++ under AddressSanitizer and UBSan, with coverage."""
+    done = build("asan")
+    yield "build asan without warnings", done.returncode == 0, done.stdout
+    if done.returncode:
+        return
+    for data in (ROOT / "build" / "asan").glob("**/*.gcda"):
+        data.unlink()
+    environment = {"ASAN_OPTIONS": "detect_leaks=1", "UBSAN_OPTIONS": "print_stacktrace=1"}
+    for program in gtest_programs("asan"):
+        yield from run_gtest(program, environment)
+    yield coverage()
+
+
+def coverage():
+    """Line coverage of the decision files, which CMake lists."""
+    files = (ROOT / "build" / "asan" / "decision_files.txt").read_text().split()
+    filters = [w for name in files for w in ("--filter", str(ROOT / name))]
+    done = run(["gcovr", "-r", str(ROOT), str(ROOT / "build" / "asan"), "--json-summary",
+                "--gcov-ignore-parse-errors", *filters])
+    try:
+        summary = json.loads(done.stdout[done.stdout.index("{"):])
+    except ValueError:
+        return "coverage of the decision files", False, done.stdout
+    percent = summary["line_percent"]
+    seen = {f["filename"] for f in summary["files"]}
+    missing = [f for f in files if f not in seen]
+    print(f"   line coverage of {len(files)} decision files: {percent} %", flush=True)
+    detail = "\n".join(f"{f['filename']}: {f['line_percent']} %" for f in summary["files"])
+    return ("coverage of the decision files at least 90 %", percent >= COVERAGE_BAR and not missing,
+            f"{percent} %, not measured: {missing}\n{detail}")
+
+
+def tsan_stage():
+    """The tests of what has threads, under ThreadSanitizer."""
+    done = build("tsan", *(f"{name}_test" for name in TSAN_TESTS))
+    yield "build tsan without warnings", done.returncode == 0, done.stdout
+    if done.returncode == 0:
+        for program in gtest_programs("tsan", TSAN_TESTS):
+            yield from run_gtest(program, {"TSAN_OPTIONS": "halt_on_error=1"})
+
+
+def pytest_stage(*folders):
+    """A pytest run; a skipped test counts as failed."""
+    report = OUT / f"{'-'.join(f.replace('/', '_') for f in folders)}.xml"
+    report.unlink(missing_ok=True)
+    done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-x" if os.environ.get("FAIL_FAST") else "-v",
+                           "-p", "no:cacheprovider", f"--junitxml={report}", *folders],
+                          cwd=ROOT, check=False, stdout=sys.stderr)
+    if not report.exists():
+        yield f"pytest {' '.join(folders)}", False, "pytest wrote no report"
+        return
+    for case in xml.etree.ElementTree.parse(report).iter("testcase"):
+        bad = [c for c in case if c.tag in ("failure", "error", "skipped")]
+        yield (f"{case.get('classname')}.{case.get('name')}", not bad,
+               "\n".join((c.get("message") or "") for c in bad)[:2000])
+    if done.returncode not in (0, 1):
+        yield f"pytest {' '.join(folders)} ended with {done.returncode}", False, ""
+
+
+def bed_stage():
+    """The test bed's own binaries, then the tests of the bed and of the fake GPUs."""
+    done = run(["./do", "bed", "build"])
+    yield "build the test bed", done.returncode == 0, done.stdout
+    done = build("release", "fakegpu_nvml")
+    yield "build fakegpu", done.returncode == 0, done.stdout
+    yield from pytest_stage("testbed", "tests/component", "tests/chart")
+
+
+def stories_stage():
+    """User stories on a real cluster."""
+    done = run(["./do", "image"])
+    yield "build the image", done.returncode == 0, done.stdout
+    if done.returncode == 0:
+        yield from pytest_stage("tests/cluster")
+
+
+STAGES = {"format": format_stage, "unit": unit_stage, "tsan": tsan_stage, "bed": bed_stage,
+          "stories": stories_stage, "tidy": tidy_stage}
+
+
+def main():
+    wanted = sys.argv[1:] or list(STAGES)
+    unknown = [w for w in wanted if w not in STAGES]
+    if unknown:
+        sys.exit(f"test: no stage {unknown[0]!r}; there are: {' '.join(STAGES)}")
+    OUT.mkdir(parents=True, exist_ok=True)
+    passed, failed, times = 0, [], []
+    for stage in wanted:
+        print(f"== {stage}: {STAGES[stage].__doc__}", flush=True)
+        start, before = time.monotonic(), passed
+        for name, ok, detail in STAGES[stage]():
+            if ok:
+                passed += 1
+            else:
+                failed.append(name)
+                print(f"FAILED {name}\n{detail[-6000:]}", flush=True)
+        times.append(f"{stage} {time.monotonic() - start:.0f} s")
+        print(f"   {passed - before} passed in {times[-1]}", flush=True)
+    print("times: " + ", ".join(times))
+    for name in failed:
+        print(f"failed: {name}")
+    print(f"{passed} passed, {len(failed)} failed")
+    sys.exit(0 if passed and not failed else 1)
+
+
+main()
