@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "base/json.h"
+
+// Documents of the Container Device Interface (CDI, github.com/cncf-tags/container-device-interface,
+// SPEC.md 0.7): what a runtime adds to a container that asks for `<vendor>/<class>=<device>`.
+namespace gantry::container {
+
+struct CdiDeviceNode {
+  std::string path;       // in the container
+  std::string host_path;  // empty: the same as `path`
+  auto operator<=>(const CdiDeviceNode&) const = default;
+};
+
+struct CdiMount {
+  std::string host_path;
+  std::string container_path;
+  std::vector<std::string> options;
+  auto operator<=>(const CdiMount&) const = default;
+};
+
+struct CdiHook {
+  std::string name;  // "createContainer", ...
+  std::string path;  // on the host
+  std::vector<std::string> args;
+  std::vector<std::string> env;
+  auto operator<=>(const CdiHook&) const = default;
+};
+
+struct CdiEdits {
+  std::vector<std::string> env;  // "NAME=value"
+  std::vector<CdiDeviceNode> device_nodes;
+  std::vector<CdiMount> mounts;
+  std::vector<CdiHook> hooks;
+  auto operator<=>(const CdiEdits&) const = default;
+};
+
+struct CdiDevice {
+  std::string name;
+  CdiEdits edits;
+};
+
+struct CdiSpec {
+  std::string kind;  // "<vendor>/<class>"
+  std::vector<CdiDevice> devices;
+  CdiEdits edits;  // for every container that gets any of the devices
+};
+
+// The document as it is written to a file: JSON (which every YAML reader reads too), two spaces,
+// a line feed at the end; the same spec always gives the same bytes.
+std::string CdiText(const CdiSpec& spec);
+Json CdiJson(const CdiSpec& spec);
+
+// Reads a document in JSON. kInvalid names the field. Fields that Gantry does not write (resource
+// control, net devices) are refused with kUnsupported rather than dropped.
+Result<CdiSpec> ParseCdi(std::string_view text);
+
+// "vendor/class=name" -> its two parts; nullopt if it is not a qualified name.
+struct CdiName {
+  std::string kind;
+  std::string device;
+};
+std::optional<CdiName> ParseCdiName(std::string_view text);
+
+// "<vendor>-<class>" as in the file names under /var/run/cdi ("k8s.device-plugin.nvidia.com-gpu").
+std::string CdiFileStem(std::string_view kind);
+
+}  // namespace gantry::container
