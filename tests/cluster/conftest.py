@@ -1,0 +1,58 @@
+"""One bed for all stories, in the order of a cluster's life; what a story needs else it makes itself."""
+
+import os
+import pathlib
+import sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+
+import bed as beds  # noqa: E402
+
+# The life of a cluster. Each file leaves the cluster installed and idle, but for the last.
+ORDER = ["test_install", "test_gpu_pods", "test_policy", "test_drift", "test_sharing", "test_health", "test_restarts",
+         "test_kills", "test_doctor", "test_late_node", "test_gantry_upgrade", "test_node_away", "test_uninstall"]
+PROFILE = beds.ROOT / "testbed" / "fakegpu" / "profiles" / "8xa100-80.yaml"
+
+
+def pytest_collection_modifyitems(items):
+    items.sort(key=lambda item: ORDER.index(item.module.__name__))
+
+
+@pytest.fixture(scope="session")
+def bare():
+    """A cluster with GPU nodes on which nothing of ours was installed."""
+    made = beds.Bed(f"stories-{os.getpid()}", nodes=2, gpus=PROFILE)
+    try:
+        made.do("load", "all", str(beds.IMAGE), timeout=300)
+        # The client of the kubelet's sockets, for what only those sockets tell.
+        made.client = beds.ROOT / "build" / "release" / "gantry"
+        yield made
+    finally:
+        if os.environ.get("GANTRY_KEEP_BED"):
+            print(f"kept: GANTRY_BED={made.name} ./do bed kubectl get nodes")
+        else:
+            made.down()
+
+
+@pytest.fixture(scope="session")
+def before(bare):
+    """What the nodes and the cluster looked like before the installation."""
+    import snapshot
+    return snapshot.take(bare)
+
+
+@pytest.fixture(scope="session")
+def bed(bare, before):
+    """The cluster with Gantry installed and ready."""
+    bare.install()
+    for node in bare.nodes():
+        beds.wait_for(f"GPUs of {node}", lambda: bare.allocatable(node) == 8, 60)
+    beds.wait_for("the ClusterPolicy to be ready", bare.policy_ready, 60)
+    return bare
+
+
+@pytest.fixture
+def node(bed):
+    return sorted(bed.nodes())[0]
