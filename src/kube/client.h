@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "kube/config.h"
+#include "kube/kind.h"
+#include "kube/object.h"
+
+namespace gantry::kube {
+
+struct ClientOptions {
+  // The User-Agent is `gantry/<version> (<component>)`.
+  std::string component = "client";
+  // Sent as fieldManager with every write; needed by Apply.
+  std::string field_manager = "gantry";
+  // One whole request, waiting for a Retry-After included. A watch's stream is not bounded by it.
+  std::chrono::milliseconds timeout{30'000};
+  // Connections kept open for the next request, and for how long. 0: every connection is closed
+  // after its answer, which is what a node's agents want.
+  int max_idle_connections = 2;
+  std::chrono::seconds idle_expiry{30};
+  // The most connections at once, watches included; a request waits for its turn. 0: no bound.
+  int max_connections = 0;
+};
+
+// Which objects of a kind. Selectors in kubectl's form ("a=b,c in (d,e)", "metadata.name=x").
+struct Selection {
+  std::string space;  // empty: all namespaces
+  std::string labels;
+  std::string fields;
+};
+
+// A part of an object with an endpoint of its own.
+enum class Part { kWhole, kStatus, kScale };
+
+enum class Propagation { kBackground, kForeground, kOrphan };
+
+struct DeleteOptions {
+  Propagation propagation = Propagation::kBackground;
+  // Preconditions; empty: none. kConflict if the object is another one by now.
+  std::string uid;
+  std::string resource_version;
+  long long grace_seconds = -1;  // -1: the kind's own
+};
+
+enum class Force { kNo, kYes };
+
+class Transport;
+
+// A Kubernetes API client. Thread-safe; every call blocks up to the timeout, or until the stop
+// token given to Create is asked to stop (then kUnavailable).
+//
+// Errors, from the HTTP status and metav1.Status: 404 kNotFound; 409 and 410 (an expired
+// resourceVersion or continue token: read again) kConflict; 400, 405, 413, 415, 422 kInvalid, the
+// message naming the fields; 401 (after the token was read again once) and 403 kDenied; 429, 5xx
+// and broken connections kUnavailable; kTimeout past the timeout. Messages read
+// "verb kind namespace/name: reason".
+class Client {
+ public:
+  // kInvalid when a certificate or a key of the config can't be used. Opens no connection.
+  static Result<std::unique_ptr<Client>> Create(Config config, ClientOptions options = {},
+                                                std::stop_token stop = {});
+  ~Client();
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  Result<Json> Get(const Kind& kind, const Key& key);
+
+  // Calls `item` once for each object, in pages of `page` objects, while the answer is still being
+  // read: no more than one object is in memory. An item that comes from a list has its apiVersion
+  // and kind, as Get's has. Returns the list's resourceVersion, from which a watch can go on.
+  // kConflict when the list changed too much between two pages: start again.
+  using ItemSink = std::function<void(Json item)>;
+  Result<std::string> List(const Kind& kind, const Selection& selection, const ItemSink& item,
+                           int page = 500);
+
+  // Each returns the object as stored.
+  Result<Json> Create(const Kind& kind, const Json& object);
+  // With metadata.resourceVersion in the object: kConflict if it was changed since.
+  Result<Json> Replace(const Kind& kind, const Json& object, Part part = Part::kWhole);
+  // Server-side apply under the client's field manager. kConflict names the other manager's fields
+  // unless forced.
+  Result<Json> Apply(const Kind& kind, const Json& object, Force force = Force::kYes,
+                     Part part = Part::kWhole);
+  // RFC 7396; null removes a key. A metadata.resourceVersion in the patch is a precondition.
+  Result<Json> MergePatch(const Kind& kind, const Key& key, const Json& patch,
+                          Part part = Part::kWhole);
+  // RFC 6902; kInvalid when a test operation does not hold.
+  Result<Json> JsonPatch(const Kind& kind, const Key& key, const Json& operations,
+                         Part part = Part::kWhole);
+  Status Delete(const Kind& kind, const Key& key, const DeleteOptions& options = {});
+  // policy/v1 Eviction. kUnavailable, at once, when a disruption budget does not allow it now.
+  Status Evict(const Key& pod, const DeleteOptions& options = {});
+
+  // Whether the server has this kind (a custom resource's definition may be missing).
+  Result<bool> Serves(const Kind& kind);
+  // GET of any path ("/version", "/apis").
+  Result<Json> GetPath(std::string_view path);
+
+  // One watch request: `event` is called with each {"type", "object"} until the server ends the
+  // stream (success), the connection breaks, or `stop` asks. kConflict when the resourceVersion is
+  // too old. Watch (watch.h) is what most callers want. `idle_limit`: with no byte for so long the
+  // connection counts as dead (kTimeout).
+  using EventSink = std::function<void(const Json& event)>;
+  Status WatchOnce(const Kind& kind, const Selection& selection, std::string_view resource_version,
+                   std::chrono::seconds server_timeout, std::chrono::seconds idle_limit,
+                   const EventSink& event, std::stop_token stop);
+
+  [[nodiscard]] const Config& config() const { return config_; }
+  [[nodiscard]] const ClientOptions& options() const { return options_; }
+  // Connections open now (for tests and metrics).
+  [[nodiscard]] int open_connections() const;
+  // Closes the idle connections now.
+  void CloseIdle();
+
+ private:
+  Client(Config config, ClientOptions options, std::unique_ptr<Transport> transport);
+
+  Config config_;
+  ClientOptions options_;
+  std::unique_ptr<Transport> transport_;
+};
+
+}  // namespace gantry::kube

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <thread>
+#include <variant>
+#include <vector>
+
+#include "base/error.h"
+#include "kube/work_queue.h"
+
+namespace gantry::kube {
+
+// What one reconcile of a key came to.
+struct Done {};
+struct RetryAfter {
+  std::chrono::milliseconds delay{};
+};
+using Outcome = std::variant<Done, RetryAfter, Error>;
+
+// Worker threads that take keys from a queue and reconcile them. Failures are logged here and
+// nowhere below: when the message is new for the key, and then at every doubling of the count.
+class Controller {
+ public:
+  using Reconcile = std::function<Outcome(const std::string& key)>;
+  // The name stands in log lines. Start may be called once.
+  Controller(std::string name, Reconcile reconcile, int workers = 1, Backoff backoff = {},
+             const Clock& clock = RealClock());
+  // Stops: waits for the reconciles that run.
+  ~Controller();
+  Controller(const Controller&) = delete;
+  Controller& operator=(const Controller&) = delete;
+
+  void Enqueue(const std::string& key) { queue_.Add(key); }
+  void EnqueueAfter(const std::string& key, std::chrono::milliseconds delay) {
+    queue_.AddAfter(key, delay);
+  }
+  void Start();
+  void Stop();
+
+  [[nodiscard]] size_t waiting() const { return queue_.size(); }
+
+ private:
+  void Work(const std::stop_token& stop);
+  void Finish(const std::string& key, const Outcome& outcome);
+  void LogFailure(const std::string& key, const Error& error, int failures);
+
+  const std::string name_;
+  const Reconcile reconcile_;
+  const int worker_count_;
+  WorkQueue queue_;
+  std::mutex logged_mutex_;
+  std::unordered_map<std::string, std::string> logged_;  // key -> the message logged last
+  std::vector<std::jthread> workers_;
+};
+
+}  // namespace gantry::kube

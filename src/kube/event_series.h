@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/json.h"
+
+namespace gantry::kube {
+
+enum class EventType { kNormal, kWarning };
+
+// One write of an event to the API: a new object, or a merge patch of one that is there.
+struct EventWrite {
+  std::string series;  // which series it belongs to; given back to Written or Lost
+  std::string space;   // namespace and name of the Event object
+  std::string name;
+  bool create = true;
+  Json body;  // the object, or the patch
+};
+
+// Decides which event writes follow from which observations: folds repeats into a series, bounds
+// how many series are kept, and how many writes there may be. Not thread-safe; time is an argument.
+class EventSeries {
+ public:
+  EventSeries(std::string component, std::string instance);
+
+  void Observe(const Json& about, EventType type, std::string_view reason, std::string_view message,
+               WallTime wall);
+  // The next write, or nullopt when nothing is to be written or the rate does not allow it yet.
+  std::optional<EventWrite> Next(SteadyTime now);
+  // How long until Next may give a write; nullopt when nothing is to be written.
+  [[nodiscard]] std::optional<std::chrono::milliseconds> Wait(SteadyTime now) const;
+  // The write of a series did not succeed: `gone` (the event has expired) makes it a new event,
+  // else it is tried again with the next one, up to three times.
+  void Failed(const std::string& series, bool gone);
+
+  static constexpr int kBurst = 25;
+  static constexpr std::chrono::seconds kRefill{1};        // one write more every so often
+  static constexpr std::chrono::seconds kRepeatPause{10};  // between two writes of one series
+  static constexpr size_t kMaxSeries = 256;
+
+ private:
+  struct Series {
+    Json about;
+    EventType type = EventType::kNormal;
+    std::string reason;
+    std::string message;
+    WallTime first{};
+    WallTime last{};
+    int count = 0;
+    bool waiting = false;  // something is unwritten
+    bool exists = false;   // the event was created
+    std::string name;
+    std::optional<SteadyTime> written;
+    int failures = 0;
+    uint64_t used = 0;  // order of last use, the oldest is forgotten first
+  };
+  [[nodiscard]] SteadyTime DueAt(const Series& series) const;
+  Json Body(const Series& series) const;
+  void ForgetOldest();
+
+  const std::string component_;
+  const std::string instance_;
+  std::map<std::string, Series> series_;
+  uint64_t uses_ = 0;
+  double tokens_ = kBurst;
+  SteadyTime refilled_{};
+};
+
+}  // namespace gantry::kube

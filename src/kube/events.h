@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "kube/client.h"
+#include "kube/event_series.h"
+
+namespace gantry::kube {
+
+// Writes Events (core/v1, which every kubectl shows). Repeats of the same object, type and reason
+// raise the count and renew the message of the event that is there. Never blocks its caller: a
+// thread, started by the first event, writes at most a burst of 25 and then one event a second, and
+// ends with the recorder; what is still unwritten then gets two seconds.
+class EventRecorder {
+ public:
+  // `component` stands in source.component and reportingComponent, `instance` (a pod's or node's
+  // name) in reportingInstance. The client outlives the recorder.
+  EventRecorder(Client& client, std::string component, std::string instance,
+                const Clock& clock = RealClock());
+  ~EventRecorder();
+  EventRecorder(const EventRecorder&) = delete;
+  EventRecorder& operator=(const EventRecorder&) = delete;
+
+  // About an object as read from the API (apiVersion, kind, metadata), or a reference that
+  // ReferenceTo made. The reason is one UpperCamel word that stays the same.
+  void Normal(const Json& about, std::string_view reason, std::string_view message);
+  void Warning(const Json& about, std::string_view reason, std::string_view message);
+
+ private:
+  void Record(const Json& about, EventType type, std::string_view reason, std::string_view message);
+  void Run(const std::stop_token& stop);
+  void WriteAll(const std::stop_token& stop);
+
+  Client& client_;
+  const Clock& clock_;
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  EventSeries series_;
+  std::jthread thread_;
+};
+
+}  // namespace gantry::kube

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <thread>
+
+#include "base/clock.h"
+#include "kube/client.h"
+
+namespace gantry::kube {
+
+// Leader election by a coordination.k8s.io/v1 Lease, compatible with client-go's.
+struct LeaseOptions {
+  Key lease;             // namespace and name
+  std::string identity;  // of this candidate, unique among them (a pod's name and a random part)
+  std::chrono::milliseconds lease_duration{15'000};
+  std::chrono::milliseconds renew_deadline{10'000};  // shorter than lease_duration
+  std::chrono::milliseconds retry_period{2'000};     // shorter than renew_deadline
+  // Whether Stop gives the lease back, so that the next candidate need not wait for its end.
+  bool release_on_stop = true;
+};
+
+struct LeaseCallbacks {
+  std::function<void()> acquired;
+  // The lease could not be renewed within renew_deadline, or another holds it. Called before
+  // another candidate can hold it; the callee stops writing at once. Not called by Stop.
+  std::function<void()> lost;
+  // Who holds it now, on every change.
+  std::function<void(const std::string& identity)> leader_changed = [](const std::string&) {};
+};
+
+class Lease {
+ public:
+  // kInvalid unless retry_period < renew_deadline < lease_duration and identity is set: told by
+  // Check. The client outlives the lease.
+  static Status Check(const LeaseOptions& options);
+  Lease(Client& client, LeaseOptions options, LeaseCallbacks callbacks,
+        const Clock& clock = RealClock());
+  ~Lease();
+  Lease(const Lease&) = delete;
+  Lease& operator=(const Lease&) = delete;
+
+  // Runs for the lease in a thread of its own, whose thread makes the callbacks. After `lost` it
+  // runs for it again.
+  void Start();
+  // Ends it; with release_on_stop the lease is given back first if held.
+  void Stop();
+  [[nodiscard]] bool held() const { return held_; }
+
+ private:
+  struct Observed;
+  void Run(const std::stop_token& stop);
+  Status Attempt(Observed& observed);
+  void Release(const Observed& observed);
+
+  Client& client_;
+  const LeaseOptions options_;
+  const LeaseCallbacks callbacks_;
+  const Clock& clock_;
+  std::atomic<bool> held_ = false;
+  std::jthread thread_;
+};
+
+}  // namespace gantry::kube
