@@ -1,0 +1,365 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes deploy/chart/crds/*.yaml from the tables below; with --check says whether they are up to date.
+
+A CustomResourceDefinition of 400 fields is not kept by hand: blocks that many operands share (image, env, resources,
+probes) stand here once. Field names, types, defaults and enums are those of NVIDIA's ClusterPolicy, so that its manifests
+are accepted as they are. Nothing inside spec is required: a manifest may name only what it changes.
+"""
+import pathlib
+import re
+import sys
+
+CRDS = pathlib.Path(__file__).resolve().parent.parent / "chart" / "crds"
+OURS = {"app.kubernetes.io/managed-by": "gpu-operator"}
+
+
+def text(description=None, **more):
+    return schema("string", description, **more)
+
+
+def flag(description=None, **more):
+    return schema("boolean", description, **more)
+
+
+def number(description=None, **more):
+    return schema("integer", description, **more)
+
+
+def schema(kind, description=None, **more):
+    result = {"type": kind}
+    if description:
+        result["description"] = description
+    result.update({key: value for key, value in more.items() if value is not None})
+    return result
+
+
+def block(properties, description=None, required=None, **more):
+    result = schema("object", description, **more)
+    if required:
+        result["required"] = required
+    result["properties"] = properties
+    return result
+
+
+def array(items, description=None, **more):
+    return schema("array", description, items=items, **more)
+
+
+def text_map(description=None):
+    return schema("object", description, additionalProperties=text())
+
+
+# The quantity and duration forms of Kubernetes and Prometheus.
+QUANTITY = r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"
+DURATION = r"^(0|(([0-9]+)y)?(([0-9]+)w)?(([0-9]+)d)?(([0-9]+)h)?(([0-9]+)m)?(([0-9]+)s)?(([0-9]+)ms)?)$"
+
+
+def quantities(description):
+    return schema("object", description, additionalProperties={
+        "anyOf": [{"type": "integer"}, {"type": "string"}], "pattern": QUANTITY, "x-kubernetes-int-or-string": True})
+
+
+IMAGE = {
+    "repository": text("Registry and path in front of the image's name."),
+    "image": text("Name of the image; alone, without repository and version, a full reference.", pattern=r"[a-zA-Z0-9\-]+"),
+    "version": text("Tag, or a digest that begins with sha256:."),
+    "imagePullPolicy": text(),
+    "imagePullSecrets": array(text()),
+}
+ENV = {"env": array(block({"name": text(), "value": text()}, required=["name"]),
+                    "Environment variables, set after the operator's own.")}
+ARGS = {"args": array(text())}
+NETWORK = {"hostNetwork": flag()}
+RESOURCES = {"resources": block({"limits": quantities(None), "requests": quantities(None)})}
+OPERAND = IMAGE | ARGS | ENV | NETWORK | RESOURCES
+
+
+def enabled(description=None):
+    return {"enabled": flag(description)}
+
+
+def named(description=None):
+    return block({"name": text()}, description)
+
+
+def probe():
+    positive = {"format": "int32", "minimum": 1}
+    return block({"initialDelaySeconds": number(format="int32"), "timeoutSeconds": number(**positive),
+                  "periodSeconds": number(**positive), "successThreshold": number(**positive),
+                  "failureThreshold": number(**positive)})
+
+
+ACTIONS = ["replace", "keep", "drop", "hashmod", "labelmap", "labeldrop", "labelkeep", "lowercase", "uppercase",
+           "keepequal", "dropequal"]
+CAMEL_ACTIONS = {"hashmod": "HashMod", "labelmap": "LabelMap", "labeldrop": "LabelDrop", "labelkeep": "LabelKeep",
+                 "keepequal": "KeepEqual", "dropequal": "DropEqual"}
+
+
+def service_monitor():
+    relabel = block({
+        "sourceLabels": array(text()), "separator": text(), "targetLabel": text(), "regex": text(),
+        "modulus": number(format="int64", minimum=0), "replacement": text(),
+        "action": text(default="replace",
+                       enum=[form for a in ACTIONS for form in (a, CAMEL_ACTIONS.get(a, a.capitalize()))]),
+    })
+    return block(enabled() | {
+        "interval": text(pattern=DURATION), "scrapeTimeout": text(pattern=DURATION), "honorLabels": flag(),
+        "additionalLabels": text_map(), "relabelings": array(relabel)})
+
+
+def pod_security_context():
+    profile = block({"type": text(), "localhostProfile": text()}, required=["type"])
+    atomic = {"x-kubernetes-list-type": "atomic"}
+    return block({
+        "appArmorProfile": profile, "seccompProfile": profile,
+        "fsGroup": number(format="int64"), "fsGroupChangePolicy": text(),
+        "runAsGroup": number(format="int64"), "runAsNonRoot": flag(), "runAsUser": number(format="int64"),
+        "seLinuxChangePolicy": text(),
+        "seLinuxOptions": block({"level": text(), "role": text(), "type": text(), "user": text()}),
+        "supplementalGroups": array(number(format="int64"), **atomic), "supplementalGroupsPolicy": text(),
+        "sysctls": array(block({"name": text(), "value": text()}, required=["name", "value"]), **atomic),
+        "windowsOptions": block({"gmsaCredentialSpec": text(), "gmsaCredentialSpecName": text(), "hostProcess": flag(),
+                                 "runAsUserName": text()}),
+    })
+
+
+def cluster_policy_spec():
+    no = {"default": False}
+    seconds = {"minimum": 0}
+    toleration = block({"key": text(), "operator": text(), "value": text(), "effect": text(),
+                        "tolerationSeconds": number(format="int64")})
+    driver_manager = block(IMAGE | ENV)
+    deletion = {"force": flag(**no), "deleteEmptyDir": flag(**no), "timeoutSeconds": number(default=300, **seconds)}
+    return block({
+        "operator": block({
+            "defaultRuntime": text("Accepted and not used: the runtime is found from the nodes."),
+            "runtimeClass": text("Name of the main RuntimeClass.", default="nvidia"),
+            "initContainer": block(IMAGE, "Accepted and not used."),
+            "labels": text_map(), "annotations": text_map(), "use_ocp_driver_toolkit": flag(),
+            "metrics": block({"serviceMonitor": service_monitor()}),
+        }),
+        "daemonsets": block({
+            "labels": text_map("Labels of every DaemonSet and its pods."),
+            "annotations": text_map("Annotations of every DaemonSet and its pods."),
+            "tolerations": array(toleration, "Tolerations of every operand; nvidia.com/gpu:NoSchedule when empty."),
+            "priorityClassName": text(),
+            "podSecurityContext": pod_security_context(),
+            "updateStrategy": text(default="RollingUpdate", enum=["RollingUpdate", "OnDelete"]),
+            "rollingUpdate": block({"maxUnavailable": text("A number of nodes or a percentage.")}),
+        }),
+        "hostPaths": block({"rootFS": text(), "driverInstallDir": text(),
+                            "kubeletRootDir": text(default="/var/lib/kubelet")}),
+        "cdi": block({"enabled": flag("Devices come into containers by CDI.", default=True),
+                      "default": flag("Accepted and not used.", **no), "nriPluginEnabled": flag(**no)}),
+        "mig": block({"strategy": text("How MIG devices are shown as resources.", enum=["none", "single", "mixed"])}),
+        "driver": block(OPERAND | enabled("false: the nodes bring their driver.") | {
+            "startupProbe": probe(), "livenessProbe": probe(), "readinessProbe": probe(),
+            "kernelModuleType": text(default="auto", enum=["auto", "open", "proprietary"]),
+            "useNvidiaDriverCRD": flag(), "usePrecompiled": flag(), "useOpenKernelModules": flag("Accepted and not used."),
+            "rdma": block(enabled() | {"useHostMofed": flag()}),
+            "manager": driver_manager,
+            "certConfig": named(), "kernelModuleConfig": named(), "repoConfig": block({"configMapName": text()}),
+            "licensingConfig": block({"configMapName": text(), "secretName": text(), "nlsEnabled": flag()}),
+            "virtualTopology": block({"config": text()}), "secretEnv": text(),
+            "upgradePolicy": block({
+                "autoUpgrade": flag(**no),
+                "maxParallelUpgrades": number("0: no limit.", default=1, **seconds),
+                "maxUnavailable": {"anyOf": [{"type": "integer"}, {"type": "string"}], "default": "25%",
+                                   "x-kubernetes-int-or-string": True},
+                "waitForCompletion": block({"podSelector": text(), "timeoutSeconds": number(default=0, **seconds)}),
+                "podDeletion": block(deletion),
+                "drain": block(deletion | {"enable": flag(**no), "podSelector": text()}),
+            }),
+        }),
+        "toolkit": block(OPERAND | enabled() | {"installDir": text(default="/usr/local/nvidia")}),
+        "devicePlugin": block(OPERAND | enabled() | {
+            "config": block({"name": text("ConfigMap of the namespace, one configuration a key."),
+                             "default": text("Key for nodes without the label nvidia.com/device-plugin.config.")}),
+            "mps": block({"root": text(default="/run/nvidia/mps")}),
+        }),
+        "gfd": block(OPERAND | enabled()),
+        "validator": block(OPERAND | {stage: block(ENV) for stage in
+                                      ["cuda", "driver", "plugin", "toolkit", "vfioPCI", "vgpuDevices", "vgpuManager"]}),
+        "dcgm": block(OPERAND | enabled() | {"hostPort": number("Accepted and not used.", format="int32")}),
+        "dcgmExporter": block(OPERAND | enabled() | {
+            "annotations": text_map(), "config": named(), "enablePodLabels": flag(), "enablePodUID": flag(),
+            "hostPID": flag(), "hpcJobMapping": block(enabled() | {"directory": text()}),
+            "podLabelAllowlistRegex": array(text()),
+            "service": block({"type": text(), "internalTrafficPolicy": text()}), "serviceMonitor": service_monitor(),
+        }),
+        "migManager": block(OPERAND | enabled() | {
+            "config": block({"name": text(), "default": text(default="all-disabled", enum=["all-disabled", ""])}),
+            "gpuClientsConfig": named(),
+        }),
+        "nodeStatusExporter": block(OPERAND | enabled()),
+        "gdrcopy": block(IMAGE | ARGS | ENV | enabled()),
+        "gds": block(IMAGE | ARGS | ENV | enabled()),
+        "psa": block(enabled()), "psp": block(enabled(), "Accepted and not used."),
+        "sandboxWorkloads": block(enabled() | {
+            "defaultWorkload": text(default="container", enum=["container", "vm-passthrough", "vm-vgpu"]),
+            "mode": text(default="kubevirt", enum=["kubevirt", "kata"])}),
+        "vgpuManager": block(OPERAND | enabled() | {"driverManager": driver_manager, "kernelModuleConfig": named()}),
+        "vgpuDeviceManager": block(OPERAND | enabled() | {
+            "config": block({"name": text(), "default": text(default="default")})}),
+        "vfioManager": block(OPERAND | enabled() | {"driverManager": driver_manager}),
+        "sandboxDevicePlugin": block(OPERAND | enabled()),
+        "kataSandboxDevicePlugin": block(OPERAND | enabled()),
+        "kataManager": block(OPERAND | enabled() | {"config": block({
+            "artifactsDir": text(default="/opt/nvidia-gpu-operator/artifacts/runtimeclasses"),
+            "runtimeClasses": array(block({
+                "name": text(), "nodeSelector": text_map(),
+                "artifacts": block({"url": text(), "pullSecret": text()}, required=["url"])},
+                required=["name", "artifacts"]))})}, "Accepted and not used."),
+        "ccManager": block(OPERAND | enabled() | {"defaultMode": text(enum=["on", "off", "devtools"])}),
+    })
+
+
+def conditions():
+    label = r"([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?"
+    return array(block({
+        "type": text(maxLength=316, pattern=f"^{label}(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$"),
+        "status": text(enum=["True", "False", "Unknown"]),
+        "reason": text(minLength=1, maxLength=1024, pattern="^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$"),
+        "message": text(maxLength=32768),
+        "lastTransitionTime": text(format="date-time"),
+        "observedGeneration": number(format="int64", minimum=0),
+    }, required=["lastTransitionTime", "message", "reason", "status", "type"]))
+
+
+def cluster_policy_status():
+    return block({
+        "state": text(enum=["ignored", "ready", "notReady"]),
+        "namespace": text("Namespace of the operator."),
+        "conditions": conditions(),
+        "operands": array(block({
+            "name": text("State of the operand, in the order in which they are brought up."),
+            "state": text(enum=["ready", "notReady", "disabled", "unsupported"]),
+            "reason": text(), "message": text(), "image": text(),
+        }, required=["name", "state"]), "One entry for each operand that is enabled or deployed."),
+        "unsupportedFields": array(text(), "Fields of spec that are set, known, and not acted on."),
+    }, required=["state"])
+
+
+def cluster_policy():
+    return definition("nvidia.com", "v1", "ClusterPolicy", "clusterpolicies", "Cluster",
+                      {"spec": cluster_policy_spec(), "status": cluster_policy_status()},
+                      columns=[("Status", "string", ".status.state"), ("Age", "string", ".metadata.creationTimestamp")],
+                      description="What the GPU operator makes of the GPUs of a cluster. The oldest one counts.", labels=OURS)
+
+
+def gpu_cluster_policy():
+    def switch(description):
+        return block(enabled() | {"version": text()}, description)
+
+    spec = block({"driver": switch("Driver of the nodes."), "cuda": switch("CUDA toolkit on the nodes."),
+                  "devicePlugin": switch("GPUs as resources of the nodes."),
+                  "migManager": switch("Partitions of GPUs that can be divided.")})
+    status = block({"state": text(enum=["ignored", "ready", "notReady"]), "conditions": conditions()})
+    return definition("gpu.nvidia.com", "v1", "GPUClusterPolicy", "gpuclusterpolicies", "Cluster",
+                      {"spec": spec, "status": status},
+                      columns=[("Status", "string", ".status.state"), ("Age", "date", ".metadata.creationTimestamp")],
+                      description="A short form of ClusterPolicy.", labels=OURS)
+
+
+def device():
+    spec = block({"node": text(), "index": number(format="int32", minimum=0), "uuid": text(), "product": text(),
+                  "memory": number("MiB.", format="int64", minimum=0), "driverVersion": text(), "cudaVersion": text(),
+                  "pciBusID": text(), "computeCapability": text(), "migCapable": flag()})
+    return definition("gpu.nvidia.com", "v1", "Device", "devices", "Cluster",
+                      {"spec": spec, "status": block({"health": text(), "reason": text(), "conditions": conditions()})},
+                      columns=[("Node", "string", ".spec.node"), ("Product", "string", ".spec.product"),
+                               ("Age", "date", ".metadata.creationTimestamp")],
+                      description="One GPU of a node.", labels=OURS)
+
+
+def node_feature():
+    flags = block({"elements": schema("object", additionalProperties=block({}))}, required=["elements"])
+    attributes = block({"elements": text_map()}, required=["elements"])
+    instances = block({"elements": array(block({"attributes": text_map()}, required=["attributes"]))}, required=["elements"])
+
+    def by_name(value):
+        return schema("object", additionalProperties=value)
+
+    spec = block({
+        "features": block({"flags": by_name(flags), "attributes": by_name(attributes), "instances": by_name(instances)}),
+        "labels": text_map("Labels that the node gets."),
+    })
+    return definition("nfd.k8s-sigs.io", "v1alpha1", "NodeFeature", "nodefeatures", "Namespaced", {"spec": spec},
+                      description="Features of one node, as an agent on it sees them.", required=["spec"], labels=OURS)
+
+
+def definition(group, version, kind, plural, scope, properties, description, columns=(), required=None, labels=None):
+    served = {"name": version, "served": True, "storage": True}
+    if columns:
+        served["additionalPrinterColumns"] = [{"name": n, "type": t, "jsonPath": p} for n, t, p in columns]
+    root = {"apiVersion": text(), "kind": text(), "metadata": {"type": "object"}}
+    served["schema"] = {"openAPIV3Schema": block(root | properties, description, required)}
+    if "status" in properties:
+        served["subresources"] = {"status": {}}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{plural}.{group}"} | ({"labels": labels} if labels else {}),
+        "spec": {"group": group,
+                 "names": {"kind": kind, "listKind": f"{kind}List", "plural": plural, "singular": kind.lower()},
+                 "scope": scope, "versions": [served]},
+    }
+
+
+PLAIN = re.compile(r"^[A-Za-z/_][A-Za-z0-9/_.@-]*$")
+WORDS = {"true", "false", "yes", "no", "on", "off", "null", "y", "n", "~"}
+
+
+def scalar(value):
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if PLAIN.match(value) and value.lower() not in WORDS:
+        return value
+    return "'" + value.replace("'", "''") + "'"
+
+
+def lines(value, indent):
+    pad = " " * indent
+    for key, item in value.items():
+        name = f"{pad}{scalar(key)}:"
+        if isinstance(item, dict) and item:
+            yield name
+            yield from lines(item, indent + 2)
+        elif isinstance(item, list) and item:
+            yield name
+            for entry in item:
+                if isinstance(entry, dict):
+                    first, *rest = lines(entry, indent + 4)
+                    yield f"{pad}  - {first.lstrip()}"
+                    yield from rest
+                else:
+                    yield f"{pad}  - {scalar(entry)}"
+        else:
+            yield f"{name} {'{}' if item == {} else '[]' if item == [] else scalar(item)}"
+
+
+def documents():
+    for crd in (cluster_policy(), gpu_cluster_policy(), device(), node_feature()):
+        plural, group = crd["metadata"]["name"].split(".", 1)
+        body = "\n".join(lines(crd, 0))
+        yield CRDS / f"{group}_{plural}.yaml", (
+            "# SPDX-License-Identifier: Apache-2.0\n# Written by deploy/crd_schema/generate.py.\n" + body + "\n")
+
+
+def main():
+    check = sys.argv[1:] == ["--check"]
+    stale = []
+    for path, content in documents():
+        if path.exists() and path.read_text() == content:
+            continue
+        stale.append(path.name)
+        if not check:
+            path.write_text(content)
+    if check and stale:
+        sys.exit(f"out of date: {', '.join(stale)}; run deploy/crd_schema/generate.py")
+
+
+if __name__ == "__main__":
+    main()
