@@ -47,12 +47,21 @@ class Bed:
         self.custom = kubernetes.client.CustomObjectsApi(self.api)
         self.extensions = kubernetes.client.ApiextensionsV1Api(self.api)
 
-    def do(self, *words, timeout=300, check=True, text=None):
-        done = subprocess.run(["./do", "bed", *words], cwd=ROOT, text=True, capture_output=True, input=text,
+    def run(self, *words, timeout=300, text=None):
+        return subprocess.run(["./do", "bed", *words], cwd=ROOT, text=True, capture_output=True, input=text,
                               timeout=timeout, env=dict(os.environ, GANTRY_BED=self.name), check=False)
-        if check:
-            assert done.returncode == 0, f"./do bed {' '.join(words)}:\n{done.stdout}{done.stderr}"
+
+    def do(self, *words, timeout=300, check=True, text=None):
+        """What a command printed; it must succeed unless check is False."""
+        done = self.run(*words, timeout=timeout, text=text)
+        assert not check or done.returncode == 0, f"./do bed {' '.join(words)}:\n{done.stdout}{done.stderr}"
         return done.stdout
+
+    def refused(self, *words, text=None):
+        """What a command that must fail said."""
+        done = self.run(*words, text=text)
+        assert done.returncode != 0, f"./do bed {' '.join(words)} was not refused:\n{done.stdout}"
+        return done.stderr
 
     def kubectl(self, *words, text=None, check=True):
         return self.do("kubectl", *words, text=text, check=check)
@@ -65,6 +74,13 @@ class Bed:
 
     def exec(self, node, *command, check=True):
         return self.do("exec", node, *command, check=check)
+
+    def copy(self, node, source, target):
+        """Puts a file of this machine, executable, into a node."""
+        done = subprocess.run(["./do", "bed", "exec", node, "sh", "-c", f"cat > {target} && chmod 755 {target}"],
+                              cwd=ROOT, stdin=open(source, "rb"), capture_output=True, timeout=60, check=False,
+                              env=dict(os.environ, GANTRY_BED=self.name))
+        assert done.returncode == 0, done.stderr
 
     def gpu(self, node, *words):
         return self.do("gpu", node, *words)

@@ -18,7 +18,12 @@ def node_files(bed, node):
 
 
 def take(bed):
-    nodes = bed.nodes()
+    return take_of(bed, bed.nodes())
+
+
+def take_of(bed, names):
+    """The same of some nodes: one that is away cannot be looked into."""
+    nodes = {name: node for name, node in bed.nodes().items() if name in names}
     return {
         "files": {name: node_files(bed, name) for name in nodes},
         "labels": {name: dict(n.metadata.labels) for name, n in nodes.items()},

@@ -1,0 +1,29 @@
+"""A GPU that fails goes out of service alone, says why, and comes back when it recovers."""
+
+import pytest
+
+from bed import wait_for
+
+
+@pytest.mark.parametrize("fault", ["lose", "fail"])
+def test_a_failed_gpu_is_unhealthy_alone_and_comes_back(bed, node, fault):
+    uuid = bed.gpus(node)[3]["uuid"]
+    bed.gpu(node, fault, "3")
+    try:
+        wait_for("one GPU less", lambda: bed.allocatable(node) == 7, 45)
+        wait_for("an event that says which and why", lambda: any(
+            uuid in (e.message or "") for e in bed.core.list_event_for_all_namespaces().items
+            if e.reason == "GPUUnhealthy"), 15)
+    finally:
+        bed.gpu(node, "recover", "3")
+    wait_for("the GPU to come back", lambda: bed.allocatable(node) == 8, 45)
+
+
+def test_an_application_error_leaves_the_gpu_in_service(bed, node):
+    before = bed.allocatable_ids(node)
+    bed.gpu(node, "xid", "2", "31")
+    bed.gpu(node, "xid", "4", "79")
+    wait_for("the GPU that fell off the bus to go", lambda: bed.allocatable(node) == 7, 45)
+    left = bed.pod_resources(node)
+    assert isinstance(left, dict) and len(before) == 8
+    wait_for("it to be probed and to come back", lambda: bed.allocatable(node) == 8, 60)

@@ -1,0 +1,37 @@
+"""Uninstalled: nodes and cluster are as they were, and a node that was away is harmless."""
+
+import snapshot
+from bed import NAMESPACE, wait_for
+
+
+def test_uninstall_leaves_nothing(bed, before):
+    away = sorted(set(bed.nodes()) - set(before["files"]))
+    staying = sorted(before["files"])
+    assert away, "the node that joined late is the one that is away"
+    bed.do("stop-node", away[0])
+    bed.helm("uninstall", "gpu-operator", "-n", NAMESPACE, "--wait", "--timeout", "240s", timeout=300)
+    bed.kubectl("delete", "namespace", NAMESPACE, "--wait=false")
+    after = snapshot.take_of(bed, staying)
+    for name in staying:
+        assert after["files"][name] == before["files"][name], difference(before, after, name)
+        assert ours(after["labels"][name]) == ours(before["labels"][name])
+        assert after["annotations"][name] == before["annotations"][name]
+        assert after["taints"][name] == before["taints"][name]
+    assert after["crds"] == before["crds"]
+    assert after["cluster"] == before["cluster"]
+    bed.do("start-node", away[0])
+    cpu_pod = bed.gpu_pod("cpu", 1, "true", away[0])
+    cpu_pod["spec"]["containers"][0]["resources"] = {}
+    bed.apply(cpu_pod)
+    bed.wait_phase("cpu", "Succeeded", 120)
+    assert wait_for("the node to be ready", lambda: any(
+        c.type == "Ready" and c.status == "True" for c in bed.core.read_node(away[0]).status.conditions))
+
+
+def ours(labels):
+    return {k: v for k, v in labels.items() if "nvidia.com" in k or k.startswith("feature.node.kubernetes.io")}
+
+
+def difference(before, after, name):
+    was, now = set(before["files"][name]), set(after["files"][name])
+    return "\n".join([f"gone: {line}" for line in sorted(was - now)] + [f"left: {line}" for line in sorted(now - was)])
