@@ -1,30 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading and replacing files of the node. A file is replaced by writing beside it, syncing and
-// renaming, because a kubelet or containerd may read it at any moment and the power may go. Paths
-// are resolved here, component by component, instead of by openat2(RESOLVE_IN_ROOT): hosts with
-// kernel 4.18 lack that call, and an absolute link of the host ("/var/run -> /run") must not lead
-// into our own image.
+// Replacing files of the node. A file is replaced by writing beside it, syncing and
+// renaming, because a kubelet or containerd may read it at any moment and the power may go.
 #include "host/files.h"
 
-#include <dirent.h>
 #include <fcntl.h>
-#include <fnmatch.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <cerrno>
-#include <climits>
 #include <cstdio>
-#include <deque>
 
 #include "base/text.h"
 
 namespace gantry::host {
 namespace {
-
-constexpr int kMostLinks = 40;  // as the kernel's limit
 
 // Writes all of it or says why not.
 Status WriteAll(int fd, std::string_view content, const std::string& path) {
@@ -49,65 +38,7 @@ Status SyncDirectory(const std::string& path) {
   return {};
 }
 
-std::string ReadLink(const std::string& path) {
-  std::array<char, PATH_MAX> target{};
-  const ssize_t length = ::readlink(path.c_str(), target.data(), target.size());
-  return length <= 0 ? "" : std::string(target.data(), static_cast<size_t>(length));
-}
-
-// The components of a path, without empty ones and ".".
-std::deque<std::string> Components(std::string_view path) {
-  std::deque<std::string> parts;
-  for (std::string& part : Split(path, '/')) {
-    if (!part.empty() && part != ".") {
-      parts.push_back(std::move(part));
-    }
-  }
-  return parts;
-}
-
 }  // namespace
-
-Fd& Fd::operator=(Fd&& other) noexcept {
-  if (this != &other) {
-    if (fd_ >= 0) {
-      ::close(fd_);
-    }
-    fd_ = other.Release();
-  }
-  return *this;
-}
-
-Fd::~Fd() {
-  if (fd_ >= 0) {
-    ::close(fd_);
-  }
-}
-
-Result<std::string> ReadFile(const std::string& path) {
-  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd.valid()) {
-    return FailErrno("read " + path, errno);
-  }
-  std::string content;
-  struct stat info {};
-  if (::fstat(fd.get(), &info) == 0 && info.st_size > 0) {
-    content.reserve(static_cast<size_t>(info.st_size));
-  }
-  std::array<char, 16384> part{};
-  while (true) {
-    const ssize_t count = ::read(fd.get(), part.data(), part.size());
-    if (count == 0) {
-      return content;
-    }
-    if (count < 0 && errno != EINTR) {
-      return FailErrno("read " + path, errno);
-    }
-    if (count > 0) {
-      content.append(part.data(), static_cast<size_t>(count));
-    }
-  }
-}
 
 Result<FileInfo> Inspect(const std::string& path) {
   struct stat info {};
@@ -169,7 +100,10 @@ Result<bool> WriteIfDifferent(const std::string& path, std::string_view content,
 Result<std::vector<std::string>> MakeDirectories(const std::string& path, mode_t mode) {
   std::vector<std::string> made;
   std::string here;
-  for (const std::string& part : Components(path)) {
+  for (const std::string& part : Split(path, '/')) {
+    if (part.empty()) {
+      continue;
+    }
     here += "/" + part;
     if (::mkdir(here.c_str(), mode) == 0) {
       if (::chmod(here.c_str(), mode) != 0) {
@@ -188,129 +122,6 @@ Status RemoveFile(const std::string& path) {
     return FailErrno("remove " + path, errno);
   }
   return {};
-}
-
-Result<std::vector<std::string>> ListDirectory(const std::string& path) {
-  std::vector<std::string> names;
-  DIR* directory = ::opendir(path.c_str());
-  if (directory == nullptr) {
-    if (errno == ENOENT) {
-      return names;
-    }
-    return FailErrno("list " + path, errno);
-  }
-  while (const dirent* entry = ::readdir(directory)) {
-    const std::string_view name = entry->d_name;
-    if (name != "." && name != "..") {
-      names.emplace_back(name);
-    }
-  }
-  ::closedir(directory);
-  std::ranges::sort(names);
-  return names;
-}
-
-Result<std::string> ResolveInRoot(const std::string& root, std::string_view host_path) {
-  const std::string base = root == "/" ? "" : root;
-  std::vector<std::string> done;
-  std::deque<std::string> pending = Components(host_path);
-  int links = 0;
-  while (!pending.empty()) {
-    const std::string part = std::move(pending.front());
-    pending.pop_front();
-    if (part == "..") {
-      if (!done.empty()) {
-        done.pop_back();
-      }
-      continue;
-    }
-    done.push_back(part);
-    const std::string target = ReadLink(base + "/" + Join(done, "/"));
-    if (target.empty()) {
-      continue;
-    }
-    if (++links > kMostLinks) {
-      return Fail(ErrorKind::kInvalid, format("resolve {}: symbolic links go round", host_path));
-    }
-    done.pop_back();
-    if (target.front() == '/') {
-      done.clear();
-    }
-    std::deque<std::string> onward = Components(target);
-    pending.insert(pending.begin(), onward.begin(), onward.end());
-  }
-  return done.empty() && base.empty() ? "/" : base + (done.empty() ? "" : "/" + Join(done, "/"));
-}
-
-std::optional<std::string> WithoutRoot(std::string_view root, std::string_view path) {
-  if (root == "/" || root.empty()) {
-    return std::string(path);
-  }
-  if (!path.starts_with(root)) {
-    return std::nullopt;
-  }
-  path.remove_prefix(root.size());
-  if (path.empty()) {
-    return "/";
-  }
-  return path.front() == '/' ? std::optional<std::string>(path) : std::nullopt;
-}
-
-std::string JoinPath(std::string_view a, std::string_view b) {
-  while (a.ends_with('/')) {
-    a.remove_suffix(1);
-  }
-  while (b.starts_with('/')) {
-    b.remove_prefix(1);
-  }
-  return std::string(a) + "/" + std::string(b);
-}
-
-std::string ParentOf(std::string_view path) {
-  const size_t slash = path.rfind('/');
-  if (slash == std::string_view::npos) {
-    return ".";
-  }
-  return slash == 0 ? "/" : std::string(path.substr(0, slash));
-}
-
-std::string BaseName(std::string_view path) {
-  const size_t slash = path.rfind('/');
-  return std::string(slash == std::string_view::npos ? path : path.substr(slash + 1));
-}
-
-Result<std::vector<std::string>> GlobInRoot(const std::string& root, std::string_view pattern) {
-  std::vector<std::string> found = {"/"};
-  for (const std::string& part : Components(pattern)) {
-    const bool literal = part.find_first_of("*?[") == std::string::npos;
-    std::vector<std::string> next;
-    for (const std::string& folder : found) {
-      TRY_ASSIGN(const std::string here, ResolveInRoot(root, folder));
-      if (literal) {
-        TRY_ASSIGN(const FileInfo info, Inspect(JoinPath(here, part)));
-        if (info.kind != FileKind::kAbsent) {
-          next.push_back(JoinPath(folder, part));
-        }
-        continue;
-      }
-      const auto names = ListDirectory(here);
-      if (!names) {
-        continue;  // a file where the pattern wants a directory
-      }
-      for (const std::string& name : *names) {
-        if (::fnmatch(part.c_str(), name.c_str(), FNM_PERIOD) == 0) {
-          next.push_back(JoinPath(folder, name));
-        }
-      }
-    }
-    found = std::move(next);
-  }
-  std::vector<std::string> paths;
-  for (const std::string& host_path : found) {
-    paths.push_back(JoinPath(root, host_path));
-  }
-  std::ranges::sort(paths);
-  return paths;
 }
 
 }  // namespace gantry::host
