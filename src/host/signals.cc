@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Was this process asked to end or to reload? The kubelet ends a container by SIGTERM; SIGHUP is
+// the operands' word for "read your configuration again". A blocked signal stays pending, so a
+// signalfd that is never read stays readable: that is the stop event.
+#include "host/signals.h"
+
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "base/error.h"
+
+namespace gantry::host {
+namespace {
+
+sigset_t StopSignals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGQUIT);
+  return set;
+}
+
+sigset_t ReloadSignals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGHUP);
+  return set;
+}
+
+}  // namespace
+
+Signals::Signals() {
+  const sigset_t stop = StopSignals();
+  const sigset_t reload = ReloadSignals();
+  pthread_sigmask(SIG_BLOCK, &stop, nullptr);
+  pthread_sigmask(SIG_BLOCK, &reload, nullptr);
+  stop_ = Fd(signalfd(-1, &stop, SFD_CLOEXEC | SFD_NONBLOCK));
+  reload_ = Fd(signalfd(-1, &reload, SFD_CLOEXEC | SFD_NONBLOCK));
+  CHECK(stop_.valid() && reload_.valid());
+}
+
+Signals::~Signals() {
+  const sigset_t reload = ReloadSignals();
+  TakeReload();
+  // What asked us to stop was heard; unblocking it would end the process in the middle of its end.
+  signalfd_siginfo info{};
+  while (read(stop_.get(), &info, sizeof(info)) > 0) {
+  }
+  const sigset_t stop = StopSignals();
+  pthread_sigmask(SIG_UNBLOCK, &stop, nullptr);
+  pthread_sigmask(SIG_UNBLOCK, &reload, nullptr);
+}
+
+bool Signals::stop_requested() const {
+  pollfd polled = {.fd = stop_.get(), .events = POLLIN, .revents = 0};
+  return poll(&polled, 1, 0) > 0;
+}
+
+bool Signals::TakeReload() {
+  bool came = false;
+  signalfd_siginfo info{};
+  while (read(reload_.get(), &info, sizeof(info)) > 0) {
+    came = true;
+  }
+  return came;
+}
+
+}  // namespace gantry::host

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// How far is this node, as its operands tell each other? /run is lost at a reboot only where it is
+// a tmpfs, and a node may be resumed from an image; so each file of ours names the boot it belongs
+// to, and yesterday's is not taken for today's.
+#include "host/status_files.h"
+
+#include <algorithm>
+#include <ctime>
+
+#include "base/text.h"
+#include "host/files.h"
+#include "host/watch.h"
+
+namespace gantry::host {
+namespace {
+
+// When the kernel started, in nanoseconds since the epoch.
+long long BootTime() {
+  timespec now{};
+  timespec since_boot{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  clock_gettime(CLOCK_BOOTTIME, &since_boot);
+  return (now.tv_sec - since_boot.tv_sec) * 1'000'000'000LL + (now.tv_nsec - since_boot.tv_nsec);
+}
+
+}  // namespace
+
+StatusValues ParseStatusFile(std::string_view text) {
+  StatusValues values;
+  for (const std::string& line : Split(text, '\n')) {
+    const std::string_view trimmed = Trim(line);
+    const size_t equals = trimmed.find('=');
+    if (equals == std::string_view::npos || equals == 0) {
+      continue;
+    }
+    std::string_view value = Trim(trimmed.substr(equals + 1));
+    if (value.size() >= 2 && (value.front() == '"' || value.front() == '\'') &&
+        value.back() == value.front()) {
+      value = value.substr(1, value.size() - 2);
+    }
+    values[std::string(Trim(trimmed.substr(0, equals)))] = std::string(value);
+  }
+  return values;
+}
+
+std::string StatusFileText(const StatusValues& values) {
+  std::string text;
+  for (const auto& [name, value] : values) {
+    text += name + "=" + value + "\n";
+  }
+  return text;
+}
+
+Result<std::string> BootId() {
+  TRY_ASSIGN(const std::string text, ReadFile("/proc/sys/kernel/random/boot_id"));
+  return std::string(Trim(text));
+}
+
+StatusFiles::StatusFiles(std::string directory, std::string boot_id)
+    : directory_(std::move(directory)), boot_id_(std::move(boot_id)) {}
+
+Result<StatusFiles> StatusFiles::Open(std::string directory) {
+  TRY_ASSIGN(std::string boot_id, BootId());
+  return StatusFiles(std::move(directory), std::move(boot_id));
+}
+
+Result<StatusValues> StatusFiles::Read(const std::string& name) const {
+  const std::string path = JoinPath(directory_, name);
+  TRY_ASSIGN(const std::string text, ReadFile(path));
+  StatusValues values = ParseStatusFile(text);
+  const auto boot = values.find(kBootIdLine);
+  if (boot != values.end()) {
+    if (boot->second != boot_id_) {
+      return Fail(ErrorKind::kNotFound, format("read {}: it is of an earlier boot", path));
+    }
+    return values;
+  }
+  TRY_ASSIGN(const FileInfo info, Inspect(path));
+  if (info.modified_ns < BootTime()) {
+    return Fail(ErrorKind::kNotFound, format("read {}: it is older than this boot", path));
+  }
+  return values;
+}
+
+Result<bool> StatusFiles::Write(const std::string& name, StatusValues values,
+                                const std::string& owner) const {
+  values[kBootIdLine] = boot_id_;
+  values[kOwnerLine] = owner;
+  TRY(MakeDirectories(directory_));
+  return WriteIfDifferent(JoinPath(directory_, name), StatusFileText(values));
+}
+
+Result<bool> StatusFiles::Remove(const std::string& name) const {
+  const std::string path = JoinPath(directory_, name);
+  TRY_ASSIGN(const FileInfo info, Inspect(path));
+  if (info.kind == FileKind::kAbsent) {
+    return false;
+  }
+  TRY(RemoveFile(path));
+  return true;
+}
+
+Result<bool> StatusFiles::WaitFor(const std::vector<std::string>& names, int stop_fd) const {
+  TRY_ASSIGN(Watcher watcher, Watcher::Create());
+  TRY(watcher.Add(directory_));
+  const auto counts = [this](const std::string& name) { return Read(name).has_value(); };
+  while (!std::ranges::all_of(names, counts)) {
+    if (watcher.Next(stop_fd).stopped) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace gantry::host
