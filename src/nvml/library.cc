@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which GPUs does this node have, and what are they? Asked of NVML, device by device. Every
+// function is looked up by name, because an old driver lacks the newer ones: what it cannot tell
+// stays empty. The UUID, the minor number and the PCI address are what a GPU is allocated by, so a
+// GPU that does not tell them counts as failed; everything else has an empty value.
+#include <dlfcn.h>
+
+#include <array>
+#include <fstream>
+#include <utility>
+
+#include "base/text.h"
+#include "nvml/errors.h"
+#include "nvml/nvml.h"
+#include "nvml/symbols.h"
+
+namespace gantry::nvml {
+namespace {
+
+const char* BrandName(nvmlBrandType_t brand) {
+  switch (brand) {
+    case NVML_BRAND_QUADRO:
+      return "quadro";
+    case NVML_BRAND_TESLA:
+      return "tesla";
+    case NVML_BRAND_NVS:
+      return "nvs";
+    case NVML_BRAND_GRID:
+      return "grid";
+    case NVML_BRAND_GEFORCE:
+      return "geforce";
+    case NVML_BRAND_TITAN:
+      return "titan";
+    case NVML_BRAND_NVIDIA_VAPPS:
+      return "nvidia-vapps";
+    case NVML_BRAND_NVIDIA_VPC:
+      return "nvidia-vpc";
+    case NVML_BRAND_NVIDIA_VCS:
+      return "nvidia-vcs";
+    case NVML_BRAND_NVIDIA_VWS:
+      return "nvidia-vws";
+    case NVML_BRAND_NVIDIA_CLOUD_GAMING:
+      return "nvidia-cloud-gaming";
+    case NVML_BRAND_QUADRO_RTX:
+      return "quadro-rtx";
+    case NVML_BRAND_NVIDIA_RTX:
+      return "nvidia-rtx";
+    case NVML_BRAND_NVIDIA:
+      return "nvidia";
+    case NVML_BRAND_GEFORCE_RTX:
+      return "geforce-rtx";
+    case NVML_BRAND_TITAN_RTX:
+      return "titan-rtx";
+    default:
+      return "unknown";
+  }
+}
+
+int NumaNode(const std::filesystem::path& sys, const std::string& pci_bus_id) {
+  std::ifstream file(sys / "bus/pci/devices" / pci_bus_id / "numa_node");
+  int node = -1;
+  return file >> node && node >= 0 ? node : -1;
+}
+
+std::string FormatUuid(const unsigned char* bytes) {
+  std::string text;
+  for (int i = 0; i < NVML_GPU_FABRIC_UUID_LEN; ++i) {
+    text += format("{}{:02x}", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", bytes[i]);
+  }
+  return text;
+}
+
+template <typename Info>
+std::optional<Fabric> FinishedFabric(const Info& info) {
+  constexpr std::array<unsigned char, NVML_GPU_FABRIC_UUID_LEN> kNone{};
+  if (info.state != NVML_GPU_FABRIC_STATE_COMPLETED || info.status != NVML_SUCCESS ||
+      std::equal(kNone.begin(), kNone.end(), info.clusterUuid)) {
+    return std::nullopt;
+  }
+  return Fabric{FormatUuid(info.clusterUuid), info.cliqueId};
+}
+
+std::optional<Fabric> ReadFabric(const Symbols& symbols, nvmlDevice_t handle) {
+  nvmlGpuFabricInfoV_t versioned{};
+  versioned.version = nvmlGpuFabricInfo_v2;
+  if (Call(symbols.nvmlDeviceGetGpuFabricInfoV, handle, &versioned) == NVML_SUCCESS) {
+    return FinishedFabric(versioned);
+  }
+  nvmlGpuFabricInfo_t first{};
+  if (Call(symbols.nvmlDeviceGetGpuFabricInfo, handle, &first) == NVML_SUCCESS) {
+    return FinishedFabric(first);
+  }
+  return std::nullopt;
+}
+
+void ReadIdentity(const Symbols& symbols, nvmlDevice_t handle, Device& device) {
+  std::array<char, NVML_DEVICE_NAME_V2_BUFFER_SIZE> name{};
+  if (Call(symbols.nvmlDeviceGetName, handle, name.data(), static_cast<unsigned>(name.size())) ==
+      NVML_SUCCESS) {
+    device.name = name.data();
+  }
+  nvmlBrandType_t brand = NVML_BRAND_UNKNOWN;
+  Call(symbols.nvmlDeviceGetBrand, handle, &brand);
+  device.brand = BrandName(brand);
+}
+
+void ReadAbilities(const Symbols& symbols, nvmlDevice_t handle, Device& device) {
+  nvmlMemory_t memory{};
+  if (Call(symbols.nvmlDeviceGetMemoryInfo, handle, &memory) == NVML_SUCCESS) {
+    device.memory_bytes = memory.total;
+  }
+  int major = 0;
+  int minor = 0;
+  if (Call(symbols.nvmlDeviceGetCudaComputeCapability, handle, &major, &minor) == NVML_SUCCESS) {
+    device.compute_major = major;
+    device.compute_minor = minor;
+  }
+  unsigned current = 0;
+  unsigned pending = 0;
+  if (Call(symbols.nvmlDeviceGetMigMode, handle, &current, &pending) == NVML_SUCCESS) {
+    device.mig = current == NVML_DEVICE_MIG_ENABLE ? MigMode::kEnabled : MigMode::kDisabled;
+  }
+  device.fabric = ReadFabric(symbols, handle);
+}
+
+// Fills device; the first call of those that identify the GPU that failed is the error.
+Status ReadDevice(const Symbols& symbols, const std::filesystem::path& sys, Device& device) {
+  const std::string who = format("GPU {}", device.index);
+  nvmlDevice_t handle = nullptr;
+  nvmlReturn_t code = Call(symbols.nvmlDeviceGetHandleByIndex_v2, device.index, &handle);
+  if (code != NVML_SUCCESS) {
+    return FailNvml("nvmlDeviceGetHandleByIndex", who, code);
+  }
+  // The address first: it is what still answers when the GPU itself does not.
+  nvmlPciInfo_t pci{};
+  const nvmlReturn_t pci_code = Call(symbols.nvmlDeviceGetPciInfo_v3, handle, &pci);
+  if (pci_code == NVML_SUCCESS) {
+    device.pci_bus_id = SysfsBusId(pci);
+    device.numa_node = NumaNode(sys, device.pci_bus_id);
+  }
+  std::array<char, NVML_DEVICE_UUID_V2_BUFFER_SIZE> uuid{};
+  code = Call(symbols.nvmlDeviceGetUUID, handle, uuid.data(), static_cast<unsigned>(uuid.size()));
+  if (code != NVML_SUCCESS) {
+    return FailNvml("nvmlDeviceGetUUID", who, code);
+  }
+  device.uuid = uuid.data();
+  if (pci_code != NVML_SUCCESS) {
+    return FailNvml("nvmlDeviceGetPciInfo", who, pci_code);
+  }
+  code = Call(symbols.nvmlDeviceGetMinorNumber, handle, &device.minor);
+  if (code != NVML_SUCCESS) {
+    return FailNvml("nvmlDeviceGetMinorNumber", who, code);
+  }
+  ReadIdentity(symbols, handle, device);
+  ReadAbilities(symbols, handle, device);
+  return {};
+}
+
+}  // namespace
+
+std::string SysfsBusId(const nvmlPciInfo_t& pci) {
+  return format("{:04x}:{:02x}:{:02x}.0", pci.domain, pci.bus, pci.device);
+}
+
+Library::Library(Options options, std::unique_ptr<Symbols> symbols)
+    : options_(std::move(options)), symbols_(std::move(symbols)) {}
+
+Result<std::unique_ptr<Library>> Library::Open(const Options& options) {
+  void* handle = dlopen(options.library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) {
+    const char* reason = dlerror();
+    return Fail(ErrorKind::kNotFound, format("open {}: {}", options.library.string(),
+                                             reason != nullptr ? reason : "unknown reason"));
+  }
+  auto symbols = std::make_unique<Symbols>();
+  symbols->library = handle;
+#define GANTRY_NVML_LOOK_UP(name) \
+  symbols->name = reinterpret_cast<decltype(&::name)>(dlsym(handle, #name));
+  GANTRY_NVML_FUNCTIONS(GANTRY_NVML_LOOK_UP)
+#undef GANTRY_NVML_LOOK_UP
+  const nvmlReturn_t code = Call(symbols->nvmlInit_v2);
+  if (code != NVML_SUCCESS) {
+    dlclose(handle);
+    return FailNvml("nvmlInit", "", code);
+  }
+  return std::unique_ptr<Library>(new Library(options, std::move(symbols)));
+}
+
+Library::~Library() {
+  Call(symbols_->nvmlShutdown);
+  dlclose(symbols_->library);
+}
+
+Result<std::string> Library::DriverVersion() const {
+  std::array<char, NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE> text{};
+  const nvmlReturn_t code =
+      Call(symbols_->nvmlSystemGetDriverVersion, text.data(), static_cast<unsigned>(text.size()));
+  if (code != NVML_SUCCESS) {
+    return FailNvml("nvmlSystemGetDriverVersion", "", code);
+  }
+  return std::string(text.data());
+}
+
+Result<int> Library::CudaVersion() const {
+  int version = 0;
+  nvmlReturn_t code = Call(symbols_->nvmlSystemGetCudaDriverVersion_v2, &version);
+  if (code != NVML_SUCCESS) {
+    code = Call(symbols_->nvmlSystemGetCudaDriverVersion, &version);
+  }
+  if (code != NVML_SUCCESS) {
+    return FailNvml("nvmlSystemGetCudaDriverVersion", "", code);
+  }
+  return version;
+}
+
+Result<unsigned> Library::DeviceCount() const {
+  unsigned count = 0;
+  const nvmlReturn_t code = Call(symbols_->nvmlDeviceGetCount_v2, &count);
+  if (code != NVML_SUCCESS) {
+    return FailNvml("nvmlDeviceGetCount", "", code);
+  }
+  return count;
+}
+
+Result<Devices> Library::Enumerate() const {
+  TRY_ASSIGN(const unsigned count, DeviceCount());
+  Devices devices;
+  for (unsigned index = 0; index < count; ++index) {
+    Device device;
+    device.index = index;
+    if (Status read = ReadDevice(*symbols_, options_.sys, device); read.has_value()) {
+      devices.found.push_back(std::move(device));
+    } else {
+      devices.failed.push_back({.index = index,
+                                .uuid = std::move(device.uuid),
+                                .pci_bus_id = std::move(device.pci_bus_id),
+                                .error = std::move(read).error()});
+    }
+  }
+  return devices;
+}
+
+Status Library::Alive(const std::string& uuid) const {
+  nvmlDevice_t handle = nullptr;
+  nvmlReturn_t code = Call(symbols_->nvmlDeviceGetHandleByUUID, uuid.c_str(), &handle);
+  if (code != NVML_SUCCESS) {
+    return FailNvml("nvmlDeviceGetHandleByUUID", uuid, code);
+  }
+  nvmlMemory_t memory{};
+  code = Call(symbols_->nvmlDeviceGetMemoryInfo, handle, &memory);
+  if (code != NVML_SUCCESS && KindOf(code) != ErrorKind::kUnsupported) {
+    return FailNvml("nvmlDeviceGetMemoryInfo", uuid, code);
+  }
+  unsigned celsius = 0;
+  code = Call(symbols_->nvmlDeviceGetTemperature, handle, NVML_TEMPERATURE_GPU, &celsius);
+  if (code != NVML_SUCCESS && KindOf(code) != ErrorKind::kUnsupported) {
+    return FailNvml("nvmlDeviceGetTemperature", uuid, code);
+  }
+  return {};
+}
+
+}  // namespace gantry::nvml

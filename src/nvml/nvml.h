@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+
+// GPUs, through NVIDIA's management library (NVML, libnvidia-ml.so.1), which is opened with dlopen
+// because it belongs to the driver of the node. Nothing else opens it.
+//
+// Every error names the NVML call, the device and NVML's own code ("nvmlDeviceGetMemoryInfo GPU 3:
+// GPU_IS_LOST"); its kind says what to do (nvml/errors.h). Any call may hang when a driver does:
+// who must not wait calls from a thread or process that can be given up.
+namespace gantry::nvml {
+
+// The file of libnvidia-ml.so.1 under a driver root as this process sees it ("/driver-root", "/"):
+// the first of usr/lib64, usr/lib/x86_64-linux-gnu, usr/lib/aarch64-linux-gnu, lib64,
+// lib/x86_64-linux-gnu, lib/aarch64-linux-gnu. Symbolic links are followed inside the root, so that
+// an absolute one does not lead out of it. kNotFound names the root.
+Result<std::filesystem::path> FindLibrary(const std::filesystem::path& root);
+
+enum class MigMode { kUnsupported, kDisabled, kEnabled };
+
+// Where the GPU stands in an NVLink fabric; present only once the fabric manager has finished.
+struct Fabric {
+  std::string cluster_uuid;  // 8-4-4-4-12
+  unsigned clique_id = 0;
+  bool operator==(const Fabric&) const = default;
+};
+
+struct Device {
+  unsigned index = 0;         // NVML's, among the GPUs this process can open
+  unsigned minor = 0;         // of /dev/nvidia<minor>
+  std::string uuid;           // "GPU-..."
+  std::string name;           // "Tesla T4"
+  std::string brand;          // "tesla", "geforce", ...; "unknown"
+  std::string pci_bus_id;     // as sysfs spells it: "0000:3b:00.0"
+  uint64_t memory_bytes = 0;  // total; 0: the driver does not tell
+  int compute_major = 0;      // 0: the driver does not tell
+  int compute_minor = 0;
+  int numa_node = -1;  // from sysfs; -1: none
+  MigMode mig = MigMode::kUnsupported;
+  std::optional<Fabric> fabric;
+  bool operator==(const Device&) const = default;
+};
+
+// What one pass over the GPUs found. One broken GPU does not hide the others.
+struct Devices {
+  struct Failed {
+    unsigned index = 0;
+    std::string uuid;        // empty: not even that could be read
+    std::string pci_bus_id;  // the same
+    Error error;
+  };
+  std::vector<Device> found;  // by index
+  std::vector<Failed> failed;
+};
+
+// How near two GPUs are by PCIe, nearest first (nvmlGpuTopologyLevel_t).
+enum class Ancestor { kInternal, kSingle, kMultiple, kHostBridge, kNode, kSystem, kUnknown };
+
+struct Pair {
+  Ancestor ancestor = Ancestor::kUnknown;
+  unsigned nvlinks = 0;       // active links that end in the other GPU
+  unsigned switch_links = 0;  // links by which both reach an NVSwitch: the lesser of the two counts
+  bool operator==(const Pair&) const = default;
+};
+
+// pairs[a][b] in the order of the devices asked for; symmetric; pairs[a][a] is empty.
+struct Topology {
+  std::vector<std::vector<Pair>> pairs;
+};
+
+struct Symbols;
+
+// Events of the GPUs that were registered. One thread waits; others may register meanwhile.
+class EventSet {
+ public:
+  struct Xid {
+    std::string uuid;  // empty: the event names a GPU that was not registered here
+    uint64_t xid = 0;
+    std::optional<unsigned> gpu_instance;      // MIG: the instances it is confined to
+    std::optional<unsigned> compute_instance;  // the same
+    bool operator==(const Xid&) const = default;
+  };
+
+  EventSet(const Symbols& symbols, void* set);
+  EventSet(const EventSet&) = delete;
+  EventSet& operator=(const EventSet&) = delete;
+  ~EventSet();
+
+  // Asks for the XID events of a GPU. kUnsupported: this GPU has none.
+  Status Register(const std::string& uuid);
+  // Blocks until an XID event comes; nothing after `timeout` or when another event came.
+  Result<std::optional<Xid>> Wait(std::chrono::milliseconds timeout);
+
+ private:
+  struct Registered;
+  const Symbols& symbols_;
+  void* set_;
+  std::unique_ptr<Registered> registered_;
+};
+
+// NVML opened and initialised; the destructor shuts it down and unloads the library. Thread-safe,
+// as NVML is. Event sets must be gone before it.
+class Library {
+ public:
+  struct Options {
+    std::filesystem::path library = "libnvidia-ml.so.1";  // a path, or a name for the loader
+    std::filesystem::path sys = "/sys";                   // for numa_node
+  };
+
+  // kNotFound: no such library, or no driver loaded (wait for it).
+  static Result<std::unique_ptr<Library>> Open(const Options& options);
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
+  ~Library();
+
+  // "535.183.01".
+  [[nodiscard]] Result<std::string> DriverVersion() const;
+  // NVML's own number for the CUDA version that the driver supports: 12040 is 12.4.
+  [[nodiscard]] Result<int> CudaVersion() const;
+  [[nodiscard]] Result<unsigned> DeviceCount() const;
+  // Every GPU that this process can open.
+  [[nodiscard]] Result<Devices> Enumerate() const;
+  [[nodiscard]] Topology Distances(const std::vector<Device>& devices) const;
+  // Asks the GPU itself (memory, temperature): an error when it is lost, needs a reset or answers
+  // with NVML's "unknown error".
+  [[nodiscard]] Status Alive(const std::string& uuid) const;
+  [[nodiscard]] Result<std::unique_ptr<EventSet>> NewEventSet() const;
+
+ private:
+  Library(Options options, std::unique_ptr<Symbols> symbols);
+  Options options_;
+  std::unique_ptr<Symbols> symbols_;
+};
+
+}  // namespace gantry::nvml
