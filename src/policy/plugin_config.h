@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+
+// The configuration file of NVIDIA's device plugin (schema `version: v1`), which the plugin and GPU
+// feature discovery both read. A pure reading of text: no file, no environment.
+namespace gantry::policy {
+
+enum class MigStrategy { kNone, kSingle, kMixed };
+enum class SharingStrategy { kNone, kTimeSlicing, kMps };
+enum class DeviceDiscovery { kAuto, kNvml, kTegra, kVfio };
+
+std::string_view Name(MigStrategy strategy);      // "none", "single", "mixed"
+std::string_view Name(SharingStrategy strategy);  // "none", "time-slicing", "mps"
+Result<MigStrategy> ParseMigStrategy(std::string_view text);
+Result<DeviceDiscovery> ParseDeviceDiscovery(std::string_view text);
+
+// A duration as Go writes it ("60s", "1m30s", "1.5h", "infinite" or a number of nanoseconds).
+// Infinite is nanoseconds::max().
+Result<std::chrono::nanoseconds> ParseDuration(std::string_view text);
+
+// `flags.gfd`
+struct GfdFlags {
+  std::optional<bool> oneshot;
+  std::optional<bool> no_timestamp;
+  std::optional<std::chrono::nanoseconds> sleep_interval;
+  std::optional<std::string> output_file;
+  std::optional<std::string> machine_type_file;
+};
+
+// `flags`: what is absent is left to the command line, the environment and the defaults.
+struct PluginFlags {
+  std::optional<MigStrategy> mig_strategy;
+  std::optional<bool> fail_on_init_error;
+  std::optional<std::string> mps_root;
+  std::optional<std::string> driver_root;  // nvidiaDriverRoot
+  std::optional<std::string> dev_root;     // nvidiaDevRoot
+  std::optional<bool> gdrcopy_enabled;
+  std::optional<bool> gds_enabled;
+  std::optional<bool> mofed_enabled;
+  std::optional<bool> use_node_feature_api;
+  std::optional<DeviceDiscovery> device_discovery;
+  // `flags.plugin`
+  std::optional<bool> pass_device_specs;
+  std::optional<std::vector<std::string>> device_list_strategy;  // envvar volume-mounts cdi-...
+  std::optional<std::string> device_id_strategy;                 // uuid, index
+  std::optional<std::string> cdi_annotation_prefix;
+  std::optional<std::string> ctk_path;  // nvidiaCTKPath
+  std::optional<std::string> container_driver_root;
+  std::optional<std::string> shared_devices_allocation_policy;  // distributed, packed
+  GfdFlags gfd;
+};
+
+// One entry of `sharing.timeSlicing.resources` or `sharing.mps.resources`.
+struct SharedResource {
+  std::string name;  // with its prefix: "nvidia.com/gpu"
+  int replicas = 0;  // at least 2
+};
+
+struct Sharing {
+  SharingStrategy strategy = SharingStrategy::kNone;
+  bool rename_by_default = false;               // the resource's name gets the suffix ".shared"
+  bool fail_requests_greater_than_one = false;  // MPS: true unless said otherwise
+  std::vector<SharedResource> resources;        // none under kNone
+
+  // 1 for a resource that is not shared. `resource` is the name before renaming.
+  [[nodiscard]] int ReplicasOf(std::string_view resource) const;
+  // The name under which a resource is offered: with ".shared" if it is shared and renamed.
+  [[nodiscard]] std::string OfferedName(std::string_view resource) const;
+};
+
+struct PluginConfig {
+  PluginFlags flags;
+  Sharing sharing;
+  std::vector<int> imex_channel_ids;  // none or 0 alone
+  bool imex_required = false;
+  // What is accepted but has no effect, one sentence each, naming the key.
+  std::vector<std::string> warnings;
+};
+
+// Reads YAML or JSON. An empty text is the empty configuration. Errors are kInvalid and name the
+// key
+// ("sharing.timeSlicing.resources[0].replicas: must be at least 2, is 0") or, for text that is
+// not YAML, line and column. Unlike upstream's reader this one refuses keys that nobody knows and
+// keys that stand twice.
+Result<PluginConfig> ParsePluginConfig(std::string_view text);
+
+}  // namespace gantry::policy
