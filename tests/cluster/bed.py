@@ -51,6 +51,11 @@ class Bed:
         return subprocess.run(["./do", "bed", *words], cwd=ROOT, text=True, capture_output=True, input=text,
                               timeout=timeout, env=dict(os.environ, GANTRY_BED=self.name), check=False)
 
+    def start(self, *words):
+        """A command that runs beside; its output is read later."""
+        return subprocess.Popen(["./do", "bed", *words], cwd=ROOT, text=True, stdout=subprocess.PIPE,
+                                env=dict(os.environ, GANTRY_BED=self.name))
+
     def do(self, *words, timeout=300, check=True, text=None):
         """What a command printed; it must succeed unless check is False."""
         done = self.run(*words, timeout=timeout, text=text)
@@ -122,21 +127,18 @@ class Bed:
                   "--timeout", "180s", "--set", "driver.enabled=false", *arguments)
 
     def pod_resources(self, node):
-        """device ids of nvidia.com/gpu by pod name, as the kubelet's pod-resources socket tells them."""
-        printed = self.exec(node, "/usr/local/bin/gantry", "kubelet", "pod-resources", "-o", "json")
+        """device ids of nvidia.com/* by pod name, as the kubelet's pod-resources socket tells them."""
         holders = {}
-        for pod in json.loads(printed)["pods"]:
-            for container in pod["containers"]:
-                for device in container["devices"]:
-                    if device["resource"].startswith("nvidia.com/"):
-                        holders.setdefault(pod["name"], []).extend(device["ids"])
-        return holders
+        for line in self.exec(node, "/usr/local/bin/kubelet_probe", "list").splitlines():
+            _, pod, _, resource, device = line.split()
+            if resource.startswith("nvidia.com/"):
+                holders.setdefault(pod, []).append(device)
+        return {pod: sorted(devices) for pod, devices in holders.items()}
 
     def allocatable_ids(self, node):
         """device ids that the kubelet lists as allocatable at its pod-resources socket."""
-        printed = self.exec(node, "/usr/local/bin/gantry", "kubelet", "allocatable", "-o", "json")
-        return sorted(i for d in json.loads(printed)["devices"] if d["resource"].startswith("nvidia.com/")
-                      for i in d["ids"])
+        listed = self.exec(node, "/usr/local/bin/kubelet_probe", "allocatable").splitlines()
+        return sorted(d for resource, d in (line.split() for line in listed) if resource.startswith("nvidia.com/"))
 
     def gpu_pod(self, name, count=1, command="sleep 3600", node=None, resource="nvidia.com/gpu", **spec):
         """A pod that asks for GPUs; its manifest, to be applied."""
