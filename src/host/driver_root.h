@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "host/driver_verdict.h"
+
+// Looks for a driver on this node. Only files are read; the driver is not asked.
+namespace gantry::host {
+
+struct DriverPlaces {
+  std::string host_root = "/host";                // where the host's root is mounted here
+  std::string driver_dir = "/run/nvidia/driver";  // of a driver container, as the host spells it
+  bool container_ready = false;                   // its .driver-ctr-ready counts
+};
+
+DriverObservation ObserveDriver(const DriverPlaces& places);
+
+// Paths as this process spells them whose changes can change the verdict: library folders, /dev.
+// Not the kernel module: procfs tells nothing.
+std::vector<std::string> DriverPathsToWatch(const DriverPlaces& places);
+
+}  // namespace gantry::host

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which kernel modules are loaded, and in which version is NVIDIA's? Read from procfs, which tells
+// no changes: who needs them reads again.
+#include "host/kernel_modules.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "base/text.h"
+#include "host/files.h"
+
+namespace gantry::host {
+namespace {
+
+std::vector<std::string> Words(std::string_view line) {
+  std::vector<std::string> words;
+  for (std::string& word : Split(line, ' ')) {
+    if (!word.empty()) {
+      words.push_back(std::move(word));
+    }
+  }
+  return words;
+}
+
+// "535.247.01", "550.54.15": digits with at least one dot between them.
+bool IsVersion(std::string_view word) {
+  return word.find('.') != std::string_view::npos &&
+         std::ranges::all_of(word, [](unsigned char c) { return std::isdigit(c) || c == '.'; }) &&
+         std::isdigit(static_cast<unsigned char>(word.front())) != 0;
+}
+
+}  // namespace
+
+std::vector<KernelModule> ParseModules(std::string_view text) {
+  std::vector<KernelModule> modules;
+  for (const std::string& line : Split(text, '\n')) {
+    const std::vector<std::string> words = Words(line);
+    if (words.size() < 5) {
+      continue;
+    }
+    const Result<long long> users = ParseInt(words[2]);
+    modules.push_back({.name = words[0],
+                       .users = users ? static_cast<int>(*users) : 0,
+                       .live = words[4] == "Live"});
+  }
+  return modules;
+}
+
+Result<std::vector<KernelModule>> LoadedModules(const std::string& proc) {
+  TRY_ASSIGN(const std::string text, ReadFile(JoinPath(proc, "modules")));
+  return ParseModules(text);
+}
+
+std::string ParseDriverVersion(std::string_view text) {
+  for (const std::string& line : Split(text, '\n')) {
+    if (!line.starts_with("NVRM version:")) {
+      continue;
+    }
+    for (std::string& word : Words(line)) {
+      if (IsVersion(word)) {
+        return std::move(word);
+      }
+    }
+  }
+  return "";
+}
+
+int CharacterMajor(std::string_view proc_devices, std::string_view driver) {
+  bool character = false;
+  for (const std::string& line : Split(proc_devices, '\n')) {
+    if (line.ends_with("devices:")) {
+      character = line.starts_with("Character");
+      continue;
+    }
+    const std::vector<std::string> words = Words(line);
+    if (character && words.size() == 2 && words[1] == driver) {
+      const Result<long long> major = ParseInt(words[0]);
+      return major ? static_cast<int>(*major) : -1;
+    }
+  }
+  return -1;
+}
+
+}  // namespace gantry::host

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+
+namespace gantry::host {
+
+inline constexpr int kNvidiaVendor = 0x10de;
+
+// A function on the PCI bus, as sysfs shows it (Documentation/PCI/sysfs-pci.rst).
+struct PciFunction {
+  std::string address;            // "0000:3b:00.0"
+  int vendor = 0;                 // 0x10de
+  int device = 0;                 // 0x1eb8
+  int class_code = 0;             // 24 bits: base class, sub-class, interface (0x030200)
+  int numa_node = -1;             // -1: none
+  std::string driver;             // "nvidia", "vfio-pci"; empty: none is bound
+  bool virtual_function = false;  // SR-IOV: it has a physical function
+  bool operator==(const PciFunction&) const = default;
+};
+
+// A GPU is a display controller: VGA (0300), 3D (0302) or other (0380) of base class 03.
+[[nodiscard]] bool IsNvidiaGpu(const PciFunction& function);
+
+// The functions under `sys` ("/sys", "/host/sys"), sorted by address. A function whose files
+// cannot be read (it was just unplugged) is left out; without a PCI bus there are none.
+Result<std::vector<PciFunction>> ListPci(const std::string& sys);
+
+}  // namespace gantry::host
