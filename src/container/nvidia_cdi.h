@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "container/cdi.h"
+#include "container/driver_files.h"
 
 // The CDI document of a node's NVIDIA GPUs, made from the files of the driver as they lie on disk.
 namespace gantry::container {
@@ -20,20 +21,8 @@ struct CdiGpu {
 
 enum class CdiNaming { kUuid, kIndex, kTypeIndex };  // GPU-..., 0, gpu0
 
-// Where the driver's files are. "Here" is as this process sees it, "on the host" is what the
-// document says, because the runtime of the host reads it.
-struct DriverFiles {
-  std::string root = "/";       // here: "/host", "/driver-root"
-  std::string host_root = "/";  // on the host: "/", "/run/nvidia/driver"
-  std::string dev_root = "/";   // here: the folder that holds dev/
-  std::string host_dev_root = "/";
-  std::string sys_root = "/";       // here: the folder that holds sys/ (DRM nodes of a GPU)
-  std::string version;              // "535.247.01"; empty: taken from libcuda's or libnvidia-ml's name
-  std::string cuda_version;         // "12.2"; may be empty
-};
-
 struct CdiInput {
-  DriverFiles driver;
+  DriverPlace driver;
   std::string kind;  // names::kDevicePluginCdiKind
   std::vector<CdiGpu> gpus;
   std::vector<CdiNaming> naming = {CdiNaming::kUuid};
@@ -49,5 +38,9 @@ Result<CdiSpec> NvidiaCdi(const CdiInput& input);
 // The document for management containers (kind management.nvidia.com/gpu): one device `all` with
 // every node of the driver under /dev. kNotFound if there is no driver library or no device node.
 Result<CdiSpec> ManagementCdi(const CdiInput& input);
+
+// The same from an inventory that was already made: values in, values out.
+CdiSpec NvidiaCdiFrom(const CdiInput& input, const DriverInventory& found);
+CdiSpec ManagementCdiFrom(const CdiInput& input, const DriverInventory& found);
 
 }  // namespace gantry::container

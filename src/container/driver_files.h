@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+
+// What of NVIDIA's driver lies on a disk: the libraries, programs, configuration, firmware, sockets
+// and device nodes that a container needs to use a GPU.
+namespace gantry::container {
+
+// Where the driver's files are. Without "host": as this process sees it. With "host": what a
+// document says, because the host's runtime reads it.
+struct DriverPlace {
+  std::string root = "/";           // "/host", "/driver-root"
+  std::string host_root = "/";      // "/", "/run/nvidia/driver"
+  std::string dev_root = "/";       // the folder that holds dev/
+  std::string host_dev_root = "/";  // ditto, on the host
+  std::string sys_root = "/";       // the folder that holds sys/ (DRM nodes of a GPU)
+  std::string run_root = "/";       // the folder that holds run/ and tmp/ (sockets of daemons)
+  std::string version;              // "535.247.01"; empty: from the name of libcuda or libnvidia-ml
+  std::string cuda_version;         // "12.2"; may be empty
+};
+
+struct DriverLibrary {
+  std::string path;    // in the driver root, hence in the container: "/usr/lib64/libcuda.so.535.1"
+  std::string real;    // the same with every symbolic link resolved, still in the driver root
+  std::string soname;  // "libcuda.so.1"; empty if the file has none
+};
+
+// A file or socket that is mounted as it is.
+struct DriverFile {
+  std::string path;  // in the container
+  std::string real;  // in the driver root (or run root)
+  auto operator<=>(const DriverFile&) const = default;
+};
+
+struct DriverInventory {
+  std::string version;
+  std::vector<DriverLibrary> libraries;           // by path
+  std::vector<DriverLibrary> graphics_libraries;  // only for workloads
+  std::vector<DriverFile> programs;
+  std::vector<DriverFile> configs;  // graphics too
+  std::vector<DriverFile> firmware;
+  std::vector<DriverFile> sockets;
+  std::map<std::string, std::string> links;  // "<dir>/libcuda.so" -> "libcuda.so.1"
+  std::vector<std::string> control_nodes;    // "/dev/nvidiactl", ...: those that exist
+  std::vector<std::string> all_nodes;        // every node of the driver below /dev
+};
+
+// Reads the disk. kNotFound if no driver library is under the root; kInvalid if libraries of two
+// driver versions lie side by side and none was asked for.
+Result<DriverInventory> FindDriverFiles(const DriverPlace& place);
+
+// "/dev/dri/card1", "/dev/dri/renderD128" of the GPU at a PCI address, from sysfs, sorted.
+std::vector<std::string> DrmNodes(const DriverPlace& place, const std::string& pci_bus_id);
+
+// DT_SONAME of a 64-bit little-endian ELF shared object; empty if it is none or has none.
+std::string ReadSoname(const std::string& path);
+
+}  // namespace gantry::container

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the driver's files and the GPUs of a node to its CDI document. What every container of the
+// kind needs (libraries, control nodes, the hook) stands in the common edits; a device adds only
+// its own nodes. One hook entry does all that is done per container (links, library cache, CUDA
+// forward compatibility, the driver's "may create device nodes" switch), because every entry costs
+// a process at every container start.
+#include "container/nvidia_cdi.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/paths.h"
+#include "base/text.h"
+
+namespace gantry::container {
+namespace {
+
+const std::vector<std::string>& FileOptions() {
+  static const std::vector<std::string> options = {"ro", "nosuid", "nodev", "rbind", "rprivate"};
+  return options;
+}
+const std::vector<std::string>& SocketOptions() {
+  static const std::vector<std::string> options = {"nosuid", "nodev", "rbind", "rprivate",
+                                                   "noexec"};
+  return options;
+}
+
+bool HookWanted(const CdiInput& input, std::string_view name) {
+  return std::ranges::none_of(input.disabled_hooks, [&](const std::string& disabled) {
+    return disabled == "all" || disabled == name;
+  });
+}
+
+CdiMount FileMount(const CdiInput& input, const std::string& path, const std::string& real) {
+  return {JoinPath(input.driver.host_root, real), path, FileOptions()};
+}
+
+CdiDeviceNode Node(const CdiInput& input, const std::string& path) {
+  const std::string host_path = JoinPath(input.driver.host_dev_root, path);
+  return {path, host_path == path ? "" : host_path};
+}
+
+void AddLibraries(const CdiInput& input, const std::vector<DriverLibrary>& libraries,
+                  CdiEdits& edits) {
+  for (const DriverLibrary& library : libraries) {
+    edits.mounts.push_back(FileMount(input, library.path, library.real));
+  }
+}
+
+void AddFiles(const CdiInput& input, const std::vector<DriverFile>& files, CdiEdits& edits) {
+  for (const DriverFile& file : files) {
+    edits.mounts.push_back(FileMount(input, file.path, file.real));
+  }
+}
+
+// "--library SONAME=PATH" for each library that programs ask for by another name than the file's.
+void AddLibraryArguments(const std::vector<DriverLibrary>& libraries,
+                         std::vector<std::string>& args) {
+  for (const DriverLibrary& library : libraries) {
+    const bool loadable = !library.soname.empty() && BaseName(library.path).starts_with("lib");
+    if (loadable) {
+      args.insert(args.end(), {"--library", library.soname + "=" + library.path});
+    }
+  }
+}
+
+// The one hook entry of a document; nothing if all of its parts are switched off.
+void AddHook(const CdiInput& input, const DriverInventory& found, bool workload, CdiEdits& edits) {
+  std::vector<std::string> args;
+  if (HookWanted(input, "create-symlinks")) {
+    for (const auto& [link, target] : found.links) {
+      args.insert(args.end(), {"--link", target + "::" + link});
+    }
+    if (workload) {
+      for (const CdiGpu& gpu : input.gpus) {
+        for (const std::string& node : DrmNodes(input.driver, gpu.pci_bus_id)) {
+          const std::string role = BaseName(node).starts_with("card") ? "-card" : "-render";
+          args.insert(args.end(), {"--device-link", "../" + BaseName(node) +
+                                                        "::/dev/dri/by-path/pci-" +
+                                                        Lower(gpu.pci_bus_id) + role});
+        }
+      }
+    }
+  }
+  if (HookWanted(input, "enable-cuda-compat")) {
+    args.insert(args.end(), {"--host-driver-version", found.version});
+    if (!input.driver.cuda_version.empty()) {
+      args.insert(args.end(), {"--host-cuda-version", input.driver.cuda_version});
+    }
+  }
+  if (HookWanted(input, "update-ldcache")) {
+    AddLibraryArguments(found.libraries, args);
+    if (workload) {
+      AddLibraryArguments(found.graphics_libraries, args);
+    }
+  }
+  if (workload && HookWanted(input, "disable-device-node-modification")) {
+    args.emplace_back("--disable-device-node-modification");
+  }
+  if (args.empty() || input.hook_path.empty()) {
+    return;
+  }
+  args.insert(args.begin(), {BaseName(input.hook_path), "create-container"});
+  edits.hooks.push_back({"createContainer", input.hook_path, std::move(args), {}});
+}
+
+// Mounts in the order in which they can be made: shallow paths first, each container path once.
+void Tidy(CdiEdits& edits) {
+  const auto depth = [](const std::string& path) { return std::ranges::count(path, '/'); };
+  std::ranges::stable_sort(edits.mounts, [&](const CdiMount& a, const CdiMount& b) {
+    return std::pair(depth(a.container_path), a.container_path) <
+           std::pair(depth(b.container_path), b.container_path);
+  });
+  const auto mounts = std::ranges::unique(edits.mounts, {}, &CdiMount::container_path);
+  edits.mounts.erase(mounts.begin(), mounts.end());
+  std::ranges::sort(edits.device_nodes);
+  const auto nodes = std::ranges::unique(edits.device_nodes);
+  edits.device_nodes.erase(nodes.begin(), nodes.end());
+}
+
+CdiEdits CommonEdits(const CdiInput& input, const DriverInventory& found, bool workload) {
+  CdiEdits edits;
+  std::vector<std::string> cuda;
+  for (const DriverLibrary& library : found.libraries) {
+    if (BaseName(library.path).starts_with("libcuda.so.")) {
+      cuda.push_back(ParentOf(library.path));
+    }
+  }
+  if (!cuda.empty()) {
+    edits.env.push_back("NVIDIA_CTK_LIBCUDA_DIR=" + Join(cuda, ":"));
+  }
+  // The environment variable of the image must not ask a runtime for all GPUs once more.
+  edits.env.emplace_back("NVIDIA_VISIBLE_DEVICES=void");
+  AddLibraries(input, found.libraries, edits);
+  AddFiles(input, found.programs, edits);
+  AddFiles(input, found.firmware, edits);
+  if (workload) {
+    AddLibraries(input, found.graphics_libraries, edits);
+    AddFiles(input, found.configs, edits);
+  }
+  for (const DriverFile& socket : found.sockets) {
+    edits.mounts.push_back({socket.real, socket.path, SocketOptions()});
+  }
+  AddHook(input, found, workload, edits);
+  return edits;
+}
+
+std::vector<std::string> DeviceNames(const CdiInput& input, const CdiGpu& gpu) {
+  std::vector<std::string> names;
+  for (const CdiNaming naming : input.naming) {
+    switch (naming) {
+      case CdiNaming::kUuid:
+        names.push_back(gpu.uuid);
+        break;
+      case CdiNaming::kIndex:
+        names.push_back(format("{}", gpu.index));
+        break;
+      case CdiNaming::kTypeIndex:
+        names.push_back(format("gpu{}", gpu.index));
+        break;
+    }
+  }
+  return names;
+}
+
+CdiEdits GpuEdits(const CdiInput& input, const CdiGpu& gpu) {
+  CdiEdits edits;
+  edits.device_nodes.push_back(Node(input, format("/dev/nvidia{}", gpu.minor)));
+  for (const std::string& node : gpu.nodes) {
+    edits.device_nodes.push_back(Node(input, node));
+  }
+  for (const std::string& node : DrmNodes(input.driver, gpu.pci_bus_id)) {
+    edits.device_nodes.push_back(Node(input, node));
+  }
+  Tidy(edits);
+  return edits;
+}
+
+}  // namespace
+
+CdiSpec NvidiaCdiFrom(const CdiInput& input, const DriverInventory& found) {
+  CdiSpec spec;
+  spec.kind = input.kind;
+  spec.edits = CommonEdits(input, found, true);
+  for (const std::string& node : found.control_nodes) {
+    spec.edits.device_nodes.push_back(Node(input, node));
+  }
+  Tidy(spec.edits);
+  CdiDevice all{"all", {}};
+  for (const CdiGpu& gpu : input.gpus) {
+    const CdiEdits edits = GpuEdits(input, gpu);
+    for (const std::string& name : DeviceNames(input, gpu)) {
+      spec.devices.push_back({name, edits});
+    }
+    all.edits.device_nodes.insert(all.edits.device_nodes.end(), edits.device_nodes.begin(),
+                                  edits.device_nodes.end());
+  }
+  if (input.all_device && !input.gpus.empty()) {
+    Tidy(all.edits);
+    spec.devices.push_back(std::move(all));
+  }
+  std::ranges::sort(spec.devices, {}, &CdiDevice::name);
+  return spec;
+}
+
+CdiSpec ManagementCdiFrom(const CdiInput& input, const DriverInventory& found) {
+  CdiSpec spec;
+  spec.kind = input.kind;
+  spec.edits = CommonEdits(input, found, false);
+  Tidy(spec.edits);
+  CdiDevice all{"all", {}};
+  for (const std::string& node : found.all_nodes) {
+    all.edits.device_nodes.push_back(Node(input, node));
+  }
+  Tidy(all.edits);
+  spec.devices.push_back(std::move(all));
+  return spec;
+}
+
+Result<CdiSpec> NvidiaCdi(const CdiInput& input) {
+  TRY_ASSIGN(const DriverInventory found, FindDriverFiles(input.driver));
+  return NvidiaCdiFrom(input, found);
+}
+
+Result<CdiSpec> ManagementCdi(const CdiInput& input) {
+  TRY_ASSIGN(const DriverInventory found, FindDriverFiles(input.driver));
+  if (found.all_nodes.empty()) {
+    return Fail(ErrorKind::kNotFound,
+                format("describe GPUs: no device node /dev/nvidia* under {}", input.driver.dev_root));
+  }
+  return ManagementCdiFrom(input, found);
+}
+
+}  // namespace gantry::container
