@@ -1,0 +1,83 @@
+"""The chart renders with Helm 4 and Helm 3, maps values as upstream's does, and refuses what cannot be."""
+
+import pathlib
+import subprocess
+
+import pytest
+import yaml
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module", params=["helm", "helm3"])
+def helm(request):
+    return subprocess.run(["./do", "bed", "path", request.param], cwd=ROOT, text=True, capture_output=True,
+                          check=True).stdout.strip()
+
+
+def render(helm, *values):
+    sets = [w for v in values for w in ("--set", v)]
+    return subprocess.run([helm, "template", "gpu-operator", "deploy/chart", "-n", "gpu-operator", *sets],
+                          cwd=ROOT, text=True, capture_output=True, check=False)
+
+
+def objects(helm, *values):
+    done = render(helm, *values)
+    assert done.returncode == 0, done.stderr
+    return {(o["kind"], o["metadata"]["name"]): o for o in yaml.safe_load_all(done.stdout) if o}
+
+
+def spec(helm, *values):
+    return objects(helm, *values)[("ClusterPolicy", "cluster-policy")]["spec"]
+
+
+def test_operands_without_an_image_name_none(helm):
+    policy = spec(helm)
+    assert policy["driver"]["enabled"] is True and "image" not in policy["driver"]
+    assert policy["daemonsets"]["tolerations"] == [
+        {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}]
+    assert policy["daemonsets"]["rollingUpdate"]["maxUnavailable"] == "1"
+    assert policy["daemonsets"]["labels"]["app.kubernetes.io/managed-by"] == "gpu-operator"
+
+
+def test_values_that_the_resource_calls_by_another_name(helm):
+    policy = spec(helm, "driver.upgradePolicy.gpuPodDeletion.force=true", "devicePlugin.config.name=slices",
+                  "devicePlugin.config.default=any", "mig.strategy=mixed", "toolkit.version=v1.16.1",
+                  "operator.defaultRuntime=containerd")
+    assert policy["driver"]["upgradePolicy"]["podDeletion"]["force"] is True
+    assert "gpuPodDeletion" not in policy["driver"]["upgradePolicy"]
+    assert policy["devicePlugin"]["config"] == {"name": "slices", "default": "any"}
+    assert policy["mig"] == {"strategy": "mixed"}
+    assert policy["toolkit"]["version"] == "v1.16.1"
+    assert policy["operator"]["defaultRuntime"] == "containerd"
+
+
+def test_the_crd_of_drivers_takes_the_driver_out_of_the_policy(helm):
+    driver = spec(helm, "driver.nvidiaDriverCRD.enabled=true")["driver"]
+    assert set(driver) == {"enabled", "useNvidiaDriverCRD", "upgradePolicy", "hostNetwork"}
+
+
+def test_a_config_map_is_made_from_values(helm):
+    made = objects(helm, "devicePlugin.config.create=true", "devicePlugin.config.name=slices",
+                   "devicePlugin.config.data.any=version: v1")
+    assert made[("ConfigMap", "slices")]["data"] == {"any": "version: v1"}
+    assert made[("ClusterPolicy", "cluster-policy")]["spec"]["devicePlugin"]["config"] == {"name": "slices"}
+
+
+def test_the_operator_runs_without_rights_on_its_node(helm):
+    pod = objects(helm)[("Deployment", "gpu-operator")]["spec"]["template"]["spec"]
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert pod["containers"][0]["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+    assert {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"} in pod["tolerations"]
+
+
+@pytest.mark.parametrize(("values", "named"), [
+    (["devicePlugin.config.create=true"], "devicePlugin.config.name"),
+    (["devicePlugin.config.create=true", "devicePlugin.config.name=x"], "devicePlugin.config.data"),
+    (["cdi.nriPluginEnabled=true", "cdi.enabled=false"], "cdi.enabled"),
+    (["cdi.nriPluginEnabled=true", "toolkit.enabled=false"], "toolkit.enabled"),
+    (["gpuCluster.deployCR=true"], "gpuCluster.deployCR"),
+])
+def test_what_cannot_be_is_refused_by_name(helm, values, named):
+    done = render(helm, *values)
+    assert done.returncode != 0 and named in done.stderr
