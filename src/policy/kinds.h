@@ -2,14 +2,16 @@
 #pragma once
 
 #include "kube/kind.h"
+#include "policy/names.h"
 
-// The custom resources that GPUs bring to a cluster.
-namespace gantry::kinds {
+// The custom resources' kinds; constants only, nothing of kube/ is linked through this header.
+namespace gantry::policy {
 
-inline constexpr kube::Kind kClusterPolicy{"nvidia.com", "v1", "ClusterPolicy", "clusterpolicies",
-                                           false};
-// Node feature discovery 0.16 and later.
-inline constexpr kube::Kind kNodeFeature{"nfd.k8s-sigs.io", "v1alpha1", "NodeFeature",
+inline constexpr kube::Kind kClusterPolicy{names::kNvidiaGroup, "v1", "ClusterPolicy",
+                                           "clusterpolicies", false};
+inline constexpr kube::Kind kGpuClusterPolicy{names::kGpuNvidiaGroup, "v1", "GPUClusterPolicy",
+                                              "gpuclusterpolicies", false};
+inline constexpr kube::Kind kNodeFeature{names::kNfdGroup, "v1alpha1", "NodeFeature",
                                          "nodefeatures", true};
 
-}  // namespace gantry::kinds
+}  // namespace gantry::policy

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Which image does an operand run? From its section of spec. A version alone is what manifests
+// written for NVIDIA's operator carry (versions of NVIDIA's images); all operands here come from
+// one image, which such a version can't name, so ours is taken and status says so.
+
+#include "policy/image.h"
+
+#include "base/text.h"
+
+namespace gantry::policy {
+
+Result<ImageChoice> ChooseImage(const ImageSpec& spec, std::string_view ours,
+                                std::string_view section) {
+  const bool repository = !spec.repository.empty();
+  const bool image = !spec.image.empty();
+  const bool version = !spec.version.empty();
+  if (repository && image && version) {
+    const std::string_view separator = spec.version.starts_with("sha256:") ? "@" : ":";
+    return ImageChoice{format("{}/{}{}{}", spec.repository, spec.image, separator, spec.version)};
+  }
+  if (!repository && image && !version) {
+    return ImageChoice{spec.image};
+  }
+  if (!repository && !image) {
+    if (ours.empty()) {
+      return Fail(ErrorKind::kInvalid,
+                  format("spec.{}: no image is set and the operator knows none", section));
+    }
+    return ImageChoice{std::string(ours), version};
+  }
+  return Fail(ErrorKind::kInvalid,
+              format("spec.{}: repository, image and version are needed together", section));
+}
+
+}  // namespace gantry::policy
