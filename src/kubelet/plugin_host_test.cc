@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// A plugin host beside a fake kubelet, over real sockets in a folder of the test's own.
+#include "kubelet/plugin_host.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+
+#include "kubelet/plugin_socket.h"
+#include "kubelet/testing/fake_kubelet.h"
+
+namespace gantry::kubelet {
+namespace {
+
+using testing::ElementsAre;
+
+constexpr char kResource[] = "example.com/gpu";
+constexpr char kEndpoint[] = "example-gpu.sock";
+
+class EchoAllocator : public Allocator {
+ public:
+  [[nodiscard]] Result<Allocation> Allocate(const std::vector<std::string>& ids) const override {
+    Allocation allocation;
+    for (const auto& id : ids) {
+      if (id == "bad") {
+        return Fail(ErrorKind::kInvalid, "unknown device: bad");
+      }
+      allocation.envs.emplace_back("ID_" + id, "x");
+      allocation.cdi_devices.push_back("example.com/gpu=" + id);
+      allocation.mounts.push_back({"/in", "/out", true});
+      allocation.devices.push_back({"/dev/a", "/dev/b", "rw"});
+    }
+    return allocation;
+  }
+  [[nodiscard]] Result<std::vector<std::string>> Prefer(
+      const PreferredRequest& request) const override {
+    return std::vector<std::string>(request.available.begin(),
+                                    request.available.begin() + request.size);
+  }
+};
+
+std::vector<Device> Healthy(const std::vector<std::string>& ids) {
+  std::vector<Device> devices;
+  for (const auto& id : ids) {
+    devices.push_back({.id = id, .healthy = true, .numa_nodes = {1}});
+  }
+  return devices;
+}
+
+class PluginHostTest : public testing::Test {
+ protected:
+  PluginHostTest() {
+    std::string pattern = "/tmp/gantry-kubelet-XXXXXX";
+    folder_ = mkdtemp(pattern.data());
+    kubelet_ = std::make_unique<FakeKubelet>(folder_);
+  }
+  ~PluginHostTest() override {
+    kubelet_.reset();
+    std::filesystem::remove_all(folder_);
+  }
+
+  std::unique_ptr<PluginHost> NewHost() {
+    auto host = PluginHost::Start({.folder = folder_,
+                                   .kubelet_socket = "kubelet.sock",
+                                   .on_event = [this](const PluginEvent& event) {
+                                     superseded_ += event.what == PluginEvent::What::kSuperseded;
+                                   }});
+    return std::move(host).value();
+  }
+  static PluginResource Offer(const std::vector<std::string>& ids) {
+    return {.name = kResource,
+            .endpoint = kEndpoint,
+            .devices = Healthy(ids),
+            .allocator = std::make_shared<EchoAllocator>()};
+  }
+  bool WaitFor(const std::vector<Device>& devices) {
+    return kubelet_->WaitFor(kResource, [&](const auto& seen) { return seen == devices; });
+  }
+
+  std::string folder_;
+  std::unique_ptr<FakeKubelet> kubelet_;
+  std::atomic<int> superseded_ = 0;
+};
+
+TEST_F(PluginHostTest, RegistersAndAnswersEveryCall) {
+  kubelet_->Start();
+  const auto host = NewHost();
+  host->Serve({Offer({"a", "b"})});
+  ASSERT_TRUE(WaitFor(Healthy({"a", "b"})));
+  const auto allocation = kubelet_->Allocate(kResource, {"b"});
+  ASSERT_TRUE(allocation) << allocation.error().message;
+  EXPECT_THAT(allocation->cdi_devices, ElementsAre("example.com/gpu=b"));
+  EXPECT_THAT(allocation->envs, ElementsAre(std::pair<std::string, std::string>("ID_b", "x")));
+  EXPECT_THAT(allocation->mounts, ElementsAre(Mount{"/in", "/out", true}));
+  EXPECT_THAT(allocation->devices, ElementsAre(DeviceSpec{"/dev/a", "/dev/b", "rw"}));
+  EXPECT_EQ(kubelet_->Prefer(kResource, {.available = {"a", "b"}, .required = {}, .size = 1}),
+            std::vector<std::string>{"a"});
+  const auto refused = kubelet_->Allocate(kResource, {"bad"});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, ErrorKind::kInvalid);
+  EXPECT_EQ(refused.error().message, "unknown device: bad");
+}
+
+TEST_F(PluginHostTest, WaitsForAKubeletThatComesLater) {
+  const auto host = NewHost();
+  host->Serve({Offer({"a"})});
+  kubelet_->Start();
+  EXPECT_TRUE(WaitFor(Healthy({"a"})));
+}
+
+TEST_F(PluginHostTest, SendsAChangedListOnTheSameStream) {
+  kubelet_->Start();
+  const auto host = NewHost();
+  host->Serve({Offer({"a"})});
+  ASSERT_TRUE(WaitFor(Healthy({"a"})));
+  auto changed = Offer({"a", "b"});
+  changed.devices[0].healthy = false;
+  host->Serve({changed});
+  EXPECT_TRUE(WaitFor(changed.devices));
+  EXPECT_EQ(kubelet_->registrations(), 1);
+  EXPECT_EQ(kubelet_->drops(), 0);
+}
+
+TEST_F(PluginHostTest, SurvivesKubeletRestarts) {
+  kubelet_->Start();
+  const auto host = NewHost();
+  host->Serve({Offer({"a"})});
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_TRUE(WaitFor(Healthy({"a"}))) << i;
+    kubelet_->Stop();
+    kubelet_ = std::make_unique<FakeKubelet>(folder_);
+    kubelet_->Start();
+  }
+  ASSERT_TRUE(WaitFor(Healthy({"a"})));
+  EXPECT_TRUE(kubelet_->Allocate(kResource, {"a"}));
+}
+
+TEST_F(PluginHostTest, AsksAgainWhenRefused) {
+  kubelet_->Refuse(3);
+  kubelet_->Start();
+  const auto host = NewHost();
+  host->Serve({Offer({"a"})});
+  EXPECT_TRUE(WaitFor(Healthy({"a"})));
+  EXPECT_EQ(kubelet_->registrations(), 4);
+}
+
+TEST_F(PluginHostTest, ASuccessorTakesOverAndIsBackAfterThePredecessorsEnd) {
+  kubelet_->Start();
+  auto old_host = NewHost();
+  old_host->Serve({Offer({"a"})});
+  ASSERT_TRUE(WaitFor(Healthy({"a"})));
+  const auto new_host = NewHost();
+  new_host->Serve({Offer({"a", "new"})});
+  ASSERT_TRUE(WaitFor(Healthy({"a", "new"})));
+  EXPECT_EQ(kubelet_->drops(), 0);
+  old_host.reset();
+  EXPECT_EQ(superseded_, 1);
+  EXPECT_NE(SocketIdentity(folder_ + "/" + kEndpoint), 0U) << "the successor's socket was removed";
+  ASSERT_TRUE(WaitFor(Healthy({"a", "new"})));
+  EXPECT_TRUE(kubelet_->Allocate(kResource, {"new"}));
+}
+
+TEST_F(PluginHostTest, AResourceThatGoesSaysSoFirst) {
+  kubelet_->Start();
+  const auto host = NewHost();
+  host->Serve({Offer({"a"})});
+  ASSERT_TRUE(WaitFor(Healthy({"a"})));
+  host->Serve({});
+  EXPECT_TRUE(WaitFor({}));
+  host->Serve({Offer({"b"})});
+  EXPECT_TRUE(WaitFor(Healthy({"b"})));
+}
+
+TEST_F(PluginHostTest, RemovesItsSocketAtTheEnd) {
+  kubelet_->Start();
+  auto host = NewHost();
+  host->Serve({Offer({"a"})});
+  ASSERT_TRUE(WaitFor(Healthy({"a"})));
+  host.reset();
+  EXPECT_EQ(SocketIdentity(folder_ + "/" + kEndpoint), 0U);
+}
+
+TEST_F(PluginHostTest, AMissingFolderIsNamed) {
+  const auto host = PluginHost::Start({.folder = folder_ + "/none", .kubelet_socket = "k", .on_event = {}});
+  ASSERT_FALSE(host);
+  EXPECT_EQ(host.error().kind, ErrorKind::kNotFound);
+  EXPECT_THAT(host.error().message, testing::HasSubstr(folder_ + "/none"));
+}
+
+}  // namespace
+}  // namespace gantry::kubelet

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// How does a plugin's socket come to its path, and whose is the one that lies there?
+//
+// The inode tells: while a listening socket is open, its inode number is not given to another
+// file, even when the kubelet has unlinked it. For kubelet.sock, which belongs to a process that
+// may be gone, the time of its change counts too.
+#include "kubelet/plugin_socket.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "base/text.h"
+
+namespace gantry::kubelet {
+namespace {
+
+constexpr int kBacklog = 64;
+
+std::optional<sockaddr_un> Address(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof(address.sun_path)) {
+    return std::nullopt;
+  }
+  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  return address;
+}
+
+Result<int> OpenSocket(const std::string& path) {
+  if (!Address(path)) {
+    return Fail(ErrorKind::kInvalid, format("use socket {}: path too long", path));
+  }
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) {
+    return FailErrno("open a unix socket", errno);
+  }
+  return fd;
+}
+
+// A name that no other process picks, also one in another PID namespace.
+std::string TemporaryName(const std::string& name) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return format(".{}.{}.{}", name, getpid(),
+                std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+}
+
+}  // namespace
+
+Result<PluginSocket> PluginSocket::Listen(const std::string& folder, const std::string& name) {
+  const std::string path = folder + "/" + name;
+  const std::string temporary = folder + "/" + TemporaryName(name);
+  TRY_ASSIGN(const int fd, OpenSocket(temporary));
+  PluginSocket made(fd, 0, temporary);
+  const auto address = Address(temporary);
+  if (bind(fd, reinterpret_cast<const sockaddr*>(&*address), sizeof(*address)) != 0) {
+    return FailErrno(format("bind {}", temporary), errno);
+  }
+  struct stat info {};
+  if (stat(temporary.c_str(), &info) != 0) {
+    return FailErrno(format("stat {}", temporary), errno);
+  }
+  made.inode_ = info.st_ino;
+  if (listen(fd, kBacklog) != 0) {
+    return FailErrno(format("listen on {}", temporary), errno);
+  }
+  if (rename(temporary.c_str(), path.c_str()) != 0) {
+    return FailErrno(format("rename {} to {}", temporary, path), errno);
+  }
+  made.path_ = path;
+  return made;
+}
+
+PluginSocket::PluginSocket(PluginSocket&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)), inode_(other.inode_), path_(std::move(other.path_)) {}
+
+PluginSocket& PluginSocket::operator=(PluginSocket&& other) noexcept {
+  std::swap(fd_, other.fd_);
+  std::swap(inode_, other.inode_);
+  std::swap(path_, other.path_);
+  return *this;
+}
+
+PluginSocket::~PluginSocket() {
+  if (fd_ < 0) {
+    return;
+  }
+  if (Look() == OwnSocket::kOurs) {
+    unlink(path_.c_str());
+  }
+  close(fd_);
+}
+
+int PluginSocket::Accept() const {
+  return accept4(fd_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+}
+
+OwnSocket PluginSocket::Look() const {
+  struct stat info {};
+  if (stat(path_.c_str(), &info) != 0) {
+    return OwnSocket::kAbsent;
+  }
+  return info.st_ino == inode_ ? OwnSocket::kOurs : OwnSocket::kForeign;
+}
+
+uint64_t SocketIdentity(const std::string& path) {
+  struct stat info {};
+  if (stat(path.c_str(), &info) != 0 || !S_ISSOCK(info.st_mode)) {
+    return 0;
+  }
+  const auto changed = static_cast<uint64_t>(info.st_ctim.tv_sec) * 1'000'000'000U +
+                       static_cast<uint64_t>(info.st_ctim.tv_nsec);
+  return (info.st_ino * 0x9E3779B97F4A7C15U ^ changed) | 1U;
+}
+
+Result<int> ConnectTo(const std::string& path) {
+  TRY_ASSIGN(const int fd, OpenSocket(path));
+  const auto address = Address(path);
+  if (connect(fd, reinterpret_cast<const sockaddr*>(&*address), sizeof(*address)) != 0) {
+    const int error = errno;
+    close(fd);
+    return FailErrno(format("connect to {}", path), error);
+  }
+  return fd;
+}
+
+}  // namespace gantry::kubelet

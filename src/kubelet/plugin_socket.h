@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/error.h"
+#include "kubelet/registration.h"
+
+namespace gantry::kubelet {
+
+// A listening socket at a path. It is put there by rename, so there is no moment without one, and
+// the one of another process that lay there goes on serving its connections.
+class PluginSocket {
+ public:
+  static Result<PluginSocket> Listen(const std::string& folder, const std::string& name);
+  PluginSocket(PluginSocket&& other) noexcept;
+  PluginSocket& operator=(PluginSocket&& other) noexcept;
+  // Closes; removes the file if it is still this one.
+  ~PluginSocket();
+
+  // The next connection, or -1 when there is none now. Never blocks.
+  [[nodiscard]] int Accept() const;
+  [[nodiscard]] int fd() const { return fd_; }
+  [[nodiscard]] OwnSocket Look() const;
+
+ private:
+  PluginSocket(int fd, uint64_t inode, std::string path)
+      : fd_(fd), inode_(inode), path_(std::move(path)) {}
+
+  int fd_ = -1;
+  uint64_t inode_ = 0;
+  std::string path_;
+};
+
+// Which socket lies at the path: another number for each one made; 0 if there is none.
+uint64_t SocketIdentity(const std::string& path);
+// Connects to a listening socket without waiting.
+Result<int> ConnectTo(const std::string& path);
+
+}  // namespace gantry::kubelet

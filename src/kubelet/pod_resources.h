@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+
+// The kubelet's answer to which pod holds which device (pod resources v1).
+namespace gantry::kubelet {
+
+struct ContainerDevices {
+  std::string resource;          // "nvidia.com/gpu"
+  std::vector<std::string> ids;  // as the plugin named them
+};
+
+struct ContainerResources {
+  std::string name;
+  std::vector<ContainerDevices> devices;
+};
+
+struct PodResources {
+  std::string space;
+  std::string name;
+  std::vector<ContainerResources> containers;
+};
+
+// Each call opens a connection of its own and blocks up to the time-out. kNotFound: no such socket;
+// kUnavailable: nobody answers there yet.
+class PodResourcesClient {
+ public:
+  explicit PodResourcesClient(
+      std::string socket = "/var/lib/kubelet/pod-resources/kubelet.sock",
+      std::chrono::milliseconds timeout = std::chrono::seconds(5));
+
+  [[nodiscard]] Result<std::vector<PodResources>> List() const;
+  // Every device that the kubelet could give, in use or not; an entry for each device and NUMA node.
+  [[nodiscard]] Result<std::vector<ContainerDevices>> Allocatable() const;
+
+ private:
+  std::string socket_;
+  std::chrono::milliseconds timeout_;
+};
+
+}  // namespace gantry::kubelet

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// When must a plugin listen anew, and when must it register? From what lies in the device plugin
+// folder and what happened before.
+//
+// The kubelet's device manager forgets a plugin in three ways, none of which it announces: at its
+// start it removes every socket in the folder and makes kubelet.sock anew; when a ListAndWatch
+// stream ends, it drops the plugin registered last under that resource, which after a hand-over
+// is the new one although the stream was the old one's; and a Register call fails when it can't
+// dial the plugin's socket. In each case registering again is the way back.
+#include "kubelet/registration.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace gantry::kubelet {
+namespace {
+
+using std::chrono::milliseconds;
+
+// The kubelet binds kubelet.sock before it listens on it, so the first call can come too early.
+constexpr milliseconds kFirstRetry{5};
+constexpr milliseconds kLastRetry{5000};
+// The kubelet removes a dropped client under its name after it has closed the stream: a call in
+// between would be removed with it.
+constexpr milliseconds kAfterDrop{20};
+
+milliseconds RetryDelay(int failures) {
+  const int doublings = std::min(failures - 1, 10);
+  return std::min(kFirstRetry * (1 << doublings), kLastRetry);
+}
+
+}  // namespace
+
+RegistrationStep Decide(const RegistrationState& state, const Sight& sight, SteadyTime now) {
+  using What = RegistrationStep::What;
+  // At the start the path is taken over whoever is there; later a foreign socket is a successor's.
+  if (sight.own == OwnSocket::kAbsent || !state.listening) {
+    return {.what = What::kListen, .look_again = {}};
+  }
+  if (sight.own == OwnSocket::kForeign || sight.kubelet == 0) {
+    return {};
+  }
+  const bool other_kubelet = sight.kubelet != state.registered;
+  if (!other_kubelet || state.in_flight) {
+    return {};
+  }
+  // A kubelet that was not asked yet is asked at once.
+  if (sight.kubelet == state.asked && now < state.not_before) {
+    return {.what = What::kNothing, .look_again = state.not_before};
+  }
+  return {.what = What::kRegister, .look_again = {}};
+}
+
+void OnListening(RegistrationState& state) {
+  state.listening = true;
+  // Whoever knew us by the socket that was there before does no longer.
+  state.registered = 0;
+}
+
+void OnRegistering(RegistrationState& state, const Sight& sight) {
+  state.in_flight = true;
+  state.asked = sight.kubelet;
+}
+
+void OnAnswer(RegistrationState& state, bool accepted, SteadyTime now) {
+  state.in_flight = false;
+  if (accepted) {
+    state.registered = state.asked;
+    state.failures = 0;
+    state.not_before = {};
+    return;
+  }
+  state.failures++;
+  state.not_before = now + RetryDelay(state.failures);
+}
+
+void OnDropped(RegistrationState& state, SteadyTime now) {
+  state.registered = 0;
+  state.not_before = std::max(state.not_before, now + kAfterDrop);
+}
+
+}  // namespace gantry::kubelet

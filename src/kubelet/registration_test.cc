@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Steps of one resource's registration, on a clock of the test's own.
+#include "kubelet/registration.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+namespace gantry::kubelet {
+namespace {
+
+using std::chrono::milliseconds;
+using What = RegistrationStep::What;
+
+constexpr uint64_t kKubelet = 7;
+constexpr uint64_t kNextKubelet = 8;
+const SteadyTime kStart{std::chrono::hours(1)};
+
+RegistrationState Registered() {
+  RegistrationState state;
+  OnListening(state);
+  OnRegistering(state, {.kubelet = kKubelet, .own = OwnSocket::kOurs});
+  OnAnswer(state, true, kStart);
+  return state;
+}
+
+TEST(Registration, ListensFirstAlsoOverAForeignSocket) {
+  const RegistrationState state;
+  for (const auto own : {OwnSocket::kAbsent, OwnSocket::kForeign}) {
+    EXPECT_EQ(Decide(state, {.kubelet = kKubelet, .own = own}, kStart).what, What::kListen);
+  }
+}
+
+TEST(Registration, RegistersAsSoonAsThereIsAKubelet) {
+  RegistrationState state;
+  OnListening(state);
+  EXPECT_EQ(Decide(state, {.kubelet = 0, .own = OwnSocket::kOurs}, kStart), RegistrationStep{});
+  const Sight sight{.kubelet = kKubelet, .own = OwnSocket::kOurs};
+  EXPECT_EQ(Decide(state, sight, kStart).what, What::kRegister);
+  OnRegistering(state, sight);
+  EXPECT_EQ(Decide(state, sight, kStart), RegistrationStep{}) << "one call at a time";
+}
+
+TEST(Registration, RestsWhileRegistered) {
+  EXPECT_EQ(Decide(Registered(), {.kubelet = kKubelet, .own = OwnSocket::kOurs}, kStart),
+            RegistrationStep{});
+}
+
+TEST(Registration, AnotherKubeletIsAskedAtOnce) {
+  EXPECT_EQ(Decide(Registered(), {.kubelet = kNextKubelet, .own = OwnSocket::kOurs}, kStart).what,
+            What::kRegister);
+}
+
+TEST(Registration, AWipedFolderMeansListenAndRegister) {
+  auto state = Registered();
+  EXPECT_EQ(Decide(state, {.kubelet = kKubelet, .own = OwnSocket::kAbsent}, kStart).what,
+            What::kListen);
+  OnListening(state);
+  EXPECT_EQ(Decide(state, {.kubelet = kKubelet, .own = OwnSocket::kOurs}, kStart).what,
+            What::kRegister);
+}
+
+TEST(Registration, ASuccessorsSocketEndsEverything) {
+  const auto state = Registered();
+  for (const auto kubelet : {kKubelet, kNextKubelet}) {
+    EXPECT_EQ(Decide(state, {.kubelet = kubelet, .own = OwnSocket::kForeign}, kStart),
+              RegistrationStep{});
+  }
+  EXPECT_EQ(Decide(state, {.kubelet = kKubelet, .own = OwnSocket::kAbsent}, kStart).what,
+            What::kListen)
+      << "until the successor goes";
+}
+
+TEST(Registration, RefusedCallsAreRepeatedMoreAndMoreSeldom) {
+  RegistrationState state;
+  OnListening(state);
+  const Sight sight{.kubelet = kKubelet, .own = OwnSocket::kOurs};
+  auto now = kStart;
+  milliseconds last{0};
+  for (int i = 0; i < 15; ++i) {
+    ASSERT_EQ(Decide(state, sight, now).what, What::kRegister);
+    OnRegistering(state, sight);
+    OnAnswer(state, false, now);
+    const auto step = Decide(state, sight, now);
+    ASSERT_EQ(step.what, What::kNothing);
+    ASSERT_TRUE(step.look_again);
+    const auto wait = std::chrono::duration_cast<milliseconds>(*step.look_again - now);
+    EXPECT_GE(wait, last);
+    EXPECT_LE(wait, milliseconds(5000));
+    last = wait;
+    now = *step.look_again;
+  }
+  EXPECT_EQ(last, milliseconds(5000));
+  EXPECT_EQ(Decide(state, {.kubelet = kNextKubelet, .own = OwnSocket::kOurs}, now).what,
+            What::kRegister);
+}
+
+TEST(Registration, ADroppedPluginRegistersAgainAfterTheKubeletForgotIt) {
+  auto state = Registered();
+  OnDropped(state, kStart);
+  const Sight sight{.kubelet = kKubelet, .own = OwnSocket::kOurs};
+  const auto step = Decide(state, sight, kStart);
+  EXPECT_EQ(step.what, What::kNothing);
+  EXPECT_EQ(step.look_again, kStart + milliseconds(20));
+  EXPECT_EQ(Decide(state, sight, kStart + milliseconds(20)).what, What::kRegister);
+}
+
+}  // namespace
+}  // namespace gantry::kubelet
