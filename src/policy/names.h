@@ -32,17 +32,54 @@ inline constexpr char kGpuPresent[] = "nvidia.com/gpu.present";
 inline constexpr char kDeployPrefix[] = "nvidia.com/gpu.deploy.";
 // "false" takes every deploy label from the node (a switch for one node).
 inline constexpr char kDeployOperands[] = "nvidia.com/gpu.deploy.operands";
+// Which operands a node gets when sandboxed workloads are on: container, vm-passthrough, vm-vgpu.
+inline constexpr char kWorkloadConfig[] = "nvidia.com/gpu.workload.config";
+inline constexpr char kGpuProduct[] = "nvidia.com/gpu.product";
+inline constexpr char kVgpuHostDriver[] = "nvidia.com/vgpu.host-driver-version";
 inline constexpr char kDriverUpgradeState[] = "nvidia.com/gpu-driver-upgrade-state";
 inline constexpr char kMigConfig[] = "nvidia.com/mig.config";
 inline constexpr char kMigCapable[] = "nvidia.com/mig.capable";
 inline constexpr char kDevicePluginConfig[] = "nvidia.com/device-plugin.config";
-// Annotation on a Node: the comma list of label keys that came from NodeFeature objects.
+// Annotation on a Node: which of its labels came from which NodeFeature object, as
+// "<object>:<key>,<key>;<object>:<key>".
 inline constexpr char kFeatureLabelsAnnotation[] = "nvidia.com/gpu-operator.feature-labels";
 // Annotation on a Node, written by the NFD master of others: it owns that node's feature labels.
 inline constexpr char kNfdFeatureLabelsAnnotation[] = "nfd.node.kubernetes.io/feature-labels";
 // Label on a NodeFeature: the node it describes.
 inline constexpr char kNfdNodeName[] = "nfd.node.kubernetes.io/node-name";
 inline constexpr char kNfdWorkerVersion[] = "nfd.node.kubernetes.io/worker.version";
+
+// --- node labels about its GPUs (written by GPU feature discovery)
+// -----------------------------------------------------------
+inline constexpr char kGfdTimestamp[] = "nvidia.com/gfd.timestamp";
+inline constexpr char kCudaDriverMajor[] = "nvidia.com/cuda.driver.major";  // deprecated
+inline constexpr char kCudaDriverMinor[] = "nvidia.com/cuda.driver.minor";  // deprecated
+inline constexpr char kCudaDriverRev[] = "nvidia.com/cuda.driver.rev";      // deprecated
+inline constexpr char kCudaDriverVersionMajor[] = "nvidia.com/cuda.driver-version.major";
+inline constexpr char kCudaDriverVersionMinor[] = "nvidia.com/cuda.driver-version.minor";
+inline constexpr char kCudaDriverVersionRevision[] = "nvidia.com/cuda.driver-version.revision";
+inline constexpr char kCudaDriverVersionFull[] = "nvidia.com/cuda.driver-version.full";
+inline constexpr char kCudaRuntimeMajor[] = "nvidia.com/cuda.runtime.major";  // deprecated
+inline constexpr char kCudaRuntimeMinor[] = "nvidia.com/cuda.runtime.minor";  // deprecated
+inline constexpr char kCudaRuntimeVersionMajor[] = "nvidia.com/cuda.runtime-version.major";
+inline constexpr char kCudaRuntimeVersionMinor[] = "nvidia.com/cuda.runtime-version.minor";
+inline constexpr char kCudaRuntimeVersionFull[] = "nvidia.com/cuda.runtime-version.full";
+inline constexpr char kGpuMachine[] = "nvidia.com/gpu.machine";
+inline constexpr char kGpuProduct[] = "nvidia.com/gpu.product";
+inline constexpr char kGpuCount[] = "nvidia.com/gpu.count";
+inline constexpr char kGpuReplicas[] = "nvidia.com/gpu.replicas";
+inline constexpr char kGpuSharingStrategy[] = "nvidia.com/gpu.sharing-strategy";
+inline constexpr char kGpuMemory[] = "nvidia.com/gpu.memory";
+inline constexpr char kGpuFamily[] = "nvidia.com/gpu.family";
+inline constexpr char kGpuComputeMajor[] = "nvidia.com/gpu.compute.major";
+inline constexpr char kGpuComputeMinor[] = "nvidia.com/gpu.compute.minor";
+inline constexpr char kGpuMode[] = "nvidia.com/gpu.mode";
+inline constexpr char kGpuClique[] = "nvidia.com/gpu.clique";
+inline constexpr char kMigStrategy[] = "nvidia.com/mig.strategy";
+inline constexpr char kMpsCapable[] = "nvidia.com/mps.capable";
+inline constexpr char kVgpuPresent[] = "nvidia.com/vgpu.present";
+inline constexpr char kVgpuHostDriverVersion[] = "nvidia.com/vgpu.host-driver-version";
+inline constexpr char kVgpuHostDriverBranch[] = "nvidia.com/vgpu.host-driver-branch";
 
 // --- objects
 // -----------------------------------------------------------------------------------------
