@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finding a device in the CDI documents of a node. A document is parsed only if its text names one
+// of the kinds asked for: this runs at container starts.
+#include "container/cdi_registry.h"
+
+#include <algorithm>
+
+#include "base/paths.h"
+#include "base/text.h"
+
+namespace gantry::container {
+
+std::vector<CdiSpec> LoadCdi(const std::vector<std::string>& folders,
+                             const std::vector<std::string>& kinds,
+                             std::vector<std::string>& warnings) {
+  std::vector<CdiSpec> specs;
+  for (const std::string& folder : folders) {
+    for (const std::string& name : ListDirectory(folder).value_or(std::vector<std::string>{})) {
+      if (!name.ends_with(".json") && !name.ends_with(".yaml")) {
+        continue;
+      }
+      const std::string path = JoinPath(folder, name);
+      const auto text = ReadFile(path);
+      if (!text || std::ranges::none_of(kinds, [&](const std::string& kind) {
+            return text->find(kind) != std::string::npos;
+          })) {
+        continue;
+      }
+      auto spec = ParseCdi(*text);
+      if (!spec) {
+        warnings.push_back(path + ": " + spec.error().message);
+      } else if (std::ranges::find(kinds, spec->kind) != kinds.end()) {
+        specs.push_back(*std::move(spec));
+      }
+    }
+  }
+  std::ranges::reverse(specs);
+  return specs;
+}
+
+Result<CdiEdits> ResolveDevice(const std::vector<CdiSpec>& specs,
+                               const std::vector<std::string>& kinds, const std::string& device) {
+  for (const std::string& kind : kinds) {
+    for (const CdiSpec& spec : specs) {
+      if (spec.kind != kind) {
+        continue;
+      }
+      CdiEdits edits = spec.edits;
+      if (device == "none") {
+        return edits;
+      }
+      const auto found = std::ranges::find(spec.devices, device, &CdiDevice::name);
+      if (found == spec.devices.end()) {
+        continue;
+      }
+      const auto append = [](auto& to, const auto& from) {
+        to.insert(to.end(), from.begin(), from.end());
+      };
+      append(edits.env, found->edits.env);
+      append(edits.device_nodes, found->edits.device_nodes);
+      append(edits.mounts, found->edits.mounts);
+      append(edits.hooks, found->edits.hooks);
+      return edits;
+    }
+  }
+  return Fail(ErrorKind::kNotFound, format("find device {}: no CDI document of {} has it", device,
+                                           Join(kinds, ", ")));
+}
+
+}  // namespace gantry::container

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writing into a container's root file system as root of the host. The image decides what its
+// links say ("/etc -> /../../etc"), so every path is opened by openat2 with RESOLVE_IN_ROOT; kernels
+// before 5.6 lack it, and there the links are resolved here first.
+#include "operands/container_runtime/container_root.h"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <climits>
+
+#include "base/text.h"
+
+namespace gantry::container_runtime {
+namespace {
+
+constexpr size_t kMostBytes = size_t{64} << 20;
+
+std::string Relative(std::string_view path) {
+  while (path.starts_with('/')) {
+    path.remove_prefix(1);
+  }
+  return path.empty() ? "." : std::string(path);
+}
+
+// A name that no second hook for the same container uses at the same time.
+std::string TemporaryName(std::string_view name) {
+  return format(".{}.{}", name, ::getpid());
+}
+
+}  // namespace
+
+Result<ContainerRoot> ContainerRoot::Open(const std::string& path) {
+  Fd fd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!fd.valid()) {
+    return FailErrno("open container root " + path, errno);
+  }
+  return ContainerRoot(path, std::move(fd));
+}
+
+Result<Fd> ContainerRoot::OpenAt(std::string_view path, int flags) const {
+  const std::string relative = Relative(path);
+  struct open_how how {};
+  how.flags = static_cast<unsigned>(flags | O_CLOEXEC);
+  how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+  Fd fd(static_cast<int>(
+      ::syscall(SYS_openat2, fd_.get(), relative.c_str(), &how, sizeof(how))));
+  if (!fd.valid() && errno == ENOSYS) {
+    TRY_ASSIGN(const std::string resolved, ResolveInRoot(path_, path));
+    fd = Fd(::open(resolved.c_str(), flags | O_CLOEXEC | O_NOFOLLOW));
+  }
+  if (!fd.valid()) {
+    return FailErrno(format("open {} in the container", path), errno);
+  }
+  return fd;
+}
+
+Result<Fd> ContainerRoot::Folder(std::string_view path) const {
+  auto whole = OpenAt(path, O_PATH | O_DIRECTORY);
+  if (whole || whole.error().kind != ErrorKind::kNotFound) {
+    return whole;
+  }
+  const std::string parent = ParentOf(path);
+  TRY_ASSIGN(const Fd above, Folder(parent));
+  if (::mkdirat(above.get(), BaseName(path).c_str(), 0755) != 0 && errno != EEXIST) {
+    return FailErrno(format("make directory {} in the container", path), errno);
+  }
+  return OpenAt(path, O_PATH | O_DIRECTORY);
+}
+
+Status ContainerRoot::Link(std::string_view target, std::string_view link) const {
+  TRY_ASSIGN(const Fd folder, Folder(ParentOf(link)));
+  const std::string name = BaseName(link);
+  std::array<char, PATH_MAX> before{};
+  const ssize_t length = ::readlinkat(folder.get(), name.c_str(), before.data(), before.size());
+  if (length > 0 && std::string_view(before.data(), static_cast<size_t>(length)) == target) {
+    return {};
+  }
+  const std::string temporary = TemporaryName(name);
+  ::unlinkat(folder.get(), temporary.c_str(), 0);
+  if (::symlinkat(std::string(target).c_str(), folder.get(), temporary.c_str()) != 0 ||
+      ::renameat(folder.get(), temporary.c_str(), folder.get(), name.c_str()) != 0) {
+    const int reason = errno;
+    ::unlinkat(folder.get(), temporary.c_str(), 0);
+    return FailErrno(format("link {} in the container", link), reason);
+  }
+  return {};
+}
+
+Status ContainerRoot::Write(std::string_view path, std::string_view content) const {
+  TRY_ASSIGN(const Fd folder, Folder(ParentOf(path)));
+  const std::string name = BaseName(path);
+  const std::string temporary = TemporaryName(name);
+  ::unlinkat(folder.get(), temporary.c_str(), 0);
+  const Fd fd(::openat(folder.get(), temporary.c_str(),
+                       O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
+  bool good = fd.valid() && ::fchmod(fd.get(), 0644) == 0;
+  while (good && !content.empty()) {
+    const ssize_t count = ::write(fd.get(), content.data(), content.size());
+    good = count > 0;
+    content.remove_prefix(good ? static_cast<size_t>(count) : 0);
+  }
+  if (!good || ::renameat(folder.get(), temporary.c_str(), folder.get(), name.c_str()) != 0) {
+    const int reason = errno;
+    ::unlinkat(folder.get(), temporary.c_str(), 0);
+    return FailErrno(format("write {} in the container", path), reason);
+  }
+  return {};
+}
+
+Result<std::string> ContainerRoot::Read(std::string_view path) const {
+  TRY_ASSIGN(const Fd fd, OpenAt(path, O_RDONLY | O_NONBLOCK));
+  struct stat info {};
+  if (::fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode)) {
+    return Fail(ErrorKind::kInvalid, format("read {} in the container: no regular file", path));
+  }
+  std::string content(std::min(static_cast<size_t>(info.st_size), kMostBytes), '\0');
+  size_t filled = 0;
+  while (filled < content.size()) {
+    const ssize_t count = ::read(fd.get(), content.data() + filled, content.size() - filled);
+    if (count < 0) {
+      return FailErrno(format("read {} in the container", path), errno);
+    }
+    if (count == 0) {
+      break;
+    }
+    filled += static_cast<size_t>(count);
+  }
+  content.resize(filled);
+  return content;
+}
+
+std::vector<std::string> ContainerRoot::List(std::string_view folder) const {
+  const auto fd = OpenAt(folder, O_RDONLY | O_DIRECTORY);
+  if (!fd) {
+    return {};
+  }
+  return ListDirectory(format("/proc/self/fd/{}", fd->get())).value_or(std::vector<std::string>{});
+}
+
+bool ContainerRoot::Exists(std::string_view path) const {
+  return OpenAt(path, O_PATH).has_value();
+}
+
+Status ContainerRoot::ChangeMode(std::string_view path, unsigned mode) const {
+  TRY_ASSIGN(const Fd fd, OpenAt(path, O_PATH));
+  if (::chmod(format("/proc/self/fd/{}", fd.get()).c_str(), mode) != 0) {
+    return FailErrno(format("change mode of {} in the container", path), errno);
+  }
+  return {};
+}
+
+}  // namespace gantry::container_runtime

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "base/paths.h"
+
+namespace gantry::container_runtime {
+
+// The root file system of a container that is being made. Every path is as the container will spell
+// it and never leads out of the root, whatever links the image holds.
+class ContainerRoot {
+ public:
+  // `path`: the root as this process sees it. kNotFound if it is not there.
+  static Result<ContainerRoot> Open(const std::string& path);
+
+  // Makes (or turns) the symbolic link, with the folders above it; no write if it is right already.
+  [[nodiscard]] Status Link(std::string_view target, std::string_view link) const;
+  // Replaces the file in one step, with the folders above it; mode 0644.
+  [[nodiscard]] Status Write(std::string_view path, std::string_view content) const;
+  // kNotFound if there is none; at most 64 MiB.
+  [[nodiscard]] Result<std::string> Read(std::string_view path) const;
+  // Names in a folder; empty if there is none.
+  [[nodiscard]] std::vector<std::string> List(std::string_view folder) const;
+  [[nodiscard]] bool Exists(std::string_view path) const;
+  // Sets permission bits of what is there.
+  [[nodiscard]] Status ChangeMode(std::string_view path, unsigned mode) const;
+  // An open file (O_PATH allowed) for what has no method here.
+  [[nodiscard]] Result<Fd> OpenAt(std::string_view path, int flags) const;
+
+ private:
+  explicit ContainerRoot(std::string path, Fd fd) : path_(std::move(path)), fd_(std::move(fd)) {}
+  [[nodiscard]] Result<Fd> Folder(std::string_view path) const;
+
+  std::string path_;
+  Fd fd_;
+};
+
+}  // namespace gantry::container_runtime

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line of a hook. Written by hand: a command-line library would be a third of the
+// program's start time.
+#include "operands/container_runtime/hook_arguments.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <string_view>
+
+#include "base/text.h"
+
+namespace gantry::container_runtime {
+namespace {
+
+constexpr std::array<std::string_view, 8> kHooks = {
+    "create-container", "create-symlinks", "update-ldcache", "enable-cuda-compat",
+    "disable-device-node-modification", "update-application-profile", "chmod", "noop"};
+
+std::vector<std::string> CommaParts(const std::string& value) { return Split(value, ','); }
+
+class Parser {
+ public:
+  Result<HookRequest> Parse(const std::vector<std::string>& words) {
+    size_t at = 0;
+    while (at < words.size() && words[at].starts_with("-")) {
+      ++at;  // a flag before the hook's name belongs to a later version
+    }
+    if (at == words.size()) {
+      request_.known = false;
+      return std::move(request_);
+    }
+    request_.name = words[at++];
+    request_.known = std::ranges::find(kHooks, request_.name) != kHooks.end();
+    request_.cuda_compat = request_.name == "enable-cuda-compat";
+    request_.disable_device_node_modification =
+        request_.name == "disable-device-node-modification";
+    while (request_.known && at < words.size()) {
+      TRY(Flag(words, at));
+    }
+    return std::move(request_);
+  }
+
+ private:
+  // Reads the flag at `at` with its value, and moves on.
+  Status Flag(const std::vector<std::string>& words, size_t& at) {
+    std::string name = words[at++];
+    name.erase(0, std::min(name.find_first_not_of('-'), name.size()));
+    if (name == "disable-device-node-modification") {
+      request_.disable_device_node_modification = true;
+      return {};
+    }
+    std::string value;
+    if (const size_t equals = name.find('='); equals != std::string::npos) {
+      value = name.substr(equals + 1);
+      name.resize(equals);
+    } else if (at < words.size()) {
+      value = words[at++];
+    }
+    return Take(name, value);
+  }
+
+  Status Take(const std::string& name, const std::string& value) {
+    if (name == "link" || name == "device-link") {
+      const size_t middle = value.find("::");
+      if (middle == std::string::npos || middle == 0 || middle + 2 == value.size()) {
+        return Fail(ErrorKind::kInvalid,
+                    format("read --{} {}: it is not <target>::<link>", name, value));
+      }
+      (name == "link" ? request_.links : request_.device_links)
+          .emplace_back(value.substr(0, middle), value.substr(middle + 2));
+    } else if (name == "library") {
+      const size_t middle = value.find('=');
+      if (middle == std::string::npos || middle == 0 || middle + 1 == value.size()) {
+        return Fail(ErrorKind::kInvalid,
+                    format("read --library {}: it is not <soname>=<path>", value));
+      }
+      request_.libraries.push_back({value.substr(0, middle), value.substr(middle + 1)});
+    } else if (name == "folder") {
+      std::ranges::copy(CommaParts(value), std::back_inserter(request_.folders));
+    } else if (name == "host-driver-version") {
+      request_.cuda_compat = true;
+      request_.host_driver_version = value;
+    } else if (name == "host-cuda-version") {
+      request_.cuda_compat = true;
+      request_.host_cuda_version = value;
+    } else if (name == "cuda-compat-container-root") {
+      request_.compat_folder = value;
+    } else if (name == "mode") {
+      request_.mode = static_cast<unsigned>(std::strtoul(value.c_str(), nullptr, 8));
+    } else if (name == "path") {
+      std::ranges::copy(CommaParts(value), std::back_inserter(request_.paths));
+    } else if (name != "ldconfig-path" && name != "container-spec") {
+      request_.known = false;
+    }
+    return {};
+  }
+
+  HookRequest request_;
+};
+
+}  // namespace
+
+Result<HookRequest> ParseHookArguments(const std::vector<std::string>& words) {
+  return Parser().Parse(words);
+}
+
+}  // namespace gantry::container_runtime

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "operands/container_runtime/library_cache.h"
+
+namespace gantry::container_runtime {
+
+// What a hook is asked to do. NVIDIA's CDI hooks each fill a part of it, our `create-container` any
+// of it at once.
+struct HookRequest {
+  std::string name;
+  bool known = true;  // unknown hooks are answered with a warning and success, as NVIDIA's does,
+                      // so that a document may name hooks of a later version
+  std::vector<std::pair<std::string, std::string>> links;         // target, link
+  std::vector<std::pair<std::string, std::string>> device_links;  // only where the target exists
+  std::vector<CachedLibrary> libraries;
+  std::vector<std::string> folders;  // to be searched for libraries
+  bool cuda_compat = false;
+  std::string host_driver_version;
+  std::string host_cuda_version;
+  std::string compat_folder = "/usr/local/cuda/compat";
+  bool disable_device_node_modification = false;
+  unsigned mode = 0;  // of `paths`
+  std::vector<std::string> paths;
+};
+
+// Reads the words after the program's name: "<hook> --flag value --flag=value ...". kInvalid names
+// a value that cannot be read; an unknown flag makes the request unknown.
+Result<HookRequest> ParseHookArguments(const std::vector<std::string>& words);
+
+}  // namespace gantry::container_runtime

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is done in a container's root file system between the mounts and the start of its program: a
+// createContainer hook of the OCI runtime specification. It runs in the container's namespaces with
+// the host's file system still in sight.
+#include "operands/container_runtime/hooks.h"
+
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <set>
+
+#include "base/json.h"
+#include "base/paths.h"
+#include "base/text.h"
+#include "container/driver_files.h"
+#include "operands/container_runtime/cuda_compat.h"
+
+namespace gantry::container_runtime {
+namespace {
+
+constexpr char kCache[] = "/etc/ld.so.cache";
+constexpr char kConfig[] = "/etc/ld.so.conf";
+constexpr char kDriverParameters[] = "/proc/driver/nvidia/params";
+#if defined(__aarch64__)
+constexpr char kMuslPath[] = "/etc/ld-musl-aarch64.path";
+#else
+constexpr char kMuslPath[] = "/etc/ld-musl-x86_64.path";
+#endif
+
+// "/usr/lib/x" and "/lib/x" are one folder in every image with merged /usr.
+std::string_view WithoutUsr(std::string_view folder) {
+  return folder.starts_with("/usr/lib") ? folder.substr(4) : folder;
+}
+
+// Libraries in a folder that the cache does not list yet.
+std::vector<CachedLibrary> SearchFolder(const ContainerRoot& root, const std::string& folder,
+                                        const std::set<std::string>& cached) {
+  std::vector<CachedLibrary> found;
+  for (const std::string& name : root.List(folder)) {
+    const std::string path = JoinPath(folder, name);
+    if (name.find(".so.") == std::string::npos || cached.contains(path) ||
+        cached.contains(std::string(WithoutUsr(path)))) {
+      continue;
+    }
+    const auto fd = root.OpenAt(path, O_RDONLY | O_NOFOLLOW);
+    if (!fd) {
+      continue;  // a link: what it points to is listed by its own name
+    }
+    std::string soname = container::ReadSoname(format("/proc/self/fd/{}", fd->get()));
+    const std::string cached_name = JoinPath(folder, soname);
+    if (!soname.empty() && !cached.contains(cached_name) &&
+        !cached.contains(std::string(WithoutUsr(cached_name)))) {
+      found.push_back({std::move(soname), path});
+    }
+  }
+  return found;
+}
+
+// Programs that run ldconfig inside the container later must find the folders too.
+Status ListFolders(const ContainerRoot& root, const std::string& name,
+                   const std::vector<std::string>& folders) {
+  if (folders.empty()) {
+    return {};
+  }
+  if (!root.Exists(kConfig)) {
+    TRY(root.Write(kConfig, "include /etc/ld.so.conf.d/*.conf\n"));
+  }
+  return root.Write("/etc/ld.so.conf.d/" + name, Join(folders, "\n") + "\n");
+}
+
+std::vector<std::string> FoldersOf(const std::vector<CachedLibrary>& libraries,
+                                   const std::vector<std::string>& also) {
+  std::vector<std::string> folders;
+  const auto add = [&](const std::string& folder) {
+    if (std::ranges::find(folders, folder) == folders.end()) {
+      folders.push_back(folder);
+    }
+  };
+  for (const CachedLibrary& library : libraries) {
+    add(ParentOf(library.path));
+  }
+  std::ranges::for_each(also, add);
+  return folders;
+}
+
+// musl has no cache: a file of folders, which replaces the built-in list when it exists.
+Status UpdateMusl(const ContainerRoot& root, const std::vector<std::string>& folders) {
+  std::string text = root.Read(kMuslPath).value_or("/lib\n/usr/local/lib\n/usr/lib\n");
+  const std::string before = text;
+  for (const std::string& folder : folders) {
+    if (("\n" + text).find("\n" + folder + "\n") == std::string::npos) {
+      text += (text.ends_with("\n") ? "" : "\n") + folder + "\n";
+    }
+  }
+  return text == before ? Status{} : root.Write(kMuslPath, text);
+}
+
+Status UpdateLibraries(const HookRequest& request, const ContainerRoot& root,
+                       std::vector<std::string>& warnings) {
+  const std::vector<CachedLibrary> compat =
+      request.cuda_compat ? CompatLibraries(root, request.compat_folder,
+                                            request.host_driver_version, request.host_cuda_version)
+                          : std::vector<CachedLibrary>{};
+  if (compat.empty() && request.libraries.empty() && request.folders.empty()) {
+    return {};
+  }
+  if (root.Exists("/etc/alpine-release")) {
+    return UpdateMusl(root, FoldersOf(request.libraries, request.folders));
+  }
+  const std::string before = root.Read(kCache).value_or("");
+  std::set<std::string> cached;
+  std::set<std::string> known_folders;
+  if (!before.empty()) {
+    const auto listed = ReadLibraryCache(before);
+    if (!listed) {
+      warnings.push_back(listed.error().message);
+      return {};
+    }
+    for (const CachedLibrary& library : *listed) {
+      cached.insert(library.path);
+      known_folders.emplace(WithoutUsr(ParentOf(library.path)));
+    }
+  }
+  std::vector<CachedLibrary> libraries = compat;
+  libraries.insert(libraries.end(), request.libraries.begin(), request.libraries.end());
+  for (const std::string& folder : request.folders) {
+    std::ranges::copy(SearchFolder(root, folder, cached), std::back_inserter(libraries));
+  }
+  for (CachedLibrary& library : libraries) {
+    if (library.soname != BaseName(library.path)) {
+      TRY(root.Link(BaseName(library.path), JoinPath(ParentOf(library.path), library.soname)));
+      library.path = JoinPath(ParentOf(library.path), library.soname);
+    }
+  }
+  std::vector<std::string> folders = FoldersOf(libraries, {});
+  std::erase_if(folders, [&](const std::string& folder) {
+    return known_folders.contains(std::string(WithoutUsr(folder))) || folder == request.compat_folder;
+  });
+  TRY(ListFolders(root, "00-nvidia-driver.conf", folders));
+  if (!compat.empty()) {
+    TRY(ListFolders(root, "00-cuda-compat.conf", {request.compat_folder}));
+  }
+  TRY_ASSIGN(const std::string after, AddToLibraryCache(before, libraries));
+  return after == before ? Status{} : root.Write(kCache, after);
+}
+
+// A file with that content which lies in no folder: on a tmpfs that is mounted nowhere.
+Result<Fd> DetachedFile(std::string_view content) {
+  const Fd context(static_cast<int>(::syscall(SYS_fsopen, "tmpfs", 1 /* FSOPEN_CLOEXEC */)));
+  if (!context.valid() ||
+      ::syscall(SYS_fsconfig, context.get(), 6 /* FSCONFIG_CMD_CREATE */, nullptr, nullptr, 0) != 0) {
+    return FailErrno("make a temporary file system", errno);
+  }
+  const Fd mount(static_cast<int>(
+      ::syscall(SYS_fsmount, context.get(), 1 /* FSMOUNT_CLOEXEC */, 0)));
+  if (!mount.valid()) {
+    return FailErrno("make a temporary file system", errno);
+  }
+  const Fd file(::openat(mount.get(), "params", O_WRONLY | O_CREAT | O_CLOEXEC, 0444));
+  if (!file.valid() || ::write(file.get(), content.data(), content.size()) !=
+                           static_cast<ssize_t>(content.size())) {
+    return FailErrno("write a temporary file", errno);
+  }
+  Fd tree(static_cast<int>(::syscall(SYS_open_tree, mount.get(), "params",
+                                     1U /* OPEN_TREE_CLONE */ | O_CLOEXEC)));
+  if (!tree.valid()) {
+    return FailErrno("open a temporary file", errno);
+  }
+  return tree;
+}
+
+// The driver makes device nodes for whoever opens it as root, unless its parameter file says no:
+// then nvidia-smi in a container would make the nodes of every GPU.
+Status DisableDeviceNodeModification(const ContainerRoot& root) {
+  constexpr std::string_view kSwitch = "ModifyDeviceFiles: ";
+  Result<std::string> text = ReadFile(kDriverParameters);
+  const size_t at = text ? text->find(kSwitch) : std::string::npos;
+  if (at == std::string::npos || text->substr(at + kSwitch.size(), 1) != "1") {
+    return {};
+  }
+  const auto target = root.OpenAt(kDriverParameters, O_PATH);
+  if (!target) {
+    return {};  // a container without the driver's /proc folder
+  }
+  text->replace(at + kSwitch.size(), 1, "0");
+  TRY_ASSIGN(const Fd file, DetachedFile(*text));
+  constexpr unsigned kEmptyPaths = 0x4 | 0x40;  // MOVE_MOUNT_F_EMPTY_PATH, MOVE_MOUNT_T_EMPTY_PATH
+  if (::syscall(SYS_move_mount, file.get(), "", target->get(), "", kEmptyPaths) != 0) {
+    return FailErrno("replace " + std::string(kDriverParameters), errno);
+  }
+  return {};
+}
+
+}  // namespace
+
+Status RunHook(const HookRequest& request, const ContainerRoot& root,
+               std::vector<std::string>& warnings) {
+  for (const auto& [target, link] : request.links) {
+    TRY(root.Link(target, link));
+  }
+  for (const auto& [target, link] : request.device_links) {
+    const std::string device =
+        target.starts_with("/") ? target : JoinPath(ParentOf(link), target);
+    const std::string there = target.starts_with("../")
+                                  ? JoinPath(ParentOf(ParentOf(link)), target.substr(3))
+                                  : device;
+    if (root.Exists(there)) {
+      TRY(root.Link(target, link));
+    }
+  }
+  for (const std::string& path : request.paths) {
+    TRY(root.ChangeMode(path, request.mode));
+  }
+  TRY(UpdateLibraries(request, root, warnings));
+  if (request.disable_device_node_modification) {
+    if (const Status done = DisableDeviceNodeModification(root); !done) {
+      warnings.push_back(done.error().message);
+    }
+  }
+  return {};
+}
+
+Result<std::string> RootFromState(std::string_view state) {
+  TRY_ASSIGN(const Json json, ParseJson(state));
+  if (std::string root = TextAt(json, "root"); !root.empty()) {
+    return root;  // crun says it
+  }
+  const std::string bundle = TextAt(json, "bundle");
+  TRY_ASSIGN(const std::string text, ReadFile(JoinPath(bundle, "config.json")));
+  // Only `root` is kept of a document that may be 100 KB.
+  const Json config = Json::parse(
+      text,
+      [](int depth, Json::parse_event_t event, Json& key) {
+        return depth != 1 || event != Json::parse_event_t::key || key == "root";
+      },
+      false);
+  const std::string path = TextAt(config, "root.path");
+  if (path.empty()) {
+    return Fail(ErrorKind::kInvalid, format("read {}/config.json: root.path is not there", bundle));
+  }
+  return path.front() == '/' ? path : JoinPath(bundle, path);
+}
+
+int RunCdiHook(const std::vector<std::string>& words) {
+  const auto report = [](std::string_view text) {
+    std::fprintf(stderr, "nvidia-cdi-hook: %.*s\n", static_cast<int>(text.size()), text.data());
+  };
+  const auto request = ParseHookArguments(words);
+  if (!request) {
+    report(request.error().message);
+    return 1;
+  }
+  if (!request->known) {
+    report(format("hook {} is not known or has an unknown flag; nothing is done", request->name));
+    return 0;
+  }
+  if (request->name == "noop" || request->name == "update-application-profile") {
+    return 0;
+  }
+  std::vector<std::string> warnings;
+  const Status done = [&]() -> Status {
+    TRY_ASSIGN(const std::string state, ReadFile("/dev/stdin"));
+    TRY_ASSIGN(const std::string path, RootFromState(state));
+    TRY_ASSIGN(const ContainerRoot root, ContainerRoot::Open(path));
+    return RunHook(*request, root, warnings);
+  }();
+  std::ranges::for_each(warnings, report);
+  if (!done) {
+    report(done.error().message);
+    return 1;
+  }
+  return 0;
+}
+
+}  // namespace gantry::container_runtime

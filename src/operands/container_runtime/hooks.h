@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "operands/container_runtime/container_root.h"
+#include "operands/container_runtime/hook_arguments.h"
+
+namespace gantry::container_runtime {
+
+// Does what is asked inside the container's root file system. What a container can do without (the
+// library cache of an image with an unreadable one) is a line in `warnings`, not an error.
+Status RunHook(const HookRequest& request, const ContainerRoot& root,
+               std::vector<std::string>& warnings);
+
+// The container's root as this process sees it, from the OCI state that the runtime writes to a
+// hook's standard input.
+Result<std::string> RootFromState(std::string_view state);
+
+// nvidia-cdi-hook: reads the state from standard input, runs the hook, and says on standard error
+// what went wrong. Exit status 0 or 1.
+int RunCdiHook(const std::vector<std::string>& words);
+
+}  // namespace gantry::container_runtime
