@@ -65,7 +65,6 @@ inline constexpr char kCudaRuntimeVersionMajor[] = "nvidia.com/cuda.runtime-vers
 inline constexpr char kCudaRuntimeVersionMinor[] = "nvidia.com/cuda.runtime-version.minor";
 inline constexpr char kCudaRuntimeVersionFull[] = "nvidia.com/cuda.runtime-version.full";
 inline constexpr char kGpuMachine[] = "nvidia.com/gpu.machine";
-inline constexpr char kGpuProduct[] = "nvidia.com/gpu.product";
 inline constexpr char kGpuCount[] = "nvidia.com/gpu.count";
 inline constexpr char kGpuReplicas[] = "nvidia.com/gpu.replicas";
 inline constexpr char kGpuSharingStrategy[] = "nvidia.com/gpu.sharing-strategy";
