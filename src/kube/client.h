@@ -24,12 +24,11 @@ struct ClientOptions {
   std::string field_manager = "gantry";
   // One whole request, waiting for a Retry-After included. A watch's stream is not bounded by it.
   std::chrono::milliseconds timeout{30'000};
-  // Connections kept open for the next request, and for how long. 0: every connection is closed
-  // after its answer, which is what a node's agents want.
+  // Connections kept open for the next request. 0: each is closed after its answer, which is what a
+  // node's agents want. One that was unused for longer than idle_expiry is closed by the next
+  // request, or by CloseIdle.
   int max_idle_connections = 2;
   std::chrono::seconds idle_expiry{30};
-  // The most connections at once, watches included; a request waits for its turn. 0: no bound.
-  int max_connections = 0;
 };
 
 // Which objects of a kind. Selectors in kubectl's form ("a=b,c in (d,e)", "metadata.name=x").
@@ -73,6 +72,11 @@ class Client {
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
+  // The same client (connections shared) whose calls also end when `stop` asks, and after `timeout`
+  // instead of the options' (0: the same).
+  [[nodiscard]] std::unique_ptr<Client> Bounded(
+      std::stop_token stop, std::chrono::milliseconds timeout = std::chrono::milliseconds(0)) const;
+
   Result<Json> Get(const Kind& kind, const Key& key);
 
   // Calls `item` once for each object, in pages of `page` objects, while the answer is still being
@@ -107,13 +111,17 @@ class Client {
   Result<Json> GetPath(std::string_view path);
 
   // One watch request: `event` is called with each {"type", "object"} until the server ends the
-  // stream (success), the connection breaks, or `stop` asks. kConflict when the resourceVersion is
-  // too old. Watch (watch.h) is what most callers want. `idle_limit`: with no byte for so long the
-  // connection counts as dead (kTimeout).
+  // stream (success), the connection breaks, or the client is stopped. kConflict when the
+  // resourceVersion is too old. With no byte for `idle_limit` the connection counts as dead
+  // (kTimeout). Watch (watch.h) is what most callers want.
+  struct WatchFrom {
+    std::string resource_version;
+    std::chrono::seconds server_timeout{300};
+    std::chrono::seconds idle_limit{330};
+  };
   using EventSink = std::function<void(const Json& event)>;
-  Status WatchOnce(const Kind& kind, const Selection& selection, std::string_view resource_version,
-                   std::chrono::seconds server_timeout, std::chrono::seconds idle_limit,
-                   const EventSink& event, std::stop_token stop);
+  Status WatchOnce(const Kind& kind, const Selection& selection, const WatchFrom& from,
+                   const EventSink& event);
 
   [[nodiscard]] const Config& config() const { return config_; }
   [[nodiscard]] const ClientOptions& options() const { return options_; }
@@ -123,11 +131,18 @@ class Client {
   void CloseIdle();
 
  private:
-  Client(Config config, ClientOptions options, std::unique_ptr<Transport> transport);
+  Client(Config config, ClientOptions options, std::shared_ptr<Transport> transport,
+         std::stop_token stop);
+  struct Call;
+  Result<Json> Ask(Call call) const;
+  Result<Json> Patch(std::string_view content_type, const Kind& kind, const Key& key,
+                     const Json& patch, Part part) const;
+  Status Stream(const Call& call, const std::function<void(std::string_view)>& body) const;
 
-  Config config_;
-  ClientOptions options_;
-  std::unique_ptr<Transport> transport_;
+  const Config config_;
+  const ClientOptions options_;
+  const std::shared_ptr<Transport> transport_;
+  const std::stop_token stop_;
 };
 
 }  // namespace gantry::kube

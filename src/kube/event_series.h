@@ -2,7 +2,6 @@
 #pragma once
 
 #include <chrono>
-#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -17,7 +16,7 @@ enum class EventType { kNormal, kWarning };
 
 // One write of an event to the API: a new object, or a merge patch of one that is there.
 struct EventWrite {
-  std::string series;  // which series it belongs to; given back to Written or Lost
+  std::string series;  // which series it belongs to; given back to Failed
   std::string space;   // namespace and name of the Event object
   std::string name;
   bool create = true;

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <chrono>
 #include <condition_variable>
-#include <deque>
+#include <cstdint>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <thread>
 
@@ -19,7 +17,8 @@ namespace gantry::kube {
 // Writes Events (core/v1, which every kubectl shows). Repeats of the same object, type and reason
 // raise the count and renew the message of the event that is there. Never blocks its caller: a
 // thread, started by the first event, writes at most a burst of 25 and then one event a second, and
-// ends with the recorder; what is still unwritten then gets two seconds.
+// ends with the recorder; what is unwritten then and within the rate is tried once more, each for
+// two seconds at most.
 class EventRecorder {
  public:
   // `component` stands in source.component and reportingComponent, `instance` (a pod's or node's
@@ -38,13 +37,14 @@ class EventRecorder {
  private:
   void Record(const Json& about, EventType type, std::string_view reason, std::string_view message);
   void Run(const std::stop_token& stop);
-  void WriteAll(const std::stop_token& stop);
+  void WriteDue(Client& client, std::unique_lock<std::mutex>& lock);
 
   Client& client_;
   const Clock& clock_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
   EventSeries series_;
+  uint64_t observed_ = 0;
   std::jthread thread_;
 };
 

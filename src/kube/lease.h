@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <string>
@@ -26,7 +27,7 @@ struct LeaseCallbacks {
   std::function<void()> acquired;
   // The lease could not be renewed within renew_deadline, or another holds it. Called before
   // another candidate can hold it; the callee stops writing at once. Not called by Stop.
-  std::function<void()> lost;
+  std::function<void(const Error& why)> lost;
   // Who holds it now, on every change.
   std::function<void(const std::string& identity)> leader_changed = [](const std::string&) {};
 };
@@ -52,7 +53,7 @@ class Lease {
  private:
   struct Observed;
   void Run(const std::stop_token& stop);
-  Status Attempt(Observed& observed);
+  Status Attempt(Client& client, Observed& observed);
   void Release(const Observed& observed);
 
   Client& client_;

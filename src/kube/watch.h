@@ -3,6 +3,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
+#include <string>
 #include <thread>
 
 #include "base/clock.h"
@@ -34,6 +36,9 @@ struct WatchOptions {
   // The server's answer to "no such kind" counts as an empty list at the start (a custom resource
   // that may be installed later); asked again at the back-off's limit.
   bool absent_kind_is_empty = false;
+  // Told of every list or stream that did not succeed, before the watch waits; for a log line or a
+  // metric. An expired resourceVersion (kConflict) is among them and harmless.
+  std::function<void(const Error& error)> on_failure = [](const Error&) {};
 };
 
 // Keeps a sink in step with all objects of one kind that a selection names: list, then watch with
@@ -59,9 +64,10 @@ class Watch {
 
  private:
   void Run(const std::stop_token& stop);
-  Status ListAll();
-  Status Stream(const std::stop_token& stop);
+  Status ListAll(Client& client);
+  Status Stream(Client& client);
   void OnEvent(const Json& event);
+  void TellSynced();
 
   Client& client_;
   const Kind kind_;
@@ -70,7 +76,7 @@ class Watch {
   const WatchOptions options_;
   Known known_;
   std::string resource_version_;  // where the stream goes on; empty: list first
-  std::optional<Error> stream_error_;
+  int progress_ = 0;              // lists read whole and events seen
   std::atomic<bool> synced_ = false;
   std::atomic<int> lists_ = 0;
   std::atomic<int> streams_ = 0;

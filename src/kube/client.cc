@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: Apache-2.0
+// The verbs of the Kubernetes API as HTTP calls: which method, path, query and content type each
+// is, and whose name stands before an error. Objects stay JSON values.
+#include "kube/client.h"
+
+#include "base/text.h"
+#include "kube/list_scanner.h"
+#include "kube/path.h"
+#include "kube/status.h"
+#include "kube/transport.h"
+
+namespace gantry::kube {
+namespace {
+
+constexpr std::string_view kJson = "application/json";
+
+std::string_view PathOf(Part part) {
+  switch (part) {
+    case Part::kWhole:
+      return "";
+    case Part::kStatus:
+      return "status";
+    case Part::kScale:
+      return "scale";
+  }
+  return "";
+}
+
+std::string_view NameOf(Propagation propagation) {
+  switch (propagation) {
+    case Propagation::kBackground:
+      return "Background";
+    case Propagation::kForeground:
+      return "Foreground";
+    case Propagation::kOrphan:
+      return "Orphan";
+  }
+  return "Background";
+}
+
+// "get daemonset a/b", "apply status of node c".
+std::string Words(std::string_view verb, const Kind& kind, const Key& key,
+                  Part part = Part::kWhole) {
+  return format("{} {}{}{} {}", verb, PathOf(part), part == Part::kWhole ? "" : " of ",
+                Lower(kind.kind), key.Text());
+}
+
+// An empty name would make a collection's path: a Delete of everything.
+Status CheckNamed(const Kind& kind, const Key& key) {
+  if (key.name.empty()) {
+    return Fail(ErrorKind::kInvalid, "metadata.name is empty");
+  }
+  if (kind.namespaced && key.space.empty()) {
+    return Fail(ErrorKind::kInvalid, "metadata.namespace is empty");
+  }
+  return {};
+}
+
+Json DeleteBody(const DeleteOptions& options) {
+  Json body = {{"apiVersion", "v1"},
+               {"kind", "DeleteOptions"},
+               {"propagationPolicy", std::string(NameOf(options.propagation))}};
+  if (options.grace_seconds >= 0) {
+    body["gracePeriodSeconds"] = options.grace_seconds;
+  }
+  if (!options.uid.empty()) {
+    body["preconditions"]["uid"] = options.uid;
+  }
+  if (!options.resource_version.empty()) {
+    body["preconditions"]["resourceVersion"] = options.resource_version;
+  }
+  return body;
+}
+
+std::string Dump(const Json& json) {
+  // Bytes that are no UTF-8 (from a file or a driver) must not end the process.
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace
+
+struct Client::Call {
+  std::string words;  // what stands before an error
+  HttpCall http;
+};
+
+Result<std::unique_ptr<Client>> Client::Create(Config config, ClientOptions options,
+                                               std::stop_token stop) {
+  TRY_ASSIGN(std::shared_ptr<Transport> transport,
+             Transport::Create(config, options, std::move(stop)));
+  return std::unique_ptr<Client>(
+      new Client(std::move(config), std::move(options), std::move(transport), {}));
+}
+
+Client::Client(Config config, ClientOptions options, std::shared_ptr<Transport> transport,
+               std::stop_token stop)
+    : config_(std::move(config)),
+      options_(std::move(options)),
+      transport_(std::move(transport)),
+      stop_(std::move(stop)) {}
+
+Client::~Client() = default;
+
+std::unique_ptr<Client> Client::Bounded(std::stop_token stop,
+                                        std::chrono::milliseconds timeout) const {
+  ClientOptions options = options_;
+  if (timeout.count() > 0) {
+    options.timeout = timeout;
+  }
+  return std::unique_ptr<Client>(
+      new Client(config_, std::move(options), transport_, std::move(stop)));
+}
+
+int Client::open_connections() const { return transport_->open_connections(); }
+void Client::CloseIdle() { transport_->CloseIdle(); }
+
+// Sends the call and gives the pieces of a successful answer to `body`.
+Status Client::Stream(const Call& call, const std::function<void(std::string_view)>& body) const {
+  HttpCall http = call.http;
+  http.timeout = options_.timeout;
+  http.stop = stop_;
+  const Result<HttpAnswer> answer = transport_->Send(http, body);
+  if (!answer.has_value()) {
+    return std::unexpected(answer.error().In(call.words));
+  }
+  if (answer->status < 200 || answer->status >= 300) {
+    return std::unexpected(ErrorOfAnswer(answer->status, answer->body).In(call.words));
+  }
+  return {};
+}
+
+Result<Json> Client::Ask(Call call) const {
+  std::string text;
+  TRY(Stream(call, [&text](std::string_view piece) { text += piece; }));
+  Result<Json> answer = ParseJson(text);
+  if (!answer.has_value()) {
+    return Fail(ErrorKind::kUnavailable, format("{}: {}", call.words, answer.error().message));
+  }
+  return answer;
+}
+
+Result<Json> Client::Get(const Kind& kind, const Key& key) {
+  const std::string words = Words("get", kind, key);
+  if (const Status named = CheckNamed(kind, key); !named.has_value()) {
+    return std::unexpected(named.error().In(words));
+  }
+  return Ask({.words = words, .http = {.method = "GET", .target = ObjectPath(kind, key)}});
+}
+
+Result<std::string> Client::List(const Kind& kind, const Selection& selection, const ItemSink& item,
+                                 int page) {
+  const std::string words = Words("list", kind, {.space = selection.space, .name = ""});
+  std::string next;
+  while (true) {
+    Status items;
+    ListScanner scanner([&](std::string_view text) {
+      Result<Json> object = ParseJson(text);
+      if (!object.has_value()) {
+        items = std::unexpected(object.error());
+        return;
+      }
+      (*object)["apiVersion"] = kind.ApiVersion();
+      (*object)["kind"] = std::string(kind.kind);
+      item(std::move(*object));
+    });
+    const std::string query = Query()
+                                  .Add("limit", page > 0 ? std::to_string(page) : "")
+                                  .Add("labelSelector", selection.labels)
+                                  .Add("fieldSelector", selection.fields)
+                                  .Add("continue", next)
+                                  .text();
+    TRY(Stream({.words = words,
+                .http = {.method = "GET", .target = CollectionPath(kind, selection.space) + query}},
+               [&scanner](std::string_view piece) { scanner.Feed(piece); }));
+    const Result<Json> envelope = ParseJson(scanner.envelope());
+    if (!items.has_value() || !envelope.has_value()) {
+      return Fail(ErrorKind::kUnavailable,
+                  format("{}: {}", words,
+                         items.has_value() ? envelope.error().message : items.error().message));
+    }
+    next = TextAt(*envelope, "metadata.continue");
+    if (next.empty()) {
+      return ResourceVersionOf(*envelope);
+    }
+  }
+}
+
+Result<Json> Client::Create(const Kind& kind, const Json& object) {
+  const Key key = KeyOf(object);
+  return Ask({.words = Words("create", kind, key),
+              .http = {.method = "POST",
+                       .target = CollectionPath(kind, key.space) +
+                                 Query().Add("fieldManager", options_.field_manager).text(),
+                       .body = Dump(object),
+                       .content_type = kJson}});
+}
+
+Result<Json> Client::Replace(const Kind& kind, const Json& object, Part part) {
+  const Key key = KeyOf(object);
+  const std::string words = Words("replace", kind, key, part);
+  if (const Status named = CheckNamed(kind, key); !named.has_value()) {
+    return std::unexpected(named.error().In(words));
+  }
+  return Ask({.words = words,
+              .http = {.method = "PUT",
+                       .target = ObjectPath(kind, key, PathOf(part)) +
+                                 Query().Add("fieldManager", options_.field_manager).text(),
+                       .body = Dump(object),
+                       .content_type = kJson}});
+}
+
+Result<Json> Client::Apply(const Kind& kind, const Json& object, Force force, Part part) {
+  const Key key = KeyOf(object);
+  const std::string words = Words("apply", kind, key, part);
+  if (const Status named = CheckNamed(kind, key); !named.has_value()) {
+    return std::unexpected(named.error().In(words));
+  }
+  return Ask({.words = words,
+              .http = {.method = "PATCH",
+                       .target = ObjectPath(kind, key, PathOf(part)) +
+                                 Query()
+                                     .Add("fieldManager", options_.field_manager)
+                                     .Add("force", force == Force::kYes ? "true" : "false")
+                                     .text(),
+                       .body = Dump(object),
+                       .content_type = "application/apply-patch+yaml"}});
+}
+
+Result<Json> Client::Patch(std::string_view content_type, const Kind& kind, const Key& key,
+                           const Json& patch, Part part) const {
+  const std::string words = Words("patch", kind, key, part);
+  if (const Status named = CheckNamed(kind, key); !named.has_value()) {
+    return std::unexpected(named.error().In(words));
+  }
+  return Ask({.words = words,
+              .http = {.method = "PATCH",
+                       .target = ObjectPath(kind, key, PathOf(part)) +
+                                 Query().Add("fieldManager", options_.field_manager).text(),
+                       .body = Dump(patch),
+                       .content_type = content_type}});
+}
+
+Result<Json> Client::MergePatch(const Kind& kind, const Key& key, const Json& patch, Part part) {
+  return Patch("application/merge-patch+json", kind, key, patch, part);
+}
+
+Result<Json> Client::JsonPatch(const Kind& kind, const Key& key, const Json& operations,
+                               Part part) {
+  return Patch("application/json-patch+json", kind, key, operations, part);
+}
+
+Status Client::Delete(const Kind& kind, const Key& key, const DeleteOptions& options) {
+  const std::string words = Words("delete", kind, key);
+  if (const Status named = CheckNamed(kind, key); !named.has_value()) {
+    return std::unexpected(named.error().In(words));
+  }
+  return Stream({.words = words,
+                 .http = {.method = "DELETE",
+                          .target = ObjectPath(kind, key),
+                          .body = Dump(DeleteBody(options)),
+                          .content_type = kJson}},
+                [](std::string_view) {});
+}
+
+Status Client::Evict(const Key& pod, const DeleteOptions& options) {
+  const std::string words = Words("evict", kinds::kPod, pod);
+  if (const Status named = CheckNamed(kinds::kPod, pod); !named.has_value()) {
+    return std::unexpected(named.error().In(words));
+  }
+  const Json eviction = {{"apiVersion", "policy/v1"},
+                         {"kind", "Eviction"},
+                         {"metadata", {{"name", pod.name}, {"namespace", pod.space}}},
+                         {"deleteOptions", DeleteBody(options)}};
+  // 429 here says that a disruption budget forbids it: for how long is the caller's question.
+  return Stream({.words = words,
+                 .http = {.method = "POST",
+                          .target = ObjectPath(kinds::kPod, pod, "eviction"),
+                          .body = Dump(eviction),
+                          .content_type = kJson,
+                          .wait_when_told = false}},
+                [](std::string_view) {});
+}
+
+Result<bool> Client::Serves(const Kind& kind) {
+  const Result<Json> resources = GetPath(GroupPath(kind));
+  if (!resources.has_value()) {
+    if (resources.error().kind == ErrorKind::kNotFound) {
+      return false;
+    }
+    return std::unexpected(resources.error());
+  }
+  const Json* list = At(*resources, "resources");
+  if (list != nullptr && list->is_array()) {
+    for (const Json& resource : *list) {
+      if (TextAt(resource, "name") == kind.plural) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+Result<Json> Client::GetPath(std::string_view path) {
+  return Ask(
+      {.words = format("get {}", path), .http = {.method = "GET", .target = std::string(path)}});
+}
+
+Status Client::WatchOnce(const Kind& kind, const Selection& selection, const WatchFrom& from,
+                         const EventSink& event) {
+  const std::string words = Words("watch", kind, {.space = selection.space, .name = ""});
+  Status told;
+  LineScanner scanner([&](std::string_view line) {
+    const Result<Json> parsed = ParseJson(line);
+    if (!told.has_value()) {
+      return;
+    }
+    if (!parsed.has_value()) {
+      told = Fail(ErrorKind::kUnavailable, format("{}: {}", words, parsed.error().message));
+    } else if (TextAt(*parsed, "type") == "ERROR") {
+      const Json* status = At(*parsed, "object");
+      const auto code = static_cast<int>(IntAt(*parsed, "object.code", 500));
+      told = std::unexpected(
+          ErrorOfAnswer(code, status == nullptr ? std::string() : Dump(*status)).In(words));
+    } else {
+      event(*parsed);
+    }
+  });
+  const std::string query = Query()
+                                .Add("watch", "true")
+                                .Add("allowWatchBookmarks", "true")
+                                .Add("resourceVersion", from.resource_version)
+                                .Add("timeoutSeconds", std::to_string(from.server_timeout.count()))
+                                .Add("labelSelector", selection.labels)
+                                .Add("fieldSelector", selection.fields)
+                                .text();
+  const Status streamed = Stream({.words = words,
+                                  .http = {.method = "GET",
+                                           .target = CollectionPath(kind, selection.space) + query,
+                                           .wait_when_told = false,
+                                           .idle_limit = from.idle_limit}},
+                                 [&scanner](std::string_view piece) { scanner.Feed(piece); });
+  return told.has_value() ? streamed : told;
+}
+
+}  // namespace gantry::kube

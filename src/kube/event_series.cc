@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which events are written, and how often. An event in Kubernetes is an object that thousands of
+// watchers may read and that etcd keeps for an hour: a fault that repeats every second must stay
+// one object with a count (core/v1 Event), renewed now and then.
+#include "kube/event_series.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "kube/object.h"
+
+namespace gantry::kube {
+namespace {
+
+constexpr int kMaxFailures = 3;
+// Limits of the API's validation.
+constexpr size_t kMaxMessage = 1024;
+constexpr size_t kMaxNamePrefix = 200;
+
+std::string_view NameOf(EventType type) {
+  return type == EventType::kNormal ? "Normal" : "Warning";
+}
+
+Json AsReference(const Json& about) {
+  return about.contains("metadata") ? ReferenceTo(about) : about;
+}
+
+std::string SpaceOf(const Json& reference) { return TextAt(reference, "namespace", "default"); }
+
+// A cut must not leave half a UTF-8 character.
+std::string Shortened(std::string_view text, size_t limit) {
+  if (text.size() > limit) {
+    while (limit > 0 && (static_cast<unsigned char>(text[limit]) & 0xC0U) == 0x80U) {
+      --limit;
+    }
+    text = text.substr(0, limit);
+  }
+  return std::string(text);
+}
+
+}  // namespace
+
+EventSeries::EventSeries(std::string component, std::string instance)
+    : component_(std::move(component)), instance_(std::move(instance)) {}
+
+void EventSeries::Observe(const Json& about, EventType type, std::string_view reason,
+                          std::string_view message, WallTime wall) {
+  Json reference = AsReference(about);
+  // An object that was made anew under the same name has another uid, and events of its own.
+  const std::string key =
+      format("{}\n{}\n{}\n{}\n{}\n{}", TextAt(reference, "kind"), SpaceOf(reference),
+             TextAt(reference, "name"), TextAt(reference, "uid"), NameOf(type), reason);
+  if (!series_.contains(key) && series_.size() >= kMaxSeries) {
+    ForgetOldest();
+  }
+  Series& series = series_[key];
+  if (series.count == 0) {
+    series.type = type;
+    series.reason = reason;
+    series.first = wall;
+  }
+  series.about = std::move(reference);
+  series.message = Shortened(message, kMaxMessage);
+  series.last = wall;
+  ++series.count;
+  series.failures = 0;
+  series.waiting = true;
+  series.used = ++uses_;
+}
+
+void EventSeries::ForgetOldest() {
+  const auto oldest = std::ranges::min_element(series_, {}, [](const auto& entry) {
+    // What is written already goes before what is not.
+    return std::pair(entry.second.waiting, entry.second.used);
+  });
+  series_.erase(oldest);
+}
+
+SteadyTime EventSeries::DueAt(const Series& series) const {
+  return series.written.has_value() ? *series.written + kRepeatPause : SteadyTime::min();
+}
+
+std::optional<std::chrono::milliseconds> EventSeries::Wait(SteadyTime now) const {
+  std::optional<SteadyTime> due;
+  for (const auto& [key, series] : series_) {
+    if (series.waiting) {
+      due = due.has_value() ? std::min(*due, DueAt(series)) : DueAt(series);
+    }
+  }
+  if (!due.has_value()) {
+    return std::nullopt;
+  }
+  SteadyTime when = std::max(*due, now);
+  const double tokens = tokens_ + std::chrono::duration<double>(now - refilled_) / kRefill;
+  if (tokens < 1) {
+    when = std::max(
+        when, now + std::chrono::duration_cast<std::chrono::nanoseconds>(kRefill * (1 - tokens)));
+  }
+  return std::chrono::ceil<std::chrono::milliseconds>(when - now);
+}
+
+std::optional<EventWrite> EventSeries::Next(SteadyTime now) {
+  tokens_ =
+      std::min<double>(kBurst, tokens_ + std::chrono::duration<double>(now - refilled_) / kRefill);
+  refilled_ = now;
+  if (tokens_ < 1) {
+    return std::nullopt;
+  }
+  // The one that waits longest.
+  auto chosen = series_.end();
+  for (auto entry = series_.begin(); entry != series_.end(); ++entry) {
+    if (entry->second.waiting && DueAt(entry->second) <= now &&
+        (chosen == series_.end() || entry->second.used < chosen->second.used)) {
+      chosen = entry;
+    }
+  }
+  if (chosen == series_.end()) {
+    return std::nullopt;
+  }
+  tokens_ -= 1;
+  Series& series = chosen->second;
+  const bool create = !series.exists;
+  if (create) {
+    // As client-go names them: unique by the time of the first observation.
+    series.name = format("{}.{:x}", Shortened(TextAt(series.about, "name"), kMaxNamePrefix),
+                         series.first.time_since_epoch().count() + ++uses_);
+  }
+  EventWrite write{.series = chosen->first,
+                   .space = SpaceOf(series.about),
+                   .name = series.name,
+                   .create = create,
+                   .body = create ? Body(series)
+                                  : Json{{"count", series.count},
+                                         {"message", series.message},
+                                         {"lastTimestamp", Rfc3339(series.last)}}};
+  series.waiting = false;
+  series.exists = true;
+  series.written = now;
+  return write;
+}
+
+Json EventSeries::Body(const Series& series) const {
+  Json event = NewObject(kinds::kEvent, {.space = SpaceOf(series.about), .name = series.name});
+  event["involvedObject"] = series.about;
+  event["type"] = std::string(NameOf(series.type));
+  event["reason"] = series.reason;
+  event["message"] = series.message;
+  event["count"] = series.count;
+  event["firstTimestamp"] = Rfc3339(series.first);
+  event["lastTimestamp"] = Rfc3339(series.last);
+  event["source"] = {{"component", component_}};
+  event["reportingComponent"] = component_;
+  event["reportingInstance"] = instance_;
+  return event;
+}
+
+void EventSeries::Failed(const std::string& key, bool gone) {
+  const auto found = series_.find(key);
+  if (found == series_.end()) {
+    return;
+  }
+  Series& series = found->second;
+  if (gone) {
+    series.exists = false;
+    series.first = series.last;
+    series.count = 1;
+    series.written.reset();
+    series.waiting = true;
+    return;
+  }
+  // A create may have come through although its answer did not: the name stays, and 409 tells.
+  series.waiting = ++series.failures < kMaxFailures;
+}
+
+}  // namespace gantry::kube

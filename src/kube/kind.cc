@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// Answers how an object writes its API group and version. The core group, alone, has no name.
+#include "kube/kind.h"
+
+#include "base/text.h"
+
+namespace gantry::kube {
+
+std::string Kind::ApiVersion() const {
+  return group.empty() ? std::string(version) : format("{}/{}", group, version);
+}
+
+}  // namespace gantry::kube

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "kube/config.h"
+
+namespace gantry::kube {
+
+// Reads the files that a kubeconfig names (already made absolute).
+using ReadFile = std::function<Result<std::string>(const std::string& path)>;
+
+// The current context of a kubeconfig text. Relative file names are relative to `directory`.
+// kInvalid names the wrong field, kUnsupported the kind of credential that needs a program.
+Result<Config> ParseKubeconfig(std::string_view text, std::string_view directory,
+                               const ReadFile& read);
+// "https://host:port/prefix" into a config's host, port, tls and path_prefix.
+Status ParseServerUrl(std::string_view url, Config& config);
+// Standard base 64 with padding, white space ignored; kInvalid otherwise.
+Result<std::string> DecodeBase64(std::string_view text);
+
+}  // namespace gantry::kube

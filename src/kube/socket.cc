@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bytes to and from an API server, with deadlines and a way to be stopped from another thread:
+// non-blocking sockets and OpenSSL under poll(2). No event loop: each call has its own thread to
+// wait in, and a connection costs one descriptor besides OpenSSL's state, whose 32 KB of buffers
+// are given back between records (SSL_MODE_RELEASE_BUFFERS): watches are silent for minutes.
+#include "kube/socket.h"
+
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <netinet/tcp.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/text.h"
+
+namespace gantry::kube {
+namespace {
+
+bool IsAddress(const std::string& host) {
+  in6_addr parsed{};
+  return inet_pton(AF_INET, host.c_str(), &parsed) == 1 ||
+         inet_pton(AF_INET6, host.c_str(), &parsed) == 1;
+}
+
+// The oldest reason in OpenSSL's queue of this thread, which it empties.
+std::string TlsReason() {
+  const unsigned long code = ERR_get_error();
+  ERR_clear_error();
+  const char* reason = code == 0 ? nullptr : ERR_reason_error_string(code);
+  return reason == nullptr ? "no reason given" : reason;
+}
+
+// --- a BIO over a socket that never raises SIGPIPE, as OpenSSL's own would --------------------
+
+int FdOf(BIO* bio) { return static_cast<int>(reinterpret_cast<intptr_t>(BIO_get_data(bio))); }
+
+int BioWrite(BIO* bio, const char* bytes, int size) {
+  BIO_clear_retry_flags(bio);
+  const ssize_t sent = send(FdOf(bio), bytes, static_cast<size_t>(size), MSG_NOSIGNAL);
+  if (sent < 0 && (errno == EAGAIN || errno == EINTR)) {
+    BIO_set_retry_write(bio);
+  }
+  return static_cast<int>(sent);
+}
+
+int BioRead(BIO* bio, char* buffer, int size) {
+  BIO_clear_retry_flags(bio);
+  const ssize_t got = recv(FdOf(bio), buffer, static_cast<size_t>(size), 0);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
+    BIO_set_retry_read(bio);
+  }
+  return static_cast<int>(got);
+}
+
+long BioControl(BIO* /*bio*/, int command, long /*number*/, void* /*pointer*/) {
+  return command == BIO_CTRL_FLUSH ? 1 : 0;
+}
+
+const BIO_METHOD* SocketBio() {
+  static const BIO_METHOD* const method = [] {
+    BIO_METHOD* made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "gantry socket");
+    CHECK(made != nullptr);
+    BIO_meth_set_write(made, BioWrite);
+    BIO_meth_set_read(made, BioRead);
+    BIO_meth_set_ctrl(made, BioControl);
+    return made;
+  }();
+  return method;
+}
+
+// --- certificates ---------------------------------------------------------------------------
+
+struct BioFree {
+  void operator()(BIO* bio) const { BIO_free(bio); }
+};
+using BioPointer = std::unique_ptr<BIO, BioFree>;
+
+BioPointer MemoryBio(std::string_view text) {
+  return BioPointer(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
+}
+
+// Every certificate of a PEM text goes to `take`, which returns whether it could be used.
+template <typename Take>
+Status EachCertificate(std::string_view pem, std::string_view what, Take take) {
+  const BioPointer bio = MemoryBio(pem);
+  int count = 0;
+  while (X509* certificate = PEM_read_bio_X509_AUX(bio.get(), nullptr, nullptr, nullptr)) {
+    const bool taken = take(certificate, count);
+    X509_free(certificate);
+    if (!taken) {
+      return Fail(ErrorKind::kInvalid, format("read {}: {}", what, TlsReason()));
+    }
+    ++count;
+  }
+  // The end of the text is reported as an error too.
+  ERR_clear_error();
+  if (count == 0) {
+    return Fail(ErrorKind::kInvalid, format("read {}: no PEM certificate in it", what));
+  }
+  return {};
+}
+
+Status TrustAuthorities(SSL_CTX* context, const Config& config) {
+  if (config.insecure_skip_verify) {
+    SSL_CTX_set_verify(context, SSL_VERIFY_NONE, nullptr);
+    return {};
+  }
+  SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
+  if (config.ca_pem.empty()) {
+    SSL_CTX_set_default_verify_paths(context);
+    return {};
+  }
+  X509_STORE* store = SSL_CTX_get_cert_store(context);
+  return EachCertificate(config.ca_pem, "certificate authority", [store](X509* certificate, int) {
+    return X509_STORE_add_cert(store, certificate) == 1;
+  });
+}
+
+Status UseClientCertificate(SSL_CTX* context, const Config& config) {
+  if (config.client_certificate_pem.empty()) {
+    return {};
+  }
+  TRY(EachCertificate(config.client_certificate_pem, "client certificate",
+                      [context](X509* certificate, int index) {
+                        return index == 0 ? SSL_CTX_use_certificate(context, certificate) == 1
+                                          : SSL_CTX_add1_chain_cert(context, certificate) == 1;
+                      }));
+  // An encrypted key must not make OpenSSL ask on the terminal.
+  const auto no_password = [](char*, int, int, void*) { return -1; };
+  const BioPointer bio = MemoryBio(config.client_key_pem);
+  EVP_PKEY* key = PEM_read_bio_PrivateKey(bio.get(), nullptr, no_password, nullptr);
+  const bool used = key != nullptr && SSL_CTX_use_PrivateKey(context, key) == 1;
+  EVP_PKEY_free(key);
+  if (!used) {
+    return Fail(ErrorKind::kInvalid, format("read client key: {}", TlsReason()));
+  }
+  return {};
+}
+
+// --- connecting -----------------------------------------------------------------------------
+
+struct AddressesFree {
+  void operator()(addrinfo* addresses) const { freeaddrinfo(addresses); }
+};
+
+// A peer that vanished without a word is noticed after a minute, by the kernel alone.
+void KeepAlive(int fd) {
+  const auto set = [fd](int level, int option, int value) {
+    setsockopt(fd, level, option, &value, sizeof value);
+  };
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, 30);
+  set(IPPROTO_TCP, TCP_KEEPINTVL, 10);
+  set(IPPROTO_TCP, TCP_KEEPCNT, 3);
+  set(IPPROTO_TCP, TCP_USER_TIMEOUT, 60'000);
+  set(IPPROTO_TCP, TCP_NODELAY, 1);
+}
+
+Result<int> ConnectTo(const addrinfo& address, SteadyTime deadline, const Interrupt& interrupt) {
+  const int fd = socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) {
+    return FailErrno("open socket", errno);
+  }
+  Status status;
+  if (connect(fd, address.ai_addr, address.ai_addrlen) != 0) {
+    int error = errno;
+    if (error == EINPROGRESS) {
+      status = interrupt.Wait(fd, POLLOUT, deadline);
+      socklen_t size = sizeof error;
+      getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);
+    }
+    if (status.has_value() && error != 0) {
+      status = Fail(ErrorKind::kUnavailable, FailErrno("connect", error).error().message);
+    }
+  }
+  if (!status.has_value()) {
+    close(fd);
+    return std::unexpected(std::move(status).error());
+  }
+  KeepAlive(fd);
+  return fd;
+}
+
+Result<int> ConnectToHost(const Config& config, SteadyTime deadline, const Interrupt& interrupt) {
+  addrinfo hints{};
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = IsAddress(config.host) ? AI_NUMERICHOST | AI_NUMERICSERV : AI_NUMERICSERV;
+  addrinfo* found = nullptr;
+  const std::string port = std::to_string(config.port);
+  const int failed = getaddrinfo(config.host.c_str(), port.c_str(), &hints, &found);
+  if (failed != 0) {
+    return Fail(ErrorKind::kUnavailable,
+                format("resolve {}: {}", config.host, gai_strerror(failed)));
+  }
+  const std::unique_ptr<addrinfo, AddressesFree> addresses(found);
+  Result<int> result = Fail(ErrorKind::kUnavailable, format("resolve {}: no address", config.host));
+  for (const addrinfo* address = found; address != nullptr; address = address->ai_next) {
+    result = ConnectTo(*address, deadline, interrupt);
+    if (result.has_value()) {
+      break;
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+// --- TlsContext -------------------------------------------------------------------------------
+
+Result<std::unique_ptr<TlsContext>> TlsContext::Create(const Config& config) {
+  if (!config.tls) {
+    return nullptr;
+  }
+  // The machine's openssl.cnf is not ours, and reading it costs more than all the rest.
+  OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_ATEXIT, nullptr);
+  SSL_CTX* native = SSL_CTX_new(TLS_client_method());
+  CHECK(native != nullptr);
+  std::unique_ptr<TlsContext> context(new TlsContext(native));
+  SSL_CTX_set_min_proto_version(native, TLS1_2_VERSION);
+  SSL_CTX_set_mode(native, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
+                               SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  SSL_CTX_set_session_cache_mode(native, SSL_SESS_CACHE_OFF);
+  TRY(TrustAuthorities(native, config));
+  TRY(UseClientCertificate(native, config));
+  return context;
+}
+
+TlsContext::~TlsContext() { SSL_CTX_free(context_); }
+
+// --- Interrupt --------------------------------------------------------------------------------
+
+void Interrupt::Wake::operator()() const { eventfd_write(fd, 1); }
+
+Interrupt::Interrupt(std::stop_token first, std::stop_token second)
+    : fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      first_(std::move(first), Wake{fd_}),
+      second_(std::move(second), Wake{fd_}) {
+  CHECK(fd_ >= 0);
+}
+
+Interrupt::~Interrupt() { close(fd_); }
+
+Status Interrupt::Wait(int fd, short events, SteadyTime deadline) const {
+  pollfd waits[] = {{.fd = fd_, .events = POLLIN, .revents = 0},
+                    {.fd = fd, .events = events, .revents = 0}};
+  while (true) {
+    int timeout = -1;
+    if (deadline != SteadyTime::max()) {
+      const auto left =
+          std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+      if (left.count() <= 0) {
+        return Fail(ErrorKind::kTimeout, "timed out");
+      }
+      timeout = static_cast<int>(std::min<long long>(left.count(), 86'400'000));
+    }
+    const int ready = poll(waits, 2, timeout);
+    if (ready < 0 && errno != EINTR) {
+      return FailErrno("poll", errno);
+    }
+    if (ready > 0 && waits[0].revents != 0) {
+      return Fail(ErrorKind::kUnavailable, "stopped");
+    }
+    if (ready > 0 && waits[1].revents != 0) {
+      return {};
+    }
+  }
+}
+
+// --- Socket -----------------------------------------------------------------------------------
+
+Result<std::unique_ptr<Socket>> Socket::Connect(const Config& config, const TlsContext* tls,
+                                                SteadyTime deadline, const Interrupt& interrupt) {
+  const auto context = [&config] { return format("connect {}", config.ServerUrl()); };
+  const Result<int> fd = ConnectToHost(config, deadline, interrupt);
+  if (!fd.has_value()) {
+    return std::unexpected(fd.error().In(context()));
+  }
+  std::unique_ptr<Socket> made(new Socket(*fd));
+  if (tls != nullptr) {
+    const Status shaken = made->Handshake(config, *tls, deadline, interrupt);
+    if (!shaken.has_value()) {
+      return std::unexpected(shaken.error().In(context()));
+    }
+  }
+  return made;
+}
+
+Socket::~Socket() {
+  if (ssl_ != nullptr) {
+    // Without waiting for the peer's answer; a full send buffer may swallow it, which is allowed.
+    SSL_shutdown(ssl_);
+    ERR_clear_error();
+    SSL_free(ssl_);
+  }
+  close(fd_);
+}
+
+Status Socket::Handshake(const Config& config, const TlsContext& tls, SteadyTime deadline,
+                         const Interrupt& interrupt) {
+  ssl_ = SSL_new(tls.native());
+  BIO* bio = BIO_new(SocketBio());
+  CHECK(ssl_ != nullptr && bio != nullptr);
+  BIO_set_data(bio, reinterpret_cast<void*>(static_cast<intptr_t>(fd_)));
+  BIO_set_init(bio, 1);
+  SSL_set_bio(ssl_, bio, bio);
+  const std::string& name = config.server_name.empty() ? config.host : config.server_name;
+  if (IsAddress(name)) {
+    X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl_), name.c_str());
+  } else {
+    SSL_set1_host(ssl_, name.c_str());
+    SSL_ctrl(ssl_, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
+             const_cast<char*>(name.c_str()));
+  }
+  while (true) {
+    ERR_clear_error();
+    const int result = SSL_connect(ssl_);
+    if (result == 1) {
+      return {};
+    }
+    const long verdict = SSL_get_verify_result(ssl_);
+    const Status waited = WaitForTls(result, "shake hands", deadline, interrupt);
+    if (!waited.has_value() && verdict != X509_V_OK) {
+      return Fail(ErrorKind::kUnavailable, format("verify the server's certificate for {}: {}",
+                                                  name, X509_verify_cert_error_string(verdict)));
+    }
+    TRY(waited);
+  }
+}
+
+Status Socket::WaitForTls(int result, std::string_view verb, SteadyTime deadline,
+                          const Interrupt& interrupt) {
+  const int error_number = errno;
+  switch (SSL_get_error(ssl_, result)) {
+    case SSL_ERROR_WANT_READ:
+      return interrupt.Wait(fd_, POLLIN, deadline);
+    case SSL_ERROR_WANT_WRITE:
+      return interrupt.Wait(fd_, POLLOUT, deadline);
+    case SSL_ERROR_SYSCALL:
+      ERR_clear_error();
+      return Fail(ErrorKind::kUnavailable, result == 0 || error_number == 0
+                                               ? format("{}: connection closed", verb)
+                                               : FailErrno(verb, error_number).error().message);
+    default:
+      return Fail(ErrorKind::kUnavailable, format("{}: tls: {}", verb, TlsReason()));
+  }
+}
+
+Status Socket::Write(std::string_view bytes, SteadyTime deadline, const Interrupt& interrupt) {
+  while (!bytes.empty()) {
+    if (ssl_ != nullptr) {
+      ERR_clear_error();
+      const int sent = SSL_write(ssl_, bytes.data(), static_cast<int>(bytes.size()));
+      if (sent > 0) {
+        bytes.remove_prefix(static_cast<size_t>(sent));
+      } else {
+        TRY(WaitForTls(sent, "write", deadline, interrupt));
+      }
+      continue;
+    }
+    const ssize_t sent = send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (sent >= 0) {
+      bytes.remove_prefix(static_cast<size_t>(sent));
+    } else if (errno == EAGAIN) {
+      TRY(interrupt.Wait(fd_, POLLOUT, deadline));
+    } else if (errno != EINTR) {
+      return Fail(ErrorKind::kUnavailable, FailErrno("write", errno).error().message);
+    }
+  }
+  return {};
+}
+
+Result<size_t> Socket::Read(char* buffer, size_t size, SteadyTime deadline,
+                            const Interrupt& interrupt) {
+  while (true) {
+    if (ssl_ != nullptr) {
+      ERR_clear_error();
+      const int got = SSL_read(ssl_, buffer, static_cast<int>(size));
+      if (got > 0) {
+        return static_cast<size_t>(got);
+      }
+      if (SSL_get_error(ssl_, got) == SSL_ERROR_ZERO_RETURN) {
+        return size_t{0};
+      }
+      TRY(WaitForTls(got, "read", deadline, interrupt));
+      continue;
+    }
+    const ssize_t got = recv(fd_, buffer, size, 0);
+    if (got >= 0) {
+      return static_cast<size_t>(got);
+    }
+    if (errno == EAGAIN) {
+      TRY(interrupt.Wait(fd_, POLLIN, deadline));
+    } else if (errno != EINTR) {
+      return Fail(ErrorKind::kUnavailable, FailErrno("read", errno).error().message);
+    }
+  }
+}
+
+bool Socket::Reusable() const {
+  char byte = 0;
+  return recv(fd_, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN;
+}
+
+}  // namespace gantry::kube

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace gantry::kube {
+
+// What an HTTP status (>= 300) means to the caller.
+ErrorKind KindOfHttpStatus(int status);
+// The error of an unsuccessful answer: kind from the status, text from the body if that is a
+// metav1.Status, else the body's beginning.
+Error ErrorOfAnswer(int http_status, std::string_view body);
+// The value of a Retry-After header in seconds; dates (never sent by API servers) count as absent.
+std::optional<std::chrono::seconds> ParseRetryAfter(std::string_view value);
+
+}  // namespace gantry::kube
