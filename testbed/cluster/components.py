@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the bed is made of: each program, its version and the Go package it is built from."""
+
+import dataclasses
+
+KUBERNETES = "1.36.3"
+HYPERKUBE_COMMANDS = (
+    "kube-apiserver",
+    "kube-controller-manager",
+    "kube-proxy",
+    "kube-scheduler",
+    "kubectl",
+    "kubelet",
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class GoModule:
+    """Programs that are built in one Go module, so that they share what they have in common.
+
+    Programs stand in different modules unless they need the same versions of their dependencies:
+    within one, Go takes the highest version that any of them asks for.
+    """
+
+    name: str
+    requires: dict[str, str]  # module path: version
+    programs: dict[str, str]  # name of the program: package
+    cgo: bool = False
+    tags: str = ""
+
+
+_CONTAINERD = "github.com/containerd/containerd/v2"
+_CNI = "github.com/containernetworking/plugins"
+_RUNC = "github.com/opencontainers/runc"
+_ETCD = "go.etcd.io/etcd/server/v3"
+_KWOK = "sigs.k8s.io/kwok"
+
+ETCD = GoModule("etcd", {_ETCD: "3.7.3"}, {"etcd": _ETCD})
+CONTAINERD = GoModule(
+    "containerd",
+    {_CONTAINERD: "2.4.2"},
+    {
+        "containerd": f"{_CONTAINERD}/cmd/containerd",
+        "containerd-shim-runc-v2": f"{_CONTAINERD}/cmd/containerd-shim-runc-v2",
+        "ctr": f"{_CONTAINERD}/cmd/ctr",
+    },
+)
+# containerd gives every container a seccomp profile, and a runc without seccomp refuses those.
+RUNC = GoModule("runc", {_RUNC: "1.5.2"}, {"runc": _RUNC}, cgo=True, tags="seccomp")
+CNI = GoModule(
+    "cni",
+    {_CNI: "1.9.1"},
+    {
+        "bridge": f"{_CNI}/plugins/main/bridge",
+        "loopback": f"{_CNI}/plugins/main/loopback",
+        "host-local": f"{_CNI}/plugins/ipam/host-local",
+        "portmap": f"{_CNI}/plugins/meta/portmap",
+    },
+)
+# These three stand on the same release of client-go, which is most of what there is to compile.
+CLIENTS = GoModule(
+    "clients",
+    {"helm.sh/helm/v4": "4.3.1", "helm.sh/helm/v3": "3.22.0", "github.com/coredns/coredns": "1.15.0"},
+    {"helm": "helm.sh/helm/v4/cmd/helm", "helm3": "helm.sh/helm/v3/cmd/helm", "coredns": "./coredns"},
+)
+KWOK = GoModule("kwok", {_KWOK: "0.8.0"}, {"kwok": f"{_KWOK}/cmd/kwok"})
+KWOK_STAGES = ("kustomize/stage/node/fast", "kustomize/stage/pod/fast")
+
+GO_MODULES = (CONTAINERD, RUNC, CNI, ETCD, CLIENTS, KWOK)
+
+# What a node's root file system holds besides Debian's minimal set.
+NODE_PACKAGES = (
+    "ca-certificates",
+    "conntrack",
+    "iproute2",
+    "iptables",
+    "kmod",
+    "libseccomp2",
+    "mount",
+    "procps",
+    "socat",
+)
+NODE_SUITE = "bookworm"

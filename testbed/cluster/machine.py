@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Starts, enters and ends a machine: the process tree in namespaces of its own that init.py is the first of."""
+
+import contextlib
+import json
+import pathlib
+import subprocess
+import sys
+
+import process
+from paths import SOURCE, BedError
+
+RECORD = "machine.json"
+END_S = 10
+
+
+def start(folder: pathlib.Path, spec: dict, attach_network, keep_fds: tuple[int, ...] = ()) -> process.Process:
+    """Starts a machine whose files are in `folder`. attach_network(pid) is called before any of its services run."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "spec.json").write_text(json.dumps(spec, indent=1))
+    launcher = subprocess.Popen(
+        [sys.executable, "-I", str(SOURCE / "init.py"), str(folder / "spec.json")],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, pass_fds=keep_fds,
+        env={"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root"},
+    )  # fmt: skip
+    answer = launcher.stdout.readline()
+    launcher.stdout.close()
+    launcher.wait()
+    first = process.find(int(answer)) if answer.strip() else None
+    if first is None:
+        raise BedError(f"start {folder.name}: no namespaces; is this root?")
+    process.write(folder / RECORD, first)
+    attach_network(first.pid)
+    launcher.stdin.write("go\n")
+    launcher.stdin.close()
+    return first
+
+
+def running(folder: pathlib.Path) -> process.Process | None:
+    """The machine's first process, if it lives."""
+    first = process.read(folder / RECORD)
+    return first if first and first.alive() else None
+
+
+def enter(first: process.Process, command: list[str], *, network_only: bool = False) -> list[str]:
+    """The command line that runs a command inside a machine."""
+    scope = ["--net"] if network_only else ["--mount", "--uts", "--ipc", "--net", "--pid", "--root", "--wd"]
+    return ["nsenter", "--target", str(first.pid), *scope, "--", *command]
+
+
+def in_network(pid: int, commands: list[str], what: str) -> None:
+    """Runs `ip` commands in the network of a machine."""
+    batch = ["nsenter", "--target", str(pid), "--net", "ip", "-batch", "-"]
+    process.run(batch, what, input="\n".join(commands) + "\n")
+
+
+def end(folder: pathlib.Path) -> None:
+    """Ends a machine as a power cut would. Its namespaces go with it."""
+    first = process.read(folder / RECORD)
+    if first:
+        first.kill()
+        process.wait_for(f"end of {folder.name}", END_S, lambda: not first.alive(), every=0.01)
+    (folder / RECORD).unlink(missing_ok=True)
+
+
+def make_cgroup(name: str) -> None:
+    """A folder of its own in each cgroup tree: two kubelets in one would end each other's pods as orphans."""
+    for tree in pathlib.Path("/sys/fs/cgroup").iterdir():
+        if tree.is_dir() and not (tree / name).exists():
+            (tree / name).mkdir()
+            for file in ("cpuset.cpus", "cpuset.mems"):
+                # In cgroup v1 a new folder has no processors, and takes no process until it has.
+                with contextlib.suppress(FileNotFoundError):
+                    (tree / name / file).write_text((tree / file).read_text())
+
+
+def remove_cgroup(name: str) -> None:
+    trees = [tree / name for tree in pathlib.Path("/sys/fs/cgroup").glob("*") if (tree / name).is_dir()]
+
+    def removed() -> bool:
+        # Processes that were killed leave their cgroups a moment after they are gone from /proc.
+        for tree in trees:
+            for folder in sorted((p for p in tree.rglob("*") if p.is_dir()), reverse=True):
+                with contextlib.suppress(OSError):
+                    folder.rmdir()
+            with contextlib.suppress(OSError):
+                tree.rmdir()
+        return not any(tree.exists() for tree in trees)
+
+    process.wait_for(f"end of cgroup {name}", END_S, removed)
