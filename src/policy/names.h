@@ -77,7 +77,6 @@ inline constexpr char kGpuClique[] = "nvidia.com/gpu.clique";
 inline constexpr char kMigStrategy[] = "nvidia.com/mig.strategy";
 inline constexpr char kMpsCapable[] = "nvidia.com/mps.capable";
 inline constexpr char kVgpuPresent[] = "nvidia.com/vgpu.present";
-inline constexpr char kVgpuHostDriverVersion[] = "nvidia.com/vgpu.host-driver-version";
 inline constexpr char kVgpuHostDriverBranch[] = "nvidia.com/vgpu.host-driver-branch";
 
 // --- objects

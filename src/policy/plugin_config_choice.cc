@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which configuration is this node's? A ConfigMap with several files is mounted on every node; a
+// node label picks one. A label that names a file that is not there is an error and not the
+// default: the node would otherwise be shared in a way that nobody asked for.
+#include "policy/plugin_config_choice.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace gantry::policy {
+
+Result<std::string> ChooseConfig(const ConfigChoice& choice,
+                                 const std::vector<std::string>& files) {
+  std::vector<std::string> names;
+  std::ranges::copy_if(files, std::back_inserter(names),
+                       [](const std::string& name) { return !name.starts_with(".."); });
+  const std::string there = names.empty() ? "none" : Join(names, ", ");
+  const auto has = [&](const std::string& name) {
+    return std::ranges::find(names, name) != names.end();
+  };
+  for (const std::string& wanted : {choice.label, choice.default_name}) {
+    if (!wanted.empty()) {
+      return has(wanted) ? Result<std::string>(wanted)
+                         : Fail(ErrorKind::kInvalid,
+                                format("choose configuration \"{}\": no such file, there are: {}",
+                                       wanted, there));
+    }
+  }
+  for (const std::string& fallback : choice.fallbacks) {
+    if (fallback == "named" && has("default")) {
+      return "default";
+    }
+    if (fallback == "single" && names.size() == 1) {
+      return names.front();
+    }
+    if (fallback == "empty") {
+      return "";
+    }
+  }
+  return Fail(ErrorKind::kInvalid,
+              format("choose configuration: neither a node label nor a default names one, there "
+                     "are: {}",
+                     there));
+}
+
+}  // namespace gantry::policy
