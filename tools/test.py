@@ -83,14 +83,18 @@ def tidy_stage():
 
 
 def gtest_programs(preset, names=None):
-    for program in sorted((ROOT / "build" / preset).glob("**/*_test")):
+    for program in sorted((ROOT / "build" / preset / "bin").glob("*_test")):
         if program.is_file() and os.access(program, os.X_OK):
             if names is None or program.name.removesuffix("_test") in names:
                 yield program
 
 
+def preset_of(program):
+    return program.parent.parent.name
+
+
 def run_gtest(program, environment):
-    report = OUT / f"{program.parent.parent.name}-{program.name}.json"
+    report = OUT / f"{preset_of(program)}-{program.name}.json"
     report.unlink(missing_ok=True)
     done = run([str(program), "--gtest_brief=1", f"--gtest_output=json:{report}"],
                env=dict(os.environ, **environment), timeout=600)
@@ -180,7 +184,7 @@ def stories_stage():
     """User stories on a real cluster."""
     done = run(["./do", "image"])
     if done.returncode == 0:
-        done = build("release", "kubelet_probe")
+        done = build("release", "node_probe")
     yield "build the image", done.returncode == 0, done.stdout
     if done.returncode == 0:
         yield from pytest_stage("tests/cluster")

@@ -6,7 +6,7 @@
 # who look inside, and the custom resource definitions.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-build=$1 archive=$2 reference=${3:-localhost/gantry:$("$1/gantry" --version | awk '{print $NF; exit}')}
+build=$1 archive=$2 reference=${3:-localhost/gantry:$("$1/bin/gantry" --version | awk '{print $NF; exit}')}
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -14,9 +14,9 @@ root=$work/root
 mkdir -p "$root"/{usr/bin,bin,busybox,lib64,lib/x86_64-linux-gnu,etc,tmp,opt/gpu-operator,opt/gantry}
 chmod 1777 "$root/tmp"
 
-install -m 0755 "$build/gantry" "$root/usr/bin/gantry"
-"$build/gantry" --names | while read -r name; do ln -s gantry "$root/usr/bin/$name"; done
-install -m 0755 "$build/gantry-hook" "$root/opt/gantry/gantry-hook"
+install -m 0755 "$build/bin/gantry" "$root/usr/bin/gantry"
+"$build/bin/gantry" --names | while read -r name; do ln -s gantry "$root/usr/bin/$name"; done
+install -m 0755 "$build/bin/gantry-hook" "$root/opt/gantry/gantry-hook"
 install -m 0644 "$here"/../chart/crds/*.yaml "$root/opt/gpu-operator/"
 
 for library in libc.so.6 libm.so.6 libdl.so.2 libpthread.so.0 librt.so.1 libresolv.so.2; do

@@ -35,7 +35,7 @@ class Bed:
 
     def __init__(self, name, nodes=2, gpus=None, arguments=()):
         self.name = name
-        command = ["up", "--nodes", str(nodes)]
+        command = ["up", "--name", name, "--owner", str(os.getpid()), "--nodes", str(nodes)]
         if gpus:
             command += ["--gpus", str(gpus)]
         printed = self.do(*command, *arguments, timeout=1800)
@@ -129,7 +129,7 @@ class Bed:
     def pod_resources(self, node):
         """device ids of nvidia.com/* by pod name, as the kubelet's pod-resources socket tells them."""
         holders = {}
-        for line in self.exec(node, "/usr/local/bin/kubelet_probe", "list").splitlines():
+        for line in self.exec(node, "/usr/local/bin/node_probe", "list").splitlines():
             _, pod, _, resource, device = line.split()
             if resource.startswith("nvidia.com/"):
                 holders.setdefault(pod, []).append(device)
@@ -137,7 +137,7 @@ class Bed:
 
     def allocatable_ids(self, node):
         """device ids that the kubelet lists as allocatable at its pod-resources socket."""
-        listed = self.exec(node, "/usr/local/bin/kubelet_probe", "allocatable").splitlines()
+        listed = self.exec(node, "/usr/local/bin/node_probe", "allocatable").splitlines()
         return sorted(d for resource, d in (line.split() for line in listed) if resource.startswith("nvidia.com/"))
 
     def gpu_pod(self, name, count=1, command="sleep 3600", node=None, resource="nvidia.com/gpu", **spec):

@@ -28,7 +28,7 @@ def bare():
         made.do("load", "all", str(beds.IMAGE), timeout=300)
         # The client of the kubelet's sockets, for what only those sockets tell.
         for name in made.nodes():
-            made.copy(name, beds.ROOT / "build" / "release" / "kubelet_probe", "/usr/local/bin/kubelet_probe")
+            made.copy(name, beds.ROOT / "build" / "release" / "bin" / "node_probe", "/usr/local/bin/node_probe")
         yield made
     finally:
         if os.environ.get("GANTRY_KEEP_BED"):

@@ -7,7 +7,7 @@ from bed import ROOT, wait_for
 
 def doctor(bed):
     import subprocess
-    done = subprocess.run([str(ROOT / "build" / "release" / "gantry"), "doctor", "--kubeconfig", bed.kubeconfig],
+    done = subprocess.run([str(ROOT / "build" / "release" / "bin" / "gantry"), "doctor", "--kubeconfig", bed.kubeconfig],
                           text=True, capture_output=True, check=False, timeout=60)
     return done.returncode, done.stdout
 

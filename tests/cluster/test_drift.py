@@ -56,9 +56,6 @@ def test_a_quiet_cluster_is_not_written_to(bed):
     time.sleep(5)  # what the stories before set in motion comes to rest
     bed.do("audit", "--reset")
     time.sleep(20)
-    counted = json.loads(bed.do("audit", "-o", "json"))
-    ours = [c for c in counted if c["userAgent"].startswith("gantry")]
-    written = [c for c in ours if c["verb"] not in ("get", "list", "watch") and c["resource"] != "leases"]
-    assert not written, written
-    asked = [c for c in ours if c["verb"] in ("get", "list") and c["resource"] != "leases"]
-    assert not asked, asked
+    counted = json.loads(bed.do("audit", "--json", "--by", "agent,verb,resource"))
+    ours = [c for c in counted if c["agent"].startswith("gantry") and c["resource"] != "leases"]
+    assert not [c for c in ours if c["verb"] != "watch"], ours

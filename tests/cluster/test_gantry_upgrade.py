@@ -10,7 +10,7 @@ def images(bed):
 
 
 def test_upgrade_under_running_pods(bed, node):
-    bed.do("load", "all", str(IMAGE), "--name", NEXT)
+    bed.do("load", "all", str(IMAGE), "--ref", NEXT)
     bed.apply(bed.gpu_pod("stays", 2, node=node))
     bed.wait_phase("stays", "Running")
     with NodeWatch(bed) as watch:
