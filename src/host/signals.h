@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "host/files.h"
+#include "base/paths.h"
 
 // Signals as descriptors (signalfd(2)), so that whatever waits can wait for them too.
 namespace gantry::host {

@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "host/files.h"
+#include "base/paths.h"
 
 // Waiting for files and descriptors without looking twice: inotify(7), eventfd(2), poll(2).
 namespace gantry::host {

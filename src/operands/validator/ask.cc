@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// The child's side of a probe: does the driver answer (NVML), does CUDA start, what does the
+// kubelet list? One answer in NAME=value lines, then the process ends, and with it whatever the
+// asked library left behind.
+#include <dlfcn.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <map>
+
+#include "base/text.h"
+#include "kubelet/pod_resources.h"
+#include "nvml/nvml.h"
+#include "operands/validator/probe.h"
+
+namespace gantry::validator {
+namespace {
+
+int Say(const std::string& text, int exit_code) {
+  std::fputs(text.c_str(), stdout);
+  std::fflush(stdout);
+  return exit_code;
+}
+
+// Shows this process the device nodes as they are now: a container's /dev is a copy from its start,
+// and device nodes that appeared since are not in it. Without the right to mount, the copy must do.
+void EnterDev(const std::string& root) {
+  if (root.empty() || root == "/" || unshare(CLONE_NEWNS) != 0) {
+    return;
+  }
+  if (mount("", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0) {
+    mount((root + "/dev").c_str(), "/dev", nullptr, MS_BIND | MS_REC, nullptr);
+  }
+}
+
+Result<std::string> AskNvml(const std::string& library_path) {
+  TRY_ASSIGN(const auto library, nvml::Library::Open({.library = library_path}));
+  TRY_ASSIGN(const std::string version, library->DriverVersion());
+  TRY_ASSIGN(const unsigned count, library->DeviceCount());
+  return format("version={}\ngpus={}\n", version, count);
+}
+
+// A library that our process cannot open may still work with the node's own C library: NVIDIA's
+// program decides then.
+int RunProgram(const Flags& flags) {
+  if (chroot(flags.probe_root.c_str()) != 0 || chdir("/") != 0) {
+    return 1;
+  }
+  execl(flags.probe_program.c_str(), flags.probe_program.c_str(), "-L", nullptr);
+  return 1;
+}
+
+int Nvml(const Flags& flags) {
+  EnterDev(flags.probe_root);
+  const Result<std::string> said = AskNvml(flags.probe_library);
+  if (said) {
+    return Say(*said, 0);
+  }
+  const bool opens = dlopen(flags.probe_library.c_str(), RTLD_NOW | RTLD_LOCAL) != nullptr;
+  const int code = opens || flags.probe_program.empty() ? 1 : RunProgram(flags);
+  return Say("error=" + said.error().message + "\n", code);
+}
+
+int Cuda(const Flags& flags) {
+  EnterDev(flags.probe_root);
+  void* library = dlopen(flags.probe_library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    return Say(format("error=open {}: {}\n", flags.probe_library, dlerror()), 1);
+  }
+  // The CUDA driver API's own signatures (cuda.h); CUresult is an int, 0 is success.
+  using Init = int (*)(unsigned);
+  using Count = int (*)(int*);
+  const auto init = reinterpret_cast<Init>(dlsym(library, "cuInit"));
+  const auto count = reinterpret_cast<Count>(dlsym(library, "cuDeviceGetCount"));
+  if (init == nullptr || count == nullptr) {
+    return Say(format("error={} has no cuInit\n", flags.probe_library), 1);
+  }
+  if (const int code = init(0); code != 0) {
+    return Say(format("code={}\nerror=cuInit answers {}\n", code, code), 1);
+  }
+  int devices = 0;
+  if (const int code = count(&devices); code != 0 || devices == 0) {
+    return Say(
+        format("code={}\nerror=cuDeviceGetCount answers {}, {} device(s)\n", code, code, devices),
+        1);
+  }
+  return Say(format("devices={}\n", devices), 0);
+}
+
+int Plugin(const Flags& flags) {
+  const kubelet::PodResourcesClient client(flags.probe_socket);
+  const auto devices = client.Allocatable();
+  if (!devices) {
+    return Say("error=" + devices.error().message + "\n", 1);
+  }
+  std::map<std::string, size_t> counts;
+  for (const kubelet::ContainerDevices& each : *devices) {
+    counts[each.resource] += each.ids.size();
+  }
+  std::string text;
+  for (const auto& [resource, count] : counts) {
+    text += format("{}={}\n", resource, count);
+  }
+  return Say(text, 0);
+}
+
+}  // namespace
+
+int AnswerProbe(const Flags& flags) {
+  if (flags.probe == "nvml") {
+    return Nvml(flags);
+  }
+  if (flags.probe == "cuda") {
+    return Cuda(flags);
+  }
+  return Plugin(flags);
+}
+
+}  // namespace gantry::validator

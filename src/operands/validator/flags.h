@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "policy/names.h"
+
+namespace gantry::validator {
+
+// Flags and environment of NVIDIA's nvidia-validator, and a few of ours. What a check without pods
+// does not need (namespace, image, workload) is accepted and not used.
+struct Flags {
+  std::string component;  // empty: every stage, until stopped
+  bool with_wait = false;
+  bool cleanup_all = false;
+  std::string output_dir = names::kValidationsDir;
+  std::string host_root = "/";                                // as the host spells it
+  std::string host_root_here = "/host";                       // where it is mounted here
+  std::string driver_install_dir = names::kDriverInstallDir;  // on the host
+  bool skip_gpu_init = false;                             // trust the files, do not ask the driver
+  bool cdi_enabled = true;                                // the toolkit has to write a CDI document
+  std::string toolkit_dir = "/usr/local/nvidia/toolkit";  // on the host
+  std::string kubelet_root = names::kKubeletRoot;         // on the host
+  std::vector<std::string> stages = {"driver", "toolkit", "cuda", "plugin"};  // without component
+
+  // Set when this process was started by a validator to ask something that may hang.
+  std::string probe;  // "nvml", "cuda", "plugin"
+  std::string probe_library;
+  std::string probe_root;     // holds the dev directory to use, and the program
+  std::string probe_program;  // NVIDIA's nvidia-smi in that root
+  std::string probe_socket;
+};
+
+// The flags, or the exit code when the command line was a request for help or wrong (then the text
+// was printed).
+std::variant<Flags, int> ParseFlags(int argc, char** argv);
+
+}  // namespace gantry::validator

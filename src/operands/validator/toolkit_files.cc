@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// What did the container toolkit leave on this node? Its program and the management CDI document,
+// each path of which must lead somewhere on the host: a document of last week's driver names files
+// that are gone, and every container that gets it fails to start.
+#include "operands/validator/toolkit_files.h"
+
+#include <sys/stat.h>
+
+#include <set>
+
+#include "base/text.h"
+#include "container/cdi.h"
+#include "base/paths.h"
+#include "policy/names.h"
+
+namespace gantry::validator {
+namespace {
+
+// Under the host's root as mounted here, links resolved.
+std::string Here(const std::string& root, const std::string& host_path) {
+  return ResolveInRoot(root, host_path).value_or(JoinPath(root, host_path));
+}
+
+bool Exists(const std::string& path) {
+  struct stat info{};
+  return stat(path.c_str(), &info) == 0;
+}
+
+std::string ManagementPath(const std::string& extension) {
+  return JoinPath(names::kCdiDir,
+                        container::CdiFileStem(names::kManagementCdiKind) + extension);
+}
+
+void Collect(const container::CdiEdits& edits, std::set<std::string>& paths) {
+  for (const container::CdiDeviceNode& node : edits.device_nodes) {
+    paths.insert(node.host_path.empty() ? node.path : node.host_path);
+  }
+  for (const container::CdiMount& mount : edits.mounts) {
+    paths.insert(mount.host_path);
+  }
+  for (const container::CdiHook& hook : edits.hooks) {
+    paths.insert(hook.path);
+  }
+}
+
+CdiDocument Check(const std::string& root, const std::string& path, const std::string& text) {
+  CdiDocument document = {.path = path, .error = "", .missing = {}};
+  // A document in YAML is not ours: NVIDIA's toolkit wrote it, and vouches for it.
+  if (!Trim(text).starts_with("{")) {
+    return document;
+  }
+  const Result<container::CdiSpec> spec = container::ParseCdi(text);
+  if (!spec) {
+    document.error = spec.error().In(path).message;
+    return document;
+  }
+  std::set<std::string> paths;
+  Collect(spec->edits, paths);
+  for (const container::CdiDevice& device : spec->devices) {
+    Collect(device.edits, paths);
+  }
+  for (const std::string& each : paths) {
+    if (!Exists(Here(root, each))) {
+      document.missing.push_back(each);
+    }
+  }
+  return document;
+}
+
+}  // namespace
+
+std::string HookHere(const ToolkitPlaces& places) {
+  return Here(places.host_root, JoinPath(places.toolkit_dir, "nvidia-cdi-hook"));
+}
+
+ToolkitObservation ObserveToolkit(const ToolkitPlaces& places) {
+  ToolkitObservation seen;
+  seen.hook = JoinPath(places.toolkit_dir, "nvidia-cdi-hook");
+  seen.cdi_wanted = places.cdi_wanted;
+  struct stat info{};
+  seen.hook_is_program = stat(HookHere(places).c_str(), &info) == 0 && S_ISREG(info.st_mode) &&
+                         (info.st_mode & 0111) != 0;
+  for (const char* extension : {".yaml", ".json"}) {
+    const std::string path = ManagementPath(extension);
+    const Result<std::string> text = ReadFile(Here(places.host_root, path));
+    if (text) {
+      seen.management = Check(places.host_root, path, *text);
+      break;
+    }
+  }
+  return seen;
+}
+
+std::vector<std::string> ToolkitPathsToWatch(const ToolkitPlaces& places) {
+  return {Here(places.host_root, places.toolkit_dir), Here(places.host_root, names::kCdiDir)};
+}
+
+}  // namespace gantry::validator

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "operands/validator/verdict.h"
+
+namespace gantry::validator {
+
+struct ToolkitPlaces {
+  std::string host_root;    // where the host's root is mounted here
+  std::string toolkit_dir;  // on the host: "/usr/local/nvidia/toolkit"
+  bool cdi_wanted = true;
+};
+
+// What is there of the container toolkit; its program is not run (`version` is empty).
+ToolkitObservation ObserveToolkit(const ToolkitPlaces& places);
+
+// As this process spells it: the program that is to be run.
+std::string HookHere(const ToolkitPlaces& places);
+
+// Paths here whose changes can change the observation.
+std::vector<std::string> ToolkitPathsToWatch(const ToolkitPlaces& places);
+
+}  // namespace gantry::validator
