@@ -99,12 +99,9 @@ Result<bool> WriteIfDifferent(const std::string& path, std::string_view content,
 
 Result<std::vector<std::string>> MakeDirectories(const std::string& path, mode_t mode) {
   std::vector<std::string> made;
-  std::string here;
-  for (const std::string& part : Split(path, '/')) {
-    if (part.empty()) {
-      continue;
-    }
-    here += "/" + part;
+  for (size_t end = 0; end != std::string::npos;) {
+    end = path.find('/', end + 1);
+    const std::string here = path.substr(0, end);
     if (::mkdir(here.c_str(), mode) == 0) {
       if (::chmod(here.c_str(), mode) != 0) {
         return FailErrno("make directory " + here, errno);

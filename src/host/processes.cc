@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// Starting programs with a deadline, and finding who serves a socket. A program of the host is
+// started under a chroot, as `chroot /host containerd ...` would; fork instead of posix_spawn,
+// which has no chroot.
+#include "host/processes.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/paths.h"
+#include "base/text.h"
+
+namespace gantry::host {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr int kCannotStart = 127;
+
+// In the child, between fork and exec: system calls only.
+[[noreturn]] void Become(const char* root, char* const* argv, int output, int errors) {
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::setpgid(0, 0);
+  const int null = ::open("/dev/null", O_RDONLY);
+  ::dup2(null, 0);
+  ::dup2(output, 1);
+  ::dup2(errors, 2);
+  if (root == nullptr || (::chroot(root) == 0 && ::chdir("/") == 0)) {
+    ::execv(argv[0], argv);
+  }
+  ::_exit(kCannotStart);
+}
+
+struct Pipe {
+  Fd read;
+  Fd write;
+};
+
+Result<Pipe> MakePipe() {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+    return FailErrno("make a pipe", errno);
+  }
+  return Pipe{Fd(ends[0]), Fd(ends[1])};
+}
+
+// Reads both until both are at their end, or the deadline; true at the end.
+bool Drain(const Fd& output, const Fd& errors, Finished& into, steady_clock::time_point deadline) {
+  std::array<pollfd, 2> sources = {pollfd{output.get(), POLLIN, 0},
+                                   pollfd{errors.get(), POLLIN, 0}};
+  while (sources[0].fd >= 0 || sources[1].fd >= 0) {
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - steady_clock::now());
+    const int ready =
+        left.count() <= 0 ? 0 : ::poll(sources.data(), 2, static_cast<int>(left.count()) + 1);
+    if (ready == 0) {
+      return false;
+    }
+    for (size_t i = 0; ready > 0 && i < 2; ++i) {
+      if (sources.at(i).revents == 0) {
+        continue;
+      }
+      std::array<char, 16384> part{};
+      const ssize_t count = ::read(sources.at(i).fd, part.data(), part.size());
+      if (count > 0) {
+        (i == 0 ? into.output : into.errors).append(part.data(), static_cast<size_t>(count));
+      } else if (count == 0 || errno != EINTR) {
+        sources.at(i).fd = -1;
+      }
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<Finished> RunProgram(const Command& command) {
+  if (command.words.empty()) {
+    return Fail(ErrorKind::kInvalid, "start a program: no name given");
+  }
+  const std::string& name = command.words.front();
+  const auto deadline = steady_clock::now() + command.limit;
+  TRY_ASSIGN(Pipe output, MakePipe());
+  TRY_ASSIGN(Pipe errors, MakePipe());
+  std::vector<std::string> words = command.words;
+  std::vector<char*> argv;
+  for (std::string& word : words) {
+    argv.push_back(word.data());
+  }
+  argv.push_back(nullptr);
+  const char* root = command.root.empty() || command.root == "/" ? nullptr : command.root.c_str();
+  const pid_t pid = ::fork();
+  if (pid < 0) {
+    return FailErrno("start " + name, errno);
+  }
+  if (pid == 0) {
+    Become(root, argv.data(), output.write.get(), errors.write.get());
+  }
+  output.write = Fd();
+  errors.write = Fd();
+  Finished finished;
+  const bool ended = Drain(output.read, errors.read, finished, deadline);
+  if (!ended) {
+    ::kill(-pid, SIGKILL);
+    ::kill(pid, SIGKILL);
+  }
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (!ended) {
+    return Fail(ErrorKind::kTimeout,
+                format("run {}: no end after {} ms", name, command.limit.count()));
+  }
+  finished.exit_status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  if (finished.exit_status == kCannotStart && finished.output.empty() && finished.errors.empty()) {
+    return Fail(ErrorKind::kNotFound, format("start {}: it cannot be executed", name));
+  }
+  return finished;
+}
+
+Result<ProcessId> Identify(pid_t pid) {
+  TRY_ASSIGN(const std::string text, ReadFile(format("/proc/{}/stat", pid)));
+  // The second field, the name in brackets, may hold anything; count from its end.
+  const size_t name_end = text.rfind(')');
+  const std::vector<std::string> fields =
+      name_end == std::string::npos ? std::vector<std::string>{} : Split(text.substr(name_end), ' ');
+  constexpr size_t kStartTime = 20;  // the 22nd of all
+  if (fields.size() <= kStartTime) {
+    return Fail(ErrorKind::kInternal, format("read /proc/{}/stat: too few fields", pid));
+  }
+  return ProcessId{pid, std::strtoull(fields[kStartTime].c_str(), nullptr, 10)};
+}
+
+Result<ProcessId> SocketPeer(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof(address.sun_path)) {
+    return Fail(ErrorKind::kInvalid, format("connect to {}: the path is too long", path));
+  }
+  std::memcpy(address.sun_path, path.c_str(), path.size());
+  const Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd.valid()) {
+    return FailErrno("connect to " + path, errno);
+  }
+  if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
+    if (errno == ECONNREFUSED || errno == EAGAIN) {
+      return Fail(ErrorKind::kUnavailable, format("connect to {}: nobody listens", path));
+    }
+    return FailErrno("connect to " + path, errno);
+  }
+  ucred peer{};
+  socklen_t size = sizeof(peer);
+  if (::getsockopt(fd.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) {
+    return FailErrno("ask who serves " + path, errno);
+  }
+  if (peer.pid <= 0) {
+    return Fail(ErrorKind::kDenied,
+                format("ask who serves {}: it is in another PID namespace", path));
+  }
+  return Identify(peer.pid);
+}
+
+Status SendSignal(const ProcessId& process, int signal_number) {
+  const Fd handle(static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0)));
+  const bool old_kernel = !handle.valid() && errno == ENOSYS;
+  TRY_ASSIGN(const ProcessId now, Identify(process.pid));
+  if (now != process || (!handle.valid() && !old_kernel)) {
+    return Fail(ErrorKind::kNotFound, format("signal process {}: it ended", process.pid));
+  }
+  const long sent = old_kernel ? ::kill(process.pid, signal_number)
+                               : ::syscall(SYS_pidfd_send_signal, handle.get(), signal_number,
+                                           nullptr, 0);
+  if (sent != 0) {
+    return errno == ESRCH
+               ? Fail(ErrorKind::kNotFound, format("signal process {}: it ended", process.pid))
+               : FailErrno(format("signal process {}", process.pid), errno);
+  }
+  return {};
+}
+
+Result<std::vector<std::string>> CommandLine(pid_t pid) {
+  TRY_ASSIGN(std::string text, ReadFile(format("/proc/{}/cmdline", pid)));
+  if (text.ends_with('\0')) {
+    text.pop_back();
+  }
+  return Split(text, '\0');
+}
+
+Result<std::string> ProgramPath(pid_t pid) {
+  std::array<char, 4096> path{};
+  const ssize_t length =
+      ::readlink(format("/proc/{}/exe", pid).c_str(), path.data(), path.size());
+  if (length <= 0) {
+    return FailErrno(format("find the program of process {}", pid), errno);
+  }
+  std::string found(path.data(), static_cast<size_t>(length));
+  constexpr std::string_view kReplaced = " (deleted)";  // its package was updated meanwhile
+  if (found.ends_with(kReplaced)) {
+    found.resize(found.size() - kReplaced.size());
+  }
+  return found;
+}
+
+}  // namespace gantry::host

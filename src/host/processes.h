@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+
+// Programs that are started, and processes of the host that are found and signalled. Needs the
+// host's PID namespace for the latter.
+namespace gantry::host {
+
+struct Command {
+  std::vector<std::string> words;  // the first is the program's path, inside `root`
+  std::string root;                // chroot first; empty: none
+  std::chrono::milliseconds limit{10000};
+};
+
+struct Finished {
+  int exit_status = 0;  // 128 + signal if it was killed
+  std::string output;
+  std::string errors;
+};
+
+// Starts the program and waits for its end, reading both its outputs; kTimeout after the limit, the
+// program and its group killed. A program that ends with another status than 0 is no error here.
+Result<Finished> RunProgram(const Command& command);
+
+// A process named so that a later one with the same number is not mistaken for it.
+struct ProcessId {
+  pid_t pid = 0;
+  unsigned long long start_time = 0;  // clock ticks since boot, field 22 of /proc/<pid>/stat
+  auto operator<=>(const ProcessId&) const = default;
+};
+
+// kNotFound if there is no such process.
+Result<ProcessId> Identify(pid_t pid);
+
+// Who listens on a unix socket (SO_PEERCRED of a connection). kNotFound: no such socket;
+// kUnavailable: nobody listens.
+Result<ProcessId> SocketPeer(const std::string& path);
+
+// kNotFound if it ended meanwhile.
+Status SendSignal(const ProcessId& process, int signal_number);
+
+// The words of its command line; the path of its program. kNotFound if it ended.
+Result<std::vector<std::string>> CommandLine(pid_t pid);
+Result<std::string> ProgramPath(pid_t pid);
+
+}  // namespace gantry::host

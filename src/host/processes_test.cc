@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether programs end by their deadline, and a socket leads to the process behind it.
+#include "host/processes.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "base/paths.h"
+
+namespace gantry::host {
+namespace {
+
+TEST(Processes, OutputAndExitStatus) {
+  const auto finished = RunProgram({{"/bin/sh", "-c", "echo out; echo err >&2; exit 3"}, "", {}});
+  EXPECT_FALSE(finished.has_value());  // no time at all
+  const auto done = RunProgram({{"/bin/sh", "-c", "echo out; echo err >&2; exit 3"}, "",
+                         std::chrono::seconds(20)});
+  ASSERT_TRUE(done.has_value());
+  EXPECT_EQ(done->exit_status, 3);
+  EXPECT_EQ(done->output, "out\n");
+  EXPECT_EQ(done->errors, "err\n");
+}
+
+TEST(Processes, TheDeadlineEndsAlsoItsChildren) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto finished =
+      RunProgram({{"/bin/sh", "-c", "sleep 30 & wait"}, "", std::chrono::milliseconds(100)});
+  ASSERT_FALSE(finished.has_value());
+  EXPECT_EQ(finished.error().kind, ErrorKind::kTimeout);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
+}
+
+TEST(Processes, MissingProgram) {
+  EXPECT_EQ(RunProgram({{"/no/such"}, "", std::chrono::seconds(20)}).error().kind, ErrorKind::kNotFound);
+}
+
+TEST(Processes, SocketPeerIsItsListener) {
+  std::string pattern = testing::TempDir() + "/peer.XXXXXX";
+  const std::string folder = ::mkdtemp(pattern.data());
+  const std::string path = folder + "/s";
+  EXPECT_EQ(SocketPeer(path).error().kind, ErrorKind::kNotFound);
+  {
+    const Fd listener(::socket(AF_UNIX, SOCK_STREAM, 0));
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::memcpy(address.sun_path, path.c_str(), path.size());
+    ASSERT_EQ(::bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+    ASSERT_EQ(::listen(listener.get(), 4), 0);
+    const auto peer = SocketPeer(path);
+    ASSERT_TRUE(peer.has_value()) << peer.error().message;
+    EXPECT_EQ(*peer, Identify(::getpid()).value());
+  }
+  EXPECT_EQ(SocketPeer(path).error().kind, ErrorKind::kUnavailable);
+  std::filesystem::remove_all(folder);
+}
+
+TEST(Processes, ASignalIsNotSentToALaterProcessOfTheSameNumber) {
+  ProcessId other = Identify(::getpid()).value();
+  other.start_time += 1;
+  EXPECT_EQ(SendSignal(other, SIGKILL).error().kind, ErrorKind::kNotFound);
+  EXPECT_TRUE(SendSignal(Identify(::getpid()).value(), 0).has_value());
+}
+
+TEST(Processes, CommandLineAndProgram) {
+  EXPECT_FALSE(CommandLine(::getpid()).value().empty());
+  EXPECT_TRUE(ProgramPath(::getpid()).value().ends_with("host_test"));
+}
+
+}  // namespace
+}  // namespace gantry::host
