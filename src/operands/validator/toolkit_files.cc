@@ -8,9 +8,9 @@
 
 #include <set>
 
+#include "base/paths.h"
 #include "base/text.h"
 #include "container/cdi.h"
-#include "base/paths.h"
 #include "policy/names.h"
 
 namespace gantry::validator {
@@ -27,8 +27,7 @@ bool Exists(const std::string& path) {
 }
 
 std::string ManagementPath(const std::string& extension) {
-  return JoinPath(names::kCdiDir,
-                        container::CdiFileStem(names::kManagementCdiKind) + extension);
+  return JoinPath(names::kCdiDir, container::CdiFileStem(names::kManagementCdiKind) + extension);
 }
 
 void Collect(const container::CdiEdits& edits, std::set<std::string>& paths) {

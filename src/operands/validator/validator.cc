@@ -12,8 +12,8 @@
 #include <map>
 
 #include "base/log.h"
-#include "base/text.h"
 #include "base/paths.h"
+#include "base/text.h"
 #include "host/driver_root.h"
 #include "host/files.h"
 #include "host/kernel_modules.h"
@@ -205,8 +205,8 @@ void Validator::LookAtDriver(Stage& stage) {
   const std::string root =
       verdict.kind == host::DriverKind::kHost ? flags_.host_root_here : Here(verdict.driver_root);
   std::vector<std::string> argv = ProbeCommand("nvml");
-  argv.insert(argv.end(), {"--probe-library", JoinPath(root, verdict.tree.library),
-                           "--probe-root", flags_.host_root_here});
+  argv.insert(argv.end(), {"--probe-library", JoinPath(root, verdict.tree.library), "--probe-root",
+                           flags_.host_root_here});
   if (verdict.kind == host::DriverKind::kHost && !verdict.tree.nvidia_smi.empty()) {
     argv.insert(argv.end(), {"--probe-program", verdict.tree.nvidia_smi});
   }
@@ -308,8 +308,7 @@ void Validator::LookAtCuda(Stage& stage) {
   const std::string library = JoinPath(ParentOf(verdict.tree.library), "libcuda.so.1");
   std::vector<std::string> argv = ProbeCommand("cuda");
   argv.insert(argv.end(),
-              {"--probe-library",
-               ResolveInRoot(root, library).value_or(JoinPath(root, library)),
+              {"--probe-library", ResolveInRoot(root, library).value_or(JoinPath(root, library)),
                "--probe-root", flags_.host_root_here});
   Ask(stage, About(verdict), argv, kCudaLimit);
 }
@@ -330,9 +329,8 @@ Status Validator::AddCuda() {
 
 void Validator::LookAtPlugin(Stage& stage) {
   std::vector<std::string> argv = ProbeCommand("plugin");
-  argv.insert(
-      argv.end(),
-      {"--probe-socket", Here(JoinPath(flags_.kubelet_root, "pod-resources/kubelet.sock"))});
+  argv.insert(argv.end(), {"--probe-socket",
+                           Here(JoinPath(flags_.kubelet_root, "pod-resources/kubelet.sock"))});
   Ask(stage, "", argv, kShortLimit);
 }
 
@@ -382,8 +380,7 @@ Status Validator::Prepare(const std::vector<std::string>& names) {
   for (Stage& stage : stages_) {
     stage.memory.file_there = files_.Read(stage.file).has_value();
     // Somebody else may take a status file away.
-    TRY(Watch(stage, JoinPath(files_.directory(), stage.file),
-              host::Watcher::For::kExistence));
+    TRY(Watch(stage, JoinPath(files_.directory(), stage.file), host::Watcher::For::kExistence));
   }
   return {};
 }
