@@ -27,6 +27,7 @@ from node import FAKEGPU, SERVICES
 from paths import BedError, say
 
 RESTART_S = 60
+STOP_S = 2  # a stopping API server waits a minute for its watches, with its port closed
 
 
 def kubectl_command(bed: beds.Bed) -> list[str]:
@@ -158,6 +159,11 @@ def _restart_in(first: process.Process, pid_file: pathlib.Path, service: str, nu
 
     before = process.wait_for(f"{service} to run", RESTART_S, pid)
     process.run(machine.enter(first, ["kill", f"-{number}", before]), f"stop {service}")
+    deadline = time.monotonic() + STOP_S
+    while pid() == before and time.monotonic() < deadline:
+        time.sleep(0.02)
+    if pid() == before:
+        process.run(machine.enter(first, ["kill", "-KILL", before]), f"kill {service}")
     process.wait_for(f"{service} to run again", RESTART_S, lambda: pid() not in ("", before))
 
 
@@ -243,7 +249,7 @@ def words() -> argparse.ArgumentParser:
     services = ["apiserver", "kube-controller-manager", "kube-scheduler", "etcd", "coredns", *SERVICES]
     sub.add_argument("service", choices=services)
     sub.add_argument("node", metavar="NODE", nargs="?", help="default: all nodes")
-    sub.add_argument("--signal", default="TERM", help="default: TERM")
+    sub.add_argument("--signal", default="TERM", help="default: TERM, after 2 s KILL")
 
     sub = word("audit", audit_, "count API requests, by user agent and verb")
     sub.add_argument("--by", metavar="FIELDS", default="agent,verb", help=f"some of {','.join(audit.FIELDS)}")
@@ -256,6 +262,7 @@ def words() -> argparse.ArgumentParser:
 
 
 def main() -> int:
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `bed audit | head` is no error
     options = words().parse_args()
     try:
         options.act(options)

@@ -98,7 +98,7 @@ class Bed:
             control_plane.create_dns_service(api)
             self._create_kwok_nodes(api, request)
             for node in self.nodes():
-                process.wait_for(f"{node.name} to be Ready", UP_S, lambda n=node: api.node_ready(n.name), every=0.1)
+                self._wait_up(node, api)
                 say(f"{node.name} is Ready")
             # Without it pods are refused; the controllers make it a moment after the namespace.
             account = "/api/v1/namespaces/default/serviceaccounts/default"
@@ -106,6 +106,18 @@ class Bed:
             for load in loads:
                 load.result()
         self._write(status=_UP)
+
+    def _wait_up(self, node: Node, api: Api) -> None:
+        # The API server goes on believing the last status it was told, so ask for one of this boot.
+        boot_id = (node.folder / "boot_id").read_text().strip()
+
+        def ready() -> bool:
+            node.running()  # a node whose machine ended will never be
+            status = (api.get(f"/api/v1/nodes/{node.name}") or {}).get("status", {})
+            return status.get("nodeInfo", {}).get("bootID") == boot_id and api.node_ready(node.name)
+
+        process.wait_for(f"{node.name} to be Ready", UP_S, ready, every=0.1)
+        process.wait_for(f"services on {node.name}", UP_S, node.services_answer, every=0.1)
 
     def _start_node(self, number: int, request: "Request") -> Node:
         node = Node(self.folder, f"node{number}")
@@ -130,15 +142,7 @@ class Bed:
         return node
 
     def wait_ready(self, node: Node) -> None:
-        api = self.api()
-        # The API server goes on believing the last status it was told, so ask for one of this boot.
-        boot_id = (node.folder / "boot_id").read_text().strip()
-
-        def ready() -> bool:
-            status = (api.get(f"/api/v1/nodes/{node.name}") or {}).get("status", {})
-            return status.get("nodeInfo", {}).get("bootID") == boot_id and api.node_ready(node.name)
-
-        process.wait_for(f"{node.name} to be Ready", UP_S, ready, every=0.1)
+        self._wait_up(node, self.api())
 
     def _create_kwok_nodes(self, api: Api, request: "Request") -> None:
         if request.kwok == 0:

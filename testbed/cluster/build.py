@@ -100,9 +100,11 @@ def _build_module(module: components.GoModule, into: pathlib.Path) -> None:
     # A file that imports the programs would not compile; `go get` records their dependencies just as well.
     _go(["get", *remote, *(["./..."] if len(remote) < len(module.programs) else [])], scratch)
     (into / "bin").mkdir()
+    version = next(iter(module.requires.values()))
+    flags = "-s -w" + (f" -X {module.stamp}={version}" if module.stamp else "")
     for program, package in module.programs.items():
         target = str(into / "bin" / program)
-        _go(["build", "-ldflags", "-s -w", "-o", target, package], scratch, module.cgo, module.tags)
+        _go(["build", "-ldflags", flags, "-o", target, package], scratch, module.cgo, module.tags)
     if module is components.KWOK:
         _copy_kwok_stages(scratch, into / "stages.yaml")
     shutil.rmtree(scratch)

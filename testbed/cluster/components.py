@@ -27,6 +27,7 @@ class GoModule:
     programs: dict[str, str]  # name of the program: package
     cgo: bool = False
     tags: str = ""
+    stamp: str = ""  # variable that is set to the version, for programs that report it
 
 
 _CONTAINERD = "github.com/containerd/containerd/v2"
@@ -44,6 +45,7 @@ CONTAINERD = GoModule(
         "containerd-shim-runc-v2": f"{_CONTAINERD}/cmd/containerd-shim-runc-v2",
         "ctr": f"{_CONTAINERD}/cmd/ctr",
     },
+    stamp=f"{_CONTAINERD}/version.Version",
 )
 # containerd gives every container a seccomp profile, and a runc without seccomp refuses those.
 RUNC = GoModule("runc", {_RUNC: "1.5.2"}, {"runc": _RUNC}, cgo=True, tags="seccomp")

@@ -32,7 +32,6 @@ rules: [{level: Metadata}]
 
 _COREFILE = """\
 .:53 {{
-    bind {address}
     errors
     health 127.0.0.1:8080
     ready 127.0.0.1:8181
@@ -82,7 +81,7 @@ class ControlPlane:
             self._credentials(name, name, "system:masters")
         (self.folder / "audit-policy.yaml").write_text(_AUDIT_POLICY)
         hosts = "".join(f"        {node_address(n)} node{n}\n" for n in range(1, 65))
-        corefile = _COREFILE.format(address=ADDRESS, hosts=hosts, kubeconfig=self.folder / "coredns.conf")
+        corefile = _COREFILE.format(hosts=hosts, kubeconfig=self.folder / "coredns.conf")
         (self.folder / "Corefile").write_text(corefile)
 
     def _credentials(self, name: str, common_name: str, organization: str = "") -> None:

@@ -114,7 +114,7 @@ class Probe:
                     connection.settimeout(1)
                     connection.connect(tuple(self.spec["tcp"]))
             else:
-                url = self.spec["https"]
+                url = urllib.request.Request(self.spec["https"], headers={"User-Agent": "bed"})
                 with urllib.request.urlopen(url, timeout=2, context=self.context) as answer:
                     return answer.read() == b"ok"
         except (OSError, urllib.error.URLError):

@@ -3,6 +3,7 @@
 
 import contextlib
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -21,7 +22,7 @@ def start(folder: pathlib.Path, spec: dict, attach_network, keep_fds: tuple[int,
     launcher = subprocess.Popen(
         [sys.executable, "-I", str(SOURCE / "init.py"), str(folder / "spec.json")],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, pass_fds=keep_fds,
-        env={"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root"},
+        env=_environment(),
     )  # fmt: skip
     answer = launcher.stdout.readline()
     launcher.stdout.close()
@@ -34,6 +35,13 @@ def start(folder: pathlib.Path, spec: dict, attach_network, keep_fds: tuple[int,
     launcher.stdin.write("go\n")
     launcher.stdin.close()
     return first
+
+
+def _environment() -> dict[str, str]:
+    """What a machine's processes inherit: nothing of the caller's but what says where things are cached."""
+    kept = {name: value for name, value in os.environ.items() if name.startswith(("GANTRY_", "FAKEGPU_", "XDG_CACHE"))}
+    path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+    return {"PATH": path, "HOME": os.environ.get("HOME", "/root")} | kept
 
 
 def running(folder: pathlib.Path) -> process.Process | None:

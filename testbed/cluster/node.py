@@ -8,6 +8,7 @@ import dataclasses
 import json
 import pathlib
 import shlex
+import subprocess
 import sys
 import uuid
 
@@ -84,7 +85,7 @@ class Node:
         hostname = self._hostname()
         (etc / "hostname").write_text(f"{hostname}\n")
         (etc / "hosts").write_text(f"127.0.0.1 localhost\n{address} {hostname} {self.name}\n")
-        (etc / "resolv.conf").write_text(f"nameserver {control_plane.ADDRESS}\n")
+        (etc / "resolv.conf").write_text(f"nameserver {control_plane.DNS_SERVICE}\n")
         (etc / "machine-id").write_text(f"{uuid.uuid4().hex}\n")
 
     def _hostname(self) -> str:
@@ -163,7 +164,7 @@ class Node:
         if settings.gpus:
             script = [sys.executable, str(FAKEGPU)]
             profile = ["--root", str(root), "--profile", settings.gpus, "--node", self.name]
-            gpus = [[*script, "install", *profile]]
+            gpus = [[*script, "install", *profile], ["chroot", str(root), "sh", "/opt/fakegpu/mount.sh"]]
         return {
             "hostname": self._hostname(),
             "log": str(self.folder / "init.log"),
@@ -201,6 +202,12 @@ class Node:
 
     def enter(self, command: list[str]) -> list[str]:
         return machine.enter(self.running(), command)
+
+    def services_answer(self) -> bool:
+        """Whether a name is resolved through the service address of DNS: kube-proxy and CoreDNS both work."""
+        question = ["getent", "hosts", "kubernetes.default.svc.cluster.local"]
+        command = self.enter(["env", "RES_OPTIONS=timeout:1 attempts:1", *question])
+        return subprocess.run(command, capture_output=True).returncode == 0
 
     def load(self, archive: pathlib.Path, name: str) -> None:
         """Loads an image archive under a name into the images that pods see."""
