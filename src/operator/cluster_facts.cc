@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What do all nodes together say? Counts of nodes on which a DaemonSet should have a pod are made
+// here as the DaemonSet controller makes them (label and taints), so that a DaemonSet that has not
+// been looked at yet, with 0 pods desired, is told from one that has nothing to do.
+
+#include "operator/cluster_facts.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+#include "operator/node_labels.h"
+#include "policy/names.h"
+
+namespace gantry::gpu_operator {
+namespace {
+
+// Added to every DaemonSet pod by its controller.
+bool IsNodeConditionTaint(const Taint& taint) {
+  static constexpr std::array kNoExecute = {"not-ready", "unreachable"};
+  static constexpr std::array kNoSchedule = {"disk-pressure", "memory-pressure", "pid-pressure",
+                                             "unschedulable", "not-ready",       "unreachable"};
+  static constexpr std::string_view kDomain = "node.kubernetes.io/";
+  if (!taint.key.starts_with(kDomain)) {
+    return false;
+  }
+  const std::string_view name = std::string_view(taint.key).substr(kDomain.size());
+  const auto is = [&](const char* known) { return name == known; };
+  return taint.effect == "NoExecute" ? std::ranges::any_of(kNoExecute, is)
+                                     : std::ranges::any_of(kNoSchedule, is);
+}
+
+bool Tolerates(const Json& toleration, const Taint& taint) {
+  const std::string effect = TextAt(toleration, "effect");
+  const std::string key = TextAt(toleration, "key");
+  if ((!effect.empty() && effect != taint.effect) || (!key.empty() && key != taint.key)) {
+    return false;
+  }
+  if (TextAt(toleration, "operator", "Equal") == "Exists") {
+    return true;
+  }
+  return !key.empty() && TextAt(toleration, "value") == taint.value;
+}
+
+std::string RuntimeName(const std::map<std::string, int, std::less<>>& seen) {
+  if (seen.empty() || seen.contains("containerd")) {
+    return "containerd";
+  }
+  return seen.contains("cri-o") ? "crio" : "docker";
+}
+
+}  // namespace
+
+const Taint* Untolerated(const std::vector<Taint>& taints, const Json& tolerations) {
+  for (const Taint& taint : taints) {
+    const bool blocks = taint.effect == "NoSchedule" || taint.effect == "NoExecute";
+    if (blocks && !IsNodeConditionTaint(taint) &&
+        !std::ranges::any_of(tolerations, [&](const Json& t) { return Tolerates(t, taint); })) {
+      return &taint;
+    }
+  }
+  return nullptr;
+}
+
+ClusterFacts Summarize(const NamedNodes& nodes, const Json& tolerations) {
+  ClusterFacts facts;
+  std::map<std::string, int, std::less<>> runtimes;
+  for (const auto& [name, node] : nodes) {
+    ++facts.nodes;
+    facts.described += node->described ? 1 : 0;
+    facts.foreign_nfd |= node->foreign_nfd;
+    if (!node->described && node->linux && node->ready) {
+      facts.undescribed.push_back(name);
+    }
+    const Labels labels = UnpackLabels(node->labels);
+    const auto present = labels.find(names::kGpuPresent);
+    if (present == labels.end() || present->second != "true") {
+      continue;
+    }
+    ++facts.gpu_nodes;
+    if (node->runtime == "containerd" || node->runtime == "cri-o" || node->runtime == "docker") {
+      ++runtimes[node->runtime];
+    }
+    if (!node->ready) {
+      facts.gpu_not_ready.push_back(name);
+    }
+    if (const Taint* taint = Untolerated(node->taints, tolerations)) {
+      facts.untolerated.push_back(
+          format("{}: {}={}:{}", name, taint->key, taint->value, taint->effect));
+      continue;
+    }
+    for (auto label = labels.lower_bound(names::kDeployPrefix);
+         label != labels.end() && label->first.starts_with(names::kDeployPrefix); ++label) {
+      if (label->second == "true") {
+        ++facts.expected[label->first.substr(std::string_view(names::kDeployPrefix).size())];
+        if (label->first.ends_with(".device-plugin") && node->ready && !node->gpu_resource) {
+          facts.gpu_without_resource.push_back(name);
+        }
+      }
+    }
+  }
+  facts.runtime = RuntimeName(runtimes);
+  for (auto* list : {&facts.undescribed, &facts.gpu_not_ready, &facts.gpu_without_resource,
+                     &facts.untolerated}) {
+    std::ranges::sort(*list);
+  }
+  return facts;
+}
+
+}  // namespace gantry::gpu_operator

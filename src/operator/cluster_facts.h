@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+#include "operator/node_facts.h"
+
+namespace gantry::gpu_operator {
+
+// What the operator knows about all nodes together. Lists of names are in order.
+struct ClusterFacts {
+  int nodes = 0;
+  int gpu_nodes = 0;
+  int described = 0;                              // nodes with labels of node feature discovery
+  bool foreign_nfd = false;                       // another node feature discovery is at work
+  std::vector<std::string> undescribed;           // Linux nodes, Ready, without such labels
+  std::vector<std::string> gpu_not_ready;         // GPU nodes that are not Ready
+  std::vector<std::string> gpu_without_resource;  // Ready, device plugin wanted, and no GPU offered
+  // Deploy label suffix -> nodes on which that DaemonSet should have a pod.
+  std::map<std::string, int, std::less<>> expected;
+  // GPU nodes on which no operand runs because of a taint, as "node: key=value:Effect".
+  std::vector<std::string> untolerated;
+  std::string runtime = "containerd";  // as the toolkit's RUNTIME has it: containerd, crio, docker
+  bool operator==(const ClusterFacts&) const = default;
+};
+
+using NamedNodes = std::vector<std::pair<std::string, const NodeFacts*>>;
+
+// Tolerations are those of the operands (core/v1 Toleration).
+ClusterFacts Summarize(const NamedNodes& nodes, const Json& tolerations);
+
+// The taint that keeps a DaemonSet with these tolerations off the node, or nullptr. Counts the
+// tolerations that the DaemonSet controller adds by itself.
+const Taint* Untolerated(const std::vector<Taint>& taints, const Json& tolerations);
+
+}  // namespace gantry::gpu_operator

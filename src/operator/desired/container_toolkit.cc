@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What does the container toolkit run with? It puts programs and CDI documents on the host and
+// edits the container runtime's configuration, so it has the host's tree, writable, and its
+// processes. It never talks to the API server.
+
+#include "operator/desired/pod.h"
+#include "policy/names.h"
+
+namespace gantry::gpu_operator {
+
+Objects ContainerToolkit(const Context& context, const std::string& image) {
+  constexpr std::string_view kAccount = "nvidia-container-toolkit";
+  const policy::ClusterPolicy& policy = context.policy;
+  DaemonSet set(context, "nvidia-container-toolkit-daemonset", "nvidia-container-toolkit-ctr",
+                "nvidia-toolkit", image, policy.toolkit);
+  set.SelectDeployed("container-toolkit");
+  set.UseServiceAccount(kAccount, false);
+  set.Privileged();
+  set.HostPid();
+  set.Env("ROOT", policy.install_dir);
+  set.Env("HOST_ROOT_MOUNT", "/host");
+  set.Env("NVIDIA_CONTAINER_RUNTIME_MODES_CDI_DEFAULT_KIND", names::kManagementCdiKind);
+  set.Env(names::kVisibleDevices, "void");
+  if (policy.cdi) {
+    set.Env("CDI_ENABLED", "true");
+    set.Env("NVIDIA_RUNTIME_SET_AS_DEFAULT", "false");
+    set.Env("NVIDIA_CONTAINER_RUNTIME_MODE", "cdi");
+    set.Env("CRIO_CONFIG_MODE", "config");
+  } else if (context.runtime == "crio") {
+    set.Env("CRIO_CONFIG_MODE", "hook");
+  }
+  set.Env("RUNTIME", context.runtime);
+  if (context.runtime == "containerd") {
+    set.Env("CONTAINERD_RUNTIME_CLASS", policy.runtime_class);
+  }
+  set.Env(policy.toolkit.env);
+  set.HostRoot(false);
+  set.Validations();
+  return {ServiceAccount(context, kAccount), set.Build()};
+}
+
+}  // namespace gantry::gpu_operator

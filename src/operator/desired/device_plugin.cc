@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What does the device plugin run with? The kubelet's plugin directory, the driver through the
+// host's tree or the driver container's, and the directory of CDI documents. An update brings the
+// new pod up beside the old one, so that the kubelet always has a plugin and allocatable never
+// goes.
+
+#include "operator/desired/pod.h"
+#include "policy/names.h"
+
+namespace gantry::gpu_operator {
+
+Objects DevicePlugin(const Context& context, const std::string& image) {
+  constexpr std::string_view kAccount = "nvidia-device-plugin";
+  const policy::ClusterPolicy& policy = context.policy;
+  Objects objects = {ServiceAccount(context, kAccount)};
+  // The label that selects a configuration, and events about the node's GPUs.
+  AddClusterRole(objects, context, kAccount,
+                 Json::array({Rule("", "nodes", {"get", "list", "watch"}),
+                              Rule("", "events", {"create", "patch", "update"})}));
+
+  DaemonSet set(context, "nvidia-device-plugin-daemonset", "nvidia-device-plugin",
+                "nvidia-device-plugin", image, policy.device_plugin);
+  set.SelectDeployed("device-plugin");
+  set.UseServiceAccount(kAccount, true);
+  set.Privileged();
+  set.SurgeOnUpdate();
+  set.EnvFromField("NODE_NAME", "spec.nodeName");
+  set.EnvFromField("POD_NAME", "metadata.name");
+  set.EnvFromField("NAMESPACE", "metadata.namespace");
+  set.Env("WAIT_FOR_VALIDATIONS",
+          policy.toolkit.enabled ? "driver-ready,toolkit-ready" : "driver-ready");
+  set.Env("PASS_DEVICE_SPECS", "true");
+  set.Env("FAIL_ON_INIT_ERROR", "true");
+  set.Env("DEVICE_LIST_STRATEGY", policy.cdi ? "cdi-annotations,cdi-cri" : "envvar");
+  set.Env("DEVICE_ID_STRATEGY", "uuid");
+  set.Env(names::kVisibleDevices, "void");
+  set.Env("MPS_ROOT", policy.mps_root);
+  if (policy.gds) {
+    set.Env("GDS_ENABLED", "true");
+    set.Env("MOFED_ENABLED", "true");
+  }
+  if (policy.gdrcopy) {
+    set.Env("GDRCOPY_ENABLED", "true");
+  }
+  set.PluginConfig();
+  set.MigStrategy();
+  if (policy.cdi) {
+    set.Env("CDI_ENABLED", "true");
+    set.Env("CDI_ANNOTATION_PREFIX", "cdi.k8s.io/");
+    if (policy.toolkit.enabled) {
+      set.Env("NVIDIA_CDI_HOOK_PATH", policy.install_dir + "/toolkit/nvidia-cdi-hook");
+    }
+  }
+  set.Env(policy.device_plugin.env);
+  set.HostPath("device-plugin", policy.kubelet_root + "/device-plugins", names::kDevicePluginDir,
+               HostDir::kAny, false);
+  set.Validations();
+  set.DriverRoot();
+  set.HostRoot(true);
+  set.HostPath("cdi-root", names::kCdiDir, names::kCdiDir, HostDir::kCreate, false);
+  objects.push_back(set.Build());
+  return objects;
+}
+
+}  // namespace gantry::gpu_operator

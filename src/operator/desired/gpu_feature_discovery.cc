@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What does GPU feature discovery run with? The driver, as the device plugin has it, and one
+// NodeFeature object, from which the node's labels come.
+
+#include "operator/desired/pod.h"
+#include "policy/names.h"
+
+namespace gantry::gpu_operator {
+
+Objects GpuFeatureDiscovery(const Context& context, const std::string& image) {
+  constexpr std::string_view kAccount = "nvidia-gpu-feature-discovery";
+  const policy::ClusterPolicy& policy = context.policy;
+  Objects objects = {ServiceAccount(context, kAccount)};
+  AddRole(
+      objects, context, kAccount,
+      Json::array({Rule(names::kNfdGroup, "nodefeatures", {"get", "create", "update", "patch"})}));
+  // The NodeFeature is owned by its Node; a configuration is selected by the Node's label.
+  AddClusterRole(objects, context, kAccount,
+                 Json::array({Rule("", "nodes", {"get", "list", "watch"}),
+                              Rule("", "events", {"create", "patch", "update"})}));
+
+  DaemonSet set(context, "gpu-feature-discovery", "gpu-feature-discovery", "gpu-feature-discovery",
+                image, policy.gfd);
+  set.Label("app.kubernetes.io/part-of", "nvidia-gpu");
+  set.SelectDeployed("gpu-feature-discovery");
+  set.UseServiceAccount(kAccount, true);
+  set.Privileged();
+  set.Env("GFD_SLEEP_INTERVAL", "60s");
+  set.Env("GFD_FAIL_ON_INIT_ERROR", "true");
+  set.EnvFromField("NAMESPACE", "metadata.namespace");
+  set.EnvFromField("NODE_NAME", "spec.nodeName");
+  set.EnvFromField("POD_NAME", "metadata.name");
+  set.Env("WAIT_FOR_VALIDATIONS", "driver-ready");
+  set.Env(names::kVisibleDevices, "void");
+  set.PluginConfig();
+  set.MigStrategy();
+  set.Env(policy.gfd.env);
+  set.HostRoot(true);
+  set.Validations();
+  set.DriverRoot();
+  set.HostPath("host-sys", "/sys", "/sys", HostDir::kAny, true);
+  objects.push_back(set.Build());
+  return objects;
+}
+
+}  // namespace gantry::gpu_operator

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What does node feature discovery run with? On every Linux node, whatever its taints: a node's
+// GPUs are found out by it. It reads a few files of the host and writes one NodeFeature object, so
+// it needs no right on the host.
+
+#include "operator/desired/pod.h"
+#include "policy/names.h"
+
+namespace gantry::gpu_operator {
+
+Objects NodeFeatures(const Context& context) {
+  constexpr std::string_view kName = "nvidia-node-feature-discovery-worker";
+  Objects objects = {ServiceAccount(context, kName)};
+  AddRole(
+      objects, context, kName,
+      Json::array({Rule(names::kNfdGroup, "nodefeatures", {"get", "create", "update", "patch"})}));
+  // The NodeFeature is owned by its Node, whose uid it needs.
+  AddClusterRole(objects, context, kName, Json::array({Rule("", "nodes", {"get"})}));
+
+  DaemonSet set(context, kName, "nfd-worker", "nfd-worker", context.image, {});
+  set.SelectNodes({{"kubernetes.io/os", "linux"}});
+  set.TolerateEverything();
+  set.UseServiceAccount(kName, true);
+  set.Unprivileged();
+  set.EnvFromField("NODE_NAME", "spec.nodeName");
+  set.EnvFromField("KUBERNETES_NAMESPACE", "metadata.namespace");
+  set.EnvFromField("NAMESPACE", "metadata.namespace");
+  set.HostPath("host-sys", "/sys", "/host-sys", HostDir::kAny, true);
+  set.HostPath("host-os-release", "/etc/os-release", "/host-etc/os-release", HostDir::kAny, true);
+  objects.push_back(set.Build());
+  return objects;
+}
+
+}  // namespace gantry::gpu_operator

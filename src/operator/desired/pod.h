@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "operator/desired/context.h"
+
+namespace gantry::gpu_operator {
+
+// An object with the labels and the owner that all objects of ours carry.
+Json OwnedObject(const Context& context, std::string_view api_version, std::string_view kind,
+                 std::string_view name, bool namespaced);
+Json ServiceAccount(const Context& context, std::string_view name);
+// One rule of a Role or ClusterRole.
+Json Rule(std::string_view group, std::string_view resource,
+          std::initializer_list<const char*> verbs);
+// A Role and its RoleBinding, or the same for the cluster, to the service account of that name.
+void AddRole(Objects& objects, const Context& context, std::string_view name, Json rules);
+void AddClusterRole(Objects& objects, const Context& context, std::string_view name, Json rules);
+
+enum class HostDir { kAny, kCreate };
+
+// A DaemonSet of one container with everything that all operands have alike. Every method sets one
+// thing; Build gives the object, with the annotation that carries its hash.
+class DaemonSet {
+ public:
+  // `spec` is the operand's section of the policy: its pull policy, args, resources, hostNetwork.
+  DaemonSet(const Context& context, std::string_view name, std::string_view container,
+            std::string_view command, const std::string& image, const policy::OperandSpec& spec);
+
+  // Nodes with the deploy label of that suffix.
+  void SelectDeployed(std::string_view suffix);
+  void SelectNodes(Json selector);
+  // A label of the DaemonSet, its pods and its selector.
+  void Label(std::string_view key, std::string_view value);
+  void UseServiceAccount(std::string_view name, bool token);
+  void TolerateEverything();
+  void Privileged();
+  void Unprivileged();
+  void HostPid();
+  // New pods come up beside the old ones on a node before those go.
+  void SurgeOnUpdate();
+
+  void Env(std::string_view name, std::string_view value);
+  void EnvFromField(std::string_view name, std::string_view field_path);
+  void Env(const policy::EnvVars& variables);
+
+  void HostPath(std::string_view volume, std::string_view path, std::string_view mount,
+                HostDir create, bool read_only);
+  // The host's whole tree at /host, with mounts that come later.
+  void HostRoot(bool read_only);
+  // The driver container's tree at /driver-root, which appears when that container is up.
+  void DriverRoot();
+  void Validations();
+  // What the device plugin and GPU feature discovery read their configuration from, if the policy
+  // names a ConfigMap.
+  void PluginConfig();
+  void MigStrategy();
+
+  [[nodiscard]] Json Build() const;
+
+ private:
+  void Mount(std::string_view volume, std::string_view mount, bool read_only, bool propagate);
+
+  const Context& context_;
+  Json object_;
+  Json pod_ = Json::object();        // the pod's spec
+  Json container_ = Json::object();  // its one container
+  Json env_ = Json::array();
+  bool surge_ = false;
+};
+
+}  // namespace gantry::gpu_operator

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Which RuntimeClasses are there? The main one under the policy's name; the two that fix a mode of
+// the runtime only while devices come by CDI.
+
+#include "operator/desired/pod.h"
+
+namespace gantry::gpu_operator {
+
+Objects PreRequisites(const Context& context) {
+  std::vector<std::string> classes = {context.policy.runtime_class};
+  if (context.policy.cdi) {
+    classes.insert(classes.end(), {"nvidia-cdi", "nvidia-legacy"});
+  }
+  Objects objects;
+  for (const std::string& name : classes) {
+    Json runtime_class = OwnedObject(context, "node.k8s.io/v1", "RuntimeClass", name, false);
+    runtime_class["metadata"]["labels"]["app.kubernetes.io/component"] = "gpu-operator";
+    runtime_class["handler"] = name;
+    objects.push_back(std::move(runtime_class));
+  }
+  return objects;
+}
+
+}  // namespace gantry::gpu_operator

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+#include "operator/node_facts.h"
+#include "policy/cluster_policy.h"
+
+namespace gantry::gpu_operator {
+
+// What decides a node's labels besides the node itself.
+struct LabelRules {
+  // Labels come from NodeFeature objects through the operator, because no other node feature
+  // discovery writes them.
+  bool from_features = true;
+  bool sandbox = false;
+  std::string sandbox_mode = "kubevirt";
+  std::string default_workload = "container";
+  bool operator==(const LabelRules&) const = default;
+};
+LabelRules RulesOf(const policy::ClusterPolicy& policy, bool foreign_nfd);
+
+// What is to change on a node: only keys that the operator owns.
+struct NodeChange {
+  Labels set;
+  std::vector<std::string> remove;
+  std::optional<std::string> features;  // the new annotation
+  [[nodiscard]] bool empty() const {
+    return set.empty() && remove.empty() && !features.has_value();
+  }
+};
+
+// A NodeFeature object's name and what it says about the node.
+using NamedFeatures = std::vector<std::pair<std::string, const FeatureFacts*>>;
+
+// The labels that a node should have. Nothing goes because something is missing that may merely not
+// have been said yet: a label from a NodeFeature goes when that object is there without it; a GPU
+// is gone when node feature discovery describes the node and names none.
+NodeChange DecideLabels(const NodeFacts& node, const NamedFeatures& features,
+                        const LabelRules& rules);
+
+// Whether the node has GPUs, by its labels as they are.
+bool IsGpuNode(const NodeFacts& node);
+
+// The merge patch of a change.
+Json PatchOf(const NodeChange& change);
+
+// Every label below nvidia.com/gpu.deploy. that the operator sets.
+const std::vector<std::string>& DeployLabels();
+
+}  // namespace gantry::gpu_operator

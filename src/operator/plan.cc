@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What must be written so that the cluster has the desired objects? Nothing when it has. The API
+// server completes what it is given (defaults, a service's address) and drops what is empty, so
+// equal objects differ in text; the table of what it fills in stands here. An object that differs
+// is replaced as a whole: that also takes back fields that somebody else added to it, which a
+// server-side apply would leave to them.
+
+#include "operator/plan.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <set>
+
+#include "base/text.h"
+
+namespace gantry::gpu_operator {
+namespace {
+
+constexpr char kRestartedAt[] = "kubectl.kubernetes.io/restartedAt";
+
+// What the API server drops when it stores an object.
+bool IsEmpty(const Json& value) {
+  return value.is_null() || value == "" || value == false || value == 0 ||
+         (value.is_structured() && value.empty());
+}
+
+// What the API server adds (apps/v1 and core/v1 defaulting, and fields that controllers fill).
+bool IsFilledIn(const std::string& key, const Json& value) {
+  static const Json kDefaults = {
+      {"terminationMessagePath", "/dev/termination-log"},
+      {"terminationMessagePolicy", "File"},
+      {"dnsPolicy", "ClusterFirst"},
+      {"restartPolicy", "Always"},
+      {"schedulerName", "default-scheduler"},
+      {"terminationGracePeriodSeconds", 30},
+      {"revisionHistoryLimit", 10},
+      {"defaultMode", 420},
+      {"protocol", "TCP"},
+      {"sessionAffinity", "None"},
+      {"internalTrafficPolicy", "Cluster"},
+      {"timeoutSeconds", 1},
+      {"periodSeconds", 10},
+      {"successThreshold", 1},
+      {"failureThreshold", 3},
+  };
+  static constexpr std::array kAny = {"clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy",
+                                      "serviceAccount"};
+  if (IsEmpty(value) || std::ranges::find(kAny, key) != kAny.end()) {
+    return true;
+  }
+  if (key == "apiVersion") {
+    return value == "v1";
+  }
+  if (key == "type") {
+    return value == "ClusterIP";
+  }
+  const auto found = kDefaults.find(key);
+  return found != kDefaults.end() && *found == value;
+}
+
+// A resource quantity as a number of its smallest common unit, so that "0.5" is "500m".
+std::optional<long double> Quantity(const std::string& text) {
+  size_t used = 0;
+  long double number = 0;
+  try {
+    number = std::stold(text, &used);
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
+  const std::string suffix = text.substr(used);
+  static const std::map<std::string, long double> kUnits = {{"", 1},
+                                                            {"n", 1e-9L},
+                                                            {"u", 1e-6L},
+                                                            {"m", 1e-3L},
+                                                            {"k", 1e3L},
+                                                            {"M", 1e6L},
+                                                            {"G", 1e9L},
+                                                            {"T", 1e12L},
+                                                            {"P", 1e15L},
+                                                            {"E", 1e18L},
+                                                            {"Ki", 1024.0L},
+                                                            {"Mi", 1048576.0L},
+                                                            {"Gi", 1073741824.0L},
+                                                            {"Ti", 1099511627776.0L},
+                                                            {"Pi", 1125899906842624.0L},
+                                                            {"Ei", 1152921504606846976.0L}};
+  const auto unit = kUnits.find(suffix);
+  return unit == kUnits.end() ? std::nullopt : std::optional(number * unit->second);
+}
+
+bool SameQuantity(const Json& left, const Json& right) {
+  const auto text = [](const Json& json) {
+    return json.is_string() ? json.get<std::string>() : json.dump();
+  };
+  const auto a = Quantity(text(left));
+  const auto b = Quantity(text(right));
+  return a.has_value() && b.has_value() && *a == *b;
+}
+
+// `inside` is the key under which the two stand: maps of quantities compare by value.
+bool SameValue(const Json& desired, const Json& observed, const std::string& inside) {
+  if (desired.is_object() && observed.is_object()) {
+    const bool quantities = inside == "limits" || inside == "requests";
+    for (const auto& [key, value] : desired.items()) {
+      const auto found = observed.find(key);
+      if (found == observed.end()) {
+        if (!IsEmpty(value)) {
+          return false;
+        }
+      } else if (quantities ? !SameQuantity(value, *found) : !SameValue(value, *found, key)) {
+        return false;
+      }
+    }
+    return std::ranges::all_of(observed.items(), [&](const auto& item) {
+      return desired.contains(item.key()) || IsFilledIn(item.key(), item.value());
+    });
+  }
+  if (desired.is_array() && observed.is_array()) {
+    return std::ranges::equal(
+        desired, observed, [&](const Json& a, const Json& b) { return SameValue(a, b, inside); });
+  }
+  return desired == observed;
+}
+
+bool HasAll(const Json* desired, const Json* observed) {
+  if (desired == nullptr) {
+    return true;
+  }
+  return std::ranges::all_of(desired->items(), [&](const auto& item) {
+    return observed != nullptr && observed->contains(item.key()) &&
+           (*observed)[item.key()] == item.value();
+  });
+}
+
+bool SameMetadata(const Json& desired, const Json& observed) {
+  if (!HasAll(At(desired, "labels"), At(observed, "labels")) ||
+      !HasAll(At(desired, "annotations"), At(observed, "annotations"))) {
+    return false;
+  }
+  const Json* owners = At(desired, "ownerReferences");
+  const Json* have = At(observed, "ownerReferences");
+  return owners == nullptr || std::ranges::all_of(*owners, [&](const Json& owner) {
+           return have != nullptr && std::ranges::find(*have, owner) != have->end();
+         });
+}
+
+void Keep(const Json* from, Json& to) {
+  if (from != nullptr) {
+    for (const auto& [key, value] : from->items()) {
+      if (!to.contains(key)) {
+        to[key] = value;
+      }
+    }
+  }
+}
+
+// The template of a DaemonSet without the time of a restart by hand, which is nobody's mistake.
+Json WithoutRestart(Json spec) {
+  if (At(spec, {"template", "metadata", "annotations", kRestartedAt}) != nullptr) {
+    spec["template"]["metadata"]["annotations"].erase(kRestartedAt);
+  }
+  return spec;
+}
+
+bool OwnedByPolicy(const Json& object) {
+  const Json* owners = At(object, "metadata.ownerReferences");
+  return owners != nullptr && std::ranges::any_of(*owners, [](const Json& owner) {
+           return TextAt(owner, "kind") == "ClusterPolicy" &&
+                  TextAt(owner, "apiVersion").starts_with("nvidia.com/");
+         });
+}
+
+}  // namespace
+
+ObjectKey KeyOfObject(const Json& object) {
+  return {TextAt(object, "kind"), TextAt(object, "metadata.namespace"),
+          TextAt(object, "metadata.name")};
+}
+
+std::string ContentOf(const Json& object) {
+  Json content = object;
+  content.erase("status");
+  if (const auto metadata = content.find("metadata"); metadata != content.end()) {
+    for (const char* key :
+         {"managedFields", "resourceVersion", "generation", "creationTimestamp", "uid"}) {
+      metadata->erase(key);
+    }
+  }
+  return content.dump();
+}
+
+bool IsAsDesired(const Json& desired, const Json& observed) {
+  static const std::set<std::string> kApart = {"apiVersion", "kind", "metadata", "status"};
+  for (const auto& [key, value] : desired.items()) {
+    if (kApart.contains(key)) {
+      continue;
+    }
+    const auto found = observed.find(key);
+    const bool same = found == observed.end()
+                          ? IsEmpty(value)
+                          : SameValue(value, key == "spec" ? WithoutRestart(*found) : *found, key);
+    if (!same) {
+      return false;
+    }
+  }
+  const bool extra = std::ranges::any_of(observed.items(), [&](const auto& item) {
+    // A service account's secrets are others' business.
+    return !kApart.contains(item.key()) && !desired.contains(item.key()) &&
+           !IsEmpty(item.value()) && item.key() != "secrets" && item.key() != "imagePullSecrets";
+  });
+  return !extra && SameMetadata(desired["metadata"], observed.value("metadata", Json::object()));
+}
+
+Json Replacement(const Json& desired, const Json& observed) {
+  Json object = desired;
+  for (const char* part : {"labels", "annotations"}) {
+    Keep(At(observed, {"metadata", part}), object["metadata"][part]);
+  }
+  for (const char* part : {"secrets", "imagePullSecrets"}) {
+    if (observed.contains(part) && !object.contains(part)) {
+      object[part] = observed[part];
+    }
+  }
+  if (const Json* at =
+          At(observed, {"spec", "template", "metadata", "annotations", kRestartedAt})) {
+    object["spec"]["template"]["metadata"]["annotations"][kRestartedAt] = *at;
+  }
+  return object;
+}
+
+Plan MakePlan(const std::vector<Json>& desired, const std::map<ObjectKey, Json>& observed,
+              bool complete) {
+  Plan plan;
+  std::set<ObjectKey> wanted;
+  for (const Json& object : desired) {
+    const ObjectKey key = KeyOfObject(object);
+    wanted.insert(key);
+    const auto found = observed.find(key);
+    if (found == observed.end()) {
+      plan.create.push_back(object);
+    } else if (!IsAsDesired(object, found->second)) {
+      plan.replace.push_back(Replacement(object, found->second));
+    }
+  }
+  for (const auto& [key, object] : observed) {
+    if (complete && !wanted.contains(key) && OwnedByPolicy(object)) {
+      plan.remove.push_back(key);
+    }
+  }
+  return plan;
+}
+
+}  // namespace gantry::gpu_operator

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <compare>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+
+namespace gantry::gpu_operator {
+
+// Which object, across kinds.
+struct ObjectKey {
+  std::string kind;
+  std::string space;  // empty for kinds without a namespace
+  std::string name;
+  auto operator<=>(const ObjectKey&) const = default;
+};
+ObjectKey KeyOfObject(const Json& object);
+
+// What is kept of an object of ours as it is in the cluster.
+struct ObservedObject {
+  std::string content;  // JSON text without status and managedFields
+  bool operator==(const ObservedObject&) const = default;
+};
+// Json -> the content of an ObservedObject.
+std::string ContentOf(const Json& object);
+
+// Whether what the API server has is what was asked for: every field that was asked for is there
+// and equal, and besides there are only what the API server fills in by itself, and labels and
+// annotations of the object itself that others added.
+bool IsAsDesired(const Json& desired, const Json& observed);
+
+// The object to put in the place of the observed one: as desired, with the labels and annotations
+// that others added, and the time of a `kubectl rollout restart`.
+Json Replacement(const Json& desired, const Json& observed);
+
+struct Plan {
+  std::vector<Json> create;
+  std::vector<Json> replace;
+  std::vector<ObjectKey> remove;
+  [[nodiscard]] bool empty() const { return create.empty() && replace.empty() && remove.empty(); }
+};
+
+// `observed` are the objects that carry our label. Those that a ClusterPolicy owns and nobody
+// desires are removed, unless the objects of some operand could not be made (`complete` is false):
+// then everything that is there stays.
+Plan MakePlan(const std::vector<Json>& desired, const std::map<ObjectKey, Json>& observed,
+              bool complete);
+
+}  // namespace gantry::gpu_operator

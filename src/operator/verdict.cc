@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Is the cluster as the ClusterPolicy asks? From the DaemonSets' numbers and what the nodes say.
+// "ready" is what installations wait for, so it must not be said before it is true: a DaemonSet
+// that its controller has not looked at has 0 pods desired and 0 unavailable, nodes that nobody has
+// described yet may have GPUs, and a node whose plugin runs but whose kubelet offers no GPU has
+// none. Reasons and the pair of conditions are NVIDIA's.
+
+#include "operator/verdict.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace gantry::gpu_operator {
+namespace {
+
+std::string Some(const std::vector<std::string>& names) {
+  constexpr size_t kShown = 5;
+  std::vector<std::string> shown(names.begin(),
+                                 names.begin() + static_cast<long>(std::min(names.size(), kShown)));
+  std::string text = Join(shown, ", ");
+  if (names.size() > kShown) {
+    text += format(" and {} more", names.size() - kShown);
+  }
+  return text;
+}
+
+void NotReady(OperandState& state, std::string_view reason, std::string message) {
+  state.state = "notReady";
+  state.reason = reason;
+  state.message = std::move(message);
+}
+
+int Expected(const DesiredOperand& operand, const ClusterFacts& cluster) {
+  const auto found = cluster.expected.find(operand.operand->deploy);
+  return found == cluster.expected.end() ? 0 : found->second;
+}
+
+void JudgeDaemonSet(const DesiredOperand& operand, const VerdictInput& input, OperandState& state) {
+  const std::string name(operand.operand->daemon_set);
+  const auto found = input.daemon_sets->find(name);
+  if (found == input.daemon_sets->end()) {
+    NotReady(state, "DaemonSetMissing", format("DaemonSet {} is not there yet", name));
+    return;
+  }
+  const DaemonSetFacts& set = found->second;
+  if (set.observed_generation < set.generation) {
+    NotReady(state, "DaemonSetNotObserved", format("DaemonSet {} was changed just now", name));
+    return;
+  }
+  const int expected = Expected(operand, *input.cluster);
+  if (set.desired < expected) {
+    NotReady(state, "PodsMissing",
+             format("{} of {} nodes have a pod of {}", set.desired, expected, name));
+    return;
+  }
+  if (set.available < set.desired || set.unavailable > 0) {
+    std::string message =
+        format("{} of {} pods of {} are available", set.available, set.desired, name);
+    if (!input.cluster->gpu_not_ready.empty()) {
+      message += format("; nodes not Ready: {}", Some(input.cluster->gpu_not_ready));
+    }
+    NotReady(state, "PodsNotAvailable", std::move(message));
+    return;
+  }
+  if (!set.on_delete && set.updated < set.desired) {
+    NotReady(state, "UpdateInProgress",
+             format("{} of {} pods of {} are updated", set.updated, set.desired, name));
+  }
+}
+
+// What the operand's pods can't say by being there.
+void JudgeEffect(const DesiredOperand& operand, const VerdictInput& input, OperandState& state) {
+  const ClusterFacts& cluster = *input.cluster;
+  const std::string_view name = operand.operand->state;
+  if (name == "node-features" && !cluster.undescribed.empty()) {
+    NotReady(state, "NodesNotDescribed",
+             format("no features are known of {}", Some(cluster.undescribed)));
+  }
+  if (name != "state-device-plugin") {
+    return;
+  }
+  if (!input.missing_config.empty()) {
+    NotReady(state, "ConfigMapNotFound",
+             format("ConfigMap {} of devicePlugin.config.name does not exist in namespace {}; "
+                    "create it",
+                    input.missing_config, input.space));
+  } else if (!cluster.gpu_without_resource.empty()) {
+    NotReady(
+        state, "NoGPUsOffered",
+        format("no GPUs are offered by {}; see the logs of the validator and the device plugin "
+               "there, or run: gantry doctor",
+               Some(cluster.gpu_without_resource)));
+  }
+}
+
+OperandState JudgeOperand(const DesiredOperand& operand, const VerdictInput& input) {
+  OperandState state;
+  state.name = operand.operand->state;
+  if (!operand.wanted) {
+    state.state = "disabled";
+    return state;
+  }
+  if (!operand.operand->available) {
+    state.state = "unsupported";
+    state.reason = "NotAvailable";
+    state.message = state.name == "state-driver"
+                        ? "drivers are not installed by this release; those that the nodes bring "
+                          "are used"
+                        : "not part of this release";
+    return state;
+  }
+  state.state = "ready";
+  state.image = operand.image.image;
+  if (operand.image.version_ignored) {
+    state.reason = "VersionNotUsed";
+    state.message =
+        format("spec.{}.version is set without repository and image: this release's image is used",
+               operand.operand->section);
+  }
+  if (!operand.mistake.empty()) {
+    NotReady(state, "InvalidSpec", operand.mistake);
+  } else if (!operand.operand->daemon_set.empty()) {
+    JudgeDaemonSet(operand, input, state);
+    if (state.state == "ready") {
+      JudgeEffect(operand, input, state);
+    }
+  }
+  return state;
+}
+
+std::string NotFollowed(const VerdictInput& input, const std::vector<OperandState>& operands) {
+  std::vector<std::string> parts;
+  std::vector<std::string> missing;
+  std::vector<std::string> versions;
+  for (const OperandState& state : operands) {
+    if (state.state == "unsupported") {
+      missing.push_back(state.name);
+    }
+  }
+  for (const DesiredOperand& operand : *input.operands) {
+    if (operand.wanted && operand.image.version_ignored) {
+      versions.push_back(format("{}.version", operand.operand->section));
+    }
+  }
+  if (!missing.empty()) {
+    parts.push_back("operands that are not part of this release: " + Join(missing, ", "));
+  }
+  if (!versions.empty()) {
+    parts.push_back(
+        "versions without repository and image, for which this release's image is used: " +
+        Join(versions, ", "));
+  }
+  std::vector<std::string> fields;
+  for (const std::string& field : input.unsupported_fields) {
+    if (policy::OperandOfSection(field) == nullptr) {
+      fields.push_back(field);
+    }
+  }
+  if (!fields.empty()) {
+    parts.push_back("fields not acted on: " + Join(fields, ", "));
+  }
+  return Join(parts, "; ");
+}
+
+Json Condition(std::string_view type, bool is, std::string_view reason, std::string_view message,
+               const Json& before, long long generation, WallTime now) {
+  Json condition = {{"type", type},
+                    {"status", is ? "True" : "False"},
+                    {"reason", reason},
+                    {"message", message},
+                    {"observedGeneration", generation},
+                    {"lastTransitionTime", Rfc3339(now)}};
+  if (const Json* old = At(before, "conditions"); old != nullptr && old->is_array()) {
+    for (const Json& other : *old) {
+      if (TextAt(other, "type") == type && TextAt(other, "status") == condition["status"]) {
+        condition["lastTransitionTime"] = TextAt(other, "lastTransitionTime");
+      }
+    }
+  }
+  return condition;
+}
+
+// NVIDIA's pair: one of the two carries the reason and the message.
+Json ReadyAndError(bool ready, std::string_view reason, std::string_view message,
+                   const Json& before, long long generation, WallTime now) {
+  return Json::array({Condition("Ready", ready, ready ? reason : "Error", ready ? message : "",
+                                before, generation, now),
+                      Condition("Error", !ready, ready ? "Ready" : reason, ready ? "" : message,
+                                before, generation, now)});
+}
+
+}  // namespace
+
+DaemonSetFacts ProjectDaemonSet(const Json& daemon_set) {
+  DaemonSetFacts facts;
+  const auto number = [&](const char* path) {
+    return static_cast<int>(IntAt(daemon_set, path, 0));
+  };
+  facts.generation = IntAt(daemon_set, "metadata.generation", 0);
+  facts.observed_generation = IntAt(daemon_set, "status.observedGeneration", -1);
+  facts.desired = number("status.desiredNumberScheduled");
+  facts.updated = number("status.updatedNumberScheduled");
+  facts.available = number("status.numberAvailable");
+  facts.unavailable = number("status.numberUnavailable");
+  facts.on_delete = TextAt(daemon_set, "spec.updateStrategy.type") == "OnDelete";
+  return facts;
+}
+
+Verdict Judge(const VerdictInput& input) {
+  Verdict verdict;
+  std::vector<std::string> waiting;
+  std::vector<std::string> reasons;
+  for (const DesiredOperand& operand : *input.operands) {
+    OperandState state = JudgeOperand(operand, input);
+    if (state.state == "notReady") {
+      waiting.push_back(state.name);
+      reasons.push_back(format("{}: {}", state.name, state.message));
+    }
+    verdict.operands.push_back(std::move(state));
+  }
+  verdict.partly = NotFollowed(input, verdict.operands);
+  const ClusterFacts& cluster = *input.cluster;
+  verdict.state = "notReady";
+  if (!input.write_error.empty()) {
+    verdict.reason = "ReconcileFailed";
+    verdict.message = input.write_error;
+  } else if (!waiting.empty()) {
+    verdict.reason = "OperandNotReady";
+    verdict.message = format("ClusterPolicy is not ready, states not ready: [{}]; {}",
+                             Join(waiting, " "), Join(reasons, "; "));
+  } else if (cluster.described == 0) {
+    verdict.reason = "NFDLabelsMissing";
+    verdict.message =
+        input.node_features_ours
+            ? "no node has labels of node feature discovery yet"
+            : "no node has labels of node feature discovery, and this operator's is switched off: "
+              "install NFD, or set nfd.enabled=true";
+  } else {
+    verdict.state = "ready";
+    verdict.reason = cluster.gpu_nodes == 0 ? "NoGPUNodes" : "Reconciled";
+    verdict.message = cluster.gpu_nodes == 0
+                          ? "No GPU node found, watching for new nodes"
+                          : format("ClusterPolicy is ready: {} GPU nodes", cluster.gpu_nodes);
+  }
+  return verdict;
+}
+
+Json StatusOf(const Verdict& verdict, const VerdictInput& input, const Json& before,
+              long long generation, WallTime now) {
+  Json status = {{"state", verdict.state}, {"namespace", input.space}};
+  Json& conditions = status["conditions"];
+  conditions = ReadyAndError(verdict.state == "ready", verdict.reason, verdict.message, before,
+                             generation, now);
+  const bool all = verdict.partly.empty();
+  conditions.push_back(Condition("SpecFollowed", all, all ? "Complete" : "Partly", verdict.partly,
+                                 before, generation, now));
+  const std::vector<std::string>& taints = input.cluster->untolerated;
+  conditions.push_back(Condition(
+      "NodesReachable", taints.empty(), taints.empty() ? "Tolerated" : "TaintNotTolerated",
+      taints.empty() ? ""
+                     : "no operand runs on these GPU nodes, add their taints to "
+                       "daemonsets.tolerations: " +
+                           Some(taints),
+      before, generation, now));
+  status["operands"] = Json::array();
+  for (const OperandState& state : verdict.operands) {
+    if (state.state == "disabled") {
+      continue;
+    }
+    Json entry = {{"name", state.name}, {"state", state.state}};
+    for (const auto& [key, value] :
+         {std::pair("reason", &state.reason), std::pair("message", &state.message),
+          std::pair("image", &state.image)}) {
+      if (!value->empty()) {
+        entry[key] = *value;
+      }
+    }
+    status["operands"].push_back(std::move(entry));
+  }
+  if (!input.unsupported_fields.empty()) {
+    status["unsupportedFields"] = input.unsupported_fields;
+  }
+  return status;
+}
+
+Json IgnoredStatus(std::string_view oldest, const Json& before, long long generation,
+                   WallTime now) {
+  return {{"state", "ignored"},
+          {"conditions",
+           ReadyAndError(false, "Ignored",
+                         format("ClusterPolicy {} is older and the one that counts", oldest),
+                         before, generation, now)}};
+}
+
+Json InvalidStatus(std::string_view message, std::string_view space, const Json& before,
+                   long long generation, WallTime now) {
+  return {
+      {"state", "notReady"},
+      {"namespace", space},
+      {"conditions", ReadyAndError(false, "ReconcileFailed", message, before, generation, now)}};
+}
+
+bool SameStatus(const Json& left, const Json& right) {
+  const auto without_times = [](Json status) {
+    if (const auto conditions = status.find("conditions");
+        status.is_object() && conditions != status.end() && conditions->is_array()) {
+      for (Json& condition : *conditions) {
+        condition.erase("lastTransitionTime");
+      }
+    }
+    return status;
+  };
+  return without_times(left) == without_times(right);
+}
+
+}  // namespace gantry::gpu_operator

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "operator/cluster_facts.h"
+#include "operator/desired/context.h"
+
+namespace gantry::gpu_operator {
+
+// Numbers of a DaemonSet's status (apps/v1), and of its metadata.
+struct DaemonSetFacts {
+  long long generation = 0;
+  long long observed_generation = -1;
+  int desired = 0;
+  int updated = 0;
+  int available = 0;
+  int unavailable = 0;
+  bool on_delete = false;
+  bool operator==(const DaemonSetFacts&) const = default;
+};
+DaemonSetFacts ProjectDaemonSet(const Json& daemon_set);
+
+// What one operand's state is, and why.
+struct OperandState {
+  std::string name;
+  std::string state;  // ready, notReady, disabled, unsupported
+  std::string reason;
+  std::string message;
+  std::string image;
+};
+
+struct VerdictInput {
+  const std::vector<DesiredOperand>* operands = nullptr;
+  const std::map<std::string, DaemonSetFacts>* daemon_sets = nullptr;  // by name
+  const ClusterFacts* cluster = nullptr;
+  std::vector<std::string> unsupported_fields;
+  // devicePlugin.config.name, if a ConfigMap of that name is missing.
+  std::string missing_config;
+  // Operand objects that could not be written: the error's message.
+  std::string write_error;
+  std::string space;
+  bool node_features_ours = false;
+};
+
+// What the ClusterPolicy's status says: what is found to be true, and ready only if everything that
+// is asked for and available is seen to work.
+struct Verdict {
+  std::string state;   // ready, notReady
+  std::string reason;  // NVIDIA's: Reconciled, ReconcileFailed, OperandNotReady, NFDLabelsMissing,
+                       // NoGPUNodes
+  std::string message;
+  std::vector<OperandState> operands;
+  std::string partly;  // what of the spec is not followed; empty: all is
+};
+Verdict Judge(const VerdictInput& input);
+
+// The status object. Conditions whose status has not changed keep their transition time from
+// `before` (the status as it is, or null).
+Json StatusOf(const Verdict& verdict, const VerdictInput& input, const Json& before,
+              long long generation, WallTime now);
+// For a ClusterPolicy that is not the oldest one, and for one that can't be read.
+Json IgnoredStatus(std::string_view oldest, const Json& before, long long generation, WallTime now);
+Json InvalidStatus(std::string_view message, std::string_view space, const Json& before,
+                   long long generation, WallTime now);
+
+// Whether two statuses differ in anything but the times of conditions.
+bool SameStatus(const Json& left, const Json& right);
+
+}  // namespace gantry::gpu_operator
