@@ -1,0 +1,471 @@
+// SPDX-License-Identifier: Apache-2.0
+// The NVIDIA runtimes in containerd's configuration. Schema 2 and newer: one drop-in file of ours in
+// the root file's own schema, and one entry in the root file's `imports`, put in as text so that
+// every other byte stays. Schema 1 reads no drop-in under other names: the root file gets a marked
+// block. Before 2.1 containerd replaces a plugin's whole table by that of an imported file, so there
+// the drop-in repeats what the root file says of the CRI plugin.
+#include "container/containerd.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "base/paths.h"
+#include "base/text.h"
+#include "container/toml_text.h"
+
+namespace gantry::container {
+namespace {
+
+constexpr ContainerdVersion kMergesTables{2, 1};
+constexpr ContainerdVersion kCdiByDefault{2, 0};
+constexpr std::string_view kBlockBegin = "# >>> NVIDIA runtimes, kept by the GPU operator\n";
+// The same after a file whose last line has no end: that line feed is ours too.
+constexpr std::string_view kBlockBeginBare =
+    "\n# >>> NVIDIA runtimes, kept by the GPU operator (this line feed too)\n";
+constexpr std::string_view kBlockEnd = "# <<< NVIDIA runtimes\n";
+constexpr std::string_view kMark = "  # NVIDIA runtimes";
+constexpr std::string_view kHead =
+    "# Written by the container toolkit of the GPU operator, which puts edits back and removes the\n"
+    "# file when it is uninstalled.\n";
+
+std::string CriPlugin(int schema) {
+  return schema == 1   ? "cri"
+         : schema == 2 ? "io.containerd.grpc.v1.cri"
+                       : "io.containerd.cri.v1.runtime";
+}
+
+const toml::table* CriTable(const toml::table& root, int schema) {
+  return TableAt(root, {"plugins", CriPlugin(schema)});
+}
+
+toml::table& Child(toml::table& parent, std::string_view key) {
+  if (parent.get_as<toml::table>(key) == nullptr) {
+    parent.insert_or_assign(key, toml::table{});
+  }
+  return *parent.get_as<toml::table>(key);
+}
+
+// A pattern that our drop-in matches and hardly another file: a pattern, because containerd does not
+// start when a file imported by its plain name is missing.
+std::string ImportPattern(const std::string& drop_in_path) {
+  constexpr std::string_view kSuffix = ".toml";
+  std::string stem = drop_in_path;
+  if (stem.ends_with(kSuffix)) {
+    stem.resize(stem.size() - kSuffix.size());
+  }
+  return stem + "*" + std::string(kSuffix);
+}
+
+std::string ImportLine(const std::string& drop_in_path) {
+  return format("imports = [\"{}\"]{}", ImportPattern(drop_in_path), kMark);
+}
+
+std::string VersionLine(int schema) { return format("version = {}{}", schema, kMark); }
+
+bool IsImported(const std::vector<std::string>& imports, const ContainerdWish& wish) {
+  return std::ranges::any_of(imports, [&](const std::string& import) {
+    const std::string pattern =
+        import.starts_with("/") ? import : JoinPath(ParentOf(wish.root_path), import);
+    return ::fnmatch(pattern.c_str(), wish.drop_in_path.c_str(), FNM_PATHNAME) == 0;
+  });
+}
+
+// Takes a whole line out of a text, if it is there.
+std::string WithoutLine(std::string text, const std::string& line) {
+  for (size_t at = text.find(line); at != std::string::npos; at = text.find(line, at + 1)) {
+    const bool starts = at == 0 || text[at - 1] == '\n';
+    const size_t end = at + line.size();
+    if (starts && end < text.size() && text[end] == '\n') {
+      return text.erase(at, line.size() + 1);
+    }
+    if (starts && end == text.size()) {
+      return text.erase(at == 0 ? 0 : at - 1);
+    }
+  }
+  return text;
+}
+
+// Inserts a line after the one at `offset`.
+std::string WithLineAfter(std::string text, size_t offset, const std::string& line) {
+  const size_t end = EndOfLine(text, offset);
+  const bool complete = end > 0 && text[end - 1] == '\n';
+  return text.insert(end, complete ? line + "\n" : "\n" + line);
+}
+
+// The root file with our pattern among its imports.
+std::string WithOurImport(const std::string& text, const toml::table& root,
+                          const std::string& drop_in_path) {
+  const toml::node* node = root.get("imports");
+  const toml::array* imports = node == nullptr ? nullptr : node->as_array();
+  if (imports != nullptr) {
+    const std::string quoted = "\"" + ImportPattern(drop_in_path) + "\"";
+    std::string edited = text;
+    return imports->empty()
+               ? edited.insert(OffsetOf(text, imports->source().begin) + 1, quoted)
+               : edited.insert(OffsetOf(text, imports->back().source().end), ", " + quoted);
+  }
+  if (const toml::node* version = root.get("version")) {
+    return WithLineAfter(text, OffsetOf(text, version->source().begin), ImportLine(drop_in_path));
+  }
+  return ImportLine(drop_in_path) + "\n" + text;
+}
+
+struct Runtime {
+  std::string name;
+  std::string program;
+};
+
+// NVIDIA's three; a chosen name that is one of the fixed ones leaves the first as "nvidia".
+std::vector<Runtime> WantedRuntimes(const ContainerdWish& wish) {
+  const bool fixed = wish.runtime_name == "nvidia-cdi" || wish.runtime_name == "nvidia-legacy";
+  const std::string program = JoinPath(wish.toolkit_dir, "nvidia-container-runtime");
+  return {{fixed ? "nvidia" : wish.runtime_name, program},
+          {"nvidia-cdi", program + ".cdi"},
+          {"nvidia-legacy", program + ".legacy"}};
+}
+
+// The runtime whose settings ours inherit: the default one, else runc, else crun.
+const toml::table* TemplateRuntime(const toml::table* cri) {
+  if (cri == nullptr) {
+    return nullptr;
+  }
+  std::vector<std::string> names = {"runc", "crun"};
+  if (const toml::table* containerd = TableAt(*cri, {"containerd"})) {
+    const auto name = (*containerd)["default_runtime_name"].value<std::string>();
+    if (name && !name->starts_with("nvidia")) {
+      names.insert(names.begin(), *name);
+    }
+  }
+  for (const std::string& name : names) {
+    if (const toml::table* found = TableAt(*cri, {"containerd", "runtimes", name})) {
+      return found;
+    }
+  }
+  return nullptr;
+}
+
+toml::table RuntimeTable(const ContainerdWish& wish, const toml::table* like,
+                         const std::string& program, int schema) {
+  toml::table table = like == nullptr ? toml::table{} : *like;
+  if (table["runtime_type"].value_or(std::string()).empty()) {
+    table.insert_or_assign("runtime_type", wish.runtime_type);
+  }
+  toml::table& options = Child(table, "options");
+  options.insert_or_assign("BinaryName", program);
+  if (schema == 1) {
+    options.insert_or_assign("Runtime", program);
+  }
+  if (!wish.annotation_prefixes.empty()) {
+    toml::array prefixes;
+    for (const std::string& prefix : wish.annotation_prefixes) {
+      prefixes.push_back(prefix + "*");
+    }
+    table.insert_or_assign("container_annotations", std::move(prefixes));
+  }
+  return table;
+}
+
+// What the root file and its imports say of the CRI plugin, as containerd puts them together. Of a
+// containerd that merges tables only the last file that has the table counts here too: it serves as
+// the template of ours.
+toml::table PresentCri(const toml::table& root, const ContainerdWish& wish, int schema) {
+  toml::table present;
+  if (const toml::table* table = CriTable(root, schema)) {
+    present = *table;
+  }
+  for (const std::string& text : wish.imported) {
+    const auto imported = ParseToml(text);
+    const toml::table* table = imported ? CriTable(*imported, schema) : nullptr;
+    if (table != nullptr) {
+      present = *table;
+    }
+  }
+  return present;
+}
+
+bool HasRuntimes(const toml::table& cri, const ContainerdWish& wish) {
+  const std::vector<Runtime> wanted = WantedRuntimes(wish);
+  return std::ranges::all_of(wanted, [&](const Runtime& runtime) {
+    const toml::table* options =
+        TableAt(cri, {"containerd", "runtimes", runtime.name, "options"});
+    return options != nullptr &&
+           (*options)["BinaryName"].value_or(std::string()) == runtime.program;
+  });
+}
+
+class Planner {
+ public:
+  explicit Planner(const ContainerdWish& wish) : wish_(wish) {}
+
+  Result<ContainerdPlan> Plan() {
+    const std::string given = wish_.root_text.value_or("");
+    plan_.root_before = WithoutOurPart(given, wish_.drop_in_path);
+    auto root = ParseToml(plan_.root_before);
+    if (!root) {
+      return std::unexpected(root.error().In("read " + wish_.root_path));
+    }
+    root_ = *std::move(root);
+    for (const Runtime& runtime : WantedRuntimes(wish_)) {
+      plan_.handlers.push_back(runtime.name);
+    }
+    ChooseSchema();
+    cri_ = PresentCri(root_, wish_, plan_.schema);
+    if (HasRuntimes(cri_, wish_) && !CdiToSwitch() && !DefaultToSet()) {
+      plan_.root_text = plan_.root_before;
+      return std::move(plan_);
+    }
+    if (plan_.schema == 1) {
+      TRY(PlanBlock());
+    } else {
+      PlanDropIn();
+    }
+    if (!ParseToml(plan_.root_text)) {
+      return Fail(ErrorKind::kUnsupported,
+                  format("edit {}: it is written in a way that cannot be added to",
+                         wish_.root_path));
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  void ChooseSchema() {
+    const auto written = root_["version"].value<int64_t>();
+    if (written) {
+      plan_.schema = std::max(1, static_cast<int>(*written));
+    } else if (root_.empty()) {
+      add_version_ = true;
+      plan_.schema = wish_.version.major >= 2 ? 3 : 2;
+    } else {
+      plan_.schema = 1;
+    }
+  }
+
+  [[nodiscard]] bool CdiToSwitch() {
+    if (!wish_.enable_cdi) {
+      return false;
+    }
+    if (const auto written = cri_["enable_cdi"].value<bool>()) {
+      if (!*written && plan_.remarks.empty()) {
+        plan_.remarks.push_back(format("{} says enable_cdi = false; it is left so, and containerd "
+                                       "will refuse devices that come by CDI",
+                                       wish_.root_path));
+      }
+      return false;
+    }
+    return wish_.version < kCdiByDefault;
+  }
+
+  [[nodiscard]] bool DefaultToSet() const {
+    return wish_.set_as_default &&
+           cri_["containerd"]["default_runtime_name"].value_or(std::string()) !=
+               wish_.runtime_name;
+  }
+
+  // The tables that we add: {<CRI plugin>: {enable_cdi, containerd: {runtimes: ...}}}.
+  toml::table Additions() {
+    toml::table cri;
+    if (CdiToSwitch()) {
+      cri.insert_or_assign("enable_cdi", true);
+    }
+    toml::table& containerd = Child(cri, "containerd");
+    if (DefaultToSet()) {
+      containerd.insert_or_assign("default_runtime_name", wish_.runtime_name);
+    }
+    toml::table& runtimes = Child(containerd, "runtimes");
+    const toml::table* like = TemplateRuntime(&cri_);
+    for (const Runtime& runtime : WantedRuntimes(wish_)) {
+      runtimes.insert_or_assign(runtime.name,
+                                RuntimeTable(wish_, like, runtime.program, plan_.schema));
+    }
+    return cri;
+  }
+
+  void PlanDropIn() {
+    toml::table cri = Additions();
+    if (wish_.version < kMergesTables) {
+      toml::table whole = cri_;
+      Merge(cri, whole);
+      cri = std::move(whole);
+    }
+    toml::table drop_in;
+    drop_in.insert_or_assign("version", plan_.schema);
+    Child(drop_in, "plugins").insert_or_assign(CriPlugin(plan_.schema), std::move(cri));
+    plan_.drop_in_text = std::string(kHead) + TomlText(drop_in);
+
+    const bool imported = IsImported(ContainerdImports(plan_.root_before), wish_);
+    plan_.root_text = imported ? plan_.root_before
+                               : WithOurImport(plan_.root_before, root_, wish_.drop_in_path);
+    if (add_version_) {
+      plan_.root_text = VersionLine(plan_.schema) + "\n" + plan_.root_text;
+    }
+  }
+
+  static void Merge(const toml::table& from, toml::table& into) {
+    for (const auto& [key, value] : from) {
+      const toml::table* table = value.as_table();
+      if (table != nullptr && into.get_as<toml::table>(key.str()) != nullptr) {
+        Merge(*table, *into.get_as<toml::table>(key.str()));
+      } else {
+        value.visit([&](const auto& typed) { into.insert_or_assign(key.str(), typed); });
+      }
+    }
+  }
+
+  // Schema 1: tables of ours at the end of the root file, single keys in the tables that are there.
+  Status PlanBlock() {
+    toml::table cri = Additions();
+    std::string text = plan_.root_before;
+    if (cri.contains("enable_cdi") && CriTable(root_, 1) != nullptr &&
+        Explicit(text, "[plugins.cri]")) {
+      text = WithLineAfter(std::move(text), text.find("[plugins.cri]"),
+                           "enable_cdi = true" + std::string(kMark));
+      cri.erase("enable_cdi");
+    }
+    if (DefaultToSet()) {
+      return Fail(ErrorKind::kUnsupported,
+                  format("make {} the default runtime: {} is of schema 1; migrate it with "
+                         "`containerd config migrate`",
+                         wish_.runtime_name, wish_.root_path));
+    }
+    toml::table block;
+    Child(block, "plugins").insert_or_assign("cri", std::move(cri));
+    const bool complete = text.empty() || text.ends_with('\n');
+    plan_.root_text = text + std::string(complete ? kBlockBegin : kBlockBeginBare) +
+                      TomlText(block) + std::string(kBlockEnd);
+    return {};
+  }
+
+  static bool Explicit(const std::string& text, std::string_view header) {
+    return text.starts_with(header) || text.find("\n" + std::string(header)) != std::string::npos;
+  }
+
+  const ContainerdWish& wish_;
+  ContainerdPlan plan_;
+  toml::table root_;
+  toml::table cri_;
+  bool add_version_ = false;
+};
+
+// Takes our pattern out of an `imports` that has others too.
+std::string WithoutOurElement(const std::string& text, const std::string& drop_in_path) {
+  const auto root = ParseToml(text);
+  const toml::node* node = root ? root->get("imports") : nullptr;
+  const toml::array* imports = node == nullptr ? nullptr : node->as_array();
+  if (imports == nullptr) {
+    return text;
+  }
+  for (const toml::node& element : *imports) {
+    if (element.value_or(std::string()) != ImportPattern(drop_in_path)) {
+      continue;
+    }
+    size_t begin = OffsetOf(text, element.source().begin);
+    const size_t end = OffsetOf(text, element.source().end);
+    if (begin >= 2 && text.compare(begin - 2, 2, ", ") == 0) {
+      begin -= 2;
+    }
+    return text.substr(0, begin) + text.substr(end);
+  }
+  return text;
+}
+
+}  // namespace
+
+ContainerdVersion ParseContainerdVersion(std::string_view output) {
+  // "containerd github.com/containerd/containerd/v2 v2.4.2 <revision>"
+  ContainerdVersion version;
+  for (const std::string& word : Split(output, ' ')) {
+    const char* begin = word.c_str() + (word.starts_with("v") ? 1 : 0);
+    const char* end = word.c_str() + word.size();
+    int major = 0;
+    int minor = 0;
+    const auto first = std::from_chars(begin, end, major);
+    if (first.ec != std::errc() || first.ptr == end || *first.ptr != '.') {
+      continue;
+    }
+    if (std::from_chars(first.ptr + 1, end, minor).ec == std::errc()) {
+      version = {major, minor};
+      break;
+    }
+  }
+  return version;
+}
+
+Result<ContainerdPlan> PlanContainerd(const ContainerdWish& wish) { return Planner(wish).Plan(); }
+
+std::string WithoutOurPart(std::string_view root_text, const std::string& drop_in_path) {
+  std::string text(root_text);
+  size_t begin = text.find(kBlockBegin);
+  if (begin == std::string::npos) {
+    begin = text.find(kBlockBeginBare);
+  }
+  const size_t end = begin == std::string::npos ? begin : text.find(kBlockEnd, begin);
+  if (end != std::string::npos) {
+    text.erase(begin, end + kBlockEnd.size() - begin);
+  }
+  text = WithoutLine(std::move(text), "enable_cdi = true" + std::string(kMark));
+  text = WithoutLine(std::move(text), ImportLine(drop_in_path));
+  for (const int schema : {2, 3}) {
+    text = WithoutLine(std::move(text), VersionLine(schema));
+  }
+  return WithoutOurElement(text, drop_in_path);
+}
+
+std::vector<std::string> ContainerdImports(std::string_view text) {
+  std::vector<std::string> imports;
+  const auto root = ParseToml(text);
+  const toml::node* node = root ? root->get("imports") : nullptr;
+  if (node == nullptr || node->as_array() == nullptr) {
+    return imports;
+  }
+  for (const toml::node& element : *node->as_array()) {
+    if (const auto import = element.value<std::string>()) {
+      imports.push_back(*import);
+    }
+  }
+  return imports;
+}
+
+std::string WithImports(std::string_view text, const std::vector<std::string>& files) {
+  const auto root = ParseToml(text);
+  const toml::node* node = root ? root->get("imports") : nullptr;
+  if (node == nullptr) {
+    return std::string(text);
+  }
+  std::vector<std::string> quoted;
+  for (const std::string& file : files) {
+    quoted.push_back("\"" + file + "\"");
+  }
+  const size_t begin = OffsetOf(text, node->source().begin);
+  const size_t end = OffsetOf(text, node->source().end);
+  return format("{}[{}]{}", text.substr(0, begin), Join(quoted, ", "), text.substr(end));
+}
+
+Result<std::string> EffectiveConfig(std::string_view dump) {
+  TRY_ASSIGN(toml::table config, ParseToml(dump));
+  config.erase("imports");
+  return TomlText(config);
+}
+
+std::vector<std::string> HandlersInDump(std::string_view dump) {
+  std::vector<std::string> handlers;
+  const auto config = ParseToml(dump);
+  if (!config) {
+    return handlers;
+  }
+  for (const int schema : {1, 2, 3}) {
+    const toml::table* runtimes =
+        TableAt(*config, {"plugins", CriPlugin(schema), "containerd", "runtimes"});
+    if (runtimes == nullptr) {
+      continue;
+    }
+    for (const auto& [name, runtime] : *runtimes) {
+      handlers.emplace_back(name.str());
+    }
+  }
+  return handlers;
+}
+
+}  // namespace gantry::container

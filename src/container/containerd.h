@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+
+// containerd's configuration: which texts give it the NVIDIA runtimes (containerd's
+// docs/man/containerd-config.toml.5.md and docs/cri/config.md). Texts in, texts out. The root file
+// on disk decides about the schema version, never what `containerd config dump` prints: that is
+// migrated to the newest version and holds defaults that nobody wrote.
+namespace gantry::container {
+
+// Of the program, from `containerd --version`; 0.0 if unknown.
+struct ContainerdVersion {
+  int major = 0;
+  int minor = 0;
+  auto operator<=>(const ContainerdVersion&) const = default;
+};
+ContainerdVersion ParseContainerdVersion(std::string_view output);
+
+struct ContainerdWish {
+  std::optional<std::string> root_text;  // of the root file; nullopt: there is none
+  std::string root_path = "/etc/containerd/config.toml";
+  std::string drop_in_path = "/etc/containerd/conf.d/99-nvidia.toml";
+  // Texts of the files that the root file imports, in containerd's order, without our drop-in.
+  std::vector<std::string> imported;
+  ContainerdVersion version;
+  std::string toolkit_dir = "/usr/local/nvidia/toolkit";
+  std::string runtime_name = "nvidia";
+  std::string runtime_type = "io.containerd.runc.v2";
+  bool set_as_default = false;
+  bool enable_cdi = true;
+  std::vector<std::string> annotation_prefixes;  // passed on to the runtime: "<prefix>*"
+};
+
+struct ContainerdPlan {
+  int schema = 0;            // of the root file, hence of the drop-in
+  std::string root_text;     // as it shall be; equal to the wish's if nothing is to be done
+  std::string root_before;   // what it would be without us
+  std::string drop_in_text;  // empty: no drop-in (schema 1, or all is there already)
+  std::vector<std::string> handlers;  // the runtimes that containerd has then
+  std::vector<std::string> remarks;   // what was asked for and is left to the owner of the file
+};
+
+// kInvalid names the line of a root file that is no TOML; kUnsupported what cannot be done to it.
+Result<ContainerdPlan> PlanContainerd(const ContainerdWish& wish);
+
+// The root file without what PlanContainerd put into it, whatever else was edited since.
+std::string WithoutOurPart(std::string_view root_text, const std::string& drop_in_path);
+
+// The `imports` of a file as written.
+std::vector<std::string> ContainerdImports(std::string_view text);
+
+// The same text with its `imports` replaced, for a trial run with files elsewhere. No change if it
+// has none.
+std::string WithImports(std::string_view text, const std::vector<std::string>& files);
+
+// What `containerd config dump` printed, reduced to what it means: two dumps with equal answers
+// need no restart between them. kInvalid if it is no TOML.
+Result<std::string> EffectiveConfig(std::string_view dump);
+
+// Runtime handlers in such a dump.
+std::vector<std::string> HandlersInDump(std::string_view dump);
+
+}  // namespace gantry::container

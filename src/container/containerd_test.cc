@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every folder of tests/golden/containerd is a host: root.toml (or none), `settings`, files that
+// root.toml imports; and what is written there: expected/root.toml and expected/drop_in.toml. With
+// GANTRY_ACCEPT=1 the expected files are written anew.
+#include "container/containerd.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "base/paths.h"
+#include "base/text.h"
+
+namespace gantry::container {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr char kGolden[] = "tests/golden/containerd";
+
+ContainerdWish ReadCase(const std::string& folder) {
+  ContainerdWish wish;
+  if (auto text = ReadFile(folder + "/root.toml")) {
+    wish.root_text = *std::move(text);
+  }
+  for (const std::string& line : Split(ReadFile(folder + "/settings").value_or(""), '\n')) {
+    const std::string value = line.substr(line.find('=') + 1);
+    if (line.starts_with("version=")) {
+      wish.version = ParseContainerdVersion("v" + value);
+    } else if (line.starts_with("import=")) {
+      wish.imported.push_back(ReadFile(folder + "/" + value).value());
+    } else if (line.starts_with("default=")) {
+      wish.set_as_default = value == "true";
+    }
+  }
+  return wish;
+}
+
+void Compare(const std::string& path, const std::string& text) {
+  if (std::getenv("GANTRY_ACCEPT") != nullptr) {
+    fs::create_directories(fs::path(path).parent_path());
+    std::ofstream(path) << text;
+  }
+  EXPECT_EQ(ReadFile(path).value_or("(absent)"), text) << path;
+}
+
+class ContainerdGolden : public testing::TestWithParam<std::string> {};
+
+TEST_P(ContainerdGolden, Plan) {
+  const std::string folder = std::string(kGolden) + "/" + GetParam();
+  ContainerdWish wish = ReadCase(folder);
+  const auto plan = PlanContainerd(wish);
+  ASSERT_TRUE(plan.has_value()) << plan.error().message;
+  Compare(folder + "/expected/root.toml", plan->root_text);
+  Compare(folder + "/expected/drop_in.toml", plan->drop_in_text);
+
+  const std::string before = wish.root_text.value_or("");
+  EXPECT_EQ(plan->root_before, before);
+  EXPECT_EQ(WithoutOurPart(plan->root_text, wish.drop_in_path), before) << "removal";
+  wish.root_text = plan->root_text;
+  const auto again = PlanContainerd(wish);
+  ASSERT_TRUE(again.has_value());
+  EXPECT_EQ(again->root_text, plan->root_text) << "a second run changes nothing";
+  EXPECT_EQ(again->drop_in_text, plan->drop_in_text);
+}
+
+std::vector<std::string> Cases() {
+  return ListDirectory(kGolden).value_or(std::vector<std::string>{});
+}
+INSTANTIATE_TEST_SUITE_P(Hosts, ContainerdGolden, testing::ValuesIn(Cases()),
+                         [](const auto& tested) { return tested.param; });
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(ContainerdGolden);
+
+TEST(Containerd, GoldenFoldersAreThere) { EXPECT_GE(Cases().size(), 15U); }
+
+TEST(Containerd, BrokenRootFileIsNamedAndLeftAlone) {
+  ContainerdWish wish;
+  wish.root_text = "version = 2\n[plugins\n";
+  const auto plan = PlanContainerd(wish);
+  ASSERT_FALSE(plan.has_value());
+  EXPECT_EQ(plan.error().kind, ErrorKind::kInvalid);
+  EXPECT_THAT(plan.error().message, HasSubstr("/etc/containerd/config.toml: line 2"));
+}
+
+TEST(Containerd, TheSchemaIsThatOfTheRootFile) {
+  // A containerd that prints version 4 refuses a drop-in of version 4 beside a root of version 2.
+  ContainerdWish wish;
+  wish.version = {2, 4};
+  wish.root_text = "version = 2\n";
+  const auto plan = PlanContainerd(wish);
+  EXPECT_THAT(plan->drop_in_text, HasSubstr("version = 2\n"));
+  EXPECT_THAT(plan->drop_in_text, HasSubstr("io.containerd.grpc.v1.cri"));
+}
+
+TEST(Containerd, TheProvidersCniFolderSurvivesAContainerdThatReplacesTables) {
+  ContainerdWish wish = ReadCase(std::string(kGolden) + "/v2_comments_old_containerd");
+  EXPECT_THAT(PlanContainerd(wish)->drop_in_text, HasSubstr("/home/kubernetes/bin"));
+  wish.version = {2, 4};  // merges tables: what the provider says later must count
+  EXPECT_THAT(PlanContainerd(wish)->drop_in_text, Not(HasSubstr("/home/kubernetes/bin")));
+}
+
+TEST(Containerd, EveryRuntimeHasAType) {
+  ContainerdWish wish;
+  wish.version = {2, 0};
+  wish.root_text = "version = 3\n";
+  const std::string text = PlanContainerd(wish)->drop_in_text;
+  size_t count = 0;
+  for (size_t at = text.find("runtime_type"); at != std::string::npos;
+       at = text.find("runtime_type", at + 1)) {
+    ++count;
+  }
+  EXPECT_EQ(count, 3U);
+}
+
+TEST(Containerd, RemovalKeepsWhatOthersEditedSince) {
+  ContainerdWish wish;
+  wish.root_text = "version = 3\n\n[grpc]\naddress = \"/a\"\n";
+  std::string text = PlanContainerd(wish)->root_text;
+  text.replace(text.find("/a"), 2, "/b");
+  text += "# added\n";
+  EXPECT_EQ(WithoutOurPart(text, wish.drop_in_path),
+            "version = 3\n\n[grpc]\naddress = \"/b\"\n# added\n");
+}
+
+TEST(Containerd, RemovalTakesNoImportOfOthers) {
+  const std::string text = "imports = [\"/etc/containerd/conf.d/*.toml\"]\n";
+  EXPECT_EQ(WithoutOurPart(text, "/etc/containerd/conf.d/99-nvidia.toml"), text);
+}
+
+TEST(Containerd, CdiSwitchedOffByItsOwnerStaysSo) {
+  const ContainerdWish wish = ReadCase(std::string(kGolden) + "/v2_cdi_off_by_owner");
+  const auto plan = PlanContainerd(wish);
+  EXPECT_THAT(plan->remarks, ElementsAre(HasSubstr("enable_cdi = false")));
+}
+
+TEST(Containerd, Version) {
+  EXPECT_EQ(ParseContainerdVersion("containerd github.com/containerd/containerd/v2 v2.4.2 abc"),
+            (ContainerdVersion{2, 4}));
+  EXPECT_EQ(ParseContainerdVersion("containerd containerd.io 1.6.33 d2d58213f"),
+            (ContainerdVersion{1, 6}));
+  EXPECT_EQ(ParseContainerdVersion("?"), ContainerdVersion{});
+}
+
+TEST(Containerd, DumpsThatMeanTheSame) {
+  const std::string a = "version = 2\nimports = ['/x']\n[plugins.a]\nb = 1\n";
+  const std::string b = "imports = []\nversion = 2\n\n[plugins]\n  [plugins.a]\n    b = 1\n";
+  EXPECT_EQ(EffectiveConfig(a).value(), EffectiveConfig(b).value());
+  EXPECT_NE(EffectiveConfig(a).value(), EffectiveConfig("version = 2\n").value());
+}
+
+TEST(Containerd, TrialRunReadsOtherFiles) {
+  EXPECT_EQ(WithImports("version = 2\nimports = [\n'/a', # x\n'/b']\nroot='/r'\n", {"/t/c", "/b"}),
+            "version = 2\nimports = [\"/t/c\", \"/b\"]\nroot='/r'\n");
+}
+
+TEST(Containerd, HandlersOfADump) {
+  EXPECT_THAT(HandlersInDump("version = 3\n[plugins.'io.containerd.cri.v1.runtime'.containerd."
+                             "runtimes.nvidia]\nruntime_type = 'x'\n"),
+              Contains("nvidia"));
+}
+
+}  // namespace
+}  // namespace gantry::container

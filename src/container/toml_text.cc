@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// TOML with its positions in the text, so that a file of somebody else is edited instead of being
+// written anew without its comments.
+#include "container/toml_text.h"
+
+#include <sstream>
+
+#include "base/text.h"
+
+namespace gantry::container {
+
+Result<toml::table> ParseToml(std::string_view text) {
+  toml::parse_result parsed = toml::parse(text);
+  if (!parsed) {
+    return Fail(ErrorKind::kInvalid,
+                format("line {}: {}", parsed.error().source().begin.line,
+                       parsed.error().description()));
+  }
+  return std::move(parsed).table();
+}
+
+const toml::table* TableAt(const toml::table& root, std::initializer_list<std::string_view> keys) {
+  const toml::table* here = &root;
+  for (const std::string_view key : keys) {
+    const toml::node* child = here->get(key);
+    here = child == nullptr ? nullptr : child->as_table();
+    if (here == nullptr) {
+      return nullptr;
+    }
+  }
+  return here;
+}
+
+size_t OffsetOf(std::string_view text, toml::source_position position) {
+  size_t offset = 0;
+  for (toml::source_index line = 1; line < position.line; ++line) {
+    offset = EndOfLine(text, offset);
+  }
+  for (toml::source_index column = 1; column < position.column && offset < text.size(); ++column) {
+    ++offset;
+    while (offset < text.size() && (static_cast<unsigned char>(text[offset]) & 0xC0) == 0x80) {
+      ++offset;  // the rest of a code point
+    }
+  }
+  return offset;
+}
+
+size_t EndOfLine(std::string_view text, size_t offset) {
+  const size_t end = text.find('\n', offset);
+  return end == std::string_view::npos ? text.size() : end + 1;
+}
+
+std::string TomlText(const toml::table& table) {
+  std::ostringstream out;
+  out << toml::toml_formatter(table, toml::toml_formatter::default_flags &
+                                         ~(toml::format_flags::indent_sub_tables |
+                                           toml::format_flags::allow_literal_strings));
+  return out.str() + "\n";
+}
+
+}  // namespace gantry::container

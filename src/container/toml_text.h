@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#define TOML_EXCEPTIONS 0
+#include <toml++/toml.h>
+
+#include "base/error.h"
+
+namespace gantry::container {
+
+// kInvalid names line and mistake.
+Result<toml::table> ParseToml(std::string_view text);
+
+// The table at the end of a path of keys; nullptr if a part is missing or no table.
+const toml::table* TableAt(const toml::table& root, std::initializer_list<std::string_view> keys);
+
+// Where in the text a position of the parser lies (it counts lines and code points from 1).
+size_t OffsetOf(std::string_view text, toml::source_position position);
+
+// One past the line feed that ends the line at an offset, or the text's size.
+size_t EndOfLine(std::string_view text, size_t offset);
+
+// The table as text, tables indented under nothing, a line feed at the end.
+std::string TomlText(const toml::table& table);
+
+}  // namespace gantry::container
