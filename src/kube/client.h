@@ -33,9 +33,9 @@ struct ClientOptions {
 
 // Which objects of a kind. Selectors in kubectl's form ("a=b,c in (d,e)", "metadata.name=x").
 struct Selection {
-  std::string space;  // empty: all namespaces
-  std::string labels;
-  std::string fields;
+  std::string space = {};  // empty: all namespaces
+  std::string labels = {};
+  std::string fields = {};
 };
 
 // A part of an object with an endpoint of its own.
@@ -46,8 +46,8 @@ enum class Propagation { kBackground, kForeground, kOrphan };
 struct DeleteOptions {
   Propagation propagation = Propagation::kBackground;
   // Preconditions; empty: none. kConflict if the object is another one by now.
-  std::string uid;
-  std::string resource_version;
+  std::string uid = {};
+  std::string resource_version = {};
   long long grace_seconds = -1;  // -1: the kind's own
 };
 

@@ -8,6 +8,7 @@
 #include <boost/beast/http/basic_parser.hpp>
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/parser.hpp>
+#include <limits>
 
 #include "base/text.h"
 
@@ -20,7 +21,8 @@ using BeastView = boost::beast::string_view;
 struct ResponseReader::Parser final : http::basic_parser<false> {
   explicit Parser(Body sink) : body(std::move(sink)) {
     eager(true);
-    body_limit(boost::none);
+    // Beast 1.74 takes "none" for nothing at all.
+    body_limit(std::numeric_limits<std::uint64_t>::max());
     header_limit(64 * 1024);
   }
 
