@@ -82,6 +82,15 @@ def helm(options) -> None:
     replace_by([str(program), *options.arguments], {"KUBECONFIG": str(bed.kubeconfig)})
 
 
+def path(options) -> None:
+    for component in (components.CLIENTS, components.RUNC):
+        program = build.module(component) / "bin" / options.program
+        if program.exists():
+            print(program)
+            return
+    raise BedError(f"path {options.program}: not a program of the bed's clients or runc")
+
+
 def exec_(options) -> None:
     node = beds.choose(options.name).node(options.node)
     # The caller's own variables say nothing about the node.
@@ -226,6 +235,8 @@ def words() -> argparse.ArgumentParser:
     word("kubectl", kubectl, "kubectl in a bed").add_argument("arguments", **arguments)
     word("helm", helm, "Helm 4 in a bed").add_argument("arguments", **arguments)
     word("helm3", helm, "Helm 3 in a bed").add_argument("arguments", **arguments)
+    sub = word("path", path, "where a built program is: helm, helm3, runc", named=False)
+    sub.add_argument("program")
     word("exec", exec_, "run a command inside a node, as root", node=True).add_argument("arguments", **arguments)
     word("gpu", gpu, "drive the fake GPUs of a node", node=True).add_argument("arguments", **arguments)
 
