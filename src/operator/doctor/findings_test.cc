@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/doctor/findings.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "operator/doctor/status_table.h"
+
+namespace gantry::doctor {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::Field;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+Json Parse(const char* text) { return *ParseJson(text); }
+
+// A GPU node as an API server would show it.
+Json GpuNode(const std::string& name, long long gpus) {
+  Json node = Parse(R"({"metadata": {"labels": {"nvidia.com/gpu.present": "true",
+      "nvidia.com/gpu.product": "Tesla-T4", "nvidia.com/cuda.driver-version.full": "535.1"}},
+      "spec": {}, "status": {"conditions": [{"type": "Ready", "status": "True"}]}})");
+  node["metadata"]["name"] = name;
+  node["status"]["capacity"] = {{"cpu", "8"}, {"nvidia.com/gpu", std::to_string(gpus)}};
+  node["status"]["allocatable"] = node["status"]["capacity"];
+  return node;
+}
+
+Json GpuPod(const std::string& name, int gpus) {
+  Json pod = Parse(R"({"metadata": {"namespace": "default"}, "spec": {"tolerations": [
+      {"key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoExecute"}],
+      "containers": [{"name": "main"}]},
+      "status": {"phase": "Pending", "conditions": [{"type": "PodScheduled", "status": "False",
+      "message": "0/1 nodes are available: 1 Insufficient nvidia.com/gpu."}]}})");
+  pod["metadata"]["name"] = name;
+  pod["spec"]["containers"][0]["resources"]["limits"]["nvidia.com/gpu"] = std::to_string(gpus);
+  return pod;
+}
+
+Json Taint(const char* key, const char* value) {
+  return {{"key", key}, {"value", value}, {"effect", "NoSchedule"}};
+}
+
+class FindingsTest : public ::testing::Test {
+ protected:
+  FindingsTest() {
+    cluster_.policies = {
+        {.name = "cluster-policy", .state = "ready", .conditions = {}, .unsupported_fields = {}}};
+    node_ = GpuNode("n1", 8);
+  }
+  std::vector<Finding> With(const std::vector<Json>& pods) {
+    cluster_.nodes = {NodeFrom(node_)};
+    for (const Json& pod : pods) {
+      cluster_.pending.push_back(PodFrom(pod));
+    }
+    return Examine(cluster_);
+  }
+
+  ClusterFacts cluster_;
+  Json node_;
+};
+
+TEST_F(FindingsTest, NothingIsWrong) { EXPECT_THAT(With({}), IsEmpty()); }
+
+TEST_F(FindingsTest, AMissingToleration) {
+  node_["spec"]["taints"] = {Taint("nvidia.com/gpu", "present")};
+  const auto findings = With({GpuPod("p", 1)});
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].code, "TolerationMissing");
+  EXPECT_THAT(LineOf(findings[0]),
+              AllOf(HasSubstr("pod default/p"), HasSubstr("nvidia.com/gpu=present:NoSchedule"),
+                    HasSubstr("tolerations: [{key: nvidia.com/gpu, operator: Exists}]")));
+}
+
+TEST_F(FindingsTest, TolerationsOfEachForm) {
+  node_["spec"]["taints"] = {Taint("nvidia.com/gpu", "present")};
+  for (const char* toleration :
+       {R"({"operator": "Exists"})", R"({"key": "nvidia.com/gpu", "operator": "Exists"})",
+        R"({"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"})"}) {
+    Json pod = GpuPod("p", 1);
+    pod["spec"]["tolerations"] = {Parse(toleration)};
+    cluster_.pending.clear();
+    EXPECT_THAT(With({pod}), ElementsAre(Field(&Finding::code, "GpusInUse"))) << toleration;
+  }
+  for (const char* toleration :
+       {R"({"key": "nvidia.com/gpu", "value": "absent"})",
+        R"({"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoExecute"})",
+        R"({"key": "other", "operator": "Exists"})"}) {
+    Json pod = GpuPod("p", 1);
+    pod["spec"]["tolerations"] = {Parse(toleration)};
+    cluster_.pending.clear();
+    EXPECT_THAT(With({pod}), ElementsAre(Field(&Finding::code, "TolerationMissing"))) << toleration;
+  }
+}
+
+TEST_F(FindingsTest, ACordonedNodeNeedsNoToleration) {
+  node_["spec"]["taints"] = {Taint("node.kubernetes.io/unschedulable", "")};
+  EXPECT_THAT(With({GpuPod("p", 1)}), ElementsAre(Field(&Finding::code, "NodesUnschedulable")));
+}
+
+TEST_F(FindingsTest, MoreGpusThanAnyNodeHas) {
+  const auto findings = With({GpuPod("p", 9)});
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].code, "MoreGpusThanAnyNode");
+  EXPECT_THAT(findings[0].message, AllOf(HasSubstr("9 nvidia.com/gpu"), HasSubstr("more than 8")));
+}
+
+TEST_F(FindingsTest, TheGpusOfAllContainersCount) {
+  Json pod = GpuPod("p", 5);
+  pod["spec"]["containers"].push_back(pod["spec"]["containers"][0]);
+  EXPECT_THAT(With({pod}), ElementsAre(Field(&Finding::code, "MoreGpusThanAnyNode")));
+}
+
+TEST_F(FindingsTest, AResourceThatNobodyOffers) {
+  Json pod = GpuPod("p", 1);
+  pod["spec"]["containers"][0]["resources"]["limits"] = {{"nvidia.com/mig-1g.5gb", 1}};
+  const auto findings = With({pod});
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].code, "ResourceNotOffered");
+  EXPECT_THAT(findings[0].message, HasSubstr("offered: nvidia.com/gpu"));
+}
+
+TEST_F(FindingsTest, ASelectorThatTakesNoGpuNode) {
+  Json pod = GpuPod("p", 1);
+  pod["spec"]["nodeSelector"] = {{"nvidia.com/gpu.product", "Tesla-T5"}};
+  EXPECT_THAT(With({pod}), ElementsAre(Field(&Finding::code, "NoNodeSelected")));
+}
+
+TEST_F(FindingsTest, AffinityOfEachOperator) {
+  struct Case {
+    const char* expression;
+    const char* code;
+  };
+  for (const auto& [expression, code] : std::initializer_list<Case>{
+           {R"({"key": "nvidia.com/gpu.product", "operator": "In", "values": ["Tesla-T4"]})",
+            "GpusInUse"},
+           {R"({"key": "nvidia.com/gpu.product", "operator": "NotIn", "values": ["Tesla-T4"]})",
+            "NoNodeSelected"},
+           {R"({"key": "nvidia.com/gpu.product", "operator": "Exists"})", "GpusInUse"},
+           {R"({"key": "nvidia.com/gpu.product", "operator": "DoesNotExist"})", "NoNodeSelected"},
+           {R"({"key": "count", "operator": "Gt", "values": ["7"]})", "GpusInUse"},
+           {R"({"key": "count", "operator": "Lt", "values": ["7"]})", "NoNodeSelected"}}) {
+    node_["metadata"]["labels"]["count"] = "8";
+    Json pod = GpuPod("p", 1);
+    pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+       ["nodeSelectorTerms"] = {{{"matchExpressions", {Parse(expression)}}}};
+    cluster_.pending.clear();
+    EXPECT_THAT(With({pod}), ElementsAre(Field(&Finding::code, code))) << expression;
+  }
+}
+
+TEST_F(FindingsTest, WaitingForAFreeGpuIsANote) {
+  const auto findings = With({GpuPod("p", 8)});
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].code, "GpusInUse");
+  EXPECT_EQ(findings[0].severity, Severity::kNote);
+}
+
+TEST_F(FindingsTest, PodsOfOneOwnerAreOneLine) {
+  std::vector<Json> pods;
+  for (int i = 0; i < 3; ++i) {
+    pods.push_back(GpuPod("p" + std::to_string(i), 9));
+    pods.back()["metadata"]["ownerReferences"] = {
+        {{"kind", "ReplicaSet"}, {"name", "r"}, {"controller", true}}};
+  }
+  const auto findings = With(pods);
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].object, "pod default/p0 and 2 more of its owner");
+}
+
+TEST_F(FindingsTest, RequestsWithoutLimits) {
+  const RefusalFacts refusal = {
+      .object = "Deployment default/train",
+      .message =
+          "Error creating: Pod \"train-5d-x\" is invalid: "
+          "spec.containers[0].resources.limits: Required value: Limit must be set for non "
+          "overcommitable resources"};
+  cluster_.refusals = {refusal, refusal};
+  const auto findings = With({});
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].code, "LimitsMissing");
+  EXPECT_THAT(LineOf(findings[0]), AllOf(HasSubstr("Deployment default/train"), HasSubstr("limits"),
+                                         HasSubstr("requests")));
+}
+
+TEST_F(FindingsTest, AQuotaThatIsUsedUp) {
+  cluster_.refusals = {
+      {.object = "Job default/j",
+       .message = "Error creating: pods \"j-x\" is forbidden: exceeded quota: gpus, requested: "
+                  "requests.nvidia.com/gpu=1, used: requests.nvidia.com/gpu=2, limited: "
+                  "requests.nvidia.com/gpu=2"}};
+  const auto findings = With({});
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].code, "QuotaExceeded");
+  EXPECT_THAT(findings[0].message, HasSubstr("exceeded quota: gpus"));
+}
+
+TEST_F(FindingsTest, ANodeWithoutADriver) {
+  node_["status"].erase("capacity");
+  node_["status"].erase("allocatable");
+  node_["metadata"]["labels"] = {{"feature.node.kubernetes.io/pci-10de.present", "true"}};
+  EXPECT_THAT(With({}), ElementsAre(Field(&Finding::code, "DriverMissing")));
+  node_["metadata"]["labels"]["nvidia.com/cuda.driver-version.full"] = "535.1";
+  EXPECT_THAT(With({}), ElementsAre(Field(&Finding::code, "NoGpuAllocatable")));
+  node_["metadata"]["labels"]["nvidia.com/gpu.deploy.operands"] = "false";
+  EXPECT_THAT(With({}), IsEmpty());
+}
+
+TEST_F(FindingsTest, AnUnhealthyGpu) {
+  node_["status"]["allocatable"]["nvidia.com/gpu"] = "7";
+  const auto findings = With({});
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].code, "GpusUnhealthy");
+  EXPECT_THAT(findings[0].message, HasSubstr("1 of its 8"));
+}
+
+TEST_F(FindingsTest, ANodeThatIsNotReady) {
+  node_["status"]["conditions"][0]["status"] = "Unknown";
+  EXPECT_THAT(With({}), ElementsAre(Field(&Finding::code, "NodeNotReady")));
+}
+
+TEST_F(FindingsTest, OperandsAndPolicies) {
+  cluster_.operands = {OperandFrom(Parse(R"({"metadata": {"name": "nvidia-device-plugin-daemonset"},
+      "status": {"desiredNumberScheduled": 2, "numberReady": 1, "updatedNumberScheduled": 2}})"))};
+  cluster_.policies = {PolicyFrom(Parse(R"({"metadata": {"name": "cluster-policy"}, "status": {
+      "state": "notReady", "unsupportedFields": ["spec.dcgm"], "conditions": [{"type": "Error",
+      "status": "True", "reason": "OperandNotReady", "message": "states not ready"}]}})"))};
+  EXPECT_THAT(With({}), ElementsAre(AllOf(Field(&Finding::code, "FieldsNotActedOn"),
+                                          Field(&Finding::severity, Severity::kNote)),
+                                    AllOf(Field(&Finding::code, "ClusterPolicyNotReady"),
+                                          Field(&Finding::message, HasSubstr("OperandNotReady"))),
+                                    AllOf(Field(&Finding::code, "OperandNotReady"),
+                                          Field(&Finding::message, "1 of 2 pods are ready"))));
+  cluster_.policies.clear();
+  cluster_.operands.clear();
+  EXPECT_THAT(With({}), ElementsAre(Field(&Finding::code, "NoClusterPolicy")));
+}
+
+TEST_F(FindingsTest, AsJson) {
+  const Json json = JsonOf(With({GpuPod("p", 9)}));
+  EXPECT_EQ(TextAt(json["findings"][0], "code"), "MoreGpusThanAnyNode");
+  EXPECT_EQ(TextAt(json["findings"][0], "severity"), "problem");
+}
+
+TEST(LacksPods, ByKind) {
+  EXPECT_TRUE(LacksPods(Parse(R"({"kind": "ReplicaSet", "spec": {"replicas": 2},
+      "status": {"replicas": 1}})")));
+  EXPECT_FALSE(LacksPods(Parse(R"({"kind": "ReplicaSet", "spec": {"replicas": 0}})")));
+  EXPECT_TRUE(LacksPods(Parse(R"({"kind": "Job", "spec": {"completions": 1, "parallelism": 1}})")));
+  EXPECT_FALSE(LacksPods(Parse(R"({"kind": "Job", "spec": {}, "status": {"succeeded": 1}})")));
+  EXPECT_TRUE(
+      LacksPods(Parse(R"({"kind": "DaemonSet", "status": {"desiredNumberScheduled": 2}})")));
+  EXPECT_TRUE(LacksPods(Parse(R"({"kind": "PyTorchJob"})")));
+}
+
+TEST(StatusTable, ShowsNodesAndOperands) {
+  ClusterFacts cluster;
+  EXPECT_THAT(StatusText(cluster), HasSubstr("no node with a GPU"));
+  Json node = GpuNode("n1", 8);
+  node["status"]["allocatable"]["nvidia.com/gpu"] = "7";
+  cluster.nodes = {NodeFrom(node), NodeFrom(Parse(R"({"metadata": {"name": "cpu1"}})"))};
+  cluster.operands = {{.name = "gpu-feature-discovery", .desired = 1, .ready = 1, .updated = 1}};
+  cluster.policies = {
+      {.name = "cluster-policy", .state = "ready", .conditions = {}, .unsupported_fields = {}}};
+  EXPECT_EQ(StatusText(cluster),
+            "ClusterPolicy cluster-policy: ready\n\n"
+            "OPERAND                READY\n"
+            "gpu-feature-discovery  1/1\n\n"
+            "NODE  READY  ALLOCATABLE  PRODUCT   DRIVER  CUDA\n"
+            "n1    yes    gpu=7/8      Tesla-T4  535.1   -\n");
+}
+
+}  // namespace
+}  // namespace gantry::doctor

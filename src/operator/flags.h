@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "base/error.h"
+#include "base/log.h"
+
+namespace gantry::gpu_operator {
+
+// The controller manager's flags, as NVIDIA's has them.
+struct Flags {
+  std::string metrics_address = ":8080";
+  std::string probe_address = ":8081";
+  bool leader_elect = false;
+  std::string lease_space;  // empty: the operator's namespace
+  std::chrono::milliseconds renew_deadline{10'000};
+  std::chrono::milliseconds lease_duration{15'000};
+  std::string kubeconfig;
+  log::Level level = log::Level::kInfo;
+};
+
+// The flags; or, for --help and for mistakes (already printed), the exit status.
+std::expected<Flags, int> ParseFlags(int argc, char** argv);
+
+// A duration in Go's form ("10s", "1m30s", "0"); kInvalid otherwise.
+Result<std::chrono::milliseconds> ParseDuration(std::string_view text);
+
+}  // namespace gantry::gpu_operator

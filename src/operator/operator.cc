@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The controller manager: reads flags and environment, runs for the lease, and while it holds it
+// turns changes of the view into keys of two controllers. It polls nothing: with nothing changing,
+// the only requests are the lease's renewals and the watches' own.
+
+#include "operator/operator.h"
+
+#include <malloc.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <thread>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "kube/health_server.h"
+#include "kube/lease.h"
+#include "operator/flags.h"
+#include "operator/reconcile.h"
+#include "policy/names.h"
+
+namespace gantry::gpu_operator {
+namespace {
+
+constexpr char kClusterKey[] = "cluster";
+
+std::string Environment(const char* name, std::string_view fallback = "") {
+  const char* value = std::getenv(name);
+  return value == nullptr || *value == '\0' ? std::string(fallback) : std::string(value);
+}
+
+// SIGTERM and SIGINT, or the loss of the lease: what ends the process.
+class End {
+ public:
+  // Before any thread starts: they inherit the blocked signals.
+  End() : lost_(eventfd(0, EFD_CLOEXEC)) {
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    CHECK(pthread_sigmask(SIG_BLOCK, &signals, nullptr) == 0);
+    signals_ = signalfd(-1, &signals, SFD_CLOEXEC);
+    CHECK(lost_ >= 0 && signals_ >= 0);
+  }
+  ~End() {
+    close(lost_);
+    close(signals_);
+  }
+  End(const End&) = delete;
+  End& operator=(const End&) = delete;
+
+  void Lost() const { CHECK(eventfd_write(lost_, 1) == 0); }
+  // Blocks. False: the lease was lost.
+  [[nodiscard]] bool WaitForSignal() const {
+    std::array<pollfd, 2> events = {{{signals_, POLLIN, 0}, {lost_, POLLIN, 0}}};
+    while (poll(events.data(), events.size(), -1) < 0) {
+      CHECK(errno == EINTR);
+    }
+    return events[0].revents != 0;
+  }
+
+ private:
+  int lost_;
+  int signals_ = -1;
+};
+
+// The view, what decides on it, and the controllers between them.
+class Manager {
+ public:
+  Manager(kube::Client& client, const Settings& settings, const std::string& identity)
+      : events_(client, "gpu-operator", identity),
+        cluster_(
+            "clusterpolicy", [this](const std::string&) { return reconciler_.Cluster(); }, 1,
+            kBackoff),
+        nodes_(
+            "node-labels", [this](const std::string& node) { return reconciler_.Node(node); }, 1,
+            kBackoff),
+        view_(client, settings.space,
+              {.cluster = [this] { cluster_.EnqueueAfter(kClusterKey, kSettle); },
+               .node = [this](const std::string& node) { nodes_.Enqueue(node); }}),
+        reconciler_(client, view_, events_, settings,
+                    [this](const std::string& node) { nodes_.Enqueue(node); }) {}
+  ~Manager() { Stop(); }
+  Manager(const Manager&) = delete;
+  Manager& operator=(const Manager&) = delete;
+
+  // Returns at once. Nothing is decided before everything was seen.
+  void Start() {
+    view_.Start();
+    starter_ = std::jthread([this](const std::stop_token& stop) {
+      if (view_.WaitSynced(stop)) {
+        log::Info("everything was seen once: reconciling");
+        cluster_.Start();
+        nodes_.Start();
+      }
+    });
+  }
+  void Stop() {
+    starter_ = {};
+    cluster_.Stop();
+    nodes_.Stop();
+  }
+  [[nodiscard]] Metrics metrics() const { return reconciler_.metrics(); }
+
+ private:
+  // Changes come in groups; their state is worked out once.
+  static constexpr std::chrono::milliseconds kSettle{20};
+  static constexpr kube::Backoff kBackoff{.base = std::chrono::milliseconds(100),
+                                          .limit = std::chrono::seconds(30)};
+
+  kube::EventRecorder events_;
+  // Before the view, whose watches fill their queues to the last.
+  kube::Controller cluster_;
+  kube::Controller nodes_;
+  View view_;
+  Reconciler reconciler_;
+  std::jthread starter_;
+};
+
+Result<std::unique_ptr<kube::HealthServer>> Serve(const std::string& address,
+                                                  const kube::HealthServer::Answer& answer) {
+  if (address == "0" || address.empty()) {
+    return nullptr;
+  }
+  return kube::HealthServer::Start(address, answer);
+}
+
+Status Run(const Flags& flags, const Settings& settings, bool& lost) {
+  const End end;
+  TRY_ASSIGN(kube::Config config, kube::LoadConfig(flags.kubeconfig));
+  kube::ClientOptions options;
+  options.component = "gpu-operator";
+  options.field_manager = names::kFieldManager;
+  TRY_ASSIGN(const auto client, kube::Client::Create(std::move(config), options));
+
+  std::array<char, 256> host{};
+  CHECK(gethostname(host.data(), host.size() - 1) == 0);
+  const std::string identity = Environment("POD_NAME", host.data());
+  Manager manager(*client, settings, identity);
+
+  TRY_ASSIGN(const auto probes, Serve(flags.probe_address, [](std::string_view path) {
+               const bool known = path == "/healthz" || path == "/readyz";
+               return kube::HealthAnswer{known ? 200 : 404, known ? "ok" : "not found"};
+             }));
+  TRY_ASSIGN(const auto metrics, Serve(flags.metrics_address, [&](std::string_view path) {
+               return path == "/metrics"
+                          ? kube::HealthAnswer{200, FormatMetrics(manager.metrics()),
+                                               "text/plain; version=0.0.4; charset=utf-8"}
+                          : kube::HealthAnswer{404, "not found"};
+             }));
+
+  // A container that is started anew in the same pod is the same holder: nobody else can be alive
+  // under its name, and nobody waits for the lease to end.
+  const std::string lease_space = flags.lease_space.empty() ? settings.space : flags.lease_space;
+  kube::LeaseOptions lease_options{.lease = {lease_space, names::kOperatorLease},
+                                   .identity = identity,
+                                   .lease_duration = flags.lease_duration,
+                                   .renew_deadline = flags.renew_deadline};
+  TRY(kube::Lease::Check(lease_options));
+  kube::Lease lease(
+      *client, std::move(lease_options),
+      {.acquired = [&] { manager.Start(); },
+       .lost =
+           [&](const Error& why) {
+             log::Error("the lease was lost, so this process ends: {}", why.message);
+             end.Lost();
+           },
+       .leader_changed = [](const std::string& leader) { log::Info("the leader is {}", leader); }});
+  if (flags.leader_elect) {
+    lease.Start();
+  } else {
+    manager.Start();
+  }
+  lost = !end.WaitForSignal();
+  manager.Stop();
+  lease.Stop();
+  return {};
+}
+
+}  // namespace
+
+int RunOperator(int argc, char** argv) {
+  // A dozen threads mostly sleep in a watch; an arena for each would cost megabytes.
+  mallopt(M_ARENA_MAX, 2);
+  const auto flags = ParseFlags(argc, argv);
+  if (!flags.has_value()) {
+    return flags.error();
+  }
+  log::SetLevel(flags->level);
+  Settings settings;
+  settings.space = Environment(names::kOperatorNamespace);
+  settings.image = Environment("OPERATOR_IMAGE", Environment("VALIDATOR_IMAGE"));
+  settings.pull_policy = Environment("OPERATOR_IMAGE_PULL_POLICY", settings.pull_policy);
+  if (settings.space.empty()) {
+    log::Error("read environment: {} is not set", names::kOperatorNamespace);
+    return 1;
+  }
+  const auto node_features = ParseBool(Environment("NODE_FEATURES_ENABLED", "true"));
+  if (!node_features.has_value()) {
+    log::Error("read NODE_FEATURES_ENABLED: {}", node_features.error().message);
+    return 1;
+  }
+  settings.node_features = *node_features;
+  bool lost = false;
+  if (const Status status = Run(*flags, settings, lost); !status.has_value()) {
+    log::Error("run the operator: {}", status.error().message);
+    return 1;
+  }
+  return lost ? 1 : 0;
+}
+
+}  // namespace gantry::gpu_operator

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kube/client.h"
+#include "kube/controller.h"
+#include "kube/events.h"
+#include "operator/apply.h"
+#include "operator/metrics.h"
+#include "operator/node_labels.h"
+#include "operator/view.h"
+
+namespace gantry::gpu_operator {
+
+struct Settings {
+  std::string space;
+  std::string image;  // of this release
+  std::string pull_policy = "IfNotPresent";
+  bool node_features = true;  // whether ours may run
+};
+
+// Brings the cluster to what the ClusterPolicy asks for: one object that acts, on what the pure
+// functions of this folder decide. Thread-safe.
+class Reconciler {
+ public:
+  // `relabel` is called with every node whose labels may change because the policy did.
+  Reconciler(kube::Client& client, View& view, kube::EventRecorder& events, Settings settings,
+             std::function<void(const std::string& node)> relabel,
+             const Clock& clock = RealClock());
+
+  // All of the cluster but its nodes' labels.
+  kube::Outcome Cluster();
+  // The labels of one node.
+  kube::Outcome Node(const std::string& name);
+
+  [[nodiscard]] Metrics metrics() const;
+
+ private:
+  Status Follow(const Json& object);
+  Status WriteStatus(const Json& object, const Json& status);
+  void Announce(const Json& object, const Verdict& verdict);
+  void SetRules(const LabelRules& rules);
+
+  kube::Client& client_;
+  View& view_;
+  kube::EventRecorder& events_;
+  const Settings settings_;
+  const std::function<void(const std::string&)> relabel_;
+  const Clock& clock_;
+  Applier applier_;
+  std::string announced_;  // state and reason that the last event told
+  mutable std::mutex mutex_;
+  std::optional<LabelRules> rules_;
+  Metrics metrics_;
+};
+
+}  // namespace gantry::gpu_operator

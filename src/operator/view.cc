@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What does the operator see of the cluster? One watch for each kind that decides something;
+// objects of its own are selected by label, so that a cluster's other ConfigMaps and roles are
+// never read. There is no watch of pods: a DaemonSet's status counts them.
+
+#include "operator/view.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "policy/kinds.h"
+#include "policy/names.h"
+
+namespace gantry::gpu_operator {
+namespace {
+
+std::string PolicyText(const Json& object) {
+  Json kept = object;
+  kept["metadata"].erase("managedFields");
+  kept["metadata"].erase("annotations");
+  kept["metadata"].erase("resourceVersion");
+  return kept.dump();
+}
+
+OwnedFacts ProjectOwned(const Json& object) {
+  OwnedFacts facts;
+  facts.content = ContentOf(object);
+  if (TextAt(object, "kind") == "DaemonSet") {
+    facts.daemon_set = ProjectDaemonSet(object);
+  }
+  return facts;
+}
+
+kube::WatchOptions AbsentIsEmpty() {
+  kube::WatchOptions options;
+  options.absent_kind_is_empty = true;
+  return options;
+}
+
+}  // namespace
+
+const std::vector<kube::Kind>& OwnedKinds() {
+  static const std::vector<kube::Kind> kKinds = {
+      kube::kinds::kServiceAccount,     kube::kinds::kRole,
+      kube::kinds::kRoleBinding,        kube::kinds::kClusterRole,
+      kube::kinds::kClusterRoleBinding, kube::kinds::kService,
+      kube::kinds::kRuntimeClass,       kube::kinds::kDaemonSet};
+  return kKinds;
+}
+
+const kube::Kind& OwnedKind(std::string_view name) {
+  const auto found = std::ranges::find(OwnedKinds(), name, &kube::Kind::kind);
+  CHECK(found != OwnedKinds().end());
+  return *found;
+}
+
+View::OwnedCache::OwnedCache(kube::Client& client, const kube::Kind& of, const std::string& space,
+                             const std::function<void()>& changed)
+    : kind(of),
+      cache(ProjectOwned, [changed](const kube::Key&, const auto&, const auto&) { changed(); }),
+      watch(client, of,
+            {.space = of.namespaced ? space : "",
+             .labels = format("{}={}", names::kManagedBy, names::kManagedByGantry),
+             .fields = ""},
+            cache) {}
+
+View::ConfigMapCache::ConfigMapCache(kube::Client& client, const std::string& space,
+                                     const std::string& of, const std::function<void()>& changed)
+    : name(of),
+      cache([](const Json&) { return 1; },
+            [changed](const kube::Key&, const auto&, const auto&) { changed(); }, changed),
+      watch(client, kube::kinds::kConfigMap,
+            {.space = space, .labels = "", .fields = "metadata.name=" + of}, cache) {}
+
+View::View(kube::Client& client, std::string space, ViewChanges changes)
+    : client_(client),
+      space_(std::move(space)),
+      changes_(std::move(changes)),
+      policies_(PolicyText,
+                [this](const kube::Key&, const auto&, const auto&) { changes_.cluster(); }),
+      nodes_(ProjectNode,
+             [this](const kube::Key& key, const auto&, const auto&) {
+               changes_.node(key.name);
+               changes_.cluster();
+             }),
+      features_(ProjectFeatures,
+                [this](const kube::Key& key, const auto& before, const auto& after) {
+                  FeaturesChanged(key, before.get(), after.get());
+                }),
+      watch_policies_(client, policy::kClusterPolicy, {}, policies_, AbsentIsEmpty()),
+      watch_nodes_(client, kube::kinds::kNode, {}, nodes_),
+      watch_features_(client, policy::kNodeFeature, {.space = space_, .labels = "", .fields = ""},
+                      features_, AbsentIsEmpty()) {
+  for (const kube::Kind& kind : OwnedKinds()) {
+    owned_.push_back(std::make_unique<OwnedCache>(client, kind, space_, changes_.cluster));
+  }
+}
+
+void View::Start() {
+  watch_policies_.Start();
+  watch_nodes_.Start();
+  watch_features_.Start();
+  for (const auto& owned : owned_) {
+    owned->watch.Start();
+  }
+}
+
+bool View::WaitSynced(const std::stop_token& stop) {
+  return policies_.WaitSynced(stop) && nodes_.WaitSynced(stop) && features_.WaitSynced(stop) &&
+         std::ranges::all_of(owned_,
+                             [&](const auto& owned) { return owned->cache.WaitSynced(stop); });
+}
+
+std::vector<Json> View::Policies() const {
+  std::vector<Json> policies;
+  for (const auto& [key, text] : policies_.Snapshot()) {
+    auto object = ParseJson(*text);
+    CHECK(object.has_value());
+    policies.push_back(*std::move(object));
+  }
+  return policies;
+}
+
+std::vector<std::pair<std::string, std::shared_ptr<const NodeFacts>>> View::Nodes() const {
+  std::vector<std::pair<std::string, std::shared_ptr<const NodeFacts>>> nodes;
+  for (auto& [key, facts] : nodes_.Snapshot()) {
+    nodes.emplace_back(key.name, std::move(facts));
+  }
+  return nodes;
+}
+
+std::shared_ptr<const NodeFacts> View::Node(const std::string& name) const {
+  return nodes_.Get({"", name});
+}
+
+std::vector<std::string> View::NodeNames() const {
+  std::vector<std::string> names;
+  nodes_.ForEach([&](const kube::Key& key, const NodeFacts&) { names.push_back(key.name); });
+  return names;
+}
+
+View::Features View::FeaturesOf(const std::string& node) const {
+  std::set<std::string> names;
+  {
+    const std::lock_guard lock(described_by_mutex_);
+    if (const auto known = described_by_.find(node); known != described_by_.end()) {
+      names = known->second;
+    }
+  }
+  Features found;
+  for (const std::string& name : names) {
+    if (auto facts = features_.Get({space_, name}); facts != nullptr) {
+      found.emplace_back(name, std::move(facts));
+    }
+  }
+  return found;
+}
+
+void View::FeaturesChanged(const kube::Key& key, const FeatureFacts* before,
+                           const FeatureFacts* after) {
+  {
+    const std::lock_guard lock(described_by_mutex_);
+    if (before != nullptr && (after == nullptr || after->node != before->node)) {
+      std::set<std::string>& objects = described_by_[before->node];
+      objects.erase(key.name);
+      if (objects.empty()) {
+        described_by_.erase(before->node);
+      }
+    }
+    if (after != nullptr) {
+      described_by_[after->node].insert(key.name);
+    }
+  }
+  for (const FeatureFacts* facts : {before, after}) {
+    if (facts != nullptr) {
+      changes_.node(facts->node);
+      if (facts->foreign) {
+        changes_.cluster();
+      }
+    }
+  }
+}
+
+bool View::ForeignFeatures() const {
+  bool foreign = false;
+  features_.ForEach([&](const kube::Key&, const FeatureFacts& facts) { foreign |= facts.foreign; });
+  return foreign;
+}
+
+std::map<ObjectKey, Json> View::Owned() const {
+  std::map<ObjectKey, Json> all;
+  for (const auto& owned : owned_) {
+    for (const auto& [key, facts] : owned->cache.Snapshot()) {
+      auto object = ParseJson(facts->content);
+      CHECK(object.has_value());
+      all.emplace(ObjectKey{std::string(owned->kind.kind), key.space, key.name},
+                  *std::move(object));
+    }
+  }
+  return all;
+}
+
+std::map<std::string, DaemonSetFacts> View::DaemonSets() const {
+  std::map<std::string, DaemonSetFacts> sets;
+  CacheOf("DaemonSet").cache.ForEach([&](const kube::Key& key, const OwnedFacts& facts) {
+    sets.emplace(key.name, facts.daemon_set);
+  });
+  return sets;
+}
+
+bool View::ConfigMapMissing(const std::string& name) {
+  const std::lock_guard lock(config_map_mutex_);
+  if (config_map_ != nullptr && config_map_->name != name) {
+    config_map_.reset();
+  }
+  if (name.empty()) {
+    return false;
+  }
+  if (config_map_ == nullptr) {
+    config_map_ = std::make_unique<ConfigMapCache>(client_, space_, name, changes_.cluster);
+    config_map_->watch.Start();
+  }
+  return config_map_->cache.synced() && config_map_->cache.size() == 0;
+}
+
+void View::Wrote(const Json& object) { CacheOf(TextAt(object, "kind")).cache.Upsert(object); }
+
+void View::WroteNode(const Json& node) { nodes_.Upsert(node); }
+
+void View::Removed(const ObjectKey& key) { CacheOf(key.kind).cache.Remove({key.space, key.name}); }
+
+View::OwnedCache& View::CacheOf(std::string_view kind) const {
+  const auto found =
+      std::ranges::find_if(owned_, [&](const auto& owned) { return owned->kind.kind == kind; });
+  CHECK(found != owned_.end());
+  return **found;
+}
+
+}  // namespace gantry::gpu_operator

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "kube/cache.h"
+#include "kube/client.h"
+#include "operator/node_facts.h"
+#include "operator/plan.h"
+#include "operator/verdict.h"
+
+namespace gantry::gpu_operator {
+
+// The kinds of objects that operands are made of.
+const std::vector<kube::Kind>& OwnedKinds();
+// CHECKs that the kind is one of them.
+const kube::Kind& OwnedKind(std::string_view name);
+
+// What is kept of an object of ours.
+struct OwnedFacts {
+  std::string content;        // ContentOf
+  DaemonSetFacts daemon_set;  // of DaemonSets
+  bool operator==(const OwnedFacts&) const = default;
+};
+
+// What is told about changes. Called from the watches' threads; must not block.
+struct ViewChanges {
+  std::function<void()> cluster;                      // anything that the policy's state hangs on
+  std::function<void(const std::string& node)> node;  // what that node's labels hang on
+};
+
+// Everything the operator sees: watches with what is kept of each object. No pods.
+class View {
+ public:
+  View(kube::Client& client, std::string space, ViewChanges changes);
+  void Start();
+  // Blocks until everything was seen once; false when stopped before.
+  bool WaitSynced(const std::stop_token& stop);
+
+  [[nodiscard]] std::vector<Json> Policies() const;
+  [[nodiscard]] std::vector<std::pair<std::string, std::shared_ptr<const NodeFacts>>> Nodes() const;
+  [[nodiscard]] std::shared_ptr<const NodeFacts> Node(const std::string& name) const;
+  [[nodiscard]] std::vector<std::string> NodeNames() const;
+  using Features = std::vector<std::pair<std::string, std::shared_ptr<const FeatureFacts>>>;
+  // By name of the NodeFeature object, in order.
+  [[nodiscard]] Features FeaturesOf(const std::string& node) const;
+  [[nodiscard]] bool ForeignFeatures() const;
+  [[nodiscard]] std::map<ObjectKey, Json> Owned() const;
+  [[nodiscard]] std::map<std::string, DaemonSetFacts> DaemonSets() const;
+
+  // Whether a ConfigMap is known to be missing; watches it from the first question on.
+  bool ConfigMapMissing(const std::string& name);
+
+  // What a write returned, before the watch tells of it.
+  void Wrote(const Json& object);
+  void WroteNode(const Json& node);
+  void Removed(const ObjectKey& key);
+
+ private:
+  struct OwnedCache {
+    OwnedCache(kube::Client& client, const kube::Kind& kind, const std::string& space,
+               const std::function<void()>& changed);
+    const kube::Kind& kind;
+    kube::Cache<OwnedFacts> cache;
+    kube::Watch watch;
+  };
+  struct ConfigMapCache {
+    ConfigMapCache(kube::Client& client, const std::string& space, const std::string& name,
+                   const std::function<void()>& changed);
+    const std::string name;
+    kube::Cache<int> cache;
+    kube::Watch watch;
+  };
+  void FeaturesChanged(const kube::Key& key, const FeatureFacts* before, const FeatureFacts* after);
+  [[nodiscard]] OwnedCache& CacheOf(std::string_view kind) const;
+
+  kube::Client& client_;
+  const std::string space_;
+  const ViewChanges changes_;
+  kube::Cache<std::string> policies_;
+  kube::Cache<NodeFacts> nodes_;
+  kube::Cache<FeatureFacts> features_;
+  std::vector<std::unique_ptr<OwnedCache>> owned_;
+  // Node -> the NodeFeature objects that describe it.
+  mutable std::mutex described_by_mutex_;
+  std::map<std::string, std::set<std::string>> described_by_;
+  std::mutex config_map_mutex_;
+  std::unique_ptr<ConfigMapCache> config_map_;
+  // Last, so that no watch runs while the caches go.
+  kube::Watch watch_policies_;
+  kube::Watch watch_nodes_;
+  kube::Watch watch_features_;
+};
+
+}  // namespace gantry::gpu_operator
