@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Turns a machine into the bytes that lie in the library's tail."""
+from .layout import Layout, MAGIC, Record, State
+from .profile import Machine
+
+
+def write_processes(gpu: Record, processes: list[dict]) -> None:
+    """Replaces a GPU's process list; the sequence is odd meanwhile, so that no reader takes half of it."""
+    sequence = gpu.get("sequence") or 0
+    gpu.set("sequence", sequence | 1)
+    for index, process in enumerate(processes):
+        record = gpu.child("process", index)
+        for name, value in process.items():
+            record.set(name, value)
+    gpu.set("process_count", len(processes))
+    gpu.set("sequence", (sequence | 1) + 1 & 0x7FFFFFFE)
+
+
+def build(layout: Layout, machine: Machine) -> bytearray:
+    """The state, with 16 bytes at its end for the file's trailer."""
+    first, size = State.size_for(layout, len(machine.gpus))
+    buffer = bytearray(size)
+    state = State(layout, buffer)
+    top = state.machine
+    for name, value in {"magic": MAGIC, "layout_version": layout.version, "gpu_count": len(machine.gpus), "size": size,
+                        "gpus_offset": first, "driver_loaded": 1, "cuda_version": machine.cuda_version,
+                        "driver_version": machine.driver_version, "cc_ready": 0,
+                        "nvml_version": f"12.{machine.driver_version}"}.items():
+        top.set(name, value)
+    topology = bytearray(layout.max_gpus ** 2)
+    for a, row in enumerate(machine.levels):
+        for b, level in enumerate(row):
+            topology[a * layout.max_gpus + b] = level
+    top.set("topology", bytes(topology))
+    for position, gpu in enumerate(machine.gpus):
+        record = state.gpu(position)
+        for name, value in gpu.fields.items():
+            record.set(name, value)
+        record.set("link_count", len(gpu.links))
+        for index, link in enumerate(gpu.links):
+            for name, value in link.items():
+                record.child("link", index).set(name, value)
+        write_processes(record, gpu.processes)
+    return buffer

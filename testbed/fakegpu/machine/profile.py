@@ -1,0 +1,462 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Answers: what machine does this profile describe?
+
+From the YAML file, the table of products and the node's name it makes plain values for every field of the state
+(library/state.h), in the units of NVML. A profile that is wrong is refused with the place and the reason.
+"""
+import dataclasses
+import pathlib
+import re
+import time
+import uuid
+
+import yaml
+
+PRODUCTS = pathlib.Path(__file__).with_name("products.yaml")
+DRIVER_VERSION, CUDA_VERSION = "535.261.03", "12.2"
+MIB = 1 << 20
+MAX_GPUS, MAX_LINKS = 64, 18
+# Numbers of nvml.h.
+ARCHITECTURES = {"kepler": 2, "maxwell": 3, "pascal": 4, "volta": 5, "turing": 6, "ampere": 7, "ada": 8, "hopper": 9,
+                 "blackwell": 10}
+BRANDS = {"unknown": 0, "quadro": 1, "tesla": 2, "nvs": 3, "grid": 4, "geforce": 5, "titan": 6, "quadro_rtx": 12,
+          "nvidia_rtx": 13, "nvidia": 14, "geforce_rtx": 15, "titan_rtx": 16}
+LEVELS = {"internal": 0, "single": 10, "multiple": 20, "hostbridge": 30, "node": 40, "system": 50}
+COMPUTE_MODES = {"default": 0, "exclusive_thread": 1, "prohibited": 2, "exclusive_process": 3}
+VIRTUALIZATION = {"none": 0, "passthrough": 1, "vgpu": 2, "host_vgpu": 3, "host_vsga": 4}
+FABRIC_STATES = {"not_supported": 0, "not_started": 1, "in_progress": 2, "completed": 3}
+ECC_PLACES = {"l1": 0, "l2": 1, "dram": 2, "registers": 3, "texture": 4, "shared": 5, "cbu": 6, "sram": 7}
+PROCESS_KINDS = {"compute": 1, "graphics": 2, "mps": 3}
+LINK_TO_GPU, LINK_TO_SWITCH = 0, 2
+SWITCH_PCI_ID = 0x1AF110DE
+
+
+class ProfileError(Exception):
+    """The profile is wrong; the text names the field and what is expected there."""
+
+
+@dataclasses.dataclass
+class Gpu:
+    """One GPU: `fields` by their names in the state, and what stands beside them."""
+    fields: dict
+    links: list[dict]
+    processes: list[dict]
+    bdf: str
+    vgpu_host: dict | None
+
+
+@dataclasses.dataclass
+class Machine:
+    """The whole machine of one node."""
+    driver_version: str
+    cuda_version: int
+    gpus: list[Gpu]
+    switches: list[str]
+    levels: list[list[int]]
+
+    @property
+    def driver_major(self) -> int:
+        return int(self.driver_version.split(".")[0])
+
+
+def bdf_text(domain: int, bus: int, slot: int) -> str:
+    """A PCI address as sysfs spells it."""
+    return f"{domain:04x}:{bus:02x}:{slot:02x}.0"
+
+
+# --- values ----------------------------------------------------------------------------------------------------------
+
+def _size(value, place: str) -> int:
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return int(value * MIB)
+    found = re.fullmatch(r"\s*([\d.]+)\s*(B|KiB|MiB|GiB)\s*", str(value))
+    if not found:
+        raise ProfileError(f"{place}: {value!r} is no size (MiB, or with a unit: B, KiB, MiB, GiB)")
+    return int(float(found[1]) * {"B": 1, "KiB": 1 << 10, "MiB": MIB, "GiB": 1 << 30}[found[2]])
+
+
+def _watts(value, place: str) -> int:
+    found = re.fullmatch(r"\s*([\d.]+)\s*W?\s*", str(value))
+    if not found:
+        raise ProfileError(f"{place}: {value!r} is no power (watts)")
+    return round(float(found[1]) * 1000)
+
+
+def _switch(value, place: str) -> int:
+    words = {"enabled": 1, "disabled": 0, "on": 1, "off": 0, "true": 1, "false": 0, "yes": 1, "no": 0, "1": 1, "0": 0}
+    if str(value).lower() not in words:
+        raise ProfileError(f"{place}: {value!r} is neither enabled nor disabled")
+    return words[str(value).lower()]
+
+
+def _whole(value, place: str) -> int:
+    try:
+        return int(str(value), 0)
+    except ValueError:
+        raise ProfileError(f"{place}: {value!r} is no whole number") from None
+
+
+def _one_of(words: dict):
+    def convert(value, place: str) -> int:
+        if str(value).lower() not in words:
+            raise ProfileError(f"{place}: {value!r} is none of {', '.join(words)}")
+        return words[str(value).lower()]
+    return convert
+
+
+def _text(value, _place: str) -> str:
+    return str(value)
+
+
+_SWITCHES = ("persistence", "ecc", "ecc_pending", "mig", "mig_pending", "mig_capable", "accounting", "display_attached",
+             "display_active", "multi_gpu_board", "remap_pending", "remap_failed", "retire_pending")
+_TEXTS = ("name", "uuid", "serial", "board_part_number", "vbios", "inforom_image", "inforom_oem", "inforom_ecc",
+          "inforom_power", "gsp_firmware")
+_WORDS = {"architecture": ARCHITECTURES, "brand": BRANDS, "compute_mode": COMPUTE_MODES,
+          "virtualization": VIRTUALIZATION, "fabric_state": FABRIC_STATES}
+_SIZES = ("memory_total", "memory_reserved", "memory_used", "bar1_total", "bar1_used")
+_POWERS = ("power", "power_limit", "power_default", "power_min", "power_max")
+# Fields that follow from others, or that only the control words write.
+_NOT_WRITTEN = ("failure", "failing_call", "hanging_call", "link_count", "process_count", "sequence", "reserved",
+                "fabric_cluster_uuid", "pci_domain", "pci_bus", "pci_slot", "energy_time", "compute_major",
+                "compute_minor")
+
+
+def converter(field: str):
+    """How a field is written in profiles and control words; None for a field that is not written there."""
+    if field in _NOT_WRITTEN:
+        return None
+    if field in _WORDS:
+        return _one_of(_WORDS[field])
+    for names, convert in ((_SWITCHES, _switch), (_TEXTS, _text), (_SIZES, _size), (_POWERS, _watts)):
+        if field in names:
+            return convert
+    return _whole
+
+
+def convert(field: str, value, place: str):
+    """A written value as the state holds it; None and N/A are "not known"."""
+    how = converter(field)
+    if how is None:
+        raise ProfileError(f"{place}: cannot be written")
+    if value is None or str(value).upper() == "N/A":
+        return None if how is not _text else ""
+    return how(value, place)
+
+
+# --- a GPU -----------------------------------------------------------------------------------------------------------
+
+_GROUPS = {"power": {"idle", "limit", "min", "max"}, "clocks": {"idle", "max", "application"},
+           "temperatures": {"now", "memory", "shutdown", "slowdown", "gpu_max", "memory_max"},
+           "pcie": {"generation", "width"}, "engines": {"copy", "decoders", "encoders", "jpeg", "ofa"},
+           "fabric": {"cluster", "clique", "state", "status"}, "vgpu_host": {"version", "branch"}}
+_GPU_KEYS = {"product", "count", "pci", "memory", "bar1", "compute_capability", "rows", "links", "link_version",
+             "link_speed", "processes", *_GROUPS}
+
+
+def _from_product(product: dict) -> dict:
+    """The fields that follow from a product's short description."""
+    power, clocks, heat = product["power"], product["clocks"], product["temperatures"]
+    pcie, engines, application = product["pcie"], product["engines"], clocks["application"] or [None, None]
+    remapped = product["rows"] == "remapped"
+    has_ecc = product.get("ecc", True) is not None
+    major, minor = str(product["compute_capability"]).split(".")
+    video = clocks["max"][0] and int(clocks["max"][0] * 0.92)
+    fields = {
+        "architecture": ARCHITECTURES[product["architecture"]], "brand": BRANDS[product["brand"]],
+        "compute_major": int(major), "compute_minor": int(minor),
+        "memory_total": product["memory"] * MIB, "memory_reserved": product["memory_reserved"] * MIB,
+        "memory_used": 0, "bar1_total": product["bar1"] * MIB, "bar1_used": 2 * MIB,
+        "power": power["idle"] * 1000, "power_limit": power["limit"] * 1000, "power_default": power["limit"] * 1000,
+        "power_min": power["min"] * 1000, "power_max": power["max"] * 1000,
+        "clock_graphics": clocks["idle"][0], "clock_sm": clocks["idle"][0], "clock_memory": clocks["idle"][1],
+        "clock_video": int(clocks["idle"][0] * 1.8), "clock_graphics_max": clocks["max"][0],
+        "clock_sm_max": clocks["max"][0], "clock_memory_max": clocks["max"][1], "clock_video_max": video,
+        "application_graphics": application[0], "application_memory": application[1],
+        "application_graphics_default": application[0], "application_memory_default": application[1],
+        "temperature": heat["now"], "temperature_memory": heat.get("memory"),
+        "temperature_shutdown": heat["shutdown"], "temperature_slowdown": heat["slowdown"],
+        "temperature_gpu_max": heat["gpu_max"], "temperature_memory_max": heat.get("memory_max"),
+        "pcie_generation": pcie["generation"], "pcie_generation_max": pcie["generation"],
+        "pcie_width": pcie["width"], "pcie_width_max": pcie["width"],
+        "copy_engines": engines["copy"], "decoders": engines["decoders"], "encoders": engines["encoders"],
+        "jpeg_engines": engines["jpeg"], "ofa_engines": engines["ofa"],
+        "utilization_jpeg": 0 if engines["jpeg"] else None, "utilization_ofa": 0 if engines["ofa"] else None,
+        "performance_state": 0 if product["architecture"] in ("ampere", "hopper", "blackwell") else 8,
+        "throttle_reasons": 1,  # idle
+        "ecc": 1 if has_ecc else None, "ecc_pending": 1 if has_ecc else None,
+        "mig": 0, "mig_pending": 0, "mig_capable": int(product.get("mig_capable", False)),
+        "retired_single": None if remapped else 0, "retired_double": None if remapped else 0,
+        "retire_pending": None if remapped else 0,
+        "remapped_correctable": 0 if remapped else None, "remapped_uncorrectable": 0 if remapped else None,
+        "remap_pending": 0 if remapped else None, "remap_failed": 0 if remapped else None,
+        "remap_histogram": [640, 0, 0, 0, 0] if remapped else [None] * 5,
+    }
+    fields.update(_ecc_counters(product, has_ecc))
+    same = ("fan", "pci_id", "pci_subsystem_id", "cores", "multiprocessors", "memory_bus_width", "board_part_number",
+            "vbios")
+    fields.update({name: product[name] for name in same if name in product})
+    return fields
+
+
+def _ecc_counters(product: dict, has_ecc: bool) -> dict:
+    """Volta counts by cache; what came later counts DRAM and SRAM."""
+    places = ("l1", "l2", "dram", "registers", "texture") if product["architecture"] == "volta" else ("dram", "sram")
+    known = {ECC_PLACES[place] for place in places} if has_ecc else set()
+    row = [0 if place in known else None for place in range(8)]
+    return {f"ecc_{when}_{kind}": row for when in ("volatile", "aggregate") for kind in ("corrected", "uncorrected")}
+
+
+def _common(driver: str) -> dict:
+    """What is the same on every GPU unless the profile says otherwise."""
+    return {"inforom_image": "G001.0000.03.03", "inforom_oem": "2.0", "inforom_ecc": "6.16", "inforom_power": "",
+            "gsp_firmware": driver, "fan": None, "persistence": 1, "compute_mode": 0, "accounting": 0,
+            "display_attached": 0, "display_active": 0, "multi_gpu_board": 0, "virtualization": 1,
+            "utilization_gpu": 0, "utilization_memory": 0, "utilization_encoder": 0, "utilization_decoder": 0,
+            "pcie_sent": 0, "pcie_received": 0, "pcie_replays": 0, "violation_time": [0] * 6, "energy": 0,
+            "energy_time": int(time.time() * 1e6), "numa_node": None, "fabric_state": None, "fabric_status": 0,
+            "fabric_clique": 0, "fabric_cluster_uuid": bytes(16)}
+
+
+def _check_keys(entry: dict, place: str, state_fields: set[str]) -> None:
+    known = _GPU_KEYS | {field for field in state_fields if converter(field) is not None}
+    for key, value in entry.items():
+        if key not in known:
+            raise ProfileError(f"{place}.{key}: unknown field")
+        if key in _GROUPS and isinstance(value, dict):
+            for inner in value:
+                if inner not in _GROUPS[key]:
+                    raise ProfileError(f"{place}.{key}.{inner}: unknown field ({', '.join(sorted(_GROUPS[key]))})")
+
+
+def _of_list(entry: dict, key: str, number: int, count: int, place: str):
+    """A key that may be one value for all or a list with one for each of `count`."""
+    value = entry.get(key)
+    if not isinstance(value, list):
+        return value
+    if len(value) != count:
+        raise ProfileError(f"{place}.{key}: {len(value)} values for {count} GPUs")
+    return value[number]
+
+
+def _place_on_bus(address: str | None, position: int, place: str) -> dict:
+    found = re.fullmatch(r"(?:([0-9a-fA-F]{4,8}):)?([0-9a-fA-F]{2}):([0-9a-fA-F]{2})\.0", address or
+                         bdf_text(0, 0, 0x1E - position) if address or position < 0x19 else
+                         bdf_text(0, position, 0))
+    if not found:
+        raise ProfileError(f"{place}.pci: {address!r} is no PCI address (0000:07:00.0)")
+    return {"pci_domain": int(found[1] or "0", 16), "pci_bus": int(found[2], 16), "pci_slot": int(found[3], 16)}
+
+
+def _fabric(entry: dict, place: str) -> dict:
+    fabric = entry.get("fabric")
+    if fabric is None:
+        return {}
+    try:
+        cluster = uuid.UUID(str(fabric.get("cluster", uuid.UUID(int=0)))).bytes
+    except ValueError:
+        raise ProfileError(f"{place}.fabric.cluster: {fabric['cluster']!r} is no UUID") from None
+    return {"fabric_cluster_uuid": cluster, "fabric_clique": _whole(fabric.get("clique", 0), f"{place}.fabric.clique"),
+            "fabric_state": _one_of(FABRIC_STATES)(fabric.get("state", "completed"), f"{place}.fabric.state"),
+            "fabric_status": _whole(fabric.get("status", 0), f"{place}.fabric.status")}
+
+
+def process(entry: dict, place: str) -> dict:
+    """One process of a profile or a control word: pid, memory, and what else is known of it."""
+    known = {"pid", "memory", "kind", "sm_utilization", "memory_utilization", "name"}
+    for key in entry:
+        if key not in known:
+            raise ProfileError(f"{place}.{key}: unknown field ({', '.join(sorted(known))})")
+    if "pid" not in entry:
+        raise ProfileError(f"{place}.pid: missing")
+    return {"pid": _whole(entry["pid"], f"{place}.pid"), "memory": _size(entry.get("memory", 0), f"{place}.memory"),
+            "kind": _one_of(PROCESS_KINDS)(entry.get("kind", "compute"), f"{place}.kind"),
+            "sm_utilization": _whole(entry.get("sm_utilization", 0), f"{place}.sm_utilization"),
+            "memory_utilization": _whole(entry.get("memory_utilization", 0), f"{place}.memory_utilization"),
+            "gpu_instance": None, "compute_instance": None, "name": str(entry.get("name", ""))}
+
+
+def _gpu(entry: dict, product: dict, number: int, count: int, position: int, node: str, driver: str,
+         place: str, state_fields: set[str]) -> tuple[Gpu, dict]:
+    merged = {**product, **{key: value for key, value in entry.items() if key not in _GROUPS}}
+    for group in _GROUPS:
+        if group in product or group in entry:
+            if entry.get(group) is not None and not isinstance(entry[group], dict) and group != "power":
+                raise ProfileError(f"{place}.{group}: is no mapping")
+            own = entry.get(group) if isinstance(entry.get(group), dict) else {}
+            merged[group] = {**(product.get(group) or {}), **own}
+    _check_short_forms(merged, place)
+    seed = uuid.uuid5(uuid.NAMESPACE_DNS, f"{node}/{position}")
+    fields = {**_common(driver), **_from_product(merged)}
+    fields.update(name=entry["product"], uuid=f"GPU-{seed}", serial=f"{seed.int % 10**13:013d}", minor=position,
+                  module_id=position + 1, board_id=0x100 * (position + 1))
+    fields.update(_place_on_bus(_of_list(entry, "pci", number, count, place), position, place))
+    fields.update(_fabric(entry, place))
+    for key in entry:
+        if key in _GPU_KEYS and not (key == "power" and not isinstance(entry[key], dict)):
+            continue
+        value = _of_list(entry, key, number, count, place) if key not in ("violation_time", "remap_histogram") \
+            else entry[key]
+        fields[key] = _ecc_or(key, value, f"{place}.{key}", fields)
+    processes = [process(one, f"{place}.processes[{i}]") for i, one in enumerate(entry.get("processes") or [])]
+    fields["memory_used"] += sum(one["memory"] for one in processes)
+    bdf = bdf_text(fields["pci_domain"], fields["pci_bus"], fields["pci_slot"])
+    return Gpu(fields, [], processes, bdf, entry.get("vgpu_host")), merged
+
+
+def _check_short_forms(merged: dict, place: str) -> None:
+    if not re.fullmatch(r"\d+\.\d+", str(merged["compute_capability"])):
+        raise ProfileError(f"{place}.compute_capability: {merged['compute_capability']!r} is not like \"8.0\"")
+    for key in ("memory", "memory_reserved", "bar1"):
+        merged[key] = _size(merged[key], f"{place}.{key}") // MIB
+    _one_of(ARCHITECTURES)(merged["architecture"], f"{place}.architecture")
+    _one_of(BRANDS)(merged["brand"], f"{place}.brand")
+    for group, keys in (("power", _GROUPS["power"]), ("pcie", _GROUPS["pcie"]), ("engines", _GROUPS["engines"])):
+        for key in keys:
+            _whole(merged[group][key], f"{place}.{group}.{key}")
+    links = _whole(merged.get("links", 0), f"{place}.links")
+    if not 0 <= links <= MAX_LINKS:
+        raise ProfileError(f"{place}.links: {links} is not between 0 and {MAX_LINKS}")
+    if merged["rows"] not in ("remapped", "retired"):
+        raise ProfileError(f"{place}.rows: {merged['rows']!r} is neither remapped nor retired")
+
+
+def _ecc_or(key: str, value, place: str, fields: dict):
+    """ECC counters are written as a number (DRAM) or by place; lists by element; anything else as itself."""
+    if key.startswith("ecc_volatile") or key.startswith("ecc_aggregate"):
+        row = list(fields[key])
+        for where, number in (value if isinstance(value, dict) else {"dram": value}).items():
+            row[_one_of(ECC_PLACES)(where, place)] = _whole(number, place)
+        return row
+    if isinstance(value, list):
+        return [convert(key, one, place) for one in value]
+    return convert(key, value, place)
+
+
+# --- the whole -------------------------------------------------------------------------------------------------------
+
+_TOP = {"driver_version", "cuda_version", "gpus", "topology", "nvlink", "description"}
+
+
+def _levels(profile: dict, gpus: list[Gpu]) -> list[list[int]]:
+    """Distances: across NUMA nodes `system`, within one `node`, and what the profile says of groups."""
+    levels = [[0 if a is b else LEVELS["system" if a.fields["numa_node"] != b.fields["numa_node"] else "node"]
+               for b in gpus] for a in gpus]
+    for number, group in enumerate(profile.get("topology") or []):
+        place = f"topology[{number}]"
+        if not isinstance(group, dict) or set(group) != {"level", "gpus"}:
+            raise ProfileError(f"{place}: is not {{level: ..., gpus: [...]}}")
+        level = _one_of(LEVELS)(group["level"], f"{place}.level")
+        members = _members(group["gpus"], len(gpus), f"{place}.gpus")
+        for a in members:
+            for b in members:
+                if a != b:
+                    levels[a][b] = level
+    return levels
+
+
+def _members(numbers, count: int, place: str) -> list[int]:
+    for number in numbers if isinstance(numbers, list) else [None]:
+        if not isinstance(number, int) or not 0 <= number < count:
+            raise ProfileError(f"{place}: {number!r} is no GPU of this machine (0 to {count - 1})")
+    return numbers
+
+
+def _link(product: dict, kind: int, domain: int, bus: int, slot: int, pci_id: int) -> dict:
+    return {"sent": 0, "received": 0, "errors": [0] * 5, "active": 1, "version": product.get("link_version", 3),
+            "speed": product.get("link_speed", 25781), "remote_kind": kind, "remote_domain": domain,
+            "remote_bus": bus, "remote_slot": slot, "remote_pci_id": pci_id}
+
+
+def _connect(profile: dict, gpus: list[Gpu], products: list[dict]) -> list[str]:
+    """Makes the links; says where the switches are, if there are any."""
+    nvlink = profile.get("nvlink")
+    if nvlink is None:
+        return []
+    if not isinstance(nvlink, dict) or not set(nvlink) <= {"switches", "pairs"} or len(nvlink) != 1:
+        raise ProfileError("nvlink: is neither {switches: N} nor {pairs: [[a, b, links], ...]}")
+    if "switches" in nvlink:
+        count = _whole(nvlink["switches"], "nvlink.switches")
+        if not 1 <= count <= 16:
+            raise ProfileError(f"nvlink.switches: {count} is not between 1 and 16")
+        for gpu, product in zip(gpus, products):
+            gpu.links = [_link(product, LINK_TO_SWITCH, 0, 0xE0 + i % count, 0, SWITCH_PCI_ID)
+                         for i in range(product.get("links", 0))]
+        return [bdf_text(0, 0xE0 + i, 0) for i in range(count)]
+    for number, pair in enumerate(nvlink["pairs"] or []):
+        place = f"nvlink.pairs[{number}]"
+        if not isinstance(pair, list) or len(pair) != 3:
+            raise ProfileError(f"{place}: is not [a, b, links]")
+        a, b = _members(pair[:2], len(gpus), place)
+        for one, other in ((a, b), (b, a)):
+            far = gpus[other].fields
+            gpus[one].links += [_link(products[one], LINK_TO_GPU, far["pci_domain"], far["pci_bus"], far["pci_slot"],
+                                      far["pci_id"]) for _ in range(_whole(pair[2], place))]
+            if len(gpus[one].links) > MAX_LINKS:
+                raise ProfileError(f"{place}: GPU {one} would have more than {MAX_LINKS} links")
+    return []
+
+
+def _refuse_twins(gpus: list[Gpu]) -> None:
+    for what in ("uuid", "minor", "serial"):
+        seen = {}
+        for position, gpu in enumerate(gpus):
+            other = seen.setdefault(gpu.fields[what], position)
+            if other != position:
+                raise ProfileError(f"gpus: {other} and {position} have the same {what}, {gpu.fields[what]}")
+    addresses = [gpu.bdf for gpu in gpus]
+    for address in addresses:
+        if addresses.count(address) > 1:
+            raise ProfileError(f"gpus: two have the PCI address {address}")
+
+
+def compile_profile(profile: dict, node: str, state_fields: set[str]) -> Machine:
+    """The machine that a profile describes, as the node of that name has it."""
+    if not isinstance(profile, dict):
+        raise ProfileError("profile: is no mapping")
+    for key in profile:
+        if key not in _TOP:
+            raise ProfileError(f"{key}: unknown field ({', '.join(sorted(_TOP))})")
+    products = yaml.safe_load(PRODUCTS.read_text(encoding="utf-8"))
+    driver = str(profile.get("driver_version", DRIVER_VERSION))
+    if not re.fullmatch(r"\d+\.\d+(\.\d+)?", driver):
+        raise ProfileError(f"driver_version: {driver!r} is not like 535.261.03")
+    cuda = str(profile.get("cuda_version", CUDA_VERSION))
+    if not re.fullmatch(r"\d+\.\d+", cuda):
+        raise ProfileError(f"cuda_version: {cuda!r} is not like \"12.2\"")
+    if not isinstance(profile.get("gpus", []), list):
+        raise ProfileError("gpus: is no list")
+    gpus, described = [], []
+    for number, entry in enumerate(profile.get("gpus") or []):
+        place = f"gpus[{number}]"
+        if not isinstance(entry, dict) or "product" not in entry:
+            raise ProfileError(f"{place}.product: missing")
+        _check_keys(entry, place, state_fields)
+        product = products.get(entry["product"])
+        if product is None:
+            raise ProfileError(f"{place}.product: {entry['product']!r} is none of {', '.join(products)}")
+        count = _whole(entry.get("count", 1), f"{place}.count")
+        if count < 1 or len(gpus) + count > MAX_GPUS:
+            raise ProfileError(f"{place}.count: {count}; a machine has 1 to {MAX_GPUS} GPUs")
+        for i in range(count):
+            gpu, merged = _gpu(entry, product, i, count, len(gpus), node, driver, place, state_fields)
+            gpus.append(gpu)
+            described.append(merged)
+    _refuse_twins(gpus)
+    major, minor = cuda.split(".")
+    switches = _connect(profile, gpus, described)
+    return Machine(driver, int(major) * 1000 + int(minor) * 10, gpus, switches, _levels(profile, gpus))
+
+
+def load(path: pathlib.Path, node: str, state_fields: set[str]) -> Machine:
+    """Reads a profile file."""
+    try:
+        profile = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ProfileError(f"read {path}: {error.strerror}") from None
+    except yaml.YAMLError as error:
+        raise ProfileError(f"read {path}: not YAML: {error}") from None
+    try:
+        return compile_profile(profile, node, state_fields)
+    except ProfileError as error:
+        raise ProfileError(f"{path.name}: {error}") from None
