@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kube/health_server.h"
+
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace gantry::kube {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+int Dial(uint16_t port) {
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(port);
+  EXPECT_EQ(connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  return fd;
+}
+
+std::string ReadAll(int fd) {
+  std::string all;
+  char buffer[4096];
+  ssize_t got = 0;
+  while ((got = recv(fd, buffer, sizeof buffer, 0)) > 0) {
+    all.append(buffer, static_cast<size_t>(got));
+  }
+  close(fd);
+  return all;
+}
+
+std::string Ask(uint16_t port, std::string_view request) {
+  const int fd = Dial(port);
+  EXPECT_EQ(send(fd, request.data(), request.size(), MSG_NOSIGNAL),
+            static_cast<ssize_t>(request.size()));
+  return ReadAll(fd);
+}
+
+std::unique_ptr<HealthServer> StartServer() {
+  return HealthServer::Start("127.0.0.1:0",
+                             [](std::string_view path) -> HealthAnswer {
+                               if (path == "/healthz") {
+                                 return {.body = "ok\n"};
+                               }
+                               if (path == "/metrics") {
+                                 return {.body = std::string(5'000'000, 'm')};
+                               }
+                               return {.status = 404, .body = "no such path\n"};
+                             })
+      .value();
+}
+
+TEST(HealthServer, AnswersAPathWithoutItsQuery) {
+  const auto server = StartServer();
+  EXPECT_THAT(Ask(server->port(), "GET /healthz?verbose HTTP/1.1\r\nHost: x\r\n\r\n"),
+              testing::AllOf(StartsWith("HTTP/1.1 200 OK\r\n"), testing::EndsWith("\r\n\r\nok\n")));
+  EXPECT_THAT(Ask(server->port(), "GET /x HTTP/1.1\r\nHost: x\r\n\r\n"),
+              StartsWith("HTTP/1.1 404 Not Found"));
+}
+
+TEST(HealthServer, HeadHasNoBodyAndOtherVerbsAndNoiseAreRefused) {
+  const auto server = StartServer();
+  EXPECT_THAT(Ask(server->port(), "HEAD /healthz HTTP/1.1\r\nHost: x\r\n\r\n"),
+              testing::EndsWith("\r\n\r\n"));
+  EXPECT_THAT(Ask(server->port(), "DELETE /healthz HTTP/1.1\r\nHost: x\r\n\r\n"),
+              StartsWith("HTTP/1.1 405"));
+  EXPECT_THAT(Ask(server->port(), "\x16\x03\x01 tls?\r\n\r\n"), StartsWith("HTTP/1.1 400"));
+}
+
+TEST(HealthServer, ALargeAnswerIsSentWhole) {
+  const auto server = StartServer();
+  EXPECT_GT(Ask(server->port(), "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").size(), 5'000'000U);
+}
+
+TEST(HealthServer, ASlowClientHoldsUpNobody) {
+  const auto server = StartServer();
+  const int slow = Dial(server->port());
+  EXPECT_EQ(send(slow, "GET /hea", 8, MSG_NOSIGNAL), 8);
+  EXPECT_THAT(Ask(server->port(), "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"), HasSubstr("ok"));
+  const std::string_view rest = "lthz HTTP/1.1\r\nHost: x\r\n\r\n";
+  EXPECT_EQ(send(slow, rest.data(), rest.size(), MSG_NOSIGNAL), static_cast<ssize_t>(rest.size()));
+  EXPECT_THAT(ReadAll(slow), HasSubstr("ok"));
+}
+
+TEST(HealthServer, AddressesAsFlagsWriteThem) {
+  const auto answer = [](std::string_view) { return HealthAnswer{}; };
+  EXPECT_TRUE(HealthServer::Start(":0", answer).has_value());
+  for (const char* wrong : {"", "localhost", "host:port", "no.such.address:1"}) {
+    EXPECT_EQ(HealthServer::Start(wrong, answer).error().kind, ErrorKind::kInvalid) << wrong;
+  }
+  const auto server = StartServer();
+  EXPECT_FALSE(
+      HealthServer::Start("127.0.0.1:" + std::to_string(server->port()), answer).has_value());
+}
+
+}  // namespace
+}  // namespace gantry::kube

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kube/kubeconfig.h"
+
+#include <gmock/gmock.h>
+
+#include <map>
+
+#include "base/text.h"
+
+namespace gantry::kube {
+namespace {
+
+using testing::HasSubstr;
+
+Result<Config> Parse(std::string_view text) {
+  return ParseKubeconfig(text, "/dir", [](const std::string& path) -> Result<std::string> {
+    if (path.ends_with("missing")) {
+      return Fail(ErrorKind::kNotFound, format("read {}: no such file", path));
+    }
+    return "<" + path + ">";
+  });
+}
+
+std::string WithUser(std::string_view user) {
+  return format(R"(
+apiVersion: v1
+kind: Config
+current-context: c
+contexts:
+- name: other
+  context: {{cluster: none, user: none}}
+- name: c
+  context: {{cluster: k, user: u, namespace: n}}
+clusters:
+- name: k
+  cluster:
+    server: https://[fd00::1]:6443/prefix/
+    certificate-authority-data: Y2E=
+    certificate-authority: ignored
+    tls-server-name: kubernetes
+users:
+- name: u
+  user: {}
+)",
+                user);
+}
+
+TEST(Kubeconfig, TheCurrentContextIsTaken) {
+  const Config config =
+      Parse(WithUser("{client-certificate: pki/a.crt, client-key: /b.key, tokenFile: t}")).value();
+  EXPECT_EQ(config.host, "fd00::1");
+  EXPECT_EQ(config.port, 6443);
+  EXPECT_EQ(config.path_prefix, "/prefix");
+  EXPECT_EQ(config.ServerUrl(), "https://[fd00::1]:6443/prefix");
+  EXPECT_EQ(config.ca_pem, "ca");
+  EXPECT_EQ(config.server_name, "kubernetes");
+  EXPECT_EQ(config.client_certificate_pem, "</dir/pki/a.crt>");
+  EXPECT_EQ(config.client_key_pem, "</b.key>");
+  EXPECT_EQ(config.token_file, "/dir/t");
+  EXPECT_EQ(config.space, "n");
+  EXPECT_FALSE(config.insecure_skip_verify);
+}
+
+TEST(Kubeconfig, AnInlineTokenWinsOverAFile) {
+  const Config config = Parse(WithUser("{token: abc, tokenFile: t}")).value();
+  EXPECT_EQ(config.token, "abc");
+  EXPECT_EQ(config.token_file, "");
+}
+
+TEST(Kubeconfig, JsonIsYaml) {
+  const Config config = Parse(R"({"current-context":"c","contexts":[{"name":"c","context":{
+      "cluster":"k"}}],"clusters":[{"name":"k","cluster":{"server":"http://localhost:8001",
+      "insecure-skip-tls-verify":true}}]})")
+                            .value();
+  EXPECT_FALSE(config.tls);
+  EXPECT_TRUE(config.insecure_skip_verify);
+  EXPECT_EQ(config.space, "default");
+}
+
+TEST(Kubeconfig, WhatNeedsAProgramIsRefusedByName) {
+  for (const char* user : {"{exec: {command: aws}}", "{auth-provider: {name: gcp}}"}) {
+    const Error error = Parse(WithUser(user)).error();
+    EXPECT_EQ(error.kind, ErrorKind::kUnsupported);
+    EXPECT_THAT(error.message, HasSubstr("users[].user."));
+  }
+}
+
+TEST(Kubeconfig, AWrongFieldIsNamed) {
+  const std::map<std::string, std::string> wrong = {
+      {"current-context: x", "contexts: none is named \"x\""},
+      {"{}", "current-context"},
+      {"[]", "not a map"},
+      {"a: [", "yaml"},
+      {WithUser("{client-certificate: a}"), "go together"},
+      {WithUser("{client-certificate: missing, client-key: b}"), "client-certificate: read"},
+      {WithUser("{client-key-data: '***'}"), "client-key-data"},
+  };
+  for (const auto& [text, reason] : wrong) {
+    const Result<Config> config = Parse(text);
+    ASSERT_FALSE(config.has_value()) << text;
+    EXPECT_EQ(config.error().kind, ErrorKind::kInvalid);
+    EXPECT_THAT(config.error().message, HasSubstr(reason));
+  }
+}
+
+TEST(ServerUrl, PortsAndPrefixes) {
+  Config config;
+  EXPECT_TRUE(ParseServerUrl("https://host", config).has_value());
+  EXPECT_EQ(config.port, 443);
+  EXPECT_TRUE(ParseServerUrl("http://host/a/b", config).has_value());
+  EXPECT_EQ(config.port, 80);
+  EXPECT_EQ(config.path_prefix, "/a/b");
+  for (const char* wrong :
+       {"", "host:6443", "ftp://x", "https://", "https://x:0", "https://x:70000", "https://[::1"}) {
+    EXPECT_FALSE(ParseServerUrl(wrong, config).has_value()) << wrong;
+  }
+}
+
+TEST(Base64, DecodesWhatIsBase64) {
+  EXPECT_EQ(DecodeBase64("").value(), "");
+  EXPECT_EQ(DecodeBase64("YQ==").value(), "a");
+  EXPECT_EQ(DecodeBase64("YWI=").value(), "ab");
+  EXPECT_EQ(DecodeBase64("YWJj\nZGVm").value(), "abcdef");
+  EXPECT_EQ(DecodeBase64("+/8A").value(), (std::string{'\xfb', '\xff', '\0'}));
+  for (const char* wrong : {"Y", "YQ", "YQ=", "YQ=a", "Y*==", "===="}) {
+    EXPECT_FALSE(DecodeBase64(wrong).has_value()) << wrong;
+  }
+}
+
+}  // namespace
+}  // namespace gantry::kube

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kube/token.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace gantry::kube {
+namespace {
+
+class TokenTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = std::filesystem::temp_directory_path() / "gantry-token-XXXXXX";
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    directory_ = name;
+  }
+  void TearDown() override { std::filesystem::remove_all(directory_); }
+  // Exchanged as the kubelet does.
+  void Write(const std::string& text) const {
+    std::ofstream(directory_ / "new") << text;
+    std::filesystem::rename(directory_ / "new", directory_ / "token");
+  }
+  [[nodiscard]] Config FromFile() const {
+    Config config;
+    config.token_file = directory_ / "token";
+    return config;
+  }
+
+  std::filesystem::path directory_;
+};
+
+TEST_F(TokenTest, IsReadAgainWhenTheFileIsAnother) {
+  Write("one\n");
+  Token token(FromFile());
+  EXPECT_EQ(token.Now(), "one");
+  Write("two");
+  EXPECT_EQ(token.Now(), "two");
+}
+
+TEST_F(TokenTest, TheLastOneStaysWhileTheFileIsAwayOrEmpty) {
+  Token token(FromFile());
+  EXPECT_EQ(token.Now().error().kind, ErrorKind::kDenied);
+  Write("one");
+  EXPECT_EQ(token.Now(), "one");
+  Write("");
+  EXPECT_EQ(token.Now(), "one");
+  std::filesystem::remove(directory_ / "token");
+  EXPECT_EQ(token.Now(), "one");
+}
+
+TEST_F(TokenTest, ARefusedOneIsReadAgainEvenIfTheFileLooksTheSame) {
+  Write("one");
+  Token token(FromFile());
+  EXPECT_EQ(token.Now(), "one");
+  EXPECT_FALSE(token.Refresh("one"));
+  const auto time = std::filesystem::last_write_time(directory_ / "token");
+  std::ofstream(directory_ / "token") << "two";
+  std::filesystem::last_write_time(directory_ / "token", time);
+  EXPECT_EQ(token.Now(), "one");
+  EXPECT_TRUE(token.Refresh("one"));
+  EXPECT_EQ(token.Now(), "two");
+}
+
+TEST_F(TokenTest, AFixedOneStays) {
+  Config config;
+  config.token = "fixed";
+  Token token(config);
+  EXPECT_EQ(token.Now(), "fixed");
+  EXPECT_FALSE(token.Refresh("fixed"));
+}
+
+}  // namespace
+}  // namespace gantry::kube
