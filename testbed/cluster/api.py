@@ -32,7 +32,9 @@ class Api:
             raise OSError(f"{method} {path}: {error}") from error
 
     def ready(self) -> bool:
-        """Whether every part of the API server is up; earlier, controllers are refused their own rights."""
+        """Whether every part of the API server is up; earlier, controllers are refused their
+        own rights.
+        """
         try:
             return self.request("GET", "/readyz") == (200, "ok")
         except OSError:
@@ -58,5 +60,7 @@ class Api:
             raise OSError(f"DELETE {path}: {status} {answer[:500]}")
 
     def node_ready(self, name: str) -> bool:
-        conditions = ((self.get(f"/api/v1/nodes/{name}") or {}).get("status") or {}).get("conditions") or []
+        conditions = ((self.get(f"/api/v1/nodes/{name}") or {}).get("status") or {}).get(
+            "conditions"
+        ) or []
         return any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Counts the requests that reached the API server, from its audit log.
 
-A request is counted when it arrived (stage RequestReceived), so a watch that is still open counts, once.
+A request is counted when it arrived (stage RequestReceived), so a watch that is still open counts,
+once.
 """
 
 import collections

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a node is made from: Debian's minimal root file system, the node's programs, and two images.
 
-Both file trees are lower layers of every node's overlay, so that a node costs no copy, and all nodes share
-their pages in memory. The test image is cut out of the same Debian: enough of a glibc userland for the real
-nvidia-smi to run in.
+Both file trees are lower layers of every node's overlay, so that a node costs no copy, and all
+nodes share their pages in memory. The test image is cut out of the same Debian: enough of a glibc
+userland for the real nvidia-smi to run in.
 """
 
 import hashlib
@@ -21,11 +21,55 @@ from paths import SOURCE, BedError, cache
 PAUSE = "localhost/pause:1"
 TEST = "localhost/test:1"
 
-_TEST_PROGRAMS = (
-    "bash cat chmod cp date dd df dirname du echo env find getent grep head hostname id ldconfig ln ls"
-    " mkdir mktemp mv nproc openssl printenv readlink realpath rm sed seq sh sleep sort stat tail tee test"
-    " timeout touch tr true uname uniq wc whoami xargs"
-).split()
+_TEST_PROGRAMS = [
+    "bash",
+    "cat",
+    "chmod",
+    "cp",
+    "date",
+    "dd",
+    "df",
+    "dirname",
+    "du",
+    "echo",
+    "env",
+    "find",
+    "getent",
+    "grep",
+    "head",
+    "hostname",
+    "id",
+    "ldconfig",
+    "ln",
+    "ls",
+    "mkdir",
+    "mktemp",
+    "mv",
+    "nproc",
+    "openssl",
+    "printenv",
+    "readlink",
+    "realpath",
+    "rm",
+    "sed",
+    "seq",
+    "sh",
+    "sleep",
+    "sort",
+    "stat",
+    "tail",
+    "tee",
+    "test",
+    "timeout",
+    "touch",
+    "tr",
+    "true",
+    "uname",
+    "uniq",
+    "wc",
+    "whoami",
+    "xargs",
+]
 
 
 def _run(arguments: list[str], what: str) -> str:
@@ -88,9 +132,14 @@ def images() -> pathlib.Path:
 
     def make(into: pathlib.Path) -> None:
         pause = into / "pause"
-        _run(["gcc", "-static", "-Os", "-s", "-o", str(pause), str(SOURCE / "pause.c")], "compile pause")
+        _run(
+            ["gcc", "-static", "-Os", "-s", "-o", str(pause), str(SOURCE / "pause.c")],
+            "compile pause",
+        )
         entries = [oci.Entry("pause", source=pause)]
-        oci.write_archive(into / "pause.tar", PAUSE, entries, oci.Config(entrypoint=("/pause",)), False)
+        oci.write_archive(
+            into / "pause.tar", PAUSE, entries, oci.Config(entrypoint=("/pause",)), False
+        )
         config = oci.Config(command=("/bin/bash",))
         oci.write_archive(into / "test.tar", TEST, _test_entries(root), config, compress=False)
 
@@ -106,18 +155,32 @@ def _test_entries(root: pathlib.Path) -> list[oci.Entry]:
         programs.append(found[0])
     listed = _run(["chroot", str(root), "ldd", *(f"/{p}" for p in programs)], "list libraries")
     libraries = set(re.findall(r"(/\S+) \(0x", listed))
-    # glibc opens these by name; nvidia-smi is linked with the rest, which are stubs since glibc 2.34.
-    for name in ("libnss_files.so.2", "libnss_dns.so.2", "libpthread.so.0", "libdl.so.2", "librt.so.1", "libm.so.6"):
+    # glibc opens these by name; nvidia-smi is linked with the rest, which are stubs since glibc
+    # 2.34.
+    for name in (
+        "libnss_files.so.2",
+        "libnss_dns.so.2",
+        "libpthread.so.0",
+        "libdl.so.2",
+        "librt.so.1",
+        "libm.so.6",
+    ):
         libraries.add(f"/lib/x86_64-linux-gnu/{name}")
     entries = [oci.Entry(name, link=f"usr/{name}") for name in ("bin", "lib", "lib64", "sbin")]
     for name in [*programs, *sorted(libraries)]:
         source = (root / name.lstrip("/")).resolve()
         place = name.lstrip("/")
-        entries.append(oci.Entry(place if place.startswith("usr/") else f"usr/{place}", source=source))
+        entries.append(
+            oci.Entry(place if place.startswith("usr/") else f"usr/{place}", source=source)
+        )
     entries += [
         oci.Entry("etc/passwd", content=b"root:x:0:0:root:/root:/bin/bash\n", mode=0o644),
         oci.Entry("etc/group", content=b"root:x:0:\n", mode=0o644),
-        oci.Entry("etc/nsswitch.conf", content=b"passwd: files\ngroup: files\nhosts: files dns\n", mode=0o644),
+        oci.Entry(
+            "etc/nsswitch.conf",
+            content=b"passwd: files\ngroup: files\nhosts: files dns\n",
+            mode=0o644,
+        ),
         oci.Entry("etc/os-release", source=root / "usr/lib/os-release", mode=0o644),
         oci.Entry("etc/ld.so.conf", content=b"include /etc/ld.so.conf.d/*.conf\n", mode=0o644),
         oci.Entry(

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A real Kubernetes on this machine: control plane, nodes, fake GPUs, as many beds side by side as you like.
+"""A real Kubernetes on this machine: control plane, nodes, fake GPUs, as many beds side by side as
+you like.
 
-The words are the interface that tests and benchmarks rely on; README.md beside this file describes them.
+The words are the interface that tests and benchmarks rely on; README.md beside this file describes
+them.
 """
 
 import argparse
@@ -14,7 +16,6 @@ import sys
 import time
 
 import audit
-import base
 import beds
 import build
 import components
@@ -68,7 +69,9 @@ def down(options) -> None:
 
 def list_(options) -> None:
     for bed in beds.all_beds():
-        nodes = ",".join(node.name + ("" if machine.running(node.folder) else " (off)") for node in bed.nodes())
+        nodes = ",".join(
+            node.name + ("" if machine.running(node.folder) else " (off)") for node in bed.nodes()
+        )
         print(f"{bed.id}\t{bed.left_behind() or 'up'}\t{nodes}\tKUBECONFIG={bed.kubeconfig}")
 
 
@@ -95,20 +98,30 @@ def exec_(options) -> None:
     node = beds.choose(options.name).node(options.node)
     # The caller's own variables say nothing about the node.
     path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-    environment = ["env", "-i", f"PATH={path}", "HOME=/root", f"TERM={os.environ.get('TERM', 'dumb')}"]
+    environment = [
+        "env",
+        "-i",
+        f"PATH={path}",
+        "HOME=/root",
+        f"TERM={os.environ.get('TERM', 'dumb')}",
+    ]
     replace_by(node.enter([*environment, *(options.arguments or ["bash"])]))
 
 
 def gpu(options) -> None:
     node = beds.choose(options.name).node(options.node)
-    replace_by([sys.executable, str(FAKEGPU), "control", "--root", str(node.root()), *options.arguments])
+    replace_by(
+        [sys.executable, str(FAKEGPU), "control", "--root", str(node.root()), *options.arguments]
+    )
 
 
 def load(options) -> None:
     bed = beds.choose(options.name)
     name = options.ref or oci.reference_of(options.archive)
     if not name:
-        raise BedError(f"load {options.archive}: the archive doesn't name its image; give --ref REF")
+        raise BedError(
+            f"load {options.archive}: the archive doesn't name its image; give --ref REF"
+        )
     for node in bed.nodes() if options.node == "all" else [bed.node(options.node)]:
         if options.node != "all" or machine.running(node.folder):
             node.load(options.archive, name)
@@ -130,9 +143,12 @@ def add_node(options) -> None:
     bed = beds.choose(options.name)
     state = bed._read()
     request = beds.Request(
-        bed.kubernetes, gpus="" if options.no_gpus else options.gpus or state["gpus"],
-        kubelet_args=options.kubelet_args, taints=tuple(options.taint), labels=tuple(options.label),
-    )  # fmt: skip
+        bed.kubernetes,
+        gpus="" if options.no_gpus else options.gpus or state["gpus"],
+        kubelet_args=options.kubelet_args,
+        taints=tuple(options.taint),
+        labels=tuple(options.label),
+    )
     with paths.locked(bed.folder / ".lock"):
         node = bed.add_node(request)
     if not options.no_wait:
@@ -201,31 +217,49 @@ def words() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="bed", description=__doc__.splitlines()[0])
     subparsers = parser.add_subparsers(metavar="WORD", required=True)
 
-    def word(name: str, act, help_: str, node: bool = False, named: bool = True) -> argparse.ArgumentParser:
+    def word(
+        name: str, act, help_: str, node: bool = False, named: bool = True
+    ) -> argparse.ArgumentParser:
         sub = subparsers.add_parser(name, help=help_, description=help_)
         if named:
-            sub.add_argument("--name", metavar="ID", help="which bed; else $GANTRY_BED; else the newest")
+            sub.add_argument(
+                "--name", metavar="ID", help="which bed; else $GANTRY_BED; else the newest"
+            )
         if node:
             sub.add_argument("node", metavar="NODE", help="node1, node2, ...")
         sub.set_defaults(act=act, word=name)
         return sub
 
     def kubernetes(sub) -> None:
-        sub.add_argument("--kubernetes", metavar="VERSION", default=components.KUBERNETES, help="default: %(default)s")
+        sub.add_argument(
+            "--kubernetes",
+            metavar="VERSION",
+            default=components.KUBERNETES,
+            help="default: %(default)s",
+        )
 
     def node_options(sub) -> None:
         sub.add_argument("--gpus", metavar="PROFILE.yaml", help="the fake GPUs of each real node")
-        sub.add_argument("--kubelet-args", metavar="ARGS", default="", help="more arguments for the kubelet")
+        sub.add_argument(
+            "--kubelet-args", metavar="ARGS", default="", help="more arguments for the kubelet"
+        )
 
     sub = word("build", build_, "build everything into the cache", named=False)
     kubernetes(sub)
 
     sub = word("up", up, "bring a bed up; the last line is KUBECONFIG=...")
     sub.add_argument("--nodes", type=int, metavar="N", default=1, help="real nodes, default 1")
-    sub.add_argument("--kwok", type=int, metavar="N", default=0, help="nodes that kwok plays, default 0")
+    sub.add_argument(
+        "--kwok", type=int, metavar="N", default=0, help="nodes that kwok plays, default 0"
+    )
     node_options(sub)
     kubernetes(sub)
-    sub.add_argument("--owner", type=int, metavar="PID", help="remove it by the next `up` once this process is gone")
+    sub.add_argument(
+        "--owner",
+        type=int,
+        metavar="PID",
+        help="remove it by the next `up` once this process is gone",
+    )
 
     sub = word("down", down, "take a bed down; nothing of it stays")
     sub.add_argument("--all", action="store_true", help="all beds")
@@ -237,33 +271,57 @@ def words() -> argparse.ArgumentParser:
     word("helm3", helm, "Helm 3 in a bed").add_argument("arguments", **arguments)
     sub = word("path", path, "where a built program is: helm, helm3, runc", named=False)
     sub.add_argument("program")
-    word("exec", exec_, "run a command inside a node, as root", node=True).add_argument("arguments", **arguments)
-    word("gpu", gpu, "drive the fake GPUs of a node", node=True).add_argument("arguments", **arguments)
+    word("exec", exec_, "run a command inside a node, as root", node=True).add_argument(
+        "arguments", **arguments
+    )
+    word("gpu", gpu, "drive the fake GPUs of a node", node=True).add_argument(
+        "arguments", **arguments
+    )
 
     sub = word("load", load, "load an OCI archive into a node", named=True)
     sub.add_argument("node", metavar="NODE|all")
     sub.add_argument("archive", type=pathlib.Path)
-    sub.add_argument("--ref", metavar="REF", help="the image's name; default: the one in the archive")
+    sub.add_argument(
+        "--ref", metavar="REF", help="the image's name; default: the one in the archive"
+    )
 
-    word("stop-node", stop_node, "cut a node's power: /run and /dev are lost, its disk stays", node=True)
+    word(
+        "stop-node",
+        stop_node,
+        "cut a node's power: /run and /dev are lost, its disk stays",
+        node=True,
+    )
     sub = word("start-node", start_node, "power a node on, and wait until it is Ready", node=True)
     sub.add_argument("--no-wait", action="store_true", help="return at once")
 
     sub = word("add-node", add_node, "let one more node join; prints its name")
     node_options(sub)
     sub.add_argument("--no-gpus", action="store_true", help="without the bed's profile")
-    sub.add_argument("--taint", metavar="K=V:E", action="append", default=[], help="register with this taint")
-    sub.add_argument("--label", metavar="K=V", action="append", default=[], help="register with this label")
+    sub.add_argument(
+        "--taint", metavar="K=V:E", action="append", default=[], help="register with this taint"
+    )
+    sub.add_argument(
+        "--label", metavar="K=V", action="append", default=[], help="register with this label"
+    )
     sub.add_argument("--no-wait", action="store_true", help="return before it is Ready")
 
     sub = word("restart", restart, "end a service, which is started again at once")
-    services = ["apiserver", "kube-controller-manager", "kube-scheduler", "etcd", "coredns", *SERVICES]
+    services = [
+        "apiserver",
+        "kube-controller-manager",
+        "kube-scheduler",
+        "etcd",
+        "coredns",
+        *SERVICES,
+    ]
     sub.add_argument("service", choices=services)
     sub.add_argument("node", metavar="NODE", nargs="?", help="default: all nodes")
     sub.add_argument("--signal", default="TERM", help="default: TERM, after 2 s KILL")
 
     sub = word("audit", audit_, "count API requests, by user agent and verb")
-    sub.add_argument("--by", metavar="FIELDS", default="agent,verb", help=f"some of {','.join(audit.FIELDS)}")
+    sub.add_argument(
+        "--by", metavar="FIELDS", default="agent,verb", help=f"some of {','.join(audit.FIELDS)}"
+    )
     sub.add_argument("--json", action="store_true")
     sub.add_argument("--reset", action="store_true", help="count from now on")
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bed's own tests: what it promises to those who test and measure on it. Needs root, and a built cache or time."""
+"""The bed's own tests: what it promises to those who test and measure on it. Needs root, and a
+built cache or time.
+"""
 
 import json
 import os
@@ -37,14 +39,27 @@ class Beds:
 
     def __call__(self, *words: str, given: str | None = None, ok: bool = True) -> str:
         result = subprocess.run(
-            self.command(*words), env=self.environment, input=given, capture_output=True, text=True, timeout=300
+            self.command(*words),
+            env=self.environment,
+            input=given,
+            capture_output=True,
+            text=True,
+            timeout=300,
         )
         assert not ok or result.returncode == 0, f"bed {' '.join(words)}: {result.stderr}"
         return result.stdout if ok else result.stderr
 
     def pod(self, bed: str, name: str) -> None:
         self("kubectl", "--name", bed, "apply", "-f", "-", given=POD % name)
-        self("kubectl", "--name", bed, "wait", "--for=condition=Ready", f"pod/{name}", "--timeout=60s")
+        self(
+            "kubectl",
+            "--name",
+            bed,
+            "wait",
+            "--for=condition=Ready",
+            f"pod/{name}",
+            "--timeout=60s",
+        )
 
     def in_pod(self, bed: str, name: str, script: str) -> str:
         return self("kubectl", "--name", bed, "exec", name, "--", "bash", "-c", script)
@@ -53,7 +68,9 @@ class Beds:
 def traces(bed: str) -> list[str]:
     """Whatever the machine still has of a bed."""
     found = [str(p) for p in pathlib.Path("/sys/fs/cgroup").glob(f"*/gantry-{bed}-*")]
-    found += [line for line in pathlib.Path("/proc/mounts").read_text().splitlines() if f"/{bed}/" in line]
+    found += [
+        line for line in pathlib.Path("/proc/mounts").read_text().splitlines() if f"/{bed}/" in line
+    ]
     for entry in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
         try:
             command = entry.read_bytes().decode(errors="replace")
@@ -87,7 +104,10 @@ def test_the_node_is_ready_and_says_what_it_is(beds, one):
     ready = [c["status"] for c in node["status"]["conditions"] if c["type"] == "Ready"]
     assert ready == ["True"]
     info = node["status"]["nodeInfo"]
-    assert info["bootID"] == beds("exec", "--name", one, "node1", "cat", "/proc/sys/kernel/random/boot_id").strip()
+    assert (
+        info["bootID"]
+        == beds("exec", "--name", one, "node1", "cat", "/proc/sys/kernel/random/boot_id").strip()
+    )
     assert info["bootID"] != pathlib.Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     assert beds("exec", "--name", one, "node1", "hostname").strip() == f"{one}-node1"
 
@@ -96,22 +116,29 @@ def test_kubeconfig_works_from_the_host(beds, one):
     kubectl = next(p for p in pathlib.Path(beds("build").strip()).glob("kubernetes-*/bin/kubectl"))
     answer = subprocess.run(
         [kubectl, f"--kubeconfig={beds.folder / one / 'kubeconfig'}", "get", "--raw=/readyz"],
-        capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     assert answer.stdout == "ok", answer.stderr
 
 
 def test_names_and_service_addresses_work_in_a_pod(beds, one):
-    assert beds.in_pod(one, "first", "getent hosts kubernetes.default.svc").split()[0] == "10.96.0.1"
+    assert (
+        beds.in_pod(one, "first", "getent hosts kubernetes.default.svc").split()[0] == "10.96.0.1"
+    )
     token = "/var/run/secrets/kubernetes.io/serviceaccount"
-    check = f"openssl s_client -connect kubernetes.default.svc:443 -CAfile {token}/ca.crt -verify_return_error"
-    assert "Verify return code: 0 (ok)" in beds.in_pod(one, "first", f"{check} < /dev/null")
+    check = "openssl s_client -verify_return_error -connect kubernetes.default.svc:443"
+    answer = beds.in_pod(one, "first", f"{check} -CAfile {token}/ca.crt < /dev/null")
+    assert "Verify return code: 0 (ok)" in answer
 
 
 def test_a_service_leads_to_a_pod(beds, one):
     beds("kubectl", "--name", one, "label", "pod", "first", "app=first")
     beds("kubectl", "--name", one, "create", "service", "clusterip", "first", "--tcp=80:80")
-    address = beds("kubectl", "--name", one, "get", "service", "first", "-o", "jsonpath={.spec.clusterIP}")
+    address = beds(
+        "kubectl", "--name", one, "get", "service", "first", "-o", "jsonpath={.spec.clusterIP}"
+    )
     assert beds.in_pod(one, "first", "getent hosts first.default.svc").split()[0] == address
 
 
@@ -121,7 +148,9 @@ def test_audit_counts_each_request_once(beds, one):
     beds("kubectl", "--name", one, "get", "--raw=/api/v1/namespaces/default/pods/first")
     rows = json.loads(beds("audit", "--name", one, "--json", "--by", "agent,verb,resource,code"))
     mine = [row for row in rows if row["agent"].startswith("kubectl/")]
-    assert [(r["verb"], r["resource"], r["code"], r["count"]) for r in mine] == [("get", "pods", "200", 1)]
+    assert [(r["verb"], r["resource"], r["code"], r["count"]) for r in mine] == [
+        ("get", "pods", "200", 1)
+    ]
 
 
 def test_services_come_back(beds, one):
@@ -135,26 +164,53 @@ def test_services_come_back(beds, one):
 
 def test_dump_has_objects_logs_and_node_state(beds, one, tmp_path):
     beds("dump", "--name", one, str(tmp_path / "dump"))
-    for name in ("objects/nodes.yaml", "control-plane/kube-apiserver.log", "node1/kubelet.log", "node1/mounts.txt"):
+    for name in (
+        "objects/nodes.yaml",
+        "control-plane/kube-apiserver.log",
+        "node1/kubelet.log",
+        "node1/mounts.txt",
+    ):
         assert (tmp_path / "dump" / name).stat().st_size > 0, name
 
 
 def test_a_node_is_stopped_and_started(beds, one):
     beds("exec", "--name", one, "node1", "bash", "-c", "touch /run/lost /dev/lost /etc/kept")
-    before = beds("exec", "--name", one, "node1", "cat", "/proc/sys/kernel/random/boot_id", "/etc/machine-id").split()
+    before = beds(
+        "exec", "--name", one, "node1", "cat", "/proc/sys/kernel/random/boot_id", "/etc/machine-id"
+    ).split()
     beds("stop-node", "--name", one, "node1")
     assert "does not run" in beds("exec", "--name", one, "node1", "true", ok=False)
     assert not list(pathlib.Path("/sys/fs/cgroup").glob(f"*/gantry-{one}-node1"))
     beds("start-node", "--name", one, "node1")
-    after = beds("exec", "--name", one, "node1", "cat", "/proc/sys/kernel/random/boot_id", "/etc/machine-id").split()
+    after = beds(
+        "exec", "--name", one, "node1", "cat", "/proc/sys/kernel/random/boot_id", "/etc/machine-id"
+    ).split()
     assert after[0] != before[0] and after[1] == before[1]
-    beds("exec", "--name", one, "node1", "bash", "-c", "test ! -e /run/lost -a ! -e /dev/lost -a -e /etc/kept")
+    beds(
+        "exec",
+        "--name",
+        one,
+        "node1",
+        "bash",
+        "-c",
+        "test ! -e /run/lost -a ! -e /dev/lost -a -e /etc/kept",
+    )
     beds.pod(one, "second")
-    assert beds.in_pod(one, "second", "getent hosts kubernetes.default.svc").split()[0] == "10.96.0.1"
+    assert (
+        beds.in_pod(one, "second", "getent hosts kubernetes.default.svc").split()[0] == "10.96.0.1"
+    )
 
 
 def test_a_node_joins_late_with_its_taint(beds, one):
-    name = beds("add-node", "--name", one, "--taint", "nvidia.com/gpu=present:NoSchedule", "--label", "pool=gpu").strip()
+    name = beds(
+        "add-node",
+        "--name",
+        one,
+        "--taint",
+        "nvidia.com/gpu=present:NoSchedule",
+        "--label",
+        "pool=gpu",
+    ).strip()
     node = json.loads(beds("kubectl", "--name", one, "get", "node", name, "-o", "json"))
     assert node["metadata"]["labels"]["pool"] == "gpu"
     taint = {"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}
@@ -178,7 +234,9 @@ def test_two_beds_side_by_side(beds, one):
 def test_what_a_killed_start_left_is_removed_by_the_next(beds):
     cut, following = f"t{os.getpid()}c", f"t{os.getpid()}d"
     record = beds.folder / cut / "node1" / "machine.json"
-    with subprocess.Popen(beds.command("up", "--name", cut), env=beds.environment, stderr=subprocess.DEVNULL) as started:
+    with subprocess.Popen(
+        beds.command("up", "--name", cut), env=beds.environment, stderr=subprocess.DEVNULL
+    ) as started:
         deadline = time.monotonic() + 60
         while not record.exists():
             assert time.monotonic() < deadline, "the node was not started"

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Beds as wholes: brought up, found, added to, taken down; and what killed runs left, removed.
 
-A bed is one folder. What runs for it are its machines, each recorded by pid and start time; all that a machine
-holds goes with it (init.py). So a bed is gone when its machines are ended, its cgroups removed, and its folder.
+A bed is one folder. What runs for it are its machines, each recorded by pid and start time; all
+that a machine holds goes with it (init.py). So a bed is gone when its machines are ended, its
+cgroups removed, and its folder.
 """
 
 import concurrent.futures
@@ -38,7 +39,8 @@ class Bed:
         self.plane = ControlPlane(folder)
         self.kubeconfig = folder / "kubeconfig"
 
-    # --- state -------------------------------------------------------------------------------------------
+    # --- state
+    # -------------------------------------------------------------------------------------------
 
     def _read(self) -> dict:
         try:
@@ -63,7 +65,9 @@ class Bed:
         for node in self.nodes():
             if node.name == name:
                 return node
-        raise BedError(f"bed {self.id} has no node {name!r}; it has {', '.join(n.name for n in self.nodes())}")
+        raise BedError(
+            f"bed {self.id} has no node {name!r}; it has {', '.join(n.name for n in self.nodes())}"
+        )
 
     def api(self) -> Api:
         return self.plane.api()
@@ -80,7 +84,8 @@ class Bed:
             return "the process that it was for has ended"
         return ""
 
-    # --- life --------------------------------------------------------------------------------------------
+    # --- life
+    # --------------------------------------------------------------------------------------------
 
     def bring_up(self, request: "Request") -> None:
         """Brings everything up, or raises; what was started then is taken down by the caller."""
@@ -122,7 +127,12 @@ class Bed:
     def _start_node(self, number: int, request: "Request") -> Node:
         node = Node(self.folder, f"node{number}")
         settings = Settings(
-            number, request.kubernetes, request.gpus, request.kubelet_args, request.taints, request.labels
+            number,
+            request.kubernetes,
+            request.gpus,
+            request.kubelet_args,
+            request.taints,
+            request.labels,
         )
         node.create(settings, self.plane)
         node.start(self.plane)
@@ -155,7 +165,9 @@ class Bed:
 
     def down(self) -> None:
         nodes = [Node(self.folder, p.name) for p in self.folder.glob("node*") if p.is_dir()]
-        for node in nodes:  # all first, so that none spends its last moments on the death of another
+        for (
+            node
+        ) in nodes:  # all first, so that none spends its last moments on the death of another
             first = process.read(node.folder / machine.RECORD)
             if first:
                 first.kill()
@@ -172,9 +184,15 @@ class Request:
     """What `up` and `add-node` were asked for, checked."""
 
     def __init__(
-        self, kubernetes: str, nodes: int = 1, kwok: int = 0, gpus: str = "", kubelet_args: str = "",
-        taints: tuple[str, ...] = (), labels: tuple[str, ...] = (),
-    ):  # fmt: skip
+        self,
+        kubernetes: str,
+        nodes: int = 1,
+        kwok: int = 0,
+        gpus: str = "",
+        kubelet_args: str = "",
+        taints: tuple[str, ...] = (),
+        labels: tuple[str, ...] = (),
+    ):
         if not 0 <= nodes <= MAX_NODES or nodes + kwok == 0:
             raise BedError(f"--nodes {nodes}: want 1 to {MAX_NODES}, or 0 with --kwok")
         self.kubernetes = kubernetes
@@ -207,33 +225,51 @@ def _kwok_node(name: str, gpus: int) -> dict:
         resources["nvidia.com/gpu"] = str(gpus)
     # kwok fills in the rest of the status, and keeps what is here.
     return {
-        "apiVersion": "v1", "kind": "Node",
+        "apiVersion": "v1",
+        "kind": "Node",
         "metadata": {
             "name": name,
             "annotations": {"kwok.x-k8s.io/node": "fake"},
             "labels": {
-                "kubernetes.io/hostname": name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64",
+                "kubernetes.io/hostname": name,
+                "kubernetes.io/os": "linux",
+                "kubernetes.io/arch": "amd64",
                 "type": "kwok",
             },
         },
         "status": {
-            "capacity": resources, "allocatable": resources,
+            "capacity": resources,
+            "allocatable": resources,
             "nodeInfo": {
-                "kernelVersion": "6.1.0-44-amd64", "osImage": "Debian GNU/Linux 12 (bookworm)",
-                "containerRuntimeVersion": "containerd://2.4.2", "operatingSystem": "linux", "architecture": "amd64",
-                "kubeletVersion": "fake", "kubeProxyVersion": "fake", "machineID": "", "systemUUID": "", "bootID": "",
+                "kernelVersion": "6.1.0-44-amd64",
+                "osImage": "Debian GNU/Linux 12 (bookworm)",
+                "containerRuntimeVersion": "containerd://2.4.2",
+                "operatingSystem": "linux",
+                "architecture": "amd64",
+                "kubeletVersion": "fake",
+                "kubeProxyVersion": "fake",
+                "machineID": "",
+                "systemUUID": "",
+                "bootID": "",
             },
         },
-    }  # fmt: skip
+    }
 
 
-# --- all beds --------------------------------------------------------------------------------------------
+# --- all beds
+# --------------------------------------------------------------------------------------------
 
 
 def all_beds() -> list[Bed]:
     """Every bed there is, the newest last."""
     folders = [p for p in paths.beds().glob("*") if p.is_dir()] if paths.beds().exists() else []
-    return [Bed(p) for p in sorted(folders, key=lambda p: p.stat().st_ctime if not (p / "bed.json").exists() else _created(p))]
+    return [
+        Bed(p)
+        for p in sorted(
+            folders,
+            key=lambda p: p.stat().st_ctime if not (p / "bed.json").exists() else _created(p),
+        )
+    ]
 
 
 def _created(folder: pathlib.Path) -> float:
@@ -272,7 +308,9 @@ def up(request: Request, name: str | None, owner_pid: int | None) -> Bed:
         remove_leftovers()
         bed = Bed(paths.beds() / (name or secrets.token_hex(3)))
         if bed.folder.exists():
-            raise BedError(f"bed {bed.id} is there already; `bed down --name {bed.id}` takes it down")
+            raise BedError(
+                f"bed {bed.id} is there already; `bed down --name {bed.id}` takes it down"
+            )
         bed.folder.mkdir(mode=0o755)
         starter = vars(process.find(os.getpid()))
         state = {"status": _STARTING, "starter": starter, "kubernetes": request.kubernetes}
@@ -291,15 +329,21 @@ def up(request: Request, name: str | None, owner_pid: int | None) -> Bed:
 
 def _last_words(bed: Bed) -> str:
     """The ends of the logs of a bed that didn't come up."""
-    logs = [*bed.plane.folder.glob("*.log"), *bed.folder.glob("node*/*.log"), *bed.folder.glob("node*/upper/var/log/*.log")]
+    logs = [
+        *bed.plane.folder.glob("*.log"),
+        *bed.folder.glob("node*/*.log"),
+        *bed.folder.glob("node*/upper/var/log/*.log"),
+    ]
     parts = []
     for log in logs:
         if log.name != "audit.log" and (lines := log.read_text(errors="replace").splitlines()[-4:]):
-            parts.append(f"--- {log.relative_to(bed.folder)}\n" + "\n".join(line[:300] for line in lines))
+            parts.append(
+                f"--- {log.relative_to(bed.folder)}\n" + "\n".join(line[:300] for line in lines)
+            )
     return "\n".join(parts)
 
 
-def build_all(kubernetes: str, kwok: bool = True, helm: bool = False) -> None:
+def build_all(kubernetes: str, kwok: bool = True) -> None:
     """Builds what a bed needs; what is built already costs nothing."""
     base.root_fs()
     base.node_programs(kubernetes)

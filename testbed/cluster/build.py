@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the bed's programs out of the Go module proxy into the cache; what is there already is not built again.
+"""Builds the bed's programs out of the Go module proxy into the cache; what is there already is not
+built again.
 
 k8s.io/kubernetes cannot be required as other modules can: its go.mod names its own published parts
-as v0.0.0 and replaces them by folders. So the bed writes a module with the replacements that hold outside.
+as v0.0.0 and replaces them by folders. So the bed writes a module with the replacements that hold
+outside.
 """
 
 import hashlib
@@ -32,7 +34,9 @@ def _go(arguments: list[str], folder: pathlib.Path, cgo: bool = False, tags: str
         ["go", *arguments], cwd=folder, env=environment, capture_output=True, text=True
     )
     if result.returncode:
-        raise BedError(f"go {' '.join(arguments[:2])} in {folder.name}: {result.stderr.strip()[-2000:]}")
+        raise BedError(
+            f"go {' '.join(arguments[:2])} in {folder.name}: {result.stderr.strip()[-2000:]}"
+        )
     return result.stdout
 
 
@@ -58,8 +62,6 @@ def kubernetes_dir(version: str) -> pathlib.Path:
 
 
 def _build_kubernetes(version: str, into: pathlib.Path) -> None:
-    if not re.fullmatch(r"1\.\d+\.\d+", version):
-        raise BedError(f"kubernetes version {version!r}: want MAJOR.MINOR.PATCH, such as 1.36.3")
     scratch = into / "module"
     scratch.mkdir()
     downloaded = _go(["mod", "download", "-json", f"k8s.io/kubernetes@v{version}"], scratch)
@@ -67,17 +69,25 @@ def _build_kubernetes(version: str, into: pathlib.Path) -> None:
     published = version.replace("1.", "0.", 1)
     parts = re.findall(r"^\t(k8s\.io/[a-z-]+) v0\.0\.0$", upstream, re.MULTILINE)
     (scratch / "go.mod").write_text(
-        _go_mod({"k8s.io/kubernetes": version}, {part: published for part in parts})
+        _go_mod({"k8s.io/kubernetes": version}, dict.fromkeys(parts, published))
     )
     _place_template(scratch, "hyperkube")
     _go(["mod", "tidy"], scratch)
     # Clients parse the version that the servers report, so it has to be set.
-    stamp = {"gitVersion": f"v{version}", "gitMajor": "1", "gitMinor": version.split(".")[1], "gitTreeState": "clean"}
+    stamp = {
+        "gitVersion": f"v{version}",
+        "gitMajor": "1",
+        "gitMinor": version.split(".")[1],
+        "gitTreeState": "clean",
+    }
     flags = ["-s", "-w"]
     for package in ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version"):
         flags += [f"-X {package}.{name}={value}" for name, value in stamp.items()]
     (into / "bin").mkdir()
-    _go(["build", "-ldflags", " ".join(flags), "-o", str(into / "bin/hyperkube"), "./hyperkube"], scratch)
+    _go(
+        ["build", "-ldflags", " ".join(flags), "-o", str(into / "bin/hyperkube"), "./hyperkube"],
+        scratch,
+    )
     for name in components.HYPERKUBE_COMMANDS:
         (into / "bin" / name).symlink_to("hyperkube")
     shutil.rmtree(scratch)
@@ -97,7 +107,8 @@ def _build_module(module: components.GoModule, into: pathlib.Path) -> None:
         if package.startswith("./"):
             _place_template(scratch, package[2:])
     remote = [package for package in module.programs.values() if not package.startswith("./")]
-    # A file that imports the programs would not compile; `go get` records their dependencies just as well.
+    # A file that imports the programs would not compile; `go get` records their dependencies just
+    # as well.
     _go(["get", *remote, *(["./..."] if len(remote) < len(module.programs) else [])], scratch)
     (into / "bin").mkdir()
     version = next(iter(module.requires.values()))
@@ -125,7 +136,9 @@ def _copy_kwok_stages(scratch: pathlib.Path, target: pathlib.Path) -> None:
 
 
 def ensure(target: pathlib.Path, what: str, make) -> pathlib.Path:
-    """Returns `target`, made by make(folder) if it is not there. Safe beside another process that does the same."""
+    """Returns `target`, made by make(folder) if it is not there. Safe beside another process
+    that does the same.
+    """
     if target.exists():
         return target
     with locked(cache() / ".lock", "another build"):
@@ -141,6 +154,8 @@ def ensure(target: pathlib.Path, what: str, make) -> pathlib.Path:
 
 def kubernetes(version: str) -> pathlib.Path:
     """The folder with hyperkube and its links, built if need be."""
+    if not re.fullmatch(r"1\.\d+\.\d+", version):
+        raise BedError(f"kubernetes version {version!r}: want MAJOR.MINOR.PATCH, such as 1.36.3")
     target = kubernetes_dir(version)
     return ensure(target, f"kubernetes {version}", lambda into: _build_kubernetes(version, into))
 

@@ -62,8 +62,16 @@ CNI = GoModule(
 # These three stand on the same release of client-go, which is most of what there is to compile.
 CLIENTS = GoModule(
     "clients",
-    {"helm.sh/helm/v4": "4.3.1", "helm.sh/helm/v3": "3.22.0", "github.com/coredns/coredns": "1.15.0"},
-    {"helm": "helm.sh/helm/v4/cmd/helm", "helm3": "helm.sh/helm/v3/cmd/helm", "coredns": "./coredns"},
+    {
+        "helm.sh/helm/v4": "4.3.1",
+        "helm.sh/helm/v3": "3.22.0",
+        "github.com/coredns/coredns": "1.15.0",
+    },
+    {
+        "helm": "helm.sh/helm/v4/cmd/helm",
+        "helm3": "helm.sh/helm/v3/cmd/helm",
+        "coredns": "./coredns",
+    },
 )
 KWOK = GoModule("kwok", {_KWOK: "0.8.0"}, {"kwok": f"{_KWOK}/cmd/kwok"})
 KWOK_STAGES = ("kustomize/stage/node/fast", "kustomize/stage/pod/fast")

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The control plane of a bed: one machine with etcd, the Kubernetes servers, CoreDNS and kwok as its services.
+"""The control plane of a bed: one machine with etcd, the Kubernetes servers, CoreDNS and kwok as
+its services.
 
-It lives in a network namespace with a bridge on which the nodes are. The same addresses serve every bed,
-because no two beds share a network; clients on the host come in through a relay on the loopback.
+It lives in a network namespace with a bridge on which the nodes are. The same addresses serve every
+bed, because no two beds share a network; clients on the host come in through a relay on the
+loopback.
 """
 
 import pathlib
@@ -25,7 +27,8 @@ KWOK_LEASE_S = 200
 _AUDIT_POLICY = """\
 apiVersion: audit.k8s.io/v1
 kind: Policy
-# A request is written when it arrives, and again with its answer; a watch's answer comes when it ends.
+# A request is written when it arrives, and again with its answer; a watch's answer comes when it
+# ends.
 omitStages: [ResponseStarted, Panic]
 rules: [{level: Metadata}]
 """
@@ -106,100 +109,148 @@ class ControlPlane:
 
     def _services(self, kubernetes: str, relay_fd: int, kwok: bool) -> list[dict]:
         programs = build.kubernetes(kubernetes) / "bin"
-        clients = build.module(components.CLIENTS) / "bin"
         pki = self.authority.folder
-        ready = {
-            "https": f"https://{ADDRESS}:{PORT}/readyz", "ca": str(pki / "ca.crt"),
-            "certificate": str(pki / "admin.crt"), "key": str(pki / "admin.key"),
-        }  # fmt: skip
-        controllers = [
-            # The default of 20 requests a second would make them the slowest part of a test with many nodes.
-            "--kube-api-qps=1000", "--kube-api-burst=1000", "--leader-elect=false",
-        ]  # fmt: skip
+        etcd = {"tcp": ["127.0.0.1", 2379]}
+        server = {
+            "https": f"https://{ADDRESS}:{PORT}/readyz",
+            "ca": str(pki / "ca.crt"),
+            "certificate": str(pki / "admin.crt"),
+            "key": str(pki / "admin.key"),
+        }
+        coredns = [build.module(components.CLIENTS) / "bin/coredns"]
+        coredns.append(f"-conf={self.folder / 'Corefile'}")
+        relay = [sys.executable, SOURCE / "relay.py", relay_fd, ADDRESS, PORT]
         services = [
-            ("relay", [sys.executable, str(SOURCE / "relay.py"), str(relay_fd), ADDRESS, str(PORT)], []),
-            ("etcd", [
-                build.module(components.ETCD) / "bin/etcd", f"--data-dir={self.folder / 'etcd'}",
-                "--unsafe-no-fsync", "--log-level=warn", "--listen-client-urls=http://127.0.0.1:2379",
-                "--advertise-client-urls=http://127.0.0.1:2379",
-            ], []),
-            ("kube-apiserver", [
-                programs / "kube-apiserver", "--etcd-servers=http://127.0.0.1:2379",
-                f"--advertise-address={ADDRESS}", f"--secure-port={PORT}",
-                f"--tls-cert-file={pki / 'apiserver.crt'}", f"--tls-private-key-file={pki / 'apiserver.key'}",
-                f"--client-ca-file={pki / 'ca.crt'}",
-                f"--service-account-key-file={pki / 'service-account.pub'}",
-                f"--service-account-signing-key-file={pki / 'service-account.key'}",
-                "--service-account-issuer=https://kubernetes.default.svc.cluster.local",
-                "--authorization-mode=Node,RBAC", "--enable-admission-plugins=NodeRestriction",
-                f"--service-cluster-ip-range={SERVICE_RANGE}", "--allow-privileged=true",
-                f"--kubelet-client-certificate={pki / 'admin.crt'}",
-                f"--kubelet-client-key={pki / 'admin.key'}",
-                f"--kubelet-certificate-authority={pki / 'ca.crt'}",
-                "--kubelet-preferred-address-types=InternalIP",
-                f"--audit-policy-file={self.folder / 'audit-policy.yaml'}",
-                f"--audit-log-path={self.audit_log}", "--audit-log-maxsize=4000",
-            ], [{"tcp": ["127.0.0.1", 2379]}]),
-            ("kube-controller-manager", [
-                programs / "kube-controller-manager", *self._as("controller-manager"), *controllers,
-                f"--service-account-private-key-file={pki / 'service-account.key'}",
-                f"--root-ca-file={pki / 'ca.crt'}", f"--cluster-signing-cert-file={pki / 'ca.crt'}",
-                f"--cluster-signing-key-file={pki / 'ca.key'}", "--use-service-account-credentials=true",
-            ], [ready]),
-            ("kube-scheduler", [programs / "kube-scheduler", *self._as("scheduler"), *controllers], [ready]),
-            ("coredns", [clients / "coredns", f"-conf={self.folder / 'Corefile'}"], [ready]),
-        ]  # fmt: skip
+            self._service("relay", relay) | {"keep_fds": [relay_fd]},
+            self._service("etcd", self._etcd()),
+            self._service("kube-apiserver", self._apiserver(programs), etcd),
+            self._service("kube-controller-manager", self._controller_manager(programs), server),
+            self._service("kube-scheduler", self._scheduler(programs), server),
+            self._service("coredns", coredns, server),
+        ]
         if kwok:
-            folder = build.module(components.KWOK)
-            services.append(("kwok", [
-                folder / "bin/kwok", f"--kubeconfig={self.folder / 'kwok.conf'}",
-                f"--config={folder / 'stages.yaml'}",
-                "--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake",
-                f"--node-lease-duration-seconds={KWOK_LEASE_S}", "--node-ip=10.88.2.1", "--cidr=10.245.0.0/16",
-            ], [ready]))  # fmt: skip
-        specs = []
-        for name, argv, after in services:
-            spec = {"name": name, "argv": [str(a) for a in argv], "after": after}
-            spec["log"] = str(self.folder / f"{name}.log")
-            if name == "relay":
-                spec["keep_fds"] = [relay_fd]
-            specs.append(spec)
-        return specs
+            services.append(self._service("kwok", self._kwok(), server))
+        return services
 
-    def _as(self, name: str) -> list[str]:
+    def _service(self, name: str, argv: list, *after: dict) -> dict:
+        log = str(self.folder / f"{name}.log")
+        return {"name": name, "argv": [str(a) for a in argv], "after": after, "log": log}
+
+    def _etcd(self) -> list:
+        return [
+            build.module(components.ETCD) / "bin/etcd",
+            f"--data-dir={self.folder / 'etcd'}",
+            "--unsafe-no-fsync",
+            "--log-level=warn",
+            "--listen-client-urls=http://127.0.0.1:2379",
+            "--advertise-client-urls=http://127.0.0.1:2379",
+        ]
+
+    def _apiserver(self, programs: pathlib.Path) -> list:
+        pki = self.authority.folder
+        return [
+            programs / "kube-apiserver",
+            "--etcd-servers=http://127.0.0.1:2379",
+            f"--advertise-address={ADDRESS}",  # without a default route it finds none itself
+            f"--secure-port={PORT}",
+            f"--tls-cert-file={pki / 'apiserver.crt'}",
+            f"--tls-private-key-file={pki / 'apiserver.key'}",
+            f"--client-ca-file={pki / 'ca.crt'}",
+            f"--service-account-key-file={pki / 'service-account.pub'}",
+            f"--service-account-signing-key-file={pki / 'service-account.key'}",
+            "--service-account-issuer=https://kubernetes.default.svc.cluster.local",
+            "--authorization-mode=Node,RBAC",
+            "--enable-admission-plugins=NodeRestriction",
+            f"--service-cluster-ip-range={SERVICE_RANGE}",
+            "--allow-privileged=true",
+            f"--kubelet-client-certificate={pki / 'admin.crt'}",
+            f"--kubelet-client-key={pki / 'admin.key'}",
+            f"--kubelet-certificate-authority={pki / 'ca.crt'}",
+            "--kubelet-preferred-address-types=InternalIP",  # no DNS for host names here
+            f"--audit-policy-file={self.folder / 'audit-policy.yaml'}",
+            f"--audit-log-path={self.audit_log}",
+            "--audit-log-maxsize=4000",
+        ]
+
+    def _controller_manager(self, programs: pathlib.Path) -> list:
+        pki = self.authority.folder
+        return [
+            programs / "kube-controller-manager",
+            *self._controller_flags("controller-manager"),
+            f"--service-account-private-key-file={pki / 'service-account.key'}",
+            f"--root-ca-file={pki / 'ca.crt'}",
+            f"--cluster-signing-cert-file={pki / 'ca.crt'}",
+            f"--cluster-signing-key-file={pki / 'ca.key'}",
+            "--use-service-account-credentials=true",
+        ]
+
+    def _scheduler(self, programs: pathlib.Path) -> list:
+        return [programs / "kube-scheduler", *self._controller_flags("scheduler")]
+
+    def _kwok(self) -> list:
+        folder = build.module(components.KWOK)
+        return [
+            folder / "bin/kwok",
+            f"--kubeconfig={self.folder / 'kwok.conf'}",
+            f"--config={folder / 'stages.yaml'}",
+            "--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake",
+            f"--node-lease-duration-seconds={KWOK_LEASE_S}",
+            "--node-ip=10.88.2.1",
+            "--cidr=10.245.0.0/16",
+        ]
+
+    def _controller_flags(self, name: str) -> list[str]:
         file = self.folder / f"{name}.conf"
         kinds = ("kubeconfig", "authentication-kubeconfig", "authorization-kubeconfig")
-        return [f"--{kind}={file}" for kind in kinds]
+        # The default of 20 requests a second would make the controllers the slowest part of a test
+        # with many nodes.
+        pace = ["--kube-api-qps=1000", "--kube-api-burst=1000", "--leader-elect=false"]
+        return [*(f"--{kind}={file}" for kind in kinds), *pace]
 
     def api(self) -> Api:
         return Api(self.authority.folder, int(self.port_file.read_text()))
 
 
 def _attach_bridge(pid: int) -> None:
-    commands = ["link set lo up", "link add br0 type bridge", f"addr add {ADDRESS}/16 dev br0", "link set br0 up"]
+    commands = [
+        "link set lo up",
+        "link add br0 type bridge",
+        f"addr add {ADDRESS}/16 dev br0",
+        "link set br0 up",
+    ]
     machine.in_network(pid, commands, "make bridge")
 
 
 def create_dns_service(api: Api) -> None:
-    """The service address of cluster DNS leads to CoreDNS, which is no pod: so its endpoint is written by hand."""
+    """The service address of cluster DNS leads to CoreDNS, which is no pod: so its endpoint is
+    written by hand.
+    """
     namespace, labels = "kube-system", {"k8s-app": "kube-dns"}
-    ports = [{"name": "dns", "port": 53, "protocol": "UDP"}, {"name": "dns-tcp", "port": 53, "protocol": "TCP"}]
+    ports = [
+        {"name": "dns", "port": 53, "protocol": "UDP"},
+        {"name": "dns-tcp", "port": 53, "protocol": "TCP"},
+    ]
     api.create(
         f"/api/v1/namespaces/{namespace}/services",
         {
-            "apiVersion": "v1", "kind": "Service",
+            "apiVersion": "v1",
+            "kind": "Service",
             "metadata": {"name": "kube-dns", "namespace": namespace, "labels": labels},
             "spec": {"clusterIP": DNS_SERVICE, "ports": ports},
         },
-    )  # fmt: skip
+    )
     api.create(
         f"/apis/discovery.k8s.io/v1/namespaces/{namespace}/endpointslices",
         {
-            "apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice",
+            "apiVersion": "discovery.k8s.io/v1",
+            "kind": "EndpointSlice",
             "metadata": {
-                "name": "kube-dns-bed", "namespace": namespace,
+                "name": "kube-dns-bed",
+                "namespace": namespace,
                 "labels": {"kubernetes.io/service-name": "kube-dns"},
             },
-            "addressType": "IPv4", "endpoints": [{"addresses": [ADDRESS]}], "ports": ports,
+            "addressType": "IPv4",
+            "endpoints": [{"addresses": [ADDRESS]}],
+            "ports": ports,
         },
-    )  # fmt: skip
+    )

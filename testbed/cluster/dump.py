@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes what somebody who wasn't there needs to know about a bed: objects, logs, state of the nodes."""
+"""Writes what somebody who wasn't there needs to know about a bed: objects, logs, state of the
+nodes.
+"""
 
 import pathlib
 import shutil
@@ -35,7 +37,9 @@ def dump(bed: Bed, kubectl: list[str], target: pathlib.Path) -> None:
         raise BedError(f"dump to {target}: not a folder")
     objects = target / "objects"
     objects.mkdir(exist_ok=True)
-    listed = _capture([*kubectl, "api-resources", "--verbs=list", "-o", "name"], objects / "resources.txt")
+    listed = _capture(
+        [*kubectl, "api-resources", "--verbs=list", "-o", "name"], objects / "resources.txt"
+    )
     for resource in listed.split():
         if resource.startswith(("secrets", "componentstatuses")) or "metrics.k8s.io" in resource:
             continue
@@ -49,7 +53,9 @@ def dump(bed: Bed, kubectl: list[str], target: pathlib.Path) -> None:
         shutil.copy(log, plane)
     for node in bed.nodes():
         folder = target / node.name
-        shutil.copytree(node.folder / "upper/var/log", folder, dirs_exist_ok=True, ignore_dangling_symlinks=True)
+        shutil.copytree(
+            node.folder / "upper/var/log", folder, dirs_exist_ok=True, ignore_dangling_symlinks=True
+        )
         shutil.copy(node.folder / "init.log", folder)
         try:
             for name, command in _NODE_COMMANDS.items():

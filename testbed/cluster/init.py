@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""First process of a machine: the control plane, or a node. It makes the machine's namespaces and root, and
-then starts its services, and starts them again when they end, as systemd would.
+"""First process of a machine: the control plane, or a node. It makes the machine's namespaces and
+root, and then starts its services, and starts them again when they end, as systemd would.
 
-Everything that a machine holds hangs on this process: when it is killed, the kernel ends every process of its
-PID namespace, and mounts and network go with the last of them. Nothing is left on the host to be undone.
+Everything that a machine holds hangs on this process: when it is killed, the kernel ends every
+process of its PID namespace, and mounts and network go with the last of them. Nothing is left on
+the host to be undone.
 
-usage: init.py SPEC.json   Prints the pid of the machine's first process and exits; that process waits for the
-line "go" on stdin, so that its network can be attached first, and ends if stdin closes without it.
+usage: init.py SPEC.json   Prints the pid of the machine's first process and exits; that process
+waits for the line "go" on stdin, so that its network can be attached first, and ends if stdin
+closes without it.
 
-A node changes its root below this interpreter's feet: whatever is used after that is imported at the top.
+A node changes its root below this interpreter's feet: whatever is used after that is imported at
+the top.
 """
 
 import ctypes
@@ -48,17 +51,19 @@ def mount(*arguments: object) -> None:
 
 
 def make_root(spec: dict) -> None:
-    """Puts a node's root together. The disk is what `upper` and `binds` hold; /run, /tmp and /dev are lost
-    when the machine ends."""
+    """Puts a node's root together. The disk is what `upper` and `binds` hold; /run, /tmp and /dev
+    are lost when the machine ends."""
     root = pathlib.Path(spec["root"])
-    # `index` and `metacopy` would tie the upper folder to this very mount; off, it can be mounted again.
-    options = f"lowerdir={spec['lower']},upperdir={spec['upper']},workdir={spec['work']},index=off,metacopy=off"
-    mount("-t", "overlay", "-o", options, "overlay", root)
+    # `index` and `metacopy` would tie the upper folder to this very mount; off, it can be mounted
+    # again.
+    folders = f"lowerdir={spec['lower']},upperdir={spec['upper']},workdir={spec['work']}"
+    mount("-t", "overlay", "-o", f"{folders},index=off,metacopy=off", "overlay", root)
     for source, target in spec["binds"]:
         (root / target).mkdir(parents=True, exist_ok=True)
         mount("--bind", source, root / target)
     mount("-t", "proc", "proc", root / "proc")
-    # A sysfs mounted here shows this network namespace's devices; the cgroup trees under it are the host's.
+    # A sysfs mounted here shows this network namespace's devices; the cgroup trees under it are the
+    # host's.
     mount("-t", "sysfs", "sysfs", root / "sys")
     mount("--rbind", "/sys/fs/cgroup", root / "sys/fs/cgroup")
     for name, options in (("run", "mode=755"), ("tmp", "mode=1777"), ("dev", "mode=755")):
@@ -78,9 +83,14 @@ def make_root(spec: dict) -> None:
 
 def make_dev(dev: pathlib.Path) -> None:
     for name, major, minor in (
-        ("null", 1, 3), ("zero", 1, 5), ("full", 1, 7), ("random", 1, 8), ("urandom", 1, 9),
-        ("tty", 5, 0), ("kmsg", 1, 11),
-    ):  # fmt: skip
+        ("null", 1, 3),
+        ("zero", 1, 5),
+        ("full", 1, 7),
+        ("random", 1, 8),
+        ("urandom", 1, 9),
+        ("tty", 5, 0),
+        ("kmsg", 1, 11),
+    ):
         os.mknod(dev / name, 0o20666, os.makedev(major, minor))
         os.chmod(dev / name, 0o666)
     for name in ("pts", "shm", "mqueue"):
@@ -88,14 +98,19 @@ def make_dev(dev: pathlib.Path) -> None:
     mount("-t", "devpts", "-o", "newinstance,ptmxmode=0666", "devpts", dev / "pts")
     mount("-t", "tmpfs", "tmpfs", dev / "shm")
     for name, target in (
-        ("ptmx", "pts/ptmx"), ("fd", "/proc/self/fd"), ("stdin", "/proc/self/fd/0"),
-        ("stdout", "/proc/self/fd/1"), ("stderr", "/proc/self/fd/2"),
-    ):  # fmt: skip
+        ("ptmx", "pts/ptmx"),
+        ("fd", "/proc/self/fd"),
+        ("stdin", "/proc/self/fd/0"),
+        ("stdout", "/proc/self/fd/1"),
+        ("stderr", "/proc/self/fd/2"),
+    ):
         (dev / name).symlink_to(target)
 
 
 class Probe:
-    """What a service waits for before it is started: a TCP or Unix socket that accepts, or an HTTPS "ok"."""
+    """What a service waits for before it is started: a TCP or Unix socket that accepts, or an
+    HTTPS "ok".
+    """
 
     def __init__(self, spec: dict):
         self.spec = spec
@@ -143,9 +158,14 @@ class Service:
             return
         with open(self.log, "ab") as output:
             child = subprocess.Popen(
-                self.argv, stdin=subprocess.DEVNULL, stdout=output, stderr=output, pass_fds=self.keep_fds,
-                start_new_session=True, preexec_fn=unblock_signals,
-            )  # fmt: skip
+                self.argv,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                pass_fds=self.keep_fds,
+                start_new_session=True,
+                preexec_fn=unblock_signals,
+            )
         child.returncode = 0  # it is collected below, with what else is left to the first process
         self.pid = child.pid
         self.pid_file.write_text(f"{self.pid}\n")
@@ -190,7 +210,10 @@ def machine(spec: dict) -> None:
     go = sys.stdin.readline()
     if go != "go\n":
         sys.exit(1)
-    quiet, output = os.open("/dev/null", os.O_RDONLY), os.open(spec["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    quiet, output = (
+        os.open("/dev/null", os.O_RDONLY),
+        os.open(spec["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND),
+    )
     os.dup2(quiet, 0)
     os.dup2(output, 1)
     os.dup2(output, 2)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A real node: containerd, kubelet and kube-proxy in namespaces and a root file system of their own.
+"""A real node: containerd, kubelet and kube-proxy in namespaces and a root file system of their
+own.
 
 What a pod does to "the host" stays inside it: its /etc, its /usr, its /dev, its network.
 """
@@ -72,15 +73,26 @@ class Node:
         address = node_address(settings.number)
         authority = plane.authority
         authority.issue(
-            self.name, f"system:node:{self.name}", "system:nodes", (f"DNS:{self.name}", f"IP:{address}")
+            self.name,
+            f"system:node:{self.name}",
+            "system:nodes",
+            (f"DNS:{self.name}", f"IP:{address}"),
         )
         server = f"https://{control_plane.ADDRESS}:{control_plane.PORT}"
         authority.kubeconfig(kubernetes / "kubelet.conf", self.name, server)
         authority.kubeconfig(kubernetes / "kube-proxy.conf", "proxy", server)
-        for source, target in (("ca.crt", "ca.crt"), (f"{self.name}.crt", "kubelet.crt"), (f"{self.name}.key", "kubelet.key")):
+        for source, target in (
+            ("ca.crt", "ca.crt"),
+            (f"{self.name}.crt", "kubelet.crt"),
+            (f"{self.name}.key", "kubelet.key"),
+        ):
             (kubernetes / target).write_bytes((authority.folder / source).read_bytes())
-        (kubernetes / "kubelet.json").write_text(json.dumps(self._kubelet_config(settings), indent=1))
-        (etc / "cni/net.d/10-bed.conflist").write_text(json.dumps(_cni_config(settings.number), indent=1))
+        (kubernetes / "kubelet.json").write_text(
+            json.dumps(self._kubelet_config(settings), indent=1)
+        )
+        (etc / "cni/net.d/10-bed.conflist").write_text(
+            json.dumps(_cni_config(settings.number), indent=1)
+        )
         (etc / "containerd/config.toml").write_text(_CONTAINERD_CONFIG)
         hostname = self._hostname()
         (etc / "hostname").write_text(f"{hostname}\n")
@@ -111,7 +123,11 @@ class Node:
             "clusterDNS": [control_plane.DNS_SERVICE],
             "localStorageCapacityIsolation": False,
             # How full the machine's disk is says nothing about the node.
-            "evictionHard": {"memory.available": "50Mi", "nodefs.available": "1%", "imagefs.available": "1%"},
+            "evictionHard": {
+                "memory.available": "50Mi",
+                "nodefs.available": "1%",
+                "imagefs.available": "1%",
+            },
             "imageGCHighThresholdPercent": 100,
         }
         if minor >= 31:
@@ -135,26 +151,48 @@ class Node:
         (self.folder / "boot_id").write_text(f"{uuid.uuid4()}\n")
         log = self.folder / "upper/var/log"
         log.mkdir(parents=True, exist_ok=True)
-        machine.start(self.folder, self._spec(settings), lambda pid: _attach(pid, control.pid, settings.number))
+        machine.start(
+            self.folder,
+            self._spec(settings),
+            lambda pid: _attach(pid, control.pid, settings.number),
+        )
 
     def _spec(self, settings: Settings) -> dict:
-        kubelet = ["kubelet", "--config=/etc/kubernetes/kubelet.json", "--kubeconfig=/etc/kubernetes/kubelet.conf"]
-        kubelet += [f"--hostname-override={self.name}", f"--node-ip={node_address(settings.number)}"]
+        kubelet = [
+            "kubelet",
+            "--config=/etc/kubernetes/kubelet.json",
+            "--kubeconfig=/etc/kubernetes/kubelet.conf",
+        ]
+        kubelet += [
+            f"--hostname-override={self.name}",
+            f"--node-ip={node_address(settings.number)}",
+        ]
         if settings.labels:
             kubelet.append(f"--node-labels={','.join(settings.labels)}")
         kubelet += shlex.split(settings.kubelet_args)
         proxy = [
-            "kube-proxy", "--kubeconfig=/etc/kubernetes/kube-proxy.conf", f"--hostname-override={self.name}",
-            "--proxy-mode=iptables", "--cluster-cidr=10.244.0.0/16", "--metrics-bind-address=127.0.0.1:10249",
+            "kube-proxy",
+            "--kubeconfig=/etc/kubernetes/kube-proxy.conf",
+            f"--hostname-override={self.name}",
+            "--proxy-mode=iptables",
+            "--cluster-cidr=10.244.0.0/16",
+            "--metrics-bind-address=127.0.0.1:10249",
             # The limits of connection tracking are the machine's, not the node's: leave them alone.
-            "--conntrack-max-per-core=0", "--conntrack-min=0", "--conntrack-tcp-timeout-established=0s",
+            "--conntrack-max-per-core=0",
+            "--conntrack-min=0",
+            "--conntrack-tcp-timeout-established=0s",
             "--conntrack-tcp-timeout-close-wait=0s",
-        ]  # fmt: skip
+        ]
         server = {"tcp": [control_plane.ADDRESS, control_plane.PORT]}
         services = [
             {"name": "containerd", "argv": ["containerd"]},
             # The kubelet would wait for an API server by itself, but look for it ever less often.
-            {"name": "kubelet", "argv": kubelet, "after": [{"unix": CONTAINERD_SOCKET}, server], "after_at_most_s": 30},
+            {
+                "name": "kubelet",
+                "argv": kubelet,
+                "after": [{"unix": CONTAINERD_SOCKET}, server],
+                "after_at_most_s": 30,
+            },
             {"name": "kube-proxy", "argv": proxy, "after": [server], "after_at_most_s": 30},
         ]
         for service in services:
@@ -164,7 +202,10 @@ class Node:
         if settings.gpus:
             script = [sys.executable, str(FAKEGPU)]
             profile = ["--root", str(root), "--profile", settings.gpus, "--node", self.name]
-            gpus = [[*script, "install", *profile], ["chroot", str(root), "sh", "/opt/fakegpu/mount.sh"]]
+            gpus = [
+                [*script, "install", *profile],
+                ["chroot", str(root), "sh", "/opt/fakegpu/mount.sh"],
+            ]
         return {
             "hostname": self._hostname(),
             "log": str(self.folder / "init.log"),
@@ -186,7 +227,9 @@ class Node:
         }
 
     def stop(self) -> None:
-        """Cuts the power: every process of the node dies, /run and /dev are lost, the disk stays."""
+        """Cuts the power: every process of the node dies, /run and /dev are lost, the disk
+        stays.
+        """
         machine.end(self.folder)
         machine.remove_cgroup(self.cgroup)
 
@@ -204,7 +247,9 @@ class Node:
         return machine.enter(self.running(), command)
 
     def services_answer(self) -> bool:
-        """Whether a name is resolved through the service address of DNS: kube-proxy and CoreDNS both work."""
+        """Whether a name is resolved through the service address of DNS: kube-proxy and CoreDNS
+        both work.
+        """
         question = ["getent", "hosts", "kubernetes.default.svc.cluster.local"]
         command = self.enter(["env", "RES_OPTIONS=timeout:1 attempts:1", *question])
         return subprocess.run(command, capture_output=True).returncode == 0
@@ -216,7 +261,15 @@ class Node:
             return (self.root() / CONTAINERD_SOCKET.lstrip("/")).exists()
 
         process.wait_for(f"containerd of {self.name}", 30, containerd_answers)
-        command = ["ctr", "--namespace=k8s.io", "images", "import", "--local", f"--index-name={name}", "-"]
+        command = [
+            "ctr",
+            "--namespace=k8s.io",
+            "images",
+            "import",
+            "--local",
+            f"--index-name={name}",
+            "-",
+        ]
         with open(archive, "rb") as content:
             process.run(self.enter(command), f"load {archive.name} into {self.name}", stdin=content)
 
@@ -241,13 +294,16 @@ def _attach(pid: int, bridge_pid: int, number: int) -> None:
 
 def _cni_config(number: int) -> dict:
     bridge = {
-        "type": "bridge", "bridge": "cni0", "isGateway": True, "hairpinMode": True,
+        "type": "bridge",
+        "bridge": "cni0",
+        "isGateway": True,
+        "hairpinMode": True,
         "ipam": {
             "type": "host-local",
             "ranges": [[{"subnet": pod_range(number)}]],
             "routes": [{"dst": "0.0.0.0/0"}],
         },
-    }  # fmt: skip
+    }
     portmap = {"type": "portmap", "capabilities": {"portMappings": True}}
     return {"cniVersion": "1.0.0", "name": "bed", "plugins": [bridge, portmap]}
 
@@ -258,4 +314,6 @@ def _taint(text: str) -> dict:
     key, _, value = key_value.partition("=")
     if not colon or not key or not effect:
         raise BedError(f"taint {text!r}: want KEY=VALUE:EFFECT or KEY:EFFECT")
-    return {"key": key, "value": value, "effect": effect} if value else {"key": key, "effect": effect}
+    return (
+        {"key": key, "value": value, "effect": effect} if value else {"key": key, "effect": effect}
+    )

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes an OCI image archive: one layer from a list of entries, one manifest, one reference.
 
-The same entries and configuration give the same bytes: no times, no owners, no order of a disk. Read by
-`ctr images import`, skopeo and buildah (`oci-archive:`). Needs neither root nor a container tool.
+The same entries and configuration give the same bytes: no times, no owners, no order of a disk.
+Read by `ctr images import`, skopeo and buildah (`oci-archive:`). Needs neither root nor a container
+tool.
 """
 
 import dataclasses
@@ -19,7 +20,9 @@ from collections.abc import Iterable
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """A file (from `source` or with `content`), a symbolic link (`link`) or, with none of these, a folder."""
+    """A file (from `source` or with `content`), a symbolic link (`link`) or, with none of
+    these, a folder.
+    """
 
     name: str  # path in the image; a leading / is dropped
     source: pathlib.Path | None = None
@@ -35,7 +38,9 @@ class Config:
     entrypoint: tuple[str, ...] = ()
     command: tuple[str, ...] = ()
     environment: dict[str, str] = dataclasses.field(
-        default_factory=lambda: {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
+        default_factory=lambda: {
+            "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+        }
     )
     labels: dict[str, str] = dataclasses.field(default_factory=dict)
     user: str = ""
@@ -102,17 +107,22 @@ def write_archive(
 ) -> str:
     """Writes the archive, whole or not at all, and returns the manifest's digest (sha256:...).
 
-    `reference` is the image's full name, such as localhost/gantry:0.1.0. Without `compress` the layer is a
-    plain tar: larger, and loaded faster.
+    `reference` is the image's full name, such as localhost/gantry:0.1.0. Without `compress` the
+    layer is a plain tar: larger, and loaded faster.
     """
     path = pathlib.Path(path)
-    with tempfile.TemporaryFile(dir=path.parent) as plain, tempfile.TemporaryFile(dir=path.parent) as packed:
+    with (
+        tempfile.TemporaryFile(dir=path.parent) as plain,
+        tempfile.TemporaryFile(dir=path.parent) as packed,
+    ):
         _write_layer(plain, _with_folders(entries))
         diff_id = _digest(plain)
         layer, media_type = plain, "application/vnd.oci.image.layer.v1.tar"
         if compress:
             plain.seek(0)
-            with gzip.GzipFile(filename="", fileobj=packed, mode="wb", compresslevel=9, mtime=0) as gz:
+            with gzip.GzipFile(
+                filename="", fileobj=packed, mode="wb", compresslevel=9, mtime=0
+            ) as gz:
                 while block := plain.read(1 << 20):
                     gz.write(block)
             layer, media_type = packed, media_type + "+gzip"
@@ -151,7 +161,11 @@ def write_archive(
                 "mediaType": manifest_type,
                 "config": image,
                 "layers": [
-                    {"mediaType": media_type, "digest": f"sha256:{layer_digest}", "size": layer_size}
+                    {
+                        "mediaType": media_type,
+                        "digest": f"sha256:{layer_digest}",
+                        "size": layer_size,
+                    }
                 ],
             },
             manifest_type,
@@ -159,7 +173,7 @@ def write_archive(
         # Tools look for the name under one or the other of these two keys.
         names = ("org.opencontainers.image.ref.name", "io.containerd.image.name")
         manifest_in_index = manifest | {
-            "annotations": {name: reference for name in names},
+            "annotations": dict.fromkeys(names, reference),
             "platform": {"architecture": config.architecture, "os": "linux"},
         }
         index = {

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the test bed keeps things: what can be made again in the cache, what runs in the bed folder.
+"""Where the test bed keeps things: what can be made again in the cache, what runs in the bed
+folder.
 
 Both stand outside the clone, so that a clone can be removed or built twice without either.
 """
@@ -37,7 +38,9 @@ def say(text: str) -> None:
 
 @contextlib.contextmanager
 def locked(path: pathlib.Path, waiting_for: str = ""):
-    """Holds an exclusive lock on a file; the kernel lets go of it when the process ends, however it ends."""
+    """Holds an exclusive lock on a file; the kernel lets go of it when the process ends,
+    however it ends.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path, "w") as lock:
         try:

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Certificates and kubeconfig files of one bed: its own authority, elliptic keys because they are made at once."""
+"""Certificates and kubeconfig files of one bed: its own authority, elliptic keys because they
+are made at once.
+"""
 
 import base64
 import pathlib
@@ -18,15 +20,41 @@ class Authority:
     def create(self) -> None:
         self.folder.mkdir(mode=0o700)
         (self.folder / "openssl.conf").write_text(_OPENSSL_CONFIG)
-        self._request("ca", "/CN=bed", ["basicConstraints=critical,CA:TRUE", "keyUsage=critical,keyCertSign,cRLSign"], [])
+        self._request(
+            "ca",
+            "/CN=bed",
+            ["basicConstraints=critical,CA:TRUE", "keyUsage=critical,keyCertSign,cRLSign"],
+            [],
+        )
         service_account = self.folder / "service-account.key"
-        generate = ["openssl", "ecparam", "-genkey", "-noout", "-name", "prime256v1", "-out", service_account]
+        generate = [
+            "openssl",
+            "ecparam",
+            "-genkey",
+            "-noout",
+            "-name",
+            "prime256v1",
+            "-out",
+            service_account,
+        ]
         process.run(generate, "make service account key")
-        public = ["openssl", "ec", "-in", service_account, "-pubout", "-out", self.folder / "service-account.pub"]
+        public = [
+            "openssl",
+            "ec",
+            "-in",
+            service_account,
+            "-pubout",
+            "-out",
+            self.folder / "service-account.pub",
+        ]
         process.run(public, "write service account key")
 
-    def issue(self, name: str, common_name: str, organization: str = "", addresses: tuple[str, ...] = ()) -> None:
-        """Writes NAME.crt and NAME.key, good for a server at `addresses` (DNS:..., IP:...) and for a client."""
+    def issue(
+        self, name: str, common_name: str, organization: str = "", addresses: tuple[str, ...] = ()
+    ) -> None:
+        """Writes NAME.crt and NAME.key, good for a server at `addresses` (DNS:..., IP:...) and
+        for a client.
+        """
         subject = (f"/O={organization}" if organization else "") + f"/CN={common_name}"
         extensions = [
             "basicConstraints=critical,CA:FALSE",
@@ -40,8 +68,23 @@ class Authority:
         self._request(name, subject, extensions, signer)
 
     def _request(self, name: str, subject: str, extensions: list[str], signer: list) -> None:
-        command = ["openssl", "req", "-x509", "-config", self.folder / "openssl.conf", *_KEY, *signer]
-        command += ["-subj", subject, "-keyout", self.folder / f"{name}.key", "-out", self.folder / f"{name}.crt"]
+        command = [
+            "openssl",
+            "req",
+            "-x509",
+            "-config",
+            self.folder / "openssl.conf",
+            *_KEY,
+            *signer,
+        ]
+        command += [
+            "-subj",
+            subject,
+            "-keyout",
+            self.folder / f"{name}.key",
+            "-out",
+            self.folder / f"{name}.crt",
+        ]
         for extension in (*extensions, "subjectKeyIdentifier=hash"):
             command += ["-addext", extension]
         process.run(command, f"make certificate {name}")

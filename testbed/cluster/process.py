@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Processes that outlive the command that started them, known by pid and start time.
 
-A pid alone may have been given to somebody else since; with the time at which its process started, it names
-that process or none. So nothing is ever killed that the bed didn't start.
+A pid alone may have been given to somebody else since; with the time at which its process started,
+it names that process or none. So nothing is ever killed that the bed didn't start.
 """
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -26,10 +27,8 @@ class Process:
 
     def kill(self) -> None:
         if self.alive():
-            try:
+            with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
 
 
 def _stat(pid: int) -> int | None:
@@ -71,7 +70,10 @@ def wait_for(what: str, seconds: float, condition, every: float = 0.05):
 def run(arguments: list[str], what: str, **options) -> str:
     """Runs a command to its end and returns its output."""
     result = subprocess.run(
-        [str(a) for a in arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options
+        [str(a) for a in arguments],
+        capture_output=True,
+        text=True,
+        **options,
     )
     if result.returncode:
         raise BedError(f"{what}: {(result.stderr or result.stdout).strip()[-2000:]}")

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Carries TCP connections from the host's loopback to the API server, which is in the bed's own network.
+"""Carries TCP connections from the host's loopback to the API server, which is in the bed's own
+network.
 
-The listening socket was opened on the host and is handed down; this process lives in the bed's network
-namespace. So clients on the host reach the bed, and the host's network has no address or route of it.
+The listening socket was opened on the host and is handed down; this process lives in the bed's
+network namespace. So clients on the host reach the bed, and the host's network has no address or
+route of it.
 
 usage: relay.py LISTENING_FD ADDRESS PORT
 """
@@ -17,7 +19,9 @@ BLOCK = 1 << 16
 
 
 def reset_on_close(writer: asyncio.StreamWriter) -> None:
-    """A connection that was refused or broken at one end is broken at the other too, not ended in peace."""
+    """A connection that was refused or broken at one end is broken at the other too, not ended
+    in peace.
+    """
     connection = writer.get_extra_info("socket")
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
