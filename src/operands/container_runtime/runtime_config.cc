@@ -24,16 +24,6 @@ void Take(const toml::node_view<const toml::node>& node, std::vector<std::string
   }
 }
 
-std::string Quoted(std::string_view text) { return format("\"{}\"", text); }
-
-std::string QuotedList(const std::vector<std::string>& texts) {
-  std::vector<std::string> quoted;
-  for (const std::string& text : texts) {
-    quoted.push_back(Quoted(text));
-  }
-  return "[" + Join(quoted, ", ") + "]";
-}
-
 }  // namespace
 
 Result<RuntimeConfig> ParseRuntimeConfig(std::string_view text) {
@@ -55,36 +45,6 @@ Result<RuntimeConfig> ParseRuntimeConfig(std::string_view text) {
   Take(cdi["spec-dirs"], config.spec_dirs);
   Take(cdi["annotation-prefixes"], config.annotation_prefixes);
   return config;
-}
-
-std::string RuntimeConfigText(const RuntimeConfig& config, std::string_view toolkit_dir,
-                              std::string_view mode, std::string_view debug_file,
-                              std::string_view log_level) {
-  std::string text;
-  const auto line = [&](std::string_view key, std::string_view value) {
-    text += format("{} = {}\n", key, value);
-  };
-  line("accept-nvidia-visible-devices-as-volume-mounts", config.accept_mounts ? "true" : "false");
-  line("accept-nvidia-visible-devices-envvar-when-unprivileged",
-       config.accept_environment ? "true" : "false");
-  text += "\n[nvidia-container-runtime]\n";
-  if (!debug_file.empty()) {
-    line("debug", Quoted(debug_file));
-  }
-  if (!log_level.empty()) {
-    line("log-level", Quoted(log_level));
-  }
-  line("mode", Quoted(mode));
-  line("runtimes", QuotedList(config.runtimes));
-  text += "\n[nvidia-container-runtime.modes.cdi]\n";
-  line("annotation-prefixes", QuotedList(config.annotation_prefixes));
-  line("default-kind", Quoted(config.default_kind));
-  line("spec-dirs", QuotedList(config.spec_dirs));
-  text += "\n[nvidia-container-runtime-hook]\n";
-  line("path", Quoted(format("{}/nvidia-container-runtime-hook", toolkit_dir)));
-  text += "\n[nvidia-ctk]\n";
-  line("path", Quoted(format("{}/nvidia-ctk", toolkit_dir)));
-  return text;
 }
 
 }  // namespace gantry::container_runtime

@@ -23,9 +23,4 @@ struct RuntimeConfig {
 // kInvalid names the line of a mistake. Keys that are not read here are left alone.
 Result<RuntimeConfig> ParseRuntimeConfig(std::string_view toml);
 
-// The text that the toolkit installs.
-std::string RuntimeConfigText(const RuntimeConfig& config, std::string_view toolkit_dir,
-                              std::string_view mode, std::string_view debug_file,
-                              std::string_view log_level);
-
 }  // namespace gantry::container_runtime

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+// The container toolkit of a node: waits for a driver, then keeps the host as desired_files.h and
+// containerd_setup.h want it. It sleeps until a file changes that decides something.
+#include "operands/container_toolkit/container_toolkit.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <set>
+
+#include "base/log.h"
+#include "base/paths.h"
+#include "base/text.h"
+#include "container/nvidia_cdi.h"
+#include "host/driver_root.h"
+#include "host/journal.h"
+#include "host/signals.h"
+#include "host/watch.h"
+#include "operands/container_toolkit/containerd_setup.h"
+#include "operands/container_toolkit/desired_files.h"
+#include "operands/container_toolkit/options.h"
+#include "policy/names.h"
+
+namespace gantry::container_toolkit {
+namespace {
+
+using std::chrono::seconds;
+using std::chrono::steady_clock;
+
+constexpr char kProgramFile[] = "gantry-hook";
+// Two who each put the other's edit right would restart containerd for ever.
+constexpr int kQuickRepairs = 5;
+constexpr seconds kCalmAfter(60);
+constexpr seconds kTryAgain(5);
+
+// A driver root that was named is taken as it is; otherwise the node's driver is looked for.
+container::DriverPlace PlaceOf(const Options& options, const host::DriverVerdict& verdict) {
+  container::DriverPlace place;
+  place.host_root = verdict.driver_root;
+  place.host_dev_root = verdict.dev_root;
+  place.root = JoinPath(options.host_root, verdict.driver_root);
+  place.dev_root = JoinPath(options.host_root, verdict.dev_root);
+  place.sys_root = options.host_root;
+  place.run_root = options.host_root;
+  place.version = verdict.version;
+  while (place.root.size() > 1 && place.root.ends_with('/')) {
+    place.root.pop_back();
+  }
+  while (place.dev_root.size() > 1 && place.dev_root.ends_with('/')) {
+    place.dev_root.pop_back();
+  }
+  return place;
+}
+
+class Toolkit {
+ public:
+  Toolkit(Options options, host::Watcher watcher, host::Journal journal, std::string program)
+      : options_(std::move(options)),
+        watcher_(std::move(watcher)),
+        journal_(std::move(journal)),
+        program_(std::move(program)),
+        containerd_(options_) {}
+
+  int Run(const host::Signals& signals) {
+    places_.host_root = options_.host_root;
+    while (true) {
+      const bool done = Reconcile();
+      if (options_.no_daemon && (done || failed_)) {
+        return done ? 0 : 1;
+      }
+      if (!Sleep(signals)) {
+        return 0;
+      }
+    }
+  }
+
+ private:
+  // True when the host is as wanted.
+  bool Reconcile() {
+    failed_ = false;
+    changed_ = false;
+    places_.container_ready = ContainerDriverReady();
+    Watch(host::DriverPathsToWatch(places_));
+    Watch({Here(JoinPath(names::kValidationsDir, names::kDriverReady)),
+           Here(JoinPath(names::kValidationsDir, names::kDriverCtrReady))});
+    host::DriverVerdict verdict = host::JudgeDriver(host::ObserveDriver(places_));
+    if (verdict.kind == host::DriverKind::kNone) {
+      Say(format("waiting for a driver: {} ({}); {}", verdict.message, verdict.reason,
+                 verdict.remedy));
+      return false;
+    }
+    if (!options_.driver_root.empty() && options_.driver_root != verdict.driver_root) {
+      Say(format("the driver is in {}, not in {}", verdict.driver_root, options_.driver_root));
+    }
+    const Status files = PutFiles(verdict);
+    if (!files) {
+      return Failed(files.error());
+    }
+    const Status runtime = ConfigureRuntime();
+    if (!runtime) {
+      return Failed(runtime.error());
+    }
+    Say("the host has the container toolkit");
+    return true;
+  }
+
+  bool ContainerDriverReady() const {
+    return ReadFile(Here(JoinPath(names::kValidationsDir, names::kDriverCtrReady))).has_value();
+  }
+
+  Status PutFiles(const host::DriverVerdict& verdict) {
+    std::string document;
+    if (!ManagementCdiPath(options_).empty()) {
+      container::CdiInput input;
+      input.driver = PlaceOf(options_, verdict);
+      input.kind = options_.cdi_kind;
+      input.hook_path = JoinPath(ToolkitDir(options_), "nvidia-cdi-hook");
+      TRY_ASSIGN(const container::CdiSpec spec, container::ManagementCdi(input));
+      document = container::CdiText(spec);
+    }
+    const std::vector<host::Change> changes = DesiredFiles(options_, program_, document);
+    TRY_ASSIGN(const std::vector<std::string> changed, journal_.Apply(changes));
+    Changed(changed);
+    std::vector<std::string> paths;
+    for (const host::Change& change : changes) {
+      paths.push_back(Here(change.path));
+    }
+    Watch(paths);
+    return {};
+  }
+
+  Status ConfigureRuntime() {
+    if (options_.no_runtime_config || options_.nri_plugin) {
+      return {};
+    }
+    if (options_.runtime != "containerd") {
+      return Fail(ErrorKind::kUnsupported,
+                  format("configure {}: only containerd is configured by this version; CDI works "
+                         "without it",
+                         options_.runtime));
+    }
+    const auto outcome = containerd_.Install(journal_);
+    Watch(containerd_.PathsToWatch());
+    if (!outcome) {
+      return std::unexpected(outcome.error());
+    }
+    Changed(outcome->changed);
+    for (const std::string& remark : outcome->remarks) {
+      Say(remark);
+    }
+    if (outcome->restarted) {
+      log::Info("containerd was restarted and has the NVIDIA runtimes");
+    }
+    return {};
+  }
+
+  bool Failed(const Error& error) {
+    failed_ = true;
+    retry_ = error.kind == ErrorKind::kUnavailable || error.kind == ErrorKind::kNotFound ||
+             error.kind == ErrorKind::kInternal;
+    Say(error.message);
+    return false;
+  }
+
+  void Changed(const std::vector<std::string>& paths) {
+    for (const std::string& path : paths) {
+      log::Info("wrote {}", path);
+      changed_ = true;
+    }
+  }
+
+  // A line is repeated only after another one.
+  void Say(const std::string& line) {
+    if (said_.insert(line).second) {
+      log::Info("{}", line);
+    }
+    if (said_.size() > 100) {
+      said_.clear();
+    }
+  }
+
+  void Watch(const std::vector<std::string>& paths) {
+    for (const std::string& path : paths) {
+      if (!watched_.insert(path).second) {
+        continue;
+      }
+      const bool devices = path == Here("/dev");
+      if (const Status added = watcher_.Add(path, devices ? host::Watcher::For::kExistence
+                                                          : host::Watcher::For::kContent);
+          !added) {
+        Say(added.error().message);
+      }
+    }
+  }
+
+  // Until something changed; false when the process shall end.
+  bool Sleep(const host::Signals& signals) {
+    const auto now = steady_clock::now();
+    repairs_ = !changed_ ? repairs_ : now - last_change_ < kCalmAfter ? repairs_ + 1 : 1;
+    last_change_ = changed_ ? now : last_change_;
+    if (repairs_ > kQuickRepairs && changed_) {
+      Say("files are changed again and again; they are put right once a minute from now on");
+      if (watcher_.Next(signals.stop_fd(), now + kCalmAfter).stopped) {
+        return false;
+      }
+    }
+    const auto again =
+        failed_ && retry_ ? std::optional<SteadyTime>(now + kTryAgain) : std::nullopt;
+    while (true) {
+      const host::Watcher::Wake wake = watcher_.Next(signals.stop_fd(), again);
+      if (wake.stopped) {
+        return false;
+      }
+      const bool passed = again && steady_clock::now() >= *again;
+      if (!wake.changed.empty() || passed) {
+        return true;
+      }
+    }
+  }
+
+  [[nodiscard]] std::string Here(const std::string& host_path) const {
+    return ResolveInRoot(options_.host_root, host_path)
+        .value_or(JoinPath(options_.host_root, host_path));
+  }
+
+  Options options_;
+  host::Watcher watcher_;
+  host::Journal journal_;
+  std::string program_;
+  ContainerdSetup containerd_;
+  host::DriverPlaces places_;
+  std::set<std::string> watched_;
+  std::set<std::string> said_;
+  bool failed_ = false;
+  bool retry_ = false;
+  bool changed_ = false;
+  int repairs_ = 0;
+  SteadyTime last_change_{};
+};
+
+std::optional<std::string> FromProcess(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+// One toolkit a host: the lock lies on a folder that every host has, and leaves nothing behind.
+Result<Fd> LockHost(const Options& options) {
+  const std::string path = JoinPath(options.host_root, "var/lib");
+  Fd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd.valid()) {
+    return FailErrno("open " + path, errno);
+  }
+  if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    return errno == EWOULDBLOCK
+               ? Fail(ErrorKind::kConflict, "lock the host: another toolkit works on it")
+               : FailErrno("lock " + path, errno);
+  }
+  return fd;
+}
+
+Status RunToolkit(Options options, const host::Signals& signals, int& exit_status) {
+  TRY_ASSIGN(const Fd lock, LockHost(options));
+  TRY_ASSIGN(std::string program, ReadFile(JoinPath(options.source_root, kProgramFile)));
+  TRY_ASSIGN(host::Watcher watcher, host::Watcher::Create());
+  TRY_ASSIGN(host::Journal journal, host::Journal::Open(options.host_root, kJournalFolder));
+  exit_status = Toolkit(std::move(options), std::move(watcher), std::move(journal),
+                        std::move(program))
+                    .Run(signals);
+  return {};
+}
+
+}  // namespace
+
+int RunContainerToolkit(int argc, char** argv) {
+  const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  if (std::ranges::find(words, "--help") != words.end() ||
+      std::ranges::find(words, "-h") != words.end()) {
+    std::printf("Keeps NVIDIA's container toolkit on a host. Flags and their variables:\n%s",
+                OptionsHelp().c_str());
+    return 0;
+  }
+  const auto options = ParseOptions(words, FromProcess);
+  if (!options) {
+    log::Error("{}", options.error().message);
+    return 1;
+  }
+  for (const std::string& remark : options->remarks) {
+    log::Info("{}", remark);
+  }
+  const host::Signals signals;
+  int exit_status = 0;
+  if (const Status done = RunToolkit(*options, signals, exit_status); !done) {
+    log::Error("{}", done.error().message);
+    return 1;
+  }
+  return exit_status;
+}
+
+}  // namespace gantry::container_toolkit

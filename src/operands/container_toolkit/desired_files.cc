@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which files a node gets: one static program under all of the names that NVIDIA's toolkit has on a
+// host (the first a file, the others links to it), its configuration, and the CDI document of
+// management containers.
+#include "operands/container_toolkit/desired_files.h"
+
+#include <array>
+
+#include "base/paths.h"
+#include "base/text.h"
+#include "container/cdi.h"
+#include "policy/names.h"
+
+namespace gantry::container_toolkit {
+namespace {
+
+constexpr char kProgram[] = "nvidia-cdi-hook";
+constexpr std::array kAliases = {
+    "nvidia-container-runtime",      "nvidia-container-runtime.cdi",
+    "nvidia-container-runtime.legacy", "nvidia-container-runtime-hook",
+    "nvidia-container-toolkit",      "nvidia-ctk",
+};
+
+std::string Quoted(std::string_view text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    quoted += c == '"' || c == '\\' ? std::string{'\\', c} : std::string{c};
+  }
+  return quoted + "\"";
+}
+
+std::string QuotedList(const std::vector<std::string>& texts) {
+  std::vector<std::string> quoted;
+  for (const std::string& text : texts) {
+    quoted.push_back(Quoted(text));
+  }
+  return "[" + Join(quoted, ", ") + "]";
+}
+
+}  // namespace
+
+std::string ToolkitDir(const Options& options) {
+  return JoinPath(options.install_dir, "toolkit");
+}
+
+std::string ManagementCdiPath(const Options& options) {
+  if (!options.cdi_enabled || options.cdi_output_dir.empty()) {
+    return "";
+  }
+  return JoinPath(options.cdi_output_dir, container::CdiFileStem(options.cdi_kind) + ".yaml");
+}
+
+std::string RuntimeConfigFile(const Options& options) {
+  const std::string folder = ToolkitDir(options);
+  std::string text =
+      "# Written by the container toolkit of the GPU operator, which puts edits back.\n";
+  const auto line = [&](std::string_view key, std::string_view value) {
+    text += format("{} = {}\n", key, value);
+  };
+  line("accept-nvidia-visible-devices-as-volume-mounts", options.accept_mounts ? "true" : "false");
+  line("accept-nvidia-visible-devices-envvar-when-unprivileged",
+       options.accept_environment ? "true" : "false");
+  text += "\n[nvidia-container-runtime]\n";
+  if (!options.runtime_debug.empty()) {
+    line("debug", Quoted(options.runtime_debug));
+  }
+  if (!options.runtime_log_level.empty()) {
+    line("log-level", Quoted(options.runtime_log_level));
+  }
+  line("mode", Quoted(options.runtime_mode));
+  line("runtimes", QuotedList(options.low_level_runtimes));
+  text += "\n[nvidia-container-runtime.modes.cdi]\n";
+  line("annotation-prefixes", options.annotation_prefixes.empty()
+                                  ? QuotedList({"cdi.k8s.io/"})
+                                  : QuotedList(options.annotation_prefixes));
+  line("default-kind", Quoted(options.default_kind));
+  line("spec-dirs", QuotedList({"/etc/cdi", names::kCdiDir}));
+  text += "\n[nvidia-container-runtime-hook]\n";
+  line("path", Quoted(JoinPath(folder, "nvidia-container-runtime-hook")));
+  text += "\n[nvidia-ctk]\n";
+  line("path", Quoted(JoinPath(folder, "nvidia-ctk")));
+  return text;
+}
+
+std::vector<host::Change> DesiredFiles(const Options& options, const std::string& program,
+                                       const std::string& management_cdi) {
+  using Kind = host::Change::Kind;
+  const std::string folder = ToolkitDir(options);
+  std::vector<host::Change> changes;
+  // The configuration first: who finds the program finds it configured.
+  changes.push_back({Kind::kFile, JoinPath(folder, ".config/nvidia-container-runtime/config.toml"),
+                     RuntimeConfigFile(options), 0644, std::nullopt});
+  for (const char* alias : kAliases) {
+    changes.push_back({Kind::kSymlink, JoinPath(folder, alias), kProgram, 0, std::nullopt});
+  }
+  changes.push_back({Kind::kFile, JoinPath(folder, kProgram), program, 0755, std::nullopt});
+  if (!management_cdi.empty()) {
+    changes.push_back(
+        {Kind::kFile, ManagementCdiPath(options), management_cdi, 0644, std::nullopt});
+  }
+  return changes;
+}
+
+}  // namespace gantry::container_toolkit

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// Leaving a host as it was found: the journal is replayed backwards, then the files go that the
+// other operands made for each other, then their folders if nothing of others is in them.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "base/paths.h"
+#include "base/text.h"
+#include "host/files.h"
+#include "host/journal.h"
+#include "host/signals.h"
+#include "host/watch.h"
+#include "operands/container_toolkit/container_toolkit.h"
+#include "operands/container_toolkit/containerd_setup.h"
+#include "operands/container_toolkit/desired_files.h"
+#include "policy/names.h"
+
+namespace gantry::container_toolkit {
+namespace {
+
+// Prefixes of the CDI documents that the operands write.
+constexpr std::array kDocuments = {"k8s.device-plugin.nvidia.com-", "management.nvidia.com-"};
+// Folders that the pods' volumes made or that the status files lie in, deepest first.
+constexpr std::array kFolders = {"/run/nvidia/validations", "/run/nvidia/toolkit",
+                                 "/run/nvidia/driver", "/run/nvidia"};
+
+std::optional<std::string> FromProcess(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+Status RemoveMatching(const std::string& root, const std::string& folder,
+                      const std::function<bool(const std::string&)>& matches) {
+  TRY_ASSIGN(const std::string here, ResolveInRoot(root, folder));
+  TRY_ASSIGN(const std::vector<std::string> names, ListDirectory(here));
+  for (const std::string& name : names) {
+    if (matches(name)) {
+      TRY(host::RemoveFile(JoinPath(here, name)));
+    }
+  }
+  return {};
+}
+
+// An empty folder only; what is mounted or filled by others stays.
+void RemoveFolder(const std::string& root, const std::string& folder) {
+  if (const auto here = ResolveInRoot(root, folder)) {
+    ::rmdir(here->c_str());
+  }
+}
+
+Status RemoveOperandFiles(const std::string& root) {
+  TRY(RemoveMatching(root, names::kCdiDir, [](const std::string& name) {
+    return std::ranges::any_of(kDocuments,
+                               [&](const char* prefix) { return name.starts_with(prefix); });
+  }));
+  RemoveFolder(root, names::kCdiDir);
+  TRY(RemoveMatching(root, names::kValidationsDir, [](const std::string& name) {
+    return name.ends_with("-ready");
+  }));
+  for (const char* folder : kFolders) {
+    RemoveFolder(root, folder);
+  }
+  return {};
+}
+
+Status Clean(const Options& options) {
+  TRY_ASSIGN(host::Journal journal, host::Journal::Open(options.host_root, kJournalFolder));
+  ContainerdSetup containerd(options);
+  TRY_ASSIGN(const auto outcome, containerd.Remove(journal));
+  for (const std::string& path : outcome.changed) {
+    log::Info("put back {}", path);
+  }
+  if (outcome.restarted) {
+    log::Info("containerd was restarted without the NVIDIA runtimes");
+  }
+  return RemoveOperandFiles(options.host_root);
+}
+
+}  // namespace
+
+int RunHostCleanup(int argc, char** argv) {
+  std::vector<std::string> words;
+  std::string done_file = "/tmp/clean";
+  bool wait = true;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word.starts_with("--done-file=")) {
+      done_file = word.substr(word.find('=') + 1);
+    } else if (word == "--no-daemon") {
+      wait = false;
+    } else {
+      words.push_back(word);
+    }
+  }
+  const host::Signals signals;
+  const Status done = [&]() -> Status {
+    TRY_ASSIGN(const Options options, ParseOptions(words, FromProcess));
+    TRY(Clean(options));
+    return host::WriteFileAtomic(done_file, "");
+  }();
+  if (!done) {
+    log::Error("{}", done.error().message);
+    return 1;
+  }
+  log::Info("the host is as it was before the container toolkit");
+  if (wait) {
+    const std::array stop = {signals.stop_fd()};
+    host::WaitReadable(stop);
+  }
+  return 0;
+}
+
+}  // namespace gantry::container_toolkit

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+
+namespace gantry::container_toolkit {
+
+// What the toolkit is told by flags and environment; names and defaults are NVIDIA's, but for two:
+// an image's environment variable gives no GPU to an unprivileged container, and the default
+// runtime is left alone, unless switched on. Paths are host paths.
+struct Options {
+  bool no_daemon = false;
+  bool no_runtime_config = false;
+  bool nri_plugin = false;
+  std::string runtime = "containerd";
+  std::string install_dir = "/usr/local/nvidia";  // the programs lie in <this>/toolkit
+  std::string source_root = "/opt/gantry";  // in this image: the folder that holds gantry-hook
+  bool debug = false;
+  std::string driver_root;  // empty: found
+  std::string dev_root;
+  std::string runtime_debug;
+  std::string runtime_log_level;
+  std::string runtime_mode = "auto";
+  std::string default_kind = "management.nvidia.com/gpu";
+  std::vector<std::string> annotation_prefixes;  // for containerd's runtimes and config.toml
+  std::vector<std::string> low_level_runtimes = {"runc", "crun"};
+  bool accept_environment = false;
+  bool accept_mounts = false;
+  bool cdi_enabled = false;
+  std::string cdi_output_dir = "/var/run/cdi";  // empty: no document
+  std::string cdi_kind = "management.nvidia.com/gpu";
+  std::string runtime_config;  // empty: found
+  std::string drop_in_config;  // empty: 99-nvidia.toml in conf.d beside the root file
+  std::string executable;      // empty: found
+  std::string socket = "/run/containerd/containerd.sock";
+  std::string restart_mode;  // signal, systemd, none; empty: systemd where it runs the runtime
+  std::optional<bool> cdi_in_runtime;
+  std::string host_root = "/host";
+  std::string runtime_name = "nvidia";
+  bool set_as_default = false;
+  std::string runtime_type = "io.containerd.runc.v2";
+  std::vector<std::string> remarks;  // options that are accepted and change nothing here
+};
+
+using Environment = std::function<std::optional<std::string>(const std::string& name)>;
+
+// Flags count more than the environment. kInvalid names an unknown flag or a value that cannot be.
+Result<Options> ParseOptions(const std::vector<std::string>& words, const Environment& environment);
+
+// One line a flag, for --help.
+std::string OptionsHelp();
+
+}  // namespace gantry::container_toolkit
