@@ -265,18 +265,14 @@ def words() -> argparse.ArgumentParser:
     sub.add_argument("--all", action="store_true", help="all beds")
     word("list", list_, "list beds", named=False)
 
-    arguments = {"nargs": argparse.REMAINDER, "metavar": "..."}
-    word("kubectl", kubectl, "kubectl in a bed").add_argument("arguments", **arguments)
-    word("helm", helm, "Helm 4 in a bed").add_argument("arguments", **arguments)
-    word("helm3", helm, "Helm 3 in a bed").add_argument("arguments", **arguments)
+    # Whatever follows these is not ours to parse: passed_on() takes it off before.
+    word("kubectl", kubectl, "kubectl in a bed")
+    word("helm", helm, "Helm 4 in a bed")
+    word("helm3", helm, "Helm 3 in a bed")
     sub = word("path", path, "where a built program is: helm, helm3, runc", named=False)
     sub.add_argument("program")
-    word("exec", exec_, "run a command inside a node, as root", node=True).add_argument(
-        "arguments", **arguments
-    )
-    word("gpu", gpu, "drive the fake GPUs of a node", node=True).add_argument(
-        "arguments", **arguments
-    )
+    word("exec", exec_, "run a command inside a node, as root", node=True)
+    word("gpu", gpu, "drive the fake GPUs of a node", node=True)
 
     sub = word("load", load, "load an OCI archive into a node", named=True)
     sub.add_argument("node", metavar="NODE|all")
@@ -330,9 +326,25 @@ def words() -> argparse.ArgumentParser:
     return parser
 
 
+def passed_on(arguments: list[str]) -> tuple[list[str], list[str]]:
+    """Splits a command line into what is the bed's and what is another program's."""
+    operands = {"kubectl": 0, "helm": 0, "helm3": 0, "exec": 1, "gpu": 1}
+    if not arguments or arguments[0] not in operands:
+        return arguments, []
+    end = 1
+    if arguments[end:] and arguments[end] == "--name":
+        end += 2
+    elif arguments[end:] and arguments[end].startswith("--name="):
+        end += 1
+    end += operands[arguments[0]]
+    return arguments[:end], arguments[end:]
+
+
 def main() -> int:
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `bed audit | head` is no error
-    options = words().parse_args()
+    ours, theirs = passed_on(sys.argv[1:])
+    options = words().parse_args(ours)
+    options.arguments = theirs
     try:
         options.act(options)
     except (BedError, OSError) as error:

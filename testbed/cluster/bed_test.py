@@ -142,6 +142,12 @@ def test_a_service_leads_to_a_pod(beds, one):
     assert beds.in_pod(one, "first", "getent hosts first.default.svc").split()[0] == address
 
 
+def test_options_of_other_programs_are_theirs(beds, one):
+    assert "kube-dns" in beds("kubectl", f"--name={one}", "-n", "kube-system", "get", "service")
+    assert beds("exec", "--name", one, "node1", "echo", "--name", "-h").strip() == "--name -h"
+    assert "helm install" in beds("helm", "--name", one, "install", "--help")
+
+
 def test_audit_counts_each_request_once(beds, one):
     beds("audit", "--name", one, "--reset")
     # One GET for the pod, and nothing else: a second kubectl has its discovery cached.
