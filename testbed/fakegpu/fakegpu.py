@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""NVIDIA GPUs for a test node: installs a machine described by a profile, and changes it while programs run.
+
+See README.md beside this file for what becomes visible where.
+"""
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+from machine import control, driver, layout, node, profile
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def built_library(named: str | None) -> pathlib.Path:
+    """The library to install: the one named, else the newest that was built."""
+    if named or os.environ.get("FAKEGPU_LIBRARY"):
+        return pathlib.Path(named or os.environ["FAKEGPU_LIBRARY"]).resolve()
+    builds = HERE.parents[1] / "build"
+    found = sorted(builds.glob("*/testbed/fakegpu/libnvidia-ml.so.1"), key=lambda path: path.stat().st_mtime)
+    if not found:
+        sys.exit(f"fakegpu: no library below {builds}; build the target fakegpu_nvml")
+    return found[-1]
+
+
+def word_check(options) -> None:
+    library = layout.Layout(built_library(options.library))
+    machine = profile.load(pathlib.Path(options.profile), options.node, set(library.fields["gpu"]))
+    print(json.dumps(node.description(machine, options.node), indent=1))
+
+
+def word_driver(options) -> None:
+    print(driver.layer(options.driver_version))
+
+
+def word_install(options) -> None:
+    library = built_library(options.library)
+    fields = set(layout.Layout(library).fields["gpu"])
+    machine = profile.load(pathlib.Path(options.profile), options.node, fields)
+    node.install(pathlib.Path(options.root), machine, options.node, library)
+
+
+def word_uninstall(options) -> None:
+    node.uninstall(pathlib.Path(options.root))
+
+
+def run_mount(root: pathlib.Path, what: str) -> None:
+    """Runs mount.sh in the node's mount namespace; the root must be /proc/PID/root for that."""
+    parts = root.parts
+    if len(parts) < 4 or parts[1] != "proc" or parts[3] != "root":
+        raise control.ControlError(f"{what} the driver: needs --root /proc/PID/root, not {root}")
+    done = subprocess.run(["nsenter", f"--mount=/proc/{parts[2]}/ns/mnt", f"--root=/proc/{parts[2]}/root", "sh",
+                           "/opt/fakegpu/mount.sh", what], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise control.ControlError(f"{what} the driver: {done.stderr.strip()}")
+
+
+def act(state: layout.State, options) -> None:
+    """Does one control word on the mapped machine."""
+    gpus = control.selected(state, options.gpu) if hasattr(options, "gpu") else []
+    for position, gpu in gpus:
+        match options.word:
+            case "set":
+                for text in options.values:
+                    control.assign(gpu, text)
+            case "fail":
+                control.fail(gpu, options.code, options.call)
+            case "lose":
+                control.fail(gpu, control.GPU_IS_LOST, "")
+                if not options.quiet:
+                    control.raise_event(state, position, control.XID, control.FALLEN_OFF_THE_BUS)
+            case "recover":
+                control.recover(gpu)
+            case "hang":
+                gpu.set("hanging_call", options.call)
+            case "unhang":
+                gpu.set("hanging_call", "")
+            case "xid":
+                control.raise_event(state, position, control.XID, options.number)
+            case "processes":
+                control.set_processes(gpu, options.processes)
+    if options.word in ("driver-load", "driver-unload"):
+        state.machine.set("driver_loaded", int(options.word == "driver-load"))
+
+
+def show(state: layout.State, options) -> None:
+    """list: a line a GPU; show --json: everything."""
+    values = control.shown(state)
+    if options.word == "show" and options.json:
+        print(json.dumps(values, indent=1))
+        return
+    for gpu in values["gpus"]:
+        trouble = f" failure={gpu['failure']}" if gpu["failure"] else ""
+        trouble += f" hangs={gpu['hanging_call']}" if gpu["hanging_call"] else ""
+        bdf = profile.bdf_text(gpu["pci_domain"], gpu["pci_bus"], gpu["pci_slot"])
+        print(f"{gpu['index']} {gpu['uuid']} {bdf} minor={gpu['minor']} {gpu['name']}{trouble}")
+
+
+def word_control(options) -> None:
+    root = pathlib.Path(options.root)
+    if options.word == "driver-unload":
+        run_mount(root, "unload")
+    with layout.mapped(node.library_in(root)) as state:
+        if options.word in ("list", "show"):
+            show(state, options)
+        else:
+            act(state, options)
+    if options.word == "driver-load":
+        run_mount(root, "load")
+
+
+def parser() -> argparse.ArgumentParser:
+    top = argparse.ArgumentParser(prog="fakegpu.py", description=__doc__)
+    words = top.add_subparsers(dest="command", required=True)
+
+    check = words.add_parser("check", help="is a profile right; prints the machine")
+    check.add_argument("profile")
+    check.add_argument("--node", default="node1")
+    check.add_argument("--library")
+    check.set_defaults(do=word_check)
+
+    layer = words.add_parser("driver", help="fetch the driver's files; prints the folder they lie in as under a root")
+    layer.add_argument("driver_version", nargs="?", default=profile.DRIVER_VERSION)
+    layer.set_defaults(do=word_driver)
+
+    install = words.add_parser("install", help="put a machine under a root")
+    install.add_argument("--root", required=True)
+    install.add_argument("--profile", required=True)
+    install.add_argument("--node", required=True, help="UUIDs and serials follow from it")
+    install.add_argument("--library")
+    install.set_defaults(do=word_install)
+
+    uninstall = words.add_parser("uninstall", help="take it out again")
+    uninstall.add_argument("--root", required=True)
+    uninstall.set_defaults(do=word_uninstall)
+
+    control_word = words.add_parser("control", help="look at a machine or change it")
+    control_word.add_argument("--root", required=True, help="the node's root, or /proc/PID/root")
+    add_control_words(control_word.add_subparsers(dest="word", required=True))
+    control_word.set_defaults(do=word_control)
+    return top
+
+
+def add_control_words(words) -> None:
+    def word(name: str, text: str, gpu: bool = True):
+        sub = words.add_parser(name, help=text)
+        if gpu:
+            sub.add_argument("gpu", help="position, UUID, PCI address, or all")
+        return sub
+
+    word("list", "a line a GPU", gpu=False)
+    word("show", "everything", gpu=False).add_argument("--json", action="store_true")
+    word("set", "change values: temperature=83 power=250 memory_used=40GiB ...").add_argument(
+        "values", nargs="+", metavar="KEY=VALUE")
+    fail = word("fail", "calls answer an error")
+    fail.add_argument("--call", default="", help="only calls whose name begins so")
+    fail.add_argument("--code", type=int, default=control.UNKNOWN_ERROR, help="nvmlReturn_t; 999: unknown error")
+    lose = word("lose", "GPU_IS_LOST everywhere, and XID 79")
+    lose.add_argument("--quiet", action="store_true", help="without the XID")
+    word("recover", "ends fail, lose and hang")
+    word("hang", "calls do not return").add_argument("call", nargs="?", default="*")
+    word("unhang", "they return")
+    word("xid", "raises an XID event").add_argument("number", type=int)
+    word("processes", "PID=MiB[:compute|graphics|mps[:NAME]] ...; none: no processes").add_argument(
+        "processes", nargs="*")
+    word("driver-unload", "the modules are gone (needs --root /proc/PID/root)", gpu=False)
+    word("driver-load", "they are back", gpu=False)
+
+
+def main() -> None:
+    options = parser().parse_args()
+    try:
+        options.do(options)
+    except (profile.ProfileError, layout.LayoutError, driver.DriverError, control.ControlError, OSError) as error:
+        sys.exit(f"fakegpu: {error}")
+
+
+if __name__ == "__main__":
+    main()

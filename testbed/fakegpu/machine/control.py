@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Changes a machine while programs run on it: values, failures, events, processes."""
+import contextlib
+import time
+
+from .image import write_processes
+from .layout import Record, State
+from .profile import ECC_PLACES, ProfileError, convert, process
+
+UNKNOWN_ERROR, GPU_IS_LOST = 999, 15  # nvmlReturn_t
+XID, SINGLE_BIT_ECC, DOUBLE_BIT_ECC = 0x8, 0x1, 0x2  # nvmlEventType*
+FALLEN_OFF_THE_BUS = 79
+
+
+class ControlError(Exception):
+    """The words were wrong; the text says how."""
+
+
+def find(state: State, which: str) -> tuple[int, Record]:
+    """A GPU by position (of the machine, not of a container), UUID or PCI address."""
+    for position, gpu in enumerate(state.gpus()):
+        address = f"{gpu.get('pci_domain'):04x}:{gpu.get('pci_bus'):02x}:{gpu.get('pci_slot'):02x}.0"
+        if which.lower() in (str(position), gpu.get("uuid").lower(), address):
+            return position, gpu
+    raise ControlError(f"{which}: no such GPU; this machine has {state.machine.get('gpu_count')}")
+
+
+def selected(state: State, which: str) -> list[tuple[int, Record]]:
+    """One GPU, or `all`."""
+    return list(enumerate(state.gpus())) if which == "all" else [find(state, which)]
+
+
+def assign(gpu: Record, text: str) -> None:
+    """KEY=VALUE, as in a profile; ecc_*.PLACE=N and remap_histogram.N=M name an element."""
+    key, separator, value = text.partition("=")
+    field, _, part = key.partition(".")
+    if not separator or field not in gpu.fields():
+        raise ControlError(f"{text}: is not KEY=VALUE with a KEY of {', '.join(gpu.fields())}")
+    try:
+        element = None
+        if gpu.fields()[field][2] > 1 and gpu.fields()[field][0] != "text":
+            words = ECC_PLACES if field.startswith("ecc_") else {}
+            element = words[part or "dram"] if words else int(part or 0)
+        if field == "power":
+            _settle_energy(gpu)
+        gpu.set(field, convert(field, value, key), element)
+    except (KeyError, ValueError) as error:
+        raise ControlError(f"{text}: {error}") from None
+    except ProfileError as error:
+        raise ControlError(str(error)) from None
+
+
+def _settle_energy(gpu: Record) -> None:
+    """Adds up what was used at the old power, so that the counter never goes back."""
+    now, since, energy = int(time.time() * 1e6), gpu.get("energy_time"), gpu.get("energy")
+    if since and energy is not None:
+        gpu.set("energy", energy + (now - since) // 1000 * (gpu.get("power") or 0) // 1000)
+    gpu.set("energy_time", now)
+
+
+def raise_event(state: State, position: int, kind: int, payload: int) -> None:
+    """Puts an event into the ring and then counts it, in that order: readers look at the count."""
+    count = state.machine.get("event_count")
+    slots = state.layout.arrays["event"][1]
+    event = state.machine.child("event", count % slots)
+    for name, value in {"type": kind, "payload": payload, "gpu": position, "gpu_instance": None,
+                        "compute_instance": None}.items():
+        event.set(name, value)
+    state.machine.set("event_count", count + 1)
+
+
+def fail(gpu: Record, code: int, call: str) -> None:
+    """Calls on this GPU (all, or those whose name begins with `call`) answer `code`; 0 ends it."""
+    gpu.set("failing_call", call)
+    gpu.set("failure", code)
+
+
+def recover(gpu: Record) -> None:
+    """Ends failures and hangs."""
+    fail(gpu, 0, "")
+    gpu.set("hanging_call", "")
+
+
+def set_processes(gpu: Record, texts: list[str]) -> None:
+    """PID=MiB[:KIND[:NAME]] for each; the GPU's used memory is their sum."""
+    entries = []
+    for text in (part for one in texts for part in one.split(",") if part):
+        pid, separator, rest = text.partition("=")
+        memory, _, rest = rest.partition(":")
+        kind, _, name = rest.partition(":")
+        if not separator:
+            raise ControlError(f"{text}: is not PID=MiB[:KIND[:NAME]]")
+        number = memory if not memory.replace(".", "").isdigit() else float(memory)
+        try:
+            entries.append(process({"pid": pid, "memory": number, "kind": kind or "compute", "name": name}, text))
+        except ProfileError as error:
+            raise ControlError(str(error)) from None
+    with contextlib.suppress(IndexError):
+        write_processes(gpu, entries)
+        gpu.set("memory_used", sum(entry["memory"] for entry in entries))
+        return
+    raise ControlError(f"{len(entries)} processes: too many")
+
+
+def shown(state: State) -> dict:
+    """Everything, as values; unknown ones are null."""
+    gpus = []
+    for position, gpu in enumerate(state.gpus()):
+        values = {name: gpu.get(name) for name in gpu.fields()}
+        values["fabric_cluster_uuid"] = values["fabric_cluster_uuid"].hex()
+        values["processes"] = [_plain(gpu.child("process", i)) for i in range(gpu.get("process_count"))]
+        values["links"] = [_plain(gpu.child("link", i)) for i in range(gpu.get("link_count"))]
+        gpus.append({"index": position, **values})
+    machine = {name: state.machine.get(name) for name in state.machine.fields() if name != "topology"}
+    return {**machine, "gpus": gpus}
+
+
+def _plain(record: Record) -> dict:
+    return {name: record.get(name) for name in record.fields()}
