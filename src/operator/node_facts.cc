@@ -13,6 +13,7 @@
 
 #include "base/text.h"
 #include "policy/names.h"
+#include "policy/node_feature.h"
 
 namespace gantry::gpu_operator {
 namespace {
@@ -140,7 +141,7 @@ FeatureFacts ProjectFeatures(const Json& node_feature) {
   }
   if (const Json* version = At(node_feature, {"metadata", "annotations", names::kNfdWorkerVersion});
       version != nullptr && version->is_string()) {
-    facts.foreign = !version->get_ref<const std::string&>().starts_with("gantry");
+    facts.foreign = !policy::IsFromOurWorker(node_feature);
   }
   Labels valid;
   if (const Json* labels = At(node_feature, "spec.labels");

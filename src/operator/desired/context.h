@@ -33,6 +33,10 @@ Objects OperatorValidator(const Context& context, const std::string& image);
 Objects DevicePlugin(const Context& context, const std::string& image);
 Objects GpuFeatureDiscovery(const Context& context, const std::string& image);
 
+// The DaemonSet that puts every node with GPUs back as it was; its pods are Ready when that is
+// done.
+Json HostCleanup(const Context& context);
+
 // What one operand comes to.
 struct DesiredOperand {
   const policy::Operand* operand = nullptr;

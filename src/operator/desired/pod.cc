@@ -51,9 +51,10 @@ Json Binding(const Context& context, std::string_view role_kind, std::string_vie
 
 Json OwnedObject(const Context& context, std::string_view api_version, std::string_view kind,
                  std::string_view name, bool namespaced) {
-  Json metadata = {{"name", name},
-                   {"labels", {{names::kManagedBy, names::kManagedByGantry}}},
-                   {"ownerReferences", Json::array({context.owner})}};
+  Json metadata = {{"name", name}, {"labels", {{names::kManagedBy, names::kManagedByGantry}}}};
+  if (!context.owner.is_null()) {
+    metadata["ownerReferences"] = Json::array({context.owner});
+  }
   if (namespaced) {
     metadata["namespace"] = context.space;
   }
@@ -130,7 +131,7 @@ DaemonSet::DaemonSet(const Context& context, std::string_view name, std::string_
   container_ = {{"name", container},
                 {"image", image},
                 {"imagePullPolicy", known ? pull : context.pull_policy},
-                {"command", {command}}};
+                {"command", Split(command, ' ')}};
   if (!spec.args.empty()) {
     container_["args"] = spec.args;
   }
@@ -141,6 +142,12 @@ DaemonSet::DaemonSet(const Context& context, std::string_view name, std::string_
 
 void DaemonSet::SelectDeployed(std::string_view suffix) {
   SelectNodes({{std::string(names::kDeployPrefix).append(suffix), "true"}});
+}
+
+void DaemonSet::SelectNodesWithLabel(std::string_view label) {
+  Json term = {{"matchExpressions", Json::array({{{"key", label}, {"operator", "Exists"}}})}};
+  pod_["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] = {
+      {"nodeSelectorTerms", Json::array({std::move(term)})}};
 }
 
 void DaemonSet::SelectNodes(Json selector) { pod_["nodeSelector"] = std::move(selector); }
@@ -170,6 +177,11 @@ void DaemonSet::Unprivileged() {
                                    {"runAsGroup", 65534},
                                    {"capabilities", {{"drop", {"ALL"}}}},
                                    {"seccompProfile", {{"type", "RuntimeDefault"}}}};
+}
+
+void DaemonSet::ReadyWhen(std::initializer_list<const char*> command) {
+  container_["readinessProbe"] = {
+      {"exec", {{"command", Json(command)}}}, {"periodSeconds", 1}, {"timeoutSeconds", 5}};
 }
 
 void DaemonSet::HostPid() { pod_["hostPID"] = true; }

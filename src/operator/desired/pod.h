@@ -25,13 +25,16 @@ enum class HostDir { kAny, kCreate };
 // thing; Build gives the object, with the annotation that carries its hash.
 class DaemonSet {
  public:
-  // `spec` is the operand's section of the policy: its pull policy, args, resources, hostNetwork.
+  // `command` is words with spaces between; `spec` the operand's section of the policy: its pull
+  // policy, args, resources, hostNetwork.
   DaemonSet(const Context& context, std::string_view name, std::string_view container,
             std::string_view command, const std::string& image, const policy::OperandSpec& spec);
 
   // Nodes with the deploy label of that suffix.
   void SelectDeployed(std::string_view suffix);
   void SelectNodes(Json selector);
+  // Nodes that have the label, whatever its value.
+  void SelectNodesWithLabel(std::string_view label);
   // A label of the DaemonSet, its pods and its selector.
   void Label(std::string_view key, std::string_view value);
   void UseServiceAccount(std::string_view name, bool token);
@@ -39,6 +42,8 @@ class DaemonSet {
   void Privileged();
   void Unprivileged();
   void HostPid();
+  // Ready once the command, run in the container each second, exits with 0.
+  void ReadyWhen(std::initializer_list<const char*> command);
   // New pods come up beside the old ones on a node before those go.
   void SurgeOnUpdate();
 

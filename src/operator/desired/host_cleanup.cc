@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What puts a node back as it was? The same program and rights as the container toolkit, on every
+// node that ever had GPUs, whatever its taints. That a pod is Ready is the node's acknowledgement.
+
+#include "operator/desired/pod.h"
+#include "policy/names.h"
+
+namespace gantry::gpu_operator {
+
+Json HostCleanup(const Context& context) {
+  DaemonSet set(context, "nvidia-gpu-operator-cleanup", "cleanup", "gantry host-cleanup",
+                context.image, {});
+  set.SelectNodesWithLabel(names::kGpuPresent);
+  set.TolerateEverything();
+  set.UseServiceAccount("default", false);
+  set.Privileged();
+  set.HostPid();
+  set.Env("ROOT", context.policy.install_dir);
+  set.Env("HOST_ROOT_MOUNT", "/host");
+  set.Env(names::kVisibleDevices, "void");
+  set.HostRoot(false);
+  set.ReadyWhen({"cat", "/tmp/clean"});
+  return set.Build();
+}
+
+}  // namespace gantry::gpu_operator

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What of a node's labels and annotations is the operator's? Decided from the Node alone, because
+// an uninstallation that is repeated has nothing else left to look at.
+
+#include "operator/strip.h"
+
+#include <algorithm>
+
+#include "operator/node_labels.h"
+#include "policy/names.h"
+#include "policy/node_feature.h"
+
+namespace gantry::gpu_operator {
+
+Json StripNode(const Json& node) {
+  const Json* labels = At(node, "metadata.labels");
+  const Json* annotations = At(node, "metadata.annotations");
+  Json gone = Json::object();
+  const auto take = [&](const std::string& label) {
+    if (labels != nullptr && labels->contains(label)) {
+      gone[label] = nullptr;
+    }
+  };
+  take(names::kGpuPresent);
+  take(names::kDriverUpgradeState);
+  for (const std::string& label : DeployLabels()) {
+    const std::string value = labels == nullptr ? "" : labels->value(label, "");
+    if (value == "true" || value.find("paused-for-driver-upgrade") != std::string::npos) {
+      take(label);
+    }
+  }
+  Json metadata = Json::object();
+  if (annotations != nullptr && annotations->contains(names::kFeatureLabelsAnnotation)) {
+    const auto written = annotations->value(names::kFeatureLabelsAnnotation, "");
+    for (const auto& [object, keys] : ParseSources(written)) {
+      std::ranges::for_each(keys, take);
+    }
+    metadata["annotations"][names::kFeatureLabelsAnnotation] = nullptr;
+  }
+  if (!gone.empty()) {
+    metadata["labels"] = std::move(gone);
+  }
+  return metadata.empty() ? Json() : Json{{"metadata", std::move(metadata)}};
+}
+
+bool IsOurNodeFeature(const Json& node_feature) {
+  return policy::IsFromOurWorker(node_feature) ||
+         TextAt(node_feature, "metadata.name").starts_with("nvidia-features-for-");
+}
+
+}  // namespace gantry::gpu_operator

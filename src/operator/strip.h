@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/json.h"
+
+namespace gantry::gpu_operator {
+
+// The merge patch that takes from a Node what the operator put on it, or null if there is nothing:
+// gpu.present, deploy labels that it set, what NodeFeature objects brought, and the annotations
+// with which it remembers. What somebody set by hand (a deploy label of another value) stays.
+Json StripNode(const Json& node);
+
+// Whether a NodeFeature object was written by an agent of ours.
+bool IsOurNodeFeature(const Json& node_feature);
+
+}  // namespace gantry::gpu_operator

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// How does everything go again? In an order in which nothing brings back what was taken: first the
+// policy and the operator, then the operands, then each node puts itself back and says so by a
+// Ready pod, then labels, objects and definitions. Every step may find its work done already, so
+// that a second run goes on where the first one was ended, and the whole keeps to its deadline: a
+// node that does not answer is named and left, what it keeps is harmless.
+
+#include "operator/uninstall.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <mutex>
+#include <set>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "kube/client.h"
+#include "operator/desired/context.h"
+#include "operator/strip.h"
+#include "operator/verdict.h"
+#include "operator/view.h"
+#include "policy/kinds.h"
+#include "policy/names.h"
+
+namespace gantry::gpu_operator {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr char kDeployment[] = "gpu-operator";
+
+struct Options {
+  std::string space;
+  std::string image;
+  std::string pull_policy;
+  bool definitions = false;
+  seconds timeout{120};
+};
+
+std::string Environment(const char* name, std::string_view fallback = "") {
+  const char* value = std::getenv(name);
+  return value == nullptr || *value == '\0' ? std::string(fallback) : std::string(value);
+}
+
+bool IsReadyNode(const Json& node) { return ProjectNode(node).ready; }
+
+class Uninstall {
+ public:
+  Uninstall(kube::Client& client, Options options)
+      : client_(client),
+        options_(std::move(options)),
+        deadline_(RealClock().Now() + options_.timeout) {}
+
+  Status Run() {
+    ReadPolicy();
+    StopOperator();
+    TRY(DeletePolicies());
+    TRY(DeleteOperands());
+    TRY(CleanHosts());
+    TRY(StripNodes());
+    TRY(DeleteObjects());
+    if (options_.definitions) {
+      TRY(DeleteDefinitions());
+    }
+    return {};
+  }
+
+ private:
+  // What host cleanup must know; defaults when the policy is gone already.
+  void ReadPolicy() {
+    context_.space = options_.space;
+    context_.image = options_.image;
+    context_.pull_policy = options_.pull_policy;
+    std::vector<Json> policies;
+    const auto listed =
+        client_.List(policy::kClusterPolicy, {}, [&](Json item) { policies.push_back(item); });
+    auto parsed = policy::Parse(policies.empty() ? Json::object() : policies.front());
+    if (!parsed.has_value()) {
+      parsed = policy::Parse(Json::object());
+    }
+    context_.policy = *std::move(parsed);
+    if (!listed.has_value() && listed.error().kind != ErrorKind::kNotFound) {
+      log::Warning("read ClusterPolicies: {}", listed.error().message);
+    }
+  }
+
+  // Beside a running operator the cluster would be brought back. Without the right to stop it, the
+  // missing ClusterPolicy stops it too.
+  void StopOperator() {
+    const auto scaled = client_.MergePatch(kube::kinds::kDeployment, {options_.space, kDeployment},
+                                           {{"spec", {{"replicas", 0}}}});
+    if (!scaled.has_value()) {
+      if (scaled.error().kind != ErrorKind::kNotFound) {
+        log::Warning("stop the operator: {}", scaled.error().message);
+      }
+      return;
+    }
+    const bool gone = WaitUntil(seconds(40), [&] {
+      std::vector<Json> pods;
+      return ListInto(kube::kinds::kPod, {options_.space, "app=gpu-operator", ""}, pods)
+                 .has_value() &&
+             pods.empty();
+    });
+    log::Info("{}", gone ? "the operator is stopped" : "the operator's pod did not end in time");
+  }
+
+  Status DeletePolicies() {
+    return DeleteAll(policy::kClusterPolicy, {}, [](const Json&) { return true; });
+  }
+
+  // Pods on nodes that are not Ready can't end; all others must have, before their hosts are
+  // cleaned.
+  Status DeleteOperands() {
+    std::vector<Json> sets;
+    TRY(ListInto(kube::kinds::kDaemonSet, Ours(), sets));
+    std::vector<std::string> apps;
+    for (const Json& set : sets) {
+      const std::string name = TextAt(set, "metadata.name");
+      TRY(IgnoreAbsent(client_.Delete(kube::kinds::kDaemonSet, {options_.space, name})));
+      apps.push_back(name);
+    }
+    for (const policy::Operand& operand : policy::Operands()) {
+      if (!operand.daemon_set.empty()) {
+        apps.emplace_back(operand.daemon_set);
+      }
+    }
+    const kube::Selection pods{options_.space, format("app in ({})", Join(apps, ",")), ""};
+    const bool ended = WaitUntil(seconds(60), [&] { return OnlyOnAbsentNodes(pods); });
+    log::Info("{}", ended ? "all operands have ended" : "some operands did not end in time");
+    return {};
+  }
+
+  bool OnlyOnAbsentNodes(const kube::Selection& pods) {
+    std::vector<Json> left;
+    std::vector<Json> nodes;
+    if (!ListInto(kube::kinds::kPod, pods, left).has_value()) {
+      return false;
+    }
+    if (left.empty()) {
+      return true;
+    }
+    if (!ListInto(kube::kinds::kNode, {}, nodes).has_value()) {
+      return false;
+    }
+    std::set<std::string> ready;
+    for (const Json& node : nodes) {
+      if (IsReadyNode(node)) {
+        ready.insert(TextAt(node, "metadata.name"));
+      }
+    }
+    return std::ranges::none_of(
+        left, [&](const Json& pod) { return ready.contains(TextAt(pod, "spec.nodeName")); });
+  }
+
+  Status CleanHosts() {
+    const Json set = HostCleanup(context_);
+    const kube::Key key = kube::KeyOf(set);
+    TRY(IgnoreAbsent(client_.Delete(kube::kinds::kDaemonSet, key)));
+    Result<Json> created;
+    WaitUntil(seconds(10), [&] {
+      created = client_.Create(kube::kinds::kDaemonSet, set);
+      return created.has_value() || created.error().kind != ErrorKind::kConflict;
+    });
+    if (!created.has_value()) {
+      return std::unexpected(std::move(created).error());
+    }
+    std::set<std::string> waiting;
+    // The last seconds are for the cluster's side.
+    const seconds reserve(15);
+    WaitUntil(std::chrono::ceil<seconds>(Left() - reserve),
+              [&] { return NodesToWaitFor(key.name, waiting) && waiting.empty(); });
+    for (const std::string& node : waiting) {
+      log::Warning("node {} did not put itself back in time; what it keeps is harmless", node);
+    }
+    TRY(IgnoreAbsent(client_.Delete(kube::kinds::kDaemonSet, key)));
+    const kube::Selection pods{options_.space, "app=" + key.name, ""};
+    WaitUntil(seconds(35), [&] { return OnlyOnAbsentNodes(pods); });
+    return {};
+  }
+
+  // Ready GPU nodes without a Ready cleanup pod. False: unknown.
+  bool NodesToWaitFor(const std::string& app, std::set<std::string>& waiting) {
+    std::vector<Json> nodes;
+    std::vector<Json> pods;
+    if (!ListInto(kube::kinds::kNode, {"", names::kGpuPresent, ""}, nodes).has_value() ||
+        !ListInto(kube::kinds::kPod, {options_.space, "app=" + app, ""}, pods).has_value()) {
+      return false;
+    }
+    waiting.clear();
+    for (const Json& node : nodes) {
+      const std::string name = TextAt(node, "metadata.name");
+      if (IsReadyNode(node)) {
+        waiting.insert(name);
+      } else if (away_.insert(name).second) {
+        log::Warning("node {} is not Ready and is left as it is", name);
+      }
+    }
+    for (const Json& pod : pods) {
+      // A pod's Ready condition has the shape of a node's.
+      if (IsReadyNode(pod)) {
+        waiting.erase(TextAt(pod, "spec.nodeName"));
+      }
+    }
+    return true;
+  }
+
+  Status StripNodes() {
+    std::vector<std::pair<std::string, Json>> patches;
+    const auto listed = client_.List(kube::kinds::kNode, {}, [&](const Json& node) {
+      if (Json patch = StripNode(node); !patch.is_null()) {
+        patches.emplace_back(TextAt(node, "metadata.name"), std::move(patch));
+      }
+    });
+    if (!listed.has_value()) {
+      return std::unexpected(listed.error());
+    }
+    for (const auto& [name, patch] : patches) {
+      const auto patched = client_.MergePatch(kube::kinds::kNode, {"", name}, patch);
+      if (!patched.has_value() && patched.error().kind != ErrorKind::kNotFound) {
+        return std::unexpected(patched.error());
+      }
+    }
+    log::Info("{} nodes have no labels of the operator any more", patches.size());
+    return {};
+  }
+
+  Status DeleteObjects() {
+    TRY(DeleteAll(policy::kNodeFeature, {options_.space, "", ""}, IsOurNodeFeature));
+    for (const kube::Kind& kind : OwnedKinds()) {
+      kube::Selection ours = Ours();
+      ours.space = kind.namespaced ? options_.space : "";
+      TRY(DeleteAll(kind, ours, [](const Json&) { return true; }));
+    }
+    return IgnoreAbsent(
+        client_.Delete(kube::kinds::kLease, {options_.space, names::kOperatorLease}));
+  }
+
+  // NodeFeature's definition may be another's; ours carries our label.
+  Status DeleteDefinitions() {
+    return DeleteAll(kube::kinds::kCustomResourceDefinition, Ours(""), [](const Json& definition) {
+      const std::string group = TextAt(definition, "spec.group");
+      return group == names::kNvidiaGroup || group == names::kGpuNvidiaGroup ||
+             group == names::kNfdGroup;
+    });
+  }
+
+  [[nodiscard]] kube::Selection Ours() const { return Ours(options_.space); }
+  static kube::Selection Ours(const std::string& space) {
+    return {space, format("{}={}", names::kManagedBy, names::kManagedByGantry), ""};
+  }
+
+  Status ListInto(const kube::Kind& kind, const kube::Selection& selection,
+                  std::vector<Json>& items) {
+    const auto listed = client_.List(kind, selection, [&](Json item) {
+      item["metadata"].erase("managedFields");
+      items.push_back(std::move(item));
+    });
+    if (!listed.has_value() && listed.error().kind != ErrorKind::kNotFound) {
+      return std::unexpected(listed.error());
+    }
+    return {};
+  }
+
+  // Deletes and waits, for a quarter of a minute at most, until the API server has none any more.
+  Status DeleteAll(const kube::Kind& kind, const kube::Selection& selection,
+                   const std::function<bool(const Json&)>& is_ours) {
+    std::set<std::string> told;
+    Status failed;
+    const bool gone = WaitUntil(seconds(15), [&] {
+      std::vector<Json> items;
+      failed = ListInto(kind, selection, items);
+      if (!failed.has_value()) {
+        return failed.error().kind == ErrorKind::kDenied;
+      }
+      std::erase_if(items, [&](const Json& item) { return !is_ours(item); });
+      for (const Json& item : items) {
+        if (const kube::Key key = kube::KeyOf(item); told.insert(key.Text()).second) {
+          failed = IgnoreAbsent(client_.Delete(kind, key));
+        }
+      }
+      return items.empty() || !failed.has_value();
+    });
+    if (failed.has_value() && !gone) {
+      return Fail(ErrorKind::kTimeout, format("delete all {}: some are still there", kind.plural));
+    }
+    return failed;
+  }
+
+  static Status IgnoreAbsent(Status status) {
+    return !status.has_value() && status.error().kind == ErrorKind::kNotFound ? Status{} : status;
+  }
+
+  [[nodiscard]] milliseconds Left() const {
+    return std::chrono::duration_cast<milliseconds>(deadline_ - RealClock().Now());
+  }
+
+  // Asks again and again, as the pods' Role has no right to watch, until it holds, or the time or
+  // the whole deadline is over.
+  bool WaitUntil(seconds at_most, const std::function<bool()>& holds) {
+    const SteadyTime end = std::min(deadline_, RealClock().Now() + at_most);
+    std::unique_lock lock(mutex_);
+    while (!holds()) {
+      if (RealClock().Now() >= end) {
+        return false;
+      }
+      pause_.wait_for(lock, milliseconds(300));
+    }
+    return true;
+  }
+
+  kube::Client& client_;
+  const Options options_;
+  const SteadyTime deadline_;
+  Context context_;
+  std::set<std::string> away_;
+  std::mutex mutex_;
+  std::condition_variable pause_;
+};
+
+}  // namespace
+
+int RunUninstall(int argc, char** argv) {
+  Options options;
+  long long timeout = 120;
+  std::string kubeconfig;
+  CLI::App app("Takes the GPU operator from the nodes and the cluster", "uninstall");
+  app.add_option("--timeout", timeout, "Seconds for all of it")
+      ->check(CLI::Range(1, 3600))
+      ->capture_default_str();
+  app.add_flag("--crds", options.definitions, "Also the custom resource definitions");
+  app.add_option("--kubeconfig", kubeconfig, "Path of a kubeconfig; empty: in-cluster");
+  app.add_option("--namespace", options.space, "The operator's namespace; else OPERATOR_NAMESPACE");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error);
+  }
+  options.timeout = seconds(timeout);
+  if (options.space.empty()) {
+    options.space = Environment(names::kOperatorNamespace);
+  }
+  options.image = Environment("OPERATOR_IMAGE");
+  options.pull_policy = Environment("OPERATOR_IMAGE_PULL_POLICY", "IfNotPresent");
+  if (options.space.empty() || options.image.empty()) {
+    log::Error("read environment: {} and OPERATOR_IMAGE must be set", names::kOperatorNamespace);
+    return 2;
+  }
+  const Status status = [&]() -> Status {
+    TRY_ASSIGN(kube::Config config, kube::LoadConfig(kubeconfig));
+    kube::ClientOptions client_options;
+    client_options.component = "uninstall";
+    client_options.field_manager = names::kFieldManager;
+    TRY_ASSIGN(const auto client, kube::Client::Create(std::move(config), client_options));
+    return Uninstall(*client, options).Run();
+  }();
+  if (!status.has_value()) {
+    log::Error("uninstall: {}", status.error().message);
+    return 1;
+  }
+  log::Info("uninstalled");
+  return 0;
+}
+
+}  // namespace gantry::gpu_operator
