@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// How does a container see device nodes that were made after it started? By a mount namespace of
+// its own, in which the host's /dev lies over the container's.
+#include "nvml/dev_root.h"
+
+#include <sched.h>
+#include <sys/mount.h>
+
+namespace gantry::nvml {
+
+void EnterDevRoot(const std::string& root) {
+  if (root.empty() || root == "/" || unshare(CLONE_NEWNS) != 0) {
+    return;
+  }
+  if (mount("", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0) {
+    mount((root + "/dev").c_str(), "/dev", nullptr, MS_BIND | MS_REC, nullptr);
+  }
+}
+
+}  // namespace gantry::nvml

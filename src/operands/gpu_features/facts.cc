@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// Facts to JSON and back. The reader is lenient about what is absent (a golden test writes only
+// what it is about) and strict about types.
+#include "operands/gpu_features/facts.h"
+
+#include "base/text.h"
+
+namespace gantry::gpu_features {
+namespace {
+
+constexpr const char* kMigNames[] = {"unsupported", "disabled", "enabled"};
+
+Json DeviceToJson(const nvml::Device& device) {
+  Json json = {{"index", device.index},
+               {"minor", device.minor},
+               {"uuid", device.uuid},
+               {"name", device.name},
+               {"brand", device.brand},
+               {"pciBusId", device.pci_bus_id},
+               {"memoryBytes", device.memory_bytes},
+               {"computeMajor", device.compute_major},
+               {"computeMinor", device.compute_minor},
+               {"numaNode", device.numa_node},
+               {"mig", kMigNames[static_cast<int>(device.mig)]}};
+  if (device.fabric.has_value()) {
+    json["fabric"] = {{"clusterUuid", device.fabric->cluster_uuid},
+                      {"cliqueId", device.fabric->clique_id}};
+  }
+  return json;
+}
+
+nvml::MigMode MigFrom(const std::string& name) {
+  for (int i = 0; i < 3; ++i) {
+    if (name == kMigNames[i]) {
+      return static_cast<nvml::MigMode>(i);
+    }
+  }
+  return nvml::MigMode::kUnsupported;
+}
+
+nvml::Device DeviceFrom(const Json& json, unsigned index) {
+  nvml::Device device;
+  device.index = json.value("index", index);
+  device.minor = json.value("minor", index);
+  device.uuid = json.value("uuid", "");
+  device.name = json.value("name", "");
+  device.brand = json.value("brand", "");
+  device.pci_bus_id = json.value("pciBusId", "");
+  device.memory_bytes = json.value("memoryBytes", uint64_t{0});
+  device.compute_major = json.value("computeMajor", 0);
+  device.compute_minor = json.value("computeMinor", 0);
+  device.numa_node = json.value("numaNode", -1);
+  device.mig = MigFrom(json.value("mig", ""));
+  if (const auto fabric = json.find("fabric"); fabric != json.end()) {
+    device.fabric = nvml::Fabric{fabric->at("clusterUuid").get<std::string>(),
+                                 fabric->at("cliqueId").get<unsigned>()};
+  }
+  return device;
+}
+
+}  // namespace
+
+Json ToJson(const Facts& facts) {
+  Json json = {{"driverVersion", facts.driver_version},
+               {"cudaVersion", facts.cuda_version},
+               {"gpus", Json::array()},
+               {"failedGpus", facts.failed_gpus},
+               {"machine", facts.machine},
+               {"pciClasses", facts.pci_classes},
+               {"configSpaceReadable", facts.config_space_readable}};
+  for (const nvml::Device& device : facts.gpus) {
+    json["gpus"].push_back(DeviceToJson(device));
+  }
+  if (facts.vgpu.has_value()) {
+    json["vgpu"] = {{"driverVersion", facts.vgpu->driver_version},
+                    {"driverBranch", facts.vgpu->driver_branch}};
+  }
+  return json;
+}
+
+Result<Facts> FactsFromJson(const Json& json) {
+  try {
+    Facts facts;
+    facts.driver_version = json.value("driverVersion", "");
+    facts.cuda_version = json.value("cudaVersion", 0);
+    for (const Json& device : json.value("gpus", Json::array())) {
+      facts.gpus.push_back(DeviceFrom(device, static_cast<unsigned>(facts.gpus.size())));
+    }
+    facts.failed_gpus = json.value("failedGpus", 0);
+    facts.machine = json.value("machine", "");
+    facts.pci_classes = json.value("pciClasses", std::map<std::string, int>{});
+    facts.config_space_readable = json.value("configSpaceReadable", false);
+    if (const auto vgpu = json.find("vgpu"); vgpu != json.end()) {
+      facts.vgpu = VgpuHost{vgpu->at("driverVersion").get<std::string>(),
+                            vgpu->at("driverBranch").get<std::string>()};
+    }
+    return facts;
+  } catch (const Json::exception& exception) {
+    return Fail(ErrorKind::kInvalid, format("read facts: {}", exception.what()));
+  }
+}
+
+}  // namespace gantry::gpu_features

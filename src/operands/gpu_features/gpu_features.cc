@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+// When are the labels of a node looked at again? When the driver becomes ready or another one does,
+// when the configuration changes, on SIGHUP, and every --sleep-interval for what nobody tells of. A
+// look that finds the same labels writes nothing and asks the API server nothing. Whatever fails
+// (no driver yet, a wrong configuration, no API server) leaves the published labels as they are.
+#include "operands/gpu_features/gpu_features.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/paths.h"
+#include "base/text.h"
+#include "host/signals.h"
+#include "host/status_files.h"
+#include "host/watch.h"
+#include "kube/backoff.h"
+#include "operands/gpu_features/gather.h"
+#include "operands/gpu_features/labels.h"
+#include "operands/gpu_features/node_label.h"
+#include "operands/gpu_features/publisher.h"
+#include "operands/gpu_features/settings.h"
+#include "policy/names.h"
+#include "policy/plugin_config_choice.h"
+
+namespace gantry::gpu_features {
+namespace {
+
+constexpr std::chrono::seconds kDriverAnswers(30);
+// Nobody tells when the object is deleted by hand; a watch would cost every node a connection.
+constexpr std::chrono::hours kVerifyStored(1);
+
+int64_t UnixSeconds() {
+  return std::chrono::duration_cast<std::chrono::seconds>(RealClock().Wall().time_since_epoch())
+      .count();
+}
+
+// What is merely not there yet is no reason to worry.
+log::Level LevelOf(ErrorKind kind) {
+  return kind == ErrorKind::kNotFound || kind == ErrorKind::kUnavailable ? log::Level::kInfo
+                                                                         : log::Level::kWarning;
+}
+
+class Discovery {
+ public:
+  Discovery(Arguments arguments, host::Signals& signals, host::Watcher watcher)
+      : arguments_(std::move(arguments)),
+        signals_(signals),
+        watcher_(std::move(watcher)),
+        publisher_({arguments_.kubeconfig, arguments_.space, arguments_.node_name}) {}
+
+  int Run();
+
+ private:
+  Status Watch();
+  Result<std::string> ConfigPath();
+  Result<Settings> LoadSettings();
+  Result<Sources> FindSources(const Settings& settings);
+  Status Look();
+  Status Store(const Settings& settings, const LabelMap& labels);
+  bool Wait(SteadyTime deadline);
+  SteadyTime NextLook(const Status& looked);
+  bool WaitsForDriver() const {
+    return std::ranges::find(arguments_.wait_for, names::kDriverReady) != arguments_.wait_for.end();
+  }
+
+  const Arguments arguments_;
+  host::Signals& signals_;
+  host::Watcher watcher_;
+  Publisher publisher_;
+  Gatherer gatherer_;
+  std::unique_ptr<NodeLabel> node_label_;
+  const int64_t started_ = UnixSeconds();
+  std::optional<Settings> settings_;  // the last good ones
+  std::optional<LabelMap> stored_;    // what was last stored or found stored
+  SteadyTime stored_at_{};
+  std::vector<std::string> warnings_;
+  std::string last_error_;
+  int failures_ = 0;
+};
+
+Status Discovery::Watch() {
+  if (WaitsForDriver()) {
+    TRY(watcher_.Add(JoinPath(arguments_.status_dir, names::kDriverReady)));
+  }
+  if (!arguments_.config_dir.empty()) {
+    TRY(watcher_.Add(arguments_.config_dir));
+    if (!arguments_.node_name.empty() && !arguments_.node_label.empty()) {
+      TRY_ASSIGN(node_label_, NodeLabel::Follow(arguments_.kubeconfig, arguments_.node_name,
+                                                arguments_.node_label));
+    }
+  } else if (!arguments_.config_file.empty()) {
+    TRY(watcher_.Add(ParentOf(arguments_.config_file)));
+  }
+  return {};
+}
+
+// The file to read; empty: there is no configuration.
+Result<std::string> Discovery::ConfigPath() {
+  if (arguments_.config_dir.empty()) {
+    return arguments_.config_file;
+  }
+  policy::ConfigChoice choice{.label = "",
+                              .default_name = arguments_.default_config,
+                              .fallbacks = arguments_.fallback_strategies};
+  if (node_label_ != nullptr) {
+    TRY_ASSIGN(choice.label, node_label_->Take());
+  }
+  TRY_ASSIGN(const auto entries, ListDirectory(arguments_.config_dir));
+  TRY_ASSIGN(const std::string name, policy::ChooseConfig(choice, entries));
+  return name.empty() ? "" : JoinPath(arguments_.config_dir, name);
+}
+
+Result<Settings> Discovery::LoadSettings() {
+  TRY_ASSIGN(const std::string path, ConfigPath());
+  policy::PluginConfig config;
+  if (!path.empty()) {
+    TRY_ASSIGN(const std::string text, ReadFile(path));
+    Result<policy::PluginConfig> parsed = policy::ParsePluginConfig(text);
+    if (!parsed.has_value()) {
+      return std::unexpected(parsed.error().In(path));
+    }
+    config = *std::move(parsed);
+  }
+  return Resolve(arguments_, config);
+}
+
+Result<Sources> Discovery::FindSources(const Settings& settings) {
+  Sources sources{.driver_root = settings.driver_root,
+                  .dev_root = "",
+                  .sys_root = arguments_.sys_root,
+                  .machine_type_file = settings.machine_type_file};
+  if (WaitsForDriver()) {
+    TRY_ASSIGN(const auto files, host::StatusFiles::Open(arguments_.status_dir));
+    TRY_ASSIGN(const host::StatusValues values, files.Read(names::kDriverReady));
+    const auto value = [&values](const char* name) {
+      const auto found = values.find(name);
+      return found == values.end() ? std::string() : found->second;
+    };
+    if (sources.driver_root.empty()) {
+      sources.driver_root = value("DRIVER_ROOT_CTR_PATH");
+    }
+    sources.dev_root = value("DEV_ROOT_CTR_PATH");
+  }
+  return sources;
+}
+
+Status Discovery::Store(const Settings& settings, const LabelMap& labels) {
+  const SteadyTime now = RealClock().Now();
+  if (stored_ == labels && now - stored_at_ < kVerifyStored) {
+    return {};
+  }
+  const bool by_api = settings.use_node_feature_api;
+  TRY_ASSIGN(const bool written,
+             by_api ? publisher_.Publish(labels) : PublishFile(settings.output_file, labels));
+  if (written) {
+    log::Info("labels published: {} ({} GPUs)", labels.size(),
+              labels.contains(names::kGpuCount) ? labels.at(names::kGpuCount) : "0");
+  }
+  stored_ = labels;
+  stored_at_ = now;
+  return {};
+}
+
+Status Discovery::Look() {
+  TRY_ASSIGN(settings_, LoadSettings());
+  TRY_ASSIGN(const Sources sources, FindSources(*settings_));
+  TRY_ASSIGN(const Facts facts, gatherer_.Ask(sources, kDriverAnswers, signals_.stop_fd()));
+  Labelled labelled = GpuLabels(
+      facts, {.mig_strategy = settings_->mig_strategy,
+              .sharing = settings_->sharing,
+              .timestamp = settings_->timestamp ? std::optional<int64_t>(started_) : std::nullopt});
+  if (labelled.warnings != warnings_) {
+    for (const std::string& warning : labelled.warnings) {
+      log::Warning("{}", warning);
+    }
+    warnings_ = std::move(labelled.warnings);
+  }
+  return Store(*settings_, labelled.labels);
+}
+
+// When to look again if nothing happens. What is missing or wrong is told by an event once it is
+// there or right; only what passes by itself is tried again.
+SteadyTime Discovery::NextLook(const Status& looked) {
+  const SteadyTime now = RealClock().Now();
+  SteadyTime next = now + kVerifyStored;
+  if (settings_.has_value() && settings_->recheck.has_value()) {
+    next = std::min(
+        next, now + std::chrono::ceil<std::chrono::steady_clock::duration>(std::max(
+                        *settings_->recheck, std::chrono::nanoseconds(std::chrono::seconds(1)))));
+  }
+  failures_ = looked.has_value() ? 0 : failures_ + 1;
+  if (!looked.has_value()) {
+    const kube::Backoff backoff{.base = std::chrono::milliseconds(500),
+                                .limit = std::chrono::seconds(60)};
+    if (const auto delay =
+            kube::RetryDelay(looked.error().kind, failures_, backoff, kube::Random())) {
+      next = std::min(next, now + *delay);
+    }
+  }
+  return next;
+}
+
+// False once the program shall end.
+bool Discovery::Wait(SteadyTime deadline) {
+  const int label_fd = node_label_ != nullptr ? node_label_->fd() : -1;
+  const std::array<int, 4> descriptors = {signals_.stop_fd(), signals_.reload_fd(), watcher_.fd(),
+                                          label_fd};
+  // Events that concern no watched path (another status file) are no reason to look.
+  while (true) {
+    const std::vector<bool> ready = host::WaitReadable(descriptors, deadline);
+    if (ready[0]) {
+      return false;
+    }
+    const bool reload = ready[1] && signals_.TakeReload();
+    const bool changed = ready[2] && !watcher_.Take().empty();
+    if (reload || changed || ready[3] || RealClock().Now() >= deadline) {
+      return true;
+    }
+  }
+}
+
+int Discovery::Run() {
+  if (const Status watching = Watch(); !watching.has_value()) {
+    log::Error("{}", watching.error().message);
+    return 1;
+  }
+  while (true) {
+    const Status looked = Look();
+    const std::string error = looked.has_value() ? "" : looked.error().message;
+    if (error != last_error_ && !error.empty()) {
+      log::Write(LevelOf(looked.error().kind), "labels stay as they are: " + error);
+    }
+    last_error_ = error;
+    if (settings_.has_value() && settings_->oneshot) {
+      return looked.has_value() ? 0 : 1;
+    }
+    if (!Wait(NextLook(looked))) {
+      return 0;
+    }
+  }
+}
+
+}  // namespace
+
+int RunGpuFeatureDiscovery(int argc, char** argv) {
+  Result<std::optional<Arguments>> arguments = ParseArguments(argc, argv);
+  if (!arguments.has_value()) {
+    log::Error("gpu-feature-discovery: {}", arguments.error().message);
+    return 2;
+  }
+  if (!arguments->has_value()) {
+    return 0;
+  }
+  host::Signals signals;
+  Result<host::Watcher> watcher = host::Watcher::Create();
+  if (!watcher.has_value()) {
+    log::Error("{}", watcher.error().message);
+    return 1;
+  }
+  return Discovery(**std::move(arguments), signals, *std::move(watcher)).Run();
+}
+
+}  // namespace gantry::gpu_features

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which labels does a node with these GPUs get? The keys and the meaning of the values are GPU
+// feature discovery's, which schedulers, node selectors and dashboards rely on.
+#include "operands/gpu_features/labels.h"
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+#include <utility>
+
+#include "base/text.h"
+#include "policy/names.h"
+
+namespace gantry::gpu_features {
+namespace {
+
+using nvml::Device;
+using nvml::MigMode;
+using policy::MigStrategy;
+using policy::SharingStrategy;
+
+constexpr size_t kLongestValue = 63;
+constexpr uint64_t kMiB = 1024 * 1024;
+constexpr int kVga = 0x030000;
+constexpr int k3d = 0x030200;
+
+std::string Part(const std::vector<std::string>& parts, size_t index) {
+  return index < parts.size() ? LabelValue(parts[index]) : "";
+}
+
+void AddVersions(const Facts& facts, LabelMap& labels) {
+  const std::vector<std::string> driver = Split(facts.driver_version, '.');
+  labels[names::kCudaDriverMajor] = Part(driver, 0);
+  labels[names::kCudaDriverMinor] = Part(driver, 1);
+  labels[names::kCudaDriverRev] = Part(driver, 2);
+  labels[names::kCudaDriverVersionMajor] = Part(driver, 0);
+  labels[names::kCudaDriverVersionMinor] = Part(driver, 1);
+  labels[names::kCudaDriverVersionRevision] = Part(driver, 2);
+  labels[names::kCudaDriverVersionFull] = LabelValue(facts.driver_version);
+  const int major = facts.cuda_version / 1000;
+  const int minor = facts.cuda_version % 1000 / 10;
+  labels[names::kCudaRuntimeMajor] = format("{}", major);
+  labels[names::kCudaRuntimeMinor] = format("{}", minor);
+  labels[names::kCudaRuntimeVersionMajor] = format("{}", major);
+  labels[names::kCudaRuntimeVersionMinor] = format("{}", minor);
+  labels[names::kCudaRuntimeVersionFull] = format("{}.{}", major, minor);
+}
+
+std::string Family(int major, int minor) {
+  switch (major) {
+    case 1:
+      return "tesla";
+    case 2:
+      return "fermi";
+    case 3:
+      return "kepler";
+    case 5:
+      return "maxwell";
+    case 6:
+      return "pascal";
+    case 7:
+      return minor < 5 ? "volta" : "turing";
+    case 8:
+      return minor < 9 ? "ampere" : "ada-lovelace";
+    case 9:
+      return "hopper";
+    case 10:
+    case 12:
+      return "blackwell";
+    case 13:
+      return "rubin";
+    default:
+      return "undefined";
+  }
+}
+
+// The GPUs that the product labels speak of.
+struct Product {
+  const Device* first = nullptr;
+  int count = 0;
+  bool all_mig = true;  // every one of them is in MIG mode
+};
+
+Product MainProduct(const Facts& facts) {
+  std::vector<Product> products;
+  for (const Device& gpu : facts.gpus) {
+    auto product = std::ranges::find_if(
+        products, [&](const Product& known) { return known.first->name == gpu.name; });
+    if (product == products.end()) {
+      products.push_back({.first = &gpu, .count = 0, .all_mig = true});
+      product = products.end() - 1;
+    }
+    ++product->count;
+    product->all_mig = product->all_mig && gpu.mig == MigMode::kEnabled;
+  }
+  // The first of the largest: products stand in the order of their lowest index.
+  Product main = *std::ranges::max_element(products, {}, &Product::count);
+  if (products.size() == 1) {
+    main.count += facts.failed_gpus;
+  }
+  return main;
+}
+
+void AddProduct(const Facts& facts, const policy::Sharing& sharing, LabelMap& labels) {
+  const Product product = MainProduct(facts);
+  const Device& gpu = *product.first;
+  // A GPU in MIG mode is no `nvidia.com/gpu` that could be shared.
+  const int replicas = product.all_mig ? 0 : sharing.ReplicasOf(names::kGpuResource);
+  const bool shared = replicas > 1;
+  labels[names::kGpuProduct] =
+      LabelValue(gpu.name, shared && !sharing.rename_by_default ? "-SHARED" : "");
+  labels[names::kGpuCount] = format("{}", product.count);
+  labels[names::kGpuReplicas] = format("{}", replicas);
+  labels[names::kGpuSharingStrategy] =
+      policy::Name(shared ? sharing.strategy : SharingStrategy::kNone);
+  if (gpu.memory_bytes > 0) {
+    labels[names::kGpuMemory] = format("{}", gpu.memory_bytes / kMiB);
+  }
+  if (gpu.compute_major > 0) {
+    labels[names::kGpuFamily] = Family(gpu.compute_major, gpu.compute_minor);
+    labels[names::kGpuComputeMajor] = format("{}", gpu.compute_major);
+    labels[names::kGpuComputeMinor] = format("{}", gpu.compute_minor);
+  }
+}
+
+std::string Mode(const Facts& facts) {
+  std::set<int> classes;
+  for (const Device& gpu : facts.gpus) {
+    const auto found = facts.pci_classes.find(gpu.pci_bus_id);
+    classes.insert(found == facts.pci_classes.end() ? 0 : found->second);
+  }
+  if (classes == std::set<int>{kVga}) {
+    return "graphics";
+  }
+  return classes == std::set<int>{k3d} ? "compute" : "unknown";
+}
+
+void AddClique(const Facts& facts, Labelled& labelled) {
+  std::set<std::string> cliques;
+  for (const Device& gpu : facts.gpus) {
+    if (gpu.fabric.has_value()) {
+      cliques.insert(format("{}.{}", gpu.fabric->cluster_uuid, gpu.fabric->clique_id));
+    }
+  }
+  if (cliques.size() == 1) {
+    labelled.labels[names::kGpuClique] = LabelValue(*cliques.begin());
+  } else if (cliques.size() > 1) {
+    labelled.warnings.push_back(
+        format("{}: left out, the GPUs are in {} cliques", names::kGpuClique, cliques.size()));
+  }
+}
+
+void AddMig(const Facts& facts, const LabelOptions& options, Labelled& labelled) {
+  const auto in_mig_mode = [](const Device& gpu) { return gpu.mig == MigMode::kEnabled; };
+  const bool capable = std::ranges::any_of(
+      facts.gpus, [](const Device& gpu) { return gpu.mig != MigMode::kUnsupported; });
+  const bool enabled = std::ranges::any_of(facts.gpus, in_mig_mode);
+  labelled.labels[names::kMigCapable] = capable ? "true" : "false";
+  if (options.mig_strategy != MigStrategy::kNone) {
+    labelled.labels[names::kMigStrategy] = policy::Name(options.mig_strategy);
+    if (enabled) {
+      labelled.warnings.push_back("MIG devices are not labelled, only the GPUs that they are on");
+    }
+  }
+  const bool mps = options.sharing.strategy == SharingStrategy::kMps;
+  labelled.labels[names::kMpsCapable] = mps && !enabled ? "true" : "false";
+  if (mps && enabled) {
+    labelled.warnings.push_back(
+        format("{}: false, a GPU in MIG mode cannot be shared by MPS", names::kMpsCapable));
+  }
+}
+
+void AddVgpu(const Facts& facts, LabelMap& labels) {
+  if (!facts.config_space_readable) {
+    return;
+  }
+  labels[names::kVgpuPresent] = facts.vgpu.has_value() ? "true" : "false";
+  if (facts.vgpu.has_value()) {
+    labels[names::kVgpuHostDriver] = LabelValue(facts.vgpu->driver_version);
+    labels[names::kVgpuHostDriverBranch] = LabelValue(facts.vgpu->driver_branch);
+  }
+}
+
+bool IsAlphanumeric(char letter) { return std::isalnum(static_cast<unsigned char>(letter)) != 0; }
+
+}  // namespace
+
+Labelled GpuLabels(const Facts& facts, const LabelOptions& options) {
+  Labelled labelled;
+  if (options.timestamp.has_value()) {
+    labelled.labels[names::kGfdTimestamp] = format("{}", *options.timestamp);
+  }
+  AddVgpu(facts, labelled.labels);
+  if (facts.gpus.empty()) {
+    return labelled;
+  }
+  AddVersions(facts, labelled.labels);
+  const std::string machine = LabelValue(facts.machine);
+  labelled.labels[names::kGpuMachine] = machine.empty() ? "unknown" : machine;
+  AddProduct(facts, options.sharing, labelled.labels);
+  labelled.labels[names::kGpuMode] = Mode(facts);
+  AddClique(facts, labelled);
+  AddMig(facts, options, labelled);
+  return labelled;
+}
+
+LabelMap KeepTimestamp(LabelMap labels, const LabelMap& published) {
+  const auto old = published.find(names::kGfdTimestamp);
+  const auto now = labels.find(names::kGfdTimestamp);
+  if (old == published.end() || now == labels.end()) {
+    return labels;
+  }
+  const std::string fresh = std::exchange(now->second, old->second);
+  if (labels != published) {
+    now->second = fresh;
+  }
+  return labels;
+}
+
+std::string LabelValue(std::string_view text, std::string_view suffix) {
+  std::string value;
+  bool gap = false;
+  for (const char letter : Trim(text)) {
+    if (std::isspace(static_cast<unsigned char>(letter)) != 0) {
+      gap = true;
+    } else if (IsAlphanumeric(letter) || letter == '-' || letter == '_' || letter == '.') {
+      value += gap ? "-" : "";
+      value += letter;
+      gap = false;
+    }
+  }
+  value.resize(std::min(value.size(), kLongestValue - suffix.size()));
+  while (!value.empty() && !IsAlphanumeric(value.back())) {
+    value.pop_back();
+  }
+  value.erase(0, static_cast<size_t>(std::ranges::find_if(value, IsAlphanumeric) - value.begin()));
+  return value.empty() ? value : value.append(suffix);
+}
+
+}  // namespace gantry::gpu_features

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where do the labels go? Into a NodeFeature object, or a file. Nothing is taken back at the end:
+// the object belongs to the node, not to the pod, because labels that go with a pod would take the
+// other operands' pods with them.
+#include "operands/gpu_features/publisher.h"
+
+#include <cstdio>
+
+#include "base/paths.h"
+#include "base/text.h"
+#include "host/files.h"
+#include "kube/client.h"
+#include "kube/ensure.h"
+#include "policy/kinds.h"
+#include "policy/names.h"
+#include "policy/node_feature.h"
+
+namespace gantry::gpu_features {
+namespace {
+
+std::string ToLines(const LabelMap& labels) {
+  std::string text;
+  for (const auto& [key, value] : labels) {
+    text += format("{}={}\n", key, value);
+  }
+  return text;
+}
+
+LabelMap FromLines(const std::string& text) {
+  LabelMap labels;
+  for (const std::string& line : Split(text, '\n')) {
+    if (const size_t equals = line.find('='); equals != std::string::npos) {
+      labels[line.substr(0, equals)] = line.substr(equals + 1);
+    }
+  }
+  return labels;
+}
+
+}  // namespace
+
+Result<bool> Publisher::Publish(const LabelMap& labels) {
+  TRY_ASSIGN(kube::Config config, kube::LoadConfig(target_.kubeconfig));
+  TRY_ASSIGN(const auto client,
+             kube::Client::Create(std::move(config), {.component = "gpu-feature-discovery",
+                                                      .field_manager = names::kFieldManager,
+                                                      .max_idle_connections = 1}));
+  if (node_uid_.empty()) {
+    TRY_ASSIGN(const Json node, client->Get(kube::kinds::kNode, {"", target_.node}));
+    node_uid_ = kube::UidOf(node);
+  }
+  const kube::Key key{target_.space, format("nvidia-features-for-{}", target_.node)};
+  return kube::Ensure(*client, policy::kNodeFeature, key, [&](const Json* stored) {
+    const LabelMap published = stored != nullptr ? policy::NodeFeatureLabels(*stored) : LabelMap{};
+    return policy::NodeFeatureObject({.name = key.name,
+                                      .space = key.space,
+                                      .node = target_.node,
+                                      .node_uid = node_uid_,
+                                      .worker_version = "",
+                                      .labels = KeepTimestamp(labels, published)},
+                                     stored);
+  });
+}
+
+Result<bool> PublishFile(const std::string& path, const LabelMap& labels) {
+  if (path.empty()) {
+    std::fputs(ToLines(labels).c_str(), stdout);
+    std::fflush(stdout);
+    return true;
+  }
+  const LabelMap published = FromLines(ReadFile(path).value_or(""));
+  TRY(host::MakeDirectories(ParentOf(path)));
+  return host::WriteIfDifferent(path, ToLines(KeepTimestamp(labels, published)));
+}
+
+}  // namespace gantry::gpu_features

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which setting holds? A flag or variable before the configuration file, and that before the
+// default.
+#include "operands/gpu_features/settings.h"
+
+#include "base/text.h"
+
+namespace gantry::gpu_features {
+namespace {
+
+constexpr std::chrono::seconds kRecheck(60);
+constexpr char kOutputFile[] = "/etc/kubernetes/node-feature-discovery/features.d/gfd";
+
+// The argument, else the file's value, else the default.
+template <typename T>
+T Pick(const std::optional<T>& argument, const std::optional<T>& file, T fallback) {
+  return argument.has_value() ? *argument : file.value_or(std::move(fallback));
+}
+
+// The same for an argument that is a word to parse; errors name the flag.
+template <typename T>
+Result<T> PickParsed(const char* flag, const std::optional<std::string>& argument,
+                     Result<T> (*parse)(std::string_view), const std::optional<T>& file,
+                     T fallback) {
+  if (!argument.has_value()) {
+    return file.value_or(fallback);
+  }
+  Result<T> value = parse(*argument);
+  return value.has_value() ? value : std::unexpected(value.error().In(flag));
+}
+
+}  // namespace
+
+Result<Settings> Resolve(const Arguments& arguments, const policy::PluginConfig& config) {
+  const policy::PluginFlags& file = config.flags;
+  Settings settings;
+  settings.sharing = config.sharing;
+  TRY_ASSIGN(settings.mig_strategy,
+             PickParsed("--mig-strategy", arguments.mig_strategy, policy::ParseMigStrategy,
+                        file.mig_strategy, policy::MigStrategy::kNone));
+  TRY_ASSIGN(const policy::DeviceDiscovery discovery,
+             PickParsed("--device-discovery-strategy", arguments.device_discovery_strategy,
+                        policy::ParseDeviceDiscovery, file.device_discovery,
+                        policy::DeviceDiscovery::kAuto));
+  if (discovery != policy::DeviceDiscovery::kAuto && discovery != policy::DeviceDiscovery::kNvml) {
+    return Fail(ErrorKind::kUnsupported,
+                "--device-discovery-strategy: only auto and nvml are supported");
+  }
+  TRY_ASSIGN(const std::chrono::nanoseconds recheck,
+             PickParsed<std::chrono::nanoseconds>("--sleep-interval", arguments.sleep_interval,
+                                                  policy::ParseDuration, file.gfd.sleep_interval,
+                                                  kRecheck));
+  if (recheck.count() > 0 && recheck != std::chrono::nanoseconds::max()) {
+    settings.recheck = recheck;
+  }
+  settings.oneshot = Pick(arguments.oneshot, file.gfd.oneshot, false);
+  settings.timestamp = !Pick(arguments.no_timestamp, file.gfd.no_timestamp, false);
+  settings.use_node_feature_api =
+      Pick(arguments.use_node_feature_api, file.use_node_feature_api, true);
+  settings.output_file =
+      Pick<std::string>(arguments.output_file, file.gfd.output_file, kOutputFile);
+  settings.machine_type_file =
+      Pick<std::string>(arguments.machine_type_file, file.gfd.machine_type_file,
+                        format("{}/class/dmi/id/product_name", arguments.sys_root));
+  settings.driver_root =
+      Pick<std::string>(arguments.driver_root_ctr_path, file.container_driver_root, std::string());
+  if (settings.use_node_feature_api && arguments.node_name.empty()) {
+    return Fail(ErrorKind::kInvalid,
+                "--node-name (NODE_NAME): must be set to publish a NodeFeature");
+  }
+  return settings;
+}
+
+}  // namespace gantry::gpu_features

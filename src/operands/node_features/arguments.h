@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "operands/node_features/labels.h"
+
+namespace gantry::node_features {
+
+struct Arguments {
+  std::string kubeconfig;
+  std::string space;  // of the NodeFeature object; empty: the pod's own
+  std::string node_name;
+  std::string host_prefix;  // "/host-": the host's /sys is seen at /host-sys
+  std::string features_dir;
+  LabelOptions labels;
+  bool oneshot = false;
+  bool no_publish = false;  // print the labels instead
+};
+
+// Flags win over variables. Flags of NFD's worker are accepted, with one dash or two. Nothing if
+// the text that was asked for (help, version) has been printed; kInvalid names the flag.
+Result<std::optional<Arguments>> ParseArguments(int argc, const char* const* argv);
+
+}  // namespace gantry::node_features

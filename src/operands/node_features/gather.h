@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "base/error.h"
+#include "operands/node_features/labels.h"
+
+namespace gantry::node_features {
+
+// Where a node's files are seen from here.
+struct Sources {
+  std::string sys;           // "/host-sys"
+  std::string os_release;    // "/host-etc/os-release"
+  std::string proc;          // "/proc": every container has the host's cpuinfo and kernel release
+  std::string features_dir;  // NFD's features.d; may be absent
+};
+
+// Reads them. A PCI bus that cannot be read is an error, because its labels would be missing; an
+// absent file is an empty text.
+Result<Facts> Gather(const Sources& sources);
+
+}  // namespace gantry::node_features

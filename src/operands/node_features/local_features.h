@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+
+namespace gantry::node_features {
+
+using LabelMap = std::map<std::string, std::string>;
+
+// A file that somebody put into NFD's features.d to give the node labels.
+struct LocalFile {
+  std::string name;
+  std::string text;
+};
+
+struct LocalLabels {
+  LabelMap labels;  // keys as written, with or without a prefix
+  // When the first of the lines that counted ceases to count.
+  std::optional<WallTime> next_expiry;
+  std::vector<std::string> warnings;
+};
+
+// The labels that the files ask for, in the order of their names; a later file wins. Lines are
+// `key` (then the value is "true"), `key=value`, comments, and NFD's directives `#
+// +expiry-time=<RFC 3339>` (until the next one), `# +no-label` (for the next line) and `#
+// +no-feature` (says nothing about labels).
+LocalLabels ReadLocalFiles(std::vector<LocalFile> files, WallTime now);
+
+}  // namespace gantry::node_features

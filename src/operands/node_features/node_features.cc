@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// When is a node looked at again? When a PCI device comes or goes, when a file in features.d
+// changes or expires, and on SIGHUP. A look that finds the same labels writes nothing and asks the
+// API server nothing. What fails leaves the published labels as they are.
+#include "operands/node_features/node_features.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <optional>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "host/signals.h"
+#include "host/watch.h"
+#include "kube/backoff.h"
+#include "operands/node_features/arguments.h"
+#include "operands/node_features/gather.h"
+#include "operands/node_features/publisher.h"
+#include "operands/node_features/uevents.h"
+
+namespace gantry::node_features {
+namespace {
+
+// Nobody tells when the object is deleted by hand; a watch would cost every node a connection.
+constexpr std::chrono::hours kVerifyStored(1);
+// Where the kernel tells nothing of PCI devices.
+constexpr std::chrono::seconds kRescan(60);
+// One hot-plugged board is several functions: they are looked at together.
+constexpr std::chrono::milliseconds kSettle(200);
+
+class Worker {
+ public:
+  Worker(Arguments arguments, host::Signals& signals, host::Watcher watcher)
+      : arguments_(std::move(arguments)),
+        signals_(signals),
+        watcher_(std::move(watcher)),
+        publisher_({arguments_.kubeconfig, arguments_.space, arguments_.node_name}) {}
+
+  int Run();
+
+ private:
+  Status Watch();
+  Sources FindSources() const;
+  Status Look();
+  Status Store(const LabelMap& labels);
+  SteadyTime NextLook(const Status& looked);
+  bool Wait(SteadyTime deadline);
+
+  const Arguments arguments_;
+  host::Signals& signals_;
+  host::Watcher watcher_;
+  Publisher publisher_;
+  std::optional<Uevents> uevents_;
+  std::optional<LabelMap> stored_;  // what was last stored or found stored
+  SteadyTime stored_at_{};
+  std::optional<WallTime> next_expiry_;
+  std::vector<std::string> warnings_;
+  std::string last_error_;
+  int failures_ = 0;
+};
+
+Status Worker::Watch() {
+  TRY(watcher_.Add(arguments_.features_dir));
+  if (Result<Uevents> uevents = Uevents::Open(); uevents.has_value()) {
+    uevents_ = *std::move(uevents);
+  } else {
+    log::Warning("{}; PCI devices are looked for every {} s", uevents.error().message,
+                 kRescan.count());
+  }
+  return {};
+}
+
+Sources Worker::FindSources() const {
+  const std::string& prefix = arguments_.host_prefix;
+  const std::string proc = prefix + "proc";
+  return {.sys = prefix + "sys",
+          .os_release = prefix + "etc/os-release",
+          .proc = access((proc + "/cpuinfo").c_str(), R_OK) == 0 ? proc : "/proc",
+          .features_dir = arguments_.features_dir};
+}
+
+Status Worker::Store(const LabelMap& labels) {
+  if (arguments_.no_publish) {
+    for (const auto& [key, value] : labels) {
+      std::printf("%s=%s\n", key.c_str(), value.c_str());
+    }
+    return {};
+  }
+  const SteadyTime now = RealClock().Now();
+  if (stored_ == labels && now - stored_at_ < kVerifyStored) {
+    return {};
+  }
+  TRY_ASSIGN(const bool written, publisher_.Publish(labels));
+  if (written) {
+    log::Info("labels published: {}", labels.size());
+  }
+  stored_ = labels;
+  stored_at_ = now;
+  return {};
+}
+
+Status Worker::Look() {
+  TRY_ASSIGN(const Facts facts, Gather(FindSources()));
+  Labelled labelled = NodeLabels(facts, arguments_.labels, RealClock().Wall());
+  next_expiry_ = labelled.next_expiry;
+  if (labelled.warnings != warnings_) {
+    for (const std::string& warning : labelled.warnings) {
+      log::Warning("{}", warning);
+    }
+    warnings_ = std::move(labelled.warnings);
+  }
+  return Store(labelled.labels);
+}
+
+// When to look again if nothing happens.
+SteadyTime Worker::NextLook(const Status& looked) {
+  using Steady = std::chrono::steady_clock::duration;
+  const SteadyTime now = RealClock().Now();
+  SteadyTime next = now + (uevents_.has_value() ? Steady(kVerifyStored) : Steady(kRescan));
+  if (next_expiry_.has_value()) {
+    const auto left = *next_expiry_ - RealClock().Wall() + kSettle;
+    next = std::min(next, now + std::max<Steady>(left, kSettle));
+  }
+  failures_ = looked.has_value() ? 0 : failures_ + 1;
+  if (!looked.has_value()) {
+    const kube::Backoff backoff{.base = std::chrono::milliseconds(500),
+                                .limit = std::chrono::seconds(60)};
+    const auto delay = kube::RetryDelay(looked.error().kind, failures_, backoff, kube::Random());
+    next = std::min(next, now + delay.value_or(backoff.limit));
+  }
+  return next;
+}
+
+// False once the program shall end.
+bool Worker::Wait(SteadyTime deadline) {
+  const int uevents_fd = uevents_.has_value() ? uevents_->fd() : -1;
+  const std::array<int, 4> descriptors = {signals_.stop_fd(), signals_.reload_fd(), watcher_.fd(),
+                                          uevents_fd};
+  while (true) {
+    const std::vector<bool> ready = host::WaitReadable(descriptors, deadline);
+    if (ready[0]) {
+      return false;
+    }
+    if (ready[1] && signals_.TakeReload()) {
+      return true;
+    }
+    const bool changed = ready[2] && !watcher_.Take().empty();
+    const bool plugged = ready[3] && uevents_->TakePci();
+    const SteadyTime now = RealClock().Now();
+    if (changed || plugged) {
+      deadline = std::min(deadline, now + kSettle);
+    } else if (now >= deadline) {
+      return true;
+    }
+  }
+}
+
+int Worker::Run() {
+  if (const Status watching = Watch(); !watching.has_value()) {
+    log::Error("{}", watching.error().message);
+    return 1;
+  }
+  while (true) {
+    const Status looked = Look();
+    const std::string error = looked.has_value() ? "" : looked.error().message;
+    if (error != last_error_ && !error.empty()) {
+      log::Warning("labels stay as they are: {}", error);
+    }
+    last_error_ = error;
+    if (arguments_.oneshot || arguments_.no_publish) {
+      return looked.has_value() ? 0 : 1;
+    }
+    if (!Wait(NextLook(looked))) {
+      return 0;
+    }
+  }
+}
+
+}  // namespace
+
+int RunNodeFeatures(int argc, char** argv) {
+  Result<std::optional<Arguments>> arguments = ParseArguments(argc, argv);
+  if (!arguments.has_value()) {
+    log::Error("nfd-worker: {}", arguments.error().message);
+    return 2;
+  }
+  if (!arguments->has_value()) {
+    return 0;
+  }
+  host::Signals signals;
+  Result<host::Watcher> watcher = host::Watcher::Create();
+  if (!watcher.has_value()) {
+    log::Error("{}", watcher.error().message);
+    return 1;
+  }
+  return Worker(**std::move(arguments), signals, *std::move(watcher)).Run();
+}
+
+}  // namespace gantry::node_features
