@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// What does the configuration of this node say now? Read from a folder that a ConfigMap is mounted
+// at, or from one file. A ConfigMap volume changes by the swap of a link in the folder, hence the
+// folder is what is watched.
+#include "operands/device_plugin/config_files.h"
+
+#include "base/paths.h"
+#include "base/text.h"
+#include "operands/device_plugin/config_source.h"
+
+namespace gantry::device_plugin {
+namespace {
+
+Result<LoadedConfig> Load(const std::string& path, std::string source) {
+  LoadedConfig loaded{.config = {}, .source = std::move(source), .text = {}};
+  const auto context = format("read configuration {}", loaded.source);
+  auto text = ReadFile(path);
+  if (!text) {
+    return std::unexpected(text.error().In(context));
+  }
+  auto config = policy::ParsePluginConfig(*text);
+  if (!config) {
+    return std::unexpected(config.error().In(context));
+  }
+  loaded.text = *std::move(text);
+  loaded.config = *std::move(config);
+  return loaded;
+}
+
+}  // namespace
+
+Result<LoadedConfig> LoadConfig(const Arguments& arguments,
+                                const std::optional<std::string>& label) {
+  if (!arguments.config_dir.empty()) {
+    TRY_ASSIGN(const auto entries, ListDirectory(arguments.config_dir));
+    TRY_ASSIGN(const auto name, ChooseConfig({.label = label,
+                                              .default_config = arguments.default_config,
+                                              .fallbacks = arguments.fallback_strategies},
+                                             ConfigNames(entries)));
+    if (!name.empty()) {
+      return Load(JoinPath(arguments.config_dir, name), format("'{}'", name));
+    }
+  } else if (!arguments.config_file.empty()) {
+    return Load(arguments.config_file, arguments.config_file);
+  }
+  return LoadedConfig{.config = {}, .source = "none", .text = {}};
+}
+
+std::string ConfigPathToWatch(const Arguments& arguments) {
+  if (!arguments.config_dir.empty()) {
+    return arguments.config_dir;
+  }
+  return arguments.config_file.empty() ? "" : ParentOf(arguments.config_file);
+}
+
+}  // namespace gantry::device_plugin

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/error.h"
+#include "operands/device_plugin/settings.h"
+#include "policy/plugin_config.h"
+
+namespace gantry::device_plugin {
+
+struct LoadedConfig {
+  policy::PluginConfig config;
+  std::string source;  // for people: "time-slicing of /available-configs", "none"
+  std::string text;    // as read
+};
+
+// The configuration that is meant for this node: of the folder, else the file, else the empty one.
+// An error names the configuration and the key.
+Result<LoadedConfig> LoadConfig(const Arguments& arguments,
+                                const std::optional<std::string>& label);
+
+// What to watch for changes of it; empty: nothing.
+std::string ConfigPathToWatch(const Arguments& arguments);
+
+}  // namespace gantry::device_plugin

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which GPUs are there, are they alive, and what do their drivers report? Asked of NVML.
+//
+// Threads are detached and share the state: one that never comes back from the driver must not keep
+// the process, and its late answer must find somewhere to go. A worker that was left behind notices
+// by its number.
+#include "operands/device_plugin/monitor.h"
+
+#include <condition_variable>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "base/text.h"
+#include "operands/device_plugin/scores.h"
+#include "nvml/nvml.h"
+
+namespace gantry::device_plugin {
+namespace {
+
+// NVML wakes its waiter after that also without an event.
+constexpr std::chrono::milliseconds kEventWait{5000};
+constexpr std::chrono::seconds kEventPause{10};
+
+Gpu FromNvml(const nvml::Device& device) {
+  return {.index = device.index,
+          .minor = device.minor,
+          .uuid = device.uuid,
+          .name = device.name,
+          .pci_bus_id = device.pci_bus_id,
+          .numa_node = device.numa_node,
+          .mig_enabled = device.mig == nvml::MigMode::kEnabled};
+}
+
+Result<std::unique_ptr<nvml::Library>> Open(const Monitor::Options& options) {
+  nvml::Library::Options open{.library = "libnvidia-ml.so.1", .sys = options.sys};
+  // A container that has the driver's libraries on the loader's path needs no driver root.
+  if (auto path = nvml::FindLibrary(options.driver_root)) {
+    open.library = *path;
+  }
+  return nvml::Library::Open(open);
+}
+
+Result<GpuSet> LookAt(const nvml::Library& library) {
+  TRY_ASSIGN(const auto devices, library.Enumerate());
+  GpuSet set;
+  for (const auto& device : devices.found) {
+    set.gpus.push_back(FromNvml(device));
+  }
+  set.scores = ScoresOf(library.Distances(devices.found));
+  for (const auto& failed : devices.failed) {
+    set.failed.push_back(format("GPU {}{}{}: {}", failed.index, failed.uuid.empty() ? "" : " ",
+                                failed.uuid, failed.error.message));
+  }
+  set.driver_version = library.DriverVersion().value_or("");
+  if (const auto cuda = library.CudaVersion()) {
+    set.cuda_version = format("{}.{}", *cuda / 1000, *cuda % 1000 / 10);
+  }
+  return set;
+}
+
+}  // namespace
+
+class Monitor::State : public std::enable_shared_from_this<State> {
+ public:
+  explicit State(Options options) : options_(std::move(options)) {}
+
+  void Close() {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    changed_.notify_all();
+  }
+
+  void Look() {
+    const std::lock_guard lock(mutex_);
+    if (!look_owed_) {
+      look_owed_ = true;
+      look_wanted_ = true;
+      Wake();
+    }
+  }
+
+  void Probe(std::vector<std::string> uuids) {
+    const std::lock_guard lock(mutex_);
+    wanted_ = std::move(uuids);
+    Wake();
+  }
+
+  std::optional<SteadyTime> overdue_at() {
+    const std::lock_guard lock(mutex_);
+    return running_ ? std::optional(running_->overdue_at) : std::nullopt;
+  }
+
+  void CheckOverdue() {
+    const std::lock_guard lock(mutex_);
+    if (!running_ || RealClock().Now() < running_->overdue_at) {
+      return;
+    }
+    if (running_->uuid.empty()) {
+      options_.tell(GpusMissing{{ErrorKind::kTimeout, "look at the GPUs: NVML does not answer"}});
+    } else {
+      stuck_.insert(running_->uuid);
+      options_.tell(Probed{{{running_->uuid, Fail(ErrorKind::kTimeout, "NVML does not answer")}}});
+    }
+    running_.reset();
+    worker_++;
+    has_worker_ = false;
+  }
+
+ private:
+  struct Running {
+    std::string uuid;  // empty: all GPUs are looked at
+    SteadyTime overdue_at;
+  };
+
+  // With the mutex held.
+  void Wake() {
+    if (!has_worker_) {
+      has_worker_ = true;
+      std::thread([state = shared_from_this(), id = worker_] { state->Work(id); }).detach();
+    }
+    changed_.notify_all();
+  }
+
+  void Work(int id) {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      changed_.wait(lock, [&] {
+        return closed_ || id != worker_ || look_wanted_ || !wanted_.empty();
+      });
+      if (closed_ || id != worker_) {
+        return;
+      }
+      if (std::exchange(look_wanted_, false)) {
+        DoLook(id, lock);
+      } else if (library_ == nullptr) {
+        wanted_.clear();
+      } else {
+        DoProbe(id, lock, std::exchange(wanted_, {}));
+      }
+    }
+  }
+
+  void DoLook(int id, std::unique_lock<std::mutex>& lock) {
+    auto library = library_;
+    running_ = {.uuid = "", .overdue_at = RealClock().Now() + kLookLimit};
+    lock.unlock();
+    Result<GpuSet> set;
+    if (library == nullptr) {
+      auto opened = Open(options_);
+      if (opened) {
+        library = *std::move(opened);
+      } else {
+        set = std::unexpected(std::move(opened).error());
+      }
+    }
+    if (library != nullptr) {
+      set = LookAt(*library);
+    }
+    lock.lock();
+    look_owed_ = false;
+    if (id == worker_) {
+      running_.reset();
+    }
+    if (closed_) {
+      return;
+    }
+    if (!set) {
+      options_.tell(GpusMissing{std::move(set).error()});
+      return;
+    }
+    library_ = library;
+    if (options_.xid_events) {
+      Listen(*set);
+    }
+    options_.tell(GpusFound{*std::move(set)});
+  }
+
+  void DoProbe(int id, std::unique_lock<std::mutex>& lock, const std::vector<std::string>& uuids) {
+    const auto library = library_;
+    Probed round;
+    for (const auto& uuid : uuids) {
+      if (stuck_.contains(uuid)) {
+        continue;
+      }
+      running_ = {.uuid = uuid, .overdue_at = RealClock().Now() + kProbeLimit};
+      lock.unlock();
+      auto answer = library->Alive(uuid);
+      lock.lock();
+      if (closed_) {
+        return;
+      }
+      if (id != worker_) {
+        stuck_.erase(uuid);
+        options_.tell(Probed{{{uuid, std::move(answer)}}});
+        return;
+      }
+      running_.reset();
+      round.answers.push_back({uuid, std::move(answer)});
+    }
+    options_.tell(std::move(round));
+  }
+
+  // With the mutex held. A listener before this one ends after its wait.
+  void Listen(const GpuSet& set) {
+    std::vector<std::string> uuids;
+    for (const auto& gpu : set.gpus) {
+      uuids.push_back(gpu.uuid);
+    }
+    listener_++;
+    std::thread([state = shared_from_this(), id = listener_, uuids = std::move(uuids)] {
+      state->ListenTo(id, uuids);
+    }).detach();
+  }
+
+  void ListenTo(int id, const std::vector<std::string>& uuids) {
+    std::unique_lock lock(mutex_);
+    const auto library = library_;
+    lock.unlock();
+    auto set = library->NewEventSet();
+    if (!set) {
+      return;
+    }
+    for (const auto& uuid : uuids) {
+      // A GPU without events is still probed.
+      static_cast<void>((*set)->Register(uuid));
+    }
+    for (;;) {
+      auto event = (*set)->Wait(kEventWait);
+      lock.lock();
+      if (!event) {
+        changed_.wait_for(lock, kEventPause, [&] { return closed_ || id != listener_; });
+      }
+      if (closed_ || id != listener_) {
+        lock.unlock();
+        return;
+      }
+      if (event && event->has_value()) {
+        options_.tell(XidSeen{.uuid = (*event)->uuid, .xid = (*event)->xid});
+      }
+      lock.unlock();
+    }
+  }
+
+  const Options options_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool closed_ = false;
+  std::shared_ptr<nvml::Library> library_;
+  bool has_worker_ = false;
+  int worker_ = 0;    // the number of the worker that counts
+  int listener_ = 0;  // ditto, of the listener
+  bool look_wanted_ = false;
+  bool look_owed_ = false;
+  std::vector<std::string> wanted_;  // probes
+  std::optional<Running> running_;
+  std::set<std::string> stuck_;
+};
+
+Monitor::Monitor(Options options) : state_(std::make_shared<State>(std::move(options))) {}
+Monitor::~Monitor() { state_->Close(); }
+void Monitor::Look() { state_->Look(); }
+void Monitor::Probe(std::vector<std::string> uuids) { state_->Probe(std::move(uuids)); }
+std::optional<SteadyTime> Monitor::overdue_at() const { return state_->overdue_at(); }
+void Monitor::CheckOverdue() { state_->CheckOverdue(); }
+
+}  // namespace gantry::device_plugin

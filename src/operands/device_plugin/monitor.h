@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "operands/device_plugin/gpu.h"
+
+namespace gantry::device_plugin {
+
+// What the monitor saw.
+struct GpusFound {
+  GpuSet set;
+};
+struct GpusMissing {
+  Error error;  // NVML can't be opened, or does not answer
+};
+struct XidSeen {
+  std::string uuid;  // empty: the event names no GPU of ours
+  uint64_t xid = 0;
+};
+struct Probed {
+  struct Answer {
+    std::string uuid;
+    Status status;  // kTimeout: the call has not come back in time
+  };
+  std::vector<Answer> answers;
+};
+using Observation = std::variant<GpusFound, GpusMissing, XidSeen, Probed>;
+
+// The only part that calls NVML, on threads of its own, because a call into a driver can hang for
+// ever. What it sees goes to `tell`, from those threads. A thread that hangs is left behind, and
+// another one goes on with the other GPUs.
+class Monitor {
+ public:
+  struct Options {
+    std::filesystem::path driver_root;  // as seen here
+    std::filesystem::path sys = "/sys";
+    bool xid_events = true;
+    std::function<void(Observation)> tell;  // must not call back
+  };
+  // How long one GPU may take to answer a probe, and opening NVML and looking at all GPUs.
+  static constexpr std::chrono::seconds kProbeLimit{5};
+  static constexpr std::chrono::seconds kLookLimit{30};
+
+  explicit Monitor(Options options);
+  // Does not wait for a call that is under way; nothing is told after it returns.
+  ~Monitor();
+  Monitor(const Monitor&) = delete;
+  Monitor& operator=(const Monitor&) = delete;
+
+  // Opens NVML if need be, looks at all GPUs, and listens for events of those found.
+  void Look();
+  // Asks each GPU; one that still owes an answer is left out.
+  void Probe(std::vector<std::string> uuids);
+  // When a call that is under way is overdue; CheckOverdue then tells so and leaves it behind. The
+  // late answer is told when it comes.
+  [[nodiscard]] std::optional<SteadyTime> overdue_at() const;
+  void CheckOverdue();
+
+ private:
+  class State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace gantry::device_plugin

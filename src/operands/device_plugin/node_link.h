@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/error.h"
+
+namespace gantry::device_plugin {
+
+// What the plugin has to do with the API server: events on its Node and, if asked, the value of one
+// label of it. No connection is open except while the label is watched or an event is written.
+class NodeLink {
+ public:
+  // kInvalid or kNotFound when there is no usable service account or kubeconfig.
+  static Result<std::unique_ptr<NodeLink>> Create(std::string node);
+  ~NodeLink();
+  NodeLink(const NodeLink&) = delete;
+  NodeLink& operator=(const NodeLink&) = delete;
+
+  void Normal(const std::string& reason, const std::string& message);
+  void Warning(const std::string& reason, const std::string& message);
+
+  // Tells the label's value at the start and each time it changes, from a thread; none: the Node
+  // has no such label. Only once.
+  void WatchLabel(std::string label, std::function<void(std::optional<std::string>)> tell);
+
+ private:
+  class Impl;
+  explicit NodeLink(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace gantry::device_plugin

@@ -1,0 +1,464 @@
+// SPDX-License-Identifier: Apache-2.0
+// What has to happen on a node between the driver's appearance and pods that get GPUs? This loop
+// calls the decisions of the other files in order. What was served once goes on being served when
+// its cause is in doubt (a status file that goes, a configuration that turns wrong): GPUs go out of
+// service only when they were seen to fail.
+#include "operands/device_plugin/plugin.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/log.h"
+#include "base/paths.h"
+#include "base/text.h"
+#include "operands/device_plugin/allocate.h"
+#include "operands/device_plugin/cdi_file.h"
+#include "operands/device_plugin/device_nodes.h"
+#include "operands/device_plugin/offer.h"
+#include "operands/device_plugin/resources.h"
+#include "policy/names.h"
+
+namespace gantry::device_plugin {
+namespace {
+
+using std::chrono::seconds;
+
+// After GPUs could not be read, or NVML not opened.
+constexpr seconds kLookAgain{10};
+constexpr seconds kCdiAgain{5};
+
+std::set<std::string> NodesPresent(const std::string& dev_root) {
+  std::set<std::string> present;
+  for (const auto& path : ControlNodes()) {
+    struct stat info {};
+    if (stat(JoinPath(dev_root, path).c_str(), &info) == 0) {
+      present.insert(path);
+    }
+  }
+  return present;
+}
+
+// The folder that holds the node's /sys and /run: the mounted host, or this container's own root.
+std::string HostRoot(const std::string& mounted) {
+  struct stat info {};
+  return stat(JoinPath(mounted, "sys/bus/pci").c_str(), &info) == 0 ? mounted : "/";
+}
+
+bool IsRequested(const std::string& name, const Arguments& arguments) {
+  return std::ranges::find(arguments.wait_for, name) != arguments.wait_for.end();
+}
+
+}  // namespace
+
+Plugin::Plugin(Arguments arguments, host::Signals& signals, host::StatusFiles status_files,
+               host::Watcher watcher)
+    : arguments_(std::move(arguments)),
+      signals_(signals),
+      status_files_(std::move(status_files)),
+      watcher_(std::move(watcher)),
+      health_(ParseXidPolicy(arguments_.disable_health_checks, arguments_.enable_health_checks)) {}
+
+int Plugin::Run() {
+  if (auto started = Start(); !started) {
+    log::Error("{}", started.error().message);
+    return 1;
+  }
+  while (!exit_) {
+    Evaluate();
+    if (!exit_) {
+      Wait();
+    }
+  }
+  host_.reset();
+  return *exit_;
+}
+
+Status Plugin::Start() {
+  TRY(watcher_.Add(status_files_.directory()));
+  TRY(watcher_.Add(CdiPath(arguments_.cdi_dir)));
+  if (const auto path = ConfigPathToWatch(arguments_); !path.empty()) {
+    TRY(watcher_.Add(path));
+  }
+  kubelet::PluginHost::Options options;
+  options.on_event = [this](const kubelet::PluginEvent& event) { mailbox_.Post(event); };
+  options.kubelet_socket = "";
+  if (!arguments_.kubelet_socket.empty()) {
+    options.folder = ParentOf(arguments_.kubelet_socket);
+    options.kubelet_socket = BaseName(arguments_.kubelet_socket);
+  }
+  TRY_ASSIGN(host_, kubelet::PluginHost::Start(std::move(options)));
+  return {};
+}
+
+void Plugin::Wait() {
+  const std::array fds = {signals_.stop_fd(), signals_.reload_fd(), watcher_.fd(), mailbox_.fd()};
+  const auto ready = host::WaitReadable(fds, Deadline());
+  if (ready[0]) {
+    exit_ = 0;
+    return;
+  }
+  if (ready[1] && signals_.TakeReload()) {
+    config_changed_ = true;
+    look_at_ = RealClock().Now();
+  }
+  if (ready[2]) {
+    OnPaths(watcher_.Take());
+  }
+  if (ready[3]) {
+    TakeMessages();
+  }
+}
+
+void Plugin::TakeMessages() {
+  for (auto& message : mailbox_.Take()) {
+    std::visit([this](auto& one) { On(std::move(one)); }, message);
+  }
+}
+
+void Plugin::OnPaths(const std::vector<std::string>& changed) {
+  for (const auto& path : changed) {
+    status_changed_ = status_changed_ || path == status_files_.directory();
+    config_changed_ = config_changed_ || path == ConfigPathToWatch(arguments_);
+    if (path == CdiPath(arguments_.cdi_dir)) {
+      cdi_changed_ = true;
+      offer_changed_ = true;
+    }
+  }
+}
+
+void Plugin::On(GpusFound found) {
+  for (const auto& sentence : found.set.failed) {
+    log::Warning("a GPU can't be offered: {}", sentence);
+    Report(true, "GPUUnreadable", sentence);
+  }
+  if (!found.set.failed.empty()) {
+    look_at_ = RealClock().Now() + kLookAgain;
+  }
+  if (found.set == set_) {
+    return;
+  }
+  log::Info("{} GPUs, driver {}", found.set.gpus.size(), found.set.driver_version);
+  set_ = std::move(found.set);
+  std::vector<std::string> uuids;
+  for (const auto& gpu : set_->gpus) {
+    uuids.push_back(gpu.uuid);
+  }
+  health_.Track(uuids);
+  probed_ = RealClock().Now();
+  offer_changed_ = true;
+  cdi_changed_ = true;
+}
+
+void Plugin::On(GpusMissing missing) {
+  log::Error("no GPU can be offered: {}", missing.error.message);
+  Report(true, "NVMLNotUsable", missing.error.message);
+  if (settings_ && settings_->fail_on_init_error && !set_) {
+    exit_ = 1;
+    return;
+  }
+  look_at_ = RealClock().Now() + kLookAgain;
+}
+
+void Plugin::On(const XidSeen& seen) {
+  log::Warning("XID {} on {}", seen.xid, seen.uuid.empty() ? "a GPU that is not known" : seen.uuid);
+  OnHealth(health_.OnXid(seen.uuid, seen.xid, RealClock().Now()));
+}
+
+void Plugin::On(const Probed& probed) {
+  for (const auto& answer : probed.answers) {
+    OnHealth(health_.OnProbe(answer.uuid, answer.status, RealClock().Now()));
+  }
+}
+
+void Plugin::OnHealth(const std::optional<HealthChange>& change) {
+  if (!change) {
+    return;
+  }
+  offer_changed_ = true;
+  if (change->healthy) {
+    const auto message = format("GPU {} is back in service after: {}", change->uuid, change->reason);
+    log::Info("{}", message);
+    Report(false, "GPUHealthy", message);
+  } else {
+    const auto message = format("GPU {} is out of service: {}", change->uuid, change->reason);
+    log::Error("{}", message);
+    Report(true, "GPUUnhealthy", message);
+  }
+}
+
+void Plugin::On(LabelSeen seen) {
+  label_ = std::move(seen);
+  config_changed_ = true;
+}
+
+void Plugin::On(const kubelet::PluginEvent& event) {
+  using What = kubelet::PluginEvent::What;
+  switch (event.what) {
+    case What::kRegistered:
+      log::Info("{} is registered with the kubelet", event.resource);
+      return;
+    case What::kRegisterFailed:
+      log::Warning("{} is not registered yet: {}", event.resource, event.error.message);
+      return;
+    case What::kDropped:
+      log::Warning("{}: the kubelet has dropped the plugin; registering again", event.resource);
+      return;
+    case What::kSuperseded:
+      log::Info("{}: another plugin has taken over", event.resource);
+      return;
+    case What::kFailed:
+      if (event.resource.empty()) {
+        // The mount of the folder in this container is of the folder that was.
+        Fail(event.error.message);
+      } else {
+        log::Error("{} can't be served: {}", event.resource, event.error.message);
+      }
+      return;
+  }
+}
+
+void Plugin::Evaluate() {
+  if (DriverIsReady() && LabelIsKnown() && ConfigIsKnown()) {
+    LookAtGpus();
+    Serve();
+    ProbeIfDue();
+  }
+  if (monitor_) {
+    monitor_->CheckOverdue();
+  }
+}
+
+bool Plugin::DriverIsReady() {
+  if (!std::exchange(status_changed_, false)) {
+    return driver_ready_.has_value();
+  }
+  std::vector<std::string> missing;
+  for (const auto& name : arguments_.wait_for) {
+    if (!status_files_.Read(name)) {
+      missing.push_back(name);
+    }
+  }
+  auto values = status_files_.Read(names::kDriverReady);
+  if (!missing.empty()) {
+    if (!driver_ready_) {
+      log::Info("waiting for {}", Join(missing, ", "));
+    }
+    driver_was_gone_ = driver_was_gone_ || (!values && IsRequested(names::kDriverReady, arguments_));
+    return driver_ready_.has_value();
+  }
+  const auto now = values.value_or(host::StatusValues());
+  const bool changed = driver_ready_ && (now != *driver_ready_ || driver_was_gone_);
+  driver_ready_ = now;
+  driver_was_gone_ = false;
+  if (changed) {
+    // Another driver, or the same one loaded anew: the library that is open belongs to the old one.
+    log::Info("the driver has changed");
+    monitor_.reset();
+    config_changed_ = true;
+  }
+  return true;
+}
+
+bool Plugin::LabelIsKnown() {
+  if (arguments_.config_dir.empty() || arguments_.node_name.empty()) {
+    label_ = label_.value_or(LabelSeen{});
+    return true;
+  }
+  if (label_) {
+    return true;
+  }
+  const bool first = link_ == nullptr && !link_tried_;
+  auto* link = Link();
+  if (link == nullptr) {
+    // Without an API server there is no label either.
+    label_ = LabelSeen{};
+    return true;
+  }
+  if (first) {
+    log::Info("reading label {} of node {}", arguments_.node_label, arguments_.node_name);
+    link->WatchLabel(arguments_.node_label, [this](std::optional<std::string> value) {
+      mailbox_.Post(LabelSeen{std::move(value)});
+    });
+  }
+  return false;
+}
+
+bool Plugin::ConfigIsKnown() {
+  if (!std::exchange(config_changed_, false)) {
+    return settings_.has_value();
+  }
+  auto loaded = LoadConfig(arguments_, label_->value);
+  if (!loaded) {
+    RejectConfig(loaded.error());
+    return settings_.has_value();
+  }
+  auto settings = Decide(arguments_, loaded->config, RootsFrom(*driver_ready_));
+  if (!settings) {
+    RejectConfig(settings.error().In("read configuration " + loaded->source));
+    return settings_.has_value();
+  }
+  const bool same = config_ && config_->text == loaded->text && config_->source == loaded->source;
+  if (!same || !config_error_.empty()) {
+    const auto message = format("configuration {} is in force", loaded->source);
+    log::Info("{}", message);
+    for (const auto& warning : loaded->config.warnings) {
+      log::Warning("configuration {}: {}", loaded->source, warning);
+    }
+    if (config_ || !config_error_.empty()) {
+      Report(false, "DevicePluginConfigApplied", message);
+    }
+  }
+  config_error_.clear();
+  config_ = *std::move(loaded);
+  settings_ = *std::move(settings);
+  offer_changed_ = true;
+  cdi_changed_ = true;
+  return true;
+}
+
+void Plugin::RejectConfig(const Error& error) {
+  if (error.message == config_error_) {
+    return;
+  }
+  config_error_ = error.message;
+  const auto message =
+      format("{}; {}", error.message,
+             config_ ? format("configuration {} stays in force", config_->source)
+                     : std::string("no GPU is offered until it is right"));
+  log::Error("{}", message);
+  Report(true, "InvalidDevicePluginConfig", message);
+}
+
+void Plugin::LookAtGpus() {
+  const bool due = look_at_ && *look_at_ <= RealClock().Now();
+  if (monitor_ && monitored_ == settings_->driver && !due) {
+    return;
+  }
+  look_at_.reset();
+  const auto& driver = settings_->driver;
+  if (driver.dev_root_here != "/") {
+    auto made = MirrorDeviceNodes(JoinPath(driver.dev_root_here, "dev"), "/dev");
+    if (!made) {
+      log::Warning("{}", made.error().message);
+    } else if (!made->empty()) {
+      log::Info("device nodes made here: {}", Join({made->begin(), made->end()}, " "));
+    }
+  }
+  if (!monitor_ || monitored_ != driver) {
+    monitored_ = driver;
+    monitor_ = std::make_unique<Monitor>(Monitor::Options{
+        .driver_root = driver.root_here,
+        .sys = JoinPath(HostRoot(arguments_.host_root), "sys"),
+        .xid_events = health_.policy().listens(),
+        .tell = [this](Observation seen) {
+          std::visit([this](auto& one) { mailbox_.Post(std::move(one)); }, seen);
+        }});
+  }
+  monitor_->Look();
+}
+
+void Plugin::Serve() {
+  if (!set_ || !settings_) {
+    return;
+  }
+  const bool retry = retry_cdi_at_ && *retry_cdi_at_ <= RealClock().Now();
+  if (!std::exchange(offer_changed_, false) && !retry) {
+    return;
+  }
+  const auto offered = OfferedResources(set_->gpus, *settings_, health_.unhealthy());
+  for (const auto& sentence : offered.left_out) {
+    log::Warning("not offered: {}", sentence);
+  }
+  std::vector<Gpu> gpus;
+  for (const auto& resource : offered.resources) {
+    gpus.insert(gpus.end(), resource.gpus.begin(), resource.gpus.end());
+  }
+  if (settings_->uses_cdi() && cdi_changed_ && !gpus.empty() && !CdiIsWritten(gpus)) {
+    return;
+  }
+  const auto present = NodesPresent(settings_->driver.dev_root_here);
+  std::vector<kubelet::PluginResource> resources;
+  for (const auto& resource : offered.resources) {
+    resources.push_back(Offer(resource, *set_, *settings_, present));
+  }
+  if (resources.empty()) {
+    log::Warning("this node has no GPU to offer");
+  }
+  host_->Serve(std::move(resources));
+}
+
+bool Plugin::CdiIsWritten(const std::vector<Gpu>& gpus) {
+  retry_cdi_at_.reset();
+  auto written = WriteCdi(arguments_.cdi_dir, HostRoot(arguments_.host_root), *settings_, *set_,
+                          gpus, arguments_.cdi_disable_hooks);
+  if (!written) {
+    log::Error("no GPU can be offered by CDI: {}", written.error().message);
+    Report(true, "CDIDocumentNotWritten", written.error().message);
+    retry_cdi_at_ = RealClock().Now() + kCdiAgain;
+    return false;
+  }
+  if (*written) {
+    log::Info("wrote {}", CdiPath(arguments_.cdi_dir));
+  }
+  cdi_changed_ = false;
+  return true;
+}
+
+void Plugin::ProbeIfDue() {
+  const auto now = RealClock().Now();
+  const auto next = health_.NextProbe(probed_);
+  if (!set_ || !monitor_ || !next || now < *next) {
+    return;
+  }
+  probed_ = now;
+  std::vector<std::string> uuids;
+  for (const auto& gpu : set_->gpus) {
+    uuids.push_back(gpu.uuid);
+  }
+  monitor_->Probe(std::move(uuids));
+}
+
+std::optional<SteadyTime> Plugin::Deadline() const {
+  std::optional<SteadyTime> first;
+  for (const auto& at : {look_at_, retry_cdi_at_, monitor_ ? monitor_->overdue_at() : std::nullopt,
+                         set_ && monitor_ ? health_.NextProbe(probed_) : std::nullopt}) {
+    if (at && (!first || *at < *first)) {
+      first = at;
+    }
+  }
+  return first;
+}
+
+void Plugin::Report(bool warning, const std::string& reason, const std::string& message) {
+  auto* link = Link();
+  if (link == nullptr) {
+    return;
+  }
+  if (warning) {
+    link->Warning(reason, message);
+  } else {
+    link->Normal(reason, message);
+  }
+}
+
+NodeLink* Plugin::Link() {
+  if (!std::exchange(link_tried_, true) && !arguments_.node_name.empty()) {
+    auto link = NodeLink::Create(arguments_.node_name);
+    if (link) {
+      link_ = *std::move(link);
+    } else {
+      log::Warning("events go to the log only: {}", link.error().message);
+    }
+  }
+  return link_.get();
+}
+
+void Plugin::Fail(const std::string& message) {
+  log::Error("{}", message);
+  exit_ = 1;
+}
+
+}  // namespace gantry::device_plugin

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "host/signals.h"
+#include "host/status_files.h"
+#include "host/watch.h"
+#include "kubelet/plugin_host.h"
+#include "operands/device_plugin/config_files.h"
+#include "operands/device_plugin/health.h"
+#include "operands/device_plugin/mailbox.h"
+#include "operands/device_plugin/monitor.h"
+#include "operands/device_plugin/node_link.h"
+#include "operands/device_plugin/settings.h"
+
+namespace gantry::device_plugin {
+
+// The main loop: waits for what can change (status files, configuration, node label, GPUs, the
+// kubelet, signals), and after each change goes through the same steps from the top, each of which
+// does only what is due. Calls no driver and never blocks but in its wait.
+class Plugin {
+ public:
+  // `signals` outlives it.
+  Plugin(Arguments arguments, host::Signals& signals, host::StatusFiles status_files,
+         host::Watcher watcher);
+
+  // Until SIGTERM, or until an error that only a new start can mend. The exit status.
+  int Run();
+
+ private:
+  struct LabelSeen {
+    std::optional<std::string> value;
+  };
+  using Message = std::variant<GpusFound, GpusMissing, XidSeen, Probed, LabelSeen,
+                               kubelet::PluginEvent>;
+
+  Status Start();
+  void Wait();
+  void TakeMessages();
+  void On(GpusFound found);
+  void On(GpusMissing missing);
+  void On(const XidSeen& seen);
+  void On(const Probed& probed);
+  void On(LabelSeen seen);
+  void On(const kubelet::PluginEvent& event);
+  void OnPaths(const std::vector<std::string>& changed);
+  void OnHealth(const std::optional<HealthChange>& change);
+
+  // The steps; false: what comes after has to wait.
+  void Evaluate();
+  bool DriverIsReady();
+  bool LabelIsKnown();
+  bool ConfigIsKnown();
+  void RejectConfig(const Error& error);
+  void LookAtGpus();
+  void ProbeIfDue();
+  void Serve();
+  bool CdiIsWritten(const std::vector<Gpu>& gpus);
+
+  [[nodiscard]] std::optional<SteadyTime> Deadline() const;
+  // An event on the Node, if there is a Node and an API server.
+  void Report(bool warning, const std::string& reason, const std::string& message);
+  NodeLink* Link();
+  void Fail(const std::string& message);
+
+  const Arguments arguments_;
+  host::Signals& signals_;
+  const host::StatusFiles status_files_;
+  host::Watcher watcher_;
+  Mailbox<Message> mailbox_;
+  std::optional<int> exit_;
+
+  // What is known.
+  std::optional<host::StatusValues> driver_ready_;
+  bool driver_was_gone_ = false;
+  std::optional<LabelSeen> label_;
+  std::optional<LoadedConfig> config_;
+  std::string config_error_;  // of what is there now, while an older one is in force
+  std::optional<Settings> settings_;
+  std::optional<GpuSet> set_;
+  HealthBook health_;
+
+  // What is due.
+  bool status_changed_ = true;
+  bool config_changed_ = true;
+  bool offer_changed_ = false;
+  bool cdi_changed_ = true;
+  std::optional<SteadyTime> look_at_;  // at the GPUs again
+  std::optional<SteadyTime> retry_cdi_at_;
+  SteadyTime probed_{};
+
+  std::unique_ptr<NodeLink> link_;
+  bool link_tried_ = false;
+  DriverRoots monitored_;
+  std::unique_ptr<Monitor> monitor_;
+  std::unique_ptr<kubelet::PluginHost> host_;
+};
+
+}  // namespace gantry::device_plugin

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which GPUs should a container get together? From how well each pair is connected.
+//
+// The kubelet asks while a pod waits. All sets are tried where there are few enough (8 of 16 GPUs
+// make 12,870), with the score kept up to date pair by pair; beyond that a greedy choice is
+// improved by exchanges. Leaving a well connected rest matters as much as the set: the first pod
+// that takes one GPU must not break the only NVLink pair.
+#include "operands/device_plugin/preferred.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <tuple>
+
+namespace gantry::device_plugin {
+namespace {
+
+using Positions = std::vector<size_t>;
+
+constexpr size_t kExhaustive = 16;
+
+// The best way to complete a set, over positions in `scores`.
+class Search {
+ public:
+  Search(const PairScores& scores, Positions available, Positions required, size_t size)
+      : scores_(scores),
+        required_(std::move(required)),
+        free_(Without(available, required_)),
+        needed_(size - required_.size()) {}
+
+  Positions Best() {
+    if (free_.size() <= kExhaustive) {
+      chosen_ = required_;
+      Try(0, SetScore(scores_, required_), SetScore(scores_, free_), needed_);
+    } else {
+      Greedy();
+    }
+    std::ranges::sort(best_);
+    return best_;
+  }
+
+ private:
+  static Positions Without(const Positions& all, const Positions& taken) {
+    Positions left;
+    std::ranges::copy_if(all, std::back_inserter(left), [&taken](size_t at) {
+      return std::ranges::find(taken, at) == taken.end();
+    });
+    return left;
+  }
+
+  int Connections(size_t at, const Positions& to) const {
+    return std::accumulate(to.begin(), to.end(), 0,
+                           [&](int sum, size_t other) { return sum + scores_[at][other]; });
+  }
+
+  // Chooses `needed` of free_[from..]. `inside` is the score of what is chosen, `outside` of what
+  // is not. The first best is kept, which is the one with the lowest positions.
+  void Try(size_t from, int inside, int outside, size_t needed) {
+    if (needed == 0) {
+      if (best_.empty() || std::tie(inside, outside) > std::tie(best_inside_, best_outside_)) {
+        best_ = chosen_;
+        best_inside_ = inside;
+        best_outside_ = outside;
+      }
+      return;
+    }
+    for (size_t i = from; i + needed <= free_.size(); ++i) {
+      const size_t at = free_[i];
+      const int gained = Connections(at, chosen_);
+      const int lost = Connections(at, free_) - Connections(at, chosen_free_);
+      chosen_.push_back(at);
+      chosen_free_.push_back(at);
+      Try(i + 1, inside + gained, outside - lost, needed - 1);
+      chosen_.pop_back();
+      chosen_free_.pop_back();
+    }
+  }
+
+  // Adds the best connected one after the other, then exchanges one for one while that helps.
+  void Greedy() {
+    best_ = required_;
+    while (best_.size() < required_.size() + needed_) {
+      const auto rest = Without(free_, best_);
+      best_.push_back(*std::ranges::max_element(rest, {}, [&](size_t at) {
+        // Before there is anything to be near to: who has the best neighbours.
+        return std::pair(Connections(at, best_), best_.empty() ? BestNeighbours(at) : 0);
+      }));
+    }
+    while (ExchangeOne()) {
+    }
+  }
+
+  int BestNeighbours(size_t at) const {
+    std::vector<int> pairs;
+    for (const size_t other : free_) {
+      pairs.push_back(other == at ? 0 : scores_[at][other]);
+    }
+    std::ranges::sort(pairs, std::greater<>());
+    const auto near = std::min(needed_ - 1, pairs.size());
+    return std::accumulate(pairs.begin(), pairs.begin() + static_cast<std::ptrdiff_t>(near), 0);
+  }
+
+  bool ExchangeOne() {
+    for (size_t i = required_.size(); i < best_.size(); ++i) {
+      for (const size_t other : Without(free_, best_)) {
+        Positions changed = best_;
+        changed[i] = other;
+        if (Connections(other, changed) - scores_[other][other] >
+            Connections(best_[i], best_) - scores_[best_[i]][best_[i]]) {
+          best_ = changed;
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  const PairScores& scores_;
+  const Positions required_;
+  const Positions free_;
+  const size_t needed_;
+  Positions chosen_;
+  Positions chosen_free_;  // those of chosen_ that were free
+  Positions best_;
+  int best_inside_ = 0;
+  int best_outside_ = 0;
+};
+
+std::optional<size_t> PositionOf(const Resource& resource, std::string_view id) {
+  const auto gpu = std::ranges::find(resource.gpus, UuidOf(id), &Gpu::uuid);
+  if (gpu == resource.gpus.end()) {
+    return std::nullopt;
+  }
+  return static_cast<size_t>(gpu - resource.gpus.begin());
+}
+
+std::vector<std::string> PreferExclusive(const Resource& resource, const PairScores& scores,
+                                         const kubelet::PreferredRequest& request) {
+  const auto positions = [&resource](const std::vector<std::string>& ids) {
+    Positions found;
+    for (const auto& id : ids) {
+      if (const auto at = PositionOf(resource, id)) {
+        found.push_back(*at);
+      }
+    }
+    std::ranges::sort(found);
+    const auto twice = std::ranges::unique(found);
+    found.erase(twice.begin(), twice.end());
+    return found;
+  };
+  const auto required = positions(request.required);
+  auto available = positions(request.available);
+  const auto size = static_cast<size_t>(request.size);
+  if (required.size() != request.required.size() || size > available.size() ||
+      size < required.size() || !std::ranges::includes(available, required)) {
+    return {};
+  }
+  std::vector<std::string> ids;
+  for (const size_t at : Search(scores, std::move(available), required, size).Best()) {
+    ids.push_back(resource.gpus[at].uuid);
+  }
+  return ids;
+}
+
+// How many shares of one GPU are in use, counting those of this answer.
+struct Share {
+  size_t in_use = 0;
+  size_t picked = 0;  // of this answer
+  Positions free;     // positions in the available ids
+};
+
+std::vector<std::string> PreferShares(const Resource& resource, SharedPolicy policy,
+                                      const kubelet::PreferredRequest& request) {
+  std::vector<std::string> ids = request.required;
+  std::vector<Share> shares(resource.gpus.size());
+  for (auto& share : shares) {
+    share.in_use = static_cast<size_t>(resource.replicas);
+  }
+  for (size_t i = 0; i < request.available.size(); ++i) {
+    const auto& id = request.available[i];
+    const auto at = PositionOf(resource, id);
+    if (at && std::ranges::find(ids, id) == ids.end()) {
+      shares[*at].in_use--;
+      shares[*at].free.push_back(i);
+    }
+  }
+  while (ids.size() < static_cast<size_t>(request.size)) {
+    Share* best = nullptr;
+    const auto rank = [policy](const Share& share) {
+      const auto in_use = static_cast<std::ptrdiff_t>(share.in_use);
+      return std::pair(policy == SharedPolicy::kDistributed ? in_use : -in_use, share.picked);
+    };
+    for (auto& share : shares) {
+      if (!share.free.empty() && (best == nullptr || rank(share) < rank(*best))) {
+        best = &share;
+      }
+    }
+    if (best == nullptr) {
+      return {};
+    }
+    ids.push_back(request.available[best->free.front()]);
+    best->free.erase(best->free.begin());
+    best->in_use++;
+    best->picked++;
+  }
+  return ids;
+}
+
+}  // namespace
+
+int SetScore(const PairScores& scores, const std::vector<size_t>& set) {
+  int sum = 0;
+  for (size_t i = 0; i < set.size(); ++i) {
+    for (size_t j = i + 1; j < set.size(); ++j) {
+      sum += scores[set[i]][set[j]];
+    }
+  }
+  return sum;
+}
+
+std::vector<std::string> Prefer(const Resource& resource, const PairScores& scores,
+                                SharedPolicy policy, const kubelet::PreferredRequest& request) {
+  if (request.size <= 0) {
+    return {};
+  }
+  return resource.replicas == 1 ? PreferExclusive(resource, scores, request)
+                                : PreferShares(resource, policy, request);
+}
+
+}  // namespace gantry::device_plugin

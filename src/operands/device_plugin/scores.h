@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "operands/device_plugin/gpu.h"
+#include "nvml/nvml.h"
+
+namespace gantry::device_plugin {
+
+// NVIDIA's points for a pair (go-gpuallocator): 10 for GPUs of two CPU sockets up to 60 for two on
+// one board, and 100 for each NVLink between them, at most 18. Links that end in an NVSwitch count
+// as links to every GPU behind it.
+PairScores ScoresOf(const nvml::Topology& topology);
+
+// The part of the scores that belongs to some of the GPUs.
+PairScores ScoresFor(const std::vector<Gpu>& some, const GpuSet& all);
+
+}  // namespace gantry::device_plugin

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which settings are in force, given the command line, the configuration file and the place of the
+// driver? An empty variable counts as unset: the operator's DaemonSets hold some of them empty.
+//
+// What this version can't do is an error rather than a warning where serving on would give a pod
+// something else than it was promised (MPS), and is ignored where it only adds a device (GDS).
+#include "operands/device_plugin/settings.h"
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "base/text.h"
+
+namespace gantry::device_plugin {
+namespace {
+
+template <typename Value>
+struct Word {
+  std::string_view word;
+  Value value;
+};
+
+template <typename Value, size_t n>
+Result<Value> Choose(std::string_view what, std::string_view text,
+                     const std::array<Word<Value>, n>& words) {
+  std::vector<std::string> known;
+  for (const auto& word : words) {
+    if (word.word == text) {
+      return word.value;
+    }
+    known.emplace_back(word.word);
+  }
+  return Fail(ErrorKind::kInvalid,
+              format("{}: unknown value '{}' (one of {})", what, text, Join(known, ", ")));
+}
+
+constexpr std::array<Word<ListStrategy>, 4> kListStrategies{
+    {{"envvar", ListStrategy::kEnvVar},
+     {"volume-mounts", ListStrategy::kVolumeMounts},
+     {"cdi-annotations", ListStrategy::kCdiAnnotations},
+     {"cdi-cri", ListStrategy::kCdiCri}}};
+constexpr std::array<Word<IdStrategy>, 2> kIdStrategies{
+    {{"uuid", IdStrategy::kUuid}, {"index", IdStrategy::kIndex}}};
+constexpr std::array<Word<SharedPolicy>, 2> kSharedPolicies{
+    {{"distributed", SharedPolicy::kDistributed}, {"packed", SharedPolicy::kPacked}}};
+
+bool Given(const std::optional<std::string>& text) { return text && !text->empty(); }
+
+// The first that says something.
+std::string FirstOf(std::initializer_list<std::optional<std::string>> choices) {
+  for (const auto& choice : choices) {
+    if (Given(choice)) {
+      return *choice;
+    }
+  }
+  return "";
+}
+
+Result<std::set<ListStrategy>> ListStrategies(const Arguments& arguments,
+                                              const policy::PluginFlags& flags) {
+  const auto words = arguments.device_list_strategy && !arguments.device_list_strategy->empty()
+                         ? *arguments.device_list_strategy
+                         : flags.device_list_strategy.value_or(std::vector<std::string>{"envvar"});
+  std::set<ListStrategy> strategies;
+  for (const auto& word : words) {
+    TRY_ASSIGN(const auto strategy,
+               Choose("device-list-strategy", Trim(word), kListStrategies));
+    strategies.insert(strategy);
+  }
+  return strategies;
+}
+
+Result<policy::MigStrategy> MigStrategy(const Arguments& arguments,
+                                        const policy::PluginFlags& flags) {
+  if (!Given(arguments.mig_strategy)) {
+    return flags.mig_strategy.value_or(policy::MigStrategy::kNone);
+  }
+  auto strategy = policy::ParseMigStrategy(*arguments.mig_strategy);
+  if (!strategy) {
+    return Fail(ErrorKind::kInvalid, "mig-strategy: " + strategy.error().message);
+  }
+  return strategy;
+}
+
+Status CheckDiscovery(const Arguments& arguments, const policy::PluginFlags& flags) {
+  auto discovery = flags.device_discovery.value_or(policy::DeviceDiscovery::kAuto);
+  if (Given(arguments.device_discovery_strategy)) {
+    auto parsed = policy::ParseDeviceDiscovery(*arguments.device_discovery_strategy);
+    if (!parsed) {
+      return Fail(ErrorKind::kInvalid, "device-discovery-strategy: " + parsed.error().message);
+    }
+    discovery = *parsed;
+  }
+  if (discovery == policy::DeviceDiscovery::kTegra) {
+    return Fail(ErrorKind::kUnsupported,
+                "device-discovery-strategy: GPUs of Tegra systems are not served");
+  }
+  return {};
+}
+
+Status CheckImex(const Arguments& arguments, const policy::PluginConfig& config) {
+  const auto channels = arguments.imex_channel_ids.value_or(config.imex_channel_ids);
+  if (!channels.empty() && channels != std::vector<int>{0}) {
+    return Fail(ErrorKind::kInvalid, "imex-channel-ids: only none or 0 can be asked for");
+  }
+  if (!channels.empty() && arguments.imex_required.value_or(config.imex_required)) {
+    return Fail(ErrorKind::kUnsupported, "imex-required: IMEX channels are not served");
+  }
+  return {};
+}
+
+DriverRoots Roots(const Arguments& arguments, const policy::PluginFlags& flags,
+                  const DriverRoots& found) {
+  DriverRoots roots;
+  roots.root = FirstOf({arguments.driver_root, flags.driver_root, found.root, "/"});
+  roots.root_here =
+      FirstOf({arguments.driver_root_ctr_path, flags.container_driver_root, found.root_here,
+               "/driver-root"});
+  // A driver root that was chosen by hand takes its devices with it.
+  const bool chosen = Given(arguments.driver_root) || Given(flags.driver_root);
+  roots.dev_root = FirstOf({arguments.dev_root, flags.dev_root,
+                            chosen ? std::nullopt : std::optional(found.dev_root), roots.root});
+  const bool dev_chosen = Given(arguments.dev_root) || Given(flags.dev_root) || chosen ||
+                          Given(arguments.driver_root_ctr_path);
+  roots.dev_root_here = FirstOf(
+      {dev_chosen ? std::nullopt : std::optional(found.dev_root_here), roots.root_here});
+  return roots;
+}
+
+}  // namespace
+
+DriverRoots RootsFrom(const std::map<std::string, std::string>& driver_ready) {
+  const auto value = [&driver_ready](const char* name) {
+    const auto found = driver_ready.find(name);
+    return found == driver_ready.end() ? std::string() : found->second;
+  };
+  return {.root = value("NVIDIA_DRIVER_ROOT"),
+          .root_here = value("DRIVER_ROOT_CTR_PATH"),
+          .dev_root = value("NVIDIA_DEV_ROOT"),
+          .dev_root_here = value("DEV_ROOT_CTR_PATH")};
+}
+
+Result<Settings> Decide(const Arguments& arguments, const policy::PluginConfig& config,
+                        const DriverRoots& driver) {
+  const auto& flags = config.flags;
+  Settings settings;
+  settings.fail_on_init_error =
+      arguments.fail_on_init_error.value_or(flags.fail_on_init_error.value_or(true));
+  settings.pass_device_specs =
+      arguments.pass_device_specs.value_or(flags.pass_device_specs.value_or(false));
+  settings.driver = Roots(arguments, flags, driver);
+  TRY_ASSIGN(settings.list_strategies, ListStrategies(arguments, flags));
+  TRY_ASSIGN(settings.mig_strategy, MigStrategy(arguments, flags));
+  TRY_ASSIGN(settings.id_strategy,
+             Choose("device-id-strategy",
+                    FirstOf({arguments.device_id_strategy, flags.device_id_strategy, "uuid"}),
+                    kIdStrategies));
+  TRY_ASSIGN(settings.shared_policy,
+             Choose("shared-devices-allocation-policy",
+                    FirstOf({arguments.shared_devices_allocation_policy,
+                             flags.shared_devices_allocation_policy, "distributed"}),
+                    kSharedPolicies));
+  TRY(CheckDiscovery(arguments, flags));
+  TRY(CheckImex(arguments, config));
+  settings.cdi_annotation_prefix =
+      FirstOf({arguments.cdi_annotation_prefix, flags.cdi_annotation_prefix, "cdi.k8s.io/"});
+  settings.cdi_hook_path =
+      FirstOf({arguments.cdi_hook_path, flags.ctk_path, "/usr/bin/nvidia-ctk"});
+  if (config.sharing.strategy == policy::SharingStrategy::kMps) {
+    return Fail(ErrorKind::kUnsupported, "sharing.mps: MPS is not served; use sharing.timeSlicing");
+  }
+  settings.sharing = config.sharing;
+  return settings;
+}
+
+}  // namespace gantry::device_plugin

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "policy/plugin_config.h"
+
+namespace gantry::device_plugin {
+
+// What the command line and the environment say; the environment stands in for a flag that is not
+// given. Empty optionals are left to the configuration file and the defaults.
+struct Arguments {
+  // Flags that a configuration file may hold too.
+  std::optional<std::string> mig_strategy;
+  std::optional<bool> fail_on_init_error;
+  std::optional<std::string> driver_root;
+  std::optional<std::string> dev_root;
+  std::optional<bool> pass_device_specs;
+  std::optional<std::vector<std::string>> device_list_strategy;
+  std::optional<std::string> device_id_strategy;
+  std::optional<bool> gdrcopy_enabled;
+  std::optional<bool> gds_enabled;
+  std::optional<bool> mofed_enabled;
+  std::optional<std::string> cdi_annotation_prefix;
+  std::optional<std::string> cdi_hook_path;
+  std::optional<std::string> driver_root_ctr_path;
+  std::optional<std::string> mps_root;
+  std::optional<std::string> shared_devices_allocation_policy;
+  std::optional<std::string> device_discovery_strategy;
+  std::optional<std::vector<int>> imex_channel_ids;
+  std::optional<bool> imex_required;
+
+  // Flags that only the command line and the environment hold.
+  std::string kubelet_socket = "/var/lib/kubelet/device-plugins/kubelet.sock";
+  std::string config_file;
+  std::vector<std::string> cdi_disable_hooks;
+  std::vector<std::string> cdi_feature_flags;
+  std::string disable_health_checks;  // DP_DISABLE_HEALTHCHECKS
+  std::string enable_health_checks;   // DP_ENABLE_HEALTHCHECKS
+  std::string config_dir;             // CONFIG_FILE_SRCDIR
+  std::string default_config;
+  std::string node_name;
+  std::string node_label;
+  std::vector<std::string> fallback_strategies;
+  std::vector<std::string> wait_for;  // status files
+  std::string status_dir;
+  std::string cdi_dir;
+  std::string host_root;  // where the host's root is mounted here, for /sys and /run
+};
+
+// Reads them. kInvalid: the message is CLI11's. --help and --version print and give no value.
+Result<std::optional<Arguments>> ParseArguments(int argc, const char* const* argv);
+
+enum class ListStrategy { kEnvVar, kVolumeMounts, kCdiAnnotations, kCdiCri };
+enum class IdStrategy { kUuid, kIndex };
+enum class SharedPolicy { kDistributed, kPacked };
+
+// Where the driver is: the lines of the status file `driver-ready`.
+struct DriverRoots {
+  std::string root;           // on the host; empty: unknown
+  std::string root_here;      // in this container
+  std::string dev_root;       // on the host
+  std::string dev_root_here;  // in this container
+  bool operator==(const DriverRoots&) const = default;
+};
+DriverRoots RootsFrom(const std::map<std::string, std::string>& driver_ready);
+
+// What is in force, everything decided.
+struct Settings {
+  bool fail_on_init_error = true;
+  DriverRoots driver;
+  bool pass_device_specs = false;
+  std::set<ListStrategy> list_strategies = {ListStrategy::kEnvVar};
+  IdStrategy id_strategy = IdStrategy::kUuid;
+  std::string cdi_annotation_prefix;
+  std::string cdi_hook_path;
+  SharedPolicy shared_policy = SharedPolicy::kDistributed;
+  policy::MigStrategy mig_strategy = policy::MigStrategy::kNone;
+  policy::Sharing sharing;
+
+  [[nodiscard]] bool uses_cdi() const {
+    return list_strategies.contains(ListStrategy::kCdiAnnotations) ||
+           list_strategies.contains(ListStrategy::kCdiCri);
+  }
+};
+
+// Command line and environment, then the file, then what `driver-ready` says, then the defaults.
+// kInvalid names the flag or key; kUnsupported names what this version can't serve.
+Result<Settings> Decide(const Arguments& arguments, const policy::PluginConfig& config,
+                        const DriverRoots& driver);
+
+}  // namespace gantry::device_plugin
