@@ -116,7 +116,9 @@ Result<ContainerdSetup::Runtime> ContainerdSetup::FindRuntime() const {
   }
   runtime.program = options_.executable;
   if (!runtime.program.starts_with("/")) {
-    TRY_ASSIGN(runtime.program, host::ProgramPath(runtime.process.pid));
+    TRY_ASSIGN(const std::string program, host::ProgramPath(runtime.process.pid));
+    // Its own mount namespace is the host's as a rule; where it is ours, the path has our prefix.
+    runtime.program = WithoutRoot(options_.host_root, program).value_or(program);
   }
   TRY_ASSIGN(const host::Finished version,
              host::RunProgram({{runtime.program, "--version"}, options_.host_root, seconds(5)}));
