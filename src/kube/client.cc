@@ -88,12 +88,12 @@ Result<std::unique_ptr<Client>> Client::Create(Config config, ClientOptions opti
                                                std::stop_token stop) {
   TRY_ASSIGN(std::shared_ptr<Transport> transport,
              Transport::Create(config, options, std::move(stop)));
-  return std::unique_ptr<Client>(
-      new Client(std::move(config), std::move(options), std::move(transport), {}));
+  return std::unique_ptr<Client>(new Client(std::make_shared<const Config>(std::move(config)),
+                                            std::move(options), std::move(transport), {}));
 }
 
-Client::Client(Config config, ClientOptions options, std::shared_ptr<Transport> transport,
-               std::stop_token stop)
+Client::Client(std::shared_ptr<const Config> config, ClientOptions options,
+               std::shared_ptr<Transport> transport, std::stop_token stop)
     : config_(std::move(config)),
       options_(std::move(options)),
       transport_(std::move(transport)),

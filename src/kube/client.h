@@ -123,7 +123,7 @@ class Client {
   Status WatchOnce(const Kind& kind, const Selection& selection, const WatchFrom& from,
                    const EventSink& event);
 
-  [[nodiscard]] const Config& config() const { return config_; }
+  [[nodiscard]] const Config& config() const { return *config_; }
   [[nodiscard]] const ClientOptions& options() const { return options_; }
   // Connections open now (for tests and metrics).
   [[nodiscard]] int open_connections() const;
@@ -131,15 +131,15 @@ class Client {
   void CloseIdle();
 
  private:
-  Client(Config config, ClientOptions options, std::shared_ptr<Transport> transport,
-         std::stop_token stop);
+  Client(std::shared_ptr<const Config> config, ClientOptions options,
+         std::shared_ptr<Transport> transport, std::stop_token stop);
   struct Call;
   Result<Json> Ask(Call call) const;
   Result<Json> Patch(std::string_view content_type, const Kind& kind, const Key& key,
                      const Json& patch, Part part) const;
   Status Stream(const Call& call, const std::function<void(std::string_view)>& body) const;
 
-  const Config config_;
+  const std::shared_ptr<const Config> config_;
   const ClientOptions options_;
   const std::shared_ptr<Transport> transport_;
   const std::stop_token stop_;

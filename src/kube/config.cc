@@ -43,21 +43,6 @@ Result<Config> FromFile(const std::string& path) {
   return config;
 }
 
-Result<Config> InCluster(const std::string& host, const std::string& port) {
-  const std::string directory = kServiceAccountDir;
-  Config config;
-  config.host = host;
-  const Result<long long> number = ParseInt(port);
-  if (!number.has_value() || *number < 1 || *number > 65535) {
-    return Fail(ErrorKind::kInvalid, format("KUBERNETES_SERVICE_PORT: \"{}\" is no port", port));
-  }
-  config.port = static_cast<uint16_t>(*number);
-  TRY_ASSIGN(config.ca_pem, ReadText(directory + "/ca.crt"));
-  config.token_file = directory + "/token";
-  config.space = Trim(ReadText(directory + "/namespace").value_or("default"));
-  return config;
-}
-
 }  // namespace
 
 std::string Config::ServerUrl() const {
@@ -76,7 +61,8 @@ Result<Config> LoadConfig(std::string_view path) {
   }
   const std::string host = Environment("KUBERNETES_SERVICE_HOST");
   if (!host.empty()) {
-    return InCluster(host, Environment("KUBERNETES_SERVICE_PORT"));
+    return InClusterConfig(host, Environment("KUBERNETES_SERVICE_PORT"), kServiceAccountDir,
+                           ReadText);
   }
   const std::string home = Environment("HOME");
   Result<Config> own = FromFile(home + "/.kube/config");

@@ -12,7 +12,7 @@
 namespace gantry::kube {
 namespace {
 
-constexpr int kMaxFailures = 3;
+constexpr int kMaxRefusals = 3;
 // Limits of the API's validation.
 constexpr size_t kMaxMessage = 1024;
 constexpr size_t kMaxNamePrefix = 200;
@@ -63,7 +63,7 @@ void EventSeries::Observe(const Json& about, EventType type, std::string_view re
   series.message = Shortened(message, kMaxMessage);
   series.last = wall;
   ++series.count;
-  series.failures = 0;
+  series.refused = 0;
   series.waiting = true;
   series.used = ++uses_;
 }
@@ -120,7 +120,7 @@ std::optional<EventWrite> EventSeries::Next(SteadyTime now) {
   tokens_ -= 1;
   Series& series = chosen->second;
   const bool create = !series.exists;
-  if (create) {
+  if (create && series.name.empty()) {
     // As client-go names them: unique by the time of the first observation.
     series.name = format("{}.{:x}", Shortened(TextAt(series.about, "name"), kMaxNamePrefix),
                          series.first.time_since_epoch().count() + ++uses_);
@@ -135,6 +135,7 @@ std::optional<EventWrite> EventSeries::Next(SteadyTime now) {
                                          {"lastTimestamp", Rfc3339(series.last)}}};
   series.waiting = false;
   series.exists = true;
+  series.creating = create;
   series.written = now;
   return write;
 }
@@ -154,22 +155,26 @@ Json EventSeries::Body(const Series& series) const {
   return event;
 }
 
-void EventSeries::Failed(const std::string& key, bool gone) {
+void EventSeries::Failed(const std::string& key, Failure failure) {
   const auto found = series_.find(key);
   if (found == series_.end()) {
     return;
   }
   Series& series = found->second;
-  if (gone) {
+  if (failure == Failure::kGone) {
     series.exists = false;
+    series.name.clear();
     series.first = series.last;
     series.count = 1;
     series.written.reset();
     series.waiting = true;
     return;
   }
-  // A create may have come through although its answer did not: the name stays, and 409 tells.
-  series.waiting = ++series.failures < kMaxFailures;
+  // A create may have come through although its answer did not: its name stays, so that the server
+  // refuses the second one.
+  series.exists = series.exists && !series.creating;
+  series.waiting =
+      failure == Failure::kUnreachable || ++series.refused < kMaxRefusals || series.waiting;
 }
 
 }  // namespace gantry::kube

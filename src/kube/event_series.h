@@ -35,9 +35,11 @@ class EventSeries {
   std::optional<EventWrite> Next(SteadyTime now);
   // How long until Next may give a write; nullopt when nothing is to be written.
   [[nodiscard]] std::optional<std::chrono::milliseconds> Wait(SteadyTime now) const;
-  // The write of a series did not succeed: `gone` (the event has expired) makes it a new event,
-  // else it is tried again with the next one, up to three times.
-  void Failed(const std::string& series, bool gone);
+  // The last write of a series did not succeed, and is due again after the pause: as a new event
+  // when the old one has expired (kGone); three times at most when the server does not want it
+  // (kRefused); for ever while nobody answers (kUnreachable).
+  enum class Failure { kGone, kRefused, kUnreachable };
+  void Failed(const std::string& series, Failure failure);
 
   static constexpr int kBurst = 25;
   static constexpr std::chrono::seconds kRefill{1};        // one write more every so often
@@ -53,11 +55,12 @@ class EventSeries {
     WallTime first{};
     WallTime last{};
     int count = 0;
-    bool waiting = false;  // something is unwritten
-    bool exists = false;   // the event was created
+    bool waiting = false;   // something is unwritten
+    bool exists = false;    // the event was created
+    bool creating = false;  // by the last write
     std::string name;
     std::optional<SteadyTime> written;
-    int failures = 0;
+    int refused = 0;
     uint64_t used = 0;  // order of last use, the oldest is forgotten first
   };
   [[nodiscard]] SteadyTime DueAt(const Series& series) const;

@@ -89,20 +89,34 @@ TEST_F(EventSeriesTest, AnEventThatExpiredIsMadeAnew) {
   Observe("a", "Bad", "y");
   clock_.Advance(seconds(3600));
   const EventWrite patch = series_.Next(clock_.Now()).value();
-  series_.Failed(patch.series, true);
+  series_.Failed(patch.series, EventSeries::Failure::kGone);
   const EventWrite anew = series_.Next(clock_.Now()).value();
   EXPECT_TRUE(anew.create);
   EXPECT_NE(anew.name, first.name);
   EXPECT_EQ(anew.body.at("message"), "y");
 }
 
-TEST_F(EventSeriesTest, AWriteThatNeverSucceedsIsGivenUp) {
+TEST_F(EventSeriesTest, AnEventThatNobodyTookIsTriedAgainUnderItsName) {
+  Observe("a", "Bad", "x");
+  const EventWrite first = series_.Next(clock_.Now()).value();
+  Observe("a", "Bad", "y");
+  for (int i = 0; i < 10; ++i) {
+    series_.Failed(first.series, EventSeries::Failure::kUnreachable);
+    clock_.Advance(seconds(60));
+    const EventWrite again = series_.Next(clock_.Now()).value();
+    EXPECT_TRUE(again.create);
+    EXPECT_EQ(again.name, first.name);
+    EXPECT_EQ(again.body.at("count"), 2);
+  }
+}
+
+TEST_F(EventSeriesTest, AWriteThatIsRefusedIsGivenUp) {
   Observe("a", "Bad", "x");
   int writes = 0;
   for (int i = 0; i < 10; ++i) {
     if (const auto write = series_.Next(clock_.Now())) {
       ++writes;
-      series_.Failed(write->series, false);
+      series_.Failed(write->series, EventSeries::Failure::kRefused);
     }
     clock_.Advance(seconds(60));
   }

@@ -10,6 +10,19 @@ namespace {
 
 constexpr std::chrono::seconds kLastWrites{2};
 
+EventSeries::Failure FailureOf(ErrorKind kind, bool create) {
+  switch (kind) {
+    case ErrorKind::kUnavailable:
+    case ErrorKind::kTimeout:
+      return EventSeries::Failure::kUnreachable;
+    case ErrorKind::kNotFound:
+      // Of a create: its namespace is not there.
+      return create ? EventSeries::Failure::kRefused : EventSeries::Failure::kGone;
+    default:
+      return EventSeries::Failure::kRefused;
+  }
+}
+
 }  // namespace
 
 EventRecorder::EventRecorder(Client& client, std::string component, std::string instance,
@@ -74,12 +87,10 @@ void EventRecorder::WriteDue(Client& client, std::unique_lock<std::mutex>& lock)
     if (written.has_value() || written.error().kind == ErrorKind::kConflict) {
       continue;
     }
-    series_.Failed(write->series, !write->create && written.error().kind == ErrorKind::kNotFound);
+    const EventSeries::Failure failure = FailureOf(written.error().kind, write->create);
+    series_.Failed(write->series, failure);
     log::Debug("write event: {}", written.error().message);
-    const bool server_is_there = written.error().kind == ErrorKind::kNotFound ||
-                                 written.error().kind == ErrorKind::kInvalid ||
-                                 written.error().kind == ErrorKind::kDenied;
-    if (!server_is_there) {
+    if (failure == EventSeries::Failure::kUnreachable) {
       return;
     }
   }

@@ -127,6 +127,22 @@ Result<Config> ParseKubeconfig(std::string_view text, std::string_view directory
   }
 }
 
+Result<Config> InClusterConfig(const std::string& host, const std::string& port,
+                               const std::string& directory, const ReadFile& read) {
+  Config config;
+  config.host = host;
+  const Result<long long> number = ParseInt(port);
+  if (!number.has_value() || *number < 1 || *number > 65535) {
+    return Fail(ErrorKind::kInvalid, format("KUBERNETES_SERVICE_PORT: \"{}\" is no port", port));
+  }
+  config.port = static_cast<uint16_t>(*number);
+  TRY_ASSIGN(config.ca_pem, read(directory + "/ca.crt"));
+  // The token is read by whoever sends it: it changes.
+  config.token_file = directory + "/token";
+  config.space = Trim(read(directory + "/namespace").value_or("default"));
+  return config;
+}
+
 Status ParseServerUrl(std::string_view url, Config& config) {
   const auto wrong = [url](std::string_view why) {
     return Fail(ErrorKind::kInvalid, format("server: \"{}\": {}", url, why));

@@ -17,6 +17,10 @@ using ReadFile = std::function<Result<std::string>(const std::string& path)>;
 // kInvalid names the wrong field, kUnsupported the kind of credential that needs a program.
 Result<Config> ParseKubeconfig(std::string_view text, std::string_view directory,
                                const ReadFile& read);
+// What a pod has: KUBERNETES_SERVICE_HOST and _PORT, and the service account's mounted directory
+// with ca.crt, token and namespace. kNotFound names the file that is missing.
+Result<Config> InClusterConfig(const std::string& host, const std::string& port,
+                               const std::string& directory, const ReadFile& read);
 // "https://host:port/prefix" into a config's host, port, tls and path_prefix.
 Status ParseServerUrl(std::string_view url, Config& config);
 // Standard base 64 with padding, white space ignored; kInvalid otherwise.

@@ -103,6 +103,22 @@ TEST(Kubeconfig, AWrongFieldIsNamed) {
   }
 }
 
+TEST(InCluster, TheServiceAccountIsTaken) {
+  const auto read = [](const std::string& path) -> Result<std::string> {
+    if (path == "/sa/namespace") {
+      return "gpu-operator\n";
+    }
+    return path == "/sa/ca.crt" ? Result<std::string>("ca") : FailErrno("read " + path, 2);
+  };
+  const Config config = InClusterConfig("fd00::1", "443", "/sa", read).value();
+  EXPECT_EQ(config.ServerUrl(), "https://[fd00::1]:443");
+  EXPECT_EQ(config.ca_pem, "ca");
+  EXPECT_EQ(config.token_file, "/sa/token");
+  EXPECT_EQ(config.space, "gpu-operator");
+  EXPECT_EQ(InClusterConfig("h", "0", "/sa", read).error().kind, ErrorKind::kInvalid);
+  EXPECT_EQ(InClusterConfig("h", "1", "/none", read).error().kind, ErrorKind::kNotFound);
+}
+
 TEST(ServerUrl, PortsAndPrefixes) {
   Config config;
   EXPECT_TRUE(ParseServerUrl("https://host", config).has_value());

@@ -14,6 +14,7 @@ namespace {
 
 // The server ends a watch itself; with so much silence after that, the connection is dead.
 constexpr std::chrono::seconds kIdleGrace{30};
+constexpr std::chrono::milliseconds kShortestStream{500};
 
 void WaitFor(std::chrono::milliseconds delay, const std::stop_token& stop) {
   std::mutex mutex;
@@ -60,10 +61,18 @@ void Watch::Run(const std::stop_token& stop) {
     }
     if (status.has_value()) {
       const int before = progress_;
+      const SteadyTime started = std::chrono::steady_clock::now();
       status = Stream(*client);
-      failures = progress_ == before && !status.has_value() ? failures : 0;
+      if (progress_ != before) {
+        failures = 0;
+      } else if (status.has_value() &&
+                 std::chrono::steady_clock::now() - started < kShortestStream) {
+        // A proxy that ends every stream at once must not be asked without a pause.
+        status = Fail(ErrorKind::kUnavailable, "watch: the stream ended at once");
+      }
     }
     if (status.has_value()) {
+      failures = 0;
       continue;
     }
     ++failures;
