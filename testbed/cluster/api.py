@@ -60,7 +60,13 @@ class Api:
             raise OSError(f"DELETE {path}: {status} {answer[:500]}")
 
     def node_ready(self, name: str) -> bool:
-        conditions = ((self.get(f"/api/v1/nodes/{name}") or {}).get("status") or {}).get(
-            "conditions"
-        ) or []
-        return any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
+        return _is_ready(self.get(f"/api/v1/nodes/{name}") or {})
+
+    def ready_nodes(self) -> set[str]:
+        nodes = (self.get("/api/v1/nodes") or {}).get("items", [])
+        return {node["metadata"]["name"] for node in nodes if _is_ready(node)}
+
+
+def _is_ready(node: dict) -> bool:
+    conditions = node.get("status", {}).get("conditions", [])
+    return any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)

@@ -270,6 +270,7 @@ def test_a_bed_goes_with_the_process_that_it_was_for(beds):
     [
         (["up", "--nodes", "-1"], "--nodes -1"),
         (["up", "--gpus", "nowhere.yaml"], "nowhere.yaml: no such file"),
+        (["up", "--gpus", str(HERE / "README.md")], "README.md"),
         (["up", "--name", "A b"], "--name 'A b'"),
         (["up", "--kubernetes", "1.36"], "kubernetes version '1.36'"),
         (["exec", "--name", "nobody", "node1"], "no bed 'nobody'"),

@@ -14,6 +14,7 @@ import pathlib
 import re
 import secrets
 import shutil
+import sys
 
 import base
 import build
@@ -159,8 +160,10 @@ class Bed:
             return
         for number in range(1, request.kwok + 1):
             api.create("/api/v1/nodes", _kwok_node(f"kwok{number}", request.gpu_count))
-        last = f"kwok{request.kwok}"
-        process.wait_for(f"{last} to be Ready", UP_S, lambda: api.node_ready(last), every=0.1)
+        names = {f"kwok{number}" for number in range(1, request.kwok + 1)}
+        process.wait_for(
+            "kwok nodes to be Ready", UP_S, lambda: names <= api.ready_nodes(), every=0.3
+        )
         say(f"{request.kwok} kwok nodes are Ready")
 
     def down(self) -> None:
@@ -208,15 +211,14 @@ class Request:
             if not profile.is_file():
                 raise BedError(f"--gpus {gpus}: no such file")
             self.gpus = str(profile)
-            self.gpu_count = _gpu_count(profile) if kwok else 0
+            self.gpu_count = _gpu_count(profile)
 
 
 def _gpu_count(profile: pathlib.Path) -> int:
-    """How many GPUs a profile describes: each entry of `gpus` has a `count`, 1 by default."""
-    section = re.search(r"^gpus:(.*?)(?=^\S|\Z)", profile.read_text(), re.MULTILINE | re.DOTALL)
-    entries = re.split(r"^\s*- ", section.group(1), flags=re.MULTILINE)[1:] if section else []
-    counts = (re.search(r"\bcount:\s*(\d+)", entry) for entry in entries)
-    return sum(int(count.group(1)) if count else 1 for count in counts)
+    """How many GPUs a profile describes; a wrong one is refused with its own complaint."""
+    check = [sys.executable, FAKEGPU, "check", profile]
+    described = process.run(check, f"--gpus {profile}")
+    return len(json.loads(described)["gpus"])
 
 
 def _kwok_node(name: str, gpus: int) -> dict:
@@ -296,8 +298,6 @@ def up(request: Request, name: str | None, owner_pid: int | None) -> Bed:
     """Brings a bed up from what is in the cache, which is built first if need be."""
     if os.geteuid() != 0:
         raise BedError("bring a bed up: needs root")
-    if request.gpus and not FAKEGPU.exists():
-        raise BedError(f"--gpus: {FAKEGPU} is not there")
     if name is not None and not re.fullmatch(r"[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?", name):
         raise BedError(f"--name {name!r}: want up to 32 of a-z, 0-9 and -")
     owner = process.find(owner_pid) if owner_pid else None
