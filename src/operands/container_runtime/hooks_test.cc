@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the hook does to an image's files, also to one that wants to lead it astray.
+#include "operands/container_runtime/hooks.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "base/paths.h"
+#include "operands/container_runtime/cuda_compat.h"
+#include "operands/container_runtime/library_cache.h"
+
+namespace gantry::container_runtime {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class HooksTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = testing::TempDir() + "/hooks.XXXXXX";
+    folder_ = ::mkdtemp(pattern.data());
+    root_ = folder_ + "/rootfs";
+    fs::create_directories(root_ + "/etc");
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  void Put(const std::string& path, const std::string& text) {
+    fs::create_directories(fs::path(root_ + path).parent_path());
+    std::ofstream(root_ + path) << text;
+  }
+  std::string Get(const std::string& path) { return ReadFile(root_ + path).value_or("(absent)"); }
+
+  // Runs a hook with these words; the message of its error, or "".
+  std::string Hook(const std::vector<std::string>& words) {
+    const auto request = ParseHookArguments(words);
+    if (!request) {
+      return request.error().message;
+    }
+    const auto root = ContainerRoot::Open(root_);
+    const Status done = RunHook(*request, *root, warnings_);
+    return done ? "" : done.error().message;
+  }
+  std::vector<CachedLibrary> Cache() {
+    return ReadLibraryCache(Get("/etc/ld.so.cache")).value_or(std::vector<CachedLibrary>{});
+  }
+
+  std::string folder_;
+  std::string root_;
+  std::vector<std::string> warnings_;
+};
+
+TEST_F(HooksTest, OneCallDoesItAll) {
+  Put("/usr/lib/x/libcuda.so.535.1", "elf");
+  Put("/dev/dri/card1", "");
+  EXPECT_EQ(Hook({"create-container", "--link", "libcuda.so.1::/usr/lib/x/libcuda.so",
+                  "--device-link", "../card1::/dev/dri/by-path/pci-0000:01:00.0-card",
+                  "--device-link", "../card2::/dev/dri/by-path/pci-0000:02:00.0-card",
+                  "--library", "libcuda.so.1=/usr/lib/x/libcuda.so.535.1"}),
+            "");
+  EXPECT_EQ(fs::read_symlink(root_ + "/usr/lib/x/libcuda.so"), "libcuda.so.1");
+  EXPECT_EQ(fs::read_symlink(root_ + "/usr/lib/x/libcuda.so.1"), "libcuda.so.535.1");
+  EXPECT_EQ(fs::read_symlink(root_ + "/dev/dri/by-path/pci-0000:01:00.0-card"), "../card1");
+  EXPECT_FALSE(fs::is_symlink(root_ + "/dev/dri/by-path/pci-0000:02:00.0-card"));
+  EXPECT_THAT(Cache(), ElementsAre(CachedLibrary{"libcuda.so.1", "/usr/lib/x/libcuda.so.1"}));
+  EXPECT_EQ(Get("/etc/ld.so.conf.d/00-nvidia-driver.conf"), "/usr/lib/x\n");
+}
+
+TEST_F(HooksTest, ASecondRunChangesNothing) {
+  Put("/usr/lib/x/libcuda.so.535.1", "elf");
+  const std::vector<std::string> words = {"create-container", "--library",
+                                          "libcuda.so.1=/usr/lib/x/libcuda.so.535.1"};
+  ASSERT_EQ(Hook(words), "");
+  const std::string cache = Get("/etc/ld.so.cache");
+  ASSERT_EQ(Hook(words), "");
+  EXPECT_EQ(ReadLibraryCache(cache).value(), Cache());
+}
+
+TEST_F(HooksTest, LinksOfTheImageDoNotLeadOut) {
+  fs::remove(root_ + "/etc");
+  fs::create_directories(folder_ + "/host-etc");
+  fs::create_symlink("../host-etc", root_ + "/etc");
+  fs::create_symlink(folder_ + "/host-etc", root_ + "/absolute");
+  EXPECT_EQ(Hook({"create-symlinks", "--link", "x::/absolute/x"}),
+            "open /absolute in the container: No such file or directory");
+  EXPECT_NE(Hook({"create-container", "--library", "a.so.1=/lib/a.so.1.2"}), "");
+  EXPECT_TRUE(fs::is_empty(folder_ + "/host-etc"));
+}
+
+TEST_F(HooksTest, AFileInTheWayOfALinkIsReplaced) {
+  Put("/usr/lib/libcuda.so.1", "baked into the image");
+  EXPECT_EQ(Hook({"create-symlinks", "--link", "libcuda.so.535.1::/usr/lib/libcuda.so.1"}), "");
+  EXPECT_EQ(fs::read_symlink(root_ + "/usr/lib/libcuda.so.1"), "libcuda.so.535.1");
+}
+
+TEST_F(HooksTest, MuslGetsFoldersInsteadOfACache) {
+  Put("/etc/alpine-release", "3.20");
+  EXPECT_EQ(Hook({"create-container", "--library", "libcuda.so.1=/usr/lib64/libcuda.so.535.1"}),
+            "");
+  EXPECT_EQ(Get("/etc/ld-musl-x86_64.path"), "/lib\n/usr/local/lib\n/usr/lib\n/usr/lib64\n");
+  EXPECT_EQ(Get("/etc/ld.so.cache"), "(absent)");
+}
+
+TEST_F(HooksTest, UnreadableCacheIsAWarning) {
+  Put("/etc/ld.so.cache", "not a cache");
+  EXPECT_EQ(Hook({"update-ldcache", "--folder", "/usr/lib"}), "");
+  EXPECT_THAT(warnings_, ElementsAre(HasSubstr("read library cache")));
+  EXPECT_EQ(Get("/etc/ld.so.cache"), "not a cache");
+}
+
+TEST_F(HooksTest, FoldersAreSearchedForWhatTheCacheLacks) {
+  fs::create_directories(root_ + "/opt/lib");
+  ASSERT_EQ(std::system(("printf 'void f(void){}' | gcc -shared -o " + root_ +
+                         "/opt/lib/libdriver.so.535.1 -Wl,-soname,libdriver.so.1 -xc -")
+                            .c_str()),
+            0);
+  EXPECT_EQ(Hook({"update-ldcache", "--folder", "/opt/lib"}), "");
+  EXPECT_THAT(Cache(), ElementsAre(CachedLibrary{"libdriver.so.1", "/opt/lib/libdriver.so.1"}));
+  EXPECT_EQ(fs::read_symlink(root_ + "/opt/lib/libdriver.so.1"), "libdriver.so.535.1");
+}
+
+TEST_F(HooksTest, Chmod) {
+  Put("/dev/dri/x", "");
+  EXPECT_EQ(Hook({"chmod", "--mode=711", "--path=/dev/dri"}), "");
+  struct stat info {};
+  ::stat((root_ + "/dev/dri").c_str(), &info);
+  EXPECT_EQ(info.st_mode & 07777, 0711U);
+}
+
+TEST(HookArguments, UnknownHooksAndFlagsAreNotErrors) {
+  EXPECT_FALSE(ParseHookArguments({"of-tomorrow", "--x"})->known);
+  EXPECT_FALSE(ParseHookArguments({"create-symlinks", "--of-tomorrow", "x"})->known);
+  EXPECT_FALSE(ParseHookArguments({})->known);
+  EXPECT_TRUE(ParseHookArguments({"--debug", "create-symlinks", "--link=a::b"})->known);
+  EXPECT_FALSE(ParseHookArguments({"create-symlinks", "--link", "no-middle"}).has_value());
+}
+
+TEST(HookArguments, NvidiasHooks) {
+  const auto compat = ParseHookArguments(
+      {"enable-cuda-compat", "--host-driver-version=535.1", "--cuda-compat-container-root=/c"});
+  EXPECT_TRUE(compat->cuda_compat);
+  EXPECT_EQ(compat->host_driver_version, "535.1");
+  EXPECT_EQ(compat->compat_folder, "/c");
+  EXPECT_TRUE(ParseHookArguments({"disable-device-node-modification"})
+                  ->disable_device_node_modification);
+  EXPECT_THAT(ParseHookArguments({"update-ldcache", "--folder", "/a", "--folder=/b,/c",
+                                  "--ldconfig-path", "/sbin/ldconfig"})
+                  ->folders,
+              ElementsAre("/a", "/b", "/c"));
+}
+
+TEST(State, RootOfTheBundle) {
+  std::string pattern = testing::TempDir() + "/bundle.XXXXXX";
+  const std::string bundle = ::mkdtemp(pattern.data());
+  std::ofstream(bundle + "/config.json")
+      << R"({"process": {"env": ["root=x"]}, "root": {"path": "rootfs", "readonly": true},)"
+      << R"( "linux": {"root": {"path": "wrong"}}})";
+  EXPECT_EQ(RootFromState(R"({"bundle": ")" + bundle + R"("})").value(), bundle + "/rootfs");
+  EXPECT_EQ(RootFromState(R"({"bundle": "/x", "root": "/r"})").value(), "/r");
+  std::ofstream(bundle + "/config.json") << R"({"root": {"path": "/abs/rootfs"}})";
+  EXPECT_EQ(RootFromState(R"({"bundle": ")" + bundle + R"("})").value(), "/abs/rootfs");
+  std::ofstream(bundle + "/config.json") << "{}";
+  EXPECT_FALSE(RootFromState(R"({"bundle": ")" + bundle + R"("})").has_value());
+  fs::remove_all(bundle);
+}
+
+TEST(CudaCompat, DecidedByVersions) {
+  CompatFacts facts{"550.54.15", "535.247.01", "12.2", false, {}, ""};
+  EXPECT_TRUE(UseCompat(facts));
+  facts.host_driver_version = "550.90";
+  EXPECT_FALSE(UseCompat(facts)) << "same branch";
+  facts.host_driver_version = "560.1";
+  EXPECT_FALSE(UseCompat(facts)) << "the host is newer";
+  facts.host_driver_version = "";
+  EXPECT_FALSE(UseCompat(facts)) << "nothing is known of the host";
+}
+
+TEST(CudaCompat, TheNoteNamesTheDriverBranches) {
+  CompatFacts facts{"580.65", "535.247.01", "12.2", true, {535, 550}, "13.0"};
+  EXPECT_TRUE(UseCompat(facts));
+  facts.host_driver_version = "545.1";
+  EXPECT_FALSE(UseCompat(facts)) << "not in the list";
+  facts.host_driver_version = "";
+  EXPECT_TRUE(UseCompat(facts)) << "by the CUDA version";
+  facts.host_cuda_version = "13.0";
+  EXPECT_FALSE(UseCompat(facts));
+}
+
+}  // namespace
+}  // namespace gantry::container_runtime

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether the cache that we write is one that ldconfig and the linker read: compared with what the
+// machine's own ldconfig makes and prints.
+#include "operands/container_runtime/library_cache.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "base/paths.h"
+#include "base/text.h"
+
+namespace gantry::container_runtime {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+std::string OutputOf(const std::string& command) {
+  std::string output;
+  FILE* pipe = ::popen(command.c_str(), "r");
+  std::array<char, 4096> part{};
+  while (const size_t count = std::fread(part.data(), 1, part.size(), pipe)) {
+    output.append(part.data(), count);
+  }
+  ::pclose(pipe);
+  return output;
+}
+
+std::string Scratch(const std::string& content) {
+  std::string pattern = testing::TempDir() + "/cache.XXXXXX";
+  ::close(::mkstemp(pattern.data()));
+  std::ofstream(pattern) << content;
+  return pattern;
+}
+
+const std::vector<CachedLibrary> kDriver = {{"libcuda.so.1", "/driver/libcuda.so.1"},
+                                            {"libnvidia-ml.so.1", "/driver/libnvidia-ml.so.1"}};
+
+TEST(LibraryCache, LdconfigReadsWhatWeAdded) {
+  const std::string before = ReadFile("/etc/ld.so.cache").value_or("");
+  ASSERT_FALSE(before.empty()) << "this test needs a machine with glibc";
+  const auto after = AddToLibraryCache(before, kDriver);
+  ASSERT_TRUE(after.has_value()) << after.error().message;
+  const std::string path = Scratch(*after);
+  const std::string listed = OutputOf("/sbin/ldconfig -p -C " + path);
+  EXPECT_THAT(listed, HasSubstr("libcuda.so.1 (libc6,x86-64) => /driver/libcuda.so.1"));
+  EXPECT_THAT(listed, HasSubstr("libnvidia-ml.so.1 (libc6,x86-64) => /driver/libnvidia-ml.so.1"));
+  const std::string was = OutputOf("/sbin/ldconfig -p -C /etc/ld.so.cache");
+  for (const std::string& line : Split(was, '\n')) {
+    if (line.find("=>") != std::string::npos) {
+      EXPECT_THAT(listed, HasSubstr(line));
+    }
+  }
+  std::filesystem::remove(path);
+}
+
+TEST(LibraryCache, OrderIsThatOfLdconfig) {
+  const std::string before = ReadFile("/etc/ld.so.cache").value_or("");
+  const auto entries = ReadLibraryCache(before).value();
+  const auto again = AddToLibraryCache(before, {}).value();
+  EXPECT_EQ(ReadLibraryCache(again).value(), entries);
+  // Taken out and put in again, an entry lands where it was.
+  const CachedLibrary middle = entries[entries.size() / 2];
+  const auto moved = ReadLibraryCache(AddToLibraryCache(before, {middle}).value()).value();
+  EXPECT_EQ(moved[entries.size() / 2].soname, middle.soname);
+  EXPECT_EQ(moved.size(), entries.size());
+}
+
+TEST(LibraryCache, OursComeBeforeTheImagesOfTheSameName) {
+  const auto image = AddToLibraryCache("", {{"libcuda.so.1", "/image/libcuda.so.1"}}).value();
+  const auto merged = AddToLibraryCache(image, {{"libcuda.so.1", "/compat/libcuda.so.1"},
+                                                {"libcuda.so.1", "/driver/libcuda.so.1"}});
+  EXPECT_THAT(ReadLibraryCache(*merged).value(),
+              ElementsAre(CachedLibrary{"libcuda.so.1", "/compat/libcuda.so.1"},
+                          CachedLibrary{"libcuda.so.1", "/driver/libcuda.so.1"},
+                          CachedLibrary{"libcuda.so.1", "/image/libcuda.so.1"}));
+}
+
+TEST(LibraryCache, TheLinkerFindsALibraryByIt) {
+  // An image without a cache gets one with ours alone; ldconfig accepts it.
+  const std::string path = Scratch(AddToLibraryCache("", kDriver).value());
+  EXPECT_THAT(OutputOf("/sbin/ldconfig -p -C " + path), HasSubstr("2 libs found in cache"));
+  std::filesystem::remove(path);
+}
+
+TEST(LibraryCache, AddingTwiceChangesNothing) {
+  const std::string once =
+      AddToLibraryCache(ReadFile("/etc/ld.so.cache").value_or(""), kDriver).value();
+  EXPECT_EQ(ReadLibraryCache(AddToLibraryCache(once, kDriver).value()).value(),
+            ReadLibraryCache(once).value());
+}
+
+TEST(LibraryCache, ExtensionsSurvive) {
+  const std::string before = ReadFile("/etc/ld.so.cache").value_or("");
+  const std::string path = Scratch(AddToLibraryCache(before, kDriver).value());
+  const std::string generator = OutputOf("/sbin/ldconfig -p -C /etc/ld.so.cache | tail -1");
+  EXPECT_EQ(OutputOf("/sbin/ldconfig -p -C " + path + " | tail -1"), generator);
+  std::filesystem::remove(path);
+}
+
+TEST(LibraryCache, WhatIsNoCacheIsRefused) {
+  EXPECT_FALSE(AddToLibraryCache("garbage", kDriver).has_value());
+  std::string cut = AddToLibraryCache("", kDriver).value();
+  cut.resize(cut.size() - 4);
+  EXPECT_FALSE(ReadLibraryCache(cut).has_value());
+  EXPECT_FALSE(ReadLibraryCache(cut.substr(0, 60)).has_value());
+  std::string wild = AddToLibraryCache("", kDriver).value();
+  wild[48 + 4] = '\x7f';
+  wild[48 + 7] = '\x7f';  // the first key points far away
+  EXPECT_FALSE(AddToLibraryCache(wild, kDriver).has_value());
+}
+
+}  // namespace
+}  // namespace gantry::container_runtime
