@@ -16,16 +16,18 @@
 namespace gantry::gpu_operator {
 namespace {
 
-// Added to every DaemonSet pod by its controller.
-bool IsNodeConditionTaint(const Taint& taint) {
+constexpr std::string_view kConditions = "node.kubernetes.io/";
+
+// Added to every DaemonSet pod by its controller. (not-ready and unreachable only as NoExecute: a
+// pod stays on such a node, and none is started there.)
+bool IsToleratedByController(const Taint& taint) {
   static constexpr std::array kNoExecute = {"not-ready", "unreachable"};
   static constexpr std::array kNoSchedule = {"disk-pressure", "memory-pressure", "pid-pressure",
-                                             "unschedulable", "not-ready",       "unreachable"};
-  static constexpr std::string_view kDomain = "node.kubernetes.io/";
-  if (!taint.key.starts_with(kDomain)) {
+                                             "unschedulable"};
+  if (!taint.key.starts_with(kConditions)) {
     return false;
   }
-  const std::string_view name = std::string_view(taint.key).substr(kDomain.size());
+  const std::string_view name = std::string_view(taint.key).substr(kConditions.size());
   const auto is = [&](const char* known) { return name == known; };
   return taint.effect == "NoExecute" ? std::ranges::any_of(kNoExecute, is)
                                      : std::ranges::any_of(kNoSchedule, is);
@@ -55,7 +57,7 @@ std::string RuntimeName(const std::map<std::string, int, std::less<>>& seen) {
 const Taint* Untolerated(const std::vector<Taint>& taints, const Json& tolerations) {
   for (const Taint& taint : taints) {
     const bool blocks = taint.effect == "NoSchedule" || taint.effect == "NoExecute";
-    if (blocks && !IsNodeConditionTaint(taint) &&
+    if (blocks && !IsToleratedByController(taint) &&
         !std::ranges::any_of(tolerations, [&](const Json& t) { return Tolerates(t, taint); })) {
       return &taint;
     }
@@ -86,8 +88,11 @@ ClusterFacts Summarize(const NamedNodes& nodes, const Json& tolerations) {
       facts.gpu_not_ready.push_back(name);
     }
     if (const Taint* taint = Untolerated(node->taints, tolerations)) {
-      facts.untolerated.push_back(
-          format("{}: {}={}:{}", name, taint->key, taint->value, taint->effect));
+      // Kubernetes' own taints come and go with the node's condition; nobody need tolerate them.
+      if (!taint->key.starts_with(kConditions)) {
+        facts.untolerated.push_back(
+            format("{}: {}={}:{}", name, taint->key, taint->value, taint->effect));
+      }
       continue;
     }
     for (auto label = labels.lower_bound(names::kDeployPrefix);

@@ -243,6 +243,9 @@ Verdict Judge(const VerdictInput& input) {
     verdict.message = cluster.gpu_nodes == 0
                           ? "No GPU node found, watching for new nodes"
                           : format("ClusterPolicy is ready: {} GPU nodes", cluster.gpu_nodes);
+    if (!cluster.gpu_not_ready.empty()) {
+      verdict.message += format("; nodes not Ready: {}", Some(cluster.gpu_not_ready));
+    }
   }
   return verdict;
 }

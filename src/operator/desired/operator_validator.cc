@@ -21,6 +21,9 @@ Objects OperatorValidator(const Context& context, const std::string& image) {
   set.EnvFromField("OPERATOR_NAMESPACE", "metadata.namespace");
   set.Env(names::kVisibleDevices, "void");
   set.Env("TOOLKIT_ROOT", policy.install_dir);
+  set.Env("DRIVER_INSTALL_DIR", policy.driver_install_dir);
+  set.Env("KUBELET_ROOT", policy.kubelet_root);
+  set.Env("CDI_ENABLED", policy.cdi ? "true" : "false");
   set.MigStrategy();
   if (!policy.toolkit.enabled) {
     set.Env("WITH_TOOLKIT", "false");
