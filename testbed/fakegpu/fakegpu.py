@@ -175,6 +175,8 @@ def main() -> None:
     options = parser().parse_args()
     try:
         options.do(options)
+    except BrokenPipeError:  # who reads our lines has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (profile.ProfileError, layout.LayoutError, driver.DriverError, control.ControlError, OSError) as error:
         sys.exit(f"fakegpu: {error}")
 

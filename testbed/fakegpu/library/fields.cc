@@ -138,6 +138,8 @@ nvmlReturn_t PutField(nvmlDevice_t device, const Gpu& gpu, nvmlFieldValue_t& out
   if (id >= NVML_FI_DEV_PERF_POLICY_POWER && id <= NVML_FI_DEV_PERF_POLICY_RELIABILITY) {
     return PutValue(out, gpu.violation_time[id - NVML_FI_DEV_PERF_POLICY_POWER]);
   }
+  bool power = id >= NVML_FI_DEV_POWER_AVERAGE && id <= NVML_FI_DEV_POWER_REQUESTED_LIMIT && id != NVML_FI_DEV_ENERGY;
+  if (power && out.scopeId != NVML_POWER_SCOPE_GPU) return NVML_ERROR_NOT_SUPPORTED;  // of modules of CPU and GPU
   switch (id) {
     case NVML_FI_DEV_ECC_CURRENT: return PutValue(out, gpu.ecc);
     case NVML_FI_DEV_ECC_PENDING: return PutValue(out, gpu.ecc_pending);

@@ -197,3 +197,20 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetRetiredPages_v2(nvmlDevice_t device,
 }
 
 FAKEGPU_ENUM(nvmlDeviceGetRetiredPagesPendingStatus, nvmlEnableState_t, retire_pending)
+
+FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetSramEccErrorStatus(nvmlDevice_t device,
+                                                            nvmlEccSramErrorStatus_t* out) {
+  return OnGpu(__func__, device, [&](const Gpu& gpu) {
+    if (out == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+    if (out->version != nvmlEccSramErrorStatus_v1) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+    constexpr int kSram = NVML_MEMORY_LOCATION_SRAM;
+    if (gpu.ecc != 1 || gpu.ecc_volatile_corrected[kSram] == kUnknown64) return NVML_ERROR_NOT_SUPPORTED;
+    *out = {};
+    out->version = nvmlEccSramErrorStatus_v1;
+    out->volatileCor = gpu.ecc_volatile_corrected[kSram];
+    out->volatileUncSecDed = gpu.ecc_volatile_uncorrected[kSram];
+    out->aggregateCor = gpu.ecc_aggregate_corrected[kSram];
+    out->aggregateUncSecDed = gpu.ecc_aggregate_uncorrected[kSram];
+    return NVML_SUCCESS;
+  });
+}

@@ -1,28 +1,73 @@
 // SPDX-License-Identifier: Apache-2.0
-// NVIDIA's own tools ask the library for tables of undocumented functions; nvidia-smi ends if it doesn't get the
-// one it wants. It gets a table in which every function answers "not supported", and goes on with the documented
-// calls: those functions only add lines that it then leaves out or fills with N/A.
+// NVIDIA's own tools ask the library for a table of undocumented functions, and nvidia-smi ends if it gets none.
+//
+// What was seen of it (nvidia-smi 535): the first word is the table's size in bytes; a null entry means "not
+// supported", which nvidia-smi shows as N/A. Four entries carry what a user looks for and are filled: the processes by
+// kind, each in a record of 0x1020 bytes (an nvmlProcessDetail_v1_t and a name), and the PCI distance of two GPUs
+// given by their bus ids, which `topo -m` wants.
+#include <algorithm>
+
 #include "session.h"
+
+using namespace fakegpu;
 
 namespace {
 
-nvmlReturn_t NotSupported() { return NVML_ERROR_NOT_SUPPORTED; }
+struct NamedProcess {
+  nvmlProcessDetail_v1_t detail;
+  char name[4096];
+};
+static_assert(sizeof(NamedProcess) == 0x1020);
 
-using Function = nvmlReturn_t (*)();
-
-struct Table {
-  Function functions[512];
-  constexpr Table() : functions{} {
-    for (Function& function : functions) function = NotSupported;
+// The records in ascending order of pid, which nvidia-smi's merging of the three kinds relies on.
+template <auto call>
+nvmlReturn_t Processes(nvmlDevice_t device, unsigned* count, NamedProcess* out) {
+  if (count == nullptr || out == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+  nvmlProcessInfo_t plain[kMaxProcesses];
+  unsigned found = kMaxProcesses;
+  if (nvmlReturn_t no = call(device, &found, plain); no != NVML_SUCCESS) return no;
+  if (found > *count) return NVML_ERROR_INSUFFICIENT_SIZE;
+  std::sort(plain, plain + found, [](const auto& a, const auto& b) { return a.pid < b.pid; });
+  *count = found;
+  for (unsigned i = 0; i < found; ++i) {
+    out[i].detail = {plain[i].pid, plain[i].usedGpuMemory, plain[i].gpuInstanceId,
+                     plain[i].computeInstanceId, 0};
+    if (nvmlSystemGetProcessName(plain[i].pid, out[i].name, sizeof out[i].name) != NVML_SUCCESS) {
+      std::strcpy(out[i].name, "[Not Found]");
+    }
   }
+  return NVML_SUCCESS;
+}
+
+nvmlReturn_t CommonAncestor(const char* a, const char* b, nvmlGpuTopologyLevel_t* level) {
+  nvmlDevice_t first = nullptr, second = nullptr;
+  if (nvmlReturn_t no = nvmlDeviceGetHandleByPciBusId_v2(a, &first); no != NVML_SUCCESS) return no;
+  if (nvmlReturn_t no = nvmlDeviceGetHandleByPciBusId_v2(b, &second); no != NVML_SUCCESS) return no;
+  return nvmlDeviceGetTopologyCommonAncestor(first, second, level);
+}
+
+constexpr unsigned kEntries = 512;
+constexpr unsigned kCommonAncestor = 23, kComputeProcesses = 213, kGraphicsProcesses = 214, kMpsProcesses = 215;
+
+union Entry {
+  u64 size;
+  const void* function;
 };
 
-constexpr Table kTable;
+Entry table[kEntries];
 
 }  // namespace
 
-FAKEGPU_EXPORT nvmlReturn_t nvmlInternalGetExportTable(const void** table, const void* id) {
-  if (table == nullptr || id == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
-  *table = &kTable;
+FAKEGPU_EXPORT nvmlReturn_t nvmlInternalGetExportTable(const void** out, const void* id) {
+  if (out == nullptr || id == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+  table[0].size = sizeof table;
+  table[kCommonAncestor].function = reinterpret_cast<const void*>(CommonAncestor);
+  table[kComputeProcesses].function =
+      reinterpret_cast<const void*>(Processes<nvmlDeviceGetComputeRunningProcesses_v3>);
+  table[kGraphicsProcesses].function =
+      reinterpret_cast<const void*>(Processes<nvmlDeviceGetGraphicsRunningProcesses_v3>);
+  table[kMpsProcesses].function =
+      reinterpret_cast<const void*>(Processes<nvmlDeviceGetMPSComputeRunningProcesses_v3>);
+  *out = table;
   return NVML_SUCCESS;
 }

@@ -2,7 +2,7 @@
 // Answers how GPUs are placed to each other and to the processors: PCI distance, NUMA, NVLink.
 //
 // On boards with NVSwitches every link of a GPU ends in a switch; on others it ends in another GPU. A call about a
-// link beyond the GPU's own answers INVALID_ARGUMENT, a GPU without links NOT_SUPPORTED, as NVIDIA's library does.
+// link that the GPU doesn't have answers NOT_SUPPORTED: nvidia-smi asks for all 18 and takes no other refusal.
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,8 +58,7 @@ template <class Answer>
 nvmlReturn_t OnLink(const char* call, nvmlDevice_t device, unsigned link, Answer answer) {
   return OnGpu(call, device, [&](const Gpu& gpu) {
     if (link >= kMaxLinks) return NVML_ERROR_INVALID_ARGUMENT;
-    if (gpu.link_count == 0) return NVML_ERROR_NOT_SUPPORTED;
-    if (link >= gpu.link_count) return NVML_ERROR_INVALID_ARGUMENT;
+    if (link >= gpu.link_count) return NVML_ERROR_NOT_SUPPORTED;
     return answer(gpu.links[link]);
   });
 }
