@@ -4,18 +4,52 @@
 
 #include <array>
 
+#include "operands/container_toolkit/container_toolkit.h"
+#include "operands/device_plugin/device_plugin.h"
+#include "operands/gpu_features/gpu_features.h"
+#include "operands/node_features/node_features.h"
 #include "operands/validator/validator.h"
 #include "operator/doctor/doctor.h"
+#include "operator/operator.h"
+#include "operator/uninstall.h"
 
 namespace gantry::cli {
 namespace {
 
-constexpr std::array<Command, 3> kCommands = {{
+constexpr std::array<std::string_view, 1> kToolkitNames = {"nvidia-toolkit"};
+
+constexpr std::array<Command, 10> kCommands = {{
     {"doctor",
      {},
      "what is wrong with a cluster's GPUs, and what to do about it",
      doctor::RunDoctor},
     {"status", {}, "a cluster's GPU nodes and operands at a glance", doctor::RunStatus},
+    {"gpu-operator",
+     {},
+     "brings a cluster to the state that its ClusterPolicy asks for",
+     gpu_operator::RunOperator},
+    {"uninstall",
+     {},
+     "takes everything of the operator from a cluster and its nodes",
+     gpu_operator::RunUninstall},
+    {"nfd-worker",
+     {},
+     "publishes what this node is: PCI devices, kernel, system",
+     node_features::RunNodeFeatures},
+    {"nvidia-ctk-installer", kToolkitNames, "lets this node's containers have GPUs",
+     container_toolkit::RunContainerToolkit},
+    {"host-cleanup",
+     {},
+     "leaves this node as it was before the operator came",
+     container_toolkit::RunHostCleanup},
+    {"nvidia-device-plugin",
+     {},
+     "offers this node's GPUs to its kubelet",
+     device_plugin::RunDevicePlugin},
+    {"gpu-feature-discovery",
+     {},
+     "publishes the labels of this node's GPUs",
+     gpu_features::RunGpuFeatureDiscovery},
     {"nvidia-validator",
      {},
      "is this node's driver, toolkit, CUDA and device plugin whole?",

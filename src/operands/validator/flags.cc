@@ -85,16 +85,20 @@ std::variant<Flags, int> ParseFlags(int argc, char** argv) {
   app.add_option("--driver-validation-skip-gpu-init", flags.skip_gpu_init,
                  "look at the driver's files only, do not ask it")
       ->envname("DRIVER_VALIDATION_SKIP_GPU_INIT");
-  app.add_option("--toolkit-dir", flags.toolkit_dir,
+  app.add_option("--toolkit-root", flags.toolkit_root,
                  "where the container toolkit is installed, as the host spells it")
-      ->envname("TOOLKIT_DIR");
+      ->envname("TOOLKIT_ROOT");
+  app.add_option("--with-toolkit", flags.with_toolkit, "without component: check the toolkit too")
+      ->envname("WITH_TOOLKIT");
+  app.add_option("--with-plugin", flags.with_plugin, "without component: check the plugin too")
+      ->envname("WITH_PLUGIN");
   app.add_option("--cdi-enabled", flags.cdi_enabled, "the toolkit has to write a CDI document")
       ->envname("CDI_ENABLED");
   app.add_option("--kubelet-root", flags.kubelet_root, "the kubelet's folder on the host")
       ->envname("KUBELET_ROOT");
-  app.add_option("--stages", flags.stages, "comma list of the stages of a run without component")
-      ->delimiter(',')
-      ->envname("STAGES");
+  app.add_option("--pod-resources-dir", flags.pod_resources_dir,
+                 "the folder of the kubelet's pod-resources socket, as mounted here")
+      ->envname("POD_RESOURCES_DIR");
   app.add_option("-s,--sleep-interval-seconds", unused.sleep_seconds, "accepted, not used")
       ->envname("SLEEP_INTERVAL_SECONDS");
   AddUnused(app, unused);

@@ -3,7 +3,6 @@
 
 #include <string>
 #include <variant>
-#include <vector>
 
 #include "policy/names.h"
 
@@ -19,11 +18,13 @@ struct Flags {
   std::string host_root = "/";                                // as the host spells it
   std::string host_root_here = "/host";                       // where it is mounted here
   std::string driver_install_dir = names::kDriverInstallDir;  // on the host
-  bool skip_gpu_init = false;                             // trust the files, do not ask the driver
-  bool cdi_enabled = true;                                // the toolkit has to write a CDI document
-  std::string toolkit_dir = "/usr/local/nvidia/toolkit";  // on the host
-  std::string kubelet_root = names::kKubeletRoot;         // on the host
-  std::vector<std::string> stages = {"driver", "toolkit", "cuda", "plugin"};  // without component
+  bool skip_gpu_init = false;                            // trust the files, do not ask the driver
+  bool cdi_enabled = true;                               // the toolkit has to write a CDI document
+  std::string toolkit_root = names::kToolkitInstallDir;  // on the host
+  bool with_toolkit = true;                              // without component: check this stage too
+  bool with_plugin = true;                               // the same
+  std::string kubelet_root = names::kKubeletRoot;        // on the host
+  std::string pod_resources_dir = "/var/lib/kubelet/pod-resources";  // here
 
   // Set when this process was started by a validator to ask something that may hang.
   std::string probe;  // "nvml", "cuda", "plugin"

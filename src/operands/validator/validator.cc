@@ -98,6 +98,7 @@ class Validator {
   host::Watcher watcher_;
   std::deque<Stage> stages_;
   std::map<std::string, std::vector<Stage*>> watched_;
+  bool lost_directory_ = false;
 };
 
 // --- what every stage does -----------------------------------------------------------------------
@@ -133,6 +134,9 @@ void Validator::Settle(Stage& stage, const Finding& finding) {
     }
   }
   if (!done) {
+    // The directory was removed on the host, and this container's mount shows its remains. Only a
+    // new container gets the new one.
+    lost_directory_ = done.error().kind == ErrorKind::kNotFound;
     log::Error("{}: {}", stage.name, done.error().message);
     stage.memory = {};
     LookSoon(stage, seconds(1));
@@ -249,7 +253,7 @@ Status Validator::AddDriver() {
 
 ToolkitPlaces Validator::Places() const {
   return {.host_root = flags_.host_root_here,
-          .toolkit_dir = flags_.toolkit_dir,
+          .toolkit_dir = JoinPath(flags_.toolkit_root, "toolkit"),
           .cdi_wanted = flags_.cdi_enabled};
 }
 
@@ -329,8 +333,7 @@ Status Validator::AddCuda() {
 
 void Validator::LookAtPlugin(Stage& stage) {
   std::vector<std::string> argv = ProbeCommand("plugin");
-  argv.insert(argv.end(), {"--probe-socket",
-                           Here(JoinPath(flags_.kubelet_root, "pod-resources/kubelet.sock"))});
+  argv.insert(argv.end(), {"--probe-socket", JoinPath(flags_.pod_resources_dir, "kubelet.sock")});
   Ask(stage, "", argv, kShortLimit);
 }
 
@@ -350,8 +353,7 @@ Status Validator::AddPlugin() {
   // The kubelet writes its checkpoint into this folder whenever a plugin's list of devices changes
   // and whenever a pod gets one.
   TRY(Watch(stage, Here(JoinPath(flags_.kubelet_root, "device-plugins"))));
-  return Watch(stage, Here(JoinPath(flags_.kubelet_root, "pod-resources")),
-               host::Watcher::For::kExistence);
+  return Watch(stage, flags_.pod_resources_dir, host::Watcher::For::kExistence);
 }
 
 // --- the loop ------------------------------------------------------------------------------------
@@ -453,6 +455,10 @@ int Validator::Run(host::Signals& signals, bool once) {
     if (const std::optional<int> code = Ended(once)) {
       return *code;
     }
+    if (lost_directory_) {
+      log::Error("{} was removed: ending, so that the kubelet makes it anew", files_.directory());
+      return 1;
+    }
     Wait(signals);
     if (signals.stop_requested()) {
       return once ? 1 : 0;
@@ -506,6 +512,18 @@ Status EmptyDirectory(const host::StatusFiles& files) {
   return {};
 }
 
+std::vector<std::string> StagesOf(const Flags& flags) {
+  std::vector<std::string> stages = {"driver"};
+  if (flags.with_toolkit) {
+    stages.emplace_back("toolkit");
+  }
+  stages.emplace_back("cuda");
+  if (flags.with_plugin) {
+    stages.emplace_back("plugin");
+  }
+  return stages;
+}
+
 Result<int> Validate(const Flags& flags, host::Signals& signals) {
   TRY_ASSIGN(host::StatusFiles files, host::StatusFiles::Open(flags.output_dir));
   if (flags.cleanup_all) {
@@ -520,7 +538,7 @@ Result<int> Validate(const Flags& flags, host::Signals& signals) {
   }
   TRY_ASSIGN(host::Watcher watcher, host::Watcher::Create());
   Validator validator(flags, std::move(files), std::move(watcher));
-  TRY(validator.Prepare(once ? std::vector<std::string>{flags.component} : flags.stages));
+  TRY(validator.Prepare(once ? std::vector<std::string>{flags.component} : StagesOf(flags)));
   return validator.Run(signals, once);
 }
 

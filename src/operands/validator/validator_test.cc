@@ -124,7 +124,7 @@ TEST_F(ValidatorTest, OneComponentAsAProcess) {
 }
 
 TEST_F(ValidatorTest, ToolkitReadyComesWithItsLastFile) {
-  Start({"--stages", "driver,toolkit"});
+  Start({"--with-plugin", "false"});
   ASSERT_TRUE(Becomes("driver-ready", true));
   InstallToolkit();
   const auto installed = steady_clock::now();
@@ -137,7 +137,7 @@ TEST_F(ValidatorTest, ToolkitReadyComesWithItsLastFile) {
 
 TEST_F(ValidatorTest, WhatIsNoLongerTrueIsTakenBackAndComesAgain) {
   InstallToolkit();
-  Start({"--stages", "driver,toolkit"});
+  Start({"--with-plugin", "false"});
   ASSERT_TRUE(Becomes("driver-ready", true));
   ASSERT_TRUE(Becomes("toolkit-ready", true));
   fs::remove(root_ / "host/dev/nvidiactl");
@@ -151,20 +151,18 @@ TEST_F(ValidatorTest, WhatIsNoLongerTrueIsTakenBackAndComesAgain) {
 }
 
 TEST_F(ValidatorTest, AStatusFileThatSomebodyTookAwayComesBack) {
-  Start({"--stages", "driver"});
+  Start({"--with-plugin", "false", "--with-toolkit", "false"});
   ASSERT_TRUE(Becomes("driver-ready", true));
   fs::remove_all(status_);
   EXPECT_TRUE(Becomes("driver-ready", true));
 }
 
 TEST_F(ValidatorTest, ATerminationTakesNothingBack) {
-  Start({"--stages", "driver"});
+  Start({"--with-plugin", "false", "--with-toolkit", "false"});
   ASSERT_TRUE(Becomes("driver-ready", true));
   EXPECT_EQ(Stop(), 0);
   EXPECT_TRUE(fs::exists(fs::path(status_) / "driver-ready"));
 }
-
-TEST_F(ValidatorTest, AWrongStageIsNamed) { EXPECT_EQ(Run({"--stages", "drivers"}), 1); }
 
 }  // namespace
 }  // namespace gantry::validator
