@@ -238,17 +238,15 @@ TlsContext::~TlsContext() { SSL_CTX_free(context_); }
 
 void Interrupt::Wake::operator()() const { eventfd_write(fd, 1); }
 
-Interrupt::Interrupt(std::stop_token first, std::stop_token second)
-    : fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      first_(std::move(first), Wake{fd_}),
-      second_(std::move(second), Wake{fd_}) {
-  CHECK(fd_ >= 0);
-}
+Interrupt::EventFd::EventFd() : fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) { CHECK(fd >= 0); }
 
-Interrupt::~Interrupt() { close(fd_); }
+Interrupt::EventFd::~EventFd() { close(fd); }
+
+Interrupt::Interrupt(std::stop_token first, std::stop_token second)
+    : first_(std::move(first), Wake{event_.fd}), second_(std::move(second), Wake{event_.fd}) {}
 
 Status Interrupt::Wait(int fd, short events, SteadyTime deadline) const {
-  pollfd waits[] = {{.fd = fd_, .events = POLLIN, .revents = 0},
+  pollfd waits[] = {{.fd = event_.fd, .events = POLLIN, .revents = 0},
                     {.fd = fd, .events = events, .revents = 0}};
   while (true) {
     int timeout = -1;

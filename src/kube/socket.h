@@ -33,7 +33,6 @@ class TlsContext {
 class Interrupt {
  public:
   Interrupt(std::stop_token first, std::stop_token second);
-  ~Interrupt();
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;
 
@@ -46,7 +45,15 @@ class Interrupt {
     int fd;
     void operator()() const;
   };
-  const int fd_;
+  // Declared first: closed only when no callback can write to it any more.
+  struct EventFd {
+    EventFd();
+    ~EventFd();
+    EventFd(const EventFd&) = delete;
+    EventFd& operator=(const EventFd&) = delete;
+    const int fd;
+  };
+  const EventFd event_;
   std::stop_callback<Wake> first_;
   std::stop_callback<Wake> second_;
 };
