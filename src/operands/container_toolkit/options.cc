@@ -55,7 +55,7 @@ Take OneOf(std::string Options::*member, std::vector<std::string> allowed) {
 // Accepted because manifests set it; it has no part in how this toolkit works.
 Take Ignored(std::string name) {
   return [name = std::move(name)](Options& options, const std::string& value) -> Status {
-    if (!value.empty()) {
+    if (!name.empty() && !value.empty()) {
       options.remarks.push_back(format("{}={} changes nothing here", name, value));
     }
     return {};

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a driver root to CDI documents: tests/golden/cdi holds what a small driver root gives. With
+// GANTRY_ACCEPT=1 the expected files are written anew. The test makes device nodes, so it needs root.
+#include "container/nvidia_cdi.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "base/paths.h"
+#include "policy/names.h"
+
+namespace gantry::container {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr char kGolden[] = "tests/golden/cdi/";
+constexpr char kVersion[] = "535.247.01";
+
+void Compare(const std::string& name, const std::string& text) {
+  const std::string path = kGolden + name;
+  if (std::getenv("GANTRY_ACCEPT") != nullptr) {
+    fs::create_directories(kGolden);
+    std::ofstream(path) << text;
+  }
+  EXPECT_EQ(ReadFile(path).value_or("(absent)"), text) << path;
+}
+
+class NvidiaCdiTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = testing::TempDir() + "/driver.XXXXXX";
+    root_ = ::mkdtemp(pattern.data());
+    const std::string folder = "/usr/lib/x86_64-linux-gnu/";
+    fs::create_directories(root_ + "/usr/lib/x86_64-linux-gnu/vdpau");
+    Library(folder, "libcuda.so", "libcuda.so.1");
+    Library(folder, "libnvidia-ml.so", "libnvidia-ml.so.1");
+    Library(folder, "libnvidia-opencl.so", "libnvidia-opencl.so.1");
+    Library(folder + "vdpau/", "libvdpau_nvidia.so", "libvdpau_nvidia.so.1");
+    fs::create_symlink("libcuda.so.1", root_ + folder + "libcuda.so");
+    fs::create_symlink(std::string("libcuda.so.") + kVersion, root_ + folder + "libcuda.so.1");
+    Put(folder + "libz.so.1.2.13");
+    fs::create_symlink("usr/lib", root_ + "/lib");
+    Put("/usr/lib/nvidia/current/nvidia-smi");
+    fs::create_directories(root_ + "/usr/bin");
+    fs::create_symlink("/usr/lib/nvidia/current/nvidia-smi", root_ + "/usr/bin/nvidia-smi");
+    Put("/usr/share/nvidia/nvoptix.bin");
+    Put("/etc/OpenCL/vendors/nvidia.icd");
+    Put(std::string("/usr/lib/firmware/nvidia/") + kVersion + "/gsp_ga10x.bin");
+    for (const char* name : {"nvidia0", "nvidia1", "nvidiactl", "nvidia-uvm", "nvidia-uvm-tools",
+                             "nvidia-modeset", "nvidia-fs0", "nvidia-nvswitchctl"}) {
+      Node(std::string("/dev/") + name);
+    }
+    Node("/dev/nvidia-caps/nvidia-cap1");
+    Node("/dev/dri/card1");
+    Node("/dev/dri/renderD128");
+    fs::create_directories(root_ + "/sys/bus/pci/devices/0000:01:00.0/drm/card1");
+    fs::create_directories(root_ + "/sys/bus/pci/devices/0000:01:00.0/drm/renderD128");
+    fs::create_directories(root_ + "/run/nvidia-persistenced");
+    Put("/run/nvidia-persistenced/socket");
+
+    input_.driver.root = root_;
+    input_.driver.dev_root = root_;
+    input_.driver.sys_root = root_;
+    input_.driver.run_root = root_;
+    input_.kind = names::kDevicePluginCdiKind;
+    input_.hook_path = "/usr/local/nvidia/toolkit/nvidia-cdi-hook";
+    input_.gpus = {{"GPU-1", 0, 0, "0000:01:00.0", {}}, {"GPU-2", 1, 1, "0000:02:00.0", {}}};
+  }
+  void TearDown() override { fs::remove_all(root_); }
+
+  void Put(const std::string& path) {
+    fs::create_directories(fs::path(root_ + path).parent_path());
+    std::ofstream(root_ + path) << path;
+  }
+  void Node(const std::string& path) {
+    fs::create_directories(fs::path(root_ + path).parent_path());
+    if (::mknod((root_ + path).c_str(), S_IFCHR | 0666, gnu_dev_makedev(1, 3)) != 0) {
+      GTEST_SKIP() << "device nodes cannot be made here";
+    }
+  }
+  void Library(const std::string& folder, const std::string& name, const std::string& soname) {
+    const std::string path = root_ + folder + name + "." + kVersion;
+    ASSERT_EQ(std::system(("printf 'void f(void){}' | gcc -shared -nostdlib -Wl,-soname," + soname +
+                           " -o " + path + " -xc -")
+                              .c_str()),
+              0);
+  }
+
+  std::string root_;
+  CdiInput input_;
+};
+
+TEST_F(NvidiaCdiTest, DocumentForWorkloads) {
+  const auto spec = NvidiaCdi(input_);
+  ASSERT_TRUE(spec.has_value()) << spec.error().message;
+  Compare("workload.json", CdiText(*spec));
+}
+
+TEST_F(NvidiaCdiTest, DocumentForManagement) {
+  input_.kind = names::kManagementCdiKind;
+  const auto spec = ManagementCdi(input_);
+  ASSERT_TRUE(spec.has_value()) << spec.error().message;
+  Compare("management.json", CdiText(*spec));
+}
+
+TEST_F(NvidiaCdiTest, DriverOfAContainer) {
+  input_.driver.host_root = "/run/nvidia/driver";
+  input_.driver.host_dev_root = "/run/nvidia/driver";
+  input_.naming = {CdiNaming::kIndex, CdiNaming::kTypeIndex};
+  const auto spec = NvidiaCdi(input_);
+  Compare("container_driver.json", CdiText(*spec));
+}
+
+TEST_F(NvidiaCdiTest, WrittenAndReadItIsTheSame) {
+  const CdiSpec spec = NvidiaCdi(input_).value();
+  const auto read = ParseCdi(CdiText(spec));
+  ASSERT_TRUE(read.has_value()) << read.error().message;
+  EXPECT_EQ(CdiText(*read), CdiText(spec));
+}
+
+TEST_F(NvidiaCdiTest, HooksThatAreSwitchedOff) {
+  input_.disabled_hooks = {"update-ldcache", "create-symlinks"};
+  const CdiSpec spec = NvidiaCdi(input_).value();
+  ASSERT_EQ(spec.edits.hooks.size(), 1U);
+  EXPECT_THAT(spec.edits.hooks[0].args, AllOf(Not(Contains("--library")), Not(Contains("--link")),
+                                              Contains("--host-driver-version")));
+  input_.disabled_hooks = {"all"};
+  EXPECT_TRUE(NvidiaCdi(input_)->edits.hooks.empty());
+}
+
+TEST_F(NvidiaCdiTest, NoDriverIsNotFound) {
+  input_.driver.root = root_ + "/dev";
+  EXPECT_EQ(NvidiaCdi(input_).error().kind, ErrorKind::kNotFound);
+}
+
+TEST_F(NvidiaCdiTest, TwoVersionsAreNamed) {
+  Put("/usr/lib/x86_64-linux-gnu/libcuda.so.550.54.15");
+  const auto spec = NvidiaCdi(input_);
+  ASSERT_FALSE(spec.has_value());
+  EXPECT_THAT(spec.error().message, AllOf(HasSubstr("535.247.01"), HasSubstr("550.54.15")));
+  input_.driver.version = kVersion;
+  EXPECT_TRUE(NvidiaCdi(input_).has_value());
+}
+
+TEST_F(NvidiaCdiTest, NoDeviceNodesNoManagementDocument) {
+  fs::remove_all(root_ + "/dev");
+  EXPECT_EQ(ManagementCdi(input_).error().kind, ErrorKind::kNotFound);
+}
+
+TEST(Cdi, WhatIsWrongIsNamed) {
+  EXPECT_THAT(ParseCdi(R"({"kind": "a"})").error().message, HasSubstr("kind"));
+  EXPECT_THAT(ParseCdi(R"({"kind": "a/b", "devices": 1})").error().message, HasSubstr("devices"));
+  const auto unknown = ParseCdi(
+      R"({"kind": "a/b", "devices": [{"name": "x", "containerEdits": {"intelRdt": {}}}]})");
+  EXPECT_EQ(unknown.error().kind, ErrorKind::kUnsupported);
+  EXPECT_THAT(unknown.error().message, HasSubstr("intelRdt"));
+}
+
+TEST(Cdi, Names) {
+  EXPECT_EQ(ParseCdiName("nvidia.com/gpu=0")->kind, "nvidia.com/gpu");
+  EXPECT_EQ(ParseCdiName("nvidia.com/gpu=0")->device, "0");
+  EXPECT_FALSE(ParseCdiName("GPU-1").has_value());
+  EXPECT_FALSE(ParseCdiName("/gpu=0").has_value());
+  EXPECT_FALSE(ParseCdiName("a/b=").has_value());
+  EXPECT_EQ(CdiFileStem("k8s.device-plugin.nvidia.com/gpu"), "k8s.device-plugin.nvidia.com-gpu");
+}
+
+}  // namespace
+}  // namespace gantry::container

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Flags and variables of NVIDIA's installer, and the files that they lead to.
+#include "operands/container_toolkit/options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "operands/container_runtime/runtime_config.h"
+#include "operands/container_toolkit/desired_files.h"
+
+namespace gantry::container_toolkit {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::Field;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+Result<Options> Parse(const std::vector<std::string>& words,
+                      std::map<std::string, std::string> variables = {}) {
+  return ParseOptions(words, [variables = std::move(variables)](const std::string& name) {
+    const auto found = variables.find(name);
+    return found == variables.end() ? std::nullopt : std::optional(found->second);
+  });
+}
+
+TEST(Options, TheOperatorsEnvironment) {
+  const auto options = Parse({}, {{"ROOT", "/opt/nvidia"},
+                                  {"CDI_ENABLED", "true"},
+                                  {"NVIDIA_RUNTIME_SET_AS_DEFAULT", "false"},
+                                  {"NVIDIA_CONTAINER_RUNTIME_MODE", "cdi"},
+                                  {"RUNTIME", "containerd"},
+                                  {"CONTAINERD_RUNTIME_CLASS", "gpu"},
+                                  {"CONTAINERD_CONFIG", "/k3s/config.toml"},
+                                  {"CONTAINERD_SOCKET", "/run/k3s/containerd.sock"},
+                                  {"RUNTIME_DROP_IN_CONFIG", "/k3s/conf.d/x.toml"},
+                                  {"HOST_ROOT_MOUNT", "/h"},
+                                  {"CRIO_CONFIG_MODE", "config"}});
+  ASSERT_TRUE(options.has_value()) << options.error().message;
+  EXPECT_EQ(ToolkitDir(*options), "/opt/nvidia/toolkit");
+  EXPECT_TRUE(options->cdi_enabled);
+  EXPECT_FALSE(options->set_as_default);
+  EXPECT_EQ(options->runtime_mode, "cdi");
+  EXPECT_EQ(options->runtime_name, "gpu");
+  EXPECT_EQ(options->runtime_config, "/k3s/config.toml");
+  EXPECT_EQ(options->socket, "/run/k3s/containerd.sock");
+  EXPECT_EQ(options->drop_in_config, "/k3s/conf.d/x.toml");
+  EXPECT_EQ(options->host_root, "/h");
+  EXPECT_THAT(options->remarks, IsEmpty());
+}
+
+TEST(Options, FlagsCountMoreThanVariables) {
+  const auto options = Parse({"--cdi-enabled=false", "--root", "/a", "-r", "crio", "--debug"},
+                             {{"CDI_ENABLED", "true"}, {"ROOT", "/b"}});
+  EXPECT_FALSE(options->cdi_enabled);
+  EXPECT_EQ(options->install_dir, "/a");
+  EXPECT_EQ(options->runtime, "crio");
+  EXPECT_TRUE(options->debug);
+}
+
+TEST(Options, WhatIsWrongIsNamed) {
+  EXPECT_THAT(Parse({"--of-tomorrow"}).error().message, HasSubstr("--of-tomorrow"));
+  EXPECT_THAT(Parse({"word"}).error().message, HasSubstr("word"));
+  EXPECT_THAT(Parse({"--root"}).error().message, HasSubstr("value is missing"));
+  EXPECT_THAT(Parse({"--runtime=podman"}).error().message, HasSubstr("podman"));
+  EXPECT_THAT(Parse({}, {{"CDI_ENABLED", "perhaps"}}).error().message, HasSubstr("CDI_ENABLED"));
+}
+
+TEST(Options, AnImagesVariableGivesNoGpuUnlessSwitchedOn) {
+  EXPECT_FALSE(Parse({})->accept_environment);
+  EXPECT_TRUE(
+      Parse({}, {{"ACCEPT_NVIDIA_VISIBLE_DEVICES_ENVVAR_WHEN_UNPRIVILEGED", "true"}})
+          ->accept_environment);
+}
+
+TEST(DesiredFiles, OneProgramUnderAllNames) {
+  const auto changes = DesiredFiles(*Parse({"--cdi-enabled"}), "program", "document");
+  const std::string folder = "/usr/local/nvidia/toolkit/";
+  for (const char* name :
+       {"nvidia-container-runtime", "nvidia-container-runtime.cdi",
+        "nvidia-container-runtime.legacy", "nvidia-container-runtime-hook", "nvidia-ctk"}) {
+    EXPECT_THAT(changes, Contains(AllOf(Field(&host::Change::path, folder + name),
+                                        Field(&host::Change::kind, host::Change::Kind::kSymlink),
+                                        Field(&host::Change::content, "nvidia-cdi-hook"))));
+  }
+  EXPECT_THAT(changes, Contains(AllOf(Field(&host::Change::path, folder + "nvidia-cdi-hook"),
+                                      Field(&host::Change::content, "program"),
+                                      Field(&host::Change::mode, 0755U))));
+  EXPECT_THAT(changes, Contains(Field(&host::Change::path,
+                                      "/var/run/cdi/management.nvidia.com-gpu.yaml")));
+}
+
+TEST(DesiredFiles, NoDocumentWithoutCdi) {
+  EXPECT_EQ(ManagementCdiPath(*Parse({})), "");
+  EXPECT_EQ(ManagementCdiPath(*Parse({"--cdi-enabled"}, {})),
+            "/var/run/cdi/management.nvidia.com-gpu.yaml");
+}
+
+TEST(DesiredFiles, TheRuntimeReadsWhatIsWritten) {
+  const auto options = Parse({"--accept-nvidia-visible-devices-envvar-when-unprivileged",
+                              "--nvidia-container-runtime.runtimes=/opt/a \"b\",crun"});
+  const auto read = container_runtime::ParseRuntimeConfig(RuntimeConfigFile(*options));
+  ASSERT_TRUE(read.has_value()) << read.error().message;
+  EXPECT_TRUE(read->accept_environment);
+  EXPECT_THAT(read->runtimes, ElementsAre("/opt/a \"b\"", "crun"));
+  EXPECT_EQ(read->default_kind, "management.nvidia.com/gpu");
+  EXPECT_THAT(read->spec_dirs, ElementsAre("/etc/cdi", "/var/run/cdi"));
+}
+
+}  // namespace
+}  // namespace gantry::container_toolkit
