@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Event sets: who registered for what, and what has happened since.
 //
-// The machine holds the last kEventSlots events in a ring and counts all that ever were. A set remembers how far it
-// has read; what it is given happened after the GPU was registered. Waiting is a futex on the machine's wake word,
-// so nothing runs until the tool raises something.
+// The machine holds the last kEventSlots events in a ring and counts all that ever were. A set
+// remembers how far it has read; what it is given happened after the GPU was registered. Waiting is
+// a futex on the machine's wake word, so nothing runs until the tool raises something.
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
@@ -14,9 +14,9 @@ using namespace fakegpu;
 
 struct nvmlEventSet_st {
   pthread_mutex_t mutex;
-  u64 read;                // events seen by this set
-  u64 wanted[kMaxGpus];    // types, by the GPU's position
-  u64 since[kMaxGpus];     // the event count when the GPU was registered
+  u64 read;              // events seen by this set
+  u64 wanted[kMaxGpus];  // types, by the GPU's position
+  u64 since[kMaxGpus];   // the event count when the GPU was registered
 };
 
 namespace {
@@ -37,7 +37,8 @@ bool Take(nvmlEventSet_st& set, nvmlEventData_t& out) {
   pthread_mutex_lock(&set.mutex);
   bool found = false;
   u64 count = EventCount();
-  if (count - set.read > kEventSlots) set.read = count - kEventSlots;  // the ring has gone over the rest
+  if (count - set.read > kEventSlots)
+    set.read = count - kEventSlots;  // the ring has gone over the rest
   while (!found && set.read < count) {
     const Event& event = TheMachine()->events[set.read % kEventSlots];
     nvmlDevice_t device = HandleOf(event.gpu);
@@ -102,7 +103,8 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlEventSetWait_v2(nvmlEventSet_t set, nvmlEventDat
   if (set == nullptr || out == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
   int64_t end = Now() + milliseconds;
   while (true) {
-    u32 seen = WakeWord();  // read before looking, so that no event slips between looking and waiting
+    u32 seen =
+        WakeWord();  // read before looking, so that no event slips between looking and waiting
     if (nvmlReturn_t no = CheckSystem(); no != NVML_SUCCESS) return no;
     if (Take(*set, *out)) return NVML_SUCCESS;
     int64_t left = end - Now();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers nvmlDeviceGetFieldValues: many numbers in one call, each by a number of its own (NVML_FI_*), each with a
-// result of its own. The per-link fields come in runs: L0..L5 and the total where the field was born with six
-// links, L6..L11 where twelve were added.
+// Answers nvmlDeviceGetFieldValues: many numbers in one call, each by a number of its own
+// (NVML_FI_*), each with a result of its own. The per-link fields come in runs: L0..L5 and the
+// total where the field was born with six links, L6..L11 where twelve were added.
 #include <time.h>
 
 #include "session.h"
@@ -81,11 +81,16 @@ nvmlReturn_t PutLinkField(const Gpu& gpu, nvmlFieldValue_t& out) {
                                         : NVML_ERROR_NOT_SUPPORTED;
   };
   switch (id) {
-    case NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON: return speed(0);
-    case NVML_FI_DEV_NVLINK_LINK_COUNT: return PutValue(out, gpu.link_count);
-    case NVML_FI_DEV_NVLINK_GET_SPEED: return scoped([](const Link& one) { return one.speed; });
-    case NVML_FI_DEV_NVLINK_GET_STATE: return scoped([](const Link& one) { return one.active; });
-    case NVML_FI_DEV_NVLINK_GET_VERSION: return scoped([](const Link& one) { return one.version; });
+    case NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON:
+      return speed(0);
+    case NVML_FI_DEV_NVLINK_LINK_COUNT:
+      return PutValue(out, gpu.link_count);
+    case NVML_FI_DEV_NVLINK_GET_SPEED:
+      return scoped([](const Link& one) { return one.speed; });
+    case NVML_FI_DEV_NVLINK_GET_STATE:
+      return scoped([](const Link& one) { return one.active; });
+    case NVML_FI_DEV_NVLINK_GET_VERSION:
+      return scoped([](const Link& one) { return one.version; });
     case NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX:
     case NVML_FI_DEV_NVLINK_THROUGHPUT_RAW_TX:
       return PutLinks(gpu, out, out.scopeId, [](const Link& one) { return one.sent; });
@@ -99,11 +104,13 @@ nvmlReturn_t PutLinkField(const Gpu& gpu, nvmlFieldValue_t& out) {
       }
       return gpu.link_count == 0 ? NVML_ERROR_NOT_SUPPORTED : PutValue(out, count);
     }
-    default: return NVML_ERROR_NOT_SUPPORTED;
+    default:
+      return NVML_ERROR_NOT_SUPPORTED;
   }
 }
 
-// ECC fields come in the order of the header: which location, corrected or not, volatile or aggregate.
+// ECC fields come in the order of the header: which location, corrected or not, volatile or
+// aggregate.
 nvmlReturn_t PutEccField(const Gpu& gpu, nvmlFieldValue_t& out) {
   if (gpu.ecc != 1) return NVML_ERROR_NOT_SUPPORTED;
   constexpr nvmlMemoryLocation_t kPlaces[] = {
@@ -111,64 +118,95 @@ nvmlReturn_t PutEccField(const Gpu& gpu, nvmlFieldValue_t& out) {
       NVML_MEMORY_LOCATION_REGISTER_FILE, NVML_MEMORY_LOCATION_TEXTURE_MEMORY};
   auto sum = [](const u64* counters) {
     u64 total = 0;
-    for (int i = 0; i < NVML_MEMORY_LOCATION_COUNT; ++i) total += counters[i] == kUnknown64 ? 0 : counters[i];
+    for (int i = 0; i < NVML_MEMORY_LOCATION_COUNT; ++i)
+      total += counters[i] == kUnknown64 ? 0 : counters[i];
     return total;
   };
   switch (out.fieldId) {
-    case NVML_FI_DEV_ECC_SBE_VOL_TOTAL: return PutValue(out, sum(gpu.ecc_volatile_corrected));
-    case NVML_FI_DEV_ECC_DBE_VOL_TOTAL: return PutValue(out, sum(gpu.ecc_volatile_uncorrected));
-    case NVML_FI_DEV_ECC_SBE_AGG_TOTAL: return PutValue(out, sum(gpu.ecc_aggregate_corrected));
-    case NVML_FI_DEV_ECC_DBE_AGG_TOTAL: return PutValue(out, sum(gpu.ecc_aggregate_uncorrected));
-    case NVML_FI_DEV_ECC_DBE_VOL_CBU: return PutValue(out, gpu.ecc_volatile_uncorrected[NVML_MEMORY_LOCATION_CBU]);
-    case NVML_FI_DEV_ECC_DBE_AGG_CBU: return PutValue(out, gpu.ecc_aggregate_uncorrected[NVML_MEMORY_LOCATION_CBU]);
-    default: break;
+    case NVML_FI_DEV_ECC_SBE_VOL_TOTAL:
+      return PutValue(out, sum(gpu.ecc_volatile_corrected));
+    case NVML_FI_DEV_ECC_DBE_VOL_TOTAL:
+      return PutValue(out, sum(gpu.ecc_volatile_uncorrected));
+    case NVML_FI_DEV_ECC_SBE_AGG_TOTAL:
+      return PutValue(out, sum(gpu.ecc_aggregate_corrected));
+    case NVML_FI_DEV_ECC_DBE_AGG_TOTAL:
+      return PutValue(out, sum(gpu.ecc_aggregate_uncorrected));
+    case NVML_FI_DEV_ECC_DBE_VOL_CBU:
+      return PutValue(out, gpu.ecc_volatile_uncorrected[NVML_MEMORY_LOCATION_CBU]);
+    case NVML_FI_DEV_ECC_DBE_AGG_CBU:
+      return PutValue(out, gpu.ecc_aggregate_uncorrected[NVML_MEMORY_LOCATION_CBU]);
+    default:
+      break;
   }
   bool aggregate = out.fieldId >= NVML_FI_DEV_ECC_SBE_AGG_L1;
   unsigned at = out.fieldId - (aggregate ? NVML_FI_DEV_ECC_SBE_AGG_L1 : NVML_FI_DEV_ECC_SBE_VOL_L1);
   nvmlMemoryLocation_t place = kPlaces[at / 2];
   if (at % 2 == 0) {
-    return PutValue(out, aggregate ? gpu.ecc_aggregate_corrected[place] : gpu.ecc_volatile_corrected[place]);
+    return PutValue(
+        out, aggregate ? gpu.ecc_aggregate_corrected[place] : gpu.ecc_volatile_corrected[place]);
   }
-  return PutValue(out, aggregate ? gpu.ecc_aggregate_uncorrected[place] : gpu.ecc_volatile_uncorrected[place]);
+  return PutValue(
+      out, aggregate ? gpu.ecc_aggregate_uncorrected[place] : gpu.ecc_volatile_uncorrected[place]);
 }
 
 nvmlReturn_t PutField(nvmlDevice_t device, const Gpu& gpu, nvmlFieldValue_t& out) {
   unsigned id = out.fieldId;
-  if (id >= NVML_FI_DEV_ECC_SBE_VOL_TOTAL && id <= NVML_FI_DEV_ECC_DBE_AGG_CBU) return PutEccField(gpu, out);
+  if (id >= NVML_FI_DEV_ECC_SBE_VOL_TOTAL && id <= NVML_FI_DEV_ECC_DBE_AGG_CBU)
+    return PutEccField(gpu, out);
   if (id >= NVML_FI_DEV_PERF_POLICY_POWER && id <= NVML_FI_DEV_PERF_POLICY_RELIABILITY) {
     return PutValue(out, gpu.violation_time[id - NVML_FI_DEV_PERF_POLICY_POWER]);
   }
-  bool power = id >= NVML_FI_DEV_POWER_AVERAGE && id <= NVML_FI_DEV_POWER_REQUESTED_LIMIT && id != NVML_FI_DEV_ENERGY;
-  if (power && out.scopeId != NVML_POWER_SCOPE_GPU) return NVML_ERROR_NOT_SUPPORTED;  // of modules of CPU and GPU
+  bool power = id >= NVML_FI_DEV_POWER_AVERAGE && id <= NVML_FI_DEV_POWER_REQUESTED_LIMIT &&
+               id != NVML_FI_DEV_ENERGY;
+  if (power && out.scopeId != NVML_POWER_SCOPE_GPU)
+    return NVML_ERROR_NOT_SUPPORTED;  // of modules of CPU and GPU
   switch (id) {
-    case NVML_FI_DEV_ECC_CURRENT: return PutValue(out, gpu.ecc);
-    case NVML_FI_DEV_ECC_PENDING: return PutValue(out, gpu.ecc_pending);
-    case NVML_FI_DEV_RETIRED_SBE: return PutValue(out, gpu.retired_single);
-    case NVML_FI_DEV_RETIRED_DBE: return PutValue(out, gpu.retired_double);
+    case NVML_FI_DEV_ECC_CURRENT:
+      return PutValue(out, gpu.ecc);
+    case NVML_FI_DEV_ECC_PENDING:
+      return PutValue(out, gpu.ecc_pending);
+    case NVML_FI_DEV_RETIRED_SBE:
+      return PutValue(out, gpu.retired_single);
+    case NVML_FI_DEV_RETIRED_DBE:
+      return PutValue(out, gpu.retired_double);
     case NVML_FI_DEV_RETIRED_PENDING:
     case NVML_FI_DEV_RETIRED_PENDING_SBE:
-    case NVML_FI_DEV_RETIRED_PENDING_DBE: return PutValue(out, gpu.retire_pending);
-    case NVML_FI_DEV_MEMORY_TEMP: return PutValue(out, gpu.temperature_memory);
+    case NVML_FI_DEV_RETIRED_PENDING_DBE:
+      return PutValue(out, gpu.retire_pending);
+    case NVML_FI_DEV_MEMORY_TEMP:
+      return PutValue(out, gpu.temperature_memory);
     case NVML_FI_DEV_TOTAL_ENERGY_CONSUMPTION:
     case NVML_FI_DEV_ENERGY: {
       unsigned long long energy = kUnknown64;
       nvmlDeviceGetTotalEnergyConsumption(device, &energy);
       return PutValue(out, u64{energy});
     }
-    case NVML_FI_DEV_PCIE_REPLAY_COUNTER: return PutValue(out, gpu.pcie_replays);
-    case NVML_FI_DEV_PCIE_REPLAY_ROLLOVER_COUNTER: return PutValue(out, u32{0});
-    case NVML_FI_DEV_REMAPPED_COR: return PutValue(out, gpu.remapped_correctable);
-    case NVML_FI_DEV_REMAPPED_UNC: return PutValue(out, gpu.remapped_uncorrectable);
-    case NVML_FI_DEV_REMAPPED_PENDING: return PutValue(out, gpu.remap_pending);
-    case NVML_FI_DEV_REMAPPED_FAILURE: return PutValue(out, gpu.remap_failed);
+    case NVML_FI_DEV_PCIE_REPLAY_COUNTER:
+      return PutValue(out, gpu.pcie_replays);
+    case NVML_FI_DEV_PCIE_REPLAY_ROLLOVER_COUNTER:
+      return PutValue(out, u32{0});
+    case NVML_FI_DEV_REMAPPED_COR:
+      return PutValue(out, gpu.remapped_correctable);
+    case NVML_FI_DEV_REMAPPED_UNC:
+      return PutValue(out, gpu.remapped_uncorrectable);
+    case NVML_FI_DEV_REMAPPED_PENDING:
+      return PutValue(out, gpu.remap_pending);
+    case NVML_FI_DEV_REMAPPED_FAILURE:
+      return PutValue(out, gpu.remap_failed);
     case NVML_FI_DEV_POWER_AVERAGE:
-    case NVML_FI_DEV_POWER_INSTANT: return PutValue(out, gpu.power);
-    case NVML_FI_DEV_POWER_MIN_LIMIT: return PutValue(out, gpu.power_min);
-    case NVML_FI_DEV_POWER_MAX_LIMIT: return PutValue(out, gpu.power_max);
-    case NVML_FI_DEV_POWER_DEFAULT_LIMIT: return PutValue(out, gpu.power_default);
+    case NVML_FI_DEV_POWER_INSTANT:
+      return PutValue(out, gpu.power);
+    case NVML_FI_DEV_POWER_MIN_LIMIT:
+      return PutValue(out, gpu.power_min);
+    case NVML_FI_DEV_POWER_MAX_LIMIT:
+      return PutValue(out, gpu.power_max);
+    case NVML_FI_DEV_POWER_DEFAULT_LIMIT:
+      return PutValue(out, gpu.power_default);
     case NVML_FI_DEV_POWER_CURRENT_LIMIT:
-    case NVML_FI_DEV_POWER_REQUESTED_LIMIT: return PutValue(out, gpu.power_limit);
-    default: return PutLinkField(gpu, out);
+    case NVML_FI_DEV_POWER_REQUESTED_LIMIT:
+      return PutValue(out, gpu.power_limit);
+    default:
+      return PutLinkField(gpu, out);
   }
 }
 

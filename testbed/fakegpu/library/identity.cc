@@ -31,10 +31,14 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetInforomVersion(nvmlDevice_t device,
                                                         unsigned length) {
   return OnGpu(__func__, device, [&](const Gpu& gpu) {
     switch (object) {
-      case NVML_INFOROM_OEM: return PutText(out, length, gpu.inforom_oem);
-      case NVML_INFOROM_ECC: return PutText(out, length, gpu.inforom_ecc);
-      case NVML_INFOROM_POWER: return PutText(out, length, gpu.inforom_power);
-      default: return NVML_ERROR_NOT_SUPPORTED;
+      case NVML_INFOROM_OEM:
+        return PutText(out, length, gpu.inforom_oem);
+      case NVML_INFOROM_ECC:
+        return PutText(out, length, gpu.inforom_ecc);
+      case NVML_INFOROM_POWER:
+        return PutText(out, length, gpu.inforom_power);
+      default:
+        return NVML_ERROR_NOT_SUPPORTED;
     }
   });
 }
@@ -44,8 +48,9 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceValidateInforom(nvmlDevice_t device) {
 }
 
 FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetGspFirmwareVersion(nvmlDevice_t device, char* out) {
-  return OnGpu(__func__, device,
-               [&](const Gpu& gpu) { return PutText(out, sizeof gpu.gsp_firmware, gpu.gsp_firmware); });
+  return OnGpu(__func__, device, [&](const Gpu& gpu) {
+    return PutText(out, sizeof gpu.gsp_firmware, gpu.gsp_firmware);
+  });
 }
 
 FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetGspFirmwareMode(nvmlDevice_t device, unsigned* enabled,
@@ -109,7 +114,8 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetPciInfoExt(nvmlDevice_t device, nvmlPci
   });
 }
 
-FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetHostVgpuMode(nvmlDevice_t device, nvmlHostVgpuMode_t* out) {
+FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetHostVgpuMode(nvmlDevice_t device,
+                                                      nvmlHostVgpuMode_t* out) {
   (void)out;
   return OnGpu(__func__, device, [](const Gpu&) { return NVML_ERROR_NOT_SUPPORTED; });
 }
@@ -130,7 +136,8 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetAttributes_v2(nvmlDevice_t device,
     return NVML_SUCCESS;
   });
 }
-FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetAttributes(nvmlDevice_t device, nvmlDeviceAttributes_t* out) {
+FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetAttributes(nvmlDevice_t device,
+                                                    nvmlDeviceAttributes_t* out) {
   return nvmlDeviceGetAttributes_v2(device, out);
 }
 
@@ -149,7 +156,8 @@ nvmlReturn_t PutFabric(const Gpu& gpu, Info* out) {
 
 }  // namespace
 
-FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetGpuFabricInfo(nvmlDevice_t device, nvmlGpuFabricInfo_t* out) {
+FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetGpuFabricInfo(nvmlDevice_t device,
+                                                       nvmlGpuFabricInfo_t* out) {
   return OnGpu(__func__, device, [&](const Gpu& gpu) {
     return out == nullptr ? NVML_ERROR_INVALID_ARGUMENT : PutFabric(gpu, out);
   });

@@ -11,7 +11,8 @@ namespace {
 struct Text {
   char* at;
   size_t left;
-  void Line(const char* structure, const char* type, const char* name, size_t offset, size_t count) {
+  void Line(const char* structure, const char* type, const char* name, size_t offset,
+            size_t count) {
     int length = snprintf(at, left, "%s %s %s %zu %zu\n", structure, type, name, offset, count);
     if (length > 0 && static_cast<size_t>(length) < left) {
       at += length;
@@ -22,12 +23,14 @@ struct Text {
 
 }  // namespace
 
-// Lines "STRUCT TYPE NAME OFFSET COUNT"; of TYPE `size` the COUNT is the size of the structure, and of TYPE `array`
-// COUNT elements of the structure NAME begin at OFFSET. Says how long the text is; writes what has room.
+// Lines "STRUCT TYPE NAME OFFSET COUNT"; of TYPE `size` the COUNT is the size of the structure, and
+// of TYPE `array` COUNT elements of the structure NAME begin at OFFSET. Says how long the text is;
+// writes what has room.
 FAKEGPU_EXPORT unsigned fakegpuLayout(char* out, unsigned room) {
   static char buffer[16384];
   Text text{buffer, sizeof buffer};
-#define FAKEGPU_LINE(type, name, count) text.Line(FAKEGPU_NAME, #type, #name, offsetof(FAKEGPU_STRUCT, name), count);
+#define FAKEGPU_LINE(type, name, count) \
+  text.Line(FAKEGPU_NAME, #type, #name, offsetof(FAKEGPU_STRUCT, name), count);
 #define FAKEGPU_STRUCT Machine
 #define FAKEGPU_NAME "machine"
   FAKEGPU_MACHINE_FIELDS(FAKEGPU_LINE)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers how a GPU fares: temperature, power, clocks, utilization, fan, PCIe link. The numbers are read from the
-// machine at each call, so what the tool writes is seen at once.
+// Answers how a GPU fares: temperature, power, clocks, utilization, fan, PCIe link. The numbers are
+// read from the machine at each call, so what the tool writes is seen at once.
 #include <time.h>
 
 #include "session.h"
@@ -21,7 +21,8 @@ FAKEGPU_NUMBER(nvmlDeviceGetPcieReplayCounter, pcie_replays)
 FAKEGPU_ENUM(nvmlDeviceGetPerformanceState, nvmlPstates_t, performance_state)
 FAKEGPU_ENUM(nvmlDeviceGetPowerState, nvmlPstates_t, performance_state)
 
-FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetFanSpeed_v2(nvmlDevice_t device, unsigned fan, unsigned* out) {
+FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetFanSpeed_v2(nvmlDevice_t device, unsigned fan,
+                                                     unsigned* out) {
   return OnGpu(__func__, device, [&](const Gpu& gpu) {
     return fan > 0 ? NVML_ERROR_INVALID_ARGUMENT : Put(out, gpu.fan);
   });
@@ -33,7 +34,8 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetNumFans(nvmlDevice_t device, unsigned* 
 }
 
 FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetTemperature(nvmlDevice_t device,
-                                                     nvmlTemperatureSensors_t sensor, unsigned* out) {
+                                                     nvmlTemperatureSensors_t sensor,
+                                                     unsigned* out) {
   return OnGpu(__func__, device, [&](const Gpu& gpu) {
     return sensor == NVML_TEMPERATURE_GPU ? Put(out, gpu.temperature) : NVML_ERROR_INVALID_ARGUMENT;
   });
@@ -53,11 +55,16 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetTemperatureThreshold(nvmlDevice_t devic
                                                               unsigned* out) {
   return OnGpu(__func__, device, [&](const Gpu& gpu) {
     switch (threshold) {
-      case NVML_TEMPERATURE_THRESHOLD_SHUTDOWN: return Put(out, gpu.temperature_shutdown);
-      case NVML_TEMPERATURE_THRESHOLD_SLOWDOWN: return Put(out, gpu.temperature_slowdown);
-      case NVML_TEMPERATURE_THRESHOLD_MEM_MAX: return Put(out, gpu.temperature_memory_max);
-      case NVML_TEMPERATURE_THRESHOLD_GPU_MAX: return Put(out, gpu.temperature_gpu_max);
-      default: return NVML_ERROR_NOT_SUPPORTED;
+      case NVML_TEMPERATURE_THRESHOLD_SHUTDOWN:
+        return Put(out, gpu.temperature_shutdown);
+      case NVML_TEMPERATURE_THRESHOLD_SLOWDOWN:
+        return Put(out, gpu.temperature_slowdown);
+      case NVML_TEMPERATURE_THRESHOLD_MEM_MAX:
+        return Put(out, gpu.temperature_memory_max);
+      case NVML_TEMPERATURE_THRESHOLD_GPU_MAX:
+        return Put(out, gpu.temperature_gpu_max);
+      default:
+        return NVML_ERROR_NOT_SUPPORTED;
     }
   });
 }
@@ -69,7 +76,8 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetPowerManagementMode(nvmlDevice_t device
 }
 
 FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetPowerManagementLimitConstraints(nvmlDevice_t device,
-                                                                         unsigned* low, unsigned* high) {
+                                                                         unsigned* low,
+                                                                         unsigned* high) {
   return OnGpu(__func__, device, [&](const Gpu& gpu) {
     nvmlReturn_t no = Put(low, gpu.power_min);
     return no == NVML_SUCCESS ? Put(high, gpu.power_max) : no;
@@ -82,7 +90,8 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetTotalEnergyConsumption(nvmlDevice_t dev
     if (gpu.energy == kUnknown64 || gpu.energy_time == 0) return Put(out, gpu.energy);
     timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    u64 microseconds = static_cast<u64>(now.tv_sec) * 1000000 + static_cast<u64>(now.tv_nsec) / 1000;
+    u64 microseconds =
+        static_cast<u64>(now.tv_sec) * 1000000 + static_cast<u64>(now.tv_nsec) / 1000;
     u64 passed = microseconds > gpu.energy_time ? microseconds - gpu.energy_time : 0;
     return Put(out, gpu.energy + passed / 1000 * gpu.power / 1000);
   });
@@ -90,13 +99,19 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetTotalEnergyConsumption(nvmlDevice_t dev
 
 namespace {
 
-nvmlReturn_t PutClock(unsigned* out, nvmlClockType_t type, u32 graphics, u32 sm, u32 memory, u32 video) {
+nvmlReturn_t PutClock(unsigned* out, nvmlClockType_t type, u32 graphics, u32 sm, u32 memory,
+                      u32 video) {
   switch (type) {
-    case NVML_CLOCK_GRAPHICS: return Put(out, graphics);
-    case NVML_CLOCK_SM: return Put(out, sm);
-    case NVML_CLOCK_MEM: return Put(out, memory);
-    case NVML_CLOCK_VIDEO: return Put(out, video);
-    default: return NVML_ERROR_INVALID_ARGUMENT;
+    case NVML_CLOCK_GRAPHICS:
+      return Put(out, graphics);
+    case NVML_CLOCK_SM:
+      return Put(out, sm);
+    case NVML_CLOCK_MEM:
+      return Put(out, memory);
+    case NVML_CLOCK_VIDEO:
+      return Put(out, video);
+    default:
+      return NVML_ERROR_INVALID_ARGUMENT;
   }
 }
 
@@ -118,12 +133,13 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetMaxClockInfo(nvmlDevice_t device, nvmlC
 }
 
 FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetMaxCustomerBoostClock(nvmlDevice_t device,
-                                                               nvmlClockType_t type, unsigned* out) {
+                                                               nvmlClockType_t type,
+                                                               unsigned* out) {
   return nvmlDeviceGetMaxClockInfo(device, type, out);
 }
 
-FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetApplicationsClock(nvmlDevice_t device, nvmlClockType_t type,
-                                                           unsigned* out) {
+FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetApplicationsClock(nvmlDevice_t device,
+                                                           nvmlClockType_t type, unsigned* out) {
   return OnGpu(__func__, device, [&](const Gpu& gpu) {
     return PutClock(out, type, gpu.application_graphics, gpu.application_graphics,
                     gpu.application_memory, kUnknown32);
@@ -131,7 +147,8 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetApplicationsClock(nvmlDevice_t device, 
 }
 
 FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetDefaultApplicationsClock(nvmlDevice_t device,
-                                                                  nvmlClockType_t type, unsigned* out) {
+                                                                  nvmlClockType_t type,
+                                                                  unsigned* out) {
   return OnGpu(__func__, device, [&](const Gpu& gpu) {
     return PutClock(out, type, gpu.application_graphics_default, gpu.application_graphics_default,
                     gpu.application_memory_default, kUnknown32);
@@ -141,11 +158,16 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetDefaultApplicationsClock(nvmlDevice_t d
 FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetClock(nvmlDevice_t device, nvmlClockType_t type,
                                                nvmlClockId_t id, unsigned* out) {
   switch (id) {
-    case NVML_CLOCK_ID_CURRENT: return nvmlDeviceGetClockInfo(device, type, out);
-    case NVML_CLOCK_ID_APP_CLOCK_TARGET: return nvmlDeviceGetApplicationsClock(device, type, out);
-    case NVML_CLOCK_ID_APP_CLOCK_DEFAULT: return nvmlDeviceGetDefaultApplicationsClock(device, type, out);
-    case NVML_CLOCK_ID_CUSTOMER_BOOST_MAX: return nvmlDeviceGetMaxClockInfo(device, type, out);
-    default: return NVML_ERROR_INVALID_ARGUMENT;
+    case NVML_CLOCK_ID_CURRENT:
+      return nvmlDeviceGetClockInfo(device, type, out);
+    case NVML_CLOCK_ID_APP_CLOCK_TARGET:
+      return nvmlDeviceGetApplicationsClock(device, type, out);
+    case NVML_CLOCK_ID_APP_CLOCK_DEFAULT:
+      return nvmlDeviceGetDefaultApplicationsClock(device, type, out);
+    case NVML_CLOCK_ID_CUSTOMER_BOOST_MAX:
+      return nvmlDeviceGetMaxClockInfo(device, type, out);
+    default:
+      return NVML_ERROR_INVALID_ARGUMENT;
   }
 }
 
@@ -169,15 +191,17 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetSupportedMemoryClocks(nvmlDevice_t devi
                [&](const Gpu& gpu) { return PutOneClock(count, clocks, gpu.clock_memory_max); });
 }
 
-FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetSupportedGraphicsClocks(nvmlDevice_t device, unsigned memory,
-                                                                 unsigned* count, unsigned* clocks) {
+FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetSupportedGraphicsClocks(nvmlDevice_t device,
+                                                                 unsigned memory, unsigned* count,
+                                                                 unsigned* clocks) {
   return OnGpu(__func__, device, [&](const Gpu& gpu) {
     return memory == gpu.clock_memory_max ? PutOneClock(count, clocks, gpu.clock_graphics_max)
                                           : NVML_ERROR_NOT_FOUND;
   });
 }
 
-FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetUtilizationRates(nvmlDevice_t device, nvmlUtilization_t* out) {
+FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetUtilizationRates(nvmlDevice_t device,
+                                                          nvmlUtilization_t* out) {
   return OnGpu(__func__, device, [&](const Gpu& gpu) {
     if (out == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
     if (gpu.mig == 1) return NVML_ERROR_NOT_SUPPORTED;
@@ -188,7 +212,8 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetUtilizationRates(nvmlDevice_t device, n
 
 namespace {
 
-constexpr unsigned kSamplingPeriod = 167000;  // microseconds, a sixth of a second, as Volta and later have it
+constexpr unsigned kSamplingPeriod =
+    167000;  // microseconds, a sixth of a second, as Volta and later have it
 
 nvmlReturn_t PutUtilization(unsigned* out, unsigned* period, u32 value) {
   nvmlReturn_t no = Put(out, value);
@@ -197,10 +222,10 @@ nvmlReturn_t PutUtilization(unsigned* out, unsigned* period, u32 value) {
 
 }  // namespace
 
-#define FAKEGPU_UTILIZATION(call, field)                                                            \
-  FAKEGPU_EXPORT nvmlReturn_t call(nvmlDevice_t device, unsigned* out, unsigned* period) {          \
-    return OnGpu(#call, device,                                                                     \
-                 [&](const Gpu& gpu) { return PutUtilization(out, period, gpu.field); });           \
+#define FAKEGPU_UTILIZATION(call, field)                                                   \
+  FAKEGPU_EXPORT nvmlReturn_t call(nvmlDevice_t device, unsigned* out, unsigned* period) { \
+    return OnGpu(#call, device,                                                            \
+                 [&](const Gpu& gpu) { return PutUtilization(out, period, gpu.field); });  \
   }
 FAKEGPU_UTILIZATION(nvmlDeviceGetEncoderUtilization, utilization_encoder)
 FAKEGPU_UTILIZATION(nvmlDeviceGetDecoderUtilization, utilization_decoder)
@@ -208,12 +233,16 @@ FAKEGPU_UTILIZATION(nvmlDeviceGetJpgUtilization, utilization_jpeg)
 FAKEGPU_UTILIZATION(nvmlDeviceGetOfaUtilization, utilization_ofa)
 
 FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetPcieThroughput(nvmlDevice_t device,
-                                                        nvmlPcieUtilCounter_t counter, unsigned* out) {
+                                                        nvmlPcieUtilCounter_t counter,
+                                                        unsigned* out) {
   return OnGpu(__func__, device, [&](const Gpu& gpu) {
     switch (counter) {
-      case NVML_PCIE_UTIL_TX_BYTES: return Put(out, gpu.pcie_sent);
-      case NVML_PCIE_UTIL_RX_BYTES: return Put(out, gpu.pcie_received);
-      default: return NVML_ERROR_INVALID_ARGUMENT;
+      case NVML_PCIE_UTIL_TX_BYTES:
+        return Put(out, gpu.pcie_sent);
+      case NVML_PCIE_UTIL_RX_BYTES:
+        return Put(out, gpu.pcie_received);
+      default:
+        return NVML_ERROR_INVALID_ARGUMENT;
     }
   });
 }
@@ -243,7 +272,8 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetViolationStatus(nvmlDevice_t device,
     if (policy > NVML_PERF_POLICY_RELIABILITY) return NVML_ERROR_NOT_SUPPORTED;
     timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    out->referenceTime = static_cast<u64>(now.tv_sec) * 1000000 + static_cast<u64>(now.tv_nsec) / 1000;
+    out->referenceTime =
+        static_cast<u64>(now.tv_sec) * 1000000 + static_cast<u64>(now.tv_nsec) / 1000;
     return Put(&out->violationTime, gpu.violation_time[policy]);
   });
 }
@@ -251,7 +281,8 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetViolationStatus(nvmlDevice_t device,
 FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetEncoderStats(nvmlDevice_t device, unsigned* sessions,
                                                       unsigned* frames, unsigned* latency) {
   return OnGpu(__func__, device, [&](const Gpu&) {
-    if (sessions == nullptr || frames == nullptr || latency == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+    if (sessions == nullptr || frames == nullptr || latency == nullptr)
+      return NVML_ERROR_INVALID_ARGUMENT;
     *sessions = *frames = *latency = 0;
     return NVML_SUCCESS;
   });

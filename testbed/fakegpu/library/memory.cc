@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers about a GPU's memory: how much, how much is used, and what ECC, page retirement and row remapping saw.
+// Answers about a GPU's memory: how much, how much is used, and what ECC, page retirement and row
+// remapping saw.
 #include <initializer_list>
 
 #include "session.h"
@@ -9,7 +10,8 @@ using namespace fakegpu;
 FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t* out) {
   return OnGpu(__func__, device, [&](const Gpu& gpu) {
     if (out == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
-    u64 used = gpu.memory_used + gpu.memory_reserved;  // version 1 counts what the driver reserves as used
+    u64 used =
+        gpu.memory_used + gpu.memory_reserved;  // version 1 counts what the driver reserves as used
     *out = {gpu.memory_total, gpu.memory_total - used, used};
     return NVML_SUCCESS;
   });
@@ -27,7 +29,8 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvml
   });
 }
 
-FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetBAR1MemoryInfo(nvmlDevice_t device, nvmlBAR1Memory_t* out) {
+FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetBAR1MemoryInfo(nvmlDevice_t device,
+                                                        nvmlBAR1Memory_t* out) {
   return OnGpu(__func__, device, [&](const Gpu& gpu) {
     if (out == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
     if (gpu.bar1_total == kUnknown64) return NVML_ERROR_NOT_SUPPORTED;
@@ -62,9 +65,11 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetEccMode(nvmlDevice_t device, nvmlEnable
   });
 }
 
-FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetDefaultEccMode(nvmlDevice_t device, nvmlEnableState_t* out) {
-  return OnGpu(__func__, device,
-               [&](const Gpu& gpu) { return PutEnum(out, gpu.ecc == kUnknown32 ? kUnknown32 : 1); });
+FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetDefaultEccMode(nvmlDevice_t device,
+                                                        nvmlEnableState_t* out) {
+  return OnGpu(__func__, device, [&](const Gpu& gpu) {
+    return PutEnum(out, gpu.ecc == kUnknown32 ? kUnknown32 : 1);
+  });
 }
 
 namespace {
@@ -87,7 +92,8 @@ u64 Sum(const u64* counters) {
 
 }  // namespace
 
-FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetTotalEccErrors(nvmlDevice_t device, nvmlMemoryErrorType_t type,
+FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetTotalEccErrors(nvmlDevice_t device,
+                                                        nvmlMemoryErrorType_t type,
                                                         nvmlEccCounterType_t counter,
                                                         unsigned long long* out) {
   return OnGpu(__func__, device, [&](const Gpu& gpu) {
@@ -102,7 +108,8 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetMemoryErrorCounter(nvmlDevice_t device,
                                                             unsigned long long* out) {
   return OnGpu(__func__, device, [&](const Gpu& gpu) {
     if (location >= NVML_MEMORY_LOCATION_COUNT) return NVML_ERROR_INVALID_ARGUMENT;
-    return gpu.ecc != 1 ? NVML_ERROR_NOT_SUPPORTED : Put(out, Counters(gpu, type, counter)[location]);
+    return gpu.ecc != 1 ? NVML_ERROR_NOT_SUPPORTED
+                        : Put(out, Counters(gpu, type, counter)[location]);
   });
 }
 
@@ -149,8 +156,8 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetRemappedRows(nvmlDevice_t device, unsig
   });
 }
 
-FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetRowRemapperHistogram(nvmlDevice_t device,
-                                                              nvmlRowRemapperHistogramValues_t* out) {
+FAKEGPU_EXPORT nvmlReturn_t
+nvmlDeviceGetRowRemapperHistogram(nvmlDevice_t device, nvmlRowRemapperHistogramValues_t* out) {
   return OnGpu(__func__, device, [&](const Gpu& gpu) {
     if (out == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
     const u32* banks = gpu.remap_histogram;
@@ -182,14 +189,17 @@ nvmlReturn_t PutPages(const Gpu& gpu, nvmlPageRetirementCause_t cause, unsigned*
 
 }  // namespace
 
-FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetRetiredPages(nvmlDevice_t device, nvmlPageRetirementCause_t cause,
-                                                      unsigned* count, unsigned long long* addresses) {
+FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetRetiredPages(nvmlDevice_t device,
+                                                      nvmlPageRetirementCause_t cause,
+                                                      unsigned* count,
+                                                      unsigned long long* addresses) {
   return OnGpu(__func__, device,
                [&](const Gpu& gpu) { return PutPages(gpu, cause, count, addresses, nullptr); });
 }
 
 FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetRetiredPages_v2(nvmlDevice_t device,
-                                                         nvmlPageRetirementCause_t cause, unsigned* count,
+                                                         nvmlPageRetirementCause_t cause,
+                                                         unsigned* count,
                                                          unsigned long long* addresses,
                                                          unsigned long long* times) {
   return OnGpu(__func__, device,
@@ -204,7 +214,8 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetSramEccErrorStatus(nvmlDevice_t device,
     if (out == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
     if (out->version != nvmlEccSramErrorStatus_v1) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
     constexpr int kSram = NVML_MEMORY_LOCATION_SRAM;
-    if (gpu.ecc != 1 || gpu.ecc_volatile_corrected[kSram] == kUnknown64) return NVML_ERROR_NOT_SUPPORTED;
+    if (gpu.ecc != 1 || gpu.ecc_volatile_corrected[kSram] == kUnknown64)
+      return NVML_ERROR_NOT_SUPPORTED;
     *out = {};
     out->version = nvmlEccSramErrorStatus_v1;
     out->volatileCor = gpu.ecc_volatile_corrected[kSram];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers how a GPU is set (persistence, compute mode, ECC, MIG, power limit, application clocks) and changes it,
-// where the caller may write the machine: root on the host, not a container that has the library read-only.
+// Answers how a GPU is set (persistence, compute mode, ECC, MIG, power limit, application clocks)
+// and changes it, where the caller may write the machine: root on the host, not a container that
+// has the library read-only.
 //
 // MIG: a GPU that can do it says so and takes the mode; there are no instances yet.
 #include "session.h"
@@ -17,11 +18,13 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetAccountingBufferSize(nvmlDevice_t devic
   return OnGpu(__func__, device, [&](const Gpu&) { return Put(out, 4000); });
 }
 
-FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetAccountingPids(nvmlDevice_t device, unsigned* count, unsigned*) {
+FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetAccountingPids(nvmlDevice_t device, unsigned* count,
+                                                        unsigned*) {
   return OnGpu(__func__, device, [&](const Gpu&) { return Put(count, 0); });
 }
 
-FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceSetPersistenceMode(nvmlDevice_t device, nvmlEnableState_t mode) {
+FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceSetPersistenceMode(nvmlDevice_t device,
+                                                         nvmlEnableState_t mode) {
   return ChangeGpu(__func__, device, [&](Gpu& gpu) {
     gpu.persistence = mode;
     return NVML_SUCCESS;
@@ -44,7 +47,8 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceSetEccMode(nvmlDevice_t device, nvmlEnable
   });
 }
 
-FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceSetAccountingMode(nvmlDevice_t device, nvmlEnableState_t mode) {
+FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceSetAccountingMode(nvmlDevice_t device,
+                                                        nvmlEnableState_t mode) {
   return ChangeGpu(__func__, device, [&](Gpu& gpu) {
     gpu.accounting = mode;
     return NVML_SUCCESS;
@@ -109,7 +113,8 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceSetMigMode(nvmlDevice_t device, unsigned m
 }
 
 FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetMaxMigDeviceCount(nvmlDevice_t device, unsigned* out) {
-  return OnGpu(__func__, device, [&](const Gpu& gpu) { return Put(out, gpu.mig_capable == 1 ? 7 : 0); });
+  return OnGpu(__func__, device,
+               [&](const Gpu& gpu) { return Put(out, gpu.mig_capable == 1 ? 7 : 0); });
 }
 
 FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetMigDeviceHandleByIndex(nvmlDevice_t device, unsigned,

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// NVIDIA's own tools ask the library for a table of undocumented functions, and nvidia-smi ends if it gets none.
+// NVIDIA's own tools ask the library for a table of undocumented functions, and nvidia-smi ends if
+// it gets none.
 //
-// What was seen of it (nvidia-smi 535): the first word is the table's size in bytes; a null entry means "not
-// supported", which nvidia-smi shows as N/A. Four entries carry what a user looks for and are filled: the processes by
-// kind, each in a record of 0x1020 bytes (an nvmlProcessDetail_v1_t and a name), and the PCI distance of two GPUs
-// given by their bus ids, which `topo -m` wants.
+// What was seen of it (nvidia-smi 535): the first word is the table's size in bytes; a null entry
+// means "not supported", which nvidia-smi shows as N/A. Four entries carry what a user looks for
+// and are filled: the processes by kind, each in a record of 0x1020 bytes (an
+// nvmlProcessDetail_v1_t and a name), and the PCI distance of two GPUs given by their bus ids,
+// which `topo -m` wants.
 #include <algorithm>
 
 #include "session.h"
@@ -47,19 +49,19 @@ nvmlReturn_t CommonAncestor(const char* a, const char* b, nvmlGpuTopologyLevel_t
 }
 
 constexpr unsigned kEntries = 512;
-constexpr unsigned kCommonAncestor = 23, kComputeProcesses = 213, kGraphicsProcesses = 214, kMpsProcesses = 215;
+constexpr unsigned kCommonAncestor = 23, kComputeProcesses = 213, kGraphicsProcesses = 214,
+                   kMpsProcesses = 215;
 
 union Entry {
   u64 size;
   const void* function;
 };
 
-Entry table[kEntries];
-
 }  // namespace
 
 FAKEGPU_EXPORT nvmlReturn_t nvmlInternalGetExportTable(const void** out, const void* id) {
   if (out == nullptr || id == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+  static Entry table[kEntries];
   table[0].size = sizeof table;
   table[kCommonAncestor].function = reinterpret_cast<const void*>(CommonAncestor);
   table[kComputeProcesses].function =

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Answers which processes use a GPU, in the three shapes that the calls have had.
 //
-// The list is several numbers that belong together, so it is read under the GPU's sequence: odd means "being
-// written", and a list whose sequence changed meanwhile is read again.
+// The list is several numbers that belong together, so it is read under the GPU's sequence: odd
+// means "being written", and a list whose sequence changed meanwhile is read again.
 #include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
@@ -20,7 +20,8 @@ struct Processes {
 };
 
 void Read(const Gpu& gpu, Processes& out) {
-  for (int attempt = 0; attempt < 1000; ++attempt) {  // a writer that was killed midway is not waited for
+  for (int attempt = 0; attempt < 1000;
+       ++attempt) {  // a writer that was killed midway is not waited for
     u32 before = __atomic_load_n(&gpu.sequence, __ATOMIC_ACQUIRE);
     out.count = gpu.process_count < kMaxProcesses ? gpu.process_count : kMaxProcesses;
     std::memcpy(out.list, gpu.processes, out.count * sizeof(Process));
@@ -54,17 +55,18 @@ nvmlReturn_t Put(const char* call, nvmlDevice_t device, u32 kind, unsigned* coun
 
 }  // namespace
 
-#define FAKEGPU_PROCESSES(call, kind)                                                              \
-  FAKEGPU_EXPORT nvmlReturn_t call(nvmlDevice_t device, unsigned* count, nvmlProcessInfo_v1_t* out) { \
-    return Put(#call, device, kind, count, out);                                                   \
-  }                                                                                                \
-  FAKEGPU_EXPORT nvmlReturn_t call##_v2(nvmlDevice_t device, unsigned* count,                      \
-                                        nvmlProcessInfo_v2_t* out) {                               \
-    return Put(#call "_v2", device, kind, count, out);                                             \
-  }                                                                                                \
-  FAKEGPU_EXPORT nvmlReturn_t call##_v3(nvmlDevice_t device, unsigned* count,                      \
-                                        nvmlProcessInfo_t* out) {                                  \
-    return Put(#call "_v3", device, kind, count, out);                                             \
+#define FAKEGPU_PROCESSES(call, kind)                                         \
+  FAKEGPU_EXPORT nvmlReturn_t call(nvmlDevice_t device, unsigned* count,      \
+                                   nvmlProcessInfo_v1_t* out) {               \
+    return Put(#call, device, kind, count, out);                              \
+  }                                                                           \
+  FAKEGPU_EXPORT nvmlReturn_t call##_v2(nvmlDevice_t device, unsigned* count, \
+                                        nvmlProcessInfo_v2_t* out) {          \
+    return Put(#call "_v2", device, kind, count, out);                        \
+  }                                                                           \
+  FAKEGPU_EXPORT nvmlReturn_t call##_v3(nvmlDevice_t device, unsigned* count, \
+                                        nvmlProcessInfo_t* out) {             \
+    return Put(#call "_v3", device, kind, count, out);                        \
   }
 FAKEGPU_PROCESSES(nvmlDeviceGetComputeRunningProcesses, kCompute)
 FAKEGPU_PROCESSES(nvmlDeviceGetGraphicsRunningProcesses, kGraphics)
@@ -72,7 +74,8 @@ FAKEGPU_PROCESSES(nvmlDeviceGetMPSComputeRunningProcesses, kMps)
 
 FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetProcessUtilization(nvmlDevice_t device,
                                                             nvmlProcessUtilizationSample_t* out,
-                                                            unsigned* count, unsigned long long since) {
+                                                            unsigned* count,
+                                                            unsigned long long since) {
   return OnGpu(__func__, device, [&](const Gpu& gpu) {
     if (count == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
     Processes processes;

@@ -2,9 +2,9 @@
 // Answers: which machine is this, and which of its GPUs may this process see?
 // From: the tail of the library's own file, which it finds by its own load address, and /dev.
 //
-// NVIDIA's library hides a GPU whose /dev/nvidia<minor> cannot be opened and numbers the rest from 0; that is how
-// a container comes to see only what it was given. It keeps the nodes open as long as it is initialised, so
-// that whoever looks for users of a GPU finds them; so do we.
+// NVIDIA's library hides a GPU whose /dev/nvidia<minor> cannot be opened and numbers the rest from
+// 0; that is how a container comes to see only what it was given. It keeps the nodes open as long
+// as it is initialised, so that whoever looks for users of a GPU finds them; so do we.
 #include "session.h"
 
 #include <errno.h>
@@ -39,18 +39,22 @@ struct Session {
   nvmlDevice_st devices[kMaxGpus];
 };
 
-Session session;
+// What NVML keeps for a process: its interface has no handle for it.
+Session& Own() {
+  static Session session;
+  return session;
+}
 
 class Lock {
  public:
-  Lock() { pthread_mutex_lock(&session.mutex); }
-  ~Lock() { pthread_mutex_unlock(&session.mutex); }
+  Lock() { pthread_mutex_lock(&Own().mutex); }
+  ~Lock() { pthread_mutex_unlock(&Own().mutex); }
   Lock(const Lock&) = delete;
   Lock& operator=(const Lock&) = delete;
 };
 
-// Opens the loaded object that this code lies in. dladdr would be shorter, but binds to a glibc of 2021, and
-// containers have older ones.
+// Opens the loaded object that this code lies in. dladdr would be shorter, but binds to a glibc of
+// 2021, and containers have older ones.
 struct OwnFile {
   int flags;
   int file;
@@ -58,7 +62,7 @@ struct OwnFile {
 
 int OpenIfOwn(dl_phdr_info* object, size_t, void* wanted) {
   auto* own = static_cast<OwnFile*>(wanted);
-  auto address = reinterpret_cast<uintptr_t>(&session);
+  auto address = reinterpret_cast<uintptr_t>(&Own());
   for (int i = 0; i < object->dlpi_phnum; ++i) {
     const auto& part = object->dlpi_phdr[i];
     uintptr_t start = object->dlpi_addr + part.p_vaddr;
@@ -76,25 +80,26 @@ int OpenOwnFile(int flags) {
 }
 
 nvmlReturn_t Map() {
-  if (session.base != nullptr) return NVML_SUCCESS;
+  if (Own().base != nullptr) return NVML_SUCCESS;
   int file = OpenOwnFile(O_RDONLY);
   if (file < 0) return NVML_ERROR_LIBRARY_NOT_FOUND;
   off_t end = lseek(file, 0, SEEK_END);
   Trailer trailer{};
   nvmlReturn_t result = NVML_ERROR_DRIVER_NOT_LOADED;  // a library that no machine was given to
   if (end > off_t{sizeof trailer} &&
-      pread(file, &trailer, sizeof trailer, end - off_t{sizeof trailer}) == ssize_t{sizeof trailer} &&
+      pread(file, &trailer, sizeof trailer, end - off_t{sizeof trailer}) ==
+          ssize_t{sizeof trailer} &&
       trailer.magic == kMagic) {
-    session.offset = static_cast<off_t>(trailer.offset);
-    session.size = static_cast<size_t>(end - session.offset);
-    void* memory = mmap(nullptr, session.size, PROT_READ, MAP_SHARED, file, session.offset);
+    Own().offset = static_cast<off_t>(trailer.offset);
+    Own().size = static_cast<size_t>(end - Own().offset);
+    void* memory = mmap(nullptr, Own().size, PROT_READ, MAP_SHARED, file, Own().offset);
     if (memory != MAP_FAILED) {
       const auto* machine = static_cast<const Machine*>(memory);
       if (machine->magic == kMagic && machine->layout_version == kLayoutVersion) {
-        session.base = static_cast<const char*>(memory);
+        Own().base = static_cast<const char*>(memory);
         result = NVML_SUCCESS;
       } else {
-        munmap(memory, session.size);
+        munmap(memory, Own().size);
         result = NVML_ERROR_LIB_RM_VERSION_MISMATCH;
       }
     }
@@ -103,24 +108,24 @@ nvmlReturn_t Map() {
   return result;
 }
 
-const Machine& Mapped() { return *reinterpret_cast<const Machine*>(session.base); }
+const Machine& Mapped() { return *reinterpret_cast<const Machine*>(Own().base); }
 
 nvmlReturn_t OpenControlNode() {
-  session.control_node = open("/dev/nvidiactl", O_RDWR | O_CLOEXEC);
-  if (session.control_node >= 0) return NVML_SUCCESS;
+  Own().control_node = open("/dev/nvidiactl", O_RDWR | O_CLOEXEC);
+  if (Own().control_node >= 0) return NVML_SUCCESS;
   if (errno == EACCES) return NVML_ERROR_NO_PERMISSION;
   return errno == EPERM ? NVML_ERROR_UNKNOWN : NVML_ERROR_DRIVER_NOT_LOADED;
 }
 
 void OpenVisible() {
-  session.visible = 0;
+  Own().visible = 0;
   for (u32 position = 0; position < Mapped().gpu_count; ++position) {
     char path[32];
     snprintf(path, sizeof path, "/dev/nvidia%u", GpuAt(position).minor);
     int node = open(path, O_RDWR | O_CLOEXEC);
     if (node < 0) continue;
-    session.devices[session.visible] = {position, session.visible, node};
-    ++session.visible;
+    Own().devices[Own().visible] = {position, Own().visible, node};
+    ++Own().visible;
   }
 }
 
@@ -129,19 +134,20 @@ bool Matches(const char* pattern, const char* call) {
 }
 
 bool Hangs(const char* call, const Gpu& gpu) {
-  return gpu.hanging_call[0] == '*' || (gpu.hanging_call[0] != '\0' && Matches(gpu.hanging_call, call));
+  return gpu.hanging_call[0] == '*' ||
+         (gpu.hanging_call[0] != '\0' && Matches(gpu.hanging_call, call));
 }
 
 }  // namespace
 
 const Gpu& GpuAt(u32 position) {
-  return reinterpret_cast<const Gpu*>(session.base + Mapped().gpus_offset)[position];
+  return reinterpret_cast<const Gpu*>(Own().base + Mapped().gpus_offset)[position];
 }
 
 nvmlReturn_t Open() {
   Lock lock;
-  if (session.users > 0) {
-    ++session.users;
+  if (Own().users > 0) {
+    ++Own().users;
     return NVML_SUCCESS;
   }
   if (nvmlReturn_t no = Map(); no != NVML_SUCCESS) return no;
@@ -150,33 +156,33 @@ nvmlReturn_t Open() {
   }
   if (nvmlReturn_t no = OpenControlNode(); no != NVML_SUCCESS) return no;
   OpenVisible();
-  __atomic_store_n(&session.users, 1, __ATOMIC_RELEASE);
+  __atomic_store_n(&Own().users, 1, __ATOMIC_RELEASE);
   return NVML_SUCCESS;
 }
 
 nvmlReturn_t Close() {
   Lock lock;
-  if (session.users == 0) return NVML_ERROR_UNINITIALIZED;
-  if (__atomic_sub_fetch(&session.users, 1, __ATOMIC_ACQ_REL) > 0) return NVML_SUCCESS;
-  for (u32 index = 0; index < session.visible; ++index) close(session.devices[index].node);
-  close(session.control_node);
+  if (Own().users == 0) return NVML_ERROR_UNINITIALIZED;
+  if (__atomic_sub_fetch(&Own().users, 1, __ATOMIC_ACQ_REL) > 0) return NVML_SUCCESS;
+  for (u32 index = 0; index < Own().visible; ++index) close(Own().devices[index].node);
+  close(Own().control_node);
   return NVML_SUCCESS;
 }
 
 const Machine* TheMachine() {
-  return __atomic_load_n(&session.users, __ATOMIC_ACQUIRE) > 0 ? &Mapped() : nullptr;
+  return __atomic_load_n(&Own().users, __ATOMIC_ACQUIRE) > 0 ? &Mapped() : nullptr;
 }
 
-u32 VisibleCount() { return session.visible; }
+u32 VisibleCount() { return Own().visible; }
 nvmlDevice_t VisibleAt(u32 index) {
-  return index < session.visible ? &session.devices[index] : nullptr;
+  return index < Own().visible ? &Own().devices[index] : nullptr;
 }
 u32 IndexOf(nvmlDevice_t device) { return device->index; }
 u32 PositionOf(nvmlDevice_t device) { return device->position; }
 
 nvmlDevice_t HandleOf(u32 position) {
-  for (u32 index = 0; index < session.visible; ++index) {
-    if (session.devices[index].position == position) return &session.devices[index];
+  for (u32 index = 0; index < Own().visible; ++index) {
+    if (Own().devices[index].position == position) return &Own().devices[index];
   }
   return nullptr;
 }
@@ -185,7 +191,7 @@ nvmlReturn_t CheckSystem() {
   const Machine* machine = TheMachine();
   if (machine == nullptr) return NVML_ERROR_UNINITIALIZED;
   return __atomic_load_n(&machine->driver_loaded, __ATOMIC_ACQUIRE) == 0 ? NVML_ERROR_UNKNOWN
-                                                                          : NVML_SUCCESS;
+                                                                         : NVML_SUCCESS;
 }
 
 nvmlReturn_t CheckGpu(const char* call, const Gpu& gpu) {
@@ -199,7 +205,7 @@ nvmlReturn_t CheckGpu(const char* call, const Gpu& gpu) {
 
 nvmlReturn_t Resolve(const char* call, nvmlDevice_t device, const Gpu*& gpu) {
   if (nvmlReturn_t no = CheckSystem(); no != NVML_SUCCESS) return no;
-  if (device < &session.devices[0] || device >= &session.devices[session.visible]) {
+  if (device < &Own().devices[0] || device >= &Own().devices[Own().visible]) {
     return NVML_ERROR_INVALID_ARGUMENT;
   }
   gpu = &GpuAt(device->position);
@@ -209,27 +215,28 @@ nvmlReturn_t Resolve(const char* call, nvmlDevice_t device, const Gpu*& gpu) {
 nvmlReturn_t Writable(const Gpu& gpu, Gpu*& writable) {
   if (geteuid() != 0) return NVML_ERROR_NO_PERMISSION;
   Lock lock;
-  if (session.writable == nullptr) {
+  if (Own().writable == nullptr) {
     int file = OpenOwnFile(O_RDWR);
     if (file < 0) return NVML_ERROR_NO_PERMISSION;
     void* memory =
-        mmap(nullptr, session.size, PROT_READ | PROT_WRITE, MAP_SHARED, file, session.offset);
+        mmap(nullptr, Own().size, PROT_READ | PROT_WRITE, MAP_SHARED, file, Own().offset);
     close(file);
     if (memory == MAP_FAILED) return NVML_ERROR_NO_PERMISSION;
-    session.writable = static_cast<char*>(memory);
+    Own().writable = static_cast<char*>(memory);
   }
-  ptrdiff_t at = reinterpret_cast<const char*>(&gpu) - session.base;
-  writable = reinterpret_cast<Gpu*>(session.writable + at);
+  ptrdiff_t at = reinterpret_cast<const char*>(&gpu) - Own().base;
+  writable = reinterpret_cast<Gpu*>(Own().writable + at);
   return NVML_SUCCESS;
 }
 
 u32 WakeWord() { return __atomic_load_n(&Mapped().wake, __ATOMIC_ACQUIRE); }
 
 void WaitForChange(u32 seen, int64_t milliseconds) {
-  // Without FUTEX_PRIVATE the word is known by file and offset, so the tool's wake-up reaches every process
-  // that maps this file, also those that map it read-only.
+  // Without FUTEX_PRIVATE the word is known by file and offset, so the tool's wake-up reaches every
+  // process that maps this file, also those that map it read-only.
   timespec limit{milliseconds / 1000, (milliseconds % 1000) * 1000000};
-  syscall(SYS_futex, &Mapped().wake, FUTEX_WAIT, seen, milliseconds < 0 ? nullptr : &limit, nullptr, 0);
+  syscall(SYS_futex, &Mapped().wake, FUTEX_WAIT, seen, milliseconds < 0 ? nullptr : &limit, nullptr,
+          0);
 }
 
 }  // namespace fakegpu

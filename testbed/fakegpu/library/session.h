@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the calls of the library share: the mapped machine, the GPUs this process may see, and the checks that
-// stand before every answer.
+// What the calls of the library share: the mapped machine, the GPUs this process may see, and the
+// checks that stand before every answer.
 #pragma once
 #define NVML_NO_UNVERSIONED_FUNC_DEFS  // both the old names and their successors are defined here
 #include <nvml.h>
 
 #include <cstring>
+#include <type_traits>
 
 #include "state.h"
 
@@ -14,7 +15,8 @@
 
 namespace fakegpu {
 
-// Counts initialisations, as nvmlInit does; the first one maps the machine and opens the device nodes.
+// Counts initialisations, as nvmlInit does; the first one maps the machine and opens the device
+// nodes.
 nvmlReturn_t Open();
 nvmlReturn_t Close();
 
@@ -29,8 +31,8 @@ const Gpu& GpuAt(u32 position);
 // Says whether the library is initialised and the driver still there.
 nvmlReturn_t CheckSystem();
 
-// Finds what a handle stands for, or says why not. Waits here while the call is made to hang, and answers what
-// the GPU is made to fail with.
+// Finds what a handle stands for, or says why not. Waits here while the call is made to hang, and
+// answers what the GPU is made to fail with.
 nvmlReturn_t Resolve(const char* call, nvmlDevice_t device, const Gpu*& gpu);
 nvmlReturn_t CheckGpu(const char* call, const Gpu& gpu);
 u32 IndexOf(nvmlDevice_t device);
@@ -40,7 +42,8 @@ nvmlDevice_t HandleOf(u32 position);  // null if this process may not see it
 // The same GPU, to be written; NO_PERMISSION if the library file is not ours to write.
 nvmlReturn_t Writable(const Gpu& gpu, Gpu*& writable);
 
-// Waits until the machine's wake word is no longer `seen`, or until the time is over; -1 waits for ever.
+// Waits until the machine's wake word is no longer `seen`, or until the time is over; -1 waits for
+// ever.
 void WaitForChange(u32 seen, int64_t milliseconds);
 u32 WakeWord();
 
@@ -95,9 +98,9 @@ nvmlReturn_t ChangeGpu(const char* call, nvmlDevice_t device, Change change) {
 }  // namespace fakegpu
 
 // A call that hands out one number, name or enumeration of the GPU as it stands.
-#define FAKEGPU_NUMBER(call, field)                                                   \
-  FAKEGPU_EXPORT nvmlReturn_t call(nvmlDevice_t device, unsigned* out) {              \
-    return fakegpu::OnGpu(#call, device,                                              \
+#define FAKEGPU_NUMBER(call, field)                                                               \
+  FAKEGPU_EXPORT nvmlReturn_t call(nvmlDevice_t device, unsigned* out) {                          \
+    return fakegpu::OnGpu(#call, device,                                                          \
                           [&](const fakegpu::Gpu& gpu) { return fakegpu::Put(out, gpu.field); }); \
   }
 #define FAKEGPU_TEXT(call, field)                                                     \
@@ -106,9 +109,8 @@ nvmlReturn_t ChangeGpu(const char* call, nvmlDevice_t device, Change change) {
       return fakegpu::PutText(out, length, gpu.field);                                \
     });                                                                               \
   }
-#define FAKEGPU_ENUM(call, type, field)                                               \
-  FAKEGPU_EXPORT nvmlReturn_t call(nvmlDevice_t device, type* out) {                  \
-    return fakegpu::OnGpu(#call, device, [&](const fakegpu::Gpu& gpu) {               \
-      return fakegpu::PutEnum(out, gpu.field);                                        \
-    });                                                                               \
+#define FAKEGPU_ENUM(call, type, field)                                                            \
+  FAKEGPU_EXPORT nvmlReturn_t call(nvmlDevice_t device, std::type_identity_t<type>* out) {         \
+    return fakegpu::OnGpu(                                                                         \
+        #call, device, [&](const fakegpu::Gpu& gpu) { return fakegpu::PutEnum(out, gpu.field); }); \
   }

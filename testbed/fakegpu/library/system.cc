@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers what is asked about the machine as a whole: initialisation, versions, error names, units (there are
-// none), and the handles of its GPUs by index, UUID, serial number and PCI address.
+// Answers what is asked about the machine as a whole: initialisation, versions, error names, units
+// (there are none), and the handles of its GPUs by index, UUID, serial number and PCI address.
 #include <stdio.h>
 #include <strings.h>
 
@@ -11,44 +11,76 @@ using namespace fakegpu;
 FAKEGPU_EXPORT nvmlReturn_t nvmlInit_v2() { return Open(); }
 FAKEGPU_EXPORT nvmlReturn_t nvmlInit() { return Open(); }
 FAKEGPU_EXPORT nvmlReturn_t nvmlInitWithFlags(unsigned flags) {
-  (void)flags;  // "no GPUs" and "no attach" change nothing here: nothing is attached, none is still a success
+  (void)flags;  // "no GPUs" and "no attach" change nothing here: nothing is attached, none is still
+                // a success
   return Open();
 }
 FAKEGPU_EXPORT nvmlReturn_t nvmlShutdown() { return Close(); }
 
 FAKEGPU_EXPORT const char* nvmlErrorString(nvmlReturn_t result) {
   switch (result) {
-    case NVML_SUCCESS: return "Success";
-    case NVML_ERROR_UNINITIALIZED: return "Uninitialized";
-    case NVML_ERROR_INVALID_ARGUMENT: return "Invalid Argument";
-    case NVML_ERROR_NOT_SUPPORTED: return "Not Supported";
-    case NVML_ERROR_NO_PERMISSION: return "Insufficient Permissions";
-    case NVML_ERROR_ALREADY_INITIALIZED: return "Already Initialized";
-    case NVML_ERROR_NOT_FOUND: return "Not Found";
-    case NVML_ERROR_INSUFFICIENT_SIZE: return "Insufficient Size";
-    case NVML_ERROR_INSUFFICIENT_POWER: return "Insufficient External Power";
-    case NVML_ERROR_DRIVER_NOT_LOADED: return "Driver Not Loaded";
-    case NVML_ERROR_TIMEOUT: return "Timeout";
-    case NVML_ERROR_IRQ_ISSUE: return "Interrupt Request Issue";
-    case NVML_ERROR_LIBRARY_NOT_FOUND: return "NVML Shared Library Not Found";
-    case NVML_ERROR_FUNCTION_NOT_FOUND: return "Function Not Found";
-    case NVML_ERROR_CORRUPTED_INFOROM: return "Corrupted infoROM";
-    case NVML_ERROR_GPU_IS_LOST: return "GPU is lost";
-    case NVML_ERROR_RESET_REQUIRED: return "GPU requires reset";
-    case NVML_ERROR_OPERATING_SYSTEM: return "GPU access blocked by the operating system";
-    case NVML_ERROR_LIB_RM_VERSION_MISMATCH: return "Driver/library version mismatch";
-    case NVML_ERROR_IN_USE: return "In use by another client";
-    case NVML_ERROR_MEMORY: return "Insufficient Memory";
-    case NVML_ERROR_NO_DATA: return "No data";
-    case NVML_ERROR_VGPU_ECC_NOT_SUPPORTED: return "vGPU ECC is not supported";
-    case NVML_ERROR_INSUFFICIENT_RESOURCES: return "Insufficient resources";
-    case NVML_ERROR_FREQ_NOT_SUPPORTED: return "Requested frequency not supported";
-    case NVML_ERROR_ARGUMENT_VERSION_MISMATCH: return "Argument version mismatch";
-    case NVML_ERROR_DEPRECATED: return "Deprecated";
-    case NVML_ERROR_NOT_READY: return "Not ready";
-    case NVML_ERROR_GPU_NOT_FOUND: return "GPU not found";
-    case NVML_ERROR_INVALID_STATE: return "Invalid state";
-    case NVML_ERROR_UNKNOWN: break;
+    case NVML_SUCCESS:
+      return "Success";
+    case NVML_ERROR_UNINITIALIZED:
+      return "Uninitialized";
+    case NVML_ERROR_INVALID_ARGUMENT:
+      return "Invalid Argument";
+    case NVML_ERROR_NOT_SUPPORTED:
+      return "Not Supported";
+    case NVML_ERROR_NO_PERMISSION:
+      return "Insufficient Permissions";
+    case NVML_ERROR_ALREADY_INITIALIZED:
+      return "Already Initialized";
+    case NVML_ERROR_NOT_FOUND:
+      return "Not Found";
+    case NVML_ERROR_INSUFFICIENT_SIZE:
+      return "Insufficient Size";
+    case NVML_ERROR_INSUFFICIENT_POWER:
+      return "Insufficient External Power";
+    case NVML_ERROR_DRIVER_NOT_LOADED:
+      return "Driver Not Loaded";
+    case NVML_ERROR_TIMEOUT:
+      return "Timeout";
+    case NVML_ERROR_IRQ_ISSUE:
+      return "Interrupt Request Issue";
+    case NVML_ERROR_LIBRARY_NOT_FOUND:
+      return "NVML Shared Library Not Found";
+    case NVML_ERROR_FUNCTION_NOT_FOUND:
+      return "Function Not Found";
+    case NVML_ERROR_CORRUPTED_INFOROM:
+      return "Corrupted infoROM";
+    case NVML_ERROR_GPU_IS_LOST:
+      return "GPU is lost";
+    case NVML_ERROR_RESET_REQUIRED:
+      return "GPU requires reset";
+    case NVML_ERROR_OPERATING_SYSTEM:
+      return "GPU access blocked by the operating system";
+    case NVML_ERROR_LIB_RM_VERSION_MISMATCH:
+      return "Driver/library version mismatch";
+    case NVML_ERROR_IN_USE:
+      return "In use by another client";
+    case NVML_ERROR_MEMORY:
+      return "Insufficient Memory";
+    case NVML_ERROR_NO_DATA:
+      return "No data";
+    case NVML_ERROR_VGPU_ECC_NOT_SUPPORTED:
+      return "vGPU ECC is not supported";
+    case NVML_ERROR_INSUFFICIENT_RESOURCES:
+      return "Insufficient resources";
+    case NVML_ERROR_FREQ_NOT_SUPPORTED:
+      return "Requested frequency not supported";
+    case NVML_ERROR_ARGUMENT_VERSION_MISMATCH:
+      return "Argument version mismatch";
+    case NVML_ERROR_DEPRECATED:
+      return "Deprecated";
+    case NVML_ERROR_NOT_READY:
+      return "Not ready";
+    case NVML_ERROR_GPU_NOT_FOUND:
+      return "GPU not found";
+    case NVML_ERROR_INVALID_STATE:
+      return "Invalid state";
+    case NVML_ERROR_UNKNOWN:
+      break;
   }
   return "Unknown Error";
 }
@@ -61,7 +93,8 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlSystemGetDriverVersion(char* out, unsigned lengt
 
 FAKEGPU_EXPORT nvmlReturn_t nvmlSystemGetNVMLVersion(char* out, unsigned length) {
   const Machine* machine = TheMachine();
-  return machine == nullptr ? NVML_ERROR_UNINITIALIZED : PutText(out, length, machine->nvml_version);
+  return machine == nullptr ? NVML_ERROR_UNINITIALIZED
+                            : PutText(out, length, machine->nvml_version);
 }
 
 FAKEGPU_EXPORT nvmlReturn_t nvmlSystemGetDriverBranch(nvmlSystemDriverBranchInfo_t* info,
@@ -127,7 +160,9 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetCount_v2(unsigned* count) {
   if (nvmlReturn_t no = CheckSystem(); no != NVML_SUCCESS) return no;
   return Put(count, VisibleCount());
 }
-FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetCount(unsigned* count) { return nvmlDeviceGetCount_v2(count); }
+FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetCount(unsigned* count) {
+  return nvmlDeviceGetCount_v2(count);
+}
 
 namespace {
 
@@ -171,7 +206,8 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetHandleBySerial(const char* serial, nvml
   return HandFirst(__func__, out, [&](const Gpu& gpu) { return strcmp(gpu.serial, serial) == 0; });
 }
 
-FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetHandleByPciBusId_v2(const char* bus_id, nvmlDevice_t* out) {
+FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetHandleByPciBusId_v2(const char* bus_id,
+                                                             nvmlDevice_t* out) {
   if (nvmlReturn_t no = CheckSystem(); no != NVML_SUCCESS) return no;
   unsigned domain = 0, bus = 0, slot = 0, function = 0;
   if (bus_id == nullptr || out == nullptr) return NVML_ERROR_INVALID_ARGUMENT;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Answers how GPUs are placed to each other and to the processors: PCI distance, NUMA, NVLink.
 //
-// On boards with NVSwitches every link of a GPU ends in a switch; on others it ends in another GPU. A call about a
-// link that the GPU doesn't have answers NOT_SUPPORTED: nvidia-smi asks for all 18 and takes no other refusal.
+// On boards with NVSwitches every link of a GPU ends in a switch; on others it ends in another GPU.
+// A call about a link that the GPU doesn't have answers NOT_SUPPORTED: nvidia-smi asks for all 18
+// and takes no other refusal.
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,8 +36,8 @@ void SetBit(unsigned long* set, unsigned size, unsigned long bit) {
   if (bit / kBits < size) set[bit / kBits] |= 1UL << (bit % kBits);
 }
 
-// The processors near the GPU are those of its NUMA node, or all of the machine's where that is unknown or where the
-// kernel has no such node: a test machine has fewer than the profile says.
+// The processors near the GPU are those of its NUMA node, or all of the machine's where that is
+// unknown or where the kernel has no such node: a test machine has fewer than the profile says.
 nvmlReturn_t PutCpus(const Gpu& gpu, unsigned size, unsigned long* set) {
   if (set == nullptr || size == 0) return NVML_ERROR_INVALID_ARGUMENT;
   std::memset(set, 0, size * sizeof *set);
@@ -51,6 +52,14 @@ nvmlReturn_t PutCpus(const Gpu& gpu, unsigned size, unsigned long* set) {
   text[length > 0 ? length : 0] = '\0';
   EachOfList(text, [&](unsigned long cpu) { SetBit(set, size, cpu); });
   return NVML_SUCCESS;
+}
+
+// Answers a call about two GPUs: answer(first, second), if both can be asked.
+template <class Answer>
+nvmlReturn_t OnPair(const char* call, nvmlDevice_t a, nvmlDevice_t b, Answer answer) {
+  return OnGpu(call, a, [&](const Gpu& first) {
+    return OnGpu(call, b, [&](const Gpu& second) { return answer(first, second); });
+  });
 }
 
 // Answers a call about one link: answer(const Link&).
@@ -90,9 +99,8 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetMemoryAffinity(nvmlDevice_t device, uns
 
 FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetTopologyCommonAncestor(nvmlDevice_t a, nvmlDevice_t b,
                                                                 nvmlGpuTopologyLevel_t* out) {
-  return OnGpu(__func__, a, [&](const Gpu&) {
-    return OnGpu(__func__, b,
-                 [&](const Gpu&) { return PutEnum(out, Level(PositionOf(a), PositionOf(b))); });
+  return OnPair(__func__, a, b, [&](const Gpu&, const Gpu&) {
+    return PutEnum(out, Level(PositionOf(a), PositionOf(b)));
   });
 }
 
@@ -113,7 +121,8 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetTopologyNearestGpus(nvmlDevice_t device
   });
 }
 
-FAKEGPU_EXPORT nvmlReturn_t nvmlSystemGetTopologyGpuSet(unsigned, unsigned* count, nvmlDevice_t* out) {
+FAKEGPU_EXPORT nvmlReturn_t nvmlSystemGetTopologyGpuSet(unsigned, unsigned* count,
+                                                        nvmlDevice_t* out) {
   if (nvmlReturn_t no = CheckSystem(); no != NVML_SUCCESS) return no;
   if (count == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
   u32 room = *count;
@@ -125,22 +134,19 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlSystemGetTopologyGpuSet(unsigned, unsigned* coun
 }
 
 FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceOnSameBoard(nvmlDevice_t a, nvmlDevice_t b, int* out) {
-  return OnGpu(__func__, a, [&](const Gpu&) {
-    return OnGpu(__func__, b, [&](const Gpu&) {
-      return PutEnum(out, Level(PositionOf(a), PositionOf(b)) == NVML_TOPOLOGY_INTERNAL ? 1 : 0);
-    });
+  return OnPair(__func__, a, b, [&](const Gpu&, const Gpu&) {
+    return PutEnum(out, Level(PositionOf(a), PositionOf(b)) == NVML_TOPOLOGY_INTERNAL ? 1 : 0);
   });
 }
 
 FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetP2PStatus(nvmlDevice_t a, nvmlDevice_t b,
-                                                   nvmlGpuP2PCapsIndex_t what, nvmlGpuP2PStatus_t* out) {
-  return OnGpu(__func__, a, [&](const Gpu& first) {
-    return OnGpu(__func__, b, [&](const Gpu& second) {
-      bool linked = first.link_count > 0 && second.link_count > 0;
-      bool near = Level(PositionOf(a), PositionOf(b)) < NVML_TOPOLOGY_SYSTEM;
-      bool can = what == NVML_P2P_CAPS_INDEX_NVLINK ? linked : linked || near;
-      return PutEnum(out, can ? NVML_P2P_STATUS_OK : NVML_P2P_STATUS_CHIPSET_NOT_SUPPORTED);
-    });
+                                                   nvmlGpuP2PCapsIndex_t what,
+                                                   nvmlGpuP2PStatus_t* out) {
+  return OnPair(__func__, a, b, [&](const Gpu& first, const Gpu& second) {
+    bool linked = first.link_count > 0 && second.link_count > 0;
+    bool near = Level(PositionOf(a), PositionOf(b)) < NVML_TOPOLOGY_SYSTEM;
+    bool can = what == NVML_P2P_CAPS_INDEX_NVLINK ? linked : linked || near;
+    return PutEnum(out, can ? NVML_P2P_STATUS_OK : NVML_P2P_STATUS_CHIPSET_NOT_SUPPORTED);
   });
 }
 
@@ -149,7 +155,8 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetNvLinkState(nvmlDevice_t device, unsign
   return OnLink(__func__, device, link, [&](const Link& one) { return PutEnum(out, one.active); });
 }
 
-FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetNvLinkVersion(nvmlDevice_t device, unsigned link, unsigned* out) {
+FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetNvLinkVersion(nvmlDevice_t device, unsigned link,
+                                                       unsigned* out) {
   return OnLink(__func__, device, link, [&](const Link& one) { return Put(out, one.version); });
 }
 
@@ -164,7 +171,8 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetNvLinkCapability(nvmlDevice_t device, u
 
 FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetNvLinkRemoteDeviceType(nvmlDevice_t device, unsigned link,
                                                                 nvmlIntNvLinkDeviceType_t* out) {
-  return OnLink(__func__, device, link, [&](const Link& one) { return PutEnum(out, one.remote_kind); });
+  return OnLink(__func__, device, link,
+                [&](const Link& one) { return PutEnum(out, one.remote_kind); });
 }
 
 FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetNvLinkRemotePciInfo_v2(nvmlDevice_t device, unsigned link,
@@ -176,8 +184,8 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetNvLinkRemotePciInfo_v2(nvmlDevice_t dev
     out->bus = one.remote_bus;
     out->device = one.remote_slot;
     out->pciDeviceId = one.remote_pci_id;
-    snprintf(out->busIdLegacy, sizeof out->busIdLegacy, "%04X:%02X:%02X.0", one.remote_domain & 0xffff,
-             one.remote_bus & 0xff, one.remote_slot & 0xff);
+    snprintf(out->busIdLegacy, sizeof out->busIdLegacy, "%04X:%02X:%02X.0",
+             one.remote_domain & 0xffff, one.remote_bus & 0xff, one.remote_slot & 0xff);
     snprintf(out->busId, sizeof out->busId, "%08X:%02X:%02X.0", one.remote_domain,
              one.remote_bus & 0xff, one.remote_slot & 0xff);
     return NVML_SUCCESS;
