@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operands/gpu_features/settings.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+namespace gantry::gpu_features {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Result<std::optional<Arguments>> Parsed(std::vector<const char*> words) {
+  words.insert(words.begin(), "gpu-feature-discovery");
+  return ParseArguments(static_cast<int>(words.size()), words.data());
+}
+
+// Variables that last as long as the object.
+class Variables {
+ public:
+  explicit Variables(std::initializer_list<std::pair<const char*, const char*>> variables) {
+    for (const auto& [name, value] : variables) {
+      setenv(name, value, 1);
+      names_.push_back(name);
+    }
+  }
+  ~Variables() {
+    for (const char* name : names_) {
+      unsetenv(name);
+    }
+  }
+  Variables(const Variables&) = delete;
+  Variables& operator=(const Variables&) = delete;
+
+ private:
+  std::vector<const char*> names_;
+};
+
+TEST(Settings, Defaults) {
+  const Variables node({{"NODE_NAME", "a"}});
+  const Settings settings = Resolve(Parsed({}).value().value(), {}).value();
+  EXPECT_EQ(settings.mig_strategy, policy::MigStrategy::kNone);
+  EXPECT_TRUE(settings.use_node_feature_api);
+  EXPECT_TRUE(settings.timestamp);
+  EXPECT_FALSE(settings.oneshot);
+  EXPECT_EQ(settings.recheck, std::chrono::seconds(60));
+  EXPECT_EQ(settings.machine_type_file, "/sys/class/dmi/id/product_name");
+  EXPECT_EQ(settings.driver_root, "");
+}
+
+TEST(Settings, FlagBeforeVariableBeforeFileBeforeDefault) {
+  policy::PluginConfig file;
+  file.flags.mig_strategy = policy::MigStrategy::kMixed;
+  file.flags.gfd.no_timestamp = true;
+  file.flags.gfd.sleep_interval = std::chrono::nanoseconds::max();
+  EXPECT_EQ(Resolve(Parsed({"--node-name=a"}).value().value(), file)->mig_strategy,
+            policy::MigStrategy::kMixed);
+  EXPECT_FALSE(Resolve(Parsed({"--node-name=a"}).value().value(), file)->timestamp);
+  EXPECT_FALSE(Resolve(Parsed({"--node-name=a"}).value().value(), file)->recheck.has_value());
+  const Variables variables({{"NODE_NAME", "a"},
+                             {"GFD_MIG_STRATEGY", "single"},
+                             {"MIG_STRATEGY", "none"},
+                             {"GFD_NO_TIMESTAMP", "f"},
+                             {"GFD_SLEEP_INTERVAL", "5m"}});
+  const Settings settings = Resolve(Parsed({}).value().value(), file).value();
+  EXPECT_EQ(settings.mig_strategy, policy::MigStrategy::kSingle);
+  EXPECT_TRUE(settings.timestamp);
+  EXPECT_EQ(settings.recheck, std::chrono::minutes(5));
+  const auto flags = Parsed({"--mig-strategy", "none", "--no-timestamp"}).value().value();
+  EXPECT_EQ(Resolve(flags, file)->mig_strategy, policy::MigStrategy::kNone);
+  EXPECT_FALSE(Resolve(flags, file)->timestamp);
+}
+
+TEST(Settings, ListsAndAliases) {
+  const Variables variables({{"WAIT_FOR_VALIDATIONS", "driver-ready,toolkit-ready"},
+                             {"CONTAINER_DRIVER_ROOT", "/run/driver"},
+                             {"KUBE_API_QPS", "5"}});
+  const Arguments arguments =
+      Parsed({"--use-node-feature-api=false", "-o", "", "--fallback-strategies", "named,single"})
+          .value()
+          .value();
+  EXPECT_THAT(arguments.wait_for, ElementsAre("driver-ready", "toolkit-ready"));
+  EXPECT_THAT(arguments.fallback_strategies, ElementsAre("named", "single"));
+  const Settings settings = Resolve(arguments, {}).value();
+  EXPECT_EQ(settings.driver_root, "/run/driver");
+  EXPECT_FALSE(settings.use_node_feature_api);
+  EXPECT_EQ(settings.output_file, "");
+}
+
+TEST(Settings, WrongValuesNameTheFlag) {
+  const auto message = [](std::vector<const char*> words) {
+    const auto arguments = Parsed(std::move(words));
+    if (!arguments.has_value()) {
+      return arguments.error().message;
+    }
+    const auto settings = Resolve(arguments->value(), {});
+    return settings.has_value() ? std::string("accepted") : settings.error().message;
+  };
+  EXPECT_THAT(message({"--node-name=a", "--mig-strategy=tripel"}), HasSubstr("--mig-strategy"));
+  EXPECT_THAT(message({"--node-name=a", "--sleep-interval=soon"}), HasSubstr("--sleep-interval"));
+  EXPECT_THAT(message({"--oneshot=perhaps"}), HasSubstr("--oneshot"));
+  EXPECT_THAT(message({"--no-such-flag"}), HasSubstr("no-such-flag"));
+  EXPECT_THAT(message({}), HasSubstr("NODE_NAME"));
+  EXPECT_THAT(message({"--node-name=a", "--device-discovery-strategy=tegra"}),
+              HasSubstr("only auto and nvml"));
+}
+
+}  // namespace
+}  // namespace gantry::gpu_features

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operands/node_features/arguments.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace gantry::node_features {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Result<std::optional<Arguments>> Parsed(std::vector<const char*> words) {
+  words.insert(words.begin(), "nfd-worker");
+  return ParseArguments(static_cast<int>(words.size()), words.data());
+}
+
+TEST(Arguments, TakesTheWorkersOwnFlagsWithOneDashOrTwo) {
+  const auto arguments = Parsed({"-config", "/etc/nfd/nfd-worker.conf", "-port", "8080",
+                                 "-owner-refs=pod,ds", "--oneshot", "-node-name=a"});
+  ASSERT_TRUE(arguments.has_value()) << arguments.error().message;
+  EXPECT_TRUE((*arguments)->oneshot);
+  EXPECT_EQ((*arguments)->node_name, "a");
+  EXPECT_EQ((*arguments)->host_prefix, "/host-");
+  EXPECT_THAT((*arguments)->labels.pci_fields, ElementsAre("vendor"));
+  EXPECT_THAT((*arguments)->labels.pci_classes, ElementsAre("02", "0200", "0207", "0300", "0302"));
+}
+
+TEST(Arguments, Lists) {
+  const auto arguments =
+      Parsed({"--node-name=a", "--pci-class=03,0b40", "--pci-label-fields=class,vendor"});
+  ASSERT_TRUE(arguments.has_value()) << arguments.error().message;
+  EXPECT_THAT((*arguments)->labels.pci_classes, ElementsAre("03", "0b40"));
+  EXPECT_THAT((*arguments)->labels.pci_fields, ElementsAre("class", "vendor"));
+}
+
+TEST(Arguments, WrongOnesAreNamed) {
+  EXPECT_THAT(Parsed({}).error().message, HasSubstr("NODE_NAME"));
+  EXPECT_TRUE(Parsed({"--no-publish"}).has_value());
+  EXPECT_THAT(Parsed({"--node-name=a", "--pci-label-fields=color"}).error().message,
+              HasSubstr("pci-label-fields"));
+  EXPECT_THAT(Parsed({"--node-name=a", "--nonsense"}).error().message, HasSubstr("nonsense"));
+}
+
+}  // namespace
+}  // namespace gantry::node_features
