@@ -14,7 +14,7 @@ CONTROL_NODES = ("nvidiactl", "nvidia-uvm", "nvidia-uvm-tools", "nvidia-modeset"
 MODULES = {"nvidia": ["nvidia_uvm", "nvidia_modeset"], "nvidia_uvm": [], "nvidia_modeset": []}
 PARAMS = """ResmanDebugLevel: 4294967295
 RmLogonRC: 1
-ModifyDeviceFiles: 1
+ModifyDeviceFiles: 0
 DeviceFileUID: 0
 DeviceFileGID: 0
 DeviceFileMode: 438
