@@ -45,6 +45,7 @@ Result<std::optional<Arguments>> ParseArguments(int argc, const char* const* arg
   app.add_option("--node-name", to.node_name, "")->envname(names::kNodeName);
   app.add_option("--host-prefix", to.host_prefix,
                  "what stands before sys and etc/os-release of the host")
+      ->envname("HOST_PREFIX")
       ->default_val("/host-");
   app.add_option("--features-dir", to.features_dir, "files with labels")
       ->default_val("/etc/kubernetes/node-feature-discovery/features.d");

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// What does src/nvml say of the test bed's GPUs? $NVML_ROOT is a driver root made from a profile;
+// the device nodes below it take the place of this process's /dev. GPUs are made ill by the shell
+// commands in $NVML_LOSE, $NVML_FAIL, $NVML_RECOVER and $NVML_XID.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <thread>
+
+#include "nvml/dev_root.h"
+#include "nvml/nvml.h"
+
+namespace gantry::nvml {
+namespace {
+
+using testing::AllOf;
+using testing::Each;
+using testing::Field;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+std::filesystem::path Root() { return std::getenv("NVML_ROOT"); }
+
+void Run(const char* variable) { ASSERT_EQ(std::system(std::getenv(variable)), 0) << variable; }
+
+std::unique_ptr<Library> Opened() {
+  static const bool entered = (EnterDevRoot(Root().string()), true);
+  EXPECT_TRUE(entered);
+  auto library = Library::Open({.library = FindLibrary(Root()).value(), .sys = Root() / "sys"});
+  EXPECT_TRUE(library.has_value()) << library.error().message;
+  return library.has_value() ? *std::move(library) : nullptr;
+}
+
+TEST(TwoT4, IsWhatTheProfileSays) {
+  const auto library = Opened();
+  EXPECT_EQ(library->DriverVersion(), "535.261.03");
+  EXPECT_EQ(library->CudaVersion(), 12020);
+  EXPECT_EQ(library->DeviceCount(), 2U);
+  const Devices devices = library->Enumerate().value();
+  EXPECT_THAT(devices.failed, IsEmpty());
+  EXPECT_THAT(
+      devices.found,
+      AllOf(
+          SizeIs(2),
+          Each(AllOf(Field(&Device::name, "Tesla T4"), Field(&Device::compute_major, 7),
+                     Field(&Device::compute_minor, 5), Field(&Device::memory_bytes, 15360ULL << 20),
+                     Field(&Device::mig, MigMode::kUnsupported),
+                     Field(&Device::fabric, std::nullopt), Field(&Device::numa_node, 0)))));
+  EXPECT_EQ(devices.found[1].minor, 1U);
+  EXPECT_THAT(devices.found[1].uuid, testing::StartsWith("GPU-"));
+  EXPECT_THAT(devices.found[1].pci_bus_id,
+              testing::MatchesRegex("0000:[0-9a-f]{2}:[0-9a-f]{2}\\.0"));
+}
+
+TEST(TwoT4, NoNvlink) {
+  const auto library = Opened();
+  const Topology topology = library->Distances(library->Enumerate()->found);
+  ASSERT_THAT(topology.pairs, SizeIs(2));
+  EXPECT_EQ(topology.pairs[0][1].nvlinks, 0U);
+  EXPECT_EQ(topology.pairs[0][1].switch_links, 0U);
+  EXPECT_NE(topology.pairs[0][1].ancestor, Ancestor::kUnknown);
+}
+
+TEST(TwoT4, ALostGpuIsNamedAndDoesNotHideTheOther) {
+  const auto library = Opened();
+  const Devices before = library->Enumerate().value();
+  const std::string& lost = before.found[1].uuid;
+  EXPECT_TRUE(library->Alive(lost).has_value());
+  Run("NVML_LOSE");
+  const Status alive = library->Alive(lost);
+  const Devices after = library->Enumerate().value();
+  const Status other = library->Alive(before.found[0].uuid);
+  Run("NVML_RECOVER");
+  ASSERT_FALSE(alive.has_value());
+  EXPECT_EQ(alive.error().kind, ErrorKind::kUnavailable);
+  EXPECT_THAT(alive.error().message, AllOf(HasSubstr(lost), HasSubstr("GPU_IS_LOST")));
+  EXPECT_TRUE(other.has_value());
+  ASSERT_THAT(after.found, SizeIs(1));
+  EXPECT_EQ(after.found[0].uuid, before.found[0].uuid);
+  ASSERT_THAT(after.failed, SizeIs(1));
+  EXPECT_EQ(after.failed[0].index, 1U);
+  EXPECT_TRUE(library->Alive(lost).has_value());
+  EXPECT_EQ(library->Enumerate()->found, before.found);
+}
+
+TEST(TwoT4, AFailingGpuIsUnavailable) {
+  const auto library = Opened();
+  const std::string uuid = library->Enumerate()->found[1].uuid;
+  Run("NVML_FAIL");
+  const Status alive = library->Alive(uuid);
+  Run("NVML_RECOVER");
+  ASSERT_FALSE(alive.has_value());
+  EXPECT_EQ(alive.error().kind, ErrorKind::kUnavailable);
+  EXPECT_THAT(alive.error().message, HasSubstr("UNKNOWN"));
+}
+
+TEST(TwoT4, AnUnknownUuidIsNotFound) {
+  const Status alive = Opened()->Alive("GPU-00000000-0000-0000-0000-000000000000");
+  ASSERT_FALSE(alive.has_value());
+  EXPECT_EQ(alive.error().kind, ErrorKind::kNotFound);
+}
+
+TEST(TwoT4, XidsNameTheirGpu) {
+  const auto library = Opened();
+  const Devices devices = library->Enumerate().value();
+  const auto events = library->NewEventSet().value();
+  for (const Device& device : devices.found) {
+    EXPECT_TRUE(events->Register(device.uuid).has_value());
+  }
+  const auto nothing = events->Wait(std::chrono::milliseconds(50));
+  ASSERT_TRUE(nothing.has_value()) << nothing.error().message;
+  EXPECT_FALSE(nothing->has_value());
+  std::jthread raiser([] { Run("NVML_XID"); });
+  const auto event = events->Wait(std::chrono::seconds(20));
+  ASSERT_TRUE(event.has_value()) << event.error().message;
+  EXPECT_EQ(*event, (EventSet::Xid{.uuid = devices.found[1].uuid,
+                                   .xid = 48,
+                                   .gpu_instance = std::nullopt,
+                                   .compute_instance = std::nullopt}));
+}
+
+TEST(EightA100, MeetInSwitches) {
+  const auto library = Opened();
+  const std::vector<Device> devices = library->Enumerate()->found;
+  ASSERT_THAT(devices, SizeIs(8));
+  EXPECT_THAT(devices, Each(Field(&Device::mig, MigMode::kDisabled)));
+  EXPECT_EQ(devices[7].numa_node, 1);
+  const Topology topology = library->Distances(devices);
+  for (size_t a = 0; a < 8; ++a) {
+    for (size_t b = 0; b < 8; ++b) {
+      EXPECT_EQ(topology.pairs[a][b].switch_links, a == b ? 0U : 12U);
+      EXPECT_EQ(topology.pairs[a][b].nvlinks, 0U);
+    }
+  }
+  EXPECT_EQ(topology.pairs[0][1].ancestor, Ancestor::kMultiple);
+  EXPECT_EQ(topology.pairs[0][7].ancestor, Ancestor::kSystem);
+}
+
+TEST(FourV100, AreLinkedDirectly) {
+  const auto library = Opened();
+  const Topology topology = library->Distances(library->Enumerate()->found);
+  ASSERT_THAT(topology.pairs, SizeIs(4));
+  for (size_t a = 0; a < 4; ++a) {
+    for (size_t b = 0; b < 4; ++b) {
+      EXPECT_EQ(topology.pairs[a][b].nvlinks, a == b ? 0U : 2U);
+      EXPECT_EQ(topology.pairs[a][b].switch_links, 0U);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gantry::nvml
