@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <optional>
 #include <set>
 
@@ -96,7 +97,8 @@ bool SameQuantity(const Json& left, const Json& right) {
   };
   const auto a = Quantity(text(left));
   const auto b = Quantity(text(right));
-  return a.has_value() && b.has_value() && *a == *b;
+  // Decimal fractions are not exact: "0.5" and "500m" differ in their last bit.
+  return a.has_value() && b.has_value() && std::abs(*a - *b) <= std::abs(*a) * 1e-12L;
 }
 
 // `inside` is the key under which the two stand: maps of quantities compare by value.
@@ -146,12 +148,14 @@ bool SameMetadata(const Json& desired, const Json& observed) {
          });
 }
 
-void Keep(const Json* from, Json& to) {
-  if (from != nullptr) {
-    for (const auto& [key, value] : from->items()) {
-      if (!to.contains(key)) {
-        to[key] = value;
-      }
+void Keep(const Json& observed, std::string_view part, Json& metadata) {
+  const Json* from = At(observed, {"metadata", part});
+  if (from == nullptr) {
+    return;
+  }
+  for (const auto& [key, value] : from->items()) {
+    if (At(metadata, {part, key}) == nullptr) {
+      metadata[part][key] = value;
     }
   }
 }
@@ -216,7 +220,7 @@ bool IsAsDesired(const Json& desired, const Json& observed) {
 Json Replacement(const Json& desired, const Json& observed) {
   Json object = desired;
   for (const char* part : {"labels", "annotations"}) {
-    Keep(At(observed, {"metadata", part}), object["metadata"][part]);
+    Keep(observed, part, object["metadata"]);
   }
   for (const char* part : {"secrets", "imagePullSecrets"}) {
     if (observed.contains(part) && !object.contains(part)) {

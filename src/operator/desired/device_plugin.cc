@@ -14,10 +14,12 @@ Objects DevicePlugin(const Context& context, const std::string& image) {
   constexpr std::string_view kAccount = "nvidia-device-plugin";
   const policy::ClusterPolicy& policy = context.policy;
   Objects objects = {ServiceAccount(context, kAccount)};
-  // The label that selects a configuration, and events about the node's GPUs.
-  AddClusterRole(objects, context, kAccount,
-                 Json::array({Rule("", "nodes", {"get", "list", "watch"}),
-                              Rule("", "events", {"create", "patch", "update"})}));
+  Json rules = Json::array({Rule("", "events", {"create", "patch", "update"})});
+  if (!policy.config_name.empty()) {
+    // Its node's label selects a configuration.
+    rules.push_back(Rule("", "nodes", {"get", "list", "watch"}));
+  }
+  AddClusterRole(objects, context, kAccount, std::move(rules));
 
   DaemonSet set(context, "nvidia-device-plugin-daemonset", "nvidia-device-plugin",
                 "nvidia-device-plugin", image, policy.device_plugin);

@@ -15,10 +15,12 @@ Objects GpuFeatureDiscovery(const Context& context, const std::string& image) {
   AddRole(
       objects, context, kAccount,
       Json::array({Rule(names::kNfdGroup, "nodefeatures", {"get", "create", "update", "patch"})}));
-  // The NodeFeature is owned by its Node; a configuration is selected by the Node's label.
-  AddClusterRole(objects, context, kAccount,
-                 Json::array({Rule("", "nodes", {"get", "list", "watch"}),
-                              Rule("", "events", {"create", "patch", "update"})}));
+  // The NodeFeature is owned by its Node, whose uid it needs; a configuration is selected by the
+  // Node's label.
+  AddClusterRole(
+      objects, context, kAccount,
+      Json::array({policy.config_name.empty() ? Rule("", "nodes", {"get"})
+                                              : Rule("", "nodes", {"get", "list", "watch"})}));
 
   DaemonSet set(context, "gpu-feature-discovery", "gpu-feature-discovery", "gpu-feature-discovery",
                 image, policy.gfd);

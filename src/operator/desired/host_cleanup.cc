@@ -19,6 +19,8 @@ Json HostCleanup(const Context& context) {
   set.Env("ROOT", context.policy.install_dir);
   set.Env("HOST_ROOT_MOUNT", "/host");
   set.Env(names::kVisibleDevices, "void");
+  // Other paths of the container runtime, if the toolkit was given any.
+  set.Env(context.policy.toolkit.env);
   set.HostRoot(false);
   set.ReadyWhen({"cat", "/tmp/clean"});
   return set.Build();

@@ -20,7 +20,12 @@ Objects OperatorValidator(const Context& context, const std::string& image) {
   set.EnvFromField("NODE_NAME", "spec.nodeName");
   set.EnvFromField("OPERATOR_NAMESPACE", "metadata.namespace");
   set.Env(names::kVisibleDevices, "void");
+  // Where things are, as the host spells it.
+  set.Env("HOST_ROOT", policy.host_root);
+  set.Env("DRIVER_INSTALL_DIR", policy.driver_install_dir);
+  set.Env("KUBELET_ROOT", policy.kubelet_root);
   set.Env("TOOLKIT_ROOT", policy.install_dir);
+  set.Env("CDI_ENABLED", policy.cdi ? "true" : "false");
   set.Env("DRIVER_INSTALL_DIR", policy.driver_install_dir);
   set.Env("KUBELET_ROOT", policy.kubelet_root);
   set.Env("CDI_ENABLED", policy.cdi ? "true" : "false");

@@ -223,9 +223,6 @@ void DaemonSet::HostRoot(bool read_only) {
   const std::string& root = context_.policy.host_root;
   pod_["volumes"].push_back({{"name", "host-root"}, {"hostPath", {{"path", root}, {"type", ""}}}});
   Mount("host-root", "/host", read_only, true);
-  if (root != "/") {
-    Env("HOST_ROOT", root);
-  }
 }
 
 void DaemonSet::DriverRoot() {

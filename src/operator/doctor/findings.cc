@@ -226,9 +226,11 @@ void ExaminePods(const ClusterFacts& cluster, std::vector<Finding>& findings) {
 std::optional<Finding> ExamineRefusal(const RefusalFacts& refusal) {
   if (refusal.message.find("Limit must be set for non overcommitable resources") !=
       std::string::npos) {
-    return Problem("LimitsMissing", refusal.object,
-                   "its pods are refused: a container has requests for a GPU without limits",
-                   "set resources.limits for nvidia.com/gpu; requests then need not be set");
+    return Problem(
+        "LimitsMissing", refusal.object,
+        "its pods are refused: a container has requests for a GPU without limits",
+        "set resources.limits for nvidia.com/gpu in its pod template, or `default` beside "
+        "`defaultRequest` in the namespace's LimitRange");
   }
   if (refusal.message.find("exceeded quota") != std::string::npos &&
       refusal.message.find("nvidia.com/") != std::string::npos) {

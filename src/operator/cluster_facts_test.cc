@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "operator/cluster_facts.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace gantry::gpu_operator {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+const Json kDefault =
+    Json::array({{{"key", "nvidia.com/gpu"}, {"operator", "Exists"}, {"effect", "NoSchedule"}}});
+
+NodeFacts GpuNode() {
+  NodeFacts node;
+  node.labels = PackLabels({{"nvidia.com/gpu.present", "true"},
+                            {"nvidia.com/gpu.deploy.device-plugin", "true"},
+                            {"nvidia.com/gpu.deploy.dcgm", "false"}});
+  node.described = node.linux = node.ready = node.gpu_resource = true;
+  node.runtime = "containerd";
+  return node;
+}
+
+TEST(ClusterFacts, CountsNodesAndWhereDaemonSetsShouldBe) {
+  const NodeFacts plain = [] {
+    NodeFacts node;
+    node.linux = node.ready = true;
+    return node;
+  }();
+  NodeFacts away = GpuNode();
+  away.ready = false;
+  away.taints = {{"node.kubernetes.io/unreachable", "", "NoSchedule"}};
+  NodeFacts waiting = GpuNode();
+  waiting.gpu_resource = false;
+  NodeFacts tainted = GpuNode();
+  tainted.taints = {{"team", "ml", "NoSchedule"}};
+  const NodeFacts good = GpuNode();
+  const ClusterFacts facts = Summarize(
+      {{"z", &waiting}, {"plain", &plain}, {"away", &away}, {"tainted", &tainted}, {"good", &good}},
+      kDefault);
+  EXPECT_EQ(facts.nodes, 5);
+  EXPECT_EQ(facts.gpu_nodes, 4);
+  EXPECT_EQ(facts.described, 4);
+  EXPECT_THAT(facts.undescribed, ElementsAre("plain"));
+  EXPECT_THAT(facts.gpu_not_ready, ElementsAre("away"));
+  EXPECT_THAT(facts.gpu_without_resource, ElementsAre("z"));
+  EXPECT_THAT(facts.untolerated, ElementsAre("tainted: team=ml:NoSchedule"));
+  EXPECT_EQ(facts.expected.at("device-plugin"), 2);
+  EXPECT_FALSE(facts.expected.contains("dcgm"));
+  EXPECT_EQ(facts.runtime, "containerd");
+}
+
+TEST(ClusterFacts, TolerationsAreKubernetes) {
+  const auto blocked = [](const Taint& taint, const Json& tolerations) {
+    return Untolerated({taint}, tolerations) != nullptr;
+  };
+  const Taint gpu{"nvidia.com/gpu", "true", "NoSchedule"};
+  EXPECT_FALSE(blocked(gpu, kDefault));
+  EXPECT_TRUE(blocked({"nvidia.com/gpu", "true", "NoExecute"}, kDefault));
+  EXPECT_TRUE(blocked(gpu, Json::array()));
+  EXPECT_FALSE(blocked({"k", "v", "PreferNoSchedule"}, Json::array()));
+  EXPECT_FALSE(blocked(gpu, Json::array({{{"operator", "Exists"}}})));
+  EXPECT_FALSE(blocked(gpu, Json::array({{{"key", "nvidia.com/gpu"}, {"value", "true"}}})));
+  EXPECT_TRUE(blocked(gpu, Json::array({{{"key", "nvidia.com/gpu"}, {"value", "no"}}})));
+  EXPECT_TRUE(blocked(gpu, Json::array({{{"key", "other"}, {"operator", "Exists"}}})));
+  // Added to DaemonSet pods by their controller.
+  EXPECT_FALSE(blocked({"node.kubernetes.io/unschedulable", "", "NoSchedule"}, Json::array()));
+  EXPECT_FALSE(blocked({"node.kubernetes.io/not-ready", "", "NoExecute"}, Json::array()));
+  EXPECT_TRUE(blocked({"node.kubernetes.io/not-ready", "", "NoSchedule"}, Json::array()));
+}
+
+TEST(ClusterFacts, TheRuntimeIsThatOfTheGpuNodes) {
+  const auto runtime = [](std::initializer_list<const char*> runtimes) {
+    std::vector<NodeFacts> nodes;
+    for (const char* name : runtimes) {
+      nodes.push_back(GpuNode());
+      nodes.back().runtime = name;
+    }
+    NamedNodes named;
+    for (const NodeFacts& node : nodes) {
+      named.emplace_back("n", &node);
+    }
+    return Summarize(named, kDefault).runtime;
+  };
+  EXPECT_EQ(runtime({}), "containerd");
+  EXPECT_EQ(runtime({"cri-o", "containerd"}), "containerd");
+  EXPECT_EQ(runtime({"cri-o", "docker"}), "crio");
+  EXPECT_EQ(runtime({"docker"}), "docker");
+  EXPECT_EQ(runtime({"other"}), "containerd");
+  NodeFacts foreign;
+  foreign.foreign_nfd = true;
+  EXPECT_TRUE(Summarize({{"n", &foreign}}, kDefault).foreign_nfd);
+  EXPECT_THAT(Summarize({{"n", &foreign}}, kDefault).undescribed, IsEmpty());
+}
+
+}  // namespace
+}  // namespace gantry::gpu_operator

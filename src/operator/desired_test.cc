@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Golden tests: tests/golden/operator/<case>/ has a ClusterPolicy (policy.json, with what else
+// there is to know in facts.json) and the objects that come of it (expected.yaml). GANTRY_ACCEPT=1
+// writes the latter anew.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "base/text.h"
+#include "operator/desired/context.h"
+
+namespace gantry::gpu_operator {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string Read(const fs::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+bool IsScalar(const Json& value) { return !value.is_structured() || value.empty(); }
+
+// YAML's block form, keys in order, texts as JSON writes them.
+void Write(const Json& value, int indent, std::ostream& out) {
+  const std::string pad(static_cast<size_t>(indent), ' ');
+  if (value.is_array()) {
+    for (const Json& item : value) {
+      std::ostringstream inner;
+      Write(item, indent + 2, inner);
+      std::string text = inner.str();
+      out << pad << "- "
+          << (IsScalar(item) ? item.dump() + "\n" : text.substr(static_cast<size_t>(indent) + 2));
+    }
+    return;
+  }
+  for (const auto& [key, item] : value.items()) {
+    out << pad << key << ":";
+    if (IsScalar(item)) {
+      out << " " << item.dump() << "\n";
+    } else {
+      out << "\n";
+      Write(item, indent + 2, out);
+    }
+  }
+}
+
+class Golden : public testing::TestWithParam<std::string> {};
+
+TEST_P(Golden, ObjectsAreAsExpected) {
+  const fs::path folder = fs::path("tests/golden/operator") / GetParam();
+  const auto object = ParseJson(Read(folder / "policy.json"));
+  ASSERT_TRUE(object.has_value()) << object.error().message;
+  Json facts = Json::object();
+  if (fs::exists(folder / "facts.json")) {
+    facts = *ParseJson(Read(folder / "facts.json"));
+  }
+  const auto policy = policy::Parse(*object);
+  ASSERT_TRUE(policy.has_value()) << policy.error().message;
+  const Context context{.policy = *policy,
+                        .space = "gpu-operator",
+                        .image = "localhost/gantry:1",
+                        .pull_policy = "IfNotPresent",
+                        .runtime = TextAt(facts, "runtime", "containerd"),
+                        .owner = {{"apiVersion", "nvidia.com/v1"},
+                                  {"kind", "ClusterPolicy"},
+                                  {"name", "cluster-policy"},
+                                  {"uid", "1"},
+                                  {"controller", true},
+                                  {"blockOwnerDeletion", true}}};
+  std::ostringstream written;
+  for (const DesiredOperand& operand :
+       DesiredOperands(context, BoolAt(facts, "nodeFeatures", true))) {
+    for (const Json& made : operand.objects) {
+      written << "---\n# " << operand.operand->state << "\n";
+      Write(made, 0, written);
+    }
+    if (!operand.mistake.empty()) {
+      written << "---\n# " << operand.operand->state << ": " << operand.mistake << "\n";
+    }
+  }
+  if (BoolAt(facts, "cleanup", false)) {
+    written << "---\n# cleanup\n";
+    Write(HostCleanup(context), 0, written);
+  }
+  if (std::getenv("GANTRY_ACCEPT") != nullptr) {
+    std::ofstream(folder / "expected.yaml") << written.str();
+  }
+  EXPECT_EQ(written.str(), Read(folder / "expected.yaml"));
+}
+
+std::vector<std::string> Cases() {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator("tests/golden/operator")) {
+    names.push_back(entry.path().filename().string());
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Operator, Golden, testing::ValuesIn(Cases()),
+                         [](const auto& one) { return one.param; });
+
+}  // namespace
+}  // namespace gantry::gpu_operator

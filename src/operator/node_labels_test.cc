@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "operator/node_labels.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "operator/strip.h"
+#include "policy/names.h"
+#include "policy/node_feature.h"
+
+namespace gantry::gpu_operator {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::IsSupersetOf;
+using testing::Key;
+using testing::Not;
+using testing::Pair;
+using testing::UnorderedElementsAre;
+
+constexpr char kPci[] = "feature.node.kubernetes.io/pci-10de.present";
+constexpr char kKernel[] = "feature.node.kubernetes.io/kernel-version.full";
+
+// A node, its NodeFeature objects, and what becomes of its labels round after round.
+class Labelled {
+ public:
+  explicit Labelled(Json labels = Json::object()) {
+    labels["kubernetes.io/os"] = "linux";
+    node_ = {{"metadata",
+              {{"name", "n"}, {"labels", std::move(labels)}, {"annotations", Json::object()}}}};
+  }
+  Labelled& Feature(const std::string& name, Json labels) {
+    features_[name] =
+        ProjectFeatures({{"metadata", {{"name", name}, {"labels", {{names::kNfdNodeName, "n"}}}}},
+                         {"spec", {{"labels", std::move(labels)}}}});
+    return *this;
+  }
+  Labelled& NoFeature(const std::string& name) {
+    features_.erase(name);
+    return *this;
+  }
+  Labelled& Set(const std::string& label, const char* value) {
+    if (value == nullptr) {
+      node_["metadata"]["labels"].erase(label);
+    } else {
+      node_["metadata"]["labels"][label] = value;
+    }
+    return *this;
+  }
+  NodeChange Decide() {
+    NamedFeatures named;
+    for (const auto& [name, facts] : features_) {
+      named.emplace_back(name, &facts);
+    }
+    return DecideLabels(ProjectNode(node_), named, rules);
+  }
+  // Decides, applies as the API server would, and sees to it that a second round has nothing to do.
+  Labels Round() {
+    node_.merge_patch(PatchOf(Decide()));
+    EXPECT_TRUE(Decide().empty());
+    return node_["metadata"]["labels"].get<Labels>();
+  }
+  Json& node() { return node_; }
+  LabelRules rules;
+
+ private:
+  Json node_;
+  std::map<std::string, FeatureFacts> features_;
+};
+
+TEST(NodeLabels, AGpuNodeIsLabelledInOneRound) {
+  Labelled node;
+  node.Feature("n", {{kPci, "true"}, {kKernel, "6.1"}});
+  const Labels labels = node.Round();
+  EXPECT_THAT(labels, IsSupersetOf({Pair(kPci, "true"), Pair(kKernel, "6.1"),
+                                    Pair("nvidia.com/gpu.present", "true"),
+                                    Pair("nvidia.com/gpu.deploy.device-plugin", "true"),
+                                    Pair("nvidia.com/gpu.deploy.operator-validator", "true")}));
+  EXPECT_THAT(labels, Not(Contains(Key("nvidia.com/gpu.deploy.mig-manager"))));
+  EXPECT_THAT(labels, Not(Contains(Key("nvidia.com/gpu.deploy.vfio-manager"))));
+}
+
+TEST(NodeLabels, ANodeWithoutGpusGetsItsFeaturesOnly) {
+  Labelled node;
+  node.Feature("n", {{kKernel, "6.1"}});
+  EXPECT_THAT(node.Round(),
+              UnorderedElementsAre(Pair("kubernetes.io/os", "linux"), Pair(kKernel, "6.1")));
+}
+
+TEST(NodeLabels, NothingGoesBecauseANodeFeatureIsGone) {
+  Labelled node;
+  node.Feature("n", {{kPci, "true"}}).Feature("g", {{"nvidia.com/gpu.product", "T4"}});
+  const Labels before = node.Round();
+  node.NoFeature("n").NoFeature("g");
+  EXPECT_EQ(node.Round(), before);
+  // It comes back with the same labels: still nothing to do.
+  node.Feature("n", {{kPci, "true"}});
+  EXPECT_EQ(node.Round(), before);
+}
+
+TEST(NodeLabels, ALabelGoesWhenItsNodeFeatureIsSeenWithoutIt) {
+  Labelled node;
+  node.Feature("n", {{kPci, "true"}}).Feature("g", {{"nvidia.com/a", "1"}, {"nvidia.com/b", "2"}});
+  EXPECT_THAT(node.Round(), Contains(Pair("nvidia.com/a", "1")));
+  node.Feature("g", {{"nvidia.com/b", "3"}});
+  const Labels labels = node.Round();
+  EXPECT_THAT(labels, Not(Contains(Key("nvidia.com/a"))));
+  EXPECT_THAT(labels, Contains(Pair("nvidia.com/b", "3")));
+  // Said by another object: it stays.
+  node.Feature("h", {{"nvidia.com/b", "3"}});
+  node.Round();
+  node.Feature("g", Json::object());
+  EXPECT_THAT(node.Round(), Contains(Pair("nvidia.com/b", "3")));
+}
+
+TEST(NodeLabels, AGpuThatIsSeenToBeGoneTakesTheOperandsAway) {
+  Labelled node;
+  node.Feature("n", {{kPci, "true"}, {kKernel, "6.1"}});
+  node.Round();
+  node.Feature("n", {{kKernel, "6.1"}});
+  const Labels labels = node.Round();
+  EXPECT_THAT(labels, Contains(Pair("nvidia.com/gpu.present", "false")));
+  EXPECT_THAT(labels, Not(Contains(Key("nvidia.com/gpu.deploy.device-plugin"))));
+}
+
+TEST(NodeLabels, AForeignDiscoveryThatFallsSilentTakesNothing) {
+  Labelled node({{kPci, "true"}, {kKernel, "6.1"}});
+  node.rules.from_features = false;
+  const Labels before = node.Round();
+  EXPECT_THAT(before, Contains(Pair("nvidia.com/gpu.present", "true")));
+  node.Set(kPci, nullptr).Set(kKernel, nullptr);
+  const Labels silent = node.Round();
+  EXPECT_THAT(silent, Contains(Pair("nvidia.com/gpu.present", "true")));
+  EXPECT_THAT(silent, Contains(Key("nvidia.com/gpu.deploy.device-plugin")));
+  // It speaks again, and names no GPU.
+  node.Set(kKernel, "6.1");
+  EXPECT_THAT(node.Round(), Contains(Pair("nvidia.com/gpu.present", "false")));
+}
+
+TEST(NodeLabels, ForeignFeatureLabelsAreNotWritten) {
+  Labelled node(Json{{kPci, "true"}});
+  node.rules.from_features = false;
+  node.Feature("g", {{"nvidia.com/gpu.product", "T4"}});
+  EXPECT_THAT(node.Round(), Not(Contains(Key("nvidia.com/gpu.product"))));
+}
+
+TEST(NodeLabels, WhatSomebodySetIsRespected) {
+  Labelled node({{"nvidia.com/gpu.deploy.dcgm", "false"},
+                 {"nvidia.com/gpu.deploy.device-plugin", "paused-for-driver-upgrade"},
+                 {"nvidia.com/gpu.deploy.driver", ""}});
+  node.Feature("n", {{kPci, "true"}});
+  EXPECT_THAT(
+      node.Round(),
+      IsSupersetOf({Pair("nvidia.com/gpu.deploy.dcgm", "false"),
+                    Pair("nvidia.com/gpu.deploy.device-plugin", "paused-for-driver-upgrade"),
+                    Pair("nvidia.com/gpu.deploy.driver", "true")}));
+}
+
+TEST(NodeLabels, TheSwitchOfANodeTakesAllOperands) {
+  Labelled node;
+  node.Feature("n", {{kPci, "true"}});
+  node.Round();
+  node.Set("nvidia.com/gpu.deploy.operands", "false");
+  const Labels labels = node.Round();
+  EXPECT_THAT(labels, Not(Contains(Key("nvidia.com/gpu.deploy.device-plugin"))));
+  EXPECT_THAT(labels, Contains(Pair("nvidia.com/gpu.present", "true")));
+  node.Set("nvidia.com/gpu.deploy.operands", nullptr);
+  EXPECT_THAT(node.Round(), Contains(Pair("nvidia.com/gpu.deploy.device-plugin", "true")));
+}
+
+TEST(NodeLabels, ARemovedLabelComesBack) {
+  Labelled node;
+  node.Feature("n", {{kPci, "true"}});
+  const Labels before = node.Round();
+  node.Set(kPci, nullptr).Set("nvidia.com/gpu.present", nullptr);
+  node.Set("nvidia.com/gpu.deploy.device-plugin", nullptr);
+  EXPECT_EQ(node.Round(), before);
+}
+
+TEST(NodeLabels, TheMigManagerGoesWhereGpusCanBeDivided) {
+  const auto has = [](const Json& features, Json labels = Json::object()) {
+    Labelled node(std::move(labels));
+    node.Feature("g", features).Feature("n", {{kPci, "true"}});
+    return node.Round().contains("nvidia.com/gpu.deploy.mig-manager");
+  };
+  EXPECT_TRUE(has({{"nvidia.com/mig.capable", "true"}}));
+  EXPECT_FALSE(has({{"nvidia.com/mig.capable", "false"}, {"nvidia.com/gpu.product", "A100"}}));
+  EXPECT_TRUE(has({{"nvidia.com/gpu.product", "NVIDIA-A100-SXM4-80GB"}}));
+  EXPECT_FALSE(has({{"nvidia.com/gpu.product", "Tesla-T4"}}));
+  EXPECT_FALSE(
+      has({{"nvidia.com/mig.capable", "true"}, {"nvidia.com/vgpu.host-driver-version", "550"}}));
+  // Once there it stays while the node runs containers.
+  EXPECT_TRUE(
+      has({{"nvidia.com/mig.capable", "false"}}, {{"nvidia.com/gpu.deploy.mig-manager", "true"}}));
+}
+
+TEST(NodeLabels, SandboxedWorkloadsHaveTheirOwnOperands) {
+  const auto labels = [](const char* workload, const std::string& mode = "kubevirt") {
+    Labelled node({{"nvidia.com/gpu.deploy.device-plugin", "true"},
+                   {"nvidia.com/gpu.deploy.mig-manager", "true"}});
+    if (workload != nullptr) {
+      node.Set("nvidia.com/gpu.workload.config", workload);
+    }
+    node.rules.sandbox = true;
+    node.rules.sandbox_mode = mode;
+    node.rules.default_workload = "vm-vgpu";
+    node.Feature("n", {{kPci, "true"}});
+    return node.Round();
+  };
+  EXPECT_THAT(labels("container"), Contains(Key("nvidia.com/gpu.deploy.device-plugin")));
+  const Labels passthrough = labels("vm-passthrough");
+  EXPECT_THAT(passthrough, Contains(Key("nvidia.com/gpu.deploy.vfio-manager")));
+  EXPECT_THAT(passthrough, Contains(Key("nvidia.com/gpu.deploy.sandbox-device-plugin")));
+  EXPECT_THAT(passthrough, Not(Contains(Key("nvidia.com/gpu.deploy.device-plugin"))));
+  EXPECT_THAT(passthrough, Not(Contains(Key("nvidia.com/gpu.deploy.mig-manager"))));
+  EXPECT_THAT(labels("vm-passthrough", "kata"),
+              Contains(Key("nvidia.com/gpu.deploy.kata-sandbox-device-plugin")));
+  for (const char* workload : {static_cast<const char*>(nullptr), "nonsense", "vm-vgpu"}) {
+    EXPECT_THAT(labels(workload), Contains(Key("nvidia.com/gpu.deploy.vgpu-manager")));
+  }
+}
+
+TEST(NodeLabels, AGpuNodeThatIsDeclaredByHandGetsOperands) {
+  Labelled node(Json{{"nvidia.com/gpu.present", "true"}});
+  EXPECT_THAT(node.Round(), Contains(Pair("nvidia.com/gpu.deploy.device-plugin", "true")));
+  EXPECT_TRUE(IsGpuNode(ProjectNode(node.node())));
+  EXPECT_FALSE(IsGpuNode(ProjectNode(Labelled().node())));
+}
+
+TEST(NodeLabels, RulesComeFromThePolicy) {
+  policy::ClusterPolicy policy;
+  policy.sandbox = true;
+  policy.sandbox_mode = "kata";
+  policy.default_workload = "vm-vgpu";
+  EXPECT_EQ(RulesOf(policy, true), (LabelRules{false, true, "kata", "vm-vgpu"}));
+}
+
+TEST(NodeFeatures, MayNotWriteLabelsThatOthersTrust) {
+  const FeatureFacts facts =
+      ProjectFeatures({{"metadata", {{"labels", {{names::kNfdNodeName, "n"}}}}},
+                       {"spec",
+                        {{"labels",
+                          {{"node-role.kubernetes.io/control-plane", "x"},
+                           {"kubernetes.io/os", "windows"},
+                           {"evil.k8s.io/x", "x"},
+                           {"nvidia.com/gpu.present", "true"},
+                           {"nvidia.com/gpu.deploy.driver", "true"},
+                           {"nvidia.com/bad value", "x"},
+                           {"nvidia.com/long", std::string(64, 'x')},
+                           {"nvidia.com/number", 5},
+                           {"short", "becomes-a-feature"},
+                           {"sub.profile.node.kubernetes.io/x", "1"},
+                           {"feature.node.kubernetes.io/x", ""},
+                           {"notkubernetes.io/x", "1"}}}}}});
+  EXPECT_EQ(facts.node, "n");
+  EXPECT_FALSE(facts.foreign);
+  EXPECT_THAT(UnpackLabels(facts.labels),
+              UnorderedElementsAre(Pair("feature.node.kubernetes.io/short", "becomes-a-feature"),
+                                   Pair("sub.profile.node.kubernetes.io/x", "1"),
+                                   Pair("feature.node.kubernetes.io/x", ""),
+                                   Pair("notkubernetes.io/x", "1")));
+  EXPECT_EQ(ProjectFeatures(Json::object()), FeatureFacts{});
+}
+
+TEST(NodeFeatures, AnotherWorkersVersionIsForeign) {
+  const auto foreign = [](const std::string& version) {
+    return ProjectFeatures({{"metadata", {{"annotations", {{names::kNfdWorkerVersion, version}}}}}})
+        .foreign;
+  };
+  EXPECT_TRUE(foreign("v0.18.3"));
+  EXPECT_FALSE(foreign(policy::OurWorkerVersion()));
+}
+
+TEST(NodeFacts, KeepsWhatDecides) {
+  const Json node = {
+      {"metadata",
+       {{"labels",
+         {{"kubernetes.io/os", "linux"},
+          {"nvidia.com/gpu.present", "true"},
+          {"feature.node.kubernetes.io/cpu-cpuid.AVX", "true"},
+          {"vendor.example/x", "1"},
+          {"vendor.example/y", "1"}}},
+        {"annotations",
+         {{names::kFeatureLabelsAnnotation, "o:vendor.example/x"},
+          {names::kNfdFeatureLabelsAnnotation, "a,b"}}}}},
+      {"spec",
+       {{"taints", Json::array({{{"key", "k"}, {"value", "v"}, {"effect", "NoSchedule"}}})}}},
+      {"status",
+       {{"capacity", {{"cpu", "8"}, {"nvidia.com/mig-1g.10gb", "7"}}},
+        {"conditions", Json::array({{{"type", "Ready"}, {"status", "True"}}})},
+        {"nodeInfo", {{"containerRuntimeVersion", "containerd://2.0.1"}}}}}};
+  const NodeFacts facts = ProjectNode(node);
+  EXPECT_EQ(facts.labels, "nvidia.com/gpu.present=true\nvendor.example/x=1\n");
+  EXPECT_TRUE(facts.described && facts.foreign_nfd && facts.linux && facts.ready);
+  EXPECT_TRUE(facts.gpu_resource);
+  EXPECT_EQ(facts.runtime, "containerd");
+  EXPECT_THAT(facts.taints, ElementsAre(Taint{"k", "v", "NoSchedule"}));
+  EXPECT_EQ(ProjectNode(Json::object()), NodeFacts{});
+  EXPECT_FALSE(ProjectNode({{"status", {{"capacity", {{"nvidia.com/gpu", "0"}}}}}}).gpu_resource);
+}
+
+TEST(NodeFacts, SourcesAreReadAsTheyAreWritten) {
+  const FeatureSources sources = {{"a", {"x/1", "x/2"}}, {"b", {"y/1"}}};
+  EXPECT_EQ(FormatSources(sources), "a:x/1,x/2;b:y/1");
+  EXPECT_EQ(ParseSources("a:x/1,x/2;b:y/1"), sources);
+  EXPECT_THAT(ParseSources(""), IsEmpty());
+  EXPECT_THAT(ParseSources("nonsense"), IsEmpty());
+}
+
+TEST(Strip, TakesWhatTheOperatorPutThere) {
+  Labelled node({{"nvidia.com/gpu.deploy.dcgm", "false"},
+                 {"nvidia.com/gpu.deploy.driver", "paused-for-driver-upgrade"},
+                 {"nvidia.com/mine", "1"}});
+  node.Feature("n", {{kPci, "true"}}).Feature("g", {{"nvidia.com/gpu.product", "T4"}});
+  node.Round();
+  const Json patch = StripNode(node.node());
+  node.node().merge_patch(patch);
+  EXPECT_THAT(node.node()["metadata"]["labels"].get<Labels>(),
+              UnorderedElementsAre(Pair("kubernetes.io/os", "linux"),
+                                   Pair("nvidia.com/gpu.deploy.dcgm", "false"),
+                                   Pair("nvidia.com/mine", "1")));
+  EXPECT_TRUE(node.node()["metadata"]["annotations"].empty());
+  EXPECT_TRUE(StripNode(node.node()).is_null());
+  EXPECT_TRUE(StripNode(Json::object()).is_null());
+}
+
+TEST(Strip, KnowsItsOwnNodeFeatures) {
+  EXPECT_TRUE(IsOurNodeFeature({{"metadata", {{"name", "nvidia-features-for-n"}}}}));
+  EXPECT_TRUE(IsOurNodeFeature(
+      {{"metadata",
+        {{"name", "n"},
+         {"annotations", {{names::kNfdWorkerVersion, policy::OurWorkerVersion()}}}}}}));
+  EXPECT_FALSE(IsOurNodeFeature({{"metadata", {{"name", "vendor"}}}}));
+}
+
+}  // namespace
+}  // namespace gantry::gpu_operator

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "operator/plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "operator/desired/context.h"
+
+namespace gantry::gpu_operator {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+Context SomeContext() {
+  Context context;
+  auto policy =
+      policy::Parse({{"spec",
+                      {{"devicePlugin",
+                        {{"config", {{"name", "c"}, {"default", ""}}},
+                         {"resources", {{"limits", {{"cpu", "0.5"}, {"memory", 1}}}}}}}}}});
+  CHECK(policy.has_value());
+  context.policy = *policy;
+  context.space = "ns";
+  context.image = "i:1";
+  context.pull_policy = "IfNotPresent";
+  context.owner = {{"apiVersion", "nvidia.com/v1"},
+                   {"kind", "ClusterPolicy"},
+                   {"name", "p"},
+                   {"uid", "u"},
+                   {"controller", true},
+                   {"blockOwnerDeletion", true}};
+  return context;
+}
+
+Json PluginDaemonSet() { return DevicePlugin(SomeContext(), "i:1").back(); }
+
+// As the API server stores a DaemonSet: with its defaults, without what is empty.
+Json Stored(Json set) {
+  set["metadata"]["uid"] = "x";
+  set["metadata"]["annotations"]["deprecated.daemonset.template.generation"] = "1";
+  set["spec"]["revisionHistoryLimit"] = 10;
+  Json& pod = set["spec"]["template"]["spec"];
+  pod["dnsPolicy"] = "ClusterFirst";
+  pod["restartPolicy"] = "Always";
+  pod["schedulerName"] = "default-scheduler";
+  pod["securityContext"] = Json::object();
+  pod["serviceAccount"] = pod["serviceAccountName"];
+  pod["terminationGracePeriodSeconds"] = 30;
+  Json& container = pod["containers"][0];
+  container["terminationMessagePath"] = "/dev/termination-log";
+  container["terminationMessagePolicy"] = "File";
+  container["resources"]["limits"] = {{"cpu", "500m"}, {"memory", "1"}};
+  for (Json& variable : container["env"]) {
+    if (variable.contains("value") && variable["value"] == "") {
+      variable.erase("value");
+    }
+  }
+  set["status"] = {{"numberReady", 1}};
+  return set;
+}
+
+TEST(Plan, WhatTheApiServerFillsInIsNoDifference) {
+  EXPECT_TRUE(IsAsDesired(PluginDaemonSet(), Stored(PluginDaemonSet())));
+}
+
+TEST(Plan, EveryEditIsADifference) {
+  const std::vector<std::function<void(Json&)>> edits = {
+      [](Json& set) { set["spec"]["template"]["spec"]["containers"][0]["image"] = "other"; },
+      [](Json& set) { set["spec"]["template"]["spec"]["hostNetwork"] = true; },
+      [](Json& set) { set["spec"]["template"]["spec"]["dnsPolicy"] = "None"; },
+      [](Json& set) { set["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] = 5; },
+      [](Json& set) {
+        set["spec"]["template"]["spec"]["containers"][0]["env"].push_back(
+            {{"name", "X"}, {"value", "1"}});
+      },
+      [](Json& set) { set["spec"]["template"]["spec"]["containers"][0]["env"].erase(0); },
+      [](Json& set) { set["spec"]["template"]["spec"]["containers"][0].erase("securityContext"); },
+      [](Json& set) {
+        set["spec"]["template"]["spec"]["containers"][0]["resources"]["limits"]["cpu"] = "1";
+      },
+      [](Json& set) {
+        set["spec"]["template"]["spec"]["containers"][0]["resources"]["limits"]["cpu"] = "junk";
+      },
+      [](Json& set) { set["spec"]["template"]["spec"]["containers"][0]["args"] = {"--x"}; },
+      [](Json& set) { set["spec"]["template"]["spec"]["nodeSelector"]["more"] = "x"; },
+      [](Json& set) { set["spec"]["template"]["metadata"]["annotations"]["more"] = "x"; },
+      [](Json& set) { set["spec"]["updateStrategy"]["rollingUpdate"]["maxUnavailable"] = 1; },
+      [](Json& set) { set["metadata"]["labels"].erase("app"); },
+      [](Json& set) { set["metadata"]["annotations"].erase("nvidia.com/last-applied-hash"); },
+      [](Json& set) { set["metadata"].erase("ownerReferences"); },
+      [](Json& set) { set.erase("spec"); },
+  };
+  for (size_t i = 0; i < edits.size(); ++i) {
+    Json stored = Stored(PluginDaemonSet());
+    edits[i](stored);
+    EXPECT_FALSE(IsAsDesired(PluginDaemonSet(), stored)) << "edit " << i;
+  }
+}
+
+TEST(Plan, LabelsOfOthersAndARestartByHandAreKept) {
+  Json stored = Stored(PluginDaemonSet());
+  stored["metadata"]["labels"]["theirs"] = "x";
+  stored["spec"]["template"]["metadata"]["annotations"]["kubectl.kubernetes.io/restartedAt"] =
+      "now";
+  EXPECT_TRUE(IsAsDesired(PluginDaemonSet(), stored));
+  const Json put = Replacement(PluginDaemonSet(), stored);
+  EXPECT_EQ(put["metadata"]["labels"]["theirs"], "x");
+  EXPECT_EQ(put["spec"]["template"]["metadata"]["annotations"]["kubectl.kubernetes.io/restartedAt"],
+            "now");
+  EXPECT_TRUE(IsAsDesired(PluginDaemonSet(), put));
+}
+
+TEST(Plan, SmallObjectsAreComparedToo) {
+  const Objects objects = DevicePlugin(SomeContext(), "i:1");
+  Json account = objects[0];
+  account["secrets"] = Json::array({{{"name", "token"}}});
+  EXPECT_TRUE(IsAsDesired(objects[0], account));
+  EXPECT_EQ(Replacement(objects[0], account)["secrets"], account["secrets"]);
+  Json role = objects[1];
+  role["rules"][0]["verbs"].push_back("delete");
+  EXPECT_FALSE(IsAsDesired(objects[1], role));
+  role = objects[1];
+  role["aggregationRule"] = {{"x", 1}};
+  EXPECT_FALSE(IsAsDesired(objects[1], role));
+  Json binding = objects[2];
+  binding.erase("subjects");
+  EXPECT_FALSE(IsAsDesired(objects[2], binding));
+  const Json service = OperatorMetrics(SomeContext()).front();
+  Json stored = service;
+  stored["spec"]["clusterIP"] = "10.0.0.1";
+  stored["spec"]["clusterIPs"] = {"10.0.0.1"};
+  stored["spec"]["type"] = "ClusterIP";
+  stored["spec"]["sessionAffinity"] = "None";
+  EXPECT_TRUE(IsAsDesired(service, stored));
+  stored["spec"]["type"] = "NodePort";
+  EXPECT_FALSE(IsAsDesired(service, stored));
+}
+
+TEST(Plan, CreatesReplacesAndRemoves) {
+  const Objects desired = DevicePlugin(SomeContext(), "i:1");
+  std::map<ObjectKey, Json> observed;
+  EXPECT_THAT(MakePlan(desired, observed, true).create, SizeIs(4));
+  for (const Json& object : desired) {
+    observed[KeyOfObject(object)] = object;
+  }
+  EXPECT_TRUE(MakePlan(desired, observed, true).empty());
+  observed[KeyOfObject(desired[1])]["rules"] = Json::array();
+  const Plan plan = MakePlan(desired, observed, true);
+  EXPECT_THAT(plan.create, IsEmpty());
+  EXPECT_THAT(plan.replace, ElementsAre(desired[1]));
+  EXPECT_THAT(MakePlan({}, observed, true).remove, SizeIs(4));
+  EXPECT_THAT(MakePlan({}, observed, false).remove, IsEmpty());
+  // Not a policy's: the cleanup DaemonSet, or what somebody else labelled like ours.
+  for (auto& [key, object] : observed) {
+    object["metadata"].erase("ownerReferences");
+  }
+  EXPECT_TRUE(MakePlan({}, observed, true).empty());
+}
+
+TEST(Plan, ContentIsWhatIsAskedFor) {
+  Json object = Stored(PluginDaemonSet());
+  object["metadata"]["managedFields"] = Json::array({1});
+  object["metadata"]["resourceVersion"] = "5";
+  const auto content = ParseJson(ContentOf(object));
+  ASSERT_TRUE(content.has_value());
+  EXPECT_FALSE(content->contains("status"));
+  EXPECT_FALSE((*content)["metadata"].contains("managedFields"));
+  EXPECT_FALSE((*content)["metadata"].contains("resourceVersion"));
+  EXPECT_TRUE(IsAsDesired(PluginDaemonSet(), *content));
+}
+
+}  // namespace
+}  // namespace gantry::gpu_operator

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "operator/verdict.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "operator/metrics.h"
+
+namespace gantry::gpu_operator {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+// A cluster of two GPU nodes on which everything runs; tests break one thing.
+class VerdictTest : public testing::Test {
+ protected:
+  VerdictTest() {
+    Use(Json::object());
+    cluster_.nodes = cluster_.gpu_nodes = cluster_.described = 2;
+    for (const char* deploy :
+         {"container-toolkit", "operator-validator", "device-plugin", "gpu-feature-discovery"}) {
+      cluster_.expected[deploy] = 2;
+    }
+  }
+
+  void Use(const Json& spec, bool node_features = true) {
+    auto policy = policy::Parse({{"spec", spec}});
+    CHECK(policy.has_value());
+    Context context;
+    context.policy = *policy;
+    context.space = "ns";
+    context.image = "i:1";
+    context.owner = {{"kind", "ClusterPolicy"}};
+    operands_ = DesiredOperands(context, node_features);
+    sets_.clear();
+    for (const DesiredOperand& operand : operands_) {
+      if (!operand.objects.empty() && !operand.operand->daemon_set.empty()) {
+        sets_[std::string(operand.operand->daemon_set)] = {1, 1, 2, 2, 2, 0, false};
+      }
+    }
+    input_.node_features_ours = node_features;
+  }
+
+  VerdictInput& Input() {
+    input_.operands = &operands_;
+    input_.daemon_sets = &sets_;
+    input_.cluster = &cluster_;
+    input_.space = "ns";
+    return input_;
+  }
+  Verdict Now() { return Judge(Input()); }
+  OperandState StateOf(std::string_view name) {
+    for (const OperandState& state : Now().operands) {
+      if (state.name == name) {
+        return state;
+      }
+    }
+    return {};
+  }
+  DaemonSetFacts& Plugin() { return sets_["nvidia-device-plugin-daemonset"]; }
+  void ExpectNotReady(std::string_view reason, std::string_view message) {
+    const Verdict verdict = Now();
+    EXPECT_EQ(verdict.state, "notReady");
+    EXPECT_EQ(verdict.reason, "OperandNotReady");
+    EXPECT_THAT(verdict.message, HasSubstr("states not ready: [state-device-plugin]"));
+    EXPECT_EQ(StateOf("state-device-plugin").reason, reason);
+    EXPECT_THAT(StateOf("state-device-plugin").message, HasSubstr(message));
+  }
+
+  std::vector<DesiredOperand> operands_;
+  std::map<std::string, DaemonSetFacts> sets_;
+  ClusterFacts cluster_;
+  VerdictInput input_;
+};
+
+TEST_F(VerdictTest, ReadyWhenEverythingRuns) {
+  const Verdict verdict = Now();
+  EXPECT_EQ(verdict.state, "ready");
+  EXPECT_EQ(verdict.reason, "Reconciled");
+  EXPECT_EQ(StateOf("state-dcgm-exporter").state, "unsupported");
+  EXPECT_EQ(StateOf("state-driver").state, "unsupported");
+  EXPECT_EQ(StateOf("state-vgpu-manager").state, "disabled");
+  EXPECT_THAT(verdict.partly, AllOf(HasSubstr("state-dcgm-exporter"), HasSubstr("state-driver")));
+}
+
+TEST_F(VerdictTest, NotReadyBeforeTheControllerHasLooked) {
+  Plugin() = {};
+  Plugin().generation = 1;
+  ExpectNotReady("DaemonSetNotObserved", "changed just now");
+  // Looked at before its nodes were labelled: nothing desired, nothing unavailable.
+  Plugin() = {1, 1, 0, 0, 0, 0, false};
+  ExpectNotReady("PodsMissing", "0 of 2 nodes");
+}
+
+TEST_F(VerdictTest, NotReadyWhileSomethingIsMissing) {
+  sets_.erase("nvidia-device-plugin-daemonset");
+  ExpectNotReady("DaemonSetMissing", "nvidia-device-plugin-daemonset");
+  Plugin() = {1, 1, 2, 2, 1, 1, false};
+  cluster_.gpu_not_ready = {"node2"};
+  ExpectNotReady("PodsNotAvailable",
+                 "1 of 2 pods of nvidia-device-plugin-daemonset are available; "
+                 "nodes not Ready: node2");
+  Plugin() = {2, 2, 2, 1, 2, 0, false};
+  ExpectNotReady("UpdateInProgress", "1 of 2");
+  Plugin().on_delete = true;
+  EXPECT_EQ(Now().state, "ready");
+}
+
+TEST_F(VerdictTest, NotReadyWhileANodeOffersNoGpus) {
+  cluster_.gpu_without_resource = {"a", "b", "c", "d", "e", "f"};
+  ExpectNotReady("NoGPUsOffered", "a, b, c, d, e and 1 more");
+}
+
+TEST_F(VerdictTest, AMissingConfigMapIsNamed) {
+  Input().missing_config = "slices";
+  ExpectNotReady("ConfigMapNotFound", "ConfigMap slices");
+}
+
+TEST_F(VerdictTest, AMistakeInOneSectionIsItsOwn) {
+  Use({{"devicePlugin", {{"repository", "r"}}}});
+  ExpectNotReady("InvalidSpec", "spec.devicePlugin: repository, image and version");
+  EXPECT_EQ(StateOf("gpu-feature-discovery").state, "ready");
+}
+
+TEST_F(VerdictTest, NodesThatNobodyDescribedMayHaveGpus) {
+  cluster_.undescribed = {"new"};
+  EXPECT_EQ(StateOf("node-features").reason, "NodesNotDescribed");
+  EXPECT_EQ(Now().state, "notReady");
+}
+
+TEST_F(VerdictTest, WithoutFeatureLabelsNothingIsReady) {
+  cluster_.described = 0;
+  EXPECT_EQ(Now().reason, "NFDLabelsMissing");
+  EXPECT_EQ(Now().state, "notReady");
+  Use(Json::object(), false);
+  EXPECT_THAT(Now().message, HasSubstr("nfd.enabled=true"));
+}
+
+TEST_F(VerdictTest, AClusterWithoutGpusIsReady) {
+  cluster_.gpu_nodes = 0;
+  cluster_.expected.clear();
+  for (auto& [name, set] : sets_) {
+    set = {1, 1, 0, 0, 0, 0, false};
+  }
+  EXPECT_EQ(Now().state, "ready");
+  EXPECT_EQ(Now().reason, "NoGPUNodes");
+}
+
+TEST_F(VerdictTest, ANodeThatIsAwayIsNamed) {
+  cluster_.gpu_not_ready = {"node2"};
+  EXPECT_EQ(Now().state, "ready");
+  EXPECT_THAT(Now().message, HasSubstr("node2"));
+}
+
+TEST_F(VerdictTest, AVersionThatIsNotFollowedIsSaid) {
+  Use({{"toolkit", {{"version", "v1"}}}});
+  EXPECT_EQ(StateOf("state-container-toolkit").state, "ready");
+  EXPECT_EQ(StateOf("state-container-toolkit").reason, "VersionNotUsed");
+  EXPECT_EQ(StateOf("state-container-toolkit").image, "i:1");
+  EXPECT_THAT(Now().partly, HasSubstr("toolkit.version"));
+}
+
+TEST_F(VerdictTest, AFailedWriteIsAnError) {
+  Input().write_error = "create x: denied";
+  EXPECT_EQ(Now().reason, "ReconcileFailed");
+  EXPECT_EQ(Now().message, "create x: denied");
+}
+
+TEST_F(VerdictTest, StatusCarriesNvidiasPairOfConditions) {
+  input_.unsupported_fields = {"dcgmExporter", "psa.enabled"};
+  cluster_.untolerated = {"n: a=b:NoSchedule"};
+  const Json status = StatusOf(Now(), Input(), Json(), 3, WallTime{});
+  EXPECT_EQ(status["state"], "ready");
+  EXPECT_EQ(status["namespace"], "ns");
+  EXPECT_EQ(status["conditions"][0]["type"], "Ready");
+  EXPECT_EQ(status["conditions"][0]["status"], "True");
+  EXPECT_EQ(status["conditions"][0]["reason"], "Reconciled");
+  EXPECT_EQ(status["conditions"][0]["observedGeneration"], 3);
+  EXPECT_EQ(status["conditions"][1]["type"], "Error");
+  EXPECT_EQ(status["conditions"][1]["status"], "False");
+  EXPECT_EQ(status["conditions"][1]["reason"], "Ready");
+  EXPECT_EQ(status["conditions"][2]["reason"], "Partly");
+  EXPECT_THAT(status["conditions"][2]["message"].get<std::string>(),
+              HasSubstr("fields not acted on: psa.enabled"));
+  EXPECT_EQ(status["conditions"][3]["reason"], "TaintNotTolerated");
+  EXPECT_EQ(status["unsupportedFields"].size(), 2U);
+  for (const Json& operand : status["operands"]) {
+    EXPECT_NE(operand["state"], "disabled");
+  }
+
+  Plugin().available = 0;
+  const Json broken = StatusOf(Now(), Input(), status, 3, WallTime{} + std::chrono::seconds(5));
+  EXPECT_EQ(broken["conditions"][0]["reason"], "Error");
+  EXPECT_EQ(broken["conditions"][1]["reason"], "OperandNotReady");
+  EXPECT_FALSE(SameStatus(status, broken));
+}
+
+TEST_F(VerdictTest, TimesOfConditionsStayWhileTheirStatusDoes) {
+  const Json first = StatusOf(Now(), Input(), Json(), 1, WallTime{});
+  const Json second = StatusOf(Now(), Input(), first, 1, WallTime{} + std::chrono::hours(1));
+  EXPECT_EQ(first, second);
+  EXPECT_TRUE(
+      SameStatus(first, StatusOf(Now(), Input(), Json(), 1, WallTime{} + std::chrono::hours(1))));
+}
+
+TEST_F(VerdictTest, OtherPoliciesAreToldWhy) {
+  const Json ignored = IgnoredStatus("first", Json(), 1, WallTime{});
+  EXPECT_EQ(ignored["state"], "ignored");
+  EXPECT_THAT(ignored["conditions"][1]["message"].get<std::string>(), HasSubstr("first"));
+  const Json invalid = InvalidStatus("spec.x: wrong", "ns", Json(), 1, WallTime{});
+  EXPECT_EQ(invalid["state"], "notReady");
+  EXPECT_EQ(invalid["conditions"][1]["message"], "spec.x: wrong");
+}
+
+TEST(DaemonSetFacts, AreReadFromMetadataAndStatus) {
+  EXPECT_EQ(ProjectDaemonSet({{"metadata", {{"generation", 4}}},
+                              {"spec", {{"updateStrategy", {{"type", "OnDelete"}}}}},
+                              {"status",
+                               {{"observedGeneration", 3},
+                                {"desiredNumberScheduled", 5},
+                                {"updatedNumberScheduled", 1},
+                                {"numberAvailable", 2},
+                                {"numberUnavailable", 3}}}}),
+            (DaemonSetFacts{4, 3, 5, 1, 2, 3, true}));
+}
+
+TEST(Metrics, HaveNvidiasNames) {
+  Metrics metrics;
+  metrics.gpu_nodes = 2;
+  EXPECT_THAT(FormatMetrics(metrics),
+              AllOf(HasSubstr("\ngpu_operator_gpu_nodes_total 2\n"),
+                    HasSubstr("# TYPE gpu_operator_reconciliation_status")));
+}
+
+}  // namespace
+}  // namespace gantry::gpu_operator
