@@ -31,8 +31,6 @@ namespace {
 using What = PluginEvent::What;
 using std::chrono::milliseconds;
 
-// The kubelet waits up to 10 s for a plugin that it dials.
-constexpr milliseconds kRegisterTimeout{12'000};
 // How long a resource that goes may take to tell the kubelet.
 constexpr milliseconds kRetireTimeout{1000};
 
@@ -203,20 +201,23 @@ class PluginHost::Impl {
         case RegistrationStep::What::kRegister:
           Register(served, sight);
           break;
+        case RegistrationStep::What::kGiveUp:
+          // Its answer comes as a message.
+          served.service->GiveUpRegister();
+          return std::nullopt;
       }
     }
   }
 
   void Register(Served& served, const Sight& sight) {
-    OnRegistering(served.state, sight);
+    OnRegistering(served.state, sight, Now());
     auto connection = ConnectTo(KubeletPath());
     if (!connection) {
       OnAnswer(served.state, false, Now());
       Tell(What::kRegisterFailed, served.resource.name, connection.error());
       return;
     }
-    served.service->Register(*connection, served.resource.name, served.resource.endpoint,
-                             kRegisterTimeout);
+    served.service->Register(*connection, served.resource.name, served.resource.endpoint);
   }
 
   [[nodiscard]] std::string KubeletPath() const {

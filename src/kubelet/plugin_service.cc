@@ -21,6 +21,7 @@
 
 #include "device_plugin_v1beta1.grpc.pb.h"
 #include "device_plugin_v1beta1.pb.h"
+#include "kubelet/quiet_grpc.h"
 
 namespace gantry::kubelet {
 namespace {
@@ -50,7 +51,7 @@ Status FromGrpc(const grpc::Status& status) {
     return {};
   }
   ErrorKind kind = ErrorKind::kUnavailable;
-  if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) {
+  if (status.error_code() == grpc::StatusCode::CANCELLED) {
     kind = ErrorKind::kTimeout;
   } else if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED) {
     kind = ErrorKind::kUnsupported;
@@ -141,6 +142,7 @@ class PluginService::Impl {
       : callbacks_(std::move(callbacks)),
         devices_(std::move(devices)),
         allocator_(std::move(allocator)) {
+    QuietGrpc();
     grpc::ServerBuilder builder;
     builder.RegisterService(&service_);
     // A local socket has no bandwidth to probe.
@@ -198,8 +200,14 @@ class PluginService::Impl {
     }
   }
 
-  void Register(int kubelet, const std::string& resource, const std::string& endpoint,
-                std::chrono::milliseconds timeout);
+  void Register(int kubelet, const std::string& resource, const std::string& endpoint);
+
+  void GiveUpRegister() {
+    const std::lock_guard lock(mutex_);
+    if (register_context_ != nullptr) {
+      register_context_->TryCancel();
+    }
+  }
 
  private:
   template <typename Request, typename Response>
@@ -409,12 +417,10 @@ class PluginService::Impl {
 // nobody may wait for it on the thread that accepts.
 class PluginService::Impl::RegisterCall final : public Tag {
  public:
-  RegisterCall(Impl& impl, int kubelet, const v1beta1::RegisterRequest& request,
-               std::chrono::milliseconds timeout)
+  RegisterCall(Impl& impl, int kubelet, const v1beta1::RegisterRequest& request)
       : impl_(impl),
         stub_(v1beta1::Registration::NewStub(
             grpc::CreateInsecureChannelFromFd("localhost", kubelet))) {
-    context_.set_deadline(std::chrono::system_clock::now() + timeout);
     impl_.register_context_ = &context_;
     call_ = stub_->AsyncRegister(&context_, request, impl_.queue_.get());
     call_->Finish(&response_, &status_, this);
@@ -444,8 +450,7 @@ class PluginService::Impl::RegisterCall final : public Tag {
 };
 
 void PluginService::Impl::Register(int kubelet, const std::string& resource,
-                                   const std::string& endpoint,
-                                   std::chrono::milliseconds timeout) {
+                                   const std::string& endpoint) {
   v1beta1::RegisterRequest request;
   request.set_version("v1beta1");
   request.set_endpoint(endpoint);
@@ -453,7 +458,7 @@ void PluginService::Impl::Register(int kubelet, const std::string& resource,
   FillOptions(*request.mutable_options());
   const std::lock_guard lock(mutex_);
   CHECK(register_context_ == nullptr);
-  new RegisterCall(*this, kubelet, request, timeout);
+  new RegisterCall(*this, kubelet, request);
 }
 
 PluginService::PluginService(std::vector<Device> devices,
@@ -469,9 +474,10 @@ void PluginService::SetAllocator(std::shared_ptr<const Allocator> allocator) {
   impl_->SetAllocator(std::move(allocator));
 }
 void PluginService::Retire() { impl_->Retire(); }
-void PluginService::Register(int kubelet, const std::string& resource, const std::string& endpoint,
-                             std::chrono::milliseconds timeout) {
-  impl_->Register(kubelet, resource, endpoint, timeout);
+void PluginService::Register(int kubelet, const std::string& resource,
+                             const std::string& endpoint) {
+  impl_->Register(kubelet, resource, endpoint);
 }
+void PluginService::GiveUpRegister() { impl_->GiveUpRegister(); }
 
 }  // namespace gantry::kubelet

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -37,8 +36,9 @@ class PluginService {
   // Sends an empty list to every stream and ends it when that has gone out.
   void Retire();
   // Calls Register on a socket connected to the kubelet, and owns it from here. One at a time.
-  void Register(int kubelet, const std::string& resource, const std::string& endpoint,
-                std::chrono::milliseconds timeout);
+  void Register(int kubelet, const std::string& resource, const std::string& endpoint);
+  // Ends a Register call that is under way: it is answered with kTimeout.
+  void GiveUpRegister();
 
  private:
   class Impl;

@@ -23,6 +23,8 @@ constexpr milliseconds kLastRetry{5000};
 // The kubelet removes a dropped client under its name after it has closed the stream: a call in
 // between would be removed with it.
 constexpr milliseconds kAfterDrop{20};
+// The kubelet waits up to 10 s for a plugin that it dials, and answers then.
+constexpr milliseconds kAnswerLimit{12'000};
 
 milliseconds RetryDelay(int failures) {
   const int doublings = std::min(failures - 1, 10);
@@ -37,11 +39,13 @@ RegistrationStep Decide(const RegistrationState& state, const Sight& sight, Stea
   if (sight.own == OwnSocket::kAbsent || !state.listening) {
     return {.what = What::kListen, .look_again = {}};
   }
-  if (sight.own == OwnSocket::kForeign || sight.kubelet == 0) {
-    return {};
+  if (state.in_flight) {
+    return now < state.answer_by
+               ? RegistrationStep{.what = What::kNothing, .look_again = state.answer_by}
+               : RegistrationStep{.what = What::kGiveUp, .look_again = {}};
   }
-  const bool other_kubelet = sight.kubelet != state.registered;
-  if (!other_kubelet || state.in_flight) {
+  if (sight.own == OwnSocket::kForeign || sight.kubelet == 0 ||
+      sight.kubelet == state.registered) {
     return {};
   }
   // A kubelet that was not asked yet is asked at once.
@@ -57,8 +61,9 @@ void OnListening(RegistrationState& state) {
   state.registered = 0;
 }
 
-void OnRegistering(RegistrationState& state, const Sight& sight) {
+void OnRegistering(RegistrationState& state, const Sight& sight, SteadyTime now) {
   state.in_flight = true;
+  state.answer_by = now + kAnswerLimit;
   state.asked = sight.kubelet;
 }
 

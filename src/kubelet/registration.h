@@ -21,28 +21,30 @@ struct Sight {
 
 // What happened so far.
 struct RegistrationState {
-  bool in_flight = false;       // a Register call waits for its answer
-  uint64_t asked = 0;           // the kubelet that the last call went to
-  uint64_t registered = 0;      // the kubelet that has us; 0: none
-  int failures = 0;             // in a row, of Register calls
-  SteadyTime not_before{};      // no Register call before that
-  bool listening = false;       // our socket was put there at least once
+  bool in_flight = false;   // a Register call waits for its answer
+  SteadyTime answer_by{};   // when it is given up
+  uint64_t asked = 0;       // the kubelet that the last call went to
+  uint64_t registered = 0;  // the kubelet that has us; 0: none
+  int failures = 0;         // in a row, of Register calls
+  SteadyTime not_before{};  // no Register call before that
+  bool listening = false;   // our socket was put there at least once
 };
 
 struct RegistrationStep {
-  enum class What { kNothing, kListen, kRegister } what = What::kNothing;
+  enum class What { kNothing, kListen, kRegister, kGiveUp } what = What::kNothing;
   std::optional<SteadyTime> look_again;  // nothing to do before that unless something happens
   bool operator==(const RegistrationStep&) const = default;
 };
 
 // The next step. kListen: put our socket at the path (a kubelet that starts wipes the folder).
 // kRegister: call Register. A socket of somebody else at our path means that another plugin has
-// taken over (an upgrade's new pod): nothing is done until it goes.
+// taken over (an upgrade's new pod): nothing is done until it goes. kGiveUp: end the Register call that
+// is under way; its answer is a failure.
 RegistrationStep Decide(const RegistrationState& state, const Sight& sight, SteadyTime now);
 
 // How the state goes on.
 void OnListening(RegistrationState& state);
-void OnRegistering(RegistrationState& state, const Sight& sight);
+void OnRegistering(RegistrationState& state, const Sight& sight, SteadyTime now);
 void OnAnswer(RegistrationState& state, bool accepted, SteadyTime now);
 // The kubelet ended the last ListAndWatch stream while it was registered with us: it has dropped
 // the plugin, or it has stopped.

@@ -19,7 +19,7 @@ const SteadyTime kStart{std::chrono::hours(1)};
 RegistrationState Registered() {
   RegistrationState state;
   OnListening(state);
-  OnRegistering(state, {.kubelet = kKubelet, .own = OwnSocket::kOurs});
+  OnRegistering(state, {.kubelet = kKubelet, .own = OwnSocket::kOurs}, kStart);
   OnAnswer(state, true, kStart);
   return state;
 }
@@ -37,8 +37,8 @@ TEST(Registration, RegistersAsSoonAsThereIsAKubelet) {
   EXPECT_EQ(Decide(state, {.kubelet = 0, .own = OwnSocket::kOurs}, kStart), RegistrationStep{});
   const Sight sight{.kubelet = kKubelet, .own = OwnSocket::kOurs};
   EXPECT_EQ(Decide(state, sight, kStart).what, What::kRegister);
-  OnRegistering(state, sight);
-  EXPECT_EQ(Decide(state, sight, kStart), RegistrationStep{}) << "one call at a time";
+  OnRegistering(state, sight, kStart);
+  EXPECT_EQ(Decide(state, sight, kStart).what, What::kNothing) << "one call at a time";
 }
 
 TEST(Registration, RestsWhileRegistered) {
@@ -79,7 +79,7 @@ TEST(Registration, RefusedCallsAreRepeatedMoreAndMoreSeldom) {
   milliseconds last{0};
   for (int i = 0; i < 15; ++i) {
     ASSERT_EQ(Decide(state, sight, now).what, What::kRegister);
-    OnRegistering(state, sight);
+    OnRegistering(state, sight, now);
     OnAnswer(state, false, now);
     const auto step = Decide(state, sight, now);
     ASSERT_EQ(step.what, What::kNothing);
@@ -93,6 +93,17 @@ TEST(Registration, RefusedCallsAreRepeatedMoreAndMoreSeldom) {
   EXPECT_EQ(last, milliseconds(5000));
   EXPECT_EQ(Decide(state, {.kubelet = kNextKubelet, .own = OwnSocket::kOurs}, now).what,
             What::kRegister);
+}
+
+TEST(Registration, ACallWithoutAnAnswerIsGivenUp) {
+  RegistrationState state;
+  OnListening(state);
+  const Sight sight{.kubelet = kKubelet, .own = OwnSocket::kOurs};
+  OnRegistering(state, sight, kStart);
+  const auto step = Decide(state, sight, kStart);
+  ASSERT_TRUE(step.look_again);
+  EXPECT_GT(*step.look_again, kStart + std::chrono::seconds(10)) << "the kubelet dials for 10 s";
+  EXPECT_EQ(Decide(state, sight, *step.look_again).what, What::kGiveUp);
 }
 
 TEST(Registration, ADroppedPluginRegistersAgainAfterTheKubeletForgotIt) {
