@@ -41,11 +41,15 @@ nvmlReturn_t Processes(nvmlDevice_t device, unsigned* count, NamedProcess* out) 
   return NVML_SUCCESS;
 }
 
-nvmlReturn_t CommonAncestor(const char* a, const char* b, nvmlGpuTopologyLevel_t* level) {
+// The distance in nvidia-smi's own order: PIX, PXB, PHB, NODE, SYS.
+nvmlReturn_t CommonAncestor(const char* a, const char* b, unsigned* out) {
   nvmlDevice_t first = nullptr, second = nullptr;
   if (nvmlReturn_t no = nvmlDeviceGetHandleByPciBusId_v2(a, &first); no != NVML_SUCCESS) return no;
   if (nvmlReturn_t no = nvmlDeviceGetHandleByPciBusId_v2(b, &second); no != NVML_SUCCESS) return no;
-  return nvmlDeviceGetTopologyCommonAncestor(first, second, level);
+  nvmlGpuTopologyLevel_t level{};
+  nvmlReturn_t no = nvmlDeviceGetTopologyCommonAncestor(first, second, &level);
+  if (no == NVML_SUCCESS) *out = level == NVML_TOPOLOGY_INTERNAL ? 0 : u32{level} / 10 - 1;
+  return no;
 }
 
 constexpr unsigned kEntries = 512;

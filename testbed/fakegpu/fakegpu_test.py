@@ -1,0 +1,367 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The machine as a node has it, with the real nvidia-smi: installed over an overlay of this machine's own root, in a
+mount namespace of its own. Needs root, and the network once for Debian's packages."""
+import csv
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+import pytest
+import yaml
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+from machine import driver, layout, profile  # noqa: E402  the package lies beside this file
+import fakegpu  # noqa: E402
+
+SETUP = """
+set -e
+mount --make-rprivate /
+mount -t tmpfs tmpfs {folder}
+mkdir {folder}/root {folder}/upper {folder}/work
+mount -t overlay -o lowerdir=/,upperdir={folder}/upper,workdir={folder}/work overlay {root}
+mount -t proc proc {root}/proc
+mount --rbind /sys {root}/sys
+mount -t tmpfs -o mode=755 tmpfs {root}/dev
+mknod -m 666 {root}/dev/null c 1 3
+{python} {script} install --root {root} --profile {profile} --node {node}
+chroot {root} sh /opt/fakegpu/mount.sh
+exec chroot {root} sh -c "echo ready; exec cat"
+"""
+
+
+@pytest.fixture(scope="session")
+def library():
+    """The library under test: the one that was built, or built now."""
+    if not list((HERE.parents[1] / "build").glob("*/testbed/fakegpu/libnvidia-ml.so.1")):
+        subprocess.run(["cmake", "--preset", "release"], cwd=HERE.parents[1], check=True, capture_output=True)
+        subprocess.run(["ninja", "-C", "build/release", "fakegpu_nvml"], cwd=HERE.parents[1], check=True,
+                       capture_output=True)
+    return fakegpu.built_library(None)
+
+
+class Node:
+    """A node's mount namespace with a machine in it."""
+
+    def __init__(self, folder: pathlib.Path, machine: str, name: str = "node1"):
+        folder.mkdir(parents=True, exist_ok=True)
+        script = SETUP.format(folder=folder, root=folder / "root", python=sys.executable, script=HERE / "fakegpu.py",
+                              profile=machine, node=name)
+        self.process = subprocess.Popen(["unshare", "--mount", "sh", "-c", script], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout.readline() == "ready\n"
+        self.root = pathlib.Path(f"/proc/{self.process.pid}/root")
+        self.machine = json.loads((self.root / "opt/fakegpu/machine.json").read_text())
+
+    def run(self, *command: str, **options) -> subprocess.CompletedProcess:
+        pid = self.process.pid
+        return subprocess.run(["nsenter", f"--mount=/proc/{pid}/ns/mnt", f"--root=/proc/{pid}/root", "--wd=/", *command],
+                              capture_output=True, text=True, timeout=60, check=False, **options)
+
+    def smi(self, *arguments: str) -> str:
+        done = self.run("nvidia-smi", *arguments)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def query(self, fields: str) -> list[list[str]]:
+        text = self.smi(f"--query-gpu={fields}", "--format=csv,noheader,nounits")
+        return [[cell.strip() for cell in row] for row in csv.reader(text.splitlines())]
+
+    def control(self, *words: str) -> str:
+        done = subprocess.run([sys.executable, str(HERE / "fakegpu.py"), "control", "--root", str(self.root), *words],
+                              capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def close(self) -> None:
+        self.process.stdin.close()
+        self.process.wait(timeout=10)
+
+
+@pytest.fixture
+def node(library, tmp_path):
+    nodes = []
+
+    def make(machine: str | dict, name: str = "node1") -> Node:
+        path = HERE / "profiles" / f"{machine}.yaml"
+        if isinstance(machine, dict):
+            path = tmp_path / f"profile{len(nodes)}.yaml"
+            path.write_text(yaml.safe_dump(machine))
+        nodes.append(Node(tmp_path / f"node{len(nodes)}", str(path), name))
+        return nodes[-1]
+
+    yield make
+    for one in nodes:
+        one.close()
+
+
+# --- what nvidia-smi shows -------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("machine,count", [("2xt4", 2), ("8xa100-80", 8), ("4xv100", 4)])
+def test_lists_the_gpus_of_the_profile(node, machine, count):
+    here = node(machine)
+    lines = here.smi("-L").splitlines()
+    assert lines == [f"GPU {i}: {gpu['name']} (UUID: {gpu['uuid']})" for i, gpu in enumerate(here.machine["gpus"])]
+    assert len(lines) == count
+
+
+def test_the_default_table_and_q_have_the_profiles_values(node):
+    here = node("8xa100-80")
+    table = here.smi()
+    assert "Driver Version: 535.261.03   CUDA Version: 12.2" in table
+    assert "NVIDIA A100-SXM4-80GB" in table and "62W / 400W" in table and "0MiB / 81920MiB" in table
+    assert table.count("Disabled") == 8  # MIG of each
+    whole = here.smi("-q")
+    assert whole.count("Product Architecture                  : Ampere") == 8
+    for gpu in here.machine["gpus"]:
+        assert gpu["uuid"] in whole and gpu["serial"] in whole and f"GPU 0000{gpu['pci'].upper()}" in whole
+    assert whole.count("DRAM Uncorrectable            : 0") == 16
+
+
+def test_a_query_answers_in_csv(node):
+    here = node("2xt4")
+    rows = here.query("index,name,uuid,pci.bus_id,memory.total,temperature.gpu,power.draw,utilization.gpu,"
+                      "driver_version,mig.mode.current,ecc.errors.uncorrected.volatile.total,serial,compute_cap")
+    expected = [[str(i), "Tesla T4", gpu["uuid"], f"0000{gpu['pci'].upper()}", "15360", "34", "9.00", "0", "535.261.03",
+                 "[N/A]", "0", gpu["serial"], "7.5"] for i, gpu in enumerate(here.machine["gpus"])]
+    assert rows == expected
+
+
+def test_the_topology_has_switches_or_pairs(node):
+    lines = node("8xa100-80").smi("topo", "-m").splitlines()
+    assert lines[1].split()[:9] == ["GPU0", "X", *["NV12"] * 7]
+    assert node("4xv100").smi("topo", "-m").splitlines()[2].split()[:5] == ["GPU1", "NV2", "X", "NV2", "NV2"]
+    assert node("2xt4").smi("topo", "-m").splitlines()[1].split()[:3] == ["GPU0", "X", "NODE"]
+
+
+def test_another_driver_version_names_files_and_answers(node):
+    here = node({"driver_version": "550.127.05", "cuda_version": "12.4", "gpus": [{"product": "NVIDIA L4"}]})
+    assert here.query("driver_version,name") == [["550.127.05", "NVIDIA L4"]]
+    libraries = here.root / driver.LIBRARIES
+    assert (libraries / "libcuda.so.550.127.05").stat().st_size > 20e6
+    assert os.readlink(libraries / "libcuda.so.1") == "libcuda.so.550.127.05"
+    assert os.readlink(libraries / "libnvidia-ml.so.1") == "libnvidia-ml.so.550.127.05"
+    assert "550.127.05" in (here.root / "proc/driver/nvidia/version").read_text()
+
+
+# --- changes while it runs -------------------------------------------------------------------------------------------
+
+def test_values_change_while_it_runs(node):
+    here = node("8xa100-80")
+    here.control("set", "1", "temperature=83", "power=251.5", "utilization_gpu=97", "memory_used=40GiB",
+                 "ecc_volatile_uncorrected.dram=3")
+    fields = "temperature.gpu,power.draw,utilization.gpu,memory.used,ecc.errors.uncorrected.volatile.dram"
+    rows = here.query(fields)
+    assert rows[1] == ["83", "251.50", "97", "40960", "3"]
+    assert rows[0] == ["31", "62.00", "0", "0", "0"]
+
+
+def test_a_gpu_fails_is_lost_and_recovers(node):
+    here = node("2xt4")
+    uuid = here.machine["gpus"][1]["uuid"]
+    here.control("fail", uuid)
+    assert "gpu 1: Unknown Error" in here.run("nvidia-smi", "-L").stdout
+    here.control("lose", "1")
+    assert "GPU is lost" in here.run("nvidia-smi", "-L").stdout
+    assert "failure=15" in here.control("list").splitlines()[1]
+    here.control("recover", "1")
+    assert len(here.smi("-L").splitlines()) == 2
+
+
+def test_a_call_hangs_until_it_is_let_go(node):
+    here = node("2xt4")
+    here.control("hang", "0", "nvmlDeviceGetTemperature")
+    assert len(here.smi("-L").splitlines()) == 2  # asks for no temperature
+    with subprocess.Popen(["nsenter", f"--mount=/proc/{here.process.pid}/ns/mnt", f"--root={here.root}", "nvidia-smi"],
+                          stdout=subprocess.PIPE, text=True) as hanging:
+        with pytest.raises(subprocess.TimeoutExpired):
+            hanging.wait(timeout=1)
+        here.control("unhang", "0")
+        assert "Tesla T4" in hanging.communicate(timeout=10)[0]
+
+
+def test_processes_are_listed(node):
+    here = node("8xa100-80")
+    here.control("processes", "2", "1234=512:compute:python,4194303=30")
+    rows = here.smi("--query-compute-apps=pid,name,used_memory,gpu_uuid", "--format=csv,noheader").splitlines()
+    uuid = here.machine["gpus"][2]["uuid"]
+    assert rows == [f"1234, python, 512 MiB, {uuid}", f"4194303, [Not Found], 30 MiB, {uuid}"]
+    assert here.query("memory.used")[2] == ["542"]
+    here.control("processes", "2")
+    assert "No running processes found" in here.smi()
+
+
+WAITER = r"""
+import ctypes, sys
+class Event(ctypes.Structure):
+    _fields_ = [("device", ctypes.c_void_p), ("type", ctypes.c_uint64), ("payload", ctypes.c_uint64),
+                ("gi", ctypes.c_uint32), ("ci", ctypes.c_uint32)]
+nvml = ctypes.CDLL("libnvidia-ml.so.1")
+assert nvml.nvmlInit_v2() == 0
+device, events, event = ctypes.c_void_p(), ctypes.c_void_p(), Event()
+assert nvml.nvmlDeviceGetHandleByIndex_v2(1, ctypes.byref(device)) == 0
+assert nvml.nvmlEventSetCreate(ctypes.byref(events)) == 0
+assert nvml.nvmlDeviceRegisterEvents(device, ctypes.c_uint64(8), events) == 0
+print("waiting", flush=True)
+result = nvml.nvmlEventSetWait_v2(events, ctypes.byref(event), 20000)
+print(result, event.payload, event.device == device.value, flush=True)
+"""
+
+
+def test_xids_reach_every_process_that_waits(node):
+    here = node("2xt4")
+    pid = here.process.pid
+    command = ["nsenter", f"--mount=/proc/{pid}/ns/mnt", f"--root={here.root}", sys.executable, "-c", WAITER]
+    waiters = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    for waiter in waiters:
+        assert waiter.stdout.readline() == "waiting\n"
+    raised = time.monotonic()
+    here.control("xid", "0", "31")  # another GPU's
+    here.control("xid", "1", "48")
+    for waiter in waiters:
+        assert waiter.communicate(timeout=10)[0] == "0 48 True\n"
+    assert time.monotonic() - raised < 5
+
+
+def test_the_driver_is_unloaded_and_loaded(node):
+    here = node("2xt4")
+    here.control("driver-unload")
+    assert here.run("nvidia-smi").returncode == 9
+    assert not (here.root / "sys/module/nvidia").exists()
+    assert not (here.root / "proc/driver/nvidia").exists()
+    assert not list((here.root / "dev").glob("nvidia*"))
+    assert (here.root / "sys/bus/pci/devices" / here.machine["gpus"][0]["pci"] / "vendor").exists()
+    here.control("driver-load")
+    assert len(here.smi("-L").splitlines()) == 2
+    assert (here.root / "sys/module/nvidia/version").read_text() == "535.261.03\n"
+
+
+# --- what is visible where -------------------------------------------------------------------------------------------
+
+def test_a_container_sees_the_gpus_whose_nodes_it_was_given(node):
+    here = node("8xa100-80")
+    # What injection brings: two device nodes and the library, read-only; no /opt/fakegpu, no /proc/driver, no /sys.
+    inner = ("mount -t tmpfs tmpfs /dev && mknod -m 666 /dev/nvidiactl c 1 3 && mknod -m 666 /dev/nvidia5 c 1 3 && "
+             "mount -t tmpfs tmpfs /opt && mount -t tmpfs tmpfs /proc/driver && "
+             "L=$(readlink -f /usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1) && mount --bind $L $L && "
+             "mount -o remount,bind,ro $L && env -i /usr/bin/nvidia-smi -L && "
+             "nvidia-smi -i 0 -pl 300 | grep -c -i permission")
+    done = here.run("unshare", "--mount", "sh", "-c", inner)
+    assert done.stdout.splitlines() == [f"GPU 0: NVIDIA A100-SXM4-80GB (UUID: {here.machine['gpus'][5]['uuid']})", "1"]
+
+
+def test_the_kernels_files_are_there(node):
+    here = node("8xa100-80")
+    for position, gpu in enumerate(here.machine["gpus"]):
+        information = (here.root / "proc/driver/nvidia/gpus" / gpu["pci"] / "information").read_text()
+        assert f"GPU UUID:\t {gpu['uuid']}" in information and f"Device Minor:\t {position}" in information
+        device = here.root / "sys/bus/pci/devices" / gpu["pci"]
+        assert (device / "vendor").read_text() == "0x10de\n"
+        assert (device / "class").read_text() == "0x030200\n"
+        assert (device / "device").read_text() == "0x20b2\n"
+        assert (device / "numa_node").read_text() == f"{gpu['numa_node']}\n"
+        assert (device / "config").read_bytes()[:4] == bytes.fromhex("de10b220")
+        driver_link = here.run("readlink", "-f", f"/sys/bus/pci/devices/{gpu['pci']}/driver").stdout
+        assert driver_link == "/sys/bus/pci/drivers/nvidia\n"
+        path = here.run("readlink", "-f", f"/sys/bus/pci/drivers/nvidia/{gpu['pci']}").stdout
+        assert path.startswith("/sys/devices/pci0000:")
+    switches = [one for one in (here.root / "sys/bus/pci/devices").iterdir()
+                if (one / "class").exists() and (one / "class").read_text() == "0x068000\n"]
+    assert len(switches) == 6
+    assert (here.root / "sys/module/nvidia/refcnt").read_text() == "2\n"
+    assert "195 nvidia\n" in (here.root / "proc/devices").read_text()
+    assert (here.root / "sys/devices/system/cpu/online").exists()  # the kernel's own is still there
+    assert sorted(one.name for one in (here.root / "dev").glob("nvidia[0-9]")) == [f"nvidia{i}" for i in range(8)]
+
+
+def test_a_vgpu_host_is_told_in_the_config_space(node):
+    here = node({"gpus": [{"product": "Tesla T4", "vgpu_host": {"version": "460.16", "branch": "r460_00"}}]})
+    space = (here.root / "sys/bus/pci/devices" / here.machine["gpus"][0]["pci"] / "config").read_bytes()
+    at = space[0x34]
+    while space[at] != 0x09:
+        at = space[at + 1]
+    assert space[at + 3:at + 5] == b"VF" and space[at + 5] == 0
+    assert space[at + 7:at + 27] == b"460.16".ljust(10, b"\0") + b"r460_00".ljust(10, b"\0")
+
+
+def test_uninstall_takes_out_what_install_put_there(library, tmp_path):
+    root = tmp_path / "root"
+    (root / "etc").mkdir(parents=True)
+    (root / "dev").mkdir()
+    machine = profile.load(HERE / "profiles/2xt4.yaml", "node1", set(layout.Layout(library).fields["gpu"]))
+    for _ in range(2):  # also over itself
+        fakegpu.node.install(root, machine, "node1", library)
+    assert (root / "usr/bin/nvidia-smi").exists()
+    fakegpu.node.uninstall(root)
+    assert [path for path in root.rglob("*") if not path.is_dir()] == []
+
+
+# --- profiles --------------------------------------------------------------------------------------------------------
+
+@pytest.fixture(scope="session")
+def state_fields(library):
+    return set(layout.Layout(library).fields["gpu"])
+
+
+@pytest.mark.parametrize("text,reason", [
+    ("gpus: [{count: 2}]", "gpus[0].product: missing"),
+    ("gpus: [{product: Tesla T5}]", "gpus[0].product: 'Tesla T5' is none of Tesla T4, "),
+    ("gpus: [{product: Tesla T4, temprature: 3}]", "gpus[0].temprature: unknown field"),
+    ("gpus: [{product: Tesla T4, power: {idel: 3}}]", "gpus[0].power.idel: unknown field"),
+    ("gpus: [{product: Tesla T4, temperature: hot}]", "gpus[0].temperature: 'hot' is no whole number"),
+    ("gpus: [{product: Tesla T4, ecc: maybe}]", "gpus[0].ecc: 'maybe' is neither enabled nor disabled"),
+    ("gpus: [{product: Tesla T4, memory: lots}]", "gpus[0].memory: 'lots' is no size"),
+    ("gpus: [{product: Tesla T4, pci: here}]", "gpus[0].pci: 'here' is no PCI address"),
+    ("gpus: [{product: Tesla T4, count: 0}]", "gpus[0].count: 0; a machine has 1 to 64 GPUs"),
+    ("gpus: [{product: Tesla T4, count: 2, uuid: [GPU-1]}]", "gpus[0].uuid: 1 values for 2 GPUs"),
+    ("gpus: [{product: Tesla T4, count: 2, minor: 3}]", "gpus: 0 and 1 have the same minor, 3"),
+    ("gpus: [{product: Tesla T4, compute_capability: 7}]", "gpus[0].compute_capability: 7 is not like"),
+    ("gpus: [{product: Tesla T4, fabric: {cluster: 7}}]", "gpus[0].fabric.cluster: 7 is no UUID"),
+    ("driver_version: newest", "driver_version: 'newest' is not like 535.261.03"),
+    ("cuda_version: 12", "cuda_version: '12' is not like"),
+    ("gpu: []", "gpu: unknown field"),
+    ("gpus: [{product: Tesla T4}]\ntopology: [{level: near, gpus: [0]}]", "topology[0].level: 'near' is none of"),
+    ("gpus: [{product: Tesla T4}]\nnvlink: {pairs: [[0, 1, 2]]}", "nvlink.pairs[0]: 1 is no GPU of this machine"),
+    ("gpus: [", "not YAML"),
+])
+def test_a_wrong_profile_is_refused_with_the_field(state_fields, tmp_path, text, reason):
+    path = tmp_path / "wrong.yaml"
+    path.write_text(text)
+    with pytest.raises(profile.ProfileError) as error:
+        profile.load(path, "node1", state_fields)
+    assert reason in str(error.value)
+
+
+def test_what_a_profile_may_say(state_fields):
+    machine = profile.compile_profile({"gpus": [
+        {"product": "Tesla T4", "count": 2, "uuid": ["GPU-a", "GPU-b"], "power": "55 W", "memory": "12 GiB",
+         "ecc": "disabled", "numa_node": [0, 1], "temperature_memory": None, "serial": ["1", "2"],
+         "processes": [{"pid": 5, "memory": 100}], "ecc_volatile_corrected": {"sram": 4}},
+        {"product": "NVIDIA H100 80GB HBM3", "mig": "enabled",
+         "fabric": {"cluster": "00000000-0000-0000-0000-00000000000a", "clique": 7}}]}, "n", state_fields)
+    first, second, third = (gpu.fields for gpu in machine.gpus)
+    assert (first["uuid"], second["uuid"]) == ("GPU-a", "GPU-b")
+    assert first["power"] == 55000 and first["memory_total"] == 12 << 30 and first["ecc"] == 0
+    assert first["temperature_memory"] is None and first["memory_used"] == 100 << 20
+    assert first["ecc_volatile_corrected"][7] == 4 and first["ecc_volatile_corrected"][2] == 0
+    assert third["mig"] == 1 and third["fabric_clique"] == 7 and third["fabric_cluster_uuid"][-1] == 10
+    assert machine.levels[0][1] == 50 and machine.levels[0][0] == 0
+
+
+def test_uuids_follow_from_the_node_and_stay(state_fields):
+    text = {"gpus": [{"product": "Tesla T4", "count": 2}]}
+
+    def uuids(name):
+        return [gpu.fields["uuid"] for gpu in profile.compile_profile(text, name, state_fields).gpus]
+    assert uuids("node1") == uuids("node1")
+    assert len({*uuids("node1"), *uuids("node2")}) == 4
+
+
+def test_every_product_makes_a_machine(state_fields):
+    for name in yaml.safe_load(profile.PRODUCTS.read_text()):
+        machine = profile.compile_profile({"gpus": [{"product": name, "count": 16}]}, "n", state_fields)
+        assert len({gpu.bdf for gpu in machine.gpus}) == 16
+        assert set(machine.gpus[0].fields) <= state_fields
