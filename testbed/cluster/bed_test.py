@@ -136,10 +136,10 @@ def test_names_and_service_addresses_work_in_a_pod(beds, one):
 def test_a_service_leads_to_a_pod(beds, one):
     beds("kubectl", "--name", one, "label", "pod", "first", "app=first")
     beds("kubectl", "--name", one, "create", "service", "clusterip", "first", "--tcp=80:80")
-    address = beds(
-        "kubectl", "--name", one, "get", "service", "first", "-o", "jsonpath={.spec.clusterIP}"
-    )
-    assert beds.in_pod(one, "first", "getent hosts first.default.svc").split()[0] == address
+    server = "openssl s_server -nocert -accept 80 > /dev/null 2>&1 < /dev/null & disown; sleep 1"
+    beds.in_pod(one, "first", server)
+    connect = "until exec 3<>/dev/tcp/first.default.svc/80; do sleep 0.2; done"
+    beds.in_pod(one, "first", f"timeout 20 bash -c '{connect}' 2> /dev/null")
 
 
 def test_options_of_other_programs_are_theirs(beds, one):
@@ -221,6 +221,13 @@ def test_a_node_joins_late_with_its_taint(beds, one):
     assert node["metadata"]["labels"]["pool"] == "gpu"
     taint = {"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}
     assert taint in node["spec"]["taints"]
+    # Pods reach each other from node to node, by their own addresses.
+    beds("kubectl", "--name", one, "apply", "-f", "-", given=(POD % "far").replace("node1", name))
+    beds("kubectl", "--name", one, "wait", "--for=condition=Ready", "pod/far", "--timeout=60s")
+    address = beds("kubectl", "--name", one, "get", "pod", "far", "-o", "jsonpath={.status.podIP}")
+    beds.pod(one, "near")
+    connect = f"timeout 10 bash -c '< /dev/tcp/{address}/9' 2>&1 || true"
+    assert "Connection refused" in beds.in_pod(one, "near", connect)
 
 
 def test_two_beds_side_by_side(beds, one):
