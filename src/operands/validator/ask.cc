@@ -3,6 +3,7 @@
 // kubelet list? One answer in NAME=value lines, then the process ends, and with it whatever the
 // asked library left behind.
 #include <dlfcn.h>
+#include <grp.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <unistd.h>
@@ -24,15 +25,25 @@ int Say(const std::string& text, int exit_code) {
   return exit_code;
 }
 
-// Shows this process the device nodes as they are now: a container's /dev is a copy from its start,
-// and device nodes that appeared since are not in it. Without the right to mount, the copy must do.
-void EnterDev(const std::string& root) {
+// Shows this process the node's device nodes, and what the kernel module says about them, as they
+// are now: a container's /dev is a copy from its start, and device nodes that appeared since are
+// not in it. Without the right to mount, the copy must do.
+void EnterNode(const std::string& root) {
   if (root.empty() || root == "/" || unshare(CLONE_NEWNS) != 0) {
     return;
   }
   if (mount("", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0) {
     mount((root + "/dev").c_str(), "/dev", nullptr, MS_BIND | MS_REC, nullptr);
+    mount((root + "/proc/driver").c_str(), "/proc/driver", nullptr, MS_BIND | MS_REC, nullptr);
   }
+}
+
+// From here on this process is nobody: the CUDA library of root makes and replaces device nodes
+// under /dev, and a check changes nothing.
+bool BecomeNobody() {
+  constexpr uid_t kNobody = 65534;
+  return geteuid() != 0 ||
+         (setgroups(0, nullptr) == 0 && setgid(kNobody) == 0 && setuid(kNobody) == 0);
 }
 
 Result<std::string> AskNvml(const std::string& library_path) {
@@ -53,7 +64,7 @@ int RunProgram(const Flags& flags) {
 }
 
 int Nvml(const Flags& flags) {
-  EnterDev(flags.probe_root);
+  EnterNode(flags.probe_root);
   const Result<std::string> said = AskNvml(flags.probe_library);
   if (said) {
     return Say(*said, 0);
@@ -64,10 +75,13 @@ int Nvml(const Flags& flags) {
 }
 
 int Cuda(const Flags& flags) {
-  EnterDev(flags.probe_root);
+  EnterNode(flags.probe_root);
   void* library = dlopen(flags.probe_library.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
-    return Say(format("error=open {}: {}\n", flags.probe_library, dlerror()), 1);
+  if (library == nullptr || !BecomeNobody()) {
+    const char* why = dlerror();
+    return Say(format("error=open {}: {}\n", flags.probe_library,
+                      why != nullptr ? why : "cannot become an unprivileged user"),
+               1);
   }
   // The CUDA driver API's own signatures (cuda.h); CUresult is an int, 0 is success.
   using Init = int (*)(unsigned);
