@@ -141,7 +141,7 @@ def start_node(options) -> None:
 
 def add_node(options) -> None:
     bed = beds.choose(options.name)
-    state = bed._read()
+    state = bed.state()
     request = beds.Request(
         bed.kubernetes,
         gpus="" if options.no_gpus else options.gpus or state["gpus"],

@@ -43,7 +43,7 @@ class Bed:
     # --- state
     # -------------------------------------------------------------------------------------------
 
-    def _read(self) -> dict:
+    def state(self) -> dict:
         try:
             return json.loads((self.folder / "bed.json").read_text())
         except (FileNotFoundError, ValueError):
@@ -51,12 +51,12 @@ class Bed:
 
     def _write(self, **changes) -> None:
         making = self.folder / ".bed.json"
-        making.write_text(json.dumps(self._read() | changes, indent=1))
+        making.write_text(json.dumps(self.state() | changes, indent=1))
         making.replace(self.folder / "bed.json")
 
     @property
     def kubernetes(self) -> str:
-        return self._read()["kubernetes"]
+        return self.state()["kubernetes"]
 
     def nodes(self) -> list[Node]:
         folders = (p for p in self.folder.glob("node*") if (p / "settings.json").exists())
@@ -75,7 +75,7 @@ class Bed:
 
     def left_behind(self) -> str:
         """Why this bed is a leftover of a run that was killed; empty if it is in use."""
-        state = self._read()
+        state = self.state()
         if state.get("status") != _UP:
             starter = process.Process(**state["starter"]) if "starter" in state else None
             return "" if starter and starter.alive() else "its start was cut off"
@@ -275,7 +275,7 @@ def all_beds() -> list[Bed]:
 
 
 def _created(folder: pathlib.Path) -> float:
-    return Bed(folder)._read().get("created", 0)
+    return Bed(folder).state().get("created", 0)
 
 
 def choose(name: str | None) -> Bed:
