@@ -13,7 +13,7 @@ namespace {
 
 Result<LoadedConfig> Load(const std::string& path, std::string source) {
   LoadedConfig loaded{.config = {}, .source = std::move(source), .text = {}};
-  const auto context = format("read configuration {}", loaded.source);
+  const auto context = format("read configuration {} as YAML", loaded.source);
   auto text = ReadFile(path);
   if (!text) {
     return std::unexpected(text.error().In(context));
