@@ -53,7 +53,8 @@ def run_mount(root: pathlib.Path, what: str) -> None:
     parts = root.parts
     if len(parts) < 4 or parts[1] != "proc" or parts[3] != "root":
         raise control.ControlError(f"{what} the driver: needs --root /proc/PID/root, not {root}")
-    done = subprocess.run(["nsenter", f"--mount=/proc/{parts[2]}/ns/mnt", f"--root=/proc/{parts[2]}/root", "sh",
+    # The node's /proc shows the processes of its own PID namespace only, and mount.sh reads /proc/self.
+    done = subprocess.run(["nsenter", f"--target={parts[2]}", "--mount", "--pid", "--root", "--wd=/", "sh",
                            "/opt/fakegpu/mount.sh", what], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise control.ControlError(f"{what} the driver: {done.stderr.strip()}")

@@ -50,16 +50,17 @@ class Node:
         folder.mkdir(parents=True, exist_ok=True)
         script = SETUP.format(folder=folder, root=folder / "root", python=sys.executable, script=HERE / "fakegpu.py",
                               profile=machine, node=name)
-        self.process = subprocess.Popen(["unshare", "--mount", "sh", "-c", script], stdin=subprocess.PIPE,
+        self.process = subprocess.Popen(["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", script], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True)
         assert self.process.stdout.readline() == "ready\n"
-        self.root = pathlib.Path(f"/proc/{self.process.pid}/root")
+        children = pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
+        self.root = pathlib.Path(f"/proc/{children.strip()}/root")
+        self.enter = ["nsenter", f"--target={children.strip()}", "--mount", "--pid", "--root", "--wd=/"]
         self.machine = json.loads((self.root / "opt/fakegpu/machine.json").read_text())
 
     def run(self, *command: str, **options) -> subprocess.CompletedProcess:
-        pid = self.process.pid
-        return subprocess.run(["nsenter", f"--mount=/proc/{pid}/ns/mnt", f"--root=/proc/{pid}/root", "--wd=/", *command],
-                              capture_output=True, text=True, timeout=60, check=False, **options)
+        return subprocess.run([*self.enter, *command], capture_output=True, text=True, timeout=60, check=False,
+                              **options)
 
     def smi(self, *arguments: str) -> str:
         done = self.run("nvidia-smi", *arguments)
@@ -175,8 +176,7 @@ def test_a_call_hangs_until_it_is_let_go(node):
     here = node("2xt4")
     here.control("hang", "0", "nvmlDeviceGetTemperature")
     assert len(here.smi("-L").splitlines()) == 2  # asks for no temperature
-    with subprocess.Popen(["nsenter", f"--mount=/proc/{here.process.pid}/ns/mnt", f"--root={here.root}", "nvidia-smi"],
-                          stdout=subprocess.PIPE, text=True) as hanging:
+    with subprocess.Popen([*here.enter, "nvidia-smi"], stdout=subprocess.PIPE, text=True) as hanging:
         with pytest.raises(subprocess.TimeoutExpired):
             hanging.wait(timeout=1)
         here.control("unhang", "0")
@@ -213,8 +213,7 @@ print(result, event.payload, event.device == device.value, flush=True)
 
 def test_xids_reach_every_process_that_waits(node):
     here = node("2xt4")
-    pid = here.process.pid
-    command = ["nsenter", f"--mount=/proc/{pid}/ns/mnt", f"--root={here.root}", sys.executable, "-c", WAITER]
+    command = [*here.enter, sys.executable, "-c", WAITER]
     waiters = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
     for waiter in waiters:
         assert waiter.stdout.readline() == "waiting\n"

@@ -59,6 +59,7 @@ case "${1:-load}" in
     nodes ;;
   unload)
     while read -r name; do rm -f "/dev/$name"; done < "$here/nodes"
+    if [ -d /dev/nvidia-caps ]; then rmdir /dev/nvidia-caps; fi
     for folder in /sys/module /sys/bus/pci/drivers /proc/driver; do
       if mounted "$folder"; then umount "$folder"; fi
     done
