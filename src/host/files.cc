@@ -4,6 +4,7 @@
 #include "host/files.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -28,6 +29,26 @@ Status WriteAll(int fd, std::string_view content, const std::string& path) {
     content.remove_prefix(static_cast<size_t>(written));
   }
   return {};
+}
+
+// The temporary file, empty and ours alone: a second writer waits until the first has renamed it
+// away, and then makes its own.
+Result<Fd> OpenTemporary(const std::string& temporary) {
+  while (true) {
+    Fd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+    struct stat opened {};
+    struct stat named {};
+    if (!fd.valid() || ::flock(fd.get(), LOCK_EX) != 0 || ::fstat(fd.get(), &opened) != 0) {
+      return FailErrno("write " + temporary, errno);
+    }
+    if (::stat(temporary.c_str(), &named) != 0 || named.st_ino != opened.st_ino) {
+      continue;
+    }
+    if (::ftruncate(fd.get(), 0) != 0) {
+      return FailErrno("write " + temporary, errno);
+    }
+    return fd;
+  }
 }
 
 Status SyncDirectory(const std::string& path) {
@@ -61,14 +82,14 @@ Result<FileInfo> Inspect(const std::string& path) {
   return found;
 }
 
+std::string TemporaryPathOf(const std::string& path) {
+  return JoinPath(ParentOf(path), "." + BaseName(path) + ".new");
+}
+
 Status WriteFileAtomic(const std::string& path, std::string_view content, mode_t mode) {
   TRY_ASSIGN(const FileInfo before, Inspect(path));
-  const std::string folder = ParentOf(path);
-  std::string temporary = JoinPath(folder, "." + BaseName(path) + ".XXXXXX");
-  Fd fd(::mkostemp(temporary.data(), O_CLOEXEC));
-  if (!fd.valid()) {
-    return FailErrno("write " + path, errno);
-  }
+  const std::string temporary = TemporaryPathOf(path);
+  TRY_ASSIGN(const Fd fd, OpenTemporary(temporary));
   const bool keep = before.kind == FileKind::kFile;
   Status done = WriteAll(fd.get(), content, path);
   if (done && keep && ::fchown(fd.get(), before.uid, before.gid) != 0) {
@@ -82,7 +103,7 @@ Status WriteFileAtomic(const std::string& path, std::string_view content, mode_t
     ::unlink(temporary.c_str());
     return done;
   }
-  return SyncDirectory(folder);
+  return SyncDirectory(ParentOf(path));
 }
 
 Result<bool> WriteIfDifferent(const std::string& path, std::string_view content, mode_t mode) {

@@ -40,7 +40,7 @@ std::string LinkTarget(const std::string& path) {
 }
 
 Status MakeLink(const std::string& target, const std::string& path) {
-  const std::string temporary = JoinPath(ParentOf(path), "." + BaseName(path) + ".new");
+  const std::string temporary = TemporaryPathOf(path);
   ::unlink(temporary.c_str());
   if (::symlink(target.c_str(), temporary.c_str()) != 0 ||
       ::rename(temporary.c_str(), path.c_str()) != 0) {
@@ -327,6 +327,7 @@ Status Journal::Restore(const Entry& entry, const std::string& path) {
 // True if something was changed.
 Result<bool> Journal::UndoEntry(const Entry& entry, const TakeOut& take_out) {
   const std::string path = Here(entry.path);
+  TRY(RemoveFile(TemporaryPathOf(path)));  // of a writer that was killed
   TRY_ASSIGN(const std::string present, Present(path));
   if (present.empty()) {
     return false;
@@ -393,6 +394,12 @@ Result<std::vector<std::string>> Journal::UndoAll(const TakeOut& take_out) {
     }
   }
   TRY(RemoveFile(Here(JoinPath(folder_, kFileName))));
+  // What a killed process of ours left: contents that no entry names yet, half a file.
+  TRY_ASSIGN(const std::vector<std::string> left, ListDirectory(Here(folder_)));
+  for (const std::string& name : left) {
+    TRY(RemoveFile(Here(JoinPath(folder_, name))));
+  }
+  ::rmdir(Here(folder_).c_str());
   for (auto folder = own_folders_.rbegin(); folder != own_folders_.rend(); ++folder) {
     if (::rmdir(Here(*folder).c_str()) != 0 && errno != ENOENT && errno != ENOTEMPTY) {
       return FailErrno("remove " + *folder, errno);

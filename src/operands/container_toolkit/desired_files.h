@@ -11,7 +11,7 @@
 namespace gantry::container_toolkit {
 
 // Where the journal of what was done to the host lies, on the host.
-inline constexpr char kJournalFolder[] = "/var/lib/nvidia-gpu-operator/toolkit";
+inline constexpr char kJournalFolder[] = "/var/lib/nvidia-gpu-operator";
 
 std::string ToolkitDir(const Options& options);
 
