@@ -87,21 +87,25 @@ ClusterFacts Summarize(const NamedNodes& nodes, const Json& tolerations) {
     if (!node->ready) {
       facts.gpu_not_ready.push_back(name);
     }
-    if (const Taint* taint = Untolerated(node->taints, tolerations)) {
-      // Kubernetes' own taints come and go with the node's condition; nobody need tolerate them.
-      if (!taint->key.starts_with(kConditions)) {
-        facts.untolerated.push_back(
-            format("{}: {}={}:{}", name, taint->key, taint->value, taint->effect));
-      }
-      continue;
+    const Taint* taint = Untolerated(node->taints, tolerations);
+    // Kubernetes' own taints come and go with the node's condition; nobody need tolerate them.
+    if (taint != nullptr && !taint->key.starts_with(kConditions)) {
+      facts.untolerated.push_back(
+          format("{}: {}={}:{}", name, taint->key, taint->value, taint->effect));
     }
     for (auto label = labels.lower_bound(names::kDeployPrefix);
          label != labels.end() && label->first.starts_with(names::kDeployPrefix); ++label) {
-      if (label->second == "true") {
-        ++facts.expected[label->first.substr(std::string_view(names::kDeployPrefix).size())];
-        if (label->first.ends_with(".device-plugin") && node->ready && !node->gpu_resource) {
-          facts.gpu_without_resource.push_back(name);
-        }
+      if (label->second != "true") {
+        continue;
+      }
+      const std::string suffix = label->first.substr(std::string_view(names::kDeployPrefix).size());
+      ++facts.labelled[suffix];
+      if (taint != nullptr) {
+        continue;
+      }
+      ++facts.expected[suffix];
+      if (suffix == "device-plugin" && node->ready && !node->gpu_resource) {
+        facts.gpu_without_resource.push_back(name);
       }
     }
   }

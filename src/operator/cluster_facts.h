@@ -20,7 +20,9 @@ struct ClusterFacts {
   std::vector<std::string> undescribed;           // Linux nodes, Ready, without such labels
   std::vector<std::string> gpu_not_ready;         // GPU nodes that are not Ready
   std::vector<std::string> gpu_without_resource;  // Ready, device plugin wanted, and no GPU offered
-  // Deploy label suffix -> nodes on which that DaemonSet should have a pod.
+  // Deploy label suffix -> nodes that have it, and those of them on which that DaemonSet should
+  // have a pod.
+  std::map<std::string, int, std::less<>> labelled;
   std::map<std::string, int, std::less<>> expected;
   // GPU nodes on which no operand runs because of a taint, as "node: key=value:Effect".
   std::vector<std::string> untolerated;

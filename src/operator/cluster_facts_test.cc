@@ -49,6 +49,7 @@ TEST(ClusterFacts, CountsNodesAndWhereDaemonSetsShouldBe) {
   EXPECT_THAT(facts.gpu_without_resource, ElementsAre("z"));
   EXPECT_THAT(facts.untolerated, ElementsAre("tainted: team=ml:NoSchedule"));
   EXPECT_EQ(facts.expected.at("device-plugin"), 2);
+  EXPECT_EQ(facts.labelled.at("device-plugin"), 4);
   EXPECT_FALSE(facts.expected.contains("dcgm"));
   EXPECT_EQ(facts.runtime, "containerd");
 }

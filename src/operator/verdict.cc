@@ -32,9 +32,16 @@ void NotReady(OperandState& state, std::string_view reason, std::string message)
   state.message = std::move(message);
 }
 
-int Expected(const DesiredOperand& operand, const ClusterFacts& cluster) {
-  const auto found = cluster.expected.find(operand.operand->deploy);
-  return found == cluster.expected.end() ? 0 : found->second;
+int Count(const std::map<std::string, int, std::less<>>& nodes, std::string_view deploy) {
+  const auto found = nodes.find(deploy);
+  return found == nodes.end() ? 0 : found->second;
+}
+
+// "; nodes not Ready: a, b", or nothing.
+std::string Away(const ClusterFacts& cluster) {
+  return cluster.gpu_not_ready.empty()
+             ? ""
+             : format("; nodes not Ready: {}", Some(cluster.gpu_not_ready));
 }
 
 void JudgeDaemonSet(const DesiredOperand& operand, const VerdictInput& input, OperandState& state) {
@@ -49,19 +56,19 @@ void JudgeDaemonSet(const DesiredOperand& operand, const VerdictInput& input, Op
     NotReady(state, "DaemonSetNotObserved", format("DaemonSet {} was changed just now", name));
     return;
   }
-  const int expected = Expected(operand, *input.cluster);
-  if (set.desired < expected) {
+  const int expected = Count(input.cluster->expected, operand.operand->deploy);
+  const int labelled = Count(input.cluster->labelled, operand.operand->deploy);
+  // With no node left to run on, nothing is unavailable either, and nothing works.
+  if (set.desired < expected || (set.desired == 0 && labelled > 0)) {
     NotReady(state, "PodsMissing",
-             format("{} of {} nodes have a pod of {}", set.desired, expected, name));
+             format("{} of {} nodes have a pod of {}{}", set.desired, labelled, name,
+                    Away(*input.cluster)));
     return;
   }
   if (set.available < set.desired || set.unavailable > 0) {
-    std::string message =
-        format("{} of {} pods of {} are available", set.available, set.desired, name);
-    if (!input.cluster->gpu_not_ready.empty()) {
-      message += format("; nodes not Ready: {}", Some(input.cluster->gpu_not_ready));
-    }
-    NotReady(state, "PodsNotAvailable", std::move(message));
+    NotReady(state, "PodsNotAvailable",
+             format("{} of {} pods of {} are available{}", set.available, set.desired, name,
+                    Away(*input.cluster)));
     return;
   }
   if (!set.on_delete && set.updated < set.desired) {
@@ -243,9 +250,7 @@ Verdict Judge(const VerdictInput& input) {
     verdict.message = cluster.gpu_nodes == 0
                           ? "No GPU node found, watching for new nodes"
                           : format("ClusterPolicy is ready: {} GPU nodes", cluster.gpu_nodes);
-    if (!cluster.gpu_not_ready.empty()) {
-      verdict.message += format("; nodes not Ready: {}", Some(cluster.gpu_not_ready));
-    }
+    verdict.message += Away(cluster);
   }
   return verdict;
 }

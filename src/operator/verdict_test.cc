@@ -21,7 +21,7 @@ class VerdictTest : public testing::Test {
     cluster_.nodes = cluster_.gpu_nodes = cluster_.described = 2;
     for (const char* deploy :
          {"container-toolkit", "operator-validator", "device-plugin", "gpu-feature-discovery"}) {
-      cluster_.expected[deploy] = 2;
+      cluster_.labelled[deploy] = cluster_.expected[deploy] = 2;
     }
   }
 
@@ -92,6 +92,9 @@ TEST_F(VerdictTest, NotReadyBeforeTheControllerHasLooked) {
   // Looked at before its nodes were labelled: nothing desired, nothing unavailable.
   Plugin() = {1, 1, 0, 0, 0, 0, false};
   ExpectNotReady("PodsMissing", "0 of 2 nodes");
+  // Every node with GPUs is away.
+  cluster_.expected.clear();
+  ExpectNotReady("PodsMissing", "0 of 2 nodes");
 }
 
 TEST_F(VerdictTest, NotReadyWhileSomethingIsMissing) {
@@ -141,6 +144,7 @@ TEST_F(VerdictTest, WithoutFeatureLabelsNothingIsReady) {
 TEST_F(VerdictTest, AClusterWithoutGpusIsReady) {
   cluster_.gpu_nodes = 0;
   cluster_.expected.clear();
+  cluster_.labelled.clear();
   for (auto& [name, set] : sets_) {
     set = {1, 1, 0, 0, 0, 0, false};
   }

@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The operator beside a real API server: policies are accepted or refused, nodes are labelled, what
+drifts is repaired, nothing is written while nothing changes, and an uninstallation leaves nothing.
+The servers are the test bed's, or those in $GANTRY_BED_BIN; ours is that of $GANTRY_BUILD (default
+build/release).
+"""
+
+import os
+import pathlib
+import signal
+import subprocess
+import time
+
+import pytest
+from control_plane import ROOT, ControlPlane, Refused, free_port, wait
+
+SPACE = "gpu-operator"
+POLICIES = "/apis/nvidia.com/v1/clusterpolicies"
+SETS = f"/apis/apps/v1/namespaces/{SPACE}/daemonsets"
+PLUGIN = f"{SETS}/nvidia-device-plugin-daemonset"
+RBAC = "/apis/rbac.authorization.k8s.io/v1"
+PCI = "feature.node.kubernetes.io/pci-10de.present"
+
+
+class Operator:
+    """The process, as its Deployment starts it."""
+
+    def __init__(self, plane: ControlPlane, build: pathlib.Path, folder: pathlib.Path):
+        self.plane, self.program, self.log = plane, build / "bin/gantry", folder / "operator.log"
+        self.environment = os.environ | {"OPERATOR_NAMESPACE": SPACE, "OPERATOR_IMAGE": "localhost/gantry:1",
+                                         "POD_NAME": "the-operator", "KUBECONFIG": str(plane.kubeconfig)}
+        self.start()
+
+    def start(self):
+        self.port = free_port()
+        self.process = subprocess.Popen(
+            [self.program, "gpu-operator", "--leader-elect", f"--metrics-bind-address=127.0.0.1:{self.port}",
+             "--health-probe-bind-address=0"], env=self.environment, stderr=open(self.log, "ab"))
+
+    def stop(self, how=signal.SIGTERM):
+        self.process.send_signal(how)
+        return self.process.wait(10)
+
+    def uninstall(self, *flags):
+        return subprocess.run([self.program, "uninstall", *flags], env=self.environment, text=True,
+                              stderr=subprocess.PIPE, timeout=120, check=False)
+
+    def peak_kib(self) -> int:
+        text = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(next(line.split()[1] for line in text.splitlines() if line.startswith("VmHWM")))
+
+
+@pytest.fixture(scope="module")
+def plane(tmp_path_factory):
+    plane = ControlPlane(tmp_path_factory.mktemp("plane"),
+                         "daemonset-controller,garbage-collector-controller")
+    try:
+        for crd in sorted((ROOT / "deploy/chart/crds").glob("*.yaml")):
+            plane.call("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd.read_bytes(),
+                       "application/yaml")
+        for path in (POLICIES, "/apis/nfd.k8s-sigs.io/v1alpha1/nodefeatures"):
+            wait(lambda: plane.serves(path), path)
+        plane.call("POST", "/api/v1/namespaces", {"metadata": {"name": SPACE}})
+        yield plane
+    finally:
+        plane.close()
+
+
+@pytest.fixture(scope="module")
+def build():
+    if "GANTRY_BUILD" in os.environ:
+        return pathlib.Path(os.environ["GANTRY_BUILD"])
+    subprocess.run([ROOT / "do", "build", "release", "gantry"], check=True)
+    return ROOT / "build/release"
+
+
+def policy(name: str, **spec):
+    return {"apiVersion": "nvidia.com/v1", "kind": "ClusterPolicy", "metadata": {"name": name}, "spec": spec}
+
+
+@pytest.fixture(scope="module")
+def operator(plane, build, tmp_path_factory):
+    for name in ("node1", "node2"):
+        new_node(plane, name)
+    plane.call("POST", POLICIES, policy("cluster-policy", toolkit={"version": "v1.16.1-ubuntu20.04"},
+                                        dcgmExporter={"enabled": True}, driver={"enabled": False}))
+    operator = Operator(plane, build, tmp_path_factory.mktemp("operator"))
+    try:
+        wait(lambda: plane.get(PLUGIN), "the device plugin's DaemonSet")
+        yield operator
+    finally:
+        if operator.process.poll() is None:
+            operator.stop()
+
+
+def new_node(plane, name):
+    plane.call("POST", "/api/v1/nodes", {"metadata": {"name": name, "labels": {"kubernetes.io/os": "linux"}}})
+    plane.call("POST", f"/apis/nfd.k8s-sigs.io/v1alpha1/namespaces/{SPACE}/nodefeatures", {
+        "apiVersion": "nfd.k8s-sigs.io/v1alpha1", "kind": "NodeFeature",
+        "metadata": {"name": name, "labels": {"nfd.node.kubernetes.io/node-name": name},
+                     "annotations": {"nfd.node.kubernetes.io/worker.version": "gantry-0"}},
+        "spec": {"labels": {PCI: "true"}}})
+
+
+def labels(plane, node):
+    return plane.get(f"/api/v1/nodes/{node}")["metadata"]["labels"]
+
+
+def status(plane, name="cluster-policy"):
+    return plane.get(f"{POLICIES}/{name}").get("status", {})
+
+
+def settled(plane):
+    """Waits until the operator writes nothing for a second; how many writes there were."""
+    count, since = len(plane.writes("gpu-operator")), time.monotonic()
+    while time.monotonic() - since < 1:
+        time.sleep(0.1)
+        now = len(plane.writes("gpu-operator"))
+        if now != count:
+            count, since = now, time.monotonic()
+    return count
+
+
+@pytest.mark.parametrize(("spec", "named"), [
+    ({"mig": {"strategy": "tripel"}}, "spec.mig.strategy"),
+    ({"driver": {"version": 5}}, "spec.driver.version"),
+    ({"driver": {"verison": "5"}}, "spec.driver.verison"),
+])
+def test_a_wrong_policy_is_refused_by_name(plane, spec, named):
+    with pytest.raises(Refused, match=named):
+        plane.call("POST", f"{POLICIES}?dryRun=All&fieldValidation=Strict", policy("wrong", **spec))
+
+
+def test_nodes_with_gpus_are_labelled_and_operands_deployed(plane, operator):
+    for node in ("node1", "node2"):
+        wait(lambda: labels(plane, node).get("nvidia.com/gpu.deploy.device-plugin") == "true", "labels")
+        assert labels(plane, node)["nvidia.com/gpu.present"] == "true"
+        assert labels(plane, node)[PCI] == "true"
+    for name in ("nvidia-container-toolkit-daemonset", "gpu-feature-discovery", "nvidia-operator-validator"):
+        made = wait(lambda: plane.get(f"{SETS}/{name}"), name)
+        assert made["metadata"]["ownerReferences"][0]["kind"] == "ClusterPolicy"
+    assert plane.get("/apis/node.k8s.io/v1/runtimeclasses/nvidia")["handler"] == "nvidia"
+    assert plane.get(f"{RBAC}/clusterroles/nvidia-device-plugin")
+
+
+def test_status_says_what_is_missing_and_is_never_ready_too_early(plane, operator):
+    # Nothing runs on these nodes, so nothing is ever ready.
+    told = wait(lambda: status(plane), "a status")
+    assert told["state"] == "notReady" and told["namespace"] == SPACE
+    conditions = {c["type"]: c for c in told["conditions"]}
+    assert conditions["Ready"]["status"] == "False" and conditions["Error"]["reason"] == "OperandNotReady"
+    assert "dcgmExporter" in told["unsupportedFields"]
+    assert "toolkit.version" in conditions["SpecFollowed"]["message"]
+    operands = {o["name"]: o for o in told["operands"]}
+    assert operands["state-dcgm-exporter"]["state"] == "unsupported"
+    assert operands["state-device-plugin"]["state"] == "notReady"
+    assert operands["state-container-toolkit"]["image"] == "localhost/gantry:1"
+
+
+def test_nothing_changed_nothing_written(plane, operator):
+    before = settled(plane)
+    time.sleep(5)
+    assert plane.writes("gpu-operator")[before:] == []
+    # Nor after a start: what is there is as it should be.
+    assert operator.stop() == 0
+    operator.start()
+    wait(lambda: "reconciling" in operator.log.read_text().rsplit("leader", 1)[-1], "reconciling")
+    time.sleep(3)
+    assert plane.writes("gpu-operator")[before:] == []
+
+
+def test_what_drifts_is_repaired(plane, operator):
+    settled(plane)
+    before = plane.get(PLUGIN)["spec"]
+    plane.patch(PLUGIN, [
+        {"op": "add", "path": "/spec/template/spec/hostNetwork", "value": True},
+        {"op": "replace", "path": "/spec/template/spec/containers/0/image", "value": "other"},
+        {"op": "add", "path": "/spec/template/spec/containers/0/env/-", "value": {"name": "X", "value": "1"}}])
+    wait(lambda: plane.get(PLUGIN)["spec"] == before, "the DaemonSet is as before")
+    for path in (f"/api/v1/namespaces/{SPACE}/serviceaccounts/nvidia-device-plugin",
+                 f"{RBAC}/clusterroles/nvidia-device-plugin", "/apis/node.k8s.io/v1/runtimeclasses/nvidia",
+                 f"{SETS}/gpu-feature-discovery"):
+        uid = plane.get(path)["metadata"]["uid"]
+        plane.call("DELETE", path)
+        wait(lambda: (plane.get(path) or {"metadata": {"uid": uid}})["metadata"]["uid"] != uid, path)
+    plane.patch(f"{RBAC}/clusterrolebindings/nvidia-device-plugin", {"subjects": None})
+    wait(lambda: plane.get(f"{RBAC}/clusterrolebindings/nvidia-device-plugin").get("subjects"), "subjects")
+    plane.patch("/api/v1/nodes/node1", {"metadata": {"labels": {
+        PCI: None, "nvidia.com/gpu.present": None, "nvidia.com/gpu.deploy.device-plugin": None}}})
+    wait(lambda: {PCI, "nvidia.com/gpu.present", "nvidia.com/gpu.deploy.device-plugin"} <=
+         labels(plane, "node1").keys(), "labels come back")
+    # An object that lost our label is found again and taken over.
+    plane.patch(PLUGIN, {"metadata": {"labels": {"app.kubernetes.io/managed-by": None}}})
+    wait(lambda: "app.kubernetes.io/managed-by" in plane.get(PLUGIN)["metadata"]["labels"], "our label")
+    # One write repairs, and no more follow.
+    count = settled(plane)
+    time.sleep(2)
+    assert len(plane.writes("gpu-operator")) == count
+
+
+def test_labels_outlive_what_said_them(plane, operator):
+    features = f"/apis/nfd.k8s-sigs.io/v1alpha1/namespaces/{SPACE}/nodefeatures"
+    before = labels(plane, "node2")
+    plane.call("DELETE", f"{features}/node2")
+    operator.stop(signal.SIGKILL)
+    operator.start()
+    settled(plane)
+    time.sleep(2)
+    assert labels(plane, "node2") == before
+
+
+def test_a_second_policy_is_ignored_and_says_so(plane, operator):
+    plane.call("POST", POLICIES, policy("second", mig={"strategy": "mixed"}))
+    wait(lambda: status(plane, "second").get("state") == "ignored", "ignored")
+    assert "cluster-policy" in status(plane, "second")["conditions"][1]["message"]
+    plane.call("DELETE", f"{POLICIES}/second")
+
+
+def test_a_missing_configmap_is_a_reason(plane, operator):
+    def reason():
+        return {o["name"]: o for o in status(plane)["operands"]}["state-device-plugin"].get("reason")
+
+    plane.patch(f"{POLICIES}/cluster-policy", {"spec": {"devicePlugin": {"config": {"name": "slices"}}}})
+    wait(lambda: any(v.get("configMap", {}).get("name") == "slices"
+                     for v in plane.get(PLUGIN)["spec"]["template"]["spec"]["volumes"]), "a volume")
+    # Not the first reason while there are no pods either; the ConfigMap is watched all the same.
+    assert reason() in ("ConfigMapNotFound", "PodsMissing", "DaemonSetNotObserved", "PodsNotAvailable")
+    plane.patch(f"{POLICIES}/cluster-policy", {"spec": {"devicePlugin": None}})
+
+
+def test_an_operand_that_is_switched_off_goes(plane, operator):
+    plane.patch(f"{POLICIES}/cluster-policy", {"spec": {"gfd": {"enabled": False}}})
+    wait(lambda: plane.get(f"{SETS}/gpu-feature-discovery") is None, "the DaemonSet is gone")
+    wait(lambda: plane.get(f"{RBAC}/clusterroles/nvidia-gpu-feature-discovery") is None, "its role is gone")
+
+
+def test_memory_is_bounded(operator):
+    assert operator.peak_kib() <= 16 * 1024
+
+
+def test_uninstall_leaves_nothing(plane, operator):
+    operator.stop()
+    done = operator.uninstall("--timeout=60", "--crds")
+    assert done.returncode == 0, done.stderr
+    for node in ("node1", "node2"):
+        assert not [key for key in labels(plane, node) if "nvidia.com" in key or "feature.node" in key]
+        assert "annotations" not in plane.get(f"/api/v1/nodes/{node}")["metadata"]
+    ours = "?labelSelector=app.kubernetes.io/managed-by=gpu-operator"
+    for path in (SETS, f"/api/v1/namespaces/{SPACE}/serviceaccounts", f"{RBAC}/clusterroles",
+                 f"{RBAC}/clusterrolebindings", "/apis/node.k8s.io/v1/runtimeclasses",
+                 "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"):
+        assert plane.get(path + ours)["items"] == []
+    assert plane.get(f"/apis/coordination.k8s.io/v1/namespaces/{SPACE}/leases/53822513.nvidia.com") is None
+    # Once more, with nothing left to do.
+    assert operator.uninstall("--timeout=30", "--crds").returncode == 0
