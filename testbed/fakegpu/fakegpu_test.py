@@ -348,6 +348,14 @@ def test_what_a_profile_may_say(state_fields):
     assert first["ecc_volatile_corrected"][7] == 4 and first["ecc_volatile_corrected"][2] == 0
     assert third["mig"] == 1 and third["fabric_clique"] == 7 and third["fabric_cluster_uuid"][-1] == 10
     assert machine.levels[0][1] == 50 and machine.levels[0][0] == 0
+    assert profile.compile_profile({"gpus": [{"product": "Tesla T4", "numa_node": -1}]}, "n",
+                                   state_fields).gpus[0].fields["numa_node"] is None
+
+
+def test_a_value_without_room_is_refused(library, state_fields):
+    machine = profile.compile_profile({"gpus": [{"product": "Tesla T4", "serial": "1" * 40}]}, "n", state_fields)
+    with pytest.raises(profile.ProfileError, match="GPU 0: serial: longer than 31 characters"):
+        fakegpu.node.image.build(layout.Layout(library), machine)
 
 
 def test_uuids_follow_from_the_node_and_stay(state_fields):

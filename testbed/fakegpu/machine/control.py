@@ -5,7 +5,7 @@ import time
 
 from .image import write_processes
 from .layout import Record, State
-from .profile import ECC_PLACES, ProfileError, convert, process
+from .values import ECC_PLACES, ProfileError, convert, process
 
 UNKNOWN_ERROR, GPU_IS_LOST = 999, 15  # nvmlReturn_t
 XID, SINGLE_BIT_ECC, DOUBLE_BIT_ECC = 0x8, 0x1, 0x2  # nvmlEventType*

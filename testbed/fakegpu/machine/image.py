@@ -2,6 +2,7 @@
 """Turns a machine into the bytes that lie in the library's tail."""
 from .layout import Layout, MAGIC, Record, State
 from .profile import Machine
+from .values import ProfileError
 
 
 def write_processes(gpu: Record, processes: list[dict]) -> None:
@@ -35,7 +36,10 @@ def build(layout: Layout, machine: Machine) -> bytearray:
     for position, gpu in enumerate(machine.gpus):
         record = state.gpu(position)
         for name, value in gpu.fields.items():
-            record.set(name, value)
+            try:
+                record.set(name, value)
+            except ValueError as error:
+                raise ProfileError(f"GPU {position}: {name}: {error}") from None
         record.set("link_count", len(gpu.links))
         for index, link in enumerate(gpu.links):
             for name, value in link.items():

@@ -12,27 +12,14 @@ import uuid
 
 import yaml
 
+from .values import (ARCHITECTURES, BRANDS, ECC_PLACES, FABRIC_STATES, LEVELS, MIB, ProfileError, convert, converter,
+                     one_of, process, size, whole)
+
 PRODUCTS = pathlib.Path(__file__).with_name("products.yaml")
 DRIVER_VERSION, CUDA_VERSION = "535.261.03", "12.2"
-MIB = 1 << 20
 MAX_GPUS, MAX_LINKS = 64, 18
-# Numbers of nvml.h.
-ARCHITECTURES = {"kepler": 2, "maxwell": 3, "pascal": 4, "volta": 5, "turing": 6, "ampere": 7, "ada": 8, "hopper": 9,
-                 "blackwell": 10}
-BRANDS = {"unknown": 0, "quadro": 1, "tesla": 2, "nvs": 3, "grid": 4, "geforce": 5, "titan": 6, "quadro_rtx": 12,
-          "nvidia_rtx": 13, "nvidia": 14, "geforce_rtx": 15, "titan_rtx": 16}
-LEVELS = {"internal": 0, "single": 10, "multiple": 20, "hostbridge": 30, "node": 40, "system": 50}
-COMPUTE_MODES = {"default": 0, "exclusive_thread": 1, "prohibited": 2, "exclusive_process": 3}
-VIRTUALIZATION = {"none": 0, "passthrough": 1, "vgpu": 2, "host_vgpu": 3, "host_vsga": 4}
-FABRIC_STATES = {"not_supported": 0, "not_started": 1, "in_progress": 2, "completed": 3}
-ECC_PLACES = {"l1": 0, "l2": 1, "dram": 2, "registers": 3, "texture": 4, "shared": 5, "cbu": 6, "sram": 7}
-PROCESS_KINDS = {"compute": 1, "graphics": 2, "mps": 3}
 LINK_TO_GPU, LINK_TO_SWITCH = 0, 2
 SWITCH_PCI_ID = 0x1AF110DE
-
-
-class ProfileError(Exception):
-    """The profile is wrong; the text names the field and what is expected there."""
 
 
 @dataclasses.dataclass
@@ -54,94 +41,10 @@ class Machine:
     switches: list[str]
     levels: list[list[int]]
 
-    @property
-    def driver_major(self) -> int:
-        return int(self.driver_version.split(".")[0])
-
 
 def bdf_text(domain: int, bus: int, slot: int) -> str:
     """A PCI address as sysfs spells it."""
     return f"{domain:04x}:{bus:02x}:{slot:02x}.0"
-
-
-# --- values ----------------------------------------------------------------------------------------------------------
-
-def _size(value, place: str) -> int:
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return int(value * MIB)
-    found = re.fullmatch(r"\s*([\d.]+)\s*(B|KiB|MiB|GiB)\s*", str(value))
-    if not found:
-        raise ProfileError(f"{place}: {value!r} is no size (MiB, or with a unit: B, KiB, MiB, GiB)")
-    return int(float(found[1]) * {"B": 1, "KiB": 1 << 10, "MiB": MIB, "GiB": 1 << 30}[found[2]])
-
-
-def _watts(value, place: str) -> int:
-    found = re.fullmatch(r"\s*([\d.]+)\s*W?\s*", str(value))
-    if not found:
-        raise ProfileError(f"{place}: {value!r} is no power (watts)")
-    return round(float(found[1]) * 1000)
-
-
-def _switch(value, place: str) -> int:
-    words = {"enabled": 1, "disabled": 0, "on": 1, "off": 0, "true": 1, "false": 0, "yes": 1, "no": 0, "1": 1, "0": 0}
-    if str(value).lower() not in words:
-        raise ProfileError(f"{place}: {value!r} is neither enabled nor disabled")
-    return words[str(value).lower()]
-
-
-def _whole(value, place: str) -> int:
-    try:
-        return int(str(value), 0)
-    except ValueError:
-        raise ProfileError(f"{place}: {value!r} is no whole number") from None
-
-
-def _one_of(words: dict):
-    def convert(value, place: str) -> int:
-        if str(value).lower() not in words:
-            raise ProfileError(f"{place}: {value!r} is none of {', '.join(words)}")
-        return words[str(value).lower()]
-    return convert
-
-
-def _text(value, _place: str) -> str:
-    return str(value)
-
-
-_SWITCHES = ("persistence", "ecc", "ecc_pending", "mig", "mig_pending", "mig_capable", "accounting", "display_attached",
-             "display_active", "multi_gpu_board", "remap_pending", "remap_failed", "retire_pending")
-_TEXTS = ("name", "uuid", "serial", "board_part_number", "vbios", "inforom_image", "inforom_oem", "inforom_ecc",
-          "inforom_power", "gsp_firmware")
-_WORDS = {"architecture": ARCHITECTURES, "brand": BRANDS, "compute_mode": COMPUTE_MODES,
-          "virtualization": VIRTUALIZATION, "fabric_state": FABRIC_STATES}
-_SIZES = ("memory_total", "memory_reserved", "memory_used", "bar1_total", "bar1_used")
-_POWERS = ("power", "power_limit", "power_default", "power_min", "power_max")
-# Fields that follow from others, or that only the control words write.
-_NOT_WRITTEN = ("failure", "failing_call", "hanging_call", "link_count", "process_count", "sequence", "reserved",
-                "fabric_cluster_uuid", "pci_domain", "pci_bus", "pci_slot", "energy_time", "compute_major",
-                "compute_minor")
-
-
-def converter(field: str):
-    """How a field is written in profiles and control words; None for a field that is not written there."""
-    if field in _NOT_WRITTEN:
-        return None
-    if field in _WORDS:
-        return _one_of(_WORDS[field])
-    for names, convert in ((_SWITCHES, _switch), (_TEXTS, _text), (_SIZES, _size), (_POWERS, _watts)):
-        if field in names:
-            return convert
-    return _whole
-
-
-def convert(field: str, value, place: str):
-    """A written value as the state holds it; None and N/A are "not known"."""
-    how = converter(field)
-    if how is None:
-        raise ProfileError(f"{place}: cannot be written")
-    if value is None or str(value).upper() == "N/A":
-        return None if how is not _text else ""
-    return how(value, place)
 
 
 # --- a GPU -----------------------------------------------------------------------------------------------------------
@@ -239,10 +142,14 @@ def _of_list(entry: dict, key: str, number: int, count: int, place: str):
     return value[number]
 
 
+def _default_address(position: int) -> str:
+    """As clouds place them: on bus 0 from slot 1e downwards; what finds no slot there has a bus of its own."""
+    return bdf_text(0, 0, 0x1E - position) if position < 0x19 else bdf_text(0, position, 0)
+
+
 def _place_on_bus(address: str | None, position: int, place: str) -> dict:
-    found = re.fullmatch(r"(?:([0-9a-fA-F]{4,8}):)?([0-9a-fA-F]{2}):([0-9a-fA-F]{2})\.0", address or
-                         bdf_text(0, 0, 0x1E - position) if address or position < 0x19 else
-                         bdf_text(0, position, 0))
+    found = re.fullmatch(r"(?:([0-9a-fA-F]{4,8}):)?([0-9a-fA-F]{2}):([01][0-9a-fA-F])\.0",
+                         str(address or _default_address(position)))
     if not found:
         raise ProfileError(f"{place}.pci: {address!r} is no PCI address (0000:07:00.0)")
     return {"pci_domain": int(found[1] or "0", 16), "pci_bus": int(found[2], 16), "pci_slot": int(found[3], 16)}
@@ -256,24 +163,9 @@ def _fabric(entry: dict, place: str) -> dict:
         cluster = uuid.UUID(str(fabric.get("cluster", uuid.UUID(int=0)))).bytes
     except ValueError:
         raise ProfileError(f"{place}.fabric.cluster: {fabric['cluster']!r} is no UUID") from None
-    return {"fabric_cluster_uuid": cluster, "fabric_clique": _whole(fabric.get("clique", 0), f"{place}.fabric.clique"),
-            "fabric_state": _one_of(FABRIC_STATES)(fabric.get("state", "completed"), f"{place}.fabric.state"),
-            "fabric_status": _whole(fabric.get("status", 0), f"{place}.fabric.status")}
-
-
-def process(entry: dict, place: str) -> dict:
-    """One process of a profile or a control word: pid, memory, and what else is known of it."""
-    known = {"pid", "memory", "kind", "sm_utilization", "memory_utilization", "name"}
-    for key in entry:
-        if key not in known:
-            raise ProfileError(f"{place}.{key}: unknown field ({', '.join(sorted(known))})")
-    if "pid" not in entry:
-        raise ProfileError(f"{place}.pid: missing")
-    return {"pid": _whole(entry["pid"], f"{place}.pid"), "memory": _size(entry.get("memory", 0), f"{place}.memory"),
-            "kind": _one_of(PROCESS_KINDS)(entry.get("kind", "compute"), f"{place}.kind"),
-            "sm_utilization": _whole(entry.get("sm_utilization", 0), f"{place}.sm_utilization"),
-            "memory_utilization": _whole(entry.get("memory_utilization", 0), f"{place}.memory_utilization"),
-            "gpu_instance": None, "compute_instance": None, "name": str(entry.get("name", ""))}
+    return {"fabric_cluster_uuid": cluster, "fabric_clique": whole(fabric.get("clique", 0), f"{place}.fabric.clique"),
+            "fabric_state": one_of(FABRIC_STATES)(fabric.get("state", "completed"), f"{place}.fabric.state"),
+            "fabric_status": whole(fabric.get("status", 0), f"{place}.fabric.status")}
 
 
 def _gpu(entry: dict, product: dict, number: int, count: int, position: int, node: str, driver: str,
@@ -308,13 +200,13 @@ def _check_short_forms(merged: dict, place: str) -> None:
     if not re.fullmatch(r"\d+\.\d+", str(merged["compute_capability"])):
         raise ProfileError(f"{place}.compute_capability: {merged['compute_capability']!r} is not like \"8.0\"")
     for key in ("memory", "memory_reserved", "bar1"):
-        merged[key] = _size(merged[key], f"{place}.{key}") // MIB
-    _one_of(ARCHITECTURES)(merged["architecture"], f"{place}.architecture")
-    _one_of(BRANDS)(merged["brand"], f"{place}.brand")
+        merged[key] = size(merged[key], f"{place}.{key}") // MIB
+    one_of(ARCHITECTURES)(merged["architecture"], f"{place}.architecture")
+    one_of(BRANDS)(merged["brand"], f"{place}.brand")
     for group, keys in (("power", _GROUPS["power"]), ("pcie", _GROUPS["pcie"]), ("engines", _GROUPS["engines"])):
         for key in keys:
-            _whole(merged[group][key], f"{place}.{group}.{key}")
-    links = _whole(merged.get("links", 0), f"{place}.links")
+            whole(merged[group][key], f"{place}.{group}.{key}")
+    links = whole(merged.get("links", 0), f"{place}.links")
     if not 0 <= links <= MAX_LINKS:
         raise ProfileError(f"{place}.links: {links} is not between 0 and {MAX_LINKS}")
     if merged["rows"] not in ("remapped", "retired"):
@@ -326,7 +218,7 @@ def _ecc_or(key: str, value, place: str, fields: dict):
     if key.startswith("ecc_volatile") or key.startswith("ecc_aggregate"):
         row = list(fields[key])
         for where, number in (value if isinstance(value, dict) else {"dram": value}).items():
-            row[_one_of(ECC_PLACES)(where, place)] = _whole(number, place)
+            row[one_of(ECC_PLACES)(where, place)] = whole(number, place)
         return row
     if isinstance(value, list):
         return [convert(key, one, place) for one in value]
@@ -346,7 +238,7 @@ def _levels(profile: dict, gpus: list[Gpu]) -> list[list[int]]:
         place = f"topology[{number}]"
         if not isinstance(group, dict) or set(group) != {"level", "gpus"}:
             raise ProfileError(f"{place}: is not {{level: ..., gpus: [...]}}")
-        level = _one_of(LEVELS)(group["level"], f"{place}.level")
+        level = one_of(LEVELS)(group["level"], f"{place}.level")
         members = _members(group["gpus"], len(gpus), f"{place}.gpus")
         for a in members:
             for b in members:
@@ -376,7 +268,7 @@ def _connect(profile: dict, gpus: list[Gpu], products: list[dict]) -> list[str]:
     if not isinstance(nvlink, dict) or not set(nvlink) <= {"switches", "pairs"} or len(nvlink) != 1:
         raise ProfileError("nvlink: is neither {switches: N} nor {pairs: [[a, b, links], ...]}")
     if "switches" in nvlink:
-        count = _whole(nvlink["switches"], "nvlink.switches")
+        count = whole(nvlink["switches"], "nvlink.switches")
         if not 1 <= count <= 16:
             raise ProfileError(f"nvlink.switches: {count} is not between 1 and 16")
         for gpu, product in zip(gpus, products):
@@ -391,7 +283,7 @@ def _connect(profile: dict, gpus: list[Gpu], products: list[dict]) -> list[str]:
         for one, other in ((a, b), (b, a)):
             far = gpus[other].fields
             gpus[one].links += [_link(products[one], LINK_TO_GPU, far["pci_domain"], far["pci_bus"], far["pci_slot"],
-                                      far["pci_id"]) for _ in range(_whole(pair[2], place))]
+                                      far["pci_id"]) for _ in range(whole(pair[2], place))]
             if len(gpus[one].links) > MAX_LINKS:
                 raise ProfileError(f"{place}: GPU {one} would have more than {MAX_LINKS} links")
     return []
@@ -435,7 +327,7 @@ def compile_profile(profile: dict, node: str, state_fields: set[str]) -> Machine
         product = products.get(entry["product"])
         if product is None:
             raise ProfileError(f"{place}.product: {entry['product']!r} is none of {', '.join(products)}")
-        count = _whole(entry.get("count", 1), f"{place}.count")
+        count = whole(entry.get("count", 1), f"{place}.count")
         if count < 1 or len(gpus) + count > MAX_GPUS:
             raise ProfileError(f"{place}.count: {count}; a machine has 1 to {MAX_GPUS} GPUs")
         for i in range(count):
