@@ -3,6 +3,7 @@
 // NUL-separated NAME=value texts a device.
 #include "operands/node_features/uevents.h"
 
+#include <linux/filter.h>
 #include <linux/netlink.h>
 #include <sys/socket.h>
 
@@ -12,6 +13,47 @@
 #include <utility>
 
 namespace gantry::node_features {
+namespace {
+
+// Drops in the kernel what no PCI device can be, so that containers that come and go (whose network
+// devices are announced too) wake nobody: "<action>@/devices/virtual/...". The actions are three,
+// four, six or seven letters long; the path's second part begins ten bytes after the '@'.
+Status DropVirtualDevices(int socket) {
+  constexpr uint32_t kAll = 0xFFFFFFFF;
+  constexpr uint32_t kVirt = 0x76697274;  // "virt", as the filter loads it
+  const auto byte = [](uint32_t at) { return sock_filter{BPF_LD | BPF_B | BPF_ABS, 0, 0, at}; };
+  const auto word = [](uint32_t at) { return sock_filter{BPF_LD | BPF_W | BPF_ABS, 0, 0, at}; };
+  const auto is = [](uint32_t value, uint8_t yes, uint8_t no) {
+    return sock_filter{BPF_JMP | BPF_JEQ | BPF_K, yes, no, value};
+  };
+  std::array<sock_filter, 18> program = {
+      byte(3),
+      is('@', 0, 2),
+      word(3 + 10),
+      is(kVirt, 13, 12),  //
+      byte(4),
+      is('@', 0, 2),
+      word(4 + 10),
+      is(kVirt, 9, 8),  //
+      byte(6),
+      is('@', 0, 2),
+      word(6 + 10),
+      is(kVirt, 5, 4),  //
+      byte(7),
+      is('@', 0, 2),
+      word(7 + 10),
+      is(kVirt, 1, 0),  //
+      sock_filter{BPF_RET | BPF_K, 0, 0, kAll},
+      sock_filter{BPF_RET | BPF_K, 0, 0, 0},
+  };
+  const sock_fprog filter{static_cast<unsigned short>(program.size()), program.data()};
+  if (setsockopt(socket, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter)) != 0) {
+    return FailErrno("filter uevents", errno);
+  }
+  return {};
+}
+
+}  // namespace
 
 Result<Uevents> Uevents::Open() {
   Fd descriptor(
@@ -19,6 +61,7 @@ Result<Uevents> Uevents::Open() {
   if (!descriptor.valid()) {
     return FailErrno("open uevent socket", errno);
   }
+  TRY(DropVirtualDevices(descriptor.get()));
   sockaddr_nl address{};
   address.nl_family = AF_NETLINK;
   address.nl_groups = 1;  // the kernel's own; udev's copies are group 2

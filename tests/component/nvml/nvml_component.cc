@@ -23,7 +23,7 @@ using testing::SizeIs;
 
 std::filesystem::path Root() { return std::getenv("NVML_ROOT"); }
 
-void Run(const char* variable) { ASSERT_EQ(std::system(std::getenv(variable)), 0) << variable; }
+void Shell(const char* variable) { ASSERT_EQ(std::system(std::getenv(variable)), 0) << variable; }
 
 std::unique_ptr<Library> Opened() {
   static const bool entered = (EnterDevRoot(Root().string()), true);
@@ -68,11 +68,11 @@ TEST(TwoT4, ALostGpuIsNamedAndDoesNotHideTheOther) {
   const Devices before = library->Enumerate().value();
   const std::string& lost = before.found[1].uuid;
   EXPECT_TRUE(library->Alive(lost).has_value());
-  Run("NVML_LOSE");
+  Shell("NVML_LOSE");
   const Status alive = library->Alive(lost);
   const Devices after = library->Enumerate().value();
   const Status other = library->Alive(before.found[0].uuid);
-  Run("NVML_RECOVER");
+  Shell("NVML_RECOVER");
   ASSERT_FALSE(alive.has_value());
   EXPECT_EQ(alive.error().kind, ErrorKind::kUnavailable);
   EXPECT_THAT(alive.error().message, AllOf(HasSubstr(lost), HasSubstr("GPU_IS_LOST")));
@@ -88,9 +88,9 @@ TEST(TwoT4, ALostGpuIsNamedAndDoesNotHideTheOther) {
 TEST(TwoT4, AFailingGpuIsUnavailable) {
   const auto library = Opened();
   const std::string uuid = library->Enumerate()->found[1].uuid;
-  Run("NVML_FAIL");
+  Shell("NVML_FAIL");
   const Status alive = library->Alive(uuid);
-  Run("NVML_RECOVER");
+  Shell("NVML_RECOVER");
   ASSERT_FALSE(alive.has_value());
   EXPECT_EQ(alive.error().kind, ErrorKind::kUnavailable);
   EXPECT_THAT(alive.error().message, HasSubstr("UNKNOWN"));
@@ -112,7 +112,7 @@ TEST(TwoT4, XidsNameTheirGpu) {
   const auto nothing = events->Wait(std::chrono::milliseconds(50));
   ASSERT_TRUE(nothing.has_value()) << nothing.error().message;
   EXPECT_FALSE(nothing->has_value());
-  std::jthread raiser([] { Run("NVML_XID"); });
+  std::jthread raiser([] { Shell("NVML_XID"); });
   const auto event = events->Wait(std::chrono::seconds(20));
   ASSERT_TRUE(event.has_value()) << event.error().message;
   EXPECT_EQ(*event, (EventSet::Xid{.uuid = devices.found[1].uuid,
