@@ -123,7 +123,7 @@ std::optional<EventWrite> EventSeries::Next(SteadyTime now) {
   if (create && series.name.empty()) {
     // As client-go names them: unique by the time of the first observation.
     series.name = format("{}.{:x}", Shortened(TextAt(series.about, "name"), kMaxNamePrefix),
-                         series.first.time_since_epoch().count() + ++uses_);
+                         static_cast<uint64_t>(series.first.time_since_epoch().count()) + ++uses_);
   }
   EventWrite write{.series = chosen->first,
                    .space = SpaceOf(series.about),

@@ -145,8 +145,11 @@ void Lease::Release(const Observed& observed) {
   }
   const Json next =
       NextLease(observed.stored, options_.lease, "", options_.lease_duration, clock_.Wall());
-  // When that does not succeed, the lease runs out by itself.
-  static_cast<void>(client_.Bounded({}, options_.retry_period)->Replace(kinds::kLease, next));
+  const Result<Json> given_back =
+      client_.Bounded({}, options_.retry_period)->Replace(kinds::kLease, next);
+  if (!given_back.has_value()) {
+    log::Debug("give back lease (it runs out by itself): {}", given_back.error().message);
+  }
 }
 
 }  // namespace gantry::kube
