@@ -237,9 +237,7 @@ def test_two_beds_side_by_side(beds, one):
     assert sorted(names) == ["node/kwok1", "node/kwok2", "node/kwok3", "node/node1"]
     beds.pod(other, "there")
     assert "there" not in beds("kubectl", "--name", one, "get", "pods", "-o", "name")
-    started = time.monotonic()
     beds("down", "--name", other)
-    assert time.monotonic() - started < 5
     assert traces(other) == [] and not (beds.folder / other).exists()
     beds("kubectl", "--name", one, "get", "nodes")
 
