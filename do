@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 export GANTRY_CACHE=${GANTRY_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/gantry}
-export CCACHE_DIR=${CCACHE_DIR:-$GANTRY_CACHE/ccache} CCACHE_MAXSIZE=${CCACHE_MAXSIZE:-4G}
+export CCACHE_MAXSIZE=${CCACHE_MAXSIZE:-5G}
 python=$GANTRY_CACHE/venv/bin/python
 
 say() { printf '\033[1m== %s\033[0m\n' "$*" >&2; }
