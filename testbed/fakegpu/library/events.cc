@@ -69,7 +69,6 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlEventSetCreate(nvmlEventSet_t* out) {
   auto* set = static_cast<nvmlEventSet_st*>(calloc(1, sizeof(nvmlEventSet_st)));
   if (set == nullptr) return NVML_ERROR_MEMORY;
   pthread_mutex_init(&set->mutex, nullptr);
-  set->read = EventCount();
   *out = set;
   return NVML_SUCCESS;
 }
