@@ -63,19 +63,23 @@ Result<std::string> ReadFile(const std::string& path) {
   if (!fd.valid()) {
     return FailErrno("read " + path, errno);
   }
+  return ReadDescriptor(fd.get(), path);
+}
+
+Result<std::string> ReadDescriptor(int fd, std::string_view name) {
   std::string content;
   struct stat info {};
-  if (::fstat(fd.get(), &info) == 0 && info.st_size > 0) {
+  if (::fstat(fd, &info) == 0 && info.st_size > 0) {
     content.reserve(static_cast<size_t>(info.st_size));
   }
   std::array<char, 16384> part{};
   while (true) {
-    const ssize_t count = ::read(fd.get(), part.data(), part.size());
+    const ssize_t count = ::read(fd, part.data(), part.size());
     if (count == 0) {
       return content;
     }
     if (count < 0 && errno != EINTR) {
-      return FailErrno("read " + path, errno);
+      return FailErrno(format("read {}", name), errno);
     }
     if (count > 0) {
       content.append(part.data(), static_cast<size_t>(count));

@@ -15,6 +15,9 @@ namespace gantry {
 // The whole file. kNotFound if it is not there.
 Result<std::string> ReadFile(const std::string& path);
 
+// All that an open file still gives; `name` is for the message of an error.
+Result<std::string> ReadDescriptor(int fd, std::string_view name);
+
 // Names in a directory, sorted, without "." and "..". An absent directory is empty.
 Result<std::vector<std::string>> ListDirectory(const std::string& path);
 

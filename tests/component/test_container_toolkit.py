@@ -96,6 +96,12 @@ class Host:
         (path / "var/run").symlink_to("/run")
         for name in ("containerd", "containerd-shim-runc-v2", "ctr", "runc"):
             shutil.copy(programs / name, path / "usr/local/bin" / name)
+        # runc is linked with the machine's libseccomp.
+        linked = subprocess.run(["ldd", programs / "runc"], capture_output=True, text=True,
+                                check=False).stdout
+        for word in filter(lambda word: word.startswith("/"), linked.split()):
+            (path / word[1:]).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(word, path / word[1:])
         (path / "sys/module/nvidia/refcnt").write_text("1\n")
         for name in ("null", "nvidiactl", "nvidia-uvm", "nvidia-uvm-tools", "nvidia0", "nvidia1"):
             os.mknod(path / "dev" / name, stat.S_IFCHR | 0o666, os.makedev(1, 3))

@@ -265,7 +265,7 @@ int RunCdiHook(const std::vector<std::string>& words) {
   }
   std::vector<std::string> warnings;
   const Status done = [&]() -> Status {
-    TRY_ASSIGN(const std::string state, ReadFile("/dev/stdin"));
+    TRY_ASSIGN(const std::string state, ReadDescriptor(STDIN_FILENO, "standard input"));
     TRY_ASSIGN(const std::string path, RootFromState(state));
     TRY_ASSIGN(const ContainerRoot root, ContainerRoot::Open(path));
     return RunHook(*request, root, warnings);

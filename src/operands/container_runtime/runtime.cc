@@ -231,7 +231,7 @@ int RunLegacyHook(const std::vector<std::string>& words) {
     return 0;
   }
   const Status done = [&]() -> Status {
-    TRY_ASSIGN(const std::string text, ReadFile("/dev/stdin"));
+    TRY_ASSIGN(const std::string text, ReadDescriptor(STDIN_FILENO, "standard input"));
     TRY_ASSIGN(const Json state, ParseJson(text));
     TRY_ASSIGN(const std::string config_text,
                ReadFile(JoinPath(TextAt(state, "bundle"), "config.json")));
