@@ -173,15 +173,16 @@ std::string NotFollowed(const VerdictInput& input, const std::vector<OperandStat
 
 Json Condition(std::string_view type, bool is, std::string_view reason, std::string_view message,
                const Json& before, long long generation, WallTime now) {
+  const std::string status = is ? "True" : "False";
   Json condition = {{"type", type},
-                    {"status", is ? "True" : "False"},
+                    {"status", status},
                     {"reason", reason},
                     {"message", message},
                     {"observedGeneration", generation},
                     {"lastTransitionTime", Rfc3339(now)}};
   if (const Json* old = At(before, "conditions"); old != nullptr && old->is_array()) {
     for (const Json& other : *old) {
-      if (TextAt(other, "type") == type && TextAt(other, "status") == condition["status"]) {
+      if (TextAt(other, "type") == type && TextAt(other, "status") == status) {
         condition["lastTransitionTime"] = TextAt(other, "lastTransitionTime");
       }
     }
