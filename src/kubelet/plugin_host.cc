@@ -33,6 +33,9 @@ using std::chrono::milliseconds;
 
 // How long a resource that goes may take to tell the kubelet.
 constexpr milliseconds kRetireTimeout{1000};
+constexpr milliseconds kLeaveTimeout{2000};
+// The name, after that of the plugin's socket, of the one by which it leaves.
+constexpr char kLeaving[] = ".leaving";
 
 }  // namespace
 
@@ -134,6 +137,9 @@ class PluginHost::Impl {
       return;
     }
     OnAnswer(served->state, status.has_value(), Now());
+    if (stopping_) {
+      return;
+    }
     if (status) {
       Tell(What::kRegistered, name);
     } else {
@@ -252,7 +258,45 @@ class PluginHost::Impl {
         RunPosted();
       }
     }
+    for (auto& served : served_) {
+      Leave(served);
+    }
     served_.clear();
+  }
+
+  // When a stream ends, the kubelet drops the plugin that is registered last, which by now is the
+  // successor. A Register call that fails at its first question leaves none to drop, and the
+  // successor's stream as it is; it registers once more when it sees our socket go, so that its own
+  // end will be noticed.
+  void Leave(Served& served) {
+    if (!served.superseded || options_.kubelet_socket.empty() || served.state.in_flight) {
+      return;
+    }
+    const auto endpoint = served.resource.endpoint + kLeaving;
+    const auto socket = PluginSocket::Listen(options_.folder, endpoint);
+    auto connection = ConnectTo(KubeletPath());
+    if (!socket || !connection) {
+      return;
+    }
+    served.service->Leave();
+    served.state.in_flight = true;
+    served.service->Register(*connection, served.resource.name, endpoint);
+    const auto deadline = Now() + kLeaveTimeout;
+    while (served.state.in_flight && Now() < deadline) {
+      std::array waits = {pollfd{.fd = wake_, .events = POLLIN, .revents = 0},
+                          pollfd{.fd = socket->fd(), .events = POLLIN, .revents = 0}};
+      if (poll(waits.data(), waits.size(), TimeoutUntil(deadline)) < 0) {
+        CHECK(errno == EINTR);
+        continue;
+      }
+      for (int fd = socket->Accept(); fd >= 0; fd = socket->Accept()) {
+        served.service->Adopt(fd);
+      }
+      if (waits[0].revents != 0) {
+        RunPosted();
+      }
+    }
+    served.service.reset();
   }
 
   static int TimeoutUntil(std::optional<SteadyTime> at) {
@@ -279,10 +323,21 @@ class PluginHost::Impl {
       for (ssize_t at = 0; at < got;) {
         const auto* event = reinterpret_cast<const inotify_event*>(buffer.data() + at);
         at += static_cast<ssize_t>(sizeof(inotify_event) + event->len);
+        if ((event->mask & IN_DELETE) != 0 && event->len > 0) {
+          OnRemoved(event->name);
+        }
         if ((event->mask & (IN_IGNORED | IN_UNMOUNT)) != 0) {
           Tell(What::kFailed, "",
                {ErrorKind::kNotFound, "watch " + options_.folder + ": the folder was removed"});
         }
+      }
+    }
+  }
+
+  void OnRemoved(const std::string& name) {
+    for (auto& served : served_) {
+      if (name == served.resource.endpoint + kLeaving && served.state.registered != 0) {
+        OnPredecessorLeft(served.state, Now());
       }
     }
   }

@@ -42,7 +42,9 @@ class PluginHost {
 
   // kNotFound when there is no such folder.
   static Result<std::unique_ptr<PluginHost>> Start(Options options);
-  // Ends all streams, and removes the sockets that are still ours.
+  // Ends all streams, and removes the sockets that are still ours. Where another process has taken
+  // over, the kubelet is made to forget this one first, else it would drop the successor when our
+  // stream ends; that takes a few milliseconds, and at most two seconds.
   ~PluginHost();
   PluginHost(const PluginHost&) = delete;
   PluginHost& operator=(const PluginHost&) = delete;

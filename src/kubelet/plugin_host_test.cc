@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "kubelet/plugin_service.h"
 #include "kubelet/plugin_socket.h"
 #include "kubelet/testing/fake_kubelet.h"
 
@@ -147,20 +148,49 @@ TEST_F(PluginHostTest, AsksAgainWhenRefused) {
   EXPECT_EQ(kubelet_->registrations(), 4);
 }
 
-TEST_F(PluginHostTest, ASuccessorTakesOverAndIsBackAfterThePredecessorsEnd) {
+TEST_F(PluginHostTest, ASuccessorTakesOverWithoutAMomentWithoutDevices) {
   kubelet_->Start();
   auto old_host = NewHost();
   old_host->Serve({Offer({"a"})});
   ASSERT_TRUE(WaitFor(Healthy({"a"})));
-  const auto new_host = NewHost();
+  auto new_host = NewHost();
   new_host->Serve({Offer({"a", "new"})});
   ASSERT_TRUE(WaitFor(Healthy({"a", "new"})));
-  EXPECT_EQ(kubelet_->drops(), 0);
   old_host.reset();
   EXPECT_EQ(superseded_, 1);
   EXPECT_NE(SocketIdentity(folder_ + "/" + kEndpoint), 0U) << "the successor's socket was removed";
-  ASSERT_TRUE(WaitFor(Healthy({"a", "new"})));
+  EXPECT_EQ(SocketIdentity(folder_ + "/" + kEndpoint + ".leaving"), 0U);
+  // The predecessor, the successor, the predecessor's leaving, the successor again.
+  ASSERT_TRUE(kubelet_->WaitForRegistrations(4));
+  EXPECT_EQ(kubelet_->drops(), 0);
   EXPECT_TRUE(kubelet_->Allocate(kResource, {"new"}));
+  new_host.reset();
+  EXPECT_TRUE(kubelet_->WaitFor(kResource, [](const auto& devices) {
+    return devices.size() == 2 && !devices[0].healthy && !devices[1].healthy;
+  })) << "its end is noticed";
+}
+
+TEST_F(PluginHostTest, IsBackAtOnceWhenTheKubeletDropsItForItsPredecessor) {
+  kubelet_->Start();
+  // A predecessor that ends without leaving: it does not see that it was superseded.
+  PluginService old_service(Healthy({"a"}), std::make_shared<EchoAllocator>(),
+                            {.on_registered = [](const Status&) {}, .on_stream_ended = [](int) {}});
+  auto socket = PluginSocket::Listen(folder_, kEndpoint);
+  ASSERT_TRUE(socket);
+  old_service.Register(ConnectTo(folder_ + "/kubelet.sock").value(), kResource, kEndpoint);
+  int connection = -1;
+  while (connection < 0) {
+    connection = socket->Accept();
+  }
+  old_service.Adopt(connection);
+  ASSERT_TRUE(WaitFor(Healthy({"a"})));
+  const auto new_host = NewHost();
+  new_host->Serve({Offer({"a", "new"})});
+  ASSERT_TRUE(WaitFor(Healthy({"a", "new"})));
+  old_service.Retire();
+  ASSERT_TRUE(kubelet_->WaitForRegistrations(3));
+  EXPECT_EQ(kubelet_->drops(), 1);
+  EXPECT_TRUE(WaitFor(Healthy({"a", "new"})));
 }
 
 TEST_F(PluginHostTest, AResourceThatGoesSaysSoFirst) {

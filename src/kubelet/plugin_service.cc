@@ -200,6 +200,11 @@ class PluginService::Impl {
     }
   }
 
+  void Leave() {
+    const std::lock_guard lock(mutex_);
+    leaving_ = true;
+  }
+
   void Register(int kubelet, const std::string& resource, const std::string& endpoint);
 
   void GiveUpRegister() {
@@ -371,6 +376,10 @@ class PluginService::Impl {
   }
 
   grpc::Status Options(const v1beta1::Empty& /*request*/, v1beta1::DevicePluginOptions& response) {
+    const std::lock_guard lock(mutex_);
+    if (leaving_) {
+      return {grpc::StatusCode::UNAVAILABLE, "the plugin leaves the field to its successor"};
+    }
     FillOptions(response);
     return grpc::Status::OK;
   }
@@ -405,6 +414,7 @@ class PluginService::Impl {
   std::mutex mutex_;
   bool stopping_ = false;
   bool retiring_ = false;
+  bool leaving_ = false;
   std::vector<Device> devices_;
   std::shared_ptr<const Allocator> allocator_;
   std::list<Stream> streams_;
@@ -474,6 +484,7 @@ void PluginService::SetAllocator(std::shared_ptr<const Allocator> allocator) {
   impl_->SetAllocator(std::move(allocator));
 }
 void PluginService::Retire() { impl_->Retire(); }
+void PluginService::Leave() { impl_->Leave(); }
 void PluginService::Register(int kubelet, const std::string& resource,
                              const std::string& endpoint) {
   impl_->Register(kubelet, resource, endpoint);

@@ -35,6 +35,8 @@ class PluginService {
   void SetAllocator(std::shared_ptr<const Allocator> allocator);
   // Sends an empty list to every stream and ends it when that has gone out.
   void Retire();
+  // From now on the kubelet's first question to a plugin is answered with an error.
+  void Leave();
   // Calls Register on a socket connected to the kubelet, and owns it from here. One at a time.
   void Register(int kubelet, const std::string& resource, const std::string& endpoint);
   // Ends a Register call that is under way: it is answered with kTimeout.

@@ -23,6 +23,8 @@ constexpr milliseconds kLastRetry{5000};
 // The kubelet removes a dropped client under its name after it has closed the stream: a call in
 // between would be removed with it.
 constexpr milliseconds kAfterDrop{20};
+// The same after a predecessor's stream; there is no hurry, because the kubelet still has this one.
+constexpr milliseconds kAfterHandOver{1000};
 // The kubelet waits up to 10 s for a plugin that it dials, and answers then.
 constexpr milliseconds kAnswerLimit{12'000};
 
@@ -82,6 +84,11 @@ void OnAnswer(RegistrationState& state, bool accepted, SteadyTime now) {
 void OnDropped(RegistrationState& state, SteadyTime now) {
   state.registered = 0;
   state.not_before = std::max(state.not_before, now + kAfterDrop);
+}
+
+void OnPredecessorLeft(RegistrationState& state, SteadyTime now) {
+  state.registered = 0;
+  state.not_before = std::max(state.not_before, now + kAfterHandOver);
 }
 
 }  // namespace gantry::kubelet

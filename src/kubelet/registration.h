@@ -49,5 +49,7 @@ void OnAnswer(RegistrationState& state, bool accepted, SteadyTime now);
 // The kubelet ended the last ListAndWatch stream while it was registered with us: it has dropped
 // the plugin, or it has stopped.
 void OnDropped(RegistrationState& state, SteadyTime now);
+// The plugin that was here before has ended as PluginHost's destructor says.
+void OnPredecessorLeft(RegistrationState& state, SteadyTime now);
 
 }  // namespace gantry::kubelet

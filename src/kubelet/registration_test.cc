@@ -116,5 +116,14 @@ TEST(Registration, ADroppedPluginRegistersAgainAfterTheKubeletForgotIt) {
   EXPECT_EQ(Decide(state, sight, kStart + milliseconds(20)).what, What::kRegister);
 }
 
+TEST(Registration, RegistersAgainSomeTimeAfterItsPredecessorLeft) {
+  auto state = Registered();
+  OnPredecessorLeft(state, kStart);
+  const Sight sight{.kubelet = kKubelet, .own = OwnSocket::kOurs};
+  const auto step = Decide(state, sight, kStart);
+  ASSERT_TRUE(step.look_again);
+  EXPECT_EQ(Decide(state, sight, *step.look_again).what, What::kRegister);
+}
+
 }  // namespace
 }  // namespace gantry::kubelet

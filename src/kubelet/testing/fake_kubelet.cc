@@ -80,40 +80,27 @@ class FakeKubelet::Impl : public v1beta1::Registration::Service {
     }
     clients_.clear();
     current_.clear();
+    endpoints_.clear();
     stopped_ = false;
     unlink((folder_ + "/kubelet.sock").c_str());
   }
 
   grpc::Status Register(grpc::ServerContext* /*context*/, const v1beta1::RegisterRequest* request,
                         v1beta1::Empty* /*response*/) override {
-    {
-      const std::lock_guard lock(mutex_);
-      registrations_++;
-      if (refusals_ > 0) {
-        refusals_--;
-        return {grpc::StatusCode::UNKNOWN, "refused by the test"};
-      }
-    }
-    auto connection = ConnectTo(folder_ + "/" + request->endpoint());
-    if (!connection) {
-      return {grpc::StatusCode::UNKNOWN, connection.error().message};
-    }
-    std::shared_ptr<Stub> stub = v1beta1::DevicePlugin::NewStub(
-        grpc::CreateInsecureChannelFromFd("localhost", *connection));
-    grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(10));
-    v1beta1::DevicePluginOptions options;
-    if (auto status = stub->GetDevicePluginOptions(&context, {}, &options); !status.ok()) {
-      return status;
-    }
+    auto stub = Dial(*request);
     const std::lock_guard lock(mutex_);
-    if (stopped_) {
-      return {grpc::StatusCode::UNAVAILABLE, "stopping"};
+    registrations_++;
+    changed_.notify_all();
+    const auto& resource = request->resource_name();
+    if (!stub || stopped_) {
+      current_.erase(resource);
+      return {grpc::StatusCode::UNKNOWN, stub ? "stopping" : stub.error().message};
     }
     auto& client = clients_.emplace_back();
-    client.resource = request->resource_name();
-    client.stub = std::move(stub);
-    current_[client.resource] = &client;
+    client.resource = resource;
+    client.stub = *std::move(stub);
+    current_[resource] = &client;
+    endpoints_[resource] = client.stub;
     client.thread = std::thread([this, &client] { Run(client); });
     return grpc::Status::OK;
   }
@@ -134,6 +121,11 @@ class FakeKubelet::Impl : public v1beta1::Registration::Service {
     return registrations_;
   }
 
+  bool WaitForRegistrations(int count, std::chrono::milliseconds timeout) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, timeout, [&] { return registrations_ >= count; });
+  }
+
   int drops() {
     const std::lock_guard lock(mutex_);
     return drops_;
@@ -146,8 +138,8 @@ class FakeKubelet::Impl : public v1beta1::Registration::Service {
 
   std::shared_ptr<Stub> Find(const std::string& resource) {
     const std::lock_guard lock(mutex_);
-    const auto found = current_.find(resource);
-    return found == current_.end() ? nullptr : found->second->stub;
+    const auto found = endpoints_.find(resource);
+    return found == endpoints_.end() ? nullptr : found->second;
   }
 
  private:
@@ -157,6 +149,26 @@ class FakeKubelet::Impl : public v1beta1::Registration::Service {
     grpc::ClientContext context;
     std::thread thread;
   };
+
+  // The plugin, if it answers the first question.
+  Result<std::shared_ptr<Stub>> Dial(const v1beta1::RegisterRequest& request) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (refusals_ > 0) {
+        refusals_--;
+        return Fail(ErrorKind::kUnavailable, "refused by the test");
+      }
+    }
+    TRY_ASSIGN(const int connection, ConnectTo(folder_ + "/" + request.endpoint()));
+    std::shared_ptr<Stub> stub = v1beta1::DevicePlugin::NewStub(
+        grpc::CreateInsecureChannelFromFd("localhost", connection));
+    grpc::ClientContext context;
+    v1beta1::DevicePluginOptions options;
+    if (const auto status = stub->GetDevicePluginOptions(&context, {}, &options); !status.ok()) {
+      return std::unexpected(ToError(status));
+    }
+    return stub;
+  }
 
   void Run(Client& client) {
     auto stream = client.stub->ListAndWatch(&client.context, {});
@@ -175,6 +187,7 @@ class FakeKubelet::Impl : public v1beta1::Registration::Service {
     // Whoever is registered by now is dropped, not only the one whose stream it was.
     current->second->context.TryCancel();
     current_.erase(current);
+    endpoints_.erase(client.resource);
     drops_++;
     for (auto& device : devices_[client.resource]) {
       device.healthy = false;
@@ -191,7 +204,8 @@ class FakeKubelet::Impl : public v1beta1::Registration::Service {
   int drops_ = 0;
   int refusals_ = 0;
   std::list<Client> clients_;
-  std::map<std::string, Client*> current_;
+  std::map<std::string, Client*> current_;  // whom the end of a stream drops
+  std::map<std::string, std::shared_ptr<Stub>> endpoints_;  // who is asked
   std::map<std::string, std::vector<Device>> devices_;
 };
 
@@ -207,6 +221,9 @@ std::vector<Device> FakeKubelet::Devices(const std::string& resource) {
   return impl_->Devices(resource);
 }
 int FakeKubelet::registrations() { return impl_->registrations(); }
+bool FakeKubelet::WaitForRegistrations(int count, std::chrono::milliseconds timeout) {
+  return impl_->WaitForRegistrations(count, timeout);
+}
 int FakeKubelet::drops() { return impl_->drops(); }
 void FakeKubelet::Refuse(int calls) { impl_->Refuse(calls); }
 

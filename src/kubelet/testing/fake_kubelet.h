@@ -15,7 +15,9 @@ namespace gantry::kubelet {
 // The device manager's half of the protocol, with the habits of the real one that plugins suffer
 // from (Kubernetes 1.36, pkg/kubelet/cm/devicemanager): at its start it removes every socket in the
 // folder; it dials the plugin before it answers Register; when a stream ends, it drops the plugin
-// that is registered then, also if the stream was its predecessor's. For tests and benchmarks.
+// that is registered then, also if the stream was its predecessor's; a plugin that registers and
+// then answers its first question with an error is forgotten, and whoever was registered before is
+// no longer the one to drop. For tests and benchmarks.
 class FakeKubelet {
  public:
   explicit FakeKubelet(std::string folder);
@@ -31,8 +33,10 @@ class FakeKubelet {
   bool WaitFor(const std::string& resource, const Condition& condition,
                std::chrono::milliseconds timeout = std::chrono::seconds(10));
   std::vector<Device> Devices(const std::string& resource);
-  // Register calls so far.
+  // Register calls so far, also those that failed.
   int registrations();
+  bool WaitForRegistrations(int count,
+                            std::chrono::milliseconds timeout = std::chrono::seconds(10));
   // How often a resource's devices were all made unhealthy because a stream ended.
   int drops();
   // The next Register calls are refused.
