@@ -9,11 +9,14 @@
 
 #include <array>
 #include <cerrno>
+#include <fstream>
 #include <string_view>
 #include <utility>
 
 namespace gantry::node_features {
 namespace {
+
+constexpr uint32_t kAllUsers = 0xFFFFFFFF;
 
 // Drops in the kernel what no PCI device can be, so that containers that come and go (whose network
 // devices are announced too) wake nobody: "<action>@/devices/virtual/...". The actions are three,
@@ -53,9 +56,26 @@ Status DropVirtualDevices(int socket) {
   return {};
 }
 
+// The kernel tells the network namespaces of the first user namespace alone: the one whose users
+// are all mapped to themselves.
+bool HearsTheKernel() {
+  std::ifstream map("/proc/self/uid_map");
+  uint32_t inside = 1;
+  uint32_t outside = 1;
+  uint32_t count = 0;
+  return map >> inside >> outside >> count && inside == 0 && outside == 0 && count == kAllUsers;
+}
+
 }  // namespace
 
 Result<Uevents> Uevents::Open() {
+  if (!HearsTheKernel()) {
+    return Fail(ErrorKind::kUnsupported, "open uevent socket: not in the host's user namespace");
+  }
+  return OpenSocket();
+}
+
+Result<Uevents> Uevents::OpenSocket() {
   Fd descriptor(
       socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_KOBJECT_UEVENT));
   if (!descriptor.valid()) {

@@ -11,8 +11,10 @@ namespace gantry::node_features {
 // namespace.
 class Uevents {
  public:
-  // kUnsupported or kDenied where the kernel or a sandbox gives no such socket.
+  // kUnsupported or kDenied where the kernel or a sandbox gives no such socket, or tells nothing to it.
   static Result<Uevents> Open();
+  // The same without asking whether the kernel will tell anything.
+  static Result<Uevents> OpenSocket();
 
   [[nodiscard]] int fd() const { return socket_.get(); }
   // Reads what is there without blocking; true if a PCI device was among it, or if messages were
