@@ -118,15 +118,15 @@ class PluginHost::Impl {
     // Looked up by name in the callbacks: what retires meanwhile must not be found.
     const std::string name = resource.name;
     PluginService::Callbacks callbacks{
-        .on_registered = [this, name](Status status) {
-          Post([this, name, status = std::move(status)] { Answered(name, status); });
-        },
-        .on_stream_ended = [this, name](int open) {
-          Post([this, name, open] { StreamEnded(name, open); });
-        }};
+        .on_registered =
+            [this, name](Status status) {
+              Post([this, name, status = std::move(status)] { Answered(name, status); });
+            },
+        .on_stream_ended =
+            [this, name](int open) { Post([this, name, open] { StreamEnded(name, open); }); }};
     Served served;
-    served.service = std::make_unique<PluginService>(resource.devices, resource.allocator,
-                                                     std::move(callbacks));
+    served.service =
+        std::make_unique<PluginService>(resource.devices, resource.allocator, std::move(callbacks));
     served.resource = std::move(resource);
     served_.push_back(std::move(served));
   }
@@ -169,8 +169,7 @@ class PluginHost::Impl {
         look_again = at;
       }
     };
-    const uint64_t kubelet =
-        options_.kubelet_socket.empty() ? 0 : SocketIdentity(KubeletPath());
+    const uint64_t kubelet = options_.kubelet_socket.empty() ? 0 : SocketIdentity(KubeletPath());
     const auto now = Now();
     std::erase_if(served_, [now](const Served& served) {
       return served.retire_by && *served.retire_by <= now;
@@ -237,9 +236,8 @@ class PluginHost::Impl {
       waits.assign({{.fd = wake_, .events = POLLIN, .revents = 0},
                     {.fd = inotify_, .events = POLLIN, .revents = 0}});
       for (const auto& served : served_) {
-        waits.push_back({.fd = served.socket ? served.socket->fd() : -1,
-                         .events = POLLIN,
-                         .revents = 0});
+        waits.push_back(
+            {.fd = served.socket ? served.socket->fd() : -1, .events = POLLIN, .revents = 0});
       }
       if (poll(waits.data(), waits.size(), TimeoutUntil(look_again)) < 0) {
         CHECK(errno == EINTR);

@@ -50,7 +50,8 @@ class PluginHost {
   PluginHost& operator=(const PluginHost&) = delete;
 
   // What is to be served from now on, all of it. A resource that goes on keeps its socket and its
-  // streams and gets its new devices and allocator; one that is missing gets an empty list and ends.
+  // streams and gets its new devices and allocator; one that is missing gets an empty list and
+  // ends.
   void Serve(std::vector<PluginResource> resources);
 
  private:

@@ -214,7 +214,8 @@ TEST_F(PluginHostTest, RemovesItsSocketAtTheEnd) {
 }
 
 TEST_F(PluginHostTest, AMissingFolderIsNamed) {
-  const auto host = PluginHost::Start({.folder = folder_ + "/none", .kubelet_socket = "k", .on_event = {}});
+  const auto host =
+      PluginHost::Start({.folder = folder_ + "/none", .kubelet_socket = "k", .on_event = {}});
   ASSERT_FALSE(host);
   EXPECT_EQ(host.error().kind, ErrorKind::kNotFound);
   EXPECT_THAT(host.error().message, testing::HasSubstr(folder_ + "/none"));

@@ -137,8 +137,7 @@ grpc::Status AnswerPreferred(const Allocator& allocator,
 
 class PluginService::Impl {
  public:
-  Impl(std::vector<Device> devices, std::shared_ptr<const Allocator> allocator,
-       Callbacks callbacks)
+  Impl(std::vector<Device> devices, std::shared_ptr<const Allocator> allocator, Callbacks callbacks)
       : callbacks_(std::move(callbacks)),
         devices_(std::move(devices)),
         allocator_(std::move(allocator)) {
@@ -473,8 +472,8 @@ void PluginService::Impl::Register(int kubelet, const std::string& resource,
 
 PluginService::PluginService(std::vector<Device> devices,
                              std::shared_ptr<const Allocator> allocator, Callbacks callbacks)
-    : impl_(std::make_unique<Impl>(std::move(devices), std::move(allocator),
-                                   std::move(callbacks))) {}
+    : impl_(
+          std::make_unique<Impl>(std::move(devices), std::move(allocator), std::move(callbacks))) {}
 PluginService::~PluginService() = default;
 void PluginService::Adopt(int connection) { impl_->Adopt(connection); }
 void PluginService::SetDevices(std::vector<Device> devices) {

@@ -64,7 +64,7 @@ Result<PluginSocket> PluginSocket::Listen(const std::string& folder, const std::
   if (bind(fd, reinterpret_cast<const sockaddr*>(&*address), sizeof(*address)) != 0) {
     return FailErrno(format("bind {}", temporary), errno);
   }
-  struct stat info {};
+  struct stat info{};
   if (stat(temporary.c_str(), &info) != 0) {
     return FailErrno(format("stat {}", temporary), errno);
   }
@@ -104,7 +104,7 @@ int PluginSocket::Accept() const {
 }
 
 OwnSocket PluginSocket::Look() const {
-  struct stat info {};
+  struct stat info{};
   if (stat(path_.c_str(), &info) != 0) {
     return OwnSocket::kAbsent;
   }
@@ -112,7 +112,7 @@ OwnSocket PluginSocket::Look() const {
 }
 
 uint64_t SocketIdentity(const std::string& path) {
-  struct stat info {};
+  struct stat info{};
   if (stat(path.c_str(), &info) != 0 || !S_ISSOCK(info.st_mode)) {
     return 0;
   }

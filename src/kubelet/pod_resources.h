@@ -31,12 +31,12 @@ struct PodResources {
 // kUnavailable: nobody answers there yet.
 class PodResourcesClient {
  public:
-  explicit PodResourcesClient(
-      std::string socket = "/var/lib/kubelet/pod-resources/kubelet.sock",
-      std::chrono::milliseconds timeout = std::chrono::seconds(5));
+  explicit PodResourcesClient(std::string socket = "/var/lib/kubelet/pod-resources/kubelet.sock",
+                              std::chrono::milliseconds timeout = std::chrono::seconds(5));
 
   [[nodiscard]] Result<std::vector<PodResources>> List() const;
-  // Every device that the kubelet could give, in use or not; an entry for each device and NUMA node.
+  // Every device that the kubelet could give, in use or not; an entry for each device and NUMA
+  // node.
   [[nodiscard]] Result<std::vector<ContainerDevices>> Allocatable() const;
 
  private:

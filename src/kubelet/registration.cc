@@ -46,8 +46,7 @@ RegistrationStep Decide(const RegistrationState& state, const Sight& sight, Stea
                ? RegistrationStep{.what = What::kNothing, .look_again = state.answer_by}
                : RegistrationStep{.what = What::kGiveUp, .look_again = {}};
   }
-  if (sight.own == OwnSocket::kForeign || sight.kubelet == 0 ||
-      sight.kubelet == state.registered) {
+  if (sight.own == OwnSocket::kForeign || sight.kubelet == 0 || sight.kubelet == state.registered) {
     return {};
   }
   // A kubelet that was not asked yet is asked at once.

@@ -38,8 +38,8 @@ struct RegistrationStep {
 
 // The next step. kListen: put our socket at the path (a kubelet that starts wipes the folder).
 // kRegister: call Register. A socket of somebody else at our path means that another plugin has
-// taken over (an upgrade's new pod): nothing is done until it goes. kGiveUp: end the Register call that
-// is under way; its answer is a failure.
+// taken over (an upgrade's new pod): nothing is done until it goes. kGiveUp: end the Register call
+// that is under way; its answer is a failure.
 RegistrationStep Decide(const RegistrationState& state, const Sight& sight, SteadyTime now);
 
 // How the state goes on.

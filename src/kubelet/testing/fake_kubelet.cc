@@ -160,8 +160,8 @@ class FakeKubelet::Impl : public v1beta1::Registration::Service {
       }
     }
     TRY_ASSIGN(const int connection, ConnectTo(folder_ + "/" + request.endpoint()));
-    std::shared_ptr<Stub> stub = v1beta1::DevicePlugin::NewStub(
-        grpc::CreateInsecureChannelFromFd("localhost", connection));
+    std::shared_ptr<Stub> stub =
+        v1beta1::DevicePlugin::NewStub(grpc::CreateInsecureChannelFromFd("localhost", connection));
     grpc::ClientContext context;
     v1beta1::DevicePluginOptions options;
     if (const auto status = stub->GetDevicePluginOptions(&context, {}, &options); !status.ok()) {
@@ -204,7 +204,7 @@ class FakeKubelet::Impl : public v1beta1::Registration::Service {
   int drops_ = 0;
   int refusals_ = 0;
   std::list<Client> clients_;
-  std::map<std::string, Client*> current_;  // whom the end of a stream drops
+  std::map<std::string, Client*> current_;                  // whom the end of a stream drops
   std::map<std::string, std::shared_ptr<Stub>> endpoints_;  // who is asked
   std::map<std::string, std::vector<Device>> devices_;
 };
@@ -266,8 +266,7 @@ Result<std::vector<std::string>> FakeKubelet::Prefer(const std::string& resource
   v1beta1::PreferredAllocationRequest request;
   auto& container = *request.add_container_requests();
   container.mutable_available_device_ids()->Assign(asked.available.begin(), asked.available.end());
-  container.mutable_must_include_device_ids()->Assign(asked.required.begin(),
-                                                      asked.required.end());
+  container.mutable_must_include_device_ids()->Assign(asked.required.begin(), asked.required.end());
   container.set_allocation_size(asked.size);
   v1beta1::PreferredAllocationResponse response;
   grpc::ClientContext context;

@@ -32,9 +32,9 @@ Result<std::vector<const Gpu*>> GpusOf(const Resource& resource,
   std::vector<const Gpu*> gpus;
   for (const auto& id : ids) {
     if (std::ranges::find(resource.devices, id, &kubelet::Device::id) == resource.devices.end()) {
-      return Fail(ErrorKind::kInvalid,
-                  format("invalid allocation request for '{}': unknown device: {}", resource.name,
-                         id));
+      return Fail(
+          ErrorKind::kInvalid,
+          format("invalid allocation request for '{}': unknown device: {}", resource.name, id));
     }
     const auto gpu = std::ranges::find(resource.gpus, UuidOf(id), &Gpu::uuid);
     CHECK(gpu != resource.gpus.end());

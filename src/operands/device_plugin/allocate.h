@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "base/error.h"
+#include "kubelet/device_plugin.h"
 #include "operands/device_plugin/resources.h"
 #include "operands/device_plugin/settings.h"
-#include "kubelet/device_plugin.h"
 
 namespace gantry::device_plugin {
 

@@ -58,8 +58,8 @@ TEST(OfferedResources, ExclusiveGpus) {
   ASSERT_THAT(offered.resources, SizeIs(1));
   EXPECT_EQ(offered.resources[0].name, "nvidia.com/gpu");
   EXPECT_EQ(offered.resources[0].endpoint, "nvidia-gpu.sock");
-  EXPECT_THAT(offered.resources[0].devices,
-              ElementsAre(kubelet::Device{"GPU-0", true, {0}}, kubelet::Device{"GPU-1", false, {1}}));
+  EXPECT_THAT(offered.resources[0].devices, ElementsAre(kubelet::Device{"GPU-0", true, {0}},
+                                                        kubelet::Device{"GPU-1", false, {1}}));
 }
 
 TEST(OfferedResources, ASharedGpuStandsThereOnceForEachShare) {
@@ -138,11 +138,10 @@ TEST(Allocate, ByEnvironmentAndDeviceNodes) {
   EXPECT_THAT(got->cdi_devices, IsEmpty());
   EXPECT_THAT(
       got->devices,
-      ElementsAre(
-          kubelet::DeviceSpec{"/dev/nvidiactl", "/run/nvidia/driver/dev/nvidiactl", "rw"},
-          kubelet::DeviceSpec{"/dev/nvidia-uvm", "/run/nvidia/driver/dev/nvidia-uvm", "rw"},
-          kubelet::DeviceSpec{"/dev/nvidia10", "/run/nvidia/driver/dev/nvidia10", "rw"},
-          kubelet::DeviceSpec{"/dev/nvidia11", "/run/nvidia/driver/dev/nvidia11", "rw"}));
+      ElementsAre(kubelet::DeviceSpec{"/dev/nvidiactl", "/run/nvidia/driver/dev/nvidiactl", "rw"},
+                  kubelet::DeviceSpec{"/dev/nvidia-uvm", "/run/nvidia/driver/dev/nvidia-uvm", "rw"},
+                  kubelet::DeviceSpec{"/dev/nvidia10", "/run/nvidia/driver/dev/nvidia10", "rw"},
+                  kubelet::DeviceSpec{"/dev/nvidia11", "/run/nvidia/driver/dev/nvidia11", "rw"}));
 }
 
 TEST(Allocate, ByVolumeMounts) {

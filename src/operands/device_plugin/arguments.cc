@@ -72,8 +72,7 @@ void AddFileFlags(CLI::App& app, Arguments& to) {
   app.add_option("--shared-devices-allocation-policy", to.shared_devices_allocation_policy,
                  "distributed or packed")
       ->envname("SHARED_DEVICES_ALLOCATION_POLICY");
-  app.add_option("--device-discovery-strategy", to.device_discovery_strategy,
-                 "auto, nvml or tegra")
+  app.add_option("--device-discovery-strategy", to.device_discovery_strategy, "auto, nvml or tegra")
       ->envname("DEVICE_DISCOVERY_STRATEGY");
   AddList(app, "--imex-channel-ids", to.imex_channel_ids, "IMEX_CHANNEL_IDS", "");
   AddBool(app, "--imex-required", to.imex_required, "IMEX_REQUIRED", "");

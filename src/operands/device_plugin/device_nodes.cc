@@ -15,7 +15,7 @@ Result<std::set<std::string>> MirrorDeviceNodes(const std::string& from, const s
   std::set<std::string> made;
   TRY_ASSIGN(const auto names, ListDirectory(from));
   for (const auto& name : names) {
-    struct stat theirs {};
+    struct stat theirs{};
     const auto source = JoinPath(from, name);
     if (!name.starts_with("nvidia") || stat(source.c_str(), &theirs) != 0 ||
         !S_ISCHR(theirs.st_mode)) {

@@ -26,8 +26,8 @@ struct GpuSet {
   std::vector<Gpu> gpus;  // by index
   PairScores scores;      // in their order
   std::string driver_version;
-  std::string cuda_version;          // "12.4"; may be empty
-  std::vector<std::string> failed;   // a sentence for each GPU that could not be read
+  std::string cuda_version;         // "12.4"; may be empty
+  std::vector<std::string> failed;  // a sentence for each GPU that could not be read
   bool operator==(const GpuSet&) const = default;
 };
 

@@ -23,8 +23,8 @@ struct HealthChange {
   bool operator==(const HealthChange&) const = default;
 };
 
-// The health of each GPU, from what was seen of it alone: healthy; unhealthy after a fatal XID or an
-// unanswered probe; recovering while probes succeed again, and healthy after kRecovery of that.
+// The health of each GPU, from what was seen of it alone: healthy; unhealthy after a fatal XID or
+// an unanswered probe; recovering while probes succeed again, and healthy after kRecovery of that.
 class HealthBook {
  public:
   // Between two probes of a GPU while all are healthy: a GPU can stop answering without an event.
@@ -51,8 +51,8 @@ class HealthBook {
  private:
   struct Gpu {
     bool healthy = true;
-    std::string reason;                     // of an unhealthy one
-    std::optional<SteadyTime> good_since;   // probes have succeeded since, without a fatal XID
+    std::string reason;                    // of an unhealthy one
+    std::optional<SteadyTime> good_since;  // probes have succeeded since, without a fatal XID
   };
 
   static std::optional<HealthChange> Lose(const std::string& uuid, Gpu& gpu, std::string reason);

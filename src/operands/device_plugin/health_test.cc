@@ -51,8 +51,7 @@ TEST(HealthBook, ComesBackAfterSteadyProbes) {
 
 TEST(HealthBook, AFailedProbeStartsTheWaitAnew) {
   auto book = Book();
-  const auto lost =
-      book.OnProbe("a", Fail(ErrorKind::kUnavailable, "GPU_IS_LOST"), kStart);
+  const auto lost = book.OnProbe("a", Fail(ErrorKind::kUnavailable, "GPU_IS_LOST"), kStart);
   ASSERT_TRUE(lost);
   EXPECT_EQ(lost->reason, "GPU_IS_LOST");
   EXPECT_FALSE(book.OnProbe("a", {}, kStart + seconds(10)));
@@ -110,14 +109,10 @@ TEST(XidPolicy, DisableAndEnable) {
     bool listens;
   };
   const std::vector<Case> cases = {
-      {"", "", {48, 79, 94}, {13, 31}, true},
-      {"48, 79,junk,-3", "", {94}, {48, 79, 13}, true},
-      {"all", "", {}, {79, 13}, false},
-      {"XIDS", "", {}, {79, 13}, false},
-      {"", "13", {13, 79}, {31}, true},
-      {"all", "79", {79}, {48, 13}, true},
-      {"48", "48", {48}, {13}, true},
-      {"all", "ALL", {13, 79}, {}, true},
+      {"", "", {48, 79, 94}, {13, 31}, true}, {"48, 79,junk,-3", "", {94}, {48, 79, 13}, true},
+      {"all", "", {}, {79, 13}, false},       {"XIDS", "", {}, {79, 13}, false},
+      {"", "13", {13, 79}, {31}, true},       {"all", "79", {79}, {48, 13}, true},
+      {"48", "48", {48}, {13}, true},         {"all", "ALL", {13, 79}, {}, true},
       {"79", "xids", {13, 79}, {}, true},
   };
   for (const auto& one : cases) {

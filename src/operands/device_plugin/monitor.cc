@@ -13,8 +13,8 @@
 #include <utility>
 
 #include "base/text.h"
-#include "operands/device_plugin/scores.h"
 #include "nvml/nvml.h"
+#include "operands/device_plugin/scores.h"
 
 namespace gantry::device_plugin {
 namespace {
@@ -126,9 +126,8 @@ class Monitor::State : public std::enable_shared_from_this<State> {
   void Work(int id) {
     std::unique_lock lock(mutex_);
     for (;;) {
-      changed_.wait(lock, [&] {
-        return closed_ || id != worker_ || look_wanted_ || !wanted_.empty();
-      });
+      changed_.wait(lock,
+                    [&] { return closed_ || id != worker_ || look_wanted_ || !wanted_.empty(); });
       if (closed_ || id != worker_) {
         return;
       }

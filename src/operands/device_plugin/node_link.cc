@@ -79,10 +79,9 @@ class NodeLink::Impl {
 
 Result<std::unique_ptr<NodeLink>> NodeLink::Create(std::string node) {
   TRY_ASSIGN(auto config, kube::LoadConfig());
-  TRY_ASSIGN(auto client,
-             kube::Client::Create(std::move(config), {.component = kComponent,
-                                                      .field_manager = kComponent,
-                                                      .max_idle_connections = 0}));
+  TRY_ASSIGN(auto client, kube::Client::Create(std::move(config), {.component = kComponent,
+                                                                   .field_manager = kComponent,
+                                                                   .max_idle_connections = 0}));
   return std::unique_ptr<NodeLink>(
       new NodeLink(std::make_unique<Impl>(std::move(node), std::move(client))));
 }
@@ -95,8 +94,7 @@ void NodeLink::Normal(const std::string& reason, const std::string& message) {
 void NodeLink::Warning(const std::string& reason, const std::string& message) {
   impl_->events().Warning(impl_->about(), reason, message);
 }
-void NodeLink::WatchLabel(std::string label,
-                          std::function<void(std::optional<std::string>)> tell) {
+void NodeLink::WatchLabel(std::string label, std::function<void(std::optional<std::string>)> tell) {
   impl_->WatchLabel(std::move(label), std::move(tell));
 }
 

@@ -40,8 +40,8 @@ class Snapshot : public kubelet::Allocator {
 
 }  // namespace
 
-kubelet::PluginResource Offer(const Resource& resource, const GpuSet& set,
-                              const Settings& settings, std::set<std::string> nodes_present) {
+kubelet::PluginResource Offer(const Resource& resource, const GpuSet& set, const Settings& settings,
+                              std::set<std::string> nodes_present) {
   return {.name = resource.name,
           .endpoint = resource.endpoint,
           .devices = resource.devices,

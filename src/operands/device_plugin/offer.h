@@ -13,7 +13,7 @@
 namespace gantry::device_plugin {
 
 // A resource as the kubelet's server takes it, with answers that are made from these values alone.
-kubelet::PluginResource Offer(const Resource& resource, const GpuSet& set,
-                              const Settings& settings, std::set<std::string> nodes_present);
+kubelet::PluginResource Offer(const Resource& resource, const GpuSet& set, const Settings& settings,
+                              std::set<std::string> nodes_present);
 
 }  // namespace gantry::device_plugin

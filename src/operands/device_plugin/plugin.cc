@@ -33,7 +33,7 @@ constexpr seconds kCdiAgain{5};
 std::set<std::string> NodesPresent(const std::string& dev_root) {
   std::set<std::string> present;
   for (const auto& path : ControlNodes()) {
-    struct stat info {};
+    struct stat info{};
     if (stat(JoinPath(dev_root, path).c_str(), &info) == 0) {
       present.insert(path);
     }
@@ -43,7 +43,7 @@ std::set<std::string> NodesPresent(const std::string& dev_root) {
 
 // The folder that holds the node's /sys and /run: the mounted host, or this container's own root.
 std::string HostRoot(const std::string& mounted) {
-  struct stat info {};
+  struct stat info{};
   return stat(JoinPath(mounted, "sys/bus/pci").c_str(), &info) == 0 ? mounted : "/";
 }
 
@@ -179,7 +179,8 @@ void Plugin::OnHealth(const std::optional<HealthChange>& change) {
   }
   offer_changed_ = true;
   if (change->healthy) {
-    const auto message = format("GPU {} is back in service after: {}", change->uuid, change->reason);
+    const auto message =
+        format("GPU {} is back in service after: {}", change->uuid, change->reason);
     log::Info("{}", message);
     Report(false, "GPUHealthy", message);
   } else {
@@ -198,10 +199,14 @@ void Plugin::On(const kubelet::PluginEvent& event) {
   using What = kubelet::PluginEvent::What;
   switch (event.what) {
     case What::kRegistered:
+      register_error_.clear();
       log::Info("{} is registered with the kubelet", event.resource);
       return;
     case What::kRegisterFailed:
-      log::Warning("{} is not registered yet: {}", event.resource, event.error.message);
+      // Tried again and again; said once.
+      if (std::exchange(register_error_, event.error.message) != event.error.message) {
+        log::Warning("{} is not registered yet: {}", event.resource, event.error.message);
+      }
       return;
     case What::kDropped:
       log::Warning("{}: the kubelet has dropped the plugin; registering again", event.resource);
@@ -246,7 +251,8 @@ bool Plugin::DriverIsReady() {
     if (!driver_ready_) {
       log::Info("waiting for {}", Join(missing, ", "));
     }
-    driver_was_gone_ = driver_was_gone_ || (!values && IsRequested(names::kDriverReady, arguments_));
+    driver_was_gone_ =
+        driver_was_gone_ || (!values && IsRequested(names::kDriverReady, arguments_));
     return driver_ready_.has_value();
   }
   const auto now = values.value_or(host::StatusValues());
@@ -324,10 +330,9 @@ void Plugin::RejectConfig(const Error& error) {
     return;
   }
   config_error_ = error.message;
-  const auto message =
-      format("{}; {}", error.message,
-             config_ ? format("configuration {} stays in force", config_->source)
-                     : std::string("no GPU is offered until it is right"));
+  const auto message = format("{}; {}", error.message,
+                              config_ ? format("configuration {} stays in force", config_->source)
+                                      : std::string("no GPU is offered until it is right"));
   log::Error("{}", message);
   Report(true, "InvalidDevicePluginConfig", message);
 }
@@ -349,13 +354,13 @@ void Plugin::LookAtGpus() {
   }
   if (!monitor_ || monitored_ != driver) {
     monitored_ = driver;
-    monitor_ = std::make_unique<Monitor>(Monitor::Options{
-        .driver_root = driver.root_here,
-        .sys = JoinPath(HostRoot(arguments_.host_root), "sys"),
-        .xid_events = health_.policy().listens(),
-        .tell = [this](Observation seen) {
-          std::visit([this](auto& one) { mailbox_.Post(std::move(one)); }, seen);
-        }});
+    monitor_ = std::make_unique<Monitor>(
+        Monitor::Options{.driver_root = driver.root_here,
+                         .sys = JoinPath(HostRoot(arguments_.host_root), "sys"),
+                         .xid_events = health_.policy().listens(),
+                         .tell = [this](Observation seen) {
+                           std::visit([this](auto& one) { mailbox_.Post(std::move(one)); }, seen);
+                         }});
   }
   monitor_->Look();
 }

@@ -39,8 +39,8 @@ class Plugin {
   struct LabelSeen {
     std::optional<std::string> value;
   };
-  using Message = std::variant<GpusFound, GpusMissing, XidSeen, Probed, LabelSeen,
-                               kubelet::PluginEvent>;
+  using Message =
+      std::variant<GpusFound, GpusMissing, XidSeen, Probed, LabelSeen, kubelet::PluginEvent>;
 
   Status Start();
   void Wait();
@@ -83,7 +83,8 @@ class Plugin {
   bool driver_was_gone_ = false;
   std::optional<LabelSeen> label_;
   std::optional<LoadedConfig> config_;
-  std::string config_error_;  // of what is there now, while an older one is in force
+  std::string register_error_;  // told already
+  std::string config_error_;    // of what is there now, while an older one is in force
   std::optional<Settings> settings_;
   std::optional<GpuSet> set_;
   HealthBook health_;

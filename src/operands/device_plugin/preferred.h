@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "kubelet/device_plugin.h"
 #include "operands/device_plugin/resources.h"
 #include "operands/device_plugin/settings.h"
-#include "kubelet/device_plugin.h"
 
 namespace gantry::device_plugin {
 

@@ -21,15 +21,17 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 Resource MakeResource(size_t count, int replicas = 1) {
-  Resource resource{.name = "nvidia.com/gpu", .endpoint = {}, .replicas = replicas, .gpus = {}, .devices = {}};
+  Resource resource{
+      .name = "nvidia.com/gpu", .endpoint = {}, .replicas = replicas, .gpus = {}, .devices = {}};
   for (unsigned i = 0; i < count; ++i) {
     Gpu gpu;
     gpu.index = i;
     gpu.uuid = format("GPU-{}", i);
     resource.gpus.push_back(gpu);
     for (int n = 0; n < replicas; ++n) {
-      resource.devices.push_back(
-          {.id = replicas == 1 ? gpu.uuid : format("{}::{}", gpu.uuid, n), .healthy = true, .numa_nodes = {}});
+      resource.devices.push_back({.id = replicas == 1 ? gpu.uuid : format("{}::{}", gpu.uuid, n),
+                                  .healthy = true,
+                                  .numa_nodes = {}});
     }
   }
   return resource;
@@ -88,11 +90,13 @@ TEST(PreferExclusive, NeverWorseThanEverySetOfEightGpus) {
     PairScores scores(8, std::vector<int>(8, 0));
     for (size_t a = 0; a < 8; ++a) {
       for (size_t b = a + 1; b < 8; ++b) {
-        scores[a][b] = scores[b][a] = static_cast<int>(random() % 6) * 10 + static_cast<int>(random() % 3) * 100;
+        scores[a][b] = scores[b][a] =
+            static_cast<int>(random() % 6) * 10 + static_cast<int>(random() % 3) * 100;
       }
     }
     const unsigned available = static_cast<unsigned>(random() % 256) | 1U;
-    const int size = static_cast<int>(random() % static_cast<unsigned>(std::popcount(available))) + 1;
+    const int size =
+        static_cast<int>(random() % static_cast<unsigned>(std::popcount(available))) + 1;
     const unsigned required = random() % 2 == 0 ? 0U : 1U;
     kubelet::PreferredRequest request{.available = {}, .required = {}, .size = size};
     for (unsigned i = 0; i < 8; ++i) {
@@ -190,11 +194,11 @@ TEST(Scores, PcieAndNvlinks) {
   };
   using nvml::Ancestor;
   const std::vector<std::pair<nvml::Pair, int>> cases = {
-      {pair(Ancestor::kSystem, 0, 0), 10},      {pair(Ancestor::kNode, 0, 0), 20},
-      {pair(Ancestor::kHostBridge, 0, 0), 30},  {pair(Ancestor::kMultiple, 0, 0), 40},
-      {pair(Ancestor::kSingle, 0, 0), 50},      {pair(Ancestor::kInternal, 0, 0), 60},
-      {pair(Ancestor::kUnknown, 0, 0), 0},      {pair(Ancestor::kSystem, 2, 0), 210},
-      {pair(Ancestor::kSystem, 0, 12), 1210},   {pair(Ancestor::kSystem, 30, 0), 1810}};
+      {pair(Ancestor::kSystem, 0, 0), 10},     {pair(Ancestor::kNode, 0, 0), 20},
+      {pair(Ancestor::kHostBridge, 0, 0), 30}, {pair(Ancestor::kMultiple, 0, 0), 40},
+      {pair(Ancestor::kSingle, 0, 0), 50},     {pair(Ancestor::kInternal, 0, 0), 60},
+      {pair(Ancestor::kUnknown, 0, 0), 0},     {pair(Ancestor::kSystem, 2, 0), 210},
+      {pair(Ancestor::kSystem, 0, 12), 1210},  {pair(Ancestor::kSystem, 30, 0), 1810}};
   for (const auto& [one, points] : cases) {
     topology.pairs = {{{}, one}, {one, {}}};
     EXPECT_EQ(ScoresOf(topology), (PairScores{{0, points}, {points, 0}}));

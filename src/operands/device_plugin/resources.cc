@@ -7,8 +7,8 @@
 // `none`, and pods fail on it.
 #include "operands/device_plugin/resources.h"
 
-#include <array>
 #include <algorithm>
+#include <array>
 
 #include "base/text.h"
 #include "policy/names.h"
@@ -30,7 +30,8 @@ std::vector<kubelet::Device> DevicesOf(const Resource& resource,
   std::vector<kubelet::Device> devices;
   devices.reserve(resource.gpus.size() * static_cast<size_t>(resource.replicas));
   for (const auto& gpu : resource.gpus) {
-    kubelet::Device device{.id = gpu.uuid, .healthy = !unhealthy.contains(gpu.uuid), .numa_nodes = {}};
+    kubelet::Device device{
+        .id = gpu.uuid, .healthy = !unhealthy.contains(gpu.uuid), .numa_nodes = {}};
     if (gpu.numa_node >= 0) {
       device.numa_nodes.push_back(gpu.numa_node);
     }

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "kubelet/device_plugin.h"
 #include "operands/device_plugin/gpu.h"
 #include "operands/device_plugin/settings.h"
-#include "kubelet/device_plugin.h"
 
 namespace gantry::device_plugin {
 

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "operands/device_plugin/gpu.h"
 #include "nvml/nvml.h"
+#include "operands/device_plugin/gpu.h"
 
 namespace gantry::device_plugin {
 

@@ -64,8 +64,7 @@ Result<std::set<ListStrategy>> ListStrategies(const Arguments& arguments,
                          : flags.device_list_strategy.value_or(std::vector<std::string>{"envvar"});
   std::set<ListStrategy> strategies;
   for (const auto& word : words) {
-    TRY_ASSIGN(const auto strategy,
-               Choose("device-list-strategy", Trim(word), kListStrategies));
+    TRY_ASSIGN(const auto strategy, Choose("device-list-strategy", Trim(word), kListStrategies));
     strategies.insert(strategy);
   }
   return strategies;
@@ -114,17 +113,16 @@ DriverRoots Roots(const Arguments& arguments, const policy::PluginFlags& flags,
                   const DriverRoots& found) {
   DriverRoots roots;
   roots.root = FirstOf({arguments.driver_root, flags.driver_root, found.root, "/"});
-  roots.root_here =
-      FirstOf({arguments.driver_root_ctr_path, flags.container_driver_root, found.root_here,
-               "/driver-root"});
+  roots.root_here = FirstOf({arguments.driver_root_ctr_path, flags.container_driver_root,
+                             found.root_here, "/driver-root"});
   // A driver root that was chosen by hand takes its devices with it.
   const bool chosen = Given(arguments.driver_root) || Given(flags.driver_root);
   roots.dev_root = FirstOf({arguments.dev_root, flags.dev_root,
                             chosen ? std::nullopt : std::optional(found.dev_root), roots.root});
   const bool dev_chosen = Given(arguments.dev_root) || Given(flags.dev_root) || chosen ||
                           Given(arguments.driver_root_ctr_path);
-  roots.dev_root_here = FirstOf(
-      {dev_chosen ? std::nullopt : std::optional(found.dev_root_here), roots.root_here});
+  roots.dev_root_here =
+      FirstOf({dev_chosen ? std::nullopt : std::optional(found.dev_root_here), roots.root_here});
   return roots;
 }
 

@@ -77,9 +77,9 @@ TEST(Settings, AnEmptyVariableCountsAsUnset) {
   const Variable policy("SHARED_DEVICES_ALLOCATION_POLICY", "");
   const Variable mig("MIG_STRATEGY", "");
   EXPECT_THAT(Decided(Parse({})).list_strategies, ElementsAre(ListStrategy::kEnvVar));
-  EXPECT_EQ(Decided(Parse({}), "flags: {plugin: {sharedDevicesAllocationPolicy: packed}}")
-                .shared_policy,
-            SharedPolicy::kPacked);
+  EXPECT_EQ(
+      Decided(Parse({}), "flags: {plugin: {sharedDevicesAllocationPolicy: packed}}").shared_policy,
+      SharedPolicy::kPacked);
 }
 
 TEST(Settings, AliasesAndLists) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which XID errors are the hardware's and which an application's? The ignored ones are NVIDIA's list
-// (k8s-device-plugin v0.20, internal/rm/health.go); "XID Errors", docs.nvidia.com/deploy, explains
-// the numbers. Unlike upstream, `DISABLE=all` with `ENABLE=<number>` leaves those numbers in force.
+// Which XID errors are the hardware's and which an application's? The ignored ones are NVIDIA's
+// list (k8s-device-plugin v0.20, internal/rm/health.go); "XID Errors", docs.nvidia.com/deploy,
+// explains the numbers. Unlike upstream, `DISABLE=all` with `ENABLE=<number>` leaves those numbers
+// in force.
 #include "operands/device_plugin/xid_policy.h"
 
 #include "base/text.h"

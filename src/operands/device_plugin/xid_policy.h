@@ -9,10 +9,10 @@ namespace gantry::device_plugin {
 
 // Which XID errors take a GPU out of service.
 struct XidPolicy {
-  bool probe = true;               // GPUs are asked whether they are alive
-  bool others_are_fatal = true;    // what stands in neither set
+  bool probe = true;             // GPUs are asked whether they are alive
+  bool others_are_fatal = true;  // what stands in neither set
   std::set<uint64_t> ignored;
-  std::set<uint64_t> fatal;        // counts before `ignored`
+  std::set<uint64_t> fatal;  // counts before `ignored`
 
   [[nodiscard]] bool IsFatal(uint64_t xid) const;
   // No event can have an effect.

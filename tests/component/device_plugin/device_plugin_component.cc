@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program `gantry nvidia-device-plugin` beside a kubelet (fake) and GPUs (the test bed's library
-// under $PLUGIN_ROOT, in a mount namespace with the root's /dev). $PLUGIN_PROGRAM is gantry,
-// $PLUGIN_CONTROL the command that changes the GPUs. tests/component/test_device_plugin.py runs it.
+// The program `gantry nvidia-device-plugin` beside a kubelet (fake) and GPUs (the test bed's
+// library under $PLUGIN_ROOT, in a mount namespace with the root's /dev). $PLUGIN_PROGRAM is
+// gantry, $PLUGIN_CONTROL the command that changes the GPUs. tests/component/test_device_plugin.py
+// runs it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -52,12 +53,19 @@ class Program {
   Program(const std::string& folder, const std::vector<std::string>& more) : log_(folder + "/log") {
     const auto root = Variable("PLUGIN_ROOT");
     std::vector<std::string> words = {
-        "unshare", "--mount", "sh", "-c",
-        format("mount --bind {}/dev /dev && exec \"$@\" 2>> {}", root, log_), "sh",
-        Variable("PLUGIN_PROGRAM"), "nvidia-device-plugin",
+        "unshare",
+        "--mount",
+        "sh",
+        "-c",
+        format("mount --bind {}/dev /dev && exec \"$@\" 2>> {}", root, log_),
+        "sh",
+        Variable("PLUGIN_PROGRAM"),
+        "nvidia-device-plugin",
         format("--kubelet-socket={}/kubelet.sock", folder),
-        format("--driver-root-ctr-path={}", root), format("--host-root={}", root),
-        format("--status-dir={}/validations", folder), format("--cdi-dir={}/cdi", folder)};
+        format("--driver-root-ctr-path={}", root),
+        format("--host-root={}", root),
+        format("--status-dir={}/validations", folder),
+        format("--cdi-dir={}/cdi", folder)};
     words.insert(words.end(), more.begin(), more.end());
     std::vector<char*> argv;
     for (auto& word : words) {
@@ -134,9 +142,10 @@ class DevicePlugin : public testing::Test {
 };
 
 std::string Slices(int replicas) {
-  return format("version: v1\nsharing:\n  timeSlicing:\n    resources:\n"
-                "    - name: nvidia.com/gpu\n      replicas: {}\n",
-                replicas);
+  return format(
+      "version: v1\nsharing:\n  timeSlicing:\n    resources:\n"
+      "    - name: nvidia.com/gpu\n      replicas: {}\n",
+      replicas);
 }
 
 TEST_F(DevicePlugin, OffersEveryGpuAndAllocatesByCdi) {
@@ -179,7 +188,8 @@ TEST_F(DevicePlugin, WaitsForTheDriver) {
 
 TEST_F(DevicePlugin, AConfigurationAppliesWithoutARestart) {
   WriteConfig(Slices(4));
-  const auto plugin = Start({"--config-file-srcdir=" + folder_ + "/config", "--default-config=any"});
+  const auto plugin =
+      Start({"--config-file-srcdir=" + folder_ + "/config", "--default-config=any"});
   ASSERT_TRUE(Has(32, 32)) << plugin->Log();
   WriteConfig(Slices(2));
   ASSERT_TRUE(Has(16, 16)) << plugin->Log();
@@ -189,7 +199,8 @@ TEST_F(DevicePlugin, AConfigurationAppliesWithoutARestart) {
 
 TEST_F(DevicePlugin, AWrongConfigurationLeavesTheLastGoodOne) {
   WriteConfig(Slices(4));
-  const auto plugin = Start({"--config-file-srcdir=" + folder_ + "/config", "--default-config=any"});
+  const auto plugin =
+      Start({"--config-file-srcdir=" + folder_ + "/config", "--default-config=any"});
   ASSERT_TRUE(Has(32, 32)) << plugin->Log();
   for (const auto& [text, named] :
        {std::pair{std::string("sharing: {timeslicing: {}}"), "sharing.timeslicing: unknown key"},
@@ -205,7 +216,8 @@ TEST_F(DevicePlugin, AWrongConfigurationLeavesTheLastGoodOne) {
 
 TEST_F(DevicePlugin, AWrongConfigurationAtTheStartOffersNothing) {
   WriteConfig(Slices(0));
-  const auto plugin = Start({"--config-file-srcdir=" + folder_ + "/config", "--default-config=any"});
+  const auto plugin =
+      Start({"--config-file-srcdir=" + folder_ + "/config", "--default-config=any"});
   ASSERT_TRUE(plugin->WaitForLog("no GPU is offered until it is right")) << plugin->Log();
   EXPECT_EQ(kubelet_->registrations(), 0);
   WriteConfig(Slices(2));
