@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <list>
+#include <optional>
 #include <vector>
 
 #include "base/clock.h"
@@ -24,7 +25,7 @@ namespace gantry::kube {
 namespace {
 
 constexpr size_t kMaxConnections = 32;
-constexpr size_t kMaxRequest = 16 * 1024;
+constexpr size_t kMaxRequest = 16'384;
 constexpr std::chrono::seconds kPatience{10};
 
 // ":8080" -> {"", "8080"}, "[::1]:0" -> {"::1", "0"}.
@@ -54,11 +55,13 @@ Result<int> Listen(std::string_view address) {
     return Fail(ErrorKind::kInvalid, format("listen on \"{}\": {}", address, gai_strerror(failed)));
   }
   std::vector<const addrinfo*> choices;
-  for (const addrinfo* choice = found; choice != nullptr; choice = choice->ai_next) {
-    choices.push_back(choice);
+  for (const bool six : {true, false}) {
+    for (const addrinfo* choice = found; choice != nullptr; choice = choice->ai_next) {
+      if ((choice->ai_family == AF_INET6) == six) {
+        choices.push_back(choice);
+      }
+    }
   }
-  std::ranges::stable_partition(
-      choices, [](const addrinfo* choice) { return choice->ai_family == AF_INET6; });
   Result<int> listener = Fail(ErrorKind::kInvalid, format("listen on \"{}\"", address));
   for (const addrinfo* choice : choices) {
     const int fd = socket(choice->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -123,18 +126,19 @@ std::string Reply(const HealthAnswer& answer, bool with_body) {
 // The reply to what has come so far; empty while the request is not whole.
 std::string ReplyTo(std::string_view bytes, const HealthServer::Answer& answer) {
   const Result<std::optional<RequestHead>> head = ReadRequestHead(bytes);
-  if (!head.has_value() || (!head->has_value() && bytes.size() > kMaxRequest)) {
-    return Reply({.status = 400, .body = "bad request\n"}, true);
+  std::string bad = Reply({.status = 400, .body = "bad request\n"}, true);
+  if (!head.has_value()) {
+    return bad;
   }
-  if (!head->has_value()) {
-    return "";
+  const std::optional<RequestHead>& request = *head;
+  if (!request.has_value()) {
+    return bytes.size() > kMaxRequest ? bad : "";
   }
-  const RequestHead& request = **head;
-  if (request.method != "GET" && request.method != "HEAD") {
+  if (request->method != "GET" && request->method != "HEAD") {
     return Reply({.status = 405, .body = "only GET and HEAD\n"}, true);
   }
-  const std::string_view target = request.target;
-  return Reply(answer(target.substr(0, target.find('?'))), request.method == "GET");
+  const std::string_view target = request->target;
+  return Reply(answer(target.substr(0, target.find('?'))), request->method == "GET");
 }
 
 // One step of a connection that poll found ready; false when it is over.

@@ -38,7 +38,7 @@ std::string TlsReason() {
 
 // --- a BIO over a socket that never raises SIGPIPE, as OpenSSL's own would --------------------
 
-int FdOf(BIO* bio) { return static_cast<int>(reinterpret_cast<intptr_t>(BIO_get_data(bio))); }
+int FdOf(BIO* bio) { return *static_cast<const int*>(BIO_get_data(bio)); }
 
 int BioWrite(BIO* bio, const char* bytes, int size) {
   BIO_clear_retry_flags(bio);
@@ -305,7 +305,7 @@ Status Socket::Handshake(const Config& config, const TlsContext& tls, SteadyTime
   ssl_ = SSL_new(tls.native());
   BIO* bio = BIO_new(SocketBio());
   CHECK(ssl_ != nullptr && bio != nullptr);
-  BIO_set_data(bio, reinterpret_cast<void*>(static_cast<intptr_t>(fd_)));
+  BIO_set_data(bio, const_cast<int*>(&fd_));
   BIO_set_init(bio, 1);
   SSL_set_bio(ssl_, bio, bio);
   const std::string& name = config.server_name.empty() ? config.host : config.server_name;

@@ -14,9 +14,9 @@
 namespace gantry::kube {
 namespace {
 
-constexpr size_t kReadBytes = 16 * 1024;
+constexpr size_t kReadBytes = 16'384;
 // Of an unsuccessful answer's body; a metav1.Status is far smaller.
-constexpr size_t kMaxErrorBody = 256 * 1024;
+constexpr size_t kMaxErrorBody = 262'144;
 
 bool Succeeded(int status) { return status >= 200 && status < 300; }
 

@@ -152,11 +152,11 @@ TEST(Client, ApplyOwnsItsFieldsAndNamesWhoElseDoes) {
   const Json again = ours->Apply(kinds::kConfigMap, ConfigMap("applied", "1")).value();
   EXPECT_EQ(ResourceVersionOf(first), ResourceVersionOf(again));
 
-  const Error conflict =
-      theirs->Apply(kinds::kConfigMap, ConfigMap("applied", "2"), Force::kNo).error();
-  EXPECT_EQ(conflict.kind, ErrorKind::kConflict);
-  EXPECT_THAT(conflict.message, HasSubstr("ours"));
-  EXPECT_THAT(conflict.message, HasSubstr(".data.key"));
+  const auto refused = theirs->Apply(kinds::kConfigMap, ConfigMap("applied", "2"), Force::kNo);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().kind, ErrorKind::kConflict);
+  EXPECT_THAT(refused.error().message, HasSubstr("ours"));
+  EXPECT_THAT(refused.error().message, HasSubstr(".data.key"));
   const Json forced = theirs->Apply(kinds::kConfigMap, ConfigMap("applied", "2")).value();
   EXPECT_EQ(TextAt(forced, "data.key"), "2");
 }
@@ -260,9 +260,9 @@ TEST(Connections, ASilentNetworkTimesOutAndAStopIsHeardAtOnce) {
 TEST(Connections, AServerThatIsNotTheOneMeantIsRefused) {
   Config config = Plane()->Admin();
   config.server_name = "kubernetes.example.com";
-  const Error error =
-      Client::Create(config).value()->Get(kinds::kNamespace, {"", "default"}).error();
-  EXPECT_THAT(error.message, HasSubstr("verify the server's certificate"));
+  const auto refused = Client::Create(config).value()->Get(kinds::kNamespace, {"", "default"});
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_THAT(refused.error().message, HasSubstr("verify the server's certificate"));
   config.insecure_skip_verify = true;
   EXPECT_TRUE(Client::Create(config).value()->Get(kinds::kNamespace, {"", "default"}).has_value());
 }
