@@ -57,17 +57,21 @@ kube::Outcome Reconciler::Cluster() {
       rules_.reset();
     }
   }
-  if (policies.empty()) {
-    return kube::Done{};
-  }
-  Status result = Follow(policies.front());
-  for (const Json& other : std::span(policies).subspan(1)) {
-    const Json before = StatusIn(other);
-    Status wrote = WriteStatus(other, IgnoredStatus(TextAt(policies.front(), "metadata.name"),
-                                                    before, GenerationOf(other), clock_.Wall()));
+  Status result = policies.empty() ? Status{} : Follow(policies.front());
+  const auto note = [&](Status wrote) {
     if (result.has_value()) {
       result = std::move(wrote);
     }
+  };
+  for (size_t i = 1; i < policies.size(); ++i) {
+    const Json& other = policies[i];
+    note(WriteStatus(policy::kClusterPolicy, other,
+                     IgnoredStatus(TextAt(policies.front(), "metadata.name"), StatusIn(other),
+                                   GenerationOf(other), clock_.Wall())));
+  }
+  for (const Json& other : view_.ShortPolicies()) {
+    note(WriteStatus(policy::kGpuClusterPolicy, other,
+                     ShortFormStatus(StatusIn(other), GenerationOf(other), clock_.Wall())));
   }
   if (!result.has_value()) {
     return std::move(result).error();
@@ -79,8 +83,9 @@ Status Reconciler::Follow(const Json& object) {
   const Json before = StatusIn(object);
   auto parsed = policy::Parse(object);
   if (!parsed.has_value()) {
-    return WriteStatus(object, InvalidStatus(parsed.error().message, settings_.space, before,
-                                             GenerationOf(object), clock_.Wall()));
+    return WriteStatus(policy::kClusterPolicy, object,
+                       InvalidStatus(parsed.error().message, settings_.space, before,
+                                     GenerationOf(object), clock_.Wall()));
   }
   const auto nodes = view_.Nodes();
   NamedNodes named;
@@ -138,12 +143,12 @@ Status Reconciler::Follow(const Json& object) {
     }
   }
   Announce(object, verdict);
-  Status wrote =
-      WriteStatus(object, StatusOf(verdict, input, before, GenerationOf(object), clock_.Wall()));
+  Status wrote = WriteStatus(policy::kClusterPolicy, object,
+                             StatusOf(verdict, input, before, GenerationOf(object), clock_.Wall()));
   return carried.has_value() ? wrote : carried;
 }
 
-Status Reconciler::WriteStatus(const Json& object, const Json& status) {
+Status Reconciler::WriteStatus(const kube::Kind& kind, const Json& object, const Json& status) {
   const Json before = StatusIn(object);
   if (SameStatus(before, status)) {
     return {};
@@ -154,8 +159,8 @@ Status Reconciler::WriteStatus(const Json& object, const Json& status) {
       patch[key] = nullptr;
     }
   }
-  auto stored = client_.MergePatch(policy::kClusterPolicy, kube::KeyOf(object),
-                                   {{"status", std::move(patch)}}, kube::Part::kStatus);
+  auto stored = client_.MergePatch(kind, kube::KeyOf(object), {{"status", std::move(patch)}},
+                                   kube::Part::kStatus);
   if (!stored.has_value()) {
     return stored.error().kind == ErrorKind::kNotFound
                ? Status{}

@@ -42,7 +42,7 @@ class Reconciler {
 
  private:
   Status Follow(const Json& object);
-  Status WriteStatus(const Json& object, const Json& status);
+  Status WriteStatus(const kube::Kind& kind, const Json& object, const Json& status);
   void Announce(const Json& object, const Verdict& verdict);
   void SetRules(const LabelRules& rules);
 

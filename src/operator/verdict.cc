@@ -303,6 +303,15 @@ Json IgnoredStatus(std::string_view oldest, const Json& before, long long genera
                          before, generation, now)}};
 }
 
+Json ShortFormStatus(const Json& before, long long generation, WallTime now) {
+  return {{"state", "ignored"},
+          {"conditions",
+           ReadyAndError(false, "NotActedOn",
+                         "GPUClusterPolicy is accepted and not acted on by this release: write "
+                         "what it asks for into a ClusterPolicy (nvidia.com/v1)",
+                         before, generation, now)}};
+}
+
 Json InvalidStatus(std::string_view message, std::string_view space, const Json& before,
                    long long generation, WallTime now) {
   return {

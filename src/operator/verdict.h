@@ -66,6 +66,8 @@ Json StatusOf(const Verdict& verdict, const VerdictInput& input, const Json& bef
               long long generation, WallTime now);
 // For a ClusterPolicy that is not the oldest one, and for one that can't be read.
 Json IgnoredStatus(std::string_view oldest, const Json& before, long long generation, WallTime now);
+// For a GPUClusterPolicy, which is accepted and not acted on.
+Json ShortFormStatus(const Json& before, long long generation, WallTime now);
 Json InvalidStatus(std::string_view message, std::string_view space, const Json& before,
                    long long generation, WallTime now);
 

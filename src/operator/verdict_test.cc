@@ -213,6 +213,7 @@ TEST_F(VerdictTest, OtherPoliciesAreToldWhy) {
   const Json ignored = IgnoredStatus("first", Json(), 1, WallTime{});
   EXPECT_EQ(ignored["state"], "ignored");
   EXPECT_THAT(ignored["conditions"][1]["message"].get<std::string>(), HasSubstr("first"));
+  EXPECT_EQ(ShortFormStatus(Json(), 1, WallTime{})["conditions"][1]["reason"], "NotActedOn");
   const Json invalid = InvalidStatus("spec.x: wrong", "ns", Json(), 1, WallTime{});
   EXPECT_EQ(invalid["state"], "notReady");
   EXPECT_EQ(invalid["conditions"][1]["message"], "spec.x: wrong");

@@ -23,6 +23,16 @@ std::string PolicyText(const Json& object) {
   return kept.dump();
 }
 
+std::vector<Json> Parsed(const kube::Cache<std::string>& cache) {
+  std::vector<Json> objects;
+  for (const auto& [key, text] : cache.Snapshot()) {
+    auto object = ParseJson(*text);
+    CHECK(object.has_value());
+    objects.push_back(*std::move(object));
+  }
+  return objects;
+}
+
 OwnedFacts ProjectOwned(const Json& object) {
   OwnedFacts facts;
   facts.content = ContentOf(object);
@@ -79,6 +89,8 @@ View::View(kube::Client& client, std::string space, ViewChanges changes)
       changes_(std::move(changes)),
       policies_(PolicyText,
                 [this](const kube::Key&, const auto&, const auto&) { changes_.cluster(); }),
+      short_policies_(PolicyText,
+                      [this](const kube::Key&, const auto&, const auto&) { changes_.cluster(); }),
       nodes_(ProjectNode,
              [this](const kube::Key& key, const auto&, const auto&) {
                changes_.node(key.name);
@@ -89,6 +101,8 @@ View::View(kube::Client& client, std::string space, ViewChanges changes)
                   FeaturesChanged(key, before.get(), after.get());
                 }),
       watch_policies_(client, policy::kClusterPolicy, {}, policies_, AbsentIsEmpty()),
+      watch_short_policies_(client, policy::kGpuClusterPolicy, {}, short_policies_,
+                            AbsentIsEmpty()),
       watch_nodes_(client, kube::kinds::kNode, {}, nodes_),
       watch_features_(client, policy::kNodeFeature, {.space = space_, .labels = "", .fields = ""},
                       features_, AbsentIsEmpty()) {
@@ -99,6 +113,7 @@ View::View(kube::Client& client, std::string space, ViewChanges changes)
 
 void View::Start() {
   watch_policies_.Start();
+  watch_short_policies_.Start();
   watch_nodes_.Start();
   watch_features_.Start();
   for (const auto& owned : owned_) {
@@ -107,20 +122,15 @@ void View::Start() {
 }
 
 bool View::WaitSynced(const std::stop_token& stop) {
-  return policies_.WaitSynced(stop) && nodes_.WaitSynced(stop) && features_.WaitSynced(stop) &&
+  return policies_.WaitSynced(stop) && short_policies_.WaitSynced(stop) &&
+         nodes_.WaitSynced(stop) && features_.WaitSynced(stop) &&
          std::ranges::all_of(owned_,
                              [&](const auto& owned) { return owned->cache.WaitSynced(stop); });
 }
 
-std::vector<Json> View::Policies() const {
-  std::vector<Json> policies;
-  for (const auto& [key, text] : policies_.Snapshot()) {
-    auto object = ParseJson(*text);
-    CHECK(object.has_value());
-    policies.push_back(*std::move(object));
-  }
-  return policies;
-}
+std::vector<Json> View::Policies() const { return Parsed(policies_); }
+
+std::vector<Json> View::ShortPolicies() const { return Parsed(short_policies_); }
 
 std::vector<std::pair<std::string, std::shared_ptr<const NodeFacts>>> View::Nodes() const {
   std::vector<std::pair<std::string, std::shared_ptr<const NodeFacts>>> nodes;

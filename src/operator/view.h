@@ -45,6 +45,8 @@ class View {
   bool WaitSynced(const std::stop_token& stop);
 
   [[nodiscard]] std::vector<Json> Policies() const;
+  // Objects of gpu.nvidia.com/v1 GPUClusterPolicy.
+  [[nodiscard]] std::vector<Json> ShortPolicies() const;
   [[nodiscard]] std::vector<std::pair<std::string, std::shared_ptr<const NodeFacts>>> Nodes() const;
   [[nodiscard]] std::shared_ptr<const NodeFacts> Node(const std::string& name) const;
   [[nodiscard]] std::vector<std::string> NodeNames() const;
@@ -85,6 +87,7 @@ class View {
   const std::string space_;
   const ViewChanges changes_;
   kube::Cache<std::string> policies_;
+  kube::Cache<std::string> short_policies_;
   kube::Cache<NodeFacts> nodes_;
   kube::Cache<FeatureFacts> features_;
   std::vector<std::unique_ptr<OwnedCache>> owned_;
@@ -95,6 +98,7 @@ class View {
   std::unique_ptr<ConfigMapCache> config_map_;
   // Last, so that no watch runs while the caches go.
   kube::Watch watch_policies_;
+  kube::Watch watch_short_policies_;
   kube::Watch watch_nodes_;
   kube::Watch watch_features_;
 };

@@ -216,6 +216,16 @@ def test_a_second_policy_is_ignored_and_says_so(plane, operator):
     plane.call("DELETE", f"{POLICIES}/second")
 
 
+def test_the_short_form_says_that_it_is_not_acted_on(plane, operator):
+    path = "/apis/gpu.nvidia.com/v1/gpuclusterpolicies"
+    plane.call("POST", f"{path}?fieldValidation=Strict", {
+        "apiVersion": "gpu.nvidia.com/v1", "kind": "GPUClusterPolicy", "metadata": {"name": "short"},
+        "spec": {"driver": {"enabled": True, "version": "470.82.01"}, "cuda": {"enabled": True, "version": "11.4"},
+                 "devicePlugin": {"enabled": True}, "migManager": {"enabled": False}}})
+    told = wait(lambda: plane.get(f"{path}/short").get("status"), "a status")
+    assert told["conditions"][1]["reason"] == "NotActedOn"
+
+
 def test_a_missing_configmap_is_a_reason(plane, operator):
     def reason():
         return {o["name"]: o for o in status(plane)["operands"]}["state-device-plugin"].get("reason")
