@@ -186,7 +186,12 @@ void DaemonSet::ReadyWhen(std::initializer_list<const char*> command) {
 
 void DaemonSet::HostPid() { pod_["hostPID"] = true; }
 
-void DaemonSet::SurgeOnUpdate() { surge_ = true; }
+void DaemonSet::SurgeOnUpdate() {
+  surge_ = true;
+  // A pod counts as available that long after it runs. No probe tells when it has taken over: one
+  // that runs a program would cost more than the operand.
+  object_["spec"]["minReadySeconds"] = 3;
+}
 
 void DaemonSet::Env(std::string_view name, std::string_view value) {
   Json entry = {{"name", name}, {"value", value}};

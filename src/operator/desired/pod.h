@@ -44,7 +44,8 @@ class DaemonSet {
   void HostPid();
   // Ready once the command, run in the container each second, exits with 0.
   void ReadyWhen(std::initializer_list<const char*> command);
-  // New pods come up beside the old ones on a node before those go.
+  // New pods come up beside the old ones on a node, and have some seconds to take over, before
+  // those go.
   void SurgeOnUpdate();
 
   void Env(std::string_view name, std::string_view value);
