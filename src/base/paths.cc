@@ -68,7 +68,7 @@ Result<std::string> ReadFile(const std::string& path) {
 
 Result<std::string> ReadDescriptor(int fd, std::string_view name) {
   std::string content;
-  struct stat info {};
+  struct stat info{};
   if (::fstat(fd, &info) == 0 && info.st_size > 0) {
     content.reserve(static_cast<size_t>(info.st_size));
   }
@@ -184,7 +184,7 @@ Result<std::vector<std::string>> GlobInRoot(const std::string& root, std::string
     for (const std::string& folder : found) {
       TRY_ASSIGN(const std::string here, ResolveInRoot(root, folder));
       if (literal) {
-        struct stat info {};
+        struct stat info{};
         if (::lstat(JoinPath(here, part).c_str(), &info) == 0) {
           next.push_back(JoinPath(folder, part));
         }
@@ -203,6 +203,7 @@ Result<std::vector<std::string>> GlobInRoot(const std::string& root, std::string
     found = std::move(next);
   }
   std::vector<std::string> paths;
+  paths.reserve(found.size());
   for (const std::string& host_path : found) {
     paths.push_back(JoinPath(root, host_path));
   }

@@ -8,8 +8,9 @@
 
 #include "base/error.h"
 
-// Paths, and reading below a root: a folder under which another root file system is mounted. A "host
-// path" is absolute as a process of that other root spells it; a "path" is as this process does.
+// Paths, and reading below a root: a folder under which another root file system is mounted. A
+// "host path" is absolute as a process of that other root spells it; a "path" is as this process
+// does.
 namespace gantry {
 
 // The whole file. kNotFound if it is not there.

@@ -73,8 +73,9 @@ class Reader {
     Known(json, where, {"env", "deviceNodes", "mounts", "hooks"});
     edits.env = Texts(json, "env", where);
     for (const Json& entry : Array(json, "deviceNodes", where)) {
-      Known(entry, where,
-            {"path", "hostPath", "type", "major", "minor", "fileMode", "permissions", "uid", "gid"});
+      Known(
+          entry, where,
+          {"path", "hostPath", "type", "major", "minor", "fileMode", "permissions", "uid", "gid"});
       edits.device_nodes.push_back({Text(entry, "path", where), TextAt(entry, "hostPath")});
     }
     for (const Json& entry : Array(json, "mounts", where)) {
@@ -156,8 +157,7 @@ class Reader {
 Json CdiJson(const CdiSpec& spec) {
   Json json = {{"cdiVersion", kVersion}, {"kind", spec.kind}, {"devices", Json::array()}};
   for (const CdiDevice& device : spec.devices) {
-    json["devices"].push_back(
-        {{"name", device.name}, {"containerEdits", EditsJson(device.edits)}});
+    json["devices"].push_back({{"name", device.name}, {"containerEdits", EditsJson(device.edits)}});
   }
   json["containerEdits"] = EditsJson(spec.edits);
   return json;

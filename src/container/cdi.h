@@ -9,8 +9,9 @@
 #include "base/error.h"
 #include "base/json.h"
 
-// Documents of the Container Device Interface (CDI, github.com/cncf-tags/container-device-interface,
-// SPEC.md 0.7): what a runtime adds to a container that asks for `<vendor>/<class>=<device>`.
+// Documents of the Container Device Interface (CDI,
+// github.com/cncf-tags/container-device-interface, SPEC.md 0.7): what a runtime adds to a container
+// that asks for `<vendor>/<class>=<device>`.
 namespace gantry::container {
 
 struct CdiDeviceNode {

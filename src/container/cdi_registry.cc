@@ -63,8 +63,8 @@ Result<CdiEdits> ResolveDevice(const std::vector<CdiSpec>& specs,
       return edits;
     }
   }
-  return Fail(ErrorKind::kNotFound, format("find device {}: no CDI document of {} has it", device,
-                                           Join(kinds, ", ")));
+  return Fail(ErrorKind::kNotFound,
+              format("find device {}: no CDI document of {} has it", device, Join(kinds, ", ")));
 }
 
 }  // namespace gantry::container

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The NVIDIA runtimes in containerd's configuration. Schema 2 and newer: one drop-in file of ours in
-// the root file's own schema, and one entry in the root file's `imports`, put in as text so that
+// The NVIDIA runtimes in containerd's configuration. Schema 2 and newer: one drop-in file of ours
+// in the root file's own schema, and one entry in the root file's `imports`, put in as text so that
 // every other byte stays. Schema 1 reads no drop-in under other names: the root file gets a marked
-// block. Before 2.1 containerd replaces a plugin's whole table by that of an imported file, so there
-// the drop-in repeats what the root file says of the CRI plugin.
+// block. Before 2.1 containerd replaces a plugin's whole table by that of an imported file, so
+// there the drop-in repeats what the root file says of the CRI plugin.
 #include "container/containerd.h"
 
 #include <fnmatch.h>
@@ -28,7 +28,8 @@ constexpr std::string_view kBlockBeginBare =
 constexpr std::string_view kBlockEnd = "# <<< NVIDIA runtimes\n";
 constexpr std::string_view kMark = "  # NVIDIA runtimes";
 constexpr std::string_view kHead =
-    "# Written by the container toolkit of the GPU operator, which puts edits back and removes the\n"
+    "# Written by the container toolkit of the GPU operator, which puts edits back and removes "
+    "the\n"
     "# file when it is uninstalled.\n";
 
 std::string CriPlugin(int schema) {
@@ -48,8 +49,8 @@ toml::table& Child(toml::table& parent, std::string_view key) {
   return *parent.get_as<toml::table>(key);
 }
 
-// A pattern that our drop-in matches and hardly another file: a pattern, because containerd does not
-// start when a file imported by its plain name is missing.
+// A pattern that our drop-in matches and hardly another file: a pattern, because containerd does
+// not start when a file imported by its plain name is missing.
 std::string ImportPattern(const std::string& drop_in_path) {
   constexpr std::string_view kSuffix = ".toml";
   std::string stem = drop_in_path;
@@ -189,8 +190,7 @@ toml::table PresentCri(const toml::table& root, const ContainerdWish& wish, int 
 bool HasRuntimes(const toml::table& cri, const ContainerdWish& wish) {
   const std::vector<Runtime> wanted = WantedRuntimes(wish);
   return std::ranges::all_of(wanted, [&](const Runtime& runtime) {
-    const toml::table* options =
-        TableAt(cri, {"containerd", "runtimes", runtime.name, "options"});
+    const toml::table* options = TableAt(cri, {"containerd", "runtimes", runtime.name, "options"});
     return options != nullptr &&
            (*options)["BinaryName"].value_or(std::string()) == runtime.program;
   });
@@ -223,9 +223,9 @@ class Planner {
       PlanDropIn();
     }
     if (!ParseToml(plan_.root_text)) {
-      return Fail(ErrorKind::kUnsupported,
-                  format("edit {}: it is written in a way that cannot be added to",
-                         wish_.root_path));
+      return Fail(
+          ErrorKind::kUnsupported,
+          format("edit {}: it is written in a way that cannot be added to", wish_.root_path));
     }
     return std::move(plan_);
   }
@@ -249,9 +249,10 @@ class Planner {
     }
     if (const auto written = cri_["enable_cdi"].value<bool>()) {
       if (!*written && plan_.remarks.empty()) {
-        plan_.remarks.push_back(format("{} says enable_cdi = false; it is left so, and containerd "
-                                       "will refuse devices that come by CDI",
-                                       wish_.root_path));
+        plan_.remarks.push_back(
+            format("{} says enable_cdi = false; it is left so, and containerd "
+                   "will refuse devices that come by CDI",
+                   wish_.root_path));
       }
       return false;
     }
@@ -260,8 +261,7 @@ class Planner {
 
   [[nodiscard]] bool DefaultToSet() const {
     return wish_.set_as_default &&
-           cri_["containerd"]["default_runtime_name"].value_or(std::string()) !=
-               wish_.runtime_name;
+           cri_["containerd"]["default_runtime_name"].value_or(std::string()) != wish_.runtime_name;
   }
 
   // The tables that we add: {<CRI plugin>: {enable_cdi, containerd: {runtimes: ...}}}.
@@ -296,8 +296,8 @@ class Planner {
     plan_.drop_in_text = std::string(kHead) + TomlText(drop_in);
 
     const bool imported = IsImported(ContainerdImports(plan_.root_before), wish_);
-    plan_.root_text = imported ? plan_.root_before
-                               : WithOurImport(plan_.root_before, root_, wish_.drop_in_path);
+    plan_.root_text =
+        imported ? plan_.root_before : WithOurImport(plan_.root_before, root_, wish_.drop_in_path);
     if (add_version_) {
       plan_.root_text = VersionLine(plan_.schema) + "\n" + plan_.root_text;
     }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One question to a container runtime after it was restarted. gRPC is HTTP/2 with a length before
-// each message; a single call with an empty request is a hundred fixed bytes, and of the answer only
-// the DATA frames count. A gRPC library would cost this process more memory than all the rest of it.
+// each message; a single call with an empty request is a hundred fixed bytes, and of the answer
+// only the DATA frames count. A gRPC library would cost this process more memory than all the rest
+// of it.
 #include "container/cri_status.h"
 
 #include <poll.h>
@@ -23,7 +24,14 @@ namespace {
 
 using std::chrono::steady_clock;
 
-enum FrameType : uint8_t { kData = 0, kHeaders = 1, kReset = 3, kSettings = 4, kPing = 6, kGoAway = 7 };
+enum FrameType : uint8_t {
+  kData = 0,
+  kHeaders = 1,
+  kReset = 3,
+  kSettings = 4,
+  kPing = 6,
+  kGoAway = 7
+};
 constexpr uint8_t kEndStream = 0x1;
 constexpr uint8_t kAck = 0x1;
 constexpr uint8_t kEndHeaders = 0x4;
@@ -45,7 +53,8 @@ std::string Frame(uint8_t type, uint8_t flags, uint8_t stream, std::string_view 
 }
 
 std::string Literal(std::string_view text) {
-  return static_cast<char>(text.size()) + std::string(text);  // shorter than 127: one byte of length
+  return static_cast<char>(text.size()) +
+         std::string(text);  // shorter than 127: one byte of length
 }
 
 // The whole request. Header fields by HPACK (RFC 7541): an indexed field is one byte with the top
@@ -56,8 +65,8 @@ std::string Request() {
   std::string fields;
   fields += kPost;
   fields += kHttp;
-  fields += '\x04' + Literal("/runtime.v1.RuntimeService/Status");  // :path
-  fields += '\x01' + Literal("localhost");                          // :authority
+  fields += '\x04' + Literal("/runtime.v1.RuntimeService/Status");     // :path
+  fields += '\x01' + Literal("localhost");                             // :authority
   fields += std::string("\x0f\x10", 2) + Literal("application/grpc");  // content-type, index 31
   fields += std::string(1, '\0') + Literal("te") + Literal("trailers");
   return "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + Frame(kSettings, 0, 0, "") +
@@ -142,8 +151,8 @@ class Connection {
 
   Status Wait(short events) const {
     while (true) {
-      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline_ -
-                                                                              steady_clock::now());
+      const auto left =
+          std::chrono::duration_cast<std::chrono::milliseconds>(deadline_ - steady_clock::now());
       pollfd source{fd_.get(), events, 0};
       const int ready =
           left.count() <= 0 ? 0 : ::poll(&source, 1, static_cast<int>(left.count()) + 1);

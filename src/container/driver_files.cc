@@ -32,16 +32,21 @@ constexpr std::array kLibraryFolders = {
     "/",
 };
 constexpr std::array kGraphicsLibraries = {
-    "libnvidia-egl-gbm.so.*.*",       "libnvidia-egl-wayland.so.*.*",
-    "libnvidia-egl-wayland2.so.*.*",  "libnvidia-egl-xcb.so.*.*",
-    "libnvidia-egl-xlib.so.*.*",
+    "libnvidia-egl-gbm.so.*.*", "libnvidia-egl-wayland.so.*.*", "libnvidia-egl-wayland2.so.*.*",
+    "libnvidia-egl-xcb.so.*.*", "libnvidia-egl-xlib.so.*.*",
 };
 constexpr std::array kPrograms = {
-    "nvidia-smi",           "nvidia-debugdump", "nvidia-persistenced", "nvidia-cuda-mps-control",
-    "nvidia-cuda-mps-server", "nvidia-imex",    "nvidia-imex-ctl",     "nvidia-xconfig",
+    "nvidia-smi",
+    "nvidia-debugdump",
+    "nvidia-persistenced",
+    "nvidia-cuda-mps-control",
+    "nvidia-cuda-mps-server",
+    "nvidia-imex",
+    "nvidia-imex-ctl",
+    "nvidia-xconfig",
 };
-constexpr std::array kProgramFolders = {"/usr/bin", "/usr/sbin", "/bin", "/sbin", "/usr/local/bin",
-                                        "/opt/bin"};
+constexpr std::array kProgramFolders = {"/usr/bin", "/usr/sbin",      "/bin",
+                                        "/sbin",    "/usr/local/bin", "/opt/bin"};
 // Found under one of the first folders; they land under the second.
 struct ConfigPlace {
   const char* container_folder;
@@ -52,8 +57,7 @@ const std::vector<ConfigPlace>& ConfigPlaces() {
   static const std::vector<ConfigPlace> places = {
       {"/usr/share",
        {"/usr/local/share", "/usr/share", "/etc"},
-       {"glvnd/egl_vendor.d/10_nvidia.json",
-        "egl/egl_external_platform.d/15_nvidia_gbm.json",
+       {"glvnd/egl_vendor.d/10_nvidia.json", "egl/egl_external_platform.d/15_nvidia_gbm.json",
         "egl/egl_external_platform.d/10_nvidia_wayland.json",
         "egl/egl_external_platform.d/09_nvidia_wayland2.json",
         "egl/egl_external_platform.d/20_nvidia_xcb.json",
@@ -73,7 +77,7 @@ constexpr std::array kControlNodes = {"/dev/nvidia-modeset", "/dev/nvidia-uvm-to
                                       "/dev/nvidia-uvm", "/dev/nvidiactl"};
 
 bool Exists(const std::string& path) {
-  struct stat info {};
+  struct stat info{};
   return ::stat(path.c_str(), &info) == 0;
 }
 
@@ -158,9 +162,8 @@ class Finder {
                   format("find the driver: no libcuda.so.<version> under {}", place_.root));
     }
     if (versions.size() > 1) {
-      return Fail(ErrorKind::kInvalid,
-                  format("find the driver: versions {} and {} lie under {}", *versions.begin(),
-                         *versions.rbegin(), place_.root));
+      return Fail(ErrorKind::kInvalid, format("find the driver: versions {} and {} lie under {}",
+                                              *versions.begin(), *versions.rbegin(), place_.root));
     }
     found_.version = *versions.begin();
     return {};
@@ -245,7 +248,7 @@ class Finder {
   }
 
   void Firmware() {
-    struct utsname kernel {};
+    struct utsname kernel{};
     ::uname(&kernel);
     const std::string release(&kernel.release[0]);
     for (const std::string& folder :
@@ -279,7 +282,7 @@ class Finder {
                                 "/dev/nvidia-caps-imex-channels/channel*"}) {
       const auto paths = GlobInRoot(place_.dev_root, pattern);
       for (const std::string& path : paths.value_or(std::vector<std::string>{})) {
-        struct stat info {};
+        struct stat info{};
         const std::string name = BaseName(path);
         const bool other = name.starts_with("nvidia-fs") || name.starts_with("nvidia-nvswitch") ||
                            name.starts_with("nvidia-nvlink");
@@ -302,8 +305,8 @@ Result<DriverInventory> FindDriverFiles(const DriverPlace& place) { return Finde
 
 std::vector<std::string> DrmNodes(const DriverPlace& place, const std::string& pci_bus_id) {
   std::vector<std::string> nodes;
-  const auto names = ListDirectory(
-      JoinPath(place.sys_root, "sys/bus/pci/devices/" + Lower(pci_bus_id) + "/drm"));
+  const auto names =
+      ListDirectory(JoinPath(place.sys_root, "sys/bus/pci/devices/" + Lower(pci_bus_id) + "/drm"));
   for (const std::string& name : names.value_or(std::vector<std::string>{})) {
     const std::string path = "/dev/dri/" + name;
     if ((name.starts_with("card") || name.starts_with("renderD")) &&

@@ -75,9 +75,9 @@ void AddHook(const CdiInput& input, const DriverInventory& found, bool workload,
       for (const CdiGpu& gpu : input.gpus) {
         for (const std::string& node : DrmNodes(input.driver, gpu.pci_bus_id)) {
           const std::string role = BaseName(node).starts_with("card") ? "-card" : "-render";
-          args.insert(args.end(), {"--device-link", "../" + BaseName(node) +
-                                                        "::/dev/dri/by-path/pci-" +
-                                                        Lower(gpu.pci_bus_id) + role});
+          args.insert(args.end(),
+                      {"--device-link", "../" + BaseName(node) + "::/dev/dri/by-path/pci-" +
+                                            Lower(gpu.pci_bus_id) + role});
         }
       }
     }
@@ -225,8 +225,8 @@ Result<CdiSpec> NvidiaCdi(const CdiInput& input) {
 Result<CdiSpec> ManagementCdi(const CdiInput& input) {
   TRY_ASSIGN(const DriverInventory found, FindDriverFiles(input.driver));
   if (found.all_nodes.empty()) {
-    return Fail(ErrorKind::kNotFound,
-                format("describe GPUs: no device node /dev/nvidia* under {}", input.driver.dev_root));
+    return Fail(ErrorKind::kNotFound, format("describe GPUs: no device node /dev/nvidia* under {}",
+                                             input.driver.dev_root));
   }
   return ManagementCdiFrom(input, found);
 }

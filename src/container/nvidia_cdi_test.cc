@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a driver root to CDI documents: tests/golden/cdi holds what a small driver root gives. With
-// GANTRY_ACCEPT=1 the expected files are written anew. The test makes device nodes, so it needs root.
+// GANTRY_ACCEPT=1 the expected files are written anew. The test makes device nodes, so it needs
+// root.
 #include "container/nvidia_cdi.h"
 
 #include <gmock/gmock.h>

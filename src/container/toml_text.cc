@@ -12,9 +12,8 @@ namespace gantry::container {
 Result<toml::table> ParseToml(std::string_view text) {
   toml::parse_result parsed = toml::parse(text);
   if (!parsed) {
-    return Fail(ErrorKind::kInvalid,
-                format("line {}: {}", parsed.error().source().begin.line,
-                       parsed.error().description()));
+    return Fail(ErrorKind::kInvalid, format("line {}: {}", parsed.error().source().begin.line,
+                                            parsed.error().description()));
   }
   return std::move(parsed).table();
 }
@@ -52,9 +51,9 @@ size_t EndOfLine(std::string_view text, size_t offset) {
 
 std::string TomlText(const toml::table& table) {
   std::ostringstream out;
-  out << toml::toml_formatter(table, toml::toml_formatter::default_flags &
-                                         ~(toml::format_flags::indent_sub_tables |
-                                           toml::format_flags::allow_literal_strings));
+  out << toml::toml_formatter(
+      table, toml::toml_formatter::default_flags & ~(toml::format_flags::indent_sub_tables |
+                                                     toml::format_flags::allow_literal_strings));
   return out.str() + "\n";
 }
 

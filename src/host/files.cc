@@ -36,8 +36,8 @@ Status WriteAll(int fd, std::string_view content, const std::string& path) {
 Result<Fd> OpenTemporary(const std::string& temporary) {
   while (true) {
     Fd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
-    struct stat opened {};
-    struct stat named {};
+    struct stat opened{};
+    struct stat named{};
     if (!fd.valid() || ::flock(fd.get(), LOCK_EX) != 0 || ::fstat(fd.get(), &opened) != 0) {
       return FailErrno("write " + temporary, errno);
     }
@@ -62,7 +62,7 @@ Status SyncDirectory(const std::string& path) {
 }  // namespace
 
 Result<FileInfo> Inspect(const std::string& path) {
-  struct stat info {};
+  struct stat info{};
   if (::lstat(path.c_str(), &info) != 0) {
     if (errno == ENOENT || errno == ENOTDIR) {
       return FileInfo{};
@@ -89,14 +89,18 @@ std::string TemporaryPathOf(const std::string& path) {
 Status WriteFileAtomic(const std::string& path, std::string_view content, mode_t mode) {
   TRY_ASSIGN(const FileInfo before, Inspect(path));
   const std::string temporary = TemporaryPathOf(path);
-  TRY_ASSIGN(const Fd fd, OpenTemporary(temporary));
+  TRY_ASSIGN(Fd fd, OpenTemporary(temporary));
   const bool keep = before.kind == FileKind::kFile;
   Status done = WriteAll(fd.get(), content, path);
   if (done && keep && ::fchown(fd.get(), before.uid, before.gid) != 0) {
     done = FailErrno("keep the owner of " + path, errno);
   }
-  if (done && (::fchmod(fd.get(), keep ? before.mode : mode) != 0 || ::fsync(fd.get()) != 0 ||
-               ::rename(temporary.c_str(), path.c_str()) != 0)) {
+  if (done && (::fchmod(fd.get(), keep ? before.mode : mode) != 0 || ::fsync(fd.get()) != 0)) {
+    done = FailErrno("write " + path, errno);
+  }
+  // A program that somebody has open for writing cannot be run: close it before it gets its name.
+  fd = Fd();
+  if (done && ::rename(temporary.c_str(), path.c_str()) != 0) {
     done = FailErrno("write " + path, errno);
   }
   if (!done) {

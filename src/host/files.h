@@ -33,7 +33,8 @@ Result<FileInfo> Inspect(const std::string& path);
 // folder must exist. If the path is a symbolic link, the link is replaced.
 Status WriteFileAtomic(const std::string& path, std::string_view content, mode_t mode = 0644);
 
-// Where it writes before it renames. A killed writer may leave that file; the next one takes it over.
+// Where it writes before it renames. A killed writer may leave that file; the next one takes it
+// over.
 std::string TemporaryPathOf(const std::string& path);
 
 // The same, unless the file already has that content; true if it was written.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What was done to a host and how to undo it. Order of writing: the earlier content, then the
-// journal that names it, then the change itself, each synced; so whatever is found changed is known.
-// Whether a file still is what was put there is told by a fingerprint of its content.
+// journal that names it, then the change itself, each synced; so whatever is found changed is
+// known. Whether a file still is what was put there is told by a fingerprint of its content.
 #include "host/journal.h"
 
 #include <fcntl.h>
@@ -81,8 +81,10 @@ std::string Wanted(const Change& change) {
 }
 
 Json InfoJson(const FileInfo& info) {
-  return {{"kind", static_cast<int>(info.kind)}, {"mode", info.mode},
-          {"uid", info.uid},                     {"gid", info.gid},
+  return {{"kind", static_cast<int>(info.kind)},
+          {"mode", info.mode},
+          {"uid", info.uid},
+          {"gid", info.gid},
           {"modifiedNs", info.modified_ns}};
 }
 
@@ -119,9 +121,7 @@ Result<Journal> Journal::Open(std::string root, std::string folder) {
   return journal;
 }
 
-std::string Journal::Here(const std::string& host_path) const {
-  return JoinPath(root_, host_path);
-}
+std::string Journal::Here(const std::string& host_path) const { return JoinPath(root_, host_path); }
 
 std::string Journal::BeforePath(int number) const {
   return Here(JoinPath(folder_, format("before-{}", number)));

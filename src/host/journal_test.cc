@@ -44,7 +44,7 @@ class JournalTest : public testing::Test {
   std::map<std::string, std::string> Snapshot() {
     std::map<std::string, std::string> found;
     for (const auto& entry : fs::recursive_directory_iterator(root_)) {
-      struct stat info {};
+      struct stat info{};
       ::lstat(entry.path().c_str(), &info);
       std::string text = std::to_string(info.st_mode);
       if (S_ISLNK(info.st_mode)) {
@@ -163,7 +163,8 @@ TEST_F(JournalTest, KilledBetweenJournalAndChange) {
   // The change fails after the journal was written: the path is a folder's child that is a file.
   Put("/etc/blocked", "");
   Journal journal = Open();
-  EXPECT_FALSE(journal.Apply({File("/etc/blocked/x", "y"), File("/etc/config", "ours")}).has_value());
+  EXPECT_FALSE(
+      journal.Apply({File("/etc/blocked/x", "y"), File("/etc/config", "ours")}).has_value());
   fs::remove(root_ + "/etc/blocked");
   EXPECT_EQ(Get("/etc/config"), "theirs");
   EXPECT_TRUE(fs::exists(root_ + kFolder));
@@ -202,7 +203,7 @@ TEST_F(JournalTest, ALostModeIsPutRight) {
   ASSERT_TRUE(Open().Apply({File("/opt/tool", "x", 0755)}).has_value());
   ::chmod((root_ + "/opt/tool").c_str(), 0600);
   EXPECT_THAT(Open().Apply({File("/opt/tool", "x", 0755)}).value(), ElementsAre("/opt/tool"));
-  struct stat info {};
+  struct stat info{};
   ::stat((root_ + "/opt/tool").c_str(), &info);
   EXPECT_EQ(info.st_mode & 07777, 0755U);
 }

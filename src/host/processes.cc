@@ -135,8 +135,9 @@ Result<ProcessId> Identify(pid_t pid) {
   TRY_ASSIGN(const std::string text, ReadFile(format("/proc/{}/stat", pid)));
   // The second field, the name in brackets, may hold anything; count from its end.
   const size_t name_end = text.rfind(')');
-  const std::vector<std::string> fields =
-      name_end == std::string::npos ? std::vector<std::string>{} : Split(text.substr(name_end), ' ');
+  const std::vector<std::string> fields = name_end == std::string::npos
+                                              ? std::vector<std::string>{}
+                                              : Split(text.substr(name_end), ' ');
   constexpr size_t kStartTime = 20;  // the 22nd of all
   if (fields.size() <= kStartTime) {
     return Fail(ErrorKind::kInternal, format("read /proc/{}/stat: too few fields", pid));
@@ -180,9 +181,9 @@ Status SendSignal(const ProcessId& process, int signal_number) {
   if (now != process || (!handle.valid() && !old_kernel)) {
     return Fail(ErrorKind::kNotFound, format("signal process {}: it ended", process.pid));
   }
-  const long sent = old_kernel ? ::kill(process.pid, signal_number)
-                               : ::syscall(SYS_pidfd_send_signal, handle.get(), signal_number,
-                                           nullptr, 0);
+  const long sent = old_kernel
+                        ? ::kill(process.pid, signal_number)
+                        : ::syscall(SYS_pidfd_send_signal, handle.get(), signal_number, nullptr, 0);
   if (sent != 0) {
     return errno == ESRCH
                ? Fail(ErrorKind::kNotFound, format("signal process {}: it ended", process.pid))
@@ -201,8 +202,7 @@ Result<std::vector<std::string>> CommandLine(pid_t pid) {
 
 Result<std::string> ProgramPath(pid_t pid) {
   std::array<char, 4096> path{};
-  const ssize_t length =
-      ::readlink(format("/proc/{}/exe", pid).c_str(), path.data(), path.size());
+  const ssize_t length = ::readlink(format("/proc/{}/exe", pid).c_str(), path.data(), path.size());
   if (length <= 0) {
     return FailErrno(format("find the program of process {}", pid), errno);
   }

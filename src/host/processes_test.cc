@@ -20,8 +20,8 @@ namespace {
 TEST(Processes, OutputAndExitStatus) {
   const auto finished = RunProgram({{"/bin/sh", "-c", "echo out; echo err >&2; exit 3"}, "", {}});
   EXPECT_FALSE(finished.has_value());  // no time at all
-  const auto done = RunProgram({{"/bin/sh", "-c", "echo out; echo err >&2; exit 3"}, "",
-                         std::chrono::seconds(20)});
+  const auto done = RunProgram(
+      {{"/bin/sh", "-c", "echo out; echo err >&2; exit 3"}, "", std::chrono::seconds(20)});
   ASSERT_TRUE(done.has_value());
   EXPECT_EQ(done->exit_status, 3);
   EXPECT_EQ(done->output, "out\n");
@@ -38,7 +38,8 @@ TEST(Processes, TheDeadlineEndsAlsoItsChildren) {
 }
 
 TEST(Processes, MissingProgram) {
-  EXPECT_EQ(RunProgram({{"/no/such"}, "", std::chrono::seconds(20)}).error().kind, ErrorKind::kNotFound);
+  EXPECT_EQ(RunProgram({{"/no/such"}, "", std::chrono::seconds(20)}).error().kind,
+            ErrorKind::kNotFound);
 }
 
 TEST(Processes, SocketPeerIsItsListener) {

@@ -464,6 +464,15 @@ def test_node_labels_follow_the_node(api, start, tmp_path):
     wait(lambda: labels().get(prefix + "rack") == "r17", "a local label")
     (features / "site").unlink()
     wait(lambda: prefix + "rack" not in labels(), "the local label's end")
+    # The kernel announces a PCI device: the bus is read again.
+    announced = next(pathlib.Path("/sys/bus/pci/devices").glob("*/uevent"), None)
+    if announced is not None:
+        new = tmp_path / "host-sys/bus/pci/devices/0000:99:00.0"
+        new.mkdir()
+        for name, text in {"vendor": "0x15b3", "device": "0x101b", "class": "0x020700"}.items():
+            (new / name).write_text(text + "\n")
+        announced.write_text("change")
+        wait(lambda: labels().get(prefix + "pci-15b3.present") == "true", "the new device's label")
     # A stop takes nothing, and a start that finds the same writes nothing.
     assert agent.close() == 0
     stored = api.feature("host")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writing into a container's root file system as root of the host. The image decides what its
-// links say ("/etc -> /../../etc"), so every path is opened by openat2 with RESOLVE_IN_ROOT; kernels
-// before 5.6 lack it, and there the links are resolved here first.
+// links say ("/etc -> /../../etc"), so every path is opened by openat2 with RESOLVE_IN_ROOT;
+// kernels before 5.6 lack it, and there the links are resolved here first.
 #include "operands/container_runtime/container_root.h"
 
 #include <fcntl.h>
@@ -29,9 +29,7 @@ std::string Relative(std::string_view path) {
 }
 
 // A name that no second hook for the same container uses at the same time.
-std::string TemporaryName(std::string_view name) {
-  return format(".{}.{}", name, ::getpid());
-}
+std::string TemporaryName(std::string_view name) { return format(".{}.{}", name, ::getpid()); }
 
 }  // namespace
 
@@ -45,11 +43,10 @@ Result<ContainerRoot> ContainerRoot::Open(const std::string& path) {
 
 Result<Fd> ContainerRoot::OpenAt(std::string_view path, int flags) const {
   const std::string relative = Relative(path);
-  struct open_how how {};
+  struct open_how how{};
   how.flags = static_cast<unsigned>(flags | O_CLOEXEC);
   how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
-  Fd fd(static_cast<int>(
-      ::syscall(SYS_openat2, fd_.get(), relative.c_str(), &how, sizeof(how))));
+  Fd fd(static_cast<int>(::syscall(SYS_openat2, fd_.get(), relative.c_str(), &how, sizeof(how))));
   if (!fd.valid() && errno == ENOSYS) {
     TRY_ASSIGN(const std::string resolved, ResolveInRoot(path_, path));
     fd = Fd(::open(resolved.c_str(), flags | O_CLOEXEC | O_NOFOLLOW));
@@ -81,9 +78,14 @@ Status ContainerRoot::Link(std::string_view target, std::string_view link) const
   if (length > 0 && std::string_view(before.data(), static_cast<size_t>(length)) == target) {
     return {};
   }
+  // As a rule nothing is there: then one call does it.
+  const std::string wanted(target);
+  if (length < 0 && ::symlinkat(wanted.c_str(), folder.get(), name.c_str()) == 0) {
+    return {};
+  }
   const std::string temporary = TemporaryName(name);
   ::unlinkat(folder.get(), temporary.c_str(), 0);
-  if (::symlinkat(std::string(target).c_str(), folder.get(), temporary.c_str()) != 0 ||
+  if (::symlinkat(wanted.c_str(), folder.get(), temporary.c_str()) != 0 ||
       ::renameat(folder.get(), temporary.c_str(), folder.get(), name.c_str()) != 0) {
     const int reason = errno;
     ::unlinkat(folder.get(), temporary.c_str(), 0);
@@ -115,7 +117,7 @@ Status ContainerRoot::Write(std::string_view path, std::string_view content) con
 
 Result<std::string> ContainerRoot::Read(std::string_view path) const {
   TRY_ASSIGN(const Fd fd, OpenAt(path, O_RDONLY | O_NONBLOCK));
-  struct stat info {};
+  struct stat info{};
   if (::fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode)) {
     return Fail(ErrorKind::kInvalid, format("read {} in the container: no regular file", path));
   }
@@ -143,9 +145,7 @@ std::vector<std::string> ContainerRoot::List(std::string_view folder) const {
   return ListDirectory(format("/proc/self/fd/{}", fd->get())).value_or(std::vector<std::string>{});
 }
 
-bool ContainerRoot::Exists(std::string_view path) const {
-  return OpenAt(path, O_PATH).has_value();
-}
+bool ContainerRoot::Exists(std::string_view path) const { return OpenAt(path, O_PATH).has_value(); }
 
 Status ContainerRoot::ChangeMode(std::string_view path, unsigned mode) const {
   TRY_ASSIGN(const Fd fd, OpenAt(path, O_PATH));

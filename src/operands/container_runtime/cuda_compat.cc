@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which libcuda a container uses, decided from version numbers alone: asking the driver would cost a
-// CUDA start per container. NVIDIA's rule: the image's library must be newer than the host's, and,
-// since CUDA 13, name the host's driver branch in its ELF note.
+// Which libcuda a container uses, decided from version numbers alone: asking the driver would cost
+// a CUDA start per container. NVIDIA's rule: the image's library must be newer than the host's,
+// and, since CUDA 13, name the host's driver branch in its ELF note.
 #include "operands/container_runtime/cuda_compat.h"
 
 #include <elf.h>
@@ -52,8 +52,7 @@ std::string NoteIn(std::string_view segment) {
     }
     const std::string_view name = segment.substr(sizeof(Elf64_Nhdr), note->n_namesz);
     if (name.starts_with(kNoteOwner)) {
-      const std::string_view text =
-          segment.substr(sizeof(Elf64_Nhdr) + name_size, note->n_descsz);
+      const std::string_view text = segment.substr(sizeof(Elf64_Nhdr) + name_size, note->n_descsz);
       return std::string(text.substr(0, text.find('\0')));
     }
     segment.remove_prefix(sizeof(Elf64_Nhdr) + name_size + text_size);
@@ -69,9 +68,9 @@ bool UseCompat(const CompatFacts& facts) {
            Major(facts.host_driver_version) < Major(facts.compat_version);
   }
   if (!facts.host_driver_version.empty()) {
-    const bool listed = std::ranges::find(facts.note_driver_majors,
-                                          Major(facts.host_driver_version)) !=
-                        facts.note_driver_majors.end();
+    const bool listed =
+        std::ranges::find(facts.note_driver_majors, Major(facts.host_driver_version)) !=
+        facts.note_driver_majors.end();
     return listed && Numbers(facts.compat_version) > Numbers(facts.host_driver_version);
   }
   return !facts.host_cuda_version.empty() &&

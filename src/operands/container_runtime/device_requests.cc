@@ -30,9 +30,8 @@ std::vector<DeviceRequest> FromAnnotations(const Json& config, const RuntimeConf
     return found;
   }
   for (const auto& [key, value] : annotations->items()) {
-    const bool ours = std::ranges::any_of(settings.annotation_prefixes, [&](const auto& prefix) {
-      return key.starts_with(prefix);
-    });
+    const bool ours = std::ranges::any_of(
+        settings.annotation_prefixes, [&](const auto& prefix) { return key.starts_with(prefix); });
     if (ours && value.is_string()) {
       for (const std::string& name : Split(value.get_ref<const std::string&>(), ',')) {
         found.push_back(Named(name));

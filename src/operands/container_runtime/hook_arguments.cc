@@ -13,9 +13,14 @@
 namespace gantry::container_runtime {
 namespace {
 
-constexpr std::array<std::string_view, 8> kHooks = {
-    "create-container", "create-symlinks", "update-ldcache", "enable-cuda-compat",
-    "disable-device-node-modification", "update-application-profile", "chmod", "noop"};
+constexpr std::array<std::string_view, 8> kHooks = {"create-container",
+                                                    "create-symlinks",
+                                                    "update-ldcache",
+                                                    "enable-cuda-compat",
+                                                    "disable-device-node-modification",
+                                                    "update-application-profile",
+                                                    "chmod",
+                                                    "noop"};
 
 std::vector<std::string> CommaParts(const std::string& value) { return Split(value, ','); }
 
@@ -33,8 +38,7 @@ class Parser {
     request_.name = words[at++];
     request_.known = std::ranges::find(kHooks, request_.name) != kHooks.end();
     request_.cuda_compat = request_.name == "enable-cuda-compat";
-    request_.disable_device_node_modification =
-        request_.name == "disable-device-node-modification";
+    request_.disable_device_node_modification = request_.name == "disable-device-node-modification";
     while (request_.known && at < words.size()) {
       TRY(Flag(words, at));
     }

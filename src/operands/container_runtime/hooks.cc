@@ -140,7 +140,8 @@ Status UpdateLibraries(const HookRequest& request, const ContainerRoot& root,
   }
   std::vector<std::string> folders = FoldersOf(libraries, {});
   std::erase_if(folders, [&](const std::string& folder) {
-    return known_folders.contains(std::string(WithoutUsr(folder))) || folder == request.compat_folder;
+    return known_folders.contains(std::string(WithoutUsr(folder))) ||
+           folder == request.compat_folder;
   });
   TRY(ListFolders(root, "00-nvidia-driver.conf", folders));
   if (!compat.empty()) {
@@ -153,22 +154,22 @@ Status UpdateLibraries(const HookRequest& request, const ContainerRoot& root,
 // A file with that content which lies in no folder: on a tmpfs that is mounted nowhere.
 Result<Fd> DetachedFile(std::string_view content) {
   const Fd context(static_cast<int>(::syscall(SYS_fsopen, "tmpfs", 1 /* FSOPEN_CLOEXEC */)));
-  if (!context.valid() ||
-      ::syscall(SYS_fsconfig, context.get(), 6 /* FSCONFIG_CMD_CREATE */, nullptr, nullptr, 0) != 0) {
+  if (!context.valid() || ::syscall(SYS_fsconfig, context.get(), 6 /* FSCONFIG_CMD_CREATE */,
+                                    nullptr, nullptr, 0) != 0) {
     return FailErrno("make a temporary file system", errno);
   }
-  const Fd mount(static_cast<int>(
-      ::syscall(SYS_fsmount, context.get(), 1 /* FSMOUNT_CLOEXEC */, 0)));
+  const Fd mount(
+      static_cast<int>(::syscall(SYS_fsmount, context.get(), 1 /* FSMOUNT_CLOEXEC */, 0)));
   if (!mount.valid()) {
     return FailErrno("make a temporary file system", errno);
   }
   const Fd file(::openat(mount.get(), "params", O_WRONLY | O_CREAT | O_CLOEXEC, 0444));
-  if (!file.valid() || ::write(file.get(), content.data(), content.size()) !=
-                           static_cast<ssize_t>(content.size())) {
+  if (!file.valid() ||
+      ::write(file.get(), content.data(), content.size()) != static_cast<ssize_t>(content.size())) {
     return FailErrno("write a temporary file", errno);
   }
-  Fd tree(static_cast<int>(::syscall(SYS_open_tree, mount.get(), "params",
-                                     1U /* OPEN_TREE_CLONE */ | O_CLOEXEC)));
+  Fd tree(static_cast<int>(
+      ::syscall(SYS_open_tree, mount.get(), "params", 1U /* OPEN_TREE_CLONE */ | O_CLOEXEC)));
   if (!tree.valid()) {
     return FailErrno("open a temporary file", errno);
   }
@@ -205,11 +206,9 @@ Status RunHook(const HookRequest& request, const ContainerRoot& root,
     TRY(root.Link(target, link));
   }
   for (const auto& [target, link] : request.device_links) {
-    const std::string device =
-        target.starts_with("/") ? target : JoinPath(ParentOf(link), target);
-    const std::string there = target.starts_with("../")
-                                  ? JoinPath(ParentOf(ParentOf(link)), target.substr(3))
-                                  : device;
+    const std::string device = target.starts_with("/") ? target : JoinPath(ParentOf(link), target);
+    const std::string there =
+        target.starts_with("../") ? JoinPath(ParentOf(ParentOf(link)), target.substr(3)) : device;
     if (root.Exists(there)) {
       TRY(root.Link(target, link));
     }

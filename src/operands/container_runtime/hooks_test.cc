@@ -61,8 +61,8 @@ TEST_F(HooksTest, OneCallDoesItAll) {
   Put("/dev/dri/card1", "");
   EXPECT_EQ(Hook({"create-container", "--link", "libcuda.so.1::/usr/lib/x/libcuda.so",
                   "--device-link", "../card1::/dev/dri/by-path/pci-0000:01:00.0-card",
-                  "--device-link", "../card2::/dev/dri/by-path/pci-0000:02:00.0-card",
-                  "--library", "libcuda.so.1=/usr/lib/x/libcuda.so.535.1"}),
+                  "--device-link", "../card2::/dev/dri/by-path/pci-0000:02:00.0-card", "--library",
+                  "libcuda.so.1=/usr/lib/x/libcuda.so.535.1"}),
             "");
   EXPECT_EQ(fs::read_symlink(root_ + "/usr/lib/x/libcuda.so"), "libcuda.so.1");
   EXPECT_EQ(fs::read_symlink(root_ + "/usr/lib/x/libcuda.so.1"), "libcuda.so.535.1");
@@ -128,7 +128,7 @@ TEST_F(HooksTest, FoldersAreSearchedForWhatTheCacheLacks) {
 TEST_F(HooksTest, Chmod) {
   Put("/dev/dri/x", "");
   EXPECT_EQ(Hook({"chmod", "--mode=711", "--path=/dev/dri"}), "");
-  struct stat info {};
+  struct stat info{};
   ::stat((root_ + "/dev/dri").c_str(), &info);
   EXPECT_EQ(info.st_mode & 07777, 0711U);
 }
@@ -147,8 +147,8 @@ TEST(HookArguments, NvidiasHooks) {
   EXPECT_TRUE(compat->cuda_compat);
   EXPECT_EQ(compat->host_driver_version, "535.1");
   EXPECT_EQ(compat->compat_folder, "/c");
-  EXPECT_TRUE(ParseHookArguments({"disable-device-node-modification"})
-                  ->disable_device_node_modification);
+  EXPECT_TRUE(
+      ParseHookArguments({"disable-device-node-modification"})->disable_device_node_modification);
   EXPECT_THAT(ParseHookArguments({"update-ldcache", "--folder", "/a", "--folder=/b,/c",
                                   "--ldconfig-path", "/sbin/ldconfig"})
                   ->folders,

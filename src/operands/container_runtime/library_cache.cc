@@ -121,8 +121,9 @@ std::optional<std::string> TextAtOffset(std::string_view bytes, uint32_t offset)
     return std::nullopt;
   }
   const size_t end = bytes.find('\0', offset);
-  return end == std::string_view::npos ? std::nullopt
-                                       : std::optional(std::string(bytes.substr(offset, end - offset)));
+  return end == std::string_view::npos
+             ? std::nullopt
+             : std::optional(std::string(bytes.substr(offset, end - offset)));
 }
 
 std::unexpected<Error> Broken(std::string_view why) {
@@ -152,7 +153,8 @@ Result<Parsed> Parse(std::string_view cache) {
   }
   parsed.entries.resize(header->nlibs);
   if (header->nlibs > 0) {
-    std::memcpy(parsed.entries.data(), cache.data() + sizeof(Header), header->nlibs * sizeof(Entry));
+    std::memcpy(parsed.entries.data(), cache.data() + sizeof(Header),
+                header->nlibs * sizeof(Entry));
   }
   for (const Entry& entry : parsed.entries) {
     if (!TextAtOffset(cache, entry.key) || !TextAtOffset(cache, entry.value)) {
@@ -259,7 +261,8 @@ Result<std::string> AddToLibraryCache(std::string_view cache,
     Store(out, sizeof(Header) + i * sizeof(Entry), all[i].entry);
   }
   header.nlibs = static_cast<uint32_t>(all.size());
-  header.len_strings = static_cast<uint32_t>(out.size() - sizeof(Header) - all.size() * sizeof(Entry));
+  header.len_strings =
+      static_cast<uint32_t>(out.size() - sizeof(Header) - all.size() * sizeof(Entry));
   Store(out, 0, header);
   return out;
 }

@@ -18,9 +18,9 @@ struct CachedLibrary {
 };
 
 // The cache with the given libraries added; those of the list are found before what the cache holds
-// under the same name, earlier ones of the list before later ones. An empty `cache` gives a cache of
-// the libraries alone: the linker still looks into its system folders for the others. kInvalid if
-// `cache` is no cache of this format.
+// under the same name, earlier ones of the list before later ones. An empty `cache` gives a cache
+// of the libraries alone: the linker still looks into its system folders for the others. kInvalid
+// if `cache` is no cache of this format.
 Result<std::string> AddToLibraryCache(std::string_view cache,
                                       const std::vector<CachedLibrary>& libraries);
 

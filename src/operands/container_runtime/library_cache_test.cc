@@ -76,8 +76,8 @@ TEST(LibraryCache, OrderIsThatOfLdconfig) {
 
 TEST(LibraryCache, OursComeBeforeTheImagesOfTheSameName) {
   const auto image = AddToLibraryCache("", {{"libcuda.so.1", "/image/libcuda.so.1"}}).value();
-  const auto merged = AddToLibraryCache(image, {{"libcuda.so.1", "/compat/libcuda.so.1"},
-                                                {"libcuda.so.1", "/driver/libcuda.so.1"}});
+  const auto merged = AddToLibraryCache(
+      image, {{"libcuda.so.1", "/compat/libcuda.so.1"}, {"libcuda.so.1", "/driver/libcuda.so.1"}});
   EXPECT_THAT(ReadLibraryCache(*merged).value(),
               ElementsAre(CachedLibrary{"libcuda.so.1", "/compat/libcuda.so.1"},
                           CachedLibrary{"libcuda.so.1", "/driver/libcuda.so.1"},

@@ -62,7 +62,7 @@ Result<RuntimeConfig> LoadConfig() {
 }
 
 Result<container::DeviceNumbers> LookUpDevice(const std::string& host_path) {
-  struct stat info {};
+  struct stat info{};
   if (::stat(host_path.c_str(), &info) != 0) {
     return FailErrno("find device node " + host_path, errno);
   }
@@ -83,7 +83,7 @@ Result<container::DeviceNumbers> LookUpDevice(const std::string& host_path) {
 Status ReplaceConfig(const std::string& path, const std::string& content) {
   const std::string temporary = path + ".nvidia";
   const Fd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-  struct stat before {};
+  struct stat before{};
   size_t done = 0;
   bool good = fd.valid() && ::stat(path.c_str(), &before) == 0 &&
               ::fchmod(fd.get(), before.st_mode & 07777) == 0 &&

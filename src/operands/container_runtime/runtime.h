@@ -27,8 +27,9 @@ Status InjectDevices(const std::string& bundle, const RuntimeConfig& settings,
 // Returns (with exit status 1) only if that is not possible.
 int RunContainerRuntime(const std::vector<std::string>& words);
 
-// nvidia-container-runtime-hook: the prestart hook of NVIDIA's legacy mode. Devices are added by the
-// runtime or by CDI before that, so it succeeds where nothing is asked for and says so otherwise.
+// nvidia-container-runtime-hook: the prestart hook of NVIDIA's legacy mode. Devices are added by
+// the runtime or by CDI before that, so it succeeds where nothing is asked for and says so
+// otherwise.
 int RunLegacyHook(const std::vector<std::string>& words);
 
 // nvidia-ctk: `hook NAME ...` and `cdi list`.

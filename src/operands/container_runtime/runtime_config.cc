@@ -29,9 +29,9 @@ void Take(const toml::node_view<const toml::node>& node, std::vector<std::string
 Result<RuntimeConfig> ParseRuntimeConfig(std::string_view text) {
   const toml::parse_result parsed = toml::parse(text);
   if (!parsed) {
-    return Fail(ErrorKind::kInvalid, format("read config.toml line {}: {}",
-                                            parsed.error().source().begin.line,
-                                            parsed.error().description()));
+    return Fail(ErrorKind::kInvalid,
+                format("read config.toml line {}: {}", parsed.error().source().begin.line,
+                       parsed.error().description()));
   }
   const toml::table& root = parsed.table();
   const auto runtime = root["nvidia-container-runtime"];

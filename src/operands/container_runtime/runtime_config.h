@@ -10,7 +10,8 @@
 namespace gantry::container_runtime {
 
 // What nvidia-container-runtime reads of config.toml; the file and its keys are NVIDIA's, the
-// defaults too but for `accept_environment`: an environment variable of an image alone gives no GPU.
+// defaults too but for `accept_environment`: an environment variable of an image alone gives no
+// GPU.
 struct RuntimeConfig {
   std::vector<std::string> runtimes = {"runc", "crun"};
   bool accept_environment = false;  // accept-nvidia-visible-devices-envvar-when-unprivileged

@@ -73,8 +73,8 @@ TEST(DeviceRequests, VolumeMountsOnlyWhereAllowed) {
 }
 
 TEST(RuntimeCall, OnlyCreateOfTheRightBundle) {
-  const auto call = ReadRuntimeCall(
-      {"--root", "/run/runc", "--log=/l.json", "create", "--bundle", "/b", "--pid-file", "p", "id"});
+  const auto call = ReadRuntimeCall({"--root", "/run/runc", "--log=/l.json", "create", "--bundle",
+                                     "/b", "--pid-file", "p", "id"});
   EXPECT_TRUE(call.create);
   EXPECT_EQ(call.bundle, "/b");
   EXPECT_EQ(call.log_file, "/l.json");

@@ -190,8 +190,8 @@ class Toolkit {
         continue;
       }
       const bool devices = path == Here("/dev");
-      if (const Status added = watcher_.Add(path, devices ? host::Watcher::For::kExistence
-                                                          : host::Watcher::For::kContent);
+      if (const Status added = watcher_.Add(
+              path, devices ? host::Watcher::For::kExistence : host::Watcher::For::kContent);
           !added) {
         Say(added.error().message);
       }
@@ -268,9 +268,9 @@ Status RunToolkit(Options options, const host::Signals& signals, int& exit_statu
   TRY_ASSIGN(std::string program, ReadFile(JoinPath(options.source_root, kProgramFile)));
   TRY_ASSIGN(host::Watcher watcher, host::Watcher::Create());
   TRY_ASSIGN(host::Journal journal, host::Journal::Open(options.host_root, kJournalFolder));
-  exit_status = Toolkit(std::move(options), std::move(watcher), std::move(journal),
-                        std::move(program))
-                    .Run(signals);
+  exit_status =
+      Toolkit(std::move(options), std::move(watcher), std::move(journal), std::move(program))
+          .Run(signals);
   return {};
 }
 

@@ -32,7 +32,7 @@ using std::chrono::steady_clock;
 constexpr char kDefaultConfig[] = "/etc/containerd/config.toml";
 constexpr char kDropInBelow[] = "conf.d/99-nvidia.toml";
 // systemd's unit of containerd waits 5 s before it starts the program again.
-constexpr seconds kAnswerWithin(8);
+constexpr seconds kAnswerWithin(7);
 constexpr milliseconds kAskAgain(20);
 // Notes in the journal.
 constexpr char kRunning[] = "containerd-running";  // "<pid> <start time> <fingerprint>"
@@ -127,9 +127,8 @@ Result<ContainerdSetup::Runtime> ContainerdSetup::FindRuntime() const {
 }
 
 std::string ContainerdSetup::DropInPath(const Runtime& runtime) const {
-  return options_.drop_in_config.empty()
-             ? JoinPath(ParentOf(runtime.config_path), kDropInBelow)
-             : options_.drop_in_config;
+  return options_.drop_in_config.empty() ? JoinPath(ParentOf(runtime.config_path), kDropInBelow)
+                                         : options_.drop_in_config;
 }
 
 // Reads the root file and, in containerd's order, what it imports; a file counts once.
@@ -185,8 +184,7 @@ Result<std::string> ContainerdSetup::Dump(const Runtime& runtime, const std::str
     words.insert(words.end(), {"--config", config});
   }
   words.insert(words.end(), {"config", "dump"});
-  TRY_ASSIGN(const host::Finished dump,
-             host::RunProgram({words, options_.host_root, seconds(10)}));
+  TRY_ASSIGN(const host::Finished dump, host::RunProgram({words, options_.host_root, seconds(10)}));
   if (dump.exit_status != 0) {
     return Fail(ErrorKind::kInvalid,
                 format("{} config dump: {}", runtime.program, Trim(dump.errors)));
@@ -194,8 +192,8 @@ Result<std::string> ContainerdSetup::Dump(const Runtime& runtime, const std::str
   return dump.output;
 }
 
-// What containerd would make of the plan, from copies in a folder of their own. kInvalid: it refuses
-// them, or they do not give the handlers.
+// What containerd would make of the plan, from copies in a folder of their own. kInvalid: it
+// refuses them, or they do not give the handlers.
 Result<std::string> ContainerdSetup::TryOut(const Runtime& runtime, const Files& files,
                                             const container::ContainerdPlan& plan) const {
   TRY_ASSIGN(const TrialFolder folder, TrialFolder::Make(options_.host_root));
@@ -212,9 +210,8 @@ Result<std::string> ContainerdSetup::TryOut(const Runtime& runtime, const Files&
   const std::vector<std::string> handlers = container::HandlersInDump(dump);
   for (const std::string& wanted : plan.handlers) {
     if (std::ranges::find(handlers, wanted) == handlers.end()) {
-      return Fail(ErrorKind::kInvalid,
-                  format("try the configuration of {}: it has no runtime {}", runtime.program,
-                         wanted));
+      return Fail(ErrorKind::kInvalid, format("try the configuration of {}: it has no runtime {}",
+                                              runtime.program, wanted));
     }
   }
   return container::EffectiveConfig(dump);
@@ -263,8 +260,7 @@ Result<ContainerdSetup::Outcome> ContainerdSetup::Install(host::Journal& journal
       changes.push_back({Kind::kFile, drop_in_path_, plan.drop_in_text, 0644, std::nullopt});
     }
     if (plan.root_text != files.wish.root_text.value_or("")) {
-      changes.push_back(
-          {Kind::kFile, runtime.config_path, plan.root_text, 0644, plan.root_before});
+      changes.push_back({Kind::kFile, runtime.config_path, plan.root_text, 0644, plan.root_before});
     }
     TRY_ASSIGN(outcome.changed, journal.Apply(changes));
   }
@@ -321,8 +317,7 @@ std::string ContainerdSetup::SystemdUnit(const Runtime& runtime) const {
   if (host::Inspect(Here("/run/systemd/system"))->kind != host::FileKind::kDirectory) {
     return "";
   }
-  const std::string cgroups =
-      ReadFile(format("/proc/{}/cgroup", runtime.process.pid)).value_or("");
+  const std::string cgroups = ReadFile(format("/proc/{}/cgroup", runtime.process.pid)).value_or("");
   for (const std::string& line : Split(cgroups, '\n')) {
     const std::string name = BaseName(line);
     if (name.ends_with(".service")) {
@@ -351,9 +346,9 @@ Status ContainerdSetup::Restart(const Runtime& runtime) const {
     if (!done) {
       return std::unexpected(done.error());
     }
-    return done->exit_status == 0 ? Status{}
-                                  : Fail(ErrorKind::kInternal, format("restart {}: {}", unit,
-                                                                      Trim(done->errors)));
+    return done->exit_status == 0
+               ? Status{}
+               : Fail(ErrorKind::kInternal, format("restart {}: {}", unit, Trim(done->errors)));
   }
   return Fail(ErrorKind::kNotFound, "restart containerd: there is no systemctl on the host");
 }
@@ -361,8 +356,8 @@ Status ContainerdSetup::Restart(const Runtime& runtime) const {
 bool ContainerdSetup::HasHandlers(const std::vector<std::string>& handlers) const {
   const auto status = container::AskCriStatus(Here(options_.socket), seconds(2));
   return status && std::ranges::all_of(handlers, [&](const std::string& handler) {
-    return std::ranges::find(status->handlers, handler) != status->handlers.end();
-  });
+           return std::ranges::find(status->handlers, handler) != status->handlers.end();
+         });
 }
 
 // Until another process serves the socket, is ready and has the handlers.
@@ -375,8 +370,7 @@ Result<host::ProcessId> ContainerdSetup::WaitForAnswer(
   while (steady_clock::now() < deadline) {
     const auto peer = host::SocketPeer(Here(options_.socket));
     if (peer && *peer != before) {
-      const auto left =
-          std::chrono::duration_cast<milliseconds>(deadline - steady_clock::now());
+      const auto left = std::chrono::duration_cast<milliseconds>(deadline - steady_clock::now());
       const auto status = container::AskCriStatus(Here(options_.socket), left);
       const bool complete =
           status && status->ready &&
@@ -387,7 +381,7 @@ Result<host::ProcessId> ContainerdSetup::WaitForAnswer(
       if (complete) {
         return *peer;
       }
-      seen = !status         ? status.error().message
+      seen = !status          ? status.error().message
              : !status->ready ? "it says that it is not ready"
                               : "it has not all of " + Join(handlers, ", ");
     } else if (peer) {
@@ -410,8 +404,9 @@ Result<ContainerdSetup::Outcome> ContainerdSetup::Remove(host::Journal& journal)
     before = dump ? container::EffectiveConfig(*dump).value_or("") : "";
   } else {
     log::Warning("containerd is not restarted: {}", runtime.error().message);
-    drop_in_path_ = options_.drop_in_config.empty() ? JoinPath(ParentOf(kDefaultConfig), kDropInBelow)
-                                                    : options_.drop_in_config;
+    drop_in_path_ = options_.drop_in_config.empty()
+                        ? JoinPath(ParentOf(kDefaultConfig), kDropInBelow)
+                        : options_.drop_in_config;
   }
   TRY_ASSIGN(outcome.changed, journal.UndoAll([&](const std::string&, const std::string& text) {
     return container::WithoutOurPart(text, drop_in_path_);

@@ -14,8 +14,8 @@
 namespace gantry::container_toolkit {
 
 // Brings a running containerd to have NVIDIA's runtimes, or takes them from it. It is found by its
-// socket, its files by its command line; a new configuration is tried by containerd itself before it
-// is put in place, and taken back if the restarted containerd does not answer within seconds.
+// socket, its files by its command line; a new configuration is tried by containerd itself before
+// it is put in place, and taken back if the restarted containerd does not answer within seconds.
 class ContainerdSetup {
  public:
   explicit ContainerdSetup(const Options& options) : options_(options) {}

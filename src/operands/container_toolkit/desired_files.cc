@@ -16,9 +16,9 @@ namespace {
 
 constexpr char kProgram[] = "nvidia-cdi-hook";
 constexpr std::array kAliases = {
-    "nvidia-container-runtime",      "nvidia-container-runtime.cdi",
+    "nvidia-container-runtime",        "nvidia-container-runtime.cdi",
     "nvidia-container-runtime.legacy", "nvidia-container-runtime-hook",
-    "nvidia-container-toolkit",      "nvidia-ctk",
+    "nvidia-container-toolkit",        "nvidia-ctk",
 };
 
 std::string Quoted(std::string_view text) {
@@ -39,9 +39,7 @@ std::string QuotedList(const std::vector<std::string>& texts) {
 
 }  // namespace
 
-std::string ToolkitDir(const Options& options) {
-  return JoinPath(options.install_dir, "toolkit");
-}
+std::string ToolkitDir(const Options& options) { return JoinPath(options.install_dir, "toolkit"); }
 
 std::string ManagementCdiPath(const Options& options) {
   if (!options.cdi_enabled || options.cdi_output_dir.empty()) {

@@ -62,9 +62,8 @@ Status RemoveOperandFiles(const std::string& root) {
                                [&](const char* prefix) { return name.starts_with(prefix); });
   }));
   RemoveFolder(root, names::kCdiDir);
-  TRY(RemoveMatching(root, names::kValidationsDir, [](const std::string& name) {
-    return name.ends_with("-ready");
-  }));
+  TRY(RemoveMatching(root, names::kValidationsDir,
+                     [](const std::string& name) { return name.ends_with("-ready"); }));
   for (const char* folder : kFolders) {
     RemoveFolder(root, folder);
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The flags and environment variables of NVIDIA's installer, as one table: each has several of both.
+// The flags and environment variables of NVIDIA's installer, as one table: each has several of
+// both.
 #include "operands/container_toolkit/options.h"
 
 #include <algorithm>
@@ -19,33 +20,32 @@ struct Flag {
 
 using Take = std::function<Status(Options&, const std::string&)>;
 
-Take Text(std::string Options::*member) {
+Take Text(std::string Options::* member) {
   return [member](Options& options, const std::string& value) -> Status {
     options.*member = value;
     return {};
   };
 }
 
-Take Bool(bool Options::*member) {
+Take Bool(bool Options::* member) {
   return [member](Options& options, const std::string& value) -> Status {
     TRY_ASSIGN(options.*member, ParseBool(value));
     return {};
   };
 }
 
-Take List(std::vector<std::string> Options::*member) {
+Take List(std::vector<std::string> Options::* member) {
   return [member](Options& options, const std::string& value) -> Status {
     options.*member = Split(value, ',');
     return {};
   };
 }
 
-Take OneOf(std::string Options::*member, std::vector<std::string> allowed) {
+Take OneOf(std::string Options::* member, std::vector<std::string> allowed) {
   return [member, allowed = std::move(allowed)](Options& options,
                                                 const std::string& value) -> Status {
     if (std::ranges::find(allowed, value) == allowed.end()) {
-      return Fail(ErrorKind::kInvalid,
-                  format("\"{}\" is none of {}", value, Join(allowed, ", ")));
+      return Fail(ErrorKind::kInvalid, format("\"{}\" is none of {}", value, Join(allowed, ", ")));
     }
     options.*member = value;
     return {};
@@ -80,17 +80,18 @@ const std::vector<Flag>& Flags() {
        {"NRI_MANAGEMENT_CDI_DEVICE_NAMESPACES"},
        false,
        Ignored("nri-management-cdi-device-namespaces")},
-      {{"runtime", "r"},
-       {"RUNTIME"},
+      {{"runtime", "r"}, {"RUNTIME"}, false, OneOf(&O::runtime, {"containerd", "crio", "docker"})},
+      {{"toolkit-install-dir", "root"},
+       {"TOOLKIT_INSTALL_DIR", "ROOT"},
        false,
-       OneOf(&O::runtime, {"containerd", "crio", "docker"})},
-      {{"toolkit-install-dir", "root"}, {"TOOLKIT_INSTALL_DIR", "ROOT"}, false,
        Text(&O::install_dir)},
       {{"toolkit-source-root"}, {"TOOLKIT_SOURCE_ROOT"}, false, Text(&O::source_root)},
       {{"toolkit-package-type"}, {"TOOLKIT_PACKAGE_TYPE"}, false, Ignored("toolkit-package-type")},
       {{"pid-file"}, {"TOOLKIT_PID_FILE", "PID_FILE"}, false, Ignored("pid-file")},
       {{"debug"}, {"TOOLKIT_DEBUG"}, true, Bool(&O::debug)},
-      {{"driver-root", "nvidia-driver-root"}, {"NVIDIA_DRIVER_ROOT", "DRIVER_ROOT"}, false,
+      {{"driver-root", "nvidia-driver-root"},
+       {"NVIDIA_DRIVER_ROOT", "DRIVER_ROOT"},
+       false,
        Text(&O::driver_root)},
       {{"driver-root-ctr-path"}, {"DRIVER_ROOT_CTR_PATH"}, false, Ignored("driver-root-ctr-path")},
       {{"dev-root"}, {"NVIDIA_DEV_ROOT", "DEV_ROOT"}, false, Text(&O::dev_root)},
@@ -116,7 +117,9 @@ const std::vector<Flag>& Flags() {
        {"NVIDIA_CONTAINER_RUNTIME_MODES_CDI_ANNOTATION_PREFIXES"},
        false,
        List(&O::annotation_prefixes)},
-      {{"nvidia-container-runtime.runtimes"}, {"NVIDIA_CONTAINER_RUNTIME_RUNTIMES"}, false,
+      {{"nvidia-container-runtime.runtimes"},
+       {"NVIDIA_CONTAINER_RUNTIME_RUNTIMES"},
+       false,
        List(&O::low_level_runtimes)},
       {{"nvidia-container-runtime-hook.skip-mode-detection"},
        {"NVIDIA_CONTAINER_RUNTIME_HOOK_SKIP_MODE_DETECTION"},
@@ -138,18 +141,28 @@ const std::vector<Flag>& Flags() {
       {{"cdi-output-dir"}, {"CDI_OUTPUT_DIR"}, false, Text(&O::cdi_output_dir)},
       {{"cdi-kind"}, {"CDI_KIND"}, false, Text(&O::cdi_kind)},
       {{"create-device-nodes"}, {"CREATE_DEVICE_NODES"}, false, Ignored("create-device-nodes")},
-      {{"opt-in-features"}, {"NVIDIA_CONTAINER_TOOLKIT_OPT_IN_FEATURES"}, false,
+      {{"opt-in-features"},
+       {"NVIDIA_CONTAINER_TOOLKIT_OPT_IN_FEATURES"},
+       false,
        Ignored("opt-in-features")},
       {{"ignore-errors"}, {}, true, Ignored("")},
-      {{"config"}, {"RUNTIME_CONFIG", "CONTAINERD_CONFIG", "DOCKER_CONFIG"}, false,
+      {{"config"},
+       {"RUNTIME_CONFIG", "CONTAINERD_CONFIG", "DOCKER_CONFIG"},
+       false,
        Text(&O::runtime_config)},
       {{"drop-in-config"}, {"RUNTIME_DROP_IN_CONFIG"}, false, Text(&O::drop_in_config)},
-      {{"drop-in-config-host-path"}, {"RUNTIME_DROP_IN_CONFIG_HOST_PATH"}, false,
+      {{"drop-in-config-host-path"},
+       {"RUNTIME_DROP_IN_CONFIG_HOST_PATH"},
+       false,
        Text(&O::drop_in_config)},
       {{"executable-path"}, {"RUNTIME_EXECUTABLE_PATH"}, false, Text(&O::executable)},
-      {{"socket"}, {"RUNTIME_SOCKET", "CONTAINERD_SOCKET", "DOCKER_SOCKET"}, false,
+      {{"socket"},
+       {"RUNTIME_SOCKET", "CONTAINERD_SOCKET", "DOCKER_SOCKET"},
+       false,
        Text(&O::socket)},
-      {{"restart-mode"}, {"RUNTIME_RESTART_MODE"}, false,
+      {{"restart-mode"},
+       {"RUNTIME_RESTART_MODE"},
+       false,
        OneOf(&O::restart_mode, {"signal", "systemd", "none"})},
       {{"enable-cdi-in-runtime"}, {"RUNTIME_ENABLE_CDI"}, true, TakeCdiInRuntime},
       {{"host-root"}, {"HOST_ROOT_MOUNT"}, false, Text(&O::host_root)},
@@ -204,8 +217,8 @@ Result<Options> ParseOptions(const std::vector<std::string>& words,
     const std::string& word = words[i];
     const size_t start = std::min(word.find_first_not_of('-'), word.size());
     const size_t equals = word.find('=');
-    const std::string name = word.substr(start, equals == std::string::npos ? equals
-                                                                           : equals - start);
+    const std::string name =
+        word.substr(start, equals == std::string::npos ? equals : equals - start);
     const auto flag = std::ranges::find_if(Flags(), [&](const Flag& known) {
       return std::ranges::find(known.names, name) != known.names.end();
     });

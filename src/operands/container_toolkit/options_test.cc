@@ -73,9 +73,8 @@ TEST(Options, WhatIsWrongIsNamed) {
 
 TEST(Options, AnImagesVariableGivesNoGpuUnlessSwitchedOn) {
   EXPECT_FALSE(Parse({})->accept_environment);
-  EXPECT_TRUE(
-      Parse({}, {{"ACCEPT_NVIDIA_VISIBLE_DEVICES_ENVVAR_WHEN_UNPRIVILEGED", "true"}})
-          ->accept_environment);
+  EXPECT_TRUE(Parse({}, {{"ACCEPT_NVIDIA_VISIBLE_DEVICES_ENVVAR_WHEN_UNPRIVILEGED", "true"}})
+                  ->accept_environment);
 }
 
 TEST(DesiredFiles, OneProgramUnderAllNames) {
@@ -91,8 +90,8 @@ TEST(DesiredFiles, OneProgramUnderAllNames) {
   EXPECT_THAT(changes, Contains(AllOf(Field(&host::Change::path, folder + "nvidia-cdi-hook"),
                                       Field(&host::Change::content, "program"),
                                       Field(&host::Change::mode, 0755U))));
-  EXPECT_THAT(changes, Contains(Field(&host::Change::path,
-                                      "/var/run/cdi/management.nvidia.com-gpu.yaml")));
+  EXPECT_THAT(changes,
+              Contains(Field(&host::Change::path, "/var/run/cdi/management.nvidia.com-gpu.yaml")));
 }
 
 TEST(DesiredFiles, NoDocumentWithoutCdi) {
