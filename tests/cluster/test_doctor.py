@@ -39,13 +39,18 @@ def test_a_missing_toleration(bed, tainted):
 
 
 def test_requests_without_limits(bed):
+    # The API server refuses such a Deployment itself; its pods are refused when something gives
+    # them a request on their way: here the default request of a LimitRange.
+    bed.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "limited"}},
+              {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "gpus", "namespace": "limited"},
+               "spec": {"limits": [{"type": "Container", "defaultRequest": {"nvidia.com/gpu": 1}}]}})
     pod = bed.gpu_pod("x", 1)["spec"] | {"restartPolicy": "Always"}
-    pod["containers"][0]["resources"] = {"requests": {"nvidia.com/gpu": 1}}
-    bed.apply({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "no-limits", "namespace": "default"},
+    pod["containers"][0]["resources"] = {}
+    bed.apply({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "no-limits", "namespace": "limited"},
                "spec": {"replicas": 1, "selector": {"matchLabels": {"a": "no-limits"}},
                         "template": {"metadata": {"labels": {"a": "no-limits"}}, "spec": pod}}})
     assert len(wait_for("the finding", lambda: finds(bed, "no-limits", "limits"), 30)) == 1
-    bed.kubectl("delete", "deployment", "no-limits")
+    bed.kubectl("delete", "namespace", "limited")
 
 
 def test_more_gpus_than_any_node_has(bed):
