@@ -38,7 +38,8 @@ constexpr seconds kDriverLimit(20);  // for NVML; without persistence mode a GPU
 constexpr seconds kCudaLimit(120);   // for cuInit on a machine with many GPUs
 constexpr seconds kShortLimit(5);    // for a hook's --version, for the kubelet
 constexpr seconds kKubeletHold(15);  // a kubelet that starts anew lists no device at first
-constexpr milliseconds kShortestPause(250);
+constexpr seconds kToolkitHold(1);   // a program that is being replaced is busy for a moment
+constexpr milliseconds kShortestPause(20);
 constexpr seconds kLongestPause(30);
 
 // A stage: what its status file is called, how it is looked at, and what is known of it.
@@ -88,6 +89,7 @@ class Validator {
   [[nodiscard]] std::string Here(const std::string& host_path) const;
   void Settle(Stage& stage, const Finding& finding);
   void LookSoon(Stage& stage, milliseconds pause);
+  void RetryUnless(Stage& stage, bool well);
 
   void Work();
   void Wait(const host::Signals& signals);
@@ -116,6 +118,16 @@ Status Validator::Watch(Stage& stage, const std::string& path, host::Watcher::Fo
 void Validator::LookSoon(Stage& stage, milliseconds pause) {
   const SteadyTime at = std::chrono::steady_clock::now() + pause;
   stage.look_at = stage.look_at ? std::min(*stage.look_at, at) : at;
+}
+
+// A question that was not answered well is asked again, at growing distances.
+void Validator::RetryUnless(Stage& stage, bool well) {
+  if (well) {
+    stage.pause = kShortestPause;
+    return;
+  }
+  LookSoon(stage, stage.pause);
+  stage.pause = std::min<milliseconds>(stage.pause * 2, kLongestPause);
 }
 
 void Validator::Settle(Stage& stage, const Finding& finding) {
@@ -230,12 +242,10 @@ Status Validator::AddDriver() {
     }
     const Finding finding = JudgeDriverStage(verdict, answer);
     const bool well = finding.state == Finding::State::kReady;
-    self.pause = well ? kShortestPause : std::min<milliseconds>(self.pause * 2, kLongestPause);
+    RetryUnless(self, well);
     if (well) {
       self.answered = std::move(answer);
       self.answered_at = std::chrono::steady_clock::now();
-    } else {
-      LookSoon(self, self.pause);
     }
     Settle(self, finding);
   };
@@ -274,11 +284,16 @@ Status Validator::AddToolkit() {
   Stage& stage = stages_.emplace_back();
   stage.name = "toolkit";
   stage.file = names::kToolkitReady;
+  stage.hold = kToolkitHold;
   stage.look = [this](Stage& self) { LookAtToolkit(self); };
   stage.answer = [this](Stage& self, Answer answer) {
     ToolkitObservation seen = ObserveToolkit(Places());
+    const bool well = answer.end == Answer::End::kSaid && answer.exit_code == 0;
+    RetryUnless(self, well);
     seen.version = answer;
-    self.answered = std::move(answer);
+    if (well) {
+      self.answered = std::move(answer);
+    }
     Settle(self, JudgeToolkit(seen));
   };
   for (const std::string& path : ToolkitPathsToWatch(Places())) {
@@ -346,8 +361,8 @@ Status Validator::AddPlugin() {
   stage.answer = [this](Stage& self, Answer answer) {
     const Finding finding = JudgePlugin(answer);
     const bool well = finding.state == Finding::State::kReady;
-    self.pause = well ? kShortestPause : std::min<milliseconds>(self.pause * 2, kLongestPause);
-    LookSoon(self, well ? milliseconds(kAskAgain) : self.pause);
+    RetryUnless(self, well);
+    LookSoon(self, kAskAgain);
     Settle(self, finding);
   };
   // The kubelet writes its checkpoint into this folder whenever a plugin's list of devices changes
@@ -418,6 +433,7 @@ void Validator::Wait(const host::Signals& signals) {
     for (const std::string& path : watcher_.Take()) {
       for (Stage* stage : watched_[path]) {
         stage->dirty = true;
+        stage->pause = kShortestPause;
         if (path.ends_with(stage->file)) {
           stage->memory.file_there = files_.Read(stage->file).has_value();
         }

@@ -2,6 +2,7 @@
 // The validator as a process, over a host root of files; the driver itself is not asked.
 #include "operands/validator/validator.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -135,6 +136,22 @@ TEST_F(ValidatorTest, ToolkitReadyComesWithItsLastFile) {
   EXPECT_LT(took, 200);
 }
 
+TEST_F(ValidatorTest, AProgramThatIsBusyIsTriedAgain) {
+  Start({"--with-plugin", "false"});
+  ASSERT_TRUE(Becomes("driver-ready", true));
+  InstallToolkit();
+  ASSERT_TRUE(Becomes("toolkit-ready", true));
+  const std::string hook = root_ / "host/usr/local/nvidia/toolkit/nvidia-cdi-hook";
+  fs::remove(hook);
+  ASSERT_TRUE(Becomes("toolkit-ready", false));
+  const int busy = open((hook + ".new").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0755);
+  ASSERT_EQ(write(busy, "#!/bin/sh\n", 10), 10);
+  fs::rename(hook + ".new", hook);
+  EXPECT_FALSE(Becomes("toolkit-ready", true, milliseconds(100)));
+  close(busy);
+  EXPECT_TRUE(Becomes("toolkit-ready", true));
+}
+
 TEST_F(ValidatorTest, WhatIsNoLongerTrueIsTakenBackAndComesAgain) {
   InstallToolkit();
   Start({"--with-plugin", "false"});
@@ -166,3 +183,15 @@ TEST_F(ValidatorTest, ATerminationTakesNothingBack) {
 
 }  // namespace
 }  // namespace gantry::validator
+
+// A validator starts its own program for its probes, "nvidia-validator --probe ...": in these tests
+// that is this one.
+int main(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    if (std::string_view(argv[i]) == "--probe") {
+      return gantry::validator::RunValidator(argc - 1, argv + 1);
+    }
+  }
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}
