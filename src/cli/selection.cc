@@ -58,6 +58,7 @@ std::vector<std::string_view> NearNames(std::span<const Command> commands, std::
   std::ranges::sort(near);
   near.resize(std::min<size_t>(near.size(), 3));
   std::vector<std::string_view> names;
+  names.reserve(near.size());
   for (const auto& [distance, candidate] : near) {
     names.push_back(candidate);
   }

@@ -46,7 +46,7 @@ StatusValues ParseStatusFile(std::string_view text) {
 std::string StatusFileText(const StatusValues& values) {
   std::string text;
   for (const auto& [name, value] : values) {
-    text += name + "=" + value + "\n";
+    text.append(name).append("=").append(value).append("\n");
   }
   return text;
 }

@@ -55,6 +55,7 @@ Result<Probe> Probe::Start(const std::vector<std::string>& argv, std::chrono::mi
 
   std::vector<std::string> words = argv;
   std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
   for (std::string& word : words) {
     pointers.push_back(word.data());
   }

@@ -47,8 +47,8 @@ struct Stage {
   std::string name;
   std::string file;
   milliseconds hold{0};
-  std::function<void(Stage&)> look;            // judges at once, or starts a probe
-  std::function<void(Stage&, Answer)> answer;  // of the probe
+  std::function<void(Stage&)> look;                   // judges at once, or starts a probe
+  std::function<void(Stage&, const Answer&)> answer;  // of the probe
   StageMemory memory;
   std::optional<Probe> probe;
   bool dirty = true;
@@ -175,7 +175,7 @@ void Validator::Ask(Stage& stage, const std::string& about, const std::vector<st
   }
   Answer failed;
   failed.text = probe.error().message;
-  stage.answer(stage, std::move(failed));
+  stage.answer(stage, failed);
 }
 
 std::vector<std::string> Validator::ProbeCommand(const std::string& probe) const {
@@ -234,7 +234,7 @@ Status Validator::AddDriver() {
   stage.name = "driver";
   stage.file = names::kDriverReady;
   stage.look = [this](Stage& self) { LookAtDriver(self); };
-  stage.answer = [this](Stage& self, Answer answer) {
+  stage.answer = [this](Stage& self, const Answer& answer) {
     const host::DriverVerdict verdict = Driver();
     if (verdict.kind != host::DriverKind::kNone && About(verdict) != self.asked_about) {
       self.dirty = true;
@@ -244,7 +244,7 @@ Status Validator::AddDriver() {
     const bool well = finding.state == Finding::State::kReady;
     RetryUnless(self, well);
     if (well) {
-      self.answered = std::move(answer);
+      self.answered = answer;
       self.answered_at = std::chrono::steady_clock::now();
     }
     Settle(self, finding);
@@ -286,13 +286,13 @@ Status Validator::AddToolkit() {
   stage.file = names::kToolkitReady;
   stage.hold = kToolkitHold;
   stage.look = [this](Stage& self) { LookAtToolkit(self); };
-  stage.answer = [this](Stage& self, Answer answer) {
+  stage.answer = [this](Stage& self, const Answer& answer) {
     ToolkitObservation seen = ObserveToolkit(Places());
     const bool well = answer.end == Answer::End::kSaid && answer.exit_code == 0;
     RetryUnless(self, well);
     seen.version = answer;
     if (well) {
-      self.answered = std::move(answer);
+      self.answered = answer;
     }
     Settle(self, JudgeToolkit(seen));
   };
@@ -337,9 +337,9 @@ Status Validator::AddCuda() {
   stage.name = "cuda";
   stage.file = names::kCudaReady;
   stage.look = [this](Stage& self) { LookAtCuda(self); };
-  stage.answer = [this](Stage& self, Answer answer) {
+  stage.answer = [this](Stage& self, const Answer& answer) {
     Settle(self, JudgeCuda(answer, Driver().version));
-    self.answered = std::move(answer);
+    self.answered = answer;
   };
   return Watch(stage, JoinPath(files_.directory(), names::kDriverReady));
 }
@@ -358,7 +358,7 @@ Status Validator::AddPlugin() {
   stage.file = names::kPluginReady;
   stage.hold = kKubeletHold;
   stage.look = [this](Stage& self) { LookAtPlugin(self); };
-  stage.answer = [this](Stage& self, Answer answer) {
+  stage.answer = [this](Stage& self, const Answer& answer) {
     const Finding finding = JudgePlugin(answer);
     const bool well = finding.state == Finding::State::kReady;
     RetryUnless(self, well);
@@ -444,9 +444,9 @@ void Validator::Wait(const host::Signals& signals) {
   for (size_t i = 0; i < stages_.size(); ++i) {
     Stage& stage = stages_[i];
     if (stage.probe && (readable[i + 3] || stage.probe->deadline() <= now)) {
-      Answer answer = stage.probe->Take();
+      const Answer answer = stage.probe->Take();
       stage.probe.reset();
-      stage.answer(stage, std::move(answer));
+      stage.answer(stage, answer);
     }
   }
 }

@@ -152,7 +152,7 @@ Finding JudgePlugin(const Answer& asked) {
   std::vector<std::string> listed;
   for (const auto& [resource, count] : asked.values) {
     if (IsGpuResource(resource)) {
-      listed.push_back(resource + ": " + count);
+      listed.push_back(format("{}: {}", resource, count));
     }
   }
   if (listed.empty()) {
