@@ -318,10 +318,9 @@ class Planner {
   Status PlanBlock() {
     toml::table cri = Additions();
     std::string text = plan_.root_before;
-    if (cri.contains("enable_cdi") && CriTable(root_, 1) != nullptr &&
-        Explicit(text, "[plugins.cri]")) {
-      text = WithLineAfter(std::move(text), text.find("[plugins.cri]"),
-                           "enable_cdi = true" + std::string(kMark));
+    const size_t header = HeaderOf(text, "[plugins.cri]");
+    if (cri.contains("enable_cdi") && header != std::string::npos) {
+      text = WithLineAfter(text, header, "enable_cdi = true" + std::string(kMark));
       cri.erase("enable_cdi");
     }
     if (DefaultToSet()) {
@@ -338,8 +337,13 @@ class Planner {
     return {};
   }
 
-  static bool Explicit(const std::string& text, std::string_view header) {
-    return text.starts_with(header) || text.find("\n" + std::string(header)) != std::string::npos;
+  // Where a table's header stands at the start of a line; npos if it has none.
+  static size_t HeaderOf(const std::string& text, const std::string& header) {
+    if (text.starts_with(header)) {
+      return 0;
+    }
+    const size_t at = text.find("\n" + header);
+    return at == std::string::npos ? at : at + 1;
   }
 
   const ContainerdWish& wish_;
@@ -435,6 +439,7 @@ std::string WithImports(std::string_view text, const std::vector<std::string>& f
     return std::string(text);
   }
   std::vector<std::string> quoted;
+  quoted.reserve(files.size());
   for (const std::string& file : files) {
     quoted.push_back("\"" + file + "\"");
   }

@@ -208,9 +208,8 @@ class Finder {
   void Links(const std::string& folder, const std::string& name, const std::string& soname) {
     const std::string stem = name.substr(0, name.find(".so") + 3);
     const std::string target = soname.empty() ? name : soname;
-    if (stem != target && Present(JoinPath(folder, stem))) {
-      found_.links[JoinPath(folder, stem)] = target;
-    } else if (stem == "libcuda.so" || stem == "libnvidia-opticalflow.so") {
+    const bool always = stem == "libcuda.so" || stem == "libnvidia-opticalflow.so";
+    if (stem != target && (always || Present(JoinPath(folder, stem)))) {
       found_.links[JoinPath(folder, stem)] = target;
     }
     if (stem == "libGLX_nvidia.so") {

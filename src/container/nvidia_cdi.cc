@@ -7,7 +7,7 @@
 #include "container/nvidia_cdi.h"
 
 #include <algorithm>
-#include <set>
+#include <tuple>
 
 #include "base/paths.h"
 #include "base/text.h"
@@ -76,8 +76,8 @@ void AddHook(const CdiInput& input, const DriverInventory& found, bool workload,
         for (const std::string& node : DrmNodes(input.driver, gpu.pci_bus_id)) {
           const std::string role = BaseName(node).starts_with("card") ? "-card" : "-render";
           args.insert(args.end(),
-                      {"--device-link", "../" + BaseName(node) + "::/dev/dri/by-path/pci-" +
-                                            Lower(gpu.pci_bus_id) + role});
+                      {"--device-link", format("../{}::/dev/dri/by-path/pci-{}{}", BaseName(node),
+                                               Lower(gpu.pci_bus_id), role)});
         }
       }
     }
@@ -106,10 +106,9 @@ void AddHook(const CdiInput& input, const DriverInventory& found, bool workload,
 
 // Mounts in the order in which they can be made: shallow paths first, each container path once.
 void Tidy(CdiEdits& edits) {
-  const auto depth = [](const std::string& path) { return std::ranges::count(path, '/'); };
-  std::ranges::stable_sort(edits.mounts, [&](const CdiMount& a, const CdiMount& b) {
-    return std::pair(depth(a.container_path), a.container_path) <
-           std::pair(depth(b.container_path), b.container_path);
+  std::ranges::sort(edits.mounts, {}, [](const CdiMount& mount) {
+    return std::tuple(std::ranges::count(mount.container_path, '/'), mount.container_path,
+                      mount.host_path);
   });
   const auto mounts = std::ranges::unique(edits.mounts, {}, &CdiMount::container_path);
   edits.mounts.erase(mounts.begin(), mounts.end());

@@ -206,6 +206,7 @@ void MoveExtensions(std::string& out, Header& header, uint32_t shift) {
 struct Named {
   std::string key;
   Entry entry;
+  size_t order = 0;  // among those of one key
 };
 
 }  // namespace
@@ -226,7 +227,7 @@ Result<std::string> AddToLibraryCache(std::string_view cache,
   std::vector<Named> kept;
   for (const Entry& entry : old.entries) {
     if (!added.contains(*TextAtOffset(old.bytes, entry.value))) {
-      kept.push_back({*TextAtOffset(old.bytes, entry.key), entry});
+      kept.push_back({*TextAtOffset(old.bytes, entry.key), entry, 0});
     }
   }
   const size_t count = kept.size() + libraries.size();
@@ -247,15 +248,19 @@ Result<std::string> AddToLibraryCache(std::string_view cache,
     out.append(library.soname).push_back('\0');
     entry.value = static_cast<uint32_t>(out.size());
     out.append(library.path).push_back('\0');
-    all.push_back({library.soname, entry});
+    all.push_back({library.soname, entry, 0});
   }
   for (Named& named : kept) {
     named.entry.key += shift;
     named.entry.value += shift;
     all.push_back(std::move(named));
   }
-  std::ranges::stable_sort(all, [](const Named& a, const Named& b) {
-    return CompareNames(a.key.c_str(), b.key.c_str()) > 0;
+  for (size_t i = 0; i < all.size(); ++i) {
+    all[i].order = i;
+  }
+  std::ranges::sort(all, [](const Named& a, const Named& b) {
+    const int names = CompareNames(a.key.c_str(), b.key.c_str());
+    return names != 0 ? names > 0 : a.order < b.order;
   });
   for (size_t i = 0; i < all.size(); ++i) {
     Store(out, sizeof(Header) + i * sizeof(Entry), all[i].entry);
