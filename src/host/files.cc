@@ -31,11 +31,11 @@ Status WriteAll(int fd, std::string_view content, const std::string& path) {
   return {};
 }
 
-// The temporary file, empty and ours alone: a second writer waits until the first has renamed it
-// away, and then makes its own.
-Result<Fd> OpenTemporary(const std::string& temporary) {
+// Makes the temporary file and holds it alone, open for reading: a second writer waits until the
+// first has renamed it away, and then makes its own.
+Result<Fd> LockTemporary(const std::string& temporary) {
   while (true) {
-    Fd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+    Fd fd(::open(temporary.c_str(), O_RDONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
     struct stat opened{};
     struct stat named{};
     if (!fd.valid() || ::flock(fd.get(), LOCK_EX) != 0 || ::fstat(fd.get(), &opened) != 0) {
@@ -43,9 +43,6 @@ Result<Fd> OpenTemporary(const std::string& temporary) {
     }
     if (::stat(temporary.c_str(), &named) != 0 || named.st_ino != opened.st_ino) {
       continue;
-    }
-    if (::ftruncate(fd.get(), 0) != 0) {
-      return FailErrno("write " + temporary, errno);
     }
     return fd;
   }
@@ -89,7 +86,11 @@ std::string TemporaryPathOf(const std::string& path) {
 Status WriteFileAtomic(const std::string& path, std::string_view content, mode_t mode) {
   TRY_ASSIGN(const FileInfo before, Inspect(path));
   const std::string temporary = TemporaryPathOf(path);
-  TRY_ASSIGN(Fd fd, OpenTemporary(temporary));
+  TRY_ASSIGN(const Fd lock, LockTemporary(temporary));
+  Fd fd(::open(temporary.c_str(), O_WRONLY | O_TRUNC | O_NOFOLLOW | O_CLOEXEC));
+  if (!fd.valid()) {
+    return FailErrno("write " + temporary, errno);
+  }
   const bool keep = before.kind == FileKind::kFile;
   Status done = WriteAll(fd.get(), content, path);
   if (done && keep && ::fchown(fd.get(), before.uid, before.gid) != 0) {
