@@ -30,9 +30,11 @@ class WatchSink {
 
 struct WatchOptions {
   Backoff backoff{.base = std::chrono::milliseconds(200), .limit = std::chrono::seconds(30)};
-  // The server is asked to end each watch after a random time between these two.
-  std::chrono::seconds server_timeout_min{300};
-  std::chrono::seconds server_timeout_max{600};
+  // The server is asked to end each watch after a random time between these two: seldom, so that an
+  // idle cluster is asked nothing for many minutes. A dead connection is noticed within a minute by
+  // TCP's keep-alive.
+  std::chrono::seconds server_timeout_min{1800};
+  std::chrono::seconds server_timeout_max{3600};
   // The server's answer to "no such kind" counts as an empty list at the start (a custom resource
   // that may be installed later); asked again at the back-off's limit.
   bool absent_kind_is_empty = false;
