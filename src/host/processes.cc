@@ -97,6 +97,7 @@ Result<Finished> RunProgram(const Command& command) {
   TRY_ASSIGN(Pipe errors, MakePipe());
   std::vector<std::string> words = command.words;
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (std::string& word : words) {
     argv.push_back(word.data());
   }

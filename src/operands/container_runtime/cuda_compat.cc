@@ -20,7 +20,7 @@ namespace gantry::container_runtime {
 namespace {
 
 constexpr size_t kMostHeaders = 64;
-constexpr size_t kMostNote = 64 * 1024;
+constexpr size_t kMostNote = size_t{64} * 1024;
 constexpr std::string_view kNoteOwner = "NVIDIA Corporation";
 
 std::vector<int> Numbers(std::string_view version) {

@@ -226,8 +226,8 @@ Result<std::string> AddToLibraryCache(std::string_view cache,
   }
   std::vector<Named> kept;
   for (const Entry& entry : old.entries) {
-    if (!added.contains(*TextAtOffset(old.bytes, entry.value))) {
-      kept.push_back({*TextAtOffset(old.bytes, entry.key), entry, 0});
+    if (!added.contains(TextAtOffset(old.bytes, entry.value).value_or(""))) {
+      kept.push_back({TextAtOffset(old.bytes, entry.key).value_or(""), entry, 0});
     }
   }
   const size_t count = kept.size() + libraries.size();
@@ -275,9 +275,10 @@ Result<std::string> AddToLibraryCache(std::string_view cache,
 Result<std::vector<CachedLibrary>> ReadLibraryCache(std::string_view cache) {
   TRY_ASSIGN(const Parsed parsed, Parse(cache));
   std::vector<CachedLibrary> libraries;
+  libraries.reserve(parsed.entries.size());
   for (const Entry& entry : parsed.entries) {
-    libraries.push_back(
-        {*TextAtOffset(parsed.bytes, entry.key), *TextAtOffset(parsed.bytes, entry.value)});
+    libraries.push_back({TextAtOffset(parsed.bytes, entry.key).value_or(""),
+                         TextAtOffset(parsed.bytes, entry.value).value_or("")});
   }
   return libraries;
 }
