@@ -175,7 +175,7 @@ Result<std::unique_ptr<Library>> Library::Open(const Options& options) {
   auto symbols = std::make_unique<Symbols>();
   symbols->library = handle;
 #define GANTRY_NVML_LOOK_UP(name) \
-  symbols->name = reinterpret_cast<decltype(&::name)>(dlsym(handle, #name));
+  symbols->nvml##name = reinterpret_cast<decltype(&::nvml##name)>(dlsym(handle, "nvml" #name));
   GANTRY_NVML_FUNCTIONS(GANTRY_NVML_LOOK_UP)
 #undef GANTRY_NVML_LOOK_UP
   const nvmlReturn_t code = Call(symbols->nvmlInit_v2);

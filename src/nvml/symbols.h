@@ -9,41 +9,42 @@
 // CMakeLists.txt) forbids it, and every version is named here.
 namespace gantry::nvml {
 
-// The functions of NVML that we call. A null one is missing in this driver's library.
-#define GANTRY_NVML_FUNCTIONS(X)         \
-  X(nvmlInit_v2)                         \
-  X(nvmlShutdown)                        \
-  X(nvmlSystemGetDriverVersion)          \
-  X(nvmlSystemGetCudaDriverVersion_v2)   \
-  X(nvmlSystemGetCudaDriverVersion)      \
-  X(nvmlDeviceGetCount_v2)               \
-  X(nvmlDeviceGetHandleByIndex_v2)       \
-  X(nvmlDeviceGetHandleByUUID)           \
-  X(nvmlDeviceGetUUID)                   \
-  X(nvmlDeviceGetName)                   \
-  X(nvmlDeviceGetBrand)                  \
-  X(nvmlDeviceGetMinorNumber)            \
-  X(nvmlDeviceGetPciInfo_v3)             \
-  X(nvmlDeviceGetMemoryInfo)             \
-  X(nvmlDeviceGetCudaComputeCapability)  \
-  X(nvmlDeviceGetMigMode)                \
-  X(nvmlDeviceGetGpuFabricInfoV)         \
-  X(nvmlDeviceGetGpuFabricInfo)          \
-  X(nvmlDeviceGetTemperature)            \
-  X(nvmlDeviceGetTopologyCommonAncestor) \
-  X(nvmlDeviceGetNvLinkState)            \
-  X(nvmlDeviceGetNvLinkRemotePciInfo_v2) \
-  X(nvmlDeviceGetNvLinkRemoteDeviceType) \
-  X(nvmlDeviceGetSupportedEventTypes)    \
-  X(nvmlDeviceRegisterEvents)            \
-  X(nvmlEventSetCreate)                  \
-  X(nvmlEventSetWait_v2)                 \
-  X(nvmlEventSetWait)                    \
-  X(nvmlEventSetFree)
+// The functions of NVML that we call, without their prefix "nvml". A null one is missing in this
+// driver's library.
+#define GANTRY_NVML_FUNCTIONS(X)     \
+  X(Init_v2)                         \
+  X(Shutdown)                        \
+  X(SystemGetDriverVersion)          \
+  X(SystemGetCudaDriverVersion_v2)   \
+  X(SystemGetCudaDriverVersion)      \
+  X(DeviceGetCount_v2)               \
+  X(DeviceGetHandleByIndex_v2)       \
+  X(DeviceGetHandleByUUID)           \
+  X(DeviceGetUUID)                   \
+  X(DeviceGetName)                   \
+  X(DeviceGetBrand)                  \
+  X(DeviceGetMinorNumber)            \
+  X(DeviceGetPciInfo_v3)             \
+  X(DeviceGetMemoryInfo)             \
+  X(DeviceGetCudaComputeCapability)  \
+  X(DeviceGetMigMode)                \
+  X(DeviceGetGpuFabricInfoV)         \
+  X(DeviceGetGpuFabricInfo)          \
+  X(DeviceGetTemperature)            \
+  X(DeviceGetTopologyCommonAncestor) \
+  X(DeviceGetNvLinkState)            \
+  X(DeviceGetNvLinkRemotePciInfo_v2) \
+  X(DeviceGetNvLinkRemoteDeviceType) \
+  X(DeviceGetSupportedEventTypes)    \
+  X(DeviceRegisterEvents)            \
+  X(EventSetCreate)                  \
+  X(EventSetWait_v2)                 \
+  X(EventSetWait)                    \
+  X(EventSetFree)
 
 struct Symbols {
   void* library = nullptr;  // of dlopen
-#define GANTRY_NVML_POINTER(name) decltype(&::name) name = nullptr;
+#define GANTRY_NVML_POINTER(name) decltype(&::nvml##name) nvml##name = nullptr;
   GANTRY_NVML_FUNCTIONS(GANTRY_NVML_POINTER)
 #undef GANTRY_NVML_POINTER
 };

@@ -133,19 +133,19 @@ Result<Facts> Gather(const Sources& sources) {
   return facts;
 }
 
-Gatherer::~Gatherer() { Reap(); }
+Gatherer::~Gatherer() { Hanging(); }
 
-bool Gatherer::Reap() {
+std::optional<pid_t> Gatherer::Hanging() {
   if (child_.has_value() && waitpid(*child_, nullptr, WNOHANG) != 0) {
     child_.reset();
   }
-  return !child_.has_value();
+  return child_;
 }
 
 Result<Facts> Gatherer::Ask(const Sources& sources, std::chrono::milliseconds limit, int stop_fd) {
-  if (!Reap()) {
+  if (const std::optional<pid_t> hanging = Hanging(); hanging.has_value()) {
     return Fail(ErrorKind::kTimeout,
-                format("ask the driver: process {} still hangs in it", *child_));
+                format("ask the driver: process {} still hangs in it", *hanging));
   }
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) {

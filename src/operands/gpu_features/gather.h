@@ -38,7 +38,8 @@ class Gatherer {
   Result<Facts> Ask(const Sources& sources, std::chrono::milliseconds limit, int stop_fd);
 
  private:
-  bool Reap();
+  // The earlier child, if it has not ended yet.
+  std::optional<pid_t> Hanging();
   std::optional<pid_t> child_;  // not yet reaped
 };
 
