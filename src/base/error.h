@@ -58,15 +58,16 @@ using Status = Result<void>;
       return std::unexpected(std::move(try_result_).error());  \
     }                                                          \
   } while (false)
-
+// NOLINTBEGIN(bugprone-macro-parentheses): names, not values
 // TRY_ASSIGN(auto x, expr): x takes the value of a Result, or the error is returned.
 #define TRY_ASSIGN(declaration, expr) \
   TRY_ASSIGN_IMPL_(GANTRY_CONCAT_(try_value_, __LINE__), declaration, expr)
-#define TRY_ASSIGN_IMPL_(name, declaration, expr)              \
-  auto name = (expr); /* NOLINT(bugprone-macro-parentheses) */ \
-  if (!name.has_value()) {                                     \
-    return std::unexpected(std::move(name).error());           \
-  }                                                            \
-  declaration = *std::move(name) /* NOLINT(bugprone-macro-parentheses): names, not values */
+#define TRY_ASSIGN_IMPL_(name, declaration, expr)    \
+  auto name = (expr);                                \
+  if (!name.has_value()) {                           \
+    return std::unexpected(std::move(name).error()); \
+  }                                                  \
+  declaration = *std::move(name)
 #define GANTRY_CONCAT_(a, b) GANTRY_CONCAT2_(a, b)
 #define GANTRY_CONCAT2_(a, b) a##b
+// NOLINTEND(bugprone-macro-parentheses)
