@@ -245,8 +245,8 @@ class PluginHost::Impl {
       }
       size_t at = 2;
       for (auto& served : served_) {
-        if (waits[at++].revents != 0) {
-          AcceptAll(served);
+        if (waits[at++].revents != 0 && served.socket) {
+          AcceptAll(*served.socket, *served.service);
         }
       }
       if (waits[1].revents != 0) {
@@ -287,9 +287,7 @@ class PluginHost::Impl {
         CHECK(errno == EINTR);
         continue;
       }
-      for (int fd = socket->Accept(); fd >= 0; fd = socket->Accept()) {
-        served.service->Adopt(fd);
-      }
+      AcceptAll(*socket, *served.service);
       if (waits[0].revents != 0) {
         RunPosted();
       }
@@ -305,9 +303,9 @@ class PluginHost::Impl {
     return static_cast<int>(std::max<int64_t>(left.count(), 0));
   }
 
-  static void AcceptAll(Served& served) {
-    for (int fd = served.socket->Accept(); fd >= 0; fd = served.socket->Accept()) {
-      served.service->Adopt(fd);
+  static void AcceptAll(const PluginSocket& socket, PluginService& service) {
+    for (int fd = socket.Accept(); fd >= 0; fd = socket.Accept()) {
+      service.Adopt(fd);
     }
   }
 

@@ -15,7 +15,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <optional>
 #include <utility>
 
 #include "base/text.h"
@@ -25,20 +24,17 @@ namespace {
 
 constexpr int kBacklog = 64;
 
-std::optional<sockaddr_un> Address(const std::string& path) {
+Result<sockaddr_un> Address(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof(address.sun_path)) {
-    return std::nullopt;
+    return Fail(ErrorKind::kInvalid, format("use socket {}: path too long", path));
   }
   std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
   return address;
 }
 
-Result<int> OpenSocket(const std::string& path) {
-  if (!Address(path)) {
-    return Fail(ErrorKind::kInvalid, format("use socket {}: path too long", path));
-  }
+Result<int> OpenSocket() {
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) {
     return FailErrno("open a unix socket", errno);
@@ -58,10 +54,10 @@ std::string TemporaryName(const std::string& name) {
 Result<PluginSocket> PluginSocket::Listen(const std::string& folder, const std::string& name) {
   const std::string path = folder + "/" + name;
   const std::string temporary = folder + "/" + TemporaryName(name);
-  TRY_ASSIGN(const int fd, OpenSocket(temporary));
+  TRY_ASSIGN(const auto address, Address(temporary));
+  TRY_ASSIGN(const int fd, OpenSocket());
   PluginSocket made(fd, 0, temporary);
-  const auto address = Address(temporary);
-  if (bind(fd, reinterpret_cast<const sockaddr*>(&*address), sizeof(*address)) != 0) {
+  if (bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
     return FailErrno(format("bind {}", temporary), errno);
   }
   struct stat info{};
@@ -122,9 +118,9 @@ uint64_t SocketIdentity(const std::string& path) {
 }
 
 Result<int> ConnectTo(const std::string& path) {
-  TRY_ASSIGN(const int fd, OpenSocket(path));
-  const auto address = Address(path);
-  if (connect(fd, reinterpret_cast<const sockaddr*>(&*address), sizeof(*address)) != 0) {
+  TRY_ASSIGN(const auto address, Address(path));
+  TRY_ASSIGN(const int fd, OpenSocket());
+  if (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
     const int error = errno;
     close(fd);
     return FailErrno(format("connect to {}", path), error);

@@ -99,6 +99,7 @@ Result<kubelet::Allocation> Allocate(const Resource& resource, const Settings& s
                        resource.name, ids.size()));
   }
   std::vector<std::string> names;
+  names.reserve(gpus.size());
   for (const auto* gpu : gpus) {
     names.push_back(settings.id_strategy == IdStrategy::kUuid ? gpu->uuid
                                                               : format("{}", gpu->index));

@@ -28,10 +28,10 @@ int RunDevicePlugin(int argc, char** argv) {
     log::Error("{}", arguments.error().message);
     return 2;
   }
-  if (!*arguments) {
+  if (!arguments->has_value()) {
     return 0;
   }
-  auto code = Run(**std::move(arguments));
+  auto code = Run(std::move(arguments)->value());
   if (!code) {
     log::Error("{}", code.error().message);
     code = 1;

@@ -6,6 +6,7 @@
 // by its number.
 #include "operands/device_plugin/monitor.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <mutex>
 #include <set>
@@ -204,6 +205,7 @@ class Monitor::State : public std::enable_shared_from_this<State> {
   // With the mutex held. A listener before this one ends after its wait.
   void Listen(const GpuSet& set) {
     std::vector<std::string> uuids;
+    uuids.reserve(set.gpus.size());
     for (const auto& gpu : set.gpus) {
       uuids.push_back(gpu.uuid);
     }
@@ -221,9 +223,10 @@ class Monitor::State : public std::enable_shared_from_this<State> {
     if (!set) {
       return;
     }
-    for (const auto& uuid : uuids) {
-      // A GPU without events is still probed.
-      static_cast<void>((*set)->Register(uuid));
+    // A GPU whose events can't be had is still probed.
+    if (std::ranges::count_if(
+            uuids, [&set](const auto& uuid) { return (*set)->Register(uuid).has_value(); }) == 0) {
+      return;
     }
     for (;;) {
       auto event = (*set)->Wait(kEventWait);
