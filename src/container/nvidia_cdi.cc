@@ -69,7 +69,7 @@ void AddHook(const CdiInput& input, const DriverInventory& found, bool workload,
   std::vector<std::string> args;
   if (HookWanted(input, "create-symlinks")) {
     for (const auto& [link, target] : found.links) {
-      args.insert(args.end(), {"--link", target + "::" + link});
+      args.insert(args.end(), {"--link", format("{}::{}", target, link)});
     }
     if (workload) {
       for (const CdiGpu& gpu : input.gpus) {
