@@ -125,23 +125,35 @@ def unit_stage():
     yield coverage()
 
 
+def covered_lines(name, build_folder):
+    """Line number -> whether it ran, of one source file, from what its object file counted."""
+    folder, _, base = name.rpartition("/")
+    lines = {}
+    for counts in build_folder.glob(f"**/{base}.gcda"):
+        done = subprocess.run(["gcov", "--json-format", "--stdout", str(counts)], cwd=counts.parent, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+        for source in json.loads(done.stdout or '{"files": []}')["files"]:
+            if source["file"].endswith(f"{folder}/{base}"):
+                for line in source["lines"]:
+                    number = line["line_number"]
+                    lines[number] = lines.get(number, False) or line["count"] > 0
+    return lines
+
+
 def coverage():
     """Line coverage of the decision files, which CMake lists."""
-    files = (ROOT / "build" / "asan" / "decision_files.txt").read_text().split()
-    filters = [w for name in files for w in ("--filter", str(ROOT / name))]
-    done = run(["gcovr", "-r", str(ROOT), str(ROOT / "build" / "asan"), "--json-summary",
-                "--gcov-ignore-parse-errors", *filters])
-    try:
-        summary = json.loads(done.stdout[done.stdout.index("{"):])
-    except ValueError:
-        return "coverage of the decision files", False, done.stdout
-    percent = summary["line_percent"]
-    seen = {f["filename"] for f in summary["files"]}
-    missing = [f for f in files if f not in seen]
-    print(f"   line coverage of {len(files)} decision files: {percent} %", flush=True)
-    detail = "\n".join(f"{f['filename']}: {f['line_percent']} %" for f in summary["files"])
-    return ("coverage of the decision files at least 90 %", percent >= COVERAGE_BAR and not missing,
-            f"{percent} %, not measured: {missing}\n{detail}")
+    build_folder = ROOT / "build" / "asan"
+    files = (build_folder / "decision_files.txt").read_text().split()
+    with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        measured = dict(zip(files, pool.map(lambda n: covered_lines(n, build_folder), files)))
+    total = sum(len(lines) for lines in measured.values())
+    ran = sum(sum(lines.values()) for lines in measured.values())
+    percent = 100.0 * ran / max(total, 1)
+    print(f"   line coverage of {len(files)} decision files: {percent:.1f} %", flush=True)
+    missing = [name for name, lines in measured.items() if not lines]
+    detail = "\n".join(f"{n}: {100.0 * sum(v.values()) / len(v):.1f} %" for n, v in measured.items() if v)
+    return (f"coverage of the decision files at least {COVERAGE_BAR:.0f} %", percent >= COVERAGE_BAR and not missing,
+            f"{percent:.1f} %, not measured: {missing}\n{detail}")
 
 
 def tsan_stage():
