@@ -127,6 +127,7 @@ class Toolkit {
     TRY_ASSIGN(const std::vector<std::string> changed, journal_.Apply(changes));
     Changed(changed);
     std::vector<std::string> paths;
+    paths.reserve(changes.size());
     for (const host::Change& change : changes) {
       paths.push_back(Here(change.path));
     }

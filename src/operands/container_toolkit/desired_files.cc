@@ -31,6 +31,7 @@ std::string Quoted(std::string_view text) {
 
 std::string QuotedList(const std::vector<std::string>& texts) {
   std::vector<std::string> quoted;
+  quoted.reserve(texts.size());
   for (const std::string& text : texts) {
     quoted.push_back(Quoted(text));
   }
