@@ -28,10 +28,11 @@ int RunDevicePlugin(int argc, char** argv) {
     log::Error("{}", arguments.error().message);
     return 2;
   }
-  if (!arguments->has_value()) {
+  const auto given = *std::move(arguments);
+  if (!given.has_value()) {
     return 0;
   }
-  auto code = Run(std::move(arguments)->value());
+  auto code = Run(*given);
   if (!code) {
     log::Error("{}", code.error().message);
     code = 1;

@@ -238,8 +238,8 @@ class Monitor::State : public std::enable_shared_from_this<State> {
         lock.unlock();
         return;
       }
-      if (event && event->has_value()) {
-        options_.tell(XidSeen{.uuid = (*event)->uuid, .xid = (*event)->xid});
+      if (const auto seen = event.value_or(std::nullopt)) {
+        options_.tell(XidSeen{.uuid = seen->uuid, .xid = seen->xid});
       }
       lock.unlock();
     }

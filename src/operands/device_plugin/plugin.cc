@@ -227,8 +227,12 @@ void Plugin::On(const kubelet::PluginEvent& event) {
 
 void Plugin::Evaluate() {
   if (DriverIsReady() && LabelIsKnown() && ConfigIsKnown()) {
-    LookAtGpus();
-    Serve();
+    if (settings_) {
+      LookAtGpus(settings_->driver);
+    }
+    if (settings_ && set_) {
+      Serve(*settings_, *set_);
+    }
     ProbeIfDue();
   }
   if (monitor_) {
@@ -296,12 +300,13 @@ bool Plugin::ConfigIsKnown() {
   if (!std::exchange(config_changed_, false)) {
     return settings_.has_value();
   }
-  auto loaded = LoadConfig(arguments_, label_->value);
+  auto loaded = LoadConfig(arguments_, label_ ? label_->value : std::nullopt);
   if (!loaded) {
     RejectConfig(loaded.error());
     return settings_.has_value();
   }
-  auto settings = Decide(arguments_, loaded->config, RootsFrom(*driver_ready_));
+  auto settings =
+      Decide(arguments_, loaded->config, RootsFrom(driver_ready_.value_or(host::StatusValues())));
   if (!settings) {
     RejectConfig(settings.error().In("read configuration " + loaded->source));
     return settings_.has_value();
@@ -337,13 +342,12 @@ void Plugin::RejectConfig(const Error& error) {
   Report(true, "InvalidDevicePluginConfig", message);
 }
 
-void Plugin::LookAtGpus() {
+void Plugin::LookAtGpus(const DriverRoots& driver) {
   const bool due = look_at_ && *look_at_ <= RealClock().Now();
-  if (monitor_ && monitored_ == settings_->driver && !due) {
+  if (monitor_ && monitored_ == driver && !due) {
     return;
   }
   look_at_.reset();
-  const auto& driver = settings_->driver;
   if (driver.dev_root_here != "/") {
     auto made = MirrorDeviceNodes(JoinPath(driver.dev_root_here, "dev"), "/dev");
     if (!made) {
@@ -365,15 +369,12 @@ void Plugin::LookAtGpus() {
   monitor_->Look();
 }
 
-void Plugin::Serve() {
-  if (!set_ || !settings_) {
-    return;
-  }
+void Plugin::Serve(const Settings& settings, const GpuSet& set) {
   const bool retry = retry_cdi_at_ && *retry_cdi_at_ <= RealClock().Now();
   if (!std::exchange(offer_changed_, false) && !retry) {
     return;
   }
-  const auto offered = OfferedResources(set_->gpus, *settings_, health_.unhealthy());
+  const auto offered = OfferedResources(set.gpus, settings, health_.unhealthy());
   for (const auto& sentence : offered.left_out) {
     log::Warning("not offered: {}", sentence);
   }
@@ -381,13 +382,14 @@ void Plugin::Serve() {
   for (const auto& resource : offered.resources) {
     gpus.insert(gpus.end(), resource.gpus.begin(), resource.gpus.end());
   }
-  if (settings_->uses_cdi() && cdi_changed_ && !gpus.empty() && !CdiIsWritten(gpus)) {
+  if (settings.uses_cdi() && cdi_changed_ && !gpus.empty() && !CdiIsWritten(settings, set, gpus)) {
     return;
   }
-  const auto present = NodesPresent(settings_->driver.dev_root_here);
+  const auto present = NodesPresent(settings.driver.dev_root_here);
   std::vector<kubelet::PluginResource> resources;
+  resources.reserve(offered.resources.size());
   for (const auto& resource : offered.resources) {
-    resources.push_back(Offer(resource, *set_, *settings_, present));
+    resources.push_back(Offer(resource, set, settings, present));
   }
   if (resources.empty()) {
     log::Warning("this node has no GPU to offer");
@@ -395,10 +397,11 @@ void Plugin::Serve() {
   host_->Serve(std::move(resources));
 }
 
-bool Plugin::CdiIsWritten(const std::vector<Gpu>& gpus) {
+bool Plugin::CdiIsWritten(const Settings& settings, const GpuSet& set,
+                          const std::vector<Gpu>& gpus) {
   retry_cdi_at_.reset();
-  auto written = WriteCdi(arguments_.cdi_dir, HostRoot(arguments_.host_root), *settings_, *set_,
-                          gpus, arguments_.cdi_disable_hooks);
+  auto written = WriteCdi(arguments_.cdi_dir, HostRoot(arguments_.host_root), settings, set, gpus,
+                          arguments_.cdi_disable_hooks);
   if (!written) {
     log::Error("no GPU can be offered by CDI: {}", written.error().message);
     Report(true, "CDIDocumentNotWritten", written.error().message);

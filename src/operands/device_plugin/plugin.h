@@ -60,10 +60,10 @@ class Plugin {
   bool LabelIsKnown();
   bool ConfigIsKnown();
   void RejectConfig(const Error& error);
-  void LookAtGpus();
+  void LookAtGpus(const DriverRoots& driver);
   void ProbeIfDue();
-  void Serve();
-  bool CdiIsWritten(const std::vector<Gpu>& gpus);
+  void Serve(const Settings& settings, const GpuSet& set);
+  bool CdiIsWritten(const Settings& settings, const GpuSet& set, const std::vector<Gpu>& gpus);
 
   [[nodiscard]] std::optional<SteadyTime> Deadline() const;
   // An event on the Node, if there is a Node and an API server.

@@ -23,7 +23,7 @@ constexpr size_t kExhaustive = 16;
 // The best way to complete a set, over positions in `scores`.
 class Search {
  public:
-  Search(const PairScores& scores, Positions available, Positions required, size_t size)
+  Search(const PairScores& scores, const Positions& available, Positions required, size_t size)
       : scores_(scores),
         required_(std::move(required)),
         free_(Without(available, required_)),
@@ -150,14 +150,14 @@ std::vector<std::string> PreferExclusive(const Resource& resource, const PairSco
     return found;
   };
   const auto required = positions(request.required);
-  auto available = positions(request.available);
+  const auto available = positions(request.available);
   const auto size = static_cast<size_t>(request.size);
   if (required.size() != request.required.size() || size > available.size() ||
       size < required.size() || !std::ranges::includes(available, required)) {
     return {};
   }
   std::vector<std::string> ids;
-  for (const size_t at : Search(scores, std::move(available), required, size).Best()) {
+  for (const size_t at : Search(scores, available, required, size).Best()) {
     ids.push_back(resource.gpus[at].uuid);
   }
   return ids;

@@ -45,12 +45,12 @@ constexpr std::array<Word<IdStrategy>, 2> kIdStrategies{
 constexpr std::array<Word<SharedPolicy>, 2> kSharedPolicies{
     {{"distributed", SharedPolicy::kDistributed}, {"packed", SharedPolicy::kPacked}}};
 
-bool Given(const std::optional<std::string>& text) { return text && !text->empty(); }
+bool Given(const std::optional<std::string>& text) { return !text.value_or("").empty(); }
 
 // The first that says something.
 std::string FirstOf(std::initializer_list<std::optional<std::string>> choices) {
   for (const auto& choice : choices) {
-    if (Given(choice)) {
+    if (choice && !choice->empty()) {
       return *choice;
     }
   }
@@ -72,10 +72,11 @@ Result<std::set<ListStrategy>> ListStrategies(const Arguments& arguments,
 
 Result<policy::MigStrategy> MigStrategy(const Arguments& arguments,
                                         const policy::PluginFlags& flags) {
-  if (!Given(arguments.mig_strategy)) {
+  const auto text = arguments.mig_strategy.value_or("");
+  if (text.empty()) {
     return flags.mig_strategy.value_or(policy::MigStrategy::kNone);
   }
-  auto strategy = policy::ParseMigStrategy(*arguments.mig_strategy);
+  auto strategy = policy::ParseMigStrategy(text);
   if (!strategy) {
     return Fail(ErrorKind::kInvalid, "mig-strategy: " + strategy.error().message);
   }
@@ -84,8 +85,9 @@ Result<policy::MigStrategy> MigStrategy(const Arguments& arguments,
 
 Status CheckDiscovery(const Arguments& arguments, const policy::PluginFlags& flags) {
   auto discovery = flags.device_discovery.value_or(policy::DeviceDiscovery::kAuto);
-  if (Given(arguments.device_discovery_strategy)) {
-    auto parsed = policy::ParseDeviceDiscovery(*arguments.device_discovery_strategy);
+  const auto text = arguments.device_discovery_strategy.value_or("");
+  if (!text.empty()) {
+    auto parsed = policy::ParseDeviceDiscovery(text);
     if (!parsed) {
       return Fail(ErrorKind::kInvalid, "device-discovery-strategy: " + parsed.error().message);
     }

@@ -251,7 +251,8 @@ int RunGpuFeatureDiscovery(int argc, char** argv) {
     log::Error("gpu-feature-discovery: {}", arguments.error().message);
     return 2;
   }
-  if (!arguments->has_value()) {
+  const auto given = *std::move(arguments);
+  if (!given.has_value()) {
     return 0;
   }
   host::Signals signals;
@@ -260,7 +261,7 @@ int RunGpuFeatureDiscovery(int argc, char** argv) {
     log::Error("{}", watcher.error().message);
     return 1;
   }
-  return Discovery(**std::move(arguments), signals, *std::move(watcher)).Run();
+  return Discovery(*given, signals, *std::move(watcher)).Run();
 }
 
 }  // namespace gantry::gpu_features

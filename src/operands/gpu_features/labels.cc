@@ -20,7 +20,7 @@ using policy::MigStrategy;
 using policy::SharingStrategy;
 
 constexpr size_t kLongestValue = 63;
-constexpr uint64_t kMiB = 1024 * 1024;
+constexpr uint64_t kMiB = uint64_t{1024} * 1024;
 constexpr int kVga = 0x030000;
 constexpr int k3d = 0x030200;
 

@@ -12,7 +12,7 @@
 namespace gantry::node_features {
 namespace {
 
-constexpr long long kLargestLocalFile = 64 * 1024;  // NFD's own limit
+constexpr long long kLargestLocalFile = 64LL * 1024;  // NFD's own limit
 
 Result<std::string> ReadIfThere(const std::string& path) {
   Result<std::string> text = ReadFile(path);

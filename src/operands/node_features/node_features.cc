@@ -149,7 +149,7 @@ bool Worker::Wait(SteadyTime deadline) {
       return true;
     }
     const bool changed = ready[2] && !watcher_.Take().empty();
-    const bool plugged = ready[3] && uevents_->TakePci();
+    const bool plugged = ready[3] && uevents_.has_value() && uevents_->TakePci();
     const SteadyTime now = RealClock().Now();
     if (changed || plugged) {
       deadline = std::min(deadline, now + kSettle);
@@ -188,7 +188,8 @@ int RunNodeFeatures(int argc, char** argv) {
     log::Error("nfd-worker: {}", arguments.error().message);
     return 2;
   }
-  if (!arguments->has_value()) {
+  const auto given = *std::move(arguments);
+  if (!given.has_value()) {
     return 0;
   }
   host::Signals signals;
@@ -197,7 +198,7 @@ int RunNodeFeatures(int argc, char** argv) {
     log::Error("{}", watcher.error().message);
     return 1;
   }
-  return Worker(**std::move(arguments), signals, *std::move(watcher)).Run();
+  return Worker(*given, signals, *std::move(watcher)).Run();
 }
 
 }  // namespace gantry::node_features
