@@ -11,7 +11,8 @@ namespace gantry::node_features {
 // namespace.
 class Uevents {
  public:
-  // kUnsupported or kDenied where the kernel or a sandbox gives no such socket, or tells nothing to it.
+  // kUnsupported or kDenied where the kernel or a sandbox gives no such socket, or tells nothing to
+  // it.
   static Result<Uevents> Open();
   // The same without asking whether the kernel will tell anything.
   static Result<Uevents> OpenSocket();
