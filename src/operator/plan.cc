@@ -23,7 +23,8 @@ constexpr char kRestartedAt[] = "kubectl.kubernetes.io/restartedAt";
 
 // What the API server drops when it stores an object.
 bool IsEmpty(const Json& value) {
-  return value.is_null() || value == "" || value == false || value == 0 ||
+  const auto* text = value.get_ptr<const std::string*>();
+  return value.is_null() || value == false || value == 0 || (text != nullptr && text->empty()) ||
          (value.is_structured() && value.empty());
 }
 

@@ -77,8 +77,8 @@ class Uninstall {
     context_.image = options_.image;
     context_.pull_policy = options_.pull_policy;
     std::vector<Json> policies;
-    const auto listed =
-        client_.List(policy::kClusterPolicy, {}, [&](Json item) { policies.push_back(item); });
+    const auto listed = client_.List(policy::kClusterPolicy, {},
+                                     [&](Json item) { policies.push_back(std::move(item)); });
     auto parsed = policy::Parse(policies.empty() ? Json::object() : policies.front());
     if (!parsed.has_value()) {
       parsed = policy::Parse(Json::object());

@@ -233,7 +233,8 @@ bool OnByDefault(std::string_view section) {
 
 // Values at which a field that is not acted on makes no difference, besides false, "" and nothing.
 bool Neutral(std::string_view path, const Json& value) {
-  if (value.is_null() || value == false || value == "" ||
+  const auto* text = value.get_ptr<const std::string*>();
+  if (value.is_null() || value == false || (text != nullptr && text->empty()) ||
       (value.is_structured() && value.empty())) {
     return true;
   }
