@@ -57,5 +57,7 @@ def test_a_quiet_cluster_is_not_written_to(bed):
     bed.do("audit", "--reset")
     time.sleep(20)
     counted = json.loads(bed.do("audit", "--json", "--by", "agent,verb,resource"))
-    ours = [c for c in counted if c["agent"].startswith("gantry") and "leases" not in c["resource"]]
+    # The lease is renewed; an event may still count what the stories before did.
+    ours = [c for c in counted if c["agent"].startswith("gantry")
+            and not any(word in c["resource"] for word in ("leases", "events"))]
     assert not [c for c in ours if c["verb"] != "watch"], ours
