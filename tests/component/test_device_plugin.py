@@ -44,7 +44,7 @@ def results(build, tmp_path_factory) -> dict[str, list]:
         device.mkdir(parents=True)
         (device / "numa_node").write_text(f"{gpu['numa_node']}\n")
     environment = os.environ | {
-        "PLUGIN_ROOT": str(root), "PLUGIN_PROGRAM": os.environ.get("PLUGIN_PROGRAM", str(build / "gantry")),
+        "PLUGIN_ROOT": str(root), "PLUGIN_PROGRAM": os.environ.get("PLUGIN_PROGRAM", str(build / "bin/gantry")),
         "PLUGIN_CONTROL": " ".join([*fakegpu, "control", "--root", str(root)])}
     report = folder / "report.json"
     ran = subprocess.run([build / "bin/device_plugin_component", f"--gtest_output=json:{report}"],
