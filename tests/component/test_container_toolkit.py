@@ -5,6 +5,7 @@ a supervisor starts containerd again whenever it ends, as systemd would. The pro
 bed's, or those in $GANTRY_BED_BIN; ours are those of $GANTRY_BUILD (default build/release).
 """
 
+import contextlib
 import hashlib
 import json
 import os
@@ -146,6 +147,20 @@ class Host:
         return [self.programs / "gantry", "nvidia-ctk-installer", f"--host-root={self.path}",
                 f"--toolkit-source-root={self.programs}", "--cdi-enabled", *words]
 
+    @contextlib.contextmanager
+    def daemon(self):
+        """The toolkit as it runs in its pod; ended with the block, however that ends."""
+        process = self.enter(*self.toolkit_words(), stderr=subprocess.PIPE)
+        try:
+            yield process
+        finally:
+            self.kill_toolkit()
+            process.wait(10)
+
+    def kill_toolkit(self):
+        """SIGKILL, in the host's own PID namespace."""
+        self.run("pkill", "-KILL", "-f", "nvidia-ctk-installer --host-root")
+
     def install(self) -> subprocess.CompletedProcess:
         return self.run(*self.toolkit_words("--no-daemon"))
 
@@ -234,8 +249,8 @@ def test_fifty_restarts_write_nothing_and_restart_nothing(make_host):
 
 def test_drift_is_put_right_without_a_restart(make_host):
     host = make_host()
-    with host.enter(*host.toolkit_words(), stderr=subprocess.PIPE) as daemon:
-        host.wait(lambda: host.restarts() == 1 and host.answers() and host.handlers(), "install")
+    with host.daemon() as daemon:
+        host.wait(lambda: host.restarts() > 0 and host.answers() and host.handlers(), "install")
         host.wait(lambda: "the host has" in daemon.stderr.readline(), "the toolkit")
         wanted = host.snapshot()
         harm = {
@@ -250,8 +265,7 @@ def test_drift_is_put_right_without_a_restart(make_host):
             act(host.see(path))
             host.wait(lambda: host.snapshot() == wanted, f"repair of {path}", 5)
         assert host.restarts() == 1
-        daemon_pid = int(host.run("pgrep", "-f", "nvidia-ctk-installer").stdout.split()[0])
-        host.run("kill", "-TERM", str(daemon_pid))
+        host.run("pkill", "-TERM", "-f", "nvidia-ctk-installer --host-root")
         assert daemon.wait(10) == 0
     assert host.snapshot() == wanted
 
@@ -325,7 +339,7 @@ def test_killed_at_any_moment(make_host):
     for _ in range(25):
         with host.enter(*host.toolkit_words("--no-daemon"), stderr=subprocess.DEVNULL) as process:
             time.sleep(moments.uniform(0, 0.4))
-            host.run("pkill", "-KILL", "-f", "nvidia-ctk-installer --host-root")
+            host.kill_toolkit()
             process.wait(10)
         if moments.random() < 0.3:
             shutil.rmtree(host.see("usr/local/nvidia"), ignore_errors=True)

@@ -66,6 +66,7 @@ TEST(Options, FlagsCountMoreThanVariables) {
 TEST(Options, WhatIsWrongIsNamed) {
   EXPECT_THAT(Parse({"--of-tomorrow"}).error().message, HasSubstr("--of-tomorrow"));
   EXPECT_THAT(Parse({"word"}).error().message, HasSubstr("word"));
+  EXPECT_THAT(Parse({"root=/a"}).error().message, HasSubstr("root=/a"));
   EXPECT_THAT(Parse({"--root"}).error().message, HasSubstr("value is missing"));
   EXPECT_THAT(Parse({"--runtime=podman"}).error().message, HasSubstr("podman"));
   EXPECT_THAT(Parse({}, {{"CDI_ENABLED", "perhaps"}}).error().message, HasSubstr("CDI_ENABLED"));
