@@ -367,12 +367,25 @@ Result<std::vector<std::string>> Journal::Undo(const std::string& host_path,
   if (found == entries_.end()) {
     return changed;
   }
-  TRY_ASSIGN(const bool done, UndoEntry(*found, take_out));
-  if (done) {
-    changed.push_back(resolved);
-  }
   const int number = found->before_number;
-  entries_.erase(found);
+  std::vector<Entry> kept;
+  // Newest first, so that of the folders made for it the inner ones go before the outer.
+  for (auto entry = entries_.rbegin(); entry != entries_.rend(); ++entry) {
+    const bool folder =
+        entry->kind == Change::Kind::kDirectory && resolved.starts_with(entry->path + "/");
+    if (folder || entry->path == resolved) {
+      TRY_ASSIGN(const bool done, UndoEntry(*entry, take_out));
+      if (done) {
+        changed.push_back(entry->path);
+      }
+      if (done || !folder) {
+        continue;
+      }
+    }
+    kept.push_back(*entry);
+  }
+  std::ranges::reverse(kept);
+  entries_ = std::move(kept);
   TRY(Save());
   if (number != 0) {
     TRY(RemoveFile(BeforePath(number)));

@@ -190,6 +190,14 @@ TEST_F(JournalTest, UndoOfOnePath) {
   EXPECT_EQ(Get("/etc/b"), "2");
 }
 
+TEST_F(JournalTest, UndoOfOnePathTakesItsFolders) {
+  ASSERT_TRUE(Open().Apply({File("/etc/x/y/a", "1"), File("/etc/x/b", "1")}).has_value());
+  EXPECT_THAT(Open().Undo("/etc/x/y/a", KeepAll).value(), ElementsAre("/etc/x/y/a", "/etc/x/y"));
+  EXPECT_EQ(Get("/etc/x/b"), "1");
+  ASSERT_TRUE(Open().UndoAll(KeepAll).has_value());
+  EXPECT_FALSE(fs::exists(root_ + "/etc/x"));
+}
+
 TEST_F(JournalTest, NotesOutliveTheProcess) {
   ASSERT_TRUE(Open().SetNote("restart", "pending").has_value());
   EXPECT_EQ(Open().Note("restart"), "pending");

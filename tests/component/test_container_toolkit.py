@@ -184,7 +184,8 @@ class Host:
         found = {}
         for top in ("etc", "usr/local/nvidia", "run/nvidia", "run/cdi", "var/lib"):
             for folder, folders, files in os.walk(self.see(top)):
-                folders[:] = [f for f in folders if not f.startswith("containerd")]
+                if top == "var/lib":  # but not what containerd itself keeps there
+                    folders[:] = [f for f in folders if not f.startswith("containerd")]
                 for name in folders + files:
                     path = pathlib.Path(folder) / name
                     info = path.lstat()
