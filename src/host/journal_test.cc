@@ -198,6 +198,15 @@ TEST_F(JournalTest, UndoOfOnePathTakesItsFolders) {
   EXPECT_FALSE(fs::exists(root_ + "/etc/x"));
 }
 
+TEST_F(JournalTest, RestsOfAKilledWriterGo) {
+  ASSERT_TRUE(Open().Apply({File("/etc/a", "1")}).has_value());
+  Put("/etc/.a.new", "half");
+  Put(std::string(kFolder) + "/.journal.json.new", "half");
+  ASSERT_TRUE(Open().UndoAll(KeepAll).has_value());
+  EXPECT_FALSE(fs::exists(root_ + "/etc/.a.new"));
+  EXPECT_FALSE(fs::exists(root_ + "/var"));
+}
+
 TEST_F(JournalTest, NotesOutliveTheProcess) {
   ASSERT_TRUE(Open().SetNote("restart", "pending").has_value());
   EXPECT_EQ(Open().Note("restart"), "pending");
