@@ -44,7 +44,6 @@ elseif(GANTRY_SANITIZE STREQUAL "thread")
   target_link_options(gantry_flags INTERFACE -fsanitize=thread)
 endif()
 if(GANTRY_COVERAGE)
-  target_compile_options(gantry_flags INTERFACE --coverage)
   target_link_options(gantry_flags INTERFACE --coverage)
 endif()
 
@@ -76,9 +75,13 @@ function(gantry_folder name)
 endfunction()
 
 # gantry_decisions(FILE...): these files of the calling folder are decisions (see ARCHITECTURE.md).
+# They alone are compiled for coverage: what is counted can't come from ccache in another clone.
 function(gantry_decisions)
   foreach(file ${ARGN})
     file(RELATIVE_PATH path ${CMAKE_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/${file})
     set_property(GLOBAL APPEND PROPERTY GANTRY_DECISIONS ${path})
+    if(GANTRY_COVERAGE)
+      set_source_files_properties(${file} PROPERTIES COMPILE_OPTIONS --coverage)
+    endif()
   endforeach()
 endfunction()

@@ -33,6 +33,8 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr char kDeployment[] = "gpu-operator";
+// The operator's, and those of this program: a first one may have been put on a node that is away.
+constexpr char kChartPods[] = "app.kubernetes.io/component in (gpu-operator,gpu-operator-cleanup)";
 
 struct Options {
   std::string space;
@@ -132,20 +134,39 @@ class Uninstall {
     const kube::Selection pods{options_.space, format("app in ({})", Join(apps, ",")), ""};
     const bool ended = WaitUntil(seconds(60), [&] { return OnlyOnAbsentNodes(pods); });
     log::Info("{}", ended ? "all operands have ended" : "some operands did not end in time");
-    return {};
+    return ForgetPodsOnAbsentNodes(pods);
   }
 
   bool OnlyOnAbsentNodes(const kube::Selection& pods) {
-    std::vector<Json> left;
+    const Result<PodsByNode> left = PodsOf(pods);
+    return left.has_value() && left->on_ready_nodes.empty();
+  }
+
+  // No kubelet there confirms that a pod ended, and as long as the API server keeps such a pod, its
+  // namespace can't go, nor can the Job of this very program complete. A kubelet that comes back
+  // ends what the API server does not know any more.
+  Status ForgetPodsOnAbsentNodes(const kube::Selection& pods) {
+    TRY_ASSIGN(const PodsByNode left, PodsOf(pods));
+    for (const Json& pod : left.on_absent_nodes) {
+      if (!TextAt(pod, "metadata.deletionTimestamp").empty()) {
+        TRY(IgnoreAbsent(
+            client_.Delete(kube::kinds::kPod, kube::KeyOf(pod), {.grace_seconds = 0})));
+      }
+    }
+    return {};
+  }
+
+  struct PodsByNode {
+    std::vector<Json> on_ready_nodes;
+    std::vector<Json> on_absent_nodes;  // not Ready, or gone
+  };
+
+  Result<PodsByNode> PodsOf(const kube::Selection& selection) {
+    std::vector<Json> pods;
     std::vector<Json> nodes;
-    if (!ListInto(kube::kinds::kPod, pods, left).has_value()) {
-      return false;
-    }
-    if (left.empty()) {
-      return true;
-    }
-    if (!ListInto(kube::kinds::kNode, {}, nodes).has_value()) {
-      return false;
+    TRY(ListInto(kube::kinds::kPod, selection, pods));
+    if (!pods.empty()) {
+      TRY(ListInto(kube::kinds::kNode, {}, nodes));
     }
     std::set<std::string> ready;
     for (const Json& node : nodes) {
@@ -153,8 +174,13 @@ class Uninstall {
         ready.insert(TextAt(node, "metadata.name"));
       }
     }
-    return std::ranges::none_of(
-        left, [&](const Json& pod) { return ready.contains(TextAt(pod, "spec.nodeName")); });
+    PodsByNode sorted;
+    for (Json& pod : pods) {
+      auto& side = ready.contains(TextAt(pod, "spec.nodeName")) ? sorted.on_ready_nodes
+                                                                : sorted.on_absent_nodes;
+      side.push_back(std::move(pod));
+    }
+    return sorted;
   }
 
   Status CleanHosts() {
@@ -180,7 +206,7 @@ class Uninstall {
     TRY(IgnoreAbsent(client_.Delete(kube::kinds::kDaemonSet, key)));
     const kube::Selection pods{options_.space, "app=" + key.name, ""};
     WaitUntil(seconds(35), [&] { return OnlyOnAbsentNodes(pods); });
-    return {};
+    return ForgetPodsOnAbsentNodes(pods);
   }
 
   // Ready GPU nodes without a Ready cleanup pod. False: unknown.
@@ -236,6 +262,7 @@ class Uninstall {
       ours.space = kind.namespaced ? options_.space : "";
       TRY(DeleteAll(kind, ours, [](const Json&) { return true; }));
     }
+    TRY(ForgetPodsOnAbsentNodes({options_.space, kChartPods, ""}));
     return IgnoreAbsent(
         client_.Delete(kube::kinds::kLease, {options_.space, names::kOperatorLease}));
   }

@@ -13,7 +13,7 @@ def test_a_gpu_pod_survives_a_restart_of(bed, node, neighbour):
     given = bed.pod_resources(node)[name]
     with NodeWatch(bed) as watch:
         bed.do("restart", neighbour, *([] if neighbour == "apiserver" else [node]))
-        wait_for("GPUs to be registered", lambda: len(bed.allocatable_ids(node)) == 8, 60)
+        wait_for("GPUs to be registered", lambda: registered(bed, node) == 8, 60)
         wait_for("allocatable", lambda: ready_with_gpus(bed, node), 60)
         bed.apply(bed.gpu_pod(after, 1, node=node))
         bed.wait_phase(after, "Running", 90)
@@ -23,6 +23,12 @@ def test_a_gpu_pod_survives_a_restart_of(bed, node, neighbour):
     assert bed.in_pod(name, "nvidia-smi", "-L").count("UUID: GPU-") == 1
     assert not [lost for lost in watch.lost if "label" in lost], watch.lost
     bed.delete_pods(name, after)
+
+
+def registered(bed, node):
+    """How many GPUs the kubelet lists; none while it does not answer."""
+    done = bed.run("exec", node, "/usr/local/bin/node_probe", "allocatable")
+    return sum(line.startswith("nvidia.com/") for line in done.stdout.splitlines())
 
 
 def ready_with_gpus(bed, node):

@@ -9,8 +9,16 @@ def test_uninstall_leaves_nothing(bed, before):
     staying = sorted(before["files"])
     assert away, "the node that joined late is the one that is away"
     bed.do("stop-node", away[0])
-    bed.helm("uninstall", "gpu-operator", "-n", NAMESPACE, "--wait", "--timeout", "240s", timeout=300)
-    bed.kubectl("delete", "namespace", NAMESPACE, "--wait=false")
+    # The worst case: the cluster doesn't know yet that the node is away, and starts the cleanup there.
+    bed.kubectl("cordon", *staying)
+    uninstalling = bed.start("helm", "uninstall", "gpu-operator", "-n", NAMESPACE, "--wait", "--timeout", "300s")
+    wait_for("the cleanup to be given to the node that is away", lambda: any(
+        p.spec.node_name == away[0] for p in bed.core.list_namespaced_pod(
+            NAMESPACE, label_selector="app.kubernetes.io/component=gpu-operator-cleanup").items))
+    bed.kubectl("uncordon", *staying)
+    printed, _ = uninstalling.communicate(timeout=330)
+    assert uninstalling.returncode == 0, printed
+    bed.kubectl("delete", "namespace", NAMESPACE, "--timeout=60s")
     after = snapshot.take_of(bed, staying)
     for name in staying:
         assert after["files"][name] == before["files"][name], difference(before, after, name)

@@ -28,7 +28,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- toYaml $out -}}
 {{- end }}
 
-{{/* Pod settings that the operator and its cleanup share. */}}
+{{/* Pod settings that the operator and its cleanup share; tolerations are last, for more. */}}
 {{- define "gantry.operatorPod" -}}
 serviceAccountName: gpu-operator
 {{- with .Values.operator.imagePullSecrets }}
@@ -46,6 +46,12 @@ nodeSelector: {{- toYaml . | nindent 2 }}
 {{- with .Values.operator.affinity }}
 affinity: {{- toYaml . | nindent 2 }}
 {{- end }}
+securityContext:
+  runAsNonRoot: true
+  runAsUser: 1000
+  runAsGroup: 1000
+  seccompProfile:
+    type: RuntimeDefault
 tolerations:
 {{- with .Values.operator.tolerations }}
 {{ toYaml . | indent 2 }}
@@ -54,12 +60,6 @@ tolerations:
   - key: nvidia.com/gpu
     operator: Exists
     effect: NoSchedule
-securityContext:
-  runAsNonRoot: true
-  runAsUser: 1000
-  runAsGroup: 1000
-  seccompProfile:
-    type: RuntimeDefault
 {{- end }}
 
 {{- define "gantry.containerSecurity" -}}
