@@ -12,6 +12,7 @@ import random
 import statistics
 import subprocess
 import sys
+import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -162,8 +163,8 @@ def ready(arguments):
             wait_for("no GPU at the socket", lambda: not bed.allocatable_ids(node), 30)
             time.sleep(random.Random(turn).uniform(0, 2))
             follower = bed.start("exec", node, "/usr/local/bin/node_probe", "allocatable", "--follow", str(count))
-            watcher = PodStart(bed, node)
-            bed.kubectl("label", "node", node, "nvidia.com/gpu.deploy.operands-")
+            watcher = PodStart(bed)
+            bed.core.patch_node(node, {"metadata": {"labels": {"nvidia.com/gpu.deploy.operands": None}}})
             first = watcher.first()
             done = float(follower.communicate(timeout=60)[0].split()[-1])
             at_socket.append(done - first)
@@ -176,23 +177,25 @@ def ready(arguments):
 
 
 class PodStart:
-    """When the first operand pod of a node was created, seen by a watch."""
+    """When the first operand pod was created, seen by a watch that decodes nothing: on few cores the
+    measurement would else delay what it measures."""
 
-    def __init__(self, bed, node):
-        import threading
-        import kubernetes
+    def __init__(self, bed):
         self.time = None
         version = bed.core.list_namespaced_pod(NAMESPACE).metadata.resource_version
-        watch = kubernetes.watch.Watch()
-
-        def follow():
-            for event in watch.stream(bed.core.list_namespaced_pod, NAMESPACE, resource_version=version,
-                                      timeout_seconds=30):
-                if event["type"] == "ADDED" and event["object"].metadata.labels.get("app") in OPERANDS.values():
-                    self.time = time.time()
-                    watch.stop()
-        self._thread = threading.Thread(target=follow, daemon=True)
+        self._stream = bed.core.list_namespaced_pod(NAMESPACE, watch=True, resource_version=version,
+                                                    timeout_seconds=30, _preload_content=False)
+        self._thread = threading.Thread(target=self._follow, daemon=True)
         self._thread.start()
+
+    def _follow(self):
+        seen = b""
+        for chunk in self._stream.stream(amt=None):
+            seen += chunk
+            if b'"type":"ADDED"' in seen:
+                self.time = time.time()
+                break
+        self._stream.close()
 
     def first(self):
         self._thread.join(timeout=60)
