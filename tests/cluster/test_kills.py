@@ -43,7 +43,7 @@ def test_killed_in_random_order(bed, node):
             if name == "plugin":
                 start = time.monotonic()
                 wait_for("all GPUs to be allocatable again", lambda: len(bed.allocatable_ids(node)) == 8, 10, 0.05)
-                assert time.monotonic() - start < 3
+                assert time.monotonic() - start < 2
     assert not [lost for lost in watch.lost if "label" in lost], watch.lost
     pod = bed.core.read_namespaced_pod("bystander", "default")
     assert pod.status.container_statuses[0].restart_count == 0 and pod.status.phase == "Running"
