@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which GPU had an XID? NVML delivers events with a device handle; a GPU that fell off the bus no
-// longer tells its UUID, so the handle is looked up among those registered instead.
+// Which GPU had an XID, or got other MIG devices? NVML delivers events with a device handle; a GPU
+// that fell off the bus no longer tells its UUID, so the handle is looked up among those registered
+// instead.
 #include <map>
 #include <mutex>
 
@@ -57,16 +58,20 @@ Status EventSet::Register(const std::string& uuid) {
     const std::lock_guard lock(registered_->mutex);
     registered_->uuids[handle] = uuid;
   }
-  code = Call(symbols_.nvmlDeviceRegisterEvents, handle,
-              static_cast<unsigned long long>(nvmlEventTypeXidCriticalError),
-              static_cast<nvmlEventSet_t>(set_));
+  constexpr unsigned long long kXid = nvmlEventTypeXidCriticalError;
+  const unsigned long long both = supported & (kXid | nvmlEventMigConfigChange);
+  const auto set = static_cast<nvmlEventSet_t>(set_);
+  code = Call(symbols_.nvmlDeviceRegisterEvents, handle, both, set);
+  if (code != NVML_SUCCESS && both != kXid) {
+    code = Call(symbols_.nvmlDeviceRegisterEvents, handle, kXid, set);  // MIG's may need a right
+  }
   if (code != NVML_SUCCESS) {
     return FailNvml("nvmlDeviceRegisterEvents", uuid, code);
   }
   return {};
 }
 
-Result<std::optional<EventSet::Xid>> EventSet::Wait(std::chrono::milliseconds timeout) {
+Result<std::optional<EventSet::Event>> EventSet::Wait(std::chrono::milliseconds timeout) {
   nvmlEventData_t event{};
   event.gpuInstanceId = kNoInstance;
   event.computeInstanceId = kNoInstance;
@@ -80,15 +85,17 @@ Result<std::optional<EventSet::Xid>> EventSet::Wait(std::chrono::milliseconds ti
   if (code != NVML_SUCCESS) {
     return FailNvml("nvmlEventSetWait", "", code);
   }
-  if (event.eventType != nvmlEventTypeXidCriticalError) {
+  const bool mig_changed = event.eventType == nvmlEventMigConfigChange;
+  if (!mig_changed && event.eventType != nvmlEventTypeXidCriticalError) {
     return std::nullopt;
   }
   const std::lock_guard lock(registered_->mutex);
   const auto found = registered_->uuids.find(event.device);
-  return Xid{.uuid = found == registered_->uuids.end() ? "" : found->second,
-             .xid = event.eventData,
-             .gpu_instance = Instance(event.gpuInstanceId),
-             .compute_instance = Instance(event.computeInstanceId)};
+  return Event{.uuid = found == registered_->uuids.end() ? "" : found->second,
+               .mig_changed = mig_changed,
+               .xid = mig_changed ? 0 : event.eventData,
+               .gpu_instance = Instance(event.gpuInstanceId),
+               .compute_instance = Instance(event.computeInstanceId)};
 }
 
 }  // namespace gantry::nvml

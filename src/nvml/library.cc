@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "nvml/errors.h"
+#include "nvml/mig.h"
 #include "nvml/nvml.h"
 #include "nvml/symbols.h"
 
@@ -153,7 +154,7 @@ Status ReadDevice(const Symbols& symbols, const std::filesystem::path& sys, Devi
   }
   ReadIdentity(symbols, handle, device);
   ReadAbilities(symbols, handle, device);
-  return {};
+  return device.mig == MigMode::kEnabled ? ReadMigDevices(symbols, handle, device) : Status{};
 }
 
 }  // namespace

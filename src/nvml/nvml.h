@@ -35,6 +35,31 @@ struct Fabric {
   bool operator==(const Fabric&) const = default;
 };
 
+// What a MIG device is made of (nvmlDeviceAttributes_t); two of one kind are equal.
+struct MigAttributes {
+  unsigned gpu_slices = 0;
+  unsigned compute_slices = 0;
+  unsigned multiprocessors = 0;
+  unsigned copy_engines = 0;  // engines are shared by the compute instances of a GPU instance
+  unsigned decoders = 0;
+  unsigned encoders = 0;
+  unsigned jpeg_engines = 0;
+  unsigned ofa_engines = 0;
+  uint64_t memory_mib = 0;
+  bool operator==(const MigAttributes&) const = default;
+};
+
+// A compute instance of a GPU in MIG mode: what a container is given there.
+struct MigDevice {
+  unsigned index = 0;             // NVML's, among those of its GPU; there may be gaps
+  std::string uuid;               // "MIG-..."
+  std::string profile;            // "1g.10gb", "1g.10gb+me", "1c.3g.40gb" (nvml/mig_profile.h)
+  unsigned gpu_instance = 0;      // ids as /proc/driver/nvidia-caps/mig-minors has them:
+  unsigned compute_instance = 0;  // gpu<minor of the GPU>/gi<gpu_instance>/ci<compute_instance>
+  MigAttributes attributes;
+  bool operator==(const MigDevice&) const = default;
+};
+
 struct Device {
   unsigned index = 0;         // NVML's, among the GPUs this process can open
   unsigned minor = 0;         // of /dev/nvidia<minor>
@@ -47,6 +72,7 @@ struct Device {
   int compute_minor = 0;
   int numa_node = -1;  // from sysfs; -1: none
   MigMode mig = MigMode::kUnsupported;
+  std::vector<MigDevice> mig_devices;  // by index; those whose files in /dev this process can open
   std::optional<Fabric> fabric;
   bool operator==(const Device&) const = default;
 };
@@ -83,12 +109,13 @@ struct Symbols;
 // Events of the GPUs that were registered. One thread waits; others may register meanwhile.
 class EventSet {
  public:
-  struct Xid {
-    std::string uuid;  // empty: the event names a GPU that was not registered here
+  struct Event {
+    std::string uuid;  // of the GPU; empty: the event names one that was not registered here
+    bool mig_changed = false;  // MIG devices came or went: enumerate again. Else it is an XID:
     uint64_t xid = 0;
     std::optional<unsigned> gpu_instance;      // MIG: the instances it is confined to
     std::optional<unsigned> compute_instance;  // the same
-    bool operator==(const Xid&) const = default;
+    bool operator==(const Event&) const = default;
   };
 
   EventSet(const Symbols& symbols, void* set);
@@ -96,10 +123,11 @@ class EventSet {
   EventSet& operator=(const EventSet&) = delete;
   ~EventSet();
 
-  // Asks for the XID events of a GPU. kUnsupported: this GPU has none.
+  // Asks for the XID events of a GPU, and for its MIG changes where the driver tells of them.
+  // kUnsupported: this GPU has no XID events.
   Status Register(const std::string& uuid);
-  // Blocks until an XID event comes; nothing after `timeout` or when another event came.
-  Result<std::optional<Xid>> Wait(std::chrono::milliseconds timeout);
+  // Blocks until such an event comes; nothing after `timeout` or when another event came.
+  Result<std::optional<Event>> Wait(std::chrono::milliseconds timeout);
 
  private:
   struct Registered;

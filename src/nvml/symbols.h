@@ -37,6 +37,14 @@ namespace gantry::nvml {
   X(DeviceGetNvLinkRemoteDeviceType) \
   X(DeviceGetSupportedEventTypes)    \
   X(DeviceRegisterEvents)            \
+  X(DeviceGetMaxMigDeviceCount)      \
+  X(DeviceGetMigDeviceHandleByIndex) \
+  X(DeviceGetGpuInstanceId)          \
+  X(DeviceGetComputeInstanceId)      \
+  X(DeviceGetAttributes_v2)          \
+  X(DeviceGetGpuInstanceById)        \
+  X(DeviceGetGpuInstanceProfileInfo) \
+  X(GpuInstanceGetInfo)              \
   X(EventSetCreate)                  \
   X(EventSetWait_v2)                 \
   X(EventSetWait)                    \

@@ -238,7 +238,7 @@ class Monitor::State : public std::enable_shared_from_this<State> {
         lock.unlock();
         return;
       }
-      if (const auto seen = event.value_or(std::nullopt)) {
+      if (const auto seen = event.value_or(std::nullopt); seen && !seen->mig_changed) {
         options_.tell(XidSeen{.uuid = seen->uuid, .xid = seen->xid});
       }
       lock.unlock();

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "nvml/nvml.h"
+#include "nvml/symbols.h"
+
+namespace gantry::nvml {
+
+// Fills device.mig_devices of a GPU in MIG mode; device.index and memory_bytes are read already.
+// What is taken down meanwhile is left out. An error: the GPU itself does not answer.
+Status ReadMigDevices(const Symbols& symbols, nvmlDevice_t gpu, Device& device);
+
+}  // namespace gantry::nvml
