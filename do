@@ -28,7 +28,7 @@ word_setup() {  # install what building and testing needs (Debian packages, a Py
   fi
 }
 
-word_build() {  # build a preset: ./do build [dev|release|asan|tsan] [TARGET...]
+word_build() {  # build a preset: ./do build [dev|release|asan|tsan|fuzz] [TARGET...]
   local preset=${1:-release}
   shift || true
   cmake --preset "$preset" --log-level=WARNING > /dev/null
@@ -44,7 +44,7 @@ word_bed() {  # a real Kubernetes on this machine: ./do bed up|down|kubectl|exec
   python3 testbed/cluster/bed.py "$@"
 }
 
-word_test() {  # build and run every test: ./do test [format|tidy|unit|tsan|stories]
+word_test() {  # build and run every test: ./do test [format|unit|fuzz|tsan|bed|stories|tidy]
   word_setup
   "$python" tools/test.py "$@"
 }

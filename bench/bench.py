@@ -17,7 +17,9 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "cluster"))
+sys.path.insert(0, str(ROOT / "tools"))
 
+import fuzz as fuzzing  # noqa: E402
 from bed import IMAGE, NAMESPACE, Bed, wait_for  # noqa: E402
 
 RELEASE = ROOT / "build" / "release" / "bin"
@@ -203,7 +205,19 @@ class PodStart:
         return self.time
 
 
-WORDS = {"ready": ready, "footprint": footprint, "hook": hook}
+def fuzz(arguments):
+    """each decoder of foreign bytes is fuzzed for --seconds (default 600): executions and findings"""
+    subprocess.run(["./do", "build", "fuzz", "fuzz"], cwd=ROOT, check=True, stdout=sys.stderr)
+    found = 0
+    for target in fuzzing.run_all(arguments.seconds):
+        figure(f"fuzz_{target.name}", target.executions, "executions")
+        if target.finding:
+            found += 1
+            note(f"{target.name}: {target.finding}")
+    figure("fuzz_findings", found, "findings")
+
+
+WORDS = {"ready": ready, "footprint": footprint, "hook": hook, "fuzz": fuzz}
 
 
 def main():
@@ -213,6 +227,7 @@ def main():
     parser.add_argument("--gpus", default=str(ROOT / "testbed/fakegpu/profiles/8xa100-80.yaml"))
     parser.add_argument("--runs", type=int, default=30)
     parser.add_argument("--idle", type=int, default=300, help="seconds of idling (default 300)")
+    parser.add_argument("--seconds", type=int, default=600, help="for each fuzz target (default 600)")
     arguments = parser.parse_args()
     WORDS[arguments.word](arguments)
 

@@ -18,6 +18,7 @@ endif()
 
 set(GANTRY_SANITIZE "" CACHE STRING "empty, address or thread")
 option(GANTRY_COVERAGE "measure line coverage" OFF)
+option(GANTRY_FUZZ "build tests/fuzz too; with clang" OFF)
 
 add_library(gantry_flags INTERFACE)
 target_include_directories(gantry_flags INTERFACE ${CMAKE_SOURCE_DIR}/src)
@@ -45,6 +46,11 @@ elseif(GANTRY_SANITIZE STREQUAL "thread")
 endif()
 if(GANTRY_COVERAGE)
   target_link_options(gantry_flags INTERFACE --coverage)
+endif()
+
+if(GANTRY_FUZZ)
+  # g++ judges the warnings.
+  target_compile_options(gantry_flags INTERFACE -fsanitize=fuzzer-no-link -w)
 endif()
 
 find_package(GTest REQUIRED)

@@ -14,6 +14,8 @@ import sys
 import time
 import xml.etree.ElementTree
 
+import fuzz
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CACHE = pathlib.Path(os.environ["GANTRY_CACHE"])
 OUT = ROOT / "out" / "test"
@@ -125,6 +127,15 @@ def unit_stage():
     yield coverage()
 
 
+def fuzz_stage():
+    """Each decoder of foreign bytes is fuzzed for 30 s from its committed corpus."""
+    done = build("fuzz", "fuzz")
+    yield "build the fuzz targets", done.returncode == 0, done.stdout
+    if done.returncode == 0:
+        for target in fuzz.run_all(30):
+            yield f"fuzz {target.name}", not target.finding, target.finding
+
+
 def covered_lines(name, build_folder):
     """Line number -> whether it ran, of one source file, from what its object file counted."""
     folder, _, base = name.rpartition("/")
@@ -202,7 +213,7 @@ def stories_stage():
         yield from pytest_stage("tests/cluster")
 
 
-STAGES = {"format": format_stage, "unit": unit_stage, "tsan": tsan_stage, "bed": bed_stage,
+STAGES = {"format": format_stage, "unit": unit_stage, "fuzz": fuzz_stage, "tsan": tsan_stage, "bed": bed_stage,
           "stories": stories_stage, "tidy": tidy_stage}
 
 
