@@ -155,12 +155,14 @@ Status Run(const Flags& flags, const Settings& settings, bool& lost) {
              }));
 
   // A container that is started anew in the same pod is the same holder: nobody else can be alive
-  // under its name, and nobody waits for the lease to end.
+  // under its name, and nobody waits for the lease to end. Renewals are what an idle operator wakes
+  // up for: a third of the deadline apart leaves two tries more.
   const std::string lease_space = flags.lease_space.empty() ? settings.space : flags.lease_space;
   kube::LeaseOptions lease_options{.lease = {lease_space, names::kOperatorLease},
                                    .identity = identity,
                                    .lease_duration = flags.lease_duration,
-                                   .renew_deadline = flags.renew_deadline};
+                                   .renew_deadline = flags.renew_deadline,
+                                   .retry_period = flags.renew_deadline / 3};
   TRY(kube::Lease::Check(lease_options));
   kube::Lease lease(
       *client, std::move(lease_options),
