@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT / "tests" / "cluster"))
 sys.path.insert(0, str(ROOT / "tools"))
 
 import fuzz as fuzzing  # noqa: E402
-from bed import IMAGE, NAMESPACE, Bed, wait_for  # noqa: E402
+from bed import IMAGE, NAMESPACE, Bed, NodeWatch, wait_for  # noqa: E402
 
 RELEASE = ROOT / "build" / "release" / "bin"
 OPERANDS = {"toolkit": "nvidia-container-toolkit-daemonset", "plugin": "nvidia-device-plugin-daemonset",
@@ -217,7 +217,46 @@ def fuzz(arguments):
     figure("fuzz_findings", found, "findings")
 
 
-WORDS = {"ready": ready, "footprint": footprint, "hook": hook, "fuzz": fuzz}
+# Kills a command's container process inside a node; prints when its next process was there and when
+# the kubelet's socket listed all GPUs.
+KILL = r"""
+pattern="^([^ ]*/)?$1( |$)"
+old=$(pgrep -of "$pattern") && kill -9 "$old" || exit 1
+for _ in $(seq 3000); do
+  new=$(pgrep -of "$pattern") && [ "$new" != "$old" ] && break
+  sleep 0.01
+done
+date +%s.%N
+/usr/local/bin/node_probe allocatable --follow "$2"
+"""
+
+
+def kills(arguments):
+    """operator, plugin and toolkit killed --rounds times each: what was lost, how soon all is whole"""
+    with Measured(arguments, 2) as bed:
+        node = sorted(bed.nodes())[0]
+        count = len(bed.gpus(node))
+        bed.apply(bed.gpu_pod("bystander", 1, node=node))
+        bed.wait_phase("bystander", "Running")
+        order = [name for name in ("operator", "plugin", "toolkit") for _ in range(arguments.rounds)]
+        random.Random(7).shuffle(order)
+        whole = []
+        with NodeWatch(bed) as watch:
+            for turn, name in enumerate(order):
+                where = node if name != "operator" else bed.pods("gpu-operator")[0].spec.node_name
+                printed = bed.exec(where, "bash", "-c", KILL, "kill", COMMANDS[name], str(count)).split()
+                whole.append(float(printed[-1]) - float(printed[0]))
+                if turn % 30 == 29:
+                    note(f"{turn + 1}/{len(order)} kills, whole again after {max(whole):.2f} s at most")
+        pod = bed.core.read_namespaced_pod("bystander", "default")
+        figure("kills", len(order), "kills")
+        figure("labels_lost", sum("label" in lost for lost in watch.lost), "labels")
+        figure("gpu_pod_restarts", pod.status.container_statuses[0].restart_count, "restarts")
+        figure("whole_again_p50", statistics.median(whole), "s")
+        figure("whole_again_max", max(whole), "s")
+
+
+WORDS = {"ready": ready, "kills": kills, "footprint": footprint, "hook": hook, "fuzz": fuzz}
 
 
 def main():
@@ -226,6 +265,7 @@ def main():
     parser.add_argument("word", choices=WORDS, help="; ".join(f"{w}: {f.__doc__}" for w, f in WORDS.items()))
     parser.add_argument("--gpus", default=str(ROOT / "testbed/fakegpu/profiles/8xa100-80.yaml"))
     parser.add_argument("--runs", type=int, default=30)
+    parser.add_argument("--rounds", type=int, default=100, help="kills of each process (default 100)")
     parser.add_argument("--idle", type=int, default=300, help="seconds of idling (default 300)")
     parser.add_argument("--seconds", type=int, default=600, help="for each fuzz target (default 600)")
     arguments = parser.parse_args()
