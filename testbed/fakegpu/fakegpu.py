@@ -11,7 +11,7 @@ import pathlib
 import subprocess
 import sys
 
-from machine import control, driver, layout, node, profile
+from machine import control, driver, layout, mig, node, profile
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -81,9 +81,18 @@ def act(state: layout.State, options) -> None:
             case "unhang":
                 gpu.set("hanging_call", "")
             case "xid":
-                control.raise_event(state, position, control.XID, options.number)
+                control.raise_event(state, position, control.XID, options.number, options.gi, options.ci)
+            case "mig":
+                if options.action != "list":
+                    control.change_mig(state, position, gpu, options.action, options.arguments)
+                for one in mig.devices(gpu):
+                    print(f"{position}:{one['index']} {one['uuid']} {one['profile']} gi={one['gpu_instance']} "
+                          f"ci={one['compute_instance']}")
             case "processes":
                 control.set_processes(gpu, options.processes)
+    if options.word == "driver-unload":
+        for gpu in state.gpus():
+            mig.after_reload(gpu)
     if options.word in ("driver-load", "driver-unload"):
         state.machine.set("driver_loaded", int(options.word == "driver-load"))
 
@@ -165,9 +174,16 @@ def add_control_words(words) -> None:
     word("recover", "ends fail, lose and hang")
     word("hang", "calls do not return").add_argument("call", nargs="?", default="*")
     word("unhang", "they return")
-    word("xid", "raises an XID event").add_argument("number", type=int)
-    word("processes", "PID=MiB[:compute|graphics|mps[:NAME]] ...; none: no processes").add_argument(
+    xid = word("xid", "raises an XID event")
+    xid.add_argument("number", type=int)
+    xid.add_argument("--gi", type=int, help="MIG: confined to this GPU instance")
+    xid.add_argument("--ci", type=int, help="and to this compute instance of it")
+    word("processes", "PID=MiB[:compute|graphics|mps[:NAME[:GI/CI]]] ...; none: no processes").add_argument(
         "processes", nargs="*")
+    change = word("mig", "changes MIG, and lists the devices")
+    change.add_argument("action", choices=["list", "on", "off", "create", "destroy"])
+    change.add_argument("arguments", nargs="*", help="profiles to create (3g.40gb, 1c.3g.40gb), or ids of GPU "
+                                                     "instances to destroy; none: all")
     word("driver-unload", "the modules are gone (needs --root /proc/PID/root)", gpu=False)
     word("driver-load", "they are back", gpu=False)
 

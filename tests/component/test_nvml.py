@@ -17,7 +17,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 FAKEGPU = ROOT / "testbed/fakegpu"
 SOURCE = ROOT / "tests/component/nvml/nvml_component.cc"
 CASES = re.findall(r"^TEST\((\w+), (\w+)\)", SOURCE.read_text(), re.M)
-PROFILES = {"TwoT4": "2xt4", "EightA100": "8xa100-80", "FourV100": "4xv100"}
+PROFILES = {"TwoT4": "2xt4", "EightA100": "8xa100-80", "FourV100": "4xv100", "Mixed": "mixed",
+            "EightA100Mig": "8xa100-80-mig"}
 LIBRARIES = "usr/lib/x86_64-linux-gnu"
 
 
@@ -41,8 +42,9 @@ def driver_root(root: pathlib.Path, build: pathlib.Path, name: str) -> None:
     library.parent.mkdir(parents=True)
     layout.append(built, library, image.build(known, machine))
     (library.parent / "libnvidia-ml.so.1").symlink_to(library.name)
-    (root / "dev").mkdir()
-    for node in ["null", "nvidiactl"] + [f"nvidia{gpu.fields['minor']}" for gpu in machine.gpus]:
+    (root / "dev/nvidia-caps").mkdir(parents=True)
+    fixed = ["null", "nvidiactl", "nvidia-caps/nvidia-cap1", "nvidia-caps/nvidia-cap2"]
+    for node in fixed + [f"nvidia{gpu.fields['minor']}" for gpu in machine.gpus]:
         os.mknod(root / "dev" / node, 0o020666, os.makedev(1, 3))
         (root / "dev" / node).chmod(0o666)
     for gpu in machine.gpus:
@@ -62,7 +64,7 @@ def results(build, tmp_path_factory) -> dict[str, list]:
         environment = os.environ | {
             "NVML_ROOT": str(folder / "root"), "NVML_LOSE": f"{control} lose 1 --quiet",
             "NVML_FAIL": f"{control} fail 1", "NVML_RECOVER": f"{control} recover 1",
-            "NVML_XID": f"{control} xid 1 48"}
+            "NVML_XID": f"{control} xid 1 48", "NVML_MIG": f"{control} mig 0"}
         report = folder / "report.json"
         ran = subprocess.run([build / "bin/nvml_component", f"--gtest_filter={suite}.*",
                               f"--gtest_output=json:{report}"], env=environment, text=True,

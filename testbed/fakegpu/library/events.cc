@@ -59,7 +59,8 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetSupportedEventTypes(nvmlDevice_t device
                                                              unsigned long long* out) {
   return OnGpu(__func__, device, [&](const Gpu& gpu) {
     u64 ecc = nvmlEventTypeSingleBitEccError | nvmlEventTypeDoubleBitEccError;
-    return Put(out, gpu.ecc == kUnknown32 ? kSupported & ~ecc : kSupported);
+    u64 mig = gpu.mig_capable == 1 ? nvmlEventMigConfigChange : 0;
+    return Put(out, (gpu.ecc == kUnknown32 ? kSupported & ~ecc : kSupported) | mig);
   });
 }
 

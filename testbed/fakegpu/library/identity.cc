@@ -6,8 +6,6 @@
 
 using namespace fakegpu;
 
-FAKEGPU_TEXT(nvmlDeviceGetName, name)
-FAKEGPU_TEXT(nvmlDeviceGetUUID, uuid)
 FAKEGPU_TEXT(nvmlDeviceGetSerial, serial)
 FAKEGPU_TEXT(nvmlDeviceGetBoardPartNumber, board_part_number)
 FAKEGPU_TEXT(nvmlDeviceGetVbiosVersion, vbios)
@@ -18,12 +16,30 @@ FAKEGPU_NUMBER(nvmlDeviceGetBoardId, board_id)
 FAKEGPU_NUMBER(nvmlDeviceGetMultiGpuBoard, multi_gpu_board)
 FAKEGPU_NUMBER(nvmlDeviceGetNumGpuCores, cores)
 FAKEGPU_NUMBER(nvmlDeviceGetMemoryBusWidth, memory_bus_width)
-FAKEGPU_NUMBER(nvmlDeviceGetArchitecture, architecture)
-FAKEGPU_ENUM(nvmlDeviceGetBrand, nvmlBrandType_t, brand)
+FAKEGPU_SHARED_ENUM(nvmlDeviceGetArchitecture, nvmlDeviceArchitecture_t, architecture)
+FAKEGPU_SHARED_ENUM(nvmlDeviceGetBrand, nvmlBrandType_t, brand)
 FAKEGPU_ENUM(nvmlDeviceGetVirtualizationMode, nvmlGpuVirtualizationMode_t, virtualization)
 
+FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t device, char* out, unsigned length) {
+  return OnEither(__func__, device, [&](const Gpu& gpu, const MigDevice* mig) {
+    return PutText(out, length, mig == nullptr ? gpu.uuid : mig->compute->uuid);
+  });
+}
+
+FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t device, char* out, unsigned length) {
+  return OnEither(__func__, device, [&](const Gpu& gpu, const MigDevice* mig) {
+    if (mig == nullptr) return PutText(out, length, gpu.name);
+    char name[NVML_DEVICE_NAME_V2_BUFFER_SIZE], profile[40];
+    ComputeName(*mig->profile, mig->compute->slices, profile, sizeof profile);
+    snprintf(name, sizeof name, "%.50s %s", gpu.name, profile);
+    return PutText(out, length, name);
+  });
+}
+
 FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetIndex(nvmlDevice_t device, unsigned* out) {
-  return OnGpu(__func__, device, [&](const Gpu&) { return Put(out, IndexOf(device)); });
+  return OnEither(__func__, device, [&](const Gpu&, const MigDevice* mig) {
+    return Put(out, mig == nullptr ? IndexOf(device) : MigIndexOf(device, *mig));
+  });
 }
 
 FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetInforomVersion(nvmlDevice_t device,
@@ -64,7 +80,7 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetGspFirmwareMode(nvmlDevice_t device, un
 
 FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetCudaComputeCapability(nvmlDevice_t device, int* major,
                                                                int* minor) {
-  return OnGpu(__func__, device, [&](const Gpu& gpu) {
+  return OnEither(__func__, device, [&](const Gpu& gpu, const MigDevice*) {
     nvmlReturn_t no = PutEnum(major, gpu.compute_major);
     return no == NVML_SUCCESS ? PutEnum(minor, gpu.compute_minor) : no;
   });
@@ -122,17 +138,32 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetHostVgpuMode(nvmlDevice_t device,
 
 FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetAttributes_v2(nvmlDevice_t device,
                                                        nvmlDeviceAttributes_t* out) {
-  return OnGpu(__func__, device, [&](const Gpu& gpu) {
+  return OnEither(__func__, device, [&](const Gpu& gpu, const MigDevice* mig) {
     if (out == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+    if (mig != nullptr) {
+      const MigProfile& of = *mig->profile;
+      u32 slices = mig->compute->slices;
+      *out = {ComputeMultiprocessors(gpu, of, slices),
+              of.copy_engines,
+              of.decoders,
+              of.encoders,
+              of.jpeg_engines,
+              of.ofa_engines,
+              of.slices,
+              slices,
+              of.memory};
+      return NVML_SUCCESS;
+    }
     if (gpu.multiprocessors == kUnknown32) return NVML_ERROR_NOT_SUPPORTED;
-    *out = {};
-    out->multiprocessorCount = gpu.multiprocessors;
-    out->sharedCopyEngineCount = gpu.copy_engines;
-    out->sharedDecoderCount = gpu.decoders;
-    out->sharedEncoderCount = gpu.encoders;
-    out->sharedJpegCount = gpu.jpeg_engines;
-    out->sharedOfaCount = gpu.ofa_engines;
-    out->memorySizeMB = gpu.memory_total >> 20;
+    *out = {gpu.multiprocessors,
+            gpu.copy_engines,
+            gpu.decoders,
+            gpu.encoders,
+            gpu.jpeg_engines,
+            gpu.ofa_engines,
+            0,
+            0,
+            gpu.memory_total >> 20};
     return NVML_SUCCESS;
   });
 }

@@ -56,15 +56,37 @@ FAKEGPU_EXPORT unsigned fakegpuLayout(char* out, unsigned room) {
   FAKEGPU_GPU_FIELDS(FAKEGPU_LINE)
 #undef FAKEGPU_STRUCT
 #undef FAKEGPU_NAME
+#define FAKEGPU_STRUCT MigProfile
+#define FAKEGPU_NAME "mig_profile"
+  FAKEGPU_MIG_PROFILE_FIELDS(FAKEGPU_LINE)
+#undef FAKEGPU_STRUCT
+#undef FAKEGPU_NAME
+#define FAKEGPU_STRUCT GpuInstance
+#define FAKEGPU_NAME "gpu_instance"
+  FAKEGPU_GPU_INSTANCE_FIELDS(FAKEGPU_LINE)
+#undef FAKEGPU_STRUCT
+#undef FAKEGPU_NAME
+#define FAKEGPU_STRUCT ComputeInstance
+#define FAKEGPU_NAME "compute_instance"
+  FAKEGPU_COMPUTE_INSTANCE_FIELDS(FAKEGPU_LINE)
+#undef FAKEGPU_STRUCT
+#undef FAKEGPU_NAME
 #undef FAKEGPU_LINE
   text.Line("machine", "size", "-", 0, sizeof(Machine));
   text.Line("event", "size", "-", 0, sizeof(Event));
   text.Line("process", "size", "-", 0, sizeof(Process));
   text.Line("link", "size", "-", 0, sizeof(Link));
   text.Line("gpu", "size", "-", 0, sizeof(Gpu));
+  text.Line("mig_profile", "size", "-", 0, sizeof(MigProfile));
+  text.Line("gpu_instance", "size", "-", 0, sizeof(GpuInstance));
+  text.Line("compute_instance", "size", "-", 0, sizeof(ComputeInstance));
   text.Line("machine", "array", "event", offsetof(Machine, events), kEventSlots);
   text.Line("gpu", "array", "link", offsetof(Gpu, links), kMaxLinks);
   text.Line("gpu", "array", "process", offsetof(Gpu, processes), kMaxProcesses);
+  text.Line("gpu", "array", "mig_profile", offsetof(Gpu, mig_profiles), kMigProfiles);
+  text.Line("gpu", "array", "gpu_instance", offsetof(Gpu, gpu_instances), kMaxGpuInstances);
+  text.Line("gpu", "array", "compute_instance", offsetof(Gpu, compute_instances),
+            kMaxGpuInstances * kMaxComputeInstances);
   text.Line("machine", "version", "-", kLayoutVersion, kMaxGpus);
   if (out != nullptr && room > 0) snprintf(out, room, "%s", buffer);
   return static_cast<unsigned>(sizeof buffer - text.left);

@@ -222,10 +222,11 @@ nvmlReturn_t PutUtilization(unsigned* out, unsigned* period, u32 value) {
 
 }  // namespace
 
-#define FAKEGPU_UTILIZATION(call, field)                                                   \
-  FAKEGPU_EXPORT nvmlReturn_t call(nvmlDevice_t device, unsigned* out, unsigned* period) { \
-    return OnGpu(#call, device,                                                            \
-                 [&](const Gpu& gpu) { return PutUtilization(out, period, gpu.field); });  \
+#define FAKEGPU_UTILIZATION(call, field)                                                       \
+  FAKEGPU_EXPORT nvmlReturn_t call(nvmlDevice_t device, unsigned* out, unsigned* period) {     \
+    return OnGpu(#call, device, [&](const Gpu& gpu) {                                          \
+      return gpu.mig == 1 ? NVML_ERROR_NOT_SUPPORTED : PutUtilization(out, period, gpu.field); \
+    });                                                                                        \
   }
 FAKEGPU_UTILIZATION(nvmlDeviceGetEncoderUtilization, utilization_encoder)
 FAKEGPU_UTILIZATION(nvmlDeviceGetDecoderUtilization, utilization_decoder)

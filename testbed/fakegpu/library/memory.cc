@@ -7,34 +7,55 @@
 
 using namespace fakegpu;
 
+namespace {
+
+// A MIG device has the memory of its GPU instance, and of it is used what processes there use.
+nvmlMemory_v2_t Memory(const Gpu& gpu, const MigDevice* mig) {
+  nvmlMemory_v2_t memory{nvmlMemory_v2, gpu.memory_total, gpu.memory_reserved, 0, gpu.memory_used};
+  if (mig != nullptr) {
+    memory.total = mig->profile->memory << 20;
+    memory.reserved = memory.used = 0;
+    for (u32 i = 0; i < gpu.process_count && i < kMaxProcesses; ++i) {
+      if (gpu.processes[i].gpu_instance == mig->gpu_instance)
+        memory.used += gpu.processes[i].memory;
+    }
+  }
+  memory.free = memory.total - memory.reserved - memory.used;
+  return memory;
+}
+
+}  // namespace
+
 FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t* out) {
-  return OnGpu(__func__, device, [&](const Gpu& gpu) {
+  return OnEither(__func__, device, [&](const Gpu& gpu, const MigDevice* mig) {
     if (out == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
-    u64 used =
-        gpu.memory_used + gpu.memory_reserved;  // version 1 counts what the driver reserves as used
-    *out = {gpu.memory_total, gpu.memory_total - used, used};
+    nvmlMemory_v2_t memory = Memory(gpu, mig);
+    // Version 1 counts what the driver reserves as used.
+    *out = {memory.total, memory.free, memory.used + memory.reserved};
     return NVML_SUCCESS;
   });
 }
 
 FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvmlMemory_v2_t* out) {
-  return OnGpu(__func__, device, [&](const Gpu& gpu) {
+  return OnEither(__func__, device, [&](const Gpu& gpu, const MigDevice* mig) {
     if (out == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
     if (out->version != nvmlMemory_v2) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
-    out->total = gpu.memory_total;
-    out->reserved = gpu.memory_reserved;
-    out->used = gpu.memory_used;
-    out->free = gpu.memory_total - gpu.memory_reserved - gpu.memory_used;
+    *out = Memory(gpu, mig);
     return NVML_SUCCESS;
   });
 }
 
 FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetBAR1MemoryInfo(nvmlDevice_t device,
                                                         nvmlBAR1Memory_t* out) {
-  return OnGpu(__func__, device, [&](const Gpu& gpu) {
+  return OnEither(__func__, device, [&](const Gpu& gpu, const MigDevice* mig) {
     if (out == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
     if (gpu.bar1_total == kUnknown64) return NVML_ERROR_NOT_SUPPORTED;
-    *out = {gpu.bar1_total, gpu.bar1_total - gpu.bar1_used, gpu.bar1_used};
+    u64 total = gpu.bar1_total, used = gpu.bar1_used;
+    if (mig != nullptr) {
+      total = total / gpu.mig_memory_slices * mig->profile->size;
+      used = 0;
+    }
+    *out = {total, total - used, used};
     return NVML_SUCCESS;
   });
 }
@@ -59,7 +80,7 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetConfComputeProtectedMemoryUsage(nvmlDev
 
 FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetEccMode(nvmlDevice_t device, nvmlEnableState_t* current,
                                                  nvmlEnableState_t* pending) {
-  return OnGpu(__func__, device, [&](const Gpu& gpu) {
+  return OnEither(__func__, device, [&](const Gpu& gpu, const MigDevice*) {
     nvmlReturn_t no = PutEnum(current, gpu.ecc);
     return no == NVML_SUCCESS ? PutEnum(pending, gpu.ecc_pending) : no;
   });
@@ -96,7 +117,7 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetTotalEccErrors(nvmlDevice_t device,
                                                         nvmlMemoryErrorType_t type,
                                                         nvmlEccCounterType_t counter,
                                                         unsigned long long* out) {
-  return OnGpu(__func__, device, [&](const Gpu& gpu) {
+  return OnEither(__func__, device, [&](const Gpu& gpu, const MigDevice*) {
     return gpu.ecc != 1 ? NVML_ERROR_NOT_SUPPORTED : Put(out, Sum(Counters(gpu, type, counter)));
   });
 }
@@ -106,7 +127,7 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetMemoryErrorCounter(nvmlDevice_t device,
                                                             nvmlEccCounterType_t counter,
                                                             nvmlMemoryLocation_t location,
                                                             unsigned long long* out) {
-  return OnGpu(__func__, device, [&](const Gpu& gpu) {
+  return OnEither(__func__, device, [&](const Gpu& gpu, const MigDevice*) {
     if (location >= NVML_MEMORY_LOCATION_COUNT) return NVML_ERROR_INVALID_ARGUMENT;
     return gpu.ecc != 1 ? NVML_ERROR_NOT_SUPPORTED
                         : Put(out, Counters(gpu, type, counter)[location]);

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers how a GPU is set (persistence, compute mode, ECC, MIG, power limit, application clocks)
-// and changes it, where the caller may write the machine: root on the host, not a container that
-// has the library read-only.
-//
-// MIG: a GPU that can do it says so and takes the mode; there are no instances yet.
+// Answers how a GPU is set (persistence, compute mode, ECC, power limit, application clocks) and
+// changes it, where the caller may write the machine: root on the host, not a container that has
+// the library read-only. MIG's mode is in mig.cc.
 #include "session.h"
 
 using namespace fakegpu;
@@ -89,41 +87,4 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceResetApplicationsClocks(nvmlDevice_t devic
     gpu.application_graphics = gpu.application_graphics_default;
     return NVML_SUCCESS;
   });
-}
-
-FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetMigMode(nvmlDevice_t device, unsigned* current,
-                                                 unsigned* pending) {
-  return OnGpu(__func__, device, [&](const Gpu& gpu) {
-    if (gpu.mig_capable != 1) return NVML_ERROR_NOT_SUPPORTED;
-    nvmlReturn_t no = Put(current, gpu.mig);
-    return no == NVML_SUCCESS ? Put(pending, gpu.mig_pending) : no;
-  });
-}
-
-FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceSetMigMode(nvmlDevice_t device, unsigned mode,
-                                                 nvmlReturn_t* activation) {
-  return ChangeGpu(__func__, device, [&](Gpu& gpu) {
-    if (activation == nullptr || mode > 1) return NVML_ERROR_INVALID_ARGUMENT;
-    if (gpu.mig_capable != 1) return NVML_ERROR_NOT_SUPPORTED;
-    gpu.mig_pending = mode;
-    *activation = gpu.process_count > 0 ? NVML_ERROR_IN_USE : NVML_SUCCESS;
-    if (*activation == NVML_SUCCESS) gpu.mig = mode;
-    return NVML_SUCCESS;
-  });
-}
-
-FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetMaxMigDeviceCount(nvmlDevice_t device, unsigned* out) {
-  return OnGpu(__func__, device,
-               [&](const Gpu& gpu) { return Put(out, gpu.mig_capable == 1 ? 7 : 0); });
-}
-
-FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetMigDeviceHandleByIndex(nvmlDevice_t device, unsigned,
-                                                                nvmlDevice_t*) {
-  return OnGpu(__func__, device, [](const Gpu& gpu) {
-    return gpu.mig_capable == 1 ? NVML_ERROR_NOT_FOUND : NVML_ERROR_NOT_SUPPORTED;
-  });
-}
-
-FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceIsMigDeviceHandle(nvmlDevice_t device, unsigned* out) {
-  return OnGpu(__func__, device, [&](const Gpu&) { return Put(out, 0); });
 }

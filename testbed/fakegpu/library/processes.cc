@@ -31,6 +31,11 @@ void Read(const Gpu& gpu, Processes& out) {
   }
 }
 
+bool IsIn(const Process& process, const MigDevice* mig) {
+  return mig == nullptr || (process.gpu_instance == mig->gpu_instance &&
+                            process.compute_instance == mig->compute_instance);
+}
+
 void Fill(const Process& from, nvmlProcessInfo_v1_t& to) { to = {from.pid, from.memory}; }
 void Fill(const Process& from, nvmlProcessInfo_v2_t& to) {
   to = {from.pid, from.memory, from.gpu_instance, from.compute_instance};
@@ -38,13 +43,13 @@ void Fill(const Process& from, nvmlProcessInfo_v2_t& to) {
 
 template <class Info>
 nvmlReturn_t Put(const char* call, nvmlDevice_t device, u32 kind, unsigned* count, Info* out) {
-  return OnGpu(call, device, [&](const Gpu& gpu) {
+  return OnEither(call, device, [&](const Gpu& gpu, const MigDevice* mig) {
     if (count == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
     Processes processes;
     Read(gpu, processes);
     u32 room = out == nullptr ? 0 : *count, found = 0;
     for (u32 i = 0; i < processes.count; ++i) {
-      if (processes.list[i].kind != kind) continue;
+      if (processes.list[i].kind != kind || !IsIn(processes.list[i], mig)) continue;
       if (found < room) Fill(processes.list[i], out[found]);
       ++found;
     }

@@ -13,6 +13,8 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <strings.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -20,23 +22,29 @@
 
 struct nvmlDevice_st {
   fakegpu::u32 position;
-  fakegpu::u32 index;
-  int node;
+  fakegpu::u32 index;  // of a MIG device: its slot in Gpu::compute_instances
+  int node;            // of a MIG device: none
 };
 
 namespace fakegpu {
 namespace {
 
+constexpr u32 kMigSlots = kMaxGpuInstances * kMaxComputeInstances;
+constexpr int64_t kFollowLimit = 2000;  // milliseconds; capabilities.cc needs one
+
 struct Session {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER;
   int users = 0;
   int control_node = -1;
   const char* base = nullptr;  // of the machine, mapped to read
   char* writable = nullptr;    // the same, mapped to write, once someone wanted that
+  int write_file = -1;         // open as long as writable is
   size_t size = 0;
   off_t offset = 0;
   u32 visible = 0;
   nvmlDevice_st devices[kMaxGpus];
+  nvmlDevice_st mig_devices[kMaxGpus][kMigSlots];  // by the GPU's index; written when handed out
 };
 
 // What NVML keeps for a process: its interface has no handle for it.
@@ -203,30 +211,150 @@ nvmlReturn_t CheckGpu(const char* call, const Gpu& gpu) {
   return NVML_SUCCESS;
 }
 
-nvmlReturn_t Resolve(const char* call, nvmlDevice_t device, const Gpu*& gpu) {
-  if (nvmlReturn_t no = CheckSystem(); no != NVML_SUCCESS) return no;
-  if (device < &Own().devices[0] || device >= &Own().devices[Own().visible]) {
-    return NVML_ERROR_INVALID_ARGUMENT;
-  }
-  gpu = &GpuAt(device->position);
-  return CheckGpu(call, *gpu);
+nvmlDevice_t ParentOf(nvmlDevice_t device) {
+  Session& own = Own();
+  if (device >= &own.devices[0] && device < &own.devices[own.visible]) return device;
+  const nvmlDevice_st* first = &own.mig_devices[0][0];
+  if (device < first || device >= first + size_t{own.visible} * kMigSlots) return nullptr;
+  return &own.devices[static_cast<u32>(device - first) / kMigSlots];
 }
 
-nvmlReturn_t Writable(const Gpu& gpu, Gpu*& writable) {
-  if (geteuid() != 0) return NVML_ERROR_NO_PERMISSION;
-  Lock lock;
-  if (Own().writable == nullptr) {
-    int file = OpenOwnFile(O_RDWR);
-    if (file < 0) return NVML_ERROR_NO_PERMISSION;
-    void* memory =
-        mmap(nullptr, Own().size, PROT_READ | PROT_WRITE, MAP_SHARED, file, Own().offset);
-    close(file);
-    if (memory == MAP_FAILED) return NVML_ERROR_NO_PERMISSION;
-    Own().writable = static_cast<char*>(memory);
-  }
-  ptrdiff_t at = reinterpret_cast<const char*>(&gpu) - Own().base;
-  writable = reinterpret_cast<Gpu*>(Own().writable + at);
+nvmlReturn_t Resolve(const char* call, nvmlDevice_t device, const Gpu*& gpu, MigDevice& mig) {
+  if (nvmlReturn_t no = CheckSystem(); no != NVML_SUCCESS) return no;
+  nvmlDevice_t parent = ParentOf(device);
+  if (parent == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+  gpu = &GpuAt(parent->position);
+  mig = {};
+  if (nvmlReturn_t no = CheckGpu(call, *gpu); no != NVML_SUCCESS || device == parent) return no;
+  u32 gpu_instance = device->index / kMaxComputeInstances;
+  const ComputeInstance& compute = gpu->compute_instances[device->index];
+  if (__atomic_load_n(&compute.slices, __ATOMIC_ACQUIRE) == 0) return NVML_ERROR_NOT_FOUND;
+  mig = {gpu_instance, device->index % kMaxComputeInstances,
+         &ProfileOf(*gpu, gpu->gpu_instances[gpu_instance]), &compute};
   return NVML_SUCCESS;
+}
+
+bool MayOpenCap(u32 number) {
+  char path[48];
+  snprintf(path, sizeof path, "/dev/nvidia-caps/nvidia-cap%u", number);
+  int node = open(path, O_RDONLY | O_CLOEXEC);
+  if (node >= 0) close(node);
+  return node >= 0;
+}
+
+namespace {
+
+// Calls see(slot) for each MIG device that this process may see, until that returns false.
+template <class See>
+void EachMigDevice(const Gpu& gpu, See see) {
+  bool all = MayOpenCap(kCapMonitor);
+  for (u32 id = 0; id < kMaxGpuInstances; ++id) {
+    if (__atomic_load_n(&gpu.gpu_instances[id].used, __ATOMIC_ACQUIRE) == 0 ||
+        (!all && !MayOpenCap(CapOfGpuInstance(gpu.minor, id)))) {
+      continue;
+    }
+    for (u32 compute = 0; compute < kMaxComputeInstances; ++compute) {
+      u32 slot = id * kMaxComputeInstances + compute;
+      if (__atomic_load_n(&gpu.compute_instances[slot].slices, __ATOMIC_ACQUIRE) == 0) continue;
+      if (!all && !MayOpenCap(CapOfComputeInstance(gpu.minor, id, compute))) continue;
+      if (!see(slot)) return;
+    }
+  }
+}
+
+nvmlDevice_t MigHandle(nvmlDevice_t device, u32 slot) {
+  nvmlDevice_t handle = &Own().mig_devices[device->index][slot];
+  *handle = {device->position, slot, -1};
+  return handle;
+}
+
+}  // namespace
+
+nvmlDevice_t MigDeviceAt(nvmlDevice_t device, u32 index) {
+  nvmlDevice_t found = nullptr;
+  u32 at = 0;
+  EachMigDevice(GpuAt(device->position), [&](u32 slot) {
+    if (at++ == index) found = MigHandle(device, slot);
+    return found == nullptr;
+  });
+  return found;
+}
+
+nvmlDevice_t MigDeviceOfUuid(nvmlDevice_t device, const char* uuid) {
+  nvmlDevice_t found = nullptr;
+  const Gpu& gpu = GpuAt(device->position);
+  EachMigDevice(gpu, [&](u32 slot) {
+    if (strcasecmp(gpu.compute_instances[slot].uuid, uuid) == 0) found = MigHandle(device, slot);
+    return found == nullptr;
+  });
+  return found;
+}
+
+u32 MigIndexOf(nvmlDevice_t device, const MigDevice& mig) {
+  u32 wanted = mig.gpu_instance * kMaxComputeInstances + mig.compute_instance, index = 0;
+  EachMigDevice(GpuAt(device->position), [&](u32 slot) {
+    index += slot < wanted ? 1 : 0;
+    return slot < wanted;
+  });
+  return index;
+}
+
+namespace {
+
+nvmlReturn_t MapToWrite() {
+  Session& own = Own();
+  if (own.writable != nullptr) return NVML_SUCCESS;
+  own.write_file = OpenOwnFile(O_RDWR);
+  if (own.write_file < 0) return NVML_ERROR_NO_PERMISSION;
+  void* memory =
+      mmap(nullptr, own.size, PROT_READ | PROT_WRITE, MAP_SHARED, own.write_file, own.offset);
+  if (memory == MAP_FAILED) {
+    close(own.write_file);
+    return NVML_ERROR_NO_PERMISSION;
+  }
+  own.writable = static_cast<char*>(memory);
+  return NVML_SUCCESS;
+}
+
+}  // namespace
+
+nvmlReturn_t BeginWriting(const Gpu& gpu, Writing& writing) {
+  if (geteuid() != 0) return NVML_ERROR_NO_PERMISSION;
+  pthread_mutex_lock(&Own().writing);
+  if (nvmlReturn_t no = MapToWrite(); no != NVML_SUCCESS) {
+    pthread_mutex_unlock(&Own().writing);
+    return no;
+  }
+  flock(Own().write_file, LOCK_EX);  // the tool and other processes
+  ptrdiff_t at = reinterpret_cast<const char*>(&gpu) - Own().base;
+  writing = {reinterpret_cast<Machine*>(Own().writable),
+             reinterpret_cast<Gpu*>(Own().writable + at)};
+  return NVML_SUCCESS;
+}
+
+void RaiseEvent(const Writing& writing, u64 type, u64 payload) {
+  Machine& machine = *writing.machine;
+  const Gpu* first = reinterpret_cast<const Gpu*>(Own().writable + machine.gpus_offset);
+  machine.events[machine.event_count % kEventSlots] = {
+      type, payload, static_cast<u32>(writing.gpu - first), kUnknown32, kUnknown32, 0};
+  __atomic_add_fetch(&machine.event_count, 1, __ATOMIC_RELEASE);
+}
+
+void EndWriting(const Writing& writing) {
+  u32 now = __atomic_add_fetch(&writing.machine->wake, 1, __ATOMIC_ACQ_REL);
+  syscall(SYS_futex, &writing.machine->wake, FUTEX_WAKE, 0x7fffffff, nullptr, nullptr, 0);
+  flock(Own().write_file, LOCK_UN);
+  timespec limit{kFollowLimit / 1000, 0};
+  for (u32 kept = __atomic_load_n(&writing.machine->kept, __ATOMIC_ACQUIRE);
+       __atomic_load_n(&writing.machine->keeper, __ATOMIC_ACQUIRE) != 0 &&
+       static_cast<int32_t>(kept - now) < 0;
+       kept = __atomic_load_n(&writing.machine->kept, __ATOMIC_ACQUIRE)) {
+    if (syscall(SYS_futex, &writing.machine->kept, FUTEX_WAIT, kept, &limit, nullptr, 0) != 0 &&
+        errno == ETIMEDOUT) {
+      break;
+    }
+  }
+  pthread_mutex_unlock(&Own().writing);
 }
 
 u32 WakeWord() { return __atomic_load_n(&Mapped().wake, __ATOMIC_ACQUIRE); }

@@ -14,7 +14,7 @@ namespace fakegpu {
 
 inline constexpr uint64_t kMagic =
     0x31555047454b4146;  // "FAKEGPU1", at the end of the file and of its state
-inline constexpr uint32_t kLayoutVersion = 1;
+inline constexpr uint32_t kLayoutVersion = 2;
 inline constexpr uint32_t kMaxGpus = 64;
 inline constexpr uint32_t kUnknown32 = 0xffffffffU;
 inline constexpr uint64_t kUnknown64 = ~uint64_t{0};
@@ -38,6 +38,8 @@ using text = char;
   FIELD(u32, wake, 1) /* futex word: counts every change that someone may wait for */     \
   FIELD(u32, cc_ready, 1)                                                                 \
   FIELD(u64, event_count, 1)  /* events raised so far; event n lies at n % kEventSlots */ \
+  FIELD(u32, keeper, 1)       /* 1: capabilities.cc runs and follows the wake word */     \
+  FIELD(u32, kept, 1)         /* the wake word that it has followed; a futex word too */  \
   FIELD(text, topology, 4096) /* nvmlGpuTopologyLevel_t of pair [a * kMaxGpus + b] */
 
 #define FAKEGPU_EVENT_FIELDS(FIELD) \
@@ -70,6 +72,36 @@ using text = char;
   FIELD(u32, remote_bus, 1)                                  \
   FIELD(u32, remote_slot, 1)                                 \
   FIELD(u32, remote_pci_id, 1)
+
+// What GPU instances can be made: one for each NVML_GPU_INSTANCE_PROFILE_*.
+#define FAKEGPU_MIG_PROFILE_FIELDS(FIELD)                    \
+  FIELD(text, name, 24) /* "1g.10gb+me" */                   \
+  FIELD(u64, memory, 1) /* MiB */                            \
+  FIELD(u32, slices, 1) /* 0: the GPU has no such profile */ \
+  FIELD(u32, id, 1)     /* the driver's */                   \
+  FIELD(u32, most, 1)   /* instances of it on one GPU */     \
+  FIELD(u32, size, 1)   /* memory slices that it takes */    \
+  FIELD(u32, starts, 1) /* bit n: may begin at slice n */    \
+  FIELD(u32, multiprocessors, 1)                             \
+  FIELD(u32, copy_engines, 1)                                \
+  FIELD(u32, decoders, 1)                                    \
+  FIELD(u32, encoders, 1)                                    \
+  FIELD(u32, jpeg_engines, 1)                                \
+  FIELD(u32, ofa_engines, 1)                                 \
+  FIELD(u32, reserved, 1)
+
+// The GPU instances that were made; each lies at its own id.
+#define FAKEGPU_GPU_INSTANCE_FIELDS(FIELD)                 \
+  FIELD(u32, used, 1)                                      \
+  FIELD(u32, profile, 1) /* NVML_GPU_INSTANCE_PROFILE_* */ \
+  FIELD(u32, start, 1)   /* its first memory slice */      \
+  FIELD(u32, reserved, 1)
+
+// Compute instance c of GPU instance g lies at g * kMaxComputeInstances + c.
+#define FAKEGPU_COMPUTE_INSTANCE_FIELDS(FIELD)                \
+  FIELD(u32, slices, 1) /* 0: there is none */                \
+  FIELD(u32, start, 1)  /* among those of its GPU instance */ \
+  FIELD(text, uuid, 48)
 
 #define FAKEGPU_GPU_FIELDS(FIELD)                                                              \
   /* what it is */                                                                             \
@@ -111,6 +143,8 @@ using text = char;
   FIELD(u32, encoders, 1)                                                                      \
   FIELD(u32, jpeg_engines, 1)                                                                  \
   FIELD(u32, ofa_engines, 1)                                                                   \
+  FIELD(u32, mig_compute_slices, 1)                                                            \
+  FIELD(u32, mig_memory_slices, 1)                                                             \
   /* how it is set */                                                                          \
   FIELD(u32, persistence, 1)                                                                   \
   FIELD(u32, compute_mode, 1)                                                                  \
@@ -192,6 +226,9 @@ using text = char;
 inline constexpr uint32_t kEventSlots = 256;
 inline constexpr uint32_t kMaxProcesses = 64;
 inline constexpr uint32_t kMaxLinks = 18;
+inline constexpr uint32_t kMigProfiles = 18;
+inline constexpr uint32_t kMaxGpuInstances = 15;  // ids 0..14, see mig_rules.cc
+inline constexpr uint32_t kMaxComputeInstances = 8;
 inline constexpr uint32_t kCompute = 1;
 inline constexpr uint32_t kGraphics = 2;
 inline constexpr uint32_t kMps = 3;
@@ -215,6 +252,15 @@ struct Process {
 struct Link {
   FAKEGPU_LINK_FIELDS(FAKEGPU_DECLARE)
 };
+struct MigProfile {
+  FAKEGPU_MIG_PROFILE_FIELDS(FAKEGPU_DECLARE)
+};
+struct GpuInstance {
+  FAKEGPU_GPU_INSTANCE_FIELDS(FAKEGPU_DECLARE)
+};
+struct ComputeInstance {
+  FAKEGPU_COMPUTE_INSTANCE_FIELDS(FAKEGPU_DECLARE)
+};
 struct Machine {
   FAKEGPU_MACHINE_FIELDS(FAKEGPU_DECLARE)
   Event events[kEventSlots];
@@ -223,6 +269,9 @@ struct alignas(4096) Gpu {
   FAKEGPU_GPU_FIELDS(FAKEGPU_DECLARE)
   Link links[kMaxLinks];
   Process processes[kMaxProcesses];
+  MigProfile mig_profiles[kMigProfiles];
+  GpuInstance gpu_instances[kMaxGpuInstances];
+  ComputeInstance compute_instances[kMaxGpuInstances * kMaxComputeInstances];
 };
 #undef FAKEGPU_DECLARE
 

@@ -168,7 +168,8 @@ namespace {
 
 nvmlReturn_t Hand(const char* call, nvmlDevice_t found, nvmlDevice_t* out) {
   const Gpu* gpu = nullptr;
-  if (nvmlReturn_t no = Resolve(call, found, gpu); no != NVML_SUCCESS) return no;
+  MigDevice mig{};
+  if (nvmlReturn_t no = Resolve(call, found, gpu, mig); no != NVML_SUCCESS) return no;
   *out = found;
   return NVML_SUCCESS;
 }
@@ -197,6 +198,11 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetHandleByIndex(unsigned index, nvmlDevic
 FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetHandleByUUID(const char* uuid, nvmlDevice_t* out) {
   if (nvmlReturn_t no = CheckSystem(); no != NVML_SUCCESS) return no;
   if (uuid == nullptr || out == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+  for (u32 index = 0; strncmp(uuid, "MIG-", 4) == 0 && index < VisibleCount(); ++index) {
+    if (nvmlDevice_t mig = MigDeviceOfUuid(VisibleAt(index), uuid); mig != nullptr) {
+      return Hand(__func__, mig, out);
+    }
+  }
   return HandFirst(__func__, out, [&](const Gpu& gpu) { return strcasecmp(gpu.uuid, uuid) == 0; });
 }
 

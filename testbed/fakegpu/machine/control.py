@@ -3,12 +3,13 @@
 import contextlib
 import time
 
+from . import mig
 from .image import write_processes
 from .layout import Record, State
 from .values import ECC_PLACES, ProfileError, convert, process
 
 UNKNOWN_ERROR, GPU_IS_LOST = 999, 15  # nvmlReturn_t
-XID, SINGLE_BIT_ECC, DOUBLE_BIT_ECC = 0x8, 0x1, 0x2  # nvmlEventType*
+XID, SINGLE_BIT_ECC, DOUBLE_BIT_ECC, MIG_CHANGED = 0x8, 0x1, 0x2, 0x100  # nvmlEvent*
 FALLEN_OFF_THE_BUS = 79
 
 
@@ -58,13 +59,14 @@ def _settle_energy(gpu: Record) -> None:
     gpu.set("energy_time", now)
 
 
-def raise_event(state: State, position: int, kind: int, payload: int) -> None:
+def raise_event(state: State, position: int, kind: int, payload: int, gpu_instance: int | None = None,
+                compute_instance: int | None = None) -> None:
     """Puts an event into the ring and then counts it, in that order: readers look at the count."""
     count = state.machine.get("event_count")
     slots = state.layout.arrays["event"][1]
     event = state.machine.child("event", count % slots)
-    for name, value in {"type": kind, "payload": payload, "gpu": position, "gpu_instance": None,
-                        "compute_instance": None}.items():
+    for name, value in {"type": kind, "payload": payload, "gpu": position,
+                        "gpu_instance": gpu_instance, "compute_instance": compute_instance}.items():
         event.set(name, value)
     state.machine.set("event_count", count + 1)
 
@@ -81,18 +83,37 @@ def recover(gpu: Record) -> None:
     gpu.set("hanging_call", "")
 
 
+def change_mig(state: State, position: int, gpu: Record, action: str, arguments: list[str]) -> None:
+    """on, off, create PROFILE..., destroy [GPU_INSTANCE...]; each is an event."""
+    try:
+        match action:
+            case "on" | "off":
+                mig.set_mode(gpu, action == "on")
+            case "create":
+                for name in arguments:
+                    mig.create(gpu, name)
+            case "destroy":
+                mig.destroy(gpu, [int(number) for number in arguments])
+    except (mig.MigError, ValueError) as error:
+        raise ControlError(f"GPU {position}: {error}") from None
+    finally:  # what was done before the refusal stays done
+        raise_event(state, position, MIG_CHANGED, 0)
+
+
 def set_processes(gpu: Record, texts: list[str]) -> None:
-    """PID=MiB[:KIND[:NAME]] for each; the GPU's used memory is their sum."""
+    """PID=MiB[:KIND[:NAME[:GI/CI]]] for each; the GPU's used memory is their sum."""
     entries = []
     for text in (part for one in texts for part in one.split(",") if part):
         pid, separator, rest = text.partition("=")
         memory, _, rest = rest.partition(":")
-        kind, _, name = rest.partition(":")
+        kind, _, rest = rest.partition(":")
+        name, _, instance = rest.partition(":")
         if not separator:
-            raise ControlError(f"{text}: is not PID=MiB[:KIND[:NAME]]")
+            raise ControlError(f"{text}: is not PID=MiB[:KIND[:NAME[:GI/CI]]]")
         number = memory if not memory.replace(".", "").isdigit() else float(memory)
         try:
-            entries.append(process({"pid": pid, "memory": number, "kind": kind or "compute", "name": name}, text))
+            entries.append(process({"pid": pid, "memory": number, "kind": kind or "compute", "name": name,
+                                    "instance": instance or None}, text))
         except ProfileError as error:
             raise ControlError(str(error)) from None
     with contextlib.suppress(IndexError):
@@ -109,6 +130,7 @@ def shown(state: State) -> dict:
         values = {name: gpu.get(name) for name in gpu.fields()}
         values["fabric_cluster_uuid"] = values["fabric_cluster_uuid"].hex()
         values["processes"] = [_plain(gpu.child("process", i)) for i in range(gpu.get("process_count"))]
+        values["mig_devices"] = mig.devices(gpu)
         values["links"] = [_plain(gpu.child("link", i)) for i in range(gpu.get("link_count"))]
         gpus.append({"index": position, **values})
     machine = {name: state.machine.get(name) for name in state.machine.fields() if name != "topology"}

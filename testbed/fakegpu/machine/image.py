@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Turns a machine into the bytes that lie in the library's tail."""
 from .layout import Layout, MAGIC, Record, State
+from .mig import MigError, create, describe
 from .profile import Machine
 from .values import ProfileError
 
@@ -44,5 +45,11 @@ def build(layout: Layout, machine: Machine) -> bytearray:
         for index, link in enumerate(gpu.links):
             for name, value in link.items():
                 record.child("link", index).set(name, value)
+        describe(record, gpu.mig)
+        for name in gpu.mig_devices:
+            try:
+                create(record, name)
+            except MigError as error:
+                raise ProfileError(f"GPU {position}: mig_devices: {error}") from None
         write_processes(record, gpu.processes)
     return buffer

@@ -12,6 +12,7 @@ import os
 import pathlib
 import shutil
 import struct
+import time
 
 UNKNOWN = {"u32": 0xFFFFFFFF, "u64": 0xFFFFFFFFFFFFFFFF}
 MAGIC = 0x31555047454B4146
@@ -28,7 +29,7 @@ class Layout:
     """Structures of the library: `fields[struct][name] = (type, offset, count)`, sizes and arrays."""
 
     def __init__(self, library: pathlib.Path):
-        loaded = ctypes.CDLL(str(library))
+        self.library = loaded = ctypes.CDLL(str(library))
         if not hasattr(loaded, "fakegpuLayout"):
             raise LayoutError(f"read {library}: not a fakegpu library")
         length = loaded.fakegpuLayout(None, 0)
@@ -89,6 +90,14 @@ class Record:
             raise ValueError(f"not between 0 and {UNKNOWN[kind]}")
         at += size * (element or 0)
         self.buffer[at:at + size] = struct.pack(FORMATS[kind], number)
+
+    def call(self, function: str, *arguments) -> int:
+        """Calls a function of the library that takes this structure first."""
+        structure = ctypes.c_char.from_buffer(self.buffer, self.base)
+        try:
+            return self.layout.library[function](ctypes.byref(structure), *arguments)
+        finally:
+            del structure  # it exports the buffer, which could not be closed
 
     def child(self, structure: str, index: int) -> "Record":
         offset, count = self.layout.arrays[structure]
@@ -157,7 +166,8 @@ def mapped(library: pathlib.Path):
 
 
 def _wake(state: State) -> None:
-    """Counts the wake word up and wakes every process that waits for it."""
+    """Counts the wake word up, wakes every process that waits for it, and waits until the files of the node's
+    capabilities have followed."""
     state.machine.set("wake", ((state.machine.get("wake") or 0) + 1) & 0x7FFFFFFF)
     _, offset, _ = state.layout.fields["machine"]["wake"]
     word = ctypes.c_uint32.from_buffer(state.buffer, state.base + offset)
@@ -165,3 +175,8 @@ def _wake(state: State) -> None:
         ctypes.CDLL(None).syscall(SYS_FUTEX, ctypes.byref(word), FUTEX_WAKE, 0x7FFFFFFF, None, None, 0)
     finally:
         del word  # it exports the mapping, which could not be closed
+    deadline = time.monotonic() + 2
+    while state.machine.get("keeper") and state.machine.get("kept") != state.machine.get("wake"):
+        if time.monotonic() > deadline:
+            break
+        time.sleep(0.005)

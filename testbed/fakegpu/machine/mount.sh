@@ -52,14 +52,29 @@ devices() {  # what the bus shows, with or without the driver
   over sys/bus-pci-devices /sys/bus/pci/devices
 }
 
+keeper() {  # the process that follows MIG with files and device nodes; it stays in the background
+  [ -d /proc/driver/nvidia/capabilities ] || return 0
+  stop_keeper
+  "$here/capabilities" /usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1 /run/fakegpu.pid
+}
+
+stop_keeper() {
+  [ -e /run/fakegpu.pid ] || return 0
+  read -r pid < /run/fakegpu.pid
+  if [ "$(readlink "/proc/$pid/exe")" = "$here/capabilities" ]; then kill "$pid"; fi
+  rm -f /run/fakegpu.pid
+}
+
 case "${1:-load}" in
   load)
     mounted /sys/devices || devices
     mounted /proc/driver || driver
-    nodes ;;
+    nodes
+    keeper ;;
   unload)
+    stop_keeper
     while read -r name; do rm -f "/dev/$name"; done < "$here/nodes"
-    if [ -d /dev/nvidia-caps ]; then rmdir /dev/nvidia-caps; fi
+    rm -rf /dev/nvidia-caps
     for folder in /sys/module /sys/bus/pci/drivers /proc/driver; do
       if mounted "$folder"; then umount "$folder"; fi
     done

@@ -68,6 +68,7 @@ def install(root: pathlib.Path, machine: Machine, node: str, library: pathlib.Pa
     (home / "machine.json").write_text(json.dumps(description(machine, node), indent=1) + "\n", encoding="utf-8")
     (home / "installed").write_text("".join(f"{name}\n" for name in put), encoding="utf-8")
     shutil.copy(pathlib.Path(__file__).with_name("mount.sh"), home / "mount.sh")
+    shutil.copy(library.with_name("fakegpu-capabilities"), home / "capabilities")
     _make_nodes(root, names)
     _ldconfig(root)
 

@@ -5,6 +5,7 @@ From the YAML file, the table of products and the node's name it makes plain val
 (library/state.h), in the units of NVML. A profile that is wrong is refused with the place and the reason.
 """
 import dataclasses
+import functools
 import pathlib
 import re
 import time
@@ -12,6 +13,7 @@ import uuid
 
 import yaml
 
+from . import mig
 from .values import (ARCHITECTURES, BRANDS, ECC_PLACES, FABRIC_STATES, LEVELS, MIB, ProfileError, convert, converter,
                      one_of, process, size, whole)
 
@@ -30,6 +32,8 @@ class Gpu:
     processes: list[dict]
     bdf: str
     vgpu_host: dict | None
+    mig: dict | None  # mig.yaml's table for this product
+    mig_devices: list[str]
 
 
 @dataclasses.dataclass
@@ -54,7 +58,7 @@ _GROUPS = {"power": {"idle", "limit", "min", "max"}, "clocks": {"idle", "max", "
            "pcie": {"generation", "width"}, "engines": {"copy", "decoders", "encoders", "jpeg", "ofa"},
            "fabric": {"cluster", "clique", "state", "status"}, "vgpu_host": {"version", "branch"}}
 _GPU_KEYS = {"product", "count", "pci", "memory", "bar1", "compute_capability", "rows", "links", "link_version",
-             "link_speed", "processes", *_GROUPS}
+             "link_speed", "processes", "mig_profiles", "mig_devices", *_GROUPS}
 
 
 def _from_product(product: dict) -> dict:
@@ -88,7 +92,7 @@ def _from_product(product: dict) -> dict:
         "performance_state": 0 if product["architecture"] in ("ampere", "hopper", "blackwell") else 8,
         "throttle_reasons": 1,  # idle
         "ecc": 1 if has_ecc else None, "ecc_pending": 1 if has_ecc else None,
-        "mig": 0, "mig_pending": 0, "mig_capable": int(product.get("mig_capable", False)),
+        "mig": 0, "mig_pending": 0, "mig_capable": int("mig_profiles" in product),
         "retired_single": None if remapped else 0, "retired_double": None if remapped else 0,
         "retire_pending": None if remapped else 0,
         "remapped_correctable": 0 if remapped else None, "remapped_uncorrectable": 0 if remapped else None,
@@ -193,7 +197,29 @@ def _gpu(entry: dict, product: dict, number: int, count: int, position: int, nod
     processes = [process(one, f"{place}.processes[{i}]") for i, one in enumerate(entry.get("processes") or [])]
     fields["memory_used"] += sum(one["memory"] for one in processes)
     bdf = bdf_text(fields["pci_domain"], fields["pci_bus"], fields["pci_slot"])
-    return Gpu(fields, [], processes, bdf, entry.get("vgpu_host")), merged
+    kind = _mig_table(merged, place)
+    devices = _mig_devices(entry.get("mig_devices"), kind, f"{place}.mig_devices")
+    if devices:
+        fields["mig"] = 1
+    fields["mig_pending"] = entry.get("mig_pending", fields["mig"])
+    return Gpu(fields, [], processes, bdf, entry.get("vgpu_host"), kind, devices), merged
+
+
+def _mig_table(merged: dict, place: str) -> dict | None:
+    name = merged.get("mig_profiles")
+    if name is not None and name not in mig.tables():
+        raise ProfileError(f"{place}.mig_profiles: {name!r} is none of {', '.join(mig.tables())}")
+    return None if name is None else mig.tables()[name]
+
+
+def _mig_devices(wanted, kind: dict | None, place: str) -> list[str]:
+    """Names of profiles in the order in which they are made, from a list of them or from how many of each."""
+    names = [name for name, count in wanted.items() for _ in range(whole(count, f"{place}.{name}"))] \
+        if isinstance(wanted, dict) else list(wanted or [])
+    for name in names:
+        if kind is None or re.sub(r"^\dc\.", "", str(name)) not in kind["profiles"]:
+            raise ProfileError(f"{place}: {name!r} is none of {', '.join(kind['profiles']) if kind else 'nothing'}")
+    return names
 
 
 def _check_short_forms(merged: dict, place: str) -> None:
@@ -302,6 +328,12 @@ def _refuse_twins(gpus: list[Gpu]) -> None:
             raise ProfileError(f"gpus: two have the PCI address {address}")
 
 
+@functools.cache
+def products() -> dict:
+    """The short descriptions of products.yaml, by name."""
+    return yaml.safe_load(PRODUCTS.read_text(encoding="utf-8"))
+
+
 def compile_profile(profile: dict, node: str, state_fields: set[str]) -> Machine:
     """The machine that a profile describes, as the node of that name has it."""
     if not isinstance(profile, dict):
@@ -309,7 +341,6 @@ def compile_profile(profile: dict, node: str, state_fields: set[str]) -> Machine
     for key in profile:
         if key not in _TOP:
             raise ProfileError(f"{key}: unknown field ({', '.join(sorted(_TOP))})")
-    products = yaml.safe_load(PRODUCTS.read_text(encoding="utf-8"))
     driver = str(profile.get("driver_version", DRIVER_VERSION))
     if not re.fullmatch(r"\d+\.\d+(\.\d+)?", driver):
         raise ProfileError(f"driver_version: {driver!r} is not like 535.261.03")
@@ -324,9 +355,9 @@ def compile_profile(profile: dict, node: str, state_fields: set[str]) -> Machine
         if not isinstance(entry, dict) or "product" not in entry:
             raise ProfileError(f"{place}.product: missing")
         _check_keys(entry, place, state_fields)
-        product = products.get(entry["product"])
+        product = products().get(entry["product"])
         if product is None:
-            raise ProfileError(f"{place}.product: {entry['product']!r} is none of {', '.join(products)}")
+            raise ProfileError(f"{place}.product: {entry['product']!r} is none of {', '.join(products())}")
         count = whole(entry.get("count", 1), f"{place}.count")
         if count < 1 or len(gpus) + count > MAX_GPUS:
             raise ProfileError(f"{place}.count: {count}; a machine has 1 to {MAX_GPUS} GPUs")

@@ -12,6 +12,7 @@ from .profile import Gpu, Machine, SWITCH_PCI_ID
 BUILT = "Thu May 29 04:30:44 UTC 2025"
 CONTROL_NODES = ("nvidiactl", "nvidia-uvm", "nvidia-uvm-tools", "nvidia-modeset")
 MODULES = {"nvidia": ["nvidia_uvm", "nvidia_modeset"], "nvidia_uvm": [], "nvidia_modeset": []}
+GPU_INSTANCES, COMPUTE_INSTANCES = 15, 8
 PARAMS = """ResmanDebugLevel: 4294967295
 RmLogonRC: 1
 ModifyDeviceFiles: 0
@@ -57,6 +58,16 @@ def _information(gpu: Gpu, irq: int) -> str:
     return "".join(f"{key + ':':<8}\t {value}\n" for key, value in lines.items())
 
 
+def _mig_minors(gpu: int) -> str:
+    """Which device in /dev/nvidia-caps opens which instance, whether it exists or not. As in library/mig_rules.h."""
+    lines = []
+    for gi in range(GPU_INSTANCES):
+        first = 3 + (gpu * GPU_INSTANCES + gi) * (1 + COMPUTE_INSTANCES)
+        lines.append(f"gpu{gpu}/gi{gi}/access {first}")
+        lines += [f"gpu{gpu}/gi{gi}/ci{ci}/access {first + 1 + ci}" for ci in range(COMPUTE_INSTANCES)]
+    return "\n".join(lines) + "\n"
+
+
 def proc(machine: Machine, folder: pathlib.Path) -> None:
     """Writes folder/driver (for /proc/driver), and the lines that /proc/devices and /proc/modules get."""
     nvidia = folder / "driver/nvidia"
@@ -71,7 +82,8 @@ def proc(machine: Machine, folder: pathlib.Path) -> None:
         for minor, name in ((1, "config"), (2, "monitor")):
             _write(nvidia / "capabilities/mig" / name, f"DeviceFileMinor: {minor}\nDeviceFileMode: 256\n"
                                                        "DeviceFileModify: 1\n")
-        _write(folder / "driver/nvidia-caps/mig-minors", "config 1\nmonitor 2\n")
+        _write(folder / "driver/nvidia-caps/mig-minors", "config 1\nmonitor 2\n" + "".join(
+            _mig_minors(gpu.fields["minor"]) for gpu in machine.gpus))
     _write(folder / "devices", "195 nvidia\n195 nvidia-modeset\n195 nvidiactl\n"
                                "236 nvidia-caps\n511 nvidia-uvm\n")
     _write(folder / "modules", "".join(

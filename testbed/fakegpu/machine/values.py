@@ -79,7 +79,7 @@ _POWERS = ("power", "power_limit", "power_default", "power_min", "power_max")
 # Fields that follow from others, or that only the control words write.
 _NOT_WRITTEN = ("failure", "failing_call", "hanging_call", "link_count", "process_count", "sequence", "reserved",
                 "fabric_cluster_uuid", "pci_domain", "pci_bus", "pci_slot", "energy_time", "compute_major",
-                "compute_minor")
+                "compute_minor", "mig_compute_slices", "mig_memory_slices")
 
 
 def converter(field: str):
@@ -106,14 +106,18 @@ def convert(field: str, value, place: str):
 
 def process(entry: dict, place: str) -> dict:
     """One process of a profile or a control word: pid, memory, and what else is known of it."""
-    known = {"pid", "memory", "kind", "sm_utilization", "memory_utilization", "name"}
+    known = {"pid", "memory", "kind", "sm_utilization", "memory_utilization", "name", "instance"}
     for key in entry:
         if key not in known:
             raise ProfileError(f"{place}.{key}: unknown field ({', '.join(sorted(known))})")
     if "pid" not in entry:
         raise ProfileError(f"{place}.pid: missing")
+    found = re.fullmatch(r"(\d+)/(\d+)", str(entry.get("instance") or ""))
+    if entry.get("instance") is not None and not found:
+        raise ProfileError(f"{place}.instance: {entry['instance']!r} is not GPU_INSTANCE/COMPUTE_INSTANCE")
+    instance = (int(found[1]), int(found[2])) if found else (None, None)
     return {"pid": whole(entry["pid"], f"{place}.pid"), "memory": size(entry.get("memory", 0), f"{place}.memory"),
             "kind": one_of(PROCESS_KINDS)(entry.get("kind", "compute"), f"{place}.kind"),
             "sm_utilization": whole(entry.get("sm_utilization", 0), f"{place}.sm_utilization"),
             "memory_utilization": whole(entry.get("memory_utilization", 0), f"{place}.memory_utilization"),
-            "gpu_instance": None, "compute_instance": None, "name": str(entry.get("name", ""))}
+            "gpu_instance": instance[0], "compute_instance": instance[1], "name": str(entry.get("name", ""))}

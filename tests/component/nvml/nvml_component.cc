@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What does src/nvml say of the test bed's GPUs? $NVML_ROOT is a driver root made from a profile;
 // the device nodes below it take the place of this process's /dev. GPUs are made ill by the shell
-// commands in $NVML_LOSE, $NVML_FAIL, $NVML_RECOVER and $NVML_XID.
+// commands in $NVML_LOSE, $NVML_FAIL, $NVML_RECOVER and $NVML_XID; $NVML_MIG is the beginning of
+// one that changes the MIG devices of GPU 0.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -115,10 +116,10 @@ TEST(TwoT4, XidsNameTheirGpu) {
   std::jthread raiser([] { Shell("NVML_XID"); });
   const auto event = events->Wait(std::chrono::seconds(20));
   ASSERT_TRUE(event.has_value()) << event.error().message;
-  EXPECT_EQ(*event, (EventSet::Xid{.uuid = devices.found[1].uuid,
-                                   .xid = 48,
-                                   .gpu_instance = std::nullopt,
-                                   .compute_instance = std::nullopt}));
+  EXPECT_EQ(*event, (EventSet::Event{.uuid = devices.found[1].uuid,
+                                     .xid = 48,
+                                     .gpu_instance = std::nullopt,
+                                     .compute_instance = std::nullopt}));
 }
 
 TEST(EightA100, MeetInSwitches) {
@@ -148,6 +149,84 @@ TEST(FourV100, AreLinkedDirectly) {
       EXPECT_EQ(topology.pairs[a][b].switch_links, 0U);
     }
   }
+}
+
+TEST(Mixed, EachGpuHasItsOwnMigDevices) {
+  const std::vector<Device> devices = Opened()->Enumerate()->found;
+  ASSERT_THAT(devices, SizeIs(5));
+  EXPECT_EQ(devices[0].mig, MigMode::kEnabled);
+  EXPECT_EQ(devices[1].mig, MigMode::kDisabled);
+  EXPECT_EQ(devices[2].mig, MigMode::kUnsupported);
+  EXPECT_THAT(devices[1].mig_devices, IsEmpty());
+  const std::vector<MigDevice>& mig = devices[0].mig_devices;
+  ASSERT_THAT(mig, SizeIs(3));
+  EXPECT_EQ(mig[0].profile, "3g.40gb");
+  EXPECT_EQ(mig[1].profile, "2g.20gb");
+  EXPECT_EQ(mig[2].profile, "1g.10gb+me");
+  EXPECT_THAT(mig, Each(Field(&MigDevice::uuid, testing::StartsWith("MIG-"))));
+  EXPECT_EQ(mig[2].index, 2U);
+  EXPECT_EQ(mig[2].gpu_instance, 9U);
+  EXPECT_EQ(mig[2].compute_instance, 0U);
+  EXPECT_EQ(mig[2].attributes, (MigAttributes{.gpu_slices = 1,
+                                              .compute_slices = 1,
+                                              .multiprocessors = 14,
+                                              .copy_engines = 1,
+                                              .decoders = 1,
+                                              .jpeg_engines = 1,
+                                              .ofa_engines = 1,
+                                              .memory_mib = 9856}));
+}
+
+TEST(Mixed, AChangeOfMigIsAnEvent) {
+  const auto library = Opened();
+  const std::vector<Device> before = library->Enumerate()->found;
+  const auto events = library->NewEventSet().value();
+  ASSERT_TRUE(events->Register(before[0].uuid).has_value());
+  ASSERT_TRUE(events->Register(before[1].uuid).has_value());
+  const std::string mig = std::getenv("NVML_MIG");
+  ASSERT_EQ(std::system((mig + " destroy 3").c_str()), 0);
+  const auto event = events->Wait(std::chrono::seconds(5));
+  const std::vector<Device> after = library->Enumerate()->found;
+  ASSERT_EQ(std::system((mig + " create 1c.2g.20gb 1c.2g.20gb").c_str()), 0);
+  const std::vector<Device> split = library->Enumerate()->found;
+  ASSERT_EQ(std::system((mig + " destroy 3").c_str()), 0);
+  ASSERT_EQ(std::system((mig + " create 2g.20gb").c_str()), 0);
+  EXPECT_EQ(event.value(), (EventSet::Event{.uuid = before[0].uuid,
+                                            .mig_changed = true,
+                                            .gpu_instance = std::nullopt,
+                                            .compute_instance = std::nullopt}));
+  EXPECT_THAT(after[0].mig_devices, SizeIs(2));
+  ASSERT_THAT(split[0].mig_devices, SizeIs(4));
+  EXPECT_EQ(split[0].mig_devices[1].profile, "1c.2g.20gb");
+  EXPECT_EQ(split[0].mig_devices[2].compute_instance, 1U);
+  EXPECT_EQ(library->Enumerate()->found, before);
+}
+
+TEST(Mixed, WithoutTheRightToWatchMigThereIsWhatTheNodesOpen) {
+  const auto library = Opened();
+  const std::filesystem::path caps = Root() / "dev/nvidia-caps";
+  std::filesystem::rename(caps / "nvidia-cap1", caps / "1");
+  std::filesystem::rename(caps / "nvidia-cap2", caps / "2");
+  for (const char* name : {"nvidia-cap84", "nvidia-cap85"}) {  // gpu0/gi9/access, gpu0/gi9/ci0
+    std::filesystem::create_symlink("/dev/null", caps / name);
+  }
+  const std::vector<Device> devices = library->Enumerate()->found;
+  std::filesystem::rename(caps / "1", caps / "nvidia-cap1");
+  std::filesystem::rename(caps / "2", caps / "nvidia-cap2");
+  ASSERT_THAT(devices[0].mig_devices, SizeIs(1));
+  EXPECT_EQ(devices[0].mig_devices[0].profile, "1g.10gb+me");
+  EXPECT_EQ(devices[0].mig_devices[0].index, 0U);
+}
+
+TEST(EightA100Mig, AreReadInOnePass) {
+  const auto library = Opened();
+  const auto start = std::chrono::steady_clock::now();
+  const std::vector<Device> devices = library->Enumerate()->found;
+  const auto took = std::chrono::steady_clock::now() - start;
+  ASSERT_THAT(devices, SizeIs(8));
+  EXPECT_THAT(devices, Each(Field(&Device::mig_devices,
+                                  AllOf(SizeIs(7), Each(Field(&MigDevice::profile, "1g.10gb"))))));
+  EXPECT_LT(took, std::chrono::milliseconds(500));
 }
 
 }  // namespace
