@@ -20,6 +20,7 @@ sys.path.insert(0, str(ROOT / "tests" / "cluster"))
 sys.path.insert(0, str(ROOT / "tools"))
 
 import fuzz as fuzzing  # noqa: E402
+import scale as scaling  # noqa: E402
 from bed import IMAGE, NAMESPACE, Bed, NodeWatch, wait_for  # noqa: E402
 
 RELEASE = ROOT / "build" / "release" / "bin"
@@ -256,7 +257,16 @@ def kills(arguments):
         figure("whole_again_max", max(whole), "s")
 
 
-WORDS = {"ready": ready, "kills": kills, "footprint": footprint, "hook": hook, "fuzz": fuzz}
+def scale(arguments):
+    """what the operator costs on --scale-nodes nodes that kwok plays"""
+    subprocess.run(["./do", "image"], cwd=ROOT, check=True, stdout=sys.stderr)
+    build("patch_nodes")
+    for nodes in arguments.scale_nodes:
+        # Beside thousands of nodes there are other people's objects, which are not the operator's to read.
+        scaling.measure(nodes, 2 * nodes if nodes >= 5000 else 0, RELEASE / "patch_nodes", IMAGE, figure, note)
+
+
+WORDS = {"ready": ready, "kills": kills, "scale": scale, "footprint": footprint, "hook": hook, "fuzz": fuzz}
 
 
 def main():
@@ -265,6 +275,8 @@ def main():
     parser.add_argument("word", choices=WORDS, help="; ".join(f"{w}: {f.__doc__}" for w, f in WORDS.items()))
     parser.add_argument("--gpus", default=str(ROOT / "testbed/fakegpu/profiles/8xa100-80.yaml"))
     parser.add_argument("--runs", type=int, default=30)
+    parser.add_argument("--scale-nodes", type=int, nargs="+", default=[1000], metavar="N",
+                        help="sizes of the clusters of the word scale (default 1000)")
     parser.add_argument("--rounds", type=int, default=100, help="kills of each process (default 100)")
     parser.add_argument("--idle", type=int, default=300, help="seconds of idling (default 300)")
     parser.add_argument("--seconds", type=int, default=600, help="for each fuzz target (default 600)")
