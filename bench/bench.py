@@ -22,6 +22,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 import fuzz as fuzzing  # noqa: E402
 import scale as scaling  # noqa: E402
 from bed import IMAGE, NAMESPACE, Bed, NodeWatch, wait_for  # noqa: E402
+from test_kills import runtime_state  # noqa: E402
 
 RELEASE = ROOT / "build" / "release" / "bin"
 OPERANDS = {"toolkit": "nvidia-container-toolkit-daemonset", "plugin": "nvidia-device-plugin-daemonset",
@@ -242,6 +243,7 @@ def kills(arguments):
         order = [name for name in ("operator", "plugin", "toolkit") for _ in range(arguments.rounds)]
         random.Random(7).shuffle(order)
         whole = []
+        before = runtime_state(bed, node)
         with NodeWatch(bed) as watch:
             for turn, name in enumerate(order):
                 where = node if name != "operator" else bed.pods("gpu-operator")[0].spec.node_name
@@ -253,6 +255,7 @@ def kills(arguments):
         figure("kills", len(order), "kills")
         figure("labels_lost", sum("label" in lost for lost in watch.lost), "labels")
         figure("gpu_pod_restarts", pod.status.container_statuses[0].restart_count, "restarts")
+        figure("runtime_changes", int(runtime_state(bed, node) != before), "changes")
         figure("whole_again_p50", statistics.median(whole), "s")
         figure("whole_again_max", max(whole), "s")
 
