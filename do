@@ -49,6 +49,11 @@ word_test() {  # build and run every test: ./do test [format|unit|fuzz|tsan|bed|
   "$python" tools/test.py "$@"
 }
 
+word_mutate() {  # break Gantry on purpose, line by line, and see the user stories fail: ./do mutate [NAME...]
+  word_setup
+  "$python" tools/mutate.py "$@"
+}
+
 word_demo() {  # install Gantry on a cluster with fake GPUs (or on KUBECONFIG with IMAGE) and run a GPU pod
   word_setup
   "$python" tools/demo.py "$@"

@@ -54,6 +54,15 @@ def bed(bare, before):
     return bare
 
 
+@pytest.fixture(autouse=True)
+def no_pods_left(request):
+    """What a story that failed left running holds no GPU of the next."""
+    yield
+    bed = request.node.funcargs.get("bed")
+    if bed and bed.core.list_namespaced_pod("default").items:
+        bed.kubectl("-n", "default", "delete", "pod", "--all", "--now", "--timeout=60s", check=False)
+
+
 @pytest.fixture
 def node(bed):
     return sorted(bed.nodes())[0]

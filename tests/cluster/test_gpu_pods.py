@@ -21,12 +21,14 @@ def test_a_pod_sees_the_gpu_it_was_given_and_no_other(bed, node):
 
 
 def test_a_pod_that_asks_for_none_sees_none(bed, node):
-    pod = bed.gpu_pod("none", 1, node=node)
-    pod["spec"]["containers"][0] |= {"resources": {}, "env": [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "all"}]}
-    bed.apply(pod)
-    bed.wait_phase("none", "Running")
-    assert "nvidia" not in bed.in_pod("none", "ls", "/dev")
-    bed.delete_pods("none")
+    # Images of CUDA set the variable; neither alone nor under NVIDIA's runtime is it a request.
+    for name, spec in (("none", {}), ("none-by-runtime", {"runtimeClassName": "nvidia"})):
+        pod = bed.gpu_pod(name, 1, node=node, **spec)
+        pod["spec"]["containers"][0] |= {"resources": {}, "env": [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "all"}]}
+        bed.apply(pod)
+        bed.wait_phase(name, "Running")
+        assert "nvidia" not in bed.in_pod(name, "ls", "/dev")
+    bed.delete_pods("none", "none-by-runtime")
 
 
 def test_as_many_pods_as_gpus_each_with_another_and_one_more_waits(bed, node):

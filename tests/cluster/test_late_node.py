@@ -1,13 +1,10 @@
 """A node that an autoscaler adds, tainted from its first moment, becomes allocatable."""
 
-from bed import IMAGE, wait_for
+from bed import wait_for
 
 
 def test_a_tainted_node_that_joins_late_becomes_allocatable(bed):
-    known = set(bed.nodes())
-    bed.do("add-node", "--taint", "nvidia.com/gpu=present:NoSchedule", timeout=120)
-    late = wait_for("the new node", lambda: next(iter(set(bed.nodes()) - known), None))
-    bed.do("load", late, str(IMAGE))
+    late = bed.late_node()
     wait_for("its GPUs", lambda: bed.allocatable(late) == 8, 90)
     bed.apply(bed.gpu_pod("on-late-node", 1, "nvidia-smi -L", late))
     bed.wait_phase("on-late-node", "Succeeded", 90)

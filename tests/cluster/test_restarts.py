@@ -23,6 +23,9 @@ def test_a_gpu_pod_survives_a_restart_of(bed, node, neighbour):
     assert bed.in_pod(name, "nvidia-smi", "-L").count("UUID: GPU-") == 1
     assert not [lost for lost in watch.lost if "label" in lost], watch.lost
     bed.delete_pods(name, after)
+    # The operator has found its watches again too.
+    bed.kubectl("label", "node", node, "nvidia.com/gpu.present-")
+    wait_for("the label to come back", lambda: "nvidia.com/gpu.present" in bed.labels(node), 30)
 
 
 def registered(bed, node):
