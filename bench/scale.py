@@ -16,7 +16,7 @@ from bed import CHART, NAMESPACE, Bed, wait_for
 
 FEATURE = "feature.node.kubernetes.io/pci-10de.present"
 PRESENT = "nvidia.com/gpu.present"
-AGENT = "gantry/gpu-operator"
+AGENT = "(gpu-operator)"  # how its User-Agent ends
 WRITES = ("create", "update", "patch", "delete")
 START_SPAN = 170  # seconds after its start in which the operator's CPU time counts
 NEW_NODES = 100
@@ -47,7 +47,7 @@ class AuditLog:
                 yield event
 
     def of_operator(self):
-        return [e for e in self.events() if e.get("userAgent", "").startswith(AGENT)]
+        return [e for e in self.events() if e.get("userAgent", "").endswith(AGENT)]
 
 
 def seconds(event):
