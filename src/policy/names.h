@@ -15,6 +15,8 @@ inline constexpr char kNfdGroup[] = "nfd.k8s-sigs.io";
 
 // --- resources -----------------------------------------------------------------------------------
 inline constexpr char kGpuResource[] = "nvidia.com/gpu";
+// A MIG device under the strategy `mixed`: "nvidia.com/mig-1g.10gb".
+inline constexpr char kMigResourcePrefix[] = "nvidia.com/mig-";
 inline constexpr char kSharedSuffix[] = ".shared";
 
 // --- node labels read (written by node feature discovery)
@@ -101,6 +103,8 @@ inline constexpr char kDriverCtrReady[] = ".driver-ctr-ready";
 // --- environment of containers
 // ------------------------------------------------------------------------
 inline constexpr char kVisibleDevices[] = "NVIDIA_VISIBLE_DEVICES";
+inline constexpr char kImexChannels[] = "NVIDIA_IMEX_CHANNELS";
+inline constexpr char kMpsPipeDirectory[] = "CUDA_MPS_PIPE_DIRECTORY";
 inline constexpr char kDriverCapabilities[] = "NVIDIA_DRIVER_CAPABILITIES";
 inline constexpr char kNodeName[] = "NODE_NAME";
 inline constexpr char kOperatorNamespace[] = "OPERATOR_NAMESPACE";
@@ -115,6 +119,7 @@ inline constexpr char kDevicePluginDir[] = "/var/lib/kubelet/device-plugins";
 // --- CDI
 // ----------------------------------------------------------------------------------------------
 inline constexpr char kCdiDir[] = "/var/run/cdi";
+inline constexpr char kDevicePluginCdiVendor[] = "k8s.device-plugin.nvidia.com";
 inline constexpr char kDevicePluginCdiKind[] = "k8s.device-plugin.nvidia.com/gpu";
 inline constexpr char kManagementCdiKind[] = "management.nvidia.com/gpu";
 

@@ -58,10 +58,20 @@ struct PluginFlags {
   GfdFlags gfd;
 };
 
+// `devices` of a shared resource: all of them unless it says otherwise.
+struct SharedDevices {
+  int count = 0;                  // above 0: the first so many
+  std::vector<std::string> list;  // not empty: these ("0", "0:1", "GPU-...", "MIG-...")
+
+  [[nodiscard]] bool all() const { return count == 0 && list.empty(); }
+  bool operator==(const SharedDevices&) const = default;
+};
+
 // One entry of `sharing.timeSlicing.resources` or `sharing.mps.resources`.
 struct SharedResource {
   std::string name;  // with its prefix: "nvidia.com/gpu"
   int replicas = 0;  // at least 2
+  SharedDevices devices = {};
 };
 
 struct Sharing {
@@ -72,8 +82,19 @@ struct Sharing {
 
   // 1 for a resource that is not shared. `resource` is the name before renaming.
   [[nodiscard]] int ReplicasOf(std::string_view resource) const;
+  // nullptr: the resource is not shared.
+  [[nodiscard]] const SharedResource* Find(std::string_view resource) const;
   // The name under which a resource is offered: with ".shared" if it is shared and renamed.
   [[nodiscard]] std::string OfferedName(std::string_view resource) const;
+};
+
+// `health.xids`, a key that upstream's reader passes over: which XID errors take a GPU out of
+// service here, against the built-in table. No number stands in two lists.
+struct XidRules {
+  std::vector<int> ignore;     // an application's
+  std::vector<int> suspect;    // the GPU stays in service while it answers
+  std::vector<int> unhealthy;  // out of service until it has recovered
+  bool operator==(const XidRules&) const = default;
 };
 
 struct PluginConfig {
@@ -81,6 +102,7 @@ struct PluginConfig {
   Sharing sharing;
   std::vector<int> imex_channel_ids;  // none or 0 alone
   bool imex_required = false;
+  XidRules xids;
   // What is accepted but has no effect, one sentence each, naming the key.
   std::vector<std::string> warnings;
 };

@@ -5,6 +5,7 @@
 #include "policy/plugin_config_choice.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/text.h"
 
@@ -19,12 +20,14 @@ Result<std::string> ChooseConfig(const ConfigChoice& choice,
   const auto has = [&](const std::string& name) {
     return std::ranges::find(names, name) != names.end();
   };
-  for (const std::string& wanted : {choice.label, choice.default_name}) {
+  for (const auto& [asks, wanted] :
+       {std::pair<const char*, const std::string&>{"the node's label", choice.label},
+        {"DEFAULT_CONFIG", choice.default_name}}) {
     if (!wanted.empty()) {
       return has(wanted) ? Result<std::string>(wanted)
                          : Fail(ErrorKind::kInvalid,
-                                format("choose configuration \"{}\": no such file, there are: {}",
-                                       wanted, there));
+                                format("choose a configuration: {} asks for '{}', there is {}",
+                                       asks, wanted, there));
     }
   }
   for (const std::string& fallback : choice.fallbacks) {
@@ -37,10 +40,16 @@ Result<std::string> ChooseConfig(const ConfigChoice& choice,
     if (fallback == "empty") {
       return "";
     }
+    if (fallback != "named" && fallback != "single") {
+      return Fail(ErrorKind::kInvalid,
+                  format("choose a configuration: unknown fallback strategy '{}' (one of named, "
+                         "single, empty)",
+                         fallback));
+    }
   }
   return Fail(ErrorKind::kInvalid,
-              format("choose configuration: neither a node label nor a default names one, there "
-                     "are: {}",
+              format("choose a configuration: neither the node's label nor DEFAULT_CONFIG names "
+                     "one, there is {}",
                      there));
 }
 

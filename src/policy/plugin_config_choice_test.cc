@@ -21,8 +21,11 @@ TEST(ConfigChoice, AMissingFileIsNotReplacedByAnother) {
   ASSERT_FALSE(missing.has_value());
   EXPECT_EQ(missing.error().kind, ErrorKind::kInvalid);
   EXPECT_THAT(missing.error().message,
-              HasSubstr("\"four\": no such file, there are: any, default"));
-  EXPECT_FALSE(ChooseConfig({"", "four", {"named"}}, kFiles).has_value());
+              HasSubstr("the node's label asks for 'four', there is any, default"));
+  const auto by_default = ChooseConfig({"", "four", {"named"}}, {"..data"});
+  ASSERT_FALSE(by_default.has_value());
+  EXPECT_THAT(by_default.error().message,
+              HasSubstr("DEFAULT_CONFIG asks for 'four', there is none"));
 }
 
 TEST(ConfigChoice, FallbacksInTheirOrder) {
@@ -36,7 +39,13 @@ TEST(ConfigChoice, NothingToChoose) {
   EXPECT_FALSE(ChooseConfig({"", "", {"named", "single"}}, {"a", "b"}).has_value());
   const auto none = ChooseConfig({"", "", {"single"}}, {"..data"});
   ASSERT_FALSE(none.has_value());
-  EXPECT_THAT(none.error().message, HasSubstr("there are: none"));
+  EXPECT_THAT(none.error().message, HasSubstr("there is none"));
+}
+
+TEST(ConfigChoice, AFallbackThatNobodyKnowsIsAnError) {
+  const auto chosen = ChooseConfig({"", "", {"single", "nearest"}}, {"a", "b"});
+  ASSERT_FALSE(chosen.has_value());
+  EXPECT_THAT(chosen.error().message, HasSubstr("'nearest'"));
 }
 
 }  // namespace

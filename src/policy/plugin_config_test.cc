@@ -97,13 +97,37 @@ resources:
 sharing:
   timeSlicing:
     resources:
-    - {name: gpu, replicas: 2, rename: gpu.mine, devices: [0, "1:0", GPU-2f4c-77]}
+    - {name: gpu, replicas: 2, rename: gpu.mine}
 )");
   EXPECT_THAT(config.warnings,
               ElementsAre(HasSubstr("resources: has no effect"),
-                          HasSubstr("sharing.timeSlicing.resources[0].devices: has no effect"),
                           HasSubstr("sharing.timeSlicing.resources[0].rename: has no effect")));
   EXPECT_EQ(config.sharing.OfferedName("nvidia.com/gpu"), "nvidia.com/gpu");
+}
+
+// kdp#628: which GPUs are shared is said and counts.
+TEST(PluginConfig, SharedDevicesByIndexUuidAndNumber) {
+  const PluginConfig config = Parsed(R"(
+sharing:
+  timeSlicing:
+    resources:
+    - {name: gpu, replicas: 2, devices: [0, "1:0", GPU-2f4c-77, MIG-GPU-2f4c/3/0]}
+    - {name: mig-1g.5gb, replicas: 3, devices: 2}
+    - {name: mig-2g.10gb, replicas: 4, devices: all}
+)");
+  const auto& resources = config.sharing.resources;
+  EXPECT_THAT(resources[0].devices.list,
+              ElementsAre("0", "1:0", "GPU-2f4c-77", "MIG-GPU-2f4c/3/0"));
+  EXPECT_FALSE(resources[0].devices.all());
+  EXPECT_EQ(resources[1].devices.count, 2);
+  EXPECT_TRUE(resources[2].devices.all());
+  EXPECT_THAT(config.warnings, IsEmpty());
+}
+
+TEST(PluginConfig, XidRules) {
+  const PluginConfig config =
+      Parsed("health: {xids: {ignore: [74, 94], suspect: [48], unhealthy: [13]}}");
+  EXPECT_EQ(config.xids, (XidRules{.ignore = {74, 94}, .suspect = {48}, .unhealthy = {13}}));
 }
 
 struct Bad {
@@ -154,6 +178,14 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"flags: {gfd: {sleepInterval: soon}}", "flags.gfd.sleepInterval: \"soon\""},
         Bad{"imex: {channelIDs: [1]}", "imex.channelIDs: must be [] or [0]"},
         Bad{"resources: {gpus: [{name: gpu}]}", "resources.gpus[0].pattern: is required"},
+        Bad{"sharing: {timeSlicing: {resources: [{name: gpu, replicas: 2, devices: []}]}}",
+            "devices: must be all"},
+        Bad{"sharing: {timeSlicing: {resources: [{name: gpu, replicas: 2, devices: [-1]}]}}",
+            "devices: must be all"},
+        Bad{"health: {xids: {ignore: [13], unhealthy: [13]}}",
+            "health.xids.unhealthy: 13 stands twice"},
+        Bad{"health: {xids: {ignore: [0]}}", "health.xids.ignore: 0 is no XID"},
+        Bad{"health: {xid: {}}", "health.xid: unknown key"},
         Bad{"version: v1\nversion: v1", "version: stands twice"},
         Bad{"sharing: {timeSlicing", "line 1, column"}, Bad{"a: b: c", "line 1, column"}));
 

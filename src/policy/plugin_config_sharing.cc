@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which resources are shared, in how many parts, and on which devices? Upstream reads `devices` and
+// then shares all of them all the same; here it counts, because a node whose first GPU is cut in
+// four and whose others are whole is what people write it for.
+#include "policy/plugin_config_sharing.h"
+
+#include <optional>
+#include <regex>
+#include <utility>
+
+#include "base/text.h"
+#include "policy/names.h"
+
+namespace gantry::policy {
+namespace {
+
+// An index ("0", "0:1" for a MIG device) or a UUID in one of NVIDIA's three forms.
+bool IsDevice(const std::string& text) {
+  static constexpr size_t kLongest = 80;
+  static const std::regex device(
+      "[0-9]+(:[0-9]+)?|(GPU|MIG)-[-0-9a-fA-F]+|MIG-GPU-[-0-9a-fA-F]+/[0-9]+/[0-9]+");
+  // The length first: std::regex recurses once for each character.
+  return text.size() <= kLongest && std::regex_match(text, device);
+}
+
+Result<SharedDevices> Devices(const YAML::Node& node, const std::string& path) {
+  const auto wrong = [&] {
+    return Wrong(path, "must be all, a number above 0, or a list of GPU indexes and UUIDs");
+  };
+  SharedDevices devices;
+  if (node.IsScalar()) {
+    if (node.Scalar() == "all") {
+      return devices;
+    }
+    if (!YAML::convert<int>::decode(node, devices.count) || devices.count <= 0) {
+      return wrong();
+    }
+    return devices;
+  }
+  if (!node.IsSequence() || node.size() == 0) {
+    return wrong();
+  }
+  for (const auto& item : node) {
+    if (!item.IsScalar() || !IsDevice(item.Scalar())) {
+      return wrong();
+    }
+    devices.list.push_back(item.Scalar());
+  }
+  return devices;
+}
+
+Status ReadReplicas(const YAML::Node& node, const std::string& path, int& replicas) {
+  TRY_ASSIGN(replicas, Int(node, path));
+  if (replicas < 2) {
+    return Wrong(path, format("must be at least 2, is {}", replicas));
+  }
+  return {};
+}
+
+// One of `sharing.timeSlicing` and `sharing.mps`.
+class SharingReader {
+ public:
+  SharingReader(SharingStrategy strategy, std::vector<std::string>& warnings)
+      : warnings_(warnings) {
+    sharing_.strategy = strategy;
+    sharing_.fail_requests_greater_than_one = strategy == SharingStrategy::kMps;
+  }
+
+  Status Read(const YAML::Node& node, const std::string& path) {
+    TRY(ReadMap(
+        node, path,
+        {{"renameByDefault", Into(sharing_.rename_by_default, Bool)},
+         {"failRequestsGreaterThanOne", Into(sharing_.fail_requests_greater_than_one, Bool)},
+         {"resources", [&](const YAML::Node& list, const std::string& at) {
+            return ReadList(list, at, [&](const YAML::Node& item, const std::string& where) {
+              return ReadResource(item, where);
+            });
+          }}}));
+    if (sharing_.resources.empty()) {
+      return Wrong(KeyPath(path, "resources"), "must name at least one resource");
+    }
+    for (const auto& [at, name, rename] : renames_) {
+      if (rename != sharing_.OfferedName(name)) {
+        warnings_.push_back(format("{}: has no effect, the resource is offered as {}", at,
+                                   sharing_.OfferedName(name)));
+      }
+    }
+    return {};
+  }
+
+  Sharing Take() { return std::move(sharing_); }
+
+ private:
+  struct Rename {
+    std::string path;
+    std::string name;
+    std::string rename;
+  };
+
+  Status ReadResource(const YAML::Node& node, const std::string& path) {
+    SharedResource resource;
+    std::optional<std::string> rename;
+    TRY(ReadMap(node, path,
+                {{"name", Into(resource.name, ResourceName)},
+                 {"replicas",
+                  [&](const YAML::Node& value, const std::string& at) {
+                    return ReadReplicas(value, at, resource.replicas);
+                  }},
+                 {"rename", Into(rename, ResourceName)},
+                 {"devices", Into(resource.devices, Devices)}}));
+    if (resource.name.empty()) {
+      return Wrong(KeyPath(path, "name"), "is required");
+    }
+    if (resource.replicas == 0) {
+      return Wrong(KeyPath(path, "replicas"), "is required");
+    }
+    if (sharing_.Find(resource.name) != nullptr) {
+      return Wrong(KeyPath(path, "name"), format("{} stands twice", resource.name));
+    }
+    if (rename.has_value()) {
+      renames_.push_back({KeyPath(path, "rename"), resource.name, *std::move(rename)});
+    }
+    sharing_.resources.push_back(std::move(resource));
+    return {};
+  }
+
+  Sharing sharing_;
+  std::vector<Rename> renames_;
+  std::vector<std::string>& warnings_;
+};
+
+}  // namespace
+
+Result<std::string> ResourceName(const YAML::Node& node, const std::string& path) {
+  static constexpr size_t kLongest = 63;
+  static const std::regex subdomain(
+      "[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*");
+  TRY_ASSIGN(std::string name, Text(node, path));
+  const std::string prefix = format("{}/", names::kNvidiaGroup);
+  if (!name.starts_with(prefix)) {
+    name.insert(0, prefix);
+  }
+  if (name.size() > kLongest || !std::regex_match(name.substr(prefix.size()), subdomain)) {
+    return Wrong(path, format("\"{}\" is no resource name of {} (at most 63 characters)", name,
+                              names::kNvidiaGroup));
+  }
+  return name;
+}
+
+Status ReadSharing(const YAML::Node& node, const std::string& path, PluginConfig& config) {
+  std::optional<Sharing> time_slicing;
+  std::optional<Sharing> mps;
+  const auto reader = [&config](SharingStrategy strategy, std::optional<Sharing>& into) {
+    return [&config, strategy, &into](const YAML::Node& map, const std::string& at) -> Status {
+      SharingReader sharing(strategy, config.warnings);
+      TRY(sharing.Read(map, at));
+      into = sharing.Take();
+      return {};
+    };
+  };
+  TRY(ReadMap(node, path,
+              {{"timeSlicing", reader(SharingStrategy::kTimeSlicing, time_slicing)},
+               {"mps", reader(SharingStrategy::kMps, mps)}}));
+  if (mps.has_value() && time_slicing.has_value()) {
+    config.warnings.push_back("sharing.timeSlicing: has no effect beside sharing.mps");
+  }
+  if (mps.has_value() || time_slicing.has_value()) {
+    config.sharing = mps.has_value() ? *std::move(mps) : *std::move(time_slicing);
+  }
+  return {};
+}
+
+const SharedResource* Sharing::Find(std::string_view resource) const {
+  for (const auto& shared : resources) {
+    if (shared.name == resource) {
+      return &shared;
+    }
+  }
+  return nullptr;
+}
+
+int Sharing::ReplicasOf(std::string_view resource) const {
+  const auto* shared = Find(resource);
+  return shared == nullptr ? 1 : shared->replicas;
+}
+
+std::string Sharing::OfferedName(std::string_view resource) const {
+  return format("{}{}", resource,
+                rename_by_default && Find(resource) != nullptr ? names::kSharedSuffix : "");
+}
+
+}  // namespace gantry::policy
