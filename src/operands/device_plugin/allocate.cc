@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/paths.h"
 #include "base/text.h"
 #include "policy/names.h"
 
@@ -14,10 +15,15 @@ namespace gantry::device_plugin {
 namespace {
 
 constexpr char kVolumeRoot[] = "/var/run/nvidia-container-devices";
+// Where a container finds the MPS root's folders.
+constexpr char kMpsRoot[] = "/mps";
+
+using Units = std::vector<const Unit*>;
+using Names = std::vector<std::string>;
 
 // FNV-1a: the same devices give the same annotation, another set another one, so that annotations
 // of two resources in one container don't collide.
-std::string Fingerprint(const std::vector<std::string>& names) {
+std::string Fingerprint(const Names& names) {
   uint64_t hash = 0xcbf29ce484222325U;
   for (const auto& name : names) {
     for (const char c : name + "\n") {
@@ -27,34 +33,43 @@ std::string Fingerprint(const std::vector<std::string>& names) {
   return format("{:016x}", hash);
 }
 
-Result<std::vector<const Gpu*>> GpusOf(const Resource& resource,
-                                       const std::vector<std::string>& ids) {
-  std::vector<const Gpu*> gpus;
+Result<Units> UnitsOf(const Resource& resource, const std::vector<std::string>& ids) {
+  Units units;
   for (const auto& id : ids) {
-    if (std::ranges::find(resource.devices, id, &kubelet::Device::id) == resource.devices.end()) {
+    const auto* unit = resource.UnitOf(id);
+    if (unit == nullptr ||
+        std::ranges::find(resource.devices, id, &kubelet::Device::id) == resource.devices.end()) {
       return Fail(
           ErrorKind::kInvalid,
           format("invalid allocation request for '{}': unknown device: {}", resource.name, id));
     }
-    const auto gpu = std::ranges::find(resource.gpus, UuidOf(id), &Gpu::uuid);
-    CHECK(gpu != resource.gpus.end());
-    if (std::ranges::find(gpus, &*gpu) == gpus.end()) {
-      gpus.push_back(&*gpu);
+    if (std::ranges::find(units, unit) == units.end()) {
+      units.push_back(unit);
     }
   }
-  return gpus;
+  return units;
 }
 
-void AddCdi(const Settings& settings, const std::vector<std::string>& names,
+std::string CdiName(std::string_view device_class, std::string_view name) {
+  return format("{}/{}={}", names::kDevicePluginCdiVendor, device_class, name);
+}
+
+void AddCdi(const Settings& settings, const Beside& beside, const Names& ids,
             kubelet::Allocation& allocation) {
-  std::vector<std::string> qualified;
-  qualified.reserve(names.size());
-  for (const auto& name : names) {
-    qualified.push_back(format("{}={}", names::kDevicePluginCdiKind, name));
+  Names qualified;
+  qualified.reserve(ids.size());
+  for (const auto& id : ids) {
+    qualified.push_back(CdiName("gpu", id));
+  }
+  for (const int channel : beside.imex_channels) {
+    qualified.push_back(CdiName("imex-channel", format("{}", channel)));
+  }
+  for (const auto& mode : beside.modes) {
+    qualified.push_back(CdiName(mode, "all"));
   }
   if (settings.list_strategies.contains(ListStrategy::kCdiAnnotations)) {
     allocation.annotations.emplace_back(
-        format("{}nvidia-device-plugin_{}", settings.cdi_annotation_prefix, Fingerprint(names)),
+        format("{}nvidia-device-plugin_{}", settings.cdi_annotation_prefix, Fingerprint(qualified)),
         Join(qualified, ","));
   }
   if (settings.list_strategies.contains(ListStrategy::kCdiCri)) {
@@ -62,20 +77,57 @@ void AddCdi(const Settings& settings, const std::vector<std::string>& names,
   }
 }
 
-void AddDeviceNodes(const Settings& settings, const std::set<std::string>& present,
-                    const std::vector<const Gpu*>& gpus, kubelet::Allocation& allocation) {
+void AddMps(const Settings& settings, const Resource& resource, kubelet::Allocation& allocation) {
+  const auto pipe = MpsPipe(resource.name);
+  allocation.envs.emplace_back(names::kMpsPipeDirectory, JoinPath(kMpsRoot, pipe));
+  allocation.mounts.push_back(
+      {.container_path = JoinPath(kMpsRoot, pipe), .host_path = JoinPath(settings.mps_root, pipe)});
+  allocation.mounts.push_back(
+      {.container_path = "/dev/shm", .host_path = JoinPath(settings.mps_root, "shm")});
+}
+
+// NVIDIA's runtime reads these; CDI devices of the same name stand beside them.
+void AddModes(const Settings& settings, kubelet::Allocation& allocation) {
+  for (const auto& [mode, variable] :
+       {std::pair{"gdrcopy", "NVIDIA_GDRCOPY"}, {"gds", "NVIDIA_GDS"}, {"mofed", "NVIDIA_MOFED"}}) {
+    if (settings.modes.contains(mode)) {
+      allocation.envs.emplace_back(variable, "enabled");
+    }
+  }
+}
+
+void AddMounts(const Beside& beside, const Names& ids, kubelet::Allocation& allocation) {
+  const auto add = [&allocation](const std::string& name) {
+    allocation.mounts.push_back(
+        {.container_path = format("{}/{}", kVolumeRoot, name), .host_path = "/dev/null"});
+  };
+  std::ranges::for_each(ids, add);
+  for (const int channel : beside.imex_channels) {
+    add(format("imex/{}", channel));
+  }
+}
+
+void AddDeviceNodes(const Settings& settings, const Beside& beside, const Units& units,
+                    kubelet::Allocation& allocation) {
   const auto add = [&](const std::string& path) {
-    const std::string root = settings.driver.dev_root == "/" ? "" : settings.driver.dev_root;
-    allocation.devices.push_back(
-        {.container_path = path, .host_path = root + path, .permissions = "rw"});
+    const kubelet::DeviceSpec spec{.container_path = path,
+                                   .host_path = JoinPath(settings.driver.dev_root, path),
+                                   .permissions = "rw"};
+    // MIG devices of one GPU have its node in common.
+    if (std::ranges::find(allocation.devices, spec) == allocation.devices.end()) {
+      allocation.devices.push_back(spec);
+    }
   };
   for (const auto& path : ControlNodes()) {
-    if (present.contains(path)) {
+    if (beside.control_nodes.contains(path)) {
       add(path);
     }
   }
-  for (const auto* gpu : gpus) {
-    add(format("/dev/nvidia{}", gpu->minor));
+  for (const auto* unit : units) {
+    std::ranges::for_each(unit->nodes, add);
+  }
+  for (const int channel : beside.imex_channels) {
+    add(ImexNode(channel));
   }
 }
 
@@ -87,40 +139,53 @@ const std::vector<std::string>& ControlNodes() {
   return nodes;
 }
 
+std::string ImexNode(int channel) {
+  return format("/dev/nvidia-caps-imex-channels/channel{}", channel);
+}
+
+std::string MpsPipe(const std::string& resource) { return resource + "/pipe"; }
+
 Result<kubelet::Allocation> Allocate(const Resource& resource, const Settings& settings,
-                                     const std::set<std::string>& nodes_present,
-                                     const std::vector<std::string>& ids) {
-  TRY_ASSIGN(const auto gpus, GpusOf(resource, ids));
-  if (ids.size() > 1 && settings.sharing.fail_requests_greater_than_one &&
-      std::ranges::any_of(ids, IsReplica)) {
+                                     const Beside& beside, const std::vector<std::string>& ids) {
+  TRY_ASSIGN(const auto units, UnitsOf(resource, ids));
+  const bool shared = std::ranges::any_of(ids, IsReplica);
+  if (shared && ids.size() > 1 && settings.sharing.fail_requests_greater_than_one) {
     return Fail(ErrorKind::kInvalid,
                 format("invalid allocation request for '{}': maximum request size for shared "
                        "resources is 1; found {}",
                        resource.name, ids.size()));
   }
-  std::vector<std::string> names;
-  names.reserve(gpus.size());
-  for (const auto* gpu : gpus) {
-    names.push_back(settings.id_strategy == IdStrategy::kUuid ? gpu->uuid
-                                                              : format("{}", gpu->index));
+  Names names;
+  names.reserve(units.size());
+  for (const auto* unit : units) {
+    names.push_back(settings.id_strategy == IdStrategy::kUuid ? unit->uuid : unit->index);
   }
   kubelet::Allocation allocation;
-  AddCdi(settings, names, allocation);
+  if (settings.uses_cdi()) {
+    AddCdi(settings, beside, names, allocation);
+  }
+  if (shared && settings.sharing.strategy == policy::SharingStrategy::kMps) {
+    AddMps(settings, resource, allocation);
+  }
+  AddModes(settings, allocation);
   const bool by_env = settings.list_strategies.contains(ListStrategy::kEnvVar);
   const bool by_mounts = settings.list_strategies.contains(ListStrategy::kVolumeMounts);
   if (!by_env && !by_mounts) {
     return allocation;
   }
   allocation.envs.emplace_back(names::kVisibleDevices, by_mounts ? kVolumeRoot : Join(names, ","));
-  if (by_mounts) {
-    for (const auto& name : names) {
-      allocation.mounts.push_back({.container_path = format("{}/{}", kVolumeRoot, name),
-                                   .host_path = "/dev/null",
-                                   .read_only = false});
+  if (by_env && !beside.imex_channels.empty()) {
+    Names channels;
+    for (const int channel : beside.imex_channels) {
+      channels.push_back(format("{}", channel));
     }
+    allocation.envs.emplace_back(names::kImexChannels, Join(channels, ","));
+  }
+  if (by_mounts) {
+    AddMounts(beside, names, allocation);
   }
   if (settings.pass_device_specs) {
-    AddDeviceNodes(settings, nodes_present, gpus, allocation);
+    AddDeviceNodes(settings, beside, units, allocation);
   }
   return allocation;
 }

@@ -12,14 +12,26 @@
 
 namespace gantry::device_plugin {
 
-// What a container gets that was given these devices. `nodes_present` are the paths of device nodes
-// that exist ("/dev/nvidiactl", ...). kInvalid: an id that the resource does not have, or more
-// shares than the configuration allows to one container.
+// What of the node a container gets beside its GPUs.
+struct Beside {
+  std::set<std::string> control_nodes;  // those of ControlNodes() that exist
+  std::vector<int> imex_channels;       // those of the settings that exist
+  std::set<std::string> modes;          // "gds", ...: those of the settings with a CDI document
+};
+
+// What a container gets that was given these devices. kInvalid: an id that the resource does not
+// have, or more shares than the configuration allows to one container.
 Result<kubelet::Allocation> Allocate(const Resource& resource, const Settings& settings,
-                                     const std::set<std::string>& nodes_present,
-                                     const std::vector<std::string>& ids);
+                                     const Beside& beside, const std::vector<std::string>& ids);
 
 // Device nodes that every GPU container gets.
 const std::vector<std::string>& ControlNodes();
+// "/dev/nvidia-caps-imex-channels/channel0".
+std::string ImexNode(int channel);
+// Where the control daemon of a resource that MPS shares has its pipes, below the MPS root:
+// "nvidia.com/gpu/pipe".
+std::string MpsPipe(const std::string& resource);
+// The file in the folder of that resource which says that the daemon takes clients.
+inline constexpr char kMpsStarted[] = ".started";
 
 }  // namespace gantry::device_plugin

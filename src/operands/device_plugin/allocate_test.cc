@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Resources and Allocate answers, for each strategy.
+// What a container gets, for each strategy.
 #include "operands/device_plugin/allocate.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/text.h"
+#include "operands/device_plugin/testing/gpus.h"
 
 namespace gantry::device_plugin {
 namespace {
@@ -16,98 +17,23 @@ using testing::IsEmpty;
 using testing::Pair;
 using testing::SizeIs;
 
-const std::set<std::string> kNodes = {"/dev/nvidiactl", "/dev/nvidia-uvm"};
-
-std::vector<Gpu> Gpus(unsigned count) {
-  std::vector<Gpu> gpus;
-  for (unsigned i = 0; i < count; ++i) {
-    gpus.push_back({.index = i,
-                    .minor = i + 10,
-                    .uuid = format("GPU-{}", i),
-                    .name = "Tesla T4",
-                    .pci_bus_id = format("0000:0{}:00.0", i),
-                    .numa_node = static_cast<int>(i % 2),
-                    .mig_enabled = false});
-  }
-  return gpus;
-}
-
-Settings With(std::set<ListStrategy> strategies) {
-  Settings settings;
-  settings.list_strategies = std::move(strategies);
-  settings.cdi_annotation_prefix = "cdi.k8s.io/";
-  settings.driver = {"/", "/host", "/", "/host"};
-  return settings;
-}
-
-Settings Shared(int replicas, bool rename = false, bool one_only = false) {
-  auto settings = With({ListStrategy::kCdiCri});
-  settings.sharing.strategy = policy::SharingStrategy::kTimeSlicing;
-  settings.sharing.rename_by_default = rename;
-  settings.sharing.fail_requests_greater_than_one = one_only;
-  settings.sharing.resources = {{.name = "nvidia.com/gpu", .replicas = replicas}};
-  return settings;
-}
+const Beside kBeside = {
+    .control_nodes = {"/dev/nvidiactl", "/dev/nvidia-uvm"}, .imex_channels = {}, .modes = {}};
 
 Resource TheResource(const Settings& settings, unsigned count = 2) {
-  return OfferedResources(Gpus(count), settings, {}).resources.at(0);
+  return OfferedResources(SetOf(Gpus(count)), settings, {}).resources.at(0);
 }
 
-TEST(OfferedResources, ExclusiveGpus) {
-  const auto offered = OfferedResources(Gpus(2), With({}), {"GPU-1"});
-  ASSERT_THAT(offered.resources, SizeIs(1));
-  EXPECT_EQ(offered.resources[0].name, "nvidia.com/gpu");
-  EXPECT_EQ(offered.resources[0].endpoint, "nvidia-gpu.sock");
-  EXPECT_THAT(offered.resources[0].devices, ElementsAre(kubelet::Device{"GPU-0", true, {0}},
-                                                        kubelet::Device{"GPU-1", false, {1}}));
-}
-
-TEST(OfferedResources, ASharedGpuStandsThereOnceForEachShare) {
-  const auto offered = OfferedResources(Gpus(8), Shared(4), {"GPU-7"});
-  ASSERT_THAT(offered.resources, SizeIs(1));
-  EXPECT_EQ(offered.resources[0].name, "nvidia.com/gpu");
-  ASSERT_THAT(offered.resources[0].devices, SizeIs(32));
-  EXPECT_EQ(offered.resources[0].devices[5], (kubelet::Device{"GPU-1::1", true, {1}}));
-  for (int share = 28; share < 32; ++share) {
-    EXPECT_FALSE(offered.resources[0].devices[static_cast<size_t>(share)].healthy)
-        << "every share of a GPU that is unhealthy";
-  }
-}
-
-TEST(OfferedResources, RenamedWhenAsked) {
-  const auto resource = TheResource(Shared(2, true));
-  EXPECT_EQ(resource.name, "nvidia.com/gpu.shared");
-  EXPECT_EQ(resource.endpoint, "nvidia-gpu.shared.sock");
-}
-
-TEST(OfferedResources, NoNumaNodeNoHint) {
-  auto gpus = Gpus(1);
-  gpus[0].numa_node = -1;
-  EXPECT_THAT(OfferedResources(gpus, With({}), {}).resources[0].devices[0].numa_nodes, IsEmpty());
-}
-
-TEST(OfferedResources, WhatCantBeGivenIsLeftOutWithAReason) {
-  auto gpus = Gpus(3);
-  gpus[0].name = "NVIDIA DGX Display";
-  gpus[1].mig_enabled = true;
-  const auto offered = OfferedResources(gpus, With({}), {});
-  EXPECT_THAT(offered.resources[0].devices, SizeIs(1));
-  EXPECT_THAT(offered.left_out,
-              ElementsAre(HasSubstr("drives a display"), HasSubstr("is in MIG mode")));
-  EXPECT_THAT(OfferedResources({}, With({}), {}).resources, IsEmpty());
-}
-
-TEST(DeviceIds, ShareAndGpu) {
-  EXPECT_EQ(UuidOf("GPU-1::3"), "GPU-1");
-  EXPECT_EQ(UuidOf("GPU-1"), "GPU-1");
-  EXPECT_TRUE(IsReplica("GPU-1::0"));
-  EXPECT_FALSE(IsReplica("GPU-1"));
+Resource MigResource(const Settings& settings) {
+  auto gpus = Gpus(2);
+  AddMig(gpus[1], {"1g.10gb", "1g.10gb"});
+  return OfferedResources(SetOf({gpus[1]}), settings, {}).resources.at(0);
 }
 
 TEST(Allocate, ByCdiOnlyNamesTheDevices) {
   auto settings = With({ListStrategy::kCdiCri, ListStrategy::kCdiAnnotations});
   settings.pass_device_specs = true;
-  const auto got = Allocate(TheResource(settings), settings, kNodes, {"GPU-1", "GPU-0"});
+  const auto got = Allocate(TheResource(settings), settings, kBeside, {"GPU-1", "GPU-0"});
   ASSERT_TRUE(got);
   EXPECT_THAT(got->cdi_devices, ElementsAre("k8s.device-plugin.nvidia.com/gpu=GPU-1",
                                             "k8s.device-plugin.nvidia.com/gpu=GPU-0"));
@@ -117,14 +43,14 @@ TEST(Allocate, ByCdiOnlyNamesTheDevices) {
             "k8s.device-plugin.nvidia.com/gpu=GPU-1,k8s.device-plugin.nvidia.com/gpu=GPU-0");
   EXPECT_THAT(got->envs, IsEmpty());
   EXPECT_THAT(got->devices, IsEmpty());
-  const auto other = Allocate(TheResource(settings), settings, kNodes, {"GPU-0"});
+  const auto other = Allocate(TheResource(settings), settings, kBeside, {"GPU-0"});
   EXPECT_NE(other->annotations[0].first, got->annotations[0].first);
 }
 
 TEST(Allocate, ByIndex) {
   auto settings = With({ListStrategy::kCdiCri, ListStrategy::kEnvVar});
   settings.id_strategy = IdStrategy::kIndex;
-  const auto got = Allocate(TheResource(settings), settings, kNodes, {"GPU-1"});
+  const auto got = Allocate(TheResource(settings), settings, kBeside, {"GPU-1"});
   EXPECT_THAT(got->cdi_devices, ElementsAre("k8s.device-plugin.nvidia.com/gpu=1"));
   EXPECT_THAT(got->envs, ElementsAre(Pair("NVIDIA_VISIBLE_DEVICES", "1")));
 }
@@ -133,7 +59,7 @@ TEST(Allocate, ByEnvironmentAndDeviceNodes) {
   auto settings = With({ListStrategy::kEnvVar});
   settings.pass_device_specs = true;
   settings.driver.dev_root = "/run/nvidia/driver";
-  const auto got = Allocate(TheResource(settings), settings, kNodes, {"GPU-0", "GPU-1"});
+  const auto got = Allocate(TheResource(settings), settings, kBeside, {"GPU-0", "GPU-1"});
   EXPECT_THAT(got->envs, ElementsAre(Pair("NVIDIA_VISIBLE_DEVICES", "GPU-0,GPU-1")));
   EXPECT_THAT(got->cdi_devices, IsEmpty());
   EXPECT_THAT(
@@ -146,23 +72,104 @@ TEST(Allocate, ByEnvironmentAndDeviceNodes) {
 
 TEST(Allocate, ByVolumeMounts) {
   const auto settings = With({ListStrategy::kVolumeMounts, ListStrategy::kEnvVar});
-  const auto got = Allocate(TheResource(settings), settings, kNodes, {"GPU-0"});
+  const auto got = Allocate(TheResource(settings), settings, kBeside, {"GPU-0"});
   EXPECT_THAT(got->envs,
               ElementsAre(Pair("NVIDIA_VISIBLE_DEVICES", "/var/run/nvidia-container-devices")));
   EXPECT_THAT(got->mounts, ElementsAre(kubelet::Mount{"/var/run/nvidia-container-devices/GPU-0",
                                                       "/dev/null", false}));
 }
 
+// A container sees what it was given, whatever its image asks for in its environment.
+TEST(Allocate, Kdp1605NothingButWhatWasAllocatedIsNamed) {
+  for (const auto strategy : {ListStrategy::kEnvVar, ListStrategy::kVolumeMounts,
+                              ListStrategy::kCdiAnnotations, ListStrategy::kCdiCri}) {
+    const auto settings = With({strategy});
+    const auto got = Allocate(TheResource(settings, 4), settings, kBeside, {"GPU-2"});
+    ASSERT_TRUE(got);
+    std::string said;
+    for (const auto& [name, value] : got->envs) {
+      said += value + " ";
+    }
+    for (const auto& [name, value] : got->annotations) {
+      said += value + " ";
+    }
+    for (const auto& mount : got->mounts) {
+      said += mount.container_path + " ";
+    }
+    said += Join(got->cdi_devices, " ");
+    EXPECT_THAT(said, HasSubstr("GPU-2"));
+    for (const auto* other : {"all", "GPU-0", "GPU-1", "GPU-3"}) {
+      EXPECT_THAT(said, testing::Not(HasSubstr(other)));
+    }
+  }
+}
+
+TEST(Allocate, AMigDeviceHasItsGpusNodeAndItsCapabilities) {
+  auto settings = Mig(policy::MigStrategy::kMixed);
+  settings.list_strategies = {ListStrategy::kEnvVar, ListStrategy::kCdiCri};
+  settings.pass_device_specs = true;
+  const auto got = Allocate(MigResource(settings), settings, {}, {"MIG-1-0", "MIG-1-1"});
+  ASSERT_TRUE(got);
+  EXPECT_THAT(got->cdi_devices, ElementsAre("k8s.device-plugin.nvidia.com/gpu=MIG-1-0",
+                                            "k8s.device-plugin.nvidia.com/gpu=MIG-1-1"));
+  EXPECT_THAT(got->envs, ElementsAre(Pair("NVIDIA_VISIBLE_DEVICES", "MIG-1-0,MIG-1-1")));
+  std::vector<std::string> nodes;
+  for (const auto& device : got->devices) {
+    nodes.push_back(device.container_path);
+  }
+  EXPECT_THAT(nodes, ElementsAre("/dev/nvidia11", "/dev/nvidia-caps/nvidia-cap100",
+                                 "/dev/nvidia-caps/nvidia-cap101", "/dev/nvidia-caps/nvidia-cap102",
+                                 "/dev/nvidia-caps/nvidia-cap103"));
+  settings.id_strategy = IdStrategy::kIndex;
+  EXPECT_THAT(Allocate(MigResource(settings), settings, {}, {"MIG-1-1"})->cdi_devices,
+              ElementsAre("k8s.device-plugin.nvidia.com/gpu=1:1"));
+}
+
+TEST(Allocate, ImexChannelsAndModesGoWithEveryGpu) {
+  auto settings = With({ListStrategy::kCdiCri, ListStrategy::kEnvVar, ListStrategy::kVolumeMounts});
+  settings.modes = {"gds", "gdrcopy"};
+  settings.pass_device_specs = true;
+  const Beside beside{.control_nodes = {}, .imex_channels = {0}, .modes = {"gds"}};
+  const auto got = Allocate(TheResource(settings), settings, beside, {"GPU-0"});
+  ASSERT_TRUE(got);
+  EXPECT_THAT(got->cdi_devices, ElementsAre("k8s.device-plugin.nvidia.com/gpu=GPU-0",
+                                            "k8s.device-plugin.nvidia.com/imex-channel=0",
+                                            "k8s.device-plugin.nvidia.com/gds=all"))
+      << "no name without a document";
+  EXPECT_THAT(got->envs,
+              ElementsAre(Pair("NVIDIA_GDRCOPY", "enabled"), Pair("NVIDIA_GDS", "enabled"),
+                          Pair("NVIDIA_VISIBLE_DEVICES", "/var/run/nvidia-container-devices"),
+                          Pair("NVIDIA_IMEX_CHANNELS", "0")));
+  EXPECT_THAT(got->mounts, testing::Contains(kubelet::Mount{
+                               "/var/run/nvidia-container-devices/imex/0", "/dev/null", false}));
+  EXPECT_THAT(got->devices, testing::Contains(kubelet::DeviceSpec{
+                                "/dev/nvidia-caps-imex-channels/channel0",
+                                "/dev/nvidia-caps-imex-channels/channel0", "rw"}));
+}
+
 TEST(Allocate, SharesOfOneGpuNameItOnce) {
   const auto settings = Shared(4);
-  const auto got = Allocate(TheResource(settings), settings, kNodes, {"GPU-1::0", "GPU-1::3"});
+  const auto got = Allocate(TheResource(settings), settings, kBeside, {"GPU-1::0", "GPU-1::3"});
   EXPECT_THAT(got->cdi_devices, ElementsAre("k8s.device-plugin.nvidia.com/gpu=GPU-1"));
+}
+
+TEST(Allocate, AnMpsShareGetsThePipesOfItsResource) {
+  auto settings = Shared(4, true);
+  settings.sharing.strategy = policy::SharingStrategy::kMps;
+  const auto got = Allocate(TheResource(settings), settings, kBeside, {"GPU-1::0"});
+  ASSERT_TRUE(got);
+  EXPECT_THAT(got->envs,
+              ElementsAre(Pair("CUDA_MPS_PIPE_DIRECTORY", "/mps/nvidia.com/gpu.shared/pipe")));
+  EXPECT_THAT(got->mounts,
+              ElementsAre(kubelet::Mount{"/mps/nvidia.com/gpu.shared/pipe",
+                                         "/run/nvidia/mps/nvidia.com/gpu.shared/pipe", false},
+                          kubelet::Mount{"/dev/shm", "/run/nvidia/mps/shm", false}));
 }
 
 TEST(Allocate, AnUnknownDeviceIsRefusedByName) {
   const auto settings = Shared(2);
   for (const auto* id : {"GPU-9", "GPU-0", "GPU-0::2"}) {
-    const auto got = Allocate(TheResource(settings), settings, kNodes, {id});
+    const auto got = Allocate(TheResource(settings), settings, kBeside, {id});
     ASSERT_FALSE(got);
     EXPECT_EQ(got.error().kind, ErrorKind::kInvalid);
     EXPECT_EQ(got.error().message,
@@ -172,10 +179,10 @@ TEST(Allocate, AnUnknownDeviceIsRefusedByName) {
 
 TEST(Allocate, OneShareOnlyWhenTheConfigurationSaysSo) {
   const std::vector<std::string> two = {"GPU-0::0", "GPU-1::0"};
-  EXPECT_TRUE(Allocate(TheResource(Shared(2)), Shared(2), kNodes, two));
+  EXPECT_TRUE(Allocate(TheResource(Shared(2)), Shared(2), kBeside, two));
   const auto settings = Shared(2, false, true);
-  EXPECT_TRUE(Allocate(TheResource(settings), settings, kNodes, {"GPU-0::0"}));
-  const auto refused = Allocate(TheResource(settings), settings, kNodes, two);
+  EXPECT_TRUE(Allocate(TheResource(settings), settings, kBeside, {"GPU-0::0"}));
+  const auto refused = Allocate(TheResource(settings), settings, kBeside, two);
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message,
               HasSubstr("maximum request size for shared resources is 1; found 2"));

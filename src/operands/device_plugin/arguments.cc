@@ -57,9 +57,12 @@ void AddFileFlags(CLI::App& app, Arguments& to) {
           "envvar, volume-mounts, cdi-annotations, cdi-cri");
   app.add_option("--device-id-strategy", to.device_id_strategy, "uuid or index")
       ->envname("DEVICE_ID_STRATEGY");
-  AddBool(app, "--gdrcopy-enabled", to.gdrcopy_enabled, "GDRCOPY_ENABLED", "");
-  AddBool(app, "--gds-enabled", to.gds_enabled, "GDS_ENABLED", "");
-  AddBool(app, "--mofed-enabled", to.mofed_enabled, "MOFED_ENABLED", "");
+  AddBool(app, "--gdrcopy-enabled", to.gdrcopy_enabled, "GDRCOPY_ENABLED",
+          "give containers /dev/gdrdrv");
+  AddBool(app, "--gds-enabled", to.gds_enabled, "GDS_ENABLED",
+          "give containers what GPUDirect Storage needs");
+  AddBool(app, "--mofed-enabled", to.mofed_enabled, "MOFED_ENABLED",
+          "give containers the InfiniBand devices");
   app.add_option("--cdi-annotation-prefix", to.cdi_annotation_prefix, "")
       ->envname("CDI_ANNOTATION_PREFIX");
   app.add_option("--nvidia-cdi-hook-path,--nvidia-ctk-path", to.cdi_hook_path,
@@ -68,14 +71,17 @@ void AddFileFlags(CLI::App& app, Arguments& to) {
   app.add_option("--driver-root-ctr-path,--container-driver-root", to.driver_root_ctr_path,
                  "where the driver root is mounted here")
       ->envname(Variable("DRIVER_ROOT_CTR_PATH", "CONTAINER_DRIVER_ROOT"));
-  app.add_option("--mps-root", to.mps_root, "")->envname("MPS_ROOT");
+  app.add_option("--mps-root", to.mps_root, "folder on the host that the MPS control daemon uses")
+      ->envname("MPS_ROOT");
   app.add_option("--shared-devices-allocation-policy", to.shared_devices_allocation_policy,
                  "distributed or packed")
       ->envname("SHARED_DEVICES_ALLOCATION_POLICY");
   app.add_option("--device-discovery-strategy", to.device_discovery_strategy, "auto, nvml or tegra")
       ->envname("DEVICE_DISCOVERY_STRATEGY");
-  AddList(app, "--imex-channel-ids", to.imex_channel_ids, "IMEX_CHANNEL_IDS", "");
-  AddBool(app, "--imex-required", to.imex_required, "IMEX_REQUIRED", "");
+  AddList(app, "--imex-channel-ids", to.imex_channel_ids, "IMEX_CHANNEL_IDS",
+          "IMEX channels that every container gets: none, or 0");
+  AddBool(app, "--imex-required", to.imex_required, "IMEX_REQUIRED",
+          "a missing IMEX channel is an error");
 }
 
 void AddOwnFlags(CLI::App& app, Arguments& to) {

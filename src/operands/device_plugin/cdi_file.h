@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
 #include "operands/device_plugin/gpu.h"
+#include "operands/device_plugin/resources.h"
 #include "operands/device_plugin/settings.h"
 
 namespace gantry::device_plugin {
@@ -13,11 +15,16 @@ namespace gantry::device_plugin {
 // The file in `cdi_dir` that describes this node's GPUs to the container runtime.
 std::string CdiPath(const std::string& cdi_dir);
 
-// Writes it unless it is there with that content; true if it was written. `host_root` is where the
-// host's root is mounted here (/sys and /run are looked up there); `disabled_hooks` are NVIDIA's
-// names.
-Result<bool> WriteCdi(const std::string& cdi_dir, const std::string& host_root,
-                      const Settings& settings, const GpuSet& set, const std::vector<Gpu>& gpus,
-                      const std::vector<std::string>& disabled_hooks);
+struct CdiWritten {
+  std::vector<std::string> paths;  // those that were not there with that content
+  std::set<std::string> modes;     // "gds", ...: those with devices on this node
+};
+
+// Writes the documents of the GPUs, of IMEX channels and of the settings' modes, each unless it is
+// there with that content. `host_root` is where the host's root is mounted here (/sys and /run are
+// looked up there).
+Result<CdiWritten> WriteCdi(const std::string& cdi_dir, const std::string& host_root,
+                            const Settings& settings, const GpuSet& set,
+                            const std::vector<Unit>& units, const std::vector<int>& imex_channels);
 
 }  // namespace gantry::device_plugin

@@ -6,7 +6,7 @@
 
 #include "base/paths.h"
 #include "base/text.h"
-#include "operands/device_plugin/config_source.h"
+#include "policy/plugin_config_choice.h"
 
 namespace gantry::device_plugin {
 namespace {
@@ -33,10 +33,10 @@ Result<LoadedConfig> LoadConfig(const Arguments& arguments,
                                 const std::optional<std::string>& label) {
   if (!arguments.config_dir.empty()) {
     TRY_ASSIGN(const auto entries, ListDirectory(arguments.config_dir));
-    TRY_ASSIGN(const auto name, ChooseConfig({.label = label,
-                                              .default_config = arguments.default_config,
-                                              .fallbacks = arguments.fallback_strategies},
-                                             ConfigNames(entries)));
+    const policy::ConfigChoice choice{.label = label.value_or(""),
+                                      .default_name = arguments.default_config,
+                                      .fallbacks = arguments.fallback_strategies};
+    TRY_ASSIGN(const auto name, policy::ChooseConfig(choice, entries));
     if (!name.empty()) {
       return Load(JoinPath(arguments.config_dir, name), format("'{}'", name));
     }

@@ -11,27 +11,53 @@
 
 namespace gantry::device_plugin {
 
-Result<std::set<std::string>> MirrorDeviceNodes(const std::string& from, const std::string& to) {
-  std::set<std::string> made;
+namespace {
+
+// Adds the paths of the nodes that it makes.
+Status Mirror(const std::string& from, const std::string& to, std::set<std::string>& made) {
   TRY_ASSIGN(const auto names, ListDirectory(from));
   for (const auto& name : names) {
     struct stat theirs{};
     const auto source = JoinPath(from, name);
-    if (!name.starts_with("nvidia") || stat(source.c_str(), &theirs) != 0 ||
-        !S_ISCHR(theirs.st_mode)) {
+    if (!name.starts_with("nvidia") || stat(source.c_str(), &theirs) != 0) {
       continue;
     }
     const auto target = JoinPath(to, name);
-    if (mknod(target.c_str(), theirs.st_mode, theirs.st_rdev) == 0) {
-      // mknod takes the umask off.
-      if (chmod(target.c_str(), theirs.st_mode & 07777U) != 0) {
-        return FailErrno("set the mode of " + target, errno);
+    if (S_ISDIR(theirs.st_mode)) {
+      // nvidia-caps: MIG devices; nvidia-caps-imex-channels.
+      if (mkdir(target.c_str(), 0755) != 0 && errno != EEXIST) {
+        return FailErrno("make folder " + target, errno);
       }
-      made.insert(name);
-    } else if (errno != EEXIST) {
-      return FailErrno("make device node " + target, errno);
+      TRY(Mirror(source, target, made));
+    } else if (S_ISCHR(theirs.st_mode)) {
+      if (mknod(target.c_str(), theirs.st_mode, theirs.st_rdev) == 0) {
+        // mknod takes the umask off.
+        if (chmod(target.c_str(), theirs.st_mode & 07777U) != 0) {
+          return FailErrno("set the mode of " + target, errno);
+        }
+        made.insert(target);
+      } else if (errno != EEXIST) {
+        return FailErrno("make device node " + target, errno);
+      }
     }
   }
+  return {};
+}
+
+}  // namespace
+
+std::string HostRoot(const std::string& mounted) {
+  struct stat info{};
+  return stat(JoinPath(mounted, "sys/bus/pci").c_str(), &info) == 0 ? mounted : "/";
+}
+
+std::string CapabilityNodes(const std::string& dev_root) {
+  return JoinPath(dev_root, "dev/nvidia-caps");
+}
+
+Result<std::set<std::string>> MirrorDeviceNodes(const std::string& from, const std::string& to) {
+  std::set<std::string> made;
+  TRY(Mirror(from, to, made));
   return made;
 }
 

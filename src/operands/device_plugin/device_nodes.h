@@ -8,8 +8,16 @@
 
 namespace gantry::device_plugin {
 
+// The folder that holds the node's /sys, /proc and /run: where the host's root is mounted, or this
+// container's own root.
+std::string HostRoot(const std::string& mounted);
+
+// Where the nodes of MIG devices are, below a root.
+std::string CapabilityNodes(const std::string& dev_root);
+
 // Makes in `to` (this container's /dev) the NVIDIA device nodes that are in `from` (the host's /dev
-// as mounted here) and missing there. The names of those made.
+// as mounted here) and missing there, those of MIG devices and IMEX channels included. The paths of
+// those made.
 Result<std::set<std::string>> MirrorDeviceNodes(const std::string& from, const std::string& to);
 
 }  // namespace gantry::device_plugin

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "nvml/nvml.h"
 
 namespace gantry::device_plugin {
 
@@ -18,7 +22,28 @@ struct Gpu {
   std::string pci_bus_id;  // as sysfs spells it
   int numa_node = -1;      // -1: none
   bool mig_enabled = false;
+  std::vector<nvml::MigDevice> mig_devices = {};  // by index
+  // Of each MIG device, in their order: "/dev/nvidia-caps/nvidia-cap12", ...
+  std::vector<std::vector<std::string>> mig_nodes = {};
   bool operator==(const Gpu&) const = default;
+};
+
+// Which minor of /dev/nvidia-caps/nvidia-cap<minor> stands for a capability: "gpu0/gi1/access" ->
+// 12. The number after "gpu" is the GPU's minor.
+using MigMinors = std::map<std::string, unsigned>;
+// Reads /proc/driver/nvidia-caps/mig-minors; a line that is none is passed over.
+MigMinors ParseMigMinors(std::string_view text);
+// The nodes of a MIG device of the GPU with that minor: of its GPU instance and of its compute
+// instance. Empty: the driver lists no capability for it.
+std::vector<std::string> MigNodes(const MigMinors& minors, unsigned gpu_minor,
+                                  const nvml::MigDevice& mig);
+
+// A GPU that is there and can't be read.
+struct FailedGpu {
+  unsigned index = 0;
+  std::string uuid;  // empty: not even that
+  std::string reason;
+  bool operator==(const FailedGpu&) const = default;
 };
 
 // The GPUs of a node as one look at them found them.
@@ -26,9 +51,13 @@ struct GpuSet {
   std::vector<Gpu> gpus;  // by index
   PairScores scores;      // in their order
   std::string driver_version;
-  std::string cuda_version;         // "12.4"; may be empty
-  std::vector<std::string> failed;  // a sentence for each GPU that could not be read
+  std::string cuda_version;  // "12.4"; may be empty
+  std::vector<FailedGpu> failed;
   bool operator==(const GpuSet&) const = default;
 };
+
+// True if all that a later look tells anew is that some GPUs of `before` can't be read now: they
+// are still there, and unhealthy.
+bool OnlyFailures(const GpuSet& before, const GpuSet& now);
 
 }  // namespace gantry::device_plugin

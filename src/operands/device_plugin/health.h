@@ -7,24 +7,45 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "operands/device_plugin/gpu.h"
 #include "operands/device_plugin/xid_policy.h"
 
 namespace gantry::device_plugin {
 
-// A GPU went out of service or came back.
+// healthy -> suspect:     an XID that may be the hardware's; in service, probed often
+// suspect -> healthy:     kRecovery of answered probes
+// any -> unhealthy:       an XID that is the hardware's, or a probe that fails; out of service
+// unhealthy -> recovering -> healthy: the first answered probe, and kRecovery of them
+enum class Health { kHealthy, kSuspect, kUnhealthy, kRecovering };
+
+std::string_view Name(Health health);  // "healthy", ...
+constexpr bool InService(Health health) {
+  return health == Health::kHealthy || health == Health::kSuspect;
+}
+
+// An XID as the driver told it: of a GPU, or of the MIG devices of one instance.
+struct XidEvent {
+  std::string gpu_uuid;  // empty: a GPU that nobody knows
+  uint64_t xid = 0;
+  std::optional<unsigned> gpu_instance = {};
+  std::optional<unsigned> compute_instance = {};
+};
+
+// A GPU or a MIG device came into another state.
 struct HealthChange {
   std::string uuid;
-  bool healthy = false;
-  std::string reason;  // why it went; for one that came back, why it had gone
+  Health from = Health::kHealthy;
+  Health to = Health::kHealthy;
+  std::string reason;  // why it is not healthy; for one that is again, why it was not
   bool operator==(const HealthChange&) const = default;
 };
 
-// The health of each GPU, from what was seen of it alone: healthy; unhealthy after a fatal XID or
-// an unanswered probe; recovering while probes succeed again, and healthy after kRecovery of that.
+// The health of each GPU and MIG device, from what was seen of it alone.
 class HealthBook {
  public:
   // Between two probes of a GPU while all are healthy: a GPU can stop answering without an event.
@@ -34,31 +55,39 @@ class HealthBook {
   // Longer than the kubelet's status period (10 s), so that a failure is seen by others too.
   static constexpr std::chrono::seconds kRecovery{15};
 
-  explicit HealthBook(XidPolicy policy) : policy_(std::move(policy)) {}
+  // From now on; what was judged stays so.
+  void SetPolicy(XidPolicy policy) { policy_ = std::move(policy); }
+  // The GPUs to keep book on, or the MIG devices of those that have some; those known already keep
+  // their state.
+  void Track(const std::vector<Gpu>& gpus);
 
-  // The GPUs to keep book on; those known already keep their state.
-  void Track(const std::vector<std::string>& uuids);
-  std::optional<HealthChange> OnXid(const std::string& uuid, uint64_t xid, SteadyTime now);
+  std::vector<HealthChange> OnXid(const XidEvent& event, SteadyTime now);
   // The answer of a GPU to a probe; kTimeout: it did not answer in time.
-  std::optional<HealthChange> OnProbe(const std::string& uuid, const Status& answer,
-                                      SteadyTime now);
+  std::vector<HealthChange> OnProbe(const std::string& gpu_uuid, const Status& answer,
+                                    SteadyTime now);
 
-  [[nodiscard]] std::set<std::string> unhealthy() const;
+  // UUIDs of the GPUs and MIG devices that must not be given to a container.
+  [[nodiscard]] std::set<std::string> out_of_service() const;
+  // Why each of those is; UUID -> reason.
+  [[nodiscard]] std::map<std::string, std::string> reasons() const;
   // When to probe next if the last round was at that time; nothing: never.
   [[nodiscard]] std::optional<SteadyTime> NextProbe(SteadyTime last) const;
-  [[nodiscard]] const XidPolicy& policy() const { return policy_; }
 
  private:
-  struct Gpu {
-    bool healthy = true;
-    std::string reason;                    // of an unhealthy one
-    std::optional<SteadyTime> good_since;  // probes have succeeded since, without a fatal XID
+  struct Entry {
+    std::string gpu_uuid;
+    std::optional<unsigned> gpu_instance;
+    std::optional<unsigned> compute_instance;
+    Health health = Health::kHealthy;
+    std::string reason;                    // of one that is not healthy
+    std::optional<SteadyTime> good_since;  // probes were answered since, without another XID
   };
 
-  static std::optional<HealthChange> Lose(const std::string& uuid, Gpu& gpu, std::string reason);
+  static void Move(const std::string& uuid, Entry& entry, Health to, const std::string& reason,
+                   std::vector<HealthChange>& changes);
 
-  XidPolicy policy_;
-  std::map<std::string, Gpu> gpus_;
+  XidPolicy policy_ = MakeXidPolicy({}, "", "");
+  std::map<std::string, Entry> entries_;  // by UUID
 };
 
 }  // namespace gantry::device_plugin

@@ -13,6 +13,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/paths.h"
 #include "base/text.h"
 #include "nvml/nvml.h"
 #include "operands/device_plugin/scores.h"
@@ -22,20 +23,27 @@ namespace {
 
 // NVML wakes its waiter after that also without an event.
 constexpr std::chrono::milliseconds kEventWait{5000};
-constexpr std::chrono::seconds kEventPause{10};
+// After an error, before the next wait.
+constexpr std::chrono::seconds kEventPause{1};
 
-Gpu FromNvml(const nvml::Device& device) {
-  return {.index = device.index,
+Gpu FromNvml(const nvml::Device& device, const MigMinors& minors) {
+  Gpu gpu{.index = device.index,
           .minor = device.minor,
           .uuid = device.uuid,
           .name = device.name,
           .pci_bus_id = device.pci_bus_id,
           .numa_node = device.numa_node,
-          .mig_enabled = device.mig == nvml::MigMode::kEnabled};
+          .mig_enabled = device.mig == nvml::MigMode::kEnabled,
+          .mig_devices = device.mig_devices};
+  for (const auto& mig : device.mig_devices) {
+    gpu.mig_nodes.push_back(MigNodes(minors, device.minor, mig));
+  }
+  return gpu;
 }
 
 Result<std::unique_ptr<nvml::Library>> Open(const Monitor::Options& options) {
-  nvml::Library::Options open{.library = "libnvidia-ml.so.1", .sys = options.sys};
+  nvml::Library::Options open{.library = "libnvidia-ml.so.1",
+                              .sys = JoinPath(options.host_root, "sys")};
   // A container that has the driver's libraries on the loader's path needs no driver root.
   if (auto path = nvml::FindLibrary(options.driver_root)) {
     open.library = *path;
@@ -43,16 +51,19 @@ Result<std::unique_ptr<nvml::Library>> Open(const Monitor::Options& options) {
   return nvml::Library::Open(open);
 }
 
-Result<GpuSet> LookAt(const nvml::Library& library) {
+Result<GpuSet> LookAt(const nvml::Library& library, const Monitor::Options& options) {
   TRY_ASSIGN(const auto devices, library.Enumerate());
   GpuSet set;
+  // Absent where no GPU can do MIG.
+  const auto minors = ParseMigMinors(
+      ReadFile(JoinPath(options.host_root, "proc/driver/nvidia-caps/mig-minors")).value_or(""));
   for (const auto& device : devices.found) {
-    set.gpus.push_back(FromNvml(device));
+    set.gpus.push_back(FromNvml(device, minors));
   }
   set.scores = ScoresOf(library.Distances(devices.found));
   for (const auto& failed : devices.failed) {
-    set.failed.push_back(format("GPU {}{}{}: {}", failed.index, failed.uuid.empty() ? "" : " ",
-                                failed.uuid, failed.error.message));
+    set.failed.push_back(
+        {.index = failed.index, .uuid = failed.uuid, .reason = failed.error.message});
   }
   set.driver_version = library.DriverVersion().value_or("");
   if (const auto cuda = library.CudaVersion()) {
@@ -156,7 +167,7 @@ class Monitor::State : public std::enable_shared_from_this<State> {
       }
     }
     if (library != nullptr) {
-      set = LookAt(*library);
+      set = LookAt(*library, options_);
     }
     lock.lock();
     look_owed_ = false;
@@ -171,9 +182,7 @@ class Monitor::State : public std::enable_shared_from_this<State> {
       return;
     }
     library_ = library;
-    if (options_.xid_events) {
-      Listen(*set);
-    }
+    Listen(*set);
     options_.tell(GpusFound{*std::move(set)});
   }
 
@@ -218,31 +227,58 @@ class Monitor::State : public std::enable_shared_from_this<State> {
   void ListenTo(int id, const std::vector<std::string>& uuids) {
     std::unique_lock lock(mutex_);
     const auto library = library_;
-    lock.unlock();
-    auto set = library->NewEventSet();
+    while (!closed_ && id == listener_) {
+      lock.unlock();
+      auto error = WaitForEvents(id, *library, uuids);
+      lock.lock();
+      if (!error || closed_ || id != listener_) {
+        return;
+      }
+      // The next set is made of the GPUs that can be registered then: one that is lost must not
+      // keep the others' events back.
+      options_.tell(WaitFailed{*std::move(error)});
+      changed_.wait_for(lock, kEventPause, [&] { return closed_ || id != listener_; });
+    }
+  }
+
+  // Tells events until a wait fails, which is the result, or nobody wants them or has some.
+  std::optional<Error> WaitForEvents(int id, const nvml::Library& library,
+                                     const std::vector<std::string>& uuids) {
+    auto set = library.NewEventSet();
     if (!set) {
-      return;
+      return std::nullopt;
     }
     // A GPU whose events can't be had is still probed.
     if (std::ranges::count_if(
             uuids, [&set](const auto& uuid) { return (*set)->Register(uuid).has_value(); }) == 0) {
-      return;
+      return std::nullopt;
     }
     for (;;) {
       auto event = (*set)->Wait(kEventWait);
-      lock.lock();
-      if (!event) {
-        changed_.wait_for(lock, kEventPause, [&] { return closed_ || id != listener_; });
-      }
+      const std::lock_guard lock(mutex_);
       if (closed_ || id != listener_) {
-        lock.unlock();
-        return;
+        return std::nullopt;
       }
-      if (const auto seen = event.value_or(std::nullopt); seen && !seen->mig_changed) {
-        options_.tell(XidSeen{.uuid = seen->uuid, .xid = seen->xid});
+      if (!event) {
+        return std::move(event).error();
       }
-      lock.unlock();
+      Tell(*event);
     }
+  }
+
+  // With the mutex held.
+  void Tell(const std::optional<nvml::EventSet::Event>& event) {
+    if (!event) {
+      return;
+    }
+    if (event->mig_changed) {
+      options_.tell(GpusChanged{});
+      return;
+    }
+    options_.tell(XidEvent{.gpu_uuid = event->uuid,
+                           .xid = event->xid,
+                           .gpu_instance = event->gpu_instance,
+                           .compute_instance = event->compute_instance});
   }
 
   const Options options_;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <chrono>
-#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -14,6 +13,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "operands/device_plugin/gpu.h"
+#include "operands/device_plugin/health.h"
 
 namespace gantry::device_plugin {
 
@@ -24,9 +24,9 @@ struct GpusFound {
 struct GpusMissing {
   Error error;  // NVML can't be opened, or does not answer
 };
-struct XidSeen {
-  std::string uuid;  // empty: the event names no GPU of ours
-  uint64_t xid = 0;
+struct GpusChanged {};  // MIG devices came or went: look again
+struct WaitFailed {
+  Error error;  // the wait for events ended with it: some GPU may be lost
 };
 struct Probed {
   struct Answer {
@@ -35,7 +35,7 @@ struct Probed {
   };
   std::vector<Answer> answers;
 };
-using Observation = std::variant<GpusFound, GpusMissing, XidSeen, Probed>;
+using Observation = std::variant<GpusFound, GpusMissing, GpusChanged, WaitFailed, XidEvent, Probed>;
 
 // The only part that calls NVML, on threads of its own, because a call into a driver can hang for
 // ever. What it sees goes to `tell`, from those threads. A thread that hangs is left behind, and
@@ -43,9 +43,8 @@ using Observation = std::variant<GpusFound, GpusMissing, XidSeen, Probed>;
 class Monitor {
  public:
   struct Options {
-    std::filesystem::path driver_root;  // as seen here
-    std::filesystem::path sys = "/sys";
-    bool xid_events = true;
+    std::filesystem::path driver_root;      // as seen here
+    std::string host_root = "/";            // the folder that holds the node's sys/ and proc/
     std::function<void(Observation)> tell;  // must not call back
   };
   // How long one GPU may take to answer a probe, and opening NVML and looking at all GPUs.

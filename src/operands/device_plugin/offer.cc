@@ -6,7 +6,6 @@
 #include <memory>
 #include <utility>
 
-#include "operands/device_plugin/allocate.h"
 #include "operands/device_plugin/preferred.h"
 #include "operands/device_plugin/scores.h"
 
@@ -15,16 +14,15 @@ namespace {
 
 class Snapshot : public kubelet::Allocator {
  public:
-  Snapshot(Resource resource, PairScores scores, Settings settings,
-           std::set<std::string> nodes_present)
+  Snapshot(Resource resource, PairScores scores, Settings settings, Beside beside)
       : resource_(std::move(resource)),
         scores_(std::move(scores)),
         settings_(std::move(settings)),
-        nodes_present_(std::move(nodes_present)) {}
+        beside_(std::move(beside)) {}
 
   [[nodiscard]] Result<kubelet::Allocation> Allocate(
       const std::vector<std::string>& ids) const override {
-    return device_plugin::Allocate(resource_, settings_, nodes_present_, ids);
+    return device_plugin::Allocate(resource_, settings_, beside_, ids);
   }
   [[nodiscard]] Result<std::vector<std::string>> Prefer(
       const kubelet::PreferredRequest& request) const override {
@@ -35,18 +33,18 @@ class Snapshot : public kubelet::Allocator {
   const Resource resource_;
   const PairScores scores_;
   const Settings settings_;
-  const std::set<std::string> nodes_present_;
+  const Beside beside_;
 };
 
 }  // namespace
 
 kubelet::PluginResource Offer(const Resource& resource, const GpuSet& set, const Settings& settings,
-                              std::set<std::string> nodes_present) {
+                              Beside beside) {
   return {.name = resource.name,
           .endpoint = resource.endpoint,
           .devices = resource.devices,
-          .allocator = std::make_shared<Snapshot>(resource, ScoresFor(resource.gpus, set), settings,
-                                                  std::move(nodes_present))};
+          .allocator = std::make_shared<Snapshot>(resource, ScoresFor(resource.units, set),
+                                                  settings, std::move(beside))};
 }
 
 }  // namespace gantry::device_plugin

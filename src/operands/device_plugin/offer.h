@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <set>
-#include <string>
-#include <vector>
-
 #include "kubelet/plugin_host.h"
+#include "operands/device_plugin/allocate.h"
 #include "operands/device_plugin/gpu.h"
 #include "operands/device_plugin/resources.h"
 #include "operands/device_plugin/settings.h"
@@ -14,6 +11,6 @@ namespace gantry::device_plugin {
 
 // A resource as the kubelet's server takes it, with answers that are made from these values alone.
 kubelet::PluginResource Offer(const Resource& resource, const GpuSet& set, const Settings& settings,
-                              std::set<std::string> nodes_present);
+                              Beside beside);
 
 }  // namespace gantry::device_plugin

@@ -5,8 +5,6 @@
 // service only when they were seen to fail.
 #include "operands/device_plugin/plugin.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -14,38 +12,12 @@
 #include "base/log.h"
 #include "base/paths.h"
 #include "base/text.h"
-#include "operands/device_plugin/allocate.h"
 #include "operands/device_plugin/cdi_file.h"
 #include "operands/device_plugin/device_nodes.h"
-#include "operands/device_plugin/offer.h"
-#include "operands/device_plugin/resources.h"
 #include "policy/names.h"
 
 namespace gantry::device_plugin {
 namespace {
-
-using std::chrono::seconds;
-
-// After GPUs could not be read, or NVML not opened.
-constexpr seconds kLookAgain{10};
-constexpr seconds kCdiAgain{5};
-
-std::set<std::string> NodesPresent(const std::string& dev_root) {
-  std::set<std::string> present;
-  for (const auto& path : ControlNodes()) {
-    struct stat info{};
-    if (stat(JoinPath(dev_root, path).c_str(), &info) == 0) {
-      present.insert(path);
-    }
-  }
-  return present;
-}
-
-// The folder that holds the node's /sys and /run: the mounted host, or this container's own root.
-std::string HostRoot(const std::string& mounted) {
-  struct stat info{};
-  return stat(JoinPath(mounted, "sys/bus/pci").c_str(), &info) == 0 ? mounted : "/";
-}
 
 bool IsRequested(const std::string& name, const Arguments& arguments) {
   return std::ranges::find(arguments.wait_for, name) != arguments.wait_for.end();
@@ -58,8 +30,7 @@ Plugin::Plugin(Arguments arguments, host::Signals& signals, host::StatusFiles st
     : arguments_(std::move(arguments)),
       signals_(signals),
       status_files_(std::move(status_files)),
-      watcher_(std::move(watcher)),
-      health_(ParseXidPolicy(arguments_.disable_health_checks, arguments_.enable_health_checks)) {}
+      watcher_(std::move(watcher)) {}
 
 int Plugin::Run() {
   if (auto started = Start(); !started) {
@@ -109,119 +80,6 @@ void Plugin::Wait() {
   }
   if (ready[3]) {
     TakeMessages();
-  }
-}
-
-void Plugin::TakeMessages() {
-  for (auto& message : mailbox_.Take()) {
-    std::visit([this](auto& one) { On(std::move(one)); }, message);
-  }
-}
-
-void Plugin::OnPaths(const std::vector<std::string>& changed) {
-  for (const auto& path : changed) {
-    status_changed_ = status_changed_ || path == status_files_.directory();
-    config_changed_ = config_changed_ || path == ConfigPathToWatch(arguments_);
-    if (path == CdiPath(arguments_.cdi_dir)) {
-      cdi_changed_ = true;
-      offer_changed_ = true;
-    }
-  }
-}
-
-void Plugin::On(GpusFound found) {
-  for (const auto& sentence : found.set.failed) {
-    log::Warning("a GPU can't be offered: {}", sentence);
-    Report(true, "GPUUnreadable", sentence);
-  }
-  if (!found.set.failed.empty()) {
-    look_at_ = RealClock().Now() + kLookAgain;
-  }
-  if (found.set == set_) {
-    return;
-  }
-  log::Info("{} GPUs, driver {}", found.set.gpus.size(), found.set.driver_version);
-  set_ = std::move(found.set);
-  std::vector<std::string> uuids;
-  for (const auto& gpu : set_->gpus) {
-    uuids.push_back(gpu.uuid);
-  }
-  health_.Track(uuids);
-  probed_ = RealClock().Now();
-  offer_changed_ = true;
-  cdi_changed_ = true;
-}
-
-void Plugin::On(GpusMissing missing) {
-  log::Error("no GPU can be offered: {}", missing.error.message);
-  Report(true, "NVMLNotUsable", missing.error.message);
-  if (settings_ && settings_->fail_on_init_error && !set_) {
-    exit_ = 1;
-    return;
-  }
-  look_at_ = RealClock().Now() + kLookAgain;
-}
-
-void Plugin::On(const XidSeen& seen) {
-  log::Warning("XID {} on {}", seen.xid, seen.uuid.empty() ? "a GPU that is not known" : seen.uuid);
-  OnHealth(health_.OnXid(seen.uuid, seen.xid, RealClock().Now()));
-}
-
-void Plugin::On(const Probed& probed) {
-  for (const auto& answer : probed.answers) {
-    OnHealth(health_.OnProbe(answer.uuid, answer.status, RealClock().Now()));
-  }
-}
-
-void Plugin::OnHealth(const std::optional<HealthChange>& change) {
-  if (!change) {
-    return;
-  }
-  offer_changed_ = true;
-  if (change->healthy) {
-    const auto message =
-        format("GPU {} is back in service after: {}", change->uuid, change->reason);
-    log::Info("{}", message);
-    Report(false, "GPUHealthy", message);
-  } else {
-    const auto message = format("GPU {} is out of service: {}", change->uuid, change->reason);
-    log::Error("{}", message);
-    Report(true, "GPUUnhealthy", message);
-  }
-}
-
-void Plugin::On(LabelSeen seen) {
-  label_ = std::move(seen);
-  config_changed_ = true;
-}
-
-void Plugin::On(const kubelet::PluginEvent& event) {
-  using What = kubelet::PluginEvent::What;
-  switch (event.what) {
-    case What::kRegistered:
-      register_error_.clear();
-      log::Info("{} is registered with the kubelet", event.resource);
-      return;
-    case What::kRegisterFailed:
-      // Tried again and again; said once.
-      if (std::exchange(register_error_, event.error.message) != event.error.message) {
-        log::Warning("{} is not registered yet: {}", event.resource, event.error.message);
-      }
-      return;
-    case What::kDropped:
-      log::Warning("{}: the kubelet has dropped the plugin; registering again", event.resource);
-      return;
-    case What::kSuperseded:
-      log::Info("{}: another plugin has taken over", event.resource);
-      return;
-    case What::kFailed:
-      if (event.resource.empty()) {
-        // The mount of the folder in this container is of the folder that was.
-        Fail(event.error.message);
-      } else {
-        log::Error("{} can't be served: {}", event.resource, event.error.message);
-      }
-      return;
   }
 }
 
@@ -325,6 +183,8 @@ bool Plugin::ConfigIsKnown() {
   config_error_.clear();
   config_ = *std::move(loaded);
   settings_ = *std::move(settings);
+  health_.SetPolicy(MakeXidPolicy(settings_->xids, arguments_.disable_health_checks,
+                                  arguments_.enable_health_checks));
   offer_changed_ = true;
   cdi_changed_ = true;
   return true;
@@ -358,61 +218,20 @@ void Plugin::LookAtGpus(const DriverRoots& driver) {
   }
   if (!monitor_ || monitored_ != driver) {
     monitored_ = driver;
+    // MIG devices are made and removed with these.
+    if (auto watched =
+            watcher_.Add(CapabilityNodes(driver.dev_root_here), host::Watcher::For::kExistence);
+        !watched) {
+      log::Warning("{}", watched.error().message);
+    }
     monitor_ = std::make_unique<Monitor>(
         Monitor::Options{.driver_root = driver.root_here,
-                         .sys = JoinPath(HostRoot(arguments_.host_root), "sys"),
-                         .xid_events = health_.policy().listens(),
+                         .host_root = HostRoot(arguments_.host_root),
                          .tell = [this](Observation seen) {
                            std::visit([this](auto& one) { mailbox_.Post(std::move(one)); }, seen);
                          }});
   }
   monitor_->Look();
-}
-
-void Plugin::Serve(const Settings& settings, const GpuSet& set) {
-  const bool retry = retry_cdi_at_ && *retry_cdi_at_ <= RealClock().Now();
-  if (!std::exchange(offer_changed_, false) && !retry) {
-    return;
-  }
-  const auto offered = OfferedResources(set.gpus, settings, health_.unhealthy());
-  for (const auto& sentence : offered.left_out) {
-    log::Warning("not offered: {}", sentence);
-  }
-  std::vector<Gpu> gpus;
-  for (const auto& resource : offered.resources) {
-    gpus.insert(gpus.end(), resource.gpus.begin(), resource.gpus.end());
-  }
-  if (settings.uses_cdi() && cdi_changed_ && !gpus.empty() && !CdiIsWritten(settings, set, gpus)) {
-    return;
-  }
-  const auto present = NodesPresent(settings.driver.dev_root_here);
-  std::vector<kubelet::PluginResource> resources;
-  resources.reserve(offered.resources.size());
-  for (const auto& resource : offered.resources) {
-    resources.push_back(Offer(resource, set, settings, present));
-  }
-  if (resources.empty()) {
-    log::Warning("this node has no GPU to offer");
-  }
-  host_->Serve(std::move(resources));
-}
-
-bool Plugin::CdiIsWritten(const Settings& settings, const GpuSet& set,
-                          const std::vector<Gpu>& gpus) {
-  retry_cdi_at_.reset();
-  auto written = WriteCdi(arguments_.cdi_dir, HostRoot(arguments_.host_root), settings, set, gpus,
-                          arguments_.cdi_disable_hooks);
-  if (!written) {
-    log::Error("no GPU can be offered by CDI: {}", written.error().message);
-    Report(true, "CDIDocumentNotWritten", written.error().message);
-    retry_cdi_at_ = RealClock().Now() + kCdiAgain;
-    return false;
-  }
-  if (*written) {
-    log::Info("wrote {}", CdiPath(arguments_.cdi_dir));
-  }
-  cdi_changed_ = false;
-  return true;
 }
 
 void Plugin::ProbeIfDue() {
@@ -431,7 +250,7 @@ void Plugin::ProbeIfDue() {
 
 std::optional<SteadyTime> Plugin::Deadline() const {
   std::optional<SteadyTime> first;
-  for (const auto& at : {look_at_, retry_cdi_at_, monitor_ ? monitor_->overdue_at() : std::nullopt,
+  for (const auto& at : {look_at_, serve_at_, monitor_ ? monitor_->overdue_at() : std::nullopt,
                          set_ && monitor_ ? health_.NextProbe(probed_) : std::nullopt}) {
     if (at && (!first || *at < *first)) {
       first = at;

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -14,11 +15,13 @@
 #include "host/status_files.h"
 #include "host/watch.h"
 #include "kubelet/plugin_host.h"
+#include "operands/device_plugin/allocate.h"
 #include "operands/device_plugin/config_files.h"
 #include "operands/device_plugin/health.h"
 #include "operands/device_plugin/mailbox.h"
 #include "operands/device_plugin/monitor.h"
 #include "operands/device_plugin/node_link.h"
+#include "operands/device_plugin/resources.h"
 #include "operands/device_plugin/settings.h"
 
 namespace gantry::device_plugin {
@@ -39,20 +42,22 @@ class Plugin {
   struct LabelSeen {
     std::optional<std::string> value;
   };
-  using Message =
-      std::variant<GpusFound, GpusMissing, XidSeen, Probed, LabelSeen, kubelet::PluginEvent>;
+  using Message = std::variant<GpusFound, GpusMissing, GpusChanged, WaitFailed, XidEvent, Probed,
+                               LabelSeen, kubelet::PluginEvent>;
 
   Status Start();
   void Wait();
   void TakeMessages();
   void On(GpusFound found);
   void On(GpusMissing missing);
-  void On(const XidSeen& seen);
+  void On(const GpusChanged& changed);
+  void On(const WaitFailed& failed);
+  void On(const XidEvent& event);
   void On(const Probed& probed);
   void On(LabelSeen seen);
   void On(const kubelet::PluginEvent& event);
   void OnPaths(const std::vector<std::string>& changed);
-  void OnHealth(const std::optional<HealthChange>& change);
+  void OnHealth(const std::vector<HealthChange>& changes);
 
   // The steps; false: what comes after has to wait.
   void Evaluate();
@@ -63,7 +68,10 @@ class Plugin {
   void LookAtGpus(const DriverRoots& driver);
   void ProbeIfDue();
   void Serve(const Settings& settings, const GpuSet& set);
-  bool CdiIsWritten(const Settings& settings, const GpuSet& set, const std::vector<Gpu>& gpus);
+  bool FindBeside(const Settings& settings);
+  bool CdiIsWritten(const Settings& settings, const GpuSet& set, const Resources& offered);
+  bool MpsIsReady(const Settings& settings, const Resource& resource);
+  void SayLeftOut(const std::vector<std::string>& sentences);
 
   [[nodiscard]] std::optional<SteadyTime> Deadline() const;
   // An event on the Node, if there is a Node and an API server.
@@ -89,13 +97,18 @@ class Plugin {
   std::optional<GpuSet> set_;
   HealthBook health_;
 
+  Beside beside_;
+  std::vector<std::string> left_out_;  // told already
+  std::set<std::string> unreadable_;   // the same
+  std::string mps_watched_;            // the folder of the MPS control daemon
+
   // What is due.
   bool status_changed_ = true;
   bool config_changed_ = true;
   bool offer_changed_ = false;
   bool cdi_changed_ = true;
-  std::optional<SteadyTime> look_at_;  // at the GPUs again
-  std::optional<SteadyTime> retry_cdi_at_;
+  std::optional<SteadyTime> look_at_;   // at the GPUs again
+  std::optional<SteadyTime> serve_at_;  // again
   SteadyTime probed_{};
 
   std::unique_ptr<NodeLink> link_;

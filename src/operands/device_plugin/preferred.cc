@@ -8,7 +8,6 @@
 #include "operands/device_plugin/preferred.h"
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 #include <optional>
 #include <tuple>
@@ -128,11 +127,9 @@ class Search {
 };
 
 std::optional<size_t> PositionOf(const Resource& resource, std::string_view id) {
-  const auto gpu = std::ranges::find(resource.gpus, UuidOf(id), &Gpu::uuid);
-  if (gpu == resource.gpus.end()) {
-    return std::nullopt;
-  }
-  return static_cast<size_t>(gpu - resource.gpus.begin());
+  const auto* unit = resource.UnitOf(id);
+  return unit == nullptr ? std::nullopt
+                         : std::optional(static_cast<size_t>(unit - resource.units.data()));
 }
 
 std::vector<std::string> PreferExclusive(const Resource& resource, const PairScores& scores,
@@ -158,42 +155,57 @@ std::vector<std::string> PreferExclusive(const Resource& resource, const PairSco
   }
   std::vector<std::string> ids;
   for (const size_t at : Search(scores, available, required, size).Best()) {
-    ids.push_back(resource.gpus[at].uuid);
+    ids.push_back(resource.units[at].uuid);
   }
   return ids;
 }
 
-// How many shares of one GPU are in use, counting those of this answer.
-struct Share {
-  size_t in_use = 0;
+// How much of a unit, and of the GPU that it is a part of, is in use, counting this answer.
+struct Use {
+  size_t in_use = 0;  // shares
   size_t picked = 0;  // of this answer
-  Positions free;     // positions in the available ids
+  size_t gpu = 0;     // position of the first unit of the same GPU, where its sum is kept
+  size_t gpu_in_use = 0;
+  Positions free;  // positions in the available ids
 };
+
+std::vector<Use> UseOf(const Resource& resource, const std::vector<std::string>& taken,
+                       const std::vector<std::string>& available) {
+  std::vector<Use> uses(resource.units.size());
+  for (size_t i = 0; i < uses.size(); ++i) {
+    uses[i].in_use = static_cast<size_t>(resource.units[i].replicas);
+    const auto first =
+        std::ranges::find(resource.units, resource.units[i].gpu_uuid, &Unit::gpu_uuid);
+    uses[i].gpu = static_cast<size_t>(first - resource.units.begin());
+  }
+  for (size_t i = 0; i < available.size(); ++i) {
+    const auto at = PositionOf(resource, available[i]);
+    if (at && std::ranges::find(taken, available[i]) == taken.end()) {
+      uses[*at].in_use--;
+      uses[*at].free.push_back(i);
+    }
+  }
+  for (const auto& use : uses) {
+    uses[use.gpu].gpu_in_use += use.in_use;
+  }
+  return uses;
+}
 
 std::vector<std::string> PreferShares(const Resource& resource, SharedPolicy policy,
                                       const kubelet::PreferredRequest& request) {
   std::vector<std::string> ids = request.required;
-  std::vector<Share> shares(resource.gpus.size());
-  for (auto& share : shares) {
-    share.in_use = static_cast<size_t>(resource.replicas);
-  }
-  for (size_t i = 0; i < request.available.size(); ++i) {
-    const auto& id = request.available[i];
-    const auto at = PositionOf(resource, id);
-    if (at && std::ranges::find(ids, id) == ids.end()) {
-      shares[*at].in_use--;
-      shares[*at].free.push_back(i);
-    }
-  }
+  auto uses = UseOf(resource, ids, request.available);
+  // What is less is taken first. MIG devices are in use or not, so that their GPU's sum decides.
+  const auto rank = [&](const Use& use) {
+    const auto sign = policy == SharedPolicy::kDistributed ? 1 : -1;
+    return std::tuple(sign * static_cast<std::ptrdiff_t>(uses[use.gpu].gpu_in_use),
+                      sign * static_cast<std::ptrdiff_t>(use.in_use), use.picked);
+  };
   while (ids.size() < static_cast<size_t>(request.size)) {
-    Share* best = nullptr;
-    const auto rank = [policy](const Share& share) {
-      const auto in_use = static_cast<std::ptrdiff_t>(share.in_use);
-      return std::pair(policy == SharedPolicy::kDistributed ? in_use : -in_use, share.picked);
-    };
-    for (auto& share : shares) {
-      if (!share.free.empty() && (best == nullptr || rank(share) < rank(*best))) {
-        best = &share;
+    Use* best = nullptr;
+    for (auto& use : uses) {
+      if (!use.free.empty() && (best == nullptr || rank(use) < rank(*best))) {
+        best = &use;
       }
     }
     if (best == nullptr) {
@@ -203,8 +215,14 @@ std::vector<std::string> PreferShares(const Resource& resource, SharedPolicy pol
     best->free.erase(best->free.begin());
     best->in_use++;
     best->picked++;
+    uses[best->gpu].gpu_in_use++;
   }
   return ids;
+}
+
+bool IsExclusive(const Resource& resource) {
+  return std::ranges::all_of(resource.units,
+                             [](const Unit& unit) { return unit.replicas == 1 && !unit.is_mig(); });
 }
 
 }  // namespace
@@ -224,8 +242,8 @@ std::vector<std::string> Prefer(const Resource& resource, const PairScores& scor
   if (request.size <= 0) {
     return {};
   }
-  return resource.replicas == 1 ? PreferExclusive(resource, scores, request)
-                                : PreferShares(resource, policy, request);
+  return IsExclusive(resource) ? PreferExclusive(resource, scores, request)
+                               : PreferShares(resource, policy, request);
 }
 
 }  // namespace gantry::device_plugin

@@ -13,6 +13,7 @@
 
 #include "base/text.h"
 #include "operands/device_plugin/scores.h"
+#include "operands/device_plugin/testing/gpus.h"
 
 namespace gantry::device_plugin {
 namespace {
@@ -21,20 +22,8 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 Resource MakeResource(size_t count, int replicas = 1) {
-  Resource resource{
-      .name = "nvidia.com/gpu", .endpoint = {}, .replicas = replicas, .gpus = {}, .devices = {}};
-  for (unsigned i = 0; i < count; ++i) {
-    Gpu gpu;
-    gpu.index = i;
-    gpu.uuid = format("GPU-{}", i);
-    resource.gpus.push_back(gpu);
-    for (int n = 0; n < replicas; ++n) {
-      resource.devices.push_back({.id = replicas == 1 ? gpu.uuid : format("{}::{}", gpu.uuid, n),
-                                  .healthy = true,
-                                  .numa_nodes = {}});
-    }
-  }
-  return resource;
+  const auto settings = replicas == 1 ? Settings() : Shared(replicas);
+  return OfferedResources(SetOf(Gpus(static_cast<unsigned>(count))), settings, {}).resources.at(0);
 }
 
 std::vector<std::string> Ids(const Resource& resource) {
@@ -86,7 +75,7 @@ int BestScore(const PairScores& scores, unsigned available, unsigned required, i
 TEST(PreferExclusive, NeverWorseThanEverySetOfEightGpus) {
   const auto resource = MakeResource(8);
   std::mt19937 random(7);
-  for (int round = 0; round < 300; ++round) {
+  for (int round = 0; round < 500; ++round) {
     PairScores scores(8, std::vector<int>(8, 0));
     for (size_t a = 0; a < 8; ++a) {
       for (size_t b = a + 1; b < 8; ++b) {
@@ -205,14 +194,37 @@ TEST(Scores, PcieAndNvlinks) {
   }
 }
 
-TEST(Scores, OfSomeGpus) {
-  const auto resource = MakeResource(3);
-  const GpuSet all{.gpus = resource.gpus,
-                   .scores = {{0, 1, 2}, {1, 0, 3}, {2, 3, 0}},
-                   .driver_version = {},
-                   .cuda_version = {},
-                   .failed = {}};
-  EXPECT_EQ(ScoresFor({resource.gpus[0], resource.gpus[2]}, all), (PairScores{{0, 2}, {2, 0}}));
+// MIG devices: two GPUs of three, the first device of GPU-0 in use.
+TEST(PreferShares, MigDevicesBySumOfTheirGpu) {
+  auto gpus = Gpus(2);
+  AddMig(gpus[0], {"1g.10gb", "1g.10gb", "1g.10gb"});
+  AddMig(gpus[1], {"1g.10gb", "1g.10gb", "1g.10gb"});
+  const auto resource =
+      OfferedResources(SetOf(gpus), Mig(policy::MigStrategy::kSingle), {}).resources.at(0);
+  const kubelet::PreferredRequest request{
+      .available = {"MIG-0-1", "MIG-0-2", "MIG-1-0", "MIG-1-1", "MIG-1-2"},
+      .required = {},
+      .size = 2};
+  EXPECT_THAT(Prefer(resource, {}, SharedPolicy::kDistributed, request),
+              ElementsAre("MIG-1-0", "MIG-0-1"));
+  EXPECT_THAT(Prefer(resource, {}, SharedPolicy::kPacked, request),
+              ElementsAre("MIG-0-1", "MIG-0-2"));
+}
+
+TEST(PreferShares, WholeGpusBesideSharesOfOthers) {
+  auto settings = Shared(2);
+  settings.sharing.resources[0].devices.list = {"0"};
+  const auto resource = OfferedResources(SetOf(Gpus(2)), settings, {}).resources.at(0);
+  EXPECT_THAT(
+      Prefer(resource, {}, SharedPolicy::kDistributed, {{"GPU-0::0", "GPU-0::1", "GPU-1"}, {}, 2}),
+      testing::UnorderedElementsAre("GPU-0::0", "GPU-1"));
+}
+
+TEST(Scores, OfTheGpusOfUnits) {
+  auto all = SetOf(Gpus(3));
+  all.scores = {{0, 1, 2}, {1, 0, 3}, {2, 3, 0}};
+  const auto resource = OfferedResources(all, {}, {}).resources.at(0);
+  EXPECT_EQ(ScoresFor({resource.units[0], resource.units[2]}, all), (PairScores{{0, 2}, {2, 0}}));
 }
 
 }  // namespace

@@ -48,10 +48,10 @@ PairScores ScoresOf(const nvml::Topology& topology) {
   return scores;
 }
 
-PairScores ScoresFor(const std::vector<Gpu>& some, const GpuSet& all) {
+PairScores ScoresFor(const std::vector<Unit>& units, const GpuSet& all) {
   std::vector<size_t> positions;
-  for (const auto& gpu : some) {
-    const auto found = std::ranges::find(all.gpus, gpu.uuid, &Gpu::uuid);
+  for (const auto& unit : units) {
+    const auto found = std::ranges::find(all.gpus, unit.gpu_uuid, &Gpu::uuid);
     CHECK(found != all.gpus.end());
     positions.push_back(static_cast<size_t>(found - all.gpus.begin()));
   }

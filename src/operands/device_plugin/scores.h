@@ -5,6 +5,7 @@
 
 #include "nvml/nvml.h"
 #include "operands/device_plugin/gpu.h"
+#include "operands/device_plugin/resources.h"
 
 namespace gantry::device_plugin {
 
@@ -13,7 +14,7 @@ namespace gantry::device_plugin {
 // as links to every GPU behind it.
 PairScores ScoresOf(const nvml::Topology& topology);
 
-// The part of the scores that belongs to some of the GPUs.
-PairScores ScoresFor(const std::vector<Gpu>& some, const GpuSet& all);
+// The scores of the GPUs of these units, in their order.
+PairScores ScoresFor(const std::vector<Unit>& units, const GpuSet& all);
 
 }  // namespace gantry::device_plugin

@@ -2,12 +2,13 @@
 // Which settings are in force, given the command line, the configuration file and the place of the
 // driver? An empty variable counts as unset: the operator's DaemonSets hold some of them empty.
 //
-// What this version can't do is an error rather than a warning where serving on would give a pod
-// something else than it was promised (MPS), and is ignored where it only adds a device (GDS).
+// What can't be had is an error rather than a warning, because serving on would give a pod
+// something else than it was promised.
 #include "operands/device_plugin/settings.h"
 
 #include <array>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "base/text.h"
@@ -93,6 +94,10 @@ Status CheckDiscovery(const Arguments& arguments, const policy::PluginFlags& fla
     }
     discovery = *parsed;
   }
+  if (discovery == policy::DeviceDiscovery::kVfio) {
+    return Fail(ErrorKind::kInvalid,
+                "device-discovery-strategy: must be one of auto, nvml, tegra, is \"vfio\"");
+  }
   if (discovery == policy::DeviceDiscovery::kTegra) {
     return Fail(ErrorKind::kUnsupported,
                 "device-discovery-strategy: GPUs of Tegra systems are not served");
@@ -100,15 +105,40 @@ Status CheckDiscovery(const Arguments& arguments, const policy::PluginFlags& fla
   return {};
 }
 
-Status CheckImex(const Arguments& arguments, const policy::PluginConfig& config) {
-  const auto channels = arguments.imex_channel_ids.value_or(config.imex_channel_ids);
-  if (!channels.empty() && channels != std::vector<int>{0}) {
+Status ReadImex(const Arguments& arguments, const policy::PluginConfig& config,
+                Settings& settings) {
+  settings.imex_channels = arguments.imex_channel_ids.value_or(config.imex_channel_ids);
+  settings.imex_required = arguments.imex_required.value_or(config.imex_required);
+  if (!settings.imex_channels.empty() && settings.imex_channels != std::vector<int>{0}) {
     return Fail(ErrorKind::kInvalid, "imex-channel-ids: only none or 0 can be asked for");
   }
-  if (!channels.empty() && arguments.imex_required.value_or(config.imex_required)) {
-    return Fail(ErrorKind::kUnsupported, "imex-required: IMEX channels are not served");
+  return {};
+}
+
+Status CheckMps(const Settings& settings) {
+  if (settings.sharing.strategy != policy::SharingStrategy::kMps) {
+    return {};
+  }
+  if (settings.mig_strategy == policy::MigStrategy::kMixed) {
+    return Fail(ErrorKind::kInvalid, "sharing.mps: can't be had with the MIG strategy mixed");
+  }
+  if (settings.mps_root.empty()) {
+    return Fail(ErrorKind::kInvalid, "mps-root: must be set for sharing.mps");
   }
   return {};
+}
+
+std::set<std::string> Modes(const Arguments& arguments, const policy::PluginFlags& flags) {
+  std::set<std::string> modes;
+  for (const auto& [mode, given, in_file] :
+       {std::tuple{"gdrcopy", arguments.gdrcopy_enabled, flags.gdrcopy_enabled},
+        {"gds", arguments.gds_enabled, flags.gds_enabled},
+        {"mofed", arguments.mofed_enabled, flags.mofed_enabled}}) {
+    if (given.value_or(in_file.value_or(false))) {
+      modes.insert(mode);
+    }
+  }
+  return modes;
 }
 
 DriverRoots Roots(const Arguments& arguments, const policy::PluginFlags& flags,
@@ -162,15 +192,17 @@ Result<Settings> Decide(const Arguments& arguments, const policy::PluginConfig& 
                              flags.shared_devices_allocation_policy, "distributed"}),
                     kSharedPolicies));
   TRY(CheckDiscovery(arguments, flags));
-  TRY(CheckImex(arguments, config));
+  TRY(ReadImex(arguments, config, settings));
   settings.cdi_annotation_prefix =
       FirstOf({arguments.cdi_annotation_prefix, flags.cdi_annotation_prefix, "cdi.k8s.io/"});
   settings.cdi_hook_path =
       FirstOf({arguments.cdi_hook_path, flags.ctk_path, "/usr/bin/nvidia-ctk"});
-  if (config.sharing.strategy == policy::SharingStrategy::kMps) {
-    return Fail(ErrorKind::kUnsupported, "sharing.mps: MPS is not served; use sharing.timeSlicing");
-  }
+  settings.modes = Modes(arguments, flags);
+  settings.mps_root = FirstOf({arguments.mps_root, flags.mps_root});
   settings.sharing = config.sharing;
+  settings.xids = config.xids;
+  settings.disabled_hooks = arguments.cdi_disable_hooks;
+  TRY(CheckMps(settings));
   return settings;
 }
 

@@ -50,7 +50,7 @@ struct Arguments {
   std::vector<std::string> wait_for;  // status files
   std::string status_dir;
   std::string cdi_dir;
-  std::string host_root;  // where the host's root is mounted here, for /sys and /run
+  std::string host_root;  // where the host's root is mounted here, for /sys, /proc and /run
 };
 
 // Reads them. kInvalid: the message is CLI11's. --help and --version print and give no value.
@@ -82,6 +82,12 @@ struct Settings {
   SharedPolicy shared_policy = SharedPolicy::kDistributed;
   policy::MigStrategy mig_strategy = policy::MigStrategy::kNone;
   policy::Sharing sharing;
+  std::string mps_root;            // on the host
+  std::set<std::string> modes;     // "gdrcopy", "gds", "mofed": given to every container
+  std::vector<int> imex_channels;  // the same
+  bool imex_required = false;      // a missing channel is an error
+  policy::XidRules xids;
+  std::vector<std::string> disabled_hooks;  // of CDI documents, by NVIDIA's names
 
   [[nodiscard]] bool uses_cdi() const {
     return list_strategies.contains(ListStrategy::kCdiAnnotations) ||

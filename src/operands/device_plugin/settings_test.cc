@@ -6,6 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <functional>
+
+#include "base/text.h"
 
 namespace gantry::device_plugin {
 namespace {
@@ -126,11 +129,134 @@ TEST(Settings, RefusalsNameTheFlagOrKey) {
               HasSubstr("device-discovery-strategy"));
   EXPECT_THAT(Refusal(Parse({"--device-discovery-strategy=tegra"})), HasSubstr("Tegra"));
   EXPECT_THAT(Refusal(Parse({"--imex-channel-ids=0,1"})), HasSubstr("imex-channel-ids"));
-  EXPECT_THAT(Refusal(Parse({"--imex-channel-ids=0", "--imex-required"})),
-              HasSubstr("imex-required"));
-  EXPECT_THAT(
-      Refusal(Parse({}), "sharing: {mps: {resources: [{name: nvidia.com/gpu, replicas: 4}]}}"),
-      HasSubstr("sharing.mps"));
+  EXPECT_THAT(Refusal(Parse({"--device-discovery-strategy=vfio"})),
+              HasSubstr("device-discovery-strategy"));
+  constexpr char kMps[] = "sharing: {mps: {resources: [{name: nvidia.com/gpu, replicas: 4}]}}";
+  EXPECT_THAT(Refusal(Parse({}), kMps), HasSubstr("mps-root: must be set"));
+  EXPECT_THAT(Refusal(Parse({"--mps-root=/run/nvidia/mps", "--mig-strategy=mixed"}), kMps),
+              HasSubstr("sharing.mps: can't be had with the MIG strategy mixed"));
+}
+
+// All of a configuration's effect in one line, to compare by.
+std::string Line(const Settings& settings) {
+  std::string line = format(
+      "mig={} fail={} root={} dev={} here={} specs={} id={} prefix={} hook={} mps={} policy={} "
+      "imex={}/{} hooks={} lists=",
+      policy::Name(settings.mig_strategy), settings.fail_on_init_error, settings.driver.root,
+      settings.driver.dev_root, settings.driver.root_here, settings.pass_device_specs,
+      static_cast<int>(settings.id_strategy), settings.cdi_annotation_prefix,
+      settings.cdi_hook_path, settings.mps_root, static_cast<int>(settings.shared_policy),
+      settings.imex_channels.size(), settings.imex_required, Join(settings.disabled_hooks, "+"));
+  for (const auto strategy : settings.list_strategies) {
+    line += format("{} ", static_cast<int>(strategy));
+  }
+  return line + Join({settings.modes.begin(), settings.modes.end()}, "+");
+}
+
+// Flag, variable and key say the same; the names are NVIDIA's.
+TEST(Settings, EveryFlagIsAVariableAndAKeyToo) {
+  struct Row {
+    const char* flag;
+    const char* variable;
+    const char* value;
+    const char* file;  // empty: no key
+  };
+  const std::vector<Row> rows = {
+      {"--mig-strategy", "MIG_STRATEGY", "mixed", "flags: {migStrategy: mixed}"},
+      {"--fail-on-init-error", "FAIL_ON_INIT_ERROR", "F", "flags: {failOnInitError: false}"},
+      {"--driver-root", "NVIDIA_DRIVER_ROOT", "/d", "flags: {nvidiaDriverRoot: /d}"},
+      {"--nvidia-driver-root", "NVIDIA_DRIVER_ROOT", "/d", "flags: {nvidiaDriverRoot: /d}"},
+      {"--dev-root", "NVIDIA_DEV_ROOT", "/d", "flags: {nvidiaDevRoot: /d}"},
+      {"--nvidia-dev-root", "NVIDIA_DEV_ROOT", "/d", "flags: {nvidiaDevRoot: /d}"},
+      {"--pass-device-specs", "PASS_DEVICE_SPECS", "1", "flags: {plugin: {passDeviceSpecs: true}}"},
+      {"--device-list-strategy", "DEVICE_LIST_STRATEGY", "volume-mounts,cdi-cri",
+       "flags: {plugin: {deviceListStrategy: [volume-mounts, cdi-cri]}}"},
+      {"--device-id-strategy", "DEVICE_ID_STRATEGY", "index",
+       "flags: {plugin: {deviceIDStrategy: index}}"},
+      {"--gdrcopy-enabled", "GDRCOPY_ENABLED", "true", "flags: {gdrcopyEnabled: true}"},
+      {"--gds-enabled", "GDS_ENABLED", "true", "flags: {gdsEnabled: true}"},
+      {"--mofed-enabled", "MOFED_ENABLED", "true", "flags: {mofedEnabled: true}"},
+      {"--cdi-annotation-prefix", "CDI_ANNOTATION_PREFIX", "x/",
+       "flags: {plugin: {cdiAnnotationPrefix: x/}}"},
+      {"--nvidia-cdi-hook-path", "NVIDIA_CDI_HOOK_PATH", "/h",
+       "flags: {plugin: {nvidiaCTKPath: /h}}"},
+      {"--nvidia-ctk-path", "NVIDIA_CTK_PATH", "/h", "flags: {plugin: {nvidiaCTKPath: /h}}"},
+      {"--driver-root-ctr-path", "DRIVER_ROOT_CTR_PATH", "/c",
+       "flags: {plugin: {containerDriverRoot: /c}}"},
+      {"--container-driver-root", "CONTAINER_DRIVER_ROOT", "/c",
+       "flags: {plugin: {containerDriverRoot: /c}}"},
+      {"--mps-root", "MPS_ROOT", "/m", "flags: {mpsRoot: /m}"},
+      {"--shared-devices-allocation-policy", "SHARED_DEVICES_ALLOCATION_POLICY", "packed",
+       "flags: {plugin: {sharedDevicesAllocationPolicy: packed}}"},
+      {"--imex-channel-ids", "IMEX_CHANNEL_IDS", "0", "imex: {channelIDs: [0]}"},
+      {"--imex-required", "IMEX_REQUIRED", "true", "imex: {required: true}"},
+      {"--cdi-disable-hooks", "CDI_DISABLE_HOOKS", "all", ""},
+  };
+  const auto by_default = Line(Decided(Parse({})));
+  for (const auto& row : rows) {
+    const auto argument = format("{}={}", row.flag, row.value);
+    const auto by_flag = Line(Decided(Parse({argument.c_str()})));
+    EXPECT_NE(by_flag, by_default) << row.flag;
+    if (*row.file != '\0') {
+      EXPECT_EQ(Line(Decided(Parse({}), row.file)), by_flag) << row.file;
+    }
+    const Variable variable(row.variable, row.value);
+    EXPECT_EQ(Line(Decided(Parse({}))), by_flag) << row.variable;
+  }
+}
+
+TEST(Arguments, WhatOnlyThePluginItselfReads) {
+  struct Row {
+    const char* flag;
+    const char* variable;
+    std::function<std::string(const Arguments&)> read;
+  };
+  const std::vector<Row> rows = {
+      {"--kubelet-socket", "KUBELET_SOCKET", [](const auto& a) { return a.kubelet_socket; }},
+      {"--config-file", "CONFIG_FILE", [](const auto& a) { return a.config_file; }},
+      {"--cdi-feature-flags", "CDI_FEATURE_FLAGS",
+       [](const auto& a) { return Join(a.cdi_feature_flags, ","); }},
+      {"", "DP_DISABLE_HEALTHCHECKS", [](const auto& a) { return a.disable_health_checks; }},
+      {"", "DP_ENABLE_HEALTHCHECKS", [](const auto& a) { return a.enable_health_checks; }},
+      {"--config-file-srcdir", "CONFIG_FILE_SRCDIR", [](const auto& a) { return a.config_dir; }},
+      {"--default-config", "DEFAULT_CONFIG", [](const auto& a) { return a.default_config; }},
+      {"--node-name", "NODE_NAME", [](const auto& a) { return a.node_name; }},
+      {"--node-label", "NODE_LABEL", [](const auto& a) { return a.node_label; }},
+      {"--fallback-strategies", "FALLBACK_STRATEGIES",
+       [](const auto& a) { return Join(a.fallback_strategies, ","); }},
+  };
+  for (const auto& row : rows) {
+    if (*row.flag != '\0') {
+      const auto argument = format("{}=a,b", row.flag);
+      EXPECT_EQ(row.read(Parse({argument.c_str()})), "a,b") << row.flag;
+    }
+    const Variable variable(row.variable, "a,b");
+    EXPECT_EQ(row.read(Parse({})), "a,b") << row.variable;
+  }
+}
+
+TEST(Settings, MpsImexAndModes) {
+  const Variable gds("GDS_ENABLED", "true");
+  const auto settings = Decided(
+      Parse({"--mps-root=/m", "--gdrcopy-enabled", "--imex-required", "--cdi-disable-hooks=a,b"}),
+      "{flags: {mofedEnabled: true, gdsEnabled: false}, imex: {channelIDs: [0]}, health: {xids: "
+      "{ignore: [74]}}, sharing: {mps: {resources: [{name: gpu, replicas: 4}]}}}");
+  EXPECT_EQ(settings.mps_root, "/m");
+  EXPECT_TRUE(settings.sharing.fail_requests_greater_than_one);
+  EXPECT_THAT(settings.modes, ElementsAre("gdrcopy", "gds", "mofed"));
+  EXPECT_THAT(settings.imex_channels, ElementsAre(0));
+  EXPECT_TRUE(settings.imex_required);
+  EXPECT_THAT(settings.xids.ignore, ElementsAre(74));
+  EXPECT_THAT(settings.disabled_hooks, ElementsAre("a", "b"));
+  EXPECT_THAT(Decided(Parse({"--imex-channel-ids=0"})).imex_channels, ElementsAre(0));
+}
+
+TEST(Settings, MigStrategies) {
+  EXPECT_EQ(Decided(Parse({})).mig_strategy, policy::MigStrategy::kNone);
+  EXPECT_EQ(Decided(Parse({}), "flags: {migStrategy: mixed}").mig_strategy,
+            policy::MigStrategy::kMixed);
+  EXPECT_EQ(Decided(Parse({"--mig-strategy=single"}), "flags: {migStrategy: mixed}").mig_strategy,
+            policy::MigStrategy::kSingle);
 }
 
 TEST(Arguments, WhatNobodyKnowsIsRefused) {

@@ -2,26 +2,33 @@
 #pragma once
 
 #include <cstdint>
-#include <set>
+#include <map>
 #include <string_view>
+
+#include "policy/plugin_config.h"
 
 namespace gantry::device_plugin {
 
-// Which XID errors take a GPU out of service.
-struct XidPolicy {
-  bool probe = true;             // GPUs are asked whether they are alive
-  bool others_are_fatal = true;  // what stands in neither set
-  std::set<uint64_t> ignored;
-  std::set<uint64_t> fatal;  // counts before `ignored`
+enum class XidVerdict {
+  kIgnore,     // an application's error
+  kSuspect,    // the GPU stays in service as long as it answers
+  kUnhealthy,  // out of service until it has recovered
+};
 
-  [[nodiscard]] bool IsFatal(uint64_t xid) const;
-  // No event can have an effect.
-  [[nodiscard]] bool listens() const { return others_are_fatal || !fatal.empty(); }
+// What each XID error means for a GPU's service.
+struct XidPolicy {
+  bool probe = true;  // GPUs are asked whether they are alive
+  XidVerdict others = XidVerdict::kUnhealthy;
+  std::map<uint64_t, XidVerdict> table;
+
+  [[nodiscard]] XidVerdict VerdictOf(uint64_t xid) const;
   bool operator==(const XidPolicy&) const = default;
 };
 
-// From DP_DISABLE_HEALTHCHECKS and DP_ENABLE_HEALTHCHECKS: comma lists of XID numbers, `xids` and
-// `all`, in any case; other words are ignored.
-XidPolicy ParseXidPolicy(std::string_view disable, std::string_view enable);
+// The built-in table, changed by the configuration's `health.xids`, and then by
+// DP_DISABLE_HEALTHCHECKS and DP_ENABLE_HEALTHCHECKS: comma lists of XID numbers, `xids` and `all`,
+// in any case; other words are ignored.
+XidPolicy MakeXidPolicy(const policy::XidRules& rules, std::string_view disable,
+                        std::string_view enable);
 
 }  // namespace gantry::device_plugin

@@ -7,6 +7,8 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -246,6 +248,124 @@ TEST_F(DevicePlugin, AFatalXidTakesAGpuOutAtOnceAndAnApplicationsDoesNot) {
   EXPECT_TRUE(Has(8, 8, seconds(30))) << plugin->Log();
 }
 
+// The state of the one GPU that each XID hits, and nobody else's. The kubelet's view is the same as
+// the plugin's: both are within a second.
+TEST_F(DevicePlugin, EachXidHasItsVerdictWithinASecondAndNothingStaysOut) {
+  const auto plugin = Start();
+  ASSERT_TRUE(Has(8, 8)) << plugin->Log();
+  for (const char* xid : {"13", "31", "43", "45"}) {
+    Control(format("xid 6 {}", xid));
+    EXPECT_TRUE(plugin->WaitForLog(format("XID {} on GPU-", xid), seconds(1)));
+  }
+  for (const char* xid : {"63", "94"}) {
+    Control(format("xid 7 {}", xid));
+    EXPECT_TRUE(plugin->WaitForLog(format("XID {} on GPU-", xid), seconds(1)));
+  }
+  EXPECT_TRUE(plugin->WaitForLog("is suspect, and in service while it answers: XID 63"));
+  EXPECT_TRUE(Has(8, 8, seconds(0))) << plugin->Log();
+  std::ptrdiff_t healthy = 8;
+  for (const char* xid : {"48", "74", "79", "95", "109", "119"}) {
+    const auto gpu = 8 - healthy;
+    Control(format("xid {} {}", gpu, xid));
+    healthy--;
+    EXPECT_TRUE(Has(8, healthy, seconds(1))) << xid << "\n" << plugin->Log();
+    EXPECT_FALSE(kubelet_->Devices(kGpus)[static_cast<size_t>(gpu)].healthy) << xid;
+  }
+  EXPECT_TRUE(Has(8, 8, seconds(30))) << plugin->Log();
+  EXPECT_EQ(kubelet_->registrations(), 1) << "without a restart";
+}
+
+TEST_F(DevicePlugin, Kdp231AGpuThatFallsOffTheBusGoesAloneWithinASecond) {
+  const auto plugin = Start();
+  ASSERT_TRUE(Has(8, 8)) << plugin->Log();
+  Control("lose 3");
+  EXPECT_TRUE(Has(8, 7, seconds(1))) << plugin->Log();
+  EXPECT_FALSE(kubelet_->Devices(kGpus)[3].healthy);
+  EXPECT_TRUE(kubelet_->Allocate(kGpus, {kubelet_->Devices(kGpus)[2].id}));
+  // The others' events are heard all the same.
+  Control("xid 4 48");
+  EXPECT_TRUE(Has(8, 6, seconds(3))) << plugin->Log();
+  Control("recover 3");
+  EXPECT_TRUE(Has(8, 8, seconds(30))) << plugin->Log();
+}
+
+TEST_F(DevicePlugin, AnAdministratorsXidTableCountsAtOnce) {
+  WriteConfig("health: {xids: {ignore: [79], unhealthy: [31]}}");
+  const auto plugin =
+      Start({"--config-file-srcdir=" + folder_ + "/config", "--default-config=any"});
+  ASSERT_TRUE(Has(8, 8)) << plugin->Log();
+  Control("xid 1 79");
+  ASSERT_TRUE(plugin->WaitForLog("XID 79 on GPU-"));
+  EXPECT_TRUE(Has(8, 8, seconds(0)));
+  Control("xid 1 31");
+  EXPECT_TRUE(Has(8, 7, seconds(1))) << plugin->Log();
+}
+
+TEST_F(DevicePlugin, Kdp628OnlyTheGpusThatAreNamedAreShared) {
+  WriteConfig(
+      "sharing: {timeSlicing: {renameByDefault: true, resources: [{name: gpu, replicas: 4, "
+      "devices: [0, 5]}]}}");
+  const auto plugin =
+      Start({"--config-file-srcdir=" + folder_ + "/config", "--default-config=any"});
+  ASSERT_TRUE(Has(6, 6)) << plugin->Log();
+  EXPECT_TRUE(kubelet_->WaitFor("nvidia.com/gpu.shared", Count(8, 8))) << plugin->Log();
+}
+
+// Of GPUs that MPS shares and others that it does not, the latter don't wait for its daemon.
+TEST_F(DevicePlugin, Kdp982AnMpsDaemonThatIsNotReadyKeepsNobodyElseBack) {
+  const fs::path mps = Variable("PLUGIN_ROOT") + "/run/nvidia/mps";
+  fs::remove_all(mps);
+  WriteConfig(
+      "sharing: {mps: {renameByDefault: true, resources: [{name: gpu, replicas: 4, "
+      "devices: [0]}]}}");
+  const auto plugin = Start({"--config-file-srcdir=" + folder_ + "/config", "--default-config=any",
+                             "--mps-root=/run/nvidia/mps"});
+  constexpr char kShares[] = "nvidia.com/gpu.shared";
+  ASSERT_TRUE(Has(7, 7)) << plugin->Log();
+  EXPECT_TRUE(kubelet_->WaitFor(kShares, Count(4, 0))) << plugin->Log();
+  EXPECT_TRUE(plugin->WaitForLog("nvidia.com/gpu.shared: its MPS control daemon is not ready"));
+  fs::create_directories(mps / kShares);
+  std::ofstream(mps / kShares / ".started") << "";
+  EXPECT_TRUE(kubelet_->WaitFor(kShares, Count(4, 4), seconds(2))) << plugin->Log();
+  const auto got = kubelet_->Allocate(kShares, {kubelet_->Devices(kShares)[0].id});
+  ASSERT_TRUE(got);
+  EXPECT_EQ(got->envs[0].second, "/mps/nvidia.com/gpu.shared/pipe");
+  fs::remove_all(mps);
+  EXPECT_TRUE(kubelet_->WaitFor(kShares, Count(4, 0), seconds(2))) << plugin->Log();
+  EXPECT_TRUE(Has(7, 7, seconds(0)));
+}
+
+TEST_F(DevicePlugin, ImexChannelsAndGdrcopyGoByCdiIfTheNodeHasThem) {
+  const fs::path dev = Variable("PLUGIN_ROOT") + "/dev";
+  fs::create_directories(dev / "nvidia-caps-imex-channels");
+  ASSERT_EQ(
+      mknod((dev / "nvidia-caps-imex-channels/channel0").c_str(), S_IFCHR | 0666U, makedev(1, 3)),
+      0);
+  ASSERT_EQ(mknod((dev / "gdrdrv").c_str(), S_IFCHR | 0666U, makedev(1, 3)), 0);
+  const auto plugin = Start({"--device-list-strategy=cdi-cri", "--imex-channel-ids=0",
+                             "--gdrcopy-enabled", "--gds-enabled"});
+  ASSERT_TRUE(Has(8, 8)) << plugin->Log();
+  const auto got = kubelet_->Allocate(kGpus, {kubelet_->Devices(kGpus)[0].id});
+  fs::remove_all(dev / "nvidia-caps-imex-channels");
+  fs::remove(dev / "gdrdrv");
+  ASSERT_TRUE(got);
+  EXPECT_THAT(got->cdi_devices,
+              testing::ElementsAre(testing::StartsWith("k8s.device-plugin.nvidia.com/gpu=GPU-"),
+                                   "k8s.device-plugin.nvidia.com/imex-channel=0",
+                                   "k8s.device-plugin.nvidia.com/gdrcopy=all"));
+  for (const char* device_class : {"imex-channel", "gdrcopy"}) {
+    EXPECT_TRUE(
+        fs::exists(format("{}/cdi/k8s.device-plugin.nvidia.com-{}.json", folder_, device_class)));
+  }
+  EXPECT_FALSE(fs::exists(folder_ + "/cdi/k8s.device-plugin.nvidia.com-gds.json"));
+}
+
+TEST_F(DevicePlugin, ARequiredImexChannelThatIsMissingOffersNothing) {
+  const auto plugin = Start({"--imex-channel-ids=0", "--imex-required"});
+  EXPECT_TRUE(plugin->WaitForLog("IMEX channel 0 is required")) << plugin->Log();
+  EXPECT_EQ(kubelet_->registrations(), 0);
+}
+
 TEST_F(DevicePlugin, ACallThatHangsTakesOneGpuOutAndNobodyWaits) {
   const auto plugin = Start();
   ASSERT_TRUE(Has(8, 8)) << plugin->Log();
@@ -271,6 +391,70 @@ TEST_F(DevicePlugin, IsRegisteredAgainAfterItsDeathAndTheKubelets) {
   ASSERT_TRUE(Has(8, 8, seconds(1))) << plugin->Log();
   EXPECT_EQ(plugin->End(SIGTERM), 0);
   EXPECT_FALSE(fs::exists(folder_ + "/nvidia-gpu.sock"));
+}
+
+// --- eight GPUs with seven MIG devices each ---
+
+class DevicePluginMig : public DevicePlugin {
+ protected:
+  static constexpr char kSmall[] = "nvidia.com/mig-1g.10gb";
+};
+
+TEST_F(DevicePluginMig, MixedOffersEachProfileAndAllocatesItsNodes) {
+  const auto plugin = Start({"--mig-strategy=mixed", "--device-list-strategy=cdi-cri,envvar",
+                             "--pass-device-specs", "--device-id-strategy=index"});
+  ASSERT_TRUE(kubelet_->WaitFor(kSmall, Count(56, 56))) << plugin->Log();
+  const auto devices = kubelet_->Devices(kSmall);
+  EXPECT_THAT(devices[0].id, testing::StartsWith("MIG-"));
+  EXPECT_THAT(devices[0].numa_nodes, SizeIs(1));
+  const auto got = kubelet_->Allocate(kSmall, {devices[8].id});
+  ASSERT_TRUE(got);
+  EXPECT_THAT(got->cdi_devices, testing::ElementsAre("k8s.device-plugin.nvidia.com/gpu=1:1"));
+  std::vector<std::string> nodes;
+  for (const auto& device : got->devices) {
+    nodes.push_back(device.container_path);
+  }
+  EXPECT_THAT(nodes, testing::IsSupersetOf({std::string("/dev/nvidia1")}));
+  EXPECT_EQ(std::ranges::count_if(
+                nodes, [](const auto& path) { return path.starts_with("/dev/nvidia-caps/"); }),
+            2);
+  std::ostringstream document;
+  document << std::ifstream(folder_ + "/cdi/k8s.device-plugin.nvidia.com-gpu.json").rdbuf();
+  EXPECT_THAT(document.str(), HasSubstr("\"1:1\""));
+}
+
+TEST_F(DevicePluginMig, SingleCallsEveryDeviceAGpuAndNoneOffersNothing) {
+  auto plugin = Start({"--mig-strategy=single"});
+  ASSERT_TRUE(Has(56, 56)) << plugin->Log();
+  plugin->End(SIGTERM);
+  plugin = Start({"--mig-strategy=none"});
+  EXPECT_TRUE(plugin->WaitForLog("is in MIG mode, and MIG_STRATEGY is none")) << plugin->Log();
+  EXPECT_TRUE(plugin->WaitForLog("this node has no GPU to offer"));
+}
+
+TEST_F(DevicePluginMig, DevicesThatComeAndGoAreSeenWithoutARestart) {
+  const auto plugin = Start({"--mig-strategy=mixed"});
+  ASSERT_TRUE(kubelet_->WaitFor(kSmall, Count(56, 56))) << plugin->Log();
+  Control("mig 3 destroy");
+  Control("mig 3 create 3g.40gb 3g.40gb");
+  EXPECT_TRUE(kubelet_->WaitFor(kSmall, Count(49, 49), seconds(5))) << plugin->Log();
+  EXPECT_TRUE(kubelet_->WaitFor("nvidia.com/mig-3g.40gb", Count(2, 2), seconds(5)))
+      << plugin->Log();
+  Control("mig 3 destroy");
+  Control("mig 3 create 1g.10gb 1g.10gb 1g.10gb 1g.10gb 1g.10gb 1g.10gb 1g.10gb");
+  EXPECT_TRUE(kubelet_->WaitFor(kSmall, Count(56, 56), seconds(5))) << plugin->Log();
+}
+
+TEST_F(DevicePluginMig, SharesBesideMigAndAGpuThatFailsTakesItsDevicesAlone) {
+  WriteConfig(
+      "flags: {migStrategy: mixed}\nsharing: {timeSlicing: {resources: [{name: mig-1g.10gb, "
+      "replicas: 2}]}}");
+  const auto plugin =
+      Start({"--config-file-srcdir=" + folder_ + "/config", "--default-config=any"});
+  ASSERT_TRUE(kubelet_->WaitFor(kSmall, Count(112, 112))) << plugin->Log();
+  Control("xid 2 48");
+  EXPECT_TRUE(kubelet_->WaitFor(kSmall, Count(112, 98), seconds(1))) << plugin->Log();
+  EXPECT_TRUE(kubelet_->WaitFor(kSmall, Count(112, 112), seconds(30))) << plugin->Log();
 }
 
 }  // namespace

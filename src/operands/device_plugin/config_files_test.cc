@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "operands/device_plugin/config_source.h"
+#include "operands/device_plugin/config_files.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,42 +7,10 @@
 #include <filesystem>
 #include <fstream>
 
-#include "operands/device_plugin/config_files.h"
-
 namespace gantry::device_plugin {
 namespace {
 
-using testing::ElementsAre;
 using testing::HasSubstr;
-
-const std::vector<std::string> kNames = {"a", "b", "default"};
-
-TEST(ChooseConfig, LabelThenDefaultThenFallbacks) {
-  EXPECT_EQ(ChooseConfig({"b", "a", {"named"}}, kNames), "b");
-  EXPECT_EQ(ChooseConfig({std::nullopt, "a", {"named"}}, kNames), "a");
-  EXPECT_EQ(ChooseConfig({"", "a", {}}, kNames), "a") << "an empty label names nothing";
-  EXPECT_EQ(ChooseConfig({std::nullopt, "", {"named", "single"}}, kNames), "default");
-  EXPECT_EQ(ChooseConfig({std::nullopt, "", {"named", "single"}}, {"only"}), "only");
-  EXPECT_EQ(ChooseConfig({std::nullopt, "", {"single", "empty"}}, {"a", "b"}), "");
-  EXPECT_EQ(ChooseConfig({std::nullopt, "", {}}, kNames), "");
-}
-
-TEST(ChooseConfig, WhatIsNotThereIsNamed) {
-  const auto by_label = ChooseConfig({"c", "a", {"named"}}, kNames);
-  ASSERT_FALSE(by_label);
-  EXPECT_EQ(by_label.error().kind, ErrorKind::kNotFound);
-  EXPECT_THAT(by_label.error().message, HasSubstr("the node's label asks for 'c', there is a, b"));
-  const auto by_default = ChooseConfig({std::nullopt, "c", {"named"}}, {});
-  ASSERT_FALSE(by_default);
-  EXPECT_THAT(by_default.error().message, HasSubstr("DEFAULT_CONFIG asks for 'c', there is none"));
-  const auto fallback = ChooseConfig({std::nullopt, "", {"nearest"}}, kNames);
-  ASSERT_FALSE(fallback);
-  EXPECT_EQ(fallback.error().kind, ErrorKind::kInvalid);
-}
-
-TEST(ConfigNames, LeavesOutWhatTheVolumeKeepsForItself) {
-  EXPECT_THAT(ConfigNames({"..2026_01", "..data", ".hidden", "a"}), ElementsAre(".hidden", "a"));
-}
 
 class LoadConfigTest : public testing::Test {
  protected:
@@ -82,6 +50,15 @@ TEST_F(LoadConfigTest, AMistakeIsNamedWithItsConfigurationAndKey) {
     ASSERT_FALSE(loaded);
     EXPECT_THAT(loaded.error().message, testing::AllOf(HasSubstr("'a'"), HasSubstr(named)));
   }
+}
+
+TEST_F(LoadConfigTest, ALabelThatNamesNothingIsNoDefault) {
+  Write("a", "");
+  arguments_.default_config = "a";
+  EXPECT_EQ(LoadConfig(arguments_, std::nullopt)->source, "'a'");
+  const auto loaded = LoadConfig(arguments_, "b");
+  ASSERT_FALSE(loaded);
+  EXPECT_THAT(loaded.error().message, HasSubstr("the node's label asks for 'b', there is a"));
 }
 
 TEST(LoadConfig, WithoutAnyTheConfigurationIsEmpty) {

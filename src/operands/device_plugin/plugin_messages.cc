@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// What does each thing that the plugin hears change? Every answer ends in a member that says what
+// is known or due; the steps of plugin.cc and plugin_serve.cc do the rest.
+#include <utility>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "operands/device_plugin/cdi_file.h"
+#include "operands/device_plugin/device_nodes.h"
+#include "operands/device_plugin/plugin.h"
+
+namespace gantry::device_plugin {
+namespace {
+
+// After GPUs could not be read, or NVML not opened.
+constexpr std::chrono::seconds kLookAgain{10};
+// MIG devices are made one after the other.
+constexpr std::chrono::milliseconds kSettle{200};
+
+}  // namespace
+
+void Plugin::TakeMessages() {
+  for (auto& message : mailbox_.Take()) {
+    std::visit([this](auto& one) { On(std::move(one)); }, message);
+  }
+}
+
+void Plugin::OnPaths(const std::vector<std::string>& changed) {
+  for (const auto& path : changed) {
+    status_changed_ = status_changed_ || path == status_files_.directory();
+    config_changed_ = config_changed_ || path == ConfigPathToWatch(arguments_);
+    if (path == CdiPath(arguments_.cdi_dir)) {
+      cdi_changed_ = true;
+      offer_changed_ = true;
+    }
+    offer_changed_ = offer_changed_ || path == mps_watched_;
+    if (path == CapabilityNodes(monitored_.dev_root_here)) {
+      look_at_ = RealClock().Now() + kSettle;
+    }
+  }
+}
+
+void Plugin::On(GpusFound found) {
+  const auto now = RealClock().Now();
+  if (!found.set.failed.empty()) {
+    look_at_ = now + kLookAgain;
+  }
+  for (const auto& failed : found.set.failed) {
+    const auto sentence = format("GPU {}{}{} can't be read: {}", failed.index,
+                                 failed.uuid.empty() ? "" : " ", failed.uuid, failed.reason);
+    if (unreadable_.insert(sentence).second) {
+      log::Warning("{}", sentence);
+      Report(true, "GPUUnreadable", sentence);
+    }
+  }
+  if (found.set.failed.empty()) {
+    unreadable_.clear();
+  }
+  if (set_ && OnlyFailures(*set_, found.set)) {
+    for (const auto& gpu : set_->gpus) {
+      for (const auto& failed : found.set.failed) {
+        if (failed.uuid.empty() ? failed.index == gpu.index : failed.uuid == gpu.uuid) {
+          OnHealth(
+              health_.OnProbe(gpu.uuid, gantry::Fail(ErrorKind::kUnavailable, failed.reason), now));
+        }
+      }
+    }
+    return;
+  }
+  if (found.set == set_) {
+    return;
+  }
+  log::Info("{} GPUs, driver {}", found.set.gpus.size(), found.set.driver_version);
+  set_ = std::move(found.set);
+  health_.Track(set_->gpus);
+  probed_ = now;
+  offer_changed_ = true;
+  cdi_changed_ = true;
+}
+
+void Plugin::On(GpusMissing missing) {
+  log::Error("no GPU can be offered: {}", missing.error.message);
+  Report(true, "NVMLNotUsable", missing.error.message);
+  if (settings_ && settings_->fail_on_init_error && !set_) {
+    exit_ = 1;
+    return;
+  }
+  look_at_ = RealClock().Now() + kLookAgain;
+}
+
+void Plugin::On(const GpusChanged& /*changed*/) {
+  log::Info("MIG devices have changed");
+  look_at_ = RealClock().Now() + kSettle;
+}
+
+void Plugin::On(const WaitFailed& failed) {
+  log::Warning("events of the GPUs are interrupted: {}", failed.error.message);
+  // Each GPU is asked at once which of them it is.
+  probed_ = SteadyTime{};
+}
+
+void Plugin::On(const XidEvent& event) {
+  log::Warning("XID {} on {}", event.xid,
+               event.gpu_uuid.empty() ? "a GPU that is not known" : event.gpu_uuid);
+  const auto changes = health_.OnXid(event, RealClock().Now());
+  if (!changes.empty()) {
+    probed_ = SteadyTime{};
+  }
+  OnHealth(changes);
+}
+
+void Plugin::On(const Probed& probed) {
+  for (const auto& answer : probed.answers) {
+    OnHealth(health_.OnProbe(answer.uuid, answer.status, RealClock().Now()));
+  }
+}
+
+void Plugin::OnHealth(const std::vector<HealthChange>& changes) {
+  for (const auto& change : changes) {
+    offer_changed_ = offer_changed_ || InService(change.from) != InService(change.to);
+    switch (change.to) {
+      case Health::kHealthy: {
+        const auto message =
+            format("{} is {} again after: {}", change.uuid, Name(change.to), change.reason);
+        log::Info("{}", message);
+        Report(false, "GPUHealthy", message);
+        // Its events have to be asked for anew, and it may have other MIG devices.
+        look_at_ = RealClock().Now();
+        break;
+      }
+      case Health::kSuspect: {
+        const auto message = format("{} is suspect, and in service while it answers: {}",
+                                    change.uuid, change.reason);
+        log::Warning("{}", message);
+        Report(true, "GPUSuspect", message);
+        break;
+      }
+      case Health::kUnhealthy: {
+        const auto message = format("{} is out of service: {}", change.uuid, change.reason);
+        log::Error("{}", message);
+        if (InService(change.from)) {
+          Report(true, "GPUUnhealthy", message);
+        }
+        break;
+      }
+      case Health::kRecovering:
+        log::Info("{} answers again; it is back in service if it goes on", change.uuid);
+        break;
+    }
+  }
+}
+
+void Plugin::On(LabelSeen seen) {
+  label_ = std::move(seen);
+  config_changed_ = true;
+}
+
+void Plugin::On(const kubelet::PluginEvent& event) {
+  using What = kubelet::PluginEvent::What;
+  switch (event.what) {
+    case What::kRegistered:
+      register_error_.clear();
+      log::Info("{} is registered with the kubelet", event.resource);
+      return;
+    case What::kRegisterFailed:
+      // Tried again and again; said once.
+      if (std::exchange(register_error_, event.error.message) != event.error.message) {
+        log::Warning("{} is not registered yet: {}", event.resource, event.error.message);
+      }
+      return;
+    case What::kDropped:
+      log::Warning("{}: the kubelet has dropped the plugin; registering again", event.resource);
+      return;
+    case What::kSuperseded:
+      log::Info("{}: another plugin has taken over", event.resource);
+      return;
+    case What::kFailed:
+      if (event.resource.empty()) {
+        // The mount of the folder in this container is of the folder that was.
+        Fail(event.error.message);
+      } else {
+        log::Error("{} can't be served: {}", event.resource, event.error.message);
+      }
+      return;
+  }
+}
+
+}  // namespace gantry::device_plugin

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stands between a list of GPUs and a list that the kubelet gets? What the answers to Allocate
+// will name must be there: CDI documents, IMEX channels, the MPS control daemon. What is missing
+// holds back that which needs it, and is waited for; the rest is served.
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "base/paths.h"
+#include "base/text.h"
+#include "operands/device_plugin/cdi_file.h"
+#include "operands/device_plugin/device_nodes.h"
+#include "operands/device_plugin/offer.h"
+#include "operands/device_plugin/plugin.h"
+
+namespace gantry::device_plugin {
+namespace {
+
+constexpr std::chrono::seconds kServeAgain{5};
+
+bool Exists(const std::string& path) {
+  struct stat info{};
+  return stat(path.c_str(), &info) == 0;
+}
+
+}  // namespace
+
+void Plugin::Serve(const Settings& settings, const GpuSet& set) {
+  const bool retry = serve_at_ && *serve_at_ <= RealClock().Now();
+  if (!std::exchange(offer_changed_, false) && !retry) {
+    return;
+  }
+  serve_at_.reset();
+  auto offered = OfferedResources(set, settings, health_.out_of_service());
+  if (!FindBeside(settings) || !CdiIsWritten(settings, set, offered)) {
+    serve_at_ = RealClock().Now() + kServeAgain;
+    return;
+  }
+  std::vector<kubelet::PluginResource> resources;
+  resources.reserve(offered.resources.size());
+  for (auto& resource : offered.resources) {
+    if (!MpsIsReady(settings, resource)) {
+      offered.left_out.push_back(format("{}: its MPS control daemon is not ready", resource.name));
+      for (auto& device : resource.devices) {
+        device.healthy = device.healthy && !IsReplica(device.id);
+      }
+    }
+    resources.push_back(Offer(resource, set, settings, beside_));
+  }
+  SayLeftOut(offered.left_out);
+  if (resources.empty()) {
+    log::Warning("this node has no GPU to offer");
+  }
+  host_->Serve(std::move(resources));
+}
+
+bool Plugin::FindBeside(const Settings& settings) {
+  Beside found;
+  const auto exists = [&settings](const std::string& path) {
+    return Exists(JoinPath(settings.driver.dev_root_here, path));
+  };
+  for (const auto& node : ControlNodes()) {
+    if (exists(node)) {
+      found.control_nodes.insert(node);
+    }
+  }
+  for (const int channel : settings.imex_channels) {
+    if (exists(ImexNode(channel))) {
+      found.imex_channels.push_back(channel);
+    } else if (settings.imex_required) {
+      SayLeftOut({format("every GPU: IMEX channel {} is required and there is no {}", channel,
+                         ImexNode(channel))});
+      return false;
+    } else {
+      log::Warning("containers get no IMEX channel {}: there is no {}", channel, ImexNode(channel));
+    }
+  }
+  found.modes = std::move(beside_.modes);
+  beside_ = std::move(found);
+  return true;
+}
+
+bool Plugin::CdiIsWritten(const Settings& settings, const GpuSet& set, const Resources& offered) {
+  if (!settings.uses_cdi() || !cdi_changed_ || offered.resources.empty()) {
+    return true;
+  }
+  std::vector<Unit> units;
+  for (const auto& resource : offered.resources) {
+    units.insert(units.end(), resource.units.begin(), resource.units.end());
+  }
+  auto written = WriteCdi(arguments_.cdi_dir, HostRoot(arguments_.host_root), settings, set, units,
+                          beside_.imex_channels);
+  if (!written) {
+    log::Error("no GPU can be offered by CDI: {}", written.error().message);
+    Report(true, "CDIDocumentNotWritten", written.error().message);
+    return false;
+  }
+  if (!written->paths.empty()) {
+    log::Info("wrote {}", Join(written->paths, ", "));
+  }
+  beside_.modes = std::move(written->modes);
+  cdi_changed_ = false;
+  return true;
+}
+
+bool Plugin::MpsIsReady(const Settings& settings, const Resource& resource) {
+  if (settings.sharing.strategy != policy::SharingStrategy::kMps || !resource.has_shares()) {
+    return true;
+  }
+  const auto folder =
+      JoinPath(JoinPath(HostRoot(arguments_.host_root), settings.mps_root), resource.name);
+  if (mps_watched_ != folder) {
+    mps_watched_ = folder;
+    if (auto watched = watcher_.Add(folder); !watched) {
+      log::Error("{}", watched.error().message);
+      serve_at_ = RealClock().Now() + kServeAgain;
+    }
+  }
+  return Exists(JoinPath(folder, kMpsStarted));
+}
+
+void Plugin::SayLeftOut(const std::vector<std::string>& sentences) {
+  for (const auto& sentence : sentences) {
+    if (std::ranges::find(left_out_, sentence) == left_out_.end()) {
+      log::Warning("not offered: {}", sentence);
+      Report(true, "GPUNotOffered", sentence);
+    }
+  }
+  left_out_ = sentences;
+}
+
+}  // namespace gantry::device_plugin
