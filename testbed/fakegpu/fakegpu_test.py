@@ -195,6 +195,28 @@ def test_the_kernels_files_are_there(node):
     assert sorted(one.name for one in (here.root / "dev").glob("nvidia[0-9]")) == [f"nvidia{i}" for i in range(8)]
 
 
+@pytest.mark.parametrize("machine,switches,pci_id", [("8xa100-80", 6, "0x1af1"), ("8xh100-80", 4, "0x22a3"),
+                                                     ("8xb200", 0, None), ("4xv100", 0, None)])
+def test_switches_are_functions_and_device_nodes_where_the_board_has_them_on_the_bus(node, machine, switches, pci_id):
+    here = node(machine)
+    found = [one for one in (here.root / "sys/bus/pci/devices").iterdir()
+             if (one / "class").exists() and (one / "class").read_text() == "0x068000\n"]
+    assert sorted((one / "device").read_text() for one in found) == [f"{pci_id}\n"] * switches
+    names = {"nvidia-nvlink", "nvidia-nvswitchctl", *(f"nvidia-nvswitch{i}" for i in range(switches))}
+    assert {one.name for one in (here.root / "dev").glob("nvidia-nv*")} == (names if switches else set())
+    assert ("nvidia-nvswitch" in (here.root / "proc/devices").read_text()) == bool(switches)
+    assert len(list((here.root / "proc/driver").glob("nvidia-nvswitch/devices/*"))) == switches
+
+
+def test_imex_channels_have_a_node_each(node):
+    here = node({"imex_channels": 3, "gpus": [{"product": "NVIDIA B200"}]})
+    names = sorted(one.name for one in (here.root / "dev/nvidia-caps-imex-channels").iterdir())
+    assert names == ["channel0", "channel1", "channel2"]
+    assert "235 nvidia-caps-imex-channels\n" in (here.root / "proc/devices").read_text()
+    here.control("driver-unload")
+    assert not (here.root / "dev/nvidia-caps-imex-channels").exists()
+
+
 def test_a_vgpu_host_is_told_in_the_config_space(node):
     here = node({"gpus": [{"product": "Tesla T4", "vgpu_host": {"version": "460.16", "branch": "r460_00"}}]})
     space = (here.root / "sys/bus/pci/devices" / here.machine["gpus"][0]["pci"] / "config").read_bytes()
@@ -245,6 +267,8 @@ def state_fields(library):
     ("gpu: []", "gpu: unknown field"),
     ("gpus: [{product: Tesla T4}]\ntopology: [{level: near, gpus: [0]}]", "topology[0].level: 'near' is none of"),
     ("gpus: [{product: Tesla T4}]\nnvlink: {pairs: [[0, 1, 2]]}", "nvlink.pairs[0]: 1 is no GPU of this machine"),
+    ("gpus: [{product: Tesla T4, gpm_sm: 101}]", "gpus[0].gpm_sm: 101 is not between 0 and 100 percent"),
+    ("imex_channels: 4096", "imex_channels: 4096 is not between 0 and 2048"),
     ("gpus: [", "not YAML"),
 ])
 def test_a_wrong_profile_is_refused_with_the_field(state_fields, tmp_path, text, reason):

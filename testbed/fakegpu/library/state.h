@@ -14,7 +14,7 @@ namespace fakegpu {
 
 inline constexpr uint64_t kMagic =
     0x31555047454b4146;  // "FAKEGPU1", at the end of the file and of its state
-inline constexpr uint32_t kLayoutVersion = 2;
+inline constexpr uint32_t kLayoutVersion = 3;
 inline constexpr uint32_t kMaxGpus = 64;
 inline constexpr uint32_t kUnknown32 = 0xffffffffU;
 inline constexpr uint64_t kUnknown64 = ~uint64_t{0};
@@ -174,6 +174,18 @@ using text = char;
   FIELD(u32, utilization_decoder, 1)                                                           \
   FIELD(u32, utilization_jpeg, 1)                                                              \
   FIELD(u32, utilization_ofa, 1)                                                               \
+  FIELD(u32, gpm_graphics, 1) /* hundredths of a percent; unknown: follows utilization_gpu */  \
+  FIELD(u32, gpm_sm, 1)                                                                        \
+  FIELD(u32, gpm_occupancy, 1)                                                                 \
+  FIELD(u32, gpm_integer, 1)                                                                   \
+  FIELD(u32, gpm_tensor, 1)                                                                    \
+  FIELD(u32, gpm_dfma, 1)                                                                      \
+  FIELD(u32, gpm_hmma, 1)                                                                      \
+  FIELD(u32, gpm_imma, 1)                                                                      \
+  FIELD(u32, gpm_dram, 1)                                                                      \
+  FIELD(u32, gpm_fp64, 1)                                                                      \
+  FIELD(u32, gpm_fp32, 1)                                                                      \
+  FIELD(u32, gpm_fp16, 1)                                                                      \
   FIELD(u32, performance_state, 1)                                                             \
   FIELD(u32, clock_graphics, 1) /* MHz, as are all clocks */                                   \
   FIELD(u32, clock_sm, 1)                                                                      \

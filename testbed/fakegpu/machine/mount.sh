@@ -74,7 +74,7 @@ case "${1:-load}" in
   unload)
     stop_keeper
     while read -r name; do rm -f "/dev/$name"; done < "$here/nodes"
-    rm -rf /dev/nvidia-caps
+    rm -rf /dev/nvidia-caps /dev/nvidia-caps-imex-channels
     for folder in /sys/module /sys/bus/pci/drivers /proc/driver; do
       if mounted "$folder"; then umount "$folder"; fi
     done

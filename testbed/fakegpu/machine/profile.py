@@ -19,9 +19,9 @@ from .values import (ARCHITECTURES, BRANDS, ECC_PLACES, FABRIC_STATES, LEVELS, M
 
 PRODUCTS = pathlib.Path(__file__).with_name("products.yaml")
 DRIVER_VERSION, CUDA_VERSION = "535.261.03", "12.2"
-MAX_GPUS, MAX_LINKS = 64, 18
+MAX_GPUS, MAX_LINKS, MAX_IMEX_CHANNELS = 64, 18, 2048
+GPM_PARTS = ("graphics", "sm", "occupancy", "integer", "tensor", "dfma", "hmma", "imma", "dram", "fp64", "fp32", "fp16")
 LINK_TO_GPU, LINK_TO_SWITCH = 0, 2
-SWITCH_PCI_ID = 0x1AF110DE
 
 
 @dataclasses.dataclass
@@ -42,7 +42,9 @@ class Machine:
     driver_version: str
     cuda_version: int
     gpus: list[Gpu]
-    switches: list[str]
+    switches: list[str]  # PCI addresses of NVSwitches
+    switch_pci_id: int | None
+    imex_channels: int
     levels: list[list[int]]
 
 
@@ -58,7 +60,7 @@ _GROUPS = {"power": {"idle", "limit", "min", "max"}, "clocks": {"idle", "max", "
            "pcie": {"generation", "width"}, "engines": {"copy", "decoders", "encoders", "jpeg", "ofa"},
            "fabric": {"cluster", "clique", "state", "status"}, "vgpu_host": {"version", "branch"}}
 _GPU_KEYS = {"product", "count", "pci", "memory", "bar1", "compute_capability", "rows", "links", "link_version",
-             "link_speed", "processes", "mig_profiles", "mig_devices", *_GROUPS}
+             "link_speed", "processes", "switch_pci_id", "mig_profiles", "mig_devices", *_GROUPS}
 
 
 def _from_product(product: dict) -> dict:
@@ -122,7 +124,7 @@ def _common(driver: str) -> dict:
             "utilization_gpu": 0, "utilization_memory": 0, "utilization_encoder": 0, "utilization_decoder": 0,
             "pcie_sent": 0, "pcie_received": 0, "pcie_replays": 0, "violation_time": [0] * 6, "energy": 0,
             "energy_time": int(time.time() * 1e6), "numa_node": None, "fabric_state": None, "fabric_status": 0,
-            "fabric_clique": 0, "fabric_cluster_uuid": bytes(16)}
+            "fabric_clique": 0, "fabric_cluster_uuid": bytes(16), **{f"gpm_{part}": None for part in GPM_PARTS}}
 
 
 def _check_keys(entry: dict, place: str, state_fields: set[str]) -> None:
@@ -253,7 +255,7 @@ def _ecc_or(key: str, value, place: str, fields: dict):
 
 # --- the whole -------------------------------------------------------------------------------------------------------
 
-_TOP = {"driver_version", "cuda_version", "gpus", "topology", "nvlink", "description"}
+_TOP = {"driver_version", "cuda_version", "gpus", "topology", "nvlink", "imex_channels", "description"}
 
 
 def _levels(profile: dict, gpus: list[Gpu]) -> list[list[int]]:
@@ -286,11 +288,11 @@ def _link(product: dict, kind: int, domain: int, bus: int, slot: int, pci_id: in
             "remote_bus": bus, "remote_slot": slot, "remote_pci_id": pci_id}
 
 
-def _connect(profile: dict, gpus: list[Gpu], products: list[dict]) -> list[str]:
-    """Makes the links; says where the switches are, if there are any."""
+def _connect(profile: dict, gpus: list[Gpu], products: list[dict]) -> tuple[list[str], int | None]:
+    """Makes the links; says where the switches are and what they are, if there are any on the bus."""
     nvlink = profile.get("nvlink")
     if nvlink is None:
-        return []
+        return [], None
     if not isinstance(nvlink, dict) or not set(nvlink) <= {"switches", "pairs"} or len(nvlink) != 1:
         raise ProfileError("nvlink: is neither {switches: N} nor {pairs: [[a, b, links], ...]}")
     if "switches" in nvlink:
@@ -298,9 +300,10 @@ def _connect(profile: dict, gpus: list[Gpu], products: list[dict]) -> list[str]:
         if not 1 <= count <= 16:
             raise ProfileError(f"nvlink.switches: {count} is not between 1 and 16")
         for gpu, product in zip(gpus, products):
-            gpu.links = [_link(product, LINK_TO_SWITCH, 0, 0xE0 + i % count, 0, SWITCH_PCI_ID)
+            gpu.links = [_link(product, LINK_TO_SWITCH, 0, 0xE0 + i % count, 0, product.get("switch_pci_id") or 0)
                          for i in range(product.get("links", 0))]
-        return [bdf_text(0, 0xE0 + i, 0) for i in range(count)]
+        known = next((product["switch_pci_id"] for product in products if product.get("switch_pci_id")), None)
+        return ([bdf_text(0, 0xE0 + i, 0) for i in range(count)] if known else []), known
     for number, pair in enumerate(nvlink["pairs"] or []):
         place = f"nvlink.pairs[{number}]"
         if not isinstance(pair, list) or len(pair) != 3:
@@ -312,7 +315,7 @@ def _connect(profile: dict, gpus: list[Gpu], products: list[dict]) -> list[str]:
                                       far["pci_id"]) for _ in range(whole(pair[2], place))]
             if len(gpus[one].links) > MAX_LINKS:
                 raise ProfileError(f"{place}: GPU {one} would have more than {MAX_LINKS} links")
-    return []
+    return [], None
 
 
 def _refuse_twins(gpus: list[Gpu]) -> None:
@@ -367,8 +370,11 @@ def compile_profile(profile: dict, node: str, state_fields: set[str]) -> Machine
             described.append(merged)
     _refuse_twins(gpus)
     major, minor = cuda.split(".")
-    switches = _connect(profile, gpus, described)
-    return Machine(driver, int(major) * 1000 + int(minor) * 10, gpus, switches, _levels(profile, gpus))
+    channels = whole(profile.get("imex_channels", 0), "imex_channels")
+    if not 0 <= channels <= MAX_IMEX_CHANNELS:
+        raise ProfileError(f"imex_channels: {channels} is not between 0 and {MAX_IMEX_CHANNELS}")
+    return Machine(driver, int(major) * 1000 + int(minor) * 10, gpus, *_connect(profile, gpus, described), channels,
+                   _levels(profile, gpus))
 
 
 def load(path: pathlib.Path, node: str, state_fields: set[str]) -> Machine:

@@ -7,7 +7,7 @@ From the machine it makes, below one folder, what lies in /proc/driver, /proc/de
 import pathlib
 import struct
 
-from .profile import Gpu, Machine, SWITCH_PCI_ID
+from .profile import Gpu, Machine
 
 BUILT = "Thu May 29 04:30:44 UTC 2025"
 CONTROL_NODES = ("nvidiactl", "nvidia-uvm", "nvidia-uvm-tools", "nvidia-modeset")
@@ -31,7 +31,10 @@ NVreg_RegistryDwords: ""
 def device_nodes(machine: Machine) -> list[str]:
     """Names below /dev."""
     caps = ["nvidia-caps/nvidia-cap1", "nvidia-caps/nvidia-cap2"] if _any_mig(machine) else []
-    return [*CONTROL_NODES, *caps, *(f"nvidia{gpu.fields['minor']}" for gpu in machine.gpus)]
+    switches = [f"nvidia-nvswitch{number}" for number in ("ctl", *range(len(machine.switches)))]
+    channels = [f"nvidia-caps-imex-channels/channel{number}" for number in range(machine.imex_channels)]
+    return [*CONTROL_NODES, *caps, *(["nvidia-nvlink", *switches] if machine.switches else []), *channels,
+            *(f"nvidia{gpu.fields['minor']}" for gpu in machine.gpus)]
 
 
 def _any_mig(machine: Machine) -> bool:
@@ -84,8 +87,17 @@ def proc(machine: Machine, folder: pathlib.Path) -> None:
                                                        "DeviceFileModify: 1\n")
         _write(folder / "driver/nvidia-caps/mig-minors", "config 1\nmonitor 2\n" + "".join(
             _mig_minors(gpu.fields["minor"]) for gpu in machine.gpus))
+    if machine.switches:
+        for number, bdf in enumerate(machine.switches):
+            _write(folder / "driver/nvidia-nvswitch/devices" / bdf,
+                   f"BIOS Version: 92.10.18.00.01\nDevice Instance: {number}\nDriver: {machine.driver_version}\n")
+        for name in ("nvidia-nvswitch", "nvidia-nvlink"):
+            _write(folder / "driver" / name / "permissions",
+                   "DeviceFileMode: 438\nDeviceFileUID: 0\nDeviceFileGID: 0\nModifyDeviceFiles: 0\n")
     _write(folder / "devices", "195 nvidia\n195 nvidia-modeset\n195 nvidiactl\n"
-                               "236 nvidia-caps\n511 nvidia-uvm\n")
+           + ("234 nvidia-nvswitch\n237 nvidia-nvlink\n" if machine.switches else "")
+           + ("235 nvidia-caps-imex-channels\n" if machine.imex_channels else "")
+           + "236 nvidia-caps\n511 nvidia-uvm\n")
     _write(folder / "modules", "".join(
         f"{name} {2000000 if name == 'nvidia' else 80000} {len(users)} {','.join(users) + ',' if users else '-'} "
         "Live 0x0000000000000000 (POE)\n" for name, users in MODULES.items()))
@@ -186,9 +198,9 @@ def sys(machine: Machine, folder: pathlib.Path) -> None:
                _config_space(fields["pci_id"], fields["pci_subsystem_id"], pci_class, gpu.vgpu_host))
     for bdf in machine.switches:
         _port(folder, bdf, None)
-        _device(folder, bdf, SWITCH_PCI_ID, 0x147F10DE, 0x068000, None, {}, "nvidia-nvswitch")
+        _device(folder, bdf, machine.switch_pci_id, 0x147F10DE, 0x068000, None, {}, "nvidia-nvswitch")
         _write(folder / "devices" / _parent(bdf) / bdf / "config",
-               _config_space(SWITCH_PCI_ID, 0x147F10DE, 0x068000, None))
+               _config_space(machine.switch_pci_id, 0x147F10DE, 0x068000, None))
     for driver in ("nvidia", *(["nvidia-nvswitch"] if machine.switches else [])):
         for name in ("bind", "unbind", "new_id"):
             _write(folder / "bus-pci-drivers" / driver / name, "")

@@ -38,6 +38,17 @@ def watts(value, place: str) -> int:
     return round(float(found[1]) * 1000)
 
 
+def percent(value, place: str) -> int:
+    """Hundredths of a percent of a number of percents."""
+    try:
+        hundredths = round(float(str(value).rstrip("%")) * 100)
+    except ValueError:
+        hundredths = -1
+    if not 0 <= hundredths <= 10000:
+        raise ProfileError(f"{place}: {value!r} is not between 0 and 100 percent")
+    return hundredths
+
+
 def switch(value, place: str) -> int:
     """1 or 0 of enabled or disabled."""
     words = {"enabled": 1, "disabled": 0, "on": 1, "off": 0, "true": 1, "false": 0, "yes": 1, "no": 0, "1": 1, "0": 0}
@@ -88,6 +99,8 @@ def converter(field: str):
         return None
     if field in _WORDS:
         return one_of(_WORDS[field])
+    if field.startswith("gpm_"):
+        return percent
     for names, convert in ((_SWITCHES, switch), (_TEXTS, text), (_SIZES, size), (_POWERS, watts)):
         if field in names:
             return convert
