@@ -108,9 +108,14 @@ TEST_F(DriverRootTest, SeesADriverBehindAbsoluteLinks) {
   File("proc/driver/nvidia/version",
        "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.247.01  Thu\n");
   Node("dev/nvidiactl");
+  Node("dev/nvidia-uvm");
   Node("dev/nvidia1");
   Node("dev/nvidia0");
   File("dev/nvidia2", "a file, no device");
+  File("proc/driver/nvidia/gpus/0000:3b:00.0/information",
+       "Model: \t\t Tesla T4\nDevice Minor: \t 1\nGPU Excluded:\t No\n");
+  File("proc/driver/nvidia/gpus/0000:af:00.0/information",
+       "Device Minor: \t 7\nGPU Excluded:\t Yes\n");
   Pci("0000:3b:00.0", "0x10de", "0x030200", "nvidia");
 
   const DriverObservation seen = ObserveDriver({.host_root = root_});
@@ -120,7 +125,8 @@ TEST_F(DriverRootTest, SeesADriverBehindAbsoluteLinks) {
   EXPECT_EQ(seen.host.nvidia_smi, "/usr/bin/nvidia-smi");
   EXPECT_EQ(seen.module_version, "535.247.01");
   EXPECT_TRUE(seen.host_nodes.control);
-  EXPECT_FALSE(seen.host_nodes.uvm);
+  EXPECT_TRUE(seen.host_nodes.uvm);
+  EXPECT_THAT(seen.module_gpus, ElementsAre(1));
   EXPECT_THAT(seen.host_nodes.gpus, ElementsAre(0, 1));
   EXPECT_THAT(seen.gpus_by_driver, ElementsAre(Pair("nvidia", 1)));
   EXPECT_EQ(JudgeDriver(seen).kind, DriverKind::kHost);

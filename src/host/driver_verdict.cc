@@ -4,6 +4,8 @@
 // and library and module are of one version (NVML refuses to work across versions).
 #include "host/driver_verdict.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 
 namespace gantry::host {
@@ -69,6 +71,17 @@ std::optional<DriverVerdict> Objection(const DriverObservation& seen, const Driv
     return No("DeviceNodeMissing", "/dev/nvidiactl is not there",
               "run `nvidia-smi` or `nvidia-modprobe` as root on the node, or enable "
               "nvidia-persistenced");
+  }
+  if (!nodes.uvm) {
+    return No("DeviceNodeMissing", "/dev/nvidia-uvm is not there: CUDA can't start",
+              "run `nvidia-modprobe -u -c 0` as root on the node");
+  }
+  for (const int minor : seen.module_gpus) {
+    if (std::ranges::find(nodes.gpus, minor) == nodes.gpus.end()) {
+      return No("DeviceNodeMissing",
+                format("/dev/nvidia{} is not there, and the driver has that GPU", minor),
+                format("run `nvidia-modprobe -c {}` as root on the node", minor));
+    }
   }
   if (nodes.gpus.empty()) {
     return No("DeviceNodeMissing", "there is no /dev/nvidia0 nor any other GPU's device node",

@@ -37,6 +37,7 @@ struct DriverObservation {
   DriverNodes container_nodes;
   std::optional<bool> module_loaded;          // nothing: this process cannot see
   std::string module_version;                 // /proc/driver/nvidia/version
+  std::vector<int> module_gpus;               // minors of the GPUs that the module drives
   std::map<std::string, int> gpus_by_driver;  // PCI GPUs of NVIDIA by kernel driver ("": none)
 };
 

@@ -43,6 +43,20 @@ TEST(DriverVerdict, TheHostsDriver) {
   EXPECT_TRUE(verdict.remedy.empty());
 }
 
+// op#2685: ready was said while nvidia-uvm's nodes were missing.
+TEST(DriverVerdict, Op2685_EachDeviceNodeIsNeeded) {
+  DriverObservation seen = Working();
+  seen.host_nodes.uvm = false;
+  EXPECT_EQ(JudgeDriver(seen).reason, "DeviceNodeMissing");
+  EXPECT_NE(JudgeDriver(seen).message.find("nvidia-uvm"), std::string::npos);
+  seen = Working();
+  seen.module_gpus = {0, 1};
+  EXPECT_EQ(JudgeDriver(seen).kind, DriverKind::kHost);
+  seen.module_gpus = {0, 1, 3};
+  EXPECT_EQ(JudgeDriver(seen).reason, "DeviceNodeMissing");
+  EXPECT_NE(JudgeDriver(seen).message.find("/dev/nvidia3"), std::string::npos);
+}
+
 TEST(DriverVerdict, ADriverContainersDriver) {
   DriverObservation seen = Containerised();
   DriverVerdict verdict = JudgeDriver(seen);

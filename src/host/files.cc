@@ -8,8 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
+#include <functional>
 
 #include "base/text.h"
 
@@ -83,7 +86,10 @@ std::string TemporaryPathOf(const std::string& path) {
   return JoinPath(ParentOf(path), "." + BaseName(path) + ".new");
 }
 
-Status WriteFileAtomic(const std::string& path, std::string_view content, mode_t mode) {
+namespace {
+
+// Writes a file of that name in one step; `fill` gets the descriptor to write to.
+Status ReplaceFile(const std::string& path, mode_t mode, const std::function<Status(int)>& fill) {
   TRY_ASSIGN(const FileInfo before, Inspect(path));
   const std::string temporary = TemporaryPathOf(path);
   TRY_ASSIGN(const Fd lock, LockTemporary(temporary));
@@ -92,7 +98,7 @@ Status WriteFileAtomic(const std::string& path, std::string_view content, mode_t
     return FailErrno("write " + temporary, errno);
   }
   const bool keep = before.kind == FileKind::kFile;
-  Status done = WriteAll(fd.get(), content, path);
+  Status done = fill(fd.get());
   if (done && keep && ::fchown(fd.get(), before.uid, before.gid) != 0) {
     done = FailErrno("keep the owner of " + path, errno);
   }
@@ -109,6 +115,65 @@ Status WriteFileAtomic(const std::string& path, std::string_view content, mode_t
     return done;
   }
   return SyncDirectory(ParentOf(path));
+}
+
+// Calls `piece` with all that a file holds, in order.
+Status ReadPieces(const std::string& path, const std::function<Status(std::string_view)>& piece) {
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) {
+    return FailErrno("read " + path, errno);
+  }
+  std::array<char, 65536> buffer;
+  while (true) {
+    const ssize_t size = ::read(fd.get(), buffer.data(), buffer.size());
+    if (size == 0) {
+      return {};
+    }
+    if (size > 0) {
+      TRY(piece({buffer.data(), static_cast<size_t>(size)}));
+    } else if (errno != EINTR) {
+      return FailErrno("read " + path, errno);
+    }
+  }
+}
+
+struct Fnv {
+  uint64_t hash = 0xcbf29ce484222325;
+  uint64_t size = 0;
+  void Add(std::string_view content) {
+    for (const char c : content) {
+      hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+    }
+    size += content.size();
+  }
+  [[nodiscard]] std::string Text() const { return format("{:016x}-{}", hash, size); }
+};
+
+}  // namespace
+
+Status WriteFileAtomic(const std::string& path, std::string_view content, mode_t mode) {
+  return ReplaceFile(path, mode, [&](int fd) { return WriteAll(fd, content, path); });
+}
+
+Status CopyFileAtomic(const std::string& from, const std::string& path, mode_t mode) {
+  return ReplaceFile(path, mode, [&](int fd) {
+    return ReadPieces(from, [&](std::string_view piece) { return WriteAll(fd, piece, path); });
+  });
+}
+
+std::string Fingerprint(std::string_view content) {
+  Fnv fnv;
+  fnv.Add(content);
+  return fnv.Text();
+}
+
+Result<std::string> FileFingerprint(const std::string& path) {
+  Fnv fnv;
+  TRY(ReadPieces(path, [&fnv](std::string_view piece) {
+    fnv.Add(piece);
+    return Status{};
+  }));
+  return fnv.Text();
 }
 
 Result<bool> WriteIfDifferent(const std::string& path, std::string_view content, mode_t mode) {

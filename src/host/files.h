@@ -32,6 +32,13 @@ Result<FileInfo> Inspect(const std::string& path);
 // power cut. An existing file keeps its mode and owner; a new one gets `mode` (umask ignored). The
 // folder must exist. If the path is a symbolic link, the link is replaced.
 Status WriteFileAtomic(const std::string& path, std::string_view content, mode_t mode = 0644);
+// The same with the bytes of another file, without holding them in memory.
+Status CopyFileAtomic(const std::string& from, const std::string& path, mode_t mode = 0644);
+
+// Tells contents apart that nobody made to look alike (FNV-1a and the size); the file is read in
+// pieces. kNotFound if it is not there.
+std::string Fingerprint(std::string_view content);
+Result<std::string> FileFingerprint(const std::string& path);
 
 // Where it writes before it renames. A killed writer may leave that file; the next one takes it
 // over.

@@ -24,15 +24,6 @@ namespace {
 
 constexpr char kFileName[] = "journal.json";
 
-// FNV-1a: tells contents apart that nobody made to look alike.
-std::string Fingerprint(std::string_view content) {
-  uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : content) {
-    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  }
-  return format("{:016x}-{}", hash, content.size());
-}
-
 std::string LinkTarget(const std::string& path) {
   std::array<char, PATH_MAX> target{};
   const ssize_t length = ::readlink(path.c_str(), target.data(), target.size());
@@ -64,11 +55,10 @@ Result<std::string> Present(const std::string& path) {
     case FileKind::kFile:
       break;
   }
-  TRY_ASSIGN(const std::string content, ReadFile(path));
-  return Fingerprint(content);
+  return FileFingerprint(path);
 }
 
-std::string Wanted(const Change& change) {
+Result<std::string> Wanted(const Change& change) {
   switch (change.kind) {
     case Change::Kind::kDirectory:
       return "directory";
@@ -77,7 +67,7 @@ std::string Wanted(const Change& change) {
     case Change::Kind::kFile:
       break;
   }
-  return Fingerprint(change.content);
+  return change.source.empty() ? Fingerprint(change.content) : FileFingerprint(change.source);
 }
 
 Json InfoJson(const FileInfo& info) {
@@ -248,7 +238,7 @@ Status Journal::Record(const Change& change, const std::string& host_path) {
       TRY(SaveBefore(*entry, *change.pristine));
     }
   }
-  const std::string wanted = Wanted(change);
+  TRY_ASSIGN(const std::string wanted, Wanted(change));
   if (std::ranges::find(entry->ours, wanted) == entry->ours.end()) {
     entry->ours.push_back(wanted);
   }
@@ -264,12 +254,13 @@ Result<std::vector<std::string>> Journal::Apply(const std::vector<Change>& chang
   for (const Change& change : changes) {
     TRY_ASSIGN(const std::string host_path, Resolve(change));
     TRY_ASSIGN(const std::string present, Present(Here(host_path)));
+    TRY_ASSIGN(const std::string wanted, Wanted(change));
     TRY_ASSIGN(const FileInfo info, Inspect(Here(host_path)));
     const Entry* entry = Find(host_path);
     const bool made_by_us = entry != nullptr && entry->before.kind == FileKind::kAbsent;
     const bool wrong_mode = made_by_us && change.kind == Change::Kind::kFile &&
                             info.kind == FileKind::kFile && info.mode != change.mode;
-    if (present != Wanted(change) || wrong_mode) {
+    if (present != wanted || wrong_mode) {
       pending.push_back({&change, host_path});
     }
   }
@@ -288,7 +279,8 @@ Result<std::vector<std::string>> Journal::Apply(const std::vector<Change>& chang
     if (change.kind == Change::Kind::kSymlink) {
       TRY(MakeLink(change.content, path));
     } else if (change.kind == Change::Kind::kFile) {
-      TRY(WriteFileAtomic(path, change.content, change.mode));
+      TRY(change.source.empty() ? WriteFileAtomic(path, change.content, change.mode)
+                                : CopyFileAtomic(change.source, path, change.mode));
       const Entry* entry = Find(item.host_path);
       if (entry->before.kind == FileKind::kAbsent && ::chmod(path.c_str(), change.mode) != 0) {
         return FailErrno("change mode of " + path, errno);

@@ -24,6 +24,7 @@ struct Change {
   // Set for a file that belongs to somebody else and holds a part of ours: what it would be without
   // that part. Without it, the whole file is ours.
   std::optional<std::string> pristine;
+  std::string source = {};  // a file here whose bytes are the content instead; empty: none
 };
 
 // What was changed on a host, with what was there before, so that it can all be taken back. Kept in

@@ -93,6 +93,22 @@ TEST_F(JournalTest, WhatIsAsWantedIsNotWritten) {
   EXPECT_EQ(Snapshot(), before);
 }
 
+TEST_F(JournalTest, TheContentMayBeThatOfAnotherFile) {
+  Put("/image/tool", std::string(200000, 'x') + "end");
+  const auto before = Snapshot();
+  Change tool = File("/opt/tool", "", 0755);
+  tool.source = root_ + "/image/tool";
+  EXPECT_THAT(Open().Apply({tool}).value(), ElementsAre("/opt/tool"));
+  EXPECT_EQ(Get("/opt/tool"), Get("/image/tool"));
+  EXPECT_THAT(Open().Apply({tool}).value(), IsEmpty());
+  Put("/opt/tool", "edited");
+  EXPECT_THAT(Open().Apply({tool}).value(), ElementsAre("/opt/tool"));
+  ASSERT_TRUE(Open().UndoAll(KeepAll).has_value());
+  EXPECT_EQ(Snapshot(), before);
+  tool.source = root_ + "/image/absent";
+  EXPECT_EQ(Open().Apply({tool}).error().kind, ErrorKind::kNotFound);
+}
+
 TEST_F(JournalTest, NothingToDoMakesNoJournal) {
   Put("/etc/same", "x");
   EXPECT_THAT(Open().Apply({File("/etc/same", "x")}).value(), IsEmpty());

@@ -65,6 +65,26 @@ std::string ParseDriverVersion(std::string_view text) {
   return "";
 }
 
+std::optional<int> ParseGpuMinor(std::string_view text) {
+  std::optional<int> minor;
+  for (const std::string& line : Split(text, '\n')) {
+    const size_t colon = line.find(':');
+    if (colon == std::string::npos) {
+      continue;
+    }
+    const std::string_view name = Trim(std::string_view(line).substr(0, colon));
+    const std::string_view value = Trim(std::string_view(line).substr(colon + 1));
+    if (name == "GPU Excluded" && value == "Yes") {
+      return std::nullopt;
+    }
+    if (const Result<long long> number = ParseInt(value);
+        name == "Device Minor" && number && *number >= 0 && *number < 256) {
+      minor = static_cast<int>(*number);
+    }
+  }
+  return minor;
+}
+
 int CharacterMajor(std::string_view proc_devices, std::string_view driver) {
   bool character = false;
   for (const std::string& line : Split(proc_devices, '\n')) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,10 @@ Result<std::vector<KernelModule>> LoadedModules(const std::string& proc);
 // The version in the text of /proc/driver/nvidia/version, for the proprietary and for the open
 // kernel module ("535.247.01"); empty if there is none.
 std::string ParseDriverVersion(std::string_view text);
+
+// "Device Minor" in the text of /proc/driver/nvidia/gpus/<address>/information; nullopt if there is
+// none, or if the driver was told to leave that GPU alone ("GPU Excluded: Yes").
+std::optional<int> ParseGpuMinor(std::string_view text);
 
 // Major number of a character device driver in the text of /proc/devices; -1 if it is not there.
 int CharacterMajor(std::string_view proc_devices, std::string_view driver);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How does a container see device nodes that were made after it started? By a mount namespace of
-// its own, in which the host's /dev lies over the container's.
+// How does a container see device nodes that were made after it started, and what the kernel module
+// of a driver that came later says of itself? By a mount namespace of its own, in which the host's
+// /dev and /proc/driver lie over the container's.
 #include "nvml/dev_root.h"
 
 #include <sched.h>
@@ -14,6 +15,7 @@ void EnterDevRoot(const std::string& root) {
   }
   if (mount("", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0) {
     mount((root + "/dev").c_str(), "/dev", nullptr, MS_BIND | MS_REC, nullptr);
+    mount((root + "/proc/driver").c_str(), "/proc/driver", nullptr, MS_BIND | MS_REC, nullptr);
   }
 }
 

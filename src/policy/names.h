@@ -41,10 +41,16 @@ inline constexpr char kVgpuHostDriver[] = "nvidia.com/vgpu.host-driver-version";
 inline constexpr char kDriverUpgradeState[] = "nvidia.com/gpu-driver-upgrade-state";
 inline constexpr char kMigConfig[] = "nvidia.com/mig.config";
 inline constexpr char kMigCapable[] = "nvidia.com/mig.capable";
+inline constexpr char kCcCapable[] = "nvidia.com/cc.capable";
+// What the validator found: "ready", or the reason why not, in one word.
+inline constexpr char kGpuValidation[] = "nvidia.com/gpu.validation";
+inline constexpr char kValidationReady[] = "ready";
 inline constexpr char kDevicePluginConfig[] = "nvidia.com/device-plugin.config";
 // Annotation on a Node: which of its labels came from which NodeFeature object, as
 // "<object>:<key>,<key>;<object>:<key>".
 inline constexpr char kFeatureLabelsAnnotation[] = "nvidia.com/gpu-operator.feature-labels";
+// Annotation on a Node: the key of the start-up taint that the operator put on it.
+inline constexpr char kStartupTaint[] = "nvidia.com/gpu-operator.startup-taint";
 // Annotation on a Node, written by the NFD master of others: it owns that node's feature labels.
 inline constexpr char kNfdFeatureLabelsAnnotation[] = "nfd.node.kubernetes.io/feature-labels";
 // Label on a NodeFeature: the node it describes.
@@ -88,6 +94,8 @@ inline constexpr char kDrainSkip[] = "nvidia.com/gpu-driver-upgrade-drain.skip";
 inline constexpr char kOperatorLease[] = "53822513.nvidia.com";
 inline constexpr char kManagedBy[] = "app.kubernetes.io/managed-by";
 inline constexpr char kManagedByGantry[] = "gpu-operator";
+// The NodeFeature object of the validator, before the node's name.
+inline constexpr char kValidationFeature[] = "nvidia-validation-for-";
 // Field manager of every apply and patch of ours.
 inline constexpr char kFieldManager[] = "gpu-operator";
 
@@ -99,6 +107,10 @@ inline constexpr char kToolkitReady[] = "toolkit-ready";
 inline constexpr char kCudaReady[] = "cuda-ready";
 inline constexpr char kPluginReady[] = "plugin-ready";
 inline constexpr char kDriverCtrReady[] = ".driver-ctr-ready";
+// What a node with virtual machines is for, as one word.
+inline constexpr char kWorkloadType[] = "workload-type";
+// File name -> Unix time at which it was last seen to be true.
+inline constexpr char kLastChecks[] = ".last-checks";
 
 // --- environment of containers
 // ------------------------------------------------------------------------

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The child's side of a probe: does the driver answer (NVML), does CUDA start, what does the
-// kubelet list? One answer in NAME=value lines, then the process ends, and with it whatever the
-// asked library left behind.
+// kubelet list, are device nodes made, is the cluster told? One answer in NAME=value lines, then
+// the process ends, and with it whatever the asked library left behind.
 #include <dlfcn.h>
 #include <grp.h>
-#include <sched.h>
-#include <sys/mount.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -13,7 +11,10 @@
 
 #include "base/text.h"
 #include "kubelet/pod_resources.h"
+#include "nvml/dev_root.h"
 #include "nvml/nvml.h"
+#include "operands/validator/cluster.h"
+#include "operands/validator/device_nodes.h"
 #include "operands/validator/probe.h"
 
 namespace gantry::validator {
@@ -23,19 +24,6 @@ int Say(const std::string& text, int exit_code) {
   std::fputs(text.c_str(), stdout);
   std::fflush(stdout);
   return exit_code;
-}
-
-// Shows this process the node's device nodes, and what the kernel module says about them, as they
-// are now: a container's /dev is a copy from its start, and device nodes that appeared since are
-// not in it. Without the right to mount, the copy must do.
-void EnterNode(const std::string& root) {
-  if (root.empty() || root == "/" || unshare(CLONE_NEWNS) != 0) {
-    return;
-  }
-  if (mount("", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0) {
-    mount((root + "/dev").c_str(), "/dev", nullptr, MS_BIND | MS_REC, nullptr);
-    mount((root + "/proc/driver").c_str(), "/proc/driver", nullptr, MS_BIND | MS_REC, nullptr);
-  }
 }
 
 // From here on this process is nobody: the CUDA library of root makes and replaces device nodes
@@ -59,12 +47,13 @@ int RunProgram(const Flags& flags) {
   if (chroot(flags.probe_root.c_str()) != 0 || chdir("/") != 0) {
     return 1;
   }
-  execl(flags.probe_program.c_str(), flags.probe_program.c_str(), "-L", nullptr);
+  const char* list = flags.probe == "nvml" ? "-L" : nullptr;
+  execl(flags.probe_program.c_str(), flags.probe_program.c_str(), list, nullptr);
   return 1;
 }
 
 int Nvml(const Flags& flags) {
-  EnterNode(flags.probe_root);
+  nvml::EnterDevRoot(flags.probe_root);
   const Result<std::string> said = AskNvml(flags.probe_library);
   if (said) {
     return Say(*said, 0);
@@ -75,7 +64,7 @@ int Nvml(const Flags& flags) {
 }
 
 int Cuda(const Flags& flags) {
-  EnterNode(flags.probe_root);
+  nvml::EnterDevRoot(flags.probe_root);
   void* library = dlopen(flags.probe_library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr || !BecomeNobody()) {
     const char* why = dlerror();
@@ -120,6 +109,10 @@ int Plugin(const Flags& flags) {
   return Say(text, 0);
 }
 
+int Done(const Status& status) {
+  return status ? 0 : Say("error=" + status.error().message + "\n", 1);
+}
+
 }  // namespace
 
 int AnswerProbe(const Flags& flags) {
@@ -128,6 +121,15 @@ int AnswerProbe(const Flags& flags) {
   }
   if (flags.probe == "cuda") {
     return Cuda(flags);
+  }
+  if (flags.probe == "program") {
+    return RunProgram(flags);
+  }
+  if (flags.probe == "nodes") {
+    return Done(MakeControlNodes(flags.probe_root));
+  }
+  if (flags.probe == "publish") {
+    return Done(Publish(flags, flags.probe_reason, flags.probe_message));
   }
   return Plugin(flags);
 }

@@ -9,29 +9,44 @@
 namespace gantry::validator {
 
 // Flags and environment of NVIDIA's nvidia-validator, and a few of ours. What a check without pods
-// does not need (namespace, image, workload) is accepted and not used.
+// does not need (image, workload) is accepted and not used.
 struct Flags {
   std::string component;  // empty: every stage, until stopped
   bool with_wait = false;
   bool cleanup_all = false;
+  int sleep_seconds = 5;  // with_wait: until what tells no changes is looked at again
   std::string output_dir = names::kValidationsDir;
   std::string host_root = "/";                                // as the host spells it
   std::string host_root_here = "/host";                       // where it is mounted here
   std::string driver_install_dir = names::kDriverInstallDir;  // on the host
   bool skip_gpu_init = false;                            // trust the files, do not ask the driver
+  bool no_dev_char = false;                              // make no links in dev_char_here
+  std::string dev_char_here = "/host-dev-char";          // the host's /dev/char, mounted here
   bool cdi_enabled = true;                               // the toolkit has to write a CDI document
   std::string toolkit_root = names::kToolkitInstallDir;  // on the host
   bool with_toolkit = true;                              // without component: check this stage too
   bool with_plugin = true;                               // the same
+  bool rdma = false;                                     // GPU_DIRECT_RDMA_ENABLED
+  bool host_mofed = false;                               // the host's own MOFED driver is used
   std::string kubelet_root = names::kKubeletRoot;        // on the host
   std::string pod_resources_dir = "/var/lib/kubelet/pod-resources";  // here
 
-  // Set when this process was started by a validator to ask something that may hang.
-  std::string probe;  // "nvml", "cuda", "plugin"
+  std::string node_name;
+  std::string space;
+  std::string kubeconfig;              // empty: as kube::LoadConfig finds it
+  bool publish = false;                // tell the cluster what was found, in a NodeFeature
+  std::string workload = "";           // of a node without the label: empty is vm-passthrough
+  int metrics_port = 0;                // component metrics
+  std::string sys_here = "/host/sys";  // component metrics: the host's sysfs, mounted here
+
+  // Set when this process was started by a validator to do something that may hang.
+  std::string probe;  // "nvml", "cuda", "plugin", "nodes", "publish"
   std::string probe_library;
   std::string probe_root;     // holds the dev directory to use, and the program
   std::string probe_program;  // NVIDIA's nvidia-smi in that root
   std::string probe_socket;
+  std::string probe_reason;  // "publish": "ready", or why not
+  std::string probe_message;
 };
 
 // The flags, or the exit code when the command line was a request for help or wrong (then the text

@@ -2,10 +2,13 @@
 // The validator as a process, over a host root of files; the driver itself is not asked.
 #include "operands/validator/validator.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
@@ -15,9 +18,11 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/paths.h"
 #include "container/cdi.h"
 #include "host/status_files.h"
 #include "host/watch.h"
+#include "operands/validator/stage.h"
 #include "policy/names.h"
 
 namespace gantry::validator {
@@ -25,6 +30,7 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
+using ::testing::HasSubstr;
 namespace fs = std::filesystem;
 
 class ValidatorTest : public ::testing::Test {
@@ -37,6 +43,7 @@ class ValidatorTest : public ::testing::Test {
     root_ = mkdtemp(name.data());
     status_ = root_ / "status";
     MakeNode("host/dev/nvidiactl");
+    MakeNode("host/dev/nvidia-uvm");
     MakeNode("host/dev/nvidia0");
     MakeFile("host/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.535.247.01", "a library");
     fs::create_symlink("libnvidia-ml.so.535.247.01",
@@ -72,7 +79,7 @@ class ValidatorTest : public ::testing::Test {
   int Run(std::vector<std::string> words) const {
     words.insert(words.begin(),
                  {"nvidia-validator", "--host-root-mount", root_ / "host", "--output-dir", status_,
-                  "--driver-validation-skip-gpu-init", "true"});
+                  "--driver-validation-skip-gpu-init", "--dev-char-dir", root_ / "char"});
     std::vector<char*> argv;
     for (std::string& word : words) {
       argv.push_back(word.data());
@@ -165,6 +172,168 @@ TEST_F(ValidatorTest, WhatIsNoLongerTrueIsTakenBackAndComesAgain) {
   EXPECT_TRUE(Becomes("toolkit-ready", false));
   InstallToolkit();
   EXPECT_TRUE(Becomes("toolkit-ready", true));
+}
+
+// op#2685: the node was said to be ready while nvidia-uvm's nodes were missing, and was not looked
+// at again after the driver had changed.
+TEST_F(ValidatorTest, Op2685_NotReadyWithoutUvmOrWithAGpuThatHasNoNode) {
+  MakeFile("host/proc/driver/nvidia/gpus/0000:3b:00.0/information", "Device Minor: \t 0\n");
+  MakeFile("host/proc/driver/nvidia/gpus/0000:af:00.0/information", "Device Minor: \t 1\n");
+  MakeNode("host/dev/nvidia1");
+  fs::remove(root_ / "host/dev/nvidia-uvm");
+  EXPECT_EQ(Run({"--component", "driver"}), 1);
+  MakeNode("host/dev/nvidia-uvm");
+  Start({"--with-plugin", "false", "--with-toolkit", "false"});
+  ASSERT_TRUE(Becomes("driver-ready", true));
+  fs::remove(root_ / "host/dev/nvidia-uvm");
+  EXPECT_TRUE(Becomes("driver-ready", false));
+  MakeNode("host/dev/nvidia-uvm");
+  EXPECT_TRUE(Becomes("driver-ready", true));
+  fs::remove(root_ / "host/dev/nvidia1");
+  EXPECT_TRUE(Becomes("driver-ready", false));
+}
+
+TEST_F(ValidatorTest, Op2685_ADriverContainerThatIsMadeAnewIsLookedAtAgain) {
+  fs::remove_all(root_ / "host/usr");
+  const std::string library =
+      "host/run/nvidia/driver/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.535.247.01";
+  const auto bring = [&] {
+    MakeFile(library, "a library");
+    fs::create_symlink("libnvidia-ml.so.535.247.01",
+                       (root_ / library).parent_path() / "libnvidia-ml.so.1");
+    MakeFile("status/.driver-ctr-ready", "GDRCOPY_ENABLED: true\n");
+  };
+  bring();
+  Start({"--with-plugin", "false", "--with-toolkit", "false"});
+  ASSERT_TRUE(Becomes("driver-ready", true));
+  // Its pod ends: preStop takes the mark, the mount goes.
+  fs::remove(fs::path(status_) / ".driver-ctr-ready");
+  EXPECT_TRUE(Becomes("driver-ready", false));
+  fs::remove_all(root_ / "host/run/nvidia/driver");
+  bring();
+  EXPECT_TRUE(Becomes("driver-ready", true));
+}
+
+TEST_F(ValidatorTest, ControlNodesThatAreMissingAreMade) {
+  MakeFile("host/proc/devices", "Character devices:\n195 nvidia\n511 nvidia-uvm\n");
+  fs::remove(root_ / "host/dev/nvidiactl");
+  fs::remove(root_ / "host/dev/nvidia-uvm");
+  EXPECT_EQ(Run({"--component", "driver", "--with-wait"}), 0);
+  struct stat node{};
+  ASSERT_EQ(stat((root_ / "host/dev/nvidia-uvm").c_str(), &node), 0);
+  EXPECT_EQ(node.st_rdev, makedev(511, 0));
+  EXPECT_EQ(node.st_mode & 07777, 0666);
+  ASSERT_EQ(stat((root_ / "host/dev/nvidiactl").c_str(), &node), 0);
+  EXPECT_EQ(node.st_rdev, makedev(195, 255));
+}
+
+// nct#1227: systemd finds device nodes through /dev/char when it sets a container's rules again.
+TEST_F(ValidatorTest, Nct1227_EveryDeviceNodeHasItsLinkInDevChar) {
+  const auto make = [this](const std::string& path, unsigned minor) {
+    fs::remove(root_ / path);
+    fs::create_directories((root_ / path).parent_path());
+    ASSERT_EQ(mknod((root_ / path).c_str(), S_IFCHR | 0666, makedev(195, minor)), 0);
+  };
+  make("host/dev/nvidia0", 0);
+  make("host/dev/nvidia-caps/nvidia-cap1", 1);
+  fs::create_directories(root_ / "char");
+  fs::create_symlink("/dev/old", root_ / "char/195:1");
+  EXPECT_EQ(Run({"--component", "driver", "--disable-dev-char-symlink-creation"}), 0);
+  EXPECT_FALSE(fs::is_symlink(root_ / "char/195:0"));
+  EXPECT_EQ(Run({"--component", "driver"}), 0);
+  EXPECT_EQ(fs::read_symlink(root_ / "char/195:0"), "/dev/nvidia0");
+  EXPECT_EQ(fs::read_symlink(root_ / "char/195:1"), "/dev/nvidia-caps/nvidia-cap1");
+}
+
+TEST_F(ValidatorTest, ModulesAreComponents) {
+  MakeFile("host/proc/modules",
+           "gdrdrv 24576 0 - Live 0x0000000000000000\n"
+           "nvidia_fs 24576 0 - Unloading 0x0000000000000000\n");
+  EXPECT_EQ(Run({"--component", "gdrcopy"}), 0);
+  EXPECT_TRUE(fs::exists(fs::path(status_) / "gdrcopy-ready"));
+  EXPECT_EQ(Run({"--component", "nvidia-fs"}), 1);
+  EXPECT_EQ(Run({"--component", "nvidia-peermem"}), 1);
+  EXPECT_EQ(Run({"--component", "mofed"}), 0) << "not asked for: nothing to check";
+  EXPECT_FALSE(fs::exists(fs::path(status_) / "mofed-ready"));
+}
+
+TEST_F(ValidatorTest, WhatTheDriversContainerBringsIsChecked) {
+  MakeFile("host/proc/modules", "gdrdrv 24576 0 - Live 0x0000000000000000\n");
+  Start({"--with-plugin", "false", "--with-toolkit", "false"});
+  ASSERT_TRUE(Becomes("driver-ready", true));
+  EXPECT_FALSE(fs::exists(fs::path(status_) / "gdrcopy-ready"));
+  MakeFile("status/.driver-ctr-ready", "GDRCOPY_ENABLED: true\nGDS_ENABLED: false\n");
+  EXPECT_TRUE(Becomes("gdrcopy-ready", true));
+  EXPECT_FALSE(fs::exists(fs::path(status_) / "nvidia-fs-ready"));
+}
+
+TEST_F(ValidatorTest, ComponentsOfVirtualMachinesAskForTheNode) {
+  EXPECT_EQ(Run({"--component", "vfio-pci"}), 1);
+  EXPECT_EQ(Run({"--component", "metrics", "--node-name", "n"}), 1) << "no port";
+  Flags flags;
+  flags.output_dir = status_;
+  flags.host_root_here = root_ / "host";
+  const host::StatusFiles files = *host::StatusFiles::Open(status_);
+  const Site site(flags, files);
+  fs::create_directories(status_);
+  const auto judge = [&](const std::string& component, const std::string& workload) {
+    const auto stage = SandboxStage(site, component, {{names::kWorkloadConfig, workload}});
+    return stage->LookAt(true).finding.value_or(Finding());
+  };
+  const std::string gpu = "host/sys/bus/pci/devices/0000:3b:00.0/";
+  MakeFile(gpu + "vendor", "0x10de\n");
+  MakeFile(gpu + "device", "0x20b5\n");
+  MakeFile(gpu + "class", "0x030200\n");
+  EXPECT_EQ(judge("vfio-pci", "vm-passthrough").reason, "GpuNotBoundToVfio");
+  fs::create_directories(root_ / "host/sys/bus/pci/drivers/vfio-pci");
+  fs::create_symlink("../../drivers/vfio-pci", root_ / (gpu + "driver"));
+  EXPECT_EQ(judge("vfio-pci", "vm-passthrough").state, Finding::State::kReady);
+  std::string workload;
+  std::getline(std::ifstream(fs::path(status_) / "workload-type"), workload);
+  EXPECT_EQ(workload, "vm-passthrough");
+  EXPECT_EQ(judge("vgpu-devices", "vm-vgpu").reason, "NoVgpuDevices");
+  MakeFile("host/sys/bus/mdev/devices/4b20d080/name", "GRID\n");
+  EXPECT_EQ(judge("vgpu-devices", "vm-vgpu").state, Finding::State::kReady);
+  EXPECT_EQ(judge("vgpu-manager", "vm-vgpu").reason, "VgpuManagerFails");
+  const auto cc = SandboxStage(site, "cc-manager", {{names::kCcCapable, "true"}});
+  EXPECT_EQ(cc->LookAt(true).finding->reason, "CcManagerNotReady");
+  MakeFile("status/.cc-manager-ctr-ready", "");
+  EXPECT_EQ(cc->LookAt(true).finding->state, Finding::State::kReady);
+}
+
+// Reads what a server on this machine answers.
+std::string Fetch(int port, const std::string& path) {
+  const Fd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  for (int tries = 0; tries < 200; ++tries) {
+    if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0) {
+      const std::string request = "GET " + path + " HTTP/1.1\r\nHost: n\r\n\r\n";
+      send(fd.get(), request.data(), request.size(), 0);
+      return ReadDescriptor(fd.get(), "answer").value_or("");
+    }
+    usleep(20000);
+  }
+  return "";
+}
+
+TEST_F(ValidatorTest, MetricsSayWhatIsTrueAtThisMoment) {
+  EXPECT_EQ(Run({"--component", "driver"}), 0);
+  MakeFile("sys/bus/pci/devices/0000:3b:00.0/vendor", "0x10de\n");
+  MakeFile("sys/bus/pci/devices/0000:3b:00.0/device", "0x20b5\n");
+  MakeFile("sys/bus/pci/devices/0000:3b:00.0/class", "0x030200\n");
+  const int port = 20000 + static_cast<int>(getpid() % 10000);
+  Start({"--component", "metrics", "--node-name", "gpu-1", "--metrics-port", std::to_string(port),
+         "--host-sys", root_ / "sys"});
+  std::string metrics = Fetch(port, "/metrics");
+  EXPECT_THAT(metrics, HasSubstr("gpu_operator_node_driver_ready{node=\"gpu-1\"} 1"));
+  EXPECT_THAT(metrics, HasSubstr("gpu_operator_nvidia_pci_devices_total{node=\"gpu-1\"} 1"));
+  EXPECT_THAT(metrics, HasSubstr("last_success_ts_seconds{node=\"gpu-1\"} 1"));
+  fs::remove(fs::path(status_) / "driver-ready");
+  metrics = Fetch(port, "/metrics");
+  EXPECT_THAT(metrics, HasSubstr("gpu_operator_node_driver_ready{node=\"gpu-1\"} 0"));
 }
 
 TEST_F(ValidatorTest, AStatusFileThatSomebodyTookAwayComesBack) {

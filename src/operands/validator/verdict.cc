@@ -111,17 +111,22 @@ Finding JudgeToolkit(const ToolkitObservation& seen) {
           .values = {}};
 }
 
+Finding CudaWorks(std::string message, const std::string& driver_version) {
+  return {.state = State::kReady,
+          .reason = "CudaWorks",
+          .message = std::move(message),
+          .remedy = "",
+          .values = {{host::kDriverVersionLine, driver_version}}};
+}
+
 Finding JudgeCuda(const Answer& asked, const std::string& driver_version) {
   if (asked.end == Answer::End::kTimeout) {
     return NotReady("CudaHangs", "cuInit does not return",
                     "look into the node's kernel log for NVRM and Xid lines");
   }
   if (asked.end == Answer::End::kSaid && asked.exit_code == 0) {
-    return {.state = State::kReady,
-            .reason = "CudaWorks",
-            .message = format("{} CUDA device(s)", ValueOr(asked.values, "devices", "?")),
-            .remedy = "",
-            .values = {{host::kDriverVersionLine, driver_version}}};
+    return CudaWorks(format("{} CUDA device(s)", ValueOr(asked.values, "devices", "?")),
+                     driver_version);
   }
   const std::string code = ValueOr(asked.values, "code", "");
   if (code == "802") {  // CUDA_ERROR_SYSTEM_NOT_READY
@@ -150,9 +155,11 @@ Finding JudgePlugin(const Answer& asked) {
             .values = {}};
   }
   std::vector<std::string> listed;
+  long long devices = 0;
   for (const auto& [resource, count] : asked.values) {
     if (IsGpuResource(resource)) {
       listed.push_back(format("{}: {}", resource, count));
+      devices += ParseInt(count).value_or(0);
     }
   }
   if (listed.empty()) {
@@ -163,7 +170,7 @@ Finding JudgePlugin(const Answer& asked) {
           .reason = "GpusAllocatable",
           .message = Join(listed, ", "),
           .remedy = "",
-          .values = {}};
+          .values = {{kDevicesLine, std::to_string(devices)}}};
 }
 
 Step Decide(StageMemory& memory, const Finding& finding, std::chrono::milliseconds hold,

@@ -25,9 +25,10 @@ struct Answer {
 struct Finding {
   enum class State {
     kReady,
-    kNotReady,  // seen: it is not so
-    kSkipped,   // cannot be so on this node, and nothing waits for it
-    kUnknown,   // could not be seen: what was true stays
+    kNotReady,   // seen: it is not so
+    kSkipped,    // cannot be so on this node, and nothing waits for it
+    kNotNeeded,  // not asked of this node
+    kUnknown,    // could not be seen: what was true stays
   };
   State state = State::kUnknown;
   std::string reason;  // one word
@@ -57,9 +58,12 @@ Finding JudgeToolkit(const ToolkitObservation& seen);
 
 // `asked` is cuInit's answer.
 Finding JudgeCuda(const Answer& asked, const std::string& driver_version);
+Finding CudaWorks(std::string message, const std::string& driver_version);
 
-// `asked` is the kubelet's list of allocatable devices: lines RESOURCE=count.
+// `asked` is the kubelet's list of allocatable devices: lines RESOURCE=count. Their sum stands in
+// the status file, as kDevicesLine.
 Finding JudgePlugin(const Answer& asked);
+inline constexpr char kDevicesLine[] = "GANTRY_DEVICES";
 
 // What the validator knows about one stage.
 struct StageMemory {

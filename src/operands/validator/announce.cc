@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// When is the cluster told about this node, and what? From the findings of the stages. Every change
+// costs requests to the API server on every node of a cluster that starts, so what passes by itself
+// is not told.
+#include "operands/validator/announce.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "policy/names.h"
+
+namespace gantry::validator {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using State = Finding::State;
+
+constexpr seconds kBadNewsAge(2);
+constexpr seconds kFirstPause(1);
+constexpr seconds kLongestPause(60);
+
+}  // namespace
+
+std::optional<NodeVerdict> Summarize(
+    const std::vector<std::pair<std::string, const StageMemory*>>& stages) {
+  bool all_known = !stages.empty();
+  for (const auto& [name, memory] : stages) {
+    if (!memory->last) {
+      all_known = false;
+      continue;
+    }
+    const Finding& last = *memory->last;
+    if (last.state == State::kNotReady && !memory->file_there) {
+      std::string message = format("{}: {}", name, last.message);
+      if (!last.remedy.empty()) {
+        message += format("; {}", last.remedy);
+      }
+      return NodeVerdict{.ready = false, .reason = last.reason, .message = std::move(message)};
+    }
+    // What can't be seen now was true when it was seen last, if its file is there.
+    all_known = all_known && (last.state == State::kReady || last.state == State::kSkipped ||
+                              last.state == State::kNotNeeded ||
+                              (last.state == State::kUnknown && memory->file_there));
+  }
+  if (!all_known) {
+    return std::nullopt;
+  }
+  return NodeVerdict{
+      .ready = true, .reason = names::kValidationReady, .message = "driver, toolkit and GPUs work"};
+}
+
+Announcement DecideAnnouncement(AnnouncementMemory& memory,
+                                const std::optional<NodeVerdict>& verdict, SteadyTime now) {
+  const bool known = memory.said && verdict && memory.said->reason == verdict->reason;
+  if (!verdict || known) {
+    memory.bad.reset();
+    return {};
+  }
+  SteadyTime due = now;
+  if (!verdict->ready) {
+    if (!memory.bad || memory.bad->reason != verdict->reason) {
+      memory.bad = verdict;
+      memory.bad_since = now;
+    }
+    due = memory.bad_since + kBadNewsAge;
+  } else {
+    memory.bad.reset();
+  }
+  if (memory.pause.count() > 0) {
+    due = std::max(due, memory.failed_at + memory.pause);
+  }
+  if (now < due) {
+    return {.say = {}, .look_again = due};
+  }
+  return {.say = verdict, .look_again = {}};
+}
+
+void NoteAnnounced(AnnouncementMemory& memory, const NodeVerdict& verdict, bool told,
+                   SteadyTime now) {
+  if (told) {
+    memory.said = verdict;
+    memory.bad.reset();
+    memory.pause = milliseconds(0);
+    return;
+  }
+  memory.failed_at = now;
+  memory.pause = std::clamp<milliseconds>(memory.pause * 2, kFirstPause, kLongestPause);
+}
+
+}  // namespace gantry::validator

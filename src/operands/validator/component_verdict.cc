@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// Does a node have what a component of NVIDIA's validator stands for, beside driver, toolkit, CUDA
+// and plugin? From kernel modules and sysfs. What is not asked of a node succeeds without a file,
+// as NVIDIA's validator has it.
+#include "operands/validator/component_verdict.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+#include "policy/names.h"
+
+namespace gantry::validator {
+namespace {
+
+using State = Finding::State;
+
+Finding Made(State state, std::string reason, std::string message, std::string remedy = "") {
+  return {.state = state,
+          .reason = std::move(reason),
+          .message = std::move(message),
+          .remedy = std::move(remedy),
+          .values = {}};
+}
+
+Finding NotFor(const std::string& workload) {
+  return Made(State::kNotNeeded, "NotNeeded", format("this node is for {}", workload));
+}
+
+}  // namespace
+
+Finding JudgeModule(const std::string& module, bool asked, bool loaded) {
+  if (!asked) {
+    return Made(State::kNotNeeded, "NotNeeded", format("{} is not asked for", module));
+  }
+  return loaded ? Made(State::kReady, "ModuleLoaded", module)
+                : Made(State::kNotReady, "ModuleNotLoaded",
+                       format("the kernel module {} is not loaded", module),
+                       format("run `modprobe {}` on the node", module));
+}
+
+Finding JudgeMofed(const MofedObservation& seen) {
+  if (!seen.asked || !seen.mellanox) {
+    return Made(State::kNotNeeded, "NotNeeded",
+                seen.asked ? "this node has no Mellanox network device" : "RDMA is not enabled");
+  }
+  if (seen.host_mofed) {
+    return JudgeModule("mlx5_core", true, seen.module);
+  }
+  return seen.driver_ready
+             ? Made(State::kReady, "MofedReady", "the MOFED driver's container is ready")
+             : Made(State::kNotReady, "MofedNotReady",
+                    "/run/mellanox/drivers/.driver-ready is not there",
+                    "look at the log of the MOFED driver's pod on this node");
+}
+
+std::string WorkloadOf(const std::map<std::string, std::string>& labels,
+                       const std::string& fallback) {
+  const auto asked = labels.find(names::kWorkloadConfig);
+  if (asked != labels.end() && !asked->second.empty()) {
+    return asked->second;
+  }
+  return fallback.empty() ? "vm-passthrough" : fallback;
+}
+
+Finding JudgeVfio(const std::string& workload, const std::vector<host::PciFunction>& functions) {
+  static constexpr std::array<std::string_view, 2> kDrivers = {"vfio-pci", "nvgrace_gpu_vfio_pci"};
+  if (workload != "vm-passthrough") {
+    return NotFor(workload);
+  }
+  int bound = 0;
+  for (const host::PciFunction& function : functions) {
+    if (!host::IsNvidiaGpu(function) || function.virtual_function) {
+      continue;
+    }
+    if (std::ranges::find(kDrivers, function.driver) == kDrivers.end()) {
+      return Made(State::kNotReady, "GpuNotBoundToVfio",
+                  format("GPU {} is bound to {}", function.address,
+                         function.driver.empty() ? "no driver" : function.driver),
+                  "look at the log of the VFIO manager's pod on this node");
+    }
+    ++bound;
+  }
+  return Made(State::kReady, "BoundToVfio", format("{} GPU(s)", bound));
+}
+
+Finding JudgeVgpuManager(const std::string& workload, const Answer& asked,
+                         const std::vector<VgpuParent>& gpus) {
+  if (workload != "vm-vgpu") {
+    return NotFor(workload);
+  }
+  if (asked.end != Answer::End::kSaid || asked.exit_code != 0) {
+    return Made(State::kNotReady, "VgpuManagerFails", "nvidia-smi of the vGPU manager fails",
+                "look at the log of the vGPU manager's pod on this node");
+  }
+  for (const VgpuParent& gpu : gpus) {
+    if (gpu.enabled < gpu.virtual_functions) {
+      return Made(State::kNotReady, "VirtualFunctionsMissing",
+                  format("{} of {} virtual functions of GPU {} are enabled", gpu.enabled,
+                         gpu.virtual_functions, gpu.address),
+                  "run sriov-manage -e ALL in the vGPU manager's container");
+    }
+    if (gpu.virtual_functions == 0 && !gpu.mdev_parent) {
+      return Made(
+          State::kNotReady, "NotDivisible",
+          format("GPU {} offers neither virtual functions nor mediated devices", gpu.address),
+          "look whether this card and this driver have vGPU");
+    }
+  }
+  return Made(State::kReady, "VgpuManagerReady", format("{} GPU(s)", gpus.size()));
+}
+
+Finding JudgeVgpuDevices(const std::string& workload, int devices) {
+  if (workload != "vm-vgpu") {
+    return NotFor(workload);
+  }
+  return devices > 0 ? Made(State::kReady, "VgpuDevices", format("{} virtual GPU(s)", devices))
+                     : Made(State::kNotReady, "NoVgpuDevices", "there is no virtual GPU",
+                            "look at the log of the vGPU device manager's pod on this node");
+}
+
+Finding JudgeCcManager(bool capable, bool manager_ready) {
+  if (!capable) {
+    return Made(State::kNotNeeded, "NotNeeded", "this node is not labelled as cc.capable");
+  }
+  return manager_ready ? Made(State::kReady, "CcManagerReady", "the mode is set")
+                       : Made(State::kNotReady, "CcManagerNotReady",
+                              "the confidential computing manager has not said that it is ready",
+                              "look at the log of its pod on this node");
+}
+
+}  // namespace gantry::validator

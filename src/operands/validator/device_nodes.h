@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "base/error.h"
+
+namespace gantry::validator {
+
+// Makes the control device nodes that are missing (nvidiactl, nvidia-modeset, nvidia-uvm,
+// nvidia-uvm-tools) in the /dev of the host mounted at `root`, as nvidia-modprobe does: by that
+// program if the host has it (it loads kernel modules too), and by the numbers in /proc/devices.
+// Needs the rights to make device nodes and to change the root directory. Blocks while a module is
+// loaded.
+Status MakeControlNodes(const std::string& root);
+
+// For every NVIDIA device node below `dev_root`/dev a link in `dev_char` (the host's /dev/char,
+// mounted here) that leads to it at `host_dev_root`/dev. systemd looks there when it applies a
+// container's device rules again: without the link, a container loses its GPUs at the next
+// `systemctl daemon-reload`. Writes only what differs; nothing where `dev_char` is not mounted.
+Status LinkDeviceNodes(const std::string& dev_root, const std::string& host_dev_root,
+                       const std::string& dev_char);
+
+}  // namespace gantry::validator

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "host/signals.h"
+#include "host/watch.h"
+#include "operands/validator/announce.h"
+#include "operands/validator/probe.h"
+#include "operands/validator/stage.h"
+
+namespace gantry::validator {
+
+// Keeps the stages' status files true: one thread waits for files, children, timers and signals,
+// and has each stage look again when something that it stands on changed.
+class Loop {
+ public:
+  Loop(const Site& site, host::Watcher watcher);
+
+  Status Add(std::unique_ptr<Stage> stage);
+
+  // Until SIGTERM: 0. 1 when the status directory was removed: only a new container gets the new
+  // one.
+  int Run(host::Signals& signals);
+  // Until the one stage was judged: 0 if it is ready or not needed, else 1; with `wait` only 0 or
+  // a signal (1) ends it.
+  int RunOnce(host::Signals& signals, bool wait);
+
+ private:
+  struct Slot {
+    std::unique_ptr<Stage> stage;
+    StageMemory memory;
+    std::optional<Probe> probe;
+    bool dirty = true;
+    std::optional<SteadyTime> look_at;
+    std::chrono::milliseconds pause{0};  // until a failed question is asked again
+  };
+
+  void Work();
+  void LookAt(Slot& slot);
+  void Ask(Slot& slot, const Question& question);
+  void Hear(Slot& slot, const Answer& answer);
+  void Settle(Slot& slot, const Finding& finding);
+  void Tell(const Slot& slot, const Finding& finding, const Step& step) const;
+  void LookSoon(Slot& slot, std::chrono::milliseconds pause);
+  void RetryUnless(Slot& slot, bool well);
+  void NoteCheck(const Slot& slot, const Finding& finding);
+  void Announce();
+  void Wait(const host::Signals& signals);
+  void TakeChanges();
+
+  const Site& site_;
+  host::Watcher watcher_;
+  std::deque<Slot> slots_;
+  std::map<std::string, std::vector<Slot*>> watched_;
+  bool lost_directory_ = false;
+  host::StatusValues checks_;  // of names::kLastChecks, as written last
+  SteadyTime checks_at_{};
+  AnnouncementMemory announcement_;
+  std::optional<Probe> announcer_;  // the child that tells it
+  NodeVerdict announcing_;
+  std::optional<SteadyTime> announce_at_;
+};
+
+}  // namespace gantry::validator

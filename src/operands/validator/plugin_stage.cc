@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Does the kubelet have GPUs to give? Its pod-resources socket lists them. The kubelet tells no
+// changes, but writes its checkpoint into the plugins' folder whenever a plugin's list of devices
+// changes.
+#include "base/paths.h"
+#include "operands/validator/stage.h"
+
+namespace gantry::validator {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr seconds kAskAgain(300);
+constexpr seconds kLimit(5);
+constexpr seconds kHold(15);  // a kubelet that starts anew lists no device at first
+
+class Plugin final : public Stage {
+ public:
+  explicit Plugin(const Site& here)
+      : Stage({.name = "plugin", .file = names::kPluginReady, .hold = kHold, .again = kAskAgain},
+              here) {}
+
+  [[nodiscard]] std::vector<WatchedPath> Paths() const override {
+    return {{site().Here(JoinPath(site().flags().kubelet_root, "device-plugins"))},
+            {site().flags().pod_resources_dir, host::Watcher::For::kExistence}};
+  }
+
+  Look LookAt(bool /*changed*/) override {
+    std::vector<std::string> argv = Site::Probe("plugin");
+    argv.insert(argv.end(),
+                {"--probe-socket", JoinPath(site().flags().pod_resources_dir, "kubelet.sock")});
+    return {.finding = {}, .question = Question{std::move(argv), kLimit}};
+  }
+
+  std::optional<Finding> Hear(const Answer& answer) override { return JudgePlugin(answer); }
+};
+
+}  // namespace
+
+std::unique_ptr<Stage> PluginStage(const Site& site) { return std::make_unique<Plugin>(site); }
+
+}  // namespace gantry::validator

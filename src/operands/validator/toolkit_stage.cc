@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Can containers be given GPUs on this node? The installed program is run once for each of its
+// versions; the rest is looked at (toolkit_files.h).
+#include "base/paths.h"
+#include "base/text.h"
+#include "host/files.h"
+#include "operands/validator/stage.h"
+#include "operands/validator/toolkit_files.h"
+
+namespace gantry::validator {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr seconds kLookAgain(30);
+constexpr seconds kLimit(5);
+constexpr seconds kHold(1);  // a program that is being replaced is busy for a moment
+
+class Toolkit final : public Stage {
+ public:
+  explicit Toolkit(const Site& here)
+      : Stage({.name = "toolkit", .file = names::kToolkitReady, .hold = kHold, .again = kLookAgain},
+              here),
+        places_({.host_root = here.flags().host_root_here,
+                 .toolkit_dir = JoinPath(here.flags().toolkit_root, "toolkit"),
+                 .cdi_wanted = here.flags().cdi_enabled}) {}
+
+  [[nodiscard]] std::vector<WatchedPath> Paths() const override {
+    std::vector<WatchedPath> paths;
+    for (const std::string& path : ToolkitPathsToWatch(places_)) {
+      paths.push_back({path});
+    }
+    return paths;
+  }
+
+  Look LookAt(bool /*changed*/) override {
+    ToolkitObservation seen = ObserveToolkit(places_);
+    const host::FileInfo info = host::Inspect(HookHere(places_)).value_or(host::FileInfo());
+    const std::string about = format("{} {}", info.modified_ns, info.size);
+    if (!seen.hook_is_program || (answered_ && about_ == about)) {
+      seen.version = answered_;
+      return {.finding = JudgeToolkit(seen), .question = {}};
+    }
+    about_ = about;
+    answered_.reset();
+    return {.finding = {}, .question = Question{{HookHere(places_), "--version"}, kLimit}};
+  }
+
+  std::optional<Finding> Hear(const Answer& answer) override {
+    ToolkitObservation seen = ObserveToolkit(places_);
+    seen.version = answer;
+    if (answer.end == Answer::End::kSaid && answer.exit_code == 0) {
+      answered_ = answer;
+    }
+    return JudgeToolkit(seen);
+  }
+
+ private:
+  const ToolkitPlaces places_;
+  std::string about_;  // the file that was run
+  std::optional<Answer> answered_;
+};
+
+}  // namespace
+
+std::unique_ptr<Stage> ToolkitStage(const Site& site) { return std::make_unique<Toolkit>(site); }
+
+}  // namespace gantry::validator
