@@ -76,6 +76,8 @@ def act(state: layout.State, options) -> None:
                     control.raise_event(state, position, control.XID, control.FALLEN_OFF_THE_BUS)
             case "recover":
                 control.recover(gpu)
+            case "reset":
+                control.reset(position, gpu)
             case "hang":
                 gpu.set("hanging_call", options.call)
             case "unhang":
@@ -172,6 +174,7 @@ def add_control_words(words) -> None:
     lose = word("lose", "GPU_IS_LOST everywhere, and XID 79")
     lose.add_argument("--quiet", action="store_true", help="without the XID")
     word("recover", "ends fail, lose and hang")
+    word("reset", "a GPU reset: pending modes are in force, MIG instances and failures gone")
     word("hang", "calls do not return").add_argument("call", nargs="?", default="*")
     word("unhang", "they return")
     xid = word("xid", "raises an XID event")

@@ -92,6 +92,49 @@ def test_a_container_sees_the_mig_devices_whose_nodes_it_was_given(node):
     assert "Insufficient Permissions" in lines[2]
 
 
+def test_a_mode_that_waits_for_processes_comes_with_the_reset(node):
+    here = node("mixed")
+    here.control("processes", "1", "1234=512")
+    assert "MIG mode is in pending enable state" in here.smi("-i", "1", "-mig", "1")
+    assert here.query("mig.mode.current,mig.mode.pending")[1] == ["Disabled", "Enabled"]
+    here.control("processes", "1")
+    here.control("set", "1", "ecc_volatile_uncorrected.dram=2", "remap_pending=on")
+    here.control("reset", "1")
+    assert here.query("mig.mode.current,mig.mode.pending,ecc.errors.uncorrected.volatile.dram")[1] == [
+        "Enabled", "Enabled", "0"]
+    assert re.search(r"Remapped Rows(\n.+){2}\n +Pending +: No\n", here.smi("-q", "-i", "1"))
+    here.control("reset", "0")
+    assert mig_lines(here) == []
+
+
+WAITER = r"""
+import ctypes
+class Event(ctypes.Structure):
+    _fields_ = [("device", ctypes.c_void_p), ("type", ctypes.c_uint64), ("payload", ctypes.c_uint64),
+                ("gi", ctypes.c_uint32), ("ci", ctypes.c_uint32)]
+nvml = ctypes.CDLL("libnvidia-ml.so.1")
+assert nvml.nvmlInit_v2() == 0
+device, events, event = ctypes.c_void_p(), ctypes.c_void_p(), Event()
+assert nvml.nvmlDeviceGetHandleByIndex_v2(0, ctypes.byref(device)) == 0
+assert nvml.nvmlEventSetCreate(ctypes.byref(events)) == 0
+assert nvml.nvmlDeviceRegisterEvents(device, ctypes.c_uint64(0x108), events) == 0
+print("waiting", flush=True)
+for _ in range(2):
+    assert nvml.nvmlEventSetWait_v2(events, ctypes.byref(event), 20000) == 0
+    print(event.type, event.payload, event.gi, event.ci, flush=True)
+"""
+
+
+def test_events_name_the_instance_and_tell_of_changes(node):
+    here = node("mixed")
+    with subprocess.Popen([*here.enter, sys.executable, "-c", WAITER], stdout=subprocess.PIPE, text=True) as waiter:
+        assert waiter.stdout.readline() == "waiting\n"
+        here.control("xid", "0", "94", "--gi", "2", "--ci", "0")
+        assert waiter.stdout.readline() == "8 94 2 0\n"
+        here.smi("mig", "-i", "0", "-dci", "-gi", "3")
+        assert waiter.communicate(timeout=10)[0] == f"256 0 {0xffffffff} {0xffffffff}\n"
+
+
 def test_a_driver_that_is_loaded_anew_has_no_instances(node):
     for machine, mode in (("mixed", "Enabled"), ("8xh100-80", "Disabled")):  # since Hopper the mode goes too
         here = node(machine)

@@ -83,6 +83,20 @@ def recover(gpu: Record) -> None:
     gpu.set("hanging_call", "")
 
 
+def reset(position: int, gpu: Record) -> None:
+    """A GPU reset: what was pending is in force, what counted since the driver's start is zero, what failed works."""
+    if gpu.get("process_count"):
+        raise ControlError(f"GPU {position}: processes use it")
+    recover(gpu)
+    if gpu.get("mig_capable") == 1:
+        mig.set_mode(gpu, bool(gpu.get("mig_pending")))
+    gpu.set("ecc", gpu.get("ecc_pending"))
+    for field in ("ecc_volatile_corrected", "ecc_volatile_uncorrected"):
+        gpu.set(field, [None if count is None else 0 for count in gpu.get(field)])
+    for field in ("remap_pending", "retire_pending"):
+        gpu.set(field, None if gpu.get(field) is None else 0)
+
+
 def change_mig(state: State, position: int, gpu: Record, action: str, arguments: list[str]) -> None:
     """on, off, create PROFILE..., destroy [GPU_INSTANCE...]; each is an event."""
     try:
