@@ -291,6 +291,10 @@ TEST_F(MigTest, OldDriversTellProfilesOnlyInMigMode) {
     snprintf(machine.driver_version, sizeof machine.driver_version, "570.195.03");
   });
   EXPECT_EQ(tell(gpu_, NVML_GPU_INSTANCE_PROFILE_3_SLICE, &info), NVML_SUCCESS);
+  nvmlFieldValue_t field{};
+  field.fieldId = NVML_FI_DEV_IS_MIG_MODE_INDEPENDENT_MIG_QUERY_CAPABLE;
+  ASSERT_EQ(NVML(nvmlDeviceGetFieldValues)(gpu_, 1, &field), NVML_SUCCESS);
+  EXPECT_EQ(field.value.uiVal, 1U);
 }
 
 }  // namespace

@@ -74,9 +74,8 @@ def test_the_tool_changes_mig_while_it_runs(node):
     assert mig_lines(here) == ["MIG 1c.3g.40gb Device 0:", "MIG 1c.3g.40gb Device 1:", "MIG 1g.10gb+me Device 2:"]
     assert capabilities(here) == ["gpu1/mig/gi2/access", "gpu1/mig/gi2/ci0/access", "gpu1/mig/gi2/ci1/access",
                                   "gpu1/mig/gi7/access", "gpu1/mig/gi7/ci0/access"]
-    refused = subprocess.run([sys.executable, str(fakegpu.HERE / "fakegpu.py"), "control", "--root", str(here.root), "mig",
-                              "1", "create", "7g.80gb"], capture_output=True, text=True, check=False)
-    assert refused.stderr == "fakegpu: GPU 1: 7g.80gb: no room for it\n"
+    with pytest.raises(AssertionError, match="fakegpu: GPU 1: 7g.80gb: no room for it"):
+        here.control("mig", "1", "create", "7g.80gb")
     here.control("mig", "1", "destroy", "2")
     assert mig_lines(here) == ["MIG 1g.10gb+me Device 0:"]
 
@@ -154,6 +153,20 @@ def test_eight_gpus_in_seven_parts_each(node):
     assert len(capabilities(here)) == 8 * 14
     uuids = re.findall(r"MIG-[-0-9a-f]{36}", here.smi("-L"))
     assert len(set(uuids)) == 56
+
+
+def test_profiles_differ_by_their_engines(node):
+    here = node({"driver_version": "580.95.05", "cuda_version": "13.0", "gpus": [
+        {"product": "NVIDIA RTX PRO 6000 Blackwell Server Edition", "count": 2,
+         "mig_devices": ["1g.24gb+gfx", "1g.24gb-me", "1g.24gb+me"]}]})
+    assert mig_lines(here)[:3] == ["MIG 1g.24gb+gfx Device 0:", "MIG 1g.24gb-me Device 1:", "MIG 1g.24gb+me Device 2:"]
+    here.control("mig", "1", "destroy")
+    here.control("mig", "1", "create", "1g.24gb+me.all")
+    # What has all engines leaves room only for what has none.
+    for refused in ("1g.24gb", "1g.24gb+gfx", "2g.48gb"):
+        with pytest.raises(AssertionError, match="no room for it"):
+            here.control("mig", "1", "create", refused)
+    here.control("mig", "1", "create", *["1g.24gb-me"] * 3)
 
 
 @pytest.fixture(scope="module")

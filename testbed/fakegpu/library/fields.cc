@@ -161,6 +161,11 @@ nvmlReturn_t PutField(nvmlDevice_t device, const Gpu& gpu, nvmlFieldValue_t& out
   if (power && out.scopeId != NVML_POWER_SCOPE_GPU)
     return NVML_ERROR_NOT_SUPPORTED;  // of modules of CPU and GPU
   switch (id) {
+    case NVML_FI_DEV_IS_RESETLESS_MIG_SUPPORTED:
+      return PutValue(out,
+                      u32{gpu.mig_capable == 1 && gpu.architecture >= NVML_DEVICE_ARCH_HOPPER});
+    case NVML_FI_DEV_IS_MIG_MODE_INDEPENDENT_MIG_QUERY_CAPABLE:
+      return PutValue(out, u32{gpu.mig_capable == 1 && TellsProfilesWithoutMode()});
     case NVML_FI_DEV_ECC_CURRENT:
       return PutValue(out, gpu.ecc);
     case NVML_FI_DEV_ECC_PENDING:

@@ -1,25 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Answers about the GPU instances that a GPU in MIG mode is divided into: which can be made, and
 // those that were.
-#include <stdlib.h>
-
 #include "mig.h"
 
 using namespace fakegpu;
 
 namespace {
 
-// Older ones tell the profiles only while MIG is on.
-constexpr u32 kFirstDriverThatTellsWithoutMode = 550;
-
 // Answers a call about a profile of a GPU that tells its profiles now: answer(const Gpu&, profile).
 template <class Answer>
 nvmlReturn_t OnProfile(const char* call, nvmlDevice_t device, unsigned profile, Answer answer) {
   return OnGpu(call, device, [&](const Gpu& gpu) {
     if (profile >= kMigProfiles) return NVML_ERROR_INVALID_ARGUMENT;
-    bool tells = InMigMode(gpu) ||
-                 atoi(TheMachine()->driver_version) >= int{kFirstDriverThatTellsWithoutMode};
-    if (!tells || !HasProfile(gpu, profile)) return NVML_ERROR_NOT_SUPPORTED;
+    if ((!InMigMode(gpu) && !TellsProfilesWithoutMode()) || !HasProfile(gpu, profile))
+      return NVML_ERROR_NOT_SUPPORTED;
     return answer(gpu, gpu.mig_profiles[profile]);
   });
 }
@@ -61,6 +55,9 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetGpuInstanceProfileInfoV(
       *third = {};
       third->version = nvmlGpuInstanceProfileInfo_v3;
       Fill(found, *third);
+      if (strstr(found.name, "+gfx") != nullptr) {
+        third->capabilities = NVML_GPU_INSTANCE_PROFILE_CAPS_GFX;
+      }
       return NVML_SUCCESS;
     }
     if (out->version != nvmlGpuInstanceProfileInfo_v2) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;

@@ -13,6 +13,7 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <strings.h>
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -180,6 +181,8 @@ nvmlReturn_t Close() {
 const Machine* TheMachine() {
   return __atomic_load_n(&Own().users, __ATOMIC_ACQUIRE) > 0 ? &Mapped() : nullptr;
 }
+
+bool TellsProfilesWithoutMode() { return atoi(Mapped().driver_version) >= 550; }
 
 u32 VisibleCount() { return Own().visible; }
 nvmlDevice_t VisibleAt(u32 index) {

@@ -24,6 +24,9 @@ nvmlReturn_t Close();
 // The machine, or null while not initialised.
 const Machine* TheMachine();
 
+// Whether the driver tells MIG profiles while MIG is off, as it does since 550.
+bool TellsProfilesWithoutMode();
+
 // GPUs whose device node could be opened at initialisation, in the order of the machine.
 u32 VisibleCount();
 nvmlDevice_t VisibleAt(u32 index);
