@@ -8,6 +8,7 @@ line is still found and every story is named; `--write` puts what was seen into 
 
 import argparse
 import datetime
+import fcntl
 import os
 import pathlib
 import subprocess
@@ -59,15 +60,6 @@ def mutated(text, change):
     return "\n".join(lines) + "\n"
 
 
-def load():
-    entries = yaml.safe_load(LIST.read_text())
-    for entry in entries:
-        for change in entry["changes"]:
-            # Two changes of one file are no problem; a line that is not there is.
-            mutated((ROOT / change["file"]).read_text(), change)
-    return entries
-
-
 def collected():
     """Every story, as pytest names it."""
     done = subprocess.run([sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", STORIES],
@@ -76,9 +68,15 @@ def collected():
 
 
 def check(entries):
-    stories = collected()
-    named = [story for entry in entries for change in entry["changes"] for story in change["kills"]]
-    problems = [f"no mutation for {story}" for story in stories if story not in named]
+    """What the list lacks."""
+    problems, named, stories = [], [], collected()
+    for change in (change for entry in entries for change in entry["changes"]):
+        named += change["kills"]
+        try:
+            mutated((ROOT / change["file"]).read_text(), change)
+        except (Mistake, OSError) as mistake:
+            problems.append(str(mistake))
+    problems += [f"no mutation for {story}" for story in stories if story not in named]
     return problems + [f"no such story: {story}" for story in named if story not in stories]
 
 
@@ -98,6 +96,8 @@ class Tree:
     def apply(self, changes):
         for change in changes:
             path = TREE / change["file"]
+            if not path.exists():
+                raise Mistake(f"{change['file']} is not there")
             path.write_text(mutated(path.read_text(), change))
 
     def build(self, changes, log):
@@ -144,8 +144,8 @@ def try_entry(entry, tree):
     report.unlink(missing_ok=True)
     changes = entry["changes"]
     stories = sorted({story for change in changes for story in change["kills"]})
-    tree.apply(changes)
     try:
+        tree.apply(changes)
         tree.build(changes, log)
         run(sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", f"--junitxml={report}", *stories, log=log,
             env={k: v for k, v in os.environ.items() if k != "GANTRY_BED"})
@@ -199,10 +199,7 @@ def main():
     parser.add_argument("--check", action="store_true", help="only: is every line found, and every story named?")
     parser.add_argument("--write", action="store_true", help="also put what was seen into docs/mutations.md")
     options = parser.parse_args()
-    try:
-        entries = load()
-    except Mistake as mistake:
-        sys.exit(f"mutate: {mistake}")
+    entries = yaml.safe_load(LIST.read_text())
     if options.check:
         problems = check(entries)
         sys.exit("\n".join(problems) if problems else 0)
@@ -210,6 +207,11 @@ def main():
     if unknown:
         sys.exit(f"mutate: no entry {', '.join(sorted(unknown))}; there are: {', '.join(e['name'] for e in entries)}")
     OUT.mkdir(parents=True, exist_ok=True)
+    lock = open(OUT / "lock", "w", encoding="utf-8")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        sys.exit(f"mutate: another run works in {TREE}")
     results, broken = [], []
     tree = Tree()
     try:

@@ -21,16 +21,15 @@ std::vector<CdiSpec> LoadCdi(const std::vector<std::string>& folders,
       }
       const std::string path = JoinPath(folder, name);
       const auto text = ReadFile(path);
-      const auto named = [&](const std::string& kind) {
-        return text->find(kind) != std::string::npos;
-      };
-      if (!text || (!kinds.empty() && std::ranges::none_of(kinds, named))) {
+      if (!text || std::ranges::none_of(kinds, [&](const std::string& kind) {
+            return text->find(kind) != std::string::npos;
+          })) {
         continue;
       }
       auto spec = ParseCdi(*text);
       if (!spec) {
         warnings.push_back(path + ": " + spec.error().message);
-      } else if (kinds.empty() || std::ranges::find(kinds, spec->kind) != kinds.end()) {
+      } else if (std::ranges::find(kinds, spec->kind) != kinds.end()) {
         specs.push_back(*std::move(spec));
       }
     }
@@ -54,7 +53,13 @@ Result<CdiEdits> ResolveDevice(const std::vector<CdiSpec>& specs,
       if (found == spec.devices.end()) {
         continue;
       }
-      AppendEdits(found->edits, edits);
+      const auto append = [](auto& to, const auto& from) {
+        to.insert(to.end(), from.begin(), from.end());
+      };
+      append(edits.env, found->edits.env);
+      append(edits.device_nodes, found->edits.device_nodes);
+      append(edits.mounts, found->edits.mounts);
+      append(edits.hooks, found->edits.hooks);
       return edits;
     }
   }
