@@ -266,7 +266,7 @@ def scale(arguments):
     build("patch_nodes")
     for nodes in arguments.scale_nodes:
         # Beside thousands of nodes there are other people's objects, which are not the operator's to read.
-        scaling.measure(nodes, 2 * nodes if nodes >= 5000 else 0, RELEASE / "patch_nodes", IMAGE, figure, note)
+        scaling.measure(nodes, arguments.gpus, 2 * nodes if nodes >= 5000 else 0, RELEASE / "patch_nodes", IMAGE, figure, note)
 
 
 WORDS = {"ready": ready, "kills": kills, "scale": scale, "footprint": footprint, "hook": hook, "fuzz": fuzz}

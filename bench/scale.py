@@ -101,11 +101,11 @@ def pods_running(bed):
     return sum(s.status.number_available or 0 for s in sets)
 
 
-def measure(nodes, config_maps, program, image, figure, note):
-    """One cluster of so many nodes; figures are named scale<nodes>_*."""
+def measure(nodes, gpus, config_maps, program, image, figure, note):
+    """One cluster of so many nodes with the GPUs of a profile; figures are named scale<nodes>_*."""
     name = f"scale{nodes}"
     note(f"starting a cluster of {nodes} kwok nodes")
-    bed = Bed(f"bench-{os.getpid()}-{nodes}", nodes=1, arguments=("--kwok", str(nodes)))
+    bed = Bed(f"bench-{os.getpid()}-{nodes}", nodes=1, gpus=gpus, arguments=("--kwok", str(nodes)))
     try:
         [real] = [n for n in bed.nodes() if not n.startswith("kwok")]
         bed.do("load", real, str(image))
@@ -158,7 +158,7 @@ def steady(bed, audit, name, figure, note):
 def new_nodes(bed, audit, name, figure, note):
     note(f"{NEW_NODES} nodes join")
     audit.skip()
-    resources = {"cpu": "32", "memory": "256Gi", "pods": "110"}
+    resources = {"cpu": "32", "memory": "256Gi", "pods": "110", "nvidia.com/gpu": "8"}
     names = [f"kwok-new-{number}" for number in range(NEW_NODES)]
     for node in names:
         bed.core.create_node({
