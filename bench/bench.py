@@ -20,6 +20,7 @@ sys.path.insert(0, str(ROOT / "tests" / "cluster"))
 sys.path.insert(0, str(ROOT / "tools"))
 
 import fuzz as fuzzing  # noqa: E402
+import inject as injecting  # noqa: E402
 import scale as scaling  # noqa: E402
 from bed import IMAGE, NAMESPACE, Bed, NodeWatch, wait_for  # noqa: E402
 from test_kills import runtime_state  # noqa: E402
@@ -156,6 +157,16 @@ def hook(_=None):
     figure("hook_start", ours / theirs, "ratio")
 
 
+def inject(arguments):
+    """what a GPU costs at a container's start: runc alone, with our document, with our hook, with our runtime"""
+    build("gantry-hook", "fakegpu_nvml")
+    took = injecting.measure(RELEASE, arguments.gpus, arguments.starts)
+    for way, value in took.items():
+        figure(f"inject_start_{way}", value, "ms")
+    figure("inject_hooks", took["hooks"] - took["bare"], "ms")
+    figure("inject_runtime", took["runtime"] - took["hooks"], "ms")
+
+
 def ready(arguments):
     """from the start of the operand pods until the kubelet's socket lists every GPU as allocatable"""
     with Measured(arguments, 1) as bed:
@@ -269,7 +280,7 @@ def scale(arguments):
         scaling.measure(nodes, arguments.gpus, 2 * nodes if nodes >= 5000 else 0, RELEASE / "patch_nodes", IMAGE, figure, note)
 
 
-WORDS = {"ready": ready, "kills": kills, "scale": scale, "footprint": footprint, "hook": hook, "fuzz": fuzz}
+WORDS = {"ready": ready, "kills": kills, "scale": scale, "footprint": footprint, "hook": hook, "inject": inject, "fuzz": fuzz}
 
 
 def main():
@@ -281,6 +292,7 @@ def main():
     parser.add_argument("--scale-nodes", type=int, nargs="+", default=[1000], metavar="N",
                         help="sizes of the clusters of the word scale (default 1000)")
     parser.add_argument("--rounds", type=int, default=100, help="kills of each process (default 100)")
+    parser.add_argument("--starts", type=int, default=200, help="container starts of each way (default 200)")
     parser.add_argument("--idle", type=int, default=300, help="seconds of idling (default 300)")
     parser.add_argument("--seconds", type=int, default=600, help="for each fuzz target (default 600)")
     arguments = parser.parse_args()

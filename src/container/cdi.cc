@@ -1,16 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
-// CDI documents as values: writing ours, reading any. Written as version 0.5.0, the oldest that has
-// `hostPath`, because containerd 1.7 refuses a whole file whose version it does not know.
+// CDI documents as values: writing ours, reading any. Written as the oldest version that has all
+// that is in it (0.5.0 for `hostPath`), because containerd 1.7 refuses a whole file whose version
+// it does not know.
 #include "container/cdi.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <type_traits>
 
 #include "base/text.h"
+#include "container/yaml_text.h"
 
 namespace gantry::container {
 namespace {
 
-constexpr char kVersion[] = "0.5.0";
+// The version that brought what the document uses (CDI SPEC.md, "Released versions").
+std::string VersionFor(const CdiSpec& spec) {
+  bool v06 = !spec.annotations.empty() ||
+             spec.kind.substr(spec.kind.find('/') + 1).find('.') != std::string::npos;
+  bool v07 = false;
+  bool v11 = false;
+  const auto look = [&](const CdiEdits& edits) {
+    v07 = v07 || !edits.additional_gids.empty() || !edits.intel_rdt.empty();
+    v11 = v11 || !edits.net_devices.empty();
+  };
+  look(spec.edits);
+  for (const CdiDevice& device : spec.devices) {
+    look(device.edits);
+    v06 = v06 || !device.annotations.empty();
+  }
+  return v11 ? "1.1.0" : v07 ? "0.7.0" : v06 ? "0.6.0" : "0.5.0";
+}
+
+template <typename T>
+void PutIfSet(Json& json, const char* key, const std::optional<T>& value) {
+  if (value) {
+    json[key] = *value;
+  }
+}
+void PutIfSet(Json& json, const char* key, const std::string& value) {
+  if (!value.empty()) {
+    json[key] = value;
+  }
+}
 
 Json EditsJson(const CdiEdits& edits) {
   Json json = Json::object();
@@ -19,22 +51,39 @@ Json EditsJson(const CdiEdits& edits) {
   }
   for (const CdiDeviceNode& node : edits.device_nodes) {
     Json entry = {{"path", node.path}};
-    if (!node.host_path.empty()) {
-      entry["hostPath"] = node.host_path;
-    }
+    PutIfSet(entry, "hostPath", node.host_path);
+    PutIfSet(entry, "type", node.type);
+    PutIfSet(entry, "major", node.major);
+    PutIfSet(entry, "minor", node.minor);
+    PutIfSet(entry, "fileMode", node.file_mode);
+    PutIfSet(entry, "permissions", node.permissions);
+    PutIfSet(entry, "uid", node.uid);
+    PutIfSet(entry, "gid", node.gid);
     json["deviceNodes"].push_back(std::move(entry));
   }
   for (const CdiMount& mount : edits.mounts) {
-    json["mounts"].push_back({{"hostPath", mount.host_path},
-                              {"containerPath", mount.container_path},
-                              {"options", mount.options}});
+    Json entry = {{"hostPath", mount.host_path},
+                  {"containerPath", mount.container_path},
+                  {"options", mount.options}};
+    PutIfSet(entry, "type", mount.type);
+    json["mounts"].push_back(std::move(entry));
   }
   for (const CdiHook& hook : edits.hooks) {
     Json entry = {{"hookName", hook.name}, {"path", hook.path}, {"args", hook.args}};
     if (!hook.env.empty()) {
       entry["env"] = hook.env;
     }
+    PutIfSet(entry, "timeout", hook.timeout);
     json["hooks"].push_back(std::move(entry));
+  }
+  if (!edits.additional_gids.empty()) {
+    json["additionalGids"] = edits.additional_gids;
+  }
+  if (!edits.intel_rdt.empty()) {
+    json["intelRdt"] = ParseJson(edits.intel_rdt).value_or(Json::object());
+  }
+  if (!edits.net_devices.empty()) {
+    json["netDevices"] = ParseJson(edits.net_devices).value_or(Json::array());
   }
   return json;
 }
@@ -46,6 +95,7 @@ class Reader {
     CdiSpec spec;
     Known(json, "", {"cdiVersion", "kind", "annotations", "devices", "containerEdits"});
     spec.kind = Text(json, "kind", "kind");
+    spec.annotations = Annotations(json);
     if (!ParseCdiName(spec.kind + "=x")) {
       Wrong(ErrorKind::kInvalid, "kind", "is not <vendor>/<class>");
     }
@@ -56,6 +106,7 @@ class Reader {
       Known(entry, "devices", {"name", "annotations", "containerEdits"});
       CdiDevice device;
       device.name = Text(entry, "name", "devices.name");
+      device.annotations = Annotations(entry);
       if (const Json* edits = Child(entry, "containerEdits")) {
         device.edits = Edits(*edits, "devices.containerEdits");
       }
@@ -70,25 +121,89 @@ class Reader {
  private:
   CdiEdits Edits(const Json& json, std::string_view where) {
     CdiEdits edits;
-    Known(json, where, {"env", "deviceNodes", "mounts", "hooks"});
+    Known(json, where,
+          {"env", "deviceNodes", "mounts", "hooks", "additionalGids", "intelRdt", "netDevices"});
     edits.env = Texts(json, "env", where);
     for (const Json& entry : Array(json, "deviceNodes", where)) {
       Known(
           entry, where,
           {"path", "hostPath", "type", "major", "minor", "fileMode", "permissions", "uid", "gid"});
-      edits.device_nodes.push_back({Text(entry, "path", where), TextAt(entry, "hostPath")});
+      CdiDeviceNode node{Text(entry, "path", where), TextAt(entry, "hostPath")};
+      node.type = TextAt(entry, "type");
+      node.major = Number<long long>(entry, "major", where);
+      node.minor = Number<long long>(entry, "minor", where);
+      node.file_mode = Number<unsigned>(entry, "fileMode", where);
+      node.permissions = TextAt(entry, "permissions");
+      node.uid = Number<unsigned>(entry, "uid", where);
+      node.gid = Number<unsigned>(entry, "gid", where);
+      edits.device_nodes.push_back(std::move(node));
     }
     for (const Json& entry : Array(json, "mounts", where)) {
       Known(entry, where, {"hostPath", "containerPath", "options", "type"});
       edits.mounts.push_back({Text(entry, "hostPath", where), Text(entry, "containerPath", where),
-                              Texts(entry, "options", where)});
+                              Texts(entry, "options", where), TextAt(entry, "type")});
     }
     for (const Json& entry : Array(json, "hooks", where)) {
       Known(entry, where, {"hookName", "path", "args", "env", "timeout"});
       edits.hooks.push_back({Text(entry, "hookName", where), Text(entry, "path", where),
-                             Texts(entry, "args", where), Texts(entry, "env", where)});
+                             Texts(entry, "args", where), Texts(entry, "env", where),
+                             Number<long long>(entry, "timeout", where)});
+    }
+    for (const Json& entry : Array(json, "additionalGids", where)) {
+      if (!entry.is_number_unsigned() || entry.get<uint64_t>() > UINT32_MAX) {
+        Wrong(ErrorKind::kInvalid, format("{} (additionalGids)", where),
+              "is not a list of numbers");
+        break;
+      }
+      edits.additional_gids.push_back(entry.get<unsigned>());
+    }
+    if (const Json* rdt = Child(json, "intelRdt"); rdt != nullptr && rdt->is_object()) {
+      edits.intel_rdt = Dump(*rdt);
+    }
+    if (const Json& list = Array(json, "netDevices", where); !list.empty()) {
+      edits.net_devices = Dump(list);
     }
     return edits;
+  }
+
+  // nlohmann throws at text that is not UTF-8; it is replaced instead.
+  static std::string Dump(const Json& json) {
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  }
+
+  std::map<std::string, std::string> Annotations(const Json& json) {
+    std::map<std::string, std::string> annotations;
+    const Json* object = Child(json, "annotations");
+    if (object == nullptr || object->is_null()) {
+      return annotations;
+    }
+    if (!object->is_object()) {
+      Wrong(ErrorKind::kInvalid, "annotations", "is not an object");
+      return annotations;
+    }
+    for (const auto& [key, value] : object->items()) {
+      if (value.is_string()) {
+        annotations[key] = value.get<std::string>();
+      } else {
+        Wrong(ErrorKind::kInvalid, "annotations." + key, "is not a text");
+      }
+    }
+    return annotations;
+  }
+
+  template <typename T>
+  std::optional<T> Number(const Json& json, const char* key, std::string_view where) {
+    const Json* value = Child(json, key);
+    if (value == nullptr || value->is_null()) {
+      return std::nullopt;
+    }
+    if (!value->is_number_integer() ||
+        (std::is_unsigned_v<T> &&
+         (!value->is_number_unsigned() || value->get<uint64_t>() > UINT32_MAX))) {
+      Wrong(ErrorKind::kInvalid, format("{} ({})", where, key), "is not a number");
+      return std::nullopt;
+    }
+    return value->get<T>();
   }
 
   void Wrong(ErrorKind kind, std::string_view field, std::string_view reason) {
@@ -155,19 +270,43 @@ class Reader {
 }  // namespace
 
 Json CdiJson(const CdiSpec& spec) {
-  Json json = {{"cdiVersion", kVersion}, {"kind", spec.kind}, {"devices", Json::array()}};
+  Json json = {{"cdiVersion", VersionFor(spec)}, {"kind", spec.kind}, {"devices", Json::array()}};
   for (const CdiDevice& device : spec.devices) {
-    json["devices"].push_back({{"name", device.name}, {"containerEdits", EditsJson(device.edits)}});
+    Json entry = {{"name", device.name}, {"containerEdits", EditsJson(device.edits)}};
+    if (!device.annotations.empty()) {
+      entry["annotations"] = device.annotations;
+    }
+    json["devices"].push_back(std::move(entry));
   }
   json["containerEdits"] = EditsJson(spec.edits);
+  if (!spec.annotations.empty()) {
+    json["annotations"] = spec.annotations;
+  }
   return json;
 }
 
-std::string CdiText(const CdiSpec& spec) { return CdiJson(spec).dump(2) + "\n"; }
+std::string CdiText(const CdiSpec& spec) {
+  return CdiJson(spec).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string CdiYaml(const CdiSpec& spec) { return YamlText(CdiJson(spec)); }
 
 Result<CdiSpec> ParseCdi(std::string_view text) {
-  TRY_ASSIGN(const Json json, ParseJson(text));
+  TRY_ASSIGN(const Json json, Trim(text).starts_with('{') ? ParseJson(text) : ParseYaml(text));
   return Reader().Read(json);
+}
+
+void AppendEdits(const CdiEdits& from, CdiEdits& to) {
+  const auto append = [](const auto& list, auto& onto) {
+    onto.insert(onto.end(), list.begin(), list.end());
+  };
+  append(from.env, to.env);
+  append(from.device_nodes, to.device_nodes);
+  append(from.mounts, to.mounts);
+  append(from.hooks, to.hooks);
+  append(from.additional_gids, to.additional_gids);
+  to.intel_rdt = from.intel_rdt.empty() ? to.intel_rdt : from.intel_rdt;
+  to.net_devices = from.net_devices.empty() ? to.net_devices : from.net_devices;
 }
 
 std::optional<CdiName> ParseCdiName(std::string_view text) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +18,14 @@ namespace gantry::container {
 struct CdiDeviceNode {
   std::string path;       // in the container
   std::string host_path;  // empty: the same as `path`
+  // What a document may say beside; where it does not, the node of the host decides.
+  std::string type = {};  // "c", "b", "u", "p"
+  std::optional<long long> major = {};
+  std::optional<long long> minor = {};
+  std::optional<unsigned> file_mode = {};
+  std::string permissions = {};  // of the device cgroup; empty: "rwm"
+  std::optional<unsigned> uid = {};
+  std::optional<unsigned> gid = {};
   auto operator<=>(const CdiDeviceNode&) const = default;
 };
 
@@ -24,6 +33,7 @@ struct CdiMount {
   std::string host_path;
   std::string container_path;
   std::vector<std::string> options;
+  std::string type = {};  // empty: "bind"
   auto operator<=>(const CdiMount&) const = default;
 };
 
@@ -32,6 +42,7 @@ struct CdiHook {
   std::string path;  // on the host
   std::vector<std::string> args;
   std::vector<std::string> env;
+  std::optional<long long> timeout = {};  // seconds
   auto operator<=>(const CdiHook&) const = default;
 };
 
@@ -40,18 +51,24 @@ struct CdiEdits {
   std::vector<CdiDeviceNode> device_nodes;
   std::vector<CdiMount> mounts;
   std::vector<CdiHook> hooks;
+  std::vector<unsigned> additional_gids = {};  // of the container's process
+  // `intelRdt` and `netDevices` as their JSON text, handed on as they are; empty: none.
+  std::string intel_rdt = {};
+  std::string net_devices = {};
   auto operator<=>(const CdiEdits&) const = default;
 };
 
 struct CdiDevice {
   std::string name;
   CdiEdits edits;
+  std::map<std::string, std::string> annotations = {};
 };
 
 struct CdiSpec {
   std::string kind;  // "<vendor>/<class>"
   std::vector<CdiDevice> devices;
   CdiEdits edits;  // for every container that gets any of the devices
+  std::map<std::string, std::string> annotations = {};
 };
 
 // The document as it is written to a file: JSON (which every YAML reader reads too), two spaces,
@@ -59,8 +76,11 @@ struct CdiSpec {
 std::string CdiText(const CdiSpec& spec);
 Json CdiJson(const CdiSpec& spec);
 
-// Reads a document in JSON. kInvalid names the field. Fields that Gantry does not write (resource
-// control, net devices) are refused with kUnsupported rather than dropped.
+// The same as YAML, as NVIDIA's nvidia-ctk writes it.
+std::string CdiYaml(const CdiSpec& spec);
+
+// Reads a document in JSON or YAML. kInvalid names the field; kUnsupported one that no version up
+// to 1.1.0 has: it is refused rather than dropped.
 Result<CdiSpec> ParseCdi(std::string_view text);
 
 // "vendor/class=name" -> its two parts; nullopt if it is not a qualified name.
@@ -69,6 +89,9 @@ struct CdiName {
   std::string device;
 };
 std::optional<CdiName> ParseCdiName(std::string_view text);
+
+// Adds what `from` holds to `to`.
+void AppendEdits(const CdiEdits& from, CdiEdits& to);
 
 // "<vendor>-<class>" as in the file names under /var/run/cdi ("k8s.device-plugin.nvidia.com-gpu").
 std::string CdiFileStem(std::string_view kind);

@@ -21,15 +21,16 @@ std::vector<CdiSpec> LoadCdi(const std::vector<std::string>& folders,
       }
       const std::string path = JoinPath(folder, name);
       const auto text = ReadFile(path);
-      if (!text || std::ranges::none_of(kinds, [&](const std::string& kind) {
-            return text->find(kind) != std::string::npos;
-          })) {
+      const auto named = [&](const std::string& kind) {
+        return text->find(kind) != std::string::npos;
+      };
+      if (!text || (!kinds.empty() && std::ranges::none_of(kinds, named))) {
         continue;
       }
       auto spec = ParseCdi(*text);
       if (!spec) {
         warnings.push_back(path + ": " + spec.error().message);
-      } else if (std::ranges::find(kinds, spec->kind) != kinds.end()) {
+      } else if (kinds.empty() || std::ranges::find(kinds, spec->kind) != kinds.end()) {
         specs.push_back(*std::move(spec));
       }
     }
@@ -53,13 +54,7 @@ Result<CdiEdits> ResolveDevice(const std::vector<CdiSpec>& specs,
       if (found == spec.devices.end()) {
         continue;
       }
-      const auto append = [](auto& to, const auto& from) {
-        to.insert(to.end(), from.begin(), from.end());
-      };
-      append(edits.env, found->edits.env);
-      append(edits.device_nodes, found->edits.device_nodes);
-      append(edits.mounts, found->edits.mounts);
-      append(edits.hooks, found->edits.hooks);
+      AppendEdits(found->edits, edits);
       return edits;
     }
   }

@@ -9,9 +9,9 @@
 
 namespace gantry::container {
 
-// The documents of the given kinds in folders of CDI files (".json" and ".yaml" whose content is
-// JSON, as all of Gantry's are); a later folder counts more, as CDI has it. A file that cannot be
-// read is left out, with a line in `warnings`.
+// The documents of the given kinds in folders of CDI files (".json" and ".yaml"), of all kinds if
+// none is given; a later folder counts more, as CDI has it. A file that cannot be read is left out,
+// with a line in `warnings`.
 std::vector<CdiSpec> LoadCdi(const std::vector<std::string>& folders,
                              const std::vector<std::string>& kinds,
                              std::vector<std::string>& warnings);

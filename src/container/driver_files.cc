@@ -35,6 +35,19 @@ constexpr std::array kGraphicsLibraries = {
     "libnvidia-egl-gbm.so.*.*", "libnvidia-egl-wayland.so.*.*", "libnvidia-egl-wayland2.so.*.*",
     "libnvidia-egl-xcb.so.*.*", "libnvidia-egl-xlib.so.*.*",
 };
+constexpr std::array kNeutralLibraries = {
+    "libEGL.so",
+    "libGL.so",
+    "libGLESv1_CM.so",
+    "libGLESv2.so",
+    "libGLX.so",
+    "libGLdispatch.so",
+    "libOpenCL.so",
+    "libOpenGL.so",
+    "libnvidia-api.so",
+    "libnvidia-egl-xcb.so",
+    "libnvidia-egl-xlib.so",
+};
 constexpr std::array kPrograms = {
     "nvidia-smi",
     "nvidia-debugdump",
@@ -73,6 +86,7 @@ const std::vector<ConfigPlace>& ConfigPlaces() {
 }
 constexpr std::array kSockets = {"/run/nvidia-persistenced/socket",
                                  "/run/nvidia-fabricmanager/socket", "/tmp/nvidia-mps"};
+constexpr char kFirmwarePath[] = "sys/module/firmware_class/parameters/path";
 constexpr std::array kControlNodes = {"/dev/nvidia-modeset", "/dev/nvidia-uvm-tools",
                                       "/dev/nvidia-uvm", "/dev/nvidiactl"};
 
@@ -115,6 +129,11 @@ class Finder {
       for (const char* name : kGraphicsLibraries) {
         Matching(JoinPath(folder, name), found_.graphics_libraries);
       }
+      for (const char* name : kNeutralLibraries) {
+        if (place_.every_library) {
+          Matching(JoinPath(folder, name + std::string(".*")), found_.libraries);
+        }
+      }
       Libraries(JoinPath(folder, "xorg/modules/extensions"), "libglxserver_nvidia",
                 ".so." + found_.version, found_.graphics_libraries);
       Matching(JoinPath(folder, "xorg/modules/drivers/nvidia_drv.so"), found_.graphics_libraries);
@@ -134,10 +153,12 @@ class Finder {
  private:
   void Folders() {
     std::set<std::string> seen;
-    for (const char* folder : kLibraryFolders) {
+    std::vector<std::string> folders = place_.library_folders;
+    folders.insert(folders.end(), kLibraryFolders.begin(), kLibraryFolders.end());
+    for (const std::string& folder : folders) {
       const std::string real = RealIn(place_.root, folder);
       if (!real.empty() && seen.insert(real).second) {
-        folders_.emplace_back(folder);
+        folders_.push_back(folder);
       }
     }
   }
@@ -236,7 +257,9 @@ class Finder {
   void Configs() {
     for (const ConfigPlace& place : ConfigPlaces()) {
       for (const char* name : place.names) {
-        for (const char* folder : place.folders) {
+        std::vector<std::string> folders = place_.config_folders;
+        folders.insert(folders.end(), place.folders.begin(), place.folders.end());
+        for (const std::string& folder : folders) {
           if (std::string real = RealIn(place_.root, JoinPath(folder, name)); !real.empty()) {
             found_.configs.push_back({JoinPath(place.container_folder, name), std::move(real)});
             break;
@@ -250,9 +273,14 @@ class Finder {
     struct utsname kernel{};
     ::uname(&kernel);
     const std::string release(&kernel.release[0]);
-    for (const std::string& folder :
-         {"/lib/firmware/updates/" + release, std::string("/lib/firmware/updates"),
-          "/lib/firmware/" + release, std::string("/lib/firmware")}) {
+    std::vector<std::string> folders = {"/lib/firmware/updates/" + release, "/lib/firmware/updates",
+                                        "/lib/firmware/" + release, "/lib/firmware"};
+    // A folder of the administrator's choice, looked at first as the kernel does.
+    const std::string custom(Trim(ReadFile(JoinPath(place_.sys_root, kFirmwarePath)).value_or("")));
+    if (custom.starts_with('/')) {
+      folders.insert(folders.begin(), custom);
+    }
+    for (const std::string& folder : folders) {
       const std::string here = JoinPath(folder, "nvidia/" + found_.version);
       for (const std::string& name : Names(here)) {
         if (name.starts_with("gsp") && name.ends_with(".bin")) {
@@ -287,8 +315,16 @@ class Finder {
                            name.starts_with("nvidia-nvlink");
         if (!other && ::stat(path.c_str(), &info) == 0 && S_ISCHR(info.st_mode)) {
           found_.all_nodes.push_back(WithoutRoot(place_.dev_root, path).value_or(path));
+          Group(found_.all_nodes.back(), info);
         }
       }
+    }
+  }
+
+  void Group(const std::string& node, const struct stat& info) {
+    constexpr mode_t kEverybody = S_IROTH | S_IWOTH;
+    if ((info.st_mode & kEverybody) != kEverybody && info.st_gid != 0) {
+      found_.node_groups[node] = info.st_gid;
     }
   }
 
@@ -314,6 +350,45 @@ std::vector<std::string> DrmNodes(const DriverPlace& place, const std::string& p
     }
   }
   return nodes;
+}
+
+namespace {
+
+// The number behind "<name> " in the kernel module's table of capabilities.
+int CapabilityMinor(const std::string& table, const std::string& name, int usual) {
+  for (const std::string& line : Split(table, '\n')) {
+    if (line.starts_with(name + " ")) {
+      return static_cast<int>(ParseInt(Trim(line.substr(name.size()))).value_or(usual));
+    }
+  }
+  return usual;
+}
+
+std::string CapabilityTable(const std::string& root) {
+  return ReadFile(JoinPath(root, "proc/driver/nvidia-caps/mig-minors")).value_or("");
+}
+
+}  // namespace
+
+int MigRightMinor(const std::string& root, std::string_view right) {
+  return CapabilityMinor(CapabilityTable(root), std::string(right), right == "config" ? 1 : 2);
+}
+
+std::vector<std::string> MigNodes(const std::string& root, int gpu_minor, int gpu_instance,
+                                  int compute_instance) {
+  // "gpu0/gi1/access 12", "gpu0/gi1/ci0/access 13". Each GPU has 15 GPU instances of 8 compute
+  // instances; 1 and 2 are "config" and "monitor".
+  constexpr int kFirst = 3;
+  constexpr int kPerGpuInstance = 9;
+  constexpr int kPerGpu = 15 * kPerGpuInstance;
+  const int usual = kFirst + gpu_minor * kPerGpu + gpu_instance * kPerGpuInstance;
+  const std::string table = CapabilityTable(root);
+  const std::string instance = format("gpu{}/gi{}", gpu_minor, gpu_instance);
+  return {
+      format("/dev/nvidia-caps/nvidia-cap{}", CapabilityMinor(table, instance + "/access", usual)),
+      format("/dev/nvidia-caps/nvidia-cap{}",
+             CapabilityMinor(table, format("{}/ci{}/access", instance, compute_instance),
+                             usual + 1 + compute_instance))};
 }
 
 }  // namespace gantry::container

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
@@ -22,6 +23,10 @@ struct DriverPlace {
   std::string run_root = "/";       // the folder that holds run/ and tmp/ (sockets of daemons)
   std::string version;              // "535.247.01"; empty: from the name of libcuda or libnvidia-ml
   std::string cuda_version;         // "12.2"; may be empty
+  // Folders below `root` that are searched before the usual ones.
+  std::vector<std::string> library_folders = {};
+  std::vector<std::string> config_folders = {};
+  bool every_library = false;  // also the vendor-neutral ones of GL and OpenCL
 };
 
 struct DriverLibrary {
@@ -48,6 +53,8 @@ struct DriverInventory {
   std::map<std::string, std::string> links;  // "<dir>/libcuda.so" -> "libcuda.so.1"
   std::vector<std::string> control_nodes;    // "/dev/nvidiactl", ...: those that exist
   std::vector<std::string> all_nodes;        // every node of the driver below /dev
+  // Groups of the nodes of GPUs that not everybody may open, but a group other than root's may.
+  std::map<std::string, unsigned> node_groups = {};
 };
 
 // Reads the disk. kNotFound if no driver library is under the root; kInvalid if libraries of two
@@ -56,6 +63,16 @@ Result<DriverInventory> FindDriverFiles(const DriverPlace& place);
 
 // "/dev/dri/card1", "/dev/dri/renderD128" of the GPU at a PCI address, from sysfs, sorted.
 std::vector<std::string> DrmNodes(const DriverPlace& place, const std::string& pci_bus_id);
+
+// The nodes of a MIG device's GPU instance and compute instance: "/dev/nvidia-caps/nvidia-cap<N>",
+// with N from <root>/proc/driver/nvidia-caps/mig-minors, or else by the order in which every driver
+// so far has numbered them.
+std::vector<std::string> MigNodes(const std::string& root, int gpu_minor, int gpu_instance,
+                                  int compute_instance);
+
+// The number N of the node "/dev/nvidia-caps/nvidia-cap<N>" that gives a right over all of MIG:
+// "config" or "monitor".
+int MigRightMinor(const std::string& root, std::string_view right);
 
 // DT_SONAME of a 64-bit little-endian ELF shared object; empty if it is none or has none.
 std::string ReadSoname(const std::string& path);

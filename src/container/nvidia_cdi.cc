@@ -26,6 +26,9 @@ const std::vector<std::string>& SocketOptions() {
 }
 
 bool HookWanted(const CdiInput& input, std::string_view name) {
+  if (std::ranges::find(input.enabled_hooks, name) != input.enabled_hooks.end()) {
+    return true;
+  }
   return std::ranges::none_of(input.disabled_hooks, [&](const std::string& disabled) {
     return disabled == "all" || disabled == name;
   });
@@ -73,7 +76,7 @@ void AddHook(const CdiInput& input, const DriverInventory& found, bool workload,
     }
     if (workload) {
       for (const CdiGpu& gpu : input.gpus) {
-        for (const std::string& node : DrmNodes(input.driver, gpu.pci_bus_id)) {
+        for (const std::string& node : gpu.drm_nodes) {
           const std::string role = BaseName(node).starts_with("card") ? "-card" : "-render";
           args.insert(args.end(),
                       {"--device-link", format("../{}::/dev/dri/by-path/pci-{}{}", BaseName(node),
@@ -97,11 +100,15 @@ void AddHook(const CdiInput& input, const DriverInventory& found, bool workload,
   if (workload && HookWanted(input, "disable-device-node-modification")) {
     args.emplace_back("--disable-device-node-modification");
   }
+  if (workload && HookWanted(input, "update-application-profile")) {
+    args.emplace_back("--update-application-profile");
+  }
   if (args.empty() || input.hook_path.empty()) {
     return;
   }
   args.insert(args.begin(), {BaseName(input.hook_path), "create-container"});
-  edits.hooks.push_back({"createContainer", input.hook_path, std::move(args), {}});
+  edits.hooks.push_back(
+      {"createContainer", input.hook_path, std::move(args), {"NVIDIA_CTK_DEBUG=false"}});
 }
 
 // Mounts in the order in which they can be made: shallow paths first, each container path once.
@@ -115,6 +122,9 @@ void Tidy(CdiEdits& edits) {
   std::ranges::sort(edits.device_nodes);
   const auto nodes = std::ranges::unique(edits.device_nodes);
   edits.device_nodes.erase(nodes.begin(), nodes.end());
+  std::ranges::sort(edits.additional_gids);
+  const auto gids = std::ranges::unique(edits.additional_gids);
+  edits.additional_gids.erase(gids.begin(), gids.end());
 }
 
 CdiEdits CommonEdits(const CdiInput& input, const DriverInventory& found, bool workload) {
@@ -144,32 +154,48 @@ CdiEdits CommonEdits(const CdiInput& input, const DriverInventory& found, bool w
   return edits;
 }
 
-std::vector<std::string> DeviceNames(const CdiInput& input, const CdiGpu& gpu) {
+// The names of a GPU, or of the MIG device at `mig` in it.
+std::vector<std::string> DeviceNames(const CdiInput& input, const CdiGpu& gpu, const CdiMig* mig) {
+  const std::string index =
+      mig == nullptr ? format("{}", gpu.index) : format("{}:{}", gpu.index, mig->index);
   std::vector<std::string> names;
   for (const CdiNaming naming : input.naming) {
     switch (naming) {
       case CdiNaming::kUuid:
-        names.push_back(gpu.uuid);
+        names.push_back(mig == nullptr ? gpu.uuid : mig->uuid);
         break;
       case CdiNaming::kIndex:
-        names.push_back(format("{}", gpu.index));
+        names.push_back(index);
         break;
       case CdiNaming::kTypeIndex:
-        names.push_back(format("gpu{}", gpu.index));
+        names.push_back((mig == nullptr ? "gpu" : "mig") + index);
         break;
     }
   }
+  std::erase(names, "");  // a UUID that the driver does not tell
   return names;
 }
 
-CdiEdits GpuEdits(const CdiInput& input, const CdiGpu& gpu) {
-  CdiEdits edits;
-  edits.device_nodes.push_back(Node(input, format("/dev/nvidia{}", gpu.minor)));
-  for (const std::string& node : gpu.nodes) {
-    edits.device_nodes.push_back(Node(input, node));
+CdiEdits DeviceEdits(const CdiInput& input, const DriverInventory& found, const CdiGpu& gpu,
+                     const CdiMig* mig) {
+  std::vector<std::string> paths = {format("/dev/nvidia{}", gpu.minor)};
+  const auto add = [&](const std::vector<std::string>& more) {
+    paths.insert(paths.end(), more.begin(), more.end());
+  };
+  add(gpu.nodes);
+  if (mig != nullptr) {
+    add(mig->nodes);
   }
-  for (const std::string& node : DrmNodes(input.driver, gpu.pci_bus_id)) {
-    edits.device_nodes.push_back(Node(input, node));
+  if (mig == nullptr || mig->graphics) {
+    add(gpu.drm_nodes);
+  }
+  CdiEdits edits;
+  for (const std::string& path : paths) {
+    edits.device_nodes.push_back(Node(input, path));
+    const auto group = found.node_groups.find(path);
+    if (group != found.node_groups.end() && input.additional_gids) {
+      edits.additional_gids.push_back(group->second);
+    }
   }
   Tidy(edits);
   return edits;
@@ -185,18 +211,25 @@ CdiSpec NvidiaCdiFrom(const CdiInput& input, const DriverInventory& found) {
     spec.edits.device_nodes.push_back(Node(input, node));
   }
   Tidy(spec.edits);
-  CdiDevice all{"all", {}};
-  for (const CdiGpu& gpu : input.gpus) {
-    const CdiEdits edits = GpuEdits(input, gpu);
-    for (const std::string& name : DeviceNames(input, gpu)) {
+  CdiEdits all;
+  const auto add = [&](const CdiGpu& gpu, const CdiMig* mig) {
+    const CdiEdits edits = DeviceEdits(input, found, gpu, mig);
+    for (const std::string& name : DeviceNames(input, gpu, mig)) {
       spec.devices.push_back({name, edits});
     }
-    all.edits.device_nodes.insert(all.edits.device_nodes.end(), edits.device_nodes.begin(),
-                                  edits.device_nodes.end());
+    AppendEdits(edits, all);
+  };
+  for (const CdiGpu& gpu : input.gpus) {
+    if (!gpu.mig_enabled) {
+      add(gpu, nullptr);
+    }
+    for (const CdiMig& mig : gpu.mig) {
+      add(gpu, &mig);
+    }
   }
-  if (input.all_device && !input.gpus.empty()) {
-    Tidy(all.edits);
-    spec.devices.push_back(std::move(all));
+  if (input.all_device && !spec.devices.empty()) {
+    Tidy(all);
+    spec.devices.push_back({"all", std::move(all)});
   }
   std::ranges::sort(spec.devices, {}, &CdiDevice::name);
   return spec;
@@ -218,7 +251,11 @@ CdiSpec ManagementCdiFrom(const CdiInput& input, const DriverInventory& found) {
 
 Result<CdiSpec> NvidiaCdi(const CdiInput& input) {
   TRY_ASSIGN(const DriverInventory found, FindDriverFiles(input.driver));
-  return NvidiaCdiFrom(input, found);
+  CdiInput complete = input;
+  for (CdiGpu& gpu : complete.gpus) {
+    gpu.drm_nodes = DrmNodes(input.driver, gpu.pci_bus_id);
+  }
+  return NvidiaCdiFrom(complete, found);
 }
 
 Result<CdiSpec> ManagementCdi(const CdiInput& input) {

@@ -11,15 +11,27 @@
 // The CDI document of a node's NVIDIA GPUs, made from the files of the driver as they lie on disk.
 namespace gantry::container {
 
+// A MIG device: a compute instance in a GPU instance.
+struct CdiMig {
+  std::string uuid;                // "MIG-..."
+  int index = 0;                   // among those of its GPU, as NVML counts
+  std::vector<std::string> nodes;  // of its two instances: MigNodes() of driver_files.h
+  bool graphics = false;           // its profile has graphics: the GPU's DRM nodes go with it
+};
+
 struct CdiGpu {
   std::string uuid;                // "GPU-..."
   int index = 0;                   // as NVML counts
   int minor = 0;                   // of /dev/nvidia<minor>
   std::string pci_bus_id;          // as sysfs spells it: "0000:65:00.0"
-  std::vector<std::string> nodes;  // further device nodes of it ("/dev/nvidia-caps/nvidia-cap3")
+  std::vector<std::string> nodes;  // further device nodes of it
+  bool mig_enabled = false;        // then it is no device itself
+  std::vector<CdiMig> mig = {};
+  std::vector<std::string> drm_nodes = {};  // "/dev/dri/card1", ...; NvidiaCdi() looks for them
 };
 
-enum class CdiNaming { kUuid, kIndex, kTypeIndex };  // GPU-..., 0, gpu0
+// GPU-... and MIG-...; 0 and 0:1; gpu0 and mig0:1.
+enum class CdiNaming { kUuid, kIndex, kTypeIndex };
 
 struct CdiInput {
   DriverPlace driver;
@@ -28,11 +40,13 @@ struct CdiInput {
   std::vector<CdiNaming> naming = {CdiNaming::kUuid};
   bool all_device = true;  // also a device "all": the union of the others
   std::string hook_path;   // on the host: "/usr/local/nvidia/toolkit/nvidia-cdi-hook"
-  std::vector<std::string> disabled_hooks;  // upstream's names; "all": no hook at all
+  std::vector<std::string> disabled_hooks;      // upstream's names; "all": no hook at all
+  std::vector<std::string> enabled_hooks = {};  // stronger than `disabled_hooks`
+  bool additional_gids = true;                  // groups of nodes that not everybody may open
 };
 
-// The document for workloads: one device for each GPU and name. Blocks on the disk only.
-// kNotFound: there is no driver library under the root.
+// The document for workloads: one device for each GPU, or MIG device of it, and name. Blocks on the
+// disk only. kNotFound: there is no driver library under the root.
 Result<CdiSpec> NvidiaCdi(const CdiInput& input);
 
 // The document for management containers (kind management.nvidia.com/gpu): one device `all` with

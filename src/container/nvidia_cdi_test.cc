@@ -10,6 +10,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -132,6 +133,81 @@ TEST_F(NvidiaCdiTest, WrittenAndReadItIsTheSame) {
   EXPECT_EQ(CdiText(*read), CdiText(spec));
 }
 
+TEST_F(NvidiaCdiTest, DocumentWithMigDevices) {
+  input_.naming = {CdiNaming::kIndex, CdiNaming::kTypeIndex, CdiNaming::kUuid};
+  input_.gpus[1].mig_enabled = true;
+  input_.gpus[1].mig = {{"MIG-a", 0, MigNodes(root_, 1, 3, 0)},
+                        {"MIG-b", 1, MigNodes(root_, 1, 4, 0)}};
+  const CdiSpec spec = NvidiaCdi(input_).value();
+  Compare("mig.json", CdiText(spec));
+  std::vector<std::string> names;
+  for (const CdiDevice& device : spec.devices) {
+    names.push_back(device.name);
+  }
+  EXPECT_THAT(names, ElementsAre("0", "1:0", "1:1", "GPU-1", "MIG-a", "MIG-b", "all", "gpu0",
+                                 "mig1:0", "mig1:1"))
+      << "a GPU that is divided is no device itself";
+}
+
+TEST_F(NvidiaCdiTest, MigCapabilitiesAreReadFromTheKernel) {
+  EXPECT_THAT(MigNodes(root_, 0, 0, 0),
+              ElementsAre("/dev/nvidia-caps/nvidia-cap3", "/dev/nvidia-caps/nvidia-cap4"));
+  EXPECT_THAT(MigNodes(root_, 1, 2, 1),
+              ElementsAre("/dev/nvidia-caps/nvidia-cap156", "/dev/nvidia-caps/nvidia-cap158"));
+  fs::create_directories(root_ + "/proc/driver/nvidia-caps");
+  std::ofstream(root_ + "/proc/driver/nvidia-caps/mig-minors")
+      << "config 11\nmonitor 12\ngpu1/gi2/access 500\ngpu1/gi2/ci1/access 502\n";
+  EXPECT_THAT(MigNodes(root_, 1, 2, 1),
+              ElementsAre("/dev/nvidia-caps/nvidia-cap500", "/dev/nvidia-caps/nvidia-cap502"));
+  EXPECT_EQ(MigRightMinor(root_, "config"), 11);
+  EXPECT_EQ(MigRightMinor(root_, "monitor"), 12);
+  EXPECT_EQ(MigRightMinor("/nowhere", "monitor"), 2);
+}
+
+TEST_F(NvidiaCdiTest, GroupsOfNodesThatAreNotForEverybody) {
+  ::chmod((root_ + "/dev/nvidia0").c_str(), 0660);
+  ASSERT_EQ(::chown((root_ + "/dev/nvidia0").c_str(), 0, 44), 0);
+  const Json json = CdiJson(NvidiaCdi(input_).value());
+  EXPECT_EQ(json["cdiVersion"], "0.7.0");
+  for (const Json& device : json["devices"]) {
+    EXPECT_EQ(device["containerEdits"].value("additionalGids", Json::array()),
+              device["name"] == "GPU-2" ? Json::array() : Json{44})
+        << device["name"];
+  }
+  input_.additional_gids = false;
+  EXPECT_EQ(CdiJson(NvidiaCdi(input_).value())["cdiVersion"], "0.5.0");
+}
+
+TEST_F(NvidiaCdiTest, FoldersOfTheAdministrator) {
+  Put("/opt/nvidia/lib/libcuda-extra.so." + std::string(kVersion));
+  Put("/opt/nvidia/etc/OpenCL/vendors/nvidia.icd");
+  Put("/opt/firmware/nvidia/" + std::string(kVersion) + "/gsp_tu10x.bin");
+  fs::create_directories(root_ + "/sys/module/firmware_class/parameters");
+  std::ofstream(root_ + "/sys/module/firmware_class/parameters/path") << "/opt/firmware\n";
+  input_.driver.library_folders = {"/opt/nvidia/lib"};
+  input_.driver.config_folders = {"/opt/nvidia/etc"};
+  const DriverInventory found = FindDriverFiles(input_.driver).value();
+  EXPECT_EQ(found.libraries.front().path,
+            "/opt/nvidia/lib/libcuda-extra.so." + std::string(kVersion));
+  EXPECT_THAT(found.configs, Contains(DriverFile{"/etc/OpenCL/vendors/nvidia.icd",
+                                                 "/opt/nvidia/etc/OpenCL/vendors/nvidia.icd"}));
+  EXPECT_EQ(found.firmware.front().real,
+            "/opt/firmware/nvidia/" + std::string(kVersion) + "/gsp_tu10x.bin");
+}
+
+TEST_F(NvidiaCdiTest, VendorNeutralLibrariesOnlyWhenAsked) {
+  Put("/usr/lib/x86_64-linux-gnu/libOpenCL.so.1.0.0");
+  const auto has = [&] {
+    const DriverInventory found = FindDriverFiles(input_.driver).value();
+    return std::ranges::any_of(found.libraries, [](const DriverLibrary& library) {
+      return library.path.ends_with("/libOpenCL.so.1.0.0");
+    });
+  };
+  EXPECT_FALSE(has());
+  input_.driver.every_library = true;
+  EXPECT_TRUE(has());
+}
+
 TEST_F(NvidiaCdiTest, HooksThatAreSwitchedOff) {
   input_.disabled_hooks = {"update-ldcache", "create-symlinks"};
   const CdiSpec spec = NvidiaCdi(input_).value();
@@ -140,6 +216,10 @@ TEST_F(NvidiaCdiTest, HooksThatAreSwitchedOff) {
                                               Contains("--host-driver-version")));
   input_.disabled_hooks = {"all"};
   EXPECT_TRUE(NvidiaCdi(input_)->edits.hooks.empty());
+  input_.enabled_hooks = {"disable-device-node-modification"};
+  EXPECT_THAT(
+      NvidiaCdi(input_)->edits.hooks.at(0).args,
+      ElementsAre("nvidia-cdi-hook", "create-container", "--disable-device-node-modification"));
 }
 
 TEST_F(NvidiaCdiTest, NoDriverIsNotFound) {
@@ -165,9 +245,9 @@ TEST(Cdi, WhatIsWrongIsNamed) {
   EXPECT_THAT(ParseCdi(R"({"kind": "a"})").error().message, HasSubstr("kind"));
   EXPECT_THAT(ParseCdi(R"({"kind": "a/b", "devices": 1})").error().message, HasSubstr("devices"));
   const auto unknown = ParseCdi(
-      R"({"kind": "a/b", "devices": [{"name": "x", "containerEdits": {"intelRdt": {}}}]})");
+      R"({"kind": "a/b", "devices": [{"name": "x", "containerEdits": {"ofTomorrow": {}}}]})");
   EXPECT_EQ(unknown.error().kind, ErrorKind::kUnsupported);
-  EXPECT_THAT(unknown.error().message, HasSubstr("intelRdt"));
+  EXPECT_THAT(unknown.error().message, HasSubstr("ofTomorrow"));
 }
 
 TEST(Cdi, Names) {

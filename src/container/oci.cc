@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/paths.h"
 #include "base/text.h"
 
 namespace gantry::container {
@@ -45,23 +46,29 @@ void SetEnvironment(Json& list, const std::string& assignment) {
 }
 
 Status AddDevice(const CdiDeviceNode& node, const DeviceLookup& lookup, Json& linux_part) {
-  TRY_ASSIGN(const DeviceNumbers numbers,
-             lookup(node.host_path.empty() ? node.path : node.host_path));
-  const std::string type(1, numbers.type);
+  DeviceNumbers numbers;
+  if (!node.major || !node.minor || node.type.empty()) {
+    TRY_ASSIGN(numbers, lookup(node.host_path.empty() ? node.path : node.host_path));
+  }
+  const std::string type = node.type.empty() ? std::string(1, numbers.type) : node.type;
+  const long long major = node.major.value_or(numbers.major);
+  const long long minor = node.minor.value_or(numbers.minor);
   Json& devices = ArrayAt(linux_part, "devices");
   RemoveWhere(devices, "path", node.path);
   devices.push_back({{"path", node.path},
                      {"type", type},
-                     {"major", numbers.major},
-                     {"minor", numbers.minor},
-                     {"fileMode", numbers.mode},
-                     {"uid", numbers.uid},
-                     {"gid", numbers.gid}});
+                     {"major", major},
+                     {"minor", minor},
+                     {"fileMode", node.file_mode.value_or(numbers.mode)},
+                     {"uid", node.uid.value_or(numbers.uid)},
+                     {"gid", node.gid.value_or(numbers.gid)}});
+  // In the configuration, and so known to whoever sets the container's device rules anew: what was
+  // let in behind the runtime's back is lost when systemd reloads its units.
   Json rule = {{"allow", true},
                {"type", type},
-               {"major", numbers.major},
-               {"minor", numbers.minor},
-               {"access", "rwm"}};
+               {"major", major},
+               {"minor", minor},
+               {"access", node.permissions.empty() ? "rwm" : node.permissions}};
   Json& rules = ArrayAt(ObjectAt(linux_part, "resources"), "devices");
   if (std::ranges::find(rules, rule) == rules.end()) {
     rules.push_back(std::move(rule));
@@ -112,7 +119,7 @@ Status ApplyEdits(const CdiEdits& edits, const DeviceLookup& lookup, Json& confi
     for (const CdiMount& mount : edits.mounts) {
       RemoveWhere(mounts, "destination", mount.container_path);
       mounts.push_back({{"destination", mount.container_path},
-                        {"type", "bind"},
+                        {"type", mount.type.empty() ? "bind" : mount.type},
                         {"source", mount.host_path},
                         {"options", mount.options}});
     }
@@ -122,12 +129,47 @@ Status ApplyEdits(const CdiEdits& edits, const DeviceLookup& lookup, Json& confi
     if (!hook.env.empty()) {
       entry["env"] = hook.env;
     }
+    if (hook.timeout) {
+      entry["timeout"] = *hook.timeout;
+    }
     Json& list = ArrayAt(ObjectAt(config, "hooks"), hook.name.c_str());
     if (std::ranges::find(list, entry) == list.end()) {
       list.push_back(std::move(entry));
     }
   }
+  for (const unsigned gid : edits.additional_gids) {
+    Json& list = ArrayAt(ObjectAt(ObjectAt(config, "process"), "user"), "additionalGids");
+    if (std::ranges::find(list, Json(gid)) == list.end()) {
+      list.push_back(gid);
+    }
+  }
+  if (!edits.intel_rdt.empty()) {
+    ObjectAt(ObjectAt(config, "linux"), "intelRdt")
+        .update(ParseJson(edits.intel_rdt).value_or(Json::object()));
+  }
+  for (const Json& device : edits.net_devices.empty()
+                                ? Json::array()
+                                : ParseJson(edits.net_devices).value_or(Json::array())) {
+    ObjectAt(ObjectAt(config, "linux"), "netDevices")[TextAt(device, "hostInterfaceName")] = {
+        {"name", TextAt(device, "name")}};
+  }
   return {};
+}
+
+void RemoveNvidiaHook(Json& config) {
+  Json* hooks = config.is_object() && config.contains("hooks") ? &config["hooks"] : nullptr;
+  if (hooks == nullptr || !hooks->is_object() || !hooks->contains("prestart")) {
+    return;
+  }
+  Json& list = (*hooks)["prestart"];
+  for (auto it = list.begin(); list.is_array() && it != list.end();) {
+    const std::string name = BaseName(TextAt(*it, "path"));
+    const bool ours = name == "nvidia-container-runtime-hook" || name == "nvidia-container-toolkit";
+    it = ours ? list.erase(it) : it + 1;
+  }
+  if (list.empty()) {
+    hooks->erase("prestart");
+  }
 }
 
 }  // namespace gantry::container

@@ -38,4 +38,8 @@ using DeviceLookup = std::function<Result<DeviceNumbers>(const std::string& host
 // path, mount destination) is replaced, an equal hook is not added twice.
 Status ApplyEdits(const CdiEdits& edits, const DeviceLookup& lookup, Json& config);
 
+// Takes NVIDIA's prestart hook out, which Docker adds for `--gpus`: what it would do is done
+// already.
+void RemoveNvidiaHook(Json& config);
+
 }  // namespace gantry::container

@@ -5,16 +5,21 @@
 #include "operands/container_runtime/device_requests.h"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "base/text.h"
 #include "container/cdi.h"
-#include "container/oci.h"
 #include "policy/names.h"
 
 namespace gantry::container_runtime {
 namespace {
 
+using container::OciEnvironment;
+using container::OciRequest;
+
 constexpr std::string_view kMountFolder = "/var/run/nvidia-container-devices/";
+constexpr long long kMostImexChannels = 1048576;
 
 DeviceRequest Named(std::string_view text) {
   if (auto name = container::ParseCdiName(text)) {
@@ -26,7 +31,7 @@ DeviceRequest Named(std::string_view text) {
 std::vector<DeviceRequest> FromAnnotations(const Json& config, const RuntimeConfig& settings) {
   std::vector<DeviceRequest> found;
   const Json* annotations = At(config, "annotations");
-  if (annotations == nullptr || !annotations->is_object()) {
+  if (annotations == nullptr || !annotations->is_object() || settings.mode != "cdi") {
     return found;
   }
   for (const auto& [key, value] : annotations->items()) {
@@ -41,19 +46,26 @@ std::vector<DeviceRequest> FromAnnotations(const Json& config, const RuntimeConf
   return found;
 }
 
-// "<folder>/<id>", "<folder>/cdi/<vendor>/<class>/<device>".
-std::vector<DeviceRequest> FromMounts(const Json& config) {
-  std::vector<DeviceRequest> found;
+// What stands below the folder of device mounts: "<id>", "cdi/<vendor>/<class>/<device>",
+// "imex/<channel>".
+std::vector<std::string> DeviceMounts(const Json& config) {
+  std::vector<std::string> found;
   const Json* mounts = At(config, "mounts");
   if (mounts == nullptr || !mounts->is_array()) {
     return found;
   }
   for (const Json& mount : *mounts) {
-    std::string place = TextAt(mount, "destination");
-    if (TextAt(mount, "source") != "/dev/null" || !place.starts_with(kMountFolder)) {
-      continue;
+    const std::string place = TextAt(mount, "destination");
+    if (TextAt(mount, "source") == "/dev/null" && place.starts_with(kMountFolder)) {
+      found.push_back(place.substr(kMountFolder.size()));
     }
-    place.erase(0, kMountFolder.size());
+  }
+  return found;
+}
+
+std::vector<DeviceRequest> FromMounts(const Json& config) {
+  std::vector<DeviceRequest> found;
+  for (std::string place : DeviceMounts(config)) {
     if (place.starts_with("imex/")) {
       continue;
     }
@@ -68,38 +80,148 @@ std::vector<DeviceRequest> FromMounts(const Json& config) {
   return found;
 }
 
-}  // namespace
+// An image from before NVIDIA_REQUIRE_CUDA: it asks for everything by being there.
+bool IsLegacyImage(const OciRequest& oci) {
+  return !OciEnvironment(oci, "CUDA_VERSION").value_or("").empty() &&
+         !OciEnvironment(oci, "NVIDIA_REQUIRE_CUDA");
+}
 
-DeviceRequests RequestedDevices(const Json& config, const RuntimeConfig& settings) {
-  DeviceRequests requests;
-  requests.devices = FromAnnotations(config, settings);
-  if (!requests.devices.empty()) {
-    return requests;
-  }
-  if (settings.accept_mounts) {
-    requests.devices = FromMounts(config);
-    if (!requests.devices.empty()) {
-      return requests;
+// The value of NVIDIA_VISIBLE_DEVICES, or of the variables that an administrator put in its place.
+std::string VisibleDevices(const OciRequest& oci, const RuntimeConfig& settings) {
+  std::vector<std::string> values;
+  for (const std::string& name : settings.swarm_resources) {
+    if (auto value = OciEnvironment(oci, name); value && !value->empty()) {
+      values.push_back(*value);
     }
   }
-  const container::OciRequest oci = container::ReadOciRequest(config);
-  const std::string value = container::OciEnvironment(oci, names::kVisibleDevices).value_or("");
+  if (!values.empty()) {
+    return Join(values, ",");
+  }
+  const auto value = OciEnvironment(oci, names::kVisibleDevices);
+  return value || !IsLegacyImage(oci) ? value.value_or("") : "all";
+}
+
+void FromEnvironment(const OciRequest& oci, const RuntimeConfig& settings,
+                     DeviceRequests& requests) {
+  const std::string value = VisibleDevices(oci, settings);
   if (value.empty() || value == "void") {
-    return requests;
+    return;
   }
   if (!oci.privileged && !settings.accept_environment) {
     requests.refused = format(
         "{}={} is not followed: the container is not privileged and "
         "accept-nvidia-visible-devices-envvar-when-unprivileged is false",
         names::kVisibleDevices, value);
-    return requests;
+    return;
   }
   for (const std::string& name : Split(value, ',')) {
     if (!Trim(name).empty()) {
       requests.devices.push_back(Named(Trim(name)));
     }
   }
+}
+
+void AddImexChannels(const Json& config, const OciRequest& oci, const RuntimeConfig& settings,
+                     DeviceRequests& requests) {
+  std::vector<std::string> channels;
+  for (const std::string& place :
+       settings.accept_mounts ? DeviceMounts(config) : std::vector<std::string>{}) {
+    if (place.starts_with("imex/")) {
+      channels.push_back(place.substr(5));
+    }
+  }
+  if (channels.empty() && (oci.privileged || settings.accept_environment)) {
+    channels = Split(OciEnvironment(oci, "NVIDIA_IMEX_CHANNELS").value_or(""), ',');
+  }
+  for (const std::string& channel : channels) {
+    const auto number = ParseInt(Trim(channel));
+    if (number && *number >= 0 && *number < kMostImexChannels) {
+      requests.imex_channels.push_back(format("{}", *number));
+    }
+  }
+}
+
+Status AddRights(const OciRequest& oci, DeviceRequests& requests) {
+  for (const auto& [variable, node] : {std::pair{"NVIDIA_MIG_CONFIG_DEVICES", "config"},
+                                       std::pair{"NVIDIA_MIG_MONITOR_DEVICES", "monitor"}}) {
+    const std::string value = OciEnvironment(oci, variable).value_or("");
+    if (value.empty()) {
+      continue;
+    }
+    if (!oci.privileged) {
+      return Fail(ErrorKind::kDenied,
+                  format("follow {}={}: the container is not privileged", variable, value));
+    }
+    requests.mig_nodes.emplace_back(node);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<DeviceRequests> RequestedDevices(const Json& config, const RuntimeConfig& settings) {
+  const OciRequest oci = container::ReadOciRequest(config);
+  DeviceRequests requests;
+  requests.devices = FromAnnotations(config, settings);
+  if (requests.devices.empty() && settings.accept_mounts) {
+    requests.devices = FromMounts(config);
+  }
+  if (requests.devices.empty()) {
+    FromEnvironment(oci, settings, requests);
+  }
+  if (requests.devices.empty()) {
+    return requests;
+  }
+  constexpr std::array kFeatures = {
+      std::pair{"NVIDIA_GDS", "gds"}, std::pair{"NVIDIA_MOFED", "mofed"},
+      std::pair{"NVIDIA_GDRCOPY", "gdrcopy"}, std::pair{"NVIDIA_NVSWITCH", "nvswitch"}};
+  for (const auto& [variable, feature] : kFeatures) {
+    if (OciEnvironment(oci, variable) == "enabled") {
+      requests.features.emplace_back(feature);
+    }
+  }
+  if (!settings.ignore_imex_requests) {
+    AddImexChannels(config, oci, settings, requests);
+  }
+  TRY(AddRights(oci, requests));
   return requests;
+}
+
+Result<Mode> ResolveMode(const RuntimeConfig& settings, const DeviceRequests& requests,
+                         bool tegra) {
+  constexpr std::array kModes = {std::pair{std::string_view("cdi"), Mode::kCdi},
+                                 std::pair{std::string_view("jit-cdi"), Mode::kJitCdi},
+                                 std::pair{std::string_view("csv"), Mode::kCsv},
+                                 std::pair{std::string_view("legacy"), Mode::kLegacy}};
+  for (const auto& [name, mode] : kModes) {
+    if (settings.mode == name) {
+      return mode;
+    }
+  }
+  if (settings.mode != "auto" && !settings.mode.empty()) {
+    return Fail(ErrorKind::kInvalid,
+                format("read config.toml: nvidia-container-runtime.mode {} is not auto, cdi, "
+                       "jit-cdi, legacy or csv",
+                       settings.mode));
+  }
+  const bool named = std::ranges::none_of(
+      requests.devices, [](const DeviceRequest& request) { return request.kind.empty(); });
+  return named && !requests.devices.empty() ? Mode::kCdi : tegra ? Mode::kCsv : Mode::kJitCdi;
+}
+
+Result<container::Capabilities> RequestedCapabilities(const OciRequest& request,
+                                                      const RuntimeConfig& settings, Mode mode) {
+  TRY_ASSIGN(const container::Capabilities supported,
+             container::ParseCapabilities(settings.supported_capabilities, {}));
+  const std::string value = OciEnvironment(request, names::kDriverCapabilities).value_or("");
+  if (!value.empty()) {
+    return container::ParseCapabilities(value, supported);
+  }
+  if (IsLegacyImage(request) || mode == Mode::kCdi || mode == Mode::kJitCdi) {
+    return supported;
+  }
+  return container::Capabilities{
+      supported.bits & (container::Capabilities::kUtility | container::Capabilities::kCompute)};
 }
 
 }  // namespace gantry::container_runtime

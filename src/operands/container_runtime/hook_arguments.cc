@@ -39,6 +39,7 @@ class Parser {
     request_.known = std::ranges::find(kHooks, request_.name) != kHooks.end();
     request_.cuda_compat = request_.name == "enable-cuda-compat";
     request_.disable_device_node_modification = request_.name == "disable-device-node-modification";
+    request_.update_application_profile = request_.name == "update-application-profile";
     while (request_.known && at < words.size()) {
       TRY(Flag(words, at));
     }
@@ -52,6 +53,10 @@ class Parser {
     name.erase(0, std::min(name.find_first_not_of('-'), name.size()));
     if (name == "disable-device-node-modification") {
       request_.disable_device_node_modification = true;
+      return {};
+    }
+    if (name == "update-application-profile") {
+      request_.update_application_profile = true;
       return {};
     }
     std::string value;

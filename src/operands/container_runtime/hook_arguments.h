@@ -25,6 +25,7 @@ struct HookRequest {
   std::string host_cuda_version;
   std::string compat_folder = "/usr/local/cuda/compat";
   bool disable_device_node_modification = false;
+  bool update_application_profile = false;
   unsigned mode = 0;  // of `paths`
   std::vector<std::string> paths;
 };

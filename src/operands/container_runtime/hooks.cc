@@ -13,17 +13,21 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <set>
 
 #include "base/json.h"
 #include "base/paths.h"
 #include "base/text.h"
 #include "container/driver_files.h"
+#include "operands/container_runtime/application_profile.h"
 #include "operands/container_runtime/cuda_compat.h"
 
 namespace gantry::container_runtime {
 namespace {
 
+constexpr char kApplicationProfile[] =
+    "/etc/nvidia/nvidia-application-profiles-rc.d/10-container.conf";
 constexpr char kCache[] = "/etc/ld.so.cache";
 constexpr char kConfig[] = "/etc/ld.so.conf";
 constexpr char kDriverParameters[] = "/proc/driver/nvidia/params";
@@ -198,6 +202,26 @@ Status DisableDeviceNodeModification(const ContainerRoot& root) {
   return {};
 }
 
+Status WriteProfile(const ContainerRoot& root, const std::string& profile) {
+  if (root.Read(kApplicationProfile).value_or("") == profile) {
+    return {};
+  }
+  TRY(root.Write(kApplicationProfile, profile));
+  TRY(root.ChangeMode(kApplicationProfile, 0444));
+  return root.ChangeMode(ParentOf(kApplicationProfile), 0555);
+}
+
+// A variable that switches something on for the hooks, under either of its names.
+bool Switched(const char* name, const char* other_name) {
+  for (const char* each : {name, other_name}) {
+    const char* value = std::getenv(each);
+    if (value != nullptr && ParseBool(value).value_or(false)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 Status RunHook(const HookRequest& request, const ContainerRoot& root,
@@ -219,6 +243,13 @@ Status RunHook(const HookRequest& request, const ContainerRoot& root,
   TRY(UpdateLibraries(request, root, warnings));
   if (request.disable_device_node_modification) {
     if (const Status done = DisableDeviceNodeModification(root); !done) {
+      warnings.push_back(done.error().message);
+    }
+  }
+  if (request.update_application_profile) {
+    const std::string profile = ApplicationProfile(root.List("/dev"));
+    // Without a GPU there is nothing to hide, and a read-only image stays as it is.
+    if (const Status done = profile.empty() ? Status{} : WriteProfile(root, profile); !done) {
       warnings.push_back(done.error().message);
     }
   }
@@ -246,10 +277,12 @@ Result<std::string> RootFromState(std::string_view state) {
   return path.front() == '/' ? path : JoinPath(bundle, path);
 }
 
-int RunCdiHook(const std::vector<std::string>& words) {
-  const auto report = [](std::string_view text) {
-    std::fprintf(stderr, "nvidia-cdi-hook: %.*s\n", static_cast<int>(text.size()), text.data());
+int RunCdiHook(const std::string& name, const std::vector<std::string>& words) {
+  const auto report = [&](std::string_view text) {
+    std::fprintf(stderr, "%s: %.*s\n", name.c_str(), static_cast<int>(text.size()), text.data());
   };
+  const bool quiet = Switched("NVIDIA_CTK_QUIET", "NVIDIA_CDI_QUIET");
+  const bool debug = Switched("NVIDIA_CTK_DEBUG", "NVIDIA_CDI_DEBUG");
   const auto request = ParseHookArguments(words);
   if (!request) {
     report(request.error().message);
@@ -259,8 +292,11 @@ int RunCdiHook(const std::vector<std::string>& words) {
     report(format("hook {} is not known or has an unknown flag; nothing is done", request->name));
     return 0;
   }
-  if (request->name == "noop" || request->name == "update-application-profile") {
+  if (request->name == "noop") {
     return 0;
+  }
+  if (debug) {
+    report(Join(words, " "));
   }
   std::vector<std::string> warnings;
   const Status done = [&]() -> Status {
@@ -269,7 +305,9 @@ int RunCdiHook(const std::vector<std::string>& words) {
     TRY_ASSIGN(const ContainerRoot root, ContainerRoot::Open(path));
     return RunHook(*request, root, warnings);
   }();
-  std::ranges::for_each(warnings, report);
+  if (!quiet) {
+    std::ranges::for_each(warnings, report);
+  }
   if (!done) {
     report(done.error().message);
     return 1;

@@ -20,8 +20,8 @@ Status RunHook(const HookRequest& request, const ContainerRoot& root,
 // hook's standard input.
 Result<std::string> RootFromState(std::string_view state);
 
-// nvidia-cdi-hook: reads the state from standard input, runs the hook, and says on standard error
-// what went wrong. Exit status 0 or 1.
-int RunCdiHook(const std::vector<std::string>& words);
+// nvidia-cdi-hook (`name`, for messages): reads the state from standard input, runs the hook, and
+// says on standard error what went wrong. Exit status 0 or 1.
+int RunCdiHook(const std::string& name, const std::vector<std::string>& words);
 
 }  // namespace gantry::container_runtime

@@ -125,6 +125,19 @@ TEST_F(HooksTest, FoldersAreSearchedForWhatTheCacheLacks) {
   EXPECT_EQ(fs::read_symlink(root_ + "/opt/lib/libdriver.so.1"), "libdriver.so.535.1");
 }
 
+TEST_F(HooksTest, ProfileOfTheGpusInTheContainer) {
+  constexpr char kProfile[] = "/etc/nvidia/nvidia-application-profiles-rc.d/10-container.conf";
+  EXPECT_EQ(Hook({"update-application-profile"}), "");
+  EXPECT_EQ(Get(kProfile), "(absent)") << "no GPU, nothing to hide";
+  Put("/dev/nvidia2", "");
+  EXPECT_EQ(Hook({"create-container", "--update-application-profile"}), "");
+  EXPECT_THAT(Get(kProfile), HasSubstr("EGLVisibleDGPUDevices\", 0x4]"));
+  struct stat info{};
+  ::stat((root_ + kProfile).c_str(), &info);
+  EXPECT_EQ(info.st_mode & 07777, 0444U);
+  EXPECT_EQ(Hook({"create-container", "--update-application-profile"}), "") << "once more";
+}
+
 TEST_F(HooksTest, Chmod) {
   Put("/dev/dri/x", "");
   EXPECT_EQ(Hook({"chmod", "--mode=711", "--path=/dev/dri"}), "");

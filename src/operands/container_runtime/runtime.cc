@@ -4,102 +4,24 @@
 // allocated come by CDI through containerd itself.
 #include "operands/container_runtime/runtime.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <climits>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 
 #include "base/json.h"
 #include "base/paths.h"
 #include "base/text.h"
-#include "container/cdi_registry.h"
-#include "container/oci.h"
+#include "operands/container_runtime/config_place.h"
 #include "operands/container_runtime/device_requests.h"
-#include "operands/container_runtime/hooks.h"
-#include "policy/names.h"
+#include "operands/container_runtime/inject.h"
 
 namespace gantry::container_runtime {
 namespace {
-
-constexpr char kConfigBelow[] = "nvidia-container-runtime/config.toml";
-
-std::string OwnFolder() {
-  std::array<char, PATH_MAX> path{};
-  const ssize_t length = ::readlink("/proc/self/exe", path.data(), path.size());
-  return length <= 0 ? "/" : ParentOf({path.data(), static_cast<size_t>(length)});
-}
-
-// The first configuration file that is there, in NVIDIA's order, but for the one installed beside
-// the program, which NVIDIA's wrapper scripts pass by the environment variable.
-Result<RuntimeConfig> LoadConfig() {
-  std::vector<std::string> places;
-  if (const char* path = std::getenv("NVIDIA_CTK_CONFIG_FILE_PATH"); path != nullptr) {
-    places.emplace_back(path);
-  }
-  places.push_back(JoinPath(OwnFolder(), ".config/" + std::string(kConfigBelow)));
-  if (const char* folder = std::getenv("XDG_CONFIG_HOME"); folder != nullptr) {
-    places.push_back(JoinPath(folder, kConfigBelow));
-  }
-  places.push_back(JoinPath("/etc", kConfigBelow));
-  for (const std::string& place : places) {
-    const auto text = ReadFile(place);
-    if (!text && text.error().kind == ErrorKind::kNotFound) {
-      continue;
-    }
-    if (!text) {
-      return std::unexpected(text.error());
-    }
-    return ParseRuntimeConfig(*text);
-  }
-  return RuntimeConfig{};
-}
-
-Result<container::DeviceNumbers> LookUpDevice(const std::string& host_path) {
-  struct stat info{};
-  if (::stat(host_path.c_str(), &info) != 0) {
-    return FailErrno("find device node " + host_path, errno);
-  }
-  if (!S_ISCHR(info.st_mode) && !S_ISBLK(info.st_mode)) {
-    return Fail(ErrorKind::kInvalid, format("find device node {}: it is no device", host_path));
-  }
-  container::DeviceNumbers numbers;
-  numbers.type = S_ISBLK(info.st_mode) ? 'b' : 'c';
-  numbers.major = gnu_dev_major(info.st_rdev);
-  numbers.minor = gnu_dev_minor(info.st_rdev);
-  numbers.mode = info.st_mode & 0777;
-  numbers.uid = info.st_uid;
-  numbers.gid = info.st_gid;
-  return numbers;
-}
-
-// In one step, so that a runtime never reads half a configuration.
-Status ReplaceConfig(const std::string& path, const std::string& content) {
-  const std::string temporary = path + ".nvidia";
-  const Fd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-  struct stat before{};
-  size_t done = 0;
-  bool good = fd.valid() && ::stat(path.c_str(), &before) == 0 &&
-              ::fchmod(fd.get(), before.st_mode & 07777) == 0 &&
-              ::fchown(fd.get(), before.st_uid, before.st_gid) == 0;
-  while (good && done < content.size()) {
-    const ssize_t count = ::write(fd.get(), content.data() + done, content.size() - done);
-    good = count > 0;
-    done += good ? static_cast<size_t>(count) : 0;
-  }
-  if (!good || ::rename(temporary.c_str(), path.c_str()) != 0) {
-    const int reason = errno;
-    ::unlink(temporary.c_str());
-    return FailErrno("write " + path, reason);
-  }
-  return {};
-}
 
 std::string ToPath(const std::string& program) {
   if (program.find('/') != std::string::npos) {
@@ -138,18 +60,59 @@ Status BecomeRuntime(const RuntimeConfig& settings, const std::vector<std::strin
                                            Join(settings.runtimes, ", ")));
 }
 
-// To standard error, which the shim keeps, and to the log file that it reads errors from.
-void Report(const std::string& log_file, const char* level, const std::string& message) {
-  std::fprintf(stderr, "nvidia-container-runtime: %s\n", message.c_str());
-  if (log_file.empty()) {
-    return;
+constexpr std::array<std::string_view, 4> kLevels = {"debug", "info", "warning", "error"};
+
+size_t Rank(std::string_view level) {
+  const auto found = std::ranges::find(kLevels, level == "warn" ? "warning" : level);
+  return found == kLevels.end() ? 1 : static_cast<size_t>(found - kLevels.begin());
+}
+
+// Where a call says what it does: the file that the shim reads errors from (--log), the one that
+// config.toml names, and standard error for what went wrong.
+class Journal {
+ public:
+  explicit Journal(const RuntimeCall& call) : call_(call) {}
+
+  void Use(const RuntimeConfig& settings) {
+    debug_file_ = settings.debug == "/dev/null" ? "" : settings.debug;
+    least_ = call_.debug ? 0 : Rank(settings.log_level);
   }
-  if (FILE* file = std::fopen(log_file.c_str(), "a"); file != nullptr) {
-    const std::string line = Json{{"level", level}, {"msg", message}}.dump() + "\n";
-    std::fwrite(line.data(), 1, line.size(), file);
+
+  void Say(std::string_view level, const std::string& message) const {
+    const size_t rank = Rank(level);
+    if (rank >= Rank("warning")) {
+      std::fprintf(stderr, "nvidia-container-runtime: %s\n", message.c_str());
+      Append(call_.log_file, call_.json_log, level, message);
+    }
+    if (rank >= least_) {
+      Append(debug_file_, true, level, message);
+    }
+  }
+
+ private:
+  static void Append(const std::string& path, bool json, std::string_view level,
+                     const std::string& message) {
+    FILE* file = path.empty() ? nullptr : std::fopen(path.c_str(), "ae");
+    if (file == nullptr) {
+      return;
+    }
+    std::array<char, 32> time{};
+    const std::time_t now = std::time(nullptr);
+    std::tm parts{};
+    ::gmtime_r(&now, &parts);
+    std::strftime(time.data(), time.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+    const std::string quoted = Json(message).dump(-1, ' ', false, Json::error_handler_t::replace);
+    const std::string line =
+        json ? format(R"({{"level":"{}","msg":{},"time":"{}"}})", level, quoted, time.data())
+             : format("time=\"{}\" level={} msg={}", time.data(), level, quoted);
+    std::fprintf(file, "%s\n", line.c_str());
     std::fclose(file);
   }
-}
+
+  const RuntimeCall& call_;
+  std::string debug_file_;
+  size_t least_ = 1;
+};
 
 }  // namespace
 
@@ -160,8 +123,10 @@ RuntimeCall ReadRuntimeCall(const std::vector<std::string>& words) {
     const std::string name = word.substr(0, word.find('='));
     const bool bundle = name == "-b" || name == "--bundle" || name == "-bundle";
     const bool log = name == "--log" || name == "-log";
-    if (!bundle && !log) {
+    const bool log_format = name == "--log-format" || name == "-log-format";
+    if (!bundle && !log && !log_format) {
       call.create = call.create || word == "create";
+      call.debug = call.debug || word == "--debug";
       continue;
     }
     std::string value;
@@ -170,65 +135,50 @@ RuntimeCall ReadRuntimeCall(const std::vector<std::string>& words) {
     } else if (i + 1 < words.size()) {
       value = words[++i];
     }
-    (bundle ? call.bundle : call.log_file) = value;
+    if (log_format) {
+      call.json_log = value == "json";
+    } else {
+      (bundle ? call.bundle : call.log_file) = value;
+    }
   }
   return call;
 }
 
-Status InjectDevices(const std::string& bundle, const RuntimeConfig& settings,
-                     std::vector<std::string>& warnings) {
-  const std::string path = JoinPath(bundle.empty() ? "." : bundle, "config.json");
-  TRY_ASSIGN(const std::string text, ReadFile(path));
-  TRY_ASSIGN(Json config, ParseJson(text));
-  const DeviceRequests requests = RequestedDevices(config, settings);
-  if (!requests.refused.empty()) {
-    warnings.push_back(requests.refused);
-  }
-  if (requests.devices.empty()) {
-    return {};
-  }
-  std::vector<std::string> kinds = {settings.default_kind, names::kDevicePluginCdiKind};
-  for (const DeviceRequest& request : requests.devices) {
-    if (!request.kind.empty()) {
-      kinds.push_back(request.kind);
-    }
-  }
-  const std::vector<container::CdiSpec> specs =
-      container::LoadCdi(settings.spec_dirs, kinds, warnings);
-  for (const DeviceRequest& request : requests.devices) {
-    const std::vector<std::string> where =
-        request.kind.empty()
-            ? std::vector<std::string>{settings.default_kind, names::kDevicePluginCdiKind}
-            : std::vector<std::string>{request.kind};
-    TRY_ASSIGN(const container::CdiEdits edits,
-               container::ResolveDevice(specs, where, request.device));
-    TRY(container::ApplyEdits(edits, LookUpDevice, config));
-  }
-  return ReplaceConfig(path, config.dump());
-}
-
-int RunContainerRuntime(const std::vector<std::string>& words) {
+int RunContainerRuntime(const std::string& name, const std::vector<std::string>& words) {
   const RuntimeCall call = ReadRuntimeCall(words);
+  Journal journal(call);
   const Status done = [&]() -> Status {
-    TRY_ASSIGN(const RuntimeConfig settings, LoadConfig());
+    TRY_ASSIGN(RuntimeConfig settings, LoadConfig());
+    if (name.ends_with(".cdi") || name.ends_with(".legacy")) {
+      settings.mode = name.substr(name.rfind('.') + 1);
+    }
+    journal.Use(settings);
     if (call.create) {
+      NodePlaces places;
+      places.hook = HookProgram();
       std::vector<std::string> warnings;
-      const Status injected = InjectDevices(call.bundle, settings, warnings);
+      const Status injected = InjectDevices(call.bundle, settings, places, warnings);
       for (const std::string& warning : warnings) {
-        Report(call.log_file, "warning", warning);
+        journal.Say("warning", warning);
       }
       TRY(injected);
+      journal.Say("info", format("bundle {} is ready", call.bundle));
     }
     return BecomeRuntime(settings, words);
   }();
-  Report(call.log_file, "error", done.error().message);
+  journal.Say("error", done.error().message);
   return 1;
 }
 
-int RunLegacyHook(const std::vector<std::string>& words) {
+int RunLegacyHook(const std::string& name, const std::vector<std::string>& words) {
   const bool prestart = std::ranges::find(words, "prestart") != words.end();
   if (!prestart) {
     return 0;
+  }
+  for (size_t i = 0; i + 1 < words.size(); ++i) {
+    if (words[i] == "-config" || words[i] == "--config") {
+      ::setenv("NVIDIA_CTK_CONFIG_FILE_PATH", words[i + 1].c_str(), 1);
+    }
   }
   const Status done = [&]() -> Status {
     TRY_ASSIGN(const std::string text, ReadDescriptor(STDIN_FILENO, "standard input"));
@@ -237,38 +187,19 @@ int RunLegacyHook(const std::vector<std::string>& words) {
                ReadFile(JoinPath(TextAt(state, "bundle"), "config.json")));
     TRY_ASSIGN(const Json config, ParseJson(config_text));
     TRY_ASSIGN(const RuntimeConfig settings, LoadConfig());
-    if (RequestedDevices(config, settings).devices.empty()) {
+    TRY_ASSIGN(const DeviceRequests requests, RequestedDevices(config, settings));
+    if (requests.devices.empty()) {
       return {};
     }
     return Fail(ErrorKind::kUnsupported,
-                "prestart: GPUs are added by runtime class nvidia or by CDI, not by this hook");
+                "add GPUs to a started container: they are added to its configuration instead; use "
+                "--runtime=nvidia (runtime class nvidia) or a CDI device");
   }();
   if (!done) {
-    std::fprintf(stderr, "nvidia-container-runtime-hook: %s\n", done.error().message.c_str());
+    std::fprintf(stderr, "%s: %s\n", name.c_str(), done.error().message.c_str());
     return 1;
   }
   return 0;
-}
-
-int RunToolkitCli(const std::vector<std::string>& words) {
-  if (!words.empty() && words.front() == "hook") {
-    return RunCdiHook({words.begin() + 1, words.end()});
-  }
-  if (words.size() >= 2 && words[0] == "cdi" && words[1] == "list") {
-    const RuntimeConfig settings = LoadConfig().value_or(RuntimeConfig{});
-    for (const std::string& folder : settings.spec_dirs) {
-      for (const std::string& name : ListDirectory(folder).value_or(std::vector<std::string>{})) {
-        const auto spec = container::ParseCdi(ReadFile(JoinPath(folder, name)).value_or(""));
-        for (const container::CdiDevice& device :
-             spec ? spec->devices : std::vector<container::CdiDevice>{}) {
-          std::printf("%s=%s\n", spec->kind.c_str(), device.name.c_str());
-        }
-      }
-    }
-    return 0;
-  }
-  std::fprintf(stderr, "usage: nvidia-ctk hook NAME ... | nvidia-ctk cdi list\n");
-  return 1;
 }
 
 }  // namespace gantry::container_runtime

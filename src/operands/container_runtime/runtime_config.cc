@@ -1,27 +1,167 @@
 // SPDX-License-Identifier: Apache-2.0
-// config.toml of the NVIDIA Container Toolkit, as far as this runtime acts on it.
+// config.toml: read for what the runtime acts on; written by single keys, so that an
+// administrator's comments and order stay.
 #include "operands/container_runtime/runtime_config.h"
 
 #define TOML_EXCEPTIONS 0
 #define TOML_ENABLE_FORMATTERS 0
 #include <toml++/toml.h>
 
+#include <algorithm>
+#include <array>
+
 #include "base/text.h"
 
 namespace gantry::container_runtime {
 namespace {
 
-void Take(const toml::node_view<const toml::node>& node, std::vector<std::string>& into) {
-  const toml::array* list = node.as_array();
-  if (list == nullptr) {
-    return;
+enum class Type { kSwitch, kText, kList };
+struct Key {
+  std::string_view table;  // "" for the root
+  std::string_view name;
+  Type type;
+  std::string_view initial;  // as TOML spells it
+};
+
+// In the order of the file.
+constexpr std::array kKeys = {
+    Key{"", "accept-nvidia-visible-devices-as-volume-mounts", Type::kSwitch, "false"},
+    Key{"", "accept-nvidia-visible-devices-envvar-when-unprivileged", Type::kSwitch, "false"},
+    Key{"", "disable-require", Type::kSwitch, "false"},
+    Key{"", "supported-driver-capabilities", Type::kText,
+        R"("compat32,compute,display,graphics,ngx,utility,video")"},
+    Key{"", "swarm-resource", Type::kText, R"("")"},
+    Key{"features", "allow-cuda-compat-libs-from-container", Type::kSwitch, "false"},
+    Key{"features", "allow-ldconfig-from-container", Type::kSwitch, "false"},
+    Key{"features", "allow-unknown-oci-spec-fields", Type::kSwitch, "false"},
+    Key{"features", "disable-cuda-compat-lib-hook", Type::kSwitch, "false"},
+    Key{"features", "disable-imex-channel-creation", Type::kSwitch, "false"},
+    Key{"features", "ignore-imex-channel-requests", Type::kSwitch, "false"},
+    Key{"features", "no-additional-gids-for-device-nodes", Type::kSwitch, "false"},
+    Key{"nvidia-container-cli", "debug", Type::kText, R"("")"},
+    Key{"nvidia-container-cli", "environment", Type::kList, "[]"},
+    Key{"nvidia-container-cli", "ldcache", Type::kText, R"("")"},
+    Key{"nvidia-container-cli", "ldconfig", Type::kText, R"("@/sbin/ldconfig")"},
+    Key{"nvidia-container-cli", "load-kmods", Type::kSwitch, "true"},
+    Key{"nvidia-container-cli", "no-cgroups", Type::kSwitch, "false"},
+    Key{"nvidia-container-cli", "no-pivot", Type::kSwitch, "false"},
+    Key{"nvidia-container-cli", "path", Type::kText, R"("")"},
+    Key{"nvidia-container-cli", "root", Type::kText, R"("")"},
+    Key{"nvidia-container-cli", "user", Type::kText, R"("")"},
+    Key{"nvidia-container-runtime", "debug", Type::kText, R"("/dev/null")"},
+    Key{"nvidia-container-runtime", "log-level", Type::kText, R"("info")"},
+    Key{"nvidia-container-runtime", "mode", Type::kText, R"("auto")"},
+    Key{"nvidia-container-runtime", "runtimes", Type::kList, R"(["runc", "crun"])"},
+    Key{"nvidia-container-runtime.modes.cdi", "annotation-prefixes", Type::kList,
+        R"(["cdi.k8s.io/"])"},
+    Key{"nvidia-container-runtime.modes.cdi", "default-kind", Type::kText, R"("nvidia.com/gpu")"},
+    Key{"nvidia-container-runtime.modes.cdi", "spec-dirs", Type::kList,
+        R"(["/etc/cdi", "/var/run/cdi"])"},
+    Key{"nvidia-container-runtime.modes.csv", "compat-container-root", Type::kText, R"("")"},
+    Key{"nvidia-container-runtime.modes.csv", "mount-spec-path", Type::kText,
+        R"("/etc/nvidia-container-runtime/host-files-for-container.d")"},
+    Key{"nvidia-container-runtime.modes.jit-cdi", "nvcdi-disable-hooks", Type::kList, "[]"},
+    Key{"nvidia-container-runtime.modes.jit-cdi", "nvcdi-feature-flags", Type::kList, "[]"},
+    Key{"nvidia-container-runtime.modes.legacy", "cuda-compat-mode", Type::kText, R"("ldconfig")"},
+    Key{"nvidia-container-runtime-hook", "path", Type::kText, R"("nvidia-container-runtime-hook")"},
+    Key{"nvidia-container-runtime-hook", "skip-mode-detection", Type::kSwitch, "false"},
+    Key{"nvidia-ctk", "path", Type::kText, R"("nvidia-ctk")"},
+};
+
+std::string FullName(const Key& key) {
+  return key.table.empty() ? std::string(key.name) : format("{}.{}", key.table, key.name);
+}
+
+// Reads keys and remembers the first whose value is of another type.
+class Reader {
+ public:
+  explicit Reader(const toml::table& root) : root_(root) {}
+
+  void Take(std::string_view key, bool& into) { TakeValue(key, into, "true or false"); }
+  void Take(std::string_view key, std::string& into) { TakeValue(key, into, "a text"); }
+  void Take(std::string_view key, std::vector<std::string>& into) {
+    const auto node = root_.at_path(key);
+    if (!node) {
+      return;
+    }
+    const toml::array* list = node.as_array();
+    std::vector<std::string> texts;
+    for (size_t i = 0; list != nullptr && i < list->size(); ++i) {
+      if (const auto text = list->get(i)->value<std::string>()) {
+        texts.push_back(*text);
+      }
+    }
+    if (list == nullptr || texts.size() != list->size()) {
+      Wrong(key, "a list of texts");
+      return;
+    }
+    into = std::move(texts);
   }
-  into.clear();
-  for (const toml::node& entry : *list) {
-    if (const auto text = entry.value<std::string>()) {
-      into.push_back(*text);
+  [[nodiscard]] const std::string& wrong() const { return wrong_; }
+
+ private:
+  template <typename T>
+  void TakeValue(std::string_view key, T& into, std::string_view what) {
+    const auto node = root_.at_path(key);
+    if (!node) {
+      return;
+    }
+    if (auto value = node.value_exact<T>()) {
+      into = *std::move(value);
+    } else {
+      Wrong(key, what);
     }
   }
+  void Wrong(std::string_view key, std::string_view what) {
+    if (wrong_.empty()) {
+      wrong_ = format("read config.toml: {} is not {}", key, what);
+    }
+  }
+
+  const toml::table& root_;
+  std::string wrong_;
+};
+
+std::string Quoted(std::string_view text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      quoted += '\\';
+    }
+    quoted += c;
+  }
+  return quoted + "\"";
+}
+
+Result<std::string> Spelled(const Key& key, std::string_view value, std::string_view separator) {
+  if (key.type == Type::kSwitch) {
+    TRY_ASSIGN(const bool on, ParseBool(value.empty() ? "true" : value));
+    return on ? "true" : "false";
+  }
+  if (value.find('\n') != std::string_view::npos) {
+    return Fail(ErrorKind::kInvalid, format("set {}: a value has one line", FullName(key)));
+  }
+  if (key.type == Type::kText) {
+    return Quoted(value);
+  }
+  std::vector<std::string> quoted;
+  for (const std::string& part : Split(value, separator.empty() ? ':' : separator.front())) {
+    quoted.push_back(Quoted(part));
+  }
+  return "[" + Join(quoted, ", ") + "]";
+}
+
+std::string_view TableOf(std::string_view line) {
+  line = Trim(line);
+  const size_t end = line.find(']');
+  return line.starts_with('[') && !line.starts_with("[[") && end != std::string_view::npos
+             ? Trim(line.substr(1, end - 1))
+             : "";
+}
+
+bool Sets(std::string_view line, std::string_view name) {
+  const size_t equals = line.find('=');
+  return equals != std::string_view::npos && Trim(line.substr(0, equals)) == name;
 }
 
 }  // namespace
@@ -33,18 +173,86 @@ Result<RuntimeConfig> ParseRuntimeConfig(std::string_view text) {
                 format("read config.toml line {}: {}", parsed.error().source().begin.line,
                        parsed.error().description()));
   }
-  const toml::table& root = parsed.table();
-  const auto runtime = root["nvidia-container-runtime"];
+  Reader reader(parsed.table());
   RuntimeConfig config;
-  config.accept_environment =
-      root["accept-nvidia-visible-devices-envvar-when-unprivileged"].value_or(false);
-  config.accept_mounts = root["accept-nvidia-visible-devices-as-volume-mounts"].value_or(false);
-  Take(runtime["runtimes"], config.runtimes);
-  const auto cdi = runtime["modes"]["cdi"];
-  config.default_kind = cdi["default-kind"].value_or(std::string(config.default_kind));
-  Take(cdi["spec-dirs"], config.spec_dirs);
-  Take(cdi["annotation-prefixes"], config.annotation_prefixes);
+  std::string swarm;
+  reader.Take("disable-require", config.disable_require);
+  reader.Take("swarm-resource", swarm);
+  reader.Take("accept-nvidia-visible-devices-envvar-when-unprivileged", config.accept_environment);
+  reader.Take("accept-nvidia-visible-devices-as-volume-mounts", config.accept_mounts);
+  reader.Take("supported-driver-capabilities", config.supported_capabilities);
+  reader.Take("nvidia-container-cli.root", config.driver_root);
+  reader.Take("nvidia-container-runtime.debug", config.debug);
+  reader.Take("nvidia-container-runtime.log-level", config.log_level);
+  reader.Take("nvidia-container-runtime.runtimes", config.runtimes);
+  reader.Take("nvidia-container-runtime.mode", config.mode);
+  reader.Take("nvidia-container-runtime.modes.csv.mount-spec-path", config.csv_folder);
+  reader.Take("nvidia-container-runtime.modes.csv.compat-container-root", config.csv_compat_folder);
+  reader.Take("nvidia-container-runtime.modes.cdi.default-kind", config.default_kind);
+  reader.Take("nvidia-container-runtime.modes.cdi.spec-dirs", config.spec_dirs);
+  reader.Take("nvidia-container-runtime.modes.cdi.annotation-prefixes", config.annotation_prefixes);
+  reader.Take("nvidia-container-runtime.modes.jit-cdi.nvcdi-feature-flags", config.jit_features);
+  reader.Take("nvidia-container-runtime.modes.jit-cdi.nvcdi-disable-hooks",
+              config.jit_disabled_hooks);
+  reader.Take("nvidia-container-runtime-hook.skip-mode-detection", config.skip_mode_detection);
+  reader.Take("features.disable-cuda-compat-lib-hook", config.disable_cuda_compat);
+  reader.Take("features.ignore-imex-channel-requests", config.ignore_imex_requests);
+  reader.Take("features.no-additional-gids-for-device-nodes", config.no_additional_gids);
+  if (!reader.wrong().empty()) {
+    return Fail(ErrorKind::kInvalid, reader.wrong());
+  }
+  for (const std::string& name : Split(swarm, ',')) {
+    if (!Trim(name).empty()) {
+      config.swarm_resources.emplace_back(Trim(name));
+    }
+  }
   return config;
+}
+
+std::string DefaultConfigText() {
+  std::string text;
+  std::string_view table;
+  for (const Key& key : kKeys) {
+    if (key.table != table) {
+      table = key.table;
+      text += format("\n[{}]\n", table);
+    }
+    text += format("{} = {}\n", key.name, key.initial);
+  }
+  return text;
+}
+
+Result<std::string> SetConfigKey(const std::string& text, std::string_view key,
+                                 std::string_view value, std::string_view list_separator) {
+  const auto known =
+      std::ranges::find_if(kKeys, [&](const Key& each) { return FullName(each) == key; });
+  if (known == kKeys.end()) {
+    return Fail(ErrorKind::kInvalid, format("set {}: config.toml has no such key", key));
+  }
+  TRY_ASSIGN(const std::string spelled, Spelled(*known, value, list_separator));
+  const std::string line = format("{} = {}", known->name, spelled);
+  std::vector<std::string> lines = Split(text, '\n');
+  std::string_view table;
+  size_t after = known->table.empty() ? 0 : lines.size();  // where the key goes if it is not there
+  bool has_table = known->table.empty();
+  for (size_t i = 0; i < lines.size(); ++i) {
+    if (const std::string_view name = TableOf(lines[i]); !name.empty()) {
+      table = name;
+      if (name == known->table) {
+        after = i + 1;
+        has_table = true;
+      }
+    } else if (table == known->table && Sets(lines[i], known->name)) {
+      lines[i] = line;
+      return Join(lines, "\n");
+    }
+  }
+  if (has_table) {
+    lines.insert(lines.begin() + static_cast<std::ptrdiff_t>(after), line);
+    return Join(lines, "\n") + (lines.size() == 1 ? "\n" : "");
+  }
+  return text + (text.empty() || text.ends_with('\n') ? "" : "\n") +
+         format("\n[{}]\n{}\n", known->table, line);
 }
 
 }  // namespace gantry::container_runtime

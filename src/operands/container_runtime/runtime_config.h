@@ -9,19 +9,48 @@
 
 namespace gantry::container_runtime {
 
-// What nvidia-container-runtime reads of config.toml; the file and its keys are NVIDIA's, the
-// defaults too but for `accept_environment`: an environment variable of an image alone gives no
-// GPU.
+// config.toml of the NVIDIA Container Toolkit. The file and its keys are NVIDIA's, the defaults too
+// but for `accept_environment`: an environment variable of an image alone gives no GPU.
 struct RuntimeConfig {
-  std::vector<std::string> runtimes = {"runc", "crun"};
+  bool disable_require = false;
+  std::vector<std::string> swarm_resources;  // variables that replace NVIDIA_VISIBLE_DEVICES
   bool accept_environment = false;  // accept-nvidia-visible-devices-envvar-when-unprivileged
   bool accept_mounts = false;       // accept-nvidia-visible-devices-as-volume-mounts
+  std::string supported_capabilities = "compat32,compute,display,graphics,ngx,utility,video";
+  std::string driver_root;  // [nvidia-container-cli] root; empty: "/"
+
+  // [nvidia-container-runtime]
+  std::string debug = "/dev/null";
+  std::string log_level = "info";
+  std::vector<std::string> runtimes = {"runc", "crun"};
+  std::string mode = "auto";
+  std::string csv_folder = "/etc/nvidia-container-runtime/host-files-for-container.d";
+  std::string csv_compat_folder;  // modes.csv.compat-container-root
   std::string default_kind = "nvidia.com/gpu";
   std::vector<std::string> spec_dirs = {"/etc/cdi", "/var/run/cdi"};
   std::vector<std::string> annotation_prefixes = {"cdi.k8s.io/"};
+  std::vector<std::string> jit_features;        // modes.jit-cdi.nvcdi-feature-flags
+  std::vector<std::string> jit_disabled_hooks;  // modes.jit-cdi.nvcdi-disable-hooks
+
+  bool skip_mode_detection = false;  // of nvidia-container-runtime-hook
+
+  // [features]
+  bool disable_cuda_compat = false;   // disable-cuda-compat-lib-hook
+  bool ignore_imex_requests = false;  // ignore-imex-channel-requests
+  bool no_additional_gids = false;    // no-additional-gids-for-device-nodes
 };
 
-// kInvalid names the line of a mistake. Keys that are not read here are left alone.
+// kInvalid names the line of a mistake, or the key whose value is of another type. Keys that are
+// not read here are left alone.
 Result<RuntimeConfig> ParseRuntimeConfig(std::string_view toml);
+
+// The file as it is without edits: every key with its default.
+std::string DefaultConfigText();
+
+// The text with one key ("nvidia-container-runtime.mode") set; all other bytes stay. The value of a
+// list is split at `list_separator`; no value sets a switch. kInvalid: no such key, or not a value
+// of its type.
+Result<std::string> SetConfigKey(const std::string& text, std::string_view key,
+                                 std::string_view value, std::string_view list_separator);
 
 }  // namespace gantry::container_runtime

@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/paths.h"
 #include "operands/container_runtime/device_requests.h"
+#include "operands/container_runtime/inject.h"
 
 namespace gantry::container_runtime {
 namespace {
@@ -35,27 +36,31 @@ Json Config(const std::string& visible, bool privileged) {
 TEST(DeviceRequests, TheVariableAloneGivesNothing) {
   RuntimeConfig settings;
   const auto requests = RequestedDevices(Config("all", false), settings);
-  EXPECT_THAT(requests.devices, IsEmpty());
-  EXPECT_THAT(requests.refused, HasSubstr("not privileged"));
+  EXPECT_THAT(requests->devices, IsEmpty());
+  EXPECT_THAT(requests->refused, HasSubstr("not privileged"));
   settings.accept_environment = true;
-  EXPECT_THAT(RequestedDevices(Config("all", false), settings).devices, SizeIs(1));
+  EXPECT_THAT(RequestedDevices(Config("all", false), settings)->devices, SizeIs(1));
 }
 
 TEST(DeviceRequests, PrivilegedContainersMayAsk) {
-  EXPECT_THAT(RequestedDevices(Config("0,GPU-1, nvidia.com/gpu=2", true), {}).devices,
+  EXPECT_THAT(RequestedDevices(Config("0,GPU-1, nvidia.com/gpu=2", true), {})->devices,
               ElementsAre(DeviceRequest{"", "0"}, DeviceRequest{"", "GPU-1"},
                           DeviceRequest{"nvidia.com/gpu", "2"}));
-  EXPECT_THAT(RequestedDevices(Config("void", true), {}).devices, IsEmpty());
-  EXPECT_THAT(RequestedDevices(Config("", true), {}).devices, IsEmpty());
-  EXPECT_THAT(RequestedDevices(Config("none", true), {}).devices,
+  EXPECT_THAT(RequestedDevices(Config("void", true), {})->devices, IsEmpty());
+  EXPECT_THAT(RequestedDevices(Config("", true), {})->devices, IsEmpty());
+  EXPECT_THAT(RequestedDevices(Config("none", true), {})->devices,
               ElementsAre(DeviceRequest{"", "none"}));
 }
 
 TEST(DeviceRequests, AnnotationsComeFirst) {
   Json config = Config("all", true);
   config["annotations"] = {{"cdi.k8s.io/x", "a.com/gpu=1,a.com/gpu=2"}, {"other", "a.com/gpu=3"}};
-  EXPECT_THAT(RequestedDevices(config, {}).devices,
+  RuntimeConfig settings;
+  settings.mode = "cdi";
+  EXPECT_THAT(RequestedDevices(config, settings)->devices,
               ElementsAre(DeviceRequest{"a.com/gpu", "1"}, DeviceRequest{"a.com/gpu", "2"}));
+  EXPECT_THAT(RequestedDevices(config, {})->devices, ElementsAre(DeviceRequest{"", "all"}))
+      << "containerd itself gives these; only mode cdi asks for them here";
 }
 
 TEST(DeviceRequests, VolumeMountsOnlyWhereAllowed) {
@@ -65,19 +70,20 @@ TEST(DeviceRequests, VolumeMountsOnlyWhereAllowed) {
                       {{"source", "/dev/null"}, {"destination", folder + "cdi/a.com/gpu/2"}},
                       {{"source", "/dev/null"}, {"destination", folder + "imex/0"}},
                       {{"source", "/x"}, {"destination", folder + "GPU-9"}}};
-  EXPECT_THAT(RequestedDevices(config, {}).devices, IsEmpty());
+  EXPECT_THAT(RequestedDevices(config, {})->devices, IsEmpty());
   RuntimeConfig settings;
   settings.accept_mounts = true;
-  EXPECT_THAT(RequestedDevices(config, settings).devices,
+  EXPECT_THAT(RequestedDevices(config, settings)->devices,
               ElementsAre(DeviceRequest{"", "GPU-1"}, DeviceRequest{"a.com/gpu", "2"}));
 }
 
 TEST(RuntimeCall, OnlyCreateOfTheRightBundle) {
   const auto call = ReadRuntimeCall({"--root", "/run/runc", "--log=/l.json", "create", "--bundle",
-                                     "/b", "--pid-file", "p", "id"});
+                                     "/b", "--pid-file", "p", "id", "--log-format", "json"});
   EXPECT_TRUE(call.create);
   EXPECT_EQ(call.bundle, "/b");
   EXPECT_EQ(call.log_file, "/l.json");
+  EXPECT_TRUE(call.json_log);
   EXPECT_FALSE(ReadRuntimeCall({"start", "id"}).create);
   EXPECT_FALSE(ReadRuntimeCall({"run", "--bundle", "create", "id"}).create);
 }
@@ -107,6 +113,7 @@ class InjectTest : public testing::Test {
         "mounts": [{"hostPath": "/lib/a", "containerPath": "/lib/a", "options": ["ro"]}],
         "hooks": [{"hookName": "createContainer", "path": "/h", "args": ["h"]}]}})";
     settings_.default_kind = "m.com/gpu";
+    settings_.mode = "cdi";
     settings_.spec_dirs = {folder_};
   }
   void TearDown() override { fs::remove_all(folder_); }
@@ -114,7 +121,7 @@ class InjectTest : public testing::Test {
   Status Inject(const Json& config) {
     std::ofstream(folder_ + "/config.json") << config.dump();
     fs::permissions(folder_ + "/config.json", fs::perms(0640));
-    return InjectDevices(folder_, settings_, warnings_);
+    return InjectDevices(folder_, settings_, {}, warnings_);
   }
   Json Result() { return ParseJson(ReadFile(folder_ + "/config.json").value()).value(); }
 

@@ -10,6 +10,7 @@
 #include "base/paths.h"
 #include "operands/container_runtime/hooks.h"
 #include "operands/container_runtime/runtime.h"
+#include "operands/container_runtime/toolkit_cli.h"
 
 namespace {
 
@@ -20,7 +21,7 @@ using gantry::container_runtime::RunToolkitCli;
 
 struct Command {
   const char* name;
-  int (*run)(const std::vector<std::string>& words);
+  int (*run)(const std::string& name, const std::vector<std::string>& words);
 };
 
 constexpr std::array kCommands = {
@@ -54,9 +55,10 @@ int main(int argc, char** argv) {
     }
   }
   const bool runtime = command != nullptr && command->run == RunContainerRuntime;
-  if (!words.empty() && (words.front() == "--version" || words.front() == "-v")) {
-    std::printf("%s version %s\n", command == nullptr ? "nvidia-container-toolkit" : command->name,
-                GANTRY_VERSION);
+  if (!words.empty() &&
+      (words.front() == "--version" || words.front() == "-v" || words.front() == "-version")) {
+    const char* name = command == nullptr ? "nvidia-container-toolkit" : command->name;
+    std::printf("%s version %s\n", runtime ? "NVIDIA Container Runtime" : name, GANTRY_VERSION);
     if (!runtime) {
       return 0;
     }
@@ -70,5 +72,5 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "\n");
     return 1;
   }
-  return command->run(words);
+  return command->run(command->name, words);
 }

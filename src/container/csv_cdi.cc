@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the lists of a Tegra board to a CDI document. What a list names and the board has not is
+// left out: one list serves boards with different parts.
+#include "container/csv_cdi.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/paths.h"
+#include "base/text.h"
+
+namespace gantry::container {
+namespace {
+
+const std::vector<std::string>& Options() {
+  static const std::vector<std::string> options = {"ro", "nosuid", "nodev", "rbind", "rprivate"};
+  return options;
+}
+
+}  // namespace
+
+Result<std::vector<CsvLine>> ParseCsv(std::string_view text) {
+  std::vector<CsvLine> lines;
+  int number = 0;
+  for (const std::string& raw : Split(text, '\n')) {
+    ++number;
+    const std::string_view line = Trim(raw);
+    if (line.empty() || line.front() == '#') {
+      continue;
+    }
+    const size_t comma = line.find(',');
+    const std::string_view kind = Trim(line.substr(0, comma));
+    const std::string path(comma == std::string_view::npos ? "" : Trim(line.substr(comma + 1)));
+    using Kind = CsvLine::Kind;
+    const auto known = kind == "dev"   ? std::optional(Kind::kDevice)
+                       : kind == "dir" ? std::optional(Kind::kFolder)
+                       : kind == "lib" ? std::optional(Kind::kLibrary)
+                       : kind == "sym" ? std::optional(Kind::kLink)
+                                       : std::nullopt;
+    if (!known || !path.starts_with('/')) {
+      return Fail(ErrorKind::kInvalid,
+                  format("read mount list line {}: it is not dev|dir|lib|sym, <path>", number));
+    }
+    lines.push_back({*known, path});
+  }
+  return lines;
+}
+
+CdiSpec CsvCdi(const CsvInput& input) {
+  CdiSpec spec;
+  spec.kind = input.kind;
+  std::vector<std::string> args = {BaseName(input.hook_path), "create-container"};
+  std::set<std::string> folders;
+  std::set<std::string> seen;
+  for (const CsvLine& line : input.lines) {
+    const bool ignored = std::ranges::any_of(input.ignored, [&](const std::string& pattern) {
+      return ::fnmatch(pattern.c_str(), line.path.c_str(), 0) == 0;
+    });
+    if (ignored || !seen.insert(line.path).second) {
+      continue;
+    }
+    if (line.kind == CsvLine::Kind::kLink) {
+      if (const std::string target = input.target(line.path); !target.empty()) {
+        args.insert(args.end(), {"--link", format("{}::{}", target, line.path)});
+      }
+      continue;
+    }
+    const std::string real = input.real(line.path);
+    if (real.empty()) {
+      continue;
+    }
+    if (line.kind == CsvLine::Kind::kDevice) {
+      spec.edits.device_nodes.push_back({line.path, real == line.path ? "" : real});
+      continue;
+    }
+    spec.edits.mounts.push_back({real, line.path, Options()});
+    if (line.kind == CsvLine::Kind::kLibrary && line.path.find(".so") != std::string::npos) {
+      folders.insert(ParentOf(line.path));
+    }
+  }
+  for (const std::string& folder : folders) {
+    args.insert(args.end(), {"--folder", folder});
+  }
+  if (!input.compat_folder.empty()) {
+    args.insert(args.end(), {"--cuda-compat-container-root", input.compat_folder});
+  }
+  spec.edits.env.emplace_back("NVIDIA_VISIBLE_DEVICES=void");
+  if (args.size() > 2 && !input.hook_path.empty()) {
+    spec.edits.hooks.push_back(
+        {"createContainer", input.hook_path, std::move(args), {"NVIDIA_CTK_DEBUG=false"}});
+  }
+  for (const std::string& name : input.names) {
+    spec.devices.push_back({name, {}});
+  }
+  return spec;
+}
+
+}  // namespace gantry::container

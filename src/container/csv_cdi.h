@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "container/cdi.h"
+
+// Tegra: the driver is part of the board's system image, and files in
+// /etc/nvidia-container-runtime/host-files-for-container.d list what a container gets of it.
+namespace gantry::container {
+
+struct CsvLine {
+  enum class Kind { kDevice, kFolder, kLibrary, kLink };
+  Kind kind = Kind::kFolder;
+  std::string path;
+  bool operator==(const CsvLine&) const = default;
+};
+
+// Lines "dev|dir|lib|sym, <path>"; empty ones and those that begin with '#' are skipped. kInvalid
+// names the line.
+Result<std::vector<CsvLine>> ParseCsv(std::string_view text);
+
+struct CsvInput {
+  std::string kind;  // "nvidia.com/gpu"
+  std::vector<CsvLine> lines;
+  std::vector<std::string> ignored;  // patterns of paths, as glob(7)
+  std::string hook_path;
+  std::string compat_folder = {};  // of the image's CUDA compatibility libraries; empty: the usual
+  std::vector<std::string> names = {"all"};  // of devices, which are all alike
+  // What a path is on this node. `real`: with links resolved, empty if there is none; `target`: of
+  // a symbolic link.
+  std::function<std::string(const std::string& path)> real;
+  std::function<std::string(const std::string& path)> target;
+};
+
+CdiSpec CsvCdi(const CsvInput& input);
+
+}  // namespace gantry::container

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "container/cdi.h"
+#include "container/driver_files.h"
+
+// Devices beside the GPUs, which containers ask for by name: GPUDirect Storage, Mellanox OFED,
+// GDRCopy, NVSwitches, IMEX channels; and the GPU of Windows under WSL.
+namespace gantry::container {
+
+// The CDI modes that SpecialCdi knows: "gds", "mofed", "gdrcopy", "nvswitch", "imex", "wsl".
+const std::vector<std::string>& SpecialCdiModes();
+
+// "<vendor>/imex-channel" for "imex", "<vendor>/gpu" for "wsl", else "<vendor>/<mode>".
+std::string SpecialCdiKind(std::string_view vendor, std::string_view mode);
+
+// One device `all`; for "imex" one for each channel, named by its number. kNotFound: the node has
+// no such device; kInvalid: no such mode.
+Result<CdiSpec> SpecialCdi(const std::string& mode, const std::string& kind,
+                           const DriverPlace& place, const std::string& hook_path);
+
+}  // namespace gantry::container

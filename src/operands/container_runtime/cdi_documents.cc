@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// Flags and a node's inventory -> a CDI document.
+#include "operands/container_runtime/cdi_documents.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+#include "container/nvidia_cdi.h"
+
+namespace gantry::container_runtime {
+namespace {
+
+constexpr std::array<std::string_view, 7> kFeatures = {"enable-explicit-driver-libraries",
+                                                       "disable-nvsandboxutils",
+                                                       "disable-nvsandbox-utils",
+                                                       "enable-coherent-annotations",
+                                                       "disable-multiple-csv-devices",
+                                                       "no-additional-gids-for-device-nodes",
+                                                       "disable-ipc-discoverer"};
+
+bool Has(const std::vector<std::string>& list, std::string_view text) {
+  return std::ranges::find(list, text) != list.end();
+}
+
+Result<container::CdiInput> InputOf(const GenerateRequest& request,
+                                    container::NodeInventory& inventory) {
+  container::CdiInput input;
+  input.driver = inventory.driver;
+  input.hook_path = request.hook;
+  input.disabled_hooks = request.disabled_hooks;
+  input.enabled_hooks = request.enabled_hooks;
+  input.all_device = request.all_device;
+  for (const std::string& feature : request.features) {
+    if (std::ranges::find(kFeatures, feature) == kFeatures.end()) {
+      return Fail(ErrorKind::kInvalid, format("read --feature-flag {}: it is not known", feature));
+    }
+  }
+  input.additional_gids = !Has(request.features, "no-additional-gids-for-device-nodes");
+  if (Has(request.features, "disable-ipc-discoverer")) {
+    inventory.files.sockets.clear();
+  }
+  if (Has(request.enabled_hooks, "all")) {
+    return Fail(ErrorKind::kInvalid, "read --enable-hook all: name the hooks");
+  }
+  return input;
+}
+
+// Keeps the GPUs and MIG devices that are asked for.
+Status Select(const std::vector<std::string>& devices, std::vector<container::CdiGpu>& gpus) {
+  if (Has(devices, "all")) {
+    return {};
+  }
+  std::vector<std::string> found;
+  const auto wanted = [&](const std::string& uuid, const std::string& index) {
+    const bool by_uuid = !uuid.empty() && Has(devices, uuid);
+    if (by_uuid || Has(devices, index)) {
+      found.push_back(by_uuid ? uuid : index);
+      return true;
+    }
+    return false;
+  };
+  std::vector<container::CdiGpu> kept;
+  for (container::CdiGpu& gpu : gpus) {
+    const std::string index = format("{}", gpu.index);
+    const bool whole = wanted(gpu.uuid, index);
+    if (!whole) {
+      std::erase_if(gpu.mig, [&](const container::CdiMig& mig) {
+        return !wanted(mig.uuid, format("{}:{}", index, mig.index));
+      });
+    }
+    if (whole || !gpu.mig.empty()) {
+      gpu.mig_enabled = gpu.mig_enabled || !whole;
+      kept.push_back(std::move(gpu));
+    }
+  }
+  for (const std::string& device : devices) {
+    if (device != "none" && !Has(found, device)) {
+      return Fail(ErrorKind::kNotFound, format("find device {}: the node has no such GPU", device));
+    }
+  }
+  gpus = std::move(kept);
+  return {};
+}
+
+}  // namespace
+
+Result<container::CdiSpec> WorkloadDocument(const GenerateRequest& request,
+                                            container::NodeInventory inventory) {
+  TRY_ASSIGN(container::CdiInput input, InputOf(request, inventory));
+  input.kind = request.kind.empty() ? request.vendor + "/gpu" : request.kind;
+  input.naming.clear();
+  for (const std::string& name : request.names) {
+    if (name != "index" && name != "uuid" && name != "type-index") {
+      return Fail(
+          ErrorKind::kInvalid,
+          format("read --device-name-strategy {}: it is not index, type-index or uuid", name));
+    }
+    input.naming.push_back(name == "index"  ? container::CdiNaming::kIndex
+                           : name == "uuid" ? container::CdiNaming::kUuid
+                                            : container::CdiNaming::kTypeIndex);
+  }
+  TRY(Select(request.devices, inventory.gpus));
+  input.gpus = std::move(inventory.gpus);
+  container::CdiSpec spec = container::NvidiaCdiFrom(input, inventory.files);
+  if (Has(request.devices, "none")) {
+    spec.devices = {{"none", {{"NVCT_EMPTY_DEVICE="}, {}, {}, {}}}};
+  }
+  return spec;
+}
+
+Result<container::CdiSpec> ManagementDocument(const GenerateRequest& request,
+                                              container::NodeInventory inventory) {
+  TRY_ASSIGN(container::CdiInput input, InputOf(request, inventory));
+  input.kind = request.kind.empty() ? "management." + request.vendor + "/gpu" : request.kind;
+  if (inventory.files.all_nodes.empty()) {
+    return Fail(ErrorKind::kNotFound, format("describe GPUs: no device node /dev/nvidia* under {}",
+                                             input.driver.dev_root));
+  }
+  return container::ManagementCdiFrom(input, inventory.files);
+}
+
+void TransformRoot(std::string_view from, std::string_view to, bool in_container,
+                   container::CdiSpec& spec) {
+  while (from.ends_with('/')) {
+    from.remove_suffix(1);
+  }
+  while (to.ends_with('/')) {
+    to.remove_suffix(1);
+  }
+  const auto move = [&](std::string& path) {
+    const bool below =
+        path.starts_with(from) && path.size() > from.size() && path[from.size()] == '/';
+    if (below) {
+      path = std::string(to) + path.substr(from.size());
+    }
+  };
+  const auto edits = [&](container::CdiEdits& each) {
+    for (container::CdiDeviceNode& node : each.device_nodes) {
+      if (in_container) {
+        node.host_path = node.host_path.empty() ? node.path : node.host_path;
+        move(node.path);
+      } else {
+        std::string host = node.host_path.empty() ? node.path : node.host_path;
+        move(host);
+        node.host_path = host;
+      }
+      node.host_path = node.host_path == node.path ? "" : node.host_path;
+    }
+    for (container::CdiMount& mount : each.mounts) {
+      move(in_container ? mount.container_path : mount.host_path);
+    }
+    for (container::CdiHook& hook : each.hooks) {
+      if (!in_container) {
+        move(hook.path);
+      }
+    }
+  };
+  edits(spec.edits);
+  for (container::CdiDevice& device : spec.devices) {
+    edits(device.edits);
+  }
+}
+
+}  // namespace gantry::container_runtime

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "container/cdi.h"
+#include "container/inventory.h"
+
+// The documents that `nvidia-ctk cdi` makes, as values.
+namespace gantry::container_runtime {
+
+struct GenerateRequest {
+  std::string kind;  // empty: the mode's own
+  std::string vendor = "nvidia.com";
+  std::string hook;                            // empty: no hook
+  std::vector<std::string> names;              // "index", "type-index", "uuid"
+  std::vector<std::string> devices = {"all"};  // or "none", indices, UUIDs
+  std::vector<std::string> disabled_hooks;
+  std::vector<std::string> enabled_hooks;
+  std::vector<std::string> features;
+  bool all_device = true;
+};
+
+// kInvalid: a naming or a feature that is not known; kNotFound: a device that the node has not.
+Result<container::CdiSpec> WorkloadDocument(const GenerateRequest& request,
+                                            container::NodeInventory inventory);
+Result<container::CdiSpec> ManagementDocument(const GenerateRequest& request,
+                                              container::NodeInventory inventory);
+
+// Puts `to` in the place of `from` at the beginning of every path on the host (also of the hooks),
+// or of every path in the container.
+void TransformRoot(std::string_view from, std::string_view to, bool in_container,
+                   container::CdiSpec& spec);
+
+}  // namespace gantry::container_runtime

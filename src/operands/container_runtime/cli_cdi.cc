@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+// `nvidia-ctk cdi`: documents made of this node's driver and GPUs, listed, and moved to other
+// roots. The program never loads NVML (it is static, and a driver's library may need a newer C
+// library than a host has): GPUs come from the toolkit's inventory, or from the kernel module's
+// procfs.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <set>
+
+#include "base/paths.h"
+#include "base/text.h"
+#include "container/cdi_registry.h"
+#include "container/csv_cdi.h"
+#include "container/special_cdi.h"
+#include "operands/container_runtime/cdi_documents.h"
+#include "operands/container_runtime/config_place.h"
+#include "operands/container_runtime/inject.h"
+#include "operands/container_runtime/toolkit_cli.h"
+
+namespace gantry::container_runtime {
+namespace {
+
+using container::CdiSpec;
+using Takes = Flag::Takes;
+
+const std::vector<Flag>& GenerateFlags() {
+  static const std::vector<Flag> flags = {
+      {{"output"}, Takes::kValue, {"NVIDIA_CTK_CDI_OUTPUT_FILE_PATH"}},
+      {{"format"}, Takes::kValue, {"NVIDIA_CTK_CDI_GENERATE_OUTPUT_FORMAT"}},
+      {{"mode", "discovery-mode"}, Takes::kValue, {"NVIDIA_CTK_CDI_GENERATE_MODE"}},
+      {{"device-name-strategy"}, Takes::kValue, {"NVIDIA_CTK_CDI_GENERATE_DEVICE_NAME_STRATEGIES"}},
+      {{"driver-root"}, Takes::kValue, {"NVIDIA_CTK_DRIVER_ROOT"}},
+      {{"dev-root"}, Takes::kValue, {"NVIDIA_CTK_DEV_ROOT"}},
+      {{"config-search-path"}, Takes::kValue, {"NVIDIA_CTK_CDI_GENERATE_CONFIG_SEARCH_PATHS"}},
+      {{"library-search-path"}, Takes::kValue, {"NVIDIA_CTK_CDI_GENERATE_LIBRARY_SEARCH_PATHS"}},
+      {{"nvidia-cdi-hook-path", "nvidia-ctk-path"}, Takes::kValue, {"NVIDIA_CTK_CDI_HOOK_PATH"}},
+      {{"ldconfig-path"}, Takes::kValue, {"NVIDIA_CTK_CDI_GENERATE_LDCONFIG_PATH"}},
+      {{"vendor"}, Takes::kValue, {"NVIDIA_CTK_CDI_GENERATE_VENDOR"}},
+      {{"class"}, Takes::kValue, {"NVIDIA_CTK_CDI_GENERATE_CLASS"}},
+      {{"csv.file"}, Takes::kValue, {"NVIDIA_CTK_CDI_GENERATE_CSV_FILES"}},
+      {{"csv.ignore-pattern"}, Takes::kValue, {"NVIDIA_CTK_CDI_GENERATE_CSV_IGNORE_PATTERNS"}},
+      {{"csv.compat-container-root"},
+       Takes::kValue,
+       {"NVIDIA_CTK_CDI_GENERATE_CSV_CONTAINER_COMPAT_ROOT"}},
+      {{"disable-hook", "disable-hooks"},
+       Takes::kValue,
+       {"NVIDIA_CTK_CDI_GENERATE_DISABLED_HOOKS"}},
+      {{"enable-hook", "enable-hooks"}, Takes::kValue, {"NVIDIA_CTK_CDI_GENERATE_ENABLED_HOOKS"}},
+      {{"feature-flag", "feature-flags"}, Takes::kValue, {"NVIDIA_CTK_CDI_GENERATE_FEATURE_FLAGS"}},
+      {{"no-all-device"}, Takes::kNothing, {"NVIDIA_CTK_CDI_GENERATE_NO_ALL_DEVICE"}},
+      {{"device-id", "device-ids", "device", "devices"},
+       Takes::kValue,
+       {"NVIDIA_CTK_CDI_GENERATE_DEVICE_IDS"}},
+  };
+  return flags;
+}
+
+bool Exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
+
+// What the flags say of the node.
+GenerateRequest RequestOf(const FlagWords& flags) {
+  GenerateRequest request;
+  request.kind =
+      flags.Has("class") || flags.Has("vendor")
+          ? format("{}/{}", flags.Text("vendor", "nvidia.com"), flags.Text("class", "gpu"))
+          : "";
+  request.vendor = flags.Text("vendor", "nvidia.com");
+  request.hook = flags.Text("nvidia-cdi-hook-path", HookProgram());
+  request.names = flags.Has("device-name-strategy") ? flags.List("device-name-strategy")
+                                                    : std::vector<std::string>{"index", "uuid"};
+  request.disabled_hooks = flags.List("disable-hook");
+  request.enabled_hooks = flags.List("enable-hook");
+  request.features = flags.List("feature-flag");
+  request.all_device = !flags.On("no-all-device");
+  request.devices =
+      flags.Has("device-id") ? flags.List("device-id") : std::vector<std::string>{"all"};
+  return request;
+}
+
+container::DriverPlace PlaceOf(const FlagWords& flags, const RuntimeConfig& settings,
+                               const GenerateRequest& request) {
+  container::DriverPlace place;
+  const std::string configured = settings.driver_root.empty() ? "/" : settings.driver_root;
+  place.root = flags.Text("driver-root", configured);
+  place.host_root = place.root;
+  place.dev_root = flags.Text("dev-root", place.root);
+  place.host_dev_root = place.dev_root;
+  place.library_folders = flags.List("library-search-path");
+  place.config_folders = flags.List("config-search-path");
+  place.every_library = std::ranges::find(request.features, "enable-explicit-driver-libraries") !=
+                        request.features.end();
+  return place;
+}
+
+Result<CdiSpec> FromLists(const FlagWords& flags, const RuntimeConfig& settings,
+                          const GenerateRequest& request) {
+  container::CsvInput input;
+  input.kind = request.kind.empty() ? request.vendor + "/gpu" : request.kind;
+  input.hook_path = request.hook;
+  input.ignored = flags.List("csv.ignore-pattern");
+  input.real = [](const std::string& path) {
+    const auto real = ResolveInRoot("/", path);
+    return real && Exists(*real) ? *real : "";
+  };
+  input.target = [](const std::string& path) {
+    char target[4096];
+    const ssize_t length = ::readlink(path.c_str(), &target[0], sizeof(target));
+    return length > 0 ? std::string(&target[0], static_cast<size_t>(length)) : "";
+  };
+  std::vector<std::string> files = flags.List("csv.file");
+  if (files.empty()) {
+    for (const char* name : {"devices.csv", "drivers.csv", "l4t.csv"}) {
+      files.push_back(JoinPath(settings.csv_folder, name));
+    }
+  }
+  for (const std::string& file : files) {
+    TRY_ASSIGN(const std::string text, ReadFile(file));
+    const auto lines = container::ParseCsv(text);
+    if (!lines) {
+      return std::unexpected(lines.error().In(file));
+    }
+    input.lines.insert(input.lines.end(), lines->begin(), lines->end());
+  }
+  input.compat_folder = flags.Text("csv.compat-container-root", settings.csv_compat_folder);
+  if (Exists("/etc/nv_tegra_release")) {
+    input.lines.push_back({container::CsvLine::Kind::kFolder, "/etc/nv_tegra_release"});
+  }
+  return container::CsvCdi(input);
+}
+
+Result<CdiSpec> Generate(const FlagWords& flags, const RuntimeConfig& settings) {
+  const GenerateRequest request = RequestOf(flags);
+  const container::DriverPlace place = PlaceOf(flags, settings, request);
+  std::string mode = flags.Text("mode", "auto");
+  if (mode == "auto") {
+    mode = Exists(JoinPath(place.dev_root, "dev/dxg"))                    ? "wsl"
+           : Exists("/etc/nv_tegra_release") && !Exists("/dev/nvidiactl") ? "csv"
+                                                                          : "nvml";
+  }
+  if (mode == "csv") {
+    return FromLists(flags, settings, request);
+  }
+  if (mode == "nvml" || mode == "management") {
+    TRY_ASSIGN(container::NodeInventory inventory, LookAtNode(place, NodePlaces{}));
+    return mode == "nvml" ? WorkloadDocument(request, std::move(inventory))
+                          : ManagementDocument(request, std::move(inventory));
+  }
+  return container::SpecialCdi(
+      mode, request.kind.empty() ? container::SpecialCdiKind(request.vendor, mode) : request.kind,
+      place, request.hook);
+}
+
+Result<std::string> TextOf(const CdiSpec& spec, const std::string& wanted,
+                           const std::string& path) {
+  const std::string fallback = path.ends_with(".json") ? "json" : "yaml";
+  const std::string form = wanted.empty() ? fallback : wanted;
+  if (form != "json" && form != "yaml") {
+    return Fail(ErrorKind::kInvalid, format("read --format {}: it is not json or yaml", form));
+  }
+  return form == "json" ? container::CdiText(spec) : container::CdiYaml(spec);
+}
+
+}  // namespace
+
+Status CdiGenerate(const CliCall& call) {
+  TRY_ASSIGN(const FlagWords flags,
+             FlagWords::Parse(call.words, GenerateFlags(), call.environment));
+  TRY_ASSIGN(const RuntimeConfig settings, LoadConfig());
+  TRY_ASSIGN(const CdiSpec spec, Generate(flags, settings));
+  const std::string path = flags.Text("output");
+  TRY_ASSIGN(const std::string text, TextOf(spec, flags.Text("format"), path));
+  return PutOutput(path, text);
+}
+
+Status CdiList(const CliCall& call) {
+  TRY_ASSIGN(
+      const FlagWords flags,
+      FlagWords::Parse(call.words, {{{"spec-dir"}, Takes::kValue, {"NVIDIA_CTK_CDI_SPEC_DIRS"}}},
+                       call.environment));
+  TRY_ASSIGN(const RuntimeConfig settings, LoadConfig());
+  std::vector<std::string> warnings;
+  std::set<std::string> names;
+  const std::vector<std::string> folders =
+      flags.Has("spec-dir") ? flags.List("spec-dir") : settings.spec_dirs;
+  for (const CdiSpec& spec : container::LoadCdi(folders, {}, warnings)) {
+    for (const container::CdiDevice& device : spec.devices) {
+      names.insert(format("{}={}", spec.kind, device.name));
+    }
+  }
+  std::string text;
+  for (const std::string& name : names) {
+    text += name + "\n";
+  }
+  if (!call.quiet) {
+    for (const std::string& warning : warnings) {
+      std::fprintf(stderr, "nvidia-ctk: %s\n", warning.c_str());
+    }
+    std::fprintf(stderr, "nvidia-ctk: found %zu CDI devices\n", names.size());
+  }
+  return PutOutput("", text);
+}
+
+Status CdiTransformRoot(const CliCall& call) {
+  TRY_ASSIGN(const FlagWords flags,
+             FlagWords::Parse(call.words,
+                              {{{"from"}}, {{"to"}}, {{"input"}}, {{"output"}}, {{"relative-to"}}},
+                              call.environment));
+  const std::string relative = flags.Text("relative-to", "host");
+  if (relative != "host" && relative != "container") {
+    return Fail(ErrorKind::kInvalid,
+                format("read --relative-to {}: it is not host or container", relative));
+  }
+  const std::string input = flags.Text("input", "-");
+  TRY_ASSIGN(const std::string text,
+             input == "-" ? ReadDescriptor(STDIN_FILENO, "standard input") : ReadFile(input));
+  TRY_ASSIGN(CdiSpec spec, container::ParseCdi(text));
+  TransformRoot(flags.Text("from", "/"), flags.Text("to", "/"), relative == "container", spec);
+  const std::string output = flags.Text("output");
+  const bool json = output.empty() ? Trim(text).starts_with('{') : output.ends_with(".json");
+  return PutOutput(output, json ? container::CdiText(spec) : container::CdiYaml(spec));
+}
+
+}  // namespace gantry::container_runtime

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// `nvidia-ctk runtime configure`: the same texts that the toolkit's operand puts on a host, for
+// hosts without it. It never restarts the engine; that is the administrator's.
+#include <cerrno>
+#include <cstdio>
+
+#include "base/paths.h"
+#include "base/text.h"
+#include "container/containerd.h"
+#include "host/files.h"
+#include "host/processes.h"
+#include "operands/container_runtime/toolkit_cli.h"
+
+namespace gantry::container_runtime {
+namespace {
+
+using Takes = Flag::Takes;
+
+constexpr char kContainerdConfig[] = "/etc/containerd/config.toml";
+
+Result<std::optional<std::string>> ReadIfThere(const std::string& path) {
+  auto text = ReadFile(path);
+  if (!text && text.error().kind != ErrorKind::kNotFound) {
+    return std::unexpected(text.error());
+  }
+  return text ? std::optional<std::string>(*std::move(text)) : std::nullopt;
+}
+
+// Texts of the files that the root file imports, without the drop-in itself.
+std::vector<std::string> Imported(const std::string& root_text, const std::string& root_path,
+                                  const std::string& drop_in) {
+  const std::string ours = ResolveInRoot("/", drop_in).value_or(drop_in);
+  std::vector<std::string> texts;
+  for (const std::string& import : container::ContainerdImports(root_text)) {
+    const std::string pattern =
+        import.starts_with('/') ? import : JoinPath(ParentOf(root_path), import);
+    for (const std::string& path : GlobInRoot("/", pattern).value_or(std::vector<std::string>{})) {
+      if (ResolveInRoot("/", path).value_or(path) != ours) {
+        texts.push_back(ReadFile(path).value_or(""));
+      }
+    }
+  }
+  return texts;
+}
+
+// 0.0 if the program does not answer: then the newest behaviour is not counted on.
+container::ContainerdVersion VersionOf(const std::string& program) {
+  host::Command command;
+  command.words = {program, "--version"};
+  const auto done = host::RunProgram(command);
+  return container::ParseContainerdVersion(done ? done->output : "");
+}
+
+Status Put(const CliCall& call, const std::string& path, const std::string& text) {
+  TRY(host::MakeDirectories(ParentOf(path)));
+  TRY_ASSIGN(const bool written, host::WriteIfDifferent(path, text));
+  if (!call.quiet) {
+    std::fprintf(stderr, "nvidia-ctk: %s %s\n", path.c_str(), written ? "written" : "is right");
+  }
+  return {};
+}
+
+Status ConfigureContainerd(const CliCall& call, const FlagWords& flags,
+                           const std::string& runtime_path) {
+  container::ContainerdWish wish;
+  wish.root_path = flags.Text("config", kContainerdConfig);
+  wish.drop_in_path = flags.Text("drop-in-config", wish.drop_in_path);
+  TRY_ASSIGN(wish.root_text, ReadIfThere(wish.root_path));
+  wish.imported = Imported(wish.root_text.value_or(""), wish.root_path, wish.drop_in_path);
+  wish.version = VersionOf(flags.Text("executable-path", "/usr/bin/containerd"));
+  wish.toolkit_dir = ParentOf(runtime_path);
+  wish.runtime_name = flags.Text("nvidia-runtime-name", "nvidia");
+  wish.set_as_default = flags.On("nvidia-set-as-default");
+  wish.enable_cdi = flags.On("cdi.enabled");
+  TRY_ASSIGN(const container::ContainerdPlan plan, container::PlanContainerd(wish));
+  for (const std::string& remark : call.quiet ? std::vector<std::string>{} : plan.remarks) {
+    std::fprintf(stderr, "nvidia-ctk: %s\n", remark.c_str());
+  }
+  if (flags.On("dry-run")) {
+    return PutOutput("", format("# {}\n{}\n# {}\n{}", wish.root_path, plan.root_text,
+                                wish.drop_in_path, plan.drop_in_text));
+  }
+  // The drop-in first: a root file never imports a folder without it.
+  if (!plan.drop_in_text.empty()) {
+    TRY(Put(call, wish.drop_in_path, plan.drop_in_text));
+  }
+  return plan.root_text == wish.root_text.value_or("") ? Status{}
+                                                       : Put(call, wish.root_path, plan.root_text);
+}
+
+}  // namespace
+
+Status RuntimeConfigure(const CliCall& call) {
+  TRY_ASSIGN(const FlagWords flags,
+             FlagWords::Parse(call.words,
+                              {{{"dry-run"}, Takes::kNothing},
+                               {{"runtime"}},
+                               {{"config"}},
+                               {{"drop-in-config"}},
+                               {{"executable-path"}},
+                               {{"config-mode"}},
+                               {{"config-source"}},
+                               {{"oci-hook-path"}},
+                               {{"nvidia-runtime-name"}},
+                               {{"nvidia-runtime-path", "runtime-path"}},
+                               {{"nvidia-runtime-hook-path"}},
+                               {{"nvidia-set-as-default", "set-as-default"}, Takes::kNothing},
+                               {{"cdi.enabled", "cdi.enable", "enable-cdi"}, Takes::kNothing}},
+                              call.environment));
+  const std::string mode = flags.Text("config-mode", "config-file");
+  if (mode != "config-file" && mode != "config") {
+    return Fail(
+        ErrorKind::kUnsupported,
+        format("read --config-mode {}: devices come by the runtime or CDI, not by a hook of "
+               "the engine",
+               mode));
+  }
+  const std::string runtime_path =
+      flags.Text("nvidia-runtime-path", "/usr/bin/nvidia-container-runtime");
+  if (BaseName(runtime_path) != "nvidia-container-runtime" || !runtime_path.starts_with('/')) {
+    return Fail(ErrorKind::kInvalid,
+                format("read --nvidia-runtime-path {}: it is no absolute path of a "
+                       "nvidia-container-runtime",
+                       runtime_path));
+  }
+  const std::string runtime = flags.Text("runtime", "docker");
+  if (runtime == "containerd") {
+    return ConfigureContainerd(call, flags, runtime_path);
+  }
+  return Fail(ErrorKind::kUnsupported, format("configure {}: only containerd is known", runtime));
+}
+
+}  // namespace gantry::container_runtime

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "base/error.h"
+#include "operands/container_runtime/runtime_config.h"
+
+namespace gantry::container_runtime {
+
+// The folder of the running program.
+std::string OwnFolder();
+
+// The program that a document names as its hook: nvidia-cdi-hook beside the running one, or that.
+std::string HookProgram();
+
+// The first config.toml that is there, in NVIDIA's order: $NVIDIA_CTK_CONFIG_FILE_PATH, the one
+// installed beside the program, $XDG_CONFIG_HOME, /etc. Empty: none is there.
+std::string FindConfigFile();
+
+// Where `nvidia-ctk config --in-place` makes one if there is none.
+std::string DefaultConfigFile();
+
+// What that file says; the defaults without one.
+Result<RuntimeConfig> LoadConfig();
+
+}  // namespace gantry::container_runtime

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// The inventory of a node as a document, and as the facts that an image's requirements are about.
+#include "operands/container_runtime/device_edits.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/text.h"
+#include "container/cdi_registry.h"
+
+namespace gantry::container_runtime {
+namespace {
+
+// Whether a request names this GPU, or a MIG device of it.
+bool Names(const DeviceRequest& request, const container::CdiGpu& gpu) {
+  const std::string index = format("{}", gpu.index);
+  return request.device == "all" || request.device == gpu.uuid || request.device == index ||
+         request.device.starts_with(index + ":") ||
+         std::ranges::any_of(
+             gpu.mig, [&](const container::CdiMig& mig) { return mig.uuid == request.device; });
+}
+
+}  // namespace
+
+container::CdiSpec RuntimeSpec(const container::NodeInventory& inventory,
+                               const RuntimeConfig& settings, const std::string& hook) {
+  container::CdiInput input;
+  input.driver = inventory.driver;
+  input.kind = kRuntimeKind;
+  input.gpus = inventory.gpus;
+  input.naming = {container::CdiNaming::kUuid, container::CdiNaming::kIndex,
+                  container::CdiNaming::kTypeIndex};
+  input.hook_path = hook;
+  input.disabled_hooks = settings.jit_disabled_hooks;
+  if (settings.disable_cuda_compat) {
+    input.disabled_hooks.emplace_back("enable-cuda-compat");
+  }
+  input.additional_gids = !settings.no_additional_gids;
+  container::DriverInventory files = inventory.files;
+  for (const std::string& feature : settings.jit_features) {
+    if (feature == "disable-ipc-discoverer") {
+      files.sockets.clear();
+    }
+    if (feature == "no-additional-gids-for-device-nodes") {
+      input.additional_gids = false;
+    }
+  }
+  container::CdiSpec spec = container::NvidiaCdiFrom(input, files);
+  for (container::CdiHook& entry : spec.edits.hooks) {
+    entry.args.front() = "nvidia-cdi-hook";  // by which the program knows what it is
+  }
+  return spec;
+}
+
+Result<container::CdiEdits> EditsFrom(const container::CdiSpec& spec,
+                                      const std::vector<DeviceRequest>& requests) {
+  container::CdiEdits edits = spec.edits;
+  for (const DeviceRequest& request : requests) {
+    if (!request.kind.empty() && request.kind != spec.kind) {
+      return Fail(ErrorKind::kInvalid,
+                  format("find device {}={}: it cannot be mixed with devices of {}", request.kind,
+                         request.device, spec.kind));
+    }
+    if (request.device == "none") {
+      continue;
+    }
+    const auto device =
+        std::ranges::find(spec.devices, request.device, &container::CdiDevice::name);
+    if (device == spec.devices.end()) {
+      return Fail(ErrorKind::kNotFound,
+                  format("find device {}: the node has no such GPU", request.device));
+    }
+    container::AppendEdits(device->edits, edits);
+  }
+  return edits;
+}
+
+RequirementFacts FactsOf(const container::NodeInventory& inventory,
+                         const std::vector<DeviceRequest>& requests) {
+  RequirementFacts facts;
+  std::set<std::string> brands;
+  std::set<std::string> architectures;
+  for (size_t i = 0; i < inventory.gpus.size() && i < inventory.kinds.size(); ++i) {
+    const bool asked = std::ranges::any_of(
+        requests, [&](const DeviceRequest& request) { return Names(request, inventory.gpus[i]); });
+    if (asked) {
+      brands.insert(inventory.kinds[i].brand);
+      architectures.insert(inventory.kinds[i].architecture);
+    }
+  }
+  const auto set = [&](const char* name, const std::string& value) {
+    if (!value.empty()) {
+      facts[name] = value;
+    }
+  };
+  set("cuda", inventory.driver.cuda_version);
+  set("driver", inventory.files.version);
+  set("brand", brands.size() == 1 ? *brands.begin() : "");
+  set("arch", architectures.size() == 1 ? *architectures.begin() : "");
+  return facts;
+}
+
+}  // namespace gantry::container_runtime

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+// What nvidia-container-runtime does to the configuration of a container before the low-level
+// runtime reads it. Devices, their rules and the mounts all go into the configuration: what is let
+// into a container behind the runtime's back is lost when systemd reloads its units.
+#include "operands/container_runtime/inject.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <optional>
+
+#include "base/json.h"
+#include "base/paths.h"
+#include "base/text.h"
+#include "container/cdi_registry.h"
+#include "container/csv_cdi.h"
+#include "container/oci.h"
+#include "container/proc_gpus.h"
+#include "container/special_cdi.h"
+#include "operands/container_runtime/device_edits.h"
+#include "operands/container_runtime/device_requests.h"
+#include "operands/container_runtime/requirements.h"
+#include "policy/names.h"
+
+namespace gantry::container_runtime {
+namespace {
+
+using container::CdiEdits;
+using container::CdiSpec;
+using container::NodeInventory;
+
+Result<container::DeviceNumbers> LookUpDevice(const std::string& host_path) {
+  struct stat info{};
+  if (::stat(host_path.c_str(), &info) != 0) {
+    return FailErrno("find device node " + host_path, errno);
+  }
+  if (!S_ISCHR(info.st_mode) && !S_ISBLK(info.st_mode)) {
+    return Fail(ErrorKind::kInvalid, format("find device node {}: it is no device", host_path));
+  }
+  container::DeviceNumbers numbers;
+  numbers.type = S_ISBLK(info.st_mode) ? 'b' : 'c';
+  numbers.major = gnu_dev_major(info.st_rdev);
+  numbers.minor = gnu_dev_minor(info.st_rdev);
+  numbers.mode = info.st_mode & 0777;
+  numbers.uid = info.st_uid;
+  numbers.gid = info.st_gid;
+  return numbers;
+}
+
+// In one step, so that a runtime never reads half a configuration.
+Status ReplaceConfig(const std::string& path, const std::string& content) {
+  const std::string temporary = path + ".nvidia";
+  const Fd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  struct stat before{};
+  size_t done = 0;
+  bool good = fd.valid() && ::stat(path.c_str(), &before) == 0 &&
+              ::fchmod(fd.get(), before.st_mode & 07777) == 0 &&
+              ::fchown(fd.get(), before.st_uid, before.st_gid) == 0;
+  while (good && done < content.size()) {
+    const ssize_t count = ::write(fd.get(), content.data() + done, content.size() - done);
+    good = count > 0;
+    done += good ? static_cast<size_t>(count) : 0;
+  }
+  if (!good || ::rename(temporary.c_str(), path.c_str()) != 0) {
+    const int reason = errno;
+    ::unlink(temporary.c_str());
+    return FailErrno("write " + path, reason);
+  }
+  return {};
+}
+
+bool Exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
+
+bool IsTegra(const NodePlaces& places) {
+  return Exists(JoinPath(places.root, "etc/nv_tegra_release"));
+}
+
+// A driver container has its device nodes in a folder of its own; a driver of the host has them in
+// the host's.
+container::DriverPlace PlaceOf(const RuntimeConfig& settings, const NodePlaces& places) {
+  container::DriverPlace place;
+  place.every_library =
+      std::ranges::find(settings.jit_features, "enable-explicit-driver-libraries") !=
+      settings.jit_features.end();
+  place.host_root = settings.driver_root.empty() ? "/" : settings.driver_root;
+  place.root = JoinPath(places.root, place.host_root);
+  const bool own_nodes = Exists(JoinPath(place.root, "dev/nvidiactl"));
+  place.host_dev_root = own_nodes ? place.host_root : "/";
+  place.dev_root = own_nodes ? place.root : places.root;
+  place.sys_root = places.root;
+  place.run_root = places.root;
+  place.version = container::LoadedDriverVersion(places.root);
+  for (std::string* root : {&place.root, &place.dev_root}) {
+    while (root->size() > 1 && root->ends_with('/')) {
+      root->pop_back();
+    }
+  }
+  return place;
+}
+
+// The toolkit's inventory, if it is there and of the driver that is loaded.
+std::optional<NodeInventory> KeptInventory(const NodePlaces& places) {
+  const auto text = ReadFile(places.inventory);
+  auto kept = text ? container::ParseInventory(*text) : std::unexpected(text.error());
+  const std::string loaded = container::LoadedDriverVersion(places.root);
+  const bool same = kept && (loaded.empty() || loaded == kept->files.version);
+  return same ? std::optional<NodeInventory>(*std::move(kept)) : std::nullopt;
+}
+
+// Where procfs is not in sight, each "/dev/nvidia<minor>" is a GPU.
+std::vector<container::CdiGpu> GpusFromNodes(const std::vector<std::string>& nodes) {
+  constexpr std::string_view kStem = "/dev/nvidia";
+  std::vector<container::CdiGpu> gpus;
+  for (const std::string& node : nodes) {
+    const auto minor = ParseInt(node.starts_with(kStem) ? node.substr(kStem.size()) : "");
+    if (minor && *minor >= 0) {
+      gpus.push_back({"", 0, static_cast<int>(*minor), "", {}});
+    }
+  }
+  std::ranges::sort(gpus, {}, &container::CdiGpu::minor);
+  for (size_t i = 0; i < gpus.size(); ++i) {
+    gpus[i].index = static_cast<int>(i);
+  }
+  return gpus;
+}
+
+// One container's way from its requests to its edits.
+class Injection {
+ public:
+  Injection(const RuntimeConfig& settings, const NodePlaces& places, const Json& config,
+            DeviceRequests requests, std::vector<std::string>& warnings)
+      : settings_(settings),
+        places_(places),
+        oci_(container::ReadOciRequest(config)),
+        requests_(std::move(requests)),
+        warnings_(warnings) {}
+
+  Result<CdiEdits> Edits() {
+    TRY_ASSIGN(const Mode mode, ResolveMode(settings_, requests_, IsTegra(places_)));
+    TRY_ASSIGN(const container::Capabilities capabilities,
+               RequestedCapabilities(oci_, settings_, mode));
+    TRY(CheckImage());
+    TRY_ASSIGN(CdiEdits edits, mode == Mode::kCdi   ? FromDocuments()
+                               : mode == Mode::kCsv ? FromLists()
+                                                    : FromInventory());
+    container::KeepCapabilities(capabilities, edits);
+    TRY(AddExtras(edits));
+    return edits;
+  }
+
+ private:
+  Status CheckImage() {
+    const std::vector<Requirement> requirements =
+        settings_.disable_require ? std::vector<Requirement>{} : RequirementsOf(oci_.environment);
+    if (requirements.empty()) {
+      return {};
+    }
+    const auto inventory = Inventory();
+    if (!inventory) {
+      warnings_.push_back("requirements of the image are not checked: " +
+                          inventory.error().message);
+      return {};
+    }
+    return CheckRequirements(requirements, FactsOf(**inventory, requests_.devices));
+  }
+
+  Result<const NodeInventory*> Inventory() {
+    if (!inventory_) {
+      inventory_ = FindInventory(settings_, places_);
+    }
+    if (!*inventory_) {
+      return std::unexpected(inventory_->error());
+    }
+    return &**inventory_;
+  }
+
+  Result<CdiEdits> FromInventory() {
+    TRY_ASSIGN(const NodeInventory* inventory, Inventory());
+    return EditsFrom(RuntimeSpec(*inventory, settings_, places_.hook), requests_.devices);
+  }
+
+  Result<CdiEdits> FromDocuments() {
+    const bool runtime_kind = std::ranges::any_of(
+        requests_.devices, [](const DeviceRequest& each) { return each.kind == kRuntimeKind; });
+    if (runtime_kind) {
+      return FromInventory();
+    }
+    std::vector<std::string> kinds = {settings_.default_kind, names::kDevicePluginCdiKind};
+    const std::vector<std::string> unnamed = kinds;
+    for (const DeviceRequest& request : requests_.devices) {
+      if (!request.kind.empty()) {
+        kinds.push_back(request.kind);
+      }
+    }
+    const std::vector<CdiSpec> specs = container::LoadCdi(settings_.spec_dirs, kinds, warnings_);
+    CdiEdits edits;
+    for (const DeviceRequest& request : requests_.devices) {
+      const std::vector<std::string> where =
+          request.kind.empty() ? unnamed : std::vector<std::string>{request.kind};
+      TRY_ASSIGN(const CdiEdits found, container::ResolveDevice(specs, where, request.device));
+      container::AppendEdits(found, edits);
+    }
+    return edits;
+  }
+
+  Result<CdiEdits> FromLists() {
+    container::CsvInput input;
+    input.kind = kRuntimeKind;
+    input.hook_path = places_.hook;
+    input.compat_folder = settings_.csv_compat_folder;
+    input.real = [this](const std::string& path) {
+      const auto real = ResolveInRoot(places_.root, path);
+      return real && Exists(*real) ? WithoutRoot(places_.root, *real).value_or("") : "";
+    };
+    input.target = [this](const std::string& path) {
+      char target[4096];
+      const ssize_t length =
+          ::readlink(JoinPath(places_.root, path).c_str(), &target[0], sizeof(target));
+      return length > 0 ? std::string(&target[0], static_cast<size_t>(length)) : "";
+    };
+    const bool every =
+        container::OciEnvironment(oci_, "NVIDIA_REQUIRE_JETPACK") == "csv-mounts=all";
+    const std::string folder = JoinPath(places_.root, settings_.csv_folder);
+    for (const std::string& name : ListDirectory(folder).value_or(std::vector<std::string>{})) {
+      const bool basic = name == "l4t.csv" || name == "drivers.csv" || name == "devices.csv";
+      if (!name.ends_with(".csv") || (!basic && !every)) {
+        continue;
+      }
+      const auto lines = container::ParseCsv(ReadFile(JoinPath(folder, name)).value_or(""));
+      if (!lines) {
+        return std::unexpected(lines.error().In(JoinPath(settings_.csv_folder, name)));
+      }
+      input.lines.insert(input.lines.end(), lines->begin(), lines->end());
+    }
+    if (input.lines.empty()) {
+      return Fail(ErrorKind::kNotFound,
+                  format("find the driver: no mount list in {}", settings_.csv_folder));
+    }
+    return container::CsvCdi(input).edits;
+  }
+
+  // What a container asks for beside GPUs.
+  Status AddExtras(CdiEdits& edits) {
+    const container::DriverPlace place = PlaceOf(settings_, places_);
+    for (const std::string& feature : requests_.features) {
+      TRY_ASSIGN(const CdiSpec spec,
+                 container::SpecialCdi(feature, kRuntimeKind, place, places_.hook));
+      container::AppendEdits(spec.devices.front().edits, edits);
+    }
+    for (const std::string& channel : requests_.imex_channels) {
+      const std::string path = "/dev/nvidia-caps-imex-channels/channel" + channel;
+      edits.device_nodes.push_back({path, HostNode(place, path)});
+    }
+    for (const std::string& right : requests_.mig_nodes) {
+      const std::string path =
+          format("/dev/nvidia-caps/nvidia-cap{}", container::MigRightMinor(places_.root, right));
+      edits.device_nodes.push_back({path, HostNode(place, path)});
+    }
+    return {};
+  }
+
+  static std::string HostNode(const container::DriverPlace& place, const std::string& path) {
+    const std::string host_path = JoinPath(place.host_dev_root, path);
+    return host_path == path ? "" : host_path;
+  }
+
+  const RuntimeConfig& settings_;
+  const NodePlaces& places_;
+  const container::OciRequest oci_;
+  const DeviceRequests requests_;
+  std::vector<std::string>& warnings_;
+  std::optional<Result<NodeInventory>> inventory_;
+};
+
+}  // namespace
+
+Result<NodeInventory> LookAtNode(const container::DriverPlace& place, const NodePlaces& places) {
+  NodeInventory inventory;
+  inventory.driver = place;
+  TRY_ASSIGN(inventory.files, container::FindDriverFiles(place));
+  inventory.driver.version = inventory.files.version;
+  if (auto kept = KeptInventory(places); kept && kept->files.version == inventory.files.version) {
+    inventory.driver.cuda_version = kept->driver.cuda_version;
+    inventory.gpus = std::move(kept->gpus);
+    inventory.kinds = std::move(kept->kinds);
+    return inventory;
+  }
+  inventory.gpus = container::GpusFromProc(places.root);
+  if (inventory.gpus.empty()) {
+    inventory.gpus = GpusFromNodes(inventory.files.all_nodes);
+  }
+  for (container::CdiGpu& gpu : inventory.gpus) {
+    gpu.drm_nodes = container::DrmNodes(place, gpu.pci_bus_id);
+  }
+  inventory.kinds.resize(inventory.gpus.size());
+  return inventory;
+}
+
+Result<NodeInventory> FindInventory(const RuntimeConfig& settings, const NodePlaces& places) {
+  if (auto kept = KeptInventory(places)) {
+    return *std::move(kept);
+  }
+  return LookAtNode(PlaceOf(settings, places), places);
+}
+
+Status InjectDevices(const std::string& bundle, const RuntimeConfig& settings,
+                     const NodePlaces& places, std::vector<std::string>& warnings) {
+  const std::string path = JoinPath(bundle.empty() ? "." : bundle, "config.json");
+  TRY_ASSIGN(const std::string text, ReadFile(path));
+  TRY_ASSIGN(Json config, ParseJson(text));
+  TRY_ASSIGN(DeviceRequests requests, RequestedDevices(config, settings));
+  if (!requests.refused.empty()) {
+    warnings.push_back(requests.refused);
+  }
+  if (requests.devices.empty()) {
+    return {};
+  }
+  TRY_ASSIGN(const CdiEdits edits,
+             Injection(settings, places, config, std::move(requests), warnings).Edits());
+  container::RemoveNvidiaHook(config);
+  TRY(container::ApplyEdits(edits, LookUpDevice, config));
+  return ReplaceConfig(path, config.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+}  // namespace gantry::container_runtime

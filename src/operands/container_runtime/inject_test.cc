@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every mode of the runtime on a small node: what a container gets, and what it does not.
+#include "operands/container_runtime/inject.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "base/json.h"
+#include "base/paths.h"
+#include "operands/container_runtime/device_requests.h"
+
+namespace gantry::container_runtime {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+constexpr char kLibraries[] = "/usr/lib/x86_64-linux-gnu/";
+
+// A node with two GPUs, the second divided into two MIG devices, as the toolkit describes it.
+// Device nodes are /dev/null and the like, so that the runtime finds them on the machine of the
+// test.
+container::NodeInventory Inventory() {
+  container::NodeInventory inventory;
+  inventory.driver.cuda_version = "12.2";
+  inventory.files.version = "535.1";
+  const auto library = [&](const std::string& name, const std::string& soname) {
+    const std::string path = kLibraries + name + ".535.1";
+    inventory.files.libraries.push_back({path, path, soname});
+  };
+  library("libcuda.so", "libcuda.so.1");
+  library("libnvidia-ml.so", "libnvidia-ml.so.1");
+  library("libnvcuvid.so", "libnvcuvid.so.1");
+  library("libGLX_nvidia.so", "libGLX_nvidia.so.0");
+  inventory.files.programs = {{"/usr/bin/nvidia-smi", "/usr/bin/nvidia-smi"}};
+  inventory.files.control_nodes = {"/dev/null"};
+  inventory.gpus = {{"GPU-1", 0, 0, "0000:01:00.0", {"/dev/zero"}},
+                    {"GPU-2", 1, 1, "0000:02:00.0", {"/dev/zero"}}};
+  inventory.gpus[1].mig_enabled = true;
+  inventory.gpus[1].mig = {{"MIG-a", 0, {"/dev/full"}}, {"MIG-b", 1, {"/dev/random"}}};
+  inventory.kinds = {{"tesla", "8.0"}, {"tesla", "9.0"}};
+  return inventory;
+}
+
+class ModesTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = testing::TempDir() + "/modes.XXXXXX";
+    folder_ = ::mkdtemp(pattern.data());
+    // What /dev/nvidia<minor> leads to: this machine has none.
+    inventory_.driver.host_dev_root = folder_;
+    for (const char* node : {"nvidia0", "nvidia1", "null", "zero", "full", "random"}) {
+      Node(std::string("/dev/") + node);
+    }
+    places_.root = folder_;
+    places_.inventory = folder_ + "/inventory.json";
+    places_.hook = "/t/nvidia-cdi-hook";
+    settings_.spec_dirs = {folder_ + "/cdi"};
+    settings_.accept_environment = true;
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  void Node(const std::string& path) {
+    fs::create_directories(fs::path(folder_ + path).parent_path());
+    if (::mknod((folder_ + path).c_str(), S_IFCHR | 0666, gnu_dev_makedev(1, next_minor_++)) != 0) {
+      GTEST_SKIP() << "device nodes cannot be made here";
+    }
+  }
+  void Put(const std::string& path, const std::string& text) {
+    fs::create_directories(fs::path(folder_ + path).parent_path());
+    std::ofstream(folder_ + path) << text;
+  }
+
+  // Starts a container with this environment; the message of an error, or "".
+  std::string Start(const std::vector<std::string>& environment, bool privileged = false) {
+    std::ofstream(places_.inventory) << container::InventoryText(inventory_);
+    Json config = {{"process", {{"env", environment}}}, {"root", {{"path", "rootfs"}}}};
+    config["process"]["capabilities"]["bounding"] =
+        privileged ? Json{"CAP_SYS_ADMIN"} : Json::array();
+    config["hooks"]["prestart"] = {{{"path", "/usr/bin/nvidia-container-runtime-hook"}}};
+    std::ofstream(folder_ + "/config.json") << config.dump();
+    warnings_.clear();
+    const Status done = InjectDevices(folder_, settings_, places_, warnings_);
+    config_ = ParseJson(ReadFile(folder_ + "/config.json").value()).value();
+    return done ? "" : done.error().message;
+  }
+  std::vector<std::string> Devices() const { return Texts("linux.devices", "path"); }
+  std::vector<std::string> Mounts() const { return Texts("mounts", "destination"); }
+  std::vector<std::string> Texts(const char* list, const char* key) const {
+    std::vector<std::string> texts;
+    const Json* found = At(config_, list);
+    for (const Json& entry : found == nullptr ? Json::array() : *found) {
+      texts.push_back(TextAt(entry, key));
+    }
+    return texts;
+  }
+
+  unsigned next_minor_ = 3;
+  std::string folder_;
+  container::NodeInventory inventory_ = Inventory();
+  NodePlaces places_;
+  RuntimeConfig settings_;
+  std::vector<std::string> warnings_;
+  Json config_;
+};
+
+// kdp#1605: a pod from a CUDA image, without an allocation, sees every GPU of its node.
+TEST_F(ModesTest, Kdp1605_TheImagesVariableAloneGivesNoGpu) {
+  settings_.accept_environment = RuntimeConfig{}.accept_environment;
+  for (const char* mode : {"auto", "cdi", "jit-cdi", "legacy", "csv"}) {
+    settings_.mode = mode;
+    EXPECT_EQ(Start({"NVIDIA_VISIBLE_DEVICES=all"}), "") << mode;
+    EXPECT_THAT(Devices(), IsEmpty()) << mode;
+    EXPECT_THAT(warnings_, ElementsAre(HasSubstr("not privileged"))) << mode;
+  }
+}
+
+// kdp#1605, the other half: the CDI document of an allocation says "void", which counts more than
+// the image's "all" in the same environment.
+TEST_F(ModesTest, Kdp1605_AnAllocationIsAllThatAContainerGets) {
+  EXPECT_EQ(Start({"NVIDIA_VISIBLE_DEVICES=all", "NVIDIA_VISIBLE_DEVICES=void"}), "");
+  EXPECT_THAT(Devices(), IsEmpty());
+}
+
+TEST_F(ModesTest, JitCdiAndLegacyInjectFromTheInventory) {
+  for (const char* mode : {"auto", "jit-cdi", "legacy"}) {
+    settings_.mode = mode;
+    EXPECT_EQ(Start({"NVIDIA_VISIBLE_DEVICES=0"}), "") << mode;
+    EXPECT_THAT(Devices(), ElementsAre("/dev/null", "/dev/nvidia0", "/dev/zero")) << mode;
+    EXPECT_THAT(Mounts(), Contains(kLibraries + std::string("libcuda.so.535.1"))) << mode;
+    EXPECT_EQ(config_["hooks"]["createContainer"].size(), 1U) << "one process for all hooks";
+    EXPECT_EQ(config_["hooks"]["createContainer"][0]["path"], "/t/nvidia-cdi-hook");
+    EXPECT_FALSE(config_["hooks"].contains("prestart")) << mode;
+  }
+}
+
+TEST_F(ModesTest, DevicesByEveryName) {
+  const auto devices = [&](const std::string& value) {
+    EXPECT_EQ(Start({"NVIDIA_VISIBLE_DEVICES=" + value}), "") << value;
+    return Devices();
+  };
+  EXPECT_THAT(devices("GPU-1"), Contains("/dev/nvidia0"));
+  EXPECT_THAT(devices("1:1"),
+              AllOf(Contains("/dev/nvidia1"), Contains("/dev/random"), Not(Contains("/dev/full"))));
+  EXPECT_THAT(devices("MIG-a"), AllOf(Contains("/dev/full"), Not(Contains("/dev/random"))));
+  EXPECT_THAT(devices("all"), AllOf(Contains("/dev/nvidia0"), Contains("/dev/full")));
+  EXPECT_THAT(devices("none"), ElementsAre("/dev/null"));
+  EXPECT_THAT(Mounts(), Contains("/usr/bin/nvidia-smi"));
+  EXPECT_THAT(devices("runtime.nvidia.com/gpu=0"), Contains("/dev/nvidia0"));
+  EXPECT_THAT(Start({"NVIDIA_VISIBLE_DEVICES=7"}), HasSubstr("find device 7"));
+  EXPECT_THAT(Start({"NVIDIA_VISIBLE_DEVICES=1"}), HasSubstr("find device 1"))
+      << "a GPU in MIG mode is no device";
+  EXPECT_THAT(Start({"NVIDIA_VISIBLE_DEVICES=runtime.nvidia.com/gpu=0,a.com/b=c"}),
+              HasSubstr("cannot be mixed"));
+}
+
+TEST_F(ModesTest, CapabilitiesCountInEveryMode) {
+  for (const char* mode : {"jit-cdi", "legacy", "cdi"}) {
+    settings_.mode = mode;
+    const std::string device = std::string(mode) == "cdi" ? "runtime.nvidia.com/gpu=0" : "0";
+    EXPECT_EQ(Start({"NVIDIA_VISIBLE_DEVICES=" + device, "NVIDIA_DRIVER_CAPABILITIES=utility"}),
+              "");
+    EXPECT_THAT(Mounts(), ElementsAre("/usr/bin/nvidia-smi",
+                                      kLibraries + std::string("libnvidia-ml.so.535.1")))
+        << mode;
+    EXPECT_THAT(Start({"NVIDIA_VISIBLE_DEVICES=" + device, "NVIDIA_DRIVER_CAPABILITIES=magic"}),
+                HasSubstr("magic"));
+  }
+}
+
+TEST_F(ModesTest, CapabilitiesThatAreNotAskedFor) {
+  const std::string video = kLibraries + std::string("libnvcuvid.so.535.1");
+  settings_.mode = "legacy";
+  EXPECT_EQ(Start({"NVIDIA_VISIBLE_DEVICES=0"}), "");
+  EXPECT_THAT(Mounts(), Not(Contains(video))) << "utility,compute";
+  EXPECT_EQ(Start({"NVIDIA_VISIBLE_DEVICES=0", "CUDA_VERSION=9.0"}), "");
+  EXPECT_THAT(Mounts(), Contains(video)) << "an image of the time before the variable";
+  settings_.mode = "jit-cdi";
+  EXPECT_EQ(Start({"NVIDIA_VISIBLE_DEVICES=0"}), "");
+  EXPECT_THAT(Mounts(), Contains(video));
+  settings_.supported_capabilities = "compute,utility";
+  EXPECT_EQ(Start({"NVIDIA_VISIBLE_DEVICES=0"}), "");
+  EXPECT_THAT(Mounts(), Not(Contains(video)));
+}
+
+TEST_F(ModesTest, RequirementsCountInEveryMode) {
+  for (const char* mode : {"jit-cdi", "legacy", "cdi"}) {
+    settings_.mode = mode;
+    const std::string device = "NVIDIA_VISIBLE_DEVICES=runtime.nvidia.com/gpu=0";
+    EXPECT_THAT(Start({device, "NVIDIA_REQUIRE_CUDA=cuda>=13.0"}), HasSubstr("cuda 12.2")) << mode;
+    EXPECT_THAT(Devices(), IsEmpty()) << mode;
+    EXPECT_EQ(Start({device, "NVIDIA_REQUIRE_CUDA=cuda>=12.0 brand=geforce"}), "") << mode;
+    EXPECT_EQ(Start({device, "NVIDIA_REQUIRE_CUDA=cuda>=13.0", "NVIDIA_DISABLE_REQUIRE=1"}), "");
+    EXPECT_THAT(Start({device, "NVIDIA_REQUIRE_ARCH=arch>=9.0"}), HasSubstr("arch 8.0"));
+  }
+  settings_.mode = "jit-cdi";
+  settings_.disable_require = true;
+  EXPECT_EQ(Start({"NVIDIA_VISIBLE_DEVICES=0", "NVIDIA_REQUIRE_CUDA=cuda>=13.0"}), "");
+  settings_.disable_require = false;
+  EXPECT_EQ(Start({"NVIDIA_VISIBLE_DEVICES=MIG-a", "NVIDIA_REQUIRE_ARCH=arch>=9.0"}), "")
+      << "of the GPU that is asked for";
+}
+
+TEST_F(ModesTest, DocumentsOnDiskInModeCdi) {
+  Put("/cdi/a.yaml",
+      "kind: nvidia.com/gpu\ncdiVersion: 0.5.0\ndevices:\n- name: \"0\"\n"
+      "  containerEdits:\n    deviceNodes:\n    - path: /dev/a\n      hostPath: /dev/null\n");
+  settings_.mode = "cdi";
+  EXPECT_EQ(Start({"NVIDIA_VISIBLE_DEVICES=0"}), "");
+  EXPECT_THAT(Devices(), ElementsAre("/dev/a"));
+  settings_.mode = "auto";
+  EXPECT_EQ(Start({"NVIDIA_VISIBLE_DEVICES=nvidia.com/gpu=0"}), "") << "only CDI names: mode cdi";
+  EXPECT_THAT(Devices(), ElementsAre("/dev/a"));
+  EXPECT_THAT(Start({"NVIDIA_VISIBLE_DEVICES=nvidia.com/gpu=1"}), HasSubstr("nvidia.com/gpu"));
+}
+
+TEST_F(ModesTest, TegraBoardsHaveLists) {
+  const std::string lists = "/etc/nvidia-container-runtime/host-files-for-container.d/";
+  Put("/etc/nv_tegra_release", "R35");
+  Put("/usr/lib/tegra/libnvos.so", "elf");
+  Put("/usr/lib/tegra/libextra.so", "elf");
+  Put(lists + "l4t.csv", "lib, /usr/lib/tegra/libnvos.so\ndir, /not/there\n");
+  Put(lists + "extra.csv", "lib, /usr/lib/tegra/libextra.so\n");
+  EXPECT_EQ(Start({"NVIDIA_VISIBLE_DEVICES=all"}), "");
+  EXPECT_THAT(Mounts(), ElementsAre("/usr/lib/tegra/libnvos.so"));
+  EXPECT_EQ(Start({"NVIDIA_VISIBLE_DEVICES=all", "NVIDIA_REQUIRE_JETPACK=csv-mounts=all"}), "");
+  EXPECT_THAT(Mounts(), ElementsAre("/usr/lib/tegra/libextra.so", "/usr/lib/tegra/libnvos.so"));
+  Put(lists + "devices.csv", "magic, /x\n");
+  EXPECT_THAT(Start({"NVIDIA_VISIBLE_DEVICES=all"}), HasSubstr("devices.csv"));
+  settings_.csv_folder = "/nowhere";
+  EXPECT_THAT(Start({"NVIDIA_VISIBLE_DEVICES=all"}), HasSubstr("no mount list"));
+}
+
+TEST_F(ModesTest, FeaturesChannelsAndRightsComeWithGpus) {
+  Node("/dev/gdrdrv");
+  Node("/dev/nvidia-caps-imex-channels/channel3");
+  Node("/dev/nvidia-caps/nvidia-cap1");
+  Put("/proc/driver/nvidia-caps/mig-minors", "config 1\nmonitor 2\n");
+  Node("/dev/nvidiactl");  // below the root, so its own device folder is taken
+  inventory_.driver.host_dev_root = folder_;
+  settings_.driver_root = "/";
+  const std::vector<std::string> asked = {"NVIDIA_VISIBLE_DEVICES=0", "NVIDIA_GDRCOPY=enabled",
+                                          "NVIDIA_GDS=disabled", "NVIDIA_IMEX_CHANNELS=3,all,-1,x"};
+  EXPECT_THAT(Start(asked), HasSubstr("find device node /dev/gdrdrv"))
+      << "asked for, and this machine has none";
+  const Json config = {
+      {"process", {{"env", asked}, {"capabilities", {{"bounding", {"CAP_SYS_ADMIN"}}}}}}};
+  const auto requests = RequestedDevices(config, settings_);
+  EXPECT_THAT(requests->features, ElementsAre("gdrcopy"));
+  EXPECT_THAT(requests->imex_channels, ElementsAre("3"));
+  settings_.ignore_imex_requests = true;
+  EXPECT_THAT(RequestedDevices(config, settings_)->imex_channels, IsEmpty());
+}
+
+TEST_F(ModesTest, MigRightsNeedPrivilege) {
+  EXPECT_THAT(Start({"NVIDIA_VISIBLE_DEVICES=0", "NVIDIA_MIG_CONFIG_DEVICES=all"}),
+              HasSubstr("not privileged"));
+  const Json config = {{"process",
+                        {{"env", {"NVIDIA_VISIBLE_DEVICES=0", "NVIDIA_MIG_MONITOR_DEVICES=all"}},
+                         {"capabilities", {{"bounding", {"CAP_SYS_ADMIN"}}}}}}};
+  EXPECT_THAT(RequestedDevices(config, settings_)->mig_nodes, ElementsAre("monitor"));
+}
+
+TEST_F(ModesTest, AnInventoryOfAnotherDriverDoesNotCount) {
+  Put("/proc/driver/nvidia/version",
+      "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  x\n");
+  EXPECT_THAT(Start({"NVIDIA_VISIBLE_DEVICES=0"}), HasSubstr("550.54.15"))
+      << "the disk is looked at instead, and has no such driver";
+  Put("/proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.1  x\n");
+  EXPECT_EQ(Start({"NVIDIA_VISIBLE_DEVICES=0"}), "");
+}
+
+TEST_F(ModesTest, WithoutAnInventoryTheDiskAndProcfsAnswer) {
+  Put("/proc/driver/nvidia/version",
+      "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  x\n");
+  Put("/proc/driver/nvidia/gpus/0000:01:00.0/information", "GPU UUID: GPU-x\nDevice Minor: 0\n");
+  Put(kLibraries + std::string("libcuda.so.550.54.15"), "elf");
+  places_.inventory = folder_ + "/absent";
+  const auto inventory = FindInventory(settings_, places_);
+  ASSERT_TRUE(inventory.has_value()) << inventory.error().message;
+  EXPECT_EQ(inventory->files.version, "550.54.15");
+  EXPECT_EQ(inventory->gpus.at(0).uuid, "GPU-x");
+  fs::remove_all(folder_ + "/proc/driver/nvidia/gpus");
+  Node("/dev/nvidia10");
+  const auto by_nodes = FindInventory(settings_, places_);
+  ASSERT_EQ(by_nodes->gpus.size(), 3U) << "procfs is not in sight: by the device nodes";
+  EXPECT_EQ(by_nodes->gpus[2].minor, 10);
+  EXPECT_EQ(by_nodes->gpus[2].index, 2);
+}
+
+TEST_F(ModesTest, AModeThatIsNoneIsNamed) {
+  settings_.mode = "magic";
+  EXPECT_THAT(Start({"NVIDIA_VISIBLE_DEVICES=0"}), HasSubstr("mode magic"));
+}
+
+TEST_F(ModesTest, VariablesOfASwarm) {
+  settings_.swarm_resources = {"DOCKER_RESOURCE_GPU"};
+  EXPECT_EQ(Start({"NVIDIA_VISIBLE_DEVICES=all", "DOCKER_RESOURCE_GPU=GPU-1"}), "");
+  EXPECT_THAT(Devices(), ElementsAre("/dev/null", "/dev/nvidia0", "/dev/zero"));
+}
+
+TEST_F(ModesTest, SwitchedOffHooks) {
+  settings_.jit_disabled_hooks = {"update-ldcache"};
+  settings_.disable_cuda_compat = true;
+  EXPECT_EQ(Start({"NVIDIA_VISIBLE_DEVICES=0"}), "");
+  const Json& args = config_["hooks"]["createContainer"][0]["args"];
+  EXPECT_EQ(args, Json({"nvidia-cdi-hook", "create-container", "--disable-device-node-modification",
+                        "--update-application-profile"}));
+}
+
+}  // namespace
+}  // namespace gantry::container_runtime

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "operands/container_runtime/flag_words.h"
+
+// nvidia-ctk: what an administrator of a node asks the toolkit for.
+namespace gantry::container_runtime {
+
+// `name`: by which it was called. Exit status 0, or 1 with the reason on standard error.
+int RunToolkitCli(const std::string& name, const std::vector<std::string>& words);
+
+// The commands below; each gets the words after its own name. What they print goes to standard
+// output.
+struct CliCall {
+  std::vector<std::string> words;
+  FlagWords::Environment environment;
+  bool quiet = false;
+};
+Status CdiGenerate(const CliCall& call);
+Status CdiList(const CliCall& call);
+Status CdiTransformRoot(const CliCall& call);
+Status RuntimeConfigure(const CliCall& call);
+Status ConfigCommand(const CliCall& call);
+Status CreateDeviceNodes(const CliCall& call);
+Status CreateDevCharSymlinks(const CliCall& call);
+Status PrintLibraryCache(const CliCall& call);
+Status PrintInfo(const CliCall& call);
+
+// Writes a command's result to a file in one step, making its folder, or to standard output if the
+// path is empty or "-".
+Status PutOutput(const std::string& path, const std::string& text);
+
+}  // namespace gantry::container_runtime

@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: Apache-2.0
+// nvidia-ctk: its commands, their flags, and what they write.
+#include "operands/container_runtime/toolkit_cli.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "base/json.h"
+#include "base/paths.h"
+#include "container/cdi.h"
+#include "operands/container_runtime/application_profile.h"
+#include "operands/container_runtime/cdi_documents.h"
+#include "operands/container_runtime/device_numbers.h"
+#include "operands/container_runtime/runtime_config.h"
+
+namespace gantry::container_runtime {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+class CliTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = testing::TempDir() + "/ctk.XXXXXX";
+    folder_ = ::mkdtemp(pattern.data());
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  void Put(const std::string& path, const std::string& text) {
+    fs::create_directories(fs::path(folder_ + path).parent_path());
+    std::ofstream(folder_ + path) << text;
+  }
+  std::string Get(const std::string& path) { return ReadFile(folder_ + path).value_or("(absent)"); }
+  CliCall Call(const std::vector<std::string>& words) {
+    return {words,
+            [this](const std::string& name) {
+              const auto found = environment_.find(name);
+              return found == environment_.end() ? std::nullopt
+                                                 : std::optional<std::string>(found->second);
+            },
+            true};
+  }
+  std::string Run(Status (*command)(const CliCall&), const std::vector<std::string>& words) {
+    const Status done = command(Call(words));
+    return done ? "" : done.error().message;
+  }
+
+  std::string folder_;
+  std::map<std::string, std::string> environment_;
+};
+
+TEST_F(CliTest, ConfigKeysAreSetInPlace) {
+  Put("/config.toml",
+      "# ours\ndisable-require = false  # why\n\n[nvidia-container-runtime]\n"
+      "mode = \"auto\"\n#runtimes = []\n[other]\nmode = \"kept\"\n");
+  EXPECT_EQ(Run(ConfigCommand, {"--config", folder_ + "/config.toml", "--in-place", "--set",
+                                "nvidia-container-runtime.mode=cdi", "--set", "disable-require",
+                                "--set", "nvidia-container-runtime.runtimes=crun:runc", "--set",
+                                "nvidia-container-cli.root=/run/nvidia/driver"}),
+            "");
+  EXPECT_EQ(Get("/config.toml"),
+            "# ours\ndisable-require = true\n\n[nvidia-container-runtime]\n"
+            "runtimes = [\"crun\", \"runc\"]\nmode = \"cdi\"\n#runtimes = []\n[other]\n"
+            "mode = \"kept\"\n\n[nvidia-container-cli]\nroot = \"/run/nvidia/driver\"\n");
+  EXPECT_THAT(Run(ConfigCommand, {"--config", folder_ + "/config.toml", "--set", "no.such=1"}),
+              HasSubstr("no.such"));
+  EXPECT_THAT(
+      Run(ConfigCommand, {"--config", folder_ + "/config.toml", "--set", "disable-require=x"}),
+      HasSubstr("x"));
+}
+
+TEST_F(CliTest, ConfigDefaultIsComplete) {
+  EXPECT_EQ(Run(ConfigCommand, {"default", "--output", folder_ + "/made/config.toml"}), "");
+  const auto read = ParseRuntimeConfig(Get("/made/config.toml"));
+  ASSERT_TRUE(read.has_value()) << read.error().message;
+  const RuntimeConfig initial;
+  EXPECT_EQ(read->accept_environment, initial.accept_environment);
+  EXPECT_EQ(read->mode, initial.mode);
+  EXPECT_EQ(read->runtimes, initial.runtimes);
+  EXPECT_EQ(read->supported_capabilities, initial.supported_capabilities);
+  EXPECT_EQ(read->spec_dirs, initial.spec_dirs);
+  EXPECT_EQ(read->default_kind, initial.default_kind);
+  EXPECT_EQ(read->annotation_prefixes, initial.annotation_prefixes);
+  EXPECT_EQ(read->csv_folder, initial.csv_folder);
+}
+
+TEST(ConfigFile, AKeyOfAnotherTypeIsNamed) {
+  EXPECT_THAT(ParseRuntimeConfig("disable-require = 1").error().message,
+              HasSubstr("disable-require"));
+  EXPECT_THAT(ParseRuntimeConfig("[nvidia-container-runtime]\nruntimes = 'runc'").error().message,
+              HasSubstr("runtimes"));
+  EXPECT_THAT(ParseRuntimeConfig("swarm-resource = 'A, B'")->swarm_resources,
+              ElementsAre("A", "B"));
+}
+
+constexpr char kDocument[] = R"({"cdiVersion": "0.5.0", "kind": "a.com/gpu", "devices": [
+  {"name": "0", "containerEdits": {"deviceNodes": [{"path": "/dev/a", "hostPath": "/root/dev/a"}]}}],
+  "containerEdits": {"mounts": [{"hostPath": "/root/lib/x", "containerPath": "/lib/x", "options": []},
+                                {"hostPath": "/rootless/x", "containerPath": "/x", "options": []}],
+  "hooks": [{"hookName": "createContainer", "path": "/root/h", "args": ["h"]}]}})";
+
+TEST_F(CliTest, TransformRootOnTheHost) {
+  Put("/in.json", kDocument);
+  EXPECT_EQ(Run(CdiTransformRoot, {"--from=/root/", "--to=/driver", "--input", folder_ + "/in.json",
+                                   "--output", folder_ + "/out.json"}),
+            "");
+  const auto spec = container::ParseCdi(Get("/out.json"));
+  ASSERT_TRUE(spec.has_value()) << Get("/out.json");
+  EXPECT_EQ(spec->devices[0].edits.device_nodes[0].host_path, "/driver/dev/a");
+  EXPECT_EQ(spec->edits.mounts[0].host_path, "/driver/lib/x");
+  EXPECT_EQ(spec->edits.mounts[1].host_path, "/rootless/x") << "a folder, not a beginning";
+  EXPECT_EQ(spec->edits.hooks[0].path, "/driver/h");
+}
+
+TEST_F(CliTest, TransformRootInTheContainer) {
+  container::CdiSpec spec = container::ParseCdi(kDocument).value();
+  TransformRoot("/", "/usr", true, spec);
+  EXPECT_EQ(spec.edits.mounts[0].container_path, "/usr/lib/x");
+  EXPECT_EQ(spec.edits.mounts[0].host_path, "/root/lib/x");
+  EXPECT_EQ(spec.devices[0].edits.device_nodes[0].path, "/usr/dev/a");
+  EXPECT_THAT(Run(CdiTransformRoot, {"--relative-to", "moon"}), HasSubstr("moon"));
+}
+
+TEST_F(CliTest, ListNamesDevicesOfEveryKind) {
+  Put("/cdi/a.json", kDocument);
+  Put("/cdi/b.yaml", "kind: b.com/gpu\ndevices:\n- name: all\n  containerEdits: {}\n");
+  Put("/cdi/broken.json", "{");
+  testing::internal::CaptureStdout();
+  environment_["NVIDIA_CTK_CDI_SPEC_DIRS"] = folder_ + "/cdi";
+  EXPECT_EQ(Run(CdiList, {}), "");
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "a.com/gpu=0\nb.com/gpu=all\n");
+}
+
+TEST_F(CliTest, GenerateFromADriverRoot) {
+  Put("/usr/lib64/libcuda.so.535.1", "elf");
+  Put("/dev/nvidiactl", "");
+  const std::vector<std::string> words = {"--driver-root",
+                                          folder_,
+                                          "--nvidia-cdi-hook-path",
+                                          "/h",
+                                          "--output",
+                                          folder_ + "/out/nvidia.yaml"};
+  EXPECT_EQ(Run(CdiGenerate, words), "");
+  EXPECT_THAT(Get("/out/nvidia.yaml"),
+              AllOf(testing::StartsWith("---\ncdiVersion: \"0.5.0\"\n"),
+                    HasSubstr("kind: nvidia.com/gpu\n"),
+                    HasSubstr("hostPath: " + folder_ + "/usr/lib64/libcuda.so.535.1\n")));
+  std::vector<std::string> json = words;
+  json.back() = folder_ + "/out/nvidia.json";
+  json.insert(json.end(), {"--vendor=x.com", "--class", "y", "--disable-hooks=all"});
+  EXPECT_EQ(Run(CdiGenerate, json), "");
+  const auto spec = container::ParseCdi(Get("/out/nvidia.json"));
+  EXPECT_EQ(spec->kind, "x.com/y");
+  EXPECT_THAT(spec->edits.hooks, IsEmpty());
+  EXPECT_THAT(Run(CdiGenerate, {"--driver-root", folder_ + "/nowhere"}), HasSubstr("nowhere"));
+  EXPECT_THAT(Run(CdiGenerate, {"--magic"}), HasSubstr("--magic"));
+  EXPECT_THAT(Run(CdiGenerate, {"--mode", "magic"}), HasSubstr("magic"));
+  EXPECT_THAT(Run(CdiGenerate, {"--driver-root", folder_, "--format", "xml"}), HasSubstr("xml"));
+  environment_["NVIDIA_CTK_CDI_GENERATE_DEVICE_NAME_STRATEGIES"] = "by-colour";
+  EXPECT_THAT(Run(CdiGenerate, words), HasSubstr("by-colour"));
+}
+
+container::NodeInventory TwoGpus() {
+  container::NodeInventory inventory;
+  inventory.files.version = "535.1";
+  inventory.files.sockets = {{"/run/nvidia-persistenced/socket", "/s"}};
+  inventory.files.all_nodes = {"/dev/nvidia0"};
+  inventory.gpus = {{"GPU-1", 0, 0, "0000:01:00.0", {}}, {"GPU-2", 1, 1, "0000:02:00.0", {}}};
+  inventory.gpus[1].mig_enabled = true;
+  inventory.gpus[1].mig = {{"MIG-a", 0, {}}, {"MIG-b", 1, {}}};
+  return inventory;
+}
+
+std::vector<std::string> NamesFor(GenerateRequest request) {
+  const auto spec = WorkloadDocument(request, TwoGpus());
+  if (!spec) {
+    return {spec.error().message};
+  }
+  std::vector<std::string> names;
+  for (const container::CdiDevice& device : spec->devices) {
+    names.push_back(device.name);
+  }
+  return names;
+}
+
+TEST(Generate, NamesAndDevices) {
+  GenerateRequest request;
+  request.names = {"index", "uuid"};
+  EXPECT_THAT(NamesFor(request), ElementsAre("0", "1:0", "1:1", "GPU-1", "MIG-a", "MIG-b", "all"));
+  request.names = {"type-index"};
+  request.all_device = false;
+  EXPECT_THAT(NamesFor(request), ElementsAre("gpu0", "mig1:0", "mig1:1"));
+  request.devices = {"GPU-1", "1:1"};
+  EXPECT_THAT(NamesFor(request), ElementsAre("gpu0", "mig1:1"));
+  request.devices = {"none"};
+  EXPECT_THAT(NamesFor(request), ElementsAre("none"));
+  request.devices = {"9"};
+  EXPECT_THAT(NamesFor(request), ElementsAre(HasSubstr("find device 9")));
+}
+
+TEST(Generate, FeatureFlags) {
+  GenerateRequest request;
+  request.names = {"index"};
+  EXPECT_EQ(WorkloadDocument(request, TwoGpus())->edits.mounts.size(), 1U);
+  request.features = {"disable-ipc-discoverer"};
+  EXPECT_EQ(WorkloadDocument(request, TwoGpus())->edits.mounts.size(), 0U);
+  request.features = {"of-tomorrow"};
+  EXPECT_THAT(WorkloadDocument(request, TwoGpus()).error().message, HasSubstr("of-tomorrow"));
+}
+
+TEST(Generate, Management) {
+  const auto spec = ManagementDocument({}, TwoGpus());
+  EXPECT_EQ(spec->kind, "management.nvidia.com/gpu");
+  container::NodeInventory empty = TwoGpus();
+  empty.files.all_nodes.clear();
+  EXPECT_EQ(ManagementDocument({}, empty).error().kind, ErrorKind::kNotFound);
+}
+
+class ConfigureTest : public CliTest {
+ protected:
+  std::string Configure() {
+    return Run(RuntimeConfigure,
+               {"--runtime=containerd", "--config", folder_ + "/containerd/config.toml",
+                "--drop-in-config", folder_ + "/containerd/conf.d/99-nvidia.toml",
+                "--executable-path", "/nonexistent", "--set-as-default", "--cdi.enabled"});
+  }
+};
+
+// A drop-in in config.d, which nothing imports, has no effect.
+TEST_F(ConfigureTest, Nct1404_TheFolderOfTheDropInIsImported) {
+  Put("/containerd/config.toml", "version = 3\n");
+  EXPECT_EQ(Configure(), "");
+  EXPECT_THAT(Get("/containerd/config.toml"), HasSubstr(folder_ + "/containerd/conf.d/"));
+  EXPECT_NE(Get("/containerd/conf.d/99-nvidia.toml"), "(absent)");
+}
+
+// The owner's imports were thrown away.
+TEST_F(ConfigureTest, NctPr1382_TheOwnersImportsStay) {
+  Put("/containerd/config.toml", "version = 3\nimports = [\"/etc/containerd/site.toml\"] # ours\n");
+  EXPECT_EQ(Configure(), "");
+  EXPECT_THAT(Get("/containerd/config.toml"), AllOf(HasSubstr("\"/etc/containerd/site.toml\""),
+                                                    HasSubstr("/conf.d/"), HasSubstr("# ours")));
+  const std::string before = Get("/containerd/config.toml");
+  EXPECT_EQ(Configure(), "");
+  EXPECT_EQ(Get("/containerd/config.toml"), before) << "a second time changes nothing";
+}
+
+// A runtime without its type, which containerd 2 refuses to start.
+TEST_F(ConfigureTest, Nct1956_EachRuntimeHasItsType) {
+  Put("/containerd/config.toml", "version = 3\n");
+  EXPECT_EQ(Configure(), "");
+  const std::string drop_in = Get("/containerd/conf.d/99-nvidia.toml");
+  const auto count = [&](const std::string& text) {
+    size_t found = 0;
+    for (size_t at = drop_in.find(text); at != std::string::npos; at = drop_in.find(text, at + 1)) {
+      ++found;
+    }
+    return found;
+  };
+  EXPECT_EQ(count("runtime_type"), 3U) << drop_in;
+  EXPECT_EQ(count("BinaryName"), 3U);
+}
+
+TEST_F(CliTest, RuntimeConfigureDryRunWritesNothing) {
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(Run(RuntimeConfigure,
+                {"--runtime", "containerd", "--dry-run", "--config", folder_ + "/config.toml",
+                 "--drop-in-config", folder_ + "/conf.d/99-nvidia.toml"}),
+            "");
+  EXPECT_THAT(testing::internal::GetCapturedStdout(), HasSubstr("nvidia-container-runtime"));
+  EXPECT_TRUE(fs::is_empty(folder_));
+  EXPECT_THAT(Run(RuntimeConfigure, {"--runtime", "lxc"}), HasSubstr("lxc"));
+  EXPECT_THAT(Run(RuntimeConfigure, {"--config-mode", "oci-hook"}), HasSubstr("oci-hook"));
+}
+
+constexpr char kProcDevices[] =
+    "Character devices:\n  1 mem\n195 nvidia\n195 nvidiactl\n236 nvidia-caps\n511 nvidia-uvm\n\n"
+    "Block devices:\n  8 nvidia-uvm\n";
+
+TEST(DeviceNumbers, OfControlNodes) {
+  EXPECT_THAT(ControlNodes(kProcDevices),
+              ElementsAre(NamedNode{"/dev/nvidiactl", {195, 255}},
+                          NamedNode{"/dev/nvidia-modeset", {195, 254}},
+                          NamedNode{"/dev/nvidia-uvm", {511, 0}},
+                          NamedNode{"/dev/nvidia-uvm-tools", {511, 1}}));
+  EXPECT_THAT(ControlNodes("195 nvidia-frontend\n"),
+              testing::Contains(NamedNode{"/dev/nvidiactl", {195, 255}}));
+  EXPECT_THAT(ControlNodes("Character devices:\n  1 mem\n"), IsEmpty());
+}
+
+TEST(DeviceNumbers, OfEverythingThatCanBe) {
+  const auto nodes = PossibleNodes(kProcDevices, "config 1\ngpu0/gi0/access 3\n",
+                                   {{"GPU-1", 0, 7, "0000:01:00.0", {}}});
+  EXPECT_THAT(nodes, AllOf(testing::Contains(NamedNode{"/dev/nvidia7", {195, 7}}),
+                           testing::Contains(NamedNode{"/dev/nvidia-caps/nvidia-cap3", {236, 3}})));
+}
+
+TEST(DeviceNumbers, TargetsOfLinks) {
+  EXPECT_EQ(RelativeTarget("/dev/char", "/dev/nvidia0"), "../nvidia0");
+  EXPECT_EQ(RelativeTarget("/dev/char", "/dev/nvidia-caps/nvidia-cap1"),
+            "../nvidia-caps/nvidia-cap1");
+  EXPECT_EQ(RelativeTarget("/tmp/char", "/dev/nvidia0"), "/dev/nvidia0");
+}
+
+TEST_F(CliTest, DevCharLinksOfTheNodesThatAreThere) {
+  fs::create_directories(folder_ + "/dev/nvidia-caps");
+  for (const auto& [path, number] :
+       {std::pair{"/dev/nvidia0", gnu_dev_makedev(1, 3)},
+        std::pair{"/dev/nvidia-caps/nvidia-cap1", gnu_dev_makedev(1, 5)}}) {
+    if (::mknod((folder_ + path).c_str(), S_IFCHR | 0666, number) != 0) {
+      GTEST_SKIP() << "device nodes cannot be made here";
+    }
+  }
+  const std::string links = folder_ + "/char";
+  fs::create_directories(links);
+  fs::create_symlink("/elsewhere", links + "/1:5");
+  const std::vector<std::string> words = {"--driver-root", folder_, "--dev-char-path", links};
+  EXPECT_EQ(Run(CreateDevCharSymlinks, words), "");
+  EXPECT_EQ(fs::read_symlink(links + "/1:3"), "/dev/nvidia0");
+  EXPECT_EQ(fs::read_symlink(links + "/1:5"), "/dev/nvidia-caps/nvidia-cap1");
+  EXPECT_THAT(Run(CreateDevCharSymlinks, {"--create-device-nodes"}), HasSubstr("--create-all"));
+  fs::remove(links + "/1:3");
+  std::vector<std::string> dry = words;
+  dry.emplace_back("--dry-run");
+  EXPECT_EQ(Run(CreateDevCharSymlinks, dry), "");
+  EXPECT_FALSE(fs::exists(links + "/1:3"));
+}
+
+TEST_F(CliTest, PrintLibraryCacheOfARoot) {
+  fs::create_directories(folder_ + "/etc");
+  fs::copy("/etc/ld.so.cache", folder_ + "/etc/ld.so.cache");
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(Run(PrintLibraryCache, {"--driver-root", folder_}), "");
+  EXPECT_THAT(testing::internal::GetCapturedStdout(), HasSubstr("libc.so.6 => "));
+}
+
+TEST(ApplicationProfileText, ABitForEachGpu) {
+  EXPECT_THAT(ApplicationProfile({"nvidia0", "nvidia3", "nvidiactl", "nvidia-uvm", "null"}),
+              HasSubstr(R"(["EGLVisibleDGPUDevices", 0x9])"));
+  EXPECT_TRUE(ParseJson(ApplicationProfile({})).has_value() == false);
+  EXPECT_EQ(ApplicationProfile({"nvidiactl", "nvidia64"}), "");
+}
+
+TEST(Cli, FlagsAndTheirValues) {
+  const std::vector<Flag> flags = {
+      {{"a", "alias"}}, {{"s"}, Flag::Takes::kNothing}, {{"e"}, Flag::Takes::kValue, {"E"}}};
+  const auto environment = [](const std::string& name) {
+    return name == "E" ? std::optional<std::string>("x,y") : std::nullopt;
+  };
+  const auto read =
+      FlagWords::Parse({"--alias", "1", "-a=2", "word", "--s", "-"}, flags, environment);
+  ASSERT_TRUE(read.has_value()) << read.error().message;
+  EXPECT_EQ(read->Text("a"), "2");
+  EXPECT_THAT(read->Values("a"), ElementsAre("1", "2"));
+  EXPECT_TRUE(read->On("s"));
+  EXPECT_THAT(read->List("e"), ElementsAre("x", "y"));
+  EXPECT_THAT(read->rest(), ElementsAre("word", "-"));
+  EXPECT_FALSE(FlagWords::Parse({"--s=maybe"}, flags, environment).has_value());
+  EXPECT_FALSE(FlagWords::Parse({"--a"}, flags, environment).has_value());
+  EXPECT_FALSE(FlagWords::Parse({"--s=false"}, flags, environment)->On("s"));
+}
+
+}  // namespace
+}  // namespace gantry::container_runtime

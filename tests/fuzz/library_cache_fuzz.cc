@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// An image's /etc/ld.so.cache. What can be read can be added to, and then holds what was added.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "operands/container_runtime/library_cache.h"
+
+namespace gantry::container_runtime {
+namespace {
+
+void Fuzz(std::string_view cache) {
+  const CachedLibrary ours{"libcuda.so.1", "/usr/lib/libcuda.so.1"};
+  const auto before = ReadLibraryCache(cache);
+  const auto merged = AddToLibraryCache(cache, {ours});
+  CHECK(cache.empty() || before.has_value() == merged.has_value());
+  if (!merged) {
+    return;
+  }
+  const auto after = ReadLibraryCache(*merged);
+  CHECK(after.has_value());
+  CHECK(std::ranges::find(*after, ours) != after->end());
+}
+
+}  // namespace
+}  // namespace gantry::container_runtime
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
+  gantry::container_runtime::Fuzz({reinterpret_cast<const char*>(bytes), size});
+  return 0;
+}
