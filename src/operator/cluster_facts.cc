@@ -87,6 +87,11 @@ ClusterFacts Summarize(const NamedNodes& nodes, const Json& tolerations) {
     if (!node->ready) {
       facts.gpu_not_ready.push_back(name);
     }
+    const auto validation = labels.find(names::kGpuValidation);
+    if (node->ready && validation != labels.end() &&
+        validation->second != names::kValidationReady) {
+      facts.not_validated.push_back(format("{} ({})", name, validation->second));
+    }
     const Taint* taint = Untolerated(node->taints, tolerations);
     // Kubernetes' own taints come and go with the node's condition; nobody need tolerate them.
     if (taint != nullptr && !taint->key.starts_with(kConditions)) {
@@ -111,7 +116,7 @@ ClusterFacts Summarize(const NamedNodes& nodes, const Json& tolerations) {
   }
   facts.runtime = RuntimeName(runtimes);
   for (auto* list : {&facts.undescribed, &facts.gpu_not_ready, &facts.gpu_without_resource,
-                     &facts.untolerated}) {
+                     &facts.not_validated, &facts.untolerated}) {
     std::ranges::sort(*list);
   }
   return facts;

@@ -20,6 +20,7 @@ struct ClusterFacts {
   std::vector<std::string> undescribed;           // Linux nodes, Ready, without such labels
   std::vector<std::string> gpu_not_ready;         // GPU nodes that are not Ready
   std::vector<std::string> gpu_without_resource;  // Ready, device plugin wanted, and no GPU offered
+  std::vector<std::string> not_validated;         // Ready, and found broken: "node (reason)"
   // Deploy label suffix -> nodes that have it, and those of them on which that DaemonSet should
   // have a pod.
   std::map<std::string, int, std::less<>> labelled;

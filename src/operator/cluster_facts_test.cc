@@ -37,7 +37,9 @@ TEST(ClusterFacts, CountsNodesAndWhereDaemonSetsShouldBe) {
   waiting.gpu_resource = false;
   NodeFacts tainted = GpuNode();
   tainted.taints = {{"team", "ml", "NoSchedule"}};
-  const NodeFacts good = GpuNode();
+  NodeFacts good = GpuNode();
+  good.labels += "nvidia.com/gpu.validation=ready\n";
+  waiting.labels += "nvidia.com/gpu.validation=DriverHangs\n";
   const ClusterFacts facts = Summarize(
       {{"z", &waiting}, {"plain", &plain}, {"away", &away}, {"tainted", &tainted}, {"good", &good}},
       kDefault);
@@ -47,6 +49,7 @@ TEST(ClusterFacts, CountsNodesAndWhereDaemonSetsShouldBe) {
   EXPECT_THAT(facts.undescribed, ElementsAre("plain"));
   EXPECT_THAT(facts.gpu_not_ready, ElementsAre("away"));
   EXPECT_THAT(facts.gpu_without_resource, ElementsAre("z"));
+  EXPECT_THAT(facts.not_validated, ElementsAre("z (DriverHangs)"));
   EXPECT_THAT(facts.untolerated, ElementsAre("tainted: team=ml:NoSchedule"));
   EXPECT_EQ(facts.expected.at("device-plugin"), 2);
   EXPECT_EQ(facts.labelled.at("device-plugin"), 4);

@@ -100,6 +100,7 @@ NodeFacts ProjectNode(const Json& node) {
   NodeFacts facts;
   if (const Json* annotations = At(node, "metadata.annotations"); annotations != nullptr) {
     facts.features = annotations->value(names::kFeatureLabelsAnnotation, "");
+    facts.startup_taint = annotations->value(names::kStartupTaint, "");
     facts.foreign_nfd = annotations->contains(names::kNfdFeatureLabelsAnnotation);
   }
   Labels kept;

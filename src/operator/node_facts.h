@@ -27,7 +27,8 @@ struct Taint {
 // What of a Node decides anything: all that is kept of it, about 1 KB.
 struct NodeFacts {
   std::string labels;  // packed: nvidia.com/*, what NodeFeature objects brought, the GPU PCI labels
-  std::string features;  // the annotation names::kFeatureLabelsAnnotation as written
+  std::string features;       // the annotation names::kFeatureLabelsAnnotation as written
+  std::string startup_taint;  // the annotation names::kStartupTaint
   std::vector<Taint> taints;
   std::string runtime;     // "containerd", "cri-o", "docker": the scheme of containerRuntimeVersion
   bool described = false;  // has labels of node feature discovery, whoever wrote them

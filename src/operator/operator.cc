@@ -208,6 +208,7 @@ int RunOperator(int argc, char** argv) {
     return 1;
   }
   settings.node_features = *node_features;
+  settings.startup_taint = Environment("STARTUP_TAINT");
   bool lost = false;
   if (const Status status = Run(*flags, settings, lost); !status.has_value()) {
     log::Error("run the operator: {}", status.error().message);

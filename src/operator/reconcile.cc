@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "operator/startup_taint.h"
 #include "policy/kinds.h"
 
 namespace gantry::gpu_operator {
@@ -86,6 +87,9 @@ Status Reconciler::Follow(const Json& object) {
     return WriteStatus(policy::kClusterPolicy, object,
                        InvalidStatus(parsed.error().message, settings_.space, before,
                                      GenerationOf(object), clock_.Wall()));
+  }
+  if (!settings_.startup_taint.empty()) {
+    parsed->tolerations.push_back({{"key", settings_.startup_taint}, {"operator", "Exists"}});
   }
   const auto nodes = view_.Nodes();
   NamedNodes named;
@@ -215,17 +219,34 @@ kube::Outcome Reconciler::Node(const std::string& name) {
     named.emplace_back(object, facts.get());
   }
   const NodeChange change = DecideLabels(*node, named, *rules);
-  if (change.empty()) {
+  const TaintChange taint = DecideStartupTaint(*node, change, settings_.startup_taint);
+  if (change.empty() && taint.empty()) {
     return kube::Done{};
   }
-  auto stored = client_.MergePatch(kube::kinds::kNode, {"", name}, PatchOf(change));
+  Json patch = PatchOf(change);
+  if (!taint.empty()) {
+    auto now = client_.Get(kube::kinds::kNode, {"", name});
+    if (!now.has_value()) {
+      return now.error().kind == ErrorKind::kNotFound ? kube::Outcome(kube::Done{})
+                                                      : std::move(now).error();
+    }
+    AddToPatch(taint, *now, patch);
+  }
+  auto stored = client_.MergePatch(kube::kinds::kNode, {"", name}, patch);
   if (!stored.has_value()) {
     if (stored.error().kind == ErrorKind::kNotFound) {
       return kube::Done{};
     }
     return std::move(stored).error();
   }
-  log::Info("labelled node {}: {} set, {} removed", name, change.set.size(), change.remove.size());
+  if (!change.empty()) {
+    log::Info("labelled node {}: {} set, {} removed", name, change.set.size(),
+              change.remove.size());
+  }
+  if (!taint.empty()) {
+    log::Info("node {} is {} for pods: start-up taint {}", name,
+              taint.add.empty() ? "open" : "closed", settings_.startup_taint);
+  }
   {
     const std::lock_guard lock(mutex_);
     ++metrics_.node_writes;

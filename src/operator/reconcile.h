@@ -22,6 +22,7 @@ struct Settings {
   std::string image;  // of this release
   std::string pull_policy = "IfNotPresent";
   bool node_features = true;  // whether ours may run
+  std::string startup_taint;  // key of the taint of startup_taint.h; empty: none
 };
 
 // Brings the cluster to what the ClusterPolicy asks for: one object that acts, on what the pure

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "operator/node_labels.h"
+#include "operator/startup_taint.h"
 #include "policy/names.h"
 #include "policy/node_feature.h"
 
@@ -41,12 +42,19 @@ Json StripNode(const Json& node) {
   if (!gone.empty()) {
     metadata["labels"] = std::move(gone);
   }
-  return metadata.empty() ? Json() : Json{{"metadata", std::move(metadata)}};
+  Json patch = metadata.empty() ? Json() : Json{{"metadata", std::move(metadata)}};
+  if (annotations != nullptr && annotations->contains(names::kStartupTaint)) {
+    AddToPatch(
+        {.remove = {annotations->value(names::kStartupTaint, "")}, .add = "", .annotation = ""},
+        node, patch);
+  }
+  return patch;
 }
 
 bool IsOurNodeFeature(const Json& node_feature) {
   return policy::IsFromOurWorker(node_feature) ||
-         TextAt(node_feature, "metadata.name").starts_with("nvidia-features-for-");
+         TextAt(node_feature, "metadata.name").starts_with("nvidia-features-for-") ||
+         TextAt(node_feature, "metadata.name").starts_with(names::kValidationFeature);
 }
 
 }  // namespace gantry::gpu_operator

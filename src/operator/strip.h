@@ -6,8 +6,9 @@
 namespace gantry::gpu_operator {
 
 // The merge patch that takes from a Node what the operator put on it, or null if there is nothing:
-// gpu.present, deploy labels that it set, what NodeFeature objects brought, and the annotations
-// with which it remembers. What somebody set by hand (a deploy label of another value) stays.
+// gpu.present, deploy labels that it set, what NodeFeature objects brought, its start-up taint, and
+// the annotations with which it remembers. What somebody set by hand (a deploy label of another
+// value) stays.
 Json StripNode(const Json& node);
 
 // Whether a NodeFeature object was written by an agent of ours.

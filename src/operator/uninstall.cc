@@ -246,13 +246,29 @@ class Uninstall {
       return std::unexpected(listed.error());
     }
     for (const auto& [name, patch] : patches) {
-      const auto patched = client_.MergePatch(kube::kinds::kNode, {"", name}, patch);
-      if (!patched.has_value() && patched.error().kind != ErrorKind::kNotFound) {
-        return std::unexpected(patched.error());
-      }
+      TRY(IgnoreAbsent(StripOne(name, patch)));
     }
     log::Info("{} nodes have no labels of the operator any more", patches.size());
     return {};
+  }
+
+  // A node whose taints changed meanwhile is looked at again.
+  Status StripOne(const std::string& name, Json patch) {
+    constexpr int kAttempts = 3;
+    for (int attempt = 1;; ++attempt) {
+      const auto patched = client_.MergePatch(kube::kinds::kNode, {"", name}, patch);
+      if (patched.has_value()) {
+        return {};
+      }
+      if (patched.error().kind != ErrorKind::kConflict || attempt == kAttempts) {
+        return std::unexpected(patched.error());
+      }
+      TRY_ASSIGN(const Json node, client_.Get(kube::kinds::kNode, {"", name}));
+      patch = StripNode(node);
+      if (patch.is_null()) {
+        return {};
+      }
+    }
   }
 
   Status DeleteObjects() {

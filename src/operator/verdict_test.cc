@@ -116,6 +116,14 @@ TEST_F(VerdictTest, NotReadyWhileANodeOffersNoGpus) {
   ExpectNotReady("NoGPUsOffered", "a, b, c, d, e and 1 more");
 }
 
+// op#2685: ready was said while a node's device nodes were missing.
+TEST_F(VerdictTest, Op2685_NotReadyWhileTheValidatorFindsANodeBroken) {
+  cluster_.not_validated = {"a (DeviceNodeMissing)"};
+  EXPECT_EQ(Now().state, "notReady");
+  EXPECT_EQ(StateOf("state-operator-validation").reason, "ValidationFailed");
+  EXPECT_THAT(Now().message, HasSubstr("a (DeviceNodeMissing)"));
+}
+
 TEST_F(VerdictTest, AMissingConfigMapIsNamed) {
   Input().missing_config = "slices";
   ExpectNotReady("ConfigMapNotFound", "ConfigMap slices");

@@ -217,6 +217,7 @@ void ReadOperands(const Reader& spec, ClusterPolicy& policy) {
   plugin.In("config").Text("default", policy.config_default);
   plugin.In("mps").Text("root", policy.mps_root);
   ReadOperand(spec.In("gfd"), policy.gfd);
+  ReadOperand(spec.In("nodeStatusExporter"), policy.node_status_exporter);
   const Reader validator = spec.In("validator");
   ReadOperand(validator, policy.validator);
   for (const std::string_view stage : {"driver", "toolkit", "cuda", "plugin"}) {
@@ -257,6 +258,7 @@ bool ActedOn(std::string_view path) {
                                         "devicePlugin.enabled",
                                         "devicePlugin.config.",
                                         "gfd.",
+                                        "nodeStatusExporter.",
                                         "validator.repository",
                                         "validator.image",
                                         "validator.version",
@@ -322,6 +324,7 @@ Result<ClusterPolicy> Parse(const Json& object) {
   policy.toolkit.enabled = policy.enabled["toolkit"];
   policy.device_plugin.enabled = policy.enabled["devicePlugin"];
   policy.gfd.enabled = policy.enabled["gfd"];
+  policy.node_status_exporter.enabled = policy.enabled["nodeStatusExporter"];
   policy.validator.enabled = true;
   return policy;
 }

@@ -67,6 +67,7 @@ struct ClusterPolicy {
   std::string config_default;  // devicePlugin.config.default, a key of it
   std::string mps_root = "/run/nvidia/mps";
   OperandSpec gfd;
+  OperandSpec node_status_exporter;
   OperandSpec validator;        // always enabled
   EnvVars validator_stage_env;  // validator.{driver,toolkit,cuda,plugin}.env, in that order
 

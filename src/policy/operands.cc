@@ -32,7 +32,7 @@ constexpr std::array kOperands = std::to_array<Operand>({
     {"gpu-feature-discovery", "gfd", "gpu-feature-discovery", "gpu-feature-discovery", true},
     {"state-mig-manager", "migManager", "nvidia-mig-manager", "mig-manager", false},
     {"state-node-status-exporter", "nodeStatusExporter", "nvidia-node-status-exporter",
-     "node-status-exporter", false},
+     "node-status-exporter", true},
     {"state-vgpu-manager", "vgpuManager", "nvidia-vgpu-manager-daemonset", "vgpu-manager", false},
     {"state-vgpu-device-manager", "vgpuDeviceManager", "nvidia-vgpu-device-manager",
      "vgpu-device-manager", false},

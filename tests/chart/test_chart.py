@@ -71,6 +71,14 @@ def test_the_operator_runs_without_rights_on_its_node(helm):
     assert {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"} in pod["tolerations"]
 
 
+def test_the_startup_taint_is_told_and_tolerated(helm):
+    pod = objects(helm, "operator.startupTaint=example.com/starting")[("Deployment", "gpu-operator")]["spec"]["template"]["spec"]
+    assert {"name": "STARTUP_TAINT", "value": "example.com/starting"} in pod["containers"][0]["env"]
+    assert {"key": "example.com/starting", "operator": "Exists"} in pod["tolerations"]
+    without = objects(helm)[("Deployment", "gpu-operator")]["spec"]["template"]["spec"]
+    assert not [e for e in without["containers"][0]["env"] if e["name"] == "STARTUP_TAINT"]
+
+
 @pytest.mark.parametrize(("values", "named"), [
     (["devicePlugin.config.create=true"], "devicePlugin.config.name"),
     (["devicePlugin.config.create=true", "devicePlugin.config.name=x"], "devicePlugin.config.data"),

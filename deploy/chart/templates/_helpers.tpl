@@ -60,6 +60,10 @@ tolerations:
   - key: nvidia.com/gpu
     operator: Exists
     effect: NoSchedule
+{{- with .Values.operator.startupTaint }}
+  - key: {{ . | quote }}
+    operator: Exists
+{{- end }}
 {{- end }}
 
 {{- define "gantry.containerSecurity" -}}

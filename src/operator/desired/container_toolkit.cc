@@ -36,7 +36,7 @@ Objects ContainerToolkit(const Context& context, const std::string& image) {
   }
   set.Env(policy.toolkit.env);
   set.HostRoot(false);
-  set.Validations();
+  set.ReadsValidations();
   return {ServiceAccount(context, kAccount), set.Build()};
 }
 

@@ -32,6 +32,7 @@ Objects ContainerToolkit(const Context& context, const std::string& image);
 Objects OperatorValidator(const Context& context, const std::string& image);
 Objects DevicePlugin(const Context& context, const std::string& image);
 Objects GpuFeatureDiscovery(const Context& context, const std::string& image);
+Objects NodeStatusExporter(const Context& context, const std::string& image);
 
 // The DaemonSet that puts every node with GPUs back as it was; its pods are Ready when that is
 // done.

@@ -57,7 +57,7 @@ Objects DevicePlugin(const Context& context, const std::string& image) {
   set.Env(policy.device_plugin.env);
   set.HostPath("device-plugin", policy.kubelet_root + "/device-plugins", names::kDevicePluginDir,
                HostDir::kAny, false);
-  set.Validations();
+  set.ReadsValidations();
   set.DriverRoot();
   set.HostRoot(true);
   set.HostPath("cdi-root", names::kCdiDir, names::kCdiDir, HostDir::kCreate, false);

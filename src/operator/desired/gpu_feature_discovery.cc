@@ -39,7 +39,7 @@ Objects GpuFeatureDiscovery(const Context& context, const std::string& image) {
   set.MigStrategy();
   set.Env(policy.gfd.env);
   set.HostRoot(true);
-  set.Validations();
+  set.ReadsValidations();
   set.DriverRoot();
   set.HostPath("host-sys", "/sys", "/sys", HostDir::kAny, true);
   objects.push_back(set.Build());

@@ -19,6 +19,9 @@ const policy::OperandSpec* SpecOf(const policy::Operand& operand,
   if (operand.section == "gfd") {
     return &policy.gfd;
   }
+  if (operand.section == "nodeStatusExporter") {
+    return &policy.node_status_exporter;
+  }
   return operand.section == "validator" ? &policy.validator : nullptr;
 }
 
@@ -40,6 +43,9 @@ Objects ObjectsOf(std::string_view state, const Context& context, const std::str
   }
   if (state == "state-device-plugin") {
     return DevicePlugin(context, image);
+  }
+  if (state == "state-node-status-exporter") {
+    return NodeStatusExporter(context, image);
   }
   CHECK(state == "gpu-feature-discovery");
   return GpuFeatureDiscovery(context, image);

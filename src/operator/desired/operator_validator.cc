@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // What does the validator run with? It looks at the host's driver, what the toolkit installed, and
-// the kubelet's list of devices, and writes the status files that the other operands wait for. It
-// never talks to the API server.
+// the kubelet's list of devices, and writes the status files that the other operands wait for. When
+// its verdict changes it says so to the API server, in one NodeFeature object and an event. It is
+// privileged because the device cgroup gives GPUs to nobody else before there is a CDI document.
 
+#include "base/paths.h"
 #include "operator/desired/pod.h"
 #include "policy/names.h"
 
@@ -12,22 +14,29 @@ namespace gantry::gpu_operator {
 Objects OperatorValidator(const Context& context, const std::string& image) {
   constexpr std::string_view kName = "nvidia-operator-validator";
   const policy::ClusterPolicy& policy = context.policy;
+  Objects objects = {ServiceAccount(context, kName)};
+  AddRole(
+      objects, context, kName,
+      Json::array({Rule(names::kNfdGroup, "nodefeatures", {"get", "create", "update", "patch"})}));
+  // The NodeFeature is owned by its Node, whose uid it needs.
+  AddClusterRole(
+      objects, context, kName,
+      Json::array({Rule("", "nodes", {"get"}), Rule("", "events", {"create", "patch", "update"})}));
+
   DaemonSet set(context, kName, kName, "nvidia-validator", image, policy.validator);
   set.Label("app.kubernetes.io/part-of", "gpu-operator");
   set.SelectDeployed("operator-validator");
-  set.UseServiceAccount(kName, false);
+  set.UseServiceAccount(kName, true);
   set.Privileged();
   set.EnvFromField("NODE_NAME", "spec.nodeName");
   set.EnvFromField("OPERATOR_NAMESPACE", "metadata.namespace");
+  set.Env("PUBLISH", "true");
   set.Env(names::kVisibleDevices, "void");
   // Where things are, as the host spells it.
   set.Env("HOST_ROOT", policy.host_root);
   set.Env("DRIVER_INSTALL_DIR", policy.driver_install_dir);
   set.Env("KUBELET_ROOT", policy.kubelet_root);
   set.Env("TOOLKIT_ROOT", policy.install_dir);
-  set.Env("CDI_ENABLED", policy.cdi ? "true" : "false");
-  set.Env("DRIVER_INSTALL_DIR", policy.driver_install_dir);
-  set.Env("KUBELET_ROOT", policy.kubelet_root);
   set.Env("CDI_ENABLED", policy.cdi ? "true" : "false");
   set.MigStrategy();
   if (!policy.toolkit.enabled) {
@@ -39,10 +48,13 @@ Objects OperatorValidator(const Context& context, const std::string& image) {
   set.Env(policy.validator_stage_env);
   set.Env(policy.validator.env);
   set.HostRoot(true);
-  set.Validations();
+  set.WritesValidations();
+  set.HostPath("host-dev-char", JoinPath(policy.host_root, "/dev/char"), "/host-dev-char",
+               HostDir::kAny, false);
   set.HostPath("pod-resources", policy.kubelet_root + "/pod-resources",
                "/var/lib/kubelet/pod-resources", HostDir::kAny, true);
-  return {ServiceAccount(context, kName), set.Build()};
+  objects.push_back(set.Build());
+  return objects;
 }
 
 }  // namespace gantry::gpu_operator

@@ -186,6 +186,11 @@ void DaemonSet::ReadyWhen(std::initializer_list<const char*> command) {
 
 void DaemonSet::HostPid() { pod_["hostPID"] = true; }
 
+void DaemonSet::Port(std::string_view name, int number) {
+  container_["ports"] =
+      Json::array({{{"name", name}, {"containerPort", number}, {"protocol", "TCP"}}});
+}
+
 void DaemonSet::SurgeOnUpdate() {
   surge_ = true;
   // A pod counts as available that long after it runs. No probe tells when it has taken over: one
@@ -238,9 +243,14 @@ void DaemonSet::DriverRoot() {
   Mount("driver-install-dir", "/driver-root", true, true);
 }
 
-void DaemonSet::Validations() {
+void DaemonSet::WritesValidations() {
   HostPath("run-nvidia-validations", names::kValidationsDir, names::kValidationsDir,
            HostDir::kCreate, false);
+}
+
+void DaemonSet::ReadsValidations() {
+  HostPath("run-nvidia-validations", names::kValidationsDir, names::kValidationsDir,
+           HostDir::kCreate, true);
 }
 
 void DaemonSet::PluginConfig() {

@@ -42,6 +42,8 @@ class DaemonSet {
   void Privileged();
   void Unprivileged();
   void HostPid();
+  // A port that the container listens on.
+  void Port(std::string_view name, int number);
   // Ready once the command, run in the container each second, exits with 0.
   void ReadyWhen(std::initializer_list<const char*> command);
   // New pods come up beside the old ones on a node, and have some seconds to take over, before
@@ -58,7 +60,9 @@ class DaemonSet {
   void HostRoot(bool read_only);
   // The driver container's tree at /driver-root, which appears when that container is up.
   void DriverRoot();
-  void Validations();
+  // The status files of the node, to be written, or only to be read.
+  void WritesValidations();
+  void ReadsValidations();
   // What the device plugin and GPU feature discovery read their configuration from, if the policy
   // names a ConfigMap.
   void PluginConfig();
