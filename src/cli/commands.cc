@@ -5,6 +5,7 @@
 #include <array>
 
 #include "operands/container_toolkit/container_toolkit.h"
+#include "operands/container_toolkit/inventory.h"
 #include "operands/device_plugin/device_plugin.h"
 #include "operands/gpu_features/gpu_features.h"
 #include "operands/node_features/node_features.h"
@@ -18,7 +19,7 @@ namespace {
 
 constexpr std::array<std::string_view, 1> kToolkitNames = {"nvidia-toolkit"};
 
-constexpr std::array<Command, 10> kCommands = {{
+constexpr std::array<Command, 11> kCommands = {{
     {"doctor",
      {},
      "what is wrong with a cluster's GPUs, and what to do about it",
@@ -38,6 +39,10 @@ constexpr std::array<Command, 10> kCommands = {{
      node_features::RunNodeFeatures},
     {"nvidia-ctk-installer", kToolkitNames, "lets this node's containers have GPUs",
      container_toolkit::RunContainerToolkit},
+    {"gpu-inventory",
+     {},
+     "prints what the driver says of this node's GPUs",
+     container_toolkit::RunGpuInventory},
     {"host-cleanup",
      {},
      "leaves this node as it was before the operator came",

@@ -68,7 +68,7 @@ def programs(tmp_path_factory) -> pathlib.Path:
     folder = tmp_path_factory.mktemp("programs")
     ours = pathlib.Path(os.environ.get("GANTRY_BUILD", ROOT / "build/release")) / "bin"
     if "GANTRY_BUILD" not in os.environ:
-        subprocess.run([ROOT / "do", "build", "release", "gantry", "gantry-hook"], check=True)
+        subprocess.run([ROOT / "do", "build", "release", "gantry", "gantry-hook", "fakegpu_nvml"], check=True)
     for name in ("gantry", "gantry-hook"):
         (folder / name).symlink_to(ours / name)
     if os.environ.get("GANTRY_BED_BIN"):
@@ -436,6 +436,29 @@ def test_a_privileged_container_gets_the_driver_by_its_variable(make_host):
     assert {d["path"] for d in config["linux"]["devices"]} == {
         "/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools", "/dev/nvidia0", "/dev/nvidia1"}
     assert len(config["hooks"]["createContainer"]) == 1
+
+
+def test_a_container_gets_the_gpu_that_the_driver_knows_by_its_uuid(make_host):
+    host = make_host()
+    for library in host.see(LIBRARIES).glob("lib*.so*"):
+        if "libcuda" in library.name or "libnvidia-ml" in library.name:
+            library.unlink()
+    subprocess.run([sys.executable, ROOT / "testbed/fakegpu/fakegpu.py", "install", "--root", host.path, "--profile",
+                    ROOT / "testbed/fakegpu/profiles/8xa100-80.yaml", "--node", "component"],
+                   check=True, stdout=subprocess.DEVNULL)
+    assert host.install().returncode == 0
+    gpus = json.loads(host.see("run/nvidia/toolkit/inventory.json").read_text())["gpus"]
+    assert len(gpus) == 8
+    mount_cgroups(host)
+    asks = [f"NVIDIA_VISIBLE_DEVICES={gpus[3]['uuid']}", "NVIDIA_DRIVER_CAPABILITIES=utility"]
+    bundle = Bundle(host, [*asks, "NVIDIA_REQUIRE_CUDA=cuda>=12.0,arch>=8.0"], ["/sbin/ldconfig", "-p"])
+    listed = bundle.output()
+    assert "libnvidia-ml.so.1" in listed, listed
+    assert "libcuda.so.1" not in listed, "only utility was asked for"
+    config = json.loads((bundle.path / "config.json").read_text())
+    assert {d["path"] for d in config["linux"]["devices"]} == {"/dev/nvidiactl", f"/dev/nvidia{gpus[3]['minor']}"}
+    refused = Bundle(host, [*asks, "NVIDIA_REQUIRE_ARCH=arch>=9.0"], ["/sbin/ldconfig", "-p"]).output()
+    assert "arch 8.0" in refused
 
 
 def test_an_unprivileged_container_gets_nothing_by_its_variable(make_host):

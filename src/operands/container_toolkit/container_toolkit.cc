@@ -23,6 +23,7 @@
 #include "host/watch.h"
 #include "operands/container_toolkit/containerd_setup.h"
 #include "operands/container_toolkit/desired_files.h"
+#include "operands/container_toolkit/inventory.h"
 #include "operands/container_toolkit/options.h"
 #include "policy/names.h"
 
@@ -101,6 +102,7 @@ class Toolkit {
     if (!files) {
       return Failed(files.error());
     }
+    KeepInventory(verdict);
     const Status runtime = ConfigureRuntime();
     if (!runtime) {
       return Failed(runtime.error());
@@ -158,6 +160,24 @@ class Toolkit {
       log::Info("containerd was restarted and has the NVIDIA runtimes");
     }
     return {};
+  }
+
+  // What the runtime makes its documents from. It can look for itself, so a driver that gives no
+  // answer is no failure.
+  void KeepInventory(const host::DriverVerdict& verdict) {
+    const auto text = AskForInventory(PlaceOf(options_, verdict));
+    if (!text) {
+      Say(text.error().message);
+      return;
+    }
+    const auto changed = journal_.Apply(
+        {{host::Change::Kind::kFile, container::kInventoryPath, *text, 0644, std::nullopt}});
+    if (!changed) {
+      Say(changed.error().message);
+      return;
+    }
+    Changed(*changed);
+    Watch({Here(container::kInventoryPath), Here("/dev/nvidia-caps")});
   }
 
   bool Failed(const Error& error) {
