@@ -86,7 +86,7 @@ FAKEGPU_EXPORT unsigned fakegpuLayout(char* out, unsigned room) {
   text.Line("gpu", "array", "mig_profile", offsetof(Gpu, mig_profiles), kMigProfiles);
   text.Line("gpu", "array", "gpu_instance", offsetof(Gpu, gpu_instances), kMaxGpuInstances);
   text.Line("gpu", "array", "compute_instance", offsetof(Gpu, compute_instances),
-            kMaxGpuInstances * kMaxComputeInstances);
+            size_t{kMaxGpuInstances} * kMaxComputeInstances);
   text.Line("machine", "version", "-", kLayoutVersion, kMaxGpus);
   if (out != nullptr && room > 0) snprintf(out, room, "%s", buffer);
   return static_cast<unsigned>(sizeof buffer - text.left);
