@@ -19,6 +19,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "cluster"))
 sys.path.insert(0, str(ROOT / "tools"))
 
+import allocate as allocating  # noqa: E402
 import fuzz as fuzzing  # noqa: E402
 import inject as injecting  # noqa: E402
 import scale as scaling  # noqa: E402
@@ -280,7 +281,14 @@ def scale(arguments):
         scaling.measure(nodes, arguments.gpus, 2 * nodes if nodes >= 5000 else 0, RELEASE / "patch_nodes", IMAGE, figure, note)
 
 
-WORDS = {"ready": ready, "kills": kills, "scale": scale, "footprint": footprint, "hook": hook, "inject": inject, "fuzz": fuzz}
+def allocate(arguments):
+    """a device plugin's answers on 16 GPUs cut in 10: 8 shares preferred and allocated; 8 whole GPUs"""
+    build("gantry", "node_probe", "fakegpu_nvml")
+    allocating.measure(max(arguments.runs, 1000), RELEASE, figure)
+
+
+WORDS = {"ready": ready, "kills": kills, "scale": scale, "footprint": footprint, "hook": hook, "inject": inject,
+         "allocate": allocate, "fuzz": fuzz}
 
 
 def main():

@@ -4,9 +4,12 @@
 //   allocatable               RESOURCE DEVICE                      for each healthy device
 //   allocatable --follow N    the time (seconds since 1970) at which N GPUs were allocatable
 //   processes                 PID COMMAND VmHWM-KiB VOLUNTARY-SWITCHES API-CONNECTIONS, of our
-//   programs register RUNS COMMAND...  milliseconds from posix_spawn of a plugin until its Register
-//   call, a
+//                             programs
+//   register RUNS COMMAND...  milliseconds from posix_spawn of a plugin until its Register call, a
 //                             line a run; "{}" in an argument becomes the kubelet's socket
+//   allocate RUNS DEVICES SIZE COMMAND...  milliseconds of GetPreferredAllocation of SIZE of
+//   DEVICES
+//                             and of Allocate of that answer, as a kubelet sees them, a line a run
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -15,6 +18,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <set>
 #include <string>
 #include <thread>
@@ -188,6 +192,75 @@ int Register(long long runs, Words command) {
   return failed;
 }
 
+// Starts the command beside a kubelet; "{}" in an argument becomes the kubelet's socket.
+class Beside {
+ public:
+  explicit Beside(Words command)
+      : folder_(fs::temp_directory_path() / format("node_probe-{}", getpid())) {
+    fs::create_directories(folder_);
+    kubelet_ = std::make_unique<kubelet::FakeKubelet>(folder_);
+    kubelet_->Start();
+    std::vector<char*> arguments;
+    for (std::string& word : command) {
+      if (const size_t at = word.find("{}"); at != std::string::npos) {
+        word.replace(at, 2, (folder_ / "kubelet.sock").string());
+      }
+      arguments.push_back(word.data());
+    }
+    arguments.push_back(nullptr);
+    posix_spawn(&child_, arguments[0], nullptr, nullptr, arguments.data(), environ);
+  }
+  ~Beside() {
+    if (child_ > 0) {
+      kill(child_, SIGTERM);
+      waitpid(child_, nullptr, 0);
+    }
+    kubelet_.reset();
+    fs::remove_all(folder_);
+  }
+  Beside(const Beside&) = delete;
+  Beside& operator=(const Beside&) = delete;
+  kubelet::FakeKubelet& kubelet() { return *kubelet_; }
+
+ private:
+  const fs::path folder_;
+  std::unique_ptr<kubelet::FakeKubelet> kubelet_;
+  pid_t child_ = 0;
+};
+
+int Allocate(long long runs, size_t devices, int size, Words command) {
+  constexpr char kResource[] = "nvidia.com/gpu";
+  Beside plugin(std::move(command));
+  if (!plugin.kubelet().WaitFor(kResource,
+                                [devices](const auto& seen) { return seen.size() == devices; })) {
+    return Complain(format("no {} devices within 10 s", devices));
+  }
+  kubelet::PreferredRequest request{.available = {}, .required = {}, .size = size};
+  for (const auto& device : plugin.kubelet().Devices(kResource)) {
+    request.available.push_back(device.id);
+  }
+  const auto timed = [](const auto& call) {
+    const auto start = std::chrono::steady_clock::now();
+    const bool answered = call();
+    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
+    return answered ? took.count() : -1;
+  };
+  for (; runs > 0; --runs) {
+    std::vector<std::string> chosen;
+    const double preferred = timed([&] {
+      chosen = plugin.kubelet().Prefer(kResource, request).value_or(std::vector<std::string>());
+      return chosen.size() == static_cast<size_t>(size);
+    });
+    const double allocated =
+        timed([&] { return plugin.kubelet().Allocate(kResource, chosen).has_value(); });
+    if (preferred < 0 || allocated < 0) {
+      return Complain("the plugin refused");
+    }
+    fmt::print("{:.4f} {:.4f}\n", preferred, allocated);
+  }
+  return 0;
+}
+
 int Main(const Words& words) {
   if (words == Words{"list"}) {
     return List();
@@ -204,9 +277,14 @@ int Main(const Words& words) {
   if (words.size() >= 3 && words[0] == "register" && ParseInt(words[1]).value_or(0) > 0) {
     return Register(*ParseInt(words[1]), Words(words.begin() + 2, words.end()));
   }
+  if (words.size() >= 5 && words[0] == "allocate" && ParseInt(words[1]).value_or(0) > 0) {
+    return Allocate(*ParseInt(words[1]), static_cast<size_t>(ParseInt(words[2]).value_or(0)),
+                    static_cast<int>(ParseInt(words[3]).value_or(0)),
+                    Words(words.begin() + 4, words.end()));
+  }
   fmt::print(stderr,
              "usage: node_probe list | allocatable [--follow N] | processes | "
-             "register RUNS COMMAND...\n");
+             "register RUNS COMMAND... | allocate RUNS DEVICES SIZE COMMAND...\n");
   return 2;
 }
 
