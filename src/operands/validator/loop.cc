@@ -188,6 +188,7 @@ void Loop::Announce() {
     return;
   }
   std::vector<std::pair<std::string, const StageMemory*>> stages;
+  stages.reserve(slots_.size());
   for (const Slot& slot : slots_) {
     stages.emplace_back(slot.stage->name(), &slot.memory);
   }

@@ -218,7 +218,7 @@ TEST_F(ValidatorTest, ControlNodesThatAreMissingAreMade) {
   MakeFile("host/proc/devices", "Character devices:\n195 nvidia\n511 nvidia-uvm\n");
   fs::remove(root_ / "host/dev/nvidiactl");
   fs::remove(root_ / "host/dev/nvidia-uvm");
-  EXPECT_EQ(Run({"--component", "driver", "--with-wait"}), 0);
+  EXPECT_EQ(Run({"--component", "driver"}), 0);
   struct stat node{};
   ASSERT_EQ(stat((root_ / "host/dev/nvidia-uvm").c_str(), &node), 0);
   EXPECT_EQ(node.st_rdev, makedev(511, 0));
