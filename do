@@ -64,6 +64,13 @@ word_bench() {  # measure: ./do bench WORD prints `name value unit` lines; witho
   "$python" bench/bench.py "$@"
 }
 
+word_matrix() {  # try the container toolkit with every containerd in use: ./do matrix [PYTEST ARGUMENT...]
+  word_setup
+  word_build release gantry gantry-hook
+  GANTRY_BUILD=$PWD/build/release GANTRY_MATRIX=full "$python" -m pytest -v -p no:cacheprovider \
+    tests/component/test_runtime_matrix.py "$@"
+}
+
 word_fmt() {  # format the C++ sources
   git ls-files '*.cc' '*.h' | xargs clang-format-19 -i
 }

@@ -14,6 +14,7 @@
 
 #include "base/paths.h"
 #include "base/text.h"
+#include "container/nvidia_runtimes.h"
 #include "container/toml_text.h"
 
 namespace gantry::container {
@@ -114,18 +115,8 @@ std::string WithOurImport(const std::string& text, const toml::table& root,
   return ImportLine(drop_in_path) + "\n" + text;
 }
 
-struct Runtime {
-  std::string name;
-  std::string program;
-};
-
-// NVIDIA's three; a chosen name that is one of the fixed ones leaves the first as "nvidia".
-std::vector<Runtime> WantedRuntimes(const ContainerdWish& wish) {
-  const bool fixed = wish.runtime_name == "nvidia-cdi" || wish.runtime_name == "nvidia-legacy";
-  const std::string program = JoinPath(wish.toolkit_dir, "nvidia-container-runtime");
-  return {{fixed ? "nvidia" : wish.runtime_name, program},
-          {"nvidia-cdi", program + ".cdi"},
-          {"nvidia-legacy", program + ".legacy"}};
+std::vector<NvidiaRuntime> WantedRuntimes(const ContainerdWish& wish) {
+  return NvidiaRuntimes(wish.runtime_name, wish.toolkit_dir);
 }
 
 // The runtime whose settings ours inherit: the default one, else runc, else crun.
@@ -188,8 +179,8 @@ toml::table PresentCri(const toml::table& root, const ContainerdWish& wish, int 
 }
 
 bool HasRuntimes(const toml::table& cri, const ContainerdWish& wish) {
-  const std::vector<Runtime> wanted = WantedRuntimes(wish);
-  return std::ranges::all_of(wanted, [&](const Runtime& runtime) {
+  const std::vector<NvidiaRuntime> wanted = WantedRuntimes(wish);
+  return std::ranges::all_of(wanted, [&](const NvidiaRuntime& runtime) {
     const toml::table* options = TableAt(cri, {"containerd", "runtimes", runtime.name, "options"});
     return options != nullptr &&
            (*options)["BinaryName"].value_or(std::string()) == runtime.program;
@@ -202,26 +193,26 @@ class Planner {
 
   Result<ContainerdPlan> Plan() {
     const std::string given = wish_.root_text.value_or("");
-    plan_.root_before = WithoutOurPart(given, wish_.drop_in_path);
-    auto root = ParseToml(plan_.root_before);
+    read_before_ = wish_.edit_root ? WithoutOurPart(given, wish_.drop_in_path) : given;
+    auto root = ParseToml(read_before_);
     if (!root) {
       return std::unexpected(root.error().In("read " + wish_.root_path));
     }
     root_ = *std::move(root);
-    for (const Runtime& runtime : WantedRuntimes(wish_)) {
+    plan_.root_before = wish_.template_text
+                            ? WithoutOurPart(*wish_.template_text, wish_.drop_in_path)
+                            : read_before_;
+    for (const NvidiaRuntime& runtime : WantedRuntimes(wish_)) {
       plan_.handlers.push_back(runtime.name);
     }
     ChooseSchema();
     cri_ = PresentCri(root_, wish_, plan_.schema);
     if (HasRuntimes(cri_, wish_) && !CdiToSwitch() && !DefaultToSet()) {
       plan_.root_text = plan_.root_before;
+      plan_.trial_text = read_before_;
       return std::move(plan_);
     }
-    if (plan_.schema == 1) {
-      TRY(PlanBlock());
-    } else {
-      PlanDropIn();
-    }
+    TRY(plan_.schema == 1 ? PlanBlock() : PlanDropIn());
     if (!ParseToml(plan_.root_text)) {
       return Fail(
           ErrorKind::kUnsupported,
@@ -235,8 +226,8 @@ class Planner {
     const auto written = root_["version"].value<int64_t>();
     if (written) {
       plan_.schema = std::max(1, static_cast<int>(*written));
-    } else if (root_.empty()) {
-      add_version_ = true;
+    } else if (root_.empty() && !wish_.legacy_schema) {
+      add_version_ = wish_.edit_root;
       plan_.schema = wish_.version.major >= 2 ? 3 : 2;
     } else {
       plan_.schema = 1;
@@ -276,18 +267,18 @@ class Planner {
     }
     toml::table& runtimes = Child(containerd, "runtimes");
     const toml::table* like = TemplateRuntime(&cri_);
-    for (const Runtime& runtime : WantedRuntimes(wish_)) {
+    for (const NvidiaRuntime& runtime : WantedRuntimes(wish_)) {
       runtimes.insert_or_assign(runtime.name,
                                 RuntimeTable(wish_, like, runtime.program, plan_.schema));
     }
     return cri;
   }
 
-  void PlanDropIn() {
+  Status PlanDropIn() {
     toml::table cri = Additions();
     if (wish_.version < kMergesTables) {
       toml::table whole = cri_;
-      Merge(cri, whole);
+      MergeToml(cri, whole);
       cri = std::move(whole);
     }
     toml::table drop_in;
@@ -295,27 +286,32 @@ class Planner {
     Child(drop_in, "plugins").insert_or_assign(CriPlugin(plan_.schema), std::move(cri));
     plan_.drop_in_text = std::string(kHead) + TomlText(drop_in);
 
-    const bool imported = IsImported(ContainerdImports(plan_.root_before), wish_);
-    plan_.root_text =
-        imported ? plan_.root_before : WithOurImport(plan_.root_before, root_, wish_.drop_in_path);
-    if (add_version_) {
-      plan_.root_text = VersionLine(plan_.schema) + "\n" + plan_.root_text;
+    TRY_ASSIGN(plan_.trial_text, Importing(read_before_));
+    if (wish_.template_text) {
+      TRY_ASSIGN(plan_.root_text, Importing(plan_.root_before));
+    } else {
+      plan_.root_text = wish_.edit_root ? plan_.trial_text : plan_.root_before;
     }
+    return {};
   }
 
-  static void Merge(const toml::table& from, toml::table& into) {
-    for (const auto& [key, value] : from) {
-      const toml::table* table = value.as_table();
-      if (table != nullptr && into.get_as<toml::table>(key.str()) != nullptr) {
-        Merge(*table, *into.get_as<toml::table>(key.str()));
-      } else {
-        value.visit([&](const auto& typed) { into.insert_or_assign(key.str(), typed); });
-      }
+  // A root file's text that reads our drop-in.
+  [[nodiscard]] Result<std::string> Importing(const std::string& text) const {
+    if (IsImported(ContainerdImports(text), wish_)) {
+      return text;
     }
+    TRY_ASSIGN(const toml::table table, ParseToml(text));
+    const std::string importing = WithOurImport(text, table, wish_.drop_in_path);
+    return add_version_ ? VersionLine(plan_.schema) + "\n" + importing : importing;
   }
 
   // Schema 1: tables of ours at the end of the root file, single keys in the tables that are there.
   Status PlanBlock() {
+    if (!wish_.edit_root) {
+      return Fail(ErrorKind::kUnsupported,
+                  format("edit {}: it is of schema 1, and written anew at each start of containerd",
+                         wish_.root_path));
+    }
     toml::table cri = Additions();
     std::string text = plan_.root_before;
     const size_t header = HeaderOf(text, "[plugins.cri]");
@@ -334,6 +330,7 @@ class Planner {
     const bool complete = text.empty() || text.ends_with('\n');
     plan_.root_text = text + std::string(complete ? kBlockBegin : kBlockBeginBare) +
                       TomlText(block) + std::string(kBlockEnd);
+    plan_.trial_text = plan_.root_text;
     return {};
   }
 
@@ -348,6 +345,7 @@ class Planner {
 
   const ContainerdWish& wish_;
   ContainerdPlan plan_;
+  std::string read_before_;  // the file that containerd reads, without our part
   toml::table root_;
   toml::table cri_;
   bool add_version_ = false;
@@ -398,6 +396,27 @@ ContainerdVersion ParseContainerdVersion(std::string_view output) {
 }
 
 Result<ContainerdPlan> PlanContainerd(const ContainerdWish& wish) { return Planner(wish).Plan(); }
+
+std::vector<std::string> LowLevelRuntimes(const ContainerdWish& wish) {
+  std::vector<std::string> paths;
+  const auto root = ParseToml(wish.root_text.value_or(""));
+  for (const int schema : {1, 2, 3}) {
+    const toml::table cri = root ? PresentCri(*root, wish, schema) : toml::table{};
+    std::vector<std::string> names = {"runc", "crun"};
+    const std::string named = cri["containerd"]["default_runtime_name"].value_or(std::string());
+    if (!named.empty() && !named.starts_with("nvidia")) {
+      names.insert(names.begin(), named);
+    }
+    for (const std::string& name : names) {
+      const std::string path =
+          cri["containerd"]["runtimes"][name]["options"]["BinaryName"].value_or(std::string());
+      if (!path.empty() && std::ranges::find(paths, path) == paths.end()) {
+        paths.push_back(path);
+      }
+    }
+  }
+  return paths;
+}
 
 std::string WithoutOurPart(std::string_view root_text, const std::string& drop_in_path) {
   std::string text(root_text);
@@ -471,6 +490,15 @@ std::vector<std::string> HandlersInDump(std::string_view dump) {
     }
   }
   return handlers;
+}
+
+bool HasRuntime(std::string_view text, const std::string& name, const std::string& program) {
+  const auto config = ParseToml(text);
+  return config && std::ranges::any_of(std::array{1, 2, 3}, [&](int schema) {
+           const toml::table* options = TableAt(
+               *config, {"plugins", CriPlugin(schema), "containerd", "runtimes", name, "options"});
+           return options != nullptr && (*options)["BinaryName"].value_or(std::string()) == program;
+         });
 }
 
 }  // namespace gantry::container

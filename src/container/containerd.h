@@ -25,6 +25,10 @@ ContainerdVersion ParseContainerdVersion(std::string_view output);
 struct ContainerdWish {
   std::optional<std::string> root_text;  // of the root file; nullopt: there is none
   std::string root_path = "/etc/containerd/config.toml";
+  // Whose is the root file (container/containerd_layout.h)? Not to be edited: somebody writes it
+  // anew whenever containerd starts. With a template, out of that file, which is edited instead.
+  bool edit_root = true;
+  std::optional<std::string> template_text;
   std::string drop_in_path = "/etc/containerd/conf.d/99-nvidia.toml";
   // Texts of the files that the root file imports, in containerd's order, without our drop-in.
   std::vector<std::string> imported;
@@ -34,20 +38,26 @@ struct ContainerdWish {
   std::string runtime_type = "io.containerd.runc.v2";
   bool set_as_default = false;
   bool enable_cdi = true;
+  bool legacy_schema = false;  // an empty root file is of schema 1, as for containerd before 1.3
   std::vector<std::string> annotation_prefixes;  // passed on to the runtime: "<prefix>*"
 };
 
 struct ContainerdPlan {
   int schema = 0;            // of the root file, hence of the drop-in
-  std::string root_text;     // as it shall be; equal to the wish's if nothing is to be done
+  std::string root_text;     // of the file to edit, as it shall be; may be equal to root_before
   std::string root_before;   // what it would be without us
   std::string drop_in_text;  // empty: no drop-in (schema 1, or all is there already)
+  std::string trial_text;    // what containerd will read as its root file
   std::vector<std::string> handlers;  // the runtimes that containerd has then
   std::vector<std::string> remarks;   // what was asked for and is left to the owner of the file
 };
 
 // kInvalid names the line of a root file that is no TOML; kUnsupported what cannot be done to it.
 Result<ContainerdPlan> PlanContainerd(const ContainerdWish& wish);
+
+// Programs of the low-level runtimes that the configuration names: of the default one unless it is
+// NVIDIA's, of runc, of crun.
+std::vector<std::string> LowLevelRuntimes(const ContainerdWish& wish);
 
 // The root file without what PlanContainerd put into it, whatever else was edited since.
 std::string WithoutOurPart(std::string_view root_text, const std::string& drop_in_path);
@@ -65,5 +75,8 @@ Result<std::string> EffectiveConfig(std::string_view dump);
 
 // Runtime handlers in such a dump.
 std::vector<std::string> HandlersInDump(std::string_view dump);
+
+// Whether a configuration has this runtime handler with this program.
+bool HasRuntime(std::string_view text, const std::string& name, const std::string& program);
 
 }  // namespace gantry::container

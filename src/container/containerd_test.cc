@@ -89,7 +89,7 @@ TEST(Containerd, BrokenRootFileIsNamedAndLeftAlone) {
   EXPECT_THAT(plan.error().message, HasSubstr("/etc/containerd/config.toml: line 2"));
 }
 
-TEST(Containerd, TheSchemaIsThatOfTheRootFile) {
+TEST(Containerd, Aicr1688TheSchemaIsThatOfTheRootFile) {
   // A containerd that prints version 4 refuses a drop-in of version 4 beside a root of version 2.
   ContainerdWish wish;
   wish.version = {2, 4};
@@ -99,14 +99,74 @@ TEST(Containerd, TheSchemaIsThatOfTheRootFile) {
   EXPECT_THAT(plan->drop_in_text, HasSubstr("io.containerd.grpc.v1.cri"));
 }
 
-TEST(Containerd, TheProvidersCniFolderSurvivesAContainerdThatReplacesTables) {
+TEST(Containerd, Nct1222TheProvidersCniFolderSurvivesAContainerdThatReplacesTables) {
   ContainerdWish wish = ReadCase(std::string(kGolden) + "/v2_comments_old_containerd");
   EXPECT_THAT(PlanContainerd(wish)->drop_in_text, HasSubstr("/home/kubernetes/bin"));
   wish.version = {2, 4};  // merges tables: what the provider says later must count
   EXPECT_THAT(PlanContainerd(wish)->drop_in_text, Not(HasSubstr("/home/kubernetes/bin")));
 }
 
-TEST(Containerd, EveryRuntimeHasAType) {
+TEST(Containerd, NctPr1382ExistingImportsAreKept) {
+  const ContainerdWish wish = ReadCase(std::string(kGolden) + "/v2_imports_kept");
+  EXPECT_THAT(ContainerdImports(PlanContainerd(wish)->root_text),
+              ElementsAre("/etc/containerd/runtime_*.toml", "./debug.toml",
+                          "/etc/containerd/conf.d/99-nvidia*.toml"));
+}
+
+TEST(Containerd, AFileThatItsOwnerWritesAnewIsNotEdited) {
+  ContainerdWish wish;
+  wish.version = {2, 1};
+  wish.edit_root = false;
+  wish.root_text = "version = 3\nimports = [\"/etc/k0s/cri.toml\"]\n";
+  wish.drop_in_path = "/etc/k0s/containerd.d/99-nvidia.toml";
+  const auto plan = PlanContainerd(wish);
+  EXPECT_EQ(plan->root_text, wish.root_text);
+  EXPECT_THAT(plan->drop_in_text, HasSubstr("version = 3"));
+  EXPECT_THAT(plan->trial_text, HasSubstr("99-nvidia"));
+  wish.root_text = "[plugins.cri]\n";
+  EXPECT_EQ(PlanContainerd(wish).error().kind, ErrorKind::kUnsupported);
+}
+
+TEST(Containerd, ATemplateIsEditedInPlaceOfWhatIsMadeOfIt) {
+  ContainerdWish wish;
+  wish.version = {1, 7};
+  wish.root_text =
+      "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\"]\nsandbox_image = \"real\"\n";
+  wish.template_text =
+      "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\"]\nsandbox_image = \"${IMAGE}\"\n";
+  const auto plan = PlanContainerd(wish);
+  EXPECT_THAT(plan->root_text, HasSubstr("${IMAGE}"));
+  EXPECT_THAT(plan->root_text, HasSubstr("99-nvidia"));
+  EXPECT_EQ(plan->root_before, wish.template_text);
+  EXPECT_THAT(plan->drop_in_text, HasSubstr("\"real\""));
+  EXPECT_THAT(plan->trial_text, HasSubstr("\"real\""));
+}
+
+TEST(Containerd, AnEmptyFileOfAnOldContainerd) {
+  ContainerdWish wish;
+  wish.legacy_schema = true;
+  wish.version = {1, 7};
+  EXPECT_EQ(PlanContainerd(wish)->schema, 1);
+}
+
+TEST(Containerd, LowLevelRuntimesThatTheConfigurationNames) {
+  ContainerdWish wish = ReadCase(std::string(kGolden) + "/v4_root");
+  EXPECT_THAT(LowLevelRuntimes(wish), ElementsAre("/usr/bin/crun"));
+  wish.root_text = "[";
+  EXPECT_THAT(LowLevelRuntimes(wish), testing::IsEmpty());
+}
+
+TEST(Containerd, ARuntimeThatSomebodyElseConfigured) {
+  const std::string text =
+      "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\".containerd.runtimes.nvidia.options]\n"
+      "BinaryName = \"/a\"\n";
+  EXPECT_TRUE(HasRuntime(text, "nvidia", "/a"));
+  EXPECT_FALSE(HasRuntime(text, "nvidia", "/b"));
+  EXPECT_FALSE(HasRuntime(text, "kata", "/a"));
+  EXPECT_FALSE(HasRuntime("[", "nvidia", "/a"));
+}
+
+TEST(Containerd, Nct1956EveryRuntimeHasAType) {
   ContainerdWish wish;
   wish.version = {2, 0};
   wish.root_text = "version = 3\n";

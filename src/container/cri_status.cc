@@ -5,24 +5,15 @@
 // of it.
 #include "container/cri_status.h"
 
-#include <poll.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
-
-#include <array>
-#include <cerrno>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 
-#include "base/paths.h"
+#include "base/json.h"
 #include "base/text.h"
+#include "container/unix_call.h"
 
 namespace gantry::container {
 namespace {
-
-using std::chrono::steady_clock;
 
 enum FrameType : uint8_t {
   kData = 0,
@@ -30,7 +21,8 @@ enum FrameType : uint8_t {
   kReset = 3,
   kSettings = 4,
   kPing = 6,
-  kGoAway = 7
+  kGoAway = 7,
+  kWindowUpdate = 8
 };
 constexpr uint8_t kEndStream = 0x1;
 constexpr uint8_t kAck = 0x1;
@@ -39,6 +31,10 @@ constexpr uint8_t kPadded = 0x8;
 constexpr size_t kFrameHead = 9;
 constexpr size_t kMessageHead = 5;
 constexpr size_t kMostBytes = size_t{4} << 20;
+
+// Windows of more than an answer ever has (64 KB is the default): nothing waits for our consent.
+constexpr std::string_view kWideStream("\0\x04\0\x40\0\0", 6);  // SETTINGS_INITIAL_WINDOW_SIZE
+constexpr std::string_view kWideConnection("\0\x40\0\0", 4);
 
 std::string Frame(uint8_t type, uint8_t flags, uint8_t stream, std::string_view payload) {
   std::string frame;
@@ -69,136 +65,54 @@ std::string Request() {
   fields += '\x01' + Literal("localhost");                             // :authority
   fields += std::string("\x0f\x10", 2) + Literal("application/grpc");  // content-type, index 31
   fields += std::string(1, '\0') + Literal("te") + Literal("trailers");
-  return "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + Frame(kSettings, 0, 0, "") +
-         Frame(kHeaders, kEndHeaders, 1, fields) +
-         Frame(kData, kEndStream, 1, std::string(kMessageHead, '\0'));
+  return "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + Frame(kSettings, 0, 0, kWideStream) +
+         Frame(kWindowUpdate, 0, 0, kWideConnection) + Frame(kHeaders, kEndHeaders, 1, fields) +
+         Frame(kData, kEndStream, 1, std::string("\0\0\0\0\2\x08\x01", 7));  // verbose: true
 }
 
-class Connection {
- public:
-  Connection(std::string path, steady_clock::time_point deadline)
-      : path_(std::move(path)), deadline_(deadline) {}
-
-  Result<std::string> Call() {
-    TRY(Connect());
-    TRY(Send(Request()));
-    std::string message;
-    while (true) {
-      TRY_ASSIGN(const std::string head, Receive(kFrameHead));
-      const auto byte = [&](size_t i) { return static_cast<uint8_t>(head[i]); };
-      const size_t length = (size_t{byte(0)} << 16) | (size_t{byte(1)} << 8) | byte(2);
-      TRY_ASSIGN(std::string payload, Receive(length));
-      const uint8_t flags = byte(4);
-      switch (byte(3)) {
-        case kSettings:
-          if ((flags & kAck) == 0) {
-            TRY(Send(Frame(kSettings, kAck, 0, "")));
-          }
-          break;
-        case kPing:
-          if ((flags & kAck) == 0) {
-            TRY(Send(Frame(kPing, kAck, 0, payload)));
-          }
-          break;
-        case kData:
-          if ((flags & kPadded) == 0) {
-            message += payload;
-          }
-          break;
-        case kReset:
-        case kGoAway:
-          return Fail(ErrorKind::kUnavailable, format("ask {}: it closed the call", path_));
-        default:
-          break;
-      }
-      const bool ours = byte(3) == kData || byte(3) == kHeaders;
-      if (ours && (flags & kEndStream) != 0) {
-        return Content(message);
-      }
-      if (message.size() > kMostBytes) {
-        return Fail(ErrorKind::kInternal, format("ask {}: the answer is too long", path_));
-      }
+// The message that a call's DATA frames carry, without its length.
+Result<std::string> Answer(UnixCall& call, const std::string& path) {
+  std::string message;
+  while (true) {
+    TRY_ASSIGN(const std::string head, call.Receive(kFrameHead));
+    const auto byte = [&](size_t i) { return static_cast<uint8_t>(head[i]); };
+    const size_t length = (size_t{byte(0)} << 16) | (size_t{byte(1)} << 8) | byte(2);
+    TRY_ASSIGN(const std::string payload, call.Receive(length));
+    const uint8_t flags = byte(4);
+    switch (byte(3)) {
+      case kSettings:
+        if ((flags & kAck) == 0) {
+          TRY(call.Send(Frame(kSettings, kAck, 0, "")));
+        }
+        break;
+      case kPing:
+        if ((flags & kAck) == 0) {
+          TRY(call.Send(Frame(kPing, kAck, 0, payload)));
+        }
+        break;
+      case kData:
+        if ((flags & kPadded) == 0) {
+          message += payload;
+        }
+        break;
+      case kReset:
+      case kGoAway:
+        return Fail(ErrorKind::kUnavailable, format("ask {}: it closed the call", path));
+      default:
+        break;
+    }
+    const bool ours = byte(3) == kData || byte(3) == kHeaders;
+    if (ours && (flags & kEndStream) != 0) {
+      // An error of gRPC has a status in its trailers and no message.
+      return message.size() < kMessageHead
+                 ? Fail(ErrorKind::kUnavailable, format("ask {}: it answered with an error", path))
+                 : Result<std::string>(message.substr(kMessageHead));
+    }
+    if (message.size() > kMostBytes) {
+      return Fail(ErrorKind::kInternal, format("ask {}: the answer is too long", path));
     }
   }
-
- private:
-  Result<std::string> Content(const std::string& message) const {
-    // An error of gRPC has a status in its trailers and no message.
-    if (message.size() < kMessageHead) {
-      return Fail(ErrorKind::kUnavailable, format("ask {}: it answered with an error", path_));
-    }
-    return message.substr(kMessageHead);
-  }
-
-  Status Connect() {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    if (path_.size() >= sizeof(address.sun_path)) {
-      return Fail(ErrorKind::kInvalid, format("connect to {}: the path is too long", path_));
-    }
-    std::memcpy(address.sun_path, path_.c_str(), path_.size());
-    fd_ = Fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (!fd_.valid()) {
-      return FailErrno("connect to " + path_, errno);
-    }
-    if (::connect(fd_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0) {
-      return {};
-    }
-    return errno == ECONNREFUSED || errno == EAGAIN
-               ? Fail(ErrorKind::kUnavailable, format("connect to {}: nobody listens", path_))
-               : FailErrno("connect to " + path_, errno);
-  }
-
-  Status Wait(short events) const {
-    while (true) {
-      const auto left =
-          std::chrono::duration_cast<std::chrono::milliseconds>(deadline_ - steady_clock::now());
-      pollfd source{fd_.get(), events, 0};
-      const int ready =
-          left.count() <= 0 ? 0 : ::poll(&source, 1, static_cast<int>(left.count()) + 1);
-      if (ready > 0) {
-        return {};
-      }
-      if (ready == 0) {
-        return Fail(ErrorKind::kTimeout, format("ask {}: no answer", path_));
-      }
-    }
-  }
-
-  Status Send(std::string_view bytes) const {
-    while (!bytes.empty()) {
-      const ssize_t count = ::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
-      if (count < 0 && errno == EAGAIN) {
-        TRY(Wait(POLLOUT));
-      } else if (count < 0) {
-        return Fail(ErrorKind::kUnavailable, format("ask {}: the connection broke", path_));
-      } else {
-        bytes.remove_prefix(static_cast<size_t>(count));
-      }
-    }
-    return {};
-  }
-
-  Result<std::string> Receive(size_t size) const {
-    std::string bytes(size, '\0');
-    size_t filled = 0;
-    while (filled < size) {
-      const ssize_t count = ::recv(fd_.get(), bytes.data() + filled, size - filled, 0);
-      if (count < 0 && errno == EAGAIN) {
-        TRY(Wait(POLLIN));
-      } else if (count <= 0) {
-        return Fail(ErrorKind::kUnavailable, format("ask {}: the connection broke", path_));
-      } else {
-        filled += static_cast<size_t>(count);
-      }
-    }
-    return bytes;
-  }
-
-  std::string path_;
-  steady_clock::time_point deadline_;
-  Fd fd_;
-};
+}
 
 // A field of a protobuf message: its number, and its content (of a number: its value).
 struct Field {
@@ -255,10 +169,28 @@ bool IsReady(std::string_view condition) {
   return runtime && set;
 }
 
+// Names of the runtimes in the configuration that containerd prints into `info`, as JSON.
+void TakeConfiguredRuntimes(std::string_view entry, std::vector<std::string>& into) {
+  std::string_view key;
+  std::string_view value;
+  while (const auto part = TakeField(entry)) {
+    (part->number == 1 ? key : value) = part->content;
+  }
+  const auto config = key == "config" ? ParseJson(value) : Result<Json>(Json());
+  const Json* runtimes = config ? At(*config, "containerd.runtimes") : nullptr;
+  if (runtimes == nullptr || !runtimes->is_object()) {
+    return;
+  }
+  for (const auto& [name, runtime] : runtimes->items()) {
+    into.push_back(name);
+  }
+}
+
 }  // namespace
 
 Result<CriStatus> ParseCriStatus(std::string_view message) {
   CriStatus status;
+  std::vector<std::string> configured;
   while (!message.empty()) {
     const auto field = TakeField(message);
     if (!field) {
@@ -269,6 +201,8 @@ Result<CriStatus> ParseCriStatus(std::string_view message) {
       while (const auto condition = TakeField(inner)) {
         status.ready = status.ready || (condition->number == 1 && IsReady(condition->content));
       }
+    } else if (field->number == 2) {  // info
+      TakeConfiguredRuntimes(inner, configured);
     } else if (field->number == 3) {  // runtime_handlers
       while (const auto part = TakeField(inner)) {
         if (part->number == 1 && !part->content.empty()) {
@@ -277,12 +211,16 @@ Result<CriStatus> ParseCriStatus(std::string_view message) {
       }
     }
   }
+  if (status.handlers.empty()) {
+    status.handlers = std::move(configured);
+  }
   return status;
 }
 
 Result<CriStatus> AskCriStatus(const std::string& socket_path, std::chrono::milliseconds limit) {
-  TRY_ASSIGN(const std::string message,
-             Connection(socket_path, steady_clock::now() + limit).Call());
+  TRY_ASSIGN(UnixCall call, UnixCall::Connect(socket_path, limit));
+  TRY(call.Send(Request()));
+  TRY_ASSIGN(const std::string message, Answer(call, socket_path));
   return ParseCriStatus(message);
 }
 

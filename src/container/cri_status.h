@@ -13,7 +13,8 @@ namespace gantry::container {
 // What a container runtime says of itself (runtime.v1.RuntimeService/Status).
 struct CriStatus {
   bool ready = false;  // its condition RuntimeReady
-  // Names of the runtime handlers; containerd before 2.0 names none.
+  // Names of the runtime handlers. containerd before 2.0 names none; there they are those of the
+  // configuration that it runs with, which it tells when asked for more.
   std::vector<std::string> handlers;
 };
 

@@ -28,6 +28,20 @@ TEST(CriStatus, ConditionsAndHandlers) {
   EXPECT_THAT(status->handlers, ElementsAre("nvidia"));
 }
 
+// containerd before 2.0 names no handlers, but prints the configuration that it runs with.
+TEST(CriStatus, HandlersOfAnOlderContainerd) {
+  const auto info = [](const std::string& key, const std::string& value) {
+    return Field(2, Field(1, key) + Field(2, value));
+  };
+  const std::string config = R"({"containerd":{"runtimes":{"nvidia":{},"runc":{}}}})";
+  EXPECT_THAT(ParseCriStatus(info("golang", "\"go1.24\"") + info("config", config))->handlers,
+              ElementsAre("nvidia", "runc"));
+  EXPECT_THAT(ParseCriStatus(info("config", config) + Field(3, Field(1, "kata")))->handlers,
+              ElementsAre("kata"));
+  EXPECT_THAT(ParseCriStatus(info("config", "{"))->handlers, testing::IsEmpty());
+  EXPECT_THAT(ParseCriStatus(info("config", "[1]"))->handlers, testing::IsEmpty());
+}
+
 TEST(CriStatus, NetworkAloneIsNotReady) {
   const std::string yes("\x10\x01", 2);
   EXPECT_FALSE(ParseCriStatus(Field(1, Field(1, Field(1, "NetworkReady") + yes)))->ready);

@@ -30,6 +30,18 @@ const toml::table* TableAt(const toml::table& root, std::initializer_list<std::s
   return here;
 }
 
+void MergeToml(const toml::table& from, toml::table& into) {
+  for (const auto& [key, value] : from) {
+    const toml::table* table = value.as_table();
+    toml::table* present = into.get_as<toml::table>(key.str());
+    if (table != nullptr && present != nullptr) {
+      MergeToml(*table, *present);
+    } else {
+      value.visit([&](const auto& typed) { into.insert_or_assign(key.str(), typed); });
+    }
+  }
+}
+
 size_t OffsetOf(std::string_view text, toml::source_position position) {
   size_t offset = 0;
   for (toml::source_index line = 1; line < position.line; ++line) {

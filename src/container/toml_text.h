@@ -17,6 +17,9 @@ Result<toml::table> ParseToml(std::string_view text);
 // The table at the end of a path of keys; nullptr if a part is missing or no table.
 const toml::table* TableAt(const toml::table& root, std::initializer_list<std::string_view> keys);
 
+// Puts every key of `from` into `into`, table by table; the value of `from` wins.
+void MergeToml(const toml::table& from, toml::table& into);
+
 // Where in the text a position of the parser lies (it counts lines and code points from 1).
 size_t OffsetOf(std::string_view text, toml::source_position position);
 

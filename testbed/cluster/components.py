@@ -37,16 +37,26 @@ _ETCD = "go.etcd.io/etcd/server/v3"
 _KWOK = "sigs.k8s.io/kwok"
 
 ETCD = GoModule("etcd", {_ETCD: "3.7.3"}, {"etcd": _ETCD})
-CONTAINERD = GoModule(
-    "containerd",
-    {_CONTAINERD: "2.4.2"},
-    {
-        "containerd": f"{_CONTAINERD}/cmd/containerd",
-        "containerd-shim-runc-v2": f"{_CONTAINERD}/cmd/containerd-shim-runc-v2",
-        "ctr": f"{_CONTAINERD}/cmd/ctr",
-    },
-    stamp=f"{_CONTAINERD}/version.Version",
-)
+
+
+def containerd(version: str) -> GoModule:
+    """containerd of any version from 1.7 on; its module has another path before 2.0."""
+    path = _CONTAINERD if int(version.split(".")[0]) >= 2 else _CONTAINERD.removesuffix("/v2")
+    return GoModule(
+        "containerd",
+        {path: version},
+        {
+            "containerd": f"{path}/cmd/containerd",
+            "containerd-shim-runc-v2": f"{path}/cmd/containerd-shim-runc-v2",
+            "ctr": f"{path}/cmd/ctr",
+        },
+        stamp=f"{path}/version.Version",
+    )
+
+
+CONTAINERD = containerd("2.4.2")
+# Which the container toolkit is tried with (./do matrix): the last of each line that is in use.
+CONTAINERD_MATRIX = ("1.7.35", "2.0.14", "2.1.9", "2.4.2")
 # containerd gives every container a seccomp profile, and a runc without seccomp refuses those.
 RUNC = GoModule("runc", {_RUNC: "1.5.2"}, {"runc": _RUNC}, cgo=True, tags="seccomp")
 CNI = GoModule(

@@ -1,44 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """The container toolkit on a host with a real containerd and runc: installed, kept right, killed,
-refused, rolled back, removed. A "host" is a directory in a mount and PID namespace of its own, where
-a supervisor starts containerd again whenever it ends, as systemd would. The programs are the test
-bed's, or those in $GANTRY_BED_BIN; ours are those of $GANTRY_BUILD (default build/release).
+refused, rolled back, removed.
 """
 
-import contextlib
-import hashlib
+import dataclasses
 import json
 import os
 import pathlib
 import random
 import shutil
-import signal
-import stat
 import subprocess
 import sys
 import time
 
 import pytest
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-DRIVER = "535.247.01"
-LIBRARIES = "usr/lib/x86_64-linux-gnu"
-DROP_IN = "etc/containerd/conf.d/99-nvidia.toml"
-HANDLERS = ("nvidia", "nvidia-cdi", "nvidia-legacy")
-
-INIT = """
-cd "$1"
-mount --bind . . && cd "$1"
-mount -t proc proc proc
-mount -t tmpfs tmpfs run
-touch ready
-while true; do
-  if [ -e refuse ] && [ -e etc/containerd/conf.d/99-nvidia.toml ]; then sleep 0.05; continue; fi
-  chroot . /usr/local/bin/containerd >> containerd.log 2>&1
-  echo "$?" >> restarts
-  sleep 0.02
-done
-"""
+import toolkit_host
+from toolkit_host import DRIVER, DROP_IN, HANDLERS, LIBRARIES, ROOT, Host, Layout
 
 CONFIGS = {
     "schema 3": """version = 3
@@ -64,149 +41,20 @@ runtime_type = "io.containerd.runc.v2"
 
 @pytest.fixture(scope="session")
 def programs(tmp_path_factory) -> pathlib.Path:
-    """A folder with gantry, gantry-hook, containerd, its shim, ctr and runc."""
-    folder = tmp_path_factory.mktemp("programs")
-    ours = pathlib.Path(os.environ.get("GANTRY_BUILD", ROOT / "build/release")) / "bin"
-    if "GANTRY_BUILD" not in os.environ:
-        subprocess.run([ROOT / "do", "build", "release", "gantry", "gantry-hook", "fakegpu_nvml"], check=True)
-    for name in ("gantry", "gantry-hook"):
-        (folder / name).symlink_to(ours / name)
-    if os.environ.get("GANTRY_BED_BIN"):
-        found = pathlib.Path(os.environ["GANTRY_BED_BIN"])
-        sources = {name: found for name in ("containerd", "containerd-shim-runc-v2", "ctr", "runc")}
-    else:
-        sys.path.insert(0, str(ROOT / "testbed/cluster"))
-        import build  # noqa: PLC0415
-        import components  # noqa: PLC0415
-
-        containerd = build.module(components.CONTAINERD) / "bin"
-        sources = dict.fromkeys(("containerd", "containerd-shim-runc-v2", "ctr"), containerd)
-        sources["runc"] = build.module(components.RUNC) / "bin"
-    for name, source in sources.items():
-        (folder / name).symlink_to(source / name)
-    return folder
-
-
-class Host:
-    def __init__(self, path: pathlib.Path, programs: pathlib.Path, config: str | None):
-        self.path = path
-        self.programs = programs
-        for folder in ("usr/local/bin", "usr/bin", LIBRARIES, "etc/containerd", "run", "var/lib",
-                       "proc", "dev", "tmp", "sys/module/nvidia"):
-            (path / folder).mkdir(parents=True)
-        (path / "var/run").symlink_to("/run")
-        for name in ("containerd", "containerd-shim-runc-v2", "ctr", "runc"):
-            shutil.copy(programs / name, path / "usr/local/bin" / name)
-        # runc is linked with the machine's libseccomp.
-        linked = subprocess.run(["ldd", programs / "runc"], capture_output=True, text=True,
-                                check=False).stdout
-        for word in filter(lambda word: word.startswith("/"), linked.split()):
-            (path / word[1:]).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(word, path / word[1:])
-        (path / "sys/module/nvidia/refcnt").write_text("1\n")
-        for name in ("null", "nvidiactl", "nvidia-uvm", "nvidia-uvm-tools", "nvidia0", "nvidia1"):
-            os.mknod(path / "dev" / name, stat.S_IFCHR | 0o666, os.makedev(1, 3))
-        for name in ("libcuda", "libnvidia-ml"):
-            library = path / LIBRARIES / f"{name}.so.{DRIVER}"
-            subprocess.run(["gcc", "-shared", "-nostdlib", "-xc", "-", "-o", library,
-                            f"-Wl,-soname,{name}.so.1"], input=b"void f(void) {}", check=True)
-            (path / LIBRARIES / f"{name}.so.1").symlink_to(library.name)
-        (path / "usr/bin/nvidia-smi").write_text("#!/bin/sh\n")
-        (path / "usr/bin/nvidia-smi").chmod(0o755)
-        if config is not None:
-            (path / "etc/containerd/config.toml").write_text(config)
-        self.process = subprocess.Popen(
-            ["unshare", "--mount", "--propagation", "private", "--pid", "--fork", "--kill-child",
-             "--mount-proc", "bash", "-c", INIT, "init", str(path)])
-        self.wait(lambda: (path / "ready").exists(), "the host's init")
-        task = self.process.pid
-        self.init = int(pathlib.Path(f"/proc/{task}/task/{task}/children").read_text().split()[0])
-        self.wait(self.answers, "containerd")
-
-    def close(self):
-        self.process.kill()
-        self.process.wait()
-
-    @staticmethod
-    def wait(holds, what: str, seconds: float = 20):
-        deadline = time.monotonic() + seconds
-        while not holds():
-            assert time.monotonic() < deadline, f"{what}: not after {seconds} s"
-            time.sleep(0.01)
-
-    def enter(self, *words, **options) -> subprocess.Popen:
-        return subprocess.Popen(["nsenter", f"--target={self.init}", "--mount", "--pid", "--",
-                                 *map(str, words)], text=True, **options)
-
-    def run(self, *words, timeout: float = 60) -> subprocess.CompletedProcess:
-        with self.enter(*words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-            out, err = process.communicate(timeout=timeout)
-        return subprocess.CompletedProcess(words, process.returncode, out, err)
-
-    def toolkit_words(self, *words):
-        return [self.programs / "gantry", "nvidia-ctk-installer", f"--host-root={self.path}",
-                f"--toolkit-source-root={self.programs}", "--cdi-enabled", *words]
-
-    @contextlib.contextmanager
-    def daemon(self):
-        """The toolkit as it runs in its pod; ended with the block, however that ends."""
-        process = self.enter(*self.toolkit_words(), stderr=subprocess.PIPE)
-        try:
-            yield process
-        finally:
-            self.kill_toolkit()
-            process.wait(10)
-
-    def kill_toolkit(self):
-        """SIGKILL, in the host's own PID namespace."""
-        self.run("pkill", "-KILL", "-f", "nvidia-ctk-installer --host-root")
-
-    def install(self) -> subprocess.CompletedProcess:
-        return self.run(*self.toolkit_words("--no-daemon"))
-
-    def clean(self) -> subprocess.CompletedProcess:
-        return self.run(self.programs / "gantry", "host-cleanup", f"--host-root={self.path}",
-                        "--no-daemon", f"--done-file={self.path}/tmp/clean")
-
-    def answers(self) -> bool:
-        return self.run("chroot", self.path, "/usr/local/bin/ctr", "version").returncode == 0
-
-    def restarts(self) -> int:
-        log = self.path / "restarts"
-        return len(log.read_text().split()) if log.exists() else 0
-
-    def see(self, path: str) -> pathlib.Path:
-        """A path of the host, through its own mounts."""
-        return pathlib.Path(f"/proc/{self.init}/root{self.path}") / path
-
-    def snapshot(self, *, times: bool = False) -> dict:
-        """Every path that the toolkit could touch, with mode, owner and content."""
-        found = {}
-        for top in ("etc", "usr/local/nvidia", "run/nvidia", "run/cdi", "var/lib"):
-            for folder, folders, files in os.walk(self.see(top)):
-                if top == "var/lib":  # but not what containerd itself keeps there
-                    folders[:] = [f for f in folders if not f.startswith("containerd")]
-                for name in folders + files:
-                    path = pathlib.Path(folder) / name
-                    info = path.lstat()
-                    content = os.readlink(path) if path.is_symlink() else (
-                        hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "")
-                    found[str(path).split(str(self.path))[-1]] = (
-                        info.st_mode, info.st_uid, content, info.st_mtime_ns if times else 0)
-        return found
-
-    def handlers(self) -> list[str]:
-        """The runtimes with a program of ours in what containerd says it runs with."""
-        dump = self.run("chroot", self.path, "/usr/local/bin/containerd", "config", "dump").stdout
-        return [name for name in HANDLERS if f".runtimes.{name}.options]" in dump]
+    return toolkit_host.programs(tmp_path_factory.mktemp("programs"))
 
 
 @pytest.fixture(name="make_host")
-def fixture_make_host(tmp_path, programs):
+def fixture_make_host(tmp_path_factory, programs):
     hosts = []
+    tmp_path = tmp_path_factory.mktemp("h")  # short: the path of a socket has 107 bytes at most
 
-    def make(config: str | None = CONFIGS["schema 3"]) -> Host:
-        hosts.append(Host(tmp_path / f"host{len(hosts)}", programs, config))
+    def make(config: str | None = CONFIGS["schema 3"], layout: Layout = Layout(), files=()) -> Host:
+        path = tmp_path / f"host{len(hosts)}"
+        for name in files:
+            (path / name).parent.mkdir(parents=True, exist_ok=True)
+            (path / name).write_text(files[name])
+        hosts.append(Host(path, programs, config, layout))
         return hosts[-1]
 
     yield make
@@ -238,7 +86,7 @@ def test_installed_and_removed_without_a_trace(make_host, config):
     assert host.restarts() == 2
 
 
-def test_fifty_restarts_write_nothing_and_restart_nothing(make_host):
+def test_op594_fifty_restarts_write_nothing_and_restart_nothing(make_host):
     host = make_host()
     assert host.install().returncode == 0
     before = host.snapshot(times=True)
@@ -268,7 +116,9 @@ def test_drift_is_put_right_without_a_restart(make_host):
         assert host.restarts() == 1
         host.run("pkill", "-TERM", "-f", "nvidia-ctk-installer --host-root")
         assert daemon.wait(10) == 0
-    assert host.snapshot() == wanted
+    pid_file = "/run/nvidia/toolkit/toolkit.pid"
+    assert pid_file in wanted
+    assert host.snapshot() == {p: v for p, v in wanted.items() if p != pid_file}
 
 
 def test_the_owners_edit_of_the_root_file_is_kept(make_host):
@@ -362,6 +212,129 @@ def test_leftovers_of_other_operands_go(make_host):
     assert host.clean().returncode == 0
     assert not host.see("run/nvidia").exists()
     assert [p.name for p in host.see("run/cdi").iterdir()] == ["other.json"]
+
+
+def test_without_inotify_instances_a_good_change_stays(make_host):
+    host = make_host()
+    installed = host.run(
+        "unshare", "--user", "--map-root-user", "bash", "-c",
+        'echo 0 > /proc/sys/user/max_inotify_instances && exec "$@"', "toolkit",
+        # /proc/<pid>/exe of another user namespace can't be read.
+        *host.toolkit_words("--no-daemon", "--executable-path=/usr/local/bin/containerd"))
+    assert installed.returncode == 0, installed.stderr
+    assert "max_user_instances" in installed.stderr
+    assert host.handlers() == list(HANDLERS)
+    assert host.restarts() == 1
+
+
+# --- distributions ---------------------------------------------------------------------------------
+
+K3S = "var/lib/rancher/k3s"
+K3S_LAYOUT = Layout(
+    root=f"{K3S}/agent/etc/containerd/config.toml",
+    drop_in=f"{K3S}/agent/etc/containerd/config-v3.toml.d/99-nvidia.toml",
+    program=f"{K3S}/data/0a1b/bin/containerd",
+    words=(f"-c /{K3S}/agent/etc/containerd/config.toml -a /run/k3s/containerd/containerd.sock "
+           f"--state /run/k3s/containerd --root /{K3S}/agent/containerd"),
+    socket="run/k3s/containerd/containerd.sock",
+    before_start=f"cp generated.toml {K3S}/agent/etc/containerd/config.toml",
+)
+K3S_CONFIG = f"""# File generated by k3s. DO NOT EDIT. Use config-v3.toml.tmpl instead.
+version = 3
+imports = ["/{K3S}/agent/etc/containerd/config-v3.toml.d/*.toml"]
+disabled_plugins = ["io.containerd.internal.v1.opt"]
+"""
+
+
+def k3s_host(make_host, config: str, layout: Layout = K3S_LAYOUT) -> Host:
+    return make_host(config, layout, files={"generated.toml": config})
+
+
+def test_k3s_gets_a_file_in_the_folder_that_it_imports(make_host):
+    host = k3s_host(make_host, K3S_CONFIG)
+    before = host.snapshot()
+    with host.kubelet("/usr/local/bin/k3s server"):
+        assert host.install().returncode == 0
+        assert (host.path / K3S_LAYOUT.drop_in).exists()
+        assert (host.path / K3S_LAYOUT.root).read_text() == K3S_CONFIG
+        assert host.handlers() == list(HANDLERS)
+        assert host.restarts() == 1
+        assert host.install().returncode == 0
+        assert host.restarts() == 1
+        assert host.clean().returncode == 0
+    assert host.snapshot() == before
+
+
+def test_op992_what_rke2_takes_for_its_template_is_never_written(make_host):
+    host = k3s_host(make_host, K3S_CONFIG.replace("by k3s", "by rke2"))
+    template = f"{K3S_LAYOUT.root}.tmpl"
+    with host.kubelet("kubelet", "--container-runtime-endpoint=unix:///run/k3s/containerd/containerd.sock"):
+        installed = host.install(f"--config=/{template}")
+        assert installed.returncode == 0, installed.stderr
+    assert "config.toml.tmpl is a template" in installed.stderr
+    assert not (host.path / template).exists()
+    assert host.handlers() == list(HANDLERS)
+
+
+def test_nct982_the_kubelets_containerd_is_configured_and_no_other(make_host):
+    host = k3s_host(make_host, K3S_CONFIG)
+    with host.kubelet("/usr/local/bin/k3s server"):
+        with host.enter("chroot", host.path, "/usr/local/bin/containerd", stderr=subprocess.DEVNULL) as other:
+            host.wait(host.see("run/containerd/containerd.sock").exists, "the other containerd")
+            installed = host.install()
+            assert installed.returncode == 0, installed.stderr
+            assert other.poll() is None
+            host.run("pkill", "-KILL", "-f", "^/usr/local/bin/containerd")
+    assert not host.see("etc/containerd/config.toml").exists()
+    assert not host.see(DROP_IN).exists()
+    assert (host.path / K3S_LAYOUT.drop_in).exists()
+
+
+def test_an_older_k3s_is_restarted_once_and_finds_the_toolkit(make_host):
+    config = "# File generated by k3s. DO NOT EDIT.\nversion = 2\n"
+    runtime = "usr/local/nvidia/toolkit/nvidia-container-runtime"
+    found = (f"[plugins.'io.containerd.grpc.v1.cri'.containerd.runtimes.nvidia]\\n"
+             f"runtime_type = 'io.containerd.runc.v2'\\n"
+             f"[plugins.'io.containerd.grpc.v1.cri'.containerd.runtimes.nvidia.options]\\n"
+             f"BinaryName = '/{runtime}'\\n")
+    layout = dataclasses.replace(
+        K3S_LAYOUT, before_start=K3S_LAYOUT.before_start
+        + f'\n[ ! -e {runtime} ] || printf "{found}" >> {K3S_LAYOUT.root}\n')
+    host = k3s_host(make_host, config, layout)
+    with host.kubelet("/usr/local/bin/k3s server"):
+        for _ in range(2):
+            installed = host.install()
+            assert installed.returncode == 0, installed.stderr
+            assert host.handlers() == ["nvidia"]
+            assert host.restarts() == 1
+
+
+def test_microk8s_is_edited_in_its_template(make_host):
+    args = "var/snap/microk8s/7964/args"
+    template = ('version = 2\n# MicroK8s\ndisabled_plugins = ["io.containerd.internal.v1.opt"]\n'
+                '[plugins."io.containerd.grpc.v1.cri".cni]\nbin_dir = "${SNAP_DATA}/opt/cni/bin"\n')
+    layout = Layout(
+        root=f"{args}/containerd.toml", drop_in="var/snap/microk8s/current/args/conf.d/99-nvidia.toml",
+        program="snap/microk8s/7964/bin/containerd",
+        words=(f"--config /{args}/containerd.toml --address /var/snap/microk8s/common/run/containerd.sock "
+               "--state /run/containerd --root /var/lib/containerd"),
+        socket="var/snap/microk8s/common/run/containerd.sock",
+        before_start=(f"sed 's#${{SNAP_DATA}}#/var/snap/microk8s/7964#' {args}/containerd-template.toml "
+                      f"> {args}/containerd.toml"))
+    host = make_host(None, dataclasses.replace(layout, before_start=(
+        f"mkdir -p {args} var/snap/microk8s/common/run; ln -sfn 7964 var/snap/microk8s/current; "
+        f"[ -e {args}/containerd-template.toml ] || cp template.toml {args}/containerd-template.toml; "
+        + layout.before_start)), files={"template.toml": template})
+    here = host.path / args / "containerd-template.toml"
+    assert here.read_text() == template
+    with host.kubelet("/snap/microk8s/7964/kubelite"):
+        installed = host.install()
+        assert installed.returncode == 0, installed.stderr
+        assert "# MicroK8s" in here.read_text() and "${SNAP_DATA}/opt/cni/bin" in here.read_text()
+        assert host.handlers() == list(HANDLERS)
+        assert host.restarts() == 1
+        assert host.clean().returncode == 0
+    assert here.read_text() == template
 
 
 # --- what a container gets -------------------------------------------------------------------------

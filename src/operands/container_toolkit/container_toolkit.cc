@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The container toolkit of a node: waits for a driver, then keeps the host as desired_files.h and
-// containerd_setup.h want it. It sleeps until a file changes that decides something.
+// runtime_setup.h want it. It sleeps until a file changes that decides something.
 #include "operands/container_toolkit/container_toolkit.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -21,10 +22,12 @@
 #include "host/journal.h"
 #include "host/signals.h"
 #include "host/watch.h"
-#include "operands/container_toolkit/containerd_setup.h"
 #include "operands/container_toolkit/desired_files.h"
+#include "operands/container_toolkit/device_nodes.h"
 #include "operands/container_toolkit/inventory.h"
 #include "operands/container_toolkit/options.h"
+#include "operands/container_toolkit/pid_file.h"
+#include "operands/container_toolkit/runtime_setup.h"
 #include "policy/names.h"
 
 namespace gantry::container_toolkit {
@@ -38,6 +41,8 @@ constexpr char kProgramFile[] = "gantry-hook";
 constexpr int kQuickRepairs = 5;
 constexpr seconds kCalmAfter(60);
 constexpr seconds kTryAgain(5);
+// Without a free inotify instance the host is looked at in this rhythm, and a watch tried again.
+constexpr seconds kLookAgain(60);
 
 // A driver root that was named is taken as it is; otherwise the node's driver is looked for.
 container::DriverPlace PlaceOf(const Options& options, const host::DriverVerdict& verdict) {
@@ -60,19 +65,15 @@ container::DriverPlace PlaceOf(const Options& options, const host::DriverVerdict
 
 class Toolkit {
  public:
-  Toolkit(Options options, host::Watcher watcher, host::Journal journal, std::string program)
-      : options_(std::move(options)),
-        watcher_(std::move(watcher)),
-        journal_(std::move(journal)),
-        program_(std::move(program)),
-        containerd_(options_) {}
+  Toolkit(Options options, host::Journal journal, std::string program)
+      : options_(std::move(options)), journal_(std::move(journal)), program_(std::move(program)) {}
 
   int Run(const host::Signals& signals) {
     places_.host_root = options_.host_root;
     while (true) {
       const bool done = Reconcile();
       if (options_.no_daemon && (done || failed_)) {
-        return done ? 0 : 1;
+        return done || options_.ignore_errors ? 0 : 1;
       }
       if (!Sleep(signals)) {
         return 0;
@@ -85,6 +86,7 @@ class Toolkit {
   bool Reconcile() {
     failed_ = false;
     changed_ = false;
+    StartWatching();
     places_.container_ready = ContainerDriverReady();
     Watch(host::DriverPathsToWatch(places_));
     Watch({Here(JoinPath(names::kValidationsDir, names::kDriverReady)),
@@ -98,14 +100,21 @@ class Toolkit {
     if (!options_.driver_root.empty() && options_.driver_root != verdict.driver_root) {
       Say(format("the driver is in {}, not in {}", verdict.driver_root, options_.driver_root));
     }
-    const Status files = PutFiles(verdict);
+    const auto runtime = MakeRuntimeSetup(options_);
+    const Status files =
+        PutFiles(verdict, runtime ? (*runtime)->LowLevelRuntimes() : KnownRuntimes());
     if (!files) {
       return Failed(files.error());
     }
     KeepInventory(verdict);
-    const Status runtime = ConfigureRuntime();
-    if (!runtime) {
-      return Failed(runtime.error());
+    if (options_.no_runtime_config || options_.nri_plugin) {
+      Say("the host has the container toolkit; the container runtime is left alone");
+      return true;
+    }
+    const Status configured =
+        runtime ? Configure(**runtime) : Status(std::unexpected(runtime.error()));
+    if (!configured) {
+      return Failed(configured.error());
     }
     Say("the host has the container toolkit");
     return true;
@@ -115,17 +124,21 @@ class Toolkit {
     return ReadFile(Here(JoinPath(names::kValidationsDir, names::kDriverCtrReady))).has_value();
   }
 
-  Status PutFiles(const host::DriverVerdict& verdict) {
-    std::string document;
+  Status PutFiles(const host::DriverVerdict& verdict,
+                  const std::vector<std::string>& low_level_runtimes) {
+    HostFacts facts{program_, "", verdict.driver_root, low_level_runtimes};
     if (!ManagementCdiPath(options_).empty()) {
       container::CdiInput input;
       input.driver = PlaceOf(options_, verdict);
       input.kind = options_.cdi_kind;
       input.hook_path = JoinPath(ToolkitDir(options_), "nvidia-cdi-hook");
+      if (options_.create_device_nodes == "control") {
+        TRY(MakeControlDevices(options_.host_root, verdict.dev_root, journal_));
+      }
       TRY_ASSIGN(const container::CdiSpec spec, container::ManagementCdi(input));
-      document = container::CdiText(spec);
+      facts.management_cdi = container::CdiText(spec);
     }
-    const std::vector<host::Change> changes = DesiredFiles(options_, program_, document);
+    const std::vector<host::Change> changes = DesiredFiles(options_, facts);
     TRY_ASSIGN(const std::vector<std::string> changed, journal_.Apply(changes));
     Changed(changed);
     std::vector<std::string> paths;
@@ -137,18 +150,15 @@ class Toolkit {
     return {};
   }
 
-  Status ConfigureRuntime() {
-    if (options_.no_runtime_config || options_.nri_plugin) {
-      return {};
-    }
-    if (options_.runtime != "containerd") {
-      return Fail(ErrorKind::kUnsupported,
-                  format("configure {}: only containerd is configured by this version; CDI works "
-                         "without it",
-                         options_.runtime));
-    }
-    const auto outcome = containerd_.Install(journal_);
-    Watch(containerd_.PathsToWatch());
+  // While no engine answers, what it said last is what counts.
+  std::vector<std::string> KnownRuntimes() const {
+    const auto text = ReadFile(Here(RuntimeConfigPath(options_)));
+    return text ? RuntimesInConfigFile(*text) : std::vector<std::string>{};
+  }
+
+  Status Configure(RuntimeSetup& runtime) {
+    const auto outcome = runtime.Install(journal_);
+    Watch(runtime.PathsToWatch());
     if (!outcome) {
       return std::unexpected(outcome.error());
     }
@@ -157,7 +167,7 @@ class Toolkit {
       Say(remark);
     }
     if (outcome->restarted) {
-      log::Info("containerd was restarted and has the NVIDIA runtimes");
+      log::Info("the container runtime was restarted and has the NVIDIA runtimes");
     }
     return {};
   }
@@ -205,13 +215,28 @@ class Toolkit {
     }
   }
 
+  // Running out of inotify instances makes repairs later, no more.
+  void StartWatching() {
+    if (watcher_) {
+      return;
+    }
+    auto watcher = host::Watcher::Create();
+    if (!watcher) {
+      Say(format("{}; the host is looked at every {} s instead", watcher.error().message,
+                 kLookAgain.count()));
+      return;
+    }
+    watcher_ = *std::move(watcher);
+    watched_.clear();
+  }
+
   void Watch(const std::vector<std::string>& paths) {
     for (const std::string& path : paths) {
-      if (!watched_.insert(path).second) {
+      if (!watcher_ || !watched_.insert(path).second) {
         continue;
       }
       const bool devices = path == Here("/dev");
-      if (const Status added = watcher_.Add(
+      if (const Status added = watcher_->Add(
               path, devices ? host::Watcher::For::kExistence : host::Watcher::For::kContent);
           !added) {
         Say(added.error().message);
@@ -226,14 +251,15 @@ class Toolkit {
     last_change_ = changed_ ? now : last_change_;
     if (repairs_ > kQuickRepairs && changed_) {
       Say("files are changed again and again; they are put right once a minute from now on");
-      if (watcher_.Next(signals.stop_fd(), now + kCalmAfter).stopped) {
+      if (Next(signals, now + kCalmAfter).stopped) {
         return false;
       }
     }
-    const auto again =
-        failed_ && retry_ ? std::optional<SteadyTime>(now + kTryAgain) : std::nullopt;
+    const auto again = failed_ && retry_ ? std::optional<SteadyTime>(now + kTryAgain)
+                       : !watcher_       ? std::optional<SteadyTime>(now + kLookAgain)
+                                         : std::nullopt;
     while (true) {
-      const host::Watcher::Wake wake = watcher_.Next(signals.stop_fd(), again);
+      const host::Watcher::Wake wake = Next(signals, again);
       if (wake.stopped) {
         return false;
       }
@@ -244,16 +270,23 @@ class Toolkit {
     }
   }
 
+  host::Watcher::Wake Next(const host::Signals& signals, std::optional<SteadyTime> deadline) {
+    if (watcher_) {
+      return watcher_->Next(signals.stop_fd(), deadline);
+    }
+    const std::array stop = {signals.stop_fd()};
+    return {.stopped = host::WaitReadable(stop, deadline)[0], .changed = {}};
+  }
+
   [[nodiscard]] std::string Here(const std::string& host_path) const {
     return ResolveInRoot(options_.host_root, host_path)
         .value_or(JoinPath(options_.host_root, host_path));
   }
 
   Options options_;
-  host::Watcher watcher_;
+  std::optional<host::Watcher> watcher_;
   host::Journal journal_;
   std::string program_;
-  ContainerdSetup containerd_;
   host::DriverPlaces places_;
   std::set<std::string> watched_;
   std::set<std::string> said_;
@@ -286,12 +319,10 @@ Result<Fd> LockHost(const Options& options) {
 
 Status RunToolkit(Options options, const host::Signals& signals, int& exit_status) {
   TRY_ASSIGN(const Fd lock, LockHost(options));
+  TRY_ASSIGN(const PidFile pid_file, PidFile::Make(options.host_root, options.pid_file));
   TRY_ASSIGN(std::string program, ReadFile(JoinPath(options.source_root, kProgramFile)));
-  TRY_ASSIGN(host::Watcher watcher, host::Watcher::Create());
   TRY_ASSIGN(host::Journal journal, host::Journal::Open(options.host_root, kJournalFolder));
-  exit_status =
-      Toolkit(std::move(options), std::move(watcher), std::move(journal), std::move(program))
-          .Run(signals);
+  exit_status = Toolkit(std::move(options), std::move(journal), std::move(program)).Run(signals);
   return {};
 }
 

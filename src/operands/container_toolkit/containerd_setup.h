@@ -1,73 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <optional>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "base/error.h"
 #include "container/containerd.h"
-#include "host/journal.h"
-#include "host/processes.h"
-#include "operands/container_toolkit/options.h"
+#include "container/containerd_layout.h"
+#include "operands/container_toolkit/runtime_setup.h"
 
 namespace gantry::container_toolkit {
 
-// Brings a running containerd to have NVIDIA's runtimes, or takes them from it. It is found by its
-// socket, its files by its command line; a new configuration is tried by containerd itself before
-// it is put in place, and taken back if the restarted containerd does not answer within seconds.
-class ContainerdSetup {
+// Of containerd: one drop-in, and an import of it in the root file where that is its owner's to
+// keep (container/containerd_layout.h).
+class ContainerdSetup final : public RuntimeSetup {
  public:
-  explicit ContainerdSetup(const Options& options) : options_(options) {}
+  static Result<std::unique_ptr<RuntimeSetup>> Make(const Options& options, FoundRuntime found);
 
-  struct Outcome {
-    std::vector<std::string> changed;  // host paths
-    bool restarted = false;
-    std::vector<std::string> remarks;
-  };
-
-  // kUnavailable: nobody serves the socket now; kInvalid: the root file or the result is refused,
-  // nothing was changed; kTimeout: the restarted runtime did not answer, everything was taken back.
-  Result<Outcome> Install(host::Journal& journal);
-
-  // Removes everything that the journal knows, of the toolkit's other files too, and restarts
-  // containerd if that changes its effective configuration.
-  Result<Outcome> Remove(host::Journal& journal);
-
-  // Paths here whose change may need Install again; known after the first call of it.
-  [[nodiscard]] std::vector<std::string> PathsToWatch() const;
+  Result<Outcome> Install(host::Journal& journal) override;
+  [[nodiscard]] std::vector<std::string> LowLevelRuntimes() const override;
 
  private:
-  struct Runtime {
-    host::ProcessId process;
-    std::string program;      // host path
-    std::string config_path;  // host path of the root file
-    container::ContainerdVersion version;
-  };
-  struct Files {
-    container::ContainerdWish wish;
-    std::vector<std::string> import_files;  // host paths in containerd's order, without our drop-in
-    std::optional<std::string> drop_in;     // as it is on disk
-  };
+  ContainerdSetup(const Options& options, FoundRuntime found)
+      : RuntimeSetup(options, std::move(found)) {}
 
-  [[nodiscard]] std::string Here(const std::string& host_path) const;
-  [[nodiscard]] Result<Runtime> FindRuntime() const;
-  [[nodiscard]] Result<Files> ReadFiles(const Runtime& runtime) const;
-  [[nodiscard]] std::string DropInPath(const Runtime& runtime) const;
-  [[nodiscard]] Result<std::string> Dump(const Runtime& runtime, const std::string& config) const;
-  [[nodiscard]] Result<std::string> TryOut(const Runtime& runtime, const Files& files,
-                                           const container::ContainerdPlan& plan) const;
-  Result<bool> RestartIfNeeded(host::Journal& journal, const Runtime& runtime,
-                               const std::string& wanted, const std::vector<std::string>& handlers);
-  [[nodiscard]] Status Restart(const Runtime& runtime) const;
-  [[nodiscard]] Result<host::ProcessId> WaitForAnswer(
-      const host::ProcessId& before, const std::vector<std::string>& handlers) const;
-  [[nodiscard]] bool HasHandlers(const std::vector<std::string>& handlers) const;
-  [[nodiscard]] std::string SystemdUnit(const Runtime& runtime) const;
+  Status ReadFiles();
+  Status ReadImports(const std::string& root_text);
+  Result<Wanted> Plan() override;
+  Result<std::string> TryOut(const Wanted& wanted) override;
+  Result<std::string> Effective() override;
+  [[nodiscard]] Result<std::string> Dump(const std::string& config) const;
+  Result<Outcome> RestartForItsOwner(host::Journal& journal);
+  [[nodiscard]] std::string UsualUnit() const override { return "containerd.service"; }
+  [[nodiscard]] std::chrono::seconds AnswerWithin() const override;
+  [[nodiscard]] bool RestartsItself() const override { return layout_.restarts_itself; }
 
-  const Options& options_;
-  std::string drop_in_path_;
-  std::vector<std::string> watched_;
+  container::ContainerdLayout layout_;
+  container::ContainerdWish wish_;
+  container::ContainerdPlan plan_;
+  std::vector<std::string> import_files_;  // host paths in containerd's order, without our drop-in
 };
 
 }  // namespace gantry::container_toolkit

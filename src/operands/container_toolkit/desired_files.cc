@@ -4,11 +4,13 @@
 // management containers.
 #include "operands/container_toolkit/desired_files.h"
 
+#include <algorithm>
 #include <array>
 
 #include "base/paths.h"
 #include "base/text.h"
 #include "container/cdi.h"
+#include "container/toml_text.h"
 #include "policy/names.h"
 
 namespace gantry::container_toolkit {
@@ -38,6 +40,19 @@ std::string QuotedList(const std::vector<std::string>& texts) {
   return "[" + Join(quoted, ", ") + "]";
 }
 
+std::vector<std::string> LowLevelRuntimes(const Options& options, const HostFacts& facts) {
+  if (!options.low_level_runtimes.empty()) {
+    return options.low_level_runtimes;
+  }
+  std::vector<std::string> runtimes = facts.low_level_runtimes;
+  for (const char* name : {"runc", "crun"}) {
+    if (std::ranges::find(runtimes, name) == runtimes.end()) {
+      runtimes.emplace_back(name);
+    }
+  }
+  return runtimes;
+}
+
 }  // namespace
 
 std::string ToolkitDir(const Options& options) { return JoinPath(options.install_dir, "toolkit"); }
@@ -49,7 +64,25 @@ std::string ManagementCdiPath(const Options& options) {
   return JoinPath(options.cdi_output_dir, container::CdiFileStem(options.cdi_kind) + ".yaml");
 }
 
-std::string RuntimeConfigFile(const Options& options) {
+std::vector<std::string> RuntimesInConfigFile(const std::string& text) {
+  std::vector<std::string> runtimes;
+  const auto config = container::ParseToml(text);
+  const toml::table* runtime =
+      config ? container::TableAt(*config, {"nvidia-container-runtime"}) : nullptr;
+  const toml::array* list = runtime == nullptr ? nullptr : (*runtime)["runtimes"].as_array();
+  if (list != nullptr) {
+    for (const toml::node& entry : *list) {
+      runtimes.push_back(entry.value_or(std::string()));
+    }
+  }
+  return runtimes;
+}
+
+std::string RuntimeConfigPath(const Options& options) {
+  return JoinPath(ToolkitDir(options), ".config/nvidia-container-runtime/config.toml");
+}
+
+std::string RuntimeConfigFile(const Options& options, const HostFacts& facts) {
   const std::string folder = ToolkitDir(options);
   std::string text =
       "# Written by the container toolkit of the GPU operator, which puts edits back.\n";
@@ -59,6 +92,13 @@ std::string RuntimeConfigFile(const Options& options) {
   line("accept-nvidia-visible-devices-as-volume-mounts", options.accept_mounts ? "true" : "false");
   line("accept-nvidia-visible-devices-envvar-when-unprivileged",
        options.accept_environment ? "true" : "false");
+  text += "\n[nvidia-container-cli]\n";
+  if (!options.cli_debug.empty()) {
+    line("debug", Quoted(options.cli_debug));
+  }
+  line("ldconfig", Quoted("@" + JoinPath(facts.driver_root, "sbin/ldconfig")));
+  line("path", Quoted(JoinPath(folder, "nvidia-container-cli")));
+  line("root", Quoted(facts.driver_root));
   text += "\n[nvidia-container-runtime]\n";
   if (!options.runtime_debug.empty()) {
     line("debug", Quoted(options.runtime_debug));
@@ -67,7 +107,7 @@ std::string RuntimeConfigFile(const Options& options) {
     line("log-level", Quoted(options.runtime_log_level));
   }
   line("mode", Quoted(options.runtime_mode));
-  line("runtimes", QuotedList(options.low_level_runtimes));
+  line("runtimes", QuotedList(LowLevelRuntimes(options, facts)));
   text += "\n[nvidia-container-runtime.modes.cdi]\n";
   line("annotation-prefixes", options.annotation_prefixes.empty()
                                   ? QuotedList({"cdi.k8s.io/"})
@@ -76,26 +116,32 @@ std::string RuntimeConfigFile(const Options& options) {
   line("spec-dirs", QuotedList({"/etc/cdi", names::kCdiDir}));
   text += "\n[nvidia-container-runtime-hook]\n";
   line("path", Quoted(JoinPath(folder, "nvidia-container-runtime-hook")));
+  line("skip-mode-detection", options.skip_mode_detection ? "true" : "false");
   text += "\n[nvidia-ctk]\n";
   line("path", Quoted(JoinPath(folder, "nvidia-ctk")));
+  if (!options.opt_in_features.empty()) {
+    text += "\n[features]\n";
+  }
+  for (const std::string& feature : options.opt_in_features) {
+    line(feature, "true");
+  }
   return text;
 }
 
-std::vector<host::Change> DesiredFiles(const Options& options, const std::string& program,
-                                       const std::string& management_cdi) {
+std::vector<host::Change> DesiredFiles(const Options& options, const HostFacts& facts) {
   using Kind = host::Change::Kind;
   const std::string folder = ToolkitDir(options);
   std::vector<host::Change> changes;
   // The configuration first: who finds the program finds it configured.
-  changes.push_back({Kind::kFile, JoinPath(folder, ".config/nvidia-container-runtime/config.toml"),
-                     RuntimeConfigFile(options), 0644, std::nullopt});
+  changes.push_back({Kind::kFile, RuntimeConfigPath(options), RuntimeConfigFile(options, facts),
+                     0644, std::nullopt});
   for (const char* alias : kAliases) {
     changes.push_back({Kind::kSymlink, JoinPath(folder, alias), kProgram, 0, std::nullopt});
   }
-  changes.push_back({Kind::kFile, JoinPath(folder, kProgram), program, 0755, std::nullopt});
-  if (!management_cdi.empty()) {
+  changes.push_back({Kind::kFile, JoinPath(folder, kProgram), facts.program, 0755, std::nullopt});
+  if (!facts.management_cdi.empty()) {
     changes.push_back(
-        {Kind::kFile, ManagementCdiPath(options), management_cdi, 0644, std::nullopt});
+        {Kind::kFile, ManagementCdiPath(options), facts.management_cdi, 0644, std::nullopt});
   }
   return changes;
 }

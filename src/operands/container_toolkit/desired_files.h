@@ -18,12 +18,25 @@ std::string ToolkitDir(const Options& options);
 // The management CDI document's path; empty if none is asked for.
 std::string ManagementCdiPath(const Options& options);
 
-// What the toolkit wants on the host, but for the runtime's configuration. `program`: the content
-// of the static program; `management_cdi`: the document, empty if there is none.
-std::vector<host::Change> DesiredFiles(const Options& options, const std::string& program,
-                                       const std::string& management_cdi);
+// config.toml of the runtime, on the host.
+std::string RuntimeConfigPath(const Options& options);
 
-// config.toml of the runtime.
-std::string RuntimeConfigFile(const Options& options);
+// What is found on a host and goes into its files.
+struct HostFacts {
+  std::string program;         // content of the static program
+  std::string management_cdi;  // the document; empty if there is none
+  std::string driver_root;     // host path
+  // That the engine's configuration names; runc and crun are added.
+  std::vector<std::string> low_level_runtimes;
+};
+
+// What the toolkit wants on the host, but for the engine's configuration.
+std::vector<host::Change> DesiredFiles(const Options& options, const HostFacts& facts);
+
+// The runtimes that a config.toml names; empty if it can't be read.
+std::vector<std::string> RuntimesInConfigFile(const std::string& text);
+
+// The content of config.toml.
+std::string RuntimeConfigFile(const Options& options, const HostFacts& facts);
 
 }  // namespace gantry::container_toolkit

@@ -19,8 +19,10 @@
 #include "host/signals.h"
 #include "host/watch.h"
 #include "operands/container_toolkit/container_toolkit.h"
-#include "operands/container_toolkit/containerd_setup.h"
 #include "operands/container_toolkit/desired_files.h"
+#include "operands/container_toolkit/device_nodes.h"
+#include "operands/container_toolkit/runtime_setup.h"
+#include "operands/container_toolkit/trial_folder.h"
 #include "policy/names.h"
 
 namespace gantry::container_toolkit {
@@ -29,6 +31,7 @@ namespace {
 // Prefixes of the CDI documents that the operands write.
 constexpr std::array kDocuments = {"k8s.device-plugin.nvidia.com-", "management.nvidia.com-"};
 // Folders that the pods' volumes made or that the status files lie in, deepest first.
+constexpr char kPidFile[] = "/run/nvidia/toolkit/toolkit.pid";
 constexpr std::array kFolders = {"/run/nvidia/validations", "/run/nvidia/toolkit",
                                  "/run/nvidia/driver", "/run/nvidia"};
 
@@ -57,6 +60,7 @@ void RemoveFolder(const std::string& root, const std::string& folder) {
 }
 
 Status RemoveOperandFiles(const std::string& root) {
+  TrialFolder::RemoveLeft(root);
   TRY(RemoveMatching(root, names::kCdiDir, [](const std::string& name) {
     return std::ranges::any_of(kDocuments,
                                [&](const char* prefix) { return name.starts_with(prefix); });
@@ -64,6 +68,8 @@ Status RemoveOperandFiles(const std::string& root) {
   RemoveFolder(root, names::kCdiDir);
   TRY(RemoveMatching(root, names::kValidationsDir,
                      [](const std::string& name) { return name.ends_with("-ready"); }));
+  TRY_ASSIGN(const std::string pid_file, ResolveInRoot(root, kPidFile));
+  TRY(host::RemoveFile(pid_file));  // of a toolkit that was killed
   for (const char* folder : kFolders) {
     RemoveFolder(root, folder);
   }
@@ -72,13 +78,18 @@ Status RemoveOperandFiles(const std::string& root) {
 
 Status Clean(const Options& options) {
   TRY_ASSIGN(host::Journal journal, host::Journal::Open(options.host_root, kJournalFolder));
-  ContainerdSetup containerd(options);
-  TRY_ASSIGN(const auto outcome, containerd.Remove(journal));
+  TRY(RemoveControlDevices(options.host_root, journal));
+  const auto runtime = MakeRuntimeSetup(options);
+  if (!runtime) {
+    log::Warning("no container runtime is restarted: {}", runtime.error().message);
+  }
+  TRY_ASSIGN(const auto outcome,
+             runtime ? (*runtime)->Remove(journal) : RemoveWithoutRuntime(options, journal));
   for (const std::string& path : outcome.changed) {
     log::Info("put back {}", path);
   }
   if (outcome.restarted) {
-    log::Info("containerd was restarted without the NVIDIA runtimes");
+    log::Info("the container runtime was restarted without the NVIDIA runtimes");
   }
   return RemoveOperandFiles(options.host_root);
 }

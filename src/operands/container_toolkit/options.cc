@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/json.h"
+#include "base/paths.h"
 #include "base/text.h"
 
 namespace gantry::container_toolkit {
@@ -67,6 +69,54 @@ Status TakeCdiInRuntime(Options& options, const std::string& value) {
   return {};
 }
 
+// NVIDIA's artifacts come as deb or rpm; here one static program serves every distribution.
+Status TakePackageType(Options& /*options*/, const std::string& value) {
+  return value == "auto" || value == "deb" || value == "rpm"
+             ? Status{}
+             : Fail(ErrorKind::kInvalid, format("\"{}\" is none of auto, deb, rpm", value));
+}
+
+Status TakePidFile(Options& options, const std::string& value) {
+  if (BaseName(value) != "toolkit.pid") {
+    return Fail(ErrorKind::kInvalid, format("\"{}\" is not named toolkit.pid", value));
+  }
+  options.pid_file = value;
+  return {};
+}
+
+Status TakeDeviceNodes(Options& options, const std::string& value) {
+  if (!value.empty() && value != "control" && value != "none") {
+    return Fail(ErrorKind::kInvalid, format("\"{}\" is none of control, none", value));
+  }
+  options.create_device_nodes = value == "none" ? "" : value;
+  return {};
+}
+
+// The root file on disk is the only source here: what a command prints is migrated to another
+// schema, and holds defaults that nobody wrote (users' nodes went NotReady of it).
+Status TakeConfigSource(Options& options, const std::string& value) {
+  for (const std::string& source : Split(value, ',')) {
+    if (source.starts_with("file=")) {
+      options.remarks.push_back(format("config-source {}: the runtime's own file is read", source));
+    } else if (source != "command" && source != "file") {
+      return Fail(ErrorKind::kInvalid, format("\"{}\" is none of command, file", source));
+    }
+  }
+  return {};
+}
+
+// NVIDIA's installer reads it and nothing uses it; what can't be read is refused all the same.
+Status TakeOverride(Options& options, const std::string& value) {
+  TRY_ASSIGN(const Json json, ParseJson(value));
+  if (!json.is_object()) {
+    return Fail(ErrorKind::kInvalid, "it is no JSON object");
+  }
+  if (!json.empty()) {
+    options.remarks.push_back("runtime-config-override changes nothing, as upstream");
+  }
+  return {};
+}
+
 const std::vector<Flag>& Flags() {
   using O = Options;
   static const std::vector<Flag> flags = {
@@ -86,8 +136,8 @@ const std::vector<Flag>& Flags() {
        false,
        Text(&O::install_dir)},
       {{"toolkit-source-root"}, {"TOOLKIT_SOURCE_ROOT"}, false, Text(&O::source_root)},
-      {{"toolkit-package-type"}, {"TOOLKIT_PACKAGE_TYPE"}, false, Ignored("toolkit-package-type")},
-      {{"pid-file"}, {"TOOLKIT_PID_FILE", "PID_FILE"}, false, Ignored("pid-file")},
+      {{"toolkit-package-type"}, {"TOOLKIT_PACKAGE_TYPE"}, false, TakePackageType},
+      {{"pid-file"}, {"TOOLKIT_PID_FILE", "PID_FILE"}, false, TakePidFile},
       {{"debug"}, {"TOOLKIT_DEBUG"}, true, Bool(&O::debug)},
       {{"driver-root", "nvidia-driver-root"},
        {"NVIDIA_DRIVER_ROOT", "DRIVER_ROOT"},
@@ -124,11 +174,11 @@ const std::vector<Flag>& Flags() {
       {{"nvidia-container-runtime-hook.skip-mode-detection"},
        {"NVIDIA_CONTAINER_RUNTIME_HOOK_SKIP_MODE_DETECTION"},
        true,
-       Ignored("")},
+       Bool(&O::skip_mode_detection)},
       {{"nvidia-container-cli.debug", "nvidia-container-cli-debug"},
        {"NVIDIA_CONTAINER_CLI_DEBUG"},
        false,
-       Ignored("nvidia-container-cli.debug")},
+       Text(&O::cli_debug)},
       {{"accept-nvidia-visible-devices-envvar-when-unprivileged"},
        {"ACCEPT_NVIDIA_VISIBLE_DEVICES_ENVVAR_WHEN_UNPRIVILEGED"},
        true,
@@ -140,12 +190,12 @@ const std::vector<Flag>& Flags() {
       {{"cdi-enabled", "enable-cdi"}, {"CDI_ENABLED", "ENABLE_CDI"}, true, Bool(&O::cdi_enabled)},
       {{"cdi-output-dir"}, {"CDI_OUTPUT_DIR"}, false, Text(&O::cdi_output_dir)},
       {{"cdi-kind"}, {"CDI_KIND"}, false, Text(&O::cdi_kind)},
-      {{"create-device-nodes"}, {"CREATE_DEVICE_NODES"}, false, Ignored("create-device-nodes")},
+      {{"create-device-nodes"}, {"CREATE_DEVICE_NODES"}, false, TakeDeviceNodes},
       {{"opt-in-features"},
        {"NVIDIA_CONTAINER_TOOLKIT_OPT_IN_FEATURES"},
        false,
-       Ignored("opt-in-features")},
-      {{"ignore-errors"}, {}, true, Ignored("")},
+       List(&O::opt_in_features)},
+      {{"ignore-errors"}, {}, true, Bool(&O::ignore_errors)},
       {{"config"},
        {"RUNTIME_CONFIG", "CONTAINERD_CONFIG", "DOCKER_CONFIG"},
        false,
@@ -177,16 +227,19 @@ const std::vector<Flag>& Flags() {
       {{"config-source", "config-sources"},
        {"RUNTIME_CONFIG_SOURCES", "RUNTIME_CONFIG_SOURCE"},
        false,
-       Ignored("config-source")},
-      {{"use-legacy-config"}, {"CONTAINERD_USE_LEGACY_CONFIG"}, true, Ignored("")},
+       TakeConfigSource},
+      {{"use-legacy-config"}, {"CONTAINERD_USE_LEGACY_CONFIG"}, true, Bool(&O::use_legacy_config)},
       {{"runtime-type"}, {"CONTAINERD_RUNTIME_TYPE"}, false, Text(&O::runtime_type)},
       {{"runtime-config-override"},
        {"RUNTIME_CONFIG_OVERRIDE", "CONTAINERD_RUNTIME_CONFIG_OVERRIDE"},
        false,
-       Ignored("runtime-config-override")},
-      {{"hooks-dir"}, {"CRIO_HOOKS_DIR"}, false, Ignored("hooks-dir")},
-      {{"hook-filename"}, {"CRIO_HOOK_FILENAME"}, false, Ignored("hook-filename")},
-      {{"config-mode"}, {"CRIO_CONFIG_MODE"}, false, Ignored("")},
+       TakeOverride},
+      {{"hooks-dir"}, {"CRIO_HOOKS_DIR"}, false, Text(&O::hooks_dir)},
+      {{"hook-filename"}, {"CRIO_HOOK_FILENAME"}, false, Text(&O::hook_filename)},
+      {{"config-mode"},
+       {"CRIO_CONFIG_MODE"},
+       false,
+       OneOf(&O::crio_config_mode, {"config", "hook"})},
   };
   return flags;
 }

@@ -28,7 +28,7 @@ struct Options {
   std::string runtime_mode = "auto";
   std::string default_kind = "management.nvidia.com/gpu";
   std::vector<std::string> annotation_prefixes;  // for containerd's runtimes and config.toml
-  std::vector<std::string> low_level_runtimes = {"runc", "crun"};
+  std::vector<std::string> low_level_runtimes;   // empty: found, then runc and crun
   bool accept_environment = false;
   bool accept_mounts = false;
   bool cdi_enabled = false;
@@ -37,13 +37,23 @@ struct Options {
   std::string runtime_config;  // empty: found
   std::string drop_in_config;  // empty: 99-nvidia.toml in conf.d beside the root file
   std::string executable;      // empty: found
-  std::string socket = "/run/containerd/containerd.sock";
-  std::string restart_mode;  // signal, systemd, none; empty: systemd where it runs the runtime
+  std::string socket;          // empty: the one that the kubelet uses
+  std::string restart_mode;    // signal, systemd, none; empty: systemd where it runs the runtime
   std::optional<bool> cdi_in_runtime;
   std::string host_root = "/host";
   std::string runtime_name = "nvidia";
   bool set_as_default = false;
   std::string runtime_type = "io.containerd.runc.v2";
+  bool use_legacy_config = false;           // an empty configuration of containerd is of schema 1
+  std::string crio_config_mode = "config";  // or "hook"
+  std::string hooks_dir = "/usr/share/containers/oci/hooks.d";
+  std::string hook_filename = "oci-nvidia-hook.json";
+  std::string pid_file = "/run/nvidia/toolkit/toolkit.pid";
+  std::string create_device_nodes = "control";  // with CDI; empty: none
+  std::string cli_debug;                        // nvidia-container-cli.debug of config.toml
+  bool skip_mode_detection = true;
+  std::vector<std::string> opt_in_features;  // features.<name> = true in config.toml
+  bool ignore_errors = false;
   std::vector<std::string> remarks;  // options that are accepted and change nothing here
 };
 

@@ -72,6 +72,45 @@ TEST(Options, WhatIsWrongIsNamed) {
   EXPECT_THAT(Parse({}, {{"CDI_ENABLED", "perhaps"}}).error().message, HasSubstr("CDI_ENABLED"));
 }
 
+TEST(Options, ValuesThatNvidiasInstallerRefusesToo) {
+  EXPECT_THAT(Parse({"--pid-file=/run/x.pid"}).error().message, HasSubstr("toolkit.pid"));
+  EXPECT_THAT(Parse({"--create-device-nodes=all"}).error().message, HasSubstr("all"));
+  EXPECT_THAT(Parse({"--toolkit-package-type=apk"}).error().message, HasSubstr("apk"));
+  EXPECT_THAT(Parse({"--config-source=guess"}).error().message, HasSubstr("guess"));
+  EXPECT_THAT(Parse({"--runtime-config-override=["}).error().message,
+              HasSubstr("runtime-config-override"));
+  EXPECT_THAT(Parse({"--runtime-config-override=1"}).error().message, HasSubstr("no JSON object"));
+  EXPECT_THAT(Parse({"--config-mode=both"}).error().message, HasSubstr("both"));
+}
+
+TEST(Options, TheRestOfTheInstallersEnvironment) {
+  const auto options = Parse({}, {{"TOOLKIT_PID_FILE", "/run/a/toolkit.pid"},
+                                  {"CREATE_DEVICE_NODES", "none"},
+                                  {"TOOLKIT_PACKAGE_TYPE", "rpm"},
+                                  {"RUNTIME_CONFIG_SOURCE", "command,file"},
+                                  {"CONTAINERD_USE_LEGACY_CONFIG", "true"},
+                                  {"CRIO_CONFIG_MODE", "hook"},
+                                  {"CRIO_HOOKS_DIR", "/hooks"},
+                                  {"CRIO_HOOK_FILENAME", "h.json"},
+                                  {"NVIDIA_CONTAINER_CLI_DEBUG", "/var/log/cli"},
+                                  {"NVIDIA_CONTAINER_RUNTIME_HOOK_SKIP_MODE_DETECTION", "false"},
+                                  {"RUNTIME_CONFIG_OVERRIDE", "{}"}});
+  ASSERT_TRUE(options.has_value()) << options.error().message;
+  EXPECT_EQ(options->pid_file, "/run/a/toolkit.pid");
+  EXPECT_EQ(options->create_device_nodes, "");
+  EXPECT_TRUE(options->use_legacy_config);
+  EXPECT_EQ(options->crio_config_mode, "hook");
+  EXPECT_EQ(options->hooks_dir, "/hooks");
+  EXPECT_EQ(options->hook_filename, "h.json");
+  EXPECT_EQ(options->cli_debug, "/var/log/cli");
+  EXPECT_FALSE(options->skip_mode_detection);
+  EXPECT_THAT(options->remarks, IsEmpty());
+  const auto remarked =
+      Parse({"--config-source=file=/x", "--runtime-config-override={\"a\": 1}", "--ignore-errors"});
+  EXPECT_EQ(remarked->remarks.size(), 2U);
+  EXPECT_TRUE(remarked->ignore_errors);
+}
+
 TEST(Options, AnImagesVariableGivesNoGpuUnlessSwitchedOn) {
   EXPECT_FALSE(Parse({})->accept_environment);
   EXPECT_TRUE(Parse({}, {{"ACCEPT_NVIDIA_VISIBLE_DEVICES_ENVVAR_WHEN_UNPRIVILEGED", "true"}})
@@ -79,7 +118,7 @@ TEST(Options, AnImagesVariableGivesNoGpuUnlessSwitchedOn) {
 }
 
 TEST(DesiredFiles, OneProgramUnderAllNames) {
-  const auto changes = DesiredFiles(*Parse({"--cdi-enabled"}), "program", "document");
+  const auto changes = DesiredFiles(*Parse({"--cdi-enabled"}), {"program", "document", "/", {}});
   const std::string folder = "/usr/local/nvidia/toolkit/";
   for (const char* name :
        {"nvidia-container-runtime", "nvidia-container-runtime.cdi",
@@ -95,6 +134,20 @@ TEST(DesiredFiles, OneProgramUnderAllNames) {
               Contains(Field(&host::Change::path, "/var/run/cdi/management.nvidia.com-gpu.yaml")));
 }
 
+TEST(DesiredFiles, ConfigurationOfTheLegacyTools) {
+  const auto options = Parse({"--opt-in-features=allow-cuda-compat-libs-from-container",
+                              "--nvidia-container-cli.debug=/var/log/cli"});
+  const std::string text =
+      RuntimeConfigFile(*options, {"", "", "/run/nvidia/driver", {"/usr/libexec/crio/crun"}});
+  EXPECT_THAT(text, HasSubstr("\n[features]\nallow-cuda-compat-libs-from-container = true\n"));
+  EXPECT_THAT(text, HasSubstr("root = \"/run/nvidia/driver\""));
+  EXPECT_THAT(text, HasSubstr("ldconfig = \"@/run/nvidia/driver/sbin/ldconfig\""));
+  EXPECT_THAT(text, HasSubstr("debug = \"/var/log/cli\""));
+  EXPECT_THAT(text, HasSubstr("skip-mode-detection = true"));
+  EXPECT_THAT(RuntimesInConfigFile(text), ElementsAre("/usr/libexec/crio/crun", "runc", "crun"));
+  EXPECT_THAT(RuntimesInConfigFile("["), IsEmpty());
+}
+
 TEST(DesiredFiles, NoDocumentWithoutCdi) {
   EXPECT_EQ(ManagementCdiPath(*Parse({})), "");
   EXPECT_EQ(ManagementCdiPath(*Parse({"--cdi-enabled"}, {})),
@@ -104,7 +157,7 @@ TEST(DesiredFiles, NoDocumentWithoutCdi) {
 TEST(DesiredFiles, TheRuntimeReadsWhatIsWritten) {
   const auto options = Parse({"--accept-nvidia-visible-devices-envvar-when-unprivileged",
                               "--nvidia-container-runtime.runtimes=/opt/a \"b\",crun"});
-  const auto read = container_runtime::ParseRuntimeConfig(RuntimeConfigFile(*options));
+  const auto read = container_runtime::ParseRuntimeConfig(RuntimeConfigFile(*options, {}));
   ASSERT_TRUE(read.has_value()) << read.error().message;
   EXPECT_TRUE(read->accept_environment);
   EXPECT_THAT(read->runtimes, ElementsAre("/opt/a \"b\"", "crun"));

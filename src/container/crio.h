@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+
+// CRI-O's configuration (crio.conf(5), crio.conf.d(5)): the drop-in that gives it the NVIDIA
+// runtimes. Files of the folder are read in the order of their names, key by key, so a drop-in has
+// nothing but what is ours. CDI is always on there. Texts in, texts out.
+namespace gantry::container {
+
+struct CrioWish {
+  // Texts of crio.conf and the files of crio.conf.d in CRI-O's order, without our drop-in.
+  std::vector<std::string> present;
+  std::string toolkit_dir = "/usr/local/nvidia/toolkit";
+  std::string runtime_name = "nvidia";
+  bool set_as_default = false;
+};
+
+struct CrioPlan {
+  std::string drop_in_text;  // empty: all is there already
+  std::vector<std::string> handlers;
+};
+
+// kInvalid if one of the texts is no TOML.
+Result<CrioPlan> PlanCrio(const CrioWish& wish);
+
+// Low-level runtimes' programs that the texts name, for nvidia-container-runtime.runtimes.
+std::vector<std::string> CrioRuntimePaths(const std::vector<std::string>& texts);
+
+// The hook of `--config-mode=hook`, for an OCI hooks folder (oci-hooks(5), version 1.0.0).
+std::string CrioHookFile(const std::string& toolkit_dir);
+
+// Runtime handlers in what `crio config` printed. kInvalid if it is no TOML.
+Result<std::vector<std::string>> CrioHandlers(std::string_view config);
+
+}  // namespace gantry::container

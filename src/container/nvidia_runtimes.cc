@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which runtimes does an engine get? The names are RuntimeClasses of users' manifests.
+#include "container/nvidia_runtimes.h"
+
+#include "base/paths.h"
+
+namespace gantry::container {
+
+std::vector<NvidiaRuntime> NvidiaRuntimes(const std::string& chosen_name,
+                                          const std::string& toolkit_dir) {
+  const bool fixed = chosen_name == "nvidia-cdi" || chosen_name == "nvidia-legacy";
+  const std::string program = JoinPath(toolkit_dir, "nvidia-container-runtime");
+  return {{fixed ? "nvidia" : chosen_name, program},
+          {"nvidia-cdi", program + ".cdi"},
+          {"nvidia-legacy", program + ".legacy"}};
+}
+
+}  // namespace gantry::container

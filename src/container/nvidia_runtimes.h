@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace gantry::container {
+
+struct NvidiaRuntime {
+  std::string name;     // the runtime handler
+  std::string program;  // host path
+};
+
+// NVIDIA's three runtimes as every container engine gets them; a chosen name that is one of the
+// fixed ones leaves the first as "nvidia".
+std::vector<NvidiaRuntime> NvidiaRuntimes(const std::string& chosen_name,
+                                          const std::string& toolkit_dir);
+
+}  // namespace gantry::container

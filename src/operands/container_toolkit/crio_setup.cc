@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// Acting on CRI-O: `crio config` of the same program reads and checks a configuration and prints
+// what it makes of it. Its runtimes are read at its start; it is always systemd's.
+#include "operands/container_toolkit/crio_setup.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/paths.h"
+#include "base/text.h"
+#include "container/containerd.h"
+#include "operands/container_toolkit/desired_files.h"
+#include "operands/container_toolkit/kubelet_endpoint.h"
+#include "operands/container_toolkit/trial_folder.h"
+
+namespace gantry::container_toolkit {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr char kDefaultConfig[] = "/etc/crio/crio.conf";
+constexpr char kDefaultFolder[] = "/etc/crio/crio.conf.d";
+constexpr char kDropInName[] = "99-nvidia.toml";
+
+}  // namespace
+
+CrioSetup::CrioSetup(const Options& options, FoundRuntime found_runtime)
+    : RuntimeSetup(options, std::move(found_runtime)),
+      config_path_(OptionValue(found().words, {"--config", "-c"})),
+      config_dir_(OptionValue(found().words, {"--config-dir", "-d"})),
+      drop_in_path_(options.drop_in_config) {
+  if (config_path_.empty()) {
+    config_path_ = options.runtime_config.empty() ? kDefaultConfig : options.runtime_config;
+  }
+  if (config_dir_.empty()) {
+    config_dir_ = kDefaultFolder;
+  }
+  if (drop_in_path_.empty()) {
+    drop_in_path_ = JoinPath(config_dir_, kDropInName);
+  }
+}
+
+std::vector<CrioSetup::File> CrioSetup::ReadFiles() const {
+  std::vector<File> files;
+  const auto add = [&](const std::string& path) {
+    auto text = ReadFile(Here(path));
+    if (text && path != drop_in_path_) {
+      files.push_back({path, *std::move(text)});
+    }
+  };
+  add(config_path_);
+  for (const std::string& name :
+       ListDirectory(Here(config_dir_)).value_or(std::vector<std::string>{})) {
+    add(JoinPath(config_dir_, name));
+  }
+  return files;
+}
+
+std::vector<std::string> CrioSetup::Texts() const {
+  std::vector<std::string> texts;
+  for (File& file : ReadFiles()) {
+    texts.push_back(std::move(file.text));
+  }
+  return texts;
+}
+
+std::vector<std::string> CrioSetup::LowLevelRuntimes() const {
+  return container::CrioRuntimePaths(Texts());
+}
+
+Result<RuntimeSetup::Wanted> CrioSetup::Plan() {
+  using Kind = host::Change::Kind;
+  Wanted wanted;
+  if (options().crio_config_mode == "hook") {
+    const std::string path = JoinPath(options().hooks_dir, options().hook_filename);
+    wanted.needs_restart = false;
+    wanted.changes.push_back(
+        {Kind::kFile, path, container::CrioHookFile(ToolkitDir(options())), 0644, std::nullopt});
+    Watch(path);
+    return wanted;
+  }
+  Watch(config_path_);
+  Watch(config_dir_);
+  container::CrioWish wish;
+  wish.present = Texts();
+  wish.toolkit_dir = ToolkitDir(options());
+  wish.runtime_name = options().runtime_name;
+  wish.set_as_default = options().set_as_default;
+  TRY_ASSIGN(const container::CrioPlan plan, container::PlanCrio(wish));
+  wanted.handlers = plan.handlers;
+  wanted.drop_in = drop_in_path_;
+  if (!plan.drop_in_text.empty()) {
+    Watch(drop_in_path_);
+    wanted.changes.push_back({Kind::kFile, drop_in_path_, plan.drop_in_text, 0644, std::nullopt});
+  }
+  return wanted;
+}
+
+Result<std::string> CrioSetup::Dump(const std::string& config, const std::string& folder) const {
+  TRY_ASSIGN(
+      const host::Finished dump,
+      host::RunProgram({{found().program, "--config", config, "--config-dir", folder, "config"},
+                        options().host_root,
+                        seconds(10)}));
+  if (dump.exit_status != 0) {
+    return Fail(ErrorKind::kInvalid, format("{} config: {}", found().program, Trim(dump.errors)));
+  }
+  return dump.output;
+}
+
+Result<std::string> CrioSetup::Effective() {
+  TRY_ASSIGN(const std::string dump, Dump(config_path_, config_dir_));
+  return container::EffectiveConfig(dump);
+}
+
+Result<std::string> CrioSetup::TryOut(const Wanted& wanted) {
+  TRY_ASSIGN(const TrialFolder folder, TrialFolder::Make(options().host_root));
+  TRY(folder.Write("crio.conf", ""));
+  for (const File& file : ReadFiles()) {
+    const bool main = file.path == config_path_;
+    TRY(folder.Write(main ? "crio.conf" : JoinPath("d", BaseName(file.path)), file.text));
+  }
+  TRY(folder.Write(JoinPath("d", BaseName(drop_in_path_)), wanted.changes.front().content));
+  TRY_ASSIGN(const std::string dump,
+             Dump(JoinPath(folder.host_path(), "crio.conf"), JoinPath(folder.host_path(), "d")));
+  TRY_ASSIGN(const std::vector<std::string> handlers, container::CrioHandlers(dump));
+  for (const std::string& name : wanted.handlers) {
+    if (std::ranges::find(handlers, name) == handlers.end()) {
+      return Fail(ErrorKind::kInvalid, format("try the configuration of {}: it has no runtime {}",
+                                              found().program, name));
+    }
+  }
+  return container::EffectiveConfig(dump);
+}
+
+Status CrioSetup::Restart(const host::ProcessId& process) const {
+  if (options().restart_mode == "signal") {
+    return Fail(ErrorKind::kInvalid,
+                "restart crio: it can't be restarted by a signal; use restart mode systemd");
+  }
+  return RuntimeSetup::Restart(process);
+}
+
+}  // namespace gantry::container_toolkit

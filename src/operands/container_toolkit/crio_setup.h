@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "container/crio.h"
+#include "operands/container_toolkit/runtime_setup.h"
+
+namespace gantry::container_toolkit {
+
+// Of CRI-O: one drop-in, or one file of OCI hooks (--config-mode=hook), which CRI-O notices itself.
+class CrioSetup final : public RuntimeSetup {
+ public:
+  CrioSetup(const Options& options, FoundRuntime found);
+  [[nodiscard]] std::vector<std::string> LowLevelRuntimes() const override;
+
+ private:
+  Result<Wanted> Plan() override;
+  Result<std::string> TryOut(const Wanted& wanted) override;
+  Result<std::string> Effective() override;
+  [[nodiscard]] Status Restart(const host::ProcessId& process) const override;
+  [[nodiscard]] std::string UsualUnit() const override { return "crio.service"; }
+  [[nodiscard]] Result<std::string> Dump(const std::string& config,
+                                         const std::string& folder) const;
+
+  struct File {
+    std::string path;  // host path
+    std::string text;
+  };
+  [[nodiscard]] std::vector<File> ReadFiles() const;  // without our drop-in
+  [[nodiscard]] std::vector<std::string> Texts() const;
+
+  std::string config_path_;
+  std::string config_dir_;
+  std::string drop_in_path_;
+};
+
+}  // namespace gantry::container_toolkit

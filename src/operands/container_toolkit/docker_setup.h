@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "container/docker.h"
+#include "operands/container_toolkit/runtime_setup.h"
+
+namespace gantry::container_toolkit {
+
+// Of Docker: members in its daemon.json, read again by the running daemon after a SIGHUP.
+class DockerSetup final : public RuntimeSetup {
+ public:
+  DockerSetup(const Options& options, FoundRuntime found);
+  [[nodiscard]] std::vector<std::string> LowLevelRuntimes() const override { return {}; }
+
+ private:
+  Result<Wanted> Plan() override;
+  Result<std::string> TryOut(const Wanted& wanted) override;
+  Result<std::string> Effective() override;
+  [[nodiscard]] Result<host::ProcessId> Answers(const host::ProcessId& before,
+                                                const std::vector<std::string>& handlers,
+                                                std::chrono::milliseconds limit) const override;
+  [[nodiscard]] Status Restart(const host::ProcessId& process) const override;
+  [[nodiscard]] std::string UsualUnit() const override { return "docker.service"; }
+
+  std::string config_path_;
+};
+
+}  // namespace gantry::container_toolkit

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finding the engine that counts. The kubelet is whoever serves its own socket, whatever the
+// program is called: in k3s and MicroK8s it is part of a larger one.
+#include "operands/container_toolkit/runtime_discovery.h"
+
+#include <unistd.h>
+
+#include <array>
+
+#include "base/paths.h"
+#include "base/text.h"
+#include "container/docker_status.h"
+#include "operands/container_toolkit/kubelet_endpoint.h"
+
+namespace gantry::container_toolkit {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr std::array kKubeletSockets = {
+    "/var/lib/kubelet/device-plugins/kubelet.sock",
+    "/var/lib/k0s/kubelet/device-plugins/kubelet.sock",
+    "/var/snap/microk8s/common/var/lib/kubelet/device-plugins/kubelet.sock",
+};
+constexpr char kMicroK8sArguments[] = "/var/snap/microk8s/current/args/kubelet";
+constexpr char kDockerSocket[] = "/run/docker.sock";
+
+std::string Here(const Options& options, const std::string& host_path) {
+  return ResolveInRoot(options.host_root, host_path)
+      .value_or(JoinPath(options.host_root, host_path));
+}
+
+std::vector<std::string> UsualSockets(const std::string& engine) {
+  if (engine == "crio") {
+    return {"/run/crio/crio.sock"};
+  }
+  if (engine == "docker") {
+    return {kDockerSocket};
+  }
+  return {"/run/containerd/containerd.sock", "/run/k3s/containerd/containerd.sock",
+          "/run/k0s/containerd.sock", "/var/snap/microk8s/common/run/containerd.sock"};
+}
+
+// The socket that the kubelet uses; empty if there is no kubelet, or it doesn't say. kUnavailable:
+// it is about to start, and to guess which engine it will use could change another one's files.
+Result<std::string> KubeletsSocket(const Options& options) {
+  Status starting;
+  for (const char* socket : kKubeletSockets) {
+    const auto kubelet = host::SocketPeer(Here(options, socket));
+    const auto words = kubelet ? host::CommandLine(kubelet->pid)
+                               : Result<std::vector<std::string>>(std::unexpected(kubelet.error()));
+    if (!words) {
+      if (words.error().kind == ErrorKind::kUnavailable) {
+        starting = std::unexpected(words.error().In("find the kubelet"));
+      }
+      continue;
+    }
+    const std::string path = KubeletConfigPath(*words);
+    const std::string config = path.empty() ? "" : ReadFile(Here(options, path)).value_or("");
+    const std::string arguments = ReadFile(Here(options, kMicroK8sArguments)).value_or("");
+    std::string found = CriSocket(*words, config, arguments);
+    if (!found.empty()) {
+      return found;
+    }
+  }
+  TRY(starting);
+  return "";
+}
+
+// Its own mount namespace is the host's as a rule; where it is ours, the path has our prefix.
+Result<std::string> ProgramOf(const Options& options, const FoundRuntime& found) {
+  if (options.executable.starts_with("/")) {
+    return options.executable;
+  }
+  TRY_ASSIGN(const std::string path, host::ProgramPath(found.process.pid));
+  std::string program = WithoutRoot(options.host_root, path).value_or(path);
+  // k3s is one file with many names: which of its programs runs is told by the name alone.
+  const std::string name = found.engine == "docker" ? "dockerd" : found.engine;
+  if (const std::string named = JoinPath(ParentOf(program), name);
+      BaseName(program) != name && ::access(Here(options, named).c_str(), X_OK) == 0) {
+    program = named;
+  }
+  return program;
+}
+
+// Docker's socket may be listened on by systemd, and is not the one that the kubelet asks.
+Status FindDocker(const Options& options, FoundRuntime& found) {
+  if (BaseName(found.socket) != BaseName(kDockerSocket)) {
+    found.socket = kDockerSocket;
+  }
+  TRY_ASSIGN(const auto status, container::AskDocker(Here(options, found.socket), seconds(5)));
+  if (status.pid <= 0) {
+    return Fail(ErrorKind::kDenied, "find Docker: it is in another PID namespace");
+  }
+  TRY_ASSIGN(found.process, host::Identify(status.pid));
+  TRY_ASSIGN(found.words, host::CommandLine(status.pid));
+  return {};
+}
+
+}  // namespace
+
+Result<FoundRuntime> FindRuntime(const Options& options) {
+  FoundRuntime found;
+  std::vector<std::string> sockets = {options.socket};
+  const bool given = !options.socket.empty();
+  if (!given) {
+    TRY_ASSIGN(const std::string kubelets, KubeletsSocket(options));
+    sockets = kubelets.empty() ? UsualSockets(options.runtime) : std::vector<std::string>{kubelets};
+  }
+  Result<host::ProcessId> peer = Fail(ErrorKind::kNotFound, "find the container runtime");
+  for (const std::string& socket : sockets) {
+    auto serves = host::SocketPeer(Here(options, socket));
+    if (serves || !peer) {
+      peer = std::move(serves);
+      found.socket = socket;
+    }
+    if (peer) {
+      break;
+    }
+  }
+  if (!peer) {
+    return std::unexpected(peer.error().kind == ErrorKind::kNotFound
+                               ? Error{ErrorKind::kUnavailable, peer.error().message}
+                               : peer.error());
+  }
+  found.process = *peer;
+  TRY_ASSIGN(found.words, host::CommandLine(found.process.pid));
+  const std::string engine = EngineOf(found.words);
+  found.engine = given || engine.empty() ? options.runtime : engine;
+  if (found.engine != options.runtime) {
+    found.remarks.push_back(
+        format("the kubelet's runtime on {} is {}, not {}; it is the one that "
+               "is configured",
+               found.socket, found.engine, options.runtime));
+  }
+  if (found.engine == "docker") {
+    TRY(FindDocker(options, found));
+  }
+  TRY_ASSIGN(found.program, ProgramOf(options, found));
+  return found;
+}
+
+}  // namespace gantry::container_toolkit

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "host/journal.h"
+#include "host/processes.h"
+#include "operands/container_toolkit/options.h"
+#include "operands/container_toolkit/runtime_discovery.h"
+
+namespace gantry::container_toolkit {
+
+// Brings the container engine of a node to have NVIDIA's runtimes, or takes them from it. What
+// shall be in its files is tried out by the engine's own program before it is put in place; the
+// engine is restarted only if that changes what it runs with, must answer and have the runtimes
+// within seconds, and gets its old files back if it does not.
+class RuntimeSetup {
+ public:
+  struct Outcome {
+    std::vector<std::string> changed;  // host paths
+    bool restarted = false;
+    std::vector<std::string> remarks;
+  };
+
+  RuntimeSetup(const RuntimeSetup&) = delete;
+  RuntimeSetup& operator=(const RuntimeSetup&) = delete;
+  virtual ~RuntimeSetup() = default;
+
+  // kInvalid: the engine's files or the result are refused, nothing was changed; kTimeout: the
+  // restarted engine did not answer, everything was taken back.
+  virtual Result<Outcome> Install(host::Journal& journal);
+
+  // Removes everything that the journal knows, of the toolkit's other files too, and restarts the
+  // engine if that changes what it runs with.
+  Result<Outcome> Remove(host::Journal& journal);
+
+  // Paths here whose change may need Install again; known after Install.
+  [[nodiscard]] const std::vector<std::string>& PathsToWatch() const { return watched_; }
+
+  // Programs of low-level runtimes that the engine's configuration names.
+  [[nodiscard]] virtual std::vector<std::string> LowLevelRuntimes() const = 0;
+
+ protected:
+  RuntimeSetup(const Options& options, FoundRuntime found)
+      : options_(options), found_(std::move(found)) {}
+
+  struct Wanted {
+    std::vector<host::Change> changes;  // empty: all is there already
+    std::vector<std::string> handlers;  // that the engine shall have then
+    std::vector<std::string> remarks;
+    bool needs_restart = true;
+    std::string drop_in;  // host path of ours, if there is one
+  };
+
+  // Reads the engine's files and decides what they shall be.
+  virtual Result<Wanted> Plan() = 0;
+  // What the engine would run with, by its own program: with the files as Plan wants them (kInvalid
+  // if it refuses them), or as they are.
+  virtual Result<std::string> TryOut(const Wanted& wanted) = 0;
+  virtual Result<std::string> Effective() = 0;
+  // Whether the engine answers, is ready and has the handlers; the message of an error says what
+  // is missing. `before` is the process before a restart.
+  [[nodiscard]] virtual Result<host::ProcessId> Answers(const host::ProcessId& before,
+                                                        const std::vector<std::string>& handlers,
+                                                        std::chrono::milliseconds limit) const;
+  // Makes the engine read its files.
+  [[nodiscard]] virtual Status Restart(const host::ProcessId& process) const;
+  [[nodiscard]] virtual std::string UsualUnit() const = 0;
+  // How long it takes until the engine answers, at most.
+  [[nodiscard]] virtual std::chrono::seconds AnswerWithin() const {
+    return std::chrono::seconds(7);
+  }
+  // What of Restart its supervisor does by itself when a file of ours changes.
+  [[nodiscard]] virtual bool RestartsItself() const { return false; }
+
+  [[nodiscard]] std::string Here(const std::string& host_path) const;
+  [[nodiscard]] const Options& options() const { return options_; }
+  [[nodiscard]] const FoundRuntime& found() const { return found_; }
+  void Watch(const std::string& host_path) { watched_.push_back(Here(host_path)); }
+  // Restart, then Answers again and again until it does or AnswerWithin has passed.
+  [[nodiscard]] Result<host::ProcessId> RestartAndWait(const std::vector<std::string>& handlers);
+
+ private:
+  Result<bool> RestartIfNeeded(host::Journal& journal, const std::string& effective,
+                               const std::vector<std::string>& handlers);
+  Status TakeBack(host::Journal& journal, const Wanted& wanted);
+  [[nodiscard]] bool InPlace(const Wanted& wanted) const;
+  [[nodiscard]] Status RestartUnit(const std::string& unit) const;
+  [[nodiscard]] std::string SystemdUnit(const host::ProcessId& process) const;
+  [[nodiscard]] std::string RunningPrefix() const;
+
+  const Options& options_;
+  FoundRuntime found_;
+  std::vector<std::string> watched_;
+};
+
+// For the engine that runs now. kUnavailable: none does.
+Result<std::unique_ptr<RuntimeSetup>> MakeRuntimeSetup(const Options& options);
+
+// The same without an engine: takes everything back that the journal knows.
+Result<RuntimeSetup::Outcome> RemoveWithoutRuntime(const Options& options, host::Journal& journal);
+
+}  // namespace gantry::container_toolkit
