@@ -143,7 +143,7 @@ def try_entry(entry, tree):
     log.unlink(missing_ok=True)
     report.unlink(missing_ok=True)
     changes = entry["changes"]
-    stories = sorted({story for change in changes for story in change["kills"]})
+    stories = list(dict.fromkeys(story for change in changes for story in change["kills"]))
     try:
         tree.apply(changes)
         tree.build(changes, log)
