@@ -157,6 +157,30 @@ Status ReadDevice(const Symbols& symbols, const std::filesystem::path& sys, Devi
   return device.mig == MigMode::kEnabled ? ReadMigDevices(symbols, handle, device) : Status{};
 }
 
+// A GPU may answer every question and still have to be reset before it can be used: drivers since
+// 565 tell.
+Status CheckRecoveryAction(const Symbols& symbols, nvmlDevice_t handle, const std::string& uuid) {
+  nvmlFieldValue_t field{};
+  field.fieldId = NVML_FI_DEV_GET_GPU_RECOVERY_ACTION;
+  if (Call(symbols.nvmlDeviceGetFieldValues, handle, 1, &field) != NVML_SUCCESS ||
+      field.nvmlReturn != NVML_SUCCESS) {
+    return {};
+  }
+  const char* wanted = nullptr;
+  switch (field.value.uiVal) {
+    case NVML_GPU_RECOVERY_ACTION_GPU_RESET:
+    case NVML_GPU_RECOVERY_ACTION_DRAIN_AND_RESET:
+      wanted = "a reset of the GPU";
+      break;
+    case NVML_GPU_RECOVERY_ACTION_NODE_REBOOT:
+      wanted = "a reboot of the node";
+      break;
+    default:
+      return {};
+  }
+  return Fail(ErrorKind::kUnavailable, format("ask GPU {}: it needs {}", uuid, wanted));
+}
+
 }  // namespace
 
 std::string SysfsBusId(const nvmlPciInfo_t& pci) {
@@ -257,7 +281,7 @@ Status Library::Alive(const std::string& uuid) const {
   if (code != NVML_SUCCESS && KindOf(code) != ErrorKind::kUnsupported) {
     return FailNvml("nvmlDeviceGetTemperature", uuid, code);
   }
-  return {};
+  return CheckRecoveryAction(*symbols_, handle, uuid);
 }
 
 }  // namespace gantry::nvml

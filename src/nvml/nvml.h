@@ -159,8 +159,8 @@ class Library {
   // Every GPU that this process can open.
   [[nodiscard]] Result<Devices> Enumerate() const;
   [[nodiscard]] Topology Distances(const std::vector<Device>& devices) const;
-  // Asks the GPU itself (memory, temperature): an error when it is lost, needs a reset or answers
-  // with NVML's "unknown error".
+  // Asks the GPU itself (memory, temperature, what the driver wants done with it): an error when it
+  // is lost, needs a reset or answers with NVML's "unknown error".
   [[nodiscard]] Status Alive(const std::string& uuid) const;
   [[nodiscard]] Result<std::unique_ptr<EventSet>> NewEventSet() const;
 

@@ -31,6 +31,7 @@ namespace gantry::nvml {
   X(DeviceGetGpuFabricInfoV)         \
   X(DeviceGetGpuFabricInfo)          \
   X(DeviceGetTemperature)            \
+  X(DeviceGetFieldValues)            \
   X(DeviceGetTopologyCommonAncestor) \
   X(DeviceGetNvLinkState)            \
   X(DeviceGetNvLinkRemotePciInfo_v2) \

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "operator/node_labels.h"
 #include "operator/startup_taint.h"
 #include "policy/names.h"
@@ -49,6 +50,22 @@ Json StripNode(const Json& node) {
         node, patch);
   }
   return patch;
+}
+
+Json StripConditions(const Json& node) {
+  const Json* conditions = At(node, "status.conditions");
+  if (conditions == nullptr || !conditions->is_array()) {
+    return {};
+  }
+  for (size_t i = 0; i < conditions->size(); ++i) {
+    if (TextAt((*conditions)[i], "type") == names::kGpuHealthyCondition) {
+      const std::string path = format("/status/conditions/{}", i);
+      return Json::array(
+          {{{"op", "test"}, {"path", path + "/type"}, {"value", names::kGpuHealthyCondition}},
+           {{"op", "remove"}, {"path", path}}});
+    }
+  }
+  return {};
 }
 
 bool IsOurNodeFeature(const Json& node_feature) {

@@ -11,6 +11,10 @@ namespace gantry::gpu_operator {
 // value) stays.
 Json StripNode(const Json& node);
 
+// The JSON patch that takes the device plugin's condition from a Node's status, or null if it has
+// none. It fails if somebody moved the conditions meanwhile.
+Json StripConditions(const Json& node);
+
 // Whether a NodeFeature object was written by an agent of ours.
 bool IsOurNodeFeature(const Json& node_feature);
 

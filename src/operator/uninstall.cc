@@ -237,9 +237,14 @@ class Uninstall {
 
   Status StripNodes() {
     std::vector<std::pair<std::string, Json>> patches;
+    std::vector<std::pair<std::string, Json>> conditions;
     const auto listed = client_.List(kube::kinds::kNode, {}, [&](const Json& node) {
+      const std::string name = TextAt(node, "metadata.name");
       if (Json patch = StripNode(node); !patch.is_null()) {
-        patches.emplace_back(TextAt(node, "metadata.name"), std::move(patch));
+        patches.emplace_back(name, std::move(patch));
+      }
+      if (Json patch = StripConditions(node); !patch.is_null()) {
+        conditions.emplace_back(name, std::move(patch));
       }
     });
     if (!listed.has_value()) {
@@ -247,6 +252,13 @@ class Uninstall {
     }
     for (const auto& [name, patch] : patches) {
       TRY(IgnoreAbsent(StripOne(name, patch)));
+    }
+    for (const auto& [name, patch] : conditions) {
+      const auto patched =
+          client_.JsonPatch(kube::kinds::kNode, {"", name}, patch, kube::Part::kStatus);
+      if (!patched.has_value()) {
+        log::Warning("{}", patched.error().message);  // a word that is left over is harmless
+      }
     }
     log::Info("{} nodes have no labels of the operator any more", patches.size());
     return {};

@@ -87,6 +87,9 @@ inline constexpr char kMpsCapable[] = "nvidia.com/mps.capable";
 inline constexpr char kVgpuPresent[] = "nvidia.com/vgpu.present";
 inline constexpr char kVgpuHostDriverBranch[] = "nvidia.com/vgpu.host-driver-branch";
 
+// Condition of a Node: whether every GPU of it is in service.
+inline constexpr char kGpuHealthyCondition[] = "GPUHealthy";
+
 // --- objects
 // -----------------------------------------------------------------------------------------
 inline constexpr char kLastAppliedHash[] = "nvidia.com/last-applied-hash";

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """nvidia-device-plugin beside a kubelet and the test bed's GPUs: one test here for each case of
-device_plugin/device_plugin_component.cc. The build is $GANTRY_BUILD (default build/release).
+device_plugin/device_plugin_component.cc; and beside an API server, where it has a Node. The build is
+$GANTRY_BUILD (default build/release).
 """
 
 import json
@@ -12,6 +13,8 @@ import subprocess
 import sys
 
 import pytest
+
+from control_plane import ControlPlane, wait
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FAKEGPU = ROOT / "testbed/fakegpu"
@@ -71,3 +74,82 @@ def results(build, tmp_path_factory) -> dict[str, list]:
 @pytest.mark.parametrize(("suite", "case"), CASES, ids=[".".join(case) for case in CASES])
 def test_device_plugin(results, suite, case):
     assert results[suite, case] == []
+
+
+class OnNode:
+    """A plugin on a Node of a real API server, and on GPUs; without a kubelet."""
+
+    def __init__(self, plane, folder, build, name, words=()):
+        self.plane, self.path, self.log = plane, f"/api/v1/nodes/{name}", folder / "log"
+        self.root = folder / "root"
+        self.log.touch()
+        machine(self.root, build, "2xt4")
+        plane.call("POST", "/api/v1/nodes", {"metadata": {"name": name}})
+        plane.patch(f"{self.path}/status", {"status": {"conditions": [{"type": "Ready", "status": "True"}]}})
+        program = os.environ.get("PLUGIN_PROGRAM", str(build / "bin/gantry"))
+        self.process = subprocess.Popen(
+            ["unshare", "--mount", "sh", "-c", f'mount --bind {self.root}/dev /dev && exec "$@" 2>> {self.log}', "sh",
+             program, "nvidia-device-plugin", f"--kubelet-socket={folder}/kubelet.sock", f"--node-name={name}",
+             f"--driver-root-ctr-path={self.root}", f"--host-root={self.root}",
+             f"--status-dir={folder}/validations", f"--cdi-dir={folder}/cdi", *words],
+            env=os.environ | {"KUBECONFIG": str(plane.kubeconfig)})
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        assert self.process.wait(20) == 0, self.log.read_text()
+
+    def control(self, *words):
+        subprocess.run([sys.executable, FAKEGPU / "fakegpu.py", "control", "--root", self.root, *words], check=True)
+
+    def condition(self):
+        found = [c for c in self.plane.get(self.path)["status"]["conditions"] if c["type"] == "GPUHealthy"]
+        return (found[0]["status"], found[0]["message"]) if found else ("", "")
+
+    def events(self, reason):
+        return [e["message"] for e in self.plane.get("/api/v1/events")["items"]
+                if e["reason"] == reason and e["involvedObject"]["name"] == self.path.rsplit("/", 1)[1]]
+
+    def says(self, text):
+        return text in self.log.read_text()
+
+
+@pytest.fixture(scope="module")
+def plane(tmp_path_factory):
+    plane = ControlPlane(tmp_path_factory.mktemp("plane"), "daemonset")
+    yield plane
+    plane.close()
+
+
+def test_the_node_says_which_gpu_is_out_of_service_and_why(plane, build, tmp_path):
+    with OnNode(plane, tmp_path, build, "sick") as node:
+        wait(lambda: node.condition() == ("True", "every GPU is in service"), "the condition")
+        gpu = json.loads((node.root / "opt/fakegpu/machine.json").read_text())["gpus"][1]["uuid"]
+        node.control("xid", "1", "48")
+        wait(lambda: node.condition() == ("False", f"out of service: {gpu}: XID 48"), "the reason", 5)
+        wait(lambda: any(gpu in m and "XID 48" in m for m in node.events("GPUUnhealthy")), "an event", 10)
+        wait(lambda: node.condition()[0] == "True", "its recovery", 30)
+        assert [c["status"] for c in plane.get(node.path)["status"]["conditions"] if c["type"] == "Ready"] == ["True"]
+    writes = [w for w in plane.writes("nvidia-device-plugin") if w == "patch nodes/sick"]
+    assert len(writes) == 3, "a write for each change"
+
+
+def test_the_nodes_label_chooses_the_configuration(plane, build, tmp_path):
+    folder = tmp_path / "config"
+    folder.mkdir()
+    for name, replicas in (("two", 2), ("four", 4)):
+        (folder / name).write_text("sharing: {timeSlicing: {resources: [{name: gpu, replicas: %d}]}}" % replicas)
+    label = "nvidia.com/device-plugin.config"
+    with OnNode(plane, tmp_path, build, "chooses",
+                [f"--config-file-srcdir={folder}", "--default-config=two"]) as node:
+        wait(lambda: node.says("configuration 'two' is in force"), "the default")
+        plane.patch(node.path, {"metadata": {"labels": {label: "four"}}})
+        wait(lambda: node.says("configuration 'four' is in force"), "the label's", 5)
+        plane.patch(node.path, {"metadata": {"labels": {label: "five"}}})
+        wait(lambda: node.says("configuration 'four' stays in force"), "the last good one", 5)
+        wait(lambda: any("asks for 'five', there is four, two" in m for m in node.events("InvalidDevicePluginConfig")),
+             "an event that says so", 10)
+        plane.patch(node.path, {"metadata": {"labels": {label: None}}})
+        wait(lambda: node.log.read_text().count("configuration 'two' is in force") == 2, "the default again", 5)

@@ -4,16 +4,14 @@
 #include "operands/device_plugin/cdi_file.h"
 
 #include <algorithm>
-#include <map>
-#include <optional>
 #include <utility>
 
 #include "base/paths.h"
 #include "base/text.h"
 #include "container/cdi.h"
 #include "container/nvidia_cdi.h"
+#include "container/special_cdi.h"
 #include "host/files.h"
-#include "operands/device_plugin/allocate.h"
 #include "policy/names.h"
 
 namespace gantry::device_plugin {
@@ -31,95 +29,33 @@ container::DriverPlace PlaceOf(const Settings& settings, const GpuSet& set,
           .cuda_version = set.cuda_version};
 }
 
-std::vector<container::CdiDeviceNode> NodesOf(const std::vector<std::string>& paths,
-                                              const container::DriverPlace& place) {
-  std::vector<container::CdiDeviceNode> nodes;
-  for (const auto& path : paths) {
-    const auto host_path = JoinPath(place.host_dev_root, path);
-    nodes.push_back({path, host_path == path ? "" : host_path});
-  }
-  return nodes;
-}
-
-std::vector<container::CdiGpu> WholeGpus(const GpuSet& set, const std::vector<Unit>& units) {
+// The GPUs that the units are of; of one in MIG mode the MIG devices among them.
+std::vector<container::CdiGpu> GpusOf(const GpuSet& set, const std::vector<Unit>& units) {
   std::vector<container::CdiGpu> gpus;
+  const auto offered = [&units](const std::string& uuid) {
+    return std::ranges::find(units, uuid, &Unit::uuid) != units.end();
+  };
   for (const auto& gpu : set.gpus) {
-    if (std::ranges::find(units, gpu.uuid, &Unit::uuid) != units.end()) {
-      gpus.push_back({.uuid = gpu.uuid,
-                      .index = static_cast<int>(gpu.index),
-                      .minor = static_cast<int>(gpu.minor),
-                      .pci_bus_id = gpu.pci_bus_id,
-                      .nodes = {}});
+    container::CdiGpu described{.uuid = gpu.uuid,
+                                .index = static_cast<int>(gpu.index),
+                                .minor = static_cast<int>(gpu.minor),
+                                .pci_bus_id = gpu.pci_bus_id,
+                                .nodes = {},
+                                .mig_enabled = gpu.mig_enabled};
+    for (size_t i = 0; i < gpu.mig_devices.size(); ++i) {
+      const auto& mig = gpu.mig_devices[i];
+      if (offered(mig.uuid)) {
+        described.mig.push_back({.uuid = mig.uuid,
+                                 .index = static_cast<int>(mig.index),
+                                 .nodes = gpu.mig_nodes[i],
+                                 .graphics = mig.profile.find("gfx") != std::string::npos});
+      }
+    }
+    if (offered(gpu.uuid) || !described.mig.empty()) {
+      gpus.push_back(std::move(described));
     }
   }
   return gpus;
-}
-
-void AddMigDevices(const std::vector<Unit>& units, const Settings& settings,
-                   const container::DriverPlace& place, container::CdiSpec& spec) {
-  for (const auto& unit : units) {
-    if (unit.is_mig()) {
-      container::CdiDevice device{
-          settings.id_strategy == IdStrategy::kUuid ? unit.uuid : unit.index, {}};
-      device.edits.device_nodes = NodesOf(unit.nodes, place);
-      spec.devices.push_back(std::move(device));
-    }
-  }
-  std::ranges::sort(spec.devices, {}, &container::CdiDevice::name);
-}
-
-// What works beside a GPU: device nodes, and files of the host where they are there.
-struct Mode {
-  const char* device_class;
-  std::vector<std::string> nodes;  // patterns
-  std::vector<std::string> files;
-};
-
-const std::map<std::string, Mode>& Modes() {
-  static const std::map<std::string, Mode> modes = {
-      {"gds", {"gds", {"/dev/nvidia-fs*"}, {"/run/udev", "/etc/cufile.json"}}},
-      {"gdrcopy", {"gdrcopy", {"/dev/gdrdrv"}, {}}},
-      {"mofed", {"mofed", {"/dev/infiniband/uverbs*", "/dev/infiniband/rdma_cm"}, {}}},
-  };
-  return modes;
-}
-
-// One device `all`; nothing if the node has no such device.
-std::optional<container::CdiSpec> SpecOf(const Mode& mode, const container::DriverPlace& place) {
-  std::vector<std::string> paths;
-  for (const auto& pattern : mode.nodes) {
-    for (const auto& path :
-         GlobInRoot(place.dev_root, pattern).value_or(std::vector<std::string>())) {
-      paths.push_back(WithoutRoot(place.dev_root, path).value_or(path));
-    }
-  }
-  if (paths.empty()) {
-    return std::nullopt;
-  }
-  std::ranges::sort(paths);
-  container::CdiDevice all{"all", {}};
-  all.edits.device_nodes = NodesOf(paths, place);
-  for (const auto& file : mode.files) {
-    const auto info = host::Inspect(JoinPath(place.run_root, file));
-    if (info && info->kind != host::FileKind::kAbsent) {
-      all.edits.mounts.push_back({file, file, {"ro", "nosuid", "nodev", "rbind", "rprivate"}});
-    }
-  }
-  container::CdiSpec spec;
-  spec.kind = format("{}/{}", names::kDevicePluginCdiVendor, mode.device_class);
-  spec.devices.push_back(std::move(all));
-  return spec;
-}
-
-container::CdiSpec ImexSpec(const std::vector<int>& channels, const container::DriverPlace& place) {
-  container::CdiSpec spec;
-  spec.kind = format("{}/imex-channel", names::kDevicePluginCdiVendor);
-  for (const int channel : channels) {
-    container::CdiDevice device{format("{}", channel), {}};
-    device.edits.device_nodes = NodesOf({ImexNode(channel)}, place);
-    spec.devices.push_back(std::move(device));
-  }
-  return spec;
 }
 
 class Writer {
@@ -140,6 +76,24 @@ class Writer {
   CdiWritten& written_;
 };
 
+// The document of a CDI mode beside the GPUs; false: this node has no such devices. `wanted`: only
+// these devices of it; empty: all.
+Result<bool> WriteSpecial(const std::string& mode, const std::vector<std::string>& wanted,
+                          const container::CdiInput& input, Writer& writer) {
+  auto spec =
+      container::SpecialCdi(mode, container::SpecialCdiKind(names::kDevicePluginCdiVendor, mode),
+                            input.driver, input.hook_path);
+  if (!spec) {
+    return spec.error().kind == ErrorKind::kNotFound ? Result<bool>(false)
+                                                     : std::unexpected(std::move(spec).error());
+  }
+  std::erase_if(spec->devices, [&wanted](const container::CdiDevice& device) {
+    return !wanted.empty() && std::ranges::find(wanted, device.name) == wanted.end();
+  });
+  TRY(writer.Write(*spec));
+  return true;
+}
+
 }  // namespace
 
 std::string CdiPath(const std::string& cdi_dir) {
@@ -154,23 +108,26 @@ Result<CdiWritten> WriteCdi(const std::string& cdi_dir, const std::string& host_
   container::CdiInput input;
   input.driver = PlaceOf(settings, set, host_root);
   input.kind = names::kDevicePluginCdiKind;
-  input.gpus = WholeGpus(set, units);
+  input.gpus = GpusOf(set, units);
   input.naming = {settings.id_strategy == IdStrategy::kUuid ? container::CdiNaming::kUuid
                                                             : container::CdiNaming::kIndex};
   input.hook_path = settings.cdi_hook_path;
   input.disabled_hooks = settings.disabled_hooks;
-  TRY_ASSIGN(auto gpus, container::NvidiaCdi(input));
-  AddMigDevices(units, settings, input.driver, gpus);
+  TRY_ASSIGN(const auto gpus, container::NvidiaCdi(input));
   TRY(host::MakeDirectories(cdi_dir));
   TRY(writer.Write(gpus));
   for (const auto& mode : settings.modes) {
-    if (const auto spec = SpecOf(Modes().at(mode), input.driver)) {
-      TRY(writer.Write(*spec));
+    TRY_ASSIGN(const bool found, WriteSpecial(mode, {}, input, writer));
+    if (found) {
       written.modes.insert(mode);
     }
   }
-  if (!imex_channels.empty()) {
-    TRY(writer.Write(ImexSpec(imex_channels, input.driver)));
+  std::vector<std::string> channels;
+  for (const int channel : imex_channels) {
+    channels.push_back(format("{}", channel));
+  }
+  if (!channels.empty()) {
+    TRY(WriteSpecial("imex", channels, input, writer));
   }
   return written;
 }

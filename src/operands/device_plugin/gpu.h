@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <map>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "nvml/nvml.h"
@@ -27,16 +25,6 @@ struct Gpu {
   std::vector<std::vector<std::string>> mig_nodes = {};
   bool operator==(const Gpu&) const = default;
 };
-
-// Which minor of /dev/nvidia-caps/nvidia-cap<minor> stands for a capability: "gpu0/gi1/access" ->
-// 12. The number after "gpu" is the GPU's minor.
-using MigMinors = std::map<std::string, unsigned>;
-// Reads /proc/driver/nvidia-caps/mig-minors; a line that is none is passed over.
-MigMinors ParseMigMinors(std::string_view text);
-// The nodes of a MIG device of the GPU with that minor: of its GPU instance and of its compute
-// instance. Empty: the driver lists no capability for it.
-std::vector<std::string> MigNodes(const MigMinors& minors, unsigned gpu_minor,
-                                  const nvml::MigDevice& mig);
 
 // A GPU that is there and can't be read.
 struct FailedGpu {

@@ -15,6 +15,7 @@
 
 #include "base/paths.h"
 #include "base/text.h"
+#include "container/driver_files.h"
 #include "nvml/nvml.h"
 #include "operands/device_plugin/scores.h"
 
@@ -26,7 +27,7 @@ constexpr std::chrono::milliseconds kEventWait{5000};
 // After an error, before the next wait.
 constexpr std::chrono::seconds kEventPause{1};
 
-Gpu FromNvml(const nvml::Device& device, const MigMinors& minors) {
+Gpu FromNvml(const nvml::Device& device, const std::string& host_root) {
   Gpu gpu{.index = device.index,
           .minor = device.minor,
           .uuid = device.uuid,
@@ -36,7 +37,9 @@ Gpu FromNvml(const nvml::Device& device, const MigMinors& minors) {
           .mig_enabled = device.mig == nvml::MigMode::kEnabled,
           .mig_devices = device.mig_devices};
   for (const auto& mig : device.mig_devices) {
-    gpu.mig_nodes.push_back(MigNodes(minors, device.minor, mig));
+    gpu.mig_nodes.push_back(container::MigNodes(host_root, static_cast<int>(device.minor),
+                                                static_cast<int>(mig.gpu_instance),
+                                                static_cast<int>(mig.compute_instance)));
   }
   return gpu;
 }
@@ -54,11 +57,8 @@ Result<std::unique_ptr<nvml::Library>> Open(const Monitor::Options& options) {
 Result<GpuSet> LookAt(const nvml::Library& library, const Monitor::Options& options) {
   TRY_ASSIGN(const auto devices, library.Enumerate());
   GpuSet set;
-  // Absent where no GPU can do MIG.
-  const auto minors = ParseMigMinors(
-      ReadFile(JoinPath(options.host_root, "proc/driver/nvidia-caps/mig-minors")).value_or(""));
   for (const auto& device : devices.found) {
-    set.gpus.push_back(FromNvml(device, minors));
+    set.gpus.push_back(FromNvml(device, options.host_root));
   }
   set.scores = ScoresOf(library.Distances(devices.found));
   for (const auto& failed : devices.failed) {

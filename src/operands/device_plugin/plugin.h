@@ -68,10 +68,11 @@ class Plugin {
   void LookAtGpus(const DriverRoots& driver);
   void ProbeIfDue();
   void Serve(const Settings& settings, const GpuSet& set);
-  bool FindBeside(const Settings& settings);
+  bool FindBeside(const Settings& settings, std::vector<std::string>& left_out);
   bool CdiIsWritten(const Settings& settings, const GpuSet& set, const Resources& offered);
   bool MpsIsReady(const Settings& settings, const Resource& resource);
   void SayLeftOut(const std::vector<std::string>& sentences);
+  void SayCondition();
 
   [[nodiscard]] std::optional<SteadyTime> Deadline() const;
   // An event on the Node, if there is a Node and an API server.
@@ -100,7 +101,9 @@ class Plugin {
   Beside beside_;
   std::vector<std::string> left_out_;  // told already
   std::set<std::string> unreadable_;   // the same
-  std::string mps_watched_;            // the folder of the MPS control daemon
+  std::string wait_error_;             // the same
+  std::optional<NodeCondition> condition_;
+  std::string mps_watched_;  // the folder of the MPS control daemon
 
   // What is due.
   bool status_changed_ = true;

@@ -55,6 +55,7 @@ void Plugin::On(GpusFound found) {
   }
   if (found.set.failed.empty()) {
     unreadable_.clear();
+    wait_error_.clear();
   }
   if (set_ && OnlyFailures(*set_, found.set)) {
     for (const auto& gpu : set_->gpus) {
@@ -94,7 +95,9 @@ void Plugin::On(const GpusChanged& /*changed*/) {
 }
 
 void Plugin::On(const WaitFailed& failed) {
-  log::Warning("events of the GPUs are interrupted: {}", failed.error.message);
+  if (std::exchange(wait_error_, failed.error.message) != failed.error.message) {
+    log::Warning("events of the GPUs are interrupted: {}", failed.error.message);
+  }
   // Each GPU is asked at once which of them it is.
   probed_ = SteadyTime{};
 }

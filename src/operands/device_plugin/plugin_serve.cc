@@ -34,7 +34,7 @@ void Plugin::Serve(const Settings& settings, const GpuSet& set) {
   }
   serve_at_.reset();
   auto offered = OfferedResources(set, settings, health_.out_of_service());
-  if (!FindBeside(settings) || !CdiIsWritten(settings, set, offered)) {
+  if (!FindBeside(settings, offered.left_out) || !CdiIsWritten(settings, set, offered)) {
     serve_at_ = RealClock().Now() + kServeAgain;
     return;
   }
@@ -54,9 +54,10 @@ void Plugin::Serve(const Settings& settings, const GpuSet& set) {
     log::Warning("this node has no GPU to offer");
   }
   host_->Serve(std::move(resources));
+  SayCondition();
 }
 
-bool Plugin::FindBeside(const Settings& settings) {
+bool Plugin::FindBeside(const Settings& settings, std::vector<std::string>& left_out) {
   Beside found;
   const auto exists = [&settings](const std::string& path) {
     return Exists(JoinPath(settings.driver.dev_root_here, path));
@@ -74,7 +75,7 @@ bool Plugin::FindBeside(const Settings& settings) {
                          ImexNode(channel))});
       return false;
     } else {
-      log::Warning("containers get no IMEX channel {}: there is no {}", channel, ImexNode(channel));
+      left_out.push_back(format("IMEX channel {}: there is no {}", channel, ImexNode(channel)));
     }
   }
   found.modes = std::move(beside_.modes);
@@ -129,6 +130,14 @@ void Plugin::SayLeftOut(const std::vector<std::string>& sentences) {
     }
   }
   left_out_ = sentences;
+}
+
+void Plugin::SayCondition() {
+  auto condition = ConditionOf(health_.reasons());
+  if (auto* link = Link(); link != nullptr && condition_ != condition) {
+    link->SetCondition(condition);
+    condition_ = std::move(condition);
+  }
 }
 
 }  // namespace gantry::device_plugin

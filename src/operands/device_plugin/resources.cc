@@ -117,9 +117,6 @@ UnitsByResource Sorted(const GpuSet& set, policy::MigStrategy strategy, Sentence
       if (!single && IsSplit(profile)) {
         left_out.push_back(format("MIG device {} ({}): no resource is named after {}", unit.index,
                                   unit.uuid, profile));
-      } else if (gpu.mig_nodes[i].empty()) {
-        left_out.push_back(format("MIG device {} ({}): the driver lists no capability for it",
-                                  unit.index, unit.uuid));
       } else {
         units[single ? names::kGpuResource : MigResource(profile)].push_back(std::move(unit));
       }

@@ -108,28 +108,6 @@ TEST(MigMixed, ASplitInstanceIsLeftOutAlone) {
   EXPECT_THAT(offered.left_out, ElementsAre(HasSubstr("1c.3g.40gb")));
 }
 
-TEST(MigMixed, ADeviceWithoutCapabilitiesIsLeftOut) {
-  auto gpus = Gpus(1);
-  AddMig(gpus[0], {"1g.10gb", "1g.10gb"});
-  gpus[0].mig_nodes[0].clear();
-  const auto offered = OfferedResources(SetOf(gpus), Mig(kMixed), {});
-  EXPECT_THAT(Names(offered), ElementsAre("nvidia.com/mig-1g.10gb 1"));
-  EXPECT_THAT(offered.left_out, ElementsAre(HasSubstr("no capability")));
-}
-
-TEST(MigNodes, FromTheKernelModulesTable) {
-  const auto minors = ParseMigMinors(
-      "config 1\nmonitor 2\ngpu0/gi1/access 12\ngpu0/gi1/ci0/access "
-      "13\n\nnonsense\ngpu1/gi1/access "
-      "x\n");
-  EXPECT_THAT(minors, SizeIs(4));
-  nvml::MigDevice mig;
-  mig.gpu_instance = 1;
-  EXPECT_THAT(MigNodes(minors, 0, mig),
-              ElementsAre("/dev/nvidia-caps/nvidia-cap12", "/dev/nvidia-caps/nvidia-cap13"));
-  EXPECT_THAT(MigNodes(minors, 1, mig), IsEmpty());
-}
-
 TEST(MigSingle, EveryDeviceIsAGpu) {
   auto gpus = Gpus(2);
   AddMig(gpus[0], {"1g.10gb", "1g.10gb"});

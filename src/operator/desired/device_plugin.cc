@@ -14,9 +14,13 @@ Objects DevicePlugin(const Context& context, const std::string& image) {
   constexpr std::string_view kAccount = "nvidia-device-plugin";
   const policy::ClusterPolicy& policy = context.policy;
   Objects objects = {ServiceAccount(context, kAccount)};
-  Json rules = Json::array({Rule("", "events", {"create", "patch", "update"})});
-  if (!policy.config_name.empty()) {
-    // Its node's label selects a configuration.
+  // Its Node says in a condition whether the GPUs are in service.
+  Json rules = Json::array(
+      {Rule("", "events", {"create", "patch", "update"}), Rule("", "nodes/status", {"patch"})});
+  if (policy.config_name.empty()) {
+    rules.push_back(Rule("", "nodes", {"get"}));
+  } else {
+    // The Node's label selects a configuration.
     rules.push_back(Rule("", "nodes", {"get", "list", "watch"}));
   }
   AddClusterRole(objects, context, kAccount, std::move(rules));

@@ -178,6 +178,8 @@ nvmlReturn_t PutField(nvmlDevice_t device, const Gpu& gpu, nvmlFieldValue_t& out
     case NVML_FI_DEV_RETIRED_PENDING_SBE:
     case NVML_FI_DEV_RETIRED_PENDING_DBE:
       return PutValue(out, gpu.retire_pending);
+    case NVML_FI_DEV_GET_GPU_RECOVERY_ACTION:
+      return PutValue(out, gpu.recovery_action);
     case NVML_FI_DEV_MEMORY_TEMP:
       return PutValue(out, gpu.temperature_memory);
     case NVML_FI_DEV_TOTAL_ENERGY_CONSUMPTION:

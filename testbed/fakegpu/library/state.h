@@ -213,6 +213,7 @@ using text = char;
   FIELD(u32, retired_single, 1)                                                                \
   FIELD(u32, retired_double, 1)                                                                \
   FIELD(u32, retire_pending, 1)                                                                \
+  FIELD(u32, recovery_action, 1) /* nvmlDeviceGpuRecoveryAction_t */                           \
   FIELD(u32, remap_histogram, 5) /* banks by what they have left: max high partial low none */ \
   FIELD(u32, failure, 1)         /* nvmlReturn_t that calls answer; 0: none */                 \
   FIELD(text, failing_call, 64)  /* "" : every call on this GPU */                             \

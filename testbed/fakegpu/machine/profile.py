@@ -96,7 +96,7 @@ def _from_product(product: dict) -> dict:
         "ecc": 1 if has_ecc else None, "ecc_pending": 1 if has_ecc else None,
         "mig": 0, "mig_pending": 0, "mig_capable": int("mig_profiles" in product),
         "retired_single": None if remapped else 0, "retired_double": None if remapped else 0,
-        "retire_pending": None if remapped else 0,
+        "retire_pending": None if remapped else 0, "recovery_action": None,  # drivers before 565 have none
         "remapped_correctable": 0 if remapped else None, "remapped_uncorrectable": 0 if remapped else None,
         "remap_pending": 0 if remapped else None, "remap_failed": 0 if remapped else None,
         "remap_histogram": [640, 0, 0, 0, 0] if remapped else [None] * 5,

@@ -275,6 +275,17 @@ TEST_F(DevicePlugin, EachXidHasItsVerdictWithinASecondAndNothingStaysOut) {
   EXPECT_EQ(kubelet_->registrations(), 1) << "without a restart";
 }
 
+TEST_F(DevicePlugin, AGpuThatNeedsAResetWaitsForIt) {
+  const auto plugin = Start();
+  ASSERT_TRUE(Has(8, 8)) << plugin->Log();
+  Control("set 1 recovery_action=1");
+  Control("xid 1 109");
+  ASSERT_TRUE(Has(8, 7, seconds(1))) << plugin->Log();
+  EXPECT_FALSE(Has(8, 8, seconds(20))) << "it answers, and is not fit for service";
+  Control("set 1 recovery_action=0");
+  EXPECT_TRUE(Has(8, 8, seconds(30))) << plugin->Log();
+}
+
 TEST_F(DevicePlugin, Kdp231AGpuThatFallsOffTheBusGoesAloneWithinASecond) {
   const auto plugin = Start();
   ASSERT_TRUE(Has(8, 8)) << plugin->Log();

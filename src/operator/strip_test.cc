@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/strip.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace gantry::gpu_operator {
+namespace {
+
+TEST(StripConditions, TakesTheDevicePluginsAndNoOther) {
+  const Json node = Json::parse(R"({"status": {"conditions": [
+      {"type": "Ready", "status": "True"}, {"type": "GPUHealthy", "status": "False"}]}})");
+  EXPECT_EQ(StripConditions(node), Json::parse(R"([
+      {"op": "test", "path": "/status/conditions/1/type", "value": "GPUHealthy"},
+      {"op": "remove", "path": "/status/conditions/1"}])"));
+  EXPECT_TRUE(StripConditions(node["status"]).is_null());
+  EXPECT_TRUE(
+      StripConditions(Json::parse(R"({"status": {"conditions": [{"type": "Ready"}]}})")).is_null());
+}
+
+}  // namespace
+}  // namespace gantry::gpu_operator
