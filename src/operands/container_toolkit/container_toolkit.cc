@@ -19,6 +19,7 @@
 #include "base/text.h"
 #include "container/nvidia_cdi.h"
 #include "host/driver_root.h"
+#include "host/files.h"
 #include "host/journal.h"
 #include "host/signals.h"
 #include "host/watch.h"
@@ -320,7 +321,8 @@ Result<Fd> LockHost(const Options& options) {
 Status RunToolkit(Options options, const host::Signals& signals, int& exit_status) {
   TRY_ASSIGN(const Fd lock, LockHost(options));
   TRY_ASSIGN(const PidFile pid_file, PidFile::Make(options.host_root, options.pid_file));
-  TRY_ASSIGN(std::string program, ReadFile(JoinPath(options.source_root, kProgramFile)));
+  std::string program = JoinPath(options.source_root, kProgramFile);
+  TRY(host::FileFingerprint(program));  // it can be read
   TRY_ASSIGN(host::Journal journal, host::Journal::Open(options.host_root, kJournalFolder));
   exit_status = Toolkit(std::move(options), std::move(journal), std::move(program)).Run(signals);
   return {};

@@ -128,7 +128,7 @@ TEST(DesiredFiles, OneProgramUnderAllNames) {
                                         Field(&host::Change::content, "nvidia-cdi-hook"))));
   }
   EXPECT_THAT(changes, Contains(AllOf(Field(&host::Change::path, folder + "nvidia-cdi-hook"),
-                                      Field(&host::Change::content, "program"),
+                                      Field(&host::Change::source, "program"),
                                       Field(&host::Change::mode, 0755U))));
   EXPECT_THAT(changes,
               Contains(Field(&host::Change::path, "/var/run/cdi/management.nvidia.com-gpu.yaml")));
