@@ -138,7 +138,8 @@ std::vector<host::Change> DesiredFiles(const Options& options, const HostFacts& 
   for (const char* alias : kAliases) {
     changes.push_back({Kind::kSymlink, JoinPath(folder, alias), kProgram, 0, std::nullopt});
   }
-  changes.push_back({Kind::kFile, JoinPath(folder, kProgram), "", 0755, std::nullopt, facts.program});
+  changes.push_back(
+      {Kind::kFile, JoinPath(folder, kProgram), "", 0755, std::nullopt, facts.program});
   if (!facts.management_cdi.empty()) {
     changes.push_back(
         {Kind::kFile, ManagementCdiPath(options), facts.management_cdi, 0644, std::nullopt});
