@@ -266,6 +266,14 @@ class Planner {
       containerd.insert_or_assign("default_runtime_name", wish_.runtime_name);
     }
     toml::table& runtimes = Child(containerd, "runtimes");
+    // There, a table of runtimes takes the place of the built-in one, and without its default
+    // runtime containerd answers no CRI call.
+    const std::string named =
+        cri_["containerd"]["default_runtime_name"].value_or(std::string("runc"));
+    if (wish_.version < kMergesTables && named == "runc" &&
+        TableAt(cri_, {"containerd", "runtimes", named}) == nullptr) {
+      runtimes.insert_or_assign(named, toml::table{{"runtime_type", wish_.runtime_type}});
+    }
     const toml::table* like = TemplateRuntime(&cri_);
     for (const NvidiaRuntime& runtime : WantedRuntimes(wish_)) {
       runtimes.insert_or_assign(runtime.name,

@@ -106,6 +106,18 @@ TEST(Containerd, Nct1222TheProvidersCniFolderSurvivesAContainerdThatReplacesTabl
   EXPECT_THAT(PlanContainerd(wish)->drop_in_text, Not(HasSubstr("/home/kubernetes/bin")));
 }
 
+TEST(Containerd, TheBuiltInRuntimeStaysWhereATableOfOursReplacesIt) {
+  ContainerdWish wish;
+  wish.version = {1, 7};
+  wish.root_text = "version = 2\n";
+  EXPECT_THAT(PlanContainerd(wish)->drop_in_text, HasSubstr("containerd.runtimes.runc]"));
+  wish.root_text = "[plugins.cri]\n";
+  EXPECT_THAT(PlanContainerd(wish)->root_text, HasSubstr("containerd.runtimes.runc]"));
+  wish.root_text = "version = 2\n";
+  wish.version = {2, 4};
+  EXPECT_THAT(PlanContainerd(wish)->drop_in_text, Not(HasSubstr("containerd.runtimes.runc]")));
+}
+
 TEST(Containerd, NctPr1382ExistingImportsAreKept) {
   const ContainerdWish wish = ReadCase(std::string(kGolden) + "/v2_imports_kept");
   EXPECT_THAT(ContainerdImports(PlanContainerd(wish)->root_text),
@@ -176,7 +188,7 @@ TEST(Containerd, Nct1956EveryRuntimeHasAType) {
        at = text.find("runtime_type", at + 1)) {
     ++count;
   }
-  EXPECT_EQ(count, 3U);
+  EXPECT_EQ(count, 4U);  // the built-in runc too
 }
 
 TEST(Containerd, RemovalKeepsWhatOthersEditedSince) {
