@@ -7,6 +7,8 @@
 #include "base/paths.h"
 #include "base/text.h"
 #include "container/containerd.h"
+#include "container/crio.h"
+#include "container/docker.h"
 #include "host/files.h"
 #include "host/processes.h"
 #include "operands/container_runtime/toolkit_cli.h"
@@ -17,6 +19,8 @@ namespace {
 using Takes = Flag::Takes;
 
 constexpr char kContainerdConfig[] = "/etc/containerd/config.toml";
+constexpr char kCrioConfig[] = "/etc/crio/crio.conf";
+constexpr char kCrioDropIn[] = "/etc/crio/crio.conf.d/99-nvidia.toml";
 
 Result<std::optional<std::string>> ReadIfThere(const std::string& path) {
   auto text = ReadFile(path);
@@ -60,6 +64,12 @@ Status Put(const CliCall& call, const std::string& path, const std::string& text
   return {};
 }
 
+void Remark(const CliCall& call, const std::vector<std::string>& remarks) {
+  for (const std::string& remark : call.quiet ? std::vector<std::string>{} : remarks) {
+    std::fprintf(stderr, "nvidia-ctk: %s\n", remark.c_str());
+  }
+}
+
 Status ConfigureContainerd(const CliCall& call, const FlagWords& flags,
                            const std::string& runtime_path) {
   container::ContainerdWish wish;
@@ -73,9 +83,7 @@ Status ConfigureContainerd(const CliCall& call, const FlagWords& flags,
   wish.set_as_default = flags.On("nvidia-set-as-default");
   wish.enable_cdi = flags.On("cdi.enabled");
   TRY_ASSIGN(const container::ContainerdPlan plan, container::PlanContainerd(wish));
-  for (const std::string& remark : call.quiet ? std::vector<std::string>{} : plan.remarks) {
-    std::fprintf(stderr, "nvidia-ctk: %s\n", remark.c_str());
-  }
+  Remark(call, plan.remarks);
   if (flags.On("dry-run")) {
     return PutOutput("", format("# {}\n{}\n# {}\n{}", wish.root_path, plan.root_text,
                                 wish.drop_in_path, plan.drop_in_text));
@@ -86,6 +94,46 @@ Status ConfigureContainerd(const CliCall& call, const FlagWords& flags,
   }
   return plan.root_text == wish.root_text.value_or("") ? Status{}
                                                        : Put(call, wish.root_path, plan.root_text);
+}
+
+// CRI-O reads crio.conf, then every file of the folder in the order of their names.
+std::vector<std::string> CrioTexts(const std::string& config, const std::string& drop_in) {
+  std::vector<std::string> texts = {ReadFile(config).value_or("")};
+  const std::string folder = ParentOf(drop_in);
+  for (const std::string& name : ListDirectory(folder).value_or(std::vector<std::string>{})) {
+    if (const std::string path = JoinPath(folder, name); path != drop_in) {
+      texts.push_back(ReadFile(path).value_or(""));
+    }
+  }
+  return texts;
+}
+
+Status ConfigureCrio(const CliCall& call, const FlagWords& flags, const std::string& toolkit_dir) {
+  const std::string drop_in = flags.Text("drop-in-config", kCrioDropIn);
+  container::CrioWish wish;
+  wish.present = CrioTexts(flags.Text("config", kCrioConfig), drop_in);
+  wish.toolkit_dir = toolkit_dir;
+  wish.runtime_name = flags.Text("nvidia-runtime-name", "nvidia");
+  wish.set_as_default = flags.On("nvidia-set-as-default");
+  TRY_ASSIGN(const container::CrioPlan plan, container::PlanCrio(wish));
+  if (flags.On("dry-run")) {
+    return PutOutput("", plan.drop_in_text);
+  }
+  return plan.drop_in_text.empty() ? Status{} : Put(call, drop_in, plan.drop_in_text);
+}
+
+Status ConfigureDocker(const CliCall& call, const FlagWords& flags,
+                       const std::string& toolkit_dir) {
+  container::DockerWish wish;
+  wish.path = flags.Text("config", wish.path);
+  TRY_ASSIGN(wish.text, ReadIfThere(wish.path));
+  wish.toolkit_dir = toolkit_dir;
+  wish.runtime_name = flags.Text("nvidia-runtime-name", "nvidia");
+  wish.set_as_default = flags.On("nvidia-set-as-default");
+  wish.enable_cdi = flags.On("cdi.enabled");
+  TRY_ASSIGN(const container::DockerPlan plan, container::PlanDocker(wish));
+  Remark(call, plan.remarks);
+  return flags.On("dry-run") ? PutOutput("", plan.text) : Put(call, wish.path, plan.text);
 }
 
 }  // namespace
@@ -127,7 +175,14 @@ Status RuntimeConfigure(const CliCall& call) {
   if (runtime == "containerd") {
     return ConfigureContainerd(call, flags, runtime_path);
   }
-  return Fail(ErrorKind::kUnsupported, format("configure {}: only containerd is known", runtime));
+  if (runtime == "crio") {
+    return ConfigureCrio(call, flags, ParentOf(runtime_path));
+  }
+  if (runtime == "docker") {
+    return ConfigureDocker(call, flags, ParentOf(runtime_path));
+  }
+  return Fail(ErrorKind::kUnsupported,
+              format("configure {}: it is not containerd, crio or docker", runtime));
 }
 
 }  // namespace gantry::container_runtime

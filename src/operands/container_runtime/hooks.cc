@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <set>
+#include <span>
 
 #include "base/json.h"
 #include "base/paths.h"
@@ -105,6 +106,15 @@ Status UpdateMusl(const ContainerRoot& root, const std::vector<std::string>& fol
   return text == before ? Status{} : root.Write(kMuslPath, text);
 }
 
+// Whether the cache has libraries of a folder: then ldconfig finds it without being told.
+bool Lists(const std::vector<CachedLibrary>& listed, std::string_view folder) {
+  const std::string_view wanted = WithoutUsr(folder);
+  return std::ranges::any_of(listed, [&](const CachedLibrary& library) {
+    const std::string_view path = WithoutUsr(library.path);
+    return path.starts_with(wanted) && path.rfind('/') == wanted.size();
+  });
+}
+
 Status UpdateLibraries(const HookRequest& request, const ContainerRoot& root,
                        std::vector<std::string>& warnings) {
   const std::vector<CachedLibrary> compat =
@@ -118,18 +128,19 @@ Status UpdateLibraries(const HookRequest& request, const ContainerRoot& root,
     return UpdateMusl(root, FoldersOf(request.libraries, request.folders));
   }
   const std::string before = root.Read(kCache).value_or("");
-  std::set<std::string> cached;
-  std::set<std::string> known_folders;
+  std::vector<CachedLibrary> listed;
   if (!before.empty()) {
-    const auto listed = ReadLibraryCache(before);
-    if (!listed) {
-      warnings.push_back(listed.error().message);
+    auto read = ReadLibraryCache(before);
+    if (!read) {
+      warnings.push_back(read.error().message);
       return {};
     }
-    for (const CachedLibrary& library : *listed) {
-      cached.insert(library.path);
-      known_folders.emplace(WithoutUsr(ParentOf(library.path)));
-    }
+    listed = *std::move(read);
+  }
+  std::set<std::string> cached;
+  for (const CachedLibrary& library :
+       request.folders.empty() ? std::span<CachedLibrary>() : std::span(listed)) {
+    cached.insert(library.path);
   }
   std::vector<CachedLibrary> libraries = compat;
   libraries.insert(libraries.end(), request.libraries.begin(), request.libraries.end());
@@ -144,8 +155,7 @@ Status UpdateLibraries(const HookRequest& request, const ContainerRoot& root,
   }
   std::vector<std::string> folders = FoldersOf(libraries, {});
   std::erase_if(folders, [&](const std::string& folder) {
-    return known_folders.contains(std::string(WithoutUsr(folder))) ||
-           folder == request.compat_folder;
+    return folder == request.compat_folder || Lists(listed, folder);
   });
   TRY(ListFolders(root, "00-nvidia-driver.conf", folders));
   if (!compat.empty()) {

@@ -80,34 +80,38 @@ void Store(std::string& bytes, size_t offset, const T& value) {
 }
 
 // The order of glibc's _dl_cache_libcmp: runs of digits count as numbers.
-int CompareNames(const char* a, const char* b) {
-  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
-  while (*a != '\0') {
-    if (digit(*a)) {
-      if (!digit(*b)) {
+int CompareNames(std::string_view a, std::string_view b) {
+  const auto first = [](std::string_view text) { return text.empty() ? '\0' : text.front(); };
+  const auto digit = [&](std::string_view text) {
+    return first(text) >= '0' && first(text) <= '9';
+  };
+  const auto number = [&](std::string_view& text) {
+    unsigned long value = 0;
+    for (; digit(text); text.remove_prefix(1)) {
+      value = value * 10 + static_cast<unsigned long>(first(text) - '0');
+    }
+    return value;
+  };
+  while (!a.empty()) {
+    if (digit(a)) {
+      if (!digit(b)) {
         return 1;
       }
-      unsigned long number_a = 0;
-      unsigned long number_b = 0;
-      for (; digit(*a); ++a) {
-        number_a = number_a * 10 + static_cast<unsigned long>(*a - '0');
+      const unsigned long left = number(a);
+      const unsigned long right = number(b);
+      if (left != right) {
+        return left < right ? -1 : 1;
       }
-      for (; digit(*b); ++b) {
-        number_b = number_b * 10 + static_cast<unsigned long>(*b - '0');
-      }
-      if (number_a != number_b) {
-        return number_a < number_b ? -1 : 1;
-      }
-    } else if (digit(*b)) {
+    } else if (digit(b)) {
       return -1;
-    } else if (*a != *b) {
-      return *a - *b;
+    } else if (first(a) != first(b)) {
+      return first(a) - first(b);
     } else {
-      ++a;
-      ++b;
+      a.remove_prefix(1);
+      b.remove_prefix(1);
     }
   }
-  return *a - *b;
+  return first(a) - first(b);
 }
 
 struct Parsed {
@@ -116,14 +120,14 @@ struct Parsed {
   std::vector<Entry> entries;
 };
 
-std::optional<std::string> TextAtOffset(std::string_view bytes, uint32_t offset) {
+// The text stays where it is: a cache has some thousand of them, and is read at container starts.
+std::optional<std::string_view> TextAtOffset(std::string_view bytes, uint32_t offset) {
   if (offset >= bytes.size()) {
     return std::nullopt;
   }
   const size_t end = bytes.find('\0', offset);
-  return end == std::string_view::npos
-             ? std::nullopt
-             : std::optional(std::string(bytes.substr(offset, end - offset)));
+  return end == std::string_view::npos ? std::nullopt
+                                       : std::optional(bytes.substr(offset, end - offset));
 }
 
 std::unexpected<Error> Broken(std::string_view why) {
@@ -204,7 +208,7 @@ void MoveExtensions(std::string& out, Header& header, uint32_t shift) {
 }
 
 struct Named {
-  std::string key;
+  std::string_view key;
   Entry entry;
   size_t order = 0;  // among those of one key
 };
@@ -253,13 +257,13 @@ Result<std::string> AddToLibraryCache(std::string_view cache,
   for (Named& named : kept) {
     named.entry.key += shift;
     named.entry.value += shift;
-    all.push_back(std::move(named));
+    all.push_back(named);
   }
   for (size_t i = 0; i < all.size(); ++i) {
     all[i].order = i;
   }
   std::ranges::sort(all, [](const Named& a, const Named& b) {
-    const int names = CompareNames(a.key.c_str(), b.key.c_str());
+    const int names = CompareNames(a.key, b.key);
     return names != 0 ? names > 0 : a.order < b.order;
   });
   for (size_t i = 0; i < all.size(); ++i) {
@@ -277,8 +281,8 @@ Result<std::vector<CachedLibrary>> ReadLibraryCache(std::string_view cache) {
   std::vector<CachedLibrary> libraries;
   libraries.reserve(parsed.entries.size());
   for (const Entry& entry : parsed.entries) {
-    libraries.push_back({TextAtOffset(parsed.bytes, entry.key).value_or(""),
-                         TextAtOffset(parsed.bytes, entry.value).value_or("")});
+    libraries.push_back({std::string(TextAtOffset(parsed.bytes, entry.key).value_or("")),
+                         std::string(TextAtOffset(parsed.bytes, entry.value).value_or(""))});
   }
   return libraries;
 }

@@ -273,6 +273,16 @@ TEST_F(ConfigureTest, Nct1956_EachRuntimeHasItsType) {
   EXPECT_EQ(count("BinaryName"), 3U);
 }
 
+TEST_F(CliTest, RuntimeConfigureOfCrioAndDocker) {
+  const std::string drop_in = folder_ + "/crio.conf.d/99-nvidia.toml";
+  EXPECT_EQ(Run(RuntimeConfigure, {"--runtime=crio", "--drop-in-config", drop_in}), "");
+  EXPECT_THAT(Get("/crio.conf.d/99-nvidia.toml"), HasSubstr("/usr/bin/nvidia-container-runtime"));
+  Put("/daemon.json", "{\n  \"debug\": true\n}\n");
+  EXPECT_EQ(Run(RuntimeConfigure, {"--config", folder_ + "/daemon.json", "--cdi.enabled"}), "");
+  EXPECT_THAT(Get("/daemon.json"), AllOf(HasSubstr("\"debug\": true"), HasSubstr("\"cdi\""),
+                                         HasSubstr("/usr/bin/nvidia-container-runtime.cdi")));
+}
+
 TEST_F(CliTest, RuntimeConfigureDryRunWritesNothing) {
   testing::internal::CaptureStdout();
   EXPECT_EQ(Run(RuntimeConfigure,
