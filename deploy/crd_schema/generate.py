@@ -289,7 +289,30 @@ def node_feature():
                       description="Features of one node, as an agent on it sees them.", required=["spec"], labels=OURS)
 
 
-def definition(group, version, kind, plural, scope, properties, description, columns=(), required=None, labels=None):
+def node_feature_rule():
+    expression = block({
+        "op": text(enum=["In", "NotIn", "InRegexp", "Exists", "DoesNotExist", "Gt", "Ge", "Lt", "Le", "GtLt", "GeLe",
+                         "IsTrue", "IsFalse"]),
+        "value": array(text()), "type": text("`version` compares versions instead of whole numbers.")})
+    terms = array(block({"feature": text("<domain>.<feature>"),
+                         "matchExpressions": schema("object", additionalProperties=expression),
+                         "matchName": expression}, required=["feature"]), "All must hold.")
+    taint = block({"key": text(), "value": text(), "effect": text(), "timeAdded": text(format="date-time")},
+                  required=["effect", "key"])
+    rule = block({
+        "name": text(), "labels": text_map(), "labelsTemplate": text("Lines of key=value, a text/template of Go."),
+        "annotations": text_map(), "vars": text_map("For rules that come later."), "varsTemplate": text(),
+        "taints": array(taint), "extendedResources": text_map(), "matchFeatures": terms,
+        "matchAny": array(block({"matchFeatures": terms}, required=["matchFeatures"]), "One of them must hold.")},
+        required=["name"])
+    return definition("nfd.k8s-sigs.io", "v1alpha1", "NodeFeatureRule", "nodefeaturerules", "Cluster",
+                      {"spec": block({"rules": array(rule)})},
+                      description="From features of nodes to their labels.", required=["spec"], labels=OURS,
+                      short_names=["nfr"])
+
+
+def definition(group, version, kind, plural, scope, properties, description, columns=(), required=None, labels=None,
+               short_names=None):
     served = {"name": version, "served": True, "storage": True}
     if columns:
         served["additionalPrinterColumns"] = [{"name": n, "type": t, "jsonPath": p} for n, t, p in columns]
@@ -301,7 +324,8 @@ def definition(group, version, kind, plural, scope, properties, description, col
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
         "metadata": {"name": f"{plural}.{group}"} | ({"labels": labels} if labels else {}),
         "spec": {"group": group,
-                 "names": {"kind": kind, "listKind": f"{kind}List", "plural": plural, "singular": kind.lower()},
+                 "names": {"kind": kind, "listKind": f"{kind}List", "plural": plural, "singular": kind.lower()}
+                 | ({"shortNames": short_names} if short_names else {}),
                  "scope": scope, "versions": [served]},
     }
 
@@ -341,7 +365,7 @@ def lines(value, indent):
 
 
 def documents():
-    for crd in (cluster_policy(), gpu_cluster_policy(), device(), node_feature()):
+    for crd in (cluster_policy(), gpu_cluster_policy(), device(), node_feature(), node_feature_rule()):
         plural, group = crd["metadata"]["name"].split(".", 1)
         body = "\n".join(lines(crd, 0))
         yield CRDS / f"{group}_{plural}.yaml", (

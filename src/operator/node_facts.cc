@@ -8,43 +8,16 @@
 #include "operator/node_facts.h"
 
 #include <algorithm>
-#include <array>
-#include <cctype>
+#include <iterator>
+#include <set>
 
 #include "base/text.h"
 #include "policy/names.h"
 #include "policy/node_feature.h"
+#include "policy/node_feature_rule/evaluate.h"
 
 namespace gantry::gpu_operator {
 namespace {
-
-bool IsNamePart(std::string_view text) {
-  const auto plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
-  return !text.empty() && text.size() <= 63 && plain(text.front()) && plain(text.back()) &&
-         std::ranges::all_of(text,
-                             [&](char c) { return plain(c) || c == '-' || c == '_' || c == '.'; });
-}
-
-bool IsUnder(std::string_view domain, std::string_view parent) {
-  return domain == parent || (domain.size() > parent.size() && domain.ends_with(parent) &&
-                              domain[domain.size() - parent.size() - 1] == '.');
-}
-
-// Kubernetes' own domains are refused but for the two that are made for this; so are the labels
-// that this operator decides itself.
-bool MayBeFeature(std::string_view key) {
-  const size_t slash = key.find('/');
-  if (slash == std::string_view::npos || slash > 253 || !IsNamePart(key.substr(slash + 1))) {
-    return false;
-  }
-  const std::string_view domain = key.substr(0, slash);
-  if (IsUnder(domain, "kubernetes.io") || IsUnder(domain, "k8s.io")) {
-    return IsUnder(domain, "feature.node.kubernetes.io") ||
-           IsUnder(domain, "profile.node.kubernetes.io");
-  }
-  return key != names::kGpuPresent && !key.starts_with(names::kDeployPrefix) &&
-         key != names::kDriverUpgradeState;
-}
 
 bool IsGpuPciLabel(std::string_view key) {
   return key == names::kPciNvidia || key == names::kPciNvidia3d || key == names::kPciNvidiaVga;
@@ -70,7 +43,41 @@ bool IsReady(const Json& node) {
          });
 }
 
+// A comma-separated annotation of keys, with the values that `values` has for them.
+Labels ReadOwned(const Json& annotations, const char* record, const Json* values) {
+  Labels owned;
+  for (const std::string& key : Split(annotations.value(record, ""), ',')) {
+    const std::string full = node_feature_rule::WithPrefix(key);
+    owned[full] = values == nullptr ? "" : values->value(full, "");
+  }
+  return owned;
+}
+
+void ReadAnnotations(const Json& node, NodeFacts& facts) {
+  const Json* annotations = At(node, "metadata.annotations");
+  if (annotations == nullptr) {
+    return;
+  }
+  facts.features = annotations->value(names::kFeatureLabelsAnnotation, "");
+  facts.startup_taint = annotations->value(names::kStartupTaint, "");
+  facts.foreign_nfd = annotations->contains(names::kNfdMasterVersion);
+  std::string nfd = annotations->value(names::kNfdFeatureLabelsAnnotation, "");
+  if (nfd != FormatNfdLabels(ParseSources(facts.features))) {
+    facts.nfd_labels = std::move(nfd);
+  }
+  facts.rule_annotations = ReadOwned(*annotations, names::kNfdFeatureAnnotations, annotations);
+  facts.rule_resources =
+      ReadOwned(*annotations, names::kNfdExtendedResources, At(node, "status.capacity"));
+  facts.rule_taints = ParseTaints(annotations->value(names::kNfdTaints, ""));
+}
+
 }  // namespace
+
+// So are the labels that this operator decides itself refused.
+bool MayBeFeature(std::string_view key, const node_feature_rule::Namespaces& namespaces) {
+  return node_feature_rule::MayBeLabel(key, namespaces) && key != names::kGpuPresent &&
+         !key.starts_with(names::kDeployPrefix) && key != names::kDriverUpgradeState;
+}
 
 std::string PackLabels(const Labels& labels) {
   std::string packed;
@@ -98,14 +105,13 @@ Labels UnpackLabels(std::string_view packed) {
 
 NodeFacts ProjectNode(const Json& node) {
   NodeFacts facts;
-  if (const Json* annotations = At(node, "metadata.annotations"); annotations != nullptr) {
-    facts.features = annotations->value(names::kFeatureLabelsAnnotation, "");
-    facts.startup_taint = annotations->value(names::kStartupTaint, "");
-    facts.foreign_nfd = annotations->contains(names::kNfdFeatureLabelsAnnotation);
-  }
+  ReadAnnotations(node, facts);
   Labels kept;
   if (const Json* labels = At(node, "metadata.labels"); labels != nullptr) {
-    const FeatureSources sources = ParseSources(facts.features);
+    FeatureSources sources = ParseSources(facts.features);
+    for (const std::string& key : Split(facts.nfd_labels.value_or(""), ',')) {
+      sources[""].push_back(node_feature_rule::WithPrefix(key));
+    }
     const auto from_feature = [&](const std::string& key) {
       return std::ranges::any_of(sources, [&](const auto& source) {
         return std::ranges::find(source.second, key) != source.second.end();
@@ -134,7 +140,7 @@ NodeFacts ProjectNode(const Json& node) {
   return facts;
 }
 
-FeatureFacts ProjectFeatures(const Json& node_feature) {
+FeatureFacts ProjectFeatures(const Json& node_feature, const FeatureReading& reading) {
   FeatureFacts facts;
   if (const Json* node = At(node_feature, {"metadata", "labels", names::kNfdNodeName});
       node != nullptr && node->is_string()) {
@@ -142,22 +148,31 @@ FeatureFacts ProjectFeatures(const Json& node_feature) {
   }
   if (const Json* version = At(node_feature, {"metadata", "annotations", names::kNfdWorkerVersion});
       version != nullptr && version->is_string()) {
-    facts.foreign = !policy::IsFromOurWorker(node_feature);
+    facts.ours = policy::IsFromOurWorker(node_feature);
+    facts.foreign = !facts.ours;
   }
-  Labels valid;
+  node_feature_rule::Features features;
+  if (const Json* all = At(node_feature, "spec.features"); all != nullptr) {
+    features = node_feature_rule::FeaturesFrom(*all);
+  }
+  node_feature_rule::Elements said;
   if (const Json* labels = At(node_feature, "spec.labels");
       labels != nullptr && labels->is_object()) {
     for (const auto& [key, value] : labels->items()) {
-      const std::string full =
-          key.find('/') == std::string::npos ? std::string(names::kFeaturePrefix) + key : key;
-      if (!value.is_string() || !MayBeFeature(full)) {
-        continue;
-      }
-      const auto& text = value.get_ref<const std::string&>();
-      if (text.empty() || IsNamePart(text)) {
-        valid.emplace(full, text);
+      if (value.is_string()) {
+        said.emplace(node_feature_rule::WithPrefix(key), value.get<std::string>());
       }
     }
+  }
+  std::vector<std::string> unresolved;  // their labels are left out
+  Labels valid;
+  for (const auto& [key, value] : node_feature_rule::Resolve(said, features, unresolved)) {
+    if (MayBeFeature(key, reading.namespaces) && node_feature_rule::IsLabelValue(value)) {
+      valid.emplace(key, value);
+    }
+  }
+  if (const auto kept = node_feature_rule::Keep(features, reading.needs); !kept.empty()) {
+    facts.features = node_feature_rule::ToJson(kept).dump();
   }
   facts.labels = PackLabels(valid);
   return facts;
@@ -168,7 +183,10 @@ FeatureSources ParseSources(std::string_view annotation) {
   for (const std::string& group : Split(annotation, ';')) {
     const size_t colon = group.find(':');
     if (colon != std::string::npos) {
-      sources[group.substr(0, colon)] = Split(std::string_view(group).substr(colon + 1), ',');
+      std::vector<std::string>& keys = sources[group.substr(0, colon)];
+      for (const std::string& key : Split(std::string_view(group).substr(colon + 1), ',')) {
+        keys.push_back(node_feature_rule::WithPrefix(key));
+      }
     }
   }
   return sources;
@@ -180,9 +198,45 @@ std::string FormatSources(const FeatureSources& sources) {
     if (!text.empty()) {
       text += ';';
     }
-    text += source + ':' + Join(keys, ",");
+    std::vector<std::string> bare;
+    std::ranges::transform(keys, std::back_inserter(bare), node_feature_rule::WithoutPrefix);
+    text += source + ':' + Join(bare, ",");
   }
   return text;
+}
+
+std::string FormatNfdLabels(const FeatureSources& sources) {
+  std::set<std::string> bare;
+  for (const auto& [source, keys] : sources) {
+    for (const std::string& key : keys) {
+      bare.insert(node_feature_rule::WithoutPrefix(key));
+    }
+  }
+  return Join({bare.begin(), bare.end()}, ",");
+}
+
+std::string FormatTaints(const std::vector<Taint>& taints) {
+  std::vector<std::string> texts;
+  std::ranges::transform(taints, std::back_inserter(texts), [](const Taint& taint) {
+    return format("{}{}{}:{}", taint.key, taint.value.empty() ? "" : "=", taint.value,
+                  taint.effect);
+  });
+  return Join(texts, ",");
+}
+
+std::vector<Taint> ParseTaints(std::string_view text) {
+  std::vector<Taint> taints;
+  for (const std::string& part : Split(text, ',')) {
+    const size_t colon = part.rfind(':');
+    if (colon == std::string::npos) {
+      continue;
+    }
+    const size_t equals = std::min(part.find('='), colon);
+    taints.push_back({part.substr(0, equals),
+                      equals < colon ? part.substr(equals + 1, colon - equals - 1) : "",
+                      part.substr(colon + 1)});
+  }
+  return taints;
 }
 
 }  // namespace gantry::gpu_operator

@@ -2,11 +2,14 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/json.h"
+#include "policy/node_feature_rule/features.h"
+#include "policy/node_feature_rule/label_policy.h"
 
 namespace gantry::gpu_operator {
 
@@ -29,10 +32,18 @@ struct NodeFacts {
   std::string labels;  // packed: nvidia.com/*, what NodeFeature objects brought, the GPU PCI labels
   std::string features;       // the annotation names::kFeatureLabelsAnnotation as written
   std::string startup_taint;  // the annotation names::kStartupTaint
+  // NFD's record of its labels, if it is not what FormatNfdLabels makes of `features`: an NFD was
+  // here, or is.
+  std::optional<std::string> nfd_labels;
+  // What NodeFeatureRules brought besides labels, by the node's own record, with the values as they
+  // are (empty: gone).
+  Labels rule_annotations;
+  Labels rule_resources;
+  std::vector<Taint> rule_taints;
   std::vector<Taint> taints;
   std::string runtime;     // "containerd", "cri-o", "docker": the scheme of containerRuntimeVersion
   bool described = false;  // has labels of node feature discovery, whoever wrote them
-  bool foreign_nfd = false;  // another node feature discovery writes this node's feature labels
+  bool foreign_nfd = false;  // an NFD writes this node's labels without NodeFeature objects
   bool linux = false;
   bool ready = false;         // condition Ready
   bool gpu_resource = false;  // capacity has GPUs or MIG devices
@@ -44,14 +55,30 @@ NodeFacts ProjectNode(const Json& node);
 struct FeatureFacts {
   std::string node;      // the node it describes
   std::string labels;    // packed, valid ones only
+  std::string features;  // what NodeFeatureRules can see of spec.features, as JSON; empty: nothing
   bool foreign = false;  // written by another node feature discovery's worker
+  bool ours = false;     // written by our worker
   bool operator==(const FeatureFacts&) const = default;
 };
-FeatureFacts ProjectFeatures(const Json& node_feature);
+// How NodeFeature objects are read.
+struct FeatureReading {
+  node_feature_rule::Needs needs;  // of the rules that there are
+  node_feature_rule::Namespaces namespaces;
+};
+FeatureFacts ProjectFeatures(const Json& node_feature, const FeatureReading& reading = {});
+
+// Whether a label may come from a NodeFeature or a rule; the key has a prefix.
+bool MayBeFeature(std::string_view key, const node_feature_rule::Namespaces& namespaces);
 
 // The annotation names::kFeatureLabelsAnnotation, read and written: object -> label keys.
 using FeatureSources = std::map<std::string, std::vector<std::string>, std::less<>>;
 FeatureSources ParseSources(std::string_view annotation);
 std::string FormatSources(const FeatureSources& sources);
+// The same keys as NFD's annotation has them.
+std::string FormatNfdLabels(const FeatureSources& sources);
+
+// NFD's form of taints: "key=value:Effect", with commas between.
+std::string FormatTaints(const std::vector<Taint>& taints);
+std::vector<Taint> ParseTaints(std::string_view text);
 
 }  // namespace gantry::gpu_operator

@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <iterator>
 #include <set>
 
 #include "base/text.h"
@@ -42,6 +44,9 @@ const Words& OperandsOf(std::string_view workload, std::string_view mode) {
 }
 
 constexpr std::string_view kMigManager = "mig-manager";
+// The source of labels that NodeFeatureRules bring, in the operator's record; no object has this
+// name.
+constexpr char kRules[] = "NodeFeatureRule";
 
 std::string Deploy(std::string_view suffix) {
   return std::string(names::kDeployPrefix).append(suffix);
@@ -90,6 +95,10 @@ class Editor {
       change.remove.push_back(key);
     }
   }
+  // An empty annotation goes.
+  void Annotate(const char* key, std::string value) {
+    change.annotations[key] = value.empty() ? std::nullopt : std::optional(std::move(value));
+  }
   [[nodiscard]] const Labels& labels() const { return labels_; }
   NodeChange change;
 
@@ -97,24 +106,71 @@ class Editor {
   Labels labels_;
 };
 
-void ApplyFeatures(const NodeFacts& node, const NamedFeatures& features, Editor& editor) {
+// Whether an object that said something about this node before is not there now.
+bool IsSilent(const FeatureSources& sources, const NamedFeatures& features) {
+  return std::ranges::any_of(sources, [&](const auto& source) {
+    return source.first != kRules &&
+           std::ranges::find(features, source.first, &NamedFeatures::value_type::first) ==
+               features.end();
+  });
+}
+
+Labels RuleLabels(const RuleSays& says) {
+  Labels labels;
+  for (const auto& [key, value] : says.outputs.labels) {
+    const std::string full = node_feature_rule::WithPrefix(key);
+    if (MayBeFeature(full, says.namespaces) && node_feature_rule::IsLabelValue(value)) {
+      labels.emplace(full, value);
+    }
+  }
+  return labels;
+}
+
+// Labels of an NFD that was here before, which nobody of ours has said: they go once our worker has
+// described the node, because NFD would take them away too.
+void DropForeign(const NodeFacts& node, const NamedFeatures& features, const RuleSays& says,
+                 std::set<std::string>& dropped) {
+  const bool described =
+      std::ranges::any_of(features, [](const auto& feature) { return feature.second->ours; });
+  if (described) {
+    for (const std::string& key : Split(node.nfd_labels.value_or(""), ',')) {
+      // The record is only somebody's word.
+      if (std::string full = node_feature_rule::WithPrefix(key);
+          MayBeFeature(full, says.namespaces)) {
+        dropped.insert(std::move(full));
+      }
+    }
+  }
+}
+
+void ApplyFeatures(const NodeFacts& node, const NamedFeatures& features, const RuleSays& says,
+                   Editor& editor) {
   FeatureSources sources = ParseSources(node.features);
+  const bool silent = IsSilent(sources, features);
   Labels said;
   std::set<std::string> dropped;
-  for (const auto& [name, facts] : features) {
-    std::vector<std::string> keys;
-    for (const auto& [key, value] : UnpackLabels(facts->labels)) {
-      keys.push_back(key);
-      said.emplace(key, value);
-    }
+  // A source's keys as they were and as they are; `keep`: those that it no longer says stay.
+  const auto take = [&](const std::string& name, const Labels& labels, bool keep) {
     std::vector<std::string>& before = sources[name];
+    std::set<std::string> keys(before.begin(), before.end());
+    for (const auto& [key, value] : labels) {
+      keys.insert(key);
+      said.insert_or_assign(key, value);
+    }
     for (const std::string& key : before) {
-      if (!std::ranges::binary_search(keys, key)) {
+      if (!keep && !labels.contains(key)) {
+        keys.erase(key);
         dropped.insert(key);
       }
     }
-    before = std::move(keys);
+    before.assign(keys.begin(), keys.end());
+  };
+  for (const auto& [name, facts] : features) {
+    take(name, UnpackLabels(facts->labels), false);
   }
+  // What rules say of half a node is no reason to take something away.
+  take(kRules, RuleLabels(says), silent);
+  DropForeign(node, features, says, dropped);
   for (const auto& [key, value] : said) {
     editor.Set(key, value);
   }
@@ -128,7 +184,102 @@ void ApplyFeatures(const NodeFacts& node, const NamedFeatures& features, Editor&
   }
   std::erase_if(sources, [](const auto& source) { return source.second.empty(); });
   if (std::string written = FormatSources(sources); written != node.features) {
-    editor.change.features = std::move(written);
+    editor.Annotate(names::kFeatureLabelsAnnotation, std::move(written));
+  }
+  // Until our worker has described the node, NFD's record tells what NFD has left.
+  const std::string record = FormatNfdLabels(sources);
+  const bool foreign_left =
+      node.nfd_labels.has_value() && !node.nfd_labels->empty() &&
+      std::ranges::none_of(features, [](const auto& feature) { return feature.second->ours; });
+  const std::string stored = node.nfd_labels.value_or(FormatNfdLabels(ParseSources(node.features)));
+  if (!foreign_left && record != stored) {
+    editor.Annotate(names::kNfdFeatureLabelsAnnotation, record);
+  }
+}
+
+std::string KeysOf(const Labels& map) {
+  std::vector<std::string> keys;
+  std::ranges::transform(map, std::back_inserter(keys), [](const auto& entry) {
+    return node_feature_rule::WithoutPrefix(entry.first);
+  });
+  std::ranges::sort(keys);
+  return Join(keys, ",");
+}
+
+// What is wanted against what is there, of annotations or of resources.
+template <typename Same>
+void Compare(const Labels& wanted, const Labels& owned, const Same& same,
+             std::map<std::string, std::optional<std::string>>& change) {
+  for (const auto& [key, value] : wanted) {
+    const auto found = owned.find(key);
+    if (found == owned.end() || !same(found->second, value)) {
+      change[key] = value;
+    }
+  }
+  for (const auto& [key, value] : owned) {
+    if (!wanted.contains(key)) {
+      change[key] = std::nullopt;
+    }
+  }
+}
+
+void ApplyAnnotations(const NodeFacts& node, const RuleSays& says, Editor& editor) {
+  constexpr size_t kLongestAnnotation = 1024;
+  Labels wanted;
+  for (const auto& [key, value] : says.outputs.annotations) {
+    const std::string full = node_feature_rule::WithPrefix(key);
+    if (node_feature_rule::MayBeOther(full) && value.size() <= kLongestAnnotation) {
+      wanted.emplace(full, value);
+    }
+  }
+  Compare(wanted, node.rule_annotations, std::equal_to<>(), editor.change.annotations);
+  if (const std::string record = KeysOf(wanted); record != KeysOf(node.rule_annotations)) {
+    editor.Annotate(names::kNfdFeatureAnnotations, record);
+  }
+}
+
+void ApplyResources(const NodeFacts& node, const RuleSays& says, Editor& editor) {
+  Labels wanted;
+  for (const auto& [key, value] : says.outputs.extended_resources) {
+    const std::string full = node_feature_rule::WithPrefix(key);
+    if (node_feature_rule::MayBeOther(full) &&
+        node_feature_rule::WholeQuantity(value).has_value()) {
+      wanted.emplace(full, value);
+    }
+  }
+  // The API server writes 2000 as 2k.
+  const auto same = [](const std::string& left, const std::string& right) {
+    return node_feature_rule::WholeQuantity(left) == node_feature_rule::WholeQuantity(right);
+  };
+  Compare(wanted, node.rule_resources, same, editor.change.resources);
+  if (const std::string record = KeysOf(wanted); record != KeysOf(node.rule_resources)) {
+    editor.Annotate(names::kNfdExtendedResources, record);
+  }
+}
+
+void ApplyTaints(const NodeFacts& node, const RuleSays& says, Editor& editor) {
+  std::vector<Taint> wanted;
+  for (const node_feature_rule::Taint& taint : says.outputs.taints) {
+    const std::string key = node_feature_rule::WithPrefix(taint.key);
+    if (says.taints && node_feature_rule::MayBeOther(key)) {
+      wanted.push_back({key, taint.value, taint.effect});
+    }
+  }
+  const auto has = [](const std::vector<Taint>& taints, const Taint& taint) {
+    return std::ranges::find(taints, taint) != taints.end();
+  };
+  for (const Taint& taint : wanted) {
+    if (!has(node.taints, taint)) {
+      editor.change.taint.push_back(taint);
+    }
+  }
+  for (const Taint& taint : node.rule_taints) {
+    if (!has(wanted, taint) && has(node.taints, taint)) {
+      editor.change.untaint.push_back(taint);
+    }
+  }
+  if (wanted != node.rule_taints) {
+    editor.Annotate(names::kNfdTaints, FormatTaints(wanted));
   }
 }
 
@@ -174,10 +325,15 @@ LabelRules RulesOf(const policy::ClusterPolicy& policy, bool foreign_nfd) {
 }
 
 NodeChange DecideLabels(const NodeFacts& node, const NamedFeatures& features,
-                        const LabelRules& rules) {
+                        const LabelRules& rules, const RuleSays& says) {
   Editor editor(UnpackLabels(node.labels));
   if (rules.from_features) {
-    ApplyFeatures(node, features, editor);
+    ApplyFeatures(node, features, says, editor);
+    if (!IsSilent(ParseSources(node.features), features)) {
+      ApplyAnnotations(node, says, editor);
+      ApplyResources(node, says, editor);
+      ApplyTaints(node, says, editor);
+    }
   }
   const bool described =
       node.described || std::ranges::any_of(editor.change.set, [](const auto& label) {
@@ -202,7 +358,37 @@ bool IsGpuNode(const NodeFacts& node) {
   return ValueOf(UnpackLabels(node.labels), names::kGpuPresent) == "true";
 }
 
-Json PatchOf(const NodeChange& change) {
+namespace {
+
+// null takes a key away.
+Json OptionalMap(const std::map<std::string, std::optional<std::string>>& map) {
+  Json json = Json::object();
+  for (const auto& [key, value] : map) {
+    json[key] = value.has_value() ? Json(*value) : Json();
+  }
+  return json;
+}
+
+Json ChangedTaints(const NodeChange& change, const Json& taints) {
+  Json changed = Json::array();
+  for (const Json& taint : taints) {
+    const Taint facts{TextAt(taint, "key"), TextAt(taint, "value"), TextAt(taint, "effect")};
+    const bool replaced = std::ranges::any_of(change.taint, [&](const Taint& other) {
+      return other.key == facts.key && other.effect == facts.effect;
+    });
+    if (!replaced && std::ranges::find(change.untaint, facts) == change.untaint.end()) {
+      changed.push_back(taint);
+    }
+  }
+  for (const Taint& taint : change.taint) {
+    changed.push_back({{"key", taint.key}, {"value", taint.value}, {"effect", taint.effect}});
+  }
+  return changed;
+}
+
+}  // namespace
+
+Json PatchOf(const NodeChange& change, const Json& taints) {
   Json labels = Json::object();
   for (const auto& [key, value] : change.set) {
     labels[key] = value;
@@ -214,11 +400,18 @@ Json PatchOf(const NodeChange& change) {
   if (!labels.empty()) {
     metadata["labels"] = std::move(labels);
   }
-  if (change.features.has_value()) {
-    metadata["annotations"][names::kFeatureLabelsAnnotation] =
-        change.features->empty() ? Json(nullptr) : Json(*change.features);
+  if (!change.annotations.empty()) {
+    metadata["annotations"] = OptionalMap(change.annotations);
   }
-  return {{"metadata", std::move(metadata)}};
+  Json patch = {{"metadata", std::move(metadata)}};
+  if (!change.taint.empty() || !change.untaint.empty()) {
+    patch["spec"]["taints"] = ChangedTaints(change, taints);
+  }
+  return patch;
+}
+
+Json ResourcePatchOf(const NodeChange& change) {
+  return {{"status", {{"capacity", OptionalMap(change.resources)}}}};
 }
 
 const std::vector<std::string>& DeployLabels() {

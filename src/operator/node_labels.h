@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "operator/node_facts.h"
 #include "policy/cluster_policy.h"
+#include "policy/node_feature_rule/evaluate.h"
 
 namespace gantry::gpu_operator {
 
@@ -28,10 +29,23 @@ LabelRules RulesOf(const policy::ClusterPolicy& policy, bool foreign_nfd);
 struct NodeChange {
   Labels set;
   std::vector<std::string> remove;
-  std::optional<std::string> features;  // the new annotation
+  // Annotations to write, or to take away: the operator's record, NFD's records, what rules bring.
+  std::map<std::string, std::optional<std::string>> annotations;
+  // The same for extended resources, in the node's status.
+  std::map<std::string, std::optional<std::string>> resources;
+  std::vector<Taint> taint;
+  std::vector<Taint> untaint;
   [[nodiscard]] bool empty() const {
-    return set.empty() && remove.empty() && !features.has_value();
+    return set.empty() && remove.empty() && annotations.empty() && resources.empty() &&
+           taint.empty() && untaint.empty();
   }
+};
+
+// What the cluster's NodeFeatureRules say about a node.
+struct RuleSays {
+  node_feature_rule::Outputs outputs;
+  node_feature_rule::Namespaces namespaces;  // whose labels may be written
+  bool taints = false;                       // whether rules may taint nodes
 };
 
 // A NodeFeature object's name and what it says about the node.
@@ -41,13 +55,16 @@ using NamedFeatures = std::vector<std::pair<std::string, const FeatureFacts*>>;
 // have been said yet: a label from a NodeFeature goes when that object is there without it; a GPU
 // is gone when node feature discovery describes the node and names none.
 NodeChange DecideLabels(const NodeFacts& node, const NamedFeatures& features,
-                        const LabelRules& rules);
+                        const LabelRules& rules, const RuleSays& says = {});
 
 // Whether the node has GPUs, by its labels as they are.
 bool IsGpuNode(const NodeFacts& node);
 
-// The merge patch of a change.
-Json PatchOf(const NodeChange& change);
+// The merge patch of a change but for resources; `taints` are the node's (core/v1 Taint) as they
+// are, null if none are to change.
+Json PatchOf(const NodeChange& change, const Json& taints = Json());
+// The merge patch of its resources on the node's status.
+Json ResourcePatchOf(const NodeChange& change);
 
 // Every label below nvidia.com/gpu.deploy. that the operator sets.
 const std::vector<std::string>& DeployLabels();

@@ -7,6 +7,7 @@
 
 #include <optional>
 
+#include "operator/rule_set.h"
 #include "operator/strip.h"
 #include "policy/names.h"
 #include "policy/node_feature.h"
@@ -32,7 +33,8 @@ class Labelled {
   explicit Labelled(Json labels = Json::object()) {
     labels["kubernetes.io/os"] = "linux";
     node_ = {{"metadata",
-              {{"name", "n"}, {"labels", std::move(labels)}, {"annotations", Json::object()}}}};
+              {{"name", "n"}, {"labels", std::move(labels)}, {"annotations", Json::object()}}},
+             {"spec", Json::object()}};
   }
   Labelled& Feature(const std::string& name, Json labels) {
     features_[name] =
@@ -57,18 +59,42 @@ class Labelled {
     for (const auto& [name, facts] : features_) {
       named.emplace_back(name, &facts);
     }
-    return DecideLabels(ProjectNode(node_), named, rules);
+    return DecideLabels(ProjectNode(node_), named, rules, ApplyRuleSet(rule_set_, named, master));
+  }
+  // The NodeFeature object that our worker writes.
+  Labelled& Worker(Json labels, const Json& features = Json::object()) {
+    const FeatureReading reading{rule_set_.needs, {}};
+    features_["n"] = ProjectFeatures(
+        {{"metadata",
+          {{"name", "n"},
+           {"labels", {{names::kNfdNodeName, "n"}}},
+           {"annotations", {{names::kNfdWorkerVersion, policy::OurWorkerVersion()}}}}},
+         {"spec", {{"labels", std::move(labels)}, {"features", features}}}},
+        reading);
+    return *this;
+  }
+  Labelled& Rules(const std::string& json) {
+    rule_set_ = MakeRuleSet({{"object", ParseJson(json).value()}});
+    EXPECT_THAT(rule_set_.mistakes, IsEmpty());
+    return *this;
+  }
+  std::string Annotation(const char* key) {
+    return node_["metadata"]["annotations"].value(key, "");
   }
   // Decides, applies as the API server would, and sees to it that a second round has nothing to do.
   Labels Round() {
-    node_.merge_patch(PatchOf(Decide()));
+    const NodeChange change = Decide();
+    node_.merge_patch(PatchOf(change, node_["spec"].value("taints", Json::array())));
+    node_.merge_patch(ResourcePatchOf(change));
     EXPECT_TRUE(Decide().empty());
     return node_["metadata"]["labels"].get<Labels>();
   }
   Json& node() { return node_; }
   LabelRules rules;
+  MasterConfig master;
 
  private:
+  RuleSet rule_set_;
   Json node_;
   std::map<std::string, FeatureFacts> features_;
 };
@@ -240,6 +266,155 @@ TEST(NodeLabels, RulesComeFromThePolicy) {
   EXPECT_EQ(RulesOf(policy, true), (LabelRules{false, true, "kata", "vm-vgpu"}));
 }
 
+TEST(NodeLabels, ALaterObjectWins) {
+  Labelled node;
+  node.Feature("a", {{"nvidia.com/x", "first"}}).Feature("b", {{"nvidia.com/x", "second"}});
+  EXPECT_THAT(node.Round(), Contains(Pair("nvidia.com/x", "second")));
+}
+
+TEST(NodeLabels, TheRecordIsAlsoNfds) {
+  Labelled node;
+  node.Feature("n", {{kPci, "true"}, {kKernel, "6.1"}}).Feature("g", {{"nvidia.com/a", "1"}});
+  node.Round();
+  EXPECT_EQ(node.Annotation(names::kNfdFeatureLabelsAnnotation),
+            "kernel-version.full,nvidia.com/a,pci-10de.present");
+}
+
+// The story of an NFD that is uninstalled without its own clean-up.
+TEST(NodeLabels, WhatARemovedNfdLeftIsTakenOverWithoutAGap) {
+  Labelled node({{kPci, "true"}, {kKernel, "6.1"}, {"feature.node.kubernetes.io/usb-x", "true"}});
+  node.node()["metadata"]["annotations"][names::kNfdFeatureLabelsAnnotation] =
+      "kernel-version.full,kubernetes.io/os,pci-10de.present,usb-x";
+  // Until our worker has described the node, nothing of the labels changes.
+  Labels labels = node.Round();
+  EXPECT_THAT(labels, IsSupersetOf({Pair(kPci, "true"), Pair(kKernel, "6.1"),
+                                    Pair("feature.node.kubernetes.io/usb-x", "true")}));
+  EXPECT_EQ(node.Annotation(names::kNfdFeatureLabelsAnnotation),
+            "kernel-version.full,kubernetes.io/os,pci-10de.present,usb-x");
+  node.Feature("g", {{"nvidia.com/a", "1"}});
+  EXPECT_THAT(node.Round(), Contains(Key("feature.node.kubernetes.io/usb-x")));
+  // Then what both say stays, without a write of it, and what only NFD said goes.
+  node.Worker({{kPci, "true"}, {kKernel, "6.1"}});
+  const NodeChange change = node.Decide();
+  EXPECT_FALSE(change.set.contains(kPci) || change.set.contains(kKernel));
+  EXPECT_THAT(change.remove, ElementsAre("feature.node.kubernetes.io/usb-x"));
+  labels = node.Round();
+  EXPECT_EQ(node.Annotation(names::kNfdFeatureLabelsAnnotation),
+            "kernel-version.full,nvidia.com/a,pci-10de.present");
+}
+
+constexpr char kRules[] = R"([
+  {"name": "modules", "labels": {"nvidia.com/gds.capable": "true", "kubernetes.io/evil": "x",
+    "nvidia.com/gpu.deploy.driver": "true"}, "annotations": {"note": "hello"},
+    "extendedResources": {"vendor.com/dongle": "2000"},
+    "taints": [{"key": "vendor.com/special", "value": "yes", "effect": "NoSchedule"}],
+    "matchFeatures": [{"feature": "kernel.loadedmodule",
+      "matchExpressions": {"nvidia_fs": {"op": "Exists"}}}]}])";
+const Json kLoaded = {
+    {"flags",
+     {{"kernel.loadedmodule",
+       {{"elements", {{"nvidia_fs", Json::object()}, {"other", Json::object()}}}}}}}};
+
+TEST(NodeFeatureRules, BringLabelsAnnotationsResourcesAndTaints) {
+  Labelled node;
+  node.master.taints = true;
+  node.node()["spec"]["taints"] =
+      Json::array({{{"key", "mine"}, {"effect", "NoExecute"}, {"timeAdded", "2026"}}});
+  node.Rules(kRules).Worker({{kPci, "true"}}, kLoaded);
+  Labels labels = node.Round();
+  EXPECT_THAT(labels, Contains(Pair("nvidia.com/gds.capable", "true")));
+  EXPECT_FALSE(labels.contains("kubernetes.io/evil"));
+  EXPECT_EQ(node.Annotation("feature.node.kubernetes.io/note"), "hello");
+  EXPECT_EQ(node.Annotation(names::kNfdFeatureAnnotations), "note");
+  EXPECT_EQ(node.Annotation(names::kNfdExtendedResources), "vendor.com/dongle");
+  EXPECT_EQ(node.Annotation(names::kNfdTaints), "vendor.com/special=yes:NoSchedule");
+  EXPECT_EQ(node.node()["status"]["capacity"]["vendor.com/dongle"], "2000");
+  EXPECT_EQ(node.node()["spec"]["taints"].size(), 2U);
+  // The API server's own form of the number is the same number.
+  node.node()["status"]["capacity"]["vendor.com/dongle"] = "2k";
+  EXPECT_TRUE(node.Decide().empty());
+  // The rule holds no more: everything of it goes, what is others' stays.
+  node.Worker({{kPci, "true"}},
+              {{"flags", {{"kernel.loadedmodule", {{"elements", Json::object()}}}}}});
+  labels = node.Round();
+  EXPECT_FALSE(labels.contains("nvidia.com/gds.capable"));
+  EXPECT_EQ(node.Annotation("feature.node.kubernetes.io/note"), "");
+  EXPECT_FALSE(node.node()["status"]["capacity"].contains("vendor.com/dongle"));
+  EXPECT_EQ(node.node()["spec"]["taints"],
+            Json::array({{{"key", "mine"}, {"effect", "NoExecute"}, {"timeAdded", "2026"}}}));
+}
+
+TEST(NodeFeatureRules, WhatTheySaidStaysWhileTheNodeIsNotDescribed) {
+  Labelled node;
+  node.Rules(kRules).Worker({{kPci, "true"}}, kLoaded);
+  const Labels before = node.Round();
+  node.NoFeature("n");
+  EXPECT_EQ(node.Round(), before);
+  EXPECT_EQ(node.Annotation("feature.node.kubernetes.io/note"), "hello");
+}
+
+TEST(NodeFeatureRules, TaintOnlyWhereAllowed) {
+  Labelled node;
+  node.Rules(kRules).Worker({{kPci, "true"}}, kLoaded);
+  node.Round();
+  EXPECT_FALSE(node.node()["spec"].contains("taints"));
+  EXPECT_EQ(node.Annotation(names::kNfdTaints), "");
+}
+
+TEST(NodeFeatureRules, AreConfiguredAsNfdsMaster) {
+  const auto config = ParseMasterConfig(
+      "{extraLabelNs: [a.kubernetes.io], denyLabelNs: ['*.b'], enableTaints: true, noPublish: true,"
+      " klog: {}, restrictions: {disableLabels: true, disableAnnotations: true,"
+      " disableExtendedResources: true}}");
+  ASSERT_TRUE(config.has_value()) << config.error().message;
+  EXPECT_TRUE(config->taints);
+  EXPECT_FALSE(config->publish || config->rule_labels || config->rule_annotations ||
+               config->rule_resources);
+  EXPECT_THAT(config->namespaces.allow, ElementsAre("a.kubernetes.io"));
+  EXPECT_TRUE(ParseMasterConfig("").value().publish);
+  EXPECT_FALSE(ParseMasterConfig("[]").has_value());
+  EXPECT_FALSE(ParseMasterConfig("{denyLabelNs: x}").has_value());
+  EXPECT_FALSE(ParseMasterConfig("{denyLabelNs: [1]}").has_value());
+  Labelled node;
+  node.master = *config;
+  node.Rules(kRules).Worker({{kPci, "true"}}, kLoaded);
+  EXPECT_FALSE(node.Round().contains("nvidia.com/gds.capable"));
+  EXPECT_EQ(node.Annotation("feature.node.kubernetes.io/note"), "");
+  const RuleSet set = MakeRuleSet({{"bad", Json::object()}, {"good", Json::array()}});
+  EXPECT_THAT(set.mistakes, ElementsAre("NodeFeatureRule bad: rules: must be a list"));
+  EXPECT_EQ(set.objects.size(), 1U);
+}
+
+// nfd#2408: labels were removed and added again at nearly every restart of the master.
+TEST(Replays, Nfd2408AMasterThatStartsRemovesNothing) {
+  Labelled node;
+  node.Rules(kRules).Worker({{kPci, "true"}}, kLoaded).Feature("g", {{"nvidia.com/a", "1"}});
+  const Labels before = node.Round();
+  // It has seen the node, and of its objects none, one, the other, both.
+  node.NoFeature("n").NoFeature("g");
+  EXPECT_EQ(node.Round(), before);
+  node.Feature("g", {{"nvidia.com/a", "1"}});
+  EXPECT_EQ(node.Round(), before);
+  node.Worker({{kPci, "true"}}, kLoaded);
+  EXPECT_TRUE(node.Decide().empty());
+}
+
+// op#580: node feature discovery died in the middle of labelling, gpu.present became false, and the
+// device plugin went.
+TEST(Replays, Op580HalfOfTheLabelsTakeNoOperandAway) {
+  Labelled node;
+  node.Worker({{kPci, "true"}, {kKernel, "6.1"}});
+  const Labels before = node.Round();
+  node.Set(kPci, nullptr).Set(kKernel, nullptr);
+  EXPECT_EQ(node.Round(), before);
+  Labelled foreign({{kPci, "true"}, {kKernel, "6.1"}});
+  foreign.rules.from_features = false;
+  const Labels labelled = foreign.Round();
+  foreign.Set(kPci, nullptr).Set(kKernel, nullptr);
+  EXPECT_THAT(foreign.Round(), IsSupersetOf({Pair("nvidia.com/gpu.present", "true"),
+                                             Pair("nvidia.com/gpu.deploy.device-plugin", "true")}));
+}
+
 TEST(NodeFeatures, MayNotWriteLabelsThatOthersTrust) {
   const FeatureFacts facts =
       ProjectFeatures({{"metadata", {{"labels", {{names::kNfdNodeName, "n"}}}}},
@@ -296,7 +471,9 @@ TEST(NodeFacts, KeepsWhatDecides) {
         {"nodeInfo", {{"containerRuntimeVersion", "containerd://2.0.1"}}}}}};
   const NodeFacts facts = ProjectNode(node);
   EXPECT_EQ(facts.labels, "nvidia.com/gpu.present=true\nvendor.example/x=1\n");
-  EXPECT_TRUE(facts.described && facts.foreign_nfd && facts.linux && facts.ready);
+  EXPECT_TRUE(facts.described && facts.linux && facts.ready);
+  EXPECT_FALSE(facts.foreign_nfd);
+  EXPECT_EQ(facts.nfd_labels, "a,b");
   EXPECT_TRUE(facts.gpu_resource);
   EXPECT_EQ(facts.runtime, "containerd");
   EXPECT_THAT(facts.taints, ElementsAre(Taint{"k", "v", "NoSchedule"}));
@@ -304,10 +481,27 @@ TEST(NodeFacts, KeepsWhatDecides) {
   EXPECT_FALSE(ProjectNode({{"status", {{"capacity", {{"nvidia.com/gpu", "0"}}}}}}).gpu_resource);
 }
 
+TEST(NodeFacts, AnNfdWithoutNodeFeaturesIsForeign) {
+  EXPECT_TRUE(ProjectNode({{"metadata", {{"annotations", {{names::kNfdMasterVersion, "v0.12"}}}}}})
+                  .foreign_nfd);
+}
+
+TEST(NodeFacts, TaintsAreReadAsTheyAreWritten) {
+  const std::vector<Taint> taints = {{"a/b", "c", "NoSchedule"}, {"d", "", "NoExecute"}};
+  EXPECT_EQ(FormatTaints(taints), "a/b=c:NoSchedule,d:NoExecute");
+  EXPECT_EQ(ParseTaints("a/b=c:NoSchedule,d:NoExecute"), taints);
+  EXPECT_THAT(ParseTaints("nonsense"), IsEmpty());
+}
+
 TEST(NodeFacts, SourcesAreReadAsTheyAreWritten) {
   const FeatureSources sources = {{"a", {"x/1", "x/2"}}, {"b", {"y/1"}}};
   EXPECT_EQ(FormatSources(sources), "a:x/1,x/2;b:y/1");
   EXPECT_EQ(ParseSources("a:x/1,x/2;b:y/1"), sources);
+  EXPECT_EQ(FormatSources({{"a", {"feature.node.kubernetes.io/x"}}}), "a:x");
+  EXPECT_EQ(ParseSources("a:x"), (FeatureSources{{"a", {"feature.node.kubernetes.io/x"}}}));
+  EXPECT_EQ(
+      FormatNfdLabels({{"a", {"x/1", "x/2"}}, {"b", {"x/1", "feature.node.kubernetes.io/y"}}}),
+      "x/1,x/2,y");
   EXPECT_THAT(ParseSources(""), IsEmpty());
   EXPECT_THAT(ParseSources("nonsense"), IsEmpty());
 }

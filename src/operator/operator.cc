@@ -80,7 +80,7 @@ class Manager {
         nodes_(
             "node-labels", [this](const std::string& node) { return reconciler_.Node(node); }, 1,
             kBackoff),
-        view_(client, settings.space,
+        view_(client, settings.space, settings.master,
               {.cluster = [this] { cluster_.EnqueueAfter(kClusterKey, kSettle); },
                .node = [this](const std::string& node) { nodes_.Enqueue(node); }}),
         reconciler_(client, view_, events_, settings,
@@ -209,6 +209,13 @@ int RunOperator(int argc, char** argv) {
   }
   settings.node_features = *node_features;
   settings.startup_taint = Environment("STARTUP_TAINT");
+  auto master = ParseMasterConfig(Environment("NFD_MASTER_CONFIG"));
+  if (!master.has_value()) {
+    log::Error("read NFD_MASTER_CONFIG: {}", master.error().message);
+    return 1;
+  }
+  settings.master = *std::move(master);
+  settings.worker_config = Environment("NFD_WORKER_CONFIG");
   bool lost = false;
   if (const Status status = Run(*flags, settings, lost); !status.has_value()) {
     log::Error("run the operator: {}", status.error().message);

@@ -77,6 +77,9 @@ kube::Outcome Reconciler::Cluster() {
   if (!result.has_value()) {
     return std::move(result).error();
   }
+  if (foreign_.silent_since.has_value()) {
+    return kube::RetryAfter{kTakeoverRests};
+  }
   return kube::Done{};
 }
 
@@ -97,15 +100,17 @@ Status Reconciler::Follow(const Json& object) {
     named.emplace_back(name, facts.get());
   }
   const ClusterFacts cluster = Summarize(named, parsed->tolerations);
-  const bool foreign = cluster.foreign_nfd || view_.ForeignFeatures();
-  SetRules(RulesOf(*parsed, foreign));
+  foreign_ = NextForeign(foreign_, cluster.foreign_nfd || view_.ForeignFeatures(), clock_.Now());
+  const bool foreign = foreign_.at_work;
+  SetRules(RulesOf(*parsed, foreign || !settings_.master.publish));
 
   const Context context{.policy = *parsed,
                         .space = settings_.space,
                         .image = settings_.image,
                         .pull_policy = settings_.pull_policy,
                         .runtime = cluster.runtime,
-                        .owner = kube::OwnerReference(object, true)};
+                        .owner = kube::OwnerReference(object, true),
+                        .worker_config = settings_.worker_config};
   const bool node_features = settings_.node_features && !foreign;
   const std::vector<DesiredOperand> operands = DesiredOperands(context, node_features);
   std::vector<Json> desired;
@@ -210,35 +215,56 @@ kube::Outcome Reconciler::Node(const std::string& name) {
     rules = rules_;
   }
   const auto node = view_.Node(name);
-  if (!rules.has_value() || node == nullptr) {
+  if (node == nullptr) {
+    Status collected = Collect(name);
+    return collected.has_value() ? kube::Outcome(kube::Done{}) : std::move(collected).error();
+  }
+  if (!rules.has_value()) {
     return kube::Done{};
   }
-  const View::Features features = view_.FeaturesOf(name);
+  const FeatureStore::Features features = view_.FeaturesOf(name);
   NamedFeatures named;
   for (const auto& [object, facts] : features) {
     named.emplace_back(object, facts.get());
   }
-  const NodeChange change = DecideLabels(*node, named, *rules);
+  const RuleSays says = ApplyRuleSet(*view_.Rules(), named, settings_.master);
+  for (const std::string& mistake : says.outputs.mistakes) {
+    log::Debug("node {}: {}", name, mistake);
+  }
+  const NodeChange change = DecideLabels(*node, named, *rules, says);
   const TaintChange taint = DecideStartupTaint(*node, change, settings_.startup_taint);
   if (change.empty() && taint.empty()) {
     return kube::Done{};
   }
+  if (Status wrote = WriteNode(name, change, taint); !wrote.has_value()) {
+    return wrote.error().kind == ErrorKind::kNotFound ? kube::Outcome(kube::Done{})
+                                                      : std::move(wrote).error();
+  }
+  return kube::Done{};
+}
+
+// One write, and a second one only for extended resources, which stand in the status.
+Status Reconciler::WriteNode(const std::string& name, const NodeChange& change,
+                             const TaintChange& taint) {
+  const kube::Key key{"", name};
+  if (!change.resources.empty()) {
+    TRY(client_.MergePatch(kube::kinds::kNode, key, ResourcePatchOf(change), kube::Part::kStatus));
+  }
   Json patch = PatchOf(change);
-  if (!taint.empty()) {
-    auto now = client_.Get(kube::kinds::kNode, {"", name});
-    if (!now.has_value()) {
-      return now.error().kind == ErrorKind::kNotFound ? kube::Outcome(kube::Done{})
-                                                      : std::move(now).error();
+  if (!change.taint.empty() || !change.untaint.empty() || !taint.empty()) {
+    // The list of taints is replaced as a whole: only if nobody else has changed it since.
+    TRY_ASSIGN(Json node, client_.Get(kube::kinds::kNode, key));
+    const Json* taints = At(node, "spec.taints");
+    patch = PatchOf(change, taints == nullptr ? Json::array() : *taints);
+    patch["metadata"]["resourceVersion"] = kube::ResourceVersionOf(node);
+    if (!taint.empty()) {
+      if (const Json* changed = At(patch, "spec.taints"); changed != nullptr) {
+        node["spec"]["taints"] = *changed;
+      }
+      AddToPatch(taint, node, patch);
     }
-    AddToPatch(taint, *now, patch);
   }
-  auto stored = client_.MergePatch(kube::kinds::kNode, {"", name}, patch);
-  if (!stored.has_value()) {
-    if (stored.error().kind == ErrorKind::kNotFound) {
-      return kube::Done{};
-    }
-    return std::move(stored).error();
-  }
+  TRY_ASSIGN(const Json stored, client_.MergePatch(kube::kinds::kNode, key, patch));
   if (!change.empty()) {
     log::Info("labelled node {}: {} set, {} removed", name, change.set.size(),
               change.remove.size());
@@ -251,8 +277,31 @@ kube::Outcome Reconciler::Node(const std::string& name) {
     const std::lock_guard lock(mutex_);
     ++metrics_.node_writes;
   }
-  view_.WroteNode(*stored);
-  return kube::Done{};
+  view_.WroteNode(stored);
+  return {};
+}
+
+// What a node that is gone has left. (A NodeFeature that its Node owns goes with it; others don't.)
+Status Reconciler::Collect(const std::string& node) {
+  const FeatureStore::Features features = view_.FeaturesOf(node);
+  if (features.empty()) {
+    return {};
+  }
+  const auto there = client_.Get(kube::kinds::kNode, {"", node});
+  if (there.has_value()) {
+    return {};
+  }
+  if (there.error().kind != ErrorKind::kNotFound) {
+    return std::unexpected(there.error());
+  }
+  for (const auto& [object, facts] : features) {
+    const Status deleted = client_.Delete(policy::kNodeFeature, {settings_.space, object});
+    if (!deleted.has_value() && deleted.error().kind != ErrorKind::kNotFound) {
+      return deleted;
+    }
+    log::Info("node {} is gone: NodeFeature {} is deleted", node, object);
+  }
+  return {};
 }
 
 Metrics Reconciler::metrics() const {

@@ -13,6 +13,9 @@
 #include "operator/apply.h"
 #include "operator/metrics.h"
 #include "operator/node_labels.h"
+#include "operator/rule_set.h"
+#include "operator/startup_taint.h"
+#include "operator/takeover.h"
 #include "operator/view.h"
 
 namespace gantry::gpu_operator {
@@ -23,6 +26,8 @@ struct Settings {
   std::string pull_policy = "IfNotPresent";
   bool node_features = true;  // whether ours may run
   std::string startup_taint;  // key of the taint of startup_taint.h; empty: none
+  MasterConfig master;
+  std::string worker_config;  // of our node feature discovery's workers, as YAML
 };
 
 // Brings the cluster to what the ClusterPolicy asks for: one object that acts, on what the pure
@@ -46,6 +51,8 @@ class Reconciler {
   Status WriteStatus(const kube::Kind& kind, const Json& object, const Json& status);
   void Announce(const Json& object, const Verdict& verdict);
   void SetRules(const LabelRules& rules);
+  Status WriteNode(const std::string& name, const NodeChange& change, const TaintChange& taint);
+  Status Collect(const std::string& node);
 
   kube::Client& client_;
   View& view_;
@@ -54,6 +61,7 @@ class Reconciler {
   const std::function<void(const std::string&)> relabel_;
   const Clock& clock_;
   Applier applier_;
+  Foreign foreign_;        // used by Cluster alone
   std::string announced_;  // state and reason that the last event told
   mutable std::mutex mutex_;
   std::optional<LabelRules> rules_;

@@ -39,15 +39,43 @@ Json StripNode(const Json& node) {
       std::ranges::for_each(keys, take);
     }
     metadata["annotations"][names::kFeatureLabelsAnnotation] = nullptr;
+    // NFD's records are the operator's own where it has been at work.
+    for (const char* record : {names::kNfdFeatureLabelsAnnotation, names::kNfdFeatureAnnotations,
+                               names::kNfdExtendedResources, names::kNfdTaints}) {
+      if (annotations->contains(record)) {
+        metadata["annotations"][record] = nullptr;
+      }
+    }
+    for (const std::string& key :
+         Split(annotations->value(names::kNfdFeatureAnnotations, ""), ',')) {
+      metadata["annotations"][node_feature_rule::WithPrefix(key)] = nullptr;
+    }
+  }
+  Json patch = Json::object();
+  if (annotations != nullptr && annotations->contains(names::kNfdTaints) &&
+      metadata.contains("annotations")) {
+    NodeChange change;
+    change.untaint = ParseTaints(annotations->value(names::kNfdTaints, ""));
+    const Json* taints = At(node, "spec.taints");
+    patch["spec"] = PatchOf(change, taints == nullptr ? Json::array() : *taints)["spec"];
   }
   if (!gone.empty()) {
     metadata["labels"] = std::move(gone);
   }
-  Json patch = metadata.empty() ? Json() : Json{{"metadata", std::move(metadata)}};
+  if (!metadata.empty()) {
+    patch["metadata"] = std::move(metadata);
+  }
   if (annotations != nullptr && annotations->contains(names::kStartupTaint)) {
+    Json now = node;
+    if (const Json* taints = At(patch, "spec.taints"); taints != nullptr) {
+      now["spec"]["taints"] = *taints;
+    }
     AddToPatch(
         {.remove = {annotations->value(names::kStartupTaint, "")}, .add = "", .annotation = ""},
-        node, patch);
+        now, patch);
+  }
+  if (patch.empty()) {
+    return {};
   }
   return patch;
 }

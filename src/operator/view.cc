@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "base/log.h"
 #include "base/text.h"
 #include "policy/kinds.h"
 #include "policy/names.h"
@@ -83,9 +84,10 @@ View::ConfigMapCache::ConfigMapCache(kube::Client& client, const std::string& sp
       watch(client, kube::kinds::kConfigMap,
             {.space = space, .labels = "", .fields = "metadata.name=" + of}, cache) {}
 
-View::View(kube::Client& client, std::string space, ViewChanges changes)
+View::View(kube::Client& client, std::string space, MasterConfig config, ViewChanges changes)
     : client_(client),
       space_(std::move(space)),
+      config_(std::move(config)),
       changes_(std::move(changes)),
       policies_(PolicyText,
                 [this](const kube::Key&, const auto&, const auto&) { changes_.cluster(); }),
@@ -96,18 +98,37 @@ View::View(kube::Client& client, std::string space, ViewChanges changes)
                changes_.node(key.name);
                changes_.cluster();
              }),
-      features_(ProjectFeatures,
-                [this](const kube::Key& key, const auto& before, const auto& after) {
-                  FeaturesChanged(key, before.get(), after.get());
-                }),
+      rule_objects_(
+          [](const Json& object) {
+            const Json* rules = At(object, "spec.rules");
+            return rules == nullptr ? std::string("[]") : rules->dump();
+          },
+          [this](const kube::Key&, const auto&, const auto&) {
+            if (Store() != nullptr) {
+              RulesChanged();
+            }
+          },
+          [this] { RulesChanged(); }),
+      rules_(std::make_shared<const RuleSet>()),
       watch_policies_(client, policy::kClusterPolicy, {}, policies_, AbsentIsEmpty()),
       watch_short_policies_(client, policy::kGpuClusterPolicy, {}, short_policies_,
                             AbsentIsEmpty()),
       watch_nodes_(client, kube::kinds::kNode, {}, nodes_),
-      watch_features_(client, policy::kNodeFeature, {.space = space_, .labels = "", .fields = ""},
-                      features_, AbsentIsEmpty()) {
+      watch_rules_(client, policy::kNodeFeatureRule, {}, rule_objects_, AbsentIsEmpty()) {
   for (const kube::Kind& kind : OwnedKinds()) {
     owned_.push_back(std::make_unique<OwnedCache>(client, kind, space_, changes_.cluster));
+  }
+}
+
+// A store's watch tells this object of changes.
+View::~View() {
+  watch_rules_.Stop();
+  std::shared_ptr<FeatureStore> filling;
+  std::shared_ptr<FeatureStore> features;
+  {
+    const std::lock_guard lock(features_mutex_);
+    filling = std::move(filling_);
+    features = std::move(features_);
   }
 }
 
@@ -115,17 +136,26 @@ void View::Start() {
   watch_policies_.Start();
   watch_short_policies_.Start();
   watch_nodes_.Start();
-  watch_features_.Start();
+  watch_rules_.Start();
   for (const auto& owned : owned_) {
     owned->watch.Start();
   }
 }
 
 bool View::WaitSynced(const std::stop_token& stop) {
-  return policies_.WaitSynced(stop) && short_policies_.WaitSynced(stop) &&
-         nodes_.WaitSynced(stop) && features_.WaitSynced(stop) &&
-         std::ranges::all_of(owned_,
-                             [&](const auto& owned) { return owned->cache.WaitSynced(stop); });
+  if (!policies_.WaitSynced(stop) || !short_policies_.WaitSynced(stop) ||
+      !nodes_.WaitSynced(stop)) {
+    return false;
+  }
+  {
+    std::unique_lock lock(features_mutex_);
+    if (!store_made_.wait(lock, stop, [this] { return features_ != nullptr; })) {
+      return false;
+    }
+  }
+  return Store()->WaitSynced(stop) && std::ranges::all_of(owned_, [&](const auto& owned) {
+           return owned->cache.WaitSynced(stop);
+         });
 }
 
 std::vector<Json> View::Policies() const { return Parsed(policies_); }
@@ -150,52 +180,80 @@ std::vector<std::string> View::NodeNames() const {
   return names;
 }
 
-View::Features View::FeaturesOf(const std::string& node) const {
-  std::set<std::string> names;
-  {
-    const std::lock_guard lock(described_by_mutex_);
-    if (const auto known = described_by_.find(node); known != described_by_.end()) {
-      names = known->second;
-    }
-  }
-  Features found;
-  for (const std::string& name : names) {
-    if (auto facts = features_.Get({space_, name}); facts != nullptr) {
-      found.emplace_back(name, std::move(facts));
-    }
-  }
-  return found;
+std::shared_ptr<FeatureStore> View::Store() const {
+  const std::lock_guard lock(features_mutex_);
+  return features_;
 }
 
-void View::FeaturesChanged(const kube::Key& key, const FeatureFacts* before,
-                           const FeatureFacts* after) {
+FeatureStore::Features View::FeaturesOf(const std::string& node) const { return Store()->Of(node); }
+
+bool View::ForeignFeatures() const { return Store()->Foreign(); }
+
+std::shared_ptr<const RuleSet> View::Rules() const {
+  const std::lock_guard lock(features_mutex_);
+  return rules_;
+}
+
+std::shared_ptr<FeatureStore> View::MakeStore(const node_feature_rule::Needs& needs) {
+  return std::make_shared<FeatureStore>(
+      client_, space_, FeatureReading{needs, config_.namespaces},
+      FeatureStore::Changes{.node = changes_.node,
+                            .foreign = changes_.cluster,
+                            .synced = [this, number = ++stores_] { UseFilled(number); }});
+}
+
+// The store that was being filled is whole.
+void View::UseFilled(int number) {
+  std::shared_ptr<FeatureStore> old;
   {
-    const std::lock_guard lock(described_by_mutex_);
-    if (before != nullptr && (after == nullptr || after->node != before->node)) {
-      std::set<std::string>& objects = described_by_[before->node];
-      objects.erase(key.name);
-      if (objects.empty()) {
-        described_by_.erase(before->node);
-      }
+    const std::lock_guard lock(features_mutex_);
+    if (filling_ == nullptr || number != stores_) {
+      return;
     }
-    if (after != nullptr) {
-      described_by_[after->node].insert(key.name);
-    }
+    old = std::exchange(features_, std::move(filling_));
+    filling_ = nullptr;
   }
-  for (const FeatureFacts* facts : {before, after}) {
-    if (facts != nullptr) {
-      changes_.node(facts->node);
-      if (facts->foreign) {
-        changes_.cluster();
-      }
-    }
+  TellAllNodes();
+}
+
+void View::TellAllNodes() {
+  for (const std::string& node : NodeNames()) {
+    changes_.node(node);
   }
 }
 
-bool View::ForeignFeatures() const {
-  bool foreign = false;
-  features_.ForEach([&](const kube::Key&, const FeatureFacts& facts) { foreign |= facts.foreign; });
-  return foreign;
+void View::RulesChanged() {
+  std::vector<std::pair<std::string, Json>> objects;
+  rule_objects_.ForEach([&](const kube::Key& key, const std::string& text) {
+    if (auto rules = ParseJson(text); rules.has_value()) {
+      objects.emplace_back(key.name, *std::move(rules));
+    }
+  });
+  auto set = std::make_shared<const RuleSet>(MakeRuleSet(objects));
+  for (const std::string& mistake : set->mistakes) {
+    log::Warning("left out: {}", mistake);
+  }
+  std::shared_ptr<FeatureStore> fresh;
+  std::shared_ptr<FeatureStore> superseded;
+  {
+    const std::lock_guard lock(features_mutex_);
+    rules_ = set;
+    const auto& latest = filling_ != nullptr ? filling_ : features_;
+    if (latest == nullptr || !node_feature_rule::Covers(latest->reading().needs, set->needs)) {
+      fresh = MakeStore(set->needs);
+      if (features_ == nullptr) {
+        features_ = fresh;
+        store_made_.notify_all();
+      } else {
+        superseded = std::exchange(filling_, fresh);
+      }
+    }
+  }
+  if (fresh != nullptr) {
+    fresh->Start();
+  } else {
+    TellAllNodes();
+  }
 }
 
 std::map<ObjectKey, Json> View::Owned() const {

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <condition_variable>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <stop_token>
 #include <string>
 #include <vector>
 
 #include "kube/cache.h"
 #include "kube/client.h"
+#include "operator/feature_store.h"
 #include "operator/node_facts.h"
 #include "operator/plan.h"
+#include "operator/rule_set.h"
 #include "operator/verdict.h"
 
 namespace gantry::gpu_operator {
@@ -39,7 +41,10 @@ struct ViewChanges {
 // Everything the operator sees: watches with what is kept of each object. No pods.
 class View {
  public:
-  View(kube::Client& client, std::string space, ViewChanges changes);
+  View(kube::Client& client, std::string space, MasterConfig config, ViewChanges changes);
+  ~View();
+  View(const View&) = delete;
+  View& operator=(const View&) = delete;
   void Start();
   // Blocks until everything was seen once; false when stopped before.
   bool WaitSynced(const std::stop_token& stop);
@@ -50,10 +55,11 @@ class View {
   [[nodiscard]] std::vector<std::pair<std::string, std::shared_ptr<const NodeFacts>>> Nodes() const;
   [[nodiscard]] std::shared_ptr<const NodeFacts> Node(const std::string& name) const;
   [[nodiscard]] std::vector<std::string> NodeNames() const;
-  using Features = std::vector<std::pair<std::string, std::shared_ptr<const FeatureFacts>>>;
   // By name of the NodeFeature object, in order.
-  [[nodiscard]] Features FeaturesOf(const std::string& node) const;
+  [[nodiscard]] FeatureStore::Features FeaturesOf(const std::string& node) const;
+  // Whether an NFD's workers describe nodes.
   [[nodiscard]] bool ForeignFeatures() const;
+  [[nodiscard]] std::shared_ptr<const RuleSet> Rules() const;
   [[nodiscard]] std::map<ObjectKey, Json> Owned() const;
   [[nodiscard]] std::map<std::string, DaemonSetFacts> DaemonSets() const;
 
@@ -80,27 +86,35 @@ class View {
     kube::Cache<int> cache;
     kube::Watch watch;
   };
-  void FeaturesChanged(const kube::Key& key, const FeatureFacts* before, const FeatureFacts* after);
+  void RulesChanged();
+  void TellAllNodes();
+  std::shared_ptr<FeatureStore> MakeStore(const node_feature_rule::Needs& needs);
+  void UseFilled(int number);
+  [[nodiscard]] std::shared_ptr<FeatureStore> Store() const;
   [[nodiscard]] OwnedCache& CacheOf(std::string_view kind) const;
 
   kube::Client& client_;
   const std::string space_;
+  const MasterConfig config_;
   const ViewChanges changes_;
   kube::Cache<std::string> policies_;
   kube::Cache<std::string> short_policies_;
   kube::Cache<NodeFacts> nodes_;
-  kube::Cache<FeatureFacts> features_;
+  kube::Cache<std::string> rule_objects_;  // NodeFeatureRules: spec.rules
   std::vector<std::unique_ptr<OwnedCache>> owned_;
-  // Node -> the NodeFeature objects that describe it.
-  mutable std::mutex described_by_mutex_;
-  std::map<std::string, std::set<std::string>> described_by_;
+  mutable std::mutex features_mutex_;
+  std::shared_ptr<const RuleSet> rules_;
+  std::shared_ptr<FeatureStore> features_;  // null until the rules were seen once
+  std::shared_ptr<FeatureStore> filling_;   // takes its place once it is whole
+  int stores_ = 0;                          // made so far: the last one's number
+  mutable std::condition_variable_any store_made_;
   std::mutex config_map_mutex_;
   std::unique_ptr<ConfigMapCache> config_map_;
   // Last, so that no watch runs while the caches go.
   kube::Watch watch_policies_;
   kube::Watch watch_short_policies_;
   kube::Watch watch_nodes_;
-  kube::Watch watch_features_;
+  kube::Watch watch_rules_;
 };
 
 }  // namespace gantry::gpu_operator

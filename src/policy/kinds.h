@@ -13,5 +13,7 @@ inline constexpr kube::Kind kGpuClusterPolicy{names::kGpuNvidiaGroup, "v1", "GPU
                                               "gpuclusterpolicies", false};
 inline constexpr kube::Kind kNodeFeature{names::kNfdGroup, "v1alpha1", "NodeFeature",
                                          "nodefeatures", true};
+inline constexpr kube::Kind kNodeFeatureRule{names::kNfdGroup, "v1alpha1", "NodeFeatureRule",
+                                             "nodefeaturerules", false};
 
 }  // namespace gantry::policy

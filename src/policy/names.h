@@ -51,8 +51,17 @@ inline constexpr char kDevicePluginConfig[] = "nvidia.com/device-plugin.config";
 inline constexpr char kFeatureLabelsAnnotation[] = "nvidia.com/gpu-operator.feature-labels";
 // Annotation on a Node: the key of the start-up taint that the operator put on it.
 inline constexpr char kStartupTaint[] = "nvidia.com/gpu-operator.startup-taint";
-// Annotation on a Node, written by the NFD master of others: it owns that node's feature labels.
+// Annotation on a Node, NFD's own: the keys of the labels that node features brought, sorted, with
+// commas between, without feature.node.kubernetes.io/. The operator keeps it as an NFD master does,
+// so that either can take over from the other.
 inline constexpr char kNfdFeatureLabelsAnnotation[] = "nfd.node.kubernetes.io/feature-labels";
+// The same for what NodeFeatureRules bring besides labels: keys, or taints as "key=value:Effect",
+// with commas between.
+inline constexpr char kNfdFeatureAnnotations[] = "nfd.node.kubernetes.io/feature-annotations";
+inline constexpr char kNfdExtendedResources[] = "nfd.node.kubernetes.io/extended-resources";
+inline constexpr char kNfdTaints[] = "nfd.node.kubernetes.io/taints";
+// Annotation on a Node by masters of NFD before 0.16, whose workers wrote no NodeFeature.
+inline constexpr char kNfdMasterVersion[] = "nfd.node.kubernetes.io/master.version";
 // Label on a NodeFeature: the node it describes.
 inline constexpr char kNfdNodeName[] = "nfd.node.kubernetes.io/node-name";
 inline constexpr char kNfdWorkerVersion[] = "nfd.node.kubernetes.io/worker.version";
@@ -73,6 +82,8 @@ inline constexpr char kCudaRuntimeVersionMajor[] = "nvidia.com/cuda.runtime-vers
 inline constexpr char kCudaRuntimeVersionMinor[] = "nvidia.com/cuda.runtime-version.minor";
 inline constexpr char kCudaRuntimeVersionFull[] = "nvidia.com/cuda.runtime-version.full";
 inline constexpr char kGpuMachine[] = "nvidia.com/gpu.machine";
+// What every label of a GPU resource begins with: "nvidia.com/gpu.product".
+inline constexpr char kGpuLabelPrefix[] = "nvidia.com/gpu.";
 inline constexpr char kGpuCount[] = "nvidia.com/gpu.count";
 inline constexpr char kGpuReplicas[] = "nvidia.com/gpu.replicas";
 inline constexpr char kGpuSharingStrategy[] = "nvidia.com/gpu.sharing-strategy";
@@ -127,6 +138,7 @@ inline constexpr char kOperatorNamespace[] = "OPERATOR_NAMESPACE";
 // --- host paths
 // ---------------------------------------------------------------------------------------
 inline constexpr char kDriverInstallDir[] = "/run/nvidia/driver";
+inline constexpr char kFeaturesDir[] = "/etc/kubernetes/node-feature-discovery/features.d";
 inline constexpr char kToolkitInstallDir[] = "/usr/local/nvidia";
 inline constexpr char kKubeletRoot[] = "/var/lib/kubelet";
 inline constexpr char kDevicePluginDir[] = "/var/lib/kubelet/device-plugins";

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What does a NodeFeature object look like, and does the stored one differ? The wanted fields are
-// laid over the stored object, so that "equal" can be asked of the whole document. spec.features is
-// written empty, as other writers of labels do it: NFD's schema has the three maps optional, NFD's
-// own readers of older versions did not.
+// laid over the stored object, so that "equal" can be asked of the whole document. Without features
+// of one's own, spec.features is written empty, as other writers of labels do it: NFD's schema has
+// the three maps optional, NFD's own readers of older versions did not.
 #include "policy/node_feature.h"
 
 #include "base/text.h"
@@ -41,7 +41,9 @@ Json NodeFeatureObject(const NodeFeature& wanted, const Json* stored) {
   metadata["ownerReferences"] = Json::array({OwnedByNode(wanted)});
   Json& spec = object["spec"];
   spec["labels"] = wanted.labels;
-  if (!spec.contains("features")) {
+  if (!wanted.features.is_null()) {
+    spec["features"] = wanted.features;
+  } else if (!spec.contains("features")) {
     spec["features"] = {
         {"attributes", Json::object()}, {"flags", Json::object()}, {"instances", Json::object()}};
   }

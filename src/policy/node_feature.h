@@ -20,6 +20,7 @@ struct NodeFeature {
   // The version that its writer goes by, as worker.version; empty: no such annotation.
   std::string worker_version;
   std::map<std::string, std::string> labels;  // label key, with prefix -> value
+  Json features = {};  // spec.features; null: what is stored stays, or nothing is said
 };
 
 // What worker.version of our own worker is: "gantry-<version>".

@@ -89,3 +89,18 @@ def test_the_startup_taint_is_told_and_tolerated(helm):
 def test_what_cannot_be_is_refused_by_name(helm, values, named):
     done = render(helm, *values)
     assert done.returncode != 0 and named in done.stderr
+
+
+def test_node_feature_discoverys_configuration_reaches_the_operator(helm):
+    key = "node-feature-discovery"
+    found = objects(helm, f"{key}.master.config.enableTaints=true", f"{key}.worker.config.core.noPublish=true",
+                    "nfd.nodefeaturerules=true")
+    container = found["Deployment", "gpu-operator"]["spec"]["template"]["spec"]["containers"][0]
+    env = {entry["name"]: entry.get("value") for entry in container["env"]}
+    assert yaml.safe_load(env["NFD_MASTER_CONFIG"]) == {"enableTaints": True}
+    assert yaml.safe_load(env["NFD_WORKER_CONFIG"]) == {"core": {"noPublish": True}}
+    rules = found["NodeFeatureRule", "nvidia-nfd-nodefeaturerules"]["spec"]["rules"]
+    assert [rule["labels"] for rule in rules] == [
+        {f"nvidia.com/{name}.capable": "true"} for name in ("gdrcopy", "gds", "peermem")]
+    plain = objects(helm)["Deployment", "gpu-operator"]["spec"]["template"]["spec"]["containers"][0]["env"]
+    assert not [entry for entry in plain if entry["name"].startswith("NFD_")]

@@ -431,6 +431,33 @@ def test_labels_go_to_a_file_where_asked(build, tmp_path):
     assert path.read_text() == first
 
 
+def test_kdp796_labels_in_a_file_outlive_the_process(build, start, tmp_path):
+    machine = Machine(tmp_path, build, "2xt4", "file")
+    machine.driver_ready()
+    path = tmp_path / "features.d/gfd"
+    for how in (signal.SIGTERM, signal.SIGKILL):
+        agent = start("gpu-feature-discovery", "--use-node-feature-api=false", f"--output-file={path}",
+                      f"--sys-root={machine.sys}", f"--status-dir={machine.status}",
+                      "--wait-for-validations=driver-ready")
+        wait(path.exists, "the file")
+        text = path.read_text()
+        agent.close(how)
+        assert path.read_text() == text
+
+
+def test_gpus_in_mig_mode_cost_no_memory(api, build, gfd, tmp_path):
+    new_node(api, "divided")
+    machine = Machine(tmp_path, build, "8xa100-80-mig", "divided")
+    machine.driver_ready()
+    agent = gfd(machine, "divided", MIG_STRATEGY="mixed")
+    labels = wait(lambda: gpu_labels(api, "divided"), "labels")
+    assert {"nvidia.com/mig.strategy": "mixed", "nvidia.com/mig.capable": "true",
+            "nvidia.com/gpu.count": "8"}.items() <= labels.items()
+    size = int(agent.status("VmHWM").split()[0])
+    print(f"VmHWM {size} KiB with 8 GPUs in MIG mode")
+    assert size * 1024 <= 9_800_000
+
+
 def host_files(folder: pathlib.Path) -> dict:
     """The files of a host for nfd-worker, and its variable that says where they are."""
     case = ROOT / "tests/golden/node_features/debian_t4"

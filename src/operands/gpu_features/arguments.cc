@@ -44,7 +44,7 @@ void AddLabelFlags(CLI::App& app, Arguments& to) {
       ->envname(Variable({"GFD_MIG_STRATEGY", "MIG_STRATEGY"}));
   AddBool(app, "--fail-on-init-error", to.fail_on_init_error,
           {"GFD_FAIL_ON_INIT_ERROR", "FAIL_ON_INIT_ERROR"},
-          "accepted; this program waits for the driver either way");
+          "with --oneshot: a missing driver is an error; without, it is waited for either way");
   AddBool(app, "--oneshot", to.oneshot, {"GFD_ONESHOT"}, "label once and end");
   AddBool(app, "--no-timestamp", to.no_timestamp, {"GFD_NO_TIMESTAMP"}, "no timestamp label");
   app.add_option("--sleep-interval", to.sleep_interval,
@@ -56,7 +56,7 @@ void AddLabelFlags(CLI::App& app, Arguments& to) {
   AddBool(app, "--use-node-feature-api", to.use_node_feature_api,
           {"GFD_USE_NODE_FEATURE_API", "USE_NODE_FEATURE_API"},
           "publish a NodeFeature object instead of a file");
-  app.add_option("--device-discovery-strategy", to.device_discovery_strategy, "auto or nvml")
+  app.add_option("--device-discovery-strategy", to.device_discovery_strategy, "auto, nvml or vfio")
       ->envname("DEVICE_DISCOVERY_STRATEGY");
   app.add_option(
          "--driver-root-ctr-path,--container-driver-root", to.driver_root_ctr_path,
@@ -86,6 +86,9 @@ void AddPlaceFlags(CLI::App& app, Arguments& to) {
   app.add_option("--sys-root", to.sys_root, "where the host's sysfs is mounted here")
       ->envname("SYS_ROOT")
       ->default_val("/sys");
+  app.add_option("--host-root", to.host_root, "where the host's files are mounted here")
+      ->envname("HOST_ROOT")
+      ->default_val("/host");
 }
 
 // Flags of upstream's that mean nothing here: no client is throttled, no object is owned by a pod.

@@ -3,12 +3,48 @@
 // what it is about) and strict about types.
 #include "operands/gpu_features/facts.h"
 
+#include <utility>
+
 #include "base/text.h"
 
 namespace gantry::gpu_features {
 namespace {
 
 constexpr const char* kMigNames[] = {"unsupported", "disabled", "enabled"};
+
+constexpr std::pair<const char*, unsigned nvml::MigAttributes::*> kMigNumbers[] = {
+    {"gpuSlices", &nvml::MigAttributes::gpu_slices},
+    {"computeSlices", &nvml::MigAttributes::compute_slices},
+    {"multiprocessors", &nvml::MigAttributes::multiprocessors},
+    {"copyEngines", &nvml::MigAttributes::copy_engines},
+    {"decoders", &nvml::MigAttributes::decoders},
+    {"encoders", &nvml::MigAttributes::encoders},
+    {"jpegEngines", &nvml::MigAttributes::jpeg_engines},
+    {"ofaEngines", &nvml::MigAttributes::ofa_engines},
+};
+
+Json MigToJson(const nvml::MigDevice& device) {
+  Json json = {{"index", device.index},
+               {"uuid", device.uuid},
+               {"profile", device.profile},
+               {"memoryMib", device.attributes.memory_mib}};
+  for (const auto& [name, number] : kMigNumbers) {
+    json[name] = device.attributes.*number;
+  }
+  return json;
+}
+
+nvml::MigDevice MigDeviceFrom(const Json& json, unsigned index) {
+  nvml::MigDevice device;
+  device.index = json.value("index", index);
+  device.uuid = json.value("uuid", "");
+  device.profile = json.at("profile").get<std::string>();
+  device.attributes.memory_mib = json.value("memoryMib", uint64_t{0});
+  for (const auto& [name, number] : kMigNumbers) {
+    device.attributes.*number = json.value(name, 0U);
+  }
+  return device;
+}
 
 Json DeviceToJson(const nvml::Device& device) {
   Json json = {{"index", device.index},
@@ -22,6 +58,9 @@ Json DeviceToJson(const nvml::Device& device) {
                {"computeMinor", device.compute_minor},
                {"numaNode", device.numa_node},
                {"mig", kMigNames[static_cast<int>(device.mig)]}};
+  for (const nvml::MigDevice& part : device.mig_devices) {
+    json["migDevices"].push_back(MigToJson(part));
+  }
   if (device.fabric.has_value()) {
     json["fabric"] = {{"clusterUuid", device.fabric->cluster_uuid},
                       {"cliqueId", device.fabric->clique_id}};
@@ -51,6 +90,10 @@ nvml::Device DeviceFrom(const Json& json, unsigned index) {
   device.compute_minor = json.value("computeMinor", 0);
   device.numa_node = json.value("numaNode", -1);
   device.mig = MigFrom(json.value("mig", ""));
+  for (const Json& part : json.value("migDevices", Json::array())) {
+    device.mig_devices.push_back(
+        MigDeviceFrom(part, static_cast<unsigned>(device.mig_devices.size())));
+  }
   if (const auto fabric = json.find("fabric"); fabric != json.end()) {
     device.fabric = nvml::Fabric{fabric->at("clusterUuid").get<std::string>(),
                                  fabric->at("cliqueId").get<unsigned>()};

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <sys/types.h>
-
 #include <chrono>
 #include <filesystem>
-#include <optional>
 #include <string>
 
+#include "host/child_call.h"
 #include "operands/gpu_features/facts.h"
 
 namespace gantry::gpu_features {
@@ -18,6 +16,9 @@ struct Sources {
   std::string dev_root;               // the same for the device nodes; empty: /dev as it is
   std::string sys_root;
   std::string machine_type_file;
+  std::string host_root = {};          // of the host's files as mounted here, for its pci.ids
+  bool vfio = false;                   // the GPUs that vfio-pci holds, instead of the driver's
+  bool driver_may_be_missing = false;  // then there are no GPUs; else it is an error
 };
 
 // Asks the driver and sysfs. Blocks as long as the driver does. kNotFound: no library or no driver
@@ -28,19 +29,12 @@ Result<Facts> Gather(const Sources& sources);
 // never hangs its owner, and the library's memory goes with the child. Single-threaded.
 class Gatherer {
  public:
-  Gatherer() = default;
-  Gatherer(const Gatherer&) = delete;
-  Gatherer& operator=(const Gatherer&) = delete;
-  ~Gatherer();
-
-  // kTimeout: no answer within `limit`, or an earlier child still hangs in the driver;
-  // kUnavailable: the child died, or `stop_fd` became readable.
+  // kTimeout: no answer within `limit`, or an earlier child still hangs in the driver, or
+  // `stop_fd` became readable; kUnavailable: the child died.
   Result<Facts> Ask(const Sources& sources, std::chrono::milliseconds limit, int stop_fd);
 
  private:
-  // The earlier child, if it has not ended yet.
-  std::optional<pid_t> Hanging();
-  std::optional<pid_t> child_;  // not yet reaped
+  host::ChildCall child_{"ask the driver"};
 };
 
 }  // namespace gantry::gpu_features

@@ -31,6 +31,9 @@ namespace {
 constexpr std::chrono::seconds kDriverAnswers(30);
 // Nobody tells when the object is deleted by hand; a watch would cost every node a connection.
 constexpr std::chrono::hours kVerifyStored(1);
+// How long GPUs may be in no valid MIG layout before their node's labels say so.
+constexpr std::chrono::seconds kInvalidLasts(30);
+constexpr std::chrono::seconds kInvalidRecheck(3);
 
 int64_t UnixSeconds() {
   return std::chrono::duration_cast<std::chrono::seconds>(RealClock().Wall().time_since_epoch())
@@ -60,6 +63,7 @@ class Discovery {
   Result<Sources> FindSources(const Settings& settings);
   Status Look();
   Status Store(const Settings& settings, const LabelMap& labels);
+  bool Passing(bool mig_invalid);
   bool Wait(SteadyTime deadline);
   SteadyTime NextLook(const Status& looked);
   bool WaitsForDriver() const {
@@ -76,6 +80,7 @@ class Discovery {
   std::optional<Settings> settings_;  // the last good ones
   std::optional<LabelMap> stored_;    // what was last stored or found stored
   SteadyTime stored_at_{};
+  std::optional<SteadyTime> invalid_since_;
   std::vector<std::string> warnings_;
   std::string last_error_;
   int failures_ = 0;
@@ -131,8 +136,11 @@ Result<Sources> Discovery::FindSources(const Settings& settings) {
   Sources sources{.driver_root = settings.driver_root,
                   .dev_root = "",
                   .sys_root = arguments_.sys_root,
-                  .machine_type_file = settings.machine_type_file};
-  if (WaitsForDriver()) {
+                  .machine_type_file = settings.machine_type_file,
+                  .host_root = arguments_.host_root,
+                  .vfio = settings.vfio,
+                  .driver_may_be_missing = settings.oneshot && !settings.fail_on_init_error};
+  if (WaitsForDriver() && !settings.vfio) {
     TRY_ASSIGN(const auto files, host::StatusFiles::Open(arguments_.status_dir));
     TRY_ASSIGN(const host::StatusValues values, files.Read(names::kDriverReady));
     const auto value = [&values](const char* name) {
@@ -153,8 +161,12 @@ Status Discovery::Store(const Settings& settings, const LabelMap& labels) {
     return {};
   }
   const bool by_api = settings.use_node_feature_api;
-  TRY_ASSIGN(const bool written,
-             by_api ? publisher_.Publish(labels) : PublishFile(settings.output_file, labels));
+  const auto publish = [&] {
+    // With a watch, TLS is there anyway, and so is a second thread.
+    return node_label_ != nullptr ? publisher_.Publish(labels)
+                                  : publisher_.PublishInChild(labels, signals_.stop_fd());
+  };
+  TRY_ASSIGN(const bool written, by_api ? publish() : PublishFile(settings.output_file, labels));
   if (written) {
     log::Info("labels published: {} ({} GPUs)", labels.size(),
               labels.contains(names::kGpuCount) ? labels.at(names::kGpuCount) : "0");
@@ -178,7 +190,19 @@ Status Discovery::Look() {
     }
     warnings_ = std::move(labelled.warnings);
   }
-  return Store(*settings_, labelled.labels);
+  return Passing(labelled.mig_invalid) ? Status() : Store(*settings_, labelled.labels);
+}
+
+// Whether the labels are those of a moment in which the GPUs are divided anew: then the published
+// ones stay until it has lasted.
+bool Discovery::Passing(bool mig_invalid) {
+  if (!mig_invalid || settings_->oneshot) {
+    invalid_since_.reset();
+    return false;
+  }
+  const SteadyTime now = RealClock().Now();
+  invalid_since_ = invalid_since_.value_or(now);
+  return now - *invalid_since_ < kInvalidLasts;
 }
 
 // When to look again if nothing happens. What is missing or wrong is told by an event once it is
@@ -190,6 +214,9 @@ SteadyTime Discovery::NextLook(const Status& looked) {
     next = std::min(
         next, now + std::chrono::ceil<std::chrono::steady_clock::duration>(std::max(
                         *settings_->recheck, std::chrono::nanoseconds(std::chrono::seconds(1)))));
+  }
+  if (invalid_since_.has_value() && now - *invalid_since_ < kInvalidLasts) {
+    next = std::min(next, now + kInvalidRecheck);
   }
   failures_ = looked.has_value() ? 0 : failures_ + 1;
   if (!looked.has_value()) {

@@ -4,11 +4,11 @@
 #include "operands/gpu_features/labels.h"
 
 #include <algorithm>
-#include <cctype>
 #include <set>
 #include <utility>
 
 #include "base/text.h"
+#include "operands/gpu_features/resource_labels.h"
 #include "policy/names.h"
 
 namespace gantry::gpu_features {
@@ -19,7 +19,6 @@ using nvml::MigMode;
 using policy::MigStrategy;
 using policy::SharingStrategy;
 
-constexpr size_t kLongestValue = 63;
 constexpr uint64_t kMiB = uint64_t{1024} * 1024;
 constexpr int kVga = 0x030000;
 constexpr int k3d = 0x030200;
@@ -91,7 +90,7 @@ Product MainProduct(const Facts& facts) {
       product = products.end() - 1;
     }
     ++product->count;
-    product->all_mig = product->all_mig && gpu.mig == MigMode::kEnabled;
+    product->all_mig = product->all_mig && InMigMode(gpu);
   }
   // The first of the largest: products stand in the order of their lowest index.
   Product main = *std::ranges::max_element(products, {}, &Product::count);
@@ -106,16 +105,13 @@ void AddProduct(const Facts& facts, const policy::Sharing& sharing, LabelMap& la
   const Device& gpu = *product.first;
   // A GPU in MIG mode is no `nvidia.com/gpu` that could be shared.
   const int replicas = product.all_mig ? 0 : sharing.ReplicasOf(names::kGpuResource);
-  const bool shared = replicas > 1;
-  labels[names::kGpuProduct] =
-      LabelValue(gpu.name, shared && !sharing.rename_by_default ? "-SHARED" : "");
-  labels[names::kGpuCount] = format("{}", product.count);
-  labels[names::kGpuReplicas] = format("{}", replicas);
-  labels[names::kGpuSharingStrategy] =
-      policy::Name(shared ? sharing.strategy : SharingStrategy::kNone);
-  if (gpu.memory_bytes > 0) {
-    labels[names::kGpuMemory] = format("{}", gpu.memory_bytes / kMiB);
-  }
+  AddResource({.key = names::kGpuLabelPrefix,
+               .product = gpu.name,
+               .suffix = "",
+               .count = product.count,
+               .replicas = replicas,
+               .memory_mib = gpu.memory_bytes / kMiB},
+              sharing, labels);
   if (gpu.compute_major > 0) {
     labels[names::kGpuFamily] = Family(gpu.compute_major, gpu.compute_minor);
     labels[names::kGpuComputeMajor] = format("{}", gpu.compute_major);
@@ -151,16 +147,13 @@ void AddClique(const Facts& facts, Labelled& labelled) {
 }
 
 void AddMig(const Facts& facts, const LabelOptions& options, Labelled& labelled) {
-  const auto in_mig_mode = [](const Device& gpu) { return gpu.mig == MigMode::kEnabled; };
   const bool capable = std::ranges::any_of(
       facts.gpus, [](const Device& gpu) { return gpu.mig != MigMode::kUnsupported; });
-  const bool enabled = std::ranges::any_of(facts.gpus, in_mig_mode);
+  const bool enabled = std::ranges::any_of(facts.gpus, InMigMode);
   labelled.labels[names::kMigCapable] = capable ? "true" : "false";
   if (options.mig_strategy != MigStrategy::kNone) {
     labelled.labels[names::kMigStrategy] = policy::Name(options.mig_strategy);
-    if (enabled) {
-      labelled.warnings.push_back("MIG devices are not labelled, only the GPUs that they are on");
-    }
+    AddMigDevices(facts, MainProduct(facts).first->name, options, labelled);
   }
   const bool mps = options.sharing.strategy == SharingStrategy::kMps;
   labelled.labels[names::kMpsCapable] = mps && !enabled ? "true" : "false";
@@ -180,8 +173,6 @@ void AddVgpu(const Facts& facts, LabelMap& labels) {
     labels[names::kVgpuHostDriverBranch] = LabelValue(facts.vgpu->driver_branch);
   }
 }
-
-bool IsAlphanumeric(char letter) { return std::isalnum(static_cast<unsigned char>(letter)) != 0; }
 
 }  // namespace
 
@@ -215,26 +206,6 @@ LabelMap KeepTimestamp(LabelMap labels, const LabelMap& published) {
     now->second = fresh;
   }
   return labels;
-}
-
-std::string LabelValue(std::string_view text, std::string_view suffix) {
-  std::string value;
-  bool gap = false;
-  for (const char letter : Trim(text)) {
-    if (std::isspace(static_cast<unsigned char>(letter)) != 0) {
-      gap = true;
-    } else if (IsAlphanumeric(letter) || letter == '-' || letter == '_' || letter == '.') {
-      value += gap ? "-" : "";
-      value += letter;
-      gap = false;
-    }
-  }
-  value.resize(std::min(value.size(), kLongestValue - suffix.size()));
-  while (!value.empty() && !IsAlphanumeric(value.back())) {
-    value.pop_back();
-  }
-  value.erase(0, static_cast<size_t>(std::ranges::find_if(value, IsAlphanumeric) - value.begin()));
-  return value.empty() ? value : value.append(suffix);
 }
 
 }  // namespace gantry::gpu_features

@@ -22,6 +22,9 @@ struct LabelOptions {
 
 struct Labelled {
   LabelMap labels;
+  // The MIG devices are in no state that strategy "single" has labels for. They are while somebody
+  // divides the GPUs anew, so this may pass.
+  bool mig_invalid = false;
   std::vector<std::string> warnings;  // what could not be said as asked, one sentence each
 };
 
@@ -36,9 +39,5 @@ Labelled GpuLabels(const Facts& facts, const LabelOptions& options);
 // The labels with the timestamp of the published ones if nothing else differs: a restart of the
 // program alone changes nothing.
 LabelMap KeepTimestamp(LabelMap labels, const LabelMap& published);
-
-// A value as Kubernetes allows it: characters outside [A-Za-z0-9-_. ] dropped, white space to one
-// '-', at most 63 characters together with `suffix`, a letter or digit at both ends.
-std::string LabelValue(std::string_view text, std::string_view suffix = "");
 
 }  // namespace gantry::gpu_features

@@ -13,6 +13,7 @@
 
 #include "base/paths.h"
 #include "base/text.h"
+#include "operands/gpu_features/resource_labels.h"
 #include "policy/names.h"
 
 namespace gantry::gpu_features {

@@ -18,6 +18,9 @@
 namespace gantry::gpu_features {
 namespace {
 
+// Longer than all requests of one publication may take.
+constexpr std::chrono::seconds kPublishing(120);
+
 std::string ToLines(const LabelMap& labels) {
   std::string text;
   for (const auto& [key, value] : labels) {
@@ -44,21 +47,27 @@ Result<bool> Publisher::Publish(const LabelMap& labels) {
              kube::Client::Create(std::move(config), {.component = "gpu-feature-discovery",
                                                       .field_manager = names::kFieldManager,
                                                       .max_idle_connections = 1}));
-  if (node_uid_.empty()) {
-    TRY_ASSIGN(const Json node, client->Get(kube::kinds::kNode, {"", target_.node}));
-    node_uid_ = kube::UidOf(node);
-  }
+  TRY_ASSIGN(const Json node, client->Get(kube::kinds::kNode, {"", target_.node}));
   const kube::Key key{target_.space, format("nvidia-features-for-{}", target_.node)};
   return kube::Ensure(*client, policy::kNodeFeature, key, [&](const Json* stored) {
     const LabelMap published = stored != nullptr ? policy::NodeFeatureLabels(*stored) : LabelMap{};
     return policy::NodeFeatureObject({.name = key.name,
                                       .space = key.space,
                                       .node = target_.node,
-                                      .node_uid = node_uid_,
+                                      .node_uid = kube::UidOf(node),
                                       .worker_version = "",
                                       .labels = KeepTimestamp(labels, published)},
                                      stored);
   });
+}
+
+Result<bool> Publisher::PublishInChild(const LabelMap& labels, int stop_fd) {
+  const auto publish = [&]() -> Result<std::string> {
+    TRY_ASSIGN(const bool wrote, Publish(labels));
+    return wrote ? "written" : "";
+  };
+  TRY_ASSIGN(const std::string written, child_.Run(publish, kPublishing, stop_fd));
+  return !written.empty();
 }
 
 Result<bool> PublishFile(const std::string& path, const LabelMap& labels) {

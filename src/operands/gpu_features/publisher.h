@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "host/child_call.h"
 #include "operands/gpu_features/labels.h"
 
 namespace gantry::gpu_features {
@@ -21,10 +22,12 @@ class Publisher {
   // Stores the labels unless they are stored already, but for their timestamp. Opens a connection
   // and closes it again. True if something was written.
   Result<bool> Publish(const LabelMap& labels);
+  // The same in a child process, with which TLS and its megabytes go. Single-threaded.
+  Result<bool> PublishInChild(const LabelMap& labels, int stop_fd);
 
  private:
   Target target_;
-  std::string node_uid_;  // read once: a node that is registered anew gets new pods
+  host::ChildCall child_{"publish labels"};
 };
 
 // The same for a file of `key=value` lines, which NFD's local source reads; an empty path is

@@ -4,12 +4,12 @@
 #include "operands/gpu_features/settings.h"
 
 #include "base/text.h"
+#include "policy/names.h"
 
 namespace gantry::gpu_features {
 namespace {
 
 constexpr std::chrono::seconds kRecheck(60);
-constexpr char kOutputFile[] = "/etc/kubernetes/node-feature-discovery/features.d/gfd";
 
 // The argument, else the file's value, else the default.
 template <typename T>
@@ -42,10 +42,11 @@ Result<Settings> Resolve(const Arguments& arguments, const policy::PluginConfig&
              PickParsed("--device-discovery-strategy", arguments.device_discovery_strategy,
                         policy::ParseDeviceDiscovery, file.device_discovery,
                         policy::DeviceDiscovery::kAuto));
-  if (discovery != policy::DeviceDiscovery::kAuto && discovery != policy::DeviceDiscovery::kNvml) {
-    return Fail(ErrorKind::kUnsupported,
-                "--device-discovery-strategy: only auto and nvml are supported");
+  if (discovery == policy::DeviceDiscovery::kTegra) {
+    return Fail(ErrorKind::kUnsupported, "--device-discovery-strategy: tegra is not supported");
   }
+  settings.vfio = discovery == policy::DeviceDiscovery::kVfio;
+  settings.fail_on_init_error = Pick(arguments.fail_on_init_error, file.fail_on_init_error, true);
   TRY_ASSIGN(const std::chrono::nanoseconds recheck,
              PickParsed<std::chrono::nanoseconds>("--sleep-interval", arguments.sleep_interval,
                                                   policy::ParseDuration, file.gfd.sleep_interval,
@@ -57,8 +58,8 @@ Result<Settings> Resolve(const Arguments& arguments, const policy::PluginConfig&
   settings.timestamp = !Pick(arguments.no_timestamp, file.gfd.no_timestamp, false);
   settings.use_node_feature_api =
       Pick(arguments.use_node_feature_api, file.use_node_feature_api, true);
-  settings.output_file =
-      Pick<std::string>(arguments.output_file, file.gfd.output_file, kOutputFile);
+  settings.output_file = Pick<std::string>(arguments.output_file, file.gfd.output_file,
+                                           format("{}/gfd", names::kFeaturesDir));
   settings.machine_type_file =
       Pick<std::string>(arguments.machine_type_file, file.gfd.machine_type_file,
                         format("{}/class/dmi/id/product_name", arguments.sys_root));

@@ -36,6 +36,7 @@ struct Arguments {
   std::vector<std::string> wait_for;  // status files
   std::string status_dir;
   std::string sys_root;
+  std::string host_root;
 };
 
 // Flags win over variables. Nothing if the text that was asked for (help, version) has been
@@ -48,6 +49,8 @@ struct Settings {
   policy::Sharing sharing;
   bool oneshot = false;
   bool timestamp = true;
+  bool vfio = false;  // GPUs that are handed through to virtual machines, instead of the driver's
+  bool fail_on_init_error = true;  // with oneshot; else the driver is waited for
   bool use_node_feature_api = true;
   std::string output_file;  // empty: stdout; used without the API
   std::string machine_type_file;
@@ -56,7 +59,7 @@ struct Settings {
   std::optional<std::chrono::nanoseconds> recheck;
 };
 
-// kInvalid names the flag with a wrong value; kUnsupported: a discovery strategy other than NVML's.
+// kInvalid names the flag with a wrong value; kUnsupported: the discovery strategy tegra.
 Result<Settings> Resolve(const Arguments& arguments, const policy::PluginConfig& config);
 
 }  // namespace gantry::gpu_features

@@ -89,6 +89,18 @@ TEST(Settings, ListsAndAliases) {
   EXPECT_EQ(settings.output_file, "");
 }
 
+TEST(Settings, WhereTheGpusAreAndWhetherTheyMayBeMissing) {
+  const auto resolved = [](std::vector<const char*> words) {
+    words.push_back("--node-name=a");
+    return Resolve(Parsed(std::move(words)).value().value(), {}).value();
+  };
+  EXPECT_FALSE(resolved({}).vfio);
+  EXPECT_TRUE(resolved({}).fail_on_init_error);
+  EXPECT_FALSE(resolved({"--device-discovery-strategy=nvml"}).vfio);
+  EXPECT_TRUE(resolved({"--device-discovery-strategy=vfio"}).vfio);
+  EXPECT_FALSE(resolved({"--fail-on-init-error=false"}).fail_on_init_error);
+}
+
 TEST(Settings, WrongValuesNameTheFlag) {
   const auto message = [](std::vector<const char*> words) {
     const auto arguments = Parsed(std::move(words));
@@ -104,7 +116,7 @@ TEST(Settings, WrongValuesNameTheFlag) {
   EXPECT_THAT(message({"--no-such-flag"}), HasSubstr("no-such-flag"));
   EXPECT_THAT(message({}), HasSubstr("NODE_NAME"));
   EXPECT_THAT(message({"--node-name=a", "--device-discovery-strategy=tegra"}),
-              HasSubstr("only auto and nvml"));
+              HasSubstr("tegra is not supported"));
 }
 
 }  // namespace

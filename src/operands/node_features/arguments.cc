@@ -5,8 +5,10 @@
 #include "operands/node_features/arguments.h"
 
 #include <CLI/CLI.hpp>
+#include <cstdlib>
 #include <iostream>
 
+#include "base/paths.h"
 #include "base/text.h"
 #include "policy/names.h"
 
@@ -24,10 +26,69 @@ std::vector<std::string> WithTwoDashes(int argc, const char* const* argv) {
   return words;
 }
 
+// Flags that say what the configuration says too; what is given wins.
+struct Overrides {
+  std::vector<std::string> pci_classes;
+  std::vector<std::string> pci_fields;
+  std::vector<std::string> label_sources;
+  std::vector<std::string> feature_sources;
+  std::vector<std::string> unpublished;
+  std::string white_list;
+};
+
+void AddOverrides(CLI::App& app, Overrides& to) {
+  app.add_option("--pci-class", to.pci_classes, "PCI classes that are labelled")->delimiter(',');
+  app.add_option("--pci-label-fields", to.pci_fields,
+                 "any of class, vendor, device, subsystem_vendor, subsystem_device")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"class", "vendor", "device", "subsystem_vendor", "subsystem_device"}));
+  app.add_option("--label-sources", to.label_sources, "all, or names; -name takes one out")
+      ->delimiter(',');
+  app.add_option("--feature-sources", to.feature_sources, "the same for raw features")
+      ->delimiter(',');
+  app.add_option("--no-publish-features", to.unpublished, "features that are left out; cpu.*")
+      ->delimiter(',');
+  app.add_option("--label-whitelist", to.white_list, "expression for labels' names");
+}
+
+Status Apply(const Overrides& from, LabelOptions& labels) {
+  const auto replace = [](const std::vector<std::string>& given, std::vector<std::string>& list) {
+    if (!given.empty()) {
+      list = given;
+    }
+  };
+  replace(from.pci_classes, labels.pci_classes);
+  replace(from.pci_fields, labels.pci_fields);
+  replace(from.label_sources, labels.label_sources);
+  replace(from.feature_sources, labels.feature_sources);
+  replace(from.unpublished, labels.unpublished);
+  if (!from.white_list.empty()) {
+    TRY_ASSIGN(labels.white_list, ParseWhiteList(from.white_list));
+  }
+  return {};
+}
+
+// The file if there is one, then the variable, then --options.
+Status ReadConfig(const std::string& path, const std::string& options, WorkerConfig& config) {
+  const Result<std::string> text = ReadFile(path);
+  if (!text.has_value() && text.error().kind != ErrorKind::kNotFound) {
+    return std::unexpected(text.error());
+  }
+  const char* variable = std::getenv("NFD_WORKER_CONFIG");
+  const std::pair<std::string, std::string> layers[] = {
+      {path, text.value_or("")},
+      {"NFD_WORKER_CONFIG", variable == nullptr ? "" : variable},
+      {"--options", options}};
+  for (const auto& [name, yaml] : layers) {
+    if (const Status read = Overlay(yaml, config); !read.has_value()) {
+      return std::unexpected(read.error().In(name));
+    }
+  }
+  return {};
+}
+
 void AddUnused(CLI::App& app) {
-  for (const char* flag :
-       {"--config", "--options", "--owner-refs", "--feature-sources", "--label-sources",
-        "--no-publish-features", "--port", "--feature-gates"}) {
+  for (const char* flag : {"--owner-refs", "--port", "--feature-gates", "--sleep-interval"}) {
     app.add_option_function<std::string>(flag, [](const std::string&) {}, "accepted, unused");
   }
   app.add_flag_callback("--no-owner-refs", [] {}, "accepted, unused");
@@ -48,14 +109,14 @@ Result<std::optional<Arguments>> ParseArguments(int argc, const char* const* arg
       ->envname("HOST_PREFIX")
       ->default_val("/host-");
   app.add_option("--features-dir", to.features_dir, "files with labels")
-      ->default_val("/etc/kubernetes/node-feature-discovery/features.d");
-  app.add_option("--pci-class", to.labels.pci_classes, "PCI classes that are labelled")
-      ->delimiter(',')
-      ->capture_default_str();
-  app.add_option("--pci-label-fields", to.labels.pci_fields, "any of class, vendor, device")
-      ->delimiter(',')
-      ->check(CLI::IsMember({"class", "vendor", "device"}))
-      ->capture_default_str();
+      ->default_val(names::kFeaturesDir);
+  std::string config;
+  std::string options;
+  Overrides overrides;
+  app.add_option("--config", config, "nfd-worker.conf")
+      ->default_val("/etc/kubernetes/node-feature-discovery/nfd-worker.conf");
+  app.add_option("--options", options, "configuration that is laid over the file's");
+  AddOverrides(app, overrides);
   app.add_flag("--oneshot", to.oneshot, "label once and end");
   app.add_flag("--no-publish", to.no_publish, "print the labels");
   AddUnused(app);
@@ -68,6 +129,9 @@ Result<std::optional<Arguments>> ParseArguments(int argc, const char* const* arg
     }
     return Fail(ErrorKind::kInvalid, error.what());
   }
+  TRY(ReadConfig(config, options, to.config));
+  TRY(Apply(overrides, to.config.labels));
+  to.no_publish |= to.config.no_publish;
   if (!to.no_publish && to.node_name.empty()) {
     return Fail(ErrorKind::kInvalid, "--node-name (NODE_NAME): must be set");
   }

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "operands/node_features/labels.h"
+#include "operands/node_features/worker_config.h"
 
 namespace gantry::node_features {
 
@@ -16,12 +16,13 @@ struct Arguments {
   std::string node_name;
   std::string host_prefix;  // "/host-": the host's /sys is seen at /host-sys
   std::string features_dir;
-  LabelOptions labels;
+  WorkerConfig config;
   bool oneshot = false;
   bool no_publish = false;  // print the labels instead
 };
 
-// Flags win over variables. Flags of NFD's worker are accepted, with one dash or two. Nothing if
+// Flags win over the configuration (a file, or the variable NFD_WORKER_CONFIG) and over variables.
+// Flags of NFD's worker are accepted, with one dash or two. Reads the configuration. Nothing if
 // the text that was asked for (help, version) has been printed; kInvalid names the flag.
 Result<std::optional<Arguments>> ParseArguments(int argc, const char* const* argv);
 

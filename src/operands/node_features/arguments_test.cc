@@ -22,16 +22,35 @@ TEST(Arguments, TakesTheWorkersOwnFlagsWithOneDashOrTwo) {
   EXPECT_TRUE((*arguments)->oneshot);
   EXPECT_EQ((*arguments)->node_name, "a");
   EXPECT_EQ((*arguments)->host_prefix, "/host-");
-  EXPECT_THAT((*arguments)->labels.pci_fields, ElementsAre("vendor"));
-  EXPECT_THAT((*arguments)->labels.pci_classes, ElementsAre("02", "0200", "0207", "0300", "0302"));
+  EXPECT_THAT((*arguments)->config.labels.pci_fields, ElementsAre("vendor"));
+  EXPECT_THAT((*arguments)->config.labels.pci_classes,
+              ElementsAre("02", "0200", "0207", "0300", "0302"));
 }
 
 TEST(Arguments, Lists) {
   const auto arguments =
       Parsed({"--node-name=a", "--pci-class=03,0b40", "--pci-label-fields=class,vendor"});
   ASSERT_TRUE(arguments.has_value()) << arguments.error().message;
-  EXPECT_THAT((*arguments)->labels.pci_classes, ElementsAre("03", "0b40"));
-  EXPECT_THAT((*arguments)->labels.pci_fields, ElementsAre("class", "vendor"));
+  EXPECT_THAT((*arguments)->config.labels.pci_classes, ElementsAre("03", "0b40"));
+  EXPECT_THAT((*arguments)->config.labels.pci_fields, ElementsAre("class", "vendor"));
+}
+
+TEST(Arguments, FlagsWinOverTheConfiguration) {
+  const auto arguments = Parsed(
+      {"-node-name=a", "-label-sources=pci,-usb",
+       "-options={core: {labelSources: [cpu], noPublish: true, noPublishFeatures: []}, sources: "
+       "{pci: {deviceClassWhitelist: [03, \"0b40\"]}, kernel: {kconfigFile: /c, configOpts: "
+       "[X86]}, usb: {deviceLabelFields: [class]}, cpu: {cpuid: {attributeWhitelist: [AVX]}}}}"});
+  ASSERT_TRUE(arguments.has_value()) << arguments.error().message;
+  const WorkerConfig& config = (*arguments)->config;
+  EXPECT_THAT(config.labels.label_sources, ElementsAre("pci", "-usb"));
+  EXPECT_TRUE((*arguments)->no_publish);
+  EXPECT_TRUE(config.labels.unpublished.empty());
+  EXPECT_THAT(config.labels.pci_classes, ElementsAre("03", "0b40"));
+  EXPECT_THAT(config.labels.kernel_options, ElementsAre("X86"));
+  EXPECT_THAT(config.labels.usb_fields, ElementsAre("class"));
+  EXPECT_THAT(config.labels.cpuid_allow, ElementsAre("AVX"));
+  EXPECT_EQ(config.kernel_config, "/c");
 }
 
 TEST(Arguments, WrongOnesAreNamed) {
@@ -39,6 +58,10 @@ TEST(Arguments, WrongOnesAreNamed) {
   EXPECT_TRUE(Parsed({"--no-publish"}).has_value());
   EXPECT_THAT(Parsed({"--node-name=a", "--pci-label-fields=color"}).error().message,
               HasSubstr("pci-label-fields"));
+  EXPECT_THAT(Parsed({"--node-name=a", "-options", "core: {labelSources: 3}"}).error().message,
+              HasSubstr("--options: core.labelSources: must be a list"));
+  EXPECT_THAT(Parsed({"--node-name=a", "-label-whitelist=("}).error().message,
+              HasSubstr("no regular expression"));
   EXPECT_THAT(Parsed({"--node-name=a", "--nonsense"}).error().message, HasSubstr("nonsense"));
 }
 

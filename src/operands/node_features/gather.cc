@@ -5,6 +5,15 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <fstream>
+
+#ifdef __x86_64__
+#include <cpuid.h>
+#endif
+
 #include "base/paths.h"
 #include "base/text.h"
 #include "host/files.h"
@@ -14,12 +23,217 @@ namespace {
 
 constexpr long long kLargestLocalFile = 64LL * 1024;  // NFD's own limit
 
+// Files of one line below /sys.
+constexpr const char* kFiles[] = {
+    "devices/system/cpu/cpuidle/current_driver",
+    "devices/system/cpu/intel_pstate/status",
+    "devices/system/cpu/intel_pstate/no_turbo",
+    "devices/vio/ibm,compression-v1/nx_gzip_caps/min_compress_len",
+    "fs/cgroup/misc.capacity",
+    "fs/selinux/enforce",
+    "module/intel_idle/parameters/max_cstate",
+    "module/kvm_amd/parameters/sev",
+    "module/kvm_amd/parameters/sev_es",
+    "module/kvm_amd/parameters/sev_snp",
+    "module/kvm_intel/parameters/tdx",
+};
+constexpr const char* kDmi[] = {
+    "bios_date",    "bios_vendor",    "bios_version",    "board_asset_tag",
+    "board_name",   "board_vendor",   "board_version",   "chassis_asset_tag",
+    "chassis_type", "chassis_vendor", "chassis_version", "product_family",
+    "product_name", "product_sku",    "product_version", "sys_vendor",
+};
+
 Result<std::string> ReadIfThere(const std::string& path) {
   Result<std::string> text = ReadFile(path);
   if (!text.has_value() && text.error().kind == ErrorKind::kNotFound) {
     return "";
   }
   return text;
+}
+
+// Trimmed; nothing if it can't be read, as some of sysfs's files can't for some devices.
+std::optional<std::string> ReadSmall(const std::string& path) {
+  const Result<std::string> text = ReadFile(path);
+  return text.has_value() ? std::optional(std::string(Trim(*text))) : std::nullopt;
+}
+
+std::vector<std::string> NamesIn(const std::string& directory) {
+  return ListDirectory(directory).value_or(std::vector<std::string>());
+}
+
+// The attributes of one device that have a file each: name -> path below its folder.
+using AttributeFiles = std::vector<std::pair<const char*, const char*>>;
+Elements ReadDevice(const std::string& folder, const AttributeFiles& files) {
+  Elements attributes;
+  for (const auto& [name, file] : files) {
+    if (auto text = ReadSmall(format("{}/{}", folder, file)); text.has_value() && !text->empty()) {
+      attributes[name] = *std::move(text);
+    }
+  }
+  return attributes;
+}
+
+std::string WithoutHex(const std::string& text) {
+  return text.starts_with("0x") ? text.substr(2) : text;
+}
+
+Status GatherPci(const std::string& sys, Facts& facts) {
+  static const AttributeFiles kMore = {{"subsystem_vendor", "subsystem_vendor"},
+                                       {"subsystem_device", "subsystem_device"},
+                                       {"sriov_totalvfs", "sriov_totalvfs"},
+                                       {"iommu_group/type", "iommu_group/type"},
+                                       {"iommu/intel-iommu/version", "iommu/intel-iommu/version"}};
+  TRY_ASSIGN(const auto functions, host::ListPci(sys));
+  for (const host::PciFunction& function : functions) {
+    const std::string folder = format("{}/bus/pci/devices/{}", sys, function.address);
+    PciDevice device{function, access((folder + "/sriov_totalvfs").c_str(), R_OK) == 0,
+                     ReadDevice(folder, kMore)};
+    for (const char* name : {"subsystem_vendor", "subsystem_device", "iommu/intel-iommu/version"}) {
+      if (const auto found = device.more.find(name); found != device.more.end()) {
+        found->second = WithoutHex(found->second);
+      }
+    }
+    facts.pci.push_back(std::move(device));
+  }
+  return {};
+}
+
+// A device whose class stands in its interfaces is one of each of their classes.
+void GatherUsb(const std::string& sys, Facts& facts) {
+  const std::string bus = sys + "/bus/usb/devices";
+  const std::vector<std::string> names = NamesIn(bus);
+  for (const std::string& name : names) {
+    Elements device = ReadDevice(JoinPath(bus, name), {{"class", "bDeviceClass"},
+                                                       {"vendor", "idVendor"},
+                                                       {"device", "idProduct"},
+                                                       {"serial", "serial"}});
+    if (!device.contains("vendor") || !device.contains("class")) {
+      continue;
+    }
+    if (device["class"] != "00") {
+      facts.usb_devices.push_back(std::move(device));
+      continue;
+    }
+    for (const std::string& part : names) {
+      const auto interface = ReadSmall(JoinPath(bus, part) + "/bInterfaceClass");
+      if (part.starts_with(name + ":") && interface.has_value()) {
+        device["class"] = *interface;
+        if (std::ranges::find(facts.usb_devices, device) == facts.usb_devices.end()) {
+          facts.usb_devices.push_back(device);
+        }
+      }
+    }
+  }
+}
+
+void GatherDevices(const std::string& sys, Facts& facts) {
+  for (const std::string& name : NamesIn(sys + "/block")) {
+    Elements device =
+        ReadDevice(format("{}/block/{}/queue", sys, name), {{"dax", "dax"},
+                                                            {"rotational", "rotational"},
+                                                            {"nr_zones", "nr_zones"},
+                                                            {"zoned", "zoned"}});
+    device["name"] = name;
+    facts.block_devices.push_back(std::move(device));
+  }
+  for (const std::string& name : NamesIn(sys + "/class/net")) {
+    const std::string folder = format("{}/class/net/{}", sys, name);
+    Elements device = ReadDevice(folder, {{"operstate", "operstate"},
+                                          {"speed", "speed"},
+                                          {"mtu", "mtu"},
+                                          {"sriov_numvfs", "device/sriov_numvfs"},
+                                          {"sriov_totalvfs", "device/sriov_totalvfs"}});
+    if (!device.contains("operstate")) {
+      continue;  // a file of the bonding driver, no device
+    }
+    device["name"] = name;
+    const bool hardware = access((folder + "/device").c_str(), F_OK) == 0;
+    (hardware ? facts.network_devices : facts.virtual_network_devices).push_back(device);
+  }
+  for (const std::string& name : NamesIn(sys + "/bus/nd/devices")) {
+    Elements device = ReadDevice(format("{}/bus/nd/devices/{}", sys, name),
+                                 {{"devtype", "devtype"}, {"mode", "mode"}});
+    device["name"] = name;
+    facts.nvdimms.push_back(std::move(device));
+  }
+}
+
+void GatherFiles(const std::string& sys, Facts& facts) {
+  const auto read = [&](const std::string& path) {
+    if (auto text = ReadSmall(format("{}/{}", sys, path)); text.has_value()) {
+      facts.files[path] = *std::move(text);
+    }
+  };
+  std::ranges::for_each(kFiles, read);
+  for (const char* name : kDmi) {
+    read(format("class/dmi/id/{}", name));
+  }
+  for (const std::string& cpu : NamesIn(sys + "/bus/cpu/devices")) {
+    const auto threads =
+        ReadSmall(format("{}/bus/cpu/devices/{}/topology/thread_siblings_list", sys, cpu));
+    facts.multithreading |=
+        threads.has_value() && threads->find_first_of(",-") != std::string::npos;
+  }
+  const std::string frequencies = sys + "/devices/system/cpu/cpufreq";
+  for (const std::string& name : NamesIn(frequencies)) {
+    const Elements policy = ReadDevice(
+        JoinPath(frequencies, name), {{"cpus", "affected_cpus"}, {"governor", "scaling_governor"}});
+    if (policy.contains("cpus") && policy.contains("governor")) {
+      facts.governors.insert(policy.at("governor"));
+    }
+  }
+  facts.numa_nodes = static_cast<int>(NamesIn(sys + "/bus/node/devices").size());
+  facts.kvm = access((sys + "/devices/virtual/misc/kvm").c_str(), F_OK) == 0;
+}
+
+// The kernel's configuration line by line: it is a quarter of a megabyte.
+void GatherKernelConfig(const Sources& sources, const LabelOptions& options, Facts& facts) {
+  const std::string release(Trim(facts.kernel_release));
+  const bool all =
+      std::ranges::find(options.unpublished, "kernel.config") == options.unpublished.end();
+  for (const std::string& path :
+       {sources.kernel_config, format("{}/config-{}", sources.boot, release),
+        format("{}/{}/config", sources.modules, release),
+        format("{}/{}/build/.config", sources.modules, release)}) {
+    std::ifstream file(path);
+    for (std::string line; file && std::getline(file, line);) {
+      const size_t equals = line.find('=');
+      if (!line.starts_with("CONFIG_") || equals == std::string::npos) {
+        continue;
+      }
+      const std::string name = line.substr(7, equals - 7);
+      const bool wanted =
+          std::ranges::find(options.kernel_options, name) != options.kernel_options.end();
+      if (all || wanted) {
+        std::string value = line.substr(equals + 1);
+        std::erase(value, '"');
+        facts.kernel_config[name] = std::move(value);
+      }
+    }
+    if (file.eof()) {
+      return;
+    }
+  }
+}
+
+std::string HypervisorLetters() {
+#ifdef __x86_64__
+  unsigned eax = 0;
+  unsigned ebx = 0;
+  unsigned ecx = 0;
+  unsigned edx = 0;
+  constexpr unsigned kHypervisorBit = 1U << 31U;
+  if (__get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & kHypervisorBit) != 0) {
+    __cpuid(0x40000000U, eax, ebx, ecx, edx);
+    std::array<char, 12> letters{};
+    std::memcpy(letters.data(), &ebx, 4);
+    std::memcpy(letters.data() + 4, &ecx, 4);
+    std::memcpy(letters.data() + 8, &edx, 4);
+    return {letters.begin(), letters.end()};
+  }
+#endif
+  return "";
 }
 
 Status ReadLocalDirectory(const std::string& directory, std::vector<LocalFile>& files) {
@@ -41,20 +255,27 @@ Status ReadLocalDirectory(const std::string& directory, std::vector<LocalFile>& 
 
 }  // namespace
 
-Result<Facts> Gather(const Sources& sources) {
+Result<Facts> Gather(const Sources& sources, const LabelOptions& options) {
   Facts facts;
   if (access(sources.sys.c_str(), R_OK) != 0) {
     return FailErrno(format("read {}", sources.sys), errno);
   }
-  TRY_ASSIGN(const auto functions, host::ListPci(sources.sys));
-  for (const host::PciFunction& function : functions) {
-    const std::string sriov =
-        format("{}/bus/pci/devices/{}/sriov_totalvfs", sources.sys, function.address);
-    facts.pci.push_back({function, access(sriov.c_str(), R_OK) == 0});
-  }
+  TRY(GatherPci(sources.sys, facts));
+  GatherUsb(sources.sys, facts);
+  GatherDevices(sources.sys, facts);
+  GatherFiles(sources.sys, facts);
   TRY_ASSIGN(facts.kernel_release, ReadIfThere(sources.proc + "/sys/kernel/osrelease"));
   TRY_ASSIGN(facts.cpuinfo, ReadIfThere(sources.proc + "/cpuinfo"));
+  TRY_ASSIGN(facts.modules, ReadIfThere(sources.proc + "/modules"));
   TRY_ASSIGN(facts.os_release, ReadIfThere(sources.os_release));
+  facts.swaps = ReadFile(sources.swaps).value_or("");
+  facts.builtin =
+      ReadFile(format("{}/{}/modules.builtin", sources.modules, Trim(facts.kernel_release)))
+          .value_or("");
+  // Only of the machine that this runs on.
+  facts.hypervisor = sources.proc == "/proc" ? HypervisorLetters() : "";
+  facts.node_name = sources.node_name;
+  GatherKernelConfig(sources, options, facts);
   TRY(ReadLocalDirectory(sources.features_dir, facts.local_files));
   return facts;
 }

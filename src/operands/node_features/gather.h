@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "operands/node_features/facts.h"
 #include "operands/node_features/labels.h"
 
 namespace gantry::node_features {
@@ -14,10 +15,16 @@ struct Sources {
   std::string os_release;    // "/host-etc/os-release"
   std::string proc;          // "/proc": every container has the host's cpuinfo and kernel release
   std::string features_dir;  // NFD's features.d; may be absent
+  std::string swaps = {};    // "/host-proc/swaps"
+  std::string boot = {};     // "/host-boot", for the kernel's configuration
+  std::string modules = {};  // "/host-lib/modules"
+  std::string kernel_config = {};  // a file that is read before those
+  std::string node_name = {};
 };
 
 // Reads them. A PCI bus that cannot be read is an error, because its labels would be missing; an
-// absent file is an empty text.
-Result<Facts> Gather(const Sources& sources);
+// absent file is an empty text. Of the kernel's configuration only what the options ask for is
+// kept.
+Result<Facts> Gather(const Sources& sources, const LabelOptions& options = {});
 
 }  // namespace gantry::node_features

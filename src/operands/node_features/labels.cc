@@ -1,220 +1,289 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which labels does a node get for its hardware, kernel and system? Keys and values are node
-// feature discovery's (its pci, kernel, system, cpu and local sources). A label that Kubernetes
-// would refuse is left out alone; the others must not suffer from it.
+// feature discovery's. A label that Kubernetes would refuse is left out alone; the others must not
+// suffer from it.
 #include "operands/node_features/labels.h"
 
+#include <re2/re2.h>
+
 #include <algorithm>
-#include <array>
-#include <cctype>
-#include <regex>
+#include <functional>
+#include <iterator>
 
 #include "base/text.h"
-#include "policy/names.h"
+#include "operands/node_features/raw_features.h"
+#include "policy/node_feature_rule/evaluate.h"
+#include "policy/node_feature_rule/label_policy.h"
 
 namespace gantry::node_features {
 namespace {
 
-constexpr size_t kLongestName = 63;
-constexpr size_t kLongestPrefix = 253;
-
-bool IsAlphanumeric(char letter) { return std::isalnum(static_cast<unsigned char>(letter)) != 0; }
-
-// A label value, or the name part of a label key.
-bool IsLabelText(std::string_view text) {
-  return text.size() <= kLongestName && IsAlphanumeric(text.front()) &&
-         IsAlphanumeric(text.back()) && std::ranges::all_of(text, [](char letter) {
-           return IsAlphanumeric(letter) || letter == '-' || letter == '_' || letter == '.';
-         });
-}
-
-bool IsLabelKey(std::string_view key) {
-  const size_t slash = key.find('/');
-  const std::string_view prefix = slash == std::string_view::npos ? "" : key.substr(0, slash);
-  const std::string_view name = slash == std::string_view::npos ? key : key.substr(slash + 1);
-  static const std::regex subdomain(
-      "[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*");
-  return !name.empty() && IsLabelText(name) &&
-         (slash == std::string_view::npos ||
-          (prefix.size() <= kLongestPrefix &&
-           std::regex_match(prefix.begin(), prefix.end(), subdomain)));
-}
+using node_feature_rule::Features;
 
 // Collects labels, prefixing bare names.
 class Collector {
  public:
-  explicit Collector(Labelled& into) : into_(into) {}
+  Collector(const LabelOptions& options, Labelled& into) : options_(options), into_(into) {}
 
   void Add(const std::string& name, const std::string& value) {
-    const std::string key =
-        name.find('/') == std::string::npos ? format("{}{}", names::kFeaturePrefix, name) : name;
-    if (!IsLabelKey(key) || (!value.empty() && !IsLabelText(value))) {
+    const std::string key = node_feature_rule::WithPrefix(name);
+    if (!node_feature_rule::IsLabelKey(key) || !node_feature_rule::IsLabelValue(value)) {
       into_.warnings.push_back(
           format("label {}={} is left out: Kubernetes does not allow it", key, value));
-      return;
+    } else if (options_.white_list == nullptr ||
+               RE2::PartialMatch(key.substr(key.find('/') + 1), *options_.white_list)) {
+      into_.labels.insert_or_assign(key, value);
     }
-    into_.labels[key] = value;
   }
 
  private:
+  const LabelOptions& options_;
   Labelled& into_;
 };
 
-std::string PciName(const host::PciFunction& function, const std::vector<std::string>& fields) {
+bool IsOneOf(const std::vector<std::string>& list, std::string_view word) {
+  return std::ranges::find(list, word) != list.end();
+}
+
+// "all", a name, or "-name", which takes one out.
+bool Enabled(const std::vector<std::string>& sources, const std::string& name) {
+  return !IsOneOf(sources, "-" + name) && (IsOneOf(sources, "all") || IsOneOf(sources, name));
+}
+
+const Elements& AttributesOf(const Features& features, const char* name) {
+  static const Elements kNone;
+  const auto found = features.attributes.find(name);
+  return found == features.attributes.end() ? kNone : found->second;
+}
+
+// "<class>_<vendor>" of the fields that are asked for, in NFD's order.
+std::string DeviceName(const Elements& device, const std::vector<std::string>& fields) {
   std::vector<std::string> parts;
-  const std::pair<const char*, std::string> known[] = {
-      {"class", format("{:04x}", function.class_code >> 8)},
-      {"vendor", format("{:04x}", function.vendor)},
-      {"device", format("{:04x}", function.device)}};
-  for (const auto& [field, text] : known) {
-    if (std::ranges::find(fields, field) != fields.end()) {
-      parts.push_back(text);
+  for (const char* field :
+       {"class", "vendor", "device", "serial", "subsystem_vendor", "subsystem_device"}) {
+    if (const auto found = device.find(field); found != device.end() && IsOneOf(fields, field)) {
+      parts.push_back(found->second);
     }
   }
   return Join(parts, "_");
 }
 
-void AddPci(const Facts& facts, const LabelOptions& options, Collector& labels) {
-  for (const PciDevice& device : facts.pci) {
-    const std::string pci_class = format("{:04x}", device.function.class_code >> 8);
-    const bool wanted = std::ranges::any_of(options.pci_classes, [&](const std::string& start) {
-      return pci_class.starts_with(Lower(start));
-    });
-    if (!wanted) {
-      continue;
-    }
-    const std::string name = PciName(device.function, options.pci_fields);
-    labels.Add(format("pci-{}.present", name), "true");
-    if (device.sriov_capable) {
-      labels.Add(format("pci-{}.sriov.capable", name), "true");
+bool HasClass(const Elements& device, const std::vector<std::string>& beginnings) {
+  const auto found = device.find("class");
+  return found != device.end() &&
+         std::ranges::any_of(beginnings, [&](const std::string& beginning) {
+           return found->second.starts_with(Lower(beginning));
+         });
+}
+
+void AddPci(const Facts& facts, const Features& features, const LabelOptions& options,
+            Collector& labels) {
+  const auto& devices = features.instances.at("pci.device");
+  for (size_t i = 0; i < devices.size(); ++i) {
+    if (HasClass(devices[i], options.pci_classes)) {
+      const std::string name = DeviceName(devices[i], options.pci_fields);
+      labels.Add(format("pci-{}.present", name), "true");
+      if (facts.pci[i].sriov_capable) {
+        labels.Add(format("pci-{}.sriov.capable", name), "true");
+      }
     }
   }
 }
 
-// The numbers of "<major>.<minor>.<revision>..." as far as there are any.
-std::vector<std::string> Numbers(const std::string& text, const char* tail) {
-  std::smatch match;
-  if (!std::regex_match(text, match,
-                        std::regex(format(R"((\d+)(?:\.(\d+))?(?:\.(\d+))?{})", tail)))) {
-    return {};
-  }
-  std::vector<std::string> numbers;
-  for (size_t i = 1; i < match.size() && match[i].matched; ++i) {
-    numbers.push_back(match[i].str());
-  }
-  return numbers;
-}
-
-void AddKernel(const Facts& facts, Collector& labels) {
-  const std::string release(Trim(facts.kernel_release));
-  if (release.empty()) {
-    return;
-  }
-  std::string full = release;
-  std::ranges::replace_if(
-      full,
-      [](char letter) {
-        return !IsAlphanumeric(letter) && letter != '-' && letter != '_' && letter != '.';
-      },
-      '_');
-  const auto trimmed = [](char letter) { return !IsAlphanumeric(letter); };
-  while (!full.empty() && trimmed(full.back())) {
-    full.pop_back();
-  }
-  labels.Add("kernel-version.full", full);
-  static constexpr std::array<const char*, 3> kParts = {"major", "minor", "revision"};
-  const std::vector<std::string> numbers = Numbers(release, "(?:[-+~_.].*)?");
-  for (size_t i = 0; i < numbers.size(); ++i) {
-    labels.Add(format("kernel-version.{}", kParts[i]), numbers[i]);
-  }
-}
-
-// NAME=value lines, values with or without quotes.
-LabelMap ParseOsRelease(const std::string& text) {
-  LabelMap values;
-  for (const std::string& line : Split(text, '\n')) {
-    const size_t equals = line.find('=');
-    if (equals == std::string::npos || line.starts_with('#')) {
-      continue;
+void AddUsb(const Facts& facts, const LabelOptions& options, Collector& labels) {
+  for (const Elements& device : facts.usb_devices) {
+    if (HasClass(device, options.usb_classes)) {
+      labels.Add(format("usb-{}.present", DeviceName(device, options.usb_fields)), "true");
     }
-    std::string_view value = Trim(std::string_view(line).substr(equals + 1));
-    if (value.size() >= 2 && value.front() == value.back() &&
-        (value.front() == '"' || value.front() == '\'')) {
-      value = value.substr(1, value.size() - 2);
-    }
-    values[std::string(Trim(std::string_view(line).substr(0, equals)))] = std::string(value);
   }
-  return values;
 }
 
-void AddSystem(const Facts& facts, Collector& labels) {
-  const LabelMap values = ParseOsRelease(facts.os_release);
-  for (const char* name : {"ID", "VERSION_ID", "OSTREE_VERSION"}) {
-    if (const auto found = values.find(name); found != values.end() && !found->second.empty()) {
+void AddKernel(const Facts& facts, const Features& features, const LabelOptions& options,
+               Collector& labels) {
+  for (const auto& [name, value] : AttributesOf(features, "kernel.version")) {
+    labels.Add("kernel-version." + name, value);
+  }
+  for (const std::string& option : options.kernel_options) {
+    const auto found = facts.kernel_config.find(option);
+    if (found != facts.kernel_config.end()) {
+      const bool on = found->second == "y" || found->second == "m";
+      labels.Add("kernel-config." + option, on ? "true" : found->second);
+    }
+  }
+  if (AttributesOf(features, "kernel.selinux").at("enabled") == "true") {
+    labels.Add("kernel-selinux.enabled", "true");
+  }
+}
+
+void AddSystem(const Features& features, Collector& labels) {
+  const Elements& release = AttributesOf(features, "system.osrelease");
+  for (const char* name :
+       {"ID", "VERSION_ID", "VERSION_ID.major", "VERSION_ID.minor", "OSTREE_VERSION"}) {
+    if (const auto found = release.find(name); found != release.end() && !found->second.empty()) {
       labels.Add(format("system-os_release.{}", name), found->second);
     }
   }
-  if (const auto version = values.find("VERSION_ID"); version != values.end()) {
-    const std::vector<std::string> numbers = Numbers(version->second, "(?:\\..*)?");
-    if (!numbers.empty()) {
-      labels.Add("system-os_release.VERSION_ID.major", numbers[0]);
+}
+
+void AddCpu(const Features& features, const LabelOptions& options, Collector& labels) {
+  for (const std::string& flag : features.flags.at("cpu.cpuid")) {
+    const bool wanted = options.cpuid_allow.empty() ? !IsOneOf(options.cpuid_deny, flag)
+                                                    : IsOneOf(options.cpuid_allow, flag);
+    if (wanted) {
+      labels.Add("cpu-cpuid." + flag, "true");
     }
-    if (numbers.size() > 1) {
-      labels.Add("system-os_release.VERSION_ID.minor", numbers[1]);
+  }
+  const auto add_all = [&](const char* feature, const std::string& prefix) {
+    for (const auto& [name, value] : AttributesOf(features, feature)) {
+      labels.Add(prefix + name, value);
+    }
+  };
+  add_all("cpu.model", "cpu-model.");
+  add_all("cpu.topology", "cpu-");
+  add_all("cpu.cstate", "cpu-cstate.");
+  add_all("cpu.pstate", "cpu-pstate.");
+  add_all("cpu.coprocessor", "cpu-coprocessor.");
+  static const std::vector<std::string> kNumbers = {"tdx.total_keys", "sgx.epc", "sev.asids",
+                                                    "sev.encrypted_state_ids"};
+  for (const auto& [name, value] : AttributesOf(features, "cpu.security")) {
+    if (!IsOneOf(kNumbers, name)) {
+      labels.Add("cpu-security." + name, value);
     }
   }
 }
 
-// What NFD calls the makers of processors: the x86 vendor string, or the Arm implementer code.
-std::string CpuVendor(const std::string& text) {
-  static constexpr std::pair<const char*, const char*> kVendors[] = {
-      {"GenuineIntel", "Intel"}, {"AuthenticAMD", "AMD"}, {"HygonGenuine", "Hygon"},
-      {"CentaurHauls", "VIA"},   {"0x41", "ARM"},         {"0x42", "Broadcom"},
-      {"0x43", "Cavium"},        {"0x46", "Fujitsu"},     {"0x4e", "NVIDIA"},
-      {"0x51", "Qualcomm"},      {"0x56", "Marvell"},     {"0xc0", "Ampere"}};
-  const auto* known =
-      std::ranges::find(kVendors, text, &std::pair<const char*, const char*>::first);
-  return known != std::end(kVendors) ? known->second : "VendorUnknown";
+void AddMemory(const Facts& facts, const Features& features, Collector& labels) {
+  if (facts.numa_nodes > 1) {
+    labels.Add("memory-numa", "true");
+  }
+  if (AttributesOf(features, "memory.swap").at("enabled") == "true") {
+    labels.Add("memory-swap", "true");
+  }
+  if (!facts.nvdimms.empty()) {
+    labels.Add("memory-nv.present", "true");
+  }
+  const bool dax = std::ranges::any_of(facts.nvdimms, [](const Elements& device) {
+    const auto type = device.find("devtype");
+    return type != device.end() && type->second == "nd_dax";
+  });
+  if (dax) {
+    labels.Add("memory-nv.dax", "true");
+  }
 }
 
-void AddCpu(const Facts& facts, Collector& labels) {
-  LabelMap values;  // of the first processor
-  for (const std::string& line : Split(facts.cpuinfo, '\n')) {
-    const size_t colon = line.find(':');
-    if (colon != std::string::npos) {
-      values.emplace(Trim(std::string_view(line).substr(0, colon)),
-                     Trim(std::string_view(line).substr(colon + 1)));
-    }
+// Whether one of the devices has a number above 0 under that name.
+bool AnyNonZero(const std::vector<Elements>& devices, const char* name) {
+  return std::ranges::any_of(devices, [&](const Elements& device) {
+    const auto found = device.find(name);
+    return found != device.end() && ParseInt(found->second).value_or(0) > 0;
+  });
+}
+
+void AddStorageAndNetwork(const Facts& facts, bool storage, bool network, Collector& labels) {
+  const bool solid = std::ranges::any_of(facts.block_devices, [](const Elements& device) {
+    const auto rotational = device.find("rotational");
+    return rotational != device.end() && rotational->second == "0";
+  });
+  if (storage && solid) {
+    labels.Add("storage-nonrotationaldisk", "true");
   }
-  for (const char* name : {"vendor_id", "CPU implementer"}) {
-    if (values.contains(name)) {
-      labels.Add("cpu-model.vendor_id", CpuVendor(values[name]));
-    }
+  if (network && AnyNonZero(facts.network_devices, "sriov_totalvfs")) {
+    labels.Add("network-sriov.capable", "true");
   }
-  if (values.contains("cpu family")) {
-    labels.Add("cpu-model.family", values["cpu family"]);
+  if (network && AnyNonZero(facts.network_devices, "sriov_numvfs")) {
+    labels.Add("network-sriov.configured", "true");
   }
-  if (values.contains("model")) {
-    labels.Add("cpu-model.id", values["model"]);
+}
+
+// NFD's own rules of the source "custom", and those of the configuration.
+void AddCustom(const Features& features, const LabelOptions& options, Labelled& labelled,
+               Collector& labels) {
+  const auto& modules = features.flags.at("kernel.loadedmodule");
+  const auto& devices = features.instances.at("pci.device");
+  const bool rdma = std::ranges::any_of(
+      devices, [](const Elements& device) { return device.at("vendor") == "15b3"; });
+  if (rdma) {
+    labels.Add("rdma.capable", "true");
   }
+  if (modules.contains("ib_uverbs") && modules.contains("rdma_ucm")) {
+    labels.Add("rdma.available", "true");
+  }
+  const node_feature_rule::Outputs outputs =
+      node_feature_rule::Evaluate({{"custom", options.rules}}, features);
+  for (const auto& [name, value] : outputs.labels) {
+    labels.Add(name, value);
+  }
+  labelled.warnings.insert(labelled.warnings.end(), outputs.mistakes.begin(),
+                           outputs.mistakes.end());
+}
+
+// What the sources and features that are switched off leave.
+Features Published(const Features& all, const LabelOptions& options) {
+  const auto wanted = [&](const std::string& feature) {
+    return Enabled(options.feature_sources, feature.substr(0, feature.find('.'))) &&
+           std::ranges::none_of(options.unpublished, [&](const std::string& pattern) {
+             return pattern.ends_with('*')
+                        ? feature.starts_with(pattern.substr(0, pattern.size() - 1))
+                        : feature == pattern;
+           });
+  };
+  Features published;
+  const auto copy = [&](const auto& from, auto& into) {
+    std::ranges::copy_if(from, std::inserter(into, into.end()),
+                         [&](const auto& entry) { return wanted(entry.first); });
+  };
+  copy(all.flags, published.flags);
+  copy(all.attributes, published.attributes);
+  copy(all.instances, published.instances);
+  return published;
+}
+
+void AddSources(const Facts& facts, const Features& features, const LabelOptions& options,
+                Collector& labels) {
+  const auto enabled = [&](const char* source) { return Enabled(options.label_sources, source); };
+  if (enabled("pci")) {
+    AddPci(facts, features, options, labels);
+  }
+  if (enabled("usb")) {
+    AddUsb(facts, options, labels);
+  }
+  if (enabled("kernel")) {
+    AddKernel(facts, features, options, labels);
+  }
+  if (enabled("system")) {
+    AddSystem(features, labels);
+  }
+  if (enabled("cpu")) {
+    AddCpu(features, options, labels);
+  }
+  if (enabled("memory")) {
+    AddMemory(facts, features, labels);
+  }
+  AddStorageAndNetwork(facts, enabled("storage"), enabled("network"), labels);
 }
 
 }  // namespace
 
 Labelled NodeLabels(const Facts& facts, const LabelOptions& options, WallTime now) {
   Labelled labelled;
-  Collector labels(labelled);
-  AddPci(facts, options, labels);
-  AddKernel(facts, labels);
-  AddSystem(facts, labels);
-  AddCpu(facts, labels);
+  Collector labels(options, labelled);
+  LocalFeatures local = ReadLocalFiles(facts.local_files, now);
+  Features features = RawFeatures(facts);
+  features.attributes["local.label"] = Elements(local.labels.begin(), local.labels.end());
+  features.attributes["local.feature"] = std::move(local.features);
+  AddSources(facts, features, options, labels);
+  if (Enabled(options.label_sources, "custom")) {
+    AddCustom(features, options, labelled, labels);
+  }
   // Last, so that what an administrator wrote wins.
-  LocalLabels local = ReadLocalFiles(facts.local_files, now);
   labelled.next_expiry = local.next_expiry;
   labelled.warnings.insert(labelled.warnings.end(), local.warnings.begin(), local.warnings.end());
-  for (const auto& [name, value] : local.labels) {
-    labels.Add(name, value);
+  if (Enabled(options.label_sources, "local")) {
+    for (const auto& [name, value] : local.labels) {
+      labels.Add(name, value);
+    }
   }
+  labelled.features = Published(features, options);
   return labelled;
 }
 

@@ -1,44 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
-#include "host/pci.h"
+#include "operands/node_features/facts.h"
 #include "operands/node_features/local_features.h"
+#include "policy/node_feature_rule/rule.h"
 
 namespace gantry::node_features {
 
-struct PciDevice {
-  host::PciFunction function;
-  bool sriov_capable = false;
-};
-
-// What a node tells of itself, as texts of its files where a file is the fact.
-struct Facts {
-  std::vector<PciDevice> pci;
-  std::string kernel_release;  // "6.1.0-18-amd64"
-  std::string os_release;      // os-release(5)
-  std::string cpuinfo;         // /proc/cpuinfo
-  std::vector<LocalFile> local_files;
-};
-
+// As NFD's worker is configured; what is not said is NVIDIA's choice for PCI, NFD's otherwise.
 struct LabelOptions {
   // Beginnings of the four hexadecimal digits of a PCI class whose devices are labelled.
   std::vector<std::string> pci_classes = {"02", "0200", "0207", "0300", "0302"};
-  // What a PCI label names: any of class, vendor, device.
+  // What a PCI label names: any of class, vendor, device, subsystem_vendor, subsystem_device.
   std::vector<std::string> pci_fields = {"vendor"};
+  std::vector<std::string> usb_classes = {"0e", "ef", "fe", "ff"};
+  std::vector<std::string> usb_fields = {"class", "vendor", "device"};  // and serial
+  std::vector<std::string> kernel_options = {"NO_HZ", "NO_HZ_IDLE", "NO_HZ_FULL", "PREEMPT"};
+  std::vector<std::string> cpuid_deny = {
+      "AVX10", "BMI1", "BMI2",   "CLMUL", "CMOV",   "CX16",   "ERMS",   "F16C",     "HTT",
+      "LZCNT", "MMX",  "MMXEXT", "NX",    "POPCNT", "RDRAND", "RDSEED", "RDTSCP",   "SGX",
+      "SGXLC", "SSE",  "SSE2",   "SSE3",  "SSE4",   "SSE42",  "SSSE3",  "TDX_GUEST"};
+  std::vector<std::string> cpuid_allow = {};        // if any, nothing else
+  std::vector<node_feature_rule::Rule> rules = {};  // of the source "custom"
+  // Sources by name: "all", "pci", "-usb".
+  std::vector<std::string> label_sources = {"all"};
+  std::vector<std::string> feature_sources = {"all"};
+  // Features that are not published, "kernel.config" or "cpu.*". NFD publishes the kernel's whole
+  // configuration, which is several times all else; here it is asked for by naming another list.
+  std::vector<std::string> unpublished = {"kernel.config"};
+  // What the part of a label's key after its prefix must match; null: anything.
+  std::shared_ptr<const re2::RE2> white_list = {};
 };
 
 struct Labelled {
   LabelMap labels;  // keys with prefix, keys and values valid for Kubernetes
+  node_feature_rule::Features features;
   std::optional<WallTime> next_expiry;
   std::vector<std::string> warnings;
 };
 
-// The node labels of node feature discovery that a GPU operator relies on.
+// The node labels of node feature discovery, and what NodeFeatureRules can see.
 Labelled NodeLabels(const Facts& facts, const LabelOptions& options, WallTime now);
 
 }  // namespace gantry::node_features

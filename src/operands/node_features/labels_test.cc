@@ -13,6 +13,8 @@
 #include "base/paths.h"
 #include "base/text.h"
 #include "operands/node_features/gather.h"
+#include "operands/node_features/worker_config.h"
+#include "policy/node_feature_rule/label_policy.h"
 
 namespace gantry::node_features {
 namespace {
@@ -34,7 +36,10 @@ TEST_P(Golden, Labels) {
   const Result<Facts> facts = Gather({.sys = folder + "/host-sys",
                                       .os_release = folder + "/host-etc/os-release",
                                       .proc = folder + "/host-proc",
-                                      .features_dir = folder + "/features.d"});
+                                      .features_dir = folder + "/features.d",
+                                      .swaps = folder + "/host-proc/swaps",
+                                      .boot = folder + "/host-boot",
+                                      .modules = folder + "/host-lib/modules"});
   ASSERT_TRUE(facts.has_value()) << facts.error().message;
   const Labelled labelled = NodeLabels(*facts, {}, kNow);
   std::string text;
@@ -76,21 +81,24 @@ TEST(NodeLabels, PciByFieldsAndClass) {
   Facts facts;
   facts.pci = {Function(0x10de, 0x1eb8, 0x030200, true), Function(0x8086, 0x1234, 0x010601),
                Function(0x15b3, 0x1017, 0x020000)};
-  EXPECT_THAT(NodeLabels(facts, {}, kNow).labels,
+  EXPECT_THAT(NodeLabels(facts, {.label_sources = {"pci"}}, kNow).labels,
               ElementsAre(Pair("feature.node.kubernetes.io/pci-10de.present", "true"),
                           Pair("feature.node.kubernetes.io/pci-10de.sriov.capable", "true"),
                           Pair("feature.node.kubernetes.io/pci-15b3.present", "true")));
-  EXPECT_THAT(
-      NodeLabels(facts, {.pci_classes = {"01"}, .pci_fields = {"class", "vendor", "device"}}, kNow)
-          .labels,
-      ElementsAre(Pair("feature.node.kubernetes.io/pci-0106_8086_1234.present", "true")));
+  EXPECT_THAT(NodeLabels(facts,
+                         {.pci_classes = {"01"},
+                          .pci_fields = {"class", "vendor", "device"},
+                          .label_sources = {"pci"}},
+                         kNow)
+                  .labels,
+              ElementsAre(Pair("feature.node.kubernetes.io/pci-0106_8086_1234.present", "true")));
 }
 
 std::map<std::string, std::string> Kernel(const std::string& release) {
   Facts facts;
   facts.kernel_release = release;
   std::map<std::string, std::string> parts;
-  for (const auto& [key, value] : NodeLabels(facts, {}, kNow).labels) {
+  for (const auto& [key, value] : NodeLabels(facts, {.label_sources = {"kernel"}}, kNow).labels) {
     parts[key.substr(key.rfind("version.") + 8)] = value;
   }
   return parts;
@@ -112,14 +120,14 @@ TEST(NodeLabels, WhatKubernetesRefusesIsLeftOutAlone) {
                         "good=1\nbad key=2\nx/y/z=3\nvalue=with space\n-x=1\nUPPER.com/a=1\n"
                         "empty=\nlong=" +
                             std::string(64, 'a')}};
-  const Labelled labelled = NodeLabels(facts, {}, kNow);
+  const Labelled labelled = NodeLabels(facts, {.label_sources = {"local"}}, kNow);
   EXPECT_THAT(labelled.labels, ElementsAre(Pair("feature.node.kubernetes.io/empty", ""),
                                            Pair("feature.node.kubernetes.io/good", "1")));
   EXPECT_EQ(labelled.warnings.size(), 6U);
 }
 
 TEST(LocalFiles, LinesAndDirectives) {
-  const LocalLabels local = ReadLocalFiles(
+  const LocalFeatures local = ReadLocalFiles(
       {{"20-later", "shared=later\n"},
        {"10-first",
         "# a comment\n\nflag\n vendor.io/feature = value \nshared=first\n# +no-label\nhidden=1\n"
@@ -127,6 +135,9 @@ TEST(LocalFiles, LinesAndDirectives) {
       kNow);
   EXPECT_THAT(local.labels, ElementsAre(Pair("flag", "true"), Pair("shared", "later"),
                                         Pair("shown", "1"), Pair("vendor.io/feature", "value")));
+  EXPECT_THAT(local.features,
+              ElementsAre(Pair("flag", "true"), Pair("hidden", "1"), Pair("shared", "later"),
+                          Pair("vendor.io/feature", "value")));
   EXPECT_THAT(local.warnings, ElementsAre(HasSubstr("unknown directive \"+nonsense\""),
                                           HasSubstr("shared is also in 10-first")));
   EXPECT_FALSE(local.next_expiry.has_value());
@@ -138,14 +149,112 @@ TEST(LocalFiles, LinesExpire) {
       "# +expiry-time=2026-01-01T02:30:00+01:00\nsoon=1\n"
       "# +expiry-time=2026-06-01T00:00:00.5Z\nlater=1\n"
       "# +expiry-time=tomorrow\nalways=1\n";
-  const LocalLabels local = ReadLocalFiles({{"f", text}}, kNow);
+  const LocalFeatures local = ReadLocalFiles({{"f", text}}, kNow);
   EXPECT_THAT(local.labels, Not(Contains(Pair("old", "1"))));
   EXPECT_THAT(local.labels,
               ElementsAre(Pair("always", "1"), Pair("later", "1"), Pair("soon", "1")));
   EXPECT_EQ(local.next_expiry, kNow + std::chrono::minutes(90));
   EXPECT_THAT(local.warnings, ElementsAre(HasSubstr("\"tomorrow\" is no time")));
-  const LocalLabels then = ReadLocalFiles({{"f", text}}, kNow + std::chrono::minutes(90));
+  const LocalFeatures then = ReadLocalFiles({{"f", text}}, kNow + std::chrono::minutes(90));
   EXPECT_FALSE(then.labels.contains("soon"));
+}
+
+// A machine with everything that has a label.
+Facts Rich() {
+  Facts facts;
+  facts.cpuinfo =
+      "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 143\n"
+      "flags\t\t: fpu sse4_1 avx avx512f avx512_vnni amx_tile hypervisor unheard_of sgx\n";
+  facts.hypervisor = "KVMKVMKVM";
+  facts.multithreading = true;
+  facts.numa_nodes = 2;
+  facts.swaps = "Filename Type\n/swap file\n";
+  facts.nvdimms = {{{"name", "dax0"}, {"devtype", "nd_dax"}}};
+  facts.block_devices = {{{"name", "sda"}, {"rotational", "1"}},
+                         {{"name", "nvme0n1"}, {"rotational", "0"}}};
+  facts.network_devices = {{{"name", "eth0"}, {"sriov_totalvfs", "8"}, {"sriov_numvfs", "0"}}};
+  facts.usb_devices = {{{"class", "fe"}, {"vendor", "1a6e"}, {"device", "089a"}},
+                       {{"class", "09"}, {"vendor", "1d6b"}, {"device", "0002"}}};
+  facts.files = {{"devices/system/cpu/cpuidle/current_driver", "intel_idle"},
+                 {"devices/system/cpu/intel_pstate/status", "active"},
+                 {"devices/system/cpu/intel_pstate/no_turbo", "0"},
+                 {"fs/cgroup/misc.capacity", "sev 99\nsev_es 10"},
+                 {"fs/selinux/enforce", "1"},
+                 {"module/intel_idle/parameters/max_cstate", "9"},
+                 {"module/kvm_amd/parameters/sev", "Y"},
+                 {"module/kvm_intel/parameters/tdx", "Y"},
+                 {"class/dmi/id/sys_vendor", "NVIDIA"}};
+  facts.governors = {"performance"};
+  facts.kernel_config = {{"NO_HZ", "y"}, {"PREEMPT", "m"}, {"HZ", "250"}};
+  facts.modules = "rdma_ucm 1 0 - Live 0x0\nib_uverbs 2 0 - Live 0x0\nnvidia_fs 3 0 - Live 0x0\n";
+  facts.builtin = "kernel/fs/ext4/ext4.ko\nkernel/drivers/x-y.ko\n";
+  facts.pci = {Function(0x15b3, 0x1017, 0x020700)};
+  return facts;
+}
+
+TEST(NodeLabels, OfEverySource) {
+  LabelMap short_labels;
+  const Labelled labelled = NodeLabels(Rich(), {}, kNow);
+  for (const auto& [key, value] : labelled.labels) {
+    short_labels[node_feature_rule::WithoutPrefix(key)] = value;
+  }
+  EXPECT_THAT(
+      short_labels,
+      ElementsAre(
+          Pair("cpu-cpuid.AMXTILE", "true"), Pair("cpu-cpuid.AVX", "true"),
+          Pair("cpu-cpuid.AVX512F", "true"), Pair("cpu-cpuid.AVX512VNNI", "true"),
+          Pair("cpu-cpuid.HYPERVISOR", "true"), Pair("cpu-cpuid.X87", "true"),
+          Pair("cpu-cstate.enabled", "true"), Pair("cpu-hardware_multithreading", "true"),
+          Pair("cpu-model.family", "6"), Pair("cpu-model.hypervisor", "KVM"),
+          Pair("cpu-model.id", "143"), Pair("cpu-model.vendor_id", "Intel"),
+          Pair("cpu-pstate.scaling_governor", "performance"), Pair("cpu-pstate.status", "active"),
+          Pair("cpu-pstate.turbo", "true"), Pair("cpu-security.sev.enabled", "true"),
+          Pair("cpu-security.sgx.enabled", "true"), Pair("cpu-security.tdx.enabled", "true"),
+          Pair("kernel-config.NO_HZ", "true"), Pair("kernel-config.PREEMPT", "true"),
+          Pair("kernel-selinux.enabled", "true"), Pair("memory-numa", "true"),
+          Pair("memory-nv.dax", "true"), Pair("memory-nv.present", "true"),
+          Pair("memory-swap", "true"), Pair("network-sriov.capable", "true"),
+          Pair("pci-15b3.present", "true"), Pair("rdma.available", "true"),
+          Pair("rdma.capable", "true"), Pair("storage-nonrotationaldisk", "true"),
+          Pair("usb-fe_1a6e_089a.present", "true")));
+}
+
+TEST(NodeLabels, RawFeaturesAreWhatRulesSee) {
+  const node_feature_rule::Features features = NodeLabels(Rich(), {}, kNow).features;
+  EXPECT_THAT(features.flags.at("kernel.loadedmodule"),
+              ElementsAre("ib_uverbs", "nvidia_fs", "rdma_ucm"));
+  EXPECT_THAT(features.flags.at("kernel.enabledmodule"),
+              ElementsAre("ext4", "ib_uverbs", "nvidia_fs", "rdma_ucm", "x_y"));
+  EXPECT_EQ(features.attributes.at("cpu.security").at("sev.asids"), "99");
+  EXPECT_EQ(features.attributes.at("system.dmiid").at("sys_vendor"), "NVIDIA");
+  EXPECT_EQ(features.attributes.at("memory.numa").at("node_count"), "2");
+  EXPECT_EQ(features.instances.at("pci.device").at(0).at("class"), "0207");
+  EXPECT_FALSE(features.attributes.contains("kernel.config"));
+  const auto other =
+      NodeLabels(Rich(), {.feature_sources = {"all", "-system"}, .unpublished = {"cpu.*"}}, kNow)
+          .features;
+  EXPECT_EQ(other.attributes.at("kernel.config").at("HZ"), "250");
+  EXPECT_FALSE(other.attributes.contains("system.dmiid"));
+  EXPECT_FALSE(other.flags.contains("cpu.cpuid"));
+}
+
+TEST(NodeLabels, TheConfigurationChooses) {
+  WorkerConfig config;
+  ASSERT_TRUE(
+      Overlay("core: {labelSources: [all, -memory, -usb], labelWhiteList: ^(pci|cpu-cpuid|site)}\n"
+              "sources:\n  cpu: {cpuid: {attributeBlacklist: [AVX]}}\n"
+              "  custom:\n  - name: r\n    labels: {site: here, other: x}\n    matchFeatures:\n"
+              "    - {feature: cpu.cpuid, matchExpressions: {AVX512F: {op: Exists}}}\n",
+              config)
+          .has_value());
+  const LabelMap labels = NodeLabels(Rich(), config.labels, kNow).labels;
+  EXPECT_THAT(labels, Contains(Pair("feature.node.kubernetes.io/site", "here")));
+  EXPECT_THAT(labels, Contains(Pair("feature.node.kubernetes.io/cpu-cpuid.SSE4", "true")));
+  EXPECT_FALSE(labels.contains("feature.node.kubernetes.io/cpu-cpuid.AVX"));
+  EXPECT_FALSE(labels.contains("feature.node.kubernetes.io/other"));
+  EXPECT_FALSE(labels.contains("feature.node.kubernetes.io/memory-numa"));
+  EXPECT_FALSE(Overlay("sources: {custom: [{name: r, matchFeatures: [{}]}]}", config).has_value());
+  EXPECT_FALSE(Overlay("[]", config).has_value());
 }
 
 }  // namespace

@@ -44,11 +44,12 @@ std::optional<WallTime> ParseRfc3339(const std::string& text) {
 
 class Reader {
  public:
-  Reader(LocalLabels& into, WallTime now) : into_(into), now_(now) {}
+  Reader(LocalFeatures& into, WallTime now) : into_(into), now_(now) {}
 
   void Read(const LocalFile& file) {
     expiry_.reset();
     no_label_ = false;
+    no_feature_ = false;
     for (const std::string& raw : Split(file.text, '\n')) {
       const std::string_view line = Trim(raw);
       if (line.starts_with('#')) {
@@ -68,15 +69,16 @@ class Reader {
       }
     } else if (comment == kNoLabel) {
       no_label_ = true;
-    } else if (comment.starts_with('+') && comment != kNoFeature) {
+    } else if (comment == kNoFeature) {
+      no_feature_ = true;
+    } else if (comment.starts_with('+')) {
       Warn(file, format("unknown directive \"{}\"", comment));
     }
   }
 
   void ReadLabel(const std::string& file, std::string_view line) {
-    if (std::exchange(no_label_, false)) {
-      return;
-    }
+    const bool label = !std::exchange(no_label_, false);
+    const bool feature = !std::exchange(no_feature_, false);
     if (expiry_.has_value()) {
       if (*expiry_ <= now_) {
         return;
@@ -87,6 +89,12 @@ class Reader {
     const std::string key(Trim(line.substr(0, equals)));
     const std::string value(equals == std::string_view::npos ? std::string_view("true")
                                                              : Trim(line.substr(equals + 1)));
+    if (feature) {
+      into_.features.insert_or_assign(key, value);
+    }
+    if (!label) {
+      return;
+    }
     const auto [entry, added] = into_.labels.insert_or_assign(key, value);
     if (!added && from_[key] != file) {
       Warn(file, format("{} is also in {}; the later file wins", key, from_[key]));
@@ -98,17 +106,18 @@ class Reader {
     into_.warnings.push_back(format("features.d/{}: {}", file, text));
   }
 
-  LocalLabels& into_;
+  LocalFeatures& into_;
   const WallTime now_;
   std::optional<WallTime> expiry_;
   bool no_label_ = false;
+  bool no_feature_ = false;
   LabelMap from_;  // label -> file
 };
 
 }  // namespace
 
-LocalLabels ReadLocalFiles(std::vector<LocalFile> files, WallTime now) {
-  LocalLabels labels;
+LocalFeatures ReadLocalFiles(std::vector<LocalFile> files, WallTime now) {
+  LocalFeatures labels;
   Reader reader(labels, now);
   std::ranges::sort(files, {}, &LocalFile::name);
   for (const LocalFile& file : files) {

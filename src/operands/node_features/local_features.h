@@ -19,17 +19,18 @@ struct LocalFile {
   std::string text;
 };
 
-struct LocalLabels {
+struct LocalFeatures {
   LabelMap labels;  // keys as written, with or without a prefix
+  std::map<std::string, std::string, std::less<>> features;  // the same, for rules
   // When the first of the lines that counted ceases to count.
   std::optional<WallTime> next_expiry;
   std::vector<std::string> warnings;
 };
 
-// The labels that the files ask for, in the order of their names; a later file wins. Lines are
-// `key` (then the value is "true"), `key=value`, comments, and NFD's directives `#
+// The labels and features that the files ask for, in the order of their names; a later file wins.
+// Lines are `key` (then the value is "true"), `key=value`, comments, and NFD's directives `#
 // +expiry-time=<RFC 3339>` (until the next one), `# +no-label` (for the next line) and `#
-// +no-feature` (says nothing about labels).
-LocalLabels ReadLocalFiles(std::vector<LocalFile> files, WallTime now);
+// +no-feature` (the same for features).
+LocalFeatures ReadLocalFiles(std::vector<LocalFile> files, WallTime now);
 
 }  // namespace gantry::node_features

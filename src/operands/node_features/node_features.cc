@@ -46,7 +46,7 @@ class Worker {
   Status Watch();
   Sources FindSources() const;
   Status Look();
-  Status Store(const LabelMap& labels);
+  Status Store(const Described& node);
   SteadyTime NextLook(const Status& looked);
   bool Wait(SteadyTime deadline);
 
@@ -55,7 +55,7 @@ class Worker {
   host::Watcher watcher_;
   Publisher publisher_;
   std::optional<Uevents> uevents_;
-  std::optional<LabelMap> stored_;  // what was last stored or found stored
+  std::optional<Described> stored_;  // what was last stored or found stored
   SteadyTime stored_at_{};
   std::optional<WallTime> next_expiry_;
   std::vector<std::string> warnings_;
@@ -80,32 +80,37 @@ Sources Worker::FindSources() const {
   return {.sys = prefix + "sys",
           .os_release = prefix + "etc/os-release",
           .proc = access((proc + "/cpuinfo").c_str(), R_OK) == 0 ? proc : "/proc",
-          .features_dir = arguments_.features_dir};
+          .features_dir = arguments_.features_dir,
+          .swaps = proc + "/swaps",
+          .boot = prefix + "boot",
+          .modules = prefix + "lib/modules",
+          .kernel_config = arguments_.config.kernel_config,
+          .node_name = arguments_.node_name};
 }
 
-Status Worker::Store(const LabelMap& labels) {
+Status Worker::Store(const Described& node) {
   if (arguments_.no_publish) {
-    for (const auto& [key, value] : labels) {
+    for (const auto& [key, value] : node.labels) {
       std::printf("%s=%s\n", key.c_str(), value.c_str());
     }
     return {};
   }
   const SteadyTime now = RealClock().Now();
-  if (stored_ == labels && now - stored_at_ < kVerifyStored) {
+  if (stored_ == node && now - stored_at_ < kVerifyStored) {
     return {};
   }
-  TRY_ASSIGN(const bool written, publisher_.Publish(labels));
+  TRY_ASSIGN(const bool written, publisher_.PublishInChild(node, signals_.stop_fd()));
   if (written) {
-    log::Info("labels published: {}", labels.size());
+    log::Info("labels published: {}", node.labels.size());
   }
-  stored_ = labels;
+  stored_ = node;
   stored_at_ = now;
   return {};
 }
 
 Status Worker::Look() {
-  TRY_ASSIGN(const Facts facts, Gather(FindSources()));
-  Labelled labelled = NodeLabels(facts, arguments_.labels, RealClock().Wall());
+  TRY_ASSIGN(const Facts facts, Gather(FindSources(), arguments_.config.labels));
+  Labelled labelled = NodeLabels(facts, arguments_.config.labels, RealClock().Wall());
   next_expiry_ = labelled.next_expiry;
   if (labelled.warnings != warnings_) {
     for (const std::string& warning : labelled.warnings) {
@@ -113,7 +118,7 @@ Status Worker::Look() {
     }
     warnings_ = std::move(labelled.warnings);
   }
-  return Store(labelled.labels);
+  return Store({std::move(labelled.labels), std::move(labelled.features)});
 }
 
 // When to look again if nothing happens.
@@ -149,7 +154,7 @@ bool Worker::Wait(SteadyTime deadline) {
       return true;
     }
     const bool changed = ready[2] && !watcher_.Take().empty();
-    const bool plugged = ready[3] && uevents_.has_value() && uevents_->TakePci();
+    const bool plugged = ready[3] && uevents_.has_value() && uevents_->TakeDevices();
     const SteadyTime now = RealClock().Now();
     if (changed || plugged) {
       deadline = std::min(deadline, now + kSettle);

@@ -10,28 +10,41 @@
 #include "policy/node_feature.h"
 
 namespace gantry::node_features {
+namespace {
 
-Result<bool> Publisher::Publish(const LabelMap& labels) {
+// Longer than all requests of one publication may take.
+constexpr std::chrono::seconds kPublishing(120);
+
+}  // namespace
+
+Result<bool> Publisher::Publish(const Described& described) {
   TRY_ASSIGN(kube::Config config, kube::LoadConfig(target_.kubeconfig));
   const std::string space = target_.space.empty() ? config.space : target_.space;
   TRY_ASSIGN(const auto client,
              kube::Client::Create(std::move(config), {.component = "nfd-worker",
                                                       .field_manager = names::kFieldManager,
                                                       .max_idle_connections = 1}));
-  if (node_uid_.empty()) {
-    TRY_ASSIGN(const Json node, client->Get(kube::kinds::kNode, {"", target_.node}));
-    node_uid_ = kube::UidOf(node);
-  }
+  TRY_ASSIGN(const Json node, client->Get(kube::kinds::kNode, {"", target_.node}));
   return kube::Ensure(
       *client, policy::kNodeFeature, {space, target_.node}, [&](const Json* stored) {
         return policy::NodeFeatureObject({.name = target_.node,
                                           .space = space,
                                           .node = target_.node,
-                                          .node_uid = node_uid_,
+                                          .node_uid = kube::UidOf(node),
                                           .worker_version = policy::OurWorkerVersion(),
-                                          .labels = labels},
+                                          .labels = described.labels,
+                                          .features = ToJson(described.features)},
                                          stored);
       });
+}
+
+Result<bool> Publisher::PublishInChild(const Described& node, int stop_fd) {
+  const auto publish = [&]() -> Result<std::string> {
+    TRY_ASSIGN(const bool wrote, Publish(node));
+    return wrote ? "written" : "";
+  };
+  TRY_ASSIGN(const std::string written, child_.Run(publish, kPublishing, stop_fd));
+  return !written.empty();
 }
 
 }  // namespace gantry::node_features

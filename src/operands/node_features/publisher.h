@@ -5,11 +5,19 @@
 #include <utility>
 
 #include "base/error.h"
+#include "host/child_call.h"
 #include "operands/node_features/local_features.h"
+#include "policy/node_feature_rule/features.h"
 
 namespace gantry::node_features {
 
-// The NodeFeature object named like the node, by which the labels reach it.
+struct Described {
+  LabelMap labels;
+  node_feature_rule::Features features;
+  bool operator==(const Described&) const = default;
+};
+
+// The NodeFeature object named like the node, by which what is known of it reaches the operator.
 class Publisher {
  public:
   struct Target {
@@ -19,13 +27,15 @@ class Publisher {
   };
   explicit Publisher(Target target) : target_(std::move(target)) {}
 
-  // Stores the labels unless they are stored already. Opens a connection and closes it again. True
+  // Stores it unless it is stored already. Opens a connection and closes it again. True
   // if something was written.
-  Result<bool> Publish(const LabelMap& labels);
+  Result<bool> Publish(const Described& node);
+  // The same in a child process, with which TLS and its megabytes go. Single-threaded.
+  Result<bool> PublishInChild(const Described& node, int stop_fd);
 
  private:
   Target target_;
-  std::string node_uid_;  // read once: a node that is registered anew gets new pods
+  host::ChildCall child_{"publish labels"};
 };
 
 }  // namespace gantry::node_features

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Did a PCI device come or go? sysfs is silent; the kernel tells by netlink, one message of
+// Did a device or a module come or go? sysfs is silent; the kernel tells by netlink, one message of
 // NUL-separated NAME=value texts a device.
 #include "operands/node_features/uevents.h"
 
@@ -7,6 +7,7 @@
 #include <linux/netlink.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <fstream>
@@ -91,19 +92,22 @@ Result<Uevents> Uevents::OpenSocket() {
   return Uevents(std::move(descriptor));
 }
 
-bool Uevents::TakePci() {
-  static constexpr std::string_view kPci("SUBSYSTEM=pci\0", 14);
-  bool pci = false;
+bool Uevents::TakeDevices() {
+  static constexpr std::string_view kSubsystems[] = {
+      {"SUBSYSTEM=pci\0", 14}, {"SUBSYSTEM=usb\0", 14}, {"SUBSYSTEM=module\0", 17}};
+  bool relevant = false;
   std::array<char, 8192> message{};
   while (true) {
     const ssize_t size = recv(socket_.get(), message.data(), message.size(), 0);
     if (size > 0) {
       const std::string_view text(message.data(), static_cast<size_t>(size));
-      pci = pci || text.find(kPci) != std::string_view::npos;
+      relevant |= std::ranges::any_of(kSubsystems, [&](std::string_view subsystem) {
+        return text.find(subsystem) != std::string_view::npos;
+      });
     } else if (size < 0 && errno == ENOBUFS) {
-      pci = true;
+      relevant = true;
     } else if (size == 0 || errno != EINTR) {
-      return pci;
+      return relevant;
     }
   }
 }

@@ -6,9 +6,9 @@
 
 namespace gantry::node_features {
 
-// The kernel's announcements of PCI devices that come and go (netlink(7), NETLINK_KOBJECT_UEVENT).
-// Needs no privilege; the kernel sends them into every network namespace of the host's user
-// namespace.
+// The kernel's announcements of devices and modules that come and go (netlink(7),
+// NETLINK_KOBJECT_UEVENT). Needs no privilege; the kernel sends them into every network namespace
+// of the host's user namespace.
 class Uevents {
  public:
   // kUnsupported or kDenied where the kernel or a sandbox gives no such socket, or tells nothing to
@@ -18,9 +18,9 @@ class Uevents {
   static Result<Uevents> OpenSocket();
 
   [[nodiscard]] int fd() const { return socket_.get(); }
-  // Reads what is there without blocking; true if a PCI device was among it, or if messages were
-  // lost.
-  bool TakePci();
+  // Reads what is there without blocking; true if a PCI or USB device or a kernel module was
+  // among it, or if messages were lost.
+  bool TakeDevices();
 
  private:
   explicit Uevents(Fd socket) : socket_(std::move(socket)) {}

@@ -54,9 +54,16 @@ TEST_F(UeventsTest, APciDeviceIsTold) {
   for (const char* action : {"add", "bind", "remove", "offline"}) {
     Announce(action, "/devices/pci0000:00/0000:00:1e.0", "pci");
     EXPECT_TRUE(Readable()) << action;
-    EXPECT_TRUE(uevents_->TakePci()) << action;
+    EXPECT_TRUE(uevents_->TakeDevices()) << action;
     EXPECT_FALSE(Readable()) << action;
   }
+}
+
+TEST_F(UeventsTest, AModuleAndAUsbDeviceAreTold) {
+  Announce("add", "/module/nvidia_peermem", "module");
+  EXPECT_TRUE(uevents_->TakeDevices());
+  Announce("remove", "/devices/pci0000:00/usb1/1-1", "usb");
+  EXPECT_TRUE(uevents_->TakeDevices());
 }
 
 TEST_F(UeventsTest, VirtualDevicesWakeNobody) {
@@ -69,9 +76,9 @@ TEST_F(UeventsTest, VirtualDevicesWakeNobody) {
 TEST_F(UeventsTest, OtherDevicesAreNoPciDevices) {
   Announce("add", "/devices/platform/serial8250/tty/ttyS0", "tty");
   EXPECT_TRUE(Readable());
-  EXPECT_FALSE(uevents_->TakePci());
+  EXPECT_FALSE(uevents_->TakeDevices());
   Announce("add", "/devices/platform/soc/40000000.pcie/pci0000:00/0000:00:01.0", "pci");
-  EXPECT_TRUE(uevents_->TakePci());
+  EXPECT_TRUE(uevents_->TakeDevices());
 }
 
 }  // namespace

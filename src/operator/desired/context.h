@@ -19,7 +19,8 @@ struct Context {
   std::string image;        // of this release
   std::string pull_policy;  // of that image, where the policy says nothing
   std::string runtime = "containerd";
-  Json owner;  // an ownerReference to the ClusterPolicy
+  Json owner;                      // an ownerReference to the ClusterPolicy
+  std::string worker_config = {};  // of node feature discovery's workers, as YAML
 };
 
 using Objects = std::vector<Json>;

@@ -26,8 +26,15 @@ Objects NodeFeatures(const Context& context) {
   set.EnvFromField("NODE_NAME", "spec.nodeName");
   set.EnvFromField("KUBERNETES_NAMESPACE", "metadata.namespace");
   set.EnvFromField("NAMESPACE", "metadata.namespace");
+  if (!context.worker_config.empty()) {
+    set.Env("NFD_WORKER_CONFIG", context.worker_config);
+  }
   set.HostPath("host-sys", "/sys", "/host-sys", HostDir::kAny, true);
   set.HostPath("host-os-release", "/etc/os-release", "/host-etc/os-release", HostDir::kAny, true);
+  set.HostPath("host-boot", "/boot", "/host-boot", HostDir::kAny, true);
+  set.HostPath("host-lib", "/lib/modules", "/host-lib/modules", HostDir::kAny, true);
+  // Where others on the node put files with labels.
+  set.HostPath("features-d", names::kFeaturesDir, names::kFeaturesDir, HostDir::kCreate, true);
   objects.push_back(set.Build());
   return objects;
 }

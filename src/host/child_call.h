@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "base/error.h"
+
+namespace gantry::host {
+
+// Calls a function in a forked child process and brings its text back: what hangs can be given up,
+// and what the function loads into memory (a driver's library, TLS) goes with the child. For
+// processes of one thread: a lock that another thread holds would stay locked in the child.
+class ChildCall {
+ public:
+  // `what` stands in front of errors: "ask the driver".
+  explicit ChildCall(std::string what) : what_(std::move(what)) {}
+  ChildCall(const ChildCall&) = delete;
+  ChildCall& operator=(const ChildCall&) = delete;
+  ~ChildCall();
+
+  // What `call` returned. kTimeout: no answer within `limit`, or `stop_fd` (below 0: none) became
+  // readable, or an earlier child still hangs; kUnavailable: the child died. An error of `call` is
+  // returned as it is. The child ends with its parent.
+  Result<std::string> Run(const std::function<Result<std::string>()>& call,
+                          std::chrono::milliseconds limit, int stop_fd);
+
+ private:
+  // The earlier child, if it has not ended yet.
+  std::optional<pid_t> Hanging();
+
+  const std::string what_;
+  std::optional<pid_t> child_;  // not yet reaped
+};
+
+}  // namespace gantry::host

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "operands/gpu_features/labels.h"
+
+namespace gantry::gpu_features {
+
+// What the labels of one resource (`nvidia.com/gpu`, `nvidia.com/mig-1g.10gb`) are made of.
+struct ResourceFacts {
+  std::string key;      // of its labels, up to the suffix: "nvidia.com/gpu."
+  std::string product;  // NVML's name of the GPU
+  std::string suffix;   // of the product's label: "-MIG-1g.10gb"
+  int count = 0;
+  int replicas = 0;
+  uint64_t memory_mib = 0;  // 0: unknown, no label
+};
+
+// product, count, replicas, sharing-strategy, memory.
+void AddResource(const ResourceFacts& resource, const policy::Sharing& sharing, LabelMap& labels);
+
+bool InMigMode(const nvml::Device& gpu);
+
+// Labels of the MIG devices under strategy single (they take the place of the GPUs' own labels) or
+// mixed (one set for each profile). `product` is the node's main product.
+void AddMigDevices(const Facts& facts, const std::string& product, const LabelOptions& options,
+                   Labelled& labelled);
+
+// A value as Kubernetes allows it: characters outside [A-Za-z0-9-_. ] dropped, white space to one
+// '-', at most 63 characters together with `suffix`, a letter or digit at both ends.
+std::string LabelValue(std::string_view text, std::string_view suffix = "");
+
+}  // namespace gantry::gpu_features

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "host/pci.h"
+#include "operands/node_features/local_features.h"
+#include "policy/node_feature_rule/features.h"
+
+namespace gantry::node_features {
+
+using node_feature_rule::Elements;
+
+struct PciDevice {
+  host::PciFunction function;
+  bool sriov_capable = false;
+  Elements more;  // subsystem_vendor, subsystem_device, sriov_totalvfs, ... as sysfs has them
+};
+
+// What a node tells of itself, as texts of its files where a file is the fact.
+struct Facts {
+  std::vector<PciDevice> pci;
+  std::string kernel_release;  // "6.1.0-18-amd64"
+  std::string os_release;      // os-release(5)
+  std::string cpuinfo;         // /proc/cpuinfo
+  std::string modules;         // /proc/modules
+  std::string builtin;         // modules.builtin of the kernel
+  std::string swaps;           // /proc/swaps
+  std::string hypervisor;      // CPUID's twelve letters; empty: none
+  std::string node_name;
+  Elements kernel_config;  // option without CONFIG_ -> value
+  // Small files of sysfs that are there, by path below /sys, trimmed.
+  Elements files;
+  std::set<std::string, std::less<>> governors;  // of all processors' frequencies
+  bool multithreading = false;                   // some core runs several threads
+  bool kvm = false;
+  int numa_nodes = 0;
+  std::vector<Elements> nvdimms;
+  std::vector<Elements> block_devices;
+  std::vector<Elements> network_devices;  // with hardware
+  std::vector<Elements> virtual_network_devices;
+  std::vector<Elements> usb_devices;
+  std::vector<LocalFile> local_files;
+};
+
+}  // namespace gantry::node_features

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// How is the worker to describe its node? NFD's own schema: `core` for all sources,
+// `sources.<name>` for one.
+#include "operands/node_features/worker_config.h"
+
+#include <re2/re2.h>
+
+#include "base/text.h"
+#include "policy/node_feature_rule/rule.h"
+#include "policy/yaml.h"
+
+namespace gantry::node_features {
+namespace {
+
+Status ReadList(const Json& json, std::string_view path, std::vector<std::string>& into) {
+  const Json* list = At(json, path);
+  if (list == nullptr || list->is_null()) {
+    return {};
+  }
+  if (!list->is_array()) {
+    return Fail(ErrorKind::kInvalid, format("{}: must be a list", path));
+  }
+  into.clear();
+  for (const Json& entry : *list) {
+    into.push_back(entry.is_string() ? entry.get<std::string>() : entry.dump());
+  }
+  return {};
+}
+
+// Rules of sources.custom; NFD before 0.17 had them directly, with `matchOn`, which is gone.
+Status ReadRules(const Json& json, LabelOptions& labels) {
+  const Json* rules = At(json, "sources.custom");
+  if (rules == nullptr || rules->is_null()) {
+    return {};
+  }
+  auto parsed = node_feature_rule::ParseRules(*rules);
+  if (!parsed.has_value()) {
+    return std::unexpected(parsed.error().In("sources.custom"));
+  }
+  labels.rules = *std::move(parsed);
+  return {};
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const re2::RE2>> ParseWhiteList(const std::string& text) {
+  if (text.empty()) {
+    return nullptr;
+  }
+  auto pattern = std::make_shared<const RE2>(text, RE2::Quiet);
+  if (!pattern->ok()) {
+    return Fail(ErrorKind::kInvalid, format("labelWhiteList: \"{}\" is no regular expression: {}",
+                                            text, pattern->error()));
+  }
+  return pattern;
+}
+
+Status Overlay(std::string_view text, WorkerConfig& config) {
+  TRY_ASSIGN(const Json json, policy::ParseYaml(text));
+  if (json.is_null()) {
+    return {};
+  }
+  if (!json.is_object()) {
+    return Fail(ErrorKind::kInvalid, "configuration: must be a map");
+  }
+  LabelOptions& labels = config.labels;
+  config.no_publish = BoolAt(json, "core.noPublish", config.no_publish);
+  config.kernel_config = TextAt(json, "sources.kernel.kconfigFile", config.kernel_config);
+  if (const std::string pattern = TextAt(json, "core.labelWhiteList"); !pattern.empty()) {
+    TRY_ASSIGN(labels.white_list, ParseWhiteList(pattern));
+  }
+  TRY(ReadList(json, "core.sources", labels.label_sources));
+  TRY(ReadList(json, "core.labelSources", labels.label_sources));
+  TRY(ReadList(json, "core.featureSources", labels.feature_sources));
+  TRY(ReadList(json, "core.noPublishFeatures", labels.unpublished));
+  TRY(ReadList(json, "sources.pci.deviceClassWhitelist", labels.pci_classes));
+  TRY(ReadList(json, "sources.pci.deviceLabelFields", labels.pci_fields));
+  TRY(ReadList(json, "sources.usb.deviceClassWhitelist", labels.usb_classes));
+  TRY(ReadList(json, "sources.usb.deviceLabelFields", labels.usb_fields));
+  TRY(ReadList(json, "sources.kernel.configOpts", labels.kernel_options));
+  TRY(ReadList(json, "sources.cpu.cpuid.attributeBlacklist", labels.cpuid_deny));
+  TRY(ReadList(json, "sources.cpu.cpuid.attributeWhitelist", labels.cpuid_allow));
+  return ReadRules(json, labels);
+}
+
+}  // namespace gantry::node_features

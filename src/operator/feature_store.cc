@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What do NodeFeature objects say about each node? A worker's object is tens of kilobytes, so only
+// what the rules of the moment can see is kept; when rules come that see more, another store is
+// filled beside this one and takes its place (see view.cc).
+
+#include "operator/feature_store.h"
+
+#include "policy/kinds.h"
+
+namespace gantry::gpu_operator {
+namespace {
+
+kube::WatchOptions AbsentIsEmpty() {
+  kube::WatchOptions options;
+  options.absent_kind_is_empty = true;
+  return options;
+}
+
+}  // namespace
+
+FeatureStore::FeatureStore(kube::Client& client, std::string space, FeatureReading reading,
+                           Changes changes)
+    : space_(std::move(space)),
+      reading_(std::move(reading)),
+      changes_(std::move(changes)),
+      features_(
+          [this](const Json& object) {
+            FeatureFacts facts = ProjectFeatures(object, reading_);
+            if (TextAt(object, "metadata.namespace") == space_) {
+              return facts;
+            }
+            // Whoever may write there has no say in our nodes' labels.
+            FeatureFacts other;
+            other.foreign = facts.foreign;
+            return other;
+          },
+          [this](const kube::Key& key, const auto& before, const auto& after) {
+            Changed(key, before.get(), after.get());
+          },
+          changes_.synced),
+      watch_(client, policy::kNodeFeature, {}, features_, AbsentIsEmpty()) {}
+
+void FeatureStore::Changed(const kube::Key& key, const FeatureFacts* before,
+                           const FeatureFacts* after) {
+  if (key.space == space_) {
+    const std::lock_guard lock(described_by_mutex_);
+    if (before != nullptr && (after == nullptr || after->node != before->node)) {
+      std::set<std::string>& objects = described_by_[before->node];
+      objects.erase(key.name);
+      if (objects.empty()) {
+        described_by_.erase(before->node);
+      }
+    }
+    if (after != nullptr) {
+      described_by_[after->node].insert(key.name);
+    }
+  }
+  for (const FeatureFacts* facts : {before, after}) {
+    if (facts != nullptr && !facts->node.empty()) {
+      changes_.node(facts->node);
+    }
+    if (facts != nullptr && facts->foreign) {
+      changes_.foreign();
+    }
+  }
+}
+
+FeatureStore::Features FeatureStore::Of(const std::string& node) const {
+  std::set<std::string> names;
+  {
+    const std::lock_guard lock(described_by_mutex_);
+    if (const auto known = described_by_.find(node); known != described_by_.end()) {
+      names = known->second;
+    }
+  }
+  Features found;
+  for (const std::string& name : names) {
+    if (auto facts = features_.Get({space_, name}); facts != nullptr) {
+      found.emplace_back(name, std::move(facts));
+    }
+  }
+  return found;
+}
+
+bool FeatureStore::Foreign() const {
+  bool foreign = false;
+  features_.ForEach([&](const kube::Key&, const FeatureFacts& facts) { foreign |= facts.foreign; });
+  return foreign;
+}
+
+}  // namespace gantry::gpu_operator

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kube/cache.h"
+#include "kube/client.h"
+#include "operator/node_facts.h"
+
+namespace gantry::gpu_operator {
+
+// The NodeFeature objects of the operator's namespace, read as one set of rules needs them. Of
+// those of other namespaces only whether an NFD's worker wrote them. Thread-safe.
+class FeatureStore {
+ public:
+  // Called from the watch's thread; must not block.
+  struct Changes {
+    std::function<void(const std::string& node)> node;  // what is said about that node
+    std::function<void()> foreign;  // an NFD's worker began or ceased to say something
+    std::function<void()> synced;   // everything was seen once
+  };
+  FeatureStore(kube::Client& client, std::string space, FeatureReading reading, Changes changes);
+  void Start() { watch_.Start(); }
+  // Blocks; false when stopped before.
+  bool WaitSynced(const std::stop_token& stop) const { return features_.WaitSynced(stop); }
+
+  [[nodiscard]] const FeatureReading& reading() const { return reading_; }
+  using Features = std::vector<std::pair<std::string, std::shared_ptr<const FeatureFacts>>>;
+  // By name of the NodeFeature object, in order.
+  [[nodiscard]] Features Of(const std::string& node) const;
+  [[nodiscard]] bool Foreign() const;
+
+ private:
+  void Changed(const kube::Key& key, const FeatureFacts* before, const FeatureFacts* after);
+
+  const std::string space_;
+  const FeatureReading reading_;
+  const Changes changes_;
+  // Node -> the objects of our namespace that describe it.
+  mutable std::mutex described_by_mutex_;
+  std::map<std::string, std::set<std::string>> described_by_;
+  kube::Cache<FeatureFacts> features_;
+  kube::Watch watch_;  // last, so that it does not run while the cache goes
+};
+
+}  // namespace gantry::gpu_operator

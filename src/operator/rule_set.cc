@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What do the cluster's NodeFeatureRules say about one node, under what an administrator allows
+// them? The features of all of a node's NodeFeature objects count together, in the order of the
+// objects' names, as with NFD's master.
+
+#include "operator/rule_set.h"
+
+#include "base/text.h"
+#include "policy/yaml.h"
+
+namespace gantry::gpu_operator {
+namespace {
+
+Status ReadList(const Json& json, const char* key, std::vector<std::string>& into) {
+  const Json* list = At(json, key);
+  if (list == nullptr || list->is_null()) {
+    return {};
+  }
+  if (!list->is_array()) {
+    return Fail(ErrorKind::kInvalid, format("{}: must be a list", key));
+  }
+  for (const Json& entry : *list) {
+    if (!entry.is_string()) {
+      return Fail(ErrorKind::kInvalid, format("{}: must be texts", key));
+    }
+    into.push_back(entry.get<std::string>());
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<MasterConfig> ParseMasterConfig(std::string_view text) {
+  TRY_ASSIGN(const Json json, policy::ParseYaml(text));
+  MasterConfig config;
+  if (json.is_null()) {
+    return config;
+  }
+  if (!json.is_object()) {
+    return Fail(ErrorKind::kInvalid, "configuration: must be a map");
+  }
+  TRY(ReadList(json, "denyLabelNs", config.namespaces.deny));
+  TRY(ReadList(json, "extraLabelNs", config.namespaces.allow));
+  config.taints = BoolAt(json, "enableTaints", false);
+  config.publish = !BoolAt(json, "noPublish", false);
+  config.rule_labels = !BoolAt(json, "restrictions.disableLabels", false);
+  config.rule_annotations = !BoolAt(json, "restrictions.disableAnnotations", false);
+  config.rule_resources = !BoolAt(json, "restrictions.disableExtendedResources", false);
+  return config;
+}
+
+RuleSet MakeRuleSet(const std::vector<std::pair<std::string, Json>>& objects) {
+  RuleSet set;
+  for (const auto& [name, rules] : objects) {
+    auto parsed = node_feature_rule::ParseRules(rules);
+    if (!parsed.has_value()) {
+      set.mistakes.push_back(format("NodeFeatureRule {}: {}", name, parsed.error().message));
+      continue;
+    }
+    for (auto& [feature, need] : node_feature_rule::NeedsOf(*parsed)) {
+      node_feature_rule::Need& all = set.needs[feature];
+      all.all |= need.all;
+      all.all_attributes |= need.all_attributes;
+      all.names.insert(need.names.begin(), need.names.end());
+    }
+    set.objects.push_back({name, *std::move(parsed)});
+  }
+  return set;
+}
+
+RuleSays ApplyRuleSet(const RuleSet& rules, const NamedFeatures& features,
+                      const MasterConfig& config) {
+  RuleSays says;
+  says.namespaces = config.namespaces;
+  says.taints = config.taints;
+  if (rules.objects.empty()) {
+    return says;
+  }
+  node_feature_rule::Features all;
+  for (const auto& [name, facts] : features) {
+    if (const auto json = ParseJson(facts->features); json.has_value()) {
+      node_feature_rule::Add(all, node_feature_rule::FeaturesFrom(*json));
+    }
+  }
+  says.outputs = node_feature_rule::Evaluate(rules.objects, std::move(all));
+  if (!config.rule_labels) {
+    says.outputs.labels.clear();
+  }
+  if (!config.rule_annotations) {
+    says.outputs.annotations.clear();
+  }
+  if (!config.rule_resources) {
+    says.outputs.extended_resources.clear();
+  }
+  return says;
+}
+
+}  // namespace gantry::gpu_operator

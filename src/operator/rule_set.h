@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "operator/node_labels.h"
+#include "policy/node_feature_rule/evaluate.h"
+#include "policy/node_feature_rule/label_policy.h"
+
+namespace gantry::gpu_operator {
+
+// What of an NFD master's configuration (nfd-master.conf) decides anything here. Its `klog`,
+// `resyncPeriod`, `leaderElection`, `nfdApiParallelism` and `informerPageSize` have no counterpart.
+struct MasterConfig {
+  node_feature_rule::Namespaces namespaces;  // denyLabelNs, extraLabelNs
+  bool taints = false;                       // enableTaints
+  bool publish = true;                       // not noPublish
+  // restrictions.*
+  bool rule_labels = true;
+  bool rule_annotations = true;
+  bool rule_resources = true;
+};
+// From YAML or JSON; an empty text is the default. kInvalid names the key.
+Result<MasterConfig> ParseMasterConfig(std::string_view text);
+
+// All NodeFeatureRules of the cluster.
+struct RuleSet {
+  std::vector<node_feature_rule::RuleObject> objects;
+  node_feature_rule::Needs needs;
+  std::vector<std::string> mistakes;  // objects that can't be used, one sentence each
+};
+// From the objects' names and their `spec.rules`. An object with a mistake is left out alone.
+RuleSet MakeRuleSet(const std::vector<std::pair<std::string, Json>>& objects);
+
+// What the rules say about a node with these NodeFeature objects.
+RuleSays ApplyRuleSet(const RuleSet& rules, const NamedFeatures& features,
+                      const MasterConfig& config);
+
+}  // namespace gantry::gpu_operator

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Is another node feature discovery at work? Two that describe the same nodes would write against
+// each other, so ours waits until the other is gone for good; its labels stay on the nodes
+// meanwhile.
+
+#include "operator/takeover.h"
+
+namespace gantry::gpu_operator {
+
+Foreign NextForeign(const Foreign& before, bool seen, SteadyTime now) {
+  if (seen) {
+    return {.at_work = true, .silent_since = std::nullopt};
+  }
+  if (!before.at_work) {
+    return {};
+  }
+  const SteadyTime since = before.silent_since.value_or(now);
+  return now - since >= kTakeoverRests ? Foreign{} : Foreign{true, since};
+}
+
+}  // namespace gantry::gpu_operator

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// What do the NodeFeatureRules of a cluster say about one node? Each rule that holds adds its
+// labels and the lines of its templates; one that can't be worked out is left out alone.
+#include "policy/node_feature_rule/evaluate.h"
+
+#include <algorithm>
+#include <iterator>
+#include <memory>
+
+#include "base/text.h"
+#include "policy/node_feature_rule/match.h"
+
+namespace gantry::node_feature_rule {
+namespace {
+
+constexpr char kMatchedRules[] = "rule.matched";
+
+// domain -> feature -> list of elements, as templates see it.
+Value ToValue(const Matched& matched) {
+  auto domains = std::make_shared<Value::Map>();
+  for (const auto& [domain, features] : matched) {
+    auto map = std::make_shared<Value::Map>();
+    for (const auto& [feature, elements] : features) {
+      auto list = std::make_shared<Value::List>();
+      for (const Elements& element : elements) {
+        auto fields = std::make_shared<Value::Map>();
+        for (const auto& [name, value] : element) {
+          fields->emplace(name, Value{value});
+        }
+        list->push_back({std::shared_ptr<const Value::Map>(std::move(fields))});
+      }
+      map->emplace(feature, Value{std::shared_ptr<const Value::List>(std::move(list))});
+    }
+    domains->emplace(domain, Value{std::shared_ptr<const Value::Map>(std::move(map))});
+  }
+  return {std::shared_ptr<const Value::Map>(std::move(domains))};
+}
+
+Status ExpandInto(const std::optional<Template>& text, const Matched& matched, Elements& into) {
+  if (!text.has_value()) {
+    return {};
+  }
+  TRY_ASSIGN(const std::string lines, text->Expand(ToValue(matched)));
+  for (const std::string& raw : Split(lines, '\n')) {
+    const std::string_view line = Trim(raw);
+    const size_t equals = line.find('=');
+    if (line.empty()) {
+      continue;
+    }
+    if (equals == std::string_view::npos) {
+      return Fail(ErrorKind::kInvalid, format("template line \"{}\" has no value", line));
+    }
+    into.insert_or_assign(std::string(Trim(line.substr(0, equals))),
+                          std::string(Trim(line.substr(equals + 1))));
+  }
+  return {};
+}
+
+void Put(const Elements& from, Elements& into) {
+  for (const auto& [key, value] : from) {
+    into.insert_or_assign(key, value);
+  }
+}
+
+// The labels and vars of a rule that holds; false if it does not.
+Result<bool> Apply(const Rule& rule, const Features& features, Elements& labels, Elements& vars) {
+  bool any = rule.any.empty();
+  for (const Terms& terms : rule.any) {
+    TRY_ASSIGN(const Match match, MatchTerms(terms, features));
+    if (match.holds) {
+      any = true;
+      TRY(ExpandInto(rule.labels_template, match.matched, labels));
+      TRY(ExpandInto(rule.vars_template, match.matched, vars));
+    }
+  }
+  if (!any) {
+    return false;
+  }
+  if (!rule.all.empty()) {
+    TRY_ASSIGN(const Match match, MatchTerms(rule.all, features));
+    if (!match.holds) {
+      return false;
+    }
+    TRY(ExpandInto(rule.labels_template, match.matched, labels));
+    TRY(ExpandInto(rule.vars_template, match.matched, vars));
+  }
+  Put(rule.labels, labels);
+  Put(rule.vars, vars);
+  return true;
+}
+
+}  // namespace
+
+Elements Resolve(const Elements& labels, const Features& features,
+                 std::vector<std::string>& mistakes) {
+  Elements resolved;
+  for (const auto& [key, value] : labels) {
+    const auto reference = ParseReference(value);
+    if (!reference.has_value()) {
+      resolved.emplace(key, value);
+      continue;
+    }
+    const auto feature = features.attributes.find(reference->feature);
+    const auto* found = static_cast<const std::string*>(nullptr);
+    if (feature != features.attributes.end()) {
+      const auto element = feature->second.find(reference->element);
+      found = element == feature->second.end() ? nullptr : &element->second;
+    }
+    if (found == nullptr) {
+      mistakes.push_back(format("{}: there is no {}", key, value));
+    } else {
+      resolved.emplace(key, *found);
+    }
+  }
+  return resolved;
+}
+
+Outputs Evaluate(const std::vector<RuleObject>& objects, Features features) {
+  std::vector<const RuleObject*> ordered;
+  std::ranges::transform(objects, std::back_inserter(ordered),
+                         [](const RuleObject& object) { return &object; });
+  std::ranges::sort(ordered, {}, [](const RuleObject* object) { return object->name; });
+  Outputs outputs;
+  for (const RuleObject* object : ordered) {
+    for (const Rule& rule : object->rules) {
+      Elements labels;
+      Elements vars;
+      const Result<bool> holds = Apply(rule, features, labels, vars);
+      if (!holds.has_value()) {
+        outputs.mistakes.push_back(format("NodeFeatureRule {}, rule {}: {}", object->name,
+                                          rule.name, holds.error().message));
+        continue;
+      }
+      if (!*holds) {
+        continue;
+      }
+      Elements& matched = features.attributes[kMatchedRules];
+      Put(labels, matched);
+      Put(vars, matched);
+      Put(Resolve(labels, features, outputs.mistakes), outputs.labels);
+      Put(rule.annotations, outputs.annotations);
+      Put(Resolve(rule.extended_resources, features, outputs.mistakes), outputs.extended_resources);
+      for (const Taint& taint : rule.taints) {
+        if (std::ranges::find(outputs.taints, taint) == outputs.taints.end()) {
+          outputs.taints.push_back(taint);
+        }
+      }
+    }
+  }
+  return outputs;
+}
+
+}  // namespace gantry::node_feature_rule

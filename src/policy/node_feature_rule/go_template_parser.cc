@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: Apache-2.0
+// What does a Go template say? Its language as text/template documents it, as far as rules about
+// nodes use it. Whoever may write a NodeFeatureRule writes these texts, so nesting is bounded.
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <optional>
+
+#include "base/text.h"
+#include "policy/node_feature_rule/go_template_tree.h"
+
+namespace gantry::node_feature_rule {
+namespace {
+
+constexpr int kDeepest = 64;
+constexpr std::array kFunctions = {"and",     "or", "not", "len", "index", "print", "printf",
+                                   "println", "eq", "ne",  "lt",  "le",    "gt",    "ge"};
+
+struct Token {
+  enum class Kind { kEnd, kWord, kField, kDot, kVariable, kText, kNumber, kSign } kind = Kind::kEnd;
+  std::string text;
+  bool spaced = false;  // white space stands before it
+};
+
+bool IsSpace(char letter) { return std::isspace(static_cast<unsigned char>(letter)) != 0; }
+bool IsNameStart(char letter) {
+  return std::isalpha(static_cast<unsigned char>(letter)) != 0 || letter == '_';
+}
+bool IsName(char letter) {
+  return IsNameStart(letter) || std::isdigit(static_cast<unsigned char>(letter)) != 0;
+}
+
+// Texts and the tokens of actions, in order.
+class Lexer {
+ public:
+  explicit Lexer(std::string_view text) : text_(text) {}
+
+  [[nodiscard]] std::unexpected<Error> Wrong(std::string_view what) const {
+    const auto line = 1 + std::ranges::count(text_.substr(0, std::min(at_, text_.size())), '\n');
+    return Fail(ErrorKind::kInvalid, format("line {}: {}", line, what));
+  }
+
+  // The text up to the next action, which is entered; false at the end of the template.
+  bool Text(std::string& text) {
+    const size_t open = text_.find("{{", at_);
+    std::string_view part = text_.substr(at_, open == std::string_view::npos ? open : open - at_);
+    at_ = open == std::string_view::npos ? text_.size() : open + 2;
+    if (trim_) {
+      part.remove_prefix(std::min(part.find_first_not_of(" \t\r\n"), part.size()));
+      trim_ = false;
+    }
+    if (open != std::string_view::npos && at_ + 1 < text_.size() && text_[at_] == '-' &&
+        IsSpace(text_[at_ + 1])) {
+      ++at_;
+      const size_t last = part.find_last_not_of(" \t\r\n");
+      part = part.substr(0, last == std::string_view::npos ? 0 : last + 1);
+    }
+    text = part;
+    return open != std::string_view::npos;
+  }
+
+  // Whether the action is a comment; it is left then.
+  Result<bool> SkipComment() {
+    const size_t start = text_.find_first_not_of(" \t\r\n", at_);
+    if (start == std::string_view::npos || text_.substr(start, 2) != "/*") {
+      return false;
+    }
+    const size_t end = text_.find("*/", start + 2);
+    if (end == std::string_view::npos) {
+      return Wrong("unclosed comment");
+    }
+    at_ = end + 2;
+    if (!LeaveAction()) {
+      return Wrong("a comment must be all of its action");
+    }
+    return true;
+  }
+
+  // The next token of the action; kEnd leaves it.
+  Result<Token> Next() {
+    Token token;
+    if (LeaveAction()) {
+      return token;
+    }
+    while (at_ < text_.size() && IsSpace(text_[at_])) {
+      ++at_;
+      token.spaced = true;
+    }
+    if (at_ >= text_.size()) {
+      return Wrong("unclosed action");
+    }
+    const char letter = text_[at_];
+    if (letter == '"' || letter == '`') {
+      return Quoted(token);
+    }
+    if (letter == '.' && !IsNameStart(Ahead(1))) {
+      ++at_;
+      token.kind = Token::Kind::kDot;
+    } else if (letter == '.' || letter == '$') {
+      token.kind = letter == '.' ? Token::Kind::kField : Token::Kind::kVariable;
+      token.text = letter == '.' ? "" : "$";
+      ++at_;
+      Name(token.text);
+    } else if (IsNameStart(letter)) {
+      token.kind = Token::Kind::kWord;
+      Name(token.text);
+    } else if (std::isdigit(static_cast<unsigned char>(letter)) != 0 ||
+               (letter == '-' && std::isdigit(static_cast<unsigned char>(Ahead(1))) != 0)) {
+      token.kind = Token::Kind::kNumber;
+      token.text = text_[at_++];
+      Name(token.text);
+    } else {
+      const bool declares = letter == ':' && Ahead(1) == '=';
+      if (!declares && std::string_view("()|=,").find(letter) == std::string_view::npos) {
+        return Wrong(format("unexpected \"{}\"", letter));
+      }
+      token.kind = Token::Kind::kSign;
+      token.text = text_.substr(at_, declares ? 2 : 1);
+      at_ += token.text.size();
+    }
+    return token;
+  }
+
+ private:
+  [[nodiscard]] char Ahead(size_t by) const {
+    return at_ + by < text_.size() ? text_[at_ + by] : '\0';
+  }
+
+  void Name(std::string& name) {
+    while (at_ < text_.size() && IsName(text_[at_])) {
+      name += text_[at_++];
+    }
+  }
+
+  // At "}}", or at white space and "-}}".
+  bool LeaveAction() {
+    size_t at = at_;
+    while (at < text_.size() && IsSpace(text_[at])) {
+      ++at;
+    }
+    trim_ = at > at_ && text_.substr(at, 3) == "-}}";
+    if (!trim_ && text_.substr(at, 2) != "}}") {
+      return false;
+    }
+    at_ = at + (trim_ ? 3 : 2);
+    return true;
+  }
+
+  Result<Token> Quoted(Token token) {
+    token.kind = Token::Kind::kText;
+    const char quote = text_[at_++];
+    while (at_ < text_.size() && text_[at_] != quote) {
+      char letter = text_[at_++];
+      if (quote == '"' && letter == '\\' && at_ < text_.size()) {
+        letter = text_[at_++];
+        static constexpr std::string_view kEscapes = "n\nt\tr\r\"\"\\\\''";
+        size_t escape = 0;
+        while (escape < kEscapes.size() && kEscapes[escape] != letter) {
+          escape += 2;
+        }
+        if (escape >= kEscapes.size()) {
+          return Wrong(format("unknown escape \"\\{}\"", letter));
+        }
+        letter = kEscapes[escape + 1];
+      }
+      token.text += letter;
+    }
+    if (at_ >= text_.size()) {
+      return Wrong("unclosed text");
+    }
+    ++at_;
+    return token;
+  }
+
+  std::string_view text_;
+  size_t at_ = 0;
+  bool trim_ = false;  // white space after the last action goes
+};
+
+class Parser {
+ public:
+  explicit Parser(std::string_view text) : lexer_(text) {}
+
+  Result<Tree> Parse() {
+    Tree tree;
+    TRY(ParseList(tree.nodes, 0));
+    if (ended_by_ != "") {
+      return lexer_.Wrong(format("unexpected {{{{{}}}}}", ended_by_));
+    }
+    return tree;
+  }
+
+ private:
+  Status Advance() {
+    TRY_ASSIGN(token_, lexer_.Next());
+    return {};
+  }
+  [[nodiscard]] bool Is(Token::Kind kind, std::string_view text) const {
+    return token_.kind == kind && token_.text == text;
+  }
+  [[nodiscard]] bool AtEnd() const { return token_.kind == Token::Kind::kEnd; }
+
+  // Nodes up to `end`, `else` or the end of the template, which ended_by_ tells.
+  Status ParseList(std::vector<Node>& nodes, int depth) {
+    if (depth > kDeepest) {
+      return lexer_.Wrong("nested too deeply");
+    }
+    while (true) {
+      Node text;
+      const bool action = lexer_.Text(text.text);
+      if (!text.text.empty()) {
+        nodes.push_back(std::move(text));
+      }
+      if (!action) {
+        ended_by_ = "";
+        return {};
+      }
+      TRY_ASSIGN(const bool comment, lexer_.SkipComment());
+      if (comment) {
+        continue;
+      }
+      TRY(Advance());
+      if (Is(Token::Kind::kWord, "end") || Is(Token::Kind::kWord, "else")) {
+        ended_by_ = token_.text;
+        return Advance();
+      }
+      TRY(ParseAction(nodes.emplace_back(), depth));
+    }
+  }
+
+  Status ParseAction(Node& node, int depth) {
+    static constexpr std::pair<std::string_view, Node::Kind> kBlocks[] = {
+        {"if", Node::Kind::kIf}, {"range", Node::Kind::kRange}, {"with", Node::Kind::kWith}};
+    for (const auto& [word, kind] : kBlocks) {
+      if (Is(Token::Kind::kWord, word)) {
+        node.kind = kind;
+        TRY(Advance());
+        return ParseBlock(node, depth);
+      }
+    }
+    node.kind = Node::Kind::kAction;
+    return ParseWholePipeline(node.pipeline, 1);
+  }
+
+  // After the word: a pipeline, the body, and what stands after else.
+  Status ParseBlock(Node& node, int depth) {
+    TRY(ParseWholePipeline(node.pipeline, node.kind == Node::Kind::kRange ? 2 : 1));
+    TRY(ParseList(node.body, depth + 1));
+    if (ended_by_ == "else") {
+      if (!AtEnd()) {  // `else if` is an if that stands in the else, without an end of its own
+        if (!Is(Token::Kind::kWord, node.kind == Node::Kind::kWith ? "with" : "if")) {
+          return lexer_.Wrong("unexpected word after else");
+        }
+        Node& inner = node.otherwise.emplace_back();
+        inner.kind = node.kind == Node::Kind::kWith ? Node::Kind::kWith : Node::Kind::kIf;
+        TRY(Advance());
+        if (depth > kDeepest) {
+          return lexer_.Wrong("nested too deeply");
+        }
+        return ParseBlock(inner, depth + 1);
+      }
+      TRY(ParseList(node.otherwise, depth + 1));
+    }
+    if (ended_by_ != "end" || !AtEnd()) {
+      return lexer_.Wrong("a block has no end");
+    }
+    return {};
+  }
+
+  Status ParseWholePipeline(Pipeline& pipeline, size_t most_variables) {
+    TRY(ParseVariables(pipeline, most_variables));
+    TRY(ParseCommands(pipeline, 0));
+    return AtEnd() ? Status() : lexer_.Wrong(format("unexpected \"{}\"", token_.text));
+  }
+
+  // `$x :=`, `$x =`, `$i, $x :=`. A variable that is only read comes out as the first operand.
+  Status ParseVariables(Pipeline& pipeline, size_t most) {
+    while (token_.kind == Token::Kind::kVariable && pipeline.variables.size() < most) {
+      const Token variable = token_;
+      TRY(Advance());
+      const bool assigns = Is(Token::Kind::kSign, ":=") || Is(Token::Kind::kSign, "=");
+      if (!assigns && !(Is(Token::Kind::kSign, ",") && pipeline.variables.size() + 1 < most)) {
+        if (!pipeline.variables.empty()) {
+          return lexer_.Wrong("a variable is not followed by :=");
+        }
+        read_ = variable;
+        return {};
+      }
+      pipeline.variables.push_back(variable.text);
+      pipeline.declares = token_.text == ":=";
+      TRY(Advance());
+      if (assigns) {
+        return {};
+      }
+    }
+    return {};
+  }
+
+  Status ParseCommands(Pipeline& pipeline, int depth) {
+    if (depth > kDeepest) {
+      return lexer_.Wrong("nested too deeply");
+    }
+    do {
+      if (!pipeline.commands.empty()) {
+        TRY(Advance());
+      }
+      TRY(ParseCommand(pipeline.commands.emplace_back(), depth));
+    } while (Is(Token::Kind::kSign, "|"));
+    return {};
+  }
+
+  Status ParseCommand(Command& command, int depth) {
+    if (read_.has_value()) {
+      command.push_back({.kind = Operand::Kind::kVariable,
+                         .name = read_->text,
+                         .literal = {},
+                         .pipeline = nullptr,
+                         .fields = {}});
+      read_.reset();
+      TRY(ParseFields(command.back()));
+    }
+    while (!AtEnd() && !Is(Token::Kind::kSign, "|") && !Is(Token::Kind::kSign, ")")) {
+      TRY(ParseOperand(command.emplace_back(), depth));
+    }
+    if (command.empty()) {
+      return lexer_.Wrong("an empty command");
+    }
+    if (command.size() > 1 && command.front().kind != Operand::Kind::kFunction) {
+      return lexer_.Wrong("only functions take arguments");
+    }
+    return {};
+  }
+
+  Status ParseOperand(Operand& operand, int depth) {
+    switch (token_.kind) {
+      case Token::Kind::kDot:
+        break;
+      case Token::Kind::kField:
+        operand.fields.push_back(token_.text);
+        break;
+      case Token::Kind::kVariable:
+        operand.kind = Operand::Kind::kVariable;
+        operand.name = token_.text;
+        break;
+      case Token::Kind::kText:
+        operand.kind = Operand::Kind::kLiteral;
+        operand.literal.is = token_.text;
+        break;
+      case Token::Kind::kNumber: {
+        operand.kind = Operand::Kind::kLiteral;
+        const Result<long long> number = ParseInt(token_.text);
+        if (!number.has_value()) {
+          return lexer_.Wrong(number.error().message);
+        }
+        operand.literal.is = *number;
+        break;
+      }
+      case Token::Kind::kWord:
+        TRY(ParseWord(operand));
+        break;
+      default:
+        return ParseParenthesis(operand, depth);
+    }
+    TRY(Advance());
+    return ParseFields(operand);
+  }
+
+  Status ParseWord(Operand& operand) {
+    operand.kind = Operand::Kind::kLiteral;
+    if (token_.text == "true" || token_.text == "false") {
+      operand.literal.is = token_.text == "true";
+    } else if (token_.text != "nil") {
+      if (std::ranges::find(kFunctions, token_.text) == kFunctions.end()) {
+        return lexer_.Wrong(format("unknown function \"{}\"", token_.text));
+      }
+      operand.kind = Operand::Kind::kFunction;
+      operand.name = token_.text;
+    }
+    return {};
+  }
+
+  Status ParseParenthesis(Operand& operand, int depth) {
+    if (!Is(Token::Kind::kSign, "(")) {
+      return lexer_.Wrong(format("unexpected \"{}\"", token_.text));
+    }
+    TRY(Advance());
+    auto inner = std::make_shared<Pipeline>();
+    TRY(ParseCommands(*inner, depth + 1));
+    if (!Is(Token::Kind::kSign, ")")) {
+      return lexer_.Wrong("unclosed parenthesis");
+    }
+    operand.kind = Operand::Kind::kPipeline;
+    operand.pipeline = std::move(inner);
+    TRY(Advance());
+    return ParseFields(operand);
+  }
+
+  // `.a.b` directly after an operand.
+  Status ParseFields(Operand& operand) {
+    while (token_.kind == Token::Kind::kField && !token_.spaced) {
+      operand.fields.push_back(token_.text);
+      TRY(Advance());
+    }
+    return {};
+  }
+
+  Lexer lexer_;
+  Token token_;
+  std::optional<Token> read_;  // a variable that was looked at, and is the next operand
+  std::string ended_by_;
+};
+
+}  // namespace
+
+Result<Tree> ParseTree(std::string_view text) { return Parser(text).Parse(); }
+
+}  // namespace gantry::node_feature_rule

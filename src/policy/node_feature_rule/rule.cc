@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+// What does a NodeFeatureRule say? Operators, regular expressions, numbers and templates are
+// checked here, once, so that a mistake is named where it stands and not on every node. Regular
+// expressions are RE2's, as NFD's are: they cost time linear in the text, whoever wrote them.
+#include "policy/node_feature_rule/rule.h"
+
+#include <re2/re2.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "base/text.h"
+
+namespace gantry::node_feature_rule {
+namespace {
+
+constexpr size_t kMost = std::numeric_limits<size_t>::max();
+
+struct OpRule {
+  const char* name;
+  Op op;
+  size_t least;  // values
+  size_t most;
+};
+constexpr OpRule kOps[] = {
+    {"", Op::kAny, 0, 0},
+    {"In", Op::kIn, 1, kMost},
+    {"NotIn", Op::kNotIn, 1, kMost},
+    {"InRegexp", Op::kInRegexp, 1, kMost},
+    {"Exists", Op::kExists, 0, 0},
+    {"DoesNotExist", Op::kDoesNotExist, 0, 0},
+    {"Gt", Op::kGt, 1, 1},
+    {"Ge", Op::kGe, 1, 1},
+    {"Lt", Op::kLt, 1, 1},
+    {"Le", Op::kLe, 1, 1},
+    {"GtLt", Op::kGtLt, 2, 2},
+    {"GeLe", Op::kGeLe, 2, 2},
+    {"IsTrue", Op::kIsTrue, 0, 0},
+    {"IsFalse", Op::kIsFalse, 0, 0},
+};
+
+std::unexpected<Error> Wrong(const std::string& where, std::string_view reason) {
+  return Fail(ErrorKind::kInvalid, format("{}: {}", where, reason));
+}
+
+bool Compares(Op op) { return op >= Op::kGt && op <= Op::kGeLe; }
+
+// A scalar as text: YAML and hand-written JSON have numbers and bools where a text is meant.
+Result<std::string> Text(const Json& json, const std::string& where) {
+  if (json.is_string()) {
+    return json.get<std::string>();
+  }
+  if (json.is_number() || json.is_boolean()) {
+    return json.dump();
+  }
+  return Wrong(where, "must be a text");
+}
+
+Result<Elements> ParseMap(const Json& rule, const char* field, const std::string& where) {
+  Elements map;
+  const Json* json = At(rule, field);
+  if (json == nullptr || json->is_null()) {
+    return map;
+  }
+  if (!json->is_object()) {
+    return Wrong(format("{}.{}", where, field), "must be a map");
+  }
+  for (const auto& [key, value] : json->items()) {
+    TRY_ASSIGN(map[key], Text(value, format("{}.{}[{}]", where, field, key)));
+  }
+  return map;
+}
+
+Status CompilePatterns(Expression& expression, const std::string& where) {
+  for (const std::string& value : expression.values) {
+    RE2::Options options(RE2::Quiet);
+    options.set_max_mem(int64_t{1} << 20);
+    auto pattern = std::make_shared<const RE2>(value, options);
+    if (!pattern->ok()) {
+      return Wrong(where, format("\"{}\" is no regular expression: {}", value, pattern->error()));
+    }
+    expression.patterns.push_back(std::move(pattern));
+  }
+  return {};
+}
+
+Result<Expression> ParseExpression(const Json& json, const std::string& where) {
+  if (!json.is_object()) {
+    return Wrong(where, "must be a map with op and value");
+  }
+  const std::string name = TextAt(json, "op");
+  const auto* known =
+      std::ranges::find(kOps, name, [](const OpRule& rule) { return std::string_view(rule.name); });
+  if (known == std::end(kOps)) {
+    return Wrong(where, format("unknown op \"{}\"", name));
+  }
+  Expression expression{.op = known->op, .version = false, .values = {}, .patterns = {}};
+  if (const Json* values = At(json, "value"); values != nullptr && values->is_array()) {
+    for (const Json& value : *values) {
+      TRY_ASSIGN(expression.values.emplace_back(), Text(value, where));
+    }
+  } else if (values != nullptr && !values->is_null()) {
+    TRY_ASSIGN(expression.values.emplace_back(), Text(*values, where));
+  }
+  if (expression.values.size() < known->least || expression.values.size() > known->most) {
+    return Wrong(where, format("op \"{}\" has {} values", name, expression.values.size()));
+  }
+  const std::string type = TextAt(json, "type");
+  if (!type.empty() && type != "version") {
+    return Wrong(where, format("unknown type \"{}\"", type));
+  }
+  expression.version = type == "version";
+  if (Compares(expression.op) && !expression.version) {
+    for (const std::string& value : expression.values) {
+      TRY(ParseInt(value));
+    }
+  }
+  if (expression.op == Op::kInRegexp) {
+    TRY(CompilePatterns(expression, where));
+  }
+  return expression;
+}
+
+Result<Terms> ParseTerms(const Json& json, const std::string& where) {
+  Terms terms;
+  if (!json.is_array()) {
+    return Wrong(where, "must be a list");
+  }
+  for (const Json& entry : json) {
+    const std::string at = format("{}[{}]", where, terms.size());
+    Term& term = terms.emplace_back();
+    term.feature = TextAt(entry, "feature");
+    if (term.feature.empty()) {
+      return Wrong(at, "has no feature");
+    }
+    if (const Json* map = At(entry, "matchExpressions"); map != nullptr && map->is_object()) {
+      term.expressions.emplace();
+      for (const auto& [name, expression] : map->items()) {
+        TRY_ASSIGN((*term.expressions)[name],
+                   ParseExpression(expression, format("{}.matchExpressions[{}]", at, name)));
+      }
+    }
+    if (const Json* name = At(entry, "matchName"); name != nullptr && !name->is_null()) {
+      TRY_ASSIGN(term.name, ParseExpression(*name, at + ".matchName"));
+    }
+  }
+  return terms;
+}
+
+Result<std::vector<Taint>> ParseTaints(const Json& rule, const std::string& where) {
+  std::vector<Taint> taints;
+  const Json* json = At(rule, "taints");
+  if (json == nullptr || !json->is_array()) {
+    return taints;
+  }
+  for (const Json& entry : *json) {
+    Taint taint{TextAt(entry, "key"), TextAt(entry, "value"), TextAt(entry, "effect")};
+    if (taint.key.empty() || (taint.effect != "NoSchedule" && taint.effect != "NoExecute" &&
+                              taint.effect != "PreferNoSchedule")) {
+      return Wrong(where + ".taints", "a taint has a key and a known effect");
+    }
+    taints.push_back(std::move(taint));
+  }
+  return taints;
+}
+
+Result<std::optional<Template>> ParseTemplate(const Json& rule, const char* field,
+                                              const std::string& where) {
+  const std::string text = TextAt(rule, field);
+  if (text.empty()) {
+    return std::nullopt;
+  }
+  Result<Template> parsed = Template::Parse(text);
+  if (!parsed.has_value()) {
+    return Wrong(format("{}.{}", where, field), parsed.error().message);
+  }
+  return *std::move(parsed);
+}
+
+Result<Rule> ParseRule(const Json& json, const std::string& where) {
+  if (!json.is_object()) {
+    return Wrong(where, "must be a map");
+  }
+  Rule rule;
+  rule.name = TextAt(json, "name");
+  TRY_ASSIGN(rule.labels, ParseMap(json, "labels", where));
+  TRY_ASSIGN(rule.annotations, ParseMap(json, "annotations", where));
+  TRY_ASSIGN(rule.vars, ParseMap(json, "vars", where));
+  TRY_ASSIGN(rule.extended_resources, ParseMap(json, "extendedResources", where));
+  TRY_ASSIGN(rule.taints, ParseTaints(json, where));
+  TRY_ASSIGN(rule.labels_template, ParseTemplate(json, "labelsTemplate", where));
+  TRY_ASSIGN(rule.vars_template, ParseTemplate(json, "varsTemplate", where));
+  if (const Json* all = At(json, "matchFeatures"); all != nullptr && !all->is_null()) {
+    TRY_ASSIGN(rule.all, ParseTerms(*all, where + ".matchFeatures"));
+  }
+  if (const Json* any = At(json, "matchAny"); any != nullptr && any->is_array()) {
+    for (const Json& entry : *any) {
+      const std::string at = format("{}.matchAny[{}]", where, rule.any.size());
+      const Json* terms = At(entry, "matchFeatures");
+      if (terms == nullptr) {
+        return Wrong(at, "has no matchFeatures");
+      }
+      TRY_ASSIGN(rule.any.emplace_back(), ParseTerms(*terms, at + ".matchFeatures"));
+    }
+  }
+  return rule;
+}
+
+void AddNeeds(const Terms& terms, bool templates, Needs& needs) {
+  for (const Term& term : terms) {
+    Need& need = needs[Lower(term.feature)];
+    need.all |= term.name.has_value();
+    need.all_attributes |= templates;
+    if (term.expressions.has_value()) {
+      for (const auto& [name, expression] : *term.expressions) {
+        need.all |= name == "*";
+        need.names.insert(name);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Result<std::vector<Rule>> ParseRules(const Json& rules) {
+  if (!rules.is_array()) {
+    return Wrong("rules", "must be a list");
+  }
+  std::vector<Rule> parsed;
+  for (const Json& rule : rules) {
+    const std::string name = TextAt(rule, "name");
+    const std::string number = format("{}", parsed.size());
+    TRY_ASSIGN(parsed.emplace_back(),
+               ParseRule(rule, format("rule {}", name.empty() ? number : name)));
+  }
+  return parsed;
+}
+
+Needs NeedsOf(const std::vector<Rule>& rules) {
+  Needs needs;
+  for (const Rule& rule : rules) {
+    const bool templates = rule.labels_template.has_value() || rule.vars_template.has_value();
+    AddNeeds(rule.all, templates, needs);
+    for (const Terms& terms : rule.any) {
+      AddNeeds(terms, templates, needs);
+    }
+    for (const Elements* values : {&rule.labels, &rule.extended_resources}) {
+      for (const auto& [key, value] : *values) {
+        if (const auto reference = ParseReference(value); reference.has_value()) {
+          needs[reference->feature].names.insert(reference->element);
+        }
+      }
+    }
+  }
+  return needs;
+}
+
+std::optional<Reference> ParseReference(const std::string& value) {
+  const size_t first = value.find('.');
+  const size_t second = first == std::string::npos ? first : value.find('.', first + 1);
+  if (!value.starts_with('@') || second == std::string::npos) {
+    return std::nullopt;
+  }
+  return Reference{Lower(std::string_view(value).substr(1, second - 1)), value.substr(second + 1)};
+}
+
+}  // namespace gantry::node_feature_rule

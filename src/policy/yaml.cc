@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// What does a YAML text say, as JSON? For configurations that are read generically. Aliases are
+// expanded here, so the number of values is bounded: nine lines of YAML can stand for a billion.
+#include "policy/yaml.h"
+
+#include <yaml-cpp/yaml.h>
+
+#include "base/text.h"
+
+namespace gantry::policy {
+namespace {
+
+constexpr int kMostValues = 100'000;
+constexpr int kDeepest = 64;
+
+Json Scalar(const YAML::Node& node) {
+  const std::string& text = node.Scalar();
+  if (node.Tag() == "!") {  // quoted
+    return text;
+  }
+  if (text == "true" || text == "false") {
+    return text == "true";
+  }
+  if (text.empty() || text == "~" || text == "null") {
+    return nullptr;
+  }
+  const Result<long long> number = ParseInt(text);
+  // A leading zero is no number of YAML 1.2, and "0b40" or "02" are PCI classes.
+  const bool plain = number.has_value() && (text == "0" || text.front() != '0');
+  return plain ? Json(*number) : Json(text);
+}
+
+class Converter {
+ public:
+  Result<Json> Convert(const YAML::Node& node, int depth) {
+    if (++values_ > kMostValues || depth > kDeepest) {
+      return Fail(ErrorKind::kInvalid, "read YAML: too many values or levels");
+    }
+    switch (node.Type()) {
+      case YAML::NodeType::Scalar:
+        return Scalar(node);
+      case YAML::NodeType::Sequence: {
+        Json list = Json::array();
+        for (const YAML::Node& element : node) {
+          TRY_ASSIGN(list.emplace_back(), Convert(element, depth + 1));
+        }
+        return list;
+      }
+      case YAML::NodeType::Map: {
+        Json map = Json::object();
+        for (const auto& entry : node) {
+          if (!entry.first.IsScalar()) {
+            return Fail(ErrorKind::kInvalid, "read YAML: a key is no text");
+          }
+          TRY_ASSIGN(map[entry.first.Scalar()], Convert(entry.second, depth + 1));
+        }
+        return map;
+      }
+      default:
+        return Json();
+    }
+  }
+
+ private:
+  int values_ = 0;
+};
+
+}  // namespace
+
+Result<Json> ParseYaml(std::string_view text) {
+  try {
+    return Converter().Convert(YAML::Load(std::string(text)), 0);
+  } catch (const YAML::Exception& exception) {
+    return Fail(ErrorKind::kInvalid, format("read YAML: {}", exception.what()));
+  }
+}
+
+}  // namespace gantry::policy

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+#include "base/error.h"
+#include "base/json.h"
+
+namespace gantry::policy {
+
+// A YAML document as JSON: plain scalars become bools, whole numbers, null or texts, quoted ones
+// stay texts. An empty text is null. kInvalid names line and column; a document of more than
+// 100,000 values (aliases count as often as they are used) or 64 levels is refused.
+Result<Json> ParseYaml(std::string_view text);
+
+}  // namespace gantry::policy

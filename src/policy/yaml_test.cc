@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/yaml.h"
+
+#include <gtest/gtest.h>
+
+namespace gantry::policy {
+namespace {
+
+TEST(Yaml, BecomesJson) {
+  const auto json =
+      ParseYaml("a: 1\nb: [true, 'true', \"3\", 02, 0b40, null, text]\nc: {d: -5, e: }\nf: 1.5\n");
+  ASSERT_TRUE(json.has_value()) << json.error().message;
+  EXPECT_EQ(*json, Json({{"a", 1},
+                         {"b", {true, "true", "3", "02", "0b40", nullptr, "text"}},
+                         {"c", {{"d", -5}, {"e", nullptr}}},
+                         {"f", "1.5"}}));
+  EXPECT_EQ(ParseYaml("").value(), Json());
+  EXPECT_EQ(ParseYaml(R"({"a": ["b"]})").value(), Json({{"a", {"b"}}}));
+}
+
+TEST(Yaml, MistakesAndBombsAreRefused) {
+  EXPECT_FALSE(ParseYaml("a: [").has_value());
+  EXPECT_FALSE(ParseYaml("? [a]\n: b\n").has_value());
+  std::string bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
+  for (int i = 1; i < 9; ++i) {
+    const std::string alias = "*a" + std::to_string(i - 1);
+    bomb += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [";
+    for (int j = 0; j < 10; ++j) {
+      bomb += (j > 0 ? ", " : "") + alias;
+    }
+    bomb += "]\n";
+  }
+  EXPECT_FALSE(ParseYaml(bomb).has_value());
+}
+
+}  // namespace
+}  // namespace gantry::policy

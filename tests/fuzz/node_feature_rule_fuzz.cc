@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules and templates of NodeFeatureRules, which whoever may write such an object has written, and
+// the features they are evaluated on. A text that begins with '{' or '[' is rules, another one a
+// template.
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "policy/node_feature_rule/evaluate.h"
+#include "policy/node_feature_rule/label_policy.h"
+#include "policy/node_feature_rule/match.h"
+
+namespace gantry::node_feature_rule {
+namespace {
+
+Features Node() {
+  Features features;
+  features.flags["kernel.loadedmodule"] = {"nvidia", "nvidia_peermem"};
+  features.attributes["kernel.version"] = {{"full", "6.1.0"}, {"major", "6"}};
+  features.instances["pci.device"] = {{{"vendor", "10de"}, {"class", "0302"}},
+                                      {{"vendor", "15b3"}, {"class", "0207"}}};
+  return features;
+}
+
+void Fuzz(std::string_view text) {
+  const auto json = ParseJson(text);
+  if (!json.has_value()) {
+    if (const auto parsed = Template::Parse(text); parsed.has_value()) {
+      const auto map = std::make_shared<const Value::Map>(
+          Value::Map{{"a", {std::string("b")}},
+                     {"list", {std::make_shared<const Value::List>(Value::List{{1LL}, {true}})}}});
+      const auto expanded = parsed->Expand({map});
+      CHECK(!expanded.has_value() || expanded->size() <= 64UL * 1024);
+    }
+    WholeQuantity(text);
+    const auto versions = CompareVersions(text, text);
+    CHECK(!versions.has_value() || *versions == 0);
+    return;
+  }
+  const auto rules = ParseRules(*json);
+  if (rules.has_value()) {
+    const Needs needs = NeedsOf(*rules);
+    CHECK(Covers(needs, needs));
+    // What is kept gives the same answers as the whole.
+    CHECK(Evaluate({{"o", *rules}}, Keep(Node(), needs)).labels ==
+          Evaluate({{"o", *rules}}, Node()).labels);
+  }
+  const Features features = FeaturesFrom(*json);
+  CHECK(FeaturesFrom(ToJson(features)) == features);
+}
+
+}  // namespace
+}  // namespace gantry::node_feature_rule
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
+  gantry::node_feature_rule::Fuzz({reinterpret_cast<const char*>(bytes), size});
+  return 0;
+}
