@@ -236,7 +236,9 @@ class Toolkit {
       if (!watcher_ || !watched_.insert(path).second) {
         continue;
       }
-      const bool devices = path == Here("/dev");
+      // Whoever uses a GPU, the inventory too, closes a device that was open for writing.
+      const std::string dev = Here("/dev");
+      const bool devices = path == dev || path.starts_with(dev + "/");
       if (const Status added = watcher_->Add(
               path, devices ? host::Watcher::For::kExistence : host::Watcher::For::kContent);
           !added) {
