@@ -3,6 +3,7 @@
 import hashlib
 import os
 import random
+import time
 
 from bed import NAMESPACE, NodeWatch, wait_for
 

@@ -30,10 +30,12 @@ namespace {
 
 // Prefixes of the CDI documents that the operands write.
 constexpr std::array kDocuments = {"k8s.device-plugin.nvidia.com-", "management.nvidia.com-"};
-// Folders that the pods' volumes made or that the status files lie in, deepest first.
 constexpr char kPidFile[] = "/run/nvidia/toolkit/toolkit.pid";
-constexpr std::array kFolders = {"/run/nvidia/validations", "/run/nvidia/toolkit",
-                                 "/run/nvidia/driver", "/run/nvidia"};
+// Folders that the pods' volumes made or that the status files lie in, deepest first.
+constexpr std::array kFolders = {
+    "/run/nvidia/validations", "/run/nvidia/toolkit",
+    "/run/nvidia/driver",      "/run/nvidia",
+    names::kFeaturesDir,       "/etc/kubernetes/node-feature-discovery"};
 
 std::optional<std::string> FromProcess(const std::string& name) {
   const char* value = std::getenv(name.c_str());
@@ -66,8 +68,9 @@ Status RemoveOperandFiles(const std::string& root) {
                                [&](const char* prefix) { return name.starts_with(prefix); });
   }));
   RemoveFolder(root, names::kCdiDir);
-  TRY(RemoveMatching(root, names::kValidationsDir,
-                     [](const std::string& name) { return name.ends_with("-ready"); }));
+  TRY(RemoveMatching(root, names::kValidationsDir, [](const std::string& name) {
+    return name.ends_with("-ready") || name == names::kLastChecks;
+  }));
   TRY_ASSIGN(const std::string pid_file, ResolveInRoot(root, kPidFile));
   TRY(host::RemoveFile(pid_file));  // of a toolkit that was killed
   for (const char* folder : kFolders) {
