@@ -2,7 +2,7 @@
 // Which XID errors are the hardware's and which an application's? The table starts from NVIDIA's
 // device plugin (k8s-device-plugin v0.20, internal/rm/health.go: ignore 13, 31, 43, 45, 68, 109;
 // every other number is fatal) and departs from it where NVIDIA's Xid catalog
-// (docs.nvidia.com/deploy/xid-errors) says otherwise: 109 asks for a reset of the GPU, and where
+// (XID Errors, analyzing Xid messages) says otherwise: 109 asks for a reset of the GPU, and where
 // the catalog says "restart the application" or "ignore" the GPU goes on serving while it answers.
 // Unlike upstream, `DISABLE=all` with `ENABLE=<number>` leaves those numbers in force.
 #include "operands/device_plugin/xid_policy.h"
