@@ -332,7 +332,8 @@ class PluginHost::Impl {
 
   void OnRemoved(const std::string& name) {
     for (auto& served : served_) {
-      if (name == served.resource.endpoint + kLeaving && served.state.registered != 0) {
+      const bool known = served.state.registered != 0 || served.state.in_flight;
+      if (name == served.resource.endpoint + kLeaving && known) {
         OnPredecessorLeft(served.state, Now());
       }
     }

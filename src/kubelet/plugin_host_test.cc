@@ -162,6 +162,8 @@ TEST_F(PluginHostTest, ASuccessorTakesOverWithoutAMomentWithoutDevices) {
   EXPECT_EQ(SocketIdentity(folder_ + "/" + kEndpoint + ".leaving"), 0U);
   // The predecessor, the successor, the predecessor's leaving, the successor again.
   ASSERT_TRUE(kubelet_->WaitForRegistrations(4));
+  // A list of the newest stream that came after the end of the other would undo it.
+  ASSERT_TRUE(kubelet_->WaitForLists(3));
   EXPECT_EQ(kubelet_->drops(), 0);
   EXPECT_TRUE(kubelet_->Allocate(kResource, {"new"}));
   new_host.reset();

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 namespace gantry::kubelet {
 namespace {
@@ -74,6 +75,9 @@ void OnAnswer(RegistrationState& state, bool accepted, SteadyTime now) {
     state.registered = state.asked;
     state.failures = 0;
     state.not_before = {};
+    if (std::exchange(state.left, false)) {
+      OnPredecessorLeft(state, now);
+    }
     return;
   }
   state.failures++;
@@ -86,6 +90,8 @@ void OnDropped(RegistrationState& state, SteadyTime now) {
 }
 
 void OnPredecessorLeft(RegistrationState& state, SteadyTime now) {
+  // The kubelet may have taken us before the predecessor's last call and answer after it.
+  state.left = state.in_flight;
   state.registered = 0;
   state.not_before = std::max(state.not_before, now + kAfterHandOver);
 }

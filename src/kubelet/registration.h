@@ -28,6 +28,7 @@ struct RegistrationState {
   int failures = 0;         // in a row, of Register calls
   SteadyTime not_before{};  // no Register call before that
   bool listening = false;   // our socket was put there at least once
+  bool left = false;        // the predecessor left while a call was under way
 };
 
 struct RegistrationStep {

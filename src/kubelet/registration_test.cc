@@ -125,5 +125,18 @@ TEST(Registration, RegistersAgainSomeTimeAfterItsPredecessorLeft) {
   EXPECT_EQ(Decide(state, sight, *step.look_again).what, What::kRegister);
 }
 
+TEST(Registration, RegistersAgainAlsoWhenItsPredecessorLeftBeforeTheAnswer) {
+  RegistrationState state;
+  const Sight sight{.kubelet = kKubelet, .own = OwnSocket::kOurs};
+  OnListening(state);
+  OnRegistering(state, sight, kStart);
+  OnPredecessorLeft(state, kStart);
+  EXPECT_EQ(Decide(state, sight, kStart).what, What::kNothing);
+  OnAnswer(state, true, kStart);
+  const auto step = Decide(state, sight, kStart);
+  ASSERT_TRUE(step.look_again);
+  EXPECT_EQ(Decide(state, sight, *step.look_again).what, What::kRegister);
+}
+
 }  // namespace
 }  // namespace gantry::kubelet

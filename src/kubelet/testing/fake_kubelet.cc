@@ -126,6 +126,11 @@ class FakeKubelet::Impl : public v1beta1::Registration::Service {
     return changed_.wait_for(lock, timeout, [&] { return registrations_ >= count; });
   }
 
+  bool WaitForLists(int count, std::chrono::milliseconds timeout) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, timeout, [&] { return lists_ >= count; });
+  }
+
   int drops() {
     const std::lock_guard lock(mutex_);
     return drops_;
@@ -176,6 +181,7 @@ class FakeKubelet::Impl : public v1beta1::Registration::Service {
     while (stream->Read(&message)) {
       const std::lock_guard lock(mutex_);
       devices_[client.resource] = FromMessage(message);
+      lists_++;
       changed_.notify_all();
     }
     static_cast<void>(stream->Finish());
@@ -201,6 +207,7 @@ class FakeKubelet::Impl : public v1beta1::Registration::Service {
   std::condition_variable changed_;
   bool stopped_ = false;
   int registrations_ = 0;
+  int lists_ = 0;
   int drops_ = 0;
   int refusals_ = 0;
   std::list<Client> clients_;
@@ -223,6 +230,9 @@ std::vector<Device> FakeKubelet::Devices(const std::string& resource) {
 int FakeKubelet::registrations() { return impl_->registrations(); }
 bool FakeKubelet::WaitForRegistrations(int count, std::chrono::milliseconds timeout) {
   return impl_->WaitForRegistrations(count, timeout);
+}
+bool FakeKubelet::WaitForLists(int count, std::chrono::milliseconds timeout) {
+  return impl_->WaitForLists(count, timeout);
 }
 int FakeKubelet::drops() { return impl_->drops(); }
 void FakeKubelet::Refuse(int calls) { impl_->Refuse(calls); }

@@ -37,6 +37,8 @@ class FakeKubelet {
   int registrations();
   bool WaitForRegistrations(int count,
                             std::chrono::milliseconds timeout = std::chrono::seconds(10));
+  // Blocks until so many device lists came over all ListAndWatch streams.
+  bool WaitForLists(int count, std::chrono::milliseconds timeout = std::chrono::seconds(10));
   // How often a resource's devices were all made unhealthy because a stream ended.
   int drops();
   // The next Register calls are refused.
