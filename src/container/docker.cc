@@ -189,6 +189,14 @@ Result<DockerPlan> PlanDocker(const DockerWish& wish) {
   }
   const bool changed = text != (blank ? "{\n}\n" : plan.before);
   plan.text = changed ? text : plan.before;
+  // Taking the runtimes out again goes by the text, which keys that stand twice can mislead.
+  if (const auto again = ParseJson(WithoutNvidiaRuntimes(plan.text, wish.toolkit_dir));
+      !again && !Trim(plan.text).empty()) {
+    return Fail(ErrorKind::kInvalid,
+                format("edit {}: what is added could not be taken out again; a key stands in it "
+                       "more than once",
+                       wish.path));
+  }
   return plan;
 }
 

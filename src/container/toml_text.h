@@ -4,10 +4,8 @@
 #include <string>
 #include <string_view>
 
-#define TOML_EXCEPTIONS 0
-#include <toml++/toml.h>
-
 #include "base/error.h"
+#include "container/toml_library.h"
 
 namespace gantry::container {
 

@@ -84,8 +84,9 @@ Result<bool> Holds(const std::string& text, const RequirementFacts& facts) {
 
 std::string Known(const RequirementFacts& facts) {
   std::vector<std::string> parts;
+  parts.reserve(facts.size());
   for (const auto& [name, value] : facts) {
-    parts.push_back(name + " " + value);
+    parts.push_back(format("{} {}", name, value));
   }
   return parts.empty() ? "nothing is known of it" : Join(parts, ", ");
 }
@@ -125,6 +126,7 @@ std::vector<Requirement> RequirementsOf(const std::vector<std::string>& environm
     }
   }
   std::vector<Requirement> requirements;
+  requirements.reserve(found.size());
   for (auto& [name, text] : found) {
     requirements.push_back({name, text});
   }

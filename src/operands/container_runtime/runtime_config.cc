@@ -3,14 +3,12 @@
 // administrator's comments and order stay.
 #include "operands/container_runtime/runtime_config.h"
 
-#define TOML_EXCEPTIONS 0
 #define TOML_ENABLE_FORMATTERS 0
-#include <toml++/toml.h>
-
 #include <algorithm>
 #include <array>
 
 #include "base/text.h"
+#include "container/toml_library.h"
 
 namespace gantry::container_runtime {
 namespace {

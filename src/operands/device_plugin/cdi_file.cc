@@ -123,6 +123,7 @@ Result<CdiWritten> WriteCdi(const std::string& cdi_dir, const std::string& host_
     }
   }
   std::vector<std::string> channels;
+  channels.reserve(imex_channels.size());
   for (const int channel : imex_channels) {
     channels.push_back(format("{}", channel));
   }

@@ -76,9 +76,12 @@ class ConditionWriter {
     auto pause = kFirstPause;
     std::unique_lock lock(mutex_);
     while (changed_.wait(lock, stop, [this] { return wanted_.has_value(); })) {
-      auto condition = *std::exchange(wanted_, std::nullopt);
+      const auto condition = std::exchange(wanted_, std::nullopt);
+      if (!condition) {
+        continue;
+      }
       lock.unlock();
-      const auto written = Write(*client, condition);
+      const auto written = Write(*client, *condition);
       lock.lock();
       if (written) {
         pause = kFirstPause;
@@ -90,7 +93,7 @@ class ConditionWriter {
       if (written.error().kind == ErrorKind::kDenied) {
         continue;
       }
-      wanted_ = wanted_.has_value() ? wanted_ : std::move(condition);
+      wanted_ = wanted_.has_value() ? wanted_ : condition;
       changed_.wait_for(lock, stop, pause, [] { return false; });
       pause = std::min(2 * pause, kLongestPause);
     }

@@ -130,8 +130,9 @@ UnitsByResource Sorted(const GpuSet& set, policy::MigStrategy strategy, Sentence
 bool Means(const std::string& entry, const Unit& unit) {
   return entry == unit.uuid || entry == unit.index || entry == unit.gpu_uuid ||
          entry == unit.index.substr(0, unit.index.find(':')) ||
-         (unit.is_mig() && entry == format("MIG-{}/{}/{}", unit.gpu_uuid, *unit.gpu_instance,
-                                           *unit.compute_instance));
+         (unit.gpu_instance && unit.compute_instance &&
+          entry ==
+              format("MIG-{}/{}/{}", unit.gpu_uuid, *unit.gpu_instance, *unit.compute_instance));
 }
 
 bool IsShared(const policy::SharedDevices& devices, size_t position, const Unit& unit) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
+#include <limits>
 #include <utility>
 
 #include "base/text.h"
@@ -27,7 +28,10 @@ std::optional<WallTime> ParseRfc3339(const std::string& text) {
   if (*rest == '.') {
     rest += 1 + std::string_view(rest + 1).find_first_not_of("0123456789");
   }
-  const WallTime utc = std::chrono::system_clock::from_time_t(timegm(&parts));
+  // What the clock can count, in nanoseconds since 1970, ends in 2262.
+  constexpr time_t kLast = std::numeric_limits<int64_t>::max() / 1'000'000'000 - 400'000;
+  const WallTime utc =
+      std::chrono::system_clock::from_time_t(std::clamp<time_t>(timegm(&parts), 0, kLast));
   if (std::string_view(rest) == "Z" || std::string_view(rest) == "z") {
     return utc;
   }
