@@ -8,6 +8,8 @@
 #define TOML_ASSERT(expr) static_assert(true)
 #include <toml++/impl/preprocessor.h>
 #undef TOML_UNREACHABLE
-#define TOML_UNREACHABLE \
-  return {}
+#define TOML_UNREACHABLE return false
+#include <toml++/impl/unicode.h>
+#undef TOML_UNREACHABLE
+#define TOML_UNREACHABLE __builtin_unreachable()
 #include <toml++/toml.h>
