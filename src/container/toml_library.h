@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+
 // toml++ 3.3 takes for impossible what a broken text brings about: a letter outside ASCII where a
 // blank may stand, a key that begins with '='. What follows those places reports the mistake; these
 // macros let it get there, in every build alike.
