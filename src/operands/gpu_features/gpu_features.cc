@@ -196,7 +196,7 @@ Status Discovery::Look() {
 // Whether the labels are those of a moment in which the GPUs are divided anew: then the published
 // ones stay until it has lasted.
 bool Discovery::Passing(bool mig_invalid) {
-  if (!mig_invalid || settings_->oneshot) {
+  if (!mig_invalid || (settings_.has_value() && settings_->oneshot)) {
     invalid_since_.reset();
     return false;
   }
