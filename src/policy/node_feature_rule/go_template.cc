@@ -351,7 +351,7 @@ class Expansion {
         return Wrong("the template comes to too much");
       }
     }
-    return *last;
+    return last.value_or(Value());  // the parser makes no pipeline without commands
   }
 
   Result<Value> Evaluate(const Operand& operand, const Value& dot) {

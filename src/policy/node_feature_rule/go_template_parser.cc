@@ -184,7 +184,7 @@ class Parser {
   Result<Tree> Parse() {
     Tree tree;
     TRY(ParseList(tree.nodes, 0));
-    if (ended_by_ != "") {
+    if (!ended_by_.empty()) {
       return lexer_.Wrong(format("unexpected {{{{{}}}}}", ended_by_));
     }
     return tree;
