@@ -91,6 +91,11 @@ std::string PackLabels(const Labels& labels) {
   return packed;
 }
 
+std::string ValueOf(const Labels& labels, std::string_view key) {
+  const auto found = labels.find(key);
+  return found == labels.end() ? "" : found->second;
+}
+
 Labels UnpackLabels(std::string_view packed) {
   Labels labels;
   while (!packed.empty()) {

@@ -18,6 +18,8 @@ using Labels = std::map<std::string, std::string, std::less<>>;
 // "key=value" lines: how labels are kept, because a map of them costs five times as much.
 std::string PackLabels(const Labels& labels);
 Labels UnpackLabels(std::string_view packed);
+// The label's value; empty if there is none.
+std::string ValueOf(const Labels& labels, std::string_view key);
 
 // One core/v1 Taint.
 struct Taint {

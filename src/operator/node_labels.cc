@@ -52,11 +52,6 @@ std::string Deploy(std::string_view suffix) {
   return std::string(names::kDeployPrefix).append(suffix);
 }
 
-std::string ValueOf(const Labels& labels, std::string_view key) {
-  const auto found = labels.find(key);
-  return found == labels.end() ? "" : found->second;
-}
-
 bool HasGpuLabel(const Labels& labels) {
   return ValueOf(labels, names::kPciNvidia) == "true" ||
          ValueOf(labels, names::kPciNvidia3d) == "true" ||

@@ -253,14 +253,11 @@ Status Reconciler::WriteNode(const std::string& name, const NodeChange& change,
   Json patch = PatchOf(change);
   if (!change.taint.empty() || !change.untaint.empty() || !taint.empty()) {
     // The list of taints is replaced as a whole: only if nobody else has changed it since.
-    TRY_ASSIGN(Json node, client_.Get(kube::kinds::kNode, key));
+    TRY_ASSIGN(const Json node, client_.Get(kube::kinds::kNode, key));
     const Json* taints = At(node, "spec.taints");
     patch = PatchOf(change, taints == nullptr ? Json::array() : *taints);
     patch["metadata"]["resourceVersion"] = kube::ResourceVersionOf(node);
     if (!taint.empty()) {
-      if (const Json* changed = At(patch, "spec.taints"); changed != nullptr) {
-        node["spec"]["taints"] = *changed;
-      }
       AddToPatch(taint, node, patch);
     }
   }

@@ -14,11 +14,6 @@
 namespace gantry::gpu_operator {
 namespace {
 
-std::string ValueOf(const Labels& labels, std::string_view key) {
-  const auto found = labels.find(key);
-  return found == labels.end() ? "" : found->second;
-}
-
 Labels After(Labels labels, const NodeChange& change) {
   for (const auto& [key, value] : change.set) {
     labels[key] = value;
@@ -69,7 +64,9 @@ TaintChange DecideStartupTaint(const NodeFacts& node, const NodeChange& labels,
 void AddToPatch(const TaintChange& change, const Json& node, Json& patch) {
   Json taints = Json::array();
   bool there = false;
-  if (const Json* now = At(node, "spec.taints"); now != nullptr && now->is_array()) {
+  const Json* patched = At(patch, "spec.taints");
+  const Json* now = patched != nullptr ? patched : At(node, "spec.taints");
+  if (now != nullptr && now->is_array()) {
     for (const Json& taint : *now) {
       const std::string key = TextAt(taint, "key");
       if (std::ranges::find(change.remove, key) == change.remove.end()) {

@@ -28,8 +28,8 @@ struct TaintChange {
 TaintChange DecideStartupTaint(const NodeFacts& node, const NodeChange& labels,
                                const std::string& key);
 
-// Adds the change to a merge patch of `node`, which is the Node as it is now: the list of taints is
-// replaced as a whole, under its resourceVersion.
+// Adds the change to a merge patch of `node`, which is the Node as it is now: the list of taints,
+// the patch's own if it has one, is replaced as a whole, under the node's resourceVersion.
 void AddToPatch(const TaintChange& change, const Json& node, Json& patch);
 
 }  // namespace gantry::gpu_operator

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "operator/strip.h"
+#include "policy/names.h"
 
 namespace gantry::gpu_operator {
 namespace {
@@ -94,6 +95,29 @@ TEST(StartupTaint, ThePatchKeepsTheTaintsOfOthers) {
   Json added = Json::object();
   AddToPatch({.remove = {}, .add = "new", .annotation = "new"}, node, added);
   EXPECT_EQ(added["spec"]["taints"].size(), 3U);
+}
+
+TEST(StartupTaint, ThePatchGoesOnFromWhatItSaysOfTaints) {
+  const Json node = {
+      {"metadata",
+       {{"resourceVersion", "7"},
+        {"annotations",
+         {{"nvidia.com/gpu-operator.startup-taint", kKey},
+          {names::kFeatureLabelsAnnotation, ""},
+          {"nfd.node.kubernetes.io/taints", "vendor.com/special=yes:NoSchedule"}}}}},
+      {"spec",
+       {{"taints",
+         {{{"key", "a"}, {"effect", "NoExecute"}},
+          {{"key", kKey}, {"effect", "NoSchedule"}},
+          {{"key", "vendor.com/special"}, {"value", "yes"}, {"effect", "NoSchedule"}}}}}}};
+  EXPECT_EQ(StripNode(node)["spec"]["taints"].dump(), R"([{"effect":"NoExecute","key":"a"}])");
+}
+
+TEST(StartupTaint, ARecordWithoutTaintsLeavesTheSpecAlone) {
+  const Json node = {
+      {"metadata",
+       {{"annotations", {{names::kFeatureLabelsAnnotation, ""}, {names::kNfdTaints, ""}}}}}};
+  EXPECT_FALSE(StripNode(node).contains("spec"));
 }
 
 TEST(StartupTaint, GoesWithAnUninstallation) {

@@ -32,6 +32,7 @@ Json StripNode(const Json& node) {
       take(label);
     }
   }
+  Json patch = Json::object();
   Json metadata = Json::object();
   if (annotations != nullptr && annotations->contains(names::kFeatureLabelsAnnotation)) {
     const auto written = annotations->value(names::kFeatureLabelsAnnotation, "");
@@ -50,14 +51,12 @@ Json StripNode(const Json& node) {
          Split(annotations->value(names::kNfdFeatureAnnotations, ""), ',')) {
       metadata["annotations"][node_feature_rule::WithPrefix(key)] = nullptr;
     }
-  }
-  Json patch = Json::object();
-  if (annotations != nullptr && annotations->contains(names::kNfdTaints) &&
-      metadata.contains("annotations")) {
     NodeChange change;
     change.untaint = ParseTaints(annotations->value(names::kNfdTaints, ""));
-    const Json* taints = At(node, "spec.taints");
-    patch["spec"] = PatchOf(change, taints == nullptr ? Json::array() : *taints)["spec"];
+    if (!change.untaint.empty()) {
+      const Json* taints = At(node, "spec.taints");
+      patch["spec"] = PatchOf(change, taints == nullptr ? Json::array() : *taints)["spec"];
+    }
   }
   if (!gone.empty()) {
     metadata["labels"] = std::move(gone);
@@ -66,13 +65,9 @@ Json StripNode(const Json& node) {
     patch["metadata"] = std::move(metadata);
   }
   if (annotations != nullptr && annotations->contains(names::kStartupTaint)) {
-    Json now = node;
-    if (const Json* taints = At(patch, "spec.taints"); taints != nullptr) {
-      now["spec"]["taints"] = *taints;
-    }
     AddToPatch(
         {.remove = {annotations->value(names::kStartupTaint, "")}, .add = "", .annotation = ""},
-        now, patch);
+        node, patch);
   }
   if (patch.empty()) {
     return {};

@@ -93,7 +93,9 @@ class ConditionWriter {
       if (written.error().kind == ErrorKind::kDenied) {
         continue;
       }
-      wanted_ = wanted_.has_value() ? wanted_ : condition;
+      if (!wanted_) {
+        wanted_ = condition;
+      }
       changed_.wait_for(lock, stop, pause, [] { return false; });
       pause = std::min(2 * pause, kLongestPause);
     }
