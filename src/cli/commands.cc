@@ -6,6 +6,7 @@
 
 #include "operands/container_toolkit/container_toolkit.h"
 #include "operands/container_toolkit/inventory.h"
+#include "operands/device_plugin/condition_writer.h"
 #include "operands/device_plugin/device_plugin.h"
 #include "operands/gpu_features/gpu_features.h"
 #include "operands/node_features/node_features.h"
@@ -19,7 +20,7 @@ namespace {
 
 constexpr std::array<std::string_view, 1> kToolkitNames = {"nvidia-toolkit"};
 
-constexpr std::array<Command, 11> kCommands = {{
+constexpr std::array<Command, 12> kCommands = {{
     {"doctor",
      {},
      "what is wrong with a cluster's GPUs, and what to do about it",
@@ -51,6 +52,10 @@ constexpr std::array<Command, 11> kCommands = {{
      {},
      "offers this node's GPUs to its kubelet",
      device_plugin::RunDevicePlugin},
+    {"node-condition",
+     {},
+     "says on a Node whether its GPUs are well",
+     device_plugin::RunNodeCondition},
     {"gpu-feature-discovery",
      {},
      "publishes the labels of this node's GPUs",

@@ -12,6 +12,8 @@
 namespace gantry::host {
 namespace {
 
+constexpr int kLastMajor = 4095;  // 12 bits (linux/kdev_t.h, MINORBITS)
+
 std::vector<std::string> Words(std::string_view line) {
   std::vector<std::string> words;
   for (std::string& word : Split(line, ' ')) {
@@ -95,7 +97,7 @@ int CharacterMajor(std::string_view proc_devices, std::string_view driver) {
     const std::vector<std::string> words = Words(line);
     if (character && words.size() == 2 && words[1] == driver) {
       const Result<long long> major = ParseInt(words[0]);
-      return major ? static_cast<int>(*major) : -1;
+      return major && *major >= 0 && *major <= kLastMajor ? static_cast<int>(*major) : -1;
     }
   }
   return -1;

@@ -113,6 +113,9 @@ def test_drift_is_put_right_without_a_restart(make_host):
         for path, act in harm.items():
             act(host.see(path))
             host.wait(lambda: host.snapshot() == wanted, f"repair of {path}", 5)
+        for times in range(12):
+            host.see(DROP_IN).write_text("version = 3\n")
+            host.wait(lambda: host.snapshot() == wanted, f"repair {times} of the drop-in", 5)
         assert host.restarts() == 1
         host.run("pkill", "-TERM", "-f", "nvidia-ctk-installer --host-root")
         assert daemon.wait(10) == 0

@@ -28,6 +28,7 @@
 #include "operands/container_toolkit/inventory.h"
 #include "operands/container_toolkit/options.h"
 #include "operands/container_toolkit/pid_file.h"
+#include "operands/container_toolkit/repair_pace.h"
 #include "operands/container_toolkit/runtime_setup.h"
 #include "policy/names.h"
 
@@ -38,9 +39,6 @@ using std::chrono::seconds;
 using std::chrono::steady_clock;
 
 constexpr char kProgramFile[] = "gantry-hook";
-// Two who each put the other's edit right would restart containerd for ever.
-constexpr int kQuickRepairs = 5;
-constexpr seconds kCalmAfter(60);
 constexpr seconds kTryAgain(5);
 // Without a free inotify instance the host is looked at in this rhythm, and a watch tried again.
 constexpr seconds kLookAgain(60);
@@ -86,7 +84,6 @@ class Toolkit {
   // True when the host is as wanted.
   bool Reconcile() {
     failed_ = false;
-    changed_ = false;
     StartWatching();
     places_.container_ready = ContainerDriverReady();
     Watch(host::DriverPathsToWatch(places_));
@@ -168,6 +165,7 @@ class Toolkit {
       Say(remark);
     }
     if (outcome->restarted) {
+      pace_.Restarted(steady_clock::now());
       log::Info("the container runtime was restarted and has the NVIDIA runtimes");
     }
     return {};
@@ -202,8 +200,8 @@ class Toolkit {
   void Changed(const std::vector<std::string>& paths) {
     for (const std::string& path : paths) {
       log::Info("wrote {}", path);
-      changed_ = true;
     }
+    pace_.Wrote(paths, steady_clock::now());
   }
 
   // A line is repeated only after another one.
@@ -250,13 +248,14 @@ class Toolkit {
   // Until something changed; false when the process shall end.
   bool Sleep(const host::Signals& signals) {
     const auto now = steady_clock::now();
-    repairs_ = !changed_ ? repairs_ : now - last_change_ < kCalmAfter ? repairs_ + 1 : 1;
-    last_change_ = changed_ ? now : last_change_;
-    if (repairs_ > kQuickRepairs && changed_) {
-      Say("files are changed again and again; they are put right once a minute from now on");
-      if (Next(signals, now + kCalmAfter).stopped) {
-        return false;
+    if (const SteadyTime next = pace_.NextAt(now); next > now) {
+      Say("the same is changed again and again; it is left for up to a minute");
+      while (steady_clock::now() < next) {
+        if (Next(signals, next).stopped) {
+          return false;
+        }
       }
+      return true;
     }
     const auto again = failed_ && retry_ ? std::optional<SteadyTime>(now + kTryAgain)
                        : !watcher_       ? std::optional<SteadyTime>(now + kLookAgain)
@@ -295,9 +294,7 @@ class Toolkit {
   std::set<std::string> said_;
   bool failed_ = false;
   bool retry_ = false;
-  bool changed_ = false;
-  int repairs_ = 0;
-  SteadyTime last_change_{};
+  RepairPace pace_;
 };
 
 std::optional<std::string> FromProcess(const std::string& name) {

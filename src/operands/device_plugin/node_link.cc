@@ -4,16 +4,8 @@
 // describe node` shows them by the name, so the uid is not asked for.
 #include "operands/device_plugin/node_link.h"
 
-#include <algorithm>
-#include <chrono>
-#include <condition_variable>
-#include <mutex>
-#include <stop_token>
-#include <thread>
 #include <utility>
 
-#include "base/clock.h"
-#include "base/log.h"
 #include "kube/client.h"
 #include "kube/config.h"
 #include "kube/events.h"
@@ -52,71 +44,6 @@ class LabelSink : public kube::WatchSink {
   std::optional<std::string> value_;
 };
 
-// Writes the last condition that it was given, on a thread of its own.
-class ConditionWriter {
- public:
-  ConditionWriter(kube::Client& client, std::string node)
-      : client_(client), node_(std::move(node)) {}
-
-  void Set(NodeCondition condition) {
-    const std::lock_guard lock(mutex_);
-    wanted_ = std::move(condition);
-    if (!thread_.joinable()) {
-      thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
-    }
-    changed_.notify_all();
-  }
-
- private:
-  static constexpr std::chrono::seconds kFirstPause{1};
-  static constexpr std::chrono::seconds kLongestPause{60};
-
-  void Run(const std::stop_token& stop) {
-    const auto client = client_.Bounded(stop);
-    auto pause = kFirstPause;
-    std::unique_lock lock(mutex_);
-    while (changed_.wait(lock, stop, [this] { return wanted_.has_value(); })) {
-      const auto condition = std::exchange(wanted_, std::nullopt);
-      if (!condition) {
-        continue;
-      }
-      lock.unlock();
-      const auto written = Write(*client, *condition);
-      lock.lock();
-      if (written) {
-        pause = kFirstPause;
-        continue;
-      }
-      if (pause == kFirstPause) {
-        log::Warning("{}", written.error().message);
-      }
-      if (written.error().kind == ErrorKind::kDenied) {
-        continue;
-      }
-      if (!wanted_) {
-        wanted_ = condition;
-      }
-      changed_.wait_for(lock, stop, pause, [] { return false; });
-      pause = std::min(2 * pause, kLongestPause);
-    }
-  }
-
-  Status Write(kube::Client& client, const NodeCondition& condition) {
-    TRY_ASSIGN(const auto node, client.Get(kube::kinds::kNode, {.space = "", .name = node_}));
-    if (const auto object = ConditionToApply(node, condition, Rfc3339(RealClock().Wall()))) {
-      TRY(client.Apply(kube::kinds::kNode, *object, kube::Force::kYes, kube::Part::kStatus));
-    }
-    return {};
-  }
-
-  kube::Client& client_;
-  const std::string node_;
-  std::mutex mutex_;
-  std::condition_variable_any changed_;
-  std::optional<NodeCondition> wanted_;
-  std::jthread thread_;
-};
-
 }  // namespace
 
 class NodeLink::Impl {
@@ -125,7 +52,6 @@ class NodeLink::Impl {
       : node_(std::move(node)),
         client_(std::move(client)),
         events_(*client_, kComponent, node_),
-        condition_(*client_, node_),
         about_(kube::NewObject(kube::kinds::kNode, {.space = "", .name = node_})) {
     about_["metadata"]["uid"] = node_;
   }
@@ -140,14 +66,12 @@ class NodeLink::Impl {
   }
 
   kube::EventRecorder& events() { return events_; }
-  ConditionWriter& condition() { return condition_; }
   [[nodiscard]] const Json& about() const { return about_; }
 
  private:
   const std::string node_;
   std::unique_ptr<kube::Client> client_;
   kube::EventRecorder events_;
-  ConditionWriter condition_;
   Json about_;
   std::unique_ptr<LabelSink> sink_;
   std::unique_ptr<kube::Watch> watch_;
@@ -169,9 +93,6 @@ void NodeLink::Normal(const std::string& reason, const std::string& message) {
 }
 void NodeLink::Warning(const std::string& reason, const std::string& message) {
   impl_->events().Warning(impl_->about(), reason, message);
-}
-void NodeLink::SetCondition(NodeCondition condition) {
-  impl_->condition().Set(std::move(condition));
 }
 void NodeLink::WatchLabel(std::string label, std::function<void(std::optional<std::string>)> tell) {
   impl_->WatchLabel(std::move(label), std::move(tell));

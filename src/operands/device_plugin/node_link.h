@@ -7,12 +7,11 @@
 #include <string>
 
 #include "base/error.h"
-#include "operands/device_plugin/node_condition.h"
 
 namespace gantry::device_plugin {
 
-// What the plugin has to do with the API server: events and one condition on its Node and, if
-// asked, the value of one label of it. No connection is open except while the label is watched or
+// What the plugin itself has to do with the API server: events on its Node and, if asked, the value
+// of one label of it. No connection is open except while the label is watched or
 // something is written.
 class NodeLink {
  public:
@@ -24,10 +23,6 @@ class NodeLink {
 
   void Normal(const std::string& reason, const std::string& message);
   void Warning(const std::string& reason, const std::string& message);
-
-  // Makes the Node's condition say this, unless it does; tried again until it is written. Does not
-  // block, and of several only the last one counts.
-  void SetCondition(NodeCondition condition);
 
   // Tells the label's value at the start and each time it changes, from a thread; none: the Node
   // has no such label. Only once.

@@ -30,7 +30,8 @@ Plugin::Plugin(Arguments arguments, host::Signals& signals, host::StatusFiles st
     : arguments_(std::move(arguments)),
       signals_(signals),
       status_files_(std::move(status_files)),
-      watcher_(std::move(watcher)) {}
+      watcher_(std::move(watcher)),
+      condition_writer_(arguments_.node_name) {}
 
 int Plugin::Run() {
   if (auto started = Start(); !started) {

@@ -16,6 +16,7 @@
 #include "host/watch.h"
 #include "kubelet/plugin_host.h"
 #include "operands/device_plugin/allocate.h"
+#include "operands/device_plugin/condition_writer.h"
 #include "operands/device_plugin/config_files.h"
 #include "operands/device_plugin/health.h"
 #include "operands/device_plugin/mailbox.h"
@@ -102,7 +103,7 @@ class Plugin {
   std::vector<std::string> left_out_;  // told already
   std::set<std::string> unreadable_;   // the same
   std::string wait_error_;             // the same
-  std::optional<NodeCondition> condition_;
+  std::optional<NodeCondition> condition_;  // told already
   std::string mps_watched_;  // the folder of the MPS control daemon
 
   // What is due.
@@ -114,6 +115,7 @@ class Plugin {
   std::optional<SteadyTime> serve_at_;  // again
   SteadyTime probed_{};
 
+  ConditionWriter condition_writer_;
   std::unique_ptr<NodeLink> link_;
   bool link_tried_ = false;
   DriverRoots monitored_;

@@ -134,8 +134,8 @@ void Plugin::SayLeftOut(const std::vector<std::string>& sentences) {
 
 void Plugin::SayCondition() {
   auto condition = ConditionOf(health_.reasons());
-  if (auto* link = Link(); link != nullptr && condition_ != condition) {
-    link->SetCondition(condition);
+  if (!arguments_.node_name.empty() && condition_ != condition) {
+    condition_writer_.Set(condition);
     condition_ = std::move(condition);
   }
 }
