@@ -31,8 +31,12 @@ word_setup() {  # install what building and testing needs (Debian packages, a Py
 word_build() {  # build a preset: ./do build [dev|release|asan|tsan|fuzz] [TARGET...]
   local preset=${1:-release}
   shift || true
-  cmake --preset "$preset" --log-level=WARNING > /dev/null
-  ninja -C "build/$preset" --quiet "$@"
+  mkdir -p "build/$preset"
+  (
+    flock 9  # stages that run side by side build in one folder
+    cmake --preset "$preset" --log-level=WARNING > /dev/null
+    ninja -C "build/$preset" --quiet "$@"
+  ) 9> "build/$preset/.lock"
 }
 
 word_image() {  # build the image of all operands: out/gantry.tar

@@ -1,17 +1,21 @@
 """Every test of Gantry, stage by stage: `./do test` runs all, `./do test STAGE...` some.
 
-A stage yields (name, passed, detail) for each test that it ran. The last line printed is the
-summary, "N passed, N failed"; the exit status is 0 only if nothing failed and something passed.
+A stage yields (name, passed, detail) for each test that it ran. Stages share lanes, which run side by
+side: a cluster mostly waits, and what compiles and computes takes the time that it leaves. The last
+line printed is the summary, "N passed, N failed"; the exit status is 0 only if nothing failed and
+something passed.
 """
 
 import concurrent.futures
 import hashlib
 import json
+import multiprocessing
 import os
 import pathlib
 import subprocess
 import sys
 import time
+import traceback
 import xml.etree.ElementTree
 
 import fuzz
@@ -215,8 +219,31 @@ def stories_stage():
         yield from pytest_stage("tests/cluster")
 
 
-STAGES = {"format": format_stage, "unit": unit_stage, "fuzz": fuzz_stage, "tsan": tsan_stage, "bed": bed_stage,
-          "stories": stories_stage, "tidy": tidy_stage}
+STAGES = {"format": format_stage, "unit": unit_stage, "tsan": tsan_stage, "fuzz": fuzz_stage, "tidy": tidy_stage,
+          "bed": bed_stage, "stories": stories_stage}
+# One after the other in a lane; a lane with a niceness gives way to those without.
+LANES = [(10, ["format", "unit", "tsan", "fuzz", "tidy"]), (0, ["bed"]), (0, ["stories"])]
+
+
+def run_lane(niceness, stages, results):
+    """Runs stages in this process, each with one result: (stage, number passed, names failed, seconds)."""
+    os.nice(niceness)
+    for stage in stages:
+        print(f"== {stage}: {STAGES[stage].__doc__}", flush=True)
+        start, passed, failed = time.monotonic(), 0, []
+        try:
+            for name, ok, detail in STAGES[stage]():
+                if ok:
+                    passed += 1
+                else:
+                    failed.append(name)
+                    print(f"FAILED {name}\n{detail[-6000:]}", flush=True)
+        except Exception as error:
+            traceback.print_exc()
+            failed.append(f"{stage}: {error}")
+        seconds = time.monotonic() - start
+        print(f"   {passed} passed in {stage} {seconds:.0f} s", flush=True)
+        results.put((stage, passed, failed, seconds))
 
 
 def main():
@@ -225,19 +252,23 @@ def main():
     if unknown:
         sys.exit(f"test: no stage {unknown[0]!r}; there are: {' '.join(STAGES)}")
     OUT.mkdir(parents=True, exist_ok=True)
-    passed, failed, times = 0, [], []
-    for stage in wanted:
-        print(f"== {stage}: {STAGES[stage].__doc__}", flush=True)
-        start, before = time.monotonic(), passed
-        for name, ok, detail in STAGES[stage]():
-            if ok:
-                passed += 1
-            else:
-                failed.append(name)
-                print(f"FAILED {name}\n{detail[-6000:]}", flush=True)
-        times.append(f"{stage} {time.monotonic() - start:.0f} s")
-        print(f"   {passed - before} passed in {times[-1]}", flush=True)
-    print("times: " + ", ".join(times))
+    results = multiprocessing.Queue()
+    lanes = [multiprocessing.Process(target=run_lane, daemon=True,
+                                     args=(niceness, [s for s in stages if s in wanted], results))
+             for niceness, stages in LANES if set(stages) & set(wanted)]
+    start = time.monotonic()
+    for lane in lanes:
+        lane.start()
+    for lane in lanes:
+        lane.join()
+    done = []
+    while not results.empty():
+        done.append(results.get())
+    failed = [name for _, _, names, _ in done for name in names]
+    failed += [f"{stage}: it did not end" for stage in wanted if stage not in [d[0] for d in done]]
+    passed = sum(d[1] for d in done)
+    print(f"times: {', '.join(f'{stage} {seconds:.0f} s' for stage, _, _, seconds in done)}; "
+          f"altogether {time.monotonic() - start:.0f} s")
     for name in failed:
         print(f"failed: {name}")
     print(f"{passed} passed, {len(failed)} failed")

@@ -4,6 +4,7 @@ device_plugin/device_plugin_component.cc; and beside an API server, where it has
 $GANTRY_BUILD (default build/release).
 """
 
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -21,6 +22,7 @@ FAKEGPU = ROOT / "testbed/fakegpu"
 SOURCE = ROOT / "tests/component/device_plugin/device_plugin_component.cc"
 CASES = re.findall(r"^TEST_F\((\w+), (\w+)\)", SOURCE.read_text(), re.M)
 PROFILES = {"DevicePlugin": "8xa100-80", "DevicePluginMig": "8xa100-80-mig"}
+SHARDS = 4
 
 
 @pytest.fixture(scope="session")
@@ -47,27 +49,35 @@ def machine(root: pathlib.Path, build: pathlib.Path, profile: str) -> None:
         (device / "numa_node").write_text(f"{gpu['numa_node']}\n")
 
 
+def run_shard(build: pathlib.Path, folder: pathlib.Path, suite: str, shard: int) -> dict[tuple, list]:
+    """Some of a suite's cases, on a machine of their own; each case's failures."""
+    root = folder / "root"
+    machine(root, build, PROFILES[suite])
+    environment = os.environ | {
+        "GTEST_TOTAL_SHARDS": str(SHARDS), "GTEST_SHARD_INDEX": str(shard),
+        "PLUGIN_ROOT": str(root),
+        "PLUGIN_PROGRAM": os.environ.get("PLUGIN_PROGRAM", str(build / "bin/gantry")),
+        "PLUGIN_CONTROL": f"{sys.executable} {FAKEGPU / 'fakegpu.py'} control --root {root}"}
+    report = folder / "report.json"
+    ran = subprocess.run([build / "bin/device_plugin_component", f"--gtest_output=json:{report}",
+                          f"--gtest_filter={suite}.*"],
+                         env=environment, text=True, stdout=subprocess.PIPE,
+                         stderr=subprocess.STDOUT, timeout=600, check=False)
+    assert report.exists() and ran.returncode in (0, 1), ran.stdout
+    return {(suite, case["name"]): case.get("failures", [])
+            for ran_suite in json.loads(report.read_text())["testsuites"]
+            for case in ran_suite["testsuite"] if case["status"] == "RUN"}
+
+
 @pytest.fixture(scope="session")
-def results(build, tmp_path_factory) -> dict[str, list]:
-    """Each case's failures; the cases of a suite share a machine."""
+def results(build, tmp_path_factory) -> dict[tuple, list]:
+    """Each case's failures. The cases mostly wait, so they run side by side."""
+    folders = {(suite, shard): tmp_path_factory.mktemp(f"{suite.lower()}{shard}")
+               for suite in PROFILES for shard in range(SHARDS)}
     failures = {}
-    for suite, profile in PROFILES.items():
-        folder = tmp_path_factory.mktemp(suite.lower())
-        root = folder / "root"
-        machine(root, build, profile)
-        environment = os.environ | {
-            "PLUGIN_ROOT": str(root),
-            "PLUGIN_PROGRAM": os.environ.get("PLUGIN_PROGRAM", str(build / "bin/gantry")),
-            "PLUGIN_CONTROL": f"{sys.executable} {FAKEGPU / 'fakegpu.py'} control --root {root}"}
-        report = folder / "report.json"
-        ran = subprocess.run([build / "bin/device_plugin_component", f"--gtest_output=json:{report}",
-                              f"--gtest_filter={suite}.*"],
-                             env=environment, text=True, stdout=subprocess.PIPE,
-                             stderr=subprocess.STDOUT, timeout=600, check=False)
-        assert report.exists() and ran.returncode in (0, 1), ran.stdout
-        for ran_suite in json.loads(report.read_text())["testsuites"]:
-            for case in ran_suite["testsuite"]:
-                failures[suite, case["name"]] = case.get("failures", [])
+    with concurrent.futures.ThreadPoolExecutor(max_workers=SHARDS) as pool:
+        for found in pool.map(lambda place: run_shard(build, folders[place], *place), folders):
+            failures |= found
     return failures
 
 
