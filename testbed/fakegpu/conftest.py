@@ -35,7 +35,6 @@ exec chroot {root} sh -c "echo ready; exec cat"
 def library():
     """The library under test: the one that was built, or built now."""
     if not list((HERE.parents[1] / "build").glob("*/testbed/fakegpu/libnvidia-ml.so.1")):
-        subprocess.run(["cmake", "--preset", "release"], cwd=HERE.parents[1], check=True, capture_output=True)
         subprocess.run(["./do", "build", "release", "fakegpu_nvml"], cwd=HERE.parents[1], check=True,
                        capture_output=True)
     return fakegpu.built_library(None)

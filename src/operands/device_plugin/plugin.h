@@ -100,11 +100,11 @@ class Plugin {
   HealthBook health_;
 
   Beside beside_;
-  std::vector<std::string> left_out_;  // told already
-  std::set<std::string> unreadable_;   // the same
-  std::string wait_error_;             // the same
+  std::vector<std::string> left_out_;       // told already
+  std::set<std::string> unreadable_;        // the same
+  std::string wait_error_;                  // the same
   std::optional<NodeCondition> condition_;  // told already
-  std::string mps_watched_;  // the folder of the MPS control daemon
+  std::string mps_watched_;                 // the folder of the MPS control daemon
 
   // What is due.
   bool status_changed_ = true;
