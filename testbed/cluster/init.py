@@ -164,7 +164,7 @@ class Service:
                 stderr=output,
                 pass_fds=self.keep_fds,
                 start_new_session=True,
-                preexec_fn=unblock_signals,
+                preexec_fn=default_signals,
             )
         child.returncode = 0  # it is collected below, with what else is left to the first process
         self.pid = child.pid
@@ -178,8 +178,9 @@ class Service:
         self.start_at = now + RESTART_DELAY_S
 
 
-def unblock_signals() -> None:
+def default_signals() -> None:
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # ignored under nohup; containerd is restarted by it
 
 
 def supervise(services: list[Service]) -> None:

@@ -113,7 +113,8 @@ class Host:
             (path / layout.root).parent.mkdir(parents=True, exist_ok=True)
             (path / layout.root).write_text(config)
         self.process = subprocess.Popen(
-            ["unshare", "--mount", "--propagation", "private", "--pid", "--fork", "--kill-child",
+            ["env", "--default-signal=HUP",  # ignored under nohup
+             "unshare", "--mount", "--propagation", "private", "--pid", "--fork", "--kill-child",
              "--mount-proc", "bash", "-c", INIT, "init", str(path),
              f"/{layout.program} {layout.words}"])
         self.wait(lambda: (path / "ready").exists(), "the host's init")
