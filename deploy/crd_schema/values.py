@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes deploy/chart/values.schema.json; with --check says whether it is up to date.
+
+Helm checks values against it before it renders anything, and names what is not known: a key that is spelled wrong would
+be left out in silence otherwise. Most values are fields of ClusterPolicy under the same name, so their schema is made
+from that of the resource (generate.py); what only the chart acts on, or calls by another name, stands here.
+"""
+import json
+import pathlib
+import sys
+
+from generate import (IMAGE, array, block, cluster_policy_spec, enabled, flag, number, quantities, service_monitor,
+                      text, text_map)
+
+FILE = pathlib.Path(__file__).resolve().parent.parent / "chart" / "values.schema.json"
+# Whatever a core/v1 type or another chart has below.
+ANY = {"type": "object", "additionalProperties": True}
+TOLERATIONS = array(ANY)
+INT_OR_TEXT = {"anyOf": [{"type": "integer"}, {"type": "string"}]}
+
+
+def operator():
+    return block(IMAGE | {
+        "env": array(ANY), "labels": text_map(), "annotations": text_map(), "nodeSelector": text_map(),
+        "affinity": ANY, "tolerations": TOLERATIONS, "priorityClassName": text(),
+        "resources": block({"limits": quantities(None), "requests": quantities(None)}),
+        "logging": block({"timeEncoding": text(), "level": text(), "develMode": flag()}),
+        "runtimeClass": text(), "defaultRuntime": text(), "defaultGPUMode": text(), "use_ocp_driver_toolkit": flag(),
+        "initContainer": block(IMAGE), "metrics": block({"serviceMonitor": service_monitor()}),
+        "cleanupCRD": flag(), "upgradeCRD": flag(), "cleanupTimeoutSeconds": number(), "startupTaint": text(),
+    })
+
+
+def dra_driver():
+    plugin = {"additionalProperties": True, "type": "object"}
+    return block(IMAGE | {
+        "featureGates": ANY, "gpus": block({"kubeletPlugin": plugin} | enabled()),
+        "computeDomains": block(enabled() | {"controller": plugin, "kubeletPlugin": plugin}),
+    })
+
+
+def config_map(field, data):
+    """A ConfigMap that the chart makes if `create` says so."""
+    field["properties"] |= {"create": flag(), "data": data}
+
+
+def values():
+    sections = cluster_policy_spec()["properties"]
+    driver = sections["driver"]["properties"]
+    driver["nvidiaDriverCRD"] = block(enabled() | {"deployDefaultCR": flag(), "driverType": text(),
+                                                   "nodeSelector": text_map()})
+    policy = driver["upgradePolicy"]["properties"]
+    policy["gpuPodDeletion"] = policy["podDeletion"]
+    config_map(sections["devicePlugin"]["properties"]["config"], ANY)
+    config_map(sections["migManager"]["properties"]["config"], ANY)
+    config_map(sections["dcgmExporter"]["properties"]["config"], text())
+    sections["daemonsets"]["properties"]["rollingUpdate"]["properties"]["maxUnavailable"] = INT_OR_TEXT
+    own = {
+        "platform": block({"openshift": flag()}),
+        "nfd": block(enabled() | {"nodefeaturerules": flag()}),
+        "operator": operator(),
+        "clusterPolicy": block({"deployCR": flag()}),
+        "gpuCluster": block({"deployCR": flag()}),
+        "draDriver": dra_driver(),
+        "node-feature-discovery": ANY,
+        "extraObjects": array({}),
+        "nameOverride": text(), "fullnameOverride": text(),
+        "global": ANY,  # Helm's own
+    }
+    return block(sections | own)
+
+
+def json_schema(field):
+    """JSON Schema of an OpenAPI field of a custom resource. Every value may be null or an empty text: it is left out then."""
+    if "anyOf" in field:
+        return {"anyOf": [*field["anyOf"], {"type": "null"}]}
+    if "type" not in field:
+        return {}
+    result = {"type": [field["type"], "null"]}
+    if "enum" in field:
+        result["enum"] = sorted({*field["enum"], ""}) + [None]
+    if "minimum" in field:
+        result["minimum"] = field["minimum"]
+    if "items" in field:
+        result["items"] = json_schema(field["items"])
+    if "properties" in field:
+        result["additionalProperties"] = False
+        result["properties"] = {key: json_schema(value) for key, value in sorted(field["properties"].items())}
+    elif isinstance(field.get("additionalProperties"), dict):
+        result["additionalProperties"] = json_schema(field["additionalProperties"])
+    return result
+
+
+def share(document):
+    """The same with every larger part that stands there more than once under `definitions`."""
+    seen, names = {}, {}
+
+    def text_of(part):
+        return json.dumps(part, sort_keys=True)
+
+    def count(part, key):
+        if isinstance(part, dict):
+            if "type" in part and len(text_of(part)) > 100:
+                seen.setdefault(text_of(part), []).append(key)
+            for name, value in part.items():
+                count(value, key if name in ("properties", "items", "additionalProperties") else name)
+
+    def replace(part, top=False):
+        if not isinstance(part, dict):
+            return part
+        name = names.get(text_of(part))
+        if name and not top:
+            return {"$ref": f"#/definitions/{name}"}
+        return {key: replace(value) for key, value in part.items()}
+
+    count(document, "")
+    parts = {}
+    for part, keys in seen.items():
+        if len(keys) > 1:
+            name = keys[0] if keys[0] not in names.values() else f"{keys[0]}{len(names)}"
+            names[part], parts[name] = name, json.loads(part)
+    return {**replace(document), "definitions": {name: replace(part, top=True) for name, part in parts.items()}}
+
+
+def main():
+    document = {"$schema": "http://json-schema.org/draft-07/schema#", "title": "Values of the GPU operator's chart",
+                **json_schema(values())}
+    content = json.dumps(share(document), indent=1) + "\n"
+    if sys.argv[1:] != ["--check"]:
+        FILE.write_text(content)
+    elif not FILE.exists() or FILE.read_text() != content:
+        sys.exit(f"out of date: {FILE.name}; run deploy/crd_schema/values.py")
+
+
+if __name__ == "__main__":
+    main()
