@@ -12,6 +12,8 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <cstdlib>
 #include <thread>
@@ -75,13 +77,18 @@ class Manager {
   Manager(kube::Client& client, const Settings& settings, const std::string& identity)
       : events_(client, "gpu-operator", identity),
         cluster_(
-            "clusterpolicy", [this](const std::string&) { return reconciler_.Cluster(); }, 1,
-            kBackoff),
+            "clusterpolicy",
+            [this](const std::string&) {
+              const auto outcome = reconciler_.Cluster();
+              settled_ = RealClock().Now();
+              return outcome;
+            },
+            1, kBackoff),
         nodes_(
-            "node-labels", [this](const std::string& node) { return reconciler_.Node(node); }, 1,
-            kBackoff),
+            "node-labels", [this](const std::string& node) { return reconciler_.Node(node); },
+            kNodeWorkers, kBackoff),
         view_(client, settings.space, settings.master,
-              {.cluster = [this] { cluster_.EnqueueAfter(kClusterKey, kSettle); },
+              {.cluster = [this] { cluster_.EnqueueAfter(kClusterKey, Settle()); },
                .node = [this](const std::string& node) { nodes_.Enqueue(node); }}),
         reconciler_(client, view_, events_, settings,
                     [this](const std::string& node) { nodes_.Enqueue(node); }) {}
@@ -108,11 +115,20 @@ class Manager {
   [[nodiscard]] Metrics metrics() const { return reconciler_.metrics(); }
 
  private:
-  // Changes come in groups; their state is worked out once.
+  // Changes come in groups; their state is worked out once. The first of many is quick, and what
+  // comes right after it is seen together.
   static constexpr std::chrono::milliseconds kSettle{20};
+  static constexpr std::chrono::milliseconds kPace{250};
+  [[nodiscard]] std::chrono::milliseconds Settle() const {
+    const auto since = RealClock().Now() - settled_.load();
+    return std::max(kSettle, std::chrono::ceil<std::chrono::milliseconds>(kPace - since));
+  }
+  // An API server answers several at once; more only wait there.
+  static constexpr int kNodeWorkers = 4;
   static constexpr kube::Backoff kBackoff{.base = std::chrono::milliseconds(100),
                                           .limit = std::chrono::seconds(30)};
 
+  std::atomic<SteadyTime> settled_{SteadyTime{}};  // when the cluster was worked out last
   kube::EventRecorder events_;
   // Before the view, whose watches fill their queues to the last.
   kube::Controller cluster_;
@@ -130,12 +146,16 @@ Result<std::unique_ptr<kube::HealthServer>> Serve(const std::string& address,
   return kube::HealthServer::Start(address, answer);
 }
 
+// One for each that writes: the nodes' workers and the cluster's.
+constexpr int kIdleConnections = 5;
+
 Status Run(const Flags& flags, const Settings& settings, bool& lost) {
   const End end;
   TRY_ASSIGN(kube::Config config, kube::LoadConfig(flags.kubeconfig));
   kube::ClientOptions options;
   options.component = "gpu-operator";
   options.field_manager = names::kFieldManager;
+  options.max_idle_connections = kIdleConnections;
   TRY_ASSIGN(const auto client, kube::Client::Create(std::move(config), options));
 
   std::array<char, 256> host{};

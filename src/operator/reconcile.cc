@@ -28,6 +28,9 @@ Json StatusIn(const Json& object) {
   return status == nullptr ? Json() : *status;
 }
 
+// While a thousand pods start, the counts in the messages change with each.
+constexpr std::chrono::seconds kMessagesRest(5);
+
 long long GenerationOf(const Json& object) { return IntAt(object, "metadata.generation", 0); }
 
 }  // namespace
@@ -58,6 +61,7 @@ kube::Outcome Reconciler::Cluster() {
       rules_.reset();
     }
   }
+  status_rests_.reset();
   Status result = policies.empty() ? Status{} : Follow(policies.front());
   const auto note = [&](Status wrote) {
     if (result.has_value()) {
@@ -79,6 +83,9 @@ kube::Outcome Reconciler::Cluster() {
   }
   if (foreign_.silent_since.has_value()) {
     return kube::RetryAfter{kTakeoverRests};
+  }
+  if (status_rests_.has_value()) {
+    return kube::RetryAfter{*status_rests_};
   }
   return kube::Done{};
 }
@@ -152,9 +159,25 @@ Status Reconciler::Follow(const Json& object) {
     }
   }
   Announce(object, verdict);
-  Status wrote = WriteStatus(policy::kClusterPolicy, object,
-                             StatusOf(verdict, input, before, GenerationOf(object), clock_.Wall()));
+  Status wrote =
+      WriteFollowed(object, StatusOf(verdict, input, before, GenerationOf(object), clock_.Wall()));
   return carried.has_value() ? wrote : carried;
+}
+
+Status Reconciler::WriteFollowed(const Json& object, const Json& status) {
+  const Json before = StatusIn(object);
+  if (SameStatus(before, status)) {
+    return {};
+  }
+  const auto since =
+      std::chrono::duration_cast<std::chrono::milliseconds>(clock_.Now() - status_written_);
+  if (SameButMessages(before, status) && since < kMessagesRest) {
+    status_rests_ = kMessagesRest - since;
+    return {};
+  }
+  TRY(WriteStatus(policy::kClusterPolicy, object, status));
+  status_written_ = clock_.Now();
+  return {};
 }
 
 Status Reconciler::WriteStatus(const kube::Kind& kind, const Json& object, const Json& status) {

@@ -49,6 +49,8 @@ class Reconciler {
  private:
   Status Follow(const Json& object);
   Status WriteStatus(const kube::Kind& kind, const Json& object, const Json& status);
+  // Of the policy that counts: messages alone are written in groups.
+  Status WriteFollowed(const Json& object, const Json& status);
   void Announce(const Json& object, const Verdict& verdict);
   void SetRules(const LabelRules& rules);
   Status WriteNode(const std::string& name, const NodeChange& change, const TaintChange& taint);
@@ -61,8 +63,11 @@ class Reconciler {
   const std::function<void(const std::string&)> relabel_;
   const Clock& clock_;
   Applier applier_;
-  Foreign foreign_;        // used by Cluster alone
+  // Used by Cluster alone.
+  Foreign foreign_;
   std::string announced_;  // state and reason that the last event told
+  SteadyTime status_written_{};
+  std::optional<std::chrono::milliseconds> status_rests_;  // until a message is written
   mutable std::mutex mutex_;
   std::optional<LabelRules> rules_;
   Metrics metrics_;

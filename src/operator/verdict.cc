@@ -204,6 +204,25 @@ Json ReadyAndError(bool ready, std::string_view reason, std::string_view message
                                 before, generation, now)});
 }
 
+// A status whose entries of one list have lost a key.
+Json Without(Json status, const char* list, const char* key) {
+  if (const auto entries = status.find(list);
+      status.is_object() && entries != status.end() && entries->is_array()) {
+    for (Json& entry : *entries) {
+      entry.erase(key);
+    }
+  }
+  return status;
+}
+
+Json WithoutTimes(Json status) {
+  return Without(std::move(status), "conditions", "lastTransitionTime");
+}
+
+Json WithoutMessages(Json status) {
+  return Without(Without(std::move(status), "conditions", "message"), "operands", "message");
+}
+
 }  // namespace
 
 DaemonSetFacts ProjectDaemonSet(const Json& daemon_set) {
@@ -326,16 +345,11 @@ Json InvalidStatus(std::string_view message, std::string_view space, const Json&
 }
 
 bool SameStatus(const Json& left, const Json& right) {
-  const auto without_times = [](Json status) {
-    if (const auto conditions = status.find("conditions");
-        status.is_object() && conditions != status.end() && conditions->is_array()) {
-      for (Json& condition : *conditions) {
-        condition.erase("lastTransitionTime");
-      }
-    }
-    return status;
-  };
-  return without_times(left) == without_times(right);
+  return WithoutTimes(left) == WithoutTimes(right);
+}
+
+bool SameButMessages(const Json& left, const Json& right) {
+  return WithoutMessages(WithoutTimes(left)) == WithoutMessages(WithoutTimes(right));
 }
 
 }  // namespace gantry::gpu_operator

@@ -74,4 +74,7 @@ Json InvalidStatus(std::string_view message, std::string_view space, const Json&
 // Whether two statuses differ in anything but the times of conditions.
 bool SameStatus(const Json& left, const Json& right);
 
+// The same, or different in messages alone: the numbers in them move while pods start.
+bool SameButMessages(const Json& left, const Json& right);
+
 }  // namespace gantry::gpu_operator

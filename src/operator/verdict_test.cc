@@ -209,6 +209,26 @@ TEST_F(VerdictTest, StatusCarriesNvidiasPairOfConditions) {
   EXPECT_FALSE(SameStatus(status, broken));
 }
 
+TEST(Status, MessagesAloneAreNoHurry) {
+  Json status = {
+      {"state", "notReady"},
+      {"conditions",
+       Json::array({{{"type", "Ready"}, {"status", "False"}, {"message", "1 of 9"}}})},
+      {"operands",
+       Json::array({{{"name", "driver"}, {"state", "notReady"}, {"message", "1 of 9"}}})}};
+  Json counted = status;
+  counted["conditions"][0]["message"] = counted["operands"][0]["message"] = "2 of 9";
+  EXPECT_FALSE(SameStatus(status, counted));
+  EXPECT_TRUE(SameButMessages(status, counted));
+  Json judged = counted;
+  judged["operands"][0]["state"] = "ready";
+  EXPECT_FALSE(SameButMessages(counted, judged));
+  judged = counted;
+  judged["conditions"][0]["status"] = "True";
+  EXPECT_FALSE(SameButMessages(counted, judged));
+  EXPECT_FALSE(SameButMessages(Json(), status));
+}
+
 TEST_F(VerdictTest, TimesOfConditionsStayWhileTheirStatusDoes) {
   const Json first = StatusOf(Now(), Input(), Json(), 1, WallTime{});
   const Json second = StatusOf(Now(), Input(), first, 1, WallTime{} + std::chrono::hours(1));
