@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a GPU costs at a container's start. One small image, one driver root (the test bed's), and runc
-`create` and `start` of it in four ways, taking turns so that all see the same noise:
+`create` and `start` of it in five ways, taking turns so that all see the same noise:
 
   plain    without a GPU
   bare     with the finished CDI document's devices and mounts, without its hook
+  any      the same with a hook that does nothing: a static program that ends at once
   hooks    with the whole document
   runtime  by nvidia-container-runtime, from the environment variable alone
 
@@ -21,7 +22,7 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-WAYS = ("plain", "bare", "hooks", "runtime")
+WAYS = ("plain", "bare", "any", "hooks", "runtime")
 INIT = "int main(void) { return 0; }\n"
 LIMIT = 60
 
@@ -80,6 +81,8 @@ class Place:
             config["process"]["env"].append("NVIDIA_VISIBLE_DEVICES=0")
         elif way != "plain":
             self.apply(config, way == "hooks")
+        if way == "any":
+            config["hooks"] = {"createContainer": [{"path": str(self.image / "bin/init"), "args": ["init"]}]}
         return config
 
     def apply(self, config: dict, hooks: bool):

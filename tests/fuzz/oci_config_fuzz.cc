@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // A container's config.json, as an image's author may have filled it: what it asks for, and what is
-// put into it.
+// put into it; and that the short way to its root finds what a parser does.
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
+#include "base/json.h"
 #include "container/oci.h"
+#include "container/oci_root.h"
 #include "operands/container_runtime/device_requests.h"
 
 namespace gantry::container_runtime {
@@ -23,9 +26,11 @@ container::CdiEdits Edits() {
 
 void Fuzz(std::string_view text) {
   auto config = ParseJson(text);
+  const std::string root = container::OciRootPath(text);
   if (!config) {
     return;
   }
+  CHECK(root == TextAt(*config, "root.path"));
   RuntimeConfig settings;
   settings.mode = text.size() % 2 == 0 ? "cdi" : "auto";
   settings.accept_environment = true;

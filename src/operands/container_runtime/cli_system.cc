@@ -188,9 +188,9 @@ Status PrintLibraryCache(const CliCall& call) {
   TRY_ASSIGN(const std::string path,
              ResolveInRoot(flags.Text("driver-root", "/"), "/etc/ld.so.cache"));
   TRY_ASSIGN(const std::string cache, ReadFile(path));
-  TRY_ASSIGN(const std::vector<CachedLibrary> libraries, ReadLibraryCache(cache));
+  TRY_ASSIGN(const std::vector<CachedName> libraries, ReadLibraryCache(cache));
   std::string text;
-  for (const CachedLibrary& library : libraries) {
+  for (const CachedName& library : libraries) {
     text += format("{} => {}\n", library.soname, library.path);
   }
   return PutOutput("", text);

@@ -31,6 +31,47 @@ std::string Relative(std::string_view path) {
 // A name that no second hook for the same container uses at the same time.
 std::string TemporaryName(std::string_view name) { return format(".{}.{}", name, ::getpid()); }
 
+// 0, or the errno of what failed.
+int LinkIn(int folder, const std::string& target, const std::string& name) {
+  // As a rule nothing is there: then one call does it.
+  if (::symlinkat(target.c_str(), folder, name.c_str()) == 0) {
+    return 0;
+  }
+  if (errno != EEXIST) {
+    return errno;
+  }
+  std::array<char, PATH_MAX> before{};
+  const ssize_t length = ::readlinkat(folder, name.c_str(), before.data(), before.size());
+  if (length > 0 && std::string_view(before.data(), static_cast<size_t>(length)) == target) {
+    return 0;
+  }
+  const std::string temporary = TemporaryName(name);
+  ::unlinkat(folder, temporary.c_str(), 0);
+  if (::symlinkat(target.c_str(), folder, temporary.c_str()) == 0 &&
+      ::renameat(folder, temporary.c_str(), folder, name.c_str()) == 0) {
+    return 0;
+  }
+  const int reason = errno;
+  ::unlinkat(folder, temporary.c_str(), 0);
+  return reason;
+}
+
+// A new file of that name; an old one that a killed hook left is in nobody's use.
+Fd NewFile(int folder, const std::string& name) {
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+  Fd fd(::openat(folder, name.c_str(), kFlags, 0644));
+  if (!fd.valid() && errno == EEXIST && ::unlinkat(folder, name.c_str(), 0) == 0) {
+    fd = Fd(::openat(folder, name.c_str(), kFlags, 0644));
+  }
+  return fd;
+}
+
+// Whatever the umask of the caller made of it.
+bool HasMode(int fd, unsigned mode) {
+  struct stat info{};
+  return ::fstat(fd, &info) == 0 && ((info.st_mode & 07777) == mode || ::fchmod(fd, mode) == 0);
+}
+
 }  // namespace
 
 Result<ContainerRoot> ContainerRoot::Open(const std::string& path) {
@@ -70,26 +111,17 @@ Result<Fd> ContainerRoot::Folder(std::string_view path) const {
   return OpenAt(path, O_PATH | O_DIRECTORY);
 }
 
-Status ContainerRoot::Link(std::string_view target, std::string_view link) const {
-  TRY_ASSIGN(const Fd folder, Folder(ParentOf(link)));
-  const std::string name = BaseName(link);
-  std::array<char, PATH_MAX> before{};
-  const ssize_t length = ::readlinkat(folder.get(), name.c_str(), before.data(), before.size());
-  if (length > 0 && std::string_view(before.data(), static_cast<size_t>(length)) == target) {
-    return {};
-  }
-  // As a rule nothing is there: then one call does it.
-  const std::string wanted(target);
-  if (length < 0 && ::symlinkat(wanted.c_str(), folder.get(), name.c_str()) == 0) {
-    return {};
-  }
-  const std::string temporary = TemporaryName(name);
-  ::unlinkat(folder.get(), temporary.c_str(), 0);
-  if (::symlinkat(wanted.c_str(), folder.get(), temporary.c_str()) != 0 ||
-      ::renameat(folder.get(), temporary.c_str(), folder.get(), name.c_str()) != 0) {
-    const int reason = errno;
-    ::unlinkat(folder.get(), temporary.c_str(), 0);
-    return FailErrno(format("link {} in the container", link), reason);
+Status ContainerRoot::Link(const std::vector<SymbolicLink>& links) const {
+  std::string open;
+  Fd folder;
+  for (const SymbolicLink& link : links) {
+    if (std::string parent = ParentOf(link.path); parent != open) {
+      TRY_ASSIGN(folder, Folder(parent));
+      open = std::move(parent);
+    }
+    if (const int reason = LinkIn(folder.get(), link.target, BaseName(link.path)); reason != 0) {
+      return FailErrno(format("link {} in the container", link.path), reason);
+    }
   }
   return {};
 }
@@ -98,10 +130,8 @@ Status ContainerRoot::Write(std::string_view path, std::string_view content) con
   TRY_ASSIGN(const Fd folder, Folder(ParentOf(path)));
   const std::string name = BaseName(path);
   const std::string temporary = TemporaryName(name);
-  ::unlinkat(folder.get(), temporary.c_str(), 0);
-  const Fd fd(::openat(folder.get(), temporary.c_str(),
-                       O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
-  bool good = fd.valid() && ::fchmod(fd.get(), 0644) == 0;
+  const Fd fd = NewFile(folder.get(), temporary);
+  bool good = fd.valid() && HasMode(fd.get(), 0644);
   while (good && !content.empty()) {
     const ssize_t count = ::write(fd.get(), content.data(), content.size());
     good = count > 0;

@@ -10,6 +10,12 @@
 
 namespace gantry::container_runtime {
 
+struct SymbolicLink {
+  std::string target;
+  std::string path;
+  bool operator==(const SymbolicLink&) const = default;
+};
+
 // The root file system of a container that is being made. Every path is as the container will spell
 // it and never leads out of the root, whatever links the image holds.
 class ContainerRoot {
@@ -17,8 +23,9 @@ class ContainerRoot {
   // `path`: the root as this process sees it. kNotFound if it is not there.
   static Result<ContainerRoot> Open(const std::string& path);
 
-  // Makes (or turns) the symbolic link, with the folders above it; no write if it is right already.
-  [[nodiscard]] Status Link(std::string_view target, std::string_view link) const;
+  // Makes (or turns) the symbolic links, with the folders above them; no write where one is right
+  // already. Links of one folder that follow each other cost one system call each.
+  [[nodiscard]] Status Link(const std::vector<SymbolicLink>& links) const;
   // Replaces the file in one step, with the folders above it; mode 0644.
   [[nodiscard]] Status Write(std::string_view path, std::string_view content) const;
   // kNotFound if there is none; at most 64 MiB.

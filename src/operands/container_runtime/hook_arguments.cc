@@ -77,7 +77,7 @@ class Parser {
                     format("read --{} {}: it is not <target>::<link>", name, value));
       }
       (name == "link" ? request_.links : request_.device_links)
-          .emplace_back(value.substr(0, middle), value.substr(middle + 2));
+          .push_back({value.substr(0, middle), value.substr(middle + 2)});
     } else if (name == "library") {
       const size_t middle = value.find('=');
       if (middle == std::string::npos || middle == 0 || middle + 1 == value.size()) {

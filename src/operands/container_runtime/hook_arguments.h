@@ -2,10 +2,10 @@
 #pragma once
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/error.h"
+#include "operands/container_runtime/container_root.h"
 #include "operands/container_runtime/library_cache.h"
 
 namespace gantry::container_runtime {
@@ -16,8 +16,8 @@ struct HookRequest {
   std::string name;
   bool known = true;  // unknown hooks are answered with a warning and success, as NVIDIA's does,
                       // so that a document may name hooks of a later version
-  std::vector<std::pair<std::string, std::string>> links;         // target, link
-  std::vector<std::pair<std::string, std::string>> device_links;  // only where the target exists
+  std::vector<SymbolicLink> links;
+  std::vector<SymbolicLink> device_links;  // only where the target exists
   std::vector<CachedLibrary> libraries;
   std::vector<std::string> folders;  // to be searched for libraries
   bool cuda_compat = false;

@@ -14,13 +14,15 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <set>
-#include <span>
+#include <iterator>
+#include <string_view>
+#include <unordered_set>
 
 #include "base/json.h"
 #include "base/paths.h"
 #include "base/text.h"
 #include "container/driver_files.h"
+#include "container/oci_root.h"
 #include "operands/container_runtime/application_profile.h"
 #include "operands/container_runtime/cuda_compat.h"
 
@@ -45,12 +47,12 @@ std::string_view WithoutUsr(std::string_view folder) {
 
 // Libraries in a folder that the cache does not list yet.
 std::vector<CachedLibrary> SearchFolder(const ContainerRoot& root, const std::string& folder,
-                                        const std::set<std::string>& cached) {
+                                        const std::unordered_set<std::string_view>& cached) {
   std::vector<CachedLibrary> found;
   for (const std::string& name : root.List(folder)) {
     const std::string path = JoinPath(folder, name);
     if (name.find(".so.") == std::string::npos || cached.contains(path) ||
-        cached.contains(std::string(WithoutUsr(path)))) {
+        cached.contains(WithoutUsr(path))) {
       continue;
     }
     const auto fd = root.OpenAt(path, O_RDONLY | O_NOFOLLOW);
@@ -60,7 +62,7 @@ std::vector<CachedLibrary> SearchFolder(const ContainerRoot& root, const std::st
     std::string soname = container::ReadSoname(format("/proc/self/fd/{}", fd->get()));
     const std::string cached_name = JoinPath(folder, soname);
     if (!soname.empty() && !cached.contains(cached_name) &&
-        !cached.contains(std::string(WithoutUsr(cached_name)))) {
+        !cached.contains(WithoutUsr(cached_name))) {
       found.push_back({std::move(soname), path});
     }
   }
@@ -107,9 +109,9 @@ Status UpdateMusl(const ContainerRoot& root, const std::vector<std::string>& fol
 }
 
 // Whether the cache has libraries of a folder: then ldconfig finds it without being told.
-bool Lists(const std::vector<CachedLibrary>& listed, std::string_view folder) {
+bool Lists(const std::vector<CachedName>& listed, std::string_view folder) {
   const std::string_view wanted = WithoutUsr(folder);
-  return std::ranges::any_of(listed, [&](const CachedLibrary& library) {
+  return std::ranges::any_of(listed, [&](const CachedName& library) {
     const std::string_view path = WithoutUsr(library.path);
     return path.starts_with(wanted) && path.rfind('/') == wanted.size();
   });
@@ -128,7 +130,7 @@ Status UpdateLibraries(const HookRequest& request, const ContainerRoot& root,
     return UpdateMusl(root, FoldersOf(request.libraries, request.folders));
   }
   const std::string before = root.Read(kCache).value_or("");
-  std::vector<CachedLibrary> listed;
+  std::vector<CachedName> listed;
   if (!before.empty()) {
     auto read = ReadLibraryCache(before);
     if (!read) {
@@ -137,22 +139,26 @@ Status UpdateLibraries(const HookRequest& request, const ContainerRoot& root,
     }
     listed = *std::move(read);
   }
-  std::set<std::string> cached;
-  for (const CachedLibrary& library :
-       request.folders.empty() ? std::span<CachedLibrary>() : std::span(listed)) {
-    cached.insert(library.path);
-  }
   std::vector<CachedLibrary> libraries = compat;
   libraries.insert(libraries.end(), request.libraries.begin(), request.libraries.end());
-  for (const std::string& folder : request.folders) {
-    std::ranges::copy(SearchFolder(root, folder, cached), std::back_inserter(libraries));
-  }
-  for (CachedLibrary& library : libraries) {
-    if (library.soname != BaseName(library.path)) {
-      TRY(root.Link(BaseName(library.path), JoinPath(ParentOf(library.path), library.soname)));
-      library.path = JoinPath(ParentOf(library.path), library.soname);
+  if (!request.folders.empty()) {
+    std::unordered_set<std::string_view> cached;
+    for (const CachedName& library : listed) {
+      cached.insert(library.path);
+    }
+    for (const std::string& folder : request.folders) {
+      std::ranges::copy(SearchFolder(root, folder, cached), std::back_inserter(libraries));
     }
   }
+  std::vector<SymbolicLink> links;
+  for (CachedLibrary& library : libraries) {
+    std::string file = BaseName(library.path);
+    if (library.soname != file) {
+      library.path = JoinPath(ParentOf(library.path), library.soname);
+      links.push_back({std::move(file), library.path});
+    }
+  }
+  TRY(root.Link(links));
   std::vector<std::string> folders = FoldersOf(libraries, {});
   std::erase_if(folders, [&](const std::string& folder) {
     return folder == request.compat_folder || Lists(listed, folder);
@@ -221,6 +227,15 @@ Status WriteProfile(const ContainerRoot& root, const std::string& profile) {
   return root.ChangeMode(ParentOf(kApplicationProfile), 0555);
 }
 
+// The device node that a link is to point to, as the container spells it.
+std::string DeviceOf(const SymbolicLink& link) {
+  const std::string folder = ParentOf(link.path);
+  if (link.target.starts_with("../")) {
+    return JoinPath(ParentOf(folder), link.target.substr(3));
+  }
+  return link.target.starts_with("/") ? link.target : JoinPath(folder, link.target);
+}
+
 // A variable that switches something on for the hooks, under either of its names.
 bool Switched(const char* name, const char* other_name) {
   for (const char* each : {name, other_name}) {
@@ -236,17 +251,10 @@ bool Switched(const char* name, const char* other_name) {
 
 Status RunHook(const HookRequest& request, const ContainerRoot& root,
                std::vector<std::string>& warnings) {
-  for (const auto& [target, link] : request.links) {
-    TRY(root.Link(target, link));
-  }
-  for (const auto& [target, link] : request.device_links) {
-    const std::string device = target.starts_with("/") ? target : JoinPath(ParentOf(link), target);
-    const std::string there =
-        target.starts_with("../") ? JoinPath(ParentOf(ParentOf(link)), target.substr(3)) : device;
-    if (root.Exists(there)) {
-      TRY(root.Link(target, link));
-    }
-  }
+  std::vector<SymbolicLink> links = request.links;
+  std::ranges::copy_if(request.device_links, std::back_inserter(links),
+                       [&](const SymbolicLink& link) { return root.Exists(DeviceOf(link)); });
+  TRY(root.Link(links));
   for (const std::string& path : request.paths) {
     TRY(root.ChangeMode(path, request.mode));
   }
@@ -273,14 +281,7 @@ Result<std::string> RootFromState(std::string_view state) {
   }
   const std::string bundle = TextAt(json, "bundle");
   TRY_ASSIGN(const std::string text, ReadFile(JoinPath(bundle, "config.json")));
-  // Only `root` is kept of a document that may be 100 KB.
-  const Json config = Json::parse(
-      text,
-      [](int depth, Json::parse_event_t event, Json& key) {
-        return depth != 1 || event != Json::parse_event_t::key || key == "root";
-      },
-      false);
-  const std::string path = TextAt(config, "root.path");
+  const std::string path = container::OciRootPath(text);
   if (path.empty()) {
     return Fail(ErrorKind::kInvalid, format("read {}/config.json: root.path is not there", bundle));
   }

@@ -11,8 +11,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <optional>
-#include <set>
+#include <unordered_set>
+#include <utility>
 
 #include "base/text.h"
 
@@ -118,6 +120,7 @@ struct Parsed {
   std::string_view bytes;  // from the header on
   Header header{};
   std::vector<Entry> entries;
+  std::vector<CachedName> names;  // of the entries
 };
 
 // The text stays where it is: a cache has some thousand of them, and is read at container starts.
@@ -151,7 +154,7 @@ Result<Parsed> Parse(std::string_view cache) {
   if ((header->flags & 3) != 0 && (header->flags & 3) != kLittleEndian) {
     return Broken("of another byte order");
   }
-  Parsed parsed{cache, *header, {}};
+  Parsed parsed{cache, *header, {}, {}};
   if ((cache.size() - sizeof(Header)) / sizeof(Entry) < header->nlibs) {
     return Broken("too short");
   }
@@ -160,10 +163,14 @@ Result<Parsed> Parse(std::string_view cache) {
     std::memcpy(parsed.entries.data(), cache.data() + sizeof(Header),
                 header->nlibs * sizeof(Entry));
   }
+  parsed.names.reserve(header->nlibs);
   for (const Entry& entry : parsed.entries) {
-    if (!TextAtOffset(cache, entry.key) || !TextAtOffset(cache, entry.value)) {
+    const auto key = TextAtOffset(cache, entry.key);
+    const auto value = TextAtOffset(cache, entry.value);
+    if (!key || !value) {
       return Broken("an entry points outside");
     }
+    parsed.names.push_back({*key, *value});
   }
   return parsed;
 }
@@ -174,7 +181,7 @@ Parsed EmptyCache(std::string& storage) {
   header.flags = kLittleEndian;
   storage.assign(sizeof(Header), '\0');
   Store(storage, 0, header);
-  return {storage, header, {}};
+  return {storage, header, {}, {}};
 }
 
 // Moves every offset in the extension area of `out` by `shift`. An area that is not understood is
@@ -213,6 +220,32 @@ struct Named {
   size_t order = 0;  // among those of one key
 };
 
+bool Before(const Named& a, const Named& b) { return CompareNames(a.key, b.key) > 0; }
+
+// Those of one key stay in their order.
+void Sort(std::vector<Named>& list) {
+  for (size_t i = 0; i < list.size(); ++i) {
+    list[i].order = i;
+  }
+  std::ranges::sort(list, [](const Named& a, const Named& b) {
+    const int names = CompareNames(a.key, b.key);
+    return names != 0 ? names > 0 : a.order < b.order;
+  });
+}
+
+// Ours before the others of the same name. What ldconfig wrote is in order: then no more than our
+// few have to be sorted.
+std::vector<Named> Merged(std::vector<Named> ours, std::vector<Named> theirs) {
+  Sort(ours);
+  if (!std::ranges::is_sorted(theirs, Before)) {
+    Sort(theirs);
+  }
+  std::vector<Named> all;
+  all.reserve(ours.size() + theirs.size());
+  std::ranges::merge(ours, theirs, std::back_inserter(all), Before);
+  return all;
+}
+
 }  // namespace
 
 Result<std::string> AddToLibraryCache(std::string_view cache,
@@ -224,14 +257,17 @@ Result<std::string> AddToLibraryCache(std::string_view cache,
   } else {
     TRY_ASSIGN(old, Parse(cache));
   }
-  std::set<std::string_view> added;
+  std::unordered_set<std::string_view> added;
+  size_t added_bytes = 0;
   for (const CachedLibrary& library : libraries) {
     added.insert(library.path);
+    added_bytes += library.soname.size() + library.path.size() + 2;
   }
   std::vector<Named> kept;
-  for (const Entry& entry : old.entries) {
-    if (!added.contains(TextAtOffset(old.bytes, entry.value).value_or(""))) {
-      kept.push_back({TextAtOffset(old.bytes, entry.key).value_or(""), entry, 0});
+  kept.reserve(old.entries.size());
+  for (size_t i = 0; i < old.entries.size(); ++i) {
+    if (!added.contains(old.names[i].path)) {
+      kept.push_back({old.names[i].soname, old.entries[i], 0});
     }
   }
   const size_t count = kept.size() + libraries.size();
@@ -240,32 +276,28 @@ Result<std::string> AddToLibraryCache(std::string_view cache,
   const size_t room = std::max(count, old.entries.size());
   const auto shift = static_cast<uint32_t>((room - old.entries.size()) * sizeof(Entry));
 
-  std::string out(sizeof(Header) + room * sizeof(Entry), '\0');
+  std::string out;
+  out.reserve(sizeof(Header) + room * sizeof(Entry) + old.bytes.size() - first_string +
+              added_bytes);
+  out.resize(sizeof(Header) + room * sizeof(Entry));
   out.append(old.bytes.substr(first_string));
   Header header = old.header;
   if (header.extension_offset != 0) {
     MoveExtensions(out, header, shift);
   }
-  std::vector<Named> all;
+  std::vector<Named> ours;
   for (const CachedLibrary& library : libraries) {
     Entry entry{kNativeFlags, static_cast<uint32_t>(out.size()), 0, 0, 0};
     out.append(library.soname).push_back('\0');
     entry.value = static_cast<uint32_t>(out.size());
     out.append(library.path).push_back('\0');
-    all.push_back({library.soname, entry, 0});
+    ours.push_back({library.soname, entry, 0});
   }
   for (Named& named : kept) {
     named.entry.key += shift;
     named.entry.value += shift;
-    all.push_back(named);
   }
-  for (size_t i = 0; i < all.size(); ++i) {
-    all[i].order = i;
-  }
-  std::ranges::sort(all, [](const Named& a, const Named& b) {
-    const int names = CompareNames(a.key, b.key);
-    return names != 0 ? names > 0 : a.order < b.order;
-  });
+  const std::vector<Named> all = Merged(std::move(ours), std::move(kept));
   for (size_t i = 0; i < all.size(); ++i) {
     Store(out, sizeof(Header) + i * sizeof(Entry), all[i].entry);
   }
@@ -276,15 +308,9 @@ Result<std::string> AddToLibraryCache(std::string_view cache,
   return out;
 }
 
-Result<std::vector<CachedLibrary>> ReadLibraryCache(std::string_view cache) {
-  TRY_ASSIGN(const Parsed parsed, Parse(cache));
-  std::vector<CachedLibrary> libraries;
-  libraries.reserve(parsed.entries.size());
-  for (const Entry& entry : parsed.entries) {
-    libraries.push_back({std::string(TextAtOffset(parsed.bytes, entry.key).value_or("")),
-                         std::string(TextAtOffset(parsed.bytes, entry.value).value_or(""))});
-  }
-  return libraries;
+Result<std::vector<CachedName>> ReadLibraryCache(std::string_view cache) {
+  TRY_ASSIGN(Parsed parsed, Parse(cache));
+  return std::move(parsed.names);
 }
 
 }  // namespace gantry::container_runtime

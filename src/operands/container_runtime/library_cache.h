@@ -24,7 +24,13 @@ struct CachedLibrary {
 Result<std::string> AddToLibraryCache(std::string_view cache,
                                       const std::vector<CachedLibrary>& libraries);
 
+// An entry of a cache, as views into its bytes.
+struct CachedName {
+  std::string_view soname;
+  std::string_view path;
+};
+
 // What a cache holds, in its order. kInvalid if it is no cache of this format.
-Result<std::vector<CachedLibrary>> ReadLibraryCache(std::string_view cache);
+Result<std::vector<CachedName>> ReadLibraryCache(std::string_view cache);
 
 }  // namespace gantry::container_runtime
