@@ -33,6 +33,15 @@ constexpr std::chrono::seconds kMessagesRest(5);
 
 long long GenerationOf(const Json& object) { return IntAt(object, "metadata.generation", 0); }
 
+// What the status says, the operator that ran before this one has told.
+bool SaysAlready(const Json& status, const Verdict& verdict) {
+  const Json* conditions = At(status, "conditions");
+  return TextAt(status, "state") == verdict.state && conditions != nullptr &&
+         std::ranges::any_of(*conditions, [&](const Json& condition) {
+           return TextAt(condition, "reason") == verdict.reason;
+         });
+}
+
 }  // namespace
 
 Reconciler::Reconciler(kube::Client& client, View& view, kube::EventRecorder& events,
@@ -205,10 +214,11 @@ Status Reconciler::WriteStatus(const kube::Kind& kind, const Json& object, const
 
 void Reconciler::Announce(const Json& object, const Verdict& verdict) {
   const std::string now = verdict.state + " " + verdict.reason;
-  if (now == announced_) {
+  const bool told = announced_.empty() ? SaysAlready(StatusIn(object), verdict) : announced_ == now;
+  announced_ = now;
+  if (told) {
     return;
   }
-  announced_ = now;
   log::Info("ClusterPolicy {}: {} ({}): {}", TextAt(object, "metadata.name"), verdict.state,
             verdict.reason, verdict.message);
   if (verdict.state == "ready") {

@@ -157,8 +157,14 @@ def test_status_says_what_is_missing_and_is_never_ready_too_early(plane, operato
     assert operands["state-container-toolkit"]["image"] == "localhost/gantry:1"
 
 
+def told(plane):
+    return [(event["reason"], event.get("count")) for event in plane.get("/api/v1/events")["items"]
+            if event["involvedObject"]["kind"] == "ClusterPolicy"]
+
+
 def test_nothing_changed_nothing_written(plane, operator):
     before = settled(plane)
+    events = wait(lambda: told(plane), "the policy's events")
     time.sleep(5)
     assert plane.writes("gpu-operator")[before:] == []
     # Nor after a start: what is there is as it should be.
@@ -167,6 +173,7 @@ def test_nothing_changed_nothing_written(plane, operator):
     wait(lambda: "reconciling" in operator.log.read_text().rsplit("leader", 1)[-1], "reconciling")
     time.sleep(3)
     assert plane.writes("gpu-operator")[before:] == []
+    assert told(plane) == events
 
 
 def test_what_drifts_is_repaired(plane, operator):
