@@ -42,6 +42,9 @@ Json GpuJson(const CdiGpu& gpu, const GpuKind& kind) {
                {"mig", Json::array()},
                {"brand", kind.brand},
                {"architecture", kind.architecture}};
+  if (gpu.coherent) {
+    json["coherent"] = *gpu.coherent;
+  }
   for (const CdiMig& mig : gpu.mig) {
     json["mig"].push_back({{"uuid", mig.uuid},
                            {"index", mig.index},
@@ -104,6 +107,9 @@ CdiGpu GpuFrom(const Json& json) {
   gpu.nodes = TextsAt(json, "nodes");
   gpu.drm_nodes = TextsAt(json, "drm");
   gpu.mig_enabled = BoolAt(json, "migEnabled", false);
+  if (At(json, "coherent") != nullptr) {
+    gpu.coherent = BoolAt(json, "coherent", false);
+  }
   const Json* list = At(json, "mig");
   if (list != nullptr && list->is_array()) {
     for (const Json& entry : *list) {

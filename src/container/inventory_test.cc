@@ -40,6 +40,7 @@ NodeInventory Sample() {
   gpu.mig_enabled = true;
   gpu.mig = {{"MIG-1", 0, {"/dev/nvidia-caps/nvidia-cap3"}, true}};
   gpu.drm_nodes = {"/dev/dri/card1"};
+  gpu.coherent = true;
   inventory.gpus = {gpu};
   inventory.kinds = {{"tesla", "8.0"}};
   return inventory;

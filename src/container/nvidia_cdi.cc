@@ -8,12 +8,15 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "base/paths.h"
 #include "base/text.h"
 
 namespace gantry::container {
 namespace {
+
+constexpr char kCoherentAnnotation[] = "gpu.nvidia.com/coherent";
 
 const std::vector<std::string>& FileOptions() {
   static const std::vector<std::string> options = {"ro", "nosuid", "nodev", "rbind", "rprivate"};
@@ -216,6 +219,9 @@ CdiSpec NvidiaCdiFrom(const CdiInput& input, const DriverInventory& found) {
     const CdiEdits edits = DeviceEdits(input, found, gpu, mig);
     for (const std::string& name : DeviceNames(input, gpu, mig)) {
       spec.devices.push_back({name, edits});
+      if (input.coherence && mig == nullptr && gpu.coherent) {
+        spec.devices.back().annotations[kCoherentAnnotation] = *gpu.coherent ? "true" : "false";
+      }
     }
     AppendEdits(edits, all);
   };
@@ -233,6 +239,33 @@ CdiSpec NvidiaCdiFrom(const CdiInput& input, const DriverInventory& found) {
   }
   std::ranges::sort(spec.devices, {}, &CdiDevice::name);
   return spec;
+}
+
+std::vector<CdiPart> PartsByCoherence(const CdiSpec& spec, bool all_device) {
+  std::vector<CdiPart> parts;
+  for (const auto& [value, infix] :
+       {std::pair{"true", ".coherent"}, std::pair{"false", ".noncoherent"}}) {
+    CdiSpec part = {spec.kind + infix, {}, spec.edits, spec.annotations};
+    CdiEdits all;
+    for (const CdiDevice& device : spec.devices) {
+      const auto annotation = device.annotations.find(kCoherentAnnotation);
+      if (annotation == device.annotations.end() || annotation->second != value) {
+        continue;
+      }
+      part.devices.push_back(device);
+      part.devices.back().annotations.erase(kCoherentAnnotation);  // the class says it
+      AppendEdits(device.edits, all);
+    }
+    if (part.devices.empty()) {
+      continue;
+    }
+    if (all_device) {
+      Tidy(all);
+      part.devices.push_back({"all", std::move(all)});
+    }
+    parts.push_back({infix, std::move(part)});
+  }
+  return parts;
 }
 
 CdiSpec ManagementCdiFrom(const CdiInput& input, const DriverInventory& found) {

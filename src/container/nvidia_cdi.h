@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,7 @@ struct CdiGpu {
   bool mig_enabled = false;        // then it is no device itself
   std::vector<CdiMig> mig = {};
   std::vector<std::string> drm_nodes = {};  // "/dev/dri/card1", ...; NvidiaCdi() looks for them
+  std::optional<bool> coherent = {};        // of the CPU's memory; nullopt: not known
 };
 
 // GPU-... and MIG-...; 0 and 0:1; gpu0 and mig0:1.
@@ -43,6 +45,7 @@ struct CdiInput {
   std::vector<std::string> disabled_hooks;      // upstream's names; "all": no hook at all
   std::vector<std::string> enabled_hooks = {};  // stronger than `disabled_hooks`
   bool additional_gids = true;                  // groups of nodes that not everybody may open
+  bool coherence = false;                       // whole GPUs are annotated with `coherent`
 };
 
 // The document for workloads: one device for each GPU, or MIG device of it, and name. Blocks on the
@@ -56,5 +59,13 @@ Result<CdiSpec> ManagementCdi(const CdiInput& input);
 // The same from an inventory that was already made: values in, values out.
 CdiSpec NvidiaCdiFrom(const CdiInput& input, const DriverInventory& found);
 CdiSpec ManagementCdiFrom(const CdiInput& input, const DriverInventory& found);
+
+// A document for the GPUs that are coherent and one for those that are not, of the class with that
+// infix (gpu.coherent, gpu.noncoherent); none for which there is no GPU, or none annotated.
+struct CdiPart {
+  std::string infix;  // ".coherent", also of its file's name
+  CdiSpec spec;
+};
+std::vector<CdiPart> PartsByCoherence(const CdiSpec& spec, bool all_device);
 
 }  // namespace gantry::container

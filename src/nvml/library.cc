@@ -122,6 +122,7 @@ void ReadAbilities(const Symbols& symbols, nvmlDevice_t handle, Device& device) 
     device.mig = current == NVML_DEVICE_MIG_ENABLE ? MigMode::kEnabled : MigMode::kDisabled;
   }
   device.fabric = ReadFabric(symbols, handle);
+  device.coherent = IsCoherent(symbols, handle);
 }
 
 // Fills device; the first call of those that identify the GPU that failed is the error.
@@ -182,6 +183,19 @@ Status CheckRecoveryAction(const Symbols& symbols, nvmlDevice_t handle, const st
 }
 
 }  // namespace
+
+std::optional<bool> IsCoherent(const Symbols& symbols, nvmlDevice_t handle) {
+  GantryNvmlAddressingMode mode{kAddressingModeVersion, 0};
+  switch (Call(symbols.nvmlDeviceGetAddressingMode, handle, &mode)) {
+    case NVML_SUCCESS:
+      return mode.value == kAddressingModeAts;
+    case NVML_ERROR_NOT_SUPPORTED:
+    case NVML_ERROR_FUNCTION_NOT_FOUND:
+      return false;
+    default:
+      return std::nullopt;
+  }
+}
 
 std::string SysfsBusId(const nvmlPciInfo_t& pci) {
   return format("{:04x}:{:02x}:{:02x}.0", pci.domain, pci.bus, pci.device);

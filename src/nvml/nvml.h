@@ -74,6 +74,9 @@ struct Device {
   MigMode mig = MigMode::kUnsupported;
   std::vector<MigDevice> mig_devices;  // by index; those whose files in /dev this process can open
   std::optional<Fabric> fabric;
+  // Whether it reads the CPU's memory by the CPU's own page tables (ATS, as on GH200); nullopt: it
+  // does not say.
+  std::optional<bool> coherent;
   bool operator==(const Device&) const = default;
 };
 

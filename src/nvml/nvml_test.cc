@@ -67,6 +67,29 @@ TEST(Call, MissingFunctionIsFunctionNotFound) {
   EXPECT_EQ(Call(symbols.nvmlShutdown), NVML_ERROR_FUNCTION_NOT_FOUND);
 }
 
+TEST(Coherence, AsTheDriverAnswers) {
+  Symbols symbols;
+  EXPECT_EQ(IsCoherent(symbols, nullptr), false) << "a driver before 580";
+  symbols.nvmlDeviceGetAddressingMode = [](nvmlDevice_t, GantryNvmlAddressingMode* mode) {
+    mode->value = 2;
+    return mode->version == 0x01000008 ? NVML_SUCCESS : NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+  };
+  EXPECT_EQ(IsCoherent(symbols, nullptr), true) << "ATS";
+  symbols.nvmlDeviceGetAddressingMode = [](nvmlDevice_t, GantryNvmlAddressingMode* mode) {
+    mode->value = 1;
+    return NVML_SUCCESS;
+  };
+  EXPECT_EQ(IsCoherent(symbols, nullptr), false) << "HMM: pages go to and fro";
+  symbols.nvmlDeviceGetAddressingMode = [](nvmlDevice_t, GantryNvmlAddressingMode*) {
+    return NVML_ERROR_NOT_SUPPORTED;
+  };
+  EXPECT_EQ(IsCoherent(symbols, nullptr), false);
+  symbols.nvmlDeviceGetAddressingMode = [](nvmlDevice_t, GantryNvmlAddressingMode*) {
+    return NVML_ERROR_GPU_IS_LOST;
+  };
+  EXPECT_EQ(IsCoherent(symbols, nullptr), std::nullopt);
+}
+
 TEST_F(Root, FindsTheLibraryInAnyOfTheFolders) {
   for (const char* folder : {"lib/x86_64-linux-gnu", "lib64", "usr/lib/aarch64-linux-gnu",
                              "usr/lib/x86_64-linux-gnu", "usr/lib64"}) {

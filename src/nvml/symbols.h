@@ -3,7 +3,16 @@
 
 #include <nvml.h>
 
+#include <optional>
 #include <string>
+
+// Since NVML 13 (drivers from 580 on), and so not in the nvml.h that is built with.
+struct GantryNvmlAddressingMode {
+  unsigned version;  // kAddressingModeVersion
+  unsigned value;    // 0 none, 1 HMM, 2 ATS
+};
+extern "C" nvmlReturn_t nvmlDeviceGetAddressingMode(nvmlDevice_t device,
+                                                    GantryNvmlAddressingMode* mode);
 
 // nvml.h would rename functions to their newest version; NVML_NO_UNVERSIONED_FUNC_DEFS (see
 // CMakeLists.txt) forbids it, and every version is named here.
@@ -28,6 +37,7 @@ namespace gantry::nvml {
   X(DeviceGetMemoryInfo)             \
   X(DeviceGetCudaComputeCapability)  \
   X(DeviceGetMigMode)                \
+  X(DeviceGetAddressingMode)         \
   X(DeviceGetGpuFabricInfoV)         \
   X(DeviceGetGpuFabricInfo)          \
   X(DeviceGetTemperature)            \
@@ -51,6 +61,9 @@ namespace gantry::nvml {
   X(EventSetWait)                    \
   X(EventSetFree)
 
+inline constexpr unsigned kAddressingModeVersion = sizeof(GantryNvmlAddressingMode) | 1U << 24;
+inline constexpr unsigned kAddressingModeAts = 2;
+
 struct Symbols {
   void* library = nullptr;  // of dlopen
 #define GANTRY_NVML_POINTER(name) decltype(&::nvml##name) nvml##name = nullptr;
@@ -63,6 +76,10 @@ template <typename... Parameters, typename... Arguments>
 nvmlReturn_t Call(nvmlReturn_t (*function)(Parameters...), Arguments... arguments) {
   return function == nullptr ? NVML_ERROR_FUNCTION_NOT_FOUND : function(arguments...);
 }
+
+// Whether a GPU reads the CPU's memory by the CPU's own page tables. As NVIDIA's tools count: one
+// whose driver does not know the question does not. nullopt: it gives no answer.
+std::optional<bool> IsCoherent(const Symbols& symbols, nvmlDevice_t device);
 
 // "0000:3b:00.0" as sysfs spells it, from the fields of a PCI info.
 std::string SysfsBusId(const nvmlPciInfo_t& pci);

@@ -37,6 +37,7 @@ Result<container::CdiInput> InputOf(const GenerateRequest& request,
     }
   }
   input.additional_gids = !Has(request.features, "no-additional-gids-for-device-nodes");
+  input.coherence = Has(request.features, "enable-coherent-annotations");
   if (Has(request.features, "disable-ipc-discoverer")) {
     inventory.files.sockets.clear();
   }

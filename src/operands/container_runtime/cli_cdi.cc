@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "container/cdi_registry.h"
 #include "container/csv_cdi.h"
+#include "container/nvidia_cdi.h"
 #include "container/special_cdi.h"
 #include "operands/container_runtime/cdi_documents.h"
 #include "operands/container_runtime/config_place.h"
@@ -163,6 +164,23 @@ Result<std::string> TextOf(const CdiSpec& spec, const std::string& wanted,
   return form == "json" ? container::CdiText(spec) : container::CdiYaml(spec);
 }
 
+Status PutSpec(const CdiSpec& spec, const std::string& wanted, const std::string& path) {
+  TRY_ASSIGN(const std::string text, TextOf(spec, wanted, path));
+  return PutOutput(path, text);
+}
+
+// "/var/run/cdi/nvidia.yaml" and ".coherent" -> "/var/run/cdi/nvidia.coherent.yaml"; what is
+// printed is printed all the same.
+std::string WithInfix(const std::string& path, const std::string& infix) {
+  if (path.empty() || path == "-") {
+    return path;
+  }
+  const std::string name = BaseName(path);
+  const size_t dot = name.rfind('.');
+  const size_t end = dot == std::string::npos ? 0 : name.size() - dot;
+  return path.substr(0, path.size() - end) + infix + path.substr(path.size() - end);
+}
+
 }  // namespace
 
 Status CdiGenerate(const CliCall& call) {
@@ -171,8 +189,12 @@ Status CdiGenerate(const CliCall& call) {
   TRY_ASSIGN(const RuntimeConfig settings, LoadConfig());
   TRY_ASSIGN(const CdiSpec spec, Generate(flags, settings));
   const std::string path = flags.Text("output");
-  TRY_ASSIGN(const std::string text, TextOf(spec, flags.Text("format"), path));
-  return PutOutput(path, text);
+  TRY(PutSpec(spec, flags.Text("format"), path));
+  for (const container::CdiPart& part :
+       container::PartsByCoherence(spec, !flags.On("no-all-device"))) {
+    TRY(PutSpec(part.spec, flags.Text("format"), WithInfix(path, part.infix)));
+  }
+  return {};
 }
 
 Status CdiList(const CliCall& call) {

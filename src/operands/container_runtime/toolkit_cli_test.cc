@@ -220,6 +220,53 @@ TEST(Generate, FeatureFlags) {
   EXPECT_THAT(WorkloadDocument(request, TwoGpus()).error().message, HasSubstr("of-tomorrow"));
 }
 
+TEST(Generate, CoherentGpusByAnnotationAndByClass) {
+  container::NodeInventory inventory = TwoGpus();
+  inventory.gpus[0].coherent = true;
+  inventory.gpus[1].coherent = true;  // divided: its MIG devices are not annotated
+  inventory.gpus.push_back({"GPU-3", 2, 2, "0000:03:00.0", {}});
+  inventory.gpus[2].coherent = false;
+  inventory.gpus.push_back({"GPU-4", 3, 3, "0000:04:00.0", {}});  // does not say
+  GenerateRequest request;
+  request.names = {"index"};
+  const auto plain = WorkloadDocument(request, inventory);
+  EXPECT_THAT(container::PartsByCoherence(*plain, true), IsEmpty());
+  request.features = {"enable-coherent-annotations"};
+  const auto spec = WorkloadDocument(request, inventory);
+  std::map<std::string, std::map<std::string, std::string>> annotations;
+  for (const container::CdiDevice& device : spec->devices) {
+    annotations[device.name] = device.annotations;
+  }
+  const std::string key = "gpu.nvidia.com/coherent";
+  EXPECT_THAT(annotations,
+              ElementsAre(testing::Pair("0", ElementsAre(testing::Pair(key, "true"))),
+                          testing::Pair("1:0", IsEmpty()), testing::Pair("1:1", IsEmpty()),
+                          testing::Pair("2", ElementsAre(testing::Pair(key, "false"))),
+                          testing::Pair("3", IsEmpty()), testing::Pair("all", IsEmpty())));
+  const auto parts = container::PartsByCoherence(*spec, true);
+  ASSERT_EQ(parts.size(), 2U);
+  EXPECT_EQ(parts[0].infix, ".coherent");
+  EXPECT_EQ(parts[0].spec.kind, "nvidia.com/gpu.coherent");
+  ASSERT_EQ(parts[0].spec.devices.size(), 2U);
+  EXPECT_EQ(parts[0].spec.devices[0].name, "0");
+  EXPECT_THAT(parts[0].spec.devices[0].annotations, IsEmpty());
+  EXPECT_EQ(parts[0].spec.devices[1].name, "all");
+  EXPECT_EQ(parts[1].spec.kind, "nvidia.com/gpu.noncoherent");
+  EXPECT_EQ(container::PartsByCoherence(*spec, false)[1].spec.devices.size(), 1U);
+  EXPECT_THAT(container::CdiText(parts[1].spec), HasSubstr("\"cdiVersion\": \"0.6.0\""));
+}
+
+TEST_F(CliTest, GenerateWritesADocumentForEachCoherence) {
+  // No NVML and no inventory here: nothing is known of coherence, so there is one document.
+  Put("/usr/lib64/libcuda.so.535.1", "elf");
+  Put("/dev/nvidia0", "");
+  EXPECT_EQ(Run(CdiGenerate, {"--driver-root", folder_, "--output", folder_ + "/out/nvidia.yaml",
+                              "--feature-flag", "enable-coherent-annotations"}),
+            "");
+  EXPECT_NE(Get("/out/nvidia.yaml"), "(absent)");
+  EXPECT_EQ(Get("/out/nvidia.noncoherent.yaml"), "(absent)");
+}
+
 TEST(Generate, Management) {
   const auto spec = ManagementDocument({}, TwoGpus());
   EXPECT_EQ(spec->kind, "management.nvidia.com/gpu");

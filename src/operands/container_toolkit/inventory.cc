@@ -27,6 +27,7 @@ container::CdiGpu GpuFrom(const nvml::Device& device, const container::DriverPla
   gpu.pci_bus_id = device.pci_bus_id;
   gpu.mig_enabled = device.mig == nvml::MigMode::kEnabled;
   gpu.drm_nodes = container::DrmNodes(place, device.pci_bus_id);
+  gpu.coherent = device.coherent;
   for (const nvml::MigDevice& mig : device.mig_devices) {
     gpu.mig.push_back({mig.uuid, static_cast<int>(mig.index),
                        container::MigNodes(node_root, gpu.minor, static_cast<int>(mig.gpu_instance),

@@ -15,6 +15,7 @@ TEST(Inventory, OfAMachineWithAGpuAndADividedOne) {
   whole.uuid = "GPU-1";
   whole.brand = "tesla";
   whole.compute_major = 9;
+  whole.coherent = true;
   nvml::Device divided;
   divided.index = 1;
   divided.minor = 1;
@@ -34,6 +35,8 @@ TEST(Inventory, OfAMachineWithAGpuAndADividedOne) {
   EXPECT_EQ(inventory.kinds, (std::vector<container::GpuKind>{{"tesla", "9.0"}, {"", ""}}));
   ASSERT_EQ(inventory.gpus.size(), 2U);
   EXPECT_FALSE(inventory.gpus[0].mig_enabled);
+  EXPECT_EQ(inventory.gpus[0].coherent, true);
+  EXPECT_EQ(inventory.gpus[1].coherent, std::nullopt);
   EXPECT_TRUE(inventory.gpus[1].mig_enabled);
   ASSERT_EQ(inventory.gpus[1].mig.size(), 1U);
   EXPECT_TRUE(inventory.gpus[1].mig[0].graphics);
