@@ -96,6 +96,24 @@ def test_op594_fifty_restarts_write_nothing_and_restart_nothing(make_host):
     assert host.restarts() == 1
 
 
+def test_the_nri_plugin_is_taken_by_containerd_and_by_the_next_one(make_host):
+    host = make_host()
+    log = host.path / "containerd.log"
+    root = host.see("etc/containerd/config.toml").read_text()
+
+    def taken() -> int:
+        return sum("10-nvidia-container-toolkit" in line and "connected and synchronized" in line
+                   for line in log.read_text().splitlines())
+
+    with host.daemon("--enable-nri-plugin", "--nri-namespace=gpu-operator"):
+        host.wait(lambda: taken() == 1, "containerd's plugin")
+        host.run("pkill", "-TERM", "-x", "containerd")
+        host.wait(lambda: taken() == 2, "the next containerd's plugin")
+    assert host.restarts() == 1, "the toolkit itself restarts nothing"
+    assert host.see("etc/containerd/config.toml").read_text() == root
+    assert not host.see(DROP_IN).exists()
+
+
 def test_drift_is_put_right_without_a_restart(make_host):
     host = make_host()
     with host.daemon() as daemon:

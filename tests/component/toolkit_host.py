@@ -147,9 +147,9 @@ class Host:
                 f"--toolkit-source-root={self.programs}", "--cdi-enabled", *words]
 
     @contextlib.contextmanager
-    def daemon(self):
+    def daemon(self, *words):
         """The toolkit as it runs in its pod; ended with the block, however that ends."""
-        process = self.enter(*self.toolkit_words(), stderr=subprocess.PIPE)
+        process = self.enter(*self.toolkit_words(*words), stderr=subprocess.PIPE)
         try:
             yield process
         finally:

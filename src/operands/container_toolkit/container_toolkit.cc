@@ -26,6 +26,7 @@
 #include "operands/container_toolkit/desired_files.h"
 #include "operands/container_toolkit/device_nodes.h"
 #include "operands/container_toolkit/inventory.h"
+#include "operands/container_toolkit/nri_plugin.h"
 #include "operands/container_toolkit/options.h"
 #include "operands/container_toolkit/pid_file.h"
 #include "operands/container_toolkit/repair_pace.h"
@@ -323,6 +324,10 @@ Status RunToolkit(Options options, const host::Signals& signals, int& exit_statu
   std::string program = JoinPath(options.source_root, kProgramFile);
   TRY(host::FileFingerprint(program));  // it can be read
   TRY_ASSIGN(host::Journal journal, host::Journal::Open(options.host_root, kJournalFolder));
+  std::optional<NriPlugin> nri;
+  if (options.nri_plugin) {
+    nri.emplace(options);
+  }
   exit_status = Toolkit(std::move(options), std::move(journal), std::move(program)).Run(signals);
   return {};
 }

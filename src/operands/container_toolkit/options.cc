@@ -105,6 +105,15 @@ Status TakeConfigSource(Options& options, const std::string& value) {
   return {};
 }
 
+Status TakeNriIndex(Options& options, const std::string& value) {
+  const auto index = ParseInt(value);
+  if (!index || *index < 0 || *index > 99) {
+    return Fail(ErrorKind::kInvalid, format("{} is not between 0 and 99", value));
+  }
+  options.nri_index = static_cast<int>(*index);
+  return {};
+}
+
 // NVIDIA's installer reads it and nothing uses it; what can't be read is refused all the same.
 Status TakeOverride(Options& options, const std::string& value) {
   TRY_ASSIGN(const Json json, ParseJson(value));
@@ -123,13 +132,13 @@ const std::vector<Flag>& Flags() {
       {{"no-daemon", "n"}, {"NO_DAEMON"}, true, Bool(&O::no_daemon)},
       {{"no-runtime-config"}, {"NO_RUNTIME_CONFIG"}, true, Bool(&O::no_runtime_config)},
       {{"enable-nri-plugin", "p"}, {"ENABLE_NRI_PLUGIN"}, true, Bool(&O::nri_plugin)},
-      {{"nri-plugin-index"}, {"NRI_PLUGIN_INDEX"}, false, Ignored("nri-plugin-index")},
-      {{"nri-socket"}, {"NRI_SOCKET"}, false, Ignored("nri-socket")},
-      {{"nri-namespace"}, {"NRI_NAMESPACE"}, false, Ignored("")},
+      {{"nri-plugin-index"}, {"NRI_PLUGIN_INDEX"}, false, TakeNriIndex},
+      {{"nri-socket"}, {"NRI_SOCKET"}, false, Text(&O::nri_socket)},
+      {{"nri-namespace"}, {"NRI_NAMESPACE"}, false, Text(&O::nri_namespace)},
       {{"nri-management-cdi-device-namespaces"},
        {"NRI_MANAGEMENT_CDI_DEVICE_NAMESPACES"},
        false,
-       Ignored("nri-management-cdi-device-namespaces")},
+       List(&O::nri_management_namespaces)},
       {{"runtime", "r"}, {"RUNTIME"}, false, OneOf(&O::runtime, {"containerd", "crio", "docker"})},
       {{"toolkit-install-dir", "root"},
        {"TOOLKIT_INSTALL_DIR", "ROOT"},
@@ -291,7 +300,20 @@ Result<Options> ParseOptions(const std::vector<std::string>& words,
       return std::unexpected(taken.error().In("read --" + name));
     }
   }
+  if (options.nri_plugin && options.no_daemon) {
+    options.remarks.emplace_back("enable-nri-plugin changes nothing with no-daemon");
+    options.nri_plugin = false;
+  }
+  if (options.nri_plugin && options.nri_namespace.empty()) {
+    return Fail(ErrorKind::kInvalid, "read --enable-nri-plugin: it needs --nri-namespace");
+  }
   return options;
+}
+
+std::vector<std::string> ManagementNamespaces(const Options& options) {
+  std::vector<std::string> namespaces = options.nri_management_namespaces;
+  namespaces.push_back(options.nri_namespace);
+  return namespaces;
 }
 
 std::string OptionsHelp() {

@@ -16,7 +16,11 @@ namespace gantry::container_toolkit {
 struct Options {
   bool no_daemon = false;
   bool no_runtime_config = false;
-  bool nri_plugin = false;
+  bool nri_plugin = false;  // then the runtime's configuration is left alone
+  int nri_index = 10;       // 0 to 99: among other plugins
+  std::string nri_socket = "/var/run/nri/nri.sock";
+  std::string nri_namespace;                           // the operator's; needed with nri_plugin
+  std::vector<std::string> nri_management_namespaces;  // further ones that may have every GPU
   std::string runtime = "containerd";
   std::string install_dir = "/usr/local/nvidia";  // the programs lie in <this>/toolkit
   std::string source_root = "/opt/gantry";  // in this image: the folder that holds gantry-hook
@@ -61,6 +65,9 @@ using Environment = std::function<std::optional<std::string>(const std::string& 
 
 // Flags count more than the environment. kInvalid names an unknown flag or a value that cannot be.
 Result<Options> ParseOptions(const std::vector<std::string>& words, const Environment& environment);
+
+// Whose pods may ask the NRI plugin for management devices.
+std::vector<std::string> ManagementNamespaces(const Options& options);
 
 // One line a flag, for --help.
 std::string OptionsHelp();

@@ -111,6 +111,24 @@ TEST(Options, TheRestOfTheInstallersEnvironment) {
   EXPECT_TRUE(remarked->ignore_errors);
 }
 
+TEST(Options, NriPlugin) {
+  const auto options =
+      Parse({"--enable-nri-plugin"}, {{"NRI_PLUGIN_INDEX", "7"},
+                                      {"NRI_SOCKET", "/run/x.sock"},
+                                      {"NRI_NAMESPACE", "gpu-operator"},
+                                      {"NRI_MANAGEMENT_CDI_DEVICE_NAMESPACES", "a,b"}});
+  ASSERT_TRUE(options.has_value()) << options.error().message;
+  EXPECT_TRUE(options->nri_plugin);
+  EXPECT_EQ(options->nri_index, 7);
+  EXPECT_EQ(options->nri_socket, "/run/x.sock");
+  EXPECT_THAT(ManagementNamespaces(*options), ElementsAre("a", "b", "gpu-operator"));
+  EXPECT_THAT(Parse({"-p"}).error().message, HasSubstr("--nri-namespace"));
+  EXPECT_THAT(Parse({"--nri-plugin-index=100"}).error().message, HasSubstr("100"));
+  const auto once = Parse({"-p", "-n", "--nri-namespace=x"});
+  EXPECT_FALSE(once->nri_plugin) << "a plugin has to stay";
+  EXPECT_EQ(once->remarks.size(), 1U);
+}
+
 TEST(Options, AnImagesVariableGivesNoGpuUnlessSwitchedOn) {
   EXPECT_FALSE(Parse({})->accept_environment);
   EXPECT_TRUE(Parse({}, {{"ACCEPT_NVIDIA_VISIBLE_DEVICES_ENVVAR_WHEN_UNPRIVILEGED", "true"}})

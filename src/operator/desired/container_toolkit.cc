@@ -27,6 +27,10 @@ Objects ContainerToolkit(const Context& context, const std::string& image) {
     set.Env("NVIDIA_RUNTIME_SET_AS_DEFAULT", "false");
     set.Env("NVIDIA_CONTAINER_RUNTIME_MODE", "cdi");
     set.Env("CRIO_CONFIG_MODE", "config");
+    if (policy.nri) {
+      set.Env("ENABLE_NRI_PLUGIN", "true");
+      set.Env("NRI_NAMESPACE", context.space);
+    }
   } else if (context.runtime == "crio") {
     set.Env("CRIO_CONFIG_MODE", "hook");
   }
