@@ -1,7 +1,8 @@
 """What a kubelet waits for while a pod is admitted: the device plugin's answers at its socket.
 
 16 GPUs cut in ten, eight shares asked for, and the same GPUs whole. The plugin runs on the test bed's GPUs in a mount
-namespace with their /dev; the kubelet is node_probe.
+namespace with their /dev; the kubelet is node_probe. `allocate_null` is a call that asks the plugin for nothing: what
+the socket, gRPC and the processors' sleep cost on this machine, which no plugin can save.
 """
 
 import os
@@ -48,8 +49,9 @@ def measure(runs, release, figure):
         for prefix, devices, more in (("", 160, [f"--config-file={folder}/slices.yaml"]), ("whole_", 16, [])):
             printed = subprocess.run([*in_root, release / "node_probe", "allocate", str(runs), str(devices), "8",
                                       *plugin, *more], text=True, stdout=subprocess.PIPE, check=True).stdout
-            preferred, allocated = zip(*(map(float, line.split()) for line in printed.splitlines()))
-            for word, values in (("preferred", preferred), ("allocate", allocated)):
+            preferred, allocated, nothing = zip(*(map(float, line.split()) for line in printed.splitlines()))
+            for word, values in (("preferred", preferred), ("allocate", allocated), ("allocate_null", nothing)):
                 middle = "" if word == "preferred" else "_p50"
                 figure(f"{prefix}{word}{middle}", statistics.median(values), "ms")
                 figure(f"{prefix}{word}_p99", sorted(values)[int(0.99 * (len(values) - 1))], "ms")
+            figure(f"{prefix}allocate_to_null", statistics.median(allocated) / statistics.median(nothing), "ratio")

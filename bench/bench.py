@@ -50,13 +50,15 @@ def build(*targets):
 
 
 class Measured:
-    """A bed with Gantry installed, for as long as it is measured."""
+    """A bed with Gantry installed, for as long as it is measured. Each GPU stands for `parts` devices of the resource."""
 
-    def __init__(self, arguments, nodes):
+    def __init__(self, arguments, nodes, gpus=None, resource="nvidia.com/gpu", parts=1, values=()):
         subprocess.run(["./do", "image"], cwd=ROOT, check=True, stdout=sys.stderr)
         build("node_probe")
-        note(f"starting {nodes} node(s) with {arguments.gpus}")
-        self.bed = Bed(f"bench-{os.getpid()}", nodes=nodes, gpus=arguments.gpus)
+        gpus = gpus or arguments.gpus
+        self.resource, self.parts, self.values = resource, parts, values
+        note(f"starting {nodes} node(s) with {gpus}")
+        self.bed = Bed(f"bench-{os.getpid()}", nodes=nodes, gpus=gpus)
 
     def __enter__(self):
         bed = self.bed
@@ -64,10 +66,10 @@ class Measured:
             for node in bed.nodes():
                 bed.do("load", node, str(IMAGE))
                 bed.copy(node, RELEASE / "node_probe", "/usr/local/bin/node_probe")
-            bed.install()
-            self.gpus = {node: len(bed.gpus(node)) for node in bed.nodes()}
-            for node, count in self.gpus.items():
-                wait_for(f"GPUs of {node}", lambda n=node, c=count: bed.allocatable(n) == c, 90)
+            bed.install(*self.values)
+            for node in bed.nodes():
+                count = self.parts * len(bed.gpus(node))
+                wait_for(f"GPUs of {node}", lambda n=node, c=count: bed.allocatable(n, self.resource) == c, 90)
             wait_for("the policy to be ready", bed.policy_ready, 60)
             return bed
         except BaseException:
@@ -105,24 +107,33 @@ def connections(rows):
     return max(per_node.values())
 
 
+def memory(rows, names, suffix=""):
+    for name in names:
+        sizes = [row["hwm_kib"] for row in rows.values() if row["command"] == COMMANDS[name]]
+        assert sizes, f"no process of {COMMANDS[name]}"
+        figure(f"{name}{suffix}_rss", max(sizes) * 1024 / 1e6, "MB")
+
+
+def wakeups(before, after, seconds, names, suffix=""):
+    for name in names:
+        rates = [(after[k]["switches"] - row["switches"]) / seconds for k, row in before.items()
+                 if row["command"] == COMMANDS[name] and k in after]
+        assert rates, f"no process of {COMMANDS[name]} lived through the idle time"
+        figure(f"idle_wakeups_{name}{suffix}", max(rates), "per_second")
+
+
 def footprint(arguments):
-    """memory, sizes, start times, connections, idle wake-ups and idle requests on 2 nodes"""
+    """memory, sizes, start times, connections, idle wake-ups and idle requests on 2 nodes; memory and wake-ups on a
+    node with 56 MIG devices and 110 pods"""
     with Measured(arguments, 2) as bed:
         before = agents(bed)
-        for name, command in COMMANDS.items():
-            sizes = [row["hwm_kib"] for row in before.values() if row["command"] == command]
-            assert sizes, f"no process of {command}"
-            figure(f"{name}_rss", max(sizes) * 1024 / 1e6, "MB")
+        memory(before, COMMANDS)
         figure("node_connections", connections(before), "connections")
         bed.do("audit", "--reset")
         note(f"{arguments.idle} s of idling")
         time.sleep(arguments.idle)
         after = agents(bed)
-        for name, command in COMMANDS.items():
-            rates = [(after[k]["switches"] - row["switches"]) / arguments.idle for k, row in before.items()
-                     if row["command"] == command and k in after]
-            assert rates, f"no process of {command} lived through the idle time"
-            figure(f"idle_wakeups_{name}", max(rates), "per_second")
+        wakeups(before, after, arguments.idle, COMMANDS)
         counted = json.loads(bed.do("audit", "--json", "--by", "agent,verb"))
         note(f"requests while idle: {[c for c in counted if c['agent'].startswith('gantry')]}")
         figure("node_requests", sum(c["count"] for c in counted
@@ -131,6 +142,35 @@ def footprint(arguments):
         figure("plugin_register", plugin_register(bed), "ms")
     figure("image", os.path.getsize(IMAGE) / 1e6, "MB")
     hook()
+    footprint_mig(arguments)
+
+
+def footprint_mig(arguments):
+    """the device plugin and GPU feature discovery on a full node: 8 GPUs cut in 7 MIG devices each, and as many pods as
+    a kubelet takes (110, the operands among them): one with each MIG device, the others without"""
+    resource, parts, full = "nvidia.com/mig-1g.10gb", 7, 110
+    with Measured(arguments, 1, gpus=str(ROOT / "testbed/fakegpu/profiles/8xa100-80-mig.yaml"), resource=resource,
+                  parts=parts, values=("--set", "mig.strategy=mixed")) as bed:
+        [node] = bed.nodes()
+
+        def pods():
+            listed = bed.core.list_pod_for_all_namespaces(field_selector=f"spec.nodeName={node}").items
+            return [pod for pod in listed if pod.status.phase in ("Pending", "Running")]
+
+        devices = bed.allocatable(node, resource)
+        names = [f"full-{number}" for number in range(full - len(pods()))]
+        note(f"starting {len(names)} pods, {devices} of them with a MIG device")
+        for number, name in enumerate(names):
+            pod = bed.gpu_pod(name, 1, node=node, resource=resource)
+            if number >= devices:
+                del pod["spec"]["containers"][0]["resources"]
+            bed.apply(pod)
+        wait_for(f"{full} pods", lambda: sum(p.status.phase == "Running" for p in pods()) == full, 1200, 2)
+        before = agents(bed)
+        memory(before, ("plugin", "features"), "_mig")
+        seconds = min(arguments.idle, 60)
+        time.sleep(seconds)
+        wakeups(before, agents(bed), seconds, ("plugin", "features"), "_mig")
 
 
 def plugin_register(bed):
@@ -288,8 +328,8 @@ def allocate(arguments):
     allocating.measure(max(arguments.runs, 1000), RELEASE, figure)
 
 
-WORDS = {"ready": ready, "kills": kills, "scale": scale, "footprint": footprint, "hook": hook, "inject": inject,
-         "allocate": allocate, "fuzz": fuzz}
+WORDS = {"ready": ready, "kills": kills, "scale": scale, "footprint": footprint, "footprint_mig": footprint_mig,
+         "hook": hook, "inject": inject, "allocate": allocate, "fuzz": fuzz}
 
 
 def main():

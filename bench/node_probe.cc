@@ -8,8 +8,8 @@
 //   register RUNS COMMAND...  milliseconds from posix_spawn of a plugin until its Register call, a
 //                             line a run; "{}" in an argument becomes the kubelet's socket
 //   allocate RUNS DEVICES SIZE COMMAND...  milliseconds of GetPreferredAllocation of SIZE of
-//   DEVICES
-//                             and of Allocate of that answer, as a kubelet sees them, a line a run
+//                             DEVICES, of Allocate of that answer, and of GetDevicePluginOptions,
+//                             which asks for nothing, as a kubelet sees them, a line a run
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -253,10 +253,12 @@ int Allocate(long long runs, size_t devices, int size, Words command) {
     });
     const double allocated =
         timed([&] { return plugin.kubelet().Allocate(kResource, chosen).has_value(); });
-    if (preferred < 0 || allocated < 0) {
+    const double nothing =
+        timed([&] { return plugin.kubelet().AskNothing(kResource).has_value(); });
+    if (preferred < 0 || allocated < 0 || nothing < 0) {
       return Complain("the plugin refused");
     }
-    fmt::print("{:.4f} {:.4f}\n", preferred, allocated);
+    fmt::print("{:.4f} {:.4f} {:.4f}\n", preferred, allocated, nothing);
   }
   return 0;
 }

@@ -288,4 +288,18 @@ Result<std::vector<std::string>> FakeKubelet::Prefer(const std::string& resource
   return std::vector<std::string>(ids.begin(), ids.end());
 }
 
+Status FakeKubelet::AskNothing(const std::string& resource) {
+  const auto stub = impl_->Find(resource);
+  if (stub == nullptr) {
+    return Fail(ErrorKind::kUnavailable, "no plugin for " + resource);
+  }
+  v1beta1::DevicePluginOptions options;
+  grpc::ClientContext context;
+  if (const auto status = stub->GetDevicePluginOptions(&context, v1beta1::Empty(), &options);
+      !status.ok()) {
+    return std::unexpected(ToError(status));
+  }
+  return {};
+}
+
 }  // namespace gantry::kubelet

@@ -45,6 +45,8 @@ class FakeKubelet {
   void Refuse(int calls);
 
   Result<Allocation> Allocate(const std::string& resource, const std::vector<std::string>& ids);
+  // GetDevicePluginOptions: a call that asks the plugin for nothing.
+  Status AskNothing(const std::string& resource);
   Result<std::vector<std::string>> Prefer(const std::string& resource,
                                           const PreferredRequest& request);
 
