@@ -8,6 +8,7 @@
 #include "operands/container_toolkit/inventory.h"
 #include "operands/device_plugin/condition_writer.h"
 #include "operands/device_plugin/device_plugin.h"
+#include "operands/device_plugin/mps_control_daemon.h"
 #include "operands/gpu_features/gpu_features.h"
 #include "operands/node_features/node_features.h"
 #include "operands/validator/validator.h"
@@ -20,7 +21,7 @@ namespace {
 
 constexpr std::array<std::string_view, 1> kToolkitNames = {"nvidia-toolkit"};
 
-constexpr std::array<Command, 12> kCommands = {{
+constexpr std::array<Command, 13> kCommands = {{
     {"doctor",
      {},
      "what is wrong with a cluster's GPUs, and what to do about it",
@@ -52,6 +53,10 @@ constexpr std::array<Command, 12> kCommands = {{
      {},
      "offers this node's GPUs to its kubelet",
      device_plugin::RunDevicePlugin},
+    {"mps-control-daemon",
+     {},
+     "lets several processes at once on each GPU that this node shares by MPS",
+     device_plugin::RunMpsControlDaemon},
     {"node-condition",
      {},
      "says on a Node whether its GPUs are well",

@@ -298,4 +298,31 @@ Status Library::Alive(const std::string& uuid) const {
   return CheckRecoveryAction(*symbols_, handle, uuid);
 }
 
+Result<ComputeMode> Library::GetComputeMode(const std::string& uuid) const {
+  nvmlDevice_t handle = nullptr;
+  nvmlReturn_t code = Call(symbols_->nvmlDeviceGetHandleByUUID, uuid.c_str(), &handle);
+  if (code != NVML_SUCCESS) {
+    return FailNvml("nvmlDeviceGetHandleByUUID", uuid, code);
+  }
+  nvmlComputeMode_t mode = NVML_COMPUTEMODE_DEFAULT;
+  code = Call(symbols_->nvmlDeviceGetComputeMode, handle, &mode);
+  if (code != NVML_SUCCESS) {
+    return FailNvml("nvmlDeviceGetComputeMode", uuid, code);
+  }
+  return static_cast<ComputeMode>(mode);
+}
+
+Status Library::SetComputeMode(const std::string& uuid, ComputeMode mode) const {
+  nvmlDevice_t handle = nullptr;
+  nvmlReturn_t code = Call(symbols_->nvmlDeviceGetHandleByUUID, uuid.c_str(), &handle);
+  if (code != NVML_SUCCESS) {
+    return FailNvml("nvmlDeviceGetHandleByUUID", uuid, code);
+  }
+  code = Call(symbols_->nvmlDeviceSetComputeMode, handle, static_cast<nvmlComputeMode_t>(mode));
+  if (code != NVML_SUCCESS) {
+    return FailNvml("nvmlDeviceSetComputeMode", uuid, code);
+  }
+  return {};
+}
+
 }  // namespace gantry::nvml

@@ -26,6 +26,14 @@ namespace gantry::nvml {
 // an absolute one does not lead out of it. kNotFound names the root.
 Result<std::filesystem::path> FindLibrary(const std::filesystem::path& root);
 
+// Who may use a GPU (nvmlComputeMode_t, the same numbers).
+enum class ComputeMode {
+  kDefault = 0,
+  kExclusiveThread = 1,
+  kProhibited = 2,
+  kExclusiveProcess = 3
+};
+
 enum class MigMode { kUnsupported, kDisabled, kEnabled };
 
 // Where the GPU stands in an NVLink fabric; present only once the fabric manager has finished.
@@ -165,6 +173,9 @@ class Library {
   // Asks the GPU itself (memory, temperature, what the driver wants done with it): an error when it
   // is lost, needs a reset or answers with NVML's "unknown error".
   [[nodiscard]] Status Alive(const std::string& uuid) const;
+  // kUnsupported: this GPU has none. Setting needs root, and lasts until the driver is unloaded.
+  [[nodiscard]] Result<ComputeMode> GetComputeMode(const std::string& uuid) const;
+  [[nodiscard]] Status SetComputeMode(const std::string& uuid, ComputeMode mode) const;
   [[nodiscard]] Result<std::unique_ptr<EventSet>> NewEventSet() const;
 
  private:

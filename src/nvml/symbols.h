@@ -41,6 +41,8 @@ namespace gantry::nvml {
   X(DeviceGetGpuFabricInfoV)         \
   X(DeviceGetGpuFabricInfo)          \
   X(DeviceGetTemperature)            \
+  X(DeviceGetComputeMode)            \
+  X(DeviceSetComputeMode)            \
   X(DeviceGetFieldValues)            \
   X(DeviceGetTopologyCommonAncestor) \
   X(DeviceGetNvLinkState)            \

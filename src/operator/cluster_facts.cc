@@ -104,11 +104,15 @@ ClusterFacts Summarize(const NamedNodes& nodes, const Json& tolerations) {
         continue;
       }
       const std::string suffix = label->first.substr(std::string_view(names::kDeployPrefix).size());
+      const bool by_mps =
+          suffix == "device-plugin" && ValueOf(labels, names::kMpsCapable) == "true";
       ++facts.labelled[suffix];
+      facts.labelled["mps-control-daemon"] += by_mps ? 1 : 0;
       if (taint != nullptr) {
         continue;
       }
       ++facts.expected[suffix];
+      facts.expected["mps-control-daemon"] += by_mps ? 1 : 0;
       if (suffix == "device-plugin" && node->ready && !node->gpu_resource) {
         facts.gpu_without_resource.push_back(name);
       }

@@ -38,8 +38,9 @@ TEST(ClusterFacts, CountsNodesAndWhereDaemonSetsShouldBe) {
   NodeFacts tainted = GpuNode();
   tainted.taints = {{"team", "ml", "NoSchedule"}};
   NodeFacts good = GpuNode();
-  good.labels += "nvidia.com/gpu.validation=ready\n";
-  waiting.labels += "nvidia.com/gpu.validation=DriverHangs\n";
+  good.labels += "nvidia.com/gpu.validation=ready\nnvidia.com/mps.capable=true\n";
+  waiting.labels += "nvidia.com/gpu.validation=DriverHangs\nnvidia.com/mps.capable=false\n";
+  tainted.labels += "nvidia.com/mps.capable=true\n";
   const ClusterFacts facts = Summarize(
       {{"z", &waiting}, {"plain", &plain}, {"away", &away}, {"tainted", &tainted}, {"good", &good}},
       kDefault);
@@ -53,6 +54,8 @@ TEST(ClusterFacts, CountsNodesAndWhereDaemonSetsShouldBe) {
   EXPECT_THAT(facts.untolerated, ElementsAre("tainted: team=ml:NoSchedule"));
   EXPECT_EQ(facts.expected.at("device-plugin"), 2);
   EXPECT_EQ(facts.labelled.at("device-plugin"), 4);
+  EXPECT_EQ(facts.expected.at("mps-control-daemon"), 1);
+  EXPECT_EQ(facts.labelled.at("mps-control-daemon"), 2);
   EXPECT_FALSE(facts.expected.contains("dcgm"));
   EXPECT_EQ(facts.runtime, "containerd");
 }

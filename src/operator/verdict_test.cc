@@ -131,7 +131,13 @@ TEST_F(VerdictTest, AMissingConfigMapIsNamed) {
 
 TEST_F(VerdictTest, AMistakeInOneSectionIsItsOwn) {
   Use({{"devicePlugin", {{"repository", "r"}}}});
-  ExpectNotReady("InvalidSpec", "spec.devicePlugin: repository, image and version");
+  EXPECT_THAT(Now().message,
+              HasSubstr("states not ready: [state-device-plugin state-mps-control-daemon]"));
+  for (const char* of_the_section : {"state-device-plugin", "state-mps-control-daemon"}) {
+    EXPECT_EQ(StateOf(of_the_section).reason, "InvalidSpec");
+    EXPECT_THAT(StateOf(of_the_section).message,
+                HasSubstr("spec.devicePlugin: repository, image and version"));
+  }
   EXPECT_EQ(StateOf("gpu-feature-discovery").state, "ready");
 }
 
@@ -172,6 +178,16 @@ TEST_F(VerdictTest, AVersionThatIsNotFollowedIsSaid) {
   EXPECT_EQ(StateOf("state-container-toolkit").reason, "VersionNotUsed");
   EXPECT_EQ(StateOf("state-container-toolkit").image, "i:1");
   EXPECT_THAT(Now().partly, HasSubstr("toolkit.version"));
+}
+
+TEST_F(VerdictTest, MpsIsAskedForOnTheNodesThatShareByIt) {
+  auto& mps = sets_["nvidia-device-plugin-mps-control-daemon"];
+  mps = {1, 1, 0, 0, 0, 0, false};
+  EXPECT_EQ(StateOf("state-mps-control-daemon").state, "ready") << "no node shares by MPS";
+  cluster_.labelled["mps-control-daemon"] = cluster_.expected["mps-control-daemon"] = 1;
+  EXPECT_EQ(StateOf("state-mps-control-daemon").reason, "PodsMissing");
+  mps = {1, 1, 1, 1, 1, 0, false};
+  EXPECT_EQ(StateOf("state-mps-control-daemon").state, "ready");
 }
 
 TEST_F(VerdictTest, AFailedWriteIsAnError) {

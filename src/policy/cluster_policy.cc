@@ -240,9 +240,7 @@ bool Neutral(std::string_view path, const Json& value) {
     return true;
   }
   return path.ends_with(".imagePullPolicy") || path == "sandboxWorkloads.defaultWorkload" ||
-         path == "sandboxWorkloads.mode" ||
-         (path == "devicePlugin.mps.root" && value == "/run/nvidia/mps") ||
-         path.starts_with("operator.metrics.serviceMonitor.") ||
+         path == "sandboxWorkloads.mode" || path.starts_with("operator.metrics.serviceMonitor.") ||
          path.starts_with("operator.initContainer.") || path == "operator.defaultRuntime" ||
          path.starts_with("psp.") || path == "cdi.default";
 }
@@ -257,6 +255,7 @@ bool ActedOn(std::string_view path) {
                                         "toolkit.",
                                         "devicePlugin.enabled",
                                         "devicePlugin.config.",
+                                        "devicePlugin.mps.",
                                         "gfd.",
                                         "nodeStatusExporter.",
                                         "validator.repository",

@@ -95,17 +95,16 @@ TEST(ClusterPolicy, AMistakeNamesItsField) {
 }
 
 TEST(ClusterPolicy, KnownFieldsThatAreNotActedOnAreNamed) {
-  EXPECT_THAT(
-      UnsupportedFields(Policy({
-          {"driver", {{"enabled", false}, {"usePrecompiled", true}}},
-          {"dcgmExporter", {{"enabled", true}, {"serviceMonitor", {{"interval", "15s"}}}}},
-          {"migManager", {{"enabled", false}}},
-          {"dcgm", {{"enabled", false}}},
-          {"devicePlugin", {{"mps", {{"root", "/mps"}}}, {"config", {{"name", "c"}}}}},
-          {"psa", {{"enabled", true}}},
-          {"operator", {{"labels", {{"a", "b"}}}, {"defaultRuntime", "containerd"}}},
-      })),
-      ElementsAre("dcgmExporter", "devicePlugin.mps.root", "operator.labels.a", "psa.enabled"));
+  EXPECT_THAT(UnsupportedFields(Policy({
+                  {"driver", {{"enabled", false}, {"usePrecompiled", true}}},
+                  {"dcgmExporter", {{"enabled", true}, {"serviceMonitor", {{"interval", "15s"}}}}},
+                  {"migManager", {{"enabled", false}}},
+                  {"dcgm", {{"enabled", false}}},
+                  {"devicePlugin", {{"mps", {{"root", "/mps"}}}, {"config", {{"name", "c"}}}}},
+                  {"psa", {{"enabled", true}}},
+                  {"operator", {{"labels", {{"a", "b"}}}, {"defaultRuntime", "containerd"}}},
+              })),
+              ElementsAre("dcgmExporter", "operator.labels.a", "psa.enabled"));
 }
 
 TEST(ClusterPolicy, DefaultsOfTheApiServerAreNotNamed) {
@@ -137,8 +136,8 @@ TEST(Operands, FollowNvidiasEnableRules) {
   EXPECT_THAT(wanted(Json::object()),
               ElementsAre("node-features", "pre-requisites", "state-operator-metrics",
                           "state-driver", "state-container-toolkit", "state-operator-validation",
-                          "state-device-plugin", "state-dcgm", "state-dcgm-exporter",
-                          "gpu-feature-discovery", "state-mig-manager"));
+                          "state-device-plugin", "state-mps-control-daemon", "state-dcgm",
+                          "state-dcgm-exporter", "gpu-feature-discovery", "state-mig-manager"));
   Json off;
   for (const auto* section :
        {"driver", "toolkit", "devicePlugin", "dcgm", "dcgmExporter", "gfd", "migManager"}) {

@@ -25,8 +25,8 @@ constexpr std::array kOperands = std::to_array<Operand>({
      true},
     {"state-device-plugin", "devicePlugin", "nvidia-device-plugin-daemonset", "device-plugin",
      true},
-    {"state-mps-control-daemon", "", "nvidia-device-plugin-mps-control-daemon", "device-plugin",
-     false},
+    {"state-mps-control-daemon", "", "nvidia-device-plugin-mps-control-daemon",
+     "mps-control-daemon", true},
     {"state-dcgm", "dcgm", "nvidia-dcgm", "dcgm", false},
     {"state-dcgm-exporter", "dcgmExporter", "nvidia-dcgm-exporter", "dcgm-exporter", false},
     {"gpu-feature-discovery", "gfd", "gpu-feature-discovery", "gpu-feature-discovery", true},
@@ -79,8 +79,12 @@ bool Wanted(const Operand& operand, const ClusterPolicy& policy) {
   if (state == "state-driver") {
     return policy.driver.enabled && !policy.driver_crd;
   }
-  // Asked for node by node, through the device plugin's configuration; nothing in spec names it.
-  if (state == "state-mps-control-daemon" || state == "state-kata-manager") {
+  // Its pods come to the nodes whose device plugin's configuration asks for MPS.
+  if (state == "state-mps-control-daemon") {
+    return policy.enabled.contains("devicePlugin") && policy.enabled.at("devicePlugin");
+  }
+  // Nothing in spec asks for it.
+  if (state == "state-kata-manager") {
     return false;
   }
   if (state == "state-sandbox-validation") {

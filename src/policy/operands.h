@@ -13,7 +13,7 @@ struct Operand {
   std::string_view state;       // "state-device-plugin": in status and messages
   std::string_view section;     // of spec, with its switch; empty: no switch of its own
   std::string_view daemon_set;  // empty: none
-  std::string_view deploy;      // suffix of the node label that its DaemonSet selects; empty: none
+  std::string_view deploy;      // under which ClusterFacts counts its nodes: the label's suffix
   bool available;               // false: known, and not there yet
 };
 

@@ -2,18 +2,23 @@
 // Leaving a host as it was found: the journal is replayed backwards, then the files go that the
 // other operands made for each other, then their folders if nothing of others is in them.
 #include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "base/log.h"
 #include "base/paths.h"
 #include "base/text.h"
+#include "host/child_call.h"
 #include "host/files.h"
 #include "host/journal.h"
 #include "host/signals.h"
@@ -61,7 +66,44 @@ void RemoveFolder(const std::string& root, const std::string& folder) {
   }
 }
 
+bool IsMountPoint(const std::string& path) {
+  struct stat here{};
+  struct stat above{};
+  return ::stat(path.c_str(), &here) == 0 && ::stat(ParentOf(path).c_str(), &above) == 0 &&
+         here.st_dev != above.st_dev;
+}
+
+// What the MPS control daemon leaves for the containers that it served. Its mount is the host's,
+// and ends only where the host's first process sees it.
+Status RemoveMps(const std::string& root) {
+  const std::string folder = FromProcess("MPS_ROOT").value_or("/run/nvidia/mps");
+  TRY_ASSIGN(const std::string here, ResolveInRoot(root, folder));
+  if (IsMountPoint(JoinPath(here, "shm"))) {
+    const auto memory = JoinPath(folder, "shm");
+    host::ChildCall call("unmount " + memory);
+    TRY(call.Run(
+        [&memory]() -> Result<std::string> {
+          const Fd first(::open("/proc/1/ns/mnt", O_RDONLY | O_CLOEXEC));
+          if (::setns(first.get(), CLONE_NEWNS) != 0 ||
+              ::umount2(memory.c_str(), MNT_DETACH) != 0) {
+            return FailErrno("unmount " + memory, errno);
+          }
+          return std::string();
+        },
+        std::chrono::seconds(10), -1));
+  }
+  std::error_code kept;
+  for (const char* name : {"nvidia.com", ".ready", ".compute-modes"}) {
+    std::filesystem::remove_all(JoinPath(here, name), kept);
+  }
+  for (const char* name : {"shm", ".room", ""}) {
+    ::rmdir(JoinPath(here, name).c_str());
+  }
+  return {};
+}
+
 Status RemoveOperandFiles(const std::string& root) {
+  TRY(RemoveMps(root));
   TrialFolder::RemoveLeft(root);
   TRY(RemoveMatching(root, names::kCdiDir, [](const std::string& name) {
     return std::ranges::any_of(kDocuments,

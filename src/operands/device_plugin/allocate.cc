@@ -15,8 +15,6 @@ namespace gantry::device_plugin {
 namespace {
 
 constexpr char kVolumeRoot[] = "/var/run/nvidia-container-devices";
-// Where a container finds the MPS root's folders.
-constexpr char kMpsRoot[] = "/mps";
 
 using Units = std::vector<const Unit*>;
 using Names = std::vector<std::string>;
@@ -83,7 +81,7 @@ void AddMps(const Settings& settings, const Resource& resource, kubelet::Allocat
   allocation.mounts.push_back(
       {.container_path = JoinPath(kMpsRoot, pipe), .host_path = JoinPath(settings.mps_root, pipe)});
   allocation.mounts.push_back(
-      {.container_path = "/dev/shm", .host_path = JoinPath(settings.mps_root, "shm")});
+      {.container_path = "/dev/shm", .host_path = JoinPath(settings.mps_root, kMpsShm)});
 }
 
 // NVIDIA's runtime reads these; CDI devices of the same name stand beside them.
@@ -144,6 +142,8 @@ std::string ImexNode(int channel) {
 }
 
 std::string MpsPipe(const std::string& resource) { return resource + "/pipe"; }
+
+std::string MpsLog(const std::string& resource) { return resource + "/log"; }
 
 Result<kubelet::Allocation> Allocate(const Resource& resource, const Settings& settings,
                                      const Beside& beside, const std::vector<std::string>& ids) {

@@ -28,10 +28,12 @@ Result<kubelet::Allocation> Allocate(const Resource& resource, const Settings& s
 const std::vector<std::string>& ControlNodes();
 // "/dev/nvidia-caps-imex-channels/channel0".
 std::string ImexNode(int channel);
-// Where the control daemon of a resource that MPS shares has its pipes, below the MPS root:
-// "nvidia.com/gpu/pipe".
+// Where clients and the control daemon of MPS find the MPS root.
+inline constexpr char kMpsRoot[] = "/mps";
+// The folders of a resource that MPS shares, below the MPS root: "nvidia.com/gpu/pipe".
 std::string MpsPipe(const std::string& resource);
-// The file in the folder of that resource which says that the daemon takes clients.
-inline constexpr char kMpsStarted[] = ".started";
+std::string MpsLog(const std::string& resource);
+// What clients get as their /dev/shm, below the MPS root.
+inline constexpr char kMpsShm[] = "shm";
 
 }  // namespace gantry::device_plugin

@@ -4,6 +4,7 @@
 // manager are read here because this process chooses its configuration itself.
 #include <CLI/CLI.hpp>
 #include <iostream>
+#include <utility>
 
 #include "base/text.h"
 #include "operands/device_plugin/settings.h"
@@ -113,6 +114,35 @@ void AddOwnFlags(CLI::App& app, Arguments& to) {
       ->envname("DP_ENABLE_HEALTHCHECKS");
 }
 
+// Of NVIDIA's config manager, a process beside the plugin that links the chosen file into place and
+// signals the plugin. The plugin chooses by itself and needs no signal, so a manifest that says how
+// to send it is checked, and says nothing more.
+void AddConfigManagerFlags(CLI::App& app, Arguments& to) {
+  app.add_option("--kubeconfig", to.kubeconfig, "empty: the pod's service account")
+      ->envname("KUBECONFIG");
+  const auto is_bool = [](const std::string& text) {
+    const auto value = ParseBool(text);
+    return value ? std::string() : value.error().message;
+  };
+  for (const auto& [flag, variable] :
+       {std::pair{"--oneshot", "ONESHOT"}, {"--send-signal", "SEND_SIGNAL"}}) {
+    app.add_option_function<std::string>(
+           flag, [](const std::string&) {}, "accepted: no other process is to be told")
+        ->check(CLI::Validator(is_bool, "BOOL"))
+        ->envname(variable)
+        ->expected(0, 1)
+        ->default_str("true");
+  }
+  app.add_option_function<int>("--signal", [](int) {}, "accepted, the same")->envname("SIGNAL");
+  app.add_option_function<std::string>(
+         "--process-to-signal", [](const std::string&) {}, "accepted, the same")
+      ->envname("PROCESS_TO_SIGNAL");
+  app.add_option_function<std::string>(
+         "--config-file-dst", [](const std::string&) {},
+         "accepted: the chosen file is read where it is")
+      ->envname("CONFIG_FILE_DST");
+}
+
 }  // namespace
 
 Result<std::optional<Arguments>> ParseArguments(int argc, const char* const* argv) {
@@ -121,6 +151,7 @@ Result<std::optional<Arguments>> ParseArguments(int argc, const char* const* arg
   Arguments arguments;
   AddFileFlags(app, arguments);
   AddOwnFlags(app, arguments);
+  AddConfigManagerFlags(app, arguments);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& asked) {

@@ -13,6 +13,10 @@ namespace {
 Result<int> Run(Arguments arguments) {
   // What is wrong on the command line stays wrong; what a configuration adds may be mended.
   TRY(Decide(arguments, {}, {}));
+  if (!arguments.kubeconfig.empty()) {
+    // For the programs that write to the Node as well.
+    setenv("KUBECONFIG", arguments.kubeconfig.c_str(), 1);
+  }
   host::Signals signals;
   TRY_ASSIGN(auto status_files, host::StatusFiles::Open(arguments.status_dir));
   TRY_ASSIGN(auto watcher, host::Watcher::Create());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,8 @@ struct Gpu {
   std::string name;        // "Tesla T4"
   std::string pci_bus_id;  // as sysfs spells it
   int numa_node = -1;      // -1: none
+  int compute_major = 0;   // 0: the driver does not tell
+  uint64_t memory_mib = 0;
   bool mig_enabled = false;
   std::vector<nvml::MigDevice> mig_devices = {};  // by index
   // Of each MIG device, in their order: "/dev/nvidia-caps/nvidia-cap12", ...

@@ -13,11 +13,8 @@
 #include <thread>
 #include <utility>
 
-#include "base/paths.h"
-#include "base/text.h"
-#include "container/driver_files.h"
 #include "nvml/nvml.h"
-#include "operands/device_plugin/scores.h"
+#include "operands/device_plugin/gpu_look.h"
 
 namespace gantry::device_plugin {
 namespace {
@@ -26,51 +23,6 @@ namespace {
 constexpr std::chrono::milliseconds kEventWait{5000};
 // After an error, before the next wait.
 constexpr std::chrono::seconds kEventPause{1};
-
-Gpu FromNvml(const nvml::Device& device, const std::string& host_root) {
-  Gpu gpu{.index = device.index,
-          .minor = device.minor,
-          .uuid = device.uuid,
-          .name = device.name,
-          .pci_bus_id = device.pci_bus_id,
-          .numa_node = device.numa_node,
-          .mig_enabled = device.mig == nvml::MigMode::kEnabled,
-          .mig_devices = device.mig_devices};
-  for (const auto& mig : device.mig_devices) {
-    gpu.mig_nodes.push_back(container::MigNodes(host_root, static_cast<int>(device.minor),
-                                                static_cast<int>(mig.gpu_instance),
-                                                static_cast<int>(mig.compute_instance)));
-  }
-  return gpu;
-}
-
-Result<std::unique_ptr<nvml::Library>> Open(const Monitor::Options& options) {
-  nvml::Library::Options open{.library = "libnvidia-ml.so.1",
-                              .sys = JoinPath(options.host_root, "sys")};
-  // A container that has the driver's libraries on the loader's path needs no driver root.
-  if (auto path = nvml::FindLibrary(options.driver_root)) {
-    open.library = *path;
-  }
-  return nvml::Library::Open(open);
-}
-
-Result<GpuSet> LookAt(const nvml::Library& library, const Monitor::Options& options) {
-  TRY_ASSIGN(const auto devices, library.Enumerate());
-  GpuSet set;
-  for (const auto& device : devices.found) {
-    set.gpus.push_back(FromNvml(device, options.host_root));
-  }
-  set.scores = ScoresOf(library.Distances(devices.found));
-  for (const auto& failed : devices.failed) {
-    set.failed.push_back(
-        {.index = failed.index, .uuid = failed.uuid, .reason = failed.error.message});
-  }
-  set.driver_version = library.DriverVersion().value_or("");
-  if (const auto cuda = library.CudaVersion()) {
-    set.cuda_version = format("{}.{}", *cuda / 1000, *cuda % 1000 / 10);
-  }
-  return set;
-}
 
 }  // namespace
 
@@ -159,7 +111,7 @@ class Monitor::State : public std::enable_shared_from_this<State> {
     lock.unlock();
     Result<GpuSet> set;
     if (library == nullptr) {
-      auto opened = Open(options_);
+      auto opened = OpenNvml(options_.driver_root, options_.host_root);
       if (opened) {
         library = *std::move(opened);
       } else {
@@ -167,7 +119,7 @@ class Monitor::State : public std::enable_shared_from_this<State> {
       }
     }
     if (library != nullptr) {
-      set = LookAt(*library, options_);
+      set = LookAtGpus(*library, options_.host_root);
     }
     lock.lock();
     look_owed_ = false;

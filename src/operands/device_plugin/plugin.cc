@@ -5,6 +5,8 @@
 // service only when they were seen to fail.
 #include "operands/device_plugin/plugin.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -86,7 +88,9 @@ void Plugin::Wait() {
 
 void Plugin::Evaluate() {
   if (DriverIsReady() && LabelIsKnown() && ConfigIsKnown()) {
-    if (settings_) {
+    if (settings_ && settings_->tegra_only) {
+      LookForTegra();
+    } else if (settings_) {
       LookAtGpus(settings_->driver);
     }
     if (settings_ && set_) {
@@ -201,6 +205,21 @@ void Plugin::RejectConfig(const Error& error) {
                                       : std::string("no GPU is offered until it is right"));
   log::Error("{}", message);
   Report(true, "InvalidDevicePluginConfig", message);
+}
+
+void Plugin::LookForTegra() {
+  if (look_at_ && RealClock().Now() < *look_at_) {
+    return;
+  }
+  const auto root = HostRoot(arguments_.host_root);
+  const bool tegra =
+      access(JoinPath(root, "etc/nv_tegra_release").c_str(), F_OK) == 0 ||
+      Lower(ReadFile(JoinPath(root, "sys/devices/soc0/family")).value_or("")).starts_with("tegra");
+  On(GpusMissing{{ErrorKind::kUnsupported,
+                  tegra
+                      ? "device-discovery-strategy tegra: GPUs of Tegra systems are not served"
+                      : "device-discovery-strategy tegra: this node is no Tegra system (it has no "
+                        "/etc/nv_tegra_release); auto and nvml look for other GPUs"}});
 }
 
 void Plugin::LookAtGpus(const DriverRoots& driver) {

@@ -67,6 +67,7 @@ class Plugin {
   bool ConfigIsKnown();
   void RejectConfig(const Error& error);
   void LookAtGpus(const DriverRoots& driver);
+  void LookForTegra();
   void ProbeIfDue();
   void Serve(const Settings& settings, const GpuSet& set);
   bool FindBeside(const Settings& settings, std::vector<std::string>& left_out);

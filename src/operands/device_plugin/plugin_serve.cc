@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "operands/device_plugin/cdi_file.h"
 #include "operands/device_plugin/device_nodes.h"
+#include "operands/device_plugin/mps_started.h"
 #include "operands/device_plugin/offer.h"
 #include "operands/device_plugin/plugin.h"
 
@@ -119,7 +120,7 @@ bool Plugin::MpsIsReady(const Settings& settings, const Resource& resource) {
       serve_at_ = RealClock().Now() + kServeAgain;
     }
   }
-  return Exists(JoinPath(folder, kMpsStarted));
+  return MpsIsStarted(folder);
 }
 
 void Plugin::SayLeftOut(const std::vector<std::string>& sentences) {

@@ -144,8 +144,22 @@ bool IsShared(const policy::SharedDevices& devices, size_t position, const Unit&
          });
 }
 
+// Why MPS can't share it among so many; empty: it can.
+std::string NotByMps(const Unit& unit, const GpuSet& set, int replicas) {
+  if (unit.is_mig()) {
+    return format("MIG device {} ({}): MPS shares whole GPUs only", unit.index, unit.uuid);
+  }
+  const auto gpu = std::ranges::find(set.gpus, unit.gpu_uuid, &Gpu::uuid);
+  if (const int clients = MpsClients(*gpu); replicas > clients) {
+    return format("GPU {} ({}): MPS takes at most {} clients on it, replicas is {}", unit.index,
+                  unit.uuid, clients, replicas);
+  }
+  return "";
+}
+
 // Sets the replicas and moves what is shared to the name that shares have.
-UnitsByResource Share(UnitsByResource units, const policy::Sharing& sharing, Sentences& left_out) {
+UnitsByResource Share(UnitsByResource units, const GpuSet& set, const policy::Sharing& sharing,
+                      Sentences& left_out) {
   UnitsByResource offered;
   for (auto& [name, of_name] : units) {
     const auto* shared = sharing.Find(name);
@@ -155,10 +169,11 @@ UnitsByResource Share(UnitsByResource units, const policy::Sharing& sharing, Sen
         offered[name].push_back(std::move(unit));
         continue;
       }
-      if (sharing.strategy == policy::SharingStrategy::kMps && unit.is_mig()) {
-        left_out.push_back(
-            format("MIG device {} ({}): MPS shares whole GPUs only", unit.index, unit.uuid));
-        continue;
+      if (sharing.strategy == policy::SharingStrategy::kMps) {
+        if (auto reason = NotByMps(unit, set, shared->replicas); !reason.empty()) {
+          left_out.push_back(std::move(reason));
+          continue;
+        }
       }
       unit.replicas = shared->replicas;
       offered[sharing.OfferedName(name)].push_back(std::move(unit));
@@ -202,7 +217,7 @@ bool Resource::has_shares() const {
 Resources OfferedResources(const GpuSet& set, const Settings& settings,
                            const std::set<std::string>& unhealthy) {
   Resources offered;
-  for (auto& [name, units] : Share(Sorted(set, settings.mig_strategy, offered.left_out),
+  for (auto& [name, units] : Share(Sorted(set, settings.mig_strategy, offered.left_out), set,
                                    settings.sharing, offered.left_out)) {
     auto devices = DevicesOf(units, unhealthy);
     offered.resources.push_back({.name = name,
@@ -211,6 +226,11 @@ Resources OfferedResources(const GpuSet& set, const Settings& settings,
                                  .devices = std::move(devices)});
   }
   return offered;
+}
+
+int MpsClients(const Gpu& gpu) {
+  constexpr int kVolta = 7;
+  return gpu.compute_major >= kVolta ? 48 : 16;
 }
 
 std::string_view UuidOf(std::string_view device_id) {

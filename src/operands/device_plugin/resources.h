@@ -51,6 +51,10 @@ struct Resources {
 Resources OfferedResources(const GpuSet& set, const Settings& settings,
                            const std::set<std::string>& unhealthy);
 
+// How many processes MPS lets on a GPU at once (NVIDIA's MPS guide: 48 from Volta on, 16 before).
+// NVIDIA's plugin gives V100 16 only.
+int MpsClients(const Gpu& gpu);
+
 // "GPU-...::3" -> "GPU-...".
 std::string_view UuidOf(std::string_view device_id);
 bool IsReplica(std::string_view device_id);

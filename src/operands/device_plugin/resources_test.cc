@@ -202,6 +202,27 @@ TEST(Sharing, MpsSharesWholeGpusOnly) {
   EXPECT_THAT(offered.left_out, ElementsAre(HasSubstr("MPS shares whole GPUs only")));
 }
 
+// NVIDIA's plugin takes V100 (7.0) for older than Volta.
+TEST(Sharing, MpsTakesAsManyClientsAsTheGpuHasRoomFor) {
+  auto gpus = Gpus(2);
+  gpus[0].compute_major = 6;
+  gpus[1].compute_major = 7;
+  auto settings = With({ListStrategy::kCdiCri});
+  settings.sharing.strategy = policy::SharingStrategy::kMps;
+  const auto offered = [&](int replicas) {
+    settings.sharing.resources = {OfGpus(replicas, {})};
+    return OfferedResources(SetOf(gpus), settings, {});
+  };
+  EXPECT_THAT(Names(offered(16)), ElementsAre("nvidia.com/gpu 32"));
+  EXPECT_THAT(Names(offered(17)), ElementsAre("nvidia.com/gpu 17"));
+  EXPECT_THAT(offered(17).left_out,
+              ElementsAre("GPU 0 (GPU-0): MPS takes at most 16 clients on it, replicas is 17"));
+  EXPECT_THAT(Names(offered(48)), ElementsAre("nvidia.com/gpu 48"));
+  EXPECT_THAT(offered(49).left_out, SizeIs(2));
+  settings.sharing.strategy = policy::SharingStrategy::kTimeSlicing;
+  EXPECT_THAT(Names(offered(49)), ElementsAre("nvidia.com/gpu 98"));
+}
+
 // dcgm#201: what follows "::" is how a share is told from its GPU, for monitoring too.
 TEST(DeviceIds, Dcgm201TheGpuOfAShareIsFoundInItsId) {
   EXPECT_EQ(UuidOf("GPU-1::3"), "GPU-1");

@@ -84,7 +84,8 @@ Result<policy::MigStrategy> MigStrategy(const Arguments& arguments,
   return strategy;
 }
 
-Status CheckDiscovery(const Arguments& arguments, const policy::PluginFlags& flags) {
+// Whether only Tegra systems are meant.
+Result<bool> TegraOnly(const Arguments& arguments, const policy::PluginFlags& flags) {
   auto discovery = flags.device_discovery.value_or(policy::DeviceDiscovery::kAuto);
   const auto text = arguments.device_discovery_strategy.value_or("");
   if (!text.empty()) {
@@ -98,11 +99,7 @@ Status CheckDiscovery(const Arguments& arguments, const policy::PluginFlags& fla
     return Fail(ErrorKind::kInvalid,
                 "device-discovery-strategy: must be one of auto, nvml, tegra, is \"vfio\"");
   }
-  if (discovery == policy::DeviceDiscovery::kTegra) {
-    return Fail(ErrorKind::kUnsupported,
-                "device-discovery-strategy: GPUs of Tegra systems are not served");
-  }
-  return {};
+  return discovery == policy::DeviceDiscovery::kTegra;
 }
 
 Status ReadImex(const Arguments& arguments, const policy::PluginConfig& config,
@@ -191,7 +188,7 @@ Result<Settings> Decide(const Arguments& arguments, const policy::PluginConfig& 
                     FirstOf({arguments.shared_devices_allocation_policy,
                              flags.shared_devices_allocation_policy, "distributed"}),
                     kSharedPolicies));
-  TRY(CheckDiscovery(arguments, flags));
+  TRY_ASSIGN(settings.tegra_only, TegraOnly(arguments, flags));
   TRY(ReadImex(arguments, config, settings));
   settings.cdi_annotation_prefix =
       FirstOf({arguments.cdi_annotation_prefix, flags.cdi_annotation_prefix, "cdi.k8s.io/"});

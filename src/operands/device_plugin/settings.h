@@ -45,6 +45,7 @@ struct Arguments {
   std::string config_dir;             // CONFIG_FILE_SRCDIR
   std::string default_config;
   std::string node_name;
+  std::string kubeconfig;  // empty: the pod's service account
   std::string node_label;
   std::vector<std::string> fallback_strategies;
   std::vector<std::string> wait_for;  // status files
@@ -73,6 +74,7 @@ DriverRoots RootsFrom(const std::map<std::string, std::string>& driver_ready);
 // What is in force, everything decided.
 struct Settings {
   bool fail_on_init_error = true;
+  bool tegra_only = false;  // no GPU but a Tegra system's is looked for
   DriverRoots driver;
   bool pass_device_specs = false;
   std::set<ListStrategy> list_strategies = {ListStrategy::kEnvVar};

@@ -127,7 +127,6 @@ TEST(Settings, RefusalsNameTheFlagOrKey) {
               HasSubstr("shared-devices-allocation-policy"));
   EXPECT_THAT(Refusal(Parse({"--device-discovery-strategy=x"})),
               HasSubstr("device-discovery-strategy"));
-  EXPECT_THAT(Refusal(Parse({"--device-discovery-strategy=tegra"})), HasSubstr("Tegra"));
   EXPECT_THAT(Refusal(Parse({"--imex-channel-ids=0,1"})), HasSubstr("imex-channel-ids"));
   EXPECT_THAT(Refusal(Parse({"--device-discovery-strategy=vfio"})),
               HasSubstr("device-discovery-strategy"));
@@ -249,6 +248,34 @@ TEST(Settings, MpsImexAndModes) {
   EXPECT_THAT(settings.xids.ignore, ElementsAre(74));
   EXPECT_THAT(settings.disabled_hooks, ElementsAre("a", "b"));
   EXPECT_THAT(Decided(Parse({"--imex-channel-ids=0"})).imex_channels, ElementsAre(0));
+}
+
+TEST(Settings, DiscoveryStrategies) {
+  EXPECT_FALSE(Decided(Parse({})).tegra_only);
+  EXPECT_FALSE(Decided(Parse({"--device-discovery-strategy=nvml"})).tegra_only);
+  EXPECT_TRUE(Decided(Parse({"--device-discovery-strategy=tegra"})).tegra_only);
+  EXPECT_TRUE(Decided(Parse({}), "flags: {deviceDiscoveryStrategy: tegra}").tegra_only);
+}
+
+// As NVIDIA's manifests set them, for the container of the config manager and its init container.
+TEST(Arguments, TheConfigManagersAreAcceptedAndChecked) {
+  const Variable kubeconfig("KUBECONFIG", "/k");
+  for (const auto* value : {"true", "false", ""}) {
+    const Variable oneshot("ONESHOT", value);
+    const Variable send("SEND_SIGNAL", value);
+    const Variable signal("SIGNAL", *value == '\0' ? "" : "1");
+    const Variable process("PROCESS_TO_SIGNAL", *value == '\0' ? "" : "nvidia-device-plugin");
+    const Variable to("CONFIG_FILE_DST", "/config/config.yaml");
+    EXPECT_EQ(Parse({}).kubeconfig, "/k");
+  }
+  EXPECT_EQ(Parse({"--oneshot", "--send-signal=false", "--signal=1", "--process-to-signal=x",
+                   "--config-file-dst=/c", "--kubeconfig=/other"})
+                .kubeconfig,
+            "/other");
+  for (const auto* wrong : {"--oneshot=maybe", "--send-signal=2", "--signal=HUP"}) {
+    const std::array words = {"nvidia-device-plugin", wrong};
+    EXPECT_FALSE(ParseArguments(2, words.data())) << wrong;
+  }
 }
 
 TEST(Settings, MigStrategies) {

@@ -32,6 +32,7 @@ Objects OperatorMetrics(const Context& context);
 Objects ContainerToolkit(const Context& context, const std::string& image);
 Objects OperatorValidator(const Context& context, const std::string& image);
 Objects DevicePlugin(const Context& context, const std::string& image);
+Objects MpsControlDaemon(const Context& context, const std::string& image);
 Objects GpuFeatureDiscovery(const Context& context, const std::string& image);
 Objects NodeStatusExporter(const Context& context, const std::string& image);
 

@@ -18,6 +18,7 @@ Json HostCleanup(const Context& context) {
   set.HostPid();
   set.Env("ROOT", context.policy.install_dir);
   set.Env("HOST_ROOT_MOUNT", "/host");
+  set.Env("MPS_ROOT", context.policy.mps_root);
   set.Env(names::kVisibleDevices, "void");
   // Other paths of the container runtime, if the toolkit was given any.
   set.Env(context.policy.toolkit.env);

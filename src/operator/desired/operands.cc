@@ -13,7 +13,7 @@ const policy::OperandSpec* SpecOf(const policy::Operand& operand,
   if (operand.section == "toolkit") {
     return &policy.toolkit;
   }
-  if (operand.section == "devicePlugin") {
+  if (operand.section == "devicePlugin" || operand.state == "state-mps-control-daemon") {
     return &policy.device_plugin;
   }
   if (operand.section == "gfd") {
@@ -44,6 +44,9 @@ Objects ObjectsOf(std::string_view state, const Context& context, const std::str
   if (state == "state-device-plugin") {
     return DevicePlugin(context, image);
   }
+  if (state == "state-mps-control-daemon") {
+    return MpsControlDaemon(context, image);
+  }
   if (state == "state-node-status-exporter") {
     return NodeStatusExporter(context, image);
   }
@@ -64,12 +67,15 @@ std::vector<DesiredOperand> DesiredOperands(const Context& context, bool node_fe
       continue;
     }
     if (const policy::OperandSpec* spec = SpecOf(operand, context.policy); spec != nullptr) {
-      auto image = policy::ChooseImage(spec->image, context.image, operand.section);
+      auto image = policy::ChooseImage(spec->image, context.image,
+                                       operand.section.empty() ? "devicePlugin" : operand.section);
       if (!image.has_value()) {
         desired.mistake = std::move(image).error().message;
         continue;
       }
       desired.image = *std::move(image);
+      // Said once, at the operand that the section is named after.
+      desired.image.version_ignored &= !operand.section.empty();
     } else if (!operand.daemon_set.empty()) {
       desired.image.image = context.image;
     }

@@ -229,6 +229,12 @@ void DaemonSet::HostPath(std::string_view volume, std::string_view path, std::st
   Mount(volume, mount, read_only, false);
 }
 
+void DaemonSet::SharedHostPath(std::string_view volume, std::string_view path,
+                               std::string_view mount) {
+  HostPath(volume, path, mount, HostDir::kCreate, false);
+  container_["volumeMounts"].back()["mountPropagation"] = "Bidirectional";
+}
+
 void DaemonSet::HostRoot(bool read_only) {
   const std::string& root = context_.policy.host_root;
   pod_["volumes"].push_back({{"name", "host-root"}, {"hostPath", {{"path", root}, {"type", ""}}}});

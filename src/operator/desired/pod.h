@@ -56,6 +56,8 @@ class DaemonSet {
 
   void HostPath(std::string_view volume, std::string_view path, std::string_view mount,
                 HostDir create, bool read_only);
+  // A folder of the host on which mounts that the container makes are seen by the host too.
+  void SharedHostPath(std::string_view volume, std::string_view path, std::string_view mount);
   // The host's whole tree at /host, with mounts that come later.
   void HostRoot(bool read_only);
   // The driver container's tree at /driver-root, which appears when that container is up.

@@ -3,6 +3,7 @@
 // library under $PLUGIN_ROOT, in a mount namespace with the root's /dev). $PLUGIN_PROGRAM is
 // gantry, $PLUGIN_CONTROL the command that changes the GPUs. tests/component/test_device_plugin.py
 // runs it.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -91,6 +92,9 @@ class Program {
     pid_ = 0;
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   }
+
+  // For its own end.
+  int Wait() { return End(0); }
 
   bool WaitForLog(std::string_view text, seconds limit = seconds(20)) const {
     const auto deadline = std::chrono::steady_clock::now() + limit;
@@ -186,6 +190,14 @@ TEST_F(DevicePlugin, WaitsForTheDriver) {
   fs::remove(folder_ + "/validations/driver-ready");
   EXPECT_FALSE(kubelet_->WaitFor(kGpus, Count(8, 0), seconds(1)))
       << "a status file that goes takes no GPU away";
+}
+
+TEST_F(DevicePlugin, TegraOnAnotherNodeIsAnErrorThatSaysSo) {
+  const auto waits = Start({"--device-discovery-strategy=tegra", "--fail-on-init-error=false"});
+  EXPECT_TRUE(waits->WaitForLog("tegra: this node is no Tegra system")) << waits->Log();
+  EXPECT_EQ(waits->End(SIGTERM), 0);
+  const auto ends = Start({"--device-discovery-strategy=tegra"});
+  EXPECT_EQ(ends->Wait(), 1) << ends->Log();
 }
 
 TEST_F(DevicePlugin, AConfigurationAppliesWithoutARestart) {
@@ -336,12 +348,28 @@ TEST_F(DevicePlugin, Kdp982AnMpsDaemonThatIsNotReadyKeepsNobodyElseBack) {
   EXPECT_TRUE(kubelet_->WaitFor(kShares, Count(4, 0))) << plugin->Log();
   EXPECT_TRUE(plugin->WaitForLog("nvidia.com/gpu.shared: its MPS control daemon is not ready"));
   fs::create_directories(mps / kShares);
-  std::ofstream(mps / kShares / ".started") << "";
+  const auto started = (mps / kShares / ".started").string();
+  std::ofstream(started) << "";
+  EXPECT_FALSE(kubelet_->WaitFor(kShares, Count(4, 4), seconds(1))) << "nobody holds it";
+  const auto hold = [&started] {
+    const int file = open(started.c_str(), O_WRONLY | O_CLOEXEC);
+    struct flock lock{};
+    lock.l_type = F_WRLCK;
+    EXPECT_EQ(fcntl(file, F_OFD_SETLK, &lock), 0);
+    std::ofstream(started, std::ios::app) << "";
+    return file;
+  };
+  const int held = hold();
   EXPECT_TRUE(kubelet_->WaitFor(kShares, Count(4, 4), seconds(2))) << plugin->Log();
   const auto got = kubelet_->Allocate(kShares, {kubelet_->Devices(kShares)[0].id});
   ASSERT_TRUE(got);
   EXPECT_EQ(got->envs[0].second, "/mps/nvidia.com/gpu.shared/pipe");
+  close(held);
+  EXPECT_TRUE(kubelet_->WaitFor(kShares, Count(4, 0), seconds(2))) << "killed: " << plugin->Log();
+  const int again = hold();
+  EXPECT_TRUE(kubelet_->WaitFor(kShares, Count(4, 4), seconds(2))) << plugin->Log();
   fs::remove_all(mps);
+  close(again);
   EXPECT_TRUE(kubelet_->WaitFor(kShares, Count(4, 0), seconds(2))) << plugin->Log();
   EXPECT_TRUE(Has(7, 7, seconds(0)));
 }

@@ -20,7 +20,9 @@ inline std::vector<Gpu> Gpus(unsigned count) {
                     .uuid = format("GPU-{}", i),
                     .name = "Tesla T4",
                     .pci_bus_id = format("0000:0{}:00.0", i),
-                    .numa_node = static_cast<int>(i % 2)});
+                    .numa_node = static_cast<int>(i % 2),
+                    .compute_major = 7,
+                    .memory_mib = 15360});
   }
   return gpus;
 }

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "base/error.h"
+#include "base/paths.h"
+
+namespace gantry::device_plugin {
+
+// The file `.started` in the folder of a resource that MPS shares: its daemon takes clients. It
+// counts while the process that wrote it lives and holds it: a lock on it, which the kernel takes
+// away with the process. Whoever watches the folder hears of either.
+class MpsStarted {
+ public:
+  static Result<MpsStarted> Claim(const std::string& folder);
+  MpsStarted(MpsStarted&&) = default;
+  MpsStarted& operator=(MpsStarted&&) = delete;
+  ~MpsStarted();
+
+ private:
+  MpsStarted(std::string path, Fd file) : path_(std::move(path)), file_(std::move(file)) {}
+  std::string path_;
+  Fd file_;
+};
+
+// Whether somebody holds the file in that folder now.
+bool MpsIsStarted(const std::string& folder);
+
+}  // namespace gantry::device_plugin
