@@ -13,6 +13,7 @@ TEST(OciRoot, WhateverStandsAroundIt) {
       "process": {"env": ["root={\"path\":\"x\"}", "\\"]}, "c":null , "root" :
       {"readonly":false,"path":"/r \"q\" \u00e4"} ,"linux":{"root":{"path":"wrong"}} } )"),
             "/r \"q\" ä");
+  EXPECT_EQ(OciRootPath(R"({"a": "\"}", "root": {"path": "quoted"}})"), "quoted");
   EXPECT_EQ(OciRootPath(R"({"ro\u006ft": {"path": "spelled"}})"), "spelled");
   EXPECT_EQ(OciRootPath(R"({"root": {"path": "first"}, "root": {"path": "last"}})"), "last");
 }
