@@ -30,7 +30,7 @@ def names():
     return sorted(f.name.removesuffix("_fuzz.cc") for f in FOLDER.glob("*_fuzz.cc"))
 
 
-def run(name, seconds):
+def run(name, seconds, seed):
     target = Target(name)
     program, seeds, out = ROOT / "build/fuzz/bin" / f"{name}_fuzz", FOLDER / "corpus" / name, OUT / name
     if not program.exists() or not seeds.is_dir():
@@ -38,8 +38,8 @@ def run(name, seconds):
         return target
     shutil.rmtree(out, ignore_errors=True)
     (out / "new").mkdir(parents=True)
-    command = [str(program), f"-max_total_time={seconds}", "-timeout=10", "-rss_limit_mb=2048", "-print_final_stats=1",
-               f"-artifact_prefix={out}/", str(out / "new"), str(seeds)]
+    command = [str(program), f"-max_total_time={seconds}", f"-seed={seed}", "-timeout=10", "-rss_limit_mb=2048",
+               "-print_final_stats=1", f"-artifact_prefix={out}/", str(out / "new"), str(seeds)]
     try:
         done = subprocess.run(command, cwd=out, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               errors="replace", timeout=seconds + 120, check=False)
@@ -53,9 +53,10 @@ def run(name, seconds):
     return target
 
 
-def run_all(seconds):
-    """Yields each Target when it is done, in the order of their names."""
+def run_all(seconds, seed=0):
+    """Yields each Target when it is done, in the order of their names. The same seed tries the same inputs while the
+    code stays as it is; 0 tries others each time."""
     every = names()
     workers = max(os.cpu_count() or 1, -(-len(every) // ROUNDS))
     with concurrent.futures.ThreadPoolExecutor(max_workers=workers) as pool:
-        yield from pool.map(lambda name: run(name, seconds), every)
+        yield from pool.map(lambda name: run(name, seconds, seed), every)

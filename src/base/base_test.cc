@@ -53,6 +53,12 @@ TEST(Text, BoolsAndNumbersNameWhatIsWrong) {
   EXPECT_FALSE(ParseInt("12s").has_value());
 }
 
+TEST(Json, NothingFollowsBehindANul) {
+  const auto cut = ParseJson(std::string_view("0\0garbage", 9));
+  ASSERT_FALSE(cut.has_value());
+  EXPECT_EQ(cut.error().message, "parse json: a NUL at byte 1");
+}
+
 TEST(Json, PathsReachNestedKeys) {
   const Json json = ParseJson(R"({"spec":{"driver":{"enabled":false,"n":3}}})").value();
   EXPECT_FALSE(BoolAt(json, "spec.driver.enabled", true));

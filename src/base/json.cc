@@ -7,6 +7,10 @@
 namespace gantry {
 
 Result<Json> ParseJson(std::string_view text) {
+  // The library takes a NUL for the end of the text.
+  if (const size_t nul = text.find('\0'); nul != std::string_view::npos) {
+    return Fail(ErrorKind::kInvalid, format("parse json: a NUL at byte {}", nul));
+  }
   try {
     return Json::parse(text);
   } catch (const Json::exception& e) {

@@ -33,6 +33,18 @@ constexpr std::string_view kHead =
     "the\n"
     "# file when it is uninstalled.\n";
 
+// Where our block starts: it was added to the end, so its first line is the last of its kind.
+size_t BlockStart(std::string_view text) {
+  size_t begin = text.rfind(kBlockBegin);
+  while (begin != std::string_view::npos && begin > 0 && text[begin - 1] != '\n') {
+    begin = text.rfind(kBlockBegin, begin - 1);
+  }
+  const size_t bare = text.rfind(kBlockBeginBare);
+  return begin == std::string_view::npos || (bare != std::string_view::npos && bare > begin)
+             ? bare
+             : begin;
+}
+
 std::string CriPlugin(int schema) {
   return schema == 1   ? "cri"
          : schema == 2 ? "io.containerd.grpc.v1.cri"
@@ -428,10 +440,7 @@ std::vector<std::string> LowLevelRuntimes(const ContainerdWish& wish) {
 
 std::string WithoutOurPart(std::string_view root_text, const std::string& drop_in_path) {
   std::string text(root_text);
-  size_t begin = text.find(kBlockBegin);
-  if (begin == std::string::npos) {
-    begin = text.find(kBlockBeginBare);
-  }
+  const size_t begin = BlockStart(text);
   const size_t end = begin == std::string::npos ? begin : text.find(kBlockEnd, begin);
   if (end != std::string::npos) {
     text.erase(begin, end + kBlockEnd.size() - begin);

@@ -201,6 +201,20 @@ TEST(Containerd, RemovalKeepsWhatOthersEditedSince) {
             "version = 3\n\n[grpc]\naddress = \"/b\"\n# added\n");
 }
 
+TEST(Containerd, RemovalFindsOurBlockBehindWhatLooksLikeIt) {
+  const std::string begin = "# >>> NVIDIA runtimes, kept by the GPU operator\n";
+  ContainerdWish wish;
+  wish.version = {1, 5};
+  wish.edit_root = true;
+  for (const std::string& before : {"[grpc]  " + begin, begin + "[grpc]\n"}) {
+    wish.root_text = before;
+    const auto plan = PlanContainerd(wish);
+    ASSERT_TRUE(plan.has_value()) << plan.error().message;
+    ASSERT_NE(plan->root_text, before);
+    EXPECT_EQ(WithoutOurPart(plan->root_text, wish.drop_in_path), before);
+  }
+}
+
 TEST(Containerd, RemovalTakesNoImportOfOthers) {
   const std::string text = "imports = [\"/etc/containerd/conf.d/*.toml\"]\n";
   EXPECT_EQ(WithoutOurPart(text, "/etc/containerd/conf.d/99-nvidia.toml"), text);

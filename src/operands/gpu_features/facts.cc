@@ -3,6 +3,7 @@
 // what it is about) and strict about types.
 #include "operands/gpu_features/facts.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/text.h"
@@ -101,6 +102,10 @@ nvml::Device DeviceFrom(const Json& json, unsigned index) {
   return device;
 }
 
+bool HasFraction(const Json& json) {
+  return json.is_number_float() || (json.is_structured() && std::ranges::any_of(json, HasFraction));
+}
+
 }  // namespace
 
 Json ToJson(const Facts& facts) {
@@ -122,6 +127,9 @@ Json ToJson(const Facts& facts) {
 }
 
 Result<Facts> FactsFromJson(const Json& json) {
+  if (HasFraction(json)) {
+    return Fail(ErrorKind::kInvalid, "read facts: a number is not whole");
+  }
   try {
     Facts facts;
     facts.driver_version = json.value("driverVersion", "");

@@ -180,6 +180,9 @@ TEST(Facts, TravelAsJson) {
   facts.config_space_readable = true;
   facts.vgpu = VgpuHost{"460.16", "r460_00"};
   EXPECT_EQ(FactsFromJson(ToJson(facts)), facts);
+  const auto fraction = FactsFromJson(Json::parse(R"({"gpus": [{"index": 4e94}]})"));
+  ASSERT_FALSE(fraction.has_value());
+  EXPECT_EQ(fraction.error().message, "read facts: a number is not whole");
   const auto wrong = FactsFromJson(Json::parse(R"({"driverVersion": 5})"));
   ASSERT_FALSE(wrong.has_value());
   EXPECT_EQ(wrong.error().kind, ErrorKind::kInvalid);
