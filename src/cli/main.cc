@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "host/signals.h"
 
 namespace gantry::cli {
 namespace {
@@ -51,6 +52,7 @@ int Run(int argc, char** argv) {
 }  // namespace gantry::cli
 
 int main(int argc, char** argv) {
+  gantry::host::KeepSignalsOfFirstProcess();
   try {
     return gantry::cli::Run(argc, argv);
   } catch (const std::exception& exception) {

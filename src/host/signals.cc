@@ -31,13 +31,22 @@ sigset_t ReloadSignals() {
   return set;
 }
 
+void Block(const sigset_t& signals) { pthread_sigmask(SIG_BLOCK, &signals, nullptr); }
+
 }  // namespace
+
+void KeepSignalsOfFirstProcess() {
+  if (getpid() == 1) {
+    Block(StopSignals());
+    Block(ReloadSignals());
+  }
+}
 
 Signals::Signals() {
   const sigset_t stop = StopSignals();
   const sigset_t reload = ReloadSignals();
-  pthread_sigmask(SIG_BLOCK, &stop, nullptr);
-  pthread_sigmask(SIG_BLOCK, &reload, nullptr);
+  Block(stop);
+  Block(reload);
   stop_ = Fd(signalfd(-1, &stop, SFD_CLOEXEC | SFD_NONBLOCK));
   reload_ = Fd(signalfd(-1, &reload, SFD_CLOEXEC | SFD_NONBLOCK));
   CHECK(stop_.valid() && reload_.valid());

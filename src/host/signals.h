@@ -30,4 +30,9 @@ class Signals {
   Fd reload_;
 };
 
+// At the start of main. The kernel drops a signal that process 1 of a container neither blocks nor
+// handles (pid_namespaces(7)): a SIGTERM before Signals is made would be lost, and the container
+// killed only after its grace period. Does nothing in other processes.
+void KeepSignalsOfFirstProcess();
+
 }  // namespace gantry::host

@@ -45,7 +45,7 @@ def test_the_switch_for_one_node_takes_its_operands_away_and_brings_them_back(be
 
 def test_an_operand_switched_off_goes_and_comes_back(bed):
     bed.patch_policy({"gfd": {"enabled": False}})
-    wait_for("no feature discovery pods", lambda: not bed.pods("gpu-feature-discovery"), 30)
+    wait_for("no feature discovery pods", lambda: not bed.pods("gpu-feature-discovery"), 60)
     bed.patch_policy({"gfd": {"enabled": True}})
     wait_for("feature discovery pods", lambda: len(bed.pods("gpu-feature-discovery")) == 2, 30)
     wait_for("the policy to be ready", bed.policy_ready, 30)
