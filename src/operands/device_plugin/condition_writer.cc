@@ -55,6 +55,9 @@ void ConditionWriter::Run(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (changed_.wait(lock, stop, [this] { return wanted_.has_value(); })) {
     const auto condition = std::exchange(wanted_, std::nullopt);
+    if (!condition) {
+      continue;
+    }
     lock.unlock();
     const auto written = Write(*condition);
     lock.lock();
