@@ -111,7 +111,7 @@ def mps(build, tmp_path):  # noqa: F811
 def test_each_client_has_its_share_and_gpus_are_as_before_at_the_end(mps):
     with mps(SHARED % (4, "")) as daemon:
         wait(daemon.ready, "the daemon", 20)
-        assert (daemon.mps / ".ready").exists()
+        wait((daemon.mps / ".ready").exists, "the sign that all daemons of the node are ready", 5)
         assert daemon.lines("commands") == [
             "get_default_active_thread_percentage", "set_default_device_pinned_mem_limit 0 3840M",
             "set_default_device_pinned_mem_limit 1 3840M", "set_default_active_thread_percentage 25"]
