@@ -11,6 +11,7 @@
 #include "operands/device_plugin/mps_control_daemon.h"
 #include "operands/gpu_features/gpu_features.h"
 #include "operands/node_features/node_features.h"
+#include "operands/validator/await_status.h"
 #include "operands/validator/validator.h"
 #include "operator/doctor/doctor.h"
 #include "operator/operator.h"
@@ -21,7 +22,7 @@ namespace {
 
 constexpr std::array<std::string_view, 1> kToolkitNames = {"nvidia-toolkit"};
 
-constexpr std::array<Command, 13> kCommands = {{
+constexpr std::array<Command, 14> kCommands = {{
     {"doctor",
      {},
      "what is wrong with a cluster's GPUs, and what to do about it",
@@ -69,6 +70,10 @@ constexpr std::array<Command, 13> kCommands = {{
      {},
      "is this node's driver, toolkit, CUDA and device plugin whole?",
      validator::RunValidator},
+    {"await-status",
+     {},
+     "waits until this node is as far as status files say",
+     validator::RunAwaitStatus},
 }};
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "base/text.h"
 #include "operator/node_labels.h"
@@ -52,6 +53,49 @@ std::string RuntimeName(const std::map<std::string, int, std::less<>>& seen) {
   return seen.contains("cri-o") ? "crio" : "docker";
 }
 
+// As NVIDIA's driver images are tagged: some systems keep their drivers through minor versions.
+std::string SystemTag(const std::string& id, const std::string& version) {
+  const std::string major = version.substr(0, version.find('.'));
+  const bool by_major = id == "rocky" || id == "ol" || (id == "rhel" && major.size() > 1);
+  return id + (by_major ? major : version);
+}
+
+// GPU nodes by what they run.
+class Systems {
+ public:
+  void Add(const Labels& labels) {
+    const std::string id = ValueOf(labels, names::kSystemId);
+    const std::string version = ValueOf(labels, names::kSystemVersion);
+    if (id.empty() || version.empty()) {
+      return;
+    }
+    System& system = systems_[SystemTag(id, version)];
+    system.id = id;
+    ++system.nodes;
+    if (const std::string kernel = ValueOf(labels, names::kKernelVersion); !kernel.empty()) {
+      system.kernels.insert(kernel);
+    }
+  }
+  // Of most nodes; the first by name of several.
+  [[nodiscard]] SystemFacts Main() const {
+    const auto found = std::ranges::max_element(
+        systems_, {}, [](const auto& system) { return system.second.nodes; });
+    if (found == systems_.end()) {
+      return {};
+    }
+    const auto& [tag, system] = *found;
+    return {system.id, tag, {system.kernels.begin(), system.kernels.end()}};
+  }
+
+ private:
+  struct System {
+    std::string id;
+    int nodes = 0;
+    std::set<std::string> kernels;
+  };
+  std::map<std::string, System> systems_;
+};
+
 }  // namespace
 
 const Taint* Untolerated(const std::vector<Taint>& taints, const Json& tolerations) {
@@ -68,6 +112,7 @@ const Taint* Untolerated(const std::vector<Taint>& taints, const Json& toleratio
 ClusterFacts Summarize(const NamedNodes& nodes, const Json& tolerations) {
   ClusterFacts facts;
   std::map<std::string, int, std::less<>> runtimes;
+  Systems systems;
   for (const auto& [name, node] : nodes) {
     ++facts.nodes;
     facts.described += node->described ? 1 : 0;
@@ -81,6 +126,7 @@ ClusterFacts Summarize(const NamedNodes& nodes, const Json& tolerations) {
       continue;
     }
     ++facts.gpu_nodes;
+    systems.Add(labels);
     if (node->runtime == "containerd" || node->runtime == "cri-o" || node->runtime == "docker") {
       ++runtimes[node->runtime];
     }
@@ -119,6 +165,7 @@ ClusterFacts Summarize(const NamedNodes& nodes, const Json& tolerations) {
     }
   }
   facts.runtime = RuntimeName(runtimes);
+  facts.system = systems.Main();
   for (auto* list : {&facts.undescribed, &facts.gpu_not_ready, &facts.gpu_without_resource,
                      &facts.not_validated, &facts.untolerated}) {
     std::ranges::sort(*list);

@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "operator/node_facts.h"
+#include "operator/system_facts.h"
 
 namespace gantry::gpu_operator {
 
@@ -28,6 +29,8 @@ struct ClusterFacts {
   // GPU nodes on which no operand runs because of a taint, as "node: key=value:Effect".
   std::vector<std::string> untolerated;
   std::string runtime = "containerd";  // as the toolkit's RUNTIME has it: containerd, crio, docker
+  // Of most GPU nodes; kernels of those with that system.
+  SystemFacts system;
   bool operator==(const ClusterFacts&) const = default;
 };
 

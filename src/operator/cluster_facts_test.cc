@@ -5,6 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/text.h"
+#include "policy/names.h"
+
 namespace gantry::gpu_operator {
 namespace {
 
@@ -58,6 +61,37 @@ TEST(ClusterFacts, CountsNodesAndWhereDaemonSetsShouldBe) {
   EXPECT_EQ(facts.labelled.at("mps-control-daemon"), 2);
   EXPECT_FALSE(facts.expected.contains("dcgm"));
   EXPECT_EQ(facts.runtime, "containerd");
+}
+
+NodeFacts NodeOf(const std::string& id, const std::string& version, const std::string& kernel) {
+  NodeFacts node = GpuNode();
+  node.labels += format("{}={}\n{}={}\n{}={}\n", names::kSystemId, id, names::kSystemVersion,
+                        version, names::kKernelVersion, kernel);
+  return node;
+}
+
+TEST(ClusterFacts, TheSystemIsThatOfMostGpuNodes) {
+  const NodeFacts one = NodeOf("ubuntu", "22.04", "6.5");
+  const NodeFacts two = NodeOf("ubuntu", "22.04", "5.15");
+  const NodeFacts other = NodeOf("debian", "12", "6.1");
+  const ClusterFacts facts =
+      Summarize({{"a", &other}, {"b", &one}, {"c", &two}, {"d", &one}}, kDefault);
+  EXPECT_EQ(facts.system, (SystemFacts{"ubuntu", "ubuntu22.04", {"5.15", "6.5"}}));
+  const NodeFacts silent = GpuNode();
+  EXPECT_EQ(Summarize({{"a", &silent}}, kDefault).system, SystemFacts());
+}
+
+// Some of NVIDIA's images are for all minor versions of a system.
+TEST(ClusterFacts, SystemsAreCalledAsTheImagesAre) {
+  const auto tag = [](const char* id, const char* version) {
+    const NodeFacts node = NodeOf(id, version, "");
+    return Summarize({{"a", &node}}, kDefault).system.tag;
+  };
+  EXPECT_EQ(tag("rhel", "9.4"), "rhel9.4");
+  EXPECT_EQ(tag("rhel", "10.1"), "rhel10");
+  EXPECT_EQ(tag("rocky", "9.4"), "rocky9");
+  EXPECT_EQ(tag("ol", "9.4"), "ol9");
+  EXPECT_EQ(tag("sles", "15.6"), "sles15.6");
 }
 
 TEST(ClusterFacts, TolerationsAreKubernetes) {

@@ -52,6 +52,19 @@ void Write(const Json& value, int indent, std::ostream& out) {
   }
 }
 
+std::vector<std::string> TextsAt(const Json& facts, std::string_view path) {
+  const Json* found = At(facts, path);
+  return found == nullptr ? std::vector<std::string>() : found->get<std::vector<std::string>>();
+}
+
+std::map<std::string, std::vector<std::string>> ConfigMapsIn(const Json& facts) {
+  std::map<std::string, std::vector<std::string>> maps;
+  if (const Json* found = At(facts, "configMaps"); found != nullptr) {
+    found->get_to(maps);
+  }
+  return maps;
+}
+
 class Golden : public testing::TestWithParam<std::string> {};
 
 TEST_P(Golden, ObjectsAreAsExpected) {
@@ -74,10 +87,19 @@ TEST_P(Golden, ObjectsAreAsExpected) {
                                   {"name", "cluster-policy"},
                                   {"uid", "1"},
                                   {"controller", true},
-                                  {"blockOwnerDeletion", true}}};
+                                  {"blockOwnerDeletion", true}},
+                        .driver_manager = "nvcr.io/nvidia/cloud-native/k8s-driver-manager:v1",
+                        .system = {TextAt(facts, "system.id"), TextAt(facts, "system.tag"),
+                                   TextsAt(facts, "system.kernels")},
+                        .config_maps = ConfigMapsIn(facts)};
+  // A case may be about some states only.
+  const std::vector<std::string> states = TextsAt(facts, "states");
   std::ostringstream written;
   for (const DesiredOperand& operand :
        DesiredOperands(context, BoolAt(facts, "nodeFeatures", true))) {
+    if (!states.empty() && std::ranges::find(states, operand.operand->state) == states.end()) {
+      continue;
+    }
     for (const Json& made : operand.objects) {
       written << "---\n# " << operand.operand->state << "\n";
       Write(made, 0, written);

@@ -23,6 +23,11 @@ bool IsGpuPciLabel(std::string_view key) {
   return key == names::kPciNvidia || key == names::kPciNvidia3d || key == names::kPciNvidiaVga;
 }
 
+// What a driver is chosen by.
+bool IsSystemLabel(std::string_view key) {
+  return key == names::kSystemId || key == names::kSystemVersion || key == names::kKernelVersion;
+}
+
 bool HasGpuResource(const Json& node) {
   const Json* capacity = At(node, "status.capacity");
   if (capacity == nullptr || !capacity->is_object()) {
@@ -125,7 +130,8 @@ NodeFacts ProjectNode(const Json& node) {
     for (const auto& [key, value] : labels->items()) {
       const bool feature = key.starts_with(names::kFeaturePrefix);
       facts.described |= feature;
-      if (key.starts_with("nvidia.com/") || IsGpuPciLabel(key) || from_feature(key)) {
+      if (key.starts_with("nvidia.com/") || IsGpuPciLabel(key) || IsSystemLabel(key) ||
+          from_feature(key)) {
         kept.emplace(key, value.get<std::string>());
       }
     }

@@ -31,8 +31,8 @@ struct Taint {
 
 // What of a Node decides anything: all that is kept of it, about 1 KB.
 struct NodeFacts {
-  std::string labels;  // packed: nvidia.com/*, what NodeFeature objects brought, the GPU PCI labels
-  std::string features;       // the annotation names::kFeatureLabelsAnnotation as written
+  std::string labels;    // packed: nvidia.com/*, what NodeFeature objects brought, GPUs and system
+  std::string features;  // the annotation names::kFeatureLabelsAnnotation as written
   std::string startup_taint;  // the annotation names::kStartupTaint
   // NFD's record of its labels, if it is not what FormatNfdLabels makes of `features`: an NFD was
   // here, or is.

@@ -16,6 +16,7 @@
 
 #include "base/text.h"
 #include "policy/names.h"
+#include "policy/operands.h"
 
 namespace gantry::gpu_operator {
 namespace {
@@ -300,6 +301,9 @@ void ApplyDeployLabels(const LabelRules& rules, Editor& editor) {
   if (mig) {
     wanted.push_back(kMigManager);
   }
+  if (mig && !rules.mig_default.empty() && ValueOf(editor.labels(), names::kMigConfig).empty()) {
+    editor.Set(names::kMigConfig, rules.mig_default);
+  }
   for (const std::string& label : DeployLabels()) {
     const std::string_view suffix =
         std::string_view(label).substr(std::string_view(names::kDeployPrefix).size());
@@ -316,7 +320,10 @@ void ApplyDeployLabels(const LabelRules& rules, Editor& editor) {
 }  // namespace
 
 LabelRules RulesOf(const policy::ClusterPolicy& policy, bool foreign_nfd) {
-  return {!foreign_nfd, policy.sandbox, policy.sandbox_mode, policy.default_workload};
+  const policy::Operand* mig = policy::OperandOfState("state-mig-manager");
+  const bool divides = policy::Wanted(*mig, policy) && policy::HasImage(*mig, policy);
+  return {!foreign_nfd, policy.sandbox, policy.sandbox_mode, policy.default_workload,
+          divides ? policy.mig_default : ""};
 }
 
 NodeChange DecideLabels(const NodeFacts& node, const NamedFeatures& features,

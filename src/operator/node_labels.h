@@ -21,6 +21,9 @@ struct LabelRules {
   bool sandbox = false;
   std::string sandbox_mode = "kubevirt";
   std::string default_workload = "container";
+  // nvidia.com/mig.config of nodes with GPUs that can be divided and no wish of their own; empty:
+  // none, because no MIG manager runs.
+  std::string mig_default = {};
   bool operator==(const LabelRules&) const = default;
 };
 LabelRules RulesOf(const policy::ClusterPolicy& policy, bool foreign_nfd);

@@ -187,6 +187,20 @@ TEST(NodeLabels, WhatSomebodySetIsRespected) {
                     Pair("nvidia.com/gpu.deploy.driver", "true")}));
 }
 
+TEST(NodeLabels, AMigManagerGetsItsDefaultLabel) {
+  Labelled node;
+  node.rules.mig_default = "all-disabled";
+  node.Feature("n", {{kPci, "true"}}).Feature("g", {{"nvidia.com/mig.capable", "true"}});
+  EXPECT_THAT(node.Round(), IsSupersetOf({Pair("nvidia.com/mig.config", "all-disabled"),
+                                          Pair("nvidia.com/gpu.deploy.mig-manager", "true")}));
+  node.Set("nvidia.com/mig.config", "all-balanced");
+  EXPECT_THAT(node.Round(), Contains(Pair("nvidia.com/mig.config", "all-balanced")));
+  Labelled plain;
+  plain.rules.mig_default = "all-disabled";
+  plain.Feature("n", {{kPci, "true"}});
+  EXPECT_THAT(plain.Round(), Not(Contains(Key("nvidia.com/mig.config"))));
+}
+
 TEST(NodeLabels, TheSwitchOfANodeTakesAllOperands) {
   Labelled node;
   node.Feature("n", {{kPci, "true"}});
@@ -264,6 +278,10 @@ TEST(NodeLabels, RulesComeFromThePolicy) {
   policy.sandbox_mode = "kata";
   policy.default_workload = "vm-vgpu";
   EXPECT_EQ(RulesOf(policy, true), (LabelRules{false, true, "kata", "vm-vgpu"}));
+  policy.mig_manager.enabled = true;
+  EXPECT_EQ(RulesOf(policy, true).mig_default, "") << "it has no image, so it is not deployed";
+  policy.mig_manager.image = {"r", "i", "v", "", {}};
+  EXPECT_EQ(RulesOf(policy, true).mig_default, "all-disabled");
 }
 
 TEST(NodeLabels, ALaterObjectWins) {

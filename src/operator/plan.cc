@@ -46,6 +46,7 @@ bool IsFilledIn(const std::string& key, const Json& value) {
       {"periodSeconds", 10},
       {"successThreshold", 1},
       {"failureThreshold", 3},
+      {"scheme", "HTTP"},
   };
   static constexpr std::array kAny = {"clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy",
                                       "serviceAccount"};

@@ -130,7 +130,7 @@ TEST(Plan, SmallObjectsAreComparedToo) {
   Json binding = objects[2];
   binding.erase("subjects");
   EXPECT_FALSE(IsAsDesired(objects[2], binding));
-  const Json service = OperatorMetrics(SomeContext()).front();
+  const Json service = OperatorMetrics(SomeContext(), "").front();
   Json stored = service;
   stored["spec"]["clusterIP"] = "10.0.0.1";
   stored["spec"]["clusterIPs"] = {"10.0.0.1"};

@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "operator/pod_security.h"
 #include "operator/startup_taint.h"
 #include "policy/kinds.h"
 
@@ -120,13 +121,17 @@ Status Reconciler::Follow(const Json& object) {
   const bool foreign = foreign_.at_work;
   SetRules(RulesOf(*parsed, foreign || !settings_.master.publish));
 
+  const View::ConfigMaps config_maps = view_.LookAtConfigMaps(NamedConfigMaps(*parsed));
   const Context context{.policy = *parsed,
                         .space = settings_.space,
                         .image = settings_.image,
                         .pull_policy = settings_.pull_policy,
                         .runtime = cluster.runtime,
                         .owner = kube::OwnerReference(object, true),
-                        .worker_config = settings_.worker_config};
+                        .worker_config = settings_.worker_config,
+                        .driver_manager = settings_.driver_manager,
+                        .system = cluster.system,
+                        .config_maps = config_maps.keys};
   const bool node_features = settings_.node_features && !foreign;
   const std::vector<DesiredOperand> operands = DesiredOperands(context, node_features);
   std::vector<Json> desired;
@@ -136,7 +141,10 @@ Status Reconciler::Follow(const Json& object) {
   const bool complete = std::ranges::all_of(
       operands, [](const DesiredOperand& operand) { return operand.mistake.empty(); });
   const Plan plan = applier_.Compare(desired, complete);
-  const Status carried = applier_.Carry(plan);
+  Status carried = applier_.Carry(plan);
+  if (Status opened = OpenSpace(*parsed); carried.has_value()) {
+    carried = std::move(opened);
+  }
 
   const std::map<std::string, DaemonSetFacts> daemon_sets = view_.DaemonSets();
   VerdictInput input;
@@ -146,7 +154,7 @@ Status Reconciler::Follow(const Json& object) {
   input.unsupported_fields = policy::UnsupportedFields(object);
   input.space = settings_.space;
   input.node_features_ours = node_features;
-  if (view_.ConfigMapMissing(parsed->config_name)) {
+  if (config_maps.missing.contains(parsed->config_name)) {
     input.missing_config = parsed->config_name;
   }
   if (!carried.has_value()) {
@@ -186,6 +194,21 @@ Status Reconciler::WriteFollowed(const Json& object, const Json& status) {
   }
   TRY(WriteStatus(policy::kClusterPolicy, object, status));
   status_written_ = clock_.Now();
+  return {};
+}
+
+// Lets privileged pods into the namespace, if the policy says so.
+Status Reconciler::OpenSpace(const policy::ClusterPolicy& policy) {
+  if (!policy.pod_security_labels) {
+    return {};
+  }
+  const std::optional<Labels> labels = view_.SpaceLabels();
+  if (!labels.has_value()) {
+    return {};
+  }
+  if (const Json patch = PodSecurityPatch(*labels); !patch.is_null()) {
+    TRY(client_.MergePatch(kube::kinds::kNamespace, {"", settings_.space}, patch));
+  }
   return {};
 }
 

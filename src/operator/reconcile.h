@@ -27,7 +27,8 @@ struct Settings {
   bool node_features = true;  // whether ours may run
   std::string startup_taint;  // key of the taint of startup_taint.h; empty: none
   MasterConfig master;
-  std::string worker_config;  // of our node feature discovery's workers, as YAML
+  std::string worker_config;   // of our node feature discovery's workers, as YAML
+  std::string driver_manager;  // NVIDIA's image of it, where the policy names none
 };
 
 // Brings the cluster to what the ClusterPolicy asks for: one object that acts, on what the pure
@@ -48,6 +49,7 @@ class Reconciler {
 
  private:
   Status Follow(const Json& object);
+  Status OpenSpace(const policy::ClusterPolicy& policy);
   Status WriteStatus(const kube::Kind& kind, const Json& object, const Json& status);
   // Of the policy that counts: messages alone are written in groups.
   Status WriteFollowed(const Json& object, const Json& status);

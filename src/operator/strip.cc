@@ -32,6 +32,10 @@ Json StripNode(const Json& node) {
       take(label);
     }
   }
+  // What was set for the MIG manager; another value is somebody's wish.
+  if (labels != nullptr && labels->value(names::kMigConfig, "") == "all-disabled") {
+    take(names::kMigConfig);
+  }
   Json patch = Json::object();
   Json metadata = Json::object();
   if (annotations != nullptr && annotations->contains(names::kFeatureLabelsAnnotation)) {

@@ -7,6 +7,15 @@
 namespace gantry::gpu_operator {
 namespace {
 
+TEST(StripNode, TakesTheMigManagersDefaultAndNobodysWish) {
+  const auto strip = [](const char* config) {
+    return StripNode({{"metadata", {{"labels", {{"nvidia.com/mig.config", config}}}}}});
+  };
+  EXPECT_TRUE(strip("all-disabled")["metadata"]["labels"]["nvidia.com/mig.config"].is_null());
+  EXPECT_EQ(strip("all-disabled")["metadata"]["labels"].size(), 1U);
+  EXPECT_TRUE(strip("all-balanced").is_null());
+}
+
 TEST(StripConditions, TakesTheDevicePluginsAndNoOther) {
   const Json node = Json::parse(R"({"status": {"conditions": [
       {"type": "Ready", "status": "True"}, {"type": "GPUHealthy", "status": "False"}]}})");

@@ -9,6 +9,7 @@
 #include "operator/verdict.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/text.h"
 
@@ -44,36 +45,75 @@ std::string Away(const ClusterFacts& cluster) {
              : format("; nodes not Ready: {}", Some(cluster.gpu_not_ready));
 }
 
-void JudgeDaemonSet(const DesiredOperand& operand, const VerdictInput& input, OperandState& state) {
-  const std::string name(operand.operand->daemon_set);
-  const auto found = input.daemon_sets->find(name);
-  if (found == input.daemon_sets->end()) {
-    NotReady(state, "DaemonSetMissing", format("DaemonSet {} is not there yet", name));
-    return;
+std::vector<std::string> DaemonSetsOf(const DesiredOperand& operand) {
+  std::vector<std::string> names;
+  for (const Json& object : operand.objects) {
+    if (TextAt(object, "kind") == "DaemonSet") {
+      names.push_back(TextAt(object, "metadata.name"));
+    }
   }
-  const DaemonSetFacts& set = found->second;
-  if (set.observed_generation < set.generation) {
-    NotReady(state, "DaemonSetNotObserved", format("DaemonSet {} was changed just now", name));
+  return names;
+}
+
+// The numbers of all its DaemonSets together, or nothing, and the state says why.
+std::optional<DaemonSetFacts> SumUp(const std::vector<std::string>& names,
+                                    const VerdictInput& input, OperandState& state) {
+  DaemonSetFacts sum;
+  for (const std::string& name : names) {
+    const auto found = input.daemon_sets->find(name);
+    if (found == input.daemon_sets->end()) {
+      NotReady(state, "DaemonSetMissing", format("DaemonSet {} is not there yet", name));
+      return std::nullopt;
+    }
+    const DaemonSetFacts& set = found->second;
+    if (set.observed_generation < set.generation) {
+      NotReady(state, "DaemonSetNotObserved", format("DaemonSet {} was changed just now", name));
+      return std::nullopt;
+    }
+    sum.desired += set.desired;
+    sum.updated += set.updated;
+    sum.available += set.available;
+    sum.unavailable += set.unavailable;
+    sum.on_delete = set.on_delete;
+  }
+  return sum;
+}
+
+void JudgeDaemonSets(const DesiredOperand& operand, const VerdictInput& input,
+                     OperandState& state) {
+  const std::vector<std::string> names = DaemonSetsOf(operand);
+  const std::string name =
+      names.empty() ? std::string(operand.operand->daemon_set) : Join(names, ", ");
+  const std::optional<DaemonSetFacts> set = SumUp(names, input, state);
+  if (!set.has_value()) {
     return;
   }
   const int expected = Count(input.cluster->expected, operand.operand->deploy);
   const int labelled = Count(input.cluster->labelled, operand.operand->deploy);
+  if (names.empty()) {
+    if (labelled > 0) {
+      NotReady(state, "SystemUnknown",
+               format("no GPU node says which system it runs, so DaemonSet {} is not made", name));
+    }
+    return;
+  }
   // With no node left to run on, nothing is unavailable either, and nothing works.
-  if (set.desired < expected || (set.desired == 0 && labelled > 0)) {
+  if (set->desired < expected || (set->desired == 0 && labelled > 0)) {
     NotReady(state, "PodsMissing",
-             format("{} of {} nodes have a pod of {}{}", set.desired, labelled, name,
+             format("{} of {} nodes have a pod of {}{}", set->desired, labelled, name,
                     Away(*input.cluster)));
     return;
   }
-  if (set.available < set.desired || set.unavailable > 0) {
+  if (set->available < set->desired || set->unavailable > 0) {
     NotReady(state, "PodsNotAvailable",
-             format("{} of {} pods of {} are available{}", set.available, set.desired, name,
+             format("{} of {} pods of {} are available{}", set->available, set->desired, name,
                     Away(*input.cluster)));
     return;
   }
-  if (!set.on_delete && set.updated < set.desired) {
-    NotReady(state, "UpdateInProgress",
-             format("{} of {} pods of {} are updated", set.updated, set.desired, name));
+  if (set->updated < set->desired) {
+    NotReady(state, set->on_delete ? "UpdateWaits" : "UpdateInProgress",
+             format("{} of {} pods of {} are updated{}", set->updated, set->desired, name,
+                    set->on_delete ? "; delete the others, one by one (OnDelete)" : ""));
   }
 }
 
@@ -114,13 +154,15 @@ OperandState JudgeOperand(const DesiredOperand& operand, const VerdictInput& inp
     state.state = "disabled";
     return state;
   }
-  if (!operand.operand->available) {
+  if (!operand.available) {
     state.state = "unsupported";
     state.reason = "NotAvailable";
-    state.message = state.name == "state-driver"
-                        ? "drivers are not installed by this release; those that the nodes bring "
-                          "are used"
-                        : "not part of this release";
+    state.message =
+        operand.operand->section.empty()
+            ? "not part of this release"
+            : format("runs from NVIDIA's image only: set spec.{}.repository, image and version{}",
+                     operand.operand->section,
+                     state.name == "state-driver" ? "; drivers that the nodes bring are used" : "");
     return state;
   }
   state.state = "ready";
@@ -134,7 +176,7 @@ OperandState JudgeOperand(const DesiredOperand& operand, const VerdictInput& inp
   if (!operand.mistake.empty()) {
     NotReady(state, "InvalidSpec", operand.mistake);
   } else if (!operand.operand->daemon_set.empty()) {
-    JudgeDaemonSet(operand, input, state);
+    JudgeDaemonSets(operand, input, state);
     if (state.state == "ready") {
       JudgeEffect(operand, input, state);
     }
@@ -157,7 +199,7 @@ std::string NotFollowed(const VerdictInput& input, const std::vector<OperandStat
     }
   }
   if (!missing.empty()) {
-    parts.push_back("operands that are not part of this release: " + Join(missing, ", "));
+    parts.push_back("operands without an image: " + Join(missing, ", "));
   }
   if (!versions.empty()) {
     parts.push_back(

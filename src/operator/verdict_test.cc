@@ -33,6 +33,7 @@ class VerdictTest : public testing::Test {
     context.space = "ns";
     context.image = "i:1";
     context.owner = {{"kind", "ClusterPolicy"}};
+    context.system = cluster_.system;
     operands_ = DesiredOperands(context, node_features);
     sets_.clear();
     for (const DesiredOperand& operand : operands_) {
@@ -108,7 +109,38 @@ TEST_F(VerdictTest, NotReadyWhileSomethingIsMissing) {
   Plugin() = {2, 2, 2, 1, 2, 0, false};
   ExpectNotReady("UpdateInProgress", "1 of 2");
   Plugin().on_delete = true;
-  EXPECT_EQ(Now().state, "ready");
+  ExpectNotReady("UpdateWaits", "delete the others");
+}
+
+TEST_F(VerdictTest, AnOperandWithSeveralDaemonSetsIsReadyWhenAllAre) {
+  cluster_.system = {"ubuntu", "ubuntu22.04", {"5.15.0-1-generic", "6.5.0-1-generic"}};
+  const Json driver = {{"repository", "r"}, {"image", "i"}, {"version", "1"}};
+  Use({{"driver",
+        {{"usePrecompiled", true},
+         {"repository", "r"},
+         {"image", "i"},
+         {"version", "1"},
+         {"manager", driver}}}});
+  cluster_.labelled["driver"] = cluster_.expected["driver"] = 2;
+  DaemonSetFacts& first = sets_["nvidia-driver-daemonset-5.15.0-1-generic-ubuntu22.04"];
+  DaemonSetFacts& second = sets_["nvidia-driver-daemonset-6.5.0-1-generic-ubuntu22.04"];
+  first = second = {1, 1, 1, 1, 1, 0, true};
+  EXPECT_EQ(StateOf("state-driver").state, "ready");
+  second.available = 0;
+  EXPECT_EQ(StateOf("state-driver").reason, "PodsNotAvailable");
+  second = {1, 1, 0, 0, 0, 0, true};
+  EXPECT_EQ(StateOf("state-driver").reason, "PodsMissing");
+  sets_.erase("nvidia-driver-daemonset-6.5.0-1-generic-ubuntu22.04");
+  EXPECT_EQ(StateOf("state-driver").reason, "DaemonSetMissing");
+  cluster_.system = {};
+  Use({{"driver", driver}});
+  EXPECT_EQ(StateOf("state-driver").reason, "SystemUnknown");
+}
+
+TEST_F(VerdictTest, AnOperandWithoutAnImageSaysWhatToWrite) {
+  Use({{"dcgm", {{"version", "4"}}}});
+  EXPECT_EQ(StateOf("state-dcgm").state, "unsupported");
+  EXPECT_THAT(StateOf("state-dcgm").message, HasSubstr("set spec.dcgm.repository"));
 }
 
 TEST_F(VerdictTest, NotReadyWhileANodeOffersNoGpus) {

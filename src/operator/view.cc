@@ -43,6 +43,24 @@ OwnedFacts ProjectOwned(const Json& object) {
   return facts;
 }
 
+// The keys of a ConfigMap, in order; '/' can't be in one.
+std::string KeysText(const Json& config_map) {
+  std::set<std::string> keys;
+  for (const char* part : {"data", "binaryData"}) {
+    if (const Json* entries = At(config_map, part); entries != nullptr) {
+      for (const auto& entry : entries->items()) {
+        keys.insert(entry.key());
+      }
+    }
+  }
+  return Join({keys.begin(), keys.end()}, "/");
+}
+
+std::string LabelsText(const Json& object) {
+  const Json* labels = At(object, "metadata.labels");
+  return labels == nullptr ? "" : PackLabels(labels->get<Labels>());
+}
+
 kube::WatchOptions AbsentIsEmpty() {
   kube::WatchOptions options;
   options.absent_kind_is_empty = true;
@@ -52,11 +70,15 @@ kube::WatchOptions AbsentIsEmpty() {
 }  // namespace
 
 const std::vector<kube::Kind>& OwnedKinds() {
-  static const std::vector<kube::Kind> kKinds = {
-      kube::kinds::kServiceAccount,     kube::kinds::kRole,
-      kube::kinds::kRoleBinding,        kube::kinds::kClusterRole,
-      kube::kinds::kClusterRoleBinding, kube::kinds::kService,
-      kube::kinds::kRuntimeClass,       kube::kinds::kDaemonSet};
+  static const std::vector<kube::Kind> kKinds = {kube::kinds::kServiceAccount,
+                                                 kube::kinds::kRole,
+                                                 kube::kinds::kRoleBinding,
+                                                 kube::kinds::kClusterRole,
+                                                 kube::kinds::kClusterRoleBinding,
+                                                 kube::kinds::kConfigMap,
+                                                 kube::kinds::kService,
+                                                 kube::kinds::kRuntimeClass,
+                                                 kube::kinds::kDaemonSet};
   return kKinds;
 }
 
@@ -76,13 +98,16 @@ View::OwnedCache::OwnedCache(kube::Client& client, const kube::Kind& of, const s
              .fields = ""},
             cache) {}
 
-View::ConfigMapCache::ConfigMapCache(kube::Client& client, const std::string& space,
-                                     const std::string& of, const std::function<void()>& changed)
-    : name(of),
-      cache([](const Json&) { return 1; },
-            [changed](const kube::Key&, const auto&, const auto&) { changed(); }, changed),
-      watch(client, kube::kinds::kConfigMap,
-            {.space = space, .labels = "", .fields = "metadata.name=" + of}, cache) {}
+View::NamedCache::NamedCache(kube::Client& client, const kube::Kind& kind, const std::string& space,
+                             const std::string& name, kube::Cache<std::string>::Project project,
+                             const std::function<void()>& changed)
+    : cache(
+          std::move(project), [changed](const kube::Key&, const auto&, const auto&) { changed(); },
+          changed),
+      watch(client, kind, {.space = space, .labels = "", .fields = "metadata.name=" + name},
+            cache) {
+  watch.Start();
+}
 
 View::View(kube::Client& client, std::string space, MasterConfig config, ViewChanges changes)
     : client_(client),
@@ -277,19 +302,33 @@ std::map<std::string, DaemonSetFacts> View::DaemonSets() const {
   return sets;
 }
 
-bool View::ConfigMapMissing(const std::string& name) {
-  const std::lock_guard lock(config_map_mutex_);
-  if (config_map_ != nullptr && config_map_->name != name) {
-    config_map_.reset();
+View::ConfigMaps View::LookAtConfigMaps(const std::set<std::string>& names) {
+  const std::lock_guard lock(named_mutex_);
+  std::erase_if(config_maps_, [&](const auto& entry) { return !names.contains(entry.first); });
+  ConfigMaps found;
+  for (const std::string& name : names) {
+    std::unique_ptr<NamedCache>& watched = config_maps_[name];
+    if (watched == nullptr) {
+      watched = std::make_unique<NamedCache>(client_, kube::kinds::kConfigMap, space_, name,
+                                             KeysText, changes_.cluster);
+    }
+    if (const auto keys = watched->cache.Get({space_, name}); keys != nullptr) {
+      found.keys[name] = Split(*keys, '/');
+    } else if (watched->cache.synced()) {
+      found.missing.insert(name);
+    }
   }
-  if (name.empty()) {
-    return false;
+  return found;
+}
+
+std::optional<Labels> View::SpaceLabels() {
+  const std::lock_guard lock(named_mutex_);
+  if (own_space_ == nullptr) {
+    own_space_ = std::make_unique<NamedCache>(client_, kube::kinds::kNamespace, "", space_,
+                                              LabelsText, changes_.cluster);
   }
-  if (config_map_ == nullptr) {
-    config_map_ = std::make_unique<ConfigMapCache>(client_, space_, name, changes_.cluster);
-    config_map_->watch.Start();
-  }
-  return config_map_->cache.synced() && config_map_->cache.size() == 0;
+  const auto labels = own_space_->cache.Get({"", space_});
+  return labels == nullptr ? std::nullopt : std::optional(UnpackLabels(*labels));
 }
 
 void View::Wrote(const Json& object) { CacheOf(TextAt(object, "kind")).cache.Upsert(object); }

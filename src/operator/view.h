@@ -6,6 +6,8 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -63,8 +65,16 @@ class View {
   [[nodiscard]] std::map<ObjectKey, Json> Owned() const;
   [[nodiscard]] std::map<std::string, DaemonSetFacts> DaemonSets() const;
 
-  // Whether a ConfigMap is known to be missing; watches it from the first question on.
-  bool ConfigMapMissing(const std::string& name);
+  // What is known of ConfigMaps of the namespace. Each is watched from the first question on, and
+  // no longer than it is asked for.
+  struct ConfigMaps {
+    std::map<std::string, std::vector<std::string>> keys;  // of those that are there
+    std::set<std::string> missing;                         // neither here: not known yet
+  };
+  ConfigMaps LookAtConfigMaps(const std::set<std::string>& names);
+  // Labels of the operator's namespace, watched from the first question on; nothing until they are
+  // known.
+  std::optional<Labels> SpaceLabels();
 
   // What a write returned, before the watch tells of it.
   void Wrote(const Json& object);
@@ -79,11 +89,12 @@ class View {
     kube::Cache<OwnedFacts> cache;
     kube::Watch watch;
   };
-  struct ConfigMapCache {
-    ConfigMapCache(kube::Client& client, const std::string& space, const std::string& name,
-                   const std::function<void()>& changed);
-    const std::string name;
-    kube::Cache<int> cache;
+  // One object, by name.
+  struct NamedCache {
+    NamedCache(kube::Client& client, const kube::Kind& kind, const std::string& space,
+               const std::string& name, kube::Cache<std::string>::Project project,
+               const std::function<void()>& changed);
+    kube::Cache<std::string> cache;
     kube::Watch watch;
   };
   void RulesChanged();
@@ -108,8 +119,9 @@ class View {
   std::shared_ptr<FeatureStore> filling_;   // takes its place once it is whole
   int stores_ = 0;                          // made so far: the last one's number
   mutable std::condition_variable_any store_made_;
-  std::mutex config_map_mutex_;
-  std::unique_ptr<ConfigMapCache> config_map_;
+  std::mutex named_mutex_;
+  std::map<std::string, std::unique_ptr<NamedCache>> config_maps_;
+  std::unique_ptr<NamedCache> own_space_;
   // Last, so that no watch runs while the caches go.
   kube::Watch watch_policies_;
   kube::Watch watch_short_policies_;

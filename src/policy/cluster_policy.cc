@@ -2,172 +2,44 @@
 
 // What does a ClusterPolicy ask for? Reads the object into a struct with NVIDIA's defaults: a
 // section that is absent is enabled or not by its own rule, and a value of the wrong type or
-// outside its enum names its field. The reader below remembers the first mistake instead of failing
-// at each step, so that reading stays a list of fields.
+// outside its enum names its field.
 
 #include "policy/cluster_policy.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 
 #include "base/text.h"
 #include "policy/names.h"
 #include "policy/operands.h"
+#include "policy/spec_section.h"
 
 namespace gantry::policy {
 namespace {
 
-class Reader {
- public:
-  Reader(const Json* value, std::string path, std::optional<Error>* mistake)
-      : value_(value), path_(std::move(path)), mistake_(mistake) {
-    if (value_ != nullptr && value_->is_null()) {
-      value_ = nullptr;
-    }
-    if (value_ != nullptr && !value_->is_object()) {
-      Wrong("", "must be an object");
-      value_ = nullptr;
-    }
-  }
+void ReadImage(const SpecSection& section, ImageSpec& out) {
+  section.Text("repository", out.repository);
+  section.Text("image", out.image);
+  section.Text("version", out.version);
+  section.Text("imagePullPolicy", out.pull_policy);
+  section.Texts("imagePullSecrets", out.pull_secrets);
+}
 
-  [[nodiscard]] Reader In(std::string_view key) const { return {Find(key), Path(key), mistake_}; }
-
-  void Text(std::string_view key, std::string& out) const {
-    if (const Json* found = Find(key)) {
-      if (!found->is_string()) {
-        Wrong(key, "must be a string");
-      } else if (!found->get_ref<const std::string&>().empty()) {
-        out = found->get<std::string>();
-      }
-    }
-  }
-
-  void OneOf(std::string_view key, std::initializer_list<std::string_view> words,
-             std::string& out) const {
-    std::string value;
-    Text(key, value);
-    if (value.empty()) {
-      return;
-    }
-    if (std::ranges::find(words, value) == words.end()) {
-      std::vector<std::string> all(words.begin(), words.end());
-      Wrong(key, format("\"{}\" is none of {}", value, Join(all, ", ")));
-      return;
-    }
-    out = value;
-  }
-
-  void Bool(std::string_view key, bool& out) const {
-    if (const Json* found = Find(key)) {
-      if (!found->is_boolean()) {
-        Wrong(key, "must be true or false");
-      } else {
-        out = found->get<bool>();
-      }
-    }
-  }
-
-  void Texts(std::string_view key, std::vector<std::string>& out) const {
-    const Json* found = Find(key);
-    if (found == nullptr) {
-      return;
-    }
-    if (!found->is_array() ||
-        !std::ranges::all_of(*found, [](const Json& item) { return item.is_string(); })) {
-      Wrong(key, "must be a list of strings");
-      return;
-    }
-    out = found->get<std::vector<std::string>>();
-  }
-
-  void TextMap(std::string_view key, std::map<std::string, std::string>& out) const {
-    const Json* found = Find(key);
-    if (found == nullptr) {
-      return;
-    }
-    if (!found->is_object() ||
-        !std::ranges::all_of(*found, [](const Json& item) { return item.is_string(); })) {
-      Wrong(key, "must be a map of strings");
-      return;
-    }
-    out = found->get<std::map<std::string, std::string>>();
-  }
-
-  void Env(EnvVars& out) const {
-    const Json* found = Find("env");
-    if (found == nullptr) {
-      return;
-    }
-    if (!found->is_array()) {
-      Wrong("env", "must be a list");
-      return;
-    }
-    for (const Json& item : *found) {
-      if (TextAt(item, "name").empty()) {
-        Wrong("env", "an entry has no name");
-        return;
-      }
-      out.emplace_back(TextAt(item, "name"), TextAt(item, "value"));
-    }
-  }
-
-  void Object(std::string_view key, Json& out) const {
-    if (const Json* found = Find(key)) {
-      if (!found->is_object()) {
-        Wrong(key, "must be an object");
-      } else if (!found->empty()) {
-        out = *found;
-      }
-    }
-  }
-
-  void Array(std::string_view key, Json& out) const {
-    if (const Json* found = Find(key)) {
-      if (!found->is_array()) {
-        Wrong(key, "must be a list");
-      } else if (!found->empty()) {
-        out = *found;
-      }
-    }
-  }
-
-  void Wrong(std::string_view key, std::string_view why) const {
-    if (!mistake_->has_value()) {
-      *mistake_ = Error{ErrorKind::kInvalid, format("{}: {}", Path(key), why)};
-    }
-  }
-
- private:
-  [[nodiscard]] const Json* Find(std::string_view key) const {
-    if (value_ == nullptr) {
-      return nullptr;
-    }
-    const auto found = value_->find(key);
-    return found == value_->end() || found->is_null() ? nullptr : &*found;
-  }
-  [[nodiscard]] std::string Path(std::string_view key) const {
-    return key.empty() ? path_ : format("{}.{}", path_, key);
-  }
-
-  const Json* value_;
-  std::string path_;
-  std::optional<Error>* mistake_;
-};
-
-void ReadOperand(const Reader& section, OperandSpec& out) {
-  section.Text("repository", out.image.repository);
-  section.Text("image", out.image.image);
-  section.Text("version", out.image.version);
-  section.Text("imagePullPolicy", out.image.pull_policy);
-  section.Texts("imagePullSecrets", out.image.pull_secrets);
+void ReadOperand(const SpecSection& section, OperandSpec& out) {
+  section.Bool("enabled", out.enabled);
+  ReadImage(section, out.image);
   section.Texts("args", out.args);
   section.Env(out.env);
   section.Bool("hostNetwork", out.host_network);
   section.Object("resources", out.resources);
 }
 
-void ReadDaemonSets(const Reader& section, ClusterPolicy& policy) {
+void ReadDriverManager(const SpecSection& section, DriverManagerSpec& out) {
+  ReadImage(section, out.image);
+  section.Env(out.env);
+}
+
+void ReadDaemonSets(const SpecSection& section, ClusterPolicy& policy) {
   section.TextMap("labels", policy.pod_labels);
   section.TextMap("annotations", policy.pod_annotations);
   section.Array("tolerations", policy.tolerations);
@@ -188,164 +60,134 @@ void ReadDaemonSets(const Reader& section, ClusterPolicy& policy) {
   }
 }
 
-void ReadCluster(const Reader& spec, ClusterPolicy& policy) {
+void ReadCluster(const SpecSection& spec, ClusterPolicy& policy) {
   spec.In("operator").Text("runtimeClass", policy.runtime_class);
+  spec.In("psa").Bool("enabled", policy.pod_security_labels);
   ReadDaemonSets(spec.In("daemonsets"), policy);
-  const Reader paths = spec.In("hostPaths");
+  const SpecSection paths = spec.In("hostPaths");
   paths.Text("rootFS", policy.host_root);
   paths.Text("driverInstallDir", policy.driver_install_dir);
   paths.Text("kubeletRootDir", policy.kubelet_root);
   spec.In("cdi").Bool("enabled", policy.cdi);
   spec.In("cdi").Bool("nriPluginEnabled", policy.nri);
   spec.In("mig").OneOf("strategy", {"none", "single", "mixed"}, policy.mig_strategy);
-  const Reader sandbox = spec.In("sandboxWorkloads");
+  const SpecSection sandbox = spec.In("sandboxWorkloads");
   sandbox.Bool("enabled", policy.sandbox);
   sandbox.OneOf("mode", {"kubevirt", "kata"}, policy.sandbox_mode);
   sandbox.OneOf("defaultWorkload", {"container", "vm-passthrough", "vm-vgpu"},
                 policy.default_workload);
 }
 
-void ReadOperands(const Reader& spec, ClusterPolicy& policy) {
-  const Reader driver = spec.In("driver");
-  ReadOperand(driver, policy.driver);
-  driver.Bool("useNvidiaDriverCRD", policy.driver_crd);
-  ReadOperand(spec.In("toolkit"), policy.toolkit);
+void ReadProbe(const SpecSection& section, ProbeSpec& out) {
+  section.Number("initialDelaySeconds", out.initial_delay);
+  section.Number("timeoutSeconds", out.timeout);
+  section.Number("periodSeconds", out.period);
+  section.Number("successThreshold", out.success);
+  section.Number("failureThreshold", out.failure);
+}
+
+void ReadDriver(const SpecSection& section, DriverOptions& out) {
+  section.Bool("useNvidiaDriverCRD", out.crd);
+  ReadDriverManager(section.In("manager"), out.manager);
+  section.OneOf("kernelModuleType", {"auto", "open", "proprietary"}, out.kernel_module_type);
+  section.Bool("usePrecompiled", out.precompiled);
+  section.In("rdma").Bool("enabled", out.rdma);
+  section.In("rdma").Bool("useHostMofed", out.host_mofed);
+  ReadProbe(section.In("startupProbe"), out.startup);
+  const SpecSection licensing = section.In("licensingConfig");
+  licensing.Text("secretName", out.licensing_secret);
+  licensing.Text("configMapName", out.licensing_config);
+  licensing.Bool("nlsEnabled", out.nls);
+  section.In("virtualTopology").Text("config", out.topology_config);
+  section.In("kernelModuleConfig").Text("name", out.kernel_module_config);
+  section.In("repoConfig").Text("configMapName", out.repo_config);
+  section.In("certConfig").Text("name", out.cert_config);
+  section.Text("secretEnv", out.secret_env);
+}
+
+void ReadMonitor(const SpecSection& section, MonitorSpec& out) {
+  section.Bool("enabled", out.enabled);
+  section.Text("interval", out.interval);
+  section.Text("scrapeTimeout", out.scrape_timeout);
+  section.Bool("honorLabels", out.honor_labels);
+  section.TextMap("additionalLabels", out.labels);
+  section.Array("relabelings", out.relabelings);
+}
+
+void ReadDcgmExporter(const SpecSection& section, DcgmExporterOptions& out) {
+  section.TextMap("annotations", out.annotations);
+  section.In("config").Text("name", out.config_name);
+  section.Bool("enablePodLabels", out.pod_labels);
+  section.Bool("enablePodUID", out.pod_uid);
+  section.Texts("podLabelAllowlistRegex", out.pod_label_allowlist);
+  section.Bool("hostPID", out.host_pid);
+  section.In("hpcJobMapping").Bool("enabled", out.hpc_jobs);
+  section.In("hpcJobMapping").Text("directory", out.hpc_directory);
+  section.In("service").Text("type", out.service_type);
+  section.In("service").Text("internalTrafficPolicy", out.traffic_policy);
+  ReadMonitor(section.In("serviceMonitor"), out.monitor);
+}
+
+// What single operands have besides.
+void ReadOperandOptions(const SpecSection& spec, ClusterPolicy& policy) {
+  ReadDriver(spec.In("driver"), policy.driver_options);
   spec.In("toolkit").Text("installDir", policy.install_dir);
-  const Reader plugin = spec.In("devicePlugin");
-  ReadOperand(plugin, policy.device_plugin);
+  const SpecSection plugin = spec.In("devicePlugin");
   plugin.In("config").Text("name", policy.config_name);
   plugin.In("config").Text("default", policy.config_default);
   plugin.In("mps").Text("root", policy.mps_root);
-  ReadOperand(spec.In("gfd"), policy.gfd);
-  ReadOperand(spec.In("nodeStatusExporter"), policy.node_status_exporter);
-  const Reader validator = spec.In("validator");
-  ReadOperand(validator, policy.validator);
-  for (const std::string_view stage : {"driver", "toolkit", "cuda", "plugin"}) {
-    validator.In(stage).Env(policy.validator_stage_env);
+  ReadDcgmExporter(spec.In("dcgmExporter"), policy.dcgm_exporter_options);
+  const SpecSection mig = spec.In("migManager");
+  mig.In("config").Text("name", policy.mig_config);
+  // An empty text switches the default off.
+  if (const Json* config = mig.In("config").Find("default"); config != nullptr && *config == "") {
+    policy.mig_default.clear();
   }
+  mig.In("config").OneOf("default", {"all-disabled"}, policy.mig_default);
+  mig.In("gpuClientsConfig").Text("name", policy.gpu_clients);
+  const SpecSection vgpu_devices = spec.In("vgpuDeviceManager").In("config");
+  vgpu_devices.Text("name", policy.vgpu_config);
+  vgpu_devices.Text("default", policy.vgpu_default);
+  ReadDriverManager(spec.In("vgpuManager").In("driverManager"), policy.vgpu_driver_manager);
+  spec.In("vgpuManager").In("kernelModuleConfig").Text("name", policy.vgpu_kernel_module_config);
+  ReadDriverManager(spec.In("vfioManager").In("driverManager"), policy.vfio_driver_manager);
+  spec.In("ccManager").OneOf("defaultMode", {"on", "off", "devtools"}, policy.cc_default_mode);
 }
 
-// A section's own switch; these are on unless said otherwise.
-bool OnByDefault(std::string_view section) {
-  static constexpr std::array kOn = {"driver", "toolkit",      "devicePlugin", "gfd",
-                                     "dcgm",   "dcgmExporter", "migManager"};
-  return std::ranges::find(kOn, section) != kOn.end();
-}
-
-// Values at which a field that is not acted on makes no difference, besides false, "" and nothing.
-bool Neutral(std::string_view path, const Json& value) {
-  const auto* text = value.get_ptr<const std::string*>();
-  if (value.is_null() || value == false || (text != nullptr && text->empty()) ||
-      (value.is_structured() && value.empty())) {
-    return true;
-  }
-  return path.ends_with(".imagePullPolicy") || path == "sandboxWorkloads.defaultWorkload" ||
-         path == "sandboxWorkloads.mode" || path.starts_with("operator.metrics.serviceMonitor.") ||
-         path.starts_with("operator.initContainer.") || path == "operator.defaultRuntime" ||
-         path.starts_with("psp.") || path == "cdi.default";
-}
-
-// What Parse reads and the operator uses, as prefixes of paths.
-bool ActedOn(std::string_view path) {
-  static constexpr std::array kPaths = {"operator.runtimeClass",
-                                        "daemonsets.",
-                                        "hostPaths.",
-                                        "cdi.enabled",
-                                        "mig.strategy",
-                                        "toolkit.",
-                                        "devicePlugin.enabled",
-                                        "devicePlugin.config.",
-                                        "devicePlugin.mps.",
-                                        "gfd.",
-                                        "nodeStatusExporter.",
-                                        "validator.repository",
-                                        "validator.image",
-                                        "validator.version",
-                                        "validator.imagePull",
-                                        "validator.args",
-                                        "validator.env",
-                                        "validator.hostNetwork",
-                                        "validator.resources",
-                                        "validator.driver.",
-                                        "validator.toolkit.",
-                                        "validator.cuda.",
-                                        "validator.plugin.",
-                                        "devicePlugin.repository",
-                                        "devicePlugin.image",
-                                        "devicePlugin.version",
-                                        "devicePlugin.args",
-                                        "devicePlugin.env",
-                                        "devicePlugin.hostNetwork",
-                                        "devicePlugin.resources",
-                                        "driver.enabled",
-                                        "sandboxWorkloads.enabled"};
-  return std::ranges::any_of(
-      kPaths, [&](std::string_view prefix) { return path.starts_with(prefix) || path == prefix; });
-}
-
-void Collect(const std::string& path, const Json& value, std::vector<std::string>& out) {
-  if (ActedOn(path) || Neutral(path, value)) {
-    return;
-  }
-  if (value.is_object()) {
-    for (const auto& [key, item] : value.items()) {
-      Collect(path.empty() ? key : format("{}.{}", path, key), item, out);
-    }
-    return;
-  }
-  out.push_back(path);
+void ReadValidatorStages(const SpecSection& validator, ClusterPolicy& policy) {
+  validator.In("driver").Env(policy.validator_driver_env);
+  validator.In("toolkit").Env(policy.validator_toolkit_env);
+  validator.In("cuda").Env(policy.validator_cuda_env);
+  validator.In("plugin").Env(policy.validator_plugin_env);
+  validator.In("vfioPCI").Env(policy.validator_vfio_pci_env);
+  validator.In("vgpuManager").Env(policy.validator_vgpu_manager_env);
+  validator.In("vgpuDevices").Env(policy.validator_vgpu_devices_env);
 }
 
 }  // namespace
 
 Result<ClusterPolicy> Parse(const Json& object) {
   std::optional<Error> mistake;
-  const Reader spec(At(object, "spec"), "spec", &mistake);
+  const SpecSection spec(At(object, "spec"), "spec", &mistake);
   ClusterPolicy policy;
   policy.tolerations = Json::array(
       {{{"key", names::kGpuResource}, {"operator", "Exists"}, {"effect", "NoSchedule"}}});
   ReadCluster(spec, policy);
-  ReadOperands(spec, policy);
   for (const Operand& operand : Operands()) {
-    if (operand.section.empty()) {
-      continue;
+    if (!operand.section.empty()) {
+      OperandSpec& section = policy.*operand.spec;
+      section.enabled = operand.on;
+      ReadOperand(spec.In(operand.section), section);
     }
-    bool on = OnByDefault(operand.section);
-    spec.In(operand.section).Bool("enabled", on);
-    policy.enabled.emplace(operand.section, on);
   }
-  spec.In("gds").Bool("enabled", policy.gds);
-  spec.In("gdrcopy").Bool("enabled", policy.gdrcopy);
+  ReadOperand(spec.In("gds"), policy.gds);
+  ReadOperand(spec.In("gdrcopy"), policy.gdrcopy);
+  ReadOperandOptions(spec, policy);
+  ReadValidatorStages(spec.In("validator"), policy);
   if (mistake.has_value()) {
     return std::unexpected(*std::move(mistake));
   }
-  policy.driver.enabled = policy.enabled["driver"];
-  policy.toolkit.enabled = policy.enabled["toolkit"];
-  policy.device_plugin.enabled = policy.enabled["devicePlugin"];
-  policy.gfd.enabled = policy.enabled["gfd"];
-  policy.node_status_exporter.enabled = policy.enabled["nodeStatusExporter"];
-  policy.validator.enabled = true;
   return policy;
-}
-
-std::vector<std::string> UnsupportedFields(const Json& object) {
-  std::vector<std::string> fields;
-  const Json* spec = At(object, "spec");
-  const Result<ClusterPolicy> policy = Parse(object);
-  if (spec == nullptr || !spec->is_object() || !policy.has_value()) {
-    return fields;
-  }
-  for (const auto& [section, value] : spec->items()) {
-    const Operand* operand = OperandOfSection(section);
-    if (operand != nullptr && !operand->available) {
-      if (Wanted(*operand, *policy)) {
-        fields.push_back(section);
-      }
-      continue;
-    }
-    Collect(section, value, fields);
-  }
-  return fields;
 }
 
 }  // namespace gantry::policy

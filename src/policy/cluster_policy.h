@@ -33,6 +33,65 @@ struct OperandSpec {
   Json resources;  // {"limits", "requests"} or null
 };
 
+// Seconds and counts of a probe; 0: as the operand has it.
+struct ProbeSpec {
+  long long initial_delay = 0;
+  long long timeout = 0;
+  long long period = 0;
+  long long success = 0;
+  long long failure = 0;
+};
+
+// driver_manager of a section: the program that takes a driver off a node.
+struct DriverManagerSpec {
+  ImageSpec image;
+  EnvVars env;
+};
+
+// What only the driver's section has. Names are of ConfigMaps or Secrets of the namespace.
+struct DriverOptions {
+  bool crd = false;  // useNvidiaDriverCRD
+  DriverManagerSpec manager;
+  std::string kernel_module_type;  // auto, open, proprietary, or empty
+  bool precompiled = false;
+  bool rdma = false;
+  bool host_mofed = false;
+  ProbeSpec startup;
+  std::string licensing_secret;
+  std::string licensing_config;
+  bool nls = false;
+  std::string topology_config;
+  std::string kernel_module_config;
+  std::string repo_config;
+  std::string cert_config;
+  std::string secret_env;
+};
+
+// How Prometheus scrapes an operand.
+struct MonitorSpec {
+  bool enabled = false;
+  std::string interval;
+  std::string scrape_timeout;
+  bool honor_labels = false;
+  std::map<std::string, std::string> labels;
+  Json relabelings = Json::array();
+};
+
+// What only the DCGM exporter's section has.
+struct DcgmExporterOptions {
+  std::map<std::string, std::string> annotations;  // of its pods
+  std::string config_name;                         // a ConfigMap with dcgm-metrics.csv
+  bool pod_labels = false;
+  bool pod_uid = false;
+  std::vector<std::string> pod_label_allowlist;
+  bool host_pid = false;
+  bool hpc_jobs = false;
+  std::string hpc_directory = "/var/lib/dcgm-exporter/job-mapping";
+  std::string service_type;
+  std::string traffic_policy;
+  MonitorSpec monitor;
+};
+
 // nvidia.com/v1 ClusterPolicy, spec: what is acted on, with NVIDIA's defaults filled in.
 struct ClusterPolicy {
   std::string runtime_class = "nvidia";
@@ -43,7 +102,8 @@ struct ClusterPolicy {
   std::string priority_class = "system-node-critical";
   Json pod_security_context;  // or null
   bool update_on_delete = false;
-  std::string max_unavailable;  // daemonsets.rollingUpdate.maxUnavailable: "2", "10%" or empty
+  std::string max_unavailable;       // daemonsets.rollingUpdate.maxUnavailable: "2", "10%" or empty
+  bool pod_security_labels = false;  // psa.enabled
 
   std::string host_root = "/";
   std::string driver_install_dir = "/run/nvidia/driver";
@@ -52,27 +112,55 @@ struct ClusterPolicy {
   bool cdi = true;
   bool nri = false;
   std::string mig_strategy;  // none, single, mixed, or empty
-  bool gds = false;
-  bool gdrcopy = false;
   bool sandbox = false;
   std::string sandbox_mode = "kubevirt";
   std::string default_workload = "container";
 
+  // One for each operand that has a section; policy/operands.h names them.
   OperandSpec driver;
-  bool driver_crd = false;  // driver.useNvidiaDriverCRD
   OperandSpec toolkit;
-  std::string install_dir = "/usr/local/nvidia";
   OperandSpec device_plugin;
+  OperandSpec dcgm;
+  OperandSpec dcgm_exporter;
+  OperandSpec gfd;
+  OperandSpec mig_manager;
+  OperandSpec node_status_exporter;
+  OperandSpec validator;  // always enabled
+  OperandSpec vgpu_manager;
+  OperandSpec vgpu_device_manager;
+  OperandSpec vfio_manager;
+  OperandSpec sandbox_device_plugin;
+  OperandSpec kata_device_plugin;
+  OperandSpec kata_manager;
+  OperandSpec cc_manager;
+  // Containers of the driver's pod, with an image of their own.
+  OperandSpec gds;
+  OperandSpec gdrcopy;
+
+  DriverOptions driver_options;
+  std::string install_dir = "/usr/local/nvidia";
   std::string config_name;     // devicePlugin.config.name, a ConfigMap
   std::string config_default;  // devicePlugin.config.default, a key of it
   std::string mps_root = "/run/nvidia/mps";
-  OperandSpec gfd;
-  OperandSpec node_status_exporter;
-  OperandSpec validator;        // always enabled
-  EnvVars validator_stage_env;  // validator.{driver,toolkit,cuda,plugin}.env, in that order
+  DcgmExporterOptions dcgm_exporter_options;
+  std::string mig_config;                    // migManager.config.name, a ConfigMap
+  std::string mig_default = "all-disabled";  // migManager.config.default
+  std::string gpu_clients;                   // migManager.gpuClientsConfig.name
+  std::string vgpu_config;                   // vgpuDeviceManager.config.name
+  std::string vgpu_default = "default";      // vgpuDeviceManager.config.default
+  DriverManagerSpec vgpu_driver_manager;     // vgpuManager.driverManager
+  std::string vgpu_kernel_module_config;     // vgpuManager.kernelModuleConfig.name
+  DriverManagerSpec vfio_driver_manager;     // vfioManager.driverManager
+  std::string cc_default_mode;               // ccManager.defaultMode
 
-  // The sections whose `enabled` is or defaults to true, by their name in spec.
-  std::map<std::string, bool, std::less<>> enabled;
+  // validator.<stage>.env
+  EnvVars validator_driver_env;
+  EnvVars validator_toolkit_env;
+  EnvVars validator_cuda_env;
+  EnvVars validator_plugin_env;
+  EnvVars validator_vfio_pci_env;
+  EnvVars validator_vgpu_manager_env;
+  EnvVars validator_vgpu_devices_env;
 };
 
 // From a ClusterPolicy object. kInvalid names the field, as "spec.mig.strategy: ...". What the API

@@ -68,7 +68,12 @@ TEST(ClusterPolicy, ReadsWhatIsWritten) {
   EXPECT_EQ(policy->config_name, "slices");
   EXPECT_EQ(policy->config_default, "any");
   EXPECT_EQ(policy->mig_strategy, "mixed");
-  EXPECT_EQ(policy->validator_stage_env.at(0).first, "W");
+  EXPECT_EQ(policy->validator_plugin_env.at(0).first, "W");
+}
+
+TEST(ClusterPolicy, AnEmptyDefaultOfMigIsNone) {
+  EXPECT_EQ(Parse(Policy(Json::object()))->mig_default, "all-disabled");
+  EXPECT_EQ(Parse(Policy({{"migManager", {{"config", {{"default", ""}}}}}}))->mig_default, "");
 }
 
 TEST(ClusterPolicy, AMistakeNamesItsField) {
@@ -81,6 +86,8 @@ TEST(ClusterPolicy, AMistakeNamesItsField) {
       {{{"gfd", {{"env", 1}}}}, "spec.gfd.env: must be a list"},
       {{{"gfd", {{"env", Json::array({{{"value", "1"}}})}}}}, "spec.gfd.env: an entry has no name"},
       {{{"gfd", {{"resources", 1}}}}, "spec.gfd.resources: must be an object"},
+      {{{"driver", {{"startupProbe", {{"periodSeconds", "1"}}}}}},
+       "spec.driver.startupProbe.periodSeconds: must be a whole number"},
       {{{"daemonsets", {{"tolerations", 1}}}}, "spec.daemonsets.tolerations: must be a list"},
       {{{"daemonsets", {{"labels", {{"a", 1}}}}}}, "spec.daemonsets.labels: must be a map"},
       {{{"daemonsets", {{"rollingUpdate", {{"maxUnavailable", "many"}}}}}},
@@ -104,7 +111,24 @@ TEST(ClusterPolicy, KnownFieldsThatAreNotActedOnAreNamed) {
                   {"psa", {{"enabled", true}}},
                   {"operator", {{"labels", {{"a", "b"}}}, {"defaultRuntime", "containerd"}}},
               })),
-              ElementsAre("dcgmExporter", "operator.labels.a", "psa.enabled"));
+              ElementsAre("dcgmExporter"));
+  const Json image = {{"repository", "r"}, {"image", "i"}, {"version", "v"}};
+  Json driver = image;
+  driver.update({{"upgradePolicy", {{"autoUpgrade", true}, {"maxUnavailable", "25%"}}},
+                 {"readinessProbe", {{"periodSeconds", 3}}}});
+  Json exporter = image;
+  exporter["serviceMonitor"] = {{"enabled", true}, {"interval", "15s"}};
+  EXPECT_THAT(
+      UnsupportedFields(Policy({
+          {"driver", driver},
+          {"dcgmExporter", exporter},
+          {"dcgm", {{"enabled", true}, {"version", "v"}}},
+          {"migManager", {{"repository", "r"}}},
+          {"cdi", {{"nriPluginEnabled", true}}},
+          {"kataManager", {{"enabled", true}}},
+      })),
+      ElementsAre("dcgm", "dcgmExporter.serviceMonitor.enabled",
+                  "driver.readinessProbe.periodSeconds", "driver.upgradePolicy.autoUpgrade"));
 }
 
 TEST(ClusterPolicy, DefaultsOfTheApiServerAreNotNamed) {
@@ -161,6 +185,20 @@ TEST(Operands, FollowNvidiasEnableRules) {
   EXPECT_THAT(wanted(off), testing::IsSupersetOf({"state-kata-device-plugin", "state-cc-manager"}));
   off["driver"] = {{"enabled", true}, {"useNvidiaDriverCRD", true}};
   EXPECT_THAT(wanted(off), testing::Not(testing::Contains("state-driver")));
+}
+
+TEST(Operands, AnImageIsNeededByThoseThatAreNvidias) {
+  const auto policy = Parse(Policy({{"dcgm", {{"image", "r.io/dcgm:1"}}},
+                                    {"driver", {{"version", "1"}}},
+                                    {"migManager", {{"repository", "r"}}}}));
+  ASSERT_TRUE(policy.has_value());
+  const auto has = [&](const char* state) { return HasImage(*OperandOfState(state), *policy); };
+  EXPECT_TRUE(has("state-device-plugin"));
+  EXPECT_TRUE(has("pre-requisites"));
+  EXPECT_TRUE(has("state-dcgm"));
+  EXPECT_FALSE(has("state-driver")) << "a version alone is of NVIDIA's, and of none of ours";
+  EXPECT_TRUE(has("state-mig-manager")) << "half an image is a mistake, not an absence";
+  EXPECT_FALSE(has("state-dcgm-exporter"));
 }
 
 TEST(Operands, AreFoundByStateAndSection) {

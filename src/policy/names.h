@@ -25,6 +25,8 @@ inline constexpr char kFeaturePrefix[] = "feature.node.kubernetes.io/";
 inline constexpr char kPciNvidia[] = "feature.node.kubernetes.io/pci-10de.present";
 inline constexpr char kPciNvidia3d[] = "feature.node.kubernetes.io/pci-0302_10de.present";
 inline constexpr char kPciNvidiaVga[] = "feature.node.kubernetes.io/pci-0300_10de.present";
+inline constexpr char kSystemId[] = "feature.node.kubernetes.io/system-os_release.ID";
+inline constexpr char kSystemVersion[] = "feature.node.kubernetes.io/system-os_release.VERSION_ID";
 inline constexpr char kKernelVersion[] = "feature.node.kubernetes.io/kernel-version.full";
 
 // --- node labels written by the operator
@@ -121,6 +123,10 @@ inline constexpr char kToolkitReady[] = "toolkit-ready";
 inline constexpr char kCudaReady[] = "cuda-ready";
 inline constexpr char kPluginReady[] = "plugin-ready";
 inline constexpr char kDriverCtrReady[] = ".driver-ctr-ready";
+inline constexpr char kVfioPciReady[] = "vfio-pci-ready";
+inline constexpr char kVgpuManagerReady[] = "vgpu-manager-ready";
+inline constexpr char kHostVgpuManagerReady[] = "host-vgpu-manager-ready";
+inline constexpr char kVgpuDevicesReady[] = "vgpu-devices-ready";
 // What a node with virtual machines is for, as one word.
 inline constexpr char kWorkloadType[] = "workload-type";
 // File name -> Unix time at which it was last seen to be true.

@@ -14,42 +14,52 @@
 namespace gantry::policy {
 namespace {
 
-constexpr std::array kOperands = std::to_array<Operand>({
-    {"node-features", "", "nvidia-node-feature-discovery-worker", "", true},
-    {"pre-requisites", "", "", "", true},
-    {"state-operator-metrics", "", "", "", true},
-    {"state-driver", "driver", "nvidia-driver-daemonset", "driver", false},
-    {"state-container-toolkit", "toolkit", "nvidia-container-toolkit-daemonset",
-     "container-toolkit", true},
-    {"state-operator-validation", "validator", "nvidia-operator-validator", "operator-validator",
-     true},
-    {"state-device-plugin", "devicePlugin", "nvidia-device-plugin-daemonset", "device-plugin",
-     true},
-    {"state-mps-control-daemon", "", "nvidia-device-plugin-mps-control-daemon",
-     "mps-control-daemon", true},
-    {"state-dcgm", "dcgm", "nvidia-dcgm", "dcgm", false},
-    {"state-dcgm-exporter", "dcgmExporter", "nvidia-dcgm-exporter", "dcgm-exporter", false},
-    {"gpu-feature-discovery", "gfd", "gpu-feature-discovery", "gpu-feature-discovery", true},
-    {"state-mig-manager", "migManager", "nvidia-mig-manager", "mig-manager", false},
-    {"state-node-status-exporter", "nodeStatusExporter", "nvidia-node-status-exporter",
-     "node-status-exporter", true},
-    {"state-vgpu-manager", "vgpuManager", "nvidia-vgpu-manager-daemonset", "vgpu-manager", false},
-    {"state-vgpu-device-manager", "vgpuDeviceManager", "nvidia-vgpu-device-manager",
-     "vgpu-device-manager", false},
-    {"state-sandbox-validation", "", "nvidia-sandbox-validator", "sandbox-validator", false},
-    {"state-vfio-manager", "vfioManager", "nvidia-vfio-manager", "vfio-manager", false},
-    {"state-sandbox-device-plugin", "sandboxDevicePlugin", "nvidia-sandbox-device-plugin-daemonset",
-     "sandbox-device-plugin", false},
-    {"state-kata-device-plugin", "kataSandboxDevicePlugin",
-     "nvidia-kata-sandbox-device-plugin-daemonset", "kata-sandbox-device-plugin", false},
-    {"state-kata-manager", "kataManager", "nvidia-kata-manager", "kata-manager", false},
-    {"state-cc-manager", "ccManager", "nvidia-cc-manager", "cc-manager", false},
-});
+using P = ClusterPolicy;
 
-bool SwitchedOn(const Operand& operand, const ClusterPolicy& policy) {
-  const auto found = policy.enabled.find(operand.section);
-  return found != policy.enabled.end() && found->second;
-}
+constexpr std::array kOperands = std::to_array<Operand>({
+    {"node-features", "", nullptr, true, When::kAlways, "nvidia-node-feature-discovery-worker", "",
+     Runs::kOurs},
+    {"pre-requisites", "", nullptr, true, When::kUnlessNri, "", "", Runs::kNothing},
+    {"state-operator-metrics", "", nullptr, true, When::kAlways, "", "", Runs::kNothing},
+    {"state-driver", "driver", &P::driver, true, When::kUnlessDriverCrd, "nvidia-driver-daemonset",
+     "driver", Runs::kTheirs},
+    {"state-container-toolkit", "toolkit", &P::toolkit, true, When::kSwitchedOn,
+     "nvidia-container-toolkit-daemonset", "container-toolkit", Runs::kOurs},
+    {"state-operator-validation", "validator", &P::validator, true, When::kAlways,
+     "nvidia-operator-validator", "operator-validator", Runs::kOurs},
+    {"state-device-plugin", "devicePlugin", &P::device_plugin, true, When::kSwitchedOn,
+     "nvidia-device-plugin-daemonset", "device-plugin", Runs::kOurs},
+    // Its pods come to the nodes whose device plugin's configuration asks for MPS.
+    {"state-mps-control-daemon", "", &P::device_plugin, true, When::kSwitchedOn,
+     "nvidia-device-plugin-mps-control-daemon", "mps-control-daemon", Runs::kOurs},
+    {"state-dcgm", "dcgm", &P::dcgm, true, When::kSwitchedOn, "nvidia-dcgm", "dcgm", Runs::kTheirs},
+    {"state-dcgm-exporter", "dcgmExporter", &P::dcgm_exporter, true, When::kSwitchedOn,
+     "nvidia-dcgm-exporter", "dcgm-exporter", Runs::kTheirs},
+    {"gpu-feature-discovery", "gfd", &P::gfd, true, When::kSwitchedOn, "gpu-feature-discovery",
+     "gpu-feature-discovery", Runs::kOurs},
+    {"state-mig-manager", "migManager", &P::mig_manager, true, When::kSwitchedOn,
+     "nvidia-mig-manager", "mig-manager", Runs::kTheirs},
+    {"state-node-status-exporter", "nodeStatusExporter", &P::node_status_exporter, false,
+     When::kSwitchedOn, "nvidia-node-status-exporter", "node-status-exporter", Runs::kOurs},
+    {"state-vgpu-manager", "vgpuManager", &P::vgpu_manager, false, When::kSandboxUnlessDriverCrd,
+     "nvidia-vgpu-manager-daemonset", "vgpu-manager", Runs::kTheirs},
+    {"state-vgpu-device-manager", "vgpuDeviceManager", &P::vgpu_device_manager, false,
+     When::kSandboxSwitchedOn, "nvidia-vgpu-device-manager", "vgpu-device-manager", Runs::kTheirs},
+    {"state-sandbox-validation", "", &P::validator, true, When::kSandbox,
+     "nvidia-sandbox-validator", "sandbox-validator", Runs::kOurs},
+    {"state-vfio-manager", "vfioManager", &P::vfio_manager, false, When::kSandboxSwitchedOn,
+     "nvidia-vfio-manager", "vfio-manager", Runs::kTheirs},
+    {"state-sandbox-device-plugin", "sandboxDevicePlugin", &P::sandbox_device_plugin, false,
+     When::kKubevirt, "nvidia-sandbox-device-plugin-daemonset", "sandbox-device-plugin",
+     Runs::kTheirs},
+    {"state-kata-device-plugin", "kataSandboxDevicePlugin", &P::kata_device_plugin, false,
+     When::kKata, "nvidia-kata-sandbox-device-plugin-daemonset", "kata-sandbox-device-plugin",
+     Runs::kTheirs},
+    {"state-kata-manager", "kataManager", &P::kata_manager, false, When::kNever,
+     "nvidia-kata-manager", "kata-manager", Runs::kTheirs},
+    {"state-cc-manager", "ccManager", &P::cc_manager, false, When::kKata, "nvidia-cc-manager",
+     "cc-manager", Runs::kTheirs},
+});
 
 }  // namespace
 
@@ -68,39 +78,39 @@ const Operand* OperandOfState(std::string_view state) {
 }
 
 bool Wanted(const Operand& operand, const ClusterPolicy& policy) {
-  const std::string_view state = operand.state;
-  if (state == "node-features" || state == "state-operator-metrics" ||
-      state == "state-operator-validation") {
+  const bool on = operand.spec != nullptr && (policy.*operand.spec).enabled;
+  const bool sandbox = policy.sandbox && on;
+  switch (operand.when) {
+    case When::kAlways:
+      return true;
+    case When::kNever:
+      return false;
+    case When::kSwitchedOn:
+      return on;
+    case When::kUnlessNri:
+      return !policy.nri;
+    case When::kUnlessDriverCrd:
+      return on && !policy.driver_options.crd;
+    case When::kSandbox:
+      return policy.sandbox;
+    case When::kSandboxSwitchedOn:
+      return sandbox;
+    case When::kSandboxUnlessDriverCrd:
+      return sandbox && !policy.driver_options.crd;
+    case When::kKubevirt:
+      return sandbox && policy.sandbox_mode == "kubevirt";
+    case When::kKata:
+      return sandbox && policy.sandbox_mode == "kata";
+  }
+  return false;
+}
+
+bool HasImage(const Operand& operand, const ClusterPolicy& policy) {
+  if (operand.runs != Runs::kTheirs) {
     return true;
   }
-  if (state == "pre-requisites") {
-    return !policy.nri;
-  }
-  if (state == "state-driver") {
-    return policy.driver.enabled && !policy.driver_crd;
-  }
-  // Its pods come to the nodes whose device plugin's configuration asks for MPS.
-  if (state == "state-mps-control-daemon") {
-    return policy.enabled.contains("devicePlugin") && policy.enabled.at("devicePlugin");
-  }
-  // Nothing in spec asks for it.
-  if (state == "state-kata-manager") {
-    return false;
-  }
-  if (state == "state-sandbox-validation") {
-    return policy.sandbox;
-  }
-  if (state == "state-sandbox-device-plugin") {
-    return policy.sandbox && policy.sandbox_mode == "kubevirt" && SwitchedOn(operand, policy);
-  }
-  if (state == "state-kata-device-plugin" || state == "state-cc-manager") {
-    return policy.sandbox && policy.sandbox_mode == "kata" && SwitchedOn(operand, policy);
-  }
-  if (state == "state-vgpu-manager" || state == "state-vgpu-device-manager" ||
-      state == "state-vfio-manager") {
-    return policy.sandbox && SwitchedOn(operand, policy);
-  }
-  return SwitchedOn(operand, policy);
+  return operand.spec != nullptr && !((policy.*operand.spec).image.repository.empty() &&
+                                      (policy.*operand.spec).image.image.empty());
 }
 
 }  // namespace gantry::policy

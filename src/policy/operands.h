@@ -7,14 +7,40 @@
 namespace gantry::policy {
 
 struct ClusterPolicy;
+struct OperandSpec;
 
-// One step of bringing up a cluster, under NVIDIA's name for it.
+// On what it depends whether a policy asks for an operand.
+enum class When {
+  kAlways,
+  kNever,              // known by name, deprecated
+  kSwitchedOn,         // its section's `enabled`
+  kUnlessNri,          // not while devices come by NRI
+  kUnlessDriverCrd,    // switched on, and not handed over to NVIDIADriver objects
+  kSandbox,            // sandboxWorkloads.enabled
+  kSandboxSwitchedOn,  // both
+  kSandboxUnlessDriverCrd,
+  kKubevirt,  // both, and sandboxWorkloads.mode is so
+  kKata,
+};
+
+// Whose image it runs when its section names none.
+enum class Runs {
+  kNothing,  // it has no pods
+  kOurs,     // this release's
+  kTheirs,   // none: only NVIDIA's image has it, and the section must name it
+};
+
+// One step of bringing up a cluster, under NVIDIA's name for it: all that is to be known of it but
+// its objects, which operator/desired makes.
 struct Operand {
-  std::string_view state;       // "state-device-plugin": in status and messages
-  std::string_view section;     // of spec, with its switch; empty: no switch of its own
+  std::string_view state;             // "state-device-plugin": in status and messages
+  std::string_view section;           // of spec, with its switch; empty: no switch of its own
+  OperandSpec ClusterPolicy::* spec;  // where its image, arguments and environment are; or nullptr
+  bool on;                            // whether `enabled` defaults to true
+  When when;
   std::string_view daemon_set;  // empty: none
   std::string_view deploy;      // under which ClusterFacts counts its nodes: the label's suffix
-  bool available;               // false: known, and not there yet
+  Runs runs;
 };
 
 // All of them, in the order in which they are brought up.
@@ -26,5 +52,8 @@ const Operand* OperandOfState(std::string_view state);
 
 // Whether the policy asks for it: its switch, and the conditions that NVIDIA's operator adds.
 bool Wanted(const Operand& operand, const ClusterPolicy& policy);
+
+// Whether there is an image to run it with, or none is needed.
+bool HasImage(const Operand& operand, const ClusterPolicy& policy);
 
 }  // namespace gantry::policy

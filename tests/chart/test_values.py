@@ -104,3 +104,14 @@ def test_what_is_not_known_is_refused_by_name(render, path, value, named):
 def test_a_null_takes_a_default_away(render):
     spec = policy(render({"driver": {"startupProbe": None, "certConfig": {"name": None}}, "psa": None}))
     assert "startupProbe" not in spec["driver"] and "psa" not in spec
+
+
+def test_the_file_of_nvidias_operands_names_an_image_for_each(render):
+    spec = policy(render({}, "-f", "deploy/nvidia-operands.yaml"))
+    for section in ("driver", "dcgm", "dcgmExporter", "migManager", "vgpuDeviceManager", "vfioManager",
+                    "sandboxDevicePlugin", "kataSandboxDevicePlugin", "ccManager", "gds", "gdrcopy"):
+        assert all(spec[section].get(key) for key in ("repository", "image", "version")), section
+    assert spec["driver"]["manager"]["image"] == spec["vfioManager"]["driverManager"]["image"] == "k8s-driver-manager"
+    # Our own operands stay ours.
+    for section in ("toolkit", "devicePlugin", "gfd", "validator"):
+        assert "image" not in spec[section], section

@@ -14,6 +14,13 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- printf "%s/%s%s%s" .Values.operator.repository .Values.operator.image (hasPrefix "sha256:" $version | ternary "@" ":") $version -}}
 {{- end }}
 
+{{/* Runs before NVIDIA's driver containers; they are of no use without it. */}}
+{{- define "gantry.driverManager" -}}
+{{- $version := .version | default "v0.12.0" -}}
+{{- $image := .image | default "k8s-driver-manager" -}}
+{{- printf "%s/%s%s%s" (.repository | default "nvcr.io/nvidia/cloud-native") $image (hasPrefix "sha256:" $version | ternary "@" ":") $version -}}
+{{- end }}
+
 {{/* A map without its empty texts, lists, maps and nulls; false and 0 stay. */}}
 {{- define "gantry.prune" -}}
 {{- $out := dict -}}

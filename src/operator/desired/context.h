@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
 #include "base/json.h"
+#include "operator/system_facts.h"
 #include "policy/cluster_policy.h"
 #include "policy/image.h"
 #include "policy/operands.h"
@@ -19,22 +22,49 @@ struct Context {
   std::string image;        // of this release
   std::string pull_policy;  // of that image, where the policy says nothing
   std::string runtime = "containerd";
-  Json owner;                      // an ownerReference to the ClusterPolicy
-  std::string worker_config = {};  // of node feature discovery's workers, as YAML
+  Json owner;                       // an ownerReference to the ClusterPolicy
+  std::string worker_config = {};   // of node feature discovery's workers, as YAML
+  std::string driver_manager = {};  // NVIDIA's image of it, where the policy names none
+  SystemFacts system = {};
+  // Keys of the ConfigMaps of the namespace that the policy names, of those that are there.
+  std::map<std::string, std::vector<std::string>> config_maps = {};
 };
 
 using Objects = std::vector<Json>;
 
 // The objects of each operand; the image is the chosen one. One file each in this folder.
-Objects NodeFeatures(const Context& context);
-Objects PreRequisites(const Context& context);
-Objects OperatorMetrics(const Context& context);
+Objects NodeFeatures(const Context& context, const std::string& image);
+Objects PreRequisites(const Context& context, const std::string& image);
+Objects OperatorMetrics(const Context& context, const std::string& image);
 Objects ContainerToolkit(const Context& context, const std::string& image);
 Objects OperatorValidator(const Context& context, const std::string& image);
 Objects DevicePlugin(const Context& context, const std::string& image);
 Objects MpsControlDaemon(const Context& context, const std::string& image);
 Objects GpuFeatureDiscovery(const Context& context, const std::string& image);
 Objects NodeStatusExporter(const Context& context, const std::string& image);
+
+// The same of operands that run NVIDIA's image. kInvalid: why they can't be made, with the field.
+Result<Objects> Driver(const Context& context, const std::string& image);
+Result<Objects> NvidiaContainerToolkit(const Context& context, const std::string& image);
+Result<Objects> NvidiaOperatorValidator(const Context& context, const std::string& image);
+Result<Objects> NvidiaDevicePlugin(const Context& context, const std::string& image);
+Result<Objects> NvidiaMpsControlDaemon(const Context& context, const std::string& image);
+Result<Objects> NvidiaGpuFeatureDiscovery(const Context& context, const std::string& image);
+Result<Objects> NvidiaNodeStatusExporter(const Context& context, const std::string& image);
+Result<Objects> Dcgm(const Context& context, const std::string& image);
+Result<Objects> DcgmExporter(const Context& context, const std::string& image);
+Result<Objects> MigManager(const Context& context, const std::string& image);
+Result<Objects> VgpuManager(const Context& context, const std::string& image);
+Result<Objects> VgpuDeviceManager(const Context& context, const std::string& image);
+Result<Objects> SandboxValidator(const Context& context, const std::string& image);
+Result<Objects> VfioManager(const Context& context, const std::string& image);
+Result<Objects> SandboxDevicePlugin(const Context& context, const std::string& image);
+Result<Objects> KataSandboxDevicePlugin(const Context& context, const std::string& image);
+Result<Objects> CcManager(const Context& context, const std::string& image);
+
+// A kernel release as NVIDIA's DaemonSets of precompiled drivers have it in their names: without
+// the machine, with dots.
+std::string ShortKernel(std::string_view kernel);
 
 // The DaemonSet that puts every node with GPUs back as it was; its pods are Ready when that is
 // done.
@@ -44,10 +74,14 @@ Json HostCleanup(const Context& context);
 struct DesiredOperand {
   const policy::Operand* operand = nullptr;
   bool wanted = false;
+  bool available = false;     // part of this release, and there is an image for it
   policy::ImageChoice image;  // empty for operands without a DaemonSet
   Objects objects;            // none unless wanted and available
   std::string mistake;        // why its objects can't be made; what is there stays
 };
+
+// The ConfigMaps that the policy names and whose being there, or keys, matter to the objects.
+std::set<std::string> NamedConfigMaps(const policy::ClusterPolicy& policy);
 
 // All operands in order. `node_features`: whether ours is to run (no other node feature discovery).
 std::vector<DesiredOperand> DesiredOperands(const Context& context, bool node_features);

@@ -42,11 +42,11 @@ Objects DevicePlugin(const Context& context, const std::string& image) {
   set.Env("DEVICE_ID_STRATEGY", "uuid");
   set.Env(names::kVisibleDevices, "void");
   set.Env("MPS_ROOT", policy.mps_root);
-  if (policy.gds) {
+  if (policy.gds.enabled) {
     set.Env("GDS_ENABLED", "true");
     set.Env("MOFED_ENABLED", "true");
   }
-  if (policy.gdrcopy) {
+  if (policy.gdrcopy.enabled) {
     set.Env("GDRCOPY_ENABLED", "true");
   }
   set.PluginConfig();

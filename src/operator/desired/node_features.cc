@@ -9,7 +9,7 @@
 
 namespace gantry::gpu_operator {
 
-Objects NodeFeatures(const Context& context) {
+Objects NodeFeatures(const Context& context, const std::string& image) {
   constexpr std::string_view kName = "nvidia-node-feature-discovery-worker";
   Objects objects = {ServiceAccount(context, kName)};
   AddRole(
@@ -18,7 +18,7 @@ Objects NodeFeatures(const Context& context) {
   // The NodeFeature is owned by its Node, whose uid it needs.
   AddClusterRole(objects, context, kName, Json::array({Rule("", "nodes", {"get"})}));
 
-  DaemonSet set(context, kName, "nfd-worker", "nfd-worker", context.image, {});
+  DaemonSet set(context, kName, "nfd-worker", "nfd-worker", image, {});
   set.SelectNodes({{"kubernetes.io/os", "linux"}});
   set.TolerateEverything();
   set.UseServiceAccount(kName, true);

@@ -3,58 +3,75 @@
 // Which objects does each operand come to? Joins the list of operands with the files of this
 // folder.
 
-#include "operator/desired/context.h"
+#include <algorithm>
+#include <array>
+
+#include "operator/desired/nvidia_pod.h"
 
 namespace gantry::gpu_operator {
 namespace {
 
-const policy::OperandSpec* SpecOf(const policy::Operand& operand,
-                                  const policy::ClusterPolicy& policy) {
-  if (operand.section == "toolkit") {
-    return &policy.toolkit;
-  }
-  if (operand.section == "devicePlugin" || operand.state == "state-mps-control-daemon") {
-    return &policy.device_plugin;
-  }
-  if (operand.section == "gfd") {
-    return &policy.gfd;
-  }
-  if (operand.section == "nodeStatusExporter") {
-    return &policy.node_status_exporter;
-  }
-  return operand.section == "validator" ? &policy.validator : nullptr;
+// What makes the objects of an operand: from our own image, and from NVIDIA's.
+struct Maker {
+  std::string_view state;
+  Objects (*ours)(const Context& context, const std::string& image);
+  Result<Objects> (*theirs)(const Context& context, const std::string& image);
+};
+
+constexpr std::array kMakers = std::to_array<Maker>({
+    {"node-features", NodeFeatures, nullptr},
+    {"pre-requisites", PreRequisites, nullptr},
+    {"state-operator-metrics", OperatorMetrics, nullptr},
+    {"state-driver", nullptr, Driver},
+    {"state-container-toolkit", ContainerToolkit, NvidiaContainerToolkit},
+    {"state-operator-validation", OperatorValidator, NvidiaOperatorValidator},
+    {"state-device-plugin", DevicePlugin, NvidiaDevicePlugin},
+    {"state-mps-control-daemon", MpsControlDaemon, NvidiaMpsControlDaemon},
+    {"state-dcgm", nullptr, Dcgm},
+    {"state-dcgm-exporter", nullptr, DcgmExporter},
+    {"gpu-feature-discovery", GpuFeatureDiscovery, NvidiaGpuFeatureDiscovery},
+    {"state-mig-manager", nullptr, MigManager},
+    {"state-node-status-exporter", NodeStatusExporter, NvidiaNodeStatusExporter},
+    {"state-vgpu-manager", nullptr, VgpuManager},
+    {"state-vgpu-device-manager", nullptr, VgpuDeviceManager},
+    // The components are the same in both images.
+    {"state-sandbox-validation", nullptr, SandboxValidator},
+    {"state-vfio-manager", nullptr, VfioManager},
+    {"state-sandbox-device-plugin", nullptr, SandboxDevicePlugin},
+    {"state-kata-device-plugin", nullptr, KataSandboxDevicePlugin},
+    {"state-cc-manager", nullptr, CcManager},
+});
+
+// Where its image is named: its own section, or that of the operand whose image it shares.
+std::string_view SectionOf(const policy::Operand& operand) {
+  const auto all = policy::Operands();
+  return std::ranges::find_if(all,
+                              [&](const policy::Operand& other) {
+                                return other.spec == operand.spec && !other.section.empty();
+                              })
+      ->section;
 }
 
-Objects ObjectsOf(std::string_view state, const Context& context, const std::string& image) {
-  if (state == "node-features") {
-    return NodeFeatures(context);
-  }
-  if (state == "pre-requisites") {
-    return PreRequisites(context);
-  }
-  if (state == "state-operator-metrics") {
-    return OperatorMetrics(context);
-  }
-  if (state == "state-container-toolkit") {
-    return ContainerToolkit(context, image);
-  }
-  if (state == "state-operator-validation") {
-    return OperatorValidator(context, image);
-  }
-  if (state == "state-device-plugin") {
-    return DevicePlugin(context, image);
-  }
-  if (state == "state-mps-control-daemon") {
-    return MpsControlDaemon(context, image);
-  }
-  if (state == "state-node-status-exporter") {
-    return NodeStatusExporter(context, image);
-  }
-  CHECK(state == "gpu-feature-discovery");
-  return GpuFeatureDiscovery(context, image);
+Result<Objects> Make(const Maker& maker, const Context& context, const std::string& image) {
+  const bool ours =
+      maker.ours != nullptr && (maker.theirs == nullptr || IsOurs(image, context.image));
+  return ours ? maker.ours(context, image) : maker.theirs(context, image);
 }
 
 }  // namespace
+
+std::set<std::string> NamedConfigMaps(const policy::ClusterPolicy& policy) {
+  const policy::DriverOptions& driver = policy.driver_options;
+  std::set<std::string> names = {policy.config_name};
+  if (policy.driver.enabled) {
+    names.insert({driver.kernel_module_config, driver.repo_config, driver.cert_config});
+  }
+  if (policy.sandbox && policy.vgpu_manager.enabled) {
+    names.insert(policy.vgpu_kernel_module_config);
+  }
+  names.erase("");
+  return names;
+}
 
 std::vector<DesiredOperand> DesiredOperands(const Context& context, bool node_features) {
   std::vector<DesiredOperand> all;
@@ -63,12 +80,14 @@ std::vector<DesiredOperand> DesiredOperands(const Context& context, bool node_fe
     desired.operand = &operand;
     desired.wanted = policy::Wanted(operand, context.policy) &&
                      (operand.state != "node-features" || node_features);
-    if (!desired.wanted || !operand.available) {
+    const auto* const maker = std::ranges::find(kMakers, operand.state, &Maker::state);
+    desired.available = maker != kMakers.end() && policy::HasImage(operand, context.policy);
+    if (!desired.wanted || !desired.available) {
       continue;
     }
-    if (const policy::OperandSpec* spec = SpecOf(operand, context.policy); spec != nullptr) {
-      auto image = policy::ChooseImage(spec->image, context.image,
-                                       operand.section.empty() ? "devicePlugin" : operand.section);
+    if (operand.spec != nullptr) {
+      auto image = policy::ChooseImage((context.policy.*operand.spec).image, context.image,
+                                       SectionOf(operand));
       if (!image.has_value()) {
         desired.mistake = std::move(image).error().message;
         continue;
@@ -76,10 +95,15 @@ std::vector<DesiredOperand> DesiredOperands(const Context& context, bool node_fe
       desired.image = *std::move(image);
       // Said once, at the operand that the section is named after.
       desired.image.version_ignored &= !operand.section.empty();
-    } else if (!operand.daemon_set.empty()) {
+    } else if (operand.runs != policy::Runs::kNothing) {
       desired.image.image = context.image;
     }
-    desired.objects = ObjectsOf(operand.state, context, desired.image.image);
+    auto objects = Make(*maker, context, desired.image.image);
+    if (objects.has_value()) {
+      desired.objects = *std::move(objects);
+    } else {
+      desired.mistake = std::move(objects).error().message;
+    }
   }
   return all;
 }

@@ -6,7 +6,7 @@
 
 namespace gantry::gpu_operator {
 
-Objects OperatorMetrics(const Context& context) {
+Objects OperatorMetrics(const Context& context, const std::string& /*image*/) {
   Json service = OwnedObject(context, "v1", "Service", "gpu-operator", true);
   service["metadata"]["labels"]["app"] = "gpu-operator";
   service["metadata"]["annotations"] = {{"prometheus.io/scrape", "true"}};

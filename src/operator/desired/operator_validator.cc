@@ -45,7 +45,10 @@ Objects OperatorValidator(const Context& context, const std::string& image) {
   if (!policy.device_plugin.enabled) {
     set.Env("WITH_PLUGIN", "false");
   }
-  set.Env(policy.validator_stage_env);
+  set.Env(policy.validator_driver_env);
+  set.Env(policy.validator_toolkit_env);
+  set.Env(policy.validator_cuda_env);
+  set.Env(policy.validator_plugin_env);
   set.Env(policy.validator.env);
   set.HostRoot(true);
   set.WritesValidations();

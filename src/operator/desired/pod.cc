@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // What does a DaemonSet of any operand look like? From what the operand adds and what the policy
-// says for all. One container and no init containers: each init container costs the kubelet a
-// second and more, and the processes wait for each other through the files in
+// says for all. Our own operands have one container and no init containers: each init container
+// costs the kubelet a second and more, and the processes wait for each other through the files in
 // /run/nvidia/validations anyway. Names, labels and annotations are NVIDIA's, because dashboards
 // and scripts select by them.
 
 #include "operator/desired/pod.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/text.h"
 #include "policy/names.h"
@@ -25,25 +26,17 @@ Json Amount(const std::string& text) {
   return number.has_value() && *number > 0 ? *number : 1;
 }
 
-// FNV-1a, 32 bits, in decimal, as NVIDIA's annotation holds it (over another text).
-std::string Hash(const Json& object) {
-  uint32_t hash = 2166136261U;
-  for (const char c : object.dump()) {
-    hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
-  }
-  return std::to_string(hash);
-}
-
 constexpr char kRbacVersion[] = "rbac.authorization.k8s.io/v1";
 
-Json Binding(const Context& context, std::string_view role_kind, std::string_view name) {
+Json Binding(const Context& context, std::string_view role_kind, std::string_view name,
+             std::string_view account) {
   const bool cluster = role_kind == "ClusterRole";
   Json binding = OwnedObject(context, kRbacVersion, cluster ? "ClusterRoleBinding" : "RoleBinding",
                              name, !cluster);
   binding["roleRef"] = {
       {"apiGroup", "rbac.authorization.k8s.io"}, {"kind", role_kind}, {"name", name}};
   binding["subjects"] =
-      Json::array({{{"kind", "ServiceAccount"}, {"name", name}, {"namespace", context.space}}});
+      Json::array({{{"kind", "ServiceAccount"}, {"name", account}, {"namespace", context.space}}});
   return binding;
 }
 
@@ -61,6 +54,14 @@ Json OwnedObject(const Context& context, std::string_view api_version, std::stri
   return {{"apiVersion", api_version}, {"kind", kind}, {"metadata", std::move(metadata)}};
 }
 
+std::string Hash(const Json& object) {
+  uint32_t hash = 2166136261U;
+  for (const char c : object.dump()) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
+  }
+  return std::to_string(hash);
+}
+
 Json ServiceAccount(const Context& context, std::string_view name) {
   return OwnedObject(context, "v1", "ServiceAccount", name, true);
 }
@@ -74,14 +75,15 @@ void AddRole(Objects& objects, const Context& context, std::string_view name, Js
   Json role = OwnedObject(context, kRbacVersion, "Role", name, true);
   role["rules"] = std::move(rules);
   objects.push_back(std::move(role));
-  objects.push_back(Binding(context, "Role", name));
+  objects.push_back(Binding(context, "Role", name, name));
 }
 
-void AddClusterRole(Objects& objects, const Context& context, std::string_view name, Json rules) {
+void AddClusterRole(Objects& objects, const Context& context, std::string_view name, Json rules,
+                    std::string_view account) {
   Json role = OwnedObject(context, kRbacVersion, "ClusterRole", name, false);
   role["rules"] = std::move(rules);
   objects.push_back(std::move(role));
-  objects.push_back(Binding(context, "ClusterRole", name));
+  objects.push_back(Binding(context, "ClusterRole", name, account.empty() ? name : account));
 }
 
 DaemonSet::DaemonSet(const Context& context, std::string_view name, std::string_view container,
@@ -113,31 +115,52 @@ DaemonSet::DaemonSet(const Context& context, std::string_view name, std::string_
   if (!policy.pod_security_context.is_null()) {
     pod_["securityContext"] = policy.pod_security_context;
   }
-  if (!spec.image.pull_secrets.empty()) {
-    std::vector<std::string> secrets = spec.image.pull_secrets;
-    std::ranges::sort(secrets);
-    const auto repeated = std::ranges::unique(secrets);
-    secrets.erase(repeated.begin(), repeated.end());
-    for (const std::string& secret : secrets) {
-      pod_["imagePullSecrets"].push_back({{"name", secret}});
-    }
-  }
+  AddPullSecrets(spec.image.pull_secrets);
   if (spec.host_network) {
     pod_["hostNetwork"] = true;
     pod_["dnsPolicy"] = "ClusterFirstWithHostNet";
   }
-  const std::string& pull = spec.image.pull_policy;
+  pull_policy_ = PullPolicy(spec.image);
+  Container& main = containers_.emplace_back(container, image, pull_policy_);
+  if (!command.empty()) {
+    main.Set("command", Split(command, ' '));
+  }
+  main.Use(spec);
+}
+
+std::string DaemonSet::PullPolicy(const policy::ImageSpec& image) const {
+  const std::string& pull = image.pull_policy;
   const bool known = pull == "Always" || pull == "Never" || pull == "IfNotPresent";
-  container_ = {{"name", container},
-                {"image", image},
-                {"imagePullPolicy", known ? pull : context.pull_policy},
-                {"command", Split(command, ' ')}};
-  if (!spec.args.empty()) {
-    container_["args"] = spec.args;
+  return known ? pull : context_.pull_policy;
+}
+
+void DaemonSet::SetPullPolicy(Container& container, const policy::ImageSpec& image) const {
+  container.Set("imagePullPolicy", PullPolicy(image));
+}
+
+void DaemonSet::AddPullSecrets(std::vector<std::string> names) {
+  if (names.empty()) {
+    return;
   }
-  if (!spec.resources.is_null()) {
-    container_["resources"] = spec.resources;
+  Json& secrets = pod_["imagePullSecrets"];
+  for (const Json& secret : secrets) {
+    names.push_back(TextAt(secret, "name"));
   }
+  std::ranges::sort(names);
+  const auto repeated = std::ranges::unique(names);
+  names.erase(repeated.begin(), repeated.end());
+  secrets = Json::array();
+  for (const std::string& name : names) {
+    secrets.push_back({{"name", name}});
+  }
+}
+
+Container& DaemonSet::AddContainer(std::string_view name, const std::string& image) {
+  return containers_.emplace_back(name, image, pull_policy_);
+}
+
+Container& DaemonSet::AddInit(std::string_view name, const std::string& image) {
+  return init_.emplace_back(name, image, pull_policy_);
 }
 
 void DaemonSet::SelectDeployed(std::string_view suffix) {
@@ -167,28 +190,47 @@ void DaemonSet::TolerateEverything() {
   pod_["tolerations"] = Json::array({{{"operator", "Exists"}}});
 }
 
-void DaemonSet::Privileged() { container_["securityContext"] = {{"privileged", true}}; }
-
-void DaemonSet::Unprivileged() {
-  container_["securityContext"] = {{"allowPrivilegeEscalation", false},
-                                   {"readOnlyRootFilesystem", true},
-                                   {"runAsNonRoot", true},
-                                   {"runAsUser", 65534},
-                                   {"runAsGroup", 65534},
-                                   {"capabilities", {{"drop", {"ALL"}}}},
-                                   {"seccompProfile", {{"type", "RuntimeDefault"}}}};
-}
-
 void DaemonSet::ReadyWhen(std::initializer_list<const char*> command) {
-  container_["readinessProbe"] = {
-      {"exec", {{"command", Json(command)}}}, {"periodSeconds", 1}, {"timeoutSeconds", 5}};
+  main().Set("readinessProbe",
+             {{"exec", {{"command", Json(command)}}}, {"periodSeconds", 1}, {"timeoutSeconds", 5}});
 }
 
-void DaemonSet::HostPid() { pod_["hostPID"] = true; }
+void DaemonSet::AnnotatePods(std::string_view key, std::string_view value) {
+  object_["spec"]["template"]["metadata"]["annotations"][std::string(key)] = value;
+}
 
-void DaemonSet::Port(std::string_view name, int number) {
-  container_["ports"] =
-      Json::array({{{"name", name}, {"containerPort", number}, {"protocol", "TCP"}}});
+void DaemonSet::Annotate(std::string_view key, std::string_view value) {
+  object_["metadata"]["annotations"][std::string(key)] = value;
+}
+
+void DaemonSet::LabelOnly(std::string_view key, std::string_view value) {
+  object_["metadata"]["labels"][std::string(key)] = value;
+  object_["spec"]["template"]["metadata"]["labels"][std::string(key)] = value;
+}
+
+void DaemonSet::SelectPodsBy(std::string_view key, std::string_view value) {
+  object_["spec"]["selector"]["matchLabels"] = {{key, value}};
+  object_["spec"]["template"]["metadata"]["labels"][std::string(key)] = value;
+}
+
+void DaemonSet::EnvEverywhere(std::string_view name, std::string_view value) {
+  for (auto* containers : {&init_, &containers_}) {
+    for (Container& container : *containers) {
+      if (!container.HasEnv(name)) {
+        container.Env(name, value);
+      }
+    }
+  }
+}
+
+void DaemonSet::ShareProcesses() {
+  if (!pod_.contains("hostPID")) {
+    pod_["shareProcessNamespace"] = true;
+  }
+}
+
+void DaemonSet::PodField(std::string_view key, Json value) {
+  pod_[std::string(key)] = std::move(value);
 }
 
 void DaemonSet::SurgeOnUpdate() {
@@ -198,55 +240,36 @@ void DaemonSet::SurgeOnUpdate() {
   object_["spec"]["minReadySeconds"] = 3;
 }
 
-void DaemonSet::Env(std::string_view name, std::string_view value) {
-  Json entry = {{"name", name}, {"value", value}};
-  const auto found = std::ranges::find_if(env_, [&](const Json& e) { return e["name"] == name; });
-  if (found == env_.end()) {
-    env_.push_back(std::move(entry));
-  } else {
-    *found = std::move(entry);
-  }
+void DaemonSet::Volume(std::string_view name, std::string_view source, Json value) {
+  pod_["volumes"].push_back({{"name", name}, {std::string(source), std::move(value)}});
 }
 
-void DaemonSet::EnvFromField(std::string_view name, std::string_view field_path) {
-  env_.push_back(
-      {{"name", name},
-       {"valueFrom", {{"fieldRef", {{"apiVersion", "v1"}, {"fieldPath", field_path}}}}}});
-}
-
-void DaemonSet::Env(const policy::EnvVars& variables) {
-  for (const auto& [name, value] : variables) {
-    Env(name, value);
-  }
+void DaemonSet::HostVolume(std::string_view volume, std::string_view path, HostDir create) {
+  static constexpr std::array kTypes = {"", "DirectoryOrCreate", "Directory", "FileOrCreate"};
+  Volume(volume, "hostPath", {{"path", path}, {"type", kTypes.at(static_cast<size_t>(create))}});
 }
 
 void DaemonSet::HostPath(std::string_view volume, std::string_view path, std::string_view mount,
                          HostDir create, bool read_only) {
-  pod_["volumes"].push_back(
-      {{"name", volume},
-       {"hostPath",
-        {{"path", path}, {"type", create == HostDir::kCreate ? "DirectoryOrCreate" : ""}}}});
-  Mount(volume, mount, read_only, false);
+  HostVolume(volume, path, create);
+  main().Mount(volume, mount, {.read_only = read_only});
 }
 
 void DaemonSet::SharedHostPath(std::string_view volume, std::string_view path,
                                std::string_view mount) {
-  HostPath(volume, path, mount, HostDir::kCreate, false);
-  container_["volumeMounts"].back()["mountPropagation"] = "Bidirectional";
+  HostVolume(volume, path, HostDir::kCreate);
+  main().Mount(volume, mount, kBothWays);
 }
 
 void DaemonSet::HostRoot(bool read_only) {
-  const std::string& root = context_.policy.host_root;
-  pod_["volumes"].push_back({{"name", "host-root"}, {"hostPath", {{"path", root}, {"type", ""}}}});
-  Mount("host-root", "/host", read_only, true);
+  HostVolume("host-root", context_.policy.host_root);
+  main().Mount("host-root", "/host",
+               {.read_only = read_only, .propagation = Propagation::kFromHost});
 }
 
 void DaemonSet::DriverRoot() {
-  pod_["volumes"].push_back(
-      {{"name", "driver-install-dir"},
-       {"hostPath",
-        {{"path", context_.policy.driver_install_dir}, {"type", "DirectoryOrCreate"}}}});
-  Mount("driver-install-dir", "/driver-root", true, true);
+  HostVolume("driver-install-dir", context_.policy.driver_install_dir, HostDir::kCreate);
+  main().Mount("driver-install-dir", "/driver-root", kFromHostReadOnly);
 }
 
 void DaemonSet::WritesValidations() {
@@ -265,10 +288,9 @@ void DaemonSet::PluginConfig() {
     return;
   }
   // Optional: a ConfigMap that is missing keeps no pod from running, it gives a condition.
-  pod_["volumes"].push_back(
-      {{"name", "available-configs"},
-       {"configMap", {{"name", policy.config_name}, {"defaultMode", 420}, {"optional", true}}}});
-  Mount("available-configs", "/available-configs", true, false);
+  Volume("available-configs", "configMap",
+         {{"name", policy.config_name}, {"defaultMode", 420}, {"optional", true}});
+  main().Mount("available-configs", "/available-configs", kReadOnly);
   Env("CONFIG_FILE_SRCDIR", "/available-configs");
   Env("DEFAULT_CONFIG", policy.config_default);
   Env("NODE_LABEL", names::kDevicePluginConfig);
@@ -285,23 +307,11 @@ void DaemonSet::MigStrategy() {
   }
 }
 
-void DaemonSet::Mount(std::string_view volume, std::string_view mount, bool read_only,
-                      bool propagate) {
-  Json entry = {{"name", volume}, {"mountPath", mount}};
-  if (read_only) {
-    entry["readOnly"] = true;
-  }
-  if (propagate) {
-    entry["mountPropagation"] = "HostToContainer";
-  }
-  container_["volumeMounts"].push_back(std::move(entry));
-}
-
 Json DaemonSet::Build() const {
   const policy::ClusterPolicy& policy = context_.policy;
   Json object = object_;
   Json& spec = object["spec"];
-  if (policy.update_on_delete) {
+  if (policy.update_on_delete || on_delete_) {
     spec["updateStrategy"] = {{"type", "OnDelete"}};
   } else {
     const Json amount = Amount(policy.max_unavailable);
@@ -310,12 +320,14 @@ Json DaemonSet::Build() const {
         {"rollingUpdate",
          {{"maxSurge", surge_ ? amount : Json(0)}, {"maxUnavailable", surge_ ? Json(0) : amount}}}};
   }
-  Json container = container_;
-  if (!env_.empty()) {
-    container["env"] = env_;
+  Json& pod = spec["template"]["spec"];
+  pod = pod_;
+  for (const Container& container : init_) {
+    pod["initContainers"].push_back(container.Build());
   }
-  spec["template"]["spec"] = pod_;
-  spec["template"]["spec"]["containers"] = Json::array({std::move(container)});
+  for (const Container& container : containers_) {
+    pod["containers"].push_back(container.Build());
+  }
   object["metadata"]["annotations"][names::kLastAppliedHash] = Hash(object);
   return object;
 }

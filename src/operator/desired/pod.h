@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <deque>
 #include <string>
 #include <string_view>
 
+#include "operator/desired/container.h"
 #include "operator/desired/context.h"
 
 namespace gantry::gpu_operator {
@@ -12,21 +14,27 @@ namespace gantry::gpu_operator {
 Json OwnedObject(const Context& context, std::string_view api_version, std::string_view kind,
                  std::string_view name, bool namespaced);
 Json ServiceAccount(const Context& context, std::string_view name);
+// FNV-1a, 32 bits, in decimal, as NVIDIA's annotation holds it (over another text).
+std::string Hash(const Json& object);
 // One rule of a Role or ClusterRole.
 Json Rule(std::string_view group, std::string_view resource,
           std::initializer_list<const char*> verbs);
-// A Role and its RoleBinding, or the same for the cluster, to the service account of that name.
+// A Role and its RoleBinding, or the same for the cluster, to the service account of that name, or
+// to another.
 void AddRole(Objects& objects, const Context& context, std::string_view name, Json rules);
-void AddClusterRole(Objects& objects, const Context& context, std::string_view name, Json rules);
+void AddClusterRole(Objects& objects, const Context& context, std::string_view name, Json rules,
+                    std::string_view account = {});
 
-enum class HostDir { kAny, kCreate };
+// What the API server's kubelet sees to before it mounts a path of the host.
+enum class HostDir { kAny, kCreate, kDirectory, kFileOrCreate };
 
-// A DaemonSet of one container with everything that all operands have alike. Every method sets one
-// thing; Build gives the object, with the annotation that carries its hash.
+// A DaemonSet with everything that all operands have alike. Every method sets one thing; Build
+// gives the object, with the annotation that carries its hash.
 class DaemonSet {
  public:
-  // `command` is words with spaces between; `spec` the operand's section of the policy: its pull
-  // policy, args, resources, hostNetwork.
+  // `container` is the main one, `command` words with spaces between (empty: the image's own);
+  // `spec` the operand's section of the policy: its pull policy, args, resources, hostNetwork. Its
+  // environment is set by the operand, last.
   DaemonSet(const Context& context, std::string_view name, std::string_view container,
             std::string_view command, const std::string& image, const policy::OperandSpec& spec);
 
@@ -39,25 +47,43 @@ class DaemonSet {
   void Label(std::string_view key, std::string_view value);
   void UseServiceAccount(std::string_view name, bool token);
   void TolerateEverything();
-  void Privileged();
-  void Unprivileged();
-  void HostPid();
+  void Privileged() { main().Privileged(); }
+  void Unprivileged() { main().Unprivileged(); }
+  void HostPid() { PodField("hostPID", true); }
   // A port that the container listens on.
-  void Port(std::string_view name, int number);
+  void Port(std::string_view name, int number) { main().Port(name, number); }
   // Ready once the command, run in the container each second, exits with 0.
   void ReadyWhen(std::initializer_list<const char*> command);
   // New pods come up beside the old ones on a node, and have some seconds to take over, before
   // those go.
   void SurgeOnUpdate();
+  // An annotation of the pods, or of the DaemonSet alone.
+  void AnnotatePods(std::string_view key, std::string_view value);
+  void Annotate(std::string_view key, std::string_view value);
+  // A label of the DaemonSet and its pods, not of its selector.
+  void LabelOnly(std::string_view key, std::string_view value);
+  // The pods' selector is this label alone.
+  void SelectPodsBy(std::string_view key, std::string_view value);
+  // The containers see each other's processes; the host's processes are these too.
+  void ShareProcesses();
+  // A field of core/v1 PodSpec.
+  void PodField(std::string_view key, Json value);
 
-  void Env(std::string_view name, std::string_view value);
-  void EnvFromField(std::string_view name, std::string_view field_path);
-  void Env(const policy::EnvVars& variables);
+  void Env(std::string_view name, std::string_view value) { main().Env(name, value); }
+  void EnvFromField(std::string_view name, std::string_view path) {
+    main().EnvFromField(name, path);
+  }
+  void Env(const policy::EnvVars& variables) { main().Env(variables); }
 
+  // A directory of the host in the main container.
   void HostPath(std::string_view volume, std::string_view path, std::string_view mount,
                 HostDir create, bool read_only);
   // A folder of the host on which mounts that the container makes are seen by the host too.
   void SharedHostPath(std::string_view volume, std::string_view path, std::string_view mount);
+  // A directory of the host as a volume only.
+  void HostVolume(std::string_view volume, std::string_view path, HostDir create = HostDir::kAny);
+  // Any other volume: its name, and a field of core/v1 Volume.
+  void Volume(std::string_view name, std::string_view source, Json value);
   // The host's whole tree at /host, with mounts that come later.
   void HostRoot(bool read_only);
   // The driver container's tree at /driver-root, which appears when that container is up.
@@ -70,17 +96,39 @@ class DaemonSet {
   void PluginConfig();
   void MigStrategy();
 
+  // A variable of every container that there is by now and that has none of that name.
+  void EnvEverywhere(std::string_view name, std::string_view value);
+
+  // The first container. References stay good.
+  Container& main() { return containers_.front(); }
+  // Further ones, in order; `image` is pulled as the main container's is.
+  Container& AddContainer(std::string_view name, const std::string& image);
+  Container& AddInit(std::string_view name, const std::string& image);
+
+  // Names of Secrets, besides those of the section; each once.
+  void AddPullSecrets(std::vector<std::string> names);
+
+  // How the image of a further container is pulled, which has its own.
+  void SetPullPolicy(Container& container, const policy::ImageSpec& image) const;
+
+  // Updated by deleting pods only, whatever the policy says.
+  void UpdateOnDelete() { on_delete_ = true; }
+
   [[nodiscard]] Json Build() const;
 
- private:
-  void Mount(std::string_view volume, std::string_view mount, bool read_only, bool propagate);
+ protected:
+  [[nodiscard]] const Context& context() const { return context_; }
+  [[nodiscard]] std::string PullPolicy(const policy::ImageSpec& image) const;
 
+ private:
   const Context& context_;
   Json object_;
-  Json pod_ = Json::object();        // the pod's spec
-  Json container_ = Json::object();  // its one container
-  Json env_ = Json::array();
+  Json pod_ = Json::object();  // the pod's spec
+  std::string pull_policy_;
+  std::deque<Container> containers_;
+  std::deque<Container> init_;
   bool surge_ = false;
+  bool on_delete_ = false;
 };
 
 }  // namespace gantry::gpu_operator

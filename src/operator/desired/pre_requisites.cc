@@ -7,7 +7,7 @@
 
 namespace gantry::gpu_operator {
 
-Objects PreRequisites(const Context& context) {
+Objects PreRequisites(const Context& context, const std::string& /*image*/) {
   std::vector<std::string> classes = {context.policy.runtime_class};
   if (context.policy.cdi) {
     classes.insert(classes.end(), {"nvidia-cdi", "nvidia-legacy"});

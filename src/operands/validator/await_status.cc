@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Is the node as far as another container's program needs it? Status files say so. NVIDIA's images
+// know nothing of waiting: their pods have an init container that waits, and this is its program.
+
+#include "operands/validator/await_status.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "base/log.h"
+#include "base/paths.h"
+#include "base/text.h"
+#include "host/signals.h"
+#include "host/watch.h"
+#include "policy/names.h"
+
+namespace gantry::validator {
+namespace {
+
+Result<bool> Wait(const Awaited& awaited, const std::string& directory) {
+  const host::Signals signals;
+  TRY_ASSIGN(const host::StatusFiles status, host::StatusFiles::Open(directory));
+  TRY_ASSIGN(host::Watcher watcher, host::Watcher::Create());
+  TRY(watcher.Add(directory));
+  if (!IsThere(awaited, status)) {
+    log::Info("waiting for {}", Join(awaited.files, awaited.any ? " or " : ", "));
+  }
+  while (!IsThere(awaited, status)) {
+    if (watcher.Next(signals.stop_fd()).stopped) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+bool IsThere(const Awaited& awaited, const host::StatusFiles& status) {
+  if (!awaited.workload.empty()) {
+    const auto text = ReadFile(JoinPath(status.directory(), names::kWorkloadType));
+    if (!text.has_value()) {
+      return false;
+    }
+    if (text->substr(0, text->find_first_of(" \n")) != awaited.workload) {
+      return true;
+    }
+  }
+  const auto counts = [&](const std::string& name) { return status.Read(name).has_value(); };
+  return awaited.any ? std::ranges::any_of(awaited.files, counts)
+                     : std::ranges::all_of(awaited.files, counts);
+}
+
+int RunAwaitStatus(int argc, char** argv) {
+  Awaited awaited;
+  std::string directory = names::kValidationsDir;
+  CLI::App app("Waits until this node's status files are there", "await-status");
+  app.add_option("files", awaited.files, "Names of status files")->required();
+  app.add_flag("--any", awaited.any, "One of them is enough");
+  app.add_option("--workload", awaited.workload, "Do not wait on nodes that are for another one");
+  app.add_option("--directory", directory, "Where they are")->capture_default_str();
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error);
+  }
+  const Result<bool> there = Wait(awaited, directory);
+  if (!there.has_value()) {
+    log::Error("await {}: {}", Join(awaited.files, ", "), there.error().message);
+  }
+  return there.value_or(false) ? 0 : 1;
+}
+
+}  // namespace gantry::validator

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "operands/validator/await_status.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+namespace gantry::validator {
+namespace {
+
+namespace fs = std::filesystem;
+
+class AwaitStatusTest : public testing::Test {
+ protected:
+  AwaitStatusTest() {
+    std::string pattern = fs::temp_directory_path() / "await_status_XXXXXX";
+    directory_ = mkdtemp(pattern.data());
+  }
+  ~AwaitStatusTest() override { fs::remove_all(directory_); }
+
+  void Write(const std::string& name, const std::string& text = "A=b\n") const {
+    std::ofstream(fs::path(directory_) / name) << text;
+  }
+  [[nodiscard]] bool There(const Awaited& awaited) const {
+    const auto files = host::StatusFiles::Open(directory_);
+    return files.has_value() && IsThere(awaited, *files);
+  }
+
+  std::string directory_;
+};
+
+TEST_F(AwaitStatusTest, AllOrOne) {
+  const Awaited all{.files = {"driver-ready", "toolkit-ready"}};
+  const Awaited any{.files = all.files, .any = true};
+  EXPECT_FALSE(There(all));
+  EXPECT_FALSE(There(any));
+  Write("driver-ready");
+  EXPECT_FALSE(There(all));
+  EXPECT_TRUE(There(any));
+  Write("toolkit-ready");
+  EXPECT_TRUE(There(all));
+}
+
+TEST_F(AwaitStatusTest, AFileOfAnEarlierBootDoesNotCount) {
+  Write("driver-ready", "GANTRY_BOOT_ID=another\n");
+  EXPECT_FALSE(There({.files = {"driver-ready"}}));
+}
+
+TEST_F(AwaitStatusTest, NodesForAnotherWorkloadNeedNotWait) {
+  const Awaited awaited{.files = {"vfio-pci-ready"}, .workload = "vm-passthrough"};
+  EXPECT_FALSE(There(awaited)) << "what the node is for is not known yet";
+  Write("workload-type", "vm-passthrough\n");
+  EXPECT_FALSE(There(awaited));
+  Write("vfio-pci-ready");
+  EXPECT_TRUE(There(awaited));
+  fs::remove(fs::path(directory_) / "vfio-pci-ready");
+  Write("workload-type", "vm-vgpu\n");
+  EXPECT_TRUE(There(awaited));
+}
+
+TEST_F(AwaitStatusTest, TheCommandEndsWithTheFile) {
+  const pid_t child = fork();
+  if (child == 0) {
+    std::string words[] = {"await-status", "--directory", directory_, "driver-ready"};
+    char* argv[] = {words[0].data(), words[1].data(), words[2].data(), words[3].data(), nullptr};
+    _exit(RunAwaitStatus(4, argv));
+  }
+  usleep(100000);
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, WNOHANG), 0) << "it waits";
+  Write("driver-ready");
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+}  // namespace
+}  // namespace gantry::validator

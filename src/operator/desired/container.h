@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "policy/cluster_policy.h"
+
+namespace gantry::gpu_operator {
+
+// What mounts made later on the other side become: seen by nobody, by the container, by both.
+enum class Propagation { kNone, kFromHost, kBothWays };
+
+struct MountAs {
+  bool read_only = false;
+  Propagation propagation = Propagation::kNone;
+  std::string_view sub_path = {};
+};
+inline constexpr MountAs kReadOnly{.read_only = true};
+inline constexpr MountAs kFromHost{.propagation = Propagation::kFromHost};
+inline constexpr MountAs kFromHostReadOnly{.read_only = true,
+                                           .propagation = Propagation::kFromHost};
+inline constexpr MountAs kBothWays{.propagation = Propagation::kBothWays};
+
+// A core/v1 Container. Every method sets one thing and gives the container back.
+class Container {
+ public:
+  using Words = std::initializer_list<const char*>;
+
+  Container(std::string_view name, const std::string& image, std::string_view pull_policy);
+
+  Container& Command(Words words) { return Set("command", Json(words)); }
+  Container& Args(Words words) { return Set("args", Json(words)); }
+  // A field of core/v1 Container.
+  Container& Set(std::string_view key, Json value);
+  // Arguments and resources of an operand's section, where it has some.
+  Container& Use(const policy::OperandSpec& spec);
+
+  // A variable that is there already gets another value.
+  Container& Env(std::string_view name, std::string_view value);
+  Container& Env(const policy::EnvVars& variables);
+  Container& EnvFromField(std::string_view name, std::string_view field_path);
+  [[nodiscard]] bool HasEnv(std::string_view name) const;
+  // The value of a variable that was set to a text; empty if there is none.
+  [[nodiscard]] std::string EnvValue(std::string_view name) const;
+
+  Container& Mount(std::string_view volume, std::string_view path, const MountAs& as = {});
+  Container& Port(std::string_view name, int number);
+  Container& Privileged() { return Set("securityContext", {{"privileged", true}}); }
+  // For what SELinux would keep from the host's files otherwise.
+  Container& PrivilegedAtLevel0();
+  Container& Unprivileged();
+  Container& BeforeStop(Words command);
+
+  [[nodiscard]] std::string image() const { return TextAt(json_, "image"); }
+  [[nodiscard]] std::string pull_policy() const { return TextAt(json_, "imagePullPolicy"); }
+  [[nodiscard]] Json Build() const;
+
+ private:
+  Json json_;
+  Json env_ = Json::array();
+};
+
+}  // namespace gantry::gpu_operator

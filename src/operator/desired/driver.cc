@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What does a driver's container run with? NVIDIA's driver image: its program builds or takes the
+// kernel modules, loads them and keeps the driver's files at /run/nvidia/driver, where everybody
+// else finds them. Before it, the driver manager takes an older driver off the node. Pods go only
+// when somebody deletes them (OnDelete): with one goes every GPU of its node. A precompiled driver
+// is made for one kernel, so there is a DaemonSet for each.
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "operator/desired/driver_files.h"
+#include "operator/desired/nvidia_pod.h"
+#include "policy/names.h"
+
+namespace gantry::gpu_operator {
+namespace {
+
+constexpr std::string_view kName = "nvidia-driver";
+constexpr std::string_view kSet = "nvidia-driver-daemonset";
+constexpr std::string_view kMain = "nvidia-driver-ctr";
+constexpr std::string_view kComponentLabel = "app.kubernetes.io/component";
+constexpr std::string_view kPrecompiledLabel = "nvidia.com/precompiled";
+constexpr std::string_view kProbeMap = "nvidia-driver-startup-probe";
+constexpr std::string_view kProbeFile = "startup-probe.sh";
+
+// The validator reads .driver-ctr-ready: it must be whole from the first moment.
+constexpr std::string_view kProbe =
+    "#!/bin/sh\n"
+    "# Is the driver loaded, and does it answer? Then the validator is told what it brings.\n"
+    "[ -f /sys/module/nvidia/refcnt ] || exit 1\n"
+    "dir=/run/nvidia/validations\n"
+    "if [ -f $dir/.driver-daemons-status ]; then\n"
+    "  [ \"$(cat $dir/.driver-daemons-status)\" = Ready ] || exit 1\n"
+    "fi\n"
+    "nvidia-smi || exit 1\n"
+    "mkdir -p $dir\n"
+    "for name in GDRCOPY_ENABLED GDS_ENABLED GPU_DIRECT_RDMA_ENABLED; do\n"
+    "  eval \"echo \\\"$name: \\${$name:-false}\\\"\"\n"
+    "done > $dir/.driver-ctr-ready.new\n"
+    "mv $dir/.driver-ctr-ready.new $dir/.driver-ctr-ready\n";
+
+Json CommandProbe(std::initializer_list<const char*> command) {
+  return {{"exec", {{"command", Json(command)}}}};
+}
+
+Json StartupProbe(const policy::ProbeSpec& asked) {
+  Json probe = CommandProbe({"sh", "/usr/local/bin/startup-probe.sh"});
+  const auto set = [&](const char* key, long long wanted, long long otherwise) {
+    probe[key] = wanted != 0 ? wanted : otherwise;
+  };
+  set("initialDelaySeconds", asked.initial_delay, 60);
+  set("failureThreshold", asked.failure, 120);
+  set("successThreshold", asked.success, 1);
+  set("periodSeconds", asked.period, 10);
+  set("timeoutSeconds", asked.timeout, 60);
+  return probe;
+}
+
+Json ModuleProbe(std::initializer_list<const char*> command) {
+  Json probe = CommandProbe(command);
+  probe.update({{"initialDelaySeconds", 10},
+                {"failureThreshold", 120},
+                {"successThreshold", 1},
+                {"periodSeconds", 10},
+                {"timeoutSeconds", 10}});
+  return probe;
+}
+
+void UseRdma(const policy::DriverOptions& options, Container& container) {
+  if (options.rdma) {
+    container.Env("GPU_DIRECT_RDMA_ENABLED", "true");
+    if (options.host_mofed) {
+      container.Env("USE_HOST_MOFED", "true");
+    }
+  }
+}
+
+Result<Container*> AddManager(const Context& context, NvidiaDaemonSet& set) {
+  const policy::DriverOptions& options = context.policy.driver_options;
+  TRY_ASSIGN(Container* const manager, set.ManageDriver(options.manager, "driver.manager"));
+  manager->Env("ENABLE_GPU_POD_EVICTION", "true")
+      .Env("DRAIN_USE_FORCE", "false")
+      .Env("DRAIN_POD_SELECTOR_LABEL", "")
+      .Env("DRAIN_TIMEOUT_SECONDS", "0s")
+      .Env("DRAIN_DELETE_EMPTYDIR_DATA", "false")
+      .Mount("run-mellanox-drivers", "/run/mellanox/drivers", kFromHost);
+  if (!context.policy.driver.resources.is_null()) {
+    manager->Set("resources", context.policy.driver.resources);
+  }
+  UseRdma(options, *manager);
+  manager->Env(options.manager.env);
+  return manager;
+}
+
+void AddVolumes(const Context& context, NvidiaDaemonSet& set) {
+  const policy::DriverOptions& options = context.policy.driver_options;
+  set.HostVolume("run-nvidia", "/run/nvidia", HostDir::kCreate);
+  set.HostVolume("var-log", "/var/log");
+  set.HostVolume("dev-log", "/dev/log");
+  set.HostVolume("host-os-release", "/etc/os-release");
+  set.HostVolume("run-nvidia-fabricmanager", "/run/nvidia-fabricmanager", HostDir::kCreate);
+  set.HostVolume("run-nvidia-topologyd", "/run/nvidia-topologyd", HostDir::kCreate);
+  set.HostVolume("mlnx-ofed-usr-src",
+                 options.rdma && options.host_mofed ? "/usr/src" : "/run/mellanox/drivers/usr/src",
+                 HostDir::kCreate);
+  set.HostVolume("run-mellanox-drivers", "/run/mellanox/drivers", HostDir::kCreate);
+  set.HostVolume("host-root", context.policy.host_root);
+  set.HostVolume("host-sys", "/sys", HostDir::kDirectory);
+  set.HostVolume("firmware-search-path", "/sys/module/firmware_class/parameters/path");
+  set.HostVolume("host-sys-devices-system", "/sys/devices/system", HostDir::kDirectory);
+  set.HostVolume("nv-firmware", "/run/nvidia/driver/lib/firmware", HostDir::kCreate);
+  set.Volume("driver-startup-probe-script", "configMap",
+             {{"name", kProbeMap}, {"defaultMode", 0755}});
+}
+
+void FillMain(const Context& context, NvidiaDaemonSet& set) {
+  const policy::ClusterPolicy& policy = context.policy;
+  const policy::DriverOptions& options = policy.driver_options;
+  Container& main = set.main();
+  main.Command({"nvidia-driver"});
+  if (policy.driver.args.empty()) {
+    main.Args({"init"});
+  }
+  main.PrivilegedAtLevel0()
+      .EnvFromField(names::kNodeName, "spec.nodeName")
+      .EnvFromField("NODE_IP", "status.hostIP")
+      .Mount("run-nvidia", "/run/nvidia", kBothWays)
+      .Mount("run-nvidia-fabricmanager", "/run/nvidia-fabricmanager")
+      .Mount("run-nvidia-topologyd", "/run/nvidia-topologyd")
+      .Mount("var-log", "/var/log")
+      .Mount("dev-log", "/dev/log")
+      .Mount("host-os-release", "/host-etc/os-release", kReadOnly)
+      .Mount("mlnx-ofed-usr-src", "/run/mellanox/drivers/usr/src", kFromHost)
+      .Mount("run-mellanox-drivers", "/run/mellanox/drivers", kFromHost)
+      .Mount("host-sys-devices-system", "/sys/devices/system")
+      .Mount("firmware-search-path", "/sys/module/firmware_class/parameters/path")
+      .Mount("nv-firmware", "/lib/firmware")
+      .Mount("driver-startup-probe-script", format("/usr/local/bin/{}", kProbeFile),
+             {.sub_path = kProbeFile})
+      .Set("startupProbe", StartupProbe(options.startup))
+      .BeforeStop({"/bin/sh", "-c",
+                   "rm -f /run/nvidia/validations/.driver-ctr-ready "
+                   "/run/nvidia/validations/.driver-daemons-status"});
+  if (!options.kernel_module_type.empty()) {
+    main.Env("KERNEL_MODULE_TYPE", options.kernel_module_type);
+    if (options.kernel_module_type == "open") {
+      main.Env("OPEN_KERNEL_MODULES_ENABLED", "true");
+    }
+  }
+  if (policy.gdrcopy.enabled) {
+    main.Env("GDRCOPY_ENABLED", "true");
+  }
+  if (policy.gds.enabled) {
+    main.Env("GDS_ENABLED", "true");
+  }
+  UseRdma(options, main);
+  if (!options.secret_env.empty() && !options.precompiled) {
+    main.Set("envFrom", {{{"secretRef", {{"name", options.secret_env}}}}});
+  }
+}
+
+Container& Sidecar(NvidiaDaemonSet& set, std::string_view name, const std::string& image,
+                   const MountAs& run_nvidia) {
+  return set.AddContainer(name, image)
+      .PrivilegedAtLevel0()
+      .Mount("run-nvidia", "/run/nvidia", run_nvidia)
+      .Mount("var-log", "/var/log")
+      .Mount("dev-log", "/dev/log", kReadOnly);
+}
+
+// A container that builds a module for the driver, once that is there.
+Status AddModule(const Context& context, NvidiaDaemonSet& set, const policy::OperandSpec& spec,
+                 std::string_view section, std::string_view name, const char* program,
+                 const char* loaded) {
+  if (!spec.enabled) {
+    return {};
+  }
+  if (context.policy.driver_options.precompiled) {
+    return Fail(ErrorKind::kInvalid,
+                format("spec.{}.enabled: not with driver.usePrecompiled", section));
+  }
+  TRY_ASSIGN(const policy::ImageChoice image, policy::ChooseImage(spec.image, "", section));
+  const std::string script = format(
+      "until [ -d /run/nvidia/driver/usr/src ] && lsmod | grep -qw ^nvidia; do sleep 10; done\n"
+      "exec {} install\n",
+      program);
+  Container& container = Sidecar(set, name, ForSystem(image.image, context.system), kFromHost)
+                             .Command({"bash", "-xc"})
+                             .Args({script.c_str()})
+                             .Set("startupProbe", ModuleProbe({"sh", "-c", loaded}))
+                             .Env(spec.env);
+  if (!context.policy.driver.resources.is_null()) {
+    container.Set("resources", context.policy.driver.resources);
+  }
+  set.SetPullPolicy(container, spec.image);
+  set.AddPullSecrets(spec.image.pull_secrets);
+  return {};
+}
+
+Status AddSidecars(const Context& context, NvidiaDaemonSet& set, Container** peermem) {
+  const policy::ClusterPolicy& policy = context.policy;
+  if (policy.driver_options.rdma) {
+    const char* probe = "nvidia-driver probe_nvidia_peermem";
+    Json alive = CommandProbe({"sh", "-c", probe});
+    alive.update({{"periodSeconds", 30},
+                  {"initialDelaySeconds", 30},
+                  {"failureThreshold", 1},
+                  {"successThreshold", 1},
+                  {"timeoutSeconds", 10}});
+    *peermem = &Sidecar(set, "nvidia-peermem-ctr", set.main().image(), kBothWays)
+                    .Command({"nvidia-driver"})
+                    .Args({"reload_nvidia_peermem"})
+                    .Mount("run-mellanox-drivers", "/run/mellanox/drivers", kFromHost)
+                    .Set("startupProbe", ModuleProbe({"sh", "-c", probe}))
+                    .Set("livenessProbe", std::move(alive));
+    if (!policy.driver.resources.is_null()) {
+      (*peermem)->Set("resources", policy.driver.resources);
+    }
+  }
+  TRY(AddModule(context, set, policy.gds, "gds", "nvidia-fs-ctr", "nvidia-gds-driver",
+                "lsmod | grep nvidia_fs"));
+  return AddModule(context, set, policy.gdrcopy, "gdrcopy", "nvidia-gdrcopy-ctr",
+                   "nvidia-gdrcopy-driver", "lsmod | grep gdrdrv");
+}
+
+// Of what changes the driver on the node: the same again, and the driver manager leaves it loaded.
+std::string Digest(const Json& set) {
+  Json content = {{"volumes", set["spec"]["template"]["spec"]["volumes"]}};
+  for (const char* list : {"initContainers", "containers"}) {
+    for (const Json& container : set["spec"]["template"]["spec"][list]) {
+      for (const char* key :
+           {"name", "image", "command", "args", "env", "envFrom", "volumeMounts"}) {
+        if (container.contains(key)) {
+          content[container["name"].get<std::string>()][key] = container[key];
+        }
+      }
+    }
+  }
+  return Hash(content);
+}
+
+Result<Json> DriverSet(const Context& context, const std::string& image, std::string_view kernel) {
+  const policy::ClusterPolicy& policy = context.policy;
+  const policy::DriverOptions& options = policy.driver_options;
+  std::string name(kSet);
+  Json selector = {{std::string(names::kDeployPrefix) + "driver", "true"}};
+  if (options.precompiled) {
+    name += format("-{}-{}", ShortKernel(kernel), context.system.tag);
+    selector[names::kKernelVersion] = kernel;
+  }
+  NvidiaDaemonSet set(context, name, kMain, ForSystem(image, context.system, kernel),
+                      policy.driver);
+  set.SelectPodsBy("app", kSet);
+  set.LabelOnly("app", kSet);
+  set.LabelOnly(kComponentLabel, kName);
+  set.LabelOnly(kPrecompiledLabel, options.precompiled ? "true" : "false");
+  set.Annotate("openshift.io/scc", kName);
+  set.AnnotatePods("kubectl.kubernetes.io/default-container", kMain);
+  set.UpdateOnDelete();
+  set.SelectNodes(std::move(selector));
+  set.PodField("affinity",
+               {{"podAntiAffinity",
+                 {{"requiredDuringSchedulingIgnoredDuringExecution",
+                   Json::array({{{"labelSelector",
+                                  {{"matchExpressions", Json::array({{{"key", kComponentLabel},
+                                                                      {"operator", "In"},
+                                                                      {"values", {kName}}}})}}},
+                                 {"topologyKey", "kubernetes.io/hostname"}}})}}}});
+  set.UseServiceAccount(kName, true);
+  set.HostPid();
+  AddVolumes(context, set);
+  TRY_ASSIGN(Container* const manager, AddManager(context, set));
+  FillMain(context, set);
+  Container* peermem = nullptr;
+  TRY(AddSidecars(context, set, &peermem));
+  AddLicensing(options, set);
+  std::vector<Container*> loaders = {&set.main()};
+  if (peermem != nullptr) {
+    loaders.push_back(peermem);
+  }
+  TRY(MountKeys(context, set, loaders, "kernel-module-config", options.kernel_module_config,
+                "/drivers", "driver.kernelModuleConfig.name"));
+  TRY(AddPackageSources(context, set));
+  const std::string digest = Digest(set.Finish());
+  manager->Env("DRIVER_CONFIG_DIGEST", digest);
+  set.Env("DRIVER_CONFIG_DIGEST", digest);
+  return set.Build();
+}
+
+}  // namespace
+
+std::string ShortKernel(std::string_view kernel) {
+  std::string name = Lower(kernel);
+  for (const std::string_view machine : {"x86_64_64k", "aarch64_64k", "x86_64", "aarch64"}) {
+    if (const size_t at = name.find(machine); at != std::string::npos) {
+      name.erase(at, machine.size());
+    }
+  }
+  std::ranges::replace(name, '_', '.');
+  while (name.ends_with('.')) {
+    name.pop_back();
+  }
+  return name;
+}
+
+Result<Objects> Driver(const Context& context, const std::string& image) {
+  Objects objects = NvidiaAccount(
+      context, kName, {},
+      {Rule("config.openshift.io", "clusterversions", {"get", "list"}),
+       Rule("", "nodes", {"get", "list", "patch", "update", "watch"}),
+       Rule("", "pods", {"get", "list", "watch"}), Rule("", "pods/eviction", {"create"}),
+       Rule("resource.k8s.io", "resourceclaims", {"get", "list"}),
+       Rule("apps", "daemonsets", {"get"})});
+  Json probe = ConfigMap(context, kProbeMap, kSet, {{kProbeFile, kProbe}});
+  probe["metadata"]["labels"][kComponentLabel] = kName;
+  objects.push_back(std::move(probe));
+  if (context.system.tag.empty()) {
+    return objects;  // no GPU node says what it runs
+  }
+  if (!context.policy.driver_options.precompiled) {
+    TRY_ASSIGN(Json set, DriverSet(context, image, ""));
+    objects.push_back(std::move(set));
+    return objects;
+  }
+  if (image.find("sha256:") != std::string::npos) {
+    return Fail(ErrorKind::kInvalid,
+                "spec.driver.version: a digest can't name a precompiled driver for each kernel");
+  }
+  for (const std::string& kernel : context.system.kernels) {
+    TRY_ASSIGN(Json set, DriverSet(context, image, kernel));
+    objects.push_back(std::move(set));
+  }
+  return objects;
+}
+
+}  // namespace gantry::gpu_operator

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Which files does a driver's container need that depend on the nodes? Images are made for one
+// system, named in the tag; package sources and certificates have their place by system; a licence,
+// a topology and module parameters come from ConfigMaps of the user. One mount for each key,
+// because the image has files of its own in the same directories.
+
+#include "operator/desired/driver_files.h"
+
+#include <array>
+#include <map>
+
+#include "base/text.h"
+
+namespace gantry::gpu_operator {
+namespace {
+
+struct SystemPaths {
+  std::string_view repositories;
+  std::string_view certificates;
+};
+
+const SystemPaths* PathsOf(std::string_view system) {
+  static constexpr SystemPaths kDebian{"/etc/apt/sources.list.d",
+                                       "/usr/local/share/ca-certificates"};
+  static constexpr SystemPaths kRedHat{"/etc/yum.repos.d", "/etc/pki/ca-trust/extracted/pem"};
+  static constexpr SystemPaths kSuse{"/etc/zypp/repos.d", "/etc/pki/trust/anchors"};
+  static const std::map<std::string_view, const SystemPaths*> kPaths = {
+      {"ubuntu", &kDebian}, {"debian", &kDebian}, {"centos", &kRedHat},
+      {"rocky", &kRedHat},  {"ol", &kRedHat},     {"rhel", &kRedHat},
+      {"rhcos", &kRedHat},  {"sles", &kSuse},     {"sl-micro", &kSuse}};
+  const auto found = kPaths.find(system);
+  return found == kPaths.end() ? nullptr : found->second;
+}
+
+bool IsSuse(std::string_view system) { return system == "sles" || system == "sl-micro"; }
+
+struct Subscription {
+  const char* host;
+  const char* here;
+  HostDir kind;
+};
+
+// In the order of their places in the container.
+std::vector<Subscription> SubscriptionsOf(const Context& context) {
+  const std::string& system = context.system.id;
+  if (system == "rhel" && context.runtime != "crio" &&
+      context.policy.driver_options.repo_config.empty()) {
+    return {{"/etc/pki/entitlement", "/run/secrets/etc-pki-entitlement", HostDir::kAny},
+            {"/etc/yum.repos.d/redhat.repo", "/run/secrets/redhat.repo", HostDir::kAny},
+            {"/etc/rhsm", "/run/secrets/rhsm", HostDir::kAny}};
+  }
+  if (IsSuse(system)) {
+    return {{"/etc/SUSEConnect", "/etc/SUSEConnect", HostDir::kFileOrCreate},
+            {"/etc/zypp/credentials.d", "/etc/zypp/credentials.d", HostDir::kAny}};
+  }
+  return {};
+}
+
+Status MountForSystem(const Context& context, DaemonSet& set, std::string_view volume,
+                      const std::string& config_map, std::string_view SystemPaths::* place,
+                      std::string_view field) {
+  if (config_map.empty()) {
+    return {};
+  }
+  const SystemPaths* paths = PathsOf(context.system.id);
+  if (paths == nullptr) {
+    return Fail(ErrorKind::kInvalid,
+                format("spec.{}: no place for its files is known on {}", field, context.system.id));
+  }
+  return MountKeys(context, set, {&set.main()}, volume, config_map, paths->*place, field);
+}
+
+Json Item(std::string_view key) { return {{"key", key}, {"path", key}}; }
+
+}  // namespace
+
+Status MountKeys(const Context& context, DaemonSet& set, const std::vector<Container*>& users,
+                 std::string_view volume, const std::string& config_map, std::string_view directory,
+                 std::string_view field) {
+  if (config_map.empty()) {
+    return {};
+  }
+  const auto found = context.config_maps.find(config_map);
+  if (found == context.config_maps.end()) {
+    return Fail(ErrorKind::kInvalid, format("spec.{}: there is no ConfigMap {} in namespace {}",
+                                            field, config_map, context.space));
+  }
+  Json items = Json::array();
+  for (const std::string& key : found->second) {
+    items.push_back(Item(key));
+    for (Container* user : users) {
+      user->Mount(volume, format("{}/{}", directory, key), {.read_only = true, .sub_path = key});
+    }
+  }
+  set.Volume(volume, "configMap", {{"name", config_map}, {"items", std::move(items)}});
+  return {};
+}
+
+void AddLicensing(const policy::DriverOptions& options, DaemonSet& set) {
+  constexpr std::string_view kConfig = "gridd.conf";
+  constexpr std::string_view kToken = "client_configuration_token.tok";
+  const bool secret = !options.licensing_secret.empty();
+  if (secret || !options.licensing_config.empty()) {
+    Json items = Json::array({Item(kConfig)});
+    set.main().Mount("licensing-config", format("/drivers/{}", kConfig),
+                     {.read_only = true, .sub_path = kConfig});
+    if (options.nls) {
+      items.push_back(Item(kToken));
+      set.main().Mount("licensing-config", format("/drivers/ClientConfigToken/{}", kToken),
+                       {.read_only = true, .sub_path = kToken});
+    }
+    if (secret) {
+      set.Volume("licensing-config", "secret",
+                 {{"secretName", options.licensing_secret}, {"items", std::move(items)}});
+    } else {
+      set.Volume("licensing-config", "configMap",
+                 {{"name", options.licensing_config}, {"items", std::move(items)}});
+    }
+  }
+  if (!options.topology_config.empty()) {
+    constexpr std::string_view kTopology = "nvidia-topologyd.conf";
+    set.Volume("topology-config", "configMap",
+               {{"name", options.topology_config}, {"items", {Item(kTopology)}}});
+    set.main().Mount("topology-config", format("/etc/nvidia/{}", kTopology),
+                     {.read_only = true, .sub_path = kTopology});
+  }
+}
+
+Status AddPackageSources(const Context& context, DaemonSet& set) {
+  const policy::DriverOptions& options = context.policy.driver_options;
+  if (options.precompiled) {
+    // Nothing is downloaded; on SUSE the kernel's own modules are looked at.
+    if (IsSuse(context.system.id)) {
+      set.HostVolume("lib-modules", "/lib/modules");
+      set.main().Mount("lib-modules", "/run/host/lib/modules", kReadOnly);
+    }
+    return {};
+  }
+  TRY(MountForSystem(context, set, "repo-config", options.repo_config, &SystemPaths::repositories,
+                     "driver.repoConfig.configMapName"));
+  TRY(MountForSystem(context, set, "cert-config", options.cert_config, &SystemPaths::certificates,
+                     "driver.certConfig.name"));
+  int number = 0;
+  for (const Subscription& subscription : SubscriptionsOf(context)) {
+    const std::string volume = format("subscription-config-{}", number++);
+    set.HostVolume(volume, subscription.host, subscription.kind);
+    set.main().Mount(volume, subscription.here, kReadOnly);
+  }
+  return {};
+}
+
+std::string ForSystem(const std::string& image, const SystemFacts& system,
+                      std::string_view kernel) {
+  if (image.find("sha256:") != std::string::npos) {
+    return image;
+  }
+  std::string tag = image;
+  if (!kernel.empty()) {
+    tag += format("-{}", kernel);
+  }
+  return tag + format("-{}", system.tag);
+}
+
+}  // namespace gantry::gpu_operator

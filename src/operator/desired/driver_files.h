@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "operator/desired/nvidia_pod.h"
+
+namespace gantry::gpu_operator {
+
+// What of a driver's pod depends on the system of the nodes and on ConfigMaps that users wrote.
+
+// Every key of a ConfigMap as a file in `directory`. kInvalid, with `field` of spec, while the
+// ConfigMap is not there.
+Status MountKeys(const Context& context, DaemonSet& set, const std::vector<Container*>& users,
+                 std::string_view volume, const std::string& config_map, std::string_view directory,
+                 std::string_view field);
+
+// licensingConfig and virtualTopology, for the main container.
+void AddLicensing(const policy::DriverOptions& options, DaemonSet& set);
+// repoConfig, certConfig and subscriptions of the nodes' system; /lib/modules for precompiled
+// drivers on SUSE.
+Status AddPackageSources(const Context& context, DaemonSet& set);
+
+// "repository/image:version-ubuntu22.04", with the kernel in front of the system for a precompiled
+// driver; an image by digest stays as it is.
+std::string ForSystem(const std::string& image, const SystemFacts& system,
+                      std::string_view kernel = {});
+
+}  // namespace gantry::gpu_operator

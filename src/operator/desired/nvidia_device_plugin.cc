@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What does NVIDIA's own device plugin run with, if the policy names its image? It reads where the
+// driver is from driver-ready by a shell script, and has a second program for its configuration.
+
+#include "base/text.h"
+#include "operator/desired/nvidia_pod.h"
+#include "policy/names.h"
+
+namespace gantry::gpu_operator {
+namespace {
+
+constexpr std::string_view kName = "nvidia-device-plugin";
+constexpr std::string_view kSet = "nvidia-device-plugin-daemonset";
+constexpr std::string_view kScript = "nvidia-device-plugin-entrypoint";
+
+constexpr std::string_view kEntrypoint =
+    "#!/bin/sh\n"
+    "set -e\n"
+    "set -a\n"
+    ". /run/nvidia/validations/driver-ready\n"
+    "loaded() { [ -d /sys/module/$1 ]; }\n"
+    "if loaded gdrdrv; then : \"${GDRCOPY_ENABLED:=true}\"; fi\n"
+    "if loaded nvidia_fs; then : \"${GDS_ENABLED:=true}\" \"${MOFED_ENABLED:=true}\"; fi\n"
+    "exec nvidia-device-plugin\n";
+
+}  // namespace
+
+Result<Objects> NvidiaDevicePlugin(const Context& context, const std::string& image) {
+  const policy::ClusterPolicy& policy = context.policy;
+  Objects objects =
+      NvidiaAccount(context, kName, {}, {Rule("", "nodes", {"get", "list", "watch"})});
+  objects.push_back(ConfigMap(context, kScript, kSet, {{"entrypoint.sh", kEntrypoint}}));
+
+  NvidiaDaemonSet set(context, kSet, kName, image, policy.device_plugin);
+  set.Annotate("openshift.io/scc", "hostmount-anyuid");
+  set.SelectDeployed("device-plugin");
+  set.UseServiceAccount(kName, true);
+  set.UseNvidiaRuntime(kName);
+  set.AwaitToolkit();
+  set.Privileged();
+  set.Env("PASS_DEVICE_SPECS", "true");
+  set.Env("FAIL_ON_INIT_ERROR", "true");
+  set.Env("DEVICE_LIST_STRATEGY", "envvar");
+  set.Env("DEVICE_ID_STRATEGY", "uuid");
+  set.Env(names::kVisibleDevices, "all");
+  set.Env(names::kDriverCapabilities, "all");
+  set.Env("MPS_ROOT", policy.mps_root);
+  if (policy.gds.enabled) {
+    set.Env("GDS_ENABLED", "true");
+    set.Env("MOFED_ENABLED", "true");
+  }
+  if (policy.gdrcopy.enabled) {
+    set.Env("GDRCOPY_ENABLED", "true");
+  }
+  set.RunScript(kScript);
+  set.HostPath("device-plugin", policy.kubelet_root + "/device-plugins", names::kDevicePluginDir,
+               HostDir::kAny, false);
+  set.WritesValidations();
+  set.HostVolume("driver-install-dir", policy.driver_install_dir, HostDir::kCreate);
+  set.main().Mount("driver-install-dir", "/driver-root", kFromHost);
+  set.HostRoot(true);
+  set.HostPath("cdi-root", names::kCdiDir, names::kCdiDir, HostDir::kCreate, false);
+  set.HostPath("mps-shm", policy.mps_root + "/shm", "/dev/shm", HostDir::kAny, false);
+  set.HostPath("mps-root", policy.mps_root, "/mps", HostDir::kCreate, false);
+  set.ManageConfig(kName);
+  set.MigStrategy();
+  if (policy.cdi) {
+    set.Env("CDI_ENABLED", "true");
+    set.Env("DEVICE_LIST_STRATEGY", "cdi-annotations,cdi-cri");
+    set.Env("CDI_ANNOTATION_PREFIX", "cdi.k8s.io/");
+    if (policy.toolkit.enabled) {
+      set.Env("NVIDIA_CDI_HOOK_PATH", policy.install_dir + "/toolkit/nvidia-cdi-hook");
+    }
+  }
+  objects.push_back(set.Finish());
+  return objects;
+}
+
+}  // namespace gantry::gpu_operator

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What does NVIDIA's own validator run with, if the policy names its image? One init container for
+// each check, in order; the last two start pods of the same image, which need a GPU each.
+
+#include "base/paths.h"
+#include "base/text.h"
+#include "operator/desired/nvidia_pod.h"
+#include "policy/names.h"
+
+namespace gantry::gpu_operator {
+namespace {
+
+constexpr std::string_view kName = "nvidia-operator-validator";
+
+Objects Account(const Context& context) {
+  Json owners = {{"apiGroups", {names::kNvidiaGroup}},
+                 {"resources", {"clusterpolicies/finalizers", "nvidiadrivers/finalizers"}},
+                 {"verbs", {"create", "get", "list", "watch", "update", "patch", "delete"}}};
+  return NvidiaAccount(
+      context, kName,
+      {Rule("", "pods", {"create", "get", "list", "watch", "update", "patch", "delete"}),
+       Rule("apps", "daemonsets", {"get", "list", "watch"})},
+      {Rule("", "nodes", {"get", "list", "watch"}), std::move(owners)});
+}
+
+// What the pods that a check starts are made of.
+void DescribePods(const Context& context, Container& check) {
+  const policy::ClusterPolicy& policy = context.policy;
+  check.EnvFromField(names::kNodeName, "spec.nodeName")
+      .EnvFromField(names::kOperatorNamespace, "metadata.namespace")
+      .Env("VALIDATOR_IMAGE", check.image())
+      .Env("VALIDATOR_IMAGE_PULL_POLICY", check.pull_policy());
+  if (!policy.validator.image.pull_secrets.empty()) {
+    check.Env("VALIDATOR_IMAGE_PULL_SECRETS", Join(policy.validator.image.pull_secrets, ","));
+  }
+  if (!policy.nri && (policy.cdi || context.runtime != "crio")) {
+    check.Env("VALIDATOR_RUNTIME_CLASS", policy.runtime_class);
+  }
+}
+
+Json AsRoot() { return {{"privileged", true}, {"runAsUser", 0}}; }
+
+}  // namespace
+
+Result<Objects> NvidiaOperatorValidator(const Context& context, const std::string& image) {
+  const policy::ClusterPolicy& policy = context.policy;
+  Objects objects = Account(context);
+  NvidiaDaemonSet set(context, kName, kName, image, policy.validator);
+  set.Label("app.kubernetes.io/part-of", "gpu-operator");
+  set.SelectDeployed("operator-validator");
+  set.UseServiceAccount(kName, true);
+  set.UseNvidiaRuntime("toolkit-validation");
+  set.HostVolume("run-nvidia-validations", names::kValidationsDir, HostDir::kCreate);
+  set.HostVolume("driver-install-dir", policy.driver_install_dir);
+  set.HostVolume("host-root", policy.host_root);
+  set.HostVolume("host-dev-char", JoinPath(policy.host_root, "/dev/char"));
+  const auto check = [&](const std::string& component, const char* wait) -> Container& {
+    Container& init = set.AddInit(component + "-validation", image)
+                          .Command({"sh", "-c"})
+                          .Args({"nvidia-validator"})
+                          .Set("securityContext", AsRoot())
+                          .Env("COMPONENT", component)
+                          .Env("WITH_WAIT", wait)
+                          .Mount("run-nvidia-validations", names::kValidationsDir, kBothWays);
+    if (!policy.validator.resources.is_null()) {
+      init.Set("resources", policy.validator.resources);
+    }
+    return init;
+  };
+  Container& driver =
+      check("driver", "true").EnvFromField(names::kOperatorNamespace, "metadata.namespace");
+  std::string here(names::kDriverInstallDir);
+  if (policy.driver_install_dir != here) {
+    here = policy.driver_install_dir;
+    driver.Env("DRIVER_INSTALL_DIR", here).Env("DRIVER_INSTALL_DIR_CTR_PATH", here);
+  }
+  driver.Mount("host-root", "/host", kFromHostReadOnly)
+      .Mount("driver-install-dir", here, kFromHost)
+      .Mount("host-dev-char", "/host-dev-char")
+      .Env(policy.validator_driver_env);
+  check("toolkit", "false").Env(names::kVisibleDevices, "all").Env(policy.validator_toolkit_env);
+  Container& cuda = check("cuda", "false");
+  DescribePods(context, cuda);
+  cuda.Env(policy.validator_cuda_env);
+  if (policy.device_plugin.enabled) {
+    Container& plugin = check("plugin", "false").Env("WITH_WORKLOAD", "false");
+    DescribePods(context, plugin);
+    plugin.Env("MIG_STRATEGY", policy.mig_strategy).Env(policy.validator_plugin_env);
+  }
+  set.main().Command({"sh", "-c"});
+  if (policy.validator.args.empty()) {
+    set.main().Args({"echo all validations are successful; while :; do sleep 86400; done"});
+  }
+  set.main()
+      .Set("securityContext", AsRoot())
+      .Mount("run-nvidia-validations", names::kValidationsDir, kBothWays)
+      .BeforeStop({"sh", "-c", "rm -f /run/nvidia/validations/*-ready"});
+  objects.push_back(set.Finish());
+  return objects;
+}
+
+}  // namespace gantry::gpu_operator

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What do the pods of NVIDIA's own images need that ours don't? Their programs wait for nothing,
+// so init containers wait for the status files; they find the driver through the container runtime,
+// so the pods have its RuntimeClass; and several of them start by a shell script that reads
+// driver-ready.
+
+#include "operator/desired/nvidia_pod.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "policy/names.h"
+
+namespace gantry::gpu_operator {
+namespace {
+
+// "registry/path/name:tag@digest" -> "name".
+std::string_view ImageName(std::string_view image) {
+  image = image.substr(0, image.find('@'));
+  image.remove_prefix(std::min(image.rfind('/') + 1, image.size()));
+  return image.substr(0, image.find(':'));
+}
+
+Json WordsOf(std::vector<std::string> words) {
+  Json command = Json::array({"await-status"});
+  for (std::string& word : words) {
+    command.push_back(std::move(word));
+  }
+  return command;
+}
+
+}  // namespace
+
+bool IsOurs(const std::string& image, const std::string& ours) {
+  return ImageName(image) == ImageName(ours);
+}
+
+Objects NvidiaAccount(const Context& context, std::string_view name, std::vector<Json> rules,
+                      std::vector<Json> cluster_rules) {
+  Objects objects = {ServiceAccount(context, name)};
+  Json all = Json::array({{{"apiGroups", {"security.openshift.io"}},
+                           {"resources", {"securitycontextconstraints"}},
+                           {"resourceNames", {"privileged"}},
+                           {"verbs", {"use"}}}});
+  for (Json& rule : rules) {
+    all.push_back(std::move(rule));
+  }
+  AddRole(objects, context, name, std::move(all));
+  if (!cluster_rules.empty()) {
+    AddClusterRole(objects, context, name, Json(std::move(cluster_rules)));
+  }
+  return objects;
+}
+
+Json NvidiaService(const Context& context, std::string_view name, std::string_view port_name,
+                   int port) {
+  Json service = OwnedObject(context, "v1", "Service", name, true);
+  service["metadata"]["labels"]["app"] = name;
+  service["spec"] = {
+      {"selector", {{"app", name}}},
+      {"ports",
+       Json::array(
+           {{{"name", port_name}, {"port", port}, {"targetPort", port}, {"protocol", "TCP"}}})}};
+  return service;
+}
+
+Json ConfigMap(const Context& context, std::string_view name, std::string_view app, Json data) {
+  Json map = OwnedObject(context, "v1", "ConfigMap", name, true);
+  if (!app.empty()) {
+    map["metadata"]["labels"]["app"] = app;
+  }
+  map["data"] = std::move(data);
+  return map;
+}
+
+Json TcpProbe(int port, int delay_seconds) {
+  return {{"tcpSocket", {{"port", port}}}, {"initialDelaySeconds", delay_seconds}};
+}
+
+Json HttpProbe(std::string_view path, int port, int delay_seconds) {
+  return {{"httpGet", {{"path", path}, {"port", port}}}, {"initialDelaySeconds", delay_seconds}};
+}
+
+void NvidiaDaemonSet::UseNvidiaRuntime(std::string_view container) {
+  const policy::ClusterPolicy& policy = context().policy;
+  if (policy.nri) {
+    AnnotatePods(format("nvidia.cdi.k8s.io/container.{}", container),
+                 format("{}=all", names::kManagementCdiKind));
+  } else if (policy.cdi || context().runtime != "crio") {
+    PodField("runtimeClassName", policy.runtime_class);
+  }
+}
+
+void NvidiaDaemonSet::Await(std::string_view name, std::vector<std::string> words) {
+  AddInit(name, context().image)
+      .Set("imagePullPolicy", context().pull_policy)
+      .Set("command", WordsOf(std::move(words)))
+      .Unprivileged()
+      .Env(names::kVisibleDevices, "void")
+      .Mount("run-nvidia-validations", names::kValidationsDir, kFromHostReadOnly);
+  AddPullSecrets(context().policy.validator.image.pull_secrets);
+}
+
+void NvidiaDaemonSet::AwaitToolkit() {
+  Await("toolkit-validation",
+        {context().policy.toolkit.enabled ? names::kToolkitReady : names::kDriverReady});
+}
+
+Result<Container*> NvidiaDaemonSet::ManageDriver(const policy::DriverManagerSpec& manager,
+                                                 std::string_view section) {
+  TRY_ASSIGN(const policy::ImageChoice image,
+             policy::ChooseImage(manager.image, context().driver_manager, section));
+  Container& init = AddInit("k8s-driver-manager", image.image)
+                        .Set("imagePullPolicy", PullPolicy(manager.image))
+                        .Command({"driver-manager"})
+                        .Args({"uninstall_driver"})
+                        .Privileged()
+                        .EnvFromField(names::kNodeName, "spec.nodeName")
+                        .Env(names::kVisibleDevices, "void")
+                        .Env("ENABLE_GPU_POD_EVICTION", "false")
+                        .Env("ENABLE_AUTO_DRAIN", "false")
+                        .EnvFromField(names::kOperatorNamespace, "metadata.namespace")
+                        .Mount("run-nvidia", "/run/nvidia", kBothWays)
+                        .Mount("host-root", "/host", kFromHostReadOnly)
+                        .Mount("host-sys", "/sys");
+  AddPullSecrets(manager.image.pull_secrets);
+  return &init;
+}
+
+void NvidiaDaemonSet::RunScript(std::string_view config_map) {
+  Volume(config_map, "configMap", {{"name", config_map}, {"defaultMode", 0700}});
+  main()
+      .Command({"/bin/sh", "-c"})
+      .Mount(config_map, "/bin/entrypoint.sh", {.read_only = true, .sub_path = "entrypoint.sh"});
+  if (spec_.args.empty()) {
+    main().Args({"/bin/entrypoint.sh"});
+  }
+}
+
+void NvidiaDaemonSet::ManageConfig(std::string_view process) {
+  const policy::ClusterPolicy& policy = context().policy;
+  if (policy.config_name.empty()) {
+    return;
+  }
+  Volume(policy.config_name, "configMap", {{"name", policy.config_name}});
+  Volume("config", "emptyDir", Json::object());
+  ShareProcesses();
+  const std::string image = main().image();
+  const auto use = [&](Container& container, bool once) {
+    container.Command({"config-manager"})
+        .Env("ONESHOT", once ? "true" : "false")
+        .Env("KUBECONFIG", "")
+        .EnvFromField(names::kNodeName, "spec.nodeName")
+        .Env("NODE_LABEL", names::kDevicePluginConfig)
+        .Env("CONFIG_FILE_SRCDIR", "/available-configs")
+        .Env("CONFIG_FILE_DST", "/config/config.yaml")
+        .Env("DEFAULT_CONFIG", policy.config_default)
+        .Env("FALLBACK_STRATEGIES", "empty")
+        .Env("SEND_SIGNAL", once ? "false" : "true")
+        .Env("SIGNAL", once ? "" : "1")
+        .Env("PROCESS_TO_SIGNAL", once ? "" : process)
+        .Mount("config", "/config")
+        .Mount(policy.config_name, "/available-configs");
+  };
+  use(AddInit("config-manager-init", image), true);
+  use(AddContainer("config-manager", image).Privileged(), false);
+  main()
+      .Env("CONFIG_FILE", "/config/config.yaml")
+      .Mount("config", "/config")
+      .Mount(policy.config_name, "/available-configs");
+}
+
+Json NvidiaDaemonSet::Finish() {
+  if (const std::string& root = context().policy.host_root; root != "/") {
+    EnvEverywhere("HOST_ROOT", root);
+  }
+  main().Env(spec_.env);
+  return Build();
+}
+
+}  // namespace gantry::gpu_operator

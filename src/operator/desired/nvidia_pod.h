@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "operator/desired/pod.h"
+
+namespace gantry::gpu_operator {
+
+// Whether an image is this release's, perhaps from another registry or of another tag: it has the
+// same name ("gantry"). Any other is taken to be NVIDIA's.
+bool IsOurs(const std::string& image, const std::string& ours);
+
+// A ServiceAccount, a Role and, with cluster rules, a ClusterRole of one name, each with its
+// binding. The Role begins with the rule that OpenShift asks of privileged pods.
+Objects NvidiaAccount(const Context& context, std::string_view name, std::vector<Json> rules = {},
+                      std::vector<Json> cluster_rules = {});
+
+// A Service in front of the pods with the label `app` of that name.
+Json NvidiaService(const Context& context, std::string_view name, std::string_view port_name,
+                   int port);
+
+Json ConfigMap(const Context& context, std::string_view name, std::string_view app, Json data);
+
+// Probes of core/v1.
+Json TcpProbe(int port, int delay_seconds);
+Json HttpProbe(std::string_view path, int port, int delay_seconds);
+
+// The pods of an operand that runs NVIDIA's image: what those images need and ours don't.
+class NvidiaDaemonSet : public DaemonSet {
+ public:
+  // The main container runs the image's own entry point; main().Command changes that.
+  NvidiaDaemonSet(const Context& context, std::string_view name, std::string_view container,
+                  const std::string& image, const policy::OperandSpec& spec)
+      : DaemonSet(context, name, container, "", image, spec), spec_(spec) {}
+
+  // GPUs come into the pods by the runtime, or into the named container by NRI.
+  void UseNvidiaRuntime(std::string_view container);
+  // An init container of our image that waits; `words` as the command await-status has them.
+  void Await(std::string_view name, std::vector<std::string> words);
+  // Waits until containers can have GPUs.
+  void AwaitToolkit();
+  // The init container that takes another driver off the node; `section` stands in the message.
+  Result<Container*> ManageDriver(const policy::DriverManagerSpec& manager,
+                                  std::string_view section);
+  // A program of a ConfigMap's key entrypoint.sh as the main container's.
+  void RunScript(std::string_view config_map);
+  // config-manager beside the main container, which reads its choice; if the policy names a
+  // ConfigMap of configurations. `process` gets a signal when the choice changes.
+  void ManageConfig(std::string_view process);
+
+  // The object, with the section's environment, which counts most.
+  Json Finish();
+
+ private:
+  const policy::OperandSpec& spec_;
+};
+
+}  // namespace gantry::gpu_operator

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// How is a node for virtual machines checked? By the validator's components for what such a node
+// has, one init container each, and each says by a status file that its part works. What a node's
+// workload does not need succeeds at once.
+
+#include "operator/desired/nvidia_pod.h"
+#include "policy/names.h"
+
+namespace gantry::gpu_operator {
+
+Result<Objects> SandboxValidator(const Context& context, const std::string& image) {
+  constexpr std::string_view kName = "nvidia-sandbox-validator";
+  const policy::ClusterPolicy& policy = context.policy;
+  Objects objects = NvidiaAccount(context, kName, {}, {Rule("", "nodes", {"get"})});
+
+  NvidiaDaemonSet set(context, kName, kName, image, policy.validator);
+  set.Label("app.kubernetes.io/part-of", "gpu-operator");
+  set.SelectDeployed("sandbox-validator");
+  set.UseServiceAccount(kName, true);
+  set.HostVolume("run-nvidia-validations", names::kValidationsDir, HostDir::kCreate);
+  set.HostVolume("driver-install-path", policy.driver_install_dir);
+  set.HostVolume("host-root", policy.host_root);
+  const auto check = [&](const char* component) -> Container& {
+    Container& init = set.AddInit(std::string(component) + "-validation", image)
+                          .Command({"nvidia-validator"})
+                          .PrivilegedAtLevel0()
+                          .Env("WITH_WAIT", "true")
+                          .Env("COMPONENT", component)
+                          .EnvFromField(names::kNodeName, "spec.nodeName")
+                          .EnvFromField(names::kOperatorNamespace, "metadata.namespace")
+                          .Mount("run-nvidia-validations", names::kValidationsDir, kBothWays);
+    if (!policy.validator.resources.is_null()) {
+      init.Set("resources", policy.validator.resources);
+    }
+    return init;
+  };
+  const auto host = [](Container& init) -> Container& {
+    return init.Mount("host-root", "/host", kFromHostReadOnly);
+  };
+  constexpr const char* kWorkload = "DEFAULT_GPU_WORKLOAD_CONFIG";
+  if (policy.cc_manager.enabled) {
+    check("cc-manager");
+  }
+  host(check("vfio-pci"))
+      .Env(kWorkload, policy.default_workload)
+      .Env(policy.validator_vfio_pci_env);
+  host(check("vgpu-manager"))
+      .Mount("driver-install-path", "/run/nvidia/driver", kFromHost)
+      .Env(kWorkload, policy.default_workload)
+      .Env(policy.validator_vgpu_manager_env);
+  check("vgpu-devices")
+      .Env(kWorkload, policy.default_workload)
+      .Env(policy.validator_vgpu_devices_env);
+  set.main().Command({"sh", "-c"});
+  if (policy.validator.args.empty()) {
+    set.main().Args({"echo all validations are successful; while :; do sleep 86400; done"});
+  }
+  set.main()
+      .Privileged()
+      .Mount("run-nvidia-validations", names::kValidationsDir, kBothWays)
+      .BeforeStop({"sh", "-c", "rm -f /run/nvidia/validations/*"});
+  objects.push_back(set.Finish());
+  return objects;
+}
+
+}  // namespace gantry::gpu_operator

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What does the vGPU manager run with? An image that the user built of NVIDIA's host driver for
+// virtual GPUs: it is a driver container of another kind, on nodes for vm-vgpu.
+
+#include "operator/desired/driver_files.h"
+#include "operator/desired/nvidia_pod.h"
+
+namespace gantry::gpu_operator {
+
+Result<Objects> VgpuManager(const Context& context, const std::string& image) {
+  constexpr std::string_view kName = "nvidia-vgpu-manager";
+  constexpr std::string_view kMain = "nvidia-vgpu-manager-ctr";
+  const policy::ClusterPolicy& policy = context.policy;
+  Objects objects =
+      NvidiaAccount(context, kName, {},
+                    {Rule("config.openshift.io", "clusterversions", {"get", "list"}),
+                     Rule("", "nodes", {"get", "list", "patch", "watch"}),
+                     Rule("", "pods", {"get", "list", "watch"}),
+                     Rule("", "pods/eviction", {"create"}), Rule("apps", "daemonsets", {"get"})});
+  if (context.system.tag.empty()) {
+    return objects;  // no GPU node says what it runs
+  }
+
+  NvidiaDaemonSet set(context, "nvidia-vgpu-manager-daemonset", kMain,
+                      ForSystem(image, context.system), policy.vgpu_manager);
+  set.Annotate("openshift.io/scc", kName);
+  set.AnnotatePods("kubectl.kubernetes.io/default-container", kMain);
+  set.SelectDeployed("vgpu-manager");
+  set.UseServiceAccount(kName, true);
+  set.HostPid();
+  set.PodField("hostIPC", true);
+  set.PodField("terminationGracePeriodSeconds", 120);
+  set.HostVolume("run-nvidia", "/run/nvidia", HostDir::kCreate);
+  set.HostVolume("host-root", policy.host_root);
+  set.HostVolume("host-sys", "/sys", HostDir::kDirectory);
+  TRY_ASSIGN(Container* const manager,
+             set.ManageDriver(policy.vgpu_driver_manager, "vgpuManager.driverManager"));
+  manager->Env(policy.vgpu_driver_manager.env);
+
+  Container& main = set.main();
+  main.Command({"nvidia-driver"});
+  if (policy.vgpu_manager.args.empty()) {
+    main.Args({"init"});
+  }
+  main.PrivilegedAtLevel0().Mount("run-nvidia", "/run/nvidia", kBothWays);
+  set.HostPath("host-os-release", "/etc/os-release", "/host-etc/os-release", HostDir::kAny, false);
+  set.HostPath("vfio", "/dev/vfio", "/dev/vfio", HostDir::kDirectory, false);
+  set.HostPath("cgroup", "/sys/fs/cgroup", "/sys/fs/cgroup", HostDir::kDirectory, false);
+  set.HostPath("var-log", "/var/log", "/var/log", HostDir::kDirectory, false);
+  set.HostPath("dev-log", "/dev/log", "/dev/log", HostDir::kAny, false);
+  set.HostPath("firmware-search-path", "/sys/module/firmware_class/parameters/path",
+               "/sys/module/firmware_class/parameters/path", HostDir::kAny, false);
+  set.HostPath("nv-firmware", "/run/nvidia/driver/lib/firmware", "/lib/firmware", HostDir::kCreate,
+               false);
+  TRY(MountKeys(context, set, {&main}, "kernel-module-config", policy.vgpu_kernel_module_config,
+                "/drivers", "vgpuManager.kernelModuleConfig.name"));
+  objects.push_back(set.Finish());
+  return objects;
+}
+
+}  // namespace gantry::gpu_operator

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Every field of the ClusterPolicy's schema makes a difference to what is made in the cluster, or
+// is named in status.unsupportedFields, or is one of those that NVIDIA's operator ignores too. The
+// schema is read, so a field that is added to it and forgotten here fails.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "base/text.h"
+#include "operator/desired/context.h"
+#include "operator/node_labels.h"
+#include "policy/yaml.h"
+
+namespace gantry::gpu_operator {
+namespace {
+
+using testing::UnorderedElementsAre;
+
+Json SpecSchema() {
+  std::ostringstream text;
+  text << std::ifstream("deploy/chart/crds/nvidia.com_clusterpolicies.yaml").rdbuf();
+  const auto definition = policy::ParseYaml(text.str());
+  CHECK(definition.has_value());
+  return (*definition)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"];
+}
+
+// A value of the field that it does not have in the policies below.
+Json Sample(const Json& schema, const std::string& path) {
+  if (path == "daemonsets.rollingUpdate.maxUnavailable") {
+    return "30%";
+  }
+  if (path.ends_with("imagePullPolicy")) {
+    return "Always";
+  }
+  if (const auto words = schema.find("enum"); words != schema.end()) {
+    for (const Json& word : *words) {
+      if (word != schema.value("default", Json("")) && word != "kubevirt" && word != "container" &&
+          word != "RollingUpdate" && word != "") {
+        return word;
+      }
+    }
+    return "";
+  }
+  const std::string type = TextAt(schema, "type");
+  if (type == "boolean") {
+    return !schema.value("default", false);
+  }
+  if (type == "integer" || schema.contains("anyOf")) {
+    return 7;
+  }
+  if (type == "string") {
+    return "7s";
+  }
+  if (type == "array") {
+    return Json::array({Sample(schema["items"], path)});
+  }
+  Json object = Json::object();
+  const Json fields = schema.value("properties", Json::object());
+  for (const auto& [key, field] : fields.items()) {
+    object[key] = Sample(field, path);
+  }
+  if (schema.contains("additionalProperties")) {
+    object["cpu"] = Sample(schema["additionalProperties"], path);
+  }
+  return object;
+}
+
+// "a.b.c" -> a sample, for everything below that is not an object of named fields itself.
+void Collect(const Json& schema, const std::string& path, std::map<std::string, Json>& out) {
+  if (schema.contains("properties")) {
+    for (const auto& [key, field] : schema["properties"].items()) {
+      Collect(field, path.empty() ? key : format("{}.{}", path, key), out);
+    }
+  } else {
+    out[path] = Sample(schema, path);
+  }
+}
+
+Json With(Json spec, const std::string& path, const Json& value) {
+  Json* here = &spec;
+  for (const std::string& key : Split(path, '.')) {
+    here = &(*here)[key];
+  }
+  *here = *here == value ? Json(false) : value;
+  return spec;
+}
+
+// Everything that a policy comes to.
+std::string Outcome(const Json& spec) {
+  const auto policy = policy::Parse({{"spec", spec}});
+  if (!policy.has_value()) {
+    return policy.error().message;
+  }
+  const Context context{.policy = *policy,
+                        .space = "ns",
+                        .image = "gantry:1",
+                        .pull_policy = "IfNotPresent",
+                        .runtime = "containerd",
+                        .owner = Json(),
+                        .driver_manager = "m:1",
+                        .system = {"ubuntu", "ubuntu22.04", {"6.5"}},
+                        .config_maps = {{"7s", {"key"}}}};
+  std::string text;
+  for (const DesiredOperand& operand : DesiredOperands(context, true)) {
+    text += format("{} {} {} {}\n", operand.operand->state, operand.wanted, operand.image.image,
+                   operand.mistake);
+    for (const Json& object : operand.objects) {
+      text += object.dump() + "\n";
+    }
+  }
+  const LabelRules rules = RulesOf(*policy, false);
+  return text + format("{} {} {} {} {}", rules.sandbox, rules.sandbox_mode, rules.default_workload,
+                       rules.mig_default, policy->pod_security_labels);
+}
+
+// Policies in which every operand runs from an image that it names; what makes no difference in one
+// of them may in another.
+std::vector<Json> Policies() {
+  Json all = {{"sandboxWorkloads", {{"enabled", true}}},
+              {"vgpuDeviceManager", {{"config", {{"name", "types"}}}}}};
+  for (const char* section :
+       {"driver", "toolkit", "devicePlugin", "gfd", "validator", "dcgm", "dcgmExporter",
+        "migManager", "nodeStatusExporter", "gds", "gdrcopy", "vgpuManager", "vgpuDeviceManager",
+        "vfioManager", "sandboxDevicePlugin", "kataSandboxDevicePlugin", "ccManager"}) {
+    all[section].update({{"enabled", true}, {"repository", "r"}, {"image", "i"}, {"version", "v"}});
+  }
+  Json ours = all;
+  for (const char* section :
+       {"toolkit", "devicePlugin", "gfd", "validator", "nodeStatusExporter"}) {
+    ours[section] = {{"enabled", true}};
+  }
+  Json kata = all;
+  kata["sandboxWorkloads"]["mode"] = "kata";
+  Json managers = all;
+  for (const char* place :
+       {"driver.manager", "vgpuManager.driverManager", "vfioManager.driverManager"}) {
+    Json image = {{"repository", "r"}, {"image", "i"}, {"version", "v"}};
+    const std::vector<std::string> parts = Split(place, '.');
+    managers[parts[0]][parts[1]] = std::move(image);
+  }
+  managers["dcgm"]["enabled"] = false;
+  managers["driver"]["rdma"] = {{"enabled", true}};
+  managers["driver"]["licensingConfig"] = {{"secretName", "s"}};
+  managers["dcgmExporter"]["hpcJobMapping"] = {{"enabled", true}};
+  managers["devicePlugin"]["config"] = {{"name", "c"}};
+  return {all, ours, kata, managers};
+}
+
+TEST(EveryField, MakesADifferenceOrIsNamed) {
+  std::map<std::string, Json> fields;
+  Collect(SpecSchema(), "", fields);
+  ASSERT_GT(fields.size(), 300U);
+  const std::vector<Json> policies = Policies();
+  std::vector<std::string> before;
+  for (const Json& policy : policies) {
+    before.push_back(Outcome(policy));
+  }
+  std::set<std::string> silent;
+  for (const auto& [path, value] : fields) {
+    bool seen = false;
+    for (size_t i = 0; i < policies.size() && !seen; ++i) {
+      const Json changed = With(policies[i], path, value);
+      const auto named = policy::UnsupportedFields({{"spec", changed}});
+      seen = Outcome(changed) != before[i] ||
+             std::ranges::any_of(named, [&](const std::string& field) {
+               return field == path || field.starts_with(path + ".");
+             });
+    }
+    if (!seen) {
+      silent.insert(path);
+    }
+  }
+  std::erase_if(silent, [](const std::string& path) {
+    // Ignored by NVIDIA's operator too; what only matters with a switch that is named.
+    static const std::vector<std::string> kParts = {
+        "kataManager.",          "operator.initContainer.",      "operator.metrics.serviceMonitor.",
+        "driver.upgradePolicy.", "dcgmExporter.serviceMonitor.", "psp."};
+    return std::ranges::any_of(kParts,
+                               [&](const std::string& part) { return path.starts_with(part); });
+  });
+  EXPECT_THAT(silent,
+              UnorderedElementsAre("cdi.default", "dcgm.hostPort", "driver.useOpenKernelModules",
+                                   "gdrcopy.args", "gds.args", "operator.annotations",
+                                   "operator.defaultRuntime", "operator.labels"));
+}
+
+}  // namespace
+}  // namespace gantry::gpu_operator

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// May the operands' pods into their namespace? They are privileged, and Pod Security admission
+// keeps such pods out of every namespace that does not say otherwise by its labels.
+
+#include "operator/pod_security.h"
+
+namespace gantry::gpu_operator {
+
+Json PodSecurityPatch(const Labels& labels) {
+  Json wanted = Json::object();
+  for (const char* mode : {"enforce", "audit", "warn"}) {
+    const std::string key = std::string("pod-security.kubernetes.io/") + mode;
+    if (ValueOf(labels, key) != "privileged") {
+      wanted[key] = "privileged";
+    }
+  }
+  return wanted.empty() ? Json() : Json{{"metadata", {{"labels", std::move(wanted)}}}};
+}
+
+}  // namespace gantry::gpu_operator

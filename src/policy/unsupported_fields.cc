@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What of a ClusterPolicy makes no difference here though somebody wrote it to make one? Everything
+// is acted on but the fields below, each with the switch that would turn it on. What NVIDIA's
+// operator accepts and ignores too is not named.
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+#include "policy/cluster_policy.h"
+#include "policy/operands.h"
+
+namespace gantry::policy {
+namespace {
+
+// Fields, or everything below them ("a.").
+constexpr std::array kNotActedOn = std::to_array<const char*>({
+    "dcgmExporter.serviceMonitor.enabled",
+    "driver.livenessProbe.",  // a driver that is slow to answer is not helped by being unloaded
+    "driver.readinessProbe.",
+    "driver.upgradePolicy.autoUpgrade",
+    "driver.useNvidiaDriverCRD",
+    "operator.metrics.serviceMonitor.enabled",
+    "operator.use_ocp_driver_toolkit",
+});
+
+bool NotActedOn(std::string_view path) {
+  return std::ranges::any_of(kNotActedOn, [&](std::string_view listed) {
+    return listed.ends_with('.') ? path.starts_with(listed) : path == listed;
+  });
+}
+
+// Whether the value asks for nothing.
+bool Neutral(const Json& value) {
+  const auto* text = value.get_ptr<const std::string*>();
+  return value.is_null() || value == false || (text != nullptr && text->empty()) ||
+         (value.is_structured() && value.empty());
+}
+
+void Collect(const std::string& path, const Json& value, std::vector<std::string>& out) {
+  if (Neutral(value)) {
+    return;
+  }
+  if (value.is_object()) {
+    for (const auto& [key, item] : value.items()) {
+      Collect(format("{}.{}", path, key), item, out);
+    }
+  } else if (NotActedOn(path)) {
+    out.push_back(path);
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> UnsupportedFields(const Json& object) {
+  std::vector<std::string> fields;
+  const Json* spec = At(object, "spec");
+  const Result<ClusterPolicy> policy = Parse(object);
+  if (spec == nullptr || !spec->is_object() || !policy.has_value()) {
+    return fields;
+  }
+  for (const auto& [section, value] : spec->items()) {
+    const Operand* operand = OperandOfSection(section);
+    if (operand == nullptr || HasImage(*operand, *policy)) {
+      Collect(section, value, fields);
+    } else if (Wanted(*operand, *policy)) {
+      fields.push_back(section);
+    }
+  }
+  return fields;
+}
+
+}  // namespace gantry::policy
