@@ -193,6 +193,9 @@ class Machine:
         for name in ["nvidiactl"] + [f"nvidia{gpu.fields['minor']}" for gpu in machine.gpus]:
             os.mknod(self.root / "dev" / name, 0o600 | 0o020000, os.makedev(1, 3))
             (self.root / "dev" / name).chmod(0o666)
+        (self.root / "dev/nvidia-caps").mkdir()
+        # Who may open it sees every MIG device.
+        os.mknod(self.root / "dev/nvidia-caps/nvidia-cap2", 0o666 | 0o020000, os.makedev(1, 3))
         for gpu in machine.gpus:
             self.plug(gpu.bdf)
 
