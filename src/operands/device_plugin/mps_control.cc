@@ -165,7 +165,8 @@ bool MpsControl::ConfigIsKnown() {
     return settings_.has_value();
   }
   auto loaded = LoadConfig(arguments_, label_);
-  auto settings = loaded ? Decide(arguments_, loaded->config, RootsFrom(*driver_ready_))
+  auto settings = loaded ? Decide(arguments_, loaded->config,
+                                  RootsFrom(driver_ready_.value_or(host::StatusValues())))
                          : std::unexpected(loaded.error());
   if (!settings) {
     Complain(settings.error().message);
@@ -177,7 +178,7 @@ bool MpsControl::ConfigIsKnown() {
 }
 
 void MpsControl::Look() {
-  if (!look_at_ || RealClock().Now() < *look_at_) {
+  if (!settings_ || !look_at_ || RealClock().Now() < *look_at_) {
     return;
   }
   look_at_.reset();
@@ -207,27 +208,27 @@ void MpsControl::Follow() {
     start_at_ = SteadyTime{};
     failures_ = 0;
   }
-  if (wanted_ && !running_ && start_at_ <= RealClock().Now()) {
-    StartDaemon(*wanted_);
+  if (settings_ && wanted_ && !running_ && start_at_ <= RealClock().Now()) {
+    StartDaemon(*settings_, *wanted_);
   }
 }
 
-void MpsControl::StartDaemon(const MpsPlan& plan) {
-  auto program = Launch(plan);
+void MpsControl::StartDaemon(const Settings& settings, const MpsPlan& plan) {
+  auto program = Launch(settings, plan);
   if (!program) {
     DaemonFailed(program.error().message);
     return;
   }
   const auto now = RealClock().Now();
   running_.emplace(Running{.plan = plan,
-                           .driver = settings_->driver,
+                           .driver = settings.driver,
                            .program = *std::move(program),
                            .give_up_at = now + kComesUp,
                            .ask_at = now + kAskAgain,
                            .started = std::nullopt});
 }
 
-Result<MpsProgram> MpsControl::Launch(const MpsPlan& plan) {
+Result<MpsProgram> MpsControl::Launch(const Settings& settings, const MpsPlan& plan) {
   const auto pipe = JoinPath(mps_root_, MpsPipe(plan.resource));
   TRY(host::MakeDirectories(pipe));
   // The socket of one that was killed would look like the new one's.
@@ -242,8 +243,8 @@ Result<MpsProgram> MpsControl::Launch(const MpsPlan& plan) {
   }
   TRY(watcher_.Add(pipe));
   TRY_ASSIGN(auto room,
-             PlanMpsRoom(settings_->driver.root_here, settings_->driver.dev_root_here, mps_root_));
-  TRY_ASSIGN(const auto open, gpus_.MakeExclusive(*settings_, plan));
+             PlanMpsRoom(settings.driver.root_here, settings.driver.dev_root_here, mps_root_));
+  TRY_ASSIGN(const auto open, gpus_.MakeExclusive(settings, plan));
   for (const auto& sentence : open) {
     log::Warning("{}", sentence);
   }
@@ -255,21 +256,22 @@ void MpsControl::AskDaemon() {
   if (!running_ || running_->started || now < running_->ask_at) {
     return;
   }
-  running_->ask_at = now + kAskAgain;
-  const auto answer = running_->program.Ask("get_default_active_thread_percentage", kAnswers);
+  auto& running = *running_;
+  running.ask_at = now + kAskAgain;
+  const auto answer = running.program.Ask("get_default_active_thread_percentage", kAnswers);
   if (!answer) {
-    if (RealClock().Now() >= running_->give_up_at) {
+    if (RealClock().Now() >= running.give_up_at) {
       DaemonFailed(answer.error().message);
     }
     return;
   }
-  if (auto configured = Configure(); !configured) {
+  if (auto configured = Configure(running); !configured) {
     DaemonFailed(configured.error().message);
     return;
   }
   failures_ = 0;
   complaint_.clear();
-  const auto& plan = running_->plan;
+  const auto& plan = running.plan;
   const auto message = format("MPS shares {} GPUs of {} among {} clients each", plan.gpus.size(),
                               plan.resource, plan.replicas);
   log::Info("{}", message);
@@ -278,12 +280,12 @@ void MpsControl::AskDaemon() {
   }
 }
 
-Status MpsControl::Configure() {
-  for (const auto& command : MpsCommands(running_->plan)) {
-    TRY(running_->program.Ask(command, kAnswers));
+Status MpsControl::Configure(Running& running) {
+  for (const auto& command : MpsCommands(running.plan)) {
+    TRY(running.program.Ask(command, kAnswers));
   }
-  TRY_ASSIGN(auto started, MpsStarted::Claim(FolderOf(running_->plan)));
-  running_->started.emplace(std::move(started));
+  TRY_ASSIGN(auto started, MpsStarted::Claim(FolderOf(running.plan)));
+  running.started.emplace(std::move(started));
   return host::WriteFileAtomic(JoinPath(mps_root_, kReady), "");
 }
 

@@ -51,10 +51,10 @@ class MpsControl {
   bool ConfigIsKnown();
   void Look();
   void Follow();
-  void StartDaemon(const MpsPlan& plan);
-  Result<MpsProgram> Launch(const MpsPlan& plan);
+  void StartDaemon(const Settings& settings, const MpsPlan& plan);
+  Result<MpsProgram> Launch(const Settings& settings, const MpsPlan& plan);
   void AskDaemon();
-  Status Configure();
+  Status Configure(Running& running);
   void StopDaemon();
   void DaemonFailed(const std::string& reason);
 
