@@ -4,6 +4,10 @@
 // and for how long one waits is decided by socket.cc.
 #include "kube/http.h"
 
+// Beast 1.74 asserts five bytes where a first chunk that is the last may have come with three
+// (basic_parser.ipp, parse_chunk_header); without the assertion it waits for more, as it should.
+#define BOOST_DISABLE_ASSERTS
+
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/basic_parser.hpp>
 #include <boost/beast/http/empty_body.hpp>

@@ -140,7 +140,8 @@ void ReadOperandOptions(const SpecSection& spec, ClusterPolicy& policy) {
   const SpecSection mig = spec.In("migManager");
   mig.In("config").Text("name", policy.mig_config);
   // An empty text switches the default off.
-  if (const Json* config = mig.In("config").Find("default"); config != nullptr && *config == "") {
+  if (const Json* config = mig.In("config").Find("default");
+      config != nullptr && config->is_string() && config->get_ref<const std::string&>().empty()) {
     policy.mig_default.clear();
   }
   mig.In("config").OneOf("default", {"all-disabled"}, policy.mig_default);
