@@ -187,7 +187,8 @@ def test_only_a_change_of_what_is_shared_starts_it_anew(mps):
         assert len(daemon.lines("starts")) == 2
         daemon.write("")
         wait(lambda: daemon.says("no GPU of this node is shared by MPS") and not daemon.ready(), "its end", 20)
-        assert daemon.compute_modes() == [0, 0]
+        # They are put back after the daemon has left.
+        wait(lambda: daemon.compute_modes() == [0, 0], "the compute modes of before", 20)
 
 
 def test_what_is_missing_is_said_and_waited_for(mps):
