@@ -51,7 +51,8 @@ MpsControl::MpsControl(Arguments arguments, host::Signals& signals, host::Status
       signals_(signals),
       status_files_(std::move(status_files)),
       watcher_(std::move(watcher)),
-      gpus_(HostRoot(arguments_.host_root), JoinPath(mps_root_, kRecord), signals.stop_fd()) {}
+      gpus_(HostRoot(arguments_.host_root), JoinPath(mps_root_, kRecord), signals.stop_fd()),
+      link_(arguments_.node_name) {}
 
 int MpsControl::Run() {
   if (auto started = Start(); !started) {
@@ -148,8 +149,8 @@ bool MpsControl::LabelIsKnown() {
   if (label_known_ || arguments_.config_dir.empty() || arguments_.node_name.empty()) {
     return true;
   }
-  const bool first = !link_tried_;
-  auto* link = Link();
+  const bool first = !link_.asked();
+  auto* link = link_.Get();
   if (link == nullptr) {
     // Without an API server there is no label either.
     label_known_ = true;
@@ -275,7 +276,7 @@ void MpsControl::AskDaemon() {
   const auto message = format("MPS shares {} GPUs of {} among {} clients each", plan.gpus.size(),
                               plan.resource, plan.replicas);
   log::Info("{}", message);
-  if (auto* link = Link(); link != nullptr) {
+  if (auto* link = link_.Get(); link != nullptr) {
     link->Normal("MPSReady", message);
   }
 }
@@ -343,21 +344,9 @@ void MpsControl::Complain(const std::string& message) {
     return;
   }
   log::Error("{}", message);
-  if (auto* link = Link(); link != nullptr) {
+  if (auto* link = link_.Get(); link != nullptr) {
     link->Warning("MPSNotReady", message);
   }
-}
-
-NodeLink* MpsControl::Link() {
-  if (!std::exchange(link_tried_, true) && !arguments_.node_name.empty()) {
-    auto link = NodeLink::Create(arguments_.node_name);
-    if (link) {
-      link_ = *std::move(link);
-    } else {
-      log::Warning("events go to the log only: {}", link.error().message);
-    }
-  }
-  return link_.get();
 }
 
 }  // namespace gantry::device_plugin

@@ -62,7 +62,6 @@ class MpsControl {
   [[nodiscard]] std::string FolderOf(const MpsPlan& plan) const;
   // Once for each message.
   void Complain(const std::string& message);
-  NodeLink* Link();
 
   const Arguments arguments_;
   const std::string mps_root_;
@@ -88,8 +87,7 @@ class MpsControl {
   SteadyTime start_at_{};
   int failures_ = 0;
 
-  std::unique_ptr<NodeLink> link_;
-  bool link_tried_ = false;
+  LazyNodeLink link_;
   std::optional<Running> running_;
 };
 

@@ -6,6 +6,7 @@
 
 #include <utility>
 
+#include "base/log.h"
 #include "kube/client.h"
 #include "kube/config.h"
 #include "kube/events.h"
@@ -96,6 +97,18 @@ void NodeLink::Warning(const std::string& reason, const std::string& message) {
 }
 void NodeLink::WatchLabel(std::string label, std::function<void(std::optional<std::string>)> tell) {
   impl_->WatchLabel(std::move(label), std::move(tell));
+}
+
+NodeLink* LazyNodeLink::Get() {
+  if (!std::exchange(asked_, true) && !node_.empty()) {
+    auto link = NodeLink::Create(node_);
+    if (link) {
+      link_ = *std::move(link);
+    } else {
+      log::Warning("events go to the log only: {}", link.error().message);
+    }
+  }
+  return link_.get();
 }
 
 }  // namespace gantry::device_plugin

@@ -34,4 +34,20 @@ class NodeLink {
   std::unique_ptr<Impl> impl_;
 };
 
+// A NodeLink that is made when it is needed first.
+class LazyNodeLink {
+ public:
+  // Without a name there is no Node to tell anything.
+  explicit LazyNodeLink(std::string node) : node_(std::move(node)) {}
+
+  // nullptr when there is no Node or no usable API server; the latter is logged, once.
+  NodeLink* Get();
+  [[nodiscard]] bool asked() const { return asked_; }
+
+ private:
+  const std::string node_;
+  bool asked_ = false;
+  std::unique_ptr<NodeLink> link_;
+};
+
 }  // namespace gantry::device_plugin

@@ -33,7 +33,8 @@ Plugin::Plugin(Arguments arguments, host::Signals& signals, host::StatusFiles st
       signals_(signals),
       status_files_(std::move(status_files)),
       watcher_(std::move(watcher)),
-      condition_writer_(arguments_.node_name) {}
+      condition_writer_(arguments_.node_name),
+      link_(arguments_.node_name) {}
 
 int Plugin::Run() {
   if (auto started = Start(); !started) {
@@ -143,8 +144,8 @@ bool Plugin::LabelIsKnown() {
   if (label_) {
     return true;
   }
-  const bool first = link_ == nullptr && !link_tried_;
-  auto* link = Link();
+  const bool first = !link_.asked();
+  auto* link = link_.Get();
   if (link == nullptr) {
     // Without an API server there is no label either.
     label_ = LabelSeen{};
@@ -280,7 +281,7 @@ std::optional<SteadyTime> Plugin::Deadline() const {
 }
 
 void Plugin::Report(bool warning, const std::string& reason, const std::string& message) {
-  auto* link = Link();
+  auto* link = link_.Get();
   if (link == nullptr) {
     return;
   }
@@ -289,18 +290,6 @@ void Plugin::Report(bool warning, const std::string& reason, const std::string& 
   } else {
     link->Normal(reason, message);
   }
-}
-
-NodeLink* Plugin::Link() {
-  if (!std::exchange(link_tried_, true) && !arguments_.node_name.empty()) {
-    auto link = NodeLink::Create(arguments_.node_name);
-    if (link) {
-      link_ = *std::move(link);
-    } else {
-      log::Warning("events go to the log only: {}", link.error().message);
-    }
-  }
-  return link_.get();
 }
 
 void Plugin::Fail(const std::string& message) {

@@ -79,7 +79,6 @@ class Plugin {
   [[nodiscard]] std::optional<SteadyTime> Deadline() const;
   // An event on the Node, if there is a Node and an API server.
   void Report(bool warning, const std::string& reason, const std::string& message);
-  NodeLink* Link();
   void Fail(const std::string& message);
 
   const Arguments arguments_;
@@ -117,8 +116,7 @@ class Plugin {
   SteadyTime probed_{};
 
   ConditionWriter condition_writer_;
-  std::unique_ptr<NodeLink> link_;
-  bool link_tried_ = false;
+  LazyNodeLink link_;
   DriverRoots monitored_;
   std::unique_ptr<Monitor> monitor_;
   std::unique_ptr<kubelet::PluginHost> host_;
