@@ -155,6 +155,7 @@ class Host:
         finally:
             self.kill_toolkit()
             process.wait(10)
+            print(process.stderr.read())  # shown with a test that failed
 
     @contextlib.contextmanager
     def kubelet(self, *words):

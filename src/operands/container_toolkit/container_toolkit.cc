@@ -143,7 +143,10 @@ class Toolkit {
     std::vector<std::string> paths;
     paths.reserve(changes.size());
     for (const host::Change& change : changes) {
-      paths.push_back(Here(change.path));
+      // Of a link itself, not of what it names.
+      paths.push_back(change.kind == host::Change::Kind::kSymlink
+                          ? JoinPath(Here(ParentOf(change.path)), BaseName(change.path))
+                          : Here(change.path));
     }
     Watch(paths);
     return {};
