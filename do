@@ -28,7 +28,7 @@ word_setup() {  # install what building and testing needs (Debian packages, a Py
   fi
 }
 
-word_build() {  # build a preset: ./do build [dev|release|asan|tsan|fuzz] [TARGET...]
+word_build() {  # build a preset: ./do build [dev|release|asan|tsan] [TARGET...]
   local preset=${1:-release}
   shift || true
   mkdir -p "build/$preset"

@@ -262,7 +262,7 @@ class PodStart:
 
 def fuzz(arguments):
     """each decoder of foreign bytes is fuzzed for --seconds (default 600): executions and findings"""
-    subprocess.run(["./do", "build", "fuzz", "fuzz"], cwd=ROOT, check=True, stdout=sys.stderr)
+    subprocess.run(["./do", "build", "asan", "fuzz"], cwd=ROOT, check=True, stdout=sys.stderr)
     found = 0
     for target in fuzzing.run_all(arguments.seconds):
         figure(f"fuzz_{target.name}", target.executions, "executions")

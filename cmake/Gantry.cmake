@@ -32,10 +32,6 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release" OR CMAKE_BUILD_TYPE STREQUAL "MinSizeRel"
     -fstack-protector-strong $<$<NOT:$<STREQUAL:${GANTRY_SANITIZE},address>>:-D_FORTIFY_SOURCE=2>)
   target_link_options(gantry_flags INTERFACE -s)
 endif()
-if(GANTRY_SANITIZE)
-  # Instrumented code hides from g++ 12 that std::stop_callback's members are set.
-  target_compile_options(gantry_flags INTERFACE -Wno-maybe-uninitialized)
-endif()
 if(GANTRY_SANITIZE STREQUAL "address")
   target_compile_options(gantry_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=all
                          -fno-omit-frame-pointer)
@@ -49,8 +45,7 @@ if(GANTRY_COVERAGE)
 endif()
 
 if(GANTRY_FUZZ)
-  # g++ judges the warnings.
-  target_compile_options(gantry_flags INTERFACE -fsanitize=fuzzer-no-link -w)
+  target_compile_options(gantry_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
 find_package(GTest REQUIRED)

@@ -1,4 +1,4 @@
-"""Runs the fuzz targets (tests/fuzz, built by the preset `fuzz`) side by side.
+"""Runs the fuzz targets (tests/fuzz, built by the preset `asan`) side by side.
 
 Each starts from its committed corpus; what it finds new is kept in out/fuzz/NAME, and an input that
 breaks it too (crash-..., leak-..., timeout-..., oom-...).
@@ -32,7 +32,7 @@ def names():
 
 def run(name, seconds, seed):
     target = Target(name)
-    program, seeds, out = ROOT / "build/fuzz/bin" / f"{name}_fuzz", FOLDER / "corpus" / name, OUT / name
+    program, seeds, out = ROOT / "build/asan/bin" / f"{name}_fuzz", FOLDER / "corpus" / name, OUT / name
     if not program.exists() or not seeds.is_dir():
         target.finding = f"{seeds if program.exists() else program} is not there"
         return target

@@ -135,7 +135,7 @@ def unit_stage():
 
 def fuzz_stage():
     """Each decoder of foreign bytes is fuzzed for 30 s from its committed corpus."""
-    done = build("fuzz", "fuzz")
+    done = build("asan", "fuzz")
     yield "build the fuzz targets", done.returncode == 0, done.stdout
     if done.returncode == 0:
         for target in fuzz.run_all(30, seed=1):
@@ -144,16 +144,18 @@ def fuzz_stage():
 
 def covered_lines(name, build_folder):
     """Line number -> whether it ran, of one source file, from what its object file counted."""
-    folder, _, base = name.rpartition("/")
     lines = {}
-    for counts in build_folder.glob(f"**/{base}.gcda"):
-        done = subprocess.run(["gcov", "--json-format", "--stdout", str(counts)], cwd=counts.parent, text=True,
+    for counts in build_folder.glob(f"**/{pathlib.Path(name).name}.gcda"):
+        # One text for each source, of lines "COUNT:NUMBER:CODE"; "-" counts nothing, "#####" never ran.
+        done = subprocess.run(["llvm-cov-19", "gcov", "--stdout", str(counts)], cwd=counts.parent, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
-        for source in json.loads(done.stdout or '{"files": []}')["files"]:
-            if source["file"].endswith(f"{folder}/{base}"):
-                for line in source["lines"]:
-                    number = line["line_number"]
-                    lines[number] = lines.get(number, False) or line["count"] > 0
+        source = ""
+        for count, number, code in (line.split(":", 2) for line in done.stdout.splitlines() if line.count(":") > 1):
+            if code.startswith("Source:") and int(number) == 0:
+                source = code.removeprefix("Source:")
+            elif int(number) and count.strip() != "-" and source.endswith(name):
+                ran = count.strip()[0] not in "#="
+                lines[int(number)] = lines.get(int(number), False) or ran
     return lines
 
 

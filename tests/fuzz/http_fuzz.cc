@@ -36,7 +36,7 @@ Answer Read(std::string_view text, size_t step) {
 
 void Fuzz(std::string_view text) {
   const Answer whole = Read(text, std::max<size_t>(text.size(), 1));
-  for (const size_t step : {1, 7}) {
+  for (const size_t step : {size_t{1}, size_t{7}}) {
     const Answer cut = Read(text, step);
     CHECK(!whole.well || !whole.done || cut == whole);
   }

@@ -65,7 +65,7 @@ class FindingsTest : public ::testing::Test {
 TEST_F(FindingsTest, NothingIsWrong) { EXPECT_THAT(With({}), IsEmpty()); }
 
 TEST_F(FindingsTest, AMissingToleration) {
-  node_["spec"]["taints"] = {Taint("nvidia.com/gpu", "present")};
+  node_["spec"]["taints"] = Json::array({Taint("nvidia.com/gpu", "present")});
   const auto findings = With({GpuPod("p", 1)});
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_EQ(findings[0].code, "TolerationMissing");
@@ -75,12 +75,12 @@ TEST_F(FindingsTest, AMissingToleration) {
 }
 
 TEST_F(FindingsTest, TolerationsOfEachForm) {
-  node_["spec"]["taints"] = {Taint("nvidia.com/gpu", "present")};
+  node_["spec"]["taints"] = Json::array({Taint("nvidia.com/gpu", "present")});
   for (const char* toleration :
        {R"({"operator": "Exists"})", R"({"key": "nvidia.com/gpu", "operator": "Exists"})",
         R"({"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"})"}) {
     Json pod = GpuPod("p", 1);
-    pod["spec"]["tolerations"] = {Parse(toleration)};
+    pod["spec"]["tolerations"] = Json::array({Parse(toleration)});
     cluster_.pending.clear();
     EXPECT_THAT(With({pod}), ElementsAre(Field(&Finding::code, "GpusInUse"))) << toleration;
   }
@@ -89,14 +89,14 @@ TEST_F(FindingsTest, TolerationsOfEachForm) {
         R"({"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoExecute"})",
         R"({"key": "other", "operator": "Exists"})"}) {
     Json pod = GpuPod("p", 1);
-    pod["spec"]["tolerations"] = {Parse(toleration)};
+    pod["spec"]["tolerations"] = Json::array({Parse(toleration)});
     cluster_.pending.clear();
     EXPECT_THAT(With({pod}), ElementsAre(Field(&Finding::code, "TolerationMissing"))) << toleration;
   }
 }
 
 TEST_F(FindingsTest, ACordonedNodeNeedsNoToleration) {
-  node_["spec"]["taints"] = {Taint("node.kubernetes.io/unschedulable", "")};
+  node_["spec"]["taints"] = Json::array({Taint("node.kubernetes.io/unschedulable", "")});
   EXPECT_THAT(With({GpuPod("p", 1)}), ElementsAre(Field(&Finding::code, "NodesUnschedulable")));
 }
 
