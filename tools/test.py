@@ -147,7 +147,7 @@ def covered_lines(name, build_folder):
     lines = {}
     for counts in build_folder.glob(f"**/{pathlib.Path(name).name}.gcda"):
         # One text for each source, of lines "COUNT:NUMBER:CODE"; "-" counts nothing, "#####" never ran.
-        done = subprocess.run(["llvm-cov-19", "gcov", "--stdout", str(counts)], cwd=counts.parent, text=True,
+        done = subprocess.run(["llvm-cov-19", "gcov", "--stdout", str(counts)], cwd=build_folder, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
         source = ""
         for count, number, code in (line.split(":", 2) for line in done.stdout.splitlines() if line.count(":") > 1):

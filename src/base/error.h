@@ -58,7 +58,7 @@ using Status = Result<void>;
       return std::unexpected(std::move(try_result_).error());  \
     }                                                          \
   } while (false)
-// NOLINTBEGIN(bugprone-macro-parentheses): names, not values
+
 // TRY_ASSIGN(auto x, expr): x takes the value of a Result, or the error is returned.
 #define TRY_ASSIGN(declaration, expr) \
   TRY_ASSIGN_IMPL_(GANTRY_CONCAT_(try_value_, __LINE__), declaration, expr)
@@ -70,4 +70,3 @@ using Status = Result<void>;
   declaration = *std::move(name)
 #define GANTRY_CONCAT_(a, b) GANTRY_CONCAT2_(a, b)
 #define GANTRY_CONCAT2_(a, b) a##b
-// NOLINTEND(bugprone-macro-parentheses)
