@@ -221,6 +221,11 @@ def _gpu_count(profile: pathlib.Path) -> int:
     return len(json.loads(described)["gpus"])
 
 
+def _fetch_driver() -> None:
+    """The driver's packages come into the cache now: a node has no network to fetch them by."""
+    process.run([sys.executable, FAKEGPU, "driver"], "fetch the driver")
+
+
 def _kwok_node(name: str, gpus: int) -> dict:
     resources = {"cpu": "32", "memory": "256Gi", "pods": "110"}
     if gpus:
@@ -350,5 +355,6 @@ def build_all(kubernetes: str, kwok: bool = True) -> None:
     base.images()
     build.module(components.ETCD)
     build.module(components.CLIENTS)
+    _fetch_driver()
     if kwok:
         build.module(components.KWOK)
