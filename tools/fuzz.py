@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "tests" / "fuzz"
 OUT = ROOT / "out" / "fuzz"
 # However many targets there are, they run in at most so many rounds: more share a core then.
-ROUNDS = 9
+ROUNDS = 5
 
 
 @dataclasses.dataclass
