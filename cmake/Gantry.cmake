@@ -66,6 +66,7 @@ function(gantry_precompile name)
             $<TARGET_PROPERTY:gantry_flags,INTERFACE_COMPILE_OPTIONS> -DGTEST_HAS_PTHREAD=1
             -fpch-instantiate-templates -x c++-header -c ${name}.h -o ${name}.pch)
   add_custom_target(${name} DEPENDS ${name}.pch)
+  add_dependencies(generated ${name})
 endfunction()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   target_compile_options(gantry_flags INTERFACE -Xclang -fno-pch-timestamp)

@@ -12,6 +12,7 @@ import json
 import multiprocessing
 import os
 import pathlib
+import shlex
 import subprocess
 import sys
 import time
@@ -28,9 +29,9 @@ TSAN_TESTS = ["kube", "device_plugin"]
 COVERAGE_BAR = 90.0
 
 
-def run(command, **options):
+def run(command, cwd=ROOT, **options):
     """Runs a command; its output is returned, not printed."""
-    return subprocess.run(command, cwd=ROOT, text=True, stdout=subprocess.PIPE,
+    return subprocess.run(command, cwd=cwd, text=True, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, check=False, **options)
 
 
@@ -56,18 +57,16 @@ def tidy_file(name, database):
     entry = database.get(str(ROOT / name))
     if entry is None:
         return name, False, "not in compile_commands.json"
-    command = [w for w in entry["command"].split() if w]
-    start = next(i for i, w in enumerate(command) if w.endswith(("g++", "c++")))
-    arguments = command[start + 1:command.index("-o")]
-    expanded = subprocess.run(["g++", *arguments, "-E", "-P", str(ROOT / name)], cwd=entry["directory"],
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
-    key = hashlib.sha256(expanded.stdout + (ROOT / name).read_bytes()
+    command = shlex.split(entry["command"])
+    start = next(i for i, w in enumerate(command) if w.endswith(("clang++-19", "clang-19")))
+    arguments = command[start + 1:command.index("-MD") if "-MD" in command else command.index("-o")]
+    expanded = run([command[start], *arguments, "-E", "-P", str(ROOT / name)], cwd=entry["directory"])
+    key = hashlib.sha256(expanded.stdout.encode() + (ROOT / name).read_bytes()
                          + (ROOT / ".clang-tidy").read_bytes()).hexdigest()
     clean = CACHE / "tidy" / key
     if clean.exists():
         return name, True, ""
-    done = run(["clang-tidy-19", "--quiet", "-p", str(ROOT / "build" / "dev-tidy"),
-                "--extra-arg=-Wno-unknown-warning-option", name])
+    done = run(["clang-tidy-19", "--quiet", str(ROOT / name), "--", *arguments], cwd=entry["directory"])
     if done.returncode == 0:
         clean.parent.mkdir(parents=True, exist_ok=True)
         clean.touch()
@@ -76,13 +75,11 @@ def tidy_file(name, database):
 
 def tidy_stage():
     """clang-tidy, a short list of checks, every one an error."""
-    folder = ROOT / "build" / "dev-tidy"
-    configured = run(["cmake", "--preset", "release", "-B", str(folder), "-DCMAKE_C_COMPILER_LAUNCHER=",
-                      "-DCMAKE_CXX_COMPILER_LAUNCHER="])
-    generated = run(["ninja", "-C", str(folder), "generated"])
-    if configured.returncode or generated.returncode:
-        yield "clang-tidy", False, configured.stdout + generated.stdout
+    generated = build("asan", "generated")
+    if generated.returncode:
+        yield "clang-tidy", False, generated.stdout
         return
+    folder = ROOT / "build" / "asan"
     database = {e["file"]: e for e in json.loads((folder / "compile_commands.json").read_text())}
     files = [n for n in sources(".cc") if n.startswith(("src/", "testbed/")) and not n.endswith("_test.cc")]
     with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
