@@ -59,7 +59,7 @@ def tidy_file(name, database):
         return name, False, "not in compile_commands.json"
     command = shlex.split(entry["command"])
     start = next(i for i, w in enumerate(command) if w.endswith(("clang++-19", "clang-19")))
-    arguments = command[start + 1:command.index("-MD") if "-MD" in command else command.index("-o")]
+    arguments = command[start + 1:command.index("-o")]
     expanded = run([command[start], *arguments, "-E", "-P", str(ROOT / name)], cwd=entry["directory"])
     key = hashlib.sha256(expanded.stdout.encode() + (ROOT / name).read_bytes()
                          + (ROOT / ".clang-tidy").read_bytes()).hexdigest()

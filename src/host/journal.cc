@@ -169,7 +169,6 @@ Journal::Entry* Journal::Find(const std::string& host_path) {
   return found == entries_.end() ? nullptr : &*found;
 }
 
-// Where a change lands: a file behind a link is changed where it lies, a link itself is replaced.
 Result<std::string> Journal::Resolve(const Change& change) const {
   std::string full;
   if (change.kind == Change::Kind::kSymlink) {

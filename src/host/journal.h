@@ -57,6 +57,10 @@ class Journal {
 
   [[nodiscard]] bool empty() const { return entries_.empty() && notes_.empty(); }
 
+  // The host path where a change lands: a file behind a link is changed where it lies, a link
+  // itself is replaced.
+  [[nodiscard]] Result<std::string> Resolve(const Change& change) const;
+
  private:
   struct Entry {
     std::string path;  // host path, every link resolved
@@ -73,7 +77,6 @@ class Journal {
   Status Save();
   [[nodiscard]] std::string Here(const std::string& host_path) const;
   [[nodiscard]] std::string BeforePath(int number) const;
-  [[nodiscard]] Result<std::string> Resolve(const Change& change) const;
   Entry* Find(const std::string& host_path);
   Status Record(const Change& change, const std::string& host_path);
   Status RecordFolders(const std::string& host_path);

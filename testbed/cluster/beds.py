@@ -212,6 +212,8 @@ class Request:
                 raise BedError(f"--gpus {gpus}: no such file")
             self.gpus = str(profile)
             self.gpu_count = _gpu_count(profile)
+            if nodes:
+                _fetch_driver()
 
 
 def _gpu_count(profile: pathlib.Path) -> int:
@@ -355,6 +357,5 @@ def build_all(kubernetes: str, kwok: bool = True) -> None:
     base.images()
     build.module(components.ETCD)
     build.module(components.CLIENTS)
-    _fetch_driver()
     if kwok:
         build.module(components.KWOK)

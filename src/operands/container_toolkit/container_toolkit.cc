@@ -143,10 +143,8 @@ class Toolkit {
     std::vector<std::string> paths;
     paths.reserve(changes.size());
     for (const host::Change& change : changes) {
-      // Of a link itself, not of what it names.
-      paths.push_back(change.kind == host::Change::Kind::kSymlink
-                          ? JoinPath(Here(ParentOf(change.path)), BaseName(change.path))
-                          : Here(change.path));
+      TRY_ASSIGN(const std::string landing, journal_.Resolve(change));
+      paths.push_back(JoinPath(options_.host_root, landing));
     }
     Watch(paths);
     return {};
