@@ -259,7 +259,7 @@ def gpu_cluster_policy():
     return definition("gpu.nvidia.com", "v1", "GPUClusterPolicy", "gpuclusterpolicies", "Cluster",
                       {"spec": spec, "status": status},
                       columns=[("Status", "string", ".status.state"), ("Age", "date", ".metadata.creationTimestamp")],
-                      description="A short form of ClusterPolicy.", labels=OURS)
+                      description="A short form of ClusterPolicy, laid over the one that counts. The oldest one counts.", labels=OURS)
 
 
 def device():
@@ -267,10 +267,10 @@ def device():
                   "memory": number("MiB.", format="int64", minimum=0), "driverVersion": text(), "cudaVersion": text(),
                   "pciBusID": text(), "computeCapability": text(), "migCapable": flag()})
     return definition("gpu.nvidia.com", "v1", "Device", "devices", "Cluster",
-                      {"spec": spec, "status": block({"health": text(), "reason": text(), "conditions": conditions()})},
+                      {"spec": spec},
                       columns=[("Node", "string", ".spec.node"), ("Product", "string", ".spec.product"),
                                ("Age", "date", ".metadata.creationTimestamp")],
-                      description="One GPU of a node.", labels=OURS)
+                      description="One GPU of a node, as GPU feature discovery sees it.", labels=OURS)
 
 
 def node_feature():

@@ -46,8 +46,10 @@ Result<PciFunction> ReadFunction(const std::string& directory) {
 
 }  // namespace
 
+bool IsDisplayController(int class_code) { return class_code >> 16 == 0x03; }
+
 bool IsNvidiaGpu(const PciFunction& function) {
-  return function.vendor == kNvidiaVendor && function.class_code >> 16 == 0x03;
+  return function.vendor == kNvidiaVendor && IsDisplayController(function.class_code);
 }
 
 Result<std::vector<PciFunction>> ListPci(const std::string& sys) {

@@ -22,7 +22,9 @@ struct PciFunction {
   bool operator==(const PciFunction&) const = default;
 };
 
-// A GPU is a display controller: VGA (0300), 3D (0302) or other (0380) of base class 03.
+// VGA (0300), 3D (0302) or other (0380): base class 03.
+[[nodiscard]] bool IsDisplayController(int class_code);
+// A GPU is a display controller.
 [[nodiscard]] bool IsNvidiaGpu(const PciFunction& function);
 
 // The functions under `sys` ("/sys", "/host/sys"), sorted by address. A function whose files

@@ -13,6 +13,7 @@
 #include <grpcpp/server_posix.h>
 
 #include <algorithm>
+#include <chrono>
 #include <list>
 #include <mutex>
 #include <thread>
@@ -237,7 +238,6 @@ class PluginService::Impl {
         return;
       }
       answered_ = true;
-      impl_.Expect(method_, answer_);
       Response response;
       const auto status = (impl_.*answer_)(request_, response);
       if (status.ok()) {
@@ -245,6 +245,7 @@ class PluginService::Impl {
       } else {
         writer_.FinishWithError(status, this);
       }
+      impl_.Expect(method_, answer_);
     }
 
    private:
@@ -398,9 +399,23 @@ class PluginService::Impl {
   void Run() {
     void* tag = nullptr;
     bool ok = false;
-    while (queue_->Next(&tag, &ok)) {
+    while (Next(tag, ok)) {
       static_cast<Tag*>(tag)->Proceed(ok);
     }
+  }
+
+  // Calls come in groups: a kubelet that was told which devices fit asks for them at once. To look
+  // out for the next call for a moment is quicker than to sleep and be woken.
+  bool Next(void*& tag, bool& ok) {
+    constexpr std::chrono::milliseconds kNextCallMayCome(1);
+    const auto until = std::chrono::steady_clock::now() + kNextCallMayCome;
+    do {
+      const auto seen = queue_->AsyncNext(&tag, &ok, gpr_time_0(GPR_CLOCK_MONOTONIC));
+      if (seen != grpc::CompletionQueue::TIMEOUT) {
+        return seen == grpc::CompletionQueue::GOT_EVENT;
+      }
+    } while (std::chrono::steady_clock::now() < until);
+    return queue_->Next(&tag, &ok);
   }
 
   class RegisterCall;

@@ -2,7 +2,8 @@
 
 // What is done when something changed? The whole state is worked out anew from the view and
 // compared with it; nothing is written when they agree. The oldest ClusterPolicy counts, as with
-// NVIDIA's operator; the others say so in their status.
+// NVIDIA's operator, and the oldest GPUClusterPolicy is laid over it; the others say so in their
+// status.
 
 #include "operator/reconcile.h"
 
@@ -17,11 +18,15 @@
 namespace gantry::gpu_operator {
 namespace {
 
-// The oldest first, ties by name.
-void SortByAge(std::vector<Json>& policies) {
+// The oldest first, ties by name. One that is being deleted takes its objects with it.
+std::vector<Json> ByAge(std::vector<Json> policies) {
+  std::erase_if(policies, [](const Json& object) {
+    return At(object, "metadata.deletionTimestamp") != nullptr;
+  });
   std::ranges::sort(policies, {}, [](const Json& object) {
     return std::pair(TextAt(object, "metadata.creationTimestamp"), TextAt(object, "metadata.name"));
   });
+  return policies;
 }
 
 Json StatusIn(const Json& object) {
@@ -57,37 +62,49 @@ Reconciler::Reconciler(kube::Client& client, View& view, kube::EventRecorder& ev
       applier_(client, view) {}
 
 kube::Outcome Reconciler::Cluster() {
-  std::vector<Json> policies = view_.Policies();
-  SortByAge(policies);
-  // One that is being deleted takes its objects with it.
-  std::erase_if(policies, [](const Json& object) {
-    return At(object, "metadata.deletionTimestamp") != nullptr;
-  });
+  const std::vector<Json> policies = ByAge(view_.Policies());
+  const std::vector<Json> short_forms = ByAge(view_.ShortPolicies());
+  const bool nothing_asked = policies.empty() && short_forms.empty();
   {
     const std::lock_guard lock(mutex_);
     ++metrics_.reconciles;
-    metrics_.status = policies.empty() ? -1 : metrics_.status;
-    if (policies.empty()) {
+    metrics_.status = nothing_asked ? -1 : metrics_.status;
+    if (nothing_asked) {
       rules_.reset();
     }
   }
   status_rests_.reset();
-  Status result = policies.empty() ? Status{} : Follow(policies.front());
+  Status result;
   const auto note = [&](Status wrote) {
     if (result.has_value()) {
       result = std::move(wrote);
     }
   };
-  for (size_t i = 1; i < policies.size(); ++i) {
-    const Json& other = policies[i];
-    note(WriteStatus(policy::kClusterPolicy, other,
-                     IgnoredStatus(TextAt(policies.front(), "metadata.name"), StatusIn(other),
-                                   GenerationOf(other), clock_.Wall())));
+  if (!nothing_asked) {
+    const Json policy = policies.empty() ? Json() : policies.front();
+    Followed followed = Follow(policies.empty() ? short_forms.front() : policy,
+                               short_forms.empty() ? policy::LaidOver{policy, {}}
+                                                   : policy::LayOver(short_forms.front(), policy));
+    note(std::move(followed.carried));
+    if (!policies.empty()) {
+      note(WriteFollowed(policy::kClusterPolicy, policy, followed.status));
+    }
+    if (!short_forms.empty()) {
+      const Json& short_form = short_forms.front();
+      std::vector<std::string> partly = policy::UnsupportedShortFields(short_form);
+      for (std::string& field : partly) {
+        field = "not acted on: " + field;
+      }
+      if (!followed.partly.empty()) {
+        partly.push_back(followed.partly);
+      }
+      note(WriteFollowed(policy::kGpuClusterPolicy, short_form,
+                         ShortFormStatus(followed.status, Join(partly, "; "), StatusIn(short_form),
+                                         GenerationOf(short_form), clock_.Wall())));
+    }
   }
-  for (const Json& other : view_.ShortPolicies()) {
-    note(WriteStatus(policy::kGpuClusterPolicy, other,
-                     ShortFormStatus(StatusIn(other), GenerationOf(other), clock_.Wall())));
-  }
+  note(WriteIgnored(policy::kClusterPolicy, policies));
+  note(WriteIgnored(policy::kGpuClusterPolicy, short_forms));
   if (!result.has_value()) {
     return std::move(result).error();
   }
@@ -100,13 +117,29 @@ kube::Outcome Reconciler::Cluster() {
   return kube::Done{};
 }
 
-Status Reconciler::Follow(const Json& object) {
-  const Json before = StatusIn(object);
-  auto parsed = policy::Parse(object);
+Status Reconciler::WriteIgnored(const kube::Kind& kind, const std::vector<Json>& policies) {
+  Status result;
+  for (size_t i = 1; i < policies.size(); ++i) {
+    const Json& other = policies[i];
+    Status wrote = WriteStatus(
+        kind, other,
+        IgnoredStatus(format("{} {}", kind.kind, TextAt(policies.front(), "metadata.name")),
+                      StatusIn(other), GenerationOf(other), clock_.Wall()));
+    if (result.has_value()) {
+      result = std::move(wrote);
+    }
+  }
+  return result;
+}
+
+Reconciler::Followed Reconciler::Follow(const Json& owner, const policy::LaidOver& asked) {
+  const Json before = StatusIn(owner);
+  auto parsed = policy::Parse(asked.policy);
   if (!parsed.has_value()) {
-    return WriteStatus(policy::kClusterPolicy, object,
-                       InvalidStatus(parsed.error().message, settings_.space, before,
-                                     GenerationOf(object), clock_.Wall()));
+    return {InvalidStatus(parsed.error().message, settings_.space, before, GenerationOf(owner),
+                          clock_.Wall()),
+            {},
+            {}};
   }
   if (!settings_.startup_taint.empty()) {
     parsed->tolerations.push_back({{"key", settings_.startup_taint}, {"operator", "Exists"}});
@@ -127,7 +160,7 @@ Status Reconciler::Follow(const Json& object) {
                         .image = settings_.image,
                         .pull_policy = settings_.pull_policy,
                         .runtime = cluster.runtime,
-                        .owner = kube::OwnerReference(object, true),
+                        .owner = kube::OwnerReference(owner, true),
                         .worker_config = settings_.worker_config,
                         .driver_manager = settings_.driver_manager,
                         .system = cluster.system,
@@ -151,7 +184,8 @@ Status Reconciler::Follow(const Json& object) {
   input.operands = &operands;
   input.daemon_sets = &daemon_sets;
   input.cluster = &cluster;
-  input.unsupported_fields = policy::UnsupportedFields(object);
+  input.unsupported_fields = policy::UnsupportedFields(asked.policy);
+  input.overridden_fields = asked.overridden;
   input.space = settings_.space;
   input.node_features_ours = node_features;
   if (config_maps.missing.contains(parsed->config_name)) {
@@ -175,13 +209,12 @@ Status Reconciler::Follow(const Json& object) {
               .count();
     }
   }
-  Announce(object, verdict);
-  Status wrote =
-      WriteFollowed(object, StatusOf(verdict, input, before, GenerationOf(object), clock_.Wall()));
-  return carried.has_value() ? wrote : carried;
+  Announce(owner, verdict);
+  return {StatusOf(verdict, input, before, GenerationOf(owner), clock_.Wall()), verdict.partly,
+          std::move(carried)};
 }
 
-Status Reconciler::WriteFollowed(const Json& object, const Json& status) {
+Status Reconciler::WriteFollowed(const kube::Kind& kind, const Json& object, const Json& status) {
   const Json before = StatusIn(object);
   if (SameStatus(before, status)) {
     return {};
@@ -192,7 +225,7 @@ Status Reconciler::WriteFollowed(const Json& object, const Json& status) {
     status_rests_ = kMessagesRest - since;
     return {};
   }
-  TRY(WriteStatus(policy::kClusterPolicy, object, status));
+  TRY(WriteStatus(kind, object, status));
   status_written_ = clock_.Now();
   return {};
 }
@@ -242,8 +275,8 @@ void Reconciler::Announce(const Json& object, const Verdict& verdict) {
   if (told) {
     return;
   }
-  log::Info("ClusterPolicy {}: {} ({}): {}", TextAt(object, "metadata.name"), verdict.state,
-            verdict.reason, verdict.message);
+  log::Info("{} {}: {} ({}): {}", TextAt(object, "kind"), TextAt(object, "metadata.name"),
+            verdict.state, verdict.reason, verdict.message);
   if (verdict.state == "ready") {
     events_.Normal(object, verdict.reason, verdict.message);
   } else {

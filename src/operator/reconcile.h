@@ -17,6 +17,7 @@
 #include "operator/startup_taint.h"
 #include "operator/takeover.h"
 #include "operator/view.h"
+#include "policy/gpu_cluster_policy.h"
 
 namespace gantry::gpu_operator {
 
@@ -48,11 +49,20 @@ class Reconciler {
   [[nodiscard]] Metrics metrics() const;
 
  private:
-  Status Follow(const Json& object);
+  // What came of the policy that counts.
+  struct Followed {
+    Json status;
+    std::string partly;  // what of it is not followed
+    Status carried;      // whether all could be written
+  };
+  // `owner` is the object in whose name it is done, `asked` what it asks for as a ClusterPolicy.
+  Followed Follow(const Json& owner, const policy::LaidOver& asked);
   Status OpenSpace(const policy::ClusterPolicy& policy);
   Status WriteStatus(const kube::Kind& kind, const Json& object, const Json& status);
-  // Of the policy that counts: messages alone are written in groups.
-  Status WriteFollowed(const Json& object, const Json& status);
+  // Of a policy that counts: messages alone are written in groups.
+  Status WriteFollowed(const kube::Kind& kind, const Json& object, const Json& status);
+  // To all but the oldest of a kind.
+  Status WriteIgnored(const kube::Kind& kind, const std::vector<Json>& policies);
   void Announce(const Json& object, const Verdict& verdict);
   void SetRules(const LabelRules& rules);
   Status WriteNode(const std::string& name, const NodeChange& change, const TaintChange& taint);

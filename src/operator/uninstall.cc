@@ -285,6 +285,7 @@ class Uninstall {
 
   Status DeleteObjects() {
     TRY(DeleteAll(policy::kNodeFeature, {options_.space, "", ""}, IsOurNodeFeature));
+    TRY(DeleteAll(policy::kDevice, Ours(""), [](const Json&) { return true; }));
     for (const kube::Kind& kind : OwnedKinds()) {
       kube::Selection ours = Ours();
       ours.space = kind.namespaced ? options_.space : "";

@@ -246,6 +246,11 @@ Json ReadyAndError(bool ready, std::string_view reason, std::string_view message
                                 before, generation, now)});
 }
 
+Json SpecFollowed(std::string_view partly, const Json& before, long long generation, WallTime now) {
+  return Condition("SpecFollowed", partly.empty(), partly.empty() ? "Complete" : "Partly", partly,
+                   before, generation, now);
+}
+
 // A status whose entries of one list have lost a key.
 Json Without(Json status, const char* list, const char* key) {
   if (const auto entries = status.find(list);
@@ -328,9 +333,12 @@ Json StatusOf(const Verdict& verdict, const VerdictInput& input, const Json& bef
   Json& conditions = status["conditions"];
   conditions = ReadyAndError(verdict.state == "ready", verdict.reason, verdict.message, before,
                              generation, now);
-  const bool all = verdict.partly.empty();
-  conditions.push_back(Condition("SpecFollowed", all, all ? "Complete" : "Partly", verdict.partly,
-                                 before, generation, now));
+  std::string partly = verdict.partly;
+  if (!input.overridden_fields.empty()) {
+    partly += format("{}fields that a GPUClusterPolicy says otherwise: {}",
+                     partly.empty() ? "" : "; ", Join(input.overridden_fields, ", "));
+  }
+  conditions.push_back(SpecFollowed(partly, before, generation, now));
   const std::vector<std::string>& taints = input.cluster->untolerated;
   conditions.push_back(Condition(
       "NodesReachable", taints.empty(), taints.empty() ? "Tolerated" : "TaintNotTolerated",
@@ -364,18 +372,22 @@ Json IgnoredStatus(std::string_view oldest, const Json& before, long long genera
                    WallTime now) {
   return {{"state", "ignored"},
           {"conditions",
-           ReadyAndError(false, "Ignored",
-                         format("ClusterPolicy {} is older and the one that counts", oldest),
+           ReadyAndError(false, "Ignored", format("{} is older and the one that counts", oldest),
                          before, generation, now)}};
 }
 
-Json ShortFormStatus(const Json& before, long long generation, WallTime now) {
-  return {{"state", "ignored"},
-          {"conditions",
-           ReadyAndError(false, "NotActedOn",
-                         "GPUClusterPolicy is accepted and not acted on by this release: write "
-                         "what it asks for into a ClusterPolicy (nvidia.com/v1)",
-                         before, generation, now)}};
+Json ShortFormStatus(const Json& followed, std::string_view partly, const Json& before,
+                     long long generation, WallTime now) {
+  Json status = {{"state", followed["state"]}, {"conditions", Json::array()}};
+  for (const Json& condition : followed["conditions"]) {
+    if (const std::string type = TextAt(condition, "type"); type != "SpecFollowed") {
+      status["conditions"].push_back(
+          Condition(type, TextAt(condition, "status") == "True", TextAt(condition, "reason"),
+                    TextAt(condition, "message"), before, generation, now));
+    }
+  }
+  status["conditions"].push_back(SpecFollowed(partly, before, generation, now));
+  return status;
 }
 
 Json InvalidStatus(std::string_view message, std::string_view space, const Json& before,

@@ -40,6 +40,7 @@ struct VerdictInput {
   const std::map<std::string, DaemonSetFacts>* daemon_sets = nullptr;  // by name
   const ClusterFacts* cluster = nullptr;
   std::vector<std::string> unsupported_fields;
+  std::vector<std::string> overridden_fields;  // of the ClusterPolicy, by a GPUClusterPolicy
   // devicePlugin.config.name, if a ConfigMap of that name is missing.
   std::string missing_config;
   // Operand objects that could not be written: the error's message.
@@ -64,10 +65,13 @@ Verdict Judge(const VerdictInput& input);
 // `before` (the status as it is, or null).
 Json StatusOf(const Verdict& verdict, const VerdictInput& input, const Json& before,
               long long generation, WallTime now);
-// For a ClusterPolicy that is not the oldest one, and for one that can't be read.
+// For a policy that is not the oldest of its kind ("ClusterPolicy first"), and for one that can't
+// be read.
 Json IgnoredStatus(std::string_view oldest, const Json& before, long long generation, WallTime now);
-// For a GPUClusterPolicy, which is accepted and not acted on.
-Json ShortFormStatus(const Json& before, long long generation, WallTime now);
+// For the GPUClusterPolicy that counts, from the status of what was followed with it; `partly` is
+// what of its own spec is not.
+Json ShortFormStatus(const Json& followed, std::string_view partly, const Json& before,
+                     long long generation, WallTime now);
 Json InvalidStatus(std::string_view message, std::string_view space, const Json& before,
                    long long generation, WallTime now);
 

@@ -286,13 +286,37 @@ TEST_F(VerdictTest, TimesOfConditionsStayWhileTheirStatusDoes) {
 }
 
 TEST_F(VerdictTest, OtherPoliciesAreToldWhy) {
-  const Json ignored = IgnoredStatus("first", Json(), 1, WallTime{});
+  const Json ignored = IgnoredStatus("ClusterPolicy first", Json(), 1, WallTime{});
   EXPECT_EQ(ignored["state"], "ignored");
   EXPECT_THAT(ignored["conditions"][1]["message"].get<std::string>(), HasSubstr("first"));
-  EXPECT_EQ(ShortFormStatus(Json(), 1, WallTime{})["conditions"][1]["reason"], "NotActedOn");
   const Json invalid = InvalidStatus("spec.x: wrong", "ns", Json(), 1, WallTime{});
   EXPECT_EQ(invalid["state"], "notReady");
   EXPECT_EQ(invalid["conditions"][1]["message"], "spec.x: wrong");
+}
+
+TEST_F(VerdictTest, TheShortFormSaysWhatBecameOfBoth) {
+  const VerdictInput input = Input();
+  const Json followed = StatusOf(Now(), input, Json(), 1, WallTime{});
+  const Json told = ShortFormStatus(followed, "not acted on: cuda", Json(), 7, WallTime{});
+  EXPECT_EQ(told["state"], followed["state"]);
+  ASSERT_EQ(told["conditions"].size(), followed["conditions"].size());
+  EXPECT_EQ(told["conditions"][0]["message"], followed["conditions"][0]["message"]);
+  EXPECT_EQ(told["conditions"][0]["observedGeneration"], 7);
+  EXPECT_EQ(told["conditions"].back()["reason"], "Partly");
+  EXPECT_EQ(told["conditions"].back()["message"], "not acted on: cuda");
+  const Json whole = ShortFormStatus(followed, "", told, 7, WallTime{} + std::chrono::hours(1));
+  EXPECT_EQ(whole["conditions"].back()["reason"], "Complete");
+  EXPECT_EQ(whole["conditions"][0]["lastTransitionTime"],
+            told["conditions"][0]["lastTransitionTime"]);
+}
+
+TEST_F(VerdictTest, WhatAShortFormSaysOtherwiseIsNamed) {
+  VerdictInput input = Input();
+  input.overridden_fields = {"driver.version", "migManager.enabled"};
+  const Json status = StatusOf(Now(), input, Json(), 1, WallTime{});
+  EXPECT_THAT(status["conditions"][2]["message"].get<std::string>(),
+              HasSubstr("a GPUClusterPolicy says otherwise: driver.version, migManager.enabled"));
+  EXPECT_EQ(status["conditions"][2]["reason"], "Partly");
 }
 
 TEST(DaemonSetFacts, AreReadFromMetadataAndStatus) {

@@ -100,6 +100,10 @@ inline constexpr char kMpsCapable[] = "nvidia.com/mps.capable";
 inline constexpr char kVgpuPresent[] = "nvidia.com/vgpu.present";
 inline constexpr char kVgpuHostDriverBranch[] = "nvidia.com/vgpu.host-driver-branch";
 
+// --- labels of Device objects --------------------------------------------------------------------
+inline constexpr char kDeviceNode[] = "gpu.nvidia.com/node";
+inline constexpr char kDeviceUuid[] = "nvidia.com/gpu.uuid";
+
 // Condition of a Node: whether every GPU of it is in service.
 inline constexpr char kGpuHealthyCondition[] = "GPUHealthy";
 

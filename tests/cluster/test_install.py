@@ -20,6 +20,15 @@ def test_every_node_gets_its_gpus_and_labels(bed):
         assert labels["feature.node.kubernetes.io/pci-10de.present"] == "true"
 
 
+def test_every_gpu_is_an_object(bed):
+    def seen():
+        listed = bed.custom.list_cluster_custom_object("gpu.nvidia.com", "v1", "devices")["items"]
+        return sorted((d["spec"]["node"], d["spec"]["index"], d["spec"].get("uuid")) for d in listed)
+
+    there = sorted((name, index, gpu["uuid"]) for name in bed.nodes() for index, gpu in enumerate(bed.gpus(name)))
+    wait_for("a Device for each GPU", lambda: seen() == there, 30)
+
+
 def test_operands_run_once_on_each_node_without_restarts(bed):
     for app in OPERANDS:
         pods = bed.pods(app)

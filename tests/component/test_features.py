@@ -461,6 +461,53 @@ def test_gpus_in_mig_mode_cost_no_memory(api, build, gfd, tmp_path):
     assert size * 1024 <= 9_800_000
 
 
+DEVICES = "/apis/gpu.nvidia.com/v1/devices"
+
+
+def devices(api, node) -> list:
+    listed = api.call("GET", f"{DEVICES}?labelSelector=gpu.nvidia.com/node={node}")
+    return sorted(listed["items"], key=lambda device: device["metadata"]["name"])
+
+
+# The tests before it have no definition of Device, and miss none.
+def test_gpus_are_objects_from_the_bus_on_and_complete_with_the_driver(api, build, gfd, tmp_path):
+    definition = ROOT / "deploy/chart/crds/gpu.nvidia.com_devices.yaml"
+    api.call("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition.read_bytes(), "application/yaml")
+    wait(lambda: api.call("GET", DEVICES), "Device is served")
+    node = new_node(api, "shown")
+    machine = Machine(tmp_path, build, "2xt4", "shown")
+    agent = gfd(machine, "shown")
+    first, second = wait(lambda: devices(api, "shown"), "devices")
+    assert [first["metadata"]["name"], second["metadata"]["name"]] == ["gpu-0-node-shown", "gpu-1-node-shown"]
+    assert set(first["spec"]) == {"node", "index", "pciBusID"}
+    assert first["metadata"]["ownerReferences"][0]["uid"] == node["metadata"]["uid"]
+    assert not gpu_labels(api, "shown")
+    machine.driver_ready()
+    wait(lambda: [d["spec"].get("uuid") for d in devices(api, "shown")] == machine.uuids, "their UUIDs")
+    first = devices(api, "shown")[0]
+    assert first["spec"] | {"pciBusID": ""} == {
+        "node": "shown", "index": 0, "pciBusID": "", "uuid": machine.uuids[0], "product": "Tesla-T4", "memory": 15360,
+        "driverVersion": "535.261.03", "cudaVersion": "12.2", "computeCapability": "7.5", "migCapable": False}
+    assert first["metadata"]["labels"]["nvidia.com/gpu.product"] == "Tesla-T4"
+    # Another run, with a GPU less than the API server knows: nothing is written but what is gone.
+    agent.close()
+    stored = devices(api, "shown")
+    extra = {key: stored[0][key] for key in ("apiVersion", "kind", "spec")} | {
+        "metadata": {"name": "gpu-7-node-shown", "labels": stored[0]["metadata"]["labels"]}}
+    api.call("POST", DEVICES, extra)
+    agent = gfd(machine, "shown")
+    wait(lambda: len(devices(api, "shown")) == 2, "the object of no GPU is gone")
+    assert devices(api, "shown") == stored
+    # Without its driver a GPU keeps what is known of it.
+    agent.close()
+    (machine.status / "driver-ready").unlink()
+    before = len(api.requests("gpu-feature-discovery"))
+    agent = gfd(machine, "shown")
+    wait(lambda: len(api.requests("gpu-feature-discovery")) > before + 1, "a look at the bus")
+    agent.close()
+    assert devices(api, "shown") == stored
+
+
 def host_files(folder: pathlib.Path) -> dict:
     """The files of a host for nfd-worker, and its variable that says where they are."""
     case = ROOT / "tests/golden/node_features/debian_t4"

@@ -19,6 +19,7 @@ POLICIES = "/apis/nvidia.com/v1/clusterpolicies"
 SETS = f"/apis/apps/v1/namespaces/{SPACE}/daemonsets"
 PLUGIN = f"{SETS}/nvidia-device-plugin-daemonset"
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
+NODE_FEATURES = f"/apis/nfd.k8s-sigs.io/v1alpha1/namespaces/{SPACE}/nodefeatures"
 PCI = "feature.node.kubernetes.io/pci-10de.present"
 
 
@@ -95,7 +96,7 @@ def operator(plane, build, tmp_path_factory):
 
 def new_node(plane, name):
     plane.call("POST", "/api/v1/nodes", {"metadata": {"name": name, "labels": {"kubernetes.io/os": "linux"}}})
-    plane.call("POST", f"/apis/nfd.k8s-sigs.io/v1alpha1/namespaces/{SPACE}/nodefeatures", {
+    plane.call("POST", NODE_FEATURES, {
         "apiVersion": "nfd.k8s-sigs.io/v1alpha1", "kind": "NodeFeature",
         "metadata": {"name": name, "labels": {"nfd.node.kubernetes.io/node-name": name},
                      "annotations": {"nfd.node.kubernetes.io/worker.version": "gantry-0"}},
@@ -206,9 +207,8 @@ def test_what_drifts_is_repaired(plane, operator):
 
 
 def test_labels_outlive_what_said_them(plane, operator):
-    features = f"/apis/nfd.k8s-sigs.io/v1alpha1/namespaces/{SPACE}/nodefeatures"
     before = labels(plane, "node2")
-    plane.call("DELETE", f"{features}/node2")
+    plane.call("DELETE", f"{NODE_FEATURES}/node2")
     operator.stop(signal.SIGKILL)
     operator.start()
     settled(plane)
@@ -223,14 +223,40 @@ def test_a_second_policy_is_ignored_and_says_so(plane, operator):
     plane.call("DELETE", f"{POLICIES}/second")
 
 
-def test_the_short_form_says_that_it_is_not_acted_on(plane, operator):
+def test_the_short_form_is_laid_over_the_policy(plane, operator):
     path = "/apis/gpu.nvidia.com/v1/gpuclusterpolicies"
-    plane.call("POST", f"{path}?fieldValidation=Strict", {
-        "apiVersion": "gpu.nvidia.com/v1", "kind": "GPUClusterPolicy", "metadata": {"name": "short"},
-        "spec": {"driver": {"enabled": True, "version": "470.82.01"}, "cuda": {"enabled": True, "version": "11.4"},
-                 "devicePlugin": {"enabled": True}, "migManager": {"enabled": False}}})
-    told = wait(lambda: plane.get(f"{path}/short").get("status"), "a status")
-    assert told["conditions"][1]["reason"] == "NotActedOn"
+    features = f"{SETS}/gpu-feature-discovery"
+
+    def short(name, **spec):
+        return {"apiVersion": "gpu.nvidia.com/v1", "kind": "GPUClusterPolicy", "metadata": {"name": name},
+                "spec": {"driver": {"enabled": True, "version": "470.82.01"}} | spec}
+
+    def owner():
+        return ((plane.get(features) or {"metadata": {}})["metadata"].get("ownerReferences") or [{}])[0].get("kind")
+
+    def condition(path, kind):
+        told = {c["type"]: c for c in (plane.get(path).get("status") or {}).get("conditions", [])}
+        return told.get(kind, {}).get("message", "")
+
+    plane.call("POST", f"{path}?fieldValidation=Strict", short(
+        "short", cuda={"enabled": True, "version": "11.4"}, devicePlugin={"enabled": False}, migManager={"enabled": False}))
+    wait(lambda: plane.get(PLUGIN) is None, "the plugin is gone")
+    assert "not acted on: cuda" in wait(lambda: condition(f"{path}/short", "SpecFollowed"), "what is not followed")
+    wait(lambda: "driver.enabled" in condition(f"{POLICIES}/cluster-policy", "SpecFollowed"), "what is overridden")
+    plane.call("POST", path, short("younger", devicePlugin={"enabled": True}))
+    wait(lambda: "GPUClusterPolicy short" in condition(f"{path}/younger", "Error"), "the younger one is ignored")
+    assert plane.get(PLUGIN) is None
+    plane.call("DELETE", f"{path}/younger")
+
+    # Alone it is followed with NVIDIA's defaults, and what it owns is made in its name.
+    asked = plane.get(f"{POLICIES}/cluster-policy")
+    plane.call("DELETE", f"{POLICIES}/cluster-policy")
+    wait(lambda: owner() == "GPUClusterPolicy", "its owner")
+    plane.call("POST", POLICIES, {key: asked[key] for key in ("apiVersion", "kind", "spec")} |
+               {"metadata": {"name": "cluster-policy"}})
+    wait(lambda: owner() == "ClusterPolicy", "its owner")
+    plane.call("DELETE", f"{path}/short")
+    wait(lambda: plane.get(PLUGIN), "the plugin again")
 
 
 def test_a_missing_configmap_is_a_reason(plane, operator):

@@ -102,6 +102,13 @@ Result<std::string> Answer(const Sources& sources) {
 
 }  // namespace
 
+Result<Facts> GatherBus(const Sources& sources) {
+  Facts facts;
+  TRY_ASSIGN(const auto functions, host::ListPci(sources.sys_root));
+  GatherPci(sources, functions, facts);
+  return facts;
+}
+
 Result<Facts> Gather(const Sources& sources) {
   Facts facts;
   TRY_ASSIGN(const auto functions, host::ListPci(sources.sys_root));

@@ -21,6 +21,9 @@ struct Sources {
   bool driver_may_be_missing = false;  // then there are no GPUs; else it is an error
 };
 
+// What the PCI bus tells without a driver: `pci_classes`, `config_space_readable`, `vgpu`.
+Result<Facts> GatherBus(const Sources& sources);
+
 // Asks the driver and sysfs. Blocks as long as the driver does. kNotFound: no library or no driver
 // loaded; kUnavailable: there are GPUs, and none answers.
 Result<Facts> Gather(const Sources& sources);

@@ -17,6 +17,7 @@
 #include "host/status_files.h"
 #include "host/watch.h"
 #include "kube/backoff.h"
+#include "operands/gpu_features/devices.h"
 #include "operands/gpu_features/gather.h"
 #include "operands/gpu_features/labels.h"
 #include "operands/gpu_features/node_label.h"
@@ -62,7 +63,10 @@ class Discovery {
   Result<Settings> LoadSettings();
   Result<Sources> FindSources(const Settings& settings);
   Status Look();
-  Status Store(const Settings& settings, const LabelMap& labels);
+  Result<Facts> AskDriver(const Settings& settings);
+  Status Store(const Settings& settings, const LabelMap& labels, const Facts& facts);
+  Result<bool> Publish(Publication publication);
+  void ShowBus(const Settings& settings);
   bool Passing(bool mig_invalid);
   bool Wait(SteadyTime deadline);
   SteadyTime NextLook(const Status& looked);
@@ -77,8 +81,8 @@ class Discovery {
   Gatherer gatherer_;
   std::unique_ptr<NodeLabel> node_label_;
   const int64_t started_ = UnixSeconds();
-  std::optional<Settings> settings_;  // the last good ones
-  std::optional<LabelMap> stored_;    // what was last stored or found stored
+  std::optional<Settings> settings_;   // the last good ones
+  std::optional<Publication> stored_;  // what was last stored or found stored
   SteadyTime stored_at_{};
   std::optional<SteadyTime> invalid_since_;
   std::vector<std::string> warnings_;
@@ -155,42 +159,71 @@ Result<Sources> Discovery::FindSources(const Settings& settings) {
   return sources;
 }
 
-Status Discovery::Store(const Settings& settings, const LabelMap& labels) {
+Result<Facts> Discovery::AskDriver(const Settings& settings) {
+  TRY_ASSIGN(const Sources sources, FindSources(settings));
+  return gatherer_.Ask(sources, kDriverAnswers, signals_.stop_fd());
+}
+
+// True if something was written; what was stored a while ago is taken for stored.
+Result<bool> Discovery::Publish(Publication publication) {
   const SteadyTime now = RealClock().Now();
-  if (stored_ == labels && now - stored_at_ < kVerifyStored) {
-    return {};
+  if (stored_ == publication && now - stored_at_ < kVerifyStored) {
+    return false;
   }
-  const bool by_api = settings.use_node_feature_api;
-  const auto publish = [&] {
-    // With a watch, TLS is there anyway, and so is a second thread.
-    return node_label_ != nullptr ? publisher_.Publish(labels)
-                                  : publisher_.PublishInChild(labels, signals_.stop_fd());
-  };
-  TRY_ASSIGN(const bool written, by_api ? publish() : PublishFile(settings.output_file, labels));
+  // With a watch, TLS is there anyway, and so is a second thread.
+  TRY_ASSIGN(const bool written, node_label_ != nullptr
+                                     ? publisher_.Publish(publication)
+                                     : publisher_.PublishInChild(publication, signals_.stop_fd()));
+  stored_ = std::move(publication);
+  stored_at_ = now;
+  return written;
+}
+
+Status Discovery::Store(const Settings& settings, const LabelMap& labels, const Facts& facts) {
+  TRY_ASSIGN(const bool written, settings.use_node_feature_api
+                                     ? Publish({labels, DevicesOf(facts)})
+                                     : PublishFile(settings.output_file, labels));
   if (written) {
     log::Info("labels published: {} ({} GPUs)", labels.size(),
               labels.contains(names::kGpuCount) ? labels.at(names::kGpuCount) : "0");
   }
-  stored_ = labels;
-  stored_at_ = now;
   return {};
+}
+
+// Which GPUs there are, as long as no driver has told more of them.
+void Discovery::ShowBus(const Settings& settings) {
+  if (!settings.use_node_feature_api || (stored_.has_value() && stored_->labels.has_value())) {
+    return;
+  }
+  Sources sources;
+  sources.sys_root = arguments_.sys_root;
+  const Result<Facts> facts = GatherBus(sources);
+  const Result<bool> told = facts.has_value() ? Publish({std::nullopt, DevicesOf(*facts)})
+                                              : std::unexpected(facts.error());
+  if (!told.has_value()) {
+    log::Info("publish the GPUs on the bus: {}", told.error().message);
+  }
 }
 
 Status Discovery::Look() {
   TRY_ASSIGN(settings_, LoadSettings());
-  TRY_ASSIGN(const Sources sources, FindSources(*settings_));
-  TRY_ASSIGN(const Facts facts, gatherer_.Ask(sources, kDriverAnswers, signals_.stop_fd()));
+  const Result<Facts> facts = AskDriver(*settings_);
+  if (!facts.has_value()) {
+    ShowBus(*settings_);
+    return std::unexpected(facts.error());
+  }
   Labelled labelled = GpuLabels(
-      facts, {.mig_strategy = settings_->mig_strategy,
-              .sharing = settings_->sharing,
-              .timestamp = settings_->timestamp ? std::optional<int64_t>(started_) : std::nullopt});
+      *facts,
+      {.mig_strategy = settings_->mig_strategy,
+       .sharing = settings_->sharing,
+       .timestamp = settings_->timestamp ? std::optional<int64_t>(started_) : std::nullopt});
   if (labelled.warnings != warnings_) {
     for (const std::string& warning : labelled.warnings) {
       log::Warning("{}", warning);
     }
     warnings_ = std::move(labelled.warnings);
   }
-  return Passing(labelled.mig_invalid) ? Status() : Store(*settings_, labelled.labels);
+  return Passing(labelled.mig_invalid) ? Status() : Store(*settings_, labelled.labels, *facts);
 }
 
 // Whether the labels are those of a moment in which the GPUs are divided anew: then the published

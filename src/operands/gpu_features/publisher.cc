@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where do the labels go? Into a NodeFeature object, or a file. Nothing is taken back at the end:
 // the object belongs to the node, not to the pod, because labels that go with a pod would take the
-// other operands' pods with them.
+// other operands' pods with them. The same holds for the objects of its GPUs.
 #include "operands/gpu_features/publisher.h"
 
 #include <cstdio>
@@ -41,29 +41,64 @@ LabelMap FromLines(const std::string& text) {
 
 }  // namespace
 
-Result<bool> Publisher::Publish(const LabelMap& labels) {
-  TRY_ASSIGN(kube::Config config, kube::LoadConfig(target_.kubeconfig));
-  TRY_ASSIGN(const auto client,
-             kube::Client::Create(std::move(config), {.component = "gpu-feature-discovery",
-                                                      .field_manager = names::kFieldManager,
-                                                      .max_idle_connections = 1}));
-  TRY_ASSIGN(const Json node, client->Get(kube::kinds::kNode, {"", target_.node}));
+Result<bool> Publisher::StoreLabels(kube::Client& client, const LabelMap& labels,
+                                    const std::string& uid) {
   const kube::Key key{target_.space, format("nvidia-features-for-{}", target_.node)};
-  return kube::Ensure(*client, policy::kNodeFeature, key, [&](const Json* stored) {
+  return kube::Ensure(client, policy::kNodeFeature, key, [&](const Json* stored) {
     const LabelMap published = stored != nullptr ? policy::NodeFeatureLabels(*stored) : LabelMap{};
     return policy::NodeFeatureObject({.name = key.name,
                                       .space = key.space,
                                       .node = target_.node,
-                                      .node_uid = kube::UidOf(node),
+                                      .node_uid = uid,
                                       .worker_version = "",
                                       .labels = KeepTimestamp(labels, published)},
                                      stored);
   });
 }
 
-Result<bool> Publisher::PublishInChild(const LabelMap& labels, int stop_fd) {
+Result<bool> Publisher::StoreDevices(kube::Client& client, const Publication& publication,
+                                     const std::string& uid) {
+  std::vector<Json> stored;
+  const auto listed =
+      client.List(policy::kDevice, {.labels = format("{}={}", names::kDeviceNode, target_.node)},
+                  [&](Json item) { stored.push_back(std::move(item)); });
+  if (!listed.has_value()) {
+    return listed.error().kind == ErrorKind::kNotFound ? Result<bool>(false)
+                                                       : std::unexpected(listed.error());
+  }
+  const policy::DeviceChanges changes =
+      policy::PlanDevices(publication.devices, target_.node, uid, stored);
+  for (const Json& object : changes.create) {
+    TRY(client.Create(policy::kDevice, object));
+  }
+  for (const auto& [name, patch] : changes.patch) {
+    TRY(client.MergePatch(policy::kDevice, {"", name}, patch));
+  }
+  for (const std::string& name : changes.remove) {
+    TRY(client.Delete(policy::kDevice, {"", name}));
+  }
+  return !changes.create.empty() || !changes.patch.empty() || !changes.remove.empty();
+}
+
+Result<bool> Publisher::Publish(const Publication& publication) {
+  TRY_ASSIGN(kube::Config config, kube::LoadConfig(target_.kubeconfig));
+  TRY_ASSIGN(const auto client,
+             kube::Client::Create(std::move(config), {.component = "gpu-feature-discovery",
+                                                      .field_manager = names::kFieldManager,
+                                                      .max_idle_connections = 1}));
+  TRY_ASSIGN(const Json node, client->Get(kube::kinds::kNode, {"", target_.node}));
+  const std::string uid = kube::UidOf(node);
+  bool labelled = false;
+  if (publication.labels.has_value()) {
+    TRY_ASSIGN(labelled, StoreLabels(*client, *publication.labels, uid));
+  }
+  TRY_ASSIGN(const bool told, StoreDevices(*client, publication, uid));
+  return labelled || told;
+}
+
+Result<bool> Publisher::PublishInChild(const Publication& publication, int stop_fd) {
   const auto publish = [&]() -> Result<std::string> {
-    TRY_ASSIGN(const bool wrote, Publish(labels));
+    TRY_ASSIGN(const bool wrote, Publish(publication));
     return wrote ? "written" : "";
   };
   TRY_ASSIGN(const std::string written, child_.Run(publish, kPublishing, stop_fd));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // What does GPU feature discovery run with? The driver, as the device plugin has it, and one
-// NodeFeature object, from which the node's labels come.
+// NodeFeature object, from which the node's labels come; and a Device for each GPU.
 
 #include "operator/desired/pod.h"
 #include "policy/names.h"
@@ -19,8 +19,10 @@ Objects GpuFeatureDiscovery(const Context& context, const std::string& image) {
   // Node's label.
   AddClusterRole(
       objects, context, kAccount,
-      Json::array({policy.config_name.empty() ? Rule("", "nodes", {"get"})
-                                              : Rule("", "nodes", {"get", "list", "watch"})}));
+      Json::array(
+          {policy.config_name.empty() ? Rule("", "nodes", {"get"})
+                                      : Rule("", "nodes", {"get", "list", "watch"}),
+           Rule(names::kGpuNvidiaGroup, "devices", {"list", "create", "patch", "delete"})}));
 
   DaemonSet set(context, "gpu-feature-discovery", "gpu-feature-discovery", "gpu-feature-discovery",
                 image, policy.gfd);

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What does the short form ask for in the ClusterPolicy's words? Its sections are called alike, so
+// each of its fields takes the place of the same one there. A chart always brings a ClusterPolicy:
+// a short form that only counted without one would never count.
+#include "policy/gpu_cluster_policy.h"
+
+#include <array>
+
+#include "base/text.h"
+#include "policy/names.h"
+
+namespace gantry::policy {
+namespace {
+
+constexpr std::array kSections = {"driver", "devicePlugin", "migManager"};
+constexpr std::array kFields = {"enabled", "version"};
+
+bool SaysNothing(const Json* value) { return value == nullptr || value->is_null() || *value == ""; }
+
+}  // namespace
+
+LaidOver LayOver(const Json& short_form, const Json& policy) {
+  LaidOver result;
+  result.policy = policy.is_null()
+                      ? Json{{"apiVersion", format("{}/v1", names::kNvidiaGroup)},
+                             {"kind", "ClusterPolicy"},
+                             {"metadata", {{"name", TextAt(short_form, "metadata.name")}}}}
+                      : policy;
+  Json& spec = result.policy["spec"];
+  if (!spec.is_object()) {
+    spec = Json::object();
+  }
+  for (const char* section : kSections) {
+    for (const char* field : kFields) {
+      const Json* said = At(short_form, {"spec", section, field});
+      if (SaysNothing(said)) {
+        continue;
+      }
+      const Json* before = At(policy, {"spec", section, field});
+      if (!SaysNothing(before) && *before != *said) {
+        result.overridden.push_back(format("{}.{}", section, field));
+      }
+      if (!spec[section].is_object()) {
+        spec[section] = Json::object();
+      }
+      spec[section][field] = *said;
+    }
+  }
+  return result;
+}
+
+std::vector<std::string> UnsupportedShortFields(const Json& short_form) {
+  const Json* cuda = At(short_form, "spec.cuda");
+  const bool asked = cuda != nullptr && cuda->is_object() && !cuda->empty();
+  return asked && BoolAt(*cuda, "enabled", true) ? std::vector<std::string>{"cuda"}
+                                                 : std::vector<std::string>{};
+}
+
+}  // namespace gantry::policy
