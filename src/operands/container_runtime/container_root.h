@@ -16,6 +16,12 @@ struct SymbolicLink {
   bool operator==(const SymbolicLink&) const = default;
 };
 
+// The permission bits of a file, and of the folder that it lies in if that has to be made.
+struct NewModes {
+  unsigned file = 0644;
+  unsigned folder = 0755;
+};
+
 // The root file system of a container that is being made. Every path is as the container will spell
 // it and never leads out of the root, whatever links the image holds.
 class ContainerRoot {
@@ -26,21 +32,22 @@ class ContainerRoot {
   // Makes (or turns) the symbolic links, with the folders above them; no write where one is right
   // already. Links of one folder that follow each other cost one system call each.
   [[nodiscard]] Status Link(const std::vector<SymbolicLink>& links) const;
-  // Replaces the file in one step, with the folders above it; mode 0644.
-  [[nodiscard]] Status Write(std::string_view path, std::string_view content) const;
+  // Makes the file, with the folders above it; one that is there is replaced in one step.
+  [[nodiscard]] Status Write(std::string_view path, std::string_view content,
+                             NewModes modes = {}) const;
   // kNotFound if there is none; at most 64 MiB.
   [[nodiscard]] Result<std::string> Read(std::string_view path) const;
   // Names in a folder; empty if there is none.
   [[nodiscard]] std::vector<std::string> List(std::string_view folder) const;
   [[nodiscard]] bool Exists(std::string_view path) const;
-  // Sets permission bits of what is there.
+  // Sets permission bits of what is there, unless they are right.
   [[nodiscard]] Status ChangeMode(std::string_view path, unsigned mode) const;
   // An open file (O_PATH allowed) for what has no method here.
   [[nodiscard]] Result<Fd> OpenAt(std::string_view path, int flags) const;
 
  private:
   explicit ContainerRoot(std::string path, Fd fd) : path_(std::move(path)), fd_(std::move(fd)) {}
-  [[nodiscard]] Result<Fd> Folder(std::string_view path) const;
+  [[nodiscard]] Result<Fd> Folder(std::string_view path, unsigned mode = 0755) const;
 
   std::string path_;
   Fd fd_;

@@ -222,8 +222,7 @@ Status WriteProfile(const ContainerRoot& root, const std::string& profile) {
   if (root.Read(kApplicationProfile).value_or("") == profile) {
     return {};
   }
-  TRY(root.Write(kApplicationProfile, profile));
-  TRY(root.ChangeMode(kApplicationProfile, 0444));
+  TRY(root.Write(kApplicationProfile, profile, {.file = 0444, .folder = 0555}));
   return root.ChangeMode(ParentOf(kApplicationProfile), 0555);
 }
 

@@ -141,6 +141,8 @@ TEST_F(HooksTest, ProfileOfTheGpusInTheContainer) {
   struct stat info{};
   ::stat((root_ + kProfile).c_str(), &info);
   EXPECT_EQ(info.st_mode & 07777, 0444U);
+  ::stat(fs::path(root_ + kProfile).parent_path().c_str(), &info);
+  EXPECT_EQ(info.st_mode & 07777, 0555U);
   EXPECT_EQ(Hook({"create-container", "--update-application-profile"}), "") << "once more";
 }
 
