@@ -65,6 +65,11 @@ std::map<std::string, std::vector<std::string>> ConfigMapsIn(const Json& facts) 
   return maps;
 }
 
+MonitoringKinds MonitoringIn(const Json& facts) {
+  const Served served = BoolAt(facts, "prometheusOperator", false) ? Served::kYes : Served::kNo;
+  return {served, served};
+}
+
 class Golden : public testing::TestWithParam<std::string> {};
 
 TEST_P(Golden, ObjectsAreAsExpected) {
@@ -91,6 +96,7 @@ TEST_P(Golden, ObjectsAreAsExpected) {
                         .driver_manager = "nvcr.io/nvidia/cloud-native/k8s-driver-manager:v1",
                         .system = {TextAt(facts, "system.id"), TextAt(facts, "system.tag"),
                                    TextsAt(facts, "system.kernels")},
+                        .monitoring = MonitoringIn(facts),
                         .config_maps = ConfigMapsIn(facts)};
   // A case may be about some states only.
   const std::vector<std::string> states = TextsAt(facts, "states");

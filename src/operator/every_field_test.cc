@@ -105,6 +105,7 @@ std::string Outcome(const Json& spec) {
                         .owner = Json(),
                         .driver_manager = "m:1",
                         .system = {"ubuntu", "ubuntu22.04", {"6.5"}},
+                        .monitoring = {Served::kYes, Served::kYes},
                         .config_maps = {{"7s", {"key"}}}};
   std::string text;
   for (const DesiredOperand& operand : DesiredOperands(context, true)) {
@@ -130,6 +131,8 @@ std::vector<Json> Policies() {
         "vfioManager", "sandboxDevicePlugin", "kataSandboxDevicePlugin", "ccManager"}) {
     all[section].update({{"enabled", true}, {"repository", "r"}, {"image", "i"}, {"version", "v"}});
   }
+  all["dcgmExporter"]["serviceMonitor"] = {{"enabled", true}};
+  all["operator"]["metrics"]["serviceMonitor"] = {{"enabled", true}};
   Json ours = all;
   for (const char* section :
        {"toolkit", "devicePlugin", "gfd", "validator", "nodeStatusExporter"}) {
@@ -178,9 +181,8 @@ TEST(EveryField, MakesADifferenceOrIsNamed) {
   }
   std::erase_if(silent, [](const std::string& path) {
     // Ignored by NVIDIA's operator too; what only matters with a switch that is named.
-    static const std::vector<std::string> kParts = {
-        "kataManager.",          "operator.initContainer.",      "operator.metrics.serviceMonitor.",
-        "driver.upgradePolicy.", "dcgmExporter.serviceMonitor.", "psp."};
+    static const std::vector<std::string> kParts = {"kataManager.", "operator.initContainer.",
+                                                    "driver.upgradePolicy.", "psp."};
     return std::ranges::any_of(kParts,
                                [&](const std::string& part) { return path.starts_with(part); });
   });

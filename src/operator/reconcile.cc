@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "operator/desired/monitoring.h"
 #include "operator/pod_security.h"
 #include "operator/startup_taint.h"
 #include "policy/kinds.h"
@@ -164,6 +165,7 @@ Reconciler::Followed Reconciler::Follow(const Json& owner, const policy::LaidOve
                         .worker_config = settings_.worker_config,
                         .driver_manager = settings_.driver_manager,
                         .system = cluster.system,
+                        .monitoring = view_.LookAtMonitoring(),
                         .config_maps = config_maps.keys};
   const bool node_features = settings_.node_features && !foreign;
   const std::vector<DesiredOperand> operands = DesiredOperands(context, node_features);
@@ -186,6 +188,7 @@ Reconciler::Followed Reconciler::Follow(const Json& owner, const policy::LaidOve
   input.cluster = &cluster;
   input.unsupported_fields = policy::UnsupportedFields(asked.policy);
   input.overridden_fields = asked.overridden;
+  input.monitors_that_cant_be = MonitorsThatCantBe(context);
   input.space = settings_.space;
   input.node_features_ours = node_features;
   if (config_maps.missing.contains(parsed->config_name)) {

@@ -206,6 +206,10 @@ std::string NotFollowed(const VerdictInput& input, const std::vector<OperandStat
         "versions without repository and image, for which this release's image is used: " +
         Join(versions, ", "));
   }
+  if (!input.monitors_that_cant_be.empty()) {
+    parts.push_back("asked for where there is no Prometheus operator (monitoring.coreos.com/v1): " +
+                    Join(input.monitors_that_cant_be, ", "));
+  }
   std::vector<std::string> fields;
   for (const std::string& field : input.unsupported_fields) {
     if (policy::OperandOfSection(field) == nullptr) {

@@ -41,6 +41,7 @@ struct VerdictInput {
   const ClusterFacts* cluster = nullptr;
   std::vector<std::string> unsupported_fields;
   std::vector<std::string> overridden_fields;  // of the ClusterPolicy, by a GPUClusterPolicy
+  std::vector<std::string> monitors_that_cant_be;  // fields, as desired/monitoring.h has them
   // devicePlugin.config.name, if a ConfigMap of that name is missing.
   std::string missing_config;
   // Operand objects that could not be written: the error's message.

@@ -212,6 +212,12 @@ TEST_F(VerdictTest, AVersionThatIsNotFollowedIsSaid) {
   EXPECT_THAT(Now().partly, HasSubstr("toolkit.version"));
 }
 
+TEST_F(VerdictTest, AMonitorWithoutAPrometheusOperatorIsSaid) {
+  input_.monitors_that_cant_be = {"dcgmExporter.serviceMonitor"};
+  EXPECT_EQ(Now().state, "ready");
+  EXPECT_THAT(Now().partly, HasSubstr("dcgmExporter.serviceMonitor"));
+}
+
 TEST_F(VerdictTest, MpsIsAskedForOnTheNodesThatShareByIt) {
   auto& mps = sets_["nvidia-device-plugin-mps-control-daemon"];
   mps = {1, 1, 0, 0, 0, 0, false};

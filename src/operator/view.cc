@@ -56,6 +56,10 @@ std::string KeysText(const Json& config_map) {
   return Join({keys.begin(), keys.end()}, "/");
 }
 
+std::string ServedText(const Json& definition, std::string_view version) {
+  return IsServed(definition, version) ? "served" : "";
+}
+
 std::string LabelsText(const Json& object) {
   const Json* labels = At(object, "metadata.labels");
   return labels == nullptr ? "" : PackLabels(labels->get<Labels>());
@@ -78,7 +82,9 @@ const std::vector<kube::Kind>& OwnedKinds() {
                                                  kube::kinds::kConfigMap,
                                                  kube::kinds::kService,
                                                  kube::kinds::kRuntimeClass,
-                                                 kube::kinds::kDaemonSet};
+                                                 kube::kinds::kDaemonSet,
+                                                 policy::kServiceMonitor,
+                                                 policy::kPrometheusRule};
   return kKinds;
 }
 
@@ -91,7 +97,9 @@ const kube::Kind& OwnedKind(std::string_view name) {
 View::OwnedCache::OwnedCache(kube::Client& client, const kube::Kind& of, const std::string& space,
                              const std::function<void()>& changed)
     : kind(of),
-      cache(ProjectOwned, [changed](const kube::Key&, const auto&, const auto&) { changed(); }),
+      cache(
+          ProjectOwned, [changed](const kube::Key&, const auto&, const auto&) { changed(); },
+          changed),
       watch(client, of,
             {.space = of.namespaced ? space : "",
              .labels = format("{}={}", names::kManagedBy, names::kManagedByGantry),
@@ -135,13 +143,17 @@ View::View(kube::Client& client, std::string space, MasterConfig config, ViewCha
           },
           [this] { RulesChanged(); }),
       rules_(std::make_shared<const RuleSet>()),
+      service_monitors_{policy::kServiceMonitor},
+      prometheus_rules_{policy::kPrometheusRule},
       watch_policies_(client, policy::kClusterPolicy, {}, policies_, AbsentIsEmpty()),
       watch_short_policies_(client, policy::kGpuClusterPolicy, {}, short_policies_,
                             AbsentIsEmpty()),
       watch_nodes_(client, kube::kinds::kNode, {}, nodes_),
       watch_rules_(client, policy::kNodeFeatureRule, {}, rule_objects_, AbsentIsEmpty()) {
   for (const kube::Kind& kind : OwnedKinds()) {
-    owned_.push_back(std::make_unique<OwnedCache>(client, kind, space_, changes_.cluster));
+    if (kind.group != names::kMonitoringGroup) {
+      owned_.push_back(std::make_unique<OwnedCache>(client, kind, space_, changes_.cluster));
+    }
   }
 }
 
@@ -283,12 +295,19 @@ void View::RulesChanged() {
 
 std::map<ObjectKey, Json> View::Owned() const {
   std::map<ObjectKey, Json> all;
-  for (const auto& owned : owned_) {
-    for (const auto& [key, facts] : owned->cache.Snapshot()) {
+  const auto add = [&](const OwnedCache& owned) {
+    for (const auto& [key, facts] : owned.cache.Snapshot()) {
       auto object = ParseJson(facts->content);
       CHECK(object.has_value());
-      all.emplace(ObjectKey{std::string(owned->kind.kind), key.space, key.name},
-                  *std::move(object));
+      all.emplace(ObjectKey{std::string(owned.kind.kind), key.space, key.name}, *std::move(object));
+    }
+  };
+  for (const auto& owned : owned_) {
+    add(*owned);
+  }
+  for (const LateKind* late : {&service_monitors_, &prometheus_rules_}) {
+    if (late->told == Served::kYes) {
+      add(*late->objects);
     }
   }
   return all;
@@ -331,6 +350,32 @@ std::optional<Labels> View::SpaceLabels() {
   return labels == nullptr ? std::nullopt : std::optional(UnpackLabels(*labels));
 }
 
+MonitoringKinds View::LookAtMonitoring() {
+  return {LookAt(service_monitors_), LookAt(prometheus_rules_)};
+}
+
+Served View::LookAt(LateKind& late) {
+  const std::string name = format("{}.{}", late.kind.plural, late.kind.group);
+  if (late.definition == nullptr) {
+    late.definition = std::make_unique<NamedCache>(
+        client_, kube::kinds::kCustomResourceDefinition, "", name,
+        [&kind = late.kind](const Json& object) { return ServedText(object, kind.version); },
+        changes_.cluster);
+  }
+  const auto served = late.definition->cache.Get({"", name});
+  if (served == nullptr || served->empty()) {
+    late.objects.reset();
+    late.told = late.definition->cache.synced() ? Served::kNo : Served::kUnknown;
+    return late.told;
+  }
+  if (late.objects == nullptr) {
+    late.objects = std::make_unique<OwnedCache>(client_, late.kind, space_, changes_.cluster);
+    late.objects->watch.Start();
+  }
+  late.told = late.objects->cache.synced() ? Served::kYes : Served::kUnknown;
+  return late.told;
+}
+
 void View::Wrote(const Json& object) { CacheOf(TextAt(object, "kind")).cache.Upsert(object); }
 
 void View::WroteNode(const Json& node) { nodes_.Upsert(node); }
@@ -338,6 +383,12 @@ void View::WroteNode(const Json& node) { nodes_.Upsert(node); }
 void View::Removed(const ObjectKey& key) { CacheOf(key.kind).cache.Remove({key.space, key.name}); }
 
 View::OwnedCache& View::CacheOf(std::string_view kind) const {
+  for (const LateKind* late : {&service_monitors_, &prometheus_rules_}) {
+    if (late->kind.kind == kind) {
+      CHECK(late->objects != nullptr);
+      return *late->objects;
+    }
+  }
   const auto found =
       std::ranges::find_if(owned_, [&](const auto& owned) { return owned->kind.kind == kind; });
   CHECK(found != owned_.end());

@@ -15,6 +15,7 @@
 #include "kube/cache.h"
 #include "kube/client.h"
 #include "operator/feature_store.h"
+#include "operator/monitoring_kinds.h"
 #include "operator/node_facts.h"
 #include "operator/plan.h"
 #include "operator/rule_set.h"
@@ -22,7 +23,7 @@
 
 namespace gantry::gpu_operator {
 
-// The kinds of objects that operands are made of.
+// The kinds of objects that operands are made of; not every cluster has all of them.
 const std::vector<kube::Kind>& OwnedKinds();
 // CHECKs that the kind is one of them.
 const kube::Kind& OwnedKind(std::string_view name);
@@ -62,6 +63,7 @@ class View {
   // Whether an NFD's workers describe nodes.
   [[nodiscard]] bool ForeignFeatures() const;
   [[nodiscard]] std::shared_ptr<const RuleSet> Rules() const;
+  // Of the Prometheus operator's kinds: those that LookAtMonitoring found last.
   [[nodiscard]] std::map<ObjectKey, Json> Owned() const;
   [[nodiscard]] std::map<std::string, DaemonSetFacts> DaemonSets() const;
 
@@ -75,6 +77,11 @@ class View {
   // Labels of the operator's namespace, watched from the first question on; nothing until they are
   // known.
   std::optional<Labels> SpaceLabels();
+
+  // Which of the Prometheus operator's kinds the cluster has. Their definitions are watched from
+  // the first question on, and objects of ours while there is a definition. The same thread asks
+  // this and Owned, and tells what was written.
+  MonitoringKinds LookAtMonitoring();
 
   // What a write returned, before the watch tells of it.
   void Wrote(const Json& object);
@@ -97,6 +104,15 @@ class View {
     kube::Cache<std::string> cache;
     kube::Watch watch;
   };
+  // A kind that the cluster may lack.
+  struct LateKind {
+    const kube::Kind& kind;
+    std::unique_ptr<NamedCache> definition = nullptr;
+    std::unique_ptr<OwnedCache> objects = nullptr;  // while there is a definition
+    Served told = Served::kUnknown;
+  };
+  Served LookAt(LateKind& late);
+  // The rules, or the namespaces whose NodeFeatures count. Nothing happens before both are known.
   void RulesChanged();
   void TellAllNodes();
   std::shared_ptr<FeatureStore> MakeStore(const node_feature_rule::Needs& needs);
@@ -122,6 +138,8 @@ class View {
   std::mutex named_mutex_;
   std::map<std::string, std::unique_ptr<NamedCache>> config_maps_;
   std::unique_ptr<NamedCache> own_space_;
+  LateKind service_monitors_;
+  LateKind prometheus_rules_;
   // Last, so that no watch runs while the caches go.
   kube::Watch watch_policies_;
   kube::Watch watch_short_policies_;

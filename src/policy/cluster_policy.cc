@@ -105,7 +105,10 @@ void ReadDriver(const SpecSection& section, DriverOptions& out) {
   section.Text("secretEnv", out.secret_env);
 }
 
-void ReadMonitor(const SpecSection& section, MonitorSpec& out) {
+void ReadMonitor(const SpecSection& parent, MonitorSpec& out) {
+  constexpr std::string_view kSection = "serviceMonitor";
+  const SpecSection section = parent.In(kSection);
+  out.written = parent.Find(kSection) != nullptr;
   section.Bool("enabled", out.enabled);
   section.Text("interval", out.interval);
   section.Text("scrapeTimeout", out.scrape_timeout);
@@ -125,11 +128,12 @@ void ReadDcgmExporter(const SpecSection& section, DcgmExporterOptions& out) {
   section.In("hpcJobMapping").Text("directory", out.hpc_directory);
   section.In("service").Text("type", out.service_type);
   section.In("service").Text("internalTrafficPolicy", out.traffic_policy);
-  ReadMonitor(section.In("serviceMonitor"), out.monitor);
+  ReadMonitor(section, out.monitor);
 }
 
 // What single operands have besides.
 void ReadOperandOptions(const SpecSection& spec, ClusterPolicy& policy) {
+  ReadMonitor(spec.In("operator").In("metrics"), policy.operator_monitor);
   ReadDriver(spec.In("driver"), policy.driver_options);
   spec.In("toolkit").Text("installDir", policy.install_dir);
   const SpecSection plugin = spec.In("devicePlugin");

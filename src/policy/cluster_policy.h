@@ -69,11 +69,12 @@ struct DriverOptions {
 
 // How Prometheus scrapes an operand.
 struct MonitorSpec {
+  bool written = false;  // the policy has the section
   bool enabled = false;
-  std::string interval;
-  std::string scrape_timeout;
+  std::string interval = {};
+  std::string scrape_timeout = {};
   bool honor_labels = false;
-  std::map<std::string, std::string> labels;
+  std::map<std::string, std::string> labels = {};
   Json relabelings = Json::array();
 };
 
@@ -95,6 +96,7 @@ struct DcgmExporterOptions {
 // nvidia.com/v1 ClusterPolicy, spec: what is acted on, with NVIDIA's defaults filled in.
 struct ClusterPolicy {
   std::string runtime_class = "nvidia";
+  MonitorSpec operator_monitor = {.enabled = true};  // operator.metrics.serviceMonitor
 
   std::map<std::string, std::string> pod_labels;       // daemonsets.labels
   std::map<std::string, std::string> pod_annotations;  // daemonsets.annotations

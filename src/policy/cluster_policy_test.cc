@@ -118,17 +118,16 @@ TEST(ClusterPolicy, KnownFieldsThatAreNotActedOnAreNamed) {
                  {"readinessProbe", {{"periodSeconds", 3}}}});
   Json exporter = image;
   exporter["serviceMonitor"] = {{"enabled", true}, {"interval", "15s"}};
-  EXPECT_THAT(
-      UnsupportedFields(Policy({
-          {"driver", driver},
-          {"dcgmExporter", exporter},
-          {"dcgm", {{"enabled", true}, {"version", "v"}}},
-          {"migManager", {{"repository", "r"}}},
-          {"cdi", {{"nriPluginEnabled", true}}},
-          {"kataManager", {{"enabled", true}}},
-      })),
-      ElementsAre("dcgm", "dcgmExporter.serviceMonitor.enabled",
-                  "driver.readinessProbe.periodSeconds", "driver.upgradePolicy.autoUpgrade"));
+  EXPECT_THAT(UnsupportedFields(Policy({
+                  {"driver", driver},
+                  {"dcgmExporter", exporter},
+                  {"dcgm", {{"enabled", true}, {"version", "v"}}},
+                  {"migManager", {{"repository", "r"}}},
+                  {"cdi", {{"nriPluginEnabled", true}}},
+                  {"kataManager", {{"enabled", true}}},
+              })),
+              ElementsAre("dcgm", "driver.readinessProbe.periodSeconds",
+                          "driver.upgradePolicy.autoUpgrade"));
 }
 
 TEST(ClusterPolicy, DefaultsOfTheApiServerAreNotNamed) {

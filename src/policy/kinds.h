@@ -4,7 +4,8 @@
 #include "kube/kind.h"
 #include "policy/names.h"
 
-// The custom resources' kinds; constants only, nothing of kube/ is linked through this header.
+// The custom resources' kinds, ours and others'; constants only, nothing of kube/ is linked through
+// this header.
 namespace gantry::policy {
 
 inline constexpr kube::Kind kClusterPolicy{names::kNvidiaGroup, "v1", "ClusterPolicy",
@@ -16,5 +17,9 @@ inline constexpr kube::Kind kNodeFeature{names::kNfdGroup, "v1alpha1", "NodeFeat
                                          "nodefeatures", true};
 inline constexpr kube::Kind kNodeFeatureRule{names::kNfdGroup, "v1alpha1", "NodeFeatureRule",
                                              "nodefeaturerules", false};
+inline constexpr kube::Kind kServiceMonitor{names::kMonitoringGroup, "v1", "ServiceMonitor",
+                                            "servicemonitors", true};
+inline constexpr kube::Kind kPrometheusRule{names::kMonitoringGroup, "v1", "PrometheusRule",
+                                            "prometheusrules", true};
 
 }  // namespace gantry::policy

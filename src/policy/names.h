@@ -12,6 +12,7 @@ inline constexpr char kNvidiaGroup[] = "nvidia.com";
 inline constexpr char kClusterPolicyApiVersion[] = "nvidia.com/v1";
 inline constexpr char kGpuNvidiaGroup[] = "gpu.nvidia.com";
 inline constexpr char kNfdGroup[] = "nfd.k8s-sigs.io";
+inline constexpr char kMonitoringGroup[] = "monitoring.coreos.com";
 
 // --- resources -----------------------------------------------------------------------------------
 inline constexpr char kGpuResource[] = "nvidia.com/gpu";

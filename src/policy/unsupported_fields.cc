@@ -16,12 +16,10 @@ namespace {
 
 // Fields, or everything below them ("a.").
 constexpr std::array kNotActedOn = std::to_array<const char*>({
-    "dcgmExporter.serviceMonitor.enabled",
     "driver.livenessProbe.",  // a driver that is slow to answer is not helped by being unloaded
     "driver.readinessProbe.",
     "driver.upgradePolicy.autoUpgrade",
     "driver.useNvidiaDriverCRD",
-    "operator.metrics.serviceMonitor.enabled",
     "operator.use_ocp_driver_toolkit",
 });
 

@@ -20,6 +20,7 @@ SETS = f"/apis/apps/v1/namespaces/{SPACE}/daemonsets"
 PLUGIN = f"{SETS}/nvidia-device-plugin-daemonset"
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 NODE_FEATURES = f"/apis/nfd.k8s-sigs.io/v1alpha1/namespaces/{SPACE}/nodefeatures"
+MONITORING = f"/apis/monitoring.coreos.com/v1/namespaces/{SPACE}"
 PCI = "feature.node.kubernetes.io/pci-10de.present"
 
 
@@ -277,6 +278,60 @@ def test_an_operand_that_is_switched_off_goes(plane, operator):
     wait(lambda: plane.get(f"{RBAC}/clusterroles/nvidia-gpu-feature-discovery") is None, "its role is gone")
 
 
+def prometheus_kind(name: str, plural: str):
+    anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    return {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": {"name": f"{plural}.monitoring.coreos.com"},
+            "spec": {"group": "monitoring.coreos.com", "scope": "Namespaced",
+                     "names": {"kind": name, "plural": plural, "singular": name.lower()},
+                     "versions": [{"name": "v1", "served": True, "storage": True,
+                                   "schema": {"openAPIV3Schema": anything}}]}}
+
+
+def test_prometheus_objects_come_and_go_with_their_kinds(plane, operator):
+    definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    kinds = {"servicemonitors": "ServiceMonitor", "prometheusrules": "PrometheusRule"}
+    monitor = f"{MONITORING}/servicemonitors/gpu-operator"
+    rule = f"{MONITORING}/prometheusrules/nvidia-gpu-operator-metrics"
+
+    def section(value):
+        plane.patch(f"{POLICIES}/cluster-policy", {"spec": {"operator": {"metrics": {"serviceMonitor": value}}}})
+
+    def said():
+        return "operator.metrics.serviceMonitor" in next(
+            c["message"] for c in status(plane)["conditions"] if c["type"] == "SpecFollowed")
+
+    section({"enabled": True, "interval": "15s", "additionalLabels": {"release": "prometheus"}})
+    wait(said, "what can't be is said")
+    for plural, name in kinds.items():
+        plane.call("POST", definitions, prometheus_kind(name, plural))
+    made = wait(lambda: plane.get(monitor), "a ServiceMonitor")
+    assert made["metadata"]["labels"]["release"] == "prometheus"
+    assert made["spec"]["endpoints"] == [{"port": "gpu-operator-metrics", "path": "/metrics", "interval": "15s"}]
+    wait(lambda: plane.get(rule), "a PrometheusRule")
+    wait(lambda: not said(), "nothing is missing any more")
+    # They are kept as they are made, and not written again and again.
+    plane.patch(monitor, {"spec": {"endpoints": []}})
+    wait(lambda: plane.get(monitor)["spec"] == made["spec"], "the ServiceMonitor is as before")
+    count = settled(plane)
+    time.sleep(2)
+    assert len(plane.writes("gpu-operator")) == count
+    section({"enabled": False})
+    wait(lambda: plane.get(monitor) is None and plane.get(rule) is None, "both are gone")
+    # A kind that goes takes its objects along, and is no failure.
+    section({"enabled": True})
+    wait(lambda: plane.get(monitor) and plane.get(rule), "both are back")
+    for plural in kinds:
+        plane.call("DELETE", f"{definitions}/{plural}.monitoring.coreos.com")
+    wait(said, "what can't be is said")
+    wait(lambda: status(plane)["conditions"][1]["reason"] != "ReconcileFailed", "no failure")
+    # For the uninstallation.
+    for plural, name in kinds.items():
+        wait(lambda: plane.get(f"{definitions}/{plural}.monitoring.coreos.com") is None, "the kind is gone")
+        plane.call("POST", definitions, prometheus_kind(name, plural))
+    wait(lambda: plane.get(monitor) and plane.get(rule), "both are back")
+
+
 def test_memory_is_bounded(operator):
     assert operator.peak_kib() <= 16 * 1024
 
@@ -291,6 +346,7 @@ def test_uninstall_leaves_nothing(plane, operator):
     ours = "?labelSelector=app.kubernetes.io/managed-by=gpu-operator"
     for path in (SETS, f"/api/v1/namespaces/{SPACE}/serviceaccounts", f"{RBAC}/clusterroles",
                  f"{RBAC}/clusterrolebindings", "/apis/node.k8s.io/v1/runtimeclasses",
+                 f"{MONITORING}/servicemonitors", f"{MONITORING}/prometheusrules",
                  "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"):
         assert plane.get(path + ours)["items"] == []
     assert plane.get(f"/apis/coordination.k8s.io/v1/namespaces/{SPACE}/leases/53822513.nvidia.com") is None

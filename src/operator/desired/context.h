@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "operator/monitoring_kinds.h"
 #include "operator/system_facts.h"
 #include "policy/cluster_policy.h"
 #include "policy/image.h"
@@ -26,6 +27,7 @@ struct Context {
   std::string worker_config = {};   // of node feature discovery's workers, as YAML
   std::string driver_manager = {};  // NVIDIA's image of it, where the policy names none
   SystemFacts system = {};
+  MonitoringKinds monitoring = {};
   // Keys of the ConfigMaps of the namespace that the policy names, of those that are there.
   std::map<std::string, std::vector<std::string>> config_maps = {};
 };

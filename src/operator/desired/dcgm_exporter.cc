@@ -8,6 +8,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "operator/desired/monitoring.h"
 #include "operator/desired/nvidia_pod.h"
 #include "policy/names.h"
 
@@ -17,6 +18,7 @@ namespace {
 constexpr std::string_view kName = "nvidia-dcgm-exporter";
 constexpr std::string_view kReadPods = "nvidia-dcgm-exporter-read-pods";
 constexpr int kPort = 9400;
+constexpr Scraped kScraped{kName, "gpu-metrics", "app"};
 
 std::string UserEnv(const policy::OperandSpec& spec, std::string_view name) {
   const auto found = std::ranges::find(spec.env, name, &policy::EnvVars::value_type::first);
@@ -72,7 +74,7 @@ void AddFiles(const policy::ClusterPolicy& policy, NvidiaDaemonSet& set) {
 
 Json Service(const Context& context) {
   const policy::DcgmExporterOptions& options = context.policy.dcgm_exporter_options;
-  Json service = NvidiaService(context, kName, "gpu-metrics", kPort);
+  Json service = NvidiaService(context, kName, kScraped.port, kPort);
   service["metadata"]["annotations"] = {{"prometheus.io/scrape", "true"}};
   if (!options.service_type.empty()) {
     service["spec"]["type"] = options.service_type;
@@ -81,6 +83,21 @@ Json Service(const Context& context) {
     service["spec"]["internalTrafficPolicy"] = options.traffic_policy;
   }
   return service;
+}
+
+// What other accelerators' exporters are recorded as too. DCGM measures memory in MiB and clocks in
+// MHz; drivers before 510 know of no reserved memory.
+Json Recordings() {
+  return Json::array(
+      {Recording("accelerator_gpu_utilization", "DCGM_FI_DEV_GPU_UTIL"),
+       Recording("accelerator_memory_used_bytes", "DCGM_FI_DEV_FB_USED * 1048576"),
+       Recording("accelerator_memory_total_bytes",
+                 "(DCGM_FI_DEV_FB_USED + DCGM_FI_DEV_FB_FREE + "
+                 "(DCGM_FI_DEV_FB_RESERVED or DCGM_FI_DEV_FB_FREE * 0)) * 1048576"),
+       Recording("accelerator_power_usage_watts", "DCGM_FI_DEV_POWER_USAGE"),
+       Recording("accelerator_temperature_celsius", "DCGM_FI_DEV_GPU_TEMP"),
+       Recording("accelerator_sm_clock_hertz", "DCGM_FI_DEV_SM_CLOCK * 1000000"),
+       Recording("accelerator_memory_clock_hertz", "DCGM_FI_DEV_MEM_CLOCK * 1000000")});
 }
 
 }  // namespace
@@ -131,6 +148,8 @@ Result<Objects> DcgmExporter(const Context& context, const std::string& image) {
   AddFiles(policy, set);
   objects.push_back(set.Finish());
   objects.push_back(Service(context));
+  AddServiceMonitor(objects, context, kScraped, options.monitor);
+  AddPrometheusRule(objects, context, kName, kScraped, options.monitor, Recordings());
   return objects;
 }
 

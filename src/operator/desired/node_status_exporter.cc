@@ -3,19 +3,21 @@
 // What does the node status exporter run with? It reads the status files of the validator and the
 // PCI bus, and answers scrapes: no right on the host, no API server, no user but nobody.
 
+#include "operator/desired/monitoring.h"
 #include "operator/desired/pod.h"
 #include "policy/names.h"
 
 namespace gantry::gpu_operator {
 namespace {
 
+constexpr std::string_view kName = "nvidia-node-status-exporter";
 constexpr int kPort = 8000;
 
-Json Service(const Context& context, std::string_view name) {
-  Json service = OwnedObject(context, "v1", "Service", name, true);
-  service["metadata"]["labels"]["app"] = name;
+Json Service(const Context& context) {
+  Json service = OwnedObject(context, "v1", "Service", kName, true);
+  service["metadata"]["labels"]["app"] = kName;
   service["metadata"]["annotations"] = {{"prometheus.io/scrape", "true"}};
-  service["spec"] = {{"selector", {{"app", name}}},
+  service["spec"] = {{"selector", {{"app", kName}}},
                      {"ports", Json::array({{{"name", "node-status"},
                                              {"port", kPort},
                                              {"targetPort", kPort},
@@ -23,10 +25,39 @@ Json Service(const Context& context, std::string_view name) {
   return service;
 }
 
+Json Alerts() {
+  constexpr std::string_view kHeld = "30m";
+  return Json::array(
+      {Alert("GPUOperatorNodeDeploymentFailed",
+             "gpu_operator_node_device_plugin_devices_total == 0", kHeld,
+             "Node {{ $labels.node }} has offered no GPU for 30 minutes; its condition GPUHealthy "
+             "and `gantry doctor` say why."),
+       Alert("GPUOperatorNodeDeploymentDriverFailed", "gpu_operator_node_driver_validation == 0",
+             kHeld,
+             "No working GPU driver has been found on node {{ $labels.node }} for 30 minutes; see "
+             "the validator's events and log there."),
+       Alert("GPUOperatorNodeDeploymentToolkitFailed",
+             "gpu_operator_node_toolkit_ready == 0 and gpu_operator_node_driver_validation == 1",
+             kHeld,
+             "The driver of node {{ $labels.node }} works, but for 30 minutes its container engine "
+             "has not been set up for GPUs; see the container toolkit's log there."),
+       Alert("GPUOperatorNodeDeploymentCudaFailed",
+             "gpu_operator_node_cuda_ready == 0 and gpu_operator_node_driver_validation == 1",
+             kHeld,
+             "The driver of node {{ $labels.node }} works, but for 30 minutes CUDA has not started "
+             "on it; see the validator's events and log there.")});
+}
+
 }  // namespace
 
+void AddNodeStatusMonitoring(Objects& objects, const Context& context) {
+  constexpr Scraped kScraped{kName, "node-status", "node-status"};
+  const policy::MonitorSpec on{.enabled = true};  // the section has no switch for it
+  AddServiceMonitor(objects, context, kScraped, on);
+  AddPrometheusRule(objects, context, "nvidia-node-status-exporter-alerts", kScraped, on, Alerts());
+}
+
 Objects NodeStatusExporter(const Context& context, const std::string& image) {
-  constexpr std::string_view kName = "nvidia-node-status-exporter";
   const policy::ClusterPolicy& policy = context.policy;
   DaemonSet set(context, kName, kName, "nvidia-validator", image, policy.node_status_exporter);
   set.SelectDeployed("node-status-exporter");
@@ -42,7 +73,9 @@ Objects NodeStatusExporter(const Context& context, const std::string& image) {
   set.Env(policy.node_status_exporter.env);
   set.ReadsValidations();
   set.HostPath("host-sys", "/sys", "/host-sys", HostDir::kAny, true);
-  return {ServiceAccount(context, kName), Service(context, kName), set.Build()};
+  Objects objects = {ServiceAccount(context, kName), Service(context), set.Build()};
+  AddNodeStatusMonitoring(objects, context);
+  return objects;
 }
 
 }  // namespace gantry::gpu_operator

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+#include "base/json.h"
+
+namespace gantry::gpu_operator {
+
+// Whether the cluster has a kind that not every cluster has.
+enum class Served { kUnknown, kNo, kYes };
+
+// The kinds of the Prometheus operator (monitoring.coreos.com/v1).
+struct MonitoringKinds {
+  Served service_monitors = Served::kUnknown;
+  Served prometheus_rules = Served::kUnknown;
+};
+
+// Whether objects of that version can be written: apiextensions.k8s.io/v1 CustomResourceDefinition,
+// spec.versions and the condition Established. Not any more from the moment of its deletion, which
+// takes its objects first.
+bool IsServed(const Json& definition, std::string_view version);
+
+}  // namespace gantry::gpu_operator
