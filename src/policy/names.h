@@ -150,6 +150,7 @@ inline constexpr char kOperatorNamespace[] = "OPERATOR_NAMESPACE";
 // ---------------------------------------------------------------------------------------
 inline constexpr char kDriverInstallDir[] = "/run/nvidia/driver";
 inline constexpr char kFeaturesDir[] = "/etc/kubernetes/node-feature-discovery/features.d";
+inline constexpr char kCustomRulesDir[] = "/etc/kubernetes/node-feature-discovery/custom.d";
 inline constexpr char kToolkitInstallDir[] = "/usr/local/nvidia";
 inline constexpr char kKubeletRoot[] = "/var/lib/kubelet";
 inline constexpr char kDevicePluginDir[] = "/var/lib/kubelet/device-plugins";

@@ -518,11 +518,11 @@ def host_files(folder: pathlib.Path) -> dict:
 
 def test_node_labels_follow_the_node(api, start, tmp_path):
     node = new_node(api, "host")
-    features = tmp_path / "features.d"
+    features, custom = tmp_path / "features.d", tmp_path / "custom.d"
 
     def worker() -> Agent:
         return start("nfd-worker", f"--kubeconfig={api.kubeconfig}", f"--features-dir={features}",
-                     NODE_NAME="host", KUBERNETES_NAMESPACE="gpu-operator", **host_files(tmp_path))
+                     f"--custom-dir={custom}", NODE_NAME="host", KUBERNETES_NAMESPACE="gpu-operator", **host_files(tmp_path))
 
     def labels() -> dict:
         return ((api.feature("host") or {}).get("spec") or {}).get("labels") or {}
@@ -541,6 +541,19 @@ def test_node_labels_follow_the_node(api, start, tmp_path):
     wait(lambda: labels().get(prefix + "rack") == "r17", "a local label")
     (features / "site").unlink()
     wait(lambda: prefix + "rack" not in labels(), "the local label's end")
+    # So are rules, also in a folder as a ConfigMap's volume makes it.
+    volume = custom / "team"
+    for version, value in {"..1": "one", "..2": "two"}.items():
+        (volume / version).mkdir(parents=True)
+        (volume / version / "r.yaml").write_text(f"[{{name: r, labels: {{team: {value}}}}}]")
+    (volume / "..data").symlink_to("..1")
+    (volume / "r.yaml").symlink_to("..data/r.yaml")
+    wait(lambda: labels().get(prefix + "team") == "one", "a rule's label")
+    (volume / "..new").symlink_to("..2")
+    (volume / "..new").rename(volume / "..data")
+    wait(lambda: labels().get(prefix + "team") == "two", "the changed rule's label")
+    shutil.rmtree(custom)
+    wait(lambda: prefix + "team" not in labels(), "the rule's end")
     # The kernel announces a PCI device: the bus is read again.
     announced = next(pathlib.Path("/sys/bus/pci/devices").glob("*/uevent"), None)
     if announced is not None:

@@ -16,6 +16,7 @@ void Fuzz(std::string_view bytes) {
   const std::string text(bytes);
   Facts facts;
   facts.local_files = {{"10-a", text}, {"20-b", text}};
+  facts.custom_files = {{"r.yaml", text}};
   facts.kernel_release = text;
   facts.os_release = text;
   facts.cpuinfo = text;

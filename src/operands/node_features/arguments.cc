@@ -110,6 +110,8 @@ Result<std::optional<Arguments>> ParseArguments(int argc, const char* const* arg
       ->default_val("/host-");
   app.add_option("--features-dir", to.features_dir, "files with labels")
       ->default_val(names::kFeaturesDir);
+  app.add_option("--custom-dir", to.custom_dir, "files with rules")
+      ->default_val(names::kCustomRulesDir);
   std::string config;
   std::string options;
   Overrides overrides;

@@ -16,6 +16,7 @@ struct Arguments {
   std::string node_name;
   std::string host_prefix;  // "/host-": the host's /sys is seen at /host-sys
   std::string features_dir;
+  std::string custom_dir;
   WorkerConfig config;
   bool oneshot = false;
   bool no_publish = false;  // print the labels instead

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "host/pci.h"
+#include "operands/node_features/cpu_registers.h"
 #include "operands/node_features/local_features.h"
 #include "policy/node_feature_rule/features.h"
 
@@ -22,19 +23,22 @@ struct PciDevice {
 // What a node tells of itself, as texts of its files where a file is the fact.
 struct Facts {
   std::vector<PciDevice> pci;
-  std::string kernel_release;  // "6.1.0-18-amd64"
-  std::string os_release;      // os-release(5)
-  std::string cpuinfo;         // /proc/cpuinfo
-  std::string modules;         // /proc/modules
-  std::string builtin;         // modules.builtin of the kernel
-  std::string swaps;           // /proc/swaps
-  std::string hypervisor;      // CPUID's twelve letters; empty: none
+  std::string kernel_release;       // "6.1.0-18-amd64"
+  std::string os_release;           // os-release(5)
+  std::string cpuinfo;              // /proc/cpuinfo
+  std::string modules;              // /proc/modules
+  std::string builtin;              // modules.builtin of the kernel
+  std::string swaps;                // /proc/swaps
+  std::string hypervisor;           // CPUID's twelve letters; empty: none
+  CpuidRegisters frequencies;       // leaf 0x16
+  std::vector<CpuidRegisters> sgx;  // leaf 0x12, sub-leaves 2 and on that describe something
   std::string node_name;
   Elements kernel_config;  // option without CONFIG_ -> value
   // Small files of sysfs that are there, by path below /sys, trimmed.
   Elements files;
-  std::set<std::string, std::less<>> governors;  // of all processors' frequencies
-  bool multithreading = false;                   // some core runs several threads
+  std::set<std::string, std::less<>> governors;         // of all processors' frequencies
+  std::set<std::string, std::less<>> base_frequencies;  // of all processors, in kHz
+  bool multithreading = false;                          // some core runs several threads
   bool kvm = false;
   int numa_nodes = 0;
   std::vector<Elements> nvdimms;
@@ -43,6 +47,7 @@ struct Facts {
   std::vector<Elements> virtual_network_devices;
   std::vector<Elements> usb_devices;
   std::vector<LocalFile> local_files;
+  std::vector<LocalFile> custom_files;  // of custom.d, by their paths below it
 };
 
 }  // namespace gantry::node_features

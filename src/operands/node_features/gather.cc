@@ -3,6 +3,7 @@
 // no privilege.
 #include "operands/node_features/gather.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,12 +17,12 @@
 
 #include "base/paths.h"
 #include "base/text.h"
-#include "host/files.h"
 
 namespace gantry::node_features {
 namespace {
 
-constexpr long long kLargestLocalFile = 64LL * 1024;  // NFD's own limit
+constexpr long long kLargestLocalFile = 64LL * 1024;     // NFD's own limit
+constexpr long long kLargestCustomFile = 1024LL * 1024;  // a ConfigMap's
 
 // Files of one line below /sys.
 constexpr const char* kFiles[] = {
@@ -174,6 +175,10 @@ void GatherFiles(const std::string& sys, Facts& facts) {
         ReadSmall(format("{}/bus/cpu/devices/{}/topology/thread_siblings_list", sys, cpu));
     facts.multithreading |=
         threads.has_value() && threads->find_first_of(",-") != std::string::npos;
+    if (const auto base =
+            ReadSmall(format("{}/bus/cpu/devices/{}/cpufreq/base_frequency", sys, cpu))) {
+      facts.base_frequencies.insert(*base);
+    }
   }
   const std::string frequencies = sys + "/devices/system/cpu/cpufreq";
   for (const std::string& name : NamesIn(frequencies)) {
@@ -217,37 +222,91 @@ void GatherKernelConfig(const Sources& sources, const LabelOptions& options, Fac
   }
 }
 
-std::string HypervisorLetters() {
 #ifdef __x86_64__
-  unsigned eax = 0;
-  unsigned ebx = 0;
-  unsigned ecx = 0;
-  unsigned edx = 0;
+// All zero where the processor has no such leaf.
+CpuidRegisters Cpuid(unsigned leaf, unsigned sub_leaf = 0) {
+  CpuidRegisters to;
+  return __get_cpuid_count(leaf, sub_leaf, &to.eax, &to.ebx, &to.ecx, &to.edx) != 0
+             ? to
+             : CpuidRegisters();
+}
+
+std::string HypervisorLetters() {
   constexpr unsigned kHypervisorBit = 1U << 31U;
-  if (__get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & kHypervisorBit) != 0) {
-    __cpuid(0x40000000U, eax, ebx, ecx, edx);
-    std::array<char, 12> letters{};
-    std::memcpy(letters.data(), &ebx, 4);
-    std::memcpy(letters.data() + 4, &ecx, 4);
-    std::memcpy(letters.data() + 8, &edx, 4);
-    return {letters.begin(), letters.end()};
+  if ((Cpuid(1).ecx & kHypervisorBit) == 0) {
+    return "";
   }
+  CpuidRegisters to;
+  __cpuid(0x40000000U, to.eax, to.ebx, to.ecx, to.edx);
+  std::array<char, 12> letters{};
+  std::memcpy(letters.data(), &to.ebx, 4);
+  std::memcpy(letters.data() + 4, &to.ecx, 4);
+  std::memcpy(letters.data() + 8, &to.edx, 4);
+  return {letters.begin(), letters.end()};
+}
+
+// Where the processor has no SGX, leaf 0x12 may say anything.
+std::vector<CpuidRegisters> SgxSections() {
+  constexpr unsigned kSgxBit = 1U << 2U;
+  constexpr unsigned kMost = 64;
+  std::vector<CpuidRegisters> sections;
+  const bool sgx = (Cpuid(7).ebx & kSgxBit) != 0;
+  for (unsigned sub_leaf = 2; sgx && sub_leaf < kMost; ++sub_leaf) {
+    const CpuidRegisters section = Cpuid(0x12, sub_leaf);
+    if (!IsEpcSection(section)) {
+      break;
+    }
+    sections.push_back(section);
+  }
+  return sections;
+}
+
+void GatherRegisters(Facts& facts) {
+  facts.hypervisor = HypervisorLetters();
+  facts.frequencies = Cpuid(0x16);
+  facts.sgx = SgxSections();
+}
+#else
+void GatherRegisters(Facts& /*facts*/) {}
 #endif
-  return "";
+
+bool IsFolder(const std::string& path) {
+  struct stat info{};
+  return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+// One that went between two looks, or that is not for us to read, asks for nothing.
+void ReadOne(const std::string& path, std::string name, std::vector<LocalFile>& files) {
+  if (Result<std::string> text = ReadFile(path); text.has_value()) {
+    files.push_back({std::move(name), *std::move(text)});
+  }
 }
 
 Status ReadLocalDirectory(const std::string& directory, std::vector<LocalFile>& files) {
   TRY_ASSIGN(const auto entries, ListDirectory(directory));
   for (const std::string& name : entries) {
     const std::string path = JoinPath(directory, name);
-    const Result<host::FileInfo> info = host::Inspect(path);
-    if (name.starts_with('.') || !info.has_value() || info->kind != host::FileKind::kFile ||
-        info->size > kLargestLocalFile) {
-      continue;
+    struct stat info{};
+    if (!name.starts_with('.') && ::lstat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) &&
+        info.st_size <= kLargestLocalFile) {
+      ReadOne(path, name, files);
     }
-    // A file that went between the two looks, or that is not for us to read, asks for nothing.
-    if (Result<std::string> text = ReadFile(path); text.has_value()) {
-      files.push_back({name, *std::move(text)});
+  }
+  return {};
+}
+
+// A ConfigMap's files are links into a hidden folder.
+Status ReadCustomDirectory(const std::string& custom_dir, std::vector<LocalFile>& files) {
+  for (const std::string& folder : CustomFolders(custom_dir)) {
+    TRY_ASSIGN(const auto entries, ListDirectory(folder));
+    const std::string below = folder == custom_dir ? "" : BaseName(folder) + "/";
+    for (const std::string& name : entries) {
+      const std::string path = JoinPath(folder, name);
+      struct stat info{};
+      if (!name.starts_with('.') && ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) &&
+          info.st_size <= kLargestCustomFile) {
+        ReadOne(path, below + name, files);
+      }
     }
   }
   return {};
@@ -273,11 +332,25 @@ Result<Facts> Gather(const Sources& sources, const LabelOptions& options) {
       ReadFile(format("{}/{}/modules.builtin", sources.modules, Trim(facts.kernel_release)))
           .value_or("");
   // Only of the machine that this runs on.
-  facts.hypervisor = sources.proc == "/proc" ? HypervisorLetters() : "";
+  if (sources.proc == "/proc") {
+    GatherRegisters(facts);
+  }
   facts.node_name = sources.node_name;
   GatherKernelConfig(sources, options, facts);
   TRY(ReadLocalDirectory(sources.features_dir, facts.local_files));
+  TRY(ReadCustomDirectory(sources.custom_dir, facts.custom_files));
   return facts;
+}
+
+std::vector<std::string> CustomFolders(const std::string& custom_dir) {
+  std::vector<std::string> folders = {custom_dir};
+  for (const std::string& name : NamesIn(custom_dir)) {
+    if (const std::string path = JoinPath(custom_dir, name);
+        !name.starts_with('.') && IsFolder(path)) {
+      folders.push_back(path);
+    }
+  }
+  return folders;
 }
 
 }  // namespace gantry::node_features

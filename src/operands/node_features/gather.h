@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "operands/node_features/facts.h"
@@ -20,11 +21,15 @@ struct Sources {
   std::string modules = {};  // "/host-lib/modules"
   std::string kernel_config = {};  // a file that is read before those
   std::string node_name = {};
+  std::string custom_dir = {};  // NFD's custom.d; may be absent
 };
 
 // Reads them. A PCI bus that cannot be read is an error, because its labels would be missing; an
 // absent file is an empty text. Of the kernel's configuration only what the options ask for is
 // kept.
 Result<Facts> Gather(const Sources& sources, const LabelOptions& options = {});
+
+// The folders whose files are rules: custom.d and those directly below it, hidden ones left out.
+std::vector<std::string> CustomFolders(const std::string& custom_dir);
 
 }  // namespace gantry::node_features

@@ -11,6 +11,7 @@
 #include <iterator>
 
 #include "base/text.h"
+#include "operands/node_features/custom_rules.h"
 #include "operands/node_features/raw_features.h"
 #include "policy/node_feature_rule/evaluate.h"
 #include "policy/node_feature_rule/label_policy.h"
@@ -142,6 +143,7 @@ void AddCpu(const Features& features, const LabelOptions& options, Collector& la
   add_all("cpu.topology", "cpu-");
   add_all("cpu.cstate", "cpu-cstate.");
   add_all("cpu.pstate", "cpu-pstate.");
+  add_all("cpu.sst", "cpu-power.sst_");
   add_all("cpu.coprocessor", "cpu-coprocessor.");
   static const std::vector<std::string> kNumbers = {"tdx.total_keys", "sgx.epc", "sev.asids",
                                                     "sev.encrypted_state_ids"};
@@ -195,9 +197,9 @@ void AddStorageAndNetwork(const Facts& facts, bool storage, bool network, Collec
   }
 }
 
-// NFD's own rules of the source "custom", and those of the configuration.
-void AddCustom(const Features& features, const LabelOptions& options, Labelled& labelled,
-               Collector& labels) {
+// NFD's own rules of the source "custom", those of the configuration, and those of custom.d.
+void AddCustom(const Facts& facts, const Features& features, const LabelOptions& options,
+               Labelled& labelled, Collector& labels) {
   const auto& modules = features.flags.at("kernel.loadedmodule");
   const auto& devices = features.instances.at("pci.device");
   const bool rdma = std::ranges::any_of(
@@ -208,8 +210,12 @@ void AddCustom(const Features& features, const LabelOptions& options, Labelled& 
   if (modules.contains("ib_uverbs") && modules.contains("rdma_ucm")) {
     labels.Add("rdma.available", "true");
   }
+  CustomRules custom = ReadCustomFiles(facts.custom_files);
+  std::ranges::move(custom.warnings, std::back_inserter(labelled.warnings));
+  std::vector<node_feature_rule::Rule> rules = options.rules;
+  std::ranges::move(custom.rules, std::back_inserter(rules));
   const node_feature_rule::Outputs outputs =
-      node_feature_rule::Evaluate({{"custom", options.rules}}, features);
+      node_feature_rule::Evaluate({{"custom", std::move(rules)}}, features);
   for (const auto& [name, value] : outputs.labels) {
     labels.Add(name, value);
   }
@@ -273,7 +279,7 @@ Labelled NodeLabels(const Facts& facts, const LabelOptions& options, WallTime no
   features.attributes["local.feature"] = std::move(local.features);
   AddSources(facts, features, options, labels);
   if (Enabled(options.label_sources, "custom")) {
-    AddCustom(features, options, labelled, labels);
+    AddCustom(facts, features, options, labelled, labels);
   }
   // Last, so that what an administrator wrote wins.
   labelled.next_expiry = local.next_expiry;

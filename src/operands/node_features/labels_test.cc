@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Labels are tested by folders of tests/golden/node_features, each a node's files: host-sys,
-// host-etc/os-release, host-proc, features.d, and `labels`, what must come out. GANTRY_ACCEPT=1
-// writes what came out.
+// host-etc/os-release, host-proc, features.d, custom.d, and `labels`, what must come out.
+// GANTRY_ACCEPT=1 writes what came out.
 #include "operands/node_features/labels.h"
 
 #include <gmock/gmock.h>
@@ -39,7 +39,8 @@ TEST_P(Golden, Labels) {
                                       .features_dir = folder + "/features.d",
                                       .swaps = folder + "/host-proc/swaps",
                                       .boot = folder + "/host-boot",
-                                      .modules = folder + "/host-lib/modules"});
+                                      .modules = folder + "/host-lib/modules",
+                                      .custom_dir = folder + "/custom.d"});
   ASSERT_TRUE(facts.has_value()) << facts.error().message;
   const Labelled labelled = NodeLabels(*facts, {}, kNow);
   std::string text;
@@ -166,6 +167,9 @@ Facts Rich() {
       "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 143\n"
       "flags\t\t: fpu sse4_1 avx avx512f avx512_vnni amx_tile hypervisor unheard_of sgx\n";
   facts.hypervisor = "KVMKVMKVM";
+  facts.frequencies.eax = 2300;
+  facts.base_frequencies = {"2100000", "2700000"};
+  facts.sgx = {{0x70200001, 0, 0x05d80001, 0}};
   facts.multithreading = true;
   facts.numa_nodes = 2;
   facts.swaps = "Filename Type\n/swap file\n";
@@ -207,6 +211,7 @@ TEST(NodeLabels, OfEverySource) {
           Pair("cpu-cstate.enabled", "true"), Pair("cpu-hardware_multithreading", "true"),
           Pair("cpu-model.family", "6"), Pair("cpu-model.hypervisor", "KVM"),
           Pair("cpu-model.id", "143"), Pair("cpu-model.vendor_id", "Intel"),
+          Pair("cpu-power.sst_bf.enabled", "true"),
           Pair("cpu-pstate.scaling_governor", "performance"), Pair("cpu-pstate.status", "active"),
           Pair("cpu-pstate.turbo", "true"), Pair("cpu-security.sev.enabled", "true"),
           Pair("cpu-security.sgx.enabled", "true"), Pair("cpu-security.tdx.enabled", "true"),
@@ -226,6 +231,7 @@ TEST(NodeLabels, RawFeaturesAreWhatRulesSee) {
   EXPECT_THAT(features.flags.at("kernel.enabledmodule"),
               ElementsAre("ext4", "ib_uverbs", "nvidia_fs", "rdma_ucm", "x_y"));
   EXPECT_EQ(features.attributes.at("cpu.security").at("sev.asids"), "99");
+  EXPECT_EQ(features.attributes.at("cpu.security").at("sgx.epc"), "98041856");
   EXPECT_EQ(features.attributes.at("system.dmiid").at("sys_vendor"), "NVIDIA");
   EXPECT_EQ(features.attributes.at("memory.numa").at("node_count"), "2");
   EXPECT_EQ(features.instances.at("pci.device").at(0).at("class"), "0207");

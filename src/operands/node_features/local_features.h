@@ -13,7 +13,7 @@ namespace gantry::node_features {
 
 using LabelMap = std::map<std::string, std::string>;
 
-// A file that somebody put into NFD's features.d to give the node labels.
+// A file that somebody put into NFD's features.d or custom.d to give the node labels.
 struct LocalFile {
   std::string name;
   std::string text;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// When is a node looked at again? When a PCI device comes or goes, when a file in features.d
-// changes or expires, and on SIGHUP. A look that finds the same labels writes nothing and asks the
-// API server nothing. What fails leaves the published labels as they are.
+// When is a node looked at again? When a PCI device comes or goes, when a file in features.d or
+// custom.d changes or expires, and on SIGHUP. A look that finds the same labels writes nothing and
+// asks the API server nothing. What fails leaves the published labels as they are.
 #include "operands/node_features/node_features.h"
 
 #include <unistd.h>
@@ -85,7 +85,8 @@ Sources Worker::FindSources() const {
           .boot = prefix + "boot",
           .modules = prefix + "lib/modules",
           .kernel_config = arguments_.config.kernel_config,
-          .node_name = arguments_.node_name};
+          .node_name = arguments_.node_name,
+          .custom_dir = arguments_.custom_dir};
 }
 
 Status Worker::Store(const Described& node) {
@@ -109,6 +110,9 @@ Status Worker::Store(const Described& node) {
 }
 
 Status Worker::Look() {
+  for (const std::string& folder : CustomFolders(arguments_.custom_dir)) {
+    TRY(watcher_.Add(folder));
+  }
   TRY_ASSIGN(const Facts facts, Gather(FindSources(), arguments_.config.labels));
   Labelled labelled = NodeLabels(facts, arguments_.config.labels, RealClock().Wall());
   next_expiry_ = labelled.next_expiry;

@@ -152,8 +152,9 @@ void AddSecurity(const Facts& facts, Features& features) {
     }
   };
   const auto& flags = features.flags["cpu.cpuid"];
-  if (flags.contains("SGX")) {
+  if (const uint64_t bytes = EpcBytes(facts.sgx); bytes > 0) {
     security["sgx.enabled"] = "true";
+    security["sgx.epc"] = format("{}", bytes);
   }
   if (IsOn(facts, "module/kvm_intel/parameters/tdx")) {
     security["tdx.enabled"] = "true";
@@ -196,6 +197,10 @@ void AddCpu(const Facts& facts, Features& features) {
     if (*status == "active" && facts.governors.size() == 1) {
       pstate["scaling_governor"] = *facts.governors.begin();
     }
+  }
+  Elements& speed_select = features.attributes["cpu.sst"];
+  if (RaisesBaseFrequency(facts.frequencies, facts.base_frequencies)) {
+    speed_select["bf.enabled"] = "true";
   }
   AddSecurity(facts, features);
   Elements& coprocessor = features.attributes["cpu.coprocessor"];

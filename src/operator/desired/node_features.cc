@@ -33,8 +33,9 @@ Objects NodeFeatures(const Context& context, const std::string& image) {
   set.HostPath("host-os-release", "/etc/os-release", "/host-etc/os-release", HostDir::kAny, true);
   set.HostPath("host-boot", "/boot", "/host-boot", HostDir::kAny, true);
   set.HostPath("host-lib", "/lib/modules", "/host-lib/modules", HostDir::kAny, true);
-  // Where others on the node put files with labels.
+  // Where others on the node put files with labels, and with rules.
   set.HostPath("features-d", names::kFeaturesDir, names::kFeaturesDir, HostDir::kCreate, true);
+  set.HostPath("custom-d", names::kCustomRulesDir, names::kCustomRulesDir, HostDir::kCreate, true);
   objects.push_back(set.Build());
   return objects;
 }

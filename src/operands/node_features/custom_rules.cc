@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which rules has somebody laid beside the configuration? A node's own, or those of a ConfigMap
+// that is mounted there.
+#include "operands/node_features/custom_rules.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/text.h"
+#include "policy/yaml.h"
+
+namespace gantry::node_features {
+namespace {
+
+Result<std::vector<node_feature_rule::Rule>> ParseFile(const std::string& text) {
+  TRY_ASSIGN(const Json rules, policy::ParseYaml(text));
+  return rules.is_null() ? std::vector<node_feature_rule::Rule>()
+                         : node_feature_rule::ParseRules(rules);
+}
+
+}  // namespace
+
+CustomRules ReadCustomFiles(const std::vector<LocalFile>& files) {
+  CustomRules custom;
+  for (const LocalFile& file : files) {
+    auto rules = ParseFile(file.text);
+    if (rules.has_value()) {
+      std::ranges::move(*rules, std::back_inserter(custom.rules));
+    } else {
+      custom.warnings.push_back(
+          format("custom.d/{} is left out: {}", file.name, rules.error().message));
+    }
+  }
+  return custom;
+}
+
+}  // namespace gantry::node_features
