@@ -27,7 +27,12 @@ FeatureStore::FeatureStore(kube::Client& client, std::string space, FeatureReadi
       features_(
           [this](const Json& object) {
             FeatureFacts facts = ProjectFeatures(object, reading_);
-            if (TextAt(object, "metadata.namespace") == space_) {
+            const std::string in = TextAt(object, "metadata.namespace");
+            if (in == space_) {
+              return facts;
+            }
+            if (Counts(in)) {
+              facts.foreign = false;  // a worker that somebody chose to listen to
               return facts;
             }
             // Whoever may write there has no say in our nodes' labels.
@@ -43,17 +48,18 @@ FeatureStore::FeatureStore(kube::Client& client, std::string space, FeatureReadi
 
 void FeatureStore::Changed(const kube::Key& key, const FeatureFacts* before,
                            const FeatureFacts* after) {
-  if (key.space == space_) {
+  if (Counts(key.space)) {
+    const Place place{key.space != space_, key.name, key.space};
     const std::lock_guard lock(described_by_mutex_);
     if (before != nullptr && (after == nullptr || after->node != before->node)) {
-      std::set<std::string>& objects = described_by_[before->node];
-      objects.erase(key.name);
+      std::set<Place>& objects = described_by_[before->node];
+      objects.erase(place);
       if (objects.empty()) {
         described_by_.erase(before->node);
       }
     }
     if (after != nullptr) {
-      described_by_[after->node].insert(key.name);
+      described_by_[after->node].insert(place);
     }
   }
   for (const FeatureFacts* facts : {before, after}) {
@@ -66,18 +72,23 @@ void FeatureStore::Changed(const kube::Key& key, const FeatureFacts* before,
   }
 }
 
+bool FeatureStore::Counts(const std::string& space) const {
+  return space == space_ || reading_.spaces.contains(space);
+}
+
 FeatureStore::Features FeatureStore::Of(const std::string& node) const {
-  std::set<std::string> names;
+  std::set<Place> places;
   {
     const std::lock_guard lock(described_by_mutex_);
     if (const auto known = described_by_.find(node); known != described_by_.end()) {
-      names = known->second;
+      places = known->second;
     }
   }
   Features found;
-  for (const std::string& name : names) {
-    if (auto facts = features_.Get({space_, name}); facts != nullptr) {
-      found.emplace_back(name, std::move(facts));
+  for (const Place& place : places) {
+    if (auto facts = features_.Get({place.space, place.name}); facts != nullptr) {
+      const kube::Key name{place.other_space ? place.space : "", place.name};
+      found.emplace_back(name.Text(), std::move(facts));
     }
   }
   return found;

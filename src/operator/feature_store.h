@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <compare>
 #include <functional>
 #include <map>
 #include <memory>
@@ -17,8 +18,9 @@
 
 namespace gantry::gpu_operator {
 
-// The NodeFeature objects of the operator's namespace, read as one set of rules needs them. Of
-// those of other namespaces only whether an NFD's worker wrote them. Thread-safe.
+// The NodeFeature objects of the operator's namespace and of those that an administrator chose,
+// read as one set of rules needs them. Of all others only whether an NFD's worker wrote them.
+// Thread-safe.
 class FeatureStore {
  public:
   // Called from the watch's thread; must not block.
@@ -34,19 +36,28 @@ class FeatureStore {
 
   [[nodiscard]] const FeatureReading& reading() const { return reading_; }
   using Features = std::vector<std::pair<std::string, std::shared_ptr<const FeatureFacts>>>;
-  // By name of the NodeFeature object, in order.
+  // By name of the NodeFeature object, "namespace/name" in another namespace than the operator's.
+  // In the order in which they count: those of the operator's namespace first, then by name.
   [[nodiscard]] Features Of(const std::string& node) const;
   [[nodiscard]] bool Foreign() const;
 
  private:
+  // One that describes a node, in the order of Of.
+  struct Place {
+    bool other_space = false;
+    std::string name;
+    std::string space;
+    auto operator<=>(const Place&) const = default;
+  };
+  [[nodiscard]] bool Counts(const std::string& space) const;
   void Changed(const kube::Key& key, const FeatureFacts* before, const FeatureFacts* after);
 
   const std::string space_;
   const FeatureReading reading_;
   const Changes changes_;
-  // Node -> the objects of our namespace that describe it.
+  // Node -> the objects that count and describe it.
   mutable std::mutex described_by_mutex_;
-  std::map<std::string, std::set<std::string>> described_by_;
+  std::map<std::string, std::set<Place>> described_by_;
   kube::Cache<FeatureFacts> features_;
   kube::Watch watch_;  // last, so that it does not run while the cache goes
 };

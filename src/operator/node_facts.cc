@@ -49,7 +49,7 @@ bool IsReady(const Json& node) {
 }
 
 // A comma-separated annotation of keys, with the values that `values` has for them.
-Labels ReadOwned(const Json& annotations, const char* record, const Json* values) {
+Labels ReadOwned(const Json& annotations, const std::string& record, const Json* values) {
   Labels owned;
   for (const std::string& key : Split(annotations.value(record, ""), ',')) {
     const std::string full = node_feature_rule::WithPrefix(key);
@@ -58,7 +58,7 @@ Labels ReadOwned(const Json& annotations, const char* record, const Json* values
   return owned;
 }
 
-void ReadAnnotations(const Json& node, NodeFacts& facts) {
+void ReadAnnotations(const Json& node, const std::string& instance, NodeFacts& facts) {
   const Json* annotations = At(node, "metadata.annotations");
   if (annotations == nullptr) {
     return;
@@ -66,14 +66,28 @@ void ReadAnnotations(const Json& node, NodeFacts& facts) {
   facts.features = annotations->value(names::kFeatureLabelsAnnotation, "");
   facts.startup_taint = annotations->value(names::kStartupTaint, "");
   facts.foreign_nfd = annotations->contains(names::kNfdMasterVersion);
-  std::string nfd = annotations->value(names::kNfdFeatureLabelsAnnotation, "");
+  std::string nfd = annotations->value(NfdRecord(names::kNfdFeatureLabelsAnnotation, instance), "");
   if (nfd != FormatNfdLabels(ParseSources(facts.features))) {
     facts.nfd_labels = std::move(nfd);
   }
-  facts.rule_annotations = ReadOwned(*annotations, names::kNfdFeatureAnnotations, annotations);
-  facts.rule_resources =
-      ReadOwned(*annotations, names::kNfdExtendedResources, At(node, "status.capacity"));
-  facts.rule_taints = ParseTaints(annotations->value(names::kNfdTaints, ""));
+  facts.rule_annotations =
+      ReadOwned(*annotations, NfdRecord(names::kNfdFeatureAnnotations, instance), annotations);
+  facts.rule_resources = ReadOwned(*annotations, NfdRecord(names::kNfdExtendedResources, instance),
+                                   At(node, "status.capacity"));
+  facts.rule_taints = ParseTaints(annotations->value(NfdRecord(names::kNfdTaints, instance), ""));
+}
+
+// The keys of a map that `owned` lacks.
+std::set<std::string, std::less<>> KeysBeside(const Json* map, const Labels& owned) {
+  std::set<std::string, std::less<>> keys;
+  if (map != nullptr) {
+    for (const auto& [key, value] : map->items()) {
+      if (!owned.contains(key)) {
+        keys.insert(key);
+      }
+    }
+  }
+  return keys;
 }
 
 }  // namespace
@@ -113,9 +127,13 @@ Labels UnpackLabels(std::string_view packed) {
   return labels;
 }
 
-NodeFacts ProjectNode(const Json& node) {
+NodeFacts ProjectNode(const Json& node, const NodeReading& reading) {
   NodeFacts facts;
-  ReadAnnotations(node, facts);
+  ReadAnnotations(node, reading.instance, facts);
+  if (reading.others) {
+    facts.other_annotations = KeysBeside(At(node, "metadata.annotations"), facts.rule_annotations);
+    facts.other_resources = KeysBeside(At(node, "status.capacity"), facts.rule_resources);
+  }
   Labels kept;
   if (const Json* labels = At(node, "metadata.labels"); labels != nullptr) {
     FeatureSources sources = ParseSources(facts.features);
@@ -133,6 +151,9 @@ NodeFacts ProjectNode(const Json& node) {
       if (key.starts_with("nvidia.com/") || IsGpuPciLabel(key) || IsSystemLabel(key) ||
           from_feature(key)) {
         kept.emplace(key, value.get<std::string>());
+      }
+      if (reading.others && !from_feature(key)) {
+        facts.other_labels.insert(key);
       }
     }
     facts.linux = labels->value("kubernetes.io/os", "") == "linux";
@@ -224,6 +245,10 @@ std::string FormatNfdLabels(const FeatureSources& sources) {
     }
   }
   return Join({bare.begin(), bare.end()}, ",");
+}
+
+std::string NfdRecord(std::string_view record, std::string_view instance) {
+  return instance.empty() ? std::string(record) : format("{}.{}", instance, record);
 }
 
 std::string FormatTaints(const std::vector<Taint>& taints) {

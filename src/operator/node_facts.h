@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,12 @@ struct Taint {
   bool operator==(const Taint&) const = default;
 };
 
+// How Nodes are read.
+struct NodeReading {
+  std::string instance = {};  // of node feature discovery, as NfdRecord has it
+  bool others = false;        // whether it matters what others have put on a node
+};
+
 // What of a Node decides anything: all that is kept of it, about 1 KB.
 struct NodeFacts {
   std::string labels;    // packed: nvidia.com/*, what NodeFeature objects brought, GPUs and system
@@ -42,6 +49,10 @@ struct NodeFacts {
   Labels rule_annotations;
   Labels rule_resources;
   std::vector<Taint> rule_taints;
+  // Keys that are on the node and in none of the records; empty where they don't matter.
+  std::set<std::string, std::less<>> other_labels;
+  std::set<std::string, std::less<>> other_annotations;
+  std::set<std::string, std::less<>> other_resources;
   std::vector<Taint> taints;
   std::string runtime;     // "containerd", "cri-o", "docker": the scheme of containerRuntimeVersion
   bool described = false;  // has labels of node feature discovery, whoever wrote them
@@ -51,7 +62,7 @@ struct NodeFacts {
   bool gpu_resource = false;  // capacity has GPUs or MIG devices
   bool operator==(const NodeFacts&) const = default;
 };
-NodeFacts ProjectNode(const Json& node);
+NodeFacts ProjectNode(const Json& node, const NodeReading& reading = {});
 
 // What of a NodeFeature decides anything.
 struct FeatureFacts {
@@ -66,8 +77,14 @@ struct FeatureFacts {
 struct FeatureReading {
   node_feature_rule::Needs needs;  // of the rules that there are
   node_feature_rule::Namespaces namespaces;
+  // Other namespaces than the operator's whose objects count.
+  std::set<std::string, std::less<>> spaces = {};
 };
 FeatureFacts ProjectFeatures(const Json& node_feature, const FeatureReading& reading = {});
+
+// The annotation of one of NFD's records (names::kNfd...): with an instance's name before it, so
+// that several can keep theirs on one node (NFD's master, -instance).
+std::string NfdRecord(std::string_view record, std::string_view instance);
 
 // Whether a label may come from a NodeFeature or a rule; the key has a prefix.
 bool MayBeFeature(std::string_view key, const node_feature_rule::Namespaces& namespaces);

@@ -92,7 +92,7 @@ class Editor {
     }
   }
   // An empty annotation goes.
-  void Annotate(const char* key, std::string value) {
+  void Annotate(const std::string& key, std::string value) {
     change.annotations[key] = value.empty() ? std::nullopt : std::optional(std::move(value));
   }
   [[nodiscard]] const Labels& labels() const { return labels_; }
@@ -150,8 +150,10 @@ void ApplyFeatures(const NodeFacts& node, const NamedFeatures& features, const R
     std::vector<std::string>& before = sources[name];
     std::set<std::string> keys(before.begin(), before.end());
     for (const auto& [key, value] : labels) {
-      keys.insert(key);
-      said.insert_or_assign(key, value);
+      if (!node.other_labels.contains(key)) {
+        keys.insert(key);
+        said.insert_or_assign(key, value);
+      }
     }
     for (const std::string& key : before) {
       if (!keep && !labels.contains(key)) {
@@ -189,7 +191,7 @@ void ApplyFeatures(const NodeFacts& node, const NamedFeatures& features, const R
       std::ranges::none_of(features, [](const auto& feature) { return feature.second->ours; });
   const std::string stored = node.nfd_labels.value_or(FormatNfdLabels(ParseSources(node.features)));
   if (!foreign_left && record != stored) {
-    editor.Annotate(names::kNfdFeatureLabelsAnnotation, record);
+    editor.Annotate(NfdRecord(names::kNfdFeatureLabelsAnnotation, says.instance), record);
   }
 }
 
@@ -224,13 +226,14 @@ void ApplyAnnotations(const NodeFacts& node, const RuleSays& says, Editor& edito
   Labels wanted;
   for (const auto& [key, value] : says.outputs.annotations) {
     const std::string full = node_feature_rule::WithPrefix(key);
-    if (node_feature_rule::MayBeOther(full) && value.size() <= kLongestAnnotation) {
+    if (node_feature_rule::MayBeOther(full) && value.size() <= kLongestAnnotation &&
+        !node.other_annotations.contains(full)) {
       wanted.emplace(full, value);
     }
   }
   Compare(wanted, node.rule_annotations, std::equal_to<>(), editor.change.annotations);
   if (const std::string record = KeysOf(wanted); record != KeysOf(node.rule_annotations)) {
-    editor.Annotate(names::kNfdFeatureAnnotations, record);
+    editor.Annotate(NfdRecord(names::kNfdFeatureAnnotations, says.instance), record);
   }
 }
 
@@ -239,7 +242,8 @@ void ApplyResources(const NodeFacts& node, const RuleSays& says, Editor& editor)
   for (const auto& [key, value] : says.outputs.extended_resources) {
     const std::string full = node_feature_rule::WithPrefix(key);
     if (node_feature_rule::MayBeOther(full) &&
-        node_feature_rule::WholeQuantity(value).has_value()) {
+        node_feature_rule::WholeQuantity(value).has_value() &&
+        !node.other_resources.contains(full)) {
       wanted.emplace(full, value);
     }
   }
@@ -249,7 +253,7 @@ void ApplyResources(const NodeFacts& node, const RuleSays& says, Editor& editor)
   };
   Compare(wanted, node.rule_resources, same, editor.change.resources);
   if (const std::string record = KeysOf(wanted); record != KeysOf(node.rule_resources)) {
-    editor.Annotate(names::kNfdExtendedResources, record);
+    editor.Annotate(NfdRecord(names::kNfdExtendedResources, says.instance), record);
   }
 }
 
@@ -275,7 +279,7 @@ void ApplyTaints(const NodeFacts& node, const RuleSays& says, Editor& editor) {
     }
   }
   if (wanted != node.rule_taints) {
-    editor.Annotate(names::kNfdTaints, FormatTaints(wanted));
+    editor.Annotate(NfdRecord(names::kNfdTaints, says.instance), FormatTaints(wanted));
   }
 }
 

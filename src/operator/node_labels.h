@@ -49,6 +49,7 @@ struct RuleSays {
   node_feature_rule::Outputs outputs;
   node_feature_rule::Namespaces namespaces;  // whose labels may be written
   bool taints = false;                       // whether rules may taint nodes
+  std::string instance = {};                 // under which NFD's records are kept
 };
 
 // A NodeFeature object's name and what it says about the node.

@@ -59,7 +59,8 @@ class Labelled {
     for (const auto& [name, facts] : features_) {
       named.emplace_back(name, &facts);
     }
-    return DecideLabels(ProjectNode(node_), named, rules, ApplyRuleSet(rule_set_, named, master));
+    return DecideLabels(ProjectNode(node_, master.nodes), named, rules,
+                        ApplyRuleSet(rule_set_, named, master));
   }
   // The NodeFeature object that our worker writes.
   Labelled& Worker(Json labels, const Json& features = Json::object()) {
@@ -362,6 +363,59 @@ TEST(NodeFeatureRules, BringLabelsAnnotationsResourcesAndTaints) {
             Json::array({{{"key", "mine"}, {"effect", "NoExecute"}, {"timeAdded", "2026"}}}));
 }
 
+TEST(NodeFeatureRules, AnInstanceKeepsItsOwnRecords) {
+  Labelled node({{"feature.node.kubernetes.io/theirs", "1"}});
+  node.node()["metadata"]["annotations"] = {{names::kNfdFeatureLabelsAnnotation, "theirs"}};
+  node.master.nodes.instance = "gpu";
+  node.master.taints = true;
+  node.Rules(kRules).Worker({{kPci, "true"}}, kLoaded);
+  EXPECT_THAT(node.Round(), Contains(Key("feature.node.kubernetes.io/theirs")));
+  EXPECT_EQ(node.Annotation(names::kNfdFeatureLabelsAnnotation), "theirs");
+  EXPECT_EQ(node.Annotation("gpu.nfd.node.kubernetes.io/feature-labels"),
+            "nvidia.com/gds.capable,pci-10de.present");
+  EXPECT_EQ(node.Annotation("gpu.nfd.node.kubernetes.io/feature-annotations"), "note");
+  EXPECT_EQ(node.Annotation("gpu.nfd.node.kubernetes.io/extended-resources"), "vendor.com/dongle");
+  EXPECT_EQ(node.Annotation("gpu.nfd.node.kubernetes.io/taints"),
+            "vendor.com/special=yes:NoSchedule");
+  // An uninstallation knows them too, and leaves the others' alone.
+  node.node().merge_patch(StripResources(node.node(), "gpu"));
+  node.node().merge_patch(StripNode(node.node(), "gpu"));
+  EXPECT_THAT(node.node()["metadata"]["annotations"].get<Labels>(),
+              ElementsAre(Pair(names::kNfdFeatureLabelsAnnotation, "theirs")));
+  EXPECT_THAT(node.node()["metadata"]["labels"].get<Labels>(),
+              ElementsAre(Pair("feature.node.kubernetes.io/theirs", "1"),
+                          Pair("kubernetes.io/os", "linux")));
+  EXPECT_TRUE(node.node()["status"]["capacity"].empty());
+  EXPECT_TRUE(node.node()["spec"]["taints"].empty());
+  EXPECT_TRUE(StripResources(node.node(), "gpu").is_null());
+}
+
+TEST(NodeFeatureRules, WhatOthersHavePutThereStaysWhereNothingMayBeOverwritten) {
+  constexpr char kRack[] = "feature.node.kubernetes.io/rack";
+  Labelled node({{kRack, "by hand"}});
+  node.node()["metadata"]["annotations"]["feature.node.kubernetes.io/note"] = "mine";
+  node.node()["status"]["capacity"]["vendor.com/dongle"] = "7";
+  node.master.nodes.others = true;
+  node.Rules(kRules).Worker({{kPci, "true"}, {"rack", "r2"}}, kLoaded);
+  EXPECT_THAT(node.Round(), IsSupersetOf({Pair(kRack, "by hand"), Pair(kPci, "true"),
+                                          Pair("nvidia.com/gds.capable", "true")}));
+  EXPECT_EQ(node.Annotation("feature.node.kubernetes.io/note"), "mine");
+  EXPECT_EQ(node.Annotation(names::kNfdFeatureAnnotations), "");
+  EXPECT_EQ(node.node()["status"]["capacity"]["vendor.com/dongle"], "7");
+  EXPECT_EQ(node.Annotation(names::kNfdExtendedResources), "");
+  // What is ours is changed as ever, and a key that its owner gives up becomes ours.
+  node.Set(kRack, nullptr).Set("nvidia.com/gds.capable", "false");
+  EXPECT_THAT(node.Round(),
+              IsSupersetOf({Pair(kRack, "r2"), Pair("nvidia.com/gds.capable", "true")}));
+  node.Worker({{kPci, "true"}, {"rack", "r3"}}, kLoaded);
+  EXPECT_THAT(node.Round(), Contains(Pair(kRack, "r3")));
+  // Without the restriction the others' are taken over.
+  node.Set(kRack, "by hand");
+  node.master.nodes.others = false;
+  EXPECT_THAT(node.Round(), Contains(Pair(kRack, "r3")));
+  EXPECT_EQ(node.Annotation("feature.node.kubernetes.io/note"), "hello");
+}
+
 TEST(NodeFeatureRules, WhatTheySaidStaysWhileTheNodeIsNotDescribed) {
   Labelled node;
   node.Rules(kRules).Worker({{kPci, "true"}}, kLoaded);
@@ -383,13 +437,23 @@ TEST(NodeFeatureRules, AreConfiguredAsNfdsMaster) {
   const auto config = ParseMasterConfig(
       "{extraLabelNs: [a.kubernetes.io], denyLabelNs: ['*.b'], enableTaints: true, noPublish: true,"
       " klog: {}, restrictions: {disableLabels: true, disableAnnotations: true,"
-      " disableExtendedResources: true}}");
+      " disableExtendedResources: true, allowOverwrite: false,"
+      " nodeFeatureNamespaceSelector: {matchLabels: {a: b}}}}");
   ASSERT_TRUE(config.has_value()) << config.error().message;
   EXPECT_TRUE(config->taints);
   EXPECT_FALSE(config->publish || config->rule_labels || config->rule_annotations ||
                config->rule_resources);
   EXPECT_THAT(config->namespaces.allow, ElementsAre("a.kubernetes.io"));
-  EXPECT_TRUE(ParseMasterConfig("").value().publish);
+  EXPECT_TRUE(config->nodes.others);
+  EXPECT_EQ(config->feature_spaces, "a=b");
+  const MasterConfig defaults = ParseMasterConfig("").value();
+  EXPECT_TRUE(defaults.publish);
+  EXPECT_FALSE(defaults.nodes.others || defaults.feature_spaces.has_value());
+  EXPECT_FALSE(
+      ParseMasterConfig("{restrictions: {nodeFeatureNamespaceSelector: {a: b}}}").has_value());
+  EXPECT_EQ(ParseInstance("network-1").value(), "network-1");
+  EXPECT_EQ(ParseInstance("").value(), "");
+  EXPECT_FALSE(ParseInstance("net/work").has_value() || ParseInstance("-x").has_value());
   EXPECT_FALSE(ParseMasterConfig("[]").has_value());
   EXPECT_FALSE(ParseMasterConfig("{denyLabelNs: x}").has_value());
   EXPECT_FALSE(ParseMasterConfig("{denyLabelNs: [1]}").has_value());

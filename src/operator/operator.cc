@@ -235,6 +235,12 @@ int RunOperator(int argc, char** argv) {
     return 1;
   }
   settings.master = *std::move(master);
+  auto instance = ParseInstance(Environment("NFD_MASTER_INSTANCE"));
+  if (!instance.has_value()) {
+    log::Error("read NFD_MASTER_INSTANCE: {}", instance.error().message);
+    return 1;
+  }
+  settings.master.nodes.instance = *std::move(instance);
   settings.worker_config = Environment("NFD_WORKER_CONFIG");
   settings.driver_manager = Environment("DRIVER_MANAGER_IMAGE");
   bool lost = false;

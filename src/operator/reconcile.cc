@@ -152,7 +152,8 @@ Reconciler::Followed Reconciler::Follow(const Json& owner, const policy::LaidOve
   }
   const ClusterFacts cluster = Summarize(named, parsed->tolerations);
   foreign_ = NextForeign(foreign_, cluster.foreign_nfd || view_.ForeignFeatures(), clock_.Now());
-  const bool foreign = foreign_.at_work;
+  // Instances are made to be side by side.
+  const bool foreign = foreign_.at_work && settings_.master.nodes.instance.empty();
   SetRules(RulesOf(*parsed, foreign || !settings_.master.publish));
 
   const View::ConfigMaps config_maps = view_.LookAtConfigMaps(NamedConfigMaps(*parsed));
@@ -384,7 +385,11 @@ Status Reconciler::Collect(const std::string& node) {
     return std::unexpected(there.error());
   }
   for (const auto& [object, facts] : features) {
-    const Status deleted = client_.Delete(policy::kNodeFeature, {settings_.space, object});
+    kube::Key key = kube::Key::FromText(object);
+    if (key.space.empty()) {
+      key.space = settings_.space;
+    }
+    const Status deleted = client_.Delete(policy::kNodeFeature, key);
     if (!deleted.has_value() && deleted.error().kind != ErrorKind::kNotFound) {
       return deleted;
     }

@@ -7,6 +7,8 @@
 #include "operator/rule_set.h"
 
 #include "base/text.h"
+#include "operator/selector_text.h"
+#include "policy/names.h"
 #include "policy/yaml.h"
 
 namespace gantry::gpu_operator {
@@ -47,7 +49,26 @@ Result<MasterConfig> ParseMasterConfig(std::string_view text) {
   config.rule_labels = !BoolAt(json, "restrictions.disableLabels", false);
   config.rule_annotations = !BoolAt(json, "restrictions.disableAnnotations", false);
   config.rule_resources = !BoolAt(json, "restrictions.disableExtendedResources", false);
+  if (const Json* selector = At(json, "restrictions.nodeFeatureNamespaceSelector");
+      selector != nullptr && !selector->is_null()) {
+    auto asked = SelectorText(*selector);
+    if (!asked.has_value()) {
+      return std::unexpected(
+          std::move(asked).error().In("restrictions.nodeFeatureNamespaceSelector"));
+    }
+    config.feature_spaces = *std::move(asked);
+  }
+  config.nodes.others = !BoolAt(json, "restrictions.allowOverwrite", true);
   return config;
+}
+
+Result<std::string> ParseInstance(std::string_view name) {
+  if (!name.empty() &&
+      !node_feature_rule::IsLabelKey(NfdRecord(names::kNfdFeatureLabelsAnnotation, name))) {
+    return Fail(ErrorKind::kInvalid,
+                format("\"{}\" can't stand before {}", name, names::kNfdFeatureLabelsAnnotation));
+  }
+  return std::string(name);
 }
 
 RuleSet MakeRuleSet(const std::vector<std::pair<std::string, Json>>& objects) {
@@ -74,6 +95,7 @@ RuleSays ApplyRuleSet(const RuleSet& rules, const NamedFeatures& features,
   RuleSays says;
   says.namespaces = config.namespaces;
   says.taints = config.taints;
+  says.instance = config.nodes.instance;
   if (rules.objects.empty()) {
     return says;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,9 +22,15 @@ struct MasterConfig {
   bool rule_labels = true;
   bool rule_annotations = true;
   bool rule_resources = true;
+  // Other namespaces whose NodeFeatures count (restrictions.nodeFeatureNamespaceSelector), in the
+  // form in which the API server is asked; none: only the operator's own.
+  std::optional<std::string> feature_spaces = std::nullopt;
+  NodeReading nodes;  // -instance; `others`: restrictions.allowOverwrite is switched off
 };
 // From YAML or JSON; an empty text is the default. kInvalid names the key.
 Result<MasterConfig> ParseMasterConfig(std::string_view text);
+// The name of an instance of NFD, or an empty text: none. kInvalid if no annotation can have it.
+Result<std::string> ParseInstance(std::string_view name);
 
 // All NodeFeatureRules of the cluster.
 struct RuleSet {

@@ -15,7 +15,7 @@
 
 namespace gantry::gpu_operator {
 
-Json StripNode(const Json& node) {
+Json StripNode(const Json& node, std::string_view instance) {
   const Json* labels = At(node, "metadata.labels");
   const Json* annotations = At(node, "metadata.annotations");
   Json gone = Json::object();
@@ -45,18 +45,18 @@ Json StripNode(const Json& node) {
     }
     metadata["annotations"][names::kFeatureLabelsAnnotation] = nullptr;
     // NFD's records are the operator's own where it has been at work.
-    for (const char* record : {names::kNfdFeatureLabelsAnnotation, names::kNfdFeatureAnnotations,
-                               names::kNfdExtendedResources, names::kNfdTaints}) {
-      if (annotations->contains(record)) {
+    for (const char* name : {names::kNfdFeatureLabelsAnnotation, names::kNfdFeatureAnnotations,
+                             names::kNfdExtendedResources, names::kNfdTaints}) {
+      if (const std::string record = NfdRecord(name, instance); annotations->contains(record)) {
         metadata["annotations"][record] = nullptr;
       }
     }
-    for (const std::string& key :
-         Split(annotations->value(names::kNfdFeatureAnnotations, ""), ',')) {
-      metadata["annotations"][node_feature_rule::WithPrefix(key)] = nullptr;
+    const NodeFacts facts = ProjectNode(node, {.instance = std::string(instance)});
+    for (const auto& [key, value] : facts.rule_annotations) {
+      metadata["annotations"][key] = nullptr;
     }
     NodeChange change;
-    change.untaint = ParseTaints(annotations->value(names::kNfdTaints, ""));
+    change.untaint = facts.rule_taints;
     if (!change.untaint.empty()) {
       const Json* taints = At(node, "spec.taints");
       patch["spec"] = PatchOf(change, taints == nullptr ? Json::array() : *taints)["spec"];
@@ -77,6 +77,20 @@ Json StripNode(const Json& node) {
     return {};
   }
   return patch;
+}
+
+Json StripResources(const Json& node, std::string_view instance) {
+  if (At(node, {"metadata", "annotations", names::kFeatureLabelsAnnotation}) == nullptr) {
+    return {};
+  }
+  NodeChange change;
+  for (const auto& [key, value] :
+       ProjectNode(node, {.instance = std::string(instance)}).rule_resources) {
+    if (!value.empty()) {
+      change.resources[key] = std::nullopt;
+    }
+  }
+  return change.resources.empty() ? Json() : ResourcePatchOf(change);
 }
 
 Json StripConditions(const Json& node) {

@@ -40,6 +40,7 @@ struct Options {
   std::string space;
   std::string image;
   std::string pull_policy;
+  std::string instance;  // of node feature discovery, as the operator has it
   bool definitions = false;
   seconds timeout{120};
 };
@@ -237,10 +238,14 @@ class Uninstall {
 
   Status StripNodes() {
     std::vector<std::pair<std::string, Json>> patches;
+    std::vector<std::pair<std::string, Json>> resources;
     std::vector<std::pair<std::string, Json>> conditions;
     const auto listed = client_.List(kube::kinds::kNode, {}, [&](const Json& node) {
       const std::string name = TextAt(node, "metadata.name");
-      if (Json patch = StripNode(node); !patch.is_null()) {
+      if (Json patch = StripResources(node, options_.instance); !patch.is_null()) {
+        resources.emplace_back(name, std::move(patch));
+      }
+      if (Json patch = StripNode(node, options_.instance); !patch.is_null()) {
         patches.emplace_back(name, std::move(patch));
       }
       if (Json patch = StripConditions(node); !patch.is_null()) {
@@ -249,6 +254,12 @@ class Uninstall {
     });
     if (!listed.has_value()) {
       return std::unexpected(listed.error());
+    }
+    // The record of them goes with the rest.
+    for (const auto& [name, patch] : resources) {
+      const auto patched =
+          client_.MergePatch(kube::kinds::kNode, {"", name}, patch, kube::Part::kStatus);
+      TRY(IgnoreAbsent(patched.has_value() ? Status{} : Status(std::unexpected(patched.error()))));
     }
     for (const auto& [name, patch] : patches) {
       TRY(IgnoreAbsent(StripOne(name, patch)));
@@ -276,7 +287,7 @@ class Uninstall {
         return std::unexpected(patched.error());
       }
       TRY_ASSIGN(const Json node, client_.Get(kube::kinds::kNode, {"", name}));
-      patch = StripNode(node);
+      patch = StripNode(node, options_.instance);
       if (patch.is_null()) {
         return {};
       }
@@ -402,6 +413,7 @@ int RunUninstall(int argc, char** argv) {
   }
   options.image = Environment("OPERATOR_IMAGE");
   options.pull_policy = Environment("OPERATOR_IMAGE_PULL_POLICY", "IfNotPresent");
+  options.instance = Environment("NFD_MASTER_INSTANCE");
   if (options.space.empty() || options.image.empty()) {
     log::Error("read environment: {} and OPERATOR_IMAGE must be set", names::kOperatorNamespace);
     return 2;

@@ -126,7 +126,7 @@ View::View(kube::Client& client, std::string space, MasterConfig config, ViewCha
                 [this](const kube::Key&, const auto&, const auto&) { changes_.cluster(); }),
       short_policies_(PolicyText,
                       [this](const kube::Key&, const auto&, const auto&) { changes_.cluster(); }),
-      nodes_(ProjectNode,
+      nodes_([this](const Json& node) { return ProjectNode(node, config_.nodes); },
              [this](const kube::Key& key, const auto&, const auto&) {
                changes_.node(key.name);
                changes_.cluster();
@@ -136,12 +136,15 @@ View::View(kube::Client& client, std::string space, MasterConfig config, ViewCha
             const Json* rules = At(object, "spec.rules");
             return rules == nullptr ? std::string("[]") : rules->dump();
           },
-          [this](const kube::Key&, const auto&, const auto&) {
-            if (Store() != nullptr) {
-              RulesChanged();
-            }
-          },
+          [this](const kube::Key&, const auto&, const auto&) { RulesChanged(); },
           [this] { RulesChanged(); }),
+      feature_spaces_(
+          config_.feature_spaces.has_value()
+              ? std::make_unique<kube::Cache<bool>>(
+                    [](const Json&) { return true; },
+                    [this](const kube::Key&, const auto&, const auto&) { RulesChanged(); },
+                    [this] { RulesChanged(); })
+              : nullptr),
       rules_(std::make_shared<const RuleSet>()),
       service_monitors_{policy::kServiceMonitor},
       prometheus_rules_{policy::kPrometheusRule},
@@ -149,7 +152,13 @@ View::View(kube::Client& client, std::string space, MasterConfig config, ViewCha
       watch_short_policies_(client, policy::kGpuClusterPolicy, {}, short_policies_,
                             AbsentIsEmpty()),
       watch_nodes_(client, kube::kinds::kNode, {}, nodes_),
-      watch_rules_(client, policy::kNodeFeatureRule, {}, rule_objects_, AbsentIsEmpty()) {
+      watch_rules_(client, policy::kNodeFeatureRule, {}, rule_objects_, AbsentIsEmpty()),
+      watch_feature_spaces_(
+          feature_spaces_ == nullptr
+              ? nullptr
+              : std::make_unique<kube::Watch>(client, kube::kinds::kNamespace,
+                                              kube::Selection{.labels = *config_.feature_spaces},
+                                              *feature_spaces_)) {
   for (const kube::Kind& kind : OwnedKinds()) {
     if (kind.group != names::kMonitoringGroup) {
       owned_.push_back(std::make_unique<OwnedCache>(client, kind, space_, changes_.cluster));
@@ -160,6 +169,7 @@ View::View(kube::Client& client, std::string space, MasterConfig config, ViewCha
 // A store's watch tells this object of changes.
 View::~View() {
   watch_rules_.Stop();
+  watch_feature_spaces_.reset();
   std::shared_ptr<FeatureStore> filling;
   std::shared_ptr<FeatureStore> features;
   {
@@ -174,6 +184,9 @@ void View::Start() {
   watch_short_policies_.Start();
   watch_nodes_.Start();
   watch_rules_.Start();
+  if (watch_feature_spaces_ != nullptr) {
+    watch_feature_spaces_->Start();
+  }
   for (const auto& owned : owned_) {
     owned->watch.Start();
   }
@@ -231,9 +244,10 @@ std::shared_ptr<const RuleSet> View::Rules() const {
   return rules_;
 }
 
-std::shared_ptr<FeatureStore> View::MakeStore(const node_feature_rule::Needs& needs) {
+std::shared_ptr<FeatureStore> View::MakeStore(const node_feature_rule::Needs& needs,
+                                              std::set<std::string, std::less<>> spaces) {
   return std::make_shared<FeatureStore>(
-      client_, space_, FeatureReading{needs, config_.namespaces},
+      client_, space_, FeatureReading{needs, config_.namespaces, std::move(spaces)},
       FeatureStore::Changes{.node = changes_.node,
                             .foreign = changes_.cluster,
                             .synced = [this, number = ++stores_] { UseFilled(number); }});
@@ -260,6 +274,14 @@ void View::TellAllNodes() {
 }
 
 void View::RulesChanged() {
+  if (!rule_objects_.synced() || (feature_spaces_ != nullptr && !feature_spaces_->synced())) {
+    return;
+  }
+  std::set<std::string, std::less<>> spaces;
+  if (feature_spaces_ != nullptr) {
+    feature_spaces_->ForEach([&](const kube::Key& key, bool) { spaces.insert(key.name); });
+    spaces.erase(space_);
+  }
   std::vector<std::pair<std::string, Json>> objects;
   rule_objects_.ForEach([&](const kube::Key& key, const std::string& text) {
     if (auto rules = ParseJson(text); rules.has_value()) {
@@ -276,8 +298,9 @@ void View::RulesChanged() {
     const std::lock_guard lock(features_mutex_);
     rules_ = set;
     const auto& latest = filling_ != nullptr ? filling_ : features_;
-    if (latest == nullptr || !node_feature_rule::Covers(latest->reading().needs, set->needs)) {
-      fresh = MakeStore(set->needs);
+    if (latest == nullptr || latest->reading().spaces != spaces ||
+        !node_feature_rule::Covers(latest->reading().needs, set->needs)) {
+      fresh = MakeStore(set->needs, std::move(spaces));
       if (features_ == nullptr) {
         features_ = fresh;
         store_made_.notify_all();

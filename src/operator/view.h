@@ -58,7 +58,7 @@ class View {
   [[nodiscard]] std::vector<std::pair<std::string, std::shared_ptr<const NodeFacts>>> Nodes() const;
   [[nodiscard]] std::shared_ptr<const NodeFacts> Node(const std::string& name) const;
   [[nodiscard]] std::vector<std::string> NodeNames() const;
-  // By name of the NodeFeature object, in order.
+  // As FeatureStore has them.
   [[nodiscard]] FeatureStore::Features FeaturesOf(const std::string& node) const;
   // Whether an NFD's workers describe nodes.
   [[nodiscard]] bool ForeignFeatures() const;
@@ -115,7 +115,8 @@ class View {
   // The rules, or the namespaces whose NodeFeatures count. Nothing happens before both are known.
   void RulesChanged();
   void TellAllNodes();
-  std::shared_ptr<FeatureStore> MakeStore(const node_feature_rule::Needs& needs);
+  std::shared_ptr<FeatureStore> MakeStore(const node_feature_rule::Needs& needs,
+                                          std::set<std::string, std::less<>> spaces);
   void UseFilled(int number);
   [[nodiscard]] std::shared_ptr<FeatureStore> Store() const;
   [[nodiscard]] OwnedCache& CacheOf(std::string_view kind) const;
@@ -128,6 +129,8 @@ class View {
   kube::Cache<std::string> short_policies_;
   kube::Cache<NodeFacts> nodes_;
   kube::Cache<std::string> rule_objects_;  // NodeFeatureRules: spec.rules
+  // Namespaces that an administrator chose, by name; null: none was asked for.
+  std::unique_ptr<kube::Cache<bool>> feature_spaces_;
   std::vector<std::unique_ptr<OwnedCache>> owned_;
   mutable std::mutex features_mutex_;
   std::shared_ptr<const RuleSet> rules_;
@@ -145,6 +148,7 @@ class View {
   kube::Watch watch_short_policies_;
   kube::Watch watch_nodes_;
   kube::Watch watch_rules_;
+  std::unique_ptr<kube::Watch> watch_feature_spaces_;
 };
 
 }  // namespace gantry::gpu_operator

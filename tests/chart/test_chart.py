@@ -93,11 +93,14 @@ def test_what_cannot_be_is_refused_by_name(helm, values, named):
 
 def test_node_feature_discoverys_configuration_reaches_the_operator(helm):
     key = "node-feature-discovery"
-    found = objects(helm, f"{key}.master.config.enableTaints=true", f"{key}.worker.config.core.noPublish=true",
-                    "nfd.nodefeaturerules=true")
+    found = objects(helm, f"{key}.master.config.enableTaints=true", f"{key}.master.instance=gpu",
+                    f"{key}.worker.config.core.noPublish=true", "nfd.nodefeaturerules=true")
     container = found["Deployment", "gpu-operator"]["spec"]["template"]["spec"]["containers"][0]
     env = {entry["name"]: entry.get("value") for entry in container["env"]}
     assert yaml.safe_load(env["NFD_MASTER_CONFIG"]) == {"enableTaints": True}
+    assert env["NFD_MASTER_INSTANCE"] == "gpu"
+    cleanup = found["Job", "gpu-operator-cleanup"]["spec"]["template"]["spec"]["containers"][0]["env"]
+    assert {"name": "NFD_MASTER_INSTANCE", "value": "gpu"} in cleanup
     assert yaml.safe_load(env["NFD_WORKER_CONFIG"]) == {"core": {"noPublish": True}}
     rules = found["NodeFeatureRule", "nvidia-nfd-nodefeaturerules"]["spec"]["rules"]
     assert [rule["labels"] for rule in rules] == [

@@ -160,3 +160,33 @@ def test_what_a_gone_node_leaves_is_collected(plane, operator):  # noqa: F811
     operator.start()
     wait(lambda: plane.get(f"{FEATURES}/away") is None, "the stale NodeFeature is deleted")
     assert plane.get(f"{FEATURES}/b")
+
+
+def test_namespaces_that_were_chosen_have_a_say(plane, operator):  # noqa: F811
+    def brings(space, label):
+        plane.call("POST", "/api/v1/namespaces", {"metadata": {"name": space, "labels": {"features": label}}})
+        plane.call("POST", FEATURES.replace(SPACE, space), {
+            "apiVersion": "nfd.k8s-sigs.io/v1alpha1", "kind": "NodeFeature",
+            "metadata": {"name": "extra", "labels": {"nfd.node.kubernetes.io/node-name": "b"}},
+            "spec": {"labels": {space: "1"}}})
+
+    brings("team", "yes")
+    brings("later", "no")
+    settled(plane)
+    assert PREFIX + "team" not in labels(plane, "b")
+    operator.stop()
+    operator.environment["NFD_MASTER_CONFIG"] = (
+        '{"restrictions": {"nodeFeatureNamespaceSelector": {"matchLabels": {"features": "yes"}}}}')
+    operator.start()
+    wait(lambda: labels(plane, "b").get(PREFIX + "team") == "1", "the label of a chosen namespace")
+    annotations = plane.get("/api/v1/nodes/b")["metadata"]["annotations"]
+    assert "team/extra:team" in annotations["nvidia.com/gpu-operator.feature-labels"].split(";")
+    settled(plane)
+    assert PREFIX + "later" not in labels(plane, "b")
+    # One that is chosen later, and one that is chosen no more: silence takes nothing.
+    plane.patch("/api/v1/namespaces/later", {"metadata": {"labels": {"features": "yes"}}})
+    wait(lambda: labels(plane, "b").get(PREFIX + "later") == "1", "the label of the other one")
+    plane.patch("/api/v1/namespaces/later", {"metadata": {"labels": {"features": "no"}}})
+    plane.patch(FEATURES.replace(SPACE, "team") + "/extra", {"spec": {"labels": {"team": "2"}}})
+    wait(lambda: labels(plane, "b").get(PREFIX + "team") == "2", "a change in a chosen namespace")
+    assert labels(plane, "b")[PREFIX + "later"] == "1"
