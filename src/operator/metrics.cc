@@ -1,13 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // What do the operator's metrics look like? NVIDIA's names, so that dashboards and alerts go on
-// working; the counts of writes are ours, and stay where they are while nothing changes.
+// working, and NFD's where the operator is its master; the counts of writes are ours, and stay
+// where they are while nothing changes.
 
 #include "operator/metrics.h"
 
 #include "base/text.h"
 
 namespace gantry::gpu_operator {
+namespace {
+
+// NFD tells its histogram by node and rule; that would be a million lines in a large cluster.
+std::string FormatNfd(const NfdMetrics& metrics) {
+  std::string text;
+  const auto add = [&](std::string_view name, std::string_view help, long long value) {
+    text += format("# HELP nfd_{0} {1}\n# TYPE nfd_{0} counter\nnfd_{0} {2}\n", name, help, value);
+  };
+  for (const char* program : {"master", "gc"}) {
+    text += format(
+        "# HELP nfd_{0}_build_info Unix time of the operator's start, and its version.\n"
+        "# TYPE nfd_{0}_build_info gauge\nnfd_{0}_build_info{{version=\"{1}\"}} {2}\n",
+        program, GANTRY_VERSION, metrics.started);
+  }
+  add("master_node_update_requests_total", "Looks at what a node should have.", metrics.requests);
+  add("master_node_updates_total", "Nodes changed.", metrics.updates);
+  add("master_node_update_failures_total", "Changes of nodes that failed.", metrics.failures);
+  add("master_node_labels_rejected_total", "Labels that were refused.", metrics.rejected_labels);
+  add("master_node_extendedresources_rejected_total", "Extended resources that were refused.",
+      metrics.rejected_resources);
+  add("master_node_taints_rejected_total", "Taints that were refused.", metrics.rejected_taints);
+  add("master_nodefeaturerule_processing_errors_total", "Rules that could not be worked out.",
+      metrics.rule_errors);
+  text += metrics.rule_seconds.Text("nfd_master_nodefeaturerule_processing_duration_seconds",
+                                    "Time that all rules took for a node.");
+  add("gc_objects_deleted_total", "NodeFeatures of gone nodes that were deleted.",
+      metrics.collected);
+  add("gc_object_delete_failures_total", "Deletions of NodeFeatures that failed.",
+      metrics.collect_failures);
+  return text;
+}
+
+}  // namespace
 
 std::string FormatMetrics(const Metrics& metrics) {
   std::string text;
@@ -35,7 +69,7 @@ std::string FormatMetrics(const Metrics& metrics) {
       metrics.object_writes);
   add("status_writes_total", "counter", "Patches of a ClusterPolicy's status.",
       metrics.status_writes);
-  return text;
+  return text + FormatNfd(metrics.nfd);
 }
 
 }  // namespace gantry::gpu_operator

@@ -3,7 +3,25 @@
 
 #include <string>
 
+#include "base/histogram.h"
+
 namespace gantry::gpu_operator {
+
+// What node feature discovery's master and its collector say, under NFD's names.
+struct NfdMetrics {
+  long long started = 0;  // Unix time
+  long long requests = 0;
+  long long updates = 0;
+  long long failures = 0;
+  // Counted again whenever the node is looked at.
+  long long rejected_labels = 0;
+  long long rejected_resources = 0;
+  long long rejected_taints = 0;
+  long long rule_errors = 0;
+  Histogram rule_seconds = {0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01};
+  long long collected = 0;
+  long long collect_failures = 0;
+};
 
 // What /metrics says, under NVIDIA's names.
 struct Metrics {
@@ -17,6 +35,7 @@ struct Metrics {
   long long node_writes = 0;
   long long object_writes = 0;
   long long status_writes = 0;
+  NfdMetrics nfd;
 };
 
 // In Prometheus' text format.

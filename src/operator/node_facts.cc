@@ -206,6 +206,7 @@ FeatureFacts ProjectFeatures(const Json& node_feature, const FeatureReading& rea
   if (const auto kept = node_feature_rule::Keep(features, reading.needs); !kept.empty()) {
     facts.features = node_feature_rule::ToJson(kept).dump();
   }
+  facts.rejected = static_cast<int>(said.size() - valid.size());
   facts.labels = PackLabels(valid);
   return facts;
 }

@@ -71,6 +71,7 @@ struct FeatureFacts {
   std::string features;  // what NodeFeatureRules can see of spec.features, as JSON; empty: nothing
   bool foreign = false;  // written by another node feature discovery's worker
   bool ours = false;     // written by our worker
+  int rejected = 0;      // labels that it may not bring, or that Kubernetes does not allow
   bool operator==(const FeatureFacts&) const = default;
 };
 // How NodeFeature objects are read.

@@ -165,9 +165,12 @@ void ApplyFeatures(const NodeFacts& node, const NamedFeatures& features, const R
   };
   for (const auto& [name, facts] : features) {
     take(name, UnpackLabels(facts->labels), false);
+    editor.change.rejected_labels += facts->rejected;
   }
+  const Labels from_rules = RuleLabels(says);
+  editor.change.rejected_labels += static_cast<int>(says.outputs.labels.size() - from_rules.size());
   // What rules say of half a node is no reason to take something away.
-  take(kRules, RuleLabels(says), silent);
+  take(kRules, from_rules, silent);
   DropForeign(node, features, says, dropped);
   for (const auto& [key, value] : said) {
     editor.Set(key, value);
@@ -247,6 +250,8 @@ void ApplyResources(const NodeFacts& node, const RuleSays& says, Editor& editor)
       wanted.emplace(full, value);
     }
   }
+  editor.change.rejected_resources =
+      static_cast<int>(says.outputs.extended_resources.size() - wanted.size());
   // The API server writes 2000 as 2k.
   const auto same = [](const std::string& left, const std::string& right) {
     return node_feature_rule::WholeQuantity(left) == node_feature_rule::WholeQuantity(right);
@@ -265,6 +270,7 @@ void ApplyTaints(const NodeFacts& node, const RuleSays& says, Editor& editor) {
       wanted.push_back({key, taint.value, taint.effect});
     }
   }
+  editor.change.rejected_taints = static_cast<int>(says.outputs.taints.size() - wanted.size());
   const auto has = [](const std::vector<Taint>& taints, const Taint& taint) {
     return std::ranges::find(taints, taint) != taints.end();
   };

@@ -38,6 +38,10 @@ struct NodeChange {
   std::map<std::string, std::optional<std::string>> resources;
   std::vector<Taint> taint;
   std::vector<Taint> untaint;
+  // What NodeFeatures and their rules ask for and don't get; no part of the change.
+  int rejected_labels = 0;
+  int rejected_resources = 0;
+  int rejected_taints = 0;
   [[nodiscard]] bool empty() const {
     return set.empty() && remove.empty() && annotations.empty() && resources.empty() &&
            taint.empty() && untaint.empty();

@@ -343,6 +343,8 @@ TEST(NodeFeatureRules, BringLabelsAnnotationsResourcesAndTaints) {
   Labels labels = node.Round();
   EXPECT_THAT(labels, Contains(Pair("nvidia.com/gds.capable", "true")));
   EXPECT_FALSE(labels.contains("kubernetes.io/evil"));
+  EXPECT_EQ(node.Decide().rejected_labels, 2);
+  EXPECT_EQ(node.Decide().rejected_taints, 0);
   EXPECT_EQ(node.Annotation("feature.node.kubernetes.io/note"), "hello");
   EXPECT_EQ(node.Annotation(names::kNfdFeatureAnnotations), "note");
   EXPECT_EQ(node.Annotation(names::kNfdExtendedResources), "vendor.com/dongle");
@@ -427,7 +429,9 @@ TEST(NodeFeatureRules, WhatTheySaidStaysWhileTheNodeIsNotDescribed) {
 
 TEST(NodeFeatureRules, TaintOnlyWhereAllowed) {
   Labelled node;
-  node.Rules(kRules).Worker({{kPci, "true"}}, kLoaded);
+  node.Rules(kRules).Worker({{kPci, "true"}, {"kubernetes.io/evil", "x"}}, kLoaded);
+  EXPECT_EQ(node.Decide().rejected_taints, 1);
+  EXPECT_EQ(node.Decide().rejected_labels, 3);
   node.Round();
   EXPECT_FALSE(node.node()["spec"].contains("taints"));
   EXPECT_EQ(node.Annotation(names::kNfdTaints), "");

@@ -60,7 +60,9 @@ Reconciler::Reconciler(kube::Client& client, View& view, kube::EventRecorder& ev
       settings_(std::move(settings)),
       relabel_(std::move(relabel)),
       clock_(clock),
-      applier_(client, view) {}
+      applier_(client, view) {
+  metrics_.nfd.started = std::chrono::system_clock::to_time_t(clock_.Wall());
+}
 
 kube::Outcome Reconciler::Cluster() {
   const std::vector<Json> policies = ByAge(view_.Policies());
@@ -320,16 +322,33 @@ kube::Outcome Reconciler::Node(const std::string& name) {
   for (const auto& [object, facts] : features) {
     named.emplace_back(object, facts.get());
   }
+  const SteadyTime began = clock_.Now();
   const RuleSays says = ApplyRuleSet(*view_.Rules(), named, settings_.master);
+  const std::chrono::duration<double> took = clock_.Now() - began;
   for (const std::string& mistake : says.outputs.mistakes) {
     log::Debug("node {}: {}", name, mistake);
   }
   const NodeChange change = DecideLabels(*node, named, *rules, says);
+  {
+    const std::lock_guard lock(mutex_);
+    NfdMetrics& nfd = metrics_.nfd;
+    ++nfd.requests;
+    nfd.rejected_labels += change.rejected_labels;
+    nfd.rejected_resources += change.rejected_resources;
+    nfd.rejected_taints += change.rejected_taints;
+    nfd.rule_errors += static_cast<long long>(says.outputs.mistakes.size());
+    nfd.rule_seconds.Observe(took.count());
+  }
   const TaintChange taint = DecideStartupTaint(*node, change, settings_.startup_taint);
   if (change.empty() && taint.empty()) {
     return kube::Done{};
   }
-  if (Status wrote = WriteNode(name, change, taint); !wrote.has_value()) {
+  Status wrote = WriteNode(name, change, taint);
+  {
+    const std::lock_guard lock(mutex_);
+    ++(wrote.has_value() ? metrics_.nfd.updates : metrics_.nfd.failures);
+  }
+  if (!wrote.has_value()) {
     return wrote.error().kind == ErrorKind::kNotFound ? kube::Outcome(kube::Done{})
                                                       : std::move(wrote).error();
   }
@@ -390,7 +409,12 @@ Status Reconciler::Collect(const std::string& node) {
       key.space = settings_.space;
     }
     const Status deleted = client_.Delete(policy::kNodeFeature, key);
-    if (!deleted.has_value() && deleted.error().kind != ErrorKind::kNotFound) {
+    const bool failed = !deleted.has_value() && deleted.error().kind != ErrorKind::kNotFound;
+    {
+      const std::lock_guard lock(mutex_);
+      ++(failed ? metrics_.nfd.collect_failures : metrics_.nfd.collected);
+    }
+    if (failed) {
       return deleted;
     }
     log::Info("node {} is gone: NodeFeature {} is deleted", node, object);

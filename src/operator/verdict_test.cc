@@ -343,6 +343,14 @@ TEST(Metrics, HaveNvidiasNames) {
   EXPECT_THAT(FormatMetrics(metrics),
               AllOf(HasSubstr("\ngpu_operator_gpu_nodes_total 2\n"),
                     HasSubstr("# TYPE gpu_operator_reconciliation_status")));
+  metrics.nfd.started = 7;
+  metrics.nfd.rejected_labels = 3;
+  metrics.nfd.rule_seconds.Observe(0.0002);
+  EXPECT_THAT(FormatMetrics(metrics),
+              AllOf(HasSubstr("\nnfd_master_build_info{version=\"" GANTRY_VERSION "\"} 7\n"),
+                    HasSubstr("\nnfd_master_node_labels_rejected_total 3\n"),
+                    HasSubstr("\nnfd_master_nodefeaturerule_processing_duration_seconds_count 1\n"),
+                    HasSubstr("\nnfd_gc_objects_deleted_total 0\n")));
 }
 
 }  // namespace

@@ -572,6 +572,23 @@ def test_node_labels_follow_the_node(api, start, tmp_path):
     assert api.feature("host") == stored
 
 
+def test_the_worker_answers_where_it_is_asked_to(api, start, tmp_path):
+    new_node(api, "measured")
+    port = free_port()
+    start("nfd-worker", f"--kubeconfig={api.kubeconfig}", f"--features-dir={tmp_path}/none", f"-port={port}",
+          NODE_NAME="measured", KUBERNETES_NAMESPACE="gpu-operator", **host_files(tmp_path))
+    wait(lambda: api.feature("measured"), "the NodeFeature")
+
+    def get(path: str) -> str:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=5) as answer:
+            return answer.read().decode()
+
+    assert get("/healthz") == "ok"
+    text = get("/metrics")
+    assert 'nfd_worker_build_info{version="' in text
+    assert 'nfd_worker_feature_discovery_duration_seconds_count{node="measured"} 1\n' in text
+
+
 def test_node_labels_need_no_privilege(build):
     with tempfile.TemporaryDirectory(prefix="gantry-") as name:
         folder = pathlib.Path(name)

@@ -88,7 +88,7 @@ Status ReadConfig(const std::string& path, const std::string& options, WorkerCon
 }
 
 void AddUnused(CLI::App& app) {
-  for (const char* flag : {"--owner-refs", "--port", "--feature-gates", "--sleep-interval"}) {
+  for (const char* flag : {"--owner-refs", "--feature-gates", "--sleep-interval"}) {
     app.add_option_function<std::string>(flag, [](const std::string&) {}, "accepted, unused");
   }
   app.add_flag_callback("--no-owner-refs", [] {}, "accepted, unused");
@@ -121,6 +121,9 @@ Result<std::optional<Arguments>> ParseArguments(int argc, const char* const* arg
   AddOverrides(app, overrides);
   app.add_flag("--oneshot", to.oneshot, "label once and end");
   app.add_flag("--no-publish", to.no_publish, "print the labels");
+  // Older releases of NFD had metrics alone, under a flag of their own.
+  app.add_option("--port,--metrics", to.port, "of /metrics and /healthz (default: none)")
+      ->check(CLI::Range(0, 65535));
   AddUnused(app);
   try {
     app.parse(WithTwoDashes(argc, argv));

@@ -20,6 +20,7 @@ struct Arguments {
   WorkerConfig config;
   bool oneshot = false;
   bool no_publish = false;  // print the labels instead
+  int port = 0;             // of /metrics and /healthz; 0: nobody listens
 };
 
 // Flags win over the configuration (a file, or the variable NFD_WORKER_CONFIG) and over variables.

@@ -20,6 +20,7 @@ TEST(Arguments, TakesTheWorkersOwnFlagsWithOneDashOrTwo) {
                                  "-owner-refs=pod,ds", "--oneshot", "-node-name=a"});
   ASSERT_TRUE(arguments.has_value()) << arguments.error().message;
   EXPECT_TRUE((*arguments)->oneshot);
+  EXPECT_EQ((*arguments)->port, 8080);
   EXPECT_EQ((*arguments)->node_name, "a");
   EXPECT_EQ((*arguments)->host_prefix, "/host-");
   EXPECT_THAT((*arguments)->config.labels.pci_fields, ElementsAre("vendor"));
@@ -31,6 +32,7 @@ TEST(Arguments, Lists) {
   const auto arguments =
       Parsed({"--node-name=a", "--pci-class=03,0b40", "--pci-label-fields=class,vendor"});
   ASSERT_TRUE(arguments.has_value()) << arguments.error().message;
+  EXPECT_EQ((*arguments)->port, 0);
   EXPECT_THAT((*arguments)->config.labels.pci_classes, ElementsAre("03", "0b40"));
   EXPECT_THAT((*arguments)->config.labels.pci_fields, ElementsAre("class", "vendor"));
 }
@@ -62,6 +64,7 @@ TEST(Arguments, WrongOnesAreNamed) {
               HasSubstr("--options: core.labelSources: must be a list"));
   EXPECT_THAT(Parsed({"--node-name=a", "-label-whitelist=("}).error().message,
               HasSubstr("no regular expression"));
+  EXPECT_THAT(Parsed({"--node-name=a", "-metrics=x"}).error().message, HasSubstr("port"));
   EXPECT_THAT(Parsed({"--node-name=a", "--nonsense"}).error().message, HasSubstr("nonsense"));
 }
 

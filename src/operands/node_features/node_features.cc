@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <mutex>
 #include <optional>
 
 #include "base/clock.h"
@@ -17,10 +18,12 @@
 #include "host/signals.h"
 #include "host/watch.h"
 #include "kube/backoff.h"
+#include "kube/health_server.h"
 #include "operands/node_features/arguments.h"
 #include "operands/node_features/gather.h"
 #include "operands/node_features/publisher.h"
 #include "operands/node_features/uevents.h"
+#include "operands/node_features/worker_metrics.h"
 
 namespace gantry::node_features {
 namespace {
@@ -38,12 +41,16 @@ class Worker {
       : arguments_(std::move(arguments)),
         signals_(signals),
         watcher_(std::move(watcher)),
-        publisher_({arguments_.kubeconfig, arguments_.space, arguments_.node_name}) {}
+        publisher_({arguments_.kubeconfig, arguments_.space, arguments_.node_name}) {
+    metrics_.node = arguments_.node_name;
+    metrics_.started = std::chrono::system_clock::to_time_t(RealClock().Wall());
+  }
 
   int Run();
 
  private:
   Status Watch();
+  Status Listen();
   Sources FindSources() const;
   Status Look();
   Status Store(const Described& node);
@@ -61,6 +68,9 @@ class Worker {
   std::vector<std::string> warnings_;
   std::string last_error_;
   int failures_ = 0;
+  std::mutex metrics_mutex_;
+  WorkerMetrics metrics_;
+  std::unique_ptr<kube::HealthServer> server_;  // null: nobody listens; last, as it reads the rest
 };
 
 Status Worker::Watch() {
@@ -71,6 +81,25 @@ Status Worker::Watch() {
     log::Warning("{}; PCI devices are looked for every {} s", uevents.error().message,
                  kRescan.count());
   }
+  return {};
+}
+
+Status Worker::Listen() {
+  if (arguments_.port == 0) {
+    return {};
+  }
+  TRY_ASSIGN(server_, kube::HealthServer::Start(
+                          format(":{}", arguments_.port), [this](std::string_view path) {
+                            if (path == "/healthz") {
+                              return kube::HealthAnswer{200, "ok"};
+                            }
+                            if (path != "/metrics") {
+                              return kube::HealthAnswer{404, "not found"};
+                            }
+                            const std::lock_guard lock(metrics_mutex_);
+                            return kube::HealthAnswer{200, FormatMetrics(metrics_),
+                                                      "text/plain; version=0.0.4; charset=utf-8"};
+                          }));
   return {};
 }
 
@@ -100,7 +129,10 @@ Status Worker::Store(const Described& node) {
   if (stored_ == node && now - stored_at_ < kVerifyStored) {
     return {};
   }
-  TRY_ASSIGN(const bool written, publisher_.PublishInChild(node, signals_.stop_fd()));
+  // No child is forked beside the thread that answers.
+  TRY_ASSIGN(const bool written, server_ != nullptr
+                                     ? publisher_.Publish(node)
+                                     : publisher_.PublishInChild(node, signals_.stop_fd()));
   if (written) {
     log::Info("labels published: {}", node.labels.size());
   }
@@ -110,6 +142,7 @@ Status Worker::Store(const Described& node) {
 }
 
 Status Worker::Look() {
+  const SteadyTime began = RealClock().Now();
   for (const std::string& folder : CustomFolders(arguments_.custom_dir)) {
     TRY(watcher_.Add(folder));
   }
@@ -121,6 +154,11 @@ Status Worker::Look() {
       log::Warning("{}", warning);
     }
     warnings_ = std::move(labelled.warnings);
+  }
+  {
+    const std::lock_guard lock(metrics_mutex_);
+    metrics_.discovery_seconds.Observe(
+        std::chrono::duration<double>(RealClock().Now() - began).count());
   }
   return Store({std::move(labelled.labels), std::move(labelled.features)});
 }
@@ -169,9 +207,11 @@ bool Worker::Wait(SteadyTime deadline) {
 }
 
 int Worker::Run() {
-  if (const Status watching = Watch(); !watching.has_value()) {
-    log::Error("{}", watching.error().message);
-    return 1;
+  for (const Status& begun : {Watch(), Listen()}) {
+    if (!begun.has_value()) {
+      log::Error("{}", begun.error().message);
+      return 1;
+    }
   }
   while (true) {
     const Status looked = Look();
