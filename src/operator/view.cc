@@ -399,7 +399,15 @@ Served View::LookAt(LateKind& late) {
   return late.told;
 }
 
-void View::Wrote(const Json& object) { CacheOf(TextAt(object, "kind")).cache.Upsert(object); }
+void View::Wrote(const Json& object) {
+  auto& cache = CacheOf(TextAt(object, "kind")).cache;
+  // Where the watch was quicker it has told of a controller's status by now, which the write's
+  // answer lacks.
+  const auto known = cache.Get(kube::KeyOf(object));
+  if (known == nullptr || known->content != ContentOf(object)) {
+    cache.Upsert(object);
+  }
+}
 
 void View::WroteNode(const Json& node) { nodes_.Upsert(node); }
 
