@@ -14,6 +14,7 @@
 #include "operands/validator/await_status.h"
 #include "operands/validator/validator.h"
 #include "operator/doctor/doctor.h"
+#include "operator/doctor/support_bundle.h"
 #include "operator/operator.h"
 #include "operator/uninstall.h"
 
@@ -22,12 +23,16 @@ namespace {
 
 constexpr std::array<std::string_view, 1> kToolkitNames = {"nvidia-toolkit"};
 
-constexpr std::array<Command, 14> kCommands = {{
+constexpr std::array<Command, 15> kCommands = {{
     {"doctor",
      {},
      "what is wrong with a cluster's GPUs, and what to do about it",
      doctor::RunDoctor},
     {"status", {}, "a cluster's GPU nodes and operands at a glance", doctor::RunStatus},
+    {"support-bundle",
+     {},
+     "one file with what a report of a fault needs",
+     doctor::RunSupportBundle},
     {"gpu-operator",
      {},
      "brings a cluster to the state that its ClusterPolicy asks for",

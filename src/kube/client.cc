@@ -300,6 +300,27 @@ Result<bool> Client::Serves(const Kind& kind) {
   return false;
 }
 
+Result<std::string> Client::Log(const Key& pod, const LogOptions& options) {
+  const std::string words =
+      format("get log of pod {}, container {}", pod.Text(), options.container);
+  if (const Status named = CheckNamed(kinds::kPod, pod); !named.has_value()) {
+    return std::unexpected(named.error().In(words));
+  }
+  const auto number = [](long long value) { return value > 0 ? std::to_string(value) : ""; };
+  const std::string query = Query()
+                                .Add("container", options.container)
+                                .Add("previous", options.previous ? "true" : "")
+                                .Add("sinceSeconds", number(options.since.count()))
+                                .Add("tailLines", number(options.tail_lines))
+                                .Add("limitBytes", number(options.limit_bytes))
+                                .text();
+  std::string text;
+  TRY(Stream({.words = words,
+              .http = {.method = "GET", .target = ObjectPath(kinds::kPod, pod, "log") + query}},
+             [&text](std::string_view piece) { text += piece; }));
+  return text;
+}
+
 Result<Json> Client::GetPath(std::string_view path) {
   return Ask(
       {.words = format("get {}", path), .http = {.method = "GET", .target = std::string(path)}});

@@ -53,6 +53,15 @@ struct DeleteOptions {
 
 enum class Force { kNo, kYes };
 
+// Which part of a container's log (core/v1 PodLogOptions).
+struct LogOptions {
+  std::string container = {};     // may be empty where a pod has one only
+  bool previous = false;          // of the run before this one
+  std::chrono::seconds since{0};  // 0: from the beginning
+  long long tail_lines = 0;       // the last ones; 0: all
+  long long limit_bytes = 0;      // the kubelet stops there; 0: nowhere
+};
+
 class Transport;
 
 // A Kubernetes API client. Thread-safe; every call blocks up to the timeout, or until the stop
@@ -107,6 +116,9 @@ class Client {
 
   // Whether the server has this kind (a custom resource's definition may be missing).
   Result<bool> Serves(const Kind& kind);
+  // What a container wrote, as it wrote it. kInvalid: it has not run, or not twice. The kubelet is
+  // asked through the API server; kInternal or kUnavailable: it did not answer.
+  Result<std::string> Log(const Key& pod, const LogOptions& options);
   // GET of any path ("/version", "/apis").
   Result<Json> GetPath(std::string_view path);
 

@@ -43,6 +43,8 @@ inline constexpr char kGpuProduct[] = "nvidia.com/gpu.product";
 inline constexpr char kVgpuHostDriver[] = "nvidia.com/vgpu.host-driver-version";
 inline constexpr char kDriverUpgradeState[] = "nvidia.com/gpu-driver-upgrade-state";
 inline constexpr char kMigConfig[] = "nvidia.com/mig.config";
+// What the MIG manager says of it: pending, rebooting, success, failed.
+inline constexpr char kMigConfigState[] = "nvidia.com/mig.config.state";
 inline constexpr char kMigCapable[] = "nvidia.com/mig.capable";
 inline constexpr char kCcCapable[] = "nvidia.com/cc.capable";
 // What the validator found: "ready", or the reason why not, in one word.

@@ -1,14 +1,20 @@
-"""`gantry doctor` names in one line what users search for longest."""
+"""`gantry doctor` names in one line what users search for longest; a support bundle has what a report needs."""
+
+import subprocess
+import tarfile
 
 import pytest
 
-from bed import ROOT, wait_for
+from bed import NAMESPACE, ROOT, wait_for
+
+
+def gantry(bed, word, *flags):
+    return subprocess.run([str(ROOT / "build" / "release" / "bin" / "gantry"), word, "--kubeconfig", bed.kubeconfig,
+                           *flags], text=True, capture_output=True, check=False, timeout=120)
 
 
 def doctor(bed):
-    import subprocess
-    done = subprocess.run([str(ROOT / "build" / "release" / "bin" / "gantry"), "doctor", "--kubeconfig", bed.kubeconfig],
-                          text=True, capture_output=True, check=False, timeout=60)
+    done = gantry(bed, "doctor")
     return done.returncode, done.stdout
 
 
@@ -57,3 +63,34 @@ def test_more_gpus_than_any_node_has(bed):
     bed.apply(bed.gpu_pod("too-many", 9))
     assert len(wait_for("the finding", lambda: finds(bed, "too-many", "9"), 20)) == 1
     bed.delete_pods("too-many")
+
+
+def test_an_operand_without_its_image(bed):
+    bed.patch_policy({"gfd": {"repository": "localhost", "image": "nothing", "version": "1"}})
+    try:
+        found = wait_for("the finding", lambda: finds(bed, "gpu-feature-discovery", "localhost/nothing:1"), 60)
+        assert len(found) == 1, found
+    finally:
+        bed.patch_policy({"gfd": {"repository": None, "image": None, "version": None}})
+    wait_for("nothing to be wrong", lambda: doctor(bed)[0] == 0, 90)
+
+
+def test_a_support_bundle(bed, tmp_path):
+    bed.kubectl("-n", NAMESPACE, "create", "secret", "generic", "licence", "--from-literal=key=hunter2")
+    try:
+        done = gantry(bed, "support-bundle", "--output", str(tmp_path / "bundle.tar.gz"))
+    finally:
+        bed.kubectl("-n", NAMESPACE, "delete", "secret", "licence")
+    assert done.returncode == 0, done.stderr
+    with tarfile.open(tmp_path / "bundle.tar.gz") as tar:
+        files = {member.name.partition("/")[2]: tar.extractfile(member).read().decode() for member in tar}
+    assert files["errors.txt"] == "nothing went wrong\n", files["errors.txt"]
+    assert not [name for name, text in files.items() if "hunter2" in text]
+    for pod in bed.pods("nvidia-device-plugin-daemonset"):
+        log = [text for name, text in files.items() if name.startswith(f"logs/{pod.metadata.name}/")]
+        assert log and log[0], f"no log of {pod.metadata.name}"
+
+
+def test_the_doctor_works_in_the_operators_pod(bed):
+    said = bed.kubectl("-n", NAMESPACE, "exec", "deploy/gpu-operator", "--", "gantry", "doctor")
+    assert "NotPermitted" not in said, said

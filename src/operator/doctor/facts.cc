@@ -5,36 +5,17 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "kube/object.h"
+#include "policy/names.h"
+#include "policy/plugin_config.h"
 
 namespace gantry::doctor {
 namespace {
 
-// NVIDIA's resources are whole numbers; a quantity may still be a string ("8") or have a suffix.
-long long Whole(const Json& quantity) {
-  if (quantity.is_number_integer()) {
-    return quantity.get<long long>();
-  }
-  if (!quantity.is_string()) {
-    return 0;
-  }
-  const std::string text = quantity.get<std::string>();
-  if (text.ends_with("k")) {
-    return ParseInt(text.substr(0, text.size() - 1)).value_or(0) * 1000;
-  }
-  return ParseInt(text).value_or(0);
-}
-
-GpuCounts GpusIn(const Json* resources) {
-  GpuCounts counts;
-  if (resources != nullptr && resources->is_object()) {
-    for (const auto& [name, quantity] : resources->items()) {
-      if (name.starts_with("nvidia.com/")) {
-        counts[name] = Whole(quantity);
-      }
-    }
-  }
-  return counts;
-}
+constexpr char kDevicePluginSet[] = "nvidia-device-plugin-daemonset";
+// The toolkit's variable: containers without privilege that name GPUs in their environment get
+// them.
+constexpr char kImagesCount[] = "ACCEPT_NVIDIA_VISIBLE_DEVICES_ENVVAR_WHEN_UNPRIVILEGED";
 
 Labels TextMap(const Json* object) {
   Labels labels;
@@ -46,38 +27,6 @@ Labels TextMap(const Json* object) {
     }
   }
   return labels;
-}
-
-const Json& ListAt(const Json& object, std::string_view path) {
-  static const Json kEmpty = Json::array();
-  const Json* list = At(object, path);
-  return list != nullptr && list->is_array() ? *list : kEmpty;
-}
-
-// What a container asks for: requests, and limits where they stand alone.
-GpuCounts ContainerWants(const Json& container) {
-  GpuCounts wants = GpusIn(At(container, "resources.requests"));
-  for (const auto& [name, count] : GpusIn(At(container, "resources.limits"))) {
-    wants.emplace(name, count);
-  }
-  return wants;
-}
-
-// As the scheduler counts: all containers together, or one init container that wants more.
-GpuCounts PodWants(const Json& pod) {
-  GpuCounts wants;
-  for (const Json& container : ListAt(pod, "spec.containers")) {
-    for (const auto& [name, count] : ContainerWants(container)) {
-      wants[name] += count;
-    }
-  }
-  for (const Json& container : ListAt(pod, "spec.initContainers")) {
-    for (const auto& [name, count] : ContainerWants(container)) {
-      wants[name] = std::max(wants[name], count);
-    }
-  }
-  std::erase_if(wants, [](const auto& each) { return each.second == 0; });
-  return wants;
 }
 
 std::vector<Requirement> Requirements(const Json& term) {
@@ -106,6 +55,43 @@ std::vector<Condition> ConditionsOf(const Json& object) {
   return conditions;
 }
 
+std::string ObjectName(const Json& object) {
+  return TextAt(object, "kind") + " " + kube::KeyOf(object).Text();
+}
+
+// When the label's writer wrote it or another of its fields last (meta/v1 ManagedFieldsEntry).
+std::string WrittenAt(const Json& object, const std::string& label) {
+  for (const Json& entry : ListAt(object, "metadata.managedFields")) {
+    const Json* owned = At(entry, {"fieldsV1", "f:metadata", "f:labels", "f:" + label});
+    if (owned != nullptr) {
+      return TextAt(entry, "time");
+    }
+  }
+  return "";
+}
+
+bool RunsImageLike(const Json& object, std::string_view words) {
+  return std::ranges::any_of(ListAt(object, "spec.template.spec.containers"),
+                             [words](const Json& container) {
+                               return TextAt(container, "image").find(words) != std::string::npos;
+                             });
+}
+
+bool IsOurs(const Json& object) {
+  const std::string* manager = kube::LabelOf(object, names::kManagedBy);
+  return manager != nullptr && *manager == names::kManagedByGantry;
+}
+
+// What a section of the policy gives the variable; empty: it is not set, or not by value.
+std::string EnvOf(const Json& section, std::string_view name) {
+  for (const Json& variable : ListAt(section, "env")) {
+    if (TextAt(variable, "name") == name) {
+      return TextAt(variable, "value");
+    }
+  }
+  return "";
+}
+
 }  // namespace
 
 NodeFacts NodeFrom(const Json& node) {
@@ -120,21 +106,32 @@ NodeFacts NodeFrom(const Json& node) {
                             .effect = TextAt(taint, "effect")});
   }
   const std::vector<Condition> conditions = ConditionsOf(node);
-  facts.ready = std::ranges::any_of(conditions, [](const Condition& condition) {
-    return condition.type == "Ready" && condition.holds;
-  });
+  for (const Condition& condition : conditions) {
+    if (condition.type == "Ready") {
+      facts.ready = condition.holds;
+      facts.why_not_ready = condition.holds ? "" : condition.message;
+    } else if (condition.type == names::kGpuHealthyCondition && !condition.holds) {
+      facts.gpus_out = condition.message;
+    }
+  }
+  for (const char* label : {names::kMigConfigState, names::kDriverUpgradeState}) {
+    if (std::string at = WrittenAt(node, label); !at.empty()) {
+      facts.written[label] = std::move(at);
+    }
+  }
   return facts;
+}
+
+std::string ValueOf(const NodeFacts& node, const std::string& label) {
+  const auto at = node.labels.find(label);
+  return at == node.labels.end() ? "" : at->second;
 }
 
 PodFacts PodFrom(const Json& pod) {
   PodFacts facts;
   facts.space = TextAt(pod, "metadata.namespace");
   facts.name = TextAt(pod, "metadata.name");
-  for (const Json& owner : ListAt(pod, "metadata.ownerReferences")) {
-    if (BoolAt(owner, "controller", false)) {
-      facts.owner = TextAt(owner, "kind") + " " + TextAt(owner, "name");
-    }
-  }
+  facts.owner = OwnerOf(pod);
   facts.wants = PodWants(pod);
   for (const Json& each : ListAt(pod, "spec.tolerations")) {
     facts.tolerations.push_back({.key = TextAt(each, "key"),
@@ -157,11 +154,77 @@ PodFacts PodFrom(const Json& pod) {
   return facts;
 }
 
-OperandFacts OperandFrom(const Json& daemon_set) {
-  return {.name = TextAt(daemon_set, "metadata.name"),
-          .desired = IntAt(daemon_set, "status.desiredNumberScheduled", 0),
-          .ready = IntAt(daemon_set, "status.numberReady", 0),
-          .updated = IntAt(daemon_set, "status.updatedNumberScheduled", 0)};
+std::optional<OperandFacts> OperandFrom(const Json& daemon_set) {
+  if (!IsOurs(daemon_set)) {
+    return std::nullopt;
+  }
+  return OperandFacts{.space = TextAt(daemon_set, "metadata.namespace"),
+                      .name = TextAt(daemon_set, "metadata.name"),
+                      .desired = IntAt(daemon_set, "status.desiredNumberScheduled", 0),
+                      .ready = IntAt(daemon_set, "status.numberReady", 0),
+                      .updated = IntAt(daemon_set, "status.updatedNumberScheduled", 0),
+                      .sees_pods = std::ranges::any_of(
+                          ListAt(daemon_set, "spec.template.spec.volumes"), [](const Json& volume) {
+                            return TextAt(volume, "hostPath.path").find("pod-resources") !=
+                                   std::string::npos;
+                          })};
+}
+
+// By what they run: everybody names and labels them otherwise. One that wants no pod (a DaemonSet
+// whose selector takes no node, a Deployment that is scaled to none) does nothing.
+std::optional<PartFacts> PartFrom(const Json& object) {
+  const std::string kind = TextAt(object, "kind");
+  const bool set = kind == "DaemonSet";
+  const long long pods =
+      set ? IntAt(object, "status.desiredNumberScheduled", 0) : IntAt(object, "spec.replicas", 1);
+  if (pods == 0) {
+    return std::nullopt;
+  }
+  const std::string name = ObjectName(object);
+  if (set && (TextAt(object, "metadata.name") == kDevicePluginSet ||
+              RunsImageLike(object, "k8s-device-plugin") ||
+              RunsImageLike(object, "nvidia-gpu-device-plugin"))) {
+    return PartFacts{.part = Part::kDevicePlugin, .object = name};
+  }
+  const std::string* role = kube::LabelOf(object, "role");
+  if (!set && RunsImageLike(object, "node-feature-discovery") &&
+      ((role != nullptr && *role == "master") ||
+       TextAt(object, "metadata.name").ends_with("master"))) {
+    return PartFacts{.part = Part::kNfdMaster, .object = name};
+  }
+  if (!set && RunsImageLike(object, "cert-manager-controller")) {
+    return PartFacts{.part = Part::kCertManager, .object = name};
+  }
+  return std::nullopt;
+}
+
+OperatorFacts OperatorFrom(const Json& deployment) {
+  return {.object = ObjectName(deployment),
+          .wanted = IntAt(deployment, "spec.replicas", 1),
+          .available = IntAt(deployment, "status.availableReplicas", 0)};
+}
+
+std::vector<ConfigFacts> ConfigsFrom(const Json& config_map) {
+  std::vector<ConfigFacts> configs;
+  for (const auto& [key, text] : TextMap(At(config_map, "data"))) {
+    const Result<policy::PluginConfig> parsed = policy::ParsePluginConfig(text);
+    configs.push_back({.key = key, .mistake = parsed ? "" : parsed.error().message});
+  }
+  return configs;
+}
+
+std::optional<RejectionFacts> RejectionFrom(const Json& pod) {
+  const std::string reason = TextAt(pod, "status.reason");
+  const bool admission = reason == "UnexpectedAdmissionError" || reason.starts_with("OutOfnvidia");
+  if (TextAt(pod, "status.phase") != "Failed" || !admission || PodWants(pod).empty()) {
+    return std::nullopt;
+  }
+  return RejectionFacts{
+      .object = "pod " + kube::KeyOf(pod).Text(),
+      .owner = OwnerOf(pod),
+      .node = TextAt(pod, "spec.nodeName"),
+      .message = TextAt(pod, "status.message", reason),
+      .at = TextAt(pod, "status.startTime", TextAt(pod, "metadata.creationTimestamp"))};
 }
 
 PolicyFacts PolicyFrom(const Json& policy) {
@@ -173,6 +236,12 @@ PolicyFacts PolicyFrom(const Json& policy) {
     if (field.is_string()) {
       facts.unsupported_fields.push_back(field.get<std::string>());
     }
+  }
+  facts.space = TextAt(policy, "status.namespace");
+  facts.plugin_config = TextAt(policy, "spec.devicePlugin.config.name");
+  facts.plugin_default = TextAt(policy, "spec.devicePlugin.config.default");
+  if (const Json* toolkit = At(policy, "spec.toolkit"); toolkit != nullptr) {
+    facts.opens_by_image = ParseBool(EnvOf(*toolkit, kImagesCount)).value_or(false);
   }
   return facts;
 }
@@ -193,6 +262,30 @@ bool LacksPods(const Json& controller) {
                IntAt(controller, "spec.completions", IntAt(controller, "spec.parallelism", 1)));
   }
   return true;
+}
+
+std::string OwnerOf(const Json& object) {
+  for (const Json& owner : ListAt(object, "metadata.ownerReferences")) {
+    if (BoolAt(owner, "controller", false)) {
+      const kube::Key key{TextAt(object, "metadata.namespace"), TextAt(owner, "name")};
+      return TextAt(owner, "kind") + " " + key.Text();
+    }
+  }
+  return "";
+}
+
+std::string LastSeen(const Json& event) {
+  for (const char* path : {"series.lastObservedTime", "lastTimestamp", "eventTime"}) {
+    if (std::string time = TextAt(event, path); !time.empty()) {
+      return time;
+    }
+  }
+  return TextAt(event, "metadata.creationTimestamp");
+}
+
+bool IsStarting(const Json& pod) {
+  return TextAt(pod, "status.phase") == "Pending" &&
+         At(pod, "metadata.deletionTimestamp") == nullptr;
 }
 
 }  // namespace gantry::doctor

@@ -2,18 +2,20 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/clock.h"
+#include "base/error.h"
 #include "base/json.h"
+#include "operator/doctor/container_facts.h"
 
 // What the doctor keeps of a cluster's objects: the few fields that explain why a GPU is not used.
 namespace gantry::doctor {
 
 using Labels = std::map<std::string, std::string>;
-// Resources of NVIDIA ("nvidia.com/gpu", "nvidia.com/mig-1g.5gb", ...) by name.
-using GpuCounts = std::map<std::string, long long>;
 
 struct Taint {
   std::string key;
@@ -39,16 +41,25 @@ struct Requirement {
 struct NodeFacts {
   std::string name;
   bool ready = false;
-  Labels labels;  // all: pods select by any
+  std::string why_not_ready;  // the kubelet's words while it is not
+  std::string gpus_out;       // the message of the condition GPUHealthy while that is False
+  Labels labels;              // all: pods select by any
+  // Of labels that say a state: when who writes it wrote last, or later (RFC 3339).
+  Labels written;
   std::vector<Taint> taints;
   GpuCounts capacity;
   GpuCounts allocatable;
+  // Pods that hold GPUs of it, "namespace/name"; asked for only while its MIG layout changes.
+  std::vector<std::string> holders;
 };
+
+// The value of a label; empty if there is none.
+std::string ValueOf(const NodeFacts& node, const std::string& label);
 
 struct PodFacts {
   std::string space;
   std::string name;
-  std::string owner;  // "ReplicaSet x"; empty: none
+  std::string owner;  // "ReplicaSet default/x"; empty: none
   GpuCounts wants;    // what the scheduler looks for
   std::vector<Toleration> tolerations;
   Labels node_selector;
@@ -60,13 +71,52 @@ struct PodFacts {
 struct RefusalFacts {
   std::string object;  // "Deployment default/x"
   std::string message;
+  bool operand = false;  // in the operator's namespace
+};
+
+// A pod that the kubelet can't start, as its events tell.
+struct StartFacts {
+  std::string object;  // "pod default/x"
+  std::string node;
+  std::string message;
+};
+
+// A pod with GPUs that a kubelet did not admit, which failed it for good.
+struct RejectionFacts {
+  std::string object;  // "pod default/x"
+  std::string owner;   // "ReplicaSet default/x"; empty: none
+  std::string node;
+  std::string message;
+  std::string at;  // RFC 3339
 };
 
 struct OperandFacts {
+  std::string space = {};
   std::string name;
   long long desired = 0;
   long long ready = 0;
   long long updated = 0;
+  bool sees_pods = false;  // has the kubelet's pod-resources socket mounted
+};
+
+// What must be in a cluster once, by whoever installed it.
+enum class Part { kDevicePlugin, kNfdMaster, kCertManager };
+struct PartFacts {
+  Part part = Part::kDevicePlugin;
+  std::string object;  // "DaemonSet kube-system/x"
+};
+
+// The operator's own Deployment.
+struct OperatorFacts {
+  std::string object;  // "Deployment gpu-operator/gpu-operator"
+  long long wanted = 0;
+  long long available = 0;
+};
+
+// One configuration of the device plugin: a key of the ConfigMap that the policy names.
+struct ConfigFacts {
+  std::string key;
+  std::string mistake;  // names the field; empty: none
 };
 
 struct Condition {
@@ -81,24 +131,62 @@ struct PolicyFacts {
   std::string state;  // ready, notReady, ignored; empty: the operator has not spoken yet
   std::vector<Condition> conditions;
   std::vector<std::string> unsupported_fields;
+  std::string space = {};           // the operator's namespace, as its status has it
+  std::string plugin_config = {};   // devicePlugin.config.name: a ConfigMap there; empty: none
+  std::string plugin_default = {};  // devicePlugin.config.default: a key of it; empty: none
+  bool opens_by_image = false;      // an image's environment variable alone gives GPUs
 };
 
+// What could not be looked at.
+struct Unread {
+  std::string what;  // "events"
+  Error error;
+};
+inline constexpr char kPoliciesPart[] = "ClusterPolicies";
+
 struct ClusterFacts {
+  WallTime now{};
   std::vector<NodeFacts> nodes;
   std::vector<PodFacts> pending;  // pods without a node that ask for GPUs
   std::vector<RefusalFacts> refusals;
+  std::vector<StartFacts> starts;
+  std::vector<RejectionFacts> rejections;
   std::vector<OperandFacts> operands;
+  std::vector<ContainerFacts> operand_containers;   // troubled ones
+  std::vector<ContainerFacts> workload_containers;  // that start again and again and have GPUs
+  std::vector<OperatorFacts> operators;
+  std::vector<PartFacts> parts;
   std::vector<PolicyFacts> policies;
+  std::optional<std::vector<ConfigFacts>> configs;  // nothing: not looked at
+  long long node_features = 0;                      // objects; 0: not counted
+  std::vector<Unread> unread;
 };
 
-// From Kubernetes' objects (core/v1 Node and Pod, apps/v1 DaemonSet, nvidia.com/v1 ClusterPolicy).
+// From Kubernetes' objects (core/v1 Node and Pod, apps/v1 DaemonSet and Deployment, nvidia.com/v1
+// ClusterPolicy, core/v1 ConfigMap).
 NodeFacts NodeFrom(const Json& node);
 PodFacts PodFrom(const Json& pod);
-OperandFacts OperandFrom(const Json& daemon_set);
 PolicyFacts PolicyFrom(const Json& policy);
+// Of a DaemonSet that this operator made, else nothing.
+std::optional<OperandFacts> OperandFrom(const Json& daemon_set);
+// Of a DaemonSet or Deployment that is one of those parts, this operator's among them.
+std::optional<PartFacts> PartFrom(const Json& object);
+OperatorFacts OperatorFrom(const Json& deployment);
+std::vector<ConfigFacts> ConfigsFrom(const Json& config_map);
+// Of a pod with GPUs that was not admitted, else nothing.
+std::optional<RejectionFacts> RejectionFrom(const Json& pod);
 
 // Whether a ReplicaSet, Job or other controller's object still lacks pods: its events of an hour
 // ago may be history.
 bool LacksPods(const Json& controller);
+
+// What made an object and keeps it, "ReplicaSet default/x"; empty: nothing.
+std::string OwnerOf(const Json& object);
+
+// When what an event tells was seen last (RFC 3339).
+std::string LastSeen(const Json& event);
+
+// Whether a pod is still not started and is to be.
+bool IsStarting(const Json& pod);
 
 }  // namespace gantry::doctor

@@ -4,24 +4,20 @@
 #include "operator/doctor/findings.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
 #include <utility>
 
 #include "base/text.h"
-#include "policy/names.h"
+#include "operator/doctor/cluster_findings.h"
+#include "operator/doctor/container_findings.h"
+#include "operator/doctor/node_findings.h"
+#include "operator/doctor/start_findings.h"
 
 namespace gantry::doctor {
 namespace {
-
-Finding Problem(std::string code, std::string object, std::string message, std::string remedy) {
-  return {.severity = Severity::kProblem,
-          .code = std::move(code),
-          .object = std::move(object),
-          .message = std::move(message),
-          .remedy = std::move(remedy)};
-}
 
 // --- would the scheduler take this node? ---------------------------------------------------------
 
@@ -164,6 +160,45 @@ Finding Blocked(const PodFacts& pod, const std::vector<const NodeFacts*>& nodes)
                  "bring a node back (`kubectl uncordon`, or look why it is not ready)");
 }
 
+// What the scheduler's message counts: "0/3 nodes are available: 1 Insufficient cpu, 2 Insufficient
+// nvidia.com/gpu.".
+struct Shortage {
+  long long gpus = 0;               // nodes that lack free GPUs
+  std::vector<std::string> others;  // other resources that nodes lack
+};
+
+Shortage ShortageOf(const std::string& message) {
+  constexpr std::string_view kWord = " Insufficient ";
+  Shortage shortage;
+  // What follows a second sentence repeats it for preemption.
+  const std::string_view text = std::string_view(message).substr(0, message.find("preemption:"));
+  for (size_t at = text.find(kWord); at != std::string_view::npos;
+       at = text.find(kWord, at + kWord.size())) {
+    const std::string_view before = text.substr(0, at);
+    const size_t space = before.find_last_of(' ');
+    const long long nodes =
+        ParseInt(before.substr(space == std::string_view::npos ? 0 : space + 1)).value_or(0);
+    const std::string_view rest = text.substr(at + kWord.size());
+    std::string resource(rest.substr(0, rest.find_first_of(", ")));
+    while (resource.ends_with('.')) {
+      resource.pop_back();
+    }
+    if (resource.starts_with("nvidia.com/")) {
+      shortage.gpus += nodes;
+    } else {
+      shortage.others.push_back(std::move(resource));
+    }
+  }
+  return shortage;
+}
+
+// Nodes that the scheduler asks for GPUs too and that have none, or too few.
+long long NodesWithout(const PodFacts& pod, const std::vector<NodeFacts>& nodes) {
+  return std::ranges::count_if(nodes, [&pod](const NodeFacts& node) {
+    return !HasAll(pod, node) && Selects(pod, node) && Untolerated(pod, node).empty();
+  });
+}
+
 std::optional<Finding> ExaminePod(const PodFacts& pod, const std::vector<NodeFacts>& nodes) {
   if (std::optional<Finding> too_many = TooMany(pod, nodes)) {
     return too_many;
@@ -187,13 +222,19 @@ std::optional<Finding> ExaminePod(const PodFacts& pod, const std::vector<NodeFac
   if (open.empty()) {
     return Blocked(pod, selected);
   }
-  if (pod.scheduler.find("Insufficient nvidia.com/") != std::string::npos) {
-    Finding note = Problem(
+  const Shortage shortage = ShortageOf(pod.scheduler);
+  if (shortage.gpus > NodesWithout(pod, nodes) || (shortage.gpus > 0 && shortage.others.empty())) {
+    return Note(
         "GpusInUse", PodName(pod),
         format("waits: the GPUs of the {} node(s) that it could use are taken", open.size()),
         "wait, end other pods, or add a node");
-    note.severity = Severity::kNote;
-    return note;
+  }
+  if (!shortage.others.empty()) {
+    return Problem(
+        "NodeResourcesShort", PodName(pod),
+        format("finds free GPUs on nodes whose {} others have taken", Join(shortage.others, ", ")),
+        "ask for less, or taint the GPU nodes (nvidia.com/gpu=present:NoSchedule), so "
+        "that pods without GPUs stay away");
   }
   return std::nullopt;
 }
@@ -239,75 +280,62 @@ std::optional<Finding> ExamineRefusal(const RefusalFacts& refusal) {
         "its pods are refused: " + refusal.message.substr(refusal.message.find("exceeded quota")),
         "raise the ResourceQuota of the namespace, or end other pods in it");
   }
+  const auto says = [&refusal](std::string_view words) {
+    return refusal.message.find(words) != std::string::npos;
+  };
+  if (says("RuntimeClass \"nvidia") && says("not found")) {
+    return Problem("RuntimeClassMissing", refusal.object,
+                   "its pods are refused: the cluster has no such RuntimeClass",
+                   "leave runtimeClassName out (GPUs come by CDI), or set "
+                   "operator.runtimeClass to the name");
+  }
+  if (!refusal.operand) {
+    return std::nullopt;
+  }
+  if (says("violates PodSecurity")) {
+    return Problem("PodSecurityForbids", refusal.object,
+                   "its pods are refused: its namespace allows no privileged pods",
+                   "set psa.enabled=true, or label the namespace "
+                   "pod-security.kubernetes.io/enforce=privileged");
+  }
+  if (says("insufficient quota to match these scopes")) {
+    return Problem(
+        "PriorityQuotaMissing", refusal.object,
+        "its pods are refused: its namespace has no quota for pods of its priority class",
+        "make a ResourceQuota with that scope in the namespace, or set "
+        "daemonsets.priorityClassName");
+  }
+  if (const size_t webhook = refusal.message.find("failed calling webhook");
+      webhook != std::string::npos) {
+    return Problem("WebhookFails", refusal.object,
+                   "its pods are refused: " + refusal.message.substr(webhook),
+                   "repair that webhook, or exempt the operator's namespace from it");
+  }
   return std::nullopt;
 }
 
-// --- nodes, operands, policy ---------------------------------------------------------------------
-
-bool LabelIs(const NodeFacts& node, const char* label, std::string_view value) {
-  const auto at = node.labels.find(label);
-  return at != node.labels.end() && at->second == value;
-}
-
-bool HasGpu(const NodeFacts& node) {
-  return LabelIs(node, names::kGpuPresent, "true") || LabelIs(node, names::kPciNvidia, "true") ||
-         LabelIs(node, names::kPciNvidia3d, "true") || LabelIs(node, names::kPciNvidiaVga, "true");
-}
-
-long long Sum(const GpuCounts& counts) {
-  long long sum = 0;
-  for (const auto& [resource, count] : counts) {
-    sum += count;
-  }
-  return sum;
-}
-
-void ExamineNode(const NodeFacts& node, std::vector<Finding>& findings) {
-  const std::string object = "node " + node.name;
-  const std::string logs = format("kubectl logs -A -l app=nvidia-operator-validator --prefix");
-  if (!HasGpu(node) || LabelIs(node, names::kDeployOperands, "false")) {
-    return;
-  }
-  if (!node.ready) {
-    findings.push_back(Problem("NodeNotReady", object, "has GPUs and is not ready",
-                               "look at the kubelet on that node"));
-    return;
-  }
-  const long long capacity = Sum(node.capacity);
-  const long long allocatable = Sum(node.allocatable);
-  if (capacity == 0 && !node.labels.contains(names::kCudaDriverVersionFull)) {
-    findings.push_back(Problem("DriverMissing", object,
-                               "has a GPU on its PCI bus, and no driver was found on it",
-                               "install NVIDIA's driver on the node; the validator says what is "
-                               "missing: " +
-                                   logs));
-  } else if (capacity == 0) {
-    findings.push_back(Problem("NoGpuAllocatable", object,
-                               "has a GPU and a driver, and its kubelet offers no GPU",
-                               "look at the device plugin: kubectl logs -A -l "
-                               "app=nvidia-device-plugin-daemonset --prefix"));
-  } else if (allocatable < capacity) {
-    findings.push_back(
-        Problem("GpusUnhealthy", object,
-                format("{} of its {} GPUs are unhealthy", capacity - allocatable, capacity),
-                format("kubectl describe node {} names the reason in its events", node.name)));
-  }
-}
+// --- operands, policy ----------------------------------------------------------------------------
 
 void ExaminePolicies(const ClusterFacts& cluster, std::vector<Finding>& findings) {
-  if (cluster.policies.empty()) {
+  const bool unread =
+      std::ranges::find(cluster.unread, kPoliciesPart, &Unread::what) != cluster.unread.end();
+  if (cluster.policies.empty() && !unread) {
     findings.push_back(Problem("NoClusterPolicy", "cluster", "has no ClusterPolicy",
                                "install the chart, or create a ClusterPolicy"));
   }
   for (const PolicyFacts& policy : cluster.policies) {
     const std::string object = "ClusterPolicy " + policy.name;
     if (!policy.unsupported_fields.empty()) {
-      Finding note =
-          Problem("FieldsNotActedOn", object,
-                  "sets fields that are not acted on: " + Join(policy.unsupported_fields, ", "),
-                  "nothing, if you can do without them");
-      note.severity = Severity::kNote;
-      findings.push_back(std::move(note));
+      findings.push_back(
+          Note("FieldsNotActedOn", object,
+               "sets fields that are not acted on: " + Join(policy.unsupported_fields, ", "),
+               "nothing, if you can do without them"));
+    }
+    for (const Condition& condition : policy.conditions) {
+      if (condition.reason == "TaintNotTolerated") {
+        findings.push_back(Problem("TaintNotTolerated", object, condition.message,
+                                   "or take the taint off the nodes"));
+      }
     }
     if (policy.state == "ready" || policy.state == "ignored") {
       continue;
@@ -325,9 +353,15 @@ void ExaminePolicies(const ClusterFacts& cluster, std::vector<Finding>& findings
   }
 }
 
+// After what its containers, or its refused pods, say: that is the cause.
 void ExamineOperands(const ClusterFacts& cluster, std::vector<Finding>& findings) {
   for (const OperandFacts& operand : cluster.operands) {
-    if (operand.ready < operand.desired) {
+    const bool explained = std::ranges::any_of(findings, [&operand](const Finding& finding) {
+      const std::string object = finding.object + " ";
+      return object.starts_with("DaemonSet " + operand.name + " ") ||
+             object.starts_with("DaemonSet " + operand.space + "/" + operand.name + " ");
+    });
+    if (operand.ready < operand.desired && !explained) {
       findings.push_back(Problem(
           "OperandNotReady", "DaemonSet " + operand.name,
           format("{} of {} pods are ready", operand.ready, operand.desired),
@@ -340,23 +374,38 @@ void ExamineOperands(const ClusterFacts& cluster, std::vector<Finding>& findings
 
 std::vector<Finding> Examine(const ClusterFacts& cluster) {
   std::vector<Finding> findings;
+  ExamineCluster(cluster, findings);
   ExaminePolicies(cluster, findings);
-  ExamineOperands(cluster, findings);
-  for (const NodeFacts& node : cluster.nodes) {
-    ExamineNode(node, findings);
-  }
+  ExamineOperandContainers(cluster, findings);
+  std::vector<Finding> workloads;
   for (const RefusalFacts& refusal : cluster.refusals) {
     std::optional<Finding> finding = ExamineRefusal(refusal);
-    if (finding && std::ranges::find(findings, *finding) == findings.end()) {
-      findings.push_back(*std::move(finding));
+    std::vector<Finding>& place = refusal.operand ? findings : workloads;
+    if (finding && std::ranges::find(place, *finding) == place.end()) {
+      place.push_back(*std::move(finding));
     }
   }
+  ExamineOperands(cluster, findings);
+  ExamineNodes(cluster, findings);
+  std::ranges::move(workloads, std::back_inserter(findings));
+  ExamineStarts(cluster, findings);
   ExaminePods(cluster, findings);
+  ExamineWorkloadContainers(cluster, findings);
   return findings;
 }
 
+bool IsKnownRefusal(const RefusalFacts& refusal) { return ExamineRefusal(refusal).has_value(); }
+
 std::string LineOf(const Finding& finding) {
   return format("{}  {}: {}; {}", finding.code, finding.object, finding.message, finding.remedy);
+}
+
+std::string TextOf(const std::vector<Finding>& findings) {
+  std::string text;
+  for (const Finding& finding : findings) {
+    text += LineOf(finding) + "\n";
+  }
+  return text;
 }
 
 Json JsonOf(const std::vector<Finding>& findings) {

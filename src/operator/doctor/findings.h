@@ -6,27 +6,23 @@
 
 #include "base/json.h"
 #include "operator/doctor/facts.h"
+#include "operator/doctor/finding.h"
 
 // What is wrong with the GPUs of a cluster and with those who want them, in one line each.
 namespace gantry::doctor {
 
-enum class Severity { kProblem, kNote };  // a note is no reason for exit code 1
-
-struct Finding {
-  Severity severity = Severity::kProblem;
-  std::string code;     // one word: "TolerationMissing"
-  std::string object;   // "pod default/x", "node n1"
-  std::string message;  // what was seen
-  std::string remedy;   // what to do
-  bool operator==(const Finding&) const = default;
-};
-
 // The cluster's own findings first, then those of nodes, then those of workloads; pods of one owner
-// with the same finding are one.
+// with the same finding are one. docs/doctor.md has every code.
 std::vector<Finding> Examine(const ClusterFacts& cluster);
+
+// Whether the words of a controller's event say that the API server refuses pods for a reason that
+// has a finding.
+bool IsKnownRefusal(const RefusalFacts& refusal);
 
 // "CODE  object: message; remedy"
 std::string LineOf(const Finding& finding);
+// A line each.
+std::string TextOf(const std::vector<Finding>& findings);
 Json JsonOf(const std::vector<Finding>& findings);
 
 }  // namespace gantry::doctor

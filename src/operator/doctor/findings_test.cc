@@ -4,8 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "operator/doctor/status_table.h"
-
 namespace gantry::doctor {
 namespace {
 
@@ -197,6 +195,77 @@ TEST_F(FindingsTest, AQuotaThatIsUsedUp) {
   EXPECT_THAT(findings[0].message, HasSubstr("exceeded quota: gpus"));
 }
 
+TEST_F(FindingsTest, OtherRefusals) {
+  struct Case {
+    const char* message;
+    bool operand;
+    const char* code;  // nullptr: none
+  };
+  for (const auto& [message, operand, code] : std::initializer_list<Case>{
+           {"pods \"x\" is forbidden: pod rejected: RuntimeClass \"nvidia\" not found", false,
+            "RuntimeClassMissing"},
+           {"pods \"x\" is forbidden: pod rejected: RuntimeClass \"gvisor\" not found", false,
+            nullptr},
+           {"pods \"x\" is forbidden: violates PodSecurity \"restricted:latest\": privileged", true,
+            "PodSecurityForbids"},
+           {"pods \"x\" is forbidden: violates PodSecurity \"restricted:latest\": privileged",
+            false, nullptr},
+           {"pods \"x\" is forbidden: insufficient quota to match these scopes: [{PriorityClass In "
+            "[system-node-critical]}]",
+            true, "PriorityQuotaMissing"},
+           {"Internal error occurred: failed calling webhook \"a.b.c\": no endpoints available",
+            true, "WebhookFails"},
+           {"Internal error occurred: failed calling webhook \"a.b.c\": no endpoints available",
+            false, nullptr},
+           {"pods \"x\" is forbidden: exceeded quota: q, requested: pods=1, used: pods=1", false,
+            nullptr}}) {
+    cluster_.refusals = {{.object = "DaemonSet a/x", .message = message, .operand = operand}};
+    EXPECT_EQ(IsKnownRefusal(cluster_.refusals[0]), code != nullptr) << message;
+    if (code == nullptr) {
+      EXPECT_THAT(With({}), IsEmpty()) << message;
+    } else {
+      EXPECT_THAT(With({}), ElementsAre(Field(&Finding::code, code))) << message;
+    }
+  }
+}
+
+TEST_F(FindingsTest, ARefusedOperandIsNotSaidToBeUnready) {
+  cluster_.operands = {{.space = "a", .name = "x", .desired = 1, .ready = 0, .updated = 0},
+                       {.space = "a", .name = "xy", .desired = 1, .ready = 0, .updated = 0}};
+  cluster_.refusals = {{.object = "DaemonSet a/x",
+                        .message = "pods \"x\" is forbidden: violates PodSecurity \"baseline\"",
+                        .operand = true}};
+  EXPECT_THAT(With({}), ElementsAre(Field(&Finding::code, "PodSecurityForbids"),
+                                    AllOf(Field(&Finding::code, "OperandNotReady"),
+                                          Field(&Finding::object, "DaemonSet xy"))));
+}
+
+// Which of the scheduler's counts are of nodes that never had the GPUs?
+TEST_F(FindingsTest, GpusAreFreeAndOtherResourcesAreNot) {
+  struct Case {
+    const char* message;
+    const char* code;
+  };
+  cluster_.nodes = {};
+  for (const auto& [message, code] : std::initializer_list<Case>{
+           {"0/2 nodes are available: 1 Insufficient cpu, 1 Insufficient nvidia.com/gpu. "
+            "preemption: 0/2 nodes are available: 1 No preemption victims found for incoming pod.",
+            "NodeResourcesShort"},
+           {"0/2 nodes are available: 1 Insufficient memory, 1 Insufficient nvidia.com/gpu.",
+            "NodeResourcesShort"},
+           {"0/2 nodes are available: 1 Insufficient cpu, 2 Insufficient nvidia.com/gpu.",
+            "GpusInUse"},
+           {"0/2 nodes are available: 2 Insufficient nvidia.com/gpu.", "GpusInUse"},
+           {"0/2 nodes are available: 1 Too many pods, 1 Insufficient nvidia.com/gpu.",
+            "GpusInUse"}}) {
+    Json pod = GpuPod("p", 1);
+    pod["status"]["conditions"][0]["message"] = message;
+    cluster_.nodes = {NodeFrom(node_), NodeFrom(Parse(R"({"metadata": {"name": "cpu1"}})"))};
+    cluster_.pending = {PodFrom(pod)};
+    EXPECT_THAT(Examine(cluster_), ElementsAre(Field(&Finding::code, code))) << message;
+  }
+}
+
 TEST_F(FindingsTest, ANodeWithoutADriver) {
   node_["status"].erase("capacity");
   node_["status"].erase("allocatable");
@@ -222,7 +291,8 @@ TEST_F(FindingsTest, ANodeThatIsNotReady) {
 }
 
 TEST_F(FindingsTest, OperandsAndPolicies) {
-  cluster_.operands = {OperandFrom(Parse(R"({"metadata": {"name": "nvidia-device-plugin-daemonset"},
+  cluster_.operands = {*OperandFrom(Parse(R"({"metadata": {"name": "nvidia-device-plugin-daemonset",
+      "labels": {"app.kubernetes.io/managed-by": "gpu-operator"}},
       "status": {"desiredNumberScheduled": 2, "numberReady": 1, "updatedNumberScheduled": 2}})"))};
   cluster_.policies = {PolicyFrom(Parse(R"({"metadata": {"name": "cluster-policy"}, "status": {
       "state": "notReady", "unsupportedFields": ["spec.dcgm"], "conditions": [{"type": "Error",
@@ -236,6 +306,24 @@ TEST_F(FindingsTest, OperandsAndPolicies) {
   cluster_.policies.clear();
   cluster_.operands.clear();
   EXPECT_THAT(With({}), ElementsAre(Field(&Finding::code, "NoClusterPolicy")));
+  // Who may not see them does not know.
+  cluster_.unread = {{.what = kPoliciesPart, .error = {.kind = ErrorKind::kDenied, .message = ""}}};
+  EXPECT_THAT(With({}), ElementsAre(Field(&Finding::code, "NotPermitted")));
+}
+
+TEST_F(FindingsTest, ATaintThatNoOperandTolerates) {
+  cluster_.policies = {PolicyFrom(Parse(R"({"metadata": {"name": "cluster-policy"}, "status": {
+      "state": "ready", "conditions": [
+      {"type": "NodesReachable", "status": "False", "reason": "TaintNotTolerated",
+       "message": "no operand runs on these GPU nodes: n1: a=b:NoSchedule"},
+      {"type": "Error", "status": "False", "reason": "Ready"}]}})"))};
+  EXPECT_THAT(With({}), ElementsAre(AllOf(Field(&Finding::code, "TaintNotTolerated"),
+                                          Field(&Finding::message, HasSubstr("n1: a=b")))));
+}
+
+TEST_F(FindingsTest, AsText) {
+  EXPECT_EQ(TextOf({Problem("A", "b", "c", "d"), Note("E", "f", "g", "h")}),
+            "A  b: c; d\nE  f: g; h\n");
 }
 
 TEST_F(FindingsTest, AsJson) {
@@ -255,21 +343,18 @@ TEST(LacksPods, ByKind) {
   EXPECT_TRUE(LacksPods(Parse(R"({"kind": "PyTorchJob"})")));
 }
 
-TEST(StatusTable, ShowsNodesAndOperands) {
-  ClusterFacts cluster;
-  EXPECT_THAT(StatusText(cluster), HasSubstr("no node with a GPU"));
-  Json node = GpuNode("n1", 8);
-  node["status"]["allocatable"]["nvidia.com/gpu"] = "7";
-  cluster.nodes = {NodeFrom(node), NodeFrom(Parse(R"({"metadata": {"name": "cpu1"}})"))};
-  cluster.operands = {{.name = "gpu-feature-discovery", .desired = 1, .ready = 1, .updated = 1}};
-  cluster.policies = {
-      {.name = "cluster-policy", .state = "ready", .conditions = {}, .unsupported_fields = {}}};
-  EXPECT_EQ(StatusText(cluster),
-            "ClusterPolicy cluster-policy: ready\n\n"
-            "OPERAND                READY\n"
-            "gpu-feature-discovery  1/1\n\n"
-            "NODE  READY  ALLOCATABLE  PRODUCT   DRIVER  CUDA\n"
-            "n1    yes    gpu=7/8      Tesla-T4  535.1   -\n");
+TEST(IsStarting, UntilItRunsOrGoes) {
+  EXPECT_TRUE(IsStarting(Parse(R"({"status": {"phase": "Pending"}})")));
+  EXPECT_FALSE(IsStarting(Parse(R"({"status": {"phase": "Running"}})")));
+  EXPECT_FALSE(IsStarting(Parse(
+      R"({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}, "status": {"phase": "Pending"}})")));
+}
+
+TEST(LastSeen, OfEachKindOfEvent) {
+  EXPECT_EQ(LastSeen(Parse(R"({"series": {"lastObservedTime": "3"}, "eventTime": "1"})")), "3");
+  EXPECT_EQ(LastSeen(Parse(R"({"lastTimestamp": "2", "eventTime": null})")), "2");
+  EXPECT_EQ(LastSeen(Parse(R"({"lastTimestamp": null, "eventTime": "1"})")), "1");
+  EXPECT_EQ(LastSeen(Parse(R"({"metadata": {"creationTimestamp": "0"}})")), "0");
 }
 
 }  // namespace

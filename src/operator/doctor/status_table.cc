@@ -5,14 +5,15 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "operator/doctor/node_findings.h"
 #include "policy/names.h"
 
 namespace gantry::doctor {
 namespace {
 
 std::string LabelOr(const NodeFacts& node, const char* label, const char* fallback) {
-  const auto at = node.labels.find(label);
-  return at == node.labels.end() || at->second.empty() ? fallback : at->second;
+  const std::string value = ValueOf(node, label);
+  return value.empty() ? fallback : value;
 }
 
 // "8" or "7/8" a resource; "-" for none.
@@ -26,10 +27,6 @@ std::string Counts(const NodeFacts& node) {
                                             : format("{}={}/{}", name, allocatable, capacity));
   }
   return parts.empty() ? "-" : Join(parts, ",");
-}
-
-bool IsGpuNode(const NodeFacts& node) {
-  return LabelOr(node, names::kGpuPresent, "") == "true" || !node.capacity.empty();
 }
 
 }  // namespace
@@ -68,10 +65,10 @@ std::string StatusText(const ClusterFacts& cluster) {
     operands.push_back({operand.name, format("{}/{}", operand.ready, operand.desired)});
   }
   std::vector<std::vector<std::string>> nodes = {
-      {"NODE", "READY", "ALLOCATABLE", "PRODUCT", "DRIVER", "CUDA"}};
+      {"NODE", "STAGE", "ALLOCATABLE", "PRODUCT", "DRIVER", "CUDA"}};
   for (const NodeFacts& node : cluster.nodes) {
-    if (IsGpuNode(node)) {
-      nodes.push_back({node.name, node.ready ? "yes" : "no", Counts(node),
+    if (HasGpu(node) || !node.capacity.empty()) {
+      nodes.push_back({node.name, StageOf(node), Counts(node),
                        LabelOr(node, names::kGpuProduct, "-"),
                        LabelOr(node, names::kCudaDriverVersionFull, "-"),
                        LabelOr(node, names::kCudaRuntimeVersionFull, "-")});
@@ -80,6 +77,26 @@ std::string StatusText(const ClusterFacts& cluster) {
   text += operands.size() > 1 ? "\n" + Aligned(operands) : "";
   text += nodes.size() > 1 ? "\n" + Aligned(nodes) : "\nno node with a GPU\n";
   return text;
+}
+
+// Control sequences of ECMA-48: home, erase to the end of the line, erase to the end of the screen.
+std::string Screen(std::string_view text, size_t rows, size_t columns) {
+  std::vector<std::string> lines = Split(text, '\n');
+  if (!lines.empty() && lines.back().empty()) {
+    lines.pop_back();
+  }
+  if (rows > 0 && lines.size() > rows) {
+    const size_t hidden = lines.size() - rows + 1;
+    lines.resize(rows - 1);
+    lines.push_back(format("... and {} lines more", hidden));
+  }
+  std::string screen = "\x1b[H";
+  for (size_t i = 0; i < lines.size(); ++i) {
+    screen += columns > 0 ? lines[i].substr(0, columns) : lines[i];
+    // A line break in the last row would scroll.
+    screen += i + 1 < lines.size() ? "\x1b[K\r\n" : "\x1b[K";
+  }
+  return screen + "\x1b[J";
 }
 
 }  // namespace gantry::doctor

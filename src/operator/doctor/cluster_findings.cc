@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is wrong with a cluster as a whole? Much of it is there by somebody else's installation: a
+// second device plugin or a second NFD takes away what the first one gave, with nothing failing.
+#include "operator/doctor/cluster_findings.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "base/text.h"
+#include "policy/names.h"
+
+namespace gantry::doctor {
+namespace {
+
+void ExamineUnread(const ClusterFacts& cluster, std::vector<Finding>& findings) {
+  for (const Unread& unread : cluster.unread) {
+    const bool denied = unread.error.kind == ErrorKind::kDenied;
+    findings.push_back(Note(denied ? "NotPermitted" : "NotRead", "doctor",
+                            format("could not look at {}: {}", unread.what, unread.error.message),
+                            denied ? "run it as somebody who may read them" : "run it again"));
+  }
+}
+
+void ExamineOperator(const ClusterFacts& cluster, std::vector<Finding>& findings) {
+  for (const OperatorFacts& deployment : cluster.operators) {
+    if (deployment.wanted == 0) {
+      findings.push_back(Problem("OperatorStopped", deployment.object, "is scaled to 0 pods",
+                                 "scale it to 1: until then nothing is deployed nor repaired"));
+    } else if (deployment.available == 0) {
+      findings.push_back(Problem("OperatorNotRunning", deployment.object, "has no pod that runs",
+                                 "kubectl describe and kubectl logs of its pod (-l "
+                                 "app=gpu-operator)"));
+    }
+  }
+}
+
+struct Once {
+  Part part;
+  const char* code;
+  const char* message;
+  const char* remedy;
+};
+
+constexpr std::array<Once, 3> kOnce = {{
+    {Part::kDevicePlugin, "DevicePluginTwice",
+     "offer the same GPUs to the kubelets: the later one to register takes them from the other",
+     "remove the one that did not come with the operator, or set devicePlugin.enabled=false"},
+    {Part::kNfdMaster, "NfdTwice",
+     "write the same labels of nodes: what one sets, the other may take away",
+     "remove one of them, or set nfd.enabled=false"},
+    {Part::kCertManager, "CertManagerTwice", "both answer for the same certificates and webhooks",
+     "remove one; the operator needs none"},
+}};
+
+void ExamineParts(const ClusterFacts& cluster, std::vector<Finding>& findings) {
+  for (const Once& once : kOnce) {
+    std::vector<std::string> objects;
+    for (const PartFacts& part : cluster.parts) {
+      if (part.part == once.part) {
+        objects.push_back(part.object);
+      }
+    }
+    if (objects.size() > 1) {
+      findings.push_back(Problem(once.code, Join(objects, ", "), once.message, once.remedy));
+    }
+  }
+}
+
+// Which configurations are in use, and by whom.
+std::map<std::string, std::string> ChosenConfigs(const ClusterFacts& cluster,
+                                                 const PolicyFacts& policy) {
+  std::map<std::string, std::string> chosen;
+  if (!policy.plugin_default.empty()) {
+    chosen[policy.plugin_default] = "ClusterPolicy " + policy.name;
+  }
+  for (const NodeFacts& node : cluster.nodes) {
+    if (std::string key = ValueOf(node, names::kDevicePluginConfig); !key.empty()) {
+      chosen.emplace(std::move(key), "node " + node.name);
+    }
+  }
+  return chosen;
+}
+
+void ExamineConfigs(const ClusterFacts& cluster, const PolicyFacts& policy,
+                    std::vector<Finding>& findings) {
+  if (policy.plugin_config.empty() || !cluster.configs.has_value()) {
+    return;
+  }
+  const std::string object = "ConfigMap " + policy.space + "/" + policy.plugin_config;
+  const std::map<std::string, std::string> chosen = ChosenConfigs(cluster, policy);
+  std::vector<std::string> keys;
+  for (const ConfigFacts& config : *cluster.configs) {
+    keys.push_back(config.key);
+    if (!config.mistake.empty()) {
+      // Without a default a node may use any.
+      const bool used = policy.plugin_default.empty() || chosen.contains(config.key);
+      findings.push_back((used ? Problem : Note)(
+          "PluginConfigInvalid", object, config.key + ": " + config.mistake,
+          "correct it: who chooses it keeps the last good one, and offers no GPU after a start"));
+    }
+  }
+  for (const auto& [key, who] : chosen) {
+    if (std::ranges::find(keys, key) == keys.end()) {
+      findings.push_back(Problem(
+          "PluginConfigUnknown", who,
+          format(
+              "chooses the device plugin's configuration {}, which {} does not have (it has: {})",
+              key, object, keys.empty() ? "none" : Join(keys, ", ")),
+          format("correct the label {} or devicePlugin.config.default",
+                 names::kDevicePluginConfig)));
+    }
+  }
+}
+
+void ExamineExporter(const ClusterFacts& cluster, std::vector<Finding>& findings) {
+  for (const OperandFacts& operand : cluster.operands) {
+    if (operand.name == "nvidia-dcgm-exporter" && !operand.sees_pods) {
+      findings.push_back(Problem("ExporterWithoutPods", "DaemonSet " + operand.name,
+                                 "has not the kubelet's pod-resources socket: metrics bear no "
+                                 "names of pods",
+                                 "take what changed its volumes away; the operator mounts it"));
+    }
+  }
+}
+
+// Ours are three for a node, and an NFD's are one.
+void ExamineNodeFeatures(const ClusterFacts& cluster, std::vector<Finding>& findings) {
+  constexpr long long kMostForANode = 8;
+  const auto nodes = static_cast<long long>(cluster.nodes.size());
+  if (nodes > 0 && cluster.node_features > kMostForANode * nodes) {
+    findings.push_back(Problem(
+        "NodeFeaturesLeft", "cluster",
+        format("has {} NodeFeature objects for {} nodes", cluster.node_features, nodes),
+        "delete those of nodes that are gone (`kubectl get nodefeatures -A`): every list of them "
+        "burdens the API server"));
+  }
+}
+
+}  // namespace
+
+void ExamineCluster(const ClusterFacts& cluster, std::vector<Finding>& findings) {
+  ExamineUnread(cluster, findings);
+  ExamineOperator(cluster, findings);
+  ExamineParts(cluster, findings);
+  for (const PolicyFacts& policy : cluster.policies) {
+    if (policy.state == "ignored") {
+      continue;
+    }
+    ExamineConfigs(cluster, policy, findings);
+    if (policy.opens_by_image) {
+      findings.push_back(Note("GpusOpenToAll", "ClusterPolicy " + policy.name,
+                              "lets every container whose image names GPUs in its environment have "
+                              "them, without an allocation",
+                              "take ACCEPT_NVIDIA_VISIBLE_DEVICES_ENVVAR_WHEN_UNPRIVILEGED out of "
+                              "toolkit.env if that is not wanted"));
+    }
+  }
+  ExamineExporter(cluster, findings);
+  ExamineNodeFeatures(cluster, findings);
+}
+
+}  // namespace gantry::doctor

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "operator/doctor/facts.h"
+#include "operator/doctor/finding.h"
+
+namespace gantry::doctor {
+
+// What concerns the cluster as a whole: what could not be looked at, the operator itself, parts
+// that are there twice, and configurations that nobody can act on.
+void ExamineCluster(const ClusterFacts& cluster, std::vector<Finding>& findings);
+
+}  // namespace gantry::doctor

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/doctor/cluster_findings.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace gantry::doctor {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::Field;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+Json Parse(const char* text) { return *ParseJson(text); }
+
+std::vector<Finding> Examined(const ClusterFacts& cluster) {
+  std::vector<Finding> findings;
+  ExamineCluster(cluster, findings);
+  return findings;
+}
+
+PolicyFacts PolicyWith(const char* spec) {
+  Json policy = Parse(R"({"metadata": {"name": "p"}, "status": {"namespace": "gpu-operator"}})");
+  policy["spec"] = Parse(spec);
+  return PolicyFrom(policy);
+}
+
+TEST(ClusterFindings, NothingIsWrong) {
+  ClusterFacts cluster;
+  cluster.nodes.resize(1);
+  cluster.node_features = 8;
+  cluster.policies = {PolicyWith("{}")};
+  cluster.operators = {{.object = "Deployment a/gpu-operator", .wanted = 1, .available = 1}};
+  cluster.operands = {{.name = "nvidia-dcgm-exporter", .sees_pods = true}};
+  EXPECT_THAT(Examined(cluster), IsEmpty());
+}
+
+TEST(ClusterFindings, WhatCouldNotBeLookedAt) {
+  ClusterFacts cluster;
+  cluster.unread = {
+      {.what = "events", .error = {.kind = ErrorKind::kDenied, .message = "list event: forbidden"}},
+      {.what = "pods", .error = {.kind = ErrorKind::kTimeout, .message = "list pod: timeout"}}};
+  EXPECT_THAT(Examined(cluster),
+              ElementsAre(AllOf(Field(&Finding::code, "NotPermitted"),
+                                Field(&Finding::severity, Severity::kNote),
+                                Field(&Finding::message, HasSubstr("events: list event"))),
+                          Field(&Finding::code, "NotRead")));
+}
+
+TEST(ClusterFindings, AnOperatorThatDoesNotRun) {
+  ClusterFacts cluster;
+  cluster.operators = {OperatorFrom(Parse(R"({"kind": "Deployment", "metadata": {"namespace": "a",
+      "name": "gpu-operator"}, "spec": {"replicas": 1}, "status": {}})"))};
+  EXPECT_THAT(Examined(cluster),
+              ElementsAre(AllOf(Field(&Finding::code, "OperatorNotRunning"),
+                                Field(&Finding::object, "Deployment a/gpu-operator"))));
+  cluster.operators[0].wanted = 0;
+  EXPECT_THAT(Examined(cluster), ElementsAre(Field(&Finding::code, "OperatorStopped")));
+}
+
+Json Workload(const char* kind, const char* name, const char* image) {
+  Json object = Parse(R"({"metadata": {"namespace": "a"}, "spec": {"replicas": 1, "template":
+      {"spec": {"containers": [{}]}}}, "status": {"desiredNumberScheduled": 2}})");
+  object["kind"] = kind;
+  object["metadata"]["name"] = name;
+  object["spec"]["template"]["spec"]["containers"][0]["image"] = image;
+  return object;
+}
+
+TEST(ClusterFindings, PartsThatAreThereTwice) {
+  const Json ours = Workload("DaemonSet", "nvidia-device-plugin-daemonset", "localhost/gantry:1");
+  const Json chart = Workload("DaemonSet", "nvdp", "nvcr.io/nvidia/k8s-device-plugin:v0.17.0");
+  const Json google = Workload("DaemonSet", "g", "gcr.io/x/nvidia-gpu-device-plugin@sha256:1");
+  const Json nfd = Workload("Deployment", "nfd-master", "registry/nfd/node-feature-discovery:1");
+  const Json garbage = Workload("Deployment", "nfd-gc", "registry/nfd/node-feature-discovery:1");
+  const Json manager = Workload("Deployment", "c", "quay.io/jetstack/cert-manager-controller:1");
+  const Json hooks = Workload("Deployment", "w", "quay.io/jetstack/cert-manager-webhook:1");
+  const Json other = Workload("DaemonSet", "fluentd", "fluentd:1");
+  struct Case {
+    std::vector<Json> objects;
+    const char* code;  // nullptr: none
+  };
+  for (const auto& [objects, code] :
+       {Case{{ours, nfd, manager, hooks, other, garbage}, nullptr},
+        Case{{ours, chart}, "DevicePluginTwice"}, Case{{chart, google}, "DevicePluginTwice"},
+        Case{{nfd, nfd}, "NfdTwice"}, Case{{nfd, garbage}, nullptr},
+        Case{{manager, manager}, "CertManagerTwice"}, Case{{other, other}, nullptr}}) {
+    ClusterFacts cluster;
+    for (const Json& object : objects) {
+      if (auto part = PartFrom(object)) {
+        cluster.parts.push_back(*part);
+      }
+    }
+    if (code == nullptr) {
+      EXPECT_THAT(Examined(cluster), IsEmpty());
+    } else {
+      EXPECT_THAT(Examined(cluster), ElementsAre(Field(&Finding::code, code)));
+    }
+  }
+  // A DaemonSet that no node takes, a Deployment that is scaled down.
+  Json idle = chart;
+  idle["status"]["desiredNumberScheduled"] = 0;
+  EXPECT_EQ(PartFrom(idle), std::nullopt);
+  idle = nfd;
+  idle["spec"]["replicas"] = 0;
+  EXPECT_EQ(PartFrom(idle), std::nullopt);
+}
+
+class PluginConfigs : public ::testing::Test {
+ protected:
+  PluginConfigs() {
+    cluster_.policies = {
+        PolicyWith(R"({"devicePlugin": {"config": {"name": "slices", "default": "any"}}})")};
+    cluster_.configs = ConfigsFrom(Parse(R"({"data": {
+        "any": "version: v1\nsharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 4}]}}",
+        "spare": "version: v1"}})"));
+    cluster_.nodes.resize(1);
+    cluster_.nodes[0].name = "n1";
+  }
+  ClusterFacts cluster_;
+};
+
+TEST_F(PluginConfigs, NothingIsWrong) {
+  cluster_.nodes[0].labels["nvidia.com/device-plugin.config"] = "spare";
+  EXPECT_THAT(Examined(cluster_), IsEmpty());
+}
+
+TEST_F(PluginConfigs, AMistakeIsNamed) {
+  cluster_.configs =
+      ConfigsFrom(Parse(R"({"data": {"any": "version: v1\nsharing: {timeslicing: {}}",
+                                                    "spare": "version: [v1"}})"));
+  EXPECT_THAT(Examined(cluster_),
+              ElementsAre(AllOf(Field(&Finding::code, "PluginConfigInvalid"),
+                                Field(&Finding::severity, Severity::kProblem),
+                                Field(&Finding::object, "ConfigMap gpu-operator/slices"),
+                                Field(&Finding::message, HasSubstr("timeslicing"))),
+                          // Nobody uses this one.
+                          AllOf(Field(&Finding::code, "PluginConfigInvalid"),
+                                Field(&Finding::severity, Severity::kNote))));
+}
+
+TEST_F(PluginConfigs, AKeyThatIsNotThere) {
+  cluster_.nodes[0].labels["nvidia.com/device-plugin.config"] = "a100";
+  EXPECT_THAT(Examined(cluster_),
+              ElementsAre(AllOf(Field(&Finding::code, "PluginConfigUnknown"),
+                                Field(&Finding::object, "node n1"),
+                                Field(&Finding::message, HasSubstr("it has: any, spare")))));
+  cluster_.nodes[0].labels.clear();
+  cluster_.policies[0].plugin_default = "none";
+  EXPECT_THAT(Examined(cluster_), ElementsAre(AllOf(Field(&Finding::code, "PluginConfigUnknown"),
+                                                    Field(&Finding::object, "ClusterPolicy p"))));
+}
+
+TEST_F(PluginConfigs, WithoutAConfigMapNobodyChooses) {
+  cluster_.nodes[0].labels["nvidia.com/device-plugin.config"] = "a100";
+  cluster_.configs.reset();
+  EXPECT_THAT(Examined(cluster_), IsEmpty());
+}
+
+TEST(ClusterFindings, GpusForWhoeverNamesThem) {
+  ClusterFacts cluster;
+  for (const auto& [value, found] : {std::pair("true", true), std::pair("false", false)}) {
+    Json spec = Parse(R"({"toolkit": {"env": [{"name":
+        "ACCEPT_NVIDIA_VISIBLE_DEVICES_ENVVAR_WHEN_UNPRIVILEGED"}]}})");
+    spec["toolkit"]["env"][0]["value"] = value;
+    cluster.policies = {PolicyWith(spec.dump().c_str())};
+    if (found) {
+      EXPECT_THAT(Examined(cluster),
+                  ElementsAre(AllOf(Field(&Finding::code, "GpusOpenToAll"),
+                                    Field(&Finding::severity, Severity::kNote))));
+    } else {
+      EXPECT_THAT(Examined(cluster), IsEmpty());
+    }
+  }
+}
+
+TEST(ClusterFindings, AnExporterThatSeesNoPods) {
+  ClusterFacts cluster;
+  Json set = Parse(R"({"metadata": {"name": "nvidia-dcgm-exporter", "labels":
+      {"app.kubernetes.io/managed-by": "gpu-operator"}}, "spec": {"template": {"spec": {"volumes":
+      [{"name": "p", "hostPath": {"path": "/var/lib/kubelet/pod-resources"}}]}}}})");
+  cluster.operands = {*OperandFrom(set)};
+  EXPECT_THAT(Examined(cluster), IsEmpty());
+  set["spec"]["template"]["spec"]["volumes"] = Json::array();
+  cluster.operands = {*OperandFrom(set)};
+  EXPECT_THAT(Examined(cluster), ElementsAre(Field(&Finding::code, "ExporterWithoutPods")));
+  // Another's DaemonSet is none of ours.
+  set["metadata"].erase("labels");
+  EXPECT_EQ(OperandFrom(set), std::nullopt);
+}
+
+TEST(ClusterFindings, NodeFeaturesOfNodesThatAreGone) {
+  ClusterFacts cluster;
+  cluster.nodes.resize(73);
+  cluster.node_features = 4176;
+  EXPECT_THAT(Examined(cluster), ElementsAre(AllOf(Field(&Finding::code, "NodeFeaturesLeft"),
+                                                   Field(&Finding::message, HasSubstr("4176")))));
+}
+
+}  // namespace
+}  // namespace gantry::doctor

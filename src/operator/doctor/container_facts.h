@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+
+// What the doctor keeps of containers that do not run as they should.
+namespace gantry::doctor {
+
+// Resources of NVIDIA ("nvidia.com/gpu", "nvidia.com/mig-1g.5gb", ...) by name.
+using GpuCounts = std::map<std::string, long long>;
+
+struct ContainerFacts {
+  std::string space;
+  std::string pod;
+  std::string app;  // the pod's label `app`: of an operand, its DaemonSet's name
+  std::string node;
+  std::string container;
+  std::string image;
+  bool init = false;
+  std::string waiting;      // why it waits: CrashLoopBackOff, ImagePullBackOff, ...; empty: it runs
+  std::string message;      // the kubelet's, about that
+  std::string since;        // an init container that runs, or one that is being made: since when
+  std::string ended;        // why its last run ended: Error, OOMKilled; empty: none did
+  std::string ended_at;     // RFC 3339
+  long long exit_code = 0;  // of that run
+  long long restarts = 0;   // so far
+  std::string memory_limit;  // "512Mi"; empty: none
+  std::string log;           // the end of what that run wrote, if somebody read it
+  bool operator==(const ContainerFacts&) const = default;
+};
+
+// The pod's containers that wait for anything but the one before them, or whose last run failed,
+// and the init container that runs (core/v1 PodStatus).
+std::vector<ContainerFacts> TroubledContainers(const Json& pod);
+
+// What a pod asks the scheduler for of NVIDIA's resources; none with the count 0.
+GpuCounts PodWants(const Json& pod);
+// NVIDIA's resources of a map of quantities (a Node's capacity); null: none.
+GpuCounts GpusIn(const Json* resources);
+
+// The list at a dotted path; empty if there is none.
+const Json& ListAt(const Json& object, std::string_view path);
+
+}  // namespace gantry::doctor

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why does a container not run? From what the kubelet says of it and from the end of its log. The
+// words looked for are those of the kubelet, containerd, CRI-O, NVIDIA's driver container, its
+// installer, CUDA and the kernel; what is in nobody's table is told as it is, by the kubelet's
+// words.
+#include "operator/doctor/container_findings.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <utility>
+
+#include "base/text.h"
+#include "policy/names.h"
+
+namespace gantry::doctor {
+namespace {
+
+constexpr std::chrono::minutes kInitPatience(10);
+constexpr std::chrono::minutes kRecent(60);
+
+constexpr std::string_view kDriverApp = "nvidia-driver-daemonset";
+constexpr std::string_view kOperatorApp = "gpu-operator";
+
+// What some words mean: a finding's parts.
+struct Meaning {
+  std::string_view words;
+  std::string_view code;
+  std::string_view message;
+  std::string_view remedy;
+};
+
+const Meaning* Find(std::span<const Meaning> meanings, std::string_view text) {
+  const auto found = std::ranges::find_if(meanings, [text](const Meaning& meaning) {
+    return text.find(meaning.words) != std::string_view::npos;
+  });
+  return found == meanings.end() ? nullptr : &*found;
+}
+
+// --- images --------------------------------------------------------------------------------------
+
+constexpr char kPullSecret[] =
+    "name a pull secret in imagePullSecrets of its section, and look whether it is of this "
+    "registry";
+constexpr char kMirror[] =
+    "let the nodes reach the registry, or mirror the image and name it in repository, image and "
+    "version of its section";
+
+constexpr std::array kPullErrors = std::to_array<Meaning>({
+    {"401 Unauthorized", "RegistryDenied", "may not be pulled", kPullSecret},
+    {"403 Forbidden", "RegistryDenied", "may not be pulled", kPullSecret},
+    {"unauthorized", "RegistryDenied", "may not be pulled", kPullSecret},
+    {"authorization failed", "RegistryDenied", "may not be pulled", kPullSecret},
+    {"authentication required", "RegistryDenied", "may not be pulled", kPullSecret},
+    {"no such host", "RegistryUnreachable", "can't be pulled", kMirror},
+    {"i/o timeout", "RegistryUnreachable", "can't be pulled", kMirror},
+    {"connection refused", "RegistryUnreachable", "can't be pulled", kMirror},
+    {"network is unreachable", "RegistryUnreachable", "can't be pulled", kMirror},
+    {"x509", "RegistryUnreachable", "can't be pulled: the registry's certificate is not trusted",
+     "give the nodes' container runtime the registry's certificate"},
+});
+
+bool IsDriver(const ContainerFacts& container) { return container.app.starts_with(kDriverApp); }
+
+bool WaitsForImage(const ContainerFacts& container) {
+  static constexpr std::array<std::string_view, 5> kReasons = {
+      "ImagePullBackOff", "ErrImagePull", "ErrImageNeverPull", "InvalidImageName",
+      "RegistryUnavailable"};
+  return std::ranges::find(kReasons, container.waiting) != kReasons.end();
+}
+
+Finding ImageMissing(const ContainerFacts& container) {
+  if (const Meaning* meaning = Find(kPullErrors, container.message)) {
+    return Problem(std::string(meaning->code), "",
+                   format("its image {} {}", container.image, meaning->message),
+                   std::string(meaning->remedy));
+  }
+  if (IsDriver(container)) {
+    return Problem("DriverImageMissing", "",
+                   format("there is no driver image {}: none for the node's system, or for its "
+                          "kernel",
+                          container.image),
+                   "choose a driver.version that has one, set driver.usePrecompiled=false, or "
+                   "install the driver on the nodes and set driver.enabled=false");
+  }
+  return Problem("ImageMissing", "", format("its image {} is not there", container.image),
+                 "correct repository, image and version of its section in the ClusterPolicy");
+}
+
+// --- the driver's container ----------------------------------------------------------------------
+
+constexpr char kHeaders[] =
+    "let the nodes reach their distribution's packages for the running kernel (driver.repoConfig), "
+    "or use a precompiled driver (driver.usePrecompiled=true)";
+constexpr char kOwnDriver[] =
+    "the nodes bring a driver of their own: set driver.enabled=false, or take it off them";
+
+constexpr std::array kDriverLog = std::to_array<Meaning>({
+    {"No precompiled package found", "DriverKernelMismatch",
+     "its image has no driver for the node's kernel",
+     "keep the nodes at a kernel that the image has, take a driver.version for theirs, or set "
+     "driver.usePrecompiled=false"},
+    {"appears to already be loaded", "DriverConflict",
+     "another NVIDIA driver is loaded on the node already", kOwnDriver},
+    {"driver is in use", "DriverInUse",
+     "the driver before it is still in use and can't be unloaded",
+     "end what holds a GPU there (pods, nvidia-persistenced, fabric manager, a display server), or "
+     "restart the node"},
+    {"Could not resolve Linux kernel version", "KernelHeadersMissing",
+     "no headers of the node's kernel are in the package sources", kHeaders},
+    {"Unable to locate package linux-headers", "KernelHeadersMissing",
+     "no headers of the node's kernel are in the package sources", kHeaders},
+    {"Unable to find a match: kernel", "KernelHeadersMissing",
+     "no headers of the node's kernel are in the package sources", kHeaders},
+    {"No match for argument: kernel", "KernelHeadersMissing",
+     "no headers of the node's kernel are in the package sources", kHeaders},
+    {"Could not resolve host", "PackagesUnreachable", "package sources can't be reached", kHeaders},
+    {"Temporary failure resolving", "PackagesUnreachable", "package sources can't be reached",
+     kHeaders},
+    {"Key was rejected by service", "SecureBootRefuses",
+     "the kernel refuses an unsigned module: Secure Boot is on",
+     "use a precompiled driver that is signed, enrol its key, or switch Secure Boot off"},
+    {"Required key not available", "SecureBootRefuses",
+     "the kernel refuses an unsigned module: Secure Boot is on",
+     "use a precompiled driver that is signed, enrol its key, or switch Secure Boot off"},
+});
+
+const NodeFacts* NodeOf(const ClusterFacts& cluster, const std::string& name) {
+  const auto found = std::ranges::find(cluster.nodes, name, &NodeFacts::name);
+  return found == cluster.nodes.end() ? nullptr : &*found;
+}
+
+std::string Validation(const ClusterFacts& cluster, const std::string& node) {
+  const NodeFacts* facts = NodeOf(cluster, node);
+  return facts == nullptr ? "" : ValueOf(*facts, names::kGpuValidation);
+}
+
+std::string LogsOf(const ContainerFacts& container) {
+  return format("kubectl logs -n {} {} -c {} --previous", container.space, container.pod,
+                container.container);
+}
+
+Finding Crashing(const ClusterFacts& cluster, const ContainerFacts& container) {
+  const std::string ended =
+      format("container {} ends again and again ({}, exit code {})", container.container,
+             container.ended.empty() ? "Error" : container.ended, container.exit_code);
+  if (IsDriver(container)) {
+    if (const Meaning* meaning = Find(kDriverLog, container.log)) {
+      return Problem(std::string(meaning->code), "", std::string(meaning->message),
+                     std::string(meaning->remedy));
+    }
+    // The validator finds a driver that works, and this one is not it.
+    if (Validation(cluster, container.node) == names::kValidationReady) {
+      return Problem("DriverConflict", "", "the node has a driver that works, and " + ended,
+                     kOwnDriver);
+    }
+    return Problem("DriverContainerFails", "", ended, LogsOf(container));
+  }
+  if (container.app.starts_with("nvidia-dcgm")) {
+    return Problem("ExporterCrashing", "",
+                   ended + ": metrics are missing, and pods with GPUs are not touched",
+                   "it ends when the driver is restarted or a GPU is reset under it; if it stays "
+                   "so: " +
+                       LogsOf(container));
+  }
+  return Problem("OperandCrashing", "", ended, LogsOf(container));
+}
+
+// --- any operand
+// -----------------------------------------------------------------------------------
+
+bool RanOutOfMemory(const ClusterFacts& cluster, const ContainerFacts& container) {
+  return container.ended == "OOMKilled" && container.ended_at >= Rfc3339(cluster.now - kRecent);
+}
+
+// Waits for what a node lacks; the node's own finding says that.
+bool IsConsequence(const ClusterFacts& cluster, const ContainerFacts& container) {
+  const NodeFacts* node = NodeOf(cluster, container.node);
+  const std::string validation = Validation(cluster, container.node);
+  return node == nullptr || !node->ready ||
+         (!validation.empty() && validation != names::kValidationReady);
+}
+
+std::optional<Finding> OfOperand(const ClusterFacts& cluster, const ContainerFacts& container) {
+  if (RanOutOfMemory(cluster, container)) {
+    return Problem(
+        "OperandOutOfMemory", "",
+        format("container {} was ended for want of memory{}, {} restarts so far",
+               container.container,
+               container.memory_limit.empty() ? "" : " (limit " + container.memory_limit + ")",
+               container.restarts),
+        "raise resources.limits.memory of its section in the ClusterPolicy; of the "
+        "operator itself, operator.resources of the chart");
+  }
+  if (WaitsForImage(container)) {
+    return ImageMissing(container);
+  }
+  if (container.waiting == "CrashLoopBackOff") {
+    return Crashing(cluster, container);
+  }
+  const bool waits_long =
+      !container.since.empty() && container.since < Rfc3339(cluster.now - kInitPatience);
+  if (container.waiting.empty() || container.waiting == "ContainerCreating") {
+    if (!waits_long || IsConsequence(cluster, container)) {
+      return std::nullopt;
+    }
+    return Problem(
+        "OperandStuck", "",
+        format("{} {} since {}",
+               container.init ? "init container" : "container " + container.container,
+               container.init ? container.container + " waits" : "is being made", container.since),
+        format("kubectl describe pod -n {} {}", container.space, container.pod));
+  }
+  // CreateContainerConfigError, RunContainerError and others: the kubelet says why.
+  return Problem(
+      "OperandNotStarted", "",
+      format("container {}: {}: {}", container.container, container.waiting, container.message),
+      "make the ConfigMap or Secret that it names, or look at the container runtime");
+}
+
+std::string OperandName(const ContainerFacts& container) {
+  if (container.app == kOperatorApp) {
+    return format("Deployment {}/{}", container.space, container.app);
+  }
+  return container.app.empty() ? format("pod {}/{}", container.space, container.pod)
+                               : "DaemonSet " + container.app;
+}
+
+std::string Places(const std::set<std::string>& nodes) {
+  constexpr size_t kShown = 5;
+  std::vector<std::string> shown;
+  for (const std::string& node : nodes) {
+    if (shown.size() == kShown) {
+      return format("{} and {} more", Join(shown, ", "), nodes.size() - kShown);
+    }
+    shown.push_back(node);
+  }
+  return Join(shown, ", ");
+}
+
+// --- workloads
+// -------------------------------------------------------------------------------------
+
+constexpr char kNewerDriver[] =
+    "take an image with an older CUDA, or bring a newer driver to the nodes "
+    "(nvidia.com/cuda.runtime-version.full says what theirs can)";
+constexpr char kStartAnew[] =
+    "delete the pod; if it happens again after `systemctl daemon-reload` on the node, its devices "
+    "do not come by CDI: look at cdi.enabled and the runtime class";
+
+constexpr std::array kWorkloadLog = std::to_array<Meaning>({
+    {"CUDA out of memory", "GpuMemoryExhausted", "", ""},
+    {"CUDA_ERROR_OUT_OF_MEMORY", "GpuMemoryExhausted", "", ""},
+    {"CUDA error: out of memory", "GpuMemoryExhausted", "", ""},
+    {"cudaErrorMemoryAllocation", "GpuMemoryExhausted", "", ""},
+    {"Failed to initialize NVML: Unknown Error", "GpuLostInContainer",
+     "lost the way to its GPU while it ran", kStartAnew},
+    {"driver version is insufficient for CUDA runtime", "DriverTooOld",
+     "its image needs a newer driver than the node has", kNewerDriver},
+    {"unsatisfied condition: cuda", "DriverTooOld",
+     "its image needs a newer driver than the node has", kNewerDriver},
+    {"forward compatibility was attempted on non supported HW", "DriverTooOld",
+     "its image brings CUDA compatibility libraries that this GPU can't use", kNewerDriver},
+});
+
+std::optional<Finding> OfWorkload(const ClusterFacts& cluster, const ContainerFacts& container) {
+  const Meaning* meaning = Find(kWorkloadLog, container.log);
+  if (meaning == nullptr) {
+    return std::nullopt;
+  }
+  const std::string object = format("pod {}/{}", container.space, container.pod);
+  if (meaning->code != "GpuMemoryExhausted") {
+    return Problem(std::string(meaning->code), object, std::string(meaning->message),
+                   std::string(meaning->remedy));
+  }
+  const NodeFacts* node = NodeOf(cluster, container.node);
+  if (node != nullptr && ValueOf(*node, names::kGpuSharingStrategy) == "time-slicing") {
+    return Problem(
+        "GpuMemoryExhausted", object,
+        "finds no free memory on a GPU that it shares by time-slicing, where nothing "
+        "limits what its neighbours take",
+        "run fewer pods on a GPU (replicas), or share by MPS or MIG, which limit memory");
+  }
+  return Problem("GpuMemoryExhausted", object, "needs more memory than its GPU has",
+                 "give it a GPU with more memory, or a smaller task");
+}
+
+}  // namespace
+
+void ExamineOperandContainers(const ClusterFacts& cluster, std::vector<Finding>& findings) {
+  std::map<std::pair<std::string, std::string>, size_t> first;  // operand and code -> finding
+  std::map<size_t, std::set<std::string>> nodes;
+  for (const ContainerFacts& container : cluster.operand_containers) {
+    std::optional<Finding> finding = OfOperand(cluster, container);
+    if (!finding) {
+      continue;
+    }
+    finding->object = OperandName(container);
+    const auto [at, added] =
+        first.emplace(std::pair(finding->object, finding->code), findings.size());
+    if (!container.node.empty()) {
+      nodes[at->second].insert(container.node);
+    }
+    if (added) {
+      findings.push_back(*std::move(finding));
+    }
+  }
+  for (const auto& [index, names] : nodes) {
+    findings[index].object += " on " + Places(names);
+  }
+}
+
+void ExamineWorkloadContainers(const ClusterFacts& cluster, std::vector<Finding>& findings) {
+  for (const ContainerFacts& container : cluster.workload_containers) {
+    if (std::optional<Finding> finding = OfWorkload(cluster, container)) {
+      findings.push_back(*std::move(finding));
+    }
+  }
+}
+
+}  // namespace gantry::doctor

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "operator/doctor/facts.h"
+#include "operator/doctor/finding.h"
+
+namespace gantry::doctor {
+
+// Why operands' containers do not run. Those of one operand with the same cause on several nodes
+// are one finding.
+void ExamineOperandContainers(const ClusterFacts& cluster, std::vector<Finding>& findings);
+
+// Why pods with GPUs end again and again, if it is for a reason that their GPUs have.
+void ExamineWorkloadContainers(const ClusterFacts& cluster, std::vector<Finding>& findings);
+
+}  // namespace gantry::doctor

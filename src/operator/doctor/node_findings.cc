@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is wrong with a GPU node? Its own labels and conditions say most: the validator's verdict is
+// the label nvidia.com/gpu.validation, whose words are the codes here. Labels bear no time, so what
+// may be under way is judged by when its writer wrote last.
+#include "operator/doctor/node_findings.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <optional>
+
+#include "base/text.h"
+#include "policy/names.h"
+
+namespace gantry::doctor {
+namespace {
+
+// A MIG layout is changed within a minute, and clients are given ten to end.
+constexpr std::chrono::minutes kMigPatience(15);
+// An upgrade of a node waits for its turn and for jobs; the library gives up a drain after 5 min.
+constexpr std::chrono::minutes kUpgradePatience(60);
+
+bool LabelIs(const NodeFacts& node, const std::string& label, std::string_view value) {
+  return ValueOf(node, label) == value;
+}
+
+long long Sum(const GpuCounts& counts) {
+  long long sum = 0;
+  for (const auto& [resource, count] : counts) {
+    sum += count;
+  }
+  return sum;
+}
+
+std::string NodeName(const NodeFacts& node) { return "node " + node.name; }
+
+bool OlderThan(const ClusterFacts& cluster, const NodeFacts& node, const char* label,
+               std::chrono::minutes limit) {
+  const auto at = node.written.find(label);
+  return at != node.written.end() && at->second < Rfc3339(cluster.now - limit);
+}
+
+// --- the validator's words -----------------------------------------------------------------------
+
+struct Verdict {
+  std::string_view code;  // operands/validator's reason
+  std::string_view message;
+  std::string_view remedy;
+};
+
+constexpr char kToolkitLog[] =
+    "look at the container toolkit's log there: kubectl logs -A -l "
+    "app=nvidia-container-toolkit-daemonset --prefix";
+constexpr char kPluginLog[] =
+    "look at the device plugin's log there: kubectl logs -A -l app=nvidia-device-plugin-daemonset "
+    "--prefix";
+constexpr char kNvidiaSmi[] = "run `nvidia-smi` on the node; its kernel log (NVRM, Xid) says more";
+
+constexpr std::array kVerdicts = std::to_array<Verdict>({
+    {"DriverMissing", "has a GPU on its PCI bus, and no driver was found on it",
+     "install NVIDIA's driver on the node, or name a driver image in the ClusterPolicy"},
+    {"DriverContainerNotReady", "its driver container has not said that it is ready",
+     "look at the log of the driver's pod there: kubectl logs -A -l app=nvidia-driver-daemonset "
+     "--prefix"},
+    {"LibraryMissing", "its driver lacks libnvidia-ml.so.1",
+     "install the driver's libraries, in the version of its kernel module"},
+    {"KernelModuleNotLoaded", "its driver is installed and the kernel module is not loaded",
+     "run `modprobe nvidia` there; after an update of the kernel install the driver for the new "
+     "one, with Secure Boot sign it"},
+    {"VersionMismatch", "its kernel module and its driver's libraries are of two versions",
+     "restart the node: the driver was updated under the running kernel"},
+    {"DeviceNodeMissing", "a device node of its GPUs is not there",
+     "run `nvidia-modprobe -u -c 0` as root on the node, or enable nvidia-persistenced"},
+    {"GpuBoundToNouveau", "nouveau holds its GPU",
+     "blacklist nouveau, rebuild the initial ramdisk and restart the node"},
+    {"GpuBoundToVfio", "vfio-pci holds its GPU, for virtual machines",
+     "bind the GPU to nvidia, or label the node nvidia.com/gpu.workload.config=vm-passthrough"},
+    {"DriverHangs", "its driver does not answer",
+     "look into its kernel log for NVRM and Xid lines, and restart the node"},
+    {"DriverFails", "its driver answers with an error", kNvidiaSmi},
+    {"NoGpuAnswers", "its driver is loaded and reports no GPU", kNvidiaSmi},
+    {"NoGpu", "no GPU is on its PCI bus any more", "look whether the machine sees the card"},
+    {"ToolkitNotInstalled", "the container toolkit is not installed on it", kToolkitLog},
+    {"ToolkitBroken", "the container toolkit that is installed on it does not run", kToolkitLog},
+    {"CdiMissing", "has no CDI document for its GPUs", kToolkitLog},
+    {"CdiInvalid", "its CDI document can't be read", kToolkitLog},
+    {"CdiStale", "its CDI document names files that are not there", kToolkitLog},
+    {"NoGpuAllocatable", "has a GPU and a driver, and its kubelet offers no GPU", kPluginLog},
+    {"KubeletDoesNotAnswer", "its kubelet's pod-resources socket does not answer",
+     "look whether the kubelet runs on this node"},
+    {"CudaHangs", "CUDA does not start on it", kNvidiaSmi},
+    {"CudaVersionMismatch", "its driver and its libcuda differ",
+     "restart the node, so that the kernel module is the installed driver's"},
+    {"FabricManagerNotReady", "its NVSwitch system is not initialised",
+     "start nvidia-fabricmanager there, in the driver's version"},
+    {"ModuleNotLoaded", "a kernel module that its driver container brings is not loaded",
+     "look at the log of the driver's pod there"},
+    {"MofedNotReady", "RDMA is asked for, and its Mellanox driver is not there",
+     "install MOFED on the node, or the network operator"},
+});
+
+Finding Validated(const NodeFacts& node, const std::string& reason) {
+  const auto known = std::ranges::find(kVerdicts, reason, &Verdict::code);
+  if (known == kVerdicts.end()) {
+    return Problem("ValidationFailed", NodeName(node), format("the validator says {}", reason),
+                   format("kubectl describe node {} has the whole sentence", node.name));
+  }
+  return Problem(reason, NodeName(node), std::string(known->message), std::string(known->remedy));
+}
+
+// --- changes that are under way, or stuck
+// ----------------------------------------------------------
+
+bool IsMigChanging(const NodeFacts& node) {
+  return LabelIs(node, names::kMigConfigState, "pending") ||
+         LabelIs(node, names::kMigConfigState, "rebooting");
+}
+
+std::optional<Finding> MigChange(const ClusterFacts& cluster, const NodeFacts& node) {
+  const std::string state = ValueOf(node, names::kMigConfigState);
+  const std::string layout = ValueOf(node, names::kMigConfig);
+  if (state == "failed") {
+    return Problem("MigChangeFailed", NodeName(node),
+                   format("could not be given the MIG layout {}", layout),
+                   format("look at the MIG manager's log there, then set the label {} once more",
+                          names::kMigConfig));
+  }
+  if (!IsMigChanging(node)) {
+    return std::nullopt;
+  }
+  if (!node.holders.empty()) {
+    return Note("MigChangeWaits", NodeName(node),
+                format("gets the MIG layout {} when the pods that hold its GPUs have ended: {}",
+                       layout, Join(node.holders, ", ")),
+                "wait, or end them");
+  }
+  if (OlderThan(cluster, node, names::kMigConfigState, kMigPatience)) {
+    return Problem("MigChangeStuck", NodeName(node),
+                   format("is to get the MIG layout {} since {}, and nothing happens (state {})",
+                          layout, node.written.at(names::kMigConfigState), state),
+                   "restart the MIG manager's pod there, or the node if a process outside of "
+                   "Kubernetes holds a GPU (nvidia-smi)");
+  }
+  return std::nullopt;
+}
+
+bool IsUpgrading(const NodeFacts& node) {
+  const std::string state = ValueOf(node, names::kDriverUpgradeState);
+  return !state.empty() && state != "upgrade-done" && state != "upgrade-failed";
+}
+
+// Its turn has come, and its GPUs go away for a while.
+bool HasItsTurn(const NodeFacts& node) {
+  return IsUpgrading(node) && !LabelIs(node, names::kDriverUpgradeState, "upgrade-required");
+}
+
+// A node that waits for its turn is no trouble while another one gets on.
+bool AnotherGetsOn(const ClusterFacts& cluster, const NodeFacts& node) {
+  return std::ranges::any_of(cluster.nodes, [&](const NodeFacts& other) {
+    return other.name != node.name && HasItsTurn(other) &&
+           !OlderThan(cluster, other, names::kDriverUpgradeState, kUpgradePatience);
+  });
+}
+
+std::optional<Finding> DriverUpgrade(const ClusterFacts& cluster, const NodeFacts& node) {
+  const std::string state = ValueOf(node, names::kDriverUpgradeState);
+  if (state == "upgrade-failed") {
+    return Problem("DriverUpgradeFailed", NodeName(node),
+                   "its driver could not be upgraded, and it takes no pods",
+                   "look at the log of the driver's pod there; when that is ready, the node comes "
+                   "back by itself");
+  }
+  if (!IsUpgrading(node) ||
+      !OlderThan(cluster, node, names::kDriverUpgradeState, kUpgradePatience) ||
+      (state == "upgrade-required" && AnotherGetsOn(cluster, node))) {
+    return std::nullopt;
+  }
+  return Problem("DriverUpgradeStuck", NodeName(node),
+                 format("its driver's upgrade is at {} since {}", state,
+                        node.written.at(names::kDriverUpgradeState)),
+                 "look for pods there that do not end (`kubectl get pods -A --field-selector "
+                 "spec.nodeName=" +
+                     node.name + "`) and at spec.driver.upgradePolicy");
+}
+
+// --- a node
+// ----------------------------------------------------------------------------------------
+
+Finding NotReady(const NodeFacts& node) {
+  const std::string words = Lower(node.why_not_ready);
+  const bool runtime = words.find("container runtime") != std::string::npos ||
+                       words.find("runtime is down") != std::string::npos ||
+                       words.find("pleg") != std::string::npos;
+  if (runtime) {
+    return Problem(
+        "RuntimeDown", NodeName(node),
+        format("has GPUs, and its container runtime does not answer: {}", node.why_not_ready),
+        "`systemctl status containerd` (or crio) there; `gantry host-cleanup` takes the "
+        "toolkit's part of its configuration back");
+  }
+  return Problem(
+      "NodeNotReady", NodeName(node),
+      "has GPUs and is not ready" + (node.why_not_ready.empty() ? "" : ": " + node.why_not_ready),
+      "look at the kubelet on that node");
+}
+
+std::optional<Finding> Offer(const NodeFacts& node) {
+  const long long capacity = Sum(node.capacity);
+  const long long allocatable = Sum(node.allocatable);
+  if (capacity == 0) {
+    const bool driver = node.labels.contains(names::kCudaDriverVersionFull);
+    return Validated(node, driver ? "NoGpuAllocatable" : "DriverMissing");
+  }
+  if (allocatable < capacity) {
+    return Problem(
+        "GpusUnhealthy", NodeName(node),
+        format("{} of its {} GPUs are unhealthy{}", capacity - allocatable, capacity,
+               node.gpus_out.empty() ? "" : ": " + node.gpus_out),
+        format("kubectl describe node {} names the reason in its events; a GPU comes back by "
+               "itself when it answers again",
+               node.name));
+  }
+  return std::nullopt;
+}
+
+std::optional<Finding> Labelled(const NodeFacts& node) {
+  const std::string product = ValueOf(node, names::kGpuProduct);
+  if (product.ends_with("MIG-INVALID")) {
+    return Problem("MigLayoutsDiffer", NodeName(node),
+                   "its GPUs are split in different ways, which the MIG strategy `single` can't "
+                   "offer",
+                   "give all of its GPUs one layout, or set mig.strategy=mixed");
+  }
+  const std::string deploy = std::string(names::kDeployPrefix) + "gpu-feature-discovery";
+  if (product.empty() && LabelIs(node, deploy, "true")) {
+    return Problem("LabelsMissing", NodeName(node),
+                   "offers GPUs, and lacks the labels that say which",
+                   "look at the log of GPU feature discovery there: kubectl logs -A -l "
+                   "app=gpu-feature-discovery --prefix");
+  }
+  return std::nullopt;
+}
+
+void ExamineNode(const ClusterFacts& cluster, const NodeFacts& node,
+                 std::vector<Finding>& findings) {
+  if (!HasGpu(node) || LabelIs(node, names::kDeployOperands, "false")) {
+    return;
+  }
+  if (!node.ready) {
+    findings.push_back(NotReady(node));
+    return;
+  }
+  for (auto* examine : {MigChange, DriverUpgrade}) {
+    if (std::optional<Finding> finding = examine(cluster, node)) {
+      findings.push_back(*std::move(finding));
+      return;
+    }
+  }
+  if (IsMigChanging(node) || HasItsTurn(node)) {
+    return;  // its GPUs come and go meanwhile
+  }
+  const std::string validation = ValueOf(node, names::kGpuValidation);
+  if (!validation.empty() && validation != names::kValidationReady) {
+    findings.push_back(Validated(node, validation));
+    return;
+  }
+  for (auto* examine : {Offer, Labelled}) {
+    if (std::optional<Finding> finding = examine(node)) {
+      findings.push_back(*std::move(finding));
+      return;
+    }
+  }
+}
+
+}  // namespace
+
+bool HasGpu(const NodeFacts& node) {
+  return LabelIs(node, names::kGpuPresent, "true") || LabelIs(node, names::kPciNvidia, "true") ||
+         LabelIs(node, names::kPciNvidia3d, "true") || LabelIs(node, names::kPciNvidiaVga, "true");
+}
+
+void ExamineNodes(const ClusterFacts& cluster, std::vector<Finding>& findings) {
+  for (const NodeFacts& node : cluster.nodes) {
+    ExamineNode(cluster, node, findings);
+  }
+}
+
+std::string StageOf(const NodeFacts& node) {
+  const std::string validation = ValueOf(node, names::kGpuValidation);
+  const std::string mig = ValueOf(node, names::kMigConfigState);
+  if (!node.ready) {
+    return "node not ready";
+  }
+  if (LabelIs(node, names::kDeployOperands, "false")) {
+    return "switched off";
+  }
+  if (IsUpgrading(node) || LabelIs(node, names::kDriverUpgradeState, "upgrade-failed")) {
+    return "driver " + ValueOf(node, names::kDriverUpgradeState);
+  }
+  if (IsMigChanging(node) || mig == "failed") {
+    return "MIG " + mig;
+  }
+  if (!validation.empty() && validation != names::kValidationReady) {
+    return validation;
+  }
+  if (Sum(node.capacity) == 0) {
+    return node.labels.contains(names::kCudaDriverVersionFull) ? "device plugin" : "driver";
+  }
+  if (validation.empty()) {
+    return "validation";
+  }
+  if (ValueOf(node, names::kGpuProduct).empty()) {
+    return "labels";
+  }
+  return Sum(node.allocatable) < Sum(node.capacity) ? "GPUs unhealthy" : "ready";
+}
+
+}  // namespace gantry::doctor

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/doctor/node_findings.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace gantry::doctor {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using ::testing::ElementsAre;
+using ::testing::Field;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr char kState[] = "nvidia.com/mig.config.state";
+constexpr char kUpgrade[] = "nvidia.com/gpu-driver-upgrade-state";
+
+// A GPU node on which all is well, and a moment.
+class NodeFindings : public ::testing::Test {
+ protected:
+  NodeFindings() {
+    cluster_.now = WallTime(hours(24 * 365 * 56));
+    NodeFacts node;
+    node.name = "n1";
+    node.ready = true;
+    node.labels = {{"nvidia.com/gpu.present", "true"},
+                   {"nvidia.com/gpu.product", "A100"},
+                   {"nvidia.com/gpu.validation", "ready"},
+                   {"nvidia.com/gpu.deploy.gpu-feature-discovery", "true"},
+                   {"nvidia.com/cuda.driver-version.full", "535.1"}};
+    node.capacity = {{"nvidia.com/gpu", 8}};
+    node.allocatable = node.capacity;
+    cluster_.nodes = {node};
+  }
+  std::vector<Finding> Examined() const {
+    std::vector<Finding> findings;
+    ExamineNodes(cluster_, findings);
+    return findings;
+  }
+  std::string CodeOf() const {
+    const std::vector<Finding> findings = Examined();
+    EXPECT_LE(findings.size(), 1U);
+    return findings.empty() ? "" : findings[0].code;
+  }
+  NodeFacts& node() { return cluster_.nodes[0]; }
+  // The label was written that long ago.
+  void Write(NodeFacts& node, const char* label, const char* value, minutes ago) const {
+    node.labels[label] = value;
+    node.written[label] = Rfc3339(cluster_.now - ago);
+  }
+
+  ClusterFacts cluster_;
+};
+
+TEST_F(NodeFindings, NothingIsWrong) {
+  EXPECT_THAT(Examined(), IsEmpty());
+  EXPECT_EQ(StageOf(node()), "ready");
+}
+
+TEST_F(NodeFindings, ANodeWithoutGpusIsNoConcern) {
+  node().labels = {};
+  node().ready = false;
+  EXPECT_THAT(Examined(), IsEmpty());
+}
+
+// Every word of the validator is a code, with words of its own.
+TEST_F(NodeFindings, WhatTheValidatorSays) {
+  for (const char* reason : {"DriverMissing",
+                             "DriverContainerNotReady",
+                             "LibraryMissing",
+                             "KernelModuleNotLoaded",
+                             "VersionMismatch",
+                             "DeviceNodeMissing",
+                             "GpuBoundToNouveau",
+                             "GpuBoundToVfio",
+                             "DriverHangs",
+                             "DriverFails",
+                             "NoGpuAnswers",
+                             "NoGpu",
+                             "ToolkitNotInstalled",
+                             "ToolkitBroken",
+                             "CdiMissing",
+                             "CdiInvalid",
+                             "CdiStale",
+                             "NoGpuAllocatable",
+                             "KubeletDoesNotAnswer",
+                             "CudaHangs",
+                             "CudaVersionMismatch",
+                             "FabricManagerNotReady",
+                             "ModuleNotLoaded",
+                             "MofedNotReady"}) {
+    node().labels["nvidia.com/gpu.validation"] = reason;
+    EXPECT_EQ(CodeOf(), reason);
+    EXPECT_EQ(StageOf(node()), reason);
+  }
+  node().labels["nvidia.com/gpu.validation"] = "SomethingNew";
+  EXPECT_EQ(CodeOf(), "ValidationFailed");
+  EXPECT_THAT(Examined()[0].message, HasSubstr("SomethingNew"));
+  node().labels["nvidia.com/gpu.deploy.operands"] = "false";
+  EXPECT_THAT(Examined(), IsEmpty());
+  EXPECT_EQ(StageOf(node()), "switched off");
+}
+
+TEST_F(NodeFindings, ANodeThatIsNotReady) {
+  node().ready = false;
+  struct Case {
+    const char* words;
+    const char* code;
+  };
+  for (const auto& [words, code] : std::initializer_list<Case>{
+           {"container runtime is down", "RuntimeDown"},
+           {"[container runtime not ready: RuntimeReady=false]", "RuntimeDown"},
+           {"PLEG is not healthy: pleg was last seen active 5m ago", "RuntimeDown"},
+           {"Kubelet stopped posting node status.", "NodeNotReady"},
+           {"", "NodeNotReady"}}) {
+    node().why_not_ready = words;
+    EXPECT_EQ(CodeOf(), code) << words;
+  }
+  EXPECT_EQ(StageOf(node()), "node not ready");
+}
+
+TEST_F(NodeFindings, GpusThatAreNotOffered) {
+  node().allocatable["nvidia.com/gpu"] = 6;
+  node().gpus_out = "GPU-1 is out of service: XID 79";
+  EXPECT_EQ(CodeOf(), "GpusUnhealthy");
+  EXPECT_THAT(Examined()[0].message, HasSubstr("2 of its 8 GPUs are unhealthy: GPU-1 is out"));
+  EXPECT_EQ(StageOf(node()), "GPUs unhealthy");
+  node().capacity = {};
+  node().allocatable = {};
+  EXPECT_EQ(CodeOf(), "NoGpuAllocatable");
+  EXPECT_EQ(StageOf(node()), "device plugin");
+  node().labels.erase("nvidia.com/cuda.driver-version.full");
+  EXPECT_EQ(CodeOf(), "DriverMissing");
+  EXPECT_EQ(StageOf(node()), "driver");
+}
+
+TEST_F(NodeFindings, LabelsOfItsGpus) {
+  node().labels["nvidia.com/gpu.product"] = "A100-MIG-INVALID";
+  EXPECT_EQ(CodeOf(), "MigLayoutsDiffer");
+  node().labels.erase("nvidia.com/gpu.product");
+  EXPECT_EQ(CodeOf(), "LabelsMissing");
+  EXPECT_EQ(StageOf(node()), "labels");
+  // Nobody is to make them.
+  node().labels.erase("nvidia.com/gpu.deploy.gpu-feature-discovery");
+  EXPECT_THAT(Examined(), IsEmpty());
+  node().labels.erase("nvidia.com/gpu.validation");
+  EXPECT_EQ(StageOf(node()), "validation");
+}
+
+TEST_F(NodeFindings, AMigLayoutThatIsChanged) {
+  node().labels["nvidia.com/mig.config"] = "all-1g.10gb";
+  // GPUs are away while it is changed.
+  node().capacity = {};
+  node().allocatable = {};
+  for (const char* state : {"pending", "rebooting"}) {
+    Write(node(), kState, state, minutes(14));
+    EXPECT_THAT(Examined(), IsEmpty()) << state;
+    EXPECT_EQ(StageOf(node()), std::string("MIG ") + state);
+    Write(node(), kState, state, minutes(16));
+    EXPECT_EQ(CodeOf(), "MigChangeStuck") << state;
+  }
+  // Since when is not known.
+  node().written.clear();
+  EXPECT_THAT(Examined(), IsEmpty());
+  Write(node(), kState, "pending", minutes(600));
+  node().holders = {"default/train"};
+  EXPECT_EQ(CodeOf(), "MigChangeWaits");
+  EXPECT_EQ(Examined()[0].severity, Severity::kNote);
+  EXPECT_THAT(Examined()[0].message, HasSubstr("all-1g.10gb"));
+  EXPECT_THAT(Examined()[0].message, HasSubstr("default/train"));
+  Write(node(), kState, "failed", minutes(0));
+  EXPECT_EQ(CodeOf(), "MigChangeFailed");
+}
+
+TEST_F(NodeFindings, AMigLayoutThatWasChanged) {
+  Write(node(), kState, "success", minutes(600));
+  EXPECT_THAT(Examined(), IsEmpty());
+  EXPECT_EQ(StageOf(node()), "ready");
+}
+
+TEST_F(NodeFindings, ADriverThatIsUpgraded) {
+  node().capacity = {};
+  node().allocatable = {};
+  for (const char* state :
+       {"cordon-required", "wait-for-jobs-required", "pod-deletion-required", "drain-required",
+        "pod-restart-required", "validation-required", "uncordon-required"}) {
+    Write(node(), kUpgrade, state, minutes(59));
+    EXPECT_THAT(Examined(), IsEmpty()) << state;
+    EXPECT_EQ(StageOf(node()), std::string("driver ") + state);
+    Write(node(), kUpgrade, state, minutes(61));
+    EXPECT_EQ(CodeOf(), "DriverUpgradeStuck") << state;
+  }
+  Write(node(), kUpgrade, "upgrade-failed", minutes(0));
+  EXPECT_EQ(CodeOf(), "DriverUpgradeFailed");
+  // It is done, and what is wrong now is told.
+  Write(node(), kUpgrade, "upgrade-done", minutes(600));
+  EXPECT_EQ(CodeOf(), "NoGpuAllocatable");
+}
+
+TEST_F(NodeFindings, ADriverThatWaitsForItsTurn) {
+  Write(node(), kUpgrade, "upgrade-required", minutes(59));
+  EXPECT_THAT(Examined(), IsEmpty());
+  Write(node(), kUpgrade, "upgrade-required", minutes(61));
+  EXPECT_EQ(CodeOf(), "DriverUpgradeStuck");
+  NodeFacts other = node();
+  other.name = "n2";
+  Write(other, kUpgrade, "drain-required", minutes(10));
+  cluster_.nodes.push_back(other);
+  EXPECT_THAT(Examined(), IsEmpty());
+  // The other one is stuck itself.
+  Write(cluster_.nodes[1], kUpgrade, "drain-required", minutes(61));
+  EXPECT_THAT(Examined(), ElementsAre(Field(&Finding::code, "DriverUpgradeStuck"),
+                                      Field(&Finding::code, "DriverUpgradeStuck")));
+}
+
+TEST(NodeFrom, WhatItSaysOfItself) {
+  const NodeFacts node = NodeFrom(*ParseJson(R"({
+      "metadata": {"name": "n1", "managedFields": [
+          {"manager": "kubelet", "time": "1", "fieldsV1": {"f:metadata": {"f:labels": {"f:a": {}}}}},
+          {"manager": "m", "time": "2026-01-01T00:00:00Z", "fieldsV1": {"f:metadata": {"f:labels":
+              {"f:nvidia.com/mig.config.state": {}}}}}]},
+      "status": {"conditions": [
+          {"type": "Ready", "status": "False", "message": "container runtime is down"},
+          {"type": "GPUHealthy", "status": "False", "message": "GPU-1 is out"}]}})"));
+  EXPECT_FALSE(node.ready);
+  EXPECT_EQ(node.why_not_ready, "container runtime is down");
+  EXPECT_EQ(node.gpus_out, "GPU-1 is out");
+  EXPECT_EQ(node.written, (Labels{{"nvidia.com/mig.config.state", "2026-01-01T00:00:00Z"}}));
+}
+
+}  // namespace
+}  // namespace gantry::doctor

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why does a pod not start on its node? From the words of the kubelet's events, which repeat those
+// of containerd, CRI-O and the CDI library, and of the kubelet's own admission.
+#include "operator/doctor/start_findings.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <map>
+
+#include "base/text.h"
+
+namespace gantry::doctor {
+namespace {
+
+// A pod that failed for good stays until somebody deletes it.
+constexpr std::chrono::minutes kRecent(60);
+
+struct Meaning {
+  std::string_view words;
+  std::string_view code;
+  std::string_view message;
+  std::string_view remedy;
+};
+
+constexpr char kToolkit[] =
+    "look at the container toolkit's log there: kubectl logs -A -l "
+    "app=nvidia-container-toolkit-daemonset --prefix";
+
+constexpr std::array kMeanings = std::to_array<Meaning>({
+    {"no runtime for \"nvidia", "RuntimeHandlerMissing",
+     "is not started: the node's container runtime has no handler of that name", kToolkit},
+    {"failed to find runtime handler nvidia", "RuntimeHandlerMissing",
+     "is not started: the node's container runtime has no handler of that name", kToolkit},
+    {"unresolvable CDI devices", "CdiDevicesUnknown",
+     "is not started: the node's container runtime does not know its CDI devices",
+     "look whether CDI is switched on in the container runtime and whether /var/run/cdi is among "
+     "its folders"},
+    {"nvidia-container-cli: ", "RuntimeHookFails",
+     "is not started: NVIDIA's hook, which the node's container runtime calls, fails", kToolkit},
+    {"nvidia-container-runtime", "RuntimeHookFails",
+     "is not started: nvidia-container-runtime fails on the node", kToolkit},
+    {"nvidia-cdi-hook", "RuntimeHookFails", "is not started: nvidia-cdi-hook fails on the node",
+     kToolkit},
+});
+
+const Meaning* MeaningOf(std::string_view message) {
+  const auto found = std::ranges::find_if(kMeanings, [message](const Meaning& meaning) {
+    return message.find(meaning.words) != std::string_view::npos;
+  });
+  return found == kMeanings.end() ? nullptr : &*found;
+}
+
+Finding Rejected(const RejectionFacts& rejection) {
+  if (rejection.message.find("maximum request size for shared resources is 1") !=
+      std::string::npos) {
+    return Problem("SharedRequestTooLarge", rejection.object,
+                   "asked for more than one share of a GPU, which is not more of it",
+                   "ask for 1, or set failRequestsGreaterThanOne: false");
+  }
+  // What made an owned pod makes another: many of them are the trouble.
+  const auto make = rejection.owner.empty() ? Problem : Note;
+  return make("PodRejected", rejection.object,
+              format("was not admitted by node {}, and stays failed: {}", rejection.node,
+                     rejection.message),
+              "delete it, so that its owner makes another; the node had no GPU to give when its "
+              "kubelet or device plugin had just started");
+}
+
+}  // namespace
+
+bool IsKnownStartFailure(std::string_view message) { return MeaningOf(message) != nullptr; }
+
+void ExamineStarts(const ClusterFacts& cluster, std::vector<Finding>& findings) {
+  for (const StartFacts& start : cluster.starts) {
+    if (const Meaning* meaning = MeaningOf(start.message)) {
+      findings.push_back(Problem(std::string(meaning->code),
+                                 start.object + (start.node.empty() ? "" : " on " + start.node),
+                                 std::string(meaning->message), std::string(meaning->remedy)));
+    }
+  }
+  std::map<std::pair<std::string, std::string>, size_t> first;  // owner and code -> finding
+  std::map<size_t, int> more;
+  for (const RejectionFacts& rejection : cluster.rejections) {
+    if (rejection.at < Rfc3339(cluster.now - kRecent)) {
+      continue;
+    }
+    Finding finding = Rejected(rejection);
+    const std::string owner = rejection.owner.empty() ? rejection.object : rejection.owner;
+    const auto [at, added] = first.emplace(std::pair(owner, finding.code), findings.size());
+    if (added) {
+      findings.push_back(std::move(finding));
+    } else {
+      ++more[at->second];
+    }
+  }
+  constexpr int kMany = 3;
+  for (const auto& [index, count] : more) {
+    findings[index].object += format(" and {} more of its owner", count);
+    if (count + 1 >= kMany) {
+      findings[index].severity = Severity::kProblem;
+    }
+  }
+}
+
+}  // namespace gantry::doctor

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+// The live view of `gantry status`: three watches fill the facts, and their changes, a signal or
+// another size of the terminal wake the one loop that draws. Changes come in groups, so a table is
+// drawn when none came for a moment, or when the first one has waited long enough.
+#include "operator/doctor/status_watch.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <map>
+#include <mutex>
+#include <optional>
+
+#include "base/clock.h"
+#include "base/paths.h"
+#include "base/text.h"
+#include "host/signals.h"
+#include "kube/watch.h"
+#include "operator/doctor/facts.h"
+#include "operator/doctor/read_cluster.h"
+#include "operator/doctor/status_table.h"
+#include "policy/kinds.h"
+
+namespace gantry::doctor {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kQuiet(50);
+constexpr milliseconds kLongest(500);
+
+void WriteOut(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
+
+// Wakes a poll from another thread.
+class Bell {
+ public:
+  Bell() : fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) { CHECK(fd_.valid()); }
+  [[nodiscard]] int fd() const { return fd_.get(); }
+  void Ring() const { CHECK(eventfd_write(fd_.get(), 1) == 0); }
+  // Readable no more until the next ring.
+  void Hush() const {
+    eventfd_t rings = 0;
+    eventfd_read(fd_.get(), &rings);
+  }
+
+ private:
+  Fd fd_;
+};
+
+// The objects of one kind, as facts by name.
+template <typename Facts>
+class Kept : public kube::WatchSink {
+ public:
+  using Project = std::optional<Facts> (*)(const Json&);
+  Kept(Project project, const Bell& bell) : project_(project), bell_(bell) {}
+
+  void Upsert(const Json& object) override {
+    std::optional<Facts> facts = project_(object);
+    const std::scoped_lock lock(mutex_);
+    if (facts.has_value()) {
+      facts_.insert_or_assign(kube::KeyOf(object), *std::move(facts));
+    } else {
+      facts_.erase(kube::KeyOf(object));
+    }
+    bell_.Ring();
+  }
+  void Remove(const kube::Key& key) override {
+    const std::scoped_lock lock(mutex_);
+    facts_.erase(key);
+    bell_.Ring();
+  }
+  void Synced() override { bell_.Ring(); }
+
+  [[nodiscard]] std::vector<Facts> All() const {
+    const std::scoped_lock lock(mutex_);
+    std::vector<Facts> all;
+    all.reserve(facts_.size());
+    for (const auto& [key, facts] : facts_) {
+      all.push_back(facts);
+    }
+    return all;
+  }
+
+ private:
+  const Project project_;
+  const Bell& bell_;
+  mutable std::mutex mutex_;
+  std::map<kube::Key, Facts> facts_;
+};
+
+// What a watch could not do: for good, or for now.
+class Trouble {
+ public:
+  explicit Trouble(const Bell& bell) : bell_(bell) {}
+  void Tell(const Error& error) {
+    const std::scoped_lock lock(mutex_);
+    if (error.kind == ErrorKind::kDenied || error.kind == ErrorKind::kInvalid) {
+      fatal_ = error;
+    }
+    bell_.Ring();
+  }
+  [[nodiscard]] std::optional<Error> fatal() const {
+    const std::scoped_lock lock(mutex_);
+    return fatal_;
+  }
+
+ private:
+  const Bell& bell_;
+  mutable std::mutex mutex_;
+  std::optional<Error> fatal_;
+};
+
+// The alternate screen of a terminal, without a cursor, as long as it lives; what was on the screen
+// before is there again afterwards (xterm control sequences 1049 and 25).
+class AlternateScreen {
+ public:
+  AlternateScreen() { WriteOut("\x1b[?1049h\x1b[?25l"); }
+  ~AlternateScreen() { WriteOut("\x1b[?25h\x1b[?1049l"); }
+  AlternateScreen(const AlternateScreen&) = delete;
+  AlternateScreen& operator=(const AlternateScreen&) = delete;
+
+  static void Draw(const std::string& text) {
+    winsize size{};
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) {
+      size = {};
+    }
+    WriteOut(Screen(text, size.ws_row, size.ws_col));
+  }
+};
+
+// SIGWINCH as a descriptor. Made before threads start, which inherit the blocked signal.
+Fd ResizeSignal() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGWINCH);
+  CHECK(pthread_sigmask(SIG_BLOCK, &signals, nullptr) == 0);
+  Fd fd(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
+  CHECK(fd.valid());
+  return fd;
+}
+
+class View {
+ public:
+  explicit View(kube::Client& client)
+      : nodes_([](const Json& node) { return std::optional(NodeFrom(node)); }, bell_),
+        operands_(OperandFrom, bell_),
+        policies_([](const Json& policy) { return std::optional(PolicyFrom(policy)); }, bell_),
+        trouble_(bell_),
+        watch_nodes_(client, kube::kinds::kNode, {}, nodes_, Options()),
+        watch_operands_(client, kube::kinds::kDaemonSet, {.labels = OwnedSelector()}, operands_,
+                        Options()),
+        watch_policies_(client, policy::kClusterPolicy, {}, policies_, Options()) {}
+
+  // Blocks until a signal ends it.
+  Status Run() {
+    for (kube::Watch* watch : {&watch_nodes_, &watch_operands_, &watch_policies_}) {
+      watch->Start();
+    }
+    const bool terminal = isatty(STDOUT_FILENO) == 1;
+    std::optional<AlternateScreen> screen;
+    std::string shown;
+    while (Wait()) {
+      if (std::optional<Error> fatal = trouble_.fatal()) {
+        return std::unexpected(*std::move(fatal));
+      }
+      if (!watch_nodes_.synced() || !watch_operands_.synced() || !watch_policies_.synced()) {
+        continue;
+      }
+      ClusterFacts cluster;
+      cluster.nodes = nodes_.All();
+      cluster.operands = operands_.All();
+      cluster.policies = policies_.All();
+      const std::string text = StatusText(cluster);
+      if (terminal) {
+        if (!screen) {
+          screen.emplace();
+        }
+        AlternateScreen::Draw(text);
+      } else if (text != shown) {
+        WriteOut(format("# {}\n{}\n", Rfc3339(RealClock().Wall()), text));
+      }
+      shown = text;
+    }
+    return {};
+  }
+
+ private:
+  kube::WatchOptions Options() {
+    kube::WatchOptions options;
+    options.absent_kind_is_empty = true;
+    options.on_failure = [this](const Error& error) { trouble_.Tell(error); };
+    return options;
+  }
+
+  // Until something changed, and changes paused. False: a signal ends it.
+  bool Wait() {
+    std::array<pollfd, 4> events = {{{signals_.stop_fd(), POLLIN, 0},
+                                     {signals_.reload_fd(), POLLIN, 0},
+                                     {resize_.get(), POLLIN, 0},
+                                     {bell_.fd(), POLLIN, 0}}};
+    std::optional<SteadyTime> deadline;
+    while (true) {
+      const int timeout =
+          deadline ? static_cast<int>(
+                         std::clamp(std::chrono::ceil<milliseconds>(*deadline - RealClock().Now()),
+                                    milliseconds(0), kQuiet)
+                             .count())
+                   : -1;
+      const int ready = poll(events.data(), events.size(), timeout);
+      if (ready < 0) {
+        CHECK(errno == EINTR);
+        continue;
+      }
+      if (events[0].revents != 0 || events[1].revents != 0) {
+        return false;
+      }
+      if (ready == 0 || (deadline && RealClock().Now() >= *deadline)) {
+        return true;
+      }
+      signalfd_siginfo resized{};
+      while (read(resize_.get(), &resized, sizeof(resized)) > 0) {
+      }
+      bell_.Hush();
+      if (!deadline) {
+        deadline = RealClock().Now() + kLongest;
+      }
+    }
+  }
+
+  const host::Signals signals_;
+  const Fd resize_ = ResizeSignal();
+  Bell bell_;
+  Kept<NodeFacts> nodes_;
+  Kept<OperandFacts> operands_;
+  Kept<PolicyFacts> policies_;
+  Trouble trouble_;
+  // Last, so that no watch runs while the facts go.
+  kube::Watch watch_nodes_;
+  kube::Watch watch_operands_;
+  kube::Watch watch_policies_;
+};
+
+}  // namespace
+
+Status WatchStatus(kube::Client& client) { return View(client).Run(); }
+
+}  // namespace gantry::doctor

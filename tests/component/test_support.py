@@ -1,0 +1,343 @@
+# SPDX-License-Identifier: Apache-2.0
+"""doctor, status --watch and support-bundle beside a real API server: what they read of it, what they say when rights
+are missing, and that no secret leaves the cluster. No node runs anything, so no kubelet has a log to give. The servers
+are the test bed's, or those in $GANTRY_BED_BIN; ours is that of $GANTRY_BUILD (default build/release).
+"""
+
+import fcntl
+import io
+import json
+import os
+import pathlib
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import tarfile
+import termios
+import time
+
+import pytest
+from control_plane import ROOT, ControlPlane, wait
+
+SPACE = "gpu-operator"
+POLICIES = "/apis/nvidia.com/v1/clusterpolicies"
+NODE = "/api/v1/nodes/node1"
+PODS = f"/api/v1/namespaces/{SPACE}/pods"
+SETS = f"/apis/apps/v1/namespaces/{SPACE}/daemonsets"
+SECRETS = ("hunter2", "aHVudGVyMg==", "swordfish")
+
+
+@pytest.fixture(scope="module")
+def gantry():
+    if "GANTRY_BUILD" in os.environ:
+        return pathlib.Path(os.environ["GANTRY_BUILD"]) / "bin/gantry"
+    subprocess.run([ROOT / "do", "build", "release", "gantry"], check=True)
+    return ROOT / "build/release/bin/gantry"
+
+
+@pytest.fixture(scope="module")
+def plane(tmp_path_factory):
+    plane = ControlPlane(tmp_path_factory.mktemp("plane"), "garbage-collector-controller")
+    try:
+        for crd in sorted((ROOT / "deploy/chart/crds").glob("*.yaml")):
+            plane.call("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd.read_bytes(),
+                       "application/yaml")
+        for path in (POLICIES, "/apis/nfd.k8s-sigs.io/v1alpha1/nodefeatures"):
+            wait(lambda: plane.serves(path), path)
+        fill(plane)
+        yield plane
+    finally:
+        plane.close()
+
+
+def fill(plane):
+    """A cluster with one GPU node, on which all is well but for what a test changes."""
+    plane.call("POST", "/api/v1/namespaces", {"metadata": {"name": SPACE}})
+    plane.call("POST", "/api/v1/nodes", {"metadata": {"name": "node1", "labels": {
+        "nvidia.com/gpu.present": "true", "nvidia.com/gpu.product": "Tesla-T4", "nvidia.com/gpu.validation": "ready",
+        "nvidia.com/cuda.driver-version.full": "535.1"}}})
+    gpus(plane, 8)
+    plane.call("POST", POLICIES, {
+        "apiVersion": "nvidia.com/v1", "kind": "ClusterPolicy", "metadata": {"name": "cluster-policy"},
+        "spec": {"driver": {"licensingConfig": {"configMapName": "licence"}},
+                 "devicePlugin": {"config": {"name": "slices", "default": "any"},
+                                  "env": [{"name": "REGISTRY_PASSWORD", "value": "hunter2"}]}}})
+    plane.patch(f"{POLICIES}/cluster-policy/status", {"status": {"state": "ready", "namespace": SPACE}})
+    for name, key, text in (("slices", "any", "version: v1\n"),
+                            ("licence", "client_configuration_token.tok", "swordfish")):
+        plane.call("POST", f"/api/v1/namespaces/{SPACE}/configmaps", {"metadata": {"name": name}, "data": {key: text}})
+    plane.call("POST", f"/api/v1/namespaces/{SPACE}/secrets", {
+        "metadata": {"name": "licence"}, "data": {"key": "aHVudGVyMg=="}})
+    plane.call("POST", SETS, {
+        "metadata": {"name": "nvidia-device-plugin-daemonset",
+                     "labels": {"app.kubernetes.io/managed-by": "gpu-operator"}},
+        "spec": {"selector": {"matchLabels": {"app": "nvidia-device-plugin-daemonset"}}, "template": {
+            "metadata": {"labels": {"app": "nvidia-device-plugin-daemonset"}},
+            "spec": {"containers": [{"name": "main", "image": "localhost/gantry:1"}]}}}})
+    plane.patch(f"{SETS}/nvidia-device-plugin-daemonset/status", {"status": {
+        "desiredNumberScheduled": 1, "currentNumberScheduled": 1, "numberMisscheduled": 0, "numberReady": 1}})
+    pod(plane, "plugin-1", SPACE, {"app": "nvidia-device-plugin-daemonset"})
+    container_status(plane, f"{PODS}/plugin-1", {"state": {"running": {}}, "ready": True})
+
+
+def gpus(plane, count):
+    plane.patch(f"{NODE}/status", {"status": {
+        "capacity": {"nvidia.com/gpu": "8"}, "allocatable": {"nvidia.com/gpu": str(count)},
+        "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady", "message": ""}]}})
+
+
+def pod(plane, name, space="default", labels=None, **spec):
+    plane.call("POST", f"/api/v1/namespaces/{space}/pods", {
+        "metadata": {"name": name, "labels": labels or {}},
+        "spec": {"nodeName": "node1", "containers": [{
+            "name": "main", "image": "localhost/x:1", "resources": {"limits": {"nvidia.com/gpu": 1}}
+            if space == "default" else {}}], **spec}})
+
+
+def container_status(plane, path, status, **more):
+    plane.patch(f"{path}/status", {"status": {"phase": "Running", "containerStatuses": [{
+        "name": "main", "image": "localhost/x:1", "imageID": "", "restartCount": 0, "ready": False,
+        **status}], **more}})
+
+
+def remove(plane, path):
+    plane.call("DELETE", path, {"gracePeriodSeconds": 0})
+
+
+def event(plane, kind, name, reason, message, space="default"):
+    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    plane.call("POST", f"/api/v1/namespaces/{space}/events", {
+        "metadata": {"name": f"{name}.{reason}".lower()}, "type": "Warning", "reason": reason, "message": message,
+        "involvedObject": {"kind": kind, "namespace": space, "name": name},
+        "firstTimestamp": now, "lastTimestamp": now, "count": 1})
+
+
+@pytest.fixture(scope="module")
+def stranger(plane):
+    """A kubeconfig of somebody who may list nodes and policies and nothing else."""
+    plane.call("POST", "/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "stranger"}})
+    rbac = "/apis/rbac.authorization.k8s.io/v1"
+    plane.call("POST", f"{rbac}/clusterroles", {"metadata": {"name": "stranger"}, "rules": [
+        {"apiGroups": ["", "nvidia.com"], "resources": ["nodes", "clusterpolicies"], "verbs": ["list", "watch"]}]})
+    plane.call("POST", f"{rbac}/clusterrolebindings", {
+        "metadata": {"name": "stranger"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "stranger"},
+        "subjects": [{"kind": "ServiceAccount", "name": "stranger", "namespace": "default"}]})
+    token = plane.call("POST", "/api/v1/namespaces/default/serviceaccounts/stranger/token", {
+        "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}})["status"]["token"]
+    config = json.loads(plane.kubeconfig.read_text())
+    config["users"][0]["user"]["token"] = token
+    path = plane.folder / "stranger"
+    path.write_text(json.dumps(config))
+    return path
+
+
+def run(gantry, kubeconfig, *words, **options):
+    return subprocess.run([gantry, words[0], "--kubeconfig", kubeconfig, *words[1:]], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, timeout=60, check=False, **options)
+
+
+def codes(gantry, kubeconfig):
+    done = run(gantry, kubeconfig, "doctor", "--output=json")
+    assert done.returncode in (0, 1, 2) and done.stdout, done.stderr
+    return sorted(finding["code"] for finding in json.loads(done.stdout)["findings"])
+
+
+# --- doctor -------------------------------------------------------------------------------------------------------
+
+def test_every_code_is_in_the_page_of_codes():
+    # Words of the API and of the kubelet that look like codes of ours.
+    theirs = {"CrashLoopBackOff", "ContainerCreating", "ErrImageNeverPull", "ErrImagePull", "ImagePullBackOff",
+              "InvalidImageName", "RegistryUnavailable", "DoesNotExist", "NotIn", "PreferNoSchedule"}
+    sources = "".join(path.read_text() for path in sorted((ROOT / "src/operator/doctor").glob("*findings.cc")))
+    codes = set(re.findall(r'"((?:[A-Z]+[a-z]+){2,}[A-Z]*)"', sources)) - theirs
+    assert set(re.findall(r"^\| `(\w+)`", (ROOT / "docs/doctor.md").read_text(), re.MULTILINE)) == codes
+
+
+def test_a_healthy_cluster_has_no_findings(plane, gantry):
+    done = run(gantry, plane.kubeconfig, "doctor")
+    assert (done.returncode, done.stdout) == (0, b""), done.stderr
+
+
+def test_what_events_point_at_is_looked_at_again(plane, gantry):
+    path = "/api/v1/namespaces/default/pods/unstarted"
+    pod(plane, "unstarted")
+    event(plane, "Pod", "unstarted", "FailedCreatePodSandBox", 'no runtime for "nvidia" is configured')
+    assert codes(gantry, plane.kubeconfig) == ["RuntimeHandlerMissing"]
+    container_status(plane, path, {"state": {"running": {}}})
+    assert codes(gantry, plane.kubeconfig) == []
+    remove(plane, path)
+
+
+def test_a_pod_that_was_not_admitted(plane, gantry):
+    path = "/api/v1/namespaces/default/pods/rejected"
+    pod(plane, "rejected")
+    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    plane.patch(f"{path}/status", {"status": {"phase": "Failed", "reason": "UnexpectedAdmissionError",
+                                              "message": "no healthy devices present", "startTime": now}})
+    assert codes(gantry, plane.kubeconfig) == ["PodRejected"]
+    remove(plane, path)
+
+
+def test_an_operand_that_ends_again_and_again(plane, gantry):
+    pod(plane, "driver-1", SPACE, {"app": "nvidia-driver-daemonset"})
+    container_status(plane, f"{PODS}/driver-1", {
+        "state": {"waiting": {"reason": "ImagePullBackOff", "message": "manifest unknown"}}}, phase="Pending")
+    assert codes(gantry, plane.kubeconfig) == ["DriverImageMissing"]
+    container_status(plane, f"{PODS}/driver-1", {
+        "restartCount": 5, "state": {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off"}},
+        "lastState": {"terminated": {"exitCode": 1, "reason": "Error"}}})
+    # The validator says that the node has a driver.
+    assert codes(gantry, plane.kubeconfig) == ["DriverConflict"]
+    remove(plane, f"{PODS}/driver-1")
+
+
+def test_a_wrong_configuration_of_the_plugin(plane, gantry):
+    path = f"/api/v1/namespaces/{SPACE}/configmaps/slices"
+    plane.patch(path, {"data": {"any": "version: v1\nsharing: {timeslicing: {}}\n"}})
+    assert codes(gantry, plane.kubeconfig) == ["PluginConfigInvalid"]
+    plane.patch(path, {"data": {"any": "version: v1\n"}})
+
+
+def test_what_may_not_be_read_is_said(gantry, stranger):
+    done = run(gantry, stranger, "doctor")
+    said = done.stdout.decode()
+    assert done.returncode == 2, said
+    for what in ("DaemonSets", "Deployments", "pods that wait", "events"):
+        assert any(line.startswith("NotPermitted") and what in line for line in said.splitlines()), what
+
+
+# --- status --watch -----------------------------------------------------------------------------------------------
+
+def read_until(fd, holds, seconds=20):
+    """What comes from a descriptor until holds(all of it)."""
+    text, deadline = "", time.monotonic() + seconds
+    while not holds(text):
+        left = deadline - time.monotonic()
+        assert left > 0 and select.select([fd], [], [], left)[0], f"after {seconds} s: {text!r}"
+        text += os.read(fd, 65536).decode()
+    return text
+
+
+def test_watch_prints_a_table_on_each_change(plane, gantry):
+    process = subprocess.Popen([gantry, "status", "--watch", "--kubeconfig", plane.kubeconfig],
+                               stdout=subprocess.PIPE)
+    try:
+        fd = process.stdout.fileno()
+        read_until(fd, lambda text: "gpu=8 " in text and text.endswith("\n\n"))
+        # What no column shows makes no table.
+        plane.patch(NODE, {"metadata": {"annotations": {"a": str(time.time())}}})
+        gpus(plane, 7)
+        text = read_until(fd, lambda text: "gpu=7/8" in text and text.endswith("\n\n"))
+        assert text.count("# 2") == 1 and "GPUs unhealthy" in text, text
+        gpus(plane, 8)
+        read_until(fd, lambda text: "gpu=8 " in text)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(10) == 0
+    finally:
+        process.kill()
+
+
+def test_watch_leaves_a_terminal_as_it_was(plane, gantry):
+    child, fd = pty.fork()
+    if child == 0:
+        os.execv(gantry, ["gantry", "status", "--watch", "--kubeconfig", str(plane.kubeconfig)])
+    try:
+        fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", 20, 40, 0, 0))
+        before = termios.tcgetattr(fd)
+        first = read_until(fd, lambda text: "node1" in text)
+        assert first.startswith("\x1b[?1049h\x1b[?25l")
+        gpus(plane, 6)
+        read_until(fd, lambda text: "GPUs" in text)
+        os.write(fd, b"\x03")
+        last = read_until(fd, lambda text: text.endswith("\x1b[?1049l"))
+        assert last.endswith("\x1b[?25h\x1b[?1049l")
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        child = 0
+        assert termios.tcgetattr(fd) == before
+    finally:
+        if child:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+        os.close(fd)
+        gpus(plane, 8)
+
+
+def test_watch_without_the_right_says_so(gantry, stranger):
+    done = run(gantry, stranger, "status", "--watch")
+    assert done.returncode == 2 and b"forbidden" in done.stderr
+
+
+# --- support-bundle -----------------------------------------------------------------------------------------------
+
+def unpacked(archive):
+    """Name without the folder -> text, of every file of a .tar.gz."""
+    with tarfile.open(fileobj=io.BytesIO(archive), mode="r:gz") as tar:
+        return {member.name.partition("/")[2]: tar.extractfile(member).read().decode() for member in tar}
+
+
+def test_a_bundle_has_what_a_report_needs(plane, gantry, tmp_path):
+    plane.call("POST", f"/apis/nfd.k8s-sigs.io/v1alpha1/namespaces/{SPACE}/nodefeatures", {
+        "apiVersion": "nfd.k8s-sigs.io/v1alpha1", "kind": "NodeFeature", "metadata": {"name": "node1"}, "spec": {}})
+    event(plane, "Pod", "plugin-1", "Unhealthy", "a probe failed, password=hunter2", SPACE)
+    done = run(gantry, plane.kubeconfig, "support-bundle", "--output", "b.tar.gz", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["b.tar.gz"]
+    assert (tmp_path / "b.tar.gz").stat().st_mode & 0o777 == 0o600
+    files = unpacked((tmp_path / "b.tar.gz").read_bytes())
+    for text in files.values():
+        assert not [secret for secret in SECRETS if secret in text]
+    assert json.loads(files["versions.json"])["kubernetes"]["major"] == "1"
+    policy = json.loads(files["clusterpolicies.json"])[0]
+    assert policy["status"]["state"] == "ready" and "managedFields" not in policy["metadata"]
+    node = json.loads(files["nodes.json"])[0]
+    assert node["status"]["allocatable"]["nvidia.com/gpu"] == "8"
+    assert node["metadata"]["labels"]["nvidia.com/gpu.product"] == "Tesla-T4"
+    for path, names in (("objects/daemonsets.json", ["nvidia-device-plugin-daemonset"]), ("pods.json", ["plugin-1"]),
+                        ("objects/nodefeatures.json", ["node1"]),
+                        ("objects/configmaps.json", ["licence", "slices"])):
+        assert [o["metadata"]["name"] for o in json.loads(files[path])] == names, path
+    assert "a probe failed" in files["events.json"]
+    assert "nvidia-device-plugin-daemonset" in files["status.txt"] and files["doctor.txt"] == ""
+    assert json.loads(files["doctor.json"]) == {"findings": []}
+    # The one thing that could not be read: nobody has run that pod.
+    assert len(files["errors.txt"].splitlines()) == 1 and "logs/plugin-1/main.log" in files["errors.txt"]
+    said = done.stderr.decode()
+    assert "nodes ...\n" in said and "could not read 1 of its parts" in said
+
+
+def test_a_bundle_goes_to_standard_output(plane, gantry):
+    done = run(gantry, plane.kubeconfig, "support-bundle", "--output", "-", "--since", "1m")
+    assert done.returncode == 0, done.stderr
+    assert "versions.json" in unpacked(done.stdout)
+
+
+def test_a_bundle_without_rights_has_the_rest(gantry, stranger, tmp_path):
+    done = run(gantry, stranger, "support-bundle", "--output", tmp_path / "b.tar.gz")
+    assert done.returncode == 0, done.stderr
+    files = unpacked((tmp_path / "b.tar.gz").read_bytes())
+    assert json.loads(files["nodes.json"])[0]["metadata"]["name"] == "node1"
+    assert "pods.json" not in files and "pods: list pod" in files["errors.txt"]
+    said = done.stderr.decode()
+    for what in ("pods", "daemonsets", "events", "configmaps"):
+        assert f"not permitted: {what}: " in said
+
+
+@pytest.mark.parametrize("words", [["--since", "yesterday"], ["--since", "0s"], ["--output", "/nowhere/b.tar.gz"],
+                                   ["--no-such-flag"]])
+def test_no_bundle_is_half_there(plane, gantry, tmp_path, words):
+    done = run(gantry, plane.kubeconfig, "support-bundle", *words, cwd=tmp_path)
+    assert done.returncode == 2 and done.stderr, done
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_an_api_server_there_is_no_bundle(plane, gantry, tmp_path):
+    config = json.loads(plane.kubeconfig.read_text())
+    config["clusters"][0]["cluster"]["server"] = "https://127.0.0.1:1"
+    (tmp_path / "kubeconfig").write_text(json.dumps(config))
+    done = run(gantry, tmp_path / "kubeconfig", "support-bundle", cwd=tmp_path)
+    assert done.returncode == 2 and b"127.0.0.1" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["kubeconfig"]
