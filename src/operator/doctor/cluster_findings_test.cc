@@ -70,8 +70,17 @@ Json Workload(const char* kind, const char* name, const char* image) {
 }
 
 TEST(ClusterFindings, PartsThatAreThereTwice) {
-  const Json ours = Workload("DaemonSet", "nvidia-device-plugin-daemonset", "localhost/gantry:1");
-  const Json chart = Workload("DaemonSet", "nvdp", "nvcr.io/nvidia/k8s-device-plugin:v0.17.0");
+  Json ours = Workload("DaemonSet", "nvidia-device-plugin-daemonset", "localhost/gantry:1");
+  ours["metadata"]["labels"] = {{"app.kubernetes.io/managed-by", "gpu-operator"}};
+  // One image, three programs.
+  Json discovery = Workload("DaemonSet", "gpu-feature-discovery", "n/k8s-device-plugin:v0.17.0");
+  discovery["metadata"]["labels"] = ours["metadata"]["labels"];
+  Json daemon = Workload("DaemonSet", "nvdp-mps-control-daemon", "n/k8s-device-plugin:v0.17.0");
+  daemon["spec"]["template"]["spec"]["containers"][0]["command"] =
+      Json::array({"mps-control-daemon"});
+  Json chart = Workload("DaemonSet", "nvdp", "nvcr.io/nvidia/k8s-device-plugin:v0.17.0");
+  chart["spec"]["template"]["spec"]["containers"][0]["command"] =
+      Json::array({"nvidia-device-plugin"});
   const Json google = Workload("DaemonSet", "g", "gcr.io/x/nvidia-gpu-device-plugin@sha256:1");
   const Json nfd = Workload("Deployment", "nfd-master", "registry/nfd/node-feature-discovery:1");
   const Json garbage = Workload("Deployment", "nfd-gc", "registry/nfd/node-feature-discovery:1");
@@ -83,10 +92,11 @@ TEST(ClusterFindings, PartsThatAreThereTwice) {
     const char* code;  // nullptr: none
   };
   for (const auto& [objects, code] :
-       {Case{{ours, nfd, manager, hooks, other, garbage}, nullptr},
-        Case{{ours, chart}, "DevicePluginTwice"}, Case{{chart, google}, "DevicePluginTwice"},
-        Case{{nfd, nfd}, "NfdTwice"}, Case{{nfd, garbage}, nullptr},
-        Case{{manager, manager}, "CertManagerTwice"}, Case{{other, other}, nullptr}}) {
+       {Case{{ours, discovery, nfd, manager, hooks, other, garbage}, nullptr},
+        Case{{chart, daemon}, nullptr}, Case{{ours, chart}, "DevicePluginTwice"},
+        Case{{chart, google}, "DevicePluginTwice"}, Case{{nfd, nfd}, "NfdTwice"},
+        Case{{nfd, garbage}, nullptr}, Case{{manager, manager}, "CertManagerTwice"},
+        Case{{other, other}, nullptr}}) {
     ClusterFacts cluster;
     for (const Json& object : objects) {
       if (auto part = PartFrom(object)) {

@@ -70,6 +70,21 @@ std::string WrittenAt(const Json& object, const std::string& label) {
   return "";
 }
 
+// The image of NVIDIA's plugin holds GPU feature discovery and the MPS control daemon too.
+bool RunsDevicePlugin(const Json& object) {
+  return std::ranges::any_of(
+      ListAt(object, "spec.template.spec.containers"), [](const Json& container) {
+        const std::string image = TextAt(container, "image");
+        const Json& command = ListAt(container, "command");
+        const bool plugin =
+            command.empty() ||
+            (command[0].is_string() &&
+             command[0].get_ref<const std::string&>().find("device-plugin") != std::string::npos);
+        return plugin && (image.find("k8s-device-plugin") != std::string::npos ||
+                          image.find("nvidia-gpu-device-plugin") != std::string::npos);
+      });
+}
+
 bool RunsImageLike(const Json& object, std::string_view words) {
   return std::ranges::any_of(ListAt(object, "spec.template.spec.containers"),
                              [words](const Json& container) {
@@ -181,9 +196,8 @@ std::optional<PartFacts> PartFrom(const Json& object) {
     return std::nullopt;
   }
   const std::string name = ObjectName(object);
-  if (set && (TextAt(object, "metadata.name") == kDevicePluginSet ||
-              RunsImageLike(object, "k8s-device-plugin") ||
-              RunsImageLike(object, "nvidia-gpu-device-plugin"))) {
+  if (set && (IsOurs(object) ? TextAt(object, "metadata.name") == kDevicePluginSet
+                             : RunsDevicePlugin(object))) {
     return PartFacts{.part = Part::kDevicePlugin, .object = name};
   }
   const std::string* role = kube::LabelOf(object, "role");
