@@ -116,8 +116,9 @@ class Client {
 
   // Whether the server has this kind (a custom resource's definition may be missing).
   Result<bool> Serves(const Kind& kind);
-  // What a container wrote, as it wrote it. kInvalid: it has not run, or not twice. The kubelet is
-  // asked through the API server; kInternal or kUnavailable: it did not answer.
+  // What a container wrote, as it wrote it; empty while its pod has no node. kInvalid: there is no
+  // such container, or it has not run, or not twice. The kubelet is asked through the API server;
+  // kUnavailable or kTimeout: it did not answer.
   Result<std::string> Log(const Key& pod, const LogOptions& options);
   // GET of any path ("/version", "/apis").
   Result<Json> GetPath(std::string_view path);

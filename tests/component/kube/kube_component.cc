@@ -186,6 +186,21 @@ TEST(Client, SaysWhatTheServerHas) {
   EXPECT_EQ(TextAt(client->GetPath("/version").value(), "major"), "1");
 }
 
+// A log itself comes from a kubelet (tests/cluster).
+TEST(Client, ALogIsOfAContainerThatIsThere) {
+  const auto client = AdminClient();
+  Json pod = NewObject(kinds::kPod, {"default", "silent"});
+  pod["spec"]["containers"] = {{{"name", "c"}, {"image", "i"}}};
+  ASSERT_TRUE(client->Create(kinds::kPod, pod).has_value());
+  EXPECT_EQ(client->Log({"default", "silent"}, {.container = "c", .tail_lines = 5}).value(), "");
+  const auto other = client->Log({"default", "silent"}, {.container = "d", .previous = true});
+  ASSERT_FALSE(other.has_value());
+  EXPECT_EQ(other.error().kind, ErrorKind::kInvalid);
+  EXPECT_THAT(other.error().message, HasSubstr("get log of pod default/silent, container d: "));
+  EXPECT_EQ(client->Log({"default", "nobody"}, {}).error().kind, ErrorKind::kNotFound);
+  EXPECT_EQ(client->Log({"default", ""}, {}).error().kind, ErrorKind::kInvalid);
+}
+
 TEST(Client, EvictsAPodAndNotAgainstABudget) {
   const auto client = AdminClient();
   Json pod = NewObject(kinds::kPod, {"default", "evicted"});
