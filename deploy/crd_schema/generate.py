@@ -237,6 +237,15 @@ def cluster_policy_status():
             "state": text(enum=["ready", "notReady", "disabled", "unsupported"]),
             "reason": text(), "message": text(), "image": text(),
         }, required=["name", "state"]), "One entry for each operand that is enabled or deployed."),
+        "driverUpgrades": block({
+            "total": number("Nodes with a driver's pod."), "done": number(), "inProgress": number(), "failed": number(),
+            "pending": number("Nodes that wait for their turn."),
+            "nodes": array(block({
+                "name": text(), "state": text("Value of the node's label nvidia.com/gpu-driver-upgrade-state."),
+                "since": text(format="date-time"), "reason": text("Why it is not further."), "next": text(),
+                "deadline": text("When it goes on, or fails, by itself.", format="date-time"),
+            }, required=["name", "state"]), "Nodes that are not done, failed ones first; of very many the first hundred."),
+        }, "Only while the operator upgrades drivers."),
         "unsupportedFields": array(text(), "Fields of spec that are set, known, and not acted on."),
     }, required=["state"])
 

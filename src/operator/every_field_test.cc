@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "operator/desired/context.h"
 #include "operator/node_labels.h"
+#include "operator/upgrade/roll_out.h"
 #include "policy/yaml.h"
 
 namespace gantry::gpu_operator {
@@ -91,6 +92,47 @@ Json With(Json spec, const std::string& path, const Json& value) {
   return spec;
 }
 
+upgrade::NodeInput UpgradeNode(upgrade::State state, const upgrade::PodFacts& pod) {
+  upgrade::NodeInput node;
+  node.name = "n";
+  node.state = state;
+  node.driver.emplace();
+  node.driver->judged = node.driver->outdated = true;
+  if (upgrade::InProgress(state)) {
+    node.pods.emplace();
+    node.pods->push_back({{"ns", "p"}, pod});
+  }
+  return node;
+}
+
+// What it comes to for nodes that are at each step of an upgrade.
+std::string Upgrades(const policy::ClusterPolicy& policy) {
+  using upgrade::State;
+  if (!upgrade::IsOn(policy)) {
+    return "off";
+  }
+  const upgrade::PodFacts plain{.managed = true, .uses_gpus = true};
+  const upgrade::PodFacts bare{.uses_gpus = true};
+  const upgrade::PodFacts scratch{.managed = true, .uses_gpus = true, .has_empty_dir = true};
+  std::vector<upgrade::NodeInput> nodes(10, UpgradeNode(State::kRequired, {}));
+  nodes.push_back(UpgradeNode(State::kWaitForJobs, plain));
+  for (const State state : {State::kPodDeletion, State::kDrain}) {
+    for (const upgrade::PodFacts& pod : {plain, bare, scratch}) {
+      nodes.push_back(UpgradeNode(state, pod));
+    }
+  }
+  const policy::UpgradePolicy& how = policy.driver_options.upgrade;
+  std::string text;
+  for (const upgrade::PodQuery& query : upgrade::PodsFor(nodes, how, "ns")) {
+    text += format("{} {} {}\n", query.space, query.labels, query.node);
+  }
+  const upgrade::RollOutPlan plan = upgrade::RollOut(nodes, how, WallTime());
+  for (const upgrade::Change& change : plan.changes) {
+    text += format("{} {}\n", upgrade::PatchOf(change).dump(), change.evict.size());
+  }
+  return text + upgrade::StatusOf(plan).dump();
+}
+
 // Everything that a policy comes to.
 std::string Outcome(const Json& spec) {
   const auto policy = policy::Parse({{"spec", spec}});
@@ -116,8 +158,9 @@ std::string Outcome(const Json& spec) {
     }
   }
   const LabelRules rules = RulesOf(*policy, false);
-  return text + format("{} {} {} {} {}", rules.sandbox, rules.sandbox_mode, rules.default_workload,
-                       rules.mig_default, policy->pod_security_labels);
+  return text + format("{} {} {} {} {} {}", rules.sandbox, rules.sandbox_mode,
+                       rules.default_workload, rules.mig_default, policy->pod_security_labels,
+                       Upgrades(*policy));
 }
 
 // Policies in which every operand runs from an image that it names; what makes no difference in one
@@ -152,7 +195,14 @@ std::vector<Json> Policies() {
   managers["driver"]["licensingConfig"] = {{"secretName", "s"}};
   managers["dcgmExporter"]["hpcJobMapping"] = {{"enabled", true}};
   managers["devicePlugin"]["config"] = {{"name", "c"}};
-  return {all, ours, kata, managers};
+  Json upgrades = all;
+  upgrades["sandboxWorkloads"]["enabled"] = false;
+  upgrades["driver"]["upgradePolicy"] = {{"autoUpgrade", true},
+                                         {"maxParallelUpgrades", 20},
+                                         {"maxUnavailable", "100%"},
+                                         {"waitForCompletion", {{"podSelector", "a=b"}}},
+                                         {"drain", {{"enable", true}}}};
+  return {all, ours, kata, managers, upgrades};
 }
 
 TEST(EveryField, MakesADifferenceOrIsNamed) {
@@ -182,7 +232,7 @@ TEST(EveryField, MakesADifferenceOrIsNamed) {
   std::erase_if(silent, [](const std::string& path) {
     // Ignored by NVIDIA's operator too; what only matters with a switch that is named.
     static const std::vector<std::string> kParts = {"kataManager.", "operator.initContainer.",
-                                                    "driver.upgradePolicy.", "psp."};
+                                                    "psp."};
     return std::ranges::any_of(kParts,
                                [&](const std::string& part) { return path.starts_with(part); });
   });

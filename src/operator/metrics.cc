@@ -64,6 +64,16 @@ std::string FormatMetrics(const Metrics& metrics) {
       "Whether any node has labels of node feature discovery.", metrics.has_nfd_labels ? 1 : 0);
   add("driver_auto_upgrade_enabled", "gauge", "Whether drivers are upgraded by the operator.",
       metrics.auto_upgrade ? 1 : 0);
+  const upgrade::Counts& upgrades = metrics.upgrades;
+  add("nodes_upgrades_in_progress", "gauge",
+      "Nodes whose driver is being upgraded, or could not be.", upgrades.in_progress);
+  add("nodes_upgrades_done", "gauge", "Nodes whose driver is up to date.", upgrades.done);
+  add("nodes_upgrades_failed", "gauge", "Nodes whose driver could not be upgraded.",
+      upgrades.failed);
+  add("nodes_upgrades_available", "gauge", "Nodes whose driver's upgrade might start now.",
+      upgrades.available);
+  add("nodes_upgrades_pending", "gauge", "Nodes whose driver's upgrade waits for its turn.",
+      upgrades.pending);
   add("node_writes_total", "counter", "Patches of nodes.", metrics.node_writes);
   add("object_writes_total", "counter", "Objects of operands created, replaced or removed.",
       metrics.object_writes);

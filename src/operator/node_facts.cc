@@ -28,6 +28,11 @@ bool IsSystemLabel(std::string_view key) {
   return key == names::kSystemId || key == names::kSystemVersion || key == names::kKernelVersion;
 }
 
+bool IsUpgradeAnnotation(std::string_view key) {
+  return key.starts_with(names::kUpgradePrefix) || key == names::kUpgradeCordon ||
+         key == names::kUpgradeStep;
+}
+
 bool HasGpuResource(const Json& node) {
   const Json* capacity = At(node, "status.capacity");
   if (capacity == nullptr || !capacity->is_object()) {
@@ -66,6 +71,13 @@ void ReadAnnotations(const Json& node, const std::string& instance, NodeFacts& f
   facts.features = annotations->value(names::kFeatureLabelsAnnotation, "");
   facts.startup_taint = annotations->value(names::kStartupTaint, "");
   facts.foreign_nfd = annotations->contains(names::kNfdMasterVersion);
+  Labels upgrade;
+  for (const auto& [key, value] : annotations->items()) {
+    if (IsUpgradeAnnotation(key)) {
+      upgrade.emplace(key, value.get<std::string>());
+    }
+  }
+  facts.upgrade = PackLabels(upgrade);
   std::string nfd = annotations->value(NfdRecord(names::kNfdFeatureLabelsAnnotation, instance), "");
   if (nfd != FormatNfdLabels(ParseSources(facts.features))) {
     facts.nfd_labels = std::move(nfd);
@@ -168,6 +180,7 @@ NodeFacts ProjectNode(const Json& node, const NodeReading& reading) {
   const std::string runtime = TextAt(node, "status.nodeInfo.containerRuntimeVersion");
   facts.runtime = runtime.substr(0, runtime.find("://"));
   facts.ready = IsReady(node);
+  facts.cordoned = BoolAt(node, "spec.unschedulable", false);
   facts.gpu_resource = HasGpuResource(node);
   return facts;
 }

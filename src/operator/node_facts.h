@@ -41,6 +41,7 @@ struct NodeFacts {
   std::string labels;    // packed: nvidia.com/*, what NodeFeature objects brought, GPUs and system
   std::string features;  // the annotation names::kFeatureLabelsAnnotation as written
   std::string startup_taint;  // the annotation names::kStartupTaint
+  std::string upgrade;        // packed: the annotations about the driver's upgrade
   // NFD's record of its labels, if it is not what FormatNfdLabels makes of `features`: an NFD was
   // here, or is.
   std::optional<std::string> nfd_labels;
@@ -58,7 +59,8 @@ struct NodeFacts {
   bool described = false;  // has labels of node feature discovery, whoever wrote them
   bool foreign_nfd = false;  // an NFD writes this node's labels without NodeFeature objects
   bool linux = false;
-  bool ready = false;         // condition Ready
+  bool ready = false;  // condition Ready
+  bool cordoned = false;
   bool gpu_resource = false;  // capacity has GPUs or MIG devices
   bool operator==(const NodeFacts&) const = default;
 };

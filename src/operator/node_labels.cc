@@ -15,6 +15,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "operator/upgrade/roll_out.h"
 #include "policy/names.h"
 #include "policy/operands.h"
 
@@ -327,13 +328,27 @@ void ApplyDeployLabels(const LabelRules& rules, Editor& editor) {
   }
 }
 
+// NVIDIA's driver manager reads it before it takes a driver off the node, so it comes with the
+// labels that bring the driver.
+void ApplyUpgradeSwitch(const NodeFacts& node, const LabelRules& rules, Editor& editor) {
+  const bool wanted = rules.upgrades && ValueOf(editor.labels(), names::kGpuPresent) == "true";
+  const bool said = ValueOf(UnpackLabels(node.upgrade), names::kUpgradeEnabled) == "true";
+  if (wanted != said) {
+    editor.Annotate(names::kUpgradeEnabled, wanted ? "true" : "");
+  }
+}
+
 }  // namespace
 
 LabelRules RulesOf(const policy::ClusterPolicy& policy, bool foreign_nfd) {
   const policy::Operand* mig = policy::OperandOfState("state-mig-manager");
   const bool divides = policy::Wanted(*mig, policy) && policy::HasImage(*mig, policy);
-  return {!foreign_nfd, policy.sandbox, policy.sandbox_mode, policy.default_workload,
-          divides ? policy.mig_default : ""};
+  return {!foreign_nfd,
+          policy.sandbox,
+          policy.sandbox_mode,
+          policy.default_workload,
+          divides ? policy.mig_default : "",
+          upgrade::IsOn(policy)};
 }
 
 NodeChange DecideLabels(const NodeFacts& node, const NamedFeatures& features,
@@ -363,6 +378,7 @@ NodeChange DecideLabels(const NodeFacts& node, const NamedFeatures& features,
     // Said by hand, or by a discovery that is silent for the moment.
     ApplyDeployLabels(rules, editor);
   }
+  ApplyUpgradeSwitch(node, rules, editor);
   return std::move(editor.change);
 }
 

@@ -24,6 +24,8 @@ struct LabelRules {
   // nvidia.com/mig.config of nodes with GPUs that can be divided and no wish of their own; empty:
   // none, because no MIG manager runs.
   std::string mig_default = {};
+  // Drivers are upgraded by the operator, which the driver manager on a node must know.
+  bool upgrades = false;
   bool operator==(const LabelRules&) const = default;
 };
 LabelRules RulesOf(const policy::ClusterPolicy& policy, bool foreign_nfd);

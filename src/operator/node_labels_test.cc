@@ -112,6 +112,22 @@ TEST(NodeLabels, AGpuNodeIsLabelledInOneRound) {
   EXPECT_THAT(labels, Not(Contains(Key("nvidia.com/gpu.deploy.vfio-manager"))));
 }
 
+TEST(NodeLabels, TheDriverManagerIsToldWhoEmptiesTheNode) {
+  Labelled node;
+  node.Feature("n", {{kPci, "true"}});
+  node.rules.upgrades = true;
+  node.Round();
+  EXPECT_EQ(node.Annotation(names::kUpgradeEnabled), "true");
+  node.rules.upgrades = false;
+  node.Round();
+  EXPECT_FALSE(node.node()["metadata"]["annotations"].contains(names::kUpgradeEnabled));
+  Labelled other;
+  other.Feature("n", {{kKernel, "6.1"}});
+  other.rules.upgrades = true;
+  other.Round();
+  EXPECT_EQ(other.Annotation(names::kUpgradeEnabled), "") << "it has no GPU";
+}
+
 TEST(NodeLabels, ANodeWithoutGpusGetsItsFeaturesOnly) {
   Labelled node;
   node.Feature("n", {{kKernel, "6.1"}});

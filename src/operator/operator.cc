@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The controller manager: reads flags and environment, runs for the lease, and while it holds it
-// turns changes of the view into keys of two controllers. It polls nothing: with nothing changing,
-// the only requests are the lease's renewals and the watches' own.
+// turns changes of the view into keys of three controllers. It polls nothing: with nothing
+// changing, the only requests are the lease's renewals and the watches' own.
 
 #include "operator/operator.h"
 
@@ -24,6 +24,7 @@
 #include "kube/lease.h"
 #include "operator/flags.h"
 #include "operator/reconcile.h"
+#include "operator/upgrade/actor.h"
 #include "policy/names.h"
 
 namespace gantry::gpu_operator {
@@ -87,10 +88,20 @@ class Manager {
         nodes_(
             "node-labels", [this](const std::string& node) { return reconciler_.Node(node); },
             kNodeWorkers, kBackoff),
+        upgrades_(
+            "driver-upgrades", [this](const std::string&) { return upgrade_.Look(); }, 1, kBackoff),
         view_(client, settings.space, settings.master,
-              {.cluster = [this] { cluster_.EnqueueAfter(kClusterKey, Settle()); },
+              {.cluster =
+                   [this] {
+                     cluster_.EnqueueAfter(kClusterKey, Settle());
+                     upgrades_.EnqueueAfter(kClusterKey, kUpgradesSettle);
+                   },
                .node = [this](const std::string& node) { nodes_.Enqueue(node); }}),
-        reconciler_(client, view_, events_, settings,
+        upgrade_(
+            client, view_, events_, settings.space,
+            [this] { upgrades_.EnqueueAfter(kClusterKey, kUpgradesSettle); },
+            [this] { cluster_.EnqueueAfter(kClusterKey, Settle()); }),
+        reconciler_(client, view_, events_, upgrade_, settings,
                     [this](const std::string& node) { nodes_.Enqueue(node); }) {}
   ~Manager() { Stop(); }
   Manager(const Manager&) = delete;
@@ -104,6 +115,7 @@ class Manager {
         log::Info("everything was seen once: reconciling");
         cluster_.Start();
         nodes_.Start();
+        upgrades_.Start();
       }
     });
   }
@@ -111,6 +123,7 @@ class Manager {
     starter_ = {};
     cluster_.Stop();
     nodes_.Stop();
+    upgrades_.Stop();
   }
   [[nodiscard]] Metrics metrics() const { return reconciler_.metrics(); }
 
@@ -119,6 +132,7 @@ class Manager {
   // comes right after it is seen together.
   static constexpr std::chrono::milliseconds kSettle{20};
   static constexpr std::chrono::milliseconds kPace{250};
+  static constexpr std::chrono::milliseconds kUpgradesSettle{100};
   [[nodiscard]] std::chrono::milliseconds Settle() const {
     const auto since = RealClock().Now() - settled_.load();
     return std::max(kSettle, std::chrono::ceil<std::chrono::milliseconds>(kPace - since));
@@ -133,7 +147,9 @@ class Manager {
   // Before the view, whose watches fill their queues to the last.
   kube::Controller cluster_;
   kube::Controller nodes_;
+  kube::Controller upgrades_;
   View view_;
+  upgrade::Actor upgrade_;
   Reconciler reconciler_;
   std::jthread starter_;
 };
@@ -146,8 +162,8 @@ Result<std::unique_ptr<kube::HealthServer>> Serve(const std::string& address,
   return kube::HealthServer::Start(address, answer);
 }
 
-// One for each that writes: the nodes' workers and the cluster's.
-constexpr int kIdleConnections = 5;
+// One for each that writes: the nodes' workers, the cluster's and the upgrades'.
+constexpr int kIdleConnections = 6;
 
 Status Run(const Flags& flags, const Settings& settings, bool& lost) {
   const End end;

@@ -52,11 +52,12 @@ bool SaysAlready(const Json& status, const Verdict& verdict) {
 }  // namespace
 
 Reconciler::Reconciler(kube::Client& client, View& view, kube::EventRecorder& events,
-                       Settings settings, std::function<void(const std::string&)> relabel,
-                       const Clock& clock)
+                       upgrade::Actor& upgrades, Settings settings,
+                       std::function<void(const std::string&)> relabel, const Clock& clock)
     : client_(client),
       view_(view),
       events_(events),
+      upgrades_(upgrades),
       settings_(std::move(settings)),
       relabel_(std::move(relabel)),
       clock_(clock),
@@ -75,6 +76,9 @@ kube::Outcome Reconciler::Cluster() {
     if (nothing_asked) {
       rules_.reset();
     }
+  }
+  if (nothing_asked) {
+    upgrades_.Follow(std::nullopt);
   }
   status_rests_.reset();
   Status result;
@@ -156,6 +160,8 @@ Reconciler::Followed Reconciler::Follow(const Json& owner, const policy::LaidOve
   foreign_ = NextForeign(foreign_, cluster.foreign_nfd || view_.ForeignFeatures(), clock_.Now());
   // Instances are made to be side by side.
   const bool foreign = foreign_.at_work && settings_.master.nodes.instance.empty();
+  upgrades_.Follow(upgrade::IsOn(*parsed) ? std::optional(parsed->driver_options.upgrade)
+                                          : std::nullopt);
   SetRules(RulesOf(*parsed, foreign || !settings_.master.publish));
 
   const View::ConfigMaps config_maps = view_.LookAtConfigMaps(NamedConfigMaps(*parsed));
@@ -194,6 +200,13 @@ Reconciler::Followed Reconciler::Follow(const Json& owner, const policy::LaidOve
   input.monitors_that_cant_be = MonitorsThatCantBe(context);
   input.space = settings_.space;
   input.node_features_ours = node_features;
+  const upgrade::Told upgrades = upgrades_.told();
+  input.driver_upgrades = upgrades.status;
+  if (const Json* known = At(before, "driverUpgrades");
+      known != nullptr && upgrade::IsOn(*parsed) && !upgrades.on) {
+    input.driver_upgrades = *known;  // this process has not looked at them yet
+  }
+  input.driver_upgrades_summary = upgrades.summary;
   if (config_maps.missing.contains(parsed->config_name)) {
     input.missing_config = parsed->config_name;
   }
@@ -423,8 +436,12 @@ Status Reconciler::Collect(const std::string& node) {
 }
 
 Metrics Reconciler::metrics() const {
+  const upgrade::Told upgrades = upgrades_.told();
   const std::lock_guard lock(mutex_);
-  return metrics_;
+  Metrics metrics = metrics_;
+  metrics.auto_upgrade = upgrades.on;
+  metrics.upgrades = upgrades.counts;
+  return metrics;
 }
 
 }  // namespace gantry::gpu_operator

@@ -16,6 +16,7 @@
 #include "operator/rule_set.h"
 #include "operator/startup_taint.h"
 #include "operator/takeover.h"
+#include "operator/upgrade/actor.h"
 #include "operator/view.h"
 #include "policy/gpu_cluster_policy.h"
 
@@ -37,7 +38,8 @@ struct Settings {
 class Reconciler {
  public:
   // `relabel` is called with every node whose labels may change because the policy did.
-  Reconciler(kube::Client& client, View& view, kube::EventRecorder& events, Settings settings,
+  Reconciler(kube::Client& client, View& view, kube::EventRecorder& events,
+             upgrade::Actor& upgrades, Settings settings,
              std::function<void(const std::string& node)> relabel,
              const Clock& clock = RealClock());
 
@@ -71,6 +73,7 @@ class Reconciler {
   kube::Client& client_;
   View& view_;
   kube::EventRecorder& events_;
+  upgrade::Actor& upgrades_;
   const Settings settings_;
   const std::function<void(const std::string&)> relabel_;
   const Clock& clock_;

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "operator/node_labels.h"
 #include "operator/startup_taint.h"
+#include "operator/upgrade/observe.h"
 #include "policy/names.h"
 #include "policy/node_feature.h"
 
@@ -67,6 +68,13 @@ Json StripNode(const Json& node, std::string_view instance) {
   }
   if (!metadata.empty()) {
     patch["metadata"] = std::move(metadata);
+  }
+  // No upgrade goes on, and nothing stays cordoned that one has cordoned.
+  const upgrade::Sight nothing;
+  const upgrade::Change end =
+      upgrade::Abandon(upgrade::Observer(nothing).Observe("", ProjectNode(node)));
+  if (end.marks_node()) {
+    patch.update(upgrade::PatchOf(end), true);
   }
   if (annotations != nullptr && annotations->contains(names::kStartupTaint)) {
     AddToPatch(

@@ -16,6 +16,22 @@ TEST(StripNode, TakesTheMigManagersDefaultAndNobodysWish) {
   EXPECT_TRUE(strip("all-balanced").is_null());
 }
 
+TEST(StripNode, EndsAnUpgrade) {
+  Json node = Json::parse(R"({"metadata": {
+      "labels": {"nvidia.com/gpu-driver-upgrade-state": "drain-required"},
+      "annotations": {"nvidia.com/gpu-operator.driver-upgrade-cordon": "true",
+                      "nvidia.com/gpu-driver-upgrade-enabled": "true"}},
+      "spec": {"unschedulable": true}})");
+  EXPECT_EQ(StripNode(node), Json::parse(R"({"metadata": {
+      "labels": {"nvidia.com/gpu-driver-upgrade-state": null},
+      "annotations": {"nvidia.com/gpu-operator.driver-upgrade-cordon": null,
+                      "nvidia.com/gpu-driver-upgrade-enabled": null}},
+      "spec": {"unschedulable": null}})"));
+  node["metadata"]["annotations"] = {
+      {"nvidia.com/gpu-driver-upgrade.node-initial-state.unschedulable", "true"}};
+  EXPECT_FALSE(StripNode(node).contains("spec")) << "somebody else had cordoned it";
+}
+
 TEST(StripConditions, TakesTheDevicePluginsAndNoOther) {
   const Json node = Json::parse(R"({"status": {"conditions": [
       {"type": "Ready", "status": "True"}, {"type": "GPUHealthy", "status": "False"}]}})");

@@ -79,6 +79,11 @@ std::optional<DaemonSetFacts> SumUp(const std::vector<std::string>& names,
   return sum;
 }
 
+// Whether the operator itself deletes the operand's pods of an older template.
+bool IsUpgraded(const DesiredOperand& operand, const VerdictInput& input) {
+  return operand.operand->state == "state-driver" && !input.driver_upgrades.is_null();
+}
+
 void JudgeDaemonSets(const DesiredOperand& operand, const VerdictInput& input,
                      OperandState& state) {
   const std::vector<std::string> names = DaemonSetsOf(operand);
@@ -113,7 +118,9 @@ void JudgeDaemonSets(const DesiredOperand& operand, const VerdictInput& input,
   if (set->updated < set->desired) {
     NotReady(state, set->on_delete ? "UpdateWaits" : "UpdateInProgress",
              format("{} of {} pods of {} are updated{}", set->updated, set->desired, name,
-                    set->on_delete ? "; delete the others, one by one (OnDelete)" : ""));
+                    set->on_delete && !IsUpgraded(operand, input)
+                        ? "; delete the others, one by one (OnDelete)"
+                        : ""));
   }
 }
 
@@ -179,6 +186,8 @@ OperandState JudgeOperand(const DesiredOperand& operand, const VerdictInput& inp
     JudgeDaemonSets(operand, input, state);
     if (state.state == "ready") {
       JudgeEffect(operand, input, state);
+    } else if (IsUpgraded(operand, input) && !input.driver_upgrades_summary.empty()) {
+      state.message += "; " + input.driver_upgrades_summary;
     }
   }
   return state;
@@ -271,6 +280,9 @@ Json WithoutTimes(Json status) {
 }
 
 Json WithoutMessages(Json status) {
+  if (status.is_object()) {
+    status.erase("driverUpgrades");
+  }
   return Without(Without(std::move(status), "conditions", "message"), "operands", "message");
 }
 
@@ -365,6 +377,9 @@ Json StatusOf(const Verdict& verdict, const VerdictInput& input, const Json& bef
       }
     }
     status["operands"].push_back(std::move(entry));
+  }
+  if (!input.driver_upgrades.is_null()) {
+    status["driverUpgrades"] = input.driver_upgrades;
   }
   if (!input.unsupported_fields.empty()) {
     status["unsupportedFields"] = input.unsupported_fields;

@@ -40,7 +40,7 @@ struct VerdictInput {
   const std::map<std::string, DaemonSetFacts>* daemon_sets = nullptr;  // by name
   const ClusterFacts* cluster = nullptr;
   std::vector<std::string> unsupported_fields;
-  std::vector<std::string> overridden_fields;  // of the ClusterPolicy, by a GPUClusterPolicy
+  std::vector<std::string> overridden_fields;      // of the ClusterPolicy, by a GPUClusterPolicy
   std::vector<std::string> monitors_that_cant_be;  // fields, as desired/monitoring.h has them
   // devicePlugin.config.name, if a ConfigMap of that name is missing.
   std::string missing_config;
@@ -48,6 +48,10 @@ struct VerdictInput {
   std::string write_error;
   std::string space;
   bool node_features_ours = false;
+  // The drivers' upgrades: the status' driverUpgrades (null: they are off), and the same in one
+  // line (empty: nothing is to be said).
+  Json driver_upgrades;
+  std::string driver_upgrades_summary;
 };
 
 // What the ClusterPolicy's status says: what is found to be true, and ready only if everything that
@@ -79,7 +83,8 @@ Json InvalidStatus(std::string_view message, std::string_view space, const Json&
 // Whether two statuses differ in anything but the times of conditions.
 bool SameStatus(const Json& left, const Json& right);
 
-// The same, or different in messages alone: the numbers in them move while pods start.
+// The same, or different in messages and in the drivers' upgrades alone: they move while pods
+// start, and with every step of every node.
 bool SameButMessages(const Json& left, const Json& right);
 
 }  // namespace gantry::gpu_operator

@@ -137,6 +137,28 @@ TEST_F(VerdictTest, AnOperandWithSeveralDaemonSetsIsReadyWhenAllAre) {
   EXPECT_EQ(StateOf("state-driver").reason, "SystemUnknown");
 }
 
+TEST_F(VerdictTest, DriversThatTheOperatorUpgradesAskForNobodysHand) {
+  cluster_.system = {"ubuntu", "ubuntu22.04", {"6.5"}};
+  const Json image = {{"repository", "r"}, {"image", "i"}, {"version", "1"}};
+  Json driver = image;
+  driver["manager"] = image;
+  Use({{"driver", driver}});
+  sets_["nvidia-driver-daemonset"] = {1, 1, 2, 1, 2, 0, true};
+  cluster_.labelled["driver"] = cluster_.expected["driver"] = 2;
+  EXPECT_THAT(StateOf("state-driver").message, HasSubstr("delete the others"));
+  EXPECT_FALSE(StatusOf(Now(), Input(), Json(), 1, WallTime{}).contains("driverUpgrades"));
+  Input().driver_upgrades = {{"total", 2}};
+  Input().driver_upgrades_summary = "n1 is drain-required";
+  EXPECT_EQ(StateOf("state-driver").message,
+            "1 of 2 pods of nvidia-driver-daemonset are updated; n1 is drain-required");
+  const Json status = StatusOf(Now(), Input(), Json(), 1, WallTime{});
+  EXPECT_EQ(status["driverUpgrades"]["total"], 2);
+  Json further = status;
+  further["driverUpgrades"]["total"] = 3;
+  EXPECT_FALSE(SameStatus(status, further));
+  EXPECT_TRUE(SameButMessages(status, further));
+}
+
 TEST_F(VerdictTest, AnOperandWithoutAnImageSaysWhatToWrite) {
   Use({{"dcgm", {{"version", "4"}}}});
   EXPECT_EQ(StateOf("state-dcgm").state, "unsupported");
@@ -351,6 +373,17 @@ TEST(Metrics, HaveNvidiasNames) {
                     HasSubstr("\nnfd_master_node_labels_rejected_total 3\n"),
                     HasSubstr("\nnfd_master_nodefeaturerule_processing_duration_seconds_count 1\n"),
                     HasSubstr("\nnfd_gc_objects_deleted_total 0\n")));
+  metrics.auto_upgrade = true;
+  metrics.upgrades = {
+      .total = 21, .done = 6, .pending = 5, .in_progress = 4, .failed = 3, .available = 2};
+  const std::string text = FormatMetrics(metrics);
+  EXPECT_THAT(text, HasSubstr("# TYPE gpu_operator_reconciliation_status"));
+  for (const char* line :
+       {"gpu_nodes_total 2", "driver_auto_upgrade_enabled 1", "nodes_upgrades_done 6",
+        "nodes_upgrades_pending 5", "nodes_upgrades_in_progress 4", "nodes_upgrades_failed 3",
+        "nodes_upgrades_available 2"}) {
+    EXPECT_THAT(text, HasSubstr(std::string("\ngpu_operator_") + line + "\n"));
+  }
 }
 
 }  // namespace

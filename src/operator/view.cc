@@ -2,7 +2,7 @@
 
 // What does the operator see of the cluster? One watch for each kind that decides something;
 // objects of its own are selected by label, so that a cluster's other ConfigMaps and roles are
-// never read. There is no watch of pods: a DaemonSet's status counts them.
+// never read. There is no watch of pods here: a DaemonSet's status counts them.
 
 #include "operator/view.h"
 

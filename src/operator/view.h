@@ -41,7 +41,8 @@ struct ViewChanges {
   std::function<void(const std::string& node)> node;  // what that node's labels hang on
 };
 
-// Everything the operator sees: watches with what is kept of each object. No pods.
+// Everything the operator sees but pods (upgrade/watches.h): watches with what is kept of each
+// object.
 class View {
  public:
   View(kube::Client& client, std::string space, MasterConfig config, ViewChanges changes);

@@ -103,6 +103,7 @@ void ReadDriver(const SpecSection& section, DriverOptions& out) {
   section.In("repoConfig").Text("configMapName", out.repo_config);
   section.In("certConfig").Text("name", out.cert_config);
   section.Text("secretEnv", out.secret_env);
+  out.upgrade = ReadUpgradePolicy(section.In("upgradePolicy"));
 }
 
 void ReadMonitor(const SpecSection& parent, MonitorSpec& out) {

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "policy/upgrade_policy.h"
 
 namespace gantry::policy {
 
@@ -65,6 +66,7 @@ struct DriverOptions {
   std::string repo_config;
   std::string cert_config;
   std::string secret_env;
+  UpgradePolicy upgrade;
 };
 
 // How Prometheus scrapes an operand.
@@ -170,7 +172,7 @@ struct ClusterPolicy {
 Result<ClusterPolicy> Parse(const Json& object);
 
 // Paths below spec that are set to something that would make a difference, are known, and are not
-// acted on ("driver.upgradePolicy.autoUpgrade"), in order. Sections of operands that are enabled
+// acted on ("driver.useNvidiaDriverCRD"), in order. Sections of operands that are enabled
 // but not there yet appear as a whole ("dcgmExporter").
 std::vector<std::string> UnsupportedFields(const Json& object);
 

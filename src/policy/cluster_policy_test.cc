@@ -126,8 +126,7 @@ TEST(ClusterPolicy, KnownFieldsThatAreNotActedOnAreNamed) {
                   {"cdi", {{"nriPluginEnabled", true}}},
                   {"kataManager", {{"enabled", true}}},
               })),
-              ElementsAre("dcgm", "driver.readinessProbe.periodSeconds",
-                          "driver.upgradePolicy.autoUpgrade"));
+              ElementsAre("dcgm", "driver.readinessProbe.periodSeconds"));
 }
 
 TEST(ClusterPolicy, DefaultsOfTheApiServerAreNotNamed) {

@@ -42,6 +42,8 @@ inline constexpr char kWorkloadConfig[] = "nvidia.com/gpu.workload.config";
 inline constexpr char kGpuProduct[] = "nvidia.com/gpu.product";
 inline constexpr char kVgpuHostDriver[] = "nvidia.com/vgpu.host-driver-version";
 inline constexpr char kDriverUpgradeState[] = "nvidia.com/gpu-driver-upgrade-state";
+// "true": the node's driver is never upgraded by the operator (a switch for one node).
+inline constexpr char kDriverUpgradeSkip[] = "nvidia.com/gpu-driver-upgrade.skip";
 inline constexpr char kMigConfig[] = "nvidia.com/mig.config";
 // What the MIG manager says of it: pending, rebooting, success, failed.
 inline constexpr char kMigConfigState[] = "nvidia.com/mig.config.state";
@@ -56,6 +58,26 @@ inline constexpr char kDevicePluginConfig[] = "nvidia.com/device-plugin.config";
 inline constexpr char kFeatureLabelsAnnotation[] = "nvidia.com/gpu-operator.feature-labels";
 // Annotation on a Node: the key of the start-up taint that the operator put on it.
 inline constexpr char kStartupTaint[] = "nvidia.com/gpu-operator.startup-taint";
+// Annotations on a Node about its driver's upgrade, NVIDIA's own; times are Unix seconds.
+inline constexpr char kUpgradePrefix[] = "nvidia.com/gpu-driver-upgrade";
+// "true": the driver manager leaves it to the operator to empty the node.
+inline constexpr char kUpgradeEnabled[] = "nvidia.com/gpu-driver-upgrade-enabled";
+// Not empty: the driver waits until the node is empty; removed when it is.
+inline constexpr char kUpgradeSafeLoad[] =
+    "nvidia.com/gpu-driver-upgrade.driver-wait-for-safe-load";
+// "true": the node was cordoned before its upgrade, and stays so.
+inline constexpr char kUpgradeWasCordoned[] =
+    "nvidia.com/gpu-driver-upgrade.node-initial-state.unschedulable";
+inline constexpr char kUpgradeJobsSince[] =
+    "nvidia.com/gpu-driver-upgrade-wait-for-pod-completion-start-time";
+inline constexpr char kUpgradeValidationSince[] =
+    "nvidia.com/gpu-driver-upgrade-validation-start-time";
+// "true": somebody asks for an upgrade of this node.
+inline constexpr char kUpgradeRequested[] = "nvidia.com/gpu-driver-upgrade-requested";
+// The operator's own: "true" where it cordoned the node, and "<state> <Unix seconds> <reason>" of
+// the step that the upgrade is at.
+inline constexpr char kUpgradeCordon[] = "nvidia.com/gpu-operator.driver-upgrade-cordon";
+inline constexpr char kUpgradeStep[] = "nvidia.com/gpu-operator.driver-upgrade-step";
 // Annotation on a Node, NFD's own: the keys of the labels that node features brought, sorted, with
 // commas between, without feature.node.kubernetes.io/. The operator keeps it as an NFD master does,
 // so that either can take over from the other.

@@ -105,13 +105,18 @@ class Reader {
     return {};
   }
 
+  // The short form alone is followed too.
   Status ReadPolicies() {
-    TRY(Take(kPoliciesPart, List(policy::kClusterPolicy, {}, [this](const Json& policy) {
-               cluster_.policies.push_back(PolicyFrom(policy));
-               if (operator_space_.empty()) {
-                 operator_space_ = cluster_.policies.back().space;
-               }
-             })));
+    for (const kube::Kind& kind : {policy::kClusterPolicy, policy::kGpuClusterPolicy}) {
+      if (cluster_.policies.empty()) {
+        TRY(Take(kPoliciesPart, List(kind, {}, [this](const Json& policy) {
+                   cluster_.policies.push_back(PolicyFrom(policy));
+                   if (operator_space_.empty()) {
+                     operator_space_ = cluster_.policies.back().space;
+                   }
+                 })));
+      }
+    }
     return {};
   }
 

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What is known of a node's driver? From the Node, the driver's pod on it and the revisions of the
+// pod's DaemonSet. A pod is out of date if it has another revision than the newest; but the newest
+// is known only when the DaemonSet's controller has looked at the template as it is now. A pod that
+// no DaemonSet manages was left behind, and keeps a new one off the node.
+
+#include "operator/upgrade/observe.h"
+
+#include <algorithm>
+
+#include "policy/names.h"
+
+namespace gantry::gpu_operator::upgrade {
+namespace {
+
+// While one pod ends and the next one starts there are two: the one that stays counts.
+bool CountsMore(const NamedPod& pod, const NamedPod& than) {
+  if (pod.facts.deleting != than.facts.deleting) {
+    return than.facts.deleting;
+  }
+  return pod.key < than.key;
+}
+
+}  // namespace
+
+Observer::Observer(const Sight& sight) : sight_(sight) {
+  for (const RevisionFacts& revision : sight.revisions) {
+    const RevisionFacts*& newest = current_[revision.daemon_set];
+    if (newest == nullptr || newest->number < revision.number) {
+      newest = &revision;
+    }
+  }
+  for (const NamedPod& pod : sight.drivers) {
+    const NamedPod*& chosen = drivers_[pod.facts.node];
+    if (!pod.facts.node.empty() && (chosen == nullptr || CountsMore(pod, *chosen))) {
+      chosen = &pod;
+    }
+  }
+}
+
+DriverPod Observer::Judge(const NamedPod& pod) const {
+  DriverPod driver{.key = pod.key, .facts = pod.facts};
+  if (pod.facts.daemon_set.empty()) {
+    driver.judged = !pod.facts.managed && !current_.empty();
+    driver.outdated = driver.judged;
+    return driver;
+  }
+  const auto set = sight_.daemon_sets.find(pod.facts.daemon_set);
+  const auto current = current_.find(pod.facts.daemon_set);
+  if (set == sight_.daemon_sets.end() || current == current_.end() ||
+      set->second.observed_generation < set->second.generation) {
+    return driver;
+  }
+  driver.judged = true;
+  driver.outdated = pod.facts.revision != current->second->hash;
+  driver.same_driver = !pod.facts.digest.empty() && pod.facts.digest == current->second->digest;
+  return driver;
+}
+
+NodeInput Observer::Observe(const std::string& name, const NodeFacts& facts) const {
+  NodeInput node;
+  node.name = name;
+  const Labels labels = UnpackLabels(facts.labels);
+  node.state = StateNamed(ValueOf(labels, names::kDriverUpgradeState));
+  node.skip = ValueOf(labels, names::kDriverUpgradeSkip) == "true";
+  node.ready = facts.ready;
+  node.cordoned = facts.cordoned;
+  node.marks = UnpackLabels(facts.upgrade);
+  if (const auto pod = drivers_.find(name); pod != drivers_.end() && pod->second != nullptr) {
+    node.driver = Judge(*pod->second);
+  }
+  if (const std::string word = ValueOf(labels, names::kGpuValidation);
+      word != names::kValidationReady) {
+    node.broken = word;
+  }
+  return node;
+}
+
+bool HasTraces(const NodeFacts& facts) {
+  return !facts.upgrade.empty() ||
+         facts.labels.find(std::string(names::kDriverUpgradeState) + "=") != std::string::npos;
+}
+
+}  // namespace gantry::gpu_operator::upgrade

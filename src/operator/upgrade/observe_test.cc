@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "operator/upgrade/observe.h"
+
+#include <gtest/gtest.h>
+
+namespace gantry::gpu_operator::upgrade {
+namespace {
+
+NamedPod Driver(const char* name, PodFacts facts) {
+  facts.node = "n";
+  return {{"ns", name}, std::move(facts)};
+}
+
+PodFacts OfSet(const char* revision, const char* digest = "") {
+  return {.revision = revision, .daemon_set = "set", .digest = digest, .managed = true};
+}
+
+class ObserveTest : public testing::Test {
+ protected:
+  ObserveTest() {
+    sight_.revisions = {{"set", "old", "1", 1}, {"set", "new", "2", 2}, {"other", "x", "3", 9}};
+    sight_.daemon_sets["set"] = {.generation = 2, .observed_generation = 2};
+  }
+  NodeInput Node(const NodeFacts& facts = {}) { return Observer(sight_).Observe("n", facts); }
+  DriverPod Judged(const NamedPod& pod) {
+    sight_.drivers = {pod};
+    const NodeInput node = Node();
+    CHECK(node.driver.has_value());
+    return *node.driver;
+  }
+  Sight sight_;
+};
+
+TEST_F(ObserveTest, ThePodOfTheNewestRevisionIsCurrent) {
+  EXPECT_TRUE(Judged(Driver("a", OfSet("new"))).judged);
+  EXPECT_FALSE(Judged(Driver("a", OfSet("new"))).outdated);
+  EXPECT_TRUE(Judged(Driver("a", OfSet("old"))).outdated);
+}
+
+TEST_F(ObserveTest, TheSameDigestIsTheSameDriver) {
+  EXPECT_TRUE(Judged(Driver("a", OfSet("old", "2"))).same_driver);
+  EXPECT_FALSE(Judged(Driver("a", OfSet("old", "1"))).same_driver);
+  EXPECT_FALSE(Judged(Driver("a", OfSet("old", ""))).same_driver);
+}
+
+TEST_F(ObserveTest, NothingIsSaidBeforeTheControllerHasLookedAtTheTemplate) {
+  sight_.daemon_sets["set"].observed_generation = 1;
+  EXPECT_FALSE(Judged(Driver("a", OfSet("old"))).judged);
+  sight_.daemon_sets.clear();
+  EXPECT_FALSE(Judged(Driver("a", OfSet("old"))).judged);
+  sight_.daemon_sets["set"] = {.generation = 2, .observed_generation = 2};
+  sight_.revisions.clear();
+  EXPECT_FALSE(Judged(Driver("a", OfSet("old"))).judged);
+}
+
+TEST_F(ObserveTest, APodWithoutADaemonSetIsInTheWay) {
+  EXPECT_TRUE(Judged(Driver("a", {})).outdated);
+  // Until there is a DaemonSet whose pod would take its place, or if somebody else manages it.
+  EXPECT_FALSE(Judged(Driver("a", {.managed = true})).judged);
+  sight_.revisions.clear();
+  EXPECT_FALSE(Judged(Driver("a", {})).judged);
+}
+
+TEST_F(ObserveTest, OfTwoPodsTheOneThatStays) {
+  PodFacts ending = OfSet("old");
+  ending.deleting = true;
+  sight_.drivers = {Driver("a", ending), Driver("b", OfSet("new"))};
+  EXPECT_EQ(Node().driver->key.name, "b");
+  std::swap(sight_.drivers[0], sight_.drivers[1]);
+  EXPECT_EQ(Node().driver->key.name, "b");
+  sight_.drivers = {Driver("a", ending)};
+  EXPECT_TRUE(Node().driver->facts.deleting);
+}
+
+TEST_F(ObserveTest, APodWithoutANodeIsOfNone) {
+  sight_.drivers = {{{"ns", "a"}, OfSet("new")}};
+  EXPECT_FALSE(Node().driver.has_value());
+  EXPECT_FALSE(Observer(sight_).Observe("", {}).driver.has_value());
+}
+
+TEST_F(ObserveTest, LabelsAndAnnotations) {
+  NodeFacts facts;
+  facts.labels = PackLabels({{"nvidia.com/gpu-driver-upgrade-state", "drain-required"},
+                             {"nvidia.com/gpu-driver-upgrade.skip", "true"},
+                             {"nvidia.com/gpu.validation", "DriverMissing"}});
+  facts.upgrade = PackLabels({{"nvidia.com/gpu-driver-upgrade-requested", "true"}});
+  facts.cordoned = true;
+  const NodeInput node = Node(facts);
+  EXPECT_EQ(node.state, State::kDrain);
+  EXPECT_TRUE(node.skip);
+  EXPECT_TRUE(node.cordoned);
+  EXPECT_FALSE(node.ready);
+  EXPECT_EQ(node.broken, "DriverMissing");
+  EXPECT_EQ(node.marks.at("nvidia.com/gpu-driver-upgrade-requested"), "true");
+  facts.labels = PackLabels({{"nvidia.com/gpu.validation", "ready"}});
+  EXPECT_EQ(Node(facts).broken, "");
+}
+
+TEST(HasTraces, OfALabelOrAnAnnotation) {
+  NodeFacts facts;
+  facts.labels = PackLabels({{"nvidia.com/gpu.present", "true"}});
+  EXPECT_FALSE(HasTraces(facts));
+  facts.upgrade = PackLabels({{"nvidia.com/gpu-driver-upgrade-enabled", "true"}});
+  EXPECT_TRUE(HasTraces(facts));
+  facts.upgrade = "";
+  facts.labels = PackLabels({{"nvidia.com/gpu-driver-upgrade-state", "upgrade-done"}});
+  EXPECT_TRUE(HasTraces(facts));
+}
+
+// What the operator keeps of a Node holds all that is asked here.
+TEST(ProjectNode, KeepsWhatUpgradesNeed) {
+  const NodeFacts facts = ProjectNode(Json::parse(R"({
+      "metadata": {"labels": {"nvidia.com/gpu-driver-upgrade-state": "upgrade-failed"},
+                   "annotations": {"nvidia.com/gpu-operator.driver-upgrade-cordon": "true",
+                                   "nvidia.com/gpu-operator.driver-upgrade-step": "a b",
+                                   "nvidia.com/gpu-driver-upgrade-requested": "true",
+                                   "nvidia.com/other": "x"}},
+      "spec": {"unschedulable": true}})"));
+  EXPECT_TRUE(facts.cordoned);
+  EXPECT_EQ(UnpackLabels(facts.upgrade).size(), 3U);
+  EXPECT_EQ(Observer(Sight{}).Observe("n", facts).state, State::kFailed);
+}
+
+}  // namespace
+}  // namespace gantry::gpu_operator::upgrade

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "operator/upgrade/pod_facts.h"
+
+#include <gtest/gtest.h>
+
+namespace gantry::gpu_operator::upgrade {
+namespace {
+
+Json Pod(const char* text) { return Json::parse(text); }
+
+TEST(PodFacts, ADriversPod) {
+  const PodFacts facts = ProjectPod(Pod(R"({
+      "metadata": {"uid": "u", "labels": {"controller-revision-hash": "abc"}, "ownerReferences": [
+          {"kind": "Other", "name": "x"},
+          {"kind": "DaemonSet", "name": "nvidia-driver-daemonset", "controller": true}]},
+      "spec": {"nodeName": "n1",
+               "containers": [{"env": [{"name": "A"}, {"name": "DRIVER_CONFIG_DIGEST", "value": "7"}]}]},
+      "status": {"phase": "Running", "containerStatuses": [{"name": "c", "ready": true}]}})"));
+  EXPECT_EQ(facts, (PodFacts{.node = "n1",
+                             .uid = "u",
+                             .revision = "abc",
+                             .daemon_set = "nvidia-driver-daemonset",
+                             .digest = "7",
+                             .managed = true,
+                             .ready = true}));
+}
+
+TEST(PodFacts, WhatIsMissingIsNothing) { EXPECT_EQ(ProjectPod(Json::object()), PodFacts()); }
+
+TEST(PodFacts, WhoManagesIt) {
+  const PodFacts job = ProjectPod(Pod(
+      R"({"metadata": {"ownerReferences": [{"kind": "Job", "name": "j", "controller": true}]}})"));
+  EXPECT_TRUE(job.managed);
+  EXPECT_EQ(job.daemon_set, "");
+  const PodFacts mirror =
+      ProjectPod(Pod(R"({"metadata": {"annotations": {"kubernetes.io/config.mirror": "x"}}})"));
+  EXPECT_TRUE(mirror.mirror);
+  EXPECT_FALSE(mirror.managed);
+}
+
+TEST(PodFacts, WhatUsesGpus) {
+  const auto uses = [](const char* spec) {
+    return ProjectPod({{"spec", Json::parse(spec)}}).uses_gpus;
+  };
+  EXPECT_TRUE(uses(R"({"containers": [{}, {"resources": {"limits": {"nvidia.com/gpu": "1"}}}]})"));
+  EXPECT_TRUE(
+      uses(R"({"containers": [{"resources": {"requests": {"nvidia.com/gpu.shared": "1"}}}]})"));
+  EXPECT_TRUE(
+      uses(R"({"containers": [{"resources": {"limits": {"nvidia.com/mig-1g.5gb": "1"}}}]})"));
+  EXPECT_TRUE(uses(R"({"initContainers": [{"resources": {"limits": {"nvidia.com/gpu": "1"}}}]})"));
+  EXPECT_FALSE(
+      uses(R"({"containers": [{"resources": {"limits": {"cpu": "1", "amd.com/gpu": 1}}}]})"));
+}
+
+TEST(PodFacts, VolumesPhaseAndEnd) {
+  const PodFacts facts = ProjectPod(Pod(R"({"metadata": {"deletionTimestamp": "t"},
+      "spec": {"volumes": [{"name": "a", "hostPath": {}}, {"name": "b", "emptyDir": {}}]},
+      "status": {"phase": "Succeeded"}})"));
+  EXPECT_TRUE(facts.has_empty_dir);
+  EXPECT_TRUE(facts.deleting);
+  EXPECT_TRUE(facts.finished);
+  EXPECT_TRUE(ProjectPod(Pod(R"({"status": {"phase": "Failed"}})")).finished);
+  EXPECT_FALSE(ProjectPod(Pod(R"({"status": {"phase": "Pending"}})")).finished);
+}
+
+TEST(PodFacts, ReadyIsEveryContainerOfARunningPod) {
+  const auto ready = [](const char* status) {
+    return ProjectPod({{"status", Json::parse(status)}}).ready;
+  };
+  EXPECT_TRUE(ready(R"({"phase": "Running", "containerStatuses": [{"ready": true}]})"));
+  EXPECT_FALSE(
+      ready(R"({"phase": "Running", "containerStatuses": [{"ready": true}, {"ready": false}]})"));
+  EXPECT_FALSE(
+      ready(R"({"phase": "Running", "containerStatuses": [{"ready": false}, {"ready": true}]})"));
+  EXPECT_FALSE(ready(R"({"phase": "Pending", "containerStatuses": [{"ready": true}]})"));
+  EXPECT_FALSE(ready(R"({"phase": "Running"})"));
+}
+
+TEST(PodFacts, TheTroubleOfTheContainerThatTheOthersWaitFor) {
+  const PodFacts facts = ProjectPod(Pod(R"({"status": {"phase": "Pending",
+      "initContainerStatuses": [{"name": "manager", "ready": false, "restartCount": 11,
+          "state": {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off\n5m"}}}],
+      "containerStatuses": [{"name": "driver", "ready": false, "restartCount": 0,
+          "state": {"waiting": {"reason": "PodInitializing"}}}]}})"));
+  EXPECT_EQ(facts.trouble, "manager: CrashLoopBackOff: back-off 5m");
+  EXPECT_TRUE(facts.given_up);
+}
+
+TEST(PodFacts, TenRestartsAreNotTooMany) {
+  const auto facts = [](int restarts, bool ready) {
+    return ProjectPod(
+        {{"status",
+          {{"containerStatuses",
+            Json::array({{{"name", "d"}, {"ready", ready}, {"restartCount", restarts}}})}}}});
+  };
+  EXPECT_FALSE(facts(10, false).given_up);
+  EXPECT_TRUE(facts(11, false).given_up);
+  EXPECT_FALSE(facts(11, true).given_up);
+  EXPECT_EQ(facts(0, false).trouble, "");
+}
+
+TEST(PodFacts, ALongTroubleIsCut) {
+  const std::string message(1000, 'x');
+  Json state = {{"terminated", {{"reason", "Error"}, {"message", message}}}};
+  const Json pod = {
+      {"status",
+       {{"containerStatuses", Json::array({{{"name", "d"}, {"state", std::move(state)}}})}}}};
+  EXPECT_EQ(ProjectPod(pod).trouble.size(), 200U);
+}
+
+TEST(RevisionFacts, OfADaemonSet) {
+  const RevisionFacts facts = ProjectRevision(Pod(R"({
+      "metadata": {"labels": {"controller-revision-hash": "abc"},
+                   "ownerReferences": [{"kind": "DaemonSet", "name": "d", "controller": true}]},
+      "revision": 3,
+      "data": {"spec": {"template": {"spec": {"containers": [
+          {"env": [{"name": "DRIVER_CONFIG_DIGEST", "value": "7"}]}]}}}}})"));
+  EXPECT_EQ(facts, (RevisionFacts{.daemon_set = "d", .hash = "abc", .digest = "7", .number = 3}));
+  EXPECT_EQ(ProjectRevision(Json::object()), RevisionFacts());
+}
+
+}  // namespace
+}  // namespace gantry::gpu_operator::upgrade

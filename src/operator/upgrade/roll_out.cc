@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Which nodes go on with their driver's upgrade, and which may start? Every node takes its own next
+// step; only a start is a question of the budget. It is counted as NVIDIA's operator does: a failed
+// node keeps its part, so that a driver that does not work stops at the first nodes it comes to.
+
+#include "operator/upgrade/roll_out.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/text.h"
+#include "policy/names.h"
+#include "policy/operands.h"
+
+namespace gantry::gpu_operator::upgrade {
+namespace {
+
+constexpr size_t kShown = 100;
+
+bool IsManaged(const NodeInput& node) {
+  return node.driver.has_value() || node.state != State::kUnknown;
+}
+
+bool IsUnavailable(const NodeInput& node) {
+  return node.cordoned || !node.ready || InProgress(node.state);
+}
+
+void Count(const std::vector<NodeInput>& nodes, Counts& counts) {
+  for (const NodeInput& node : nodes) {
+    if (IsManaged(node)) {
+      ++counts.total;
+      counts.done += node.state == State::kDone ? 1 : 0;
+      counts.pending += node.state == State::kRequired ? 1 : 0;
+      counts.failed += node.state == State::kFailed ? 1 : 0;
+      counts.in_progress += InProgress(node.state) ? 1 : 0;
+    }
+  }
+}
+
+std::string Names(const std::vector<NodeInput>& nodes, bool (*which)(const NodeInput&)) {
+  constexpr size_t kNamed = 3;
+  std::vector<std::string> names;
+  size_t all = 0;
+  for (const NodeInput& node : nodes) {
+    if (IsManaged(node) && which(node) && ++all <= kNamed) {
+      names.push_back(node.state == State::kFailed ? node.name + " (failed)" : node.name);
+    }
+  }
+  std::string text = Join(names, ", ");
+  if (all > kNamed) {
+    text += format(" and {} more", all - kNamed);
+  }
+  return text;
+}
+
+// How many more nodes may start, and why none if so.
+class Budget {
+ public:
+  Budget(const std::vector<NodeInput>& nodes, const policy::UpgradePolicy& policy,
+         const Counts& counts) {
+    const long long most = policy.max_unavailable.Of(counts.total);
+    const auto unavailable = std::ranges::count_if(
+        nodes, [](const NodeInput& node) { return IsManaged(node) && IsUnavailable(node); });
+    room_ = std::max(0LL, most - unavailable);
+    slots_ = policy.max_parallel == 0 ? counts.total
+                                      : std::max(0LL, policy.max_parallel - counts.in_progress);
+    if (slots_ == 0) {
+      why_ = format("waits for its turn: {} at once (maxParallelUpgrades), now {}",
+                    policy.max_parallel,
+                    Names(nodes, [](const NodeInput& node) { return InProgress(node.state); }));
+    } else if (room_ == 0) {
+      why_ =
+          format("waits for its turn: {} of {} nodes may be unavailable (maxUnavailable), now {}",
+                 most, counts.total, Names(nodes, IsUnavailable));
+    }
+  }
+  [[nodiscard]] long long Left() const { return std::min(slots_, room_); }
+  // Whether the node may start. One that is cordoned already takes a slot if there is one.
+  bool Take(const NodeInput& node) {
+    if (node.cordoned) {
+      slots_ = std::max(0LL, slots_ - 1);
+      return true;
+    }
+    if (Left() == 0) {
+      return false;
+    }
+    --slots_;
+    --room_;
+    return true;
+  }
+  // For a node that did not start.
+  [[nodiscard]] std::string Why() const {
+    return why_.empty() ? "waits for its turn: others start just now" : why_;
+  }
+
+ private:
+  long long slots_ = 0;
+  long long room_ = 0;
+  std::string why_;
+};
+
+int Rank(State state) {
+  if (state == State::kFailed) {
+    return 0;
+  }
+  return InProgress(state) ? 1 : 2;
+}
+
+// Those that are at it longest first.
+std::vector<const NodeInput*> ByAge(const std::vector<NodeInput>& nodes) {
+  std::vector<std::pair<WallTime, const NodeInput*>> aged;
+  for (const NodeInput& node : nodes) {
+    const auto mark = node.marks.find(names::kUpgradeStep);
+    const auto record = mark == node.marks.end() ? std::nullopt : ParseRecord(mark->second);
+    aged.emplace_back(record.has_value() ? record->since : WallTime::max(), &node);
+  }
+  std::ranges::sort(aged, {},
+                    [](const auto& entry) { return std::pair(entry.first, entry.second->name); });
+  std::vector<const NodeInput*> sorted;
+  std::ranges::transform(aged, std::back_inserter(sorted),
+                         [](const auto& entry) { return entry.second; });
+  return sorted;
+}
+
+}  // namespace
+
+bool RollOutPlan::starts() const {
+  return std::ranges::any_of(changes, [](const Change& change) {
+    return change.from == State::kRequired && InProgress(change.to);
+  });
+}
+
+RollOutPlan RollOut(const std::vector<NodeInput>& nodes, const policy::UpgradePolicy& policy,
+                    WallTime now) {
+  RollOutPlan plan;
+  Count(nodes, plan.counts);
+  Budget budget(nodes, policy, plan.counts);
+  plan.counts.available = static_cast<int>(std::min<long long>(budget.Left(), plan.counts.pending));
+  std::vector<Step> steps;
+  std::ranges::transform(nodes, std::back_inserter(steps),
+                         [&](const NodeInput& node) { return Advance(node, policy, now); });
+  for (const bool cordoned : {true, false}) {
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      if (steps[i].waits_for_turn && nodes[i].cordoned == cordoned) {
+        if (budget.Take(nodes[i])) {
+          steps[i].change = Start(nodes[i], now);
+        } else {
+          steps[i].status.reason = budget.Why();
+        }
+      }
+    }
+  }
+  for (Step& step : steps) {
+    if (step.look_again.has_value()) {
+      plan.look_again = std::min(plan.look_again.value_or(*step.look_again), *step.look_again);
+    }
+    if (!step.change.empty()) {
+      plan.changes.push_back(std::move(step.change));
+    }
+    if (InProgress(step.status.state) || step.status.state == State::kRequired) {
+      plan.nodes.push_back(std::move(step.status));
+    }
+  }
+  std::ranges::sort(plan.nodes, {},
+                    [](const NodeStatus& node) { return std::pair(Rank(node.state), node.name); });
+  return plan;
+}
+
+bool IsOn(const policy::ClusterPolicy& policy) {
+  const policy::Operand* driver = policy::OperandOfState("state-driver");
+  return policy.driver_options.upgrade.automatic && !policy.sandbox &&
+         policy::Wanted(*driver, policy) && policy::HasImage(*driver, policy);
+}
+
+std::set<PodQuery> PodsFor(const std::vector<NodeInput>& nodes, const policy::UpgradePolicy& policy,
+                           const std::string& space) {
+  std::set<PodQuery> queries;
+  size_t one_by_one = 0;
+  for (const NodeInput* node : ByAge(nodes)) {
+    std::optional<PodQuery> query = PodsFor(*node, policy, space);
+    if (query.has_value() && (query->node.empty() || ++one_by_one <= kNodesAtOnce)) {
+      queries.insert(*std::move(query));
+    }
+  }
+  return queries;
+}
+
+Json StatusOf(const RollOutPlan& plan) {
+  Json status = {{"total", plan.counts.total},
+                 {"done", plan.counts.done},
+                 {"inProgress", plan.counts.in_progress - plan.counts.failed},
+                 {"failed", plan.counts.failed},
+                 {"pending", plan.counts.pending}};
+  Json nodes = Json::array();
+  for (const NodeStatus& node : plan.nodes) {
+    if (nodes.size() == kShown) {
+      break;
+    }
+    Json entry = {{"name", node.name}, {"state", NameOf(node.state)}};
+    if (node.since.has_value()) {
+      entry["since"] = Rfc3339(*node.since);
+    }
+    if (node.deadline.has_value()) {
+      entry["deadline"] = Rfc3339(*node.deadline);
+    }
+    if (!node.reason.empty()) {
+      entry["reason"] = node.reason;
+    }
+    if (!node.next.empty()) {
+      entry["next"] = node.next;
+    }
+    nodes.push_back(std::move(entry));
+  }
+  if (!nodes.empty()) {
+    status["nodes"] = std::move(nodes);
+  }
+  return status;
+}
+
+std::string Summary(const RollOutPlan& plan) {
+  if (plan.nodes.empty()) {
+    return "";
+  }
+  const NodeStatus& first = plan.nodes.front();
+  return format("{} of {} drivers are upgraded; {} is {}{}{}", plan.counts.done, plan.counts.total,
+                first.name, NameOf(first.state), first.reason.empty() ? "" : ": ", first.reason);
+}
+
+}  // namespace gantry::gpu_operator::upgrade

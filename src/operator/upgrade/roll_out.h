@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "operator/upgrade/state.h"
+#include "policy/cluster_policy.h"
+
+namespace gantry::gpu_operator::upgrade {
+
+// Nodes by where their upgrade is, as NVIDIA counts them.
+struct Counts {
+  int total = 0;  // nodes with a driver's pod, or in an upgrade
+  int done = 0;
+  int pending = 0;      // wait for their turn
+  int in_progress = 0;  // failed ones too: they keep their part of the budget
+  int failed = 0;
+  int available = 0;  // more that might start now
+  bool operator==(const Counts&) const = default;
+};
+
+struct RollOutPlan {
+  std::vector<Change> changes;    // none of them empty
+  std::vector<NodeStatus> nodes;  // all that are not done: failed, in progress, pending; by name
+  Counts counts;
+  std::optional<WallTime> look_again;
+  // Whether a change lets a node start: what is said about the others must be true just then.
+  [[nodiscard]] bool starts() const;
+};
+
+// What is to be done now. Never lets more nodes start than the policy's budget has room for: nodes
+// that are unavailable for other reasons take their part of it. Nodes that are cordoned already
+// start in any case, as they take nothing from anybody (NVIDIA's rule).
+RollOutPlan RollOut(const std::vector<NodeInput>& nodes, const policy::UpgradePolicy& policy,
+                    WallTime now);
+
+// Whether drivers are upgraded under this policy: it asks for it, this operator deploys the
+// drivers, and no node is for virtual machines.
+bool IsOn(const policy::ClusterPolicy& policy);
+
+// All queries of pods that the nodes' states ask for. At most kNodesAtOnce nodes are looked at one
+// by one, those first that are at it longest; the others have to wait.
+std::set<PodQuery> PodsFor(const std::vector<NodeInput>& nodes, const policy::UpgradePolicy& policy,
+                           const std::string& space);
+inline constexpr size_t kNodesAtOnce = 16;
+
+// The plan in the ClusterPolicy's status (driverUpgrades). Of very many nodes the first are shown.
+Json StatusOf(const RollOutPlan& plan);
+// The same in one line, for the driver's state; empty when every node is done.
+std::string Summary(const RollOutPlan& plan);
+
+}  // namespace gantry::gpu_operator::upgrade

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "kube/cache.h"
+#include "kube/client.h"
+#include "operator/upgrade/pod_facts.h"
+
+namespace gantry::gpu_operator::upgrade {
+
+// Watches of pods and of the driver's revisions, each no longer than it is asked for. To be used by
+// one thread.
+class Watches {
+ public:
+  // `changed` is called from the watches' threads and must not block.
+  Watches(kube::Client& client, std::string space, std::function<void()> changed);
+  ~Watches();
+  Watches(const Watches&) = delete;
+  Watches& operator=(const Watches&) = delete;
+
+  // From now on exactly these are watched, and the revisions of the driver's DaemonSets if there is
+  // any. Blocks, a second at most for each watch that ends.
+  void Use(const std::set<PodQuery>& queries);
+  // This one too.
+  void Add(const PodQuery& query);
+
+  struct Pods {
+    bool seen = false;    // once, all of them
+    std::string failure;  // why not; empty: it is only begun
+    std::vector<NamedPod> pods;
+  };
+  // Of one of the queries in use.
+  [[nodiscard]] Pods Look(const PodQuery& query) const;
+  [[nodiscard]] std::vector<RevisionFacts> Revisions() const;
+  [[nodiscard]] bool revisions_seen() const;
+
+ private:
+  struct PodWatch;
+  struct RevisionWatch;
+
+  kube::Client& client_;
+  const std::string space_;
+  const std::function<void()> changed_;
+  std::map<PodQuery, std::unique_ptr<PodWatch>> pods_;
+  std::unique_ptr<RevisionWatch> revisions_;
+};
+
+// The driver's pods, and the ControllerRevisions of its DaemonSets.
+inline constexpr char kDriverPods[] = "app=nvidia-driver-daemonset";
+
+}  // namespace gantry::gpu_operator::upgrade

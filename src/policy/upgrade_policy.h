@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <string>
+
+namespace gantry::policy {
+
+class SpecSection;
+
+// A number of nodes, or a percentage of them.
+struct NodeShare {
+  long long count = 0;
+  bool percent = false;
+  // Of so many nodes: percentages are rounded up, and it is never more than all.
+  [[nodiscard]] long long Of(long long nodes) const;
+  bool operator==(const NodeShare&) const = default;
+};
+
+// How pods are taken off a node.
+struct EmptyingSpec {
+  bool force = false;                 // also pods without a controller, which nobody makes anew
+  bool delete_empty_dir = false;      // also pods whose emptyDir volumes are lost
+  std::chrono::seconds timeout{300};  // 0: no limit
+  bool operator==(const EmptyingSpec&) const = default;
+};
+
+// driver.upgradePolicy of a ClusterPolicy, with NVIDIA's defaults.
+struct UpgradePolicy {
+  bool automatic = false;
+  long long max_parallel = 1;  // nodes in an upgrade at once; 0: no limit
+  NodeShare max_unavailable{.count = 25, .percent = true};
+  std::string jobs_selector = {};        // pods that are waited for; empty: none
+  std::chrono::seconds jobs_timeout{0};  // 0: for ever; after it the upgrade goes on
+  EmptyingSpec pod_deletion = {};        // of pods with GPUs
+  bool drain = false;                    // where pod_deletion does not succeed
+  EmptyingSpec drain_spec = {};
+  std::string drain_selector = {};
+  bool operator==(const UpgradePolicy&) const = default;
+};
+
+// A mistake is remembered by the section, with its field.
+UpgradePolicy ReadUpgradePolicy(const SpecSection& section);
+
+}  // namespace gantry::policy

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Drivers are upgraded beside a real API server and the controllers of DaemonSets and disruption budgets. No kubelet
+runs: a thread here binds pods to their nodes, says that they are ready and lets them end. The operator is that of
+$GANTRY_BUILD.
+"""
+
+import signal
+import threading
+import time
+import urllib.request
+
+import pytest
+from control_plane import ROOT, ControlPlane, Refused, wait
+from test_operator import POLICIES, SPACE, Operator, build, policy, status  # noqa: F401
+
+NODES = ("a", "b", "c")
+STATE = "nvidia.com/gpu-driver-upgrade-state"
+RESTING = (None, "upgrade-done", "upgrade-required")
+IMAGE = {"repository": "registry.local", "image": "driver", "version": "1"}
+
+
+class Kubelets:
+    """Those of all nodes. `broken` is the driver's version that does not start."""
+
+    def __init__(self, plane):
+        self.plane, self.broken, self.ended, self.most = plane, None, threading.Event(), 0
+        self.thread = threading.Thread(target=self.run)
+        self.thread.start()
+
+    def run(self):
+        while not self.ended.wait(0.05):
+            nodes = self.plane.get("/api/v1/nodes")["items"]
+            self.most = max(self.most, sum(state_of(node) not in RESTING for node in nodes))
+            for pod in self.plane.get("/api/v1/pods")["items"]:
+                try:
+                    self.play(pod)
+                except Refused:  # somebody else was faster
+                    pass
+
+    def play(self, pod):
+        meta = pod["metadata"]
+        path = f"/api/v1/namespaces/{meta['namespace']}/pods/{meta['name']}"
+        if "deletionTimestamp" in meta:
+            self.plane.call("DELETE", path, {"gracePeriodSeconds": 0})
+        elif "nodeName" not in pod["spec"]:
+            terms = pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+            node = terms["nodeSelectorTerms"][0]["matchFields"][0]["values"][0]
+            self.plane.call("POST", f"{path}/binding", {"metadata": {"name": meta["name"]},
+                                                        "target": {"kind": "Node", "name": node}})
+        elif pod["status"].get("phase") != "Running" and not self.is_broken(pod):
+            self.plane.patch(f"{path}/status", {"status": {
+                "phase": "Running", "conditions": [{"type": "Ready", "status": "True"}], "containerStatuses": [
+                    {"name": c["name"], "ready": True, "restartCount": 0, "image": c["image"], "imageID": "",
+                     "state": {"running": {}}} for c in pod["spec"]["containers"]]}})
+
+    def is_broken(self, pod):
+        return self.broken is not None and version_of(pod) == self.broken
+
+    def close(self):
+        self.ended.set()
+        self.thread.join()
+
+
+def state_of(node):
+    return node["metadata"]["labels"].get(STATE)
+
+
+def version_of(pod):
+    image = pod["spec"]["containers"][0]["image"]
+    return image.removeprefix("registry.local/driver:").split("-")[0] if "/driver:" in image else None
+
+
+@pytest.fixture(scope="module")
+def plane(tmp_path_factory):
+    plane = ControlPlane(tmp_path_factory.mktemp("plane"), "daemonset-controller,disruption-controller")
+    kubelets = None
+    try:
+        for crd in sorted((ROOT / "deploy/chart/crds").glob("*.yaml")):
+            plane.call("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd.read_bytes(),
+                       "application/yaml")
+        for path in (POLICIES, "/apis/nfd.k8s-sigs.io/v1alpha1/nodefeatures"):
+            wait(lambda: plane.serves(path), path)
+        for space in (SPACE, "users"):
+            plane.call("POST", "/api/v1/namespaces", {"metadata": {"name": space}})
+        feature = "feature.node.kubernetes.io/"
+        for name in NODES:
+            plane.call("POST", "/api/v1/nodes", {"metadata": {"name": name, "labels": {
+                "kubernetes.io/os": "linux", f"{feature}pci-10de.present": "true",
+                f"{feature}system-os_release.ID": "ubuntu", f"{feature}system-os_release.VERSION_ID": "22.04"}}})
+            plane.patch(f"/api/v1/nodes/{name}/status", {"status": {
+                "conditions": [{"type": "Ready", "status": "True"}]}})
+            # Those that nodes get before they are Ready, and no controller here takes away.
+            plane.patch(f"/api/v1/nodes/{name}", {"spec": {"taints": None}})
+        plane.kubelets = kubelets = Kubelets(plane)
+        yield plane
+    finally:
+        if kubelets:
+            kubelets.close()
+        plane.close()
+
+
+@pytest.fixture(scope="module")
+def operator(plane, build, tmp_path_factory):  # noqa: F811
+    plane.call("POST", POLICIES, policy("cluster-policy", driver=IMAGE | {
+        "manager": IMAGE | {"image": "manager"},
+        "upgradePolicy": {"autoUpgrade": True, "maxUnavailable": 1, "podDeletion": {"timeoutSeconds": 6}}}))
+    operator = Operator(plane, build, tmp_path_factory.mktemp("operator"))
+    try:
+        wait(lambda: all_are(plane, "upgrade-done"), "every node has its driver", 60)
+        yield operator
+    finally:
+        if operator.process.poll() is None:
+            operator.stop()
+
+
+def node(plane, name):
+    return plane.get(f"/api/v1/nodes/{name}")
+
+
+def all_are(plane, state):
+    return all(state_of(node(plane, name)) == state for name in NODES)
+
+
+def upgrade_to(plane, version):
+    plane.patch(f"{POLICIES}/cluster-policy", {"spec": {"driver": {"version": version}}})
+
+
+def versions(plane):
+    pods = plane.get(f"/api/v1/namespaces/{SPACE}/pods?labelSelector=app=nvidia-driver-daemonset")["items"]
+    return sorted(version_of(pod) for pod in pods)
+
+
+def is_cordoned(plane, name):
+    return node(plane, name)["spec"].get("unschedulable", False)
+
+
+def reasons(plane):
+    return {n["name"]: n.get("reason", "") for n in status(plane).get("driverUpgrades", {}).get("nodes", [])}
+
+
+def new_workload(plane, name, on):
+    plane.call("POST", "/api/v1/namespaces/users/pods", {
+        "metadata": {"name": name, "labels": {"app": name}, "ownerReferences": [
+            {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "set", "uid": "0", "controller": True}]},
+        "spec": {"nodeName": on, "containers": [{"name": "c", "image": "i", "resources": {
+            "limits": {"nvidia.com/gpu": "1"}}}]}})
+
+
+def metric(operator, name):
+    with urllib.request.urlopen(f"http://127.0.0.1:{operator.port}/metrics") as answer:
+        lines = answer.read().decode().splitlines()
+    return int(next(line.split()[1] for line in lines if line.startswith(f"gpu_operator_{name} ")))
+
+
+def test_nodes_with_the_current_driver_are_done(plane, operator):
+    for name in NODES:
+        marks = node(plane, name)["metadata"]["annotations"]
+        assert marks["nvidia.com/gpu-driver-upgrade-enabled"] == "true"
+        assert not [key for key in marks if key.startswith("nvidia.com/gpu-operator.driver-upgrade")]
+    assert metric(operator, "driver_auto_upgrade_enabled") == 1
+    wait(lambda: metric(operator, "nodes_upgrades_done") == 3, "all are counted")
+
+
+def test_one_node_after_another_and_a_budget_stops_it_with_a_reason(plane, operator):
+    new_workload(plane, "train", "a")
+    new_workload(plane, "web", "b")
+    budgets = "/apis/policy/v1/namespaces/users/poddisruptionbudgets"
+    plane.call("POST", budgets, {"metadata": {"name": "keep"}, "spec": {
+        "minAvailable": 1, "selector": {"matchLabels": {"app": "web"}}}})
+    wait(lambda: plane.get(f"{budgets}/keep")["status"].get("currentHealthy") == 1, "the budget counts its pod")
+    plane.kubelets.most = 0
+    upgrade_to(plane, "2")
+    wait(lambda: state_of(node(plane, "a")) == "upgrade-done" and "2" in versions(plane), "the first node", 60)
+    assert plane.get("/api/v1/namespaces/users/pods/train") is None
+    assert not is_cordoned(plane, "a")
+    wait(lambda: state_of(node(plane, "b")) == "upgrade-failed", "the budget holds the second", 60)
+    assert plane.get("/api/v1/namespaces/users/pods/web") and is_cordoned(plane, "b")
+    assert versions(plane) == ["1", "1", "2"]
+    told = wait(lambda: "disruption" in (r := reasons(plane)).get("b", "") and "b (failed)" in r.get("c", "") and r,
+                "the status says why")
+    assert "users/web" in told["b"] and "not empty after 6 s" in told["b"]
+    assert metric(operator, "nodes_upgrades_failed") == 1 and metric(operator, "nodes_upgrades_pending") == 1
+    events = [e for e in plane.get("/api/v1/events")["items"] if e["reason"] == "GPUDriverUpgrade"]
+    assert any(e["involvedObject"]["name"] == "b" and e["type"] == "Warning" for e in events)
+    # It stays so until somebody acts.
+    time.sleep(2)
+    assert state_of(node(plane, "b")) == "upgrade-failed" and state_of(node(plane, "c")) == "upgrade-required"
+    plane.call("DELETE", f"{budgets}/keep")
+    plane.patch("/api/v1/nodes/b", {"metadata": {"labels": {STATE: None}}})
+    wait(lambda: versions(plane) == ["2", "2", "2"] and all_are(plane, "upgrade-done"), "the others", 60)
+    assert plane.kubelets.most == 1
+    assert not any(is_cordoned(plane, name) for name in NODES)
+
+
+def test_killed_at_any_time_it_goes_on_and_leaves_others_cordons(plane, operator):
+    # It takes its part of what may be unavailable.
+    plane.patch(f"{POLICIES}/cluster-policy", {"spec": {"driver": {"upgradePolicy": {"maxUnavailable": 2}}}})
+    plane.patch("/api/v1/nodes/c", {"spec": {"unschedulable": True}})
+    upgrade_to(plane, "3")
+    for _ in range(4):
+        time.sleep(0.7)
+        operator.stop(signal.SIGKILL)
+        operator.start()
+    wait(lambda: versions(plane) == ["3", "3", "3"] and all_are(plane, "upgrade-done"), "every node", 90)
+    assert [is_cordoned(plane, name) for name in NODES] == [False, False, True]
+    plane.patch("/api/v1/nodes/c", {"spec": {"unschedulable": None}})
+
+
+def test_switched_off_in_the_middle_nothing_is_left(plane, operator):
+    plane.kubelets.broken = "4"
+    upgrade_to(plane, "4")
+    wait(lambda: "4" in versions(plane) and is_cordoned(plane, "a"), "the first node waits for its driver", 60)
+    wait(lambda: "a" in reasons(plane), "the status shows it")
+    plane.patch(f"{POLICIES}/cluster-policy", {"spec": {"driver": {"upgradePolicy": {"autoUpgrade": False}}}})
+    wait(lambda: all_are(plane, None), "no labels")
+    for name in NODES:
+        wait(lambda: "driver-upgrade" not in str(node(plane, name)["metadata"].get("annotations")), "no annotations")
+        assert not is_cordoned(plane, name)
+    wait(lambda: "driverUpgrades" not in status(plane), "no status")
+    assert metric(operator, "driver_auto_upgrade_enabled") == 0
