@@ -156,9 +156,10 @@ View::View(kube::Client& client, std::string space, MasterConfig config, ViewCha
       watch_feature_spaces_(
           feature_spaces_ == nullptr
               ? nullptr
-              : std::make_unique<kube::Watch>(client, kube::kinds::kNamespace,
-                                              kube::Selection{.labels = *config_.feature_spaces},
-                                              *feature_spaces_)) {
+              : std::make_unique<kube::Watch>(
+                    client, kube::kinds::kNamespace,
+                    kube::Selection{.labels = config_.feature_spaces.value_or("")},
+                    *feature_spaces_)) {
   for (const kube::Kind& kind : OwnedKinds()) {
     if (kind.group != names::kMonitoringGroup) {
       owned_.push_back(std::make_unique<OwnedCache>(client, kind, space_, changes_.cluster));

@@ -16,7 +16,13 @@ namespace {
 constexpr std::array kSections = {"driver", "devicePlugin", "migManager"};
 constexpr std::array kFields = {"enabled", "version"};
 
-bool SaysNothing(const Json* value) { return value == nullptr || value->is_null() || *value == ""; }
+bool SaysNothing(const Json* value) {
+  if (value == nullptr || value->is_null()) {
+    return true;
+  }
+  const auto* text = value->get_ptr<const std::string*>();
+  return text != nullptr && text->empty();
+}
 
 }  // namespace
 

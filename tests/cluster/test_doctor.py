@@ -68,7 +68,7 @@ def test_more_gpus_than_any_node_has(bed):
 def test_an_operand_without_its_image(bed):
     bed.patch_policy({"gfd": {"repository": "localhost", "image": "nothing", "version": "1"}})
     try:
-        found = wait_for("the finding", lambda: finds(bed, "gpu-feature-discovery", "localhost/nothing:1"), 60)
+        found = wait_for("the finding", lambda: finds(bed, "gpu-feature-discovery", "its image localhost/nothing:1"), 60)
         assert len(found) == 1, found
     finally:
         bed.kubectl("patch", "clusterpolicy", "cluster-policy", "--type=merge", "-p",

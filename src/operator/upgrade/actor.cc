@@ -135,14 +135,15 @@ Result<std::optional<Sight>> Actor::See() {
 }
 
 kube::Outcome Actor::RollOn(const policy::UpgradePolicy& policy) {
-  const auto sight = See();
-  if (!sight.has_value()) {
-    return sight.error();
+  auto seen = See();
+  if (!seen.has_value()) {
+    return std::move(seen).error();
   }
-  if (!sight->has_value()) {
+  const std::optional<Sight> sight = *std::move(seen);
+  if (!sight.has_value()) {
     return kube::Done{};  // the watches wake this again
   }
-  const Observer observer(**sight);
+  const Observer observer(*sight);
   std::vector<NodeInput> nodes;
   for (const auto& [name, facts] : view_.Nodes()) {
     nodes.push_back(observer.Observe(name, *facts));

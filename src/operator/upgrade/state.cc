@@ -195,8 +195,8 @@ class Decision {
   [[nodiscard]] WallTime Since() const { return record_.has_value() ? record_->since : now_; }
 
   // Why a node at rest needs an upgrade; empty: it does not.
-  [[nodiscard]] std::string Wanted() const {
-    if (node_.driver->outdated) {
+  [[nodiscard]] std::string Wanted(const DriverPod& driver) const {
+    if (driver.outdated) {
       return "its driver's pod is of an older template";
     }
     if (IsMarked(node_, names::kUpgradeRequested)) {
@@ -215,7 +215,7 @@ class Decision {
     if (!node_.driver.has_value() || !node_.driver->judged || node_.driver->facts.deleting) {
       return;
     }
-    if (std::string why = Wanted(); !why.empty()) {
+    if (std::string why = Wanted(*node_.driver); !why.empty()) {
       Forward(State::kRequired, std::move(why));
     } else if (node_.state == State::kUnknown) {
       End(State::kDone, "its driver's pod is of the current template");
@@ -229,11 +229,12 @@ class Decision {
       Wait("its driver's pod is being deleted by somebody", State::kDone);
     } else if (!node_.driver->judged) {
       Wait("the driver's DaemonSet was changed just now", State::kCordon);
-    } else if (Wanted().empty() && !IsMarked(node_, names::kUpgradeWasCordoned)) {
+    } else if (Wanted(*node_.driver).empty() && !IsMarked(node_, names::kUpgradeWasCordoned)) {
       if (node_.driver->facts.ready) {
         End(State::kDone, "somebody else has updated its driver's pod");
       } else {
-        Wait(NotReadyYet("somebody else has updated its driver's pod"), State::kDone);
+        Wait(NotReadyYet(*node_.driver, "somebody else has updated its driver's pod"),
+             State::kDone);
       }
     } else if (node_.skip) {
       Wait(format("switched off for this node by the label {}", names::kDriverUpgradeSkip),
@@ -378,8 +379,8 @@ class Decision {
     }
   }
 
-  [[nodiscard]] std::string NotReadyYet(std::string_view what) const {
-    const std::string& trouble = node_.driver->facts.trouble;
+  static std::string NotReadyYet(const DriverPod& driver, std::string_view what) {
+    const std::string& trouble = driver.facts.trouble;
     return trouble.empty() ? format("{}, which is not ready yet", what)
                            : format("{}, which is not ready: {}", what, trouble);
   }
@@ -397,12 +398,11 @@ class Decision {
     return false;
   }
 
-  bool GivenUp() {
-    if (node_.driver->facts.given_up) {
-      Forward(State::kFailed,
-              format("its new driver does not start: {}", node_.driver->facts.trouble.empty()
-                                                              ? "more than 10 restarts"
-                                                              : node_.driver->facts.trouble));
+  bool GivenUp(const DriverPod& driver) {
+    if (driver.facts.given_up) {
+      const std::string& trouble = driver.facts.trouble;
+      Forward(State::kFailed, format("its new driver does not start: {}",
+                                     trouble.empty() ? "more than 10 restarts" : trouble));
       return true;
     }
     return false;
@@ -423,10 +423,10 @@ class Decision {
       Forward(State::kValidation, "its new driver is ready");
       Unblock();
       return;
-    } else if (GivenUp()) {
+    } else if (GivenUp(*driver)) {
       return;
     } else {
-      reason = NotReadyYet("it has a new pod of the driver");
+      reason = NotReadyYet(*driver, "it has a new pod of the driver");
     }
     if (Overdue(Since() + kRestartLimit, kRestartLimit, reason)) {
       return;
@@ -443,16 +443,18 @@ class Decision {
 
   void Validate() {
     const std::optional<DriverPod>& driver = node_.driver;
-    const bool there = driver.has_value() && driver->judged && !driver->facts.deleting;
-    if (there && driver->outdated) {
-      Forward(State::kPodRestart, "the driver's template was changed meanwhile");
-      return;
+    bool ready = false;
+    if (driver.has_value() && driver->judged && !driver->facts.deleting) {
+      if (driver->outdated) {
+        Forward(State::kPodRestart, "the driver's template was changed meanwhile");
+        return;
+      }
+      if (GivenUp(*driver)) {
+        return;
+      }
+      ready = driver->facts.ready;
     }
-    if (there && GivenUp()) {
-      return;
-    }
-    const std::string missing =
-        there && driver->facts.ready ? NotValidated() : "its new driver is not ready any more";
+    const std::string missing = ready ? NotValidated() : "its new driver is not ready any more";
     if (missing.empty()) {
       if (IsMarked(node_, names::kUpgradeWasCordoned)) {
         End(State::kDone, "its new driver works; it stays cordoned, as it was before");
