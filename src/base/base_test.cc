@@ -68,6 +68,13 @@ TEST(Json, PathsReachNestedKeys) {
   EXPECT_FALSE(ParseJson("{").has_value());
 }
 
+TEST(Json, AListThatIsNotThereIsEmpty) {
+  const Json json = ParseJson(R"({"spec":{"nodes":["a","b"],"name":"c"}})").value();
+  EXPECT_EQ(ListAt(json, "spec.nodes").size(), 2);
+  EXPECT_TRUE(ListAt(json, "spec.name").empty());
+  EXPECT_TRUE(ListAt(json, "status.nodes").empty());
+}
+
 TEST(Clock, TimesAreWrittenAsTheApiWritesThem) {
   EXPECT_EQ(Rfc3339(WallTime{}), "1970-01-01T00:00:00Z");
   EXPECT_EQ(Rfc3339Micro(WallTime{} + std::chrono::microseconds(1500001)),

@@ -52,6 +52,12 @@ const Json* At(const Json& json, std::initializer_list<std::string_view> keys) {
   return here;
 }
 
+const Json& ListAt(const Json& json, std::string_view dotted_path) {
+  static const Json kEmpty = Json::array();
+  const Json* list = At(json, dotted_path);
+  return list != nullptr && list->is_array() ? *list : kEmpty;
+}
+
 std::string TextAt(const Json& json, std::string_view dotted_path, std::string_view fallback) {
   const Json* value = At(json, dotted_path);
   return value != nullptr && value->is_string() ? value->get<std::string>() : std::string(fallback);

@@ -20,6 +20,9 @@ Result<Json> ParseJson(std::string_view text);
 const Json* At(const Json& json, std::string_view dotted_path);
 const Json* At(const Json& json, std::initializer_list<std::string_view> keys);
 
+// The list at a dotted path; an empty one if there is none. Lives as long as `json`.
+const Json& ListAt(const Json& json, std::string_view dotted_path);
+
 // The value at a dotted path if it is there and of that type, else the fallback.
 std::string TextAt(const Json& json, std::string_view dotted_path, std::string_view fallback = "");
 bool BoolAt(const Json& json, std::string_view dotted_path, bool fallback);

@@ -87,6 +87,17 @@ Result<std::string> ReadDescriptor(int fd, std::string_view name) {
   }
 }
 
+Status WriteDescriptor(int fd, std::string_view content, std::string_view name) {
+  while (!content.empty()) {
+    const ssize_t written = ::write(fd, content.data(), content.size());
+    if (written < 0 && errno != EINTR) {
+      return FailErrno(format("write {}", name), errno);
+    }
+    content.remove_prefix(written < 0 ? 0 : static_cast<size_t>(written));
+  }
+  return {};
+}
+
 Result<std::vector<std::string>> ListDirectory(const std::string& path) {
   std::vector<std::string> names;
   DIR* directory = ::opendir(path.c_str());

@@ -19,6 +19,9 @@ Result<std::string> ReadFile(const std::string& path);
 // All that an open file still gives; `name` is for the message of an error.
 Result<std::string> ReadDescriptor(int fd, std::string_view name);
 
+// Writes all of the content to an open file; `name` as above.
+Status WriteDescriptor(int fd, std::string_view content, std::string_view name);
+
 // Names in a directory, sorted, without "." and "..". An absent directory is empty.
 Result<std::vector<std::string>> ListDirectory(const std::string& path);
 

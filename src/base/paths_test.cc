@@ -2,7 +2,9 @@
 // Whether links of a foreign root stay inside it, and patterns find what glob(3) would.
 #include "base/paths.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -66,6 +68,19 @@ TEST_F(PathsTest, ReadFileSaysNotFound) {
   EXPECT_EQ(ReadFile(root_ + "/none").error().kind, ErrorKind::kNotFound);
   Touch("/f");
   EXPECT_EQ(ReadFile(root_ + "/f").value(), "/f");
+}
+
+TEST_F(PathsTest, DescriptorsGiveAndTakeAllOfIt) {
+  const std::string path = root_ + "/f";
+  const std::string content(1 << 20, 'x');
+  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  ASSERT_GE(fd, 0);
+  EXPECT_TRUE(WriteDescriptor(fd, content, path).has_value());
+  ASSERT_EQ(::lseek(fd, 0, SEEK_SET), 0);
+  EXPECT_EQ(ReadDescriptor(fd, path).value(), content);
+  ::close(fd);
+  EXPECT_EQ(WriteDescriptor(fd, "x", "the answer").error().message,
+            "write the answer: Bad file descriptor");
 }
 
 TEST(Paths, Parts) {

@@ -25,17 +25,6 @@ namespace {
 constexpr char kSucceeded = 'y';
 constexpr char kFirstKind = 'A';
 
-void WriteAll(int out, const std::string& text) {
-  size_t written = 0;
-  while (written < text.size()) {
-    const ssize_t count = write(out, text.data() + written, text.size() - written);
-    if (count < 0 && errno != EINTR) {
-      _exit(1);
-    }
-    written += count > 0 ? static_cast<size_t>(count) : 0;
-  }
-}
-
 [[noreturn]] void RunChild(const std::function<Result<std::string>()>& call, pid_t parent,
                            int out) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -43,11 +32,13 @@ void WriteAll(int out, const std::string& text) {
     _exit(1);
   }
   const Result<std::string> answer = call();
-  WriteAll(out, answer.has_value()
-                    ? kSucceeded + *answer
-                    : static_cast<char>(kFirstKind + static_cast<int>(answer.error().kind)) +
-                          answer.error().message);
-  _exit(0);
+  const Status told = WriteDescriptor(
+      out,
+      answer.has_value() ? kSucceeded + *answer
+                         : static_cast<char>(kFirstKind + static_cast<int>(answer.error().kind)) +
+                               answer.error().message,
+      "the answer");
+  _exit(told.has_value() ? 0 : 1);
 }
 
 // Everything that comes through the pipe until its other end closes; what came so far if the

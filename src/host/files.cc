@@ -19,21 +19,6 @@
 namespace gantry::host {
 namespace {
 
-// Writes all of it or says why not.
-Status WriteAll(int fd, std::string_view content, const std::string& path) {
-  while (!content.empty()) {
-    const ssize_t written = ::write(fd, content.data(), content.size());
-    if (written < 0) {
-      if (errno == EINTR) {
-        continue;
-      }
-      return FailErrno("write " + path, errno);
-    }
-    content.remove_prefix(static_cast<size_t>(written));
-  }
-  return {};
-}
-
 // Makes the temporary file and holds it alone, open for reading: a second writer waits until the
 // first has renamed it away, and then makes its own.
 Result<Fd> LockTemporary(const std::string& temporary) {
@@ -152,12 +137,13 @@ struct Fnv {
 }  // namespace
 
 Status WriteFileAtomic(const std::string& path, std::string_view content, mode_t mode) {
-  return ReplaceFile(path, mode, [&](int fd) { return WriteAll(fd, content, path); });
+  return ReplaceFile(path, mode, [&](int fd) { return WriteDescriptor(fd, content, path); });
 }
 
 Status CopyFileAtomic(const std::string& from, const std::string& path, mode_t mode) {
   return ReplaceFile(path, mode, [&](int fd) {
-    return ReadPieces(from, [&](std::string_view piece) { return WriteAll(fd, piece, path); });
+    return ReadPieces(from,
+                      [&](std::string_view piece) { return WriteDescriptor(fd, piece, path); });
   });
 }
 

@@ -39,18 +39,14 @@ bool HasGpuResource(const Json& node) {
     return false;
   }
   return std::ranges::any_of(capacity->items(), [](const auto& item) {
-    const bool gpu =
-        item.key().starts_with(names::kGpuResource) || item.key().starts_with("nvidia.com/mig-");
-    return gpu && item.value() != "0";
+    return names::IsGpuResource(item.key()) && item.value() != "0";
   });
 }
 
 bool IsReady(const Json& node) {
-  const Json* conditions = At(node, "status.conditions");
-  return conditions != nullptr && conditions->is_array() &&
-         std::ranges::any_of(*conditions, [](const Json& condition) {
-           return TextAt(condition, "type") == "Ready" && TextAt(condition, "status") == "True";
-         });
+  return std::ranges::any_of(ListAt(node, "status.conditions"), [](const Json& condition) {
+    return TextAt(condition, "type") == "Ready" && TextAt(condition, "status") == "True";
+  });
 }
 
 // A comma-separated annotation of keys, with the values that `values` has for them.

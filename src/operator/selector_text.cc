@@ -33,10 +33,8 @@ Result<std::string> ExpressionText(const Json& expression) {
                  format("{}: \"{}\" is none of In, NotIn, Exists, DoesNotExist", key, op));
   }
   std::vector<std::string> values;
-  if (const Json* list = At(expression, "values"); list != nullptr && list->is_array()) {
-    for (const Json& value : *list) {
-      values.push_back(value.is_string() ? value.get<std::string>() : value.dump());
-    }
+  for (const Json& value : ListAt(expression, "values")) {
+    values.push_back(value.is_string() ? value.get<std::string>() : value.dump());
   }
   if (values.empty()) {
     return Wrong("matchExpressions", format("{}: {} needs values", key, op));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string_view>
+
 // Every name that others rely on, once: labels, annotations, environment variables, resources,
 // object names, status files. They are NVIDIA's and NFD's own words, so that a cluster can change
 // over without changing a manifest. An environment variable that only one program reads stands at
@@ -19,6 +21,10 @@ inline constexpr char kGpuResource[] = "nvidia.com/gpu";
 // A MIG device under the strategy `mixed`: "nvidia.com/mig-1g.10gb".
 inline constexpr char kMigResourcePrefix[] = "nvidia.com/mig-";
 inline constexpr char kSharedSuffix[] = ".shared";
+// GPUs or MIG devices, shared ones too.
+inline bool IsGpuResource(std::string_view resource) {
+  return resource.starts_with(kGpuResource) || resource.starts_with(kMigResourcePrefix);
+}
 
 // --- node labels read (written by node feature discovery)
 // ------------------------------------------

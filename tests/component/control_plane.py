@@ -130,6 +130,14 @@ class ControlPlane:
         except Refused:
             return False
 
+    def define_resources(self):
+        """The chart's definitions, until they are served."""
+        for crd in sorted((ROOT / "deploy/chart/crds").glob("*.yaml")):
+            self.call("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd.read_bytes(),
+                      "application/yaml")
+        for path in ("/apis/nvidia.com/v1/clusterpolicies", "/apis/nfd.k8s-sigs.io/v1alpha1/nodefeatures"):
+            wait(lambda: self.serves(path), path)
+
     def patch(self, path: str, body):
         kind = "application/json-patch+json" if isinstance(body, list) else "application/merge-patch+json"
         return self.call("PATCH", path, body, kind)

@@ -10,7 +10,7 @@ import time
 import urllib.request
 
 import pytest
-from control_plane import ROOT, ControlPlane, Refused, wait
+from control_plane import ControlPlane, Refused, wait
 from test_operator import POLICIES, SPACE, Operator, build, policy, status  # noqa: F401
 
 NODES = ("a", "b", "c")
@@ -75,11 +75,7 @@ def plane(tmp_path_factory):
     plane = ControlPlane(tmp_path_factory.mktemp("plane"), "daemonset-controller,disruption-controller")
     kubelets = None
     try:
-        for crd in sorted((ROOT / "deploy/chart/crds").glob("*.yaml")):
-            plane.call("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd.read_bytes(),
-                       "application/yaml")
-        for path in (POLICIES, "/apis/nfd.k8s-sigs.io/v1alpha1/nodefeatures"):
-            wait(lambda: plane.serves(path), path)
+        plane.define_resources()
         for space in (SPACE, "users"):
             plane.call("POST", "/api/v1/namespaces", {"metadata": {"name": space}})
         feature = "feature.node.kubernetes.io/"

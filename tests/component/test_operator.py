@@ -57,11 +57,7 @@ def plane(tmp_path_factory):
     plane = ControlPlane(tmp_path_factory.mktemp("plane"),
                          "daemonset-controller,garbage-collector-controller")
     try:
-        for crd in sorted((ROOT / "deploy/chart/crds").glob("*.yaml")):
-            plane.call("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd.read_bytes(),
-                       "application/yaml")
-        for path in (POLICIES, "/apis/nfd.k8s-sigs.io/v1alpha1/nodefeatures"):
-            wait(lambda: plane.serves(path), path)
+        plane.define_resources()
         plane.call("POST", "/api/v1/namespaces", {"metadata": {"name": SPACE}})
         yield plane
     finally:

@@ -42,11 +42,7 @@ def gantry():
 def plane(tmp_path_factory):
     plane = ControlPlane(tmp_path_factory.mktemp("plane"), "garbage-collector-controller")
     try:
-        for crd in sorted((ROOT / "deploy/chart/crds").glob("*.yaml")):
-            plane.call("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd.read_bytes(),
-                       "application/yaml")
-        for path in (POLICIES, "/apis/nfd.k8s-sigs.io/v1alpha1/nodefeatures"):
-            wait(lambda: plane.serves(path), path)
+        plane.define_resources()
         fill(plane)
         yield plane
     finally:

@@ -70,17 +70,6 @@ Fd TemporaryFile(int folder, const std::string& name, unsigned mode) {
   return fd;
 }
 
-bool WriteAll(int fd, std::string_view content) {
-  while (!content.empty()) {
-    const ssize_t count = ::write(fd, content.data(), content.size());
-    if (count <= 0) {
-      return false;
-    }
-    content.remove_prefix(static_cast<size_t>(count));
-  }
-  return true;
-}
-
 // Whatever the umask of the caller made of it.
 bool HasMode(int fd, unsigned mode) {
   struct stat info{};
@@ -152,15 +141,21 @@ Status ContainerRoot::Write(std::string_view path, std::string_view content, New
     made = TemporaryName(name);
     fd = TemporaryFile(folder.get(), made, modes.file);
   }
-  if (fd.valid() && HasMode(fd.get(), modes.file) && WriteAll(fd.get(), content) &&
-      (made == name || ::renameat(folder.get(), made.c_str(), folder.get(), name.c_str()) == 0)) {
-    return {};
+  const std::string shown = format("{} in the container", path);
+  Status written;
+  if (!fd.valid() || !HasMode(fd.get(), modes.file)) {
+    written = FailErrno("write " + shown, errno);
+  } else {
+    written = WriteDescriptor(fd.get(), content, shown);
   }
-  const int reason = errno;
-  if (fd.valid()) {
+  if (written.has_value() && made != name &&
+      ::renameat(folder.get(), made.c_str(), folder.get(), name.c_str()) != 0) {
+    written = FailErrno("write " + shown, errno);
+  }
+  if (!written.has_value() && fd.valid()) {
     ::unlinkat(folder.get(), made.c_str(), 0);
   }
-  return FailErrno(format("write {} in the container", path), reason);
+  return written;
 }
 
 Result<std::string> ContainerRoot::Read(std::string_view path) const {

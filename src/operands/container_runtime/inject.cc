@@ -64,22 +64,16 @@ Status ReplaceConfig(const std::string& path, const std::string& content) {
   const std::string temporary = path + ".nvidia";
   const Fd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   struct stat before{};
-  size_t done = 0;
-  bool good = fd.valid() && ::stat(path.c_str(), &before) == 0 &&
-              ::fchmod(fd.get(), before.st_mode & 07777) == 0 &&
-              ::fchown(fd.get(), before.st_uid, before.st_gid) == 0;
-  while (good && done < content.size()) {
-    const ssize_t count = ::write(fd.get(), content.data() + done, content.size() - done);
-    good = count > 0;
-    done += good ? static_cast<size_t>(count) : 0;
-  }
-  if (!good || !Exchange(temporary, path)) {
-    const int reason = errno;
-    ::unlink(temporary.c_str());
-    return FailErrno("write " + path, reason);
+  const bool good = fd.valid() && ::stat(path.c_str(), &before) == 0 &&
+                    ::fchmod(fd.get(), before.st_mode & 07777) == 0 &&
+                    ::fchown(fd.get(), before.st_uid, before.st_gid) == 0;
+  Status written =
+      good ? WriteDescriptor(fd.get(), content, path) : FailErrno("write " + path, errno);
+  if (written.has_value() && !Exchange(temporary, path)) {
+    written = FailErrno("write " + path, errno);
   }
   ::unlink(temporary.c_str());
-  return {};
+  return written;
 }
 
 bool Exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }

@@ -23,11 +23,6 @@ namespace {
 constexpr char kLogDirectory[] = "CUDA_MPS_LOG_DIRECTORY";
 constexpr char kVisibleGpus[] = "CUDA_VISIBLE_DEVICES";
 
-Json ListAt(const Json& json, std::string_view key) {
-  const auto* list = At(json, key);
-  return list != nullptr && list->is_array() ? *list : Json::array();
-}
-
 }  // namespace
 
 std::optional<MpsPlan> PlanMps(const Resources& offered, const GpuSet& set) {

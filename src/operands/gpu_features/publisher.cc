@@ -56,7 +56,8 @@ Result<bool> Publisher::StoreLabels(kube::Client& client, const LabelMap& labels
   });
 }
 
-Result<bool> Publisher::StoreDevices(kube::Client& client, const Publication& publication,
+Result<bool> Publisher::StoreDevices(kube::Client& client,
+                                     const std::vector<policy::DeviceFacts>& devices,
                                      const std::string& uid) {
   std::vector<Json> stored;
   const auto listed =
@@ -66,8 +67,7 @@ Result<bool> Publisher::StoreDevices(kube::Client& client, const Publication& pu
     return listed.error().kind == ErrorKind::kNotFound ? Result<bool>(false)
                                                        : std::unexpected(listed.error());
   }
-  const policy::DeviceChanges changes =
-      policy::PlanDevices(publication.devices, target_.node, uid, stored);
+  const policy::DeviceChanges changes = policy::PlanDevices(devices, target_.node, uid, stored);
   for (const Json& object : changes.create) {
     TRY(client.Create(policy::kDevice, object));
   }
@@ -92,7 +92,7 @@ Result<bool> Publisher::Publish(const Publication& publication) {
   if (publication.labels.has_value()) {
     TRY_ASSIGN(labelled, StoreLabels(*client, *publication.labels, uid));
   }
-  TRY_ASSIGN(const bool told, StoreDevices(*client, publication, uid));
+  TRY_ASSIGN(const bool told, StoreDevices(*client, publication.devices, uid));
   return labelled || told;
 }
 

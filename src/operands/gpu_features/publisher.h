@@ -39,7 +39,7 @@ class Publisher {
 
  private:
   Result<bool> StoreLabels(kube::Client& client, const LabelMap& labels, const std::string& uid);
-  Result<bool> StoreDevices(kube::Client& client, const Publication& publication,
+  Result<bool> StoreDevices(kube::Client& client, const std::vector<policy::DeviceFacts>& devices,
                             const std::string& uid);
 
   Target target_;

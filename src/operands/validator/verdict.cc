@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "policy/names.h"
 
 namespace gantry::validator {
 namespace {
@@ -45,10 +46,6 @@ host::StatusValues DriverLines(const host::DriverVerdict& verdict) {
           {"NVIDIA_DEV_ROOT", verdict.dev_root},
           {"DEV_ROOT_CTR_PATH", verdict.dev_root_here},
           {host::kDriverVersionLine, verdict.version}};
-}
-
-bool IsGpuResource(std::string_view resource) {
-  return resource.starts_with("nvidia.com/gpu") || resource.starts_with("nvidia.com/mig-");
 }
 
 }  // namespace
@@ -157,7 +154,7 @@ Finding JudgePlugin(const Answer& asked) {
   std::vector<std::string> listed;
   long long devices = 0;
   for (const auto& [resource, count] : asked.values) {
-    if (IsGpuResource(resource)) {
+    if (names::IsGpuResource(resource)) {
       listed.push_back(format("{}: {}", resource, count));
       devices += ParseInt(count).value_or(0);
     }

@@ -22,17 +22,6 @@ namespace {
 constexpr int kGzip = 15 + 16;
 constexpr int kMemoryLevel = 8;  // zlib's default
 
-Status WriteAll(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
-    if (written < 0 && errno != EINTR) {
-      return FailErrno("write the archive", errno);
-    }
-    bytes.remove_prefix(written < 0 ? 0 : static_cast<size_t>(written));
-  }
-  return {};
-}
-
 }  // namespace
 
 struct Archive::Stream {
@@ -64,7 +53,7 @@ struct Archive::Stream {
       const int code = deflate(&zlib, flush);
       CHECK(code == Z_OK || code == Z_STREAM_END || code == Z_BUF_ERROR);
       const size_t made = out.size() - zlib.avail_out;
-      TRY(WriteAll(file.get(), {out.data(), made}));
+      TRY(WriteDescriptor(file.get(), {out.data(), made}, "the archive"));
       bytes += made;
       if (zlib.avail_out != 0) {
         return {};

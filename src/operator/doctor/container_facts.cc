@@ -71,12 +71,6 @@ ContainerFacts FactsOf(const Json& pod, const Json& status) {
 
 }  // namespace
 
-const Json& ListAt(const Json& object, std::string_view path) {
-  static const Json kEmpty = Json::array();
-  const Json* list = At(object, path);
-  return list != nullptr && list->is_array() ? *list : kEmpty;
-}
-
 GpuCounts GpusIn(const Json* resources) {
   GpuCounts counts;
   if (resources != nullptr && resources->is_object()) {

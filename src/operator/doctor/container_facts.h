@@ -42,7 +42,4 @@ GpuCounts PodWants(const Json& pod);
 // NVIDIA's resources of a map of quantities (a Node's capacity); null: none.
 GpuCounts GpusIn(const Json* resources);
 
-// The list at a dotted path; empty if there is none.
-const Json& ListAt(const Json& object, std::string_view path);
-
 }  // namespace gantry::doctor

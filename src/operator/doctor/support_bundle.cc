@@ -34,8 +34,6 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr kube::Kind kNvidiaDriver{names::kNvidiaGroup, "v1alpha1", "NVIDIADriver", "nvidiadrivers",
-                                   false};
 constexpr size_t kMostLogs = 400;
 constexpr long long kLogLines = 5000;
 constexpr long long kLogBytes = 1024 * 1024;
@@ -115,7 +113,7 @@ class Bundle {
     TRY(Part("doctor and status", [this] { return Doctor(); }));
     TRY(Part("nodes", [this] { return Listed("nodes.json", kube::kinds::kNode, {}, NodePart); }));
     for (const kube::Kind& kind :
-         {policy::kGpuClusterPolicy, kNvidiaDriver, policy::kNodeFeatureRule}) {
+         {policy::kGpuClusterPolicy, policy::kNvidiaDriver, policy::kNodeFeatureRule}) {
       TRY(Part(std::string(kind.plural),
                [this, &kind] { return Listed(format("{}.json", kind.plural), kind, {}, Whole); }));
     }

@@ -20,48 +20,39 @@ constexpr std::string_view kDigest = "DRIVER_CONFIG_DIGEST";
 constexpr long long kRestarts = 10;
 constexpr size_t kLongestTrouble = 200;
 
-template <typename Each>
-void ForEachIn(const Json& object, std::string_view path, const Each& each) {
-  if (const Json* list = At(object, path); list != nullptr && list->is_array()) {
-    std::ranges::for_each(*list, each);
-  }
-}
-
 bool AsksForGpus(const Json& container) {
   const auto asks = [&](const char* path) {
     const Json* resources = At(container, path);
     return resources != nullptr && resources->is_object() &&
-           std::ranges::any_of(resources->items(), [](const auto& item) {
-             return item.key().starts_with(names::kGpuResource) ||
-                    item.key().starts_with(names::kMigResourcePrefix);
-           });
+           std::ranges::any_of(resources->items(),
+                               [](const auto& item) { return names::IsGpuResource(item.key()); });
   };
   return asks("resources.limits") || asks("resources.requests");
 }
 
 std::string DigestOf(const Json& pod_spec) {
-  std::string digest;
-  ForEachIn(pod_spec, "containers", [&](const Json& container) {
-    ForEachIn(container, "env", [&](const Json& variable) {
-      if (digest.empty() && TextAt(variable, "name") == kDigest) {
-        digest = TextAt(variable, "value");
+  for (const Json& container : ListAt(pod_spec, "containers")) {
+    for (const Json& variable : ListAt(container, "env")) {
+      std::string digest = TextAt(variable, "value");
+      if (TextAt(variable, "name") == kDigest && !digest.empty()) {
+        return digest;
       }
-    });
-  });
-  return digest;
+    }
+  }
+  return "";
 }
 
 // The object's controller of kind DaemonSet; `managed`: it has a controller at all.
 std::string DaemonSetOf(const Json& object, bool& managed) {
   std::string name;
-  ForEachIn(object, "metadata.ownerReferences", [&](const Json& owner) {
+  for (const Json& owner : ListAt(object, "metadata.ownerReferences")) {
     if (BoolAt(owner, "controller", false)) {
       managed = true;
       if (TextAt(owner, "kind") == "DaemonSet") {
         name = TextAt(owner, "name");
       }
     }
-  });
+  }
   return name;
 }
 
@@ -91,28 +82,28 @@ std::string TroubleOf(const Json& status) {
 void ReadContainers(const Json& pod, PodFacts& facts) {
   int containers = 0;
   int ready = 0;
-  ForEachIn(pod, "status.containerStatuses", [&](const Json& status) {
+  for (const Json& status : ListAt(pod, "status.containerStatuses")) {
     ++containers;
     if (BoolAt(status, "ready", false)) {
       ++ready;
     } else if (facts.trouble.empty()) {
       facts.trouble = TroubleOf(status);
     }
-  });
+  }
   for (const char* list : {"status.containerStatuses", "status.initContainerStatuses"}) {
-    ForEachIn(pod, list, [&](const Json& status) {
+    for (const Json& status : ListAt(pod, list)) {
       facts.given_up |=
           !BoolAt(status, "ready", false) && IntAt(status, "restartCount", 0) > kRestarts;
-    });
+    }
   }
   // An init container that has not ended is why the others wait.
-  ForEachIn(pod, "status.initContainerStatuses", [&](const Json& status) {
+  for (const Json& status : ListAt(pod, "status.initContainerStatuses")) {
     const bool waits = At(status, "state.waiting") != nullptr ||
                        IntAt(status, "state.terminated.exitCode", 0) != 0;
     if (waits && !BoolAt(status, "ready", false)) {
       facts.trouble = TroubleOf(status);
     }
-  });
+  }
   facts.ready = containers > 0 && ready == containers && TextAt(pod, "status.phase") == "Running";
 }
 
@@ -132,10 +123,10 @@ PodFacts ProjectPod(const Json& pod) {
     facts.digest = DigestOf(*spec);
   }
   for (const char* list : {"spec.containers", "spec.initContainers"}) {
-    ForEachIn(pod, list, [&](const Json& container) { facts.uses_gpus |= AsksForGpus(container); });
+    facts.uses_gpus |= std::ranges::any_of(ListAt(pod, list), AsksForGpus);
   }
-  ForEachIn(pod, "spec.volumes",
-            [&](const Json& volume) { facts.has_empty_dir |= volume.contains("emptyDir"); });
+  facts.has_empty_dir = std::ranges::any_of(
+      ListAt(pod, "spec.volumes"), [](const Json& volume) { return volume.contains("emptyDir"); });
   ReadContainers(pod, facts);
   return facts;
 }
