@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a GPU costs at a container's start. One small image, one driver root (the test bed's), and runc
-`create` and `start` of it in five ways, taking turns so that all see the same noise:
+`create` and `start` of it in five ways, in a new random order at every turn so that all see the same noise and
+none the trace of the one before:
 
   plain    without a GPU
   bare     with the finished CDI document's devices and mounts, without its hook
@@ -14,6 +15,7 @@ import contextlib
 import json
 import os
 import pathlib
+import random
 import shutil
 import statistics
 import subprocess
@@ -144,7 +146,7 @@ def measure(programs: pathlib.Path, profile: str, starts: int) -> dict[str, floa
     with tempfile.TemporaryDirectory(prefix="gantry-inject-") as folder:
         place = Place(pathlib.Path(folder), programs, profile)
         for turn in range(-3, starts):
-            for way in WAYS:
+            for way in random.sample(WAYS, len(WAYS)):
                 value = place.start(f"inject-{os.getpid()}-{turn % 1000}-{way}", way)
                 if turn >= 0:
                     took[way].append(value)

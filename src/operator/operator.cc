@@ -101,8 +101,10 @@ class Manager {
             client, view_, events_, settings.space,
             [this] { upgrades_.EnqueueAfter(kClusterKey, kUpgradesSettle); },
             [this] { cluster_.EnqueueAfter(kClusterKey, Settle()); }),
-        reconciler_(client, view_, events_, upgrade_, settings,
-                    [this](const std::string& node) { nodes_.Enqueue(node); }) {}
+        reconciler_(
+            client, view_, events_, upgrade_, settings,
+            [this](const std::string& node) { nodes_.Enqueue(node); },
+            [this] { cluster_.Enqueue(kClusterKey); }) {}
   ~Manager() { Stop(); }
   Manager(const Manager&) = delete;
   Manager& operator=(const Manager&) = delete;

@@ -53,13 +53,15 @@ bool SaysAlready(const Json& status, const Verdict& verdict) {
 
 Reconciler::Reconciler(kube::Client& client, View& view, kube::EventRecorder& events,
                        upgrade::Actor& upgrades, Settings settings,
-                       std::function<void(const std::string&)> relabel, const Clock& clock)
+                       std::function<void(const std::string&)> relabel,
+                       std::function<void()> labelled, const Clock& clock)
     : client_(client),
       view_(view),
       events_(events),
       upgrades_(upgrades),
       settings_(std::move(settings)),
       relabel_(std::move(relabel)),
+      labelled_(std::move(labelled)),
       clock_(clock),
       applier_(client, view) {
   metrics_.nfd.started = std::chrono::system_clock::to_time_t(clock_.Wall());
@@ -75,6 +77,7 @@ kube::Outcome Reconciler::Cluster() {
     metrics_.status = nothing_asked ? -1 : metrics_.status;
     if (nothing_asked) {
       rules_.reset();
+      untried_.clear();
     }
   }
   if (nothing_asked) {
@@ -162,7 +165,7 @@ Reconciler::Followed Reconciler::Follow(const Json& owner, const policy::LaidOve
   const bool foreign = foreign_.at_work && settings_.master.nodes.instance.empty();
   upgrades_.Follow(upgrade::IsOn(*parsed) ? std::optional(parsed->driver_options.upgrade)
                                           : std::nullopt);
-  SetRules(RulesOf(*parsed, foreign || !settings_.master.publish));
+  const bool labelled = SetRules(RulesOf(*parsed, foreign || !settings_.master.publish));
 
   const View::ConfigMaps config_maps = view_.LookAtConfigMaps(NamedConfigMaps(*parsed));
   const Context context{.policy = *parsed,
@@ -185,7 +188,8 @@ Reconciler::Followed Reconciler::Follow(const Json& owner, const policy::LaidOve
   const bool complete = std::ranges::all_of(
       operands, [](const DesiredOperand& operand) { return operand.mistake.empty(); });
   const Plan plan = applier_.Compare(desired, complete);
-  Status carried = applier_.Carry(plan);
+  const bool held = !labelled && !plan.empty();
+  Status carried = held ? Status{} : applier_.Carry(plan);
   if (Status opened = OpenSpace(*parsed); carried.has_value()) {
     carried = std::move(opened);
   }
@@ -200,6 +204,7 @@ Reconciler::Followed Reconciler::Follow(const Json& owner, const policy::LaidOve
   input.monitors_that_cant_be = MonitorsThatCantBe(context);
   input.space = settings_.space;
   input.node_features_ours = node_features;
+  input.labelling = held;
   const upgrade::Told upgrades = upgrades_.told();
   input.driver_upgrades = upgrades.status;
   if (const Json* known = At(before, "driverUpgrades");
@@ -221,7 +226,9 @@ Reconciler::Followed Reconciler::Follow(const Json& owner, const policy::LaidOve
     metrics_.status = verdict.state == "ready" ? 1 : 0;
     metrics_.failures += verdict.state == "ready" ? 0 : 1;
     metrics_.object_writes +=
-        static_cast<long long>(plan.create.size() + plan.replace.size() + plan.remove.size());
+        held
+            ? 0
+            : static_cast<long long>(plan.create.size() + plan.replace.size() + plan.remove.size());
     if (verdict.state == "ready") {
       metrics_.last_success_seconds =
           std::chrono::duration_cast<std::chrono::seconds>(clock_.Wall().time_since_epoch())
@@ -303,20 +310,34 @@ void Reconciler::Announce(const Json& object, const Verdict& verdict) {
   }
 }
 
-void Reconciler::SetRules(const LabelRules& rules) {
+bool Reconciler::SetRules(const LabelRules& rules) {
+  const std::vector<std::string> names = view_.NodeNames();
   {
     const std::lock_guard lock(mutex_);
     if (rules_ == rules) {
-      return;
+      return untried_.empty();
     }
     rules_ = rules;
+    untried_ = {names.begin(), names.end()};
   }
-  for (const std::string& name : view_.NodeNames()) {
-    relabel_(name);
-  }
+  std::ranges::for_each(names, relabel_);
+  return names.empty();
 }
 
 kube::Outcome Reconciler::Node(const std::string& name) {
+  kube::Outcome outcome = Label(name);
+  bool last = false;
+  {
+    const std::lock_guard lock(mutex_);
+    last = untried_.erase(name) > 0 && untried_.empty();
+  }
+  if (last) {
+    labelled_();
+  }
+  return outcome;
+}
+
+kube::Outcome Reconciler::Label(const std::string& name) {
   std::optional<LabelRules> rules;
   {
     const std::lock_guard lock(mutex_);

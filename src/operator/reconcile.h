@@ -4,6 +4,7 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -37,13 +38,16 @@ struct Settings {
 // functions of this folder decide. Thread-safe.
 class Reconciler {
  public:
-  // `relabel` is called with every node whose labels may change because the policy did.
+  // `relabel` is called with every node whose labels may change because the policy did, `labelled`
+  // when Node has been called for all of them.
   Reconciler(kube::Client& client, View& view, kube::EventRecorder& events,
              upgrade::Actor& upgrades, Settings settings,
-             std::function<void(const std::string& node)> relabel,
+             std::function<void(const std::string& node)> relabel, std::function<void()> labelled,
              const Clock& clock = RealClock());
 
-  // All of the cluster but its nodes' labels.
+  // All of the cluster but its nodes' labels. Objects wait until the nodes were labelled by the rules
+  // of the policy: a thousand nodes are labelled in seconds while the API server is idle, and in a
+  // minute beside the pods that DaemonSets make on them.
   kube::Outcome Cluster();
   // The labels of one node.
   kube::Outcome Node(const std::string& name);
@@ -66,7 +70,9 @@ class Reconciler {
   // To all but the oldest of a kind.
   Status WriteIgnored(const kube::Kind& kind, const std::vector<Json>& policies);
   void Announce(const Json& object, const Verdict& verdict);
-  void SetRules(const LabelRules& rules);
+  // Whether every node has been labelled by these rules, or was tried.
+  bool SetRules(const LabelRules& rules);
+  kube::Outcome Label(const std::string& name);
   Status WriteNode(const std::string& name, const NodeChange& change, const TaintChange& taint);
   Status Collect(const std::string& node);
 
@@ -76,6 +82,7 @@ class Reconciler {
   upgrade::Actor& upgrades_;
   const Settings settings_;
   const std::function<void(const std::string&)> relabel_;
+  const std::function<void()> labelled_;
   const Clock& clock_;
   Applier applier_;
   // Used by Cluster alone.
@@ -85,6 +92,7 @@ class Reconciler {
   std::optional<std::chrono::milliseconds> status_rests_;  // until a message is written
   mutable std::mutex mutex_;
   std::optional<LabelRules> rules_;
+  std::set<std::string> untried_;  // nodes that these rules were not tried on
   Metrics metrics_;
 };
 

@@ -321,6 +321,9 @@ Verdict Judge(const VerdictInput& input) {
   if (!input.write_error.empty()) {
     verdict.reason = "ReconcileFailed";
     verdict.message = input.write_error;
+  } else if (input.labelling) {
+    verdict.reason = "OperandNotReady";
+    verdict.message = "nodes are being labelled, the operands follow";
   } else if (!waiting.empty()) {
     verdict.reason = "OperandNotReady";
     verdict.message = format("ClusterPolicy is not ready, states not ready: [{}]; {}",

@@ -46,6 +46,7 @@ struct VerdictInput {
   std::string missing_config;
   // Operand objects that could not be written: the error's message.
   std::string write_error;
+  bool labelling = false;  // operand objects wait for the nodes to be labelled
   std::string space;
   bool node_features_ours = false;
   // The drivers' upgrades: the status' driverUpgrades (null: they are off), and the same in one

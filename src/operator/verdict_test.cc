@@ -256,6 +256,13 @@ TEST_F(VerdictTest, AFailedWriteIsAnError) {
   EXPECT_EQ(Now().message, "create x: denied");
 }
 
+TEST_F(VerdictTest, NotReadyWhileObjectsWaitForLabels) {
+  ASSERT_EQ(Now().state, "ready");
+  Input().labelling = true;
+  EXPECT_EQ(Now().state, "notReady");
+  EXPECT_EQ(Now().reason, "OperandNotReady");
+}
+
 TEST_F(VerdictTest, StatusCarriesNvidiasPairOfConditions) {
   input_.unsupported_fields = {"dcgmExporter", "psa.enabled"};
   cluster_.untolerated = {"n: a=b:NoSchedule"};

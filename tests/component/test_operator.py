@@ -21,6 +21,7 @@ PLUGIN = f"{SETS}/nvidia-device-plugin-daemonset"
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 NODE_FEATURES = f"/apis/nfd.k8s-sigs.io/v1alpha1/namespaces/{SPACE}/nodefeatures"
 MONITORING = f"/apis/monitoring.coreos.com/v1/namespaces/{SPACE}"
+CROWD = [f"crowd-{number}" for number in range(40)]  # there at the installation only
 PCI = "feature.node.kubernetes.io/pci-10de.present"
 
 
@@ -78,7 +79,7 @@ def policy(name: str, **spec):
 
 @pytest.fixture(scope="module")
 def operator(plane, build, tmp_path_factory):
-    for name in ("node1", "node2"):
+    for name in ("node1", "node2", *CROWD):
         new_node(plane, name)
     plane.call("POST", POLICIES, policy("cluster-policy", toolkit={"version": "v1.16.1-ubuntu20.04"},
                                         dcgmExporter={"enabled": True}, driver={"enabled": False}))
@@ -127,6 +128,15 @@ def settled(plane):
 def test_a_wrong_policy_is_refused_by_name(plane, spec, named):
     with pytest.raises(Refused, match=named):
         plane.call("POST", f"{POLICIES}?dryRun=All&fieldValidation=Strict", policy("wrong", **spec))
+
+
+def test_labels_come_before_the_objects(plane, operator):
+    """Beside the pods of a thousand nodes the API server is slow: the labels were there first."""
+    written = plane.writes("gpu-operator")
+    first_object = next(i for i, write in enumerate(written) if write.startswith("create "))
+    for node in CROWD:
+        assert written.index(f"patch nodes/{node}") < first_object
+        plane.call("DELETE", f"/api/v1/nodes/{node}")
 
 
 def test_nodes_with_gpus_are_labelled_and_operands_deployed(plane, operator):

@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -287,6 +288,23 @@ Result<std::string> RootFromState(std::string_view state) {
   return path.front() == '/' ? path : JoinPath(bundle, path);
 }
 
+std::optional<ContainerRoot> RootFromWorkingFolder(const HookRequest& request) {
+  struct stat here{};
+  struct stat top{};
+  if (request.libraries.empty() || ::stat(".", &here) != 0 || ::stat("/", &top) != 0 ||
+      (here.st_dev == top.st_dev && here.st_ino == top.st_ino)) {
+    return std::nullopt;
+  }
+  auto root = ContainerRoot::Open(".");
+  const auto library = root ? root->OpenAt(request.libraries.front().path, O_PATH)
+                            : Result<Fd>(std::unexpected(root.error()));
+  struct statx mount{};
+  const bool mounted = library &&
+                       ::statx(library->get(), "", AT_EMPTY_PATH, STATX_TYPE, &mount) == 0 &&
+                       (mount.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+  return mounted ? std::optional(*std::move(root)) : std::nullopt;
+}
+
 int RunCdiHook(const std::string& name, const std::vector<std::string>& words) {
   const auto report = [&](std::string_view text) {
     std::fprintf(stderr, "%s: %.*s\n", name.c_str(), static_cast<int>(text.size()), text.data());
@@ -310,6 +328,12 @@ int RunCdiHook(const std::string& name, const std::vector<std::string>& words) {
   }
   std::vector<std::string> warnings;
   const Status done = [&]() -> Status {
+    if (const auto root = RootFromWorkingFolder(*request)) {
+      TRY(RunHook(*request, *root, warnings));
+      // The state is not needed, but its writer must not find the pipe closed.
+      TRY(ReadDescriptor(STDIN_FILENO, "standard input"));
+      return {};
+    }
     TRY_ASSIGN(const std::string state, ReadDescriptor(STDIN_FILENO, "standard input"));
     TRY_ASSIGN(const std::string path, RootFromState(state));
     TRY_ASSIGN(const ContainerRoot root, ContainerRoot::Open(path));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,12 @@ Status RunHook(const HookRequest& request, const ContainerRoot& root,
 // The container's root as this process sees it, from the OCI state that the runtime writes to a
 // hook's standard input.
 Result<std::string> RootFromState(std::string_view state);
+
+// The working folder, if it is surely the container's root: not the host's, and a library that the
+// hook is asked to list is mounted there. runc runs createContainer hooks in that folder, and
+// writes the state to them a millisecond later than it starts them; what needs no state need not
+// wait. Kernels before 5.8 do not tell mounts: none.
+std::optional<ContainerRoot> RootFromWorkingFolder(const HookRequest& request);
 
 // nvidia-cdi-hook (`name`, for messages): reads the state from standard input, runs the hook, and
 // says on standard error what went wrong. Exit status 0 or 1.

@@ -4,7 +4,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -189,6 +192,35 @@ TEST(State, RootOfTheBundle) {
   std::ofstream(bundle + "/config.json") << "{}";
   EXPECT_FALSE(RootFromState(R"({"bundle": ")" + bundle + R"("})").has_value());
   fs::remove_all(bundle);
+}
+
+// As runc leaves it for its hooks: a mount namespace of its own, libraries mounted below the
+// working folder. What is mounted ends with the process.
+TEST_F(HooksTest, TheWorkingFolderIsTheRootIfALibraryIsMountedThere) {
+  const std::string library = "/usr/lib/libcuda.so.580.1";
+  Put(library, "driver");
+  HookRequest request;
+  request.libraries = {{"libcuda.so.1", library}};
+  const auto found = [&] { return RootFromWorkingFolder(request).has_value(); };
+  const auto in_container = [&] {
+    const std::string path = root_ + library;
+    const bool ready = ::unshare(CLONE_NEWNS) == 0 &&
+                       ::mount("", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                       ::mount(path.c_str(), path.c_str(), nullptr, MS_BIND, nullptr) == 0;
+    if (!ready || ::chdir(folder_.c_str()) != 0 || found()) {
+      ::_exit(1);
+    }
+    if (::chdir(root_.c_str()) != 0 || !found()) {
+      ::_exit(2);
+    }
+    if (::chroot(".") != 0 || found()) {
+      ::_exit(3);
+    }
+    ::_exit(0);
+  };
+  EXPECT_EXIT(in_container(), testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(::_exit(::chdir(root_.c_str()) != 0 || found() ? 1 : 0), testing::ExitedWithCode(0),
+              "");
 }
 
 TEST(CudaCompat, DecidedByVersions) {
