@@ -48,7 +48,7 @@ word_bed() {  # a real Kubernetes on this machine: ./do bed up|down|kubectl|exec
   python3 testbed/cluster/bed.py "$@"
 }
 
-word_test() {  # build and run every test: ./do test [format|unit|fuzz|tsan|bed|stories|tidy]
+word_test() {  # build and run every test: ./do test [--kubernetes VERSION] [format|unit|fuzz|tsan|bed|stories|tidy]
   word_setup
   "$python" tools/test.py "$@"
 }

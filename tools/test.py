@@ -6,6 +6,7 @@ line printed is the summary, "N passed, N failed"; the exit status is 0 only if 
 something passed.
 """
 
+import argparse
 import concurrent.futures
 import hashlib
 import json
@@ -246,10 +247,16 @@ def run_lane(niceness, stages, results):
 
 
 def main():
-    wanted = sys.argv[1:] or list(STAGES)
+    parser = argparse.ArgumentParser(prog="./do test", description="builds, and runs every test")
+    parser.add_argument("stages", nargs="*", metavar="STAGE", help=f"some of: {' '.join(STAGES)}")
+    parser.add_argument("--kubernetes", metavar="VERSION", help="of every cluster and control plane, such as 1.30.14")
+    arguments = parser.parse_args()
+    wanted = arguments.stages or list(STAGES)
     unknown = [w for w in wanted if w not in STAGES]
     if unknown:
-        sys.exit(f"test: no stage {unknown[0]!r}; there are: {' '.join(STAGES)}")
+        parser.error(f"no stage {unknown[0]!r}; there are: {' '.join(STAGES)}")
+    if arguments.kubernetes:
+        os.environ["GANTRY_KUBERNETES"] = arguments.kubernetes
     OUT.mkdir(parents=True, exist_ok=True)
     results = multiprocessing.Queue()
     lanes = [multiprocessing.Process(target=run_lane, daemon=True,

@@ -2,8 +2,10 @@
 """What the bed is made of: each program, its version and the Go package it is built from."""
 
 import dataclasses
+import os
 
-KUBERNETES = "1.36.3"
+# The tests' own choice of another version: ./do test --kubernetes VERSION.
+KUBERNETES = os.environ.get("GANTRY_KUBERNETES", "1.36.3")
 HYPERKUBE_COMMANDS = (
     "kube-apiserver",
     "kube-controller-manager",
