@@ -7,8 +7,8 @@
 #include "base/log.h"
 #include "base/paths.h"
 #include "base/text.h"
+#include "host/device_nodes.h"
 #include "host/driver_root.h"
-#include "operands/validator/device_nodes.h"
 #include "operands/validator/stage.h"
 
 namespace gantry::validator {
@@ -122,7 +122,7 @@ class Driver final : public Stage {
     if (site().flags().no_dev_char) {
       return;
     }
-    const Status linked = LinkDeviceNodes(site().Here(verdict.dev_root), verdict.dev_root,
+    const Status linked = host::LinkDeviceNodes(site().Here(verdict.dev_root), verdict.dev_root,
                                           site().flags().dev_char_here);
     std::string said = linked ? "" : linked.error().message;
     if (said != link_error_ && !said.empty()) {
