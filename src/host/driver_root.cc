@@ -110,6 +110,7 @@ DriverObservation ObserveDriver(const DriverPlaces& places) {
   seen.host_root = places.host_root;
   seen.driver_dir = places.driver_dir;
   seen.container_ready = places.container_ready;
+  seen.container_failure = places.container_failure;
   seen.wsl = !FileInRoot(places.host_root, JoinPath(kWslFolder, "nvidia-smi"), false).empty();
   seen.host = ObserveTree(places.host_root);
   seen.host_nodes = ObserveNodes(JoinPath(places.host_root, "dev"));

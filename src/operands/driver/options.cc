@@ -136,7 +136,7 @@ Status Complete(const Words& words, Options& options) {
   if (options.kernel_release.empty()) {
     options.kernel_release = RunningKernel();
   }
-  if (options.word == Word::kInit) {
+  if (options.word != Word::kProbePeermem) {
     if (options.version.empty()) {
       return Fail(ErrorKind::kInvalid, "--driver-version (DRIVER_VERSION) is needed");
     }

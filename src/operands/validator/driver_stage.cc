@@ -39,7 +39,8 @@ class Driver final : public Stage {
                                        .driver_dir = site().flags().driver_install_dir};
     const std::string dev = JoinPath(places.host_root, "dev");
     std::vector<WatchedPath> paths = {
-        {JoinPath(site().files().directory(), names::kDriverCtrReady)}};
+        {JoinPath(site().files().directory(), names::kDriverCtrReady)},
+        {JoinPath(site().files().directory(), names::kDriverCtrFailed)}};
     for (const std::string& path : host::DriverPathsToWatch(places)) {
       paths.push_back(
           {path, path == dev ? host::Watcher::For::kExistence : host::Watcher::For::kContent});
