@@ -95,8 +95,7 @@ Status MakeDeviceNodes(const std::string& root) {
   std::string failed;
   if (access(JoinPath(root, kModprobe).c_str(), X_OK) == 0) {
     // -c 0: nvidiactl and nvidia0; -u -c 0: nvidia-uvm's; both load their modules.
-    const auto done =
-        RunProgram({{kModprobe, "-c", "0", "-u"}, root, std::chrono::seconds(15)});
+    const auto done = RunProgram({{kModprobe, "-c", "0", "-u"}, root, std::chrono::seconds(15)});
     if (!done) {
       failed = done.error().message;
     }

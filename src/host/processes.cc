@@ -62,15 +62,14 @@ enum class Drained { kEnd, kDeadline, kStop };
 // Reads both until both are at their end, or the deadline, or the stop.
 Drained Drain(const Fd& output, const Fd& errors, int stop_fd, Finished& into,
               steady_clock::time_point deadline) {
-  std::array<pollfd, 3> sources = {pollfd{output.get(), POLLIN, 0},
-                                   pollfd{errors.get(), POLLIN, 0}, pollfd{stop_fd, POLLIN, 0}};
+  std::array<pollfd, 3> sources = {pollfd{output.get(), POLLIN, 0}, pollfd{errors.get(), POLLIN, 0},
+                                   pollfd{stop_fd, POLLIN, 0}};
   while (sources[0].fd >= 0 || sources[1].fd >= 0) {
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(deadline - steady_clock::now());
-    const int ready =
-        left.count() <= 0
-            ? 0
-            : ::poll(sources.data(), sources.size(), static_cast<int>(left.count()) + 1);
+    const int ready = left.count() <= 0 ? 0
+                                        : ::poll(sources.data(), sources.size(),
+                                                 static_cast<int>(left.count()) + 1);
     if (ready == 0) {
       return Drained::kDeadline;
     }
@@ -121,8 +120,7 @@ Result<Finished> RunProgram(const Command& command) {
   output.write = Fd();
   errors.write = Fd();
   Finished finished;
-  const Drained drained =
-      Drain(output.read, errors.read, command.stop_fd, finished, deadline);
+  const Drained drained = Drain(output.read, errors.read, command.stop_fd, finished, deadline);
   if (drained != Drained::kEnd) {
     ::kill(-pid, SIGKILL);
     ::kill(pid, SIGKILL);
@@ -154,7 +152,8 @@ Result<std::string> FindInPath(const std::string& program) {
       return path;
     }
   }
-  return Fail(ErrorKind::kNotFound, format("find the program {}: it is in no folder of PATH", program));
+  return Fail(ErrorKind::kNotFound,
+              format("find the program {}: it is in no folder of PATH", program));
 }
 
 Result<ProcessId> Identify(pid_t pid) {

@@ -47,8 +47,8 @@ TEST(Processes, AStopEndsIt) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     stop.Stop();
   });
-  const auto finished = RunProgram(
-      {{"/bin/sh", "-c", "sleep 20"}, "", std::chrono::seconds(20), stop.fd()});
+  const auto finished =
+      RunProgram({{"/bin/sh", "-c", "sleep 20"}, "", std::chrono::seconds(20), stop.fd()});
   soon.join();
   ASSERT_FALSE(finished.has_value());
   EXPECT_EQ(finished.error().kind, ErrorKind::kUnavailable);

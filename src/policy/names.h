@@ -84,6 +84,8 @@ inline constexpr char kUpgradeRequested[] = "nvidia.com/gpu-driver-upgrade-reque
 // the step that the upgrade is at.
 inline constexpr char kUpgradeCordon[] = "nvidia.com/gpu-operator.driver-upgrade-cordon";
 inline constexpr char kUpgradeStep[] = "nvidia.com/gpu-operator.driver-upgrade-step";
+// The driver manager's own: "true" where it cordoned the node.
+inline constexpr char kManagerCordon[] = "nvidia.com/gpu-operator.driver-manager-cordon";
 // Annotation on a Node, NFD's own: the keys of the labels that node features brought, sorted, with
 // commas between, without feature.node.kubernetes.io/. The operator keeps it as an NFD master does,
 // so that either can take over from the other.

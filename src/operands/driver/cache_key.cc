@@ -11,10 +11,10 @@ namespace gantry::driver {
 
 std::string CacheKey(const CacheInput& input) {
   // Each field ends with what no field holds, so that no two inputs look alike.
-  const std::string all = Join({input.kernel_release, input.version,
-                                std::string(KindName(input.open)), input.sources, input.headers,
-                                input.compiler},
-                               std::string_view("\0", 1));
+  const std::string all =
+      Join({input.kernel_release, input.version, std::string(KindName(input.open)), input.sources,
+            input.headers, input.compiler},
+           std::string_view("\0", 1));
   const std::string print = host::Fingerprint(all);
   return format("{}_{}_{}_{}", input.kernel_release, input.version, KindName(input.open),
                 print.substr(0, print.find('-')));

@@ -42,10 +42,10 @@ TEST(CacheKeyTest, IsOfAllThatDecides) {
 
 TEST(OutdatedTest, IsWhatWasInterruptedAndTheOldestOfOtherKernels) {
   const std::vector<std::string> entries = {"5.10_1_open_a", ".unfinished-6.1_1_open_c",
-                                            "6.1_1_open_b",  "5.11_1_open_d",
-                                            "6.1_2_open_e"};
+                                            "6.1_1_open_b", "5.11_1_open_d", "6.1_2_open_e"};
   EXPECT_THAT(Outdated(entries, "6.1", 4), ElementsAre(".unfinished-6.1_1_open_c"));
-  EXPECT_THAT(Outdated(entries, "6.1", 3), ElementsAre(".unfinished-6.1_1_open_c", "5.10_1_open_a"));
+  EXPECT_THAT(Outdated(entries, "6.1", 3),
+              ElementsAre(".unfinished-6.1_1_open_c", "5.10_1_open_a"));
   EXPECT_THAT(Outdated(entries, "6.1", 0),
               ElementsAre(".unfinished-6.1_1_open_c", "5.10_1_open_a", "5.11_1_open_d"));
   EXPECT_THAT(Outdated({}, "6.1", 0), IsEmpty());

@@ -14,9 +14,9 @@ namespace {
 constexpr size_t kLongest = 300;
 
 // Words of compilers, of the linker and of the kernel's own checks.
-constexpr std::array<std::string_view, 6> kOfTools = {
-    ": error: ",           ": fatal error: ", "ERROR: modpost: ",
-    "undefined reference", "ld: cannot find", "command not found"};
+constexpr std::array<std::string_view, 6> kOfTools = {": error: ",        ": fatal error: ",
+                                                      "ERROR: modpost: ", "undefined reference",
+                                                      "ld: cannot find",  "command not found"};
 
 bool IsOfATool(std::string_view line) {
   return std::ranges::any_of(kOfTools, [line](std::string_view words) {
@@ -35,8 +35,7 @@ std::string OneLine(std::string_view line, std::string_view folder) {
       text.erase(at, prefix.size());
     }
   }
-  std::ranges::replace_if(
-      text, [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
+  std::ranges::replace_if(text, [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
   if (text.size() > kLongest) {
     size_t end = kLongest - 3;
     while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) {

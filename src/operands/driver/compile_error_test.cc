@@ -35,9 +35,11 @@ constexpr std::array kCases = std::to_array<Case>({
      "make: *** [Makefile:3: modules] Error 2\n",
      "Makefile:8: *** there are no headers for 6.1.  Stop."},
     {"nobody says error: the last line", "Building\n\nKilled\n\n", "Killed"},
-    {"a compiler that is missing", "/bin/sh: 1: gcc-12: command not found\nmake: *** [x] Error 127\n",
+    {"a compiler that is missing",
+     "/bin/sh: 1: gcc-12: command not found\nmake: *** [x] Error 127\n",
      "/bin/sh: 1: gcc-12: command not found"},
-    {"control characters and no line feed", "x.c:1:1: error: \x1b[31mbad", "x.c:1:1: error:  [31mbad"},
+    {"control characters and no line feed", "x.c:1:1: error: \x1b[31mbad",
+     "x.c:1:1: error:  [31mbad"},
     {"nothing", "", ""},
 });
 
@@ -48,7 +50,8 @@ TEST(FirstErrorTest, IsTheOneThatTheOthersFollowFrom) {
 }
 
 TEST(FirstErrorTest, IsOneLineThatFitsAConditionAndEndsWithAWholeCharacter) {
-  const std::string long_line = "a.c:1:1: error: " + std::string(280, 'x') + "\u2018\u2019\u2018\u2019";
+  const std::string long_line =
+      "a.c:1:1: error: " + std::string(280, 'x') + "\u2018\u2019\u2018\u2019";
   const std::string error = FirstError(long_line, "");
   EXPECT_LE(error.size(), 300U);
   EXPECT_TRUE(error.ends_with("x...") || error.ends_with("\u2018...")) << error;

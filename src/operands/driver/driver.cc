@@ -23,6 +23,7 @@
 #include "operands/driver/gather.h"
 #include "operands/driver/install.h"
 #include "operands/driver/options.h"
+#include "operands/driver/termination_log.h"
 #include "policy/names.h"
 
 namespace gantry::driver {
@@ -84,7 +85,7 @@ class Excuse {
     }
     said_ = reason;
     log::Error("{}: {}", kOwner, reason);
-    Write(reason + "\n");
+    WriteTerminationLog(options_.termination_log, reason + "\n");
     if (const auto files = host::StatusFiles::Open(Validations(options_))) {
       const auto wrote = files->Write(names::kDriverCtrFailed, {{"MESSAGE", reason}}, kOwner);
       if (!wrote) {
@@ -95,26 +96,14 @@ class Excuse {
 
   void TakeBack() {
     said_.clear();
-    Write("");
-    const Status gone =
-        host::RemoveFile(JoinPath(Validations(options_), names::kDriverCtrFailed));
+    WriteTerminationLog(options_.termination_log, "");
+    const Status gone = host::RemoveFile(JoinPath(Validations(options_), names::kDriverCtrFailed));
     if (!gone) {
       log::Warning("{}", gone.error().message);
     }
   }
 
  private:
-  // The kubelet made the file and holds it by a mount: it is written in place.
-  void Write(const std::string& text) const {
-    const Fd file(open(options_.termination_log.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
-    if (file.valid()) {
-      const Status wrote = WriteDescriptor(file.get(), text, options_.termination_log);
-      if (!wrote) {
-        log::Warning("{}", wrote.error().message);
-      }
-    }
-  }
-
   const Options& options_;
   std::string said_;
 };
@@ -166,8 +155,8 @@ Result<bool> InstallUntilDone(const Options& options, const Settings& settings, 
 Status Init(const Options& options, const host::Signals& signals, Excuse& excuse) {
   TRY_ASSIGN(const Fd pid_file, HoldPidFile(options));
   const std::unique_ptr<Kernel> kernel = RunningKernel(KernelModulesFolder(options));
-  TRY_ASSIGN(const bool installed, InstallUntilDone(options, SettingsOfEnvironment(), *kernel,
-                                                    signals, excuse));
+  TRY_ASSIGN(const bool installed,
+             InstallUntilDone(options, SettingsOfEnvironment(), *kernel, signals, excuse));
   if (installed) {
     const std::array<int, 1> stop = {signals.stop_fd()};
     host::WaitReadable(stop);
@@ -179,12 +168,11 @@ Status Init(const Options& options, const host::Signals& signals, Excuse& excuse
 
 // nvidia-peermem needs NVIDIA's driver and InfiniBand's, which containers of their own load.
 bool ReadyForPeermem(const Options& options) {
-  const bool driver =
-      ReadFile(JoinPath(Validations(options), names::kDriverCtrReady)).has_value();
-  const bool mofed = FromEnvironment("USE_HOST_MOFED")
-                         ? IsLoaded(options, kInfiniBand)
-                         : access(JoinPath(options.root, "run/mellanox/drivers/.driver-ready").c_str(),
-                                  F_OK) == 0;
+  const bool driver = ReadFile(JoinPath(Validations(options), names::kDriverCtrReady)).has_value();
+  const bool mofed =
+      FromEnvironment("USE_HOST_MOFED")
+          ? IsLoaded(options, kInfiniBand)
+          : access(JoinPath(options.root, "run/mellanox/drivers/.driver-ready").c_str(), F_OK) == 0;
   return driver && mofed;
 }
 

@@ -166,8 +166,7 @@ InstallFacts GatherFacts(const Options& options, const std::string& digest) {
       JoinPath(JoinPath(options.root, "sys/module"), KernelName(options.modules.front()));
   facts.loaded = IsThere(loaded);
   facts.loaded_version = Trim(ReadFile(JoinPath(loaded, "version")).value_or(""));
-  facts.same_digest =
-      !digest.empty() && Trim(ReadFile(StateFile(options)).value_or("")) == digest;
+  facts.same_digest = !digest.empty() && Trim(ReadFile(StateFile(options)).value_or("")) == digest;
   return facts;
 }
 

@@ -32,9 +32,8 @@ bool IsUid(std::string_view text) {
 
 // A static pod's uid is the hash of its file: 32 digits without hyphens.
 bool IsHash(std::string_view text) {
-  return text.size() == 32 && std::ranges::all_of(text, [](unsigned char c) {
-           return std::isxdigit(c) != 0;
-         });
+  return text.size() == 32 &&
+         std::ranges::all_of(text, [](unsigned char c) { return std::isxdigit(c) != 0; });
 }
 
 }  // namespace

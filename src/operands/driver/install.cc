@@ -18,7 +18,6 @@
 #include "host/files.h"
 #include "host/processes.h"
 #include "operands/driver/gather.h"
-#include "operands/driver/holders.h"
 #include "operands/driver/modules.h"
 #include "operands/driver/obtain.h"
 #include "policy/names.h"
@@ -198,7 +197,7 @@ Status Install(const Options& options, const Settings& settings, Kernel& kernel,
   return host::WriteFileAtomic(ReadyFile(options), ReadyText(settings));
 }
 
-Status UnloadModules(const Options& options, Kernel& kernel) {
+Status UnloadModules(const Options& options, Kernel& kernel, const std::vector<PodName>& pods) {
   TRY_ASSIGN(const std::string modules, ProcModules(options));
   const std::vector<std::string> ours = AllModules(options);
   const std::vector<std::string> order = UnloadOrder(ours, modules);
@@ -207,14 +206,13 @@ Status UnloadModules(const Options& options, Kernel& kernel) {
   }
   for (const std::string& module : order) {
     if (std::ranges::none_of(ours, [&](const auto& each) { return KernelName(each) == module; })) {
-      return Fail(ErrorKind::kConflict,
-                  format("unload the driver: the module {} uses it", module));
+      return Fail(ErrorKind::kConflict, format("unload the driver: the module {} uses it", module));
     }
   }
   TRY_ASSIGN(const std::vector<Holder> holders, Holders(options));
   if (!holders.empty()) {
     return Fail(ErrorKind::kConflict,
-                format("unload the driver: it is in use by {}", Describe(holders, {})));
+                format("unload the driver: it is in use by {}", Describe(holders, pods)));
   }
   TRY(StopPersistence(options));
   for (const std::string& module : order) {

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "operands/driver/holders.h"
 #include "operands/driver/kernel.h"
 #include "operands/driver/options.h"
 
@@ -28,9 +31,9 @@ Status Install(const Options& options, const Settings& settings, Kernel& kernel,
 // away. kConflict: it is in use; the message names by whom, and the modules stay.
 Status Uninstall(const Options& options, Kernel& kernel);
 
-// Only the modules, in their order. kConflict as above; nothing was unloaded then if a process
-// holds the driver.
-Status UnloadModules(const Options& options, Kernel& kernel);
+// Only the modules, in their order. kConflict as above, pods named as `pods` has them; nothing was
+// unloaded then if a process holds the driver.
+Status UnloadModules(const Options& options, Kernel& kernel, const std::vector<PodName>& pods = {});
 
 // Loads nvidia-peermem beside the driver. As Install.
 Status LoadPeermem(const Options& options, Kernel& kernel, int stop_fd);

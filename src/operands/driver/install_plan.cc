@@ -42,8 +42,8 @@ std::string MissingPackage(const Options& options, const InstallFacts& facts,
                            const std::vector<bool>& kinds) {
   std::set<std::string> there;
   for (const ModulePackage& package : facts.packages) {
-    there.insert(format("{}/{}/{}", package.kernel_release, package.version,
-                        KindName(package.open)));
+    there.insert(
+        format("{}/{}/{}", package.kernel_release, package.version, KindName(package.open)));
   }
   return format("no package of modules {}/{}/{} in {}{} (there: {})", options.kernel_release,
                 options.version, KindsName(kinds), options.precompiled,
@@ -67,8 +67,8 @@ std::string MissingHeaders(const Options& options, const InstallFacts& facts) {
 
 const ModulePackage* FindPackage(const Options& options, const InstallFacts& facts, bool open) {
   const auto found = std::ranges::find_if(facts.packages, [&](const ModulePackage& package) {
-    return package.kernel_release == options.kernel_release &&
-           package.version == options.version && package.open == open;
+    return package.kernel_release == options.kernel_release && package.version == options.version &&
+           package.open == open;
   });
   return found == facts.packages.end() ? nullptr : &*found;
 }
@@ -116,7 +116,8 @@ Result<InstallPlan> PlanCompile(const Options& options, const InstallFacts& fact
 bool IsVersionText(std::string_view text) {
   return text.find('.') != std::string_view::npos && !text.ends_with('.') &&
          std::isdigit(static_cast<unsigned char>(text.front())) != 0 &&
-         std::ranges::all_of(text, [](unsigned char c) { return std::isdigit(c) != 0 || c == '.'; });
+         std::ranges::all_of(text,
+                             [](unsigned char c) { return std::isdigit(c) != 0 || c == '.'; });
 }
 
 }  // namespace
@@ -153,9 +154,8 @@ Result<InstallPlan> PlanInstall(const Options& options, const InstallFacts& fact
   }
   const std::string missing = MissingPackage(options, facts, kinds);
   if (options.precompiled_use == Precompiled::kOnly) {
-    return Fail(ErrorKind::kNotFound,
-                format("{}: {}, and USE_PRECOMPILED=true forbids to compile", What(options),
-                       missing));
+    return Fail(ErrorKind::kNotFound, format("{}: {}, and USE_PRECOMPILED=true forbids to compile",
+                                             What(options), missing));
   }
   return PlanCompile(options, facts, kinds, missing);
 }

@@ -42,7 +42,7 @@ struct InstallFacts {
   std::vector<SourceTree> sources;      // of any version
   KernelHeaders headers;                // empty: none
   std::vector<std::string> headers_looked_for;
-  std::string runfile;  // a path of this process; empty: none
+  std::string runfile;         // a path of this process; empty: none
   std::string loaded_version;  // of the first module, /sys/module/<name>/version; empty: not loaded
   bool loaded = false;
   bool same_digest = false;  // it was loaded with the settings of now

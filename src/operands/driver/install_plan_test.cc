@@ -106,7 +106,8 @@ TEST(PlanInstallTest, NamesNoMoreThanAFewOfManyPackages) {
   for (int i = 0; i < 9; ++i) {
     facts.packages.push_back({"/pre", "6.1." + std::to_string(i), kVersion, true});
   }
-  EXPECT_THAT(PlanInstall(Asked(), facts).error().message, HasSubstr("6.1.3/535.247.01/open, 5 more"));
+  EXPECT_THAT(PlanInstall(Asked(), facts).error().message,
+              HasSubstr("6.1.3/535.247.01/open, 5 more"));
 }
 
 TEST(PlanInstallTest, ARunfileComesAfterSourcesAndNeedsHeaders) {
@@ -137,13 +138,13 @@ TEST(ParseTreeNameTest, HasVersionAndKind) {
     const char* version;
     bool open;
   };
-  for (const Case& each : {Case{"nvidia-535.247.01", "535.247.01", false},
-                           Case{"nvidia-open-535.247.01", "535.247.01", true},
-                           Case{"nvidia-current-open-535.247.01", "535.247.01", true},
-                           Case{"nvidia-current-535.247.01", "535.247.01", false},
-                           Case{"nvidia-open", "", false}, Case{"nvidia-", "", false},
-                           Case{"nvidia-1.", "", false}, Case{"googletest", "", false},
-                           Case{"linux-headers-6.1.0", "", false}}) {
+  for (const Case& each :
+       {Case{"nvidia-535.247.01", "535.247.01", false},
+        Case{"nvidia-open-535.247.01", "535.247.01", true},
+        Case{"nvidia-current-open-535.247.01", "535.247.01", true},
+        Case{"nvidia-current-535.247.01", "535.247.01", false}, Case{"nvidia-open", "", false},
+        Case{"nvidia-", "", false}, Case{"nvidia-1.", "", false}, Case{"googletest", "", false},
+        Case{"linux-headers-6.1.0", "", false}}) {
     EXPECT_EQ(ParseTreeName(each.folder).version, each.version) << each.folder;
     EXPECT_EQ(ParseTreeName(each.folder).open, each.open) << each.folder;
   }

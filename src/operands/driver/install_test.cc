@@ -160,8 +160,8 @@ TEST_F(InstallTest, PrecompiledModulesComeInOrderAndGoBackwards) {
   Write(options_.module_config + "/gridd.conf", "\"not for us\n");
   settings_ = {.digest = "123", .gdrcopy = false, .gds = true, .rdma = false};
   ASSERT_TRUE(Try().has_value());
-  EXPECT_THAT(kernel_.calls, ElementsAre("bind", "load nvidia NVreg_A=1 NVreg_B=2",
-                                         "load nvidia_uvm", "nodes"));
+  EXPECT_THAT(kernel_.calls,
+              ElementsAre("bind", "load nvidia NVreg_A=1 NVreg_B=2", "load nvidia_uvm", "nodes"));
   EXPECT_EQ(kernel_.bound, options_.user_space + " at /run/nvidia/driver");
   EXPECT_EQ(Ready(), "GDRCOPY_ENABLED: false\nGDS_ENABLED: true\nGPU_DIRECT_RDMA_ENABLED: false\n");
   EXPECT_EQ(ReadFile(StateFile(options_)).value(), "123");
@@ -309,8 +309,7 @@ TEST_F(InstallTest, TheSameDriverWithTheSameSettingsIsNotLoadedAgain) {
 TEST_F(InstallTest, AModuleOfSomebodyElseOnTopIsNamed) {
   Precompile(kRelease);
   ASSERT_TRUE(Try().has_value());
-  Write(options_.root + "/proc/modules",
-        "other 1 0 - Live 0x0\nnvidia 1 1 other, Live 0x0\n");
+  Write(options_.root + "/proc/modules", "other 1 0 - Live 0x0\nnvidia 1 1 other, Live 0x0\n");
   kernel_.calls.clear();
   EXPECT_EQ(UnloadModules(options_, kernel_).error().message,
             "unload the driver: the module other uses it");

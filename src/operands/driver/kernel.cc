@@ -122,8 +122,7 @@ class Running final : public Kernel {
     const std::unique_ptr<kmod_ctx, libkmod::Unref*> context(
         kmod.make(modules_.c_str(), &kNoConfig), kmod.unref);
     kmod_module* found = nullptr;
-    const int opened =
-        context ? kmod.from_path(context.get(), file.c_str(), &found) : -ENOMEM;
+    const int opened = context ? kmod.from_path(context.get(), file.c_str(), &found) : -ENOMEM;
     if (opened < 0) {
       return FailErrno("open module " + file, -opened);
     }
@@ -164,8 +163,7 @@ class Running final : public Kernel {
   Status Unbind(const std::string& place) override {
     for (int i = 0; i < kMostMounts; ++i) {
       if (umount2(place.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW) != 0) {
-        return errno == EINVAL || errno == ENOENT ? Status{}
-                                                  : FailErrno("unmount " + place, errno);
+        return errno == EINVAL || errno == ENOENT ? Status{} : FailErrno("unmount " + place, errno);
       }
     }
     return Fail(ErrorKind::kInternal, format("unmount {}: there is no end to it", place));

@@ -33,9 +33,9 @@ std::map<std::string, std::vector<std::string>> UsersOf(std::string_view proc_mo
 
 }  // namespace
 
-const std::vector<std::string> kDriverModules = {
-    "nvidia_fs", "gdrdrv", "nvidia_vgpu_vfio", "nvidia_peermem",
-    "nvidia_drm", "nvidia_modeset", "nvidia_uvm", "nvidia"};
+const std::vector<std::string> kDriverModules = {"nvidia_fs",      "gdrdrv",     "nvidia_vgpu_vfio",
+                                                 "nvidia_peermem", "nvidia_drm", "nvidia_modeset",
+                                                 "nvidia_uvm",     "nvidia"};
 
 std::string KernelName(std::string_view module) {
   std::string name(module);
@@ -80,15 +80,15 @@ Result<std::string> ModuleParameters(std::string_view file_name, std::string_vie
     } else if (!quoted && (c == ' ' || c == '\t' || c == '\r')) {
       end_word();
     } else if (static_cast<unsigned char>(c) < ' ') {
-      return Fail(ErrorKind::kInvalid,
-                  format("{}: line {}: a control character", file_name, line));
+      return Fail(ErrorKind::kInvalid, format("{}: line {}: a control character", file_name, line));
     } else {
       quoted = quoted != (c == '"');
       word += c;
     }
   }
   if (quoted) {
-    return Fail(ErrorKind::kInvalid, format("{}: line {}: quotes that do not end", file_name, line));
+    return Fail(ErrorKind::kInvalid,
+                format("{}: line {}: quotes that do not end", file_name, line));
   }
   end_word();
   return Join(words, " ");
@@ -105,7 +105,8 @@ Result<std::vector<ModuleLoad>> LoadOrder(const std::vector<std::string>& names,
       const auto given = parameters.find(name);
       order.push_back({name, file->second, given == parameters.end() ? "" : given->second});
     } else if (order.empty()) {
-      return Fail(ErrorKind::kNotFound, format("there is no {}.ko among the driver's modules", each));
+      return Fail(ErrorKind::kNotFound,
+                  format("there is no {}.ko among the driver's modules", each));
     }
   }
   return order;

@@ -34,8 +34,9 @@ TEST(ModuleParametersTest, AreOneLine) {
 }
 
 TEST(LoadOrderTest, IsTheNamesWithoutThoseThatTheDriverHasNot) {
-  const std::map<std::string, std::string> files = {
-      {"nvidia_uvm", "/m/nvidia-uvm.ko"}, {"nvidia", "/m/nvidia.ko"}, {"nvidia_peermem", "/m/p.ko"}};
+  const std::map<std::string, std::string> files = {{"nvidia_uvm", "/m/nvidia-uvm.ko"},
+                                                    {"nvidia", "/m/nvidia.ko"},
+                                                    {"nvidia_peermem", "/m/p.ko"}};
   EXPECT_THAT(LoadOrder({"nvidia", "nvidia-uvm", "nvidia-drm"}, files, {{"nvidia", "a=1"}}).value(),
               ElementsAre(ModuleLoad{"nvidia", "/m/nvidia.ko", "a=1"},
                           ModuleLoad{"nvidia_uvm", "/m/nvidia-uvm.ko", ""}));

@@ -98,8 +98,8 @@ std::string CompilerVersion(const Options& options) {
   if (!compiler) {
     return "";
   }
-  const auto said = host::RunProgram(
-      {.words = {*compiler, "--version"}, .root = "", .limit = kVersionLimit});
+  const auto said =
+      host::RunProgram({.words = {*compiler, "--version"}, .root = "", .limit = kVersionLimit});
   return said ? said->output.substr(0, said->output.find('\n')) : "";
 }
 
@@ -152,9 +152,9 @@ bool Has(const std::string& cache, const std::string& key) {
 // Runs a program that has to end well.
 Status MustRun(std::vector<std::string> words, const std::string& what, int stop_fd) {
   TRY_ASSIGN(words.front(), host::FindInPath(words.front()));
-  TRY_ASSIGN(const host::Finished finished,
-             host::RunProgram(
-                 {.words = words, .root = "", .limit = kUnpackLimit, .stop_fd = stop_fd}));
+  TRY_ASSIGN(
+      const host::Finished finished,
+      host::RunProgram({.words = words, .root = "", .limit = kUnpackLimit, .stop_fd = stop_fd}));
   if (finished.exit_status != 0) {
     return Fail(ErrorKind::kInvalid,
                 format("{}: {}", what, FirstError(finished.errors + finished.output, "")));
@@ -166,13 +166,8 @@ std::vector<std::string> MakeWords(const Options& options, const std::string& ma
                                    const std::string& tree, const KernelHeaders& headers) {
   const unsigned jobs =
       options.jobs > 0 ? static_cast<unsigned>(options.jobs) : std::thread::hardware_concurrency();
-  std::vector<std::string> words = {make,
-                                    "-C",
-                                    tree,
-                                    format("-j{}", std::max(jobs, 1U)),
-                                    "modules",
-                                    "SYSSRC=" + headers.source,
-                                    "SYSOUT=" + headers.build,
+  std::vector<std::string> words = {make, "-C", tree, format("-j{}", std::max(jobs, 1U)), "modules",
+                                    "SYSSRC=" + headers.source, "SYSOUT=" + headers.build,
                                     "KERNEL_UNAME=" + options.kernel_release,
                                     // The image's compiler is not always the kernel's to the digit.
                                     "IGNORE_CC_MISMATCH=1"};
@@ -201,9 +196,8 @@ Result<std::string> Compile(const Options& options, const std::string& sources, 
   std::error_code error;
   fs::copy(sources, tree, fs::copy_options::recursive | fs::copy_options::copy_symlinks, error);
   TRY(Failed("copy " + sources, error));
-  const std::string what =
-      format("compile driver {} ({}) for kernel {}", options.version, KindName(open),
-             options.kernel_release);
+  const std::string what = format("compile driver {} ({}) for kernel {}", options.version,
+                                  KindName(open), options.kernel_release);
   log::Info("{} from {} with the headers in {}", what, sources, headers.build);
   TRY_ASSIGN(const host::Finished finished,
              host::RunProgram({.words = MakeWords(options, make, tree, headers),
@@ -268,16 +262,16 @@ Result<std::string> FromRunfile(const Options& options, const InstallPlan& plan,
       continue;
     }
     TRY_ASSIGN(const std::string modules, Compile(options, sources, open, headers, stop_fd));
-    TRY(MustRun({JoinPath(folder, "nvidia-installer"), "--silent", "--no-kernel-module",
-                 "--no-nouveau-check", "--no-nvidia-modprobe", "--no-rpms", "--no-backup",
-                 "--no-check-for-alternate-installs", "--no-libglx-indirect",
-                 "--no-install-libglvnd"},
-                "install the libraries of " + plan.from, stop_fd));
+    TRY(MustRun(
+        {JoinPath(folder, "nvidia-installer"), "--silent", "--no-kernel-module",
+         "--no-nouveau-check", "--no-nvidia-modprobe", "--no-rpms", "--no-backup",
+         "--no-check-for-alternate-installs", "--no-libglx-indirect", "--no-install-libglvnd"},
+        "install the libraries of " + plan.from, stop_fd));
     return modules;
   }
-  return Fail(ErrorKind::kNotFound,
-              format("unpack {}: it has no kernel modules of the kind that is asked for",
-                     plan.from));
+  return Fail(
+      ErrorKind::kNotFound,
+      format("unpack {}: it has no kernel modules of the kind that is asked for", plan.from));
 }
 
 }  // namespace

@@ -42,8 +42,7 @@ void AddWhat(CLI::App& app, Options& options, Words& words) {
                  "auto (open if there are such, else proprietary), open, proprietary")
       ->envname("KERNEL_MODULE_TYPE")
       ->check(CLI::IsMember(kTypes));
-  app.add_option("--open-kernel-modules-enabled", words.open,
-                 "true is --kernel-module-type open")
+  app.add_option("--open-kernel-modules-enabled", words.open, "true is --kernel-module-type open")
       ->envname("OPEN_KERNEL_MODULES_ENABLED");
   app.add_option("--module-names", words.modules,
                  "kernel modules in the order of loading, with commas; those after the first are "

@@ -40,15 +40,14 @@ TEST(DriverOptions, AreNvidiasWordsAndVariables) {
   EXPECT_EQ(init.version, "535.247.01");
   EXPECT_EQ(init.jobs, 3);
   EXPECT_FALSE(init.kernel_release.empty());
-  EXPECT_THAT(init.modules,
-              ElementsAre("nvidia", "nvidia-uvm", "nvidia-modeset", "nvidia-drm"));
+  EXPECT_THAT(init.modules, ElementsAre("nvidia", "nvidia-uvm", "nvidia-modeset", "nvidia-drm"));
   EXPECT_EQ(init.precompiled_use, Precompiled::kPrefer);
   EXPECT_EQ(init.module_type, ModuleType::kAuto);
 
   const Variable open("OPEN_KERNEL_MODULES_ENABLED", "true");
   const Variable only("USE_PRECOMPILED", "true");
-  const auto changed = std::get<Options>(
-      Parse({"--driver-version", "1.2", "init", "--module-names", "a, b-c,"}));
+  const auto changed =
+      std::get<Options>(Parse({"--driver-version", "1.2", "init", "--module-names", "a, b-c,"}));
   EXPECT_EQ(changed.version, "1.2");
   EXPECT_EQ(changed.module_type, ModuleType::kOpen);
   EXPECT_EQ(changed.precompiled_use, Precompiled::kOnly);
@@ -58,8 +57,8 @@ TEST(DriverOptions, AreNvidiasWordsAndVariables) {
 }
 
 TEST(DriverOptions, AMistakeIsAnExitCode) {
-  EXPECT_EQ(std::get<int>(Parse({"init"})), 1);                            // no version
-  EXPECT_EQ(std::get<int>(Parse({})), 1);                                  // no word
+  EXPECT_EQ(std::get<int>(Parse({"init"})), 1);                             // no version
+  EXPECT_EQ(std::get<int>(Parse({})), 1);                                   // no word
   EXPECT_EQ(std::get<int>(Parse({"init", "--driver-version", "a/b"})), 1);  // no part of a path
   EXPECT_EQ(std::get<int>(Parse({"init", "--driver-version", "1", "--module-names", ","})), 1);
   EXPECT_EQ(std::get<int>(Parse({"init", "--driver-version", "1", "--use-precompiled", "x"})), 1);

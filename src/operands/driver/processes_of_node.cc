@@ -33,8 +33,7 @@ Result<std::vector<ProcessText>> ReadProcesses(const std::string& proc) {
                         .cgroup = ReadFile(JoinPath(folder, "cgroup")).value_or(""),
                         .descriptors = {}};
     const std::string descriptors = JoinPath(folder, "fd");
-    for (const std::string& fd :
-         ListDirectory(descriptors).value_or(std::vector<std::string>())) {
+    for (const std::string& fd : ListDirectory(descriptors).value_or(std::vector<std::string>())) {
       process.descriptors.push_back(TargetOf(JoinPath(descriptors, fd)));
     }
     processes.push_back(std::move(process));

@@ -10,8 +10,8 @@
 #include <map>
 
 #include "base/text.h"
-#include "kubelet/pod_resources.h"
 #include "host/device_nodes.h"
+#include "kubelet/pod_resources.h"
 #include "nvml/dev_root.h"
 #include "nvml/nvml.h"
 #include "operands/validator/cluster.h"

@@ -124,7 +124,7 @@ class Driver final : public Stage {
       return;
     }
     const Status linked = host::LinkDeviceNodes(site().Here(verdict.dev_root), verdict.dev_root,
-                                          site().flags().dev_char_here);
+                                                site().flags().dev_char_here);
     std::string said = linked ? "" : linked.error().message;
     if (said != link_error_ && !said.empty()) {
       log::Warning("{}", said);
