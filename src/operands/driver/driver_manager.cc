@@ -73,7 +73,9 @@ class Manager {
             log::Warning("{}: {}", StepName(back), taken.error().message);
           }
         }
-        return std::unexpected(status.error().In(StepName(step)));
+        // Unloading says so itself: the driver's container does it too.
+        return step == Step::kUnload ? status
+                                     : std::unexpected(status.error().In(StepName(step)));
       }
     }
     return {};
