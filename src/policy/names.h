@@ -183,6 +183,9 @@ inline constexpr char kOperatorNamespace[] = "OPERATOR_NAMESPACE";
 // --- host paths
 // ---------------------------------------------------------------------------------------
 inline constexpr char kDriverInstallDir[] = "/run/nvidia/driver";
+// Modules that a driver container compiled, and the digest of the settings it loaded them with.
+inline constexpr char kDriverCacheDir[] = "/run/nvidia/driver-cache";
+inline constexpr char kDriverState[] = "/run/nvidia/nvidia-driver.state";
 inline constexpr char kFeaturesDir[] = "/etc/kubernetes/node-feature-discovery/features.d";
 inline constexpr char kCustomRulesDir[] = "/etc/kubernetes/node-feature-discovery/custom.d";
 inline constexpr char kToolkitInstallDir[] = "/usr/local/nvidia";

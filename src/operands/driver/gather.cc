@@ -213,7 +213,7 @@ Result<std::map<std::string, std::string>> GivenParameters(const Options& option
 }
 
 std::string StateFile(const Options& options) {
-  return JoinPath(options.root, "run/nvidia/nvidia-driver.state");
+  return JoinPath(options.root, names::kDriverState);
 }
 
 std::string PidFile(const Options& options) {

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "policy/names.h"
 
 namespace gantry::driver {
 namespace {
@@ -160,7 +161,7 @@ std::variant<Options, int> ParseOptions(int argc, char** argv) {
   options.sources = "/usr/src";
   options.precompiled = "/opt/nvidia/precompiled";
   options.packages = "/opt/nvidia/packages";
-  options.cache = "/run/nvidia/driver-cache";
+  options.cache = names::kDriverCacheDir;
   options.module_config = "/drivers";
   options.user_space = "/";
   options.root = "/";
