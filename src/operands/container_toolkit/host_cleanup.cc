@@ -37,15 +37,10 @@ namespace {
 constexpr std::array kDocuments = {"k8s.device-plugin.nvidia.com-", "management.nvidia.com-"};
 constexpr char kPidFile[] = "/run/nvidia/toolkit/toolkit.pid";
 // Folders that the pods' volumes made or that the status files lie in, deepest first.
-constexpr std::array kFolders = {"/run/nvidia/validations",
-                                 "/run/nvidia/toolkit",
-                                 "/run/nvidia/driver/lib/firmware",
-                                 "/run/nvidia/driver/lib",
-                                 "/run/nvidia/driver",
-                                 "/run/nvidia",
-                                 names::kFeaturesDir,
-                                 names::kCustomRulesDir,
-                                 "/etc/kubernetes/node-feature-discovery"};
+constexpr std::array kFolders = {
+    "/run/nvidia/validations", "/run/nvidia/toolkit",  "/run/nvidia/driver/lib/firmware",
+    "/run/nvidia/driver/lib",  "/run/nvidia/driver",   "/run/nvidia",
+    names::kFeaturesDir,       names::kCustomRulesDir, "/etc/kubernetes/node-feature-discovery"};
 
 std::optional<std::string> FromProcess(const std::string& name) {
   const char* value = std::getenv(name.c_str());

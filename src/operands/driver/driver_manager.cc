@@ -74,8 +74,7 @@ class Manager {
           }
         }
         // Unloading says so itself: the driver's container does it too.
-        return step == Step::kUnload ? status
-                                     : std::unexpected(status.error().In(StepName(step)));
+        return step == Step::kUnload ? status : std::unexpected(status.error().In(StepName(step)));
       }
     }
     return {};

@@ -110,37 +110,41 @@ std::vector<SourceTree> FindTrees(const Options& options) {
   return trees;
 }
 
-// `root` is where absolute names in the headers begin.
+std::string InRoot(const std::string& root, const std::string& path) {
+  return ResolveInRoot(root, path).value_or(JoinPath(root, path));
+}
+
+// `build` with its links resolved inside `root`, which is where absolute names in the headers
+// begin: /proc/1/root is a link that leads to this process's own root when it is resolved as others
+// are.
 KernelHeaders HeadersAt(const std::string& build, const std::string& root) {
   const auto makefile = ReadFile(JoinPath(build, "Makefile"));
   if (!makefile) {
     return {};
   }
-  std::error_code failed;
-  const std::string real = fs::canonical(build, failed).string();
   const std::string common = CommonHeaders(*makefile);
   if (!common.empty()) {
     for (const std::string& candidate :
-         {JoinPath(ParentOf(real), BaseName(common)), JoinPath(root, common)}) {
+         {JoinPath(ParentOf(build), BaseName(common)), InRoot(root, common)}) {
       if (IsThere(JoinPath(candidate, "Makefile"))) {
-        return {candidate, real};
+        return {candidate, build};
       }
     }
   }
-  return {real, real};
+  return {build, build};
 }
 
 void FindHeaders(const Options& options, InstallFacts& facts) {
   std::vector<std::pair<std::string, std::string>> places;  // a folder, and its root
   if (!options.headers.empty()) {
-    places.emplace_back(options.headers, options.root);
+    places.emplace_back(InRoot("/", options.headers), options.root);
   } else {
     for (const std::string& root : {options.root, std::string(kFirstProcessRoot)}) {
       for (const std::string& path :
            {format("/lib/modules/{}/build", options.kernel_release),
             format("/usr/src/linux-headers-{}", options.kernel_release)}) {
         if (root == options.root || options.root == "/") {
-          places.emplace_back(ResolveInRoot(root, path).value_or(JoinPath(root, path)), root);
+          places.emplace_back(InRoot(root, path), root);
         }
       }
     }

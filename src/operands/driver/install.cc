@@ -85,6 +85,20 @@ void PointToFirmware(const Options& options, const std::string& parameters) {
   }
 }
 
+Status PutFirmware(const Options& options) {
+  if (access(options.firmware.c_str(), F_OK) != 0) {
+    return {};
+  }
+  const std::string to = JoinPath(options.user_space, "lib/firmware");
+  std::error_code error;
+  fs::create_directories(to, error);
+  if (!error) {
+    fs::copy(options.firmware, to,
+             fs::copy_options::recursive | fs::copy_options::overwrite_existing, error);
+  }
+  return error ? FailErrno(format("copy {} to {}", options.firmware, to), error.value()) : Status{};
+}
+
 void StartPersistence(const Options& options) {
   const std::string program = JoinPath("/usr/bin", kPersistence);
   if (access(JoinPath(options.user_space, program).c_str(), X_OK) != 0) {
@@ -155,6 +169,7 @@ Result<std::vector<ModuleLoad>> WhatToLoad(const Options& options, const std::st
 
 Status Come(const Options& options, const std::vector<ModuleLoad>& order, Kernel& kernel) {
   TRY(kernel.Unbind(DriverPlace(options)));
+  TRY(PutFirmware(options));
   TRY(kernel.Bind(options.user_space, DriverPlace(options)));
   if (!order.empty()) {
     PointToFirmware(options, order.front().parameters);

@@ -213,6 +213,21 @@ TEST_F(InstallTest, AnInterruptedCompileLeavesNothingThatCounts) {
   EXPECT_FALSE(fs::exists(options_.cache + "/.unfinished-x"));
 }
 
+// Debian's headers of a flavour lie beside those of all; both are found behind the node's links.
+TEST_F(InstallTest, DebiansHeadersAreTwoFolders) {
+  const std::string usr_src = options_.root + "/usr/src";
+  Write(usr_src + "/linux-headers-6.1.0-50-common/Makefile", "");
+  Write(format("{}/linux-headers-{}/Makefile", usr_src, kRelease),
+        "include /usr/src/linux-headers-6.1.0-50-common/Makefile\n");
+  const std::string modules = format("{}/lib/modules/{}", options_.root, kRelease);
+  fs::create_directories(modules);
+  fs::create_symlink(format("/usr/src/linux-headers-{}", kRelease), modules + "/build");
+  const InstallFacts facts = GatherFacts(options_, "");
+  EXPECT_EQ(facts.headers, (KernelHeaders{usr_src + "/linux-headers-6.1.0-50-common",
+                                          format("{}/linux-headers-{}", usr_src, kRelease)}));
+  EXPECT_EQ(KernelModulesFolder(options_), modules);
+}
+
 TEST_F(InstallTest, CompilesWhereThePackageIsForAnotherKernel) {
   Precompile("6.1.0-49-amd64");
   const Status missing = Try();
@@ -326,8 +341,11 @@ TEST_F(InstallTest, TheKernelIsToldWhereTheFirmwareIs) {
   Precompile(kRelease);
   const std::string path = options_.root + "/sys/module/firmware_class/parameters/path";
   Write(path, "\n");
+  options_.firmware = folder_ + "/firmware";
+  Write(options_.firmware + "/nvidia/535.247.01/gsp.bin", "g");
   ASSERT_TRUE(Try().has_value());
   EXPECT_EQ(ReadFile(path).value(), "/run/nvidia/driver/lib/firmware");
+  EXPECT_EQ(ReadFile(options_.user_space + "/lib/firmware/nvidia/535.247.01/gsp.bin").value(), "g");
   Write(path, "/somewhere\n");
   ASSERT_TRUE(Try().has_value());
   EXPECT_EQ(ReadFile(path).value(), "/somewhere\n");

@@ -96,6 +96,11 @@ void AddWhere(CLI::App& app, Options& options) {
                  "ROOT/run/nvidia/driver; / in a container")
       ->envname("DRIVER_USER_SPACE")
       ->capture_default_str();
+  app.add_option("--firmware", options.firmware,
+                 "a folder that is copied into USER_SPACE/lib/firmware, where the operator mounts "
+                 "a folder of the host over that of the image")
+      ->envname("DRIVER_FIRMWARE")
+      ->capture_default_str();
   app.add_option("--root", options.root,
                  "the node's root: /proc, /sys, /dev, /run/nvidia and /lib/modules are below it")
       ->envname("DRIVER_ROOT")
@@ -164,6 +169,7 @@ std::variant<Options, int> ParseOptions(int argc, char** argv) {
   options.cache = names::kDriverCacheDir;
   options.module_config = "/drivers";
   options.user_space = "/";
+  options.firmware = "/opt/nvidia/firmware";
   options.root = "/";
   options.termination_log = "/dev/termination-log";
   Words words;

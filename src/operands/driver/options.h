@@ -41,6 +41,7 @@ struct Options {
   std::string cache;        // what was compiled, for the next start
   std::string module_config;
   std::string user_space;
+  std::string firmware;  // goes into user_space/lib/firmware at each start
   std::string root;  // of the node: /proc, /sys, /dev, /run, /lib/modules are looked for below it
   std::string termination_log;
 
