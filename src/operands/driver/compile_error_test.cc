@@ -23,6 +23,13 @@ constexpr std::array kCases = std::to_array<Case>({
      "/cache/.build-1/nvidia/nv.c:300:1: error: another\n"
      "make[2]: *** [scripts/Makefile.build:243: nv.o] Error 1\n",
      "nvidia/nv.c:214:9: error: implicit declaration of function 'f'"},
+    {"what NVIDIA's 535.261.03 says on Debian's kernel 6.1.0-56",
+     "  CC [M]  /cache/.build-1/nvidia/nv-pci.o\n"
+     "/cache/.build-1/nvidia/nv-pci.c: In function \u2018nv_resize_pcie_bars\u2019:\n"
+     "/cache/.build-1/nvidia/nv-pci.c:223:9: error: too few arguments to function "
+     "\u2018pci_resize_resource\u2019\n"
+     "  223 |     r = pci_resize_resource(pci_dev, NV_GPU_BAR1, requested_size);\n",
+     "nvidia/nv-pci.c:223:9: error: too few arguments to function \u2018pci_resize_resource\u2019"},
     {"a header that is not there",
      "nvidia/nv.c:3:10: fatal error: drm/drm_drv.h: No such file or directory\n",
      "nvidia/nv.c:3:10: fatal error: drm/drm_drv.h: No such file or directory"},

@@ -145,6 +145,21 @@ Result<std::string> Keep(const Options& options, const std::string& from, const 
   return kept;
 }
 
+// Kernels are configured for debugging: what that adds is most of a module, and nobody needs it.
+void StripModules(const std::string& tree) {
+  const auto strip = host::FindInPath("strip");
+  if (!strip) {
+    return;
+  }
+  for (const auto& [module, file] : ModuleFiles(tree)) {
+    const auto done = host::RunProgram(
+        {.words = {*strip, "--strip-debug", file}, .root = "", .limit = kUnpackLimit});
+    if (!done || done->exit_status != 0) {
+      log::Debug("{} keeps its debugging information", file);
+    }
+  }
+}
+
 bool Has(const std::string& cache, const std::string& key) {
   return !ModuleFiles(JoinPath(cache, key)).empty();
 }
@@ -217,6 +232,7 @@ Result<std::string> Compile(const Options& options, const std::string& sources, 
     return Fail(ErrorKind::kInvalid,
                 format("{}: `make modules` in {} makes no .ko file", what, sources));
   }
+  StripModules(tree);
   Sweep(options);
   return Keep(options, tree, key);
 }
