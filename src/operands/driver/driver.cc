@@ -30,8 +30,6 @@ namespace gantry::driver {
 namespace {
 
 constexpr char kOwner[] = "nvidia-driver";
-constexpr std::chrono::minutes kTryAgain(5);
-constexpr std::chrono::seconds kHolderTryAgain(10);  // a process that ends tells nobody
 constexpr char kPeermem[] = "nvidia-peermem";
 constexpr char kInfiniBand[] = "mlx5_core";
 constexpr std::chrono::seconds kLookAgain(10);  // procfs and sysfs tell no changes
@@ -108,11 +106,22 @@ class Excuse {
   std::string said_;
 };
 
+// A process that ends tells nobody; what does not compile, or is not taken by the kernel, does not
+// change by itself, and a compile costs minutes of every CPU.
+std::chrono::seconds TryAgainAfter(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::kConflict:
+      return std::chrono::seconds(30);
+    case ErrorKind::kInvalid:
+      return std::chrono::hours(1);
+    default:
+      return std::chrono::minutes(5);
+  }
+}
+
 // Until a stop, a change of what is installed from, or time to try again; true after a stop.
 bool WaitToTry(const Options& options, const Error& error, const host::Signals& signals) {
-  const auto deadline = RealClock().Now() + (error.kind == ErrorKind::kConflict
-                                                 ? std::chrono::seconds(kHolderTryAgain)
-                                                 : std::chrono::seconds(kTryAgain));
+  const auto deadline = RealClock().Now() + TryAgainAfter(error.kind);
   auto watcher = host::Watcher::Create();
   if (watcher) {
     for (const std::string& path :

@@ -104,7 +104,7 @@ TEST(NodePods, AreWhatTheirJsonSays) {
              "volumes": [{"emptyDir": {}}]}})"));
   EXPECT_TRUE(IsEvicted(job, true));
   EXPECT_FALSE(MustBeGone(job, "ml"));
-  EXPECT_EQ(Objection(job, false, false).value(),
+  EXPECT_EQ(Objection(job, false, false),
             "pod ml/j has data in an emptyDir (DRAIN_DELETE_EMPTYDIR_DATA)");
   EXPECT_EQ(Objection(job, false, true), std::nullopt);
 
@@ -112,7 +112,7 @@ TEST(NodePods, AreWhatTheirJsonSays) {
     "spec": {"containers": [{"resources": {"limits": {"cpu": 1}}}]}})"));
   EXPECT_FALSE(IsEvicted(bare, true));
   EXPECT_TRUE(IsEvicted(bare, false));
-  EXPECT_EQ(Objection(bare, false, true).value(),
+  EXPECT_EQ(Objection(bare, false, true),
             "pod ml/b has no controller that makes it anew (DRAIN_USE_FORCE)");
   EXPECT_EQ(Objection(bare, true, false), std::nullopt);
 
