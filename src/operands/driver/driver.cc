@@ -77,13 +77,13 @@ class Excuse {
  public:
   explicit Excuse(const Options& options) : options_(options) {}
 
+  // While it lasts.
   void Say(const std::string& reason) {
     if (reason == said_) {
       return;
     }
+    Leave(reason);
     said_ = reason;
-    log::Error("{}: {}", kOwner, reason);
-    WriteTerminationLog(options_.termination_log, reason + "\n");
     if (const auto files = host::StatusFiles::Open(Validations(options_))) {
       const auto wrote = files->Write(names::kDriverCtrFailed, {{"MESSAGE", reason}}, kOwner);
       if (!wrote) {
@@ -92,16 +92,29 @@ class Excuse {
     }
   }
 
+  // With the end of this process: nobody tries any more.
+  void Leave(const std::string& reason) {
+    if (reason != said_) {
+      log::Error("{}: {}", kOwner, reason);
+    }
+    WriteTerminationLog(options_.termination_log, reason + "\n");
+    RemoveFile();
+  }
+
   void TakeBack() {
     said_.clear();
     WriteTerminationLog(options_.termination_log, "");
+    RemoveFile();
+  }
+
+ private:
+  void RemoveFile() const {
     const Status gone = host::RemoveFile(JoinPath(Validations(options_), names::kDriverCtrFailed));
     if (!gone) {
       log::Warning("{}", gone.error().message);
     }
   }
 
- private:
   const Options& options_;
   std::string said_;
 };
@@ -223,7 +236,7 @@ int RunDriver(int argc, char** argv) {
   const Status done = options.word == Word::kInit ? Init(options, signals, excuse)
                                                   : ReloadPeermem(options, signals);
   if (!done) {
-    excuse.Say(done.error().message);
+    excuse.Leave(done.error().message);
     return 1;
   }
   return 0;

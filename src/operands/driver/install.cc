@@ -134,8 +134,7 @@ Status StopPersistence(const Options& options) {
 std::vector<std::string> AllModules(const Options& options) {
   std::vector<std::string> all = options.modules;
   if (KernelName(options.modules.front()) == "nvidia") {
-    // In the order of loading: what is unloaded first stands last.
-    all.insert(all.end(), kDriverModules.rbegin(), kDriverModules.rend());
+    all.insert(all.end(), kDriverModules.begin(), kDriverModules.end());
   }
   return all;
 }

@@ -33,10 +33,6 @@ std::map<std::string, std::vector<std::string>> UsersOf(std::string_view proc_mo
 
 }  // namespace
 
-const std::vector<std::string> kDriverModules = {"nvidia_fs",      "gdrdrv",     "nvidia_vgpu_vfio",
-                                                 "nvidia_peermem", "nvidia_drm", "nvidia_modeset",
-                                                 "nvidia_uvm",     "nvidia"};
-
 std::string KernelName(std::string_view module) {
   std::string name(module);
   std::ranges::replace(name, '-', '_');

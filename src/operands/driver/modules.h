@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <map>
 #include <string>
 #include <string_view>
@@ -43,8 +44,11 @@ Result<std::vector<ModuleLoad>> LoadOrder(const std::vector<std::string>& names,
 std::vector<std::string> UnloadOrder(const std::vector<std::string>& names,
                                      std::string_view proc_modules);
 
-// Modules that NVIDIA's containers load beside the driver's own and that must go before it.
-extern const std::vector<std::string> kDriverModules;
+// The driver's modules and those that NVIDIA's other containers load on top of it, in the order of
+// loading.
+inline constexpr std::array<std::string_view, 8> kDriverModules = {
+    "nvidia",         "nvidia_uvm",       "nvidia_modeset", "nvidia_drm",
+    "nvidia_peermem", "nvidia_vgpu_vfio", "gdrdrv",         "nvidia_fs"};
 
 // Whether the driver searches for its firmware (NVreg_EnableGpuFirmware is not 0).
 bool WantsFirmware(std::string_view parameters);
