@@ -35,8 +35,8 @@ def _mirror(suite: str) -> str:
 
 
 def unpack(packages: tuple[str, ...], into: pathlib.Path, suites: tuple[str, ...] = (SUITE,)) -> None:
-    """Downloads packages of main, contrib and non-free and unpacks them into a folder that is not there yet. A
-    package that several suites have is taken in its newest version."""
+    """Downloads packages of main, contrib and non-free and unpacks them into a folder, which is there only when it is
+    whole. A package that several suites have is taken in its newest version."""
     state = into.with_name(f"{into.name}.apt")
     for name in ("state/lists/partial", "cache/archives/partial", "packages"):
         (state / name).mkdir(parents=True, exist_ok=True)

@@ -5,8 +5,6 @@ import pathlib
 import stat
 import subprocess
 
-from kernels import HERE, Kernel
-
 # In the order in which they are loaded; Debian's cloud kernel has ext4 in it, and nothing for its disks.
 MODULES = ("drivers/virtio/virtio", "drivers/virtio/virtio_ring", "drivers/virtio/virtio_pci_legacy_dev",
            "drivers/virtio/virtio_pci_modern_dev", "drivers/virtio/virtio_pci", "drivers/block/virtio_blk",
@@ -44,10 +42,10 @@ class Archive:
         return b"".join(self.parts)
 
 
-def first_root(kernel: Kernel) -> bytes:
-    """The root of a machine: busybox, the modules that its disks need, and the first process."""
+def first_root(release: str, modules: pathlib.Path) -> bytes:
+    """The root of a machine: busybox, of a kernel's modules those that its disks need, and the first process."""
     archive = Archive()
-    for name in ("bin", "dev", "modules", "proc", "sys", "lib", "lib/modules", f"lib/modules/{kernel.release}"):
+    for name in ("bin", "dev", "modules", "proc", "sys", "lib", "lib/modules", f"lib/modules/{release}"):
         archive.folder(name)
     archive.add("dev/console", stat.S_IFCHR | 0o600, device=os.makedev(5, 1))
     archive.file("bin/busybox", BUSYBOX.read_bytes())
@@ -56,9 +54,9 @@ def first_root(kernel: Kernel) -> bytes:
         archive.add(f"bin/{applet}", stat.S_IFLNK | 0o777, b"busybox")
     names = [f"{pathlib.Path(module).name}.ko" for module in MODULES]
     for module, name in zip(MODULES, names, strict=True):
-        archive.file(f"modules/{name}", (kernel.modules / f"kernel/{module}.ko").read_bytes())
+        archive.file(f"modules/{name}", (modules / f"kernel/{module}.ko").read_bytes())
     archive.file("modules/order", "".join(f"{name}\n" for name in names).encode())
-    archive.file("init", (HERE / "init.sh").read_bytes())
+    archive.file("init", pathlib.Path(__file__).with_name("init.sh").read_bytes())
     return archive.bytes()
 
 

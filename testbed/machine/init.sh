@@ -25,7 +25,7 @@ stty raw -echo <&3
 echo ready >&3
 while read -r line <&3; do
   echo "$line" | base64 -d > /tmp/.command
-  sh /tmp/.command > /tmp/.output 2>&1 < /dev/null
+  sh /tmp/.command > /tmp/.output 2>&1 < /dev/null 3<&-
   status=$?
   { base64 -w0 /tmp/.output; echo " $status"; } >&3
 done

@@ -45,7 +45,7 @@ class Machine:
         """`folder` is for what belongs to this run: console.log, the first root, a socket."""
         self.console = folder / "console.log"
         root = folder / "root.cpio"
-        root.write_bytes(images.first_root(kernel))
+        root.write_bytes(images.first_root(kernel.release, kernel.modules))
         ours, its = socket.socketpair()
         command = ["setpriv", "--pdeathsig", "KILL", "qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max",
                    "-smp", "2", "-m", str(memory_mib), "-nodefaults", "-no-user-config", "-display", "none",
