@@ -11,6 +11,7 @@ mount -t tmpfs run /run
 mount -t tmpfs tmp /tmp
 while read -r module; do insmod "/modules/$module"; done < /modules/order
 for disk in /sys/block/vd*; do
+  [ -e "$disk" ] || continue
   place=/$(cat "$disk/serial")
   mkdir -p "$place"
   if [ "$(cat "$disk/ro")" = 1 ]; then

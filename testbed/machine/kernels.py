@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels of Debian as a machine boots them, and what drivers are made from: fetched into the cache, never installed."""
+"""Kernels of Debian as a machine boots them, and what drivers are made from: fetched into the cache, not installed."""
 import dataclasses
 import hashlib
 import pathlib

@@ -13,7 +13,7 @@ import tempfile
 import images
 import kernels
 
-START_S = 60
+START_S = 120
 STOP_S = 10
 
 
@@ -42,7 +42,7 @@ class Machine:
     """Runs from its creation to close(). The processors are emulated: what they compute takes ten times as long."""
 
     def __init__(self, kernel: kernels.Kernel, disks: list[Disk], folder: pathlib.Path, memory_mib: int = 1024):
-        """`folder` is for what belongs to this run: console.log, the first root, a socket."""
+        """`folder` is for what belongs to this run: console.log and the first root."""
         self.console = folder / "console.log"
         root = folder / "root.cpio"
         root.write_bytes(images.first_root(kernel.release, kernel.modules))
@@ -51,12 +51,13 @@ class Machine:
                    "-smp", "2", "-m", str(memory_mib), "-nodefaults", "-no-user-config", "-display", "none",
                    "-no-reboot", "-kernel", str(kernel.image), "-initrd", str(root),
                    "-append", "console=ttyS0 quiet panic=-1 mitigations=off",
-                   "-serial", f"file:{self.console}",
+                   "-chardev", f"file,id=console,path={self.console},append=on", "-serial", "chardev:console",
                    "-chardev", f"socket,id=commands,fd={its.fileno()}", "-serial", "chardev:commands"]
         for disk in disks:
             command += ["-drive", disk.argument(), "-device", f"virtio-blk-pci,drive={disk.name},serial={disk.name}"]
-        self.process = subprocess.Popen(command, pass_fds=[its.fileno()], stdin=subprocess.DEVNULL,
-                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        with open(self.console, "wb") as console:  # qemu's own complaints; then the kernel's
+            self.process = subprocess.Popen(command, pass_fds=[its.fileno()], stdin=subprocess.DEVNULL,
+                                            stdout=subprocess.DEVNULL, stderr=console)
         its.close()
         self.commands = ours.makefile("rwb")
         self.socket = ours
@@ -74,13 +75,13 @@ class Machine:
 
     def _answer(self, seconds: float, what: str) -> bytes:
         self.socket.settimeout(seconds)
+        why = "the machine has ended"
         try:
             line = self.commands.readline()
-        except TimeoutError:
-            line = b""
+        except (TimeoutError, ConnectionError) as error:
+            line, why = b"", f"no answer in {seconds:.0f} s" if isinstance(error, TimeoutError) else why
         if not line:
-            said = self.console.read_text(errors="replace") if self.console.exists() else ""
-            raise MachineError(f"{what}: no answer in {seconds:.0f} s; the console's end:\n{said[-3000:]}")
+            raise MachineError(f"{what}: {why}; its console:\n{self.console.read_text(errors='replace')[-3000:]}")
         return line
 
     def run(self, script: str, seconds: float = 60) -> Done:

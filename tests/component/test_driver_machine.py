@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A driver comes to a node and goes again: in a machine with Debian's kernel (testbed/machine), by the driver container
-as it runs on a node, with a stand-in for the driver's kernel modules. The machine's disk stays over a change of kernels.
+as it runs on a node, with a stand-in for the driver's kernel modules. The disk stays when the kernel changes.
 """
 
 import pathlib
