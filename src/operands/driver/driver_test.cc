@@ -102,8 +102,7 @@ TEST_F(DriverTest, EndsWhereItIsAskedTo) {
 
 TEST_F(DriverTest, OnlyOneContainerRuns) {
   Start();
-  const std::string pid_file = root_ + "/run/nvidia/nvidia-driver.pid";
-  for (int i = 0; i < 2000 && ReadFile(pid_file).value_or("").empty(); ++i) {
+  for (int i = 0; i < 2000 && Reason().empty(); ++i) {  // the first has said its own
     usleep(10'000);
   }
   EXPECT_EQ(Run({"init", "--exit-on-failure"}), 1);
