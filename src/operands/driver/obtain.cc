@@ -114,6 +114,7 @@ std::vector<std::string> ByAge(const std::string& cache) {
   }
   std::ranges::sort(aged);
   std::vector<std::string> names;
+  names.reserve(aged.size());
   for (auto& [age, name] : aged) {
     names.push_back(std::move(name));
   }
