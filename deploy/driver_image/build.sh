@@ -28,5 +28,5 @@ buildah config --user 0:0 --entrypoint '["/usr/bin/nvidia-driver"]' --cmd init -
 mkdir -p "$(dirname "$archive")"
 rm -f "$archive"
 reference=localhost/gantry-driver:$version-debian12
-buildah commit -q --rm --timestamp 0 "$container" "oci-archive:$archive:$reference" > /dev/null
+buildah commit -q --rm --timestamp 0 --disable-compression=false "$container" "oci-archive:$archive:$reference" > /dev/null
 echo "$reference $(stat -c %s "$archive") bytes"
