@@ -44,6 +44,11 @@ word_image() {  # build the image of all operands: out/gantry.tar
   deploy/image/build.sh build/release out/gantry.tar
 }
 
+word_driver() {  # an image that compiles and loads a driver: ./do driver VERSION [TREE...] makes out/gantry-driver.tar
+  word_build release gantry
+  deploy/driver_image/build.sh build/release out/gantry-driver.tar "$@"
+}
+
 word_bed() {  # a real Kubernetes on this machine: ./do bed up|down|kubectl|exec|gpu|audit|dump ... (--help)
   python3 testbed/cluster/bed.py "$@"
 }

@@ -9,6 +9,8 @@
 #include "operands/device_plugin/condition_writer.h"
 #include "operands/device_plugin/device_plugin.h"
 #include "operands/device_plugin/mps_control_daemon.h"
+#include "operands/driver/driver.h"
+#include "operands/driver/driver_manager.h"
 #include "operands/gpu_features/gpu_features.h"
 #include "operands/node_features/node_features.h"
 #include "operands/validator/await_status.h"
@@ -22,8 +24,9 @@ namespace gantry::cli {
 namespace {
 
 constexpr std::array<std::string_view, 1> kToolkitNames = {"nvidia-toolkit"};
+constexpr std::array<std::string_view, 1> kDriverNames = {"driver"};
 
-constexpr std::array<Command, 15> kCommands = {{
+constexpr std::array<Command, 17> kCommands = {{
     {"doctor",
      {},
      "what is wrong with a cluster's GPUs, and what to do about it",
@@ -45,6 +48,13 @@ constexpr std::array<Command, 15> kCommands = {{
      {},
      "publishes what this node is: PCI devices, kernel, system",
      node_features::RunNodeFeatures},
+    {"nvidia-driver", kDriverNames,
+     "installs this node's driver: takes or compiles its kernel modules, and loads them",
+     driver::RunDriver},
+    {"driver-manager",
+     {},
+     "takes an older driver off this node, before another comes",
+     driver::RunDriverManager},
     {"nvidia-ctk-installer", kToolkitNames, "lets this node's containers have GPUs",
      container_toolkit::RunContainerToolkit},
     {"gpu-inventory",

@@ -88,20 +88,6 @@ DriverNodes ObserveNodes(const std::string& dev) {
   return nodes;
 }
 
-// Minors of the GPUs that the kernel module drives and has not been told to leave alone.
-std::vector<int> ModuleGpus(const std::string& proc) {
-  const std::string folder = JoinPath(proc, "driver/nvidia/gpus");
-  std::vector<int> minors;
-  for (const std::string& gpu : ListDirectory(folder).value_or(std::vector<std::string>())) {
-    const std::string path = JoinPath(JoinPath(folder, gpu), "information");
-    if (const std::optional<int> minor = ParseGpuMinor(ReadFile(path).value_or(""))) {
-      minors.push_back(*minor);
-    }
-  }
-  std::ranges::sort(minors);
-  return minors;
-}
-
 // Loaded, not loaded, or not to be seen from here.
 std::optional<bool> ModuleLoaded(const std::string& proc, const std::string& sys) {
   if (access(JoinPath(sys, "module/nvidia/refcnt").c_str(), F_OK) == 0) {
@@ -124,6 +110,7 @@ DriverObservation ObserveDriver(const DriverPlaces& places) {
   seen.host_root = places.host_root;
   seen.driver_dir = places.driver_dir;
   seen.container_ready = places.container_ready;
+  seen.container_failure = places.container_failure;
   seen.wsl = !FileInRoot(places.host_root, JoinPath(kWslFolder, "nvidia-smi"), false).empty();
   seen.host = ObserveTree(places.host_root);
   seen.host_nodes = ObserveNodes(JoinPath(places.host_root, "dev"));
@@ -136,7 +123,7 @@ DriverObservation ObserveDriver(const DriverPlaces& places) {
 
   const std::string version = JoinPath(proc, "driver/nvidia/version");
   seen.module_version = ParseDriverVersion(ReadFile(version).value_or(""));
-  seen.module_gpus = ModuleGpus(proc);
+  seen.module_gpus = DrivenGpus(proc);
   seen.module_loaded = seen.module_version.empty() ? ModuleLoaded(proc, sys) : true;
 
   for (const PciFunction& function : ListPci(sys).value_or(std::vector<PciFunction>())) {

@@ -122,7 +122,17 @@ DriverVerdict ContainerDriver(const DriverObservation& seen) {
   return verdict;
 }
 
+// The driver's container knows better than its files do.
+DriverVerdict NotInstalled(const DriverObservation& seen) {
+  return No("DriverNotInstalled", seen.container_failure,
+            "give the driver's container what it lacks; it tries again by itself. The log of the "
+            "driver's pod on this node has more");
+}
+
 DriverVerdict JudgeContainer(const DriverObservation& seen) {
+  if (!seen.container_ready && !seen.container_failure.empty()) {
+    return NotInstalled(seen);
+  }
   if (!seen.container_ready) {
     return No("DriverContainerNotReady",
               format("there is a driver in {}, its container has not said that it is ready",
@@ -161,6 +171,9 @@ DriverVerdict JudgeDriver(const DriverObservation& seen) {
   }
   if (host) {
     return *std::move(host);
+  }
+  if (!seen.container_failure.empty()) {
+    return NotInstalled(seen);
   }
   const int gpus = GpuCount(seen);
   if (gpus == 0) {

@@ -33,6 +33,7 @@ struct DriverObservation {
   std::string driver_dir;  // the driver container's root, as the host spells it
   DriverTree container;
   bool container_ready = false;    // its .driver-ctr-ready of this boot is there
+  std::string container_failure;   // why it has no driver, as it says; empty: it says nothing
   bool container_has_dev = false;  // it has a dev directory of its own
   DriverNodes container_nodes;
   std::optional<bool> module_loaded;          // nothing: this process cannot see

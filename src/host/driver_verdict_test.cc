@@ -72,6 +72,18 @@ TEST(DriverVerdict, ADriverContainersDriver) {
   EXPECT_EQ(verdict.dev_root_here, "/driver-root");
 }
 
+// What a driver's container could not do does not matter where there is a driver.
+TEST(DriverVerdict, AFailedContainerIsHeardOnlyWithoutADriver) {
+  DriverObservation seen = Working();
+  seen.container_failure = "no headers";
+  EXPECT_EQ(JudgeDriver(seen).kind, DriverKind::kHost);
+  seen = Containerised();
+  seen.container_failure = "no headers";
+  EXPECT_EQ(JudgeDriver(seen).kind, DriverKind::kContainer);
+  seen.container = {};
+  EXPECT_EQ(JudgeDriver(seen).message, "no headers");
+}
+
 TEST(DriverVerdict, TheHostsDriverIsTakenFirst) {
   DriverObservation seen = Working();
   seen.container = seen.host;
@@ -143,6 +155,17 @@ INSTANTIATE_TEST_SUITE_P(
                [](DriverObservation& seen) {
                  seen = Containerised();
                  seen.container_ready = false;
+               }},
+        Reason{"DriverNotInstalled",
+               [](DriverObservation& seen) {
+                 seen = Containerised();
+                 seen.container_ready = false;
+                 seen.container_failure = "no headers";
+               }},
+        Reason{"DriverNotInstalled",
+               [](DriverObservation& seen) {
+                 seen.host = {};
+                 seen.container_failure = "no headers";
                }},
         Reason{"DriverMissing", [](DriverObservation& seen) { seen.host = {}; }},
         Reason{"NoGpu",

@@ -87,6 +87,19 @@ std::optional<int> ParseGpuMinor(std::string_view text) {
   return minor;
 }
 
+std::vector<int> DrivenGpus(const std::string& proc) {
+  const std::string folder = JoinPath(proc, "driver/nvidia/gpus");
+  std::vector<int> minors;
+  for (const std::string& gpu : ListDirectory(folder).value_or(std::vector<std::string>())) {
+    const std::string path = JoinPath(JoinPath(folder, gpu), "information");
+    if (const std::optional<int> minor = ParseGpuMinor(ReadFile(path).value_or(""))) {
+      minors.push_back(*minor);
+    }
+  }
+  std::ranges::sort(minors);
+  return minors;
+}
+
 int CharacterMajor(std::string_view proc_devices, std::string_view driver) {
   bool character = false;
   for (const std::string& line : Split(proc_devices, '\n')) {

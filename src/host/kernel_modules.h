@@ -31,6 +31,10 @@ std::string ParseDriverVersion(std::string_view text);
 // none, or if the driver was told to leave that GPU alone ("GPU Excluded: Yes").
 std::optional<int> ParseGpuMinor(std::string_view text);
 
+// Minors of the GPUs that the driver drives and has not been told to leave alone, sorted, as
+// <proc>/driver/nvidia/gpus shows them; none without the driver.
+std::vector<int> DrivenGpus(const std::string& proc);
+
 // Major number of a character device driver in the text of /proc/devices; -1 if it is not there.
 int CharacterMajor(std::string_view proc_devices, std::string_view driver);
 

@@ -57,17 +57,24 @@ Result<Pipe> MakePipe() {
   return Pipe{Fd(ends[0]), Fd(ends[1])};
 }
 
-// Reads both until both are at their end, or the deadline; true at the end.
-bool Drain(const Fd& output, const Fd& errors, Finished& into, steady_clock::time_point deadline) {
-  std::array<pollfd, 2> sources = {pollfd{output.get(), POLLIN, 0},
-                                   pollfd{errors.get(), POLLIN, 0}};
+enum class Drained { kEnd, kDeadline, kStop };
+
+// Reads both until both are at their end, or the deadline, or the stop.
+Drained Drain(const Fd& output, const Fd& errors, int stop_fd, Finished& into,
+              steady_clock::time_point deadline) {
+  std::array<pollfd, 3> sources = {pollfd{output.get(), POLLIN, 0}, pollfd{errors.get(), POLLIN, 0},
+                                   pollfd{stop_fd, POLLIN, 0}};
   while (sources[0].fd >= 0 || sources[1].fd >= 0) {
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(deadline - steady_clock::now());
-    const int ready =
-        left.count() <= 0 ? 0 : ::poll(sources.data(), 2, static_cast<int>(left.count()) + 1);
+    const int ready = left.count() <= 0 ? 0
+                                        : ::poll(sources.data(), sources.size(),
+                                                 static_cast<int>(left.count()) + 1);
     if (ready == 0) {
-      return false;
+      return Drained::kDeadline;
+    }
+    if (ready > 0 && sources[2].revents != 0) {
+      return Drained::kStop;
     }
     for (size_t i = 0; ready > 0 && i < 2; ++i) {
       if (sources.at(i).revents == 0) {
@@ -82,7 +89,7 @@ bool Drain(const Fd& output, const Fd& errors, Finished& into, steady_clock::tim
       }
     }
   }
-  return true;
+  return Drained::kEnd;
 }
 
 }  // namespace
@@ -113,15 +120,18 @@ Result<Finished> RunProgram(const Command& command) {
   output.write = Fd();
   errors.write = Fd();
   Finished finished;
-  const bool ended = Drain(output.read, errors.read, finished, deadline);
-  if (!ended) {
+  const Drained drained = Drain(output.read, errors.read, command.stop_fd, finished, deadline);
+  if (drained != Drained::kEnd) {
     ::kill(-pid, SIGKILL);
     ::kill(pid, SIGKILL);
   }
   int status = 0;
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
-  if (!ended) {
+  if (drained == Drained::kStop) {
+    return Fail(ErrorKind::kUnavailable, format("run {}: stopped", name));
+  }
+  if (drained == Drained::kDeadline) {
     return Fail(ErrorKind::kTimeout,
                 format("run {}: no end after {} ms", name, command.limit.count()));
   }
@@ -130,6 +140,20 @@ Result<Finished> RunProgram(const Command& command) {
     return Fail(ErrorKind::kNotFound, format("start {}: it cannot be executed", name));
   }
   return finished;
+}
+
+Result<std::string> FindInPath(const std::string& program) {
+  if (program.find('/') != std::string::npos) {
+    return program;
+  }
+  const char* folders = std::getenv("PATH");
+  for (const std::string& folder : Split(folders == nullptr ? "/usr/bin:/bin" : folders, ':')) {
+    if (const std::string path = JoinPath(folder, program); ::access(path.c_str(), X_OK) == 0) {
+      return path;
+    }
+  }
+  return Fail(ErrorKind::kNotFound,
+              format("find the program {}: it is in no folder of PATH", program));
 }
 
 Result<ProcessId> Identify(pid_t pid) {

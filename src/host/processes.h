@@ -17,6 +17,7 @@ struct Command {
   std::vector<std::string> words;  // the first is the program's path, inside `root`
   std::string root;                // chroot first; empty: none
   std::chrono::milliseconds limit{10000};
+  int stop_fd = -1;  // readable: the program is ended; below 0: none
 };
 
 struct Finished {
@@ -25,8 +26,9 @@ struct Finished {
   std::string errors;
 };
 
-// Starts the program and waits for its end, reading both its outputs; kTimeout after the limit, the
-// program and its group killed. A program that ends with another status than 0 is no error here.
+// Starts the program and waits for its end, reading both its outputs; kTimeout after the limit,
+// kUnavailable after a stop, the program and its group killed. A program that ends with another
+// status than 0 is no error here.
 Result<Finished> RunProgram(const Command& command);
 
 // A process named so that a later one with the same number is not mistaken for it.
@@ -45,6 +47,9 @@ Result<ProcessId> SocketPeer(const std::string& path);
 
 // kNotFound if it ended meanwhile.
 Status SendSignal(const ProcessId& process, int signal_number);
+
+// Where a program lies, by the folders in PATH; a name with a slash is its own path. kNotFound.
+Result<std::string> FindInPath(const std::string& program);
 
 // The words of its command line; the path of its program. kNotFound if it ended.
 Result<std::vector<std::string>> CommandLine(pid_t pid);

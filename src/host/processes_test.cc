@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "base/paths.h"
+#include "host/watch.h"
 
 namespace gantry::host {
 namespace {
@@ -38,6 +39,25 @@ TEST(Processes, TheDeadlineEndsAlsoItsChildren) {
   EXPECT_EQ(finished.error().kind, ErrorKind::kTimeout);
   std::this_thread::sleep_for(std::chrono::seconds(1));
   EXPECT_FALSE(std::filesystem::exists(mark));
+}
+
+TEST(Processes, AStopEndsIt) {
+  StopEvent stop;
+  std::thread soon([&stop] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    stop.Stop();
+  });
+  const auto finished =
+      RunProgram({{"/bin/sh", "-c", "sleep 20"}, "", std::chrono::seconds(20), stop.fd()});
+  soon.join();
+  ASSERT_FALSE(finished.has_value());
+  EXPECT_EQ(finished.error().kind, ErrorKind::kUnavailable);
+}
+
+TEST(Processes, FoundInPath) {
+  EXPECT_EQ(FindInPath("/x/y").value(), "/x/y");
+  EXPECT_EQ(FindInPath("no-such-program").error().kind, ErrorKind::kNotFound);
+  EXPECT_TRUE(FindInPath("sh").value().ends_with("/sh"));
 }
 
 TEST(Processes, MissingProgram) {

@@ -84,6 +84,8 @@ inline constexpr char kUpgradeRequested[] = "nvidia.com/gpu-driver-upgrade-reque
 // the step that the upgrade is at.
 inline constexpr char kUpgradeCordon[] = "nvidia.com/gpu-operator.driver-upgrade-cordon";
 inline constexpr char kUpgradeStep[] = "nvidia.com/gpu-operator.driver-upgrade-step";
+// The driver manager's own: "true" where it cordoned the node.
+inline constexpr char kManagerCordon[] = "nvidia.com/gpu-operator.driver-manager-cordon";
 // Annotation on a Node, NFD's own: the keys of the labels that node features brought, sorted, with
 // commas between, without feature.node.kubernetes.io/. The operator keeps it as an NFD master does,
 // so that either can take over from the other.
@@ -158,6 +160,8 @@ inline constexpr char kToolkitReady[] = "toolkit-ready";
 inline constexpr char kCudaReady[] = "cuda-ready";
 inline constexpr char kPluginReady[] = "plugin-ready";
 inline constexpr char kDriverCtrReady[] = ".driver-ctr-ready";
+// Why there is no driver, of a driver container of ours: MESSAGE=...
+inline constexpr char kDriverCtrFailed[] = ".driver-ctr-failed";
 inline constexpr char kVfioPciReady[] = "vfio-pci-ready";
 inline constexpr char kVgpuManagerReady[] = "vgpu-manager-ready";
 inline constexpr char kHostVgpuManagerReady[] = "host-vgpu-manager-ready";
@@ -179,6 +183,9 @@ inline constexpr char kOperatorNamespace[] = "OPERATOR_NAMESPACE";
 // --- host paths
 // ---------------------------------------------------------------------------------------
 inline constexpr char kDriverInstallDir[] = "/run/nvidia/driver";
+// Modules that a driver container compiled, and the digest of the settings it loaded them with.
+inline constexpr char kDriverCacheDir[] = "/run/nvidia/driver-cache";
+inline constexpr char kDriverState[] = "/run/nvidia/nvidia-driver.state";
 inline constexpr char kFeaturesDir[] = "/etc/kubernetes/node-feature-discovery/features.d";
 inline constexpr char kCustomRulesDir[] = "/etc/kubernetes/node-feature-discovery/custom.d";
 inline constexpr char kToolkitInstallDir[] = "/usr/local/nvidia";

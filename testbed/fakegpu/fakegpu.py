@@ -197,7 +197,7 @@ def main() -> None:
         options.do(options)
     except BrokenPipeError:  # who reads our lines has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (profile.ProfileError, layout.LayoutError, driver.DriverError, control.ControlError, OSError) as error:
+    except (profile.ProfileError, layout.LayoutError, driver.debian.DebianError, control.ControlError, OSError) as error:
         sys.exit(f"fakegpu: {error}")
 
 

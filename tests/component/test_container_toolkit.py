@@ -235,6 +235,10 @@ def test_leftovers_of_other_operands_go(make_host):
     assert host.install().returncode == 0
     host.see("run/nvidia/validations").mkdir(parents=True)
     host.see("run/nvidia/validations/driver-ready").touch()
+    host.see("run/nvidia/validations/.driver-ctr-failed").touch()
+    host.see("run/nvidia/driver-cache/6.1_535_open_0").mkdir(parents=True)
+    host.see("run/nvidia/driver/lib/firmware").mkdir(parents=True)
+    host.see("run/nvidia/nvidia-driver.state").touch()
     host.see("run/cdi/k8s.device-plugin.nvidia.com-gpu.json").touch()
     host.see("run/cdi/other.json").touch()
     assert host.clean().returncode == 0

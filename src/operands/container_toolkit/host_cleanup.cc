@@ -37,13 +37,10 @@ namespace {
 constexpr std::array kDocuments = {"k8s.device-plugin.nvidia.com-", "management.nvidia.com-"};
 constexpr char kPidFile[] = "/run/nvidia/toolkit/toolkit.pid";
 // Folders that the pods' volumes made or that the status files lie in, deepest first.
-constexpr std::array kFolders = {"/run/nvidia/validations",
-                                 "/run/nvidia/toolkit",
-                                 "/run/nvidia/driver",
-                                 "/run/nvidia",
-                                 names::kFeaturesDir,
-                                 names::kCustomRulesDir,
-                                 "/etc/kubernetes/node-feature-discovery"};
+constexpr std::array kFolders = {
+    "/run/nvidia/validations", "/run/nvidia/toolkit",  "/run/nvidia/driver/lib/firmware",
+    "/run/nvidia/driver/lib",  "/run/nvidia/driver",   "/run/nvidia",
+    names::kFeaturesDir,       names::kCustomRulesDir, "/etc/kubernetes/node-feature-discovery"};
 
 std::optional<std::string> FromProcess(const std::string& name) {
   const char* value = std::getenv(name.c_str());
@@ -105,8 +102,18 @@ Status RemoveMps(const std::string& root) {
   return {};
 }
 
+// What a driver container keeps for its next start.
+Status RemoveDriverFiles(const std::string& root) {
+  TRY_ASSIGN(const std::string cache, ResolveInRoot(root, names::kDriverCacheDir));
+  std::error_code kept;
+  std::filesystem::remove_all(cache, kept);
+  TRY_ASSIGN(const std::string state, ResolveInRoot(root, names::kDriverState));
+  return host::RemoveFile(state);
+}
+
 Status RemoveOperandFiles(const std::string& root) {
   TRY(RemoveMps(root));
+  TRY(RemoveDriverFiles(root));
   TrialFolder::RemoveLeft(root);
   TRY(RemoveMatching(root, names::kCdiDir, [](const std::string& name) {
     return std::ranges::any_of(kDocuments,
@@ -114,7 +121,8 @@ Status RemoveOperandFiles(const std::string& root) {
   }));
   RemoveFolder(root, names::kCdiDir);
   TRY(RemoveMatching(root, names::kValidationsDir, [](const std::string& name) {
-    return name.ends_with("-ready") || name == names::kLastChecks;
+    return name.ends_with("-ready") || name == names::kLastChecks ||
+           name == names::kDriverCtrFailed;
   }));
   TRY_ASSIGN(const std::string pid_file, ResolveInRoot(root, kPidFile));
   TRY(host::RemoveFile(pid_file));  // of a toolkit that was killed

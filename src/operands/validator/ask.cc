@@ -10,11 +10,11 @@
 #include <map>
 
 #include "base/text.h"
+#include "host/device_nodes.h"
 #include "kubelet/pod_resources.h"
 #include "nvml/dev_root.h"
 #include "nvml/nvml.h"
 #include "operands/validator/cluster.h"
-#include "operands/validator/device_nodes.h"
 #include "operands/validator/probe.h"
 
 namespace gantry::validator {
@@ -126,7 +126,7 @@ int AnswerProbe(const Flags& flags) {
     return RunProgram(flags);
   }
   if (flags.probe == "nodes") {
-    return Done(MakeControlNodes(flags.probe_root));
+    return Done(host::MakeDeviceNodes(flags.probe_root));
   }
   if (flags.probe == "publish") {
     return Done(Publish(flags, flags.probe_reason, flags.probe_message));

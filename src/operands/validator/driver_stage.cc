@@ -7,8 +7,8 @@
 #include "base/log.h"
 #include "base/paths.h"
 #include "base/text.h"
+#include "host/device_nodes.h"
 #include "host/driver_root.h"
-#include "operands/validator/device_nodes.h"
 #include "operands/validator/stage.h"
 
 namespace gantry::validator {
@@ -39,7 +39,8 @@ class Driver final : public Stage {
                                        .driver_dir = site().flags().driver_install_dir};
     const std::string dev = JoinPath(places.host_root, "dev");
     std::vector<WatchedPath> paths = {
-        {JoinPath(site().files().directory(), names::kDriverCtrReady)}};
+        {JoinPath(site().files().directory(), names::kDriverCtrReady)},
+        {JoinPath(site().files().directory(), names::kDriverCtrFailed)}};
     for (const std::string& path : host::DriverPathsToWatch(places)) {
       paths.push_back(
           {path, path == dev ? host::Watcher::For::kExistence : host::Watcher::For::kContent});
@@ -122,8 +123,8 @@ class Driver final : public Stage {
     if (site().flags().no_dev_char) {
       return;
     }
-    const Status linked = LinkDeviceNodes(site().Here(verdict.dev_root), verdict.dev_root,
-                                          site().flags().dev_char_here);
+    const Status linked = host::LinkDeviceNodes(site().Here(verdict.dev_root), verdict.dev_root,
+                                                site().flags().dev_char_here);
     std::string said = linked ? "" : linked.error().message;
     if (said != link_error_ && !said.empty()) {
       log::Warning("{}", said);

@@ -17,10 +17,12 @@ std::string Site::Here(const std::string& host_path) const {
 }
 
 host::DriverVerdict Site::Driver() const {
+  const auto failure = files_.Read(names::kDriverCtrFailed);
   const host::DriverPlaces places = {
       .host_root = flags_.host_root_here,
       .driver_dir = flags_.driver_install_dir,
-      .container_ready = files_.Read(names::kDriverCtrReady).has_value()};
+      .container_ready = files_.Read(names::kDriverCtrReady).has_value(),
+      .container_failure = failure && failure->contains("MESSAGE") ? failure->at("MESSAGE") : ""};
   host::DriverVerdict verdict = host::JudgeDriver(host::ObserveDriver(places));
   if (verdict.kind == host::DriverKind::kHost) {
     verdict.driver_root = flags_.host_root;

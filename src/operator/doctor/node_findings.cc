@@ -62,6 +62,9 @@ constexpr std::array kVerdicts = std::to_array<Verdict>({
     {"DriverContainerNotReady", "its driver container has not said that it is ready",
      "look at the log of the driver's pod there: kubectl logs -A -l app=nvidia-driver-daemonset "
      "--prefix"},
+    {"DriverNotInstalled", "its driver's container could not install the driver",
+     "`kubectl describe node` has the reason in an event, and so has the log of the driver's pod "
+     "there: kubectl logs -A -l app=nvidia-driver-daemonset --prefix"},
     {"LibraryMissing", "its driver lacks libnvidia-ml.so.1",
      "install the driver's libraries, in the version of its kernel module"},
     {"KernelModuleNotLoaded", "its driver is installed and the kernel module is not loaded",

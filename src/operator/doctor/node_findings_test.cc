@@ -69,6 +69,7 @@ TEST_F(NodeFindings, ANodeWithoutGpusIsNoConcern) {
 TEST_F(NodeFindings, WhatTheValidatorSays) {
   for (const char* reason : {"DriverMissing",
                              "DriverContainerNotReady",
+                             "DriverNotInstalled",
                              "LibraryMissing",
                              "KernelModuleNotLoaded",
                              "VersionMismatch",

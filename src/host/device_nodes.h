@@ -5,14 +5,14 @@
 
 #include "base/error.h"
 
-namespace gantry::validator {
+namespace gantry::host {
 
-// Makes the control device nodes that are missing (nvidiactl, nvidia-modeset, nvidia-uvm,
-// nvidia-uvm-tools) in the /dev of the host mounted at `root`, as nvidia-modprobe does: by that
-// program if the host has it (it loads kernel modules too), and by the numbers in /proc/devices.
-// Needs the rights to make device nodes and to change the root directory. Blocks while a module is
-// loaded.
-Status MakeControlNodes(const std::string& root);
+// Makes the device nodes that are missing (nvidiactl, nvidia-modeset, nvidia-uvm, nvidia-uvm-tools,
+// and one for each GPU that the driver drives) in the /dev of the host mounted at `root`, as
+// nvidia-modprobe does: by that program if the host has it (it loads kernel modules too), and by
+// the numbers in /proc/devices. Needs the rights to make device nodes and to change the root
+// directory. Blocks while a module is loaded.
+Status MakeDeviceNodes(const std::string& root);
 
 // For every NVIDIA device node below `dev_root`/dev a link in `dev_char` (the host's /dev/char,
 // mounted here) that leads to it at `host_dev_root`/dev. systemd looks there when it applies a
@@ -21,4 +21,4 @@ Status MakeControlNodes(const std::string& root);
 Status LinkDeviceNodes(const std::string& dev_root, const std::string& host_dev_root,
                        const std::string& dev_char);
 
-}  // namespace gantry::validator
+}  // namespace gantry::host

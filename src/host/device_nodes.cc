@@ -4,7 +4,7 @@
 // needs one, which in a container it never does. Numbers: nvidia.ko's are fixed (major 195,
 // nvidiactl 255, modeset 254), nvidia-uvm's major is handed out at load and stands in
 // /proc/devices.
-#include "operands/validator/device_nodes.h"
+#include "host/device_nodes.h"
 
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -19,10 +19,11 @@
 #include "host/kernel_modules.h"
 #include "host/processes.h"
 
-namespace gantry::validator {
+namespace gantry::host {
 namespace {
 
 constexpr char kModprobe[] = "/usr/bin/nvidia-modprobe";
+constexpr unsigned kGpuMajor = 195;
 
 struct ControlNode {
   const char* name;
@@ -37,10 +38,10 @@ constexpr std::array<ControlNode, 4> kControlNodes = {{{"nvidiactl", "nvidiactl"
 // The major of a control node's driver. Drivers before 550 have one line, "nvidia-frontend", for
 // all that is not nvidia-uvm.
 int MajorOf(std::string_view devices, std::string_view driver) {
-  int major = host::CharacterMajor(devices, driver);
+  int major = CharacterMajor(devices, driver);
   for (const char* older : {"nvidia", "nvidia-frontend"}) {
     if (major < 0 && driver != "nvidia-uvm") {
-      major = host::CharacterMajor(devices, older);
+      major = CharacterMajor(devices, older);
     }
   }
   return major;
@@ -90,12 +91,11 @@ Status LinkFolder(const std::string& dev, const std::string& below, std::string_
 
 }  // namespace
 
-Status MakeControlNodes(const std::string& root) {
+Status MakeDeviceNodes(const std::string& root) {
   std::string failed;
   if (access(JoinPath(root, kModprobe).c_str(), X_OK) == 0) {
     // -c 0: nvidiactl and nvidia0; -u -c 0: nvidia-uvm's; both load their modules.
-    const auto done =
-        host::RunProgram({{kModprobe, "-c", "0", "-u"}, root, std::chrono::seconds(15)});
+    const auto done = RunProgram({{kModprobe, "-c", "0", "-u"}, root, std::chrono::seconds(15)});
     if (!done) {
       failed = done.error().message;
     }
@@ -106,6 +106,12 @@ Status MakeControlNodes(const std::string& root) {
     const std::string path = JoinPath(JoinPath(root, "dev"), node.name);
     if (major > 0 && access(path.c_str(), F_OK) != 0) {
       TRY(MakeNode(path, static_cast<unsigned>(major), node.minor));
+    }
+  }
+  for (const int gpu : DrivenGpus(JoinPath(root, "proc"))) {
+    const std::string path = JoinPath(root, format("dev/nvidia{}", gpu));
+    if (access(path.c_str(), F_OK) != 0) {
+      TRY(MakeNode(path, kGpuMajor, static_cast<unsigned>(gpu)));
     }
   }
   return failed.empty() ? Status{} : Fail(ErrorKind::kUnavailable, failed);
@@ -122,4 +128,4 @@ Status LinkDeviceNodes(const std::string& dev_root, const std::string& host_dev_
   return LinkFolder(dev, "nvidia-caps", "nvidia-cap", host_dev, dev_char);
 }
 
-}  // namespace gantry::validator
+}  // namespace gantry::host

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+// The driver's container: it installs, waits until it is stopped, and takes back. Where nothing
+// serves it stays, says why where people and the operator look, and tries again when something that
+// it needs has come.
+#include "operands/driver/driver.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <cstdlib>
+
+#include "base/log.h"
+#include "base/paths.h"
+#include "base/text.h"
+#include "host/files.h"
+#include "host/kernel_modules.h"
+#include "host/signals.h"
+#include "host/status_files.h"
+#include "host/watch.h"
+#include "operands/driver/gather.h"
+#include "operands/driver/install.h"
+#include "operands/driver/options.h"
+#include "operands/driver/termination_log.h"
+#include "policy/names.h"
+
+namespace gantry::driver {
+namespace {
+
+constexpr char kOwner[] = "nvidia-driver";
+constexpr char kPeermem[] = "nvidia-peermem";
+constexpr char kInfiniBand[] = "mlx5_core";
+constexpr std::chrono::seconds kLookAgain(10);  // procfs and sysfs tell no changes
+
+bool FromEnvironment(const char* name) {
+  const char* const value = std::getenv(name);
+  return value != nullptr && ParseBool(value).value_or(false);
+}
+
+Settings SettingsOfEnvironment() {
+  const char* const digest = std::getenv("DRIVER_CONFIG_DIGEST");
+  return {.digest = digest == nullptr ? "" : digest,
+          .gdrcopy = FromEnvironment("GDRCOPY_ENABLED"),
+          .gds = FromEnvironment("GDS_ENABLED"),
+          .rdma = FromEnvironment("GPU_DIRECT_RDMA_ENABLED")};
+}
+
+std::string Validations(const Options& options) {
+  return JoinPath(options.root, names::kValidationsDir);
+}
+
+// One container at a time, NVIDIA's own included: it holds the same file.
+Result<Fd> HoldPidFile(const Options& options) {
+  const std::string path = PidFile(options);
+  TRY(host::MakeDirectories(ParentOf(path)));
+  Fd file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  if (!file.valid()) {
+    return FailErrno("open " + path, errno);
+  }
+  if (flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
+    const std::string other(Trim(ReadDescriptor(file.get(), path).value_or("")));
+    return Fail(ErrorKind::kConflict,
+                format("another driver container runs on this node (process {})", other));
+  }
+  if (ftruncate(file.get(), 0) != 0) {
+    return FailErrno("write " + path, errno);
+  }
+  TRY(WriteDescriptor(file.get(), format("{}\n", getpid()), path));
+  return file;
+}
+
+// Why there is no driver: for the kubelet, for the validator, which tells the cluster, and for
+// whoever reads the log.
+class Excuse {
+ public:
+  explicit Excuse(const Options& options) : options_(options) {}
+
+  // While it lasts.
+  void Say(const std::string& reason) {
+    if (reason == said_) {
+      return;
+    }
+    Leave(reason);
+    said_ = reason;
+    if (const auto files = host::StatusFiles::Open(Validations(options_))) {
+      const auto wrote = files->Write(names::kDriverCtrFailed, {{"MESSAGE", reason}}, kOwner);
+      if (!wrote) {
+        log::Warning("{}", wrote.error().message);
+      }
+    }
+  }
+
+  // With the end of this process: nobody tries any more.
+  void Leave(const std::string& reason) {
+    if (reason != said_) {
+      log::Error("{}: {}", kOwner, reason);
+    }
+    WriteTerminationLog(options_.termination_log, reason + "\n");
+    RemoveFile();
+  }
+
+  void TakeBack() {
+    said_.clear();
+    WriteTerminationLog(options_.termination_log, "");
+    RemoveFile();
+  }
+
+ private:
+  void RemoveFile() const {
+    const Status gone = host::RemoveFile(JoinPath(Validations(options_), names::kDriverCtrFailed));
+    if (!gone) {
+      log::Warning("{}", gone.error().message);
+    }
+  }
+
+  const Options& options_;
+  std::string said_;
+};
+
+// A process that ends tells nobody; what does not compile, or is not taken by the kernel, does not
+// change by itself, and a compile costs minutes of every CPU.
+std::chrono::seconds TryAgainAfter(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::kConflict:
+      return std::chrono::seconds(30);
+    case ErrorKind::kInvalid:
+      return std::chrono::hours(1);
+    default:
+      return std::chrono::minutes(5);
+  }
+}
+
+// Until a stop, a change of what is installed from, or time to try again; true after a stop.
+bool WaitToTry(const Options& options, const Error& error, const host::Signals& signals) {
+  const auto deadline = RealClock().Now() + TryAgainAfter(error.kind);
+  auto watcher = host::Watcher::Create();
+  if (watcher) {
+    for (const std::string& path :
+         {options.sources, options.precompiled, options.packages, options.module_config,
+          JoinPath(options.precompiled, options.kernel_release),
+          JoinPath(JoinPath(options.precompiled, options.kernel_release), options.version)}) {
+      if (const Status added = watcher->Add(path); !added) {
+        log::Debug("{}", added.error().message);
+      }
+    }
+    return watcher->Next(signals.stop_fd(), deadline).stopped;
+  }
+  const std::array<int, 1> stop = {signals.stop_fd()};
+  return host::WaitReadable(stop, deadline).front();
+}
+
+// Installed, or stopped before.
+Result<bool> InstallUntilDone(const Options& options, const Settings& settings, Kernel& kernel,
+                              const host::Signals& signals, Excuse& excuse) {
+  while (true) {
+    const Status installed = Install(options, settings, kernel, signals.stop_fd());
+    if (installed) {
+      excuse.TakeBack();
+      log::Info("driver {} is ready on kernel {}", options.version, options.kernel_release);
+      return true;
+    }
+    if (signals.stop_requested()) {
+      return false;
+    }
+    if (options.exit_on_failure) {
+      return std::unexpected(installed.error());
+    }
+    excuse.Say(installed.error().message);
+    if (WaitToTry(options, installed.error(), signals)) {
+      return std::unexpected(installed.error());
+    }
+  }
+}
+
+Status Init(const Options& options, const host::Signals& signals, Excuse& excuse) {
+  TRY_ASSIGN(const Fd pid_file, HoldPidFile(options));
+  const std::unique_ptr<Kernel> kernel = RunningKernel(KernelModulesFolder(options));
+  TRY_ASSIGN(const bool installed,
+             InstallUntilDone(options, SettingsOfEnvironment(), *kernel, signals, excuse));
+  if (installed) {
+    const std::array<int, 1> stop = {signals.stop_fd()};
+    host::WaitReadable(stop);
+    TRY(Uninstall(options, *kernel));
+    log::Info("the driver is unloaded");
+  }
+  return host::RemoveFile(PidFile(options));
+}
+
+// nvidia-peermem needs NVIDIA's driver and InfiniBand's, which containers of their own load.
+bool ReadyForPeermem(const Options& options) {
+  const bool driver = ReadFile(JoinPath(Validations(options), names::kDriverCtrReady)).has_value();
+  const bool mofed =
+      FromEnvironment("USE_HOST_MOFED")
+          ? IsLoaded(options, kInfiniBand)
+          : access(JoinPath(options.root, "run/mellanox/drivers/.driver-ready").c_str(), F_OK) == 0;
+  return driver && mofed;
+}
+
+Status ReloadPeermem(const Options& options, const host::Signals& signals) {
+  const std::unique_ptr<Kernel> kernel = RunningKernel(KernelModulesFolder(options));
+  const std::array<int, 1> stop = {signals.stop_fd()};
+  while (!signals.stop_requested()) {
+    if (ReadyForPeermem(options) && !IsLoaded(options, kPeermem)) {
+      TRY(LoadPeermem(options, *kernel, signals.stop_fd()));
+      log::Info("{} is loaded", kPeermem);
+    }
+    host::WaitReadable(stop, RealClock().Now() + kLookAgain);
+  }
+  return kernel->Unload(kPeermem);
+}
+
+// The kubelet's probe: without InfiniBand there is nothing to complain of.
+int ProbePeermem(const Options& options) {
+  if (IsLoaded(options, kInfiniBand) && !IsLoaded(options, kPeermem)) {
+    std::fprintf(stderr, "%s is not loaded\n", kPeermem);
+    return 1;
+  }
+  return 0;
+}
+
+}  // namespace
+
+int RunDriver(int argc, char** argv) {
+  const std::variant<Options, int> parsed = ParseOptions(argc, argv);
+  if (const int* code = std::get_if<int>(&parsed)) {
+    return *code;
+  }
+  const auto& options = std::get<Options>(parsed);
+  if (options.word == Word::kProbePeermem) {
+    return ProbePeermem(options);
+  }
+  const host::Signals signals;
+  Excuse excuse(options);
+  const Status done = options.word == Word::kInit ? Init(options, signals, excuse)
+                                                  : ReloadPeermem(options, signals);
+  if (!done) {
+    excuse.Leave(done.error().message);
+    return 1;
+  }
+  return 0;
+}
+
+}  // namespace gantry::driver

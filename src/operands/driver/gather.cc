@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is there to install a driver from, and is one loaded? Folders are searched each time: a
+// package or headers that somebody puts there later are found.
+#include "operands/driver/gather.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <filesystem>
+
+#include "base/log.h"
+#include "base/paths.h"
+#include "base/text.h"
+#include "host/files.h"
+#include "host/processes.h"
+#include "operands/driver/modules.h"
+#include "policy/names.h"
+
+namespace gantry::driver {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::chrono::seconds kPackageLimit(60);
+// A container in the host's PID namespace reaches the host's files here.
+constexpr char kFirstProcessRoot[] = "/proc/1/root";
+
+bool IsThere(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
+
+std::vector<std::string> Entries(const std::string& folder) {
+  return ListDirectory(folder).value_or(std::vector<std::string>());
+}
+
+void AddFolders(const Options& options, std::vector<ModulePackage>& packages) {
+  for (const std::string& kernel : Entries(options.precompiled)) {
+    const std::string of_kernel = JoinPath(options.precompiled, kernel);
+    for (const std::string& version : Entries(of_kernel)) {
+      for (const bool open : {true, false}) {
+        const std::string path = JoinPath(JoinPath(of_kernel, version), KindName(open));
+        if (!ModuleFiles(path).empty()) {
+          packages.push_back({path, kernel, version, open});
+        }
+      }
+    }
+  }
+}
+
+// The output of a program that ended well; empty otherwise.
+std::string OutputOf(std::vector<std::string> words) {
+  const auto program = host::FindInPath(words.front());
+  if (!program) {
+    return "";
+  }
+  words.front() = *program;
+  const auto finished = host::RunProgram({.words = words, .root = "", .limit = kPackageLimit});
+  return finished && finished->exit_status == 0 ? finished->output : "";
+}
+
+void AddDebs(const Options& options, std::vector<ModulePackage>& packages) {
+  for (const std::string& file : Entries(options.packages)) {
+    if (!file.ends_with(".deb")) {
+      continue;
+    }
+    const std::string path = JoinPath(options.packages, file);
+    const std::string name = OutputOf({"dpkg-deb", "-f", path, "Package"});
+    const std::string version = OutputOf({"dpkg-deb", "-f", path, "Version"});
+    ModulePackage package = ParsePackage(name, version, OutputOf({"dpkg-deb", "-c", path}));
+    if (package.kernel_release.empty()) {
+      log::Debug("{} has no kernel module", path);
+      continue;
+    }
+    package.path = path;
+    packages.push_back(std::move(package));
+  }
+}
+
+// A tree as NVIDIA's installer unpacks it has a folder for each kind; any other is one tree.
+void AddTree(const std::string& path, const NamedTree& named, std::vector<SourceTree>& trees) {
+  if (IsThere(JoinPath(path, "Makefile"))) {
+    const bool open = named.open || IsThere(JoinPath(path, "kernel-open"));
+    trees.push_back({path, named.version, open});
+    return;
+  }
+  for (const auto& [folder, open] : {std::pair("kernel-open", true), std::pair("kernel", false)}) {
+    const std::string below = JoinPath(path, folder);
+    if (IsThere(JoinPath(below, "Makefile"))) {
+      trees.push_back({below, named.version, open});
+    }
+  }
+}
+
+std::vector<SourceTree> FindTrees(const Options& options) {
+  std::vector<SourceTree> trees;
+  if (IsThere(JoinPath(options.sources, "Makefile"))) {
+    NamedTree named = ParseTreeName(BaseName(options.sources));
+    if (named.version.empty()) {
+      named.version = options.version;  // it was given for this driver
+      named.open = options.module_type == ModuleType::kOpen;
+    }
+    AddTree(options.sources, named, trees);
+    return trees;
+  }
+  for (const std::string& folder : Entries(options.sources)) {
+    if (const NamedTree named = ParseTreeName(folder); !named.version.empty()) {
+      AddTree(JoinPath(options.sources, folder), named, trees);
+    }
+  }
+  return trees;
+}
+
+std::string InRoot(const std::string& root, const std::string& path) {
+  return ResolveInRoot(root, path).value_or(JoinPath(root, path));
+}
+
+// `build` with its links resolved inside `root`, which is where absolute names in the headers
+// begin: /proc/1/root is a link that leads to this process's own root when it is resolved as others
+// are.
+KernelHeaders HeadersAt(const std::string& build, const std::string& root) {
+  const auto makefile = ReadFile(JoinPath(build, "Makefile"));
+  if (!makefile) {
+    return {};
+  }
+  const std::string common = CommonHeaders(*makefile);
+  if (!common.empty()) {
+    for (const std::string& candidate :
+         {JoinPath(ParentOf(build), BaseName(common)), InRoot(root, common)}) {
+      if (IsThere(JoinPath(candidate, "Makefile"))) {
+        return {candidate, build};
+      }
+    }
+  }
+  return {build, build};
+}
+
+void FindHeaders(const Options& options, InstallFacts& facts) {
+  std::vector<std::pair<std::string, std::string>> places;  // a folder, and its root
+  if (!options.headers.empty()) {
+    places.emplace_back(InRoot("/", options.headers), options.root);
+  } else {
+    for (const std::string& root : {options.root, std::string(kFirstProcessRoot)}) {
+      for (const std::string& path :
+           {format("/lib/modules/{}/build", options.kernel_release),
+            format("/usr/src/linux-headers-{}", options.kernel_release)}) {
+        if (root == options.root || options.root == "/") {
+          places.emplace_back(InRoot(root, path), root);
+        }
+      }
+    }
+  }
+  for (const auto& [place, root] : places) {
+    facts.headers_looked_for.push_back(place);
+    if (facts.headers.build.empty()) {
+      facts.headers = HeadersAt(place, root);
+    }
+  }
+}
+
+}  // namespace
+
+InstallFacts GatherFacts(const Options& options, const std::string& digest) {
+  InstallFacts facts;
+  AddFolders(options, facts.packages);
+  AddDebs(options, facts.packages);
+  facts.sources = FindTrees(options);
+  FindHeaders(options, facts);
+  facts.runfile = options.runfile;
+  const std::string loaded =
+      JoinPath(JoinPath(options.root, "sys/module"), KernelName(options.modules.front()));
+  facts.loaded = IsThere(loaded);
+  facts.loaded_version = Trim(ReadFile(JoinPath(loaded, "version")).value_or(""));
+  facts.same_digest = !digest.empty() && Trim(ReadFile(StateFile(options)).value_or("")) == digest;
+  return facts;
+}
+
+std::string KernelModulesFolder(const Options& options) {
+  const std::string path = format("/lib/modules/{}", options.kernel_release);
+  const std::string here = JoinPath(options.root, path);
+  const std::string of_host = JoinPath(kFirstProcessRoot, path);
+  return !IsThere(here) && options.root == "/" && IsThere(of_host) ? of_host : here;
+}
+
+std::map<std::string, std::string> ModuleFiles(const std::string& folder) {
+  std::map<std::string, std::string> files;
+  std::error_code failed;
+  for (fs::recursive_directory_iterator at(folder, failed), end; at != end; at.increment(failed)) {
+    if (failed) {
+      break;
+    }
+    if (const std::string module = ModuleOfFile(at->path().filename().string());
+        !module.empty() && at->is_regular_file(failed)) {
+      files.emplace(module, at->path().string());
+    }
+  }
+  return files;
+}
+
+Result<std::map<std::string, std::string>> GivenParameters(const Options& options) {
+  constexpr std::string_view kEnding = ".conf";
+  std::map<std::string, std::string> given;
+  for (const std::string& file : Entries(options.module_config)) {
+    if (!file.ends_with(kEnding)) {
+      continue;
+    }
+    TRY_ASSIGN(const std::string text, ReadFile(JoinPath(options.module_config, file)));
+    const std::string module = file.substr(0, file.size() - kEnding.size());
+    // Other files that drivers are given lie there too (gridd.conf).
+    const bool ours = std::ranges::any_of(options.modules, [&](const std::string& name) {
+      return KernelName(name) == KernelName(module);
+    });
+    if (ours) {
+      TRY_ASSIGN(given[KernelName(module)], ModuleParameters(file, text));
+    }
+  }
+  return given;
+}
+
+std::string StateFile(const Options& options) {
+  return JoinPath(options.root, names::kDriverState);
+}
+
+std::string PidFile(const Options& options) {
+  return JoinPath(options.root, "run/nvidia/nvidia-driver.pid");
+}
+
+std::string DriverPlace(const Options& options) {
+  return JoinPath(options.root, names::kDriverInstallDir);
+}
+
+}  // namespace gantry::driver

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+
+// Who holds the driver: processes with one of its device nodes open, each with its pod.
+namespace gantry::driver {
+
+// A process as /proc shows it, texts unread: its name, what its descriptors lead to and its cgroup.
+struct ProcessText {
+  pid_t pid = 0;
+  std::string name;                      // /proc/<pid>/comm
+  std::string cgroup;                    // /proc/<pid>/cgroup
+  std::vector<std::string> descriptors;  // targets of /proc/<pid>/fd/*
+};
+
+struct Holder {
+  pid_t pid = 0;
+  std::string name;
+  std::string device;   // the first one: "/dev/nvidia0"
+  std::string pod_uid;  // empty: of no pod
+  bool operator==(const Holder&) const = default;
+};
+
+// Of the pod whose cgroup (cgroups(7), version 1 or 2, drivers systemd and cgroupfs) a process is
+// in; empty if it is in none.
+std::string PodUidOf(std::string_view cgroup);
+
+// Those with a device node of the driver open, by pid.
+std::vector<Holder> HoldersAmong(const std::vector<ProcessText>& processes);
+
+// "process 812 (python, /dev/nvidia0, pod 0a1b...), ..."; after the fifth, how many more.
+// `pod_names` gives a pod's uid a name that people know; empty: it has none.
+struct PodName {
+  std::string uid;
+  std::string name;
+};
+std::string Describe(const std::vector<Holder>& holders, const std::vector<PodName>& pod_names);
+
+// All processes under `proc` ("/proc"). One that ended meanwhile is left out. Needs the host's PID
+// namespace to see all of them.
+Result<std::vector<ProcessText>> ReadProcesses(const std::string& proc);
+
+}  // namespace gantry::driver

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+// In which order does a driver come and go? First what can fail without harm (finding, compiling),
+// then the earlier driver goes, then the new one comes. Everybody else waits for .driver-ctr-ready,
+// which is written last and goes first.
+#include "operands/driver/install.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <thread>
+
+#include "base/log.h"
+#include "base/paths.h"
+#include "base/text.h"
+#include "host/files.h"
+#include "host/processes.h"
+#include "operands/driver/gather.h"
+#include "operands/driver/modules.h"
+#include "operands/driver/obtain.h"
+#include "policy/names.h"
+
+namespace gantry::driver {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kPeermem[] = "nvidia-peermem";
+constexpr char kPersistence[] = "nvidia-persistenced";
+constexpr char kFirmwarePath[] = "sys/module/firmware_class/parameters/path";
+constexpr std::chrono::seconds kDaemonStart(60);
+constexpr std::chrono::seconds kDaemonEnd(5);
+
+std::string ReadyFile(const Options& options) {
+  return JoinPath(JoinPath(options.root, names::kValidationsDir), names::kDriverCtrReady);
+}
+
+Result<std::string> ProcModules(const Options& options) {
+  return ReadFile(JoinPath(options.root, "proc/modules"));
+}
+
+// Whoever holds the driver's device nodes, but for the persistence daemon: it is ours to end.
+Result<std::vector<Holder>> Holders(const Options& options) {
+  TRY_ASSIGN(const std::vector<ProcessText> processes,
+             ReadProcesses(JoinPath(options.root, "proc")));
+  std::vector<Holder> holders = HoldersAmong(processes);
+  // The kernel keeps the first 15 characters of a name.
+  std::erase_if(holders, [](const Holder& holder) {
+    return holder.name == std::string_view(kPersistence).substr(0, 15);
+  });
+  return holders;
+}
+
+Result<std::vector<host::ProcessId>> PersistenceDaemons(const Options& options) {
+  TRY_ASSIGN(const std::vector<ProcessText> processes,
+             ReadProcesses(JoinPath(options.root, "proc")));
+  std::vector<host::ProcessId> found;
+  for (const ProcessText& process : processes) {
+    if (Trim(process.name) == std::string_view(kPersistence).substr(0, 15)) {
+      if (const auto id = host::Identify(process.pid)) {
+        found.push_back(*id);
+      }
+    }
+  }
+  return found;
+}
+
+// /run/nvidia/driver/lib/firmware is where the driver's root has its firmware, as the kernel, which
+// looks in the host's root, spells it. What somebody else set stays.
+void PointToFirmware(const Options& options, const std::string& parameters) {
+  const std::string file = JoinPath(options.root, kFirmwarePath);
+  if (!WantsFirmware(parameters) || access(file.c_str(), F_OK) != 0 ||
+      !Trim(ReadFile(file).value_or("")).empty()) {
+    return;
+  }
+  // Written, not replaced: sysfs has no other files.
+  std::FILE* const path = std::fopen(file.c_str(), "we");
+  const std::string folder = format("{}/lib/firmware", names::kDriverInstallDir);
+  const bool wrote = path != nullptr && std::fputs(folder.c_str(), path) >= 0;
+  if ((path != nullptr && std::fclose(path) != 0) || !wrote) {
+    log::Warning("the kernel is not told where the driver's firmware is: {} can't be written",
+                 file);
+  }
+}
+
+Status PutFirmware(const Options& options) {
+  if (access(options.firmware.c_str(), F_OK) != 0) {
+    return {};
+  }
+  const std::string to = JoinPath(options.user_space, "lib/firmware");
+  std::error_code error;
+  fs::create_directories(to, error);
+  if (!error) {
+    fs::copy(options.firmware, to,
+             fs::copy_options::recursive | fs::copy_options::overwrite_existing, error);
+  }
+  return error ? FailErrno(format("copy {} to {}", options.firmware, to), error.value()) : Status{};
+}
+
+void StartPersistence(const Options& options) {
+  const std::string program = JoinPath("/usr/bin", kPersistence);
+  if (access(JoinPath(options.user_space, program).c_str(), X_OK) != 0) {
+    return;
+  }
+  const auto started = host::RunProgram({.words = {program, "--persistence-mode"},
+                                         .root = options.user_space,
+                                         .limit = kDaemonStart});
+  if (!started || started->exit_status != 0) {
+    log::Warning("{} does not start: {}", kPersistence,
+                 started ? std::string(Trim(started->errors)) : started.error().message);
+  }
+}
+
+Status StopPersistence(const Options& options) {
+  TRY_ASSIGN(const std::vector<host::ProcessId> daemons, PersistenceDaemons(options));
+  const auto deadline = std::chrono::steady_clock::now() + kDaemonEnd;
+  for (const host::ProcessId& daemon : daemons) {
+    if (!host::SendSignal(daemon, SIGTERM)) {
+      continue;  // it ended
+    }
+    while (host::Identify(daemon.pid) == daemon) {
+      if (std::chrono::steady_clock::now() > deadline) {
+        return Fail(ErrorKind::kConflict, format("{} (process {}) does not end after {} s",
+                                                 kPersistence, daemon.pid, kDaemonEnd.count()));
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+  }
+  return {};
+}
+
+std::vector<std::string> AllModules(const Options& options) {
+  std::vector<std::string> all = options.modules;
+  if (KernelName(options.modules.front()) == "nvidia") {
+    all.insert(all.end(), kDriverModules.begin(), kDriverModules.end());
+  }
+  return all;
+}
+
+Status LoadAll(const std::vector<ModuleLoad>& order, Kernel& kernel) {
+  for (auto load = order.begin(); load != order.end(); ++load) {
+    log::Info("load {} {}", load->file, load->parameters);
+    if (Status loaded = kernel.Load(load->file, load->parameters); !loaded) {
+      for (auto back = std::make_reverse_iterator(load); back != order.rend(); ++back) {
+        if (const Status gone = kernel.Unload(back->name); !gone) {
+          log::Warning("{}", gone.error().message);
+        }
+      }
+      return loaded;
+    }
+  }
+  return {};
+}
+
+// The text that NVIDIA's start-up probe writes: the validator reads it.
+std::string ReadyText(const Settings& settings) {
+  return format("GDRCOPY_ENABLED: {}\nGDS_ENABLED: {}\nGPU_DIRECT_RDMA_ENABLED: {}\n",
+                settings.gdrcopy, settings.gds, settings.rdma);
+}
+
+Result<std::vector<ModuleLoad>> WhatToLoad(const Options& options, const std::string& folder,
+                                           const std::vector<std::string>& modules) {
+  TRY_ASSIGN(const auto parameters, GivenParameters(options));
+  return LoadOrder(modules, ModuleFiles(folder), parameters);
+}
+
+Status Come(const Options& options, const std::vector<ModuleLoad>& order, Kernel& kernel) {
+  TRY(kernel.Unbind(DriverPlace(options)));
+  TRY(PutFirmware(options));
+  TRY(kernel.Bind(options.user_space, DriverPlace(options)));
+  if (!order.empty()) {
+    PointToFirmware(options, order.front().parameters);
+    TRY(LoadAll(order, kernel));
+  }
+  TRY(kernel.MakeDeviceNodes(options.root));
+  StartPersistence(options);
+  return {};
+}
+
+}  // namespace
+
+bool IsLoaded(const Options& options, std::string_view module) {
+  const std::string folder = JoinPath(JoinPath(options.root, "sys/module"), KernelName(module));
+  return access(folder.c_str(), F_OK) == 0;
+}
+
+Status Install(const Options& options, const Settings& settings, Kernel& kernel, int stop_fd) {
+  const InstallFacts facts = GatherFacts(options, settings.digest);
+  TRY_ASSIGN(const InstallPlan plan, PlanInstall(options, facts));
+  if (!plan.note.empty()) {
+    log::Info("{}", plan.note);
+  }
+  std::vector<ModuleLoad> order;
+  if (plan.way != Way::kLoaded) {
+    TRY_ASSIGN(const std::string folder, ObtainModules(options, plan, facts.headers, stop_fd));
+    TRY_ASSIGN(order, WhatToLoad(options, folder, options.modules));
+    TRY(UnloadModules(options, kernel));
+  } else {
+    log::Info("driver {} is loaded with these settings: it stays", options.version);
+  }
+  if (Status came = Come(options, order, kernel); !came) {
+    const Status gone = kernel.Unbind(DriverPlace(options));
+    return gone ? came : std::unexpected(came.error().In(gone.error().message));
+  }
+  TRY(host::MakeDirectories(ParentOf(ReadyFile(options))));
+  if (!settings.digest.empty()) {
+    TRY(host::WriteFileAtomic(StateFile(options), settings.digest));
+  }
+  return host::WriteFileAtomic(ReadyFile(options), ReadyText(settings));
+}
+
+Status UnloadModules(const Options& options, Kernel& kernel, const std::vector<PodName>& pods) {
+  TRY_ASSIGN(const std::string modules, ProcModules(options));
+  const std::vector<std::string> ours = AllModules(options);
+  const std::vector<std::string> order = UnloadOrder(ours, modules);
+  if (order.empty()) {
+    return {};
+  }
+  for (const std::string& module : order) {
+    if (std::ranges::none_of(ours, [&](const auto& each) { return KernelName(each) == module; })) {
+      return Fail(ErrorKind::kConflict, format("unload the driver: the module {} uses it", module));
+    }
+  }
+  TRY_ASSIGN(const std::vector<Holder> holders, Holders(options));
+  if (!holders.empty()) {
+    return Fail(ErrorKind::kConflict,
+                format("unload the driver: it is in use by {}", Describe(holders, pods)));
+  }
+  TRY(StopPersistence(options));
+  for (const std::string& module : order) {
+    log::Info("unload {}", module);
+    TRY(kernel.Unload(module));
+  }
+  return host::RemoveFile(StateFile(options));
+}
+
+Status Uninstall(const Options& options, Kernel& kernel) {
+  TRY(host::RemoveFile(ReadyFile(options)));
+  TRY(UnloadModules(options, kernel));
+  return kernel.Unbind(DriverPlace(options));
+}
+
+Status LoadPeermem(const Options& options, Kernel& kernel, int stop_fd) {
+  const InstallFacts facts = GatherFacts(options, "");
+  TRY_ASSIGN(const InstallPlan plan, PlanInstall(options, facts));
+  TRY_ASSIGN(const std::string folder, ObtainModules(options, plan, facts.headers, stop_fd));
+  TRY_ASSIGN(const auto order, WhatToLoad(options, folder, {kPeermem}));
+  return LoadAll(order, kernel);
+}
+
+}  // namespace gantry::driver

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "base/error.h"
+
+// What the driver manager is to do: the words, flags and variables of NVIDIA's.
+namespace gantry::driver {
+
+enum class ManagerWord { kUninstall, kPreflight };
+
+struct ManagerOptions {
+  ManagerWord word = ManagerWord::kUninstall;
+  std::string node_name;
+  std::string space = "gpu-operator";  // of the operands
+  std::string kubeconfig;              // a path; empty: in-cluster
+  bool evict_gpu_pods = true;
+  bool auto_drain = true;
+  bool force = false;              // pods without a controller go too
+  bool delete_empty_dir = false;   // pods with data in an emptyDir go too
+  std::string pod_selector;        // which pods are evicted; empty: all
+  std::chrono::seconds timeout{};  // for an eviction; 0: none
+  std::string own_label;           // a node label that is paused like the operands' own
+  bool force_reinstall = false;
+  std::string digest;  // DRIVER_CONFIG_DIGEST of the driver that comes; empty: not known
+  std::string root;    // of the node: /proc, /sys, /run are below it
+  std::string host_root;
+  std::string termination_log;
+};
+
+// "90", "90s", "5m", "1h30m": as Go's time.ParseDuration reads them, in whole seconds (a number
+// alone is seconds). kInvalid otherwise, naming the text.
+Result<std::chrono::seconds> ParseSeconds(std::string_view text);
+
+// The options, or the exit code.
+std::variant<ManagerOptions, int> ParseManagerOptions(int argc, char** argv);
+
+}  // namespace gantry::driver

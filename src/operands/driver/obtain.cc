@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+// From sources to modules. They are compiled in a folder of their own, so that the sources stay as
+// they are; what came out gets its name in the cache in one step, when it is whole.
+#include "operands/driver/obtain.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <thread>
+
+#include "base/log.h"
+#include "base/paths.h"
+#include "base/text.h"
+#include "host/files.h"
+#include "host/processes.h"
+#include "operands/driver/cache_key.h"
+#include "operands/driver/compile_error.h"
+#include "operands/driver/gather.h"
+
+namespace gantry::driver {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::chrono::minutes kCompileLimit(30);
+constexpr std::chrono::minutes kUnpackLimit(5);
+constexpr std::chrono::seconds kVersionLimit(20);
+constexpr size_t kMostEntries = 4;
+
+Status Failed(const std::string& what, const std::error_code& error) {
+  return error ? FailErrno(what, error.value()) : Status{};
+}
+
+// A folder for what is needed while something is made. It goes with this object.
+class WorkFolder {
+ public:
+  static Result<WorkFolder> Make() {
+    std::error_code error;
+    std::string path = (fs::temp_directory_path(error) / "nvidia-driver.XXXXXX").string();
+    if (error || mkdtemp(path.data()) == nullptr) {
+      return FailErrno("make a folder to work in", error ? error.value() : errno);
+    }
+    return WorkFolder(std::move(path));
+  }
+  explicit WorkFolder(std::string path) : path_(std::move(path)) {}
+  WorkFolder(WorkFolder&& other) noexcept : path_(std::exchange(other.path_, "")) {}
+  WorkFolder& operator=(WorkFolder&&) = delete;
+  WorkFolder(const WorkFolder&) = delete;
+  WorkFolder& operator=(const WorkFolder&) = delete;
+  ~WorkFolder() {
+    if (!path_.empty()) {
+      std::error_code ignored;
+      fs::remove_all(path_, ignored);
+    }
+  }
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+// Of every file below, by name and content.
+Result<std::string> TreeFingerprint(const std::string& tree) {
+  std::vector<std::string> files;
+  std::error_code error;
+  for (fs::recursive_directory_iterator at(tree, error), end; at != end; at.increment(error)) {
+    if (error) {
+      break;
+    }
+    if (at->is_regular_file(error)) {
+      files.push_back(at->path().string());
+    }
+  }
+  TRY(Failed("read " + tree, error));
+  std::ranges::sort(files);
+  std::string all;
+  for (const std::string& file : files) {
+    TRY_ASSIGN(const std::string print, host::FileFingerprint(file));
+    all += format("{} {}\n", file.substr(tree.size()), print);
+  }
+  return host::Fingerprint(all);
+}
+
+// What tells one build of a kernel from another: its symbols' versions and its configuration.
+std::string HeadersFingerprint(const KernelHeaders& headers) {
+  std::string all;
+  for (const char* file : {"Module.symvers", "include/config/auto.conf"}) {
+    all += host::FileFingerprint(JoinPath(headers.build, file)).value_or("none") + "\n";
+  }
+  return all;
+}
+
+std::string CompilerVersion(const Options& options) {
+  const auto compiler = host::FindInPath(options.compiler.empty() ? "cc" : options.compiler);
+  if (!compiler) {
+    return "";
+  }
+  const auto said =
+      host::RunProgram({.words = {*compiler, "--version"}, .root = "", .limit = kVersionLimit});
+  return said ? said->output.substr(0, said->output.find('\n')) : "";
+}
+
+// The cache's entries, oldest first.
+std::vector<std::string> ByAge(const std::string& cache) {
+  std::vector<std::pair<long long, std::string>> aged;
+  for (const std::string& name : ListDirectory(cache).value_or(std::vector<std::string>())) {
+    const auto info = host::Inspect(JoinPath(cache, name));
+    if (info && info->kind == host::FileKind::kDirectory) {
+      aged.emplace_back(info->modified_ns, name);
+    }
+  }
+  std::ranges::sort(aged);
+  std::vector<std::string> names;
+  names.reserve(aged.size());
+  for (auto& [age, name] : aged) {
+    names.push_back(std::move(name));
+  }
+  return names;
+}
+
+void Sweep(const Options& options) {
+  for (const std::string& entry :
+       Outdated(ByAge(options.cache), options.kernel_release, kMostEntries)) {
+    std::error_code ignored;
+    fs::remove_all(JoinPath(options.cache, entry), ignored);
+    fs::remove(JoinPath(options.cache, entry + ".log"), ignored);
+    log::Info("removed {} from the cache", entry);
+  }
+}
+
+// Puts the module files found below `from` into the cache under that key.
+Result<std::string> Keep(const Options& options, const std::string& from, const std::string& key) {
+  const std::string unfinished = JoinPath(options.cache, format("{}{}", kUnfinished, key));
+  const std::string kept = JoinPath(options.cache, key);
+  std::error_code error;
+  fs::remove_all(unfinished, error);
+  TRY(host::MakeDirectories(unfinished));
+  for (const auto& [module, file] : ModuleFiles(from)) {
+    TRY(host::CopyFileAtomic(file, JoinPath(unfinished, BaseName(file))));
+  }
+  fs::rename(unfinished, kept, error);
+  TRY(Failed("put modules into " + kept, error));
+  return kept;
+}
+
+// Kernels are configured for debugging: what that adds is most of a module, and nobody needs it.
+void StripModules(const std::string& tree) {
+  const auto strip = host::FindInPath("strip");
+  if (!strip) {
+    return;
+  }
+  for (const auto& [module, file] : ModuleFiles(tree)) {
+    const auto done = host::RunProgram(
+        {.words = {*strip, "--strip-debug", file}, .root = "", .limit = kUnpackLimit});
+    if (!done || done->exit_status != 0) {
+      log::Debug("{} keeps its debugging information", file);
+    }
+  }
+}
+
+bool Has(const std::string& cache, const std::string& key) {
+  return !ModuleFiles(JoinPath(cache, key)).empty();
+}
+
+// Runs a program that has to end well.
+Status MustRun(std::vector<std::string> words, const std::string& what, int stop_fd) {
+  TRY_ASSIGN(words.front(), host::FindInPath(words.front()));
+  TRY_ASSIGN(
+      const host::Finished finished,
+      host::RunProgram({.words = words, .root = "", .limit = kUnpackLimit, .stop_fd = stop_fd}));
+  if (finished.exit_status != 0) {
+    return Fail(ErrorKind::kInvalid,
+                format("{}: {}", what, FirstError(finished.errors + finished.output, "")));
+  }
+  return {};
+}
+
+std::vector<std::string> MakeWords(const Options& options, const std::string& make,
+                                   const std::string& tree, const KernelHeaders& headers) {
+  const unsigned jobs =
+      options.jobs > 0 ? static_cast<unsigned>(options.jobs) : std::thread::hardware_concurrency();
+  std::vector<std::string> words = {make, "-C", tree, format("-j{}", std::max(jobs, 1U)), "modules",
+                                    "SYSSRC=" + headers.source, "SYSOUT=" + headers.build,
+                                    "KERNEL_UNAME=" + options.kernel_release,
+                                    // The image's compiler is not always the kernel's to the digit.
+                                    "IGNORE_CC_MISMATCH=1"};
+  if (!options.compiler.empty()) {
+    words.push_back("CC=" + options.compiler);
+  }
+  return words;
+}
+
+Result<std::string> Compile(const Options& options, const std::string& sources, bool open,
+                            const KernelHeaders& headers, int stop_fd) {
+  TRY_ASSIGN(const std::string fingerprint, TreeFingerprint(sources));
+  const std::string key = CacheKey({.kernel_release = options.kernel_release,
+                                    .version = options.version,
+                                    .open = open,
+                                    .sources = fingerprint,
+                                    .headers = HeadersFingerprint(headers),
+                                    .compiler = CompilerVersion(options)});
+  if (Has(options.cache, key)) {
+    log::Info("modules {} are in the cache", key);
+    return JoinPath(options.cache, key);
+  }
+  TRY_ASSIGN(const std::string make, host::FindInPath("make"));
+  TRY_ASSIGN(const WorkFolder work, WorkFolder::Make());
+  const std::string tree = JoinPath(work.path(), "src");
+  std::error_code error;
+  fs::copy(sources, tree, fs::copy_options::recursive | fs::copy_options::copy_symlinks, error);
+  TRY(Failed("copy " + sources, error));
+  const std::string what = format("compile driver {} ({}) for kernel {}", options.version,
+                                  KindName(open), options.kernel_release);
+  log::Info("{} from {} with the headers in {}", what, sources, headers.build);
+  TRY_ASSIGN(const host::Finished finished,
+             host::RunProgram({.words = MakeWords(options, make, tree, headers),
+                               .root = "",
+                               .limit = kCompileLimit,
+                               .stop_fd = stop_fd}));
+  TRY(host::MakeDirectories(options.cache));
+  const std::string log_path = JoinPath(options.cache, key + ".log");
+  const std::string said = finished.errors + finished.output;
+  if (finished.exit_status != 0) {
+    const Status wrote = host::WriteFileAtomic(log_path, finished.output + finished.errors);
+    return Fail(ErrorKind::kInvalid,
+                format("{}: {} (the whole log: {})", what, FirstError(said, tree),
+                       wrote ? log_path : wrote.error().message));
+  }
+  if (ModuleFiles(tree).empty()) {
+    return Fail(ErrorKind::kInvalid,
+                format("{}: `make modules` in {} makes no .ko file", what, sources));
+  }
+  StripModules(tree);
+  Sweep(options);
+  return Keep(options, tree, key);
+}
+
+Result<std::string> FromPackage(const Options& options, const InstallPlan& plan, int stop_fd) {
+  TRY_ASSIGN(const std::string print, host::FileFingerprint(plan.from));
+  const std::string key = CacheKey({.kernel_release = options.kernel_release,
+                                    .version = options.version,
+                                    .open = plan.open,
+                                    .sources = print,
+                                    .headers = "",
+                                    .compiler = ""});
+  if (Has(options.cache, key)) {
+    return JoinPath(options.cache, key);
+  }
+  TRY_ASSIGN(const WorkFolder work, WorkFolder::Make());
+  TRY(MustRun({"dpkg-deb", "-x", plan.from, work.path()}, "unpack " + plan.from, stop_fd));
+  Sweep(options);
+  return Keep(options, work.path(), key);
+}
+
+bool IsUrl(std::string_view text) {
+  return text.starts_with("http://") || text.starts_with("https://");
+}
+
+// NVIDIA's installer brings the libraries too: they go where its own program puts them, into this
+// container's root, which is what the node is shown.
+Result<std::string> FromRunfile(const Options& options, const InstallPlan& plan,
+                                const KernelHeaders& headers, int stop_fd) {
+  TRY_ASSIGN(const WorkFolder work, WorkFolder::Make());
+  std::string installer = plan.from;
+  if (IsUrl(installer)) {
+    installer = JoinPath(work.path(), "installer.run");
+    TRY(MustRun({"curl", "-fsSL", "--retry", "3", "-o", installer, plan.from},
+                "download " + plan.from, stop_fd));
+  }
+  const std::string folder = JoinPath(work.path(), "unpacked");
+  TRY(MustRun({"sh", installer, "--extract-only", "--target", folder}, "unpack " + plan.from,
+              stop_fd));
+  for (const bool open : OpenOrNot(options.module_type, options.version)) {
+    const std::string sources = JoinPath(folder, open ? "kernel-open" : "kernel");
+    if (access(sources.c_str(), F_OK) != 0) {
+      continue;
+    }
+    TRY_ASSIGN(const std::string modules, Compile(options, sources, open, headers, stop_fd));
+    TRY(MustRun(
+        {JoinPath(folder, "nvidia-installer"), "--silent", "--no-kernel-module",
+         "--no-nouveau-check", "--no-nvidia-modprobe", "--no-rpms", "--no-backup",
+         "--no-check-for-alternate-installs", "--no-libglx-indirect", "--no-install-libglvnd"},
+        "install the libraries of " + plan.from, stop_fd));
+    return modules;
+  }
+  return Fail(
+      ErrorKind::kNotFound,
+      format("unpack {}: it has no kernel modules of the kind that is asked for", plan.from));
+}
+
+}  // namespace
+
+Result<std::string> ObtainModules(const Options& options, const InstallPlan& plan,
+                                  const KernelHeaders& headers, int stop_fd) {
+  switch (plan.way) {
+    case Way::kPackage:
+      return FromPackage(options, plan, stop_fd);
+    case Way::kCompile:
+      return Compile(options, plan.from, plan.open, headers, stop_fd);
+    case Way::kRunfile:
+      return FromRunfile(options, plan, headers, stop_fd);
+    case Way::kPrecompiled:
+    case Way::kLoaded:
+      break;
+  }
+  return plan.from;
+}
+
+}  // namespace gantry::driver
