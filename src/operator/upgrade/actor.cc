@@ -41,9 +41,9 @@ std::string Sentence(const Change& change) {
                 change.from == State::kUnknown ? "none" : NameOf(change.from), to, change.reason);
 }
 
+// A conflict is none: whatever it was, the pod may still be there.
 Status IgnoreGone(Status status) {
-  const bool gone = !status.has_value() && (status.error().kind == ErrorKind::kNotFound ||
-                                            status.error().kind == ErrorKind::kConflict);
+  const bool gone = !status.has_value() && status.error().kind == ErrorKind::kNotFound;
   return gone ? Status{} : status;
 }
 
@@ -108,6 +108,9 @@ kube::Outcome Actor::Look() {
 
 Status Actor::AbandonAll() {
   Status first;
+  if (view_.upgrade_traces() == 0) {
+    return first;
+  }
   const Sight nothing;
   const Observer observer(nothing);
   for (const auto& [name, facts] : view_.Nodes()) {
@@ -149,7 +152,7 @@ kube::Outcome Actor::RollOn(const policy::UpgradePolicy& policy) {
     nodes.push_back(observer.Observe(name, *facts));
   }
   std::ranges::sort(nodes, {}, &NodeInput::name);
-  ShowPods(policy, nodes);
+  Status first = ShowPods(policy, nodes);
   const WallTime now = clock_.Wall();
   RollOutPlan plan = RollOut(nodes, policy, now);
   if (plan.starts()) {
@@ -158,8 +161,9 @@ kube::Outcome Actor::RollOn(const policy::UpgradePolicy& policy) {
     }
     plan = RollOut(nodes, policy, now);
   }
-  Status first;
+  bool moved = false;
   for (const Change& change : plan.changes) {
+    moved |= change.from != change.to;
     const auto node = std::ranges::find(nodes, change.node, &NodeInput::name);
     if (Status carried = Carry(*node, change); !carried.has_value() && first.has_value()) {
       first = std::move(carried);
@@ -169,6 +173,9 @@ kube::Outcome Actor::RollOn(const policy::UpgradePolicy& policy) {
   if (!first.has_value()) {
     return std::move(first).error();
   }
+  if (moved) {
+    return kube::RetryAfter{};  // the view has what was written: the next step is known
+  }
   if (plan.look_again.has_value()) {
     return kube::RetryAfter{
         std::chrono::ceil<std::chrono::milliseconds>(std::max(*plan.look_again, now) - now)};
@@ -176,7 +183,9 @@ kube::Outcome Actor::RollOn(const policy::UpgradePolicy& policy) {
   return kube::Done{};
 }
 
-void Actor::ShowPods(const policy::UpgradePolicy& policy, std::vector<NodeInput>& nodes) {
+Status Actor::ShowPods(const policy::UpgradePolicy& policy, std::vector<NodeInput>& nodes) {
+  Status first;
+  std::map<std::string, bool> claimed;
   std::set<PodQuery> queries = PodsFor(nodes, policy, space_);
   std::map<PodQuery, Watches::Pods> shown;
   queries.insert(DriverQuery(space_));
@@ -209,7 +218,54 @@ void Actor::ShowPods(const policy::UpgradePolicy& policy, std::vector<NodeInput>
     node.pods.emplace();
     std::ranges::copy_if(pods.pods, std::back_inserter(*node.pods),
                          [&](const NamedPod& pod) { return pod.facts.node == node.name; });
+    if (node.state == State::kPodDeletion) {
+      if (Status shown = ShowClaims(node, claimed); !shown.has_value()) {
+        node.pods.reset();
+        node.unseen = shown.error().message;
+        first = std::move(shown);
+      }
+    }
   }
+  claimed_ = std::move(claimed);
+  return first;
+}
+
+// What a claim holds does not change while a pod uses it, so that it is asked for once.
+Status Actor::ShowClaims(NodeInput& node, std::map<std::string, bool>& known) {
+  for (NamedPod& pod : *node.pods) {
+    if (pod.facts.uses_gpus || pod.facts.claims.empty()) {
+      continue;
+    }
+    if (const auto before = claimed_.find(pod.facts.uid); before != claimed_.end()) {
+      known.insert(*before);
+    }
+    const auto [holds, asks] = known.try_emplace(pod.facts.uid, false);
+    for (const std::string& name : pod.facts.claims) {
+      if (!asks || holds->second) {
+        break;
+      }
+      const Result<Json> claim = ReadClaim({pod.key.space, name});
+      if (!claim.has_value()) {
+        known.erase(holds);
+        return std::unexpected(claim.error());
+      }
+      holds->second = HoldsGpus(*claim);
+    }
+    pod.facts.uses_gpus = holds->second;
+  }
+  return {};
+}
+
+// Null if there is none. The API server may be of any age since 1.32; all versions tell alike.
+Result<Json> Actor::ReadClaim(const kube::Key& key) {
+  for (const char* version : {"v1", "v1beta2", "v1beta1"}) {
+    Result<Json> claim =
+        client_.Get({"resource.k8s.io", version, "ResourceClaim", "resourceclaims"}, key);
+    if (claim.has_value() || claim.error().kind != ErrorKind::kNotFound) {
+      return claim;
+    }
+  }
+  return Json();
 }
 
 // Whoever else is in progress by now is not left out.
@@ -262,7 +318,8 @@ Result<bool> Actor::Write(const NodeInput& node, const Change& change) {
   }
   Json patch = PatchOf(change);
   patch["metadata"]["resourceVersion"] = kube::ResourceVersionOf(now);
-  TRY(client_.MergePatch(kube::kinds::kNode, key, patch));
+  TRY_ASSIGN(const Json after, client_.MergePatch(kube::kinds::kNode, key, patch));
+  view_.WroteNode(after);
   if (change.from == change.to) {
     return true;
   }
