@@ -198,10 +198,14 @@ Json PatchOf(const Change& change) {
   return patch;
 }
 
+PodQuery ValidatorPods(const std::string& space) {
+  return {.space = space, .labels = "app=nvidia-operator-validator"};
+}
+
 std::optional<PodQuery> PodsFor(const NodeInput& node, const policy::UpgradePolicy& policy,
                                 const std::string& space) {
   if (node.state == State::kValidation) {
-    return PodQuery{.space = space, .labels = "app=nvidia-operator-validator"};
+    return ValidatorPods(space);
   }
   if (node.state == State::kWaitForJobs && !policy.jobs_selector.empty()) {
     return PodQuery{.labels = policy.jobs_selector};

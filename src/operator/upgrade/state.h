@@ -103,6 +103,9 @@ Json PatchOf(const Change& change);
 std::optional<PodQuery> PodsFor(const NodeInput& node, const policy::UpgradePolicy& policy,
                                 const std::string& space);
 
+// The validator's pods, of all nodes.
+PodQuery ValidatorPods(const std::string& space);
+
 // Whether it is to be uncordoned when its upgrade ends.
 bool CordonedByUs(const NodeInput& node);
 
