@@ -206,8 +206,8 @@ Status Actor::ShowPods(const policy::UpgradePolicy& policy, std::vector<NodeInpu
       node.unseen = format("{} other nodes are looked at first", kNodesAtOnce);
       continue;
     }
-    const auto [place, first] = shown.try_emplace(*query);
-    if (first) {
+    const auto [place, added] = shown.try_emplace(*query);
+    if (added) {
       place->second = watches_.Look(*query);
     }
     const Watches::Pods& pods = place->second;
@@ -219,10 +219,10 @@ Status Actor::ShowPods(const policy::UpgradePolicy& policy, std::vector<NodeInpu
     std::ranges::copy_if(pods.pods, std::back_inserter(*node.pods),
                          [&](const NamedPod& pod) { return pod.facts.node == node.name; });
     if (node.state == State::kPodDeletion) {
-      if (Status shown = ShowClaims(node, claimed); !shown.has_value()) {
+      if (Status known = ShowClaims(node, claimed); !known.has_value()) {
         node.pods.reset();
-        node.unseen = shown.error().message;
-        first = std::move(shown);
+        node.unseen = known.error().message;
+        first = std::move(known);
       }
     }
   }
