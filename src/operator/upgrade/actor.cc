@@ -118,8 +118,8 @@ Status Actor::AbandonAll() {
       continue;
     }
     const NodeInput node = observer.Observe(name, *facts);
-    if (Status carried = Carry(node, Abandon(node)); !carried.has_value() && first.has_value()) {
-      first = std::move(carried);
+    if (auto carried = Carry(node, Abandon(node)); !carried.has_value() && first.has_value()) {
+      first = std::unexpected(std::move(carried).error());
     }
   }
   return first;
@@ -163,10 +163,11 @@ kube::Outcome Actor::RollOn(const policy::UpgradePolicy& policy) {
   }
   bool moved = false;
   for (const Change& change : plan.changes) {
-    moved |= change.from != change.to;
     const auto node = std::ranges::find(nodes, change.node, &NodeInput::name);
-    if (Status carried = Carry(*node, change); !carried.has_value() && first.has_value()) {
-      first = std::move(carried);
+    auto carried = Carry(*node, change);
+    moved |= carried.value_or(false);
+    if (!carried.has_value() && first.has_value()) {
+      first = std::unexpected(std::move(carried).error());
     }
   }
   Tell({true, plan.counts, Summary(plan), StatusOf(plan)});
@@ -285,16 +286,14 @@ Status Actor::Refresh(const Observer& observer, std::vector<NodeInput>& nodes) {
   return {};
 }
 
-Status Actor::Carry(const NodeInput& node, const Change& change) {
+Result<bool> Actor::Carry(const NodeInput& node, const Change& change) {
   if (change.marks_node()) {
     auto wrote = Write(node, change);
-    if (!wrote.has_value()) {
-      return wrote.error().kind == ErrorKind::kNotFound
-                 ? Status{}
-                 : Status(std::unexpected(std::move(wrote).error()));
+    if (!wrote.has_value() && wrote.error().kind == ErrorKind::kNotFound) {
+      return false;
     }
-    if (!*wrote) {
-      return {};
+    if (!wrote.has_value() || !*wrote) {
+      return wrote;
     }
   }
   if (!change.evict.empty()) {
@@ -305,7 +304,7 @@ Status Actor::Carry(const NodeInput& node, const Change& change) {
     TRY(IgnoreGone(
         client_.Delete(kube::kinds::kPod, change.restart->key, {.uid = change.restart->uid})));
   }
-  return {};
+  return change.from != change.to;
 }
 
 Result<bool> Actor::Write(const NodeInput& node, const Change& change) {

@@ -52,7 +52,8 @@ class Actor {
   Result<Json> ReadClaim(const kube::Key& key);
   Status ShowClaims(NodeInput& node, std::map<std::string, bool>& known);
   Status Refresh(const Observer& observer, std::vector<NodeInput>& nodes);
-  Status Carry(const NodeInput& node, const Change& change);
+  // Whether the node has taken a step.
+  Result<bool> Carry(const NodeInput& node, const Change& change);
   // False: the Node is not any more as it was when this was decided.
   Result<bool> Write(const NodeInput& node, const Change& change);
   void Evict(const NodeInput& node, const Change& change);
