@@ -123,6 +123,18 @@ std::string ValueOf(const Labels& labels, std::string_view key) {
   return found == labels.end() ? "" : found->second;
 }
 
+std::string_view ValueIn(std::string_view packed, std::string_view key) {
+  while (!packed.empty()) {
+    const size_t end = packed.find('\n');
+    const std::string_view line = packed.substr(0, end);
+    if (line.size() > key.size() && line[key.size()] == '=' && line.starts_with(key)) {
+      return line.substr(key.size() + 1);
+    }
+    packed.remove_prefix(end + 1);
+  }
+  return {};
+}
+
 Labels UnpackLabels(std::string_view packed) {
   Labels labels;
   while (!packed.empty()) {

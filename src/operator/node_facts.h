@@ -21,6 +21,8 @@ std::string PackLabels(const Labels& labels);
 Labels UnpackLabels(std::string_view packed);
 // The label's value; empty if there is none.
 std::string ValueOf(const Labels& labels, std::string_view key);
+// The same of packed labels, without unpacking them: for few labels of many nodes.
+std::string_view ValueIn(std::string_view packed, std::string_view key);
 
 // One core/v1 Taint.
 struct Taint {

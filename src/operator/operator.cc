@@ -81,7 +81,7 @@ class Manager {
             "clusterpolicy",
             [this](const std::string&) {
               const auto outcome = reconciler_.Cluster();
-              settled_ = RealClock().Now();
+              cluster_settled_ = RealClock().Now();
               return outcome;
             },
             1, kBackoff),
@@ -89,18 +89,23 @@ class Manager {
             "node-labels", [this](const std::string& node) { return reconciler_.Node(node); },
             kNodeWorkers, kBackoff),
         upgrades_(
-            "driver-upgrades", [this](const std::string&) { return upgrade_.Look(); }, 1, kBackoff),
+            "driver-upgrades",
+            [this](const std::string&) {
+              auto outcome = upgrade_.Look();
+              upgrades_settled_ = RealClock().Now();
+              return outcome;
+            },
+            1, kBackoff),
         view_(client, settings.space, settings.master,
               {.cluster =
                    [this] {
-                     cluster_.EnqueueAfter(kClusterKey, Settle());
-                     upgrades_.EnqueueAfter(kClusterKey, kUpgradesSettle);
+                     LookAtCluster();
+                     LookAtUpgrades();
                    },
                .node = [this](const std::string& node) { nodes_.Enqueue(node); }}),
         upgrade_(
-            client, view_, events_, settings.space,
-            [this] { upgrades_.EnqueueAfter(kClusterKey, kUpgradesSettle); },
-            [this] { cluster_.EnqueueAfter(kClusterKey, Settle()); }),
+            client, view_, events_, settings.space, [this] { LookAtUpgrades(); },
+            [this] { LookAtCluster(); }),
         reconciler_(
             client, view_, events_, upgrade_, settings,
             [this](const std::string& node) { nodes_.Enqueue(node); },
@@ -133,18 +138,26 @@ class Manager {
   // Changes come in groups; their state is worked out once. The first of many is quick, and what
   // comes right after it is seen together.
   static constexpr std::chrono::milliseconds kSettle{20};
-  static constexpr std::chrono::milliseconds kPace{250};
-  static constexpr std::chrono::milliseconds kUpgradesSettle{100};
-  [[nodiscard]] std::chrono::milliseconds Settle() const {
-    const auto since = RealClock().Now() - settled_.load();
-    return std::max(kSettle, std::chrono::ceil<std::chrono::milliseconds>(kPace - since));
+  static constexpr std::chrono::milliseconds kClusterPace{250};
+  static constexpr std::chrono::milliseconds kUpgradesPace{100};
+  static std::chrono::milliseconds Settle(SteadyTime settled, std::chrono::milliseconds pace) {
+    const auto since = RealClock().Now() - settled;
+    return std::max(kSettle, std::chrono::ceil<std::chrono::milliseconds>(pace - since));
+  }
+  void LookAtCluster() {
+    cluster_.EnqueueAfter(kClusterKey, Settle(cluster_settled_, kClusterPace));
+  }
+  void LookAtUpgrades() {
+    upgrades_.EnqueueAfter(kClusterKey, Settle(upgrades_settled_, kUpgradesPace));
   }
   // An API server answers several at once; more only wait there.
   static constexpr int kNodeWorkers = 4;
   static constexpr kube::Backoff kBackoff{.base = std::chrono::milliseconds(100),
                                           .limit = std::chrono::seconds(30)};
 
-  std::atomic<SteadyTime> settled_{SteadyTime{}};  // when the cluster was worked out last
+  // When each was worked out last.
+  std::atomic<SteadyTime> cluster_settled_{SteadyTime{}};
+  std::atomic<SteadyTime> upgrades_settled_{SteadyTime{}};
   kube::EventRecorder events_;
   // Before the view, whose watches fill their queues to the last.
   kube::Controller cluster_;

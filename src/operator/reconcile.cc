@@ -276,14 +276,8 @@ Status Reconciler::WriteStatus(const kube::Kind& kind, const Json& object, const
   if (SameStatus(before, status)) {
     return {};
   }
-  Json patch = status;
-  for (const auto& [key, value] : before.items()) {
-    if (!patch.contains(key)) {
-      patch[key] = nullptr;
-    }
-  }
-  auto stored = client_.MergePatch(kind, kube::KeyOf(object), {{"status", std::move(patch)}},
-                                   kube::Part::kStatus);
+  auto stored = client_.MergePatch(kind, kube::KeyOf(object),
+                                   {{"status", StatusPatch(before, status)}}, kube::Part::kStatus);
   if (!stored.has_value()) {
     return stored.error().kind == ErrorKind::kNotFound
                ? Status{}

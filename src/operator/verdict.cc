@@ -428,4 +428,15 @@ bool SameButMessages(const Json& left, const Json& right) {
   return WithoutMessages(WithoutTimes(left)) == WithoutMessages(WithoutTimes(right));
 }
 
+Json StatusPatch(const Json& before, const Json& after) {
+  Json patch = after;
+  if (!before.is_object() || !after.is_object()) {
+    return patch;
+  }
+  for (const auto& [key, value] : before.items()) {
+    patch[key] = after.contains(key) ? StatusPatch(value, after[key]) : Json();
+  }
+  return patch;
+}
+
 }  // namespace gantry::gpu_operator

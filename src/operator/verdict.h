@@ -88,4 +88,7 @@ bool SameStatus(const Json& left, const Json& right);
 // start, and with every step of every node.
 bool SameButMessages(const Json& left, const Json& right);
 
+// The merge patch (RFC 7396) that makes one status the other: what is gone is null, at any depth.
+Json StatusPatch(const Json& before, const Json& after);
+
 }  // namespace gantry::gpu_operator

@@ -393,5 +393,18 @@ TEST(Metrics, HaveNvidiasNames) {
   }
 }
 
+TEST(StatusPatch, WhatIsGoneGoesAtAnyDepth) {
+  const Json before = Json::parse(
+      R"({"state": "notReady", "driverUpgrades": {"done": 1, "nodes": [{"name": "a"}]}, "old": {"a": 1}})");
+  const Json after =
+      Json::parse(R"({"state": "ready", "driverUpgrades": {"done": 2}, "new": {"b": [1]}})");
+  Json stored = before;
+  stored.merge_patch(StatusPatch(before, after));
+  EXPECT_EQ(stored, after);
+  stored = Json::object();
+  stored.merge_patch(StatusPatch(stored, before));
+  EXPECT_EQ(stored, before);
+}
+
 }  // namespace
 }  // namespace gantry::gpu_operator

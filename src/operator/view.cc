@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "operator/upgrade/observe.h"
 #include "policy/kinds.h"
 #include "policy/names.h"
 
@@ -63,6 +64,10 @@ std::string ServedText(const Json& definition, std::string_view version) {
 std::string LabelsText(const Json& object) {
   const Json* labels = At(object, "metadata.labels");
   return labels == nullptr ? "" : PackLabels(labels->get<Labels>());
+}
+
+int Traces(const std::shared_ptr<const NodeFacts>& node) {
+  return node != nullptr && upgrade::HasTraces(*node) ? 1 : 0;
 }
 
 kube::WatchOptions AbsentIsEmpty() {
@@ -127,7 +132,8 @@ View::View(kube::Client& client, std::string space, MasterConfig config, ViewCha
       short_policies_(PolicyText,
                       [this](const kube::Key&, const auto&, const auto&) { changes_.cluster(); }),
       nodes_([this](const Json& node) { return ProjectNode(node, config_.nodes); },
-             [this](const kube::Key& key, const auto&, const auto&) {
+             [this](const kube::Key& key, const auto& before, const auto& after) {
+               upgrade_traces_ += Traces(after) - Traces(before);
                changes_.node(key.name);
                changes_.cluster();
              }),

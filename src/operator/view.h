@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <map>
@@ -59,6 +60,8 @@ class View {
   [[nodiscard]] std::vector<std::pair<std::string, std::shared_ptr<const NodeFacts>>> Nodes() const;
   [[nodiscard]] std::shared_ptr<const NodeFacts> Node(const std::string& name) const;
   [[nodiscard]] std::vector<std::string> NodeNames() const;
+  // Nodes with anything of a driver's upgrade on them; free to ask.
+  [[nodiscard]] long long upgrade_traces() const { return upgrade_traces_; }
   // As FeatureStore has them.
   [[nodiscard]] FeatureStore::Features FeaturesOf(const std::string& node) const;
   // Whether an NFD's workers describe nodes.
@@ -126,6 +129,7 @@ class View {
   const std::string space_;
   const MasterConfig config_;
   const ViewChanges changes_;
+  std::atomic<long long> upgrade_traces_ = 0;
   kube::Cache<std::string> policies_;
   kube::Cache<std::string> short_policies_;
   kube::Cache<NodeFacts> nodes_;

@@ -144,6 +144,8 @@ inline constexpr char kGpuHealthyCondition[] = "GPUHealthy";
 // -----------------------------------------------------------------------------------------
 inline constexpr char kLastAppliedHash[] = "nvidia.com/last-applied-hash";
 inline constexpr char kDrainSkip[] = "nvidia.com/gpu-driver-upgrade-drain.skip";
+// NVIDIA's driver for dynamic resource allocation, as claims name whose devices they hold.
+inline constexpr char kGpuDraDriver[] = "gpu.nvidia.com";
 inline constexpr char kOperatorLease[] = "53822513.nvidia.com";
 inline constexpr char kManagedBy[] = "app.kubernetes.io/managed-by";
 inline constexpr char kManagedByGantry[] = "gpu-operator";

@@ -12,7 +12,8 @@ import bed as beds  # noqa: E402
 
 # The life of a cluster. Each file leaves the cluster installed and idle, but for the last.
 ORDER = ["test_install", "test_gpu_pods", "test_policy", "test_drift", "test_sharing", "test_health", "test_restarts",
-         "test_kills", "test_doctor", "test_late_node", "test_gantry_upgrade", "test_node_away", "test_uninstall"]
+         "test_kills", "test_doctor", "test_driver_upgrade", "test_late_node", "test_gantry_upgrade", "test_node_away",
+         "test_uninstall"]
 PROFILE = beds.ROOT / "testbed" / "fakegpu" / "profiles" / "8xa100-80.yaml"
 
 

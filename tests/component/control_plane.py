@@ -11,6 +11,7 @@ import socket
 import ssl
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -53,8 +54,9 @@ class Refused(Exception):
 
 class ControlPlane:
     TOKEN = "administrator"
+    TRUST = ssl._create_unverified_context()  # noqa: S323
 
-    def __init__(self, folder: pathlib.Path, controllers: str):
+    def __init__(self, folder: pathlib.Path, controllers: str, *controller_flags: str):
         self.folder = folder
         self.port = free_port()
         client, peer = free_port(), free_port()
@@ -84,7 +86,8 @@ class ControlPlane:
                     f"--audit-policy-file={folder}/policy.yaml", f"--audit-log-path={folder}/audit"])
         wait(self.is_ready, "kube-apiserver", 60)
         self.start([server_program("kube-controller-manager"), f"--kubeconfig={self.kubeconfig}",
-                    f"--controllers={controllers}", "--leader-elect=false", "--secure-port=0"])
+                    f"--controllers={controllers}", "--leader-elect=false", "--secure-port=0",
+                    *controller_flags])
 
     def start(self, words) -> subprocess.Popen:
         log = open(self.folder / f"{pathlib.Path(words[0]).name}.log", "ab")
@@ -103,17 +106,17 @@ class ControlPlane:
         except OSError:
             return False
 
-    def call(self, verb: str, path: str, body=None, kind: str = "application/json"):
-        """The answer, or None for what is not there; Refused for every other error."""
-        context = ssl.create_default_context()
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
+    def open(self, verb: str, path: str, body=None, kind: str = "application/json"):
         text = body if isinstance(body, bytes | None) else json.dumps(body).encode()
         request = urllib.request.Request(
             f"https://127.0.0.1:{self.port}{path}", data=text, method=verb,
             headers={"Authorization": f"Bearer {self.TOKEN}", "Content-Type": kind})
+        return urllib.request.urlopen(request, context=self.TRUST)
+
+    def call(self, verb: str, path: str, body=None, kind: str = "application/json"):
+        """The answer, or None for what is not there; Refused for every other error."""
         try:
-            with urllib.request.urlopen(request, context=context) as answer:
+            with self.open(verb, path, body, kind) as answer:
                 return json.load(answer)
         except urllib.error.HTTPError as error:
             if error.code == 404:
@@ -122,6 +125,19 @@ class ControlPlane:
 
     def get(self, path: str):
         return self.call("GET", path)
+
+    def watch(self, path: str, ended: threading.Event):
+        """Each object as it is and then as it changes, with the kind of the change, until `ended`. Misses nothing."""
+        listed = self.get(path)
+        yield from (("ADDED", item) for item in listed["items"])
+        version = listed["metadata"]["resourceVersion"]
+        while not ended.is_set():
+            with self.open("GET", f"{path}?watch=1&timeoutSeconds=1&resourceVersion={version}") as stream:
+                for line in stream:
+                    event = json.loads(line)
+                    assert event["type"] != "ERROR", event
+                    version = event["object"]["metadata"]["resourceVersion"]
+                    yield event["type"], event["object"]
 
     def serves(self, path: str) -> bool:
         """Whether a list of that kind is answered: soon after its definition was created."""

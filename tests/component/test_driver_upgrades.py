@@ -1,73 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Drivers are upgraded beside a real API server and the controllers of DaemonSets and disruption budgets. No kubelet
-runs: a thread here binds pods to their nodes, says that they are ready and lets them end. The operator is that of
-$GANTRY_BUILD.
+runs (kubelets.py plays them). The operator is that of $GANTRY_BUILD.
 """
 
 import signal
-import threading
 import time
 import urllib.request
 
 import pytest
-from control_plane import ControlPlane, Refused, wait
+from control_plane import ControlPlane, wait
+from kubelets import STATE, Kubelets, add_node, state_of, version_of
 from test_operator import POLICIES, SPACE, Operator, build, policy, status  # noqa: F401
 
 NODES = ("a", "b", "c")
-STATE = "nvidia.com/gpu-driver-upgrade-state"
-RESTING = (None, "upgrade-done", "upgrade-required")
 IMAGE = {"repository": "registry.local", "image": "driver", "version": "1"}
-
-
-class Kubelets:
-    """Those of all nodes. `broken` is the driver's version that does not start."""
-
-    def __init__(self, plane):
-        self.plane, self.broken, self.ended, self.most = plane, None, threading.Event(), 0
-        self.thread = threading.Thread(target=self.run)
-        self.thread.start()
-
-    def run(self):
-        while not self.ended.wait(0.05):
-            nodes = self.plane.get("/api/v1/nodes")["items"]
-            self.most = max(self.most, sum(state_of(node) not in RESTING for node in nodes))
-            for pod in self.plane.get("/api/v1/pods")["items"]:
-                try:
-                    self.play(pod)
-                except Refused:  # somebody else was faster
-                    pass
-
-    def play(self, pod):
-        meta = pod["metadata"]
-        path = f"/api/v1/namespaces/{meta['namespace']}/pods/{meta['name']}"
-        if "deletionTimestamp" in meta:
-            self.plane.call("DELETE", path, {"gracePeriodSeconds": 0})
-        elif "nodeName" not in pod["spec"]:
-            terms = pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
-            node = terms["nodeSelectorTerms"][0]["matchFields"][0]["values"][0]
-            self.plane.call("POST", f"{path}/binding", {"metadata": {"name": meta["name"]},
-                                                        "target": {"kind": "Node", "name": node}})
-        elif pod["status"].get("phase") != "Running" and not self.is_broken(pod):
-            self.plane.patch(f"{path}/status", {"status": {
-                "phase": "Running", "conditions": [{"type": "Ready", "status": "True"}], "containerStatuses": [
-                    {"name": c["name"], "ready": True, "restartCount": 0, "image": c["image"], "imageID": "",
-                     "state": {"running": {}}} for c in pod["spec"]["containers"]]}})
-
-    def is_broken(self, pod):
-        return self.broken is not None and version_of(pod) == self.broken
-
-    def close(self):
-        self.ended.set()
-        self.thread.join()
-
-
-def state_of(node):
-    return node["metadata"]["labels"].get(STATE)
-
-
-def version_of(pod):
-    image = pod["spec"]["containers"][0]["image"]
-    return image.removeprefix("registry.local/driver:").split("-")[0] if "/driver:" in image else None
 
 
 @pytest.fixture(scope="module")
@@ -78,15 +24,8 @@ def plane(tmp_path_factory):
         plane.define_resources()
         for space in (SPACE, "users"):
             plane.call("POST", "/api/v1/namespaces", {"metadata": {"name": space}})
-        feature = "feature.node.kubernetes.io/"
         for name in NODES:
-            plane.call("POST", "/api/v1/nodes", {"metadata": {"name": name, "labels": {
-                "kubernetes.io/os": "linux", f"{feature}pci-10de.present": "true",
-                f"{feature}system-os_release.ID": "ubuntu", f"{feature}system-os_release.VERSION_ID": "22.04"}}})
-            plane.patch(f"/api/v1/nodes/{name}/status", {"status": {
-                "conditions": [{"type": "Ready", "status": "True"}]}})
-            # Those that nodes get before they are Ready, and no controller here takes away.
-            plane.patch(f"/api/v1/nodes/{name}", {"spec": {"taints": None}})
+            add_node(plane, name)
         plane.kubelets = kubelets = Kubelets(plane)
         yield plane
     finally:
@@ -142,6 +81,20 @@ def new_workload(plane, name, on):
             "limits": {"nvidia.com/gpu": "1"}}}]}})
 
 
+def new_claim_workload(plane, name, on, driver):
+    """A pod with a device of a DRA driver."""
+    claims = "/apis/resource.k8s.io/v1/namespaces/users/resourceclaims"
+    plane.call("POST", claims, {"metadata": {"name": name}, "spec": {"devices": {"requests": [
+        {"name": "r", "exactly": {"deviceClassName": driver}}]}}})
+    plane.patch(f"{claims}/{name}/status", {"status": {"allocation": {"devices": {"results": [
+        {"request": "r", "driver": driver, "pool": on, "device": "gpu-0"}]}}}})
+    plane.call("POST", "/api/v1/namespaces/users/pods", {
+        "metadata": {"name": name, "ownerReferences": [
+            {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "set", "uid": "0", "controller": True}]},
+        "spec": {"nodeName": on, "resourceClaims": [{"name": "c", "resourceClaimName": name}],
+                 "containers": [{"name": "c", "image": "i", "resources": {"claims": [{"name": "c"}]}}]}})
+
+
 def metric(operator, name):
     with urllib.request.urlopen(f"http://127.0.0.1:{operator.port}/metrics") as answer:
         lines = answer.read().decode().splitlines()
@@ -160,6 +113,8 @@ def test_nodes_with_the_current_driver_are_done(plane, operator):
 def test_one_node_after_another_and_a_budget_stops_it_with_a_reason(plane, operator):
     new_workload(plane, "train", "a")
     new_workload(plane, "web", "b")
+    new_claim_workload(plane, "claims-a-gpu", "a", "gpu.nvidia.com")
+    new_claim_workload(plane, "claims-a-nic", "a", "nic.example.com")
     budgets = "/apis/policy/v1/namespaces/users/poddisruptionbudgets"
     plane.call("POST", budgets, {"metadata": {"name": "keep"}, "spec": {
         "minAvailable": 1, "selector": {"matchLabels": {"app": "web"}}}})
@@ -168,6 +123,8 @@ def test_one_node_after_another_and_a_budget_stops_it_with_a_reason(plane, opera
     upgrade_to(plane, "2")
     wait(lambda: state_of(node(plane, "a")) == "upgrade-done" and "2" in versions(plane), "the first node", 60)
     assert plane.get("/api/v1/namespaces/users/pods/train") is None
+    assert plane.get("/api/v1/namespaces/users/pods/claims-a-gpu") is None
+    assert plane.get("/api/v1/namespaces/users/pods/claims-a-nic")
     assert not is_cordoned(plane, "a")
     wait(lambda: state_of(node(plane, "b")) == "upgrade-failed", "the budget holds the second", 60)
     assert plane.get("/api/v1/namespaces/users/pods/web") and is_cordoned(plane, "b")

@@ -107,6 +107,24 @@ std::string EnvOf(const Json& section, std::string_view name) {
   return "";
 }
 
+UpgradesFacts UpgradesFrom(const Json& told) {
+  UpgradesFacts facts{.total = IntAt(told, "total", 0),
+                      .done = IntAt(told, "done", 0),
+                      .in_progress = IntAt(told, "inProgress", 0),
+                      .failed = IntAt(told, "failed", 0),
+                      .pending = IntAt(told, "pending", 0),
+                      .nodes = {}};
+  for (const Json& node : ListAt(told, "nodes")) {
+    facts.nodes.push_back({.node = TextAt(node, "name"),
+                           .state = TextAt(node, "state"),
+                           .since = TextAt(node, "since"),
+                           .deadline = TextAt(node, "deadline"),
+                           .reason = TextAt(node, "reason"),
+                           .next = TextAt(node, "next")});
+  }
+  return facts;
+}
+
 }  // namespace
 
 NodeFacts NodeFrom(const Json& node) {
@@ -120,6 +138,8 @@ NodeFacts NodeFrom(const Json& node) {
                             .value = TextAt(taint, "value"),
                             .effect = TextAt(taint, "effect")});
   }
+  facts.cordoned = BoolAt(node, "spec.unschedulable", false);
+  facts.upgrade_cordon = kube::AnnotationOf(node, names::kUpgradeCordon) != nullptr;
   const std::vector<Condition> conditions = ConditionsOf(node);
   for (const Condition& condition : conditions) {
     if (condition.type == "Ready") {
@@ -252,6 +272,9 @@ PolicyFacts PolicyFrom(const Json& policy) {
     }
   }
   facts.space = TextAt(policy, "status.namespace");
+  if (const Json* upgrades = At(policy, "status.driverUpgrades"); upgrades != nullptr) {
+    facts.upgrades = UpgradesFrom(*upgrades);
+  }
   facts.plugin_config = TextAt(policy, "spec.devicePlugin.config.name");
   facts.plugin_default = TextAt(policy, "spec.devicePlugin.config.default");
   if (const Json* toolkit = At(policy, "spec.toolkit"); toolkit != nullptr) {

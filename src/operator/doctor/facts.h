@@ -42,8 +42,10 @@ struct NodeFacts {
   std::string name;
   bool ready = false;
   std::string why_not_ready;  // the kubelet's words while it is not
-  std::string gpus_out;       // the message of the condition GPUHealthy while that is False
-  Labels labels;              // all: pods select by any
+  bool cordoned = false;
+  bool upgrade_cordon = false;  // an upgrade of its driver has cordoned it, by its own mark
+  std::string gpus_out;         // the message of the condition GPUHealthy while that is False
+  Labels labels;                // all: pods select by any
   // Of labels that say a state: when who writes it wrote last, or later (RFC 3339).
   Labels written;
   std::vector<Taint> taints;
@@ -126,6 +128,26 @@ struct Condition {
   std::string message;
 };
 
+// A node whose driver is not upgraded yet, as the operator tells it in the policy's status; times
+// are RFC 3339.
+struct UpgradeFacts {
+  std::string node;
+  std::string state;
+  std::string since = {};
+  std::string deadline = {};  // when it goes on, or fails, by itself; empty: never
+  std::string reason = {};
+  std::string next = {};
+};
+
+struct UpgradesFacts {
+  long long total = 0;
+  long long done = 0;
+  long long in_progress = 0;
+  long long failed = 0;
+  long long pending = 0;
+  std::vector<UpgradeFacts> nodes;  // a hundred at most
+};
+
 struct PolicyFacts {
   std::string name;
   std::string state;  // ready, notReady, ignored; empty: the operator has not spoken yet
@@ -135,6 +157,7 @@ struct PolicyFacts {
   std::string plugin_config = {};   // devicePlugin.config.name: a ConfigMap there; empty: none
   std::string plugin_default = {};  // devicePlugin.config.default: a key of it; empty: none
   bool opens_by_image = false;      // an image's environment variable alone gives GPUs
+  std::optional<UpgradesFacts> upgrades = {};  // of drivers, while they are on
 };
 
 // What could not be looked at.

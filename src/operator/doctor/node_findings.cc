@@ -19,6 +19,8 @@ namespace {
 constexpr std::chrono::minutes kMigPatience(15);
 // An upgrade of a node waits for its turn and for jobs; the library gives up a drain after 5 min.
 constexpr std::chrono::minutes kUpgradePatience(60);
+// The operator acts on a deadline at once, and writes its status some seconds later.
+constexpr std::chrono::minutes kUpgradeGrace(1);
 
 bool LabelIs(const NodeFacts& node, const std::string& label, std::string_view value) {
   return ValueOf(node, label) == value;
@@ -165,25 +167,84 @@ bool AnotherGetsOn(const ClusterFacts& cluster, const NodeFacts& node) {
   });
 }
 
+// What the operator says of the node's upgrade, if it speaks of the state that the node is in.
+UpgradeFacts ToldOf(const ClusterFacts& cluster, const NodeFacts& node) {
+  const std::string state = ValueOf(node, names::kDriverUpgradeState);
+  for (const PolicyFacts& policy : cluster.policies) {
+    for (const UpgradeFacts& told : policy.upgrades.value_or(UpgradesFacts()).nodes) {
+      if (told.node == node.name && told.state == state) {
+        return told;
+      }
+    }
+  }
+  return {.node = node.name, .state = state};
+}
+
+std::string Because(const UpgradeFacts& told) {
+  return told.reason.empty() ? "" : ": " + told.reason;
+}
+
+bool IsEmptied(const UpgradeFacts& told) {
+  return told.state == "wait-for-jobs-required" || told.state == "pod-deletion-required" ||
+         told.state == "drain-required";
+}
+
+std::string Until(const UpgradeFacts& told) {
+  return told.deadline.empty() ? "" : format(" (until {})", told.deadline);
+}
+
 std::optional<Finding> DriverUpgrade(const ClusterFacts& cluster, const NodeFacts& node) {
   const std::string state = ValueOf(node, names::kDriverUpgradeState);
+  const UpgradeFacts told = ToldOf(cluster, node);
   if (state == "upgrade-failed") {
-    return Problem("DriverUpgradeFailed", NodeName(node),
-                   "its driver could not be upgraded, and it takes no pods",
-                   "look at the log of the driver's pod there; when that is ready, the node comes "
-                   "back by itself");
+    return Problem(
+        "DriverUpgradeFailed", NodeName(node),
+        "its driver could not be upgraded, and it takes no pods" + Because(told),
+        format("correct the cause (the log of the driver's pod there may say more), then kubectl "
+               "label node {} {}-",
+               node.name, names::kDriverUpgradeState));
   }
-  if (!IsUpgrading(node) ||
-      !OlderThan(cluster, node, names::kDriverUpgradeState, kUpgradePatience) ||
-      (state == "upgrade-required" && AnotherGetsOn(cluster, node))) {
+  if (!told.deadline.empty() && told.deadline < Rfc3339(cluster.now - kUpgradeGrace)) {
+    return Problem("DriverUpgradeOverdue", NodeName(node),
+                   format("its driver's upgrade is at {} since {}, which was to end by {}{}", state,
+                          told.since, told.deadline, Because(told)),
+                   "look whether the operator runs: its log says what keeps it");
+  }
+  if (IsEmptied(told) && told.reason.find("disruption budget") != std::string::npos) {
+    return Problem("DriverUpgradeHeldByBudget", NodeName(node),
+                   format("its driver's upgrade waits for a PodDisruptionBudget{}{}", Until(told),
+                          Because(told)),
+                   "let the budget's workload have one more replica, raise its maxUnavailable, or "
+                   "delete the pod");
+  }
+  if (IsUpgrading(node) && OlderThan(cluster, node, names::kDriverUpgradeState, kUpgradePatience) &&
+      (state != "upgrade-required" || !AnotherGetsOn(cluster, node))) {
+    return Problem("DriverUpgradeStuck", NodeName(node),
+                   format("its driver's upgrade is at {} since {}{}", state,
+                          node.written.at(names::kDriverUpgradeState), Because(told)),
+                   "look for pods there that do not end (`kubectl get pods -A --field-selector "
+                   "spec.nodeName=" +
+                       node.name + "`) and at spec.driver.upgradePolicy");
+  }
+  if (IsEmptied(told) && !told.reason.empty()) {
+    return Note("DriverUpgradeWaitsForPods", NodeName(node),
+                format("its driver's upgrade waits{}{}", Until(told), Because(told)),
+                told.state == "wait-for-jobs-required"
+                    ? "wait, or set driver.upgradePolicy.waitForCompletion.timeoutSeconds"
+                    : "wait, or end those pods");
+  }
+  return std::nullopt;
+}
+
+std::optional<Finding> LeftCordoned(const ClusterFacts& /*cluster*/, const NodeFacts& node) {
+  if (!node.cordoned || !node.upgrade_cordon || HasItsTurn(node)) {
     return std::nullopt;
   }
-  return Problem("DriverUpgradeStuck", NodeName(node),
-                 format("its driver's upgrade is at {} since {}", state,
-                        node.written.at(names::kDriverUpgradeState)),
-                 "look for pods there that do not end (`kubectl get pods -A --field-selector "
-                 "spec.nodeName=" +
-                     node.name + "`) and at spec.driver.upgradePolicy");
+  return Problem("NodeLeftCordoned", NodeName(node),
+                 "was cordoned by an upgrade of its driver that is not under way any more",
+                 format("look whether the operator runs, which would go on with it; else kubectl "
+                        "uncordon {}",
+                        node.name));
 }
 
 // --- a node
@@ -253,7 +314,7 @@ void ExamineNode(const ClusterFacts& cluster, const NodeFacts& node,
     findings.push_back(NotReady(node));
     return;
   }
-  for (auto* examine : {MigChange, DriverUpgrade}) {
+  for (auto* examine : {MigChange, DriverUpgrade, LeftCordoned}) {
     if (std::optional<Finding> finding = examine(cluster, node)) {
       findings.push_back(*std::move(finding));
       return;

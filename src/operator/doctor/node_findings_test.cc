@@ -181,6 +181,53 @@ TEST_F(NodeFindings, AMigLayoutThatWasChanged) {
   EXPECT_EQ(StageOf(node()), "ready");
 }
 
+// What the operator says of an upgrade, in the policy's status.
+TEST_F(NodeFindings, WhyADriverIsNotUpgradedYet) {
+  const auto told = [&](const char* state, const char* reason, minutes deadline_in) {
+    Write(node(), kUpgrade, state, minutes(2));
+    cluster_.policies = {PolicyFacts{}};
+    cluster_.policies[0].upgrades = UpgradesFacts{};
+    cluster_.policies[0].upgrades->nodes = {{.node = "n1",
+                                             .state = state,
+                                             .deadline = Rfc3339(cluster_.now + deadline_in),
+                                             .reason = reason}};
+    return CodeOf();
+  };
+  EXPECT_EQ(told("wait-for-jobs-required", "2 pods run", minutes(5)), "DriverUpgradeWaitsForPods");
+  EXPECT_EQ(told("drain-required", "1 pods are still there", minutes(5)),
+            "DriverUpgradeWaitsForPods");
+  EXPECT_EQ(Examined()[0].severity, Severity::kNote);
+  EXPECT_THAT(Examined()[0].message, HasSubstr("1 pods are still there"));
+  EXPECT_EQ(
+      told("pod-deletion-required", "x (would violate the pod's disruption budget)", minutes(5)),
+      "DriverUpgradeHeldByBudget");
+  EXPECT_EQ(told("validation-required", "the validator is not ready", minutes(5)), "");
+  EXPECT_EQ(told("validation-required", "the validator is not ready", minutes(0)), "");
+  EXPECT_EQ(told("validation-required", "the validator is not ready", minutes(-2)),
+            "DriverUpgradeOverdue");
+  EXPECT_EQ(told("upgrade-failed", "more than 10 restarts", minutes(-2)), "DriverUpgradeFailed");
+  EXPECT_THAT(Examined()[0].message, HasSubstr("more than 10 restarts"));
+  // A wait without an end, and words about another state than that of now.
+  Write(node(), kUpgrade, "drain-required", minutes(61));
+  EXPECT_EQ(CodeOf(), "DriverUpgradeStuck");
+  Write(node(), kUpgrade, "drain-required", minutes(2));
+  EXPECT_EQ(CodeOf(), "");
+}
+
+TEST_F(NodeFindings, ANodeThatAnUpgradeLeftCordoned) {
+  node().cordoned = true;
+  EXPECT_EQ(CodeOf(), "");
+  node().upgrade_cordon = true;
+  EXPECT_EQ(CodeOf(), "NodeLeftCordoned");
+  Write(node(), kUpgrade, "upgrade-done", minutes(1));
+  EXPECT_EQ(CodeOf(), "NodeLeftCordoned");
+  Write(node(), kUpgrade, "pod-restart-required", minutes(1));
+  EXPECT_EQ(CodeOf(), "");
+  Write(node(), kUpgrade, "", minutes(1));
+  node().cordoned = false;
+  EXPECT_EQ(CodeOf(), "");
+}
+
 TEST_F(NodeFindings, ADriverThatIsUpgraded) {
   node().capacity = {};
   node().allocatable = {};
@@ -218,16 +265,19 @@ TEST_F(NodeFindings, ADriverThatWaitsForItsTurn) {
 
 TEST(NodeFrom, WhatItSaysOfItself) {
   const NodeFacts node = NodeFrom(*ParseJson(R"({
-      "metadata": {"name": "n1", "managedFields": [
+      "metadata": {"name": "n1",
+          "annotations": {"nvidia.com/gpu-operator.driver-upgrade-cordon": "true"}, "managedFields": [
           {"manager": "kubelet", "time": "1", "fieldsV1": {"f:metadata": {"f:labels": {"f:a": {}}}}},
           {"manager": "m", "time": "2026-01-01T00:00:00Z", "fieldsV1": {"f:metadata": {"f:labels":
               {"f:nvidia.com/mig.config.state": {}}}}}]},
+      "spec": {"unschedulable": true},
       "status": {"conditions": [
           {"type": "Ready", "status": "False", "message": "container runtime is down"},
           {"type": "GPUHealthy", "status": "False", "message": "GPU-1 is out"}]}})"));
   EXPECT_FALSE(node.ready);
   EXPECT_EQ(node.why_not_ready, "container runtime is down");
   EXPECT_EQ(node.gpus_out, "GPU-1 is out");
+  EXPECT_TRUE(node.cordoned && node.upgrade_cordon);
   EXPECT_EQ(node.written, (Labels{{"nvidia.com/mig.config.state", "2026-01-01T00:00:00Z"}}));
 }
 

@@ -29,6 +29,25 @@ std::string Counts(const NodeFacts& node) {
   return parts.empty() ? "-" : Join(parts, ",");
 }
 
+std::string OrDash(const std::string& text) { return text.empty() ? "-" : text; }
+
+// Of all nodes whose driver is not upgraded yet.
+std::string UpgradesText(const UpgradesFacts& upgrades) {
+  if (upgrades.nodes.empty()) {
+    return "";
+  }
+  std::string text = format(
+      "\nDriver upgrades: {} of {} done, {} in progress, {} failed, {} pending\n", upgrades.done,
+      upgrades.total, upgrades.in_progress, upgrades.failed, upgrades.pending);
+  std::vector<std::vector<std::string>> rows = {
+      {"NODE", "STATE", "SINCE", "DEADLINE", "NEXT", "REASON"}};
+  for (const UpgradeFacts& node : upgrades.nodes) {
+    rows.push_back({node.node, node.state, OrDash(node.since), OrDash(node.deadline),
+                    OrDash(node.next), OrDash(node.reason)});
+  }
+  return text + Aligned(rows);
+}
+
 }  // namespace
 
 std::string Aligned(const std::vector<std::vector<std::string>>& rows) {
@@ -76,6 +95,9 @@ std::string StatusText(const ClusterFacts& cluster) {
   }
   text += operands.size() > 1 ? "\n" + Aligned(operands) : "";
   text += nodes.size() > 1 ? "\n" + Aligned(nodes) : "\nno node with a GPU\n";
+  for (const PolicyFacts& policy : cluster.policies) {
+    text += UpgradesText(policy.upgrades.value_or(UpgradesFacts()));
+  }
   return text;
 }
 

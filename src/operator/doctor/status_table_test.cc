@@ -8,6 +8,7 @@ namespace gantry::doctor {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 NodeFacts GpuNode() {
   NodeFacts node;
@@ -37,6 +38,23 @@ TEST(StatusTable, ShowsNodesAndOperands) {
             "gpu-feature-discovery  1/1\n\n"
             "NODE  STAGE           ALLOCATABLE  PRODUCT   DRIVER  CUDA\n"
             "n1    GPUs unhealthy  gpu=7/8      Tesla-T4  535.1   -\n");
+}
+
+TEST(StatusTable, ShowsDriversThatAreNotUpgradedYet) {
+  ClusterFacts cluster;
+  cluster.policies = {PolicyFrom(*ParseJson(R"({
+      "metadata": {"name": "p"}, "status": {"state": "notReady", "driverUpgrades": {
+          "total": 4, "done": 1, "inProgress": 1, "failed": 1, "pending": 1, "nodes": [
+              {"name": "n1", "state": "upgrade-failed", "since": "T1", "reason": "no image",
+               "next": "correct the cause"},
+              {"name": "n2", "state": "drain-required", "deadline": "T2"}]}}})"))};
+  EXPECT_THAT(StatusText(cluster),
+              HasSubstr("\nDriver upgrades: 1 of 4 done, 1 in progress, 1 failed, 1 pending\n"
+                        "NODE  STATE           SINCE  DEADLINE  NEXT               REASON\n"
+                        "n1    upgrade-failed  T1     -         correct the cause  no image\n"
+                        "n2    drain-required  -      T2        -                  -\n"));
+  cluster.policies[0].upgrades->nodes.clear();
+  EXPECT_THAT(StatusText(cluster), Not(HasSubstr("Driver upgrades")));
 }
 
 TEST(Screen, FitsTheTerminal) {

@@ -41,9 +41,9 @@ std::string Sentence(const Change& change) {
                 change.from == State::kUnknown ? "none" : NameOf(change.from), to, change.reason);
 }
 
+// A conflict is none: whatever it was, the pod may still be there.
 Status IgnoreGone(Status status) {
-  const bool gone = !status.has_value() && (status.error().kind == ErrorKind::kNotFound ||
-                                            status.error().kind == ErrorKind::kConflict);
+  const bool gone = !status.has_value() && status.error().kind == ErrorKind::kNotFound;
   return gone ? Status{} : status;
 }
 
@@ -108,6 +108,9 @@ kube::Outcome Actor::Look() {
 
 Status Actor::AbandonAll() {
   Status first;
+  if (view_.upgrade_traces() == 0) {
+    return first;
+  }
   const Sight nothing;
   const Observer observer(nothing);
   for (const auto& [name, facts] : view_.Nodes()) {
@@ -115,8 +118,8 @@ Status Actor::AbandonAll() {
       continue;
     }
     const NodeInput node = observer.Observe(name, *facts);
-    if (Status carried = Carry(node, Abandon(node)); !carried.has_value() && first.has_value()) {
-      first = std::move(carried);
+    if (auto carried = Carry(node, Abandon(node)); !carried.has_value() && first.has_value()) {
+      first = std::unexpected(std::move(carried).error());
     }
   }
   return first;
@@ -149,7 +152,7 @@ kube::Outcome Actor::RollOn(const policy::UpgradePolicy& policy) {
     nodes.push_back(observer.Observe(name, *facts));
   }
   std::ranges::sort(nodes, {}, &NodeInput::name);
-  ShowPods(policy, nodes);
+  Status first = ShowPods(policy, nodes);
   const WallTime now = clock_.Wall();
   RollOutPlan plan = RollOut(nodes, policy, now);
   if (plan.starts()) {
@@ -158,16 +161,21 @@ kube::Outcome Actor::RollOn(const policy::UpgradePolicy& policy) {
     }
     plan = RollOut(nodes, policy, now);
   }
-  Status first;
+  bool moved = false;
   for (const Change& change : plan.changes) {
     const auto node = std::ranges::find(nodes, change.node, &NodeInput::name);
-    if (Status carried = Carry(*node, change); !carried.has_value() && first.has_value()) {
-      first = std::move(carried);
+    auto carried = Carry(*node, change);
+    moved |= carried.value_or(false);
+    if (!carried.has_value() && first.has_value()) {
+      first = std::unexpected(std::move(carried).error());
     }
   }
   Tell({true, plan.counts, Summary(plan), StatusOf(plan)});
   if (!first.has_value()) {
     return std::move(first).error();
+  }
+  if (moved) {
+    return kube::RetryAfter{};  // the view has what was written: the next step is known
   }
   if (plan.look_again.has_value()) {
     return kube::RetryAfter{
@@ -176,7 +184,9 @@ kube::Outcome Actor::RollOn(const policy::UpgradePolicy& policy) {
   return kube::Done{};
 }
 
-void Actor::ShowPods(const policy::UpgradePolicy& policy, std::vector<NodeInput>& nodes) {
+Status Actor::ShowPods(const policy::UpgradePolicy& policy, std::vector<NodeInput>& nodes) {
+  Status first;
+  std::map<std::string, bool> claimed;
   std::set<PodQuery> queries = PodsFor(nodes, policy, space_);
   std::map<PodQuery, Watches::Pods> shown;
   queries.insert(DriverQuery(space_));
@@ -197,8 +207,8 @@ void Actor::ShowPods(const policy::UpgradePolicy& policy, std::vector<NodeInput>
       node.unseen = format("{} other nodes are looked at first", kNodesAtOnce);
       continue;
     }
-    const auto [place, first] = shown.try_emplace(*query);
-    if (first) {
+    const auto [place, added] = shown.try_emplace(*query);
+    if (added) {
       place->second = watches_.Look(*query);
     }
     const Watches::Pods& pods = place->second;
@@ -209,7 +219,54 @@ void Actor::ShowPods(const policy::UpgradePolicy& policy, std::vector<NodeInput>
     node.pods.emplace();
     std::ranges::copy_if(pods.pods, std::back_inserter(*node.pods),
                          [&](const NamedPod& pod) { return pod.facts.node == node.name; });
+    if (node.state == State::kPodDeletion) {
+      if (Status known = ShowClaims(node, claimed); !known.has_value()) {
+        node.pods.reset();
+        node.unseen = known.error().message;
+        first = std::move(known);
+      }
+    }
   }
+  claimed_ = std::move(claimed);
+  return first;
+}
+
+// What a claim holds does not change while a pod uses it, so that it is asked for once.
+Status Actor::ShowClaims(NodeInput& node, std::map<std::string, bool>& known) {
+  for (NamedPod& pod : *node.pods) {
+    if (pod.facts.uses_gpus || pod.facts.claims.empty()) {
+      continue;
+    }
+    if (const auto before = claimed_.find(pod.facts.uid); before != claimed_.end()) {
+      known.insert(*before);
+    }
+    const auto [holds, asks] = known.try_emplace(pod.facts.uid, false);
+    for (const std::string& name : pod.facts.claims) {
+      if (!asks || holds->second) {
+        break;
+      }
+      const Result<Json> claim = ReadClaim({pod.key.space, name});
+      if (!claim.has_value()) {
+        known.erase(holds);
+        return std::unexpected(claim.error());
+      }
+      holds->second = HoldsGpus(*claim);
+    }
+    pod.facts.uses_gpus = holds->second;
+  }
+  return {};
+}
+
+// Null if there is none. The API server may be of any age since 1.32; all versions tell alike.
+Result<Json> Actor::ReadClaim(const kube::Key& key) {
+  for (const char* version : {"v1", "v1beta2", "v1beta1"}) {
+    Result<Json> claim =
+        client_.Get({"resource.k8s.io", version, "ResourceClaim", "resourceclaims"}, key);
+    if (claim.has_value() || claim.error().kind != ErrorKind::kNotFound) {
+      return claim;
+    }
+  }
+  return Json();
 }
 
 // Whoever else is in progress by now is not left out.
@@ -229,16 +286,14 @@ Status Actor::Refresh(const Observer& observer, std::vector<NodeInput>& nodes) {
   return {};
 }
 
-Status Actor::Carry(const NodeInput& node, const Change& change) {
+Result<bool> Actor::Carry(const NodeInput& node, const Change& change) {
   if (change.marks_node()) {
     auto wrote = Write(node, change);
-    if (!wrote.has_value()) {
-      return wrote.error().kind == ErrorKind::kNotFound
-                 ? Status{}
-                 : Status(std::unexpected(std::move(wrote).error()));
+    if (!wrote.has_value() && wrote.error().kind == ErrorKind::kNotFound) {
+      return false;
     }
-    if (!*wrote) {
-      return {};
+    if (!wrote.has_value() || !*wrote) {
+      return wrote;
     }
   }
   if (!change.evict.empty()) {
@@ -249,7 +304,7 @@ Status Actor::Carry(const NodeInput& node, const Change& change) {
     TRY(IgnoreGone(
         client_.Delete(kube::kinds::kPod, change.restart->key, {.uid = change.restart->uid})));
   }
-  return {};
+  return change.from != change.to;
 }
 
 Result<bool> Actor::Write(const NodeInput& node, const Change& change) {
@@ -262,7 +317,8 @@ Result<bool> Actor::Write(const NodeInput& node, const Change& change) {
   }
   Json patch = PatchOf(change);
   patch["metadata"]["resourceVersion"] = kube::ResourceVersionOf(now);
-  TRY(client_.MergePatch(kube::kinds::kNode, key, patch));
+  TRY_ASSIGN(const Json after, client_.MergePatch(kube::kinds::kNode, key, patch));
+  view_.WroteNode(after);
   if (change.from == change.to) {
     return true;
   }

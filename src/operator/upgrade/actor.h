@@ -48,9 +48,12 @@ class Actor {
   Status AbandonAll();
   // nullopt: not everything was seen yet.
   Result<std::optional<Sight>> See();
-  void ShowPods(const policy::UpgradePolicy& policy, std::vector<NodeInput>& nodes);
+  Status ShowPods(const policy::UpgradePolicy& policy, std::vector<NodeInput>& nodes);
+  Result<Json> ReadClaim(const kube::Key& key);
+  Status ShowClaims(NodeInput& node, std::map<std::string, bool>& known);
   Status Refresh(const Observer& observer, std::vector<NodeInput>& nodes);
-  Status Carry(const NodeInput& node, const Change& change);
+  // Whether the node has taken a step.
+  Result<bool> Carry(const NodeInput& node, const Change& change);
   // False: the Node is not any more as it was when this was decided.
   Result<bool> Write(const NodeInput& node, const Change& change);
   void Evict(const NodeInput& node, const Change& change);
@@ -66,6 +69,7 @@ class Actor {
   Watches watches_;
   // By node, with the state that it belongs to. Lost with the process: then it is tried again.
   std::map<std::string, std::pair<State, Eviction>> evictions_;
+  std::map<std::string, bool> claimed_;  // whether a pod, by its uid, has GPUs by a claim
   mutable std::mutex mutex_;
   std::optional<std::optional<policy::UpgradePolicy>> policy_;
   Told told_;

@@ -61,16 +61,15 @@ DriverPod Observer::Judge(const NamedPod& pod) const {
 NodeInput Observer::Observe(const std::string& name, const NodeFacts& facts) const {
   NodeInput node;
   node.name = name;
-  const Labels labels = UnpackLabels(facts.labels);
-  node.state = StateNamed(ValueOf(labels, names::kDriverUpgradeState));
-  node.skip = ValueOf(labels, names::kDriverUpgradeSkip) == "true";
+  node.state = StateNamed(ValueIn(facts.labels, names::kDriverUpgradeState));
+  node.skip = ValueIn(facts.labels, names::kDriverUpgradeSkip) == "true";
   node.ready = facts.ready;
   node.cordoned = facts.cordoned;
   node.marks = UnpackLabels(facts.upgrade);
   if (const auto pod = drivers_.find(name); pod != drivers_.end() && pod->second != nullptr) {
     node.driver = Judge(*pod->second);
   }
-  if (const std::string word = ValueOf(labels, names::kGpuValidation);
+  if (const std::string_view word = ValueIn(facts.labels, names::kGpuValidation);
       word != names::kValidationReady) {
     node.broken = word;
   }

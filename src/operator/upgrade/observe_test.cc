@@ -97,6 +97,15 @@ TEST_F(ObserveTest, LabelsAndAnnotations) {
   EXPECT_EQ(Node(facts).broken, "");
 }
 
+TEST(ValueIn, IsTheWholeLabels) {
+  const std::string packed = PackLabels({{"a", "1"}, {"a.b", "x=y"}, {"ab", ""}});
+  EXPECT_EQ(ValueIn(packed, "a"), "1");
+  EXPECT_EQ(ValueIn(packed, "a.b"), "x=y");
+  EXPECT_EQ(ValueIn(packed, "ab"), "");
+  EXPECT_EQ(ValueIn(packed, "b"), "");
+  EXPECT_EQ(ValueIn("", "a"), "");
+}
+
 TEST(HasTraces, OfALabelOrAnAnnotation) {
   NodeFacts facts;
   facts.labels = PackLabels({{"nvidia.com/gpu.present", "true"}});

@@ -2,7 +2,7 @@
 
 // What of a Pod decides whether a node's driver can be exchanged? A Pod is 5 to 20 KB of JSON, of
 // which a few words are kept. What counts as a GPU is what the device plugin offers: nvidia.com/gpu
-// under any suffix, and MIG devices.
+// under any suffix, and MIG devices; besides, what a ResourceClaim holds.
 
 #include "operator/upgrade/pod_facts.h"
 
@@ -28,6 +28,19 @@ bool AsksForGpus(const Json& container) {
                                [](const auto& item) { return names::IsGpuResource(item.key()); });
   };
   return asks("resources.limits") || asks("resources.requests");
+}
+
+// Those that the pod names, and those that were made for it from templates.
+std::vector<std::string> ClaimsOf(const Json& pod) {
+  std::vector<std::string> claims;
+  for (const char* list : {"spec.resourceClaims", "status.resourceClaimStatuses"}) {
+    for (const Json& claim : ListAt(pod, list)) {
+      if (std::string name = TextAt(claim, "resourceClaimName"); !name.empty()) {
+        claims.push_back(std::move(name));
+      }
+    }
+  }
+  return claims;
 }
 
 std::string DigestOf(const Json& pod_spec) {
@@ -125,10 +138,19 @@ PodFacts ProjectPod(const Json& pod) {
   for (const char* list : {"spec.containers", "spec.initContainers"}) {
     facts.uses_gpus |= std::ranges::any_of(ListAt(pod, list), AsksForGpus);
   }
+  facts.claims = ClaimsOf(pod);
   facts.has_empty_dir = std::ranges::any_of(
       ListAt(pod, "spec.volumes"), [](const Json& volume) { return volume.contains("emptyDir"); });
   ReadContainers(pod, facts);
   return facts;
+}
+
+bool HoldsGpus(const Json& claim) {
+  return std::ranges::any_of(ListAt(claim, "status.allocation.devices.results"),
+                             [](const Json& device) {
+                               return TextAt(device, "driver") == names::kGpuDraDriver &&
+                                      !BoolAt(device, "adminAccess", false);
+                             });
 }
 
 RevisionFacts ProjectRevision(const Json& revision) {

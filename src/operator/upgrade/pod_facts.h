@@ -4,6 +4,7 @@
 #include <compare>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/json.h"
 #include "kube/object.h"
@@ -25,10 +26,16 @@ struct PodFacts {
   bool ready = false;      // runs, with every container ready
   bool given_up = false;   // a container is not ready after more than 10 restarts
   bool uses_gpus = false;  // asks for GPUs or MIG devices
+  // ResourceClaims that it uses, in its namespace: HoldsGpus says of what.
+  std::vector<std::string> claims = {};
   bool has_empty_dir = false;
   bool operator==(const PodFacts&) const = default;
 };
 PodFacts ProjectPod(const Json& pod);
+
+// Whether the ResourceClaim (resource.k8s.io) has GPUs for somebody's work: devices of NVIDIA's DRA
+// driver that were not given for administration alone.
+bool HoldsGpus(const Json& claim);
 
 struct NamedPod {
   kube::Key key;

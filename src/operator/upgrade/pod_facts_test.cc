@@ -53,6 +53,29 @@ TEST(PodFacts, WhatUsesGpus) {
       uses(R"({"containers": [{"resources": {"limits": {"cpu": "1", "amd.com/gpu": 1}}}]})"));
 }
 
+TEST(PodFacts, ClaimsByNameAndFromTemplates) {
+  EXPECT_EQ(ProjectPod(Pod(R"({"spec": {"resourceClaims": [
+                {"name": "a", "resourceClaimName": "mine"},
+                {"name": "b", "resourceClaimTemplateName": "t"}]},
+                "status": {"resourceClaimStatuses": [
+                {"name": "b", "resourceClaimName": "p-b-x7"}, {"name": "c"}]}})"))
+                .claims,
+            (std::vector<std::string>{"mine", "p-b-x7"}));
+}
+
+TEST(HoldsGpus, OfNvidiasDriverForWork) {
+  const auto holds = [](const char* results) {
+    return HoldsGpus(
+        {{"status", {{"allocation", {{"devices", {{"results", Json::parse(results)}}}}}}}});
+  };
+  EXPECT_TRUE(holds(R"([{"driver": "other"}, {"driver": "gpu.nvidia.com"}])"));
+  EXPECT_TRUE(holds(R"([{"driver": "gpu.nvidia.com", "adminAccess": false}])"));
+  EXPECT_FALSE(holds(R"([{"driver": "gpu.nvidia.com", "adminAccess": true}])"));
+  EXPECT_FALSE(holds(R"([{"driver": "compute-domain.nvidia.com"}])"));
+  EXPECT_FALSE(HoldsGpus(Json::object()));
+  EXPECT_FALSE(HoldsGpus(Json()));
+}
+
 TEST(PodFacts, VolumesPhaseAndEnd) {
   const PodFacts facts = ProjectPod(Pod(R"({"metadata": {"deletionTimestamp": "t"},
       "spec": {"volumes": [{"name": "a", "hostPath": {}}, {"name": "b", "emptyDir": {}}]},

@@ -182,6 +182,10 @@ std::set<PodQuery> PodsFor(const std::vector<NodeInput>& nodes, const policy::Up
     if (query.has_value() && (query->node.empty() || ++one_by_one <= kNodesAtOnce)) {
       queries.insert(*std::move(query));
     }
+    // One list for a whole roll-out, and it is there when the first node needs it.
+    if (InProgress(node->state) && node->state != State::kFailed) {
+      queries.insert(ValidatorPods(space));
+    }
   }
   return queries;
 }

@@ -166,6 +166,19 @@ TEST(PodsFor, FewNodesAtOnceThoseFirstThatAreAtItLongest) {
   EXPECT_FALSE(queries.contains({.node = "n0"}));
 }
 
+TEST(PodsFor, TheValidatorIsSeenAsLongAsANodeMayNeedIt) {
+  const auto sees = [](State state) {
+    return PodsFor({Node("a", State::kDone), Node("b", state)}, {}, "ns")
+        .contains(ValidatorPods("ns"));
+  };
+  for (const State state : {State::kCordon, State::kPodRestart, State::kValidation}) {
+    EXPECT_TRUE(sees(state)) << NameOf(state);
+  }
+  for (const State state : {State::kDone, State::kRequired, State::kFailed}) {
+    EXPECT_FALSE(sees(state)) << NameOf(state);
+  }
+}
+
 TEST(IsOn, OnlyWhereDriversAreDeployedForContainers) {
   const auto on = [](Json spec) {
     Json full = {{"driver",

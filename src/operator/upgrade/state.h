@@ -4,46 +4,15 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
 #include "operator/node_facts.h"
+#include "operator/upgrade/marks.h"
 #include "operator/upgrade/pod_facts.h"
 #include "policy/upgrade_policy.h"
 
 namespace gantry::gpu_operator::upgrade {
-
-// Where a node's upgrade is: NVIDIA's states, kept in its label names::kDriverUpgradeState.
-enum class State {
-  kUnknown,  // no label
-  kDone,
-  kRequired,
-  kCordon,
-  kWaitForJobs,
-  kPodDeletion,
-  kDrain,
-  kPodRestart,
-  kValidation,
-  kUncordon,
-  kFailed,
-};
-// The label's value; empty for kUnknown.
-std::string_view NameOf(State state);
-// kUnknown for every other text.
-State StateNamed(std::string_view label);
-// Whether the node takes part of the budget: it is neither idle nor waiting for its turn.
-bool InProgress(State state);
-
-// The annotation names::kUpgradeStep.
-struct Record {
-  State state = State::kUnknown;
-  WallTime since{};  // whole seconds
-  std::string reason;
-};
-std::string FormatRecord(const Record& record);
-// nullopt if it is not one.
-std::optional<Record> ParseRecord(std::string_view annotation);
 
 // The driver's pod on a node.
 struct DriverPod {
@@ -133,6 +102,9 @@ Json PatchOf(const Change& change);
 // Which pods the node's state asks for; nullopt: none. `space` is the operator's namespace.
 std::optional<PodQuery> PodsFor(const NodeInput& node, const policy::UpgradePolicy& policy,
                                 const std::string& space);
+
+// The validator's pods, of all nodes.
+PodQuery ValidatorPods(const std::string& space);
 
 // Whether it is to be uncordoned when its upgrade ends.
 bool CordonedByUs(const NodeInput& node);

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// How does a node lose its pods before the driver goes? Jobs are waited for, pods with GPUs are
+// evicted, and where that does not succeed the node is drained, if the policy wants it.
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "operator/upgrade/decision.h"
+#include "policy/names.h"
+
+namespace gantry::gpu_operator::upgrade {
+namespace {
+
+// Why a pod may not be evicted; empty: it may.
+std::string Forbidden(const NamedPod& pod, const policy::EmptyingSpec& spec,
+                      std::string_view field) {
+  if (pod.facts.finished || pod.facts.deleting) {
+    return "";
+  }
+  if (!pod.facts.managed && !spec.force) {
+    return format("pod {} has no controller to make it anew, and {}.force is not set",
+                  pod.key.Text(), field);
+  }
+  if (pod.facts.has_empty_dir && !spec.delete_empty_dir) {
+    return format("pod {} would lose an emptyDir, and {}.deleteEmptyDir is not set", pod.key.Text(),
+                  field);
+  }
+  return "";
+}
+
+}  // namespace
+
+void Decision::EnterJobs() {
+  Forward(State::kWaitForJobs, "it takes no new pods");
+  Cordon(node_, step_.change);
+  if (!policy_.jobs_selector.empty() && policy_.jobs_timeout.count() > 0) {
+    Mark(node_, step_.change, names::kUpgradeJobsSince, std::to_string(UnixSeconds(now_)));
+  }
+}
+
+void Decision::AwaitJobs() {
+  if (policy_.jobs_selector.empty()) {
+    Forward(State::kPodDeletion, "there are no jobs to wait for");
+    return;
+  }
+  if (!node_.pods.has_value()) {
+    Wait(node_.unseen, State::kPodDeletion);
+    return;
+  }
+  const auto running =
+      std::ranges::count_if(*node_.pods, [](const NamedPod& pod) { return !pod.facts.finished; });
+  if (running == 0) {
+    Forward(State::kPodDeletion, "its jobs have ended");
+    return;
+  }
+  if (policy_.jobs_timeout.count() > 0) {
+    const WallTime deadline =
+        MarkedTime(node_.marks, names::kUpgradeJobsSince).value_or(Since()) + policy_.jobs_timeout;
+    if (now_ >= deadline) {
+      Forward(State::kPodDeletion, format("{} jobs did not end in time", running));
+      return;
+    }
+    Until(deadline);
+  }
+  Wait(format("{} pods that match waitForCompletion.podSelector run", running),
+       State::kPodDeletion);
+}
+
+void Decision::DeletePods() {
+  Empty(policy_.pod_deletion, "podDeletion",
+        [](const PodFacts& pod) { return pod.uses_gpus && !pod.finished; });
+}
+
+void Decision::Drain() {
+  if (!policy_.drain) {
+    Forward(State::kPodRestart, "draining is switched off");
+    return;
+  }
+  Empty(policy_.drain_spec, "drain", [](const PodFacts&) { return true; });
+}
+
+void Decision::NotEmptied(std::string reason) {
+  const bool last = node_.state == State::kDrain || !policy_.drain;
+  Forward(last ? State::kFailed : State::kDrain, std::move(reason));
+}
+
+void Decision::Empty(const policy::EmptyingSpec& spec, std::string_view field,
+                     const std::function<bool(const PodFacts&)>& concerns) {
+  if (!node_.pods.has_value()) {
+    Wait(node_.unseen, State::kPodRestart);
+    return;
+  }
+  std::vector<const NamedPod*> left;
+  for (const NamedPod& pod : *node_.pods) {
+    if (pod.facts.daemon_set.empty() && !pod.facts.mirror && concerns(pod.facts)) {
+      left.push_back(&pod);
+    }
+  }
+  if (left.empty()) {
+    Forward(State::kPodRestart, "it is empty");
+    return;
+  }
+  for (const NamedPod* pod : left) {
+    if (std::string why = Forbidden(*pod, spec, field); !why.empty()) {
+      NotEmptied(std::move(why));
+      return;
+    }
+  }
+  std::string what =
+      format("{} pods are still there, the first is {}", left.size(), left.front()->key.Text());
+  if (node_.eviction.has_value() && !node_.eviction->refused.empty()) {
+    what += format(" ({})", node_.eviction->refused);
+  }
+  if (spec.timeout.count() > 0) {
+    const WallTime deadline = Since() + spec.timeout;
+    // A deadline that passed while nobody was here to act ends nothing before one more try.
+    if (now_ >= deadline && node_.eviction.has_value()) {
+      NotEmptied(format("not empty after {} s: {}", spec.timeout.count(), what));
+      return;
+    }
+    Until(std::max(deadline, now_ + kEvictAgain));
+    step_.status.deadline = deadline;
+  }
+  EvictAgain(left);
+  Wait(std::move(what), State::kPodRestart);
+}
+
+void Decision::EvictAgain(const std::vector<const NamedPod*>& left) {
+  std::vector<PodRef> still;
+  for (const NamedPod* pod : left) {
+    if (!pod->facts.deleting) {
+      still.push_back({pod->key, pod->facts.uid});
+    }
+  }
+  if (still.empty()) {
+    return;
+  }
+  const WallTime due = node_.eviction.has_value() ? node_.eviction->at + kEvictAgain : now_;
+  if (now_ >= due) {
+    step_.change.evict = std::move(still);
+    LookAgain(now_ + kEvictAgain);
+  } else {
+    LookAgain(due);
+  }
+}
+
+}  // namespace gantry::gpu_operator::upgrade

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Is the new driver there, and does it work? The old pod is deleted, its DaemonSet makes a new one,
+// and the validator says whether GPUs can be used. What takes too long has failed, and stays so
+// until somebody has looked at it.
+
+#include "base/text.h"
+#include "operator/upgrade/decision.h"
+#include "policy/names.h"
+
+namespace gantry::gpu_operator::upgrade {
+
+std::string NotReadyYet(const DriverPod& driver, std::string_view what) {
+  const std::string& trouble = driver.facts.trouble;
+  return trouble.empty() ? format("{}, which is not ready yet", what)
+                         : format("{}, which is not ready: {}", what, trouble);
+}
+
+void Decision::Unblock() { Mark(node_, step_.change, names::kUpgradeSafeLoad, std::nullopt); }
+
+bool Decision::Overdue(WallTime deadline, std::chrono::seconds limit, const std::string& reason) {
+  if (now_ >= deadline) {
+    Forward(State::kFailed, format("{} after {} s", reason, limit.count()));
+    return true;
+  }
+  Until(deadline);
+  return false;
+}
+
+bool Decision::GivenUp(const DriverPod& driver) {
+  if (driver.facts.given_up) {
+    const std::string& trouble = driver.facts.trouble;
+    Forward(State::kFailed, format("its new driver does not start: {}",
+                                   trouble.empty() ? "more than 10 restarts" : trouble));
+    return true;
+  }
+  return false;
+}
+
+void Decision::RestartDriver() {
+  const std::optional<DriverPod>& driver = node_.driver;
+  std::string reason;
+  if (!driver.has_value()) {
+    reason = "there is no new pod of the driver yet";
+  } else if (driver->facts.deleting) {
+    reason = "the old pod of the driver ends";
+  } else if (!driver->judged) {
+    reason = "the driver's DaemonSet was changed just now";
+  } else if (driver->outdated) {
+    reason = "the old pod of the driver is deleted";
+  } else if (driver->facts.ready) {
+    Forward(State::kValidation, "its new driver is ready");
+    Unblock();
+    return;
+  } else if (GivenUp(*driver)) {
+    return;
+  } else {
+    reason = NotReadyYet(*driver, "it has a new pod of the driver");
+  }
+  if (Overdue(Since() + kRestartLimit, kRestartLimit, reason)) {
+    return;
+  }
+  if (driver.has_value() && driver->judged && !driver->facts.deleting) {
+    if (driver->outdated) {
+      step_.change.restart = PodRef{driver->key, driver->facts.uid};
+    } else {
+      Unblock();
+    }
+  }
+  Wait(std::move(reason), State::kValidation);
+}
+
+void Decision::Validate() {
+  const std::optional<DriverPod>& driver = node_.driver;
+  bool ready = false;
+  if (driver.has_value() && driver->judged && !driver->facts.deleting) {
+    if (driver->outdated) {
+      Forward(State::kPodRestart, "the driver's template was changed meanwhile");
+      return;
+    }
+    if (GivenUp(*driver)) {
+      return;
+    }
+    ready = driver->facts.ready;
+  }
+  const std::string missing = ready ? NotValidated() : "its new driver is not ready any more";
+  if (missing.empty()) {
+    if (IsMarked(node_.marks, names::kUpgradeWasCordoned)) {
+      End(State::kDone, "its new driver works; it stays cordoned, as it was before");
+    } else {
+      Forward(State::kUncordon, "its new driver works");
+    }
+    return;
+  }
+  const WallTime since = MarkedTime(node_.marks, names::kUpgradeValidationSince).value_or(Since());
+  if (!Overdue(since + kValidationLimit, kValidationLimit, missing)) {
+    Unblock();
+    Wait(missing, State::kUncordon);
+  }
+}
+
+std::string Decision::NotValidated() const {
+  if (!node_.pods.has_value()) {
+    return node_.unseen;
+  }
+  if (node_.pods->empty()) {
+    return "there is no pod of the validator";
+  }
+  for (const NamedPod& pod : *node_.pods) {
+    if (!pod.facts.ready || pod.facts.deleting) {
+      return pod.facts.trouble.empty()
+                 ? "the validator is not ready"
+                 : format("the validator is not ready: {}", pod.facts.trouble);
+    }
+  }
+  return node_.broken.empty() ? "" : format("the validator finds: {}", node_.broken);
+}
+
+void Decision::StayFailed() {
+  if (IsMarked(node_.marks, names::kUpgradeRequested)) {
+    Forward(State::kRequired, format("asked for by the annotation {}", names::kUpgradeRequested));
+    return;
+  }
+  Wait(record_.has_value() && !record_->reason.empty() ? record_->reason : "it is not known why",
+       State::kRequired);
+  step_.status.next =
+      format("correct the cause and remove the label {}", names::kDriverUpgradeState);
+}
+
+}  // namespace gantry::gpu_operator::upgrade

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Does a node need an upgrade, and may it have its turn? Whether there is room for it is a question
+// of the budget (roll_out.cc).
+
+#include "base/text.h"
+#include "operator/upgrade/decision.h"
+#include "policy/names.h"
+
+namespace gantry::gpu_operator::upgrade {
+
+std::string Decision::Wanted(const DriverPod& driver) const {
+  if (driver.outdated) {
+    return "its driver's pod is of an older template";
+  }
+  if (IsMarked(node_.marks, names::kUpgradeRequested)) {
+    return format("asked for by the annotation {}", names::kUpgradeRequested);
+  }
+  if (WaitsForSafeLoad(node_.marks)) {
+    return "its driver waits until the node is empty";
+  }
+  if (CordonedByUs(node_)) {
+    return "an upgrade that did not end has left it cordoned";
+  }
+  return "";
+}
+
+void Decision::Rest() {
+  if (!node_.driver.has_value() || !node_.driver->judged || node_.driver->facts.deleting) {
+    return;
+  }
+  if (std::string why = Wanted(*node_.driver); !why.empty()) {
+    Forward(State::kRequired, std::move(why));
+  } else if (node_.state == State::kUnknown) {
+    End(State::kDone, "its driver's pod is of the current template");
+  }
+}
+
+void Decision::AwaitTurn() {
+  if (!node_.driver.has_value()) {
+    Wait("it has no pod of the driver", State::kCordon);
+  } else if (node_.driver->facts.deleting) {
+    Wait("its driver's pod is being deleted by somebody", State::kDone);
+  } else if (!node_.driver->judged) {
+    Wait("the driver's DaemonSet was changed just now", State::kCordon);
+  } else if (Wanted(*node_.driver).empty() && !IsMarked(node_.marks, names::kUpgradeWasCordoned)) {
+    if (node_.driver->facts.ready) {
+      End(State::kDone, "somebody else has updated its driver's pod");
+    } else {
+      Wait(NotReadyYet(*node_.driver, "somebody else has updated its driver's pod"), State::kDone);
+    }
+  } else if (node_.skip) {
+    Wait(format("switched off for this node by the label {}", names::kDriverUpgradeSkip),
+         State::kCordon);
+  } else if (!node_.ready && !node_.cordoned) {
+    Wait("the node is not Ready: nothing can be taken off it", State::kCordon);
+  } else {
+    Wait("waits for its turn", State::kCordon);
+    step_.waits_for_turn = true;
+  }
+}
+
+Change Start(const NodeInput& node, WallTime now) {
+  const bool requested = IsMarked(node.marks, names::kUpgradeRequested);
+  const bool restart_only = node.driver.has_value() && node.driver->outdated &&
+                            node.driver->same_driver && !requested && !WaitsForSafeLoad(node.marks);
+  Change change = restart_only
+                      ? Go(node, State::kPodRestart, "its restart leaves the driver loaded", now)
+                      : Go(node, State::kCordon, "it is its turn", now);
+  if (restart_only) {
+    Cordon(node, change);
+  }
+  Mark(node, change, names::kUpgradeRequested, std::nullopt);
+  return change;
+}
+
+}  // namespace gantry::gpu_operator::upgrade

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The kubelets and the scheduler of a control plane without nodes: pods of DaemonSets are bound, every pod is said to
+be ready, and what is deleted ends. A second thread sees what becomes of Nodes.
+"""
+
+import threading
+
+from control_plane import Refused
+
+STATE = "nvidia.com/gpu-driver-upgrade-state"
+RESTING = (None, "upgrade-done", "upgrade-required")
+
+
+def state_of(node):
+    return node["metadata"]["labels"].get(STATE)
+
+
+def version_of(pod):
+    """Of the driver that the pod brings, if it does."""
+    image = pod["spec"]["containers"][0]["image"]
+    return image.removeprefix("registry.local/driver:").split("-")[0] if "/driver:" in image else None
+
+
+def add_node(plane, name):
+    """A Node with a GPU, which is Ready."""
+    feature = "feature.node.kubernetes.io/"
+    plane.call("POST", "/api/v1/nodes", {"metadata": {"name": name, "labels": {
+        "kubernetes.io/os": "linux", f"{feature}pci-10de.present": "true",
+        f"{feature}system-os_release.ID": "ubuntu", f"{feature}system-os_release.VERSION_ID": "22.04"}}})
+    plane.patch(f"/api/v1/nodes/{name}/status", {"status": {"conditions": [{"type": "Ready", "status": "True"}]}})
+    # Those that nodes get before they are Ready, and no controller here takes away.
+    plane.patch(f"/api/v1/nodes/{name}", {"spec": {"taints": None}})
+
+
+class Kubelets:
+    """Those of all nodes. `broken` is the driver's version that does not start."""
+
+    def __init__(self, plane):
+        self.plane, self.broken, self.ended, self.error = plane, None, threading.Event(), None
+        self.nodes, self.pods = {}, {}  # as they were seen last, by name and by uid
+        self.most = 0  # nodes in an upgrade at once
+        self.most_away = 0  # nodes that were cordoned or in an upgrade at once
+        self.uncordoned = set()  # nodes that were seen to take pods
+        self.threads = [threading.Thread(target=self.run, args=("/api/v1/pods", self.play)),
+                        threading.Thread(target=self.run, args=("/api/v1/nodes", self.look))]
+        for thread in self.threads:
+            thread.start()
+
+    def run(self, path, each):
+        try:
+            for kind, item in self.plane.watch(path, self.ended):
+                each(kind, item)
+        except Exception as error:  # told by close()
+            self.error = error
+            raise
+
+    def look(self, kind, node):
+        if kind == "DELETED":
+            self.nodes.pop(node["metadata"]["name"], None)
+            return
+        self.nodes[node["metadata"]["name"]] = node
+        going = {name for name, seen in self.nodes.items() if state_of(seen) not in RESTING}
+        cordoned = {name for name, seen in self.nodes.items() if seen["spec"].get("unschedulable")}
+        self.most = max(self.most, len(going))
+        self.most_away = max(self.most_away, len(going | cordoned))
+        if not node["spec"].get("unschedulable"):
+            self.uncordoned.add(node["metadata"]["name"])
+
+    def play(self, kind, pod):
+        meta = pod["metadata"]
+        if kind == "DELETED":
+            self.pods.pop(meta["uid"], None)
+            return
+        self.pods[meta["uid"]] = pod
+        path = f"/api/v1/namespaces/{meta['namespace']}/pods/{meta['name']}"
+        try:
+            if "deletionTimestamp" in meta:
+                self.plane.call("DELETE", path, {"gracePeriodSeconds": 0})
+            elif "nodeName" not in pod["spec"]:
+                terms = pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+                node = terms["nodeSelectorTerms"][0]["matchFields"][0]["values"][0]
+                self.plane.call("POST", f"{path}/binding", {"metadata": {"name": meta["name"]},
+                                                            "target": {"kind": "Node", "name": node}})
+            elif "phase" not in pod["status"] or pod["status"]["phase"] == "Pending":
+                self.start(path, pod)
+        except Refused:  # somebody else was faster
+            pass
+
+    def start(self, path, pod):
+        if self.broken is not None and version_of(pod) == self.broken:
+            return
+        self.plane.patch(f"{path}/status", {"status": {
+            "phase": "Running", "conditions": [{"type": "Ready", "status": "True"}], "containerStatuses": [
+                {"name": c["name"], "ready": True, "restartCount": 0, "image": c["image"], "imageID": "",
+                 "state": {"running": {}}} for c in pod["spec"]["containers"]]}})
+
+    def close(self):
+        self.ended.set()
+        for thread in self.threads:
+            thread.join()
+        assert self.error is None
