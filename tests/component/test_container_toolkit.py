@@ -3,6 +3,7 @@
 refused, rolled back, removed.
 """
 
+import concurrent.futures
 import dataclasses
 import json
 import os
@@ -13,9 +14,12 @@ import subprocess
 import sys
 import time
 
+import cri
 import pytest
 import toolkit_host
 from toolkit_host import DRIVER, DROP_IN, HANDLERS, LIBRARIES, ROOT, Host, Layout
+
+import oci
 
 CONFIGS = {
     "schema 3": """version = 3
@@ -483,3 +487,89 @@ def test_an_unknown_device_stops_the_container_with_its_name(make_host):
     mount_cgroups(host)
     bundle = Bundle(host, ["NVIDIA_VISIBLE_DEVICES=GPU-nowhere"], ["/sbin/ldconfig", "-p"])
     assert "GPU-nowhere" in bundle.output()
+
+
+# --- containers that start while the toolkit comes -------------------------------------------------
+
+
+# Its containers start once `hold` is gone, however long that takes.
+HELD_RUNC = """#!/bin/sh
+for word; do
+  if [ "$word" = start ] && [ -e /tmp/hold ]; then
+    : > /tmp/held
+    while [ -e /tmp/hold ]; do sleep 0.02; done
+  fi
+done
+exec /usr/local/bin/runc "$@"
+"""
+HELD = """version = 3
+disabled_plugins = ["io.containerd.internal.v1.opt"]
+[plugins.'io.containerd.cri.v1.images'.pinned_images]
+sandbox = 'localhost/pause:1'
+[plugins.'io.containerd.cri.v1.runtime']
+restrict_oom_score_adj = true
+[plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.held]
+runtime_type = 'io.containerd.runc.v2'
+[plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.held.options]
+BinaryName = '/usr/local/bin/held-runc'
+"""
+
+
+@pytest.fixture(name="pod")
+def fixture_pod(make_host, tmp_path):
+    """A host, and a pod on it whose container was not made yet."""
+    host = make_host(HELD, Layout(before_start=(
+        "[ -e sys/fs/cgroup ] || { mkdir -p sys/fs/cgroup && mount --rbind /sys/fs/cgroup sys/fs/cgroup; }")))
+    for name in ("hosts", "resolv.conf"):
+        (host.path / "etc" / name).touch()
+    (host.path / "bin").mkdir()
+    shutil.copy("/bin/busybox", host.path / "bin/sh")
+    shutil.copy("/bin/busybox", host.path / "bin/sleep")
+    (host.path / "usr/local/bin/held-runc").write_text(HELD_RUNC)
+    (host.path / "usr/local/bin/held-runc").chmod(0o755)
+    program = tmp_path / "pause"
+    subprocess.run(["gcc", "-static", "-o", program, ROOT / "testbed/cluster/pause.c"], check=True)
+    oci.write_archive(host.path / "tmp/pause.tar", "localhost/pause:1", [oci.Entry("pause", source=program)],
+                      oci.Config(entrypoint=("/pause",)), False)
+    loaded = host.run("chroot", host.path, "/usr/local/bin/ctr", "-n", "k8s.io", "images", "import", "/tmp/pause.tar")
+    assert loaded.returncode == 0, loaded.stderr
+    cgroup = f"/gantry-component-{random.randrange(10**9)}"
+    interface = cri.Cri(host.see("run/containerd/containerd.sock"))
+    made = cri.Pod(interface, "pod", "localhost/pause:1", cgroup, "held")
+    yield host, made
+    (host.path / "tmp/hold").unlink(missing_ok=True)
+    made.remove()
+    for controller in pathlib.Path("/sys/fs/cgroup").glob(f"*{cgroup}"):
+        controller.rmdir()
+
+
+def test_a_start_that_is_under_way_is_waited_for(pod):
+    host, made = pod
+    container = made.create()
+    (host.path / "tmp/hold").touch()
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        start = pool.submit(made.start, container)
+        host.wait((host.path / "tmp/held").exists, "the start")
+        with host.enter(*host.toolkit_words("--no-daemon"), stderr=subprocess.PIPE) as installing:
+            said = ""
+            while "start of default/pod main" not in said:
+                said = installing.stderr.readline()
+                assert said, "it restarted containerd at once"
+            assert host.restarts() == 0
+            (host.path / "tmp/hold").unlink()
+            start.result(20)  # without the wait: an EOF, after which the kubelet starts another container
+            assert installing.wait(20) == 0
+    assert host.restarts() == 1
+    assert made.state(container) == cri.RUNNING
+
+
+def test_a_container_that_is_never_started_keeps_nobody_waiting(pod):
+    host, made = pod
+    made.create()
+    begin = time.monotonic()
+    assert host.install().returncode == 0
+    assert time.monotonic() - begin < 10
+    assert host.restarts() == 1
+    begin = time.monotonic()
+    assert host.clean().returncode == 0
+    assert time.monotonic() - begin < 4, "it is no start any more"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,11 @@ class DockerSetup final : public RuntimeSetup {
   [[nodiscard]] Result<host::ProcessId> Answers(const host::ProcessId& before,
                                                 const std::vector<std::string>& handlers,
                                                 std::chrono::milliseconds limit) const override;
+  // A reload cuts nothing off.
+  [[nodiscard]] Result<std::vector<std::string>> StartsUnderWay(
+      std::chrono::milliseconds /*limit*/) const override {
+    return {};
+  }
   [[nodiscard]] Status Restart(const host::ProcessId& process) const override;
   [[nodiscard]] std::string UsualUnit() const override { return "docker.service"; }
 

@@ -13,6 +13,8 @@
 #include "base/paths.h"
 #include "base/text.h"
 #include "container/containerd.h"
+#include "container/cri_call.h"
+#include "container/cri_starts.h"
 #include "container/cri_status.h"
 #include "container/docker.h"
 #include "host/files.h"
@@ -30,6 +32,7 @@ using std::chrono::seconds;
 using std::chrono::steady_clock;
 
 constexpr milliseconds kAskAgain(20);
+constexpr seconds kAskWithin(1);
 // Notes in the journal.
 constexpr char kRunning[] = "runtime-running";  // "<pid> <start time> <fingerprint>"
 constexpr char kRefused[] = "runtime-refused";  // fingerprint of what was rolled back
@@ -116,6 +119,9 @@ Result<RuntimeSetup::Outcome> RuntimeSetup::Install(host::Journal& journal) {
       // What this process has read is what the files said until now.
       TRY(journal.SetNote(kRunning, RunningNote(found_.process, Effective().value_or(""))));
     }
+    if (wanted.needs_restart && RestartsItself()) {
+      LetStartsFinish();
+    }
     TRY(journal.SetNote(kDropIn, wanted.drop_in));
     TRY_ASSIGN(outcome.changed, journal.Apply(wanted.changes));
   }
@@ -172,6 +178,7 @@ Status RuntimeSetup::TakeBack(host::Journal& journal, const Wanted& wanted) {
 
 Result<host::ProcessId> RuntimeSetup::RestartAndWait(const std::vector<std::string>& handlers) {
   if (!RestartsItself()) {
+    LetStartsFinish();
     TRY(Restart(found_.process));
   }
   const auto deadline = steady_clock::now() + AnswerWithin();
@@ -202,6 +209,34 @@ Result<host::ProcessId> RuntimeSetup::RestartAndWait(const std::vector<std::stri
   }
   return Fail(ErrorKind::kTimeout,
               format("wait for {}: {} after {} s", found_.engine, missing, AnswerWithin().count()));
+}
+
+// The kubelet would see its call end with EOF, and start the container a second time.
+void RuntimeSetup::LetStartsFinish() const {
+  const auto deadline = steady_clock::now() + container::kStartTakes;
+  auto starts = StartsUnderWay(kAskWithin);
+  if (starts && !starts->empty()) {
+    log::Info("waiting up to {} s for the start of {}", container::kStartTakes.count(),
+              Join(*starts, ", "));
+  }
+  while (starts && !starts->empty() && steady_clock::now() < deadline) {
+    host::WaitReadable({}, steady_clock::now() + kAskAgain);
+    starts = StartsUnderWay(kAskWithin);
+  }
+  if (!starts) {
+    log::Info("no start of a container is waited for: {}", starts.error().message);
+  } else if (!starts->empty()) {
+    log::Warning("the restart cuts off the start of {}", Join(*starts, ", "));
+  }
+}
+
+Result<std::vector<std::string>> RuntimeSetup::StartsUnderWay(milliseconds limit) const {
+  const std::string socket = Here(found_.socket);
+  TRY_ASSIGN(const std::string containers, container::CallCri(socket, "ListContainers", "", limit));
+  TRY_ASSIGN(const std::string sandboxes, container::CallCri(socket, "ListPodSandbox", "", limit));
+  TRY_ASSIGN(const auto made, container::ParseCriContainers(containers));
+  TRY_ASSIGN(const auto pods, container::ParseCriSandboxes(sandboxes));
+  return container::StartsUnderWay(pods, made, std::chrono::system_clock::now());
 }
 
 Result<host::ProcessId> RuntimeSetup::Answers(const host::ProcessId& before,
@@ -274,6 +309,9 @@ Result<RuntimeSetup::Outcome> RuntimeSetup::Remove(host::Journal& journal) {
   // It finds the files; one that somebody broke since is no reason to leave ours on the host.
   [[maybe_unused]] const auto present = Plan();
   const auto before = Effective();
+  if (RestartsItself()) {
+    LetStartsFinish();
+  }
   TRY_ASSIGN(outcome.changed, journal.UndoAll(TakeOut(options_, journal)));
   const auto after = Effective();
   if (!after) {

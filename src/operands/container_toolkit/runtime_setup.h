@@ -78,14 +78,21 @@ class RuntimeSetup {
   // What of Restart its supervisor does by itself when a file of ours changes.
   [[nodiscard]] virtual bool RestartsItself() const { return false; }
 
+  // Containers whose start a restart would cut off now, as container/cri_starts.h names them.
+  [[nodiscard]] virtual Result<std::vector<std::string>> StartsUnderWay(
+      std::chrono::milliseconds limit) const;
+
   [[nodiscard]] std::string Here(const std::string& host_path) const;
   [[nodiscard]] const Options& options() const { return options_; }
   [[nodiscard]] const FoundRuntime& found() const { return found_; }
   void Watch(const std::string& host_path) { watched_.push_back(Here(host_path)); }
-  // Restart, then Answers again and again until it does or AnswerWithin has passed.
+  // Waits for starts that are under way, Restart, then Answers again and again until it does or
+  // AnswerWithin has passed.
   [[nodiscard]] Result<host::ProcessId> RestartAndWait(const std::vector<std::string>& handlers);
 
  private:
+  // Blocks until no start is under way, little longer than container::kStartTakes at most.
+  void LetStartsFinish() const;
   Result<bool> RestartIfNeeded(host::Journal& journal, const std::string& effective,
                                const std::vector<std::string>& handlers);
   Status TakeBack(host::Journal& journal, const Wanted& wanted);

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/error.h"
+
+// Starts of containers that a restart of the container runtime would cut off.
+namespace gantry::container {
+
+struct CriSandbox {
+  std::string id;
+  std::string pod;  // "<namespace>/<name>"
+  bool ready = false;
+  WallTime created;
+  bool operator==(const CriSandbox&) const = default;
+};
+
+struct CriContainer {
+  std::string name;
+  std::string sandbox_id;
+  bool started = false;  // also: and ended since
+  WallTime created;
+  bool operator==(const CriContainer&) const = default;
+};
+
+// The protobuf messages ListPodSandboxResponse and ListContainersResponse (runtime.v1). Fields that
+// are not needed are skipped; kInternal: it is broken.
+Result<std::vector<CriSandbox>> ParseCriSandboxes(std::string_view message);
+Result<std::vector<CriContainer>> ParseCriContainers(std::string_view message);
+
+// A start takes tenths of a second. What is older than this and has not started was given up, or
+// waits for an image that is pulled: it is not waited for.
+constexpr std::chrono::seconds kStartTakes{5};
+
+// The containers that were made and not started yet, as "<namespace>/<pod> <container>", and the
+// pods with a sandbox and no container yet, as "<namespace>/<pod>". Ask for the containers first:
+// what is made between the two questions is found then.
+std::vector<std::string> StartsUnderWay(const std::vector<CriSandbox>& sandboxes,
+                                        const std::vector<CriContainer>& containers, WallTime now);
+
+}  // namespace gantry::container
