@@ -18,7 +18,9 @@ struct HookRequest {
                       // so that a document may name hooks of a later version
   std::vector<SymbolicLink> links;
   std::vector<SymbolicLink> device_links;  // only where the target exists
+  std::vector<SymbolicLink> links_if_absent;   // only where the image has nothing of that name
   std::vector<CachedLibrary> libraries;
+  std::vector<CachedLibrary> cuda_libraries;  // only if the image has no CUDA runtime of its own
   std::vector<std::string> folders;  // to be searched for libraries
   bool cuda_compat = false;
   std::string host_driver_version;
