@@ -98,9 +98,8 @@ Result<Json> VolumeOf(const CudaSpec& spec) {
   if (!path.empty() && !path.starts_with('/')) {
     return Wrong(".volume.hostPath.path", format("\"{}\" does not begin with /", path));
   }
-  return path.empty()
-             ? Json{{"persistentVolumeClaim", {{"claimName", claim}, {"readOnly", true}}}}
-             : Json{{"hostPath", {{"path", path}, {"type", "Directory"}}}};
+  return path.empty() ? Json{{"persistentVolumeClaim", {{"claimName", claim}, {"readOnly", true}}}}
+                      : Json{{"hostPath", {{"path", path}, {"type", "Directory"}}}};
 }
 
 }  // namespace

@@ -90,10 +90,14 @@ TEST_F(HooksTest, ASecondRunChangesNothing) {
 
 // What a CUDA toolkit's CDI device asks for.
 const std::vector<std::string> kCuda = {
-    "create-container", "--link-if-absent",
-    "/opt/nvidia/cuda-12.4::/usr/local/cuda-12.4", "--link-if-absent",
-    "cuda-12.4::/usr/local/cuda", "--cuda-library",
-    "libcudart.so.12=/opt/nvidia/cuda-12.4/lib64/libcudart.so.12", "--cuda-library",
+    "create-container",
+    "--link-if-absent",
+    "/opt/nvidia/cuda-12.4::/usr/local/cuda-12.4",
+    "--link-if-absent",
+    "cuda-12.4::/usr/local/cuda",
+    "--cuda-library",
+    "libcudart.so.12=/opt/nvidia/cuda-12.4/lib64/libcudart.so.12",
+    "--cuda-library",
     "libcublas.so.12=/opt/nvidia/cuda-12.4/lib64/libcublas.so.12"};
 
 TEST_F(HooksTest, AnImageWithoutCudaGetsOne) {
@@ -131,8 +135,7 @@ TEST_F(HooksTest, ALibraryThatTheImageKnowsStaysInFrontOfCudas) {
   EXPECT_THAT(Cache(),
               testing::UnorderedElementsAre(
                   CachedLibrary{"libcublas.so.12", "/x/libcublas.so.12"},
-                  CachedLibrary{"libcudart.so.12",
-                                "/opt/nvidia/cuda-12.4/lib64/libcudart.so.12"}));
+                  CachedLibrary{"libcudart.so.12", "/opt/nvidia/cuda-12.4/lib64/libcudart.so.12"}));
 }
 
 TEST_F(HooksTest, LinksOfTheImageDoNotLeadOut) {

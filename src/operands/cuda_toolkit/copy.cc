@@ -68,11 +68,12 @@ Result<Found> FindToolkit(const CopyRequest& request) {
     own.push_back(WithoutRoot(request.from, path).value_or(path));
     return Found{std::move(path), std::move(own), *std::move(version)};
   }
-  return Fail(ErrorKind::kNotFound,
-              format("find CUDA {} in {}: it is not in any of {}; the folder holds {}; its "
-                     "usr/local holds {}",
-                     request.version, request.from, Join(places, ", "),
-                     Shown(NamesIn(request.from, "/")), Shown(NamesIn(request.from, "/usr/local"))));
+  return Fail(
+      ErrorKind::kNotFound,
+      format("find CUDA {} in {}: it is not in any of {}; the folder holds {}; its "
+             "usr/local holds {}",
+             request.version, request.from, Join(places, ", "), Shown(NamesIn(request.from, "/")),
+             Shown(NamesIn(request.from, "/usr/local"))));
 }
 
 Status CopyEntry(const std::string& from, const std::string& to, const TreeEntry& entry) {

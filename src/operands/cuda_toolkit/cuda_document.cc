@@ -13,23 +13,18 @@ namespace {
 container::CdiEdits EditsOf(const OfferedCuda& cuda, const std::string& hook_path) {
   const std::string mounted = format("/opt/nvidia/cuda-{}", cuda.release);
   container::CdiEdits edits;
-  edits.mounts.push_back(
-      {cuda.host_path, mounted, {"ro", "nosuid", "nodev", "rbind", "rprivate"}});
+  edits.mounts.push_back({cuda.host_path, mounted, {"ro", "nosuid", "nodev", "rbind", "rprivate"}});
   if (hook_path.empty()) {
     return edits;
   }
   std::vector<std::string> args = {
-      BaseName(hook_path),
-      "create-container",
-      "--link-if-absent",
-      format("{}::/usr/local/cuda-{}", mounted, cuda.release),
-      "--link-if-absent",
-      format("cuda-{}::/usr/local/cuda", cuda.release),
+      BaseName(hook_path), "create-container",
+      "--link-if-absent",  format("{}::/usr/local/cuda-{}", mounted, cuda.release),
+      "--link-if-absent",  format("cuda-{}::/usr/local/cuda", cuda.release),
   };
   for (const std::string& soname : cuda.sonames) {
     args.emplace_back("--cuda-library");
-    args.push_back(
-        format("{}={}", soname, JoinPath(JoinPath(mounted, cuda.libraries), soname)));
+    args.push_back(format("{}={}", soname, JoinPath(JoinPath(mounted, cuda.libraries), soname)));
   }
   edits.hooks.push_back({"createContainer", hook_path, std::move(args), {}});
   return edits;

@@ -103,7 +103,8 @@ Result<std::set<std::string>> UsedCopies(const std::string& proc,
   for (const std::string& name : names) {
     if (name.find_first_not_of("0123456789") == std::string::npos) {
       // One that ended meanwhile uses nothing.
-      used.merge(MountedCopies(ReadFile(format("{}/{}/mountinfo", proc, name)).value_or(""), copies));
+      used.merge(
+          MountedCopies(ReadFile(format("{}/{}/mountinfo", proc, name)).value_or(""), copies));
     }
   }
   return used;
@@ -132,8 +133,8 @@ class CudaToolkit {
   explicit CudaToolkit(Arguments arguments)
       : arguments_(std::move(arguments)),
         release_(ReleaseOf(arguments_.version)),
-        document_(JoinPath(arguments_.cdi_dir,
-                           container::CdiFileStem(names::kCudaCdiKind) + ".json")) {}
+        document_(
+            JoinPath(arguments_.cdi_dir, container::CdiFileStem(names::kCudaCdiKind) + ".json")) {}
 
   Result<int> Run(const host::Signals& signals) {
     auto watcher = host::Watcher::Create();
@@ -165,7 +166,8 @@ class CudaToolkit {
   Result<bool> Look() {
     TRY_ASSIGN(CudaRoot root, ReadCudaRoot(arguments_.cuda_root));
     const auto current = root.links.find(release_);
-    if (current == root.links.end() || std::ranges::find(root.copies, current->second) == root.copies.end()) {
+    if (current == root.links.end() ||
+        std::ranges::find(root.copies, current->second) == root.copies.end()) {
       return Fail(ErrorKind::kNotFound, format("offer CUDA {}: {} leads to no copy", release_,
                                                LinkPath(arguments_.cuda_root, release_)));
     }

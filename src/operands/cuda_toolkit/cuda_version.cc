@@ -50,7 +50,8 @@ Result<std::string> FromJson(const std::string& text) {
   return found;
 }
 
-// The release in a full name: "libcudart.so.12.4.127" is 12.4, and "libcudart.so.11.0" an interface.
+// The release in a full name: "libcudart.so.12.4.127" is 12.4, and "libcudart.so.11.0" an
+// interface.
 std::string FromRuntime(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     if (name.starts_with(kRuntime) && !First(name.substr(kRuntime.size()), 3).empty()) {

@@ -19,8 +19,8 @@ struct ToolkitFacts {
 // "12.4" of "12.4" and of "12.4.1".
 std::string ReleaseOf(std::string_view version);
 
-// The version of a folder that shall be CUDA `wanted` (two or three numbers): "12.4.1", or "12.4" if
-// it does not say the patch. kInvalid says what was found instead.
+// The version of a folder that shall be CUDA `wanted` (two or three numbers): "12.4.1", or "12.4"
+// if it does not say the patch. kInvalid says what was found instead.
 Result<std::string> ToolkitVersion(const ToolkitFacts& facts, std::string_view wanted);
 
 }  // namespace gantry::cuda_toolkit

@@ -17,9 +17,12 @@ constexpr char kProgram[] = "/opt/gantry/gantry-cuda";
 constexpr char kLent[] = "/lent/gantry-cuda";
 
 Json RootWithoutRights() {
-  return {{"allowPrivilegeEscalation", false}, {"capabilities", {{"drop", {"ALL"}}}},
-          {"readOnlyRootFilesystem", true},    {"runAsNonRoot", false},
-          {"runAsUser", 0},                    {"runAsGroup", 0},
+  return {{"allowPrivilegeEscalation", false},
+          {"capabilities", {{"drop", {"ALL"}}}},
+          {"readOnlyRootFilesystem", true},
+          {"runAsNonRoot", false},
+          {"runAsUser", 0},
+          {"runAsGroup", 0},
           {"seLinuxOptions", {{"type", "spc_t"}}}};
 }
 
