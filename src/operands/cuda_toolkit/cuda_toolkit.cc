@@ -240,15 +240,16 @@ Result<int> Run(const Arguments& arguments) {
 }  // namespace
 
 int RunCudaToolkit(int argc, char** argv) {
-  const auto arguments = ParseArguments(argc, argv);
-  if (!arguments) {
-    log::Error("{}", arguments.error().message);
+  auto parsed = ParseArguments(argc, argv);
+  if (!parsed) {
+    log::Error("{}", parsed.error().message);
     return 2;
   }
-  if (!arguments->has_value()) {
+  const std::optional<Arguments> arguments = *std::move(parsed);
+  if (!arguments) {
     return 0;
   }
-  const auto code = Run(**arguments);
+  const auto code = Run(*arguments);
   if (!code) {
     log::Error("{}", code.error().message);
     return 1;
