@@ -243,7 +243,10 @@ Result<Copied> CopyToolkit(const CopyRequest& request) {
   }
   if (copied.written) {
     TRY(CheckRoom(copies, SizeOf(tree)));
-    TRY(WriteCopy(found.path, tree, copied.path, lock));
+    if (Status done = WriteCopy(found.path, tree, copied.path, lock); !done) {
+      fs::remove_all(JoinPath(copies, kUnfinished), failed);
+      return std::unexpected(std::move(done).error());
+    }
   }
   TRY(TurnLink(LinkPath(request.cuda_root, ReleaseOf(found.version)), "versions/" + name));
   return copied;

@@ -95,16 +95,24 @@ Result<CudaRoot> ReadCudaRoot(const std::string& path) {
   return root;
 }
 
-// Of every process: a container may have none of its own left but a shim's.
-Result<std::set<std::string>> UsedCopies(const std::string& proc,
+// Those that a process has mounted, or that a CDI document other than `own` gives to containers
+// that start: the device plugin's.
+Result<std::set<std::string>> UsedCopies(const std::string& proc, const std::string& cdi_dir,
+                                         const std::string& own,
                                          const std::vector<std::string>& copies) {
   std::set<std::string> used;
-  TRY_ASSIGN(const std::vector<std::string> names, ListDirectory(proc));
-  for (const std::string& name : names) {
+  TRY_ASSIGN(const std::vector<std::string> processes, ListDirectory(proc));
+  for (const std::string& name : processes) {
     if (name.find_first_not_of("0123456789") == std::string::npos) {
       // One that ended meanwhile uses nothing.
-      used.merge(
-          MountedCopies(ReadFile(format("{}/{}/mountinfo", proc, name)).value_or(""), copies));
+      const auto mounts = ReadFile(format("{}/{}/mountinfo", proc, name));
+      used.merge(MountedCopies(mounts.value_or(""), copies));
+    }
+  }
+  TRY_ASSIGN(const std::vector<std::string> documents, ListDirectory(cdi_dir));
+  for (const std::string& name : documents) {
+    if (name != own) {
+      used.merge(NamedCopies(ReadFile(JoinPath(cdi_dir, name)).value_or(""), copies));
     }
   }
   return used;
@@ -171,7 +179,8 @@ class CudaToolkit {
       return Fail(ErrorKind::kNotFound, format("offer CUDA {}: {} leads to no copy", release_,
                                                LinkPath(arguments_.cuda_root, release_)));
     }
-    TRY_ASSIGN(const std::set<std::string> used, UsedCopies(arguments_.proc, root.copies));
+    TRY_ASSIGN(const std::set<std::string> used,
+               UsedCopies(arguments_.proc, arguments_.cdi_dir, BaseName(document_), root.copies));
     const Removal removal = WhatToRemove(root, used, release_);
     for (const std::string& release : removal.releases) {
       TRY(host::RemoveFile(LinkPath(arguments_.cuda_root, release)));

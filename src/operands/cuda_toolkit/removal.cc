@@ -28,6 +28,17 @@ std::set<std::string> MountedCopies(std::string_view mountinfo,
   return mounted;
 }
 
+std::set<std::string> NamedCopies(std::string_view document,
+                                  const std::vector<std::string>& copies) {
+  std::set<std::string> named;
+  for (const std::string& copy : copies) {
+    if (document.find(format("/versions/{}\"", copy)) != std::string_view::npos) {
+      named.insert(copy);
+    }
+  }
+  return named;
+}
+
 Removal WhatToRemove(const CudaRoot& root, const std::set<std::string>& used,
                      std::string_view release) {
   Removal removal;

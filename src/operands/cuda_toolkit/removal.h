@@ -13,6 +13,10 @@ namespace gantry::cuda_toolkit {
 std::set<std::string> MountedCopies(std::string_view mountinfo,
                                     const std::vector<std::string>& copies);
 
+// Which of them a CDI document names.
+std::set<std::string> NamedCopies(std::string_view document,
+                                  const std::vector<std::string>& copies);
+
 // What lies in the CUDA root.
 struct CudaRoot {
   std::map<std::string, std::string> links;  // release -> the copy that counts
@@ -25,8 +29,8 @@ struct Removal {
   bool waits = false;                 // a copy that nothing names is still used
 };
 
-// A release stays while the policy names it or a container uses it, a copy while a release that
-// stays leads to it or a container uses it.
+// A release stays while the policy names it or its copy is used, a copy while a release that stays
+// leads to it or it is used itself.
 Removal WhatToRemove(const CudaRoot& root, const std::set<std::string>& used,
                      std::string_view release);
 

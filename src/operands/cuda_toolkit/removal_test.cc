@@ -22,6 +22,12 @@ TEST(MountedCopies, OfAMountList) {
   EXPECT_THAT(MountedCopies("", {"12.4.1-aa"}), IsEmpty());
 }
 
+TEST(NamedCopies, OfADocument) {
+  EXPECT_THAT(NamedCopies(R"({"hostPath": "/var/lib/nvidia/cuda/versions/12.2-bb"})",
+                          {"12.2-b", "12.2-bb", "12.2-bb.damaged-1"}),
+              ElementsAre("12.2-bb"));
+}
+
 TEST(WhatToRemove, Table) {
   const CudaRoot root = {{{"12.2", "12.2-b"}, {"12.4", "12.4.1-new"}},
                          {"12.2-b", "12.4.0-old", "12.4.1-new"}};
