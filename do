@@ -40,7 +40,7 @@ word_build() {  # build a preset: ./do build [dev|release|asan|tsan] [TARGET...]
 }
 
 word_image() {  # build the image of all operands: out/gantry.tar
-  word_build release gantry gantry-hook fakegpu_nvml
+  word_build release gantry gantry-hook gantry-cuda fakegpu_nvml
   deploy/image/build.sh build/release out/gantry.tar
 }
 

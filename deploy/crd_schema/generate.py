@@ -261,7 +261,14 @@ def gpu_cluster_policy():
     def switch(description):
         return block(enabled() | {"version": text()}, description)
 
-    spec = block({"driver": switch("Driver of the nodes."), "cuda": switch("CUDA toolkit on the nodes."),
+    version = text("Of CUDA, as 12.4; or the tag of an image that begins with one.")
+    volume = block({"hostPath": block({"path": text()}, required=["path"]),
+                    "persistentVolumeClaim": block({"claimName": text()}, required=["claimName"])},
+                   "What brings CUDA instead of an image: a folder that holds usr/local/cuda-12.4 or cuda-12.4, or is it.",
+                   maxProperties=1)
+    cuda = block(enabled() | IMAGE | {"version": version, "volume": volume} | RESOURCES,
+                 "CUDA toolkit on the nodes, for containers with GPUs. The image is what brings CUDA.")
+    spec = block({"driver": switch("Driver of the nodes."), "cuda": cuda,
                   "devicePlugin": switch("GPUs as resources of the nodes."),
                   "migManager": switch("Partitions of GPUs that can be divided.")})
     status = block({"state": text(enum=["ignored", "ready", "notReady"]), "conditions": conditions()})

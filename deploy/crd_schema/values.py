@@ -60,6 +60,7 @@ def values():
         "platform": block({"openshift": flag()}),
         "nfd": block(enabled() | {"nodefeaturerules": flag()}),
         "operator": operator(),
+        "cuda": block({"repository": text(), "image": text()}),
         "clusterPolicy": block({"deployCR": flag()}),
         "gpuCluster": block({"deployCR": flag()}),
         "draDriver": dra_driver(),

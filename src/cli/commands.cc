@@ -6,6 +6,7 @@
 
 #include "operands/container_toolkit/container_toolkit.h"
 #include "operands/container_toolkit/inventory.h"
+#include "operands/cuda_toolkit/cuda_toolkit.h"
 #include "operands/device_plugin/condition_writer.h"
 #include "operands/device_plugin/device_plugin.h"
 #include "operands/device_plugin/mps_control_daemon.h"
@@ -26,7 +27,7 @@ namespace {
 constexpr std::array<std::string_view, 1> kToolkitNames = {"nvidia-toolkit"};
 constexpr std::array<std::string_view, 1> kDriverNames = {"driver"};
 
-constexpr std::array<Command, 17> kCommands = {{
+constexpr std::array<Command, 18> kCommands = {{
     {"doctor",
      {},
      "what is wrong with a cluster's GPUs, and what to do about it",
@@ -73,6 +74,10 @@ constexpr std::array<Command, 17> kCommands = {{
      {},
      "lets several processes at once on each GPU that this node shares by MPS",
      device_plugin::RunMpsControlDaemon},
+    {"cuda-toolkit",
+     {},
+     "offers this node's CUDA toolkits to containers",
+     cuda_toolkit::RunCudaToolkit},
     {"node-condition",
      {},
      "says on a Node whether its GPUs are well",

@@ -94,6 +94,7 @@ TEST_P(Golden, ObjectsAreAsExpected) {
                                   {"controller", true},
                                   {"blockOwnerDeletion", true}},
                         .driver_manager = "nvcr.io/nvidia/cloud-native/k8s-driver-manager:v1",
+                        .cuda_image = "nvcr.io/nvidia/cuda",
                         .system = {TextAt(facts, "system.id"), TextAt(facts, "system.tag"),
                                    TextsAt(facts, "system.kernels")},
                         .monitoring = MonitoringIn(facts),

@@ -274,6 +274,7 @@ int RunOperator(int argc, char** argv) {
   settings.master.nodes.instance = *std::move(instance);
   settings.worker_config = Environment("NFD_WORKER_CONFIG");
   settings.driver_manager = Environment("DRIVER_MANAGER_IMAGE");
+  settings.cuda_image = Environment("CUDA_IMAGE");
   bool lost = false;
   if (const Status status = Run(*flags, settings, lost); !status.has_value()) {
     log::Error("run the operator: {}", status.error().message);

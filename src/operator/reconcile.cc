@@ -101,15 +101,8 @@ kube::Outcome Reconciler::Cluster() {
     }
     if (!short_forms.empty()) {
       const Json& short_form = short_forms.front();
-      std::vector<std::string> partly = policy::UnsupportedShortFields(short_form);
-      for (std::string& field : partly) {
-        field = "not acted on: " + field;
-      }
-      if (!followed.partly.empty()) {
-        partly.push_back(followed.partly);
-      }
       note(WriteFollowed(policy::kGpuClusterPolicy, short_form,
-                         ShortFormStatus(followed.status, Join(partly, "; "), StatusIn(short_form),
+                         ShortFormStatus(followed.status, followed.partly, StatusIn(short_form),
                                          GenerationOf(short_form), clock_.Wall())));
     }
   }
@@ -176,6 +169,7 @@ Reconciler::Followed Reconciler::Follow(const Json& owner, const policy::LaidOve
                         .owner = kube::OwnerReference(owner, true),
                         .worker_config = settings_.worker_config,
                         .driver_manager = settings_.driver_manager,
+                        .cuda_image = settings_.cuda_image,
                         .system = cluster.system,
                         .monitoring = view_.LookAtMonitoring(),
                         .config_maps = config_maps.keys};

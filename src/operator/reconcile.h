@@ -32,6 +32,7 @@ struct Settings {
   MasterConfig master;
   std::string worker_config;   // of our node feature discovery's workers, as YAML
   std::string driver_manager;  // NVIDIA's image of it, where the policy names none
+  std::string cuda_image;      // NVIDIA's images of CUDA, without a tag, likewise
 };
 
 // Brings the cluster to what the ClusterPolicy asks for: one object that acts, on what the pure

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "base/text.h"
 #include "policy/names.h"
@@ -132,6 +133,14 @@ void ReadDcgmExporter(const SpecSection& section, DcgmExporterOptions& out) {
   ReadMonitor(section, out.monitor);
 }
 
+// The section's image is the one that CUDA comes in; the operand runs ours.
+void ReadCuda(const SpecSection& section, ClusterPolicy& policy) {
+  ImageSpec& image = policy.cuda.image;
+  policy.cuda_source = {std::exchange(image.repository, {}), std::exchange(image.image, {}),
+                        std::exchange(image.version, {}), Json()};
+  section.Object("volume", policy.cuda_source.volume);
+}
+
 // What single operands have besides.
 void ReadOperandOptions(const SpecSection& spec, ClusterPolicy& policy) {
   ReadMonitor(spec.In("operator").In("metrics"), policy.operator_monitor);
@@ -189,6 +198,7 @@ Result<ClusterPolicy> Parse(const Json& object) {
   ReadOperand(spec.In("gds"), policy.gds);
   ReadOperand(spec.In("gdrcopy"), policy.gdrcopy);
   ReadOperandOptions(spec, policy);
+  ReadCuda(spec.In("cuda"), policy);
   ReadValidatorStages(spec.In("validator"), policy);
   if (mistake.has_value()) {
     return std::unexpected(*std::move(mistake));

@@ -34,6 +34,14 @@ struct OperandSpec {
   Json resources;  // {"limits", "requests"} or null
 };
 
+// Which CUDA the nodes get, and where it comes from, as written (cuda_source.h).
+struct CudaSpec {
+  std::string repository;
+  std::string image;
+  std::string version;
+  Json volume;  // {"hostPath"} or {"persistentVolumeClaim"}, or null
+};
+
 // Seconds and counts of a probe; 0: as the operand has it.
 struct ProbeSpec {
   long long initial_delay = 0;
@@ -137,6 +145,7 @@ struct ClusterPolicy {
   OperandSpec kata_device_plugin;
   OperandSpec kata_manager;
   OperandSpec cc_manager;
+  OperandSpec cuda;  // of a GPUClusterPolicy; what it installs is cuda_source
   // Containers of the driver's pod, with an image of their own.
   OperandSpec gds;
   OperandSpec gdrcopy;
@@ -156,6 +165,7 @@ struct ClusterPolicy {
   std::string vgpu_kernel_module_config;     // vgpuManager.kernelModuleConfig.name
   DriverManagerSpec vfio_driver_manager;     // vfioManager.driverManager
   std::string cc_default_mode;               // ccManager.defaultMode
+  CudaSpec cuda_source;
 
   // validator.<stage>.env
   EnvVars validator_driver_env;

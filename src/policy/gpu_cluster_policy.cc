@@ -24,6 +24,19 @@ bool SaysNothing(const Json* value) {
   return text != nullptr && text->empty();
 }
 
+// A section that the ClusterPolicy does not have. One that says something and not whether it is
+// switched on is.
+void LayCuda(const Json& short_form, Json& spec) {
+  const Json* cuda = At(short_form, "spec.cuda");
+  if (cuda == nullptr || cuda->is_null() || cuda->empty()) {
+    return;
+  }
+  spec["cuda"] = *cuda;
+  if (cuda->is_object() && SaysNothing(At(*cuda, "enabled"))) {
+    spec["cuda"]["enabled"] = true;
+  }
+}
+
 }  // namespace
 
 LaidOver LayOver(const Json& short_form, const Json& policy) {
@@ -53,14 +66,8 @@ LaidOver LayOver(const Json& short_form, const Json& policy) {
       spec[section][field] = *said;
     }
   }
+  LayCuda(short_form, spec);
   return result;
-}
-
-std::vector<std::string> UnsupportedShortFields(const Json& short_form) {
-  const Json* cuda = At(short_form, "spec.cuda");
-  const bool asked = cuda != nullptr && cuda->is_object() && !cuda->empty();
-  return asked && BoolAt(*cuda, "enabled", true) ? std::vector<std::string>{"cuda"}
-                                                 : std::vector<std::string>{};
 }
 
 }  // namespace gantry::policy

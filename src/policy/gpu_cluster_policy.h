@@ -6,8 +6,8 @@
 
 #include "base/json.h"
 
-// gpu.nvidia.com/v1 GPUClusterPolicy: a short form of ClusterPolicy, with four sections (driver,
-// cuda, devicePlugin, migManager) of `enabled` and `version`.
+// gpu.nvidia.com/v1 GPUClusterPolicy: a short form of ClusterPolicy, with sections of `enabled` and
+// `version` (driver, devicePlugin, migManager), and with `cuda`, which a ClusterPolicy has not.
 namespace gantry::policy {
 
 struct LaidOver {
@@ -19,8 +19,5 @@ struct LaidOver {
 // Lays what the short form says over a ClusterPolicy, or over NVIDIA's defaults if that is null.
 // Types are not looked at: Parse of the outcome names what is wrong.
 LaidOver LayOver(const Json& short_form, const Json& policy);
-
-// Paths below the short form's spec that ask for something that is not there, in order ("cuda").
-std::vector<std::string> UnsupportedShortFields(const Json& short_form);
 
 }  // namespace gantry::policy

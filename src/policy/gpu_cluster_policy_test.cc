@@ -72,13 +72,29 @@ TEST(LayOver, AWrongTypeIsNamedByWhatReadsTheOutcome) {
   EXPECT_THAT(policy.error().message, testing::HasSubstr("spec.driver.version"));
 }
 
-TEST(UnsupportedShortFields, CudaUnlessItIsSwitchedOff) {
-  EXPECT_THAT(UnsupportedShortFields(Whole()), ElementsAre("cuda"));
-  EXPECT_THAT(UnsupportedShortFields({{"spec", {{"cuda", {{"version", "11.4"}}}}}}),
-              ElementsAre("cuda"));
-  EXPECT_THAT(UnsupportedShortFields({{"spec", {{"cuda", {{"enabled", false}}}}}}), IsEmpty());
-  EXPECT_THAT(UnsupportedShortFields({{"spec", {{"cuda", Json::object()}}}}), IsEmpty());
-  EXPECT_THAT(UnsupportedShortFields({{"spec", {{"driver", {{"enabled", true}}}}}}), IsEmpty());
+TEST(LayOver, CudaIsTheShortFormsAlone) {
+  const auto cuda = [](const Json& section) {
+    const auto policy = Parse(LayOver({{"spec", {{"cuda", section}}}}, Json()).policy);
+    CHECK(policy.has_value());
+    return *policy;
+  };
+  const ClusterPolicy whole = cuda({{"enabled", true},
+                                    {"version", "11.4"},
+                                    {"repository", "r"},
+                                    {"image", "i"},
+                                    {"imagePullSecrets", {"s"}},
+                                    {"volume", {{"hostPath", {{"path", "/x"}}}}}});
+  EXPECT_TRUE(whole.cuda.enabled);
+  EXPECT_EQ(whole.cuda_source.version, "11.4");
+  EXPECT_EQ(whole.cuda_source.repository, "r");
+  EXPECT_EQ(whole.cuda_source.image, "i");
+  EXPECT_EQ(TextAt(whole.cuda_source.volume, "hostPath.path"), "/x");
+  EXPECT_THAT(whole.cuda.image.pull_secrets, ElementsAre("s"));
+  EXPECT_EQ(whole.cuda.image.version, "") << "it is not the operand's";
+  EXPECT_TRUE(cuda({{"version", "11.4"}}).cuda.enabled);
+  EXPECT_FALSE(cuda({{"version", "11.4"}, {"enabled", false}}).cuda.enabled);
+  EXPECT_FALSE(cuda(Json::object()).cuda.enabled);
+  EXPECT_FALSE(cuda(nullptr).cuda.enabled);
 }
 
 }  // namespace

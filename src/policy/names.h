@@ -190,6 +190,8 @@ inline constexpr char kDriverCacheDir[] = "/run/nvidia/driver-cache";
 inline constexpr char kDriverState[] = "/run/nvidia/nvidia-driver.state";
 inline constexpr char kFeaturesDir[] = "/etc/kubernetes/node-feature-discovery/features.d";
 inline constexpr char kCustomRulesDir[] = "/etc/kubernetes/node-feature-discovery/custom.d";
+// CUDA toolkits: a folder for each copy below versions/, and links cuda-<release> to them.
+inline constexpr char kCudaRoot[] = "/var/lib/nvidia/cuda";
 inline constexpr char kToolkitInstallDir[] = "/usr/local/nvidia";
 inline constexpr char kKubeletRoot[] = "/var/lib/kubelet";
 inline constexpr char kDevicePluginDir[] = "/var/lib/kubelet/device-plugins";
@@ -200,5 +202,9 @@ inline constexpr char kCdiDir[] = "/var/run/cdi";
 inline constexpr char kDevicePluginCdiVendor[] = "k8s.device-plugin.nvidia.com";
 inline constexpr char kDevicePluginCdiKind[] = "k8s.device-plugin.nvidia.com/gpu";
 inline constexpr char kManagementCdiKind[] = "management.nvidia.com/gpu";
+// CUDA toolkits of a node, one device for each release ("12.4").
+inline constexpr char kCudaCdiKind[] = "nvidia.com/cuda";
+// Its device that every container with a GPU gets: the release that the policy names.
+inline constexpr char kCudaDefaultDevice[] = "default";
 
 }  // namespace gantry::names

@@ -59,6 +59,10 @@ constexpr std::array kOperands = std::to_array<Operand>({
      "nvidia-kata-manager", "kata-manager", Runs::kTheirs},
     {"state-cc-manager", "ccManager", &P::cc_manager, false, When::kKata, "nvidia-cc-manager",
      "cc-manager", Runs::kTheirs},
+    // Ours alone, after NVIDIA's states: only a GPUClusterPolicy asks for it. Its pods come to the
+    // nodes whose containers get GPUs.
+    {"state-cuda-toolkit", "cuda", &P::cuda, false, When::kSwitchedOn,
+     "nvidia-cuda-toolkit-daemonset", "device-plugin", Runs::kOurs},
 });
 
 }  // namespace

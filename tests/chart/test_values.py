@@ -106,6 +106,19 @@ def test_a_null_takes_a_default_away(render):
     assert "startupProbe" not in spec["driver"] and "psa" not in spec
 
 
+def test_the_operator_is_told_where_cuda_is(render):
+    def image(values):
+        done = render(values)
+        assert done.returncode == 0, done.stderr
+        operator = next(o for o in yaml.safe_load_all(done.stdout) if o and o["kind"] == "Deployment")
+        told = {e["name"]: e.get("value") for e in operator["spec"]["template"]["spec"]["containers"][0]["env"]}
+        return told.get("CUDA_IMAGE")
+
+    assert image({}) == "nvcr.io/nvidia/cuda"
+    assert image({"cuda": {"repository": "mirror/nvidia"}}) == "mirror/nvidia/cuda"
+    assert image({"cuda": None}) is image({"cuda": {"image": ""}}) is None
+
+
 def test_the_file_of_nvidias_operands_names_an_image_for_each(render):
     spec = policy(render({}, "-f", "deploy/nvidia-operands.yaml"))
     for section in ("driver", "dcgm", "dcgmExporter", "migManager", "vgpuDeviceManager", "vfioManager",

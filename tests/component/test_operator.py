@@ -31,7 +31,8 @@ class Operator:
     def __init__(self, plane: ControlPlane, build: pathlib.Path, folder: pathlib.Path):
         self.plane, self.program, self.log = plane, build / "bin/gantry", folder / "operator.log"
         self.environment = os.environ | {"OPERATOR_NAMESPACE": SPACE, "OPERATOR_IMAGE": "localhost/gantry:1",
-                                         "POD_NAME": "the-operator", "KUBECONFIG": str(plane.kubeconfig)}
+                                         "POD_NAME": "the-operator", "KUBECONFIG": str(plane.kubeconfig),
+                                         "CUDA_IMAGE": "nvcr.io/nvidia/cuda"}
         self.start()
 
     def start(self):
@@ -232,7 +233,7 @@ def test_a_second_policy_is_ignored_and_says_so(plane, operator):
 
 def test_the_short_form_is_laid_over_the_policy(plane, operator):
     path = "/apis/gpu.nvidia.com/v1/gpuclusterpolicies"
-    features = f"{SETS}/gpu-feature-discovery"
+    features, cuda = f"{SETS}/gpu-feature-discovery", f"{SETS}/nvidia-cuda-toolkit-daemonset"
 
     def short(name, **spec):
         return {"apiVersion": "gpu.nvidia.com/v1", "kind": "GPUClusterPolicy", "metadata": {"name": name},
@@ -246,9 +247,13 @@ def test_the_short_form_is_laid_over_the_policy(plane, operator):
         return told.get(kind, {}).get("message", "")
 
     plane.call("POST", f"{path}?fieldValidation=Strict", short(
-        "short", cuda={"enabled": True, "version": "11.4"}, devicePlugin={"enabled": False}, migManager={"enabled": False}))
+        "short", cuda={"enabled": True}, devicePlugin={"enabled": False}, migManager={"enabled": False}))
     wait(lambda: plane.get(PLUGIN) is None, "the plugin is gone")
-    assert "not acted on: cuda" in wait(lambda: condition(f"{path}/short", "SpecFollowed"), "what is not followed")
+    for object_path in (f"{path}/short", f"{POLICIES}/cluster-policy"):
+        wait(lambda: "spec.cuda.version" in condition(object_path, "Error"), "a field that is missing is named")
+    plane.patch(f"{path}/short", {"spec": {"cuda": {"version": "11.4"}}})
+    copy = wait(lambda: plane.get(cuda), "CUDA's DaemonSet")["spec"]["template"]["spec"]["initContainers"][1]
+    assert copy["image"] == "nvcr.io/nvidia/cuda:11.4.3-devel-ubuntu20.04"
     wait(lambda: "driver.enabled" in condition(f"{POLICIES}/cluster-policy", "SpecFollowed"), "what is overridden")
     plane.call("POST", path, short("younger", devicePlugin={"enabled": True}))
     wait(lambda: "GPUClusterPolicy short" in condition(f"{path}/younger", "Error"), "the younger one is ignored")
@@ -264,6 +269,7 @@ def test_the_short_form_is_laid_over_the_policy(plane, operator):
     wait(lambda: owner() == "ClusterPolicy", "its owner")
     plane.call("DELETE", f"{path}/short")
     wait(lambda: plane.get(PLUGIN), "the plugin again")
+    wait(lambda: plane.get(cuda) is None, "CUDA's DaemonSet is gone")
 
 
 def test_a_missing_configmap_is_a_reason(plane, operator):

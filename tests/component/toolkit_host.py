@@ -47,7 +47,7 @@ def programs(folder: pathlib.Path, version: str = "") -> pathlib.Path:
     folder.mkdir(parents=True, exist_ok=True)
     ours = pathlib.Path(os.environ.get("GANTRY_BUILD", ROOT / "build/release")) / "bin"
     if "GANTRY_BUILD" not in os.environ:
-        subprocess.run([ROOT / "do", "build", "release", "gantry", "gantry-hook", "fakegpu_nvml"],
+        subprocess.run([ROOT / "do", "build", "release", "gantry", "gantry-hook", "gantry-cuda", "fakegpu_nvml"],
                        check=True)
     for name in ("gantry", "gantry-hook"):
         (folder / name).symlink_to(ours / name)

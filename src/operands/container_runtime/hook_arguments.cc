@@ -70,21 +70,24 @@ class Parser {
   }
 
   Status Take(const std::string& name, const std::string& value) {
-    if (name == "link" || name == "device-link") {
+    if (name == "link" || name == "device-link" || name == "link-if-absent") {
       const size_t middle = value.find("::");
       if (middle == std::string::npos || middle == 0 || middle + 2 == value.size()) {
         return Fail(ErrorKind::kInvalid,
                     format("read --{} {}: it is not <target>::<link>", name, value));
       }
-      (name == "link" ? request_.links : request_.device_links)
-          .push_back({value.substr(0, middle), value.substr(middle + 2)});
-    } else if (name == "library") {
+      auto& links = name == "link"          ? request_.links
+                    : name == "device-link" ? request_.device_links
+                                            : request_.links_if_absent;
+      links.push_back({value.substr(0, middle), value.substr(middle + 2)});
+    } else if (name == "library" || name == "cuda-library") {
       const size_t middle = value.find('=');
       if (middle == std::string::npos || middle == 0 || middle + 1 == value.size()) {
         return Fail(ErrorKind::kInvalid,
-                    format("read --library {}: it is not <soname>=<path>", value));
+                    format("read --{} {}: it is not <soname>=<path>", name, value));
       }
-      request_.libraries.push_back({value.substr(0, middle), value.substr(middle + 1)});
+      (name == "library" ? request_.libraries : request_.cuda_libraries)
+          .push_back({value.substr(0, middle), value.substr(middle + 1)});
     } else if (name == "folder") {
       std::ranges::copy(CommaParts(value), std::back_inserter(request_.folders));
     } else if (name == "host-driver-version") {

@@ -17,9 +17,11 @@ struct HookRequest {
   bool known = true;  // unknown hooks are answered with a warning and success, as NVIDIA's does,
                       // so that a document may name hooks of a later version
   std::vector<SymbolicLink> links;
-  std::vector<SymbolicLink> device_links;  // only where the target exists
+  std::vector<SymbolicLink> device_links;     // only where the target exists
+  std::vector<SymbolicLink> links_if_absent;  // only where the image has nothing of that name
   std::vector<CachedLibrary> libraries;
-  std::vector<std::string> folders;  // to be searched for libraries
+  std::vector<CachedLibrary> cuda_libraries;  // only if the image has no CUDA runtime of its own
+  std::vector<std::string> folders;           // to be searched for libraries
   bool cuda_compat = false;
   std::string host_driver_version;
   std::string host_cuda_version;

@@ -118,13 +118,30 @@ bool Lists(const std::vector<CachedName>& listed, std::string_view folder) {
   });
 }
 
+// The libraries of a CUDA toolkit that the image lacks: none if it has a CUDA runtime, which the
+// others would be mixed with.
+std::vector<CachedLibrary> LackingCuda(const HookRequest& request,
+                                       const std::vector<CachedName>& listed) {
+  constexpr std::string_view kRuntime = "libcudart.so";
+  std::vector<CachedLibrary> lacking;
+  for (const CachedLibrary& library : request.cuda_libraries) {
+    if (std::ranges::none_of(listed, [&](const CachedName& own) {
+          return own.soname.starts_with(kRuntime) || own.soname == library.soname;
+        })) {
+      lacking.push_back(library);
+    }
+  }
+  return lacking;
+}
+
 Status UpdateLibraries(const HookRequest& request, const ContainerRoot& root,
                        std::vector<std::string>& warnings) {
   const std::vector<CachedLibrary> compat =
       request.cuda_compat ? CompatLibraries(root, request.compat_folder,
                                             request.host_driver_version, request.host_cuda_version)
                           : std::vector<CachedLibrary>{};
-  if (compat.empty() && request.libraries.empty() && request.folders.empty()) {
+  if (compat.empty() && request.libraries.empty() && request.folders.empty() &&
+      request.cuda_libraries.empty()) {
     return {};
   }
   if (root.Exists("/etc/alpine-release")) {
@@ -168,6 +185,9 @@ Status UpdateLibraries(const HookRequest& request, const ContainerRoot& root,
   if (!compat.empty()) {
     TRY(ListFolders(root, "00-cuda-compat.conf", {request.compat_folder}));
   }
+  const std::vector<CachedLibrary> cuda = LackingCuda(request, listed);
+  TRY(ListFolders(root, "zz-cuda-toolkit.conf", FoldersOf(cuda, {})));
+  std::ranges::copy(cuda, std::back_inserter(libraries));
   TRY_ASSIGN(const std::string after, AddToLibraryCache(before, libraries));
   return after == before ? Status{} : root.Write(kCache, after);
 }
@@ -255,6 +275,11 @@ Status RunHook(const HookRequest& request, const ContainerRoot& root,
   std::ranges::copy_if(request.device_links, std::back_inserter(links),
                        [&](const SymbolicLink& link) { return root.Exists(DeviceOf(link)); });
   TRY(root.Link(links));
+  for (const SymbolicLink& link : request.links_if_absent) {
+    if (!root.Exists(link.path)) {
+      TRY(root.Link({link}));
+    }
+  }
   for (const std::string& path : request.paths) {
     TRY(root.ChangeMode(path, request.mode));
   }

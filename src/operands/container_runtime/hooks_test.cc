@@ -91,6 +91,56 @@ TEST_F(HooksTest, ASecondRunChangesNothing) {
   EXPECT_EQ(Listed(cache), Cache());
 }
 
+// What a CUDA toolkit's CDI device asks for.
+const std::vector<std::string> kCuda = {
+    "create-container",
+    "--link-if-absent",
+    "/opt/nvidia/cuda-12.4::/usr/local/cuda-12.4",
+    "--link-if-absent",
+    "cuda-12.4::/usr/local/cuda",
+    "--cuda-library",
+    "libcudart.so.12=/opt/nvidia/cuda-12.4/lib64/libcudart.so.12",
+    "--cuda-library",
+    "libcublas.so.12=/opt/nvidia/cuda-12.4/lib64/libcublas.so.12"};
+
+TEST_F(HooksTest, AnImageWithoutCudaGetsOne) {
+  Put("/opt/nvidia/cuda-12.4/lib64/libcudart.so.12", "elf");
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_EQ(Hook(kCuda), "");
+    EXPECT_EQ(fs::read_symlink(root_ + "/usr/local/cuda"), "cuda-12.4");
+    EXPECT_EQ(fs::read_symlink(root_ + "/usr/local/cuda-12.4"), "/opt/nvidia/cuda-12.4");
+    EXPECT_THAT(
+        Cache(),
+        testing::UnorderedElementsAre(
+            CachedLibrary{"libcudart.so.12", "/opt/nvidia/cuda-12.4/lib64/libcudart.so.12"},
+            CachedLibrary{"libcublas.so.12", "/opt/nvidia/cuda-12.4/lib64/libcublas.so.12"}));
+    EXPECT_EQ(Get("/etc/ld.so.conf.d/zz-cuda-toolkit.conf"), "/opt/nvidia/cuda-12.4/lib64\n");
+    EXPECT_EQ(Get("/etc/ld.so.conf.d/00-nvidia-driver.conf"), "(absent)");
+  }
+}
+
+TEST_F(HooksTest, TheCudaOfAnImageStays) {
+  Put("/usr/local/cuda-12.4/bin/nvcc", "its own");
+  Put("/usr/local/cuda-11.8/bin/nvcc", "its own");
+  fs::create_symlink("cuda-11.8", root_ + "/usr/local/cuda");
+  const auto cache = AddToLibraryCache("", {{"libcudart.so.11.0", "/x/libcudart.so.11.0"}});
+  Put("/etc/ld.so.cache", *cache);
+  ASSERT_EQ(Hook(kCuda), "");
+  EXPECT_EQ(fs::read_symlink(root_ + "/usr/local/cuda"), "cuda-11.8");
+  EXPECT_EQ(Get("/usr/local/cuda-12.4/bin/nvcc"), "its own");
+  EXPECT_EQ(Get("/etc/ld.so.cache"), *cache);
+  EXPECT_EQ(Get("/etc/ld.so.conf.d/zz-cuda-toolkit.conf"), "(absent)");
+}
+
+TEST_F(HooksTest, ALibraryThatTheImageKnowsStaysInFrontOfCudas) {
+  Put("/etc/ld.so.cache", *AddToLibraryCache("", {{"libcublas.so.12", "/x/libcublas.so.12"}}));
+  ASSERT_EQ(Hook(kCuda), "");
+  EXPECT_THAT(Cache(),
+              testing::UnorderedElementsAre(
+                  CachedLibrary{"libcublas.so.12", "/x/libcublas.so.12"},
+                  CachedLibrary{"libcudart.so.12", "/opt/nvidia/cuda-12.4/lib64/libcudart.so.12"}));
+}
+
 TEST_F(HooksTest, LinksOfTheImageDoNotLeadOut) {
   fs::remove(root_ + "/etc");
   fs::create_directories(folder_ + "/host-etc");

@@ -34,7 +34,8 @@ namespace gantry::container_toolkit {
 namespace {
 
 // Prefixes of the CDI documents that the operands write.
-constexpr std::array kDocuments = {"k8s.device-plugin.nvidia.com-", "management.nvidia.com-"};
+constexpr std::array kDocuments = {"k8s.device-plugin.nvidia.com-", "management.nvidia.com-",
+                                   "nvidia.com-cuda."};
 constexpr char kPidFile[] = "/run/nvidia/toolkit/toolkit.pid";
 // Folders that the pods' volumes made or that the status files lie in, deepest first.
 constexpr std::array kFolders = {
@@ -111,9 +112,22 @@ Status RemoveDriverFiles(const std::string& root) {
   return host::RemoveFile(state);
 }
 
+// Copies of CUDA; containers that have one mounted lose it.
+Status RemoveCuda(const std::string& root) {
+  TRY_ASSIGN(const std::string here, ResolveInRoot(root, names::kCudaRoot));
+  std::error_code failed;
+  std::filesystem::remove_all(here, failed);
+  if (failed) {
+    return FailErrno("remove " + here, failed.value());
+  }
+  RemoveFolder(root, ParentOf(names::kCudaRoot));
+  return {};
+}
+
 Status RemoveOperandFiles(const std::string& root) {
   TRY(RemoveMps(root));
   TRY(RemoveDriverFiles(root));
+  TRY(RemoveCuda(root));
   TrialFolder::RemoveLeft(root);
   TRY(RemoveMatching(root, names::kCdiDir, [](const std::string& name) {
     return std::ranges::any_of(kDocuments,

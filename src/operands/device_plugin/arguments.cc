@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "container/cdi.h"
 #include "operands/device_plugin/settings.h"
 #include "policy/names.h"
 
@@ -104,6 +105,15 @@ void AddOwnFlags(CLI::App& app, Arguments& to) {
           "status files to wait for");
   app.add_option("--status-dir", to.status_dir, "")->default_val(names::kValidationsDir);
   app.add_option("--cdi-dir", to.cdi_dir, "")->default_val(names::kCdiDir);
+  app.add_option("--cuda-cdi-device", to.cuda_cdi_device,
+                 "CDI device of a CUDA toolkit that comes with every GPU")
+      ->envname("CUDA_CDI_DEVICE")
+      ->check(CLI::Validator(
+          [](const std::string& name) {
+            return container::ParseCdiName(name) ? std::string()
+                                                 : "is not <vendor>/<class>=<device>: " + name;
+          },
+          "NAME"));
   app.add_option("--host-root", to.host_root, "where the host's root is mounted here")
       ->envname("HOST_ROOT")
       ->default_val("/host");

@@ -100,9 +100,40 @@ std::string CdiPath(const std::string& cdi_dir) {
   return JoinPath(cdi_dir, container::CdiFileStem(names::kDevicePluginCdiKind) + ".json");
 }
 
+std::string CdiPathOf(const std::string& cdi_dir, std::string_view device) {
+  const auto name = container::ParseCdiName(device);
+  return name ? JoinPath(cdi_dir, container::CdiFileStem(name->kind) + ".json") : "";
+}
+
+Result<container::CdiEdits> EditsOfDevice(const std::string& cdi_dir, std::string_view device) {
+  container::CdiEdits edits;
+  const auto name = container::ParseCdiName(device);
+  if (!name) {
+    return edits;
+  }
+  const auto path = CdiPathOf(cdi_dir, device);
+  const auto text = ReadFile(path);
+  if (!text) {
+    return text.error().kind == ErrorKind::kNotFound
+               ? Result<container::CdiEdits>(edits)
+               : Result<container::CdiEdits>(std::unexpected(text.error()));
+  }
+  auto spec = container::ParseCdi(*text);
+  if (!spec) {
+    return std::unexpected(spec.error().In(path));
+  }
+  const auto found = std::ranges::find(spec->devices, name->device, &container::CdiDevice::name);
+  if (spec->kind == name->kind && found != spec->devices.end()) {
+    container::AppendEdits(spec->edits, edits);
+    container::AppendEdits(found->edits, edits);
+  }
+  return edits;
+}
+
 Result<CdiWritten> WriteCdi(const std::string& cdi_dir, const std::string& host_root,
                             const Settings& settings, const GpuSet& set,
-                            const std::vector<Unit>& units, const std::vector<int>& imex_channels) {
+                            const std::vector<Unit>& units, const std::vector<int>& imex_channels,
+                            const container::CdiEdits& with_every_gpu) {
   CdiWritten written;
   Writer writer(cdi_dir, written);
   container::CdiInput input;
@@ -113,7 +144,8 @@ Result<CdiWritten> WriteCdi(const std::string& cdi_dir, const std::string& host_
                                                             : container::CdiNaming::kIndex};
   input.hook_path = settings.cdi_hook_path;
   input.disabled_hooks = settings.disabled_hooks;
-  TRY_ASSIGN(const auto gpus, container::NvidiaCdi(input));
+  TRY_ASSIGN(auto gpus, container::NvidiaCdi(input));
+  container::AppendEdits(with_every_gpu, gpus.edits);
   TRY(host::MakeDirectories(cdi_dir));
   TRY(writer.Write(gpus));
   for (const auto& mode : settings.modes) {

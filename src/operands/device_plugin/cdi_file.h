@@ -3,9 +3,11 @@
 
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
+#include "container/cdi.h"
 #include "operands/device_plugin/gpu.h"
 #include "operands/device_plugin/resources.h"
 #include "operands/device_plugin/settings.h"
@@ -20,11 +22,20 @@ struct CdiWritten {
   std::set<std::string> modes;     // "gds", ...: those with devices on this node
 };
 
+// The file in `cdi_dir` that describes the kind of a CDI device ("nvidia.com/cuda=12.4"); empty if
+// that names none.
+std::string CdiPathOf(const std::string& cdi_dir, std::string_view device);
+
+// What that file says the device adds to a container; nothing if there is no such file or device.
+// kInvalid: it can't be read.
+Result<container::CdiEdits> EditsOfDevice(const std::string& cdi_dir, std::string_view device);
+
 // Writes the documents of the GPUs, of IMEX channels and of the settings' modes, each unless it is
 // there with that content. `host_root` is where the host's root is mounted here (/sys and /run are
-// looked up there).
+// looked up there). `with_every_gpu` comes after what a GPU needs.
 Result<CdiWritten> WriteCdi(const std::string& cdi_dir, const std::string& host_root,
                             const Settings& settings, const GpuSet& set,
-                            const std::vector<Unit>& units, const std::vector<int>& imex_channels);
+                            const std::vector<Unit>& units, const std::vector<int>& imex_channels,
+                            const container::CdiEdits& with_every_gpu);
 
 }  // namespace gantry::device_plugin

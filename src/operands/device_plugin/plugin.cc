@@ -54,6 +54,9 @@ int Plugin::Run() {
 Status Plugin::Start() {
   TRY(watcher_.Add(status_files_.directory()));
   TRY(watcher_.Add(CdiPath(arguments_.cdi_dir)));
+  if (const auto path = CdiPathOf(arguments_.cdi_dir, arguments_.cuda_cdi_device); !path.empty()) {
+    TRY(watcher_.Add(path));
+  }
   if (const auto path = ConfigPathToWatch(arguments_); !path.empty()) {
     TRY(watcher_.Add(path));
   }

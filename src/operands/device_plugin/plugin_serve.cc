@@ -92,8 +92,12 @@ bool Plugin::CdiIsWritten(const Settings& settings, const GpuSet& set, const Res
   for (const auto& resource : offered.resources) {
     units.insert(units.end(), resource.units.begin(), resource.units.end());
   }
+  auto cuda = EditsOfDevice(arguments_.cdi_dir, arguments_.cuda_cdi_device);
+  if (!cuda) {
+    log::Warning("GPUs come without a CUDA toolkit: {}", cuda.error().message);
+  }
   auto written = WriteCdi(arguments_.cdi_dir, HostRoot(arguments_.host_root), settings, set, units,
-                          beside_.imex_channels);
+                          beside_.imex_channels, cuda.value_or(container::CdiEdits{}));
   if (!written) {
     log::Error("no GPU can be offered by CDI: {}", written.error().message);
     Report(true, "CDIDocumentNotWritten", written.error().message);

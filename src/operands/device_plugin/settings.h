@@ -51,6 +51,8 @@ struct Arguments {
   std::vector<std::string> wait_for;  // status files
   std::string status_dir;
   std::string cdi_dir;
+  // A CDI device of another document there, whose edits every GPU gets too ("nvidia.com/cuda=x").
+  std::string cuda_cdi_device;
   std::string host_root;  // where the host's root is mounted here, for /sys, /proc and /run
 };
 

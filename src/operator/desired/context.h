@@ -26,6 +26,7 @@ struct Context {
   Json owner;                       // an ownerReference to the ClusterPolicy
   std::string worker_config = {};   // of node feature discovery's workers, as YAML
   std::string driver_manager = {};  // NVIDIA's image of it, where the policy names none
+  std::string cuda_image = {};      // NVIDIA's images of CUDA, without a tag, likewise
   SystemFacts system = {};
   MonitoringKinds monitoring = {};
   // Keys of the ConfigMaps of the namespace that the policy names, of those that are there.
@@ -44,6 +45,9 @@ Objects DevicePlugin(const Context& context, const std::string& image);
 Objects MpsControlDaemon(const Context& context, const std::string& image);
 Objects GpuFeatureDiscovery(const Context& context, const std::string& image);
 Objects NodeStatusExporter(const Context& context, const std::string& image);
+
+// The same of one that a policy can ask for in vain: kInvalid names the field.
+Result<Objects> CudaToolkit(const Context& context, const std::string& image);
 
 // The same of operands that run NVIDIA's image. kInvalid: why they can't be made, with the field.
 Result<Objects> Driver(const Context& context, const std::string& image);

@@ -5,6 +5,7 @@
 // new pod up beside the old one, so that the kubelet always has a plugin and allocatable never
 // goes.
 
+#include "base/text.h"
 #include "operator/desired/pod.h"
 #include "policy/names.h"
 
@@ -48,6 +49,9 @@ Objects DevicePlugin(const Context& context, const std::string& image) {
   }
   if (policy.gdrcopy.enabled) {
     set.Env("GDRCOPY_ENABLED", "true");
+  }
+  if (policy.cuda.enabled) {
+    set.Env("CUDA_CDI_DEVICE", format("{}={}", names::kCudaCdiKind, names::kCudaDefaultDevice));
   }
   set.PluginConfig();
   set.MigStrategy();

@@ -40,6 +40,7 @@ constexpr std::array kMakers = std::to_array<Maker>({
     {"state-sandbox-device-plugin", nullptr, SandboxDevicePlugin},
     {"state-kata-device-plugin", nullptr, KataSandboxDevicePlugin},
     {"state-cc-manager", nullptr, CcManager},
+    {"state-cuda-toolkit", nullptr, CudaToolkit},
 });
 
 // Where its image is named: its own section, or that of the operand whose image it shares.

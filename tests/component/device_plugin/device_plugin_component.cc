@@ -20,6 +20,7 @@
 #include <sstream>
 
 #include "base/error.h"
+#include "base/paths.h"
 #include "base/text.h"
 #include "kubelet/testing/fake_kubelet.h"
 
@@ -179,6 +180,46 @@ TEST_F(DevicePlugin, PutsItsDocumentRight) {
     usleep(20'000);
   }
   EXPECT_TRUE(fs::exists(path));
+}
+
+TEST_F(DevicePlugin, ACudaToolkitComesWithEveryGpuWhileThereIsOne) {
+  const std::string toolkit = folder_ + "/cdi/nvidia.com-cuda.json";
+  const auto put = [&](const std::string& text) {
+    std::ofstream(folder_ + "/cuda.json") << text;
+    fs::rename(folder_ + "/cuda.json", toolkit);
+  };
+  const auto told = [&](bool wanted) {
+    std::string text;
+    for (int i = 0; i < 500; ++i) {
+      text = ReadFile(folder_ + "/cdi/k8s.device-plugin.nvidia.com-gpu.json").value_or("");
+      if (text.contains("/opt/nvidia/cuda-12.4") == wanted && text.contains("GPU-")) {
+        return true;
+      }
+      usleep(20'000);
+    }
+    return false;
+  };
+  const auto plugin =
+      Start({"--device-list-strategy=cdi-cri", "--cuda-cdi-device=nvidia.com/cuda=default"});
+  ASSERT_TRUE(Has(8, 8)) << plugin->Log();
+  EXPECT_TRUE(told(false)) << "GPUs don't wait for it";
+  put(R"({"cdiVersion": "0.5.0", "kind": "nvidia.com/cuda", "devices": [{"name": "default",
+          "containerEdits": {"mounts": [{"hostPath": "/var/lib/nvidia/cuda/versions/12.4-a",
+          "containerPath": "/opt/nvidia/cuda-12.4", "options": ["ro"]}]}}]})");
+  EXPECT_TRUE(told(true)) << plugin->Log();
+  const auto id = kubelet_->Devices(kGpus)[0].id;
+  const auto got = kubelet_->Allocate(kGpus, {id});
+  ASSERT_TRUE(got);
+  EXPECT_THAT(got->cdi_devices, testing::ElementsAre("k8s.device-plugin.nvidia.com/gpu=" + id))
+      << "the kubelet keeps the answer, and a release may go";
+  put("half a docum");
+  EXPECT_TRUE(told(false)) << plugin->Log();
+  EXPECT_TRUE(Has(8, 8));
+  put(R"({"cdiVersion": "0.5.0", "kind": "nvidia.com/cuda", "devices": [{"name": "default",
+          "containerEdits": {"env": ["A=/opt/nvidia/cuda-12.4"]}}]})");
+  EXPECT_TRUE(told(true)) << plugin->Log();
+  fs::remove(toolkit);
+  EXPECT_TRUE(told(false)) << plugin->Log();
 }
 
 TEST_F(DevicePlugin, WaitsForTheDriver) {
