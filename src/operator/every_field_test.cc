@@ -123,7 +123,7 @@ std::string Upgrades(const policy::ClusterPolicy& policy) {
   }
   const policy::UpgradePolicy& how = policy.driver_options.upgrade;
   std::string text;
-  for (const upgrade::PodQuery& query : upgrade::PodsFor(nodes, how, "ns")) {
+  for (const upgrade::PodQuery& query : upgrade::PodsFor(nodes, {{"", how}}, "ns")) {
     text += format("{} {} {}\n", query.space, query.labels, query.node);
   }
   const upgrade::RollOutPlan plan = upgrade::RollOut(nodes, how, WallTime());

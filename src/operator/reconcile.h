@@ -2,6 +2,8 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -11,6 +13,7 @@
 #include "kube/controller.h"
 #include "kube/events.h"
 #include "operator/apply.h"
+#include "operator/driver_plan.h"
 #include "operator/metrics.h"
 #include "operator/node_labels.h"
 #include "operator/rule_set.h"
@@ -57,16 +60,21 @@ class Reconciler {
     std::string partly;  // what of it is not followed
     Status carried;      // whether all could be written
   };
-  // `owner` is the object in whose name it is done, `asked` what it asks for as a ClusterPolicy.
-  Followed Follow(const Json& owner, const policy::LaidOver& asked);
+  // `owner` is the object in whose name it is done, `asked` what it asks for as a ClusterPolicy;
+  // without an owner nothing is done but for the NVIDIADrivers (`drivers`, by name).
+  Followed Follow(const Json& owner, const policy::LaidOver& asked,
+                  const std::vector<Json>& drivers);
+  // To each of them, what came of it.
+  Status WriteDrivers(const std::vector<Json>& drivers, const DriverPlan& plan,
+                      const ClusterFacts& cluster, const std::string& write_error);
   Status OpenSpace(const policy::ClusterPolicy& policy);
   Status WriteStatus(const kube::Kind& kind, const Json& object, const Json& status);
   // Of a policy that counts: messages alone are written in groups.
   Status WriteFollowed(const kube::Kind& kind, const Json& object, const Json& status);
   // To all but the oldest of a kind.
   Status WriteIgnored(const kube::Kind& kind, const std::vector<Json>& policies);
-  void Announce(const Json& object, const Verdict& verdict);
-  void SetRules(const LabelRules& rules);
+  void Announce(const Json& object, const Verdict& verdict, std::string& announced);
+  void SetRules(const LabelRules& rules, const DriverOwners& owners);
   Status WriteNode(const std::string& name, const NodeChange& change, const TaintChange& taint);
   Status Collect(const std::string& node);
 
@@ -80,11 +88,14 @@ class Reconciler {
   Applier applier_;
   // Used by Cluster alone.
   Foreign foreign_;
-  std::string announced_;  // state and reason that the last event told
+  // State and reason that the last event told; of NVIDIADrivers by uid.
+  std::string announced_;
+  std::map<std::string, std::string> announced_drivers_;
   SteadyTime status_written_{};
   std::optional<std::chrono::milliseconds> status_rests_;  // until a message is written
   mutable std::mutex mutex_;
   std::optional<LabelRules> rules_;
+  std::shared_ptr<const DriverOwners> owners_ = std::make_shared<const DriverOwners>();
   Metrics metrics_;
 };
 

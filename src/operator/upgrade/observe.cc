@@ -62,6 +62,7 @@ NodeInput Observer::Observe(const std::string& name, const NodeFacts& facts) con
   NodeInput node;
   node.name = name;
   const Labels labels = UnpackLabels(facts.labels);
+  node.owner = ValueOf(labels, names::kDriverOwner);
   node.state = StateNamed(ValueOf(labels, names::kDriverUpgradeState));
   node.skip = ValueOf(labels, names::kDriverUpgradeSkip) == "true";
   node.ready = facts.ready;

@@ -160,7 +160,7 @@ TEST(PodsFor, FewNodesAtOnceThoseFirstThatAreAtItLongest) {
         FormatRecord({State::kPodDeletion, kNow - seconds(i), ""});
   }
   nodes.push_back(Node("v", State::kValidation));
-  const auto queries = PodsFor(nodes, {}, "ns");
+  const auto queries = PodsFor(nodes, {{"", {}}}, "ns");
   EXPECT_EQ(queries.size(), kNodesAtOnce + 1);
   EXPECT_TRUE(queries.contains({.node = "n39"}));
   EXPECT_FALSE(queries.contains({.node = "n0"}));
