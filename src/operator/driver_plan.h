@@ -20,9 +20,9 @@ struct DriverOutcome {
   std::string name;
   std::string uid;
   Objects objects;
-  bool stays = false;   // what there is of its objects is left as it is
-  std::string state;    // set where the objects don't decide it: disabled, notReady
-  std::string reason;   // NVIDIA's, with that state
+  bool stays = false;  // what there is of its objects is left as it is
+  std::string state;   // set where the objects don't decide it: disabled, notReady
+  std::string reason;  // NVIDIA's, with that state
   std::string message;
   // Nodes that are to have its pod, and those of them that no taint keeps it off.
   int labelled = 0;

@@ -341,9 +341,8 @@ void ApplyDriverOwner(const LabelRules& rules, Editor& editor) {
 // NVIDIA's driver manager reads it before it takes a driver off the node, so it comes with the
 // labels that bring the driver.
 void ApplyUpgradeSwitch(const NodeFacts& node, const LabelRules& rules, Editor& editor) {
-  const bool asked =
-      rules.upgrades ||
-      rules.upgraded_drivers.contains(ValueOf(editor.labels(), names::kDriverOwner));
+  const bool asked = rules.upgrades ||
+                     rules.upgraded_drivers.contains(ValueOf(editor.labels(), names::kDriverOwner));
   const bool wanted = asked && ValueOf(editor.labels(), names::kGpuPresent) == "true";
   const bool said = ValueOf(UnpackLabels(node.upgrade), names::kUpgradeEnabled) == "true";
   if (wanted != said) {

@@ -47,9 +47,9 @@ struct Plan {
   }
 };
 
-// `observed` are the objects that carry our label. Those that a ClusterPolicy or a NVIDIADriver owns
-// and nobody desires are removed. Where some of an owner's objects could not be made (`incomplete`:
-// uids), everything that is there of it stays.
+// `observed` are the objects that carry our label. Those that a ClusterPolicy or a NVIDIADriver
+// owns and nobody desires are removed. Where some of an owner's objects could not be made
+// (`incomplete`: uids), everything that is there of it stays.
 Plan MakePlan(const std::vector<Json>& desired, const std::map<ObjectKey, Json>& observed,
               const std::set<std::string>& incomplete);
 

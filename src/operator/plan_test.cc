@@ -162,6 +162,15 @@ TEST(Plan, CreatesReplacesAndRemoves) {
   EXPECT_TRUE(MakePlan({}, observed, {}).empty());
 }
 
+TEST(Plan, WhatANvidiaDriverOwnsGoesToo) {
+  Json set = PluginDaemonSet();
+  set["metadata"]["ownerReferences"][0] = {
+      {"apiVersion", "nvidia.com/v1alpha1"}, {"kind", "NVIDIADriver"}, {"uid", "d"}};
+  const std::map<ObjectKey, Json> observed = {{KeyOfObject(set), set}};
+  EXPECT_THAT(MakePlan({}, observed, {"another"}).remove, SizeIs(1));
+  EXPECT_TRUE(MakePlan({}, observed, {"d"}).empty());
+}
+
 TEST(Plan, ContentIsWhatIsAskedFor) {
   Json object = Stored(PluginDaemonSet());
   object["metadata"]["managedFields"] = Json::array({1});

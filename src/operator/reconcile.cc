@@ -45,7 +45,8 @@ std::vector<Json> ByName(std::vector<Json> drivers) {
   std::erase_if(drivers, [](const Json& object) {
     return At(object, "metadata.deletionTimestamp") != nullptr;
   });
-  std::ranges::sort(drivers, {}, [](const Json& object) { return TextAt(object, "metadata.name"); });
+  std::ranges::sort(drivers, {},
+                    [](const Json& object) { return TextAt(object, "metadata.name"); });
   return drivers;
 }
 
@@ -241,14 +242,14 @@ Reconciler::Followed Reconciler::Follow(const Json& owner, const policy::LaidOve
                         .system = cluster.system,
                         .monitoring = view_.LookAtMonitoring(),
                         .config_maps = config_maps.keys};
-  const DriverPlan driver_plan =
-      PlanDrivers({.objects = drivers,
-                   .off = drivers_off,
-                   .selections = view_.LookAtSelections(drivers_on ? SelectorsOf(drivers)
-                                                                   : std::set<std::string>()),
-                   .nodes = named,
-                   .tolerations = more_tolerations},
-                  context);
+  const DriverPlan driver_plan = PlanDrivers(
+      {.objects = drivers,
+       .off = drivers_off,
+       .selections =
+           view_.LookAtSelections(drivers_on ? SelectorsOf(drivers) : std::set<std::string>()),
+       .nodes = named,
+       .tolerations = more_tolerations},
+      context);
   LabelRules rules = RulesOf(*parsed, foreign || !settings_.master.publish);
   const upgrade::Policies upgraded = UpgradesOf(*parsed, driver_plan);
   for (const auto& [driver, upgrade] : upgraded) {

@@ -109,11 +109,11 @@ void JudgeNumbers(const DaemonSetFacts& sum, const std::string& name, const Pods
     return;
   }
   if (sum.updated < sum.desired) {
-    NotReady(state, sum.on_delete ? "UpdateWaits" : "UpdateInProgress",
-             format("{} of {} pods of {} are updated{}", sum.updated, sum.desired, name,
-                    sum.on_delete && !wanted.exchanged
-                        ? "; delete the others, one by one (OnDelete)"
-                        : ""));
+    NotReady(
+        state, sum.on_delete ? "UpdateWaits" : "UpdateInProgress",
+        format("{} of {} pods of {} are updated{}", sum.updated, sum.desired, name,
+               sum.on_delete && !wanted.exchanged ? "; delete the others, one by one (OnDelete)"
+                                                  : ""));
   }
 }
 
@@ -456,8 +456,7 @@ Verdict JudgeDriver(const DriverOutcome& driver,
   state.state = "ready";
   const std::vector<std::string> names = DaemonSetsOf(driver.objects);
   if (!driver.unmarked.empty()) {
-    NotReady(state, "",
-             format("not labelled as its nodes yet: {}", Some(driver.unmarked)));
+    NotReady(state, "", format("not labelled as its nodes yet: {}", Some(driver.unmarked)));
   } else if (!driver.silent.empty()) {
     NotReady(state, "",
              format("no node feature discovery says which system these nodes run: {}",

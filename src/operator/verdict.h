@@ -53,7 +53,8 @@ struct VerdictInput {
   // line (empty: nothing is to be said).
   Json driver_upgrades;
   std::string driver_upgrades_summary;
-  bool drivers_unfinished = false;  // of NVIDIADrivers: some node's upgrade waits, goes on or failed
+  bool drivers_unfinished =
+      false;  // of NVIDIADrivers: some node's upgrade waits, goes on or failed
 };
 
 // What the ClusterPolicy's status says: what is found to be true, and ready only if everything that

@@ -76,9 +76,9 @@ class View {
     std::set<std::string> missing;                         // neither here: not known yet
   };
   ConfigMaps LookAtConfigMaps(const std::set<std::string>& names);
-  // The nodes that each label selector takes, by the API server's word; a selector of which they are
-  // not known yet is left out. Each is watched from the first question on, and no longer than it is
-  // asked for.
+  // The nodes that each label selector takes, by the API server's word; a selector of which they
+  // are not known yet is left out. Each is watched from the first question on, and no longer than
+  // it is asked for.
   std::map<std::string, std::set<std::string>> LookAtSelections(
       const std::set<std::string>& selectors);
   // Labels of the operator's namespace, watched from the first question on; nothing until they are

@@ -33,7 +33,9 @@ void ReadPods(const SpecSection& spec, NvidiaDriver& out) {
   Json more = Json::array();
   spec.Array("tolerations", more);
   for (const Json& toleration : more) {
-    out.tolerations.push_back(toleration);
+    if (toleration != out.tolerations.front()) {
+      out.tolerations.push_back(toleration);
+    }
   }
   spec.Text("priorityClassName", out.priority_class);
   spec.Object("podSecurityContext", out.pod_security_context);
@@ -108,8 +110,8 @@ void CheckTogether(const SpecSection& spec, const NvidiaDriver& driver) {
   }
   if (driver.gds.enabled && driver.options.kernel_module_type != "open" &&
       NeedsOpenModules(driver.gds.image)) {
-    spec.In("gds").Wrong("version", format("{} needs kernelModuleType open",
-                                           driver.gds.image.version));
+    spec.In("gds").Wrong("version",
+                         format("{} needs kernelModuleType open", driver.gds.image.version));
   }
 }
 

@@ -18,8 +18,8 @@ struct DriverSelection {
 
 // nvidia.com/v1alpha1 NVIDIADriver, spec: what is acted on, with NVIDIA's defaults filled in.
 struct NvidiaDriver {
-  std::string type = "gpu";                            // gpu, vgpu, vgpu-host-manager
-  std::map<std::string, std::string> pod_labels;       // without what the operator sets itself
+  std::string type = "gpu";                       // gpu, vgpu, vgpu-host-manager
+  std::map<std::string, std::string> pod_labels;  // without what the operator sets itself
   std::map<std::string, std::string> pod_annotations;
   Json tolerations;  // with that of nvidia.com/gpu
   std::string priority_class = "system-node-critical";

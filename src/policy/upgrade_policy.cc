@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How are drivers upgraded? The upgrade policy of a ClusterPolicy or a NVIDIADriver, field by field.
-// A budget that can't be understood is a mistake and not a default: it says how many nodes may be
-// taken from their users.
+// How are drivers upgraded? The upgrade policy of a ClusterPolicy or a NVIDIADriver, field by
+// field. A budget that can't be understood is a mistake and not a default: it says how many nodes
+// may be taken from their users.
 
 #include "policy/upgrade_policy.h"
 

@@ -151,12 +151,12 @@ kube::Outcome Actor::RollOn(const Policies& policies) {
   std::ranges::sort(nodes, {}, &NodeInput::name);
   ShowPods(policies, nodes);
   const WallTime now = clock_.Wall();
-  RollOutPlan plan = RollOut(nodes, policies, now);
+  RollOutPlan plan = RollOutAll(nodes, policies, now);
   if (plan.starts()) {
     if (Status fresh = Refresh(observer, nodes); !fresh.has_value()) {
       return std::move(fresh).error();
     }
-    plan = RollOut(nodes, policies, now);
+    plan = RollOutAll(nodes, policies, now);
   }
   Status first;
   for (const Change& change : plan.changes) {

@@ -194,7 +194,8 @@ const policy::UpgradePolicy* PolicyOf(const Policies& policies, const NodeInput&
   return nullptr;
 }
 
-RollOutPlan RollOut(const std::vector<NodeInput>& nodes, const Policies& policies, WallTime now) {
+RollOutPlan RollOutAll(const std::vector<NodeInput>& nodes, const Policies& policies,
+                       WallTime now) {
   std::map<const policy::UpgradePolicy*, std::vector<NodeInput>> groups;
   for (const NodeInput& node : nodes) {
     groups[PolicyOf(policies, node)].push_back(node);

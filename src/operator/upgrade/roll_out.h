@@ -47,7 +47,7 @@ using Policies = std::map<std::string, policy::UpgradePolicy>;
 // nullptr: the node's driver is not upgraded.
 const policy::UpgradePolicy* PolicyOf(const Policies& policies, const NodeInput& node);
 // Each policy's budget is for its own nodes. What was begun on nodes without one is taken back.
-RollOutPlan RollOut(const std::vector<NodeInput>& nodes, const Policies& policies, WallTime now);
+RollOutPlan RollOutAll(const std::vector<NodeInput>& nodes, const Policies& policies, WallTime now);
 
 // Whether drivers are upgraded under this policy: it asks for it, this operator deploys the
 // drivers, and no node is for virtual machines.
