@@ -54,6 +54,8 @@ std::optional<std::string> DriverOwners::OwnerOf(const std::string& node) const 
   return "";
 }
 
+DriverOwners UnknownOwners() { return {{{.name = "", .known = false}}}; }
+
 bool DriverOwners::Asks(const std::string& name, const std::string& node) const {
   return std::ranges::any_of(claims, [&](const DriverClaim& claim) {
     return claim.name == name && (claim.is_default || gpu_operator::Asks(claim, node));

@@ -30,6 +30,9 @@ struct DriverOwners {
   bool operator==(const DriverOwners&) const = default;
 };
 
+// Those of whom nothing is known: every node stays with the one it has.
+DriverOwners UnknownOwners();
+
 // Why a NVIDIADriver does not get what it asks for, under NVIDIA's reasons and in its words.
 struct DriverConflict {
   std::string reason;

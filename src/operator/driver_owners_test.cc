@@ -48,6 +48,10 @@ TEST(DriverOwners, ANodeBelongsToTheOneThatSelectsItElseToTheDefault) {
   }
 }
 
+TEST(DriverOwners, UnknownOnesMoveNothing) {
+  EXPECT_EQ(UnknownOwners().OwnerOf("n"), std::nullopt);
+}
+
 TEST(DriverOwners, ConflictsAreToldToThoseWhoHaveThem) {
   const DriverOwners owners{{Some("a", {"n1", "n2"}), Some("b", {"n2", "n3"}), Some("c", {"n4"}),
                              Default("d"), Some("e", {"cpu"}), Some("f", {"cpu"})}};

@@ -258,7 +258,6 @@ Reconciler::Followed Reconciler::Follow(const Json& owner, const policy::LaidOve
     }
   }
   upgrades_.Follow(upgraded);
-  SetRules(rules, driver_plan.owners);
 
   const bool node_features = settings_.node_features && !foreign;
   const std::vector<DesiredOperand> operands =
@@ -268,6 +267,8 @@ Reconciler::Followed Reconciler::Follow(const Json& owner, const policy::LaidOve
   if (!plan.remove.empty()) {
     HandOver(drivers_on, view_.Owned(), UidsOf(drivers), plan);
   }
+  // A DaemonSet that is still there would end its pods with the label that it selects by.
+  SetRules(rules, plan.orphan.empty() ? driver_plan.owners : UnknownOwners());
   Status carried = applier_.Carry(plan);
   if (Status opened = OpenSpace(*parsed); carried.has_value()) {
     carried = std::move(opened);
