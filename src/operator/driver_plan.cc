@@ -7,6 +7,7 @@
 #include "operator/driver_plan.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/text.h"
 #include "kube/object.h"
@@ -20,9 +21,9 @@ namespace {
 
 std::string SelectorText(const std::map<std::string, std::string>& nodes) {
   std::vector<std::string> parts;
-  for (const auto& [key, value] : nodes) {
-    parts.push_back(format("{}={}", key, value));
-  }
+  std::ranges::transform(nodes, std::back_inserter(parts), [](const auto& label) {
+    return format("{}={}", label.first, label.second);
+  });
   return Join(parts, ",");
 }
 
