@@ -69,6 +69,7 @@ IMAGE = {
 }
 ENV = {"env": array(block({"name": text(), "value": text()}, required=["name"]),
                     "Environment variables, set after the operator's own.")}
+DRIVER_MANAGER = IMAGE | ENV
 ARGS = {"args": array(text())}
 NETWORK = {"hostNetwork": flag()}
 RESOURCES = {"resources": block({"limits": quantities(None), "requests": quantities(None)})}
@@ -124,13 +125,29 @@ def pod_security_context():
     })
 
 
+def toleration():
+    return block({"key": text(), "operator": text(), "value": text(), "effect": text(),
+                  "tolerationSeconds": number(format="int64")})
+
+
+def upgrade_policy(automatic):
+    seconds = {"minimum": 0}
+    no = {"default": False}
+    deletion = {"force": flag(**no), "deleteEmptyDir": flag(**no), "timeoutSeconds": number(default=300, **seconds)}
+    return block({
+        "autoUpgrade": flag(default=automatic),
+        "maxParallelUpgrades": number("0: no limit.", default=1, **seconds),
+        "maxUnavailable": {"anyOf": [{"type": "integer"}, {"type": "string"}], "default": "25%",
+                           "x-kubernetes-int-or-string": True},
+        "waitForCompletion": block({"podSelector": text(), "timeoutSeconds": number(default=0, **seconds)}),
+        "podDeletion": block(deletion),
+        "drain": block(deletion | {"enable": flag(**no), "podSelector": text()}),
+    })
+
+
 def cluster_policy_spec():
     no = {"default": False}
-    seconds = {"minimum": 0}
-    toleration = block({"key": text(), "operator": text(), "value": text(), "effect": text(),
-                        "tolerationSeconds": number(format="int64")})
-    driver_manager = block(IMAGE | ENV)
-    deletion = {"force": flag(**no), "deleteEmptyDir": flag(**no), "timeoutSeconds": number(default=300, **seconds)}
+    driver_manager = block(DRIVER_MANAGER)
     return block({
         "operator": block({
             "defaultRuntime": text("Accepted and not used: the runtime is found from the nodes."),
@@ -142,7 +159,7 @@ def cluster_policy_spec():
         "daemonsets": block({
             "labels": text_map("Labels of every DaemonSet and its pods."),
             "annotations": text_map("Annotations of every DaemonSet and its pods."),
-            "tolerations": array(toleration, "Tolerations of every operand; nvidia.com/gpu:NoSchedule when empty."),
+            "tolerations": array(toleration(), "Tolerations of every operand; nvidia.com/gpu:NoSchedule when empty."),
             "priorityClassName": text(),
             "podSecurityContext": pod_security_context(),
             "updateStrategy": text(default="RollingUpdate", enum=["RollingUpdate", "OnDelete"]),
@@ -162,15 +179,7 @@ def cluster_policy_spec():
             "certConfig": named(), "kernelModuleConfig": named(), "repoConfig": block({"configMapName": text()}),
             "licensingConfig": block({"configMapName": text(), "secretName": text(), "nlsEnabled": flag()}),
             "virtualTopology": block({"config": text()}), "secretEnv": text(),
-            "upgradePolicy": block({
-                "autoUpgrade": flag(**no),
-                "maxParallelUpgrades": number("0: no limit.", default=1, **seconds),
-                "maxUnavailable": {"anyOf": [{"type": "integer"}, {"type": "string"}], "default": "25%",
-                                   "x-kubernetes-int-or-string": True},
-                "waitForCompletion": block({"podSelector": text(), "timeoutSeconds": number(default=0, **seconds)}),
-                "podDeletion": block(deletion),
-                "drain": block(deletion | {"enable": flag(**no), "podSelector": text()}),
-            }),
+            "upgradePolicy": upgrade_policy(automatic=False),
         }),
         "toolkit": block(OPERAND | enabled() | {"installDir": text(default="/usr/local/nvidia")}),
         "devicePlugin": block(OPERAND | enabled() | {
@@ -255,6 +264,60 @@ def cluster_policy():
                       {"spec": cluster_policy_spec(), "status": cluster_policy_status()},
                       columns=[("Status", "string", ".status.state"), ("Age", "date", ".metadata.creationTimestamp")],
                       description="What the GPU operator makes of the GPUs of a cluster. The oldest one counts.", labels=OURS)
+
+
+def node_affinity():
+    atomic = {"x-kubernetes-list-type": "atomic"}
+    expressions = array(block({"key": text(), "operator": text(), "values": array(text(), **atomic)},
+                              required=["key", "operator"]), **atomic)
+    term = block({"matchExpressions": expressions, "matchFields": expressions}, **{"x-kubernetes-map-type": "atomic"})
+    return block({
+        "preferredDuringSchedulingIgnoredDuringExecution": array(
+            block({"preference": term, "weight": number(format="int32")}, required=["preference", "weight"]), **atomic),
+        "requiredDuringSchedulingIgnoredDuringExecution": block(
+            {"nodeSelectorTerms": array(term, **atomic)}, required=["nodeSelectorTerms"],
+            **{"x-kubernetes-map-type": "atomic"}),
+    }, "Accepted and not used: nodeSelector chooses the nodes.")
+
+
+def nvidia_driver_spec():
+    fixed = {"x-kubernetes-validations": [{"rule": "self == oldSelf", "message": "this field can't be changed"}]}
+    module = block(IMAGE | ARGS | ENV | enabled())
+    spec = block(OPERAND | {
+        "default": flag("Takes the nodes with GPUs that no other NVIDIADriver selects.", default=False),
+        "driverType": text(default="gpu", enum=["gpu", "vgpu", "vgpu-host-manager"], **fixed),
+        "image": text("Name of the image; alone, without repository and version, a full reference.",
+                      default="nvcr.io/nvidia/driver"),
+        "nodeSelector": text_map("Labels of the nodes that get this driver; none: every node with GPUs."),
+        "nodeAffinity": node_affinity(),
+        "labels": text_map("Labels of the DaemonSets and their pods; app and app.kubernetes.io/ are left out."),
+        "annotations": text_map("Annotations of the DaemonSets and their pods."),
+        "tolerations": array(toleration(), "Besides that of nvidia.com/gpu:NoSchedule."),
+        "priorityClassName": text(), "podSecurityContext": pod_security_context(),
+        "startupProbe": probe(), "livenessProbe": probe(), "readinessProbe": probe(),
+        "kernelModuleType": text(default="auto", enum=["auto", "open", "proprietary"]),
+        "usePrecompiled": flag(**fixed), "useOpenKernelModules": flag("Accepted and not used."),
+        "rdma": block(enabled() | {"useHostMofed": flag()}), "gds": module, "gdrcopy": module,
+        "manager": block(DRIVER_MANAGER),
+        "certConfig": named(), "kernelModuleConfig": named(), "repoConfig": named(), "virtualTopologyConfig": named(),
+        "licensingConfig": block({"name": text(), "secretName": text(), "nlsEnabled": flag()}), "secretEnv": text(),
+        "upgradePolicy": upgrade_policy(automatic=True),
+    })
+    spec["x-kubernetes-validations"] = [{
+        "rule": "has(self.default) && self.default ? !has(self.nodeSelector) || size(self.nodeSelector) == 0 : true",
+        "message": "default NVIDIADriver must not use nodeSelector"}]
+    return spec
+
+
+def nvidia_driver():
+    status = block({"state": text(enum=["ignored", "ready", "notReady", "disabled"]),
+                    "namespace": text("Namespace of the operator."), "conditions": conditions()}, required=["state"])
+    return definition("nvidia.com", "v1alpha1", "NVIDIADriver", "nvidiadrivers", "Cluster",
+                      {"spec": nvidia_driver_spec(), "status": status},
+                      columns=[("Status", "string", ".status.state"), ("Default", "boolean", ".spec.default"),
+                               ("Age", "string", ".metadata.creationTimestamp")],
+                      description="A driver for some of the nodes. Used while driver.useNvidiaDriverCRD of the ClusterPolicy is on.",
+                      labels=OURS, short_names=["nvd", "nvdriver", "nvdrivers"])
 
 
 def gpu_cluster_policy():
@@ -381,7 +444,7 @@ def lines(value, indent):
 
 
 def documents():
-    for crd in (cluster_policy(), gpu_cluster_policy(), device(), node_feature(), node_feature_rule()):
+    for crd in (cluster_policy(), nvidia_driver(), gpu_cluster_policy(), device(), node_feature(), node_feature_rule()):
         plural, group = crd["metadata"]["name"].split(".", 1)
         body = "\n".join(lines(crd, 0))
         yield CRDS / f"{group}_{plural}.yaml", (

@@ -26,7 +26,8 @@ kube::Key PlaceOf(const ObjectKey& key) { return {key.space, key.name}; }
 
 }  // namespace
 
-Plan Applier::Compare(const std::vector<Json>& desired, bool complete) const {
+Plan Applier::Compare(const std::vector<Json>& desired,
+                      const std::set<std::string>& incomplete) const {
   std::map<ObjectKey, Json> observed = view_.Owned();
   for (const Json& object : desired) {
     const ObjectKey key = KeyOfObject(object);
@@ -37,7 +38,7 @@ Plan Applier::Compare(const std::vector<Json>& desired, bool complete) const {
       found->second = object;
     }
   }
-  return MakePlan(desired, observed, complete);
+  return MakePlan(desired, observed, incomplete);
 }
 
 Status Applier::Carry(const Plan& plan) {
@@ -54,7 +55,10 @@ Status Applier::Carry(const Plan& plan) {
     note(Replace(object));
   }
   for (const ObjectKey& key : plan.remove) {
-    note(Remove(key));
+    note(Remove(key, kube::Propagation::kBackground));
+  }
+  for (const ObjectKey& key : plan.orphan) {
+    note(Remove(key, kube::Propagation::kOrphan));
   }
   return first;
 }
@@ -92,12 +96,14 @@ Status Applier::Replace(const Json& object) {
   return {};
 }
 
-Status Applier::Remove(const ObjectKey& key) {
-  const Status removed = client_.Delete(OwnedKind(key.kind), PlaceOf(key));
+Status Applier::Remove(const ObjectKey& key, kube::Propagation propagation) {
+  const Status removed =
+      client_.Delete(OwnedKind(key.kind), PlaceOf(key), {.propagation = propagation});
   if (!removed.has_value() && removed.error().kind != ErrorKind::kNotFound) {
     return removed;
   }
-  log::Info("removed {}", Name(key));
+  log::Info("removed {}{}", Name(key),
+            propagation == kube::Propagation::kOrphan ? "; its pods stay" : "");
   settled_.erase(key);
   view_.Removed(key);
   return {};

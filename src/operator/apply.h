@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -17,15 +18,15 @@ class Applier {
  public:
   Applier(kube::Client& client, View& view) : client_(client), view_(view) {}
 
-  // The plan for these objects against what the view shows.
-  Plan Compare(const std::vector<Json>& desired, bool complete) const;
+  // The plan for these objects against what the view shows; see MakePlan.
+  Plan Compare(const std::vector<Json>& desired, const std::set<std::string>& incomplete) const;
   // Everything that can be written is; the first error is returned. Blocks for the requests.
   Status Carry(const Plan& plan);
 
  private:
   Status Create(const Json& object);
   Status Replace(const Json& object);
-  Status Remove(const ObjectKey& key);
+  Status Remove(const ObjectKey& key, kube::Propagation propagation);
   void Settle(const Json& desired, const Json& stored);
 
   kube::Client& client_;

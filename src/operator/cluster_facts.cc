@@ -53,23 +53,17 @@ std::string RuntimeName(const std::map<std::string, int, std::less<>>& seen) {
   return seen.contains("cri-o") ? "crio" : "docker";
 }
 
-// As NVIDIA's driver images are tagged: some systems keep their drivers through minor versions.
-std::string SystemTag(const std::string& id, const std::string& version) {
-  const std::string major = version.substr(0, version.find('.'));
-  const bool by_major = id == "rocky" || id == "ol" || (id == "rhel" && major.size() > 1);
-  return id + (by_major ? major : version);
-}
-
 // GPU nodes by what they run.
 class Systems {
  public:
   void Add(const Labels& labels) {
     const std::string id = ValueOf(labels, names::kSystemId);
     const std::string version = ValueOf(labels, names::kSystemVersion);
-    if (id.empty() || version.empty()) {
+    const std::string tag = SystemTag(id, version);
+    if (tag.empty()) {
       return;
     }
-    System& system = systems_[SystemTag(id, version)];
+    System& system = systems_[tag];
     system.id = id;
     ++system.nodes;
     if (const std::string kernel = ValueOf(labels, names::kKernelVersion); !kernel.empty()) {
@@ -107,6 +101,15 @@ const Taint* Untolerated(const std::vector<Taint>& taints, const Json& toleratio
     }
   }
   return nullptr;
+}
+
+std::string SystemTag(const std::string& id, const std::string& version) {
+  if (id.empty() || version.empty()) {
+    return "";
+  }
+  const std::string major = version.substr(0, version.find('.'));
+  const bool by_major = id == "rocky" || id == "ol" || (id == "rhel" && major.size() > 1);
+  return id + (by_major ? major : version);
 }
 
 ClusterFacts Summarize(const NamedNodes& nodes, const Json& tolerations) {

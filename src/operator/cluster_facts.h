@@ -39,6 +39,10 @@ using NamedNodes = std::vector<std::pair<std::string, const NodeFacts*>>;
 // Tolerations are those of the operands (core/v1 Toleration).
 ClusterFacts Summarize(const NamedNodes& nodes, const Json& tolerations);
 
+// As NVIDIA's driver images are tagged for a system: some keep their drivers through minor
+// versions. Empty if the system is not known.
+std::string SystemTag(const std::string& id, const std::string& version);
+
 // The taint that keeps a DaemonSet with these tolerations off the node, or nullptr. Counts the
 // tolerations that the DaemonSet controller adds by itself.
 const Taint* Untolerated(const std::vector<Taint>& taints, const Json& tolerations);

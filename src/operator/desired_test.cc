@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Golden tests: tests/golden/operator/<case>/ has a ClusterPolicy (policy.json, with what else
-// there is to know in facts.json) and the objects that come of it (expected.yaml). GANTRY_ACCEPT=1
-// writes the latter anew.
+// there is to know in facts.json), perhaps NVIDIADrivers (drivers.json), and the objects that come
+// of them (expected.yaml). GANTRY_ACCEPT=1 writes the latter anew.
 
 #include <gtest/gtest.h>
 
@@ -14,6 +14,8 @@
 
 #include "base/text.h"
 #include "operator/desired/context.h"
+#include "operator/driver_plan.h"
+#include "policy/names.h"
 
 namespace gantry::gpu_operator {
 namespace {
@@ -70,6 +72,45 @@ MonitoringKinds MonitoringIn(const Json& facts) {
   return {served, served};
 }
 
+// The drivers of a case, on nodes that are theirs: facts.json has the nodes' labels.
+void WriteDrivers(const Json& drivers, const Json& facts, Context context, std::ostream& out) {
+  DriversAsked asked;
+  std::map<std::string, NodeFacts> nodes;
+  for (const auto& [name, labels] : facts["nodes"].items()) {
+    nodes[name].labels = PackLabels(labels.get<Labels>());
+    nodes[name].labels += format("{}=true\n{}driver=true\n{}vgpu-manager=true\n",
+                                 names::kGpuPresent, names::kDeployPrefix, names::kDeployPrefix);
+  }
+  for (const auto& [name, node] : nodes) {
+    asked.nodes.emplace_back(name, &node);
+  }
+  asked.objects.assign(drivers.begin(), drivers.end());
+  for (const std::string& selector : SelectorsOf(asked.objects)) {
+    std::set<std::string>& taken = asked.selections[selector];
+    for (const auto& [name, node] : nodes) {
+      if (std::ranges::all_of(Split(selector, ','), [&](const std::string& term) {
+            return ("\n" + node.labels).find("\n" + term + "\n") != std::string::npos;
+          })) {
+        taken.insert(name);
+      }
+    }
+  }
+  const DriverPlan plan = PlanDrivers(asked, context);
+  for (const DriverOutcome& driver : plan.drivers) {
+    for (const Json& made : driver.objects) {
+      out << "---\n# NVIDIADriver " << driver.name << "\n";
+      Write(made, 0, out);
+    }
+    if (!driver.message.empty()) {
+      out << "---\n# NVIDIADriver " << driver.name << ": " << driver.message << "\n";
+    }
+  }
+  for (const Json& made : plan.shared) {
+    out << "---\n# all NVIDIADrivers\n";
+    Write(made, 0, out);
+  }
+}
+
 class Golden : public testing::TestWithParam<std::string> {};
 
 TEST_P(Golden, ObjectsAreAsExpected) {
@@ -114,6 +155,11 @@ TEST_P(Golden, ObjectsAreAsExpected) {
     if (!operand.mistake.empty()) {
       written << "---\n# " << operand.operand->state << ": " << operand.mistake << "\n";
     }
+  }
+  if (fs::exists(folder / "drivers.json")) {
+    const auto drivers = ParseJson(Read(folder / "drivers.json"));
+    ASSERT_TRUE(drivers.has_value()) << drivers.error().message;
+    WriteDrivers(*drivers, facts, context, written);
   }
   if (BoolAt(facts, "cleanup", false)) {
     written << "---\n# cleanup\n";

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Every field of the ClusterPolicy's schema makes a difference to what is made in the cluster, or
-// is named in status.unsupportedFields, or is one of those that NVIDIA's operator ignores too. The
-// schema is read, so a field that is added to it and forgotten here fails.
+// Every field of the schemas of ClusterPolicy and NVIDIADriver makes a difference to what is made
+// in the cluster, or is named in its status, or is one of those that NVIDIA's operator ignores too.
+// The schema is read, so a field that is added to it and forgotten here fails.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,8 +14,11 @@
 
 #include "base/text.h"
 #include "operator/desired/context.h"
+#include "operator/driver_plan.h"
 #include "operator/node_labels.h"
 #include "operator/upgrade/roll_out.h"
+#include "policy/names.h"
+#include "policy/nvidia_driver.h"
 #include "policy/yaml.h"
 
 namespace gantry::gpu_operator {
@@ -23,9 +26,9 @@ namespace {
 
 using testing::UnorderedElementsAre;
 
-Json SpecSchema() {
+Json SpecSchema(const std::string& plural) {
   std::ostringstream text;
-  text << std::ifstream("deploy/chart/crds/nvidia.com_clusterpolicies.yaml").rdbuf();
+  text << std::ifstream(format("deploy/chart/crds/nvidia.com_{}.yaml", plural)).rdbuf();
   const auto definition = policy::ParseYaml(text.str());
   CHECK(definition.has_value());
   return (*definition)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"];
@@ -123,7 +126,7 @@ std::string Upgrades(const policy::ClusterPolicy& policy) {
   }
   const policy::UpgradePolicy& how = policy.driver_options.upgrade;
   std::string text;
-  for (const upgrade::PodQuery& query : upgrade::PodsFor(nodes, how, "ns")) {
+  for (const upgrade::PodQuery& query : upgrade::PodsFor(nodes, {{"", how}}, "ns")) {
     text += format("{} {} {}\n", query.space, query.labels, query.node);
   }
   const upgrade::RollOutPlan plan = upgrade::RollOut(nodes, how, WallTime());
@@ -207,7 +210,7 @@ std::vector<Json> Policies() {
 
 TEST(EveryField, MakesADifferenceOrIsNamed) {
   std::map<std::string, Json> fields;
-  Collect(SpecSchema(), "", fields);
+  Collect(SpecSchema("clusterpolicies"), "", fields);
   ASSERT_GT(fields.size(), 300U);
   const std::vector<Json> policies = Policies();
   std::vector<std::string> before;
@@ -240,6 +243,67 @@ TEST(EveryField, MakesADifferenceOrIsNamed) {
               UnorderedElementsAre("cdi.default", "dcgm.hostPort", "driver.useOpenKernelModules",
                                    "gdrcopy.args", "gds.args", "operator.annotations",
                                    "operator.defaultRuntime", "operator.labels"));
+}
+
+// Everything that a NVIDIADriver comes to.
+std::string DriverComesTo(const Json& spec) {
+  NodeFacts node;
+  node.labels =
+      format("{}=true\n{}=5\n{}=ubuntu\n{}=22.04\n{}=d\n", names::kGpuPresent,
+             names::kKernelVersion, names::kSystemId, names::kSystemVersion, names::kDriverOwner);
+  DriversAsked asked;
+  asked.objects = {{{"metadata", {{"name", "d"}}}, {"spec", spec}}};
+  asked.nodes = {{"n", &node}};
+  Context context;
+  context.policy = *policy::Parse(Json::object());
+  context.space = "ns";
+  context.pull_policy = "IfNotPresent";
+  context.driver_manager = "m:1";
+  context.config_maps = {{"7s", {"key"}}};
+  const DriverPlan plan = PlanDrivers(asked, context);
+  const DriverOutcome& outcome = plan.drivers.front();
+  std::string text = format("{} {}\n", outcome.message, plan.owners.claims.front().is_default);
+  for (const Json& object : outcome.objects) {
+    text += object.dump() + "\n";
+  }
+  policy::ClusterPolicy upgraded = *policy::Parse({{"spec", {{"driver", {{"image", "i:1"}}}}}});
+  upgraded.driver_options.upgrade = outcome.upgrade.value_or(policy::UpgradePolicy());
+  return text + Upgrades(upgraded);
+}
+
+TEST(EveryField, OfANvidiaDriverToo) {
+  std::map<std::string, Json> fields;
+  Collect(SpecSchema("nvidiadrivers"), "", fields);
+  ASSERT_GT(fields.size(), 100U);
+  const Json image = {{"repository", "r"}, {"image", "i"}, {"version", "v"}};
+  Json all = image;
+  all.update({{"manager", image},
+              {"rdma", {{"enabled", true}}},
+              {"licensingConfig", {{"secretName", "s"}}}});
+  for (const char* module : {"gds", "gdrcopy"}) {
+    all[module] = image;
+    all[module]["enabled"] = true;
+  }
+  Json upgrades = image;
+  upgrades["upgradePolicy"] = {{"maxParallelUpgrades", 20},
+                               {"maxUnavailable", "100%"},
+                               {"waitForCompletion", {{"podSelector", "a=b"}}},
+                               {"drain", {{"enable", true}}}};
+  const std::vector<Json> specs = {all, upgrades};
+  std::set<std::string> silent;
+  for (const auto& [path, value] : fields) {
+    const std::string top = path.substr(0, path.find('.'));
+    const bool seen = std::ranges::any_of(specs, [&](const Json& spec) {
+      const Json changed = With(spec, path, value);
+      const auto named = policy::UnsupportedDriverFields({{"spec", changed}});
+      return DriverComesTo(changed) != DriverComesTo(spec) ||
+             std::ranges::find(named, top) != named.end();
+    });
+    if (!seen) {
+      silent.insert(path);
+    }
+  }
+  EXPECT_THAT(silent, UnorderedElementsAre("useOpenKernelModules", "gds.args", "gdrcopy.args"));
 }
 
 }  // namespace

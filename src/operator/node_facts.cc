@@ -103,7 +103,8 @@ std::set<std::string, std::less<>> KeysBeside(const Json* map, const Labels& own
 // So are the labels that this operator decides itself refused.
 bool MayBeFeature(std::string_view key, const node_feature_rule::Namespaces& namespaces) {
   return node_feature_rule::MayBeLabel(key, namespaces) && key != names::kGpuPresent &&
-         !key.starts_with(names::kDeployPrefix) && key != names::kDriverUpgradeState;
+         !key.starts_with(names::kDeployPrefix) && key != names::kDriverUpgradeState &&
+         key != names::kDriverOwner;
 }
 
 std::string PackLabels(const Labels& labels) {

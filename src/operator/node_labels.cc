@@ -328,10 +328,22 @@ void ApplyDeployLabels(const LabelRules& rules, Editor& editor) {
   }
 }
 
+void ApplyDriverOwner(const LabelRules& rules, Editor& editor) {
+  if (ValueOf(editor.labels(), names::kGpuPresent) != "true") {
+    editor.Remove(names::kDriverOwner);
+  } else if (rules.driver_owner.has_value() && rules.driver_owner->empty()) {
+    editor.Remove(names::kDriverOwner);
+  } else if (rules.driver_owner.has_value()) {
+    editor.Set(names::kDriverOwner, *rules.driver_owner);
+  }
+}
+
 // NVIDIA's driver manager reads it before it takes a driver off the node, so it comes with the
 // labels that bring the driver.
 void ApplyUpgradeSwitch(const NodeFacts& node, const LabelRules& rules, Editor& editor) {
-  const bool wanted = rules.upgrades && ValueOf(editor.labels(), names::kGpuPresent) == "true";
+  const bool asked = rules.upgrades ||
+                     rules.upgraded_drivers.contains(ValueOf(editor.labels(), names::kDriverOwner));
+  const bool wanted = asked && ValueOf(editor.labels(), names::kGpuPresent) == "true";
   const bool said = ValueOf(UnpackLabels(node.upgrade), names::kUpgradeEnabled) == "true";
   if (wanted != said) {
     editor.Annotate(names::kUpgradeEnabled, wanted ? "true" : "");
@@ -348,7 +360,9 @@ LabelRules RulesOf(const policy::ClusterPolicy& policy, bool foreign_nfd) {
           policy.sandbox_mode,
           policy.default_workload,
           divides ? policy.mig_default : "",
-          upgrade::IsOn(policy)};
+          upgrade::IsOn(policy),
+          {},
+          std::string()};
 }
 
 NodeChange DecideLabels(const NodeFacts& node, const NamedFeatures& features,
@@ -378,6 +392,7 @@ NodeChange DecideLabels(const NodeFacts& node, const NamedFeatures& features,
     // Said by hand, or by a discovery that is silent for the moment.
     ApplyDeployLabels(rules, editor);
   }
+  ApplyDriverOwner(rules, editor);
   ApplyUpgradeSwitch(node, rules, editor);
   return std::move(editor.change);
 }

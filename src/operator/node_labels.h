@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,6 +27,11 @@ struct LabelRules {
   std::string mig_default = {};
   // Drivers are upgraded by the operator, which the driver manager on a node must know.
   bool upgrades = false;
+  // The same for the nodes of these NVIDIADrivers.
+  std::set<std::string> upgraded_drivers = {};
+  // The NVIDIADriver that the node belongs to while it has GPUs; empty: none. nullopt: the label
+  // stays as it is.
+  std::optional<std::string> driver_owner = std::string();
   bool operator==(const LabelRules&) const = default;
 };
 LabelRules RulesOf(const policy::ClusterPolicy& policy, bool foreign_nfd);

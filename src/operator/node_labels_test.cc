@@ -128,6 +128,26 @@ TEST(NodeLabels, TheDriverManagerIsToldWhoEmptiesTheNode) {
   EXPECT_EQ(other.Annotation(names::kUpgradeEnabled), "") << "it has no GPU";
 }
 
+TEST(NodeLabels, ANodeIsToldWhoseDriverItGetsInTheSameRound) {
+  Labelled node;
+  node.Feature("n", {{kPci, "true"}});
+  node.rules.driver_owner = "d";
+  node.rules.upgraded_drivers = {"d"};
+  EXPECT_THAT(node.Round(), IsSupersetOf({Pair(names::kDriverOwner, "d"),
+                                          Pair("nvidia.com/gpu.deploy.driver", "true")}));
+  EXPECT_EQ(node.Annotation(names::kUpgradeEnabled), "true");
+  node.rules.driver_owner = std::nullopt;
+  EXPECT_THAT(node.Round(), Contains(Pair(names::kDriverOwner, "d"))) << "in doubt it stays";
+  node.rules.driver_owner = "other";
+  EXPECT_THAT(node.Round(), Contains(Pair(names::kDriverOwner, "other")));
+  EXPECT_EQ(node.Annotation(names::kUpgradeEnabled), "") << "upgrades of that one are off";
+  node.rules.driver_owner = "";
+  EXPECT_THAT(node.Round(), Not(Contains(Key(names::kDriverOwner))));
+  node.Set(names::kDriverOwner, "d").Feature("n", {{kKernel, "6.1"}});
+  node.rules.driver_owner = std::nullopt;
+  EXPECT_THAT(node.Round(), Not(Contains(Key(names::kDriverOwner)))) << "its GPU is gone";
+}
+
 TEST(NodeLabels, ANodeWithoutGpusGetsItsFeaturesOnly) {
   Labelled node;
   node.Feature("n", {{kKernel, "6.1"}});
@@ -527,6 +547,7 @@ TEST(NodeFeatures, MayNotWriteLabelsThatOthersTrust) {
                            {"evil.k8s.io/x", "x"},
                            {"nvidia.com/gpu.present", "true"},
                            {"nvidia.com/gpu.deploy.driver", "true"},
+                           {"nvidia.com/gpu-operator.driver.owner", "d"},
                            {"nvidia.com/bad value", "x"},
                            {"nvidia.com/long", std::string(64, 'x')},
                            {"nvidia.com/number", 5},

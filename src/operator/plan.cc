@@ -170,12 +170,17 @@ Json WithoutRestart(Json spec) {
   return spec;
 }
 
-bool OwnedByPolicy(const Json& object) {
-  const Json* owners = At(object, "metadata.ownerReferences");
-  return owners != nullptr && std::ranges::any_of(*owners, [](const Json& owner) {
-           return TextAt(owner, "kind") == "ClusterPolicy" &&
-                  TextAt(owner, "apiVersion").starts_with("nvidia.com/");
-         });
+bool MayGo(const Json& object, const std::set<std::string>& incomplete) {
+  bool ours = false;
+  for (const Json& owner : ListAt(object, "metadata.ownerReferences")) {
+    const std::string kind = TextAt(owner, "kind");
+    ours |= (kind == "ClusterPolicy" || kind == "NVIDIADriver") &&
+            TextAt(owner, "apiVersion").starts_with("nvidia.com/");
+    if (incomplete.contains(TextAt(owner, "uid"))) {
+      return false;
+    }
+  }
+  return ours;
 }
 
 }  // namespace
@@ -237,7 +242,7 @@ Json Replacement(const Json& desired, const Json& observed) {
 }
 
 Plan MakePlan(const std::vector<Json>& desired, const std::map<ObjectKey, Json>& observed,
-              bool complete) {
+              const std::set<std::string>& incomplete) {
   Plan plan;
   std::set<ObjectKey> wanted;
   for (const Json& object : desired) {
@@ -251,7 +256,7 @@ Plan MakePlan(const std::vector<Json>& desired, const std::map<ObjectKey, Json>&
     }
   }
   for (const auto& [key, object] : observed) {
-    if (complete && !wanted.contains(key) && OwnedByPolicy(object)) {
+    if (!wanted.contains(key) && MayGo(object, incomplete)) {
       plan.remove.push_back(key);
     }
   }

@@ -3,6 +3,7 @@
 
 #include <compare>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -40,13 +41,16 @@ struct Plan {
   std::vector<Json> create;
   std::vector<Json> replace;
   std::vector<ObjectKey> remove;
-  [[nodiscard]] bool empty() const { return create.empty() && replace.empty() && remove.empty(); }
+  std::vector<ObjectKey> orphan;  // DaemonSets to remove without their pods
+  [[nodiscard]] bool empty() const {
+    return create.empty() && replace.empty() && remove.empty() && orphan.empty();
+  }
 };
 
-// `observed` are the objects that carry our label. Those that a ClusterPolicy owns and nobody
-// desires are removed, unless the objects of some operand could not be made (`complete` is false):
-// then everything that is there stays.
+// `observed` are the objects that carry our label. Those that a ClusterPolicy or a NVIDIADriver
+// owns and nobody desires are removed. Where some of an owner's objects could not be made
+// (`incomplete`: uids), everything that is there of it stays.
 Plan MakePlan(const std::vector<Json>& desired, const std::map<ObjectKey, Json>& observed,
-              bool complete);
+              const std::set<std::string>& incomplete);
 
 }  // namespace gantry::gpu_operator

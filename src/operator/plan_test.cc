@@ -144,22 +144,31 @@ TEST(Plan, SmallObjectsAreComparedToo) {
 TEST(Plan, CreatesReplacesAndRemoves) {
   const Objects desired = DevicePlugin(SomeContext(), "i:1");
   std::map<ObjectKey, Json> observed;
-  EXPECT_THAT(MakePlan(desired, observed, true).create, SizeIs(4));
+  EXPECT_THAT(MakePlan(desired, observed, {}).create, SizeIs(4));
   for (const Json& object : desired) {
     observed[KeyOfObject(object)] = object;
   }
-  EXPECT_TRUE(MakePlan(desired, observed, true).empty());
+  EXPECT_TRUE(MakePlan(desired, observed, {}).empty());
   observed[KeyOfObject(desired[1])]["rules"] = Json::array();
-  const Plan plan = MakePlan(desired, observed, true);
+  const Plan plan = MakePlan(desired, observed, {});
   EXPECT_THAT(plan.create, IsEmpty());
   EXPECT_THAT(plan.replace, ElementsAre(desired[1]));
-  EXPECT_THAT(MakePlan({}, observed, true).remove, SizeIs(4));
-  EXPECT_THAT(MakePlan({}, observed, false).remove, IsEmpty());
+  EXPECT_THAT(MakePlan({}, observed, {}).remove, SizeIs(4));
+  EXPECT_THAT(MakePlan({}, observed, {"u"}).remove, IsEmpty());
   // Not a policy's: the cleanup DaemonSet, or what somebody else labelled like ours.
   for (auto& [key, object] : observed) {
     object["metadata"].erase("ownerReferences");
   }
-  EXPECT_TRUE(MakePlan({}, observed, true).empty());
+  EXPECT_TRUE(MakePlan({}, observed, {}).empty());
+}
+
+TEST(Plan, WhatANvidiaDriverOwnsGoesToo) {
+  Json set = PluginDaemonSet();
+  set["metadata"]["ownerReferences"][0] = {
+      {"apiVersion", "nvidia.com/v1alpha1"}, {"kind", "NVIDIADriver"}, {"uid", "d"}};
+  const std::map<ObjectKey, Json> observed = {{KeyOfObject(set), set}};
+  EXPECT_THAT(MakePlan({}, observed, {"another"}).remove, SizeIs(1));
+  EXPECT_TRUE(MakePlan({}, observed, {"d"}).empty());
 }
 
 TEST(Plan, ContentIsWhatIsAskedFor) {

@@ -40,6 +40,60 @@ constexpr std::chrono::seconds kMessagesRest(5);
 
 long long GenerationOf(const Json& object) { return IntAt(object, "metadata.generation", 0); }
 
+// Those that are not being deleted, by name.
+std::vector<Json> ByName(std::vector<Json> drivers) {
+  std::erase_if(drivers, [](const Json& object) {
+    return At(object, "metadata.deletionTimestamp") != nullptr;
+  });
+  std::ranges::sort(drivers, {},
+                    [](const Json& object) { return TextAt(object, "metadata.name"); });
+  return drivers;
+}
+
+// Why NVIDIADrivers don't count; empty: they do.
+std::string DriversOff(const Json& owner, const policy::ClusterPolicy& policy) {
+  return owner.is_null() || policy.driver_options.crd
+             ? ""
+             : format("driver.useNvidiaDriverCRD of {} {} is off", TextAt(owner, "kind"),
+                      TextAt(owner, "metadata.name"));
+}
+
+std::set<std::string> UidsOf(const std::vector<Json>& objects) {
+  std::set<std::string> uids;
+  for (const Json& object : objects) {
+    uids.insert(kube::UidOf(object));
+  }
+  return uids;
+}
+
+// All that is to be there.
+struct Desired {
+  std::vector<Json> objects;
+  std::set<std::string> incomplete;  // uids of owners of more, which can't be made
+};
+
+Desired AllOf(const Json& owner, const std::vector<DesiredOperand>& operands,
+              const DriverPlan& drivers) {
+  Desired desired;
+  const auto add = [&](const Objects& objects) {
+    desired.objects.insert(desired.objects.end(), objects.begin(), objects.end());
+  };
+  for (const DesiredOperand& operand : operands) {
+    add(operand.objects);
+    if (!operand.mistake.empty()) {
+      desired.incomplete.insert(kube::UidOf(owner));
+    }
+  }
+  for (const DriverOutcome& driver : drivers.drivers) {
+    add(driver.objects);
+    if (driver.stays) {
+      desired.incomplete.insert(driver.uid);
+    }
+  }
+  add(drivers.shared);
+  return desired;
+}
+
 // What the status says, the operator that ran before this one has told.
 bool SaysAlready(const Json& status, const Verdict& verdict) {
   const Json* conditions = At(status, "conditions");
@@ -70,18 +124,20 @@ Reconciler::Reconciler(kube::Client& client, View& view, kube::EventRecorder& ev
 kube::Outcome Reconciler::Cluster() {
   const std::vector<Json> policies = ByAge(view_.Policies());
   const std::vector<Json> short_forms = ByAge(view_.ShortPolicies());
-  const bool nothing_asked = policies.empty() && short_forms.empty();
+  const std::vector<Json> drivers = ByName(view_.Drivers());
+  const bool no_policy = policies.empty() && short_forms.empty();
+  const bool nothing_asked = no_policy && drivers.empty();
   {
     const std::lock_guard lock(mutex_);
     ++metrics_.reconciles;
-    metrics_.status = nothing_asked ? -1 : metrics_.status;
+    metrics_.status = no_policy ? -1 : metrics_.status;
     if (nothing_asked) {
       rules_.reset();
       untried_.clear();
     }
   }
   if (nothing_asked) {
-    upgrades_.Follow(std::nullopt);
+    upgrades_.Follow({});
   }
   status_rests_.reset();
   Status result;
@@ -90,11 +146,15 @@ kube::Outcome Reconciler::Cluster() {
       result = std::move(wrote);
     }
   };
-  if (!nothing_asked) {
+  if (no_policy && !drivers.empty()) {
+    note(Follow(Json(), {Json::object(), {}}, drivers).carried);
+  }
+  if (!no_policy) {
     const Json policy = policies.empty() ? Json() : policies.front();
     Followed followed = Follow(policies.empty() ? short_forms.front() : policy,
                                short_forms.empty() ? policy::LaidOver{policy, {}}
-                                                   : policy::LayOver(short_forms.front(), policy));
+                                                   : policy::LayOver(short_forms.front(), policy),
+                               drivers);
     note(std::move(followed.carried));
     if (!policies.empty()) {
       note(WriteFollowed(policy::kClusterPolicy, policy, followed.status));
@@ -135,7 +195,8 @@ Status Reconciler::WriteIgnored(const kube::Kind& kind, const std::vector<Json>&
   return result;
 }
 
-Reconciler::Followed Reconciler::Follow(const Json& owner, const policy::LaidOver& asked) {
+Reconciler::Followed Reconciler::Follow(const Json& owner, const policy::LaidOver& asked,
+                                        const std::vector<Json>& drivers) {
   const Json before = StatusIn(owner);
   auto parsed = policy::Parse(asked.policy);
   if (!parsed.has_value()) {
@@ -144,8 +205,10 @@ Reconciler::Followed Reconciler::Follow(const Json& owner, const policy::LaidOve
             {},
             {}};
   }
+  Json more_tolerations = Json::array();
   if (!settings_.startup_taint.empty()) {
-    parsed->tolerations.push_back({{"key", settings_.startup_taint}, {"operator", "Exists"}});
+    more_tolerations.push_back({{"key", settings_.startup_taint}, {"operator", "Exists"}});
+    parsed->tolerations.push_back(more_tolerations.front());
   }
   const auto nodes = view_.Nodes();
   NamedNodes named;
@@ -156,38 +219,67 @@ Reconciler::Followed Reconciler::Follow(const Json& owner, const policy::LaidOve
   foreign_ = NextForeign(foreign_, cluster.foreign_nfd || view_.ForeignFeatures(), clock_.Now());
   // Instances are made to be side by side.
   const bool foreign = foreign_.at_work && settings_.master.nodes.instance.empty();
-  upgrades_.Follow(upgrade::IsOn(*parsed) ? std::optional(parsed->driver_options.upgrade)
-                                          : std::nullopt);
-  const bool labelled = SetRules(RulesOf(*parsed, foreign || !settings_.master.publish));
 
-  const View::ConfigMaps config_maps = view_.LookAtConfigMaps(NamedConfigMaps(*parsed));
+  const std::string drivers_off = DriversOff(owner, *parsed);
+  const bool drivers_on = drivers_off.empty();
+  std::set<std::string> map_names = NamedConfigMaps(*parsed);
+  if (drivers_on) {
+    map_names.merge(NamedConfigMaps(drivers));
+  }
+  const View::ConfigMaps config_maps = view_.LookAtConfigMaps(map_names);
   const Context context{.policy = *parsed,
                         .space = settings_.space,
                         .image = settings_.image,
                         .pull_policy = settings_.pull_policy,
                         .runtime = cluster.runtime,
-                        .owner = kube::OwnerReference(owner, true),
+                        .owner = owner.is_null() ? Json() : kube::OwnerReference(owner, true),
                         .worker_config = settings_.worker_config,
                         .driver_manager = settings_.driver_manager,
                         .cuda_image = settings_.cuda_image,
                         .system = cluster.system,
                         .monitoring = view_.LookAtMonitoring(),
                         .config_maps = config_maps.keys};
-  const bool node_features = settings_.node_features && !foreign;
-  const std::vector<DesiredOperand> operands = DesiredOperands(context, node_features);
-  std::vector<Json> desired;
-  for (const DesiredOperand& operand : operands) {
-    desired.insert(desired.end(), operand.objects.begin(), operand.objects.end());
+  const DriverPlan driver_plan = PlanDrivers(
+      {.objects = drivers,
+       .off = drivers_off,
+       .selections =
+           view_.LookAtSelections(drivers_on ? SelectorsOf(drivers) : std::set<std::string>()),
+       .nodes = named,
+       .tolerations = more_tolerations},
+      context);
+  LabelRules rules = RulesOf(*parsed, foreign || !settings_.master.publish);
+  const upgrade::Policies upgraded = UpgradesOf(*parsed, driver_plan);
+  for (const auto& [driver, upgrade] : upgraded) {
+    if (!driver.empty()) {
+      rules.upgraded_drivers.insert(driver);
+    }
   }
-  const bool complete = std::ranges::all_of(
-      operands, [](const DesiredOperand& operand) { return operand.mistake.empty(); });
-  const Plan plan = applier_.Compare(desired, complete);
+  upgrades_.Follow(upgraded);
+
+  const bool node_features = settings_.node_features && !foreign;
+  const std::vector<DesiredOperand> operands =
+      owner.is_null() ? std::vector<DesiredOperand>() : DesiredOperands(context, node_features);
+  const Desired desired = AllOf(owner, operands, driver_plan);
+  Plan plan = applier_.Compare(desired.objects, desired.incomplete);
+  if (!plan.remove.empty()) {
+    HandOver(drivers_on, view_.Owned(), UidsOf(drivers), plan);
+  }
+  // A DaemonSet that is still there would end its pods with the label that it selects by.
+  const bool labelled = SetRules(rules, plan.orphan.empty() ? driver_plan.owners : UnknownOwners());
   const bool held = !labelled && !plan.empty();
   Status carried = held ? Status{} : applier_.Carry(plan);
   if (Status opened = OpenSpace(*parsed); carried.has_value()) {
     carried = std::move(opened);
   }
 
+  const std::string write_error = carried.has_value() ? "" : carried.error().message;
+  if (Status wrote = WriteDrivers(drivers, driver_plan, cluster, write_error);
+      carried.has_value()) {
+    carried = std::move(wrote);
+  }
+  if (owner.is_null()) {
+    return {{}, {}, std::move(carried)};
+  }
   const std::map<std::string, DaemonSetFacts> daemon_sets = view_.DaemonSets();
   VerdictInput input;
   input.operands = &operands;
@@ -202,16 +294,15 @@ Reconciler::Followed Reconciler::Follow(const Json& owner, const policy::LaidOve
   const upgrade::Told upgrades = upgrades_.told();
   input.driver_upgrades = upgrades.status;
   if (const Json* known = At(before, "driverUpgrades");
-      known != nullptr && upgrade::IsOn(*parsed) && !upgrades.on) {
+      known != nullptr && !upgraded.empty() && !upgrades.on) {
     input.driver_upgrades = *known;  // this process has not looked at them yet
   }
   input.driver_upgrades_summary = upgrades.summary;
+  input.drivers_unfinished = parsed->driver_options.crd && upgrades.unfinished;
   if (config_maps.missing.contains(parsed->config_name)) {
     input.missing_config = parsed->config_name;
   }
-  if (!carried.has_value()) {
-    input.write_error = carried.error().message;
-  }
+  input.write_error = write_error;
   const Verdict verdict = Judge(input);
   {
     const std::lock_guard lock(mutex_);
@@ -229,7 +320,7 @@ Reconciler::Followed Reconciler::Follow(const Json& owner, const policy::LaidOve
               .count();
     }
   }
-  Announce(owner, verdict);
+  Announce(owner, verdict, announced_);
   return {StatusOf(verdict, input, before, GenerationOf(owner), clock_.Wall()), verdict.partly,
           std::move(carried)};
 }
@@ -282,10 +373,10 @@ Status Reconciler::WriteStatus(const kube::Kind& kind, const Json& object, const
   return {};
 }
 
-void Reconciler::Announce(const Json& object, const Verdict& verdict) {
+void Reconciler::Announce(const Json& object, const Verdict& verdict, std::string& announced) {
   const std::string now = verdict.state + " " + verdict.reason;
-  const bool told = announced_.empty() ? SaysAlready(StatusIn(object), verdict) : announced_ == now;
-  announced_ = now;
+  const bool told = announced.empty() ? SaysAlready(StatusIn(object), verdict) : announced == now;
+  announced = now;
   if (told) {
     return;
   }
@@ -298,14 +389,39 @@ void Reconciler::Announce(const Json& object, const Verdict& verdict) {
   }
 }
 
-bool Reconciler::SetRules(const LabelRules& rules) {
+Status Reconciler::WriteDrivers(const std::vector<Json>& drivers, const DriverPlan& plan,
+                                const ClusterFacts& cluster, const std::string& write_error) {
+  const std::map<std::string, DaemonSetFacts> daemon_sets = view_.DaemonSets();
+  std::map<std::string, std::string> announced;
+  Status result;
+  for (size_t i = 0; i < drivers.size(); ++i) {
+    const Json& object = drivers[i];
+    const Verdict verdict = JudgeDriver(plan.drivers[i], daemon_sets, cluster, write_error);
+    std::string& told = announced[kube::UidOf(object)];
+    told = announced_drivers_[kube::UidOf(object)];
+    Announce(object, verdict, told);
+    Status wrote = WriteFollowed(policy::kNvidiaDriver, object,
+                                 DriverStatus(verdict, settings_.space, StatusIn(object),
+                                              GenerationOf(object), clock_.Wall()));
+    if (result.has_value()) {
+      result = std::move(wrote);
+    }
+  }
+  announced_drivers_ = std::move(announced);
+  return result;
+}
+
+bool Reconciler::SetRules(const LabelRules& rules, const DriverOwners& owners) {
   const std::vector<std::string> names = view_.NodeNames();
   {
     const std::lock_guard lock(mutex_);
-    if (rules_ == rules) {
+    if (rules_ == rules && *owners_ == owners) {
       return untried_.empty();
     }
     rules_ = rules;
+    if (*owners_ != owners) {
+      owners_ = std::make_shared<const DriverOwners>(owners);
+    }
     untried_ = {names.begin(), names.end()};
   }
   std::ranges::for_each(names, relabel_);
@@ -327,9 +443,11 @@ kube::Outcome Reconciler::Node(const std::string& name) {
 
 kube::Outcome Reconciler::Label(const std::string& name) {
   std::optional<LabelRules> rules;
+  std::shared_ptr<const DriverOwners> owners;
   {
     const std::lock_guard lock(mutex_);
     rules = rules_;
+    owners = owners_;
   }
   const auto node = view_.Node(name);
   if (node == nullptr) {
@@ -339,6 +457,7 @@ kube::Outcome Reconciler::Label(const std::string& name) {
   if (!rules.has_value()) {
     return kube::Done{};
   }
+  rules->driver_owner = owners->OwnerOf(name);
   const FeatureStore::Features features = view_.FeaturesOf(name);
   NamedFeatures named;
   for (const auto& [object, facts] : features) {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -12,6 +14,7 @@
 #include "kube/controller.h"
 #include "kube/events.h"
 #include "operator/apply.h"
+#include "operator/driver_plan.h"
 #include "operator/metrics.h"
 #include "operator/node_labels.h"
 #include "operator/rule_set.h"
@@ -46,9 +49,9 @@ class Reconciler {
              std::function<void(const std::string& node)> relabel, std::function<void()> labelled,
              const Clock& clock = RealClock());
 
-  // All of the cluster but its nodes' labels. Objects wait until the nodes were labelled by the rules
-  // of the policy: a thousand nodes are labelled in seconds while the API server is idle, and in a
-  // minute beside the pods that DaemonSets make on them.
+  // All of the cluster but its nodes' labels. Objects wait until the nodes were labelled by the
+  // rules of the policy: a thousand nodes are labelled in seconds while the API server is idle, and
+  // in a minute beside the pods that DaemonSets make on them.
   kube::Outcome Cluster();
   // The labels of one node.
   kube::Outcome Node(const std::string& name);
@@ -62,17 +65,22 @@ class Reconciler {
     std::string partly;  // what of it is not followed
     Status carried;      // whether all could be written
   };
-  // `owner` is the object in whose name it is done, `asked` what it asks for as a ClusterPolicy.
-  Followed Follow(const Json& owner, const policy::LaidOver& asked);
+  // `owner` is the object in whose name it is done, `asked` what it asks for as a ClusterPolicy;
+  // without an owner nothing is done but for the NVIDIADrivers (`drivers`, by name).
+  Followed Follow(const Json& owner, const policy::LaidOver& asked,
+                  const std::vector<Json>& drivers);
+  // To each of them, what came of it.
+  Status WriteDrivers(const std::vector<Json>& drivers, const DriverPlan& plan,
+                      const ClusterFacts& cluster, const std::string& write_error);
   Status OpenSpace(const policy::ClusterPolicy& policy);
   Status WriteStatus(const kube::Kind& kind, const Json& object, const Json& status);
   // Of a policy that counts: messages alone are written in groups.
   Status WriteFollowed(const kube::Kind& kind, const Json& object, const Json& status);
   // To all but the oldest of a kind.
   Status WriteIgnored(const kube::Kind& kind, const std::vector<Json>& policies);
-  void Announce(const Json& object, const Verdict& verdict);
-  // Whether every node has been labelled by these rules, or was tried.
-  bool SetRules(const LabelRules& rules);
+  void Announce(const Json& object, const Verdict& verdict, std::string& announced);
+  // Whether every node has been labelled by these, or was tried.
+  bool SetRules(const LabelRules& rules, const DriverOwners& owners);
   kube::Outcome Label(const std::string& name);
   Status WriteNode(const std::string& name, const NodeChange& change, const TaintChange& taint);
   Status Collect(const std::string& node);
@@ -88,12 +96,15 @@ class Reconciler {
   Applier applier_;
   // Used by Cluster alone.
   Foreign foreign_;
-  std::string announced_;  // state and reason that the last event told
+  // State and reason that the last event told; of NVIDIADrivers by uid.
+  std::string announced_;
+  std::map<std::string, std::string> announced_drivers_;
   SteadyTime status_written_{};
   std::optional<std::chrono::milliseconds> status_rests_;  // until a message is written
   mutable std::mutex mutex_;
   std::optional<LabelRules> rules_;
   std::set<std::string> untried_;  // nodes that these rules were not tried on
+  std::shared_ptr<const DriverOwners> owners_ = std::make_shared<const DriverOwners>();
   Metrics metrics_;
 };
 

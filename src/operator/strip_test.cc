@@ -16,6 +16,13 @@ TEST(StripNode, TakesTheMigManagersDefaultAndNobodysWish) {
   EXPECT_TRUE(strip("all-balanced").is_null());
 }
 
+TEST(StripNode, TakesTheDriversOwner) {
+  const Json patch = StripNode(
+      {{"metadata", {{"labels", {{"nvidia.com/gpu-operator.driver.owner", "d"}, {"a", "b"}}}}}});
+  EXPECT_EQ(patch, Json::parse(R"({"metadata": {"labels": {
+      "nvidia.com/gpu-operator.driver.owner": null}}})"));
+}
+
 TEST(StripNode, EndsAnUpgrade) {
   Json node = Json::parse(R"({"metadata": {
       "labels": {"nvidia.com/gpu-driver-upgrade-state": "drain-required"},

@@ -113,7 +113,8 @@ class Uninstall {
   }
 
   Status DeletePolicies() {
-    return DeleteAll(policy::kClusterPolicy, {}, [](const Json&) { return true; });
+    TRY(DeleteAll(policy::kClusterPolicy, {}, [](const Json&) { return true; }));
+    return DeleteAll(policy::kNvidiaDriver, {}, [](const Json&) { return true; });
   }
 
   // Pods on nodes that are not Ready can't end; all others must have, before their hosts are

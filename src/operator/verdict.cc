@@ -45,9 +45,9 @@ std::string Away(const ClusterFacts& cluster) {
              : format("; nodes not Ready: {}", Some(cluster.gpu_not_ready));
 }
 
-std::vector<std::string> DaemonSetsOf(const DesiredOperand& operand) {
+std::vector<std::string> DaemonSetsOf(const Objects& objects) {
   std::vector<std::string> names;
-  for (const Json& object : operand.objects) {
+  for (const Json& object : objects) {
     if (TextAt(object, "kind") == "DaemonSet") {
       names.push_back(TextAt(object, "metadata.name"));
     }
@@ -57,11 +57,12 @@ std::vector<std::string> DaemonSetsOf(const DesiredOperand& operand) {
 
 // The numbers of all its DaemonSets together, or nothing, and the state says why.
 std::optional<DaemonSetFacts> SumUp(const std::vector<std::string>& names,
-                                    const VerdictInput& input, OperandState& state) {
+                                    const std::map<std::string, DaemonSetFacts>& sets,
+                                    OperandState& state) {
   DaemonSetFacts sum;
   for (const std::string& name : names) {
-    const auto found = input.daemon_sets->find(name);
-    if (found == input.daemon_sets->end()) {
+    const auto found = sets.find(name);
+    if (found == sets.end()) {
       NotReady(state, "DaemonSetMissing", format("DaemonSet {} is not there yet", name));
       return std::nullopt;
     }
@@ -84,43 +85,56 @@ bool IsUpgraded(const DesiredOperand& operand, const VerdictInput& input) {
   return operand.operand->state == "state-driver" && !input.driver_upgrades.is_null();
 }
 
+// How many nodes are to have a pod of some DaemonSets.
+struct PodsWanted {
+  int labelled = 0;
+  int expected = 0;         // on which no taint keeps it off
+  bool exchanged = false;   // the operator itself deletes pods of an older template
+  std::string remark = {};  // what else may be the reason
+};
+
+void JudgeNumbers(const DaemonSetFacts& sum, const std::string& name, const PodsWanted& wanted,
+                  OperandState& state) {
+  // With no node left to run on, nothing is unavailable either, and nothing works.
+  if (sum.desired < wanted.expected || (sum.desired == 0 && wanted.labelled > 0)) {
+    NotReady(state, "PodsMissing",
+             format("{} of {} nodes have a pod of {}{}", sum.desired, wanted.labelled, name,
+                    wanted.remark));
+    return;
+  }
+  if (sum.available < sum.desired || sum.unavailable > 0) {
+    NotReady(state, "PodsNotAvailable",
+             format("{} of {} pods of {} are available{}", sum.available, sum.desired, name,
+                    wanted.remark));
+    return;
+  }
+  if (sum.updated < sum.desired) {
+    NotReady(
+        state, sum.on_delete ? "UpdateWaits" : "UpdateInProgress",
+        format("{} of {} pods of {} are updated{}", sum.updated, sum.desired, name,
+               sum.on_delete && !wanted.exchanged ? "; delete the others, one by one (OnDelete)"
+                                                  : ""));
+  }
+}
+
 void JudgeDaemonSets(const DesiredOperand& operand, const VerdictInput& input,
                      OperandState& state) {
-  const std::vector<std::string> names = DaemonSetsOf(operand);
+  const std::vector<std::string> names = DaemonSetsOf(operand.objects);
   const std::string name =
       names.empty() ? std::string(operand.operand->daemon_set) : Join(names, ", ");
-  const std::optional<DaemonSetFacts> set = SumUp(names, input, state);
-  if (!set.has_value()) {
+  const std::optional<DaemonSetFacts> sum = SumUp(names, *input.daemon_sets, state);
+  if (!sum.has_value()) {
     return;
   }
-  const int expected = Count(input.cluster->expected, operand.operand->deploy);
-  const int labelled = Count(input.cluster->labelled, operand.operand->deploy);
-  if (names.empty()) {
-    if (labelled > 0) {
-      NotReady(state, "SystemUnknown",
-               format("no GPU node says which system it runs, so DaemonSet {} is not made", name));
-    }
-    return;
-  }
-  // With no node left to run on, nothing is unavailable either, and nothing works.
-  if (set->desired < expected || (set->desired == 0 && labelled > 0)) {
-    NotReady(state, "PodsMissing",
-             format("{} of {} nodes have a pod of {}{}", set->desired, labelled, name,
-                    Away(*input.cluster)));
-    return;
-  }
-  if (set->available < set->desired || set->unavailable > 0) {
-    NotReady(state, "PodsNotAvailable",
-             format("{} of {} pods of {} are available{}", set->available, set->desired, name,
-                    Away(*input.cluster)));
-    return;
-  }
-  if (set->updated < set->desired) {
-    NotReady(state, set->on_delete ? "UpdateWaits" : "UpdateInProgress",
-             format("{} of {} pods of {} are updated{}", set->updated, set->desired, name,
-                    set->on_delete && !IsUpgraded(operand, input)
-                        ? "; delete the others, one by one (OnDelete)"
-                        : ""));
+  const PodsWanted wanted{.labelled = Count(input.cluster->labelled, operand.operand->deploy),
+                          .expected = Count(input.cluster->expected, operand.operand->deploy),
+                          .exchanged = IsUpgraded(operand, input),
+                          .remark = Away(*input.cluster)};
+  if (!names.empty()) {
+    JudgeNumbers(*sum, name, wanted, state);
+  } else if (wanted.labelled > 0) {
+    NotReady(state, "SystemUnknown",
+             format("no GPU node says which system it runs, so DaemonSet {} is not made", name));
   }
 }
 
@@ -328,6 +342,10 @@ Verdict Judge(const VerdictInput& input) {
     verdict.reason = "OperandNotReady";
     verdict.message = format("ClusterPolicy is not ready, states not ready: [{}]; {}",
                              Join(waiting, " "), Join(reasons, "; "));
+  } else if (input.drivers_unfinished) {
+    verdict.reason = "OperandNotReady";
+    verdict.message =
+        "ClusterPolicy is not ready, drivers are being upgraded: " + input.driver_upgrades_summary;
   } else if (cluster.described == 0) {
     verdict.reason = "NFDLabelsMissing";
     verdict.message =
@@ -418,6 +436,56 @@ Json InvalidStatus(std::string_view message, std::string_view space, const Json&
       {"state", "notReady"},
       {"namespace", space},
       {"conditions", ReadyAndError(false, "ReconcileFailed", message, before, generation, now)}};
+}
+
+Verdict JudgeDriver(const DriverOutcome& driver,
+                    const std::map<std::string, DaemonSetFacts>& daemon_sets,
+                    const ClusterFacts& cluster, std::string_view write_error) {
+  Verdict verdict;
+  verdict.partly = driver.partly.empty() ? "" : "fields not acted on: " + driver.partly;
+  if (!driver.state.empty()) {
+    verdict.state = driver.state;
+    verdict.reason = driver.reason;
+    verdict.message = driver.message;
+    return verdict;
+  }
+  if (!write_error.empty()) {
+    verdict.state = "notReady";
+    verdict.reason = "ReconcileFailed";
+    verdict.message = write_error;
+    return verdict;
+  }
+  OperandState state;
+  state.state = "ready";
+  const std::vector<std::string> names = DaemonSetsOf(driver.objects);
+  if (!driver.unmarked.empty()) {
+    NotReady(state, "", format("not labelled as its nodes yet: {}", Some(driver.unmarked)));
+  } else if (!driver.silent.empty()) {
+    NotReady(state, "",
+             format("no node feature discovery says which system these nodes run: {}",
+                    Some(driver.silent)));
+  } else if (const auto sum = SumUp(names, daemon_sets, state); sum.has_value()) {
+    JudgeNumbers(*sum, Join(names, ", "),
+                 {.labelled = driver.labelled,
+                  .expected = driver.expected,
+                  .exchanged = driver.upgrade.has_value(),
+                  .remark = Away(cluster)},
+                 state);
+  }
+  verdict.state = state.state;
+  const bool ready = state.state == "ready";
+  verdict.reason = ready ? "Reconciled" : "DriverNotReady";
+  verdict.message =
+      ready ? format("NVIDIADriver is ready: {} nodes", driver.labelled) : state.message;
+  return verdict;
+}
+
+Json DriverStatus(const Verdict& verdict, std::string_view space, const Json& before,
+                  long long generation, WallTime now) {
+  Json conditions = ReadyAndError(verdict.state == "ready", verdict.reason, verdict.message, before,
+                                  generation, now);
+  conditions.push_back(SpecFollowed(verdict.partly, before, generation, now));
+  return {{"state", verdict.state}, {"namespace", space}, {"conditions", std::move(conditions)}};
 }
 
 bool SameStatus(const Json& left, const Json& right) {

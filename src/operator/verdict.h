@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "operator/cluster_facts.h"
 #include "operator/desired/context.h"
+#include "operator/driver_plan.h"
 
 namespace gantry::gpu_operator {
 
@@ -53,6 +54,8 @@ struct VerdictInput {
   // line (empty: nothing is to be said).
   Json driver_upgrades;
   std::string driver_upgrades_summary;
+  bool drivers_unfinished =
+      false;  // of NVIDIADrivers: some node's upgrade waits, goes on or failed
 };
 
 // What the ClusterPolicy's status says: what is found to be true, and ready only if everything that
@@ -80,6 +83,14 @@ Json ShortFormStatus(const Json& followed, std::string_view partly, const Json& 
                      long long generation, WallTime now);
 Json InvalidStatus(std::string_view message, std::string_view space, const Json& before,
                    long long generation, WallTime now);
+
+// What a NVIDIADriver's status says: its state is ready, notReady or disabled; no operands.
+// `write_error`: why its objects could not be written; empty: they were.
+Verdict JudgeDriver(const DriverOutcome& driver,
+                    const std::map<std::string, DaemonSetFacts>& daemon_sets,
+                    const ClusterFacts& cluster, std::string_view write_error);
+Json DriverStatus(const Verdict& verdict, std::string_view space, const Json& before,
+                  long long generation, WallTime now);
 
 // Whether two statuses differ in anything but the times of conditions.
 bool SameStatus(const Json& left, const Json& right);

@@ -406,5 +406,13 @@ TEST(StatusPatch, WhatIsGoneGoesAtAnyDepth) {
   EXPECT_EQ(stored, before);
 }
 
+TEST_F(VerdictTest, NotReadyWhileDriversOfNvidiaDriversAreUpgraded) {
+  ASSERT_EQ(Now().state, "ready");
+  input_.drivers_unfinished = true;
+  input_.driver_upgrades_summary = "0 of 2 drivers are upgraded";
+  EXPECT_EQ(Now().reason, "OperandNotReady");
+  EXPECT_THAT(Now().message, HasSubstr("0 of 2 drivers are upgraded"));
+}
+
 }  // namespace
 }  // namespace gantry::gpu_operator

@@ -122,6 +122,14 @@ View::NamedCache::NamedCache(kube::Client& client, const kube::Kind& kind, const
   watch.Start();
 }
 
+View::SelectedNodes::SelectedNodes(kube::Client& client, const std::string& labels,
+                                   const std::function<void()>& changed)
+    : cache([](const Json&) { return true; },
+            [changed](const kube::Key&, const auto&, const auto&) { changed(); }, changed),
+      watch(client, kube::kinds::kNode, {.space = "", .labels = labels, .fields = ""}, cache) {
+  watch.Start();
+}
+
 View::View(kube::Client& client, std::string space, MasterConfig config, ViewChanges changes)
     : client_(client),
       space_(std::move(space)),
@@ -131,6 +139,8 @@ View::View(kube::Client& client, std::string space, MasterConfig config, ViewCha
                 [this](const kube::Key&, const auto&, const auto&) { changes_.cluster(); }),
       short_policies_(PolicyText,
                       [this](const kube::Key&, const auto&, const auto&) { changes_.cluster(); }),
+      drivers_(PolicyText,
+               [this](const kube::Key&, const auto&, const auto&) { changes_.cluster(); }),
       nodes_([this](const Json& node) { return ProjectNode(node, config_.nodes); },
              [this](const kube::Key& key, const auto& before, const auto& after) {
                upgrade_traces_ += Traces(after) - Traces(before);
@@ -157,6 +167,7 @@ View::View(kube::Client& client, std::string space, MasterConfig config, ViewCha
       watch_policies_(client, policy::kClusterPolicy, {}, policies_, AbsentIsEmpty()),
       watch_short_policies_(client, policy::kGpuClusterPolicy, {}, short_policies_,
                             AbsentIsEmpty()),
+      watch_drivers_(client, policy::kNvidiaDriver, {}, drivers_, AbsentIsEmpty()),
       watch_nodes_(client, kube::kinds::kNode, {}, nodes_),
       watch_rules_(client, policy::kNodeFeatureRule, {}, rule_objects_, AbsentIsEmpty()),
       watch_feature_spaces_(
@@ -189,6 +200,7 @@ View::~View() {
 void View::Start() {
   watch_policies_.Start();
   watch_short_policies_.Start();
+  watch_drivers_.Start();
   watch_nodes_.Start();
   watch_rules_.Start();
   if (watch_feature_spaces_ != nullptr) {
@@ -201,7 +213,7 @@ void View::Start() {
 
 bool View::WaitSynced(const std::stop_token& stop) {
   if (!policies_.WaitSynced(stop) || !short_policies_.WaitSynced(stop) ||
-      !nodes_.WaitSynced(stop)) {
+      !drivers_.WaitSynced(stop) || !nodes_.WaitSynced(stop)) {
     return false;
   }
   {
@@ -218,6 +230,8 @@ bool View::WaitSynced(const std::stop_token& stop) {
 std::vector<Json> View::Policies() const { return Parsed(policies_); }
 
 std::vector<Json> View::ShortPolicies() const { return Parsed(short_policies_); }
+
+std::vector<Json> View::Drivers() const { return Parsed(drivers_); }
 
 std::vector<std::pair<std::string, std::shared_ptr<const NodeFacts>>> View::Nodes() const {
   std::vector<std::pair<std::string, std::shared_ptr<const NodeFacts>>> nodes;
@@ -365,6 +379,24 @@ View::ConfigMaps View::LookAtConfigMaps(const std::set<std::string>& names) {
       found.keys[name] = Split(*keys, '/');
     } else if (watched->cache.synced()) {
       found.missing.insert(name);
+    }
+  }
+  return found;
+}
+
+std::map<std::string, std::set<std::string>> View::LookAtSelections(
+    const std::set<std::string>& selectors) {
+  const std::lock_guard lock(named_mutex_);
+  std::erase_if(selections_, [&](const auto& entry) { return !selectors.contains(entry.first); });
+  std::map<std::string, std::set<std::string>> found;
+  for (const std::string& selector : selectors) {
+    std::unique_ptr<SelectedNodes>& watched = selections_[selector];
+    if (watched == nullptr) {
+      watched = std::make_unique<SelectedNodes>(client_, selector, changes_.cluster);
+    }
+    if (watched->cache.synced()) {
+      std::set<std::string>& names = found[selector];
+      watched->cache.ForEach([&](const kube::Key& key, bool) { names.insert(key.name); });
     }
   }
   return found;

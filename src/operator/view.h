@@ -57,6 +57,7 @@ class View {
   [[nodiscard]] std::vector<Json> Policies() const;
   // Objects of gpu.nvidia.com/v1 GPUClusterPolicy.
   [[nodiscard]] std::vector<Json> ShortPolicies() const;
+  [[nodiscard]] std::vector<Json> Drivers() const;  // NVIDIADrivers
   [[nodiscard]] std::vector<std::pair<std::string, std::shared_ptr<const NodeFacts>>> Nodes() const;
   [[nodiscard]] std::shared_ptr<const NodeFacts> Node(const std::string& name) const;
   [[nodiscard]] std::vector<std::string> NodeNames() const;
@@ -78,6 +79,11 @@ class View {
     std::set<std::string> missing;                         // neither here: not known yet
   };
   ConfigMaps LookAtConfigMaps(const std::set<std::string>& names);
+  // The nodes that each label selector takes, by the API server's word; a selector of which they
+  // are not known yet is left out. Each is watched from the first question on, and no longer than
+  // it is asked for.
+  std::map<std::string, std::set<std::string>> LookAtSelections(
+      const std::set<std::string>& selectors);
   // Labels of the operator's namespace, watched from the first question on; nothing until they are
   // known.
   std::optional<Labels> SpaceLabels();
@@ -108,6 +114,13 @@ class View {
     kube::Cache<std::string> cache;
     kube::Watch watch;
   };
+  // Nodes that a label selector takes.
+  struct SelectedNodes {
+    SelectedNodes(kube::Client& client, const std::string& labels,
+                  const std::function<void()>& changed);
+    kube::Cache<bool> cache;
+    kube::Watch watch;
+  };
   // A kind that the cluster may lack.
   struct LateKind {
     const kube::Kind& kind;
@@ -132,6 +145,7 @@ class View {
   std::atomic<long long> upgrade_traces_ = 0;
   kube::Cache<std::string> policies_;
   kube::Cache<std::string> short_policies_;
+  kube::Cache<std::string> drivers_;
   kube::Cache<NodeFacts> nodes_;
   kube::Cache<std::string> rule_objects_;  // NodeFeatureRules: spec.rules
   // Namespaces that an administrator chose, by name; null: none was asked for.
@@ -145,12 +159,14 @@ class View {
   mutable std::condition_variable_any store_made_;
   std::mutex named_mutex_;
   std::map<std::string, std::unique_ptr<NamedCache>> config_maps_;
+  std::map<std::string, std::unique_ptr<SelectedNodes>> selections_;
   std::unique_ptr<NamedCache> own_space_;
   LateKind service_monitors_;
   LateKind prometheus_rules_;
   // Last, so that no watch runs while the caches go.
   kube::Watch watch_policies_;
   kube::Watch watch_short_policies_;
+  kube::Watch watch_drivers_;
   kube::Watch watch_nodes_;
   kube::Watch watch_rules_;
   std::unique_ptr<kube::Watch> watch_feature_spaces_;

@@ -12,33 +12,12 @@
 
 #include "base/text.h"
 #include "policy/names.h"
+#include "policy/operand_section.h"
 #include "policy/operands.h"
 #include "policy/spec_section.h"
 
 namespace gantry::policy {
 namespace {
-
-void ReadImage(const SpecSection& section, ImageSpec& out) {
-  section.Text("repository", out.repository);
-  section.Text("image", out.image);
-  section.Text("version", out.version);
-  section.Text("imagePullPolicy", out.pull_policy);
-  section.Texts("imagePullSecrets", out.pull_secrets);
-}
-
-void ReadOperand(const SpecSection& section, OperandSpec& out) {
-  section.Bool("enabled", out.enabled);
-  ReadImage(section, out.image);
-  section.Texts("args", out.args);
-  section.Env(out.env);
-  section.Bool("hostNetwork", out.host_network);
-  section.Object("resources", out.resources);
-}
-
-void ReadDriverManager(const SpecSection& section, DriverManagerSpec& out) {
-  ReadImage(section, out.image);
-  section.Env(out.env);
-}
 
 void ReadDaemonSets(const SpecSection& section, ClusterPolicy& policy) {
   section.TextMap("labels", policy.pod_labels);
@@ -79,14 +58,6 @@ void ReadCluster(const SpecSection& spec, ClusterPolicy& policy) {
                 policy.default_workload);
 }
 
-void ReadProbe(const SpecSection& section, ProbeSpec& out) {
-  section.Number("initialDelaySeconds", out.initial_delay);
-  section.Number("timeoutSeconds", out.timeout);
-  section.Number("periodSeconds", out.period);
-  section.Number("successThreshold", out.success);
-  section.Number("failureThreshold", out.failure);
-}
-
 void ReadDriver(const SpecSection& section, DriverOptions& out) {
   section.Bool("useNvidiaDriverCRD", out.crd);
   ReadDriverManager(section.In("manager"), out.manager);
@@ -104,7 +75,7 @@ void ReadDriver(const SpecSection& section, DriverOptions& out) {
   section.In("repoConfig").Text("configMapName", out.repo_config);
   section.In("certConfig").Text("name", out.cert_config);
   section.Text("secretEnv", out.secret_env);
-  out.upgrade = ReadUpgradePolicy(section.In("upgradePolicy"));
+  out.upgrade = ReadUpgradePolicy(section.In("upgradePolicy"), {});
 }
 
 void ReadMonitor(const SpecSection& parent, MonitorSpec& out) {

@@ -10,6 +10,15 @@
 
 namespace gantry::policy {
 
+namespace {
+
+Result<ImageChoice> Wrong(std::string_view section, std::string_view why) {
+  return Fail(ErrorKind::kInvalid,
+              format("spec{}{}: {}", section.empty() ? "" : ".", section, why));
+}
+
+}  // namespace
+
 Result<ImageChoice> ChooseImage(const ImageSpec& spec, std::string_view ours,
                                 std::string_view section) {
   const bool repository = !spec.repository.empty();
@@ -24,13 +33,11 @@ Result<ImageChoice> ChooseImage(const ImageSpec& spec, std::string_view ours,
   }
   if (!repository && !image) {
     if (ours.empty()) {
-      return Fail(ErrorKind::kInvalid,
-                  format("spec.{}: no image is set and the operator knows none", section));
+      return Wrong(section, "no image is set and the operator knows none");
     }
     return ImageChoice{std::string(ours), version};
   }
-  return Fail(ErrorKind::kInvalid,
-              format("spec.{}: repository, image and version are needed together", section));
+  return Wrong(section, "repository, image and version are needed together");
 }
 
 }  // namespace gantry::policy

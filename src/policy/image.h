@@ -17,7 +17,7 @@ struct ImageChoice {
 
 // Which image an operand runs. All three parts: as written (a version that begins with sha256: is a
 // digest); an image alone: a full reference; a version alone, or nothing: our image. Any other
-// combination is kInvalid; `section` ("devicePlugin") stands in the message.
+// combination is kInvalid; `section` ("devicePlugin", or nothing) stands in the message.
 Result<ImageChoice> ChooseImage(const ImageSpec& spec, std::string_view ours,
                                 std::string_view section);
 

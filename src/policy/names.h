@@ -34,6 +34,8 @@ inline constexpr char kPciNvidia3d[] = "feature.node.kubernetes.io/pci-0302_10de
 inline constexpr char kPciNvidiaVga[] = "feature.node.kubernetes.io/pci-0300_10de.present";
 inline constexpr char kSystemId[] = "feature.node.kubernetes.io/system-os_release.ID";
 inline constexpr char kSystemVersion[] = "feature.node.kubernetes.io/system-os_release.VERSION_ID";
+inline constexpr char kSystemMajor[] =
+    "feature.node.kubernetes.io/system-os_release.VERSION_ID.major";
 inline constexpr char kKernelVersion[] = "feature.node.kubernetes.io/kernel-version.full";
 
 // --- node labels written by the operator
@@ -48,6 +50,8 @@ inline constexpr char kWorkloadConfig[] = "nvidia.com/gpu.workload.config";
 inline constexpr char kGpuProduct[] = "nvidia.com/gpu.product";
 inline constexpr char kVgpuHostDriver[] = "nvidia.com/vgpu.host-driver-version";
 inline constexpr char kDriverUpgradeState[] = "nvidia.com/gpu-driver-upgrade-state";
+// The NVIDIADriver whose driver the node gets.
+inline constexpr char kDriverOwner[] = "nvidia.com/gpu-operator.driver.owner";
 // "true": the node's driver is never upgraded by the operator (a switch for one node).
 inline constexpr char kDriverUpgradeSkip[] = "nvidia.com/gpu-driver-upgrade.skip";
 inline constexpr char kMigConfig[] = "nvidia.com/mig.config";
@@ -149,6 +153,11 @@ inline constexpr char kGpuDraDriver[] = "gpu.nvidia.com";
 inline constexpr char kOperatorLease[] = "53822513.nvidia.com";
 inline constexpr char kManagedBy[] = "app.kubernetes.io/managed-by";
 inline constexpr char kManagedByGantry[] = "gpu-operator";
+// Of which operand an object is, by the operand's state; on what NVIDIADrivers come to.
+inline constexpr char kOperandState[] = "nvidia.com/gpu-operator.state";
+// On a driver's DaemonSets and pods.
+inline constexpr char kComponent[] = "app.kubernetes.io/component";
+inline constexpr char kDriverComponent[] = "nvidia-driver";
 // The NodeFeature object of the validator, before the node's name.
 inline constexpr char kValidationFeature[] = "nvidia-validation-for-";
 // Field manager of every apply and patch of ours.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How are drivers upgraded? driver.upgradePolicy of the ClusterPolicy, field by field. A budget
-// that can't be understood is a mistake and not a default: it says how many nodes may be taken from
-// their users.
+// How are drivers upgraded? The upgrade policy of a ClusterPolicy or a NVIDIADriver, field by
+// field. A budget that can't be understood is a mistake and not a default: it says how many nodes
+// may be taken from their users.
 
 #include "policy/upgrade_policy.h"
 
@@ -73,8 +73,7 @@ long long NodeShare::Of(long long nodes) const {
   return (std::min(count, 100LL) * nodes + 99) / 100;
 }
 
-UpgradePolicy ReadUpgradePolicy(const SpecSection& section) {
-  UpgradePolicy policy;
+UpgradePolicy ReadUpgradePolicy(const SpecSection& section, UpgradePolicy policy) {
   section.Bool("autoUpgrade", policy.automatic);
   ReadCount(section, "maxParallelUpgrades", policy.max_parallel);
   ReadShare(section, "maxUnavailable", policy.max_unavailable);

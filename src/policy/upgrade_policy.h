@@ -25,7 +25,7 @@ struct EmptyingSpec {
   bool operator==(const EmptyingSpec&) const = default;
 };
 
-// driver.upgradePolicy of a ClusterPolicy, with NVIDIA's defaults.
+// driver.upgradePolicy of a ClusterPolicy, upgradePolicy of a NVIDIADriver, with NVIDIA's defaults.
 struct UpgradePolicy {
   bool automatic = false;
   long long max_parallel = 1;  // nodes in an upgrade at once; 0: no limit
@@ -39,7 +39,7 @@ struct UpgradePolicy {
   bool operator==(const UpgradePolicy&) const = default;
 };
 
-// A mistake is remembered by the section, with its field.
-UpgradePolicy ReadUpgradePolicy(const SpecSection& section);
+// What is absent is as in `policy`. A mistake is remembered by the section, with its field.
+UpgradePolicy ReadUpgradePolicy(const SpecSection& section, UpgradePolicy policy);
 
 }  // namespace gantry::policy

@@ -57,6 +57,32 @@ def test_the_crd_of_drivers_takes_the_driver_out_of_the_policy(helm):
     assert set(driver) == {"enabled", "useNvidiaDriverCRD", "upgradePolicy", "hostNetwork"}
 
 
+def test_n1_the_default_driver_is_made_if_both_switches_are_on(helm):
+    on = "driver.nvidiaDriverCRD.enabled=true"
+    key = ("NVIDIADriver", "default")
+    made = objects(helm, on)[key]
+    assert made["apiVersion"] == "nvidia.com/v1alpha1" and made["spec"]["default"] is True
+    assert key not in objects(helm)
+    assert key not in objects(helm, on, "driver.nvidiaDriverCRD.deployDefaultCR=false")
+    assert key not in objects(helm, on, "driver.enabled=false")
+
+
+def test_the_default_driver_has_the_values_under_its_own_names(helm):
+    made = objects(helm, "driver.nvidiaDriverCRD.enabled=true", "driver.nvidiaDriverCRD.driverType=vgpu",
+                   "driver.nvidiaDriverCRD.nodeSelector.a=b", "driver.repository=r", "driver.image=i", "driver.version=v1",
+                   "driver.repoConfig.configMapName=repo", "driver.virtualTopology.config=topo",
+                   "driver.licensingConfig.configMapName=lic", "driver.licensingConfig.nlsEnabled=false",
+                   "driver.upgradePolicy.gpuPodDeletion.force=true", "daemonsets.labels.team=ml", "gds.version=v1")
+    spec = made["NVIDIADriver", "default"]["spec"]
+    assert (spec["driverType"], spec["repository"], spec["image"], spec["version"]) == ("vgpu", "r", "i", "v1")
+    assert spec["repoConfig"] == {"name": "repo"} and spec["virtualTopologyConfig"] == {"name": "topo"}
+    assert spec["licensingConfig"] == {"name": "lic", "nlsEnabled": False}
+    assert spec["upgradePolicy"]["podDeletion"]["force"] is True and "gpuPodDeletion" not in spec["upgradePolicy"]
+    # A label of the chart's version would bring a new driver's pod with every version of the chart.
+    assert spec["labels"] == {"team": "ml"}
+    assert "nodeSelector" not in spec and "gds" not in spec and "nvidiaDriverCRD" not in spec
+
+
 def test_a_config_map_is_made_from_values(helm):
     made = objects(helm, "devicePlugin.config.create=true", "devicePlugin.config.name=slices",
                    "devicePlugin.config.data.any=version: v1")

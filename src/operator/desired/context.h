@@ -28,6 +28,7 @@ struct Context {
   std::string driver_manager = {};  // NVIDIA's image of it, where the policy names none
   std::string cuda_image = {};      // NVIDIA's images of CUDA, without a tag, likewise
   SystemFacts system = {};
+  std::string state = {};  // of names::kOperandState on every object; empty: none
   MonitoringKinds monitoring = {};
   // Keys of the ConfigMaps of the namespace that the policy names, of those that are there.
   std::map<std::string, std::vector<std::string>> config_maps = {};

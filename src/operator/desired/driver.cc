@@ -10,16 +10,14 @@
 
 #include "base/text.h"
 #include "operator/desired/driver_files.h"
+#include "operator/desired/driver_set.h"
 #include "operator/desired/nvidia_pod.h"
 #include "policy/names.h"
 
 namespace gantry::gpu_operator {
 namespace {
 
-constexpr std::string_view kName = "nvidia-driver";
-constexpr std::string_view kSet = "nvidia-driver-daemonset";
 constexpr std::string_view kMain = "nvidia-driver-ctr";
-constexpr std::string_view kComponentLabel = "app.kubernetes.io/component";
 constexpr std::string_view kPrecompiledLabel = "nvidia.com/precompiled";
 constexpr std::string_view kProbeMap = "nvidia-driver-startup-probe";
 constexpr std::string_view kProbeFile = "startup-probe.sh";
@@ -76,9 +74,11 @@ void UseRdma(const policy::DriverOptions& options, Container& container) {
   }
 }
 
-Result<Container*> AddManager(const Context& context, NvidiaDaemonSet& set) {
+Result<Container*> AddManager(const Context& context, const DriverSetting& setting,
+                              NvidiaDaemonSet& set) {
   const policy::DriverOptions& options = context.policy.driver_options;
-  TRY_ASSIGN(Container* const manager, set.ManageDriver(options.manager, "driver.manager"));
+  TRY_ASSIGN(Container* const manager,
+             set.ManageDriver(options.manager, setting.section + "manager"));
   manager->Env("ENABLE_GPU_POD_EVICTION", "true")
       .Env("DRAIN_USE_FORCE", "false")
       .Env("DRAIN_POD_SELECTOR_LABEL", "")
@@ -114,7 +114,7 @@ void AddVolumes(const Context& context, NvidiaDaemonSet& set) {
              {{"name", kProbeMap}, {"defaultMode", 0755}});
 }
 
-void FillMain(const Context& context, NvidiaDaemonSet& set) {
+void FillMain(const Context& context, const DriverSetting& setting, NvidiaDaemonSet& set) {
   const policy::ClusterPolicy& policy = context.policy;
   const policy::DriverOptions& options = policy.driver_options;
   Container& main = set.main();
@@ -123,6 +123,7 @@ void FillMain(const Context& context, NvidiaDaemonSet& set) {
     main.Args({"init"});
   }
   main.PrivilegedAtLevel0()
+      .Env(setting.env)
       .EnvFromField(names::kNodeName, "spec.nodeName")
       .EnvFromField("NODE_IP", "status.hostIP")
       .Mount("run-nvidia", "/run/nvidia", kBothWays)
@@ -137,11 +138,17 @@ void FillMain(const Context& context, NvidiaDaemonSet& set) {
       .Mount("firmware-search-path", "/sys/module/firmware_class/parameters/path")
       .Mount("nv-firmware", "/lib/firmware")
       .Mount("driver-startup-probe-script", format("/usr/local/bin/{}", kProbeFile),
-             {.sub_path = kProbeFile})
-      .Set("startupProbe", StartupProbe(options.startup))
-      .BeforeStop({"/bin/sh", "-c",
-                   "rm -f /run/nvidia/validations/.driver-ctr-ready "
-                   "/run/nvidia/validations/.driver-daemons-status"});
+             {.sub_path = kProbeFile});
+  if (setting.host_manager) {
+    set.PodField("terminationGracePeriodSeconds", 120);
+    set.HostPath("cgroup", "/sys/fs/cgroup", "/sys/fs/cgroup", HostDir::kAny, false);
+    set.HostPath("vfio", "/dev/vfio", "/dev/vfio", HostDir::kAny, false);
+  } else {
+    main.Set("startupProbe", StartupProbe(options.startup))
+        .BeforeStop({"/bin/sh", "-c",
+                     "rm -f /run/nvidia/validations/.driver-ctr-ready "
+                     "/run/nvidia/validations/.driver-daemons-status"});
+  }
   if (!options.kernel_module_type.empty()) {
     main.Env("KERNEL_MODULE_TYPE", options.kernel_module_type);
     if (options.kernel_module_type == "open") {
@@ -198,7 +205,8 @@ Status AddModule(const Context& context, NvidiaDaemonSet& set, const policy::Ope
   return {};
 }
 
-Status AddSidecars(const Context& context, NvidiaDaemonSet& set, Container** peermem) {
+Status AddSidecars(const Context& context, const DriverSetting& setting, NvidiaDaemonSet& set,
+                   Container** peermem) {
   const policy::ClusterPolicy& policy = context.policy;
   if (policy.driver_options.rdma) {
     const char* probe = "nvidia-driver probe_nvidia_peermem";
@@ -211,6 +219,7 @@ Status AddSidecars(const Context& context, NvidiaDaemonSet& set, Container** pee
     *peermem = &Sidecar(set, "nvidia-peermem-ctr", set.main().image(), kBothWays)
                     .Command({"nvidia-driver"})
                     .Args({"reload_nvidia_peermem"})
+                    .Env(setting.env)
                     .Mount("run-mellanox-drivers", "/run/mellanox/drivers", kFromHost)
                     .Set("startupProbe", ModuleProbe({"sh", "-c", probe}))
                     .Set("livenessProbe", std::move(alive));
@@ -240,55 +249,73 @@ std::string Digest(const Json& set) {
   return Hash(content);
 }
 
-Result<Json> DriverSet(const Context& context, const std::string& image, std::string_view kernel) {
+Json Apart(const std::vector<std::string>& components) {
+  return {{"podAntiAffinity",
+           {{"requiredDuringSchedulingIgnoredDuringExecution",
+             Json::array({{{"labelSelector",
+                            {{"matchExpressions", Json::array({{{"key", names::kComponent},
+                                                                {"operator", "In"},
+                                                                {"values", components}}})}}},
+                           {"topologyKey", "kubernetes.io/hostname"}}})}}}};
+}
+
+}  // namespace
+
+Objects DriverAccount(const Context& context, const DriverSetting& setting) {
+  return NvidiaAccount(
+      context, setting.account, {},
+      {Rule("config.openshift.io", "clusterversions", {"get", "list"}),
+       Rule("", "nodes", {"get", "list", "patch", "update", "watch"}),
+       Rule("", "pods", {"get", "list", "watch"}), Rule("", "pods/eviction", {"create"}),
+       Rule("resource.k8s.io", "resourceclaims", {"get", "list"}),
+       Rule("apps", "daemonsets", {"get"})});
+}
+
+Json DriverProbe(const Context& context, const DriverSetting& setting) {
+  Json probe = ConfigMap(context, kProbeMap, setting.app, {{kProbeFile, kProbe}});
+  probe["metadata"]["labels"][names::kComponent] = setting.component;
+  return probe;
+}
+
+Result<Json> DriverSet(const Context& context, const DriverSetting& setting,
+                       const std::string& image) {
   const policy::ClusterPolicy& policy = context.policy;
   const policy::DriverOptions& options = policy.driver_options;
-  std::string name(kSet);
-  Json selector = {{std::string(names::kDeployPrefix) + "driver", "true"}};
-  if (options.precompiled) {
-    name += format("-{}-{}", ShortKernel(kernel), context.system.tag);
-    selector[names::kKernelVersion] = kernel;
-  }
-  NvidiaDaemonSet set(context, name, kMain, ForSystem(image, context.system, kernel),
-                      policy.driver);
-  set.SelectPodsBy("app", kSet);
-  set.LabelOnly("app", kSet);
-  set.LabelOnly(kComponentLabel, kName);
+  NvidiaDaemonSet set(context, setting.name, kMain,
+                      ForSystem(image, context.system, setting.kernel), policy.driver);
+  set.SelectPodsBy("app", setting.app);
+  set.LabelOnly("app", setting.app);
+  set.LabelOnly(names::kComponent, setting.component);
   set.LabelOnly(kPrecompiledLabel, options.precompiled ? "true" : "false");
-  set.Annotate("openshift.io/scc", kName);
+  for (const auto& [key, value] : setting.labels) {
+    set.LabelOnly(key, value);
+  }
+  set.Annotate("openshift.io/scc", setting.account);
   set.AnnotatePods("kubectl.kubernetes.io/default-container", kMain);
   set.UpdateOnDelete();
-  set.SelectNodes(std::move(selector));
-  set.PodField("affinity",
-               {{"podAntiAffinity",
-                 {{"requiredDuringSchedulingIgnoredDuringExecution",
-                   Json::array({{{"labelSelector",
-                                  {{"matchExpressions", Json::array({{{"key", kComponentLabel},
-                                                                      {"operator", "In"},
-                                                                      {"values", {kName}}}})}}},
-                                 {"topologyKey", "kubernetes.io/hostname"}}})}}}});
-  set.UseServiceAccount(kName, true);
+  set.SelectNodes(setting.nodes);
+  set.PodField("affinity", Apart(setting.apart));
+  set.UseServiceAccount(setting.account, true);
   set.HostPid();
   AddVolumes(context, set);
-  TRY_ASSIGN(Container* const manager, AddManager(context, set));
-  FillMain(context, set);
+  TRY_ASSIGN(Container* const manager, AddManager(context, setting, set));
+  FillMain(context, setting, set);
   Container* peermem = nullptr;
-  TRY(AddSidecars(context, set, &peermem));
+  TRY(AddSidecars(context, setting, set, &peermem));
   AddLicensing(options, set);
   std::vector<Container*> loaders = {&set.main()};
   if (peermem != nullptr) {
     loaders.push_back(peermem);
   }
   TRY(MountKeys(context, set, loaders, "kernel-module-config", options.kernel_module_config,
-                "/drivers", "driver.kernelModuleConfig.name"));
-  TRY(AddPackageSources(context, set));
+                "/drivers", setting.section + "kernelModuleConfig.name"));
+  TRY(AddPackageSources(context, set,
+                        {.repo = setting.repo_field, .cert = setting.section + "certConfig.name"}));
   const std::string digest = Digest(set.Finish());
   manager->Env("DRIVER_CONFIG_DIGEST", digest);
   set.Env("DRIVER_CONFIG_DIGEST", digest);
   return set.Build();
 }
-
-}  // namespace
 
 std::string ShortKernel(std::string_view kernel) {
   std::string name = Lower(kernel);
@@ -305,21 +332,15 @@ std::string ShortKernel(std::string_view kernel) {
 }
 
 Result<Objects> Driver(const Context& context, const std::string& image) {
-  Objects objects = NvidiaAccount(
-      context, kName, {},
-      {Rule("config.openshift.io", "clusterversions", {"get", "list"}),
-       Rule("", "nodes", {"get", "list", "patch", "update", "watch"}),
-       Rule("", "pods", {"get", "list", "watch"}), Rule("", "pods/eviction", {"create"}),
-       Rule("resource.k8s.io", "resourceclaims", {"get", "list"}),
-       Rule("apps", "daemonsets", {"get"})});
-  Json probe = ConfigMap(context, kProbeMap, kSet, {{kProbeFile, kProbe}});
-  probe["metadata"]["labels"][kComponentLabel] = kName;
-  objects.push_back(std::move(probe));
+  DriverSetting setting;
+  setting.nodes = {{std::string(names::kDeployPrefix) + "driver", "true"}};
+  Objects objects = DriverAccount(context, setting);
+  objects.push_back(DriverProbe(context, setting));
   if (context.system.tag.empty()) {
     return objects;  // no GPU node says what it runs
   }
   if (!context.policy.driver_options.precompiled) {
-    TRY_ASSIGN(Json set, DriverSet(context, image, ""));
+    TRY_ASSIGN(Json set, DriverSet(context, setting, image));
     objects.push_back(std::move(set));
     return objects;
   }
@@ -328,7 +349,10 @@ Result<Objects> Driver(const Context& context, const std::string& image) {
                 "spec.driver.version: a digest can't name a precompiled driver for each kernel");
   }
   for (const std::string& kernel : context.system.kernels) {
-    TRY_ASSIGN(Json set, DriverSet(context, image, kernel));
+    setting.name = format("{}-{}-{}", setting.app, ShortKernel(kernel), context.system.tag);
+    setting.kernel = kernel;
+    setting.nodes[names::kKernelVersion] = kernel;
+    TRY_ASSIGN(Json set, DriverSet(context, setting, image));
     objects.push_back(std::move(set));
   }
   return objects;

@@ -127,7 +127,7 @@ void AddLicensing(const policy::DriverOptions& options, DaemonSet& set) {
   }
 }
 
-Status AddPackageSources(const Context& context, DaemonSet& set) {
+Status AddPackageSources(const Context& context, DaemonSet& set, const SourceFields& fields) {
   const policy::DriverOptions& options = context.policy.driver_options;
   if (options.precompiled) {
     // Nothing is downloaded; on SUSE the kernel's own modules are looked at.
@@ -138,9 +138,9 @@ Status AddPackageSources(const Context& context, DaemonSet& set) {
     return {};
   }
   TRY(MountForSystem(context, set, "repo-config", options.repo_config, &SystemPaths::repositories,
-                     "driver.repoConfig.configMapName"));
+                     fields.repo));
   TRY(MountForSystem(context, set, "cert-config", options.cert_config, &SystemPaths::certificates,
-                     "driver.certConfig.name"));
+                     fields.cert));
   int number = 0;
   for (const Subscription& subscription : SubscriptionsOf(context)) {
     const std::string volume = format("subscription-config-{}", number++);

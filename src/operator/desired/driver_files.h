@@ -19,9 +19,14 @@ Status MountKeys(const Context& context, DaemonSet& set, const std::vector<Conta
 
 // licensingConfig and virtualTopology, for the main container.
 void AddLicensing(const policy::DriverOptions& options, DaemonSet& set);
+// Fields of spec, for messages.
+struct SourceFields {
+  std::string repo;
+  std::string cert;
+};
 // repoConfig, certConfig and subscriptions of the nodes' system; /lib/modules for precompiled
 // drivers on SUSE.
-Status AddPackageSources(const Context& context, DaemonSet& set);
+Status AddPackageSources(const Context& context, DaemonSet& set, const SourceFields& fields);
 
 // "repository/image:version-ubuntu22.04", with the kernel in front of the system for a precompiled
 // driver; an image by digest stays as it is.

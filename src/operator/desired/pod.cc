@@ -45,6 +45,9 @@ Json Binding(const Context& context, std::string_view role_kind, std::string_vie
 Json OwnedObject(const Context& context, std::string_view api_version, std::string_view kind,
                  std::string_view name, bool namespaced) {
   Json metadata = {{"name", name}, {"labels", {{names::kManagedBy, names::kManagedByGantry}}}};
+  if (!context.state.empty()) {
+    metadata["labels"][names::kOperandState] = context.state;
+  }
   if (!context.owner.is_null()) {
     metadata["ownerReferences"] = Json::array({context.owner});
   }
@@ -54,13 +57,15 @@ Json OwnedObject(const Context& context, std::string_view api_version, std::stri
   return {{"apiVersion", api_version}, {"kind", kind}, {"metadata", std::move(metadata)}};
 }
 
-std::string Hash(const Json& object) {
+std::string HashText(std::string_view text) {
   uint32_t hash = 2166136261U;
-  for (const char c : object.dump()) {
+  for (const char c : text) {
     hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
   }
   return std::to_string(hash);
 }
+
+std::string Hash(const Json& object) { return HashText(object.dump()); }
 
 Json ServiceAccount(const Context& context, std::string_view name) {
   return OwnedObject(context, "v1", "ServiceAccount", name, true);

@@ -14,7 +14,8 @@ namespace gantry::gpu_operator {
 Json OwnedObject(const Context& context, std::string_view api_version, std::string_view kind,
                  std::string_view name, bool namespaced);
 Json ServiceAccount(const Context& context, std::string_view name);
-// FNV-1a, 32 bits, in decimal, as NVIDIA's annotation holds it (over another text).
+// FNV-1a, 32 bits, in decimal, as NVIDIA's names and annotations hold it (these over another text).
+std::string HashText(std::string_view text);
 std::string Hash(const Json& object);
 // One rule of a Role or ClusterRole.
 Json Rule(std::string_view group, std::string_view resource,

@@ -23,7 +23,10 @@ namespace {
 constexpr std::chrono::minutes kInitPatience(10);
 constexpr std::chrono::minutes kRecent(60);
 
-constexpr std::string_view kDriverApp = "nvidia-driver-daemonset";
+// Of the ClusterPolicy's drivers and of NVIDIADrivers'.
+constexpr std::array<std::string_view, 4> kDriverApps = {
+    "nvidia-driver-daemonset", "nvidia-gpu-driver-", "nvidia-vgpu-driver-",
+    "nvidia-vgpu-host-manager-driver-"};
 constexpr std::string_view kOperatorApp = "gpu-operator";
 
 // What some words mean: a finding's parts.
@@ -64,7 +67,10 @@ constexpr std::array kPullErrors = std::to_array<Meaning>({
      "give the nodes' container runtime the registry's certificate"},
 });
 
-bool IsDriver(const ContainerFacts& container) { return container.app.starts_with(kDriverApp); }
+bool IsDriver(const ContainerFacts& container) {
+  return std::ranges::any_of(
+      kDriverApps, [&](std::string_view app) { return container.app.starts_with(app); });
+}
 
 bool WaitsForImage(const ContainerFacts& container) {
   static constexpr std::array<std::string_view, 5> kReasons = {

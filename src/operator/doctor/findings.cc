@@ -316,6 +316,18 @@ std::optional<Finding> ExamineRefusal(const RefusalFacts& refusal) {
 
 // --- operands, policy ----------------------------------------------------------------------------
 
+// Its state, and what its own condition says.
+std::string WhyNot(const PolicyFacts& policy) {
+  std::string why =
+      policy.state.empty() ? "the operator has not looked at it yet" : "is " + policy.state;
+  for (const Condition& condition : policy.conditions) {
+    if (condition.type == "Error" && condition.holds) {
+      why += ": " + condition.reason + ": " + condition.message;
+    }
+  }
+  return why;
+}
+
 void ExaminePolicies(const ClusterFacts& cluster, std::vector<Finding>& findings) {
   const bool unread =
       std::ranges::find(cluster.unread, kPoliciesPart, &Unread::what) != cluster.unread.end();
@@ -340,16 +352,15 @@ void ExaminePolicies(const ClusterFacts& cluster, std::vector<Finding>& findings
     if (policy.state == "ready" || policy.state == "ignored") {
       continue;
     }
-    std::string why =
-        policy.state.empty() ? "the operator has not looked at it yet" : "is " + policy.state;
-    for (const Condition& condition : policy.conditions) {
-      if (condition.type == "Error" && condition.holds) {
-        why += ": " + condition.reason + ": " + condition.message;
-      }
-    }
     findings.push_back(
-        Problem("ClusterPolicyNotReady", object, std::move(why),
+        Problem("ClusterPolicyNotReady", object, WhyNot(policy),
                 policy.state.empty() ? "look at the operator's log" : "see the other findings"));
+  }
+  for (const PolicyFacts& driver : cluster.drivers) {
+    if (driver.state == "notReady") {
+      findings.push_back(Problem("DriverNotReady", "NVIDIADriver " + driver.name, WhyNot(driver),
+                                 "correct the field, or see the other findings"));
+    }
   }
 }
 

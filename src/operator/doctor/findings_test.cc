@@ -311,6 +311,18 @@ TEST_F(FindingsTest, OperandsAndPolicies) {
   EXPECT_THAT(With({}), ElementsAre(Field(&Finding::code, "NotPermitted")));
 }
 
+TEST_F(FindingsTest, ADriverThatGetsNoNodes) {
+  cluster_.drivers = {PolicyFrom(Parse(R"({"metadata": {"name": "d"}, "status": {
+      "state": "notReady", "conditions": [{"type": "Error", "status": "True",
+      "reason": "ConflictingNodeSelector", "message": "multiple NVIDIADrivers"}]}})")),
+                      PolicyFrom(Parse(R"({"metadata": {"name": "off"}, "status": {
+      "state": "disabled"}})"))};
+  EXPECT_THAT(With({}),
+              ElementsAre(AllOf(Field(&Finding::code, "DriverNotReady"),
+                                Field(&Finding::object, "NVIDIADriver d"),
+                                Field(&Finding::message, HasSubstr("ConflictingNodeSelector")))));
+}
+
 TEST_F(FindingsTest, ATaintThatNoOperandTolerates) {
   cluster_.policies = {PolicyFrom(Parse(R"({"metadata": {"name": "cluster-policy"}, "status": {
       "state": "ready", "conditions": [

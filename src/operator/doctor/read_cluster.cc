@@ -117,7 +117,9 @@ class Reader {
                  })));
       }
     }
-    return {};
+    return Take("NVIDIADrivers", List(policy::kNvidiaDriver, {}, [this](const Json& driver) {
+                  cluster_.drivers.push_back(PolicyFrom(driver));
+                }));
   }
 
   Status ReadDaemonSets() {

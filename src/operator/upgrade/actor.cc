@@ -60,13 +60,13 @@ Actor::Actor(kube::Client& client, View& view, kube::EventRecorder& events, std:
       clock_(clock),
       watches_(client, space_, wake_) {}
 
-void Actor::Follow(const std::optional<policy::UpgradePolicy>& policy) {
+void Actor::Follow(const Policies& policies) {
   {
     const std::lock_guard lock(mutex_);
-    if (policy_.has_value() && *policy_ == policy) {
+    if (policies_ == policies) {
       return;
     }
-    policy_.emplace(policy);
+    policies_ = policies;
   }
   wake_();
 }
@@ -88,16 +88,16 @@ void Actor::Tell(Told told) {
 }
 
 kube::Outcome Actor::Look() {
-  std::optional<std::optional<policy::UpgradePolicy>> policy;
+  std::optional<Policies> policies;
   {
     const std::lock_guard lock(mutex_);
-    policy = policy_;
+    policies = policies_;
   }
-  if (!policy.has_value()) {
+  if (!policies.has_value()) {
     return kube::Done{};
   }
-  if (policy->has_value()) {
-    return RollOn(**policy);
+  if (!policies->empty()) {
+    return RollOn(*policies);
   }
   watches_.Use({});
   evictions_.clear();
@@ -137,7 +137,7 @@ Result<std::optional<Sight>> Actor::See() {
   return Sight{std::move(drivers.pods), watches_.Revisions(), view_.DaemonSets()};
 }
 
-kube::Outcome Actor::RollOn(const policy::UpgradePolicy& policy) {
+kube::Outcome Actor::RollOn(const Policies& policies) {
   auto seen = See();
   if (!seen.has_value()) {
     return std::move(seen).error();
@@ -152,14 +152,14 @@ kube::Outcome Actor::RollOn(const policy::UpgradePolicy& policy) {
     nodes.push_back(observer.Observe(name, *facts));
   }
   std::ranges::sort(nodes, {}, &NodeInput::name);
-  Status first = ShowPods(policy, nodes);
+  Status first = ShowPods(policies, nodes);
   const WallTime now = clock_.Wall();
-  RollOutPlan plan = RollOut(nodes, policy, now);
+  RollOutPlan plan = RollOutAll(nodes, policies, now);
   if (plan.starts()) {
     if (Status fresh = Refresh(observer, nodes); !fresh.has_value()) {
       return std::move(fresh).error();
     }
-    plan = RollOut(nodes, policy, now);
+    plan = RollOutAll(nodes, policies, now);
   }
   bool moved = false;
   for (const Change& change : plan.changes) {
@@ -170,7 +170,7 @@ kube::Outcome Actor::RollOn(const policy::UpgradePolicy& policy) {
       first = std::unexpected(std::move(carried).error());
     }
   }
-  Tell({true, plan.counts, Summary(plan), StatusOf(plan)});
+  Tell({true, plan.counts, Summary(plan), StatusOf(plan), plan.unfinished});
   if (!first.has_value()) {
     return std::move(first).error();
   }
@@ -184,10 +184,10 @@ kube::Outcome Actor::RollOn(const policy::UpgradePolicy& policy) {
   return kube::Done{};
 }
 
-Status Actor::ShowPods(const policy::UpgradePolicy& policy, std::vector<NodeInput>& nodes) {
+Status Actor::ShowPods(const Policies& policies, std::vector<NodeInput>& nodes) {
   Status first;
   std::map<std::string, bool> claimed;
-  std::set<PodQuery> queries = PodsFor(nodes, policy, space_);
+  std::set<PodQuery> queries = PodsFor(nodes, policies, space_);
   std::map<PodQuery, Watches::Pods> shown;
   queries.insert(DriverQuery(space_));
   watches_.Use(queries);
@@ -196,7 +196,8 @@ Status Actor::ShowPods(const policy::UpgradePolicy& policy, std::vector<NodeInpu
     return node == nodes.end() || node->state != entry.second.first;
   });
   for (NodeInput& node : nodes) {
-    const std::optional<PodQuery> query = PodsFor(node, policy, space_);
+    const policy::UpgradePolicy* policy = PolicyOf(policies, node);
+    const auto query = policy == nullptr ? std::nullopt : PodsFor(node, *policy, space_);
     if (!query.has_value()) {
       continue;
     }

@@ -24,6 +24,7 @@ struct Told {
   Counts counts;
   std::string summary;  // in one line; empty: nothing is to be said
   Json status;          // null while they are off
+  bool unfinished = false;
   bool operator==(const Told&) const = default;
 };
 
@@ -35,20 +36,20 @@ class Actor {
   Actor(kube::Client& client, View& view, kube::EventRecorder& events, std::string space,
         std::function<void()> wake, std::function<void()> told, const Clock& clock = RealClock());
 
-  // What the ClusterPolicy asks for; nullopt: drivers are not upgraded, and what was begun is taken
-  // back. Until the first call nothing is done. Thread-safe.
-  void Follow(const std::optional<policy::UpgradePolicy>& policy);
+  // What is asked for; nothing: drivers are not upgraded, and what was begun is taken back. Until
+  // the first call nothing is done. Thread-safe.
+  void Follow(const Policies& policies);
   // Looks at the cluster and does what is to be done now. Blocks for its requests; one thread.
   kube::Outcome Look();
   // Thread-safe.
   [[nodiscard]] Told told() const;
 
  private:
-  kube::Outcome RollOn(const policy::UpgradePolicy& policy);
+  kube::Outcome RollOn(const Policies& policies);
   Status AbandonAll();
   // nullopt: not everything was seen yet.
   Result<std::optional<Sight>> See();
-  Status ShowPods(const policy::UpgradePolicy& policy, std::vector<NodeInput>& nodes);
+  Status ShowPods(const Policies& policies, std::vector<NodeInput>& nodes);
   Result<Json> ReadClaim(const kube::Key& key);
   Status ShowClaims(NodeInput& node, std::map<std::string, bool>& known);
   Status Refresh(const Observer& observer, std::vector<NodeInput>& nodes);
@@ -71,7 +72,7 @@ class Actor {
   std::map<std::string, std::pair<State, Eviction>> evictions_;
   std::map<std::string, bool> claimed_;  // whether a pod, by its uid, has GPUs by a claim
   mutable std::mutex mutex_;
-  std::optional<std::optional<policy::UpgradePolicy>> policy_;
+  std::optional<Policies> policies_;
   Told told_;
 };
 

@@ -61,6 +61,7 @@ DriverPod Observer::Judge(const NamedPod& pod) const {
 NodeInput Observer::Observe(const std::string& name, const NodeFacts& facts) const {
   NodeInput node;
   node.name = name;
+  node.owner = ValueIn(facts.labels, names::kDriverOwner);
   node.state = StateNamed(ValueIn(facts.labels, names::kDriverUpgradeState));
   node.skip = ValueIn(facts.labels, names::kDriverUpgradeSkip) == "true";
   node.ready = facts.ready;

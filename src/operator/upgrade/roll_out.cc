@@ -107,6 +107,11 @@ int Rank(State state) {
   return InProgress(state) ? 1 : 2;
 }
 
+void SortByRank(std::vector<NodeStatus>& nodes) {
+  std::ranges::sort(nodes, {},
+                    [](const NodeStatus& node) { return std::pair(Rank(node.state), node.name); });
+}
+
 // Those that are at it longest first.
 std::vector<const NodeInput*> ByAge(const std::vector<NodeInput>& nodes) {
   std::vector<std::pair<WallTime, const NodeInput*>> aged;
@@ -124,6 +129,16 @@ std::vector<const NodeInput*> ByAge(const std::vector<NodeInput>& nodes) {
 }
 
 }  // namespace
+
+Counts& Counts::operator+=(const Counts& other) {
+  total += other.total;
+  done += other.done;
+  pending += other.pending;
+  in_progress += other.in_progress;
+  failed += other.failed;
+  available += other.available;
+  return *this;
+}
 
 bool RollOutPlan::starts() const {
   return std::ranges::any_of(changes, [](const Change& change) {
@@ -151,6 +166,10 @@ RollOutPlan RollOut(const std::vector<NodeInput>& nodes, const policy::UpgradePo
       }
     }
   }
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const State state = steps[i].status.state;
+    plan.unfinished |= !nodes[i].skip && (InProgress(state) || state == State::kRequired);
+  }
   for (Step& step : steps) {
     if (step.look_again.has_value()) {
       plan.look_again = std::min(plan.look_again.value_or(*step.look_again), *step.look_again);
@@ -162,9 +181,43 @@ RollOutPlan RollOut(const std::vector<NodeInput>& nodes, const policy::UpgradePo
       plan.nodes.push_back(std::move(step.status));
     }
   }
-  std::ranges::sort(plan.nodes, {},
-                    [](const NodeStatus& node) { return std::pair(Rank(node.state), node.name); });
+  SortByRank(plan.nodes);
   return plan;
+}
+
+const policy::UpgradePolicy* PolicyOf(const Policies& policies, const NodeInput& node) {
+  for (const std::string& name : {node.owner, std::string()}) {
+    if (const auto found = policies.find(name); found != policies.end()) {
+      return &found->second;
+    }
+  }
+  return nullptr;
+}
+
+RollOutPlan RollOutAll(const std::vector<NodeInput>& nodes, const Policies& policies,
+                       WallTime now) {
+  std::map<const policy::UpgradePolicy*, std::vector<NodeInput>> groups;
+  for (const NodeInput& node : nodes) {
+    groups[PolicyOf(policies, node)].push_back(node);
+  }
+  RollOutPlan all;
+  for (const NodeInput& node : std::exchange(groups[nullptr], {})) {
+    if (Change change = Abandon(node); !change.empty()) {
+      all.changes.push_back(std::move(change));
+    }
+  }
+  for (const auto& [name, policy] : policies) {
+    RollOutPlan plan = RollOut(groups[&policy], policy, now);
+    std::ranges::move(plan.changes, std::back_inserter(all.changes));
+    std::ranges::move(plan.nodes, std::back_inserter(all.nodes));
+    all.counts += plan.counts;
+    all.unfinished |= plan.unfinished;
+    if (plan.look_again.has_value()) {
+      all.look_again = std::min(all.look_again.value_or(*plan.look_again), *plan.look_again);
+    }
+  }
+  SortByRank(all.nodes);
+  return all;
 }
 
 bool IsOn(const policy::ClusterPolicy& policy) {
@@ -173,12 +226,16 @@ bool IsOn(const policy::ClusterPolicy& policy) {
          policy::Wanted(*driver, policy) && policy::HasImage(*driver, policy);
 }
 
-std::set<PodQuery> PodsFor(const std::vector<NodeInput>& nodes, const policy::UpgradePolicy& policy,
+std::set<PodQuery> PodsFor(const std::vector<NodeInput>& nodes, const Policies& policies,
                            const std::string& space) {
   std::set<PodQuery> queries;
   size_t one_by_one = 0;
   for (const NodeInput* node : ByAge(nodes)) {
-    std::optional<PodQuery> query = PodsFor(*node, policy, space);
+    const policy::UpgradePolicy* policy = PolicyOf(policies, *node);
+    if (policy == nullptr) {
+      continue;
+    }
+    std::optional<PodQuery> query = PodsFor(*node, *policy, space);
     if (query.has_value() && (query->node.empty() || ++one_by_one <= kNodesAtOnce)) {
       queries.insert(*std::move(query));
     }

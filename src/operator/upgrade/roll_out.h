@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -22,6 +23,7 @@ struct Counts {
   int failed = 0;
   int available = 0;  // more that might start now
   bool operator==(const Counts&) const = default;
+  Counts& operator+=(const Counts& other);
 };
 
 struct RollOutPlan {
@@ -29,6 +31,7 @@ struct RollOutPlan {
   std::vector<NodeStatus> nodes;  // all that are not done: failed, in progress, pending; by name
   Counts counts;
   std::optional<WallTime> look_again;
+  bool unfinished = false;  // some node, of those that nobody has switched off, is not done
   // Whether a change lets a node start: what is said about the others must be true just then.
   [[nodiscard]] bool starts() const;
 };
@@ -39,13 +42,20 @@ struct RollOutPlan {
 RollOutPlan RollOut(const std::vector<NodeInput>& nodes, const policy::UpgradePolicy& policy,
                     WallTime now);
 
+// How nodes are upgraded by the NVIDIADriver that they belong to; with an empty name, all others.
+using Policies = std::map<std::string, policy::UpgradePolicy>;
+// nullptr: the node's driver is not upgraded.
+const policy::UpgradePolicy* PolicyOf(const Policies& policies, const NodeInput& node);
+// Each policy's budget is for its own nodes. What was begun on nodes without one is taken back.
+RollOutPlan RollOutAll(const std::vector<NodeInput>& nodes, const Policies& policies, WallTime now);
+
 // Whether drivers are upgraded under this policy: it asks for it, this operator deploys the
 // drivers, and no node is for virtual machines.
 bool IsOn(const policy::ClusterPolicy& policy);
 
 // All queries of pods that the nodes' states ask for. At most kNodesAtOnce nodes are looked at one
 // by one, those first that are at it longest; the others have to wait.
-std::set<PodQuery> PodsFor(const std::vector<NodeInput>& nodes, const policy::UpgradePolicy& policy,
+std::set<PodQuery> PodsFor(const std::vector<NodeInput>& nodes, const Policies& policies,
                            const std::string& space);
 inline constexpr size_t kNodesAtOnce = 16;
 

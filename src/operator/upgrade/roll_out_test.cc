@@ -160,7 +160,7 @@ TEST(PodsFor, FewNodesAtOnceThoseFirstThatAreAtItLongest) {
         FormatRecord({State::kPodDeletion, kNow - seconds(i), ""});
   }
   nodes.push_back(Node("v", State::kValidation));
-  const auto queries = PodsFor(nodes, {}, "ns");
+  const auto queries = PodsFor(nodes, {{"", {}}}, "ns");
   EXPECT_EQ(queries.size(), kNodesAtOnce + 1);
   EXPECT_TRUE(queries.contains({.node = "n39"}));
   EXPECT_FALSE(queries.contains({.node = "n0"}));
@@ -195,6 +195,40 @@ TEST(IsOn, OnlyWhereDriversAreDeployedForContainers) {
   EXPECT_FALSE(on({{"driver", {{"useNvidiaDriverCRD", true}}}}));
   EXPECT_FALSE(on({{"driver", {{"repository", ""}, {"image", ""}}}}));
   EXPECT_FALSE(on({{"sandboxWorkloads", {{"enabled", true}}}}));
+}
+
+TEST(Budget, EachOwnersNodesHaveTheirOwn) {
+  std::vector<NodeInput> nodes = Nodes(std::vector<State>(6, kPending));
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    nodes[i].owner = i < 2 ? "a" : i < 4 ? "b" : "off";
+  }
+  nodes[5].owner = "";
+  Policies policies = {{"a", {.max_parallel = 1, .max_unavailable = {1, false}}},
+                       {"b", {.max_parallel = 0, .max_unavailable = {100, true}}}};
+  const auto started = [&] {
+    std::vector<std::string> names;
+    for (const Change& change : RollOutAll(nodes, policies, kNow).changes) {
+      if (InProgress(change.to)) {
+        names.push_back(change.node);
+      }
+    }
+    return names;
+  };
+  EXPECT_THAT(started(), testing::UnorderedElementsAre("n0", "n2", "n3"));
+  const RollOutPlan plan = RollOutAll(nodes, policies, kNow);
+  EXPECT_EQ(plan.counts.total, 4) << "those of no policy are not counted";
+  EXPECT_TRUE(plan.unfinished);
+  // What was begun on them is taken back.
+  EXPECT_THAT(plan.changes,
+              testing::Contains(testing::AllOf(testing::Field(&Change::node, "n4"),
+                                               testing::Field(&Change::to, State::kUnknown))));
+  // A policy without a name is for all that have none.
+  policies[""] = {.max_parallel = 1, .max_unavailable = {1, false}};
+  EXPECT_THAT(started(), testing::UnorderedElementsAre("n0", "n2", "n3", "n4"));
+  for (NodeInput& node : nodes) {
+    node.skip = true;
+  }
+  EXPECT_FALSE(RollOutAll(nodes, policies, kNow).unfinished) << "somebody switched them off";
 }
 
 TEST(Status, SaysOfEachNodeWhereItIs) {

@@ -34,6 +34,7 @@ struct Eviction {
 // All that decides a node's next step.
 struct NodeInput {
   std::string name;
+  std::string owner;  // the NVIDIADriver that it belongs to; empty: none
   State state = State::kUnknown;
   bool skip = false;  // somebody has switched its upgrades off
   bool ready = true;

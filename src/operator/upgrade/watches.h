@@ -52,6 +52,6 @@ class Watches {
 };
 
 // The driver's pods, and the ControllerRevisions of its DaemonSets.
-inline constexpr char kDriverPods[] = "app=nvidia-driver-daemonset";
+inline constexpr char kDriverPods[] = "app.kubernetes.io/component=nvidia-driver";
 
 }  // namespace gantry::gpu_operator::upgrade

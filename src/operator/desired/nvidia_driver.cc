@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Which objects does a NVIDIADriver come to? For each pool of its nodes those of a ClusterPolicy's
+// driver, made by the same code, under names that tell drivers and pools apart.
+
+#include "operator/desired/nvidia_driver.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/text.h"
+#include "operator/desired/driver_set.h"
+#include "operator/desired/pod.h"
+#include "policy/names.h"
+
+namespace gantry::gpu_operator {
+namespace {
+
+constexpr std::string_view kHostManager = "vgpu-host-manager";
+constexpr std::string_view kHostManagerComponent = "nvidia-vgpu-host-manager";
+
+// As Kubernetes makes names of numbers: without vowels, so that no word comes of it by chance.
+std::string SafeEncode(const std::string& digits) {
+  constexpr std::string_view kLetters = "bcdfghjklmnpqrstvwxz2456789";
+  std::string encoded;
+  std::ranges::transform(digits, std::back_inserter(encoded), [&](char c) {
+    return kLetters[static_cast<unsigned char>(c) % kLetters.size()];
+  });
+  return encoded;
+}
+
+std::string AccountName(const NamedDriver& driver, const SystemFacts& system) {
+  constexpr size_t kLongest = 253;
+  std::string name =
+      driver.spec.type == kHostManager
+          ? format("nvidia-vgpu-manager-{}-{}", driver.name, system.tag)
+          : format("nvidia-{}-driver-{}-{}", driver.spec.type, driver.name, system.tag);
+  name.resize(std::min(name.size(), kLongest));
+  return name;
+}
+
+std::string SetName(const NamedDriver& driver, const SystemFacts& system) {
+  constexpr size_t kLongest = 63;
+  std::string hashed = driver.uid;
+  if (!system.kernels.empty()) {
+    hashed += "-" + system.kernels.front();
+  }
+  const std::string suffix = "-" + SafeEncode(HashText(hashed));
+  std::string name = format("nvidia-{}-driver-{}", driver.spec.type, system.tag);
+  name.resize(std::min(name.size(), kLongest - suffix.size()));
+  return name + suffix;
+}
+
+DriverSetting SettingOf(const NamedDriver& driver, const DriverPool& pool) {
+  const bool host_manager = driver.spec.type == kHostManager;
+  DriverSetting setting;
+  setting.account = AccountName(driver, pool.system);
+  setting.name = setting.app = SetName(driver, pool.system);
+  setting.apart = {names::kDriverComponent, std::string(kHostManagerComponent),
+                   "nvidia-vgpu-manager"};
+  if (host_manager) {
+    setting.component = kHostManagerComponent;
+  }
+  setting.labels["nvidia.com/node.os-version"] = pool.system.tag;
+  if (!pool.system.kernels.empty()) {
+    setting.kernel = pool.system.kernels.front();
+    setting.labels["nvidia.com/precompiled.kernel-version"] = ShortKernel(setting.kernel);
+  }
+  setting.nodes = pool.nodes;
+  setting.env = {{names::kVisibleDevices, "void"}};
+  setting.host_manager = host_manager;
+  setting.section = "";
+  setting.repo_field = "repoConfig.name";
+  return setting;
+}
+
+}  // namespace
+
+Result<Objects> NvidiaDriverObjects(const Context& context, const NamedDriver& driver,
+                                    const DriverPool& pool) {
+  const policy::NvidiaDriver& spec = driver.spec;
+  Context own = context;
+  own.system = pool.system;
+  own.state = "state-driver";
+  own.policy.pod_labels = spec.pod_labels;
+  own.policy.pod_annotations = spec.pod_annotations;
+  own.policy.tolerations = spec.tolerations;
+  own.policy.priority_class = spec.priority_class;
+  own.policy.pod_security_context = spec.pod_security_context;
+  own.policy.driver = spec.driver;
+  own.policy.gds = spec.gds;
+  own.policy.gdrcopy = spec.gdrcopy;
+  own.policy.driver_options = spec.options;
+  if (!spec.driver.args.empty()) {
+    own.policy.driver.args.insert(own.policy.driver.args.begin(), "init");
+  }
+  const DriverSetting setting = SettingOf(driver, pool);
+  TRY_ASSIGN(const policy::ImageChoice image, policy::ChooseImage(spec.driver.image, "", ""));
+  Objects objects = DriverAccount(own, setting);
+  TRY_ASSIGN(Json set, DriverSet(own, setting, image.image));
+  objects.push_back(std::move(set));
+  return objects;
+}
+
+Json NvidiaDriverProbe(const Context& context, const Json& owners) {
+  Context own = context;
+  own.owner = Json();
+  own.state = "state-driver";
+  Json probe = DriverProbe(own, DriverSetting{.app = ""});
+  probe["metadata"]["ownerReferences"] = owners;
+  return probe;
+}
+
+std::set<std::string> NamedConfigMaps(const policy::NvidiaDriver& driver) {
+  std::set<std::string> names = {driver.options.kernel_module_config, driver.options.repo_config,
+                                 driver.options.cert_config};
+  names.erase("");
+  return names;
+}
+
+}  // namespace gantry::gpu_operator
