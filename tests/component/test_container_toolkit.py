@@ -316,11 +316,13 @@ def test_nct982_the_kubelets_containerd_is_configured_and_no_other(make_host):
     host = k3s_host(make_host, K3S_CONFIG)
     with host.kubelet("/usr/local/bin/k3s server"):
         with host.enter("chroot", host.path, "/usr/local/bin/containerd", stderr=subprocess.DEVNULL) as other:
-            host.wait(host.see("run/containerd/containerd.sock").exists, "the other containerd")
-            installed = host.install()
-            assert installed.returncode == 0, installed.stderr
-            assert other.poll() is None
-            host.run("pkill", "-KILL", "-f", "^/usr/local/bin/containerd")
+            try:
+                host.wait(host.see("run/containerd/containerd.sock").exists, "the other containerd")
+                installed = host.install()
+                assert installed.returncode == 0, installed.stderr
+                assert other.poll() is None
+            finally:
+                host.run("pkill", "-KILL", "-f", "^/usr/local/bin/containerd")
     assert not host.see("etc/containerd/config.toml").exists()
     assert not host.see(DROP_IN).exists()
     assert (host.path / K3S_LAYOUT.drop_in).exists()
