@@ -31,6 +31,8 @@ def plane(tmp_path_factory):
             DEPLOY: "true", "nvidia.com/gpu.deploy.driver": "true", "nvidia.com/gpu.deploy.dcgm": "false"}}})
         plane.patch(f"/api/v1/nodes/{NODE}/status", {"status": {
             "conditions": [{"type": "Ready", "status": "True"}], "allocatable": {"cpu": "8", "pods": "50"}}})
+        # Those that nodes get before they are Ready, and no controller here takes away.
+        plane.patch(f"/api/v1/nodes/{NODE}", {"spec": {"taints": None}})
         app = {"app": "nvidia-device-plugin-daemonset"}
         plane.call("POST", SETS, {"metadata": {"name": "nvidia-device-plugin-daemonset"}, "spec": {
             "selector": {"matchLabels": app}, "template": {"metadata": {"labels": app}, "spec": {
