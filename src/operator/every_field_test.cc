@@ -279,7 +279,7 @@ TEST(EveryField, OfANvidiaDriverToo) {
   Json all = image;
   all.update({{"manager", image},
               {"rdma", {{"enabled", true}}},
-              {"licensingConfig", {{"secretName", "s"}}}});
+              {"licensingConfig", {{"secretName", "s"}, {"nlsEnabled", false}}}});
   for (const char* module : {"gds", "gdrcopy"}) {
     all[module] = image;
     all[module]["enabled"] = true;

@@ -168,7 +168,7 @@ TEST(PodsFor, FewNodesAtOnceThoseFirstThatAreAtItLongest) {
 
 TEST(PodsFor, TheValidatorIsSeenAsLongAsANodeMayNeedIt) {
   const auto sees = [](State state) {
-    return PodsFor({Node("a", State::kDone), Node("b", state)}, {}, "ns")
+    return PodsFor({Node("a", State::kDone), Node("b", state)}, {{"", {}}}, "ns")
         .contains(ValidatorPods("ns"));
   };
   for (const State state : {State::kCordon, State::kPodRestart, State::kValidation}) {
