@@ -34,8 +34,7 @@ def fixture_container(tmp_path):
 
 
 def test_the_open_modules_compile_for_the_kernel_and_not_twice(container):
-    first = container.compile(VERSION, kernels.OLDER, LIMIT_S)
-    assert "not permitted" in first.splitlines()[-1], first
+    container.compile(VERSION, kernels.OLDER, LIMIT_S)
     again = container.compile(VERSION, kernels.OLDER, 120)
     assert "are in the cache" in again and "compile driver" not in again
     modules = sorted(container.cache.glob(f"{kernels.OLDER}_{VERSION}_open_*/*.ko"))

@@ -62,8 +62,7 @@ def fixture_disks(tmp_path):
         put_sources(tree, version)
     packer = Container(tmp_path / "packer", tmp_path / "packed", tree)
     for version in (FIRST, SECOND):
-        said = packer.compile(version, kernels.OLDER, 300)
-        assert "not permitted" in said.splitlines()[-1], said
+        packer.compile(version, kernels.OLDER, 300)
     precompiled = node / f"precompiled/{kernels.OLDER}/{FIRST}/open"
     shutil.copytree(next(packer.cache.glob(f"*_{FIRST}_*")), precompiled)
     make_package(node / "packages", kernels.OLDER, SECOND, list(packer.cache.glob(f"*_{SECOND}_*/*.ko")))
@@ -95,7 +94,8 @@ class Node(vm.Machine):
 END
           chmod 755 /bin/container
           /bin/container modules /usr/sbin/depmod -b /node {release}
-          mount --bind /node/lib/modules/{release} /lib/modules/{release}""")
+          mount --bind /node/lib/modules/{release} /lib/modules/{release}
+          touch /node/terminated  # a kubelet makes it""")
 
     def has(self, script: str) -> str:
         done = self.run(script)
@@ -123,7 +123,7 @@ END
         return said
 
     def ended(self, name: str) -> tuple[int, str]:
-        self.wait("none", f"/run/status-{name}")
+        self.wait(name, f"/run/status-{name}")
         return int(self.has(f"cat /run/status-{name}")), self.log(name)
 
     def stop(self, name: str) -> tuple[int, str]:

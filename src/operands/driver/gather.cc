@@ -178,7 +178,9 @@ std::string KernelModulesFolder(const Options& options) {
   const std::string path = format("/lib/modules/{}", options.kernel_release);
   const std::string here = JoinPath(options.root, path);
   const std::string of_host = JoinPath(kFirstProcessRoot, path);
-  return !IsThere(here) && options.root == "/" && IsThere(of_host) ? of_host : here;
+  // An image that brings headers has such a folder too, with links to them and no module.
+  const bool has_modules = IsThere(JoinPath(here, "modules.dep"));
+  return !has_modules && options.root == "/" && IsThere(of_host) ? of_host : here;
 }
 
 std::map<std::string, std::string> ModuleFiles(const std::string& folder) {
