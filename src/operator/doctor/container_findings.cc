@@ -68,8 +68,8 @@ constexpr std::array kPullErrors = std::to_array<Meaning>({
 });
 
 bool IsDriver(const ContainerFacts& container) {
-  return std::ranges::any_of(
-      kDriverApps, [&](std::string_view app) { return container.app.starts_with(app); });
+  return std::ranges::any_of(kDriverApps,
+                             [&](std::string_view app) { return container.app.starts_with(app); });
 }
 
 bool WaitsForImage(const ContainerFacts& container) {

@@ -180,7 +180,7 @@ struct ClusterFacts {
   std::vector<OperatorFacts> operators;
   std::vector<PartFacts> parts;
   std::vector<PolicyFacts> policies;
-  std::vector<PolicyFacts> drivers;  // NVIDIADrivers: name, state, conditions
+  std::vector<PolicyFacts> drivers;                 // NVIDIADrivers: name, state, conditions
   std::optional<std::vector<ConfigFacts>> configs;  // nothing: not looked at
   long long node_features = 0;                      // objects; 0: not counted
   std::vector<Unread> unread;
