@@ -4,6 +4,7 @@ be ready, and what is deleted ends. A second thread sees what becomes of Nodes.
 """
 
 import threading
+import time
 
 from control_plane import Refused
 
@@ -37,6 +38,7 @@ class Kubelets:
 
     def __init__(self, plane):
         self.plane, self.broken, self.ended, self.error = plane, None, threading.Event(), None
+        self.changed = time.monotonic()  # when a Node was, last
         self.nodes, self.pods = {}, {}  # as they were seen last, by name and by uid
         self.most = 0  # nodes in an upgrade at once
         self.most_away = 0  # nodes that were cordoned or in an upgrade at once
@@ -55,6 +57,7 @@ class Kubelets:
             raise
 
     def look(self, kind, node):
+        self.changed = time.monotonic()
         if kind == "DELETED":
             self.nodes.pop(node["metadata"]["name"], None)
             return
