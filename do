@@ -80,6 +80,12 @@ word_matrix() {  # try the container toolkit with every containerd in use: ./do 
     tests/component/test_runtime_matrix.py "$@"
 }
 
+word_failures() {  # fail at each API call of a roll-out of drivers over 50 nodes: ./do failures [PYTEST ARGUMENT...]
+  word_setup
+  word_build release gantry
+  GANTRY_BUILD=$PWD/build/release "$python" -m pytest -v -s -p no:cacheprovider tests/component/upgrade_failures.py "$@"
+}
+
 word_fmt() {  # format the C++ sources
   git ls-files '*.cc' '*.h' | xargs clang-format-19 -i
 }

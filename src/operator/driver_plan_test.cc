@@ -43,13 +43,16 @@ class DriverPlanTest : public testing::Test {
     }
     return PlanDrivers(asked_, context_);
   }
-  Verdict JudgeFirst() { return JudgeDriver(Plan().drivers.at(0), sets_, ClusterFacts(), error_); }
+  Verdict JudgeFirst() {
+    return JudgeDriver(Plan().drivers.at(0), sets_, ClusterFacts(), error_, labelling_);
+  }
 
   Context context_;
   DriversAsked asked_;
   std::map<std::string, NodeFacts> facts_;
   std::map<std::string, DaemonSetFacts> sets_;
   std::string error_;
+  bool labelling_ = false;
 };
 
 TEST_F(DriverPlanTest, SwitchedOffTheyOwnNothing) {
@@ -122,6 +125,8 @@ TEST_F(DriverPlanTest, ReadyIsSaidWhenEveryNodeHasItsPod) {
   EXPECT_THAT(JudgeFirst().message, HasSubstr("are updated"));
   sets_[set] = {1, 1, 1, 1, 1, 0, true};
   EXPECT_EQ(JudgeFirst().state + JudgeFirst().reason, "readyReconciled");
+  labelling_ = true;
+  EXPECT_EQ(JudgeFirst().state + JudgeFirst().reason, "notReadyDriverNotReady");
   error_ = "the API server says no";
   EXPECT_EQ(JudgeFirst().state + JudgeFirst().reason, "notReadyReconcileFailed");
 }

@@ -273,7 +273,7 @@ Reconciler::Followed Reconciler::Follow(const Json& owner, const policy::LaidOve
   }
 
   const std::string write_error = carried.has_value() ? "" : carried.error().message;
-  if (Status wrote = WriteDrivers(drivers, driver_plan, cluster, write_error);
+  if (Status wrote = WriteDrivers(drivers, driver_plan, cluster, write_error, held);
       carried.has_value()) {
     carried = std::move(wrote);
   }
@@ -390,13 +390,15 @@ void Reconciler::Announce(const Json& object, const Verdict& verdict, std::strin
 }
 
 Status Reconciler::WriteDrivers(const std::vector<Json>& drivers, const DriverPlan& plan,
-                                const ClusterFacts& cluster, const std::string& write_error) {
+                                const ClusterFacts& cluster, const std::string& write_error,
+                                bool labelling) {
   const std::map<std::string, DaemonSetFacts> daemon_sets = view_.DaemonSets();
   std::map<std::string, std::string> announced;
   Status result;
   for (size_t i = 0; i < drivers.size(); ++i) {
     const Json& object = drivers[i];
-    const Verdict verdict = JudgeDriver(plan.drivers[i], daemon_sets, cluster, write_error);
+    const Verdict verdict =
+        JudgeDriver(plan.drivers[i], daemon_sets, cluster, write_error, labelling);
     std::string& told = announced[kube::UidOf(object)];
     told = announced_drivers_[kube::UidOf(object)];
     Announce(object, verdict, told);

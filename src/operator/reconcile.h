@@ -71,7 +71,7 @@ class Reconciler {
                   const std::vector<Json>& drivers);
   // To each of them, what came of it.
   Status WriteDrivers(const std::vector<Json>& drivers, const DriverPlan& plan,
-                      const ClusterFacts& cluster, const std::string& write_error);
+                      const ClusterFacts& cluster, const std::string& write_error, bool labelling);
   Status OpenSpace(const policy::ClusterPolicy& policy);
   Status WriteStatus(const kube::Kind& kind, const Json& object, const Json& status);
   // Of a policy that counts: messages alone are written in groups.

@@ -440,7 +440,7 @@ Json InvalidStatus(std::string_view message, std::string_view space, const Json&
 
 Verdict JudgeDriver(const DriverOutcome& driver,
                     const std::map<std::string, DaemonSetFacts>& daemon_sets,
-                    const ClusterFacts& cluster, std::string_view write_error) {
+                    const ClusterFacts& cluster, std::string_view write_error, bool labelling) {
   Verdict verdict;
   verdict.partly = driver.partly.empty() ? "" : "fields not acted on: " + driver.partly;
   if (!driver.state.empty()) {
@@ -458,7 +458,9 @@ Verdict JudgeDriver(const DriverOutcome& driver,
   OperandState state;
   state.state = "ready";
   const std::vector<std::string> names = DaemonSetsOf(driver.objects);
-  if (!driver.unmarked.empty()) {
+  if (labelling) {
+    NotReady(state, "", "nodes are being labelled, the driver follows");
+  } else if (!driver.unmarked.empty()) {
     NotReady(state, "", format("not labelled as its nodes yet: {}", Some(driver.unmarked)));
   } else if (!driver.silent.empty()) {
     NotReady(state, "",

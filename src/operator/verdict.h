@@ -85,10 +85,11 @@ Json InvalidStatus(std::string_view message, std::string_view space, const Json&
                    long long generation, WallTime now);
 
 // What a NVIDIADriver's status says: its state is ready, notReady or disabled; no operands.
-// `write_error`: why its objects could not be written; empty: they were.
+// `write_error`: why its objects could not be written; empty: they were, or wait for the nodes to
+// be labelled (`labelling`).
 Verdict JudgeDriver(const DriverOutcome& driver,
                     const std::map<std::string, DaemonSetFacts>& daemon_sets,
-                    const ClusterFacts& cluster, std::string_view write_error);
+                    const ClusterFacts& cluster, std::string_view write_error, bool labelling);
 Json DriverStatus(const Verdict& verdict, std::string_view space, const Json& before,
                   long long generation, WallTime now);
 

@@ -3,8 +3,9 @@
 killed before or after the call, or is answered 409, 429 or 500 (whether the API server did it or not). Whatever
 happens: never over budget, every node ends as done or failed with a reason, and nothing is left cordoned by us.
 
-The operator of $GANTRY_BUILD runs beside a real API server and the controllers of DaemonSets and disruption budgets.
-Here each distinct call fails in each way once; with GANTRY_UPGRADE_FAILURES=all every single call does.
+Too long for every test run: ./do failures. The operator of $GANTRY_BUILD runs beside a real API server and the
+controllers of DaemonSets and disruption budgets. Each distinct call fails in each way once; with
+GANTRY_UPGRADE_FAILURES=all every single call does.
 """
 
 import json
