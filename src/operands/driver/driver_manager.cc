@@ -174,9 +174,8 @@ class Manager {
 
   // Those with GPUs, or all.
   Status Evict(bool only_gpus, const std::string& selector) {
-    const std::optional<SteadyTime> deadline =
-        options_.timeout.count() == 0 ? std::nullopt
-                                      : std::optional(RealClock().Now() + options_.timeout);
+    const SteadyTime deadline =
+        options_.timeout.count() == 0 ? SteadyTime::max() : RealClock().Now() + options_.timeout;
     std::set<std::string> evicted;  // uids
     std::string said;
     while (true) {
@@ -216,12 +215,11 @@ class Manager {
     }
   }
 
-  [[nodiscard]] Status StillTime(std::optional<SteadyTime> deadline,
-                                 const std::string& what) const {
+  [[nodiscard]] Status StillTime(SteadyTime deadline, const std::string& what) const {
     if (signals_.stop_requested()) {
       return Fail(ErrorKind::kUnavailable, "stopped; " + what);
     }
-    if (deadline && RealClock().Now() >= *deadline) {
+    if (RealClock().Now() >= deadline) {
       return Fail(ErrorKind::kTimeout, what);
     }
     return {};
