@@ -2,13 +2,12 @@
 """What a machine boots from and what it finds on its disks, made of folders."""
 import os
 import pathlib
+import re
 import stat
 import subprocess
 
-# In the order in which they are loaded; Debian's cloud kernel has ext4 in it, and nothing for its disks.
-MODULES = ("drivers/virtio/virtio", "drivers/virtio/virtio_ring", "drivers/virtio/virtio_pci_legacy_dev",
-           "drivers/virtio/virtio_pci_modern_dev", "drivers/virtio/virtio_pci", "drivers/block/virtio_blk",
-           "fs/overlayfs/overlay")
+# What a machine's disks and containers need; Debian's cloud kernel has ext4 in it.
+MODULES = ("virtio_pci", "virtio_blk", "overlay")
 BUSYBOX = pathlib.Path("/bin/busybox")
 MIB = 1 << 20
 
@@ -42,6 +41,22 @@ class Archive:
         return b"".join(self.parts)
 
 
+def module_files(modules: pathlib.Path) -> dict[str, pathlib.Path]:
+    """The files of MODULES and of all that they need, each after those that it needs."""
+    found = {path.stem.replace("-", "_"): path for path in modules.rglob("*.ko")}
+    order = {}
+
+    def add(name: str) -> None:
+        needed = re.search(rb"\0depends=([^\0]*)\0", found[name].read_bytes())
+        for other in needed[1].decode().split(",") if needed and needed[1] else []:
+            add(other)
+        order.setdefault(name, found[name])
+
+    for name in MODULES:
+        add(name)
+    return order
+
+
 def first_root(release: str, modules: pathlib.Path) -> bytes:
     """The root of a machine: busybox, of a kernel's modules those that its disks need, and the first process."""
     archive = Archive()
@@ -52,10 +67,10 @@ def first_root(release: str, modules: pathlib.Path) -> bytes:
     listed = subprocess.run([BUSYBOX, "--list"], capture_output=True, text=True, check=True)
     for applet in set(listed.stdout.split()) - {"busybox"}:
         archive.add(f"bin/{applet}", stat.S_IFLNK | 0o777, b"busybox")
-    names = [f"{pathlib.Path(module).name}.ko" for module in MODULES]
-    for module, name in zip(MODULES, names, strict=True):
-        archive.file(f"modules/{name}", (modules / f"kernel/{module}.ko").read_bytes())
-    archive.file("modules/order", "".join(f"{name}\n" for name in names).encode())
+    files = module_files(modules)
+    for name, path in files.items():
+        archive.file(f"modules/{name}", path.read_bytes())
+    archive.file("modules/order", "".join(f"{name}\n" for name in files).encode())
     archive.file("init", pathlib.Path(__file__).with_name("init.sh").read_bytes())
     return archive.bytes()
 

@@ -19,6 +19,7 @@ name=/run/containers/$1
 shift
 mkdir -p $name/upper $name/work $name/root /run/nvidia
 mount -t overlay -o lowerdir=/tree:/image,upperdir=$name/upper,workdir=$name/work driver $name/root
+mount --make-private $name/root
 cd $name/root
 for folder in proc sys dev run/nvidia node; do
   mkdir -p $folder
