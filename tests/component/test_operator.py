@@ -248,10 +248,11 @@ def test_the_short_form_is_laid_over_the_policy(plane, operator):
 
     plane.call("POST", f"{path}?fieldValidation=Strict", short(
         "short", cuda={"enabled": True}, devicePlugin={"enabled": False}, migManager={"enabled": False}))
-    wait(lambda: plane.get(PLUGIN) is None, "the plugin is gone")
     for object_path in (f"{path}/short", f"{POLICIES}/cluster-policy"):
         wait(lambda: "spec.cuda.version" in condition(object_path, "Error"), "a field that is missing is named")
+    assert plane.get(PLUGIN), "until it is there nothing goes"
     plane.patch(f"{path}/short", {"spec": {"cuda": {"version": "11.4"}}})
+    wait(lambda: plane.get(PLUGIN) is None, "the plugin is gone")
     copy = wait(lambda: plane.get(cuda), "CUDA's DaemonSet")["spec"]["template"]["spec"]["initContainers"][1]
     assert copy["image"] == "nvcr.io/nvidia/cuda:11.4.3-devel-ubuntu20.04"
     wait(lambda: "driver.enabled" in condition(f"{POLICIES}/cluster-policy", "SpecFollowed"), "what is overridden")
