@@ -291,9 +291,10 @@ TEST_F(FindingsTest, ANodeThatIsNotReady) {
 }
 
 TEST_F(FindingsTest, OperandsAndPolicies) {
-  cluster_.operands = {*OperandFrom(Parse(R"({"metadata": {"name": "nvidia-device-plugin-daemonset",
+  cluster_.operands = {OperandFrom(Parse(R"({"metadata": {"name": "nvidia-device-plugin-daemonset",
       "labels": {"app.kubernetes.io/managed-by": "gpu-operator"}},
-      "status": {"desiredNumberScheduled": 2, "numberReady": 1, "updatedNumberScheduled": 2}})"))};
+      "status": {"desiredNumberScheduled": 2, "numberReady": 1, "updatedNumberScheduled": 2}})"))
+                           .value()};
   cluster_.policies = {PolicyFrom(Parse(R"({"metadata": {"name": "cluster-policy"}, "status": {
       "state": "notReady", "unsupportedFields": ["spec.dcgm"], "conditions": [{"type": "Error",
       "status": "True", "reason": "OperandNotReady", "message": "states not ready"}]}})"))};

@@ -53,7 +53,7 @@ TEST(StatusTable, ShowsDriversThatAreNotUpgradedYet) {
                         "NODE  STATE           SINCE  DEADLINE  NEXT               REASON\n"
                         "n1    upgrade-failed  T1     -         correct the cause  no image\n"
                         "n2    drain-required  -      T2        -                  -\n"));
-  cluster.policies[0].upgrades->nodes.clear();
+  cluster.policies[0].upgrades.value().nodes.clear();
   EXPECT_THAT(StatusText(cluster), Not(HasSubstr("Driver upgrades")));
 }
 

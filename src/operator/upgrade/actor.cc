@@ -217,11 +217,11 @@ Status Actor::ShowPods(const Policies& policies, std::vector<NodeInput>& nodes) 
       node.unseen = pods.failure.empty() ? "its pods are being listed" : pods.failure;
       continue;
     }
-    node.pods.emplace();
-    std::ranges::copy_if(pods.pods, std::back_inserter(*node.pods),
+    std::vector<NamedPod>& own = node.pods.emplace();
+    std::ranges::copy_if(pods.pods, std::back_inserter(own),
                          [&](const NamedPod& pod) { return pod.facts.node == node.name; });
     if (node.state == State::kPodDeletion) {
-      if (Status known = ShowClaims(node, claimed); !known.has_value()) {
+      if (Status known = ShowClaims(own, claimed); !known.has_value()) {
         node.pods.reset();
         node.unseen = known.error().message;
         first = std::move(known);
@@ -233,8 +233,8 @@ Status Actor::ShowPods(const Policies& policies, std::vector<NodeInput>& nodes) 
 }
 
 // What a claim holds does not change while a pod uses it, so that it is asked for once.
-Status Actor::ShowClaims(NodeInput& node, std::map<std::string, bool>& known) {
-  for (NamedPod& pod : *node.pods) {
+Status Actor::ShowClaims(std::vector<NamedPod>& pods, std::map<std::string, bool>& known) {
+  for (NamedPod& pod : pods) {
     if (pod.facts.uses_gpus || pod.facts.claims.empty()) {
       continue;
     }

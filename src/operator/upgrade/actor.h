@@ -51,7 +51,7 @@ class Actor {
   Result<std::optional<Sight>> See();
   Status ShowPods(const Policies& policies, std::vector<NodeInput>& nodes);
   Result<Json> ReadClaim(const kube::Key& key);
-  Status ShowClaims(NodeInput& node, std::map<std::string, bool>& known);
+  Status ShowClaims(std::vector<NamedPod>& pods, std::map<std::string, bool>& known);
   Status Refresh(const Observer& observer, std::vector<NodeInput>& nodes);
   // Whether the node has taken a step.
   Result<bool> Carry(const NodeInput& node, const Change& change);

@@ -72,6 +72,7 @@ class Program {
         format("--cdi-dir={}/cdi", folder)};
     words.insert(words.end(), more.begin(), more.end());
     std::vector<char*> argv;
+    argv.reserve(words.size() + 1);
     for (auto& word : words) {
       argv.push_back(word.data());
     }
