@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "operator/adopt.h"
 
 namespace gantry::gpu_operator {
 namespace {
@@ -24,21 +25,56 @@ std::string Name(const ObjectKey& key) {
 
 kube::Key PlaceOf(const ObjectKey& key) { return {key.space, key.name}; }
 
+std::map<ObjectKey, Json> Parsed(
+    const std::map<ObjectKey, std::shared_ptr<const OwnedFacts>>& owned) {
+  std::map<ObjectKey, Json> objects;
+  for (const auto& [key, facts] : owned) {
+    auto object = ParseJson(facts->content);
+    CHECK(object.has_value());
+    objects.emplace(key, *std::move(object));
+  }
+  return objects;
+}
+
 }  // namespace
 
-Plan Applier::Compare(const std::vector<Json>& desired,
-                      const std::set<std::string>& incomplete) const {
-  std::map<ObjectKey, Json> observed = view_.Owned();
-  for (const Json& object : desired) {
-    const ObjectKey key = KeyOfObject(object);
-    const auto settled = settled_.find(key);
-    const auto found = observed.find(key);
-    if (settled != settled_.end() && found != observed.end() &&
-        settled->second == std::pair(HashOf(object.dump()), HashOf(found->second.dump()))) {
-      found->second = object;
+Plan Applier::Compare(const std::vector<const Json*>& desired,
+                      const std::set<std::string>& incomplete) {
+  auto owned = view_.Owned();
+  // As a rule nothing but the DaemonSets' counts has changed: then nothing has to be parsed.
+  std::vector<Json> unsettled;
+  std::map<ObjectKey, Hashes> looked_at;
+  for (const Json* object : desired) {
+    const ObjectKey key = KeyOfObject(*object);
+    const auto found = owned.find(key);
+    if (found == owned.end()) {
+      unsettled.push_back(*object);
+      continue;
     }
+    const Hashes hashes = {HashOf(object->dump()), HashOf(found->second->content)};
+    if (const auto settled = settled_.find(key);
+        settled != settled_.end() && settled->second == hashes) {
+      owned.erase(found);
+      continue;
+    }
+    looked_at[key] = hashes;
+    unsettled.push_back(*object);
   }
-  return MakePlan(desired, observed, incomplete);
+  Plan plan = MakePlan(unsettled, Parsed(owned), incomplete);
+  for (const Json& object : plan.replace) {
+    looked_at.erase(KeyOfObject(object));
+  }
+  for (const auto& [key, hashes] : looked_at) {
+    settled_[key] = hashes;
+  }
+  return plan;
+}
+
+std::map<ObjectKey, Json> Applier::Owned(const std::vector<ObjectKey>& keys) const {
+  auto owned = view_.Owned();
+  std::erase_if(
+      owned, [&](const auto& entry) { return std::ranges::find(keys, entry.first) == keys.end(); });
+  return Parsed(owned);
 }
 
 Status Applier::Carry(const Plan& plan) {
@@ -69,7 +105,7 @@ Status Applier::Create(const Json& object) {
   auto stored = client_.Create(kind, object);
   if (!stored.has_value() && stored.error().kind == ErrorKind::kConflict) {
     TRY_ASSIGN(const Json present, client_.Get(kind, PlaceOf(key)));
-    return Replace(Replacement(object, present));
+    return Replace(Replacement(InPlaceOf(object, present), present));
   }
   if (!stored.has_value()) {
     return std::unexpected(std::move(stored).error());
@@ -83,8 +119,17 @@ Status Applier::Replace(const Json& object) {
   const ObjectKey key = KeyOfObject(object);
   const kube::Kind& kind = OwnedKind(key.kind);
   auto stored = client_.Replace(kind, object);
-  if (!stored.has_value() && stored.error().kind == ErrorKind::kInvalid &&
-      key.kind != "DaemonSet") {
+  const auto is_invalid = [&] {
+    return !stored.has_value() && stored.error().kind == ErrorKind::kInvalid;
+  };
+  if (is_invalid()) {
+    // RuntimeClasses are changed only by who says which version was seen.
+    TRY_ASSIGN(const Json present, client_.Get(kind, PlaceOf(key)));
+    Json versioned = object;
+    versioned["metadata"]["resourceVersion"] = kube::ResourceVersionOf(present);
+    stored = client_.Replace(kind, versioned);
+  }
+  if (is_invalid() && key.kind != "DaemonSet") {
     TRY(client_.Delete(kind, PlaceOf(key)));
     stored = client_.Create(kind, object);
   }
@@ -110,9 +155,7 @@ Status Applier::Remove(const ObjectKey& key, kube::Propagation propagation) {
 }
 
 void Applier::Settle(const Json& desired, const Json& stored) {
-  const auto content = ParseJson(ContentOf(stored));
-  CHECK(content.has_value());
-  settled_[KeyOfObject(desired)] = {HashOf(desired.dump()), HashOf(content->dump())};
+  settled_[KeyOfObject(desired)] = {HashOf(desired.dump()), HashOf(ContentOf(stored))};
   view_.Wrote(stored);
 }
 

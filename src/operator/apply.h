@@ -19,7 +19,9 @@ class Applier {
   Applier(kube::Client& client, View& view) : client_(client), view_(view) {}
 
   // The plan for these objects against what the view shows; see MakePlan.
-  Plan Compare(const std::vector<Json>& desired, const std::set<std::string>& incomplete) const;
+  Plan Compare(const std::vector<const Json*>& desired, const std::set<std::string>& incomplete);
+  // What the view shows of these objects.
+  [[nodiscard]] std::map<ObjectKey, Json> Owned(const std::vector<ObjectKey>& keys) const;
   // Everything that can be written is; the first error is returned. Blocks for the requests.
   Status Carry(const Plan& plan);
 
@@ -31,8 +33,9 @@ class Applier {
 
   kube::Client& client_;
   View& view_;
-  // What was asked for and what was stored for it, as hashes.
-  std::map<ObjectKey, std::pair<size_t, size_t>> settled_;
+  using Hashes = std::pair<size_t, size_t>;
+  // What was asked for and what is there for it and needs no change, as hashes.
+  std::map<ObjectKey, Hashes> settled_;
 };
 
 }  // namespace gantry::gpu_operator

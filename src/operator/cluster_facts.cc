@@ -8,7 +8,10 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "base/text.h"
 #include "operator/node_labels.h"
@@ -18,6 +21,7 @@ namespace gantry::gpu_operator {
 namespace {
 
 constexpr std::string_view kConditions = "node.kubernetes.io/";
+constexpr std::string_view kMps = "mps-control-daemon";
 
 // Added to every DaemonSet pod by its controller. (not-ready and unreachable only as NoExecute: a
 // pod stays on such a node, and none is started there.)
@@ -53,22 +57,67 @@ std::string RuntimeName(const std::map<std::string, int, std::less<>>& seen) {
   return seen.contains("cri-o") ? "crio" : "docker";
 }
 
+// What counts here of a node's labels, as views into them: this is asked of every node at every
+// change of one.
+struct Marks {
+  std::string_view present;
+  std::optional<std::string_view> validation;
+  std::string_view mps_capable;
+  std::string_view system_id;
+  std::string_view system_version;
+  std::string_view kernel;
+  std::string_view rhcos;
+  std::vector<std::string_view>
+      deployed;  // what follows names::kDeployPrefix, of those that say so
+};
+
+Marks MarksOf(std::string_view packed) {
+  Marks marks;
+  const std::array wanted = std::to_array<std::pair<std::string_view, std::string_view*>>(
+      {{names::kGpuPresent, &marks.present},
+       {names::kMpsCapable, &marks.mps_capable},
+       {names::kSystemId, &marks.system_id},
+       {names::kSystemVersion, &marks.system_version},
+       {names::kKernelVersion, &marks.kernel},
+       {names::kRhcosVersion, &marks.rhcos}});
+  constexpr std::string_view kDeploy = names::kDeployPrefix;
+  ForEachLabel(packed, [&](std::string_view key, std::string_view value) {
+    if (key.starts_with(kDeploy)) {
+      if (value == "true") {
+        marks.deployed.push_back(key.substr(kDeploy.size()));
+      }
+    } else if (key == names::kGpuValidation) {
+      marks.validation = value;
+    } else if (const auto* found = std::ranges::find(
+                   wanted, key, &std::pair<std::string_view, std::string_view*>::first);
+               found != wanted.end()) {
+      *found->second = value;
+    }
+  });
+  return marks;
+}
+
+void Count(std::string_view operand, std::map<std::string, int, std::less<>>& nodes) {
+  if (const auto found = nodes.find(operand); found != nodes.end()) {
+    ++found->second;
+  } else {
+    nodes.emplace(operand, 1);
+  }
+}
+
 // GPU nodes by what they run.
 class Systems {
  public:
-  void Add(const Labels& labels) {
-    const std::string id = ValueOf(labels, names::kSystemId);
-    const std::string version = ValueOf(labels, names::kSystemVersion);
-    const std::string tag = SystemTag(id, version);
+  void Add(const Marks& marks) {
+    std::string tag = SystemTag(marks.system_id, marks.system_version);
     if (tag.empty()) {
       return;
     }
-    System& system = systems_[tag];
-    system.id = id;
+    System& system = systems_[std::move(tag)];
+    system.id = marks.system_id;
     ++system.nodes;
-    if (const std::string kernel = ValueOf(labels, names::kKernelVersion); !kernel.empty()) {
-      system.kernels.insert(kernel);
-    }
+    Insert(marks.kernel, system.kernels);
+    Insert(marks.rhcos, rhcos_);
   }
   // Of most nodes; the first by name of several.
   [[nodiscard]] SystemFacts Main() const {
@@ -78,15 +127,25 @@ class Systems {
       return {};
     }
     const auto& [tag, system] = *found;
-    return {system.id, tag, {system.kernels.begin(), system.kernels.end()}};
+    return {system.id,
+            tag,
+            {system.kernels.begin(), system.kernels.end()},
+            {rhcos_.begin(), rhcos_.end()}};
   }
 
  private:
+  using Versions = std::set<std::string, std::less<>>;
   struct System {
     std::string id;
     int nodes = 0;
-    std::set<std::string> kernels;
+    Versions kernels;
   };
+  static void Insert(std::string_view version, Versions& versions) {
+    if (!version.empty() && !versions.contains(version)) {
+      versions.emplace(version);
+    }
+  }
+  Versions rhcos_;  // of all: while OpenShift is upgraded there are several
   std::map<std::string, System> systems_;
 };
 
@@ -103,13 +162,13 @@ const Taint* Untolerated(const std::vector<Taint>& taints, const Json& toleratio
   return nullptr;
 }
 
-std::string SystemTag(const std::string& id, const std::string& version) {
+std::string SystemTag(std::string_view id, std::string_view version) {
   if (id.empty() || version.empty()) {
     return "";
   }
-  const std::string major = version.substr(0, version.find('.'));
+  const std::string_view major = version.substr(0, version.find('.'));
   const bool by_major = id == "rocky" || id == "ol" || (id == "rhel" && major.size() > 1);
-  return id + (by_major ? major : version);
+  return std::string(id).append(by_major ? major : version);
 }
 
 ClusterFacts Summarize(const NamedNodes& nodes, const Json& tolerations) {
@@ -123,23 +182,21 @@ ClusterFacts Summarize(const NamedNodes& nodes, const Json& tolerations) {
     if (!node->described && node->linux && node->ready) {
       facts.undescribed.push_back(name);
     }
-    const Labels labels = UnpackLabels(node->labels);
-    const auto present = labels.find(names::kGpuPresent);
-    if (present == labels.end() || present->second != "true") {
+    const Marks marks = MarksOf(node->labels);
+    if (marks.present != "true") {
       continue;
     }
     ++facts.gpu_nodes;
-    systems.Add(labels);
+    systems.Add(marks);
     if (node->runtime == "containerd" || node->runtime == "cri-o" || node->runtime == "docker") {
       ++runtimes[node->runtime];
     }
     if (!node->ready) {
       facts.gpu_not_ready.push_back(name);
     }
-    const auto validation = labels.find(names::kGpuValidation);
-    if (node->ready && validation != labels.end() &&
-        validation->second != names::kValidationReady) {
-      facts.not_validated.push_back(format("{} ({})", name, validation->second));
+    if (node->ready && marks.validation.has_value() &&
+        *marks.validation != names::kValidationReady) {
+      facts.not_validated.push_back(format("{} ({})", name, *marks.validation));
     }
     const Taint* taint = Untolerated(node->taints, tolerations);
     // Kubernetes' own taints come and go with the node's condition; nobody need tolerate them.
@@ -147,22 +204,21 @@ ClusterFacts Summarize(const NamedNodes& nodes, const Json& tolerations) {
       facts.untolerated.push_back(
           format("{}: {}={}:{}", name, taint->key, taint->value, taint->effect));
     }
-    for (auto label = labels.lower_bound(names::kDeployPrefix);
-         label != labels.end() && label->first.starts_with(names::kDeployPrefix); ++label) {
-      if (label->second != "true") {
-        continue;
+    for (const std::string_view operand : marks.deployed) {
+      const bool plugin = operand == "device-plugin";
+      const bool by_mps = plugin && marks.mps_capable == "true";
+      Count(operand, facts.labelled);
+      if (by_mps) {
+        Count(kMps, facts.labelled);
       }
-      const std::string suffix = label->first.substr(std::string_view(names::kDeployPrefix).size());
-      const bool by_mps =
-          suffix == "device-plugin" && ValueOf(labels, names::kMpsCapable) == "true";
-      ++facts.labelled[suffix];
-      facts.labelled["mps-control-daemon"] += by_mps ? 1 : 0;
       if (taint != nullptr) {
         continue;
       }
-      ++facts.expected[suffix];
-      facts.expected["mps-control-daemon"] += by_mps ? 1 : 0;
-      if (suffix == "device-plugin" && node->ready && !node->gpu_resource) {
+      Count(operand, facts.expected);
+      if (by_mps) {
+        Count(kMps, facts.expected);
+      }
+      if (plugin && node->ready && !node->gpu_resource) {
         facts.gpu_without_resource.push_back(name);
       }
     }

@@ -41,7 +41,7 @@ ClusterFacts Summarize(const NamedNodes& nodes, const Json& tolerations);
 
 // As NVIDIA's driver images are tagged for a system: some keep their drivers through minor
 // versions. Empty if the system is not known.
-std::string SystemTag(const std::string& id, const std::string& version);
+std::string SystemTag(std::string_view id, std::string_view version);
 
 // The taint that keeps a DaemonSet with these tolerations off the node, or nullptr. Counts the
 // tolerations that the DaemonSet controller adds by itself.

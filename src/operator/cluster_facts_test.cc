@@ -81,6 +81,20 @@ TEST(ClusterFacts, TheSystemIsThatOfMostGpuNodes) {
   EXPECT_EQ(Summarize({{"a", &silent}}, kDefault).system, SystemFacts());
 }
 
+// Also of nodes that have another version of the system, as while OpenShift is upgraded.
+TEST(ClusterFacts, VersionsOfRhcosAreThoseOfAllNodes) {
+  const auto node = [](const char* version, const char* rhcos) {
+    NodeFacts facts = NodeOf("rhcos", version, "");
+    facts.labels += format("{}={}\n", names::kRhcosVersion, rhcos);
+    return facts;
+  };
+  const NodeFacts one = node("4.13", "413.92");
+  const NodeFacts two = node("4.14", "414.92");
+  const SystemFacts system = Summarize({{"a", &one}, {"b", &two}, {"c", &one}}, kDefault).system;
+  EXPECT_EQ(system.tag, "rhcos4.13");
+  EXPECT_EQ(system.rhcos, (std::vector<std::string>{"413.92", "414.92"}));
+}
+
 // Some of NVIDIA's images are for all minor versions of a system.
 TEST(ClusterFacts, SystemsAreCalledAsTheImagesAre) {
   const auto tag = [](const char* id, const char* version) {

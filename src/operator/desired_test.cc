@@ -72,6 +72,19 @@ MonitoringKinds MonitoringIn(const Json& facts) {
   return {served, served};
 }
 
+OpenShift OpenShiftIn(const Json& facts) {
+  OpenShift openshift{.version = TextAt(facts, "openshift.version")};
+  openshift.constraints = !openshift.version.empty();
+  if (const Json* proxy = At(facts, "openshift.proxy"); proxy != nullptr) {
+    openshift.proxy = ProxyOf(*proxy);
+  }
+  if (const Json* images = At(facts, "openshift.toolkit"); images != nullptr) {
+    openshift.toolkit.emplace();
+    images->get_to(openshift.toolkit->images);
+  }
+  return openshift;
+}
+
 // The drivers of a case, on nodes that are theirs: facts.json has the nodes' labels.
 void WriteDrivers(const Json& drivers, const Json& facts, Context context, std::ostream& out) {
   DriversAsked asked;
@@ -123,23 +136,25 @@ TEST_P(Golden, ObjectsAreAsExpected) {
   }
   const auto policy = policy::Parse(*object);
   ASSERT_TRUE(policy.has_value()) << policy.error().message;
-  const Context context{.policy = *policy,
-                        .space = "gpu-operator",
-                        .image = "localhost/gantry:1",
-                        .pull_policy = "IfNotPresent",
-                        .runtime = TextAt(facts, "runtime", "containerd"),
-                        .owner = {{"apiVersion", "nvidia.com/v1"},
-                                  {"kind", "ClusterPolicy"},
-                                  {"name", "cluster-policy"},
-                                  {"uid", "1"},
-                                  {"controller", true},
-                                  {"blockOwnerDeletion", true}},
-                        .driver_manager = "nvcr.io/nvidia/cloud-native/k8s-driver-manager:v1",
-                        .cuda_image = "nvcr.io/nvidia/cuda",
-                        .system = {TextAt(facts, "system.id"), TextAt(facts, "system.tag"),
-                                   TextsAt(facts, "system.kernels")},
-                        .monitoring = MonitoringIn(facts),
-                        .config_maps = ConfigMapsIn(facts)};
+  const Context context{
+      .policy = *policy,
+      .space = "gpu-operator",
+      .image = "localhost/gantry:1",
+      .pull_policy = "IfNotPresent",
+      .runtime = TextAt(facts, "runtime", "containerd"),
+      .owner = {{"apiVersion", "nvidia.com/v1"},
+                {"kind", "ClusterPolicy"},
+                {"name", "cluster-policy"},
+                {"uid", "1"},
+                {"controller", true},
+                {"blockOwnerDeletion", true}},
+      .driver_manager = "nvcr.io/nvidia/cloud-native/k8s-driver-manager:v1",
+      .cuda_image = "nvcr.io/nvidia/cuda",
+      .system = {TextAt(facts, "system.id"), TextAt(facts, "system.tag"),
+                 TextsAt(facts, "system.kernels"), TextsAt(facts, "system.rhcos")},
+      .monitoring = MonitoringIn(facts),
+      .openshift = OpenShiftIn(facts),
+      .config_maps = ConfigMapsIn(facts)};
   // A case may be about some states only.
   const std::vector<std::string> states = TextsAt(facts, "states");
   std::ostringstream written;

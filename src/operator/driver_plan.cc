@@ -59,7 +59,7 @@ DriverClaim ClaimOf(const std::string& name, const Result<policy::DriverSelectio
 std::vector<std::string> GpuNodes(const NamedNodes& nodes) {
   std::vector<std::string> names;
   for (const auto& [name, facts] : nodes) {
-    if (ValueOf(UnpackLabels(facts->labels), names::kGpuPresent) == "true") {
+    if (ValueIn(facts->labels, names::kGpuPresent) == "true") {
       names.push_back(name);
     }
   }
@@ -95,7 +95,7 @@ class Planner {
       any |= !plan_.drivers.back().objects.empty();
     }
     if (any) {
-      plan_.shared.push_back(NvidiaDriverProbe(context_, references));
+      plan_.shared = NvidiaDriversShare(context_, references);
     }
     return std::move(plan_);
   }
@@ -175,8 +175,8 @@ class Planner {
 
 // Of the ClusterPolicy's objects, those of its drivers.
 bool IsDrivers(const ObjectKey& key) {
-  return key.name.starts_with("nvidia-driver") || key.name == "nvidia-vgpu-manager" ||
-         key.name.starts_with("nvidia-vgpu-manager-daemonset");
+  return key.name.starts_with("nvidia-driver") || key.name == names::kTrustedCa ||
+         key.name == "nvidia-vgpu-manager" || key.name.starts_with("nvidia-vgpu-manager-daemonset");
 }
 
 }  // namespace

@@ -85,6 +85,21 @@ TEST_F(DriverPlanTest, AMistakeInOneCostsTheOthersNothing) {
   EXPECT_THAT(verdict.message, HasSubstr("spec.kernelModuleType"));
 }
 
+TEST_F(DriverPlanTest, CertificatesOfTheClusterAreForAllOfThem) {
+  asked_.objects = {Driver("a", {{"nodeSelector", {{"p", "a"}}}}),
+                    Driver("b", {{"default", true}})};
+  asked_.selections = {{"p=a", {"n"}}};
+  AddNode("n", "a");
+  context_.openshift.version = "4.13";
+  context_.openshift.proxy.trusted_ca = true;
+  context_.policy.driver_options.precompiled = true;
+  const DriverPlan plan = Plan();
+  ASSERT_EQ(plan.shared.size(), 2U);
+  EXPECT_EQ(plan.shared[1]["metadata"]["name"], names::kTrustedCa);
+  EXPECT_EQ(plan.shared[1]["metadata"]["ownerReferences"].size(), 2U);
+  EXPECT_THAT(plan.drivers[0].objects.back().dump(), HasSubstr(names::kTrustedCa));
+}
+
 TEST_F(DriverPlanTest, WhatIsNotKnownYetMovesNothing) {
   asked_.objects = {Driver("a", {{"nodeSelector", {{"p", "a"}}}}),
                     Driver("b", {{"default", true}})};
@@ -149,6 +164,7 @@ TEST(HandOver, PodsOfDriversStayWhoeverManagesThem) {
        Owned("ClusterPolicy", "p")},
       {{"DaemonSet", "ns", "nvidia-vgpu-manager-daemonset"}, Owned("ClusterPolicy", "p")},
       {{"ServiceAccount", "ns", "nvidia-driver"}, Owned("ClusterPolicy", "p")},
+      {{"ConfigMap", "ns", names::kTrustedCa}, Owned("ClusterPolicy", "p")},
       {{"DaemonSet", "ns", "nvidia-dcgm"}, Owned("ClusterPolicy", "p")},
       {{"DaemonSet", "ns", "nvidia-gpu-driver-x"}, Owned("NVIDIADriver", "d")},
       {{"Role", "ns", "nvidia-gpu-driver-d"}, Owned("NVIDIADriver", "d")},
@@ -172,7 +188,8 @@ TEST(HandOver, PodsOfDriversStayWhoeverManagesThem) {
             "-nvidia-dcgm -nvidia-gpu-driver-gone -nvidia-gpu-driver-x -nvidia-gpu-driver-d "
             "~nvidia-driver-daemonset-5.15-ubuntu22.04 ~nvidia-vgpu-manager-daemonset ");
   EXPECT_EQ(names(false),
-            "-nvidia-dcgm -nvidia-driver-daemonset-5.15-ubuntu22.04 -nvidia-gpu-driver-gone "
+            "-gpu-operator-trusted-ca -nvidia-dcgm -nvidia-driver-daemonset-5.15-ubuntu22.04 "
+            "-nvidia-gpu-driver-gone "
             "-nvidia-vgpu-manager-daemonset -nvidia-driver ~nvidia-gpu-driver-x ");
 }
 

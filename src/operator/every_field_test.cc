@@ -137,7 +137,7 @@ std::string Upgrades(const policy::ClusterPolicy& policy) {
 }
 
 // Everything that a policy comes to.
-std::string Outcome(const Json& spec) {
+std::string Outcome(const Json& spec, const OpenShift& openshift = {}) {
   const auto policy = policy::Parse({{"spec", spec}});
   if (!policy.has_value()) {
     return policy.error().message;
@@ -149,8 +149,9 @@ std::string Outcome(const Json& spec) {
                         .runtime = "containerd",
                         .owner = Json(),
                         .driver_manager = "m:1",
-                        .system = {"ubuntu", "ubuntu22.04", {"6.5"}},
+                        .system = {"ubuntu", "ubuntu22.04", {"6.5"}, {"413.92"}},
                         .monitoring = {Served::kYes, Served::kYes},
+                        .openshift = openshift,
                         .config_maps = {{"7s", {"key"}}}};
   std::string text;
   for (const DesiredOperand& operand : DesiredOperands(context, true)) {
@@ -242,7 +243,17 @@ TEST(EveryField, MakesADifferenceOrIsNamed) {
   EXPECT_THAT(silent,
               UnorderedElementsAre("cdi.default", "dcgm.hostPort", "driver.useOpenKernelModules",
                                    "gdrcopy.args", "gds.args", "operator.annotations",
-                                   "operator.defaultRuntime", "operator.labels"));
+                                   "operator.defaultRuntime", "operator.labels",
+                                   "operator.use_ocp_driver_toolkit"));
+}
+
+TEST(EveryField, TheDriverToolkitIsOpenShifts) {
+  OpenShift openshift;
+  openshift.version = "4.13";
+  openshift.toolkit.emplace();
+  const Json on = Policies().front();
+  const Json off = With(on, "operator.use_ocp_driver_toolkit", false);
+  EXPECT_NE(Outcome(on, openshift), Outcome(off, openshift));
 }
 
 // Everything that a NVIDIADriver comes to.

@@ -74,6 +74,19 @@ std::string FormatMetrics(const Metrics& metrics) {
       upgrades.available);
   add("nodes_upgrades_pending", "gauge", "Nodes whose driver's upgrade waits for its turn.",
       upgrades.pending);
+  add("openshift_driver_toolkit_enabled", "gauge",
+      "1: drivers are built with OpenShift's driver toolkit, 0: they need not, -1: they can't.",
+      metrics.toolkit.enabled);
+  add("openshift_driver_toolkit_nfd_too_old", "gauge",
+      "Whether GPU nodes lack the label of their RHCOS version.", metrics.toolkit.nfd_too_old);
+  add("openshift_driver_toolkit_imagestream_missing", "gauge",
+      "Whether the toolkit's ImageStream is missing.", metrics.toolkit.image_stream_missing);
+  add("openshift_driver_toolkit_imagestream_broken", "gauge",
+      "Whether tags of the toolkit's ImageStream have no name.",
+      metrics.toolkit.image_stream_broken);
+  add("openshift_driver_toolkit_rhcos_tags_missing", "gauge",
+      "Whether the toolkit lacks an image for the RHCOS version of a GPU node.",
+      metrics.toolkit.rhcos_tags_missing);
   add("node_writes_total", "counter", "Patches of nodes.", metrics.node_writes);
   add("object_writes_total", "counter", "Objects of operands created, replaced or removed.",
       metrics.object_writes);

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/histogram.h"
+#include "operator/openshift.h"
 #include "operator/upgrade/roll_out.h"
 
 namespace gantry::gpu_operator {
@@ -34,6 +35,7 @@ struct Metrics {
   bool has_nfd_labels = false;
   bool auto_upgrade = false;
   upgrade::Counts upgrades;
+  ToolkitState toolkit;
   long long node_writes = 0;
   long long object_writes = 0;
   long long status_writes = 0;

@@ -14,6 +14,7 @@ enum class Served { kUnknown, kNo, kYes };
 struct MonitoringKinds {
   Served service_monitors = Served::kUnknown;
   Served prometheus_rules = Served::kUnknown;
+  bool operator==(const MonitoringKinds&) const = default;
 };
 
 // Whether objects of that version can be written: apiextensions.k8s.io/v1 CustomResourceDefinition,

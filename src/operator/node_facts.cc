@@ -25,7 +25,8 @@ bool IsGpuPciLabel(std::string_view key) {
 
 // What a driver is chosen by.
 bool IsSystemLabel(std::string_view key) {
-  return key == names::kSystemId || key == names::kSystemVersion || key == names::kKernelVersion;
+  return key == names::kSystemId || key == names::kSystemVersion || key == names::kKernelVersion ||
+         key == names::kRhcosVersion;
 }
 
 bool IsUpgradeAnnotation(std::string_view key) {
@@ -138,13 +139,9 @@ std::string_view ValueIn(std::string_view packed, std::string_view key) {
 
 Labels UnpackLabels(std::string_view packed) {
   Labels labels;
-  while (!packed.empty()) {
-    const size_t end = packed.find('\n');
-    const std::string_view line = packed.substr(0, end);
-    const size_t equals = line.find('=');
-    labels.emplace_hint(labels.end(), line.substr(0, equals), line.substr(equals + 1));
-    packed.remove_prefix(end + 1);
-  }
+  ForEachLabel(packed, [&](std::string_view key, std::string_view value) {
+    labels.emplace_hint(labels.end(), key, value);
+  });
   return labels;
 }
 

@@ -23,6 +23,17 @@ Labels UnpackLabels(std::string_view packed);
 std::string ValueOf(const Labels& labels, std::string_view key);
 // The same of packed labels, without unpacking them: for few labels of many nodes.
 std::string_view ValueIn(std::string_view packed, std::string_view key);
+// Calls with the key and the value of each packed label, in the order of the keys.
+template <typename Call>
+void ForEachLabel(std::string_view packed, const Call& call) {
+  while (!packed.empty()) {
+    const size_t end = packed.find('\n');
+    const std::string_view line = packed.substr(0, end);
+    const size_t equals = line.find('=');
+    call(line.substr(0, equals), line.substr(equals + 1));
+    packed.remove_prefix(end + 1);
+  }
+}
 
 // One core/v1 Taint.
 struct Taint {

@@ -344,7 +344,7 @@ void ApplyUpgradeSwitch(const NodeFacts& node, const LabelRules& rules, Editor& 
   const bool asked = rules.upgrades ||
                      rules.upgraded_drivers.contains(ValueOf(editor.labels(), names::kDriverOwner));
   const bool wanted = asked && ValueOf(editor.labels(), names::kGpuPresent) == "true";
-  const bool said = ValueOf(UnpackLabels(node.upgrade), names::kUpgradeEnabled) == "true";
+  const bool said = ValueIn(node.upgrade, names::kUpgradeEnabled) == "true";
   if (wanted != said) {
     editor.Annotate(names::kUpgradeEnabled, wanted ? "true" : "");
   }
@@ -397,9 +397,7 @@ NodeChange DecideLabels(const NodeFacts& node, const NamedFeatures& features,
   return std::move(editor.change);
 }
 
-bool IsGpuNode(const NodeFacts& node) {
-  return ValueOf(UnpackLabels(node.labels), names::kGpuPresent) == "true";
-}
+bool IsGpuNode(const NodeFacts& node) { return ValueIn(node.labels, names::kGpuPresent) == "true"; }
 
 namespace {
 

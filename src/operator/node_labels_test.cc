@@ -402,7 +402,7 @@ TEST(NodeFeatureRules, BringLabelsAnnotationsResourcesAndTaints) {
 }
 
 TEST(NodeFeatureRules, AnInstanceKeepsItsOwnRecords) {
-  Labelled node({{"feature.node.kubernetes.io/theirs", "1"}});
+  Labelled node(Json::object({{"feature.node.kubernetes.io/theirs", "1"}}));
   node.node()["metadata"]["annotations"] = {{names::kNfdFeatureLabelsAnnotation, "theirs"}};
   node.master.nodes.instance = "gpu";
   node.master.taints = true;
@@ -430,7 +430,7 @@ TEST(NodeFeatureRules, AnInstanceKeepsItsOwnRecords) {
 
 TEST(NodeFeatureRules, WhatOthersHavePutThereStaysWhereNothingMayBeOverwritten) {
   constexpr char kRack[] = "feature.node.kubernetes.io/rack";
-  Labelled node({{kRack, "by hand"}});
+  Labelled node(Json::object({{kRack, "by hand"}}));
   node.node()["metadata"]["annotations"]["feature.node.kubernetes.io/note"] = "mine";
   node.node()["status"]["capacity"]["vendor.com/dongle"] = "7";
   node.master.nodes.others = true;

@@ -15,6 +15,8 @@
 #include <set>
 
 #include "base/text.h"
+#include "operator/adopt.h"
+#include "policy/names.h"
 
 namespace gantry::gpu_operator {
 namespace {
@@ -202,6 +204,16 @@ std::string ContentOf(const Json& object) {
   return content.dump();
 }
 
+bool SameIn(const std::string& key, const Json& desired, const Json& observed) {
+  const auto left = desired.find(key);
+  const auto right = observed.find(key);
+  if (left == desired.end() || right == observed.end()) {
+    return (left == desired.end() || IsEmpty(*left)) &&
+           (right == observed.end() || IsEmpty(*right));
+  }
+  return SameValue(*left, *right, key);
+}
+
 bool IsAsDesired(const Json& desired, const Json& observed) {
   static const std::set<std::string> kApart = {"apiVersion", "kind", "metadata", "status"};
   for (const auto& [key, value] : desired.items()) {
@@ -209,9 +221,10 @@ bool IsAsDesired(const Json& desired, const Json& observed) {
       continue;
     }
     const auto found = observed.find(key);
-    const bool same = found == observed.end()
-                          ? IsEmpty(value)
-                          : SameValue(value, key == "spec" ? WithoutRestart(*found) : *found, key);
+    const bool same = found == observed.end() ? IsEmpty(value)
+                      : key == "spec"
+                          ? SameValue(WithoutRestart(value), WithoutRestart(*found), key)
+                          : SameValue(value, *found, key);
     if (!same) {
       return false;
     }
@@ -228,6 +241,9 @@ Json Replacement(const Json& desired, const Json& observed) {
   Json object = desired;
   for (const char* part : {"labels", "annotations"}) {
     Keep(observed, part, object["metadata"]);
+  }
+  if (At(object, {"metadata", "annotations", names::kRendering}) != nullptr) {
+    object["metadata"]["annotations"].erase(names::kAdopted);
   }
   for (const char* part : {"secrets", "imagePullSecrets"}) {
     if (observed.contains(part) && !object.contains(part)) {
@@ -251,8 +267,11 @@ Plan MakePlan(const std::vector<Json>& desired, const std::map<ObjectKey, Json>&
     const auto found = observed.find(key);
     if (found == observed.end()) {
       plan.create.push_back(object);
-    } else if (!IsAsDesired(object, found->second)) {
-      plan.replace.push_back(Replacement(object, found->second));
+      continue;
+    }
+    const Json in_place = InPlaceOf(object, found->second);
+    if (!IsAsDesired(in_place, found->second)) {
+      plan.replace.push_back(Replacement(in_place, found->second));
     }
   }
   for (const auto& [key, object] : observed) {

@@ -33,6 +33,9 @@ std::string ContentOf(const Json& object);
 // annotations of the object itself that others added.
 bool IsAsDesired(const Json& desired, const Json& observed);
 
+// The same of one field that both may have.
+bool SameIn(const std::string& key, const Json& desired, const Json& observed);
+
 // The object to put in the place of the observed one: as desired, with the labels and annotations
 // that others added, and the time of a `kubectl rollout restart`.
 Json Replacement(const Json& desired, const Json& observed);

@@ -7,11 +7,15 @@
 
 namespace gantry::gpu_operator {
 
-Json PodSecurityPatch(const Labels& labels) {
+Json SpacePatch(const Labels& labels, bool privileged, bool monitored) {
   Json wanted = Json::object();
+  constexpr char kMonitoring[] = "openshift.io/cluster-monitoring";
+  if (monitored && !labels.contains(kMonitoring)) {
+    wanted[kMonitoring] = "true";
+  }
   for (const char* mode : {"enforce", "audit", "warn"}) {
     const std::string key = std::string("pod-security.kubernetes.io/") + mode;
-    if (ValueOf(labels, key) != "privileged") {
+    if (privileged && ValueOf(labels, key) != "privileged") {
       wanted[key] = "privileged";
     }
   }

@@ -8,6 +8,8 @@ namespace gantry::gpu_operator {
 
 // The merge patch that lets privileged pods into a namespace with these labels (psa.enabled); null
 // if they are let in.
-Json PodSecurityPatch(const Labels& labels);
+// `privileged`: pods of that kind are to be let in; `monitored`: OpenShift's own Prometheus is to
+// look into it, unless a label says whether it should.
+Json SpacePatch(const Labels& labels, bool privileged, bool monitored);
 
 }  // namespace gantry::gpu_operator

@@ -8,9 +8,11 @@
 #include "operator/reconcile.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/log.h"
 #include "base/text.h"
+#include "operator/desired/driver_toolkit.h"
 #include "operator/desired/monitoring.h"
 #include "operator/pod_security.h"
 #include "operator/startup_taint.h"
@@ -66,9 +68,9 @@ std::set<std::string> UidsOf(const std::vector<Json>& objects) {
   return uids;
 }
 
-// All that is to be there.
+// All that is to be there; the objects are others'.
 struct Desired {
-  std::vector<Json> objects;
+  std::vector<const Json*> objects;
   std::set<std::string> incomplete;  // uids of owners of more, which can't be made
 };
 
@@ -76,7 +78,8 @@ Desired AllOf(const Json& owner, const std::vector<DesiredOperand>& operands,
               const DriverPlan& drivers) {
   Desired desired;
   const auto add = [&](const Objects& objects) {
-    desired.objects.insert(desired.objects.end(), objects.begin(), objects.end());
+    std::ranges::transform(objects, std::back_inserter(desired.objects),
+                           [](const Json& object) { return &object; });
   };
   for (const DesiredOperand& operand : operands) {
     add(operand.objects);
@@ -227,17 +230,19 @@ Reconciler::Followed Reconciler::Follow(const Json& owner, const policy::LaidOve
     map_names.merge(NamedConfigMaps(drivers));
   }
   const View::ConfigMaps config_maps = view_.LookAtConfigMaps(map_names);
+  const OpenShift openshift = view_.LookAtOpenShift();
   const Context context{.policy = *parsed,
                         .space = settings_.space,
                         .image = settings_.image,
                         .pull_policy = settings_.pull_policy,
-                        .runtime = cluster.runtime,
+                        .runtime = openshift.version.empty() ? cluster.runtime : "crio",
                         .owner = owner.is_null() ? Json() : kube::OwnerReference(owner, true),
                         .worker_config = settings_.worker_config,
                         .driver_manager = settings_.driver_manager,
                         .cuda_image = settings_.cuda_image,
                         .system = cluster.system,
                         .monitoring = view_.LookAtMonitoring(),
+                        .openshift = openshift,
                         .config_maps = config_maps.keys};
   const DriverPlan driver_plan = PlanDrivers(
       {.objects = drivers,
@@ -257,18 +262,17 @@ Reconciler::Followed Reconciler::Follow(const Json& owner, const policy::LaidOve
   upgrades_.Follow(upgraded);
 
   const bool node_features = settings_.node_features && !foreign;
-  const std::vector<DesiredOperand> operands =
-      owner.is_null() ? std::vector<DesiredOperand>() : DesiredOperands(context, node_features);
+  const std::vector<DesiredOperand>& operands = OperandsFor(context, node_features);
   const Desired desired = AllOf(owner, operands, driver_plan);
   Plan plan = applier_.Compare(desired.objects, desired.incomplete);
   if (!plan.remove.empty()) {
-    HandOver(drivers_on, view_.Owned(), UidsOf(drivers), plan);
+    HandOver(drivers_on, applier_.Owned(plan.remove), UidsOf(drivers), plan);
   }
   // A DaemonSet that is still there would end its pods with the label that it selects by.
   const bool labelled = SetRules(rules, plan.orphan.empty() ? driver_plan.owners : UnknownOwners());
   const bool held = !labelled && !plan.empty();
   Status carried = held ? Status{} : applier_.Carry(plan);
-  if (Status opened = OpenSpace(*parsed); carried.has_value()) {
+  if (Status opened = OpenSpace(*parsed, openshift); carried.has_value()) {
     carried = std::move(opened);
   }
 
@@ -308,6 +312,7 @@ Reconciler::Followed Reconciler::Follow(const Json& owner, const policy::LaidOve
     const std::lock_guard lock(mutex_);
     metrics_.gpu_nodes = cluster.gpu_nodes;
     metrics_.has_nfd_labels = cluster.described > 0;
+    metrics_.toolkit = DecideToolkit(*parsed, openshift, cluster.system);
     metrics_.status = verdict.state == "ready" ? 1 : 0;
     metrics_.failures += verdict.state == "ready" ? 0 : 1;
     metrics_.object_writes +=
@@ -323,6 +328,16 @@ Reconciler::Followed Reconciler::Follow(const Json& owner, const policy::LaidOve
   Announce(owner, verdict, announced_);
   return {StatusOf(verdict, input, before, GenerationOf(owner), clock_.Wall()), verdict.partly,
           std::move(carried)};
+}
+
+const std::vector<DesiredOperand>& Reconciler::OperandsFor(const Context& context,
+                                                           bool node_features) {
+  if (!made_.has_value() || made_->context != context || made_->node_features != node_features) {
+    made_ = {context, node_features,
+             context.owner.is_null() ? std::vector<DesiredOperand>()
+                                     : DesiredOperands(context, node_features)};
+  }
+  return made_->operands;
 }
 
 Status Reconciler::WriteFollowed(const kube::Kind& kind, const Json& object, const Json& status) {
@@ -342,15 +357,19 @@ Status Reconciler::WriteFollowed(const kube::Kind& kind, const Json& object, con
 }
 
 // Lets privileged pods into the namespace, if the policy says so.
-Status Reconciler::OpenSpace(const policy::ClusterPolicy& policy) {
-  if (!policy.pod_security_labels) {
+Status Reconciler::OpenSpace(const policy::ClusterPolicy& policy, const OpenShift& openshift) {
+  // On OpenShift other namespaces are their administrators' business.
+  const bool its_own = settings_.space == "nvidia-gpu-operator";
+  const bool privileged = policy.pod_security_labels && (openshift.version.empty() || its_own);
+  const bool monitored = !openshift.version.empty() && its_own;
+  if (!privileged && !monitored) {
     return {};
   }
   const std::optional<Labels> labels = view_.SpaceLabels();
   if (!labels.has_value()) {
     return {};
   }
-  if (const Json patch = PodSecurityPatch(*labels); !patch.is_null()) {
+  if (const Json patch = SpacePatch(*labels, privileged, monitored); !patch.is_null()) {
     TRY(client_.MergePatch(kube::kinds::kNamespace, {"", settings_.space}, patch));
   }
   return {};
@@ -414,12 +433,15 @@ Status Reconciler::WriteDrivers(const std::vector<Json>& drivers, const DriverPl
 }
 
 bool Reconciler::SetRules(const LabelRules& rules, const DriverOwners& owners) {
-  const std::vector<std::string> names = view_.NodeNames();
   {
     const std::lock_guard lock(mutex_);
     if (rules_ == rules && *owners_ == owners) {
       return untried_.empty();
     }
+  }
+  const std::vector<std::string> names = view_.NodeNames();
+  {
+    const std::lock_guard lock(mutex_);
     rules_ = rules;
     if (*owners_ != owners) {
       owners_ = std::make_shared<const DriverOwners>(owners);

@@ -69,10 +69,12 @@ class Reconciler {
   // without an owner nothing is done but for the NVIDIADrivers (`drivers`, by name).
   Followed Follow(const Json& owner, const policy::LaidOver& asked,
                   const std::vector<Json>& drivers);
+  // As made last, while what they are made from is the same; none without an owner.
+  const std::vector<DesiredOperand>& OperandsFor(const Context& context, bool node_features);
   // To each of them, what came of it.
   Status WriteDrivers(const std::vector<Json>& drivers, const DriverPlan& plan,
                       const ClusterFacts& cluster, const std::string& write_error, bool labelling);
-  Status OpenSpace(const policy::ClusterPolicy& policy);
+  Status OpenSpace(const policy::ClusterPolicy& policy, const OpenShift& openshift);
   Status WriteStatus(const kube::Kind& kind, const Json& object, const Json& status);
   // Of a policy that counts: messages alone are written in groups.
   Status WriteFollowed(const kube::Kind& kind, const Json& object, const Json& status);
@@ -95,6 +97,12 @@ class Reconciler {
   const Clock& clock_;
   Applier applier_;
   // Used by Cluster alone.
+  struct Made {
+    Context context;
+    bool node_features = false;
+    std::vector<DesiredOperand> operands;
+  };
+  std::optional<Made> made_;
   Foreign foreign_;
   // State and reason that the last event told; of NVIDIADrivers by uid.
   std::string announced_;

@@ -66,6 +66,16 @@ std::string LabelsText(const Json& object) {
   return labels == nullptr ? "" : PackLabels(labels->get<Labels>());
 }
 
+std::string SpecAndStatus(const Json& object) {
+  Json kept = Json::object();
+  for (const char* part : {"spec", "status"}) {
+    if (object.contains(part)) {
+      kept[part] = object[part];
+    }
+  }
+  return kept.dump();
+}
+
 int Traces(const std::shared_ptr<const NodeFacts>& node) {
   return node != nullptr && upgrade::HasTraces(*node) ? 1 : 0;
 }
@@ -89,7 +99,8 @@ const std::vector<kube::Kind>& OwnedKinds() {
                                                  kube::kinds::kRuntimeClass,
                                                  kube::kinds::kDaemonSet,
                                                  policy::kServiceMonitor,
-                                                 policy::kPrometheusRule};
+                                                 policy::kPrometheusRule,
+                                                 policy::kSecurityContextConstraints};
   return kKinds;
 }
 
@@ -117,8 +128,8 @@ View::NamedCache::NamedCache(kube::Client& client, const kube::Kind& kind, const
     : cache(
           std::move(project), [changed](const kube::Key&, const auto&, const auto&) { changed(); },
           changed),
-      watch(client, kind, {.space = space, .labels = "", .fields = "metadata.name=" + name},
-            cache) {
+      watch(client, kind, {.space = space, .labels = "", .fields = "metadata.name=" + name}, cache,
+            AbsentIsEmpty()) {
   watch.Start();
 }
 
@@ -164,6 +175,7 @@ View::View(kube::Client& client, std::string space, MasterConfig config, ViewCha
       rules_(std::make_shared<const RuleSet>()),
       service_monitors_{policy::kServiceMonitor},
       prometheus_rules_{policy::kPrometheusRule},
+      constraints_{policy::kSecurityContextConstraints},
       watch_policies_(client, policy::kClusterPolicy, {}, policies_, AbsentIsEmpty()),
       watch_short_policies_(client, policy::kGpuClusterPolicy, {}, short_policies_,
                             AbsentIsEmpty()),
@@ -178,7 +190,7 @@ View::View(kube::Client& client, std::string space, MasterConfig config, ViewCha
                     kube::Selection{.labels = config_.feature_spaces.value_or("")},
                     *feature_spaces_)) {
   for (const kube::Kind& kind : OwnedKinds()) {
-    if (kind.group != names::kMonitoringGroup) {
+    if (kind.group != names::kMonitoringGroup && kind.group != names::kSecurityGroup) {
       owned_.push_back(std::make_unique<OwnedCache>(client, kind, space_, changes_.cluster));
     }
   }
@@ -221,6 +233,17 @@ bool View::WaitSynced(const std::stop_token& stop) {
     if (!store_made_.wait(lock, stop, [this] { return features_ != nullptr; })) {
       return false;
     }
+  }
+  LookAtOpenShift();
+  if (!constraints_.definition->cache.WaitSynced(stop)) {
+    return false;
+  }
+  LookAtOpenShift();
+  const auto synced = [&](const NamedCache& named) { return named.cache.WaitSynced(stop); };
+  if (openshift_caches_ != nullptr &&
+      !(synced(openshift_caches_->version) && synced(openshift_caches_->proxy) &&
+        synced(openshift_caches_->toolkit) && constraints_.objects->cache.WaitSynced(stop))) {
+    return false;
   }
   return Store()->WaitSynced(stop) && std::ranges::all_of(owned_, [&](const auto& owned) {
            return owned->cache.WaitSynced(stop);
@@ -337,19 +360,17 @@ void View::RulesChanged() {
   }
 }
 
-std::map<ObjectKey, Json> View::Owned() const {
-  std::map<ObjectKey, Json> all;
+std::map<ObjectKey, std::shared_ptr<const OwnedFacts>> View::Owned() const {
+  std::map<ObjectKey, std::shared_ptr<const OwnedFacts>> all;
   const auto add = [&](const OwnedCache& owned) {
     for (const auto& [key, facts] : owned.cache.Snapshot()) {
-      auto object = ParseJson(facts->content);
-      CHECK(object.has_value());
-      all.emplace(ObjectKey{std::string(owned.kind.kind), key.space, key.name}, *std::move(object));
+      all.emplace(ObjectKey{std::string(owned.kind.kind), key.space, key.name}, facts);
     }
   };
   for (const auto& owned : owned_) {
     add(*owned);
   }
-  for (const LateKind* late : {&service_monitors_, &prometheus_rules_}) {
+  for (const LateKind* late : LateKinds()) {
     if (late->told == Served::kYes) {
       add(*late->objects);
     }
@@ -412,6 +433,49 @@ std::optional<Labels> View::SpaceLabels() {
   return labels == nullptr ? std::nullopt : std::optional(UnpackLabels(*labels));
 }
 
+std::vector<const View::LateKind*> View::LateKinds() const {
+  return {&service_monitors_, &prometheus_rules_, &constraints_};
+}
+
+View::OpenShiftCaches::OpenShiftCaches(kube::Client& client, const std::function<void()>& changed)
+    : version(client, policy::kClusterVersion, "", "version", VersionOf, changed),
+      proxy(client, policy::kProxy, "", "cluster", SpecAndStatus, changed),
+      toolkit(client, policy::kImageStream, "openshift", "driver-toolkit", SpecAndStatus, changed) {
+}
+
+OpenShift View::LookAtOpenShift() {
+  const Served constraints = LookAt(constraints_);
+  if (constraints == Served::kNo) {
+    openshift_caches_.reset();
+    openshift_ = {};
+    return openshift_;
+  }
+  if (constraints_.objects == nullptr) {
+    return openshift_;  // not known yet
+  }
+  if (openshift_caches_ == nullptr) {
+    openshift_caches_ = std::make_unique<OpenShiftCaches>(client_, changes_.cluster);
+  }
+  OpenShiftCaches& caches = *openshift_caches_;
+  if (constraints != Served::kYes || !caches.version.cache.synced() ||
+      !caches.proxy.cache.synced() || !caches.toolkit.cache.synced()) {
+    return openshift_;
+  }
+  openshift_ = {};
+  openshift_.constraints = true;
+  if (const auto version = caches.version.cache.Get({"", "version"}); version != nullptr) {
+    openshift_.version = *version;
+  }
+  if (const auto proxy = caches.proxy.cache.Get({"", "cluster"}); proxy != nullptr) {
+    openshift_.proxy = ProxyOf(ParseJson(*proxy).value_or(Json()));
+  }
+  if (const auto stream = caches.toolkit.cache.Get({"openshift", "driver-toolkit"});
+      stream != nullptr) {
+    openshift_.toolkit = ToolkitOf(ParseJson(*stream).value_or(Json()));
+  }
+  return openshift_;
+}
+
 MonitoringKinds View::LookAtMonitoring() {
   return {LookAt(service_monitors_), LookAt(prometheus_rules_)};
 }
@@ -453,7 +517,7 @@ void View::WroteNode(const Json& node) { nodes_.Upsert(node); }
 void View::Removed(const ObjectKey& key) { CacheOf(key.kind).cache.Remove({key.space, key.name}); }
 
 View::OwnedCache& View::CacheOf(std::string_view kind) const {
-  for (const LateKind* late : {&service_monitors_, &prometheus_rules_}) {
+  for (const LateKind* late : LateKinds()) {
     if (late->kind.kind == kind) {
       CHECK(late->objects != nullptr);
       return *late->objects;

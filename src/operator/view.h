@@ -18,6 +18,7 @@
 #include "operator/feature_store.h"
 #include "operator/monitoring_kinds.h"
 #include "operator/node_facts.h"
+#include "operator/openshift.h"
 #include "operator/plan.h"
 #include "operator/rule_set.h"
 #include "operator/verdict.h"
@@ -69,7 +70,7 @@ class View {
   [[nodiscard]] bool ForeignFeatures() const;
   [[nodiscard]] std::shared_ptr<const RuleSet> Rules() const;
   // Of the Prometheus operator's kinds: those that LookAtMonitoring found last.
-  [[nodiscard]] std::map<ObjectKey, Json> Owned() const;
+  [[nodiscard]] std::map<ObjectKey, std::shared_ptr<const OwnedFacts>> Owned() const;
   [[nodiscard]] std::map<std::string, DaemonSetFacts> DaemonSets() const;
 
   // What is known of ConfigMaps of the namespace. Each is watched from the first question on, and
@@ -92,6 +93,10 @@ class View {
   // the first question on, and objects of ours while there is a definition. The same thread asks
   // this and Owned, and tells what was written.
   MonitoringKinds LookAtMonitoring();
+
+  // What is to be known of the cluster if it is an OpenShift, as LookAtMonitoring. WaitSynced waits
+  // until this is known, since everything is made otherwise there.
+  OpenShift LookAtOpenShift();
 
   // What a write returned, before the watch tells of it.
   void Wrote(const Json& object);
@@ -129,6 +134,14 @@ class View {
     Served told = Served::kUnknown;
   };
   Served LookAt(LateKind& late);
+  [[nodiscard]] std::vector<const LateKind*> LateKinds() const;
+  // The objects of OpenShift's own that say something; started where the cluster is one.
+  struct OpenShiftCaches {
+    OpenShiftCaches(kube::Client& client, const std::function<void()>& changed);
+    NamedCache version;
+    NamedCache proxy;
+    NamedCache toolkit;
+  };
   // The rules, or the namespaces whose NodeFeatures count. Nothing happens before both are known.
   void RulesChanged();
   void TellAllNodes();
@@ -163,6 +176,9 @@ class View {
   std::unique_ptr<NamedCache> own_space_;
   LateKind service_monitors_;
   LateKind prometheus_rules_;
+  LateKind constraints_;
+  std::unique_ptr<OpenShiftCaches> openshift_caches_;
+  OpenShift openshift_;  // as it was known last
   // Last, so that no watch runs while the caches go.
   kube::Watch watch_policies_;
   kube::Watch watch_short_policies_;

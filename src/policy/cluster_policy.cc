@@ -116,6 +116,7 @@ void ReadCuda(const SpecSection& section, ClusterPolicy& policy) {
 void ReadOperandOptions(const SpecSection& spec, ClusterPolicy& policy) {
   ReadMonitor(spec.In("operator").In("metrics"), policy.operator_monitor);
   ReadDriver(spec.In("driver"), policy.driver_options);
+  spec.In("operator").Bool("use_ocp_driver_toolkit", policy.driver_options.openshift_toolkit);
   spec.In("toolkit").Text("installDir", policy.install_dir);
   const SpecSection plugin = spec.In("devicePlugin");
   plugin.In("config").Text("name", policy.config_name);

@@ -20,6 +20,7 @@ struct ImageSpec {
   std::string version;
   std::string pull_policy;
   std::vector<std::string> pull_secrets;
+  bool operator==(const ImageSpec&) const = default;
 };
 
 using EnvVars = std::vector<std::pair<std::string, std::string>>;
@@ -32,6 +33,7 @@ struct OperandSpec {
   EnvVars env;
   bool host_network = false;
   Json resources;  // {"limits", "requests"} or null
+  bool operator==(const OperandSpec&) const = default;
 };
 
 // Which CUDA the nodes get, and where it comes from, as written (cuda_source.h).
@@ -40,6 +42,7 @@ struct CudaSpec {
   std::string image;
   std::string version;
   Json volume;  // {"hostPath"} or {"persistentVolumeClaim"}, or null
+  bool operator==(const CudaSpec&) const = default;
 };
 
 // Seconds and counts of a probe; 0: as the operand has it.
@@ -49,12 +52,14 @@ struct ProbeSpec {
   long long period = 0;
   long long success = 0;
   long long failure = 0;
+  bool operator==(const ProbeSpec&) const = default;
 };
 
 // driver_manager of a section: the program that takes a driver off a node.
 struct DriverManagerSpec {
   ImageSpec image;
   EnvVars env;
+  bool operator==(const DriverManagerSpec&) const = default;
 };
 
 // What only the driver's section has. Names are of ConfigMaps or Secrets of the namespace.
@@ -65,6 +70,7 @@ struct DriverOptions {
   bool precompiled = false;
   bool rdma = false;
   bool host_mofed = false;
+  bool openshift_toolkit = true;  // operator.use_ocp_driver_toolkit
   ProbeSpec startup;
   std::string licensing_secret;
   std::string licensing_config;
@@ -75,6 +81,7 @@ struct DriverOptions {
   std::string cert_config;
   std::string secret_env;
   UpgradePolicy upgrade;
+  bool operator==(const DriverOptions&) const = default;
 };
 
 // How Prometheus scrapes an operand.
@@ -86,6 +93,7 @@ struct MonitorSpec {
   bool honor_labels = false;
   std::map<std::string, std::string> labels = {};
   Json relabelings = Json::array();
+  bool operator==(const MonitorSpec&) const = default;
 };
 
 // What only the DCGM exporter's section has.
@@ -101,6 +109,7 @@ struct DcgmExporterOptions {
   std::string service_type;
   std::string traffic_policy;
   MonitorSpec monitor;
+  bool operator==(const DcgmExporterOptions&) const = default;
 };
 
 // nvidia.com/v1 ClusterPolicy, spec: what is acted on, with NVIDIA's defaults filled in.
@@ -175,6 +184,7 @@ struct ClusterPolicy {
   EnvVars validator_vfio_pci_env;
   EnvVars validator_vgpu_manager_env;
   EnvVars validator_vgpu_devices_env;
+  bool operator==(const ClusterPolicy&) const = default;
 };
 
 // From a ClusterPolicy object. kInvalid names the field, as "spec.mig.strategy: ...". What the API

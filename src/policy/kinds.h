@@ -23,5 +23,12 @@ inline constexpr kube::Kind kServiceMonitor{names::kMonitoringGroup, "v1", "Serv
                                             "servicemonitors", true};
 inline constexpr kube::Kind kPrometheusRule{names::kMonitoringGroup, "v1", "PrometheusRule",
                                             "prometheusrules", true};
+inline constexpr kube::Kind kSecurityContextConstraints{
+    names::kSecurityGroup, "v1", "SecurityContextConstraints", "securitycontextconstraints", false};
+inline constexpr kube::Kind kClusterVersion{"config.openshift.io", "v1", "ClusterVersion",
+                                            "clusterversions", false};
+inline constexpr kube::Kind kProxy{"config.openshift.io", "v1", "Proxy", "proxies", false};
+inline constexpr kube::Kind kImageStream{"image.openshift.io", "v1", "ImageStream", "imagestreams",
+                                         true};
 
 }  // namespace gantry::policy

@@ -15,6 +15,7 @@ inline constexpr char kClusterPolicyApiVersion[] = "nvidia.com/v1";
 inline constexpr char kGpuNvidiaGroup[] = "gpu.nvidia.com";
 inline constexpr char kNfdGroup[] = "nfd.k8s-sigs.io";
 inline constexpr char kMonitoringGroup[] = "monitoring.coreos.com";
+inline constexpr char kSecurityGroup[] = "security.openshift.io";
 
 // --- resources -----------------------------------------------------------------------------------
 inline constexpr char kGpuResource[] = "nvidia.com/gpu";
@@ -34,6 +35,9 @@ inline constexpr char kPciNvidia3d[] = "feature.node.kubernetes.io/pci-0302_10de
 inline constexpr char kPciNvidiaVga[] = "feature.node.kubernetes.io/pci-0300_10de.present";
 inline constexpr char kSystemId[] = "feature.node.kubernetes.io/system-os_release.ID";
 inline constexpr char kSystemVersion[] = "feature.node.kubernetes.io/system-os_release.VERSION_ID";
+// Of RHCOS, OpenShift's system.
+inline constexpr char kRhcosVersion[] =
+    "feature.node.kubernetes.io/system-os_release.OSTREE_VERSION";
 inline constexpr char kSystemMajor[] =
     "feature.node.kubernetes.io/system-os_release.VERSION_ID.major";
 inline constexpr char kKernelVersion[] = "feature.node.kubernetes.io/kernel-version.full";
@@ -147,6 +151,18 @@ inline constexpr char kGpuHealthyCondition[] = "GPUHealthy";
 // --- objects
 // -----------------------------------------------------------------------------------------
 inline constexpr char kLastAppliedHash[] = "nvidia.com/last-applied-hash";
+// The operator's own annotations on a DaemonSet, both what it renders for the policy as a number:
+// one that it wrote, and one of NVIDIA's operator that it found to be so and left.
+inline constexpr char kRendering[] = "nvidia.com/gpu-operator.rendering";
+inline constexpr char kAdopted[] = "nvidia.com/gpu-operator.adopted";
+// Labels of DaemonSets and pods of drivers on OpenShift.
+inline constexpr char kDriverToolkit[] = "openshift.driver-toolkit";
+inline constexpr char kDriverToolkitRhcos[] = "openshift.driver-toolkit.rhcos";
+inline constexpr char kRhcosImageMissing[] = "openshift.driver-toolkit.rhcos-image-missing";
+// A ConfigMap that drivers on OpenShift mount, and its label: OpenShift writes the cluster's
+// certificates into it.
+inline constexpr char kTrustedCa[] = "gpu-operator-trusted-ca";
+inline constexpr char kInjectTrustedCa[] = "config.openshift.io/inject-trusted-cabundle";
 inline constexpr char kDrainSkip[] = "nvidia.com/gpu-driver-upgrade-drain.skip";
 // NVIDIA's driver for dynamic resource allocation, as claims name whose devices they hold.
 inline constexpr char kGpuDraDriver[] = "gpu.nvidia.com";
@@ -190,6 +206,7 @@ inline constexpr char kMpsPipeDirectory[] = "CUDA_MPS_PIPE_DIRECTORY";
 inline constexpr char kDriverCapabilities[] = "NVIDIA_DRIVER_CAPABILITIES";
 inline constexpr char kNodeName[] = "NODE_NAME";
 inline constexpr char kOperatorNamespace[] = "OPERATOR_NAMESPACE";
+inline constexpr char kDriverConfigDigest[] = "DRIVER_CONFIG_DIGEST";
 
 // --- host paths
 // ---------------------------------------------------------------------------------------

@@ -18,7 +18,6 @@ namespace {
 constexpr std::array kNotActedOn = std::to_array<const char*>({
     "driver.livenessProbe.",  // a driver that is slow to answer is not helped by being unloaded
     "driver.readinessProbe.",
-    "operator.use_ocp_driver_toolkit",
 });
 
 bool NotActedOn(std::string_view path) {

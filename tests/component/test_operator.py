@@ -28,9 +28,9 @@ PCI = "feature.node.kubernetes.io/pci-10de.present"
 class Operator:
     """The process, as its Deployment starts it."""
 
-    def __init__(self, plane: ControlPlane, build: pathlib.Path, folder: pathlib.Path):
+    def __init__(self, plane: ControlPlane, build: pathlib.Path, folder: pathlib.Path, space: str = SPACE):
         self.plane, self.program, self.log = plane, build / "bin/gantry", folder / "operator.log"
-        self.environment = os.environ | {"OPERATOR_NAMESPACE": SPACE, "OPERATOR_IMAGE": "localhost/gantry:1",
+        self.environment = os.environ | {"OPERATOR_NAMESPACE": space, "OPERATOR_IMAGE": "localhost/gantry:1",
                                          "POD_NAME": "the-operator", "KUBECONFIG": str(plane.kubeconfig),
                                          "CUDA_IMAGE": "nvcr.io/nvidia/cuda"}
         self.start()

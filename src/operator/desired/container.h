@@ -55,6 +55,7 @@ class Container {
   Container& Unprivileged();
   Container& BeforeStop(Words command);
 
+  [[nodiscard]] std::string name() const { return TextAt(json_, "name"); }
   [[nodiscard]] std::string image() const { return TextAt(json_, "image"); }
   [[nodiscard]] std::string pull_policy() const { return TextAt(json_, "imagePullPolicy"); }
   [[nodiscard]] Json Build() const;

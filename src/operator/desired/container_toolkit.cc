@@ -40,7 +40,6 @@ Objects ContainerToolkit(const Context& context, const std::string& image) {
   }
   set.Env(policy.toolkit.env);
   set.HostRoot(false);
-  set.ReadsValidations();
   return {ServiceAccount(context, kAccount), set.Build()};
 }
 

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "operator/monitoring_kinds.h"
+#include "operator/openshift.h"
 #include "operator/system_facts.h"
 #include "policy/cluster_policy.h"
 #include "policy/image.h"
@@ -30,8 +31,10 @@ struct Context {
   SystemFacts system = {};
   std::string state = {};  // of names::kOperandState on every object; empty: none
   MonitoringKinds monitoring = {};
+  OpenShift openshift = {};
   // Keys of the ConfigMaps of the namespace that the policy names, of those that are there.
   std::map<std::string, std::vector<std::string>> config_maps = {};
+  bool operator==(const Context&) const = default;
 };
 
 using Objects = std::vector<Json>;

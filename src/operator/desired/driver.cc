@@ -9,8 +9,10 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "operator/desired/driver_digest.h"
 #include "operator/desired/driver_files.h"
 #include "operator/desired/driver_set.h"
+#include "operator/desired/driver_toolkit.h"
 #include "operator/desired/nvidia_pod.h"
 #include "policy/names.h"
 
@@ -105,6 +107,7 @@ void AddVolumes(const Context& context, NvidiaDaemonSet& set) {
                  options.rdma && options.host_mofed ? "/usr/src" : "/run/mellanox/drivers/usr/src",
                  HostDir::kCreate);
   set.HostVolume("run-mellanox-drivers", "/run/mellanox/drivers", HostDir::kCreate);
+  set.HostVolume("run-nvidia-validations", names::kValidationsDir, HostDir::kCreate);
   set.HostVolume("host-root", context.policy.host_root);
   set.HostVolume("host-sys", "/sys", HostDir::kDirectory);
   set.HostVolume("firmware-search-path", "/sys/module/firmware_class/parameters/path");
@@ -233,22 +236,6 @@ Status AddSidecars(const Context& context, const DriverSetting& setting, NvidiaD
                    "nvidia-gdrcopy-driver", "lsmod | grep gdrdrv");
 }
 
-// Of what changes the driver on the node: the same again, and the driver manager leaves it loaded.
-std::string Digest(const Json& set) {
-  Json content = {{"volumes", set["spec"]["template"]["spec"]["volumes"]}};
-  for (const char* list : {"initContainers", "containers"}) {
-    for (const Json& container : set["spec"]["template"]["spec"][list]) {
-      for (const char* key :
-           {"name", "image", "command", "args", "env", "envFrom", "volumeMounts"}) {
-        if (container.contains(key)) {
-          content[container["name"].get<std::string>()][key] = container[key];
-        }
-      }
-    }
-  }
-  return Hash(content);
-}
-
 Json Apart(const std::vector<std::string>& components) {
   return {{"podAntiAffinity",
            {{"requiredDuringSchedulingIgnoredDuringExecution",
@@ -311,9 +298,17 @@ Result<Json> DriverSet(const Context& context, const DriverSetting& setting,
                 "/drivers", setting.section + "kernelModuleConfig.name"));
   TRY(AddPackageSources(context, set,
                         {.repo = setting.repo_field, .cert = setting.section + "certConfig.name"}));
-  const std::string digest = Digest(set.Finish());
-  manager->Env("DRIVER_CONFIG_DIGEST", digest);
-  set.Env("DRIVER_CONFIG_DIGEST", digest);
+  UseClusterProxy(context, set);
+  if (!setting.rhcos.empty()) {
+    UseToolkit(context, setting.rhcos, set);
+  }
+  const Json finished = set.Finish();
+  const std::string digest = DigestOf(DriverConfigOf(finished["spec"]["template"]["spec"]));
+  manager->Env(names::kDriverConfigDigest, digest);
+  set.Env(names::kDriverConfigDigest, digest);
+  if (Container* builder = set.Find("openshift-driver-toolkit-ctr"); builder != nullptr) {
+    builder->Env(names::kDriverConfigDigest, digest);
+  }
   return set.Build();
 }
 
@@ -338,6 +333,20 @@ Result<Objects> Driver(const Context& context, const std::string& image) {
   objects.push_back(DriverProbe(context, setting));
   if (context.system.tag.empty()) {
     return objects;  // no GPU node says what it runs
+  }
+  if (AsksForTrustedCa(context)) {
+    objects.push_back(TrustedCa(context));
+  }
+  if (DecideToolkit(context.policy, context.openshift, context.system).enabled == 1) {
+    for (const std::string& rhcos : context.system.rhcos) {
+      DriverSetting of_version = setting;
+      of_version.name = of_version.app = format("{}-{}", setting.name, rhcos);
+      of_version.rhcos = rhcos;
+      of_version.nodes[names::kRhcosVersion] = rhcos;
+      TRY_ASSIGN(Json set, DriverSet(context, of_version, image));
+      objects.push_back(std::move(set));
+    }
+    return objects;
   }
   if (!context.policy.driver_options.precompiled) {
     TRY_ASSIGN(Json set, DriverSet(context, setting, image));

@@ -20,9 +20,10 @@ struct DriverSetting {
   std::vector<std::string> apart = {"nvidia-driver"};  // a node has a pod of one of these only
   std::map<std::string, std::string> labels = {};      // further ones, of DaemonSet and pods
   Json nodes = Json::object();                         // node selector
-  std::string kernel = {};          // of a precompiled driver; empty: it is built on the node
-  policy::EnvVars env = {};         // of the containers that load modules, before all others
-  bool host_manager = false;        // of virtual GPUs
+  std::string kernel = {};    // of a precompiled driver; empty: it is built on the node
+  std::string rhcos = {};     // version that OpenShift's toolkit builds for; empty: without it
+  policy::EnvVars env = {};   // of the containers that load modules, before all others
+  bool host_manager = false;  // of virtual GPUs
   std::string section = "driver.";  // in front of fields, in messages
   std::string repo_field = "driver.repoConfig.configMapName";
 };

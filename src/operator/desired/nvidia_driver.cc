@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "operator/desired/driver_set.h"
+#include "operator/desired/driver_toolkit.h"
 #include "operator/desired/pod.h"
 #include "policy/names.h"
 
@@ -102,13 +103,19 @@ Result<Objects> NvidiaDriverObjects(const Context& context, const NamedDriver& d
   return objects;
 }
 
-Json NvidiaDriverProbe(const Context& context, const Json& owners) {
+Objects NvidiaDriversShare(const Context& context, const Json& owners) {
   Context own = context;
   own.owner = Json();
   own.state = "state-driver";
-  Json probe = DriverProbe(own, DriverSetting{.app = ""});
-  probe["metadata"]["ownerReferences"] = owners;
-  return probe;
+  own.policy.driver_options = {};  // of the ClusterPolicy's driver
+  Objects objects = {DriverProbe(own, DriverSetting{.app = ""})};
+  if (AsksForTrustedCa(own)) {
+    objects.push_back(TrustedCa(own));
+  }
+  for (Json& object : objects) {
+    object["metadata"]["ownerReferences"] = owners;
+  }
+  return objects;
 }
 
 std::set<std::string> NamedConfigMaps(const policy::NvidiaDriver& driver) {

@@ -22,7 +22,7 @@ Result<Objects> NvidiaDriverObjects(const Context& context, const NamedDriver& d
                                     const DriverPool& pool);
 
 // What the pools of all NVIDIADrivers share; `owners` are references to them.
-Json NvidiaDriverProbe(const Context& context, const Json& owners);
+Objects NvidiaDriversShare(const Context& context, const Json& owners);
 
 // The ConfigMaps that it names and whose being there, or keys, matter to the objects.
 std::set<std::string> NamedConfigMaps(const policy::NvidiaDriver& driver);

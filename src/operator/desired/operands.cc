@@ -7,6 +7,7 @@
 #include <array>
 
 #include "operator/desired/nvidia_pod.h"
+#include "operator/desired/security_constraints.h"
 
 namespace gantry::gpu_operator {
 namespace {
@@ -101,6 +102,7 @@ std::vector<DesiredOperand> DesiredOperands(const Context& context, bool node_fe
     }
     auto objects = Make(*maker, context, desired.image.image);
     if (objects.has_value()) {
+      AddConstraints(*objects, context, operand.state);
       desired.objects = *std::move(objects);
     } else {
       desired.mistake = std::move(objects).error().message;

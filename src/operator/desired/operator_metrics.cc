@@ -3,6 +3,7 @@
 // How are the operator's own metrics found? A Service of NVIDIA's name and port in front of it, and
 // where there is a Prometheus operator, what tells it to scrape that and when to warn.
 
+#include "base/text.h"
 #include "operator/desired/monitoring.h"
 #include "operator/desired/pod.h"
 
@@ -19,7 +20,46 @@ Json Alerts() {
              "gpu_operator_reconciliation_has_nfd_labels == 0",
              "30m",
              "No node carries labels of node feature discovery, so no GPU can be found; see its "
-             "workers' logs, or switch it on (nfd.enabled).")});
+             "workers' logs, or switch it on (nfd.enabled)."),
+       Alert(
+           "GPUOperatorDriverAutoUpgradeFailures",
+           "gpu_operator_driver_auto_upgrade_enabled == 1 and gpu_operator_nodes_upgrades_failed > "
+           "0",
+           "30m",
+           "The driver of some node could not be upgraded; the ClusterPolicy's status names the "
+           "node and why.")});
+}
+
+Json ToolkitAlerts() {
+  const auto alert = [](std::string_view name, int enabled, std::string_view metric,
+                        std::string_view summary) {
+    constexpr std::string_view kPrefix = "gpu_operator_openshift_driver_toolkit_";
+    return Alert(format("GPUOperatorOpenshiftDriverToolkitEnabled{}", name),
+                 format("{0}enabled == {1} and {0}{2} == 1", kPrefix, enabled, metric), "30m",
+                 summary);
+  };
+  return Json::array(
+      {alert("NfdTooOld", -1, "nfd_too_old",
+             "The driver toolkit can't be used: no GPU node has the label of its RHCOS version."),
+       alert("ImageStreamMissing", -1, "imagestream_missing",
+             "The driver toolkit can't be used: there is no ImageStream driver-toolkit in "
+             "namespace openshift."),
+       alert("ImageStreamBroken", 1, "imagestream_broken",
+             "Tags of the ImageStream driver-toolkit have no name; its versions can't be told."),
+       alert("ImageTagsMissing", 1, "rhcos_tags_missing",
+             "The ImageStream driver-toolkit has no image for the RHCOS version of a GPU node.")});
+}
+
+// OpenShift's own Prometheus reads in namespaces that let it.
+void LetPrometheusIn(Objects& objects, const Context& context) {
+  Json rule = Rule("", "services", {"get", "list", "watch"});
+  rule["resources"] = {"services", "endpoints", "pods"};
+  const size_t before = objects.size();
+  AddRole(objects, context, "prometheus-k8s", Json::array({std::move(rule)}));
+  objects.back()["subjects"][0]["namespace"] = "openshift-monitoring";
+  for (size_t i = before; i < objects.size(); ++i) {
+    objects[i]["metadata"]["labels"]["app"] = "gpu-operator";
+  }
 }
 
 }  // namespace
@@ -38,7 +78,15 @@ Objects OperatorMetrics(const Context& context, const std::string& /*image*/) {
                                              {"protocol", "TCP"}}})}};
   Objects objects = {std::move(service)};
   AddServiceMonitor(objects, context, kScraped, monitor);
-  AddPrometheusRule(objects, context, "nvidia-gpu-operator-metrics", kScraped, monitor, Alerts());
+  Json alerts = Alerts();
+  if (!context.openshift.version.empty()) {
+    for (Json& alert : ToolkitAlerts()) {
+      alerts.push_back(std::move(alert));
+    }
+    LetPrometheusIn(objects, context);
+  }
+  AddPrometheusRule(objects, context, "nvidia-gpu-operator-metrics", kScraped, monitor,
+                    std::move(alerts));
   return objects;
 }
 

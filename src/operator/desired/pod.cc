@@ -40,6 +40,28 @@ Json Binding(const Context& context, std::string_view role_kind, std::string_vie
   return binding;
 }
 
+// What the policy makes of the object: the same for every release of ours whose code has not
+// changed, and for every chart that it was asked for with.
+std::string RenderingOf(Json object, const std::string& ours) {
+  Json& pod = object["spec"]["template"];
+  for (const char* list : {"initContainers", "containers"}) {
+    if (pod["spec"].contains(list)) {
+      for (Json& container : pod["spec"][list]) {
+        if (container["image"] == ours) {
+          container["image"] = "";
+        }
+      }
+    }
+  }
+  for (Json* metadata : {&object["metadata"], &pod["metadata"]}) {
+    for (const char* label : {"helm.sh/chart", names::kManagedBy}) {
+      (*metadata)["labels"].erase(label);
+    }
+  }
+  object["metadata"].erase("ownerReferences");
+  return Hash(object);
+}
+
 }  // namespace
 
 Json OwnedObject(const Context& context, std::string_view api_version, std::string_view kind,
@@ -164,6 +186,11 @@ Container& DaemonSet::AddContainer(std::string_view name, const std::string& ima
   return containers_.emplace_back(name, image, pull_policy_);
 }
 
+Container* DaemonSet::Find(std::string_view name) {
+  const auto found = std::ranges::find(containers_, name, &Container::name);
+  return found == containers_.end() ? nullptr : &*found;
+}
+
 Container& DaemonSet::AddInit(std::string_view name, const std::string& image) {
   return init_.emplace_back(name, image, pull_policy_);
 }
@@ -211,6 +238,10 @@ void DaemonSet::Annotate(std::string_view key, std::string_view value) {
 void DaemonSet::LabelOnly(std::string_view key, std::string_view value) {
   object_["metadata"]["labels"][std::string(key)] = value;
   object_["spec"]["template"]["metadata"]["labels"][std::string(key)] = value;
+}
+
+void DaemonSet::LabelSet(std::string_view key, std::string_view value) {
+  object_["metadata"]["labels"][std::string(key)] = value;
 }
 
 void DaemonSet::SelectPodsBy(std::string_view key, std::string_view value) {
@@ -333,6 +364,7 @@ Json DaemonSet::Build() const {
   for (const Container& container : containers_) {
     pod["containers"].push_back(container.Build());
   }
+  object["metadata"]["annotations"][names::kRendering] = RenderingOf(object, context_.image);
   object["metadata"]["annotations"][names::kLastAppliedHash] = Hash(object);
   return object;
 }

@@ -100,8 +100,13 @@ class DaemonSet {
   // A variable of every container that there is by now and that has none of that name.
   void EnvEverywhere(std::string_view name, std::string_view value);
 
+  // A label of the DaemonSet alone.
+  void LabelSet(std::string_view key, std::string_view value);
+
   // The first container. References stay good.
   Container& main() { return containers_.front(); }
+  // The container of that name, or nullptr.
+  Container* Find(std::string_view name);
   // Further ones, in order; `image` is pulled as the main container's is.
   Container& AddContainer(std::string_view name, const std::string& image);
   Container& AddInit(std::string_view name, const std::string& image);

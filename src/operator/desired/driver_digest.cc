@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Is it the same driver again? Told by one number over everything that decides it. NVIDIA's
+// operator makes it from the text that Go's spew prints of its own structures, so that text is
+// built here: fields by name, each as "(type)value", and a list as "([]type)[value value]".
+
+#include "operator/desired/driver_digest.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/text.h"
+#include "operator/desired/pod.h"
+
+namespace gantry::gpu_operator {
+namespace {
+
+std::string Printed(const std::string& text) { return "(string)" + text; }
+std::string Printed(bool value) { return value ? "(bool)true" : "(bool)false"; }
+
+std::string Printed(const std::pair<std::string, std::string>& variable) {
+  return format("{{Name:{} Value:{}}}", Printed(variable.first), Printed(variable.second));
+}
+
+std::string Printed(const DriverConfig::VolumeOf& volume) {
+  return format("{{Name:{} ConfigMapName:{} SecretName:{} HostPath:{}}}", Printed(volume.name),
+                Printed(volume.config_map), Printed(volume.secret), Printed(volume.host_path));
+}
+
+std::string Printed(const DriverConfig::MountOf& mount) {
+  return format("{{Name:{} MountPath:{} SubPath:{} ReadOnly:{}}}", Printed(mount.name),
+                Printed(mount.path), Printed(mount.sub_path), Printed(mount.read_only));
+}
+
+// The text that is hashed.
+class Text {
+ public:
+  void Add(const char* name, const std::string& value) {
+    if (!value.empty()) {
+      fields_[name] = Printed(value);
+    }
+  }
+  void Add(const char* name, bool value) {
+    if (value) {
+      fields_[name] = Printed(value);
+    }
+  }
+  void Add(const char* name, const std::vector<std::string>& values) {
+    if (!values.empty()) {
+      fields_[name] = format("([]string)[{}]", Join(values, " "));
+    }
+  }
+  template <typename Item>
+  void AddList(const char* name, const char* type, const std::vector<Item>& items) {
+    std::vector<std::string> printed;
+    for (const Item& item : items) {
+      printed.push_back(Printed(item));
+    }
+    if (!printed.empty()) {
+      fields_[name] = format("([]config.{})[{}]", type, Join(printed, " "));
+    }
+  }
+  // In the order of the fields' names.
+  [[nodiscard]] std::string Whole() const {
+    std::string text;
+    for (const auto& [name, value] : fields_) {
+      text += format("{}:{}", name, value);
+    }
+    return text;
+  }
+
+ private:
+  std::map<std::string, std::string> fields_;
+};
+
+DriverConfig::Variables VariablesOf(const Json& container) {
+  DriverConfig::Variables variables;
+  for (const Json& variable : ListAt(container, "env")) {
+    if (!variable.contains("valueFrom")) {
+      variables.emplace_back(TextAt(variable, "name"), TextAt(variable, "value"));
+    }
+  }
+  std::ranges::sort(variables);
+  return variables;
+}
+
+std::vector<DriverConfig::MountOf> MountsOf(const Json& container) {
+  std::vector<DriverConfig::MountOf> mounts;
+  for (const Json& mount : ListAt(container, "volumeMounts")) {
+    mounts.push_back({TextAt(mount, "name"), TextAt(mount, "mountPath"), TextAt(mount, "subPath"),
+                      BoolAt(mount, "readOnly", false)});
+  }
+  std::ranges::sort(mounts, {},
+                    [](const auto& mount) { return std::pair(mount.name, mount.path); });
+  return mounts;
+}
+
+std::vector<DriverConfig::VolumeOf> VolumesOf(const Json& pod_spec) {
+  std::vector<DriverConfig::VolumeOf> volumes;
+  for (const Json& volume : ListAt(pod_spec, "volumes")) {
+    volumes.push_back({TextAt(volume, "name"), TextAt(volume, "configMap.name"),
+                       TextAt(volume, "secret.secretName"), TextAt(volume, "hostPath.path")});
+  }
+  std::ranges::sort(volumes, {}, &DriverConfig::VolumeOf::name);
+  return volumes;
+}
+
+std::vector<std::string> WordsAt(const Json& container, std::string_view key) {
+  std::vector<std::string> words;
+  for (const Json& word : ListAt(container, key)) {
+    words.push_back(word.get<std::string>());
+  }
+  return words;
+}
+
+}  // namespace
+
+std::string DigestOf(const DriverConfig& config) {
+  Text text;
+  text.Add("DriverImage", config.driver_image);
+  text.Add("DriverManagerImage", config.driver_manager_image);
+  text.Add("PeermemImage", config.peermem_image);
+  text.Add("GDSImage", config.gds_image);
+  text.Add("GDRCopyImage", config.gdrcopy_image);
+  text.Add("DTKImage", config.dtk_image);
+  text.Add("DriverType", config.driver_type);
+  text.Add("KernelModuleType", config.kernel_module_type);
+  text.Add("DriverCommand", config.driver_command);
+  text.Add("DriverArgs", config.driver_args);
+  text.AddList("DriverEnv", "EnvVar", config.driver_env);
+  text.AddList("ManagerEnv", "EnvVar", config.manager_env);
+  text.AddList("GDSEnv", "EnvVar", config.gds_env);
+  text.AddList("GDRCopyEnv", "EnvVar", config.gdrcopy_env);
+  text.Add("SecretEnvSource", config.secret_env_source);
+  text.Add("GPUDirectRDMAEnabled", config.gpu_direct_rdma);
+  text.Add("UseHostMOFED", config.use_host_mofed);
+  text.Add("GDSEnabled", config.gds);
+  text.Add("GDRCopyEnabled", config.gdrcopy);
+  text.Add("LicensingConfigName", config.licensing_config);
+  text.Add("VirtualTopologyConfig", config.virtual_topology_config);
+  text.Add("KernelModuleConfig", config.kernel_module_config);
+  text.Add("RepoConfig", config.repo_config);
+  text.Add("CertConfig", config.cert_config);
+  text.Add("UsePrecompiled", config.use_precompiled);
+  text.Add("KernelVersion", config.kernel_version);
+  text.Add("OpenshiftVersion", config.openshift_version);
+  text.Add("DTKEnabled", config.dtk);
+  text.Add("RHCOSVersion", config.rhcos_version);
+  text.Add("HTTPProxy", config.http_proxy);
+  text.Add("HTTPSProxy", config.https_proxy);
+  text.Add("NoProxy", config.no_proxy);
+  text.Add("TrustedCAConfigMapName", config.trusted_ca_config_map);
+  text.AddList("AdditionalVolumes", "VolumeConfig", config.additional_volumes);
+  text.AddList("AdditionalVolumeMounts", "VolumeMountConfig", config.additional_volume_mounts);
+  text.Add("HostRoot", config.host_root);
+  return HashText(text.Whole());
+}
+
+DriverConfig DriverConfigOf(const Json& pod_spec) {
+  DriverConfig config;
+  for (const Json& container : ListAt(pod_spec, "initContainers")) {
+    if (TextAt(container, "name") == "k8s-driver-manager") {
+      config.driver_manager_image = TextAt(container, "image");
+      config.manager_env = VariablesOf(container);
+    }
+  }
+  for (const Json& container : ListAt(pod_spec, "containers")) {
+    const std::string name = TextAt(container, "name");
+    const std::string image = TextAt(container, "image");
+    if (name == "nvidia-driver-ctr") {
+      config.driver_image = image;
+      config.driver_command = WordsAt(container, "command");
+      config.driver_args = WordsAt(container, "args");
+      config.driver_env = VariablesOf(container);
+      for (const Json& source : ListAt(container, "envFrom")) {
+        if (const std::string secret = TextAt(source, "secretRef.name"); !secret.empty()) {
+          config.secret_env_source = secret;
+        }
+      }
+      config.additional_volume_mounts = MountsOf(container);
+    } else if (name == "nvidia-peermem-ctr") {
+      config.peermem_image = image;
+      config.gpu_direct_rdma = true;
+    } else if (name == "nvidia-fs-ctr") {
+      config.gds_image = image;
+      config.gds = true;
+      config.gds_env = VariablesOf(container);
+    } else if (name == "nvidia-gdrcopy-ctr") {
+      config.gdrcopy_image = image;
+      config.gdrcopy = true;
+      config.gdrcopy_env = VariablesOf(container);
+    } else if (name == "openshift-driver-toolkit-ctr") {
+      config.dtk_image = image;
+      config.dtk = true;
+    }
+  }
+  config.additional_volumes = VolumesOf(pod_spec);
+  for (const DriverConfig::VolumeOf& volume : config.additional_volumes) {
+    if (volume.name == "host-root") {
+      config.host_root = volume.host_path;
+    }
+  }
+  return config;
+}
+
+}  // namespace gantry::gpu_operator
