@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "policy/names.h"
+#include "policy/pod_traits.h"
 
 namespace gantry::driver {
 namespace {
@@ -48,18 +49,6 @@ Labels Changed(const Labels& node, std::string_view own_label, const Change& cha
     }
   }
   return changed;
-}
-
-bool AsksForGpus(const Json& container) {
-  for (const char* path : {"resources.limits", "resources.requests"}) {
-    const Json* const resources = At(container, path);
-    if (resources != nullptr && resources->is_object() &&
-        std::ranges::any_of(resources->items(),
-                            [](const auto& item) { return names::IsGpuResource(item.key()); })) {
-      return true;
-    }
-  }
-  return false;
 }
 
 }  // namespace
@@ -170,20 +159,13 @@ NodePod ProjectNodePod(const Json& pod) {
   facts.uid = kube::UidOf(pod);
   const std::string* const app = kube::LabelOf(pod, "app");
   facts.app = app == nullptr ? "" : *app;
-  for (const Json& owner : ListAt(pod, "metadata.ownerReferences")) {
-    if (BoolAt(owner, "controller", false)) {
-      facts.managed = true;
-      facts.of_daemon_set = TextAt(owner, "kind") == "DaemonSet";
-    }
-  }
-  facts.mirror = kube::AnnotationOf(pod, "kubernetes.io/config.mirror") != nullptr;
-  const std::string phase = TextAt(pod, "status.phase");
-  facts.finished = phase == "Succeeded" || phase == "Failed";
-  for (const char* list : {"spec.containers", "spec.initContainers"}) {
-    facts.uses_gpus |= std::ranges::any_of(ListAt(pod, list), AsksForGpus);
-  }
-  facts.has_empty_dir = std::ranges::any_of(
-      ListAt(pod, "spec.volumes"), [](const Json& volume) { return volume.contains("emptyDir"); });
+  const policy::PodTraits traits = policy::TraitsOf(pod);
+  facts.managed = traits.managed;
+  facts.of_daemon_set = !traits.daemon_set.empty();
+  facts.mirror = traits.mirror;
+  facts.finished = traits.finished;
+  facts.uses_gpus = traits.uses_gpus;
+  facts.has_empty_dir = traits.has_empty_dir;
   const Json* const selector = At(pod, "spec.nodeSelector");
   facts.gpu_client = selector != nullptr && selector->is_object() &&
                      selector->contains(std::string(names::kDeployPrefix) + "client");

@@ -93,7 +93,7 @@ TEST(NodePods, AreWhatTheirJsonSays) {
   const NodePod plugin =
       ProjectNodePod(Pod(R"({"metadata": {"name": "p", "namespace": "gpu-operator",
     "uid": "u", "labels": {"app": "nvidia-device-plugin-daemonset"},
-    "ownerReferences": [{"kind": "DaemonSet", "controller": true}]}, "status": {"phase": "Running"}})"));
+    "ownerReferences": [{"kind": "DaemonSet", "name": "s", "controller": true}]}, "status": {"phase": "Running"}})"));
   EXPECT_TRUE(MustBeGone(plugin, "gpu-operator"));
   EXPECT_FALSE(MustBeGone(plugin, "other"));
   EXPECT_FALSE(IsEvicted(plugin, false));
@@ -117,7 +117,7 @@ TEST(NodePods, AreWhatTheirJsonSays) {
   EXPECT_EQ(Objection(bare, true, false), std::nullopt);
 
   const NodePod client = ProjectNodePod(Pod(R"({"metadata": {"name": "c", "namespace": "ml",
-    "ownerReferences": [{"kind": "DaemonSet", "controller": true}]},
+    "ownerReferences": [{"kind": "DaemonSet", "name": "s", "controller": true}]},
     "spec": {"nodeSelector": {"nvidia.com/gpu.deploy.client": "true"}}})"));
   EXPECT_TRUE(MustBeGone(client, "gpu-operator"));
 

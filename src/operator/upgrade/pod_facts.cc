@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // What of a Pod decides whether a node's driver can be exchanged? A Pod is 5 to 20 KB of JSON, of
-// which a few words are kept. What counts as a GPU is what the device plugin offers: nvidia.com/gpu
-// under any suffix, and MIG devices; besides, what a ResourceClaim holds.
+// which a few words are kept. A GPU may also be held by a ResourceClaim.
 
 #include "operator/upgrade/pod_facts.h"
 
@@ -10,25 +9,15 @@
 
 #include "base/text.h"
 #include "policy/names.h"
+#include "policy/pod_traits.h"
 
 namespace gantry::gpu_operator::upgrade {
 namespace {
 
 constexpr std::string_view kRevisionHash = "controller-revision-hash";
-constexpr std::string_view kDigest = "DRIVER_CONFIG_DIGEST";
 // Restarts after which NVIDIA's operator takes a driver for one that will not start.
 constexpr long long kRestarts = 10;
 constexpr size_t kLongestTrouble = 200;
-
-bool AsksForGpus(const Json& container) {
-  const auto asks = [&](const char* path) {
-    const Json* resources = At(container, path);
-    return resources != nullptr && resources->is_object() &&
-           std::ranges::any_of(resources->items(),
-                               [](const auto& item) { return names::IsGpuResource(item.key()); });
-  };
-  return asks("resources.limits") || asks("resources.requests");
-}
 
 // Those that the pod names, and those that were made for it from templates.
 std::vector<std::string> ClaimsOf(const Json& pod) {
@@ -47,26 +36,12 @@ std::string DigestOf(const Json& pod_spec) {
   for (const Json& container : ListAt(pod_spec, "containers")) {
     for (const Json& variable : ListAt(container, "env")) {
       std::string digest = TextAt(variable, "value");
-      if (TextAt(variable, "name") == kDigest && !digest.empty()) {
+      if (TextAt(variable, "name") == names::kDriverConfigDigest && !digest.empty()) {
         return digest;
       }
     }
   }
   return "";
-}
-
-// The object's controller of kind DaemonSet; `managed`: it has a controller at all.
-std::string DaemonSetOf(const Json& object, bool& managed) {
-  std::string name;
-  for (const Json& owner : ListAt(object, "metadata.ownerReferences")) {
-    if (BoolAt(owner, "controller", false)) {
-      managed = true;
-      if (TextAt(owner, "kind") == "DaemonSet") {
-        name = TextAt(owner, "name");
-      }
-    }
-  }
-  return name;
 }
 
 std::string LabelText(const Json& object, std::string_view label) {
@@ -127,20 +102,18 @@ PodFacts ProjectPod(const Json& pod) {
   facts.node = TextAt(pod, "spec.nodeName");
   facts.uid = kube::UidOf(pod);
   facts.revision = LabelText(pod, kRevisionHash);
-  facts.daemon_set = DaemonSetOf(pod, facts.managed);
-  facts.mirror = kube::AnnotationOf(pod, "kubernetes.io/config.mirror") != nullptr;
-  const std::string phase = TextAt(pod, "status.phase");
-  facts.finished = phase == "Succeeded" || phase == "Failed";
+  const policy::PodTraits traits = policy::TraitsOf(pod);
+  facts.daemon_set = traits.daemon_set;
+  facts.managed = traits.managed;
+  facts.mirror = traits.mirror;
+  facts.finished = traits.finished;
+  facts.uses_gpus = traits.uses_gpus;
+  facts.has_empty_dir = traits.has_empty_dir;
   facts.deleting = At(pod, "metadata.deletionTimestamp") != nullptr;
   if (const Json* spec = At(pod, "spec"); spec != nullptr) {
     facts.digest = DigestOf(*spec);
   }
-  for (const char* list : {"spec.containers", "spec.initContainers"}) {
-    facts.uses_gpus |= std::ranges::any_of(ListAt(pod, list), AsksForGpus);
-  }
   facts.claims = ClaimsOf(pod);
-  facts.has_empty_dir = std::ranges::any_of(
-      ListAt(pod, "spec.volumes"), [](const Json& volume) { return volume.contains("emptyDir"); });
   ReadContainers(pod, facts);
   return facts;
 }
@@ -155,8 +128,7 @@ bool HoldsGpus(const Json& claim) {
 
 RevisionFacts ProjectRevision(const Json& revision) {
   RevisionFacts facts;
-  bool managed = false;
-  facts.daemon_set = DaemonSetOf(revision, managed);
+  facts.daemon_set = policy::DaemonSetOf(revision);
   facts.hash = LabelText(revision, kRevisionHash);
   facts.number = IntAt(revision, "revision", 0);
   if (const Json* spec = At(revision, "data.spec.template.spec"); spec != nullptr) {
