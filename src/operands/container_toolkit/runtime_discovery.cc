@@ -110,7 +110,8 @@ Result<FoundRuntime> FindRuntime(const Options& options) {
   Result<host::ProcessId> peer = Fail(ErrorKind::kNotFound, "find the container runtime");
   for (const std::string& socket : sockets) {
     auto serves = host::SocketPeer(Here(options, socket));
-    if (serves || !peer) {
+    // One that is there and can't be used says more than those that are not there.
+    if (serves || peer.error().kind == ErrorKind::kNotFound) {
       peer = std::move(serves);
       found.socket = socket;
     }
