@@ -134,7 +134,9 @@ def measure(nodes, gpus, config_maps, program, image, figure, note):
         first = {}
         for event in patches:
             first.setdefault(target(event)[1], seconds(event))
-        figure(f"{name}_labelled", (max(first.values()) - seconds(ours[0])) / bare, "ratio")
+        # The real node has no GPU before its own worker has said so.
+        done = max(when for node, when in first.items() if node != real)
+        figure(f"{name}_labelled", (done - seconds(ours[0])) / bare, "ratio")
         wait_for("all operands to run", lambda: pods_running(bed) >= 5 * nodes, 1800, every=5)
         figure(f"{name}_pods", pods_running(bed), "pods")
         figure(f"{name}_rss", operator.peak_mb(), "MB")
