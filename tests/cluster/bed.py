@@ -160,6 +160,13 @@ class Bed:
         return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "default"},
                 "spec": {**body, **spec}}
 
+    def gpu_set(self, name, count, node):
+        """A ReplicaSet of one such pod, which may be evicted; its manifest."""
+        pod = self.gpu_pod(name, count, node=node)["spec"] | {"restartPolicy": "Always"}
+        return {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": name, "namespace": "default"},
+                "spec": {"selector": {"matchLabels": {"app": name}},
+                         "template": {"metadata": {"labels": {"app": name}}, "spec": pod}}}
+
     def phase(self, name, namespace="default"):
         return self.core.read_namespaced_pod(name, namespace).status.phase
 
@@ -177,6 +184,13 @@ class Bed:
     def down(self):
         self.do("down")
 
+    def end(self):
+        """Takes it down, unless somebody wants to look at it."""
+        if os.environ.get("GANTRY_KEEP_BED"):
+            print(f"kept: GANTRY_BED={self.name} ./do bed kubectl get nodes")
+        else:
+            self.down()
+
 
 class NodeWatch:
     """Everything that is seen of Nodes while it runs: which labels and allocatable went away."""
@@ -190,7 +204,7 @@ class NodeWatch:
     def __enter__(self):
         listed = self.bed.core.list_node()
         for node in listed.items:
-            self._see(node)
+            self.see(node)
         self._version = listed.metadata.resource_version
         self._thread.start()
         return self
@@ -207,14 +221,14 @@ class NodeWatch:
                 for event in self._watch.stream(self.bed.core.list_node, resource_version=self._version,
                                                 timeout_seconds=5):
                     self._version = event["object"].metadata.resource_version
-                    self._see(event["object"])
+                    self.see(event["object"])
             except (kubernetes.client.ApiException, OSError, kubernetes.client.exceptions.ApiException):
                 time.sleep(0.1)
             except Exception as error:  # a restarted API server cuts the stream in many ways
                 self.error = error
                 time.sleep(0.1)
 
-    def _see(self, node):
+    def see(self, node):
         name = node.metadata.name
         labels = {k: v for k, v in (node.metadata.labels or {}).items() if k.startswith(self.keys)}
         gpus = int((node.status.allocatable or {}).get("nvidia.com/gpu", "0"))
@@ -224,3 +238,27 @@ class NodeWatch:
             if gpus < before_gpus:
                 self.lost.append(f"{name}: allocatable {before_gpus} -> {gpus}")
         self._last[name] = (labels, gpus)
+
+
+class UpgradeWatch(NodeWatch):
+    """The steps of their drivers' upgrades that nodes are seen in, in their order, and how many take no pods at once."""
+
+    LABEL = "nvidia.com/gpu-driver-upgrade-state"
+    ALL = ["upgrade-done", "upgrade-required", "cordon-required", "wait-for-jobs-required", "pod-deletion-required",
+           "pod-restart-required", "validation-required", "uncordon-required", "upgrade-done"]
+
+    def __init__(self, bed):
+        super().__init__(bed)
+        self.steps, self.most_cordoned, self._cordoned = {}, 0, set()
+
+    def see(self, node):
+        name, step = node.metadata.name, node.metadata.labels[self.LABEL]
+        steps = self.steps.setdefault(name, [])
+        if steps[-1:] != [step]:
+            steps.append(step)
+        (self._cordoned.add if node.spec.unschedulable else self._cordoned.discard)(name)
+        self.most_cordoned = max(self.most_cordoned, len(self._cordoned))
+
+    def done(self, node):
+        """Whether that node's driver was upgraded."""
+        return len(self.steps[node]) > 1 and self.steps[node][-1] == "upgrade-done"

@@ -10,10 +10,11 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 import bed as beds  # noqa: E402
 
-# The life of a cluster. Each file leaves the cluster installed and idle, but for the last.
-ORDER = ["test_install", "test_gpu_pods", "test_policy", "test_drift", "test_sharing", "test_health", "test_restarts",
-         "test_kills", "test_doctor", "test_driver_upgrade", "test_late_node", "test_gantry_upgrade", "test_node_away",
-         "test_uninstall"]
+# The life of a cluster. Each file leaves the cluster installed and idle, but for the last. One that is changed over is
+# another, which is gone before this one is made.
+ORDER = ["test_change_over", "test_install", "test_gpu_pods", "test_policy", "test_drift", "test_sharing", "test_health",
+         "test_restarts", "test_kills", "test_doctor", "test_rights", "test_driver_upgrade", "test_late_node",
+         "test_gantry_upgrade", "test_node_away", "test_uninstall"]
 PROFILE = beds.ROOT / "testbed" / "fakegpu" / "profiles" / "8xa100-80.yaml"
 
 
@@ -32,10 +33,7 @@ def bare():
             made.copy(name, beds.ROOT / "build" / "release" / "bin" / "node_probe", "/usr/local/bin/node_probe")
         yield made
     finally:
-        if os.environ.get("GANTRY_KEEP_BED"):
-            print(f"kept: GANTRY_BED={made.name} ./do bed kubectl get nodes")
-        else:
-            made.down()
+        made.end()
 
 
 @pytest.fixture(scope="session")
