@@ -49,14 +49,11 @@ grep -E '^usr/(lib/x86_64-linux-gnu|bin)/' /opt/fakegpu/installed | while read -
   mv "$name" "opt/driver/$name"
 done
 """
-# Back again; with it go the folders that kubelets make for the driver's pods, which nobody ever removes.
+# Back again.
 UNPACK = """set -e
 cp -a /opt/driver/. /
 rm -rf /opt/driver /run/nvidia/driver /run/nvidia/package
 ldconfig
-cd /run
-rmdir -p mellanox/drivers/usr/src nvidia-fabricmanager nvidia-topologyd
-rmdir /dev/log
 """
 
 

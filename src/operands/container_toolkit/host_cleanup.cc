@@ -37,11 +37,24 @@ namespace {
 constexpr std::array kDocuments = {"k8s.device-plugin.nvidia.com-", "management.nvidia.com-",
                                    "nvidia.com-cuda."};
 constexpr char kPidFile[] = "/run/nvidia/toolkit/toolkit.pid";
-// Folders that the pods' volumes made or that the status files lie in, deepest first.
-constexpr std::array kFolders = {
-    "/run/nvidia/validations", "/run/nvidia/toolkit",  "/run/nvidia/driver/lib/firmware",
-    "/run/nvidia/driver/lib",  "/run/nvidia/driver",   "/run/nvidia",
-    names::kFeaturesDir,       names::kCustomRulesDir, "/etc/kubernetes/node-feature-discovery"};
+// Folders that the pods' volumes made or that the status files lie in, deepest first. (/dev/log is
+// one on a node without syslog on which a driver's container ran.)
+constexpr std::array kFolders = {"/run/nvidia/validations",
+                                 "/run/nvidia/toolkit",
+                                 "/run/nvidia/driver/lib/firmware",
+                                 "/run/nvidia/driver/lib",
+                                 "/run/nvidia/driver",
+                                 "/run/nvidia",
+                                 "/run/nvidia-fabricmanager",
+                                 "/run/nvidia-topologyd",
+                                 "/run/mellanox/drivers/usr/src",
+                                 "/run/mellanox/drivers/usr",
+                                 "/run/mellanox/drivers",
+                                 "/run/mellanox",
+                                 "/dev/log",
+                                 names::kFeaturesDir,
+                                 names::kCustomRulesDir,
+                                 "/etc/kubernetes/node-feature-discovery"};
 
 std::optional<std::string> FromProcess(const std::string& name) {
   const char* value = std::getenv(name.c_str());

@@ -53,6 +53,7 @@ class Text {
   template <typename Item>
   void AddList(const char* name, const char* type, const std::vector<Item>& items) {
     std::vector<std::string> printed;
+    printed.reserve(items.size());
     for (const Item& item : items) {
       printed.push_back(Printed(item));
     }

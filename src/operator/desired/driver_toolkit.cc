@@ -78,9 +78,9 @@ Json TrustedCa(const Context& context) {
 }
 
 void UseToolkit(const Context& context, const std::string& rhcos, NvidiaDaemonSet& set) {
-  const auto& images = context.openshift.toolkit->images;
-  const auto image = images.find(rhcos);
-  const bool missing = image == images.end();
+  const DriverToolkit toolkit = context.openshift.toolkit.value_or(DriverToolkit());
+  const auto image = toolkit.images.find(rhcos);
+  const bool missing = image == toolkit.images.end();
   set.LabelOnly(names::kDriverToolkit, "true");
   set.LabelSet(names::kDriverToolkitRhcos, rhcos);
   set.Volume(kShared, "emptyDir", Json::object());
