@@ -52,19 +52,27 @@ find_package(GTest REQUIRED)
 find_package(Threads REQUIRED)
 
 # What nearly every file includes is parsed once, with clang; g++ 12 reads it back no faster than it
-# parses it. Paths are relative to the build folder, and the headers are the system's: so what ccache
-# keeps serves every clone, which CMake's own way to say this would not.
+# parses it. What clang writes names the header's path, and is of no use once that file is gone: so the
+# header lies in the cache, at one path for every clone, and what ccache keeps serves all of them.
+if(DEFINED ENV{GANTRY_CACHE})
+  set(GANTRY_HEADERS "$ENV{GANTRY_CACHE}/headers")
+else()
+  set(GANTRY_HEADERS "$ENV{HOME}/.cache/gantry/headers")
+endif()
 set(GANTRY_SYSTEM_HEADERS algorithm chrono filesystem fstream functional map memory mutex optional
     set string thread vector fmt/core.h nlohmann/json.hpp)
 function(gantry_precompile name)
   list(TRANSFORM ARGN REPLACE "(.+)" "#include <\\1>" OUTPUT_VARIABLE includes)
   list(JOIN includes "\n" includes)
-  file(CONFIGURE OUTPUT ${name}.h CONTENT "${includes}\n")
+  string(SHA256 content "${includes}")
+  string(SUBSTRING ${content} 0 16 content)
+  set(header ${GANTRY_HEADERS}/${name}-${content}.h)
+  file(CONFIGURE OUTPUT ${header} CONTENT "${includes}\n")
   separate_arguments(flags UNIX_COMMAND "${CMAKE_CXX_FLAGS_DEBUG}")
-  add_custom_command(OUTPUT ${name}.pch DEPENDS ${name}.h COMMAND_EXPAND_LISTS
+  add_custom_command(OUTPUT ${name}.pch DEPENDS ${header} COMMAND_EXPAND_LISTS
     COMMAND ${CMAKE_CXX_COMPILER_LAUNCHER} ${CMAKE_CXX_COMPILER} ${flags} -std=c++2b
             $<TARGET_PROPERTY:gantry_flags,INTERFACE_COMPILE_OPTIONS> -DGTEST_HAS_PTHREAD=1
-            -fpch-instantiate-templates -x c++-header -c ${name}.h -o ${name}.pch)
+            -fpch-instantiate-templates -x c++-header -c ${header} -o ${name}.pch)
   add_custom_target(${name} DEPENDS ${name}.pch)
   add_dependencies(generated ${name})
 endfunction()
