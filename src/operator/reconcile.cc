@@ -97,6 +97,15 @@ Desired AllOf(const Json& owner, const std::vector<DesiredOperand>& operands,
   return desired;
 }
 
+bool IsWritten(const Plan& plan, const Objects& objects) {
+  const auto is_one = [&](const Json& written) {
+    const ObjectKey key = KeyOfObject(written);
+    return std::ranges::any_of(objects,
+                               [&](const Json& object) { return KeyOfObject(object) == key; });
+  };
+  return std::ranges::any_of(plan.create, is_one) || std::ranges::any_of(plan.replace, is_one);
+}
+
 // What the status says, the operator that ran before this one has told.
 bool SaysAlready(const Json& status, const Verdict& verdict) {
   const Json* conditions = At(status, "conditions");
@@ -277,7 +286,8 @@ Reconciler::Followed Reconciler::Follow(const Json& owner, const policy::LaidOve
   }
 
   const std::string write_error = carried.has_value() ? "" : carried.error().message;
-  if (Status wrote = WriteDrivers(drivers, driver_plan, cluster, write_error, held);
+  if (Status wrote =
+          WriteDrivers(drivers, driver_plan, cluster, write_error, held ? plan : Plan());
       carried.has_value()) {
     carried = std::move(wrote);
   }
@@ -410,14 +420,15 @@ void Reconciler::Announce(const Json& object, const Verdict& verdict, std::strin
 
 Status Reconciler::WriteDrivers(const std::vector<Json>& drivers, const DriverPlan& plan,
                                 const ClusterFacts& cluster, const std::string& write_error,
-                                bool labelling) {
+                                const Plan& held) {
   const std::map<std::string, DaemonSetFacts> daemon_sets = view_.DaemonSets();
   std::map<std::string, std::string> announced;
   Status result;
   for (size_t i = 0; i < drivers.size(); ++i) {
     const Json& object = drivers[i];
     const Verdict verdict =
-        JudgeDriver(plan.drivers[i], daemon_sets, cluster, write_error, labelling);
+        JudgeDriver(plan.drivers[i], daemon_sets, cluster, write_error,
+                    IsWritten(held, plan.drivers[i].objects));
     std::string& told = announced[kube::UidOf(object)];
     told = announced_drivers_[kube::UidOf(object)];
     Announce(object, verdict, told);

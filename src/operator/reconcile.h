@@ -71,9 +71,10 @@ class Reconciler {
                   const std::vector<Json>& drivers);
   // As made last, while what they are made from is the same; none without an owner.
   const std::vector<DesiredOperand>& OperandsFor(const Context& context, bool node_features);
-  // To each of them, what came of it.
+  // To each of them, what came of it; `held` is what waits for the nodes' labels.
   Status WriteDrivers(const std::vector<Json>& drivers, const DriverPlan& plan,
-                      const ClusterFacts& cluster, const std::string& write_error, bool labelling);
+                      const ClusterFacts& cluster, const std::string& write_error,
+                      const Plan& held);
   Status OpenSpace(const policy::ClusterPolicy& policy, const OpenShift& openshift);
   Status WriteStatus(const kube::Kind& kind, const Json& object, const Json& status);
   // Of a policy that counts: messages alone are written in groups.

@@ -30,8 +30,10 @@ exec chroot . "$@"
 """
 WAIT = """
 for i in $(seq 1 {tenths}); do
+  ended=
+  [ -e /run/status-{name} ] && ended=1
   [ -e {file} ] && exit 0
-  [ -e /run/status-{name} ] && exit 1
+  [ "$ended" ] && exit 1
   sleep 0.1
 done
 exit 2

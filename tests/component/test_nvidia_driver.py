@@ -224,6 +224,7 @@ def test_n7_a_conflict_leaves_the_nodes_where_they_are(plane, operator):
 
 
 def test_n8_two_defaults(plane, operator):
+    told_before = plane.writes("gpu-operator").count("patch nvidiadrivers/e2e-driver")
     new_driver(plane, "second", default=True)
     for name in ("second", "e2e-default-driver"):
         state, reason, message = wait(lambda: (t := told(plane, name))[0] == "notReady" and t, "it is told")
@@ -232,6 +233,7 @@ def test_n8_two_defaults(plane, operator):
     assert all_owned_by(plane, "e2e-driver") and is_ready(plane, "e2e-driver")
     plane.call("DELETE", f"{DRIVERS}/second")
     wait(lambda: is_ready(plane, "e2e-default-driver"), "the one that is left is ready")
+    assert plane.writes("gpu-operator").count("patch nvidiadrivers/e2e-driver") == told_before, "it was none of its"
 
 
 def test_a_selector_takes_its_nodes_by_any_label(plane, operator):
