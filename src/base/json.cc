@@ -58,6 +58,22 @@ const Json& ListAt(const Json& json, std::string_view dotted_path) {
   return list != nullptr && list->is_array() ? *list : kEmpty;
 }
 
+std::vector<std::string> TextsIn(const Json& list) {
+  std::vector<std::string> texts;
+  if (list.is_array()) {
+    for (const Json& entry : list) {
+      if (entry.is_string()) {
+        texts.push_back(entry.get<std::string>());
+      }
+    }
+  }
+  return texts;
+}
+
+std::vector<std::string> TextsAt(const Json& json, std::string_view dotted_path) {
+  return TextsIn(ListAt(json, dotted_path));
+}
+
 std::string TextAt(const Json& json, std::string_view dotted_path, std::string_view fallback) {
   const Json* value = At(json, dotted_path);
   return value != nullptr && value->is_string() ? value->get<std::string>() : std::string(fallback);

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 
@@ -22,6 +23,10 @@ const Json* At(const Json& json, std::initializer_list<std::string_view> keys);
 
 // The list at a dotted path; an empty one if there is none. Lives as long as `json`.
 const Json& ListAt(const Json& json, std::string_view dotted_path);
+
+// The strings of a list; what is in it besides is left out. Of no list: none.
+std::vector<std::string> TextsIn(const Json& list);
+std::vector<std::string> TextsAt(const Json& json, std::string_view dotted_path);
 
 // The value at a dotted path if it is there and of that type, else the fallback.
 std::string TextAt(const Json& json, std::string_view dotted_path, std::string_view fallback = "");

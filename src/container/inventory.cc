@@ -54,29 +54,12 @@ Json GpuJson(const CdiGpu& gpu, const GpuKind& kind) {
   return json;
 }
 
-Texts TextsOf(const Json* list) {
-  Texts texts;
-  if (list != nullptr && list->is_array()) {
-    for (const Json& entry : *list) {
-      if (entry.is_string()) {
-        texts.push_back(entry.get<std::string>());
-      }
-    }
-  }
-  return texts;
-}
-
-Texts TextsAt(const Json& json, const char* key) { return TextsOf(At(json, {key})); }
-
 // The lists of `count` texts each under a key.
 std::vector<Texts> RowsAt(const Json& json, const char* key, size_t count) {
   std::vector<Texts> rows;
-  const Json* list = At(json, {key});
-  if (list != nullptr && list->is_array()) {
-    for (const Json& entry : *list) {
-      if (Texts row = TextsOf(&entry); row.size() == count) {
-        rows.push_back(std::move(row));
-      }
+  for (const Json& entry : ListAt(json, key)) {
+    if (Texts row = TextsIn(entry); row.size() == count) {
+      rows.push_back(std::move(row));
     }
   }
   return rows;

@@ -88,18 +88,6 @@ FileInfo InfoFrom(const Json& json) {
   return info;
 }
 
-std::vector<std::string> TextsAt(const Json& json, std::string_view key) {
-  std::vector<std::string> texts;
-  if (const Json* list = At(json, key); list != nullptr && list->is_array()) {
-    for (const Json& entry : *list) {
-      if (entry.is_string()) {
-        texts.push_back(entry.get<std::string>());
-      }
-    }
-  }
-  return texts;
-}
-
 }  // namespace
 
 Journal::Journal(std::string root, std::string folder)

@@ -12,6 +12,7 @@
 #include <array>
 #include <string>
 
+#include "kube/object.h"
 #include "operator/plan.h"
 #include "policy/names.h"
 
@@ -121,13 +122,13 @@ bool HasPullSecrets(const Json& pod, const Json& observed) {
 
 // Made by NVIDIA's operator, and not ours since.
 bool IsNvidias(const Json& set) {
-  return At(set, {"metadata", "annotations", names::kLastAppliedHash}) != nullptr &&
-         At(set, {"metadata", "annotations", names::kRendering}) == nullptr;
+  return kube::AnnotationOf(set, names::kLastAppliedHash) != nullptr &&
+         kube::AnnotationOf(set, names::kRendering) == nullptr;
 }
 
-std::string AnnotationOf(const Json& set, std::string_view key) {
-  const Json* found = At(set, {"metadata", "annotations", key});
-  return found == nullptr ? "" : found->get<std::string>();
+std::string AnnotationOrEmpty(const Json& set, std::string_view annotation) {
+  const std::string* found = kube::AnnotationOf(set, annotation);
+  return found == nullptr ? "" : *found;
 }
 
 }  // namespace
@@ -167,8 +168,8 @@ Json InPlaceOf(const Json& desired, const Json& observed) {
   if (TextAt(desired, "kind") != "DaemonSet" || !IsNvidias(observed)) {
     return desired;
   }
-  const std::string rendering = AnnotationOf(desired, names::kRendering);
-  const std::string adopted = AnnotationOf(observed, names::kAdopted);
+  const std::string rendering = AnnotationOrEmpty(desired, names::kRendering);
+  const std::string adopted = AnnotationOrEmpty(observed, names::kAdopted);
   if ((!adopted.empty() && adopted != rendering) || !MeetsPolicy(desired, observed)) {
     return desired;
   }

@@ -59,7 +59,7 @@ std::string RuntimeName(const std::map<std::string, int, std::less<>>& seen) {
 
 // What counts here of a node's labels, as views into them: this is asked of every node at every
 // change of one.
-struct Marks {
+struct NodeMarks {
   std::string_view present;
   std::optional<std::string_view> validation;
   std::string_view mps_capable;
@@ -67,12 +67,11 @@ struct Marks {
   std::string_view system_version;
   std::string_view kernel;
   std::string_view rhcos;
-  std::vector<std::string_view>
-      deployed;  // what follows names::kDeployPrefix, of those that say so
+  std::vector<std::string_view> deployed;  // operands whose deploy label says true
 };
 
-Marks MarksOf(std::string_view packed) {
-  Marks marks;
+NodeMarks NodeMarksOf(std::string_view packed) {
+  NodeMarks marks;
   const std::array wanted = std::to_array<std::pair<std::string_view, std::string_view*>>(
       {{names::kGpuPresent, &marks.present},
        {names::kMpsCapable, &marks.mps_capable},
@@ -108,7 +107,7 @@ void Count(std::string_view operand, std::map<std::string, int, std::less<>>& no
 // GPU nodes by what they run.
 class Systems {
  public:
-  void Add(const Marks& marks) {
+  void Add(const NodeMarks& marks) {
     std::string tag = SystemTag(marks.system_id, marks.system_version);
     if (tag.empty()) {
       return;
@@ -182,7 +181,7 @@ ClusterFacts Summarize(const NamedNodes& nodes, const Json& tolerations) {
     if (!node->described && node->linux && node->ready) {
       facts.undescribed.push_back(name);
     }
-    const Marks marks = MarksOf(node->labels);
+    const NodeMarks marks = NodeMarksOf(node->labels);
     if (marks.present != "true") {
       continue;
     }

@@ -54,11 +54,6 @@ void Write(const Json& value, int indent, std::ostream& out) {
   }
 }
 
-std::vector<std::string> TextsAt(const Json& facts, std::string_view path) {
-  const Json* found = At(facts, path);
-  return found == nullptr ? std::vector<std::string>() : found->get<std::vector<std::string>>();
-}
-
 std::map<std::string, std::vector<std::string>> ConfigMapsIn(const Json& facts) {
   std::map<std::string, std::vector<std::string>> maps;
   if (const Json* found = At(facts, "configMaps"); found != nullptr) {
@@ -74,7 +69,7 @@ MonitoringKinds MonitoringIn(const Json& facts) {
 
 OpenShift OpenShiftIn(const Json& facts) {
   OpenShift openshift{.version = TextAt(facts, "openshift.version")};
-  openshift.constraints = !openshift.version.empty();
+  openshift.constraints = openshift.present();
   if (const Json* proxy = At(facts, "openshift.proxy"); proxy != nullptr) {
     openshift.proxy = ProxyOf(*proxy);
   }

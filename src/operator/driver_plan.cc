@@ -210,6 +210,16 @@ upgrade::Policies UpgradesOf(const policy::ClusterPolicy& policy, const DriverPl
   return policies;
 }
 
+bool WaitsForLabels(const DriverOutcome& driver, const Plan& held) {
+  const auto is_its_own = [&](const Json& written) {
+    return std::ranges::any_of(driver.objects, [&](const Json& object) {
+      return KeyOfObject(object) == KeyOfObject(written);
+    });
+  };
+  return !held.empty() && (driver.objects.empty() || std::ranges::any_of(held.create, is_its_own) ||
+                           std::ranges::any_of(held.replace, is_its_own));
+}
+
 std::set<std::string> SelectorsOf(const std::vector<Json>& drivers) {
   std::set<std::string> selectors;
   for (const Json& driver : drivers) {

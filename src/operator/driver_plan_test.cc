@@ -146,6 +146,21 @@ TEST_F(DriverPlanTest, ReadyIsSaidWhenEveryNodeHasItsPod) {
   EXPECT_EQ(JudgeFirst().state + JudgeFirst().reason, "notReadyReconcileFailed");
 }
 
+TEST_F(DriverPlanTest, WhatWaitsForLabelsIsItsOwnOrAnothers) {
+  AddNode("n", "d");
+  asked_.objects = {Driver("d"), Driver("without-nodes", {{"nodeSelector", {{"no", "node"}}}})};
+  asked_.selections = {{"no=node", {}}};
+  const DriverPlan plan = Plan();
+  gpu_operator::Plan held;
+  EXPECT_FALSE(WaitsForLabels(plan.drivers[0], held));
+  EXPECT_FALSE(WaitsForLabels(plan.drivers[1], held));
+  held.replace = plan.shared;
+  EXPECT_FALSE(WaitsForLabels(plan.drivers[0], held));
+  EXPECT_TRUE(WaitsForLabels(plan.drivers[1], held)) << "it may get some";
+  held.create = {plan.drivers[0].objects.back()};
+  EXPECT_TRUE(WaitsForLabels(plan.drivers[0], held));
+}
+
 TEST_F(DriverPlanTest, EachHasItsUpgradePolicy) {
   asked_.objects = {Driver("a"), Driver("b", {{"upgradePolicy", {{"autoUpgrade", false}}}})};
   const DriverPlan plan = Plan();

@@ -31,6 +31,7 @@ struct OpenShift {
   ClusterProxy proxy = {};
   std::optional<DriverToolkit> toolkit = {};  // nothing: its ImageStream is missing
   bool constraints = false;                   // whether SecurityContextConstraints can be written
+  [[nodiscard]] bool present() const { return !version.empty(); }
   bool operator==(const OpenShift&) const = default;
 };
 

@@ -97,15 +97,6 @@ Desired AllOf(const Json& owner, const std::vector<DesiredOperand>& operands,
   return desired;
 }
 
-bool IsWritten(const Plan& plan, const Objects& objects) {
-  const auto is_one = [&](const Json& written) {
-    const ObjectKey key = KeyOfObject(written);
-    return std::ranges::any_of(objects,
-                               [&](const Json& object) { return KeyOfObject(object) == key; });
-  };
-  return std::ranges::any_of(plan.create, is_one) || std::ranges::any_of(plan.replace, is_one);
-}
-
 // What the status says, the operator that ran before this one has told.
 bool SaysAlready(const Json& status, const Verdict& verdict) {
   const Json* conditions = At(status, "conditions");
@@ -244,7 +235,7 @@ Reconciler::Followed Reconciler::Follow(const Json& owner, const policy::LaidOve
                         .space = settings_.space,
                         .image = settings_.image,
                         .pull_policy = settings_.pull_policy,
-                        .runtime = openshift.version.empty() ? cluster.runtime : "crio",
+                        .runtime = openshift.present() ? "crio" : cluster.runtime,
                         .owner = owner.is_null() ? Json() : kube::OwnerReference(owner, true),
                         .worker_config = settings_.worker_config,
                         .driver_manager = settings_.driver_manager,
@@ -286,8 +277,7 @@ Reconciler::Followed Reconciler::Follow(const Json& owner, const policy::LaidOve
   }
 
   const std::string write_error = carried.has_value() ? "" : carried.error().message;
-  if (Status wrote =
-          WriteDrivers(drivers, driver_plan, cluster, write_error, held ? plan : Plan());
+  if (Status wrote = WriteDrivers(drivers, driver_plan, cluster, write_error, held ? plan : Plan());
       carried.has_value()) {
     carried = std::move(wrote);
   }
@@ -370,8 +360,8 @@ Status Reconciler::WriteFollowed(const kube::Kind& kind, const Json& object, con
 Status Reconciler::OpenSpace(const policy::ClusterPolicy& policy, const OpenShift& openshift) {
   // On OpenShift other namespaces are their administrators' business.
   const bool its_own = settings_.space == "nvidia-gpu-operator";
-  const bool privileged = policy.pod_security_labels && (openshift.version.empty() || its_own);
-  const bool monitored = !openshift.version.empty() && its_own;
+  const bool privileged = policy.pod_security_labels && (!openshift.present() || its_own);
+  const bool monitored = openshift.present() && its_own;
   if (!privileged && !monitored) {
     return {};
   }
@@ -426,9 +416,8 @@ Status Reconciler::WriteDrivers(const std::vector<Json>& drivers, const DriverPl
   Status result;
   for (size_t i = 0; i < drivers.size(); ++i) {
     const Json& object = drivers[i];
-    const Verdict verdict =
-        JudgeDriver(plan.drivers[i], daemon_sets, cluster, write_error,
-                    IsWritten(held, plan.drivers[i].objects));
+    const Verdict verdict = JudgeDriver(plan.drivers[i], daemon_sets, cluster, write_error,
+                                        WaitsForLabels(plan.drivers[i], held));
     std::string& told = announced[kube::UidOf(object)];
     told = announced_drivers_[kube::UidOf(object)];
     Announce(object, verdict, told);

@@ -106,14 +106,6 @@ std::vector<DriverConfig::VolumeOf> VolumesOf(const Json& pod_spec) {
   return volumes;
 }
 
-std::vector<std::string> WordsAt(const Json& container, std::string_view key) {
-  std::vector<std::string> words;
-  for (const Json& word : ListAt(container, key)) {
-    words.push_back(word.get<std::string>());
-  }
-  return words;
-}
-
 }  // namespace
 
 std::string DigestOf(const DriverConfig& config) {
@@ -170,8 +162,8 @@ DriverConfig DriverConfigOf(const Json& pod_spec) {
     const std::string image = TextAt(container, "image");
     if (name == "nvidia-driver-ctr") {
       config.driver_image = image;
-      config.driver_command = WordsAt(container, "command");
-      config.driver_args = WordsAt(container, "args");
+      config.driver_command = TextsAt(container, "command");
+      config.driver_args = TextsAt(container, "args");
       config.driver_env = VariablesOf(container);
       for (const Json& source : ListAt(container, "envFrom")) {
         if (const std::string secret = TextAt(source, "secretRef.name"); !secret.empty()) {

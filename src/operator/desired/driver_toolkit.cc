@@ -24,7 +24,7 @@ ToolkitState DecideToolkit(const policy::ClusterPolicy& policy, const OpenShift&
                            const SystemFacts& system) {
   ToolkitState state;
   const policy::DriverOptions& options = policy.driver_options;
-  if (openshift.version.empty() || !options.openshift_toolkit || options.precompiled) {
+  if (!openshift.present() || !options.openshift_toolkit || options.precompiled) {
     return state;
   }
   state.nfd_too_old = !system.tag.empty() && system.rhcos.empty();
@@ -39,7 +39,7 @@ ToolkitState DecideToolkit(const policy::ClusterPolicy& policy, const OpenShift&
 }
 
 void UseClusterProxy(const Context& context, NvidiaDaemonSet& set) {
-  if (context.openshift.version.empty()) {
+  if (!context.openshift.present()) {
     return;
   }
   set.Env("OPENSHIFT_VERSION", context.openshift.version);
@@ -66,7 +66,7 @@ void UseClusterProxy(const Context& context, NvidiaDaemonSet& set) {
 }
 
 bool AsksForTrustedCa(const Context& context) {
-  return !context.openshift.version.empty() && context.openshift.proxy.trusted_ca &&
+  return context.openshift.present() && context.openshift.proxy.trusted_ca &&
          !context.policy.driver_options.precompiled;
 }
 

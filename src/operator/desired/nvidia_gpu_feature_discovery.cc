@@ -28,7 +28,7 @@ Result<Objects> NvidiaGpuFeatureDiscovery(const Context& context, const std::str
   set.main().Command({"gpu-feature-discovery"}).Privileged();
   set.Env("GFD_SLEEP_INTERVAL", "60s");
   set.Env("GFD_FAIL_ON_INIT_ERROR", "true");
-  if (!context.openshift.version.empty()) {
+  if (context.openshift.present()) {
     set.Env("USE_NODE_FEATURE_API", "false");
   }
   set.EnvFromField("NAMESPACE", "metadata.namespace");

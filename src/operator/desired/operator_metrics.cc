@@ -79,7 +79,7 @@ Objects OperatorMetrics(const Context& context, const std::string& /*image*/) {
   Objects objects = {std::move(service)};
   AddServiceMonitor(objects, context, kScraped, monitor);
   Json alerts = Alerts();
-  if (!context.openshift.version.empty()) {
+  if (context.openshift.present()) {
     for (Json& alert : ToolkitAlerts()) {
       alerts.push_back(std::move(alert));
     }

@@ -55,7 +55,7 @@ Result<Objects> VgpuManager(const Context& context, const std::string& image) {
                false);
   TRY(MountKeys(context, set, {&main}, "kernel-module-config", policy.vgpu_kernel_module_config,
                 "/drivers", "vgpuManager.kernelModuleConfig.name"));
-  if (!context.openshift.version.empty()) {
+  if (context.openshift.present()) {
     set.Env("OPENSHIFT_VERSION", context.openshift.version);
   }
   objects.push_back(set.Finish());
