@@ -188,9 +188,9 @@ Status PrintLibraryCache(const CliCall& call) {
   TRY_ASSIGN(const std::string path,
              ResolveInRoot(flags.Text("driver-root", "/"), "/etc/ld.so.cache"));
   TRY_ASSIGN(const std::string cache, ReadFile(path));
-  TRY_ASSIGN(const std::vector<CachedName> libraries, ReadLibraryCache(cache));
+  TRY_ASSIGN(const LibraryCache libraries, LibraryCache::Read(cache));
   std::string text;
-  for (const CachedName& library : libraries) {
+  for (const CachedName& library : libraries.names()) {
     text += format("{} => {}\n", library.soname, library.path);
   }
   return PutOutput("", text);

@@ -148,15 +148,12 @@ Status UpdateLibraries(const HookRequest& request, const ContainerRoot& root,
     return UpdateMusl(root, FoldersOf(request.libraries, request.folders));
   }
   const std::string before = root.Read(kCache).value_or("");
-  std::vector<CachedName> listed;
-  if (!before.empty()) {
-    auto read = ReadLibraryCache(before);
-    if (!read) {
-      warnings.push_back(read.error().message);
-      return {};
-    }
-    listed = *std::move(read);
+  const auto cache = LibraryCache::Read(before);
+  if (!cache) {
+    warnings.push_back(cache.error().message);
+    return {};
   }
+  const std::vector<CachedName>& listed = cache->names();
   std::vector<CachedLibrary> libraries = compat;
   libraries.insert(libraries.end(), request.libraries.begin(), request.libraries.end());
   if (!request.folders.empty()) {
@@ -188,7 +185,7 @@ Status UpdateLibraries(const HookRequest& request, const ContainerRoot& root,
   const std::vector<CachedLibrary> cuda = LackingCuda(request, listed);
   TRY(ListFolders(root, "zz-cuda-toolkit.conf", FoldersOf(cuda, {})));
   std::ranges::copy(cuda, std::back_inserter(libraries));
-  TRY_ASSIGN(const std::string after, AddToLibraryCache(before, libraries));
+  const std::string after = cache->With(libraries);
   return after == before ? Status{} : root.Write(kCache, after);
 }
 

@@ -26,7 +26,8 @@ using testing::HasSubstr;
 
 std::vector<CachedLibrary> Listed(const std::string& cache) {
   std::vector<CachedLibrary> libraries;
-  for (const CachedName& each : ReadLibraryCache(cache).value_or(std::vector<CachedName>{})) {
+  const auto read = LibraryCache::Read(cache);
+  for (const CachedName& each : read ? read->names() : std::vector<CachedName>{}) {
     libraries.push_back({std::string(each.soname), std::string(each.path)});
   }
   return libraries;
@@ -123,17 +124,19 @@ TEST_F(HooksTest, TheCudaOfAnImageStays) {
   Put("/usr/local/cuda-12.4/bin/nvcc", "its own");
   Put("/usr/local/cuda-11.8/bin/nvcc", "its own");
   fs::create_symlink("cuda-11.8", root_ + "/usr/local/cuda");
-  const auto cache = AddToLibraryCache("", {{"libcudart.so.11.0", "/x/libcudart.so.11.0"}});
-  Put("/etc/ld.so.cache", *cache);
+  const std::string cache =
+      LibraryCache::Read("")->With({{"libcudart.so.11.0", "/x/libcudart.so.11.0"}});
+  Put("/etc/ld.so.cache", cache);
   ASSERT_EQ(Hook(kCuda), "");
   EXPECT_EQ(fs::read_symlink(root_ + "/usr/local/cuda"), "cuda-11.8");
   EXPECT_EQ(Get("/usr/local/cuda-12.4/bin/nvcc"), "its own");
-  EXPECT_EQ(Get("/etc/ld.so.cache"), *cache);
+  EXPECT_EQ(Get("/etc/ld.so.cache"), cache);
   EXPECT_EQ(Get("/etc/ld.so.conf.d/zz-cuda-toolkit.conf"), "(absent)");
 }
 
 TEST_F(HooksTest, ALibraryThatTheImageKnowsStaysInFrontOfCudas) {
-  Put("/etc/ld.so.cache", *AddToLibraryCache("", {{"libcublas.so.12", "/x/libcublas.so.12"}}));
+  Put("/etc/ld.so.cache",
+      LibraryCache::Read("")->With({{"libcublas.so.12", "/x/libcublas.so.12"}}));
   ASSERT_EQ(Hook(kCuda), "");
   EXPECT_THAT(Cache(),
               testing::UnorderedElementsAre(

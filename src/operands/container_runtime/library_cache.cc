@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <iterator>
 #include <optional>
 #include <unordered_set>
 #include <utility>
@@ -81,6 +80,11 @@ void Store(std::string& bytes, size_t offset, const T& value) {
   std::memcpy(bytes.data() + offset, &value, sizeof(T));
 }
 
+// Of a cache that is known to hold it.
+Entry EntryAt(std::string_view cache, uint32_t index) {
+  return *Load<Entry>(cache, sizeof(Header) + index * sizeof(Entry));
+}
+
 // The order of glibc's _dl_cache_libcmp: runs of digits count as numbers.
 int CompareNames(std::string_view a, std::string_view b) {
   const auto first = [](std::string_view text) { return text.empty() ? '\0' : text.front(); };
@@ -116,13 +120,6 @@ int CompareNames(std::string_view a, std::string_view b) {
   return first(a) - first(b);
 }
 
-struct Parsed {
-  std::string_view bytes;  // from the header on
-  Header header{};
-  std::vector<Entry> entries;
-  std::vector<CachedName> names;  // of the entries
-};
-
 // The text stays where it is: a cache has some thousand of them, and is read at container starts.
 std::optional<std::string_view> TextAtOffset(std::string_view bytes, uint32_t offset) {
   if (offset >= bytes.size()) {
@@ -137,7 +134,8 @@ std::unexpected<Error> Broken(std::string_view why) {
   return Fail(ErrorKind::kInvalid, format("read library cache: {}", why));
 }
 
-Result<Parsed> Parse(std::string_view cache) {
+// Without what old images put in front.
+Result<std::string_view> WithoutOldFormat(std::string_view cache) {
   if (cache.starts_with(kOldMagic)) {
     const auto count = Load<uint32_t>(cache, 12);
     const size_t start = kOldHeader + kOldEntry * static_cast<size_t>(count.value_or(0));
@@ -147,41 +145,19 @@ Result<Parsed> Parse(std::string_view cache) {
     }
     cache.remove_prefix(aligned);
   }
-  const auto header = Load<Header>(cache, 0);
-  if (!header || !cache.starts_with(kMagic)) {
-    return Broken("not of the format glibc-ld.so.cache1.1");
-  }
-  if ((header->flags & 3) != 0 && (header->flags & 3) != kLittleEndian) {
-    return Broken("of another byte order");
-  }
-  Parsed parsed{cache, *header, {}, {}};
-  if ((cache.size() - sizeof(Header)) / sizeof(Entry) < header->nlibs) {
-    return Broken("too short");
-  }
-  parsed.entries.resize(header->nlibs);
-  if (header->nlibs > 0) {
-    std::memcpy(parsed.entries.data(), cache.data() + sizeof(Header),
-                header->nlibs * sizeof(Entry));
-  }
-  parsed.names.reserve(header->nlibs);
-  for (const Entry& entry : parsed.entries) {
-    const auto key = TextAtOffset(cache, entry.key);
-    const auto value = TextAtOffset(cache, entry.value);
-    if (!key || !value) {
-      return Broken("an entry points outside");
-    }
-    parsed.names.push_back({*key, *value});
-  }
-  return parsed;
+  return cache;
 }
 
-Parsed EmptyCache(std::string& storage) {
-  Header header{};
-  std::memcpy(header.magic, kMagic.data(), kMagic.size());
-  header.flags = kLittleEndian;
-  storage.assign(sizeof(Header), '\0');
-  Store(storage, 0, header);
-  return {storage, header, {}, {}};
+std::string_view WithoutEntries() {
+  static const std::string kCache = [] {
+    Header header{};
+    std::memcpy(header.magic, kMagic.data(), kMagic.size());
+    header.flags = kLittleEndian;
+    std::string bytes(sizeof(Header), '\0');
+    Store(bytes, 0, header);
+    return bytes;
+  }();
+  return kCache;
 }
 
 // Moves every offset in the extension area of `out` by `shift`. An area that is not understood is
@@ -214,103 +190,126 @@ void MoveExtensions(std::string& out, Header& header, uint32_t shift) {
   }
 }
 
-struct Named {
-  std::string_view key;
-  Entry entry;
-  size_t order = 0;  // among those of one key
-};
-
-bool Before(const Named& a, const Named& b) { return CompareNames(a.key, b.key) > 0; }
-
-// Those of one key stay in their order.
-void Sort(std::vector<Named>& list) {
-  for (size_t i = 0; i < list.size(); ++i) {
-    list[i].order = i;
+// Those of the cache that stay, in the order of their names; of one name, in their order.
+std::vector<uint32_t> Kept(const std::vector<CachedName>& names,
+                           const std::vector<CachedLibrary>& added) {
+  std::unordered_set<std::string_view> paths;
+  for (const CachedLibrary& library : added) {
+    paths.insert(library.path);
   }
-  std::ranges::sort(list, [](const Named& a, const Named& b) {
-    const int names = CompareNames(a.key, b.key);
-    return names != 0 ? names > 0 : a.order < b.order;
-  });
+  std::vector<uint32_t> kept;
+  kept.reserve(names.size());
+  for (uint32_t i = 0; i < names.size(); ++i) {
+    if (!paths.contains(names[i].path)) {
+      kept.push_back(i);
+    }
+  }
+  const auto before = [&](uint32_t a, uint32_t b) {
+    const int order = CompareNames(names[a].soname, names[b].soname);
+    return order != 0 ? order > 0 : a < b;
+  };
+  // What ldconfig wrote is in order.
+  if (!std::ranges::is_sorted(kept, before)) {
+    std::ranges::sort(kept, before);
+  }
+  return kept;
 }
 
-// Ours before the others of the same name. What ldconfig wrote is in order: then no more than our
-// few have to be sorted.
-std::vector<Named> Merged(std::vector<Named> ours, std::vector<Named> theirs) {
-  Sort(ours);
-  if (!std::ranges::is_sorted(theirs, Before)) {
-    Sort(theirs);
+// The same of those that are added.
+std::vector<const CachedLibrary*> InOrder(const std::vector<CachedLibrary>& libraries) {
+  std::vector<const CachedLibrary*> ordered;
+  ordered.reserve(libraries.size());
+  for (const CachedLibrary& library : libraries) {
+    ordered.push_back(&library);
   }
-  std::vector<Named> all;
-  all.reserve(ours.size() + theirs.size());
-  std::ranges::merge(ours, theirs, std::back_inserter(all), Before);
-  return all;
+  std::ranges::sort(ordered, [](const CachedLibrary* a, const CachedLibrary* b) {
+    const int order = CompareNames(a->soname, b->soname);
+    return order != 0 ? order > 0 : a < b;
+  });
+  return ordered;
 }
 
 }  // namespace
 
-Result<std::string> AddToLibraryCache(std::string_view cache,
-                                      const std::vector<CachedLibrary>& libraries) {
-  std::string storage;
-  Parsed old;
-  if (cache.empty()) {
-    old = EmptyCache(storage);
-  } else {
-    TRY_ASSIGN(old, Parse(cache));
+Result<LibraryCache> LibraryCache::Read(std::string_view bytes) {
+  if (bytes.empty()) {
+    return LibraryCache(WithoutEntries(), {});
   }
-  std::unordered_set<std::string_view> added;
+  TRY_ASSIGN(const std::string_view cache, WithoutOldFormat(bytes));
+  const auto header = Load<Header>(cache, 0);
+  if (!header || !cache.starts_with(kMagic)) {
+    return Broken("not of the format glibc-ld.so.cache1.1");
+  }
+  if ((header->flags & 3) != 0 && (header->flags & 3) != kLittleEndian) {
+    return Broken("of another byte order");
+  }
+  if ((cache.size() - sizeof(Header)) / sizeof(Entry) < header->nlibs) {
+    return Broken("too short");
+  }
+  std::vector<CachedName> names;
+  names.reserve(header->nlibs);
+  for (uint32_t i = 0; i < header->nlibs; ++i) {
+    const Entry entry = EntryAt(cache, i);
+    const auto key = TextAtOffset(cache, entry.key);
+    const auto value = TextAtOffset(cache, entry.value);
+    if (!key || !value) {
+      return Broken("an entry points outside");
+    }
+    names.push_back({*key, *value});
+  }
+  return LibraryCache(cache, std::move(names));
+}
+
+std::string LibraryCache::With(const std::vector<CachedLibrary>& libraries) const {
+  const std::vector<uint32_t> kept = Kept(names_, libraries);
+  const std::vector<const CachedLibrary*> ours = InOrder(libraries);
+  const size_t count = kept.size() + ours.size();
+  const size_t first_string = sizeof(Header) + names_.size() * sizeof(Entry);
+  // Entries may become fewer than before; the room they leave stays, so that offsets only grow.
+  const size_t room = std::max(count, names_.size());
+  const auto shift = static_cast<uint32_t>((room - names_.size()) * sizeof(Entry));
   size_t added_bytes = 0;
   for (const CachedLibrary& library : libraries) {
-    added.insert(library.path);
     added_bytes += library.soname.size() + library.path.size() + 2;
   }
-  std::vector<Named> kept;
-  kept.reserve(old.entries.size());
-  for (size_t i = 0; i < old.entries.size(); ++i) {
-    if (!added.contains(old.names[i].path)) {
-      kept.push_back({old.names[i].soname, old.entries[i], 0});
-    }
-  }
-  const size_t count = kept.size() + libraries.size();
-  const size_t first_string = sizeof(Header) + old.entries.size() * sizeof(Entry);
-  // Entries may become fewer than before; the room they leave stays, so that offsets only grow.
-  const size_t room = std::max(count, old.entries.size());
-  const auto shift = static_cast<uint32_t>((room - old.entries.size()) * sizeof(Entry));
-
   std::string out;
-  out.reserve(sizeof(Header) + room * sizeof(Entry) + old.bytes.size() - first_string +
-              added_bytes);
+  out.reserve(bytes_.size() + shift + added_bytes);
   out.resize(sizeof(Header) + room * sizeof(Entry));
-  out.append(old.bytes.substr(first_string));
-  Header header = old.header;
+  out.append(bytes_.substr(first_string));
+  Header header = *Load<Header>(bytes_, 0);
   if (header.extension_offset != 0) {
     MoveExtensions(out, header, shift);
   }
-  std::vector<Named> ours;
-  for (const CachedLibrary& library : libraries) {
+  size_t place = sizeof(Header);
+  const auto put = [&](const Entry& entry) {
+    Store(out, place, entry);
+    place += sizeof(Entry);
+  };
+  auto next = ours.begin();
+  const auto put_ours = [&] {
     Entry entry{kNativeFlags, static_cast<uint32_t>(out.size()), 0, 0, 0};
-    out.append(library.soname).push_back('\0');
+    out.append((*next)->soname).push_back('\0');
     entry.value = static_cast<uint32_t>(out.size());
-    out.append(library.path).push_back('\0');
-    ours.push_back({library.soname, entry, 0});
+    out.append((*next)->path).push_back('\0');
+    put(entry);
+    ++next;
+  };
+  for (const uint32_t index : kept) {
+    while (next != ours.end() && CompareNames((*next)->soname, names_[index].soname) >= 0) {
+      put_ours();
+    }
+    Entry entry = EntryAt(bytes_, index);
+    entry.key += shift;
+    entry.value += shift;
+    put(entry);
   }
-  for (Named& named : kept) {
-    named.entry.key += shift;
-    named.entry.value += shift;
+  while (next != ours.end()) {
+    put_ours();
   }
-  const std::vector<Named> all = Merged(std::move(ours), std::move(kept));
-  for (size_t i = 0; i < all.size(); ++i) {
-    Store(out, sizeof(Header) + i * sizeof(Entry), all[i].entry);
-  }
-  header.nlibs = static_cast<uint32_t>(all.size());
-  header.len_strings =
-      static_cast<uint32_t>(out.size() - sizeof(Header) - all.size() * sizeof(Entry));
+  header.nlibs = static_cast<uint32_t>(count);
+  header.len_strings = static_cast<uint32_t>(out.size() - place);
   Store(out, 0, header);
   return out;
-}
-
-Result<std::vector<CachedName>> ReadLibraryCache(std::string_view cache) {
-  TRY_ASSIGN(Parsed parsed, Parse(cache));
-  return std::move(parsed.names);
 }
 
 }  // namespace gantry::container_runtime

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -17,20 +18,32 @@ struct CachedLibrary {
   auto operator<=>(const CachedLibrary&) const = default;
 };
 
-// The cache with the given libraries added; those of the list are found before what the cache holds
-// under the same name, earlier ones of the list before later ones. An empty `cache` gives a cache
-// of the libraries alone: the linker still looks into its system folders for the others. kInvalid
-// if `cache` is no cache of this format.
-Result<std::string> AddToLibraryCache(std::string_view cache,
-                                      const std::vector<CachedLibrary>& libraries);
-
 // An entry of a cache, as views into its bytes.
 struct CachedName {
   std::string_view soname;
   std::string_view path;
 };
 
-// What a cache holds, in its order. kInvalid if it is no cache of this format.
-Result<std::vector<CachedName>> ReadLibraryCache(std::string_view cache);
+// A cache that was read; its bytes are the caller's, and stay.
+class LibraryCache {
+ public:
+  // kInvalid if it is no cache of this format. No bytes are a cache without entries.
+  static Result<LibraryCache> Read(std::string_view bytes);
+
+  // What it holds, in its order.
+  [[nodiscard]] const std::vector<CachedName>& names() const { return names_; }
+
+  // The bytes of the cache with the given libraries added; those of the list are found before what
+  // the cache holds under the same name, earlier ones of the list before later ones. A cache of the
+  // libraries alone does: the linker still looks into its system folders for the others.
+  [[nodiscard]] std::string With(const std::vector<CachedLibrary>& libraries) const;
+
+ private:
+  LibraryCache(std::string_view bytes, std::vector<CachedName> names)
+      : bytes_(bytes), names_(std::move(names)) {}
+
+  std::string_view bytes_;  // from the header on
+  std::vector<CachedName> names_;
+};
 
 }  // namespace gantry::container_runtime

@@ -41,10 +41,15 @@ std::string Scratch(const std::string& content) {
   return pattern;
 }
 
+// The cache with libraries added.
+std::string With(const std::string& cache, const std::vector<CachedLibrary>& libraries) {
+  return LibraryCache::Read(cache).value().With(libraries);
+}
+
 std::vector<CachedLibrary> Listed(const std::string& cache) {
   std::vector<CachedLibrary> libraries;
-  const std::vector<CachedName> names = ReadLibraryCache(cache).value();
-  for (const CachedName& each : names) {
+  const LibraryCache read = LibraryCache::Read(cache).value();
+  for (const CachedName& each : read.names()) {
     libraries.push_back({std::string(each.soname), std::string(each.path)});
   }
   return libraries;
@@ -56,9 +61,7 @@ const std::vector<CachedLibrary> kDriver = {{"libcuda.so.1", "/driver/libcuda.so
 TEST(LibraryCache, LdconfigReadsWhatWeAdded) {
   const std::string before = ReadFile("/etc/ld.so.cache").value_or("");
   ASSERT_FALSE(before.empty()) << "this test needs a machine with glibc";
-  const auto after = AddToLibraryCache(before, kDriver);
-  ASSERT_TRUE(after.has_value()) << after.error().message;
-  const std::string path = Scratch(*after);
+  const std::string path = Scratch(With(before, kDriver));
   const std::string listed = OutputOf("/sbin/ldconfig -p -C " + path);
   EXPECT_THAT(listed, HasSubstr("libcuda.so.1 (libc6,x86-64) => /driver/libcuda.so.1"));
   EXPECT_THAT(listed, HasSubstr("libnvidia-ml.so.1 (libc6,x86-64) => /driver/libnvidia-ml.so.1"));
@@ -74,67 +77,66 @@ TEST(LibraryCache, LdconfigReadsWhatWeAdded) {
 TEST(LibraryCache, OrderIsThatOfLdconfig) {
   const std::string before = ReadFile("/etc/ld.so.cache").value_or("");
   const auto entries = Listed(before);
-  const auto again = AddToLibraryCache(before, {}).value();
+  const auto again = With(before, {});
   EXPECT_EQ(Listed(again), entries);
   // Taken out and put in again, an entry lands where it was.
   const CachedLibrary middle = entries[entries.size() / 2];
-  const auto moved = Listed(AddToLibraryCache(before, {middle}).value());
+  const auto moved = Listed(With(before, {middle}));
   EXPECT_EQ(moved[entries.size() / 2].soname, middle.soname);
   EXPECT_EQ(moved.size(), entries.size());
 }
 
 TEST(LibraryCache, OursComeBeforeTheImagesOfTheSameName) {
-  const auto image = AddToLibraryCache("", {{"libcuda.so.1", "/image/libcuda.so.1"}}).value();
-  const auto merged = AddToLibraryCache(
+  const std::string image = With("", {{"libcuda.so.1", "/image/libcuda.so.1"}});
+  const std::string merged = With(
       image, {{"libcuda.so.1", "/compat/libcuda.so.1"}, {"libcuda.so.1", "/driver/libcuda.so.1"}});
-  EXPECT_THAT(Listed(*merged), ElementsAre(CachedLibrary{"libcuda.so.1", "/compat/libcuda.so.1"},
-                                           CachedLibrary{"libcuda.so.1", "/driver/libcuda.so.1"},
-                                           CachedLibrary{"libcuda.so.1", "/image/libcuda.so.1"}));
+  EXPECT_THAT(Listed(merged), ElementsAre(CachedLibrary{"libcuda.so.1", "/compat/libcuda.so.1"},
+                                          CachedLibrary{"libcuda.so.1", "/driver/libcuda.so.1"},
+                                          CachedLibrary{"libcuda.so.1", "/image/libcuda.so.1"}));
 }
 
 TEST(LibraryCache, ACacheThatIsNotInOrderIsPutInOrder) {
   const std::vector<CachedLibrary> libraries = {
       {"liba.so.2", "/a2"}, {"liba.so.10", "/a10"}, {"libz.so.1", "/z"}};
-  std::string cache = AddToLibraryCache("", libraries).value();
+  std::string cache = With("", libraries);
   std::string first = cache.substr(48, 24);
   cache.replace(48, 24, cache.substr(96, 24));
   cache.replace(96, 24, first);
-  EXPECT_THAT(Listed(AddToLibraryCache(cache, {{"libm.so.1", "/m"}}).value()),
+  EXPECT_THAT(Listed(With(cache, {{"libm.so.1", "/m"}})),
               ElementsAre(CachedLibrary{"libz.so.1", "/z"}, CachedLibrary{"libm.so.1", "/m"},
                           CachedLibrary{"liba.so.10", "/a10"}, CachedLibrary{"liba.so.2", "/a2"}));
 }
 
 TEST(LibraryCache, TheLinkerFindsALibraryByIt) {
   // An image without a cache gets one with ours alone; ldconfig accepts it.
-  const std::string path = Scratch(AddToLibraryCache("", kDriver).value());
+  const std::string path = Scratch(With("", kDriver));
   EXPECT_THAT(OutputOf("/sbin/ldconfig -p -C " + path), HasSubstr("2 libs found in cache"));
   std::filesystem::remove(path);
 }
 
 TEST(LibraryCache, AddingTwiceChangesNothing) {
-  const std::string once =
-      AddToLibraryCache(ReadFile("/etc/ld.so.cache").value_or(""), kDriver).value();
-  EXPECT_EQ(Listed(AddToLibraryCache(once, kDriver).value()), Listed(once));
+  const std::string once = With(ReadFile("/etc/ld.so.cache").value_or(""), kDriver);
+  EXPECT_EQ(Listed(With(once, kDriver)), Listed(once));
 }
 
 TEST(LibraryCache, ExtensionsSurvive) {
   const std::string before = ReadFile("/etc/ld.so.cache").value_or("");
-  const std::string path = Scratch(AddToLibraryCache(before, kDriver).value());
+  const std::string path = Scratch(With(before, kDriver));
   const std::string generator = OutputOf("/sbin/ldconfig -p -C /etc/ld.so.cache | tail -1");
   EXPECT_EQ(OutputOf("/sbin/ldconfig -p -C " + path + " | tail -1"), generator);
   std::filesystem::remove(path);
 }
 
 TEST(LibraryCache, WhatIsNoCacheIsRefused) {
-  EXPECT_FALSE(AddToLibraryCache("garbage", kDriver).has_value());
-  std::string cut = AddToLibraryCache("", kDriver).value();
+  EXPECT_FALSE(LibraryCache::Read("garbage").has_value());
+  std::string cut = With("", kDriver);
   cut.resize(cut.size() - 4);
-  EXPECT_FALSE(ReadLibraryCache(cut).has_value());
-  EXPECT_FALSE(ReadLibraryCache(cut.substr(0, 60)).has_value());
-  std::string wild = AddToLibraryCache("", kDriver).value();
+  EXPECT_FALSE(LibraryCache::Read(cut).has_value());
+  EXPECT_FALSE(LibraryCache::Read(cut.substr(0, 60)).has_value());
+  std::string wild = With("", kDriver);
   wild[48 + 4] = '\x7f';
   wild[48 + 7] = '\x7f';  // the first key points far away
-  EXPECT_FALSE(AddToLibraryCache(wild, kDriver).has_value());
+  EXPECT_FALSE(LibraryCache::Read(wild).has_value());
 }
 
 }  // namespace
