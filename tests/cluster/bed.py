@@ -116,6 +116,11 @@ class Bed:
         items = self.core.list_namespaced_pod(namespace, **selector).items
         return [p for p in items if node is None or p.spec.node_name == node]
 
+    def running_pod(self, app, namespace="default"):
+        """The one pod of an app, once it runs and no other is there that does not end; else None."""
+        going_on = [p for p in self.pods(app, namespace) if not p.metadata.deletion_timestamp]
+        return going_on[0] if len(going_on) == 1 and going_on[0].status.phase == "Running" else None
+
     def policy(self):
         return self.custom.get_cluster_custom_object("nvidia.com", "v1", "clusterpolicies", "cluster-policy")
 

@@ -119,11 +119,6 @@ def operands(bed):
         o.kind == "DaemonSet" for o in p.metadata.owner_references or []) and not p.metadata.deletion_timestamp}
 
 
-def running(bed, app):
-    return [p.metadata.uid for p in bed.pods(app, "default")
-            if p.status.phase == "Running" and not p.metadata.deletion_timestamp]
-
-
 def sets(bed):
     return {one.metadata.name: one for one in bed.apps.list_namespaced_daemon_set(NAMESPACE).items}
 
@@ -157,13 +152,13 @@ def test_upgrades_of_drivers_are_ours(left):
     bed = left["bed"]
     node, other = sorted(bed.nodes())
     bed.apply(bed.gpu_set("in-its-way", 1, node))
-    [first] = wait_for("the GPU pod", lambda: running(bed, "in-its-way"), 60)
+    first = wait_for("the GPU pod", lambda: bed.running_pod("in-its-way"), 60)
     with UpgradeWatch(bed) as seen:
         bed.kubectl("annotate", "node", node, "nvidia.com/gpu-driver-upgrade-requested=true")
         wait_for("the upgrade to be done", lambda: seen.done(node), 60)
     assert seen.steps == {node: UpgradeWatch.ALL, other: ["upgrade-done"]}
-    [second] = wait_for("the GPU pod's successor", lambda: running(bed, "in-its-way"), 60)
-    assert second != first
+    second = wait_for("the GPU pod's successor", lambda: bed.running_pod("in-its-way"), 60)
+    assert second.metadata.uid != first.metadata.uid
     assert set(operands(bed)) == left["pods"]
     assert bed.phase("works") == "Running"
 

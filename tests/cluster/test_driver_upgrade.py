@@ -49,8 +49,7 @@ def drivers(bed, version):
 def test_a_new_driver_comes_node_by_node(bed, contained):
     bed.apply(bed.gpu_set("in-its-way", 2, contained[0]))
     try:
-        [first] = wait_for("the GPU pod", lambda: [p for p in bed.pods("in-its-way", "default")
-                                                   if p.status.phase == "Running"], 60)
+        first = wait_for("the GPU pod", lambda: bed.running_pod("in-its-way"), 60)
         with UpgradeWatch(bed) as seen:
             bed.patch_policy({"driver": {"version": "2"}})
             wait_for("every node to have its new driver", lambda: drivers(bed, "2") == dict.fromkeys(contained, True)
@@ -61,8 +60,7 @@ def test_a_new_driver_comes_node_by_node(bed, contained):
         for n in contained:
             wait_for(f"the GPUs of {n}", lambda n=n: bed.allocatable(n) == 8, 30)
         # The pod went, and its successor runs with the new driver: the old one's files are gone.
-        [second] = wait_for("its successor", lambda: [p for p in bed.pods("in-its-way", "default")
-                                                      if p.status.phase == "Running"], 60)
+        second = wait_for("its successor", lambda: bed.running_pod("in-its-way"), 60)
         assert second.metadata.uid != first.metadata.uid
         assert bed.in_pod(second.metadata.name, "nvidia-smi", "-L").count("UUID: GPU-") == 2
         mounts = bed.in_pod(second.metadata.name, "cat", "/proc/self/mountinfo")

@@ -94,7 +94,10 @@ class ControlPlane:
         self.processes.append(subprocess.Popen([str(w) for w in words], stdout=log, stderr=log))
         return self.processes[-1]
 
-    def close(self):
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
         for process in reversed(self.processes):
             with contextlib.suppress(ProcessLookupError):
                 process.terminate()
@@ -121,7 +124,9 @@ class ControlPlane:
         except urllib.error.HTTPError as error:
             if error.code == 404:
                 return None
-            raise Refused(json.loads(error.read())["message"]) from error
+            text = error.read().decode()
+            # A server that is too busy, or not ready, answers in plain words.
+            raise Refused(json.loads(text)["message"] if text.startswith("{") else text) from error
 
     def get(self, path: str):
         return self.call("GET", path)

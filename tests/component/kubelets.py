@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The kubelets and the scheduler of a control plane without nodes: pods of DaemonSets are bound, every pod is said to
-be ready, and what is deleted ends. A second thread sees what becomes of Nodes.
+be ready, and what is deleted ends. A node gets no second driver while the pod of the first is there. A second thread
+sees what becomes of Nodes.
 """
 
 import threading
@@ -22,12 +23,25 @@ def version_of(pod):
     return image.removeprefix("registry.local/driver:").split("-")[0] if "/driver:" in image else None
 
 
-def add_node(plane, name):
+def is_driver(pod):
+    return pod["metadata"].get("labels", {}).get("app.kubernetes.io/component") == "nvidia-driver"
+
+
+def node_of(pod):
+    """Where it is, or the one that it is made for."""
+    if "nodeName" in pod["spec"]:
+        return pod["spec"]["nodeName"]
+    terms = pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+    return terms["nodeSelectorTerms"][0]["matchFields"][0]["values"][0]
+
+
+def add_node(plane, name, system=("ubuntu", "22.04"), **labels):
     """A Node with a GPU, which is Ready."""
     feature = "feature.node.kubernetes.io/"
     plane.call("POST", "/api/v1/nodes", {"metadata": {"name": name, "labels": {
         "kubernetes.io/os": "linux", f"{feature}pci-10de.present": "true",
-        f"{feature}system-os_release.ID": "ubuntu", f"{feature}system-os_release.VERSION_ID": "22.04"}}})
+        f"{feature}system-os_release.ID": system[0], f"{feature}system-os_release.VERSION_ID": system[1],
+        f"{feature}system-os_release.VERSION_ID.major": system[1].split(".")[0]} | labels}})
     plane.patch(f"/api/v1/nodes/{name}/status", {"status": {"conditions": [{"type": "Ready", "status": "True"}]}})
     # Those that nodes get before they are Ready, and no controller here takes away.
     plane.patch(f"/api/v1/nodes/{name}", {"spec": {"taints": None}})
@@ -73,6 +87,8 @@ class Kubelets:
         meta = pod["metadata"]
         if kind == "DELETED":
             self.pods.pop(meta["uid"], None)
+            for waiting in [p for p in self.pods.values() if "nodeName" not in p["spec"] and node_of(p) == node_of(pod)]:
+                self.play("ADDED", waiting)
             return
         self.pods[meta["uid"]] = pod
         path = f"/api/v1/namespaces/{meta['namespace']}/pods/{meta['name']}"
@@ -80,14 +96,17 @@ class Kubelets:
             if "deletionTimestamp" in meta:
                 self.plane.call("DELETE", path, {"gracePeriodSeconds": 0})
             elif "nodeName" not in pod["spec"]:
-                terms = pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
-                node = terms["nodeSelectorTerms"][0]["matchFields"][0]["values"][0]
-                self.plane.call("POST", f"{path}/binding", {"metadata": {"name": meta["name"]},
-                                                            "target": {"kind": "Node", "name": node}})
+                if not is_driver(pod) or not self.has_driver(node_of(pod)):
+                    self.plane.call("POST", f"{path}/binding", {
+                        "metadata": {"name": meta["name"]}, "target": {"kind": "Node", "name": node_of(pod)}})
+                    pod["spec"]["nodeName"] = node_of(pod)  # until it is seen
             elif "phase" not in pod["status"] or pod["status"]["phase"] == "Pending":
                 self.start(path, pod)
         except Refused:  # somebody else was faster
             pass
+
+    def has_driver(self, node):
+        return any(is_driver(pod) and pod["spec"].get("nodeName") == node for pod in self.pods.values())
 
     def start(self, path, pod):
         if self.broken is not None and version_of(pod) == self.broken:
@@ -97,7 +116,10 @@ class Kubelets:
                 {"name": c["name"], "ready": True, "restartCount": 0, "image": c["image"], "imageID": "",
                  "state": {"running": {}}} for c in pod["spec"]["containers"]]}})
 
-    def close(self):
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
         self.ended.set()
         for thread in self.threads:
             thread.join()

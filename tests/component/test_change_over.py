@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A cluster changes over from NVIDIA's operator to ours beside a real API server and the controller of DaemonSets, and
-back. What NVIDIA's operator left is nvidias_operator's; the kubelets are those of test_driver_upgrades.
+back. What NVIDIA's operator left is nvidias_operator's; the kubelets are those of kubelets.py.
 """
 
 import copy
@@ -9,7 +9,7 @@ import time
 import nvidias_operator as theirs
 import pytest
 from control_plane import ControlPlane, wait
-from test_driver_upgrades import Kubelets
+from kubelets import Kubelets
 from test_operator import NODE_FEATURES, POLICIES, SETS, SPACE, Operator, build, labels, policy, settled, status  # noqa: F401
 
 NODES = ("a", "b")
@@ -28,9 +28,7 @@ PLACES = {"ServiceAccount": f"/api/v1/namespaces/{SPACE}/serviceaccounts",
 
 @pytest.fixture(scope="module")
 def plane(tmp_path_factory):
-    plane = ControlPlane(tmp_path_factory.mktemp("plane"), "daemonset-controller,garbage-collector-controller")
-    kubelets = None
-    try:
+    with ControlPlane(tmp_path_factory.mktemp("plane"), "daemonset-controller,garbage-collector-controller") as plane:
         plane.define_resources()
         plane.call("POST", "/api/v1/namespaces", {"metadata": {"name": SPACE}})
         for name in NODES:
@@ -46,12 +44,8 @@ def plane(tmp_path_factory):
                 "metadata": {"name": name, "labels": {"nfd.node.kubernetes.io/node-name": name},
                              "annotations": {"nfd.node.kubernetes.io/worker.version": "v0.19.0"}},
                 "spec": {"labels": {k: v for k, v in theirs.node_labels().items() if k.startswith("feature.")}}})
-        plane.kubelets = kubelets = Kubelets(plane)
-        yield plane
-    finally:
-        if kubelets:
-            kubelets.close()
-        plane.close()
+        with Kubelets(plane) as plane.kubelets:
+            yield plane
 
 
 @pytest.fixture(scope="module")
@@ -70,14 +64,10 @@ def left(plane):
 
 @pytest.fixture(scope="module")
 def operator(plane, left, build, tmp_path_factory):  # noqa: F811
-    operator = Operator(plane, build, tmp_path_factory.mktemp("operator"))
-    try:
+    with Operator(plane, build, tmp_path_factory.mktemp("operator")) as operator:
         wait(lambda: status(plane).get("state"), "a status")
         settled(plane)
         yield operator
-    finally:
-        if operator.process.poll() is None:
-            operator.stop()
 
 
 def running(plane):

@@ -128,9 +128,8 @@ class OnNode:
 
 @pytest.fixture(scope="module")
 def plane(tmp_path_factory):
-    plane = ControlPlane(tmp_path_factory.mktemp("plane"), "daemonset")
-    yield plane
-    plane.close()
+    with ControlPlane(tmp_path_factory.mktemp("plane"), "daemonset") as plane:
+        yield plane
 
 
 def test_the_node_says_which_gpu_is_out_of_service_and_why(plane, build, tmp_path):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The driver manager beside a real API server and the controllers of DaemonSets and disruption budgets. No kubelet
-runs: the thread of test_driver_upgrades binds pods and lets them end. The node's kernel is a folder in which a module
+runs: the thread of kubelets.py binds pods and lets them end. The node's kernel is a folder in which a module
 is said to be loaded; what holds it is a folder of processes. The program is that of $GANTRY_BUILD.
 """
 
@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 from control_plane import ControlPlane, wait
-from test_driver_upgrades import Kubelets
+from kubelets import Kubelets
 from test_operator import SPACE, build  # noqa: F401
 
 NODE = "a"
@@ -22,9 +22,7 @@ CORDON = "nvidia.com/gpu-operator.driver-manager-cordon"
 
 @pytest.fixture(scope="module")
 def plane(tmp_path_factory):
-    plane = ControlPlane(tmp_path_factory.mktemp("plane"), "daemonset-controller,disruption-controller")
-    kubelets = None
-    try:
+    with ControlPlane(tmp_path_factory.mktemp("plane"), "daemonset-controller,disruption-controller") as plane:
         for space in (SPACE, "users"):
             plane.call("POST", "/api/v1/namespaces", {"metadata": {"name": space}})
         plane.call("POST", "/api/v1/nodes", {"metadata": {"name": NODE, "labels": {
@@ -37,12 +35,8 @@ def plane(tmp_path_factory):
         plane.call("POST", SETS, {"metadata": {"name": "nvidia-device-plugin-daemonset"}, "spec": {
             "selector": {"matchLabels": app}, "template": {"metadata": {"labels": app}, "spec": {
                 "nodeSelector": {DEPLOY: "true"}, "containers": [{"name": "c", "image": "x"}]}}}})
-        kubelets = Kubelets(plane)
-        yield plane
-    finally:
-        if kubelets is not None:
-            kubelets.close()
-        plane.close()
+        with Kubelets(plane):
+            yield plane
 
 
 @pytest.fixture(name="node")

@@ -18,20 +18,14 @@ IMAGE = {"repository": "registry.local", "image": "driver", "version": "1"}
 
 @pytest.fixture(scope="module")
 def plane(tmp_path_factory):
-    plane = ControlPlane(tmp_path_factory.mktemp("plane"), "daemonset-controller,disruption-controller")
-    kubelets = None
-    try:
+    with ControlPlane(tmp_path_factory.mktemp("plane"), "daemonset-controller,disruption-controller") as plane:
         plane.define_resources()
         for space in (SPACE, "users"):
             plane.call("POST", "/api/v1/namespaces", {"metadata": {"name": space}})
         for name in NODES:
             add_node(plane, name)
-        plane.kubelets = kubelets = Kubelets(plane)
-        yield plane
-    finally:
-        if kubelets:
-            kubelets.close()
-        plane.close()
+        with Kubelets(plane) as plane.kubelets:
+            yield plane
 
 
 @pytest.fixture(scope="module")
@@ -39,13 +33,9 @@ def operator(plane, build, tmp_path_factory):  # noqa: F811
     plane.call("POST", POLICIES, policy("cluster-policy", driver=IMAGE | {
         "manager": IMAGE | {"image": "manager"},
         "upgradePolicy": {"autoUpgrade": True, "maxUnavailable": 1, "podDeletion": {"timeoutSeconds": 6}}}))
-    operator = Operator(plane, build, tmp_path_factory.mktemp("operator"))
-    try:
+    with Operator(plane, build, tmp_path_factory.mktemp("operator")) as operator:
         wait(lambda: all_are(plane, "upgrade-done"), "every node has its driver", 60)
         yield operator
-    finally:
-        if operator.process.poll() is None:
-            operator.stop()
 
 
 def node(plane, name):

@@ -55,7 +55,10 @@ class Kubelets:
             "capacity": {"nvidia.com/gpu": gpus}, "allocatable": {"nvidia.com/gpu": gpus},
             "conditions": [{"type": "Ready", "status": "True"}]}})
 
-    def close(self):
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
         self.ended.set()
         self.thread.join()
 
@@ -155,21 +158,21 @@ def wait_ready(plane, told):
     try:
         wait(lambda: state(plane) == "ready", "ready", 90)
     except AssertionError as late:
-        raise AssertionError(f"{told}: {plane.get(POLICIES)['items'][0]['status']}") from late
+        said = [plane.get(f"{POLICIES}/cluster-policy")["status"]["conditions"]]
+        said += [(each["metadata"]["name"], each["status"]) for each in plane.get(SETS)["items"]]
+        said += [f"{pod['metadata']['name']} is not ready" for pod in plane.get(PODS)["items"] if not is_ready(pod)]
+        raise AssertionError(f"{told}: {said}") from late
 
 
 def test_ready_is_never_said_of_what_is_not(plane, operator):  # noqa: F811
-    cluster, kubelets = Cluster(plane, SEED), Kubelets(plane)
-    longest = 0.0
-    try:
+    cluster, longest = Cluster(plane, SEED), 0.0
+    with Kubelets(plane) as kubelets:
         for name in ("node1", "node2"):
             cluster.open(name)
         cluster.join()
         wait_ready(plane, "at first")
         for turn in range(ROUNDS):
             longest = max(longest, play(cluster, kubelets, SEED + turn))
-    finally:
-        kubelets.close()
     print(f"{ROUNDS} rounds: ready stood for {longest:.2f} s at most")
 
 

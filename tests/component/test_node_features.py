@@ -26,17 +26,11 @@ def operator(plane, build, tmp_path_factory):  # noqa: F811
     for name in ("a", "b"):
         new_node(plane, name)
     plane.call("POST", POLICIES, policy("cluster-policy", driver={"enabled": False}))
-    operator = Operator(plane, build, tmp_path_factory.mktemp("operator"))
-    operator.stop()
-    operator.environment["NFD_MASTER_CONFIG"] = '{"enableTaints": true}'
-    operator.start()
-    try:
+    with Operator(plane, build, tmp_path_factory.mktemp("operator"),
+                  NFD_MASTER_CONFIG='{"enableTaints": true}') as operator:
         wait(lambda: plane.get(WORKER), "the worker's DaemonSet")
         wait(lambda: "nvidia.com/gpu.present" in labels(plane, "b"), "the nodes' labels")
         yield operator
-    finally:
-        if operator.process.poll() is None:
-            operator.stop()
 
 
 class Blinks:

@@ -18,15 +18,8 @@ VALIDATION = "nvidia.com/gpu.validation"
 @pytest.fixture(scope="module")
 def operator(plane, build, tmp_path_factory):  # noqa: F811
     plane.call("POST", POLICIES, policy("cluster-policy", driver={"enabled": False}))
-    operator = Operator(plane, build, tmp_path_factory.mktemp("operator"))
-    operator.stop()
-    operator.environment["STARTUP_TAINT"] = TAINT
-    operator.start()
-    try:
+    with Operator(plane, build, tmp_path_factory.mktemp("operator"), STARTUP_TAINT=TAINT) as operator:
         yield operator
-    finally:
-        if operator.process.poll() is None:
-            operator.stop()
 
 
 MIG = "nvidia.com/mig-1g.10gb."

@@ -1,105 +1,41 @@
 # SPDX-License-Identifier: Apache-2.0
 """NVIDIADrivers beside a real API server and the controllers of DaemonSets and garbage: whose nodes are whose, what is
-made for them, what is said of conflicts, and how drivers come to new owners. No kubelet runs: a thread here plays them.
+made for them, what is said of conflicts, and how drivers come to new owners. No kubelet runs (kubelets.py plays them).
 The tests follow one another, as those of NVIDIA's end-to-end script do.
 """
 
-import contextlib
-import threading
-
 import pytest
 from control_plane import ControlPlane, Refused, wait
+from kubelets import STATE, Kubelets, add_node
 from test_operator import POLICIES, SETS, SPACE, Operator, build, policy, settled  # noqa: F401
 
 DRIVERS = "/apis/nvidia.com/v1alpha1/nvidiadrivers"
 PODS = f"/api/v1/namespaces/{SPACE}/pods?labelSelector=app.kubernetes.io/component=nvidia-driver"
 OWNER = "nvidia.com/gpu-operator.driver.owner"
-STATE = "nvidia.com/gpu-driver-upgrade-state"
 IMAGE = {"repository": "registry.local", "image": "driver", "version": "1",
          "manager": {"repository": "registry.local", "image": "manager", "version": "1"}}
 SYSTEMS = {"a": ("ubuntu", "22.04"), "b": ("ubuntu", "22.04"), "c": ("rocky", "9.4")}
 
 
-class Kubelets:
-    """Those of all nodes, and the scheduler: a node gets no second driver while the pod of the first is there."""
-
-    def __init__(self, plane):
-        self.plane, self.ended = plane, threading.Event()
-        self.thread = threading.Thread(target=self.run)
-        self.thread.start()
-
-    def run(self):
-        while not self.ended.wait(0.05):
-            pods = self.plane.get("/api/v1/pods")["items"]
-            driven = {pod["spec"].get("nodeName") for pod in pods if is_driver(pod)}
-            for pod in pods:
-                with contextlib.suppress(Refused):  # somebody else was faster
-                    self.play(pod, driven)
-
-    def play(self, pod, driven):
-        meta = pod["metadata"]
-        path = f"/api/v1/namespaces/{meta['namespace']}/pods/{meta['name']}"
-        if "deletionTimestamp" in meta:
-            self.plane.call("DELETE", path, {"gracePeriodSeconds": 0})
-        elif "nodeName" not in pod["spec"]:
-            terms = pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
-            node = terms["nodeSelectorTerms"][0]["matchFields"][0]["values"][0]
-            if not is_driver(pod) or node not in driven:
-                self.plane.call("POST", f"{path}/binding", {"metadata": {"name": meta["name"]},
-                                                            "target": {"kind": "Node", "name": node}})
-                driven |= {node} if is_driver(pod) else set()
-        elif pod["status"].get("phase") != "Running":
-            self.plane.patch(f"{path}/status", {"status": {
-                "phase": "Running", "conditions": [{"type": "Ready", "status": "True"}], "containerStatuses": [
-                    {"name": c["name"], "ready": True, "restartCount": 0, "image": c["image"], "imageID": "",
-                     "state": {"running": {}}} for c in pod["spec"]["containers"]]}})
-
-    def close(self):
-        self.ended.set()
-        self.thread.join()
-
-
-def is_driver(pod):
-    return pod["metadata"]["labels"].get("app.kubernetes.io/component") == "nvidia-driver"
-
-
 @pytest.fixture(scope="module")
 def plane(tmp_path_factory):
-    plane = ControlPlane(tmp_path_factory.mktemp("plane"),
-                         "daemonset-controller,garbage-collector-controller,disruption-controller")
-    kubelets = None
-    try:
+    with ControlPlane(tmp_path_factory.mktemp("plane"),
+                      "daemonset-controller,garbage-collector-controller,disruption-controller") as plane:
         plane.define_resources()
         wait(lambda: plane.serves(DRIVERS), "NVIDIADrivers are served")
         plane.call("POST", "/api/v1/namespaces", {"metadata": {"name": SPACE}})
-        feature = "feature.node.kubernetes.io/"
-        for name, (system, version) in SYSTEMS.items():
-            plane.call("POST", "/api/v1/nodes", {"metadata": {"name": name, "labels": {
-                "kubernetes.io/os": "linux", "pool": name, f"{feature}pci-10de.present": "true",
-                f"{feature}system-os_release.ID": system, f"{feature}system-os_release.VERSION_ID": version,
-                f"{feature}system-os_release.VERSION_ID.major": version.split(".")[0]}}})
-            plane.patch(f"/api/v1/nodes/{name}/status", {"status": {
-                "conditions": [{"type": "Ready", "status": "True"}]}})
-            # Those that nodes get before they are Ready, and no controller here takes away.
-            plane.patch(f"/api/v1/nodes/{name}", {"spec": {"taints": None}})
-        plane.kubelets = kubelets = Kubelets(plane)
-        yield plane
-    finally:
-        if kubelets:
-            kubelets.close()
-        plane.close()
+        for name, system in SYSTEMS.items():
+            add_node(plane, name, system, pool=name)
+        with Kubelets(plane) as plane.kubelets:
+            yield plane
 
 
 @pytest.fixture(scope="module")
 def operator(plane, build, tmp_path_factory):  # noqa: F811
     plane.call("POST", POLICIES, policy("cluster-policy", driver={"useNvidiaDriverCRD": True}))
     new_driver(plane, "default", default=True)
-    operator = Operator(plane, build, tmp_path_factory.mktemp("operator"))
-    try:
+    with Operator(plane, build, tmp_path_factory.mktemp("operator")) as operator:
         yield operator
-    finally:
-        if operator.process.poll() is None:
-            operator.stop()
 
 
 def new_driver(plane, name, **spec):

@@ -38,8 +38,7 @@ def add_node(plane, name, rhcos):
 
 @pytest.fixture(scope="module")
 def plane(tmp_path_factory):
-    plane = ControlPlane(tmp_path_factory.mktemp("plane"), "daemonset-controller,garbage-collector-controller")
-    try:
+    with ControlPlane(tmp_path_factory.mktemp("plane"), "daemonset-controller,garbage-collector-controller") as plane:
         plane.define_resources()
         definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
         for group, kind, plural, scope in KINDS:
@@ -61,22 +60,16 @@ def plane(tmp_path_factory):
             "spec": {"tags": [{"name": "latest", "from": {"name": "i:0"}}, {"name": "413.92", "from": {"name": "i:1"}}]}})
         add_node(plane, "a", "413.92")
         yield plane
-    finally:
-        plane.close()
 
 
 @pytest.fixture(scope="module")
 def operator(plane, build, tmp_path_factory):  # noqa: F811
     plane.call("POST", POLICIES, policy("cluster-policy", psa={"enabled": True}, driver=IMAGE | {
         "manager": IMAGE | {"image": "manager"}}))
-    operator = Operator(plane, build, tmp_path_factory.mktemp("operator"), SPACE)
-    try:
+    with Operator(plane, build, tmp_path_factory.mktemp("operator"), SPACE) as operator:
         wait(lambda: plane.get(f"{SETS}/nvidia-driver-daemonset-413.92"), "the driver's DaemonSet")
         settled(plane)
         yield operator
-    finally:
-        if operator.process.poll() is None:
-            operator.stop()
 
 
 def containers(made):

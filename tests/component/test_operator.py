@@ -28,11 +28,12 @@ PCI = "feature.node.kubernetes.io/pci-10de.present"
 class Operator:
     """The process, as its Deployment starts it."""
 
-    def __init__(self, plane: ControlPlane, build: pathlib.Path, folder: pathlib.Path, space: str = SPACE):
+    def __init__(self, plane: ControlPlane, build: pathlib.Path, folder: pathlib.Path, space: str = SPACE,
+                 **variables: str):
         self.plane, self.program, self.log = plane, build / "bin/gantry", folder / "operator.log"
         self.environment = os.environ | {"OPERATOR_NAMESPACE": space, "OPERATOR_IMAGE": "localhost/gantry:1",
                                          "POD_NAME": "the-operator", "KUBECONFIG": str(plane.kubeconfig),
-                                         "CUDA_IMAGE": "nvcr.io/nvidia/cuda"}
+                                         "CUDA_IMAGE": "nvcr.io/nvidia/cuda"} | variables
         self.start()
 
     def start(self):
@@ -40,6 +41,13 @@ class Operator:
         self.process = subprocess.Popen(
             [self.program, "gpu-operator", "--leader-elect", f"--metrics-bind-address=127.0.0.1:{self.port}",
              "--health-probe-bind-address=0"], env=self.environment, stderr=open(self.log, "ab"))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.stop()
 
     def stop(self, how=signal.SIGTERM):
         self.process.send_signal(how)
@@ -56,14 +64,10 @@ class Operator:
 
 @pytest.fixture(scope="module")
 def plane(tmp_path_factory):
-    plane = ControlPlane(tmp_path_factory.mktemp("plane"),
-                         "daemonset-controller,garbage-collector-controller")
-    try:
+    with ControlPlane(tmp_path_factory.mktemp("plane"), "daemonset-controller,garbage-collector-controller") as plane:
         plane.define_resources()
         plane.call("POST", "/api/v1/namespaces", {"metadata": {"name": SPACE}})
         yield plane
-    finally:
-        plane.close()
 
 
 @pytest.fixture(scope="module")
@@ -84,13 +88,9 @@ def operator(plane, build, tmp_path_factory):
         new_node(plane, name)
     plane.call("POST", POLICIES, policy("cluster-policy", toolkit={"version": "v1.16.1-ubuntu20.04"},
                                         dcgmExporter={"enabled": True}, driver={"enabled": False}))
-    operator = Operator(plane, build, tmp_path_factory.mktemp("operator"))
-    try:
+    with Operator(plane, build, tmp_path_factory.mktemp("operator")) as operator:
         wait(lambda: plane.get(PLUGIN), "the device plugin's DaemonSet")
         yield operator
-    finally:
-        if operator.process.poll() is None:
-            operator.stop()
 
 
 def new_node(plane, name):

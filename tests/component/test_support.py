@@ -40,13 +40,10 @@ def gantry():
 
 @pytest.fixture(scope="module")
 def plane(tmp_path_factory):
-    plane = ControlPlane(tmp_path_factory.mktemp("plane"), "garbage-collector-controller")
-    try:
+    with ControlPlane(tmp_path_factory.mktemp("plane"), "garbage-collector-controller") as plane:
         plane.define_resources()
         fill(plane)
         yield plane
-    finally:
-        plane.close()
 
 
 def fill(plane):

@@ -101,21 +101,15 @@ class Runs:
 
 @pytest.fixture(scope="module")
 def plane(tmp_path_factory):
-    plane = ControlPlane(tmp_path_factory.mktemp("plane"), "daemonset-controller,disruption-controller",
-                         "--kube-api-qps=1000", "--kube-api-burst=2000")
-    kubelets = None
-    try:
+    with ControlPlane(tmp_path_factory.mktemp("plane"), "daemonset-controller,disruption-controller",
+                      "--kube-api-qps=1000", "--kube-api-burst=2000") as plane:
         plane.define_resources()
         for space in (SPACE, "users"):
             plane.call("POST", "/api/v1/namespaces", {"metadata": {"name": space}})
         for name in NODES:
             add_node(plane, name)
-        plane.kubelets = kubelets = Kubelets(plane)
-        yield plane
-    finally:
-        if kubelets:
-            kubelets.close()
-        plane.close()
+        with Kubelets(plane) as plane.kubelets:
+            yield plane
 
 
 @pytest.fixture(scope="module")
