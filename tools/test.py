@@ -249,7 +249,7 @@ def run_lane(niceness, stages, results):
 def main():
     parser = argparse.ArgumentParser(prog="./do test", description="builds, and runs every test")
     parser.add_argument("stages", nargs="*", metavar="STAGE", help=f"some of: {' '.join(STAGES)}")
-    parser.add_argument("--kubernetes", metavar="VERSION", help="of every cluster and control plane, such as 1.30.14")
+    parser.add_argument("--kubernetes", metavar="VERSION", help="of every cluster and control plane, such as 1.30.4")
     arguments = parser.parse_args()
     wanted = arguments.stages or list(STAGES)
     unknown = [w for w in wanted if w not in STAGES]

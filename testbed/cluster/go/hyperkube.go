@@ -36,9 +36,17 @@ func command(name string) *cobra.Command {
 	case "kubectl":
 		return kubectl.NewDefaultKubectlCommand()
 	case "kubelet":
-		return kubelet.NewKubeletCommand(context.Background())
+		return kubeletCommand(kubelet.NewKubeletCommand)
 	}
 	return nil
+}
+
+// Newer kubelets' takes a context.
+func kubeletCommand(make any) *cobra.Command {
+	if made, ok := make.(func() *cobra.Command); ok {
+		return made()
+	}
+	return make.(func(context.Context) *cobra.Command)(context.Background())
 }
 
 func main() {
