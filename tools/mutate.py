@@ -239,4 +239,5 @@ def main():
     sys.exit(0 if results and killed == len(results) and not broken else 1)
 
 
-main()
+if __name__ == "__main__":
+    main()
