@@ -180,7 +180,7 @@ def said_by_copy(bed, node, operand, until, take=None):
     spec = bed.api.sanitize_for_serialization(
         bed.apps.read_namespaced_daemon_set(operand.daemon_set, NAMESPACE).spec.template.spec)
     spec.pop("nodeSelector")
-    spec |= {"nodeName": node, "restartPolicy": "Never", "terminationGracePeriodSeconds": 1}
+    spec |= {"nodeName": node, "restartPolicy": "Never", "terminationGracePeriodSeconds": 4}
     if operand.arguments:
         spec["containers"][0]["args"] = list(operand.arguments)
     if take:
