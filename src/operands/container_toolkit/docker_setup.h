@@ -25,7 +25,7 @@ class DockerSetup final : public RuntimeSetup {
                                                 std::chrono::milliseconds limit) const override;
   // A reload cuts nothing off.
   [[nodiscard]] Result<std::vector<std::string>> StartsUnderWay(
-      std::chrono::milliseconds /*limit*/) const override {
+      WallTime /*begin*/, std::chrono::milliseconds /*limit*/) const override {
     return {};
   }
   [[nodiscard]] Status Restart(const host::ProcessId& process) const override;

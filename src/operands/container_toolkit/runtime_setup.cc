@@ -32,6 +32,7 @@ using std::chrono::seconds;
 using std::chrono::steady_clock;
 
 constexpr milliseconds kAskAgain(20);
+constexpr milliseconds kAnswerTakes(200);
 constexpr seconds kAskWithin(1);
 // Notes in the journal.
 constexpr char kRunning[] = "runtime-running";  // "<pid> <start time> <fingerprint>"
@@ -214,14 +215,17 @@ Result<host::ProcessId> RuntimeSetup::RestartAndWait(const std::vector<std::stri
 // The kubelet would see its call end with EOF, and start the container a second time.
 void RuntimeSetup::LetStartsFinish() const {
   const auto deadline = steady_clock::now() + container::kStartTakes;
-  auto starts = StartsUnderWay(kAskWithin);
+  const WallTime begin = std::chrono::system_clock::now();
+  auto starts = StartsUnderWay(begin, kAskWithin);
   if (starts && !starts->empty()) {
     log::Info("waiting up to {} s for the start of {}", container::kStartTakes.count(),
               Join(*starts, ", "));
-  }
-  while (starts && !starts->empty() && steady_clock::now() < deadline) {
-    host::WaitReadable({}, steady_clock::now() + kAskAgain);
-    starts = StartsUnderWay(kAskWithin);
+    do {
+      host::WaitReadable({}, steady_clock::now() + kAskAgain);
+      starts = StartsUnderWay(begin, kAskWithin);
+    } while (starts && !starts->empty() && steady_clock::now() < deadline);
+    // A container runs before whoever asked for it is told so.
+    host::WaitReadable({}, steady_clock::now() + kAnswerTakes);
   }
   if (!starts) {
     log::Info("no start of a container is waited for: {}", starts.error().message);
@@ -230,13 +234,14 @@ void RuntimeSetup::LetStartsFinish() const {
   }
 }
 
-Result<std::vector<std::string>> RuntimeSetup::StartsUnderWay(milliseconds limit) const {
+Result<std::vector<std::string>> RuntimeSetup::StartsUnderWay(WallTime begin,
+                                                              milliseconds limit) const {
   const std::string socket = Here(found_.socket);
   TRY_ASSIGN(const std::string containers, container::CallCri(socket, "ListContainers", "", limit));
   TRY_ASSIGN(const std::string sandboxes, container::CallCri(socket, "ListPodSandbox", "", limit));
   TRY_ASSIGN(const auto made, container::ParseCriContainers(containers));
   TRY_ASSIGN(const auto pods, container::ParseCriSandboxes(sandboxes));
-  return container::StartsUnderWay(pods, made, std::chrono::system_clock::now());
+  return container::StartsUnderWay(pods, made, begin);
 }
 
 Result<host::ProcessId> RuntimeSetup::Answers(const host::ProcessId& before,

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "host/journal.h"
 #include "host/processes.h"
@@ -78,9 +79,10 @@ class RuntimeSetup {
   // What of Restart its supervisor does by itself when a file of ours changes.
   [[nodiscard]] virtual bool RestartsItself() const { return false; }
 
-  // Containers whose start a restart would cut off now, as container/cri_starts.h names them.
+  // Containers whose start a restart would cut off now, as container/cri_starts.h names them. What
+  // was older at `begin` than a start takes was given up then.
   [[nodiscard]] virtual Result<std::vector<std::string>> StartsUnderWay(
-      std::chrono::milliseconds limit) const;
+      WallTime begin, std::chrono::milliseconds limit) const;
 
   [[nodiscard]] std::string Here(const std::string& host_path) const;
   [[nodiscard]] const Options& options() const { return options_; }
