@@ -56,8 +56,8 @@ DriverPlan PlanDrivers(const DriversAsked& asked, const Context& context);
 // those of the ClusterPolicy. None where a node may be for virtual machines, as with NVIDIA's.
 upgrade::Policies UpgradesOf(const policy::ClusterPolicy& policy, const DriverPlan& drivers);
 
-// Whether a driver can't be judged before the nodes are labelled, for which `held` waits: some of it
-// is in there, or it has no nodes yet. What waits for others' sake is none of its own.
+// Whether a driver can't be judged before the nodes are labelled, for which `held` waits: some of
+// it is in there, or it has no nodes yet. What waits for others' sake is none of its own.
 bool WaitsForLabels(const DriverOutcome& driver, const Plan& held);
 
 // The label selectors of which the nodes must be known ("a=b,c=d").

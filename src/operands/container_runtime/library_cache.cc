@@ -82,7 +82,7 @@ void Store(std::string& bytes, size_t offset, const T& value) {
 
 // Of a cache that is known to hold it.
 Entry EntryAt(std::string_view cache, uint32_t index) {
-  return *Load<Entry>(cache, sizeof(Header) + index * sizeof(Entry));
+  return Load<Entry>(cache, sizeof(Header) + index * sizeof(Entry)).value_or(Entry{});
 }
 
 // The order of glibc's _dl_cache_libcmp: runs of digits count as numbers.
@@ -276,7 +276,7 @@ std::string LibraryCache::With(const std::vector<CachedLibrary>& libraries) cons
   out.reserve(bytes_.size() + shift + added_bytes);
   out.resize(sizeof(Header) + room * sizeof(Entry));
   out.append(bytes_.substr(first_string));
-  Header header = *Load<Header>(bytes_, 0);
+  Header header = Load<Header>(bytes_, 0).value_or(Header{});
   if (header.extension_offset != 0) {
     MoveExtensions(out, header, shift);
   }
