@@ -235,8 +235,11 @@ bool View::WaitSynced(const std::stop_token& stop) {
     }
   }
   LookAtOpenShift();
-  if (!constraints_.definition->cache.WaitSynced(stop)) {
-    return false;
+  LookAtMonitoring();
+  for (const LateKind* late : {&constraints_, &service_monitors_, &prometheus_rules_}) {
+    if (!late->definition->cache.WaitSynced(stop)) {
+      return false;
+    }
   }
   LookAtOpenShift();
   const auto synced = [&](const NamedCache& named) { return named.cache.WaitSynced(stop); };
