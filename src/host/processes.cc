@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
@@ -20,6 +21,7 @@
 
 #include "base/paths.h"
 #include "base/text.h"
+#include "host/watch.h"
 
 namespace gantry::host {
 namespace {
@@ -27,6 +29,7 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr int kCannotStart = 127;
+constexpr std::chrono::milliseconds kLookAgain(20);
 
 // In the child, between fork and exec: system calls only.
 [[noreturn]] void Become(const char* root, char* const* argv, int output, int errors) {
@@ -215,6 +218,19 @@ Status SendSignal(const ProcessId& process, int signal_number) {
                : FailErrno(format("signal process {}", process.pid), errno);
   }
   return {};
+}
+
+bool AwaitEnd(const ProcessId& process, SteadyTime deadline) {
+  const auto is_there = [&] { return Identify(process.pid) == process; };
+  const Fd handle(static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0)));
+  if (handle.valid()) {
+    return !is_there() || WaitReadable(std::array{handle.get()}, deadline).front();
+  }
+  // Kernels before 5.3 tell nobody but its parent.
+  while (is_there() && steady_clock::now() < deadline) {
+    WaitReadable({}, std::min(deadline, steady_clock::now() + kLookAgain));
+  }
+  return !is_there();
 }
 
 Result<std::vector<std::string>> CommandLine(pid_t pid) {

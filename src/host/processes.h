@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/error.h"
 
 // Programs that are started, and processes of the host that are found and signalled. Needs the
@@ -47,6 +48,10 @@ Result<ProcessId> SocketPeer(const std::string& path);
 
 // kNotFound if it ended meanwhile.
 Status SendSignal(const ProcessId& process, int signal_number);
+
+// Blocks until the process has ended or the deadline passes; whether it has ended. One that its
+// parent has not asked for yet has.
+bool AwaitEnd(const ProcessId& process, SteadyTime deadline);
 
 // Where a program lies, by the folders in PATH; a name with a slash is its own path. kNotFound.
 Result<std::string> FindInPath(const std::string& program);

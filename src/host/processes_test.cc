@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -90,6 +91,22 @@ TEST(Processes, ASignalIsNotSentToALaterProcessOfTheSameNumber) {
   other.start_time += 1;
   EXPECT_EQ(SendSignal(other, SIGKILL).error().kind, ErrorKind::kNotFound);
   EXPECT_TRUE(SendSignal(Identify(::getpid()).value(), 0).has_value());
+}
+
+TEST(Processes, TheEndOfAProcessIsWaitedFor) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::pause();
+    ::_exit(0);
+  }
+  const ProcessId process = Identify(child).value();
+  EXPECT_FALSE(AwaitEnd(process, std::chrono::steady_clock::now()));
+  ASSERT_TRUE(SendSignal(process, SIGKILL).has_value());
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  EXPECT_TRUE(AwaitEnd(process, deadline)) << "nobody has asked for it";
+  ::waitpid(child, nullptr, 0);
+  EXPECT_TRUE(AwaitEnd(process, deadline));
+  EXPECT_LT(std::chrono::steady_clock::now(), deadline);
 }
 
 TEST(Processes, CommandLineAndProgram) {

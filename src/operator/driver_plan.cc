@@ -212,9 +212,9 @@ upgrade::Policies UpgradesOf(const policy::ClusterPolicy& policy, const DriverPl
 
 bool WaitsForLabels(const DriverOutcome& driver, const Plan& held) {
   const auto is_its_own = [&](const Json& written) {
-    return std::ranges::any_of(driver.objects, [&](const Json& object) {
-      return KeyOfObject(object) == KeyOfObject(written);
-    });
+    const ObjectKey key = KeyOfObject(written);
+    return std::ranges::any_of(driver.objects,
+                               [&](const Json& object) { return KeyOfObject(object) == key; });
   };
   return !held.empty() && (driver.objects.empty() || std::ranges::any_of(held.create, is_its_own) ||
                            std::ranges::any_of(held.replace, is_its_own));

@@ -277,7 +277,9 @@ Reconciler::Followed Reconciler::Follow(const Json& owner, const policy::LaidOve
   }
 
   const std::string write_error = carried.has_value() ? "" : carried.error().message;
-  if (Status wrote = WriteDrivers(drivers, driver_plan, cluster, write_error, held ? plan : Plan());
+  const Plan nothing;
+  if (Status wrote =
+          WriteDrivers(drivers, driver_plan, cluster, write_error, held ? plan : nothing);
       carried.has_value()) {
     carried = std::move(wrote);
   }

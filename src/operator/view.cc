@@ -236,7 +236,7 @@ bool View::WaitSynced(const std::stop_token& stop) {
   }
   LookAtOpenShift();
   LookAtMonitoring();
-  for (const LateKind* late : {&constraints_, &service_monitors_, &prometheus_rules_}) {
+  for (const LateKind* late : LateKinds()) {
     if (!late->definition->cache.WaitSynced(stop)) {
       return false;
     }

@@ -96,10 +96,11 @@ class Kubelets:
             if "deletionTimestamp" in meta:
                 self.plane.call("DELETE", path, {"gracePeriodSeconds": 0})
             elif "nodeName" not in pod["spec"]:
-                if not is_driver(pod) or not self.has_driver(node_of(pod)):
-                    self.plane.call("POST", f"{path}/binding", {
-                        "metadata": {"name": meta["name"]}, "target": {"kind": "Node", "name": node_of(pod)}})
-                    pod["spec"]["nodeName"] = node_of(pod)  # until it is seen
+                node = node_of(pod)
+                if not is_driver(pod) or not self.has_driver(node):
+                    self.plane.call("POST", f"{path}/binding", {"metadata": {"name": meta["name"]},
+                                                                "target": {"kind": "Node", "name": node}})
+                    pod["spec"]["nodeName"] = node  # until it is seen
             elif "phase" not in pod["status"] or pod["status"]["phase"] == "Pending":
                 self.start(path, pod)
         except Refused:  # somebody else was faster

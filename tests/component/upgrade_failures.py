@@ -8,6 +8,7 @@ controllers of DaemonSets and disruption budgets. Each distinct call fails in ea
 GANTRY_UPGRADE_FAILURES=all every single call does.
 """
 
+import collections
 import json
 import os
 import re
@@ -234,7 +235,7 @@ def test_no_failure_leaves_the_budget_or_a_cordon_behind(plane, runs):
     pending = {(site, failure) for site in counted for failure in FAILURES if ALL or (
         (failure not in KILLS or site in WRITES or site.startswith("patch node"))
         and (failure != "500 after" or counted[site] > 1))}
-    done = {}
+    done = collections.Counter()
 
     def each_once(site, ordinal):
         """Calls that are made often fail now and then; those that are made seldom, at every try."""
@@ -243,7 +244,7 @@ def test_no_failure_leaves_the_budget_or_a_cordon_behind(plane, runs):
         failure = next((f for f in FAILURES if (site, f) in pending), None)
         if failure is not None:
             pending.remove((site, failure))
-            done[site, failure] = done.get((site, failure), 0) + 1
+            done[site, failure] += 1
         return failure
 
     def every_call(failure, first):
@@ -252,7 +253,7 @@ def test_no_failure_leaves_the_budget_or_a_cordon_behind(plane, runs):
             if ordinal % SPARED != first:
                 return None
             pending.discard((site, failure))
-            done[site, failure] = done.get((site, failure), 0) + 1
+            done[site, failure] += 1
             return failure
         return choose
 
@@ -262,5 +263,5 @@ def test_no_failure_leaves_the_budget_or_a_cordon_behind(plane, runs):
             took = roll_out(plane, runs, str(version), choose)
             print(f"{sum(done.values())} failures, {runs.kills} kills by now: {took:.1f} s")
     for site in sorted(counted):
-        print(f"{site}: {counted[site]} calls, {sum(done.get((site, f), 0) for f in FAILURES)} failures")
+        print(f"{site}: {counted[site]} calls, {sum(done[site, f] for f in FAILURES)} failures")
     assert not pending

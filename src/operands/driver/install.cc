@@ -10,7 +10,6 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
-#include <thread>
 
 #include "base/log.h"
 #include "base/paths.h"
@@ -120,12 +119,9 @@ Status StopPersistence(const Options& options) {
     if (!host::SendSignal(daemon, SIGTERM)) {
       continue;  // it ended
     }
-    while (host::Identify(daemon.pid) == daemon) {
-      if (std::chrono::steady_clock::now() > deadline) {
-        return Fail(ErrorKind::kConflict, format("{} (process {}) does not end after {} s",
-                                                 kPersistence, daemon.pid, kDaemonEnd.count()));
-      }
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    if (!host::AwaitEnd(daemon, deadline)) {
+      return Fail(ErrorKind::kConflict, format("{} (process {}) does not end after {} s",
+                                               kPersistence, daemon.pid, kDaemonEnd.count()));
     }
   }
   return {};

@@ -97,7 +97,13 @@ Container& Container::Unprivileged() {
 }
 
 Container& Container::BeforeStop(Words command) {
-  return Set("lifecycle", {{"preStop", {{"exec", {{"command", Json(command)}}}}}});
+  json_["lifecycle"]["preStop"] = {{"exec", {{"command", Json(command)}}}};
+  return *this;
+}
+
+Container& Container::PauseAfterStart(int seconds) {
+  json_["lifecycle"]["postStart"] = {{"sleep", {{"seconds", seconds}}}};
+  return *this;
 }
 
 Json Container::Build() const {

@@ -54,6 +54,9 @@ class Container {
   Container& PrivilegedAtLevel0();
   Container& Unprivileged();
   Container& BeforeStop(Words command);
+  // The kubelet says that it runs so long after its start, without running a program
+  // (PodLifecycleSleepAction, on since Kubernetes 1.30).
+  Container& PauseAfterStart(int seconds);
 
   [[nodiscard]] std::string name() const { return TextAt(json_, "name"); }
   [[nodiscard]] std::string image() const { return TextAt(json_, "image"); }

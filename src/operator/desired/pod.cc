@@ -271,11 +271,10 @@ void DaemonSet::PodField(std::string_view key, Json value) {
 
 void DaemonSet::SurgeOnUpdate() {
   surge_ = true;
-  // The kubelet says that it runs that long after its start (PodLifecycleSleepAction, on since
-  // Kubernetes 1.30). No probe tells when it has taken over: one that runs a program would cost
-  // more than the operand. minReadySeconds would do, if 1.36 did not lose the wake-up at its end
+  // No probe tells when it has taken over: one that runs a program would cost more than the
+  // operand. minReadySeconds would do, if Kubernetes 1.36 did not lose the wake-up at its end
   // (StaleControllerConsistencyDaemonSet): there updates stood still on a busy API server.
-  main().Set("lifecycle", {{"postStart", {{"sleep", {{"seconds", 3}}}}}});
+  main().PauseAfterStart(3);
 }
 
 void DaemonSet::Volume(std::string_view name, std::string_view source, Json value) {
