@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <array>
 
+#include "base/command_line.h"
 #include "base/text.h"
 
 namespace gantry::gpu_operator {
@@ -65,7 +66,7 @@ std::expected<Flags, int> ParseFlags(int argc, char** argv) {
   app.add_option("--zap-stacktrace-level", unused[2], "Accepted; there are no stack traces");
   app.add_flag("--zap-devel", devel, "Log level debug");
   try {
-    app.parse(argc, argv);
+    app.parse(WordsFor(app, argc, argv));
   } catch (const CLI::ParseError& error) {
     return std::unexpected(app.exit(error));
   }

@@ -16,6 +16,7 @@
 #include <mutex>
 #include <set>
 
+#include "base/command_line.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "kube/client.h"
@@ -404,7 +405,7 @@ int RunUninstall(int argc, char** argv) {
   app.add_option("--kubeconfig", kubeconfig, "Path of a kubeconfig; empty: in-cluster");
   app.add_option("--namespace", options.space, "The operator's namespace; else OPERATOR_NAMESPACE");
   try {
-    app.parse(argc, argv);
+    app.parse(WordsFor(app, argc, argv));
   } catch (const CLI::ParseError& error) {
     return app.exit(error);
   }

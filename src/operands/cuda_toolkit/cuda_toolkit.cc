@@ -12,6 +12,7 @@
 #include <iostream>
 #include <optional>
 
+#include "base/command_line.h"
 #include "base/log.h"
 #include "base/paths.h"
 #include "base/text.h"
@@ -63,7 +64,7 @@ Result<std::optional<Arguments>> ParseArguments(int argc, const char* const* arg
   app.add_option("--lend", to.lend, "puts the program that copies into this folder, and ends");
   app.add_option("--source-root", to.source_root, "where that program is");
   try {
-    app.parse(argc, argv);
+    app.parse(WordsFor(app, argc, argv));
   } catch (const CLI::Success& asked) {
     app.exit(asked, std::cout, std::cerr);
     return std::optional<Arguments>();

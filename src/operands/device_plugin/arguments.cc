@@ -6,6 +6,7 @@
 #include <iostream>
 #include <utility>
 
+#include "base/command_line.h"
 #include "base/text.h"
 #include "container/cdi.h"
 #include "operands/device_plugin/settings.h"
@@ -163,7 +164,7 @@ Result<std::optional<Arguments>> ParseArguments(int argc, const char* const* arg
   AddOwnFlags(app, arguments);
   AddConfigManagerFlags(app, arguments);
   try {
-    app.parse(argc, argv);
+    app.parse(WordsFor(app, argc, argv));
   } catch (const CLI::Success& asked) {
     app.exit(asked, std::cout, std::cerr);
     return std::optional<Arguments>();

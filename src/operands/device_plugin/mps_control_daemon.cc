@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
+#include "base/command_line.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "operands/device_plugin/allocate.h"
@@ -71,7 +72,7 @@ Result<std::optional<MpsCommandLine>> ParseMpsCommandLine(int argc, const char* 
   app.add_subcommand("mount-shm", "mounts the memory that MPS shares with its clients")
       ->callback([&line] { line.mount_shm = true; });
   try {
-    app.parse(argc, argv);
+    app.parse(WordsFor(app, argc, argv));
   } catch (const CLI::Success& asked) {
     app.exit(asked, std::cout, std::cerr);
     return std::optional<MpsCommandLine>();

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <cctype>
 
+#include "base/command_line.h"
 #include "base/text.h"
 #include "policy/names.h"
 
@@ -116,7 +117,7 @@ std::variant<ManagerOptions, int> ParseManagerOptions(int argc, char** argv) {
   app.add_subcommand("preflight_check", "tell what stands in a driver's way; changes nothing")
       ->callback([&options] { options.word = ManagerWord::kPreflight; });
   try {
-    app.parse(argc, argv);
+    app.parse(WordsFor(app, argc, argv));
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 1;
   }

@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <map>
 
+#include "base/command_line.h"
 #include "base/text.h"
 #include "policy/names.h"
 
@@ -192,7 +193,7 @@ std::variant<Options, int> ParseOptions(int argc, char** argv) {
   app.add_subcommand("probe_nvidia_peermem", "end with 0 if nvidia-peermem is loaded")
       ->callback([&options] { options.word = Word::kProbePeermem; });
   try {
-    app.parse(argc, argv);
+    app.parse(WordsFor(app, argc, argv));
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 1;
   }

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
+#include "base/command_line.h"
 #include "base/text.h"
 #include "operands/gpu_features/settings.h"
 #include "policy/names.h"
@@ -113,7 +114,7 @@ Result<std::optional<Arguments>> ParseArguments(int argc, const char* const* arg
   AddPlaceFlags(app, arguments);
   AddUnused(app);
   try {
-    app.parse(argc, argv);
+    app.parse(WordsFor(app, argc, argv));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {
       app.exit(error, std::cout, std::cerr);

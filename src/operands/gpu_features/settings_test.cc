@@ -77,10 +77,10 @@ TEST(Settings, ListsAndAliases) {
   const Variables variables({{"WAIT_FOR_VALIDATIONS", "driver-ready,toolkit-ready"},
                              {"CONTAINER_DRIVER_ROOT", "/run/driver"},
                              {"KUBE_API_QPS", "5"}});
-  const Arguments arguments =
-      Parsed({"--use-node-feature-api=false", "-o", "", "--fallback-strategies", "named,single"})
-          .value()
-          .value();
+  const Arguments arguments = Parsed({"-use-node-feature-api=false",
+                                      "--output-file=", "--fallback-strategies", "named,single"})
+                                  .value()
+                                  .value();
   EXPECT_THAT(arguments.wait_for, ElementsAre("driver-ready", "toolkit-ready"));
   EXPECT_THAT(arguments.fallback_strategies, ElementsAre("named", "single"));
   const Settings settings = Resolve(arguments, {}).value();

@@ -8,23 +8,13 @@
 #include <cstdlib>
 #include <iostream>
 
+#include "base/command_line.h"
 #include "base/paths.h"
 #include "base/text.h"
 #include "policy/names.h"
 
 namespace gantry::node_features {
 namespace {
-
-// "-flag" -> "--flag"; what is no long flag stays.
-std::vector<std::string> WithTwoDashes(int argc, const char* const* argv) {
-  std::vector<std::string> words;
-  for (int i = argc - 1; i > 0; --i) {  // CLI11 takes them last first
-    const std::string_view word = argv[i];
-    const bool single = word.size() > 2 && word[0] == '-' && word[1] != '-';
-    words.push_back(format("{}{}", single ? "-" : "", word));
-  }
-  return words;
-}
 
 // Flags that say what the configuration says too; what is given wins.
 struct Overrides {
@@ -126,7 +116,7 @@ Result<std::optional<Arguments>> ParseArguments(int argc, const char* const* arg
       ->check(CLI::Range(0, 65535));
   AddUnused(app);
   try {
-    app.parse(WithTwoDashes(argc, argv));
+    app.parse(WordsFor(app, argc, argv));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {
       app.exit(error, std::cout, std::cerr);

@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "base/command_line.h"
 #include "base/log.h"
 #include "base/paths.h"
 #include "base/text.h"
@@ -60,7 +61,7 @@ int RunAwaitStatus(int argc, char** argv) {
   app.add_option("--workload", awaited.workload, "Do not wait on nodes that are for another one");
   app.add_option("--directory", directory, "Where they are")->capture_default_str();
   try {
-    app.parse(argc, argv);
+    app.parse(WordsFor(app, argc, argv));
   } catch (const CLI::ParseError& error) {
     return app.exit(error);
   }

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <array>
 
+#include "base/command_line.h"
 #include "base/text.h"
 #include "policy/names.h"
 
@@ -86,7 +87,7 @@ void AddCluster(CLI::App& app, Flags& flags) {
   app.add_option("--kubeconfig", flags.kubeconfig, "path of a kubeconfig; empty: in-cluster")
       ->envname("KUBECONFIG");
   app.add_option("-n,--node-name", flags.node_name, "this node")->envname(names::kNodeName);
-  app.add_option("--namespace", flags.space, "the operator's namespace; also -ns")
+  app.add_option("--namespace,--ns", flags.space, "the operator's namespace")
       ->envname(names::kOperatorNamespace);
   app.add_option("--publish", flags.publish,
                  "without component: tell the cluster by a NodeFeature and events")
@@ -142,14 +143,8 @@ std::variant<Flags, int> ParseFlags(int argc, char** argv) {
   AddCluster(app, flags);
   AddUnused(app, unused);
   AddProbe(app, flags);
-  // From the last to the first, as CLI11 takes them. NVIDIA's short name of --namespace has two
-  // letters.
-  std::vector<std::string> words;
-  for (int i = argc - 1; i > 0; --i) {
-    words.emplace_back(std::string_view(argv[i]) == "-ns" ? "--namespace" : argv[i]);
-  }
   try {
-    app.parse(words);
+    app.parse(WordsFor(app, argc, argv));
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 1;
   }

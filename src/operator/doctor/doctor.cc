@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/command_line.h"
 #include "base/text.h"
 #include "kube/client.h"
 #include "operator/doctor/findings.h"
@@ -28,7 +29,7 @@ struct Flags {
 
 std::optional<int> Parse(CLI::App& app, int argc, char** argv) {
   try {
-    app.parse(argc, argv);
+    app.parse(WordsFor(app, argc, argv));
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }

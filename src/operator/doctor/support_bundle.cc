@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/command_line.h"
 #include "base/text.h"
 #include "kube/client.h"
 #include "operator/doctor/archive.h"
@@ -381,7 +382,7 @@ int RunSupportBundle(int argc, char** argv) {
                  "FILE.tar.gz, or - for standard output; default: by the time, here");
   app.add_option("--since", flags.since, "how old logs and events may be")->capture_default_str();
   try {
-    app.parse(argc, argv);
+    app.parse(WordsFor(app, argc, argv));
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace gantry {
+
+// A command line's words without the program's, last first, as CLI::App::parse takes them. Go's
+// flag packages know two forms that CLI11 does not: a long flag after a single dash, and an empty
+// value ("--output-file=", which CLI11 would give the next word). A list with an empty value is as
+// if it were not given. What an option takes is asked of the app, which must have all of them.
+std::vector<std::string> WordsFor(const CLI::App& app, int argc, const char* const* argv);
+
+}  // namespace gantry

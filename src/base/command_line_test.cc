@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/command_line.h"
+
+#include <gtest/gtest.h>
+
+#include <CLI/CLI.hpp>
+
+namespace gantry {
+namespace {
+
+struct Given {
+  std::string file = "unset";
+  std::string name = "unset";
+  std::vector<std::string> list = {"unset"};
+  bool quiet = false;
+  std::string once = "unset";
+  std::vector<std::string> rest;
+};
+
+Given Parse(std::vector<const char*> argv) {
+  Given given;
+  CLI::App app("", "program");
+  app.add_option("-o,--output-file", given.file, "");
+  app.add_option("--list", given.list, "")->delimiter(',');
+  app.add_flag("-q,--quiet", given.quiet, "");
+  app.add_option("--once", given.once, "")->expected(0, 1);
+  app.allow_extras();
+  app.add_subcommand("sub", "")->add_option("--name", given.name, "");
+  argv.insert(argv.begin(), "program");
+  app.parse(WordsFor(app, static_cast<int>(argv.size()), argv.data()));
+  given.rest = app.remaining();
+  return given;
+}
+
+TEST(CommandLine, AnEmptyValueIsNotTheNextWord) {
+  EXPECT_EQ(Parse({"--output-file="}).file, "");
+  const Given given = Parse({"--output-file=", "--quiet"});
+  EXPECT_EQ(given.file, "");
+  EXPECT_TRUE(given.quiet);
+  EXPECT_EQ(Parse({"-o="}).file, "");
+  EXPECT_EQ(Parse({"--output-file", ""}).file, "");
+  EXPECT_EQ(Parse({"sub", "--name="}).name, "");
+  EXPECT_EQ(Parse({"--list=", "--quiet"}).list, std::vector<std::string>{"unset"});
+}
+
+TEST(CommandLine, OneDashIsAsGoodAsTwo) {
+  const Given given = Parse({"-output-file", "-quiet", "-list=a,b", "-once=false", "-quiet=true"});
+  EXPECT_EQ(given.file, "-quiet") << "a value is not looked at";
+  EXPECT_EQ(given.list, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(given.once, "false");
+  EXPECT_TRUE(given.quiet);
+  EXPECT_EQ(Parse({"sub", "-name=x"}).name, "x");
+}
+
+TEST(CommandLine, WhatCli11KnowsStaysAsItWas) {
+  EXPECT_EQ(Parse({"-o", "a"}).file, "a");
+  EXPECT_EQ(Parse({"-oa"}).file, "a");
+  EXPECT_EQ(Parse({"-o=a=b"}).file, "a=b");
+  EXPECT_EQ(Parse({"--list", "a", "--list=b"}).list, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(Parse({"--once"}).once, "");
+  EXPECT_EQ(Parse({"--once", "false"}).once, "false");
+  EXPECT_FALSE(Parse({"--quiet=false"}).quiet);
+  EXPECT_EQ(Parse({"--other=", "-", "--", "-quiet"}).rest,
+            (std::vector<std::string>{"--other=", "-", "--", "-quiet"}));
+}
+
+}  // namespace
+}  // namespace gantry
