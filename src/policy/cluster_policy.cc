@@ -172,6 +172,9 @@ Result<ClusterPolicy> Parse(const Json& object) {
   ReadOperandOptions(spec, policy);
   ReadCuda(spec.In("cuda"), policy);
   ReadValidatorStages(spec.In("validator"), policy);
+  if (policy.nri && !(policy.cdi && policy.toolkit.enabled)) {
+    spec.In("cdi").Wrong("nriPluginEnabled", "needs cdi.enabled and toolkit.enabled");
+  }
   if (mistake.has_value()) {
     return std::unexpected(*std::move(mistake));
   }

@@ -92,6 +92,10 @@ TEST(ClusterPolicy, AMistakeNamesItsField) {
       {{{"daemonsets", {{"labels", {{"a", 1}}}}}}, "spec.daemonsets.labels: must be a map"},
       {{{"daemonsets", {{"rollingUpdate", {{"maxUnavailable", "many"}}}}}},
        "spec.daemonsets.rollingUpdate.maxUnavailable: \"many\""},
+      {{{"cdi", {{"enabled", false}, {"nriPluginEnabled", true}}}},
+       "spec.cdi.nriPluginEnabled: needs cdi.enabled and toolkit.enabled"},
+      {{{"cdi", {{"nriPluginEnabled", true}}}, {"toolkit", {{"enabled", false}}}},
+       "spec.cdi.nriPluginEnabled: needs cdi.enabled and toolkit.enabled"},
   };
   for (const auto& [spec, message] : cases) {
     const auto policy = Parse(Policy(spec));
@@ -162,23 +166,25 @@ TEST(Operands, FollowNvidiasEnableRules) {
                           "state-dcgm-exporter", "gpu-feature-discovery", "state-mig-manager"));
   Json off;
   for (const auto* section :
-       {"driver", "toolkit", "devicePlugin", "dcgm", "dcgmExporter", "gfd", "migManager"}) {
+       {"driver", "devicePlugin", "dcgm", "dcgmExporter", "gfd", "migManager"}) {
     off[section] = {{"enabled", false}};
   }
   off["cdi"] = {{"nriPluginEnabled", true}};
-  EXPECT_THAT(wanted(off),
-              ElementsAre("node-features", "state-operator-metrics", "state-operator-validation"));
+  EXPECT_THAT(wanted(off), ElementsAre("node-features", "state-operator-metrics",
+                                       "state-container-toolkit", "state-operator-validation"));
+  off.erase("cdi");
+  off["toolkit"] = {{"enabled", false}};
   off["sandboxWorkloads"] = {{"enabled", true}};
   for (const auto* section :
        {"vgpuManager", "vgpuDeviceManager", "vfioManager", "sandboxDevicePlugin",
         "kataSandboxDevicePlugin", "kataManager", "ccManager", "nodeStatusExporter"}) {
     off[section] = {{"enabled", true}};
   }
-  EXPECT_THAT(
-      wanted(off),
-      ElementsAre("node-features", "state-operator-metrics", "state-operator-validation",
-                  "state-node-status-exporter", "state-vgpu-manager", "state-vgpu-device-manager",
-                  "state-sandbox-validation", "state-vfio-manager", "state-sandbox-device-plugin"));
+  EXPECT_THAT(wanted(off), ElementsAre("node-features", "pre-requisites", "state-operator-metrics",
+                                       "state-operator-validation", "state-node-status-exporter",
+                                       "state-vgpu-manager", "state-vgpu-device-manager",
+                                       "state-sandbox-validation", "state-vfio-manager",
+                                       "state-sandbox-device-plugin"));
   off["sandboxWorkloads"]["mode"] = "kata";
   EXPECT_THAT(wanted(off), testing::IsSupersetOf({"state-kata-device-plugin", "state-cc-manager"}));
   off["driver"] = {{"enabled", true}, {"useNvidiaDriverCRD", true}};
