@@ -168,6 +168,14 @@ void JudgeEffect(const DesiredOperand& operand, const VerdictInput& input, Opera
   }
 }
 
+// What is to be said besides of an operand that can't run.
+std::string_view AlsoOf(std::string_view state) {
+  return state == "state-driver" ? "; drivers that the nodes bring are used"
+         : state == "state-vgpu-device-manager"
+             ? ", and config.name to a ConfigMap with a table of vGPU types"
+             : "";
+}
+
 OperandState JudgeOperand(const DesiredOperand& operand, const VerdictInput& input) {
   OperandState state;
   state.name = operand.operand->state;
@@ -182,8 +190,7 @@ OperandState JudgeOperand(const DesiredOperand& operand, const VerdictInput& inp
         operand.operand->section.empty()
             ? "not part of this release"
             : format("runs from NVIDIA's image only: set spec.{}.repository, image and version{}",
-                     operand.operand->section,
-                     state.name == "state-driver" ? "; drivers that the nodes bring are used" : "");
+                     operand.operand->section, AlsoOf(state.name));
     return state;
   }
   state.state = "ready";

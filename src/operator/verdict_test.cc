@@ -165,6 +165,14 @@ TEST_F(VerdictTest, AnOperandWithoutAnImageSaysWhatToWrite) {
   EXPECT_THAT(StateOf("state-dcgm").message, HasSubstr("set spec.dcgm.repository"));
 }
 
+TEST_F(VerdictTest, AVgpuDeviceManagerWithoutATableIsInNobodysWay) {
+  Use({{"sandboxWorkloads", {{"enabled", true}}},
+       {"vgpuDeviceManager", {{"enabled", true}, {"image", "r.io/vgpu-device-manager:1"}}}});
+  const OperandState state = StateOf("state-vgpu-device-manager");
+  EXPECT_EQ(state.state, "unsupported");
+  EXPECT_THAT(state.message, HasSubstr("config.name to a ConfigMap"));
+}
+
 TEST_F(VerdictTest, NotReadyWhileANodeOffersNoGpus) {
   cluster_.gpu_without_resource = {"a", "b", "c", "d", "e", "f"};
   ExpectNotReady("NoGPUsOffered", "a, b, c, d, e and 1 more");

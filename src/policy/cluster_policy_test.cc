@@ -205,6 +205,16 @@ TEST(Operands, AnImageIsNeededByThoseThatAreNvidias) {
   EXPECT_FALSE(has("state-dcgm-exporter"));
 }
 
+TEST(Operands, TheVgpuDeviceManagerNeedsATableToo) {
+  const Json image = {{"image", "r.io/vgpu-device-manager:1"}};
+  Json with_table = image;
+  with_table["config"] = {{"name", "types"}};
+  const Operand& manager = *OperandOfState("state-vgpu-device-manager");
+  EXPECT_FALSE(CanRun(manager, *Parse(Policy({{"vgpuDeviceManager", image}}))));
+  EXPECT_TRUE(CanRun(manager, *Parse(Policy({{"vgpuDeviceManager", with_table}}))));
+  EXPECT_FALSE(CanRun(*OperandOfState("state-dcgm"), *Parse(Policy(Json::object()))));
+}
+
 TEST(Operands, AreFoundByStateAndSection) {
   EXPECT_EQ(OperandOfSection("gfd")->state, "gpu-feature-discovery");
   EXPECT_EQ(OperandOfState("state-dcgm")->section, "dcgm");

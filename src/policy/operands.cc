@@ -117,4 +117,10 @@ bool HasImage(const Operand& operand, const ClusterPolicy& policy) {
                                       (policy.*operand.spec).image.image.empty());
 }
 
+bool CanRun(const Operand& operand, const ClusterPolicy& policy) {
+  const bool has_table =
+      operand.spec != &ClusterPolicy::vgpu_device_manager || !policy.vgpu_config.empty();
+  return has_table && HasImage(operand, policy);
+}
+
 }  // namespace gantry::policy

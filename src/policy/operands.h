@@ -56,4 +56,8 @@ bool Wanted(const Operand& operand, const ClusterPolicy& policy);
 // Whether there is an image to run it with, or none is needed.
 bool HasImage(const Operand& operand, const ClusterPolicy& policy);
 
+// Whether the policy has all that it needs to run: that image, and of the vGPU device manager the
+// table of types, which no release brings because it depends on the user's licence.
+bool CanRun(const Operand& operand, const ClusterPolicy& policy);
+
 }  // namespace gantry::policy

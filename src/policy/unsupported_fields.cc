@@ -57,7 +57,7 @@ std::vector<std::string> UnsupportedFields(const Json& object) {
   }
   for (const auto& [section, value] : spec->items()) {
     const Operand* operand = OperandOfSection(section);
-    if (operand == nullptr || HasImage(*operand, *policy)) {
+    if (operand == nullptr || CanRun(*operand, *policy)) {
       Collect(section, value, fields);
     } else if (Wanted(*operand, *policy)) {
       fields.push_back(section);

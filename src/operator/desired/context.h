@@ -84,7 +84,7 @@ Json HostCleanup(const Context& context);
 struct DesiredOperand {
   const policy::Operand* operand = nullptr;
   bool wanted = false;
-  bool available = false;     // part of this release, and there is an image for it
+  bool available = false;     // part of this release, and the policy has what it needs to run
   policy::ImageChoice image;  // empty for operands without a DaemonSet
   Objects objects;            // none unless wanted and available
   std::string mistake;        // why its objects can't be made; what is there stays

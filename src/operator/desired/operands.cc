@@ -83,7 +83,7 @@ std::vector<DesiredOperand> DesiredOperands(const Context& context, bool node_fe
     desired.wanted = policy::Wanted(operand, context.policy) &&
                      (operand.state != "node-features" || node_features);
     const auto* const maker = std::ranges::find(kMakers, operand.state, &Maker::state);
-    desired.available = maker != kMakers.end() && policy::HasImage(operand, context.policy);
+    desired.available = maker != kMakers.end() && policy::CanRun(operand, context.policy);
     if (!desired.wanted || !desired.available) {
       continue;
     }

@@ -12,11 +12,6 @@ namespace gantry::gpu_operator {
 Result<Objects> VgpuDeviceManager(const Context& context, const std::string& image) {
   constexpr std::string_view kName = "nvidia-vgpu-device-manager";
   const policy::ClusterPolicy& policy = context.policy;
-  if (policy.vgpu_config.empty()) {
-    return Fail(ErrorKind::kInvalid,
-                "spec.vgpuDeviceManager.config.name: a ConfigMap with the key config.yaml is "
-                "needed, this release brings no table of vGPU types");
-  }
   Objects objects = NvidiaAccount(context, kName, {Rule("", "pods", {"get", "list", "watch"})},
                                   {Rule("config.openshift.io", "clusterversions", {"get", "list"}),
                                    Rule("", "nodes", {"get", "list", "watch", "update"})});
