@@ -39,7 +39,7 @@ std::map<ObjectKey, Json> Parsed(
 }  // namespace
 
 Plan Applier::Compare(const std::vector<const Json*>& desired,
-                      const std::set<std::string>& incomplete) {
+                      const std::set<Incomplete>& incomplete) {
   auto owned = view_.Owned();
   // As a rule nothing but the DaemonSets' counts has changed: then nothing has to be parsed.
   std::vector<Json> unsettled;

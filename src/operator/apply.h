@@ -19,7 +19,7 @@ class Applier {
   Applier(kube::Client& client, View& view) : client_(client), view_(view) {}
 
   // The plan for these objects against what the view shows; see MakePlan.
-  Plan Compare(const std::vector<const Json*>& desired, const std::set<std::string>& incomplete);
+  Plan Compare(const std::vector<const Json*>& desired, const std::set<Incomplete>& incomplete);
   // What the view shows of these objects.
   [[nodiscard]] std::map<ObjectKey, Json> Owned(const std::vector<ObjectKey>& keys) const;
   // Everything that can be written is; the first error is returned. Blocks for the requests.

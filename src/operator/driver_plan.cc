@@ -249,7 +249,7 @@ void HandOver(bool on, const std::map<ObjectKey, Json>& observed, const std::set
     return object != observed.end() &&
            std::ranges::any_of(
                ListAt(object->second, "metadata.ownerReferences"), [&](const Json& owner) {
-                 return on ? TextAt(owner, "kind") == "ClusterPolicy" && IsDrivers(key)
+                 return on ? TextAt(owner, "kind").ends_with("ClusterPolicy") && IsDrivers(key)
                            : live.contains(TextAt(owner, "uid"));
                });
   };

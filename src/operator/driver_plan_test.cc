@@ -177,7 +177,7 @@ TEST(HandOver, PodsOfDriversStayWhoeverManagesThem) {
   const std::map<ObjectKey, Json> observed = {
       {{"DaemonSet", "ns", "nvidia-driver-daemonset-5.15-ubuntu22.04"},
        Owned("ClusterPolicy", "p")},
-      {{"DaemonSet", "ns", "nvidia-vgpu-manager-daemonset"}, Owned("ClusterPolicy", "p")},
+      {{"DaemonSet", "ns", "nvidia-vgpu-manager-daemonset"}, Owned("GPUClusterPolicy", "p")},
       {{"ServiceAccount", "ns", "nvidia-driver"}, Owned("ClusterPolicy", "p")},
       {{"ConfigMap", "ns", names::kTrustedCa}, Owned("ClusterPolicy", "p")},
       {{"DaemonSet", "ns", "nvidia-dcgm"}, Owned("ClusterPolicy", "p")},

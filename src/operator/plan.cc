@@ -16,6 +16,7 @@
 
 #include "base/text.h"
 #include "operator/adopt.h"
+#include "policy/kinds.h"
 #include "policy/names.h"
 
 namespace gantry::gpu_operator {
@@ -172,17 +173,28 @@ Json WithoutRestart(Json spec) {
   return spec;
 }
 
-bool MayGo(const Json& object, const std::set<std::string>& incomplete) {
-  bool ours = false;
-  for (const Json& owner : ListAt(object, "metadata.ownerReferences")) {
-    const std::string kind = TextAt(owner, "kind");
-    ours |= (kind == "ClusterPolicy" || kind == "NVIDIADriver") &&
-            TextAt(owner, "apiVersion").starts_with("nvidia.com/");
-    if (incomplete.contains(TextAt(owner, "uid"))) {
-      return false;
-    }
-  }
-  return ours;
+// Whether an owner is of a kind that asks for objects.
+bool Asks(const Json& owner) {
+  static constexpr std::array kKinds = {policy::kClusterPolicy, policy::kGpuClusterPolicy,
+                                        policy::kNvidiaDriver};
+  return std::ranges::any_of(kKinds, [&](const kube::Kind& kind) {
+    return TextAt(owner, "kind") == kind.kind &&
+           TextAt(owner, "apiVersion").starts_with(format("{}/", kind.group));
+  });
+}
+
+// Objects of earlier releases don't say of which operand they are: they may be of any.
+bool MayGo(const Json& object, const std::set<Incomplete>& incomplete) {
+  const Json* label = At(object, {"metadata", "labels", names::kOperandState});
+  const std::string state = label == nullptr ? "" : label->get<std::string>();
+  const Json& owners = ListAt(object, "metadata.ownerReferences");
+  const auto is_missed = [&](const Json& owner) {
+    return std::ranges::any_of(incomplete, [&](const Incomplete& part) {
+      return part.owner == TextAt(owner, "uid") &&
+             (part.state.empty() || state.empty() || part.state == state);
+    });
+  };
+  return std::ranges::any_of(owners, Asks) && std::ranges::none_of(owners, is_missed);
 }
 
 }  // namespace
@@ -258,7 +270,7 @@ Json Replacement(const Json& desired, const Json& observed) {
 }
 
 Plan MakePlan(const std::vector<Json>& desired, const std::map<ObjectKey, Json>& observed,
-              const std::set<std::string>& incomplete) {
+              const std::set<Incomplete>& incomplete) {
   Plan plan;
   std::set<ObjectKey> wanted;
   for (const Json& object : desired) {

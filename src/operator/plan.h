@@ -50,10 +50,17 @@ struct Plan {
   }
 };
 
-// `observed` are the objects that carry our label. Those that a ClusterPolicy or a NVIDIADriver
-// owns and nobody desires are removed. Where some of an owner's objects could not be made
-// (`incomplete`: uids), everything that is there of it stays.
+// Objects that could not all be made: those of an owner, or of one of its operands.
+struct Incomplete {
+  std::string owner;       // uid
+  std::string state = {};  // of names::kOperandState; empty: all of the owner's
+  auto operator<=>(const Incomplete&) const = default;
+};
+
+// `observed` are the objects that carry our label. Those that a policy (ClusterPolicy,
+// GPUClusterPolicy) or a NVIDIADriver owns and nobody desires are removed, but what is there of the
+// incomplete stays.
 Plan MakePlan(const std::vector<Json>& desired, const std::map<ObjectKey, Json>& observed,
-              const std::set<std::string>& incomplete);
+              const std::set<Incomplete>& incomplete);
 
 }  // namespace gantry::gpu_operator

@@ -154,7 +154,7 @@ TEST(Plan, CreatesReplacesAndRemoves) {
   EXPECT_THAT(plan.create, IsEmpty());
   EXPECT_THAT(plan.replace, ElementsAre(desired[1]));
   EXPECT_THAT(MakePlan({}, observed, {}).remove, SizeIs(4));
-  EXPECT_THAT(MakePlan({}, observed, {"u"}).remove, IsEmpty());
+  EXPECT_THAT(MakePlan({}, observed, {{"u"}}).remove, IsEmpty());
   // Not a policy's: the cleanup DaemonSet, or what somebody else labelled like ours.
   for (auto& [key, object] : observed) {
     object["metadata"].erase("ownerReferences");
@@ -162,10 +162,22 @@ TEST(Plan, CreatesReplacesAndRemoves) {
   EXPECT_TRUE(MakePlan({}, observed, {}).empty());
 }
 
-TEST(Plan, WhatANvidiaDriverOwnsGoesToo) {
-  Json set = PluginDaemonSet();
-  set["metadata"]["ownerReferences"][0] = {
-      {"apiVersion", "nvidia.com/v1alpha1"}, {"kind", "NVIDIADriver"}, {"uid", "d"}};
+TEST(Plan, EveryKindThatAsksForObjectsLetsThemGo) {
+  for (const auto& [version, kind] : {std::pair{"nvidia.com/v1", "ClusterPolicy"},
+                                      {"gpu.nvidia.com/v1", "GPUClusterPolicy"},
+                                      {"nvidia.com/v1alpha1", "NVIDIADriver"}}) {
+    Json set = PluginDaemonSet();
+    set["metadata"]["ownerReferences"][0] = {{"apiVersion", version}, {"kind", kind}, {"uid", "d"}};
+    const std::map<ObjectKey, Json> observed = {{KeyOfObject(set), set}};
+    EXPECT_THAT(MakePlan({}, observed, {{"another"}}).remove, SizeIs(1)) << kind;
+    EXPECT_TRUE(MakePlan({}, observed, {{"d"}}).empty()) << kind;
+  }
+}
+
+TEST(Plan, AMistakeKeepsTheObjectsOfItsOperandAlone) {
+  Context context = SomeContext();
+  context.state = "state-device-plugin";
+  const Json set = DevicePlugin(context, "i:1").back();
   const std::map<ObjectKey, Json> observed = {{KeyOfObject(set), set}};
   EXPECT_THAT(MakePlan({}, observed, {"another"}).remove, SizeIs(1));
   EXPECT_TRUE(MakePlan({}, observed, {"d"}).empty());

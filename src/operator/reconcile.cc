@@ -71,7 +71,7 @@ std::set<std::string> UidsOf(const std::vector<Json>& objects) {
 // All that is to be there; the objects are others'.
 struct Desired {
   std::vector<const Json*> objects;
-  std::set<std::string> incomplete;  // uids of owners of more, which can't be made
+  std::set<Incomplete> incomplete;  // what can't be made
 };
 
 Desired AllOf(const Json& owner, const std::vector<DesiredOperand>& operands,
@@ -84,13 +84,13 @@ Desired AllOf(const Json& owner, const std::vector<DesiredOperand>& operands,
   for (const DesiredOperand& operand : operands) {
     add(operand.objects);
     if (!operand.mistake.empty()) {
-      desired.incomplete.insert(kube::UidOf(owner));
+      desired.incomplete.insert({kube::UidOf(owner), std::string(operand.operand->state)});
     }
   }
   for (const DriverOutcome& driver : drivers.drivers) {
     add(driver.objects);
     if (driver.stays) {
-      desired.incomplete.insert(driver.uid);
+      desired.incomplete.insert({driver.uid});
     }
   }
   add(drivers.shared);

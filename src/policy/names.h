@@ -169,7 +169,7 @@ inline constexpr char kGpuDraDriver[] = "gpu.nvidia.com";
 inline constexpr char kOperatorLease[] = "53822513.nvidia.com";
 inline constexpr char kManagedBy[] = "app.kubernetes.io/managed-by";
 inline constexpr char kManagedByGantry[] = "gpu-operator";
-// Of which operand an object is, by the operand's state; on what NVIDIADrivers come to.
+// Of which operand an object is, by the operand's state.
 inline constexpr char kOperandState[] = "nvidia.com/gpu-operator.state";
 // On a driver's DaemonSets and pods.
 inline constexpr char kComponent[] = "app.kubernetes.io/component";

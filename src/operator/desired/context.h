@@ -87,7 +87,7 @@ struct DesiredOperand {
   bool available = false;     // part of this release, and the policy has what it needs to run
   policy::ImageChoice image;  // empty for operands without a DaemonSet
   Objects objects;            // none unless wanted and available
-  std::string mistake;        // why its objects can't be made; what is there stays
+  std::string mistake;        // why its objects can't be made; what is there of them stays
 };
 
 // The ConfigMaps that the policy names and whose being there, or keys, matter to the objects.

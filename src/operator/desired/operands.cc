@@ -77,7 +77,9 @@ std::set<std::string> NamedConfigMaps(const policy::ClusterPolicy& policy) {
 
 std::vector<DesiredOperand> DesiredOperands(const Context& context, bool node_features) {
   std::vector<DesiredOperand> all;
+  Context own = context;
   for (const policy::Operand& operand : policy::Operands()) {
+    own.state = operand.state;
     DesiredOperand& desired = all.emplace_back();
     desired.operand = &operand;
     desired.wanted = policy::Wanted(operand, context.policy) &&
@@ -100,9 +102,9 @@ std::vector<DesiredOperand> DesiredOperands(const Context& context, bool node_fe
     } else if (operand.runs != policy::Runs::kNothing) {
       desired.image.image = context.image;
     }
-    auto objects = Make(*maker, context, desired.image.image);
+    auto objects = Make(*maker, own, desired.image.image);
     if (objects.has_value()) {
-      AddConstraints(*objects, context, operand.state);
+      AddConstraints(*objects, own, operand.state);
       desired.objects = *std::move(objects);
     } else {
       desired.mistake = std::move(objects).error().message;

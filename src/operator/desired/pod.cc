@@ -54,7 +54,7 @@ std::string RenderingOf(Json object, const std::string& ours) {
     }
   }
   for (Json* metadata : {&object["metadata"], &pod["metadata"]}) {
-    for (const char* label : {"helm.sh/chart", names::kManagedBy}) {
+    for (const char* label : {"helm.sh/chart", names::kManagedBy, names::kOperandState}) {
       (*metadata)["labels"].erase(label);
     }
   }
