@@ -141,9 +141,33 @@ bool HasAll(const Json* desired, const Json* observed) {
   });
 }
 
+constexpr std::array kParts = {"labels", "annotations"};
+
+// Keys of that part of the metadata that this operator wrote.
+std::set<std::string> WrittenKeys(const Json& metadata, const char* part) {
+  const Json* text = At(metadata, {"annotations", names::kWrittenKeys});
+  const auto written = ParseJson(text == nullptr ? "{}" : text->get_ref<const std::string&>());
+  if (!written.has_value()) {
+    return {};  // somebody wrote over it
+  }
+  const std::vector<std::string> keys = TextsAt(*written, part);
+  return {keys.begin(), keys.end()};
+}
+
+// Whether something is left that was asked for earlier.
+bool HasLeftOver(const Json& desired, const Json& observed) {
+  return std::ranges::any_of(kParts, [&](const char* part) {
+    return std::ranges::any_of(WrittenKeys(observed, part), [&](const std::string& key) {
+      return At(desired, {part, key}) == nullptr && At(observed, {part, key}) != nullptr;
+    });
+  });
+}
+
 bool SameMetadata(const Json& desired, const Json& observed) {
-  if (!HasAll(At(desired, "labels"), At(observed, "labels")) ||
-      !HasAll(At(desired, "annotations"), At(observed, "annotations"))) {
+  if (!std::ranges::all_of(
+          kParts,
+          [&](const char* part) { return HasAll(At(desired, part), At(observed, part)); }) ||
+      HasLeftOver(desired, observed)) {
     return false;
   }
   const Json* owners = At(desired, "ownerReferences");
@@ -153,13 +177,15 @@ bool SameMetadata(const Json& desired, const Json& observed) {
          });
 }
 
-void Keep(const Json& observed, std::string_view part, Json& metadata) {
+// What others added.
+void Keep(const Json& observed, const char* part, Json& metadata) {
   const Json* from = At(observed, {"metadata", part});
   if (from == nullptr) {
     return;
   }
+  const std::set<std::string> written = WrittenKeys(observed["metadata"], part);
   for (const auto& [key, value] : from->items()) {
-    if (At(metadata, {part, key}) == nullptr) {
+    if (At(metadata, {part, key}) == nullptr && !written.contains(key)) {
       metadata[part][key] = value;
     }
   }
@@ -251,7 +277,7 @@ bool IsAsDesired(const Json& desired, const Json& observed) {
 
 Json Replacement(const Json& desired, const Json& observed) {
   Json object = desired;
-  for (const char* part : {"labels", "annotations"}) {
+  for (const char* part : kParts) {
     Keep(observed, part, object["metadata"]);
   }
   if (At(object, {"metadata", "annotations", names::kRendering}) != nullptr) {

@@ -30,7 +30,7 @@ std::string ContentOf(const Json& object);
 
 // Whether what the API server has is what was asked for: every field that was asked for is there
 // and equal, and besides there are only what the API server fills in by itself, and labels and
-// annotations of the object itself that others added.
+// annotations of the object itself that others added (not those that names::kWrittenKeys names).
 bool IsAsDesired(const Json& desired, const Json& observed);
 
 // The same of one field that both may have.

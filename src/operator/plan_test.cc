@@ -115,6 +115,28 @@ TEST(Plan, LabelsOfOthersAndARestartByHandAreKept) {
   EXPECT_TRUE(IsAsDesired(PluginDaemonSet(), put));
 }
 
+TEST(Plan, LabelsAndAnnotationsThatArePolicysNoMoreGo) {
+  Context context = SomeContext();
+  context.policy.pod_labels = {{"team", "ml"}};
+  context.policy.pod_annotations = {{"note", "n"}};
+  Json stored = Stored(DevicePlugin(context, "i:1").back());
+  stored["metadata"]["labels"]["theirs"] = "x";
+  stored["spec"] = Stored(PluginDaemonSet())["spec"];
+  EXPECT_FALSE(IsAsDesired(PluginDaemonSet(), stored));
+  const Json put = Replacement(PluginDaemonSet(), stored);
+  EXPECT_FALSE(put["metadata"]["labels"].contains("team"));
+  EXPECT_FALSE(put["metadata"]["annotations"].contains("note"));
+  EXPECT_EQ(put["metadata"]["labels"]["theirs"], "x");
+  EXPECT_TRUE(IsAsDesired(PluginDaemonSet(), put));
+
+  context = SomeContext();
+  context.monitoring = {Served::kYes, Served::kYes};
+  context.policy.operator_monitor.labels = {{"release", "prometheus"}};
+  const Json monitor = OperatorMetrics(context, "")[1];
+  context.policy.operator_monitor.labels.clear();
+  EXPECT_FALSE(IsAsDesired(OperatorMetrics(context, "")[1], monitor));
+}
+
 TEST(Plan, SmallObjectsAreComparedToo) {
   const Objects objects = DevicePlugin(SomeContext(), "i:1");
   Json account = objects[0];
@@ -179,8 +201,11 @@ TEST(Plan, AMistakeKeepsTheObjectsOfItsOperandAlone) {
   context.state = "state-device-plugin";
   const Json set = DevicePlugin(context, "i:1").back();
   const std::map<ObjectKey, Json> observed = {{KeyOfObject(set), set}};
-  EXPECT_THAT(MakePlan({}, observed, {"another"}).remove, SizeIs(1));
-  EXPECT_TRUE(MakePlan({}, observed, {"d"}).empty());
+  EXPECT_TRUE(MakePlan({}, observed, {{"u", "state-device-plugin"}}).empty());
+  EXPECT_THAT(MakePlan({}, observed, {{"u", "state-dcgm"}}).remove, SizeIs(1));
+  // An earlier release did not say whose it is.
+  const Json unlabelled = PluginDaemonSet();
+  EXPECT_TRUE(MakePlan({}, {{KeyOfObject(unlabelled), unlabelled}}, {{"u", "state-dcgm"}}).empty());
 }
 
 TEST(Plan, ContentIsWhatIsAskedFor) {

@@ -155,6 +155,9 @@ inline constexpr char kLastAppliedHash[] = "nvidia.com/last-applied-hash";
 // one that it wrote, and one of NVIDIA's operator that it found to be so and left.
 inline constexpr char kRendering[] = "nvidia.com/gpu-operator.rendering";
 inline constexpr char kAdopted[] = "nvidia.com/gpu-operator.adopted";
+// Which labels and annotations of an object are the operator's own, as JSON: they go when the
+// policy does not ask for them any more, those that others added stay.
+inline constexpr char kWrittenKeys[] = "nvidia.com/gpu-operator.written-keys";
 // Labels of DaemonSets and pods of drivers on OpenShift.
 inline constexpr char kDriverToolkit[] = "openshift.driver-toolkit";
 inline constexpr char kDriverToolkitRhcos[] = "openshift.driver-toolkit.rhcos";

@@ -20,11 +20,6 @@ constexpr std::string_view kReadPods = "nvidia-dcgm-exporter-read-pods";
 constexpr int kPort = 9400;
 constexpr Scraped kScraped{kName, "gpu-metrics", "app"};
 
-std::string UserEnv(const policy::OperandSpec& spec, std::string_view name) {
-  const auto found = std::ranges::find(spec.env, name, &policy::EnvVars::value_type::first);
-  return found == spec.env.end() ? "" : found->second;
-}
-
 // Whether labels or uids of pods are asked for, by a field or by the exporter's own variables.
 bool AsksForPods(const policy::ClusterPolicy& policy) {
   static constexpr std::array kVariables = {"DCGM_EXPORTER_KUBERNETES_ENABLE_POD_LABELS",

@@ -23,6 +23,7 @@ Json MonitoringObject(const Context& context, const kube::Kind& kind, std::strin
       labels[key] = value;
     }
   }
+  NameWrittenKeys(object);
   return object;
 }
 

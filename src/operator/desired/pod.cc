@@ -98,6 +98,31 @@ Json Rule(std::string_view group, std::string_view resource,
   return {{"apiGroups", {group}}, {"resources", {resource}}, {"verbs", Json(verbs)}};
 }
 
+Json MayBePrivileged() {
+  return {{"apiGroups", {names::kSecurityGroup}},
+          {"resources", {"securitycontextconstraints"}},
+          {"resourceNames", {"privileged"}},
+          {"verbs", {"use"}}};
+}
+
+void NameWrittenKeys(Json& object) {
+  Json& metadata = object["metadata"];
+  Json keys = Json::object();
+  for (const char* part : {"annotations", "labels"}) {
+    if (const Json* texts = At(metadata, part); texts != nullptr) {
+      for (const auto& [key, value] : texts->items()) {
+        keys[part].push_back(key);
+      }
+    }
+  }
+  metadata["annotations"][names::kWrittenKeys] = keys.dump();
+}
+
+std::string UserEnv(const policy::OperandSpec& spec, std::string_view name) {
+  const auto found = std::ranges::find(spec.env, name, &policy::EnvVars::value_type::first);
+  return found == spec.env.end() ? "" : found->second;
+}
+
 void AddRole(Objects& objects, const Context& context, std::string_view name, Json rules) {
   Json role = OwnedObject(context, kRbacVersion, "Role", name, true);
   role["rules"] = std::move(rules);
@@ -365,7 +390,9 @@ Json DaemonSet::Build() const {
   for (const Container& container : containers_) {
     pod["containers"].push_back(container.Build());
   }
-  object["metadata"]["annotations"][names::kRendering] = RenderingOf(object, context_.image);
+  std::string rendering = RenderingOf(object, context_.image);
+  NameWrittenKeys(object);
+  object["metadata"]["annotations"][names::kRendering] = std::move(rendering);
   object["metadata"]["annotations"][names::kLastAppliedHash] = Hash(object);
   return object;
 }

@@ -20,6 +20,12 @@ std::string Hash(const Json& object);
 // One rule of a Role or ClusterRole.
 Json Rule(std::string_view group, std::string_view resource,
           std::initializer_list<const char*> verbs);
+// The rule that OpenShift asks of pods that are privileged or see the host's files.
+Json MayBePrivileged();
+// Names in its annotations which labels and annotations it has by now: see names::kWrittenKeys.
+void NameWrittenKeys(Json& object);
+// The value that the user gave a variable of an operand's section; empty if none.
+std::string UserEnv(const policy::OperandSpec& spec, std::string_view name);
 // A Role and its RoleBinding, or the same for the cluster, to the service account of that name, or
 // to another.
 void AddRole(Objects& objects, const Context& context, std::string_view name, Json rules);
