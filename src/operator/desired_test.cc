@@ -193,5 +193,82 @@ std::vector<std::string> Cases() {
 INSTANTIATE_TEST_SUITE_P(Operator, Golden, testing::ValuesIn(Cases()),
                          [](const auto& one) { return one.param; });
 
+TEST(NodeStatusExporter, MissesNoDevicesWhereNobodyWantsAPlugin) {
+  for (const bool wanted : {true, false}) {
+    Context context;
+    context.image = "gantry:1";
+    context.policy.device_plugin.enabled = wanted;
+    for (const Objects& objects : {NodeStatusExporter(context, "gantry:1"),
+                                   *NvidiaNodeStatusExporter(context, "gpu-operator:1")}) {
+      const std::string text = Json(objects).dump();
+      EXPECT_EQ(text.find(R"({"name":"DEVICE_PLUGIN_ENABLED","value":"false"})") == text.npos,
+                wanted);
+    }
+  }
+}
+
+bool SeesTheHost(const Json& pod) {
+  const auto is_privileged = [](const Json& container) {
+    return BoolAt(container, "securityContext.privileged", false);
+  };
+  return std::ranges::any_of(ListAt(pod, "initContainers"), is_privileged) ||
+         std::ranges::any_of(ListAt(pod, "containers"), is_privileged) ||
+         std::ranges::any_of(ListAt(pod, "volumes"),
+                             [](const Json& volume) { return volume.contains("hostPath"); });
+}
+
+// Whether the object lets the pods of the account be so on OpenShift.
+bool LetsSeeTheHost(const Json& object, const std::string& account) {
+  if (TextAt(object, "kind") == "SecurityContextConstraints") {
+    return object["users"] == Json::array({"system:serviceaccount:ns:" + account});
+  }
+  return TextAt(object, "kind") == "Role" && TextAt(object, "metadata.name") == account &&
+         std::ranges::any_of(object["rules"], [](const Json& rule) {
+           return rule["resources"] == Json::array({"securitycontextconstraints"}) &&
+                  rule["verbs"] == Json::array({"use"});
+         });
+}
+
+TEST(OpenShiftRights, EveryPodThatSeesTheHostMayDoSo) {
+  Json ours = {{"nodeStatusExporter", {{"enabled", true}}},
+               {"sandboxWorkloads", {{"enabled", true}}},
+               {"cuda", {{"enabled", true}, {"version", "12.4"}}}};
+  Json theirs = ours;
+  for (const policy::Operand& operand : policy::Operands()) {
+    if (!operand.section.empty() && operand.section != "cuda") {
+      theirs[std::string(operand.section)].update(
+          {{"enabled", true}, {"repository", "r"}, {"image", "i"}, {"version", "v"}});
+    }
+  }
+  theirs["vgpuDeviceManager"]["config"] = {{"name", "types"}};
+  Json kata = theirs;
+  kata["sandboxWorkloads"]["mode"] = "kata";
+  for (const Json& spec : {ours, theirs, kata}) {
+    const auto policy = policy::Parse({{"spec", spec}});
+    ASSERT_TRUE(policy.has_value()) << policy.error().message;
+    const Context context{.policy = *policy,
+                          .space = "ns",
+                          .image = "gantry:1",
+                          .pull_policy = "IfNotPresent",
+                          .runtime = "crio",
+                          .owner = Json(),
+                          .driver_manager = "m:1",
+                          .cuda_image = "nvcr.io/nvidia/cuda",
+                          .system = {"rhcos", "rhcos4.13", {"5.14"}, {}},
+                          .openshift = {.version = "4.13", .constraints = true}};
+    for (const DesiredOperand& operand : DesiredOperands(context, true)) {
+      EXPECT_EQ(operand.mistake, "");
+      for (const Json& object : operand.objects) {
+        const Json* pod = At(object, "spec.template.spec");
+        if (pod != nullptr && SeesTheHost(*pod)) {
+          EXPECT_TRUE(std::ranges::any_of(operand.objects, [&](const Json& other) {
+            return LetsSeeTheHost(other, TextAt(*pod, "serviceAccountName"));
+          })) << TextAt(object, "metadata.name");
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace gantry::gpu_operator

@@ -40,7 +40,10 @@ Objects ContainerToolkit(const Context& context, const std::string& image) {
   }
   set.Env(policy.toolkit.env);
   set.HostRoot(false);
-  return {ServiceAccount(context, kAccount), set.Build()};
+  Objects objects = {ServiceAccount(context, kAccount)};
+  AddHostRole(objects, context, kAccount);
+  objects.push_back(set.Build());
+  return objects;
 }
 
 }  // namespace gantry::gpu_operator

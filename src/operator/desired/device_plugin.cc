@@ -15,6 +15,7 @@ Objects DevicePlugin(const Context& context, const std::string& image) {
   constexpr std::string_view kAccount = "nvidia-device-plugin";
   const policy::ClusterPolicy& policy = context.policy;
   Objects objects = {ServiceAccount(context, kAccount)};
+  AddHostRole(objects, context, kAccount);
   // Its Node says in a condition whether the GPUs are in service.
   Json rules = Json::array(
       {Rule("", "events", {"create", "patch", "update"}), Rule("", "nodes/status", {"patch"})});

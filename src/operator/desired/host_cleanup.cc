@@ -13,7 +13,8 @@ Json HostCleanup(const Context& context) {
                 context.image, {});
   set.SelectNodesWithLabel(names::kGpuPresent);
   set.TolerateEverything();
-  set.UseServiceAccount("default", false);
+  // The chart's: it outlives the policy, and on OpenShift it may run privileged pods.
+  set.UseServiceAccount("gpu-operator", false);
   set.Privileged();
   set.HostPid();
   set.Env("ROOT", context.policy.install_dir);

@@ -14,6 +14,7 @@ Objects MpsControlDaemon(const Context& context, const std::string& image) {
   constexpr std::string_view kName = "nvidia-device-plugin-mps-control-daemon";
   const policy::ClusterPolicy& policy = context.policy;
   Objects objects = {ServiceAccount(context, kName)};
+  AddHostRole(objects, context, kName);
   Json rules = Json::array({Rule("", "events", {"create", "patch", "update"})});
   if (!policy.config_name.empty()) {
     // The Node's label selects a configuration.

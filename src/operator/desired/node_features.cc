@@ -12,7 +12,7 @@ namespace gantry::gpu_operator {
 Objects NodeFeatures(const Context& context, const std::string& image) {
   constexpr std::string_view kName = "nvidia-node-feature-discovery-worker";
   Objects objects = {ServiceAccount(context, kName)};
-  AddRole(
+  AddHostRole(
       objects, context, kName,
       Json::array({Rule(names::kNfdGroup, "nodefeatures", {"get", "create", "update", "patch"})}));
   // The NodeFeature is owned by its Node, whose uid it needs.

@@ -39,10 +39,7 @@ bool IsOurs(const std::string& image, const std::string& ours) {
 Objects NvidiaAccount(const Context& context, std::string_view name, std::vector<Json> rules,
                       std::vector<Json> cluster_rules) {
   Objects objects = {ServiceAccount(context, name)};
-  Json all = Json::array({{{"apiGroups", {"security.openshift.io"}},
-                           {"resources", {"securitycontextconstraints"}},
-                           {"resourceNames", {"privileged"}},
-                           {"verbs", {"use"}}}});
+  Json all = Json::array({MayBePrivileged()});
   for (Json& rule : rules) {
     all.push_back(std::move(rule));
   }

@@ -138,6 +138,15 @@ void AddClusterRole(Objects& objects, const Context& context, std::string_view n
   objects.push_back(Binding(context, "ClusterRole", name, account.empty() ? name : account));
 }
 
+void AddHostRole(Objects& objects, const Context& context, std::string_view name, Json rules) {
+  if (context.openshift.constraints) {
+    rules.push_back(MayBePrivileged());
+  }
+  if (!rules.empty()) {
+    AddRole(objects, context, name, std::move(rules));
+  }
+}
+
 DaemonSet::DaemonSet(const Context& context, std::string_view name, std::string_view container,
                      std::string_view command, const std::string& image,
                      const policy::OperandSpec& spec)

@@ -31,6 +31,10 @@ std::string UserEnv(const policy::OperandSpec& spec, std::string_view name);
 void AddRole(Objects& objects, const Context& context, std::string_view name, Json rules);
 void AddClusterRole(Objects& objects, const Context& context, std::string_view name, Json rules,
                     std::string_view account = {});
+// The Role of pods that are privileged or see the host's files, with further rules: nothing where
+// there is no rule to write.
+void AddHostRole(Objects& objects, const Context& context, std::string_view name,
+                 Json rules = Json::array());
 
 // What the API server's kubelet sees to before it mounts a path of the host.
 enum class HostDir { kAny, kCreate, kDirectory, kFileOrCreate };
