@@ -136,6 +136,7 @@ TEST_P(Golden, ObjectsAreAsExpected) {
       .space = "gpu-operator",
       .image = "localhost/gantry:1",
       .pull_policy = "IfNotPresent",
+      .pull_secrets = TextsAt(facts, "pullSecrets"),
       .runtime = TextAt(facts, "runtime", "containerd"),
       .owner = {{"apiVersion", "nvidia.com/v1"},
                 {"kind", "ClusterPolicy"},

@@ -249,6 +249,7 @@ int RunOperator(int argc, char** argv) {
   settings.space = Environment(names::kOperatorNamespace);
   settings.image = Environment("OPERATOR_IMAGE", Environment("VALIDATOR_IMAGE"));
   settings.pull_policy = Environment("OPERATOR_IMAGE_PULL_POLICY", settings.pull_policy);
+  settings.pull_secrets = Split(Environment("OPERATOR_IMAGE_PULL_SECRETS"), ',');
   if (settings.space.empty()) {
     log::Error("read environment: {} is not set", names::kOperatorNamespace);
     return 1;

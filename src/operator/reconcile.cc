@@ -235,6 +235,7 @@ Reconciler::Followed Reconciler::Follow(const Json& owner, const policy::LaidOve
                         .space = settings_.space,
                         .image = settings_.image,
                         .pull_policy = settings_.pull_policy,
+                        .pull_secrets = settings_.pull_secrets,
                         .runtime = openshift.present() ? "crio" : cluster.runtime,
                         .owner = owner.is_null() ? Json() : kube::OwnerReference(owner, true),
                         .worker_config = settings_.worker_config,

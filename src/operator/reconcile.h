@@ -30,8 +30,9 @@ struct Settings {
   std::string space;
   std::string image;  // of this release
   std::string pull_policy = "IfNotPresent";
-  bool node_features = true;  // whether ours may run
-  std::string startup_taint;  // key of the taint of startup_taint.h; empty: none
+  std::vector<std::string> pull_secrets;  // names of Secrets, for that image
+  bool node_features = true;              // whether ours may run
+  std::string startup_taint;              // key of the taint of startup_taint.h; empty: none
   MasterConfig master;
   std::string worker_config;   // of our node feature discovery's workers, as YAML
   std::string driver_manager;  // NVIDIA's image of it, where the policy names none

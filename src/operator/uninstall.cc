@@ -41,6 +41,7 @@ struct Options {
   std::string space;
   std::string image;
   std::string pull_policy;
+  std::vector<std::string> pull_secrets;
   std::string instance;  // of node feature discovery, as the operator has it
   bool definitions = false;
   seconds timeout{120};
@@ -80,6 +81,7 @@ class Uninstall {
     context_.space = options_.space;
     context_.image = options_.image;
     context_.pull_policy = options_.pull_policy;
+    context_.pull_secrets = options_.pull_secrets;
     std::vector<Json> policies;
     const auto listed = client_.List(policy::kClusterPolicy, {},
                                      [&](Json item) { policies.push_back(std::move(item)); });
@@ -415,6 +417,7 @@ int RunUninstall(int argc, char** argv) {
   }
   options.image = Environment("OPERATOR_IMAGE");
   options.pull_policy = Environment("OPERATOR_IMAGE_PULL_POLICY", "IfNotPresent");
+  options.pull_secrets = Split(Environment("OPERATOR_IMAGE_PULL_SECRETS"), ',');
   options.instance = Environment("NFD_MASTER_INSTANCE");
   if (options.space.empty() || options.image.empty()) {
     log::Error("read environment: {} and OPERATOR_IMAGE must be set", names::kOperatorNamespace);

@@ -57,6 +57,16 @@ def test_the_crd_of_drivers_takes_the_driver_out_of_the_policy(helm):
     assert set(driver) == {"enabled", "useNvidiaDriverCRD", "upgradePolicy", "hostNetwork"}
 
 
+def test_secrets_for_the_operators_image_reach_what_runs_from_it(helm):
+    made = objects(helm, "operator.imagePullSecrets={a,b}", "node-feature-discovery.imagePullSecrets[0].name=n")
+    name = "OPERATOR_IMAGE_PULL_SECRETS"
+    for key, secrets in ((("Deployment", "gpu-operator"), "a,b,n"), (("Job", "gpu-operator-cleanup"), "a,b")):
+        env = made[key]["spec"]["template"]["spec"]["containers"][0]["env"]
+        assert {"name": name, "value": secrets} in env
+    plain = objects(helm)["Deployment", "gpu-operator"]["spec"]["template"]["spec"]["containers"][0]["env"]
+    assert not [e for e in plain if e["name"] == name]
+
+
 def test_n1_the_default_driver_is_made_if_both_switches_are_on(helm):
     on = "driver.nvidiaDriverCRD.enabled=true"
     key = ("NVIDIADriver", "default")

@@ -23,6 +23,7 @@ struct Context {
   std::string space;        // the operator's namespace, in which all operands run
   std::string image;        // of this release
   std::string pull_policy;  // of that image, where the policy says nothing
+  std::vector<std::string> pull_secrets = {};  // names of Secrets, for that image
   std::string runtime = "containerd";
   Json owner;                       // an ownerReference to the ClusterPolicy
   std::string worker_config = {};   // of node feature discovery's workers, as YAML

@@ -199,21 +199,23 @@ void DaemonSet::SetPullPolicy(Container& container, const policy::ImageSpec& ima
   container.Set("imagePullPolicy", PullPolicy(image));
 }
 
-void DaemonSet::AddPullSecrets(std::vector<std::string> names) {
-  if (names.empty()) {
-    return;
+void DaemonSet::AddPullSecrets(const std::vector<std::string>& names) {
+  pull_secrets_.insert(names.begin(), names.end());
+}
+
+Json DaemonSet::PullSecrets() const {
+  std::set<std::string> names = pull_secrets_;
+  const auto is_ours = [&](const Container& container) {
+    return container.image() == context_.image;
+  };
+  if (std::ranges::any_of(init_, is_ours) || std::ranges::any_of(containers_, is_ours)) {
+    names.insert(context_.pull_secrets.begin(), context_.pull_secrets.end());
   }
-  Json& secrets = pod_["imagePullSecrets"];
-  for (const Json& secret : secrets) {
-    names.push_back(TextAt(secret, "name"));
-  }
-  std::ranges::sort(names);
-  const auto repeated = std::ranges::unique(names);
-  names.erase(repeated.begin(), repeated.end());
-  secrets = Json::array();
+  Json secrets = Json::array();
   for (const std::string& name : names) {
     secrets.push_back({{"name", name}});
   }
+  return secrets;
 }
 
 Container& DaemonSet::AddContainer(std::string_view name, const std::string& image) {
@@ -393,6 +395,9 @@ Json DaemonSet::Build() const {
   }
   Json& pod = spec["template"]["spec"];
   pod = pod_;
+  if (Json secrets = PullSecrets(); !secrets.empty()) {
+    pod["imagePullSecrets"] = std::move(secrets);
+  }
   for (const Container& container : init_) {
     pod["initContainers"].push_back(container.Build());
   }

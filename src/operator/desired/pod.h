@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -121,8 +122,9 @@ class DaemonSet {
   Container& AddContainer(std::string_view name, const std::string& image);
   Container& AddInit(std::string_view name, const std::string& image);
 
-  // Names of Secrets, besides those of the section; each once.
-  void AddPullSecrets(std::vector<std::string> names);
+  // Names of Secrets, besides those of the section and, where a container runs this release's
+  // image, the operator's; each once.
+  void AddPullSecrets(const std::vector<std::string>& names);
 
   // How the image of a further container is pulled, which has its own.
   void SetPullPolicy(Container& container, const policy::ImageSpec& image) const;
@@ -137,10 +139,13 @@ class DaemonSet {
   [[nodiscard]] std::string PullPolicy(const policy::ImageSpec& image) const;
 
  private:
+  [[nodiscard]] Json PullSecrets() const;
+
   const Context& context_;
   Json object_;
   Json pod_ = Json::object();  // the pod's spec
   std::string pull_policy_;
+  std::set<std::string> pull_secrets_;
   std::deque<Container> containers_;
   std::deque<Container> init_;
   bool surge_ = false;
