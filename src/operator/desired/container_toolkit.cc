@@ -4,6 +4,7 @@
 // edits the container runtime's configuration, so it has the host's tree, writable, and its
 // processes. It never talks to the API server.
 
+#include "operator/desired/device_list.h"
 #include "operator/desired/pod.h"
 #include "policy/names.h"
 
@@ -31,8 +32,8 @@ Objects ContainerToolkit(const Context& context, const std::string& image) {
       set.Env("ENABLE_NRI_PLUGIN", "true");
       set.Env("NRI_NAMESPACE", context.space);
     }
-  } else if (context.runtime == "crio") {
-    set.Env("CRIO_CONFIG_MODE", "hook");
+  } else {
+    BelieveDeviceList(policy, set);
   }
   set.Env("RUNTIME", context.runtime);
   if (context.runtime == "containerd") {

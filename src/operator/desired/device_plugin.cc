@@ -6,6 +6,7 @@
 // goes.
 
 #include "base/text.h"
+#include "operator/desired/device_list.h"
 #include "operator/desired/pod.h"
 #include "policy/names.h"
 
@@ -40,7 +41,7 @@ Objects DevicePlugin(const Context& context, const std::string& image) {
           policy.toolkit.enabled ? "driver-ready,toolkit-ready" : "driver-ready");
   set.Env("PASS_DEVICE_SPECS", "true");
   set.Env("FAIL_ON_INIT_ERROR", "true");
-  set.Env("DEVICE_LIST_STRATEGY", policy.cdi ? "cdi-annotations,cdi-cri" : "envvar");
+  set.Env("DEVICE_LIST_STRATEGY", DeviceListStrategy(context));
   set.Env("DEVICE_ID_STRATEGY", "uuid");
   set.Env(names::kVisibleDevices, "void");
   set.Env("MPS_ROOT", policy.mps_root);

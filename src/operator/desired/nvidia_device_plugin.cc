@@ -4,6 +4,7 @@
 // driver is from driver-ready by a shell script, and has a second program for its configuration.
 
 #include "base/text.h"
+#include "operator/desired/device_list.h"
 #include "operator/desired/nvidia_pod.h"
 #include "policy/names.h"
 
@@ -41,7 +42,7 @@ Result<Objects> NvidiaDevicePlugin(const Context& context, const std::string& im
   set.Privileged();
   set.Env("PASS_DEVICE_SPECS", "true");
   set.Env("FAIL_ON_INIT_ERROR", "true");
-  set.Env("DEVICE_LIST_STRATEGY", "envvar");
+  set.Env("DEVICE_LIST_STRATEGY", DeviceListStrategy(context));
   set.Env("DEVICE_ID_STRATEGY", "uuid");
   set.Env(names::kVisibleDevices, "all");
   set.Env(names::kDriverCapabilities, "all");
@@ -67,7 +68,6 @@ Result<Objects> NvidiaDevicePlugin(const Context& context, const std::string& im
   set.MigStrategy();
   if (policy.cdi) {
     set.Env("CDI_ENABLED", "true");
-    set.Env("DEVICE_LIST_STRATEGY", "cdi-annotations,cdi-cri");
     set.Env("CDI_ANNOTATION_PREFIX", "cdi.k8s.io/");
     if (policy.toolkit.enabled) {
       set.Env("NVIDIA_CDI_HOOK_PATH", policy.install_dir + "/toolkit/nvidia-cdi-hook");

@@ -36,6 +36,11 @@ bool IsOurs(const std::string& image, const std::string& ours) {
   return ImageName(image) == ImageName(ours);
 }
 
+bool RunsOurs(const Context& context, const policy::OperandSpec& spec) {
+  const auto image = policy::ChooseImage(spec.image, context.image, "");
+  return image.has_value() && IsOurs(image->image, context.image);
+}
+
 Objects NvidiaAccount(const Context& context, std::string_view name, std::vector<Json> rules,
                       std::vector<Json> cluster_rules) {
   Objects objects = {ServiceAccount(context, name)};

@@ -13,6 +13,8 @@ namespace gantry::gpu_operator {
 // Whether an image is this release's, perhaps from another registry or of another tag: it has the
 // same name ("gantry"). Any other is taken to be NVIDIA's.
 bool IsOurs(const std::string& image, const std::string& ours);
+// Whether an operand's section comes to such an image.
+bool RunsOurs(const Context& context, const policy::OperandSpec& spec);
 
 // A ServiceAccount, a Role and, with cluster rules, a ClusterRole of one name, each with its
 // binding. The Role begins with the rule that OpenShift asks of privileged pods.

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "operator/desired/pod.h"
+
+namespace gantry::gpu_operator {
+
+// The device plugin's DEVICE_LIST_STRATEGY, unless the user says otherwise.
+std::string DeviceListStrategy(const Context& context);
+
+// Without CDI: lets our container toolkit give containers what the device plugin says.
+void BelieveDeviceList(const policy::ClusterPolicy& policy, DaemonSet& toolkit);
+
+}  // namespace gantry::gpu_operator
