@@ -131,7 +131,8 @@ Result<Objects> DcgmExporter(const Context& context, const std::string& image) {
       .Env("DCGM_EXPORTER_KUBERNETES", "true")
       .Env("DCGM_EXPORTER_COLLECTORS", "/etc/dcgm-exporter/dcp-metrics-included.csv")
       .EnvFromField(names::kNodeName, "spec.nodeName");
-  if (policy.dcgm.enabled) {
+  const policy::Operand& dcgm = *policy::OperandOfSection("dcgm");
+  if (policy::Wanted(dcgm, policy) && policy::HasImage(dcgm, policy)) {
     set.Env("DCGM_REMOTE_HOSTENGINE_INFO", "nvidia-dcgm:5555");
   } else if (UserEnv(policy.dcgm_exporter, "DCGM_REMOTE_HOSTENGINE_INFO")
                  .starts_with("localhost")) {
