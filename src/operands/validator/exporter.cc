@@ -26,6 +26,7 @@ NodeStatus Read(const Flags& flags, const host::StatusFiles& files, long long st
   NodeStatus status;
   status.node = flags.node_name;
   status.started = started;
+  status.device_plugin = flags.device_plugin;
   status.driver = values(names::kDriverReady);
   status.toolkit = values(names::kToolkitReady);
   status.plugin = values(names::kPluginReady);

@@ -98,6 +98,9 @@ void AddCluster(CLI::App& app, Flags& flags) {
   app.add_option("-p,--metrics-port", flags.metrics_port, "component metrics: the port")
       ->envname("METRICS_PORT")
       ->check(CLI::Range(0, 65535));
+  app.add_option("--device-plugin-enabled", flags.device_plugin,
+                 "component metrics: the node is to have a device plugin")
+      ->envname("DEVICE_PLUGIN_ENABLED");
   app.add_option("--host-sys", flags.sys_here, "component metrics: the host's /sys, mounted here")
       ->envname("HOST_SYS");
 }

@@ -36,6 +36,7 @@ struct Flags {
   std::string kubeconfig;              // empty: as kube::LoadConfig finds it
   bool publish = false;                // tell the cluster what was found, in a NodeFeature
   std::string workload = "";           // of a node without the label: empty is vm-passthrough
+  bool device_plugin = true;           // component metrics: whether the node is to have one
   int metrics_port = 0;                // component metrics
   std::string sys_here = "/host/sys";  // component metrics: the host's sysfs, mounted here
 

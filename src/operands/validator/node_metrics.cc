@@ -26,10 +26,12 @@ long long NumberOf(const host::StatusValues& values, std::string_view name, long
   return found == values.end() ? fallback : ParseInt(found->second).value_or(fallback);
 }
 
-// What the kubelet can give: 0 without a plugin, -1 if somebody else's validator wrote the file and
-// did not say.
-long long DevicesOf(const std::optional<host::StatusValues>& plugin) {
-  return plugin ? NumberOf(*plugin, kDevicesLine, -1) : 0;
+// What the kubelet can give: 0 while a plugin is missing, -1 if there is to be none, or somebody
+// else's validator wrote the file and did not say.
+long long DevicesOf(const NodeStatus& status) {
+  return !status.device_plugin ? -1
+         : status.plugin       ? NumberOf(*status.plugin, kDevicesLine, -1)
+                               : 0;
 }
 
 }  // namespace
@@ -56,7 +58,7 @@ std::string MetricsText(const NodeStatus& status) {
         NumberOf(status.last_checks, names::kDriverReady, 0));
   gauge("gpu_operator_node_device_plugin_devices_total",
         "GPUs, MIG devices and shares of them that the kubelet can give, -1 if that is not known",
-        DevicesOf(status.plugin));
+        DevicesOf(status));
   gauge("gpu_operator_node_device_plugin_validation_last_success_ts_seconds",
         "Unix time of the last check of the device plugin that succeeded, 0 if none did",
         NumberOf(status.last_checks, names::kPluginReady, 0));

@@ -14,6 +14,7 @@ namespace gantry::validator {
 struct NodeStatus {
   std::string node;
   long long started = 0;                     // Unix time of the exporter's start
+  bool device_plugin = true;                 // whether the node is to have one
   std::optional<host::StatusValues> driver;  // lines of a status file; nothing: it is not there
   std::optional<host::StatusValues> toolkit;
   std::optional<host::StatusValues> plugin;

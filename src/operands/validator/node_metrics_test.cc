@@ -59,5 +59,13 @@ TEST(NodeMetrics, WhatIsNotKnownIsMinusOne) {
               Contains("gpu_operator_node_device_plugin_devices_total{node=\"n\"} -1"));
 }
 
+TEST(NodeMetrics, ANodeThatIsToHaveNoDevicePluginMissesNoDevices) {
+  NodeStatus status;
+  status.node = "n";
+  status.device_plugin = false;
+  EXPECT_THAT(Samples(status),
+              Contains("gpu_operator_node_device_plugin_devices_total{node=\"n\"} -1"));
+}
+
 }  // namespace
 }  // namespace gantry::validator

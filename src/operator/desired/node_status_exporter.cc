@@ -70,6 +70,7 @@ Objects NodeStatusExporter(const Context& context, const std::string& image) {
   set.EnvFromField("NODE_NAME", "spec.nodeName");
   set.EnvFromField("OPERATOR_NAMESPACE", "metadata.namespace");
   set.Env("HOST_SYS", "/host-sys");
+  set.DevicePluginOff();
   set.Env(policy.node_status_exporter.env);
   set.ReadsValidations();
   set.HostPath("host-sys", "/sys", "/host-sys", HostDir::kAny, true);

@@ -30,6 +30,7 @@ Result<Objects> NvidiaNodeStatusExporter(const Context& context, const std::stri
       .Env("METRICS_PORT", std::to_string(kPort))
       .EnvFromField(names::kNodeName, "spec.nodeName")
       .EnvFromField(names::kOperatorNamespace, "metadata.namespace");
+  set.DevicePluginOff();
   set.HostVolume("run-nvidia", "/run/nvidia", HostDir::kDirectory);
   set.main().Mount("run-nvidia", "/run/nvidia", kFromHost);
   set.HostRoot(true);

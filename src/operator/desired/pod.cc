@@ -380,6 +380,12 @@ void DaemonSet::MigStrategy() {
   }
 }
 
+void DaemonSet::DevicePluginOff() {
+  if (!context_.policy.device_plugin.enabled) {
+    Env("DEVICE_PLUGIN_ENABLED", "false");
+  }
+}
+
 Json DaemonSet::Build() const {
   const policy::ClusterPolicy& policy = context_.policy;
   Json object = object_;

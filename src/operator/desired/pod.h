@@ -107,6 +107,8 @@ class DaemonSet {
   // names a ConfigMap.
   void PluginConfig();
   void MigStrategy();
+  // Says that no devices are to be missed where the policy wants no device plugin.
+  void DevicePluginOff();
 
   // A variable of every container that there is by now and that has none of that name.
   void EnvEverywhere(std::string_view name, std::string_view value);
