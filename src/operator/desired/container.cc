@@ -21,8 +21,12 @@ Container& Container::Use(const policy::OperandSpec& spec) {
   if (!spec.args.empty()) {
     json_["args"] = spec.args;
   }
-  if (!spec.resources.is_null()) {
-    json_["resources"] = spec.resources;
+  return Resources(spec.resources);
+}
+
+Container& Container::Resources(const Json& resources) {
+  if (!resources.is_null()) {
+    json_["resources"] = resources;
   }
   return *this;
 }

@@ -38,6 +38,8 @@ class Container {
   Container& Set(std::string_view key, Json value);
   // Arguments and resources of an operand's section, where it has some.
   Container& Use(const policy::OperandSpec& spec);
+  // {"limits", "requests"}, or null for none.
+  Container& Resources(const Json& resources);
 
   // A variable that is there already gets another value.
   Container& Env(std::string_view name, std::string_view value);

@@ -86,10 +86,8 @@ Result<Container*> AddManager(const Context& context, const DriverSetting& setti
       .Env("DRAIN_POD_SELECTOR_LABEL", "")
       .Env("DRAIN_TIMEOUT_SECONDS", "0s")
       .Env("DRAIN_DELETE_EMPTYDIR_DATA", "false")
-      .Mount("run-mellanox-drivers", "/run/mellanox/drivers", kFromHost);
-  if (!context.policy.driver.resources.is_null()) {
-    manager->Set("resources", context.policy.driver.resources);
-  }
+      .Mount("run-mellanox-drivers", "/run/mellanox/drivers", kFromHost)
+      .Resources(context.policy.driver.resources);
   UseRdma(options, *manager);
   manager->Env(options.manager.env);
   return manager;
@@ -199,10 +197,8 @@ Status AddModule(const Context& context, NvidiaDaemonSet& set, const policy::Ope
                              .Command({"bash", "-xc"})
                              .Args({script.c_str()})
                              .Set("startupProbe", ModuleProbe({"sh", "-c", loaded}))
-                             .Env(spec.env);
-  if (!context.policy.driver.resources.is_null()) {
-    container.Set("resources", context.policy.driver.resources);
-  }
+                             .Env(spec.env)
+                             .Resources(context.policy.driver.resources);
   set.SetPullPolicy(container, spec.image);
   set.AddPullSecrets(spec.image.pull_secrets);
   return {};
@@ -225,10 +221,8 @@ Status AddSidecars(const Context& context, const DriverSetting& setting, NvidiaD
                     .Env(setting.env)
                     .Mount("run-mellanox-drivers", "/run/mellanox/drivers", kFromHost)
                     .Set("startupProbe", ModuleProbe({"sh", "-c", probe}))
-                    .Set("livenessProbe", std::move(alive));
-    if (!policy.driver.resources.is_null()) {
-      (*peermem)->Set("resources", policy.driver.resources);
-    }
+                    .Set("livenessProbe", std::move(alive))
+                    .Resources(policy.driver.resources);
   }
   TRY(AddModule(context, set, policy.gds, "gds", "nvidia-fs-ctr", "nvidia-gds-driver",
                 "lsmod | grep nvidia_fs"));

@@ -63,10 +63,7 @@ Result<Objects> NvidiaOperatorValidator(const Context& context, const std::strin
                           .Env("COMPONENT", component)
                           .Env("WITH_WAIT", wait)
                           .Mount("run-nvidia-validations", names::kValidationsDir, kBothWays);
-    if (!policy.validator.resources.is_null()) {
-      init.Set("resources", policy.validator.resources);
-    }
-    return init;
+    return init.Resources(policy.validator.resources);
   };
   Container& driver =
       check("driver", "true").EnvFromField(names::kOperatorNamespace, "metadata.namespace");

@@ -98,6 +98,7 @@ void NvidiaDaemonSet::Await(std::string_view name, std::vector<std::string> word
   AddInit(name, context().image)
       .Set("imagePullPolicy", context().pull_policy)
       .Set("command", WordsOf(std::move(words)))
+      .Resources(context().policy.validator.resources)
       .Unprivileged()
       .Env(names::kVisibleDevices, "void")
       .Mount("run-nvidia-validations", names::kValidationsDir, kFromHostReadOnly);
@@ -148,9 +149,15 @@ void NvidiaDaemonSet::ManageConfig(std::string_view process) {
   Volume(policy.config_name, "configMap", {{"name", policy.config_name}});
   Volume("config", "emptyDir", Json::object());
   ShareProcesses();
-  const std::string image = main().image();
+  const auto plugin = policy::ChooseImage(policy.device_plugin.image, context().image, "");
+  const bool theirs = plugin.has_value() && !IsOurs(plugin->image, context().image);
+  const std::string image = theirs ? plugin->image : main().image();
   const auto use = [&](Container& container, bool once) {
+    if (theirs) {
+      SetPullPolicy(container, policy.device_plugin.image);
+    }
     container.Command({"config-manager"})
+        .Resources(spec_.resources)
         .Env("ONESHOT", once ? "true" : "false")
         .Env("KUBECONFIG", "")
         .EnvFromField(names::kNodeName, "spec.nodeName")
@@ -165,6 +172,9 @@ void NvidiaDaemonSet::ManageConfig(std::string_view process) {
         .Mount("config", "/config")
         .Mount(policy.config_name, "/available-configs");
   };
+  if (theirs) {
+    AddPullSecrets(policy.device_plugin.image.pull_secrets);
+  }
   use(AddInit("config-manager-init", image), true);
   use(AddContainer("config-manager", image).Privileged(), false);
   main()

@@ -51,7 +51,8 @@ class NvidiaDaemonSet : public DaemonSet {
   // A program of a ConfigMap's key entrypoint.sh as the main container's.
   void RunScript(std::string_view config_map);
   // config-manager beside the main container, which reads its choice; if the policy names a
-  // ConfigMap of configurations. `process` gets a signal when the choice changes.
+  // ConfigMap of configurations. `process` gets a signal when the choice changes. The program is of
+  // the device plugin's image, if that is NVIDIA's.
   void ManageConfig(std::string_view process);
 
   // The object, with the section's environment, which counts most.

@@ -30,10 +30,7 @@ Result<Objects> SandboxValidator(const Context& context, const std::string& imag
                           .EnvFromField(names::kNodeName, "spec.nodeName")
                           .EnvFromField(names::kOperatorNamespace, "metadata.namespace")
                           .Mount("run-nvidia-validations", names::kValidationsDir, kBothWays);
-    if (!policy.validator.resources.is_null()) {
-      init.Set("resources", policy.validator.resources);
-    }
-    return init;
+    return init.Resources(policy.validator.resources);
   };
   const auto host = [](Container& init) -> Container& {
     return init.Mount("host-root", "/host", kFromHostReadOnly);
