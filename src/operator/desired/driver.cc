@@ -20,6 +20,8 @@ namespace gantry::gpu_operator {
 namespace {
 
 constexpr std::string_view kMain = "nvidia-driver-ctr";
+constexpr std::string_view kGds = "nvidia-fs-ctr";
+constexpr std::string_view kGdrcopy = "nvidia-gdrcopy-ctr";
 constexpr std::string_view kPrecompiledLabel = "nvidia.com/precompiled";
 constexpr std::string_view kProbeMap = "nvidia-driver-startup-probe";
 constexpr std::string_view kProbeFile = "startup-probe.sh";
@@ -163,9 +165,6 @@ void FillMain(const Context& context, const DriverSetting& setting, NvidiaDaemon
     main.Env("GDS_ENABLED", "true");
   }
   UseRdma(options, main);
-  if (!options.secret_env.empty() && !options.precompiled) {
-    main.Set("envFrom", {{{"secretRef", {{"name", options.secret_env}}}}});
-  }
 }
 
 Container& Sidecar(NvidiaDaemonSet& set, std::string_view name, const std::string& image,
@@ -224,10 +223,26 @@ Status AddSidecars(const Context& context, const DriverSetting& setting, NvidiaD
                     .Set("livenessProbe", std::move(alive))
                     .Resources(policy.driver.resources);
   }
-  TRY(AddModule(context, set, policy.gds, "gds", "nvidia-fs-ctr", "nvidia-gds-driver",
+  TRY(AddModule(context, set, policy.gds, "gds", kGds, "nvidia-gds-driver",
                 "lsmod | grep nvidia_fs"));
-  return AddModule(context, set, policy.gdrcopy, "gdrcopy", "nvidia-gdrcopy-ctr",
-                   "nvidia-gdrcopy-driver", "lsmod | grep gdrdrv");
+  return AddModule(context, set, policy.gdrcopy, "gdrcopy", kGdrcopy, "nvidia-gdrcopy-driver",
+                   "lsmod | grep gdrdrv");
+}
+
+// The containers that fetch packages and compile, with what they need for it.
+std::vector<Container*> Builders(const policy::DriverOptions& options, NvidiaDaemonSet& set) {
+  std::vector<Container*> builders = {&set.main()};
+  for (const std::string_view name : {kGds, kGdrcopy}) {
+    if (Container* module = set.Find(name); module != nullptr) {
+      builders.push_back(module);
+    }
+  }
+  if (!options.secret_env.empty() && !options.precompiled) {
+    for (Container* builder : builders) {
+      builder->Set("envFrom", {{{"secretRef", {{"name", options.secret_env}}}}});
+    }
+  }
+  return builders;
 }
 
 Json Apart(const std::vector<std::string>& components) {
@@ -290,7 +305,7 @@ Result<Json> DriverSet(const Context& context, const DriverSetting& setting,
   }
   TRY(MountKeys(context, set, loaders, "kernel-module-config", options.kernel_module_config,
                 "/drivers", setting.section + "kernelModuleConfig.name"));
-  TRY(AddPackageSources(context, set,
+  TRY(AddPackageSources(context, set, Builders(options, set),
                         {.repo = setting.repo_field, .cert = setting.section + "certConfig.name"}));
   UseClusterProxy(context, set);
   if (!setting.rhcos.empty()) {

@@ -57,7 +57,8 @@ std::vector<Subscription> SubscriptionsOf(const Context& context) {
   return {};
 }
 
-Status MountForSystem(const Context& context, DaemonSet& set, std::string_view volume,
+Status MountForSystem(const Context& context, DaemonSet& set,
+                      const std::vector<Container*>& builders, std::string_view volume,
                       const std::string& config_map, std::string_view SystemPaths::* place,
                       std::string_view field) {
   if (config_map.empty()) {
@@ -68,7 +69,7 @@ Status MountForSystem(const Context& context, DaemonSet& set, std::string_view v
     return Fail(ErrorKind::kInvalid,
                 format("spec.{}: no place for its files is known on {}", field, context.system.id));
   }
-  return MountKeys(context, set, {&set.main()}, volume, config_map, paths->*place, field);
+  return MountKeys(context, set, builders, volume, config_map, paths->*place, field);
 }
 
 Json Item(std::string_view key) { return {{"key", key}, {"path", key}}; }
@@ -127,7 +128,8 @@ void AddLicensing(const policy::DriverOptions& options, DaemonSet& set) {
   }
 }
 
-Status AddPackageSources(const Context& context, DaemonSet& set, const SourceFields& fields) {
+Status AddPackageSources(const Context& context, DaemonSet& set,
+                         const std::vector<Container*>& builders, const SourceFields& fields) {
   const policy::DriverOptions& options = context.policy.driver_options;
   if (options.precompiled) {
     // Nothing is downloaded; on SUSE the kernel's own modules are looked at.
@@ -137,10 +139,10 @@ Status AddPackageSources(const Context& context, DaemonSet& set, const SourceFie
     }
     return {};
   }
-  TRY(MountForSystem(context, set, "repo-config", options.repo_config, &SystemPaths::repositories,
-                     fields.repo));
-  TRY(MountForSystem(context, set, "cert-config", options.cert_config, &SystemPaths::certificates,
-                     fields.cert));
+  TRY(MountForSystem(context, set, builders, "repo-config", options.repo_config,
+                     &SystemPaths::repositories, fields.repo));
+  TRY(MountForSystem(context, set, builders, "cert-config", options.cert_config,
+                     &SystemPaths::certificates, fields.cert));
   int number = 0;
   for (const Subscription& subscription : SubscriptionsOf(context)) {
     const std::string volume = format("subscription-config-{}", number++);

@@ -24,9 +24,10 @@ struct SourceFields {
   std::string repo;
   std::string cert;
 };
-// repoConfig, certConfig and subscriptions of the nodes' system; /lib/modules for precompiled
-// drivers on SUSE.
-Status AddPackageSources(const Context& context, DaemonSet& set, const SourceFields& fields);
+// repoConfig and certConfig for all builders; for the main container, subscriptions of the nodes'
+// system, and /lib/modules for precompiled drivers on SUSE.
+Status AddPackageSources(const Context& context, DaemonSet& set,
+                         const std::vector<Container*>& builders, const SourceFields& fields);
 
 // "repository/image:version-ubuntu22.04", with the kernel in front of the system for a precompiled
 // driver; an image by digest stays as it is.
