@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What does a device plugin configuration say? The schema is upstream's; the reading is stricter: a
-// key that nobody knows or that stands twice is an error, because a misspelt `replicas` that is
-// silently left out turns 32 GPUs back into 8. What upstream's reader accepts without effect
-// (resources, rename) is accepted here too, with a warning, so that a file need not change. Each
-// map is read by a table of its keys; yaml-cpp's exceptions end in ParsePluginConfig.
+// What does a device plugin configuration say? The schema is upstream's. What upstream's reader
+// accepts without effect (resources, rename, a key that nobody knows) is accepted here too, with a
+// warning, so that a file need not change. A key that stands twice is an error: which of the two
+// counts, nobody can tell. Each map is read by a table of its keys; yaml-cpp's exceptions end in
+// ParsePluginConfig.
 #include "policy/plugin_config.h"
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <set>
 #include <utility>
 
@@ -50,10 +51,18 @@ Result<std::vector<std::string>> ListStrategy(const YAML::Node& node, const std:
 Result<nanoseconds> Duration(const YAML::Node& node, const std::string& path) {
   TRY_ASSIGN(const std::string text, Text(node, path));
   Result<nanoseconds> value = ParseDuration(text);
-  return value.has_value() ? value : Wrong(path, value.error().message);
+  if (value.has_value()) {
+    return value;
+  }
+  const Result<double> number = Number(node, path);
+  if (number.has_value() && std::abs(*number) < static_cast<double>(nanoseconds::max().count())) {
+    return nanoseconds(static_cast<nanoseconds::rep>(*number));
+  }
+  return Wrong(path, value.error().message);
 }
 
-Status ReadFlags(const YAML::Node& node, const std::string& path, PluginFlags& flags) {
+Status ReadFlags(const YAML::Node& node, const std::string& path, PluginConfig& config) {
+  PluginFlags& flags = config.flags;
   const ReadValue plugin = [&](const YAML::Node& map, const std::string& at) {
     return ReadMap(map, at,
                    {{"passDeviceSpecs", Into(flags.pass_device_specs, Bool)},
@@ -63,7 +72,8 @@ Status ReadFlags(const YAML::Node& node, const std::string& path, PluginFlags& f
                     {"nvidiaCTKPath", Into(flags.ctk_path, Text)},
                     {"containerDriverRoot", Into(flags.container_driver_root, Text)},
                     {"sharedDevicesAllocationPolicy",
-                     IntoWord(flags.shared_devices_allocation_policy, ParseAllocationPolicy)}});
+                     IntoWord(flags.shared_devices_allocation_policy, ParseAllocationPolicy)}},
+                   config.warnings);
   };
   const ReadValue gfd = [&](const YAML::Node& map, const std::string& at) {
     return ReadMap(map, at,
@@ -71,7 +81,8 @@ Status ReadFlags(const YAML::Node& node, const std::string& path, PluginFlags& f
                     {"noTimestamp", Into(flags.gfd.no_timestamp, Bool)},
                     {"sleepInterval", Into(flags.gfd.sleep_interval, Duration)},
                     {"outputFile", Into(flags.gfd.output_file, Text)},
-                    {"machineTypeFile", Into(flags.gfd.machine_type_file, Text)}});
+                    {"machineTypeFile", Into(flags.gfd.machine_type_file, Text)}},
+                   config.warnings);
   };
   return ReadMap(
       node, path,
@@ -86,14 +97,17 @@ Status ReadFlags(const YAML::Node& node, const std::string& path, PluginFlags& f
        {"useNodeFeatureAPI", Into(flags.use_node_feature_api, Bool)},
        {"deviceDiscoveryStrategy", IntoWord(flags.device_discovery, ParseDeviceDiscovery)},
        {"plugin", plugin},
-       {"gfd", gfd}});
+       {"gfd", gfd}},
+      config.warnings);
 }
 
-Status ReadPatterns(const YAML::Node& node, const std::string& path) {
-  const ReadValue entry = [](const YAML::Node& map, const std::string& at) -> Status {
+Status ReadPatterns(const YAML::Node& node, const std::string& path,
+                    std::vector<std::string>& warnings) {
+  const ReadValue entry = [&warnings](const YAML::Node& map, const std::string& at) -> Status {
     std::string pattern;
     std::string name;
-    TRY(ReadMap(map, at, {{"pattern", Into(pattern, Text)}, {"name", Into(name, ResourceName)}}));
+    TRY(ReadMap(map, at, {{"pattern", Into(pattern, Text)}, {"name", Into(name, ResourceName)}},
+                warnings));
     if (pattern.empty() || name.empty()) {
       return Wrong(KeyPath(at, pattern.empty() ? "pattern" : "name"), "is required");
     }
@@ -102,7 +116,7 @@ Status ReadPatterns(const YAML::Node& node, const std::string& path) {
   const ReadValue list = [&](const YAML::Node& value, const std::string& at) {
     return ReadList(value, at, entry);
   };
-  return ReadMap(node, path, {{"gpus", list}, {"mig", list}});
+  return ReadMap(node, path, {{"gpus", list}, {"mig", list}}, warnings);
 }
 
 Status ReadImex(const YAML::Node& node, const std::string& path, PluginConfig& config) {
@@ -114,10 +128,12 @@ Status ReadImex(const YAML::Node& node, const std::string& path, PluginConfig& c
     return {};
   };
   return ReadMap(node, path,
-                 {{"channelIDs", channels}, {"required", Into(config.imex_required, Bool)}});
+                 {{"channelIDs", channels}, {"required", Into(config.imex_required, Bool)}},
+                 config.warnings);
 }
 
-Status ReadHealth(const YAML::Node& node, const std::string& path, XidRules& rules) {
+Status ReadHealth(const YAML::Node& node, const std::string& path, PluginConfig& config) {
+  XidRules& rules = config.xids;
   std::set<int> seen;
   const auto list = [&seen](std::vector<int>& into) {
     return [&seen, &into](const YAML::Node& items, const std::string& at) -> Status {
@@ -133,12 +149,14 @@ Status ReadHealth(const YAML::Node& node, const std::string& path, XidRules& rul
       return {};
     };
   };
-  return ReadMap(node, path, {{"xids", [&](const YAML::Node& map, const std::string& at) {
-                                 return ReadMap(map, at,
-                                                {{"ignore", list(rules.ignore)},
-                                                 {"suspect", list(rules.suspect)},
-                                                 {"unhealthy", list(rules.unhealthy)}});
-                               }}});
+  const ReadValue xids = [&](const YAML::Node& map, const std::string& at) {
+    return ReadMap(map, at,
+                   {{"ignore", list(rules.ignore)},
+                    {"suspect", list(rules.suspect)},
+                    {"unhealthy", list(rules.unhealthy)}},
+                   config.warnings);
+  };
+  return ReadMap(node, path, {{"xids", xids}}, config.warnings);
 }
 
 Result<PluginConfig> Read(const YAML::Node& root) {
@@ -150,23 +168,23 @@ Result<PluginConfig> Read(const YAML::Node& root) {
     return {};
   };
   const ReadValue resources = [&](const YAML::Node& node, const std::string& path) -> Status {
-    TRY(ReadPatterns(node, path));
+    TRY(ReadPatterns(node, path, config.warnings));
     config.warnings.push_back("resources: has no effect, resources cannot be renamed");
     return {};
   };
-  TRY(ReadMap(
-      root, "",
-      {{"version", version},
-       {"flags", [&](const YAML::Node& node,
-                     const std::string& path) { return ReadFlags(node, path, config.flags); }},
-       {"resources", resources},
-       {"sharing", [&](const YAML::Node& node,
-                       const std::string& path) { return ReadSharing(node, path, config); }},
-       {"imex", [&](const YAML::Node& node,
-                    const std::string& path) { return ReadImex(node, path, config); }},
-       {"health", [&](const YAML::Node& node, const std::string& path) {
-          return ReadHealth(node, path, config.xids);
-        }}}));
+  const auto part = [&config](auto read) -> ReadValue {
+    return [&config, read](const YAML::Node& node, const std::string& path) {
+      return read(node, path, config);
+    };
+  };
+  TRY(ReadMap(root, "",
+              {{"version", version},
+               {"flags", part(ReadFlags)},
+               {"resources", resources},
+               {"sharing", part(ReadSharing)},
+               {"imex", part(ReadImex)},
+               {"health", part(ReadHealth)}},
+              config.warnings));
   return config;
 }
 

@@ -74,16 +74,18 @@ struct SharedResource {
   SharedDevices devices = {};
 };
 
+// A resource may have several entries; a device that more than one of them means is shared by that
+// with the most replicas. Under kMps it has one.
 struct Sharing {
   SharingStrategy strategy = SharingStrategy::kNone;
   bool rename_by_default = false;               // the resource's name gets the suffix ".shared"
   bool fail_requests_greater_than_one = false;  // MPS: true unless said otherwise
   std::vector<SharedResource> resources;        // none under kNone
 
-  // 1 for a resource that is not shared. `resource` is the name before renaming.
+  // The most of its entries; 1 for a resource that is not shared. `resource` is the name before
+  // renaming.
   [[nodiscard]] int ReplicasOf(std::string_view resource) const;
-  // nullptr: the resource is not shared.
-  [[nodiscard]] const SharedResource* Find(std::string_view resource) const;
+  [[nodiscard]] bool IsShared(std::string_view resource) const;
   // The name under which a resource is offered: with ".shared" if it is shared and renamed.
   [[nodiscard]] std::string OfferedName(std::string_view resource) const;
 };
@@ -110,8 +112,8 @@ struct PluginConfig {
 // Reads YAML or JSON. An empty text is the empty configuration. Errors are kInvalid and name the
 // key
 // ("sharing.timeSlicing.resources[0].replicas: must be at least 2, is 0") or, for text that is
-// not YAML, line and column. Unlike upstream's reader this one refuses keys that nobody knows and
-// keys that stand twice.
+// not YAML, line and column. Unlike upstream's reader this one warns of keys that nobody knows and
+// refuses keys that stand twice.
 Result<PluginConfig> ParsePluginConfig(std::string_view text);
 
 }  // namespace gantry::policy

@@ -4,6 +4,7 @@
 // four and whose others are whole is what people write it for.
 #include "policy/plugin_config_sharing.h"
 
+#include <algorithm>
 #include <optional>
 #include <regex>
 #include <utility>
@@ -23,7 +24,8 @@ bool IsDevice(const std::string& text) {
   return text.size() <= kLongest && std::regex_match(text, device);
 }
 
-Result<SharedDevices> Devices(const YAML::Node& node, const std::string& path) {
+Result<SharedDevices> Devices(const YAML::Node& node, const std::string& path,
+                              std::vector<std::string>& warnings) {
   const auto wrong = [&] {
     return Wrong(path, "must be all, a number above 0, or a list of GPU indexes and UUIDs");
   };
@@ -32,13 +34,17 @@ Result<SharedDevices> Devices(const YAML::Node& node, const std::string& path) {
     if (node.Scalar() == "all") {
       return devices;
     }
-    if (!YAML::convert<int>::decode(node, devices.count) || devices.count <= 0) {
+    devices.count = Int(node, path).value_or(0);
+    if (devices.count <= 0) {
       return wrong();
     }
     return devices;
   }
-  if (!node.IsSequence() || node.size() == 0) {
+  if (!node.IsSequence()) {
     return wrong();
+  }
+  if (node.size() == 0) {
+    warnings.push_back(format("{}: names none, so all are shared", path));
   }
   for (const auto& item : node) {
     if (!item.IsScalar() || !IsDevice(item.Scalar())) {
@@ -71,11 +77,13 @@ class SharingReader {
         node, path,
         {{"renameByDefault", Into(sharing_.rename_by_default, Bool)},
          {"failRequestsGreaterThanOne", Into(sharing_.fail_requests_greater_than_one, Bool)},
-         {"resources", [&](const YAML::Node& list, const std::string& at) {
+         {"resources",
+          [&](const YAML::Node& list, const std::string& at) {
             return ReadList(list, at, [&](const YAML::Node& item, const std::string& where) {
               return ReadResource(item, where);
             });
-          }}}));
+          }}},
+        warnings_));
     if (sharing_.resources.empty()) {
       return Wrong(KeyPath(path, "resources"), "must name at least one resource");
     }
@@ -107,20 +115,35 @@ class SharingReader {
                     return ReadReplicas(value, at, resource.replicas);
                   }},
                  {"rename", Into(rename, ResourceName)},
-                 {"devices", Into(resource.devices, Devices)}}));
+                 {"devices",
+                  [&](const YAML::Node& value, const std::string& at) -> Status {
+                    TRY_ASSIGN(resource.devices, Devices(value, at, warnings_));
+                    return {};
+                  }}},
+                warnings_));
     if (resource.name.empty()) {
       return Wrong(KeyPath(path, "name"), "is required");
     }
     if (resource.replicas == 0) {
       return Wrong(KeyPath(path, "replicas"), "is required");
     }
-    if (sharing_.Find(resource.name) != nullptr) {
-      return Wrong(KeyPath(path, "name"), format("{} stands twice", resource.name));
+    if (sharing_.IsShared(resource.name)) {
+      TRY(Again(resource.name, KeyPath(path, "name")));
     }
     if (rename.has_value()) {
       renames_.push_back({KeyPath(path, "rename"), resource.name, *std::move(rename)});
     }
     sharing_.resources.push_back(std::move(resource));
+    return {};
+  }
+
+  // Another entry of a resource. MPS has one daemon for all of it, which has one number of clients.
+  Status Again(const std::string& name, const std::string& path) {
+    if (sharing_.strategy == SharingStrategy::kMps) {
+      return Wrong(path, format("{} stands twice", name));
+    }
+    warnings_.push_back(format(
+        "{}: {} stands twice, the most replicas count where a device is meant twice", path, name));
     return {};
   }
 
@@ -160,7 +183,8 @@ Status ReadSharing(const YAML::Node& node, const std::string& path, PluginConfig
   };
   TRY(ReadMap(node, path,
               {{"timeSlicing", reader(SharingStrategy::kTimeSlicing, time_slicing)},
-               {"mps", reader(SharingStrategy::kMps, mps)}}));
+               {"mps", reader(SharingStrategy::kMps, mps)}},
+              config.warnings));
   if (mps.has_value() && time_slicing.has_value()) {
     config.warnings.push_back("sharing.timeSlicing: has no effect beside sharing.mps");
   }
@@ -170,23 +194,21 @@ Status ReadSharing(const YAML::Node& node, const std::string& path, PluginConfig
   return {};
 }
 
-const SharedResource* Sharing::Find(std::string_view resource) const {
+int Sharing::ReplicasOf(std::string_view resource) const {
+  int most = 1;
   for (const auto& shared : resources) {
-    if (shared.name == resource) {
-      return &shared;
-    }
+    most = shared.name == resource ? std::max(most, shared.replicas) : most;
   }
-  return nullptr;
+  return most;
 }
 
-int Sharing::ReplicasOf(std::string_view resource) const {
-  const auto* shared = Find(resource);
-  return shared == nullptr ? 1 : shared->replicas;
+bool Sharing::IsShared(std::string_view resource) const {
+  return std::ranges::find(resources, resource, &SharedResource::name) != resources.end();
 }
 
 std::string Sharing::OfferedName(std::string_view resource) const {
   return format("{}{}", resource,
-                rename_by_default && Find(resource) != nullptr ? names::kSharedSuffix : "");
+                rename_by_default && IsShared(resource) ? names::kSharedSuffix : "");
 }
 
 }  // namespace gantry::policy

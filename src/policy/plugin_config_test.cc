@@ -105,6 +105,90 @@ sharing:
   EXPECT_EQ(config.sharing.OfferedName("nvidia.com/gpu"), "nvidia.com/gpu");
 }
 
+// kdp#1433: two keys of sharing.timeSlicing stand among the flags, where upstream passes over them.
+TEST(PluginConfig, Kdp1433AnUnknownKeyIsPassedOverWithAWarning) {
+  const PluginConfig config = Parsed(R"(
+version: v1
+flags:
+  migStrategy: none
+  renameByDefault: true
+  failRequestsGreaterThanOne: false
+  plugin: {passDeviceSpec: true}
+sharing:
+  timeSlicing:
+    resources:
+    - {name: nvidia.com/gpu, replicas: 16384, replica: 3}
+health: {xid: {}}
+sharin: {}
+? [a]
+: b
+)");
+  EXPECT_EQ(config.sharing.ReplicasOf("nvidia.com/gpu"), 16384);
+  EXPECT_EQ(config.sharing.OfferedName("nvidia.com/gpu"), "nvidia.com/gpu");
+  EXPECT_THAT(config.warnings,
+              ElementsAre("flags.renameByDefault: unknown key, has no effect",
+                          "flags.failRequestsGreaterThanOne: unknown key, has no effect",
+                          "flags.plugin.passDeviceSpec: unknown key, has no effect",
+                          "sharing.timeSlicing.resources[0].replica: unknown key, has no effect",
+                          "health.xid: unknown key, has no effect",
+                          "sharin: unknown key, has no effect", "?: unknown key, has no effect"));
+}
+
+TEST(PluginConfig, UpperAndLowerCaseOfAKeyAreOne) {
+  const PluginConfig config = Parsed(
+      "{Version: v1, SHARING: {timeslicing: {RenameByDefault: true, resources: [{Name: gpu, "
+      "replicas: 4}]}}}");
+  EXPECT_EQ(config.sharing.ReplicasOf("nvidia.com/gpu"), 4);
+  EXPECT_TRUE(config.sharing.rename_by_default);
+  EXPECT_THAT(config.warnings, IsEmpty());
+}
+
+TEST(PluginConfig, WhatAMapMergesStandsBelowItsOwn) {
+  const PluginConfig config = Parsed(R"(
+sharing:
+  timeSlicing:
+    resources:
+    - &four {name: gpu, replicas: 4}
+    - {<<: *four, name: mig-1g.5gb}
+)");
+  EXPECT_EQ(config.sharing.ReplicasOf("nvidia.com/mig-1g.5gb"), 4);
+  const PluginConfig nested = Parsed(R"(
+x: &x {migStrategy: single, FailOnInitError: false, gdsEnabled: true}
+y: &y {<<: *x, gdsEnabled: false, mofedEnabled: true}
+flags: {<<: [*y, {mofedEnabled: false}], migStrategy: mixed, failOnInitError: null}
+)");
+  EXPECT_EQ(nested.flags.mig_strategy, MigStrategy::kMixed);
+  EXPECT_FALSE(nested.flags.fail_on_init_error.has_value()) << "its own null stands above";
+  EXPECT_EQ(nested.flags.gds_enabled, false);
+  EXPECT_EQ(nested.flags.mofed_enabled, true);
+}
+
+TEST(PluginConfig, NumbersAreWrittenInMoreThanOneWay) {
+  const PluginConfig config = Parsed(R"(
+flags: {gfd: {sleepInterval: 6e10}}
+sharing: {timeSlicing: {resources: [{name: gpu, replicas: 4.0, devices: 2.0}]}}
+)");
+  EXPECT_EQ(config.flags.gfd.sleep_interval, std::chrono::seconds(60));
+  EXPECT_EQ(config.sharing.ReplicasOf("nvidia.com/gpu"), 4);
+  EXPECT_EQ(config.sharing.resources[0].devices.count, 2);
+}
+
+TEST(PluginConfig, AResourceMayBeSharedTwiceByTimeSlicing) {
+  const PluginConfig config = Parsed(R"(
+sharing:
+  timeSlicing:
+    resources:
+    - {name: gpu, replicas: 2, devices: [0]}
+    - {name: nvidia.com/gpu, replicas: 4, devices: []}
+)");
+  EXPECT_EQ(config.sharing.resources.size(), 2U);
+  EXPECT_EQ(config.sharing.ReplicasOf("nvidia.com/gpu"), 4);
+  EXPECT_TRUE(config.sharing.resources[1].devices.all());
+  EXPECT_THAT(config.warnings,
+              ElementsAre(HasSubstr("resources[1].devices: names none, so all are shared"),
+                          HasSubstr("resources[1].name: nvidia.com/gpu stands twice")));
+}
+
 // kdp#628: which GPUs are shared is said and counts.
 TEST(PluginConfig, SharedDevicesByIndexUuidAndNumber) {
   const PluginConfig config = Parsed(R"(
@@ -147,10 +231,10 @@ TEST_P(Refused, NamesTheKey) {
 INSTANTIATE_TEST_SUITE_P(
     Text, Refused,
     testing::Values(
-        Bad{"version: v2", "version: must be v1"}, Bad{"sharin: {}", "sharin: unknown key"},
-        Bad{"sharing: {timeslicing: {}}", "sharing.timeslicing: unknown key"},
+        Bad{"version: v2", "version: must be v1"},
+        Bad{"sharing: {timeslicing: {}}", "sharing.timeslicing.resources: must name"},
         Bad{"sharing: {timeSlicing: {resources: [{name: gpu, replica: 4}]}}",
-            "sharing.timeSlicing.resources[0].replica: unknown key"},
+            "sharing.timeSlicing.resources[0].replicas: is required"},
         Bad{"sharing: {timeSlicing: {resources: [{name: gpu, replicas: 0}]}}",
             "sharing.timeSlicing.resources[0].replicas: must be at least 2, is 0"},
         Bad{"sharing: {timeSlicing: {resources: [{name: gpu, replicas: 1}]}}",
@@ -163,7 +247,9 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"sharing: {timeSlicing: {resources: [{replicas: 2}]}}", "name: is required"},
         Bad{"sharing: {timeSlicing: {resources: [{name: amd.com/gpu, replicas: 2}]}}",
             "resources[0].name: \"nvidia.com/amd.com/gpu\""},
-        Bad{"sharing: {timeSlicing: {resources: [{name: gpu, replicas: 2}, {name: nvidia.com/gpu, "
+        Bad{"sharing: {timeSlicing: {resources: [{name: gpu, replicas: 4.5}]}}",
+            "replicas: must be a whole number"},
+        Bad{"sharing: {mps: {resources: [{name: gpu, replicas: 2}, {name: nvidia.com/gpu, "
             "replicas: 3}]}}",
             "resources[1].name: nvidia.com/gpu stands twice"},
         Bad{"sharing: {timeSlicing: {resources: []}}", "resources: must name at least one"},
@@ -176,17 +262,17 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"flags: {failOnInitError: perhaps}", "flags.failOnInitError: must be true or false"},
         Bad{"flags: {plugin: {deviceListStrategy: cdi}}", "flags.plugin.deviceListStrategy:"},
         Bad{"flags: {gfd: {sleepInterval: soon}}", "flags.gfd.sleepInterval: \"soon\""},
+        Bad{"flags: {gfd: {sleepInterval: 1e30}}", "flags.gfd.sleepInterval: \"1e30\""},
         Bad{"imex: {channelIDs: [1]}", "imex.channelIDs: must be [] or [0]"},
         Bad{"resources: {gpus: [{name: gpu}]}", "resources.gpus[0].pattern: is required"},
-        Bad{"sharing: {timeSlicing: {resources: [{name: gpu, replicas: 2, devices: []}]}}",
-            "devices: must be all"},
         Bad{"sharing: {timeSlicing: {resources: [{name: gpu, replicas: 2, devices: [-1]}]}}",
             "devices: must be all"},
         Bad{"health: {xids: {ignore: [13], unhealthy: [13]}}",
             "health.xids.unhealthy: 13 stands twice"},
         Bad{"health: {xids: {ignore: [0]}}", "health.xids.ignore: 0 is no XID"},
-        Bad{"health: {xid: {}}", "health.xid: unknown key"},
-        Bad{"version: v1\nversion: v1", "version: stands twice"},
+        Bad{"version: v1\nVersion: v1", "Version: stands twice"},
+        Bad{"flags: {<<: 1}", "flags.<<: must be a map or a list of maps"},
+        Bad{"flags: &f {<<: [*f, *f]}", "merges more than 64 maps"},
         Bad{"sharing: {timeSlicing", "line 1, column"}, Bad{"a: b: c", "line 1, column"}));
 
 TEST(Duration, IsGos) {

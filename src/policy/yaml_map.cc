@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // How is a YAML map read so that a mistake in it is told rather than passed over? Each value is
-// asked for by key and type; yaml-cpp itself keeps the last of two equal keys and turns a quoted
-// "4" into a number.
+// asked for by key and type; yaml-cpp itself keeps the last of two equal keys, turns a quoted "4"
+// into a number, and leaves merge keys to who reads.
 #include "policy/yaml_map.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <set>
 
 #include "base/text.h"
@@ -13,6 +15,83 @@ namespace gantry::policy {
 namespace {
 
 bool IsQuoted(const YAML::Node& node) { return node.Tag() == "!"; }
+
+bool IsMerge(const YAML::Node& key) {
+  return key.IsScalar() && key.Scalar() == "<<" && !IsQuoted(key);
+}
+
+// One map with those that it merges.
+class MapReader {
+ public:
+  MapReader(const std::string& path, const std::vector<YamlKey>& keys,
+            std::vector<std::string>& warnings)
+      : path_(path), keys_(keys), warnings_(warnings) {}
+
+  Status Read(const YAML::Node& map) {
+    TRY(ReadOwn(map));
+    for (const auto& entry : map) {
+      if (IsMerge(entry.first)) {
+        TRY(Merge(entry.second));
+      }
+    }
+    return {};
+  }
+
+ private:
+  // A map may merge itself, and nine lines can merge a billion.
+  static constexpr int kMostMerged = 64;
+
+  Status ReadOwn(const YAML::Node& map) {
+    std::set<std::string_view> own;
+    for (const auto& entry : map) {
+      if (IsMerge(entry.first)) {
+        continue;
+      }
+      const std::string name = entry.first.IsScalar() ? entry.first.Scalar() : "?";
+      const std::string at = KeyPath(path_, name);
+      const auto key = std::ranges::find_if(
+          keys_, [&name](const YamlKey& one) { return Lower(one.name) == Lower(name); });
+      if (key == keys_.end()) {
+        warnings_.push_back(format("{}: unknown key, has no effect", at));
+        continue;
+      }
+      if (!own.insert(key->name).second) {
+        return Wrong(at, "stands twice");
+      }
+      if (!read_.contains(key->name) && !entry.second.IsNull()) {
+        TRY(key->read(entry.second, at));
+      }
+    }
+    read_.merge(own);
+    return {};
+  }
+
+  Status Merge(const YAML::Node& value) {
+    const std::string at = KeyPath(path_, "<<");
+    if (value.IsSequence()) {
+      return ReadList(value, at, [this](const YAML::Node& item, const std::string& where) {
+        return MergeOne(item, where);
+      });
+    }
+    return MergeOne(value, at);
+  }
+
+  Status MergeOne(const YAML::Node& map, const std::string& at) {
+    if (!map.IsMap()) {
+      return Wrong(at, "must be a map or a list of maps");
+    }
+    if (++merged_ > kMostMerged) {
+      return Wrong(at, format("merges more than {} maps", kMostMerged));
+    }
+    return Read(map);
+  }
+
+  const std::string& path_;
+  const std::vector<YamlKey>& keys_;
+  std::vector<std::string>& warnings_;
+  std::set<std::string_view> read_;  // names in keys_
+  int merged_ = 0;
+};
 
 }  // namespace
 
@@ -39,12 +118,25 @@ Result<bool> Bool(const YAML::Node& node, const std::string& path) {
   return value;
 }
 
-Result<int> Int(const YAML::Node& node, const std::string& path) {
-  int value = 0;
-  if (!node.IsScalar() || IsQuoted(node) || !YAML::convert<int>::decode(node, value)) {
-    return Wrong(path, "must be a whole number");
+Result<double> Number(const YAML::Node& node, const std::string& path) {
+  double value = 0;
+  if (!node.IsScalar() || IsQuoted(node) || !YAML::convert<double>::decode(node, value)) {
+    return Wrong(path, "must be a number");
   }
   return value;
+}
+
+Result<int> Int(const YAML::Node& node, const std::string& path) {
+  int value = 0;
+  if (node.IsScalar() && !IsQuoted(node) && YAML::convert<int>::decode(node, value)) {
+    return value;
+  }
+  const Result<double> number = Number(node, path);
+  if (!number.has_value() || *number != std::trunc(*number) ||
+      std::abs(*number) > std::numeric_limits<int>::max()) {
+    return Wrong(path, "must be a whole number");
+  }
+  return static_cast<int>(*number);
 }
 
 Result<std::vector<int>> Ints(const YAML::Node& node, const std::string& path) {
@@ -57,29 +149,15 @@ Result<std::vector<int>> Ints(const YAML::Node& node, const std::string& path) {
   return numbers;
 }
 
-Status ReadMap(const YAML::Node& node, const std::string& path, const std::vector<YamlKey>& keys) {
+Status ReadMap(const YAML::Node& node, const std::string& path, const std::vector<YamlKey>& keys,
+               std::vector<std::string>& warnings) {
   if (node.IsNull()) {
     return {};
   }
   if (!node.IsMap()) {
     return Wrong(path.empty() ? "configuration" : path, "must be a map");
   }
-  std::set<std::string> seen;
-  for (const auto& entry : node) {
-    const std::string name = entry.first.IsScalar() ? entry.first.Scalar() : "?";
-    const std::string at = KeyPath(path, name);
-    const auto key = std::ranges::find(keys, name, &YamlKey::name);
-    if (key == keys.end()) {
-      return Wrong(at, "unknown key");
-    }
-    if (!seen.insert(name).second) {
-      return Wrong(at, "stands twice");
-    }
-    if (!entry.second.IsNull()) {
-      TRY(key->read(entry.second, at));
-    }
-  }
-  return {};
+  return MapReader(path, keys, warnings).Read(node);
 }
 
 Status ReadList(const YAML::Node& node, const std::string& path, const ReadValue& read) {

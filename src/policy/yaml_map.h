@@ -13,9 +13,9 @@
 
 #include "base/error.h"
 
-// Reading YAML maps by tables of their keys, strictly: an unknown key, a key that stands twice and
-// a value of the wrong type are kInvalid, and the message begins with the path ("sharing.mps").
-// yaml-cpp's exceptions are left to the caller.
+// Reading YAML maps by tables of their keys: a key that stands twice and a value of the wrong type
+// are kInvalid, and the message begins with the path ("sharing.mps"). yaml-cpp's exceptions are
+// left to the caller.
 namespace gantry::policy {
 
 using ReadValue = std::function<Status(const YAML::Node& node, const std::string& path)>;
@@ -28,13 +28,18 @@ struct YamlKey {
 std::unexpected<Error> Wrong(const std::string& path, std::string_view reason);
 std::string KeyPath(const std::string& path, std::string_view key);
 
-// A null value, of the map or of a key, counts as absent.
-Status ReadMap(const YAML::Node& node, const std::string& path, const std::vector<YamlKey>& keys);
+// A null value, of the map or of a key, counts as absent. As for Go's decoder, upper and lower case
+// of a key are one, and an unknown key is passed over; `warnings` gets a sentence on it. A map has
+// the keys of those that it merges ("<<") below its own.
+Status ReadMap(const YAML::Node& node, const std::string& path, const std::vector<YamlKey>& keys,
+               std::vector<std::string>& warnings);
 // Calls read for each element of a list.
 Status ReadList(const YAML::Node& node, const std::string& path, const ReadValue& read);
 
 Result<std::string> Text(const YAML::Node& node, const std::string& path);
 Result<bool> Bool(const YAML::Node& node, const std::string& path);
+// However a number is written: 60000000000 is 6e10, 4 is 4.0.
+Result<double> Number(const YAML::Node& node, const std::string& path);
 Result<int> Int(const YAML::Node& node, const std::string& path);
 Result<std::vector<int>> Ints(const YAML::Node& node, const std::string& path);
 Result<std::string> OneOf(std::string_view text, std::initializer_list<std::string_view> words);

@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   for (const auto& shared : config->sharing.resources) {
     CHECK(shared.replicas >= 2);
     CHECK(shared.name.starts_with("nvidia.com/") && shared.name.size() <= 63);
-    CHECK(config->sharing.Find(shared.name) != nullptr);
+    CHECK(config->sharing.ReplicasOf(shared.name) >= shared.replicas);
   }
   return 0;
 }

@@ -41,7 +41,7 @@ TEST_F(LoadConfigTest, AMistakeIsNamedWithItsConfigurationAndKey) {
     const char* named;
   };
   for (const auto& [text, named] :
-       {Case{"sharing: {timeslicing: {}}", "sharing.timeslicing: unknown key"},
+       {Case{"sharing: {timeslicing: {}}", "sharing.timeslicing.resources: must name"},
         Case{"sharing: {timeSlicing: {resources: [{name: gpu, replicas: 0}]}}",
              "sharing.timeSlicing.resources[0].replicas"},
         Case{"version: [v1\n", "YAML"}}) {

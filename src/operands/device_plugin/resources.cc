@@ -144,6 +144,19 @@ bool IsShared(const policy::SharedDevices& devices, size_t position, const Unit&
          });
 }
 
+// The entry that shares the unit among the most; nullptr: none shares it.
+const policy::SharedResource* EntryFor(const policy::Sharing& sharing, const std::string& name,
+                                       size_t position, const Unit& unit) {
+  const policy::SharedResource* most = nullptr;
+  for (const auto& entry : sharing.resources) {
+    if (entry.name == name && IsShared(entry.devices, position, unit) &&
+        (most == nullptr || entry.replicas > most->replicas)) {
+      most = &entry;
+    }
+  }
+  return most;
+}
+
 // Why MPS can't share it among so many; empty: it can.
 std::string NotByMps(const Unit& unit, const GpuSet& set, int replicas) {
   if (unit.is_mig()) {
@@ -162,10 +175,10 @@ UnitsByResource Share(UnitsByResource units, const GpuSet& set, const policy::Sh
                       Sentences& left_out) {
   UnitsByResource offered;
   for (auto& [name, of_name] : units) {
-    const auto* shared = sharing.Find(name);
     for (size_t i = 0; i < of_name.size(); ++i) {
       auto& unit = of_name[i];
-      if (shared == nullptr || !IsShared(shared->devices, i, unit)) {
+      const auto* shared = EntryFor(sharing, name, i, unit);
+      if (shared == nullptr) {
         offered[name].push_back(std::move(unit));
         continue;
       }

@@ -156,6 +156,16 @@ TEST(Sharing, Kdp628OnlyTheGpusThatAreNamedAreShared) {
               ElementsAre("GPU-0", "GPU-1::0", "GPU-1::1", "GPU-2", "GPU-3::0", "GPU-3::1"));
 }
 
+TEST(Sharing, OfSeveralEntriesTheOneWithTheMostReplicasCounts) {
+  auto settings = Shared(2);
+  settings.sharing.resources = {OfGpus(2, {.count = 2, .list = {}}),
+                                OfGpus(3, {.count = 0, .list = {"1", "2"}}),
+                                OfGpus(2, {.count = 0, .list = {"2"}})};
+  EXPECT_THAT(Ids(OfferedResources(SetOf(Gpus(4)), settings, {}).resources.at(0)),
+              ElementsAre("GPU-0::0", "GPU-0::1", "GPU-1::0", "GPU-1::1", "GPU-1::2", "GPU-2::0",
+                          "GPU-2::1", "GPU-2::2", "GPU-3"));
+}
+
 TEST(Sharing, Kdp628RenamedTheSharedOnesStandApart) {
   auto settings = Shared(3, true);
   settings.sharing.resources = {OfGpus(3, {.count = 1, .list = {}})};

@@ -259,7 +259,7 @@ TEST_F(DevicePlugin, AWrongConfigurationLeavesTheLastGoodOne) {
       Start({"--config-file-srcdir=" + folder_ + "/config", "--default-config=any"});
   ASSERT_TRUE(Has(32, 32)) << plugin->Log();
   for (const auto& [text, named] :
-       {std::pair{std::string("sharing: {timeslicing: {}}"), "sharing.timeslicing: unknown key"},
+       {std::pair{std::string("sharing: {timeslicing: {}}"), "sharing.timeslicing.resources: must"},
         std::pair{Slices(0), "replicas"}, std::pair{std::string("version: [v1\n"), "line 2"}}) {
     WriteConfig(text);
     EXPECT_TRUE(plugin->WaitForLog(named)) << plugin->Log();
