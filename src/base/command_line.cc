@@ -62,4 +62,9 @@ std::vector<std::string> WordsFor(const CLI::App& app, int argc, const char* con
   return words;
 }
 
+void AsList(CLI::Option* option) {
+  option->delimiter(',')->transform(
+      [](const std::string& value) { return std::string(Trim(value)); });
+}
+
 }  // namespace gantry

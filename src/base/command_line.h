@@ -6,7 +6,8 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace gantry {
 
@@ -15,5 +16,8 @@ namespace gantry {
 // value ("--output-file=", which CLI11 would give the next word). A list with an empty value is as
 // if it were not given. What an option takes is asked of the app, which must have all of them.
 std::vector<std::string> WordsFor(const CLI::App& app, int argc, const char* const* argv);
+
+// Makes a list of it, whose values stand between commas; spaces around one are no part of it.
+void AsList(CLI::Option* option);
 
 }  // namespace gantry

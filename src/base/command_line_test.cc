@@ -21,7 +21,7 @@ Given Parse(std::vector<const char*> argv) {
   Given given;
   CLI::App app("", "program");
   app.add_option("-o,--output-file", given.file, "");
-  app.add_option("--list", given.list, "")->delimiter(',');
+  AsList(app.add_option("--list", given.list, ""));
   app.add_flag("-q,--quiet", given.quiet, "");
   app.add_option("--once", given.once, "")->expected(0, 1);
   app.allow_extras();
@@ -50,6 +50,10 @@ TEST(CommandLine, OneDashIsAsGoodAsTwo) {
   EXPECT_EQ(given.once, "false");
   EXPECT_TRUE(given.quiet);
   EXPECT_EQ(Parse({"sub", "-name=x"}).name, "x");
+}
+
+TEST(CommandLine, SpacesAroundAValueOfAListAreNoPartOfIt) {
+  EXPECT_EQ(Parse({"--list=a, b c ,d"}).list, (std::vector<std::string>{"a", "b c", "d"}));
 }
 
 TEST(CommandLine, WhatCli11KnowsStaysAsItWas) {

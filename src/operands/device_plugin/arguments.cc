@@ -33,9 +33,9 @@ void AddBool(CLI::App& app, const std::string& flags, std::optional<bool>& into,
 }
 
 template <typename T>
-CLI::Option* AddList(CLI::App& app, const std::string& flags, T& into, const std::string& variable,
-                     const std::string& help) {
-  return app.add_option(flags, into, help)->envname(variable)->delimiter(',');
+void AddList(CLI::App& app, const std::string& flags, T& into, const std::string& variable,
+             const std::string& help) {
+  AsList(app.add_option(flags, into, help)->envname(variable));
 }
 
 // CLI11 knows one variable an option; the second name of some is looked up here.

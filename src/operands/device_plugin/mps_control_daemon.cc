@@ -25,16 +25,14 @@ void AddFlags(CLI::App& app, Arguments& to) {
   app.add_option("--config-file-srcdir", to.config_dir, "a folder of configurations to choose from")
       ->envname("CONFIG_FILE_SRCDIR");
   app.add_option("--default-config", to.default_config, "")->envname("DEFAULT_CONFIG");
-  app.add_option("--fallback-strategies", to.fallback_strategies, "named, single, empty")
-      ->envname("FALLBACK_STRATEGIES")
-      ->delimiter(',');
+  AsList(app.add_option("--fallback-strategies", to.fallback_strategies, "named, single, empty")
+             ->envname("FALLBACK_STRATEGIES"));
   app.add_option("--node-name", to.node_name, "")->envname(names::kNodeName);
   app.add_option("--node-label", to.node_label, "label of the node that names the configuration")
       ->envname("NODE_LABEL")
       ->default_val(names::kDevicePluginConfig);
-  app.add_option("--wait-for-validations", to.wait_for, "status files to wait for")
-      ->envname("WAIT_FOR_VALIDATIONS")
-      ->delimiter(',');
+  AsList(app.add_option("--wait-for-validations", to.wait_for, "status files to wait for")
+             ->envname("WAIT_FOR_VALIDATIONS"));
   app.add_option("--status-dir", to.status_dir, "")->default_val(names::kValidationsDir);
   app.add_option("--driver-root-ctr-path", to.driver_root_ctr_path,
                  "where the driver root is mounted here")

@@ -109,7 +109,7 @@ TEST(MpsCommandLine, FlagsAndVariables) {
   const Variable strategy("MIG_STRATEGY", "single");
   const Variable node("NODE_NAME", "n1");
   const Variable folder("CONFIG_FILE_SRCDIR", "/available-configs");
-  const Variable fallback("FALLBACK_STRATEGIES", "named,single");
+  const Variable fallback("FALLBACK_STRATEGIES", "named, single");
   const auto line = Parse({});
   ASSERT_TRUE(line && *line);
   const auto& arguments = (*line)->arguments;

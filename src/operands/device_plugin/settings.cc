@@ -65,7 +65,7 @@ Result<std::set<ListStrategy>> ListStrategies(const Arguments& arguments,
                          : flags.device_list_strategy.value_or(std::vector<std::string>{"envvar"});
   std::set<ListStrategy> strategies;
   for (const auto& word : words) {
-    TRY_ASSIGN(const auto strategy, Choose("device-list-strategy", Trim(word), kListStrategies));
+    TRY_ASSIGN(const auto strategy, Choose("device-list-strategy", word, kListStrategies));
     strategies.insert(strategy);
   }
   return strategies;

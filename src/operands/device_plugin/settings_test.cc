@@ -86,7 +86,10 @@ TEST(Settings, AnEmptyVariableCountsAsUnset) {
 }
 
 TEST(Settings, AliasesAndLists) {
-  const Variable list("DEVICE_LIST_STRATEGY", "cdi-annotations,cdi-cri");
+  const Variable list("DEVICE_LIST_STRATEGY", "cdi-annotations, cdi-cri ");
+  const Variable hooks("CDI_DISABLE_HOOKS", "a, b");
+  const Variable fallbacks("FALLBACK_STRATEGIES", "named, single");
+  const Variable channels("IMEX_CHANNEL_IDS", " 0");
   const Variable root("CONTAINER_DRIVER_ROOT", "/here");
   const Variable hook("NVIDIA_CTK_PATH", "/usr/local/nvidia/toolkit/nvidia-ctk");
   const auto settings = Decided(Parse({"--pass-device-specs"}));
@@ -94,6 +97,9 @@ TEST(Settings, AliasesAndLists) {
   EXPECT_TRUE(settings.pass_device_specs);
   EXPECT_THAT(settings.list_strategies,
               ElementsAre(ListStrategy::kCdiAnnotations, ListStrategy::kCdiCri));
+  EXPECT_THAT(settings.disabled_hooks, ElementsAre("a", "b"));
+  EXPECT_THAT(Parse({}).fallback_strategies, ElementsAre("named", "single"));
+  EXPECT_THAT(settings.imex_channels, ElementsAre(0));
   EXPECT_EQ(settings.driver.root_here, "/here");
   EXPECT_EQ(settings.cdi_hook_path, "/usr/local/nvidia/toolkit/nvidia-ctk");
 }

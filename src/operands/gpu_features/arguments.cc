@@ -77,12 +77,10 @@ void AddPlaceFlags(CLI::App& app, Arguments& to) {
   app.add_option("--node-label", to.node_label, "label of the node that names the configuration")
       ->envname("NODE_LABEL")
       ->default_val(names::kDevicePluginConfig);
-  app.add_option("--fallback-strategies", to.fallback_strategies, "named, single, empty")
-      ->envname("FALLBACK_STRATEGIES")
-      ->delimiter(',');
-  app.add_option("--wait-for-validations", to.wait_for, "status files to wait for")
-      ->envname("WAIT_FOR_VALIDATIONS")
-      ->delimiter(',');
+  AsList(app.add_option("--fallback-strategies", to.fallback_strategies, "named, single, empty")
+             ->envname("FALLBACK_STRATEGIES"));
+  AsList(app.add_option("--wait-for-validations", to.wait_for, "status files to wait for")
+             ->envname("WAIT_FOR_VALIDATIONS"));
   app.add_option("--status-dir", to.status_dir, "")->default_val(names::kValidationsDir);
   app.add_option("--sys-root", to.sys_root, "where the host's sysfs is mounted here")
       ->envname("SYS_ROOT")
