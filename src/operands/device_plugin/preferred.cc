@@ -12,6 +12,8 @@
 #include <optional>
 #include <tuple>
 
+#include "base/text.h"
+
 namespace gantry::device_plugin {
 namespace {
 
@@ -132,26 +134,34 @@ std::optional<size_t> PositionOf(const Resource& resource, std::string_view id) 
                          : std::optional(static_cast<size_t>(unit - resource.units.data()));
 }
 
-std::vector<std::string> PreferExclusive(const Resource& resource, const PairScores& scores,
-                                         const kubelet::PreferredRequest& request) {
-  const auto positions = [&resource](const std::vector<std::string>& ids) {
-    Positions found;
-    for (const auto& id : ids) {
-      if (const auto at = PositionOf(resource, id)) {
-        found.push_back(*at);
-      }
+std::unexpected<Error> CantPrefer(const Resource& resource, const std::string& reason) {
+  return Fail(ErrorKind::kInvalid,
+              format("invalid preferred allocation request for '{}': {}", resource.name, reason));
+}
+
+Result<Positions> PositionsOf(const Resource& resource, const std::vector<std::string>& ids) {
+  Positions found;
+  for (const auto& id : ids) {
+    const auto at = PositionOf(resource, id);
+    if (!at) {
+      return CantPrefer(resource, "unknown device: " + id);
     }
-    std::ranges::sort(found);
-    const auto twice = std::ranges::unique(found);
-    found.erase(twice.begin(), twice.end());
-    return found;
-  };
-  const auto required = positions(request.required);
-  const auto available = positions(request.available);
+    found.push_back(*at);
+  }
+  std::ranges::sort(found);
+  const auto twice = std::ranges::unique(found);
+  found.erase(twice.begin(), twice.end());
+  return found;
+}
+
+Result<std::vector<std::string>> PreferExclusive(const Resource& resource, const PairScores& scores,
+                                                 const kubelet::PreferredRequest& request) {
+  TRY_ASSIGN(const auto required, PositionsOf(resource, request.required));
+  TRY_ASSIGN(const auto available, PositionsOf(resource, request.available));
   const auto size = static_cast<size_t>(request.size);
   if (required.size() != request.required.size() || size > available.size() ||
       size < required.size() || !std::ranges::includes(available, required)) {
-    return {};
+    return std::vector<std::string>();
   }
   std::vector<std::string> ids;
   for (const size_t at : Search(scores, available, required, size).Best()) {
@@ -191,8 +201,8 @@ std::vector<Use> UseOf(const Resource& resource, const std::vector<std::string>&
   return uses;
 }
 
-std::vector<std::string> PreferShares(const Resource& resource, SharedPolicy policy,
-                                      const kubelet::PreferredRequest& request) {
+Result<std::vector<std::string>> PreferShares(const Resource& resource, SharedPolicy policy,
+                                              const kubelet::PreferredRequest& request) {
   std::vector<std::string> ids = request.required;
   auto uses = UseOf(resource, ids, request.available);
   // What is less is taken first. MIG devices are in use or not, so that their GPU's sum decides.
@@ -209,7 +219,8 @@ std::vector<std::string> PreferShares(const Resource& resource, SharedPolicy pol
       }
     }
     if (best == nullptr) {
-      return {};
+      return CantPrefer(
+          resource, format("{} devices are asked for, {} are available", request.size, ids.size()));
     }
     ids.push_back(request.available[best->free.front()]);
     best->free.erase(best->free.begin());
@@ -237,10 +248,11 @@ int SetScore(const PairScores& scores, const std::vector<size_t>& set) {
   return sum;
 }
 
-std::vector<std::string> Prefer(const Resource& resource, const PairScores& scores,
-                                SharedPolicy policy, const kubelet::PreferredRequest& request) {
+Result<std::vector<std::string>> Prefer(const Resource& resource, const PairScores& scores,
+                                        SharedPolicy policy,
+                                        const kubelet::PreferredRequest& request) {
   if (request.size <= 0) {
-    return {};
+    return std::vector<std::string>();
   }
   return IsExclusive(resource) ? PreferExclusive(resource, scores, request)
                                : PreferShares(resource, policy, request);

@@ -19,11 +19,19 @@ namespace gantry::device_plugin {
 namespace {
 
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 
 Resource MakeResource(size_t count, int replicas = 1) {
   const auto settings = replicas == 1 ? Settings() : Shared(replicas);
   return OfferedResources(SetOf(Gpus(static_cast<unsigned>(count))), settings, {}).resources.at(0);
+}
+
+std::vector<std::string> Preferred(const Resource& resource, const PairScores& scores,
+                                   SharedPolicy policy, const kubelet::PreferredRequest& request) {
+  const auto got = Prefer(resource, scores, policy, request);
+  EXPECT_TRUE(got) << (got ? "" : got.error().message);
+  return got.value_or(std::vector<std::string>());
 }
 
 std::vector<std::string> Ids(const Resource& resource) {
@@ -96,7 +104,7 @@ TEST(PreferExclusive, NeverWorseThanEverySetOfEightGpus) {
     if (required != 0) {
       request.required = {"GPU-0"};
     }
-    const auto got = Prefer(resource, scores, SharedPolicy::kDistributed, request);
+    const auto got = Preferred(resource, scores, SharedPolicy::kDistributed, request);
     ASSERT_EQ(got.size(), static_cast<size_t>(size));
     EXPECT_EQ(SetScore(scores, Positions(got)), BestScore(scores, available, required, size));
     EXPECT_TRUE(required == 0 || std::ranges::find(got, "GPU-0") != got.end());
@@ -107,7 +115,8 @@ TEST(PreferExclusive, KeepsPairsTogetherAndWhole) {
   const auto resource = MakeResource(8);
   const auto scores = PairedBoard(8);
   const auto prefer = [&](std::vector<std::string> available, int size) {
-    return Prefer(resource, scores, SharedPolicy::kDistributed, {std::move(available), {}, size});
+    return Preferred(resource, scores, SharedPolicy::kDistributed,
+                     {std::move(available), {}, size});
   };
   EXPECT_THAT(prefer({"GPU-1", "GPU-2", "GPU-3", "GPU-6"}, 2), ElementsAre("GPU-2", "GPU-3"));
   EXPECT_THAT(prefer({"GPU-0", "GPU-1", "GPU-5"}, 1), ElementsAre("GPU-5"))
@@ -119,14 +128,24 @@ TEST(PreferExclusive, WhatCantBeMetIsLeftToTheKubelet) {
   const auto resource = MakeResource(4);
   const auto scores = PairedBoard(4);
   const auto prefer = [&](const kubelet::PreferredRequest& request) {
-    return Prefer(resource, scores, SharedPolicy::kDistributed, request);
+    return Preferred(resource, scores, SharedPolicy::kDistributed, request);
   };
   EXPECT_THAT(prefer({{"GPU-0"}, {}, 2}), IsEmpty());
   EXPECT_THAT(prefer({{"GPU-0"}, {}, 0}), IsEmpty());
   EXPECT_THAT(prefer({{"GPU-0", "GPU-1"}, {"GPU-2"}, 2}), IsEmpty());
   EXPECT_THAT(prefer({{"GPU-0", "GPU-1"}, {"GPU-0", "GPU-1"}, 1}), IsEmpty());
-  EXPECT_THAT(prefer({{"GPU-0", "GPU-1"}, {"GPU-x"}, 1}), IsEmpty());
   EXPECT_THAT(prefer({{"GPU-0", "GPU-1"}, {"GPU-1"}, 1}), ElementsAre("GPU-1"));
+}
+
+TEST(PreferExclusive, AnUnknownDeviceIsRefusedByName) {
+  const auto resource = MakeResource(4);
+  for (const auto& request : {kubelet::PreferredRequest{{"GPU-0", "GPU-1"}, {"GPU-x"}, 1},
+                              kubelet::PreferredRequest{{"GPU-0", "GPU-x"}, {}, 1}}) {
+    const auto got = Prefer(resource, PairedBoard(4), SharedPolicy::kDistributed, request);
+    ASSERT_FALSE(got);
+    EXPECT_EQ(got.error().kind, ErrorKind::kInvalid);
+    EXPECT_THAT(got.error().message, HasSubstr("'nvidia.com/gpu': unknown device: GPU-x"));
+  }
 }
 
 TEST(PreferExclusive, ManyGpusAreAnsweredInTime) {
@@ -135,7 +154,7 @@ TEST(PreferExclusive, ManyGpusAreAnsweredInTime) {
     const auto scores = PairedBoard(count);
     const auto start = std::chrono::steady_clock::now();
     const auto got =
-        Prefer(resource, scores, SharedPolicy::kDistributed, {Ids(resource), {"GPU-5"}, 8});
+        Preferred(resource, scores, SharedPolicy::kDistributed, {Ids(resource), {"GPU-5"}, 8});
     EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(1));
     ASSERT_EQ(got.size(), 8U);
     std::map<size_t, int> pairs;
@@ -150,12 +169,12 @@ TEST(PreferExclusive, ManyGpusAreAnsweredInTime) {
 TEST(PreferShares, DistributedTakesTheLeastUsed) {
   const auto resource = MakeResource(3, 4);
   kubelet::PreferredRequest request{.available = Ids(resource), .required = {}, .size = 3};
-  EXPECT_THAT(Prefer(resource, {}, SharedPolicy::kDistributed, request),
+  EXPECT_THAT(Preferred(resource, {}, SharedPolicy::kDistributed, request),
               ElementsAre("GPU-0::0", "GPU-1::0", "GPU-2::0"));
   // GPU-0 has two in use, GPU-1 one.
   request.available = {"GPU-0::2", "GPU-0::3", "GPU-1::1", "GPU-1::2", "GPU-1::3",
                        "GPU-2::0", "GPU-2::1", "GPU-2::2", "GPU-2::3"};
-  EXPECT_THAT(Prefer(resource, {}, SharedPolicy::kDistributed, request),
+  EXPECT_THAT(Preferred(resource, {}, SharedPolicy::kDistributed, request),
               ElementsAre("GPU-2::0", "GPU-1::1", "GPU-2::1"));
 }
 
@@ -166,14 +185,15 @@ TEST(PreferShares, PackedFillsTheMostUsed) {
                     "GPU-2::1", "GPU-2::2", "GPU-2::3"},
       .required = {"GPU-2::1"},
       .size = 4};
-  EXPECT_THAT(Prefer(resource, {}, SharedPolicy::kPacked, request),
+  EXPECT_THAT(Preferred(resource, {}, SharedPolicy::kPacked, request),
               ElementsAre("GPU-2::1", "GPU-1::2", "GPU-1::3", "GPU-2::2"));
 }
 
-TEST(PreferShares, TooFewAreLeftToTheKubelet) {
-  const auto resource = MakeResource(1, 2);
-  EXPECT_THAT(Prefer(resource, {}, SharedPolicy::kPacked, {{"GPU-0::0", "GPU-x::1"}, {}, 2}),
-              IsEmpty());
+TEST(PreferShares, TooFewAreRefused) {
+  const auto got =
+      Prefer(MakeResource(1, 2), {}, SharedPolicy::kPacked, {{"GPU-0::0", "GPU-x::1"}, {}, 2});
+  ASSERT_FALSE(got);
+  EXPECT_THAT(got.error().message, HasSubstr("2 devices are asked for, 1 are available"));
 }
 
 TEST(Scores, PcieAndNvlinks) {
@@ -205,9 +225,9 @@ TEST(PreferShares, MigDevicesBySumOfTheirGpu) {
       .available = {"MIG-0-1", "MIG-0-2", "MIG-1-0", "MIG-1-1", "MIG-1-2"},
       .required = {},
       .size = 2};
-  EXPECT_THAT(Prefer(resource, {}, SharedPolicy::kDistributed, request),
+  EXPECT_THAT(Preferred(resource, {}, SharedPolicy::kDistributed, request),
               ElementsAre("MIG-1-0", "MIG-0-1"));
-  EXPECT_THAT(Prefer(resource, {}, SharedPolicy::kPacked, request),
+  EXPECT_THAT(Preferred(resource, {}, SharedPolicy::kPacked, request),
               ElementsAre("MIG-0-1", "MIG-0-2"));
 }
 
@@ -215,9 +235,9 @@ TEST(PreferShares, WholeGpusBesideSharesOfOthers) {
   auto settings = Shared(2);
   settings.sharing.resources[0].devices.list = {"0"};
   const auto resource = OfferedResources(SetOf(Gpus(2)), settings, {}).resources.at(0);
-  EXPECT_THAT(
-      Prefer(resource, {}, SharedPolicy::kDistributed, {{"GPU-0::0", "GPU-0::1", "GPU-1"}, {}, 2}),
-      testing::UnorderedElementsAre("GPU-0::0", "GPU-1"));
+  EXPECT_THAT(Preferred(resource, {}, SharedPolicy::kDistributed,
+                        {{"GPU-0::0", "GPU-0::1", "GPU-1"}, {}, 2}),
+              testing::UnorderedElementsAre("GPU-0::0", "GPU-1"));
 }
 
 TEST(Scores, OfTheGpusOfUnits) {
