@@ -105,6 +105,16 @@ TEST_F(PluginHostTest, RegistersAndAnswersEveryCall) {
   EXPECT_EQ(refused.error().message, "unknown device: bad");
 }
 
+TEST_F(PluginHostTest, TheFolderMayHaveAsLongAPathAsASocketAllows) {
+  constexpr size_t kLongest = 107;
+  const std::string left(kLongest - folder_.size() - 2 - std::string(kEndpoint).size(), 'x');
+  const std::string folder = folder_ + "/" + left;
+  std::filesystem::create_directory(folder);
+  const auto socket = PluginSocket::Listen(folder, kEndpoint);
+  ASSERT_TRUE(socket) << socket.error().message;
+  EXPECT_EQ(socket->Look(), OwnSocket::kOurs);
+}
+
 TEST_F(PluginHostTest, WaitsForAKubeletThatComesLater) {
   const auto host = NewHost();
   host->Serve({Offer({"a"})});

@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <cstring>
+#include <random>
 #include <utility>
 
 #include "base/text.h"
@@ -42,18 +42,15 @@ Result<int> OpenSocket() {
   return fd;
 }
 
-// A name that no other process picks, also one in another PID namespace.
-std::string TemporaryName(const std::string& name) {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return format(".{}.{}.{}", name, getpid(),
-                std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
-}
+// A name that no other process picks, also one in another PID namespace, and no longer than that of
+// an endpoint: a socket's path has room for 107 characters.
+std::string TemporaryName() { return format(".{:08x}", std::random_device()()); }
 
 }  // namespace
 
 Result<PluginSocket> PluginSocket::Listen(const std::string& folder, const std::string& name) {
   const std::string path = folder + "/" + name;
-  const std::string temporary = folder + "/" + TemporaryName(name);
+  const std::string temporary = folder + "/" + TemporaryName();
   TRY_ASSIGN(const auto address, Address(temporary));
   TRY_ASSIGN(const int fd, OpenSocket());
   PluginSocket made(fd, 0, temporary);
