@@ -208,13 +208,19 @@ class Monitor::State : public std::enable_shared_from_this<State> {
     for (;;) {
       auto event = (*set)->Wait(kEventWait);
       const std::lock_guard lock(mutex_);
-      if (closed_ || id != listener_) {
+      if (closed_) {
+        return std::nullopt;
+      }
+      // Also that of a listener that was replaced: the next one may not have listened yet.
+      if (event) {
+        Tell(*event);
+      }
+      if (id != listener_) {
         return std::nullopt;
       }
       if (!event) {
         return std::move(event).error();
       }
-      Tell(*event);
     }
   }
 
