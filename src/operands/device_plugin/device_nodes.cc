@@ -51,6 +51,12 @@ std::string HostRoot(const std::string& mounted) {
   return stat(JoinPath(mounted, "sys/bus/pci").c_str(), &info) == 0 ? mounted : "/";
 }
 
+std::string DevRootHere(const std::string& dev_root) {
+  struct stat info{};
+  const bool mounted = stat(JoinPath(dev_root, "dev").c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+  return mounted ? dev_root : "/";
+}
+
 std::string CapabilityNodes(const std::string& dev_root) {
   return JoinPath(dev_root, "dev/nvidia-caps");
 }

@@ -12,6 +12,10 @@ namespace gantry::device_plugin {
 // container's own root.
 std::string HostRoot(const std::string& mounted);
 
+// The folder that holds the host's dev/ as seen here: `dev_root`, or this container's own root
+// where none is mounted there.
+std::string DevRootHere(const std::string& dev_root);
+
 // Where the nodes of MIG devices are, below a root.
 std::string CapabilityNodes(const std::string& dev_root);
 

@@ -166,9 +166,9 @@ bool MpsControl::ConfigIsKnown() {
     return settings_.has_value();
   }
   auto loaded = LoadConfig(arguments_, label_);
-  auto settings = loaded ? Decide(arguments_, loaded->config,
-                                  RootsFrom(driver_ready_.value_or(host::StatusValues())))
-                         : std::unexpected(loaded.error());
+  const Found found{.driver = RootsFrom(driver_ready_.value_or(host::StatusValues())), .modes = {}};
+  auto settings =
+      loaded ? Decide(arguments_, loaded->config, found) : std::unexpected(loaded.error());
   if (!settings) {
     Complain(settings.error().message);
     return settings_.has_value();

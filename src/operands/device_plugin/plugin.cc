@@ -172,8 +172,7 @@ bool Plugin::ConfigIsKnown() {
     RejectConfig(loaded.error());
     return settings_.has_value();
   }
-  auto settings =
-      Decide(arguments_, loaded->config, RootsFrom(driver_ready_.value_or(host::StatusValues())));
+  auto settings = Decide(arguments_, loaded->config, WhatTheNodeHas());
   if (!settings) {
     RejectConfig(settings.error().In("read configuration " + loaded->source));
     return settings_.has_value();
@@ -192,11 +191,21 @@ bool Plugin::ConfigIsKnown() {
   config_error_.clear();
   config_ = *std::move(loaded);
   settings_ = *std::move(settings);
+  settings_->driver.dev_root_here = DevRootHere(settings_->driver.dev_root_here);
   health_.SetPolicy(MakeXidPolicy(settings_->xids, arguments_.disable_health_checks,
                                   arguments_.enable_health_checks));
   offer_changed_ = true;
   cdi_changed_ = true;
   return true;
+}
+
+Found Plugin::WhatTheNodeHas() const {
+  Found found{.driver = RootsFrom(driver_ready_.value_or(host::StatusValues())), .modes = {}};
+  if (IsRequested(names::kDriverReady, arguments_)) {
+    const auto modules = host::LoadedModules(JoinPath(HostRoot(arguments_.host_root), "proc"));
+    found.modes = ModesOf(modules.value_or(std::vector<host::KernelModule>()));
+  }
+  return found;
 }
 
 void Plugin::RejectConfig(const Error& error) {

@@ -65,6 +65,7 @@ class Plugin {
   bool DriverIsReady();
   bool LabelIsKnown();
   bool ConfigIsKnown();
+  [[nodiscard]] Found WhatTheNodeHas() const;
   void RejectConfig(const Error& error);
   void LookAtGpus(const DriverRoots& driver);
   void LookForTegra();

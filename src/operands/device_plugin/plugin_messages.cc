@@ -88,6 +88,8 @@ void Plugin::On(GpusMissing missing) {
     return;
   }
   look_at_ = RealClock().Now() + kLookAgain;
+  // The driver's root may be mounted by then.
+  config_changed_ = config_changed_ || !set_;
 }
 
 void Plugin::On(const GpusChanged& /*changed*/) {

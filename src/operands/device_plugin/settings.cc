@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which settings are in force, given the command line, the configuration file and the place of the
-// driver? An empty variable counts as unset: the operator's DaemonSets hold some of them empty.
+// Which settings are in force, given the command line, the configuration file and what the node
+// has? An empty variable counts as unset: the operator's DaemonSets hold some of them empty. What
+// the node has stands above the file, because NVIDIA's start script makes variables of it.
 //
 // What can't be had is an error rather than a warning, because serving on would give a pod
 // something else than it was promised.
@@ -125,13 +126,14 @@ Status CheckMps(const Settings& settings) {
   return {};
 }
 
-std::set<std::string> Modes(const Arguments& arguments, const policy::PluginFlags& flags) {
+std::set<std::string> Modes(const Arguments& arguments, const policy::PluginFlags& flags,
+                            const std::set<std::string>& found) {
   std::set<std::string> modes;
   for (const auto& [mode, given, in_file] :
        {std::tuple{"gdrcopy", arguments.gdrcopy_enabled, flags.gdrcopy_enabled},
         {"gds", arguments.gds_enabled, flags.gds_enabled},
         {"mofed", arguments.mofed_enabled, flags.mofed_enabled}}) {
-    if (given.value_or(in_file.value_or(false))) {
+    if (given.value_or(found.contains(mode) || in_file.value_or(false))) {
       modes.insert(mode);
     }
   }
@@ -141,15 +143,16 @@ std::set<std::string> Modes(const Arguments& arguments, const policy::PluginFlag
 DriverRoots Roots(const Arguments& arguments, const policy::PluginFlags& flags,
                   const DriverRoots& found) {
   DriverRoots roots;
-  roots.root = FirstOf({arguments.driver_root, flags.driver_root, found.root, "/"});
-  roots.root_here = FirstOf({arguments.driver_root_ctr_path, flags.container_driver_root,
-                             found.root_here, "/driver-root"});
+  roots.root = FirstOf({arguments.driver_root, found.root, flags.driver_root, "/"});
+  roots.root_here = FirstOf({arguments.driver_root_ctr_path, found.root_here,
+                             flags.container_driver_root, "/driver-root"});
   // A driver root that was chosen by hand takes its devices with it.
-  const bool chosen = Given(arguments.driver_root) || Given(flags.driver_root);
-  roots.dev_root = FirstOf({arguments.dev_root, flags.dev_root,
-                            chosen ? std::nullopt : std::optional(found.dev_root), roots.root});
-  const bool dev_chosen = Given(arguments.dev_root) || Given(flags.dev_root) || chosen ||
-                          Given(arguments.driver_root_ctr_path);
+  const bool chosen = Given(arguments.driver_root);
+  roots.dev_root =
+      FirstOf({arguments.dev_root, chosen ? std::nullopt : std::optional(found.dev_root),
+               flags.dev_root, roots.root});
+  const bool dev_chosen =
+      chosen || Given(arguments.dev_root) || Given(arguments.driver_root_ctr_path);
   roots.dev_root_here =
       FirstOf({dev_chosen ? std::nullopt : std::optional(found.dev_root_here), roots.root_here});
   return roots;
@@ -168,15 +171,27 @@ DriverRoots RootsFrom(const std::map<std::string, std::string>& driver_ready) {
           .dev_root_here = value("DEV_ROOT_CTR_PATH")};
 }
 
+std::set<std::string> ModesOf(const std::vector<host::KernelModule>& modules) {
+  std::set<std::string> modes;
+  for (const auto& module : modules) {
+    if (module.name == "gdrdrv") {
+      modes.insert("gdrcopy");
+    } else if (module.name == "nvidia_fs") {
+      modes.insert({"gds", "mofed"});
+    }
+  }
+  return modes;
+}
+
 Result<Settings> Decide(const Arguments& arguments, const policy::PluginConfig& config,
-                        const DriverRoots& driver) {
+                        const Found& found) {
   const auto& flags = config.flags;
   Settings settings;
   settings.fail_on_init_error =
       arguments.fail_on_init_error.value_or(flags.fail_on_init_error.value_or(true));
   settings.pass_device_specs =
       arguments.pass_device_specs.value_or(flags.pass_device_specs.value_or(false));
-  settings.driver = Roots(arguments, flags, driver);
+  settings.driver = Roots(arguments, flags, found.driver);
   TRY_ASSIGN(settings.list_strategies, ListStrategies(arguments, flags));
   TRY_ASSIGN(settings.mig_strategy, MigStrategy(arguments, flags));
   TRY_ASSIGN(settings.id_strategy,
@@ -194,7 +209,7 @@ Result<Settings> Decide(const Arguments& arguments, const policy::PluginConfig& 
       FirstOf({arguments.cdi_annotation_prefix, flags.cdi_annotation_prefix, "cdi.k8s.io/"});
   settings.cdi_hook_path =
       FirstOf({arguments.cdi_hook_path, flags.ctk_path, "/usr/bin/nvidia-ctk"});
-  settings.modes = Modes(arguments, flags);
+  settings.modes = Modes(arguments, flags, found.modes);
   settings.mps_root = FirstOf({arguments.mps_root, flags.mps_root});
   settings.sharing = config.sharing;
   settings.xids = config.xids;

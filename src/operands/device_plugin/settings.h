@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "host/kernel_modules.h"
 #include "policy/plugin_config.h"
 
 namespace gantry::device_plugin {
@@ -73,6 +74,15 @@ struct DriverRoots {
 };
 DriverRoots RootsFrom(const std::map<std::string, std::string>& driver_ready);
 
+// Which of `Settings::modes` the loaded kernel modules are for.
+std::set<std::string> ModesOf(const std::vector<host::KernelModule>& modules);
+
+// What the node has.
+struct Found {
+  DriverRoots driver;
+  std::set<std::string> modes;
+};
+
 // What is in force, everything decided.
 struct Settings {
   bool fail_on_init_error = true;
@@ -99,9 +109,9 @@ struct Settings {
   }
 };
 
-// Command line and environment, then the file, then what `driver-ready` says, then the defaults.
-// kInvalid names the flag or key; kUnsupported names what this version can't serve.
+// Command line and environment, then what was found, then the file, then the defaults. kInvalid
+// names the flag or key; kUnsupported names what this version can't serve.
 Result<Settings> Decide(const Arguments& arguments, const policy::PluginConfig& config,
-                        const DriverRoots& driver);
+                        const Found& found);
 
 }  // namespace gantry::device_plugin

@@ -24,8 +24,8 @@ Arguments Parse(std::vector<const char*> words) {
 }
 
 Settings Decided(const Arguments& arguments, std::string_view config = "",
-                 const DriverRoots& roots = {}) {
-  auto settings = Decide(arguments, policy::ParsePluginConfig(config).value(), roots);
+                 const Found& found = {}) {
+  auto settings = Decide(arguments, policy::ParsePluginConfig(config).value(), found);
   EXPECT_TRUE(settings) << (settings ? "" : settings.error().message);
   return *settings;
 }
@@ -111,11 +111,35 @@ TEST(Settings, TheDriverIsWhereDriverReadySaysUnlessAFlagSaysOtherwise) {
                                 {"NVIDIA_DEV_ROOT", "/"},
                                 {"DEV_ROOT_CTR_PATH", "/host"}});
   EXPECT_EQ(found, (DriverRoots{"/run/nvidia/driver", "/driver-root", "/", "/host"}));
-  EXPECT_EQ(Decided(Parse({}), "", found).driver, found);
-  EXPECT_EQ(Decided(Parse({"--driver-root=/opt", "--driver-root-ctr-path=/x"}), "", found).driver,
+  const auto driver = [](const std::vector<const char*>& words, std::string_view config,
+                         const DriverRoots& ready) {
+    return Decided(Parse(words), config, {.driver = ready, .modes = {}}).driver;
+  };
+  EXPECT_EQ(driver({}, "", found), found);
+  EXPECT_EQ(driver({"--driver-root=/opt", "--driver-root-ctr-path=/x"}, "", found),
             (DriverRoots{"/opt", "/x", "/opt", "/x"}));
-  EXPECT_EQ(Decided(Parse({"--dev-root=/d"}), "", found).driver,
+  EXPECT_EQ(driver({"--dev-root=/d"}, "", found),
             (DriverRoots{"/run/nvidia/driver", "/driver-root", "/d", "/driver-root"}));
+  // Of the example in the README of NVIDIA's plugin, with a driver in a container.
+  constexpr char kFile[] =
+      "flags: {nvidiaDriverRoot: /, nvidiaDevRoot: /f, plugin: {containerDriverRoot: /g}}";
+  EXPECT_EQ(driver({}, kFile, found), found);
+  EXPECT_EQ(driver({}, kFile, {}), (DriverRoots{"/", "/g", "/f", "/g"}));
+  EXPECT_EQ(driver({"--driver-root=/opt"}, kFile, found),
+            (DriverRoots{"/opt", "/driver-root", "/f", "/driver-root"}));
+}
+
+TEST(Settings, LoadedKernelModulesStandBelowTheFlagsAndAboveTheFile) {
+  const auto modules = [](std::string_view text) { return ModesOf(host::ParseModules(text)); };
+  EXPECT_THAT(modules("gdrdrv 28672 0 - Live 0x0\nnvidia 54 2 gdrdrv, Live 0x0\n"),
+              ElementsAre("gdrcopy"));
+  EXPECT_THAT(modules("nvidia_fs 311296 0 - Live 0x0\n"), ElementsAre("gds", "mofed"));
+  const Found found{.driver = {}, .modes = {"gdrcopy", "gds", "mofed"}};
+  EXPECT_THAT(Decided(Parse({}), "flags: {gdsEnabled: false}", found).modes,
+              ElementsAre("gdrcopy", "gds", "mofed"));
+  const Variable gds("GDS_ENABLED", "false");
+  const Variable mofed("MOFED_ENABLED", "");
+  EXPECT_THAT(Decided(Parse({"--gdrcopy-enabled=false"}), "", found).modes, ElementsAre("mofed"));
 }
 
 TEST(Settings, TimeSlicingIsTakenOver) {

@@ -137,25 +137,20 @@ Result<Settings> Discovery::LoadSettings() {
 }
 
 Result<Sources> Discovery::FindSources(const Settings& settings) {
-  Sources sources{.driver_root = settings.driver_root,
+  Sources sources{.driver_root = "",
                   .dev_root = "",
                   .sys_root = arguments_.sys_root,
                   .machine_type_file = settings.machine_type_file,
                   .host_root = arguments_.host_root,
                   .vfio = settings.vfio,
                   .driver_may_be_missing = settings.oneshot && !settings.fail_on_init_error};
+  host::StatusValues driver_ready;
   if (WaitsForDriver() && !settings.vfio) {
     TRY_ASSIGN(const auto files, host::StatusFiles::Open(arguments_.status_dir));
-    TRY_ASSIGN(const host::StatusValues values, files.Read(names::kDriverReady));
-    const auto value = [&values](const char* name) {
-      const auto found = values.find(name);
-      return found == values.end() ? std::string() : found->second;
-    };
-    if (sources.driver_root.empty()) {
-      sources.driver_root = value("DRIVER_ROOT_CTR_PATH");
-    }
-    sources.dev_root = value("DEV_ROOT_CTR_PATH");
+    TRY_ASSIGN(driver_ready, files.Read(names::kDriverReady));
+    sources.dev_root = driver_ready["DEV_ROOT_CTR_PATH"];
   }
+  sources.driver_root = DriverRoot(settings, driver_ready);
   return sources;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which setting holds? A flag or variable before the configuration file, and that before the
-// default.
+// default. What `driver-ready` says of the driver's place stands between the first two, because
+// NVIDIA's start script makes variables of it.
 #include "operands/gpu_features/settings.h"
 
 #include "base/text.h"
@@ -63,13 +64,23 @@ Result<Settings> Resolve(const Arguments& arguments, const policy::PluginConfig&
   settings.machine_type_file =
       Pick<std::string>(arguments.machine_type_file, file.gfd.machine_type_file,
                         format("{}/class/dmi/id/product_name", arguments.sys_root));
-  settings.driver_root =
-      Pick<std::string>(arguments.driver_root_ctr_path, file.container_driver_root, std::string());
+  settings.driver_root = arguments.driver_root_ctr_path.value_or("");
+  settings.driver_root_of_file = file.container_driver_root.value_or("");
   if (settings.use_node_feature_api && arguments.node_name.empty()) {
     return Fail(ErrorKind::kInvalid,
                 "--node-name (NODE_NAME): must be set to publish a NodeFeature");
   }
   return settings;
+}
+
+std::string DriverRoot(const Settings& settings,
+                       const std::map<std::string, std::string>& driver_ready) {
+  if (!settings.driver_root.empty()) {
+    return settings.driver_root;
+  }
+  const auto ready = driver_ready.find("DRIVER_ROOT_CTR_PATH");
+  return ready != driver_ready.end() && !ready->second.empty() ? ready->second
+                                                               : settings.driver_root_of_file;
 }
 
 }  // namespace gantry::gpu_features

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -54,12 +55,18 @@ struct Settings {
   bool use_node_feature_api = true;
   std::string output_file;  // empty: stdout; used without the API
   std::string machine_type_file;
-  std::string driver_root;  // empty: as the driver's status file says
+  std::string driver_root;          // of a flag or variable; where it is mounted here
+  std::string driver_root_of_file;  // the same, of the configuration file
   // The driver is asked anew after this long; zero or less, or none: only when something happens.
   std::optional<std::chrono::nanoseconds> recheck;
 };
 
 // kInvalid names the flag with a wrong value; kUnsupported: the discovery strategy tegra.
 Result<Settings> Resolve(const Arguments& arguments, const policy::PluginConfig& config);
+
+// Where the driver's root is mounted here, given the lines of the status file `driver-ready`, which
+// stand above the configuration file; empty: nobody says.
+std::string DriverRoot(const Settings& settings,
+                       const std::map<std::string, std::string>& driver_ready);
 
 }  // namespace gantry::gpu_features

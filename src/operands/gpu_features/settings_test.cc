@@ -47,7 +47,18 @@ TEST(Settings, Defaults) {
   EXPECT_FALSE(settings.oneshot);
   EXPECT_EQ(settings.recheck, std::chrono::seconds(60));
   EXPECT_EQ(settings.machine_type_file, "/sys/class/dmi/id/product_name");
-  EXPECT_EQ(settings.driver_root, "");
+  EXPECT_EQ(DriverRoot(settings, {}), "");
+}
+
+TEST(Settings, TheDriverIsWhereAFlagSaysThenDriverReadyThenTheFile) {
+  policy::PluginConfig file;
+  file.flags.container_driver_root = "/file";
+  const std::map<std::string, std::string> ready = {{"DRIVER_ROOT_CTR_PATH", "/driver-root"}};
+  const Settings settings = Resolve(Parsed({"--node-name=a"}).value().value(), file).value();
+  EXPECT_EQ(DriverRoot(settings, ready), "/driver-root");
+  EXPECT_EQ(DriverRoot(settings, {}), "/file");
+  const auto flags = Parsed({"--node-name=a", "--driver-root-ctr-path=/flag"}).value().value();
+  EXPECT_EQ(DriverRoot(Resolve(flags, file).value(), ready), "/flag");
 }
 
 TEST(Settings, FlagBeforeVariableBeforeFileBeforeDefault) {
@@ -74,17 +85,17 @@ TEST(Settings, FlagBeforeVariableBeforeFileBeforeDefault) {
 }
 
 TEST(Settings, ListsAndAliases) {
-  const Variables variables({{"WAIT_FOR_VALIDATIONS", "driver-ready,toolkit-ready"},
+  const Variables variables({{"WAIT_FOR_VALIDATIONS", "driver-ready, toolkit-ready"},
                              {"CONTAINER_DRIVER_ROOT", "/run/driver"},
                              {"KUBE_API_QPS", "5"}});
   const Arguments arguments = Parsed({"-use-node-feature-api=false",
-                                      "--output-file=", "--fallback-strategies", "named,single"})
+                                      "--output-file=", "--fallback-strategies", "named, single"})
                                   .value()
                                   .value();
   EXPECT_THAT(arguments.wait_for, ElementsAre("driver-ready", "toolkit-ready"));
   EXPECT_THAT(arguments.fallback_strategies, ElementsAre("named", "single"));
   const Settings settings = Resolve(arguments, {}).value();
-  EXPECT_EQ(settings.driver_root, "/run/driver");
+  EXPECT_EQ(DriverRoot(settings, {}), "/run/driver");
   EXPECT_FALSE(settings.use_node_feature_api);
   EXPECT_EQ(settings.output_file, "");
 }
