@@ -24,9 +24,9 @@ struct Value {
 struct Tree;
 
 // A text of Go's text/template: actions with pipelines, if, range, with, variables, comments, trim
-// markers, and the functions and, or, not, len, index, print, printf, println, eq, ne, lt, le, gt,
-// ge. Not there: define, template, block, break, continue, floating-point numbers; a template that
-// has them is refused. Immutable, cheap to copy.
+// markers, and the functions of Go and of Sprig that go_template_functions.cc and
+// sprig_functions.cc list. Not there: define, template, block, break, continue, floating-point
+// numbers; a template that has them is refused. Immutable, cheap to copy.
 class Template {
  public:
   // kInvalid says what is wrong, with the line.

@@ -2,19 +2,17 @@
 // What does a Go template say? Its language as text/template documents it, as far as rules about
 // nodes use it. Whoever may write a NodeFeatureRule writes these texts, so nesting is bounded.
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <optional>
 
 #include "base/text.h"
+#include "policy/node_feature_rule/go_template_functions.h"
 #include "policy/node_feature_rule/go_template_tree.h"
 
 namespace gantry::node_feature_rule {
 namespace {
 
 constexpr int kDeepest = 64;
-constexpr std::array kFunctions = {"and",     "or", "not", "len", "index", "print", "printf",
-                                   "println", "eq", "ne",  "lt",  "le",    "gt",    "ge"};
 
 struct Token {
   enum class Kind { kEnd, kWord, kField, kDot, kVariable, kText, kNumber, kSign } kind = Kind::kEnd;
@@ -370,7 +368,7 @@ class Parser {
     if (token_.text == "true" || token_.text == "false") {
       operand.literal.is = token_.text == "true";
     } else if (token_.text != "nil") {
-      if (std::ranges::find(kFunctions, token_.text) == kFunctions.end()) {
+      if (FindFunction(token_.text) == nullptr) {
         return lexer_.Wrong(format("unknown function \"{}\"", token_.text));
       }
       operand.kind = Operand::Kind::kFunction;

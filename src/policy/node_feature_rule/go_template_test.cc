@@ -72,8 +72,94 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"{{`raw \\n`}}{{\"\\t\\\"\"}}", "raw \\n\t\""}, Case{"{{-3}}", "-3"},
         Case{"{{index (index .pci.device 0) \"none\"}}", ""},
         Case{"{{.system.osrelease}}", "[map[Name:ID Value:debian] map[Name:VERSION_ID Value:12]]"},
-        Case{"{{nil}}", "<no value>"}),
+        Case{"{{nil}}", "<no value>"}, Case{"{{printf \"%q\" \"a\\\"b\\t\"}}", "\"a\\\"b\\t\""}),
     [](const auto& each) { return "T" + std::to_string(each.index); });
+
+// What NFD's templates come to, with its Sprig 3.3 and Go's text/template.
+INSTANTIATE_TEST_SUITE_P(
+    Sprig, Templates,
+    testing::Values(
+        Case{R"({{(.pci.device | first).class | trim | substr 0 63}})", "0302"},
+        Case{R"({{lower "AbC"}} {{upper "aBc"}} {{title "a b-c_d e.f"}})", "abc ABC A B-C_d E.F"},
+        Case{R"({{trim "  a b "}}|{{trimAll "$-" "$-a-$"}}|{{trimPrefix "a" "aab"}})", "a b|a|ab"},
+        Case{R"({{trimSuffix "b" "abb"}})", "ab"},
+        Case{R"({{replace "a" "bb" "banana"}}|{{replace "" "-" "ab"}}|{{"x y" | replace " " "_"}})",
+             "bbbnbbnbb|-a-b-|x_y"},
+        Case{R"({{substr 0 2 "abcd"}}|{{substr -1 2 "abcd"}}|{{substr 1 -1 "abcd"}})", "ab|ab|bcd"},
+        Case{R"({{substr 1 9 "abcd"}}|{{trunc 2 "abcd"}}|{{trunc -2 "abcd"}})", "bcd|ab|cd"},
+        Case{R"({{trunc -9 "abcd"}}|{{trunc 9 "abcd"}})", "abcd|abcd"},
+        Case{R"({{nospace " a\tb c\n"}}|{{contains "an" "banana"}}|{{hasPrefix "ba" "banana"}})",
+             "abc|true|true"},
+        Case{R"({{hasSuffix "x" "banana"}})", "false"},
+        Case{R"({{default "d" ""}}|{{default "d" "v"}}|{{default "d"}})", "d|v|d"},
+        Case{R"({{0 | default 7}}|{{empty ""}}{{empty 0}}{{empty (list)}}{{empty "x"}})",
+             "7|truetruetruefalse"},
+        Case{R"({{coalesce "" 0 "c" "d"}}|{{coalesce "" 0}}|{{ternary "a" "b" true}})",
+             "c|<no value>|a"},
+        Case{R"({{false | ternary "a" "b"}})", "b"},
+        Case{
+            R"({{(first .pci.device).device}}|{{(last .pci.device).device}}|{{range rest .pci.device}}{{.device}}{{end}})",
+            "20b2|101b|101b"},
+        Case{R"({{first (list)}}|{{rest (list)}}|{{len (rest (list))}})", "<no value>|[]|0"},
+        Case{
+            R"({{join "," (list "a" 1 true)}}|{{join "," "a"}}|{{splitList "," "a,b,,c" | join "-"}})",
+            "a,1,true|a|a-b--c"},
+        Case{R"({{splitList "," ""}}|{{len (splitList "," "")}}|{{splitList "" "abc"}})",
+             "[]|1|[a b c]"},
+        Case{R"({{quote "a\"b\n" 3}}|{{quote nil "x"}}|{{toString 3}}{{toString true}})",
+             "\"a\\\"b\\n\" \"3\"|\"x\"|3true"},
+        Case{R"({{int "12"}}|{{int "0300"}}|{{int "08"}})", "12|192|0"},
+        Case{R"({{int "0x1f"}}|{{int "1.0"}}|{{int "1.7"}})", "31|1|0"},
+        Case{R"({{int "x"}}|{{int true}}|{{int nil}})", "0|1|0"},
+        Case{R"({{int "0b11"}}|{{int "+5"}}|{{int "0o17"}})", "3|5|15"},
+        Case{R"({{int "12.00"}}|{{int ""}}|{{int "010.0"}})", "12|0|8"},
+        Case{R"({{int "0"}}|{{int "00"}}|{{int "000"}})", "0|0|0"},
+        Case{R"({{atoi "12"}}|{{atoi "0300"}}|{{atoi "x"}})", "12|300|0"},
+        Case{R"({{atoi "99999999999999999999"}}|{{atoi "-7"}}|{{atoi "+7"}})",
+             "9223372036854775807|-7|7"},
+        Case{R"({{int "99999999999999999999"}})", "0"},
+        Case{R"({{add 1 "2" 3}}|{{add}}|{{sub 5 "7"}})", "6|0|-2"},
+        Case{R"({{mul 2 3 4}}|{{mul 2}}|{{div 7 2}})", "24|2|3"},
+        Case{R"({{mod 7 3}}|{{div -7 2}}|{{mod -7 3}})", "1|-3|-1"},
+        Case{R"({{max 1 "9" 3}}|{{min 4 2}}|{{min 4}})", "9|2|4"},
+        Case{R"({{div "-9223372036854775808" -1}}|{{add "9223372036854775807" 1}})",
+             "-9223372036854775808|-9223372036854775808"},
+        Case{R"({{list 1 "a" true}}|{{has "a" (list "b" "a")}}|{{has 1 (list "1")}})",
+             "[1 a true]|true|false"},
+        Case{
+            R"({{has "a" nil}}|{{uniq (list "a" "b" "a" 1 "1")}}|{{sortAlpha (list "b" "a" 10 9)}})",
+            "false|[a b 1 1]|[10 9 a b]"},
+        Case{R"({{sortAlpha "x"}})", "[x]"},
+        Case{R"({{regexMatch "^a+$" "aaa"}}|{{regexMatch "(" "a"}})", "true|false"},
+        Case{
+            R"x({{regexReplaceAll "(a)(x*)" "axbaxxc" "<$1>"}}|{{regexReplaceAll "(a)" "a" "$1x"}}|{{regexReplaceAll "(a)" "a" "${1}x"}})x",
+            "<a>b<a>c||ax"},
+        Case{
+            R"x({{regexReplaceAll "x*" "abxc" "-"}}|{{regexReplaceAll "(?P<n>b)" "abc" "[${n}$n$$]"}}|{{regexReplaceAll "b" "abc" "$"}})x",
+            "-a-b-c-|a[bb$]c|a$c"},
+        Case{
+            R"({{regexReplaceAll "b" "abc" "${"}}|{{regexReplaceAll "b" "abc" "$x"}}|{{regexReplaceAll "b" "abc" "$-"}})",
+            "a${c|ac|a$-c"},
+        Case{
+            R"x({{regexReplaceAll "b" "abc" "$0$0"}}|{{regexReplaceAll "b" "abc" "$2"}}|{{regexReplaceAll "(b)|(c)" "abc" "<$2>"}})x",
+            "abbc|ac|a<><c>"},
+        Case{R"({{slice (list 1 2 3) 1}}|{{slice (list 1 2 3) 1 2}}|{{slice (list 1 2 3)}})",
+             "[2 3]|[2]|[1 2 3]"},
+        Case{R"({{slice (list)}})", "<no value>"},
+        Case{
+            R"({{has (first .pci.device) .pci.device}}|{{len (uniq .pci.device)}}|{{join "," .system.osrelease}})",
+            "true|2|map[Name:ID Value:debian],map[Name:VERSION_ID Value:12]"},
+        Case{R"({{range splitList "," "a,b"}}{{.}};{{end}})", "a;b;"},
+        Case{R"({{"a" | default "x" | upper}})", "A"},
+        Case{
+            R"({{regexReplaceAll "[^a-z0-9]+" "NVIDIA A100" "-"}}|{{regexReplaceAll "" "ab" "-"}}|{{regexReplaceAll "a*" "baac" "x"}})",
+            "-100|-a-b-|xbxcx"},
+        Case{R"({{int 3}} {{eq (int "3") 3}} {{eq (add 1 2) 3}} {{lt (int "9") (int "10")}})",
+             "3 true true true"},
+        Case{R"({{join "-" (list "a" nil "b")}})", "a-b"},
+        Case{R"({{int "-4"}}|{{int "0b11"}}|{{int "1."}})", "-4|3|0"},
+        Case{R"({{toString 3}}{{toString true}})", "3true"}),
+    [](const auto& each) { return "S" + std::to_string(each.index); });
 
 TEST(Template, MistakesAreNamed) {
   EXPECT_THAT(Expanded("a\n{{range .x}}"), HasSubstr("parse: line 2: a block has no end"));
@@ -96,6 +182,22 @@ TEST(Template, MistakesAreNamed) {
   EXPECT_THAT(Expanded("{{range 3}}x{{end}}"), HasSubstr("has no elements"));
   EXPECT_THAT(Expanded("{{printf \"%x\" 1}}"), HasSubstr("unknown verb"));
   EXPECT_THAT(Expanded("{{len}}"), HasSubstr("len: 0 arguments"));
+  EXPECT_THAT(Expanded("{{sub 1}}"), HasSubstr("sub: 1 arguments"));
+  EXPECT_THAT(Expanded("{{lower 3}}"), HasSubstr("lower: argument 1 must be a text"));
+  EXPECT_THAT(Expanded("{{first (list) | trim}}"), HasSubstr("argument 1 must be a text"));
+  EXPECT_THAT(Expanded("{{first \"abc\"}}"), HasSubstr("first: argument 1 must be a list"));
+  EXPECT_THAT(Expanded("{{substr \"1\" 2 \"a\"}}"), HasSubstr("must be a whole number"));
+  EXPECT_THAT(Expanded("{{ternary 1 2 3}}"), HasSubstr("argument 3 must be true or false"));
+  EXPECT_THAT(Expanded("{{has \"a\" \"abc\"}}"), HasSubstr("has: argument 2 must be a list"));
+  for (const char* part : {"substr 5 9 \"abcd\"", "substr 3 2 \"abcd\"", "substr -1 9 \"abcd\"",
+                           "slice (list 1 2) 1 5", "slice (list 1 2) 2 1"}) {
+    EXPECT_THAT(Expanded(std::string("{{").append(part).append("}}")), HasSubstr("out of range"));
+  }
+  EXPECT_THAT(Expanded("{{div 1 0}}"), HasSubstr("division by zero"));
+  EXPECT_THAT(Expanded("{{mod 1 0}}"), HasSubstr("division by zero"));
+  EXPECT_THAT(Expanded("{{regexReplaceAll \"(\" \"a\" \"b\"}}"),
+              HasSubstr("no regular expression"));
+  EXPECT_THAT(Expanded("{{list (list 1)}}"), HasSubstr("a list of lists"));
   EXPECT_THAT(Expanded("{{(1}}"), HasSubstr("unclosed parenthesis"));
 }
 
@@ -120,6 +222,17 @@ TEST(Template, NestingStepsAndOutputAreBounded) {
   EXPECT_THAT(Expanded(ranges + "x" + ends), HasSubstr("comes to too much"));
   EXPECT_THAT(Expanded("{{range .pci.device}}" + std::string(40'000, 'a') + "{{end}}"),
               HasSubstr("comes to too much"));
+  // Texts that grow within a function, and many long ones without an output.
+  const std::string text = "{{$x := `" + std::string(60'000, 'a') + "`}}";
+  for (const std::string part : {"replace `` $x $x", "splitList `` $x | join $x",
+                                 "regexReplaceAll `` $x $x", "print $x $x $x", "quote $x $x"}) {
+    EXPECT_THAT(Expanded(text + "{{$y := " + part + "}}"), HasSubstr("comes to too much")) << part;
+  }
+  std::string copies = text;
+  for (int i = 0; i < 1'000; ++i) {
+    copies += "{{$y := upper $x}}";
+  }
+  EXPECT_THAT(Expanded(copies), HasSubstr("comes to too much"));
 }
 
 }  // namespace

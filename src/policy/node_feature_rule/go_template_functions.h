@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "policy/node_feature_rule/go_template.h"
+
+namespace gantry::node_feature_rule {
+
+using Arguments = std::vector<Value>;
+
+struct Function {
+  std::string_view name;
+  // A letter for each argument: t a text, i a whole number, b a bool, l a list, v anything; '*'
+  // after the last: any number of it.
+  std::string_view takes;
+  Result<Value> (*call)(const Arguments& arguments);  // these and no others
+};
+
+// Sprig's functions about texts, numbers and lists, with its order of arguments.
+std::span<const Function> SprigFunctions();
+
+// A function of Go's templates or of Sprig; Sprig's wins, as in NFD. Null: there is none.
+const Function* FindFunction(std::string_view name);
+
+// kInvalid: not the arguments that it takes, or not ones that it has an answer for. A text that
+// comes out may be a little longer than kLongestText, and is then too long.
+Result<Value> Call(const Function& function, const Arguments& arguments);
+
+}  // namespace gantry::node_feature_rule
