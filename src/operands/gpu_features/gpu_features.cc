@@ -81,6 +81,7 @@ class Discovery {
   Gatherer gatherer_;
   std::unique_ptr<NodeLabel> node_label_;
   const int64_t started_ = UnixSeconds();
+  bool oneshot_ = IsOneshot(arguments_, {});
   std::optional<Settings> settings_;   // the last good ones
   std::optional<Publication> stored_;  // what was last stored or found stored
   SteadyTime stored_at_{};
@@ -133,6 +134,7 @@ Result<Settings> Discovery::LoadSettings() {
     }
     config = *std::move(parsed);
   }
+  oneshot_ = IsOneshot(arguments_, config);
   return Resolve(arguments_, config);
 }
 
@@ -224,7 +226,7 @@ Status Discovery::Look() {
 // Whether the labels are those of a moment in which the GPUs are divided anew: then the published
 // ones stay until it has lasted.
 bool Discovery::Passing(bool mig_invalid) {
-  if (!mig_invalid || (settings_.has_value() && settings_->oneshot)) {
+  if (!mig_invalid || oneshot_) {
     invalid_since_.reset();
     return false;
   }
@@ -289,7 +291,7 @@ int Discovery::Run() {
       log::Write(LevelOf(looked.error().kind), "labels stay as they are: " + error);
     }
     last_error_ = error;
-    if (settings_.has_value() && settings_->oneshot) {
+    if (oneshot_) {
       return looked.has_value() ? 0 : 1;
     }
     if (!Wait(NextLook(looked))) {

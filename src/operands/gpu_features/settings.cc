@@ -32,6 +32,10 @@ Result<T> PickParsed(const char* flag, const std::optional<std::string>& argumen
 
 }  // namespace
 
+bool IsOneshot(const Arguments& arguments, const policy::PluginConfig& config) {
+  return Pick(arguments.oneshot, config.flags.gfd.oneshot, false);
+}
+
 Result<Settings> Resolve(const Arguments& arguments, const policy::PluginConfig& config) {
   const policy::PluginFlags& file = config.flags;
   Settings settings;
@@ -55,7 +59,7 @@ Result<Settings> Resolve(const Arguments& arguments, const policy::PluginConfig&
   if (recheck.count() > 0 && recheck != std::chrono::nanoseconds::max()) {
     settings.recheck = recheck;
   }
-  settings.oneshot = Pick(arguments.oneshot, file.gfd.oneshot, false);
+  settings.oneshot = IsOneshot(arguments, config);
   settings.timestamp = !Pick(arguments.no_timestamp, file.gfd.no_timestamp, false);
   settings.use_node_feature_api =
       Pick(arguments.use_node_feature_api, file.use_node_feature_api, true);

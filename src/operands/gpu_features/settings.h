@@ -61,6 +61,9 @@ struct Settings {
   std::optional<std::chrono::nanoseconds> recheck;
 };
 
+// Whether the labels are published once and no more: known even where other settings are wrong.
+bool IsOneshot(const Arguments& arguments, const policy::PluginConfig& config);
+
 // kInvalid names the flag with a wrong value; kUnsupported: the discovery strategy tegra.
 Result<Settings> Resolve(const Arguments& arguments, const policy::PluginConfig& config);
 

@@ -4,7 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "operands/gpu_features/gpu_features.h"
 
 namespace gantry::gpu_features {
 namespace {
@@ -128,6 +134,22 @@ TEST(Settings, WrongValuesNameTheFlag) {
   EXPECT_THAT(message({}), HasSubstr("NODE_NAME"));
   EXPECT_THAT(message({"--node-name=a", "--device-discovery-strategy=tegra"}),
               HasSubstr("tegra is not supported"));
+}
+
+TEST(Settings, OneLookEndsWithAWrongSettingToo) {
+  policy::PluginConfig file;
+  EXPECT_FALSE(IsOneshot(Parsed({}).value().value(), file));
+  file.flags.gfd.oneshot = true;
+  EXPECT_TRUE(IsOneshot(Parsed({}).value().value(), file));
+  EXPECT_FALSE(IsOneshot(Parsed({"--oneshot=false"}).value().value(), file));
+  for (const char* wrong : {"--mig-strategy=tripel", "--config-file=/no/such/file"}) {
+    std::string words[] = {"gpu-feature-discovery", "--oneshot", "--node-name=a", wrong};
+    std::vector<char*> arguments;
+    std::ranges::transform(words, std::back_inserter(arguments),
+                           [](std::string& word) { return word.data(); });
+    EXPECT_EQ(RunGpuFeatureDiscovery(static_cast<int>(arguments.size()), arguments.data()), 1)
+        << wrong;
+  }
 }
 
 }  // namespace
