@@ -81,7 +81,18 @@ void AddUnused(CLI::App& app) {
   for (const char* flag : {"--owner-refs", "--feature-gates", "--sleep-interval"}) {
     app.add_option_function<std::string>(flag, [](const std::string&) {}, "accepted, unused");
   }
-  app.add_flag_callback("--no-owner-refs", [] {}, "accepted, unused");
+  // The logger's, whose lines are not these.
+  for (const char* flag : {"-v,--v", "--vmodule", "--log_backtrace_at", "--log_dir", "--log_file",
+                           "--log_file_max_size", "--stderrthreshold"}) {
+    app.add_option_function<std::string>(
+           flag, [](const std::string&) {}, "accepted, unused")
+        ->take_last();
+  }
+  for (const char* flag :
+       {"--no-owner-refs", "--add_dir_header", "--alsologtostderr", "--logtostderr", "--one_output",
+        "--skip_headers", "--skip_log_headers", "--legacy_stderr_threshold_behavior"}) {
+    app.add_flag_function(flag, [](int64_t) {}, "accepted, unused");
+  }
 }
 
 }  // namespace

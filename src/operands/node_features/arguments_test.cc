@@ -28,6 +28,16 @@ TEST(Arguments, TakesTheWorkersOwnFlagsWithOneDashOrTwo) {
               ElementsAre("02", "0200", "0207", "0300", "0302"));
 }
 
+TEST(Arguments, TheLoggersFlagsAreAccepted) {
+  const auto arguments =
+      Parsed({"-node-name=a", "-v=4", "-logtostderr", "-alsologtostderr=false", "-vmodule=a=1",
+              "-stderrthreshold", "2", "-skip_headers=true", "-add_dir_header", "-v", "3",
+              "-no-owner-refs=true", "-oneshot=true", "-no-publish=false"});
+  ASSERT_TRUE(arguments.has_value()) << arguments.error().message;
+  EXPECT_TRUE((*arguments)->oneshot);
+  EXPECT_FALSE((*arguments)->no_publish);
+}
+
 TEST(Arguments, Lists) {
   const auto arguments =
       Parsed({"--node-name=a", "--pci-class=03,0b40", "--pci-label-fields=class,vendor"});
