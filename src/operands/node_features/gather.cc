@@ -282,32 +282,26 @@ void ReadOne(const std::string& path, std::string name, std::vector<LocalFile>& 
   }
 }
 
-Status ReadLocalDirectory(const std::string& directory, std::vector<LocalFile>& files) {
-  TRY_ASSIGN(const auto entries, ListDirectory(directory));
+// The files that are not hidden, under their names behind `below`. A ConfigMap's are links into a
+// hidden folder.
+Status ReadFolder(const std::string& folder, const std::string& below, long long largest,
+                  std::vector<LocalFile>& files) {
+  TRY_ASSIGN(const auto entries, ListDirectory(folder));
   for (const std::string& name : entries) {
-    const std::string path = JoinPath(directory, name);
+    const std::string path = JoinPath(folder, name);
     struct stat info{};
-    if (!name.starts_with('.') && ::lstat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) &&
-        info.st_size <= kLargestLocalFile) {
-      ReadOne(path, name, files);
+    if (!name.starts_with('.') && ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) &&
+        info.st_size <= largest) {
+      ReadOne(path, below + name, files);
     }
   }
   return {};
 }
 
-// A ConfigMap's files are links into a hidden folder.
 Status ReadCustomDirectory(const std::string& custom_dir, std::vector<LocalFile>& files) {
   for (const std::string& folder : CustomFolders(custom_dir)) {
-    TRY_ASSIGN(const auto entries, ListDirectory(folder));
     const std::string below = folder == custom_dir ? "" : BaseName(folder) + "/";
-    for (const std::string& name : entries) {
-      const std::string path = JoinPath(folder, name);
-      struct stat info{};
-      if (!name.starts_with('.') && ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) &&
-          info.st_size <= kLargestCustomFile) {
-        ReadOne(path, below + name, files);
-      }
-    }
+    TRY(ReadFolder(folder, below, kLargestCustomFile, files));
   }
   return {};
 }
@@ -337,7 +331,7 @@ Result<Facts> Gather(const Sources& sources, const LabelOptions& options) {
   }
   facts.node_name = sources.node_name;
   GatherKernelConfig(sources, options, facts);
-  TRY(ReadLocalDirectory(sources.features_dir, facts.local_files));
+  TRY(ReadFolder(sources.features_dir, "", kLargestLocalFile, facts.local_files));
   TRY(ReadCustomDirectory(sources.custom_dir, facts.custom_files));
   return facts;
 }

@@ -132,14 +132,18 @@ TEST(LocalFiles, LinesAndDirectives) {
       {{"20-later", "shared=later\n"},
        {"10-first",
         "# a comment\n\nflag\n vendor.io/feature = value \nshared=first\n# +no-label\nhidden=1\n"
-        "# +no-feature\nshown=1\n# +nonsense\n"}},
+        "# +no-feature\nshown=1\n# +nonsense\n#+no-label\n#  +no-label\ncomment=1\n"
+        "twice=1\n# +no-label\ntwice=2\nunseen=1\n# +no-feature\nunseen=2\n"},
+       {"05-other", "twice=0\n"}},
       kNow);
-  EXPECT_THAT(local.labels, ElementsAre(Pair("flag", "true"), Pair("shared", "later"),
-                                        Pair("shown", "1"), Pair("vendor.io/feature", "value")));
-  EXPECT_THAT(local.features,
-              ElementsAre(Pair("flag", "true"), Pair("hidden", "1"), Pair("shared", "later"),
+  EXPECT_THAT(local.labels,
+              ElementsAre(Pair("comment", "1"), Pair("flag", "true"), Pair("shared", "later"),
+                          Pair("shown", "1"), Pair("twice", "0"), Pair("unseen", "2"),
                           Pair("vendor.io/feature", "value")));
-  EXPECT_THAT(local.warnings, ElementsAre(HasSubstr("unknown directive \"+nonsense\""),
+  EXPECT_THAT(local.features, ElementsAre(Pair("comment", "1"), Pair("flag", "true"),
+                                          Pair("hidden", "1"), Pair("shared", "later"),
+                                          Pair("twice", "2"), Pair("vendor.io/feature", "value")));
+  EXPECT_THAT(local.warnings, ElementsAre(HasSubstr("unknown directive \"nonsense\""),
                                           HasSubstr("shared is also in 10-first")));
   EXPECT_FALSE(local.next_expiry.has_value());
 }
@@ -149,9 +153,8 @@ TEST(LocalFiles, LinesExpire) {
       "# +expiry-time=2025-12-31T23:59:59Z\nold=1\n"
       "# +expiry-time=2026-01-01T02:30:00+01:00\nsoon=1\n"
       "# +expiry-time=2026-06-01T00:00:00.5Z\nlater=1\n"
-      "# +expiry-time=tomorrow\nalways=1\n";
-  const LocalFeatures local = ReadLocalFiles({{"f", text}}, kNow);
-  EXPECT_THAT(local.labels, Not(Contains(Pair("old", "1"))));
+      "# +expiry-time= 2025-06-01T00:00:00Z\nalso-old=1\n# +expiry-time=tomorrow\nstill-old=1\n";
+  const LocalFeatures local = ReadLocalFiles({{"f", text}, {"g", "always=1\n"}}, kNow);
   EXPECT_THAT(local.labels,
               ElementsAre(Pair("always", "1"), Pair("later", "1"), Pair("soon", "1")));
   EXPECT_EQ(local.next_expiry, kNow + std::chrono::minutes(90));

@@ -14,9 +14,8 @@
 namespace gantry::node_features {
 namespace {
 
-constexpr std::string_view kExpiry = "+expiry-time=";
-constexpr std::string_view kNoLabel = "+no-label";
-constexpr std::string_view kNoFeature = "+no-feature";
+// What else begins with '#' is a comment.
+constexpr std::string_view kDirective = "# +";
 
 // "2026-01-02T03:04:05Z" or with an offset "+01:00"; fractions of a second are dropped.
 std::optional<WallTime> ParseRfc3339(const std::string& text) {
@@ -51,59 +50,80 @@ class Reader {
   Reader(LocalFeatures& into, WallTime now) : into_(into), now_(now) {}
 
   void Read(const LocalFile& file) {
-    expiry_.reset();
-    no_label_ = false;
-    no_feature_ = false;
+    Contents contents;
     for (const std::string& raw : Split(file.text, '\n')) {
       const std::string_view line = Trim(raw);
-      if (line.starts_with('#')) {
-        ReadComment(file.name, std::string(Trim(line.substr(1))));
-      } else if (!line.empty()) {
-        ReadLabel(file.name, line);
+      if (line.starts_with(kDirective)) {
+        ReadDirective(file.name, line.substr(kDirective.size()), contents);
+      } else if (!line.empty() && !line.starts_with('#')) {
+        ReadLabel(line, contents);
       }
+    }
+    for (const auto& [key, value] : contents.features) {
+      into_.features.insert_or_assign(key, value);
+    }
+    for (const auto& [key, value] : contents.labels) {
+      if (const auto [other, first] = from_.try_emplace(key, file.name); !first) {
+        Warn(file.name, format("{} is also in {}; the later file wins", key, other->second));
+        other->second = file.name;
+      }
+      into_.labels.insert_or_assign(key, value);
     }
   }
 
  private:
-  void ReadComment(const std::string& file, const std::string& comment) {
-    if (comment.starts_with(kExpiry)) {
-      expiry_ = ParseRfc3339(comment.substr(kExpiry.size()));
-      if (!expiry_.has_value()) {
-        Warn(file, format("\"{}\" is no time", comment.substr(kExpiry.size())));
+  // Of one file, as far as it has been read.
+  struct Contents {
+    LabelMap labels;
+    LabelMap features;
+    std::optional<WallTime> expiry;
+    bool no_label = false;
+    bool no_feature = false;
+  };
+
+  void ReadDirective(const std::string& file, std::string_view directive, Contents& contents) {
+    const size_t equals = directive.find('=');
+    const std::string_view name = directive.substr(0, equals);
+    if (name == "expiry-time") {
+      const std::string value(
+          equals == std::string_view::npos ? "" : Trim(directive.substr(equals + 1)));
+      if (const auto expiry = ParseRfc3339(value); expiry.has_value()) {
+        contents.expiry = expiry;
+      } else {
+        Warn(file, format("\"{}\" is no time", value));
       }
-    } else if (comment == kNoLabel) {
-      no_label_ = true;
-    } else if (comment == kNoFeature) {
-      no_feature_ = true;
-    } else if (comment.starts_with('+')) {
-      Warn(file, format("unknown directive \"{}\"", comment));
+    } else if (name == "no-label") {
+      contents.no_label = true;
+    } else if (name == "no-feature") {
+      contents.no_feature = true;
+    } else {
+      Warn(file, format("unknown directive \"{}\"", name));
     }
   }
 
-  void ReadLabel(const std::string& file, std::string_view line) {
-    const bool label = !std::exchange(no_label_, false);
-    const bool feature = !std::exchange(no_feature_, false);
-    if (expiry_.has_value()) {
-      if (*expiry_ <= now_) {
+  void ReadLabel(std::string_view line, Contents& contents) {
+    const bool no_label = std::exchange(contents.no_label, false);
+    const bool no_feature = std::exchange(contents.no_feature, false);
+    if (contents.expiry.has_value()) {
+      if (*contents.expiry <= now_) {
         return;
       }
-      into_.next_expiry = std::min(*expiry_, into_.next_expiry.value_or(*expiry_));
+      into_.next_expiry = std::min(*contents.expiry, into_.next_expiry.value_or(*contents.expiry));
     }
     const size_t equals = line.find('=');
     const std::string key(Trim(line.substr(0, equals)));
     const std::string value(equals == std::string_view::npos ? std::string_view("true")
                                                              : Trim(line.substr(equals + 1)));
-    if (feature) {
-      into_.features.insert_or_assign(key, value);
+    Set(key, value, no_feature, contents.features);
+    Set(key, value, no_label, contents.labels);
+  }
+
+  static void Set(const std::string& key, const std::string& value, bool hidden, LabelMap& in) {
+    if (hidden) {
+      in.erase(key);
+    } else {
+      in.insert_or_assign(key, value);
     }
-    if (!label) {
-      return;
-    }
-    const auto [entry, added] = into_.labels.insert_or_assign(key, value);
-    if (!added && from_[key] != file) {
-      Warn(file, format("{} is also in {}; the later file wins", key, from_[key]));
-    }
-    from_[key] = file;
   }
 
   void Warn(const std::string& file, const std::string& text) {
@@ -112,9 +132,6 @@ class Reader {
 
   LocalFeatures& into_;
   const WallTime now_;
-  std::optional<WallTime> expiry_;
-  bool no_label_ = false;
-  bool no_feature_ = false;
   LabelMap from_;  // label -> file
 };
 

@@ -28,9 +28,10 @@ struct LocalFeatures {
 };
 
 // The labels and features that the files ask for, in the order of their names; a later file wins.
-// Lines are `key` (then the value is "true"), `key=value`, comments, and NFD's directives `#
-// +expiry-time=<RFC 3339>` (until the next one), `# +no-label` (for the next line) and `#
-// +no-feature` (the same for features).
+// Lines are `key` (then the value is "true"), `key=value`, comments, and NFD's directives, which
+// begin with exactly "# +": `# +expiry-time=<RFC 3339>` (until the next one that is a time),
+// `# +no-label` (the next line's key is no label, whatever the file has said of it) and
+// `# +no-feature` (the same for features).
 LocalFeatures ReadLocalFiles(std::vector<LocalFile> files, WallTime now);
 
 }  // namespace gantry::node_features
