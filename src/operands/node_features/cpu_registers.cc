@@ -17,7 +17,39 @@ constexpr uint32_t kLowSizeBits = 0xfffff000;
 constexpr uint32_t kHighSizeBits = 0x000fffff;
 constexpr uint32_t kMegahertzBits = 0xffff;
 
+// Bits of resource monitoring and allocation.
+constexpr uint32_t kMonitors = 1U << 12U;   // EBX of leaf 7
+constexpr uint32_t kAllocates = 1U << 15U;  // the same
+constexpr uint32_t kMonitorsL3 = 1U << 1U;  // EDX of leaf 0xf
+constexpr uint32_t kOccupancy = 1U << 0U;   // EDX of its sub-leaf 1
+constexpr uint32_t kBandwidths = 3U << 1U;  // the same: of all memory, and of the near one
+constexpr uint32_t kL3Cache = 1U << 1U;     // EBX of leaf 0x10
+constexpr uint32_t kL2Cache = 1U << 2U;
+constexpr uint32_t kMemoryBandwidth = 1U << 3U;
+
 }  // namespace
+
+std::set<std::string, std::less<>> ResourceFeatures(const ResourceRegisters& registers) {
+  const bool monitors =
+      (registers.features.ebx & kMonitors) != 0 && (registers.monitoring.edx & kMonitorsL3) != 0;
+  const uint32_t monitored = monitors ? registers.l3_monitoring.edx : 0;
+  const uint32_t allocated =
+      (registers.features.ebx & kAllocates) != 0 ? registers.allocation.ebx : 0;
+  const std::pair<const char*, bool> features[] = {
+      {"RDTMON", monitors},
+      {"RDTCMT", (monitored & kOccupancy) != 0},
+      {"RDTMBM", (monitored & kBandwidths) == kBandwidths},
+      {"RDTL3CA", (allocated & kL3Cache) != 0},
+      {"RDTL2CA", (allocated & kL2Cache) != 0},
+      {"RDTMBA", (allocated & kMemoryBandwidth) != 0}};
+  std::set<std::string, std::less<>> names;
+  for (const auto& [name, has] : features) {
+    if (has) {
+      names.emplace(name);
+    }
+  }
+  return names;
+}
 
 bool IsEpcSection(const CpuidRegisters& section) {
   return (section.eax & kTypeBits) == kEpcSection;

@@ -16,6 +16,17 @@ struct CpuidRegisters {
   uint32_t edx = 0;
 };
 
+// About sharing caches and memory (Resource Director Technology); zero where there is none.
+struct ResourceRegisters {
+  CpuidRegisters features = {};       // leaf 7
+  CpuidRegisters monitoring = {};     // leaf 0xf
+  CpuidRegisters l3_monitoring = {};  // leaf 0xf, sub-leaf 1
+  CpuidRegisters allocation = {};     // leaf 0x10
+};
+
+// What of it the processor has, under NFD's names: "RDTMON", "RDTL3CA"...
+std::set<std::string, std::less<>> ResourceFeatures(const ResourceRegisters& registers);
+
 // Whether sub-leaf 2 or a later one of leaf 0x12 describes a section of the enclave page cache; the
 // first that does not is the last one.
 bool IsEpcSection(const CpuidRegisters& section);

@@ -31,6 +31,23 @@ TEST(CpuRegisters, SectionsOfTheEnclavePageCacheAreSummedUp) {
   }
 }
 
+TEST(CpuRegisters, WhatCanBeSharedOutIsNamed) {
+  using testing::ElementsAre;
+  using testing::IsEmpty;
+  ResourceRegisters registers;
+  EXPECT_THAT(ResourceFeatures(registers), IsEmpty());
+  registers.monitoring.edx = 1U << 1U;
+  registers.l3_monitoring.edx = 3;
+  registers.allocation.ebx = 0xe;
+  EXPECT_THAT(ResourceFeatures(registers), IsEmpty()) << "leaf 7 has the say";
+  registers.features.ebx = 1U << 12U;
+  EXPECT_THAT(ResourceFeatures(registers), ElementsAre("RDTCMT", "RDTMON"));
+  registers.l3_monitoring.edx = 7;
+  EXPECT_THAT(ResourceFeatures(registers), ElementsAre("RDTCMT", "RDTMBM", "RDTMON"));
+  registers.features.ebx = 1U << 15U;
+  EXPECT_THAT(ResourceFeatures(registers), ElementsAre("RDTL2CA", "RDTL3CA", "RDTMBA"));
+}
+
 TEST(CpuRegisters, ABaseFrequencyAboveTheNominalOneIsSpeedSelects) {
   struct Case {
     const char* what;

@@ -29,16 +29,19 @@ struct Facts {
   std::string modules;              // /proc/modules
   std::string builtin;              // modules.builtin of the kernel
   std::string swaps;                // /proc/swaps
-  std::string hypervisor;           // CPUID's twelve letters; empty: none
+  std::string hypervisor;           // its name, CPUID's up to twelve letters
   CpuidRegisters frequencies;       // leaf 0x16
   std::vector<CpuidRegisters> sgx;  // leaf 0x12, sub-leaves 2 and on that describe something
+  ResourceRegisters resources;
   std::string node_name;
   Elements kernel_config;  // option without CONFIG_ -> value
   // Small files of sysfs that are there, by path below /sys, trimmed.
   Elements files;
   std::set<std::string, std::less<>> governors;         // of all processors' frequencies
   std::set<std::string, std::less<>> base_frequencies;  // of all processors, in kHz
-  bool multithreading = false;                          // some core runs several threads
+  std::set<std::string, std::less<>> packages;          // of all processors: the sockets
+  Elements huge_pages;          // how many there are, by "hugepages-2048kB"; empty: can't be read
+  bool multithreading = false;  // some core runs several threads
   bool kvm = false;
   int numa_nodes = 0;
   std::vector<Elements> nvdimms;

@@ -175,6 +175,10 @@ void GatherFiles(const std::string& sys, Facts& facts) {
         ReadSmall(format("{}/bus/cpu/devices/{}/topology/thread_siblings_list", sys, cpu));
     facts.multithreading |=
         threads.has_value() && threads->find_first_of(",-") != std::string::npos;
+    if (const auto package =
+            ReadSmall(format("{}/bus/cpu/devices/{}/topology/physical_package_id", sys, cpu))) {
+      facts.packages.insert(*package);
+    }
     if (const auto base =
             ReadSmall(format("{}/bus/cpu/devices/{}/cpufreq/base_frequency", sys, cpu))) {
       facts.base_frequencies.insert(*base);
@@ -189,6 +193,10 @@ void GatherFiles(const std::string& sys, Facts& facts) {
     }
   }
   facts.numa_nodes = static_cast<int>(NamesIn(sys + "/bus/node/devices").size());
+  const std::string huge_pages = sys + "/kernel/mm/hugepages";
+  for (const std::string& size : NamesIn(huge_pages)) {
+    facts.huge_pages[size] = ReadSmall(format("{}/{}/nr_hugepages", huge_pages, size)).value_or("");
+  }
   facts.kvm = access((sys + "/devices/virtual/misc/kvm").c_str(), F_OK) == 0;
 }
 
@@ -242,7 +250,7 @@ std::string HypervisorLetters() {
   std::memcpy(letters.data(), &to.ebx, 4);
   std::memcpy(letters.data() + 4, &to.ecx, 4);
   std::memcpy(letters.data() + 8, &to.edx, 4);
-  return {letters.begin(), letters.end()};
+  return {letters.begin(), std::ranges::find(letters, '\0')};
 }
 
 // Where the processor has no SGX, leaf 0x12 may say anything.
@@ -265,6 +273,10 @@ void GatherRegisters(Facts& facts) {
   facts.hypervisor = HypervisorLetters();
   facts.frequencies = Cpuid(0x16);
   facts.sgx = SgxSections();
+  facts.resources = {.features = Cpuid(7),
+                     .monitoring = Cpuid(0xf),
+                     .l3_monitoring = Cpuid(0xf, 1),
+                     .allocation = Cpuid(0x10)};
 }
 #else
 void GatherRegisters(Facts& /*facts*/) {}

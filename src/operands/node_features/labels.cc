@@ -140,7 +140,8 @@ void AddCpu(const Features& features, const LabelOptions& options, Collector& la
     }
   };
   add_all("cpu.model", "cpu-model.");
-  add_all("cpu.topology", "cpu-");
+  labels.Add("cpu-hardware_multithreading",
+             AttributesOf(features, "cpu.topology").at("hardware_multithreading"));
   add_all("cpu.cstate", "cpu-cstate.");
   add_all("cpu.pstate", "cpu-pstate.");
   add_all("cpu.sst", "cpu-power.sst_");

@@ -173,6 +173,12 @@ Facts Rich() {
   facts.frequencies.eax = 2300;
   facts.base_frequencies = {"2100000", "2700000"};
   facts.sgx = {{0x70200001, 0, 0x05d80001, 0}};
+  facts.resources = {.features = {.ebx = 1U << 15U}, .allocation = {.ebx = 1U << 1U}};
+  facts.packages = {"0", "1"};
+  facts.huge_pages = {{"hugepages-1048576kB", "0"},
+                      {"hugepages-2048kB", "512"},
+                      {"hugepages-64kB", ""},
+                      {"other", "1"}};
   facts.multithreading = true;
   facts.numa_nodes = 2;
   facts.swaps = "Filename Type\n/swap file\n";
@@ -212,7 +218,7 @@ TEST(NodeLabels, OfEverySource) {
           Pair("cpu-cpuid.AVX512F", "true"), Pair("cpu-cpuid.AVX512VNNI", "true"),
           Pair("cpu-cpuid.HYPERVISOR", "true"), Pair("cpu-cpuid.X87", "true"),
           Pair("cpu-cstate.enabled", "true"), Pair("cpu-hardware_multithreading", "true"),
-          Pair("cpu-model.family", "6"), Pair("cpu-model.hypervisor", "KVM"),
+          Pair("cpu-model.family", "6"), Pair("cpu-model.hypervisor", "kvm"),
           Pair("cpu-model.id", "143"), Pair("cpu-model.vendor_id", "Intel"),
           Pair("cpu-power.sst_bf.enabled", "true"),
           Pair("cpu-pstate.scaling_governor", "performance"), Pair("cpu-pstate.status", "active"),
@@ -237,6 +243,11 @@ TEST(NodeLabels, RawFeaturesAreWhatRulesSee) {
   EXPECT_EQ(features.attributes.at("cpu.security").at("sgx.epc"), "98041856");
   EXPECT_EQ(features.attributes.at("system.dmiid").at("sys_vendor"), "NVIDIA");
   EXPECT_EQ(features.attributes.at("memory.numa").at("node_count"), "2");
+  EXPECT_EQ(features.attributes.at("cpu.topology").at("socket_count"), "2");
+  EXPECT_THAT(features.attributes.at("cpu.rdt"), ElementsAre(Pair("RDTL3CA", "true")));
+  EXPECT_THAT(features.attributes.at("memory.hugepages"),
+              ElementsAre(Pair("enabled", "true"), Pair("hugepages-1Gi", "0"),
+                          Pair("hugepages-2Mi", "512"), Pair("hugepages-64Ki", "")));
   EXPECT_EQ(features.instances.at("pci.device").at(0).at("class"), "0207");
   EXPECT_FALSE(features.attributes.contains("kernel.config"));
   const auto other =
@@ -245,6 +256,20 @@ TEST(NodeLabels, RawFeaturesAreWhatRulesSee) {
   EXPECT_EQ(other.attributes.at("kernel.config").at("HZ"), "250");
   EXPECT_FALSE(other.attributes.contains("system.dmiid"));
   EXPECT_FALSE(other.flags.contains("cpu.cpuid"));
+}
+
+TEST(NodeLabels, TheHypervisorHasNfdsName) {
+  const auto name = [](const std::string& flags, const std::string& letters) {
+    Facts facts;
+    facts.cpuinfo = "flags\t: fpu" + flags + "\n";
+    facts.hypervisor = letters;
+    return NodeLabels(facts, {}, kNow).features.attributes.at("cpu.model").at("hypervisor");
+  };
+  EXPECT_EQ(name("", ""), "none");
+  EXPECT_EQ(name(" hypervisor", ""), "unknown");
+  EXPECT_EQ(name(" hypervisor", "TCGTCGTCGTCG"), "qemu");
+  EXPECT_EQ(name(" hypervisor", "Microsoft Hv"), "msvm");
+  EXPECT_EQ(name(" hypervisor", "A new +-One."), "A_new_-One.");
 }
 
 TEST(NodeLabels, TheConfigurationChooses) {

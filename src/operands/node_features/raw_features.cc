@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <optional>
 #include <regex>
+#include <utility>
 
 #include "base/text.h"
 #include "operands/node_features/cpu_flags.h"
@@ -92,18 +94,27 @@ void AddSystem(const Facts& facts, Features& features) {
   }
 }
 
-// CPUID leaf 0x40000000 -> NFD's name.
+// Under NFD's name, or its own where NFD has none.
 std::string Hypervisor(const std::string& letters) {
   static constexpr std::pair<std::string_view, const char*> kKnown[] = {
-      {"KVMKVMKVM", "KVM"},       {"Microsoft Hv", "MSVM"},  {"VMwareVMware", "VMware"},
-      {"XenVMMXenVMM", "XenHVM"}, {"bhyve bhyve ", "Bhyve"}, {"ACRNACRNACRN", "ACRN"},
-      {"Linux KVM Hv", "KVM"}};
-  for (const auto& [known, name] : kKnown) {
-    if (letters.starts_with(known)) {
-      return name;
+      {"KVMKVMKVM", "kvm"},      {"Linux KVM Hv", "kvm"},    {"TCGTCGTCGTCG", "qemu"},
+      {"Microsoft Hv", "msvm"},  {"VMwareVMware", "vmware"}, {"XenVMMXenVMM", "xenhvm"},
+      {"bhyve bhyve ", "bhyve"}, {"QNXQVMBSQG", "qnx"},      {"ACRNACRNACRN", "acrn"},
+      {"SRESRESRESRE", "sre"},   {"Apple VZ", "apple"}};
+  const auto* known =
+      std::ranges::find(kKnown, letters, &std::pair<std::string_view, const char*>::first);
+  if (known != std::end(kKnown)) {
+    return known->second;
+  }
+  std::string clean;
+  for (const char letter : letters) {
+    if (IsPlain(letter)) {
+      clean += letter;
+    } else if (!clean.ends_with('_')) {
+      clean += '_';
     }
   }
-  return letters.empty() ? "" : "Unknown";
+  return clean.empty() ? "unknown" : clean;
 }
 
 void AddCpuModel(const Facts& facts, Features& features) {
@@ -127,9 +138,8 @@ void AddCpuModel(const Facts& facts, Features& features) {
   if (values.contains("model")) {
     model["id"] = values["model"];
   }
-  if (const std::string hypervisor = Hypervisor(facts.hypervisor); !hypervisor.empty()) {
-    model["hypervisor"] = hypervisor;
-  }
+  model["hypervisor"] =
+      features.flags["cpu.cpuid"].contains("HYPERVISOR") ? Hypervisor(facts.hypervisor) : "none";
 }
 
 // Identifiers that a kind of confidential machine has, from the misc cgroup's capacity.
@@ -179,8 +189,15 @@ void AddSecurity(const Facts& facts, Features& features) {
 void AddCpu(const Facts& facts, Features& features) {
   features.flags["cpu.cpuid"] = CpuFlags(facts.cpuinfo);
   AddCpuModel(facts, features);
-  features.attributes["cpu.topology"]["hardware_multithreading"] =
-      facts.multithreading ? "true" : "false";
+  Elements& topology = features.attributes["cpu.topology"];
+  topology["hardware_multithreading"] = facts.multithreading ? "true" : "false";
+  if (!facts.packages.empty()) {
+    topology["socket_count"] = format("{}", facts.packages.size());
+  }
+  Elements& resources = features.attributes["cpu.rdt"];
+  for (const std::string& name : ResourceFeatures(facts.resources)) {
+    resources[name] = "true";
+  }
   Elements& cstate = features.attributes["cpu.cstate"];
   const std::string* driver = FileOf(facts, "devices/system/cpu/cpuidle/current_driver");
   const std::string* deepest = FileOf(facts, "module/intel_idle/parameters/max_cstate");
@@ -209,6 +226,41 @@ void AddCpu(const Facts& facts, Features& features) {
   }
 }
 
+// "hugepages-2048kB" -> "hugepages-2Mi", as Kubernetes calls the resource; nothing for another
+// text.
+std::optional<std::string> HugePageResource(std::string_view folder) {
+  static constexpr std::string_view kPrefix = "hugepages-";
+  static constexpr std::string_view kUnit = "kB";
+  if (!folder.starts_with(kPrefix) || !folder.ends_with(kUnit)) {
+    return std::nullopt;
+  }
+  folder.remove_suffix(kUnit.size());
+  long long size = ParseInt(folder.substr(kPrefix.size())).value_or(0);
+  if (size <= 0) {
+    return std::nullopt;
+  }
+  static constexpr std::string_view kUnits = "KMGTPE";
+  size_t unit = 0;
+  while (size % 1024 == 0 && unit + 1 < kUnits.size()) {
+    size /= 1024;
+    ++unit;
+  }
+  return format("{}{}{}i", kPrefix, size, kUnits[unit]);
+}
+
+void AddHugePages(const Facts& facts, Features& features) {
+  Elements& pages = features.attributes["memory.hugepages"];
+  pages["enabled"] = "false";
+  for (const auto& [folder, count] : facts.huge_pages) {
+    if (const auto resource = HugePageResource(folder); resource.has_value()) {
+      pages[*resource] = count;
+      if (ParseInt(count).value_or(0) > 0) {
+        pages["enabled"] = "true";
+      }
+    }
+  }
+}
+
 void AddMemory(const Facts& facts, Features& features) {
   Elements& numa = features.attributes["memory.numa"];
   numa["is_numa"] = facts.numa_nodes > 1 ? "true" : "false";
@@ -218,6 +270,7 @@ void AddMemory(const Facts& facts, Features& features) {
   features.attributes["memory.swap"]["enabled"] =
       swaps.find('\n') != std::string_view::npos ? "true" : "false";
   features.instances["memory.nv"] = facts.nvdimms;
+  AddHugePages(facts, features);
 }
 
 void AddPci(const Facts& facts, Features& features) {
