@@ -29,6 +29,9 @@ bool IsSystemLabel(std::string_view key) {
          key == names::kRhcosVersion;
 }
 
+// Labels of node feature discovery that the operator itself goes by.
+bool DecidesOperands(std::string_view key) { return IsGpuPciLabel(key) || IsSystemLabel(key); }
+
 bool IsUpgradeAnnotation(std::string_view key) {
   return key.starts_with(names::kUpgradePrefix) || key == names::kUpgradeCordon ||
          key == names::kUpgradeStep;
@@ -99,13 +102,22 @@ std::set<std::string, std::less<>> KeysBeside(const Json* map, const Labels& own
   return keys;
 }
 
+// Whether the object is the one of the node's worker, GPU feature discovery or validator.
+bool IsOfOurOperand(const Json& node_feature, const std::string& node,
+                    const FeatureReading& reading) {
+  const std::string name = TextAt(node_feature, "metadata.name");
+  return !reading.spaces.contains(TextAt(node_feature, "metadata.namespace")) &&
+         (name == node || name == names::kGpuFeature + node ||
+          name == names::kValidationFeature + node);
+}
+
 }  // namespace
 
 // So are the labels that this operator decides itself refused.
-bool MayBeFeature(std::string_view key, const node_feature_rule::Namespaces& namespaces) {
-  return node_feature_rule::MayBeLabel(key, namespaces) && key != names::kGpuPresent &&
-         !key.starts_with(names::kDeployPrefix) && key != names::kDriverUpgradeState &&
-         key != names::kDriverOwner;
+bool MayBeFeature(std::string_view key, const node_feature_rule::LabelPolicy& policy) {
+  return (DecidesOperands(key) || node_feature_rule::MayBeLabel(key, policy)) &&
+         key != names::kGpuPresent && !key.starts_with(names::kDeployPrefix) &&
+         key != names::kDriverUpgradeState && key != names::kDriverOwner;
 }
 
 std::string PackLabels(const Labels& labels) {
@@ -166,8 +178,7 @@ NodeFacts ProjectNode(const Json& node, const NodeReading& reading) {
     for (const auto& [key, value] : labels->items()) {
       const bool feature = key.starts_with(names::kFeaturePrefix);
       facts.described |= feature;
-      if (key.starts_with("nvidia.com/") || IsGpuPciLabel(key) || IsSystemLabel(key) ||
-          from_feature(key)) {
+      if (key.starts_with("nvidia.com/") || DecidesOperands(key) || from_feature(key)) {
         kept.emplace(key, value.get<std::string>());
       }
       if (reading.others && !from_feature(key)) {
@@ -206,19 +217,15 @@ FeatureFacts ProjectFeatures(const Json& node_feature, const FeatureReading& rea
   if (const Json* all = At(node_feature, "spec.features"); all != nullptr) {
     features = node_feature_rule::FeaturesFrom(*all);
   }
-  node_feature_rule::Elements said;
-  if (const Json* labels = At(node_feature, "spec.labels");
-      labels != nullptr && labels->is_object()) {
-    for (const auto& [key, value] : labels->items()) {
-      if (value.is_string()) {
-        said.emplace(node_feature_rule::WithPrefix(key), value.get<std::string>());
-      }
-    }
+  std::map<std::string, std::string> labels;
+  if (reading.others_labels || IsOfOurOperand(node_feature, facts.node, reading)) {
+    labels = policy::NodeFeatureLabels(node_feature);
   }
+  const auto said = node_feature_rule::WithPrefixes({labels.begin(), labels.end()});
   std::vector<std::string> unresolved;  // their labels are left out
   Labels valid;
   for (const auto& [key, value] : node_feature_rule::Resolve(said, features, unresolved)) {
-    if (MayBeFeature(key, reading.namespaces) && node_feature_rule::IsLabelValue(value)) {
+    if (MayBeFeature(key, reading.label_policy) && node_feature_rule::IsLabelValue(value)) {
       valid.emplace(key, value);
     }
   }
@@ -226,6 +233,9 @@ FeatureFacts ProjectFeatures(const Json& node_feature, const FeatureReading& rea
     facts.features = node_feature_rule::ToJson(kept).dump();
   }
   facts.rejected = static_cast<int>(said.size() - valid.size());
+  if (!reading.labels) {
+    std::erase_if(valid, [](const auto& label) { return !DecidesOperands(label.first); });
+  }
   facts.labels = PackLabels(valid);
   return facts;
 }

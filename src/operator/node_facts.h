@@ -92,9 +92,11 @@ struct FeatureFacts {
 // How NodeFeature objects are read.
 struct FeatureReading {
   node_feature_rule::Needs needs;  // of the rules that there are
-  node_feature_rule::Namespaces namespaces;
+  node_feature_rule::LabelPolicy label_policy = {};
   // Other namespaces than the operator's whose objects count.
   std::set<std::string, std::less<>> spaces = {};
+  bool labels = true;         // else none but those that the operator itself goes by
+  bool others_labels = true;  // else none of objects that no operand of ours has written
 };
 FeatureFacts ProjectFeatures(const Json& node_feature, const FeatureReading& reading = {});
 
@@ -102,8 +104,10 @@ FeatureFacts ProjectFeatures(const Json& node_feature, const FeatureReading& rea
 // that several can keep theirs on one node (NFD's master, -instance).
 std::string NfdRecord(std::string_view record, std::string_view instance);
 
-// Whether a label may come from a NodeFeature or a rule; the key has a prefix.
-bool MayBeFeature(std::string_view key, const node_feature_rule::Namespaces& namespaces);
+// Whether a label may come from a NodeFeature or a rule; the key has a prefix. Those by which the
+// operator finds GPUs and chooses drivers may, whatever the policy: it is made for the labels that
+// users see, and would take every GPU out of the cluster.
+bool MayBeFeature(std::string_view key, const node_feature_rule::LabelPolicy& policy);
 
 // The annotation names::kFeatureLabelsAnnotation, read and written: object -> label keys.
 using FeatureSources = std::map<std::string, std::vector<std::string>, std::less<>>;

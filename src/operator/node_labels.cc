@@ -115,9 +115,8 @@ bool IsSilent(const FeatureSources& sources, const NamedFeatures& features) {
 Labels RuleLabels(const RuleSays& says) {
   Labels labels;
   for (const auto& [key, value] : says.outputs.labels) {
-    const std::string full = node_feature_rule::WithPrefix(key);
-    if (MayBeFeature(full, says.namespaces) && node_feature_rule::IsLabelValue(value)) {
-      labels.emplace(full, value);
+    if (MayBeFeature(key, says.label_policy) && node_feature_rule::IsLabelValue(value)) {
+      labels.emplace(key, value);
     }
   }
   return labels;
@@ -133,7 +132,7 @@ void DropForeign(const NodeFacts& node, const NamedFeatures& features, const Rul
     for (const std::string& key : Split(node.nfd_labels.value_or(""), ',')) {
       // The record is only somebody's word.
       if (std::string full = node_feature_rule::WithPrefix(key);
-          MayBeFeature(full, says.namespaces)) {
+          MayBeFeature(full, says.label_policy)) {
         dropped.insert(std::move(full));
       }
     }
@@ -229,10 +228,9 @@ void ApplyAnnotations(const NodeFacts& node, const RuleSays& says, Editor& edito
   constexpr size_t kLongestAnnotation = 1024;
   Labels wanted;
   for (const auto& [key, value] : says.outputs.annotations) {
-    const std::string full = node_feature_rule::WithPrefix(key);
-    if (node_feature_rule::MayBeOther(full) && value.size() <= kLongestAnnotation &&
-        !node.other_annotations.contains(full)) {
-      wanted.emplace(full, value);
+    if (node_feature_rule::MayBeOther(key) && value.size() <= kLongestAnnotation &&
+        !node.other_annotations.contains(key)) {
+      wanted.emplace(key, value);
     }
   }
   Compare(wanted, node.rule_annotations, std::equal_to<>(), editor.change.annotations);
@@ -244,11 +242,9 @@ void ApplyAnnotations(const NodeFacts& node, const RuleSays& says, Editor& edito
 void ApplyResources(const NodeFacts& node, const RuleSays& says, Editor& editor) {
   Labels wanted;
   for (const auto& [key, value] : says.outputs.extended_resources) {
-    const std::string full = node_feature_rule::WithPrefix(key);
-    if (node_feature_rule::MayBeOther(full) &&
-        node_feature_rule::WholeQuantity(value).has_value() &&
-        !node.other_resources.contains(full)) {
-      wanted.emplace(full, value);
+    if (node_feature_rule::MayBeOther(key) && node_feature_rule::WholeQuantity(value).has_value() &&
+        !node.other_resources.contains(key)) {
+      wanted.emplace(key, value);
     }
   }
   editor.change.rejected_resources =
@@ -267,7 +263,7 @@ void ApplyTaints(const NodeFacts& node, const RuleSays& says, Editor& editor) {
   std::vector<Taint> wanted;
   for (const node_feature_rule::Taint& taint : says.outputs.taints) {
     const std::string key = node_feature_rule::WithPrefix(taint.key);
-    if (says.taints && node_feature_rule::MayBeOther(key)) {
+    if (says.taints && node_feature_rule::MayBeTaint(key, taint.value, taint.effect)) {
       wanted.push_back({key, taint.value, taint.effect});
     }
   }

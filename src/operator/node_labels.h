@@ -59,9 +59,9 @@ struct NodeChange {
 // What the cluster's NodeFeatureRules say about a node.
 struct RuleSays {
   node_feature_rule::Outputs outputs;
-  node_feature_rule::Namespaces namespaces;  // whose labels may be written
-  bool taints = false;                       // whether rules may taint nodes
-  std::string instance = {};                 // under which NFD's records are kept
+  node_feature_rule::LabelPolicy label_policy;  // which labels may be written
+  bool taints = false;                          // whether rules may taint nodes
+  std::string instance = {};                    // under which NFD's records are kept
 };
 
 // A NodeFeature object's name and what it says about the node.

@@ -64,7 +64,7 @@ class Labelled {
   }
   // The NodeFeature object that our worker writes.
   Labelled& Worker(Json labels, const Json& features = Json::object()) {
-    const FeatureReading reading{rule_set_.needs, {}};
+    const FeatureReading reading{.needs = rule_set_.needs};
     features_["n"] = ProjectFeatures(
         {{"metadata",
           {{"name", "n"},
@@ -481,13 +481,15 @@ TEST(NodeFeatureRules, AreConfiguredAsNfdsMaster) {
       " nodeFeatureNamespaceSelector: {matchLabels: {a: b}}}}");
   ASSERT_TRUE(config.has_value()) << config.error().message;
   EXPECT_TRUE(config->taints);
-  EXPECT_FALSE(config->publish || config->rule_labels || config->rule_annotations ||
+  EXPECT_FALSE(config->publish || config->labels || config->rule_annotations ||
                config->rule_resources);
-  EXPECT_THAT(config->namespaces.allow, ElementsAre("a.kubernetes.io"));
+  EXPECT_THAT(config->label_policy.allow, ElementsAre("a.kubernetes.io"));
   EXPECT_TRUE(config->nodes.others);
   EXPECT_EQ(config->feature_spaces, "a=b");
   const MasterConfig defaults = ParseMasterConfig("").value();
-  EXPECT_TRUE(defaults.publish);
+  EXPECT_TRUE(defaults.publish && defaults.labels && defaults.others_labels);
+  EXPECT_EQ(defaults.label_policy.white_list, nullptr);
+  EXPECT_FALSE(ParseMasterConfig("{labelWhiteList: (}").has_value());
   EXPECT_FALSE(defaults.nodes.others || defaults.feature_spaces.has_value());
   EXPECT_FALSE(
       ParseMasterConfig("{restrictions: {nodeFeatureNamespaceSelector: {a: b}}}").has_value());
@@ -502,9 +504,76 @@ TEST(NodeFeatureRules, AreConfiguredAsNfdsMaster) {
   node.Rules(kRules).Worker({{kPci, "true"}}, kLoaded);
   EXPECT_FALSE(node.Round().contains("nvidia.com/gds.capable"));
   EXPECT_EQ(node.Annotation("feature.node.kubernetes.io/note"), "");
-  const RuleSet set = MakeRuleSet({{"bad", Json::object()}, {"good", Json::array()}});
-  EXPECT_THAT(set.mistakes, ElementsAre("NodeFeatureRule bad: rules: must be a list"));
-  EXPECT_EQ(set.objects.size(), 1U);
+}
+
+// What an NFD's master with this configuration makes of an object with these labels.
+Labels Heard(const std::string& config, const std::string& name, const std::string& space,
+             const Json& labels) {
+  const MasterConfig master = ParseMasterConfig(config).value();
+  const FeatureFacts facts = ProjectFeatures(
+      {{"metadata",
+        {{"name", name}, {"namespace", space}, {"labels", {{names::kNfdNodeName, "n"}}}}},
+       {"spec", {{"labels", labels}}}},
+      {.needs = {},
+       .label_policy = master.label_policy,
+       .spaces = {"other"},
+       .labels = master.labels,
+       .others_labels = master.others_labels});
+  return UnpackLabels(facts.labels);
+}
+
+TEST(NodeFeatures, AreRestrictedAsByNfdsMaster) {
+  const Json labels = {{kPci, "true"}, {"vendor.io/cpu", "1"}, {"rack", "r2"}};
+  constexpr char kRack[] = "feature.node.kubernetes.io/rack";
+  EXPECT_THAT(Heard("", "vendor", "ours", labels),
+              UnorderedElementsAre(Key(kPci), Key("vendor.io/cpu"), Key(kRack)));
+  // The operator goes by some labels itself: they come whatever is asked.
+  EXPECT_THAT(Heard("{restrictions: {disableLabels: true}}", "n", "ours", labels),
+              UnorderedElementsAre(Key(kPci)));
+  EXPECT_THAT(Heard("{denyLabelNs: ['*']}", "n", "ours", labels), UnorderedElementsAre(Key(kPci)));
+  EXPECT_THAT(Heard("{labelWhiteList: ^cpu}", "n", "ours", labels),
+              UnorderedElementsAre(Key(kPci), Key("vendor.io/cpu")));
+  const std::string deny = "{restrictions: {denyNodeFeatureLabels: true}}";
+  EXPECT_THAT(Heard(deny, "vendor", "ours", labels), IsEmpty());
+  EXPECT_THAT(Heard(deny, "n", "other", labels), IsEmpty());
+  for (const char* name : {"n", "nvidia-features-for-n", "nvidia-validation-for-n"}) {
+    EXPECT_EQ(Heard(deny, name, "ours", labels).size(), 3U) << name;
+  }
+  EXPECT_THAT(Heard(deny, "nvidia-features-for-m", "ours", labels), IsEmpty());
+}
+
+TEST(NodeFeatures, AKeyWithItsPrefixWinsOverTheBareOne) {
+  const Json labels = {{"a", "bare"}, {"feature.node.kubernetes.io/a", "full"}};
+  EXPECT_THAT(Heard("", "n", "ours", labels),
+              UnorderedElementsAre(Pair("feature.node.kubernetes.io/a", "full")));
+  Labelled node;
+  node.Rules(R"([{"name": "a", "labels": {"a": "bare", "feature.node.kubernetes.io/a": "full"},
+                  "annotations": {"a": "bare", "feature.node.kubernetes.io/a": "full"},
+                  "extendedResources": {"a": "1", "feature.node.kubernetes.io/a": "2"}},
+                 {"name": "b", "labels": {"b": "1"}}])");
+  node.Worker({{kPci, "true"}});
+  EXPECT_THAT(node.Round(), Contains(Pair("feature.node.kubernetes.io/a", "full")));
+  EXPECT_EQ(node.Annotation("feature.node.kubernetes.io/a"), "full");
+  EXPECT_EQ(node.node()["status"]["capacity"]["feature.node.kubernetes.io/a"], "2");
+}
+
+TEST(NodeFeatureRules, AMistakeLeavesOutItsRuleAlone) {
+  const RuleSet set = MakeRuleSet(
+      {{"bad", Json::object()}, {"some", {{{"name", "a"}}, {{"name", "b"}, {"labels", 1}}}}});
+  EXPECT_THAT(set.mistakes, ElementsAre("NodeFeatureRule bad: rules: must be a list",
+                                        "NodeFeatureRule some: rule b.labels: must be a map"));
+  ASSERT_EQ(set.objects.size(), 2U);
+  EXPECT_EQ(set.objects[1].rules.size(), 1U);
+  // A taint that Kubernetes would refuse, and with it the whole patch.
+  Labelled node;
+  node.master.taints = true;
+  node.Rules(R"([{"name": "a", "labels": {"a": "1"}, "taints": [
+    {"key": "vendor.com/bad", "effect": "Kill"}, {"key": "vendor.com/b", "value": "a b", "effect": "NoSchedule"},
+    {"key": "vendor.com/good", "effect": "NoSchedule"}]}])");
+  node.Worker({{kPci, "true"}});
+  EXPECT_EQ(node.Decide().rejected_taints, 2);
+  EXPECT_THAT(node.Round(), Contains(Pair("feature.node.kubernetes.io/a", "1")));
+  EXPECT_EQ(node.Annotation(names::kNfdTaints), "vendor.com/good:NoSchedule");
 }
 
 // nfd#2408: labels were removed and added again at nearly every restart of the master.

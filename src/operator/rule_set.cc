@@ -42,11 +42,14 @@ Result<MasterConfig> ParseMasterConfig(std::string_view text) {
   if (!json.is_object()) {
     return Fail(ErrorKind::kInvalid, "configuration: must be a map");
   }
-  TRY(ReadList(json, "denyLabelNs", config.namespaces.deny));
-  TRY(ReadList(json, "extraLabelNs", config.namespaces.allow));
+  TRY(ReadList(json, "denyLabelNs", config.label_policy.deny));
+  TRY(ReadList(json, "extraLabelNs", config.label_policy.allow));
   config.taints = BoolAt(json, "enableTaints", false);
   config.publish = !BoolAt(json, "noPublish", false);
-  config.rule_labels = !BoolAt(json, "restrictions.disableLabels", false);
+  TRY_ASSIGN(config.label_policy.white_list,
+             node_feature_rule::ParseWhiteList(TextAt(json, "labelWhiteList")));
+  config.labels = !BoolAt(json, "restrictions.disableLabels", false);
+  config.others_labels = !BoolAt(json, "restrictions.denyNodeFeatureLabels", false);
   config.rule_annotations = !BoolAt(json, "restrictions.disableAnnotations", false);
   config.rule_resources = !BoolAt(json, "restrictions.disableExtendedResources", false);
   if (const Json* selector = At(json, "restrictions.nodeFeatureNamespaceSelector");
@@ -74,18 +77,17 @@ Result<std::string> ParseInstance(std::string_view name) {
 RuleSet MakeRuleSet(const std::vector<std::pair<std::string, Json>>& objects) {
   RuleSet set;
   for (const auto& [name, rules] : objects) {
-    auto parsed = node_feature_rule::ParseRules(rules);
-    if (!parsed.has_value()) {
-      set.mistakes.push_back(format("NodeFeatureRule {}: {}", name, parsed.error().message));
-      continue;
+    node_feature_rule::ParsedRules parsed = node_feature_rule::ParseRules(rules);
+    for (const std::string& mistake : parsed.mistakes) {
+      set.mistakes.push_back(format("NodeFeatureRule {}: {}", name, mistake));
     }
-    for (auto& [feature, need] : node_feature_rule::NeedsOf(*parsed)) {
+    for (auto& [feature, need] : node_feature_rule::NeedsOf(parsed.rules)) {
       node_feature_rule::Need& all = set.needs[feature];
       all.all |= need.all;
       all.all_attributes |= need.all_attributes;
       all.names.insert(need.names.begin(), need.names.end());
     }
-    set.objects.push_back({name, *std::move(parsed)});
+    set.objects.push_back({name, std::move(parsed.rules)});
   }
   return set;
 }
@@ -93,7 +95,7 @@ RuleSet MakeRuleSet(const std::vector<std::pair<std::string, Json>>& objects) {
 RuleSays ApplyRuleSet(const RuleSet& rules, const NamedFeatures& features,
                       const MasterConfig& config) {
   RuleSays says;
-  says.namespaces = config.namespaces;
+  says.label_policy = config.label_policy;
   says.taints = config.taints;
   says.instance = config.nodes.instance;
   if (rules.objects.empty()) {
@@ -106,7 +108,7 @@ RuleSays ApplyRuleSet(const RuleSet& rules, const NamedFeatures& features,
     }
   }
   says.outputs = node_feature_rule::Evaluate(rules.objects, std::move(all));
-  if (!config.rule_labels) {
+  if (!config.labels) {
     says.outputs.labels.clear();
   }
   if (!config.rule_annotations) {

@@ -15,11 +15,12 @@ namespace gantry::gpu_operator {
 // What of an NFD master's configuration (nfd-master.conf) decides anything here. Its `klog`,
 // `resyncPeriod`, `leaderElection`, `nfdApiParallelism` and `informerPageSize` have no counterpart.
 struct MasterConfig {
-  node_feature_rule::Namespaces namespaces;  // denyLabelNs, extraLabelNs
-  bool taints = false;                       // enableTaints
-  bool publish = true;                       // not noPublish
+  node_feature_rule::LabelPolicy label_policy;  // denyLabelNs, extraLabelNs, labelWhiteList
+  bool taints = false;                          // enableTaints
+  bool publish = true;                          // not noPublish
   // restrictions.*
-  bool rule_labels = true;
+  bool labels = true;         // of rules and of NodeFeatures (disableLabels)
+  bool others_labels = true;  // of NodeFeatures that are not our operands' (denyNodeFeatureLabels)
   bool rule_annotations = true;
   bool rule_resources = true;
   // Other namespaces whose NodeFeatures count (restrictions.nodeFeatureNamespaceSelector), in the
@@ -36,9 +37,9 @@ Result<std::string> ParseInstance(std::string_view name);
 struct RuleSet {
   std::vector<node_feature_rule::RuleObject> objects;
   node_feature_rule::Needs needs;
-  std::vector<std::string> mistakes;  // objects that can't be used, one sentence each
+  std::vector<std::string> mistakes;  // rules that can't be used, one sentence each
 };
-// From the objects' names and their `spec.rules`. An object with a mistake is left out alone.
+// From the objects' names and their `spec.rules`. A rule with a mistake is left out alone.
 RuleSet MakeRuleSet(const std::vector<std::pair<std::string, Json>>& objects);
 
 // What the rules say about a node with these NodeFeature objects.

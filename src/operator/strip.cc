@@ -120,7 +120,7 @@ Json StripConditions(const Json& node) {
 
 bool IsOurNodeFeature(const Json& node_feature) {
   return policy::IsFromOurWorker(node_feature) ||
-         TextAt(node_feature, "metadata.name").starts_with("nvidia-features-for-") ||
+         TextAt(node_feature, "metadata.name").starts_with(names::kGpuFeature) ||
          TextAt(node_feature, "metadata.name").starts_with(names::kValidationFeature);
 }
 

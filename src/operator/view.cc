@@ -294,7 +294,12 @@ std::shared_ptr<const RuleSet> View::Rules() const {
 std::shared_ptr<FeatureStore> View::MakeStore(const node_feature_rule::Needs& needs,
                                               std::set<std::string, std::less<>> spaces) {
   return std::make_shared<FeatureStore>(
-      client_, space_, FeatureReading{needs, config_.namespaces, std::move(spaces)},
+      client_, space_,
+      FeatureReading{.needs = needs,
+                     .label_policy = config_.label_policy,
+                     .spaces = std::move(spaces),
+                     .labels = config_.labels,
+                     .others_labels = config_.others_labels},
       FeatureStore::Changes{.node = changes_.node,
                             .foreign = changes_.cluster,
                             .synced = [this, number = ++stores_] { UseFilled(number); }});

@@ -37,14 +37,12 @@ void Fuzz(std::string_view text) {
     CHECK(!versions.has_value() || *versions == 0);
     return;
   }
-  const auto rules = ParseRules(*json);
-  if (rules.has_value()) {
-    const Needs needs = NeedsOf(*rules);
-    CHECK(Covers(needs, needs));
-    // What is kept gives the same answers as the whole.
-    CHECK(Evaluate({{"o", *rules}}, Keep(Node(), needs)).labels ==
-          Evaluate({{"o", *rules}}, Node()).labels);
-  }
+  const ParsedRules parsed = ParseRules(*json);
+  const Needs needs = NeedsOf(parsed.rules);
+  CHECK(Covers(needs, needs));
+  // What is kept gives the same answers as the whole.
+  CHECK(Evaluate({{"o", parsed.rules}}, Keep(Node(), needs)).labels ==
+        Evaluate({{"o", parsed.rules}}, Node()).labels);
   const Features features = FeaturesFrom(*json);
   CHECK(FeaturesFrom(ToJson(features)) == features);
 }

@@ -43,7 +43,7 @@ LabelMap FromLines(const std::string& text) {
 
 Result<bool> Publisher::StoreLabels(kube::Client& client, const LabelMap& labels,
                                     const std::string& uid) {
-  const kube::Key key{target_.space, format("nvidia-features-for-{}", target_.node)};
+  const kube::Key key{target_.space, names::kGpuFeature + target_.node};
   return kube::Ensure(client, policy::kNodeFeature, key, [&](const Json* stored) {
     const LabelMap published = stored != nullptr ? policy::NodeFeatureLabels(*stored) : LabelMap{};
     return policy::NodeFeatureObject({.name = key.name,

@@ -12,6 +12,7 @@
 #include "base/paths.h"
 #include "base/text.h"
 #include "policy/names.h"
+#include "policy/node_feature_rule/label_policy.h"
 
 namespace gantry::node_features {
 namespace {
@@ -53,7 +54,7 @@ Status Apply(const Overrides& from, LabelOptions& labels) {
   replace(from.feature_sources, labels.feature_sources);
   replace(from.unpublished, labels.unpublished);
   if (!from.white_list.empty()) {
-    TRY_ASSIGN(labels.white_list, ParseWhiteList(from.white_list));
+    TRY_ASSIGN(labels.white_list, node_feature_rule::ParseWhiteList(from.white_list));
   }
   return {};
 }

@@ -14,11 +14,21 @@ namespace {
 
 Result<std::vector<node_feature_rule::Rule>> ParseFile(const std::string& text) {
   TRY_ASSIGN(const Json rules, policy::ParseYaml(text));
-  return rules.is_null() ? std::vector<node_feature_rule::Rule>()
-                         : node_feature_rule::ParseRules(rules);
+  return ParseCustomRules(rules);
 }
 
 }  // namespace
+
+Result<std::vector<node_feature_rule::Rule>> ParseCustomRules(const Json& rules) {
+  if (rules.is_null()) {
+    return {};
+  }
+  node_feature_rule::ParsedRules parsed = node_feature_rule::ParseRules(rules);
+  if (!parsed.mistakes.empty()) {
+    return Fail(ErrorKind::kInvalid, std::move(parsed.mistakes.front()));
+  }
+  return std::move(parsed.rules);
+}
 
 CustomRules ReadCustomFiles(const std::vector<LocalFile>& files) {
   CustomRules custom;

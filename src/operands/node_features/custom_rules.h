@@ -4,10 +4,15 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
+#include "base/json.h"
 #include "operands/node_features/local_features.h"
 #include "policy/node_feature_rule/rule.h"
 
 namespace gantry::node_features {
+
+// The rules of sources.custom; null: none. kInvalid, as with NFD's worker, if one has a mistake.
+Result<std::vector<node_feature_rule::Rule>> ParseCustomRules(const Json& rules);
 
 struct CustomRules {
   std::vector<node_feature_rule::Rule> rules;

@@ -3,10 +3,9 @@
 // `sources.<name>` for one.
 #include "operands/node_features/worker_config.h"
 
-#include <re2/re2.h>
-
 #include "base/text.h"
-#include "policy/node_feature_rule/rule.h"
+#include "operands/node_features/custom_rules.h"
+#include "policy/node_feature_rule/label_policy.h"
 #include "policy/yaml.h"
 
 namespace gantry::node_features {
@@ -33,7 +32,7 @@ Status ReadRules(const Json& json, LabelOptions& labels) {
   if (rules == nullptr || rules->is_null()) {
     return {};
   }
-  auto parsed = node_feature_rule::ParseRules(*rules);
+  auto parsed = ParseCustomRules(*rules);
   if (!parsed.has_value()) {
     return std::unexpected(parsed.error().In("sources.custom"));
   }
@@ -42,18 +41,6 @@ Status ReadRules(const Json& json, LabelOptions& labels) {
 }
 
 }  // namespace
-
-Result<std::shared_ptr<const re2::RE2>> ParseWhiteList(const std::string& text) {
-  if (text.empty()) {
-    return nullptr;
-  }
-  auto pattern = std::make_shared<const RE2>(text, RE2::Quiet);
-  if (!pattern->ok()) {
-    return Fail(ErrorKind::kInvalid, format("labelWhiteList: \"{}\" is no regular expression: {}",
-                                            text, pattern->error()));
-  }
-  return pattern;
-}
 
 Status Overlay(std::string_view text, WorkerConfig& config) {
   TRY_ASSIGN(const Json json, policy::ParseYaml(text));
@@ -67,7 +54,7 @@ Status Overlay(std::string_view text, WorkerConfig& config) {
   config.no_publish = BoolAt(json, "core.noPublish", config.no_publish);
   config.kernel_config = TextAt(json, "sources.kernel.kconfigFile", config.kernel_config);
   if (const std::string pattern = TextAt(json, "core.labelWhiteList"); !pattern.empty()) {
-    TRY_ASSIGN(labels.white_list, ParseWhiteList(pattern));
+    TRY_ASSIGN(labels.white_list, node_feature_rule::ParseWhiteList(pattern));
   }
   TRY(ReadList(json, "core.sources", labels.label_sources));
   TRY(ReadList(json, "core.labelSources", labels.label_sources));

@@ -21,7 +21,4 @@ struct WorkerConfig {
 // Node owns the object), sleepInterval (nothing is polled), klog.
 Status Overlay(std::string_view text, WorkerConfig& config);
 
-// A regular expression for labels' names; kInvalid if it is none.
-Result<std::shared_ptr<const re2::RE2>> ParseWhiteList(const std::string& text);
-
 }  // namespace gantry::node_features

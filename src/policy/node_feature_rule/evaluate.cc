@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "base/text.h"
+#include "policy/node_feature_rule/label_policy.h"
 #include "policy/node_feature_rule/match.h"
 
 namespace gantry::node_feature_rule {
@@ -137,9 +138,12 @@ Outputs Evaluate(const std::vector<RuleObject>& objects, Features features) {
       Elements& matched = features.attributes[kMatchedRules];
       Put(labels, matched);
       Put(vars, matched);
-      Put(Resolve(labels, features, outputs.mistakes), outputs.labels);
-      Put(rule.annotations, outputs.annotations);
-      Put(Resolve(rule.extended_resources, features, outputs.mistakes), outputs.extended_resources);
+      const auto resolved = [&](const Elements& values) {
+        return Resolve(WithPrefixes(values), features, outputs.mistakes);
+      };
+      Put(resolved(labels), outputs.labels);
+      Put(WithPrefixes(rule.annotations), outputs.annotations);
+      Put(resolved(rule.extended_resources), outputs.extended_resources);
       for (const Taint& taint : rule.taints) {
         if (std::ranges::find(outputs.taints, taint) == outputs.taints.end()) {
           outputs.taints.push_back(taint);

@@ -15,7 +15,7 @@ struct RuleObject {
   std::vector<Rule> rules;
 };
 
-// What the rules come to for a node. Keys are as the rules have them.
+// What the rules come to for a node. Keys of labels, annotations and resources have their prefixes.
 struct Outputs {
   Elements labels;
   Elements annotations;

@@ -32,16 +32,14 @@ Features Node() {
 }
 
 Outputs Evaluated(const std::string& json, const Features& features = Node()) {
-  const auto rules = ParseRules(ParseJson(json).value());
-  if (!rules.has_value()) {
-    return {.labels = {},
-            .annotations = {},
-            .extended_resources = {},
-            .taints = {},
-            .mistakes = {rules.error().message}};
-  }
-  return Evaluate({{"object", *rules}}, features);
+  ParsedRules parsed = ParseRules(ParseJson(json).value());
+  Outputs outputs = Evaluate({{"object", std::move(parsed.rules)}}, features);
+  outputs.mistakes.insert(outputs.mistakes.begin(), parsed.mistakes.begin(), parsed.mistakes.end());
+  return outputs;
 }
+
+// The labels below feature.node.kubernetes.io.
+std::string Short(const std::string& name) { return WithPrefix(name); }
 
 // Whether a rule with these terms holds; its mistake if it can't be worked out.
 std::string Holds(const std::string& terms) {
@@ -107,7 +105,16 @@ INSTANTIATE_TEST_SUITE_P(
                  "matchExpressions": {"*": {"op": "InRegexp", "value": ["512"]}}})",
              "yes"},
         Case{R"({"feature": "pci.device", "matchName": {"op": "In", "value": ["device"]}})", "yes"},
-        Case{R"({"feature": "pci.device"})", "yes"}),
+        Case{R"({"feature": "pci.device"})", "yes"},
+        // The short forms of a worker's configuration.
+        Case{R"({"feature": "cpu.cpuid", "matchExpressions": ["AVX512F", "level=22"]})", "yes"},
+        Case{R"({"feature": "cpu.cpuid", "matchExpressions": ["AVX512F", "level=23"]})", "no"},
+        Case{R"({"feature": "cpu.cpuid", "matchExpressions": ["SSE"]})", "no"},
+        Case{FLAG(R"("gdrdrv": null)"), "yes"}, Case{FLAG(R"("nvidia_fs": null)"), "no"},
+        Case{PCI(R"("vendor": ["0fff", "15b3"], "class": "0207")"), "yes"},
+        Case{PCI(R"("vendor": ["0fff"])"), "no"}, Case{VERSION(R"("major": 6)"), "yes"},
+        Case{R"({"feature": "memory.numa", "matchExpressions": {"is_numa": true}})", "yes"},
+        Case{R"({"feature": "cpu.cpuid", "matchName": "AVX"})", "yes"}),
     [](const auto& each) { return "E" + std::to_string(each.index); });
 
 TEST(Evaluate, TheOperatorsRuleForKernelModules) {
@@ -124,8 +131,8 @@ TEST(Evaluate, ARuleWithoutConditionsHolds) {
   const Outputs outputs = Evaluated(R"([{"name": "r", "labels": {"a": true},
     "annotations": {"note": "x"}, "extendedResources": {"vendor.com/dongle": "@memory.numa.node_count"},
     "taints": [{"key": "vendor.com/t", "value": "v", "effect": "NoSchedule"}]}])");
-  EXPECT_THAT(outputs.labels, UnorderedElementsAre(Pair("a", "true")));
-  EXPECT_THAT(outputs.annotations, UnorderedElementsAre(Pair("note", "x")));
+  EXPECT_THAT(outputs.labels, UnorderedElementsAre(Pair(Short("a"), "true")));
+  EXPECT_THAT(outputs.annotations, UnorderedElementsAre(Pair(Short("note"), "x")));
   EXPECT_THAT(outputs.extended_resources, UnorderedElementsAre(Pair("vendor.com/dongle", "2")));
   EXPECT_THAT(outputs.taints, ElementsAre(Taint{"vendor.com/t", "v", "NoSchedule"}));
 }
@@ -140,9 +147,10 @@ TEST(Evaluate, OneOfMatchAnyIsEnoughAndTemplatesSeeEachThatHolds) {
          "matchExpressions": {"vendor": {"op": "In", "value": ["ffff"]}}}]},
       {"matchFeatures": [{"feature": "pci.device",
          "matchExpressions": {"vendor": {"op": "In", "value": ["15b3"]}}}]}]}])");
-  EXPECT_THAT(outputs.labels,
-              UnorderedElementsAre(Pair("fixed", "1"), Pair("dev-20b2", "found"),
-                                   Pair("dev-20b5", "found"), Pair("dev-101b", "found")));
+  EXPECT_THAT(
+      outputs.labels,
+      UnorderedElementsAre(Pair(Short("fixed"), "1"), Pair(Short("dev-20b2"), "found"),
+                           Pair(Short("dev-20b5"), "found"), Pair(Short("dev-101b"), "found")));
 }
 
 TEST(Evaluate, LaterRulesSeeWhatEarlierOnesSaid) {
@@ -154,16 +162,16 @@ TEST(Evaluate, LaterRulesSeeWhatEarlierOnesSaid) {
       {"feature": "rule.matched", "matchExpressions": {"a": {"op": "IsFalse"}}}]},
     {"name": "third", "labels": {"c": "@rule.matched.k"}, "matchFeatures": [
       {"feature": "rule.matched", "matchExpressions": {"v": {"op": "In", "value": ["secret"]}}}]}])");
-  EXPECT_THAT(outputs.labels, UnorderedElementsAre(Pair("a", "1"), Pair("c", "6")));
+  EXPECT_THAT(outputs.labels, UnorderedElementsAre(Pair(Short("a"), "1"), Pair(Short("c"), "6")));
 }
 
 TEST(Evaluate, ObjectsGoByNameAndTheLaterOneWins) {
   const auto rules = [](const char* value) {
     return ParseRules(
                ParseJson(format(R"([{{"name": "r", "labels": {{"a": "{}"}}}}])", value)).value())
-        .value();
+        .rules;
   };
-  EXPECT_EQ(Evaluate({{"z", rules("z")}, {"b", rules("b")}}, {}).labels.at("a"), "z");
+  EXPECT_EQ(Evaluate({{"z", rules("z")}, {"b", rules("b")}}, {}).labels.at(Short("a")), "z");
 }
 
 TEST(Evaluate, ARuleThatCantBeWorkedOutIsLeftOutAlone) {
@@ -174,11 +182,11 @@ TEST(Evaluate, ARuleThatCantBeWorkedOutIsLeftOutAlone) {
     {"name": "field", "labelsTemplate": "{{.pci.none}}", "matchFeatures": [{"feature": "pci.device"}]},
     {"name": "missing", "labels": {"m": "@no.such.thing"}},
     {"name": "good", "labels": {"b": "2"}}])");
-  EXPECT_THAT(outputs.labels, UnorderedElementsAre(Pair("b", "2")));
-  EXPECT_THAT(outputs.mistakes,
-              ElementsAre(HasSubstr("NodeFeatureRule object, rule number: "),
-                          HasSubstr("template line \"no value\" has no value"),
-                          HasSubstr("there is no .none"), "m: there is no @no.such.thing"));
+  EXPECT_THAT(outputs.labels, UnorderedElementsAre(Pair(Short("b"), "2")));
+  EXPECT_THAT(outputs.mistakes, ElementsAre(HasSubstr("NodeFeatureRule object, rule number: "),
+                                            HasSubstr("template line \"no value\" has no value"),
+                                            HasSubstr("there is no .none"),
+                                            HasSubstr("/m: there is no @no.such.thing")));
 }
 
 TEST(ParseRules, MistakesAreNamedWhereTheyStand) {
@@ -193,18 +201,36 @@ TEST(ParseRules, MistakesAreNamedWhereTheyStand) {
   EXPECT_THAT(term(R"({"op": "In"})"), HasSubstr("op \"In\" has 0 values"));
   EXPECT_THAT(term(R"({"op": "Exists", "value": ["a"]})"), HasSubstr("has 1 values"));
   EXPECT_THAT(term(R"({"op": "InRegexp", "value": ["("]})"), HasSubstr("no regular expression"));
-  EXPECT_THAT(term(R"({"op": "Gt", "value": ["x"]})"), HasSubstr("\"x\""));
   EXPECT_THAT(term(R"({"op": "Gt", "value": ["1"], "type": "color"})"), HasSubstr("color"));
-  EXPECT_THAT(term("3"), HasSubstr("must be a map"));
+  EXPECT_EQ(term(R"({"op": "Gt", "value": ["x"]})"),
+            "rule r.matchFeatures[0].matchExpressions[x]: \"x\" is not a whole number");
+  EXPECT_THAT(term("[]"), HasSubstr("has no values"));
+  EXPECT_THAT(term("[{}]"), HasSubstr("must be a text"));
   EXPECT_THAT(mistake(R"([{"name": "r", "matchFeatures": [{}]}])"), HasSubstr("has no feature"));
   EXPECT_THAT(mistake(R"([{"name": "r", "matchFeatures": 1}])"), HasSubstr("must be a list"));
+  for (const char* wrong : {"3", "\"AVX\"", "[1]", "[{}]"}) {
+    EXPECT_THAT(mistake(format(R"([{{"name": "r", "matchFeatures": [{{"feature": "a.b",
+                                   "matchExpressions": {}}}]}}])",
+                               wrong)),
+                HasSubstr("must be a map of expressions or a list of names"));
+  }
   EXPECT_THAT(mistake(R"([{"name": "r", "matchAny": [{}]}])"), HasSubstr("has no matchFeatures"));
   EXPECT_THAT(mistake(R"([{"name": "r", "labels": []}])"), HasSubstr("labels: must be a map"));
   EXPECT_THAT(mistake(R"([{"name": "r", "labels": {"a": {}}}])"), HasSubstr("must be a text"));
   EXPECT_THAT(mistake(R"([{"name": "r", "labelsTemplate": "{{"}])"), HasSubstr("labelsTemplate"));
-  EXPECT_THAT(mistake(R"([{"taints": [{"key": "a", "effect": "Kill"}]}])"), HasSubstr("rule 0"));
+  EXPECT_THAT(mistake(R"([{"labels": 1}])"), HasSubstr("rule 0"));
   EXPECT_THAT(mistake("{}"), HasSubstr("must be a list"));
   EXPECT_THAT(mistake("[1]"), HasSubstr("must be a map"));
+}
+
+TEST(ParseRules, OneMistakeLeavesOutItsRuleAlone) {
+  const ParsedRules parsed = ParseRules(ParseJson(R"([{"name": "a"}, {"name": "b", "labels": 1},
+    {"labelsTemplate": "{{"}, {"name": "c", "taints": [{"key": "a", "effect": "Kill"}]}])")
+                                            .value());
+  ASSERT_EQ(parsed.rules.size(), 2U);
+  EXPECT_EQ(parsed.rules[1].name, "c");
+  EXPECT_THAT(parsed.mistakes,
+              ElementsAre("rule b.labels: must be a map", HasSubstr("rule 2.labelsTemplate")));
 }
 
 TEST(Needs, AreWhatTheRulesCanSee) {
@@ -214,9 +240,10 @@ TEST(Needs, AreWhatTheRulesCanSee) {
       {"feature": "pci.device", "matchExpressions": {"vendor": {"op": "Exists"}}}]},
     {"name": "b", "labels": {"x": "@kernel.version.full"}},
     {"name": "c", "matchFeatures": [{"feature": "cpu.cpuid", "matchName": {"op": "Exists"}}]}])")
-                                    .value());
-  ASSERT_TRUE(rules.has_value()) << rules.error().message;
-  const Needs needs = NeedsOf(*rules);
+                                    .value())
+                         .rules;
+  ASSERT_EQ(rules.size(), 3U);
+  const Needs needs = NeedsOf(rules);
   const Features kept = Keep(Node(), needs);
   EXPECT_THAT(kept.flags.at("kernel.loadedmodule"), ElementsAre("gdrdrv"));
   EXPECT_THAT(kept.attributes.at("kernel.version"), ElementsAre(Pair("full", "6.1.0-18-amd64")));
@@ -225,7 +252,7 @@ TEST(Needs, AreWhatTheRulesCanSee) {
   EXPECT_EQ(kept.flags.at("cpu.cpuid").size(), 2U);
   EXPECT_FALSE(kept.attributes.contains("memory.numa"));
   // What is kept gives the same answers as the whole.
-  EXPECT_EQ(Evaluate({{"o", *rules}}, kept), Evaluate({{"o", *rules}}, Node()));
+  EXPECT_EQ(Evaluate({{"o", rules}}, kept), Evaluate({{"o", rules}}, Node()));
 
   EXPECT_TRUE(Covers(needs, needs));
   EXPECT_TRUE(Covers(needs, {}));
@@ -282,6 +309,8 @@ TEST(LabelPolicy, KeysAndValues) {
   }
   EXPECT_EQ(WithPrefix("a"), "feature.node.kubernetes.io/a");
   EXPECT_EQ(WithPrefix("b/a"), "b/a");
+  EXPECT_THAT(WithPrefixes({{"a", "bare"}, {"feature.node.kubernetes.io/a", "full"}, {"b", "1"}}),
+              ElementsAre(Pair(Short("a"), "full"), Pair(Short("b"), "1")));
   EXPECT_EQ(WithoutPrefix("feature.node.kubernetes.io/a"), "a");
   EXPECT_EQ(WithoutPrefix("b/a"), "b/a");
 }
@@ -294,13 +323,27 @@ TEST(LabelPolicy, KubernetesDomainsAreNotForEverybody) {
   EXPECT_FALSE(MayBeLabel("kubernetes.io/hostname"));
   EXPECT_FALSE(MayBeLabel("sigs.k8s.io/x"));
   EXPECT_TRUE(MayBeLabel("mykubernetes.io/x"));
-  const Namespaces namespaces{.deny = {"vendor.com", "*.denied.io"},
-                              .allow = {"special.kubernetes.io"}};
+  const LabelPolicy namespaces{.deny = {"vendor.com", "*.denied.io", "*acme.com"},
+                               .allow = {"special.kubernetes.io"}};
   EXPECT_FALSE(MayBeLabel("vendor.com/x", namespaces));
   EXPECT_TRUE(MayBeLabel("sub.vendor.com/x", namespaces));
   EXPECT_FALSE(MayBeLabel("a.denied.io/x", namespaces));
   EXPECT_TRUE(MayBeLabel("denied.io/x", namespaces));
   EXPECT_TRUE(MayBeLabel("special.kubernetes.io/x", namespaces));
+  EXPECT_FALSE(MayBeLabel("acme.com/x", namespaces) || MayBeLabel("theacme.com/x", namespaces));
+  EXPECT_FALSE(MayBeLabel("feature.node.kubernetes.io/x", {.deny = {"*kubernetes.io"}}));
+  const LabelPolicy none{.deny = {"*"}, .allow = {"nvidia.com", "*.vendor.com"}};
+  EXPECT_TRUE(MayBeLabel("nvidia.com/x", none));
+  EXPECT_FALSE(MayBeLabel("a.vendor.com/x", none) ||
+               MayBeLabel("profile.node.kubernetes.io/x", none));
+  const LabelPolicy listed{.white_list = ParseWhiteList("^cpu-").value()};
+  EXPECT_TRUE(MayBeLabel("vendor.com/cpu-x", listed));
+  EXPECT_FALSE(MayBeLabel("cpu-vendor.com/x", listed));
+  EXPECT_FALSE(ParseWhiteList("(").has_value());
+  EXPECT_TRUE(MayBeTaint("vendor.com/t", "", "NoExecute"));
+  EXPECT_FALSE(MayBeTaint("vendor.com/t", "a b", "NoExecute") ||
+               MayBeTaint("node.kubernetes.io/t", "", "NoExecute") ||
+               MayBeTaint("vendor.com/t", "", "Kill"));
   EXPECT_TRUE(MayBeOther("vendor.com/dongle"));
   EXPECT_TRUE(MayBeOther("feature.node.kubernetes.io/x"));
   EXPECT_FALSE(MayBeOther("node.kubernetes.io/x"));

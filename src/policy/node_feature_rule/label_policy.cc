@@ -3,6 +3,8 @@
 // k8s.io beside kubernetes.io.
 #include "policy/node_feature_rule/label_policy.h"
 
+#include <re2/re2.h>
+
 #include <algorithm>
 #include <cctype>
 #include <charconv>
@@ -46,10 +48,10 @@ bool IsUnder(std::string_view domain, std::string_view parent) {
                               domain[domain.size() - parent.size() - 1] == '.');
 }
 
-bool IsListed(std::string_view domain, const std::vector<std::string>& list) {
-  return std::ranges::any_of(list, [&](const std::string& entry) {
-    return entry.starts_with("*.") ? domain.ends_with(std::string_view(entry).substr(1))
-                                   : domain == entry;
+bool IsDenied(std::string_view domain, const std::vector<std::string>& denied) {
+  return std::ranges::any_of(denied, [&](std::string_view entry) {
+    const size_t end = std::min(entry.find_first_not_of('*'), entry.size());
+    return end > 0 ? domain.ends_with(entry.substr(end)) : domain == entry;
   });
 }
 
@@ -101,17 +103,40 @@ std::string WithoutPrefix(std::string_view key) {
   return std::string(key.substr(ours ? std::string_view(names::kFeaturePrefix).size() : 0));
 }
 
-bool MayBeLabel(std::string_view key, const Namespaces& namespaces) {
+Elements WithPrefixes(const Elements& elements) {
+  Elements prefixed;
+  for (const auto& [key, value] : elements) {
+    const std::string full = WithPrefix(key);
+    if (full == key || !elements.contains(full)) {
+      prefixed.emplace(full, value);
+    }
+  }
+  return prefixed;
+}
+
+Result<std::shared_ptr<const re2::RE2>> ParseWhiteList(const std::string& text) {
+  if (text.empty()) {
+    return nullptr;
+  }
+  auto pattern = std::make_shared<const RE2>(text, RE2::Quiet);
+  if (!pattern->ok()) {
+    return Fail(ErrorKind::kInvalid, format("labelWhiteList: \"{}\" is no regular expression: {}",
+                                            text, pattern->error()));
+  }
+  return pattern;
+}
+
+bool MayBeLabel(std::string_view key, const LabelPolicy& policy) {
   if (!IsLabelKey(key)) {
     return false;
   }
   const std::string_view domain = DomainOf(key);
-  if (IsUnder(domain, "feature.node.kubernetes.io") ||
-      IsUnder(domain, "profile.node.kubernetes.io")) {
-    return true;
-  }
-  const bool denied = IsKubernetes(domain) || IsListed(domain, namespaces.deny);
-  return !denied || IsListed(domain, namespaces.allow);
+  const std::string_view name = key.substr(domain.size() + 1);
+  const bool features = IsUnder(domain, "feature.node.kubernetes.io") ||
+                        IsUnder(domain, "profile.node.kubernetes.io");
+  const bool denied = (IsKubernetes(domain) && !features) || IsDenied(domain, policy.deny);
+  return (!denied || std::ranges::find(policy.allow, domain) != policy.allow.end()) &&
+         (policy.white_list == nullptr || RE2::PartialMatch(name, *policy.white_list));
 }
 
 bool MayBeOther(std::string_view key) {
@@ -120,6 +145,11 @@ bool MayBeOther(std::string_view key) {
   }
   const std::string_view domain = DomainOf(key);
   return IsUnder(domain, "feature.node.kubernetes.io") || !IsKubernetes(domain);
+}
+
+bool MayBeTaint(std::string_view key, std::string_view value, std::string_view effect) {
+  return MayBeOther(key) && IsLabelValue(value) &&
+         (effect == "NoSchedule" || effect == "PreferNoSchedule" || effect == "NoExecute");
 }
 
 }  // namespace gantry::node_feature_rule

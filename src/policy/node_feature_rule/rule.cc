@@ -84,10 +84,16 @@ Status CompilePatterns(Expression& expression, const std::string& where) {
   return {};
 }
 
-Result<Expression> ParseExpression(const Json& json, const std::string& where) {
-  if (!json.is_object()) {
-    return Wrong(where, "must be a map with op and value");
+// A scalar, or a list of them.
+Result<std::vector<std::string>> ParseValues(const Json& json, const std::string& where) {
+  std::vector<std::string> values;
+  for (const Json& value : json.is_array() ? json : Json::array({json})) {
+    TRY_ASSIGN(values.emplace_back(), Text(value, where));
   }
+  return values;
+}
+
+Result<Expression> ParseFullExpression(const Json& json, const std::string& where) {
   const std::string name = TextAt(json, "op");
   const auto* known =
       std::ranges::find(kOps, name, [](const OpRule& rule) { return std::string_view(rule.name); });
@@ -95,12 +101,8 @@ Result<Expression> ParseExpression(const Json& json, const std::string& where) {
     return Wrong(where, format("unknown op \"{}\"", name));
   }
   Expression expression{.op = known->op, .version = false, .values = {}, .patterns = {}};
-  if (const Json* values = At(json, "value"); values != nullptr && values->is_array()) {
-    for (const Json& value : *values) {
-      TRY_ASSIGN(expression.values.emplace_back(), Text(value, where));
-    }
-  } else if (values != nullptr && !values->is_null()) {
-    TRY_ASSIGN(expression.values.emplace_back(), Text(*values, where));
+  if (const Json* values = At(json, "value"); values != nullptr && !values->is_null()) {
+    TRY_ASSIGN(expression.values, ParseValues(*values, where));
   }
   if (expression.values.size() < known->least || expression.values.size() > known->most) {
     return Wrong(where, format("op \"{}\" has {} values", name, expression.values.size()));
@@ -112,13 +114,61 @@ Result<Expression> ParseExpression(const Json& json, const std::string& where) {
   expression.version = type == "version";
   if (Compares(expression.op) && !expression.version) {
     for (const std::string& value : expression.values) {
-      TRY(ParseInt(value));
+      if (const auto number = ParseInt(value); !number.has_value()) {
+        return Wrong(where, number.error().message);
+      }
     }
   }
   if (expression.op == Op::kInRegexp) {
     TRY(CompilePatterns(expression, where));
   }
   return expression;
+}
+
+Expression In(std::vector<std::string> values) {
+  return {.op = Op::kIn, .version = false, .values = std::move(values), .patterns = {}};
+}
+
+Expression Exists() { return {.op = Op::kExists, .version = false, .values = {}, .patterns = {}}; }
+
+// A map with op and value; or, in short, values of which it must be one.
+Result<Expression> ParseExpression(const Json& json, const std::string& where) {
+  if (json.is_object()) {
+    return ParseFullExpression(json, where);
+  }
+  TRY_ASSIGN(std::vector<std::string> values, ParseValues(json, where));
+  if (values.empty()) {
+    return Wrong(where, "has no values");
+  }
+  return In(std::move(values));
+}
+
+// A map of expressions by name, null if the name must only be there; or, in short, a list of names
+// and of "name=value".
+Result<std::map<std::string, Expression>> ParseExpressions(const Json& json,
+                                                           const std::string& where) {
+  std::map<std::string, Expression> expressions;
+  if (json.is_object()) {
+    for (const auto& [name, expression] : json.items()) {
+      if (expression.is_null()) {
+        expressions[name] = Exists();
+      } else {
+        TRY_ASSIGN(expressions[name], ParseExpression(expression, format("{}[{}]", where, name)));
+      }
+    }
+    return expressions;
+  }
+  if (!json.is_array() ||
+      !std::ranges::all_of(json, [](const Json& name) { return name.is_string(); })) {
+    return Wrong(where, "must be a map of expressions or a list of names");
+  }
+  for (const Json& entry : json) {
+    const auto name = entry.get<std::string>();
+    const size_t equals = name.find('=');
+    expressions[name.substr(0, equals)] =
+        equals == std::string::npos ? Exists() : In({name.substr(equals + 1)});
+  }
+  return expressions;
 }
 
 Result<Terms> ParseTerms(const Json& json, const std::string& where) {
@@ -133,12 +183,8 @@ Result<Terms> ParseTerms(const Json& json, const std::string& where) {
     if (term.feature.empty()) {
       return Wrong(at, "has no feature");
     }
-    if (const Json* map = At(entry, "matchExpressions"); map != nullptr && map->is_object()) {
-      term.expressions.emplace();
-      for (const auto& [name, expression] : map->items()) {
-        TRY_ASSIGN((*term.expressions)[name],
-                   ParseExpression(expression, format("{}.matchExpressions[{}]", at, name)));
-      }
+    if (const Json* asked = At(entry, "matchExpressions"); asked != nullptr && !asked->is_null()) {
+      TRY_ASSIGN(term.expressions, ParseExpressions(*asked, at + ".matchExpressions"));
     }
     if (const Json* name = At(entry, "matchName"); name != nullptr && !name->is_null()) {
       TRY_ASSIGN(term.name, ParseExpression(*name, at + ".matchName"));
@@ -147,19 +193,11 @@ Result<Terms> ParseTerms(const Json& json, const std::string& where) {
   return terms;
 }
 
-Result<std::vector<Taint>> ParseTaints(const Json& rule, const std::string& where) {
+// Whether a node may have them is looked at where they are given to it.
+std::vector<Taint> ParseTaints(const Json& rule) {
   std::vector<Taint> taints;
-  const Json* json = At(rule, "taints");
-  if (json == nullptr || !json->is_array()) {
-    return taints;
-  }
-  for (const Json& entry : *json) {
-    Taint taint{TextAt(entry, "key"), TextAt(entry, "value"), TextAt(entry, "effect")};
-    if (taint.key.empty() || (taint.effect != "NoSchedule" && taint.effect != "NoExecute" &&
-                              taint.effect != "PreferNoSchedule")) {
-      return Wrong(where + ".taints", "a taint has a key and a known effect");
-    }
-    taints.push_back(std::move(taint));
+  for (const Json& entry : ListAt(rule, "taints")) {
+    taints.push_back({TextAt(entry, "key"), TextAt(entry, "value"), TextAt(entry, "effect")});
   }
   return taints;
 }
@@ -187,7 +225,7 @@ Result<Rule> ParseRule(const Json& json, const std::string& where) {
   TRY_ASSIGN(rule.annotations, ParseMap(json, "annotations", where));
   TRY_ASSIGN(rule.vars, ParseMap(json, "vars", where));
   TRY_ASSIGN(rule.extended_resources, ParseMap(json, "extendedResources", where));
-  TRY_ASSIGN(rule.taints, ParseTaints(json, where));
+  rule.taints = ParseTaints(json);
   TRY_ASSIGN(rule.labels_template, ParseTemplate(json, "labelsTemplate", where));
   TRY_ASSIGN(rule.vars_template, ParseTemplate(json, "varsTemplate", where));
   if (const Json* all = At(json, "matchFeatures"); all != nullptr && !all->is_null()) {
@@ -222,16 +260,20 @@ void AddNeeds(const Terms& terms, bool templates, Needs& needs) {
 
 }  // namespace
 
-Result<std::vector<Rule>> ParseRules(const Json& rules) {
+ParsedRules ParseRules(const Json& rules) {
+  ParsedRules parsed;
   if (!rules.is_array()) {
-    return Wrong("rules", "must be a list");
+    parsed.mistakes.emplace_back("rules: must be a list");
+    return parsed;
   }
-  std::vector<Rule> parsed;
-  for (const Json& rule : rules) {
-    const std::string name = TextAt(rule, "name");
-    const std::string number = format("{}", parsed.size());
-    TRY_ASSIGN(parsed.emplace_back(),
-               ParseRule(rule, format("rule {}", name.empty() ? number : name)));
+  for (size_t i = 0; i < rules.size(); ++i) {
+    const std::string name = TextAt(rules[i], "name");
+    auto rule = ParseRule(rules[i], format("rule {}", name.empty() ? format("{}", i) : name));
+    if (rule.has_value()) {
+      parsed.rules.push_back(*std::move(rule));
+    } else {
+      parsed.mistakes.push_back(std::move(rule).error().message);
+    }
   }
   return parsed;
 }

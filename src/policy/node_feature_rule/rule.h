@@ -52,7 +52,7 @@ struct Term {
 };
 using Terms = std::vector<Term>;  // all must hold
 
-struct Taint {
+struct Taint {  // as written
   std::string key;
   std::string value;
   std::string effect;
@@ -72,9 +72,13 @@ struct Rule {
   std::vector<Terms> any;  // one of them must hold, if there is one
 };
 
-// `spec.rules` of a NodeFeatureRule, or the rules of a worker's configuration. kInvalid names the
-// rule and the field.
-Result<std::vector<Rule>> ParseRules(const Json& rules);
+struct ParsedRules {
+  std::vector<Rule> rules;            // those without a mistake, in their order
+  std::vector<std::string> mistakes;  // of the others, by rule and field, one sentence each
+};
+// `spec.rules` of a NodeFeatureRule, or the rules of a worker's configuration. Both may have NFD's
+// short forms of matchExpressions, which the API server lets no NodeFeatureRule have.
+ParsedRules ParseRules(const Json& rules);
 
 // What these rules can see of a node.
 Needs NeedsOf(const std::vector<Rule>& rules);
