@@ -180,6 +180,11 @@ DriverVerdict JudgeDriver(const DriverObservation& seen) {
     return No("NoGpu", "there is no NVIDIA GPU on the PCI bus",
               "nothing, if the node is to have none; else look whether the machine sees the card");
   }
+  if (const auto bound = seen.gpus_by_driver.find("nouveau"); bound != seen.gpus_by_driver.end()) {
+    return No("GpuBoundToNouveau", format("{} GPU(s) are bound to nouveau", bound->second),
+              "install NVIDIA's driver, blacklist nouveau, rebuild the initial ramdisk and restart "
+              "the node");
+  }
   return No("DriverMissing",
             format("{} NVIDIA GPU(s) and no driver: no libnvidia-ml.so.1, no "
                    "nvidia-smi",

@@ -168,6 +168,11 @@ INSTANTIATE_TEST_SUITE_P(
                  seen.container_failure = "no headers";
                }},
         Reason{"DriverMissing", [](DriverObservation& seen) { seen.host = {}; }},
+        Reason{"GpuBoundToNouveau",
+               [](DriverObservation& seen) {
+                 seen.host = {};
+                 seen.gpus_by_driver = {{"nouveau", 2}};
+               }},
         Reason{"NoGpu",
                [](DriverObservation& seen) {
                  seen.host = {};
