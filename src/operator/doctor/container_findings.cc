@@ -49,22 +49,64 @@ const Meaning* Find(std::span<const Meaning> meanings, std::string_view text) {
 constexpr char kPullSecret[] =
     "name a pull secret in imagePullSecrets of its section, and look whether it is of this "
     "registry";
+constexpr char kPullLess[] =
+    "pull with an account of the registry (imagePullSecrets of its section), or mirror the image";
+constexpr char kCorrectImage[] =
+    "correct repository, image and version of its section in the ClusterPolicy";
 constexpr char kMirror[] =
     "let the nodes reach the registry, or mirror the image and name it in repository, image and "
     "version of its section";
 
+// In lower case: registries, proxies and runtimes write them in several ways.
 constexpr std::array kPullErrors = std::to_array<Meaning>({
-    {"401 Unauthorized", "RegistryDenied", "may not be pulled", kPullSecret},
-    {"403 Forbidden", "RegistryDenied", "may not be pulled", kPullSecret},
+    {"toomanyrequests", "RegistryUnreachable", "can't be pulled: the registry limits how often",
+     kPullLess},
+    {"429 too many requests", "RegistryUnreachable",
+     "can't be pulled: the registry limits how often", kPullLess},
     {"unauthorized", "RegistryDenied", "may not be pulled", kPullSecret},
+    {"status: 401", "RegistryDenied", "may not be pulled", kPullSecret},
+    {"statuscode: 401", "RegistryDenied", "may not be pulled", kPullSecret},
+    {"402 payment required", "RegistryDenied", "may not be pulled", kPullSecret},
+    {"statuscode: 402", "RegistryDenied", "may not be pulled", kPullSecret},
+    {"403 forbidden", "RegistryDenied", "may not be pulled", kPullSecret},
+    {"403 (forbidden)", "RegistryDenied", "may not be pulled", kPullSecret},
+    {"statuscode: 403", "RegistryDenied", "may not be pulled", kPullSecret},
+    {"denied: requested access", "RegistryDenied", "may not be pulled", kPullSecret},
+    {"no basic auth credentials", "RegistryDenied", "may not be pulled", kPullSecret},
     {"authorization failed", "RegistryDenied", "may not be pulled", kPullSecret},
     {"authentication required", "RegistryDenied", "may not be pulled", kPullSecret},
-    {"no such host", "RegistryUnreachable", "can't be pulled", kMirror},
-    {"i/o timeout", "RegistryUnreachable", "can't be pulled", kMirror},
-    {"connection refused", "RegistryUnreachable", "can't be pulled", kMirror},
-    {"network is unreachable", "RegistryUnreachable", "can't be pulled", kMirror},
     {"x509", "RegistryUnreachable", "can't be pulled: the registry's certificate is not trusted",
      "give the nodes' container runtime the registry's certificate"},
+    {"http response to https client", "RegistryUnreachable",
+     "can't be pulled: the registry speaks HTTP without TLS",
+     "give the registry TLS, or name it in the nodes' container runtime as one without"},
+    {"proxyconnect", "RegistryUnreachable", "can't be pulled: the nodes' proxy does not answer",
+     "correct the proxy of the nodes' container runtime, or exempt the registry from it"},
+    {"no such host", "RegistryUnreachable", "can't be pulled", kMirror},
+    {"server misbehaving", "RegistryUnreachable", "can't be pulled", kMirror},
+    {"i/o timeout", "RegistryUnreachable", "can't be pulled", kMirror},
+    {"tls handshake timeout", "RegistryUnreachable", "can't be pulled", kMirror},
+    {"client.timeout", "RegistryUnreachable", "can't be pulled", kMirror},
+    {"context deadline exceeded", "RegistryUnreachable", "can't be pulled", kMirror},
+    {"connection refused", "RegistryUnreachable", "can't be pulled", kMirror},
+    {"connection reset", "RegistryUnreachable", "can't be pulled", kMirror},
+    {"no route to host", "RegistryUnreachable", "can't be pulled", kMirror},
+    {"network is unreachable", "RegistryUnreachable", "can't be pulled", kMirror},
+    {"500 internal server error", "RegistryUnreachable", "can't be pulled", kMirror},
+    {"502 bad gateway", "RegistryUnreachable", "can't be pulled", kMirror},
+    {"503 service unavailable", "RegistryUnreachable", "can't be pulled", kMirror},
+});
+
+// The kubelet's reasons that say it themselves.
+constexpr std::array kPullReasons = std::to_array<Meaning>({
+    {"RegistryUnavailable", "RegistryUnreachable", "can't be pulled", kMirror},
+    {"SignatureValidationFailed", "ImageNotTrusted",
+     "has no signature that the nodes' container runtime trusts",
+     "sign it, or correct the runtime's policy for signatures"},
+    {"InvalidImageName", "ImageNameInvalid", "has a name that no image can have", kCorrectImage},
+    {"ErrImageNeverPull", "ImageMissing",
+     "is not on the node, and its imagePullPolicy lets nobody pull it",
+     "bring it to the nodes, or set imagePullPolicy of its section in the ClusterPolicy"},
 });
 
 bool IsDriver(const ContainerFacts& container) {
@@ -73,17 +115,31 @@ bool IsDriver(const ContainerFacts& container) {
 }
 
 bool WaitsForImage(const ContainerFacts& container) {
-  static constexpr std::array<std::string_view, 5> kReasons = {
-      "ImagePullBackOff", "ErrImagePull", "ErrImageNeverPull", "InvalidImageName",
-      "RegistryUnavailable"};
-  return std::ranges::find(kReasons, container.waiting) != kReasons.end();
+  return container.waiting == "ImagePullBackOff" || container.waiting == "ErrImagePull" ||
+         Find(kPullReasons, container.waiting) != nullptr;
 }
 
-Finding ImageMissing(const ContainerFacts& container) {
-  if (const Meaning* meaning = Find(kPullErrors, container.message)) {
+bool SaysMissing(std::string_view words) {
+  return words.find("not found") != std::string_view::npos ||
+         words.find("manifest unknown") != std::string_view::npos ||
+         words.find("name unknown") != std::string_view::npos;
+}
+
+Finding NotPulled(const ContainerFacts& container) {
+  const std::string words = Lower(container.message);
+  const Meaning* meaning = Find(kPullErrors, words);
+  if (meaning == nullptr) {
+    meaning = Find(kPullReasons, container.waiting);
+  }
+  if (meaning != nullptr) {
     return Problem(std::string(meaning->code), "",
                    format("its image {} {}", container.image, meaning->message),
                    std::string(meaning->remedy));
+  }
+  if (!SaysMissing(words)) {
+    return Problem("ImageNotPulled", "",
+                   format("its image {} can't be pulled: {}", container.image, container.message),
+                   format("kubectl describe pod -n {} {}", container.space, container.pod));
   }
   if (IsDriver(container)) {
     return Problem("DriverImageMissing", "",
@@ -94,7 +150,7 @@ Finding ImageMissing(const ContainerFacts& container) {
                    "install the driver on the nodes and set driver.enabled=false");
   }
   return Problem("ImageMissing", "", format("its image {} is not there", container.image),
-                 "correct repository, image and version of its section in the ClusterPolicy");
+                 kCorrectImage);
 }
 
 // --- the driver's container ----------------------------------------------------------------------
@@ -102,20 +158,31 @@ Finding ImageMissing(const ContainerFacts& container) {
 constexpr char kHeaders[] =
     "let the nodes reach their distribution's packages for the running kernel (driver.repoConfig), "
     "or use a precompiled driver (driver.usePrecompiled=true)";
+constexpr char kSecureBoot[] =
+    "use a precompiled driver that is signed, enrol its key, or switch Secure Boot off";
+constexpr char kOtherKernel[] =
+    "keep the nodes at a kernel that the driver has modules for, take a driver.version for theirs, "
+    "or set driver.usePrecompiled=false";
+constexpr char kEndHolders[] =
+    "end what holds a GPU there (pods, nvidia-persistenced, fabric manager, a display server), or "
+    "restart the node";
 constexpr char kOwnDriver[] =
     "the nodes bring a driver of their own: set driver.enabled=false, or take it off them";
 
 constexpr std::array kDriverLog = std::to_array<Meaning>({
     {"No precompiled package found", "DriverKernelMismatch",
-     "its image has no driver for the node's kernel",
-     "keep the nodes at a kernel that the image has, take a driver.version for theirs, or set "
-     "driver.usePrecompiled=false"},
+     "its image has no driver for the node's kernel", kOtherKernel},
     {"appears to already be loaded", "DriverConflict",
      "another NVIDIA driver is loaded on the node already", kOwnDriver},
     {"driver is in use", "DriverInUse",
-     "the driver before it is still in use and can't be unloaded",
-     "end what holds a GPU there (pods, nvidia-persistenced, fabric manager, a display server), or "
-     "restart the node"},
+     "the driver before it is still in use and can't be unloaded", kEndHolders},
+    {"unload the driver: it is in use by", "DriverInUse",
+     "the driver before it is still in use and can't be unloaded", kEndHolders},
+    {"unload the driver: the module ", "DriverInUse",
+     "the driver before it is still in use and can't be unloaded", kEndHolders},
+    {"The Nouveau kernel driver is currently in use", "GpuBoundToNouveau",
+     "nouveau holds the node's GPU",
+     "blacklist nouveau, rebuild the initial ramdisk and restart the node"},
     {"Could not resolve Linux kernel version", "KernelHeadersMissing",
      "no headers of the node's kernel are in the package sources", kHeaders},
     {"Unable to locate package linux-headers", "KernelHeadersMissing",
@@ -124,15 +191,29 @@ constexpr std::array kDriverLog = std::to_array<Meaning>({
      "no headers of the node's kernel are in the package sources", kHeaders},
     {"No match for argument: kernel", "KernelHeadersMissing",
      "no headers of the node's kernel are in the package sources", kHeaders},
+    {"No package kernel-headers", "KernelHeadersMissing",
+     "no headers of the node's kernel are in the package sources", kHeaders},
+    {"unable to find the kernel source tree", "KernelHeadersMissing",
+     "no headers of the node's kernel are in the package sources", kHeaders},
     {"Could not resolve host", "PackagesUnreachable", "package sources can't be reached", kHeaders},
     {"Temporary failure resolving", "PackagesUnreachable", "package sources can't be reached",
      kHeaders},
     {"Key was rejected by service", "SecureBootRefuses",
-     "the kernel refuses an unsigned module: Secure Boot is on",
-     "use a precompiled driver that is signed, enrol its key, or switch Secure Boot off"},
+     "the kernel refuses an unsigned module: Secure Boot is on", kSecureBoot},
     {"Required key not available", "SecureBootRefuses",
-     "the kernel refuses an unsigned module: Secure Boot is on",
-     "use a precompiled driver that is signed, enrol its key, or switch Secure Boot off"},
+     "the kernel refuses an unsigned module: Secure Boot is on", kSecureBoot},
+    {"Loading of unsigned module is rejected", "SecureBootRefuses",
+     "the kernel refuses an unsigned module: Secure Boot is on", kSecureBoot},
+    {"unsigned module loading is restricted", "SecureBootRefuses",
+     "the kernel refuses an unsigned module: Secure Boot is on", kSecureBoot},
+    {"Invalid module format", "DriverKernelMismatch",
+     "its modules were built for another kernel than the node's", kOtherKernel},
+    {"disagrees about version of symbol", "DriverKernelMismatch",
+     "its modules were built for another kernel than the node's", kOtherKernel},
+    // Last: what makes it so is above.
+    {"Unable to build", "DriverDoesNotCompile", "can't be compiled for the node's kernel",
+     "take a driver.version that knows this kernel, or a precompiled driver "
+     "(driver.usePrecompiled=true)"},
 });
 
 const NodeFacts* NodeOf(const ClusterFacts& cluster, const std::string& name) {
@@ -203,7 +284,7 @@ std::optional<Finding> OfOperand(const ClusterFacts& cluster, const ContainerFac
         "operator itself, operator.resources of the chart");
   }
   if (WaitsForImage(container)) {
-    return ImageMissing(container);
+    return NotPulled(container);
   }
   if (container.waiting == "CrashLoopBackOff") {
     return Crashing(cluster, container);

@@ -73,7 +73,12 @@ TEST_F(ContainerFindings, ImagesThatDoNotCome) {
            {kDriver, "manifest for registry/x:1 not found: manifest unknown", "DriverImageMissing"},
            {"nvidia-driver-daemonset-5.15.0-ubuntu22.04", "not found", "DriverImageMissing"},
            {kPlugin, "not found", "ImageMissing"},
-           {kPlugin, "Back-off pulling image \"registry/x:1\"", "ImageMissing"},
+           {kPlugin, "Back-off pulling image \"registry/x:1\"", "ImageNotPulled"},
+           {kDriver, "Back-off pulling image \"registry/x:1\"", "ImageNotPulled"},
+           {kPlugin,
+            "Back-off pulling image \"registry/x:1\": Failed to pull image \"registry/x:1\": rpc "
+            "error: code = NotFound desc = failed to resolve reference: registry/x:1: not found",
+            "ImageMissing"},
            {kDriver, "failed to do request: dial tcp: lookup registry: no such host",
             "RegistryUnreachable"},
            {kPlugin, "dial tcp 10.0.0.1:443: i/o timeout", "RegistryUnreachable"},
@@ -81,11 +86,48 @@ TEST_F(ContainerFindings, ImagesThatDoNotCome) {
             "RegistryUnreachable"},
            {kDriver, "failed to authorize: 401 Unauthorized", "RegistryDenied"},
            {kPlugin, "unexpected status: 403 Forbidden", "RegistryDenied"},
+           {kPlugin, "invalid status code from registry 403 (Forbidden)", "RegistryDenied"},
+           {kPlugin, "StatusCode: 403, \"<html>\"", "RegistryDenied"},
+           {kDriver, "reading manifest 1: denied: requested access to the resource is denied",
+            "RegistryDenied"},
+           {kPlugin, "Head \"https://x/v2/y\": no basic auth credentials", "RegistryDenied"},
+           {kPlugin, "unexpected status from HEAD request: 402 Payment Required", "RegistryDenied"},
+           {kDriver, "toomanyrequests: You have reached your pull rate limit",
+            "RegistryUnreachable"},
+           {kPlugin, "unexpected status: 429 Too Many Requests", "RegistryUnreachable"},
+           {kDriver, "context deadline exceeded", "RegistryUnreachable"},
+           {kDriver, "net/http: TLS handshake timeout", "RegistryUnreachable"},
+           {kDriver, "net/http: request canceled (Client.Timeout exceeded while awaiting headers)",
+            "RegistryUnreachable"},
+           {kDriver, "dial tcp 10.0.0.1:443: connect: no route to host", "RegistryUnreachable"},
+           {kDriver, "read tcp 10.0.0.1:443: read: connection reset by peer",
+            "RegistryUnreachable"},
+           {kDriver, "dial tcp: lookup registry on 10.0.0.1:53: server misbehaving",
+            "RegistryUnreachable"},
+           {kDriver, "proxyconnect tcp: dial tcp 10.0.0.2:3128: EOF", "RegistryUnreachable"},
+           {kDriver, "unexpected status: 502 Bad Gateway", "RegistryUnreachable"},
+           {kDriver, "http: server gave HTTP response to HTTPS client", "RegistryUnreachable"},
            {kPlugin, "sha256:0401 not found", "ImageMissing"}}) {
     for (const char* waiting : {"ImagePullBackOff", "ErrImagePull"}) {
       ContainerFacts container = Of(app, waiting);
       container.message = message;
       EXPECT_THAT(Operand({container}), ElementsAre(Field(&Finding::code, code))) << message;
+    }
+  }
+}
+
+TEST_F(ContainerFindings, ImagesThatTheKubeletDoesNotPull) {
+  struct Case {
+    const char* waiting;
+    const char* code;
+  };
+  for (const auto& [waiting, code] :
+       std::initializer_list<Case>{{"RegistryUnavailable", "RegistryUnreachable"},
+                                   {"InvalidImageName", "ImageNameInvalid"},
+                                   {"ErrImageNeverPull", "ImageMissing"},
+                                   {"SignatureValidationFailed", "ImageNotTrusted"}}) {
+    for (const char* app : {kDriver, kPlugin}) {
+      EXPECT_THAT(Operand({Of(app, waiting)}), ElementsAre(Field(&Finding::code, code)));
     }
   }
 }
@@ -106,6 +148,20 @@ TEST_F(ContainerFindings, DriversThatEnd) {
            {"modprobe: ERROR: could not insert 'nvidia': Key was rejected by service",
             "SecureBootRefuses"},
            {"Could not unload NVIDIA driver kernel modules, driver is in use", "DriverInUse"},
+           {"unload the driver: it is in use by process 812 (python, /dev/nvidia0)", "DriverInUse"},
+           {"unload the driver: the module gdrdrv uses it", "DriverInUse"},
+           {"modprobe: ERROR: could not insert 'nvidia': Invalid module format",
+            "DriverKernelMismatch"},
+           {"nvidia: disagrees about version of symbol module_layout", "DriverKernelMismatch"},
+           {"Loading of unsigned module is rejected", "SecureBootRefuses"},
+           {"Lockdown: modprobe: unsigned module loading is restricted; see man kernel_lockdown.7",
+            "SecureBootRefuses"},
+           {"ERROR: The Nouveau kernel driver is currently in use by your system.",
+            "GpuBoundToNouveau"},
+           {"ERROR: unable to find the kernel source tree for the currently running kernel",
+            "KernelHeadersMissing"},
+           {"No package kernel-headers-5.14 available", "KernelHeadersMissing"},
+           {"ERROR: Unable to build the NVIDIA kernel module.", "DriverDoesNotCompile"},
            {"ERROR: An NVIDIA kernel module 'nvidia' appears to already be loaded in your kernel.",
             "DriverConflict"},
            {"something else", "DriverContainerFails"},
