@@ -8,6 +8,8 @@
 #include <map>
 
 #include "base/text.h"
+#include "operator/doctor/node_choice.h"
+#include "operator/doctor/node_findings.h"
 #include "policy/names.h"
 
 namespace gantry::doctor {
@@ -23,15 +25,19 @@ void ExamineUnread(const ClusterFacts& cluster, std::vector<Finding>& findings) 
 }
 
 void ExamineOperator(const ClusterFacts& cluster, std::vector<Finding>& findings) {
+  std::vector<std::string> running;
   for (const OperatorFacts& deployment : cluster.operators) {
     if (deployment.wanted == 0) {
       findings.push_back(Problem("OperatorStopped", deployment.object, "is scaled to 0 pods",
                                  "scale it to 1: until then nothing is deployed nor repaired"));
-    } else if (deployment.available == 0) {
-      findings.push_back(Problem("OperatorNotRunning", deployment.object, "has no pod that runs",
-                                 "kubectl describe and kubectl logs of its pod (-l "
-                                 "app=gpu-operator)"));
+    } else {
+      running.push_back(deployment.object);
     }
+  }
+  if (running.size() > 1) {
+    findings.push_back(Problem("OperatorTwice", Join(running, ", "),
+                               "act on the same policies and nodes, each in its own way",
+                               "remove one of them, or scale it to 0"));
   }
 }
 
@@ -42,16 +48,33 @@ struct Once {
   const char* remedy;
 };
 
-constexpr std::array<Once, 3> kOnce = {{
-    {Part::kDevicePlugin, "DevicePluginTwice",
-     "offer the same GPUs to the kubelets: the later one to register takes them from the other",
-     "remove the one that did not come with the operator, or set devicePlugin.enabled=false"},
+constexpr std::array<Once, 2> kOnce = {{
     {Part::kNfdMaster, "NfdTwice",
      "write the same labels of nodes: what one sets, the other may take away",
      "remove one of them, or set nfd.enabled=false"},
     {Part::kCertManager, "CertManagerTwice", "both answer for the same certificates and webhooks",
      "remove one; the operator needs none"},
 }};
+
+// On other nodes, or for GPUs of others, a second one is no trouble.
+void ExamineDevicePlugins(const ClusterFacts& cluster, std::vector<Finding>& findings) {
+  for (const NodeFacts& node : cluster.nodes) {
+    std::vector<std::string> objects;
+    for (const PartFacts& part : cluster.parts) {
+      if (part.part == Part::kDevicePlugin && HasGpu(node) && Takes(part.choice, node)) {
+        objects.push_back(part.object);
+      }
+    }
+    if (objects.size() > 1) {
+      findings.push_back(Problem(
+          "DevicePluginTwice", Join(objects, ", "),
+          "offer the same GPUs to the kubelets: the later one to register takes them from the "
+          "other",
+          "remove the one that did not come with the operator, or set devicePlugin.enabled=false"));
+      return;
+    }
+  }
+}
 
 void ExamineParts(const ClusterFacts& cluster, std::vector<Finding>& findings) {
   for (const Once& once : kOnce) {
@@ -142,6 +165,7 @@ void ExamineNodeFeatures(const ClusterFacts& cluster, std::vector<Finding>& find
 void ExamineCluster(const ClusterFacts& cluster, std::vector<Finding>& findings) {
   ExamineUnread(cluster, findings);
   ExamineOperator(cluster, findings);
+  ExamineDevicePlugins(cluster, findings);
   ExamineParts(cluster, findings);
   for (const PolicyFacts& policy : cluster.policies) {
     if (policy.state == "ignored") {

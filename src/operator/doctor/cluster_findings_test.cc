@@ -53,10 +53,19 @@ TEST(ClusterFindings, AnOperatorThatDoesNotRun) {
   ClusterFacts cluster;
   cluster.operators = {OperatorFrom(Parse(R"({"kind": "Deployment", "metadata": {"namespace": "a",
       "name": "gpu-operator"}, "spec": {"replicas": 1}, "status": {}})"))};
-  EXPECT_THAT(Examined(cluster),
-              ElementsAre(AllOf(Field(&Finding::code, "OperatorNotRunning"),
-                                Field(&Finding::object, "Deployment a/gpu-operator"))));
   cluster.operators[0].wanted = 0;
+  EXPECT_THAT(Examined(cluster), ElementsAre(Field(&Finding::code, "OperatorStopped")));
+}
+
+TEST(ClusterFindings, TwoOperators) {
+  ClusterFacts cluster;
+  cluster.operators = {{.object = "Deployment a/gpu-operator", .wanted = 1, .available = 1},
+                       {.object = "Deployment b/gpu-operator", .wanted = 1, .available = 1}};
+  EXPECT_THAT(Examined(cluster),
+              ElementsAre(AllOf(Field(&Finding::code, "OperatorTwice"),
+                                Field(&Finding::object,
+                                      "Deployment a/gpu-operator, Deployment b/gpu-operator"))));
+  cluster.operators[1].wanted = 0;
   EXPECT_THAT(Examined(cluster), ElementsAre(Field(&Finding::code, "OperatorStopped")));
 }
 
@@ -81,10 +90,16 @@ TEST(ClusterFindings, PartsThatAreThereTwice) {
   Json chart = Workload("DaemonSet", "nvdp", "nvcr.io/nvidia/k8s-device-plugin:v0.17.0");
   chart["spec"]["template"]["spec"]["containers"][0]["command"] =
       Json::array({"nvidia-device-plugin"});
+  const Json amds = Workload("DaemonSet", "amd", "docker.io/rocm/k8s-device-plugin:1.25-amd64");
   const Json google = Workload("DaemonSet", "g", "gcr.io/x/nvidia-gpu-device-plugin@sha256:1");
   const Json nfd = Workload("Deployment", "nfd-master", "registry/nfd/node-feature-discovery:1");
   const Json garbage = Workload("Deployment", "nfd-gc", "registry/nfd/node-feature-discovery:1");
   const Json manager = Workload("Deployment", "c", "quay.io/jetstack/cert-manager-controller:1");
+  Json mirrored = Workload("Deployment", "cm", "registry/controller:1");
+  mirrored["metadata"]["labels"] = {{"app.kubernetes.io/name", "cert-manager"},
+                                    {"app.kubernetes.io/component", "controller"}};
+  Json elsewhere = google;
+  elsewhere["spec"]["template"]["spec"]["nodeSelector"] = {{"pool", "other"}};
   const Json hooks = Workload("Deployment", "w", "quay.io/jetstack/cert-manager-webhook:1");
   const Json other = Workload("DaemonSet", "fluentd", "fluentd:1");
   struct Case {
@@ -96,8 +111,14 @@ TEST(ClusterFindings, PartsThatAreThereTwice) {
         Case{{chart, daemon}, nullptr}, Case{{ours, chart}, "DevicePluginTwice"},
         Case{{chart, google}, "DevicePluginTwice"}, Case{{nfd, nfd}, "NfdTwice"},
         Case{{nfd, garbage}, nullptr}, Case{{manager, manager}, "CertManagerTwice"},
+        Case{{manager, mirrored}, "CertManagerTwice"}, Case{{ours, amds}, nullptr},
+        // On nodes of their own.
+        Case{{ours, elsewhere}, nullptr}, Case{{elsewhere, elsewhere}, nullptr},
         Case{{other, other}, nullptr}}) {
     ClusterFacts cluster;
+    cluster.nodes.resize(2);
+    cluster.nodes[0].labels = {{"nvidia.com/gpu.present", "true"}};
+    cluster.nodes[1].labels = {{"pool", "other"}};
     for (const Json& object : objects) {
       if (auto part = PartFrom(object)) {
         cluster.parts.push_back(*part);

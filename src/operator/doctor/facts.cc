@@ -3,6 +3,7 @@
 #include "operator/doctor/facts.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/text.h"
 #include "kube/object.h"
@@ -55,6 +56,22 @@ std::vector<Condition> ConditionsOf(const Json& object) {
   return conditions;
 }
 
+NodeChoice ChoiceOf(const Json& object, const char* pod_spec) {
+  NodeChoice choice;
+  const Json* spec = At(object, pod_spec);
+  if (spec == nullptr) {
+    return choice;
+  }
+  choice.labels = TextMap(At(*spec, "nodeSelector"));
+  for (const Json& term :
+       ListAt(*spec,
+              "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution."
+              "nodeSelectorTerms")) {
+    choice.terms.push_back(Requirements(term));
+  }
+  return choice;
+}
+
 std::string ObjectName(const Json& object) {
   return TextAt(object, "kind") + " " + kube::KeyOf(object).Text();
 }
@@ -70,6 +87,11 @@ std::string WrittenAt(const Json& object, const std::string& label) {
   return "";
 }
 
+// "amd64" is an architecture.
+bool IsForAmdGpus(const std::string& image) {
+  return image.find("rocm") != std::string::npos || image.find("amd") != image.find("amd64");
+}
+
 // The image of NVIDIA's plugin holds GPU feature discovery and the MPS control daemon too.
 bool RunsDevicePlugin(const Json& object) {
   return std::ranges::any_of(
@@ -80,8 +102,9 @@ bool RunsDevicePlugin(const Json& object) {
             command.empty() ||
             (command[0].is_string() &&
              command[0].get_ref<const std::string&>().find("device-plugin") != std::string::npos);
-        return plugin && (image.find("k8s-device-plugin") != std::string::npos ||
-                          image.find("nvidia-gpu-device-plugin") != std::string::npos);
+        return plugin && !IsForAmdGpus(image) &&
+               (image.find("k8s-device-plugin") != std::string::npos ||
+                image.find("nvidia-gpu-device-plugin") != std::string::npos);
       });
 }
 
@@ -97,7 +120,16 @@ bool IsOurs(const Json& object) {
   return manager != nullptr && *manager == names::kManagedByGantry;
 }
 
-// What a section of the policy gives the variable; empty: it is not set, or not by value.
+// However its image is called.
+bool IsCertManager(const Json& object) {
+  const std::string* name = kube::LabelOf(object, "app.kubernetes.io/name");
+  const std::string* component = kube::LabelOf(object, "app.kubernetes.io/component");
+  return name != nullptr && *name == "cert-manager" && component != nullptr &&
+         *component == "controller";
+}
+
+// What a section of the policy, or a container, gives the variable; empty: it is not set, or not by
+// value.
 std::string EnvOf(const Json& section, std::string_view name) {
   for (const Json& variable : ListAt(section, "env")) {
     if (TextAt(variable, "name") == name) {
@@ -130,6 +162,7 @@ UpgradesFacts UpgradesFrom(const Json& told) {
 NodeFacts NodeFrom(const Json& node) {
   NodeFacts facts;
   facts.name = TextAt(node, "metadata.name");
+  facts.made_at = TextAt(node, "metadata.creationTimestamp");
   facts.labels = TextMap(At(node, "metadata.labels"));
   facts.capacity = GpusIn(At(node, "status.capacity"));
   facts.allocatable = GpusIn(At(node, "status.allocatable"));
@@ -174,13 +207,8 @@ PodFacts PodFrom(const Json& pod) {
                                  .value = TextAt(each, "value"),
                                  .effect = TextAt(each, "effect")});
   }
-  facts.node_selector = TextMap(At(pod, "spec.nodeSelector"));
-  for (const Json& term :
-       ListAt(pod,
-              "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution."
-              "nodeSelectorTerms")) {
-    facts.node_terms.push_back(Requirements(term));
-  }
+  facts.choice = ChoiceOf(pod, "spec");
+  facts.gated = !ListAt(pod, "spec.schedulingGates").empty();
   for (const Condition& condition : ConditionsOf(pod)) {
     if (condition.type == "PodScheduled" && !condition.holds) {
       facts.scheduler = condition.message;
@@ -199,10 +227,12 @@ std::optional<OperandFacts> OperandFrom(const Json& daemon_set) {
                       .ready = IntAt(daemon_set, "status.numberReady", 0),
                       .updated = IntAt(daemon_set, "status.updatedNumberScheduled", 0),
                       .sees_pods = std::ranges::any_of(
-                          ListAt(daemon_set, "spec.template.spec.volumes"), [](const Json& volume) {
+                          ListAt(daemon_set, "spec.template.spec.volumes"),
+                          [](const Json& volume) {
                             return TextAt(volume, "hostPath.path").find("pod-resources") !=
                                    std::string::npos;
-                          })};
+                          }),
+                      .choice = ChoiceOf(daemon_set, "spec.template.spec")};
 }
 
 // By what they run: everybody names and labels them otherwise. One that wants no pod (a DaemonSet
@@ -218,7 +248,9 @@ std::optional<PartFacts> PartFrom(const Json& object) {
   const std::string name = ObjectName(object);
   if (set && (IsOurs(object) ? TextAt(object, "metadata.name") == kDevicePluginSet
                              : RunsDevicePlugin(object))) {
-    return PartFacts{.part = Part::kDevicePlugin, .object = name};
+    return PartFacts{.part = Part::kDevicePlugin,
+                     .object = name,
+                     .choice = ChoiceOf(object, "spec.template.spec")};
   }
   const std::string* role = kube::LabelOf(object, "role");
   if (!set && RunsImageLike(object, "node-feature-discovery") &&
@@ -226,16 +258,22 @@ std::optional<PartFacts> PartFrom(const Json& object) {
        TextAt(object, "metadata.name").ends_with("master"))) {
     return PartFacts{.part = Part::kNfdMaster, .object = name};
   }
-  if (!set && RunsImageLike(object, "cert-manager-controller")) {
+  if (!set && (RunsImageLike(object, "cert-manager-controller") || IsCertManager(object))) {
     return PartFacts{.part = Part::kCertManager, .object = name};
   }
   return std::nullopt;
 }
 
 OperatorFacts OperatorFrom(const Json& deployment) {
-  return {.object = ObjectName(deployment),
-          .wanted = IntAt(deployment, "spec.replicas", 1),
-          .available = IntAt(deployment, "status.availableReplicas", 0)};
+  OperatorFacts facts = {.object = ObjectName(deployment),
+                         .wanted = IntAt(deployment, "spec.replicas", 1),
+                         .available = IntAt(deployment, "status.availableReplicas", 0)};
+  for (const Json& container : ListAt(deployment, "spec.template.spec.containers")) {
+    if (std::string key = EnvOf(container, "STARTUP_TAINT"); !key.empty()) {
+      facts.startup_taint = std::move(key);
+    }
+  }
+  return facts;
 }
 
 std::vector<ConfigFacts> ConfigsFrom(const Json& config_map) {
@@ -280,6 +318,8 @@ PolicyFacts PolicyFrom(const Json& policy) {
   if (const Json* toolkit = At(policy, "spec.toolkit"); toolkit != nullptr) {
     facts.opens_by_image = ParseBool(EnvOf(*toolkit, kImagesCount)).value_or(false);
   }
+  facts.offers_gpus = BoolAt(policy, "spec.devicePlugin.enabled", true);
+  facts.labels_gpus = BoolAt(policy, "spec.gfd.enabled", true);
   return facts;
 }
 

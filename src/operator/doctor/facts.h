@@ -38,13 +38,21 @@ struct Requirement {
   std::vector<std::string> values;
 };
 
+// The nodes that a pod may be put on, by their labels.
+struct NodeChoice {
+  Labels labels = {};                                // nodeSelector
+  std::vector<std::vector<Requirement>> terms = {};  // required affinity: one of them must hold
+};
+
 struct NodeFacts {
   std::string name;
+  std::string made_at;  // RFC 3339
   bool ready = false;
   std::string why_not_ready;  // the kubelet's words while it is not
   bool cordoned = false;
   bool upgrade_cordon = false;  // an upgrade of its driver has cordoned it, by its own mark
   std::string gpus_out;         // the message of the condition GPUHealthy while that is False
+  std::string validator_says;   // its sentence on the label's word, in an event; empty: none
   Labels labels;                // all: pods select by any
   // Of labels that say a state: when who writes it wrote last, or later (RFC 3339).
   Labels written;
@@ -64,9 +72,9 @@ struct PodFacts {
   std::string owner;  // "ReplicaSet default/x"; empty: none
   GpuCounts wants;    // what the scheduler looks for
   std::vector<Toleration> tolerations;
-  Labels node_selector;
-  std::vector<std::vector<Requirement>> node_terms;  // required affinity: one of them must hold
-  std::string scheduler;                             // the scheduler's message, if it spoke
+  NodeChoice choice;
+  bool gated = false;     // not to be scheduled yet, by whoever made it
+  std::string scheduler;  // the scheduler's message, if it spoke
 };
 
 // A workload whose pods the API server refuses, as its controller's events tell.
@@ -99,6 +107,7 @@ struct OperandFacts {
   long long ready = 0;
   long long updated = 0;
   bool sees_pods = false;  // has the kubelet's pod-resources socket mounted
+  NodeChoice choice = {};
 };
 
 // What must be in a cluster once, by whoever installed it.
@@ -106,6 +115,7 @@ enum class Part { kDevicePlugin, kNfdMaster, kCertManager };
 struct PartFacts {
   Part part = Part::kDevicePlugin;
   std::string object;  // "DaemonSet kube-system/x"
+  NodeChoice choice = {};
 };
 
 // The operator's own Deployment.
@@ -113,6 +123,7 @@ struct OperatorFacts {
   std::string object;  // "Deployment gpu-operator/gpu-operator"
   long long wanted = 0;
   long long available = 0;
+  std::string startup_taint = {};  // its key; empty: none is asked for
 };
 
 // One configuration of the device plugin: a key of the ConfigMap that the policy names.
@@ -157,6 +168,8 @@ struct PolicyFacts {
   std::string plugin_config = {};   // devicePlugin.config.name: a ConfigMap there; empty: none
   std::string plugin_default = {};  // devicePlugin.config.default: a key of it; empty: none
   bool opens_by_image = false;      // an image's environment variable alone gives GPUs
+  bool offers_gpus = true;          // devicePlugin.enabled
+  bool labels_gpus = true;          // gfd.enabled
   std::optional<UpgradesFacts> upgrades = {};  // of drivers, while they are on
 };
 

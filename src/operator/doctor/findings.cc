@@ -4,6 +4,7 @@
 #include "operator/doctor/findings.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -13,6 +14,7 @@
 #include "base/text.h"
 #include "operator/doctor/cluster_findings.h"
 #include "operator/doctor/container_findings.h"
+#include "operator/doctor/node_choice.h"
 #include "operator/doctor/node_findings.h"
 #include "operator/doctor/start_findings.h"
 
@@ -41,39 +43,6 @@ std::vector<Taint> Untolerated(const PodFacts& pod, const NodeFacts& node) {
     }
   }
   return taints;
-}
-
-bool Holds(const Requirement& requirement, const Labels& labels) {
-  const auto label = labels.find(requirement.key);
-  const bool there = label != labels.end();
-  const bool listed =
-      there && std::ranges::find(requirement.values, label->second) != requirement.values.end();
-  if (requirement.op == "In") {
-    return listed;
-  }
-  if (requirement.op == "NotIn") {
-    return !listed;
-  }
-  if (requirement.op == "Exists" || requirement.op == "DoesNotExist") {
-    return there == (requirement.op == "Exists");
-  }
-  const Result<long long> have = ParseInt(there ? label->second : "");
-  const Result<long long> want = ParseInt(requirement.values.empty() ? "" : requirement.values[0]);
-  return have && want && (requirement.op == "Gt" ? *have > *want : *have < *want);
-}
-
-bool Selects(const PodFacts& pod, const NodeFacts& node) {
-  for (const auto& [key, value] : pod.node_selector) {
-    const auto label = node.labels.find(key);
-    if (label == node.labels.end() || label->second != value) {
-      return false;
-    }
-  }
-  return pod.node_terms.empty() ||
-         std::ranges::any_of(pod.node_terms, [&node](const std::vector<Requirement>& term) {
-           return std::ranges::all_of(
-               term, [&node](const Requirement& each) { return Holds(each, node.labels); });
-         });
 }
 
 long long CountIn(const GpuCounts& counts, const std::string& resource) {
@@ -195,7 +164,7 @@ Shortage ShortageOf(const std::string& message) {
 // Nodes that the scheduler asks for GPUs too and that have none, or too few.
 long long NodesWithout(const PodFacts& pod, const std::vector<NodeFacts>& nodes) {
   return std::ranges::count_if(nodes, [&pod](const NodeFacts& node) {
-    return !HasAll(pod, node) && Selects(pod, node) && Untolerated(pod, node).empty();
+    return !HasAll(pod, node) && Takes(pod.choice, node) && Untolerated(pod, node).empty();
   });
 }
 
@@ -206,7 +175,7 @@ std::optional<Finding> ExaminePod(const PodFacts& pod, const std::vector<NodeFac
   std::vector<const NodeFacts*> selected;
   std::vector<const NodeFacts*> open;
   for (const NodeFacts& node : nodes) {
-    if (HasAll(pod, node) && Selects(pod, node)) {
+    if (HasAll(pod, node) && Takes(pod.choice, node)) {
       selected.push_back(&node);
       if (Untolerated(pod, node).empty()) {
         open.push_back(&node);
@@ -349,6 +318,11 @@ void ExaminePolicies(const ClusterFacts& cluster, std::vector<Finding>& findings
                                    "or take the taint off the nodes"));
       }
     }
+    if (policy.state == "ignored") {
+      findings.push_back(Problem("PolicyIgnored", object,
+                                 "is not acted on: another one was there before it",
+                                 "delete it, or the other one"));
+    }
     if (policy.state == "ready" || policy.state == "ignored") {
       continue;
     }
@@ -364,15 +338,38 @@ void ExaminePolicies(const ClusterFacts& cluster, std::vector<Finding>& findings
   }
 }
 
-// After what its containers, or its refused pods, say: that is the cause.
+// Whether its containers, or its refused pods, have said why: that is the cause.
+bool IsExplained(const std::vector<Finding>& findings, const std::string& object) {
+  return std::ranges::any_of(findings, [&object](const Finding& finding) {
+    return (finding.object + " ").starts_with(object + " ");
+  });
+}
+
+void ExamineOperators(const ClusterFacts& cluster, std::vector<Finding>& findings) {
+  for (const OperatorFacts& deployment : cluster.operators) {
+    if (deployment.wanted > 0 && deployment.available == 0 &&
+        !IsExplained(findings, deployment.object)) {
+      findings.push_back(Problem("OperatorNotRunning", deployment.object, "has no pod that runs",
+                                 "kubectl describe and kubectl logs of its pod (-l "
+                                 "app=gpu-operator)"));
+    }
+  }
+}
+
+// Of what a node lacks its own finding tells, not each operand that waits for it.
 void ExamineOperands(const ClusterFacts& cluster, std::vector<Finding>& findings) {
+  std::vector<const NodeFacts*> unsettled;
+  for (const NodeFacts& node : cluster.nodes) {
+    if (IsUnsettled(cluster, node)) {
+      unsettled.push_back(&node);
+    }
+  }
   for (const OperandFacts& operand : cluster.operands) {
-    const bool explained = std::ranges::any_of(findings, [&operand](const Finding& finding) {
-      const std::string object = finding.object + " ";
-      return object.starts_with("DaemonSet " + operand.name + " ") ||
-             object.starts_with("DaemonSet " + operand.space + "/" + operand.name + " ");
-    });
-    if (operand.ready < operand.desired && !explained) {
+    const auto excused = std::ranges::count_if(
+        unsettled, [&operand](const NodeFacts* node) { return Takes(operand.choice, *node); });
+    const bool explained = IsExplained(findings, "DaemonSet " + operand.name) ||
+                           IsExplained(findings, "DaemonSet " + operand.space + "/" + operand.name);
+    if (operand.desired - operand.ready > excused && !explained) {
       findings.push_back(Problem(
           "OperandNotReady", "DaemonSet " + operand.name,
           format("{} of {} pods are ready", operand.ready, operand.desired),
@@ -396,6 +393,7 @@ std::vector<Finding> Examine(const ClusterFacts& cluster) {
       place.push_back(*std::move(finding));
     }
   }
+  ExamineOperators(cluster, findings);
   ExamineOperands(cluster, findings);
   ExamineNodes(cluster, findings);
   std::ranges::move(workloads, std::back_inserter(findings));

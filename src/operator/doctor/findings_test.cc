@@ -240,6 +240,43 @@ TEST_F(FindingsTest, ARefusedOperandIsNotSaidToBeUnready) {
                                           Field(&Finding::object, "DaemonSet xy"))));
 }
 
+TEST_F(FindingsTest, AnOperatorThatDoesNotRun) {
+  cluster_.operators = {{.object = "Deployment a/gpu-operator", .wanted = 1, .available = 0}};
+  EXPECT_THAT(With({}), ElementsAre(AllOf(Field(&Finding::code, "OperatorNotRunning"),
+                                          Field(&Finding::object, "Deployment a/gpu-operator"))));
+  // The cause alone.
+  ContainerFacts container;
+  container.space = "a";
+  container.app = "gpu-operator";
+  container.waiting = "ErrImagePull";
+  container.message = "not found";
+  cluster_.operand_containers = {container};
+  EXPECT_THAT(With({}), ElementsAre(Field(&Finding::code, "ImageMissing")));
+}
+
+// A node that is not well keeps one pod of an operand from being ready, and is told itself.
+TEST_F(FindingsTest, OperandsThatWaitForANode) {
+  cluster_.operands = {{.name = "x", .desired = 2, .ready = 1}};
+  EXPECT_THAT(With({}), ElementsAre(Field(&Finding::code, "OperandNotReady")));
+  node_["status"]["conditions"][0]["status"] = "Unknown";
+  EXPECT_THAT(With({}), ElementsAre(Field(&Finding::code, "NodeNotReady")));
+  cluster_.operands[0].ready = 0;
+  EXPECT_THAT(With({}), ElementsAre(Field(&Finding::code, "OperandNotReady"),
+                                    Field(&Finding::code, "NodeNotReady")));
+  // Its pods are on other nodes.
+  cluster_.operands[0].ready = 1;
+  cluster_.operands[0].choice.labels = {{"pool", "other"}};
+  EXPECT_THAT(With({}), ElementsAre(Field(&Finding::code, "OperandNotReady"),
+                                    Field(&Finding::code, "NodeNotReady")));
+}
+
+TEST_F(FindingsTest, APolicyBesideTheOneThatCounts) {
+  cluster_.policies.push_back(
+      {.name = "second", .state = "ignored", .conditions = {}, .unsupported_fields = {}});
+  EXPECT_THAT(With({}), ElementsAre(AllOf(Field(&Finding::code, "PolicyIgnored"),
+                                          Field(&Finding::object, "ClusterPolicy second"))));
+}
+
 // Which of the scheduler's counts are of nodes that never had the GPUs?
 TEST_F(FindingsTest, GpusAreFreeAndOtherResourcesAreNot) {
   struct Case {
@@ -269,7 +306,8 @@ TEST_F(FindingsTest, GpusAreFreeAndOtherResourcesAreNot) {
 TEST_F(FindingsTest, ANodeWithoutADriver) {
   node_["status"].erase("capacity");
   node_["status"].erase("allocatable");
-  node_["metadata"]["labels"] = {{"feature.node.kubernetes.io/pci-10de.present", "true"}};
+  node_["metadata"]["labels"] = {{"feature.node.kubernetes.io/pci-10de.present", "true"},
+                                 {"nvidia.com/gpu.deploy.device-plugin", "true"}};
   EXPECT_THAT(With({}), ElementsAre(Field(&Finding::code, "DriverMissing")));
   node_["metadata"]["labels"]["nvidia.com/cuda.driver-version.full"] = "535.1";
   EXPECT_THAT(With({}), ElementsAre(Field(&Finding::code, "NoGpuAllocatable")));

@@ -19,6 +19,8 @@ namespace {
 constexpr std::chrono::minutes kMigPatience(15);
 // An upgrade of a node waits for its turn and for jobs; the library gives up a drain after 5 min.
 constexpr std::chrono::minutes kUpgradePatience(60);
+// A node that joins needs its images first.
+constexpr std::chrono::minutes kNew(10);
 // The operator acts on a deadline at once, and writes its status some seconds later.
 constexpr std::chrono::minutes kUpgradeGrace(1);
 
@@ -105,12 +107,17 @@ constexpr std::array kVerdicts = std::to_array<Verdict>({
 });
 
 Finding Validated(const NodeFacts& node, const std::string& reason) {
+  const std::string words = node.validator_says.empty() ? "" : ": " + node.validator_says;
   const auto known = std::ranges::find(kVerdicts, reason, &Verdict::code);
   if (known == kVerdicts.end()) {
-    return Problem("ValidationFailed", NodeName(node), format("the validator says {}", reason),
+    return Problem("ValidationFailed", NodeName(node),
+                   format("the validator says {}", reason) + words,
                    format("kubectl describe node {} has the whole sentence", node.name));
   }
-  return Problem(reason, NodeName(node), std::string(known->message), std::string(known->remedy));
+  // There are many reasons; of the other words there is one each.
+  const bool tell = known->code == "DriverNotInstalled";
+  return Problem(reason, NodeName(node), std::string(known->message) + (tell ? words : ""),
+                 std::string(known->remedy));
 }
 
 // --- changes that are under way, or stuck
@@ -252,10 +259,11 @@ std::optional<Finding> LeftCordoned(const ClusterFacts& /*cluster*/, const NodeF
 
 Finding NotReady(const NodeFacts& node) {
   const std::string words = Lower(node.why_not_ready);
-  const bool runtime = words.find("container runtime") != std::string::npos ||
-                       words.find("runtime is down") != std::string::npos ||
-                       words.find("pleg") != std::string::npos;
-  if (runtime) {
+  const auto says = [&words](std::string_view each) {
+    return words.find(each) != std::string::npos;
+  };
+  if (says("container runtime is down") || says("container runtime not ready") ||
+      says("container runtime status check may not have completed yet") || says("pleg")) {
     return Problem(
         "RuntimeDown", NodeName(node),
         format("has GPUs, and its container runtime does not answer: {}", node.why_not_ready),
@@ -265,14 +273,30 @@ Finding NotReady(const NodeFacts& node) {
   return Problem(
       "NodeNotReady", NodeName(node),
       "has GPUs and is not ready" + (node.why_not_ready.empty() ? "" : ": " + node.why_not_ready),
-      "look at the kubelet on that node");
+      says("network not ready") ? "look at the network plugin's pod there, which has not "
+                                  "configured the node (/etc/cni/net.d)"
+                                : "look at the kubelet on that node");
 }
 
-std::optional<Finding> Offer(const NodeFacts& node) {
+// Whether a policy that is acted on asks for that operand on that node; without a policy: by its
+// label alone.
+bool IsAskedFor(const ClusterFacts& cluster, bool PolicyFacts::* enabled, const NodeFacts& node,
+                const char* operand) {
+  const bool off = std::ranges::any_of(cluster.policies, [enabled](const PolicyFacts& policy) {
+    return policy.state != "ignored" && !(policy.*enabled);
+  });
+  return !off && LabelIs(node, std::string(names::kDeployPrefix) + operand, "true");
+}
+
+std::optional<Finding> Offer(const ClusterFacts& cluster, const NodeFacts& node) {
   const long long capacity = Sum(node.capacity);
   const long long allocatable = Sum(node.allocatable);
   if (capacity == 0) {
-    const bool driver = node.labels.contains(names::kCudaDriverVersionFull);
+    if (!IsAskedFor(cluster, &PolicyFacts::offers_gpus, node, "device-plugin")) {
+      return std::nullopt;
+    }
+    const bool driver = node.labels.contains(names::kCudaDriverVersionFull) ||
+                        LabelIs(node, names::kGpuValidation, names::kValidationReady);
     return Validated(node, driver ? "NoGpuAllocatable" : "DriverMissing");
   }
   if (allocatable < capacity) {
@@ -287,7 +311,7 @@ std::optional<Finding> Offer(const NodeFacts& node) {
   return std::nullopt;
 }
 
-std::optional<Finding> Labelled(const NodeFacts& node) {
+std::optional<Finding> Labelled(const ClusterFacts& cluster, const NodeFacts& node) {
   const std::string product = ValueOf(node, names::kGpuProduct);
   if (product.ends_with("MIG-INVALID")) {
     return Problem("MigLayoutsDiffer", NodeName(node),
@@ -295,8 +319,8 @@ std::optional<Finding> Labelled(const NodeFacts& node) {
                    "offer",
                    "give all of its GPUs one layout, or set mig.strategy=mixed");
   }
-  const std::string deploy = std::string(names::kDeployPrefix) + "gpu-feature-discovery";
-  if (product.empty() && LabelIs(node, deploy, "true")) {
+  if (product.empty() &&
+      IsAskedFor(cluster, &PolicyFacts::labels_gpus, node, "gpu-feature-discovery")) {
     return Problem("LabelsMissing", NodeName(node),
                    "offers GPUs, and lacks the labels that say which",
                    "look at the log of GPU feature discovery there: kubectl logs -A -l "
@@ -320,8 +344,8 @@ void ExamineNode(const ClusterFacts& cluster, const NodeFacts& node,
       return;
     }
   }
-  if (IsMigChanging(node) || HasItsTurn(node)) {
-    return;  // its GPUs come and go meanwhile
+  if (IsChanging(node)) {
+    return;
   }
   const std::string validation = ValueOf(node, names::kGpuValidation);
   if (!validation.empty() && validation != names::kValidationReady) {
@@ -329,7 +353,7 @@ void ExamineNode(const ClusterFacts& cluster, const NodeFacts& node,
     return;
   }
   for (auto* examine : {Offer, Labelled}) {
-    if (std::optional<Finding> finding = examine(node)) {
+    if (std::optional<Finding> finding = examine(cluster, node)) {
       findings.push_back(*std::move(finding));
       return;
     }
@@ -341,6 +365,15 @@ void ExamineNode(const ClusterFacts& cluster, const NodeFacts& node,
 bool HasGpu(const NodeFacts& node) {
   return LabelIs(node, names::kGpuPresent, "true") || LabelIs(node, names::kPciNvidia, "true") ||
          LabelIs(node, names::kPciNvidia3d, "true") || LabelIs(node, names::kPciNvidiaVga, "true");
+}
+
+bool IsChanging(const NodeFacts& node) { return IsMigChanging(node) || HasItsTurn(node); }
+
+bool IsUnsettled(const ClusterFacts& cluster, const NodeFacts& node) {
+  const std::string validation = ValueOf(node, names::kGpuValidation);
+  return !node.ready || IsChanging(node) ||
+         (!validation.empty() && validation != names::kValidationReady) ||
+         node.made_at > Rfc3339(cluster.now - kNew);
 }
 
 void ExamineNodes(const ClusterFacts& cluster, std::vector<Finding>& findings) {

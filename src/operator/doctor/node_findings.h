@@ -12,6 +12,12 @@ namespace gantry::doctor {
 // another, only the other is told. Nodes without GPUs have none.
 void ExamineNodes(const ClusterFacts& cluster, std::vector<Finding>& findings);
 
+// Whether its driver or its MIG layout is being changed: its GPUs come and go meanwhile.
+bool IsChanging(const NodeFacts& node);
+
+// Whether pods on it may not be ready for a reason of the node's own, or not be yet.
+bool IsUnsettled(const ClusterFacts& cluster, const NodeFacts& node);
+
 // How far a GPU node is, in a word or two for a table: "ready", or the first thing that is missing.
 std::string StageOf(const NodeFacts& node);
 

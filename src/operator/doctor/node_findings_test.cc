@@ -29,6 +29,7 @@ class NodeFindings : public ::testing::Test {
                    {"nvidia.com/gpu.product", "A100"},
                    {"nvidia.com/gpu.validation", "ready"},
                    {"nvidia.com/gpu.deploy.gpu-feature-discovery", "true"},
+                   {"nvidia.com/gpu.deploy.device-plugin", "true"},
                    {"nvidia.com/cuda.driver-version.full", "535.1"}};
     node.capacity = {{"nvidia.com/gpu", 8}};
     node.allocatable = node.capacity;
@@ -99,6 +100,10 @@ TEST_F(NodeFindings, WhatTheValidatorSays) {
   node().labels["nvidia.com/gpu.validation"] = "SomethingNew";
   EXPECT_EQ(CodeOf(), "ValidationFailed");
   EXPECT_THAT(Examined()[0].message, HasSubstr("SomethingNew"));
+  // Why, in an event of the validator's.
+  node().labels["nvidia.com/gpu.validation"] = "DriverNotInstalled";
+  node().validator_says = "no package for kernel 6.8";
+  EXPECT_THAT(Examined()[0].message, HasSubstr("no package for kernel 6.8"));
   node().labels["nvidia.com/gpu.deploy.operands"] = "false";
   EXPECT_THAT(Examined(), IsEmpty());
   EXPECT_EQ(StageOf(node()), "switched off");
@@ -114,6 +119,11 @@ TEST_F(NodeFindings, ANodeThatIsNotReady) {
            {"container runtime is down", "RuntimeDown"},
            {"[container runtime not ready: RuntimeReady=false]", "RuntimeDown"},
            {"PLEG is not healthy: pleg was last seen active 5m ago", "RuntimeDown"},
+           {"[container runtime status check may not have completed yet]", "RuntimeDown"},
+           {"container runtime network not ready: NetworkReady=false "
+            "reason:NetworkPluginNotReady message:Network plugin returns error: cni plugin not "
+            "initialized",
+            "NodeNotReady"},
            {"Kubelet stopped posting node status.", "NodeNotReady"},
            {"", "NodeNotReady"}}) {
     node().why_not_ready = words;
@@ -133,8 +143,60 @@ TEST_F(NodeFindings, GpusThatAreNotOffered) {
   EXPECT_EQ(CodeOf(), "NoGpuAllocatable");
   EXPECT_EQ(StageOf(node()), "device plugin");
   node().labels.erase("nvidia.com/cuda.driver-version.full");
+  EXPECT_EQ(CodeOf(), "NoGpuAllocatable");  // the validator has found a driver
+  node().labels.erase("nvidia.com/gpu.validation");
   EXPECT_EQ(CodeOf(), "DriverMissing");
   EXPECT_EQ(StageOf(node()), "driver");
+}
+
+TEST_F(NodeFindings, GpusThatNobodyIsToOfferOrLabel) {
+  node().capacity = {};
+  node().allocatable = {};
+  node().labels.erase("nvidia.com/gpu.product");
+  EXPECT_EQ(CodeOf(), "NoGpuAllocatable");
+  cluster_.policies = {PolicyFrom(*ParseJson(R"({"spec": {"devicePlugin": {"enabled": false}}})"))};
+  EXPECT_EQ(CodeOf(), "LabelsMissing");
+  cluster_.policies[0].labels_gpus = false;
+  EXPECT_EQ(CodeOf(), "");
+  cluster_.policies[0].state = "ignored";
+  EXPECT_EQ(CodeOf(), "NoGpuAllocatable");
+  cluster_.policies = {PolicyFrom(*ParseJson(R"({"spec": {"gfd": {"enabled": false}}})"))};
+  EXPECT_EQ(CodeOf(), "NoGpuAllocatable");
+  // A switch for one node, and a node for virtual machines.
+  node().labels["nvidia.com/gpu.deploy.device-plugin"] = "false";
+  EXPECT_EQ(CodeOf(), "");
+  node().labels.erase("nvidia.com/gpu.deploy.device-plugin");
+  EXPECT_EQ(CodeOf(), "");
+}
+
+// Is it the node's own doing that a pod on it is not ready?
+TEST_F(NodeFindings, NodesThatAreNotSettled) {
+  struct Case {
+    const char* what;
+    void (*change)(NodeFacts& node);
+    bool unsettled;
+  };
+  const NodeFacts well = node();
+  for (const auto& [what, change, unsettled] : std::initializer_list<Case>{
+           {"all is well", [](NodeFacts& /*node*/) {}, false},
+           {"not validated",
+            [](NodeFacts& node) { node.labels.erase("nvidia.com/gpu.validation"); }, false},
+           {"not ready", [](NodeFacts& node) { node.ready = false; }, true},
+           {"found wanting",
+            [](NodeFacts& node) { node.labels["nvidia.com/gpu.validation"] = "DriverMissing"; },
+            true},
+           {"MIG", [](NodeFacts& node) { node.labels[kState] = "pending"; }, true},
+           {"upgrade", [](NodeFacts& node) { node.labels[kUpgrade] = "drain-required"; }, true},
+           {"waits for its turn",
+            [](NodeFacts& node) { node.labels[kUpgrade] = "upgrade-required"; }, false}}) {
+    NodeFacts changed = well;
+    change(changed);
+    EXPECT_EQ(IsUnsettled(cluster_, changed), unsettled) << what;
+  }
+  node().made_at = Rfc3339(cluster_.now - minutes(9));
+  EXPECT_TRUE(IsUnsettled(cluster_, node()));
+  node().made_at = Rfc3339(cluster_.now - minutes(11));
+  EXPECT_FALSE(IsUnsettled(cluster_, node()));
 }
 
 TEST_F(NodeFindings, LabelsOfItsGpus) {
@@ -265,7 +327,7 @@ TEST_F(NodeFindings, ADriverThatWaitsForItsTurn) {
 
 TEST(NodeFrom, WhatItSaysOfItself) {
   const NodeFacts node = NodeFrom(*ParseJson(R"({
-      "metadata": {"name": "n1",
+      "metadata": {"name": "n1", "creationTimestamp": "2025-12-31T00:00:00Z",
           "annotations": {"nvidia.com/gpu-operator.driver-upgrade-cordon": "true"}, "managedFields": [
           {"manager": "kubelet", "time": "1", "fieldsV1": {"f:metadata": {"f:labels": {"f:a": {}}}}},
           {"manager": "m", "time": "2026-01-01T00:00:00Z", "fieldsV1": {"f:metadata": {"f:labels":
@@ -277,6 +339,7 @@ TEST(NodeFrom, WhatItSaysOfItself) {
   EXPECT_FALSE(node.ready);
   EXPECT_EQ(node.why_not_ready, "container runtime is down");
   EXPECT_EQ(node.gpus_out, "GPU-1 is out");
+  EXPECT_EQ(node.made_at, "2025-12-31T00:00:00Z");
   EXPECT_TRUE(node.cordoned && node.upgrade_cordon);
   EXPECT_EQ(node.written, (Labels{{"nvidia.com/mig.config.state", "2026-01-01T00:00:00Z"}}));
 }
