@@ -179,6 +179,7 @@ struct Unread {
   Error error;
 };
 inline constexpr char kPoliciesPart[] = "ClusterPolicies";
+inline constexpr char kNodesPart[] = "nodes";
 
 struct ClusterFacts {
   WallTime now{};

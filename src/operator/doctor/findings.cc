@@ -21,6 +21,10 @@
 namespace gantry::doctor {
 namespace {
 
+bool IsUnread(const ClusterFacts& cluster, std::string_view part) {
+  return std::ranges::find(cluster.unread, part, &Unread::what) != cluster.unread.end();
+}
+
 // --- would the scheduler take this node? ---------------------------------------------------------
 
 bool Tolerates(const Toleration& toleration, const Taint& taint) {
@@ -107,12 +111,28 @@ bool IsKubernetesTaint(const Taint& taint) {
          taint.key.starts_with("node.cloudprovider.kubernetes.io/");
 }
 
-Finding Blocked(const PodFacts& pod, const std::vector<const NodeFacts*>& nodes) {
+// Taints of nodes that are being started or taken away, by whoever does that: they go by
+// themselves.
+bool IsPassing(const ClusterFacts& cluster, const Taint& taint) {
+  static constexpr std::array<std::string_view, 5> kKeys = {
+      "node.cilium.io/agent-not-ready", "ToBeDeletedByClusterAutoscaler", "karpenter.sh/disrupted",
+      "karpenter.sh/disruption", "karpenter.sh/unregistered"};
+  return std::ranges::find(kKeys, taint.key) != kKeys.end() ||
+         taint.key.starts_with("startup-taint.cluster-autoscaler.kubernetes.io/") ||
+         std::ranges::find(cluster.operators, taint.key, &OperatorFacts::startup_taint) !=
+             cluster.operators.end();
+}
+
+Finding Blocked(const ClusterFacts& cluster, const PodFacts& pod,
+                const std::vector<const NodeFacts*>& nodes) {
   std::set<std::string> lacking;
   std::set<std::string> others;
+  bool passing = false;
   for (const NodeFacts* node : nodes) {
     for (const Taint& taint : Untolerated(pod, *node)) {
-      (IsKubernetesTaint(taint) ? others : lacking).insert(TaintText(taint));
+      const bool passes = IsPassing(cluster, taint);
+      passing = passing || passes;
+      (passes || IsKubernetesTaint(taint) ? others : lacking).insert(TaintText(taint));
     }
   }
   if (!lacking.empty()) {
@@ -123,10 +143,12 @@ Finding Blocked(const PodFacts& pod, const std::vector<const NodeFacts*>& nodes)
         format("lacks a toleration for the taint {} of every node that has its GPUs", taints),
         format("add to its spec: tolerations: [{{key: {}, operator: Exists}}]", key));
   }
-  return Problem("NodesUnschedulable", PodName(pod),
-                 format("every node that has its GPUs is out of service ({})",
-                        Join({others.begin(), others.end()}, ", ")),
-                 "bring a node back (`kubectl uncordon`, or look why it is not ready)");
+  const auto make = passing ? Note : Problem;
+  return make("NodesUnschedulable", PodName(pod),
+              format("every node that has its GPUs is out of service ({})",
+                     Join({others.begin(), others.end()}, ", ")),
+              passing ? "wait: a node is being started, or taken away"
+                      : "bring a node back (`kubectl uncordon`, or look why it is not ready)");
 }
 
 // What the scheduler's message counts: "0/3 nodes are available: 1 Insufficient cpu, 2 Insufficient
@@ -168,7 +190,8 @@ long long NodesWithout(const PodFacts& pod, const std::vector<NodeFacts>& nodes)
   });
 }
 
-std::optional<Finding> ExaminePod(const PodFacts& pod, const std::vector<NodeFacts>& nodes) {
+std::optional<Finding> ExaminePod(const ClusterFacts& cluster, const PodFacts& pod) {
+  const std::vector<NodeFacts>& nodes = cluster.nodes;
   if (std::optional<Finding> too_many = TooMany(pod, nodes)) {
     return too_many;
   }
@@ -189,7 +212,7 @@ std::optional<Finding> ExaminePod(const PodFacts& pod, const std::vector<NodeFac
                    "nvidia.com/gpu.product`)");
   }
   if (open.empty()) {
-    return Blocked(pod, selected);
+    return Blocked(cluster, pod, selected);
   }
   const Shortage shortage = ShortageOf(pod.scheduler);
   if (shortage.gpus > NodesWithout(pod, nodes) || (shortage.gpus > 0 && shortage.others.empty())) {
@@ -209,10 +232,13 @@ std::optional<Finding> ExaminePod(const PodFacts& pod, const std::vector<NodeFac
 }
 
 void ExaminePods(const ClusterFacts& cluster, std::vector<Finding>& findings) {
+  if (IsUnread(cluster, kNodesPart)) {
+    return;
+  }
   std::map<std::pair<std::string, std::string>, size_t> first;  // owner and code -> finding
   std::map<size_t, int> more;
   for (const PodFacts& pod : cluster.pending) {
-    std::optional<Finding> finding = ExaminePod(pod, cluster.nodes);
+    std::optional<Finding> finding = pod.gated ? std::nullopt : ExaminePod(cluster, pod);
     if (!finding) {
       continue;
     }
@@ -298,9 +324,7 @@ std::string WhyNot(const PolicyFacts& policy) {
 }
 
 void ExaminePolicies(const ClusterFacts& cluster, std::vector<Finding>& findings) {
-  const bool unread =
-      std::ranges::find(cluster.unread, kPoliciesPart, &Unread::what) != cluster.unread.end();
-  if (cluster.policies.empty() && !unread) {
+  if (cluster.policies.empty() && !IsUnread(cluster, kPoliciesPart)) {
     findings.push_back(Problem("NoClusterPolicy", "cluster", "has no ClusterPolicy",
                                "install the chart, or create a ClusterPolicy"));
   }

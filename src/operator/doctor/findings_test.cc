@@ -95,7 +95,32 @@ TEST_F(FindingsTest, TolerationsOfEachForm) {
 
 TEST_F(FindingsTest, ACordonedNodeNeedsNoToleration) {
   node_["spec"]["taints"] = Json::array({Taint("node.kubernetes.io/unschedulable", "")});
-  EXPECT_THAT(With({GpuPod("p", 1)}), ElementsAre(Field(&Finding::code, "NodesUnschedulable")));
+  EXPECT_THAT(With({GpuPod("p", 1)}),
+              ElementsAre(AllOf(Field(&Finding::code, "NodesUnschedulable"),
+                                Field(&Finding::severity, Severity::kProblem))));
+}
+
+TEST_F(FindingsTest, TaintsThatGoByThemselvesNeedNoToleration) {
+  cluster_.operators = {OperatorFrom(Parse(R"({"spec": {"template": {"spec": {"containers": [
+      {"env": [{"name": "STARTUP_TAINT", "value": "gpus.example.com/starting"}]}]}}},
+      "status": {"availableReplicas": 1}})"))};
+  for (const char* key :
+       {"gpus.example.com/starting", "node.cilium.io/agent-not-ready",
+        "startup-taint.cluster-autoscaler.kubernetes.io/gpu", "ToBeDeletedByClusterAutoscaler",
+        "karpenter.sh/disrupted", "karpenter.sh/unregistered"}) {
+    node_["spec"]["taints"] = Json::array({Taint(key, "")});
+    cluster_.pending.clear();
+    EXPECT_THAT(With({GpuPod("p", 1)}),
+                ElementsAre(AllOf(Field(&Finding::code, "NodesUnschedulable"),
+                                  Field(&Finding::severity, Severity::kNote))))
+        << key;
+  }
+}
+
+TEST_F(FindingsTest, APodThatIsNotToBeScheduledYet) {
+  Json pod = GpuPod("p", 9);
+  pod["spec"]["schedulingGates"] = Json::array({{{"name", "kueue.x-k8s.io/admission"}}});
+  EXPECT_THAT(With({pod}), IsEmpty());
 }
 
 TEST_F(FindingsTest, MoreGpusThanAnyNodeHas) {
@@ -118,6 +143,12 @@ TEST_F(FindingsTest, AResourceThatNobodyOffers) {
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_EQ(findings[0].code, "ResourceNotOffered");
   EXPECT_THAT(findings[0].message, HasSubstr("offered: nvidia.com/gpu"));
+}
+
+TEST_F(FindingsTest, WhoMayNotSeeNodesDoesNotKnowWhatTheyOffer) {
+  cluster_.unread = {{.what = kNodesPart, .error = {.kind = ErrorKind::kTimeout, .message = ""}}};
+  cluster_.pending = {PodFrom(GpuPod("p", 1))};
+  EXPECT_THAT(Examine(cluster_), ElementsAre(Field(&Finding::code, "NotRead")));
 }
 
 TEST_F(FindingsTest, ASelectorThatTakesNoGpuNode) {
