@@ -21,6 +21,7 @@ import time
 
 import pytest
 from control_plane import ROOT, ControlPlane, wait
+from faulty_proxy import FaultyProxy
 
 SPACE = "gpu-operator"
 POLICIES = "/apis/nvidia.com/v1/clusterpolicies"
@@ -144,7 +145,8 @@ def codes(gantry, kubeconfig):
 def test_every_code_is_in_the_page_of_codes():
     # Words of the API and of the kubelet that look like codes of ours.
     theirs = {"CrashLoopBackOff", "ContainerCreating", "ErrImageNeverPull", "ErrImagePull", "ImagePullBackOff",
-              "InvalidImageName", "RegistryUnavailable", "DoesNotExist", "NotIn", "PreferNoSchedule"}
+              "InvalidImageName", "RegistryUnavailable", "SignatureValidationFailed", "StartError",
+              "ContainerCannotRun", "PreferNoSchedule", "ToBeDeletedByClusterAutoscaler"}
     sources = "".join(path.read_text() for path in sorted((ROOT / "src/operator/doctor").glob("*findings.cc")))
     codes = set(re.findall(r'"((?:[A-Z]+[a-z]+){2,}[A-Z]*)"', sources)) - theirs
     assert set(re.findall(r"^\| `(\w+)`", (ROOT / "docs/doctor.md").read_text(), re.MULTILINE)) == codes
@@ -160,8 +162,27 @@ def test_what_events_point_at_is_looked_at_again(plane, gantry):
     pod(plane, "unstarted")
     event(plane, "Pod", "unstarted", "FailedCreatePodSandBox", 'no runtime for "nvidia" is configured')
     assert codes(gantry, plane.kubeconfig) == ["RuntimeHandlerMissing"]
+    # It has a sandbox since, and its image is being pulled.
+    container_status(plane, path, {"state": {"waiting": {"reason": "ContainerCreating"}}}, phase="Pending",
+                     conditions=[{"type": "PodReadyToStartContainers", "status": "True"}])
+    assert codes(gantry, plane.kubeconfig) == []
     container_status(plane, path, {"state": {"running": {}}})
     assert codes(gantry, plane.kubeconfig) == []
+    remove(plane, path)
+
+
+def test_a_container_whose_hook_fails(plane, gantry):
+    # As with containerd, which has made the container by then: the pod's phase is Running, or Failed.
+    path = "/api/v1/namespaces/default/pods/hooked"
+    pod(plane, "hooked")
+    words = "nvidia-container-cli: requirement error: unsatisfied condition: cuda>=12.6"
+    event(plane, "Pod", "hooked", "Failed", f"Error: failed to create containerd task: {words}")
+    ended = {"terminated": {"exitCode": 128, "reason": "StartError", "message": words}}
+    for status, phase in (({"state": {"waiting": {"reason": "RunContainerError", "message": words}}}, "Running"),
+                          ({"state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": ended}, "Running"),
+                          ({"state": ended}, "Failed")):
+        container_status(plane, path, status, phase=phase)
+        assert codes(gantry, plane.kubeconfig) == ["DriverTooOld"]
     remove(plane, path)
 
 
@@ -186,6 +207,73 @@ def test_an_operand_that_ends_again_and_again(plane, gantry):
     # The validator says that the node has a driver.
     assert codes(gantry, plane.kubeconfig) == ["DriverConflict"]
     remove(plane, f"{PODS}/driver-1")
+
+
+def test_an_image_whose_kubelet_names_no_cause(plane, gantry):
+    # Kubernetes before 1.32 says in the event alone why.
+    pod(plane, "driver-1", SPACE, {"app": "nvidia-driver-daemonset"})
+    container_status(plane, f"{PODS}/driver-1", {"state": {"waiting": {
+        "reason": "ImagePullBackOff", "message": 'Back-off pulling image "localhost/x:1"'}}}, phase="Pending")
+    assert codes(gantry, plane.kubeconfig) == ["ImageNotPulled"]
+    event(plane, "Pod", "driver-1", "Failed", 'Failed to pull image "localhost/x:1": toomanyrequests: slow', SPACE)
+    assert codes(gantry, plane.kubeconfig) == ["RegistryUnreachable"]
+    remove(plane, f"{PODS}/driver-1")
+
+
+def test_an_operand_whose_pods_are_refused(plane, gantry):
+    name = "nvidia-device-plugin-daemonset"
+    event(plane, "DaemonSet", name, "FailedCreate", 'Error creating: admission webhook "k" denied the request', SPACE)
+    assert codes(gantry, plane.kubeconfig) == []
+    plane.patch(f"{SETS}/{name}/status", {"status": {"desiredNumberScheduled": 2, "numberReady": 1}})
+    assert codes(gantry, plane.kubeconfig) == ["PodsRefused"]
+    plane.patch(f"{SETS}/{name}/status", {"status": {"desiredNumberScheduled": 1}})
+
+
+def test_an_operator_that_never_started(plane, gantry):
+    # Its Deployment alone says which namespace is its own.
+    policy, name = f"{POLICIES}/cluster-policy/status", "nvidia-device-plugin-daemonset"
+    deployments = f"/apis/apps/v1/namespaces/{SPACE}/deployments"
+    plane.patch(policy, {"status": {"namespace": None}})
+    plane.patch(f"{SETS}/{name}", {"metadata": {"labels": {"app.kubernetes.io/managed-by": "somebody"}}})
+    labels = {"app": "gpu-operator", "app.kubernetes.io/component": "gpu-operator"}
+    plane.call("POST", deployments, {
+        "metadata": {"name": "gpu-operator", "labels": labels},
+        "spec": {"selector": {"matchLabels": labels}, "template": {
+            "metadata": {"labels": labels}, "spec": {"containers": [{"name": "main", "image": "localhost/x:1"}]}}}})
+    assert codes(gantry, plane.kubeconfig) == ["OperatorNotRunning"]
+    pod(plane, "operator-1", SPACE, labels)
+    container_status(plane, f"{PODS}/operator-1", {
+        "state": {"waiting": {"reason": "ErrImagePull", "message": "manifest unknown"}}}, phase="Pending")
+    assert codes(gantry, plane.kubeconfig) == ["ImageMissing"]
+    remove(plane, f"{PODS}/operator-1")
+    remove(plane, f"{deployments}/gpu-operator")
+    plane.patch(policy, {"status": {"namespace": SPACE}})
+    plane.patch(f"{SETS}/{name}", {"metadata": {"labels": {"app.kubernetes.io/managed-by": "gpu-operator"}}})
+
+
+def test_why_a_driver_is_not_installed(plane, gantry):
+    event(plane, "Node", "node1", "DriverNotInstalled", "no headers of 6.8.0-40", "default")
+    assert codes(gantry, plane.kubeconfig) == []
+    plane.patch(NODE, {"metadata": {"labels": {"nvidia.com/gpu.validation": "DriverNotInstalled"}}})
+    said = run(gantry, plane.kubeconfig, "doctor").stdout.decode()
+    plane.patch(NODE, {"metadata": {"labels": {"nvidia.com/gpu.validation": "ready"}}})
+    assert len(said.splitlines()) == 1 and "no headers of 6.8.0-40" in said, said
+
+
+def test_a_list_that_fails_costs_its_own_findings(plane, gantry, tmp_path):
+    proxy = FaultyProxy(plane, lambda call: "events" if "/events" in call.path else None, lambda: None)
+    try:
+        proxy.choose = lambda site, ordinal: "500"
+        config = json.loads(plane.kubeconfig.read_text())
+        config["clusters"][0]["cluster"] = {"server": f"http://127.0.0.1:{proxy.port}"}
+        (tmp_path / "kubeconfig").write_text(json.dumps(config))
+        assert codes(gantry, tmp_path / "kubeconfig") == ["NotRead"]
+        pod(plane, "too-many", nodeName="", containers=[{
+            "name": "main", "image": "x", "resources": {"limits": {"nvidia.com/gpu": 9}}}])
+        assert codes(gantry, tmp_path / "kubeconfig") == ["MoreGpusThanAnyNode", "NotRead"]
+    finally:
+        proxy.close()
+        remove(plane, "/api/v1/namespaces/default/pods/too-many")
 
 
 def test_a_wrong_configuration_of_the_plugin(plane, gantry):

@@ -5,11 +5,14 @@
 #include "operator/doctor/container_facts.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "base/text.h"
 
 namespace gantry::doctor {
 namespace {
+
+constexpr std::chrono::minutes kRecent(60);
 
 // NVIDIA's resources are whole numbers; a quantity may still be a string ("8") or have a suffix.
 long long Whole(const Json& quantity) {
@@ -62,9 +65,11 @@ ContainerFacts FactsOf(const Json& pod, const Json& status) {
   facts.waiting = TextAt(status, "state.waiting.reason");
   facts.message = TextAt(status, "state.waiting.message");
   facts.restarts = IntAt(status, "restartCount", 0);
-  const char* last = At(status, "state.terminated") != nullptr ? "state" : "lastState";
+  facts.over = At(status, "state.terminated") != nullptr;
+  const char* last = facts.over ? "state" : "lastState";
   facts.ended = TextAt(status, format("{}.terminated.reason", last));
   facts.ended_at = TextAt(status, format("{}.terminated.finishedAt", last));
+  facts.last_words = TextAt(status, format("{}.terminated.message", last));
   facts.exit_code = IntAt(status, format("{}.terminated.exitCode", last), 0);
   return facts;
 }
@@ -81,6 +86,11 @@ GpuCounts GpusIn(const Json* resources) {
     }
   }
   return counts;
+}
+
+bool FailsNow(const ContainerFacts& container, WallTime now) {
+  return container.waiting == "CrashLoopBackOff" ||
+         (container.exit_code != 0 && container.ended_at > Rfc3339(now - kRecent));
 }
 
 // As the scheduler counts: all containers together, or one init container that wants more.

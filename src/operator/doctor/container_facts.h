@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/json.h"
 
 // What the doctor keeps of containers that do not run as they should.
@@ -26,7 +27,9 @@ struct ContainerFacts {
   std::string since;        // an init container that runs, or one that is being made: since when
   std::string ended;        // why its last run ended: Error, OOMKilled; empty: none did
   std::string ended_at;     // RFC 3339
+  std::string last_words;   // the runtime's why it could not be started, or its own; of that run
   long long exit_code = 0;  // of that run
+  bool over = false;        // that run is the one it has: it is not started anew, or not yet
   long long restarts = 0;   // so far
   std::string memory_limit;  // "512Mi"; empty: none
   std::string log;           // the end of what that run wrote, if somebody read it
@@ -36,6 +39,9 @@ struct ContainerFacts {
 // The pod's containers that wait for anything but the one before them, or whose last run failed,
 // and the init container that runs (core/v1 PodStatus).
 std::vector<ContainerFacts> TroubledContainers(const Json& pod);
+
+// Whether it is started again and again, or failed within the last hour.
+bool FailsNow(const ContainerFacts& container, WallTime now);
 
 // What a pod asks the scheduler for of NVIDIA's resources; none with the count 0.
 GpuCounts PodWants(const Json& pod);

@@ -15,6 +15,8 @@
 #include <utility>
 
 #include "base/text.h"
+#include "operator/doctor/node_findings.h"
+#include "operator/doctor/start_findings.h"
 #include "policy/names.h"
 
 namespace gantry::doctor {
@@ -231,21 +233,33 @@ std::string LogsOf(const ContainerFacts& container) {
                 container.container);
 }
 
+// It has no log then, and the words of the runtime that could not start it.
+bool NeverRan(const ContainerFacts& container) {
+  return container.ended == "StartError" || container.ended == "ContainerCannotRun";
+}
+
+constexpr char kInUse[] = "DriverInUse";
+constexpr char kFails[] = "DriverContainerFails";
+
 Finding Crashing(const ClusterFacts& cluster, const ContainerFacts& container) {
   const std::string ended =
       format("container {} ends again and again ({}, exit code {})", container.container,
              container.ended.empty() ? "Error" : container.ended, container.exit_code);
   if (IsDriver(container)) {
-    if (const Meaning* meaning = Find(kDriverLog, container.log)) {
+    const NodeFacts* node = NodeOf(cluster, container.node);
+    // The validator finds a driver that works, and this one is not it.
+    const bool other = node != nullptr && !IsChanging(*node) &&
+                       ValueOf(*node, names::kGpuValidation) == names::kValidationReady;
+    const Meaning* meaning = Find(kDriverLog, container.log + container.last_words);
+    if (meaning != nullptr && !(other && meaning->code == kInUse)) {
       return Problem(std::string(meaning->code), "", std::string(meaning->message),
                      std::string(meaning->remedy));
     }
-    // The validator finds a driver that works, and this one is not it.
-    if (Validation(cluster, container.node) == names::kValidationReady) {
+    if (other) {
       return Problem("DriverConflict", "", "the node has a driver that works, and " + ended,
                      kOwnDriver);
     }
-    return Problem("DriverContainerFails", "", ended, LogsOf(container));
+    return Problem(kFails, "", ended, LogsOf(container));
   }
   if (container.app.starts_with("nvidia-dcgm")) {
     return Problem("ExporterCrashing", "",
@@ -254,7 +268,9 @@ Finding Crashing(const ClusterFacts& cluster, const ContainerFacts& container) {
                    "so: " +
                        LogsOf(container));
   }
-  return Problem("OperandCrashing", "", ended, LogsOf(container));
+  return Problem("OperandCrashing", "",
+                 NeverRan(container) ? ended + ": " + container.last_words : ended,
+                 LogsOf(container));
 }
 
 // --- any operand
@@ -285,6 +301,11 @@ std::optional<Finding> OfOperand(const ClusterFacts& cluster, const ContainerFac
   }
   if (WaitsForImage(container)) {
     return NotPulled(container);
+  }
+  std::optional<Finding> failure =
+      StartFailure(NeverRan(container) ? container.last_words : container.message);
+  if (failure && !container.waiting.empty()) {
+    return IsConsequence(cluster, container) ? std::nullopt : std::move(failure);
   }
   if (container.waiting == "CrashLoopBackOff") {
     return Crashing(cluster, container);
@@ -329,6 +350,17 @@ std::string Places(const std::set<std::string>& nodes) {
   return Join(shown, ", ");
 }
 
+// Logs are read of a few containers of an operand: the others end for the same reason.
+std::vector<const ContainerFacts*> LogsFirst(const std::vector<ContainerFacts>& containers) {
+  std::vector<const ContainerFacts*> read;
+  std::vector<const ContainerFacts*> unread;
+  for (const ContainerFacts& container : containers) {
+    (container.log.empty() ? unread : read).push_back(&container);
+  }
+  read.insert(read.end(), unread.begin(), unread.end());
+  return read;
+}
+
 // --- workloads
 // -------------------------------------------------------------------------------------
 
@@ -344,14 +376,29 @@ constexpr std::array kWorkloadLog = std::to_array<Meaning>({
     {"CUDA_ERROR_OUT_OF_MEMORY", "GpuMemoryExhausted", "", ""},
     {"CUDA error: out of memory", "GpuMemoryExhausted", "", ""},
     {"cudaErrorMemoryAllocation", "GpuMemoryExhausted", "", ""},
+    {"CUDA failure 2: out of memory", "GpuMemoryExhausted", "", ""},
+    {"cudaMalloc failed: out of memory", "GpuMemoryExhausted", "", ""},
+    {"CUBLAS_STATUS_ALLOC_FAILED", "GpuMemoryExhausted", "", ""},
+    {"RESOURCE_EXHAUSTED: Out of memory", "GpuMemoryExhausted", "", ""},
+    {"OOM when allocating tensor", "GpuMemoryExhausted", "", ""},
     {"Failed to initialize NVML: Unknown Error", "GpuLostInContainer",
      "lost the way to its GPU while it ran", kStartAnew},
     {"driver version is insufficient for CUDA runtime", "DriverTooOld",
      "its image needs a newer driver than the node has", kNewerDriver},
-    {"unsatisfied condition: cuda", "DriverTooOld",
+    {"The NVIDIA driver on your system is too old", "DriverTooOld",
+     "its image needs a newer driver than the node has", kNewerDriver},
+    {"provided PTX was compiled with an unsupported toolchain", "DriverTooOld",
      "its image needs a newer driver than the node has", kNewerDriver},
     {"forward compatibility was attempted on non supported HW", "DriverTooOld",
      "its image brings CUDA compatibility libraries that this GPU can't use", kNewerDriver},
+    {"Failed to initialize NVML: Driver/library version mismatch", "VersionMismatch",
+     "has the libraries of another driver than the node's kernel module is of",
+     "delete the pod, so that its containers get those of today; if it happens again, restart the "
+     "node"},
+    {"Failed to initialize NVML: Insufficient Permissions", "GpuNotPermitted",
+     "may not open the device nodes of its GPU",
+     "let it run in the group that they have on the node (securityContext.supplementalGroups), or "
+     "open them (NVreg_DeviceFileMode of the kernel module)"},
 });
 
 std::optional<Finding> OfWorkload(const ClusterFacts& cluster, const ContainerFacts& container) {
@@ -379,14 +426,23 @@ std::optional<Finding> OfWorkload(const ClusterFacts& cluster, const ContainerFa
 }  // namespace
 
 void ExamineOperandContainers(const ClusterFacts& cluster, std::vector<Finding>& findings) {
-  std::map<std::pair<std::string, std::string>, size_t> first;  // operand and code -> finding
+  std::map<std::pair<std::string, std::string>, size_t> first;        // operand and code -> finding
+  std::map<std::pair<std::string, std::string>, std::string> by_log;  // and container -> code
   std::map<size_t, std::set<std::string>> nodes;
-  for (const ContainerFacts& container : cluster.operand_containers) {
+  for (const ContainerFacts* each : LogsFirst(cluster.operand_containers)) {
+    const ContainerFacts& container = *each;
     std::optional<Finding> finding = OfOperand(cluster, container);
     if (!finding) {
       continue;
     }
     finding->object = OperandName(container);
+    const std::pair place(finding->object, container.container);
+    if (!container.log.empty()) {
+      by_log.emplace(place, finding->code);
+    } else if (const auto told = by_log.find(place);
+               told != by_log.end() && finding->code == kFails) {
+      finding->code = told->second;
+    }
     const auto [at, added] =
         first.emplace(std::pair(finding->object, finding->code), findings.size());
     if (!container.node.empty()) {

@@ -4,11 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <utility>
+
 namespace gantry::doctor {
 namespace {
 
 using std::chrono::hours;
 using std::chrono::minutes;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::Field;
 using ::testing::HasSubstr;
@@ -178,9 +181,53 @@ TEST_F(ContainerFindings, ADriverBesideOneThatWorks) {
   cluster_.nodes[0].labels["nvidia.com/gpu.validation"] = "ready";
   EXPECT_THAT(Operand({Crashing(kDriver, "")}),
               ElementsAre(Field(&Finding::code, "DriverConflict")));
+  // It can't unload that one; in an upgrade it is to.
+  const ContainerFacts in_use = Crashing(kDriver, "driver is in use");
+  EXPECT_THAT(Operand({in_use}), ElementsAre(Field(&Finding::code, "DriverConflict")));
+  cluster_.nodes[0].labels["nvidia.com/gpu-driver-upgrade-state"] = "pod-restart-required";
+  EXPECT_THAT(Operand({in_use}), ElementsAre(Field(&Finding::code, "DriverInUse")));
   cluster_.nodes[0].labels["nvidia.com/gpu.validation"] = "DriverMissing";
   EXPECT_THAT(Operand({Crashing(kDriver, "")}),
               ElementsAre(Field(&Finding::code, "DriverContainerFails")));
+}
+
+TEST_F(ContainerFindings, DriversWhoseLogNobodyHasRead) {
+  std::vector<ContainerFacts> containers = {Crashing(kDriver, ""),
+                                            Crashing(kDriver, "Could not resolve host")};
+  containers[1].node = "n2";
+  EXPECT_THAT(Operand(containers),
+              ElementsAre(Field(&Finding::object, "DaemonSet nvidia-driver-daemonset on n1, n2")));
+  // Another container of the pod has another cause.
+  containers[0].container = "other";
+  EXPECT_THAT(Operand(containers), ElementsAre(Field(&Finding::code, "PackagesUnreachable"),
+                                               Field(&Finding::code, "DriverContainerFails")));
+}
+
+// As containerd's kubelet tells it: in the state, then in the state before.
+TEST_F(ContainerFindings, ContainersThatTheRuntimeCannotStart) {
+  ContainerFacts container = Of(kPlugin, "RunContainerError");
+  container.message = "OCI runtime create failed: nvidia-container-cli: driver not loaded";
+  EXPECT_THAT(Operand({container}), ElementsAre(Field(&Finding::code, "RuntimeHookFails")));
+  container.waiting = "CrashLoopBackOff";
+  container.ended = "StartError";
+  container.last_words = std::exchange(container.message, "back-off 5m0s restarting");
+  EXPECT_THAT(Operand({container}),
+              ElementsAre(AllOf(
+                  Field(&Finding::code, "RuntimeHookFails"),
+                  Field(&Finding::object, "DaemonSet nvidia-device-plugin-daemonset on n1"))));
+  container.last_words = "no space left on device";
+  EXPECT_THAT(Operand({container}),
+              ElementsAre(AllOf(Field(&Finding::code, "OperandCrashing"),
+                                Field(&Finding::message, HasSubstr("no space left")))));
+  // Its own words are no runtime's.
+  container.ended = "Error";
+  container.last_words = "nvidia-container-cli is not in the image";
+  EXPECT_THAT(Operand({container}), ElementsAre(Field(&Finding::code, "OperandCrashing")));
+  // It was before the toolkit, and runs.
+  container.waiting = "";
+  container.ended = "StartError";
+  container.last_words = "nvidia-container-cli: driver not loaded";
+  EXPECT_THAT(Operand({container}), IsEmpty());
 }
 
 TEST_F(ContainerFindings, ExportersThatEnd) {
@@ -275,8 +322,15 @@ TEST_F(ContainerFindings, PodsWithGpusThatEnd) {
            {"CUDA error: out of memory", "GpuMemoryExhausted"},
            {"Failed to initialize NVML: Unknown Error", "GpuLostInContainer"},
            {"CUDA driver version is insufficient for CUDA runtime version", "DriverTooOld"},
-           {"nvidia-container-cli: requirement error: unsatisfied condition: cuda>=12.6",
-            "DriverTooOld"},
+           {"The NVIDIA driver on your system is too old (found version 11040)", "DriverTooOld"},
+           {"the provided PTX was compiled with an unsupported toolchain.", "DriverTooOld"},
+           {"ncclUnhandledCudaError: CUDA failure 2: out of memory", "GpuMemoryExhausted"},
+           {"ggml: cudaMalloc failed: out of memory", "GpuMemoryExhausted"},
+           {"RESOURCE_EXHAUSTED: Out of memory while trying to allocate", "GpuMemoryExhausted"},
+           {"OOM when allocating tensor with shape[1]", "GpuMemoryExhausted"},
+           {"CUBLAS_STATUS_ALLOC_FAILED when calling cublasCreate", "GpuMemoryExhausted"},
+           {"Failed to initialize NVML: Driver/library version mismatch", "VersionMismatch"},
+           {"Failed to initialize NVML: Insufficient Permissions", "GpuNotPermitted"},
            {"ValueError: wrong shape", nullptr},
            {"out of memory", nullptr},
            {"", nullptr}}) {
@@ -314,16 +368,38 @@ TEST(TroubledContainers, WhatTheKubeletSays) {
   const auto troubled = Troubled(R"({"startTime": "1", "containerStatuses": [{"name": "main",
       "image": "i", "restartCount": 3, "state": {"waiting": {"reason": "CrashLoopBackOff",
       "message": "back-off"}}, "lastState": {"terminated": {"reason": "OOMKilled", "exitCode": 137,
-      "finishedAt": "2"}}}]})");
+      "finishedAt": "2", "message": "killed"}}}]})");
   ASSERT_EQ(troubled.size(), 1U);
   EXPECT_EQ(troubled[0].app, "x");
   EXPECT_EQ(troubled[0].node, "n1");
   EXPECT_EQ(troubled[0].waiting, "CrashLoopBackOff");
   EXPECT_EQ(troubled[0].ended, "OOMKilled");
   EXPECT_EQ(troubled[0].ended_at, "2");
+  EXPECT_EQ(troubled[0].last_words, "killed");
+  EXPECT_FALSE(troubled[0].over);
   EXPECT_EQ(troubled[0].exit_code, 137);
   EXPECT_EQ(troubled[0].restarts, 3);
   EXPECT_EQ(troubled[0].memory_limit, "64Mi");
+}
+
+TEST(TroubledContainers, WhetherItFailsNow) {
+  const WallTime now(hours(24 * 365 * 56));
+  ContainerFacts container;
+  container.exit_code = 1;
+  container.ended_at = Rfc3339(now - minutes(59));
+  EXPECT_TRUE(FailsNow(container, now));
+  container.exit_code = 0;
+  EXPECT_FALSE(FailsNow(container, now));
+  container.exit_code = 1;
+  container.ended_at = Rfc3339(now - minutes(61));
+  EXPECT_FALSE(FailsNow(container, now));
+  container.waiting = "CrashLoopBackOff";
+  EXPECT_TRUE(FailsNow(container, now));
+  // Of a pod that is over: its log is that of the run which failed.
+  const auto over = Troubled(R"({"containerStatuses": [{"name": "main", "state": {"terminated":
+      {"reason": "Error", "exitCode": 1}}}]})");
+  ASSERT_EQ(over.size(), 1U);
+  EXPECT_TRUE(over[0].over);
 }
 
 TEST(TroubledContainers, WhatIsNoTrouble) {

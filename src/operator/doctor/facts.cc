@@ -139,6 +139,19 @@ std::string EnvOf(const Json& section, std::string_view name) {
   return "";
 }
 
+// The kubelet's words where its runtime had no success: containerd has made the container by then
+// and ends it with StartError, CRI-O has not.
+bool CouldNotStart(const Json& status) {
+  static constexpr std::array<std::string_view, 4> kReasons = {
+      "StartError", "ContainerCannotRun", "RunContainerError", "CreateContainerError"};
+  return std::ranges::any_of(kReasons, [&status](std::string_view reason) {
+    return TextAt(status, "state.waiting.reason") == reason ||
+           TextAt(status, "state.terminated.reason") == reason ||
+           (At(status, "state.waiting") != nullptr &&
+            TextAt(status, "lastState.terminated.reason") == reason);
+  });
+}
+
 UpgradesFacts UpgradesFrom(const Json& told) {
   UpgradesFacts facts{.total = IntAt(told, "total", 0),
                       .done = IntAt(told, "done", 0),
@@ -287,7 +300,8 @@ std::vector<ConfigFacts> ConfigsFrom(const Json& config_map) {
 
 std::optional<RejectionFacts> RejectionFrom(const Json& pod) {
   const std::string reason = TextAt(pod, "status.reason");
-  const bool admission = reason == "UnexpectedAdmissionError" || reason.starts_with("OutOfnvidia");
+  const bool admission = reason == "UnexpectedAdmissionError" ||
+                         reason == "TopologyAffinityError" || reason.starts_with("OutOfnvidia");
   if (TextAt(pod, "status.phase") != "Failed" || !admission || PodWants(pod).empty()) {
     return std::nullopt;
   }
@@ -361,8 +375,21 @@ std::string LastSeen(const Json& event) {
 }
 
 bool IsStarting(const Json& pod) {
-  return TextAt(pod, "status.phase") == "Pending" &&
-         At(pod, "metadata.deletionTimestamp") == nullptr;
+  if (At(pod, "metadata.deletionTimestamp") != nullptr) {
+    return false;
+  }
+  bool sandbox = std::ranges::any_of(ConditionsOf(pod), [](const Condition& condition) {
+    return condition.type == "PodReadyToStartContainers" && condition.holds;
+  });
+  for (const char* list : {"status.initContainerStatuses", "status.containerStatuses"}) {
+    for (const Json& status : ListAt(pod, list)) {
+      if (CouldNotStart(status)) {
+        return true;
+      }
+      sandbox = sandbox || !TextAt(status, "containerID").empty();
+    }
+  }
+  return TextAt(pod, "status.phase") == "Pending" && !sandbox;
 }
 
 }  // namespace gantry::doctor

@@ -190,7 +190,7 @@ struct ClusterFacts {
   std::vector<RejectionFacts> rejections;
   std::vector<OperandFacts> operands;
   std::vector<ContainerFacts> operand_containers;   // troubled ones
-  std::vector<ContainerFacts> workload_containers;  // that start again and again and have GPUs
+  std::vector<ContainerFacts> workload_containers;  // of pods with GPUs, that fail
   std::vector<OperatorFacts> operators;
   std::vector<PartFacts> parts;
   std::vector<PolicyFacts> policies;
@@ -224,7 +224,8 @@ std::string OwnerOf(const Json& object);
 // When what an event tells was seen last (RFC 3339).
 std::string LastSeen(const Json& event);
 
-// Whether a pod is still not started and is to be.
+// Whether a pod is still not started and is to be: it has no sandbox yet, or a container of it
+// could not be started.
 bool IsStarting(const Json& pod);
 
 }  // namespace gantry::doctor

@@ -259,6 +259,41 @@ void ExaminePods(const ClusterFacts& cluster, std::vector<Finding>& findings) {
 
 // --- pods that were refused ----------------------------------------------------------------------
 
+struct Refuser {
+  std::string_view words;
+  const char* remedy;
+};
+
+constexpr char kExempt[] = "exempt the operator's namespace from that policy";
+constexpr char kQuota[] = "raise the ResourceQuota of the namespace";
+constexpr char kLimits[] =
+    "set resources of its section, or change the namespace's ResourceQuota or LimitRange";
+constexpr char kConstraint[] =
+    "let its ServiceAccount use a SecurityContextConstraint that allows what the words name";
+
+constexpr std::array kRefusers = std::to_array<Refuser>({
+    {"denied the request", kExempt},
+    {"denied request", kExempt},
+    {"exceeded quota", kQuota},
+    {"failed quota", kLimits},
+    {" usage per ", kLimits},
+    {"security context constraint", kConstraint},
+    {"", "change what refuses them"},
+});
+
+// In the API server's own words.
+Finding Refused(const RefusalFacts& refusal) {
+  constexpr std::string_view kController = "Error creating: ";
+  const bool prefixed = refusal.message.starts_with(kController);
+  const auto refuser = std::ranges::find_if(kRefusers, [&refusal](const Refuser& each) {
+    return refusal.message.find(each.words) != std::string::npos;
+  });
+  return Problem(
+      "PodsRefused", refusal.object,
+      "its pods are refused: " + refusal.message.substr(prefixed ? kController.size() : size_t{0}),
+      refuser->remedy);
+}
+
 std::optional<Finding> ExamineRefusal(const RefusalFacts& refusal) {
   if (refusal.message.find("Limit must be set for non overcommitable resources") !=
       std::string::npos) {
@@ -274,6 +309,12 @@ std::optional<Finding> ExamineRefusal(const RefusalFacts& refusal) {
         "QuotaExceeded", refusal.object,
         "its pods are refused: " + refusal.message.substr(refusal.message.find("exceeded quota")),
         "raise the ResourceQuota of the namespace, or end other pods in it");
+  }
+  // "maximum nvidia.com/gpu usage per Container is 1, but limit is 2"
+  if (refusal.message.find("nvidia.com/") != std::string::npos &&
+      refusal.message.find(" usage per ") != std::string::npos) {
+    return Problem("QuotaExceeded", refusal.object, "its pods are refused: " + refusal.message,
+                   "raise the LimitRange of the namespace, or ask for less");
   }
   const auto says = [&refusal](std::string_view words) {
     return refusal.message.find(words) != std::string::npos;
@@ -306,7 +347,7 @@ std::optional<Finding> ExamineRefusal(const RefusalFacts& refusal) {
                    "its pods are refused: " + refusal.message.substr(webhook),
                    "repair that webhook, or exempt the operator's namespace from it");
   }
-  return std::nullopt;
+  return Refused(refusal);
 }
 
 // --- operands, policy ----------------------------------------------------------------------------
@@ -429,8 +470,12 @@ std::vector<Finding> Examine(const ClusterFacts& cluster) {
 
 bool IsKnownRefusal(const RefusalFacts& refusal) { return ExamineRefusal(refusal).has_value(); }
 
+// What a container runtime or an API server says may have several lines.
 std::string LineOf(const Finding& finding) {
-  return format("{}  {}: {}; {}", finding.code, finding.object, finding.message, finding.remedy);
+  std::string line =
+      format("{}  {}: {}; {}", finding.code, finding.object, finding.message, finding.remedy);
+  std::ranges::replace(line, '\n', ' ');
+  return line;
 }
 
 std::string TextOf(const std::vector<Finding>& findings) {

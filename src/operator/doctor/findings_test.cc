@@ -249,7 +249,19 @@ TEST_F(FindingsTest, OtherRefusals) {
            {"Internal error occurred: failed calling webhook \"a.b.c\": no endpoints available",
             false, nullptr},
            {"pods \"x\" is forbidden: exceeded quota: q, requested: pods=1, used: pods=1", false,
-            nullptr}}) {
+            nullptr},
+           {"pods \"x\" is forbidden: exceeded quota: q, requested: pods=1, used: pods=1", true,
+            "PodsRefused"},
+           {"admission webhook \"validate.kyverno.svc-fail\" denied the request: no hostPath", true,
+            "PodsRefused"},
+           {"admission webhook \"validate.kyverno.svc-fail\" denied the request: no hostPath",
+            false, nullptr},
+           {"pods \"x\" is forbidden: maximum cpu usage per Container is 1, but limit is 2", true,
+            "PodsRefused"},
+           {"pods \"x\" is forbidden: maximum nvidia.com/gpu usage per Container is 1, but limit "
+            "is 2",
+            false, "QuotaExceeded"},
+           {"serviceaccount \"y\" not found", true, "PodsRefused"}}) {
     cluster_.refusals = {{.object = "DaemonSet a/x", .message = message, .operand = operand}};
     EXPECT_EQ(IsKnownRefusal(cluster_.refusals[0]), code != nullptr) << message;
     if (code == nullptr) {
@@ -269,6 +281,31 @@ TEST_F(FindingsTest, ARefusedOperandIsNotSaidToBeUnready) {
   EXPECT_THAT(With({}), ElementsAre(Field(&Finding::code, "PodSecurityForbids"),
                                     AllOf(Field(&Finding::code, "OperandNotReady"),
                                           Field(&Finding::object, "DaemonSet xy"))));
+}
+
+TEST_F(FindingsTest, TheApiServersWordsAndWhatToDo) {
+  struct Case {
+    const char* message;
+    const char* remedy;
+  };
+  for (const auto& [message, remedy] : std::initializer_list<Case>{
+           {"admission webhook \"gatekeeper\" denied the request: no", "exempt"},
+           {"ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no", "exempt"},
+           {"pods \"x\" is forbidden: failed quota: q: must specify limits.cpu", "set resources"},
+           {"pods \"x\" is forbidden: exceeded quota: q", "raise the ResourceQuota"},
+           {"minimum memory usage per Container is 1Gi", "LimitRange"},
+           {"pods \"x\" is forbidden: unable to validate against any security context constraint",
+            "SecurityContextConstraint"},
+           {"something else", "change what refuses them"}}) {
+    cluster_.refusals = {{.object = "DaemonSet a/x",
+                          .message = std::string("Error creating: ") + message,
+                          .operand = true}};
+    EXPECT_THAT(
+        With({}),
+        ElementsAre(AllOf(Field(&Finding::message, std::string("its pods are refused: ") + message),
+                          Field(&Finding::remedy, HasSubstr(remedy)))))
+        << message;
+  }
 }
 
 TEST_F(FindingsTest, AnOperatorThatDoesNotRun) {
@@ -406,6 +443,7 @@ TEST_F(FindingsTest, ATaintThatNoOperandTolerates) {
 TEST_F(FindingsTest, AsText) {
   EXPECT_EQ(TextOf({Problem("A", "b", "c", "d"), Note("E", "f", "g", "h")}),
             "A  b: c; d\nE  f: g; h\n");
+  EXPECT_EQ(LineOf(Problem("A", "b", "c\nd", "e")), "A  b: c d; e");
 }
 
 TEST_F(FindingsTest, AsJson) {
@@ -423,6 +461,44 @@ TEST(LacksPods, ByKind) {
   EXPECT_TRUE(
       LacksPods(Parse(R"({"kind": "DaemonSet", "status": {"desiredNumberScheduled": 2}})")));
   EXPECT_TRUE(LacksPods(Parse(R"({"kind": "PyTorchJob"})")));
+}
+
+// Kubernetes' own conditions and states: a sandbox first, then each container.
+TEST(IsStarting, WhatItsContainersSay) {
+  struct Case {
+    const char* status;
+    bool starting;
+  };
+  for (const auto& [status, starting] : std::initializer_list<Case>{
+           {R"({"phase": "Pending", "conditions": [
+                {"type": "PodReadyToStartContainers", "status": "False"}]})",
+            true},
+           {R"({"phase": "Pending", "conditions": [
+                {"type": "PodReadyToStartContainers", "status": "True"}]})",
+            false},
+           {R"({"phase": "Pending", "initContainerStatuses": [{"containerID": "containerd://1"}]})",
+            false},
+           {R"({"phase": "Pending", "containerStatuses": [{"state": {"waiting":
+                {"reason": "CreateContainerError"}}}]})",
+            true},
+           {R"({"phase": "Running", "containerStatuses": [{"state": {"waiting":
+                {"reason": "RunContainerError"}}}]})",
+            true},
+           {R"({"phase": "Running", "containerStatuses": [{"containerID": "containerd://1",
+                "state": {"waiting": {"reason": "CrashLoopBackOff"}},
+                "lastState": {"terminated": {"reason": "StartError"}}}]})",
+            true},
+           {R"({"phase": "Failed", "containerStatuses": [{"state": {"terminated":
+                {"reason": "StartError"}}}]})",
+            true},
+           {R"({"phase": "Running", "containerStatuses": [{"state": {"running": {}},
+                "lastState": {"terminated": {"reason": "StartError"}}}]})",
+            false},
+           {R"({"phase": "Running", "containerStatuses": [{"state": {"waiting":
+                {"reason": "CrashLoopBackOff"}}, "lastState": {"terminated": {"reason": "Error"}}}]})",
+            false}}) {
+    EXPECT_EQ(IsStarting(Json{{"status", Parse(status)}}), starting) << status;
+  }
 }
 
 TEST(IsStarting, UntilItRunsOrGoes) {

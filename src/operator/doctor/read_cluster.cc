@@ -4,6 +4,7 @@
 // an hour old, so what it is about is read again: only what still holds is a fact.
 #include "operator/doctor/read_cluster.h"
 
+#include <array>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -25,11 +26,13 @@ namespace {
 constexpr std::chrono::minutes kFresh(30);
 // Of a thousand pods with one cause, some tell it as well.
 constexpr size_t kMostPods = 50;
-constexpr size_t kMostLogs = 20;
+constexpr size_t kMostLogs = 20;  // of operands, and of workloads
+constexpr size_t kLogsOfOne = 2;  // of one container of an operand, on whichever nodes
 constexpr long long kLogLines = 60;
 constexpr long long kLogBytes = 64 * 1024;
 // A node that is away lets the API server wait much longer.
 constexpr std::chrono::seconds kLogTimeout(5);
+constexpr std::string_view kJob = "Job ";  // of an owner
 
 // What an event is about, by kind and key.
 struct Involved {
@@ -42,6 +45,12 @@ struct Told {
   std::string message;
   std::string last_seen;  // RFC 3339
 };
+
+void KeepNewest(Told& kept, Told told) {
+  if (told.last_seen >= kept.last_seen) {
+    kept = std::move(told);
+  }
+}
 
 std::optional<kube::Kind> ControllerKind(std::string_view kind) {
   for (const kube::Kind& each : {kube::kinds::kReplicaSet, kube::kinds::kJob,
@@ -64,17 +73,35 @@ class Reader {
     cluster_.now = RealClock().Wall();
   }
 
+  // What can't be read costs its own findings. A server that has not answered once is none.
   Result<ClusterFacts> ForDoctor() {
-    TRY(ReadPolicies());
-    TRY(ReadDaemonSets());
-    TRY(ReadNodes());
-    TRY(ReadHolders());
-    TRY(ReadDeployments());
-    TRY(ReadOperandPods());
-    TRY(ReadPending());
-    TRY(ReadRejections());
-    TRY(ReadWarnings());
-    TRY(ReadConfigs());
+    struct Step {
+      const char* what;
+      Status (Reader::*read)();
+    };
+    static constexpr std::array kSteps = std::to_array<Step>({
+        {kNodesPart, &Reader::ReadNodes},
+        {kPoliciesPart, &Reader::ReadPolicies},
+        {"DaemonSets", &Reader::ReadDaemonSets},
+        {"Deployments", &Reader::ReadDeployments},
+        {"pods that hold GPUs", &Reader::ReadHolders},
+        {"events", &Reader::ReadWarnings},
+        {"the operator's pods", &Reader::ReadOperandPods},
+        {"pods that wait", &Reader::ReadPending},
+        {"pods that failed", &Reader::ReadFailed},
+        {"pods that are refused", &Reader::AddRefusals},
+        {"pods that are not started", &Reader::AddStarts},
+        {"pods that end again and again", &Reader::AddRestarting},
+        {"the device plugin's configuration", &Reader::ReadConfigs},
+    });
+    for (const Step& step : kSteps) {
+      if (const Status read = (this->*step.read)(); !read.has_value()) {
+        if (!answered_) {
+          return std::unexpected(read.error());
+        }
+        cluster_.unread.push_back({.what = step.what, .error = read.error()});
+      }
+    }
     CountNodeFeatures();
     return std::move(cluster_);
   }
@@ -89,6 +116,7 @@ class Reader {
  private:
   // A missing right is a fact; a missing kind is an empty list (no ClusterPolicy is a finding).
   Status Take(const std::string& what, const Status& status) {
+    answered_ = answered_ || status.has_value();
     if (status.has_value() || status.error().kind == ErrorKind::kNotFound) {
       return {};
     }
@@ -148,7 +176,7 @@ class Reader {
   }
 
   Status ReadNodes() {
-    return Take("nodes", List(kube::kinds::kNode, {}, [this](const Json& node) {
+    return Take(kNodesPart, List(kube::kinds::kNode, {}, [this](const Json& node) {
                   cluster_.nodes.push_back(NodeFrom(node));
                 }));
   }
@@ -178,6 +206,10 @@ class Reader {
                       kube::LabelOf(deployment, "app.kubernetes.io/component");
                   if (component != nullptr && *component == "gpu-operator") {
                     cluster_.operators.push_back(OperatorFrom(deployment));
+                    // Before its first policy nothing else names it.
+                    if (operator_space_.empty()) {
+                      operator_space_ = kube::KeyOf(deployment).space;
+                    }
                   }
                   AddPart(deployment);
                 }));
@@ -190,33 +222,52 @@ class Reader {
     TRY(Take("pods of namespace " + operator_space_,
              List(kube::kinds::kPod, {.space = operator_space_}, [this](const Json& pod) {
                for (ContainerFacts& container : TroubledContainers(pod)) {
+                 Explain(pod, container);
                  cluster_.operand_containers.push_back(std::move(container));
                }
              })));
+    size_t asked = 0;
+    std::map<std::pair<std::string, std::string>, size_t> read;  // app and container
     for (ContainerFacts& container : cluster_.operand_containers) {
-      if (container.waiting == "CrashLoopBackOff") {
-        TRY(ReadLog(container));
+      size_t& of_one = read[{container.app, container.container}];
+      if (container.waiting == "CrashLoopBackOff" && of_one < kLogsOfOne) {
+        TRY(ReadLog(container, asked));
+        of_one += container.log.empty() ? 0 : 1;
       }
     }
     return {};
   }
 
-  // The end of what the run before wrote. A kubelet that does not answer leaves it empty, and is
-  // not asked again.
-  Status ReadLog(ContainerFacts& container) {
-    if (logs_ == kMostLogs || silent_.contains(container.node)) {
+  // What its status does not say: before Kubernetes 1.32 why an image is not pulled, and why a pod
+  // has no sandbox.
+  void Explain(const Json& pod, ContainerFacts& container) const {
+    const kube::Key key = kube::KeyOf(pod);
+    const auto pull = pulls_.find(key);
+    const auto start = unstarted_.find(key);
+    if (pull != pulls_.end() && container.message.ends_with('"') &&
+        pull->second.message.find('"' + container.image + '"') != std::string::npos) {
+      container.message += ": " + pull->second.message;
+    } else if (start != unstarted_.end() && container.message.empty() && IsStarting(pod)) {
+      container.message = start->second.message;
+    }
+  }
+
+  // The end of what its failed run wrote; `asked` counts. A kubelet that does not answer leaves it
+  // empty, and is not asked again.
+  Status ReadLog(ContainerFacts& container, size_t& asked) {
+    if (asked == kMostLogs || silent_.contains(container.node)) {
       return {};
     }
-    ++logs_;
+    ++asked;
     Result<std::string> log =
         log_client_->Log({container.space, container.pod}, {.container = container.container,
-                                                            .previous = true,
+                                                            .previous = !container.over,
                                                             .tail_lines = kLogLines,
                                                             .limit_bytes = kLogBytes});
     if (log.has_value()) {
       container.log = *std::move(log);
     } else if (log.error().kind == ErrorKind::kDenied) {
-      logs_ = kMostLogs;
+      asked = kMostLogs;
       return Take("logs", std::unexpected(log.error()));
     } else if (log.error().kind != ErrorKind::kInvalid) {
       silent_.insert(container.node);
@@ -234,49 +285,99 @@ class Reader {
                 }));
   }
 
-  Status ReadRejections() {
+  Status ReadFailed() {
+    std::map<kube::Key, ContainerFacts> of_jobs;  // the newest of each
     const kube::Selection failed{.space = space_, .fields = "status.phase=Failed"};
-    return Take("pods that failed", List(kube::kinds::kPod, failed, [this](const Json& pod) {
-                  if (std::optional<RejectionFacts> rejection = RejectionFrom(pod)) {
-                    cluster_.rejections.push_back(*std::move(rejection));
-                  }
-                }));
+    TRY(Take("pods that failed", List(kube::kinds::kPod, failed, [&](const Json& pod) {
+               if (std::optional<RejectionFacts> rejection = RejectionFrom(pod)) {
+                 cluster_.rejections.push_back(*std::move(rejection));
+                 return;
+               }
+               const std::string owner = OwnerOf(pod);
+               if (!owner.starts_with(kJob) || PodWants(pod).empty()) {
+                 return;
+               }
+               const kube::Key job{kube::KeyOf(pod).space, owner.substr(owner.rfind('/') + 1)};
+               for (ContainerFacts& container : TroubledContainers(pod)) {
+                 if (FailsNow(container, cluster_.now) &&
+                     container.ended_at > of_jobs[job].ended_at) {
+                   of_jobs[job] = std::move(container);
+                 }
+               }
+             })));
+    size_t asked = 0;
+    for (auto& [job, container] : of_jobs) {
+      if (++asked > kMostPods) {
+        break;
+      }
+      TRY(AddFailed(job, container));
+    }
+    return {};
+  }
+
+  // What a Job has done after all is no trouble.
+  Status AddFailed(const kube::Key& job, ContainerFacts& container) {
+    const Result<Json> object = client_.Get(kube::kinds::kJob, job);
+    if (object.has_value() ? IntAt(*object, "status.succeeded", 0) > 0
+                           : object.error().kind == ErrorKind::kNotFound) {
+      return {};
+    }
+    return AddWorkload(container);
+  }
+
+  Status AddWorkload(ContainerFacts& container) {
+    TRY(ReadLog(container, workload_logs_));
+    cluster_.workload_containers.push_back(std::move(container));
+    return {};
+  }
+
+  void TakeWarning(const Json& event) {
+    const std::string kind = TextAt(event, "involvedObject.kind");
+    const std::string reason = TextAt(event, "reason");
+    const kube::Key key{TextAt(event, "involvedObject.namespace"),
+                        TextAt(event, "involvedObject.name")};
+    const bool operand = key.space == operator_space_;
+    Told told{TextAt(event, "message"), LastSeen(event)};
+    if (kind == "Node") {
+      KeepNewest(verdicts_[{key.name, reason}], std::move(told));
+    } else if (kind == "Pod") {
+      if (StartFailure(told.message)) {
+        KeepNewest(unstarted_[key], std::move(told));
+      } else if (operand && told.message.starts_with("Failed to pull image")) {
+        KeepNewest(pulls_[key], std::move(told));
+      } else if (reason == "BackOff" && !operand) {
+        restarting_.insert(key);
+      }
+    } else if (operand ? reason == "FailedCreate"
+                       : IsKnownRefusal({.object = "", .message = told.message})) {
+      KeepNewest(refused_[{kind, key}], std::move(told));
+    }
   }
 
   Status ReadWarnings() {
-    std::map<Involved, Told> refused;
-    std::map<kube::Key, std::string> unstarted;
-    std::set<kube::Key> restarting;
-    const auto take = [&](const Json& event) {
-      const std::string message = TextAt(event, "message");
-      const std::string kind = TextAt(event, "involvedObject.kind");
-      const kube::Key key{TextAt(event, "involvedObject.namespace"),
-                          TextAt(event, "involvedObject.name")};
-      if (kind == "Pod") {
-        if (IsKnownStartFailure(message)) {
-          unstarted[key] = message;
-        } else if (TextAt(event, "reason") == "BackOff" && key.space != operator_space_) {
-          restarting.insert(key);
-        }
-      } else if (IsKnownRefusal(
-                     {.object = "", .message = message, .operand = key.space == operator_space_})) {
-        refused[{kind, key}] = {message, LastSeen(event)};
-      }
-    };
     // Operands count whichever workloads are asked for.
     std::set<std::string> spaces = {space_};
     if (!space_.empty() && !operator_space_.empty()) {
       spaces.insert(operator_space_);
     }
     for (const std::string& space : spaces) {
-      TRY(Take("events",
-               List(kube::kinds::kEvent, {.space = space, .fields = "type=Warning"}, take)));
+      TRY(Take("events", List(kube::kinds::kEvent, {.space = space, .fields = "type=Warning"},
+                              [this](const Json& event) { TakeWarning(event); })));
     }
-    for (const auto& [involved, told] : refused) {
+    for (NodeFacts& node : cluster_.nodes) {
+      const auto told = verdicts_.find({node.name, ValueOf(node, names::kGpuValidation)});
+      if (told != verdicts_.end()) {
+        node.validator_says = told->second.message;
+      }
+    }
+    return {};
+  }
+
+  Status AddRefusals() {
+    for (const auto& [involved, told] : refused_) {
       TRY(AddRefusal(involved, told));
     }
-    TRY(AddStarts(unstarted));
-    return AddRestarting(restarting);
+    return {};
   }
 
   // The workload that a user knows: a ReplicaSet's Deployment, a Job's CronJob. Nothing if the
@@ -292,9 +393,9 @@ class Reader {
       if (LacksPods(*object)) {
         const std::string owner = OwnerOf(*object);
         // An operand's DaemonSet is owned by the policy, which says less.
-        cluster_.refusals.push_back({.object = owner.empty() || operand ? itself : owner,
-                                     .message = told.message,
-                                     .operand = operand});
+        const bool itself_known = owner.empty() || (operand && involved.kind == "DaemonSet");
+        cluster_.refusals.push_back(
+            {.object = itself_known ? itself : owner, .message = told.message, .operand = operand});
       }
       return {};
     }
@@ -313,9 +414,13 @@ class Reader {
     }
   }
 
-  Status AddStarts(const std::map<kube::Key, std::string>& unstarted) {
+  // Of operands their containers tell it.
+  Status AddStarts() {
     size_t asked = 0;
-    for (const auto& [key, message] : unstarted) {
+    for (const auto& [key, told] : unstarted_) {
+      if (key.space == operator_space_) {
+        continue;
+      }
       if (++asked > kMostPods) {
         break;
       }
@@ -323,16 +428,16 @@ class Reader {
       if (pod.has_value() && IsStarting(*pod)) {
         cluster_.starts.push_back({.object = "pod " + key.Text(),
                                    .node = TextAt(*pod, "spec.nodeName"),
-                                   .message = message});
+                                   .message = told.message});
       }
       TRY(Take("pod " + key.Text(), StatusOf(pod)));
     }
     return {};
   }
 
-  Status AddRestarting(const std::set<kube::Key>& restarting) {
+  Status AddRestarting() {
     size_t asked = 0;
-    for (const kube::Key& key : restarting) {
+    for (const kube::Key& key : restarting_) {
       if (++asked > kMostPods) {
         break;
       }
@@ -342,9 +447,8 @@ class Reader {
         continue;
       }
       for (ContainerFacts& container : TroubledContainers(*pod)) {
-        if (container.waiting == "CrashLoopBackOff") {
-          TRY(ReadLog(container));
-          cluster_.workload_containers.push_back(std::move(container));
+        if (FailsNow(container, cluster_.now)) {
+          TRY(AddWorkload(container));
         }
       }
     }
@@ -382,8 +486,15 @@ class Reader {
   const std::string space_;
   std::string operator_space_;
   ClusterFacts cluster_;
-  size_t logs_ = 0;
+  bool answered_ = false;  // a list of something was given
+  size_t workload_logs_ = 0;
   std::set<std::string> silent_;  // nodes whose kubelet did not give a log
+  // What warnings tell, by what they are about; the newest each.
+  std::map<std::pair<std::string, std::string>, Told> verdicts_;  // node and reason
+  std::map<Involved, Told> refused_;
+  std::map<kube::Key, Told> unstarted_;
+  std::map<kube::Key, Told> pulls_;  // of operands
+  std::set<kube::Key> restarting_;
 };
 
 }  // namespace

@@ -36,7 +36,12 @@ constexpr std::array kMeanings = std::to_array<Meaning>({
      "is not started: the node's container runtime does not know its CDI devices",
      "look whether CDI is switched on in the container runtime and whether /var/run/cdi is among "
      "its folders"},
-    {"nvidia-container-cli: ", "RuntimeHookFails",
+    // The hook compares what the image says that it needs.
+    {"unsatisfied condition: cuda", "DriverTooOld",
+     "is not started: its image needs a newer driver than the node has",
+     "take an image with an older CUDA, or bring a newer driver to the nodes "
+     "(nvidia.com/cuda.runtime-version.full says what theirs can)"},
+    {"nvidia-container-cli", "RuntimeHookFails",
      "is not started: NVIDIA's hook, which the node's container runtime calls, fails", kToolkit},
     {"nvidia-container-runtime", "RuntimeHookFails",
      "is not started: nvidia-container-runtime fails on the node", kToolkit},
@@ -44,19 +49,18 @@ constexpr std::array kMeanings = std::to_array<Meaning>({
      kToolkit},
 });
 
-const Meaning* MeaningOf(std::string_view message) {
-  const auto found = std::ranges::find_if(kMeanings, [message](const Meaning& meaning) {
-    return message.find(meaning.words) != std::string_view::npos;
-  });
-  return found == kMeanings.end() ? nullptr : &*found;
-}
-
 Finding Rejected(const RejectionFacts& rejection) {
   if (rejection.message.find("maximum request size for shared resources is 1") !=
       std::string::npos) {
     return Problem("SharedRequestTooLarge", rejection.object,
                    "asked for more than one share of a GPU, which is not more of it",
                    "ask for 1, or set failRequestsGreaterThanOne: false");
+  }
+  if (rejection.message.find("Topology") != std::string::npos) {
+    return Problem("TopologyRefuses", rejection.object,
+                   format("was not admitted by node {}: {}", rejection.node, rejection.message),
+                   "ask for CPUs, memory and GPUs that one NUMA node has together, or relax "
+                   "topologyManagerPolicy of the kubelets");
   }
   // What made an owned pod makes another: many of them are the trouble.
   const auto make = rejection.owner.empty() ? Problem : Note;
@@ -69,14 +73,22 @@ Finding Rejected(const RejectionFacts& rejection) {
 
 }  // namespace
 
-bool IsKnownStartFailure(std::string_view message) { return MeaningOf(message) != nullptr; }
+std::optional<Finding> StartFailure(std::string_view words) {
+  const auto found = std::ranges::find_if(kMeanings, [words](const Meaning& meaning) {
+    return words.find(meaning.words) != std::string_view::npos;
+  });
+  if (found == kMeanings.end()) {
+    return std::nullopt;
+  }
+  return Problem(std::string(found->code), "", std::string(found->message),
+                 std::string(found->remedy));
+}
 
 void ExamineStarts(const ClusterFacts& cluster, std::vector<Finding>& findings) {
   for (const StartFacts& start : cluster.starts) {
-    if (const Meaning* meaning = MeaningOf(start.message)) {
-      findings.push_back(Problem(std::string(meaning->code),
-                                 start.object + (start.node.empty() ? "" : " on " + start.node),
-                                 std::string(meaning->message), std::string(meaning->remedy)));
+    if (std::optional<Finding> finding = StartFailure(start.message)) {
+      finding->object = start.object + (start.node.empty() ? "" : " on " + start.node);
+      findings.push_back(*std::move(finding));
     }
   }
   std::map<std::pair<std::string, std::string>, size_t> first;  // owner and code -> finding

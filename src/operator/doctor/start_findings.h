@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -12,7 +13,8 @@ namespace gantry::doctor {
 // Why pods that have a node are not started there, or were refused by its kubelet.
 void ExamineStarts(const ClusterFacts& cluster, std::vector<Finding>& findings);
 
-// Whether the words of a pod's event say that it is not started for a reason that has a finding.
-bool IsKnownStartFailure(std::string_view message);
+// What the words of a container runtime say of a start that failed, of no object yet; nothing if
+// they are in nobody's table.
+std::optional<Finding> StartFailure(std::string_view words);
 
 }  // namespace gantry::doctor

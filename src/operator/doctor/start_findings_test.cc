@@ -39,6 +39,11 @@ TEST(Starts, WhatContainerRuntimesSay) {
             "CdiDevicesUnknown"},
            {"nvidia-container-cli: initialization error: nvml error: driver not loaded",
             "RuntimeHookFails"},
+           {"nvidia-container-cli.real: initialization error: load library failed",
+            "RuntimeHookFails"},
+           {"nvidia-container-cli: requirement error: unsatisfied condition: cuda>=12.6, please "
+            "update your driver to a newer version",
+            "DriverTooOld"},
            {"exec: \"/usr/local/nvidia/toolkit/nvidia-container-runtime\": no such file",
             "RuntimeHookFails"},
            {"error running createContainer hook: /usr/local/nvidia/toolkit/nvidia-cdi-hook",
@@ -46,7 +51,7 @@ TEST(Starts, WhatContainerRuntimesSay) {
            {"Failed to create pod sandbox: plugin type=\"calico\" failed", nullptr}}) {
     ClusterFacts cluster;
     cluster.starts = {{.object = "pod default/x", .node = "n1", .message = message}};
-    EXPECT_EQ(IsKnownStartFailure(message), code != nullptr) << message;
+    EXPECT_EQ(StartFailure(message).has_value(), code != nullptr) << message;
     if (code == nullptr) {
       EXPECT_THAT(Examined(cluster), IsEmpty()) << message;
     } else {
@@ -68,7 +73,8 @@ Json FailedPod(const char* reason) {
 }
 
 TEST(Rejections, OfPodsWithGpusAlone) {
-  for (const char* reason : {"UnexpectedAdmissionError", "OutOfnvidia.com/gpu"}) {
+  for (const char* reason :
+       {"UnexpectedAdmissionError", "OutOfnvidia.com/gpu", "TopologyAffinityError"}) {
     const auto rejection = RejectionFrom(FailedPod(reason));
     ASSERT_TRUE(rejection.has_value()) << reason;
     EXPECT_EQ(rejection->object, "pod default/x");
@@ -100,6 +106,8 @@ TEST(Rejections, ByWhatTheyMean) {
       "Allocate failed: request for 'nvidia.com/gpu: 2' too large: maximum request size for shared "
       "resources is 1";
   EXPECT_THAT(Examined(cluster), ElementsAre(Field(&Finding::code, "SharedRequestTooLarge")));
+  cluster.rejections[0].message = "Resources cannot be allocated with Topology locality";
+  EXPECT_THAT(Examined(cluster), ElementsAre(Field(&Finding::code, "TopologyRefuses")));
   cluster.rejections[0].at = Rfc3339(cluster.now - minutes(61));
   EXPECT_THAT(Examined(cluster), IsEmpty());
   // An owner makes another; when that goes on, something is wrong.
