@@ -2,8 +2,9 @@
 // The NVIDIA runtimes in containerd's configuration. Schema 2 and newer: one drop-in file of ours
 // in the root file's own schema, and one entry in the root file's `imports`, put in as text so that
 // every other byte stays. Schema 1 reads no drop-in under other names: the root file gets a marked
-// block. Before 2.1 containerd replaces a plugin's whole table by that of an imported file, so
-// there the drop-in repeats what the root file says of the CRI plugin.
+// block, as it does where no drop-in is wished for. Before 2.1 containerd replaces a plugin's whole
+// table by that of an imported file, so there the drop-in repeats what the root file says of the
+// CRI plugin.
 #include "container/containerd.h"
 
 #include <fnmatch.h>
@@ -102,6 +103,17 @@ std::string WithoutLine(std::string text, const std::string& line) {
   return text;
 }
 
+// Takes our lines out that set a key, whatever its value.
+std::string WithoutMarkedKey(std::string text, std::string_view key) {
+  const std::string begin = format("{} = ", key);
+  for (const std::string& line : Split(text, '\n')) {
+    if (line.starts_with(begin) && line.ends_with(kMark)) {
+      text = WithoutLine(std::move(text), line);
+    }
+  }
+  return text;
+}
+
 // Inserts a line after the one at `offset`.
 std::string WithLineAfter(std::string text, size_t offset, const std::string& line) {
   const size_t end = EndOfLine(text, offset);
@@ -172,19 +184,23 @@ toml::table RuntimeTable(const ContainerdWish& wish, const toml::table* like,
   return table;
 }
 
-// What the root file and its imports say of the CRI plugin, as containerd puts them together. Of a
-// containerd that merges tables only the last file that has the table counts here too: it serves as
-// the template of ours.
+// What the root file and its imports say of the CRI plugin, as containerd puts them together: key
+// by key where it merges tables, and there each file is read by its own schema; else the last file
+// that has the table counts.
 toml::table PresentCri(const toml::table& root, const ContainerdWish& wish, int schema) {
   toml::table present;
   if (const toml::table* table = CriTable(root, schema)) {
     present = *table;
   }
+  const bool merges = wish.version >= kMergesTables;
   for (const std::string& text : wish.imported) {
-    const auto imported = ParseToml(text);
-    const toml::table* table = imported ? CriTable(*imported, schema) : nullptr;
-    if (table != nullptr) {
-      present = *table;
+    const toml::table imported = ParseToml(text).value_or(toml::table{});
+    const int names = merges ? imported["version"].value_or(schema) : schema;
+    if (const toml::table* table = CriTable(imported, names)) {
+      if (!merges) {
+        present.clear();
+      }
+      MergeToml(*table, present);
     }
   }
   return present;
@@ -224,7 +240,7 @@ class Planner {
       plan_.trial_text = read_before_;
       return std::move(plan_);
     }
-    TRY(plan_.schema == 1 ? PlanBlock() : PlanDropIn());
+    TRY(plan_.schema == 1 || wish_.drop_in_path.empty() ? PlanBlock() : PlanDropIn());
     if (!ParseToml(plan_.root_text)) {
       return Fail(
           ErrorKind::kUnsupported,
@@ -325,28 +341,29 @@ class Planner {
     return add_version_ ? VersionLine(plan_.schema) + "\n" + importing : importing;
   }
 
-  // Schema 1: tables of ours at the end of the root file, single keys in the tables that are there.
+  // Tables of ours at the end of the root file, single keys in the tables that are there.
   Status PlanBlock() {
     if (!wish_.edit_root) {
       return Fail(ErrorKind::kUnsupported,
                   format("edit {}: it is of schema 1, and written anew at each start of containerd",
                          wish_.root_path));
     }
-    toml::table cri = Additions();
-    std::string text = plan_.root_before;
-    const size_t header = HeaderOf(text, "[plugins.cri]");
-    if (cri.contains("enable_cdi") && header != std::string::npos) {
-      text = WithLineAfter(text, header, "enable_cdi = true" + std::string(kMark));
-      cri.erase("enable_cdi");
-    }
-    if (DefaultToSet()) {
+    if (DefaultToSet() && cri_["containerd"]["default_runtime_name"]) {
       return Fail(ErrorKind::kUnsupported,
-                  format("make {} the default runtime: {} is of schema 1; migrate it with "
-                         "`containerd config migrate`",
+                  format("make {} the default runtime: {} names another by default_runtime_name",
                          wish_.runtime_name, wish_.root_path));
     }
+    const std::string plugin = CriPlugin(plan_.schema);
+    toml::table cri = Additions();
+    std::string text = plan_.root_before;
+    TRY(PutUnderHeader({"plugins", plugin}, "enable_cdi", cri, text));
+    TRY(PutUnderHeader({"plugins", plugin, "containerd"}, "default_runtime_name",
+                       Child(cri, "containerd"), text));
+    if (add_version_) {
+      text = VersionLine(plan_.schema) + "\n" + text;
+    }
     toml::table block;
-    Child(block, "plugins").insert_or_assign("cri", std::move(cri));
+    Child(block, "plugins").insert_or_assign(plugin, std::move(cri));
     const bool complete = text.empty() || text.ends_with('\n');
     plan_.root_text = text + std::string(complete ? kBlockBegin : kBlockBeginBare) +
                       TomlText(block) + std::string(kBlockEnd);
@@ -354,13 +371,20 @@ class Planner {
     return {};
   }
 
-  // Where a table's header stands at the start of a line; npos if it has none.
-  static size_t HeaderOf(const std::string& text, const std::string& header) {
-    if (text.starts_with(header)) {
-      return 0;
+  // Moves a key of ours from a table of the block to the text, if that has a header of this table
+  // already: TOML allows no second one.
+  static Status PutUnderHeader(const std::vector<std::string_view>& table, std::string_view key,
+                               toml::table& ours, std::string& text) {
+    TRY_ASSIGN(const toml::table root, ParseToml(text));
+    const size_t header = HeaderOf(text, root, table);
+    const toml::node* value = ours.get(key);
+    if (value != nullptr && header != std::string::npos) {
+      const std::string spelled =
+          value->is_string() ? format("\"{}\"", value->value_or(std::string())) : "true";
+      text = WithLineAfter(text, header, format("{} = {}{}", key, spelled, kMark));
+      ours.erase(key);
     }
-    const size_t at = text.find("\n" + header);
-    return at == std::string::npos ? at : at + 1;
+    return {};
   }
 
   const ContainerdWish& wish_;
@@ -445,12 +469,14 @@ std::string WithoutOurPart(std::string_view root_text, const std::string& drop_i
   if (end != std::string::npos) {
     text.erase(begin, end + kBlockEnd.size() - begin);
   }
-  text = WithoutLine(std::move(text), "enable_cdi = true" + std::string(kMark));
+  for (const char* key : {"enable_cdi", "default_runtime_name"}) {
+    text = WithoutMarkedKey(std::move(text), key);
+  }
   text = WithoutLine(std::move(text), ImportLine(drop_in_path));
   for (const int schema : {2, 3}) {
     text = WithoutLine(std::move(text), VersionLine(schema));
   }
-  return WithoutOurElement(text, drop_in_path);
+  return drop_in_path.empty() ? text : WithoutOurElement(text, drop_in_path);
 }
 
 std::vector<std::string> ContainerdImports(std::string_view text) {

@@ -29,6 +29,7 @@ struct ContainerdWish {
   // anew whenever containerd starts. With a template, out of that file, which is edited instead.
   bool edit_root = true;
   std::optional<std::string> template_text;
+  // Empty: the tables go into the root file itself, also where it can import.
   std::string drop_in_path = "/etc/containerd/conf.d/99-nvidia.toml";
   // Texts of the files that the root file imports, in containerd's order, without our drop-in.
   std::vector<std::string> imported;
@@ -46,7 +47,7 @@ struct ContainerdPlan {
   int schema = 0;            // of the root file, hence of the drop-in
   std::string root_text;     // of the file to edit, as it shall be; may be equal to root_before
   std::string root_before;   // what it would be without us
-  std::string drop_in_text;  // empty: no drop-in (schema 1, or all is there already)
+  std::string drop_in_text;  // empty: no drop-in (in the root file, or all is there already)
   std::string trial_text;    // what containerd will read as its root file
   std::vector<std::string> handlers;  // the runtimes that containerd has then
   std::vector<std::string> remarks;   // what was asked for and is left to the owner of the file

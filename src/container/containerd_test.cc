@@ -38,6 +38,8 @@ ContainerdWish ReadCase(const std::string& folder) {
       wish.imported.push_back(ReadFile(folder + "/" + value).value());
     } else if (line.starts_with("default=")) {
       wish.set_as_default = value == "true";
+    } else if (line.starts_with("drop_in=")) {
+      wish.drop_in_path = value;
     }
   }
   return wish;
@@ -104,6 +106,25 @@ TEST(Containerd, Nct1222TheProvidersCniFolderSurvivesAContainerdThatReplacesTabl
   EXPECT_THAT(PlanContainerd(wish)->drop_in_text, HasSubstr("/home/kubernetes/bin"));
   wish.version = {2, 4};  // merges tables: what the provider says later must count
   EXPECT_THAT(PlanContainerd(wish)->drop_in_text, Not(HasSubstr("/home/kubernetes/bin")));
+}
+
+// Since 2.1 an import adds to the root file's table: what it does not name still counts.
+TEST(Containerd, AnImportThatAddsAKeyLeavesTheDefaultRuntimesOptions) {
+  ContainerdWish wish = ReadCase(std::string(kGolden) + "/v3_import_adds_cri_key");
+  EXPECT_THAT(PlanContainerd(wish)->drop_in_text, HasSubstr("SystemdCgroup = true"));
+  wish.version = {2, 0};
+  EXPECT_THAT(PlanContainerd(wish)->drop_in_text, Not(HasSubstr("SystemdCgroup")));
+}
+
+TEST(Containerd, ADefaultRuntimeOfItsOwnerIsNotOverwrittenInTheRootFile) {
+  ContainerdWish wish;
+  wish.set_as_default = true;
+  wish.drop_in_path = "";
+  wish.root_text =
+      "version = 2\n[plugins.'io.containerd.grpc.v1.cri'.containerd]\ndefault_runtime_name = 'x'\n";
+  const auto plan = PlanContainerd(wish);
+  ASSERT_FALSE(plan.has_value());
+  EXPECT_EQ(plan.error().kind, ErrorKind::kUnsupported);
 }
 
 TEST(Containerd, TheBuiltInRuntimeStaysWhereATableOfOursReplacesIt) {

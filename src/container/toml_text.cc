@@ -18,7 +18,7 @@ Result<toml::table> ParseToml(std::string_view text) {
   return std::move(parsed).table();
 }
 
-const toml::table* TableAt(const toml::table& root, std::initializer_list<std::string_view> keys) {
+const toml::table* TableAt(const toml::table& root, const std::vector<std::string_view>& keys) {
   const toml::table* here = &root;
   for (const std::string_view key : keys) {
     const toml::node* child = here->get(key);
@@ -28,6 +28,19 @@ const toml::table* TableAt(const toml::table& root, std::initializer_list<std::s
     }
   }
   return here;
+}
+
+size_t HeaderOf(std::string_view text, const toml::table& root,
+                const std::vector<std::string_view>& keys) {
+  const toml::table* table = TableAt(root, keys);
+  if (table == nullptr) {
+    return std::string_view::npos;
+  }
+  // The parser gives a table without a header the position of what brought it about.
+  const size_t at = OffsetOf(text, table->source().begin);
+  const auto line = ParseToml(text.substr(at, EndOfLine(text, at) - at));
+  const toml::table* named = line && text[at] == '[' ? TableAt(*line, keys) : nullptr;
+  return named != nullptr && named->empty() ? at : std::string_view::npos;
 }
 
 void MergeToml(const toml::table& from, toml::table& into) {

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 #include "container/toml_library.h"
@@ -13,7 +14,12 @@ namespace gantry::container {
 Result<toml::table> ParseToml(std::string_view text);
 
 // The table at the end of a path of keys; nullptr if a part is missing or no table.
-const toml::table* TableAt(const toml::table& root, std::initializer_list<std::string_view> keys);
+const toml::table* TableAt(const toml::table& root, const std::vector<std::string_view>& keys);
+
+// Where the header of a table ("[a.b]") starts in the text that `root` was parsed from; npos if the
+// table has none of its own: it is there by a longer header, by dotted keys, or in a line.
+size_t HeaderOf(std::string_view text, const toml::table& root,
+                const std::vector<std::string_view>& keys);
 
 // Puts every key of `from` into `into`, table by table; the value of `from` wins.
 void MergeToml(const toml::table& from, toml::table& into);
