@@ -140,7 +140,7 @@ std::string WithOurImport(const std::string& text, const toml::table& root,
 }
 
 std::vector<NvidiaRuntime> WantedRuntimes(const ContainerdWish& wish) {
-  return NvidiaRuntimes(wish.runtime_name, wish.toolkit_dir);
+  return NvidiaRuntimes(wish.runtime_name, wish.program);
 }
 
 // The runtime whose settings ours inherit: the default one, else runc, else crun.

@@ -34,7 +34,7 @@ struct ContainerdWish {
   // Texts of the files that the root file imports, in containerd's order, without our drop-in.
   std::vector<std::string> imported;
   ContainerdVersion version;
-  std::string toolkit_dir = "/usr/local/nvidia/toolkit";
+  std::string program = "/usr/local/nvidia/toolkit/nvidia-container-runtime";
   std::string runtime_name = "nvidia";
   std::string runtime_type = "io.containerd.runc.v2";
   bool set_as_default = false;

@@ -51,7 +51,7 @@ const toml::table* TemplateRuntime(const toml::table& section) {
 Result<CrioPlan> PlanCrio(const CrioWish& wish) {
   TRY_ASSIGN(const toml::table section, RuntimeSection(wish.present));
   CrioPlan plan;
-  const std::vector<NvidiaRuntime> runtimes = NvidiaRuntimes(wish.runtime_name, wish.toolkit_dir);
+  const std::vector<NvidiaRuntime> runtimes = NvidiaRuntimes(wish.runtime_name, wish.program);
   bool complete = true;
   toml::table tables;
   const toml::table* like = TemplateRuntime(section);

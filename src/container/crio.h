@@ -15,7 +15,7 @@ namespace gantry::container {
 struct CrioWish {
   // Texts of crio.conf and the files of crio.conf.d in CRI-O's order, without our drop-in.
   std::vector<std::string> present;
-  std::string toolkit_dir = "/usr/local/nvidia/toolkit";
+  std::string program = "/usr/local/nvidia/toolkit/nvidia-container-runtime";
   std::string runtime_name = "nvidia";
   bool set_as_default = false;
 };

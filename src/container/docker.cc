@@ -107,14 +107,15 @@ std::string WithoutMarked(std::string text) {
   return text;
 }
 
-bool IsOurs(const Json& runtime, const std::string& toolkit_dir) {
-  return runtime.is_object() &&
-         TextAt(runtime, "path").starts_with(toolkit_dir + "/nvidia-container-runtime");
+bool IsOurs(const Json& runtime, const std::string& program) {
+  const std::string path = TextAt(runtime, "path");
+  return std::ranges::any_of(NvidiaRuntimes("nvidia", program),
+                             [&](const NvidiaRuntime& ours) { return ours.program == path; });
 }
 
 }  // namespace
 
-std::string WithoutNvidiaRuntimes(const std::string& text, const std::string& toolkit_dir) {
+std::string WithoutNvidiaRuntimes(const std::string& text, const std::string& program) {
   std::string without = WithoutMarked(text);
   auto json = ParseJson(without);
   if (!json || !json->is_object() || At(*json, {"runtimes"}) == nullptr ||
@@ -123,7 +124,7 @@ std::string WithoutNvidiaRuntimes(const std::string& text, const std::string& to
   }
   std::vector<std::string> ours;
   for (const auto& [name, runtime] : (*json)["runtimes"].items()) {
-    if (IsOurs(runtime, toolkit_dir)) {
+    if (IsOurs(runtime, program)) {
       ours.push_back(name);
     }
   }
@@ -145,7 +146,7 @@ std::string WithoutNvidiaRuntimes(const std::string& text, const std::string& to
 Result<DockerPlan> PlanDocker(const DockerWish& wish) {
   DockerPlan plan;
   const std::string given = wish.text.value_or("");
-  plan.before = WithoutNvidiaRuntimes(given, wish.toolkit_dir);
+  plan.before = WithoutNvidiaRuntimes(given, wish.program);
   const bool blank = Trim(plan.before).empty();
   const auto json = ParseJson(blank ? "{}" : plan.before);
   if (!json) {
@@ -160,7 +161,7 @@ Result<DockerPlan> PlanDocker(const DockerWish& wish) {
     }
   }
   std::vector<NvidiaRuntime> missing;
-  for (const NvidiaRuntime& runtime : NvidiaRuntimes(wish.runtime_name, wish.toolkit_dir)) {
+  for (const NvidiaRuntime& runtime : NvidiaRuntimes(wish.runtime_name, wish.program)) {
     plan.handlers.push_back(runtime.name);
     if (At(*json, {"runtimes", runtime.name}) == nullptr) {
       missing.push_back(runtime);
@@ -190,7 +191,7 @@ Result<DockerPlan> PlanDocker(const DockerWish& wish) {
   const bool changed = text != (blank ? "{\n}\n" : plan.before);
   plan.text = changed ? text : plan.before;
   // Taking the runtimes out again goes by the text, which keys that stand twice can mislead.
-  if (const auto again = ParseJson(WithoutNvidiaRuntimes(plan.text, wish.toolkit_dir));
+  if (const auto again = ParseJson(WithoutNvidiaRuntimes(plan.text, wish.program));
       !again && !Trim(plan.text).empty()) {
     return Fail(ErrorKind::kInvalid,
                 format("edit {}: what is added could not be taken out again; a key stands in it "

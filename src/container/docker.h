@@ -15,7 +15,7 @@ namespace gantry::container {
 struct DockerWish {
   std::optional<std::string> text;  // nullopt: there is no file
   std::string path = "/etc/docker/daemon.json";
-  std::string toolkit_dir = "/usr/local/nvidia/toolkit";
+  std::string program = "/usr/local/nvidia/toolkit/nvidia-container-runtime";
   std::string runtime_name = "nvidia";
   bool set_as_default = false;
   bool enable_cdi = true;
@@ -33,7 +33,7 @@ Result<DockerPlan> PlanDocker(const DockerWish& wish);
 
 // The file without what PlanDocker put into it, also if somebody wrote it in another layout since.
 // Unchanged if it is no JSON.
-std::string WithoutNvidiaRuntimes(const std::string& text, const std::string& toolkit_dir);
+std::string WithoutNvidiaRuntimes(const std::string& text, const std::string& program);
 
 // What a file means: two with equal answers need no reload between them. kInvalid if it is no JSON.
 Result<std::string> EffectiveDocker(const std::string& text);

@@ -63,7 +63,7 @@ TEST_P(DockerGolden, Plan) {
   const std::string before = wish.text.value_or("");
   EXPECT_EQ(plan->before, before);
   if (!Trim(before).empty()) {
-    EXPECT_EQ(WithoutNvidiaRuntimes(plan->text, wish.toolkit_dir), before) << "removal";
+    EXPECT_EQ(WithoutNvidiaRuntimes(plan->text, wish.program), before) << "removal";
   }
   wish.text = plan->text;
   EXPECT_EQ(PlanDocker(wish)->text, plan->text) << "a second run changes nothing";
@@ -93,7 +93,7 @@ TEST(Docker, WrittenAnewByOthersItIsStillFound) {
   wish.text = "{\"debug\": true, \"default-runtime\": \"nvidia\"}";
   const auto plan = PlanDocker(wish);
   const std::string anew = ParseJson(plan->text)->dump(2);
-  const auto without = ParseJson(WithoutNvidiaRuntimes(anew, wish.toolkit_dir));
+  const auto without = ParseJson(WithoutNvidiaRuntimes(anew, wish.program));
   EXPECT_EQ(*without, Json({{"debug", true}, {"features", {{"cdi", true}}}}));
 }
 
@@ -103,7 +103,7 @@ TEST(Docker, AMemberAddedBehindOurs) {
   wish.enable_cdi = false;
   std::string text = PlanDocker(wish)->text;
   text.insert(text.rfind('}'), ", \"debug\": true");
-  EXPECT_EQ(WithoutNvidiaRuntimes(text, wish.toolkit_dir), "{ \"debug\": true}");
+  EXPECT_EQ(WithoutNvidiaRuntimes(text, wish.program), "{ \"debug\": true}");
 }
 
 TEST(Docker, WhatIsNoConfigurationIsRefused) {

@@ -2,14 +2,11 @@
 // Which runtimes does an engine get? The names are RuntimeClasses of users' manifests.
 #include "container/nvidia_runtimes.h"
 
-#include "base/paths.h"
-
 namespace gantry::container {
 
 std::vector<NvidiaRuntime> NvidiaRuntimes(const std::string& chosen_name,
-                                          const std::string& toolkit_dir) {
+                                          const std::string& program) {
   const bool fixed = chosen_name == "nvidia-cdi" || chosen_name == "nvidia-legacy";
-  const std::string program = JoinPath(toolkit_dir, "nvidia-container-runtime");
   return {{fixed ? "nvidia" : chosen_name, program},
           {"nvidia-cdi", program + ".cdi"},
           {"nvidia-legacy", program + ".legacy"}};

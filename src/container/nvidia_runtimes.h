@@ -12,8 +12,8 @@ struct NvidiaRuntime {
 };
 
 // NVIDIA's three runtimes as every container engine gets them; a chosen name that is one of the
-// fixed ones leaves the first as "nvidia".
+// fixed ones leaves the first as "nvidia". `program`: of the first; the others' lie beside it.
 std::vector<NvidiaRuntime> NvidiaRuntimes(const std::string& chosen_name,
-                                          const std::string& toolkit_dir);
+                                          const std::string& program);
 
 }  // namespace gantry::container

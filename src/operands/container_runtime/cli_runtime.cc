@@ -20,6 +20,7 @@ using Takes = Flag::Takes;
 
 constexpr char kContainerdConfig[] = "/etc/containerd/config.toml";
 constexpr char kCrioConfig[] = "/etc/crio/crio.conf";
+constexpr char kRuntimePath[] = "/usr/bin/nvidia-container-runtime";
 constexpr char kCrioDropIn[] = "/etc/crio/crio.conf.d/99-nvidia.toml";
 
 Result<std::optional<std::string>> ReadIfThere(const std::string& path) {
@@ -74,19 +75,20 @@ Status ConfigureContainerd(const CliCall& call, const FlagWords& flags,
                            const std::string& runtime_path) {
   container::ContainerdWish wish;
   wish.root_path = flags.Text("config", kContainerdConfig);
-  wish.drop_in_path = flags.Text("drop-in-config", wish.drop_in_path);
+  wish.drop_in_path = flags.Text("drop-in-config", wish.drop_in_path);  // empty: in the root file
   TRY_ASSIGN(wish.root_text, ReadIfThere(wish.root_path));
   wish.imported = Imported(wish.root_text.value_or(""), wish.root_path, wish.drop_in_path);
   wish.version = VersionOf(flags.Text("executable-path", "/usr/bin/containerd"));
-  wish.toolkit_dir = ParentOf(runtime_path);
+  wish.program = runtime_path;
   wish.runtime_name = flags.Text("nvidia-runtime-name", "nvidia");
   wish.set_as_default = flags.On("nvidia-set-as-default");
   wish.enable_cdi = flags.On("cdi.enabled");
   TRY_ASSIGN(const container::ContainerdPlan plan, container::PlanContainerd(wish));
   Remark(call, plan.remarks);
   if (flags.On("dry-run")) {
-    return PutOutput("", format("# {}\n{}\n# {}\n{}", wish.root_path, plan.root_text,
-                                wish.drop_in_path, plan.drop_in_text));
+    const std::string drop_in =
+        wish.drop_in_path.empty() ? "" : format("\n# {}\n{}", wish.drop_in_path, plan.drop_in_text);
+    return PutOutput("", format("# {}\n{}{}", wish.root_path, plan.root_text, drop_in));
   }
   // The drop-in first: a root file never imports a folder without it.
   if (!plan.drop_in_text.empty()) {
@@ -108,11 +110,15 @@ std::vector<std::string> CrioTexts(const std::string& config, const std::string&
   return texts;
 }
 
-Status ConfigureCrio(const CliCall& call, const FlagWords& flags, const std::string& toolkit_dir) {
+Status ConfigureCrio(const CliCall& call, const FlagWords& flags, const std::string& runtime_path) {
   const std::string drop_in = flags.Text("drop-in-config", kCrioDropIn);
+  if (drop_in.empty()) {
+    return Fail(ErrorKind::kUnsupported,
+                "read --drop-in-config: CRI-O's own file is not edited, name another");
+  }
   container::CrioWish wish;
   wish.present = CrioTexts(flags.Text("config", kCrioConfig), drop_in);
-  wish.toolkit_dir = toolkit_dir;
+  wish.program = runtime_path;
   wish.runtime_name = flags.Text("nvidia-runtime-name", "nvidia");
   wish.set_as_default = flags.On("nvidia-set-as-default");
   TRY_ASSIGN(const container::CrioPlan plan, container::PlanCrio(wish));
@@ -123,17 +129,29 @@ Status ConfigureCrio(const CliCall& call, const FlagWords& flags, const std::str
 }
 
 Status ConfigureDocker(const CliCall& call, const FlagWords& flags,
-                       const std::string& toolkit_dir) {
+                       const std::string& runtime_path) {
   container::DockerWish wish;
   wish.path = flags.Text("config", wish.path);
   TRY_ASSIGN(wish.text, ReadIfThere(wish.path));
-  wish.toolkit_dir = toolkit_dir;
+  wish.program = runtime_path;
   wish.runtime_name = flags.Text("nvidia-runtime-name", "nvidia");
   wish.set_as_default = flags.On("nvidia-set-as-default");
   wish.enable_cdi = flags.On("cdi.enabled");
   TRY_ASSIGN(const container::DockerPlan plan, container::PlanDocker(wish));
   Remark(call, plan.remarks);
   return flags.On("dry-run") ? PutOutput("", plan.text) : Put(call, wish.path, plan.text);
+}
+
+// Docker looks for a bare name in its PATH, the others do not.
+Result<std::string> RuntimePath(const std::string& asked, const std::string& runtime) {
+  if (runtime == "docker" || asked.starts_with('/')) {
+    return asked;
+  }
+  if (asked == BaseName(kRuntimePath)) {
+    return kRuntimePath;
+  }
+  return Fail(ErrorKind::kInvalid,
+              format("read --nvidia-runtime-path {}: it is no absolute path", asked));
 }
 
 }  // namespace
@@ -156,30 +174,27 @@ Status RuntimeConfigure(const CliCall& call) {
                                {{"cdi.enabled", "cdi.enable", "enable-cdi"}, Takes::kNothing}},
                               call.environment));
   const std::string mode = flags.Text("config-mode", "config-file");
-  if (mode != "config-file" && mode != "config") {
+  if (mode == "oci-hook" || mode == "hook") {
     return Fail(
         ErrorKind::kUnsupported,
         format("read --config-mode {}: devices come by the runtime or CDI, not by a hook of "
                "the engine",
                mode));
   }
-  const std::string runtime_path =
-      flags.Text("nvidia-runtime-path", "/usr/bin/nvidia-container-runtime");
-  if (BaseName(runtime_path) != "nvidia-container-runtime" || !runtime_path.starts_with('/')) {
-    return Fail(ErrorKind::kInvalid,
-                format("read --nvidia-runtime-path {}: it is no absolute path of a "
-                       "nvidia-container-runtime",
-                       runtime_path));
+  if (!mode.empty() && mode != "config-file" && mode != "config") {
+    Remark(call, {format("--config-mode {} is not known and changes nothing", mode)});
   }
   const std::string runtime = flags.Text("runtime", "docker");
+  TRY_ASSIGN(const std::string runtime_path,
+             RuntimePath(flags.Text("nvidia-runtime-path", kRuntimePath), runtime));
   if (runtime == "containerd") {
     return ConfigureContainerd(call, flags, runtime_path);
   }
   if (runtime == "crio") {
-    return ConfigureCrio(call, flags, ParentOf(runtime_path));
+    return ConfigureCrio(call, flags, runtime_path);
   }
   if (runtime == "docker") {
-    return ConfigureDocker(call, flags, ParentOf(runtime_path));
+    return ConfigureDocker(call, flags, runtime_path);
   }
   return Fail(ErrorKind::kUnsupported,
               format("configure {}: it is not containerd, crio or docker", runtime));

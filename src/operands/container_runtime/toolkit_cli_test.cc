@@ -427,6 +427,33 @@ TEST(Cli, FlagsAndTheirValues) {
   EXPECT_FALSE(FlagWords::Parse({"--s=maybe"}, flags, environment).has_value());
   EXPECT_FALSE(FlagWords::Parse({"--a"}, flags, environment).has_value());
   EXPECT_FALSE(FlagWords::Parse({"--s=false"}, flags, environment)->On("s"));
+TEST_F(CliTest, RuntimeConfigureTakesAnyRuntime) {
+  const std::string docker = folder_ + "/daemon.json";
+  EXPECT_EQ(
+      Run(RuntimeConfigure, {"--config", docker, "--nvidia-runtime-path=nvidia-container-runtime"}),
+      "");
+  EXPECT_THAT(Get("/daemon.json"), AllOf(HasSubstr("\"path\":\"nvidia-container-runtime\""),
+                                         HasSubstr("\"path\":\"nvidia-container-runtime.cdi\"")));
+  const auto crio = [&](const std::string& path) {
+    return Run(RuntimeConfigure, {"--runtime=crio", "--drop-in-config", folder_ + "/crio/99.toml",
+                                  "--config-mode=of-tomorrow", "--runtime-path", path});
+  };
+  EXPECT_EQ(crio("nvidia-container-runtime"), "");
+  EXPECT_THAT(Get("/crio/99.toml"), HasSubstr("\"/usr/bin/nvidia-container-runtime\""));
+  EXPECT_EQ(crio("/opt/wrapped"), "");
+  EXPECT_THAT(Get("/crio/99.toml"), HasSubstr("\"/opt/wrapped\""));
+  EXPECT_THAT(crio("wrapped"), HasSubstr("no absolute path"));
+}
+
+TEST_F(CliTest, RuntimeConfigureWithoutADropIn) {
+  Put("/config.toml", "version = 3\n");
+  EXPECT_EQ(Run(RuntimeConfigure, {"--runtime=containerd", "--config", folder_ + "/config.toml",
+                                   "--drop-in-config=", "--executable-path", "/nonexistent"}),
+            "");
+  EXPECT_THAT(Get("/config.toml"), AllOf(HasSubstr("runtimes.nvidia]"), Not(HasSubstr("imports"))));
+  EXPECT_THAT(Run(RuntimeConfigure, {"--runtime=crio", "--drop-in-config="}), HasSubstr("CRI-O"));
+}
+
 }
 
 }  // namespace

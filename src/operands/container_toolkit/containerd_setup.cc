@@ -60,7 +60,7 @@ Status ContainerdSetup::ReadFiles() {
   TRY_ASSIGN(const host::Finished version,
              host::RunProgram({{found().program, "--version"}, options().host_root, seconds(5)}));
   wish_.version = container::ParseContainerdVersion(version.output);
-  wish_.toolkit_dir = ToolkitDir(options());
+  wish_.program = RuntimeProgram(options());
   wish_.runtime_name = options().runtime_name;
   wish_.runtime_type = options().runtime_type;
   wish_.set_as_default = options().set_as_default;
@@ -183,7 +183,7 @@ Result<RuntimeSetup::Outcome> ContainerdSetup::RestartForItsOwner(host::Journal&
   Outcome outcome;
   outcome.remarks = layout_.remarks;
   Watch(layout_.root_path);
-  const std::string program = JoinPath(ToolkitDir(options()), "nvidia-container-runtime");
+  const std::string program = RuntimeProgram(options());
   if (container::HasRuntime(wish_.root_text.value_or(""), options().runtime_name, program)) {
     return outcome;
   }

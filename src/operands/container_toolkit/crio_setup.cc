@@ -83,7 +83,7 @@ Result<RuntimeSetup::Wanted> CrioSetup::Plan() {
   Watch(config_dir_);
   container::CrioWish wish;
   wish.present = Texts();
-  wish.toolkit_dir = ToolkitDir(options());
+  wish.program = RuntimeProgram(options());
   wish.runtime_name = options().runtime_name;
   wish.set_as_default = options().set_as_default;
   TRY_ASSIGN(const container::CrioPlan plan, container::PlanCrio(wish));

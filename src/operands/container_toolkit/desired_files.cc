@@ -57,6 +57,10 @@ std::vector<std::string> LowLevelRuntimes(const Options& options, const HostFact
 
 std::string ToolkitDir(const Options& options) { return JoinPath(options.install_dir, "toolkit"); }
 
+std::string RuntimeProgram(const Options& options) {
+  return JoinPath(ToolkitDir(options), "nvidia-container-runtime");
+}
+
 std::string ManagementCdiPath(const Options& options) {
   if (!options.cdi_enabled || options.cdi_output_dir.empty()) {
     return "";

@@ -14,6 +14,7 @@ namespace gantry::container_toolkit {
 inline constexpr char kJournalFolder[] = "/var/lib/nvidia-gpu-operator";
 
 std::string ToolkitDir(const Options& options);
+std::string RuntimeProgram(const Options& options);  // nvidia-container-runtime there
 
 // The management CDI document's path; empty if none is asked for.
 std::string ManagementCdiPath(const Options& options);

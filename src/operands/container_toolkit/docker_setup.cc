@@ -44,7 +44,7 @@ Result<RuntimeSetup::Wanted> DockerSetup::Plan() {
   } else if (text.error().kind != ErrorKind::kNotFound) {
     return std::unexpected(text.error());
   }
-  wish.toolkit_dir = ToolkitDir(options());
+  wish.program = RuntimeProgram(options());
   wish.runtime_name = options().runtime_name;
   wish.set_as_default = options().set_as_default;
   wish.enable_cdi = options().cdi_in_runtime.value_or(options().cdi_enabled);

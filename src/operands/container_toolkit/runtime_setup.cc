@@ -57,7 +57,7 @@ host::Journal::TakeOut TakeOut(const Options& options, const host::Journal& jour
   const std::string noted = journal.Note(kDropIn);
   const std::string drop_in = noted.empty() ? kUsualDropIn : noted;
   return [&options, drop_in](const std::string& path, const std::string& text) {
-    return path.ends_with(".json") ? container::WithoutNvidiaRuntimes(text, ToolkitDir(options))
+    return path.ends_with(".json") ? container::WithoutNvidiaRuntimes(text, RuntimeProgram(options))
                                    : container::WithoutOurPart(text, drop_in);
   };
 }
