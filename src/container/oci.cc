@@ -4,6 +4,8 @@
 #include "container/oci.h"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "base/paths.h"
 #include "base/text.h"
@@ -34,6 +36,30 @@ void RemoveWhere(Json& list, const char* key, const std::string& value) {
   }
 }
 
+// How many components a path has.
+size_t Depth(std::string_view path) {
+  size_t depth = 0;
+  for (size_t at = path.find_first_not_of('/'); at < path.size();
+       at = path.find_first_not_of('/', path.find('/', at))) {
+    ++depth;
+  }
+  return depth;
+}
+
+// What is mounted in a folder comes after what is mounted on it, which would hide it.
+void SortByDepth(Json& mounts) {
+  std::vector<std::pair<size_t, size_t>> order;  // depth, place before
+  for (const Json& mount : mounts) {
+    order.emplace_back(Depth(TextAt(mount, "destination")), order.size());
+  }
+  std::ranges::sort(order);
+  Json sorted = Json::array();
+  for (const auto& [depth, place] : order) {
+    sorted.push_back(std::move(mounts[place]));
+  }
+  mounts = std::move(sorted);
+}
+
 void SetEnvironment(Json& list, const std::string& assignment) {
   const std::string name = assignment.substr(0, assignment.find('=') + 1);
   for (Json& entry : list) {
@@ -45,14 +71,32 @@ void SetEnvironment(Json& list, const std::string& assignment) {
   list.push_back(assignment);
 }
 
-Status AddDevice(const CdiDeviceNode& node, const DeviceLookup& lookup, Json& linux_part) {
+// Whom a device node belongs to whose document does not say: whoever starts the container, if that
+// is not root. A group that the container's process is given for the sake of its nodes keeps them.
+struct Owner {
+  unsigned uid;
+  unsigned gid;
+};
+Owner OwnerOf(const DeviceNumbers& numbers, const CdiEdits& edits, const Json& config) {
+  const auto uid = static_cast<unsigned>(IntAt(config, "process.user.uid", 0));
+  const auto gid = static_cast<unsigned>(IntAt(config, "process.user.gid", 0));
+  const bool given =
+      std::ranges::find(edits.additional_gids, numbers.gid) != edits.additional_gids.end();
+  return {uid > 0 ? uid : numbers.uid, gid > 0 && !given ? gid : numbers.gid};
+}
+
+Status AddDevice(const CdiDeviceNode& node, const CdiEdits& edits, const DeviceLookup& lookup,
+                 Json& config) {
   DeviceNumbers numbers;
-  if (!node.major || !node.minor || node.type.empty()) {
+  const bool numbered = node.major.value_or(0) != 0;
+  if (node.type.empty() || (!numbered && node.type != "p")) {
     TRY_ASSIGN(numbers, lookup(node.host_path.empty() ? node.path : node.host_path));
   }
   const std::string type = node.type.empty() ? std::string(1, numbers.type) : node.type;
-  const long long major = node.major.value_or(numbers.major);
-  const long long minor = node.minor.value_or(numbers.minor);
+  const long long major = numbered ? *node.major : numbers.major;
+  const long long minor = numbered ? node.minor.value_or(0) : numbers.minor;
+  const Owner owner = OwnerOf(numbers, edits, config);
+  Json& linux_part = ObjectAt(config, "linux");
   Json& devices = ArrayAt(linux_part, "devices");
   RemoveWhere(devices, "path", node.path);
   devices.push_back({{"path", node.path},
@@ -60,8 +104,11 @@ Status AddDevice(const CdiDeviceNode& node, const DeviceLookup& lookup, Json& li
                      {"major", major},
                      {"minor", minor},
                      {"fileMode", node.file_mode.value_or(numbers.mode)},
-                     {"uid", node.uid.value_or(numbers.uid)},
-                     {"gid", node.gid.value_or(numbers.gid)}});
+                     {"uid", node.uid.value_or(owner.uid)},
+                     {"gid", node.gid.value_or(owner.gid)}});
+  if (type != "c" && type != "b") {
+    return {};
+  }
   // In the configuration, and so known to whoever sets the container's device rules anew: what was
   // let in behind the runtime's back is lost when systemd reloads its units.
   Json rule = {{"allow", true},
@@ -112,7 +159,7 @@ Status ApplyEdits(const CdiEdits& edits, const DeviceLookup& lookup, Json& confi
     }
   }
   for (const CdiDeviceNode& node : edits.device_nodes) {
-    TRY(AddDevice(node, lookup, ObjectAt(config, "linux")));
+    TRY(AddDevice(node, edits, lookup, config));
   }
   if (!edits.mounts.empty()) {
     Json& mounts = ArrayAt(config, "mounts");
@@ -123,6 +170,7 @@ Status ApplyEdits(const CdiEdits& edits, const DeviceLookup& lookup, Json& confi
                         {"source", mount.host_path},
                         {"options", mount.options}});
     }
+    SortByDepth(mounts);
   }
   for (const CdiHook& hook : edits.hooks) {
     Json entry = {{"path", hook.path}, {"args", hook.args}};

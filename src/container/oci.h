@@ -24,7 +24,7 @@ OciRequest ReadOciRequest(const Json& config);
 std::optional<std::string> OciEnvironment(const OciRequest& request, std::string_view name);
 
 struct DeviceNumbers {
-  char type = 'c';
+  char type = 'c';  // or 'b', or 'p' for a FIFO, which has no numbers
   unsigned major = 0;
   unsigned minor = 0;
   unsigned mode = 0666;
@@ -34,8 +34,9 @@ struct DeviceNumbers {
 // How a device node of the host is found; kNotFound names a node that is not there.
 using DeviceLookup = std::function<Result<DeviceNumbers>(const std::string& host_path)>;
 
-// Adds the edits to the configuration. What is there already under the same name (variable, device
-// path, mount destination) is replaced, an equal hook is not added twice.
+// Adds the edits to the configuration, as CDI's own library does. What is there already under the
+// same name (variable, device path, mount destination) is replaced, an equal hook is not added
+// twice.
 Status ApplyEdits(const CdiEdits& edits, const DeviceLookup& lookup, Json& config);
 
 // Takes NVIDIA's prestart hook out, which Docker adds for `--gpus`: what it would do is done

@@ -8,6 +8,7 @@
 namespace gantry::container {
 namespace {
 
+using testing::ElementsAre;
 using testing::SizeIs;
 
 Result<DeviceNumbers> LookUp(const std::string& path) {
@@ -63,6 +64,61 @@ TEST(OciDevices, TheDocumentsNumbersGoBeforeTheHosts) {
   EXPECT_EQ(config["linux"]["resources"]["devices"][0]["access"], "rw");
   edits.device_nodes = {{"/dev/absent", ""}};
   EXPECT_FALSE(ApplyEdits(edits, LookUp, config).has_value());
+}
+
+TEST(OciDevices, MinorZeroMayBeLeftOut) {
+  CdiEdits edits;
+  CdiDeviceNode node{"/dev/absent", ""};
+  node.type = "c";
+  node.major = 195;
+  edits.device_nodes = {node};
+  Json config = Json::object();
+  ASSERT_TRUE(ApplyEdits(edits, LookUp, config).has_value()) << "the host is not asked";
+  EXPECT_EQ(config["linux"]["devices"][0]["minor"], 0);
+}
+
+TEST(OciDevices, ANodeBelongsToWhoeverStartsTheContainer) {
+  const auto lookup = [](const std::string&) -> Result<DeviceNumbers> {
+    return DeviceNumbers{'c', 195, 0, 0660, 0, 44};
+  };
+  CdiEdits edits;
+  edits.device_nodes = {{"/dev/nvidia0", ""}};
+  const auto owner = [&](const Json& user) {
+    Json config = {{"process", {{"user", user}}}};
+    EXPECT_TRUE(ApplyEdits(edits, lookup, config).has_value());
+    const Json& device = config["linux"]["devices"][0];
+    return std::pair(device["uid"].get<int>(), device["gid"].get<int>());
+  };
+  EXPECT_EQ(owner({{"uid", 1000}, {"gid", 2000}}), std::pair(1000, 2000));
+  EXPECT_EQ(owner({{"uid", 0}, {"gid", 0}}), std::pair(0, 44));
+  edits.additional_gids = {44};
+  EXPECT_EQ(owner({{"uid", 1000}, {"gid", 2000}}), std::pair(1000, 44)) << "that is what it is for";
+}
+
+TEST(OciDevices, AFifoHasNoRule) {
+  const auto lookup = [](const std::string&) -> Result<DeviceNumbers> {
+    return DeviceNumbers{'p', 0, 0, 0600, 0, 0};
+  };
+  CdiEdits edits;
+  edits.device_nodes = {{"/run/fifo", ""}};
+  Json config = Json::object();
+  ASSERT_TRUE(ApplyEdits(edits, lookup, config).has_value());
+  EXPECT_EQ(config["linux"]["devices"][0]["type"], "p");
+  EXPECT_FALSE(config["linux"].contains("resources"));
+}
+
+TEST(OciMounts, WhatLiesInAFolderComesAfterIt) {
+  CdiEdits edits;
+  edits.mounts = {{"/h/a", "/usr/lib/x/a.so", {}}, {"/h", "/usr//lib/", {}}};
+  Json config = {
+      {"mounts",
+       {{{"destination", "/proc"}}, {{"destination", "/usr/lib/x"}}, {{"destination", "/"}}}}};
+  ASSERT_TRUE(ApplyEdits(edits, LookUp, config).has_value());
+  std::vector<std::string> order;
+  for (const Json& mount : config["mounts"]) {
+    order.push_back(mount["destination"]);
+  }
+  EXPECT_THAT(order, ElementsAre("/", "/proc", "/usr//lib/", "/usr/lib/x", "/usr/lib/x/a.so"));
 }
 
 TEST(OciEdits, EveryOtherField) {

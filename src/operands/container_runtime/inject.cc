@@ -39,11 +39,11 @@ Result<container::DeviceNumbers> LookUpDevice(const std::string& host_path) {
   if (::stat(host_path.c_str(), &info) != 0) {
     return FailErrno("find device node " + host_path, errno);
   }
-  if (!S_ISCHR(info.st_mode) && !S_ISBLK(info.st_mode)) {
+  if (!S_ISCHR(info.st_mode) && !S_ISBLK(info.st_mode) && !S_ISFIFO(info.st_mode)) {
     return Fail(ErrorKind::kInvalid, format("find device node {}: it is no device", host_path));
   }
   container::DeviceNumbers numbers;
-  numbers.type = S_ISBLK(info.st_mode) ? 'b' : 'c';
+  numbers.type = S_ISBLK(info.st_mode) ? 'b' : S_ISFIFO(info.st_mode) ? 'p' : 'c';
   numbers.major = gnu_dev_major(info.st_rdev);
   numbers.minor = gnu_dev_minor(info.st_rdev);
   numbers.mode = info.st_mode & 0777;
