@@ -187,6 +187,13 @@ Result<DeviceRequests> RequestedDevices(const Json& config, const RuntimeConfig&
   return requests;
 }
 
+bool IsOfNvidia(const DeviceRequest& request, std::string_view default_kind) {
+  const std::string_view kind = request.kind;
+  const std::string_view vendor = kind.substr(0, kind.find('/'));
+  return kind.empty() || kind == default_kind || vendor == "nvidia.com" ||
+         vendor.ends_with(".nvidia.com");
+}
+
 Result<Mode> ResolveMode(const RuntimeConfig& settings, const DeviceRequests& requests,
                          bool tegra) {
   constexpr std::array kModes = {std::pair{std::string_view("cdi"), Mode::kCdi},

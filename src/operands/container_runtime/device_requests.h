@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
@@ -36,6 +37,10 @@ enum class Mode { kCdi, kJitCdi, kCsv, kLegacy };
 // with GPUs (features, IMEX channels, MIG rights) is asked for by containers with GPUs only.
 // kDenied: MIG rights without being privileged.
 Result<DeviceRequests> RequestedDevices(const Json& config, const RuntimeConfig& settings);
+
+// Whether a request is for a device of NVIDIA's: by no kind, by the default one, or by one whose
+// vendor is nvidia.com or ends so.
+bool IsOfNvidia(const DeviceRequest& request, std::string_view default_kind);
 
 // The mode in which they are given. `tegra`: the node is a Tegra board. kInvalid: no such mode.
 Result<Mode> ResolveMode(const RuntimeConfig& settings, const DeviceRequests& requests, bool tegra);

@@ -144,18 +144,24 @@ class Injection {
 
   Result<CdiEdits> Edits() {
     TRY_ASSIGN(const Mode mode, ResolveMode(settings_, requests_, IsTegra(places_)));
-    TRY_ASSIGN(const container::Capabilities capabilities,
-               RequestedCapabilities(oci_, settings_, mode));
-    TRY(CheckImage());
+    if (std::ranges::any_of(requests_.devices,
+                            [this](const DeviceRequest& each) { return OfNvidia(each); })) {
+      TRY_ASSIGN(capabilities_, RequestedCapabilities(oci_, settings_, mode));
+      TRY(CheckImage());
+    }
     TRY_ASSIGN(CdiEdits edits, mode == Mode::kCdi   ? FromDocuments()
                                : mode == Mode::kCsv ? FromLists()
                                                     : FromInventory());
-    container::KeepCapabilities(capabilities, edits);
     TRY(AddExtras(edits));
     return edits;
   }
 
  private:
+  // What an image says of capabilities and requirements is about NVIDIA's driver.
+  [[nodiscard]] bool OfNvidia(const DeviceRequest& request) const {
+    return IsOfNvidia(request, settings_.default_kind);
+  }
+
   Status CheckImage() {
     const std::vector<Requirement> requirements =
         settings_.disable_require ? std::vector<Requirement>{} : RequirementsOf(oci_.environment);
@@ -183,7 +189,10 @@ class Injection {
 
   Result<CdiEdits> FromInventory() {
     TRY_ASSIGN(const NodeInventory* inventory, Inventory());
-    return EditsFrom(RuntimeSpec(*inventory, settings_, places_.hook), requests_.devices);
+    TRY_ASSIGN(CdiEdits edits,
+               EditsFrom(RuntimeSpec(*inventory, settings_, places_.hook), requests_.devices));
+    container::KeepCapabilities(capabilities_, edits);
+    return edits;
   }
 
   Result<CdiEdits> FromDocuments() {
@@ -204,7 +213,10 @@ class Injection {
     for (const DeviceRequest& request : requests_.devices) {
       const std::vector<std::string> where =
           request.kind.empty() ? unnamed : std::vector<std::string>{request.kind};
-      TRY_ASSIGN(const CdiEdits found, container::ResolveDevice(specs, where, request.device));
+      TRY_ASSIGN(CdiEdits found, container::ResolveDevice(specs, where, request.device));
+      if (OfNvidia(request)) {
+        container::KeepCapabilities(capabilities_, found);
+      }
       container::AppendEdits(found, edits);
     }
     return edits;
@@ -243,7 +255,9 @@ class Injection {
       return Fail(ErrorKind::kNotFound,
                   format("find the driver: no mount list in {}", settings_.csv_folder));
     }
-    return container::CsvCdi(input).edits;
+    CdiEdits edits = container::CsvCdi(input).edits;
+    container::KeepCapabilities(capabilities_, edits);
+    return edits;
   }
 
   // What a container asks for beside GPUs.
@@ -276,6 +290,7 @@ class Injection {
   const container::OciRequest oci_;
   const DeviceRequests requests_;
   std::vector<std::string>& warnings_;
+  container::Capabilities capabilities_;
   std::optional<Result<NodeInventory>> inventory_;
 };
 

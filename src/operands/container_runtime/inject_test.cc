@@ -179,6 +179,28 @@ TEST_F(ModesTest, CapabilitiesCountInEveryMode) {
   }
 }
 
+TEST_F(ModesTest, CapabilitiesAndRequirementsAreNothingToOtherVendors) {
+  const std::string document =
+      "cdiVersion: 0.5.0\ndevices:\n- name: \"0\"\n  containerEdits:\n    deviceNodes:\n"
+      "    - {path: /dev/dri/card0, hostPath: /dev/null}\n    - {path: /dev/a, hostPath: "
+      "/dev/null}\n";
+  Put("/cdi/a.yaml", "kind: amd.com/gpu\n" + document);
+  Put("/cdi/b.yaml", "kind: management.nvidia.com/gpu\n" + document);
+  const auto start = [&](const std::string& kind, const std::string& variable) {
+    return Start({"NVIDIA_VISIBLE_DEVICES=" + kind + "/gpu=0", variable});
+  };
+  EXPECT_EQ(start("amd.com", "NVIDIA_DRIVER_CAPABILITIES=utility"), "");
+  EXPECT_THAT(Devices(), ElementsAre("/dev/dri/card0", "/dev/a"));
+  EXPECT_EQ(start("amd.com", "NVIDIA_DRIVER_CAPABILITIES=magic"), "");
+  EXPECT_EQ(start("amd.com", "NVIDIA_REQUIRE_CUDA=cuda>=13.0"), "");
+  EXPECT_EQ(start("management.nvidia.com", "NVIDIA_DRIVER_CAPABILITIES=utility"), "");
+  EXPECT_THAT(Devices(), ElementsAre("/dev/a"));
+  EXPECT_THAT(start("management.nvidia.com", "NVIDIA_REQUIRE_CUDA=cuda>=13.0"), HasSubstr("13.0"));
+  settings_.default_kind = "amd.com/gpu";
+  EXPECT_THAT(start("amd.com", "NVIDIA_DRIVER_CAPABILITIES=magic"), HasSubstr("magic"))
+      << "the default kind is whatever the administrator gives for NVIDIA's";
+}
+
 TEST_F(ModesTest, CapabilitiesThatAreNotAskedFor) {
   const std::string video = kLibraries + std::string("libnvcuvid.so.535.1");
   settings_.mode = "legacy";
