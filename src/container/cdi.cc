@@ -292,8 +292,15 @@ std::string CdiText(const CdiSpec& spec) {
 std::string CdiYaml(const CdiSpec& spec) { return YamlText(CdiJson(spec)); }
 
 Result<CdiSpec> ParseCdi(std::string_view text) {
-  TRY_ASSIGN(const Json json, Trim(text).starts_with('{') ? ParseJson(text) : ParseYaml(text));
-  return Reader().Read(json);
+  const bool braces = Trim(text).starts_with('{');
+  Result<Json> json = braces ? ParseJson(text) : ParseYaml(text);
+  if (!json && braces) {
+    json = ParseYaml(text);  // it has objects in braces too, with bare words
+  }
+  if (!json) {
+    return std::unexpected(json.error());
+  }
+  return Reader().Read(*json);
 }
 
 void AppendEdits(const CdiEdits& from, CdiEdits& to) {

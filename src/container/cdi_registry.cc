@@ -10,6 +10,16 @@
 
 namespace gantry::container {
 
+namespace {
+
+// As some writers of JSON spell it: "nvidia.com\/gpu".
+std::string Escaped(std::string kind) {
+  const size_t slash = kind.find('/');
+  return slash == std::string::npos ? kind : kind.insert(slash, 1, '\\');
+}
+
+}  // namespace
+
 std::vector<CdiSpec> LoadCdi(const std::vector<std::string>& folders,
                              const std::vector<std::string>& kinds,
                              std::vector<std::string>& warnings) {
@@ -22,7 +32,8 @@ std::vector<CdiSpec> LoadCdi(const std::vector<std::string>& folders,
       const std::string path = JoinPath(folder, name);
       const auto text = ReadFile(path);
       const auto named = [&](const std::string& kind) {
-        return text->find(kind) != std::string::npos;
+        return text->find(kind) != std::string::npos ||
+               text->find(Escaped(kind)) != std::string::npos;
       };
       if (!text || (!kinds.empty() && std::ranges::none_of(kinds, named))) {
         continue;

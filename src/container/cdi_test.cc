@@ -112,6 +112,27 @@ TEST(CdiYaml, WhatCouldBeTakenForSomethingElseIsQuoted) {
   EXPECT_THAT(YamlText(json), HasSubstr("a: \"0:1\"\n"));
 }
 
+TEST(CdiYaml, NumbersInEveryNotation) {
+  for (const char* number : {"438", "+438", "0666", "0o666", "0x1B6", "0b110110110"}) {
+    EXPECT_EQ(ParseYaml(number).value(), Json(438U)) << number;
+  }
+  EXPECT_EQ(ParseYaml("-0x10").value(), Json(-16));
+  EXPECT_EQ(ParseYaml("0").value(), Json(0U));
+  EXPECT_EQ(ParseYaml("18446744073709551615").value(), Json(UINT64_MAX));
+  for (const char* text :
+       {"0888", "0x", "1-2", "0:1", "1.5", "18446744073709551616", "-9223372036854775809"}) {
+    EXPECT_EQ(ParseYaml(text).value(), Json(text));
+  }
+  EXPECT_EQ(ParseYaml("\"0666\"").value(), Json("0666"));
+}
+
+TEST(CdiYaml, InBracesItIsNoJson) {
+  const auto spec = ParseCdi("{cdiVersion: 0.5.0, kind: a.com/gpu, devices: [{name: \"0\"}]}");
+  ASSERT_TRUE(spec.has_value()) << spec.error().message;
+  EXPECT_EQ(spec->kind, "a.com/gpu");
+  EXPECT_FALSE(ParseCdi("{").has_value());
+}
+
 TEST(CdiYaml, WhatIsTooMuchIsRefused) {
   EXPECT_THAT(ParseYaml("a: [").error().message, HasSubstr("line"));
   std::string deep;

@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cstdint>
 #include <optional>
 
 #include "base/text.h"
@@ -18,6 +20,26 @@ namespace {
 constexpr size_t kMostBytes = size_t{4} << 20;
 constexpr int kMostNodes = 200000;  // aliases can make much out of little
 constexpr int kDeepest = 64;
+
+// A whole number in the notations of YAML 1.1 and Go: 438, 0666, 0o666, 0x1B6, 0b110; null if it is
+// none.
+Json Number(std::string_view text) {
+  const bool negative = text.starts_with('-');
+  std::string_view digits = text.substr(negative || text.starts_with('+') ? 1 : 0);
+  int base = 10;
+  if (digits.size() > 1 && digits.front() == '0') {
+    const char letter = digits[1];
+    base = letter == 'x' ? 16 : letter == 'b' ? 2 : 8;
+    digits.remove_prefix(letter == 'x' || letter == 'b' || letter == 'o' ? 2 : 1);
+  }
+  uint64_t value = 0;
+  const char* end = digits.data() + digits.size();
+  const auto read = std::from_chars(digits.data(), end, value, base);
+  if (read.ec != std::errc() || read.ptr != end || (negative && value > INT64_MAX)) {
+    return nullptr;
+  }
+  return negative ? Json(-static_cast<int64_t>(value)) : Json(value);
+}
 
 Json Scalar(const YAML::Node& node) {
   const std::string& text = node.Scalar();
@@ -30,14 +52,8 @@ Json Scalar(const YAML::Node& node) {
   if (text == "true" || text == "false") {
     return text == "true";
   }
-  const bool number = text.size() < 19 &&
-                      text.find_first_not_of("0123456789-") == std::string::npos &&
-                      text.find_last_of('-') + 1 <= 1 && text != "-";
-  if (number) {
-    const long long value = ParseInt(text).value_or(0);
-    return value < 0 ? Json(value) : Json(static_cast<unsigned long long>(value));
-  }
-  return text;
+  Json number = Number(text);
+  return number.is_null() ? Json(text) : number;
 }
 
 // nullopt: too big or too deep.

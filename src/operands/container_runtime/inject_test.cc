@@ -245,6 +245,10 @@ TEST_F(ModesTest, DocumentsOnDiskInModeCdi) {
   EXPECT_EQ(Start({"NVIDIA_VISIBLE_DEVICES=nvidia.com/gpu=0"}), "") << "only CDI names: mode cdi";
   EXPECT_THAT(Devices(), ElementsAre("/dev/a"));
   EXPECT_THAT(Start({"NVIDIA_VISIBLE_DEVICES=nvidia.com/gpu=1"}), HasSubstr("nvidia.com/gpu"));
+  Put("/cdi/b.json", R"({"cdiVersion": "0.5.0", "kind": "b.com\/gpu", "devices": [{"name": "0",
+      "containerEdits": {"deviceNodes": [{"path": "\/dev\/b", "hostPath": "/dev/null"}]}}]})");
+  EXPECT_EQ(Start({"NVIDIA_VISIBLE_DEVICES=b.com/gpu=0"}), "");
+  EXPECT_THAT(Devices(), ElementsAre("/dev/b"));
 }
 
 TEST_F(ModesTest, TegraBoardsHaveLists) {
