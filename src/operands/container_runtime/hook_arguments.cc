@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
+#include <charconv>
 #include <string_view>
 
 #include "base/text.h"
@@ -42,6 +42,9 @@ class Parser {
     request_.update_application_profile = request_.name == "update-application-profile";
     while (request_.known && at < words.size()) {
       TRY(Flag(words, at));
+    }
+    if ((request_.name == "chmod" || !request_.paths.empty()) && request_.known && !has_mode_) {
+      return Fail(ErrorKind::kInvalid, format("run {}: --mode is missing", request_.name));
     }
     return std::move(request_);
   }
@@ -99,16 +102,24 @@ class Parser {
     } else if (name == "cuda-compat-container-root") {
       request_.compat_folder = value;
     } else if (name == "mode") {
-      request_.mode = static_cast<unsigned>(std::strtoul(value.c_str(), nullptr, 8));
+      const char* end = value.data() + value.size();
+      const auto read = std::from_chars(value.data(), end, request_.mode, 8);
+      if (read.ec != std::errc() || read.ptr != end) {
+        return Fail(ErrorKind::kInvalid, format("read --mode {}: it is no octal number", value));
+      }
+      has_mode_ = true;
     } else if (name == "path") {
       std::ranges::copy(CommaParts(value), std::back_inserter(request_.paths));
-    } else if (name != "ldconfig-path" && name != "container-spec") {
+    } else if (name == "container-spec") {
+      request_.state_file = value;
+    } else if (name != "ldconfig-path") {
       request_.known = false;
     }
     return {};
   }
 
   HookRequest request_;
+  bool has_mode_ = false;
 };
 
 }  // namespace

@@ -30,6 +30,7 @@ struct HookRequest {
   bool update_application_profile = false;
   unsigned mode = 0;  // of `paths`
   std::vector<std::string> paths;
+  std::string state_file;  // with the OCI state; empty or "-": standard input
 };
 
 // Reads the words after the program's name: "<hook> --flag value --flag=value ...". kInvalid names

@@ -278,7 +278,14 @@ Status RunHook(const HookRequest& request, const ContainerRoot& root,
     }
   }
   for (const std::string& path : request.paths) {
-    TRY(root.ChangeMode(path, request.mode));
+    // Not in every container, and not to be changed where /dev is the host's.
+    if (const Status done = root.ChangeMode(path, request.mode);
+        !done && done.error().kind != ErrorKind::kNotFound) {
+      if (done.error().kind != ErrorKind::kDenied) {
+        return done;
+      }
+      warnings.push_back(done.error().message);
+    }
   }
   TRY(UpdateLibraries(request, root, warnings));
   if (request.disable_device_node_modification) {
@@ -350,13 +357,16 @@ int RunCdiHook(const std::string& name, const std::vector<std::string>& words) {
   }
   std::vector<std::string> warnings;
   const Status done = [&]() -> Status {
-    if (const auto root = RootFromWorkingFolder(*request)) {
+    const std::string& file = request->state_file;
+    const bool piped = file.empty() || file == "-";
+    if (const auto root = piped ? RootFromWorkingFolder(*request) : std::nullopt) {
       TRY(RunHook(*request, *root, warnings));
       // The state is not needed, but its writer must not find the pipe closed.
       TRY(ReadDescriptor(STDIN_FILENO, "standard input"));
       return {};
     }
-    TRY_ASSIGN(const std::string state, ReadDescriptor(STDIN_FILENO, "standard input"));
+    TRY_ASSIGN(const std::string state,
+               piped ? ReadDescriptor(STDIN_FILENO, "standard input") : ReadFile(file));
     TRY_ASSIGN(const std::string path, RootFromState(state));
     TRY_ASSIGN(const ContainerRoot root, ContainerRoot::Open(path));
     return RunHook(*request, root, warnings);

@@ -208,6 +208,27 @@ TEST_F(HooksTest, Chmod) {
   struct stat info{};
   ::stat((root_ + "/dev/dri").c_str(), &info);
   EXPECT_EQ(info.st_mode & 07777, 0711U);
+  EXPECT_EQ(Hook({"chmod", "--mode=711", "--path=/not/there"}), "") << "not in every container";
+  EXPECT_THAT(Hook({"chmod", "--path=/dev/dri"}), HasSubstr("--mode is missing"));
+  for (const char* mode : {"--mode=", "--mode=0x1", "--mode=78", "--mode=rwx"}) {
+    EXPECT_THAT(Hook({"chmod", mode, "--path=/dev/dri"}), HasSubstr("no octal number")) << mode;
+  }
+}
+
+TEST_F(HooksTest, AModeThatMayNotBeChangedIsAWarning) {
+  HookRequest request;
+  request.mode = 0711;
+  request.paths = {"/status"};  // of a process: not even root's to change
+  EXPECT_TRUE(RunHook(request, *ContainerRoot::Open("/proc/self"), warnings_).has_value());
+  EXPECT_THAT(warnings_, ElementsAre(HasSubstr("/status")));
+}
+
+TEST_F(HooksTest, AContainersStateFromAFile) {
+  std::ofstream(folder_ + "/state.json") << R"({"root": ")" << root_ << R"("})";
+  const std::vector<std::string> words = {"create-symlinks", "--link", "x::/etc/y",
+                                          "--container-spec", folder_ + "/state.json"};
+  EXPECT_EQ(RunCdiHook("nvidia-cdi-hook", words), 0);
+  EXPECT_EQ(fs::read_symlink(root_ + "/etc/y"), "x");
 }
 
 TEST(HookArguments, UnknownHooksAndFlagsAreNotErrors) {
