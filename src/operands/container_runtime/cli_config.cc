@@ -36,7 +36,9 @@ Status ConfigCommand(const CliCall& call) {
   std::string text = there.value_or(DefaultConfigText());
   for (const std::string& assignment : flags.Values("set")) {
     const size_t equals = assignment.find('=');
-    const std::string value = equals == std::string::npos ? "" : assignment.substr(equals + 1);
+    const auto value = equals == std::string::npos
+                           ? std::nullopt
+                           : std::optional(std::string_view(assignment).substr(equals + 1));
     TRY_ASSIGN(text, SetConfigKey(text, assignment.substr(0, equals), value,
                                   flags.Text("set-list-separator", ":")));
   }

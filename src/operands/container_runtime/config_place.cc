@@ -36,10 +36,11 @@ std::string HookProgram() {
 std::string DefaultConfigFile() { return JoinPath("/etc", kConfigBelow); }
 
 std::string FindConfigFile() {
-  std::vector<std::string> places;
-  if (const char* path = std::getenv("NVIDIA_CTK_CONFIG_FILE_PATH"); path != nullptr) {
-    places.emplace_back(path);
+  if (const char* path = std::getenv("NVIDIA_CTK_CONFIG_FILE_PATH");
+      path != nullptr && *path != '\0') {
+    return path;
   }
+  std::vector<std::string> places;
   places.push_back(JoinPath(OwnFolder(), ".config/" + std::string(kConfigBelow)));
   if (const char* folder = std::getenv("XDG_CONFIG_HOME"); folder != nullptr) {
     places.push_back(JoinPath(folder, kConfigBelow));
@@ -58,8 +59,11 @@ Result<RuntimeConfig> LoadConfig() {
   if (path.empty()) {
     return RuntimeConfig{};
   }
-  TRY_ASSIGN(const std::string text, ReadFile(path));
-  return ParseRuntimeConfig(text);
+  const auto text = ReadFile(path);
+  if (!text && text.error().kind != ErrorKind::kNotFound) {
+    return std::unexpected(text.error());
+  }
+  return text ? ParseRuntimeConfig(*text) : RuntimeConfig{};
 }
 
 }  // namespace gantry::container_runtime

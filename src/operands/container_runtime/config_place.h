@@ -14,14 +14,15 @@ std::string OwnFolder();
 // The program that a document names as its hook: nvidia-cdi-hook beside the running one, or that.
 std::string HookProgram();
 
-// The first config.toml that is there, in NVIDIA's order: $NVIDIA_CTK_CONFIG_FILE_PATH, the one
-// installed beside the program, $XDG_CONFIG_HOME, /etc. Empty: none is there.
+// $NVIDIA_CTK_CONFIG_FILE_PATH, whether that file is there or not; else the first config.toml that
+// is there, in NVIDIA's order: the one installed beside the program, $XDG_CONFIG_HOME, /etc. Empty:
+// none.
 std::string FindConfigFile();
 
 // Where `nvidia-ctk config --in-place` makes one if there is none.
 std::string DefaultConfigFile();
 
-// What that file says; the defaults without one.
+// What that file says; the defaults if it is not there.
 Result<RuntimeConfig> LoadConfig();
 
 }  // namespace gantry::container_runtime

@@ -8,10 +8,15 @@
 #include <array>
 
 #include "base/text.h"
-#include "container/toml_library.h"
+#include "container/toml_text.h"
 
 namespace gantry::container_runtime {
 namespace {
+
+using container::EndOfLine;
+using container::HeaderOf;
+using container::OffsetOf;
+using container::TableAt;
 
 enum class Type { kSwitch, kText, kList };
 struct Key {
@@ -131,11 +136,16 @@ std::string Quoted(std::string_view text) {
   return quoted + "\"";
 }
 
-Result<std::string> Spelled(const Key& key, std::string_view value, std::string_view separator) {
+Result<std::string> Spelled(const Key& key, std::optional<std::string_view> given,
+                            std::string_view separator) {
   if (key.type == Type::kSwitch) {
-    TRY_ASSIGN(const bool on, ParseBool(value.empty() ? "true" : value));
+    TRY_ASSIGN(const bool on, ParseBool(given.value_or("true")));
     return on ? "true" : "false";
   }
+  if (!given) {
+    return Fail(ErrorKind::kInvalid, format("set {}: =<value> is missing", FullName(key)));
+  }
+  const std::string_view value = *given;
   if (value.find('\n') != std::string_view::npos) {
     return Fail(ErrorKind::kInvalid, format("set {}: a value has one line", FullName(key)));
   }
@@ -149,17 +159,34 @@ Result<std::string> Spelled(const Key& key, std::string_view value, std::string_
   return "[" + Join(quoted, ", ") + "]";
 }
 
-std::string_view TableOf(std::string_view line) {
-  line = Trim(line);
-  const size_t end = line.find(']');
-  return line.starts_with('[') && !line.starts_with("[[") && end != std::string_view::npos
-             ? Trim(line.substr(1, end - 1))
-             : "";
-}
-
-bool Sets(std::string_view line, std::string_view name) {
-  const size_t equals = line.find('=');
-  return equals != std::string_view::npos && Trim(line.substr(0, equals)) == name;
+// The texts that a key could be set by, the most usual first: which are TOML depends on how the
+// key's table is written.
+std::vector<std::string> WithKey(const std::string& text, const toml::table& root, const Key& key,
+                                 const std::string& spelled) {
+  const std::string line = format("{} = {}\n", key.name, spelled);
+  if (const auto present = root.at_path(FullName(key))) {
+    const toml::source_region& value = present.node()->source();
+    return {text.substr(0, OffsetOf(text, value.begin)) + spelled +
+            text.substr(OffsetOf(text, value.end))};
+  }
+  if (key.table.empty()) {
+    return {line + text};
+  }
+  const std::vector<std::string> names = Split(key.table, '.');
+  const std::vector<std::string_view> path(names.begin(), names.end());
+  std::string edited = text;
+  if (const size_t header = HeaderOf(text, root, path); header != std::string::npos) {
+    const size_t end = EndOfLine(text, header);
+    return {edited.insert(end, (text[end - 1] == '\n' ? "" : "\n") + line)};
+  }
+  const toml::table* table = TableAt(root, path);
+  if (table != nullptr && table->is_inline()) {
+    return {edited.insert(OffsetOf(text, table->source().begin) + 1,
+                          format("{} = {}{}", key.name, spelled, table->empty() ? "" : ", "))};
+  }
+  const bool complete = text.empty() || text.ends_with('\n');
+  return {format("{}{}\n[{}]\n{}", text, complete ? "" : "\n", key.table, line),
+          format("{}.{}{}", key.table, line, text)};
 }
 
 }  // namespace
@@ -221,36 +248,26 @@ std::string DefaultConfigText() {
 }
 
 Result<std::string> SetConfigKey(const std::string& text, std::string_view key,
-                                 std::string_view value, std::string_view list_separator) {
+                                 std::optional<std::string_view> value,
+                                 std::string_view list_separator) {
   const auto known =
       std::ranges::find_if(kKeys, [&](const Key& each) { return FullName(each) == key; });
   if (known == kKeys.end()) {
     return Fail(ErrorKind::kInvalid, format("set {}: config.toml has no such key", key));
   }
   TRY_ASSIGN(const std::string spelled, Spelled(*known, value, list_separator));
-  const std::string line = format("{} = {}", known->name, spelled);
-  std::vector<std::string> lines = Split(text, '\n');
-  std::string_view table;
-  size_t after = known->table.empty() ? 0 : lines.size();  // where the key goes if it is not there
-  bool has_table = known->table.empty();
-  for (size_t i = 0; i < lines.size(); ++i) {
-    if (const std::string_view name = TableOf(lines[i]); !name.empty()) {
-      table = name;
-      if (name == known->table) {
-        after = i + 1;
-        has_table = true;
-      }
-    } else if (table == known->table && Sets(lines[i], known->name)) {
-      lines[i] = line;
-      return Join(lines, "\n");
+  const auto root = container::ParseToml(text);
+  if (!root) {
+    return std::unexpected(root.error().In("read config.toml"));
+  }
+  for (std::string& edited : WithKey(text, *root, *known, spelled)) {
+    const auto after = container::ParseToml(edited);
+    if (after && after->at_path(key) && !after->at_path(key).is_table()) {
+      return std::move(edited);
     }
   }
-  if (has_table) {
-    lines.insert(lines.begin() + static_cast<std::ptrdiff_t>(after), line);
-    return Join(lines, "\n") + (lines.size() == 1 ? "\n" : "");
-  }
-  return text + (text.empty() || text.ends_with('\n') ? "" : "\n") +
-         format("\n[{}]\n{}\n", known->table, line);
+  return Fail(ErrorKind::kUnsupported,
+              format("set {}: its table is written in a way that cannot be added to", key));
 }
 
 }  // namespace gantry::container_runtime

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,9 +49,10 @@ Result<RuntimeConfig> ParseRuntimeConfig(std::string_view toml);
 std::string DefaultConfigText();
 
 // The text with one key ("nvidia-container-runtime.mode") set; all other bytes stay. The value of a
-// list is split at `list_separator`; no value sets a switch. kInvalid: no such key, or not a value
-// of its type.
+// list is split at `list_separator`; no value sets a switch. kInvalid: no TOML, no such key, or not
+// a value of its type; kUnsupported: the key's table cannot be added to.
 Result<std::string> SetConfigKey(const std::string& text, std::string_view key,
-                                 std::string_view value, std::string_view list_separator);
+                                 std::optional<std::string_view> value,
+                                 std::string_view list_separator);
 
 }  // namespace gantry::container_runtime

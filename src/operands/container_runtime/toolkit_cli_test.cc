@@ -17,6 +17,7 @@
 #include "container/cdi.h"
 #include "operands/container_runtime/application_profile.h"
 #include "operands/container_runtime/cdi_documents.h"
+#include "operands/container_runtime/config_place.h"
 #include "operands/container_runtime/device_numbers.h"
 #include "operands/container_runtime/runtime_config.h"
 
@@ -71,7 +72,7 @@ TEST_F(CliTest, ConfigKeysAreSetInPlace) {
                                 "nvidia-container-cli.root=/run/nvidia/driver"}),
             "");
   EXPECT_EQ(Get("/config.toml"),
-            "# ours\ndisable-require = true\n\n[nvidia-container-runtime]\n"
+            "# ours\ndisable-require = true  # why\n\n[nvidia-container-runtime]\n"
             "runtimes = [\"crun\", \"runc\"]\nmode = \"cdi\"\n#runtimes = []\n[other]\n"
             "mode = \"kept\"\n\n[nvidia-container-cli]\nroot = \"/run/nvidia/driver\"\n");
   EXPECT_THAT(Run(ConfigCommand, {"--config", folder_ + "/config.toml", "--set", "no.such=1"}),
@@ -79,6 +80,49 @@ TEST_F(CliTest, ConfigKeysAreSetInPlace) {
   EXPECT_THAT(
       Run(ConfigCommand, {"--config", folder_ + "/config.toml", "--set", "disable-require=x"}),
       HasSubstr("x"));
+}
+
+TEST(ConfigFile, AKeyIsSetHoweverItIsWritten) {
+  const auto set = [](const std::string& text, std::string_view key,
+                      std::optional<std::string_view> value) {
+    const auto done = SetConfigKey(text, key, value, ":");
+    return done ? *done : done.error().message;
+  };
+  constexpr char kRuntimes[] = "nvidia-container-runtime.runtimes";
+  EXPECT_EQ(set("[nvidia-container-runtime]\nruntimes = [\n  'runc', # a\n  'crun',\n] # b\n",
+                kRuntimes, "x:y"),
+            "[nvidia-container-runtime]\nruntimes = [\"x\", \"y\"] # b\n");
+  EXPECT_EQ(set("nvidia-container-runtime.runtimes = ['runc']", kRuntimes, "x"),
+            "nvidia-container-runtime.runtimes = [\"x\"]");
+  EXPECT_EQ(set("nvidia-container-runtime = {runtimes = ['runc'], mode = 'cdi'}", kRuntimes, "x"),
+            "nvidia-container-runtime = {runtimes = [\"x\"], mode = 'cdi'}");
+  EXPECT_EQ(set("[\"nvidia-container-runtime\"]\n\"runtimes\" = []", kRuntimes, "x"),
+            "[\"nvidia-container-runtime\"]\n\"runtimes\" = [\"x\"]");
+  // Tables that have not got the key yet.
+  constexpr char kRoot[] = "nvidia-container-cli.root";
+  EXPECT_EQ(set("  [ 'nvidia-container-cli' ]", kRoot, "/x"),
+            "  [ 'nvidia-container-cli' ]\nroot = \"/x\"\n");
+  EXPECT_EQ(set("nvidia-container-cli = {path = 'p'}", kRoot, "/x"),
+            "nvidia-container-cli = {root = \"/x\", path = 'p'}");
+  EXPECT_EQ(set("nvidia-container-cli.path = 'p'\n", kRoot, "/x"),
+            "nvidia-container-cli.root = \"/x\"\nnvidia-container-cli.path = 'p'\n");
+  EXPECT_THAT(set("[nvidia-container-runtime]\nmodes.cdi.default-kind = 'a/b'\n",
+                  "nvidia-container-runtime.modes.cdi.spec-dirs", "/x"),
+              HasSubstr("cannot be added to"));
+  EXPECT_THAT(set("[", kRoot, "/x"), HasSubstr("line 1"));
+  EXPECT_THAT(set("", kRoot, std::nullopt), HasSubstr("is missing"));
+  EXPECT_THAT(set("", kRoot, ""), HasSubstr("root = \"\""));
+  EXPECT_EQ(set("", "disable-require", std::nullopt), "disable-require = true\n");
+  EXPECT_THAT(set("", "disable-require", ""), Not(HasSubstr("true")));
+}
+
+TEST(ConfigFile, APathThatIsGivenCountsWhetherThereOrNot) {
+  ::setenv("NVIDIA_CTK_CONFIG_FILE_PATH", "/nowhere/config.toml", 1);
+  EXPECT_EQ(FindConfigFile(), "/nowhere/config.toml");
+  EXPECT_EQ(LoadConfig()->mode, RuntimeConfig{}.mode);
+  ::setenv("NVIDIA_CTK_CONFIG_FILE_PATH", "", 1);
+  EXPECT_NE(FindConfigFile(), "/nowhere/config.toml");
+  ::unsetenv("NVIDIA_CTK_CONFIG_FILE_PATH");
 }
 
 TEST_F(CliTest, ConfigDefaultIsComplete) {
