@@ -84,6 +84,32 @@ Status Select(const std::vector<std::string>& devices, std::vector<container::Cd
   return {};
 }
 
+// A path at or below `from` as one at or below `to`, which both end without a slash; others stay.
+std::string Moved(const std::string& path, std::string_view from, std::string_view to) {
+  const bool longer = path.size() > from.size();
+  if (path.empty() || !path.starts_with(from) || (longer && path[from.size()] != '/')) {
+    return path;
+  }
+  std::string moved = std::string(to) + path.substr(from.size());
+  while (moved.ends_with('/')) {
+    moved.pop_back();
+  }
+  return moved.empty() ? "/" : moved;
+}
+
+// An argument of a hook with each path in it made another: "<path>", "<target>::<link>", and either
+// behind "<name>=".
+template <typename Change>
+std::string WithPaths(const std::string& word, const Change& change) {
+  const size_t equals = word.find('=');
+  const size_t start = equals < word.find('/') ? equals + 1 : 0;
+  const size_t middle = word.find("::", start);
+  const std::string first = change(word.substr(start, middle - start));
+  const std::string second =
+      middle == std::string::npos ? "" : "::" + change(word.substr(middle + 2));
+  return word.substr(0, start) + first + second;
+}
+
 }  // namespace
 
 Result<container::CdiSpec> WorkloadDocument(const GenerateRequest& request,
@@ -129,11 +155,11 @@ void TransformRoot(std::string_view from, std::string_view to, bool in_container
   while (to.ends_with('/')) {
     to.remove_suffix(1);
   }
-  const auto move = [&](std::string& path) {
-    const bool below =
-        path.starts_with(from) && path.size() > from.size() && path[from.size()] == '/';
-    if (below) {
-      path = std::string(to) + path.substr(from.size());
+  const auto moved = [&](const std::string& path) { return Moved(path, from, to); };
+  const auto move = [&](std::string& path) { path = moved(path); };
+  const auto move_words = [&](std::vector<std::string>& words) {
+    for (std::string& word : words) {
+      word = WithPaths(word, moved);
     }
   };
   const auto edits = [&](container::CdiEdits& each) {
@@ -152,8 +178,14 @@ void TransformRoot(std::string_view from, std::string_view to, bool in_container
       move(in_container ? mount.container_path : mount.host_path);
     }
     for (container::CdiHook& hook : each.hooks) {
-      if (!in_container) {
+      // Of a startContainer hook the program lies in the container too; of that and of a
+      // createContainer hook the arguments are about the container.
+      const bool starts = hook.name == "startContainer";
+      if (starts == in_container) {
         move(hook.path);
+      }
+      if ((starts || hook.name == "createContainer") == in_container) {
+        move_words(hook.args);
       }
     }
   };

@@ -30,8 +30,8 @@ Result<container::CdiSpec> WorkloadDocument(const GenerateRequest& request,
 Result<container::CdiSpec> ManagementDocument(const GenerateRequest& request,
                                               container::NodeInventory inventory);
 
-// Puts `to` in the place of `from` at the beginning of every path on the host (also of the hooks),
-// or of every path in the container.
+// Puts `to` in the place of `from` at the beginning of every path on the host, or of every path in
+// the container; programs and arguments of hooks are of the one or of the other by the hook's name.
 void TransformRoot(std::string_view from, std::string_view to, bool in_container,
                    container::CdiSpec& spec);
 

@@ -39,8 +39,8 @@ const std::vector<Flag>& GenerateFlags() {
       {{"library-search-path"}, Takes::kValue, {"NVIDIA_CTK_CDI_GENERATE_LIBRARY_SEARCH_PATHS"}},
       {{"nvidia-cdi-hook-path", "nvidia-ctk-path"}, Takes::kValue, {"NVIDIA_CTK_CDI_HOOK_PATH"}},
       {{"ldconfig-path"}, Takes::kValue, {"NVIDIA_CTK_CDI_GENERATE_LDCONFIG_PATH"}},
-      {{"vendor"}, Takes::kValue, {"NVIDIA_CTK_CDI_GENERATE_VENDOR"}},
-      {{"class"}, Takes::kValue, {"NVIDIA_CTK_CDI_GENERATE_CLASS"}},
+      {{"vendor", "cdi-vendor"}, Takes::kValue, {"NVIDIA_CTK_CDI_GENERATE_VENDOR"}},
+      {{"class", "cdi-class"}, Takes::kValue, {"NVIDIA_CTK_CDI_GENERATE_CLASS"}},
       {{"csv.file"}, Takes::kValue, {"NVIDIA_CTK_CDI_GENERATE_CSV_FILES"}},
       {{"csv.ignore-pattern"}, Takes::kValue, {"NVIDIA_CTK_CDI_GENERATE_CSV_IGNORE_PATTERNS"}},
       {{"csv.compat-container-root"},
@@ -135,7 +135,7 @@ Result<CdiSpec> FromLists(const FlagWords& flags, const RuntimeConfig& settings,
 Result<CdiSpec> Generate(const FlagWords& flags, const RuntimeConfig& settings) {
   const GenerateRequest request = RequestOf(flags);
   const container::DriverPlace place = PlaceOf(flags, settings, request);
-  std::string mode = flags.Text("mode", "auto");
+  std::string mode = Lower(flags.Text("mode", "auto"));
   if (mode == "auto") {
     mode = Exists(JoinPath(place.dev_root, "dev/dxg"))                    ? "wsl"
            : Exists("/etc/nv_tegra_release") && !Exists("/dev/nvidiactl") ? "csv"
@@ -154,25 +154,36 @@ Result<CdiSpec> Generate(const FlagWords& flags, const RuntimeConfig& settings) 
       place, request.hook);
 }
 
-Result<std::string> TextOf(const CdiSpec& spec, const std::string& wanted,
-                           const std::string& path) {
-  const std::string fallback = path.ends_with(".json") ? "json" : "yaml";
-  const std::string form = wanted.empty() ? fallback : wanted;
+bool IsPrinted(const std::string& path) { return path.empty() || path == "-"; }
+
+// "json" or "yaml": what is asked for, else what the name of the output says.
+Result<std::string> FormatOf(const std::string& wanted, const std::string& path) {
+  const std::string implied = Lower(path).ends_with(".json") ? "json" : "yaml";
+  const std::string form = wanted.empty() ? implied : Lower(wanted);
   if (form != "json" && form != "yaml") {
-    return Fail(ErrorKind::kInvalid, format("read --format {}: it is not json or yaml", form));
+    return Fail(ErrorKind::kInvalid, format("read --format {}: it is not json or yaml", wanted));
   }
-  return form == "json" ? container::CdiText(spec) : container::CdiYaml(spec);
+  return form;
 }
 
-Status PutSpec(const CdiSpec& spec, const std::string& wanted, const std::string& path) {
-  TRY_ASSIGN(const std::string text, TextOf(spec, wanted, path));
-  return PutOutput(path, text);
+// Engines read files called .json and .yaml alone.
+std::string WithExtension(const std::string& path, const std::string& form) {
+  if (IsPrinted(path) || path.ends_with(".json") || path.ends_with(".yaml")) {
+    return path;
+  }
+  constexpr std::string_view kShort = ".yml";
+  return path.ends_with(kShort) ? path.substr(0, path.size() - kShort.size()) + ".yaml"
+                                : path + "." + form;
+}
+
+Status PutSpec(const CdiSpec& spec, const std::string& form, const std::string& path) {
+  return PutOutput(path, form == "json" ? container::CdiText(spec) : container::CdiYaml(spec));
 }
 
 // "/var/run/cdi/nvidia.yaml" and ".coherent" -> "/var/run/cdi/nvidia.coherent.yaml"; what is
 // printed is printed all the same.
 std::string WithInfix(const std::string& path, const std::string& infix) {
-  if (path.empty() || path == "-") {
+  if (IsPrinted(path)) {
     return path;
   }
   const std::string name = BaseName(path);
@@ -188,11 +199,12 @@ Status CdiGenerate(const CliCall& call) {
              FlagWords::Parse(call.words, GenerateFlags(), call.environment));
   TRY_ASSIGN(const RuntimeConfig settings, LoadConfig());
   TRY_ASSIGN(const CdiSpec spec, Generate(flags, settings));
-  const std::string path = flags.Text("output");
-  TRY(PutSpec(spec, flags.Text("format"), path));
+  TRY_ASSIGN(const std::string form, FormatOf(flags.Text("format"), flags.Text("output")));
+  const std::string path = WithExtension(flags.Text("output"), form);
+  TRY(PutSpec(spec, form, path));
   for (const container::CdiPart& part :
        container::PartsByCoherence(spec, !flags.On("no-all-device"))) {
-    TRY(PutSpec(part.spec, flags.Text("format"), WithInfix(path, part.infix)));
+    TRY(PutSpec(part.spec, form, WithInfix(path, part.infix)));
   }
   return {};
 }
@@ -241,8 +253,9 @@ Status CdiTransformRoot(const CliCall& call) {
   TRY_ASSIGN(CdiSpec spec, container::ParseCdi(text));
   TransformRoot(flags.Text("from", "/"), flags.Text("to", "/"), relative == "container", spec);
   const std::string output = flags.Text("output");
-  const bool json = output.empty() ? Trim(text).starts_with('{') : output.ends_with(".json");
-  return PutOutput(output, json ? container::CdiText(spec) : container::CdiYaml(spec));
+  TRY_ASSIGN(const std::string form,
+             FormatOf(IsPrinted(output) && Trim(text).starts_with('{') ? "json" : "", output));
+  return PutSpec(spec, form, WithExtension(output, form));
 }
 
 }  // namespace gantry::container_runtime

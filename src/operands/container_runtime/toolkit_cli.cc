@@ -42,14 +42,25 @@ std::optional<std::string> FromProcess(const std::string& name) {
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
-int Usage() {
-  std::fprintf(stderr, "usage: nvidia-ctk [--debug] [--quiet] [--config FILE] COMMAND ...\n");
+void PrintUsage(std::FILE* out) {
+  std::fprintf(out, "usage: nvidia-ctk [--debug] [--quiet] [--config FILE] COMMAND ...\n");
   for (const Entry& entry : kEntries) {
-    std::fprintf(stderr, "  %-32s %s\n", std::string(entry.path).c_str(),
+    std::fprintf(out, "  %-32s %s\n", std::string(entry.path).c_str(),
                  std::string(entry.help).c_str());
   }
-  std::fprintf(stderr, "  %-32s %s\n", "hook NAME ...", "run a hook of a CDI document");
+  std::fprintf(out, "  %-32s %s\n", "hook NAME ...", "run a hook of a CDI document");
+}
+
+int WrongUsage() {
+  PrintUsage(stderr);
   return 1;
+}
+
+bool AsksForHelp(const std::vector<std::string>& words) {
+  return words.empty() || words.front() == "help" || words.front() == "h" ||
+         std::ranges::any_of(words, [](const std::string& word) {
+           return word == "--help" || word == "-help" || word == "-h";
+         });
 }
 
 // How many of the words are the entry's path; 0 if it is another's.
@@ -60,7 +71,7 @@ size_t Matches(const Entry& entry, const std::vector<std::string>& words) {
   return same ? path.size() : 0;
 }
 
-// Takes the flags before the command off; false at one that is not known.
+// Takes the flags before the command off; false at one that is not known or has no such value.
 bool TakeGlobalFlags(std::vector<std::string>& words, bool& quiet) {
   quiet = ParseBool(FromProcess("NVIDIA_CTK_QUIET").value_or("false")).value_or(false);
   while (!words.empty() && words.front().starts_with("-")) {
@@ -75,7 +86,11 @@ bool TakeGlobalFlags(std::vector<std::string>& words, bool& quiet) {
       words.erase(words.begin(), words.begin() + (equals == std::string::npos ? 1 : 0));
       ::setenv("NVIDIA_CTK_CONFIG_FILE_PATH", value.c_str(), 1);
     } else if (name == "quiet") {
-      quiet = true;
+      const auto on = ParseBool(equals == std::string::npos ? "true" : word.substr(equals + 1));
+      if (!on) {
+        return false;
+      }
+      quiet = *on;
     } else if (name != "debug" && name != "d") {
       return false;
     }
@@ -111,6 +126,10 @@ Status PrintInfo(const CliCall& call) {
 }
 
 int RunToolkitCli(const std::string& name, const std::vector<std::string>& words) {
+  if (AsksForHelp(words)) {
+    PrintUsage(stdout);
+    return 0;
+  }
   std::vector<std::string> rest = words;
   CliCall call;
   call.environment = FromProcess;
@@ -118,7 +137,7 @@ int RunToolkitCli(const std::string& name, const std::vector<std::string>& words
     ::setenv("NVIDIA_CTK_CONFIG_FILE_PATH", config->c_str(), 1);
   }
   if (!TakeGlobalFlags(rest, call.quiet)) {
-    return Usage();
+    return WrongUsage();
   }
   if (!rest.empty() && rest.front() == "hook") {
     return RunCdiHook(name, {rest.begin() + 1, rest.end()});
@@ -135,7 +154,7 @@ int RunToolkitCli(const std::string& name, const std::vector<std::string>& words
     }
     return 0;
   }
-  return Usage();
+  return WrongUsage();
 }
 
 }  // namespace gantry::container_runtime

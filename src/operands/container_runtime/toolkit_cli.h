@@ -10,7 +10,8 @@
 // nvidia-ctk: what an administrator of a node asks the toolkit for.
 namespace gantry::container_runtime {
 
-// `name`: by which it was called. Exit status 0, or 1 with the reason on standard error.
+// `name`: by which it was called. Exit status 0, or 1 with the reason on standard error. Asked for
+// help, it lists its commands on standard output.
 int RunToolkitCli(const std::string& name, const std::vector<std::string>& words);
 
 // The commands below; each gets the words after its own name. What they print goes to standard

@@ -166,6 +166,10 @@ TEST_F(CliTest, TransformRootOnTheHost) {
   EXPECT_EQ(spec->edits.mounts[0].host_path, "/driver/lib/x");
   EXPECT_EQ(spec->edits.mounts[1].host_path, "/rootless/x") << "a folder, not a beginning";
   EXPECT_EQ(spec->edits.hooks[0].path, "/driver/h");
+  EXPECT_EQ(Run(CdiTransformRoot, {"--from=/root", "--to=/driver", "--input", folder_ + "/in.json",
+                                   "--output", folder_ + "/out"}),
+            "");
+  EXPECT_THAT(Get("/out.yaml"), HasSubstr("/driver/h"));
 }
 
 TEST_F(CliTest, TransformRootInTheContainer) {
@@ -177,6 +181,31 @@ TEST_F(CliTest, TransformRootInTheContainer) {
   EXPECT_THAT(Run(CdiTransformRoot, {"--relative-to", "moon"}), HasSubstr("moon"));
 }
 
+TEST_F(CliTest, TransformRootInHooks) {
+  container::CdiSpec spec{"a.com/gpu", {}, {}};
+  const std::vector<std::string> args = {
+      "h", "--link", "/r/a::/r/b", "--library", "x.so.1=/r/x.so", "--folder=/r", "/rs", "../r/c"};
+  for (const char* name : {"createContainer", "startContainer", "createRuntime"}) {
+    spec.edits.hooks.push_back({name, "/r/h", args, {}});
+  }
+  const std::vector<std::string> moved = {
+      "h", "--link", "/n/a::/n/b", "--library", "x.so.1=/n/x.so", "--folder=/n", "/rs", "../r/c"};
+  container::CdiSpec host = spec;
+  TransformRoot("/r", "/n/", false, host);
+  EXPECT_THAT(host.edits.hooks,
+              ElementsAre(container::CdiHook{"createContainer", "/n/h", args, {}},
+                          container::CdiHook{"startContainer", "/r/h", args, {}},
+                          container::CdiHook{"createRuntime", "/n/h", moved, {}}));
+  TransformRoot("/r/", "/n", true, spec);
+  EXPECT_THAT(spec.edits.hooks,
+              ElementsAre(container::CdiHook{"createContainer", "/r/h", moved, {}},
+                          container::CdiHook{"startContainer", "/n/h", moved, {}},
+                          container::CdiHook{"createRuntime", "/r/h", args, {}}));
+  spec.edits.mounts = {{"/r", "/x", {}}};
+  TransformRoot("/r", "/", false, spec);
+  EXPECT_EQ(spec.edits.mounts[0].host_path, "/");
+}
+
 TEST_F(CliTest, ListNamesDevicesOfEveryKind) {
   Put("/cdi/a.json", kDocument);
   Put("/cdi/b.yaml", "kind: b.com/gpu\ndevices:\n- name: all\n  containerEdits: {}\n");
@@ -185,6 +214,20 @@ TEST_F(CliTest, ListNamesDevicesOfEveryKind) {
   environment_["NVIDIA_CTK_CDI_SPEC_DIRS"] = folder_ + "/cdi";
   EXPECT_EQ(Run(CdiList, {}), "");
   EXPECT_EQ(testing::internal::GetCapturedStdout(), "a.com/gpu=0\nb.com/gpu=all\n");
+}
+
+TEST_F(CliTest, QuietCanBeSwitchedOff) {
+  Put("/cdi/a.json", kDocument);
+  const auto said = [&](const std::string& flag) {
+    testing::internal::CaptureStderr();
+    testing::internal::CaptureStdout();
+    RunToolkitCli("nvidia-ctk", {flag, "cdi", "list", "--spec-dir", folder_ + "/cdi"});
+    testing::internal::GetCapturedStdout();
+    return testing::internal::GetCapturedStderr();
+  };
+  EXPECT_EQ(said("--quiet"), "");
+  EXPECT_THAT(said("--quiet=false"), HasSubstr("found 1 CDI devices"));
+  EXPECT_THAT(said("--quiet=maybe"), HasSubstr("usage"));
 }
 
 TEST_F(CliTest, GenerateFromADriverRoot) {
@@ -203,11 +246,21 @@ TEST_F(CliTest, GenerateFromADriverRoot) {
                     HasSubstr("hostPath: " + folder_ + "/usr/lib64/libcuda.so.535.1\n")));
   std::vector<std::string> json = words;
   json.back() = folder_ + "/out/nvidia.json";
-  json.insert(json.end(), {"--vendor=x.com", "--class", "y", "--disable-hooks=all"});
+  json.insert(json.end(), {"--cdi-vendor=x.com", "--cdi-class", "y", "--disable-hooks=all"});
   EXPECT_EQ(Run(CdiGenerate, json), "");
   const auto spec = container::ParseCdi(Get("/out/nvidia.json"));
   EXPECT_EQ(spec->kind, "x.com/y");
   EXPECT_THAT(spec->edits.hooks, IsEmpty());
+  const auto written_as = [&](const std::string& output, const std::string& form) {
+    std::vector<std::string> other = words;
+    other.back() = folder_ + output;
+    other.insert(other.end(), {"--mode=NVML", "--format", form});
+    return Run(CdiGenerate, other);
+  };
+  EXPECT_EQ(written_as("/out/a", "JSON"), "");
+  EXPECT_THAT(Get("/out/a.json"), testing::StartsWith("{"));
+  EXPECT_EQ(written_as("/out/b.yml", ""), "");
+  EXPECT_THAT(Get("/out/b.yaml"), testing::StartsWith("---"));
   EXPECT_THAT(Run(CdiGenerate, {"--driver-root", folder_ + "/nowhere"}), HasSubstr("nowhere"));
   EXPECT_THAT(Run(CdiGenerate, {"--magic"}), HasSubstr("--magic"));
   EXPECT_THAT(Run(CdiGenerate, {"--mode", "magic"}), HasSubstr("magic"));
@@ -374,6 +427,33 @@ TEST_F(CliTest, RuntimeConfigureOfCrioAndDocker) {
                                          HasSubstr("/usr/bin/nvidia-container-runtime.cdi")));
 }
 
+TEST_F(CliTest, RuntimeConfigureTakesAnyRuntime) {
+  const std::string docker = folder_ + "/daemon.json";
+  EXPECT_EQ(
+      Run(RuntimeConfigure, {"--config", docker, "--nvidia-runtime-path=nvidia-container-runtime"}),
+      "");
+  EXPECT_THAT(Get("/daemon.json"), AllOf(HasSubstr("\"path\":\"nvidia-container-runtime\""),
+                                         HasSubstr("\"path\":\"nvidia-container-runtime.cdi\"")));
+  const auto crio = [&](const std::string& path) {
+    return Run(RuntimeConfigure, {"--runtime=crio", "--drop-in-config", folder_ + "/crio/99.toml",
+                                  "--config-mode=of-tomorrow", "--runtime-path", path});
+  };
+  EXPECT_EQ(crio("nvidia-container-runtime"), "");
+  EXPECT_THAT(Get("/crio/99.toml"), HasSubstr("\"/usr/bin/nvidia-container-runtime\""));
+  EXPECT_EQ(crio("/opt/wrapped"), "");
+  EXPECT_THAT(Get("/crio/99.toml"), HasSubstr("\"/opt/wrapped\""));
+  EXPECT_THAT(crio("wrapped"), HasSubstr("no absolute path"));
+}
+
+TEST_F(CliTest, RuntimeConfigureWithoutADropIn) {
+  Put("/config.toml", "version = 3\n");
+  EXPECT_EQ(Run(RuntimeConfigure, {"--runtime=containerd", "--config", folder_ + "/config.toml",
+                                   "--drop-in-config=", "--executable-path", "/nonexistent"}),
+            "");
+  EXPECT_THAT(Get("/config.toml"), AllOf(HasSubstr("runtimes.nvidia]"), Not(HasSubstr("imports"))));
+  EXPECT_THAT(Run(RuntimeConfigure, {"--runtime=crio", "--drop-in-config="}), HasSubstr("CRI-O"));
+}
+
 TEST_F(CliTest, RuntimeConfigureDryRunWritesNothing) {
   testing::internal::CaptureStdout();
   EXPECT_EQ(Run(RuntimeConfigure,
@@ -454,6 +534,16 @@ TEST(ApplicationProfileText, ABitForEachGpu) {
   EXPECT_EQ(ApplicationProfile({"nvidiactl", "nvidia64"}), "");
 }
 
+TEST(Cli, HelpIsNoMistake) {
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {}, {"--help"}, {"-h"}, {"help"}, {"cdi", "generate", "--help"}, {"hook", "-h"}}) {
+    testing::internal::CaptureStdout();
+    EXPECT_EQ(RunToolkitCli("nvidia-ctk", words), 0);
+    EXPECT_THAT(testing::internal::GetCapturedStdout(), HasSubstr("runtime configure"));
+  }
+  EXPECT_EQ(RunToolkitCli("nvidia-ctk", {"of-tomorrow"}), 1);
+}
+
 TEST(Cli, FlagsAndTheirValues) {
   const std::vector<Flag> flags = {
       {{"a", "alias"}}, {{"s"}, Flag::Takes::kNothing}, {{"e"}, Flag::Takes::kValue, {"E"}}};
@@ -471,33 +561,6 @@ TEST(Cli, FlagsAndTheirValues) {
   EXPECT_FALSE(FlagWords::Parse({"--s=maybe"}, flags, environment).has_value());
   EXPECT_FALSE(FlagWords::Parse({"--a"}, flags, environment).has_value());
   EXPECT_FALSE(FlagWords::Parse({"--s=false"}, flags, environment)->On("s"));
-TEST_F(CliTest, RuntimeConfigureTakesAnyRuntime) {
-  const std::string docker = folder_ + "/daemon.json";
-  EXPECT_EQ(
-      Run(RuntimeConfigure, {"--config", docker, "--nvidia-runtime-path=nvidia-container-runtime"}),
-      "");
-  EXPECT_THAT(Get("/daemon.json"), AllOf(HasSubstr("\"path\":\"nvidia-container-runtime\""),
-                                         HasSubstr("\"path\":\"nvidia-container-runtime.cdi\"")));
-  const auto crio = [&](const std::string& path) {
-    return Run(RuntimeConfigure, {"--runtime=crio", "--drop-in-config", folder_ + "/crio/99.toml",
-                                  "--config-mode=of-tomorrow", "--runtime-path", path});
-  };
-  EXPECT_EQ(crio("nvidia-container-runtime"), "");
-  EXPECT_THAT(Get("/crio/99.toml"), HasSubstr("\"/usr/bin/nvidia-container-runtime\""));
-  EXPECT_EQ(crio("/opt/wrapped"), "");
-  EXPECT_THAT(Get("/crio/99.toml"), HasSubstr("\"/opt/wrapped\""));
-  EXPECT_THAT(crio("wrapped"), HasSubstr("no absolute path"));
-}
-
-TEST_F(CliTest, RuntimeConfigureWithoutADropIn) {
-  Put("/config.toml", "version = 3\n");
-  EXPECT_EQ(Run(RuntimeConfigure, {"--runtime=containerd", "--config", folder_ + "/config.toml",
-                                   "--drop-in-config=", "--executable-path", "/nonexistent"}),
-            "");
-  EXPECT_THAT(Get("/config.toml"), AllOf(HasSubstr("runtimes.nvidia]"), Not(HasSubstr("imports"))));
-  EXPECT_THAT(Run(RuntimeConfigure, {"--runtime=crio", "--drop-in-config="}), HasSubstr("CRI-O"));
-}
-
 }
 
 }  // namespace
