@@ -165,9 +165,8 @@ std::string SystemTag(std::string_view id, std::string_view version) {
   if (id.empty() || version.empty()) {
     return "";
   }
-  const std::string_view major = version.substr(0, version.find('.'));
-  const bool by_major = id == "rocky" || id == "ol" || (id == "rhel" && major.size() > 1);
-  return std::string(id).append(by_major ? major : version);
+  const bool by_major = id == "rhel" || id == "rocky" || id == "ol";
+  return std::string(id).append(by_major ? version.substr(0, version.find('.')) : version);
 }
 
 ClusterFacts Summarize(const NamedNodes& nodes, const Json& tolerations) {

@@ -101,11 +101,13 @@ TEST(ClusterFacts, SystemsAreCalledAsTheImagesAre) {
     const NodeFacts node = NodeOf(id, version, "");
     return Summarize({{"a", &node}}, kDefault).system.tag;
   };
-  EXPECT_EQ(tag("rhel", "9.4"), "rhel9.4");
+  EXPECT_EQ(tag("rhel", "8.10"), "rhel8");
+  EXPECT_EQ(tag("rhel", "9.4"), "rhel9");
   EXPECT_EQ(tag("rhel", "10.1"), "rhel10");
   EXPECT_EQ(tag("rocky", "9.4"), "rocky9");
   EXPECT_EQ(tag("ol", "9.4"), "ol9");
   EXPECT_EQ(tag("sles", "15.6"), "sles15.6");
+  EXPECT_EQ(tag("rhcos", "4.18"), "rhcos4.18");
 }
 
 TEST(ClusterFacts, TolerationsAreKubernetes) {

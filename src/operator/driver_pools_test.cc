@@ -62,6 +62,17 @@ TEST_F(Pools, NodesAreDividedBySystem) {
   EXPECT_EQ(split.pools[1].labelled, 2);
 }
 
+TEST_F(Pools, MinorVersionsOfRhelAreOnePool) {
+  nodes_["a"] = Node(System("rhel", "9.4", "5.14"));
+  nodes_["b"] = Node(System("rhel", "9.7", "5.14"));
+  const DriverPools split = Split();
+  ASSERT_THAT(split.pools, SizeIs(1));
+  EXPECT_EQ(split.pools[0].system.tag, "rhel9");
+  EXPECT_EQ(split.pools[0].nodes[names::kSystemMajor], "9");
+  EXPECT_FALSE(split.pools[0].nodes.contains(names::kSystemVersion));
+  EXPECT_EQ(split.pools[0].labelled, 2);
+}
+
 TEST_F(Pools, PrecompiledDriversAreDividedByKernelToo) {
   driver_.options.precompiled = true;
   nodes_["a"] = Node(System("ubuntu", "22.04", "5.15"));
