@@ -4,9 +4,13 @@
 
 #include "operator/desired/driver_digest.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <functional>
+
+#include "operator/desired/nvidia_driver.h"
+#include "policy/names.h"
 
 namespace gantry::gpu_operator {
 namespace {
@@ -82,6 +86,95 @@ INSTANTIATE_TEST_SUITE_P(
                              config.trusted_ca_config_map = "gpu-operator-trusted-ca";
                            }}),
     [](const auto& one) { return one.param.name; });
+
+// The settings of NVIDIA's tests that a NVIDIADriver can be written for, by way of its objects.
+struct DriverVector {
+  const char* name;
+  const char* digest;
+  std::function<void(policy::NvidiaDriver&, SystemFacts&)> set;
+};
+
+class NvidiaDriverDigest : public testing::TestWithParam<DriverVector> {};
+
+TEST_P(NvidiaDriverDigest, IsNvidias) {
+  policy::NvidiaDriver spec;
+  spec.driver.image.repository = "nvcr.io/nvidia";
+  spec.driver.image.image = "driver";
+  spec.driver.image.version = "525.85.03";
+  DriverPool pool;
+  pool.system.id = "ubuntu";
+  pool.system.tag = "ubuntu22.04";
+  GetParam().set(spec, pool.system);
+  Context context;
+  context.policy.host_root = "";
+  context.driver_manager = "nvcr.io/nvidia/cloud-native/k8s-driver-manager:devel";
+  const auto objects = NvidiaDriverObjects(context, {"d", "uid", spec}, pool);
+  ASSERT_TRUE(objects.has_value()) << objects.error().message;
+  const Json& pod = objects->back()["spec"]["template"]["spec"];
+  for (const char* containers : {"initContainers", "containers"}) {
+    EXPECT_THAT(pod[containers][0]["env"],
+                testing::Contains(
+                    Json{{"name", names::kDriverConfigDigest}, {"value", GetParam().digest}}));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Vectors, NvidiaDriverDigest,
+                         testing::Values(DriverVector{"minimal", "886542011",
+                                                      [](policy::NvidiaDriver&, SystemFacts&) {}},
+                                         DriverVector{"full_spec", "2311915915",
+                                                      [](policy::NvidiaDriver& spec, SystemFacts&) {
+                                                        spec.type = "";
+                                                        spec.options.kernel_module_type = "open";
+                                                        spec.driver.args = {"--foo", "--bar"};
+                                                        spec.driver.env = {{"FOO", "foo"},
+                                                                           {"BAR", "bar"}};
+                                                        spec.options.manager.env = spec.driver.env;
+                                                      }},
+                                         DriverVector{
+                                             "precompiled", "648926272",
+                                             [](policy::NvidiaDriver& spec, SystemFacts& system) {
+                                               spec.driver.image.version = "535";
+                                               spec.options.precompiled = true;
+                                               system.kernels = {"5.4.0-150-generic"};
+                                             }},
+                                         DriverVector{"host_manager", "495371686",
+                                                      [](policy::NvidiaDriver& spec, SystemFacts&) {
+                                                        spec.type = "vgpu-host-manager";
+                                                        spec.driver.image.image = "vgpu-manager";
+                                                      }}),
+                         [](const auto& one) { return one.param.name; });
+
+TEST(NvidiaDriverDigest, CountsWhatIsAskedForAndTheImagesOfThePod) {
+  const Json pod = {{"initContainers", {{{"name", "k8s-driver-manager"}, {"image", "m:1"}}}},
+                    {"containers",
+                     {{{"name", "nvidia-driver-ctr"},
+                       {"image", "d:1"},
+                       {"command", {"nvidia-driver"}},
+                       {"args", {"init", "--foo"}},
+                       {"env", {{{"name", "KERNEL_MODULE_TYPE"}, {"value", "open"}}}},
+                       {"volumeMounts",
+                        {{{"name", "run-nvidia"}, {"mountPath", "/run/nvidia"}},
+                         {{"name", "repo-config"}, {"mountPath", "/etc/apt/a"}, {"subPath", "a"}},
+                         {{"name", "licensing-config"}, {"mountPath", "/drivers/gridd.conf"}}}}}}},
+                    {"volumes",
+                     {{{"name", "run-nvidia"}, {"hostPath", {{"path", "/run/nvidia"}}}},
+                      {{"name", "repo-config"}, {"configMap", {{"name", "z-repo"}}}},
+                      {{"name", "licensing-config"}, {"secret", {{"secretName", "s"}}}}}}};
+  DriverConfig asked;
+  asked.driver_args = {"--foo"};
+  const DriverConfig config = DriverConfigOf(pod, asked);
+  EXPECT_EQ(config.driver_image, "d:1");
+  EXPECT_EQ(config.driver_manager_image, "m:1");
+  EXPECT_EQ(config.driver_args, std::vector<std::string>{"--foo"});
+  EXPECT_TRUE(config.driver_command.empty());
+  EXPECT_TRUE(config.driver_env.empty());
+  ASSERT_EQ(config.additional_volumes.size(), 2);
+  EXPECT_EQ(config.additional_volumes[0].name, "licensing-config");
+  EXPECT_EQ(config.additional_volumes[1].name, "z-repo") << "that of the user's ConfigMap";
+  ASSERT_EQ(config.additional_volume_mounts.size(), 2);
+  EXPECT_EQ(config.additional_volume_mounts[1].name, "z-repo");
+  EXPECT_EQ(config.additional_volume_mounts[1].path, "/etc/apt/a");
+}
 
 // What a pod's spec says, and what of it does not count: fields of the pod, restarts' order.
 TEST(DriverDigest, IsMadeFromAPod) {

@@ -312,7 +312,9 @@ Result<Json> DriverSet(const Context& context, const DriverSetting& setting,
     UseToolkit(context, setting.rhcos, set);
   }
   const Json finished = set.Finish();
-  const std::string digest = DigestOf(DriverConfigOf(finished["spec"]["template"]["spec"]));
+  const Json& pod = finished["spec"]["template"]["spec"];
+  const std::string digest = DigestOf(
+      setting.asked.has_value() ? DriverConfigOf(pod, *setting.asked) : DriverConfigOf(pod));
   manager->Env(names::kDriverConfigDigest, digest);
   set.Env(names::kDriverConfigDigest, digest);
   if (Container* builder = set.Find("openshift-driver-toolkit-ctr"); builder != nullptr) {

@@ -91,8 +91,6 @@ std::vector<DriverConfig::MountOf> MountsOf(const Json& container) {
     mounts.push_back({TextAt(mount, "name"), TextAt(mount, "mountPath"), TextAt(mount, "subPath"),
                       BoolAt(mount, "readOnly", false)});
   }
-  std::ranges::sort(mounts, {},
-                    [](const auto& mount) { return std::pair(mount.name, mount.path); });
   return mounts;
 }
 
@@ -102,8 +100,25 @@ std::vector<DriverConfig::VolumeOf> VolumesOf(const Json& pod_spec) {
     volumes.push_back({TextAt(volume, "name"), TextAt(volume, "configMap.name"),
                        TextAt(volume, "secret.secretName"), TextAt(volume, "hostPath.path")});
   }
-  std::ranges::sort(volumes, {}, &DriverConfig::VolumeOf::name);
   return volumes;
+}
+
+void SortVolumes(DriverConfig& config) {
+  std::ranges::sort(config.additional_volumes, {}, &DriverConfig::VolumeOf::name);
+  std::ranges::sort(config.additional_volume_mounts, {},
+                    [](const auto& mount) { return std::pair(mount.name, mount.path); });
+}
+
+// What NVIDIA's operator calls a volume that a driver asks for: files of a ConfigMap have its name.
+// Empty: every driver's pod has it.
+std::string AdditionalName(const DriverConfig::VolumeOf& volume) {
+  const std::string& name = volume.name;
+  if (name == "repo-config" || name == "cert-config" || name == "kernel-module-config") {
+    return volume.config_map;
+  }
+  const bool additional = name == "licensing-config" || name == "topology-config" ||
+                          name.starts_with("subscription-config-");
+  return additional ? name : "";
 }
 
 }  // namespace
@@ -193,7 +208,37 @@ DriverConfig DriverConfigOf(const Json& pod_spec) {
       config.host_root = volume.host_path;
     }
   }
+  SortVolumes(config);
   return config;
+}
+
+DriverConfig DriverConfigOf(const Json& pod_spec, DriverConfig asked) {
+  const DriverConfig pod = DriverConfigOf(pod_spec);
+  asked.driver_image = pod.driver_image;
+  asked.driver_manager_image = pod.driver_manager_image;
+  asked.peermem_image = pod.peermem_image;
+  asked.gds_image = pod.gds_image;
+  asked.gdrcopy_image = pod.gdrcopy_image;
+  for (auto* variables :
+       {&asked.driver_env, &asked.manager_env, &asked.gds_env, &asked.gdrcopy_env}) {
+    std::ranges::sort(*variables);
+  }
+  std::map<std::string, std::string> names;
+  for (DriverConfig::VolumeOf volume : pod.additional_volumes) {
+    if (const std::string name = AdditionalName(volume); !name.empty()) {
+      names[volume.name] = name;
+      volume.name = name;
+      asked.additional_volumes.push_back(std::move(volume));
+    }
+  }
+  for (DriverConfig::MountOf mount : pod.additional_volume_mounts) {
+    if (const auto found = names.find(mount.name); found != names.end()) {
+      mount.name = found->second;
+      asked.additional_volume_mounts.push_back(std::move(mount));
+    }
+  }
+  SortVolumes(asked);
+  return asked;
 }
 
 }  // namespace gantry::gpu_operator

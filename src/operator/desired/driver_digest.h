@@ -71,5 +71,8 @@ std::string DigestOf(const DriverConfig& config);
 
 // What a driver's DaemonSet says of it (core/v1 PodSpec, without the digest).
 DriverConfig DriverConfigOf(const Json& pod_spec);
+// The same for a NVIDIADriver, of which NVIDIA's operator counts what is asked for (`asked`); of
+// the pod only the images, and the volumes that not every driver has.
+DriverConfig DriverConfigOf(const Json& pod_spec, DriverConfig asked);
 
 }  // namespace gantry::gpu_operator

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "operator/desired/context.h"
+#include "operator/desired/driver_digest.h"
 
 namespace gantry::gpu_operator {
 
@@ -26,6 +28,8 @@ struct DriverSetting {
   bool host_manager = false;  // of virtual GPUs
   std::string section = "driver.";  // in front of fields, in messages
   std::string repo_field = "driver.repoConfig.configMapName";
+  // What the digest is made of, of a NVIDIADriver; nullopt: of the pod alone.
+  std::optional<DriverConfig> asked = {};
 };
 
 // The account with its roles.

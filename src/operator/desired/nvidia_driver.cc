@@ -75,6 +75,47 @@ DriverSetting SettingOf(const NamedDriver& driver, const DriverPool& pool) {
   return setting;
 }
 
+DriverConfig AskedOf(const Context& context, const policy::NvidiaDriver& spec,
+                     const DriverPool& pool) {
+  const policy::DriverOptions& options = spec.options;
+  DriverConfig asked;
+  asked.driver_type = spec.type;
+  asked.kernel_module_type = options.kernel_module_type;
+  asked.driver_args = spec.driver.args;
+  asked.driver_env = spec.driver.env;
+  asked.manager_env = options.manager.env;
+  asked.secret_env_source = options.secret_env;
+  asked.gpu_direct_rdma = options.rdma;
+  asked.use_host_mofed = options.rdma && options.host_mofed;
+  if (spec.gds.enabled) {
+    asked.gds = true;
+    asked.gds_env = spec.gds.env;
+  }
+  if (spec.gdrcopy.enabled) {
+    asked.gdrcopy = true;
+    asked.gdrcopy_env = spec.gdrcopy.env;
+  }
+  asked.licensing_config = options.licensing_secret;  // a ConfigMap counts by its volume
+  asked.virtual_topology_config = options.topology_config;
+  asked.kernel_module_config = options.kernel_module_config;
+  asked.repo_config = options.repo_config;
+  asked.cert_config = options.cert_config;
+  if (!pool.system.kernels.empty()) {
+    asked.use_precompiled = true;
+    asked.kernel_version = pool.system.kernels.front();
+  }
+  asked.openshift_version = context.openshift.version;
+  if (context.openshift.present() && !options.precompiled) {
+    const ClusterProxy& proxy = context.openshift.proxy;
+    asked.http_proxy = proxy.http;
+    asked.https_proxy = proxy.https;
+    asked.no_proxy = proxy.none_for;
+    asked.trusted_ca_config_map = proxy.trusted_ca ? names::kTrustedCa : "";
+  }
+  asked.host_root = context.policy.host_root;
+  return asked;
+}
+
 }  // namespace
 
 Result<Objects> NvidiaDriverObjects(const Context& context, const NamedDriver& driver,
@@ -95,7 +136,8 @@ Result<Objects> NvidiaDriverObjects(const Context& context, const NamedDriver& d
   if (!spec.driver.args.empty()) {
     own.policy.driver.args.insert(own.policy.driver.args.begin(), "init");
   }
-  const DriverSetting setting = SettingOf(driver, pool);
+  DriverSetting setting = SettingOf(driver, pool);
+  setting.asked = AskedOf(own, spec, pool);
   TRY_ASSIGN(const policy::ImageChoice image, policy::ChooseImage(spec.driver.image, "", ""));
   Objects objects = DriverAccount(own, setting);
   TRY_ASSIGN(Json set, DriverSet(own, setting, image.image));
