@@ -63,7 +63,7 @@ class Budget {
     const auto unavailable = std::ranges::count_if(
         nodes, [](const NodeInput& node) { return IsManaged(node) && IsUnavailable(node); });
     room_ = std::max(0LL, most - unavailable);
-    slots_ = policy.max_parallel == 0 ? counts.total
+    slots_ = policy.max_parallel == 0 ? counts.pending
                                       : std::max(0LL, policy.max_parallel - counts.in_progress);
     if (slots_ == 0) {
       why_ = format("waits for its turn: {} at once (maxParallelUpgrades), now {}",
@@ -151,7 +151,7 @@ RollOutPlan RollOut(const std::vector<NodeInput>& nodes, const policy::UpgradePo
   RollOutPlan plan;
   Count(nodes, plan.counts);
   Budget budget(nodes, policy, plan.counts);
-  plan.counts.available = static_cast<int>(std::min<long long>(budget.Left(), plan.counts.pending));
+  plan.counts.available = static_cast<int>(budget.Left());
   std::vector<Step> steps;
   std::ranges::transform(nodes, std::back_inserter(steps),
                          [&](const NodeInput& node) { return Advance(node, policy, now); });

@@ -145,6 +145,18 @@ TEST(RollOut, CountsAndShowsTheWorstFirst) {
   EXPECT_THAT(names, ElementsAre("n3", "n2", "n1"));
 }
 
+// NVIDIA's count: without a limit as many as there are.
+TEST(RollOut, MayStartMoreWhileNoneWaits) {
+  const auto available = [](std::vector<State> states, long long parallel) {
+    return RollOut(Nodes(states), {.max_parallel = parallel, .max_unavailable = {100, true}}, kNow)
+        .counts.available;
+  };
+  EXPECT_EQ(available({State::kDone, State::kDone, State::kDone}, 2), 2);
+  EXPECT_EQ(available({State::kDone, State::kDone, State::kDone}, 5), 3);
+  EXPECT_EQ(available({State::kDone, State::kDone, State::kDone}, 0), 0);
+  EXPECT_EQ(available({State::kDone, kPending, kPending}, 0), 2);
+}
+
 TEST(RollOut, LooksAgainAtTheEarliestTime) {
   auto nodes = Nodes({State::kValidation, State::kValidation});
   nodes[1].marks[names::kUpgradeStep] = FormatRecord({State::kValidation, kNow - seconds(100), ""});
