@@ -14,6 +14,8 @@
 namespace gantry::gpu_operator::upgrade {
 namespace {
 
+const std::string kDeployDriver = std::string(names::kDeployPrefix) + "driver";
+
 // While one pod ends and the next one starts there are two: the one that stays counts.
 bool CountsMore(const NamedPod& pod, const NamedPod& than) {
   if (pod.facts.deleting != than.facts.deleting) {
@@ -64,6 +66,7 @@ NodeInput Observer::Observe(const std::string& name, const NodeFacts& facts) con
   node.owner = ValueIn(facts.labels, names::kDriverOwner);
   node.state = StateNamed(ValueIn(facts.labels, names::kDriverUpgradeState));
   node.skip = ValueIn(facts.labels, names::kDriverUpgradeSkip) == "true";
+  node.wanted = ValueIn(facts.labels, kDeployDriver) == "true";
   node.ready = facts.ready;
   node.cordoned = facts.cordoned;
   node.marks = UnpackLabels(facts.upgrade);

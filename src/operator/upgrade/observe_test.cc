@@ -91,10 +91,15 @@ TEST_F(ObserveTest, LabelsAndAnnotations) {
   EXPECT_TRUE(node.skip);
   EXPECT_TRUE(node.cordoned);
   EXPECT_FALSE(node.ready);
+  EXPECT_FALSE(node.wanted);
   EXPECT_EQ(node.broken, "DriverMissing");
   EXPECT_EQ(node.marks.at("nvidia.com/gpu-driver-upgrade-requested"), "true");
-  facts.labels = PackLabels({{"nvidia.com/gpu.validation", "ready"}});
+  facts.labels = PackLabels(
+      {{"nvidia.com/gpu.validation", "ready"}, {"nvidia.com/gpu.deploy.driver", "true"}});
   EXPECT_EQ(Node(facts).broken, "");
+  EXPECT_TRUE(Node(facts).wanted);
+  facts.labels = PackLabels({{"nvidia.com/gpu.deploy.driver", "pre-installed"}});
+  EXPECT_FALSE(Node(facts).wanted);
 }
 
 TEST(ValueIn, IsTheWholeLabels) {

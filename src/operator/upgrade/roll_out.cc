@@ -19,7 +19,7 @@ namespace {
 constexpr size_t kShown = 100;
 
 bool IsManaged(const NodeInput& node) {
-  return node.driver.has_value() || node.state != State::kUnknown;
+  return node.driver.has_value() || (node.wanted && node.state != State::kUnknown);
 }
 
 bool IsUnavailable(const NodeInput& node) {

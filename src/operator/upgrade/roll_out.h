@@ -16,7 +16,7 @@ namespace gantry::gpu_operator::upgrade {
 
 // Nodes by where their upgrade is, as NVIDIA counts them.
 struct Counts {
-  int total = 0;  // nodes with a driver's pod, or in an upgrade
+  int total = 0;  // nodes with a driver's pod, or in an upgrade and to have one
   int done = 0;
   int pending = 0;      // wait for their turn
   int in_progress = 0;  // failed ones too: they keep their part of the budget

@@ -243,6 +243,17 @@ TEST(Budget, EachOwnersNodesHaveTheirOwn) {
   EXPECT_FALSE(RollOutAll(nodes, policies, kNow).unfinished) << "somebody switched them off";
 }
 
+TEST(Budget, ANodeThatIsTakenOutOfServiceGivesItsPartBack) {
+  auto nodes = Nodes({State::kPodRestart, kPending});
+  nodes[0].driver.reset();
+  EXPECT_THAT(Started(nodes, {.max_unavailable = {1, false}}), IsEmpty());
+  nodes[0].wanted = false;
+  EXPECT_THAT(Started(nodes, {.max_unavailable = {1, false}}), ElementsAre("n1"));
+  EXPECT_EQ(RollOut(nodes, {}, kNow).counts.total, 1);
+  nodes[0].driver.emplace();
+  EXPECT_THAT(Started(nodes, {.max_unavailable = {1, false}}), IsEmpty()) << "its pod still ends";
+}
+
 TEST(Status, SaysOfEachNodeWhereItIs) {
   const RollOutPlan plan = RollOut(Nodes({State::kDone, State::kFailed}), {}, kNow);
   EXPECT_EQ(StatusOf(plan), Json::parse(R"({

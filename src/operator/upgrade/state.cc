@@ -57,7 +57,7 @@ Change Go(const NodeInput& node, State to, std::string reason, WallTime now) {
   change.reason = std::move(reason);
   Mark(node, change, names::kUpgradeJobsSince, std::nullopt);
   Mark(node, change, names::kUpgradeValidationSince, std::nullopt);
-  if (to == State::kDone) {
+  if (to == State::kDone || to == State::kUnknown) {
     EraseMarks(node, change);
     return change;
   }
@@ -93,6 +93,10 @@ Decision::Decision(const NodeInput& node, const policy::UpgradePolicy& policy, W
 }
 
 Step Decision::Decide() {
+  if (!node_.driver.has_value() && !node_.wanted && node_.state != State::kDone) {
+    End(State::kUnknown, "it is to have no driver any more");
+    return std::move(step_);
+  }
   switch (node_.state) {
     case State::kUnknown:
     case State::kDone:

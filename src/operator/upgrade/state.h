@@ -36,7 +36,8 @@ struct NodeInput {
   std::string name;
   std::string owner;  // the NVIDIADriver that it belongs to; empty: none
   State state = State::kUnknown;
-  bool skip = false;  // somebody has switched its upgrades off
+  bool skip = false;   // somebody has switched its upgrades off
+  bool wanted = true;  // it is to have a driver's pod
   bool ready = true;
   bool cordoned = false;
   Labels marks;  // annotations about the upgrade

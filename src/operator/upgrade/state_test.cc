@@ -96,6 +96,28 @@ TEST(AtRest, NothingIsSaidOfWhatIsNotKnown) {
   EXPECT_TRUE(Next(ending).change.empty());
 }
 
+TEST(AtRest, ANodeThatIsTakenOutOfServiceKeepsNothing) {
+  for (const State state : {State::kRequired, State::kCordon, State::kPodRestart, State::kFailed}) {
+    NodeInput node = Node(state);
+    node.wanted = false;
+    node.driver->facts.deleting = true;
+    EXPECT_NE(To(node), State::kUnknown) << "its pod still ends";
+    node.driver.reset();
+    const Change change = Next(node).change;
+    EXPECT_EQ(change.to, State::kUnknown);
+    EXPECT_EQ(change.cordon, node.cordoned ? Cordon::kUncordon : Cordon::kLeave);
+    EXPECT_EQ(change.annotations.size(), node.marks.size()) << "all go";
+    node.marks[names::kUpgradeWasCordoned] = "true";
+    EXPECT_EQ(Next(node).change.cordon, Cordon::kLeave) << "others have cordoned it";
+  }
+  for (const State state : {State::kUnknown, State::kDone}) {
+    NodeInput node = Node(state);
+    node.wanted = false;
+    node.driver.reset();
+    EXPECT_TRUE(Next(node).change.empty());
+  }
+}
+
 TEST(Turn, WhoMayStart) {
   EXPECT_TRUE(Next(Node(State::kRequired, true)).waits_for_turn);
   const auto waits = [](auto change, const char* reason) {
