@@ -106,10 +106,8 @@ class Planner {
     outcome.name = TextAt(object, "metadata.name");
     outcome.uid = kube::UidOf(object);
     outcome.partly = Join(policy::UnsupportedDriverFields(object), ", ");
+    outcome.upgrade = policy::ParseDriverUpgrade(object);
     auto spec = policy::ParseNvidiaDriver(object);
-    if (spec.has_value() && spec->options.upgrade.automatic) {
-      outcome.upgrade = spec->options.upgrade;
-    }
     if (!selection.has_value()) {
       Stay(outcome, "ConflictingNodeSelector", selection.error().message);
     } else if (!spec.has_value()) {
@@ -203,7 +201,9 @@ upgrade::Policies UpgradesOf(const policy::ClusterPolicy& policy, const DriverPl
     policies[""] = policy.driver_options.upgrade;
   }
   for (const DriverOutcome& driver : drivers.drivers) {
-    if (driver.upgrade.has_value() && !policy.sandbox) {
+    if (!driver.upgrade.has_value()) {
+      policies[driver.name] = std::nullopt;
+    } else if (driver.upgrade->automatic) {
       policies[driver.name] = *driver.upgrade;
     }
   }

@@ -30,7 +30,8 @@ struct DriverOutcome {
   std::vector<std::string> silent;    // of its nodes, those that don't say which system they run
   std::vector<std::string> unmarked;  // nodes that are to be its own and are not yet
   std::string partly;                 // fields of its spec that are not acted on
-  std::optional<policy::UpgradePolicy> upgrade;  // nullopt: its nodes' drivers stay as they are
+  // How its nodes' drivers are upgraded, if at all; an error: nobody knows.
+  Result<policy::UpgradePolicy> upgrade = policy::UpgradePolicy();
 };
 
 // What all of them come to.
@@ -53,7 +54,7 @@ struct DriversAsked {
 DriverPlan PlanDrivers(const DriversAsked& asked, const Context& context);
 
 // How the nodes' drivers are upgraded, by the NVIDIADriver that they belong to; with an empty name
-// those of the ClusterPolicy. None where a node may be for virtual machines, as with NVIDIA's.
+// those of the ClusterPolicy.
 upgrade::Policies UpgradesOf(const policy::ClusterPolicy& policy, const DriverPlan& drivers);
 
 // Whether a driver can't be judged before the nodes are labelled, for which `held` waits: some of

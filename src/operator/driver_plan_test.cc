@@ -162,11 +162,23 @@ TEST_F(DriverPlanTest, WhatWaitsForLabelsIsItsOwnOrAnothers) {
 }
 
 TEST_F(DriverPlanTest, EachHasItsUpgradePolicy) {
-  asked_.objects = {Driver("a"), Driver("b", {{"upgradePolicy", {{"autoUpgrade", false}}}})};
+  asked_.objects = {
+      Driver("a"), Driver("off", {{"upgradePolicy", {{"autoUpgrade", false}}}}),
+      Driver("wrong", {{"kernelModuleType", "x"}, {"upgradePolicy", {{"maxParallelUpgrades", 3}}}}),
+      Driver("wrong-policy", {{"upgradePolicy", {{"maxUnavailable", "some"}}}})};
   const DriverPlan plan = Plan();
-  EXPECT_THAT(UpgradesOf(context_.policy, plan), ElementsAre(Key("a")));
+  const upgrade::Policies policies = UpgradesOf(context_.policy, plan);
+  EXPECT_THAT(policies, ElementsAre(Key("a"), Key("wrong"), Key("wrong-policy")));
+  ASSERT_TRUE(policies.at("wrong").has_value()) << "what is wrong with it is something else";
+  EXPECT_EQ(policies.at("wrong")->max_parallel, 3);
+  EXPECT_FALSE(policies.at("wrong-policy").has_value());
+}
+
+// They say themselves for which nodes they are; a ClusterPolicy's upgrades are off then.
+TEST_F(DriverPlanTest, UpgradesGoOnBesideVirtualMachines) {
+  asked_.objects = {Driver("a")};
   context_.policy.sandbox = true;
-  EXPECT_THAT(UpgradesOf(context_.policy, plan), IsEmpty());
+  EXPECT_THAT(UpgradesOf(context_.policy, Plan()), ElementsAre(Key("a")));
 }
 
 Json Owned(const char* kind, const char* uid) {

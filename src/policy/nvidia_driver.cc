@@ -41,6 +41,10 @@ void ReadPods(const SpecSection& spec, NvidiaDriver& out) {
   spec.Object("podSecurityContext", out.pod_security_context);
 }
 
+UpgradePolicy ReadUpgrade(const SpecSection& spec) {
+  return ReadUpgradePolicy(spec.In("upgradePolicy"), {.automatic = true});
+}
+
 void ReadOptions(const SpecSection& spec, DriverOptions& out) {
   ReadDriverManager(spec.In("manager"), out.manager);
   out.kernel_module_type = "auto";
@@ -60,7 +64,7 @@ void ReadOptions(const SpecSection& spec, DriverOptions& out) {
   spec.In("repoConfig").Text("name", out.repo_config);
   spec.In("certConfig").Text("name", out.cert_config);
   spec.Text("secretEnv", out.secret_env);
-  out.upgrade = ReadUpgradePolicy(spec.In("upgradePolicy"), {.automatic = true});
+  out.upgrade = ReadUpgrade(spec);
 }
 
 // "v2.17.5" -> its numbers; nothing for what is no such version.
@@ -135,6 +139,16 @@ Result<DriverSelection> ParseSelection(const Json& object) {
     return std::unexpected(*std::move(mistake));
   }
   return selection;
+}
+
+Result<UpgradePolicy> ParseDriverUpgrade(const Json& object) {
+  std::optional<Error> mistake;
+  const SpecSection spec(At(object, "spec"), "spec", &mistake);
+  UpgradePolicy upgrade = ReadUpgrade(spec);
+  if (upgrade.automatic && mistake.has_value()) {
+    return std::unexpected(*std::move(mistake));
+  }
+  return upgrade;
 }
 
 Result<NvidiaDriver> ParseNvidiaDriver(const Json& object) {

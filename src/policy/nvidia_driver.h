@@ -35,6 +35,9 @@ bool CanOwnNodes(std::string_view name);
 
 // kInvalid names the field ("spec.nodeSelector: ..."): then nobody knows which nodes it is for.
 Result<DriverSelection> ParseSelection(const Json& object);
+// How the drivers of its nodes are upgraded, whatever else is wrong with it. kInvalid names the
+// field; none if it says that they are not.
+Result<UpgradePolicy> ParseDriverUpgrade(const Json& object);
 // kInvalid names the field, also of what can't be together.
 Result<NvidiaDriver> ParseNvidiaDriver(const Json& object);
 

@@ -70,6 +70,19 @@ TEST(NvidiaDriver, ReadsWhatIsCalledOtherwiseThanInAClusterPolicy) {
   EXPECT_FALSE(driver->options.upgrade.automatic);
 }
 
+TEST(NvidiaDriver, HowDriversAreUpgradedIsReadByItself) {
+  const auto read = [](const Json& spec) { return ParseDriverUpgrade(Driver(spec)); };
+  EXPECT_TRUE(read(Json::object())->automatic);
+  EXPECT_EQ(read({{"kernelModuleType", 5}, {"upgradePolicy", {{"maxParallelUpgrades", 3}}}})
+                ->max_parallel,
+            3);
+  const Json wrong = {{"upgradePolicy", {{"maxUnavailable", "some"}}}};
+  EXPECT_THAT(read(wrong).error().message, StartsWith("spec.upgradePolicy.maxUnavailable: "));
+  Json off = wrong;
+  off["upgradePolicy"]["autoUpgrade"] = false;
+  EXPECT_FALSE(read(off)->automatic) << "nothing else matters then";
+}
+
 TEST(NvidiaDriver, MistakesNameTheField) {
   struct Case {
     Json spec;

@@ -128,6 +128,31 @@ std::vector<const NodeInput*> ByAge(const std::vector<NodeInput>& nodes) {
   return sorted;
 }
 
+const Policies::value_type* EntryOf(const Policies& policies, const NodeInput& node) {
+  for (const std::string& name : {node.owner, std::string()}) {
+    if (const auto found = policies.find(name); found != policies.end()) {
+      return &*found;
+    }
+  }
+  return nullptr;
+}
+
+// What is said of a NVIDIADriver's nodes while nobody knows how they are to be upgraded.
+RollOutPlan Hold(const std::vector<NodeInput>& nodes, const std::string& driver) {
+  RollOutPlan plan;
+  Count(nodes, plan.counts);
+  for (const NodeInput& node : nodes) {
+    if (IsManaged(node) && (InProgress(node.state) || node.state == State::kRequired)) {
+      plan.unfinished |= !node.skip;
+      NodeStatus& status = plan.nodes.emplace_back();
+      status.name = node.name;
+      status.state = node.state;
+      status.reason = format("stays as it is: upgradePolicy of NVIDIADriver {} is wrong", driver);
+    }
+  }
+  return plan;
+}
+
 }  // namespace
 
 Counts& Counts::operator+=(const Counts& other) {
@@ -186,19 +211,15 @@ RollOutPlan RollOut(const std::vector<NodeInput>& nodes, const policy::UpgradePo
 }
 
 const policy::UpgradePolicy* PolicyOf(const Policies& policies, const NodeInput& node) {
-  for (const std::string& name : {node.owner, std::string()}) {
-    if (const auto found = policies.find(name); found != policies.end()) {
-      return &found->second;
-    }
-  }
-  return nullptr;
+  const Policies::value_type* entry = EntryOf(policies, node);
+  return entry == nullptr || !entry->second.has_value() ? nullptr : &*entry->second;
 }
 
 RollOutPlan RollOutAll(const std::vector<NodeInput>& nodes, const Policies& policies,
                        WallTime now) {
-  std::map<const policy::UpgradePolicy*, std::vector<NodeInput>> groups;
+  std::map<const Policies::value_type*, std::vector<NodeInput>> groups;
   for (const NodeInput& node : nodes) {
-    groups[PolicyOf(policies, node)].push_back(node);
+    groups[EntryOf(policies, node)].push_back(node);
   }
   RollOutPlan all;
   for (const NodeInput& node : std::exchange(groups[nullptr], {})) {
@@ -206,8 +227,10 @@ RollOutPlan RollOutAll(const std::vector<NodeInput>& nodes, const Policies& poli
       all.changes.push_back(std::move(change));
     }
   }
-  for (const auto& [name, policy] : policies) {
-    RollOutPlan plan = RollOut(groups[&policy], policy, now);
+  for (const Policies::value_type& entry : policies) {
+    const auto& [name, policy] = entry;
+    RollOutPlan plan =
+        policy.has_value() ? RollOut(groups[&entry], *policy, now) : Hold(groups[&entry], name);
     std::ranges::move(plan.changes, std::back_inserter(all.changes));
     std::ranges::move(plan.nodes, std::back_inserter(all.nodes));
     all.counts += plan.counts;

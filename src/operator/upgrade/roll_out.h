@@ -43,8 +43,9 @@ RollOutPlan RollOut(const std::vector<NodeInput>& nodes, const policy::UpgradePo
                     WallTime now);
 
 // How nodes are upgraded by the NVIDIADriver that they belong to; with an empty name, all others.
-using Policies = std::map<std::string, policy::UpgradePolicy>;
-// nullptr: the node's driver is not upgraded.
+// nullopt: nobody knows, and these nodes stay as they are.
+using Policies = std::map<std::string, std::optional<policy::UpgradePolicy>>;
+// nullptr: the node's driver is not upgraded, or nobody knows how.
 const policy::UpgradePolicy* PolicyOf(const Policies& policies, const NodeInput& node);
 // Each policy's budget is for its own nodes. What was begun on nodes without one is taken back.
 RollOutPlan RollOutAll(const std::vector<NodeInput>& nodes, const Policies& policies, WallTime now);

@@ -172,7 +172,7 @@ TEST(PodsFor, FewNodesAtOnceThoseFirstThatAreAtItLongest) {
         FormatRecord({State::kPodDeletion, kNow - seconds(i), ""});
   }
   nodes.push_back(Node("v", State::kValidation));
-  const auto queries = PodsFor(nodes, {{"", {}}}, "ns");
+  const auto queries = PodsFor(nodes, {{"", policy::UpgradePolicy()}}, "ns");
   EXPECT_EQ(queries.size(), kNodesAtOnce + 1);
   EXPECT_TRUE(queries.contains({.node = "n39"}));
   EXPECT_FALSE(queries.contains({.node = "n0"}));
@@ -180,7 +180,8 @@ TEST(PodsFor, FewNodesAtOnceThoseFirstThatAreAtItLongest) {
 
 TEST(PodsFor, TheValidatorIsSeenAsLongAsANodeMayNeedIt) {
   const auto sees = [](State state) {
-    return PodsFor({Node("a", State::kDone), Node("b", state)}, {{"", {}}}, "ns")
+    return PodsFor({Node("a", State::kDone), Node("b", state)}, {{"", policy::UpgradePolicy()}},
+                   "ns")
         .contains(ValidatorPods("ns"));
   };
   for (const State state : {State::kCordon, State::kPodRestart, State::kValidation}) {
@@ -215,8 +216,9 @@ TEST(Budget, EachOwnersNodesHaveTheirOwn) {
     nodes[i].owner = i < 2 ? "a" : i < 4 ? "b" : "off";
   }
   nodes[5].owner = "";
-  Policies policies = {{"a", {.max_parallel = 1, .max_unavailable = {1, false}}},
-                       {"b", {.max_parallel = 0, .max_unavailable = {100, true}}}};
+  Policies policies = {
+      {"a", policy::UpgradePolicy{.max_parallel = 1, .max_unavailable = {1, false}}},
+      {"b", policy::UpgradePolicy{.max_parallel = 0, .max_unavailable = {100, true}}}};
   const auto started = [&] {
     std::vector<std::string> names;
     for (const Change& change : RollOutAll(nodes, policies, kNow).changes) {
@@ -235,7 +237,7 @@ TEST(Budget, EachOwnersNodesHaveTheirOwn) {
               testing::Contains(testing::AllOf(testing::Field(&Change::node, "n4"),
                                                testing::Field(&Change::to, State::kUnknown))));
   // A policy without a name is for all that have none.
-  policies[""] = {.max_parallel = 1, .max_unavailable = {1, false}};
+  policies[""] = policy::UpgradePolicy{.max_parallel = 1, .max_unavailable = {1, false}};
   EXPECT_THAT(started(), testing::UnorderedElementsAre("n0", "n2", "n3", "n4"));
   for (NodeInput& node : nodes) {
     node.skip = true;
@@ -252,6 +254,25 @@ TEST(Budget, ANodeThatIsTakenOutOfServiceGivesItsPartBack) {
   EXPECT_EQ(RollOut(nodes, {}, kNow).counts.total, 1);
   nodes[0].driver.emplace();
   EXPECT_THAT(Started(nodes, {.max_unavailable = {1, false}}), IsEmpty()) << "its pod still ends";
+}
+
+TEST(RollOutAll, WhereNobodyKnowsHowNothingMoves) {
+  std::vector<NodeInput> nodes =
+      Nodes({kPending, State::kUncordon, State::kFailed, State::kDone, kPending});
+  for (NodeInput& node : nodes) {
+    node.owner = "wrong";
+  }
+  nodes[4].owner = "other";
+  const RollOutPlan plan = RollOutAll(
+      nodes, {{"wrong", std::nullopt}, {"other", policy::UpgradePolicy{.max_parallel = 0}}}, kNow);
+  ASSERT_THAT(plan.changes, SizeIs(1));
+  EXPECT_EQ(plan.changes[0].node, "n4");
+  EXPECT_TRUE(plan.unfinished);
+  EXPECT_EQ(plan.counts.total, 5);
+  EXPECT_EQ(plan.counts.in_progress, 2);
+  ASSERT_THAT(plan.nodes, SizeIs(4));
+  EXPECT_THAT(plan.nodes[0].reason, HasSubstr("upgradePolicy of NVIDIADriver wrong"));
+  EXPECT_THAT(PodsFor({Node("n", State::kPodDeletion)}, {{"", std::nullopt}}, "ns"), IsEmpty());
 }
 
 TEST(Status, SaysOfEachNodeWhereItIs) {
