@@ -43,6 +43,15 @@ std::string FormatNfd(const NfdMetrics& metrics) {
 
 }  // namespace
 
+void Metrics::Judged(bool ready, WallTime now) {
+  status = ready ? 1 : 0;
+  if (ready) {
+    last_success_seconds = upgrade::UnixSeconds(now);
+  } else {
+    ++failures;
+  }
+}
+
 std::string FormatMetrics(const Metrics& metrics) {
   std::string text;
   const auto add = [&](std::string_view name, std::string_view type, std::string_view help,

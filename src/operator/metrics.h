@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "base/clock.h"
 #include "base/histogram.h"
 #include "operator/openshift.h"
 #include "operator/upgrade/roll_out.h"
@@ -40,6 +41,9 @@ struct Metrics {
   long long object_writes = 0;
   long long status_writes = 0;
   NfdMetrics nfd;
+
+  // A ClusterPolicy was found ready, or not.
+  void Judged(bool ready, WallTime now);
 };
 
 // In Prometheus' text format.

@@ -203,8 +203,13 @@ Reconciler::Followed Reconciler::Follow(const Json& owner, const policy::LaidOve
   const Json before = StatusIn(owner);
   auto parsed = policy::Parse(asked.policy);
   if (!parsed.has_value()) {
-    return {InvalidStatus(parsed.error().message, settings_.space, before, GenerationOf(owner),
-                          clock_.Wall()),
+    const Verdict verdict = JudgeInvalid(parsed.error().message);
+    {
+      const std::lock_guard lock(mutex_);
+      metrics_.Judged(false, clock_.Wall());
+    }
+    Announce(owner, verdict, announced_);
+    return {InvalidStatus(verdict, settings_.space, before, GenerationOf(owner), clock_.Wall()),
             {},
             {}};
   }
@@ -316,17 +321,11 @@ Reconciler::Followed Reconciler::Follow(const Json& owner, const policy::LaidOve
     metrics_.gpu_nodes = cluster.gpu_nodes;
     metrics_.has_nfd_labels = cluster.described > 0;
     metrics_.toolkit = DecideToolkit(*parsed, openshift, cluster.system);
-    metrics_.status = verdict.state == "ready" ? 1 : 0;
-    metrics_.failures += verdict.state == "ready" ? 0 : 1;
+    metrics_.Judged(verdict.state == "ready", clock_.Wall());
     metrics_.object_writes +=
         held
             ? 0
             : static_cast<long long>(plan.create.size() + plan.replace.size() + plan.remove.size());
-    if (verdict.state == "ready") {
-      metrics_.last_success_seconds =
-          std::chrono::duration_cast<std::chrono::seconds>(clock_.Wall().time_since_epoch())
-              .count();
-    }
   }
   Announce(owner, verdict, announced_);
   return {StatusOf(verdict, input, before, GenerationOf(owner), clock_.Wall()), verdict.partly,

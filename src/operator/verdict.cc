@@ -437,12 +437,20 @@ Json ShortFormStatus(const Json& followed, std::string_view partly, const Json& 
   return status;
 }
 
-Json InvalidStatus(std::string_view message, std::string_view space, const Json& before,
+Verdict JudgeInvalid(std::string_view mistake) {
+  Verdict verdict;
+  verdict.state = "notReady";
+  verdict.reason = "ReconcileFailed";
+  verdict.message = mistake;
+  return verdict;
+}
+
+Json InvalidStatus(const Verdict& verdict, std::string_view space, const Json& before,
                    long long generation, WallTime now) {
-  return {
-      {"state", "notReady"},
-      {"namespace", space},
-      {"conditions", ReadyAndError(false, "ReconcileFailed", message, before, generation, now)}};
+  return {{"state", verdict.state},
+          {"namespace", space},
+          {"conditions",
+           ReadyAndError(false, verdict.reason, verdict.message, before, generation, now)}};
 }
 
 Verdict JudgeDriver(const DriverOutcome& driver,

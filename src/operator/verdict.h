@@ -74,14 +74,15 @@ Verdict Judge(const VerdictInput& input);
 // `before` (the status as it is, or null).
 Json StatusOf(const Verdict& verdict, const VerdictInput& input, const Json& before,
               long long generation, WallTime now);
-// For a policy that is not the oldest of its kind ("ClusterPolicy first"), and for one that can't
-// be read.
+// For a policy that is not the oldest of its kind ("ClusterPolicy first").
 Json IgnoredStatus(std::string_view oldest, const Json& before, long long generation, WallTime now);
 // For the GPUClusterPolicy that counts, from the status of what was followed with it; `partly` is
 // what of its own spec is not.
 Json ShortFormStatus(const Json& followed, std::string_view partly, const Json& before,
                      long long generation, WallTime now);
-Json InvalidStatus(std::string_view message, std::string_view space, const Json& before,
+// For a policy that can't be read, because of this mistake.
+Verdict JudgeInvalid(std::string_view mistake);
+Json InvalidStatus(const Verdict& verdict, std::string_view space, const Json& before,
                    long long generation, WallTime now);
 
 // What a NVIDIADriver's status says: its state is ready, notReady or disabled; no operands.

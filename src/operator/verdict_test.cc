@@ -332,8 +332,9 @@ TEST_F(VerdictTest, OtherPoliciesAreToldWhy) {
   const Json ignored = IgnoredStatus("ClusterPolicy first", Json(), 1, WallTime{});
   EXPECT_EQ(ignored["state"], "ignored");
   EXPECT_THAT(ignored["conditions"][1]["message"].get<std::string>(), HasSubstr("first"));
-  const Json invalid = InvalidStatus("spec.x: wrong", "ns", Json(), 1, WallTime{});
+  const Json invalid = InvalidStatus(JudgeInvalid("spec.x: wrong"), "ns", Json(), 1, WallTime{});
   EXPECT_EQ(invalid["state"], "notReady");
+  EXPECT_EQ(invalid["conditions"][1]["reason"], "ReconcileFailed");
   EXPECT_EQ(invalid["conditions"][1]["message"], "spec.x: wrong");
 }
 
@@ -399,6 +400,19 @@ TEST(Metrics, HaveNvidiasNames) {
         "nodes_upgrades_available 2"}) {
     EXPECT_THAT(text, HasSubstr(std::string("\ngpu_operator_") + line + "\n"));
   }
+}
+
+TEST(Metrics, ReadyIsTheOnlySuccess) {
+  const WallTime now{std::chrono::seconds(7)};
+  Metrics metrics;
+  metrics.Judged(true, now);
+  metrics.Judged(false, now + std::chrono::seconds(1));
+  EXPECT_EQ(metrics.status, 0);
+  EXPECT_EQ(metrics.failures, 1);
+  EXPECT_EQ(metrics.last_success_seconds, 7);
+  metrics.Judged(true, now);
+  EXPECT_EQ(metrics.status, 1);
+  EXPECT_EQ(metrics.failures, 1);
 }
 
 TEST(StatusPatch, WhatIsGoneGoesAtAnyDepth) {
