@@ -76,7 +76,7 @@ class End {
 class Manager {
  public:
   Manager(kube::Client& client, const Settings& settings, const std::string& identity)
-      : events_(client, "gpu-operator", identity),
+      : events_(client, names::kEventSource, identity),
         cluster_(
             "clusterpolicy",
             [this](const std::string&) {

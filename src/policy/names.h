@@ -182,6 +182,8 @@ inline constexpr char kGpuFeature[] = "nvidia-features-for-";
 inline constexpr char kValidationFeature[] = "nvidia-validation-for-";
 // Field manager of every apply and patch of ours.
 inline constexpr char kFieldManager[] = "gpu-operator";
+// The source of the operator's events.
+inline constexpr char kEventSource[] = "nvidia-gpu-operator";
 
 // --- status files between the operands of a node
 // ------------------------------------------------------

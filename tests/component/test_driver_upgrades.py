@@ -125,6 +125,10 @@ def test_one_node_after_another_and_a_budget_stops_it_with_a_reason(plane, opera
     assert metric(operator, "nodes_upgrades_failed") == 1 and metric(operator, "nodes_upgrades_pending") == 1
     events = [e for e in plane.get("/api/v1/events")["items"] if e["reason"] == "GPUDriverUpgrade"]
     assert any(e["involvedObject"]["name"] == "b" and e["type"] == "Warning" for e in events)
+    assert {e["source"]["component"] for e in events} == {"nvidia-gpu-operator"}
+    # kubectl describe node shows those that name the Node's uid or, as the kubelet does, its name.
+    evicting = [e["involvedObject"] for e in events if e["message"].startswith("evicting")]
+    assert evicting and all(about["uid"] == about["name"] for about in evicting)
     # It stays so until somebody acts.
     time.sleep(2)
     assert state_of(node(plane, "b")) == "upgrade-failed" and state_of(node(plane, "c")) == "upgrade-required"
@@ -147,6 +151,17 @@ def test_killed_at_any_time_it_goes_on_and_leaves_others_cordons(plane, operator
     wait(lambda: versions(plane) == ["3", "3", "3"] and all_are(plane, "upgrade-done"), "every node", 90)
     assert [is_cordoned(plane, name) for name in NODES] == [False, False, True]
     plane.patch("/api/v1/nodes/c", {"spec": {"unschedulable": None}})
+
+
+def test_a_policy_that_cant_be_read_is_told_and_nothing_moves(plane, operator):
+    failed = metric(operator, "reconciliation_failed_total")
+    plane.patch(f"{POLICIES}/cluster-policy", {"spec": {"driver": {"upgradePolicy": {"maxUnavailable": "some"}}}})
+    wait(lambda: any(e["reason"] == "ReconcileFailed" and "maxUnavailable" in e["message"]
+                     for e in plane.get("/api/v1/events")["items"]), "the mistake is told")
+    assert metric(operator, "reconciliation_status") == 0
+    assert metric(operator, "reconciliation_failed_total") > failed
+    assert all_are(plane, "upgrade-done")
+    plane.patch(f"{POLICIES}/cluster-policy", {"spec": {"driver": {"upgradePolicy": {"maxUnavailable": 2}}}})
 
 
 def test_switched_off_in_the_middle_nothing_is_left(plane, operator):

@@ -348,7 +348,9 @@ void Actor::Evict(const NodeInput& node, const Change& change) {
   evictions_[node.name] = {node.state, eviction};
   if (first) {
     log::Info("node {}: evicting {} pods for its driver's upgrade", node.name, change.evict.size());
-    events_.Normal(kube::NewObject(kube::kinds::kNode, {"", node.name}), kReason,
+    Json about = kube::NewObject(kube::kinds::kNode, {"", node.name});
+    about["metadata"]["uid"] = node.name;  // as in the kubelet's events: kubectl shows these too
+    events_.Normal(about, kReason,
                    format("evicting {} pods, the first is {}", change.evict.size(),
                           change.evict.front().key.Text()));
   }
