@@ -83,6 +83,7 @@ TEST(Clock, TimesAreWrittenAsTheApiWritesThem) {
 
 TEST(Log, LevelsAreParsed) {
   EXPECT_EQ(log::ParseLevel("info").value(), log::Level::kInfo);
+  EXPECT_EQ(log::ParseLevel("INFO").value(), log::Level::kInfo);
   EXPECT_FALSE(log::ParseLevel("loud").has_value());
 }
 

@@ -43,16 +43,17 @@ void Write(Level level, std::string_view text) {
 void SetLevel(Level level) { Logger().set_level(ToSpdlog(level)); }
 
 Result<Level> ParseLevel(std::string_view text) {
-  if (text == "debug" || ParseInt(text).has_value()) {
+  const std::string level = Lower(text);
+  if (level == "debug" || ParseInt(level).has_value()) {
     return Level::kDebug;
   }
-  if (text == "info") {
+  if (level == "info") {
     return Level::kInfo;
   }
-  if (text == "warning" || text == "warn") {
+  if (level == "warning" || level == "warn") {
     return Level::kWarning;
   }
-  if (text == "error" || text == "panic" || text == "fatal") {
+  if (level == "error" || level == "panic" || level == "fatal") {
     return Level::kError;
   }
   return Fail(ErrorKind::kInvalid,

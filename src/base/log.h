@@ -14,7 +14,8 @@ enum class Level { kDebug, kInfo, kWarning, kError };
 // Thread-safe; blocks only on stderr. Lines below the level are dropped.
 void Write(Level level, std::string_view text);
 void SetLevel(Level level);
-// "debug", "info", "warning", "error" (and zap's numbers 0..9 as debug); kInvalid otherwise.
+// "debug", "info", "warning", "error" in any case (and zap's numbers 0..9 as debug); kInvalid
+// otherwise.
 Result<Level> ParseLevel(std::string_view text);
 
 template <typename... Args>

@@ -9,39 +9,9 @@
 #include <array>
 
 #include "base/command_line.h"
-#include "base/text.h"
+#include "policy/plugin_config.h"
 
 namespace gantry::gpu_operator {
-
-Result<std::chrono::milliseconds> ParseDuration(std::string_view text) {
-  static constexpr std::array<std::pair<std::string_view, long long>, 4> kUnits = {
-      {{"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}}};
-  if (text == "0") {
-    return std::chrono::milliseconds(0);
-  }
-  std::string_view rest = text;
-  long long total = 0;
-  while (!rest.empty()) {
-    const size_t digits = rest.find_first_not_of("0123456789");
-    if (digits == 0 || digits == std::string_view::npos || digits > 9) {
-      return Fail(ErrorKind::kInvalid, format("\"{}\" is no duration such as 10s", text));
-    }
-    const auto number = ParseInt(rest.substr(0, digits));
-    rest.remove_prefix(digits);
-    const size_t end = std::min(rest.find_first_of("0123456789"), rest.size());
-    const auto unit = std::ranges::find(kUnits, rest.substr(0, end),
-                                        &std::pair<std::string_view, long long>::first);
-    if (!number.has_value() || unit == kUnits.end()) {
-      return Fail(ErrorKind::kInvalid, format("\"{}\" is no duration such as 10s", text));
-    }
-    total += *number * unit->second;
-    rest.remove_prefix(end);
-  }
-  if (text.empty()) {
-    return Fail(ErrorKind::kInvalid, "a duration is empty");
-  }
-  return std::chrono::milliseconds(total);
-}
 
 std::expected<Flags, int> ParseFlags(int argc, char** argv) {
   Flags flags;
@@ -70,16 +40,16 @@ std::expected<Flags, int> ParseFlags(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return std::unexpected(app.exit(error));
   }
-  const auto renew = ParseDuration(deadline);
+  const auto renew = policy::ParseDuration(deadline);
   const auto parsed = log::ParseLevel(devel ? "debug" : level);
   if (!renew.has_value() || !parsed.has_value()) {
     log::Error("flags: {}", (renew.has_value() ? parsed.error() : renew.error()).message);
     return std::unexpected(2);
   }
   flags.level = *parsed;
-  if (*renew > std::chrono::milliseconds(0)) {
-    flags.renew_deadline = *renew;
-    flags.lease_duration = *renew + std::chrono::seconds(5);
+  if (*renew != std::chrono::nanoseconds(0)) {
+    flags.renew_deadline = std::chrono::ceil<std::chrono::milliseconds>(*renew);
+    flags.lease_duration = flags.renew_deadline + std::chrono::seconds(5);
   }
   return flags;
 }

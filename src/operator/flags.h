@@ -2,9 +2,9 @@
 #pragma once
 
 #include <chrono>
+#include <expected>
 #include <string>
 
-#include "base/error.h"
 #include "base/log.h"
 
 namespace gantry::gpu_operator {
@@ -23,8 +23,5 @@ struct Flags {
 
 // The flags; or, for --help and for mistakes (already printed), the exit status.
 std::expected<Flags, int> ParseFlags(int argc, char** argv);
-
-// A duration in Go's form ("10s", "1m30s", "0"); kInvalid otherwise.
-Result<std::chrono::milliseconds> ParseDuration(std::string_view text);
 
 }  // namespace gantry::gpu_operator
