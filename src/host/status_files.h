@@ -37,7 +37,8 @@ class StatusFiles {
   [[nodiscard]] const std::string& directory() const { return directory_; }
 
   // The values of a file that counts. kNotFound: there is none, or it is of an earlier boot. A file
-  // without a boot id (NVIDIA's own validator wrote it) counts if it is younger than this boot.
+  // without a boot id (NVIDIA's own validator wrote it) counts if it is younger than this boot,
+  // and always on a tmpfs.
   [[nodiscard]] Result<StatusValues> Read(const std::string& name) const;
 
   // Writes the file in one step, with this boot's id and the owner, making the directory if need

@@ -69,6 +69,19 @@ TEST_F(StatusFilesTest, AFileWithoutABootCountsIfItIsYounger) {
   EXPECT_EQ(today_.Read("toolkit-ready").error().kind, ErrorKind::kNotFound);
 }
 
+TEST(StatusFiles, OnATmpfsNothingIsOfAnEarlierBoot) {
+  std::string folder = "/dev/shm/gantry-status-XXXXXX";
+  if (mkdtemp(folder.data()) == nullptr) {
+    GTEST_SKIP() << "no tmpfs here";
+  }
+  std::ofstream(fs::path(folder) / ".driver-ctr-ready") << "";
+  const timespec old[2] = {{.tv_sec = 1000, .tv_nsec = 0}, {.tv_sec = 1000, .tv_nsec = 0}};
+  ASSERT_EQ(utimensat(AT_FDCWD, (fs::path(folder) / ".driver-ctr-ready").c_str(), old, 0), 0);
+  EXPECT_TRUE(StatusFiles(folder, "boot").Read(".driver-ctr-ready"))
+      << "the clock was set forward since";
+  fs::remove_all(folder);
+}
+
 TEST_F(StatusFilesTest, RemoveTellsWhetherThereWasOne) {
   ASSERT_TRUE(*today_.Write("cuda-ready", {}, "validator"));
   EXPECT_TRUE(*today_.Remove("cuda-ready"));
