@@ -91,11 +91,12 @@ Status LinkFolder(const std::string& dev, const std::string& below, std::string_
 
 }  // namespace
 
-Status MakeDeviceNodes(const std::string& root) {
+Status MakeDeviceNodes(const std::string& root, const std::string& dev_root) {
   std::string failed;
-  if (access(JoinPath(root, kModprobe).c_str(), X_OK) == 0) {
+  if (access(JoinPath(dev_root, kModprobe).c_str(), X_OK) == 0) {
     // -c 0: nvidiactl and nvidia0; -u -c 0: nvidia-uvm's; both load their modules.
-    const auto done = RunProgram({{kModprobe, "-c", "0", "-u"}, root, std::chrono::seconds(15)});
+    const auto done =
+        RunProgram({{kModprobe, "-c", "0", "-u"}, dev_root, std::chrono::seconds(15)});
     if (!done) {
       failed = done.error().message;
     }
@@ -103,13 +104,13 @@ Status MakeDeviceNodes(const std::string& root) {
   TRY_ASSIGN(const std::string devices, ReadFile(JoinPath(root, "proc/devices")));
   for (const ControlNode& node : kControlNodes) {
     const int major = MajorOf(devices, node.driver);
-    const std::string path = JoinPath(JoinPath(root, "dev"), node.name);
+    const std::string path = JoinPath(JoinPath(dev_root, "dev"), node.name);
     if (major > 0 && access(path.c_str(), F_OK) != 0) {
       TRY(MakeNode(path, static_cast<unsigned>(major), node.minor));
     }
   }
   for (const int gpu : DrivenGpus(JoinPath(root, "proc"))) {
-    const std::string path = JoinPath(root, format("dev/nvidia{}", gpu));
+    const std::string path = JoinPath(dev_root, format("dev/nvidia{}", gpu));
     if (access(path.c_str(), F_OK) != 0) {
       TRY(MakeNode(path, kGpuMajor, static_cast<unsigned>(gpu)));
     }

@@ -110,6 +110,10 @@ DriverVerdict HostDriver(const DriverObservation& seen, std::string message) {
   return verdict;
 }
 
+std::string ContainerDevRoot(const DriverObservation& seen) {
+  return seen.container_has_dev ? seen.driver_dir : "/";
+}
+
 DriverVerdict ContainerDriver(const DriverObservation& seen) {
   DriverVerdict verdict = Yes(seen, seen.container);
   verdict.kind = DriverKind::kContainer;
@@ -117,7 +121,7 @@ DriverVerdict ContainerDriver(const DriverObservation& seen) {
   verdict.message = format("driver {} in {}", verdict.version, seen.driver_dir);
   verdict.driver_root = seen.driver_dir;
   verdict.driver_root_here = kContainerRootHere;
-  verdict.dev_root = seen.container_has_dev ? seen.driver_dir : "/";
+  verdict.dev_root = ContainerDevRoot(seen);
   verdict.dev_root_here = seen.container_has_dev ? kContainerRootHere : seen.host_root;
   return verdict;
 }
@@ -141,6 +145,7 @@ DriverVerdict JudgeContainer(const DriverObservation& seen) {
   }
   const DriverNodes& nodes = seen.container_has_dev ? seen.container_nodes : seen.host_nodes;
   if (std::optional<DriverVerdict> objection = Objection(seen, seen.container, nodes)) {
+    objection->dev_root = ContainerDevRoot(seen);
     return *std::move(objection);
   }
   return ContainerDriver(seen);
@@ -162,6 +167,7 @@ DriverVerdict JudgeDriver(const DriverObservation& seen) {
                                                                   ? seen.host.library_version
                                                                   : seen.module_version));
     }
+    host->dev_root = "/";
   }
   if (IsThere(seen.container)) {
     DriverVerdict container = JudgeContainer(seen);

@@ -54,7 +54,7 @@ struct DriverVerdict {
   // Where it is, as the lines of `driver-ready` say it. "Here" is a path in an operand's container.
   std::string driver_root;       // on the host: "/" or "/run/nvidia/driver"
   std::string driver_root_here;  // "/host" or "/driver-root"
-  std::string dev_root;
+  std::string dev_root;  // also of a driver that is there and not usable: where its nodes belong
   std::string dev_root_here;
   DriverTree tree;
 

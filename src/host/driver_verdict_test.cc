@@ -72,6 +72,19 @@ TEST(DriverVerdict, ADriverContainersDriver) {
   EXPECT_EQ(verdict.dev_root_here, "/driver-root");
 }
 
+// op#2685: with a driver in a container, nodes were missed, and made, in another /dev.
+TEST(DriverVerdict, Op2685_SaysWhereMissingDeviceNodesBelong) {
+  DriverObservation seen = Working();
+  seen.host_nodes.uvm = false;
+  EXPECT_EQ(JudgeDriver(seen).dev_root, "/");
+  seen = Containerised();
+  seen.host_nodes.uvm = false;
+  EXPECT_EQ(JudgeDriver(seen).dev_root, "/");
+  seen.container_has_dev = true;
+  EXPECT_EQ(JudgeDriver(seen).reason, "DeviceNodeMissing");
+  EXPECT_EQ(JudgeDriver(seen).dev_root, "/run/nvidia/driver");
+}
+
 // What a driver's container could not do does not matter where there is a driver.
 TEST(DriverVerdict, AFailedContainerIsHeardOnlyWithoutADriver) {
   DriverObservation seen = Working();

@@ -169,7 +169,9 @@ class Running final : public Kernel {
     return Fail(ErrorKind::kInternal, format("unmount {}: there is no end to it", place));
   }
 
-  Status MakeDeviceNodes(const std::string& root) override { return host::MakeDeviceNodes(root); }
+  Status MakeDeviceNodes(const std::string& root) override {
+    return host::MakeDeviceNodes(root, root);
+  }
 
  private:
   // What the module's own text names as its needs and what is not loaded yet.

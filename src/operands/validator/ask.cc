@@ -126,7 +126,7 @@ int AnswerProbe(const Flags& flags) {
     return RunProgram(flags);
   }
   if (flags.probe == "nodes") {
-    return Done(host::MakeDeviceNodes(flags.probe_root));
+    return Done(host::MakeDeviceNodes(flags.host_root_here, flags.probe_root));
   }
   if (flags.probe == "publish") {
     return Done(Publish(flags, flags.probe_reason, flags.probe_message));

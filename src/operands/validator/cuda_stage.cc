@@ -44,7 +44,7 @@ class Cuda final : public Stage {
     std::vector<std::string> argv = Site::Probe("cuda");
     argv.insert(argv.end(),
                 {"--probe-library", ResolveInRoot(root, library).value_or(JoinPath(root, library)),
-                 "--probe-root", site().flags().host_root_here});
+                 "--probe-root", site().DevRootHere(driver)});
     return {.finding = {}, .question = Question{std::move(argv), kLimit}};
   }
 

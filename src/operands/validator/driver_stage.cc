@@ -54,7 +54,7 @@ class Driver final : public Stage {
     if (verdict.reason == "DeviceNodeMissing" && MayMakeNodes()) {
       asked_ = Asked::kNodes;
       tried_at_ = steady_clock::now();
-      return {.finding = {}, .question = MakeNodes()};
+      return {.finding = {}, .question = MakeNodes(verdict)};
     }
     if (usable) {
       tried_at_.reset();
@@ -102,9 +102,10 @@ class Driver final : public Stage {
     return !tried_at_ || steady_clock::now() - *tried_at_ >= kAskAgain;
   }
 
-  [[nodiscard]] Question MakeNodes() const {
+  [[nodiscard]] Question MakeNodes(const host::DriverVerdict& verdict) const {
     std::vector<std::string> argv = Site::Probe("nodes");
-    argv.insert(argv.end(), {"--probe-root", site().flags().host_root_here});
+    argv.insert(argv.end(), {"--host-root-mount", site().flags().host_root_here, "--probe-root",
+                             site().DevRootHere(verdict)});
     return {std::move(argv), kNodesLimit};
   }
 
@@ -112,7 +113,7 @@ class Driver final : public Stage {
     std::vector<std::string> argv = Site::Probe("nvml");
     argv.insert(argv.end(),
                 {"--probe-library", JoinPath(site().DriverRootHere(verdict), verdict.tree.library),
-                 "--probe-root", site().flags().host_root_here});
+                 "--probe-root", site().DevRootHere(verdict)});
     if (verdict.kind == host::DriverKind::kHost && !verdict.tree.nvidia_smi.empty()) {
       argv.insert(argv.end(), {"--probe-program", verdict.tree.nvidia_smi});
     }
@@ -123,7 +124,7 @@ class Driver final : public Stage {
     if (site().flags().no_dev_char) {
       return;
     }
-    const Status linked = host::LinkDeviceNodes(site().Here(verdict.dev_root), verdict.dev_root,
+    const Status linked = host::LinkDeviceNodes(site().DevRootHere(verdict), verdict.dev_root,
                                                 site().flags().dev_char_here);
     std::string said = linked ? "" : linked.error().message;
     if (said != link_error_ && !said.empty()) {

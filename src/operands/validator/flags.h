@@ -43,7 +43,7 @@ struct Flags {
   // Set when this process was started by a validator to do something that may hang.
   std::string probe;  // "nvml", "cuda", "plugin", "nodes", "publish"
   std::string probe_library;
-  std::string probe_root;     // holds the dev directory to use, and the program
+  std::string probe_root;     // holds the dev directory to use or to fill, and the program
   std::string probe_program;  // NVIDIA's nvidia-smi in that root
   std::string probe_socket;
   std::string probe_reason;  // "publish": "ready", or why not

@@ -3,6 +3,8 @@
 // mounted; its links lead to the host's paths, so each is resolved inside that root.
 #include "operands/validator/site.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "base/paths.h"
@@ -26,8 +28,8 @@ host::DriverVerdict Site::Driver() const {
   host::DriverVerdict verdict = host::JudgeDriver(host::ObserveDriver(places));
   if (verdict.kind == host::DriverKind::kHost) {
     verdict.driver_root = flags_.host_root;
-    verdict.dev_root = flags_.host_root;
-  } else if (verdict.kind == host::DriverKind::kContainer && verdict.dev_root == "/") {
+  }
+  if (verdict.dev_root == "/") {
     verdict.dev_root = flags_.host_root;
   }
   return verdict;
@@ -35,6 +37,15 @@ host::DriverVerdict Site::Driver() const {
 
 std::string Site::DriverRootHere(const host::DriverVerdict& driver) const {
   return driver.kind == host::DriverKind::kHost ? flags_.host_root_here : Here(driver.driver_root);
+}
+
+std::string Site::DevRootHere(const host::DriverVerdict& driver) const {
+  return driver.dev_root == flags_.host_root ? flags_.host_root_here : Here(driver.dev_root);
+}
+
+std::string Site::Sys() const {
+  const std::string host = JoinPath(flags_.host_root_here, "sys");
+  return access(JoinPath(host, "bus/pci").c_str(), F_OK) == 0 ? host : "/sys";
 }
 
 bool Site::ModuleLoaded(const std::string& module) const {

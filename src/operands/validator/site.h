@@ -28,6 +28,11 @@ class Site {
   [[nodiscard]] host::DriverVerdict Driver() const;
   // The root of that driver, as this process spells it.
   [[nodiscard]] std::string DriverRootHere(const host::DriverVerdict& driver) const;
+  // What holds the dev directory of that driver, likewise; also of one that is not usable.
+  [[nodiscard]] std::string DevRootHere(const host::DriverVerdict& driver) const;
+  // The sysfs to read: the host's, or where nothing of the host is mounted our own. PCI functions
+  // are the machine's.
+  [[nodiscard]] std::string Sys() const;
   // Whether a kernel module is loaded; procfs tells no changes.
   [[nodiscard]] bool ModuleLoaded(const std::string& module) const;
   // This program, started to answer one question (probe.h).

@@ -227,6 +227,19 @@ TEST_F(ValidatorTest, ControlNodesThatAreMissingAreMade) {
   EXPECT_EQ(node.st_rdev, makedev(195, 255));
 }
 
+// op#2685: they were made, and looked for, in the /dev of the host alone.
+TEST_F(ValidatorTest, Op2685_ADriverContainersOwnDevGetsItsNodes) {
+  fs::remove_all(root_ / "host/usr");
+  MakeFile("host/run/nvidia/driver/usr/lib64/libnvidia-ml.so.1", "a library");
+  MakeFile("host/proc/devices", "Character devices:\n195 nvidia\n511 nvidia-uvm\n");
+  MakeNode("host/run/nvidia/driver/dev/nvidia0");
+  MakeFile("status/.driver-ctr-ready", "");
+  EXPECT_EQ(Run({"--component", "driver"}), 0);
+  struct stat node{};
+  ASSERT_EQ(stat((root_ / "host/run/nvidia/driver/dev/nvidia-uvm").c_str(), &node), 0);
+  EXPECT_EQ(node.st_rdev, makedev(511, 0));
+}
+
 // nct#1227: systemd finds device nodes through /dev/char when it sets a container's rules again.
 TEST_F(ValidatorTest, Nct1227_EveryDeviceNodeHasItsLinkInDevChar) {
   const auto make = [this](const std::string& path, unsigned minor) {
