@@ -5,6 +5,7 @@ is said to be loaded; what holds it is a folder of processes. The program is tha
 """
 
 import os
+import shutil
 import subprocess
 
 import pytest
@@ -131,6 +132,24 @@ def test_without_a_driver_nobody_is_disturbed(node):
     operand = node.operands()
     assert node.run() == 0, node.log.read_text()
     assert (node.jobs(), node.operands()) == (["train"], operand)
+
+
+def test_a_driver_of_the_host_is_known_before_its_module_is_loaded(node):
+    for name in ("bin", "usr/bin"):
+        (node.root / "host" / name).mkdir(parents=True)
+    shutil.copy("/bin/busybox", node.root / "host/bin/sh")
+    program = node.root / "host/usr/bin/nvidia-smi"
+    program.write_text("#!/bin/sh\necho 535.247.01\n")
+    program.chmod(0o755)
+    driver = "nvidia.com/gpu.deploy.driver"
+    manager = node.start()
+    try:
+        wait(lambda: node.object()["metadata"]["labels"][driver] == "pre-installed", "the label of a driver of the host")
+    finally:
+        manager.terminate()
+        node.plane.patch(f"/api/v1/nodes/{NODE}", {"metadata": {"labels": {driver: "true"}}})
+    assert manager.wait(10) == 1
+    assert "the host has a driver of its own" in node.reason.read_text()
 
 
 def test_who_holds_the_driver_is_named_with_its_pod_and_all_is_taken_back(node):

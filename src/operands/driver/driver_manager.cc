@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "host/driver_root.h"
 #include "host/files.h"
+#include "host/processes.h"
 #include "host/signals.h"
 #include "host/watch.h"
 #include "operands/driver/gather.h"
@@ -38,6 +39,7 @@ constexpr seconds kOperandsLimit(300);
 constexpr seconds kTakenAway(60);  // the pod's own end, where the host has a driver
 constexpr seconds kEvictAgain(5);  // a disruption budget tells nobody when it allows it
 constexpr seconds kLook(15);       // for a stop, while pods end
+constexpr seconds kSmiLimit(120);  // without persistence mode each GPU takes seconds
 
 // What install.h needs to know of a driver that is there, whoever loaded it.
 Options AnyDriver(const ManagerOptions& options) {
@@ -93,10 +95,12 @@ class Manager {
  private:
   Result<ManagerFacts> Facts() {
     TRY_ASSIGN(const NodeCluster::NodeState node, cluster_.Node());
-    const host::DriverVerdict verdict = host::JudgeDriver(host::ObserveDriver(
-        {.host_root = options_.host_root, .driver_dir = names::kDriverInstallDir}));
+    const host::DriverObservation seen = host::ObserveDriver(
+        {.host_root = options_.host_root, .driver_dir = names::kDriverInstallDir});
+    const bool whole = host::JudgeDriver(seen).kind == host::DriverKind::kHost;
+    TRY_ASSIGN(const bool host_driver, whole ? Result<bool>(true) : Answers(seen.host));
     return ManagerFacts{
-        .host_driver = verdict.kind == host::DriverKind::kHost,
+        .host_driver = host_driver,
         .loaded = IsLoaded(driver_, "nvidia"),
         .same_digest = !options_.digest.empty() &&
                        Trim(ReadFile(StateFile(driver_)).value_or("")) == options_.digest,
@@ -105,6 +109,23 @@ class Manager {
         .may_drain = options_.auto_drain,
         .nouveau = IsLoaded(driver_, kNouveau),
         .operator_upgrades = node.operator_upgrades};
+  }
+
+  // NVIDIA's own test of a driver on the host: its program loads the module and makes device nodes
+  // that are not there yet. One that hangs is a driver too, so that is an error.
+  [[nodiscard]] Result<bool> Answers(const host::DriverTree& tree) const {
+    if (tree.nvidia_smi.empty()) {
+      return false;
+    }
+    const auto version = host::RunProgram(
+        {.words = {tree.nvidia_smi, "--query-gpu=driver_version", "--format=csv,noheader"},
+         .root = options_.host_root,
+         .limit = kSmiLimit,
+         .stop_fd = signals_.stop_fd()});
+    if (!version && version.error().kind != ErrorKind::kNotFound) {
+      return std::unexpected(version.error().In("ask the host's driver"));
+    }
+    return version && version->exit_status == 0 && !Trim(version->output).empty();
   }
 
   Status Do(Step step) {

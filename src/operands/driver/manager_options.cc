@@ -25,13 +25,13 @@ void AddCluster(CLI::App& app, ManagerOptions& options) {
 }
 
 void AddEviction(CLI::App& app, ManagerOptions& options, std::string& timeout) {
-  app.add_option("--enable-gpu-pod-eviction", options.evict_gpu_pods,
-                 "pods with GPUs are evicted before the driver is unloaded")
+  app.add_flag("--enable-gpu-pod-eviction", options.evict_gpu_pods,
+               "pods with GPUs are evicted before the driver is unloaded")
       ->envname("ENABLE_GPU_POD_EVICTION");
-  app.add_option("--enable-auto-drain", options.auto_drain,
-                 "the node is drained where that is not enough")
+  app.add_flag("--enable-auto-drain", options.auto_drain,
+               "the node is drained where that is not enough")
       ->envname("ENABLE_AUTO_DRAIN");
-  app.add_option("--drain-use-force", options.force, "pods without a controller go too")
+  app.add_flag("--drain-use-force", options.force, "pods without a controller go too")
       ->envname("DRAIN_USE_FORCE");
   app.add_option("--drain-pod-selector-label", options.pod_selector,
                  "a label selector: which pods are evicted")
@@ -39,14 +39,14 @@ void AddEviction(CLI::App& app, ManagerOptions& options, std::string& timeout) {
   app.add_option("--drain-timeout-seconds", timeout, "for an eviction: 300s, 5m; 0s: no limit")
       ->envname("DRAIN_TIMEOUT_SECONDS")
       ->capture_default_str();
-  app.add_option("--drain-delete-emptydir-data", options.delete_empty_dir,
-                 "pods with data in an emptyDir go too")
+  app.add_flag("--drain-delete-emptydir-data", options.delete_empty_dir,
+               "pods with data in an emptyDir go too")
       ->envname("DRAIN_DELETE_EMPTYDIR_DATA");
 }
 
 void AddNode(CLI::App& app, ManagerOptions& options) {
-  app.add_option("--force-reinstall", options.force_reinstall,
-                 "unload a driver that was loaded with the settings of now, too")
+  app.add_flag("--force-reinstall", options.force_reinstall,
+               "unload a driver that was loaded with the settings of now, too")
       ->envname("FORCE_REINSTALL");
   app.add_option("--driver-config-digest", options.digest,
                  "of the settings of now; a driver that was loaded with the same stays")
