@@ -26,10 +26,8 @@ constexpr seconds kLookAgain(60);
 
 bool IsThere(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
 
-std::string SysOf(const Site& site) { return JoinPath(site.flags().host_root_here, "sys"); }
-
 std::vector<host::PciFunction> PciOf(const Site& site) {
-  return host::ListPci(SysOf(site)).value_or(std::vector<host::PciFunction>());
+  return host::ListPci(site.Sys()).value_or(std::vector<host::PciFunction>());
 }
 
 Stage::Name NameOf(const Site& site, const std::string& component) {
@@ -149,7 +147,7 @@ class VgpuManager final : public Sandbox {
     const host::DriverObservation seen =
         host::ObserveDriver({.host_root = site().flags().host_root_here,
                              .driver_dir = site().flags().driver_install_dir});
-    const bool in_container = !seen.container.nvidia_smi.empty();
+    const bool in_container = seen.host.nvidia_smi.empty() && !seen.container.nvidia_smi.empty();
     UseFile(in_container ? "vgpu-manager-ready" : "host-vgpu-manager-ready");
     const host::DriverTree& tree = in_container ? seen.container : seen.host;
     if (tree.nvidia_smi.empty()) {
@@ -168,12 +166,12 @@ class VgpuManager final : public Sandbox {
     for (const host::PciFunction& each : PciOf(site())) {
       if (host::IsNvidiaGpu(each) && !each.virtual_function) {
         const std::string folder =
-            JoinPath(JoinPath(SysOf(site()), "bus/pci/devices"), each.address);
+            JoinPath(JoinPath(site().Sys(), "bus/pci/devices"), each.address);
         gpus.push_back({.address = each.address,
                         .virtual_functions = NumberIn(JoinPath(folder, "sriov_totalvfs")),
                         .enabled = NumberIn(JoinPath(folder, "sriov_numvfs")),
                         .mdev_parent = IsThere(
-                            JoinPath(JoinPath(SysOf(site()), "class/mdev_bus"), each.address))});
+                            JoinPath(JoinPath(site().Sys(), "class/mdev_bus"), each.address))});
       }
     }
     return JudgeVgpuManager(workload(), answer, gpus);
@@ -187,11 +185,11 @@ class VgpuDevices final : public Sandbox {
 
   Look LookAt(bool /*changed*/) override {
     WriteWorkload();
-    const auto mediated = ListDirectory(JoinPath(SysOf(site()), "bus/mdev/devices"));
+    const auto mediated = ListDirectory(JoinPath(site().Sys(), "bus/mdev/devices"));
     int devices = mediated ? static_cast<int>(mediated->size()) : 0;
     // Drivers since 17.x on new kernels divide by virtual functions that carry a type each.
     for (const host::PciFunction& each : PciOf(site())) {
-      const std::string type = JoinPath(JoinPath(SysOf(site()), "bus/pci/devices"),
+      const std::string type = JoinPath(JoinPath(site().Sys(), "bus/pci/devices"),
                                         each.address + "/nvidia/current_vgpu_type");
       devices += host::IsNvidiaGpu(each) && NumberIn(type) != 0 ? 1 : 0;
     }

@@ -56,11 +56,16 @@ Finding JudgeMofed(const MofedObservation& seen) {
 
 std::string WorkloadOf(const std::map<std::string, std::string>& labels,
                        const std::string& fallback) {
+  static constexpr std::array<std::string_view, 3> kWords = {"container", "vm-passthrough",
+                                                             "vm-vgpu"};
+  const auto known = [](const std::string& word) {
+    return std::ranges::find(kWords, word) != kWords.end();
+  };
   const auto asked = labels.find(names::kWorkloadConfig);
-  if (asked != labels.end() && !asked->second.empty()) {
+  if (asked != labels.end() && known(asked->second)) {
     return asked->second;
   }
-  return fallback.empty() ? "vm-passthrough" : fallback;
+  return known(fallback) ? fallback : "vm-passthrough";
 }
 
 Finding JudgeVfio(const std::string& workload, const std::vector<host::PciFunction>& functions) {
@@ -93,19 +98,22 @@ Finding JudgeVgpuManager(const std::string& workload, const Answer& asked,
     return Made(State::kNotReady, "VgpuManagerFails", "nvidia-smi of the vGPU manager fails",
                 "look at the log of the vGPU manager's pod on this node");
   }
+  const bool functions =
+      std::ranges::any_of(gpus, [](const VgpuParent& gpu) { return gpu.enabled > 0; });
+  const bool mediated = std::ranges::any_of(gpus, &VgpuParent::mdev_parent);
   for (const VgpuParent& gpu : gpus) {
-    if (gpu.enabled < gpu.virtual_functions) {
+    const bool needs_none = gpu.mdev_parent && gpu.enabled == 0;
+    if (gpu.enabled < gpu.virtual_functions && !needs_none && (functions || !mediated)) {
       return Made(State::kNotReady, "VirtualFunctionsMissing",
                   format("{} of {} virtual functions of GPU {} are enabled", gpu.enabled,
                          gpu.virtual_functions, gpu.address),
                   "run sriov-manage -e ALL in the vGPU manager's container");
     }
-    if (gpu.virtual_functions == 0 && !gpu.mdev_parent) {
-      return Made(
-          State::kNotReady, "NotDivisible",
-          format("GPU {} offers neither virtual functions nor mediated devices", gpu.address),
-          "look whether this card and this driver have vGPU");
-    }
+  }
+  if (!functions && !mediated) {
+    return Made(State::kNotReady, "NotDivisible",
+                "no GPU offers virtual functions or mediated devices",
+                "look whether this card and this driver have vGPU");
   }
   return Made(State::kReady, "VgpuManagerReady", format("{} GPU(s)", gpus.size()));
 }
@@ -121,7 +129,7 @@ Finding JudgeVgpuDevices(const std::string& workload, int devices) {
 
 Finding JudgeCcManager(bool capable, bool manager_ready) {
   if (!capable) {
-    return Made(State::kNotNeeded, "NotNeeded", "this node is not labelled as cc.capable");
+    return Made(State::kReady, "NotCapable", "this node is not labelled as cc.capable");
   }
   return manager_ready ? Made(State::kReady, "CcManagerReady", "the mode is set")
                        : Made(State::kNotReady, "CcManagerNotReady",

@@ -24,7 +24,7 @@ struct MofedObservation {
 Finding JudgeMofed(const MofedObservation& seen);
 
 // What a node is for: its label nvidia.com/gpu.workload.config, else `fallback`, else NVIDIA's
-// vm-passthrough.
+// vm-passthrough. What is none of NVIDIA's three words counts as nothing.
 std::string WorkloadOf(const std::map<std::string, std::string>& labels,
                        const std::string& fallback);
 
@@ -34,11 +34,13 @@ Finding JudgeVfio(const std::string& workload, const std::vector<host::PciFuncti
 // A physical GPU that a vGPU manager divides.
 struct VgpuParent {
   std::string address;
-  int virtual_functions = 0;  // sriov_totalvfs; 0: it has none, and is divided by mdev
+  int virtual_functions = 0;  // sriov_totalvfs: as many as it can have
   int enabled = 0;            // sriov_numvfs
   bool mdev_parent = false;   // below /sys/class/mdev_bus
 };
-// `asked` is the answer of the driver's nvidia-smi.
+// `asked` is the answer of the driver's nvidia-smi. Once virtual functions are enabled, all of them
+// have to be; a parent of mediated devices needs none (Turing has such functions, and they stay
+// off).
 Finding JudgeVgpuManager(const std::string& workload, const Answer& asked,
                          const std::vector<VgpuParent>& gpus);
 

@@ -35,6 +35,8 @@ TEST(Components, TheWorkloadOfANode) {
   EXPECT_EQ(WorkloadOf({}, ""), "vm-passthrough");
   EXPECT_EQ(WorkloadOf({}, "container"), "container");
   EXPECT_EQ(WorkloadOf({{"nvidia.com/gpu.workload.config", "vm-vgpu"}}, "container"), "vm-vgpu");
+  EXPECT_EQ(WorkloadOf({{"nvidia.com/gpu.workload.config", "vm"}}, "container"), "container");
+  EXPECT_EQ(WorkloadOf({}, "vm"), "vm-passthrough");
 }
 
 host::PciFunction Gpu(const std::string& driver) {
@@ -57,7 +59,7 @@ TEST(Components, VfioHoldsEveryGpu) {
   EXPECT_EQ(JudgeVfio("vm-vgpu", {Gpu("nvidia")}).state, State::kNotNeeded);
 }
 
-TEST(Components, VgpuManagerDividesEveryGpu) {
+TEST(Components, VgpuManagerDividesByVirtualFunctionsOrMediatedDevices) {
   const Answer works = {.end = Answer::End::kSaid, .exit_code = 0, .values = {}, .text = ""};
   const VgpuParent divided = {
       .address = "a", .virtual_functions = 16, .enabled = 16, .mdev_parent = false};
@@ -72,13 +74,23 @@ TEST(Components, VgpuManagerDividesEveryGpu) {
   EXPECT_EQ(JudgeVgpuManager("vm-vgpu", works, {divided, mediated}).state, State::kReady);
   EXPECT_EQ(JudgeVgpuManager("vm-vgpu", works, {half}).reason, "VirtualFunctionsMissing");
   EXPECT_EQ(JudgeVgpuManager("vm-vgpu", works, {neither}).reason, "NotDivisible");
+  // A Turing card has virtual functions that stay off.
+  const VgpuParent turing = {
+      .address = "d", .virtual_functions = 16, .enabled = 0, .mdev_parent = true};
+  VgpuParent undivided = turing;
+  undivided.mdev_parent = false;
+  EXPECT_EQ(JudgeVgpuManager("vm-vgpu", works, {turing, divided}).state, State::kReady);
+  EXPECT_EQ(JudgeVgpuManager("vm-vgpu", works, {turing, neither, undivided}).state, State::kReady);
+  EXPECT_EQ(JudgeVgpuManager("vm-vgpu", works, {undivided}).reason, "VirtualFunctionsMissing");
+  EXPECT_EQ(JudgeVgpuManager("vm-vgpu", works, {divided, undivided}).reason,
+            "VirtualFunctionsMissing");
 }
 
 TEST(Components, VgpuDevicesAndConfidentialComputing) {
   EXPECT_EQ(JudgeVgpuDevices("vm-passthrough", 0).state, State::kNotNeeded);
   EXPECT_EQ(JudgeVgpuDevices("vm-vgpu", 0).reason, "NoVgpuDevices");
   EXPECT_EQ(JudgeVgpuDevices("vm-vgpu", 2).state, State::kReady);
-  EXPECT_EQ(JudgeCcManager(false, false).state, State::kNotNeeded);
+  EXPECT_EQ(JudgeCcManager(false, false).state, State::kReady) << "with its file, as upstream";
   EXPECT_EQ(JudgeCcManager(true, false).reason, "CcManagerNotReady");
   EXPECT_EQ(JudgeCcManager(true, true).state, State::kReady);
 }

@@ -19,9 +19,9 @@ using std::chrono::seconds;
 using std::chrono::steady_clock;
 
 constexpr seconds kLookAgain(10);
-constexpr seconds kAskAgain(300);    // a driver that answered; device nodes that could not be made
-constexpr seconds kDriverLimit(20);  // for NVML; without persistence mode a GPU takes seconds
-constexpr seconds kNodesLimit(20);   // for nvidia-modprobe, which may load a kernel module
+constexpr seconds kAskAgain(300);     // a driver that answered; device nodes that could not be made
+constexpr seconds kDriverLimit(120);  // for NVML: without persistence mode each GPU takes seconds
+constexpr seconds kNodesLimit(20);    // for nvidia-modprobe, which may load a kernel module
 
 // What an answer of the driver is about: another version, place or set of files asks anew.
 std::string About(const host::DriverVerdict& verdict) {

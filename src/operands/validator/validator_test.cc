@@ -308,6 +308,9 @@ TEST_F(ValidatorTest, ComponentsOfVirtualMachinesAskForTheNode) {
   MakeFile("host/sys/bus/mdev/devices/4b20d080/name", "GRID\n");
   EXPECT_EQ(judge("vgpu-devices", "vm-vgpu").state, Finding::State::kReady);
   EXPECT_EQ(judge("vgpu-manager", "vm-vgpu").reason, "VgpuManagerFails");
+  EXPECT_EQ(site.Sys(), root_ / "host/sys");
+  fs::remove_all(root_ / "host/sys");
+  EXPECT_EQ(site.Sys(), "/sys") << "nothing of the host is mounted for vgpu-devices";
   const auto cc = SandboxStage(site, "cc-manager", {{names::kCcCapable, "true"}});
   EXPECT_EQ(cc->LookAt(true).finding->reason, "CcManagerNotReady");
   MakeFile("status/.cc-manager-ctr-ready", "");
