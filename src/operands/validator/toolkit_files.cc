@@ -4,8 +4,11 @@
 // that are gone, and every container that gets it fails to start.
 #include "operands/validator/toolkit_files.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <array>
 #include <set>
 
 #include "base/paths.h"
@@ -19,6 +22,13 @@ namespace {
 // Under the host's root as mounted here, links resolved.
 std::string Here(const std::string& root, const std::string& host_path) {
   return ResolveInRoot(root, host_path).value_or(JoinPath(root, host_path));
+}
+
+// As NVIDIA's toolkit installs its programs before 1.20.
+bool IsScript(const std::string& path) {
+  const Fd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::array<char, 2> start{};
+  return read(file.get(), start.data(), start.size()) == 2 && start == std::array{'#', '!'};
 }
 
 bool Exists(const std::string& path) {
@@ -79,6 +89,7 @@ ToolkitObservation ObserveToolkit(const ToolkitPlaces& places) {
   struct stat info{};
   seen.hook_is_program = stat(HookHere(places).c_str(), &info) == 0 && S_ISREG(info.st_mode) &&
                          (info.st_mode & 0111) != 0;
+  seen.hook_is_script = seen.hook_is_program && IsScript(HookHere(places));
   for (const char* extension : {".yaml", ".json"}) {
     const std::string path = ManagementPath(extension);
     const Result<std::string> text = ReadFile(Here(places.host_root, path));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Can containers be given GPUs on this node? The installed program is run once for each of its
-// versions; the rest is looked at (toolkit_files.h).
+// versions, unless it is a script, whose shell is the host's; the rest is looked at
+// (toolkit_files.h).
 #include "base/paths.h"
 #include "base/text.h"
 #include "host/files.h"
@@ -37,7 +38,7 @@ class Toolkit final : public Stage {
     ToolkitObservation seen = ObserveToolkit(places_);
     const host::FileInfo info = host::Inspect(HookHere(places_)).value_or(host::FileInfo());
     const std::string about = format("{} {}", info.modified_ns, info.size);
-    if (!seen.hook_is_program || (answered_ && about_ == about)) {
+    if (!seen.hook_is_program || seen.hook_is_script || (answered_ && about_ == about)) {
       seen.version = answered_;
       return {.finding = JudgeToolkit(seen), .question = {}};
     }

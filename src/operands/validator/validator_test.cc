@@ -72,7 +72,8 @@ class ValidatorTest : public ::testing::Test {
     spec.kind = names::kManagementCdiKind;
     spec.devices.push_back({.name = "all", .edits = {}});
     spec.devices[0].edits.device_nodes.push_back({.path = "/dev/nvidia0", .host_path = ""});
-    MakeFile("host/usr/local/nvidia/toolkit/nvidia-cdi-hook", "#!/bin/sh\necho 1.0\n", 0755);
+    fs::create_directories(root_ / "host/usr/local/nvidia/toolkit");
+    fs::copy_file("/bin/true", root_ / "host/usr/local/nvidia/toolkit/nvidia-cdi-hook");
     MakeFile("host/var/run/cdi/management.nvidia.com-gpu.yaml", container::CdiText(spec));
   }
 
@@ -143,6 +144,15 @@ TEST_F(ValidatorTest, ToolkitReadyComesWithItsLastFile) {
   EXPECT_LT(took, 200);
 }
 
+// NVIDIA's toolkit installed shell scripts before 1.20.
+TEST_F(ValidatorTest, AScriptOfTheHostIsNotRunHere) {
+  InstallToolkit();
+  MakeFile("host/usr/local/nvidia/toolkit/nvidia-cdi-hook", "#!/of/the/host\n", 0755);
+  EXPECT_EQ(Run({"--component", "toolkit"}), 0);
+  MakeFile("host/usr/local/nvidia/toolkit/nvidia-cdi-hook", "no program", 0755);
+  EXPECT_EQ(Run({"--component", "toolkit"}), 1);
+}
+
 TEST_F(ValidatorTest, AProgramThatIsBusyIsTriedAgain) {
   Start({"--with-plugin", "false"});
   ASSERT_TRUE(Becomes("driver-ready", true));
@@ -151,8 +161,8 @@ TEST_F(ValidatorTest, AProgramThatIsBusyIsTriedAgain) {
   const std::string hook = root_ / "host/usr/local/nvidia/toolkit/nvidia-cdi-hook";
   fs::remove(hook);
   ASSERT_TRUE(Becomes("toolkit-ready", false));
-  const int busy = open((hook + ".new").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0755);
-  ASSERT_EQ(write(busy, "#!/bin/sh\n", 10), 10);
+  fs::copy_file("/bin/true", hook + ".new");
+  const int busy = open((hook + ".new").c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
   fs::rename(hook + ".new", hook);
   EXPECT_FALSE(Becomes("toolkit-ready", true, milliseconds(100)));
   close(busy);

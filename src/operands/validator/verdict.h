@@ -50,6 +50,7 @@ struct CdiDocument {
 struct ToolkitObservation {
   std::string hook;               // nvidia-cdi-hook, on the host
   bool hook_is_program = false;   // a regular file that can be run
+  bool hook_is_script = false;    // by a program of the host, which is not here
   std::optional<Answer> version;  // of `nvidia-cdi-hook --version`
   bool cdi_wanted = true;
   std::optional<CdiDocument> management;  // the management CDI document, if it is there
