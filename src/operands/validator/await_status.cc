@@ -7,6 +7,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
+#include <chrono>
 
 #include "base/command_line.h"
 #include "base/log.h"
@@ -19,16 +21,23 @@
 namespace gantry::validator {
 namespace {
 
-Result<bool> Wait(const Awaited& awaited, const std::string& directory) {
+Result<bool> Wait(const Awaited& awaited, const std::string& directory, int sleep_seconds) {
   const host::Signals signals;
   TRY_ASSIGN(const host::StatusFiles status, host::StatusFiles::Open(directory));
-  TRY_ASSIGN(host::Watcher watcher, host::Watcher::Create());
-  TRY(watcher.Add(directory));
+  Result<host::Watcher> watcher = host::Watcher::Create();
+  if (const Status added = watcher ? watcher->Add(directory) : Status(); !added) {
+    watcher = std::unexpected(added.error());
+  }
+  if (!watcher) {
+    log::Warning("{}; it is looked at every {} s instead", watcher.error().message, sleep_seconds);
+  }
   if (!IsThere(awaited, status)) {
     log::Info("waiting for {}", Join(awaited.files, awaited.any ? " or " : ", "));
   }
   while (!IsThere(awaited, status)) {
-    if (watcher.Next(signals.stop_fd()).stopped) {
+    const std::array stop = {signals.stop_fd()};
+    const auto again = std::chrono::steady_clock::now() + std::chrono::seconds(sleep_seconds);
+    if (watcher ? watcher->Next(signals.stop_fd()).stopped : host::WaitReadable(stop, again)[0]) {
       return false;
     }
   }
@@ -55,17 +64,22 @@ bool IsThere(const Awaited& awaited, const host::StatusFiles& status) {
 int RunAwaitStatus(int argc, char** argv) {
   Awaited awaited;
   std::string directory = names::kValidationsDir;
+  int sleep_seconds = 5;
   CLI::App app("Waits until this node's status files are there", "await-status");
   app.add_option("files", awaited.files, "Names of status files")->required();
   app.add_flag("--any", awaited.any, "One of them is enough");
   app.add_option("--workload", awaited.workload, "Do not wait on nodes that are for another one");
   app.add_option("--directory", directory, "Where they are")->capture_default_str();
+  app.add_option("--sleep-interval-seconds", sleep_seconds,
+                 "Without a free inotify instance: until it is looked again")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 3600));
   try {
     app.parse(WordsFor(app, argc, argv));
   } catch (const CLI::ParseError& error) {
     return app.exit(error);
   }
-  const Result<bool> there = Wait(awaited, directory);
+  const Result<bool> there = Wait(awaited, directory, sleep_seconds);
   if (!there.has_value()) {
     log::Error("await {}: {}", Join(awaited.files, ", "), there.error().message);
   }

@@ -18,7 +18,7 @@ struct Awaited {
 // Whether there is nothing to wait for any more.
 bool IsThere(const Awaited& awaited, const host::StatusFiles& status);
 
-// Command await-status: returns 0 once it is so, 1 when it is stopped before or cannot watch.
+// Command await-status: returns 0 once it is so, 1 when it is stopped before.
 int RunAwaitStatus(int argc, char** argv);
 
 }  // namespace gantry::validator

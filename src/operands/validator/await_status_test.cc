@@ -10,6 +10,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "operands/validator/testing/no_inotify.h"
+
 namespace gantry::validator {
 namespace {
 
@@ -29,6 +31,18 @@ class AwaitStatusTest : public testing::Test {
   [[nodiscard]] bool There(const Awaited& awaited) const {
     const auto files = host::StatusFiles::Open(directory_);
     return files.has_value() && IsThere(awaited, *files);
+  }
+  // The command as a process, after `prepare`.
+  [[nodiscard]] pid_t Start(std::string flag = "--any", void (*prepare)() = [] {}) const {
+    const pid_t child = fork();
+    if (child == 0) {
+      prepare();
+      std::string words[] = {"await-status", "--directory", directory_, "driver-ready"};
+      char* argv[] = {words[0].data(), words[1].data(), words[2].data(),
+                      words[3].data(), flag.data(),     nullptr};
+      _exit(RunAwaitStatus(5, argv));
+    }
+    return child;
   }
 
   std::string directory_;
@@ -64,12 +78,17 @@ TEST_F(AwaitStatusTest, NodesForAnotherWorkloadNeedNotWait) {
 }
 
 TEST_F(AwaitStatusTest, TheCommandEndsWithTheFile) {
-  const pid_t child = fork();
-  if (child == 0) {
-    std::string words[] = {"await-status", "--directory", directory_, "driver-ready"};
-    char* argv[] = {words[0].data(), words[1].data(), words[2].data(), words[3].data(), nullptr};
-    _exit(RunAwaitStatus(4, argv));
-  }
+  const pid_t child = Start();
+  usleep(100000);
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, WNOHANG), 0) << "it waits";
+  Write("driver-ready");
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+TEST_F(AwaitStatusTest, WithoutInotifyTheFolderIsLookedAt) {
+  const pid_t child = Start("--sleep-interval-seconds=1", RefuseInotify);
   usleep(100000);
   int status = 0;
   EXPECT_EQ(waitpid(child, &status, WNOHANG), 0) << "it waits";

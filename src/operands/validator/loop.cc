@@ -31,25 +31,45 @@ std::string UnixTime() {
 
 }  // namespace
 
-Loop::Loop(const Site& site, host::Watcher watcher)
+Loop::Loop(const Site& site, Result<host::Watcher> watcher)
     : site_(site),
       watcher_(std::move(watcher)),
-      checks_(site.files().Read(names::kLastChecks).value_or(host::StatusValues())) {}
+      checks_(site.files().Read(names::kLastChecks).value_or(host::StatusValues())) {
+  if (!watcher_) {
+    WarnOfLooking();
+  }
+}
 
-Status Loop::Add(std::unique_ptr<Stage> stage) {
+void Loop::Add(std::unique_ptr<Stage> stage) {
   Slot& slot = slots_.emplace_back();
   slot.stage = std::move(stage);
   slot.pause = kShortestPause;
-  slot.memory.file_there = site_.files().Read(slot.stage->file()).has_value();
+  slot.memory.file_there = FileThere(slot);
   std::vector<WatchedPath> paths = slot.stage->Paths();
   // Somebody else may take a status file away.
   paths.push_back(
       {JoinPath(site_.files().directory(), slot.stage->file()), host::Watcher::For::kExistence});
   for (const WatchedPath& each : paths) {
     watched_[each.path].push_back(&slot);
-    TRY(watcher_.Add(each.path, each.interest));
+    Watch(each);
   }
-  return {};
+}
+
+void Loop::Watch(const WatchedPath& path) {
+  const Status added = watcher_ ? watcher_->Add(path.path, path.interest) : Status();
+  if (!added) {
+    watcher_ = std::unexpected(added.error());
+    WarnOfLooking();
+  }
+}
+
+void Loop::WarnOfLooking() const {
+  log::Warning("{}; everything is looked at every {} s instead", watcher_.error().message,
+               site_.flags().sleep_seconds);
+}
+
+bool Loop::FileThere(const Slot& slot) const {
+  return site_.files().Read(slot.stage->file()).has_value();
 }
 
 void Loop::LookSoon(Slot& slot, milliseconds pause) {
@@ -161,6 +181,10 @@ void Loop::LookAt(Slot& slot) {
   const bool changed = slot.dirty;
   slot.look_at.reset();
   slot.dirty = false;
+  if (!watcher_) {
+    slot.memory.file_there = FileThere(slot);
+    LookSoon(slot, seconds(site_.flags().sleep_seconds));
+  }
   const Look look = slot.stage->LookAt(changed);
   if (look.question) {
     Ask(slot, *look.question);
@@ -212,19 +236,20 @@ void Loop::Announce() {
 }
 
 void Loop::TakeChanges() {
-  for (const std::string& path : watcher_.Take()) {
+  for (const std::string& path : watcher_->Take()) {
     for (Slot* slot : watched_[path]) {
       slot->dirty = true;
       slot->pause = kShortestPause;
       if (path.ends_with(slot->stage->file())) {
-        slot->memory.file_there = site_.files().Read(slot->stage->file()).has_value();
+        slot->memory.file_there = FileThere(*slot);
       }
     }
   }
 }
 
 void Loop::Wait(const host::Signals& signals) {
-  std::vector<int> descriptors = {signals.stop_fd(), signals.reload_fd(), watcher_.fd(),
+  std::vector<int> descriptors = {signals.stop_fd(), signals.reload_fd(),
+                                  watcher_ ? watcher_->fd() : -1,
                                   announcer_ ? announcer_->fd() : -1};
   std::optional<SteadyTime> deadline =
       announcer_ ? std::optional(announcer_->deadline()) : announce_at_;
@@ -281,12 +306,17 @@ int Loop::Run(host::Signals& signals) {
 }
 
 int Loop::RunOnce(host::Signals& signals, bool wait) {
-  const Slot& slot = slots_.front();
+  const auto judged = [](const Slot& slot) {
+    return slot.memory.last && !slot.probe && !slot.dirty;
+  };
+  const auto well = [](const Slot& slot) {
+    const Finding::State state = slot.memory.last->state;
+    return state == Finding::State::kReady || state == Finding::State::kNotNeeded;
+  };
   while (true) {
     Work();
-    if (slot.memory.last && !slot.probe && !slot.dirty) {
-      const Finding::State state = slot.memory.last->state;
-      if (state == Finding::State::kReady || state == Finding::State::kNotNeeded) {
+    if (std::ranges::all_of(slots_, judged)) {
+      if (std::ranges::all_of(slots_, well)) {
         return 0;
       }
       if (!wait) {

@@ -20,15 +20,16 @@ namespace gantry::validator {
 // and has each stage look again when something that it stands on changed.
 class Loop {
  public:
-  Loop(const Site& site, host::Watcher watcher);
+  // Without a watcher (its error says why) everything is looked at every --sleep-interval-seconds.
+  Loop(const Site& site, Result<host::Watcher> watcher);
 
-  Status Add(std::unique_ptr<Stage> stage);
+  void Add(std::unique_ptr<Stage> stage);
 
   // Until SIGTERM: 0. 1 when the status directory was removed: only a new container gets the new
   // one.
   int Run(host::Signals& signals);
-  // Until the one stage was judged: 0 if it is ready or not needed, else 1; with `wait` only 0 or
-  // a signal (1) ends it.
+  // Until every stage was judged: 0 if all are ready or not needed, else 1; with `wait` only 0 or a
+  // signal (1) ends it.
   int RunOnce(host::Signals& signals, bool wait);
 
  private:
@@ -41,6 +42,9 @@ class Loop {
     std::chrono::milliseconds pause{0};  // until a failed question is asked again
   };
 
+  void Watch(const WatchedPath& path);
+  void WarnOfLooking() const;
+  [[nodiscard]] bool FileThere(const Slot& slot) const;
   void Work();
   void LookAt(Slot& slot);
   void Ask(Slot& slot, const Question& question);
@@ -55,7 +59,7 @@ class Loop {
   void TakeChanges();
 
   const Site& site_;
-  host::Watcher watcher_;
+  Result<host::Watcher> watcher_;
   std::deque<Slot> slots_;
   std::map<std::string, std::vector<Slot*>> watched_;
   bool lost_directory_ = false;

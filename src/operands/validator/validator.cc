@@ -3,6 +3,10 @@
 // stopped, or the one component that NVIDIA's manifests name, once.
 #include "operands/validator/validator.h"
 
+#include <algorithm>
+#include <array>
+#include <iterator>
+
 #include "base/log.h"
 #include "base/paths.h"
 #include "base/text.h"
@@ -22,6 +26,9 @@ Status EmptyDirectory(const host::StatusFiles& files) {
   }
   return {};
 }
+
+// What a driver's container may bring beside the driver.
+constexpr std::array kDriverModules = {"gdrcopy", "nvidia-fs", "nvidia-peermem"};
 
 Result<std::unique_ptr<Stage>> OneStage(const Site& site) {
   const std::string& component = site.flags().component;
@@ -48,26 +55,34 @@ Result<std::unique_ptr<Stage>> OneStage(const Site& site) {
               format("check {}: no such component; --help lists them", component));
 }
 
-Result<int> CheckOne(const Site& site, host::Watcher watcher, host::Signals& signals) {
-  TRY_ASSIGN(std::unique_ptr<Stage> stage, OneStage(site));
-  TRY(site.files().Remove(stage->file()));
-  Loop loop(site, std::move(watcher));
-  TRY(loop.Add(std::move(stage)));
+Result<int> CheckOne(const Site& site, host::Signals& signals) {
+  std::vector<std::unique_ptr<Stage>> stages;
+  TRY_ASSIGN(stages.emplace_back(), OneStage(site));
+  if (site.flags().component == "driver") {
+    std::ranges::transform(kDriverModules, std::back_inserter(stages),
+                           [&site](const char* module) { return ModuleStage(site, module); });
+  }
+  Loop loop(site, host::Watcher::Create());
+  for (std::unique_ptr<Stage>& stage : stages) {
+    TRY(site.files().Remove(stage->file()));
+    loop.Add(std::move(stage));
+  }
   return loop.RunOnce(signals, site.flags().with_wait);
 }
 
-Result<int> CheckAll(const Site& site, host::Watcher watcher, host::Signals& signals) {
-  Loop loop(site, std::move(watcher));
-  TRY(loop.Add(DriverStage(site)));
-  for (const char* component : {"gdrcopy", "nvidia-fs", "nvidia-peermem", "mofed"}) {
-    TRY(loop.Add(ModuleStage(site, component)));
+int CheckAll(const Site& site, host::Signals& signals) {
+  Loop loop(site, host::Watcher::Create());
+  loop.Add(DriverStage(site));
+  for (const char* module : kDriverModules) {
+    loop.Add(ModuleStage(site, module));
   }
+  loop.Add(ModuleStage(site, "mofed"));
   if (site.flags().with_toolkit) {
-    TRY(loop.Add(ToolkitStage(site)));
+    loop.Add(ToolkitStage(site));
   }
-  TRY(loop.Add(CudaStage(site)));
+  loop.Add(CudaStage(site));
   if (site.flags().with_plugin) {
-    TRY(loop.Add(PluginStage(site)));
+    loop.Add(PluginStage(site));
   }
   return loop.Run(signals);
 }
@@ -77,10 +92,8 @@ Result<int> Validate(const Flags& flags, host::Signals& signals) {
   if (flags.cleanup_all) {
     TRY(EmptyDirectory(files));
   }
-  TRY_ASSIGN(host::Watcher watcher, host::Watcher::Create());
   const Site site(flags, files);
-  return flags.component.empty() ? CheckAll(site, std::move(watcher), signals)
-                                 : CheckOne(site, std::move(watcher), signals);
+  return flags.component.empty() ? CheckAll(site, signals) : CheckOne(site, signals);
 }
 
 }  // namespace

@@ -23,6 +23,7 @@
 #include "host/status_files.h"
 #include "host/watch.h"
 #include "operands/validator/stage.h"
+#include "operands/validator/testing/no_inotify.h"
 #include "policy/names.h"
 
 namespace gantry::validator {
@@ -282,6 +283,10 @@ TEST_F(ValidatorTest, ModulesAreComponents) {
 
 TEST_F(ValidatorTest, WhatTheDriversContainerBringsIsChecked) {
   MakeFile("host/proc/modules", "gdrdrv 24576 0 - Live 0x0000000000000000\n");
+  MakeFile("status/.driver-ctr-ready", "GDRCOPY_ENABLED: true\nGDS_ENABLED: true\n");
+  EXPECT_EQ(Run({"--component", "driver"}), 1) << "nvidia-fs is not loaded";
+  EXPECT_TRUE(fs::exists(fs::path(status_) / "driver-ready"));
+  fs::remove_all(status_);
   Start({"--with-plugin", "false", "--with-toolkit", "false"});
   ASSERT_TRUE(Becomes("driver-ready", true));
   EXPECT_FALSE(fs::exists(fs::path(status_) / "gdrcopy-ready"));
@@ -367,6 +372,24 @@ TEST_F(ValidatorTest, AStatusFileThatSomebodyTookAwayComesBack) {
   ASSERT_TRUE(Becomes("driver-ready", true));
   fs::rename(status_, root_ / "taken");
   EXPECT_TRUE(Becomes("driver-ready", true));
+}
+
+// A node's programs share few inotify instances (fs.inotify.max_user_instances).
+TEST_F(ValidatorTest, WithoutInotifyTheNodeIsLookedAt) {
+  InstallToolkit();
+  child_ = fork();
+  if (child_ == 0) {
+    RefuseInotify();
+    _exit(Run({"--with-plugin", "false", "--sleep-interval-seconds", "1"}));
+  }
+  ASSERT_TRUE(Becomes("driver-ready", true));
+  ASSERT_TRUE(Becomes("toolkit-ready", true));
+  fs::remove(root_ / "host/dev/nvidiactl");
+  EXPECT_TRUE(Becomes("driver-ready", false));
+  MakeNode("host/dev/nvidiactl");
+  EXPECT_TRUE(Becomes("driver-ready", true));
+  fs::remove(fs::path(status_) / "driver-ready");
+  EXPECT_TRUE(Becomes("driver-ready", true)) << "somebody took it away";
 }
 
 TEST_F(ValidatorTest, ATerminationTakesNothingBack) {
