@@ -21,9 +21,13 @@ namespace {
 
 constexpr char kLibrary[] = "libnvidia-ml.so.1";
 constexpr char kWslFolder[] = "/usr/lib/wsl/lib";
-constexpr std::array kLibraryFolders = {
-    "/usr/lib64", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu",
-    "/lib64",     "/lib/x86_64-linux-gnu",     "/lib/aarch64-linux-gnu"};
+constexpr std::array kLibraryFolders = {"/",
+                                        "/usr/lib64",
+                                        "/usr/lib/x86_64-linux-gnu",
+                                        "/usr/lib/aarch64-linux-gnu",
+                                        "/lib64",
+                                        "/lib/x86_64-linux-gnu",
+                                        "/lib/aarch64-linux-gnu"};
 constexpr std::array kProgramFolders = {"/usr/bin", "/usr/sbin",        "/bin",
                                         "/sbin",    "/usr/lib/wsl/lib", "/opt/bin"};
 

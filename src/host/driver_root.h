@@ -13,8 +13,8 @@ namespace gantry::host {
 struct DriverPlaces {
   std::string host_root = "/host";                // where the host's root is mounted here
   std::string driver_dir = "/run/nvidia/driver";  // of a driver container, as the host spells it
-  bool container_ready = false;                   // its .driver-ctr-ready counts
-  std::string container_failure = {};             // why it has no driver, as it says
+  bool container_ready = false;        // its .driver-ctr-ready counts, or no container brings it
+  std::string container_failure = {};  // why it has no driver, as it says
 };
 
 DriverObservation ObserveDriver(const DriverPlaces& places);

@@ -132,6 +132,14 @@ TEST_F(DriverRootTest, SeesADriverBehindAbsoluteLinks) {
   EXPECT_EQ(JudgeDriver(seen).kind, DriverKind::kHost);
 }
 
+TEST_F(DriverRootTest, ALibraryMayLieInTheRootOfADriversFolder) {
+  File("home/kubernetes/bin/nvidia/libnvidia-ml.so.1");
+  const DriverPlaces places = {.host_root = root_, .driver_dir = "/home/kubernetes/bin/nvidia"};
+  EXPECT_EQ(ObserveDriver(places).container.library, "/libnvidia-ml.so.1");
+  EXPECT_THAT(DriverPathsToWatch(places),
+              Contains(root_ / "home/kubernetes/bin/nvidia/libnvidia-ml.so.1"));
+}
+
 TEST_F(DriverRootTest, AnEmptyNodeHasNone) {
   const DriverObservation seen = ObserveDriver({.host_root = root_});
   EXPECT_EQ(seen.module_loaded, std::nullopt);

@@ -32,7 +32,8 @@ struct DriverObservation {
   bool wsl = false;        // Windows Subsystem for Linux: the driver is Windows'
   std::string driver_dir;  // the driver container's root, as the host spells it
   DriverTree container;
-  bool container_ready = false;    // its .driver-ctr-ready of this boot is there
+  // Its .driver-ctr-ready of this boot is there, or no container that would write it brings it.
+  bool container_ready = false;
   std::string container_failure;   // why it has no driver, as it says; empty: it says nothing
   bool container_has_dev = false;  // it has a dev directory of its own
   DriverNodes container_nodes;

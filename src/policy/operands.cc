@@ -123,4 +123,9 @@ bool CanRun(const Operand& operand, const ClusterPolicy& policy) {
   return has_table && HasImage(operand, policy);
 }
 
+bool DriversInContainers(const ClusterPolicy& policy) {
+  const Operand* driver = OperandOfState("state-driver");
+  return policy.driver_options.crd || (Wanted(*driver, policy) && HasImage(*driver, policy));
+}
+
 }  // namespace gantry::policy

@@ -59,5 +59,7 @@ bool HasImage(const Operand& operand, const ClusterPolicy& policy);
 // Whether the policy has all that it needs to run: that image, and of the vGPU device manager the
 // table of types, which no release brings because it depends on the user's licence.
 bool CanRun(const Operand& operand, const ClusterPolicy& policy);
+// Whether drivers come in containers: this policy's, or those of NVIDIADriver objects.
+bool DriversInContainers(const ClusterPolicy& policy);
 
 }  // namespace gantry::policy

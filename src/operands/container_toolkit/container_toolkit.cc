@@ -70,6 +70,7 @@ class Toolkit {
 
   int Run(const host::Signals& signals) {
     places_.host_root = options_.host_root;
+    places_.driver_dir = options_.driver_install_dir;
     while (true) {
       const bool done = Reconcile();
       if (options_.no_daemon && (done || failed_)) {
@@ -86,7 +87,7 @@ class Toolkit {
   bool Reconcile() {
     failed_ = false;
     StartWatching();
-    places_.container_ready = ContainerDriverReady();
+    places_.container_ready = !options_.with_driver_container || ContainerDriverReady();
     Watch(host::DriverPathsToWatch(places_));
     Watch({Here(JoinPath(names::kValidationsDir, names::kDriverReady)),
            Here(JoinPath(names::kValidationsDir, names::kDriverCtrReady))});

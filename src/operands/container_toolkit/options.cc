@@ -153,6 +153,8 @@ const std::vector<Flag>& Flags() {
        false,
        Text(&O::driver_root)},
       {{"driver-root-ctr-path"}, {"DRIVER_ROOT_CTR_PATH"}, false, Ignored("driver-root-ctr-path")},
+      {{"driver-install-dir"}, {"DRIVER_INSTALL_DIR"}, false, Text(&O::driver_install_dir)},
+      {{"with-driver-container"}, {"WITH_DRIVER_CONTAINER"}, true, Bool(&O::with_driver_container)},
       {{"dev-root"}, {"NVIDIA_DEV_ROOT", "DEV_ROOT"}, false, Text(&O::dev_root)},
       {{"dev-root-ctr-path"}, {"DEV_ROOT_CTR_PATH"}, false, Ignored("dev-root-ctr-path")},
       {{"nvidia-container-runtime.debug", "nvidia-container-runtime-debug"},

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "policy/names.h"
 
 namespace gantry::container_toolkit {
 
@@ -25,7 +26,10 @@ struct Options {
   std::string install_dir = "/usr/local/nvidia";  // the programs lie in <this>/toolkit
   std::string source_root = "/opt/gantry";  // in this image: the folder that holds gantry-hook
   bool debug = false;
-  std::string driver_root;  // empty: found
+  std::string driver_root;                                    // empty: found
+  std::string driver_install_dir = names::kDriverInstallDir;  // where a driver container's lies
+  // A container of the operator brings what is there, and says when it is ready.
+  bool with_driver_container = true;
   std::string dev_root;
   std::string runtime_debug;
   std::string runtime_log_level;

@@ -40,6 +40,8 @@ TEST(Options, TheOperatorsEnvironment) {
                                   {"CONTAINERD_SOCKET", "/run/k3s/containerd.sock"},
                                   {"RUNTIME_DROP_IN_CONFIG", "/k3s/conf.d/x.toml"},
                                   {"HOST_ROOT_MOUNT", "/h"},
+                                  {"DRIVER_INSTALL_DIR", "/home/kubernetes/bin/nvidia"},
+                                  {"WITH_DRIVER_CONTAINER", "false"},
                                   {"CRIO_CONFIG_MODE", "config"}});
   ASSERT_TRUE(options.has_value()) << options.error().message;
   EXPECT_EQ(ToolkitDir(*options), "/opt/nvidia/toolkit");
@@ -47,6 +49,8 @@ TEST(Options, TheOperatorsEnvironment) {
   EXPECT_FALSE(options->set_as_default);
   EXPECT_EQ(options->runtime_mode, "cdi");
   EXPECT_EQ(options->runtime_name, "gpu");
+  EXPECT_EQ(options->driver_install_dir, "/home/kubernetes/bin/nvidia");
+  EXPECT_FALSE(options->with_driver_container);
   EXPECT_EQ(options->runtime_config, "/k3s/config.toml");
   EXPECT_EQ(options->socket, "/run/k3s/containerd.sock");
   EXPECT_EQ(options->drop_in_config, "/k3s/conf.d/x.toml");

@@ -49,6 +49,10 @@ void AddWhat(CLI::App& app, Flags& flags) {
   app.add_flag("--disable-dev-char-symlink-creation", flags.no_dev_char,
                "make no links to NVIDIA's device nodes in the host's /dev/char")
       ->envname("DISABLE_DEV_CHAR_SYMLINK_CREATION");
+  app.add_option("--with-driver-container", flags.with_driver_container,
+                 "what lies in the driver's folder counts once its container is ready; false: no "
+                 "container of the operator brings it")
+      ->envname("WITH_DRIVER_CONTAINER");
   app.add_option("--with-toolkit", flags.with_toolkit, "without component: check the toolkit too")
       ->envname("WITH_TOOLKIT");
   app.add_option("--with-plugin", flags.with_plugin, "without component: check the plugin too")

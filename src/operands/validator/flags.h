@@ -19,6 +19,8 @@ struct Flags {
   std::string host_root = "/";                                // as the host spells it
   std::string host_root_here = "/host";                       // where it is mounted here
   std::string driver_install_dir = names::kDriverInstallDir;  // on the host
+  // A container of the operator brings what is there, and says when it is ready.
+  bool with_driver_container = true;
   bool skip_gpu_init = false;                            // trust the files, do not ask the driver
   bool no_dev_char = false;                              // make no links in dev_char_here
   std::string dev_char_here = "/host-dev-char";          // the host's /dev/char, mounted here

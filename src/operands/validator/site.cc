@@ -23,7 +23,8 @@ host::DriverVerdict Site::Driver() const {
   const host::DriverPlaces places = {
       .host_root = flags_.host_root_here,
       .driver_dir = flags_.driver_install_dir,
-      .container_ready = files_.Read(names::kDriverCtrReady).has_value(),
+      .container_ready =
+          !flags_.with_driver_container || files_.Read(names::kDriverCtrReady).has_value(),
       .container_failure = failure && failure->contains("MESSAGE") ? failure->at("MESSAGE") : ""};
   host::DriverVerdict verdict = host::JudgeDriver(host::ObserveDriver(places));
   if (verdict.kind == host::DriverKind::kHost) {

@@ -269,6 +269,18 @@ TEST_F(ValidatorTest, Nct1227_EveryDeviceNodeHasItsLinkInDevChar) {
   EXPECT_EQ(fs::read_symlink(root_ / "char/195:1"), "/dev/nvidia-caps/nvidia-cap1");
 }
 
+// As on Container-Optimized OS, where the provider's installer fills that folder.
+TEST_F(ValidatorTest, ADriverThatNoContainerOfOursBringsNeedsNoMark) {
+  fs::remove_all(root_ / "host/usr");
+  MakeFile("host/home/kubernetes/bin/nvidia/lib64/libnvidia-ml.so.1", "a library");
+  const std::vector<std::string> words = {"--component", "driver", "--driver-install-dir",
+                                          "/home/kubernetes/bin/nvidia"};
+  EXPECT_EQ(Run(words), 1) << "a container may be at it still";
+  std::vector<std::string> alone = words;
+  alone.insert(alone.end(), {"--with-driver-container", "false"});
+  EXPECT_EQ(Run(alone), 0);
+}
+
 TEST_F(ValidatorTest, ModulesAreComponents) {
   MakeFile("host/proc/modules",
            "gdrdrv 24576 0 - Live 0x0000000000000000\n"

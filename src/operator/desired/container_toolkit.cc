@@ -21,6 +21,10 @@ Objects ContainerToolkit(const Context& context, const std::string& image) {
   set.HostPid();
   set.Env("ROOT", policy.install_dir);
   set.Env("HOST_ROOT_MOUNT", "/host");
+  set.Env("DRIVER_INSTALL_DIR", policy.driver_install_dir);
+  if (!policy::DriversInContainers(policy)) {
+    set.Env("WITH_DRIVER_CONTAINER", "false");
+  }
   set.Env("NVIDIA_CONTAINER_RUNTIME_MODES_CDI_DEFAULT_KIND", names::kManagementCdiKind);
   set.Env(names::kVisibleDevices, "void");
   if (policy.cdi) {

@@ -39,6 +39,9 @@ Objects OperatorValidator(const Context& context, const std::string& image) {
   set.Env("TOOLKIT_ROOT", policy.install_dir);
   set.Env("CDI_ENABLED", policy.cdi ? "true" : "false");
   set.MigStrategy();
+  if (!policy::DriversInContainers(policy)) {
+    set.Env("WITH_DRIVER_CONTAINER", "false");
+  }
   if (!policy.toolkit.enabled) {
     set.Env("WITH_TOOLKIT", "false");
   }
