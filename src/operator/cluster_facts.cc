@@ -62,6 +62,7 @@ std::string RuntimeName(const std::map<std::string, int, std::less<>>& seen) {
 struct NodeMarks {
   std::string_view present;
   std::optional<std::string_view> validation;
+  bool validated = false;  // a validator is there, and its word is news
   std::string_view mps_capable;
   std::string_view system_id;
   std::string_view system_version;
@@ -83,6 +84,7 @@ NodeMarks NodeMarksOf(std::string_view packed) {
   ForEachLabel(packed, [&](std::string_view key, std::string_view value) {
     if (key.starts_with(kDeploy)) {
       if (value == "true") {
+        marks.validated |= key == names::kDeployValidator;
         marks.deployed.push_back(key.substr(kDeploy.size()));
       }
     } else if (key == names::kGpuValidation) {
@@ -192,7 +194,7 @@ ClusterFacts Summarize(const NamedNodes& nodes, const Json& tolerations) {
     if (!node->ready) {
       facts.gpu_not_ready.push_back(name);
     }
-    if (node->ready && marks.validation.has_value() &&
+    if (node->ready && marks.validated && marks.validation.has_value() &&
         *marks.validation != names::kValidationReady) {
       facts.not_validated.push_back(format("{} ({})", name, *marks.validation));
     }

@@ -42,8 +42,12 @@ TEST(ClusterFacts, CountsNodesAndWhereDaemonSetsShouldBe) {
   tainted.taints = {{"team", "ml", "NoSchedule"}};
   NodeFacts good = GpuNode();
   good.labels += "nvidia.com/gpu.validation=ready\nnvidia.com/mps.capable=true\n";
-  waiting.labels += "nvidia.com/gpu.validation=DriverHangs\nnvidia.com/mps.capable=false\n";
-  tainted.labels += "nvidia.com/mps.capable=true\n";
+  const std::string validated = "nvidia.com/gpu.deploy.operator-validator=true\n";
+  good.labels += validated;
+  waiting.labels +=
+      validated + "nvidia.com/gpu.validation=DriverHangs\nnvidia.com/mps.capable=false\n";
+  // No validator comes to it any more; what one said last has stayed.
+  tainted.labels += "nvidia.com/gpu.validation=DriverMissing\nnvidia.com/mps.capable=true\n";
   const ClusterFacts facts = Summarize(
       {{"z", &waiting}, {"plain", &plain}, {"away", &away}, {"tainted", &tainted}, {"good", &good}},
       kDefault);

@@ -139,8 +139,8 @@ void DropForeign(const NodeFacts& node, const NamedFeatures& features, const Rul
   }
 }
 
-void ApplyFeatures(const NodeFacts& node, const NamedFeatures& features, const RuleSays& says,
-                   Editor& editor) {
+void ApplyFeatures(const NodeFacts& node, const NamedFeatures& features, const LabelRules& rules,
+                   const RuleSays& says, Editor& editor) {
   FeatureSources sources = ParseSources(node.features);
   const bool silent = IsSilent(sources, features);
   Labels said;
@@ -164,7 +164,11 @@ void ApplyFeatures(const NodeFacts& node, const NamedFeatures& features, const R
     before.assign(keys.begin(), keys.end());
   };
   for (const auto& [name, facts] : features) {
-    take(name, UnpackLabels(facts->labels), false);
+    Labels labels = UnpackLabels(facts->labels);
+    if (!rules.validated) {
+      labels.erase(names::kGpuValidation);  // what our validator said last, for ever
+    }
+    take(name, labels, false);
     editor.change.rejected_labels += facts->rejected;
   }
   const Labels from_rules = RuleLabels(says);
@@ -358,14 +362,15 @@ LabelRules RulesOf(const policy::ClusterPolicy& policy, bool foreign_nfd) {
           divides ? policy.mig_default : "",
           upgrade::IsOn(policy),
           {},
-          std::string()};
+          std::string(),
+          true};
 }
 
 NodeChange DecideLabels(const NodeFacts& node, const NamedFeatures& features,
                         const LabelRules& rules, const RuleSays& says) {
   Editor editor(UnpackLabels(node.labels));
   if (rules.from_features) {
-    ApplyFeatures(node, features, says, editor);
+    ApplyFeatures(node, features, rules, says, editor);
     if (!IsSilent(ParseSources(node.features), features)) {
       ApplyAnnotations(node, says, editor);
       ApplyResources(node, says, editor);

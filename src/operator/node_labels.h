@@ -32,6 +32,8 @@ struct LabelRules {
   // The NVIDIADriver that the node belongs to while it has GPUs; empty: none. nullopt: the label
   // stays as it is.
   std::optional<std::string> driver_owner = std::string();
+  // Nodes are checked by our own validator; another's says nothing by a label.
+  bool validated = true;
   bool operator==(const LabelRules&) const = default;
 };
 LabelRules RulesOf(const policy::ClusterPolicy& policy, bool foreign_nfd);

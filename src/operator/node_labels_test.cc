@@ -112,6 +112,17 @@ TEST(NodeLabels, AGpuNodeIsLabelledInOneRound) {
   EXPECT_THAT(labels, Not(Contains(Key("nvidia.com/gpu.deploy.vfio-manager"))));
 }
 
+TEST(NodeLabels, WhatOurValidatorSaidGoesWithIt) {
+  Labelled node;
+  node.Feature("n", {{kPci, "true"}});
+  node.Feature("nvidia-validation-for-n", {{"nvidia.com/gpu.validation", "DriverMissing"}});
+  EXPECT_THAT(node.Round(), Contains(Pair("nvidia.com/gpu.validation", "DriverMissing")));
+  node.rules.validated = false;
+  EXPECT_THAT(node.Round(), Not(Contains(Key("nvidia.com/gpu.validation"))));
+  node.rules.validated = true;
+  EXPECT_THAT(node.Round(), Contains(Key("nvidia.com/gpu.validation")));
+}
+
 TEST(NodeLabels, TheDriverManagerIsToldWhoEmptiesTheNode) {
   Labelled node;
   node.Feature("n", {{kPci, "true"}});

@@ -269,6 +269,9 @@ Reconciler::Followed Reconciler::Follow(const Json& owner, const policy::LaidOve
 
   const bool node_features = settings_.node_features && !foreign;
   const std::vector<DesiredOperand>& operands = OperandsFor(context, node_features);
+  rules.validated = std::ranges::any_of(operands, [](const DesiredOperand& each) {
+    return each.operand->state == "state-operator-validation" && !each.theirs;
+  });
   const Desired desired = AllOf(owner, operands, driver_plan);
   Plan plan = applier_.Compare(desired.objects, desired.incomplete);
   if (!plan.remove.empty()) {
@@ -506,7 +509,7 @@ kube::Outcome Reconciler::Label(const std::string& name) {
     nfd.rule_errors += static_cast<long long>(says.outputs.mistakes.size());
     nfd.rule_seconds.Observe(took.count());
   }
-  const TaintChange taint = DecideStartupTaint(*node, change, settings_.startup_taint);
+  const TaintChange taint = DecideStartupTaint(*node, change, *rules, settings_.startup_taint);
   if (change.empty() && taint.empty()) {
     return kube::Done{};
   }

@@ -27,7 +27,7 @@ Labels After(Labels labels, const NodeChange& change) {
 }  // namespace
 
 TaintChange DecideStartupTaint(const NodeFacts& node, const NodeChange& labels,
-                               const std::string& key) {
+                               const LabelRules& rules, const std::string& key) {
   const auto has = [&node](const std::string& taint) {
     return std::ranges::find(node.taints, taint, &Taint::key) != node.taints.end();
   };
@@ -44,11 +44,14 @@ TaintChange DecideStartupTaint(const NodeFacts& node, const NodeChange& labels,
   const Labels before = UnpackLabels(node.labels);
   const Labels after = After(before, labels);
   const std::string validation = ValueOf(after, names::kGpuValidation);
+  const std::string deploy = ValueOf(after, names::kDeployValidator);
+  const bool checked = rules.validated &&
+                       (deploy == "true" || deploy.find(names::kDeployPaused) != std::string::npos);
   const bool gpus = ValueOf(after, names::kGpuPresent) == "true";
   const bool new_here = ValueOf(before, names::kGpuPresent) != "true";
   const bool wanted =
-      gpus && validation != names::kValidationReady && (!validation.empty() || new_here);
-  const bool unwanted = !gpus || validation == names::kValidationReady;
+      gpus && checked && validation != names::kValidationReady && (!validation.empty() || new_here);
+  const bool unwanted = !gpus || !checked || validation == names::kValidationReady;
   if (wanted && !has(key)) {
     change.add = key;
     change.annotation = key;

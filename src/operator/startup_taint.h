@@ -23,10 +23,11 @@ struct TaintChange {
 
 // The taint with that key keeps pods off a GPU node until the validator has found it whole, and is
 // put back when it finds that it is not. It comes with the node (from its node pool) or with the
-// labels that make it a GPU node; nothing is tainted for want of news. `key` empty: no such taint
-// is asked for, and one that was put on before goes.
+// labels that make it a GPU node; nothing is tainted for want of news. A node that no validator of
+// ours is to check (`rules`, and its deploy label) is open. `key` empty: no such taint is asked
+// for, and one that was put on before goes.
 TaintChange DecideStartupTaint(const NodeFacts& node, const NodeChange& labels,
-                               const std::string& key);
+                               const LabelRules& rules, const std::string& key);
 
 // Adds the change to a merge patch of `node`, which is the Node as it is now: the list of taints,
 // the patch's own if it has one, is replaced as a whole, under the node's resourceVersion.

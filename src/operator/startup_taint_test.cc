@@ -26,47 +26,73 @@ NodeFacts Node(const Labels& labels, const std::vector<std::string>& taints = {}
   return node;
 }
 
-const Labels kGpu = {{"nvidia.com/gpu.present", "true"}};
-const Labels kReady = {{"nvidia.com/gpu.present", "true"}, {"nvidia.com/gpu.validation", "ready"}};
+constexpr char kDeploy[] = "nvidia.com/gpu.deploy.operator-validator";
+const Labels kGpu = {{"nvidia.com/gpu.present", "true"}, {kDeploy, "true"}};
+const Labels kReady = {
+    {"nvidia.com/gpu.present", "true"}, {kDeploy, "true"}, {"nvidia.com/gpu.validation", "ready"}};
 const Labels kBroken = {{"nvidia.com/gpu.present", "true"},
+                        {kDeploy, "true"},
                         {"nvidia.com/gpu.validation", "DeviceNodeMissing"}};
+
+TaintChange Decide(const NodeFacts& node, const NodeChange& labels, const std::string& key,
+                   bool validated = true) {
+  LabelRules rules;
+  rules.validated = validated;
+  return DecideStartupTaint(node, labels, rules, key);
+}
 
 TEST(StartupTaint, ComesWithTheLabelsOfAGpuNode) {
   NodeChange labels;
   labels.set = kGpu;
-  const TaintChange change = DecideStartupTaint(Node({}), labels, kKey);
+  const TaintChange change = Decide(Node({}), labels, kKey);
   EXPECT_EQ(change.add, kKey);
   EXPECT_EQ(change.annotation, kKey);
-  EXPECT_TRUE(DecideStartupTaint(Node({}), {}, kKey).empty()) << "no GPU node";
-  EXPECT_TRUE(DecideStartupTaint(Node({}), labels, "").empty()) << "not asked for";
+  EXPECT_TRUE(Decide(Node({}), {}, kKey).empty()) << "no GPU node";
+  EXPECT_TRUE(Decide(Node({}), labels, "").empty()) << "not asked for";
 }
 
 TEST(StartupTaint, GoesOnlyAfterACheck) {
-  EXPECT_TRUE(DecideStartupTaint(Node(kGpu, {kKey}), {}, kKey).empty());
-  EXPECT_THAT(DecideStartupTaint(Node(kReady, {"other", kKey}, kKey), {}, kKey).remove,
-              ElementsAre(kKey));
+  EXPECT_TRUE(Decide(Node(kGpu, {kKey}), {}, kKey).empty());
+  EXPECT_THAT(Decide(Node(kReady, {"other", kKey}, kKey), {}, kKey).remove, ElementsAre(kKey));
   NodeChange labels;
   labels.set = {{"nvidia.com/gpu.validation", "ready"}};
-  EXPECT_THAT(DecideStartupTaint(Node(kGpu, {kKey}), labels, kKey).remove, ElementsAre(kKey))
+  EXPECT_THAT(Decide(Node(kGpu, {kKey}), labels, kKey).remove, ElementsAre(kKey))
       << "one that a node pool put on";
-  EXPECT_TRUE(DecideStartupTaint(Node(kReady), {}, kKey).empty());
+  EXPECT_TRUE(Decide(Node(kReady), {}, kKey).empty());
 }
 
 TEST(StartupTaint, ComesBackWhenTheNodeIsSeenToBeBroken) {
-  EXPECT_EQ(DecideStartupTaint(Node(kBroken), {}, kKey).add, kKey);
-  EXPECT_TRUE(DecideStartupTaint(Node(kBroken, {kKey}, kKey), {}, kKey).empty());
+  EXPECT_EQ(Decide(Node(kBroken), {}, kKey).add, kKey);
+  EXPECT_TRUE(Decide(Node(kBroken, {kKey}, kKey), {}, kKey).empty());
 }
 
 TEST(StartupTaint, NothingIsTaintedForWantOfNews) {
-  EXPECT_TRUE(DecideStartupTaint(Node(kGpu), {}, kKey).empty());
+  EXPECT_TRUE(Decide(Node(kGpu), {}, kKey).empty());
+}
+
+TEST(StartupTaint, ANodeThatNobodyChecksIsOpen) {
+  for (const char* deploy : {"", "false"}) {
+    Labels labels = kBroken;
+    labels[kDeploy] = deploy;
+    EXPECT_THAT(Decide(Node(labels, {kKey}), {}, kKey).remove, ElementsAre(kKey)) << deploy;
+    EXPECT_TRUE(Decide(Node(labels), {}, kKey).empty()) << deploy;
+  }
+  NodeChange out_of_service;
+  out_of_service.remove = {kDeploy};
+  EXPECT_THAT(Decide(Node(kGpu, {kKey}), out_of_service, kKey).remove, ElementsAre(kKey));
+  EXPECT_THAT(Decide(Node(kBroken, {kKey}), {}, kKey, false).remove, ElementsAre(kKey))
+      << "NVIDIA's validator sets no label";
+  Labels paused = kBroken;
+  paused[kDeploy] = "paused-for-driver-upgrade";
+  EXPECT_TRUE(Decide(Node(paused, {kKey}), {}, kKey).empty()) << "its pod comes back";
 }
 
 TEST(StartupTaint, AnotherKeyOrNoneTakesOursBack) {
-  const TaintChange none = DecideStartupTaint(Node(kBroken, {kKey}, kKey), {}, "");
+  const TaintChange none = Decide(Node(kBroken, {kKey}, kKey), {}, "");
   EXPECT_THAT(none.remove, ElementsAre(kKey));
   EXPECT_EQ(none.annotation, "");
-  EXPECT_TRUE(DecideStartupTaint(Node(kBroken, {kKey}), {}, "").empty()) << "not ours";
-  const TaintChange other = DecideStartupTaint(Node(kBroken, {kKey}, kKey), {}, "example.com/new");
+  EXPECT_TRUE(Decide(Node(kBroken, {kKey}), {}, "").empty()) << "not ours";
+  const TaintChange other = Decide(Node(kBroken, {kKey}, kKey), {}, "example.com/new");
   EXPECT_THAT(other.remove, ElementsAre(kKey));
   EXPECT_EQ(other.add, "example.com/new");
   EXPECT_EQ(other.annotation, "example.com/new");
@@ -74,8 +100,8 @@ TEST(StartupTaint, AnotherKeyOrNoneTakesOursBack) {
 
 TEST(StartupTaint, ANodeThatHasNoGpuAnyMoreLosesOurs) {
   const Labels gone = {{"nvidia.com/gpu.present", "false"}};
-  EXPECT_THAT(DecideStartupTaint(Node(gone, {kKey}, kKey), {}, kKey).remove, ElementsAre(kKey));
-  EXPECT_TRUE(DecideStartupTaint(Node(gone, {kKey}), {}, kKey).empty());
+  EXPECT_THAT(Decide(Node(gone, {kKey}, kKey), {}, kKey).remove, ElementsAre(kKey));
+  EXPECT_TRUE(Decide(Node(gone, {kKey}), {}, kKey).empty());
 }
 
 TEST(StartupTaint, ThePatchKeepsTheTaintsOfOthers) {

@@ -30,7 +30,7 @@ Json StripNode(const Json& node, std::string_view instance) {
   take(names::kDriverOwner);
   for (const std::string& label : DeployLabels()) {
     const std::string value = labels == nullptr ? "" : labels->value(label, "");
-    if (value == "true" || value.find("paused-for-driver-upgrade") != std::string::npos) {
+    if (value == "true" || value.find(names::kDeployPaused) != std::string::npos) {
       take(label);
     }
   }

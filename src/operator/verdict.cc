@@ -146,7 +146,7 @@ void JudgeEffect(const DesiredOperand& operand, const VerdictInput& input, Opera
     NotReady(state, "NodesNotDescribed",
              format("no features are known of {}", Some(cluster.undescribed)));
   }
-  if (name == "state-operator-validation" && !cluster.not_validated.empty()) {
+  if (name == "state-operator-validation" && !operand.theirs && !cluster.not_validated.empty()) {
     NotReady(state, "ValidationFailed",
              format("the validator found broken: {}; kubectl describe node says what to do",
                     Some(cluster.not_validated)));

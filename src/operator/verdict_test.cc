@@ -186,6 +186,13 @@ TEST_F(VerdictTest, Op2685_NotReadyWhileTheValidatorFindsANodeBroken) {
   EXPECT_THAT(Now().message, HasSubstr("a (DeviceNodeMissing)"));
 }
 
+TEST_F(VerdictTest, WhatOurValidatorFoundBeforeNvidiasCameIsNoNews) {
+  Use({{"validator",
+        {{"repository", "nvcr.io/nvidia"}, {"image", "gpu-operator"}, {"version", "v26.7.0"}}}});
+  cluster_.not_validated = {"a (DeviceNodeMissing)"};
+  EXPECT_EQ(StateOf("state-operator-validation").state, "ready");
+}
+
 TEST_F(VerdictTest, AMissingConfigMapIsNamed) {
   Input().missing_config = "slices";
   ExpectNotReady("ConfigMapNotFound", "ConfigMap slices");

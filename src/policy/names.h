@@ -47,6 +47,9 @@ inline constexpr char kKernelVersion[] = "feature.node.kubernetes.io/kernel-vers
 inline constexpr char kGpuPresent[] = "nvidia.com/gpu.present";
 // nvidia.com/gpu.deploy.<operand> = "true": the node selector of that operand's DaemonSet.
 inline constexpr char kDeployPrefix[] = "nvidia.com/gpu.deploy.";
+inline constexpr char kDeployValidator[] = "nvidia.com/gpu.deploy.operator-validator";
+// The value of such a label, or a part of it, while a driver manager keeps that operand away.
+inline constexpr char kDeployPaused[] = "paused-for-driver-upgrade";
 // "false" takes every deploy label from the node (a switch for one node).
 inline constexpr char kDeployOperands[] = "nvidia.com/gpu.deploy.operands";
 // Which operands a node gets when sandboxed workloads are on: container, vm-passthrough, vm-vgpu.

@@ -14,6 +14,8 @@
 namespace gantry::driver {
 namespace {
 
+constexpr std::string_view kPaused = names::kDeployPaused;
+
 // Suffixes of nvidia.com/gpu.deploy.: the operands that use the driver (contract: NVIDIA's driver
 // manager pauses exactly these).
 constexpr auto kPausable = std::to_array<std::string_view>(

@@ -17,9 +17,7 @@ using Labels = std::map<std::string, std::string>;
 
 // --- the operands' deploy labels ---------------------------------------------------------------
 
-inline constexpr std::string_view kPaused = "paused-for-driver-upgrade";
-
-// "true" -> "paused-for-driver-upgrade"; another value keeps itself in front of the mark; "false",
+// "true" -> names::kDeployPaused; another value keeps itself in front of the mark; "false",
 // "" and what is paused stay as they are.
 std::string PausedValue(std::string_view value);
 // The reverse.

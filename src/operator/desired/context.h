@@ -87,6 +87,7 @@ struct DesiredOperand {
   bool wanted = false;
   bool available = false;     // part of this release, and the policy has what it needs to run
   policy::ImageChoice image;  // empty for operands without a DaemonSet
+  bool theirs = false;        // it is NVIDIA's, where this release has one too
   Objects objects;            // none unless wanted and available
   std::string mistake;        // why its objects can't be made; what is there of them stays
 };

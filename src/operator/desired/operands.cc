@@ -54,9 +54,9 @@ std::string_view SectionOf(const policy::Operand& operand) {
       ->section;
 }
 
-Result<Objects> Make(const Maker& maker, const Context& context, const std::string& image) {
-  const bool ours =
-      maker.ours != nullptr && (maker.theirs == nullptr || IsOurs(image, context.image));
+Result<Objects> Make(const Maker& maker, const Context& context, const DesiredOperand& desired) {
+  const std::string& image = desired.image.image;
+  const bool ours = maker.ours != nullptr && !desired.theirs;
   return ours ? maker.ours(context, image) : maker.theirs(context, image);
 }
 
@@ -102,7 +102,9 @@ std::vector<DesiredOperand> DesiredOperands(const Context& context, bool node_fe
     } else if (operand.runs != policy::Runs::kNothing) {
       desired.image.image = context.image;
     }
-    auto objects = Make(*maker, own, desired.image.image);
+    desired.theirs = maker->ours != nullptr && maker->theirs != nullptr &&
+                     !IsOurs(desired.image.image, context.image);
+    auto objects = Make(*maker, own, desired);
     if (objects.has_value()) {
       AddConstraints(*objects, own, operand.state);
       desired.objects = *std::move(objects);

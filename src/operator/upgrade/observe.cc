@@ -74,7 +74,7 @@ NodeInput Observer::Observe(const std::string& name, const NodeFacts& facts) con
     node.driver = Judge(*pod->second);
   }
   if (const std::string_view word = ValueIn(facts.labels, names::kGpuValidation);
-      word != names::kValidationReady) {
+      word != names::kValidationReady && ValueIn(facts.labels, names::kDeployValidator) == "true") {
     node.broken = word;
   }
   return node;

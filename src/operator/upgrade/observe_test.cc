@@ -83,6 +83,7 @@ TEST_F(ObserveTest, LabelsAndAnnotations) {
   NodeFacts facts;
   facts.labels = PackLabels({{"nvidia.com/gpu-driver-upgrade-state", "drain-required"},
                              {"nvidia.com/gpu-driver-upgrade.skip", "true"},
+                             {"nvidia.com/gpu.deploy.operator-validator", "true"},
                              {"nvidia.com/gpu.validation", "DriverMissing"}});
   facts.upgrade = PackLabels({{"nvidia.com/gpu-driver-upgrade-requested", "true"}});
   facts.cordoned = true;
@@ -94,11 +95,14 @@ TEST_F(ObserveTest, LabelsAndAnnotations) {
   EXPECT_FALSE(node.wanted);
   EXPECT_EQ(node.broken, "DriverMissing");
   EXPECT_EQ(node.marks.at("nvidia.com/gpu-driver-upgrade-requested"), "true");
-  facts.labels = PackLabels(
-      {{"nvidia.com/gpu.validation", "ready"}, {"nvidia.com/gpu.deploy.driver", "true"}});
+  facts.labels = PackLabels({{"nvidia.com/gpu.deploy.driver", "true"},
+                             {"nvidia.com/gpu.deploy.operator-validator", "true"},
+                             {"nvidia.com/gpu.validation", "ready"}});
   EXPECT_EQ(Node(facts).broken, "");
   EXPECT_TRUE(Node(facts).wanted);
-  facts.labels = PackLabels({{"nvidia.com/gpu.deploy.driver", "pre-installed"}});
+  facts.labels = PackLabels({{"nvidia.com/gpu.deploy.driver", "pre-installed"},
+                             {"nvidia.com/gpu.validation", "DriverMissing"}});
+  EXPECT_EQ(Node(facts).broken, "") << "no validator checks it any more";
   EXPECT_FALSE(Node(facts).wanted);
 }
 
