@@ -196,6 +196,10 @@ TEST_F(ModesTest, CapabilitiesAndRequirementsAreNothingToOtherVendors) {
   EXPECT_EQ(start("management.nvidia.com", "NVIDIA_DRIVER_CAPABILITIES=utility"), "");
   EXPECT_THAT(Devices(), ElementsAre("/dev/a"));
   EXPECT_THAT(start("management.nvidia.com", "NVIDIA_REQUIRE_CUDA=cuda>=13.0"), HasSubstr("13.0"));
+  EXPECT_EQ(Start({"NVIDIA_VISIBLE_DEVICES=amd.com/gpu=0,management.nvidia.com/gpu=0",
+                   "NVIDIA_DRIVER_CAPABILITIES=utility"}),
+            "");
+  EXPECT_THAT(Devices(), ElementsAre("/dev/dri/card0", "/dev/a")) << "beside NVIDIA's too";
   settings_.default_kind = "amd.com/gpu";
   EXPECT_THAT(start("amd.com", "NVIDIA_DRIVER_CAPABILITIES=magic"), HasSubstr("magic"))
       << "the default kind is whatever the administrator gives for NVIDIA's";
