@@ -18,6 +18,7 @@
 #include "operands/validator/validator.h"
 #include "operator/doctor/doctor.h"
 #include "operator/doctor/support_bundle.h"
+#include "operator/manage_crds.h"
 #include "operator/operator.h"
 #include "operator/uninstall.h"
 
@@ -27,7 +28,7 @@ namespace {
 constexpr std::array<std::string_view, 1> kToolkitNames = {"nvidia-toolkit"};
 constexpr std::array<std::string_view, 1> kDriverNames = {"driver"};
 
-constexpr std::array<Command, 18> kCommands = {{
+constexpr std::array<Command, 19> kCommands = {{
     {"doctor",
      {},
      "what is wrong with a cluster's GPUs, and what to do about it",
@@ -45,6 +46,10 @@ constexpr std::array<Command, 18> kCommands = {{
      {},
      "takes everything of the operator from a cluster and its nodes",
      gpu_operator::RunUninstall},
+    {"manage-crds",
+     {},
+     "brings the operator's custom resource definitions to a cluster",
+     gpu_operator::RunManageCrds},
     {"nfd-worker",
      {},
      "publishes what this node is: PCI devices, kernel, system",

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What becomes of a CustomResourceDefinition at an upgrade? Its spec becomes the one of this
+// version, and what others have written on its metadata stays. A definition of NVIDIA's operator is
+// taken over; one that a node feature discovery beside ours has brought is not, as an
+// uninstallation of ours would then take it, and every feature of the nodes, away.
+
+#include "operator/definitions.h"
+
+#include <algorithm>
+
+#include "policy/names.h"
+#include "policy/yaml.h"
+
+namespace gantry::gpu_operator {
+namespace {
+
+bool IsOurs(const Json& definition) {
+  const Json* by = At(definition, {"metadata", "labels", names::kManagedBy});
+  return by != nullptr && *by == names::kManagedByGantry;
+}
+
+}  // namespace
+
+Result<Json> ParseDefinition(std::string_view yaml) {
+  TRY_ASSIGN(Json definition, policy::ParseYaml(yaml));
+  if (TextAt(definition, "kind") != "CustomResourceDefinition" ||
+      TextAt(definition, "metadata.name").empty()) {
+    return Fail(ErrorKind::kInvalid, "it is no CustomResourceDefinition with a name");
+  }
+  return definition;
+}
+
+Json DefinitionPatch(const Json& wanted, const Json& there) {
+  if (TextAt(there, "spec.group") == names::kNfdGroup && !IsOurs(there)) {
+    return nullptr;
+  }
+  Json patch = {{"spec", wanted.value("spec", Json::object())}};
+  if (const Json* labels = At(wanted, "metadata.labels"); labels != nullptr) {
+    patch["metadata"]["labels"] = *labels;
+  }
+  return patch;
+}
+
+bool IsEstablished(const Json& definition) {
+  return std::ranges::any_of(ListAt(definition, "status.conditions"), [](const Json& condition) {
+    return TextAt(condition, "type") == "Established" && TextAt(condition, "status") == "True";
+  });
+}
+
+}  // namespace gantry::gpu_operator

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""manage-crds beside a real API server: definitions come, follow their files, and another's stay."""
+
+import os
+import pathlib
+import subprocess
+
+import pytest
+import yaml
+from control_plane import ROOT, ControlPlane
+
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+FILES = sorted((ROOT / "deploy/chart/crds").glob("*.yaml"))
+POLICIES = "clusterpolicies.nvidia.com"
+FEATURES = "nodefeatures.nfd.k8s-sigs.io"
+
+
+@pytest.fixture(scope="module")
+def plane(tmp_path_factory):
+    with ControlPlane(tmp_path_factory.mktemp("plane"), "namespace") as running:
+        yield running
+
+
+def manage(plane, *files):
+    build = pathlib.Path(os.environ.get("GANTRY_BUILD", ROOT / "build/release"))
+    return subprocess.run([build / "bin/gantry", "manage-crds", "apply", f"--kubeconfig={plane.kubeconfig}",
+                           *(f"--filepath={file}" for file in files)], text=True, capture_output=True, check=False)
+
+
+def there(plane):
+    return {d["metadata"]["name"]: d for d in plane.get(DEFINITIONS)["items"]}
+
+
+def wanted():
+    definitions = [yaml.safe_load(file.read_text()) for file in FILES]
+    return {d["metadata"]["name"]: {key: d[key] for key in ("metadata", "spec")} for d in definitions}
+
+
+def missing(whole, part, path=""):
+    """Where the first differs from the second, but for what the API server adds, and empty maps, which it drops."""
+    if isinstance(part, dict) and isinstance(whole, dict):
+        return [place for key, value in part.items() for place in missing(whole.get(key), value, f"{path}.{key}")]
+    if isinstance(part, list) and isinstance(whole, list) and len(whole) == len(part):
+        return [place for index, value in enumerate(part) for place in missing(whole[index], value, f"{path}.{index}")]
+    return [] if whole == part or (whole is None and part == {}) else [f"{path}: {whole!r} instead of {part!r}"]
+
+
+def test_definitions_come_and_are_established(plane):
+    done = manage(plane, *FILES)
+    assert done.returncode == 0, done.stderr
+    found = there(plane)
+    assert all({"Established": "True"}.items() <= {c["type"]: c["status"] for c in d["status"]["conditions"]}.items()
+               for d in found.values())
+    assert [place for name, definition in wanted().items() for place in missing(found[name], definition)] == []
+
+
+def test_what_is_up_to_date_is_not_written(plane):
+    assert manage(plane, *FILES).returncode == 0
+    before = {name: d["metadata"]["resourceVersion"] for name, d in there(plane).items()}
+    assert manage(plane, *FILES).returncode == 0
+    assert {name: d["metadata"]["resourceVersion"] for name, d in there(plane).items()} == before
+
+
+def test_an_older_definition_follows_its_file_and_another_nfds_stays(plane):
+    assert manage(plane, *FILES).returncode == 0
+    spec = "/spec/versions/0/schema/openAPIV3Schema"
+    plane.patch(f"{DEFINITIONS}/{POLICIES}", [
+        {"op": "remove", "path": f"{spec}/properties/spec/properties/driver"},
+        {"op": "add", "path": f"{spec}/properties/spec/required", "value": ["operator"]},
+        {"op": "remove", "path": "/metadata/labels"},
+        {"op": "add", "path": "/metadata/annotations", "value": {"of": "its owner"}}])
+    plane.patch(f"{DEFINITIONS}/{FEATURES}", [
+        {"op": "remove", "path": "/metadata/labels"},
+        {"op": "add", "path": f"{spec}/description", "value": "another's"}])
+    done = manage(plane, *FILES)
+    assert done.returncode == 0 and FEATURES in done.stderr, done.stderr
+    found = there(plane)
+    assert missing(found[POLICIES], wanted()[POLICIES]) == []
+    schema = found[POLICIES]["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    assert "required" not in schema["properties"]["spec"]
+    assert found[POLICIES]["metadata"]["annotations"] == {"of": "its owner"}
+    assert "labels" not in found[FEATURES]["metadata"]
+    assert found[FEATURES]["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["description"] == "another's"
+
+
+def test_a_wrong_file_is_named(plane, tmp_path):
+    other = tmp_path / "other.yaml"
+    other.write_text("kind: ConfigMap\n")
+    for file in (other, tmp_path / "absent.yaml"):
+        done = manage(plane, file)
+        assert done.returncode == 1 and str(file) in done.stderr, done.stderr
