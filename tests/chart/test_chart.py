@@ -138,8 +138,9 @@ def test_node_feature_discoverys_configuration_reaches_the_operator(helm):
     cleanup = found["Job", "gpu-operator-cleanup"]["spec"]["template"]["spec"]["containers"][0]["env"]
     assert {"name": "NFD_MASTER_INSTANCE", "value": "gpu"} in cleanup
     assert yaml.safe_load(env["NFD_WORKER_CONFIG"]) == {"core": {"noPublish": True}}
-    rules = found["NodeFeatureRule", "nvidia-nfd-nodefeaturerules"]["spec"]["rules"]
-    assert [rule["labels"] for rule in rules] == [
-        {f"nvidia.com/{name}.capable": "true"} for name in ("gdrcopy", "gds", "peermem")]
+    rules = found["NodeFeatureRule", "nvidia-kernel-modules"]["spec"]["rules"]
+    assert {rule["name"]: rule["labels"] for rule in rules} == {
+        f"kernel-module-{module}": {f"nvidia.com/{name}.capable": "true"}
+        for module, name in (("gdrdrv", "gdrcopy"), ("nvidia_fs", "gds"), ("nvidia_peermem", "peermem"))}
     plain = objects(helm)["Deployment", "gpu-operator"]["spec"]["template"]["spec"]["containers"][0]["env"]
     assert not [entry for entry in plain if entry["name"].startswith("NFD_")]
