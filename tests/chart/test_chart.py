@@ -144,3 +144,29 @@ def test_node_feature_discoverys_configuration_reaches_the_operator(helm):
         for module, name in (("gdrdrv", "gdrcopy"), ("nvidia_fs", "gds"), ("nvidia_peermem", "peermem"))}
     plain = objects(helm)["Deployment", "gpu-operator"]["spec"]["template"]["spec"]["containers"][0]["env"]
     assert not [entry for entry in plain if entry["name"].startswith("NFD_")]
+
+
+def test_an_upgrade_brings_the_definitions_first(helm):
+    made = objects(helm)
+    hooks = [o for o in made.values() if o["metadata"].get("annotations", {}).get("helm.sh/hook") == "pre-upgrade"]
+    weights = {o["kind"]: o["metadata"]["annotations"]["helm.sh/hook-weight"] for o in hooks}
+    assert weights == {"ServiceAccount": "0", "ClusterRole": "0", "ClusterRoleBinding": "0", "Job": "1"}
+    job = made["Job", "gpu-operator-upgrade-crd"]["spec"]
+    pod = job["template"]["spec"]
+    account = made["ServiceAccount", "gpu-operator-upgrade-crd-hook-sa"]["metadata"]
+    binding = made["ClusterRoleBinding", "gpu-operator-upgrade-crd-hook-binding"]
+    assert job["activeDeadlineSeconds"] < 300, "helm's own patience"
+    assert pod["serviceAccountName"] == account["name"] == binding["subjects"][0]["name"]
+    assert made["ClusterRole", binding["roleRef"]["name"]]["rules"][0]["resources"] == ["customresourcedefinitions"]
+    assert pod["containers"][0]["command"] == ["manage-crds", "apply"]
+    assert pod["containers"][0]["args"] == [
+        f"--filepath=/opt/gpu-operator/{file.name}" for file in sorted((ROOT / "deploy/chart/crds").glob("*.yaml"))]
+    assert ("Job", "gpu-operator-upgrade-crd") not in objects(helm, "operator.upgradeCRD=false")
+
+
+def test_helm_leaves_the_policy_to_the_cleanup_that_takes_its_definition(helm):
+    def annotations(*values):
+        return objects(helm, *values)["ClusterPolicy", "cluster-policy"]["metadata"].get("annotations", {})
+
+    assert annotations() == {"helm.sh/resource-policy": "keep"}
+    assert not annotations("operator.cleanupCRD=false")

@@ -35,9 +35,14 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- toYaml $out -}}
 {{- end }}
 
-{{/* Pod settings that the operator and its cleanup share; tolerations are last, for more. */}}
+{{/* Pod settings that the operator and the chart's hooks share; tolerations are last, for more. */}}
 {{- define "gantry.operatorPod" -}}
-serviceAccountName: gpu-operator
+securityContext:
+  runAsNonRoot: true
+  runAsUser: 1000
+  runAsGroup: 1000
+  seccompProfile:
+    type: RuntimeDefault
 {{- with .Values.operator.imagePullSecrets }}
 imagePullSecrets:
 {{- range . }}
@@ -53,12 +58,6 @@ nodeSelector: {{- toYaml . | nindent 2 }}
 {{- with .Values.operator.affinity }}
 affinity: {{- toYaml . | nindent 2 }}
 {{- end }}
-securityContext:
-  runAsNonRoot: true
-  runAsUser: 1000
-  runAsGroup: 1000
-  seccompProfile:
-    type: RuntimeDefault
 tolerations:
 {{- with .Values.operator.tolerations }}
 {{ toYaml . | indent 2 }}
