@@ -17,15 +17,31 @@ FILE = pathlib.Path(__file__).resolve().parent.parent / "chart" / "values.schema
 # Whatever a core/v1 type or another chart has below.
 ANY = {"type": "object", "additionalProperties": True}
 TOLERATIONS = array(ANY)
-INT_OR_TEXT = {"anyOf": [{"type": "integer"}, {"type": "string"}]}
+# What is taken for a value of another type (gantry.typed, gantry.text); patterns are asked of texts alone.
+AS_OTHER_TYPES = {"string": {"type": ["string", "number", "null"]},
+                  "boolean": {"type": ["boolean", "string", "null"], "pattern": "^(true|false)$"},
+                  "integer": {"type": ["integer", "string", "null"], "pattern": "^-?[0-9]+$"}}
+# Of newer charts of NVIDIA's, which the chart takes while they are switched off.
+NETWORK_POLICY = {"networkPolicy": block(enabled() | {"ingress": ANY})}
+
+
+def converted(field):
+    """The same field, to whose value the chart gives the type that the resource wants."""
+    result = field | {"converted": True}
+    for key in ("items", "additionalProperties"):
+        if isinstance(field.get(key), dict):
+            result[key] = converted(field[key])
+    if "properties" in field:
+        result["properties"] = {key: converted(value) for key, value in field["properties"].items()}
+    return result
 
 
 def operator():
-    return block(IMAGE | {
+    return block(converted(block(IMAGE))["properties"] | NETWORK_POLICY | {
         "env": array(ANY), "labels": text_map(), "annotations": text_map(), "nodeSelector": text_map(),
         "affinity": ANY, "tolerations": TOLERATIONS, "priorityClassName": text(),
         "resources": block({"limits": quantities(None), "requests": quantities(None)}),
-        "logging": block({"timeEncoding": text(), "level": text(), "develMode": flag()}),
+        "logging": block({"timeEncoding": text(), "level": converted(text()), "develMode": flag()}),
         "runtimeClass": text(), "defaultRuntime": text(), "defaultGPUMode": text(), "use_ocp_driver_toolkit": flag(),
         "initContainer": block(IMAGE), "metrics": block({"serviceMonitor": service_monitor()}),
         "cleanupCRD": flag(), "upgradeCRD": flag(), "cleanupTimeoutSeconds": number(), "startupTaint": text(),
@@ -46,7 +62,7 @@ def config_map(field, data):
 
 
 def values():
-    sections = cluster_policy_spec()["properties"]
+    sections = converted(cluster_policy_spec())["properties"]
     driver = sections["driver"]["properties"]
     driver["nvidiaDriverCRD"] = block(enabled() | {"deployDefaultCR": flag(), "driverType": text(),
                                                    "nodeSelector": text_map()})
@@ -55,9 +71,11 @@ def values():
     config_map(sections["devicePlugin"]["properties"]["config"], ANY)
     config_map(sections["migManager"]["properties"]["config"], ANY)
     config_map(sections["dcgmExporter"]["properties"]["config"], text())
-    sections["daemonsets"]["properties"]["rollingUpdate"]["properties"]["maxUnavailable"] = INT_OR_TEXT
+    sections["dcgmExporter"]["properties"] |= NETWORK_POLICY | {"serviceAccount": block({"name": text()})}
+    sections["nodeStatusExporter"]["properties"] |= NETWORK_POLICY
     own = {
         "platform": block({"openshift": flag()}),
+        "networkPolicy": block(enabled() | {"ingress": ANY, "labels": text_map(), "annotations": text_map()}),
         "nfd": block(enabled() | {"nodefeaturerules": flag()}),
         "operator": operator(),
         "cuda": block({"repository": text(), "image": text()}),
@@ -79,6 +97,8 @@ def json_schema(field):
     if "type" not in field:
         return {}
     result = {"type": [field["type"], "null"]}
+    if field.get("converted") and "enum" not in field:
+        result |= AS_OTHER_TYPES.get(field["type"], {})
     if "enum" in field:
         result["enum"] = sorted({*field["enum"], ""}) + [None]
     if "minimum" in field:
@@ -102,7 +122,7 @@ def share(document):
 
     def count(part, key):
         if isinstance(part, dict):
-            if "type" in part and len(text_of(part)) > 100:
+            if isinstance(part.get("type"), list) and len(text_of(part)) > 60:
                 seen.setdefault(text_of(part), []).append(key)
             for name, value in part.items():
                 count(value, key if name in ("properties", "items", "additionalProperties") else name)

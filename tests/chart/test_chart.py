@@ -121,6 +121,10 @@ def test_the_startup_taint_is_told_and_tolerated(helm):
     (["cdi.nriPluginEnabled=true", "cdi.enabled=false"], "cdi.enabled"),
     (["cdi.nriPluginEnabled=true", "toolkit.enabled=false"], "toolkit.enabled"),
     (["gpuCluster.deployCR=true"], "gpuCluster.deployCR"),
+    (["networkPolicy.enabled=true"], "networkPolicy.enabled"),
+    (["operator.networkPolicy.enabled=true"], "networkPolicy.enabled"),
+    (["nodeStatusExporter.networkPolicy.enabled=true"], "networkPolicy.enabled"),
+    (["dcgmExporter.serviceAccount.name=metrics"], "dcgmExporter.serviceAccount.name"),
 ])
 def test_what_cannot_be_is_refused_by_name(helm, values, named):
     done = render(helm, *values)

@@ -2,6 +2,7 @@
 """Every value that NVIDIA's chart has had since v23.9 is accepted; what is spelled wrong is refused by name."""
 
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -16,7 +17,10 @@ WORDS = {"sandboxWorkloads.defaultWorkload": "vm-vgpu", "sandboxWorkloads.mode":
          "migManager.config.default": "all-disabled", "ccManager.defaultMode": "devtools", "gpuCluster.deployCR": False,
          "devicePlugin.config.data": {"any": "version: v1"}, "daemonsets.tolerations": [{"operator": "Exists"}],
          "kataManager.config.runtimeClasses": [{"name": "a", "nodeSelector": {}, "artifacts": {"url": "b"}}],
-         "operator.metrics.serviceMonitor": {"enabled": True, "interval": "15s"}}
+         "operator.metrics.serviceMonitor": {"enabled": True, "interval": "15s"},
+         # What this chart takes while it is off.
+         "dcgmExporter.serviceAccount.name": "", "networkPolicy.enabled": False, "operator.networkPolicy.enabled": False,
+         "dcgmExporter.networkPolicy.enabled": False, "nodeStatusExporter.networkPolicy.enabled": False}
 
 
 def upstream_values():
@@ -45,16 +49,20 @@ def render(request, tmp_path_factory):
                           check=True).stdout.strip()
     file = tmp_path_factory.mktemp("values") / "values.yaml"
 
-    def run(values, *arguments):
+    def run(values, *arguments, chart="deploy/chart"):
         file.write_text(yaml.safe_dump(values))
-        return subprocess.run([helm, "template", "gpu-operator", "deploy/chart", "-f", file, *arguments], cwd=ROOT,
+        return subprocess.run([helm, "template", "gpu-operator", chart, "-f", file, *arguments], cwd=ROOT,
                               text=True, capture_output=True, check=False)
     return run
 
 
-def policy(done):
+def documents(done):
     assert done.returncode == 0, done.stderr
-    return next(o for o in yaml.safe_load_all(done.stdout) if o and o["kind"] == "ClusterPolicy")["spec"]
+    return [o for o in yaml.safe_load_all(done.stdout) if o]
+
+
+def policy(done):
+    return next(o for o in documents(done) if o["kind"] == "ClusterPolicy")["spec"]
 
 
 def test_the_schema_is_up_to_date():
@@ -92,7 +100,8 @@ def test_every_value_of_upstream_alone_is_accepted_or_needs_another(render):
     ("driver.upgradePolicy.drain.enabled", True, "drain"),
     ("toolkit.enabled", "yes", "toolkit"),
     ("mig.strategy", "tripel", "strategy"),
-    ("driver.version", 535, "version"),
+    ("toolkit.enabled", 1, "toolkit"),
+    ("dcgm.hostPort", "many", "hostPort"),
     ("devicePlugin.env", {"A": "b"}, "env"),
 ])
 def test_what_is_not_known_is_refused_by_name(render, path, value, named):
@@ -101,16 +110,74 @@ def test_what_is_not_known_is_refused_by_name(render, path, value, named):
     assert named in done.stderr and path.split(".", maxsplit=1)[0] in done.stderr
 
 
+@pytest.mark.parametrize(("path", "value", "type_of_the_resource"), [
+    ("driver.version", 535, "535"),
+    ("driver.version", 20240101, "20240101"),
+    ("driver.version", 550.54, "550.54"),
+    ("daemonsets.labels.zone", 7, "7"),
+    ("daemonsets.rollingUpdate.maxUnavailable", 2, "2"),
+    ("driver.env", [{"name": "MAX_THREADS", "value": 4}], [{"name": "MAX_THREADS", "value": "4"}]),
+    ("toolkit.enabled", "false", False),
+    ("cdi.nriPluginEnabled", "true", True),
+    ("driver.startupProbe.periodSeconds", "30", 30),
+    ("driver.upgradePolicy.gpuPodDeletion.force", "true", True),
+])
+def test_a_value_gets_the_type_of_the_resource(render, path, value, type_of_the_resource):
+    found = policy(render(nested([(path, value)])))
+    for key in path.replace("gpuPodDeletion", "podDeletion").split("."):
+        found = found[key]
+    assert found == type_of_the_resource and isinstance(found, type(type_of_the_resource))
+
+
+def test_a_switch_as_text_counts_for_the_chart_too(render):
+    off = [o["kind"] for o in documents(render({"driver": {"enabled": "false", "nvidiaDriverCRD": {"enabled": True}}}))]
+    assert "NVIDIADriver" not in off
+
+
+def test_the_operators_numbers_are_texts(render):
+    made = documents(render({"operator": {"version": 20240101, "logging": {"level": 2}}}))
+    container = next(o for o in made if o["kind"] == "Deployment")["spec"]["template"]["spec"]["containers"][0]
+    assert container["image"] == "localhost/gantry:20240101" and "--zap-log-level=2" in container["args"]
+
+
 def test_a_null_takes_a_default_away(render):
     spec = policy(render({"driver": {"startupProbe": None, "certConfig": {"name": None}}, "psa": None}))
     assert "startupProbe" not in spec["driver"] and "psa" not in spec
+    for without in ({"rollingUpdate": None}, {"rollingUpdate": {"maxUnavailable": None}}):
+        assert "rollingUpdate" not in policy(render({"daemonsets": without}))["daemonsets"]
+
+
+def test_the_values_of_another_chart_are_enough(tmp_path, render):
+    """With --reuse-values an upgrade has nothing but what the release was installed with."""
+    chart = shutil.copytree(ROOT / "deploy/chart", tmp_path / "chart")
+    (chart / "values.yaml").write_text("operator: {repository: r, image: i}\n")
+    made = documents(render({}, chart=chart))
+    assert "daemonsets" in next(o for o in made if o["kind"] == "ClusterPolicy")["spec"]
+    cleanup = next(o for o in made if o["kind"] == "Job" and o["metadata"]["name"] == "gpu-operator-cleanup")["spec"]
+    assert cleanup["template"]["spec"]["containers"][0]["args"] == ["--timeout=120"]
+    assert cleanup["activeDeadlineSeconds"] == 240
+    operator = next(o for o in made if o["kind"] == "Deployment")["spec"]["template"]["spec"]["containers"][0]
+    assert {"name": "NODE_FEATURES_ENABLED", "value": "true"} in operator["env"]
+
+
+def test_a_chart_is_a_label_whatever_its_version_is(tmp_path, render):
+    chart = shutil.copytree(ROOT / "deploy/chart", tmp_path / "chart")
+    (chart / "Chart.yaml").write_text((chart / "Chart.yaml").read_text().replace("version: 0.1.0", "version: 0.1.0+b", 1))
+    made = next(o for o in documents(render({"nameOverride": "gpus"}, chart=chart)) if o["kind"] == "ClusterPolicy")
+    assert made["metadata"]["labels"]["helm.sh/chart"] == "gpu-operator-0.1.0_b"
+    assert made["spec"]["daemonsets"]["labels"]["helm.sh/chart"] == "gpu-operator-0.1.0_b"
+    assert made["metadata"]["labels"]["app.kubernetes.io/name"] == "gpus"
+
+
+@pytest.mark.parametrize(("section", "default"), [("migManager", "all-disabled"), ("vgpuDeviceManager", "default")])
+def test_an_empty_text_switches_the_resources_default_off(render, section, default):
+    assert policy(render({section: {"config": {"default": ""}}}))[section]["config"] == {"default": ""}
+    assert policy(render({}))[section]["config"] == {"default": default}
 
 
 def test_the_operator_is_told_where_cuda_is(render):
     def image(values):
-        done = render(values)
-        assert done.returncode == 0, done.stderr
-        operator = next(o for o in yaml.safe_load_all(done.stdout) if o and o["kind"] == "Deployment")
+        operator = next(o for o in documents(render(values)) if o["kind"] == "Deployment")
         told = {e["name"]: e.get("value") for e in operator["spec"]["template"]["spec"]["containers"][0]["env"]}
         return told.get("CUDA_IMAGE")
 
@@ -120,7 +187,7 @@ def test_the_operator_is_told_where_cuda_is(render):
 
 
 def test_the_file_of_nvidias_operands_names_an_image_for_each(render):
-    spec = policy(render({}, "-f", "deploy/nvidia-operands.yaml"))
+    spec = policy(render({}, "-f", "deploy/chart/nvidia-operands.yaml"))
     for section in ("driver", "dcgm", "dcgmExporter", "migManager", "vgpuDeviceManager", "vfioManager",
                     "sandboxDevicePlugin", "kataSandboxDevicePlugin", "ccManager", "gds", "gdrcopy"):
         assert all(spec[section].get(key) for key in ("repository", "image", "version")), section
@@ -128,3 +195,50 @@ def test_the_file_of_nvidias_operands_names_an_image_for_each(render):
     # Our own operands stay ours.
     for section in ("toolkit", "devicePlugin", "gfd", "validator"):
         assert "image" not in spec[section], section
+
+
+def parts(section):
+    return tuple(section.get(key) for key in ("repository", "image", "version"))
+
+
+NONE = (None, None, None)
+
+
+@pytest.mark.parametrize(("values", "section", "named"), [
+    # What NVIDIA's end-to-end script sets.
+    ({"operator": {"repository": "r.io", "version": "v2"}, "validator": {"repository": "r.io", "version": "v2"}},
+     "validator", ("r.io", "gantry", "v2")),
+    ({"nodeStatusExporter": {"repository": "mirror"}}, "nodeStatusExporter", ("mirror", "gantry", "0.1.0")),
+    # A version alone, or an image that is a reference, of one of ours is left to the operator.
+    ({"validator": {"version": "v24.9.0"}}, "validator", (None, None, "v24.9.0")),
+    ({"toolkit": {"version": "v1.16.1"}}, "toolkit", (None, None, "v1.16.1")),
+    ({"validator": {"image": "r.io/validator:1"}}, "validator", (None, "r.io/validator:1", None)),
+    # NVIDIA's operands, from a mirror or of another version.
+    ({"driver": {"version": "550.90.07"}}, "driver", ("nvcr.io/nvidia", "driver", "550.90.07")),
+    ({"driver": {"repository": "mirror"}}, "driver", ("mirror", "driver", "595.91.07")),
+    ({"driver": {"image": "r.io/driver:1"}}, "driver", (None, "r.io/driver:1", None)),
+    ({"dcgmExporter": {"image": "exporter"}}, "dcgmExporter", ("nvcr.io/nvidia/k8s", "exporter", "4.6.0-4.8.3-distroless")),
+    ({"toolkit": {"repository": "mirror"}}, "toolkit", ("mirror", "container-toolkit", "v1.20.0")),
+    ({"gfd": {"repository": "mirror", "version": "v0.17.0"}}, "gfd", ("mirror", "k8s-device-plugin", "v0.17.0")),
+    ({"vgpuManager": {"repository": "mirror", "version": "570"}}, "vgpuManager", ("mirror", "vgpu-manager", "570")),
+    # Whole, or none.
+    ({"driver": {"repository": "r", "image": "i", "version": "v"}}, "driver", ("r", "i", "v")),
+    ({}, "driver", NONE), ({}, "validator", NONE), ({}, "toolkit", NONE), ({}, "dcgmExporter", NONE),
+])
+def test_an_image_that_is_named_in_part_is_completed(render, values, section, named):
+    assert parts(policy(render(values))[section]) == named
+
+
+def test_a_part_of_the_driver_managers_image_is_enough(render):
+    values = {"driver": {"manager": {"repository": "mirror"}}, "vfioManager": {"driverManager": {"version": "v0.1"}}}
+    spec = policy(render(values))
+    assert parts(spec["driver"]["manager"]) == ("mirror", "k8s-driver-manager", "v0.12.0")
+    assert parts(spec["vfioManager"]["driverManager"]) == ("nvcr.io/nvidia/cloud-native", "k8s-driver-manager", "v0.1")
+
+    def told(values):
+        operator = next(o for o in documents(render(values)) if o["kind"] == "Deployment")
+        env = operator["spec"]["template"]["spec"]["containers"][0]["env"]
+        return next(e["value"] for e in env if e["name"] == "DRIVER_MANAGER_IMAGE")
+    assert told(values) == "mirror/k8s-driver-manager:v0.12.0"
+    assert told({}) == "nvcr.io/nvidia/cloud-native/k8s-driver-manager:v0.12.0"
+    assert told({"driver": {"manager": {"image": "r.io/manager@sha256:ab"}}}) == "r.io/manager@sha256:ab"

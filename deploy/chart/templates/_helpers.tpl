@@ -1,6 +1,6 @@
 {{- define "gantry.labels" -}}
-app.kubernetes.io/name: {{ .Chart.Name }}
-helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+app.kubernetes.io/name: {{ .Values.nameOverride | default .Chart.Name | toString | trunc 63 | trimSuffix "-" }}
+helm.sh/chart: {{ include "gantry.chart" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
@@ -9,16 +9,128 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end }}
 {{- end }}
 
-{{- define "gantry.image" -}}
-{{- $version := .Values.operator.version | default .Chart.AppVersion -}}
-{{- printf "%s/%s%s%s" .Values.operator.repository .Values.operator.image (hasPrefix "sha256:" $version | ternary "@" ":") $version -}}
+{{/* A label's value must not hold a "+", a version may. */}}
+{{- define "gantry.chart" -}}
+{{- printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" -}}
 {{- end }}
 
-{{/* Runs before NVIDIA's driver containers; they are of no use without it. */}}
+{{/* A text of the values; helm makes a number of a version such as 20240101. */}}
+{{- define "gantry.text" -}}
+{{- kindIs "string" . | ternary . (toJson .) -}}
+{{- end }}
+
+{{/* The reference of an image whose parts are named, or whose image is one. */}}
+{{- define "gantry.reference" -}}
+{{- if .repository -}}
+{{- printf "%s/%s%s%s" .repository .image (hasPrefix "sha256:" .version | ternary "@" ":") .version -}}
+{{- else -}}
+{{- .image -}}
+{{- end -}}
+{{- end }}
+
+{{/* The operator's own image, by its parts. */}}
+{{- define "gantry.ownImage" -}}
+{{- $version := include "gantry.text" (.Values.operator.version | default .Chart.AppVersion) -}}
+{{- pick .Values.operator "repository" "image" | merge (dict "version" $version) | toJson -}}
+{{- end }}
+
+{{- define "gantry.image" -}}
+{{- include "gantry.reference" (include "gantry.ownImage" . | fromJson) -}}
+{{- end }}
+
+{{/* Runs before NVIDIA's driver containers; they are of no use without it. `.values`: as gantry.values has them. */}}
 {{- define "gantry.driverManager" -}}
-{{- $version := .version | default "v0.12.0" -}}
-{{- $image := .image | default "k8s-driver-manager" -}}
-{{- printf "%s/%s%s%s" (.repository | default "nvcr.io/nvidia/cloud-native") $image (hasPrefix "sha256:" $version | ternary "@" ":") $version -}}
+{{- $manager := .values.driver.manager -}}
+{{- if not (or $manager.repository $manager.image $manager.version) -}}
+{{- $manager = (.root.Files.Get "nvidia-operands.yaml" | fromYaml).driver.manager -}}
+{{- end -}}
+{{- include "gantry.reference" $manager -}}
+{{- end }}
+
+{{/*
+Names, in place, the parts of a section's image that its values leave out. `alone`: whether a version alone asks for the
+image. An image with a slash and nothing else is a reference.
+*/}}
+{{- define "gantry.completeImage" -}}
+{{- $section := .section -}}
+{{- $asked := or $section.repository $section.image (and .alone $section.version) -}}
+{{- if and $asked (or $section.repository (not (contains "/" ($section.image | default "")))) -}}
+  {{- range $part := list "repository" "image" "version" -}}
+    {{- $known := get $.known $part -}}
+    {{- if and $known (not (get $section $part)) -}}{{- $_ := set $section $part $known -}}{{- end -}}
+  {{- end -}}
+{{- end -}}
+{{- end }}
+
+{{/*
+`.value` as the schema of a custom resource wants it: {"value": ...}. Helm makes a number of a version such as 535, and
+other tools make texts of numbers and switches.
+*/}}
+{{- define "gantry.typed" -}}
+{{- $type := get .schema "type" -}}
+{{- $value := .value -}}
+{{- if kindIs "map" .value -}}
+  {{- $value = dict -}}
+  {{- range $key, $inner := .value -}}
+    {{- $schema := dig "properties" $key (get $.schema "additionalProperties" | default dict) $.schema -}}
+    {{- $_ := set $value $key (include "gantry.typed" (dict "value" $inner "schema" $schema) | fromJson).value -}}
+  {{- end -}}
+{{- else if kindIs "slice" .value -}}
+  {{- $value = list -}}
+  {{- range $inner := .value -}}
+    {{- $schema := get $.schema "items" | default dict -}}
+    {{- $value = append $value (include "gantry.typed" (dict "value" $inner "schema" $schema) | fromJson).value -}}
+  {{- end -}}
+{{- else if and (eq $type "string") (kindIs "float64" .value) -}}
+  {{- $value = toJson .value -}}
+{{- else if and (eq $type "boolean") (kindIs "string" .value) -}}
+  {{- $value = eq .value "true" -}}
+{{- else if and (eq $type "integer") (kindIs "string" .value) -}}
+  {{- $value = int64 .value -}}
+{{- end -}}
+{{- dict "value" $value | toJson -}}
+{{- end }}
+
+{{/*
+The values as the templates of the custom resources read them, in JSON: every section is there, also where the values of
+another chart were kept (--reuse-values); everything has the type of its field; an image that is named in part is whole.
+*/}}
+{{- define "gantry.values" -}}
+{{- $values := .Values | toJson | fromJson -}}
+{{- range $path := list "cdi" "clusterPolicy" "daemonsets" "dcgmExporter" "devicePlugin.config" "driver.manager" "driver.nvidiaDriverCRD" "driver.upgradePolicy" "gdrcopy" "gds" "gfd" "gpuCluster" "migManager" "networkPolicy" "nfd" "nodeStatusExporter" "operator.logging" "toolkit" "validator" -}}
+  {{- $section := $values -}}
+  {{- range $key := splitList "." $path -}}
+    {{- if not (kindIs "map" (get $section $key)) -}}{{- $_ := set $section $key dict -}}{{- end -}}
+    {{- $section = get $section $key -}}
+  {{- end -}}
+{{- end -}}
+{{- range $section, $switch := dict "clusterPolicy" "deployCR" "nfd" "enabled" -}}
+  {{- if not (hasKey (get $values $section) $switch) -}}{{- $_ := set (get $values $section) $switch true -}}{{- end -}}
+{{- end -}}
+{{- /* The values call this key by another name than the resources do. */}}
+{{- with $values.driver.upgradePolicy.gpuPodDeletion -}}{{- $_ := set $values.driver.upgradePolicy "podDeletion" . -}}{{- end -}}
+{{- $_ := unset $values.driver.upgradePolicy "gpuPodDeletion" -}}
+{{- $resource := .Files.Get "crds/nvidia.com_clusterpolicies.yaml" | fromYaml -}}
+{{- $schema := (index $resource.spec.versions 0).schema.openAPIV3Schema.properties.spec -}}
+{{- $values = (include "gantry.typed" (dict "value" $values "schema" $schema) | fromJson).value -}}
+{{- /* A version alone is mostly one of NVIDIA's images: it asks for what only they have. */}}
+{{- $own := include "gantry.ownImage" . | fromJson -}}
+{{- $nvidias := dict "toolkit" (dict "repository" "nvcr.io/nvidia/k8s" "image" "container-toolkit" "version" "v1.20.0") "devicePlugin" (dict "repository" "nvcr.io/nvidia" "image" "k8s-device-plugin" "version" "v0.20.0") "gfd" (dict "repository" "nvcr.io/nvidia" "image" "k8s-device-plugin" "version" "v0.20.0") -}}
+{{- range $name, $known := merge (dict "validator" $own "nodeStatusExporter" $own) $nvidias -}}
+  {{- include "gantry.completeImage" (dict "section" (get $values $name) "known" $known) -}}
+{{- end -}}
+{{- range $name, $known := .Files.Get "nvidia-operands.yaml" | fromYaml | merge (dict "vgpuManager" (dict "image" "vgpu-manager")) -}}
+  {{- $section := get $values $name -}}
+  {{- if kindIs "map" $section -}}
+    {{- include "gantry.completeImage" (dict "section" $section "known" $known "alone" true) -}}
+    {{- range $manager := list "manager" "driverManager" -}}
+      {{- if and (kindIs "map" (get $section $manager)) (hasKey $known $manager) -}}
+        {{- include "gantry.completeImage" (dict "section" (get $section $manager) "known" (get $known $manager) "alone" true) -}}
+      {{- end -}}
+    {{- end -}}
+  {{- end -}}
+{{- end -}}
+{{- toJson $values -}}
 {{- end }}
 
 {{/* A map without its empty texts, lists, maps and nulls; false and 0 stay. */}}
