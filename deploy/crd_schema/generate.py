@@ -353,7 +353,7 @@ def device():
 
 
 def node_feature():
-    flags = block({"elements": schema("object", additionalProperties=block({}))}, required=["elements"])
+    flags = block({"elements": schema("object", additionalProperties=schema("object"))}, required=["elements"])
     attributes = block({"elements": text_map()}, required=["elements"])
     instances = block({"elements": array(block({"attributes": text_map()}, required=["attributes"]))}, required=["elements"])
 

@@ -37,12 +37,12 @@ def wanted():
 
 
 def missing(whole, part, path=""):
-    """Where the first differs from the second, but for what the API server adds, and empty maps, which it drops."""
+    """Where the first differs from the second, but for what the API server adds."""
     if isinstance(part, dict) and isinstance(whole, dict):
         return [place for key, value in part.items() for place in missing(whole.get(key), value, f"{path}.{key}")]
     if isinstance(part, list) and isinstance(whole, list) and len(whole) == len(part):
         return [place for index, value in enumerate(part) for place in missing(whole[index], value, f"{path}.{index}")]
-    return [] if whole == part or (whole is None and part == {}) else [f"{path}: {whole!r} instead of {part!r}"]
+    return [] if whole == part else [f"{path}: {whole!r} instead of {part!r}"]
 
 
 def test_definitions_come_and_are_established(plane):
