@@ -71,9 +71,7 @@ TEST_F(StatusFilesTest, AFileWithoutABootCountsIfItIsYounger) {
 
 TEST(StatusFiles, OnATmpfsNothingIsOfAnEarlierBoot) {
   std::string folder = "/dev/shm/gantry-status-XXXXXX";
-  if (mkdtemp(folder.data()) == nullptr) {
-    GTEST_SKIP() << "no tmpfs here";
-  }
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
   std::ofstream(fs::path(folder) / ".driver-ctr-ready") << "";
   const timespec old[2] = {{.tv_sec = 1000, .tv_nsec = 0}, {.tv_sec = 1000, .tv_nsec = 0}};
   ASSERT_EQ(utimensat(AT_FDCWD, (fs::path(folder) / ".driver-ctr-ready").c_str(), old, 0), 0);

@@ -20,7 +20,7 @@ constexpr std::chrono::minutes kMigPatience(15);
 // An upgrade of a node waits for its turn and for jobs; the library gives up a drain after 5 min.
 constexpr std::chrono::minutes kUpgradePatience(60);
 // A node that joins needs its images first.
-constexpr std::chrono::minutes kNew(10);
+constexpr std::chrono::minutes kNew(3);
 // The operator acts on a deadline at once, and writes its status some seconds later.
 constexpr std::chrono::minutes kUpgradeGrace(1);
 

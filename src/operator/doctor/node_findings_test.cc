@@ -193,9 +193,9 @@ TEST_F(NodeFindings, NodesThatAreNotSettled) {
     change(changed);
     EXPECT_EQ(IsUnsettled(cluster_, changed), unsettled) << what;
   }
-  node().made_at = Rfc3339(cluster_.now - minutes(9));
+  node().made_at = Rfc3339(cluster_.now - minutes(2));
   EXPECT_TRUE(IsUnsettled(cluster_, node()));
-  node().made_at = Rfc3339(cluster_.now - minutes(11));
+  node().made_at = Rfc3339(cluster_.now - minutes(4));
   EXPECT_FALSE(IsUnsettled(cluster_, node()));
 }
 
