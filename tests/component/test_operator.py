@@ -250,11 +250,15 @@ def test_the_short_form_is_laid_over_the_policy(plane, operator):
         "short", cuda={"enabled": True}, devicePlugin={"enabled": False}, migManager={"enabled": False}))
     for object_path in (f"{path}/short", f"{POLICIES}/cluster-policy"):
         wait(lambda: "spec.cuda.version" in condition(object_path, "Error"), "a field that is missing is named")
-    assert plane.get(PLUGIN), "until it is there nothing goes"
+    wait(lambda: plane.get(PLUGIN) is None, "another part's mistake keeps no plugin that is switched off")
     plane.patch(f"{path}/short", {"spec": {"cuda": {"version": "11.4"}}})
-    wait(lambda: plane.get(PLUGIN) is None, "the plugin is gone")
     copy = wait(lambda: plane.get(cuda), "CUDA's DaemonSet")["spec"]["template"]["spec"]["initContainers"][1]
     assert copy["image"] == "nvcr.io/nvidia/cuda:11.4.3-devel-ubuntu20.04"
+    plane.patch(f"{path}/short", {"spec": {"cuda": {"version": None}}})
+    wait(lambda: "spec.cuda.version" in condition(f"{path}/short", "Error"), "the mistake is named again")
+    assert plane.get(cuda), "what a mistake may still mean stays"
+    plane.patch(f"{path}/short", {"spec": {"cuda": {"version": "11.4"}}})
+    wait(lambda: "spec.cuda.version" not in condition(f"{path}/short", "Error"), "the mistake is mended")
     wait(lambda: "driver.enabled" in condition(f"{POLICIES}/cluster-policy", "SpecFollowed"), "what is overridden")
     plane.call("POST", path, short("younger", devicePlugin={"enabled": True}))
     wait(lambda: "GPUClusterPolicy short" in condition(f"{path}/younger", "Error"), "the younger one is ignored")
