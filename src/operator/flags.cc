@@ -9,9 +9,24 @@
 #include <array>
 
 #include "base/command_line.h"
+#include "base/text.h"
 #include "policy/plugin_config.h"
 
 namespace gantry::gpu_operator {
+namespace {
+
+// Go's flags know neither numbers without a unit nor "infinite", and nothing is renewed in a time
+// that is over.
+Result<std::chrono::nanoseconds> ParseDeadline(const std::string& text) {
+  TRY_ASSIGN(const std::chrono::nanoseconds deadline, policy::ParseDuration(text));
+  const bool bare = text != "0" && ParseInt(text).has_value();
+  if (bare || deadline.count() < 0 || deadline == std::chrono::nanoseconds::max()) {
+    return Fail(ErrorKind::kInvalid, format("\"{}\" is no time to renew a lease in (10s)", text));
+  }
+  return deadline;
+}
+
+}  // namespace
 
 std::expected<Flags, int> ParseFlags(int argc, char** argv) {
   Flags flags;
@@ -40,7 +55,7 @@ std::expected<Flags, int> ParseFlags(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return std::unexpected(app.exit(error));
   }
-  const auto renew = policy::ParseDuration(deadline);
+  const auto renew = ParseDeadline(deadline);
   const auto parsed = log::ParseLevel(devel ? "debug" : level);
   if (!renew.has_value() || !parsed.has_value()) {
     log::Error("flags: {}", (renew.has_value() ? parsed.error() : renew.error()).message);

@@ -29,7 +29,11 @@ TEST(Flags, TheRenewDeadlineIsGosDuration) {
   EXPECT_EQ(seconds("1m30s"), std::pair(milliseconds(90'000), milliseconds(95'000)));
   EXPECT_EQ(seconds("1.5m"), std::pair(milliseconds(90'000), milliseconds(95'000)));
   EXPECT_EQ(seconds("2500000us"), std::pair(milliseconds(2'500), milliseconds(7'500)));
-  EXPECT_EQ(Parse({"--leader-lease-renew-deadline=soon"}).error(), 2);
+  for (const std::string text : {"soon", "-5s", "5", "infinite"}) {
+    const auto flags = Parse({"--leader-lease-renew-deadline=" + text});
+    ASSERT_FALSE(flags.has_value()) << text;
+    EXPECT_EQ(flags.error(), 2) << text;
+  }
 }
 
 TEST(Flags, TheLogLevelIsZaps) {
