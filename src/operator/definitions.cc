@@ -9,6 +9,7 @@
 
 #include <algorithm>
 
+#include "kube/object.h"
 #include "policy/names.h"
 #include "policy/yaml.h"
 
@@ -16,7 +17,7 @@ namespace gantry::gpu_operator {
 namespace {
 
 bool IsOurs(const Json& definition) {
-  const Json* by = At(definition, {"metadata", "labels", names::kManagedBy});
+  const std::string* by = kube::LabelOf(definition, names::kManagedBy);
   return by != nullptr && *by == names::kManagedByGantry;
 }
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "operator/definitions.h"
 
 namespace gantry::gpu_operator {
 bool IsServed(const Json& definition, std::string_view version) {
@@ -17,10 +18,7 @@ bool IsServed(const Json& definition, std::string_view version) {
                                return TextAt(one, "name") == version &&
                                       BoolAt(one, "served", false);
                              }) &&
-         std::ranges::any_of(ListAt(definition, "status.conditions"), [](const Json& condition) {
-           return TextAt(condition, "type") == "Established" &&
-                  TextAt(condition, "status") == "True";
-         });
+         IsEstablished(definition);
 }
 
 }  // namespace gantry::gpu_operator

@@ -15,6 +15,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "kube/object.h"
 #include "operator/adopt.h"
 #include "policy/kinds.h"
 #include "policy/names.h"
@@ -211,8 +212,8 @@ bool Asks(const Json& owner) {
 
 // Objects of earlier releases don't say of which operand they are: they may be of any.
 bool MayGo(const Json& object, const std::set<Incomplete>& incomplete) {
-  const Json* label = At(object, {"metadata", "labels", names::kOperandState});
-  const std::string state = label == nullptr ? "" : label->get<std::string>();
+  const std::string* label = kube::LabelOf(object, names::kOperandState);
+  const std::string state = label == nullptr ? "" : *label;
   const Json& owners = ListAt(object, "metadata.ownerReferences");
   const auto is_missed = [&](const Json& owner) {
     return std::ranges::any_of(incomplete, [&](const Incomplete& part) {

@@ -44,6 +44,14 @@ class AwaitStatusTest : public testing::Test {
     }
     return child;
   }
+  void EndsWithTheFile(pid_t child) const {
+    usleep(100000);
+    int status = 0;
+    EXPECT_EQ(waitpid(child, &status, WNOHANG), 0) << "it waits";
+    Write("driver-ready");
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(WEXITSTATUS(status), 0);
+  }
 
   std::string directory_;
 };
@@ -77,24 +85,10 @@ TEST_F(AwaitStatusTest, NodesForAnotherWorkloadNeedNotWait) {
   EXPECT_TRUE(There(awaited));
 }
 
-TEST_F(AwaitStatusTest, TheCommandEndsWithTheFile) {
-  const pid_t child = Start();
-  usleep(100000);
-  int status = 0;
-  EXPECT_EQ(waitpid(child, &status, WNOHANG), 0) << "it waits";
-  Write("driver-ready");
-  EXPECT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(WEXITSTATUS(status), 0);
-}
+TEST_F(AwaitStatusTest, TheCommandEndsWithTheFile) { EndsWithTheFile(Start()); }
 
 TEST_F(AwaitStatusTest, WithoutInotifyTheFolderIsLookedAt) {
-  const pid_t child = Start("--sleep-interval-seconds=1", RefuseInotify);
-  usleep(100000);
-  int status = 0;
-  EXPECT_EQ(waitpid(child, &status, WNOHANG), 0) << "it waits";
-  Write("driver-ready");
-  EXPECT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EndsWithTheFile(Start("--sleep-interval-seconds=1", RefuseInotify));
 }
 
 }  // namespace
