@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operands/node_features/cpu_registers.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <vector>
