@@ -143,7 +143,8 @@ def measure(nodes, gpus, config_maps, program, image, figure, note):
         # The real node has no GPU before its own worker has said so.
         done = max(when for node, when in first.items() if node != real)
         figure(f"{name}_labelled", (done - seconds(ours[0])) / bare, "ratio")
-        wait_for("all operands to run", lambda: pods_running(bed) >= OPERANDS * nodes, 1800, every=5)
+        note(f"waiting for {OPERANDS * nodes} pods to run")
+        wait_for("all operands to run", lambda: pods_running(bed) >= OPERANDS * nodes, 3600, every=5)
         figure(f"{name}_pods", pods_running(bed), "pods")
         figure(f"{name}_rss", operator.peak_mb(), "MB")
         steady(bed, audit, name, figure, note)

@@ -91,7 +91,7 @@ class Bed:
     def bring_up(self, request: "Request") -> None:
         """Brings everything up, or raises; what was started then is taken down by the caller."""
         self.plane.prepare()
-        self.plane.start(self.id, request.kubernetes, request.kwok > 0)
+        self.plane.start(self.id, request.kubernetes, request.kwok)
         port = int(self.plane.port_file.read_text())
         self.plane.authority.kubeconfig(self.kubeconfig, "admin", f"https://127.0.0.1:{port}")
         for number in range(1, request.nodes + 1):

@@ -24,6 +24,9 @@ SERVICE_RANGE = "10.96.0.0/16"
 DNS_SERVICE = "10.96.0.10"
 # Renewed every quarter of it: with 200, beyond the controllers' patience of 50 s.
 KWOK_LEASE_S = 120
+# From so many kwok nodes on they have no leases, whose renewals would be most of what the servers
+# do, and no node is taken for lost.
+LEASELESS_NODES = 1000
 
 _AUDIT_POLICY = """\
 apiVersion: audit.k8s.io/v1
@@ -92,8 +95,10 @@ class ControlPlane:
         self.authority.issue(name, common_name, organization)
         self.authority.kubeconfig(self.folder / f"{name}.conf", name, f"https://{ADDRESS}:{PORT}")
 
-    def start(self, bed_id: str, kubernetes: str, kwok: bool) -> int:
-        """Starts the machine and returns the port on 127.0.0.1 at which it can be reached."""
+    def start(self, bed_id: str, kubernetes: str, kwok: int) -> int:
+        """Starts the machine, for so many kwok nodes, and returns the port on 127.0.0.1 at which it
+        can be reached.
+        """
         with socket.create_server(("127.0.0.1", 0), backlog=128) as listening:
             port = listening.getsockname()[1]
             self.port_file.write_text(f"{port}\n")
@@ -108,7 +113,7 @@ class ControlPlane:
             machine.start(self.folder, spec, _attach_bridge, keep_fds=(fd,))
         return port
 
-    def _services(self, kubernetes: str, relay_fd: int, kwok: bool) -> list[dict]:
+    def _services(self, kubernetes: str, relay_fd: int, kwok: int) -> list[dict]:
         programs = build.kubernetes(kubernetes) / "bin"
         pki = self.authority.folder
         etcd = {"tcp": ["127.0.0.1", 2379]}
@@ -125,12 +130,12 @@ class ControlPlane:
             self._service("relay", relay) | {"keep_fds": [relay_fd]},
             self._service("etcd", self._etcd()),
             self._service("kube-apiserver", self._apiserver(programs), etcd),
-            self._service("kube-controller-manager", self._controller_manager(programs), server),
+            self._service("kube-controller-manager", self._controller_manager(programs, kwok), server),
             self._service("kube-scheduler", self._scheduler(programs), server),
             self._service("coredns", coredns, server),
         ]
         if kwok:
-            services.append(self._service("kwok", self._kwok(), server))
+            services.append(self._service("kwok", self._kwok(kwok), server))
         return services
 
     def _service(self, name: str, argv: list, *after: dict) -> dict:
@@ -173,7 +178,7 @@ class ControlPlane:
             "--audit-log-maxsize=4000",
         ]
 
-    def _controller_manager(self, programs: pathlib.Path) -> list:
+    def _controller_manager(self, programs: pathlib.Path, kwok: int) -> list:
         pki = self.authority.folder
         return [
             programs / "kube-controller-manager",
@@ -183,19 +188,20 @@ class ControlPlane:
             f"--cluster-signing-cert-file={pki / 'ca.crt'}",
             f"--cluster-signing-key-file={pki / 'ca.key'}",
             "--use-service-account-credentials=true",
+            *(["--node-monitor-grace-period=24h"] if kwok >= LEASELESS_NODES else []),
         ]
 
     def _scheduler(self, programs: pathlib.Path) -> list:
         return [programs / "kube-scheduler", *self._controller_flags("scheduler")]
 
-    def _kwok(self) -> list:
+    def _kwok(self, nodes: int) -> list:
         folder = build.module(components.KWOK)
         return [
             folder / "bin/kwok",
             f"--kubeconfig={self.folder / 'kwok.conf'}",
             f"--config={folder / 'stages.yaml'}",
             "--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake",
-            f"--node-lease-duration-seconds={KWOK_LEASE_S}",
+            f"--node-lease-duration-seconds={0 if nodes >= LEASELESS_NODES else KWOK_LEASE_S}",
             "--node-ip=10.88.2.1",
             "--cidr=10.245.0.0/16",
         ]

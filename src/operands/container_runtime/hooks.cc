@@ -15,8 +15,11 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <iterator>
 #include <string_view>
+#include <system_error>
+#include <thread>
 #include <unordered_set>
 
 #include "base/json.h"
@@ -68,6 +71,20 @@ std::vector<CachedLibrary> SearchFolder(const ContainerRoot& root, const std::st
     }
   }
   return found;
+}
+
+// Gives libraries the paths of their SONAMEs, and returns the links which make those, as ldconfig
+// does.
+std::vector<SymbolicLink> NameBySoname(std::vector<CachedLibrary>& libraries) {
+  std::vector<SymbolicLink> links;
+  for (CachedLibrary& library : libraries) {
+    std::string file = BaseName(library.path);
+    if (library.soname != file) {
+      library.path = JoinPath(ParentOf(library.path), library.soname);
+      links.push_back({std::move(file), library.path});
+    }
+  }
+  return links;
 }
 
 // Programs that run ldconfig inside the container later must find the folders too.
@@ -134,18 +151,19 @@ std::vector<CachedLibrary> LackingCuda(const HookRequest& request,
   return lacking;
 }
 
-Status UpdateLibraries(const HookRequest& request, const ContainerRoot& root,
-                       std::vector<std::string>& warnings) {
+// `driver`: the driver's libraries, by the SONAMEs that they are linked to.
+Status UpdateLibraries(const HookRequest& request, const std::vector<CachedLibrary>& driver,
+                       const ContainerRoot& root, std::vector<std::string>& warnings) {
   const std::vector<CachedLibrary> compat =
       request.cuda_compat ? CompatLibraries(root, request.compat_folder,
                                             request.host_driver_version, request.host_cuda_version)
                           : std::vector<CachedLibrary>{};
-  if (compat.empty() && request.libraries.empty() && request.folders.empty() &&
+  if (compat.empty() && driver.empty() && request.folders.empty() &&
       request.cuda_libraries.empty()) {
     return {};
   }
   if (root.Exists("/etc/alpine-release")) {
-    return UpdateMusl(root, FoldersOf(request.libraries, request.folders));
+    return UpdateMusl(root, FoldersOf(driver, request.folders));
   }
   const std::string before = root.Read(kCache).value_or("");
   const auto cache = LibraryCache::Read(before);
@@ -155,7 +173,7 @@ Status UpdateLibraries(const HookRequest& request, const ContainerRoot& root,
   }
   const std::vector<CachedName>& listed = cache->names();
   std::vector<CachedLibrary> libraries = compat;
-  libraries.insert(libraries.end(), request.libraries.begin(), request.libraries.end());
+  libraries.insert(libraries.end(), driver.begin(), driver.end());
   if (!request.folders.empty()) {
     std::unordered_set<std::string_view> cached;
     for (const CachedName& library : listed) {
@@ -165,15 +183,7 @@ Status UpdateLibraries(const HookRequest& request, const ContainerRoot& root,
       std::ranges::copy(SearchFolder(root, folder, cached), std::back_inserter(libraries));
     }
   }
-  std::vector<SymbolicLink> links;
-  for (CachedLibrary& library : libraries) {
-    std::string file = BaseName(library.path);
-    if (library.soname != file) {
-      library.path = JoinPath(ParentOf(library.path), library.soname);
-      links.push_back({std::move(file), library.path});
-    }
-  }
-  TRY(root.Link(links));
+  TRY(root.Link(NameBySoname(libraries)));
   std::vector<std::string> folders = FoldersOf(libraries, {});
   std::erase_if(folders, [&](const std::string& folder) {
     return folder == request.compat_folder || Lists(listed, folder);
@@ -264,11 +274,9 @@ bool Switched(const char* name, const char* other_name) {
   return false;
 }
 
-}  // namespace
-
-Status RunHook(const HookRequest& request, const ContainerRoot& root,
-               std::vector<std::string>& warnings) {
-  std::vector<SymbolicLink> links = request.links;
+Status MakeLinks(const HookRequest& request, std::vector<SymbolicLink> links,
+                 const ContainerRoot& root) {
+  links.insert(links.end(), request.links.begin(), request.links.end());
   std::ranges::copy_if(request.device_links, std::back_inserter(links),
                        [&](const SymbolicLink& link) { return root.Exists(DeviceOf(link)); });
   TRY(root.Link(links));
@@ -277,6 +285,36 @@ Status RunHook(const HookRequest& request, const ContainerRoot& root,
       TRY(root.Link({link}));
     }
   }
+  return {};
+}
+
+// Work that is done while this thread does other work; by this thread, at once, where the
+// container's limit of processes leaves no second one.
+class Beside {
+ public:
+  explicit Beside(const std::function<Status()>& work) {
+    try {
+      thread_ = std::jthread([this, work] { done_ = work(); });
+    } catch (const std::system_error&) {
+      done_ = work();
+    }
+  }
+  // Waits for it. Call it once.
+  Status Done() {
+    if (thread_.joinable()) {
+      thread_.join();
+    }
+    return std::move(done_);
+  }
+
+ private:
+  Status done_;
+  std::jthread thread_;  // ends before what it writes goes
+};
+
+// What lies in /etc, /proc and /dev.
+Status UpdateSystem(const HookRequest& request, const std::vector<CachedLibrary>& driver,
+                    const ContainerRoot& root, std::vector<std::string>& warnings) {
   for (const std::string& path : request.paths) {
     // Not in every container, and not to be changed where /dev is the host's.
     if (const Status done = root.ChangeMode(path, request.mode);
@@ -287,7 +325,7 @@ Status RunHook(const HookRequest& request, const ContainerRoot& root,
       warnings.push_back(done.error().message);
     }
   }
-  TRY(UpdateLibraries(request, root, warnings));
+  TRY(UpdateLibraries(request, driver, root, warnings));
   if (request.disable_device_node_modification) {
     if (const Status done = DisableDeviceNodeModification(root); !done) {
       warnings.push_back(done.error().message);
@@ -301,6 +339,18 @@ Status RunHook(const HookRequest& request, const ContainerRoot& root,
     }
   }
   return {};
+}
+
+}  // namespace
+
+Status RunHook(const HookRequest& request, const ContainerRoot& root,
+               std::vector<std::string>& warnings) {
+  std::vector<CachedLibrary> driver = request.libraries;
+  // The kernel takes as long for the links on an overlay as for all the rest.
+  Beside linking([&, links = NameBySoname(driver)] { return MakeLinks(request, links, root); });
+  const Status updated = UpdateSystem(request, driver, root, warnings);
+  TRY(linking.Done());
+  return updated;
 }
 
 Result<std::string> RootFromState(std::string_view state) {

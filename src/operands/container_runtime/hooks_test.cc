@@ -167,6 +167,7 @@ TEST_F(HooksTest, MuslGetsFoldersInsteadOfACache) {
             "");
   EXPECT_EQ(Get("/etc/ld-musl-x86_64.path"), "/lib\n/usr/local/lib\n/usr/lib\n/usr/lib64\n");
   EXPECT_EQ(Get("/etc/ld.so.cache"), "(absent)");
+  EXPECT_EQ(fs::read_symlink(root_ + "/usr/lib64/libcuda.so.1"), "libcuda.so.535.1");
 }
 
 TEST_F(HooksTest, UnreadableCacheIsAWarning) {
