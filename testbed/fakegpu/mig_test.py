@@ -138,6 +138,7 @@ def test_a_driver_that_is_loaded_anew_has_no_instances(node):
     for machine, mode in (("mixed", "Enabled"), ("8xh100-80", "Disabled")):  # since Hopper the mode goes too
         here = node(machine)
         here.control("mig", "0", "on")
+        here.control("mig", "0", "destroy")
         here.control("mig", "0", "create", "3g.40gb")
         assert capabilities(here)
         here.control("driver-unload")
