@@ -388,6 +388,16 @@ TEST_F(FakeGpuTest, ASwitchIsOnOrOff) {
   }
 }
 
+TEST_F(FakeGpuTest, AccountingHasSeenNoProcess) {
+  ASSERT_EQ(NVML(nvmlInit_v2)(), NVML_SUCCESS);
+  nvmlAccountingStats_t stats{};
+  auto* of = NVML(nvmlDeviceGetAccountingStats);
+  EXPECT_EQ(of(Device(0), 7, &stats), NVML_ERROR_NOT_SUPPORTED);
+  ASSERT_EQ(NVML(nvmlDeviceSetAccountingMode)(Device(0), NVML_FEATURE_ENABLED), NVML_SUCCESS);
+  EXPECT_EQ(of(Device(0), 7, &stats), NVML_ERROR_NOT_FOUND);
+  EXPECT_EQ(NVML(nvmlDeviceClearAccountingPids)(Device(0)), NVML_SUCCESS);
+}
+
 TEST_F(FakeGpuTest, InitialisesInAMillisecond) {
   auto best = std::chrono::nanoseconds::max();
   for (int attempt = 0; attempt < 10; ++attempt) {
