@@ -11,7 +11,7 @@ import pathlib
 import subprocess
 import sys
 
-from machine import control, driver, layout, mig, node, profile
+from machine import control, driver, image, layout, mig, node, profile
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -30,6 +30,7 @@ def built_library(named: str | None) -> pathlib.Path:
 def word_check(options) -> None:
     library = layout.Layout(built_library(options.library))
     machine = profile.load(pathlib.Path(options.profile), options.node, set(library.fields["gpu"]))
+    image.build(library, machine)  # some values are refused only where they have no room
     print(json.dumps(node.description(machine, options.node), indent=1))
 
 

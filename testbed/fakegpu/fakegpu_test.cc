@@ -17,6 +17,9 @@ TEST_F(FakeGpuTest, ExportsEveryFunctionOfTheHeader) {
   }
   EXPECT_GT(declared.size(), 350U);
   for (const std::string& one : declared) EXPECT_NE(dlsym(library_, one.c_str()), nullptr) << one;
+  for (const char* newer : {"nvmlDeviceGetPdi", "nvmlDeviceGetUnrepairableMemoryFlag_v1"}) {
+    EXPECT_NE(dlsym(library_, newer), nullptr) << newer;
+  }
 }
 
 TEST_F(FakeGpuTest, AnswersNotSupportedWhereNothingIsWritten) {
@@ -24,6 +27,32 @@ TEST_F(FakeGpuTest, AnswersNotSupportedWhereNothingIsWritten) {
   unsigned value = 0;
   EXPECT_EQ(NVML(nvmlDeviceGetFanSpeed)(Device(0), &value), NVML_ERROR_NOT_SUPPORTED);
   EXPECT_EQ(NVML(nvmlGpmQueryIfStreamingEnabled)(Device(0), &value), NVML_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(NVML(nvmlDeviceGetNumaNodeId)(Device(0), &value), NVML_ERROR_NOT_SUPPORTED);
+  nvmlDeviceAttributes_t attributes{};  // only MIG devices have them
+  EXPECT_EQ(NVML(nvmlDeviceGetAttributes_v2)(Device(0), &attributes), NVML_ERROR_NOT_SUPPORTED);
+}
+
+TEST_F(FakeGpuTest, WhereNothingIsWrittenTheCallIsStillChecked) {
+  unsigned value = 0;
+  auto* streaming = NVML(nvmlGpmQueryIfStreamingEnabled);
+  EXPECT_EQ(streaming(nullptr, &value), NVML_ERROR_UNINITIALIZED);
+  EXPECT_EQ(NVML(nvmlSystemSetConfComputeGpusReadyState)(1), NVML_ERROR_UNINITIALIZED);
+  ASSERT_EQ(NVML(nvmlInit_v2)(), NVML_SUCCESS);
+  nvmlDevice_t lost = Device(1);
+  Control([](Machine&, Gpu* gpus) { gpus[1].failure = NVML_ERROR_GPU_IS_LOST; });
+  EXPECT_EQ(streaming(lost, &value), NVML_ERROR_GPU_IS_LOST);
+  EXPECT_EQ(streaming(nullptr, &value), NVML_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(NVML(nvmlSystemSetConfComputeGpusReadyState)(1), NVML_ERROR_NOT_SUPPORTED);
+}
+
+TEST_F(FakeGpuTest, HasNothingThatWantsALicense) {
+  ASSERT_EQ(NVML(nvmlInit_v2)(), NVML_SUCCESS);
+  nvmlGridLicensableFeatures_t features{};
+  features.isGridLicenseSupported = 1;
+  features.licensableFeaturesCount = 3;
+  ASSERT_EQ(NVML(nvmlDeviceGetGridLicensableFeatures_v4)(Device(0), &features), NVML_SUCCESS);
+  EXPECT_EQ(features.isGridLicenseSupported, 0);
+  EXPECT_EQ(features.licensableFeaturesCount, 0U);
 }
 
 TEST_F(FakeGpuTest, ShowsOnlyGpusWhoseNodeIsThereAndNumbersThemAnew) {
@@ -100,6 +129,69 @@ TEST_F(FakeGpuTest, ChecksTheVersionOfStructures) {
   nvmlMemory_t old{};
   ASSERT_EQ(NVML(nvmlDeviceGetMemoryInfo)(Device(0), &old), NVML_SUCCESS);
   EXPECT_EQ(old.used, u64{1} << 30);
+}
+
+TEST_F(FakeGpuTest, MoreThanThereIsCannotBeUsed) {
+  ASSERT_EQ(NVML(nvmlInit_v2)(), NVML_SUCCESS);
+  Control([](Machine&, Gpu* gpus) {
+    gpus[0].memory_used = u64{20} << 30;
+    gpus[0].bar1_total = 256;
+    gpus[0].bar1_used = 257;
+  });
+  nvmlMemory_v2_t memory{};
+  memory.version = nvmlMemory_v2;
+  ASSERT_EQ(NVML(nvmlDeviceGetMemoryInfo_v2)(Device(0), &memory), NVML_SUCCESS);
+  EXPECT_EQ(memory.used, u64{15} << 30);
+  EXPECT_EQ(memory.free, 0U);
+  nvmlBAR1Memory_t bar1{};
+  ASSERT_EQ(NVML(nvmlDeviceGetBAR1MemoryInfo)(Device(0), &bar1), NVML_SUCCESS);
+  EXPECT_EQ(bar1.bar1Free, 0U);
+}
+
+TEST_F(FakeGpuTest, WhoDrawsAnUnknownPowerUsesAnUnknownEnergy) {
+  ASSERT_EQ(NVML(nvmlInit_v2)(), NVML_SUCCESS);
+  Control([](Machine&, Gpu* gpus) { gpus[0].energy_time = 1; });
+  unsigned long long energy = 0;
+  EXPECT_EQ(NVML(nvmlDeviceGetTotalEnergyConsumption)(Device(0), &energy), NVML_SUCCESS);
+  Control([](Machine&, Gpu* gpus) { gpus[0].power = kUnknown32; });
+  EXPECT_EQ(NVML(nvmlDeviceGetTotalEnergyConsumption)(Device(0), &energy),
+            NVML_ERROR_NOT_SUPPORTED);
+}
+
+TEST_F(FakeGpuTest, AnswersOnlyWhatItsArchitectureHas) {
+  constexpr u32 kGa100 = NVML_DEVICE_ARCH_AMPERE, kAda = NVML_DEVICE_ARCH_ADA;
+  for (auto [architecture, minor, average, limit] :
+       {std::tuple{u32{NVML_DEVICE_ARCH_TURING}, 5U, false, false},
+        {kGa100, 0U, false, false},
+        {kGa100, 6U, true, false},
+        {kAda, 9U, true, true}}) {
+    Control([&](Machine&, Gpu* gpus) {
+      gpus[0].architecture = architecture;
+      gpus[0].compute_minor = minor;
+      gpus[0].temperature_gpu_max = 87;
+      gpus[0].temperature_shutdown = 92;
+      gpus[0].temperature_memory_max = kUnknown32;
+    });
+    ASSERT_EQ(NVML(nvmlInit_v2)(), NVML_SUCCESS);
+    nvmlFieldValue_t fields[4]{};
+    fields[0].fieldId = NVML_FI_DEV_POWER_AVERAGE;
+    fields[1].fieldId = NVML_FI_DEV_POWER_INSTANT;
+    fields[2].fieldId = NVML_FI_DEV_TEMPERATURE_SHUTDOWN_TLIMIT;
+    fields[3].fieldId = NVML_FI_DEV_TEMPERATURE_MEM_MAX_TLIMIT;
+    ASSERT_EQ(NVML(nvmlDeviceGetFieldValues)(Device(0), 4, fields), NVML_SUCCESS);
+    EXPECT_EQ(fields[0].nvmlReturn == NVML_SUCCESS, average) << architecture << "." << minor;
+    EXPECT_EQ(fields[1].nvmlReturn, NVML_SUCCESS);
+    EXPECT_EQ(fields[2].nvmlReturn == NVML_SUCCESS, limit) << architecture;
+    EXPECT_EQ(fields[3].nvmlReturn, NVML_ERROR_NOT_SUPPORTED);
+    nvmlMarginTemperature_t margin{};
+    margin.version = nvmlMarginTemperature_v1;
+    EXPECT_EQ(NVML(nvmlDeviceGetMarginTemperature)(Device(0), &margin) == NVML_SUCCESS, limit);
+    if (limit) {
+      EXPECT_EQ(fields[2].valueType, NVML_VALUE_TYPE_SIGNED_INT);
+      EXPECT_EQ(fields[2].value.siVal, -5);
+      EXPECT_EQ(margin.marginTemperature, 47);
+    }
+  }
 }
 
 TEST_F(FakeGpuTest, AFailingGpuFailsAloneAndRecovers) {
@@ -220,6 +312,46 @@ TEST_F(FakeGpuTest, ListsProcessesByKindAndSaysHowMuchRoomItNeeds) {
   EXPECT_EQ(processes[1].usedGpuMemory, 300U);
 }
 
+TEST_F(FakeGpuTest, SamplesAreOfNowAndOfWhatIsBusy) {
+  Control([](Machine&, Gpu* gpus) {
+    gpus[0].processes[0] = ProcessOf(7, 100, kCompute);
+    gpus[0].processes[1] = ProcessOf(8, 200, kCompute);
+    gpus[0].processes[1].sm_utilization = 40;
+    gpus[0].process_count = 2;
+    gpus[0].utilization_gpu = 41;
+  });
+  ASSERT_EQ(NVML(nvmlInit_v2)(), NVML_SUCCESS);
+  nvmlDevice_t device = Device(0);
+  auto* processes = NVML(nvmlDeviceGetProcessUtilization);
+  auto* values = NVML(nvmlDeviceGetSamples);
+  const auto now = static_cast<u64>(std::chrono::duration_cast<std::chrono::microseconds>(
+                                        std::chrono::system_clock::now().time_since_epoch())
+                                        .count());
+  nvmlProcessUtilizationSample_t sample{};
+  unsigned count = 0;
+  EXPECT_EQ(processes(device, nullptr, &count, 0), NVML_ERROR_INSUFFICIENT_SIZE);
+  ASSERT_EQ(count, 1U);
+  ASSERT_EQ(processes(device, &sample, &count, 0), NVML_SUCCESS);
+  EXPECT_EQ(sample.pid, 8U);
+  EXPECT_GE(sample.timeStamp, now);
+  u64 later = now + u64{3600} * 1000000;
+  EXPECT_EQ(processes(device, &sample, &count, later), NVML_ERROR_NOT_FOUND);
+  nvmlSample_t value{};
+  nvmlValueType_t type{};
+  ASSERT_EQ(values(device, NVML_GPU_UTILIZATION_SAMPLES, 0, &type, &count, nullptr), NVML_SUCCESS);
+  ASSERT_EQ(values(device, NVML_GPU_UTILIZATION_SAMPLES, 0, &type, &count, &value), NVML_SUCCESS);
+  EXPECT_EQ(type, NVML_VALUE_TYPE_UNSIGNED_INT);
+  EXPECT_EQ(value.sampleValue.uiVal, 41U);
+  EXPECT_GE(value.timeStamp, now);
+  EXPECT_EQ(values(device, NVML_GPU_UTILIZATION_SAMPLES, later, &type, &count, &value),
+            NVML_ERROR_NOT_FOUND);
+  Control([](Machine&, Gpu* gpus) { gpus[0].mig = 1; });
+  EXPECT_EQ(processes(device, &sample, &count, 0), NVML_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(values(device, NVML_GPU_UTILIZATION_SAMPLES, 0, &type, &count, &value),
+            NVML_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(values(device, NVML_TOTAL_POWER_SAMPLES, 0, &type, &count, &value), NVML_SUCCESS);
+}
+
 TEST_F(FakeGpuTest, KnowsItsLinks) {
   ASSERT_EQ(NVML(nvmlInit_v2)(), NVML_SUCCESS);
   nvmlIntNvLinkDeviceType_t kind{};
@@ -244,6 +376,26 @@ TEST_F(FakeGpuTest, SettingsNeedALibraryThatMayBeWritten) {
   unsigned limit = 0;
   ASSERT_EQ(NVML(nvmlDeviceGetPowerManagementLimit)(Device(0), &limit), NVML_SUCCESS);
   EXPECT_EQ(limit, 65000U);
+}
+
+TEST_F(FakeGpuTest, ASwitchIsOnOrOff) {
+  ASSERT_EQ(NVML(nvmlInit_v2)(), NVML_SUCCESS);
+  for (const char* name :
+       {"nvmlDeviceSetPersistenceMode", "nvmlDeviceSetEccMode", "nvmlDeviceSetAccountingMode"}) {
+    auto* set = Find<nvmlReturn_t(nvmlDevice_t, unsigned)>(name);  // a C caller may pass anything
+    EXPECT_EQ(set(Device(0), 2), NVML_ERROR_INVALID_ARGUMENT) << name;
+    EXPECT_EQ(set(Device(0), NVML_FEATURE_ENABLED), NVML_SUCCESS) << name;
+  }
+}
+
+TEST_F(FakeGpuTest, AccountingHasSeenNoProcess) {
+  ASSERT_EQ(NVML(nvmlInit_v2)(), NVML_SUCCESS);
+  nvmlAccountingStats_t stats{};
+  auto* of = NVML(nvmlDeviceGetAccountingStats);
+  EXPECT_EQ(of(Device(0), 7, &stats), NVML_ERROR_NOT_SUPPORTED);
+  ASSERT_EQ(NVML(nvmlDeviceSetAccountingMode)(Device(0), NVML_FEATURE_ENABLED), NVML_SUCCESS);
+  EXPECT_EQ(of(Device(0), 7, &stats), NVML_ERROR_NOT_FOUND);
+  EXPECT_EQ(NVML(nvmlDeviceClearAccountingPids)(Device(0)), NVML_SUCCESS);
 }
 
 TEST_F(FakeGpuTest, InitialisesInAMillisecond) {

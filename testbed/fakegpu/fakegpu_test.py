@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 import fakegpu
-from machine import driver, layout, profile
+from machine import control, driver, image, layout, mig, profile
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -267,7 +267,19 @@ def state_fields(library):
     ("gpu: []", "gpu: unknown field"),
     ("gpus: [{product: Tesla T4}]\ntopology: [{level: near, gpus: [0]}]", "topology[0].level: 'near' is none of"),
     ("gpus: [{product: Tesla T4}]\nnvlink: {pairs: [[0, 1, 2]]}", "nvlink.pairs[0]: 1 is no GPU of this machine"),
+    ("gpus: [{product: Tesla T4}]\nnvlink: {pairs: [[0, 0, 2]]}", "nvlink.pairs[0]: is not two GPUs and 1 to 18"),
+    ("gpus: [{product: Tesla T4, count: 2}]\nnvlink: {pairs: [[0, 1, -2]]}", "nvlink.pairs[0]: is not two GPUs and"),
+    ("gpus: [{product: Tesla T4}]\nnvlink: {pairs: 3}", "nvlink.pairs: is no list"),
+    ("gpus: [{product: Tesla T4}]\ntopology: 3", "topology: is no list"),
+    ("gpus: [{product: [Tesla T4]}]", "gpus[0].product: ['Tesla T4'] is none of"),
     ("gpus: [{product: Tesla T4, gpm_sm: 101}]", "gpus[0].gpm_sm: 101 is not between 0 and 100 percent"),
+    ("gpus: [{product: Tesla T4, clocks: {idle: 300}}]", "gpus[0].clocks.idle: 300 is not [graphics, memory] in MHz"),
+    ("gpus: [{product: Tesla T4, temperatures: {now: hot}}]", "gpus[0].temperatures.now: 'hot' is no whole number"),
+    ("gpus: [{product: Tesla T4, processes: 5}]", "gpus[0].processes: is no list"),
+    ("gpus: [{product: Tesla T4, processes: [5]}]", "gpus[0].processes[0]: is no mapping"),
+    ("gpus: [{product: Tesla T4, mig_devices: 5}]", "gpus[0].mig_devices: is no list"),
+    ("gpus: [{product: Tesla T4, vgpu_host: {version: 1}}]", "gpus[0].vgpu_host: is not {version: ..., branch: ...}"),
+    ("gpus: [{product: Tesla T4, link_speed: fast}]", "gpus[0].link_speed: 'fast' is no whole number"),
     ("imex_channels: 4096", "imex_channels: 4096 is not between 0 and 2048"),
     ("gpus: [", "not YAML"),
 ])
@@ -284,23 +296,124 @@ def test_what_a_profile_may_say(state_fields):
         {"product": "Tesla T4", "count": 2, "uuid": ["GPU-a", "GPU-b"], "power": "55 W", "memory": "12 GiB",
          "ecc": "disabled", "numa_node": [0, 1], "temperature_memory": None, "serial": ["1", "2"],
          "processes": [{"pid": 5, "memory": 100}], "ecc_volatile_corrected": {"sram": 4}},
-        {"product": "NVIDIA H100 80GB HBM3", "mig": "enabled",
+        {"product": "NVIDIA H100 80GB HBM3", "mig": "enabled", "mig_pending": "disabled",
          "fabric": {"cluster": "00000000-0000-0000-0000-00000000000a", "clique": 7}}]}, "n", state_fields)
     first, second, third = (gpu.fields for gpu in machine.gpus)
     assert (first["uuid"], second["uuid"]) == ("GPU-a", "GPU-b")
     assert first["power"] == 55000 and first["memory_total"] == 12 << 30 and first["ecc"] == 0
     assert first["temperature_memory"] is None and first["memory_used"] == 100 << 20
     assert first["ecc_volatile_corrected"][7] == 4 and first["ecc_volatile_corrected"][2] == 0
-    assert third["mig"] == 1 and third["fabric_clique"] == 7 and third["fabric_cluster_uuid"][-1] == 10
+    assert third["mig"] == 1 and third["mig_pending"] == 0
+    assert third["fabric_clique"] == 7 and third["fabric_cluster_uuid"][-1] == 10
     assert machine.levels[0][1] == 50 and machine.levels[0][0] == 0
     assert profile.compile_profile({"gpus": [{"product": "Tesla T4", "numa_node": -1}]}, "n",
                                    state_fields).gpus[0].fields["numa_node"] is None
 
 
-def test_a_value_without_room_is_refused(library, state_fields):
-    machine = profile.compile_profile({"gpus": [{"product": "Tesla T4", "serial": "1" * 40}]}, "n", state_fields)
-    with pytest.raises(profile.ProfileError, match="GPU 0: serial: longer than 31 characters"):
-        fakegpu.node.image.build(layout.Layout(library), machine)
+def test_any_value_may_be_a_list(state_fields):
+    machine = profile.compile_profile({"gpus": [
+        {"product": "NVIDIA A30", "count": 2, "memory": ["20 GiB", "24 GiB"], "power": [{"limit": 120}, "30 W"],
+         "mig_devices": ["2g.12gb", "1g.6gb", "1g.6gb"]}]}, "n", state_fields)
+    assert [gpu.fields["memory_total"] >> 30 for gpu in machine.gpus] == [20, 24]
+    assert [gpu.fields["power_limit"] for gpu in machine.gpus] == [120000, 165000]
+    assert [len(gpu.mig_devices) for gpu in machine.gpus] == [3, 3]
+
+
+@pytest.mark.parametrize("text,reason", [
+    ("serial: '1111111111111111111111111111111111111111'", "GPU 0: serial: longer than 31 characters"),
+    ("power: {limit: -1}", "GPU 0: power_limit: not between 0 and 4294967295"),
+    ("processes: [{pid: 4294967296}]", "GPU 0: processes[0].pid: not between 0 and 4294967295"),
+    ("remap_histogram: [1, 2, 3, 4, 5, 6]", "GPU 0: remap_histogram: no element 5; there are 5"),
+])
+def test_a_value_without_room_is_refused_before_anything_is_installed(library, tmp_path, text, reason):
+    path = tmp_path / "wrong.yaml"
+    path.write_text(f"gpus: [{{product: Tesla T4, {text}}}]")
+    done = subprocess.run([sys.executable, str(HERE / "fakegpu.py"), "check", "--library", str(library), str(path)],
+                          capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, f"fakegpu: {reason}\n")
+
+
+def test_a_board_with_switches_has_a_fabric_since_hopper(state_fields):
+    def states(**entry):
+        product = {"product": "NVIDIA H200", **entry}
+        return [gpu.fields["fabric_state"] for gpu in profile.compile_profile(
+            {"gpus": [product, {"product": "NVIDIA A100-SXM4-80GB"}], "nvlink": {"switches": 4}}, "n",
+            state_fields).gpus]
+    assert states() == [3, None]
+    assert states(fabric=None) == [None, None]
+    assert states(fabric={"state": "in_progress"}) == [2, None]
+    alone = profile.compile_profile({"gpus": [{"product": "NVIDIA H200"}]}, "n", state_fields)
+    assert alone.gpus[0].fields["fabric_state"] is None
+
+
+def test_what_follows_from_the_driver_and_the_board(library, state_fields):
+    def machine(version, cuda, product="Tesla T4"):
+        return profile.compile_profile({"driver_version": version, "cuda_version": cuda,
+                                        "gpus": [{"product": product}]}, "n", state_fields)
+    old, new = machine("550.163.01", "12.4"), machine("580.95.05", "13.0")
+    assert [one.gpus[0].fields["recovery_action"] for one in (old, new)] == [None, 0]
+    assert [machine("580.95.05", "13.0", product).gpus[0].fields["performance_state"] for product in (
+        "NVIDIA A10", "NVIDIA L4", "NVIDIA A100-SXM4-80GB", "NVIDIA H200")] == [8, 8, 0, 0]
+    known = layout.Layout(library)
+    assert [layout.State(known, image.build(known, one)).machine.get("nvml_version") for one in (old, new)] == [
+        "12.550.163.01", "13.580.95.05"]
+
+
+# --- what control refuses --------------------------------------------------------------------------------------------
+
+@pytest.fixture
+def state(library, state_fields):
+    machine = profile.compile_profile({"gpus": [
+        {"product": "NVIDIA A100-SXM4-80GB", "mig_devices": ["3g.40gb"]}]}, "n", state_fields)
+    known = layout.Layout(library)
+    return layout.State(known, image.build(known, machine))
+
+
+@pytest.mark.parametrize("text,reason", [
+    ("remap_histogram.15=5", "remap_histogram.15: no element 15; there are 5"),
+    ("remap_histogram.-1=5", "remap_histogram.-1: no element -1; there are 5"),
+    ("remap_histogram.many=5", "remap_histogram.many: 'many' is no whole number"),
+    ("ecc_volatile_corrected.floor=5", "ecc_volatile_corrected.floor: 'floor' is none of l1, "),
+    ("temperature.foo=83", "temperature.foo: temperature has no parts"),
+    ("name.0=T4", "name.0: name has no parts"),
+])
+def test_a_part_that_there_is_not_is_refused(state, text, reason):
+    before = bytes(state.buffer)
+    with pytest.raises(control.ControlError) as error:
+        control.assign(state.gpu(0), text)
+    assert reason in str(error.value)
+    assert bytes(state.buffer) == before
+
+
+@pytest.mark.parametrize("text,reason", [
+    (f"8=1:compute:{'n' * 64}", "processes[1].name: longer than 63 characters"),
+    ("4294967296=1", "processes[1].pid: not between 0 and 4294967295"),
+    ("8=1.2.3", "8=1.2.3.memory: '1.2.3' is no size"),
+    (",".join(f"{pid}=1" for pid in range(64)), "processes: 65; there is room for 64"),
+])
+def test_a_refused_list_of_processes_leaves_the_one_before(state, text, reason):
+    control.set_processes(state.gpu(0), ["5=100"])
+    before = bytes(state.buffer)
+    with pytest.raises(control.ControlError) as error:
+        control.set_processes(state.gpu(0), ["7=3", text])
+    assert reason in str(error.value)
+    assert bytes(state.buffer) == before
+
+
+def test_mig_that_is_on_stays_as_it_is_and_what_is_refused_is_no_event(state):
+    gpu = state.gpu(0)
+    before = mig.devices(gpu)
+    control.change_mig(state, 0, gpu, "on", [])
+    assert mig.devices(gpu) == before and len(before) == 1
+    events = state.machine.get("event_count")
+    with pytest.raises(control.ControlError, match="GPU 0: 7g.80gb: no room for it"):
+        control.change_mig(state, 0, gpu, "create", ["7g.80gb"])
+    assert state.machine.get("event_count") == events
+    with pytest.raises(control.ControlError, match="GPU 0: 7g.80gb: no room for it"):
+        control.change_mig(state, 0, gpu, "create", ["1g.10gb", "7g.80gb"])
+    assert state.machine.get("event_count") == events + 1
+    control.reset(0, gpu)
+    assert mig.devices(gpu) == [] and gpu.get("mig") == 1
 
 
 def test_uuids_follow_from_the_node_and_stay(state_fields):

@@ -81,6 +81,19 @@ TEST_F(GpmTest, PartsFollowTheUtilizationUnlessTheMachineSaysOtherwise) {
   EXPECT_DOUBLE_EQ(Metric(NVML_GPM_METRIC_ANY_TENSOR_UTIL), 62.5);
 }
 
+TEST_F(GpmTest, WhatIsNotKnownIsNotSupported) {
+  Control([](Machine&, Gpu* gpus) {
+    gpus[0].utilization_gpu = gpus[0].utilization_memory = kUnknown32;
+    gpus[0].gpm_sm = 1250;
+  });
+  Sample(Device(0), first_);
+  usleep(1000);
+  Sample(Device(0), second_);
+  EXPECT_TRUE(std::isnan(Metric(NVML_GPM_METRIC_ANY_TENSOR_UTIL)));
+  EXPECT_TRUE(std::isnan(Metric(NVML_GPM_METRIC_DRAM_BW_UTIL)));
+  EXPECT_DOUBLE_EQ(Metric(NVML_GPM_METRIC_SM_UTIL), 12.5);
+}
+
 TEST_F(GpmTest, LinksAreCountedOverTheTimeBetween) {
   Sample(Device(0), first_);
   Control([](Machine&, Gpu* gpus) {

@@ -26,6 +26,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <tuple>
 
 #define NVML_NO_UNVERSIONED_FUNC_DEFS
 #include <nvml.h>

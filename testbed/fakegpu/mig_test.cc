@@ -158,8 +158,10 @@ TEST_F(MigTest, APlaceMayBeAskedFor) {
             NVML_SUCCESS);
   ASSERT_EQ(count, 3U);
   nvmlGpuInstancePlacement_t places[3];
+  count = 0;  // what stood there before says nothing
   ASSERT_EQ(NVML(nvmlDeviceGetGpuInstancePossiblePlacements_v2)(gpu_, kTwo, places, &count),
             NVML_SUCCESS);
+  EXPECT_EQ(count, 3U);
   EXPECT_EQ(places[2].start, 4U);
 }
 
@@ -281,16 +283,21 @@ TEST_F(MigTest, OldDriversTellProfilesOnlyInMigMode) {
   EXPECT_EQ(tell(gpu_, kMigProfiles, &info), NVML_ERROR_INVALID_ARGUMENT);
   nvmlGpuInstanceProfileInfo_v2_t named{};
   auto* tell_named = NVML(nvmlDeviceGetGpuInstanceProfileInfoV);
-  EXPECT_EQ(tell_named(gpu_, 7, &named), NVML_ERROR_ARGUMENT_VERSION_MISMATCH);
+  EXPECT_EQ(tell_named(gpu_, 7, &named), NVML_ERROR_INVALID_ARGUMENT);
   named.version = nvmlGpuInstanceProfileInfo_v2;
   ASSERT_EQ(tell_named(gpu_, 7, &named), NVML_SUCCESS);
   EXPECT_STREQ(named.name, "MIG 1g.10gb+me");
   SetMode(0);
   EXPECT_EQ(tell(gpu_, NVML_GPU_INSTANCE_PROFILE_3_SLICE, &info), NVML_ERROR_NOT_SUPPORTED);
+  auto* places = NVML(nvmlDeviceGetGpuInstancePossiblePlacements_v2);
+  unsigned count = 0;
+  EXPECT_EQ(places(gpu_, kThree, nullptr, &count), NVML_ERROR_NOT_SUPPORTED);
   Control([](Machine& machine, Gpu*) {
     snprintf(machine.driver_version, sizeof machine.driver_version, "570.195.03");
   });
   EXPECT_EQ(tell(gpu_, NVML_GPU_INSTANCE_PROFILE_3_SLICE, &info), NVML_SUCCESS);
+  EXPECT_EQ(places(gpu_, kThree, nullptr, &count), NVML_SUCCESS);
+  EXPECT_EQ(count, 2U);
   nvmlFieldValue_t field{};
   field.fieldId = NVML_FI_DEV_IS_MIG_MODE_INDEPENDENT_MIG_QUERY_CAPABLE;
   ASSERT_EQ(NVML(nvmlDeviceGetFieldValues)(gpu_, 1, &field), NVML_SUCCESS);

@@ -138,6 +138,7 @@ def test_a_driver_that_is_loaded_anew_has_no_instances(node):
     for machine, mode in (("mixed", "Enabled"), ("8xh100-80", "Disabled")):  # since Hopper the mode goes too
         here = node(machine)
         here.control("mig", "0", "on")
+        here.control("mig", "0", "destroy")
         here.control("mig", "0", "create", "3g.40gb")
         assert capabilities(here)
         here.control("driver-unload")
@@ -192,6 +193,12 @@ def test_a_division_without_room_is_refused(library, state_fields):
                                       state_fields)
     with pytest.raises(profile.ProfileError, match="GPU 0: mig_devices: 2g.12gb: no room for it"):
         fakegpu.node.image.build(layout.Layout(library), machine)
+
+
+def test_the_rtx_pro_6000_has_what_the_default_configurations_make_of_it():
+    wanted = {"1g.24gb": 4, "1g.24gb+gfx": 4, "1g.24gb+me": 1, "1g.24gb+me.all": 1, "1g.24gb-me": 4, "2g.48gb": 2,
+              "2g.48gb+gfx": 2, "2g.48gb+me.all": 1, "2g.48gb-me": 2, "4g.96gb": 1, "4g.96gb+gfx": 1}
+    assert {name: row[2] for name, row in mig.tables()["rtx-pro-6000"]["profiles"].items()} == wanted
 
 
 def test_every_table_of_profiles_is_whole(state_fields, library):

@@ -63,9 +63,7 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlGpuInstanceGetComputeInstanceProfileInfoV(
           Fill(gpu, of, slices, *third);
           return NVML_SUCCESS;
         }
-        if (out->version != nvmlComputeInstanceProfileInfo_v2) {
-          return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
-        }
+        if (out->version != nvmlComputeInstanceProfileInfo_v2) return NVML_ERROR_INVALID_ARGUMENT;
         *out = {};
         out->version = nvmlComputeInstanceProfileInfo_v2;
         Fill(gpu, of, slices, *out);

@@ -2,8 +2,6 @@
 // Answers nvmlDeviceGetFieldValues: many numbers in one call, each by a number of its own
 // (NVML_FI_*), each with a result of its own. The per-link fields come in runs: L0..L5 and the
 // total where the field was born with six links, L6..L11 where twelve were added.
-#include <time.h>
-
 #include "session.h"
 
 using namespace fakegpu;
@@ -22,6 +20,17 @@ nvmlReturn_t PutValue(nvmlFieldValue_t& out, u32 value) {
   out.valueType = NVML_VALUE_TYPE_UNSIGNED_INT;
   out.value.uiVal = value;
   return NVML_SUCCESS;
+}
+
+nvmlReturn_t PutMarginOf(const Gpu& gpu, nvmlFieldValue_t& out, u32 temperature) {
+  out.valueType = NVML_VALUE_TYPE_SIGNED_INT;
+  return PutMargin(gpu, temperature, out.value.siVal);
+}
+
+// GA100 alone of the Ampere GPUs has no average; it is the one of compute capability 8.0.
+bool HasAveragePower(const Gpu& gpu) {
+  bool ga100 = gpu.architecture == NVML_DEVICE_ARCH_AMPERE && gpu.compute_minor == 0;
+  return IsSince(gpu, NVML_DEVICE_ARCH_AMPERE) && !ga100;
 }
 
 // A sum over the GPU's links, or one link's number.
@@ -162,8 +171,7 @@ nvmlReturn_t PutField(nvmlDevice_t device, const Gpu& gpu, nvmlFieldValue_t& out
     return NVML_ERROR_NOT_SUPPORTED;  // of modules of CPU and GPU
   switch (id) {
     case NVML_FI_DEV_IS_RESETLESS_MIG_SUPPORTED:
-      return PutValue(out,
-                      u32{gpu.mig_capable == 1 && gpu.architecture >= NVML_DEVICE_ARCH_HOPPER});
+      return PutValue(out, u32{gpu.mig_capable == 1 && IsSince(gpu, NVML_DEVICE_ARCH_HOPPER)});
     case NVML_FI_DEV_IS_MIG_MODE_INDEPENDENT_MIG_QUERY_CAPABLE:
       return PutValue(out, u32{gpu.mig_capable == 1 && TellsProfilesWithoutMode()});
     case NVML_FI_DEV_ECC_CURRENT:
@@ -200,7 +208,18 @@ nvmlReturn_t PutField(nvmlDevice_t device, const Gpu& gpu, nvmlFieldValue_t& out
       return PutValue(out, gpu.remap_pending);
     case NVML_FI_DEV_REMAPPED_FAILURE:
       return PutValue(out, gpu.remap_failed);
+    case NVML_FI_DEV_TEMPERATURE_SHUTDOWN_TLIMIT:
+      return PutMarginOf(gpu, out, gpu.temperature_shutdown);
+    case NVML_FI_DEV_TEMPERATURE_SLOWDOWN_TLIMIT:
+      return PutMarginOf(gpu, out, gpu.temperature_slowdown);
+    case NVML_FI_DEV_TEMPERATURE_MEM_MAX_TLIMIT:  // the memory's margin has a zero of its own
+      return gpu.temperature_memory_max == kUnknown32
+                 ? NVML_ERROR_NOT_SUPPORTED
+                 : PutMarginOf(gpu, out, gpu.temperature_gpu_max);
+    case NVML_FI_DEV_TEMPERATURE_GPU_MAX_TLIMIT:
+      return PutMarginOf(gpu, out, gpu.temperature_gpu_max);
     case NVML_FI_DEV_POWER_AVERAGE:
+      return HasAveragePower(gpu) ? PutValue(out, gpu.power) : NVML_ERROR_NOT_SUPPORTED;
     case NVML_FI_DEV_POWER_INSTANT:
       return PutValue(out, gpu.power);
     case NVML_FI_DEV_POWER_MIN_LIMIT:
@@ -223,10 +242,8 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t device, int co
                                                      nvmlFieldValue_t* values) {
   return OnGpu(__func__, device, [&](const Gpu& gpu) {
     if (values == nullptr || count < 1) return NVML_ERROR_INVALID_ARGUMENT;
-    timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
     for (int i = 0; i < count; ++i) {
-      values[i].timestamp = now.tv_sec * 1000000LL + now.tv_nsec / 1000;
+      values[i].timestamp = static_cast<long long>(TimeStamp());
       values[i].latencyUsec = 0;
       values[i].nvmlReturn = PutField(device, gpu, values[i]);
     }

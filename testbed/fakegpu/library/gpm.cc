@@ -17,13 +17,12 @@ struct nvmlGpmSample_st {
   u32 position, gpu_instance;  // kUnknown32: the whole GPU
   u64 time;                    // microseconds; 0: nothing was sampled yet
   u32 links;
-  double busy, dram;  // percent
+  double busy, dram;  // percent; NaN: not known
   u64 sent[kMaxLinks], received[kMaxLinks];
 };
 
 namespace {
 
-constexpr u32 kHopper = NVML_DEVICE_ARCH_HOPPER;
 constexpr double kKibPerMib = 1024;
 
 // What of the GPU's utilization a part has when the machine doesn't say otherwise.
@@ -72,15 +71,22 @@ u64 Now() {
   return static_cast<u64>(now.tv_sec) * 1000000 + static_cast<u64>(now.tv_nsec) / 1000;
 }
 
+double Known(u32 value) { return value == kUnknown32 ? NAN : double(value); }
+
+nvmlReturn_t Put(nvmlGpmMetric_t& metric, double value) {
+  metric.value = value;
+  return isnan(value) ? NVML_ERROR_NOT_SUPPORTED : NVML_SUCCESS;
+}
+
 nvmlReturn_t Take(const Gpu& gpu, u32 position, u32 gpu_instance, nvmlGpmSample_t sample) {
   if (sample == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
-  if (gpu.architecture == kUnknown32 || gpu.architecture < kHopper) return NVML_ERROR_NOT_SUPPORTED;
+  if (!IsSince(gpu, NVML_DEVICE_ARCH_HOPPER)) return NVML_ERROR_NOT_SUPPORTED;
   *sample = {position,
              gpu_instance,
              Now(),
              gpu.link_count,
-             double(gpu.utilization_gpu),
-             double(gpu.utilization_memory),
+             Known(gpu.utilization_gpu),
+             Known(gpu.utilization_memory),
              {},
              {}};
   for (u32 link = 0; link < gpu.link_count; ++link) {
@@ -119,17 +125,13 @@ nvmlReturn_t Percent(const Gpu& gpu, const nvmlGpmSample_st& sample, nvmlGpmMetr
   for (const Part& part : kParts) {
     if (part.id != metric.metricId) continue;
     bool said = whole && gpu.*part.field != kUnknown32;
-    metric.value = said ? gpu.*part.field / 100.0 : sample.busy * part.share;
     metric.metricInfo = {const_cast<char*>(part.name), nullptr, const_cast<char*>("%")};
-    return NVML_SUCCESS;
+    return Put(metric, said ? gpu.*part.field / 100.0 : sample.busy * part.share);
   }
   for (const Engines& engines : kEngines) {
     if (metric.metricId < engines.first || metric.metricId > engines.last) continue;
-    bool there = whole && metric.metricId - engines.first < gpu.*engines.count &&
-                 gpu.*engines.utilization != kUnknown32;
-    if (!there) return NVML_ERROR_NOT_SUPPORTED;
-    metric.value = gpu.*engines.utilization;
-    return NVML_SUCCESS;
+    bool there = whole && metric.metricId - engines.first < gpu.*engines.count;
+    return there ? Put(metric, Known(gpu.*engines.utilization)) : NVML_ERROR_NOT_SUPPORTED;
   }
   return NVML_ERROR_NOT_SUPPORTED;
 }
@@ -144,14 +146,12 @@ nvmlReturn_t Measure(const Gpu& gpu, const nvmlGpmSample_st& first, const nvmlGp
     return NVML_SUCCESS;
   }
   if (id == NVML_GPM_METRIC_DRAM_BW_UTIL) {
-    metric.value = whole && gpu.gpm_dram != kUnknown32 ? gpu.gpm_dram / 100.0 : second.dram;
-    return NVML_SUCCESS;
+    bool said = whole && gpu.gpm_dram != kUnknown32;
+    return Put(metric, said ? gpu.gpm_dram / 100.0 : second.dram);
   }
   if (id == NVML_GPM_METRIC_PCIE_TX_PER_SEC || id == NVML_GPM_METRIC_PCIE_RX_PER_SEC) {
     u32 kib = id == NVML_GPM_METRIC_PCIE_TX_PER_SEC ? gpu.pcie_sent : gpu.pcie_received;
-    if (!whole || kib == kUnknown32) return NVML_ERROR_NOT_SUPPORTED;
-    metric.value = kib / kKibPerMib;
-    return NVML_SUCCESS;
+    return whole ? Put(metric, Known(kib) / kKibPerMib) : NVML_ERROR_NOT_SUPPORTED;
   }
   if (id >= NVML_GPM_METRIC_NVLINK_TOTAL_RX_PER_SEC &&
       id <= NVML_GPM_METRIC_NVLINK_L17_TX_PER_SEC) {
@@ -166,7 +166,7 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlGpmQueryDeviceSupport(nvmlDevice_t device, nvmlG
   return OnGpu(__func__, device, [&](const Gpu& gpu) {
     if (out == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
     if (out->version != NVML_GPM_SUPPORT_VERSION) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
-    out->isSupportedDevice = gpu.architecture != kUnknown32 && gpu.architecture >= kHopper;
+    out->isSupportedDevice = IsSince(gpu, NVML_DEVICE_ARCH_HOPPER);
     return NVML_SUCCESS;
   });
 }

@@ -12,8 +12,7 @@ template <class Answer>
 nvmlReturn_t OnProfile(const char* call, nvmlDevice_t device, unsigned profile, Answer answer) {
   return OnGpu(call, device, [&](const Gpu& gpu) {
     if (profile >= kMigProfiles) return NVML_ERROR_INVALID_ARGUMENT;
-    if ((!InMigMode(gpu) && !TellsProfilesWithoutMode()) || !HasProfile(gpu, profile))
-      return NVML_ERROR_NOT_SUPPORTED;
+    if (!TellsProfiles(gpu) || !HasProfile(gpu, profile)) return NVML_ERROR_NOT_SUPPORTED;
     return answer(gpu, gpu.mig_profiles[profile]);
   });
 }
@@ -60,7 +59,7 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetGpuInstanceProfileInfoV(
       }
       return NVML_SUCCESS;
     }
-    if (out->version != nvmlGpuInstanceProfileInfo_v2) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+    if (out->version != nvmlGpuInstanceProfileInfo_v2) return NVML_ERROR_INVALID_ARGUMENT;
     *out = {};
     out->version = nvmlGpuInstanceProfileInfo_v2;
     Fill(found, *out);
@@ -70,26 +69,24 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetGpuInstanceProfileInfoV(
 
 FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetGpuInstancePossiblePlacements_v2(
     nvmlDevice_t device, unsigned profile_id, nvmlGpuInstancePlacement_t* out, unsigned* count) {
-  return OnMigGpu(__func__, device, [&](const Gpu& gpu) {
+  return OnGpu(__func__, device, [&](const Gpu& gpu) {
     if (count == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
     u32 profile = ProfileOf(gpu, profile_id);
-    if (profile == kUnknown32) return NVML_ERROR_NOT_SUPPORTED;
+    if (!TellsProfiles(gpu) || profile == kUnknown32) return NVML_ERROR_NOT_SUPPORTED;
     if (!MayWatch()) return NVML_ERROR_NO_PERMISSION;
     const MigProfile& found = gpu.mig_profiles[profile];
-    u32 room = out == nullptr ? 0 : *count;
     *count = 0;
     for (u32 start = 0; start < gpu.mig_memory_slices; ++start) {
       if ((found.starts >> start & 1) == 0) continue;
-      if (*count < room) out[*count] = {start, found.size};
+      if (out != nullptr) out[*count] = {start, found.size};
       ++*count;
     }
-    return out == nullptr || *count <= room ? NVML_SUCCESS : NVML_ERROR_INSUFFICIENT_SIZE;
+    return NVML_SUCCESS;
   });
 }
 
 FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetGpuInstancePossiblePlacements(
     nvmlDevice_t device, unsigned profile_id, nvmlGpuInstancePlacement_t* out, unsigned* count) {
-  if (count != nullptr) *count = 8;  // the first version said nothing of the room that it has
   return nvmlDeviceGetGpuInstancePossiblePlacements_v2(device, profile_id, out, count);
 }
 

@@ -140,36 +140,47 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetAttributes_v2(nvmlDevice_t device,
                                                        nvmlDeviceAttributes_t* out) {
   return OnEither(__func__, device, [&](const Gpu& gpu, const MigDevice* mig) {
     if (out == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
-    if (mig != nullptr) {
-      const MigProfile& of = *mig->profile;
-      u32 slices = mig->compute->slices;
-      *out = {ComputeMultiprocessors(gpu, of, slices),
-              of.copy_engines,
-              of.decoders,
-              of.encoders,
-              of.jpeg_engines,
-              of.ofa_engines,
-              of.slices,
-              slices,
-              of.memory};
-      return NVML_SUCCESS;
-    }
-    if (gpu.multiprocessors == kUnknown32) return NVML_ERROR_NOT_SUPPORTED;
-    *out = {gpu.multiprocessors,
-            gpu.copy_engines,
-            gpu.decoders,
-            gpu.encoders,
-            gpu.jpeg_engines,
-            gpu.ofa_engines,
-            0,
-            0,
-            gpu.memory_total >> 20};
+    if (mig == nullptr) return NVML_ERROR_NOT_SUPPORTED;
+    const MigProfile& of = *mig->profile;
+    u32 slices = mig->compute->slices;
+    *out = {ComputeMultiprocessors(gpu, of, slices),
+            of.copy_engines,
+            of.decoders,
+            of.encoders,
+            of.jpeg_engines,
+            of.ofa_engines,
+            of.slices,
+            slices,
+            of.memory};
     return NVML_SUCCESS;
   });
 }
 FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetAttributes(nvmlDevice_t device,
                                                     nvmlDeviceAttributes_t* out) {
   return nvmlDeviceGetAttributes_v2(device, out);
+}
+
+// None is licensed. Only what is common to the structures of all four versions is written.
+FAKEGPU_EXPORT nvmlReturn_t
+nvmlDeviceGetGridLicensableFeatures_v4(nvmlDevice_t device, nvmlGridLicensableFeatures_t* out) {
+  return OnGpu(__func__, device, [&](const Gpu&) {
+    if (out == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+    out->isGridLicenseSupported = 0;
+    out->licensableFeaturesCount = 0;
+    return NVML_SUCCESS;
+  });
+}
+FAKEGPU_EXPORT nvmlReturn_t
+nvmlDeviceGetGridLicensableFeatures_v3(nvmlDevice_t device, nvmlGridLicensableFeatures_t* out) {
+  return nvmlDeviceGetGridLicensableFeatures_v4(device, out);
+}
+FAKEGPU_EXPORT nvmlReturn_t
+nvmlDeviceGetGridLicensableFeatures_v2(nvmlDevice_t device, nvmlGridLicensableFeatures_t* out) {
+  return nvmlDeviceGetGridLicensableFeatures_v4(device, out);
+}
+FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetGridLicensableFeatures(nvmlDevice_t device,
+                                                                nvmlGridLicensableFeatures_t* out) {
+  return nvmlDeviceGetGridLicensableFeatures_v4(device, out);
 }
 
 namespace {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Answers how a GPU fares: temperature, power, clocks, utilization, fan, PCIe link. The numbers are
 // read from the machine at each call, so what the tool writes is seen at once.
-#include <time.h>
-
 #include "session.h"
 
 using namespace fakegpu;
@@ -69,6 +67,15 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetTemperatureThreshold(nvmlDevice_t devic
   });
 }
 
+FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetMarginTemperature(nvmlDevice_t device,
+                                                           nvmlMarginTemperature_t* out) {
+  return OnGpu(__func__, device, [&](const Gpu& gpu) {
+    if (out == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+    if (out->version != nvmlMarginTemperature_v1) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+    return PutMargin(gpu, gpu.temperature, out->marginTemperature);
+  });
+}
+
 FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetPowerManagementMode(nvmlDevice_t device,
                                                              nvmlEnableState_t* out) {
   return OnGpu(__func__, device,
@@ -88,11 +95,9 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetTotalEnergyConsumption(nvmlDevice_t dev
                                                                 unsigned long long* out) {
   return OnGpu(__func__, device, [&](const Gpu& gpu) {
     if (gpu.energy == kUnknown64 || gpu.energy_time == 0) return Put(out, gpu.energy);
-    timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    u64 microseconds =
-        static_cast<u64>(now.tv_sec) * 1000000 + static_cast<u64>(now.tv_nsec) / 1000;
-    u64 passed = microseconds > gpu.energy_time ? microseconds - gpu.energy_time : 0;
+    if (gpu.power == kUnknown32) return NVML_ERROR_NOT_SUPPORTED;
+    u64 now = TimeStamp();
+    u64 passed = now > gpu.energy_time ? now - gpu.energy_time : 0;
     return Put(out, gpu.energy + passed / 1000 * gpu.power / 1000);
   });
 }
@@ -233,6 +238,63 @@ FAKEGPU_UTILIZATION(nvmlDeviceGetDecoderUtilization, utilization_decoder)
 FAKEGPU_UTILIZATION(nvmlDeviceGetJpgUtilization, utilization_jpeg)
 FAKEGPU_UTILIZATION(nvmlDeviceGetOfaUtilization, utilization_ofa)
 
+namespace {
+
+u32 SampleOf(const Gpu& gpu, nvmlSamplingType_t type) {
+  switch (type) {
+    case NVML_TOTAL_POWER_SAMPLES:
+      return gpu.power;
+    case NVML_PROCESSOR_CLK_SAMPLES:
+      return gpu.clock_sm;
+    case NVML_MEMORY_CLK_SAMPLES:
+      return gpu.clock_memory;
+    default:
+      break;
+  }
+  if (gpu.mig == 1) return kUnknown32;
+  switch (type) {
+    case NVML_GPU_UTILIZATION_SAMPLES:
+      return gpu.utilization_gpu;
+    case NVML_MEMORY_UTILIZATION_SAMPLES:
+      return gpu.utilization_memory;
+    case NVML_ENC_UTILIZATION_SAMPLES:
+      return gpu.utilization_encoder;
+    case NVML_DEC_UTILIZATION_SAMPLES:
+      return gpu.utilization_decoder;
+    case NVML_JPG_UTILIZATION_SAMPLES:
+      return gpu.utilization_jpeg;
+    case NVML_OFA_UTILIZATION_SAMPLES:
+      return gpu.utilization_ofa;
+    default:
+      return kUnknown32;
+  }
+}
+
+}  // namespace
+
+// The driver's buffer of samples holds one here: how it is now.
+FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetSamples(nvmlDevice_t device, nvmlSamplingType_t type,
+                                                 unsigned long long since, nvmlValueType_t* kind,
+                                                 unsigned* count, nvmlSample_t* out) {
+  return OnGpu(__func__, device, [&](const Gpu& gpu) {
+    if (kind == nullptr || count == nullptr || type >= NVML_SAMPLINGTYPE_COUNT ||
+        (out != nullptr && *count == 0)) {
+      return NVML_ERROR_INVALID_ARGUMENT;
+    }
+    u32 value = SampleOf(gpu, type);
+    if (value == kUnknown32) return NVML_ERROR_NOT_SUPPORTED;
+    u64 now = TimeStamp();
+    if (now <= since) return NVML_ERROR_NOT_FOUND;
+    *kind = NVML_VALUE_TYPE_UNSIGNED_INT;
+    *count = 1;
+    if (out != nullptr) {
+      out[0].timeStamp = now;
+      out[0].sampleValue.uiVal = value;
+    }
+    return NVML_SUCCESS;
+  });
+}
+
 FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetPcieThroughput(nvmlDevice_t device,
                                                         nvmlPcieUtilCounter_t counter,
                                                         unsigned* out) {
@@ -271,10 +333,7 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetViolationStatus(nvmlDevice_t device,
   return OnGpu(__func__, device, [&](const Gpu& gpu) {
     if (out == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
     if (policy > NVML_PERF_POLICY_RELIABILITY) return NVML_ERROR_NOT_SUPPORTED;
-    timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    out->referenceTime =
-        static_cast<u64>(now.tv_sec) * 1000000 + static_cast<u64>(now.tv_nsec) / 1000;
+    out->referenceTime = TimeStamp();
     return Put(&out->violationTime, gpu.violation_time[policy]);
   });
 }

@@ -9,7 +9,8 @@ using namespace fakegpu;
 
 namespace {
 
-// A MIG device has the memory of its GPU instance, and of it is used what processes there use.
+// A MIG device has the memory of its GPU instance, and of it is used what processes there use; the
+// tool may have said more than there is.
 nvmlMemory_v2_t Memory(const Gpu& gpu, const MigDevice* mig) {
   nvmlMemory_v2_t memory{nvmlMemory_v2, gpu.memory_total, gpu.memory_reserved, 0, gpu.memory_used};
   if (mig != nullptr) {
@@ -20,7 +21,9 @@ nvmlMemory_v2_t Memory(const Gpu& gpu, const MigDevice* mig) {
         memory.used += gpu.processes[i].memory;
     }
   }
-  memory.free = memory.total - memory.reserved - memory.used;
+  u64 room = memory.total > memory.reserved ? memory.total - memory.reserved : 0;
+  if (memory.used > room) memory.used = room;
+  memory.free = room - memory.used;
   return memory;
 }
 
@@ -55,6 +58,7 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetBAR1MemoryInfo(nvmlDevice_t device,
       total = total / gpu.mig_memory_slices * mig->profile->size;
       used = 0;
     }
+    if (used > total) used = total;
     *out = {total, total - used, used};
     return NVML_SUCCESS;
   });

@@ -10,6 +10,11 @@ namespace fakegpu {
 
 inline bool InMigMode(const Gpu& gpu) { return gpu.mig_capable == 1 && gpu.mig == 1; }
 
+// Whether a GPU tells now what it can be divided into.
+inline bool TellsProfiles(const Gpu& gpu) {
+  return InMigMode(gpu) || (gpu.mig_capable == 1 && TellsProfilesWithoutMode());
+}
+
 inline bool MayWatch() { return MayOpenCap(kCapConfig) || MayOpenCap(kCapMonitor); }
 
 nvmlGpuInstance_t InstanceHandle(u32 position, u32 id);

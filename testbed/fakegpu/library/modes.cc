@@ -21,9 +21,30 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetAccountingPids(nvmlDevice_t device, uns
   return OnGpu(__func__, device, [&](const Gpu&) { return Put(count, 0); });
 }
 
+FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetAccountingStats(nvmlDevice_t device, unsigned,
+                                                         nvmlAccountingStats_t* out) {
+  return OnGpu(__func__, device, [&](const Gpu& gpu) {
+    if (out == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+    return gpu.accounting == 1 ? NVML_ERROR_NOT_FOUND : NVML_ERROR_NOT_SUPPORTED;
+  });
+}
+
+FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceClearAccountingPids(nvmlDevice_t device) {
+  return ChangeGpu(__func__, device, [](Gpu&) { return NVML_SUCCESS; });
+}
+
+namespace {
+
+bool IsSwitch(nvmlEnableState_t mode) {
+  return mode == NVML_FEATURE_DISABLED || mode == NVML_FEATURE_ENABLED;
+}
+
+}  // namespace
+
 FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceSetPersistenceMode(nvmlDevice_t device,
                                                          nvmlEnableState_t mode) {
   return ChangeGpu(__func__, device, [&](Gpu& gpu) {
+    if (!IsSwitch(mode)) return NVML_ERROR_INVALID_ARGUMENT;
     gpu.persistence = mode;
     return NVML_SUCCESS;
   });
@@ -39,6 +60,7 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceSetComputeMode(nvmlDevice_t device, nvmlCo
 
 FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceSetEccMode(nvmlDevice_t device, nvmlEnableState_t mode) {
   return ChangeGpu(__func__, device, [&](Gpu& gpu) {
+    if (!IsSwitch(mode)) return NVML_ERROR_INVALID_ARGUMENT;
     if (gpu.ecc == kUnknown32) return NVML_ERROR_NOT_SUPPORTED;
     gpu.ecc_pending = mode;  // in force after the next reset
     return NVML_SUCCESS;
@@ -48,6 +70,7 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceSetEccMode(nvmlDevice_t device, nvmlEnable
 FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceSetAccountingMode(nvmlDevice_t device,
                                                         nvmlEnableState_t mode) {
   return ChangeGpu(__func__, device, [&](Gpu& gpu) {
+    if (!IsSwitch(mode)) return NVML_ERROR_INVALID_ARGUMENT;
     gpu.accounting = mode;
     return NVML_SUCCESS;
   });

@@ -83,17 +83,21 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetProcessUtilization(nvmlDevice_t device,
                                                             unsigned long long since) {
   return OnGpu(__func__, device, [&](const Gpu& gpu) {
     if (count == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+    if (gpu.mig == 1) return NVML_ERROR_NOT_SUPPORTED;
     Processes processes;
     Read(gpu, processes);
-    u32 room = out == nullptr ? 0 : *count;
-    *count = processes.count;
-    if (processes.count == 0) return NVML_ERROR_NOT_FOUND;
-    if (processes.count > room) return NVML_ERROR_INSUFFICIENT_SIZE;
-    for (u32 i = 0; i < processes.count; ++i) {
+    u64 now = TimeStamp();
+    u32 room = out == nullptr ? 0 : *count, found = 0;
+    for (u32 i = 0; i < processes.count && now > since; ++i) {
       const Process& one = processes.list[i];
-      out[i] = {one.pid, since + 1, one.sm_utilization, one.memory_utilization, 0, 0};
+      if (one.sm_utilization == 0 && one.memory_utilization == 0) continue;
+      if (found < room)
+        out[found] = {one.pid, now, one.sm_utilization, one.memory_utilization, 0, 0};
+      ++found;
     }
-    return NVML_SUCCESS;
+    *count = found;
+    if (found == 0) return NVML_ERROR_NOT_FOUND;
+    return found <= room ? NVML_SUCCESS : NVML_ERROR_INSUFFICIENT_SIZE;
   });
 }
 

@@ -360,6 +360,12 @@ void EndWriting(const Writing& writing) {
   pthread_mutex_unlock(&Own().writing);
 }
 
+u64 TimeStamp() {
+  timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return static_cast<u64>(now.tv_sec) * 1000000 + static_cast<u64>(now.tv_nsec) / 1000;
+}
+
 u32 WakeWord() { return __atomic_load_n(&Mapped().wake, __ATOMIC_ACQUIRE); }
 
 void WaitForChange(u32 seen, int64_t milliseconds) {

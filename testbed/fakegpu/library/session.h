@@ -77,6 +77,9 @@ void RaiseEvent(const Writing& writing, u64 type, u64 payload);
 void WaitForChange(u32 seen, int64_t milliseconds);
 u32 WakeWord();
 
+// The CPU's time as NVML stamps what it measured: microseconds since 1970.
+u64 TimeStamp();
+
 inline nvmlReturn_t Put(unsigned* out, u32 value) {
   if (out == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
   if (value == kUnknown32) return NVML_ERROR_NOT_SUPPORTED;
@@ -88,6 +91,20 @@ inline nvmlReturn_t Put(unsigned long long* out, u64 value) {
   if (out == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
   if (value == kUnknown64) return NVML_ERROR_NOT_SUPPORTED;
   *out = value;
+  return NVML_SUCCESS;
+}
+
+inline bool IsSince(const Gpu& gpu, u32 architecture) {
+  return gpu.architecture != kUnknown32 && gpu.architecture >= architecture;
+}
+
+// How far a temperature is below the one at which the GPU slows down (T.Limit, since Ada).
+inline nvmlReturn_t PutMargin(const Gpu& gpu, u32 temperature, int& out) {
+  if (!IsSince(gpu, NVML_DEVICE_ARCH_ADA) || gpu.temperature_gpu_max == kUnknown32 ||
+      temperature == kUnknown32) {
+    return NVML_ERROR_NOT_SUPPORTED;
+  }
+  out = static_cast<int>(gpu.temperature_gpu_max) - static_cast<int>(temperature);
   return NVML_SUCCESS;
 }
 

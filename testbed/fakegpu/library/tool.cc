@@ -40,12 +40,18 @@ nvmlReturn_t InstanceWithRoom(Gpu& gpu, u32 profile, u32 slices, u32& id) {
 
 }  // namespace
 
-// Sets the mode at once; instances go.
+// Sets the mode at once; instances go, unless it is the mode already.
 FAKEGPU_EXPORT nvmlReturn_t fakegpuMigMode(void* at, unsigned mode) {
   Gpu& gpu = *static_cast<Gpu*>(at);
   if (gpu.mig_capable != 1) return NVML_ERROR_NOT_SUPPORTED;
-  DropInstances(gpu);
+  if (gpu.mig != mode) DropInstances(gpu);
   gpu.mig = gpu.mig_pending = mode;
+  return NVML_SUCCESS;
+}
+
+// Takes all instances away, whoever uses them.
+FAKEGPU_EXPORT nvmlReturn_t fakegpuMigDrop(void* at) {
+  DropInstances(*static_cast<Gpu*>(at));
   return NVML_SUCCESS;
 }
 

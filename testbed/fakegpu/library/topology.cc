@@ -74,8 +74,6 @@ nvmlReturn_t OnLink(const char* call, nvmlDevice_t device, unsigned link, Answer
 
 }  // namespace
 
-FAKEGPU_NUMBER(nvmlDeviceGetNumaNodeId, numa_node)
-
 FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetCpuAffinity(nvmlDevice_t device, unsigned size,
                                                      unsigned long* set) {
   return OnGpu(__func__, device, [&](const Gpu& gpu) { return PutCpus(gpu, size, set); });

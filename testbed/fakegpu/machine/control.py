@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Changes a machine while programs run on it: values, failures, events, processes."""
-import contextlib
+import re
 import time
 
 from . import mig
 from .image import write_processes
 from .layout import Record, State
-from .values import ECC_PLACES, ProfileError, convert, process
+from .values import ECC_PLACES, ProfileError, convert, one_of, process, whole
 
 UNKNOWN_ERROR, GPU_IS_LOST = 999, 15  # nvmlReturn_t
 XID, SINGLE_BIT_ECC, DOUBLE_BIT_ECC, MIG_CHANGED = 0x8, 0x1, 0x2, 0x100  # nvmlEvent*
@@ -38,15 +38,18 @@ def assign(gpu: Record, text: str) -> None:
     if not separator or field not in gpu.fields():
         raise ControlError(f"{text}: is not KEY=VALUE with a KEY of {', '.join(gpu.fields())}")
     try:
+        kind, _, count = gpu.fields()[field]
         element = None
-        if gpu.fields()[field][2] > 1 and gpu.fields()[field][0] != "text":
+        if count > 1 and kind != "text":
             words = ECC_PLACES if field.startswith("ecc_") else {}
-            element = words[part or "dram"] if words else int(part or 0)
+            element = one_of(words)(part or "dram", key) if words else whole(part or 0, key)
+        elif part:
+            raise ControlError(f"{key}: {field} has no parts")
         if field == "power":
             _settle_energy(gpu)
         gpu.set(field, convert(field, value, key), element)
-    except (KeyError, ValueError) as error:
-        raise ControlError(f"{text}: {error}") from None
+    except ValueError as error:
+        raise ControlError(f"{key}: {error}") from None
     except ProfileError as error:
         raise ControlError(str(error)) from None
 
@@ -89,6 +92,7 @@ def reset(position: int, gpu: Record) -> None:
         raise ControlError(f"GPU {position}: processes use it")
     recover(gpu)
     if gpu.get("mig_capable") == 1:
+        mig.drop(gpu)
         mig.set_mode(gpu, bool(gpu.get("mig_pending")))
     gpu.set("ecc", gpu.get("ecc_pending"))
     for field in ("ecc_volatile_corrected", "ecc_volatile_uncorrected"):
@@ -98,20 +102,26 @@ def reset(position: int, gpu: Record) -> None:
 
 
 def change_mig(state: State, position: int, gpu: Record, action: str, arguments: list[str]) -> None:
-    """on, off, create PROFILE..., destroy [GPU_INSTANCE...]; each is an event."""
+    """on, off, create PROFILE..., destroy [GPU_INSTANCE...]; what is done is an event."""
+    done = 0
     try:
         match action:
             case "on" | "off":
                 mig.set_mode(gpu, action == "on")
+                done = 1
             case "create":
                 for name in arguments:
                     mig.create(gpu, name)
+                    done += 1
             case "destroy":
-                mig.destroy(gpu, [int(number) for number in arguments])
+                for number in [int(one) for one in arguments] or mig.gpu_instances(gpu):
+                    mig.destroy(gpu, number)
+                    done += 1
     except (mig.MigError, ValueError) as error:
         raise ControlError(f"GPU {position}: {error}") from None
     finally:  # what was done before the refusal stays done
-        raise_event(state, position, MIG_CHANGED, 0)
+        if done:
+            raise_event(state, position, MIG_CHANGED, 0)
 
 
 def set_processes(gpu: Record, texts: list[str]) -> None:
@@ -124,17 +134,17 @@ def set_processes(gpu: Record, texts: list[str]) -> None:
         name, _, instance = rest.partition(":")
         if not separator:
             raise ControlError(f"{text}: is not PID=MiB[:KIND[:NAME[:GI/CI]]]")
-        number = memory if not memory.replace(".", "").isdigit() else float(memory)
+        number = float(memory) if re.fullmatch(r"\d+(\.\d+)?", memory) else memory
         try:
             entries.append(process({"pid": pid, "memory": number, "kind": kind or "compute", "name": name,
                                     "instance": instance or None}, text))
         except ProfileError as error:
             raise ControlError(str(error)) from None
-    with contextlib.suppress(IndexError):
+    try:
         write_processes(gpu, entries)
-        gpu.set("memory_used", sum(entry["memory"] for entry in entries))
-        return
-    raise ControlError(f"{len(entries)} processes: too many")
+    except ProfileError as error:
+        raise ControlError(str(error)) from None
+    gpu.set("memory_used", sum(entry["memory"] for entry in entries))
 
 
 def shown(state: State) -> dict:

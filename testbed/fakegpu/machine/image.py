@@ -7,13 +7,22 @@ from .values import ProfileError
 
 
 def write_processes(gpu: Record, processes: list[dict]) -> None:
-    """Replaces a GPU's process list; the sequence is odd meanwhile, so that no reader takes half of it."""
-    sequence = gpu.get("sequence") or 0
-    gpu.set("sequence", sequence | 1)
+    """Replaces a GPU's process list, or refuses and leaves it; the sequence is odd meanwhile, so that no reader takes
+    half of it."""
+    size, (_, room) = gpu.layout.sizes["process"], gpu.layout.arrays["process"]
+    if len(processes) > room:
+        raise ProfileError(f"processes: {len(processes)}; there is room for {room}")
+    entries = bytearray(len(processes) * size)
     for index, process in enumerate(processes):
-        record = gpu.child("process", index)
+        record = Record(gpu.layout, "process", entries, index * size)
         for name, value in process.items():
-            record.set(name, value)
+            try:
+                record.set(name, value)
+            except ValueError as error:
+                raise ProfileError(f"processes[{index}].{name}: {error}") from None
+    sequence, first = gpu.get("sequence") or 0, gpu.child("process", 0).base
+    gpu.set("sequence", sequence | 1)
+    gpu.buffer[first:first + len(entries)] = entries
     gpu.set("process_count", len(processes))
     gpu.set("sequence", (sequence | 1) + 1 & 0x7FFFFFFE)
 
@@ -27,7 +36,7 @@ def build(layout: Layout, machine: Machine) -> bytearray:
     for name, value in {"magic": MAGIC, "layout_version": layout.version, "gpu_count": len(machine.gpus), "size": size,
                         "gpus_offset": first, "driver_loaded": 1, "cuda_version": machine.cuda_version,
                         "driver_version": machine.driver_version, "cc_ready": 0,
-                        "nvml_version": f"12.{machine.driver_version}"}.items():
+                        "nvml_version": f"{machine.cuda_version // 1000}.{machine.driver_version}"}.items():
         top.set(name, value)
     topology = bytearray(layout.max_gpus ** 2)
     for a, row in enumerate(machine.levels):
@@ -51,5 +60,8 @@ def build(layout: Layout, machine: Machine) -> bytearray:
                 create(record, name)
             except MigError as error:
                 raise ProfileError(f"GPU {position}: mig_devices: {error}") from None
-        write_processes(record, gpu.processes)
+        try:
+            write_processes(record, gpu.processes)
+        except ProfileError as error:
+            raise ProfileError(f"GPU {position}: {error}") from None
     return buffer

@@ -84,6 +84,8 @@ class Record:
             for index, one in enumerate(values):
                 self.set(name, one, index)
             return
+        if not 0 <= (element or 0) < count:
+            raise ValueError(f"no element {element}; there are {count}")
         size = SIZES[kind]
         number = UNKNOWN[kind] if value is None else int(value)
         if not 0 <= number <= UNKNOWN[kind]:

@@ -46,8 +46,13 @@ def _check(code: int, what: str) -> None:
 
 
 def set_mode(gpu, enabled: bool) -> None:
-    """Switches MIG on or off at once; what instances there are go."""
+    """Switches MIG on or off at once; what instances there are go, unless it is so already."""
     _check(gpu.call("fakegpuMigMode", int(enabled)), "MIG mode")
+
+
+def drop(gpu) -> None:
+    """Takes all instances away, whoever uses them."""
+    _check(gpu.call("fakegpuMigDrop"), "MIG instances")
 
 
 def create(gpu, name: str) -> None:
@@ -55,15 +60,20 @@ def create(gpu, name: str) -> None:
     _check(gpu.call("fakegpuMigCreate", name.encode()), name)
 
 
-def destroy(gpu, instances: list[int]) -> None:
-    """Takes GPU instances away with their compute instances; without a list, all."""
-    for number in instances or [number for number, _ in _used(gpu)]:
-        _check(gpu.call("fakegpuMigDestroy", number), f"GPU instance {number}")
+def gpu_instances(gpu) -> list[int]:
+    """The ids of the GPU instances that there are."""
+    return [number for number, _ in _used(gpu)]
+
+
+def destroy(gpu, number: int) -> None:
+    """Takes a GPU instance away with its compute instances."""
+    _check(gpu.call("fakegpuMigDestroy", number), f"GPU instance {number}")
 
 
 def after_reload(gpu) -> None:
     """What the driver's end leaves: the instances go; the mode stays on Ampere, and ends on what came later."""
     if gpu.get("mig_capable") == 1:
+        drop(gpu)
         set_mode(gpu, bool(gpu.get("mig")) and gpu.get("architecture") == 7)
 
 

@@ -63,6 +63,10 @@ _GPU_KEYS = {"product", "count", "pci", "memory", "bar1", "compute_capability", 
              "link_speed", "processes", "switch_pci_id", "mig_profiles", "mig_devices", *_GROUPS}
 
 
+# Keys whose value is a list of its own; of any other a list has one value for each GPU of the entry.
+_LISTS = ("processes", "mig_devices", "violation_time", "remap_histogram")
+
+
 def _from_product(product: dict) -> dict:
     """The fields that follow from a product's short description."""
     power, clocks, heat = product["power"], product["clocks"], product["temperatures"]
@@ -91,12 +95,12 @@ def _from_product(product: dict) -> dict:
         "copy_engines": engines["copy"], "decoders": engines["decoders"], "encoders": engines["encoders"],
         "jpeg_engines": engines["jpeg"], "ofa_engines": engines["ofa"],
         "utilization_jpeg": 0 if engines["jpeg"] else None, "utilization_ofa": 0 if engines["ofa"] else None,
-        "performance_state": 0 if product["architecture"] in ("ampere", "hopper", "blackwell") else 8,
+        "performance_state": 0 if clocks["idle"][1] == clocks["max"][1] else 8,
         "throttle_reasons": 1,  # idle
         "ecc": 1 if has_ecc else None, "ecc_pending": 1 if has_ecc else None,
         "mig": 0, "mig_pending": 0, "mig_capable": int("mig_profiles" in product),
         "retired_single": None if remapped else 0, "retired_double": None if remapped else 0,
-        "retire_pending": None if remapped else 0, "recovery_action": None,  # drivers before 565 have none
+        "retire_pending": None if remapped else 0,
         "remapped_correctable": 0 if remapped else None, "remapped_uncorrectable": 0 if remapped else None,
         "remap_pending": 0 if remapped else None, "remap_failed": 0 if remapped else None,
         "remap_histogram": [640, 0, 0, 0, 0] if remapped else [None] * 5,
@@ -124,7 +128,8 @@ def _common(driver: str) -> dict:
             "utilization_gpu": 0, "utilization_memory": 0, "utilization_encoder": 0, "utilization_decoder": 0,
             "pcie_sent": 0, "pcie_received": 0, "pcie_replays": 0, "violation_time": [0] * 6, "energy": 0,
             "energy_time": int(time.time() * 1e6), "numa_node": None, "fabric_state": None, "fabric_status": 0,
-            "fabric_clique": 0, "fabric_cluster_uuid": bytes(16), **{f"gpm_{part}": None for part in GPM_PARTS}}
+            "fabric_clique": 0, "fabric_cluster_uuid": bytes(16), **{f"gpm_{part}": None for part in GPM_PARTS},
+            "recovery_action": 0 if int(driver.split(".")[0]) >= 565 else None}
 
 
 def _check_keys(entry: dict, place: str, state_fields: set[str]) -> None:
@@ -132,20 +137,32 @@ def _check_keys(entry: dict, place: str, state_fields: set[str]) -> None:
     for key, value in entry.items():
         if key not in known:
             raise ProfileError(f"{place}.{key}: unknown field")
-        if key in _GROUPS and isinstance(value, dict):
+        if key not in _GROUPS or value is None:
+            continue
+        if isinstance(value, dict):
             for inner in value:
                 if inner not in _GROUPS[key]:
                     raise ProfileError(f"{place}.{key}.{inner}: unknown field ({', '.join(sorted(_GROUPS[key]))})")
+        elif key != "power":
+            raise ProfileError(f"{place}.{key}: is no mapping")
 
 
-def _of_list(entry: dict, key: str, number: int, count: int, place: str):
-    """A key that may be one value for all or a list with one for each of `count`."""
-    value = entry.get(key)
-    if not isinstance(value, list):
-        return value
-    if len(value) != count:
-        raise ProfileError(f"{place}.{key}: {len(value)} values for {count} GPUs")
-    return value[number]
+def _one_of_many(entry: dict, number: int, count: int, place: str) -> dict:
+    """An entry as it is for one of its `count` GPUs."""
+    one = {}
+    for key, value in entry.items():
+        if isinstance(value, list) and key not in _LISTS:
+            if len(value) != count:
+                raise ProfileError(f"{place}.{key}: {len(value)} values for {count} GPUs")
+            value = value[number]
+        one[key] = value
+    return one
+
+
+def _list_or_none(value, place: str) -> list:
+    if not isinstance(value, (list, type(None))):
+        raise ProfileError(f"{place}: is no list")
+    return value or []
 
 
 def _default_address(position: int) -> str:
@@ -174,13 +191,10 @@ def _fabric(entry: dict, place: str) -> dict:
             "fabric_status": whole(fabric.get("status", 0), f"{place}.fabric.status")}
 
 
-def _gpu(entry: dict, product: dict, number: int, count: int, position: int, node: str, driver: str,
-         place: str, state_fields: set[str]) -> tuple[Gpu, dict]:
+def _gpu(entry: dict, product: dict, position: int, node: str, driver: str, place: str) -> tuple[Gpu, dict]:
     merged = {**product, **{key: value for key, value in entry.items() if key not in _GROUPS}}
     for group in _GROUPS:
         if group in product or group in entry:
-            if entry.get(group) is not None and not isinstance(entry[group], dict) and group != "power":
-                raise ProfileError(f"{place}.{group}: is no mapping")
             own = entry.get(group) if isinstance(entry.get(group), dict) else {}
             merged[group] = {**(product.get(group) or {}), **own}
     _check_short_forms(merged, place)
@@ -188,28 +202,35 @@ def _gpu(entry: dict, product: dict, number: int, count: int, position: int, nod
     fields = {**_common(driver), **_from_product(merged)}
     fields.update(name=entry["product"], uuid=f"GPU-{seed}", serial=f"{seed.int % 10**13:013d}", minor=position,
                   module_id=position + 1, board_id=0x100 * (position + 1))
-    fields.update(_place_on_bus(_of_list(entry, "pci", number, count, place), position, place))
+    fields.update(_place_on_bus(entry.get("pci"), position, place))
     fields.update(_fabric(entry, place))
     for key in entry:
         if key in _GPU_KEYS and not (key == "power" and not isinstance(entry[key], dict)):
             continue
-        value = _of_list(entry, key, number, count, place) if key not in ("violation_time", "remap_histogram") \
-            else entry[key]
-        fields[key] = _ecc_or(key, value, f"{place}.{key}", fields)
-    processes = [process(one, f"{place}.processes[{i}]") for i, one in enumerate(entry.get("processes") or [])]
+        fields[key] = _ecc_or(key, entry[key], f"{place}.{key}", fields)
+    processes = [process(one, f"{place}.processes[{i}]")
+                 for i, one in enumerate(_list_or_none(entry.get("processes"), f"{place}.processes"))]
     fields["memory_used"] += sum(one["memory"] for one in processes)
     bdf = bdf_text(fields["pci_domain"], fields["pci_bus"], fields["pci_slot"])
     kind = _mig_table(merged, place)
     devices = _mig_devices(entry.get("mig_devices"), kind, f"{place}.mig_devices")
     if devices:
         fields["mig"] = 1
-    fields["mig_pending"] = entry.get("mig_pending", fields["mig"])
-    return Gpu(fields, [], processes, bdf, entry.get("vgpu_host"), kind, devices), merged
+    if "mig_pending" not in entry:
+        fields["mig_pending"] = fields["mig"]
+    return Gpu(fields, [], processes, bdf, _vgpu_host(entry, place), kind, devices), merged
+
+
+def _vgpu_host(entry: dict, place: str) -> dict | None:
+    host = entry.get("vgpu_host")
+    if host is not None and set(host) != _GROUPS["vgpu_host"]:
+        raise ProfileError(f"{place}.vgpu_host: is not {{version: ..., branch: ...}}")
+    return None if host is None else {key: str(value) for key, value in host.items()}
 
 
 def _mig_table(merged: dict, place: str) -> dict | None:
     name = merged.get("mig_profiles")
-    if name is not None and name not in mig.tables():
+    if name is not None and str(name) not in mig.tables():
         raise ProfileError(f"{place}.mig_profiles: {name!r} is none of {', '.join(mig.tables())}")
     return None if name is None else mig.tables()[name]
 
@@ -217,7 +238,7 @@ def _mig_table(merged: dict, place: str) -> dict | None:
 def _mig_devices(wanted, kind: dict | None, place: str) -> list[str]:
     """Names of profiles in the order in which they are made, from a list of them or from how many of each."""
     names = [name for name, count in wanted.items() for _ in range(whole(count, f"{place}.{name}"))] \
-        if isinstance(wanted, dict) else list(wanted or [])
+        if isinstance(wanted, dict) else _list_or_none(wanted, place)
     for name in names:
         if kind is None or re.sub(r"^\dc\.", "", str(name)) not in kind["profiles"]:
             raise ProfileError(f"{place}: {name!r} is none of {', '.join(kind['profiles']) if kind else 'nothing'}")
@@ -229,14 +250,25 @@ def _check_short_forms(merged: dict, place: str) -> None:
         raise ProfileError(f"{place}.compute_capability: {merged['compute_capability']!r} is not like \"8.0\"")
     for key in ("memory", "memory_reserved", "bar1"):
         merged[key] = size(merged[key], f"{place}.{key}") // MIB
-    one_of(ARCHITECTURES)(merged["architecture"], f"{place}.architecture")
-    one_of(BRANDS)(merged["brand"], f"{place}.brand")
-    for group, keys in (("power", _GROUPS["power"]), ("pcie", _GROUPS["pcie"]), ("engines", _GROUPS["engines"])):
-        for key in keys:
-            whole(merged[group][key], f"{place}.{group}.{key}")
-    links = whole(merged.get("links", 0), f"{place}.links")
-    if not 0 <= links <= MAX_LINKS:
-        raise ProfileError(f"{place}.links: {links} is not between 0 and {MAX_LINKS}")
+    for key, words in (("architecture", ARCHITECTURES), ("brand", BRANDS)):
+        one_of(words)(merged[key], f"{place}.{key}")
+        merged[key] = merged[key].lower()
+    for group in ("power", "pcie", "engines"):
+        for key in _GROUPS[group]:
+            merged[group][key] = whole(merged[group][key], f"{place}.{group}.{key}")
+    for key, value in merged["temperatures"].items():
+        merged["temperatures"][key] = None if value is None else whole(value, f"{place}.temperatures.{key}")
+    for key, value in merged["clocks"].items():
+        if key == "application" and value is None:
+            continue
+        if not isinstance(value, list) or len(value) != 2 or not all(isinstance(one, int) for one in value):
+            raise ProfileError(f"{place}.clocks.{key}: {value!r} is not [graphics, memory] in MHz")
+    for key in ("links", "link_version", "link_speed", "switch_pci_id"):
+        if merged.get(key) is not None:
+            merged[key] = whole(merged[key], f"{place}.{key}")
+    merged["links"] = merged.get("links") or 0
+    if not 0 <= merged["links"] <= MAX_LINKS:
+        raise ProfileError(f"{place}.links: {merged['links']} is not between 0 and {MAX_LINKS}")
     if merged["rows"] not in ("remapped", "retired"):
         raise ProfileError(f"{place}.rows: {merged['rows']!r} is neither remapped nor retired")
 
@@ -262,7 +294,7 @@ def _levels(profile: dict, gpus: list[Gpu]) -> list[list[int]]:
     """Distances: across NUMA nodes `system`, within one `node`, and what the profile says of groups."""
     levels = [[0 if a is b else LEVELS["system" if a.fields["numa_node"] != b.fields["numa_node"] else "node"]
                for b in gpus] for a in gpus]
-    for number, group in enumerate(profile.get("topology") or []):
+    for number, group in enumerate(_list_or_none(profile.get("topology"), "topology")):
         place = f"topology[{number}]"
         if not isinstance(group, dict) or set(group) != {"level", "gpus"}:
             raise ProfileError(f"{place}: is not {{level: ..., gpus: [...]}}")
@@ -301,18 +333,25 @@ def _connect(profile: dict, gpus: list[Gpu], products: list[dict]) -> tuple[list
             raise ProfileError(f"nvlink.switches: {count} is not between 1 and 16")
         for gpu, product in zip(gpus, products):
             gpu.links = [_link(product, LINK_TO_SWITCH, 0, 0xE0 + i % count, 0, product.get("switch_pci_id") or 0)
-                         for i in range(product.get("links", 0))]
+                         for i in range(product["links"])]
+            # A fabric manager is done with such a board, and there is no cluster beyond it.
+            since_hopper = gpu.fields["architecture"] >= ARCHITECTURES["hopper"]
+            if gpu.links and since_hopper and not {"fabric", "fabric_state"} & set(product):
+                gpu.fields["fabric_state"] = FABRIC_STATES["completed"]
         known = next((product["switch_pci_id"] for product in products if product.get("switch_pci_id")), None)
         return ([bdf_text(0, 0xE0 + i, 0) for i in range(count)] if known else []), known
-    for number, pair in enumerate(nvlink["pairs"] or []):
+    for number, pair in enumerate(_list_or_none(nvlink["pairs"], "nvlink.pairs")):
         place = f"nvlink.pairs[{number}]"
         if not isinstance(pair, list) or len(pair) != 3:
             raise ProfileError(f"{place}: is not [a, b, links]")
         a, b = _members(pair[:2], len(gpus), place)
+        links = whole(pair[2], place)
+        if a == b or not 1 <= links <= MAX_LINKS:
+            raise ProfileError(f"{place}: is not two GPUs and 1 to {MAX_LINKS} links between them")
         for one, other in ((a, b), (b, a)):
             far = gpus[other].fields
             gpus[one].links += [_link(products[one], LINK_TO_GPU, far["pci_domain"], far["pci_bus"], far["pci_slot"],
-                                      far["pci_id"]) for _ in range(whole(pair[2], place))]
+                                      far["pci_id"]) for _ in range(links)]
             if len(gpus[one].links) > MAX_LINKS:
                 raise ProfileError(f"{place}: GPU {one} would have more than {MAX_LINKS} links")
     return [], None
@@ -357,15 +396,16 @@ def compile_profile(profile: dict, node: str, state_fields: set[str]) -> Machine
         place = f"gpus[{number}]"
         if not isinstance(entry, dict) or "product" not in entry:
             raise ProfileError(f"{place}.product: missing")
-        _check_keys(entry, place, state_fields)
-        product = products().get(entry["product"])
+        product = products().get(str(entry["product"]))
         if product is None:
             raise ProfileError(f"{place}.product: {entry['product']!r} is none of {', '.join(products())}")
         count = whole(entry.get("count", 1), f"{place}.count")
         if count < 1 or len(gpus) + count > MAX_GPUS:
             raise ProfileError(f"{place}.count: {count}; a machine has 1 to {MAX_GPUS} GPUs")
         for i in range(count):
-            gpu, merged = _gpu(entry, product, i, count, len(gpus), node, driver, place, state_fields)
+            one = _one_of_many(entry, i, count, place)
+            _check_keys(one, place, state_fields)
+            gpu, merged = _gpu(one, product, len(gpus), node, driver, place)
             gpus.append(gpu)
             described.append(merged)
     _refuse_twins(gpus)

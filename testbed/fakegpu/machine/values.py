@@ -120,6 +120,8 @@ def convert(field: str, value, place: str):
 def process(entry: dict, place: str) -> dict:
     """One process of a profile or a control word: pid, memory, and what else is known of it."""
     known = {"pid", "memory", "kind", "sm_utilization", "memory_utilization", "name", "instance"}
+    if not isinstance(entry, dict):
+        raise ProfileError(f"{place}: is no mapping")
     for key in entry:
         if key not in known:
             raise ProfileError(f"{place}.{key}: unknown field ({', '.join(sorted(known))})")
