@@ -3,7 +3,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/text.h"
 
@@ -25,8 +27,13 @@ std::string Spelled(const CLI::App& app, std::string_view flag) {
   return single && Find(app, twice) != nullptr ? twice : std::string(flag);
 }
 
-}  // namespace
+// "-w" as "--with-wait", the only one of them that CLI11 gives a value to if it is a switch.
+std::string LongName(const CLI::Option& option, const std::string& flag) {
+  const bool one_letter = !flag.starts_with("--") && !option.get_lnames().empty();
+  return one_letter ? "--" + option.get_lnames().front() : flag;
+}
 
+// Without the program's own, last first, as CLI::App::parse takes them.
 std::vector<std::string> WordsFor(const CLI::App& app, int argc, const char* const* argv) {
   std::vector<std::string> words;
   for (int i = 1; i < argc; ++i) {
@@ -52,7 +59,7 @@ std::vector<std::string> WordsFor(const CLI::App& app, int argc, const char* con
     }
     const std::string_view value = word.substr(equals + 1);
     if (!needs_value) {
-      words.push_back(format("{}={}", flag, value));
+      words.push_back(format("{}={}", LongName(*option, flag), value));
     } else if (!value.empty() || option->get_items_expected_max() == 1) {
       words.push_back(flag);
       words.emplace_back(value);
@@ -60,6 +67,19 @@ std::vector<std::string> WordsFor(const CLI::App& app, int argc, const char* con
   }
   std::ranges::reverse(words);
   return words;
+}
+
+}  // namespace
+
+void ParseWords(CLI::App& app, int argc, const char* const* argv) {
+  try {
+    app.parse(WordsFor(app, argc, argv));
+  } catch (const CLI::RequiredError&) {
+    if (const std::vector<std::string> unknown = app.remaining(true); !unknown.empty()) {
+      throw CLI::ExtrasError(app.get_name(), unknown);
+    }
+    throw;
+  }
 }
 
 void AsList(CLI::Option* option) {

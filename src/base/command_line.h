@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <string>
-#include <vector>
-
 namespace CLI {
 class App;
 class Option;
@@ -11,11 +8,13 @@ class Option;
 
 namespace gantry {
 
-// A command line's words without the program's, last first, as CLI::App::parse takes them. Go's
-// flag packages know two forms that CLI11 does not: a long flag after a single dash, and an empty
-// value ("--output-file=", which CLI11 would give the next word). A list with an empty value is as
-// if it were not given. What an option takes is asked of the app, which must have all of them.
-std::vector<std::string> WordsFor(const CLI::App& app, int argc, const char* const* argv);
+// Parses a command line; throws what CLI::App::parse throws. Go's flag packages know three forms
+// that CLI11 does not: a long flag after a single dash, an empty value ("--output-file=", which
+// CLI11 would give the next word), and a switch of one letter with a value ("-w=false"). A list
+// with an empty value is as if it were not given. A word that is not known is named, also where a
+// subcommand or an option that must be there is missing. What an option takes is asked of the app,
+// which must have all of them.
+void ParseWords(CLI::App& app, int argc, const char* const* argv);
 
 // Makes a list of it, whose values stand between commas; spaces around one are no part of it.
 void AsList(CLI::Option* option);

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/command_line.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
 
 namespace gantry {
 namespace {
+
+using testing::HasSubstr;
 
 struct Given {
   std::string file = "unset";
@@ -27,7 +32,7 @@ Given Parse(std::vector<const char*> argv) {
   app.allow_extras();
   app.add_subcommand("sub", "")->add_option("--name", given.name, "");
   argv.insert(argv.begin(), "program");
-  app.parse(WordsFor(app, static_cast<int>(argv.size()), argv.data()));
+  ParseWords(app, static_cast<int>(argv.size()), argv.data());
   given.rest = app.remaining();
   return given;
 }
@@ -50,6 +55,33 @@ TEST(CommandLine, OneDashIsAsGoodAsTwo) {
   EXPECT_EQ(given.once, "false");
   EXPECT_TRUE(given.quiet);
   EXPECT_EQ(Parse({"sub", "-name=x"}).name, "x");
+}
+
+TEST(CommandLine, ASwitchOfOneLetterMayHaveAValue) {
+  EXPECT_FALSE(Parse({"--quiet", "-q=false"}).quiet);
+  EXPECT_TRUE(Parse({"-q=true"}).quiet);
+  EXPECT_TRUE(Parse({"-q"}).quiet);
+}
+
+TEST(CommandLine, AWordThatIsNotKnownIsNamed) {
+  CLI::App app("", "program");
+  std::string needed;
+  app.add_option("--needed", needed, "")->required();
+  app.require_subcommand(1);
+  app.add_subcommand("sub", "");
+  const auto error = [&app](std::vector<const char*> argv) -> std::string {
+    argv.insert(argv.begin(), "program");
+    try {
+      ParseWords(app, static_cast<int>(argv.size()), argv.data());
+    } catch (const CLI::ParseError& thrown) {
+      return thrown.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(error({"--needed=a", "subb"}), HasSubstr("subb"));
+  EXPECT_THAT(error({"sub", "--needless"}), HasSubstr("--needless"));
+  EXPECT_THAT(error({"--needed=a"}), HasSubstr("subcommand is required"));
+  EXPECT_THAT(error({"sub"}), HasSubstr("--needed"));
 }
 
 TEST(CommandLine, SpacesAroundAValueOfAListAreNoPartOfIt) {

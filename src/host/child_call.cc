@@ -6,7 +6,6 @@
 
 #include <fcntl.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -24,6 +23,8 @@ namespace {
 // The answer is one letter and a text: 'y', or the kind of the error.
 constexpr char kSucceeded = 'y';
 constexpr char kFirstKind = 'A';
+
+constexpr std::chrono::seconds kLeave(1);
 
 [[noreturn]] void RunChild(const std::function<Result<std::string>()>& call, pid_t parent,
                            int out) {
@@ -66,20 +67,13 @@ std::string ReadAll(int in, int stop_fd, SteadyTime deadline, bool& ended) {
 
 }  // namespace
 
-ChildCall::~ChildCall() { Hanging(); }
-
-std::optional<pid_t> ChildCall::Hanging() {
-  if (child_.has_value() && waitpid(*child_, nullptr, WNOHANG) != 0) {
-    child_.reset();
-  }
-  return child_;
-}
-
 Result<std::string> ChildCall::Run(const std::function<Result<std::string>()>& call,
                                    std::chrono::milliseconds limit, int stop_fd) {
-  if (const std::optional<pid_t> hanging = Hanging(); hanging.has_value()) {
-    return Fail(ErrorKind::kTimeout, format("{}: process {} still hangs in it", what_, *hanging));
+  if (child_.has_value() && !child_->AwaitEnd(RealClock().Now())) {
+    return Fail(ErrorKind::kTimeout,
+                format("{}: process {} still hangs in it", what_, child_->pid()));
   }
+  child_.reset();
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) {
     return FailErrno(what_ + ": pipe", errno);
@@ -94,7 +88,7 @@ Result<std::string> ChildCall::Run(const std::function<Result<std::string>()>& c
   if (pid == 0) {
     RunChild(call, parent, out.get());
   }
-  child_ = pid;
+  child_.emplace(pid);
   out = Fd();
   bool ended = false;
   std::string text = ReadAll(in.get(), stop_fd, RealClock().Now() + limit, ended);
@@ -102,9 +96,8 @@ Result<std::string> ChildCall::Run(const std::function<Result<std::string>()>& c
     kill(pid, SIGKILL);
     return Fail(ErrorKind::kTimeout, format("{}: no answer within {} ms", what_, limit.count()));
   }
-  // The pipe closed: the child is in _exit or dead, so this does not block.
-  waitpid(pid, nullptr, 0);
-  child_.reset();
+  // It is in _exit or dead; closing the driver's devices there may hang as any call into it.
+  child_->AwaitEnd(RealClock().Now() + kLeave);
   if (text.empty()) {
     return Fail(ErrorKind::kUnavailable, what_ + ": the process that did it died");
   }

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <sys/types.h>
-
 #include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
 
 #include "base/error.h"
+#include "host/child.h"
 
 namespace gantry::host {
 
@@ -21,7 +20,7 @@ class ChildCall {
   explicit ChildCall(std::string what) : what_(std::move(what)) {}
   ChildCall(const ChildCall&) = delete;
   ChildCall& operator=(const ChildCall&) = delete;
-  ~ChildCall();
+  ~ChildCall() = default;
 
   // What `call` returned. kTimeout: no answer within `limit`, or `stop_fd` (below 0: none) became
   // readable, or an earlier child still hangs; kUnavailable: the child died. An error of `call` is
@@ -30,11 +29,8 @@ class ChildCall {
                           std::chrono::milliseconds limit, int stop_fd);
 
  private:
-  // The earlier child, if it has not ended yet.
-  std::optional<pid_t> Hanging();
-
   const std::string what_;
-  std::optional<pid_t> child_;  // not yet reaped
+  std::optional<Child> child_;  // the last one
 };
 
 }  // namespace gantry::host

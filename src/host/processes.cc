@@ -5,7 +5,6 @@
 #include "host/processes.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -18,9 +17,11 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 
 #include "base/paths.h"
 #include "base/text.h"
+#include "host/child.h"
 #include "host/watch.h"
 
 namespace gantry::host {
@@ -30,6 +31,7 @@ using std::chrono::steady_clock;
 
 constexpr int kCannotStart = 127;
 constexpr std::chrono::milliseconds kLookAgain(20);
+constexpr std::chrono::seconds kKilled(1);
 
 // In the child, between fork and exec: system calls only.
 [[noreturn]] void Become(const char* root, char* const* argv, int output, int errors) {
@@ -60,39 +62,28 @@ Result<Pipe> MakePipe() {
   return Pipe{Fd(ends[0]), Fd(ends[1])};
 }
 
-enum class Drained { kEnd, kDeadline, kStop };
-
-// Reads both until both are at their end, or the deadline, or the stop.
-Drained Drain(const Fd& output, const Fd& errors, int stop_fd, Finished& into,
-              steady_clock::time_point deadline) {
-  std::array<pollfd, 3> sources = {pollfd{output.get(), POLLIN, 0}, pollfd{errors.get(), POLLIN, 0},
-                                   pollfd{stop_fd, POLLIN, 0}};
-  while (sources[0].fd >= 0 || sources[1].fd >= 0) {
-    const auto left =
-        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - steady_clock::now());
-    const int ready = left.count() <= 0 ? 0
-                                        : ::poll(sources.data(), sources.size(),
-                                                 static_cast<int>(left.count()) + 1);
-    if (ready == 0) {
-      return Drained::kDeadline;
+// Reads both until both are at their end; false if the deadline passes or the stop comes before.
+bool Drain(const Fd& output, const Fd& errors, int stop_fd, Finished& into, SteadyTime deadline) {
+  std::array<int, 3> sources = {output.get(), errors.get(), stop_fd};
+  while (sources[0] >= 0 || sources[1] >= 0) {
+    const std::vector<bool> ready = WaitReadable(sources, deadline);
+    if (ready[2] || steady_clock::now() >= deadline) {
+      return false;
     }
-    if (ready > 0 && sources[2].revents != 0) {
-      return Drained::kStop;
-    }
-    for (size_t i = 0; ready > 0 && i < 2; ++i) {
-      if (sources.at(i).revents == 0) {
+    for (size_t i = 0; i < 2; ++i) {
+      if (!ready[i]) {
         continue;
       }
       std::array<char, 16384> part{};
-      const ssize_t count = ::read(sources.at(i).fd, part.data(), part.size());
+      const ssize_t count = ::read(sources.at(i), part.data(), part.size());
       if (count > 0) {
         (i == 0 ? into.output : into.errors).append(part.data(), static_cast<size_t>(count));
       } else if (count == 0 || errno != EINTR) {
-        sources.at(i).fd = -1;
+        sources.at(i) = -1;
       }
     }
   }
-  return Drained::kEnd;
+  return true;
 }
 
 }  // namespace
@@ -122,23 +113,22 @@ Result<Finished> RunProgram(const Command& command) {
   }
   output.write = Fd();
   errors.write = Fd();
+  Child child(pid);
   Finished finished;
-  const Drained drained = Drain(output.read, errors.read, command.stop_fd, finished, deadline);
-  if (drained != Drained::kEnd) {
+  std::optional<int> status;
+  if (Drain(output.read, errors.read, command.stop_fd, finished, deadline)) {
+    status = child.AwaitEnd(deadline, command.stop_fd);
+  }
+  if (!status) {
     ::kill(-pid, SIGKILL);
     ::kill(pid, SIGKILL);
+    child.AwaitEnd(steady_clock::now() + kKilled);
+    return WaitReadable(std::array{command.stop_fd}, steady_clock::now()).front()
+               ? Fail(ErrorKind::kUnavailable, format("run {}: stopped", name))
+               : Fail(ErrorKind::kTimeout,
+                      format("run {}: no end after {} ms", name, command.limit.count()));
   }
-  int status = 0;
-  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (drained == Drained::kStop) {
-    return Fail(ErrorKind::kUnavailable, format("run {}: stopped", name));
-  }
-  if (drained == Drained::kDeadline) {
-    return Fail(ErrorKind::kTimeout,
-                format("run {}: no end after {} ms", name, command.limit.count()));
-  }
-  finished.exit_status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  finished.exit_status = WIFSIGNALED(*status) ? 128 + WTERMSIG(*status) : WEXITSTATUS(*status);
   if (finished.exit_status == kCannotStart && finished.output.empty() && finished.errors.empty()) {
     return Fail(ErrorKind::kNotFound, format("start {}: it cannot be executed", name));
   }

@@ -28,8 +28,9 @@ struct Finished {
 };
 
 // Starts the program and waits for its end, reading both its outputs; kTimeout after the limit,
-// kUnavailable after a stop, the program and its group killed. A program that ends with another
-// status than 0 is no error here.
+// kUnavailable after a stop, the program and its group killed. It is gone then, unless it hangs in
+// a driver and can't even be killed: that is waited for a second, no more. A program that ends with
+// another status than 0 is no error here.
 Result<Finished> RunProgram(const Command& command);
 
 // A process named so that a later one with the same number is not mistaken for it.

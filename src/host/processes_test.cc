@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -53,6 +55,43 @@ TEST(Processes, AStopEndsIt) {
   soon.join();
   ASSERT_FALSE(finished.has_value());
   EXPECT_EQ(finished.error().kind, ErrorKind::kUnavailable);
+}
+
+TEST(Processes, OneThatClosesItsOutputsHasNoMoreTime) {
+  const SteadyTime began = RealClock().Now();
+  const auto finished = RunProgram(
+      {{"/bin/sh", "-c", "exec >&- 2>&-; sleep 60"}, "", std::chrono::milliseconds(100)});
+  ASSERT_FALSE(finished.has_value());
+  EXPECT_EQ(finished.error().kind, ErrorKind::kTimeout);
+  EXPECT_LT(RealClock().Now() - began, std::chrono::seconds(30));
+}
+
+// A tracer holds the end of what it traces back, as a call into a driver does.
+TEST(Processes, DISABLED_CannotBeKilled) {
+  ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+  const pid_t program = ::getpid();
+  if (::fork() == 0) {
+    ::setsid();
+    if (::ptrace(PTRACE_SEIZE, program, 0, PTRACE_O_TRACEEXIT) != 0) {
+      ::kill(program, SIGKILL);
+    }
+    ::close(STDOUT_FILENO);
+    ::close(STDERR_FILENO);
+    ::sleep(20);
+    ::_exit(0);
+  }
+  ::pause();
+}
+
+TEST(Processes, OneThatCannotBeKilledIsLeft) {
+  const SteadyTime began = RealClock().Now();
+  const auto finished = RunProgram({{"/proc/self/exe", "--gtest_also_run_disabled_tests",
+                                     "--gtest_filter=Processes.DISABLED_CannotBeKilled"},
+                                    "",
+                                    std::chrono::seconds(2)});
+  ASSERT_FALSE(finished.has_value()) << "it could not be traced";
+  EXPECT_EQ(finished.error().kind, ErrorKind::kTimeout);
+  EXPECT_LT(RealClock().Now() - began, std::chrono::seconds(10));
 }
 
 TEST(Processes, FoundInPath) {

@@ -63,6 +63,7 @@ class PluginHost::Impl {
     std::unique_ptr<PluginService> service;
     std::optional<PluginSocket> socket;
     RegistrationState state;
+    std::string listen_error;  // as told last
     bool superseded = false;
     std::optional<SteadyTime> retire_by;
   };
@@ -196,9 +197,14 @@ class PluginHost::Impl {
         case RegistrationStep::What::kListen: {
           auto socket = PluginSocket::Listen(options_.folder, served.resource.endpoint);
           if (!socket) {
-            Tell(What::kFailed, served.resource.name, socket.error());
-            return Now() + kRetireTimeout;
+            OnListenFailed(served.state, Now());
+            if (std::exchange(served.listen_error, socket.error().message) !=
+                socket.error().message) {
+              Tell(What::kFailed, served.resource.name, socket.error());
+            }
+            break;
           }
+          served.listen_error.clear();
           served.socket = *std::move(socket);
           OnListening(served.state);
           break;

@@ -24,7 +24,9 @@ struct PluginEvent {
     kRegisterFailed,  // tried again by itself
     kDropped,         // the kubelet ended the last stream; registered again by itself
     kSuperseded,      // another process has put its socket over ours; it serves from now on
-    kFailed,          // can't serve: the folder is gone or can't be written
+    // Can't serve. All: the folder is gone. One: its socket can't be made, said once for each
+    // reason and tried again by itself, every 30 s in the end.
+    kFailed,
   } what;
   std::string resource;  // empty: all
   Error error;           // of kRegisterFailed and kFailed

@@ -6,8 +6,10 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <thread>
 
 #include "kubelet/plugin_service.h"
 #include "kubelet/plugin_socket.h"
@@ -68,6 +70,7 @@ class PluginHostTest : public testing::Test {
                                    .kubelet_socket = "kubelet.sock",
                                    .on_event = [this](const PluginEvent& event) {
                                      superseded_ += event.what == PluginEvent::What::kSuperseded;
+                                     failed_ += event.what == PluginEvent::What::kFailed;
                                    }});
     return std::move(host).value();
   }
@@ -84,6 +87,7 @@ class PluginHostTest : public testing::Test {
   std::string folder_;
   std::unique_ptr<FakeKubelet> kubelet_;
   std::atomic<int> superseded_ = 0;
+  std::atomic<int> failed_ = 0;
 };
 
 TEST_F(PluginHostTest, RegistersAndAnswersEveryCall) {
@@ -223,6 +227,18 @@ TEST_F(PluginHostTest, RemovesItsSocketAtTheEnd) {
   ASSERT_TRUE(WaitFor(Healthy({"a"})));
   host.reset();
   EXPECT_EQ(SocketIdentity(folder_ + "/" + kEndpoint), 0U);
+}
+
+TEST_F(PluginHostTest, ASocketThatCannotBeMadeIsSaidOnceAndTriedAgain) {
+  kubelet_->Start();
+  const std::string in_the_way = folder_ + "/" + kEndpoint;
+  std::filesystem::create_directory(in_the_way);
+  const auto host = NewHost();
+  host->Serve({Offer({"a"})});
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));  // the second time was after 1 s
+  std::filesystem::remove(in_the_way);
+  EXPECT_TRUE(WaitFor(Healthy({"a"})));
+  EXPECT_EQ(failed_, 1);
 }
 
 TEST_F(PluginHostTest, AMissingFolderIsNamed) {

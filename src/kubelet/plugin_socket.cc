@@ -51,22 +51,23 @@ std::string TemporaryName() { return format(".{:08x}", std::random_device()()); 
 Result<PluginSocket> PluginSocket::Listen(const std::string& folder, const std::string& name) {
   const std::string path = folder + "/" + name;
   const std::string temporary = folder + "/" + TemporaryName();
+  TRY(Address(path));
   TRY_ASSIGN(const auto address, Address(temporary));
   TRY_ASSIGN(const int fd, OpenSocket());
   PluginSocket made(fd, 0, temporary);
   if (bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
-    return FailErrno(format("bind {}", temporary), errno);
+    return FailErrno(format("listen on {}", path), errno);
   }
   struct stat info{};
   if (stat(temporary.c_str(), &info) != 0) {
-    return FailErrno(format("stat {}", temporary), errno);
+    return FailErrno(format("listen on {}", path), errno);
   }
   made.inode_ = info.st_ino;
   if (listen(fd, kBacklog) != 0) {
-    return FailErrno(format("listen on {}", temporary), errno);
+    return FailErrno(format("listen on {}", path), errno);
   }
   if (rename(temporary.c_str(), path.c_str()) != 0) {
-    return FailErrno(format("rename {} to {}", temporary, path), errno);
+    return FailErrno(format("listen on {}", path), errno);
   }
   made.path_ = path;
   return made;

@@ -29,9 +29,13 @@ constexpr milliseconds kAfterHandOver{1000};
 // The kubelet waits up to 10 s for a plugin that it dials, and answers then.
 constexpr milliseconds kAnswerLimit{12'000};
 
-milliseconds RetryDelay(int failures) {
+// A folder that can't be written needs somebody's hand.
+constexpr milliseconds kFirstListenRetry{1000};
+constexpr milliseconds kLastListenRetry{30'000};
+
+milliseconds RetryDelay(int failures, milliseconds first, milliseconds last) {
   const int doublings = std::min(failures - 1, 10);
-  return std::min(kFirstRetry * (1 << doublings), kLastRetry);
+  return std::min(first * (1 << doublings), last);
 }
 
 }  // namespace
@@ -40,7 +44,9 @@ RegistrationStep Decide(const RegistrationState& state, const Sight& sight, Stea
   using What = RegistrationStep::What;
   // At the start the path is taken over whoever is there; later a foreign socket is a successor's.
   if (sight.own == OwnSocket::kAbsent || !state.listening) {
-    return {.what = What::kListen, .look_again = {}};
+    return now < state.no_listen_before
+               ? RegistrationStep{.what = What::kNothing, .look_again = state.no_listen_before}
+               : RegistrationStep{.what = What::kListen, .look_again = {}};
   }
   if (state.in_flight) {
     return now < state.answer_by
@@ -59,8 +65,16 @@ RegistrationStep Decide(const RegistrationState& state, const Sight& sight, Stea
 
 void OnListening(RegistrationState& state) {
   state.listening = true;
+  state.listen_failures = 0;
+  state.no_listen_before = {};
   // Whoever knew us by the socket that was there before does no longer.
   state.registered = 0;
+}
+
+void OnListenFailed(RegistrationState& state, SteadyTime now) {
+  state.listen_failures++;
+  state.no_listen_before =
+      now + RetryDelay(state.listen_failures, kFirstListenRetry, kLastListenRetry);
 }
 
 void OnRegistering(RegistrationState& state, const Sight& sight, SteadyTime now) {
@@ -81,7 +95,7 @@ void OnAnswer(RegistrationState& state, bool accepted, SteadyTime now) {
     return;
   }
   state.failures++;
-  state.not_before = now + RetryDelay(state.failures);
+  state.not_before = now + RetryDelay(state.failures, kFirstRetry, kLastRetry);
 }
 
 void OnDropped(RegistrationState& state, SteadyTime now) {

@@ -28,7 +28,9 @@ struct RegistrationState {
   int failures = 0;         // in a row, of Register calls
   SteadyTime not_before{};  // no Register call before that
   bool listening = false;   // our socket was put there at least once
-  bool left = false;        // the predecessor left while a call was under way
+  int listen_failures = 0;  // in a row, of putting it there
+  SteadyTime no_listen_before{};
+  bool left = false;  // the predecessor left while a call was under way
 };
 
 struct RegistrationStep {
@@ -45,6 +47,7 @@ RegistrationStep Decide(const RegistrationState& state, const Sight& sight, Stea
 
 // How the state goes on.
 void OnListening(RegistrationState& state);
+void OnListenFailed(RegistrationState& state, SteadyTime now);
 void OnRegistering(RegistrationState& state, const Sight& sight, SteadyTime now);
 void OnAnswer(RegistrationState& state, bool accepted, SteadyTime now);
 // The kubelet ended the last ListAndWatch stream while it was registered with us: it has dropped

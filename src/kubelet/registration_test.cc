@@ -95,6 +95,27 @@ TEST(Registration, RefusedCallsAreRepeatedMoreAndMoreSeldom) {
             What::kRegister);
 }
 
+TEST(Registration, ASocketThatCannotBeMadeIsTriedMoreAndMoreSeldom) {
+  RegistrationState state;
+  const Sight sight{.kubelet = kKubelet, .own = OwnSocket::kAbsent};
+  auto now = kStart;
+  milliseconds last{0};
+  for (int i = 0; i < 15; ++i) {
+    ASSERT_EQ(Decide(state, sight, now).what, What::kListen);
+    OnListenFailed(state, now);
+    const auto step = Decide(state, sight, now);
+    ASSERT_EQ(step.what, What::kNothing);
+    ASSERT_TRUE(step.look_again);
+    const auto wait = std::chrono::duration_cast<milliseconds>(*step.look_again - now);
+    EXPECT_GE(wait, last);
+    last = wait;
+    now = *step.look_again;
+  }
+  EXPECT_EQ(last, milliseconds(30'000));
+  OnListening(state);
+  EXPECT_EQ(Decide(state, sight, now).what, What::kListen) << "it was there, and is gone";
+}
+
 TEST(Registration, ACallWithoutAnAnswerIsGivenUp) {
   RegistrationState state;
   OnListening(state);

@@ -51,7 +51,7 @@ std::expected<Flags, int> ParseFlags(int argc, char** argv) {
   app.add_option("--zap-stacktrace-level", unused[2], "Accepted; there are no stack traces");
   app.add_flag("--zap-devel", devel, "Log level debug");
   try {
-    app.parse(WordsFor(app, argc, argv));
+    ParseWords(app, argc, argv);
   } catch (const CLI::ParseError& error) {
     return std::unexpected(app.exit(error));
   }

@@ -83,7 +83,7 @@ int RunManageCrds(int argc, char** argv) {
       ->capture_default_str();
   apply->add_option("--kubeconfig", kubeconfig, "Path of a kubeconfig; empty: in-cluster");
   try {
-    app.parse(WordsFor(app, argc, argv));
+    ParseWords(app, argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error);
   }

@@ -407,7 +407,7 @@ int RunUninstall(int argc, char** argv) {
   app.add_option("--kubeconfig", kubeconfig, "Path of a kubeconfig; empty: in-cluster");
   app.add_option("--namespace", options.space, "The operator's namespace; else OPERATOR_NAMESPACE");
   try {
-    app.parse(WordsFor(app, argc, argv));
+    ParseWords(app, argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error);
   }

@@ -7,6 +7,8 @@
 #include "policy/cluster_policy.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -19,6 +21,16 @@
 namespace gantry::policy {
 namespace {
 
+// As the API server reads a DaemonSet's.
+bool IsCountOrPercentage(std::string_view text) {
+  const bool percent = text.ends_with('%');
+  text.remove_suffix(percent ? 1 : 0);
+  const bool digits = std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+  const Result<long long> number = ParseInt(text);
+  return digits && number.has_value() &&
+         *number <= (percent ? 100 : std::numeric_limits<int32_t>::max());
+}
+
 void ReadDaemonSets(const SpecSection& section, ClusterPolicy& policy) {
   section.TextMap("labels", policy.pod_labels);
   section.TextMap("annotations", policy.pod_annotations);
@@ -29,14 +41,11 @@ void ReadDaemonSets(const SpecSection& section, ClusterPolicy& policy) {
   section.OneOf("updateStrategy", {"RollingUpdate", "OnDelete"}, strategy);
   policy.update_on_delete = strategy == "OnDelete";
   section.In("rollingUpdate").Text("maxUnavailable", policy.max_unavailable);
-  std::string_view count = policy.max_unavailable;
-  if (count.ends_with('%')) {
-    count.remove_suffix(1);
-  }
-  if (!count.empty() && !std::ranges::all_of(count, [](char c) { return c >= '0' && c <= '9'; })) {
+  if (!policy.max_unavailable.empty() && !IsCountOrPercentage(policy.max_unavailable)) {
     section.In("rollingUpdate")
         .Wrong("maxUnavailable",
-               format("\"{}\" is neither a number nor a percentage", policy.max_unavailable));
+               format("\"{}\" is neither a number of 32 bits nor a percentage up to 100%",
+                      policy.max_unavailable));
   }
 }
 

@@ -344,6 +344,10 @@ int RunContainerToolkit(int argc, char** argv) {
                 OptionsHelp().c_str());
     return 0;
   }
+  if (std::ranges::find(words, "--version") != words.end()) {
+    std::printf("%s\n", GANTRY_VERSION);
+    return 0;
+  }
   const auto options = ParseOptions(words, FromProcess);
   if (!options) {
     log::Error("{}", options.error().message);

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
+#include <string_view>
 
 #include "base/json.h"
 #include "base/paths.h"
@@ -13,14 +15,26 @@
 namespace gantry::container_toolkit {
 namespace {
 
+using Take = std::function<Status(Options&, const std::string&)>;
+
 struct Flag {
   std::vector<std::string> names;  // without the dashes; the first is the canonical one
   std::vector<std::string> variables;
   bool is_switch;  // may stand alone
-  std::function<Status(Options&, const std::string&)> take;
+  Take take;
+  bool is_list = false;  // one that stands there again adds to the earlier
 };
 
-using Take = std::function<Status(Options&, const std::string&)>;
+// What stands between commas; an empty part is none.
+std::vector<std::string> Parts(std::string_view value) {
+  std::vector<std::string> parts;
+  for (const std::string& part : Split(value, ',')) {
+    if (const std::string_view trimmed = Trim(part); !trimmed.empty()) {
+      parts.emplace_back(trimmed);
+    }
+  }
+  return parts;
+}
 
 Take Text(std::string Options::* member) {
   return [member](Options& options, const std::string& value) -> Status {
@@ -38,7 +52,7 @@ Take Bool(bool Options::* member) {
 
 Take List(std::vector<std::string> Options::* member) {
   return [member](Options& options, const std::string& value) -> Status {
-    options.*member = Split(value, ',');
+    options.*member = Parts(value);
     return {};
   };
 }
@@ -95,7 +109,7 @@ Status TakeDeviceNodes(Options& options, const std::string& value) {
 // The root file on disk is the only source here: what a command prints is migrated to another
 // schema, and holds defaults that nobody wrote (users' nodes went NotReady of it).
 Status TakeConfigSource(Options& options, const std::string& value) {
-  for (const std::string& source : Split(value, ',')) {
+  for (const std::string& source : Parts(value)) {
     if (source.starts_with("file=")) {
       options.remarks.push_back(format("config-source {}: the runtime's own file is read", source));
     } else if (source != "command" && source != "file") {
@@ -138,7 +152,8 @@ const std::vector<Flag>& Flags() {
       {{"nri-management-cdi-device-namespaces"},
        {"NRI_MANAGEMENT_CDI_DEVICE_NAMESPACES"},
        false,
-       List(&O::nri_management_namespaces)},
+       List(&O::nri_management_namespaces),
+       true},
       {{"runtime", "r"}, {"RUNTIME"}, false, OneOf(&O::runtime, {"containerd", "crio", "docker"})},
       {{"toolkit-install-dir", "root"},
        {"TOOLKIT_INSTALL_DIR", "ROOT"},
@@ -177,11 +192,13 @@ const std::vector<Flag>& Flags() {
         "nvidia-container-runtime-modes.cdi.annotation-prefixes"},
        {"NVIDIA_CONTAINER_RUNTIME_MODES_CDI_ANNOTATION_PREFIXES"},
        false,
-       List(&O::annotation_prefixes)},
+       List(&O::annotation_prefixes),
+       true},
       {{"nvidia-container-runtime.runtimes"},
        {"NVIDIA_CONTAINER_RUNTIME_RUNTIMES"},
        false,
-       List(&O::low_level_runtimes)},
+       List(&O::low_level_runtimes),
+       true},
       {{"nvidia-container-runtime-hook.skip-mode-detection"},
        {"NVIDIA_CONTAINER_RUNTIME_HOOK_SKIP_MODE_DETECTION"},
        true,
@@ -205,7 +222,8 @@ const std::vector<Flag>& Flags() {
       {{"opt-in-features"},
        {"NVIDIA_CONTAINER_TOOLKIT_OPT_IN_FEATURES"},
        false,
-       List(&O::opt_in_features)},
+       List(&O::opt_in_features),
+       true},
       {{"ignore-errors"}, {}, true, Bool(&O::ignore_errors)},
       {{"config"},
        {"RUNTIME_CONFIG", "CONTAINERD_CONFIG", "DOCKER_CONFIG"},
@@ -277,6 +295,7 @@ Result<Options> ParseOptions(const std::vector<std::string>& words,
                              const Environment& environment) {
   Options options;
   TRY(FromEnvironment(environment, options));
+  std::map<std::string, std::string> lists;  // by canonical name: what its flags say so far
   for (size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
     const size_t start = std::min(word.find_first_not_of('-'), word.size());
@@ -297,6 +316,11 @@ Result<Options> ParseOptions(const std::vector<std::string>& words,
         return Fail(ErrorKind::kInvalid, format("read {}: its value is missing", word));
       }
       value = words[++i];
+    }
+    if (flag->is_list) {
+      std::string& list = lists[flag->names.front()];
+      list += value + ",";
+      value = list;
     }
     if (const Status taken = flag->take(options, value); !taken) {
       return std::unexpected(taken.error().In("read --" + name));

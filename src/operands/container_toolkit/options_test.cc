@@ -5,9 +5,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <map>
+#include <string>
 
 #include "operands/container_runtime/runtime_config.h"
+#include "operands/container_toolkit/container_toolkit.h"
 #include "operands/container_toolkit/desired_files.h"
 
 namespace gantry::container_toolkit {
@@ -65,6 +68,26 @@ TEST(Options, FlagsCountMoreThanVariables) {
   EXPECT_EQ(options->install_dir, "/a");
   EXPECT_EQ(options->runtime, "crio");
   EXPECT_TRUE(options->debug);
+}
+
+TEST(Options, AListIsWhatStandsBetweenCommasOfAllItsFlags) {
+  const auto options =
+      Parse({"--opt-in-features=a", "--opt-in-features", "b, c,", "--config-source=command, file",
+             "--nvidia-container-runtime.runtimes="},
+            {{"NVIDIA_CONTAINER_TOOLKIT_OPT_IN_FEATURES", "of-the-variable"},
+             {"NVIDIA_CONTAINER_RUNTIME_RUNTIMES", "of-the-variable"},
+             {"NRI_MANAGEMENT_CDI_DEVICE_NAMESPACES", "a, b"}});
+  ASSERT_TRUE(options.has_value()) << options.error().message;
+  EXPECT_THAT(options->opt_in_features, ElementsAre("a", "b", "c"));
+  EXPECT_THAT(options->low_level_runtimes, IsEmpty());
+  EXPECT_THAT(options->nri_management_namespaces, ElementsAre("a", "b"));
+}
+
+TEST(Options, TheVersionIsNoMistake) {
+  std::string program = "nvidia-ctk-installer";
+  std::string version = "--version";
+  std::array<char*, 2> argv = {program.data(), version.data()};
+  EXPECT_EQ(RunContainerToolkit(static_cast<int>(argv.size()), argv.data()), 0);
 }
 
 TEST(Options, WhatIsWrongIsNamed) {

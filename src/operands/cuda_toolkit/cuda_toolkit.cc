@@ -64,7 +64,7 @@ Result<std::optional<Arguments>> ParseArguments(int argc, const char* const* arg
   app.add_option("--lend", to.lend, "puts the program that copies into this folder, and ends");
   app.add_option("--source-root", to.source_root, "where that program is");
   try {
-    app.parse(WordsFor(app, argc, argv));
+    ParseWords(app, argc, argv);
   } catch (const CLI::Success& asked) {
     app.exit(asked, std::cout, std::cerr);
     return std::optional<Arguments>();

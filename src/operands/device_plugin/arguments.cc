@@ -164,7 +164,7 @@ Result<std::optional<Arguments>> ParseArguments(int argc, const char* const* arg
   AddOwnFlags(app, arguments);
   AddConfigManagerFlags(app, arguments);
   try {
-    app.parse(WordsFor(app, argc, argv));
+    ParseWords(app, argc, argv);
   } catch (const CLI::Success& asked) {
     app.exit(asked, std::cout, std::cerr);
     return std::optional<Arguments>();

@@ -70,7 +70,7 @@ Result<std::optional<MpsCommandLine>> ParseMpsCommandLine(int argc, const char* 
   app.add_subcommand("mount-shm", "mounts the memory that MPS shares with its clients")
       ->callback([&line] { line.mount_shm = true; });
   try {
-    app.parse(WordsFor(app, argc, argv));
+    ParseWords(app, argc, argv);
   } catch (const CLI::Success& asked) {
     app.exit(asked, std::cout, std::cerr);
     return std::optional<MpsCommandLine>();

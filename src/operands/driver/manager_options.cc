@@ -64,6 +64,13 @@ void AddNode(CLI::App& app, ManagerOptions& options) {
       ->capture_default_str();
 }
 
+// Nothing here waits for a MOFED driver.
+void AddUnused(CLI::App& app, bool& unused) {
+  app.add_flag("--gpu-direct-rdma-enabled", unused, "accepted, not used")
+      ->envname("GPU_DIRECT_RDMA_ENABLED");
+  app.add_flag("--use-host-mofed", unused, "accepted, not used")->envname("USE_HOST_MOFED");
+}
+
 }  // namespace
 
 Result<std::chrono::seconds> ParseSeconds(std::string_view text) {
@@ -103,21 +110,24 @@ std::variant<ManagerOptions, int> ParseManagerOptions(int argc, char** argv) {
   options.host_root = "/host";
   options.termination_log = "/dev/termination-log";
   std::string timeout = "0s";
+  bool unused = false;
   CLI::App app(
       "Takes an older driver off this node before the driver's container starts: pauses the "
       "operands, evicts pods with GPUs, unloads the kernel modules, and lets the operands go on.",
       "driver-manager");
+  app.set_version_flag("--version", GANTRY_VERSION);
   app.require_subcommand(1);
   app.fallthrough();
   AddCluster(app, options);
   AddEviction(app, options, timeout);
   AddNode(app, options);
+  AddUnused(app, unused);
   app.add_subcommand("uninstall_driver", "make room for the driver's container")
       ->callback([&options] { options.word = ManagerWord::kUninstall; });
   app.add_subcommand("preflight_check", "tell what stands in a driver's way; changes nothing")
       ->callback([&options] { options.word = ManagerWord::kPreflight; });
   try {
-    app.parse(WordsFor(app, argc, argv));
+    ParseWords(app, argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 1;
   }

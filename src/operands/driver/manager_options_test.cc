@@ -34,5 +34,18 @@ TEST(ManagerOptions, ASwitchStandsAloneOrHasAValue) {
   }
 }
 
+TEST(ManagerOptions, FlagsOfNvidiasThatChangeNothingAreAccepted) {
+  for (const char* flag : {"--gpu-direct-rdma-enabled", "--gpu-direct-rdma-enabled=true",
+                           "--use-host-mofed", "--use-host-mofed=false"}) {
+    EXPECT_TRUE(std::holds_alternative<ManagerOptions>(Parse({"uninstall_driver", flag}))) << flag;
+  }
+}
+
+TEST(ManagerOptions, HelpAndVersionNeedNoWord) {
+  EXPECT_EQ(std::get<int>(Parse({"--help"})), 0);
+  EXPECT_EQ(std::get<int>(Parse({"--version"})), 0);
+  EXPECT_EQ(std::get<int>(Parse({})), 1);
+}
+
 }  // namespace
 }  // namespace gantry::driver

@@ -179,6 +179,7 @@ std::variant<Options, int> ParseOptions(int argc, char** argv) {
       "keeps its files at /run/nvidia/driver and takes all back when it is stopped.\n"
       "Ends with 0 after a stop that left nothing; with 1 and one line that says why otherwise.",
       "nvidia-driver");
+  app.set_version_flag("--version", GANTRY_VERSION);
   app.require_subcommand(1);
   app.fallthrough();
   AddWhat(app, options, words);
@@ -193,7 +194,7 @@ std::variant<Options, int> ParseOptions(int argc, char** argv) {
   app.add_subcommand("probe_nvidia_peermem", "end with 0 if nvidia-peermem is loaded")
       ->callback([&options] { options.word = Word::kProbePeermem; });
   try {
-    app.parse(WordsFor(app, argc, argv));
+    ParseWords(app, argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 1;
   }

@@ -39,6 +39,7 @@ TEST(DriverOptions, AreNvidiasWordsAndVariables) {
   EXPECT_EQ(init.word, Word::kInit);
   EXPECT_EQ(init.version, "535.247.01");
   EXPECT_EQ(init.jobs, 3);
+  EXPECT_TRUE(std::holds_alternative<Options>(Parse({"init", "-a=true"})));
   EXPECT_FALSE(init.kernel_release.empty());
   EXPECT_THAT(init.modules, ElementsAre("nvidia", "nvidia-uvm", "nvidia-modeset", "nvidia-drm"));
   EXPECT_EQ(init.precompiled_use, Precompiled::kPrefer);
@@ -63,6 +64,7 @@ TEST(DriverOptions, AMistakeIsAnExitCode) {
   EXPECT_EQ(std::get<int>(Parse({"init", "--driver-version", "1", "--module-names", ","})), 1);
   EXPECT_EQ(std::get<int>(Parse({"init", "--driver-version", "1", "--use-precompiled", "x"})), 1);
   EXPECT_EQ(std::get<int>(Parse({"--help"})), 0);
+  EXPECT_EQ(std::get<int>(Parse({"--version"})), 0);
   EXPECT_TRUE(std::holds_alternative<Options>(Parse({"probe_nvidia_peermem"})));
 }
 

@@ -112,7 +112,7 @@ Result<std::optional<Arguments>> ParseArguments(int argc, const char* const* arg
   AddPlaceFlags(app, arguments);
   AddUnused(app);
   try {
-    app.parse(WordsFor(app, argc, argv));
+    ParseWords(app, argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {
       app.exit(error, std::cout, std::cerr);

@@ -128,7 +128,7 @@ Result<std::optional<Arguments>> ParseArguments(int argc, const char* const* arg
       ->check(CLI::Range(0, 65535));
   AddUnused(app);
   try {
-    app.parse(WordsFor(app, argc, argv));
+    ParseWords(app, argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {
       app.exit(error, std::cout, std::cerr);

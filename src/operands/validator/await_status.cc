@@ -75,7 +75,7 @@ int RunAwaitStatus(int argc, char** argv) {
       ->capture_default_str()
       ->check(CLI::Range(1, 3600));
   try {
-    app.parse(WordsFor(app, argc, argv));
+    ParseWords(app, argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error);
   }

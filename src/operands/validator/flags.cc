@@ -145,13 +145,14 @@ std::variant<Flags, int> ParseFlags(int argc, char** argv) {
       "Checks this node's driver, container toolkit, CUDA and device plugin, and keeps the "
       "status files in the output directory true.",
       "nvidia-validator");
+  app.set_version_flag("--version", GANTRY_VERSION);
   AddWhat(app, flags);
   AddWhere(app, flags);
   AddCluster(app, flags);
   AddUnused(app, unused);
   AddProbe(app, flags);
   try {
-    app.parse(WordsFor(app, argc, argv));
+    ParseWords(app, argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 1;
   }

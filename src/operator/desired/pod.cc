@@ -19,11 +19,12 @@ namespace {
 
 // "2" -> 2, "10%" -> "10%", nothing or zero -> 1: both halves of a rolling update must not be zero.
 Json Amount(const std::string& text) {
-  if (text.ends_with('%')) {
-    return text == "0%" ? Json(1) : Json(text);
+  const bool percent = text.ends_with('%');
+  const auto number = ParseInt(std::string_view(text).substr(0, text.size() - (percent ? 1 : 0)));
+  if (!number.has_value() || *number <= 0) {
+    return 1;
   }
-  const auto number = ParseInt(text);
-  return number.has_value() && *number > 0 ? *number : 1;
+  return percent ? Json(text) : Json(*number);
 }
 
 constexpr char kRbacVersion[] = "rbac.authorization.k8s.io/v1";

@@ -29,7 +29,7 @@ struct Flags {
 
 std::optional<int> Parse(CLI::App& app, int argc, char** argv) {
   try {
-    app.parse(WordsFor(app, argc, argv));
+    ParseWords(app, argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }

@@ -382,7 +382,7 @@ int RunSupportBundle(int argc, char** argv) {
                  "FILE.tar.gz, or - for standard output; default: by the time, here");
   app.add_option("--since", flags.since, "how old logs and events may be")->capture_default_str();
   try {
-    app.parse(WordsFor(app, argc, argv));
+    ParseWords(app, argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }

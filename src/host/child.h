@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+
+#include "base/clock.h"
+
+namespace gantry::host {
+
+// A process that this one has forked, until it is reaped. In an uninterruptible call into a driver
+// it does not even end when it is killed, so it is never waited for without a limit. One that has
+// not ended when its Child goes is reaped when the next Child is made.
+class Child {
+ public:
+  explicit Child(pid_t pid);
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  ~Child();
+
+  [[nodiscard]] pid_t pid() const { return pid_; }
+
+  // Blocks until it has ended: how, as waitpid(2) tells it. Nothing if the deadline passes or
+  // `stop_fd` (below 0: none) is readable before.
+  std::optional<int> AwaitEnd(SteadyTime deadline, int stop_fd = -1);
+
+ private:
+  const pid_t pid_;
+  std::optional<int> status_;
+};
+
+}  // namespace gantry::host
