@@ -62,6 +62,15 @@ std::vector<std::string> WordsFor(const CLI::App& app, int argc, const char* con
   return words;
 }
 
+std::optional<int> ParseWords(CLI::App& app, int argc, const char* const* argv) {
+  try {
+    app.parse(WordsFor(app, argc, argv));
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  return std::nullopt;
+}
+
 void AsList(CLI::Option* option) {
   option->delimiter(',')->transform(
       [](const std::string& value) { return std::string(Trim(value)); });
