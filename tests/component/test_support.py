@@ -245,6 +245,8 @@ def test_an_operator_that_never_started(plane, gantry):
     container_status(plane, f"{PODS}/operator-1", {
         "state": {"waiting": {"reason": "ErrImagePull", "message": "manifest unknown"}}}, phase="Pending")
     assert codes(gantry, plane.kubeconfig) == ["ImageMissing"]
+    bundle = unpacked(run(gantry, plane.kubeconfig, "support-bundle", "--output", "-").stdout)
+    assert "operator-1" in bundle["pods.json"]
     remove(plane, f"{PODS}/operator-1")
     remove(plane, f"{deployments}/gpu-operator")
     plane.patch(policy, {"status": {"namespace": SPACE}})
@@ -347,9 +349,17 @@ def test_watch_leaves_a_terminal_as_it_was(plane, gantry):
         gpus(plane, 8)
 
 
-def test_watch_without_the_right_says_so(gantry, stranger):
-    done = run(gantry, stranger, "status", "--watch")
-    assert done.returncode == 2 and b"forbidden" in done.stderr
+def test_status_without_the_right_to_see_operands_has_the_nodes(gantry, stranger):
+    done = run(gantry, stranger, "status")
+    assert done.returncode == 0 and b"node1" in done.stdout and b"forbidden" in done.stderr, done
+
+
+def test_watch_without_the_right_says_so(plane, gantry, tmp_path):
+    config = json.loads(plane.kubeconfig.read_text())
+    config["users"][0]["user"] = {"token": "nobody"}
+    (tmp_path / "kubeconfig").write_text(json.dumps(config))
+    done = run(gantry, tmp_path / "kubeconfig", "status", "--watch")
+    assert done.returncode == 2 and b"Unauthorized" in done.stderr, done
 
 
 # --- support-bundle -----------------------------------------------------------------------------------------------
