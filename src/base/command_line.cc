@@ -82,6 +82,15 @@ void ParseWords(CLI::App& app, int argc, const char* const* argv) {
   }
 }
 
+std::optional<int> ParseOrExitCode(CLI::App& app, int argc, const char* const* argv) {
+  try {
+    ParseWords(app, argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  return std::nullopt;
+}
+
 void AsList(CLI::Option* option) {
   option->delimiter(',')->transform(
       [](const std::string& value) { return std::string(Trim(value)); });

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
+
 namespace CLI {
 class App;
 class Option;
@@ -15,6 +17,10 @@ namespace gantry {
 // subcommand or an option that must be there is missing. What an option takes is asked of the app,
 // which must have all of them.
 void ParseWords(CLI::App& app, int argc, const char* const* argv);
+
+// The same. What the program is to end with if it is not to go on: 0 after --help, 2 after a
+// mistake (as Go's flag package); both have been said by then.
+std::optional<int> ParseOrExitCode(CLI::App& app, int argc, const char* const* argv);
 
 // Makes a list of it, whose values stand between commas; spaces around one are no part of it.
 void AsList(CLI::Option* option);

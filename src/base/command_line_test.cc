@@ -88,6 +88,21 @@ TEST(CommandLine, SpacesAroundAValueOfAListAreNoPartOfIt) {
   EXPECT_EQ(Parse({"--list=a, b c ,d"}).list, (std::vector<std::string>{"a", "b c", "d"}));
 }
 
+TEST(CommandLine, AMistakeEndsAProgramWith2) {
+  const auto end_of = [](std::vector<const char*> argv) {
+    CLI::App app("", "program");
+    int number = 0;
+    app.add_option("--number", number, "");
+    argv.insert(argv.begin(), "program");
+    return ParseOrExitCode(app, static_cast<int>(argv.size()), argv.data());
+  };
+  EXPECT_EQ(end_of({"--number", "1"}), std::nullopt);
+  EXPECT_EQ(end_of({"--help"}), 0);
+  EXPECT_EQ(end_of({"--other"}), 2);
+  EXPECT_EQ(end_of({"--number", "x"}), 2);
+  EXPECT_EQ(end_of({"--number"}), 2);
+}
+
 TEST(CommandLine, WhatCli11KnowsStaysAsItWas) {
   EXPECT_EQ(Parse({"-o", "a"}).file, "a");
   EXPECT_EQ(Parse({"-oa"}).file, "a");

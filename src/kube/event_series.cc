@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "kube/object.h"
+#include "kube/shortened.h"
 
 namespace gantry::kube {
 namespace {
@@ -26,17 +27,6 @@ Json AsReference(const Json& about) {
 }
 
 std::string SpaceOf(const Json& reference) { return TextAt(reference, "namespace", "default"); }
-
-// A cut must not leave half a UTF-8 character.
-std::string Shortened(std::string_view text, size_t limit) {
-  if (text.size() > limit) {
-    while (limit > 0 && (static_cast<unsigned char>(text[limit]) & 0xC0U) == 0x80U) {
-      --limit;
-    }
-    text = text.substr(0, limit);
-  }
-  return std::string(text);
-}
 
 }  // namespace
 

@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "kube/shortened.h"
 
 namespace gantry::kube {
 
@@ -41,7 +42,7 @@ Error ErrorOfAnswer(int http_status, std::string_view body) {
   if (status.has_value() && TextAt(*status, "kind") == "Status") {
     reason = TextAt(*status, "message", TextAt(*status, "reason"));
   } else {
-    reason = Trim(body.substr(0, kMaxForeignText));
+    reason = Trim(Shortened(body, kMaxForeignText));
   }
   if (reason.empty()) {
     reason = format("http status {}", http_status);

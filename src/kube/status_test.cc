@@ -26,6 +26,8 @@ TEST(Status, TheServersMessageIsKeptAndForeignTextIsCut) {
             "nodes \"x\" not found");
   EXPECT_EQ(ErrorOfAnswer(410, R"({"kind":"Status","reason":"Expired"})").message, "Expired");
   EXPECT_EQ(ErrorOfAnswer(502, std::string(5000, 'x')).message.size(), 200U);
+  // At a character's boundary.
+  EXPECT_EQ(ErrorOfAnswer(502, std::string(199, 'x') + "\u00e4").message, std::string(199, 'x'));
   EXPECT_EQ(ErrorOfAnswer(502, "").message, "http status 502");
 }
 

@@ -7,6 +7,7 @@
 
 #include <CLI/CLI.hpp>
 #include <array>
+#include <optional>
 
 #include "base/command_line.h"
 #include "base/text.h"
@@ -50,10 +51,8 @@ std::expected<Flags, int> ParseFlags(int argc, char** argv) {
   app.add_option("--zap-time-encoding", unused[1], "Accepted; times are RFC 3339");
   app.add_option("--zap-stacktrace-level", unused[2], "Accepted; there are no stack traces");
   app.add_flag("--zap-devel", devel, "Log level debug");
-  try {
-    ParseWords(app, argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return std::unexpected(app.exit(error));
+  if (const std::optional<int> code = ParseOrExitCode(app, argc, argv)) {
+    return std::unexpected(*code);
   }
   const auto renew = ParseDeadline(deadline);
   const auto parsed = log::ParseLevel(devel ? "debug" : level);

@@ -36,6 +36,12 @@ TEST(Flags, TheRenewDeadlineIsGosDuration) {
   }
 }
 
+TEST(Flags, AMistakeEndsItAsGosFlagsDo) {
+  EXPECT_EQ(Parse({"--no-such-flag"}).error(), 2);
+  EXPECT_EQ(Parse({"--kubeconfig"}).error(), 2);
+  EXPECT_EQ(Parse({"--help"}).error(), 0);
+}
+
 TEST(Flags, TheLogLevelIsZaps) {
   EXPECT_EQ(Parse({"--zap-log-level=ERROR"})->level, log::Level::kError);
   EXPECT_EQ(Parse({"--zap-log-level=1"})->level, log::Level::kDebug);

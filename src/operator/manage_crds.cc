@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
+#include <optional>
 #include <stop_token>
 
 #include "base/command_line.h"
@@ -82,10 +83,8 @@ int RunManageCrds(int argc, char** argv) {
       ->check(CLI::Range(1, 600))
       ->capture_default_str();
   apply->add_option("--kubeconfig", kubeconfig, "Path of a kubeconfig; empty: in-cluster");
-  try {
-    ParseWords(app, argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error);
+  if (const std::optional<int> code = ParseOrExitCode(app, argc, argv)) {
+    return *code;
   }
   const Status status = [&]() -> Status {
     TRY_ASSIGN(kube::Config config, kube::LoadConfig(kubeconfig));

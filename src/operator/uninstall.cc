@@ -14,6 +14,7 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <mutex>
+#include <optional>
 #include <set>
 
 #include "base/command_line.h"
@@ -406,10 +407,8 @@ int RunUninstall(int argc, char** argv) {
   app.add_flag("--crds", options.definitions, "Also the custom resource definitions");
   app.add_option("--kubeconfig", kubeconfig, "Path of a kubeconfig; empty: in-cluster");
   app.add_option("--namespace", options.space, "The operator's namespace; else OPERATOR_NAMESPACE");
-  try {
-    ParseWords(app, argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error);
+  if (const std::optional<int> code = ParseOrExitCode(app, argc, argv)) {
+    return *code;
   }
   options.timeout = seconds(timeout);
   if (options.space.empty()) {

@@ -25,6 +25,7 @@ from faulty_proxy import FaultyProxy
 
 SPACE = "gpu-operator"
 POLICIES = "/apis/nvidia.com/v1/clusterpolicies"
+SHORT_FORMS = "/apis/gpu.nvidia.com/v1/gpuclusterpolicies"
 NODE = "/api/v1/nodes/node1"
 PODS = f"/api/v1/namespaces/{SPACE}/pods"
 SETS = f"/apis/apps/v1/namespaces/{SPACE}/daemonsets"
@@ -245,6 +246,8 @@ def test_an_operator_that_never_started(plane, gantry):
     container_status(plane, f"{PODS}/operator-1", {
         "state": {"waiting": {"reason": "ErrImagePull", "message": "manifest unknown"}}}, phase="Pending")
     assert codes(gantry, plane.kubeconfig) == ["ImageMissing"]
+    bundle = unpacked(run(gantry, plane.kubeconfig, "support-bundle", "--output", "-").stdout)
+    assert "operator-1" in bundle["pods.json"]
     remove(plane, f"{PODS}/operator-1")
     remove(plane, f"{deployments}/gpu-operator")
     plane.patch(policy, {"status": {"namespace": SPACE}})
@@ -347,9 +350,55 @@ def test_watch_leaves_a_terminal_as_it_was(plane, gantry):
         gpus(plane, 8)
 
 
-def test_watch_without_the_right_says_so(gantry, stranger):
-    done = run(gantry, stranger, "status", "--watch")
-    assert done.returncode == 2 and b"forbidden" in done.stderr
+def test_watch_gives_the_terminal_back_meanwhile(plane, gantry):
+    # A shell continues what Ctrl-Z has stopped.
+    child, fd = pty.fork()
+    if child == 0:
+        os.execvp("bash", ["bash", "--norc", "-i"])
+    try:
+        os.write(fd, f"{gantry} status --watch --kubeconfig {plane.kubeconfig}\n".encode())
+        read_until(fd, lambda text: "node1" in text)
+        os.write(fd, b"\x1a")
+        read_until(fd, lambda text: "\x1b[?1049l" in text and "Stopped" in text)
+        os.write(fd, b"fg\n")
+        read_until(fd, lambda text: "\x1b[?1049h" in text and "node1" in text)
+        os.write(fd, b"\x03")
+        read_until(fd, lambda text: "\x1b[?1049l" in text)
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        os.close(fd)
+
+
+def test_watch_follows_a_short_form_alone(plane, gantry):
+    policy = plane.get(f"{POLICIES}/cluster-policy")
+    remove(plane, f"{POLICIES}/cluster-policy")
+    plane.call("POST", SHORT_FORMS, {"apiVersion": "gpu.nvidia.com/v1", "kind": "GPUClusterPolicy",
+                                     "metadata": {"name": "short"}, "spec": {}})
+    process = subprocess.Popen([gantry, "status", "--watch", "--kubeconfig", plane.kubeconfig],
+                               stdout=subprocess.PIPE)
+    try:
+        read_until(process.stdout.fileno(), lambda text: "GPUClusterPolicy short: not looked at yet" in text)
+        plane.patch(f"{SHORT_FORMS}/short/status", {"status": {"state": "ready"}})
+        read_until(process.stdout.fileno(), lambda text: "GPUClusterPolicy short: ready" in text)
+    finally:
+        process.kill()
+        remove(plane, f"{SHORT_FORMS}/short")
+        plane.call("POST", POLICIES, {**policy, "metadata": {"name": "cluster-policy"}})
+        plane.patch(f"{POLICIES}/cluster-policy/status", {"status": policy["status"]})
+
+
+def test_status_without_the_right_to_see_operands_has_the_nodes(gantry, stranger):
+    done = run(gantry, stranger, "status")
+    assert done.returncode == 0 and b"node1" in done.stdout and b"forbidden" in done.stderr, done
+
+
+def test_watch_without_the_right_says_so(plane, gantry, tmp_path):
+    config = json.loads(plane.kubeconfig.read_text())
+    config["users"][0]["user"] = {"token": "nobody"}
+    (tmp_path / "kubeconfig").write_text(json.dumps(config))
+    done = run(gantry, tmp_path / "kubeconfig", "status", "--watch")
+    assert done.returncode == 2 and b"Unauthorized" in done.stderr, done
 
 
 # --- support-bundle -----------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <optional>
 
 #include "base/command_line.h"
 #include "base/log.h"
@@ -74,10 +75,8 @@ int RunAwaitStatus(int argc, char** argv) {
                  "Without a free inotify instance: until it is looked again")
       ->capture_default_str()
       ->check(CLI::Range(1, 3600));
-  try {
-    ParseWords(app, argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error);
+  if (const std::optional<int> code = ParseOrExitCode(app, argc, argv)) {
+    return *code;
   }
   const Result<bool> there = Wait(awaited, directory, sleep_seconds);
   if (!there.has_value()) {

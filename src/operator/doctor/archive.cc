@@ -76,8 +76,11 @@ Result<std::unique_ptr<Archive>> Archive::Create(const std::string& path, std::s
     stream->file = Fd(::dup(STDOUT_FILENO));
   } else {
     stream->path = path;
-    stream->file = Fd(::open(stream->Partial().c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
-                             S_IRUSR | S_IWUSR));
+    // What is there may be a link, or a file that others read.
+    ::unlink(stream->Partial().c_str());
+    stream->file =
+        Fd(::open(stream->Partial().c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                  S_IRUSR | S_IWUSR));
   }
   if (!stream->file.valid()) {
     const int error = errno;

@@ -11,7 +11,8 @@
 namespace gantry::doctor {
 
 // A .tar.gz that is written as its files come. Under its name it stands only when it is whole:
-// until then it is `path` with ".partial" behind it, which goes with the object. Not thread-safe.
+// until then it is `path` with ".partial" behind it, which goes with the object; what stood under
+// that name before is removed. Not thread-safe.
 class Archive {
  public:
   // `path` "-": standard output. Files lie in `folder` of the archive, and bear the time `now`. The

@@ -22,6 +22,12 @@ void Keep(const Json& from, Json& to, std::initializer_list<const char*> keys) {
   }
 }
 
+// The operator's and node feature discovery's (an NFD master's instance stands before its name).
+// Network plugins keep a node's addresses in annotations.
+bool ConcernsGpus(std::string_view annotation) {
+  return annotation.starts_with("nvidia.com/") || annotation.contains("nfd.node.kubernetes.io/");
+}
+
 bool HasRun(const Json& status) {
   return At(status, "state.running") != nullptr || At(status, "state.terminated") != nullptr ||
          At(status, "lastState.terminated") != nullptr;
@@ -37,7 +43,12 @@ Json NodePart(const Json& node) {
   };
   Json kept = {{"apiVersion", "v1"}, {"kind", "Node"}};
   Keep(part("metadata"), kept["metadata"],
-       {"name", "labels", "annotations", "creationTimestamp", "deletionTimestamp"});
+       {"name", "labels", "creationTimestamp", "deletionTimestamp"});
+  for (const auto& [key, value] : part("metadata.annotations").items()) {
+    if (ConcernsGpus(key)) {
+      kept["metadata"]["annotations"][key] = value;
+    }
+  }
   Keep(part("spec"), kept["spec"], {"taints", "unschedulable", "providerID"});
   Keep(part("status"), kept["status"], {"conditions", "capacity", "allocatable", "nodeInfo"});
   return kept;

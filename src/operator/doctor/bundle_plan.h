@@ -10,8 +10,8 @@
 // What goes into a support bundle, decided from the objects of a cluster.
 namespace gantry::doctor {
 
-// What of a Node concerns its GPUs: metadata, taints, conditions, resources, system; no addresses
-// and no images.
+// What of a Node concerns its GPUs: metadata, taints, conditions, resources, system; no addresses,
+// which others' annotations have too, and no images.
 Json NodePart(const Json& node);
 
 // ConfigMaps of the operator's namespace that the ClusterPolicy names, in order. None of a policy

@@ -13,13 +13,20 @@ using ::testing::IsEmpty;
 Json Parse(const char* text) { return *ParseJson(text); }
 
 TEST(BundlePlan, WhatOfANodeConcernsGpus) {
-  EXPECT_EQ(NodePart(Parse(R"({"metadata": {"name": "n", "labels": {"a": "b"}, "uid": "1"},
+  EXPECT_EQ(NodePart(Parse(R"({"metadata": {"name": "n", "labels": {"a": "b"}, "uid": "1",
+      "annotations": {"flannel.alpha.coreos.com/public-ip": "10.0.0.1",
+                      "k3s.io/internal-ip": "10.0.0.1",
+                      "nvidia.com/gpu-driver-upgrade-requested": "true",
+                      "nfd.node.kubernetes.io/feature-labels": "cpu"}},
       "spec": {"taints": [], "podCIDR": "10.0.0.0/24"},
       "status": {"conditions": [], "capacity": {"cpu": "1"}, "allocatable": {"cpu": "1"},
       "addresses": [{"address": "10.0.0.1"}], "images": [{"names": []}],
       "nodeInfo": {"kernelVersion": "6.1"}}})")),
             Parse(R"({"apiVersion": "v1", "kind": "Node",
-      "metadata": {"name": "n", "labels": {"a": "b"}}, "spec": {"taints": []},
+      "metadata": {"name": "n", "labels": {"a": "b"},
+                   "annotations": {"nvidia.com/gpu-driver-upgrade-requested": "true",
+                                   "nfd.node.kubernetes.io/feature-labels": "cpu"}},
+      "spec": {"taints": []},
       "status": {"conditions": [], "capacity": {"cpu": "1"}, "allocatable": {"cpu": "1"},
       "nodeInfo": {"kernelVersion": "6.1"}}})"));
 }

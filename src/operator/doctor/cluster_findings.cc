@@ -95,7 +95,7 @@ std::map<std::string, std::string> ChosenConfigs(const ClusterFacts& cluster,
                                                  const PolicyFacts& policy) {
   std::map<std::string, std::string> chosen;
   if (!policy.plugin_default.empty()) {
-    chosen[policy.plugin_default] = "ClusterPolicy " + policy.name;
+    chosen[policy.plugin_default] = policy.object;
   }
   for (const NodeFacts& node : cluster.nodes) {
     if (std::string key = ValueOf(node, names::kDevicePluginConfig); !key.empty()) {
@@ -173,7 +173,7 @@ void ExamineCluster(const ClusterFacts& cluster, std::vector<Finding>& findings)
     }
     ExamineConfigs(cluster, policy, findings);
     if (policy.opens_by_image) {
-      findings.push_back(Note("GpusOpenToAll", "ClusterPolicy " + policy.name,
+      findings.push_back(Note("GpusOpenToAll", policy.object,
                               "lets every container whose image names GPUs in its environment have "
                               "them, without an allocation",
                               "take ACCEPT_NVIDIA_VISIBLE_DEVICES_ENVVAR_WHEN_UNPRIVILEGED out of "

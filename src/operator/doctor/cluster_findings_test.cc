@@ -22,7 +22,9 @@ std::vector<Finding> Examined(const ClusterFacts& cluster) {
 }
 
 PolicyFacts PolicyWith(const char* spec) {
-  Json policy = Parse(R"({"metadata": {"name": "p"}, "status": {"namespace": "gpu-operator"}})");
+  Json policy = Parse(
+      R"({"kind": "ClusterPolicy", "metadata": {"name": "p"},
+      "status": {"namespace": "gpu-operator"}})");
   policy["spec"] = Parse(spec);
   return PolicyFrom(policy);
 }

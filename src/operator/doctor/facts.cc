@@ -234,18 +234,21 @@ std::optional<OperandFacts> OperandFrom(const Json& daemon_set) {
   if (!IsOurs(daemon_set)) {
     return std::nullopt;
   }
-  return OperandFacts{.space = TextAt(daemon_set, "metadata.namespace"),
-                      .name = TextAt(daemon_set, "metadata.name"),
-                      .desired = IntAt(daemon_set, "status.desiredNumberScheduled", 0),
-                      .ready = IntAt(daemon_set, "status.numberReady", 0),
-                      .updated = IntAt(daemon_set, "status.updatedNumberScheduled", 0),
-                      .sees_pods = std::ranges::any_of(
-                          ListAt(daemon_set, "spec.template.spec.volumes"),
-                          [](const Json& volume) {
-                            return TextAt(volume, "hostPath.path").find("pod-resources") !=
-                                   std::string::npos;
-                          }),
-                      .choice = ChoiceOf(daemon_set, "spec.template.spec")};
+  return OperandFacts{
+      .space = TextAt(daemon_set, "metadata.namespace"),
+      .name = TextAt(daemon_set, "metadata.name"),
+      .desired = IntAt(daemon_set, "status.desiredNumberScheduled", 0),
+      .ready = IntAt(daemon_set, "status.numberReady", 0),
+      .updated = IntAt(daemon_set, "status.updatedNumberScheduled", 0),
+      .sees_pods = std::ranges::any_of(
+          ListAt(daemon_set, "spec.template.spec.volumes"),
+          [](const Json& volume) {
+            return TextAt(volume, "hostPath.path").find("pod-resources") != std::string::npos;
+          }),
+      .publishes = std::ranges::any_of(
+          ListAt(daemon_set, "spec.template.spec.containers"),
+          [](const Json& container) { return EnvOf(container, "PUBLISH") == "true"; }),
+      .choice = ChoiceOf(daemon_set, "spec.template.spec")};
 }
 
 // By what they run: everybody names and labels them otherwise. One that wants no pod (a DaemonSet
@@ -279,6 +282,7 @@ std::optional<PartFacts> PartFrom(const Json& object) {
 
 OperatorFacts OperatorFrom(const Json& deployment) {
   OperatorFacts facts = {.object = ObjectName(deployment),
+                         .space = kube::KeyOf(deployment).space,
                          .wanted = IntAt(deployment, "spec.replicas", 1),
                          .available = IntAt(deployment, "status.availableReplicas", 0)};
   for (const Json& container : ListAt(deployment, "spec.template.spec.containers")) {
@@ -287,6 +291,21 @@ OperatorFacts OperatorFrom(const Json& deployment) {
     }
   }
   return facts;
+}
+
+std::string OperatorSpace(const ClusterFacts& cluster) {
+  for (const PolicyFacts& policy : cluster.policies) {
+    if (!policy.space.empty()) {
+      return policy.space;
+    }
+  }
+  if (!cluster.own_space.empty()) {
+    return cluster.own_space;
+  }
+  if (!cluster.operands.empty()) {
+    return cluster.operands.front().space;
+  }
+  return cluster.operators.empty() ? "" : cluster.operators.front().space;
 }
 
 std::vector<ConfigFacts> ConfigsFrom(const Json& config_map) {
@@ -315,7 +334,7 @@ std::optional<RejectionFacts> RejectionFrom(const Json& pod) {
 
 PolicyFacts PolicyFrom(const Json& policy) {
   PolicyFacts facts;
-  facts.name = TextAt(policy, "metadata.name");
+  facts.object = ObjectName(policy);
   facts.state = TextAt(policy, "status.state");
   facts.conditions = ConditionsOf(policy);
   for (const Json& field : ListAt(policy, "status.unsupportedFields")) {

@@ -107,6 +107,7 @@ struct OperandFacts {
   long long ready = 0;
   long long updated = 0;
   bool sees_pods = false;  // has the kubelet's pod-resources socket mounted
+  bool publishes = false;  // of the validator: nodes bear its verdict, which NVIDIA's does not say
   NodeChoice choice = {};
 };
 
@@ -121,6 +122,7 @@ struct PartFacts {
 // The operator's own Deployment.
 struct OperatorFacts {
   std::string object;  // "Deployment gpu-operator/gpu-operator"
+  std::string space = {};
   long long wanted = 0;
   long long available = 0;
   std::string startup_taint = {};  // its key; empty: none is asked for
@@ -160,8 +162,8 @@ struct UpgradesFacts {
 };
 
 struct PolicyFacts {
-  std::string name;
-  std::string state;  // ready, notReady, ignored; empty: the operator has not spoken yet
+  std::string object;  // "ClusterPolicy cluster-policy"
+  std::string state;   // ready, notReady, ignored; empty: the operator has not spoken yet
   std::vector<Condition> conditions;
   std::vector<std::string> unsupported_fields;
   std::string space = {};           // the operator's namespace, as its status has it
@@ -180,9 +182,12 @@ struct Unread {
 };
 inline constexpr char kPoliciesPart[] = "ClusterPolicies";
 inline constexpr char kNodesPart[] = "nodes";
+// Those of the operator's namespace are read then.
+inline constexpr char kAllDaemonSetsPart[] = "DaemonSets of all namespaces";
 
 struct ClusterFacts {
   WallTime now{};
+  std::string own_space = {};  // where this process runs, if that is an operator's pod
   std::vector<NodeFacts> nodes;
   std::vector<PodFacts> pending;  // pods without a node that ask for GPUs
   std::vector<RefusalFacts> refusals;
@@ -194,14 +199,14 @@ struct ClusterFacts {
   std::vector<OperatorFacts> operators;
   std::vector<PartFacts> parts;
   std::vector<PolicyFacts> policies;
-  std::vector<PolicyFacts> drivers;                 // NVIDIADrivers: name, state, conditions
+  std::vector<PolicyFacts> drivers;                 // NVIDIADrivers: object, state, conditions
   std::optional<std::vector<ConfigFacts>> configs;  // nothing: not looked at
   long long node_features = 0;                      // objects; 0: not counted
   std::vector<Unread> unread;
 };
 
 // From Kubernetes' objects (core/v1 Node and Pod, apps/v1 DaemonSet and Deployment, nvidia.com/v1
-// ClusterPolicy, core/v1 ConfigMap).
+// ClusterPolicy, gpu.nvidia.com/v1 GPUClusterPolicy, core/v1 ConfigMap).
 NodeFacts NodeFrom(const Json& node);
 PodFacts PodFrom(const Json& pod);
 PolicyFacts PolicyFrom(const Json& policy);
@@ -211,6 +216,10 @@ std::optional<OperandFacts> OperandFrom(const Json& daemon_set);
 std::optional<PartFacts> PartFrom(const Json& object);
 OperatorFacts OperatorFrom(const Json& deployment);
 std::vector<ConfigFacts> ConfigsFrom(const Json& config_map);
+// The operator's namespace: as a policy's status says, else where this process, its operands or its
+// Deployment are. Empty: nothing tells.
+std::string OperatorSpace(const ClusterFacts& cluster);
+
 // Of a pod with GPUs that was not admitted, else nothing.
 std::optional<RejectionFacts> RejectionFrom(const Json& pod);
 

@@ -370,7 +370,7 @@ void ExaminePolicies(const ClusterFacts& cluster, std::vector<Finding>& findings
                                "install the chart, or create a ClusterPolicy"));
   }
   for (const PolicyFacts& policy : cluster.policies) {
-    const std::string object = "ClusterPolicy " + policy.name;
+    const std::string& object = policy.object;
     if (!policy.unsupported_fields.empty()) {
       findings.push_back(
           Note("FieldsNotActedOn", object,
@@ -397,7 +397,7 @@ void ExaminePolicies(const ClusterFacts& cluster, std::vector<Finding>& findings
   }
   for (const PolicyFacts& driver : cluster.drivers) {
     if (driver.state == "notReady") {
-      findings.push_back(Problem("DriverNotReady", "NVIDIADriver " + driver.name, WhyNot(driver),
+      findings.push_back(Problem("DriverNotReady", driver.object, WhyNot(driver),
                                  "correct the field, or see the other findings"));
     }
   }

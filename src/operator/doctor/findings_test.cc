@@ -44,8 +44,10 @@ Json Taint(const char* key, const char* value) {
 class FindingsTest : public ::testing::Test {
  protected:
   FindingsTest() {
-    cluster_.policies = {
-        {.name = "cluster-policy", .state = "ready", .conditions = {}, .unsupported_fields = {}}};
+    cluster_.policies = {{.object = "ClusterPolicy cluster-policy",
+                          .state = "ready",
+                          .conditions = {},
+                          .unsupported_fields = {}}};
     node_ = GpuNode("n1", 8);
   }
   std::vector<Finding> With(const std::vector<Json>& pods) {
@@ -61,6 +63,23 @@ class FindingsTest : public ::testing::Test {
 };
 
 TEST_F(FindingsTest, NothingIsWrong) { EXPECT_THAT(With({}), IsEmpty()); }
+
+// Where the operator's own objects lie, whatever of it is there.
+TEST(OperatorSpace, ThePolicysWordComesFirst) {
+  ClusterFacts cluster;
+  EXPECT_EQ(OperatorSpace(cluster), "");
+  cluster.operators = {OperatorFrom(
+      Parse(R"({"kind": "Deployment", "metadata": {"namespace": "a", "name": "gpu-operator"}})"))};
+  EXPECT_EQ(OperatorSpace(cluster), "a");
+  cluster.operands = {{.space = "b", .name = "nvidia-device-plugin-daemonset"}};
+  EXPECT_EQ(OperatorSpace(cluster), "b");
+  cluster.own_space = "c";
+  EXPECT_EQ(OperatorSpace(cluster), "c");
+  // One that the operator has not looked at, and one of the short form.
+  cluster.policies = {PolicyFrom(Parse("{}")),
+                      PolicyFrom(Parse(R"({"status": {"namespace": "d"}})"))};
+  EXPECT_EQ(OperatorSpace(cluster), "d");
+}
 
 TEST_F(FindingsTest, AMissingToleration) {
   node_["spec"]["taints"] = Json::array({Taint("nvidia.com/gpu", "present")});
@@ -339,8 +358,10 @@ TEST_F(FindingsTest, OperandsThatWaitForANode) {
 }
 
 TEST_F(FindingsTest, APolicyBesideTheOneThatCounts) {
-  cluster_.policies.push_back(
-      {.name = "second", .state = "ignored", .conditions = {}, .unsupported_fields = {}});
+  cluster_.policies.push_back({.object = "ClusterPolicy second",
+                               .state = "ignored",
+                               .conditions = {},
+                               .unsupported_fields = {}});
   EXPECT_THAT(With({}), ElementsAre(AllOf(Field(&Finding::code, "PolicyIgnored"),
                                           Field(&Finding::object, "ClusterPolicy second"))));
 }
@@ -401,7 +422,8 @@ TEST_F(FindingsTest, OperandsAndPolicies) {
       "labels": {"app.kubernetes.io/managed-by": "gpu-operator"}},
       "status": {"desiredNumberScheduled": 2, "numberReady": 1, "updatedNumberScheduled": 2}})"))
                            .value()};
-  cluster_.policies = {PolicyFrom(Parse(R"({"metadata": {"name": "cluster-policy"}, "status": {
+  cluster_.policies = {PolicyFrom(
+      Parse(R"({"kind": "ClusterPolicy", "metadata": {"name": "cluster-policy"}, "status": {
       "state": "notReady", "unsupportedFields": ["spec.dcgm"], "conditions": [{"type": "Error",
       "status": "True", "reason": "OperandNotReady", "message": "states not ready"}]}})"))};
   EXPECT_THAT(With({}), ElementsAre(AllOf(Field(&Finding::code, "FieldsNotActedOn"),
@@ -419,10 +441,11 @@ TEST_F(FindingsTest, OperandsAndPolicies) {
 }
 
 TEST_F(FindingsTest, ADriverThatGetsNoNodes) {
-  cluster_.drivers = {PolicyFrom(Parse(R"({"metadata": {"name": "d"}, "status": {
+  cluster_.drivers = {
+      PolicyFrom(Parse(R"({"kind": "NVIDIADriver", "metadata": {"name": "d"}, "status": {
       "state": "notReady", "conditions": [{"type": "Error", "status": "True",
       "reason": "ConflictingNodeSelector", "message": "multiple NVIDIADrivers"}]}})")),
-                      PolicyFrom(Parse(R"({"metadata": {"name": "off"}, "status": {
+      PolicyFrom(Parse(R"({"metadata": {"name": "off"}, "status": {
       "state": "disabled"}})"))};
   EXPECT_THAT(With({}),
               ElementsAre(AllOf(Field(&Finding::code, "DriverNotReady"),
@@ -431,7 +454,8 @@ TEST_F(FindingsTest, ADriverThatGetsNoNodes) {
 }
 
 TEST_F(FindingsTest, ATaintThatNoOperandTolerates) {
-  cluster_.policies = {PolicyFrom(Parse(R"({"metadata": {"name": "cluster-policy"}, "status": {
+  cluster_.policies = {PolicyFrom(
+      Parse(R"({"kind": "ClusterPolicy", "metadata": {"name": "cluster-policy"}, "status": {
       "state": "ready", "conditions": [
       {"type": "NodesReachable", "status": "False", "reason": "TaintNotTolerated",
        "message": "no operand runs on these GPU nodes: n1: a=b:NoSchedule"},

@@ -288,6 +288,31 @@ bool IsAskedFor(const ClusterFacts& cluster, bool PolicyFacts::* enabled, const 
   return !off && LabelIs(node, std::string(names::kDeployPrefix) + operand, "true");
 }
 
+// Whether the operator has said which operands the node gets.
+bool IsTakenIn(const NodeFacts& node) {
+  return std::ranges::any_of(node.labels, [](const auto& label) {
+    return label.first.starts_with(names::kDeployPrefix) && label.first != names::kDeployOperands;
+  });
+}
+
+// Whether its GPUs go to virtual machines, and containers are offered none.
+bool IsForMachines(const NodeFacts& node) {
+  return std::ranges::any_of(
+      std::array{"sandbox-device-plugin", "kata-sandbox-device-plugin"},
+      [&node](const char* plugin) {
+        return !ValueOf(node, std::string(names::kDeployPrefix) + plugin).empty();
+      });
+}
+
+// Whether the validator's verdict is to stand on the node. Who could not look at the validator
+// takes it for ours.
+bool IsToBeValidated(const ClusterFacts& cluster, const NodeFacts& node) {
+  const bool theirs = std::ranges::any_of(cluster.operands, [](const OperandFacts& operand) {
+    return operand.name == "nvidia-operator-validator" && !operand.publishes;
+  });
+  return !theirs && LabelIs(node, names::kDeployValidator, "true");
+}
+
 std::optional<Finding> Offer(const ClusterFacts& cluster, const NodeFacts& node) {
   const long long capacity = Sum(node.capacity);
   const long long allocatable = Sum(node.allocatable);
@@ -382,7 +407,8 @@ void ExamineNodes(const ClusterFacts& cluster, std::vector<Finding>& findings) {
   }
 }
 
-std::string StageOf(const NodeFacts& node) {
+std::string StageOf(const ClusterFacts& cluster, const NodeFacts& node) {
+  const bool taken_in = IsTakenIn(node);
   const std::string validation = ValueOf(node, names::kGpuValidation);
   const std::string mig = ValueOf(node, names::kMigConfigState);
   if (!node.ready) {
@@ -400,13 +426,18 @@ std::string StageOf(const NodeFacts& node) {
   if (!validation.empty() && validation != names::kValidationReady) {
     return validation;
   }
-  if (Sum(node.capacity) == 0) {
-    return node.labels.contains(names::kCudaDriverVersionFull) ? "device plugin" : "driver";
+  const bool offers = !taken_in || IsForMachines(node) ||
+                      IsAskedFor(cluster, &PolicyFacts::offers_gpus, node, "device-plugin");
+  if (Sum(node.capacity) == 0 && offers) {
+    const bool driver = IsForMachines(node) || node.labels.contains(names::kCudaDriverVersionFull);
+    return driver ? "device plugin" : "driver";
   }
-  if (validation.empty()) {
+  if (validation.empty() && (!taken_in || IsToBeValidated(cluster, node))) {
     return "validation";
   }
-  if (ValueOf(node, names::kGpuProduct).empty()) {
+  if (ValueOf(node, names::kGpuProduct).empty() &&
+      (!taken_in ||
+       IsAskedFor(cluster, &PolicyFacts::labels_gpus, node, "gpu-feature-discovery"))) {
     return "labels";
   }
   return Sum(node.allocatable) < Sum(node.capacity) ? "GPUs unhealthy" : "ready";

@@ -18,8 +18,9 @@ bool IsChanging(const NodeFacts& node);
 // Whether pods on it may not be ready for a reason of the node's own, or not be yet.
 bool IsUnsettled(const ClusterFacts& cluster, const NodeFacts& node);
 
-// How far a GPU node is, in a word or two for a table: "ready", or the first thing that is missing.
-std::string StageOf(const NodeFacts& node);
+// How far a GPU node is, in a word or two for a table: "ready", or the first thing that is missing
+// of what the operator puts on that node.
+std::string StageOf(const ClusterFacts& cluster, const NodeFacts& node);
 
 // Whether the node has, or should have, GPUs.
 bool HasGpu(const NodeFacts& node);

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "policy/names.h"
+
 namespace gantry::doctor {
 namespace {
 
@@ -30,6 +32,7 @@ class NodeFindings : public ::testing::Test {
                    {"nvidia.com/gpu.validation", "ready"},
                    {"nvidia.com/gpu.deploy.gpu-feature-discovery", "true"},
                    {"nvidia.com/gpu.deploy.device-plugin", "true"},
+                   {"nvidia.com/gpu.deploy.operator-validator", "true"},
                    {"nvidia.com/cuda.driver-version.full", "535.1"}};
     node.capacity = {{"nvidia.com/gpu", 8}};
     node.allocatable = node.capacity;
@@ -57,7 +60,7 @@ class NodeFindings : public ::testing::Test {
 
 TEST_F(NodeFindings, NothingIsWrong) {
   EXPECT_THAT(Examined(), IsEmpty());
-  EXPECT_EQ(StageOf(node()), "ready");
+  EXPECT_EQ(StageOf(cluster_, node()), "ready");
 }
 
 TEST_F(NodeFindings, ANodeWithoutGpusIsNoConcern) {
@@ -95,7 +98,7 @@ TEST_F(NodeFindings, WhatTheValidatorSays) {
                              "MofedNotReady"}) {
     node().labels["nvidia.com/gpu.validation"] = reason;
     EXPECT_EQ(CodeOf(), reason);
-    EXPECT_EQ(StageOf(node()), reason);
+    EXPECT_EQ(StageOf(cluster_, node()), reason);
   }
   node().labels["nvidia.com/gpu.validation"] = "SomethingNew";
   EXPECT_EQ(CodeOf(), "ValidationFailed");
@@ -106,7 +109,7 @@ TEST_F(NodeFindings, WhatTheValidatorSays) {
   EXPECT_THAT(Examined()[0].message, HasSubstr("no package for kernel 6.8"));
   node().labels["nvidia.com/gpu.deploy.operands"] = "false";
   EXPECT_THAT(Examined(), IsEmpty());
-  EXPECT_EQ(StageOf(node()), "switched off");
+  EXPECT_EQ(StageOf(cluster_, node()), "switched off");
 }
 
 TEST_F(NodeFindings, ANodeThatIsNotReady) {
@@ -129,7 +132,7 @@ TEST_F(NodeFindings, ANodeThatIsNotReady) {
     node().why_not_ready = words;
     EXPECT_EQ(CodeOf(), code) << words;
   }
-  EXPECT_EQ(StageOf(node()), "node not ready");
+  EXPECT_EQ(StageOf(cluster_, node()), "node not ready");
 }
 
 TEST_F(NodeFindings, GpusThatAreNotOffered) {
@@ -137,16 +140,16 @@ TEST_F(NodeFindings, GpusThatAreNotOffered) {
   node().gpus_out = "GPU-1 is out of service: XID 79";
   EXPECT_EQ(CodeOf(), "GpusUnhealthy");
   EXPECT_THAT(Examined()[0].message, HasSubstr("2 of its 8 GPUs are unhealthy: GPU-1 is out"));
-  EXPECT_EQ(StageOf(node()), "GPUs unhealthy");
+  EXPECT_EQ(StageOf(cluster_, node()), "GPUs unhealthy");
   node().capacity = {};
   node().allocatable = {};
   EXPECT_EQ(CodeOf(), "NoGpuAllocatable");
-  EXPECT_EQ(StageOf(node()), "device plugin");
+  EXPECT_EQ(StageOf(cluster_, node()), "device plugin");
   node().labels.erase("nvidia.com/cuda.driver-version.full");
   EXPECT_EQ(CodeOf(), "NoGpuAllocatable");  // the validator has found a driver
   node().labels.erase("nvidia.com/gpu.validation");
   EXPECT_EQ(CodeOf(), "DriverMissing");
-  EXPECT_EQ(StageOf(node()), "driver");
+  EXPECT_EQ(StageOf(cluster_, node()), "driver");
 }
 
 TEST_F(NodeFindings, GpusThatNobodyIsToOfferOrLabel) {
@@ -204,12 +207,55 @@ TEST_F(NodeFindings, LabelsOfItsGpus) {
   EXPECT_EQ(CodeOf(), "MigLayoutsDiffer");
   node().labels.erase("nvidia.com/gpu.product");
   EXPECT_EQ(CodeOf(), "LabelsMissing");
-  EXPECT_EQ(StageOf(node()), "labels");
+  EXPECT_EQ(StageOf(cluster_, node()), "labels");
   // Nobody is to make them.
   node().labels.erase("nvidia.com/gpu.deploy.gpu-feature-discovery");
   EXPECT_THAT(Examined(), IsEmpty());
   node().labels.erase("nvidia.com/gpu.validation");
-  EXPECT_EQ(StageOf(node()), "validation");
+  EXPECT_EQ(StageOf(cluster_, node()), "validation");
+}
+
+// NVIDIA's validator says nothing on the node.
+TEST_F(NodeFindings, AStageThatNobodyTellsIsNotWaitedFor) {
+  const auto validator = [&](const char* env) {
+    Json set = *ParseJson(R"({"metadata": {"name": "nvidia-operator-validator", "labels": {}},
+        "spec": {"template": {"spec": {"containers": [{"name": "c"}]}}}})");
+    set["metadata"]["labels"][names::kManagedBy] = names::kManagedByGantry;
+    set["spec"]["template"]["spec"]["containers"][0]["env"] = *ParseJson(env);
+    cluster_.operands = {OperandFrom(set).value()};
+  };
+  node().labels.erase("nvidia.com/gpu.validation");
+  validator(R"([{"name": "PUBLISH", "value": "true"}])");
+  EXPECT_EQ(StageOf(cluster_, node()), "validation");
+  validator("[]");
+  EXPECT_EQ(StageOf(cluster_, node()), "ready");
+  // Switched off, on the node or in the policy.
+  validator(R"([{"name": "PUBLISH", "value": "true"}])");
+  node().labels["nvidia.com/gpu.deploy.operator-validator"] = "false";
+  EXPECT_EQ(StageOf(cluster_, node()), "ready");
+  node().capacity = {};
+  node().allocatable = {};
+  cluster_.policies = {PolicyFrom(*ParseJson(R"({"spec": {"devicePlugin": {"enabled": false}}})"))};
+  EXPECT_EQ(StageOf(cluster_, node()), "ready");
+  // Nothing was put on it yet.
+  node().labels = {{"nvidia.com/gpu.present", "true"}};
+  EXPECT_EQ(StageOf(cluster_, node()), "driver");
+}
+
+TEST_F(NodeFindings, StagesOfANodeForVirtualMachines) {
+  for (const char* plugin : {"sandbox-device-plugin", "kata-sandbox-device-plugin"}) {
+    node().labels = {{"nvidia.com/gpu.present", "true"},
+                     {"nvidia.com/gpu.deploy.sandbox-validator", "true"},
+                     {std::string("nvidia.com/gpu.deploy.") + plugin, "true"}};
+    node().capacity = {};
+    node().allocatable = {};
+    EXPECT_EQ(StageOf(cluster_, node()), "device plugin");
+    node().capacity = {{"nvidia.com/GA102GL_A10", 2}};
+    node().allocatable = node().capacity;
+    EXPECT_EQ(StageOf(cluster_, node()), "ready");
+    node().allocatable = {{"nvidia.com/GA102GL_A10", 1}};
+    EXPECT_EQ(StageOf(cluster_, node()), "GPUs unhealthy");
+  }
 }
 
 TEST_F(NodeFindings, AMigLayoutThatIsChanged) {
@@ -220,7 +266,7 @@ TEST_F(NodeFindings, AMigLayoutThatIsChanged) {
   for (const char* state : {"pending", "rebooting"}) {
     Write(node(), kState, state, minutes(14));
     EXPECT_THAT(Examined(), IsEmpty()) << state;
-    EXPECT_EQ(StageOf(node()), std::string("MIG ") + state);
+    EXPECT_EQ(StageOf(cluster_, node()), std::string("MIG ") + state);
     Write(node(), kState, state, minutes(16));
     EXPECT_EQ(CodeOf(), "MigChangeStuck") << state;
   }
@@ -240,7 +286,7 @@ TEST_F(NodeFindings, AMigLayoutThatIsChanged) {
 TEST_F(NodeFindings, AMigLayoutThatWasChanged) {
   Write(node(), kState, "success", minutes(600));
   EXPECT_THAT(Examined(), IsEmpty());
-  EXPECT_EQ(StageOf(node()), "ready");
+  EXPECT_EQ(StageOf(cluster_, node()), "ready");
 }
 
 // What the operator says of an upgrade, in the policy's status.
@@ -298,7 +344,7 @@ TEST_F(NodeFindings, ADriverThatIsUpgraded) {
         "pod-restart-required", "validation-required", "uncordon-required"}) {
     Write(node(), kUpgrade, state, minutes(59));
     EXPECT_THAT(Examined(), IsEmpty()) << state;
-    EXPECT_EQ(StageOf(node()), std::string("driver ") + state);
+    EXPECT_EQ(StageOf(cluster_, node()), std::string("driver ") + state);
     Write(node(), kUpgrade, state, minutes(61));
     EXPECT_EQ(CodeOf(), "DriverUpgradeStuck") << state;
   }

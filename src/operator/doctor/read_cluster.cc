@@ -6,6 +6,7 @@
 
 #include <array>
 #include <chrono>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <optional>
@@ -68,9 +69,14 @@ Status StatusOf(const Result<Json>& object) {
 
 class Reader {
  public:
-  Reader(kube::Client& client, std::string space)
-      : client_(client), log_client_(client.Bounded({}, kLogTimeout)), space_(std::move(space)) {
+  Reader(kube::Client& client, std::string space, std::stop_token stop = {})
+      : client_(client),
+        log_client_(client.Bounded(std::move(stop), kLogTimeout)),
+        space_(std::move(space)) {
     cluster_.now = RealClock().Wall();
+    if (const char* own = std::getenv(names::kOperatorNamespace); own != nullptr) {
+      cluster_.own_space = own;
+    }
   }
 
   // What can't be read costs its own findings. A server that has not answered once is none.
@@ -82,6 +88,7 @@ class Reader {
     static constexpr std::array kSteps = std::to_array<Step>({
         {kNodesPart, &Reader::ReadNodes},
         {kPoliciesPart, &Reader::ReadPolicies},
+        {"NVIDIADrivers", &Reader::ReadDrivers},
         {"DaemonSets", &Reader::ReadDaemonSets},
         {"Deployments", &Reader::ReadDeployments},
         {"pods that hold GPUs", &Reader::ReadHolders},
@@ -139,12 +146,13 @@ class Reader {
       if (cluster_.policies.empty()) {
         TRY(Take(kPoliciesPart, List(kind, {}, [this](const Json& policy) {
                    cluster_.policies.push_back(PolicyFrom(policy));
-                   if (operator_space_.empty()) {
-                     operator_space_ = cluster_.policies.back().space;
-                   }
                  })));
       }
     }
+    return {};
+  }
+
+  Status ReadDrivers() {
     return Take("NVIDIADrivers", List(policy::kNvidiaDriver, {}, [this](const Json& driver) {
                   cluster_.drivers.push_back(PolicyFrom(driver));
                 }));
@@ -158,15 +166,11 @@ class Reader {
       AddPart(daemon_set);
     };
     Status listed = List(kube::kinds::kDaemonSet, {}, take);
-    if (!listed.has_value() && !operator_space_.empty()) {
-      TRY(Take("DaemonSets of all namespaces", listed));
-      listed = List(kube::kinds::kDaemonSet, {.space = operator_space_}, take);
+    if (const std::string space = OperatorSpace(cluster_); !listed.has_value() && !space.empty()) {
+      TRY(Take(kAllDaemonSetsPart, listed));
+      listed = List(kube::kinds::kDaemonSet, {.space = space}, take);
     }
-    TRY(Take("DaemonSets", listed));
-    if (operator_space_.empty() && !cluster_.operands.empty()) {
-      operator_space_ = cluster_.operands.front().space;
-    }
-    return {};
+    return Take("DaemonSets", listed);
   }
 
   void AddPart(const Json& object) {
@@ -206,21 +210,18 @@ class Reader {
                       kube::LabelOf(deployment, "app.kubernetes.io/component");
                   if (component != nullptr && *component == "gpu-operator") {
                     cluster_.operators.push_back(OperatorFrom(deployment));
-                    // Before its first policy nothing else names it.
-                    if (operator_space_.empty()) {
-                      operator_space_ = kube::KeyOf(deployment).space;
-                    }
                   }
                   AddPart(deployment);
                 }));
   }
 
   Status ReadOperandPods() {
-    if (operator_space_.empty()) {
+    const std::string operator_space = OperatorSpace(cluster_);
+    if (operator_space.empty()) {
       return {};
     }
-    TRY(Take("pods of namespace " + operator_space_,
-             List(kube::kinds::kPod, {.space = operator_space_}, [this](const Json& pod) {
+    TRY(Take("pods of namespace " + operator_space,
+             List(kube::kinds::kPod, {.space = operator_space}, [this](const Json& pod) {
                for (ContainerFacts& container : TroubledContainers(pod)) {
                  Explain(pod, container);
                  cluster_.operand_containers.push_back(std::move(container));
@@ -336,7 +337,7 @@ class Reader {
     const std::string reason = TextAt(event, "reason");
     const kube::Key key{TextAt(event, "involvedObject.namespace"),
                         TextAt(event, "involvedObject.name")};
-    const bool operand = key.space == operator_space_;
+    const bool operand = key.space == OperatorSpace(cluster_);
     Told told{TextAt(event, "message"), LastSeen(event)};
     if (kind == "Node") {
       KeepNewest(verdicts_[{key.name, reason}], std::move(told));
@@ -357,8 +358,8 @@ class Reader {
   Status ReadWarnings() {
     // Operands count whichever workloads are asked for.
     std::set<std::string> spaces = {space_};
-    if (!space_.empty() && !operator_space_.empty()) {
-      spaces.insert(operator_space_);
+    if (!space_.empty() && !OperatorSpace(cluster_).empty()) {
+      spaces.insert(OperatorSpace(cluster_));
     }
     for (const std::string& space : spaces) {
       TRY(Take("events", List(kube::kinds::kEvent, {.space = space, .fields = "type=Warning"},
@@ -384,7 +385,7 @@ class Reader {
   // object is gone or has its pods by now.
   Status AddRefusal(const Involved& involved, const Told& told) {
     const std::string itself = involved.kind + " " + involved.key.Text();
-    const bool operand = involved.key.space == operator_space_;
+    const bool operand = involved.key.space == OperatorSpace(cluster_);
     const std::optional<kube::Kind> kind = ControllerKind(involved.kind);
     const Result<Json> object =
         kind ? client_.Get(*kind, involved.key)
@@ -418,7 +419,7 @@ class Reader {
   Status AddStarts() {
     size_t asked = 0;
     for (const auto& [key, told] : unstarted_) {
-      if (key.space == operator_space_) {
+      if (key.space == OperatorSpace(cluster_)) {
         continue;
       }
       if (++asked > kMostPods) {
@@ -484,7 +485,6 @@ class Reader {
   kube::Client& client_;
   const std::unique_ptr<kube::Client> log_client_;
   const std::string space_;
-  std::string operator_space_;
   ClusterFacts cluster_;
   bool answered_ = false;  // a list of something was given
   size_t workload_logs_ = 0;
@@ -501,8 +501,9 @@ class Reader {
 
 std::string OwnedSelector() { return format("{}={}", names::kManagedBy, names::kManagedByGantry); }
 
-Result<ClusterFacts> ReadCluster(kube::Client& client, const std::string& space) {
-  return Reader(client, space).ForDoctor();
+Result<ClusterFacts> ReadCluster(kube::Client& client, const std::string& space,
+                                 std::stop_token stop) {
+  return Reader(client, space, std::move(stop)).ForDoctor();
 }
 
 Result<ClusterFacts> ReadStatus(kube::Client& client) { return Reader(client, "").ForStatus(); }

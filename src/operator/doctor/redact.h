@@ -15,8 +15,8 @@ namespace gantry::doctor {
 // stay: of Secrets, of keys.
 Json Redacted(Json object);
 
-// A text without bearer tokens, JSON Web Tokens, private keys, passwords in URLs, and what stands
-// after a name such as `password=`.
+// A text without bearer tokens, credentials of HTTP's basic authentication, JSON Web Tokens,
+// private keys, passwords in URLs and of netrc, and what stands after a name such as `password=`.
 std::string RedactedText(std::string_view text);
 
 }  // namespace gantry::doctor

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "kube/shortened.h"
 #include "operator/doctor/node_findings.h"
 #include "policy/names.h"
 
@@ -73,7 +74,7 @@ std::string Aligned(const std::vector<std::vector<std::string>>& rows) {
 std::string StatusText(const ClusterFacts& cluster) {
   std::string text;
   for (const PolicyFacts& policy : cluster.policies) {
-    text += format("ClusterPolicy {}: {}\n", policy.name,
+    text += format("{}: {}\n", policy.object,
                    policy.state.empty() ? "not looked at yet" : policy.state);
   }
   if (cluster.policies.empty()) {
@@ -87,7 +88,7 @@ std::string StatusText(const ClusterFacts& cluster) {
       {"NODE", "STAGE", "ALLOCATABLE", "PRODUCT", "DRIVER", "CUDA"}};
   for (const NodeFacts& node : cluster.nodes) {
     if (HasGpu(node) || !node.capacity.empty()) {
-      nodes.push_back({node.name, StageOf(node), Counts(node),
+      nodes.push_back({node.name, StageOf(cluster, node), Counts(node),
                        LabelOr(node, names::kGpuProduct, "-"),
                        LabelOr(node, names::kCudaDriverVersionFull, "-"),
                        LabelOr(node, names::kCudaRuntimeVersionFull, "-")});
@@ -114,7 +115,7 @@ std::string Screen(std::string_view text, size_t rows, size_t columns) {
   }
   std::string screen = "\x1b[H";
   for (size_t i = 0; i < lines.size(); ++i) {
-    screen += columns > 0 ? lines[i].substr(0, columns) : lines[i];
+    screen += columns > 0 ? kube::Shortened(lines[i], columns) : lines[i];
     // A line break in the last row would scroll.
     screen += i + 1 < lines.size() ? "\x1b[K\r\n" : "\x1b[K";
   }

@@ -30,14 +30,24 @@ TEST(StatusTable, ShowsNodesAndOperands) {
   other.name = "cpu1";
   cluster.nodes = {GpuNode(), other};
   cluster.operands = {{.name = "gpu-feature-discovery", .desired = 1, .ready = 1, .updated = 1}};
-  cluster.policies = {
-      {.name = "cluster-policy", .state = "ready", .conditions = {}, .unsupported_fields = {}}};
+  cluster.policies = {{.object = "ClusterPolicy cluster-policy",
+                       .state = "ready",
+                       .conditions = {},
+                       .unsupported_fields = {}}};
   EXPECT_EQ(StatusText(cluster),
             "ClusterPolicy cluster-policy: ready\n\n"
             "OPERAND                READY\n"
             "gpu-feature-discovery  1/1\n\n"
             "NODE  STAGE           ALLOCATABLE  PRODUCT   DRIVER  CUDA\n"
             "n1    GPUs unhealthy  gpu=7/8      Tesla-T4  535.1   -\n");
+}
+
+TEST(StatusTable, NamesTheKindOfAPolicy) {
+  ClusterFacts cluster;
+  EXPECT_THAT(StatusText(cluster), HasSubstr("no ClusterPolicy\n"));
+  cluster.policies = {PolicyFrom(*ParseJson(R"({"kind": "GPUClusterPolicy",
+      "metadata": {"name": "gpu-cluster-policy"}, "status": {"state": "ready"}})"))};
+  EXPECT_THAT(StatusText(cluster), HasSubstr("GPUClusterPolicy gpu-cluster-policy: ready\n"));
 }
 
 TEST(StatusTable, ShowsDriversThatAreNotUpgradedYet) {
@@ -60,6 +70,7 @@ TEST(StatusTable, ShowsDriversThatAreNotUpgradedYet) {
 TEST(Screen, FitsTheTerminal) {
   EXPECT_EQ(Screen("ab\nc\n", 5, 80), "\x1b[Hab\x1b[K\r\nc\x1b[K\x1b[J");
   EXPECT_EQ(Screen("abcdef\n", 5, 3), "\x1b[Habc\x1b[K\x1b[J");
+  EXPECT_EQ(Screen("ab\u00e4\n", 5, 3), "\x1b[Hab\x1b[K\x1b[J");
   EXPECT_EQ(Screen("a\nb\nc\n", 2, 80), "\x1b[Ha\x1b[K\r\n... and 2 lines more\x1b[K\x1b[J");
   // A size that is not known cuts nothing.
   EXPECT_EQ(Screen("abc\nd\n", 0, 0), "\x1b[Habc\x1b[K\r\nd\x1b[K\x1b[J");

@@ -14,7 +14,9 @@
 #include <functional>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <set>
+#include <stop_token>
 #include <vector>
 
 #include "base/clock.h"
@@ -24,6 +26,7 @@
 #include "operator/doctor/archive.h"
 #include "operator/doctor/bundle_plan.h"
 #include "operator/doctor/findings.h"
+#include "operator/doctor/interruption.h"
 #include "operator/doctor/read_cluster.h"
 #include "operator/doctor/redact.h"
 #include "operator/doctor/status_table.h"
@@ -100,14 +103,17 @@ class ListText {
 
 class Bundle {
  public:
-  Bundle(kube::Client& client, Archive& archive, std::string space, seconds since)
+  // `client` ends its calls when `stop` asks.
+  Bundle(kube::Client& client, std::stop_token stop, Archive& archive, std::string space,
+         seconds since)
       : client_(client),
+        stop_(std::move(stop)),
         archive_(archive),
         space_(std::move(space)),
         since_(since),
         now_(RealClock().Wall()) {}
 
-  // Errors are those of the archive.
+  // Errors are those of the archive, and kUnavailable once it was asked to stop.
   Status Write() {
     TRY(Part("versions", [this] { return Versions(); }));
     TRY(Part("cluster policies", [this] { return Policies(); }));
@@ -134,6 +140,9 @@ class Bundle {
   Status Part(const std::string& name, const std::function<Status()>& read) {
     progress_.Show(name);
     const Status status = read();
+    if (stop_.stop_requested()) {
+      return Fail(ErrorKind::kUnavailable, "interrupted");
+    }
     if (!written_.has_value()) {
       return written_;
     }
@@ -173,16 +182,16 @@ class Bundle {
     ListText text;
     TRY(client_.List(policy::kClusterPolicy, {}, [this, &text](const Json& policy) {
       text.Add(Redacted(policy));
-      if (space_.empty()) {
-        space_ = TextAt(policy, "status.namespace");
-      }
       config_maps_.merge(NamedConfigMaps(policy));
     }));
     return Add("clusterpolicies.json", text.Whole());
   }
 
   Status Doctor() {
-    TRY_ASSIGN(const ClusterFacts cluster, ReadCluster(client_, ""));
+    TRY_ASSIGN(const ClusterFacts cluster, ReadCluster(client_, "", stop_));
+    if (space_.empty()) {
+      space_ = OperatorSpace(cluster);
+    }
     const std::vector<Finding> findings = Examine(cluster);
     TRY(Add("doctor.txt", RedactedText(TextOf(findings))));
     TRY(Add("doctor.json", Dump(Redacted(JsonOf(findings))) + "\n"));
@@ -205,7 +214,7 @@ class Bundle {
   Status Namespaced() {
     if (space_.empty()) {
       Failed("namespace", {.kind = ErrorKind::kNotFound,
-                           .message = "no ClusterPolicy says which one is the operator's; give "
+                           .message = "nothing says which one is the operator's; give "
                                       "--namespace for its objects and logs"});
       return {};
     }
@@ -312,6 +321,7 @@ class Bundle {
   }
 
   kube::Client& client_;
+  const std::stop_token stop_;
   Archive& archive_;
   std::string space_;
   const seconds since_;
@@ -344,8 +354,10 @@ std::string NameAt(WallTime time) {
 Status Run(const Flags& flags) {
   TRY_ASSIGN(const seconds since, ParseSince(flags.since));
   TRY_ASSIGN(kube::Config config, kube::LoadConfig(flags.kubeconfig));
+  const Interruption interruption;
   TRY_ASSIGN(const std::unique_ptr<kube::Client> client,
-             kube::Client::Create(std::move(config), {.component = "support-bundle"}));
+             kube::Client::Create(std::move(config), {.component = "support-bundle"},
+                                  interruption.token()));
   // Whom nobody answers needs no empty bundle.
   if (const Result<Json> server = client->GetPath("/version");
       !server.has_value() && server.error().kind != ErrorKind::kDenied) {
@@ -356,7 +368,7 @@ Status Run(const Flags& flags) {
   TRY_ASSIGN(const std::unique_ptr<Archive> archive, Archive::Create(path, NameAt(now), now));
   size_t failed = 0;
   {
-    Bundle bundle(*client, *archive, flags.space, since);
+    Bundle bundle(*client, interruption.token(), *archive, flags.space, since);
     TRY(bundle.Write());
     failed = bundle.failed();
   }
@@ -377,14 +389,12 @@ int RunSupportBundle(int argc, char** argv) {
   CLI::App app("Writes what a report of a fault needs into one file.", "support-bundle");
   app.add_option("--kubeconfig", flags.kubeconfig, "default: $KUBECONFIG, the pod's own, ~/.kube");
   app.add_option("-n,--namespace", flags.space,
-                 "the operator's; default: as the ClusterPolicy's status says");
+                 "the operator's; default: as the policy's status, or its objects, say");
   app.add_option("-o,--output", flags.output,
                  "FILE.tar.gz, or - for standard output; default: by the time, here");
   app.add_option("--since", flags.since, "how old logs and events may be")->capture_default_str();
-  try {
-    ParseWords(app, argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
+  if (const std::optional<int> code = ParseOrExitCode(app, argc, argv)) {
+    return *code;
   }
   if (const Status written = Run(flags); !written.has_value()) {
     std::fputs(format("gantry support-bundle: {}\n", written.error().message).c_str(), stderr);
