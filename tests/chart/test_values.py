@@ -180,7 +180,10 @@ def _told(render):
     """A variable of the operator."""
     def told(values, name):
         operator = next(o for o in documents(render(values)) if o["kind"] == "Deployment")
-        return {e["name"]: e.get("value") for e in operator["spec"]["template"]["spec"]["containers"][0]["env"]}.get(name)
+        variables = operator["spec"]["template"]["spec"]["containers"][0]["env"]
+        named = [e["name"] for e in variables]
+        assert len(named) == len(set(named))
+        return {e["name"]: e.get("value") for e in variables}.get(name)
 
     return told
 
@@ -192,6 +195,7 @@ def _told(render):
 def test_the_operator_is_told_where_a_version_is(told, section, name, known):
     assert told({}, name) == told({section: {"image": "r.io/own:1"}}, name) == known
     assert told({section: {"repository": "mirror"}}, name) == f"mirror/{known.rsplit('/', 1)[1]}"
+    assert told({"operator": {"env": [{"name": name, "value": "r.io/own:1"}]}}, name) == "r.io/own:1"
 
 
 def test_the_operator_is_told_where_cuda_is(told):
