@@ -334,7 +334,8 @@ def gpu_cluster_policy():
     spec = block({"driver": switch("Driver of the nodes."), "cuda": cuda,
                   "devicePlugin": switch("GPUs as resources of the nodes."),
                   "migManager": switch("Partitions of GPUs that can be divided.")})
-    status = block({"state": text(enum=["ignored", "ready", "notReady"]), "conditions": conditions()})
+    status = block({"state": text(enum=["ignored", "ready", "notReady"]),
+                    "namespace": text("Namespace of the operator."), "conditions": conditions()})
     return definition("gpu.nvidia.com", "v1", "GPUClusterPolicy", "gpuclusterpolicies", "Cluster",
                       {"spec": spec, "status": status},
                       columns=[("Status", "string", ".status.state"), ("Age", "date", ".metadata.creationTimestamp")],

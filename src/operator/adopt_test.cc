@@ -34,7 +34,7 @@ Json Desired(const policy::ClusterPolicy& policy, const std::string& image = "lo
                         .space = "gpu-operator",
                         .image = image,
                         .pull_policy = "IfNotPresent",
-                        .owner = {{"kind", "ClusterPolicy"}, {"uid", "1"}}};
+                        .owners = Json::array({{{"kind", "ClusterPolicy"}, {"uid", "1"}}})};
   const auto objects = NvidiaDevicePlugin(context, plugin);
   EXPECT_TRUE(objects.has_value());
   return objects->back();
@@ -108,7 +108,7 @@ TEST(Adopt, AScriptIsItsWritersOwn) {
                         .space = "gpu-operator",
                         .image = "localhost/gantry:1",
                         .pull_policy = "IfNotPresent",
-                        .owner = {{"uid", "1"}}};
+                        .owners = Json::array({{{"uid", "1"}}})};
   const Json desired = NvidiaOperatorValidator(context, "nvcr.io/nvidia/gpu-operator:v26")->back();
   Json theirs = desired;
   theirs["spec"]["template"]["spec"]["containers"][0]["args"] = {"echo theirs; sleep infinity"};

@@ -141,7 +141,7 @@ class Planner {
     outcome.silent = split.silent;
     outcome.unmarked = split.unmarked;
     Context context = context_;
-    context.owner = kube::OwnerReference(object, true);
+    context.owners = Json::array({kube::OwnerReference(object, true)});
     const NamedDriver driver{outcome.name, outcome.uid, std::move(spec)};
     std::set<std::string> made;
     for (const DriverPool& pool : split.pools) {

@@ -147,7 +147,6 @@ std::string Outcome(const Json& spec, const OpenShift& openshift = {}) {
                         .image = "gantry:1",
                         .pull_policy = "IfNotPresent",
                         .runtime = "containerd",
-                        .owner = Json(),
                         .driver_manager = "m:1",
                         .system = {"ubuntu", "ubuntu22.04", {"6.5"}, {"413.92"}},
                         .monitoring = {Served::kYes, Served::kYes},

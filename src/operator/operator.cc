@@ -276,6 +276,10 @@ int RunOperator(int argc, char** argv) {
   settings.worker_config = Environment("NFD_WORKER_CONFIG");
   settings.driver_manager = Environment("DRIVER_MANAGER_IMAGE");
   settings.cuda_image = Environment("CUDA_IMAGE");
+  for (const auto& [section, variable] :
+       {std::pair("driver", "DRIVER_IMAGE"), std::pair("migManager", "MIG_MANAGER_IMAGE")}) {
+    settings.known_images[section] = Environment(variable, settings.known_images[section]);
+  }
   bool lost = false;
   if (const Status status = Run(*flags, settings, lost); !status.has_value()) {
     log::Error("run the operator: {}", status.error().message);

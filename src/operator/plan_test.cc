@@ -28,12 +28,12 @@ Context SomeContext() {
   context.space = "ns";
   context.image = "i:1";
   context.pull_policy = "IfNotPresent";
-  context.owner = {{"apiVersion", "nvidia.com/v1"},
-                   {"kind", "ClusterPolicy"},
-                   {"name", "p"},
-                   {"uid", "u"},
-                   {"controller", true},
-                   {"blockOwnerDeletion", true}};
+  context.owners = Json::array({{{"apiVersion", "nvidia.com/v1"},
+                                 {"kind", "ClusterPolicy"},
+                                 {"name", "p"},
+                                 {"uid", "u"},
+                                 {"controller", true},
+                                 {"blockOwnerDeletion", true}}});
   return context;
 }
 

@@ -68,13 +68,23 @@ std::set<std::string> UidsOf(const std::vector<Json>& objects) {
   return uids;
 }
 
+// All of them own what is made: the garbage collector ends pods within milliseconds when the only
+// owner of their DaemonSet goes, before anybody could give it another.
+Json ReferencesTo(const std::vector<Json>& owners) {
+  Json references = Json::array();
+  for (const Json& owner : owners) {
+    references.push_back(kube::OwnerReference(owner, references.empty()));
+  }
+  return references;
+}
+
 // All that is to be there; the objects are others'.
 struct Desired {
   std::vector<const Json*> objects;
   std::set<Incomplete> incomplete;  // what can't be made
 };
 
-Desired AllOf(const Json& owner, const std::vector<DesiredOperand>& operands,
+Desired AllOf(const std::vector<Json>& owners, const std::vector<DesiredOperand>& operands,
               const DriverPlan& drivers) {
   Desired desired;
   const auto add = [&](const Objects& objects) {
@@ -83,8 +93,10 @@ Desired AllOf(const Json& owner, const std::vector<DesiredOperand>& operands,
   };
   for (const DesiredOperand& operand : operands) {
     add(operand.objects);
-    if (!operand.mistake.empty()) {
-      desired.incomplete.insert({kube::UidOf(owner), std::string(operand.operand->state)});
+    for (const Json& owner : owners) {
+      if (!operand.mistake.empty()) {
+        desired.incomplete.insert({kube::UidOf(owner), std::string(operand.operand->state)});
+      }
     }
   }
   for (const DriverOutcome& driver : drivers.drivers) {
@@ -150,14 +162,20 @@ kube::Outcome Reconciler::Cluster() {
     }
   };
   if (no_policy && !drivers.empty()) {
-    note(Follow(Json(), {Json::object(), {}}, drivers).carried);
+    note(Follow({}, {Json::object(), {}}, drivers).carried);
   }
   if (!no_policy) {
     const Json policy = policies.empty() ? Json() : policies.front();
-    Followed followed = Follow(policies.empty() ? short_forms.front() : policy,
-                               short_forms.empty() ? policy::LaidOver{policy, {}}
-                                                   : policy::LayOver(short_forms.front(), policy),
-                               drivers);
+    policy::LaidOver asked = short_forms.empty() ? policy::LaidOver{policy, {}}
+                                                 : policy::LayOver(short_forms.front(), policy);
+    asked.policy = policy::WithKnownImages(std::move(asked.policy), settings_.known_images);
+    std::vector<Json> owners;
+    for (const std::vector<Json>* kind : {&policies, &short_forms}) {
+      if (!kind->empty()) {
+        owners.push_back(kind->front());
+      }
+    }
+    Followed followed = Follow(owners, asked, drivers);
     note(std::move(followed.carried));
     if (!policies.empty()) {
       note(WriteFollowed(policy::kClusterPolicy, policy, followed.status));
@@ -198,8 +216,10 @@ Status Reconciler::WriteIgnored(const kube::Kind& kind, const std::vector<Json>&
   return result;
 }
 
-Reconciler::Followed Reconciler::Follow(const Json& owner, const policy::LaidOver& asked,
+Reconciler::Followed Reconciler::Follow(const std::vector<Json>& owners,
+                                        const policy::LaidOver& asked,
                                         const std::vector<Json>& drivers) {
+  const Json owner = owners.empty() ? Json() : owners.front();
   const Json before = StatusIn(owner);
   auto parsed = policy::Parse(asked.policy);
   if (!parsed.has_value()) {
@@ -209,8 +229,8 @@ Reconciler::Followed Reconciler::Follow(const Json& owner, const policy::LaidOve
       metrics_.Judged(false, clock_.Wall());
     }
     Announce(owner, verdict, announced_);
-    return {InvalidStatus(verdict, settings_.space, before, GenerationOf(owner), clock_.Wall()),
-            {},
+    return {BriefStatus(verdict, settings_.space, before, GenerationOf(owner), clock_.Wall()),
+            verdict.partly,
             {}};
   }
   Json more_tolerations = Json::array();
@@ -242,7 +262,7 @@ Reconciler::Followed Reconciler::Follow(const Json& owner, const policy::LaidOve
                         .pull_policy = settings_.pull_policy,
                         .pull_secrets = settings_.pull_secrets,
                         .runtime = openshift.present() ? "crio" : cluster.runtime,
-                        .owner = owner.is_null() ? Json() : kube::OwnerReference(owner, true),
+                        .owners = ReferencesTo(owners),
                         .worker_config = settings_.worker_config,
                         .driver_manager = settings_.driver_manager,
                         .cuda_image = settings_.cuda_image,
@@ -272,7 +292,7 @@ Reconciler::Followed Reconciler::Follow(const Json& owner, const policy::LaidOve
   rules.validated = std::ranges::any_of(operands, [](const DesiredOperand& each) {
     return each.operand->state == "state-operator-validation" && !each.theirs;
   });
-  const Desired desired = AllOf(owner, operands, driver_plan);
+  const Desired desired = AllOf(owners, operands, driver_plan);
   Plan plan = applier_.Compare(desired.objects, desired.incomplete);
   if (!plan.remove.empty()) {
     HandOver(drivers_on, applier_.Owned(plan.remove), UidsOf(drivers), plan);
@@ -302,6 +322,7 @@ Reconciler::Followed Reconciler::Follow(const Json& owner, const policy::LaidOve
   input.cluster = &cluster;
   input.unsupported_fields = policy::UnsupportedFields(asked.policy);
   input.overridden_fields = asked.overridden;
+  input.fields_in_vain = asked.in_vain;
   input.monitors_that_cant_be = MonitorsThatCantBe(context);
   input.space = settings_.space;
   input.node_features_ours = node_features;
@@ -339,8 +360,8 @@ const std::vector<DesiredOperand>& Reconciler::OperandsFor(const Context& contex
                                                            bool node_features) {
   if (!made_.has_value() || made_->context != context || made_->node_features != node_features) {
     made_ = {context, node_features,
-             context.owner.is_null() ? std::vector<DesiredOperand>()
-                                     : DesiredOperands(context, node_features)};
+             context.owners.empty() ? std::vector<DesiredOperand>()
+                                    : DesiredOperands(context, node_features)};
   }
   return made_->operands;
 }
@@ -427,8 +448,8 @@ Status Reconciler::WriteDrivers(const std::vector<Json>& drivers, const DriverPl
     told = announced_drivers_[kube::UidOf(object)];
     Announce(object, verdict, told);
     Status wrote = WriteFollowed(policy::kNvidiaDriver, object,
-                                 DriverStatus(verdict, settings_.space, StatusIn(object),
-                                              GenerationOf(object), clock_.Wall()));
+                                 BriefStatus(verdict, settings_.space, StatusIn(object),
+                                             GenerationOf(object), clock_.Wall()));
     if (result.has_value()) {
       result = std::move(wrote);
     }

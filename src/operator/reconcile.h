@@ -23,6 +23,7 @@
 #include "operator/upgrade/actor.h"
 #include "operator/view.h"
 #include "policy/gpu_cluster_policy.h"
+#include "policy/known_images.h"
 
 namespace gantry::gpu_operator {
 
@@ -37,6 +38,9 @@ struct Settings {
   std::string worker_config;   // of our node feature discovery's workers, as YAML
   std::string driver_manager;  // NVIDIA's image of it, where the policy names none
   std::string cuda_image;      // NVIDIA's images of CUDA, without a tag, likewise
+  policy::KnownImages known_images = {
+      {"driver", "nvcr.io/nvidia/driver"},
+      {"migManager", "nvcr.io/nvidia/cloud-native/k8s-mig-manager"}};
 };
 
 // Brings the cluster to what the ClusterPolicy asks for: one object that acts, on what the pure
@@ -66,9 +70,10 @@ class Reconciler {
     std::string partly;  // what of it is not followed
     Status carried;      // whether all could be written
   };
-  // `owner` is the object in whose name it is done, `asked` what it asks for as a ClusterPolicy;
-  // without an owner nothing is done but for the NVIDIADrivers (`drivers`, by name).
-  Followed Follow(const Json& owner, const policy::LaidOver& asked,
+  // `owners` are the policies in whose name it is done, the first answers for it; `asked` is what
+  // they ask for as a ClusterPolicy. Without an owner nothing is done but for the NVIDIADrivers
+  // (`drivers`, by name).
+  Followed Follow(const std::vector<Json>& owners, const policy::LaidOver& asked,
                   const std::vector<Json>& drivers);
   // As made last, while what they are made from is the same; none without an owner.
   const std::vector<DesiredOperand>& OperandsFor(const Context& context, bool node_features);

@@ -97,7 +97,7 @@ class Uninstall {
   }
 
   // Beside a running operator the cluster would be brought back. Without the right to stop it, the
-  // missing ClusterPolicy stops it too.
+  // missing policies stop it too.
   void StopOperator() {
     const auto scaled = client_.MergePatch(kube::kinds::kDeployment, {options_.space, kDeployment},
                                            {{"spec", {{"replicas", 0}}}});
@@ -117,8 +117,11 @@ class Uninstall {
   }
 
   Status DeletePolicies() {
-    TRY(DeleteAll(policy::kClusterPolicy, {}, [](const Json&) { return true; }));
-    return DeleteAll(policy::kNvidiaDriver, {}, [](const Json&) { return true; });
+    for (const kube::Kind& kind :
+         {policy::kClusterPolicy, policy::kGpuClusterPolicy, policy::kNvidiaDriver}) {
+      TRY(DeleteAll(kind, {}, [](const Json&) { return true; }));
+    }
+    return {};
   }
 
   // Pods on nodes that are not Ready can't end; all others must have, before their hosts are

@@ -218,6 +218,7 @@ std::string NotFollowed(const VerdictInput& input, const std::vector<OperandStat
   std::vector<std::string> parts;
   std::vector<std::string> missing;
   std::vector<std::string> versions;
+  std::vector<std::string> mistaken;
   for (const OperandState& state : operands) {
     if (state.state == "unsupported") {
       missing.push_back(state.name);
@@ -227,6 +228,12 @@ std::string NotFollowed(const VerdictInput& input, const std::vector<OperandStat
     if (operand.wanted && operand.image.version_ignored) {
       versions.push_back(format("{}.version", operand.operand->section));
     }
+    if (!operand.mistake.empty()) {
+      mistaken.emplace_back(operand.operand->state);
+    }
+  }
+  if (!mistaken.empty()) {
+    parts.push_back("operands with a mistake: " + Join(mistaken, ", "));
   }
   if (!missing.empty()) {
     parts.push_back("operands without an image: " + Join(missing, ", "));
@@ -239,6 +246,9 @@ std::string NotFollowed(const VerdictInput& input, const std::vector<OperandStat
   if (!input.monitors_that_cant_be.empty()) {
     parts.push_back("asked for where there is no Prometheus operator (monitoring.coreos.com/v1): " +
                     Join(input.monitors_that_cant_be, ", "));
+  }
+  if (!input.fields_in_vain.empty()) {
+    parts.push_back(Join(input.fields_in_vain, ", ") + ": drivers come from NVIDIADrivers");
   }
   std::vector<std::string> fields;
   for (const std::string& field : input.unsupported_fields) {
@@ -425,7 +435,9 @@ Json IgnoredStatus(std::string_view oldest, const Json& before, long long genera
 
 Json ShortFormStatus(const Json& followed, std::string_view partly, const Json& before,
                      long long generation, WallTime now) {
-  Json status = {{"state", followed["state"]}, {"conditions", Json::array()}};
+  Json status = {{"state", followed["state"]},
+                 {"namespace", followed["namespace"]},
+                 {"conditions", Json::array()}};
   for (const Json& condition : followed["conditions"]) {
     if (const std::string type = TextAt(condition, "type"); type != "SpecFollowed") {
       status["conditions"].push_back(
@@ -441,16 +453,8 @@ Verdict JudgeInvalid(std::string_view mistake) {
   Verdict verdict;
   verdict.state = "notReady";
   verdict.reason = "ReconcileFailed";
-  verdict.message = mistake;
+  verdict.message = verdict.partly = mistake;
   return verdict;
-}
-
-Json InvalidStatus(const Verdict& verdict, std::string_view space, const Json& before,
-                   long long generation, WallTime now) {
-  return {{"state", verdict.state},
-          {"namespace", space},
-          {"conditions",
-           ReadyAndError(false, verdict.reason, verdict.message, before, generation, now)}};
 }
 
 Verdict JudgeDriver(const DriverOutcome& driver,
@@ -497,8 +501,8 @@ Verdict JudgeDriver(const DriverOutcome& driver,
   return verdict;
 }
 
-Json DriverStatus(const Verdict& verdict, std::string_view space, const Json& before,
-                  long long generation, WallTime now) {
+Json BriefStatus(const Verdict& verdict, std::string_view space, const Json& before,
+                 long long generation, WallTime now) {
   Json conditions = ReadyAndError(verdict.state == "ready", verdict.reason, verdict.message, before,
                                   generation, now);
   conditions.push_back(SpecFollowed(verdict.partly, before, generation, now));

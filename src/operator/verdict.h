@@ -42,6 +42,7 @@ struct VerdictInput {
   const ClusterFacts* cluster = nullptr;
   std::vector<std::string> unsupported_fields;
   std::vector<std::string> overridden_fields;      // of the ClusterPolicy, by a GPUClusterPolicy
+  std::vector<std::string> fields_in_vain;         // of a GPUClusterPolicy, beside NVIDIADrivers
   std::vector<std::string> monitors_that_cant_be;  // fields, as desired/monitoring.h has them
   // devicePlugin.config.name, if a ConfigMap of that name is missing.
   std::string missing_config;
@@ -82,8 +83,6 @@ Json ShortFormStatus(const Json& followed, std::string_view partly, const Json& 
                      long long generation, WallTime now);
 // For a policy that can't be read, because of this mistake.
 Verdict JudgeInvalid(std::string_view mistake);
-Json InvalidStatus(const Verdict& verdict, std::string_view space, const Json& before,
-                   long long generation, WallTime now);
 
 // What a NVIDIADriver's status says: its state is ready, notReady or disabled; no operands.
 // `write_error`: why its objects could not be written; empty: they were, or wait for the nodes to
@@ -91,8 +90,9 @@ Json InvalidStatus(const Verdict& verdict, std::string_view space, const Json& b
 Verdict JudgeDriver(const DriverOutcome& driver,
                     const std::map<std::string, DaemonSetFacts>& daemon_sets,
                     const ClusterFacts& cluster, std::string_view write_error, bool labelling);
-Json DriverStatus(const Verdict& verdict, std::string_view space, const Json& before,
-                  long long generation, WallTime now);
+// Of a NVIDIADriver, or of a policy that can't be read.
+Json BriefStatus(const Verdict& verdict, std::string_view space, const Json& before,
+                 long long generation, WallTime now);
 
 // Whether two statuses differ in anything but the times of conditions.
 bool SameStatus(const Json& left, const Json& right);

@@ -32,7 +32,7 @@ class VerdictTest : public testing::Test {
     context.policy = *policy;
     context.space = "ns";
     context.image = "i:1";
-    context.owner = {{"kind", "ClusterPolicy"}};
+    context.owners = Json::array({{{"kind", "ClusterPolicy"}}});
     context.system = cluster_.system;
     operands_ = DesiredOperands(context, node_features);
     sets_.clear();
@@ -208,6 +208,13 @@ TEST_F(VerdictTest, AMistakeInOneSectionIsItsOwn) {
                 HasSubstr("spec.devicePlugin: repository, image and version"));
   }
   EXPECT_EQ(StateOf("gpu-feature-discovery").state, "ready");
+  EXPECT_THAT(Now().partly, HasSubstr("operands with a mistake: state-device-plugin"));
+}
+
+TEST_F(VerdictTest, WhatAShortFormSaysInVainIsSaid) {
+  input_.fields_in_vain = {"driver.enabled", "driver.version"};
+  EXPECT_THAT(Now().partly,
+              HasSubstr("driver.enabled, driver.version: drivers come from NVIDIADrivers"));
 }
 
 TEST_F(VerdictTest, NodesThatNobodyDescribedMayHaveGpus) {
@@ -339,10 +346,15 @@ TEST_F(VerdictTest, OtherPoliciesAreToldWhy) {
   const Json ignored = IgnoredStatus("ClusterPolicy first", Json(), 1, WallTime{});
   EXPECT_EQ(ignored["state"], "ignored");
   EXPECT_THAT(ignored["conditions"][1]["message"].get<std::string>(), HasSubstr("first"));
-  const Json invalid = InvalidStatus(JudgeInvalid("spec.x: wrong"), "ns", Json(), 1, WallTime{});
+  const Json invalid = BriefStatus(JudgeInvalid("spec.x: wrong"), "ns", Json(), 1, WallTime{});
   EXPECT_EQ(invalid["state"], "notReady");
   EXPECT_EQ(invalid["conditions"][1]["reason"], "ReconcileFailed");
   EXPECT_EQ(invalid["conditions"][1]["message"], "spec.x: wrong");
+  EXPECT_EQ(invalid["conditions"][2]["reason"], "Partly");
+  EXPECT_EQ(invalid["conditions"][2]["message"], "spec.x: wrong");
+  const Json told = ShortFormStatus(invalid, "spec.x: wrong", Json(), 1, WallTime{});
+  EXPECT_EQ(told["namespace"], "ns");
+  EXPECT_EQ(told["conditions"], invalid["conditions"]);
 }
 
 TEST_F(VerdictTest, TheShortFormSaysWhatBecameOfBoth) {
@@ -350,6 +362,7 @@ TEST_F(VerdictTest, TheShortFormSaysWhatBecameOfBoth) {
   const Json followed = StatusOf(Now(), input, Json(), 1, WallTime{});
   const Json told = ShortFormStatus(followed, "not acted on: cuda", Json(), 7, WallTime{});
   EXPECT_EQ(told["state"], followed["state"]);
+  EXPECT_EQ(told["namespace"], "ns");
   ASSERT_EQ(told["conditions"].size(), followed["conditions"].size());
   EXPECT_EQ(told["conditions"][0]["message"], followed["conditions"][0]["message"]);
   EXPECT_EQ(told["conditions"][0]["observedGeneration"], 7);

@@ -14,7 +14,25 @@ namespace {
 
 std::string NameOf(const Json& object) { return TextAt(object, "metadata.name"); }
 
+std::string NameAt(unsigned index, const std::string& node) {
+  return format("gpu-{}-node-{}", index, node);
+}
+
 std::string BusIdOf(const Json& object) { return TextAt(object, "spec.pciBusID"); }
+
+// The merge patch that makes an object that of another GPU: nothing is left of the one before.
+Json ForAnotherGpu(const Json& before, Json object) {
+  Json& labels = object["metadata"]["labels"];
+  for (const char* label : {names::kGpuProduct, names::kDeviceUuid}) {
+    labels.emplace(label, nullptr);
+  }
+  if (const Json* spec = At(before, "spec"); spec != nullptr) {
+    for (const auto& [key, value] : spec->items()) {
+      object["spec"].emplace(key, nullptr);
+    }
+  }
+  return object;
+}
 
 }  // namespace
 
@@ -42,7 +60,7 @@ Json DeviceObject(const DeviceFacts& facts, const std::string& node, const std::
   return {{"apiVersion", format("{}/v1", names::kGpuNvidiaGroup)},
           {"kind", "Device"},
           {"metadata",
-           {{"name", format("gpu-{}-node-{}", facts.index, node)},
+           {{"name", NameAt(facts.index, node)},
             {"labels", std::move(labels)},
             {"ownerReferences",
              Json::array(
@@ -54,26 +72,41 @@ DeviceChanges PlanDevices(const std::vector<DeviceFacts>& gpus, const std::strin
                           const std::string& node_uid, const std::vector<Json>& stored) {
   DeviceChanges changes;
   std::set<std::string> there;
-  for (const DeviceFacts& facts : gpus) {
-    // Which index a GPU has, only the driver knows.
-    if (const auto same = std::ranges::find(stored, facts.pci_bus_id, BusIdOf);
-        facts.uuid.empty() && same != stored.end()) {
-      there.insert(NameOf(*same));
-      continue;
-    }
+  const auto plan = [&](const DeviceFacts& facts) {
     const Json object = DeviceObject(facts, node, node_uid);
     const std::string name = NameOf(object);
     there.insert(name);
     const auto before = std::ranges::find(stored, name, NameOf);
     if (before == stored.end()) {
       changes.create.push_back(object);
-      continue;
+      return;
     }
+    const Json patch =
+        BusIdOf(*before) == facts.pci_bus_id ? object : ForAnotherGpu(*before, object);
     Json after = *before;
-    after.merge_patch(object);
+    after.merge_patch(patch);
     if (after != *before) {
-      changes.patch.emplace_back(name, object);
+      changes.patch.emplace_back(name, patch);
     }
+  };
+  // Which index a GPU has, only the driver knows. What it leaves stays with those that have it.
+  std::vector<DeviceFacts> undriven;
+  for (const DeviceFacts& facts : gpus) {
+    if (facts.uuid.empty()) {
+      undriven.push_back(facts);
+    } else {
+      plan(facts);
+    }
+  }
+  std::erase_if(undriven, [&](const DeviceFacts& facts) {
+    const auto same = std::ranges::find(stored, facts.pci_bus_id, BusIdOf);
+    return same != stored.end() && there.insert(NameOf(*same)).second;
+  });
+  for (DeviceFacts& facts : undriven) {
+    while (there.contains(NameAt(facts.index, node))) {
+      ++facts.index;
+    }
+    plan(facts);
   }
   for (const Json& object : stored) {
     if (!there.contains(NameOf(object))) {

@@ -32,7 +32,9 @@ struct DeviceFacts {
 Json DeviceObject(const DeviceFacts& facts, const std::string& node, const std::string& node_uid);
 
 // What makes the stored objects of a node say what is known of its GPUs. What is not known stays as
-// it is stored, so that a driver that is away for a while takes nothing back.
+// it is stored, so that a driver that is away for a while takes nothing back; at another address
+// there is another GPU. One without a driver keeps the object of its address, or gets an index that
+// nobody has.
 struct DeviceChanges {
   std::vector<Json> create;
   std::vector<std::pair<std::string, Json>> patch;  // name, merge patch

@@ -92,5 +92,42 @@ TEST(PlanDevices, WithoutADriverTheStoredIndexStands) {
   EXPECT_THAT(changes.remove, IsEmpty());
 }
 
+TEST(PlanDevices, ADriverThatSeesFewerGpusTakesNoOthersObject) {
+  const DeviceFacts first = OnTheBus(1, "0000:10:00.0");
+  const DeviceFacts second = Driven(0, "0000:20:00.0");
+  const std::vector<Json> stored = {Object(OnTheBus(0, "0000:10:00.0")),
+                                    Object(Driven(1, "0000:20:00.0"))};
+  const DeviceChanges changes = Plan({first, second}, stored);
+  EXPECT_THAT(changes.create, IsEmpty());
+  EXPECT_THAT(changes.remove, IsEmpty());
+  ASSERT_EQ(changes.patch.size(), 2U);
+  std::vector<Json> after = stored;
+  after[0].merge_patch(changes.patch[0].second);
+  after[1].merge_patch(changes.patch[1].second);
+  EXPECT_THAT(after, ElementsAre(Object(second), Object(first)));
+  EXPECT_THAT(Plan({first, second}, after).patch, IsEmpty());
+}
+
+TEST(PlanDevices, AnotherAddressIsAnotherGpu) {
+  Json before = Object(Driven(0, "0000:3b:00.0"));
+  before["metadata"]["labels"]["team"] = "a";
+  const DeviceFacts other = OnTheBus(0, "0000:86:00.0");
+  const DeviceChanges changes = Plan({other}, {before});
+  ASSERT_EQ(changes.patch.size(), 1U);
+  before.merge_patch(changes.patch[0].second);
+  Json expected = Object(other);
+  expected["metadata"]["labels"]["team"] = "a";
+  EXPECT_EQ(before, expected);
+}
+
+TEST(PlanDevices, AGpuThatComesTakesAnIndexThatIsFree) {
+  const Json there = Object(Driven(1, "0000:10:00.0"));
+  const DeviceChanges changes =
+      Plan({OnTheBus(0, "0000:10:00.0"), OnTheBus(1, "0000:20:00.0")}, {there});
+  EXPECT_THAT(changes.create, ElementsAre(Object(OnTheBus(2, "0000:20:00.0"))));
+  EXPECT_THAT(changes.patch, IsEmpty());
+  EXPECT_THAT(changes.remove, IsEmpty());
+}
+
 }  // namespace
 }  // namespace gantry::policy

@@ -67,6 +67,13 @@ LaidOver LayOver(const Json& short_form, const Json& policy) {
     }
   }
   LayCuda(short_form, spec);
+  if (BoolAt(spec, "driver.useNvidiaDriverCRD", false)) {
+    for (const char* field : kFields) {
+      if (!SaysNothing(At(short_form, {"spec", "driver", field}))) {
+        result.in_vain.push_back(format("driver.{}", field));
+      }
+    }
+  }
   return result;
 }
 

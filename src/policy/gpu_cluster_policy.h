@@ -14,6 +14,8 @@ struct LaidOver {
   Json policy;  // an object of nvidia.com/v1 ClusterPolicy
   // Paths below spec at which the ClusterPolicy says something else ("driver.version"), in order.
   std::vector<std::string> overridden;
+  // Paths that the short form says in vain, because drivers come from NVIDIADrivers.
+  std::vector<std::string> in_vain = {};
 };
 
 // Lays what the short form says over a ClusterPolicy, or over NVIDIA's defaults if that is null.

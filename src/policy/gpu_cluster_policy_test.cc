@@ -66,6 +66,15 @@ TEST(LayOver, WhatItDoesNotSayStays) {
   EXPECT_THAT(LayOver(Whole(), {{"spec", {{"driver", nullptr}}}}).overridden, IsEmpty());
 }
 
+TEST(LayOver, WhatItSaysOfDriversIsInVainBesideNvidiaDrivers) {
+  const auto in_vain = [](const Json& short_form, bool crd) {
+    return LayOver(short_form, {{"spec", {{"driver", {{"useNvidiaDriverCRD", crd}}}}}}).in_vain;
+  };
+  EXPECT_THAT(in_vain(Whole(), true), ElementsAre("driver.enabled", "driver.version"));
+  EXPECT_THAT(in_vain(Whole(), false), IsEmpty());
+  EXPECT_THAT(in_vain({{"spec", {{"driver", {{"version", ""}}}}}}, true), IsEmpty());
+}
+
 TEST(LayOver, AWrongTypeIsNamedByWhatReadsTheOutcome) {
   const auto policy = Parse(LayOver({{"spec", {{"driver", {{"version", 5}}}}}}, Json()).policy);
   ASSERT_FALSE(policy.has_value());

@@ -175,11 +175,32 @@ def test_an_empty_text_switches_the_resources_default_off(render, section, defau
     assert policy(render({}))[section]["config"] == {"default": default}
 
 
-def test_the_operator_is_told_where_cuda_is(render):
-    def image(values):
+@pytest.fixture(name="told")
+def _told(render):
+    """A variable of the operator."""
+    def told(values, name):
         operator = next(o for o in documents(render(values)) if o["kind"] == "Deployment")
-        told = {e["name"]: e.get("value") for e in operator["spec"]["template"]["spec"]["containers"][0]["env"]}
-        return told.get("CUDA_IMAGE")
+        variables = operator["spec"]["template"]["spec"]["containers"][0]["env"]
+        named = [e["name"] for e in variables]
+        assert len(named) == len(set(named))
+        return {e["name"]: e.get("value") for e in variables}.get(name)
+
+    return told
+
+
+@pytest.mark.parametrize(("section", "name", "known"), [
+    ("driver", "DRIVER_IMAGE", "nvcr.io/nvidia/driver"),
+    ("migManager", "MIG_MANAGER_IMAGE", "nvcr.io/nvidia/cloud-native/k8s-mig-manager"),
+])
+def test_the_operator_is_told_where_a_version_is(told, section, name, known):
+    assert told({}, name) == told({section: {"image": "r.io/own:1"}}, name) == known
+    assert told({section: {"repository": "mirror"}}, name) == f"mirror/{known.rsplit('/', 1)[1]}"
+    assert told({"operator": {"env": [{"name": name, "value": "r.io/own:1"}]}}, name) == "r.io/own:1"
+
+
+def test_the_operator_is_told_where_cuda_is(told):
+    def image(values):
+        return told(values, "CUDA_IMAGE")
 
     assert image({}) == "nvcr.io/nvidia/cuda"
     assert image({"cuda": {"repository": "mirror/nvidia"}}) == "mirror/nvidia/cuda"

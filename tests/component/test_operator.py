@@ -16,6 +16,7 @@ from control_plane import ROOT, ControlPlane, Refused, free_port, wait
 
 SPACE = "gpu-operator"
 POLICIES = "/apis/nvidia.com/v1/clusterpolicies"
+SHORT_FORMS = "/apis/gpu.nvidia.com/v1/gpuclusterpolicies"
 SETS = f"/apis/apps/v1/namespaces/{SPACE}/daemonsets"
 PLUGIN = f"{SETS}/nvidia-device-plugin-daemonset"
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
@@ -232,15 +233,19 @@ def test_a_second_policy_is_ignored_and_says_so(plane, operator):
 
 
 def test_the_short_form_is_laid_over_the_policy(plane, operator):
-    path = "/apis/gpu.nvidia.com/v1/gpuclusterpolicies"
+    path = SHORT_FORMS
     features, cuda = f"{SETS}/gpu-feature-discovery", f"{SETS}/nvidia-cuda-toolkit-daemonset"
 
     def short(name, **spec):
         return {"apiVersion": "gpu.nvidia.com/v1", "kind": "GPUClusterPolicy", "metadata": {"name": name},
                 "spec": {"driver": {"enabled": True, "version": "470.82.01"}} | spec}
 
-    def owner():
-        return ((plane.get(features) or {"metadata": {}})["metadata"].get("ownerReferences") or [{}])[0].get("kind")
+    def owners():
+        references = (plane.get(features) or {"metadata": {}})["metadata"].get("ownerReferences", [])
+        return [reference["kind"] for reference in references]
+
+    def sets():
+        return {(each["metadata"]["name"], each["metadata"]["uid"]) for each in plane.get(SETS)["items"]}
 
     def condition(path, kind):
         told = {c["type"]: c for c in (plane.get(path).get("status") or {}).get("conditions", [])}
@@ -260,18 +265,23 @@ def test_the_short_form_is_laid_over_the_policy(plane, operator):
     plane.patch(f"{path}/short", {"spec": {"cuda": {"version": "11.4"}}})
     wait(lambda: "spec.cuda.version" not in condition(f"{path}/short", "Error"), "the mistake is mended")
     wait(lambda: "driver.enabled" in condition(f"{POLICIES}/cluster-policy", "SpecFollowed"), "what is overridden")
+    assert {o["name"]: o["state"] for o in status(plane)["operands"]}["state-driver"] == "notReady"
+    assert plane.get(f"{path}/short")["status"]["namespace"] == SPACE
     plane.call("POST", path, short("younger", devicePlugin={"enabled": True}))
     wait(lambda: "GPUClusterPolicy short" in condition(f"{path}/younger", "Error"), "the younger one is ignored")
     assert plane.get(PLUGIN) is None
     plane.call("DELETE", f"{path}/younger")
 
-    # Alone it is followed with NVIDIA's defaults, and what it owns is made in its name.
+    # Alone it is followed with NVIDIA's defaults. What runs for both goes on: its pods would end with it.
+    wait(lambda: owners() == ["ClusterPolicy", "GPUClusterPolicy"], "both own it")
+    before = sets()
     asked = plane.get(f"{POLICIES}/cluster-policy")
     plane.call("DELETE", f"{POLICIES}/cluster-policy")
-    wait(lambda: owner() == "GPUClusterPolicy", "its owner")
+    wait(lambda: owners() == ["GPUClusterPolicy"], "its owner")
     plane.call("POST", POLICIES, {key: asked[key] for key in ("apiVersion", "kind", "spec")} |
                {"metadata": {"name": "cluster-policy"}})
-    wait(lambda: owner() == "ClusterPolicy", "its owner")
+    wait(lambda: owners() == ["ClusterPolicy", "GPUClusterPolicy"], "both own it again")
+    assert sets() == before
     plane.call("DELETE", f"{path}/short")
     wait(lambda: plane.get(PLUGIN), "the plugin again")
     wait(lambda: plane.get(cuda) is None, "CUDA's DaemonSet is gone")
@@ -355,6 +365,12 @@ def test_memory_is_bounded(operator):
 
 def test_uninstall_leaves_nothing(plane, operator):
     operator.stop()
+    plane.call("POST", SHORT_FORMS, {"apiVersion": "gpu.nvidia.com/v1", "kind": "GPUClusterPolicy",
+                                     "metadata": {"name": "short"}})
+    done = operator.uninstall("--timeout=60")
+    assert done.returncode == 0, done.stderr
+    for policies in (POLICIES, SHORT_FORMS):
+        assert plane.get(policies)["items"] == []
     done = operator.uninstall("--timeout=60", "--crds")
     assert done.returncode == 0, done.stderr
     for node in ("node1", "node2"):

@@ -147,7 +147,8 @@ class CudaToolkit {
 
   Result<int> Run(const host::Signals& signals) {
     auto watcher = host::Watcher::Create();
-    for (const std::string& path : {document_, arguments_.cuda_root}) {
+    for (const std::string& path :
+         {document_, arguments_.cuda_root, CopiesDir(arguments_.cuda_root)}) {
       if (const Status added = watcher ? watcher->Add(path) : Status(); !added) {
         watcher = std::unexpected(added.error());
       }
@@ -174,12 +175,6 @@ class CudaToolkit {
   // True: something waits for its removal.
   Result<bool> Look() {
     TRY_ASSIGN(CudaRoot root, ReadCudaRoot(arguments_.cuda_root));
-    const auto current = root.links.find(release_);
-    if (current == root.links.end() ||
-        std::ranges::find(root.copies, current->second) == root.copies.end()) {
-      return Fail(ErrorKind::kNotFound, format("offer CUDA {}: {} leads to no copy", release_,
-                                               LinkPath(arguments_.cuda_root, release_)));
-    }
     TRY_ASSIGN(const std::set<std::string> used,
                UsedCopies(arguments_.proc, arguments_.cdi_dir, BaseName(document_), root.copies));
     const Removal removal = WhatToRemove(root, used, release_);
@@ -187,7 +182,15 @@ class CudaToolkit {
       TRY(host::RemoveFile(LinkPath(arguments_.cuda_root, release)));
       root.links.erase(release);
     }
+    // A mount of a copy that somebody removed would keep every container with a GPU from starting.
+    std::erase_if(root.links, [&](const auto& link) {
+      return std::ranges::find(root.copies, link.second) == root.copies.end();
+    });
     TRY(WriteDocument(root));
+    if (!root.links.contains(release_)) {
+      return Fail(ErrorKind::kNotFound, format("offer CUDA {}: {} leads to no copy", release_,
+                                               LinkPath(arguments_.cuda_root, release_)));
+    }
     TRY(Remove(removal.copies));
     return removal.waits || !doomed_.empty();
   }
@@ -198,6 +201,9 @@ class CudaToolkit {
       const std::string path = JoinPath(CopiesDir(arguments_.cuda_root), copy);
       offered.push_back(
           Describe(release, path, JoinPath(CopiesDir(arguments_.host_cuda_root), copy)));
+    }
+    if (offered.empty()) {
+      return host::RemoveFile(document_);  // a CDI document without devices is invalid
     }
     TRY(host::MakeDirectories(arguments_.cdi_dir));
     TRY_ASSIGN(const bool written,

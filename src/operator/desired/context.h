@@ -25,7 +25,7 @@ struct Context {
   std::string pull_policy;  // of that image, where the policy says nothing
   std::vector<std::string> pull_secrets = {};  // names of Secrets, for that image
   std::string runtime = "containerd";
-  Json owner;                       // an ownerReference to the ClusterPolicy
+  Json owners = Json::array();      // ownerReferences to the policies that count
   std::string worker_config = {};   // of node feature discovery's workers, as YAML
   std::string driver_manager = {};  // NVIDIA's image of it, where the policy names none
   std::string cuda_image = {};      // NVIDIA's images of CUDA, without a tag, likewise

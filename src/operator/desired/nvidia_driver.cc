@@ -147,15 +147,12 @@ Result<Objects> NvidiaDriverObjects(const Context& context, const NamedDriver& d
 
 Objects NvidiaDriversShare(const Context& context, const Json& owners) {
   Context own = context;
-  own.owner = Json();
+  own.owners = owners;
   own.state = "state-driver";
   own.policy.driver_options = {};  // of the ClusterPolicy's driver
   Objects objects = {DriverProbe(own, DriverSetting{.app = ""})};
   if (AsksForTrustedCa(own)) {
     objects.push_back(TrustedCa(own));
-  }
-  for (Json& object : objects) {
-    object["metadata"]["ownerReferences"] = owners;
   }
   return objects;
 }

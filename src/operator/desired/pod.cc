@@ -71,8 +71,8 @@ Json OwnedObject(const Context& context, std::string_view api_version, std::stri
   if (!context.state.empty()) {
     metadata["labels"][names::kOperandState] = context.state;
   }
-  if (!context.owner.is_null()) {
-    metadata["ownerReferences"] = Json::array({context.owner});
+  if (!context.owners.empty()) {
+    metadata["ownerReferences"] = context.owners;
   }
   if (namespaced) {
     metadata["namespace"] = context.space;
