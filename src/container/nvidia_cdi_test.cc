@@ -222,6 +222,16 @@ TEST_F(NvidiaCdiTest, HooksThatAreSwitchedOff) {
       ElementsAre("nvidia-cdi-hook", "create-container", "--disable-device-node-modification"));
 }
 
+// NVIDIA's device plugin names nvidia-ctk unless it is told another.
+TEST_F(NvidiaCdiTest, HooksOfNvidiaCtkAreASubCommand) {
+  input_.hook_path = "/usr/bin/nvidia-ctk";
+  input_.disabled_hooks = {"all"};
+  input_.enabled_hooks = {"disable-device-node-modification"};
+  EXPECT_THAT(
+      NvidiaCdi(input_)->edits.hooks.at(0).args,
+      ElementsAre("nvidia-ctk", "hook", "create-container", "--disable-device-node-modification"));
+}
+
 TEST_F(NvidiaCdiTest, NoDriverIsNotFound) {
   input_.driver.root = root_ + "/dev";
   EXPECT_EQ(NvidiaCdi(input_).error().kind, ErrorKind::kNotFound);
