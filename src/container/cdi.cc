@@ -32,6 +32,20 @@ std::string VersionFor(const CdiSpec& spec) {
   return v11 ? "1.1.0" : v07 ? "0.7.0" : v06 ? "0.6.0" : "0.5.0";
 }
 
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+bool IsLetterOrDigit(char c) {
+  return IsDigit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+// Letters, digits and `marks`, but no mark at either end.
+bool IsWord(std::string_view text, std::string_view marks) {
+  return !text.empty() && IsLetterOrDigit(text.front()) && IsLetterOrDigit(text.back()) &&
+         std::ranges::all_of(text, [&](char c) {
+           return IsLetterOrDigit(c) || marks.find(c) != std::string_view::npos;
+         });
+}
+
 template <typename T>
 void PutIfSet(Json& json, const char* key, const std::optional<T>& value) {
   if (value) {
@@ -97,7 +111,7 @@ class Reader {
     spec.kind = Text(json, "kind", "kind");
     spec.annotations = Annotations(json);
     if (!ParseCdiName(spec.kind + "=x")) {
-      Wrong(ErrorKind::kInvalid, "kind", "is not <vendor>/<class>");
+      Wrong(ErrorKind::kInvalid, "kind " + spec.kind, "is not <vendor>/<class>");
     }
     if (const Json* edits = Child(json, "containerEdits")) {
       spec.edits = Edits(*edits, "containerEdits");
@@ -106,6 +120,9 @@ class Reader {
       Known(entry, "devices", {"name", "annotations", "containerEdits"});
       CdiDevice device;
       device.name = Text(entry, "name", "devices.name");
+      if (!ParseCdiName("x/x=" + device.name)) {
+        Wrong(ErrorKind::kInvalid, "devices.name " + device.name, "is no name that CDI allows");
+      }
       device.annotations = Annotations(entry);
       if (const Json* edits = Child(entry, "containerEdits")) {
         device.edits = Edits(*edits, "devices.containerEdits");
@@ -319,15 +336,16 @@ void AppendEdits(const CdiEdits& from, CdiEdits& to) {
 std::optional<CdiName> ParseCdiName(std::string_view text) {
   const size_t slash = text.find('/');
   const size_t equals = text.find('=');
-  if (slash == std::string_view::npos || equals == std::string_view::npos || slash == 0 ||
-      equals < slash + 2 || equals + 1 == text.size()) {
+  if (equals == std::string_view::npos || slash > equals) {
     return std::nullopt;
   }
+  const std::string_view vendor = text.substr(0, slash);
+  const std::string_view name = text.substr(slash + 1, equals - slash - 1);
   const std::string_view device = text.substr(equals + 1);
-  if (device.find_first_of("/= \t") != std::string_view::npos) {
-    return std::nullopt;
-  }
-  return CdiName{std::string(text.substr(0, equals)), std::string(device)};
+  const bool named = IsWord(vendor, "_-.") && !IsDigit(vendor.front()) && IsWord(name, "_-.") &&
+                     !IsDigit(name.front()) && IsWord(device, "_-.:");
+  return named ? std::optional(CdiName{std::string(text.substr(0, equals)), std::string(device)})
+               : std::nullopt;
 }
 
 std::string CdiFileStem(std::string_view kind) {

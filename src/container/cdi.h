@@ -83,7 +83,9 @@ std::string CdiYaml(const CdiSpec& spec);
 // to 1.1.0 has: it is refused rather than dropped.
 Result<CdiSpec> ParseCdi(std::string_view text);
 
-// "vendor/class=name" -> its two parts; nullopt if it is not a qualified name.
+// "vendor/class=name" -> its two parts; nullopt if it is not a qualified name: all three are
+// letters and digits, with `_`, `-`, `.` (in a device's also `:`) between them, vendor and class
+// begin with a letter (CDI's pkg/parser).
 struct CdiName {
   std::string kind;
   std::string device;

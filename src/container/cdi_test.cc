@@ -55,6 +55,9 @@ TEST(CdiFields, WrongTypesAreNamed) {
   EXPECT_THAT(edits(R"({"deviceNodes": [{"path": "/a", "major": "1"}]})"), HasSubstr("major"));
   EXPECT_THAT(edits(R"({"deviceNodes": [{"path": "/a", "uid": -1}]})"), HasSubstr("uid"));
   EXPECT_THAT(edits(R"({"annotations": {}})"), HasSubstr("annotations"));
+  EXPECT_THAT(ParseCdi(R"({"kind": "a/b/x y"})").error().message, HasSubstr("a/b/x y"));
+  EXPECT_THAT(ParseCdi(R"({"kind": "a/b", "devices": [{"name": "0 1"}]})").error().message,
+              HasSubstr("devices.name 0 1"));
   EXPECT_THAT(ParseCdi(R"({"kind": "a/b", "annotations": {"k": 1}})").error().message,
               HasSubstr("annotations.k"));
 }

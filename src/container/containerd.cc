@@ -267,6 +267,9 @@ class Planner {
       return false;
     }
     if (const auto written = cri_["enable_cdi"].value<bool>()) {
+      if (wish_.owner_asks) {
+        return !*written;
+      }
       if (!*written && plan_.remarks.empty()) {
         plan_.remarks.push_back(
             format("{} says enable_cdi = false; it is left so, and containerd "
@@ -348,7 +351,7 @@ class Planner {
                   format("edit {}: it is of schema 1, and written anew at each start of containerd",
                          wish_.root_path));
     }
-    if (DefaultToSet() && cri_["containerd"]["default_runtime_name"]) {
+    if (DefaultToSet() && cri_["containerd"]["default_runtime_name"] && !wish_.owner_asks) {
       return Fail(ErrorKind::kUnsupported,
                   format("make {} the default runtime: {} names another by default_runtime_name",
                          wish_.runtime_name, wish_.root_path));
@@ -356,18 +359,62 @@ class Planner {
     const std::string plugin = CriPlugin(plan_.schema);
     toml::table cri = Additions();
     std::string text = plan_.root_before;
+    if (wish_.owner_asks) {
+      TRY(PutInPlace({"plugins", plugin}, cri, text));
+    }
     TRY(PutUnderHeader({"plugins", plugin}, "enable_cdi", cri, text));
-    TRY(PutUnderHeader({"plugins", plugin, "containerd"}, "default_runtime_name",
-                       Child(cri, "containerd"), text));
+    if (toml::table* containerd = cri.get_as<toml::table>("containerd")) {
+      TRY(PutUnderHeader({"plugins", plugin, "containerd"}, "default_runtime_name", *containerd,
+                         text));
+    }
     if (add_version_) {
       text = VersionLine(plan_.schema) + "\n" + text;
     }
-    toml::table block;
-    Child(block, "plugins").insert_or_assign(plugin, std::move(cri));
-    const bool complete = text.empty() || text.ends_with('\n');
-    plan_.root_text = text + std::string(complete ? kBlockBegin : kBlockBeginBare) +
-                      TomlText(block) + std::string(kBlockEnd);
+    if (!cri.empty()) {
+      toml::table block;
+      Child(block, "plugins").insert_or_assign(plugin, std::move(cri));
+      const bool complete = text.empty() || text.ends_with('\n');
+      text += std::string(complete ? kBlockBegin : kBlockBeginBare) + TomlText(block) +
+              std::string(kBlockEnd);
+    }
+    plan_.root_text = text;
     plan_.trial_text = plan_.root_text;
+    return {};
+  }
+
+  // Moves what a table of ours says to the table of that path in the text, as far as that says
+  // something of the same, or is of a runtime: TOML allows no second header of it.
+  static Status PutInPlace(const std::vector<std::string_view>& path, toml::table& ours,
+                           std::string& text) {
+    std::vector<std::string> keys;
+    for (const auto& [key, value] : ours) {
+      keys.emplace_back(key.str());
+    }
+    const bool of_runtime = path.size() > 3;  // plugins, the plugin, "containerd", "runtimes"
+    for (const std::string& key : keys) {
+      TRY_ASSIGN(const toml::table root, ParseToml(text));
+      const toml::table* theirs = TableAt(root, path);
+      const toml::node* there = theirs == nullptr ? nullptr : theirs->get(key);
+      const size_t header = HeaderOf(text, root, path);
+      toml::node& value = *ours.get(key);
+      if (toml::table* inner = value.as_table(); inner != nullptr && there != nullptr) {
+        std::vector<std::string_view> inner_path = path;
+        inner_path.push_back(key);
+        TRY(PutInPlace(inner_path, *inner, text));
+        if (!inner->empty()) {
+          continue;
+        }
+      } else if (inner == nullptr && there != nullptr && !there->is_table()) {
+        const size_t begin = OffsetOf(text, there->source().begin);
+        text.replace(begin, OffsetOf(text, there->source().end) - begin, TomlValue(value));
+      } else if (inner == nullptr && there == nullptr && of_runtime &&
+                 header != std::string::npos) {
+        text = WithLineAfter(text, header, format("{} = {}", key, TomlValue(value)));
+      } else {
+        continue;
+      }
+      ours.erase(key);
+    }
     return {};
   }
 
@@ -379,9 +426,7 @@ class Planner {
     const size_t header = HeaderOf(text, root, table);
     const toml::node* value = ours.get(key);
     if (value != nullptr && header != std::string::npos) {
-      const std::string spelled =
-          value->is_string() ? format("\"{}\"", value->value_or(std::string())) : "true";
-      text = WithLineAfter(text, header, format("{} = {}{}", key, spelled, kMark));
+      text = WithLineAfter(text, header, format("{} = {}{}", key, TomlValue(*value), kMark));
       ours.erase(key);
     }
     return {};

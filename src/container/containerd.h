@@ -39,6 +39,9 @@ struct ContainerdWish {
   std::string runtime_type = "io.containerd.runc.v2";
   bool set_as_default = false;
   bool enable_cdi = true;
+  // What the files say otherwise is replaced. Else CDI that is switched off is left so, and a root
+  // file without a drop-in that says otherwise is kUnsupported.
+  bool owner_asks = false;
   bool legacy_schema = false;  // an empty root file is of schema 1, as for containerd before 1.3
   std::vector<std::string> annotation_prefixes;  // passed on to the runtime: "<prefix>*"
 };

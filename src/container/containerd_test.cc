@@ -127,6 +127,57 @@ TEST(Containerd, ADefaultRuntimeOfItsOwnerIsNotOverwrittenInTheRootFile) {
   EXPECT_EQ(plan.error().kind, ErrorKind::kUnsupported);
 }
 
+TEST(Containerd, WhatItsOwnerAsksForReplacesWhatIsThere) {
+  ContainerdWish wish;
+  wish.owner_asks = true;
+  wish.set_as_default = true;
+  wish.drop_in_path = "";
+  wish.version = {1, 7};
+  wish.root_text =
+      "version = 2\n"
+      "[plugins.'io.containerd.grpc.v1.cri']\n"
+      "enable_cdi = false # for now\n"
+      "[plugins.'io.containerd.grpc.v1.cri'.containerd]\n"
+      "default_runtime_name = \"runc\"\n"
+      "[plugins.'io.containerd.grpc.v1.cri'.containerd.runtimes.runc]\n"
+      "runtime_type = 'io.containerd.runc.v2'\n"
+      "[plugins.'io.containerd.grpc.v1.cri'.containerd.runtimes.runc.options]\n"
+      "SystemdCgroup = true\n"
+      "[plugins.'io.containerd.grpc.v1.cri'.containerd.runtimes.nvidia]\n"
+      "runtime_type = 'io.containerd.runtime.v1.linux'\n"
+      "[plugins.'io.containerd.grpc.v1.cri'.containerd.runtimes.nvidia.options] # ours\n"
+      "BinaryName = '/old'\n"
+      "[grpc]\n";
+  const auto plan = PlanContainerd(wish);
+  ASSERT_TRUE(plan.has_value()) << plan.error().message;
+  EXPECT_THAT(plan->remarks, testing::IsEmpty());
+  EXPECT_THAT(
+      plan->root_text,
+      testing::StartsWith(
+          "version = 2\n"
+          "[plugins.'io.containerd.grpc.v1.cri']\n"
+          "enable_cdi = true # for now\n"
+          "[plugins.'io.containerd.grpc.v1.cri'.containerd]\n"
+          "default_runtime_name = \"nvidia\"\n"
+          "[plugins.'io.containerd.grpc.v1.cri'.containerd.runtimes.runc]\n"
+          "runtime_type = 'io.containerd.runc.v2'\n"
+          "[plugins.'io.containerd.grpc.v1.cri'.containerd.runtimes.runc.options]\n"
+          "SystemdCgroup = true\n"
+          "[plugins.'io.containerd.grpc.v1.cri'.containerd.runtimes.nvidia]\n"
+          "runtime_type = \"io.containerd.runc.v2\"\n"
+          "[plugins.'io.containerd.grpc.v1.cri'.containerd.runtimes.nvidia.options] # ours\n"
+          "SystemdCgroup = true\n"
+          "BinaryName = \"/usr/local/nvidia/toolkit/nvidia-container-runtime\"\n"
+          "[grpc]\n"
+          "# >>> NVIDIA runtimes"));
+  EXPECT_TRUE(HasRuntime(plan->root_text, "nvidia-cdi", wish.program + ".cdi"));
+  wish.root_text = plan->root_text;
+  EXPECT_EQ(PlanContainerd(wish)->root_text, plan->root_text) << "a second run changes nothing";
+  wish.root_text = "version = 2\n[plugins.'io.containerd.grpc.v1.cri']\nenable_cdi = false\n";
+  wish.drop_in_path = "/etc/containerd/conf.d/99-nvidia.toml";
+  EXPECT_THAT(PlanContainerd(wish)->drop_in_text, HasSubstr("enable_cdi = true"));
+}
+
 TEST(Containerd, TheBuiltInRuntimeStaysWhereATableOfOursReplacesIt) {
   ContainerdWish wish;
   wish.version = {1, 7};

@@ -10,6 +10,7 @@
 
 #include "base/paths.h"
 #include "base/text.h"
+#include "container/hook_words.h"
 
 namespace gantry::container {
 namespace {
@@ -51,7 +52,8 @@ Result<std::vector<CsvLine>> ParseCsv(std::string_view text) {
 CdiSpec CsvCdi(const CsvInput& input) {
   CdiSpec spec;
   spec.kind = input.kind;
-  std::vector<std::string> args = {BaseName(input.hook_path), "create-container"};
+  std::vector<std::string> args = HookWords(input.hook_path);
+  const size_t words = args.size();
   std::set<std::string> folders;
   std::set<std::string> seen;
   for (const CsvLine& line : input.lines) {
@@ -87,7 +89,7 @@ CdiSpec CsvCdi(const CsvInput& input) {
     args.insert(args.end(), {"--cuda-compat-container-root", input.compat_folder});
   }
   spec.edits.env.emplace_back("NVIDIA_VISIBLE_DEVICES=void");
-  if (args.size() > 2 && !input.hook_path.empty()) {
+  if (args.size() > words && !input.hook_path.empty()) {
     spec.edits.hooks.push_back(
         {"createContainer", input.hook_path, std::move(args), {"NVIDIA_CTK_DEBUG=false"}});
   }

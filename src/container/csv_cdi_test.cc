@@ -64,6 +64,13 @@ TEST(Csv, Document) {
               ElementsAre("nvidia-cdi-hook", "create-container", "--link", "a.so.1::/usr/lib/a.so",
                           "--folder", "/usr/lib", "--cuda-compat-container-root",
                           "/usr/local/cuda/compat_orin"));
+  input.hook_path = "/usr/bin/nvidia-ctk";
+  input.lines = {{Kind::kLibrary, "/usr/lib/a.so.1"}};
+  input.compat_folder = "";
+  EXPECT_THAT(CsvCdi(input).edits.hooks.at(0).args,
+              ElementsAre("nvidia-ctk", "hook", "create-container", "--folder", "/usr/lib"));
+  input.lines.clear();
+  EXPECT_THAT(CsvCdi(input).edits.hooks, testing::IsEmpty()) << "there is nothing to do";
   EXPECT_EQ(spec.devices.at(0).name, "all");
 }
 
@@ -131,6 +138,8 @@ TEST_F(SpecialTest, WindowsDriverStore) {
   EXPECT_EQ(spec.devices.at(0).edits.mounts.size(), 4U) << "libdxcore and three of the store";
   EXPECT_THAT(spec.devices.at(0).edits.hooks.at(0).args,
               testing::Contains("/usr/lib/wsl/drivers/nv_dispi.inf_amd64_1"));
+  const CdiSpec of_ctk = SpecialCdi("wsl", "a.com/b", place_, "/usr/bin/nvidia-ctk").value();
+  EXPECT_EQ(of_ctk.devices.at(0).edits.hooks.at(0).args.at(1), "hook");
 }
 
 }  // namespace

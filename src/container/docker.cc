@@ -67,12 +67,16 @@ std::string WithMembers(std::string text, size_t object, const std::string& memb
   return text.insert(object + 1, format("\n{}{}{}{}", kMark, members, empty ? "" : ",", kMark));
 }
 
+Json RuntimeValue(const NvidiaRuntime& runtime) {
+  return {{"args", Json::array()}, {"path", runtime.program}};
+}
+
 // Members of ours, without the braces around them.
 std::string RuntimeMembers(const std::vector<NvidiaRuntime>& runtimes) {
   std::vector<std::string> members;
+  members.reserve(runtimes.size());
   for (const NvidiaRuntime& runtime : runtimes) {
-    const Json value = {{"args", Json::array()}, {"path", runtime.program}};
-    members.push_back(Json(runtime.name).dump() + ":" + value.dump());
+    members.push_back(Json(runtime.name).dump() + ":" + RuntimeValue(runtime).dump());
   }
   return Join(members, ",");
 }
@@ -85,6 +89,22 @@ std::string WithMembersAt(const std::string& text, const std::string& key,
   return value == std::string::npos
              ? WithMembers(text, root, Json(key).dump() + ":{" + members + "}")
              : WithMembers(text, value, members);
+}
+
+// The text with another value for the last of `keys`, each a key of the value before. kUnsupported
+// if a key is spelled in a way in which it is not found.
+Result<std::string> WithValue(std::string text, const std::vector<std::string>& keys,
+                              const Json& value) {
+  size_t at = SkipBlanks(text, 0);
+  for (const std::string& key : keys) {
+    at = ValueOf(text, at, key);
+    if (at == std::string::npos) {
+      return Fail(ErrorKind::kUnsupported,
+                  format("replace {}: its key is spelled with escapes", Join(keys, ".")));
+    }
+  }
+  const size_t end = text.find_last_not_of(" \t\r\n", EndOfValue(text, at) - 1) + 1;
+  return text.replace(at, end - at, value.dump());
 }
 
 std::string WithoutMarked(std::string text) {
@@ -146,7 +166,8 @@ std::string WithoutNvidiaRuntimes(const std::string& text, const std::string& pr
 Result<DockerPlan> PlanDocker(const DockerWish& wish) {
   DockerPlan plan;
   const std::string given = wish.text.value_or("");
-  plan.before = WithoutNvidiaRuntimes(given, wish.program);
+  // What the owner asked for before may stay where it stands.
+  plan.before = wish.owner_asks ? WithoutMarked(given) : WithoutNvidiaRuntimes(given, wish.program);
   const bool blank = Trim(plan.before).empty();
   const auto json = ParseJson(blank ? "{}" : plan.before);
   if (!json) {
@@ -160,30 +181,39 @@ Result<DockerPlan> PlanDocker(const DockerWish& wish) {
       return Fail(ErrorKind::kInvalid, format("read {}: {} is no object", wish.path, key));
     }
   }
+  std::string text = blank ? "{\n}\n" : plan.before;
+  const auto instead = [&](const std::vector<std::string>& keys, const Json& value,
+                           const std::string& remark) -> Status {
+    if (!wish.owner_asks) {
+      plan.remarks.push_back(format("{} {}; it is left so", wish.path, remark));
+      return {};
+    }
+    TRY_ASSIGN(text, WithValue(text, keys, value));
+    return {};
+  };
   std::vector<NvidiaRuntime> missing;
   for (const NvidiaRuntime& runtime : NvidiaRuntimes(wish.runtime_name, wish.program)) {
     plan.handlers.push_back(runtime.name);
-    if (At(*json, {"runtimes", runtime.name}) == nullptr) {
+    const Json* there = At(*json, {"runtimes", runtime.name});
+    if (there == nullptr) {
       missing.push_back(runtime);
-    } else if (TextAt(*At(*json, {"runtimes", runtime.name}), "path") != runtime.program) {
-      plan.remarks.push_back(
-          format("{} has a runtime {} of its own; it is left so", wish.path, runtime.name));
+    } else if (TextAt(*there, "path") != runtime.program) {
+      TRY(instead({"runtimes", runtime.name}, RuntimeValue(runtime),
+                  format("has a runtime {} of its own", runtime.name)));
     }
   }
-  std::string text = blank ? "{\n}\n" : plan.before;
   const Json* cdi = At(*json, {"features", "cdi"});
   if (wish.enable_cdi && cdi == nullptr) {
     text = WithMembersAt(text, "features", "\"cdi\":true");
   } else if (wish.enable_cdi && *cdi != Json(true)) {
-    plan.remarks.push_back(format("{} says features.cdi = false; it is left so", wish.path));
+    TRY(instead({"features", "cdi"}, true, "says features.cdi = false"));
   }
   const Json* named = At(*json, {"default-runtime"});
   if (wish.set_as_default && named == nullptr) {
     text = WithMembers(text, SkipBlanks(text, 0),
                        "\"default-runtime\":" + Json(wish.runtime_name).dump());
   } else if (wish.set_as_default && *named != Json(wish.runtime_name)) {
-    plan.remarks.push_back(
-        format("{} says default-runtime = {}; it is left so", wish.path, named->dump()));
+    TRY(instead({"default-runtime"}, wish.runtime_name, "says default-runtime = " + named->dump()));
   }
   if (!missing.empty()) {
     text = WithMembersAt(text, "runtimes", RuntimeMembers(missing));

@@ -19,6 +19,7 @@ struct DockerWish {
   std::string runtime_name = "nvidia";
   bool set_as_default = false;
   bool enable_cdi = true;
+  bool owner_asks = false;  // what the file says otherwise is replaced; else it is left
 };
 
 struct DockerPlan {

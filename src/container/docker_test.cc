@@ -88,6 +88,30 @@ TEST(Docker, WhatItsOwnerSaidIsLeft) {
   EXPECT_THAT(PlanDocker(wish)->remarks, ElementsAre(HasSubstr("default-runtime = \"runsc\"")));
 }
 
+TEST(Docker, WhatItsOwnerAsksForReplacesWhatIsThere) {
+  DockerWish wish;
+  wish.text =
+      "{\n  \"default-runtime\": \"runc\",\n  \"features\": {\"cdi\": false\n  },\n"
+      "  \"runtimes\": {\"nvidia\": {\"path\": \"/old\", \"runtimeArgs\": [\"}\"]}}, "
+      "\"debug\":true\n}\n";
+  wish.set_as_default = true;
+  wish.owner_asks = true;
+  wish.program = "/opt/x";
+  const auto plan = PlanDocker(wish);
+  ASSERT_TRUE(plan.has_value()) << plan.error().message;
+  EXPECT_THAT(plan->remarks, testing::IsEmpty());
+  EXPECT_THAT(plan->text, HasSubstr("{\"cdi\": true\n  },\n"));
+  const Json json = ParseJson(plan->text).value();
+  EXPECT_EQ(json["default-runtime"], "nvidia");
+  EXPECT_EQ(json["runtimes"]["nvidia"], Json({{"args", Json::array()}, {"path", "/opt/x"}}));
+  EXPECT_EQ(json["runtimes"]["nvidia-cdi"]["path"], "/opt/x.cdi");
+  EXPECT_EQ(json["debug"], true);
+  wish.text = plan->text;
+  EXPECT_EQ(PlanDocker(wish)->text, plan->text) << "a second run changes nothing";
+  wish.text = "{\"f\\u0065atures\": {\"cdi\": false}}";
+  EXPECT_EQ(PlanDocker(wish).error().kind, ErrorKind::kUnsupported);
+}
+
 TEST(Docker, WrittenAnewByOthersItIsStillFound) {
   DockerWish wish;
   wish.text = "{\"debug\": true, \"default-runtime\": \"nvidia\"}";

@@ -12,6 +12,7 @@
 
 #include "base/paths.h"
 #include "base/text.h"
+#include "container/hook_words.h"
 
 namespace gantry::container {
 namespace {
@@ -109,7 +110,8 @@ void AddHook(const CdiInput& input, const DriverInventory& found, bool workload,
   if (args.empty() || input.hook_path.empty()) {
     return;
   }
-  args.insert(args.begin(), {BaseName(input.hook_path), "create-container"});
+  const std::vector<std::string> words = HookWords(input.hook_path);
+  args.insert(args.begin(), words.begin(), words.end());
   edits.hooks.push_back(
       {"createContainer", input.hook_path, std::move(args), {"NVIDIA_CTK_DEBUG=false"}});
 }

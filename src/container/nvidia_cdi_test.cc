@@ -222,6 +222,16 @@ TEST_F(NvidiaCdiTest, HooksThatAreSwitchedOff) {
       ElementsAre("nvidia-cdi-hook", "create-container", "--disable-device-node-modification"));
 }
 
+// NVIDIA's device plugin names nvidia-ctk unless it is told another.
+TEST_F(NvidiaCdiTest, HooksOfNvidiaCtkAreASubCommand) {
+  input_.hook_path = "/usr/bin/nvidia-ctk";
+  input_.disabled_hooks = {"all"};
+  input_.enabled_hooks = {"disable-device-node-modification"};
+  EXPECT_THAT(
+      NvidiaCdi(input_)->edits.hooks.at(0).args,
+      ElementsAre("nvidia-ctk", "hook", "create-container", "--disable-device-node-modification"));
+}
+
 TEST_F(NvidiaCdiTest, NoDriverIsNotFound) {
   input_.driver.root = root_ + "/dev";
   EXPECT_EQ(NvidiaCdi(input_).error().kind, ErrorKind::kNotFound);
@@ -256,6 +266,11 @@ TEST(Cdi, Names) {
   EXPECT_FALSE(ParseCdiName("GPU-1").has_value());
   EXPECT_FALSE(ParseCdiName("/gpu=0").has_value());
   EXPECT_FALSE(ParseCdiName("a/b=").has_value());
+  EXPECT_EQ(ParseCdiName("k8s.a_b-c/gpu.x=GPU-1:2_3.4")->device, "GPU-1:2_3.4");
+  for (const char* name : {"a/b/c=0", "a/b c=0", "1a/b=0", "a-/b=0", "a/1=0", "a/b.=0", "a/b=0 1",
+                           "a/b=0=1", "a/b=-0", "a=b/0", "a/=0", "a/b"}) {
+    EXPECT_FALSE(ParseCdiName(name).has_value()) << name;
+  }
   EXPECT_EQ(CdiFileStem("k8s.device-plugin.nvidia.com/gpu"), "k8s.device-plugin.nvidia.com-gpu");
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/paths.h"
 #include "base/text.h"
+#include "container/hook_words.h"
 
 namespace gantry::container {
 namespace {
@@ -69,7 +70,7 @@ Status AddWslFiles(const DriverPlace& place, const std::string& hook_path, CdiEd
     edits.mounts.push_back({JoinPath(place.host_root, path), path, Options()});
     return path;
   };
-  std::vector<std::string> args = {BaseName(hook_path), "create-container"};
+  std::vector<std::string> args = HookWords(hook_path);
   args.insert(args.end(), {"--folder", ParentOf(mount(core->front()))});
   for (const std::string& cuda : *stores) {
     const std::string store = ParentOf(WithoutRoot(place.root, cuda).value_or(cuda));

@@ -74,12 +74,14 @@ size_t EndOfLine(std::string_view text, size_t offset) {
   return end == std::string_view::npos ? text.size() : end + 1;
 }
 
-std::string TomlText(const toml::table& table) {
+std::string TomlValue(const toml::node& value) {
   std::ostringstream out;
   out << toml::toml_formatter(
-      table, toml::toml_formatter::default_flags & ~(toml::format_flags::indent_sub_tables |
+      value, toml::toml_formatter::default_flags & ~(toml::format_flags::indent_sub_tables |
                                                      toml::format_flags::allow_literal_strings));
-  return out.str() + "\n";
+  return out.str();
 }
+
+std::string TomlText(const toml::table& table) { return TomlValue(table) + "\n"; }
 
 }  // namespace gantry::container

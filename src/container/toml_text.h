@@ -30,6 +30,9 @@ size_t OffsetOf(std::string_view text, toml::source_position position);
 // One past the line feed that ends the line at an offset, or the text's size.
 size_t EndOfLine(std::string_view text, size_t offset);
 
+// A value as it stands behind "key = ".
+std::string TomlValue(const toml::node& value);
+
 // The table as text, tables indented under nothing, a line feed at the end.
 std::string TomlText(const toml::table& table);
 

@@ -26,6 +26,7 @@ bool Has(const std::vector<std::string>& list, std::string_view text) {
 Result<container::CdiInput> InputOf(const GenerateRequest& request,
                                     container::NodeInventory& inventory) {
   container::CdiInput input;
+  input.kind = request.kind;
   input.driver = inventory.driver;
   input.hook_path = request.hook;
   input.disabled_hooks = request.disabled_hooks;
@@ -115,7 +116,6 @@ std::string WithPaths(const std::string& word, const Change& change) {
 Result<container::CdiSpec> WorkloadDocument(const GenerateRequest& request,
                                             container::NodeInventory inventory) {
   TRY_ASSIGN(container::CdiInput input, InputOf(request, inventory));
-  input.kind = request.kind.empty() ? request.vendor + "/gpu" : request.kind;
   input.naming.clear();
   for (const std::string& name : request.names) {
     if (name != "index" && name != "uuid" && name != "type-index") {
@@ -139,7 +139,6 @@ Result<container::CdiSpec> WorkloadDocument(const GenerateRequest& request,
 Result<container::CdiSpec> ManagementDocument(const GenerateRequest& request,
                                               container::NodeInventory inventory) {
   TRY_ASSIGN(container::CdiInput input, InputOf(request, inventory));
-  input.kind = request.kind.empty() ? "management." + request.vendor + "/gpu" : request.kind;
   if (inventory.files.all_nodes.empty()) {
     return Fail(ErrorKind::kNotFound, format("describe GPUs: no device node /dev/nvidia* under {}",
                                              input.driver.dev_root));

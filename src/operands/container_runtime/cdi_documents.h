@@ -13,8 +13,7 @@
 namespace gantry::container_runtime {
 
 struct GenerateRequest {
-  std::string kind;  // empty: the mode's own
-  std::string vendor = "nvidia.com";
+  std::string kind = "nvidia.com/gpu";
   std::string hook;                            // empty: no hook
   std::vector<std::string> names;              // "index", "type-index", "uuid"
   std::vector<std::string> devices = {"all"};  // or "none", indices, UUIDs

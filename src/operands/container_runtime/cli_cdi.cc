@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <set>
 
 #include "base/paths.h"
@@ -20,6 +19,7 @@
 #include "operands/container_runtime/config_place.h"
 #include "operands/container_runtime/inject.h"
 #include "operands/container_runtime/toolkit_cli.h"
+#include "policy/names.h"
 
 namespace gantry::container_runtime {
 namespace {
@@ -59,25 +59,31 @@ const std::vector<Flag>& GenerateFlags() {
   return flags;
 }
 
+constexpr char kTegraRelease[] = "/etc/nv_tegra_release";
+
 bool Exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
+
+// The kind of a mode's documents, with the flags' vendor and class in the places of its own.
+std::string KindOf(const FlagWords& flags, const std::string& mode) {
+  const std::string own = mode == "management" ? names::kManagementCdiKind
+                          : mode == "nvml" || mode == "csv"
+                              ? GenerateRequest{}.kind
+                              : container::SpecialCdiKind("nvidia.com", mode);
+  const size_t slash = own.find('/');
+  return format("{}/{}", flags.Text("vendor", own.substr(0, slash)),
+                flags.Text("class", own.substr(slash + 1)));
+}
 
 // What the flags say of the node.
 GenerateRequest RequestOf(const FlagWords& flags) {
   GenerateRequest request;
-  request.kind =
-      flags.Has("class") || flags.Has("vendor")
-          ? format("{}/{}", flags.Text("vendor", "nvidia.com"), flags.Text("class", "gpu"))
-          : "";
-  request.vendor = flags.Text("vendor", "nvidia.com");
   request.hook = flags.Text("nvidia-cdi-hook-path", HookProgram());
-  request.names = flags.Has("device-name-strategy") ? flags.List("device-name-strategy")
-                                                    : std::vector<std::string>{"index", "uuid"};
+  request.names = flags.List("device-name-strategy", {"index", "uuid"});
   request.disabled_hooks = flags.List("disable-hook");
   request.enabled_hooks = flags.List("enable-hook");
   request.features = flags.List("feature-flag");
   request.all_device = !flags.On("no-all-device");
-  request.devices =
-      flags.Has("device-id") ? flags.List("device-id") : std::vector<std::string>{"all"};
+  request.devices = flags.List("device-id", {"all"});
   return request;
 }
 
@@ -96,19 +102,21 @@ container::DriverPlace PlaceOf(const FlagWords& flags, const RuntimeConfig& sett
   return place;
 }
 
-Result<CdiSpec> FromLists(const FlagWords& flags, const RuntimeConfig& settings,
-                          const GenerateRequest& request) {
+Result<CdiSpec> FromLists(const CliCall& call, const FlagWords& flags,
+                          const RuntimeConfig& settings, const GenerateRequest& request,
+                          const container::DriverPlace& place) {
   container::CsvInput input;
-  input.kind = request.kind.empty() ? request.vendor + "/gpu" : request.kind;
+  input.kind = request.kind;
   input.hook_path = request.hook;
   input.ignored = flags.List("csv.ignore-pattern");
-  input.real = [](const std::string& path) {
-    const auto real = ResolveInRoot("/", path);
+  input.real = [&place](const std::string& path) {
+    const auto real = ResolveInRoot(path.starts_with("/dev/") ? place.dev_root : place.root, path);
     return real && Exists(*real) ? *real : "";
   };
-  input.target = [](const std::string& path) {
+  input.target = [&place](const std::string& path) {
     char target[4096];
-    const ssize_t length = ::readlink(path.c_str(), &target[0], sizeof(target));
+    const ssize_t length =
+        ::readlink(JoinPath(place.root, path).c_str(), &target[0], sizeof(target));
     return length > 0 ? std::string(&target[0], static_cast<size_t>(length)) : "";
   };
   std::vector<std::string> files = flags.List("csv.file");
@@ -118,40 +126,51 @@ Result<CdiSpec> FromLists(const FlagWords& flags, const RuntimeConfig& settings,
     }
   }
   for (const std::string& file : files) {
-    TRY_ASSIGN(const std::string text, ReadFile(file));
-    const auto lines = container::ParseCsv(text);
+    const auto text = ReadFile(file);
+    if (!text && text.error().kind == ErrorKind::kNotFound) {
+      Say(call, format("mount list {} is not there; it is left out", file));
+      continue;
+    }
+    if (!text) {
+      return std::unexpected(text.error());
+    }
+    const auto lines = container::ParseCsv(*text);
     if (!lines) {
       return std::unexpected(lines.error().In(file));
     }
     input.lines.insert(input.lines.end(), lines->begin(), lines->end());
   }
+  if (input.lines.empty()) {
+    return Fail(ErrorKind::kNotFound,
+                format("find the driver: nothing stands in {}", Join(files, ", ")));
+  }
   input.compat_folder = flags.Text("csv.compat-container-root", settings.csv_compat_folder);
-  if (Exists("/etc/nv_tegra_release")) {
-    input.lines.push_back({container::CsvLine::Kind::kFolder, "/etc/nv_tegra_release"});
+  if (Exists(JoinPath(place.root, kTegraRelease))) {
+    input.lines.push_back({container::CsvLine::Kind::kFolder, kTegraRelease});
   }
   return container::CsvCdi(input);
 }
 
-Result<CdiSpec> Generate(const FlagWords& flags, const RuntimeConfig& settings) {
-  const GenerateRequest request = RequestOf(flags);
+Result<CdiSpec> Generate(const CliCall& call, const FlagWords& flags,
+                         const RuntimeConfig& settings) {
+  GenerateRequest request = RequestOf(flags);
   const container::DriverPlace place = PlaceOf(flags, settings, request);
   std::string mode = Lower(flags.Text("mode", "auto"));
   if (mode == "auto") {
-    mode = Exists(JoinPath(place.dev_root, "dev/dxg"))                    ? "wsl"
-           : Exists("/etc/nv_tegra_release") && !Exists("/dev/nvidiactl") ? "csv"
-                                                                          : "nvml";
+    const bool tegra = Exists(JoinPath(place.root, kTegraRelease)) &&
+                       !Exists(JoinPath(place.dev_root, "dev/nvidiactl"));
+    mode = Exists(JoinPath(place.dev_root, "dev/dxg")) ? "wsl" : tegra ? "csv" : "nvml";
   }
+  request.kind = KindOf(flags, mode);
   if (mode == "csv") {
-    return FromLists(flags, settings, request);
+    return FromLists(call, flags, settings, request, place);
   }
   if (mode == "nvml" || mode == "management") {
     TRY_ASSIGN(container::NodeInventory inventory, LookAtNode(place, NodePlaces{}));
     return mode == "nvml" ? WorkloadDocument(request, std::move(inventory))
                           : ManagementDocument(request, std::move(inventory));
   }
-  return container::SpecialCdi(
-      mode, request.kind.empty() ? container::SpecialCdiKind(request.vendor, mode) : request.kind,
-      place, request.hook);
+  return container::SpecialCdi(mode, request.kind, place, request.hook);
 }
 
 bool IsPrinted(const std::string& path) { return path.empty() || path == "-"; }
@@ -198,7 +217,11 @@ Status CdiGenerate(const CliCall& call) {
   TRY_ASSIGN(const FlagWords flags,
              FlagWords::Parse(call.words, GenerateFlags(), call.environment));
   TRY_ASSIGN(const RuntimeConfig settings, LoadConfig());
-  TRY_ASSIGN(const CdiSpec spec, Generate(flags, settings));
+  TRY_ASSIGN(const CdiSpec spec, Generate(call, flags, settings));
+  if (!container::ParseCdiName(spec.kind + "=all")) {
+    return Fail(ErrorKind::kInvalid,
+                format("read --vendor, --class: {} is no kind that CDI allows", spec.kind));
+  }
   TRY_ASSIGN(const std::string form, FormatOf(flags.Text("format"), flags.Text("output")));
   const std::string path = WithExtension(flags.Text("output"), form);
   TRY(PutSpec(spec, form, path));
@@ -217,8 +240,7 @@ Status CdiList(const CliCall& call) {
   TRY_ASSIGN(const RuntimeConfig settings, LoadConfig());
   std::vector<std::string> warnings;
   std::set<std::string> names;
-  const std::vector<std::string> folders =
-      flags.Has("spec-dir") ? flags.List("spec-dir") : settings.spec_dirs;
+  const std::vector<std::string> folders = flags.List("spec-dir", settings.spec_dirs);
   for (const CdiSpec& spec : container::LoadCdi(folders, {}, warnings)) {
     for (const container::CdiDevice& device : spec.devices) {
       names.insert(format("{}={}", spec.kind, device.name));
@@ -228,12 +250,10 @@ Status CdiList(const CliCall& call) {
   for (const std::string& name : names) {
     text += name + "\n";
   }
-  if (!call.quiet) {
-    for (const std::string& warning : warnings) {
-      std::fprintf(stderr, "nvidia-ctk: %s\n", warning.c_str());
-    }
-    std::fprintf(stderr, "nvidia-ctk: found %zu CDI devices\n", names.size());
+  for (const std::string& warning : warnings) {
+    Say(call, warning);
   }
+  Say(call, format("found {} CDI devices", names.size()));
   return PutOutput("", text);
 }
 

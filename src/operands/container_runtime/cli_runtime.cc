@@ -2,7 +2,7 @@
 // `nvidia-ctk runtime configure`: the same texts that the toolkit's operand puts on a host, for
 // hosts without it. It never restarts the engine; that is the administrator's.
 #include <cerrno>
-#include <cstdio>
+#include <optional>
 
 #include "base/paths.h"
 #include "base/text.h"
@@ -59,23 +59,21 @@ container::ContainerdVersion VersionOf(const std::string& program) {
 Status Put(const CliCall& call, const std::string& path, const std::string& text) {
   TRY(host::MakeDirectories(ParentOf(path)));
   TRY_ASSIGN(const bool written, host::WriteIfDifferent(path, text));
-  if (!call.quiet) {
-    std::fprintf(stderr, "nvidia-ctk: %s %s\n", path.c_str(), written ? "written" : "is right");
-  }
+  Say(call, format("{} {}", path, written ? "written" : "is right"));
   return {};
 }
 
-void Remark(const CliCall& call, const std::vector<std::string>& remarks) {
-  for (const std::string& remark : call.quiet ? std::vector<std::string>{} : remarks) {
-    std::fprintf(stderr, "nvidia-ctk: %s\n", remark.c_str());
-  }
+// nullopt: the engine's own. An empty one is a value: none.
+std::optional<std::string> DropIn(const FlagWords& flags) {
+  const std::vector<std::string> values = flags.Values("drop-in-config");
+  return values.empty() ? std::nullopt : std::optional(values.back());
 }
 
 Status ConfigureContainerd(const CliCall& call, const FlagWords& flags,
                            const std::string& runtime_path) {
   container::ContainerdWish wish;
   wish.root_path = flags.Text("config", kContainerdConfig);
-  wish.drop_in_path = flags.Text("drop-in-config", wish.drop_in_path);  // empty: in the root file
+  wish.drop_in_path = DropIn(flags).value_or(wish.drop_in_path);
   TRY_ASSIGN(wish.root_text, ReadIfThere(wish.root_path));
   wish.imported = Imported(wish.root_text.value_or(""), wish.root_path, wish.drop_in_path);
   wish.version = VersionOf(flags.Text("executable-path", "/usr/bin/containerd"));
@@ -83,8 +81,8 @@ Status ConfigureContainerd(const CliCall& call, const FlagWords& flags,
   wish.runtime_name = flags.Text("nvidia-runtime-name", "nvidia");
   wish.set_as_default = flags.On("nvidia-set-as-default");
   wish.enable_cdi = flags.On("cdi.enabled");
+  wish.owner_asks = true;
   TRY_ASSIGN(const container::ContainerdPlan plan, container::PlanContainerd(wish));
-  Remark(call, plan.remarks);
   if (flags.On("dry-run")) {
     const std::string drop_in =
         wish.drop_in_path.empty() ? "" : format("\n# {}\n{}", wish.drop_in_path, plan.drop_in_text);
@@ -111,7 +109,7 @@ std::vector<std::string> CrioTexts(const std::string& config, const std::string&
 }
 
 Status ConfigureCrio(const CliCall& call, const FlagWords& flags, const std::string& runtime_path) {
-  const std::string drop_in = flags.Text("drop-in-config", kCrioDropIn);
+  const std::string drop_in = DropIn(flags).value_or(kCrioDropIn);
   if (drop_in.empty()) {
     return Fail(ErrorKind::kUnsupported,
                 "read --drop-in-config: CRI-O's own file is not edited, name another");
@@ -137,8 +135,8 @@ Status ConfigureDocker(const CliCall& call, const FlagWords& flags,
   wish.runtime_name = flags.Text("nvidia-runtime-name", "nvidia");
   wish.set_as_default = flags.On("nvidia-set-as-default");
   wish.enable_cdi = flags.On("cdi.enabled");
+  wish.owner_asks = true;
   TRY_ASSIGN(const container::DockerPlan plan, container::PlanDocker(wish));
-  Remark(call, plan.remarks);
   return flags.On("dry-run") ? PutOutput("", plan.text) : Put(call, wish.path, plan.text);
 }
 
@@ -181,10 +179,24 @@ Status RuntimeConfigure(const CliCall& call) {
                "the engine",
                mode));
   }
-  if (!mode.empty() && mode != "config-file" && mode != "config") {
-    Remark(call, {format("--config-mode {} is not known and changes nothing", mode)});
+  if (mode != "config-file" && mode != "config") {
+    Say(call, format("--config-mode {} is not known and changes nothing", mode));
+  }
+  const std::string source = flags.Text("config-source", "file");
+  if (source != "file" && source != "command") {
+    return Fail(ErrorKind::kInvalid,
+                format("read --config-source {}: it is not file or command", source));
+  }
+  if (source == "command") {
+    Say(call, "--config-source command changes nothing: the files themselves are read and edited");
   }
   const std::string runtime = flags.Text("runtime", "docker");
+  const std::string drop_in = DropIn(flags).value_or("");
+  if (!drop_in.empty() && (runtime == "docker" || !drop_in.starts_with('/'))) {
+    return Fail(ErrorKind::kInvalid, format("read --drop-in-config {}: {}", drop_in,
+                                            runtime == "docker" ? "Docker reads no such files"
+                                                                : "it is no absolute path"));
+  }
   TRY_ASSIGN(const std::string runtime_path,
              RuntimePath(flags.Text("nvidia-runtime-path", kRuntimePath), runtime));
   if (runtime == "containerd") {

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 
 #include "base/paths.h"
 #include "base/text.h"
@@ -26,12 +25,6 @@ namespace {
 using Takes = Flag::Takes;
 
 constexpr mode_t kNodeMode = 0666;
-
-void Say(const CliCall& call, const std::string& text) {
-  if (!call.quiet) {
-    std::fprintf(stderr, "nvidia-ctk: %s\n", text.c_str());
-  }
-}
 
 // The node's modules in the order in which they build on each other, by the host's own modprobe.
 Status LoadModules(const CliCall& call, const std::string& root, bool dry_run) {
@@ -83,7 +76,7 @@ Status MakeControlNodes(const CliCall& call, const std::string& dev_root, bool d
   return {};
 }
 
-// Every node of the driver that is there, as a path below `dev_root`.
+// Every node of the driver that is there below `dev_root`.
 std::vector<NamedNode> NodesThere(const std::string& dev_root) {
   std::vector<NamedNode> nodes;
   for (const char* pattern :
@@ -92,8 +85,7 @@ std::vector<NamedNode> NodesThere(const std::string& dev_root) {
     for (const std::string& path : paths.value_or(std::vector<std::string>{})) {
       struct stat info{};
       if (::stat(path.c_str(), &info) == 0 && S_ISCHR(info.st_mode)) {
-        nodes.push_back({WithoutRoot(dev_root, path).value_or(path),
-                         {gnu_dev_major(info.st_rdev), gnu_dev_minor(info.st_rdev)}});
+        nodes.push_back({path, {gnu_dev_major(info.st_rdev), gnu_dev_minor(info.st_rdev)}});
       }
     }
   }
@@ -162,13 +154,12 @@ Status CreateDevCharSymlinks(const CliCall& call) {
   const bool dry_run = flags.On("dry-run");
   const bool all = flags.On("create-all");
   if (!all && (flags.On("load-kernel-modules") || flags.On("create-device-nodes"))) {
-    return Fail(ErrorKind::kInvalid,
-                "read --load-kernel-modules, --create-device-nodes: they go with --create-all");
+    Say(call, "--load-kernel-modules and --create-device-nodes go with --create-all; ignored");
   }
-  if (flags.On("load-kernel-modules")) {
+  if (all && flags.On("load-kernel-modules")) {
     TRY(LoadModules(call, root, dry_run));
   }
-  if (flags.On("create-device-nodes")) {
+  if (all && flags.On("create-device-nodes")) {
     TRY(MakeControlNodes(call, root, dry_run));
   }
   std::vector<NamedNode> nodes = NodesThere(root);
@@ -176,6 +167,9 @@ Status CreateDevCharSymlinks(const CliCall& call) {
     TRY_ASSIGN(const std::string table, ReadFile("/proc/devices"));
     const std::string minors = ReadFile("/proc/driver/nvidia-caps/mig-minors").value_or("");
     nodes = PossibleNodes(table, minors, container::GpusFromProc("/"));
+    for (NamedNode& node : nodes) {
+      node.path = JoinPath(root, node.path);
+    }
   }
   return LinkNodes(call, nodes, flags.Text("dev-char-path", "/dev/char"), dry_run);
 }

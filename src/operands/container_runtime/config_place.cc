@@ -6,31 +6,42 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <climits>
 #include <cstdlib>
+#include <iterator>
 #include <vector>
 
 #include "base/paths.h"
+#include "base/text.h"
 
 namespace gantry::container_runtime {
 namespace {
 
 constexpr char kConfigBelow[] = "nvidia-container-runtime/config.toml";
 
-std::string OwnPath() {
-  std::array<char, PATH_MAX> path{};
-  const ssize_t length = ::readlink("/proc/self/exe", path.data(), path.size());
-  return length <= 0 ? "/" : std::string(path.data(), static_cast<size_t>(length));
-}
-
 }  // namespace
 
-std::string OwnFolder() { return ParentOf(OwnPath()); }
+std::string OwnFolder() {
+  std::array<char, PATH_MAX> path{};
+  const ssize_t length = ::readlink("/proc/self/exe", path.data(), path.size());
+  return length <= 0 ? "/" : ParentOf(std::string(path.data(), static_cast<size_t>(length)));
+}
 
 std::string HookProgram() {
-  const std::string beside = JoinPath(OwnFolder(), "nvidia-cdi-hook");
-  return ::access(beside.c_str(), X_OK) == 0 ? beside : OwnPath();
+  std::vector<std::string> folders = {OwnFolder()};
+  if (const char* path = std::getenv("PATH"); path != nullptr) {
+    std::ranges::copy(Split(path, ':'), std::back_inserter(folders));
+  }
+  for (const std::string& folder : folders) {
+    const std::string program = JoinPath(folder, "nvidia-cdi-hook");
+    // A document is read elsewhere: a path from the working folder would mean nothing there.
+    if (program.starts_with('/') && ::access(program.c_str(), X_OK) == 0) {
+      return program;
+    }
+  }
+  return "/usr/bin/nvidia-cdi-hook";
 }
 
 std::string DefaultConfigFile() { return JoinPath("/etc", kConfigBelow); }

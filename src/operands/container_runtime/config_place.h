@@ -11,7 +11,8 @@ namespace gantry::container_runtime {
 // The folder of the running program.
 std::string OwnFolder();
 
-// The program that a document names as its hook: nvidia-cdi-hook beside the running one, or that.
+// The program that a document names as its hook: nvidia-cdi-hook beside the running one, else in
+// $PATH, else /usr/bin/nvidia-cdi-hook, whether it is there or not.
 std::string HookProgram();
 
 // $NVIDIA_CTK_CONFIG_FILE_PATH, whether that file is there or not; else the first config.toml that

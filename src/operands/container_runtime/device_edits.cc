@@ -45,11 +45,7 @@ container::CdiSpec RuntimeSpec(const container::NodeInventory& inventory,
       input.additional_gids = false;
     }
   }
-  container::CdiSpec spec = container::NvidiaCdiFrom(input, files);
-  for (container::CdiHook& entry : spec.edits.hooks) {
-    entry.args.front() = "nvidia-cdi-hook";  // by which the program knows what it is
-  }
-  return spec;
+  return container::NvidiaCdiFrom(input, files);
 }
 
 Result<container::CdiEdits> EditsFrom(const container::CdiSpec& spec,

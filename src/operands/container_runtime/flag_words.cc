@@ -44,17 +44,21 @@ Result<FlagWords> FlagWords::Parse(const std::vector<std::string>& words,
       }
       value = words[++i];
     }
-    if (flag->takes == Flag::Takes::kNothing) {
-      TRY(ParseBool(value));
+    if (const auto on = ParseBool(value); flag->takes == Flag::Takes::kNothing && !on) {
+      return std::unexpected(on.error().In("read " + word));
     }
     read.values_[flag->names.front()].push_back(value);
   }
   for (const Flag& flag : flags) {
     for (const std::string& variable : flag.variables) {
       const auto value = environment(variable);
-      if (value && !value->empty() && !read.Has(flag.names.front())) {
-        read.values_[flag.names.front()] = {*value};
+      if (!value || value->empty() || read.values_.contains(flag.names.front())) {
+        continue;
       }
+      if (const auto on = ParseBool(*value); flag.takes == Flag::Takes::kNothing && !on) {
+        return std::unexpected(on.error().In("read " + variable));
+      }
+      read.values_[flag.names.front()] = {*value};
     }
   }
   return read;
@@ -66,7 +70,7 @@ bool FlagWords::On(const std::string& name) const {
 
 std::string FlagWords::Text(const std::string& name, const std::string& fallback) const {
   const auto found = values_.find(name);
-  return found == values_.end() ? fallback : found->second.back();
+  return found == values_.end() || found->second.back().empty() ? fallback : found->second.back();
 }
 
 std::vector<std::string> FlagWords::Values(const std::string& name) const {
@@ -74,7 +78,8 @@ std::vector<std::string> FlagWords::Values(const std::string& name) const {
   return found == values_.end() ? std::vector<std::string>{} : found->second;
 }
 
-std::vector<std::string> FlagWords::List(const std::string& name) const {
+std::vector<std::string> FlagWords::List(const std::string& name,
+                                         const std::vector<std::string>& fallback) const {
   std::vector<std::string> all;
   for (const std::string& value : Values(name)) {
     for (const std::string& part : Split(value, ',')) {
@@ -83,7 +88,7 @@ std::vector<std::string> FlagWords::List(const std::string& name) const {
       }
     }
   }
-  return all;
+  return all.empty() ? fallback : all;
 }
 
 }  // namespace gantry::container_runtime

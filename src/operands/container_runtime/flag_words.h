@@ -19,23 +19,23 @@ struct Flag {
   std::vector<std::string> variables = {};  // of the environment, read if the flag is not there
 };
 
-// What stands on a command line. A flag that is there more than once has all of its values; a value
-// from the environment is split at commas.
+// What stands on a command line. A flag that is there more than once has all of its values.
 class FlagWords {
  public:
   using Environment = std::function<std::optional<std::string>(const std::string& name)>;
-  // kInvalid names an unknown flag, or one without its value.
+  // kInvalid names an unknown flag, one without its value, or the flag or variable of a switch that
+  // is no boolean.
   static Result<FlagWords> Parse(const std::vector<std::string>& words,
                                  const std::vector<Flag>& flags, const Environment& environment);
 
-  [[nodiscard]] bool Has(const std::string& name) const { return values_.contains(name); }
   // A switch that is on.
   [[nodiscard]] bool On(const std::string& name) const;
-  // The last value.
+  // The last value; an empty one stands for the fallback, as no value does.
   [[nodiscard]] std::string Text(const std::string& name, const std::string& fallback = "") const;
-  // Every value, each split at commas.
-  [[nodiscard]] std::vector<std::string> List(const std::string& name) const;
-  // Every value as it was written.
+  // Every value, each split at commas; the fallback if nothing is in them.
+  [[nodiscard]] std::vector<std::string> List(const std::string& name,
+                                              const std::vector<std::string>& fallback = {}) const;
+  // Every value as it was written: for flags of which an empty one says something.
   [[nodiscard]] std::vector<std::string> Values(const std::string& name) const;
   // Words that are no flags.
   [[nodiscard]] const std::vector<std::string>& rest() const { return rest_; }

@@ -170,14 +170,25 @@ int RunContainerRuntime(const std::string& name, const std::vector<std::string>&
   return 1;
 }
 
+std::string RuntimeVersion() {
+  // OCI's runtime specification: the one whose linux.netDevices CDI documents fill in.
+  constexpr std::string_view kSpecification = "1.3.0";
+  return format("NVIDIA Container Runtime version {}\nspec: {}\n", GANTRY_VERSION, kSpecification);
+}
+
 int RunLegacyHook(const std::string& name, const std::vector<std::string>& words) {
   const bool prestart = std::ranges::find(words, "prestart") != words.end();
   if (!prestart) {
     return 0;
   }
-  for (size_t i = 0; i + 1 < words.size(); ++i) {
-    if (words[i] == "-config" || words[i] == "--config") {
-      ::setenv("NVIDIA_CTK_CONFIG_FILE_PATH", words[i + 1].c_str(), 1);
+  for (size_t i = 0; i < words.size(); ++i) {
+    const size_t equals = words[i].find('=');
+    const std::string flag = words[i].substr(0, equals);
+    if (flag == "-config" || flag == "--config") {
+      const std::string value = equals != std::string::npos ? words[i].substr(equals + 1)
+                                : i + 1 < words.size()      ? words[i + 1]
+                                                            : "";
+      ::setenv("NVIDIA_CTK_CONFIG_FILE_PATH", value.c_str(), 1);
     }
   }
   const Status done = [&]() -> Status {

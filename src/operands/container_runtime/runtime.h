@@ -24,6 +24,9 @@ RuntimeCall ReadRuntimeCall(const std::vector<std::string>& words);
 // becomes the low-level runtime. Returns (with exit status 1) only if that is not possible.
 int RunContainerRuntime(const std::string& name, const std::vector<std::string>& words);
 
+// What `nvidia-container-runtime --version` says before the low-level runtime says its own.
+std::string RuntimeVersion();
+
 // nvidia-container-runtime-hook: the prestart hook of NVIDIA's legacy mode. Devices are added by
 // the runtime or by CDI before that, so it succeeds where nothing is asked for and says so
 // otherwise.

@@ -2,8 +2,10 @@
 // Which containers get a GPU by asking for it, and what becomes of their configuration.
 #include "operands/container_runtime/runtime.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -88,6 +90,11 @@ TEST(RuntimeCall, OnlyCreateOfTheRightBundle) {
   EXPECT_FALSE(ReadRuntimeCall({"run", "--bundle", "create", "id"}).create);
 }
 
+TEST(RuntimeCall, TheVersionNamesTheSpecification) {
+  EXPECT_THAT(RuntimeVersion(),
+              testing::MatchesRegex("NVIDIA Container Runtime version .*\nspec: 1\\..*\n"));
+}
+
 TEST(RuntimeConfigFile, ReadsNvidiasKeys) {
   const auto config = ParseRuntimeConfig(
       "accept-nvidia-visible-devices-envvar-when-unprivileged = true\n"
@@ -168,6 +175,29 @@ TEST_F(InjectTest, UnknownDeviceFailsTheStart) {
   const Status done = Inject(Config("GPU-nowhere", true));
   ASSERT_FALSE(done.has_value());
   EXPECT_THAT(done.error().message, HasSubstr("GPU-nowhere"));
+}
+
+// With another configuration than its owner's, the container would start without GPUs.
+TEST_F(InjectTest, TheLegacyHookReadsTheFileThatItIsGiven) {
+  std::ofstream(folder_ + "/config.toml")
+      << "accept-nvidia-visible-devices-envvar-when-unprivileged = true\n";
+  std::ofstream(folder_ + "/config.json") << Config("all", false).dump();
+  std::ofstream(folder_ + "/state.json") << Json{{"bundle", folder_}}.dump();
+  const Fd before(::dup(STDIN_FILENO));
+  const auto hook = [&](const std::vector<std::string>& words) {
+    const Fd state(::open((folder_ + "/state.json").c_str(), O_RDONLY | O_CLOEXEC));
+    ::dup2(state.get(), STDIN_FILENO);
+    ::setenv("NVIDIA_CTK_CONFIG_FILE_PATH", "/nonexistent", 1);
+    testing::internal::CaptureStderr();
+    const int status = RunLegacyHook("hook", words);
+    testing::internal::GetCapturedStderr();
+    return status;
+  };
+  EXPECT_EQ(hook({"prestart"}), 0);
+  EXPECT_EQ(hook({"-config", folder_ + "/config.toml", "prestart"}), 1);
+  EXPECT_EQ(hook({"-config=" + folder_ + "/config.toml", "prestart"}), 1);
+  ::unsetenv("NVIDIA_CTK_CONFIG_FILE_PATH");
+  ::dup2(before.get(), STDIN_FILENO);
 }
 
 TEST_F(InjectTest, NoneGivesTheDriverWithoutGpus) {

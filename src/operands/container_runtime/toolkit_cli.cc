@@ -51,7 +51,8 @@ void PrintUsage(std::FILE* out) {
   std::fprintf(out, "  %-32s %s\n", "hook NAME ...", "run a hook of a CDI document");
 }
 
-int WrongUsage() {
+int WrongUsage(const std::string& name, const std::string& what) {
+  std::fprintf(stderr, "%s: %s\n", name.c_str(), what.c_str());
   PrintUsage(stderr);
   return 1;
 }
@@ -63,6 +64,13 @@ bool AsksForHelp(const std::vector<std::string>& words) {
          });
 }
 
+// What names a command: the words before the first flag.
+std::string CommandOf(const std::vector<std::string>& words) {
+  const auto end = std::find_if(words.begin() + 1, words.end(),
+                                [](const std::string& word) { return word.starts_with('-'); });
+  return Join({words.begin(), end}, " ");
+}
+
 // How many of the words are the entry's path; 0 if it is another's.
 size_t Matches(const Entry& entry, const std::vector<std::string>& words) {
   const std::vector<std::string> path = Split(entry.path, ' ');
@@ -71,34 +79,30 @@ size_t Matches(const Entry& entry, const std::vector<std::string>& words) {
   return same ? path.size() : 0;
 }
 
-// Takes the flags before the command off; false at one that is not known or has no such value.
-bool TakeGlobalFlags(std::vector<std::string>& words, bool& quiet) {
-  quiet = ParseBool(FromProcess("NVIDIA_CTK_QUIET").value_or("false")).value_or(false);
-  while (!words.empty() && words.front().starts_with("-")) {
-    std::string word = words.front();
-    words.erase(words.begin());
-    word.erase(0, word.find_first_not_of('-'));
-    const size_t equals = word.find('=');
-    const std::string name = word.substr(0, equals);
-    if (name == "config" && (equals != std::string::npos || !words.empty())) {
-      const std::string value =
-          equals != std::string::npos ? word.substr(equals + 1) : words.front();
-      words.erase(words.begin(), words.begin() + (equals == std::string::npos ? 1 : 0));
-      ::setenv("NVIDIA_CTK_CONFIG_FILE_PATH", value.c_str(), 1);
-    } else if (name == "quiet") {
-      const auto on = ParseBool(equals == std::string::npos ? "true" : word.substr(equals + 1));
-      if (!on) {
-        return false;
-      }
-      quiet = *on;
-    } else if (name != "debug" && name != "d") {
-      return false;
-    }
+// Takes the flags before the command off `words`. kInvalid as of FlagWords::Parse.
+Result<FlagWords> TakeGlobalFlags(std::vector<std::string>& words) {
+  size_t end = 0;
+  while (end < words.size() && words[end].starts_with('-') && words[end] != "-") {
+    const bool separate = words[end] == "--config" || words[end] == "-config";
+    end = std::min(end + (separate ? 2 : 1), words.size());
   }
-  return true;
+  const auto command = words.begin() + static_cast<std::ptrdiff_t>(end);
+  const std::vector<std::string> before(words.begin(), command);
+  words.erase(words.begin(), command);
+  return FlagWords::Parse(before,
+                          {{{"debug", "d"}, Flag::Takes::kNothing},
+                           {{"quiet"}, Flag::Takes::kNothing, {"NVIDIA_CTK_QUIET"}},
+                           {{"config"}, Flag::Takes::kValue, {"NVIDIA_CTK_CONFIG"}}},
+                          FromProcess);
 }
 
 }  // namespace
+
+void Say(const CliCall& call, const std::string& text) {
+  if (!call.quiet) {
+    std::fprintf(stderr, "nvidia-ctk: %s\n", text.c_str());
+  }
+}
 
 Status PutOutput(const std::string& path, const std::string& text) {
   if (path.empty() || path == "-") {
@@ -133,11 +137,13 @@ int RunToolkitCli(const std::string& name, const std::vector<std::string>& words
   std::vector<std::string> rest = words;
   CliCall call;
   call.environment = FromProcess;
-  if (const auto config = FromProcess("NVIDIA_CTK_CONFIG"); config && !config->empty()) {
-    ::setenv("NVIDIA_CTK_CONFIG_FILE_PATH", config->c_str(), 1);
+  const auto flags = TakeGlobalFlags(rest);
+  if (!flags) {
+    return WrongUsage(name, flags.error().message);
   }
-  if (!TakeGlobalFlags(rest, call.quiet)) {
-    return WrongUsage();
+  call.quiet = flags->On("quiet");
+  if (const std::string config = flags->Text("config"); !config.empty()) {
+    ::setenv("NVIDIA_CTK_CONFIG_FILE_PATH", config.c_str(), 1);
   }
   if (!rest.empty() && rest.front() == "hook") {
     return RunCdiHook(name, {rest.begin() + 1, rest.end()});
@@ -154,7 +160,9 @@ int RunToolkitCli(const std::string& name, const std::vector<std::string>& words
     }
     return 0;
   }
-  return WrongUsage();
+  return WrongUsage(name, rest.empty()
+                              ? "a command is missing"
+                              : format("read {}: there is no such command", CommandOf(rest)));
 }
 
 }  // namespace gantry::container_runtime

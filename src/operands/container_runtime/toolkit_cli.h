@@ -31,6 +31,9 @@ Status CreateDevCharSymlinks(const CliCall& call);
 Status PrintLibraryCache(const CliCall& call);
 Status PrintInfo(const CliCall& call);
 
+// A line for the administrator on standard error, unless the call is quiet.
+void Say(const CliCall& call, const std::string& text);
+
 // Writes a command's result to a file in one step, making its folder, or to standard output if the
 // path is empty or "-".
 Status PutOutput(const std::string& path, const std::string& text);

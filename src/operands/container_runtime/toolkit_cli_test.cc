@@ -43,6 +43,10 @@ class CliTest : public testing::Test {
     fs::create_directories(fs::path(folder_ + path).parent_path());
     std::ofstream(folder_ + path) << text;
   }
+  bool MakeNode(const std::string& path, dev_t number) {
+    fs::create_directories(fs::path(folder_ + path).parent_path());
+    return ::mknod((folder_ + path).c_str(), S_IFCHR | 0666, number) == 0;
+  }
   std::string Get(const std::string& path) { return ReadFile(folder_ + path).value_or("(absent)"); }
   CliCall Call(const std::vector<std::string>& words) {
     return {words,
@@ -123,6 +127,16 @@ TEST(ConfigFile, APathThatIsGivenCountsWhetherThereOrNot) {
   ::setenv("NVIDIA_CTK_CONFIG_FILE_PATH", "", 1);
   EXPECT_NE(FindConfigFile(), "/nowhere/config.toml");
   ::unsetenv("NVIDIA_CTK_CONFIG_FILE_PATH");
+}
+
+TEST_F(CliTest, TheHookOfADocumentIsFoundInThePath) {
+  const std::string path = std::getenv("PATH");
+  ::setenv("PATH", ("." + (":" + folder_)).c_str(), 1);
+  EXPECT_EQ(HookProgram(), "/usr/bin/nvidia-cdi-hook");
+  Put("/nvidia-cdi-hook", "");
+  fs::permissions(folder_ + "/nvidia-cdi-hook", fs::perms::owner_all);
+  EXPECT_EQ(HookProgram(), folder_ + "/nvidia-cdi-hook");
+  ::setenv("PATH", path.c_str(), 1);
 }
 
 TEST_F(CliTest, ConfigDefaultIsComplete) {
@@ -269,6 +283,68 @@ TEST_F(CliTest, GenerateFromADriverRoot) {
   EXPECT_THAT(Run(CdiGenerate, words), HasSubstr("by-colour"));
 }
 
+TEST_F(CliTest, GenerateTakesAnEmptyValueForNone) {
+  Put("/usr/lib64/libcuda.so.535.1", "elf");
+  if (!MakeNode("/dev/nvidia0", gnu_dev_makedev(1, 3))) {
+    GTEST_SKIP() << "device nodes cannot be made here";
+  }
+  EXPECT_EQ(Run(CdiGenerate, {"--driver-root", folder_, "--output", folder_ + "/nvidia.json",
+                              "--nvidia-cdi-hook-path=", "--dev-root=", "--device-id=",
+                              "--device-name-strategy=", "--vendor=", "--mode="}),
+            "");
+  const auto spec = container::ParseCdi(Get("/nvidia.json"));
+  ASSERT_TRUE(spec.has_value()) << Get("/nvidia.json");
+  EXPECT_EQ(spec->kind, "nvidia.com/gpu");
+  EXPECT_EQ(spec->edits.hooks.size(), 1U);
+  ASSERT_EQ(spec->devices.size(), 2U);
+  EXPECT_EQ(spec->devices[0].name, "0");
+  EXPECT_EQ(spec->devices[0].edits.device_nodes.at(0).host_path, folder_ + "/dev/nvidia0");
+}
+
+TEST_F(CliTest, VendorAndClassReplaceTheModesOwn) {
+  Put("/usr/lib64/libcuda.so.535.1", "elf");
+  Put("/dev/gdrdrv", "");
+  const auto kind = [&](std::vector<std::string> words) {
+    words.insert(words.end(), {"--driver-root", folder_, "--output", folder_ + "/out.json"});
+    const std::string error = Run(CdiGenerate, words);
+    return error.empty() ? container::ParseCdi(Get("/out.json"))->kind : error;
+  };
+  EXPECT_EQ(kind({"--mode=gdrcopy"}), "nvidia.com/gdrcopy");
+  EXPECT_EQ(kind({"--mode=gdrcopy", "--vendor=nvidia.com"}), "nvidia.com/gdrcopy");
+  EXPECT_EQ(kind({"--mode=gdrcopy", "--class=x"}), "nvidia.com/x");
+  EXPECT_THAT(kind({"--vendor=a/b", "--class=x y"}), HasSubstr("a/b/x y"));
+  if (!MakeNode("/dev/nvidia0", gnu_dev_makedev(1, 3))) {
+    GTEST_SKIP() << "device nodes cannot be made here";
+  }
+  EXPECT_EQ(kind({"--mode=management"}), "management.nvidia.com/gpu");
+  EXPECT_EQ(kind({"--mode=management", "--class=x"}), "management.nvidia.com/x");
+  EXPECT_EQ(kind({"--mode=management", "--vendor=x.com"}), "x.com/gpu");
+}
+
+TEST_F(CliTest, GenerateFromListsBelowTheRoots) {
+  Put("/root/usr/lib/a.so.1", "");
+  fs::create_symlink("a.so.1", folder_ + "/root/usr/lib/a.so");
+  Put("/dev_root/dev/nvmap", "");
+  Put("/l4t.csv", "lib, /usr/lib/a.so.1\nsym, /usr/lib/a.so\ndev, /dev/nvmap\n");
+  CliCall call =
+      Call({"--mode=csv", "--driver-root", folder_ + "/root", "--dev-root", folder_ + "/dev_root",
+            "--csv.file", folder_ + "/gone.csv," + folder_ + "/l4t.csv",
+            "--nvidia-cdi-hook-path=/h", "--output", folder_ + "/out.json"});
+  call.quiet = false;
+  testing::internal::CaptureStderr();
+  const Status done = CdiGenerate(call);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              HasSubstr(folder_ + "/gone.csv is not there"));
+  ASSERT_TRUE(done.has_value()) << done.error().message;
+  const auto spec = container::ParseCdi(Get("/out.json"));
+  EXPECT_EQ(spec->edits.mounts.at(0).host_path, folder_ + "/root/usr/lib/a.so.1");
+  EXPECT_EQ(spec->edits.mounts.at(0).container_path, "/usr/lib/a.so.1");
+  EXPECT_EQ(spec->edits.device_nodes.at(0).host_path, folder_ + "/dev_root/dev/nvmap");
+  EXPECT_THAT(spec->edits.hooks.at(0).args, testing::Contains("a.so.1::/usr/lib/a.so"));
+  EXPECT_THAT(Run(CdiGenerate, {"--mode=csv", "--csv.file", folder_ + "/gone.csv"}),
+              HasSubstr("gone.csv"));
+}
+
 container::NodeInventory TwoGpus() {
   container::NodeInventory inventory;
   inventory.files.version = "535.1";
@@ -365,8 +441,7 @@ TEST_F(CliTest, GenerateWritesADocumentForEachCoherence) {
 }
 
 TEST(Generate, Management) {
-  const auto spec = ManagementDocument({}, TwoGpus());
-  EXPECT_EQ(spec->kind, "management.nvidia.com/gpu");
+  EXPECT_EQ(ManagementDocument({}, TwoGpus())->devices.at(0).name, "all");
   container::NodeInventory empty = TwoGpus();
   empty.files.all_nodes.clear();
   EXPECT_EQ(ManagementDocument({}, empty).error().kind, ErrorKind::kNotFound);
@@ -454,6 +529,40 @@ TEST_F(CliTest, RuntimeConfigureWithoutADropIn) {
   EXPECT_THAT(Run(RuntimeConfigure, {"--runtime=crio", "--drop-in-config="}), HasSubstr("CRI-O"));
 }
 
+TEST_F(CliTest, RuntimeConfigureDoesWhatItsOwnerAsksFor) {
+  Put("/daemon.json", "{\"default-runtime\": \"runc\", \"features\": {\"cdi\": false}}\n");
+  EXPECT_EQ(Run(RuntimeConfigure,
+                {"--config", folder_ + "/daemon.json", "--cdi.enabled", "--set-as-default"}),
+            "");
+  EXPECT_THAT(Get("/daemon.json"),
+              AllOf(HasSubstr("\"default-runtime\": \"nvidia\""), HasSubstr("\"cdi\": true")));
+  Put("/config.toml",
+      "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\".containerd]\n"
+      "default_runtime_name = \"runc\"\n");
+  EXPECT_EQ(Run(RuntimeConfigure,
+                {"--runtime=containerd", "--config", folder_ + "/config.toml",
+                 "--drop-in-config=", "--set-as-default", "--executable-path", "/nonexistent"}),
+            "");
+  EXPECT_THAT(Get("/config.toml"), HasSubstr("default_runtime_name = \"nvidia\""));
+}
+
+TEST_F(CliTest, RuntimeConfigureTakesNoDropInThatIsNotRead) {
+  const auto with = [&](const std::string& runtime, const std::string& drop_in) {
+    return Run(RuntimeConfigure, {"--dry-run", "--runtime", runtime, "--config", folder_ + "/root",
+                                  "--drop-in-config", drop_in});
+  };
+  EXPECT_THAT(with("containerd", "conf.d/x.toml"), HasSubstr("no absolute path"));
+  EXPECT_THAT(with("docker", folder_ + "/x.json"), HasSubstr("Docker"));
+}
+
+TEST_F(CliTest, RuntimeConfigureFromFiles) {
+  const auto from = [&](const std::string& source) {
+    return Run(RuntimeConfigure, {"--config", folder_ + "/daemon.json", "--config-source", source});
+  };
+  EXPECT_THAT(from("bogus"), HasSubstr("bogus"));
+  EXPECT_EQ(from("command"), "");
+}
+
 TEST_F(CliTest, RuntimeConfigureDryRunWritesNothing) {
   testing::internal::CaptureStdout();
   EXPECT_EQ(Run(RuntimeConfigure,
@@ -496,27 +605,29 @@ TEST(DeviceNumbers, TargetsOfLinks) {
 }
 
 TEST_F(CliTest, DevCharLinksOfTheNodesThatAreThere) {
-  fs::create_directories(folder_ + "/dev/nvidia-caps");
-  for (const auto& [path, number] :
-       {std::pair{"/dev/nvidia0", gnu_dev_makedev(1, 3)},
-        std::pair{"/dev/nvidia-caps/nvidia-cap1", gnu_dev_makedev(1, 5)}}) {
-    if (::mknod((folder_ + path).c_str(), S_IFCHR | 0666, number) != 0) {
-      GTEST_SKIP() << "device nodes cannot be made here";
-    }
+  if (!MakeNode("/dev/nvidia0", gnu_dev_makedev(1, 3)) ||
+      !MakeNode("/dev/nvidia-caps/nvidia-cap1", gnu_dev_makedev(1, 5))) {
+    GTEST_SKIP() << "device nodes cannot be made here";
   }
   const std::string links = folder_ + "/char";
   fs::create_directories(links);
   fs::create_symlink("/elsewhere", links + "/1:5");
   const std::vector<std::string> words = {"--driver-root", folder_, "--dev-char-path", links};
   EXPECT_EQ(Run(CreateDevCharSymlinks, words), "");
-  EXPECT_EQ(fs::read_symlink(links + "/1:3"), "/dev/nvidia0");
-  EXPECT_EQ(fs::read_symlink(links + "/1:5"), "/dev/nvidia-caps/nvidia-cap1");
-  EXPECT_THAT(Run(CreateDevCharSymlinks, {"--create-device-nodes"}), HasSubstr("--create-all"));
+  EXPECT_EQ(fs::read_symlink(links + "/1:3"), folder_ + "/dev/nvidia0");
+  EXPECT_EQ(fs::read_symlink(links + "/1:5"), folder_ + "/dev/nvidia-caps/nvidia-cap1");
   fs::remove(links + "/1:3");
   std::vector<std::string> dry = words;
   dry.emplace_back("--dry-run");
   EXPECT_EQ(Run(CreateDevCharSymlinks, dry), "");
   EXPECT_FALSE(fs::exists(links + "/1:3"));
+  CliCall loud = Call(words);
+  loud.words.insert(loud.words.end(), {"--create-device-nodes", "--load-kernel-modules"});
+  loud.quiet = false;
+  testing::internal::CaptureStderr();
+  EXPECT_TRUE(CreateDevCharSymlinks(loud).has_value());
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("go with --create-all; ignored"));
+  EXPECT_TRUE(fs::exists(links + "/1:3"));
 }
 
 TEST_F(CliTest, PrintLibraryCacheOfARoot) {
@@ -541,7 +652,24 @@ TEST(Cli, HelpIsNoMistake) {
     EXPECT_EQ(RunToolkitCli("nvidia-ctk", words), 0);
     EXPECT_THAT(testing::internal::GetCapturedStdout(), HasSubstr("runtime configure"));
   }
-  EXPECT_EQ(RunToolkitCli("nvidia-ctk", {"of-tomorrow"}), 1);
+}
+
+TEST(Cli, WhatIsWrongIsNamedBeforeTheUsage) {
+  const auto said = [](const std::vector<std::string>& words) {
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(RunToolkitCli("nvidia-ctk", words), 1);
+    return testing::internal::GetCapturedStderr();
+  };
+  EXPECT_THAT(said({"of-tomorrow"}),
+              AllOf(HasSubstr("read of-tomorrow: there is no such command"), HasSubstr("usage:")));
+  EXPECT_THAT(said({"cdi"}), HasSubstr("read cdi: there is no such command"));
+  EXPECT_THAT(said({"cdi", "print"}), HasSubstr("read cdi print: there is no such command"));
+  EXPECT_THAT(said({"--bogus", "cdi", "list"}), HasSubstr("read --bogus: there is no such flag"));
+  EXPECT_THAT(said({"--config"}), HasSubstr("read --config: its value is missing"));
+  EXPECT_THAT(said({"--quiet"}), HasSubstr("usage:"));
+  ::setenv("NVIDIA_CTK_QUIET", "yes", 1);
+  EXPECT_THAT(said({"cdi", "list"}), HasSubstr("NVIDIA_CTK_QUIET"));
+  ::unsetenv("NVIDIA_CTK_QUIET");
 }
 
 TEST(Cli, FlagsAndTheirValues) {
@@ -561,6 +689,22 @@ TEST(Cli, FlagsAndTheirValues) {
   EXPECT_FALSE(FlagWords::Parse({"--s=maybe"}, flags, environment).has_value());
   EXPECT_FALSE(FlagWords::Parse({"--a"}, flags, environment).has_value());
   EXPECT_FALSE(FlagWords::Parse({"--s=false"}, flags, environment)->On("s"));
+  const auto empty = FlagWords::Parse({"--a=1", "--a=", "--e=,"}, flags, environment);
+  EXPECT_EQ(empty->Text("a", "default"), "default");
+  EXPECT_THAT(empty->List("e", {"default"}), ElementsAre("default"));
+  EXPECT_THAT(empty->Values("a"), ElementsAre("1", ""));
+}
+
+// Taken for "off", DRY_RUN=yes would act.
+TEST(Cli, AVariableThatIsNoBooleanIsAMistake) {
+  const std::vector<Flag> flags = {{{"dry-run"}, Flag::Takes::kNothing, {"DRY_RUN"}}};
+  std::string value = "yes";
+  const auto environment = [&](const std::string&) { return std::optional(value); };
+  EXPECT_THAT(FlagWords::Parse({}, flags, environment).error().message,
+              AllOf(HasSubstr("DRY_RUN"), HasSubstr("yes")));
+  EXPECT_TRUE(FlagWords::Parse({"--dry-run"}, flags, environment)->On("dry-run"));
+  value = "1";
+  EXPECT_TRUE(FlagWords::Parse({}, flags, environment)->On("dry-run"));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "base/paths.h"
 #include "base/text.h"
+#include "container/hook_words.h"
 #include "policy/names.h"
 
 namespace gantry::cuda_toolkit {
@@ -17,11 +18,10 @@ container::CdiEdits EditsOf(const OfferedCuda& cuda, const std::string& hook_pat
   if (hook_path.empty()) {
     return edits;
   }
-  std::vector<std::string> args = {
-      BaseName(hook_path), "create-container",
-      "--link-if-absent",  format("{}::/usr/local/cuda-{}", mounted, cuda.release),
-      "--link-if-absent",  format("cuda-{}::/usr/local/cuda", cuda.release),
-  };
+  std::vector<std::string> args = container::HookWords(hook_path);
+  args.insert(args.end(),
+              {"--link-if-absent", format("{}::/usr/local/cuda-{}", mounted, cuda.release),
+               "--link-if-absent", format("cuda-{}::/usr/local/cuda", cuda.release)});
   for (const std::string& soname : cuda.sonames) {
     args.emplace_back("--cuda-library");
     args.push_back(format("{}={}", soname, JoinPath(JoinPath(mounted, cuda.libraries), soname)));

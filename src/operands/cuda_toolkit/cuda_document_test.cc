@@ -38,6 +38,11 @@ TEST(CudaDocument, ADeviceForEachReleaseAndOneForGpus) {
   EXPECT_TRUE(container::ParseCdi(container::CdiText(spec)).has_value());
 }
 
+TEST(CudaDocument, TheHookOfNvidiaCtkIsASubCommand) {
+  const container::CdiSpec spec = CudaDocument(kTwo, "12.4", "/usr/bin/nvidia-ctk");
+  EXPECT_EQ(spec.devices[0].edits.hooks[0].args[1], "hook");
+}
+
 TEST(CudaDocument, WithoutAHookThereIsTheFolderAlone) {
   const container::CdiSpec spec = CudaDocument(kTwo, "13.0", "");
   ASSERT_EQ(spec.devices.size(), 2U);

@@ -17,6 +17,7 @@ namespace {
 using gantry::container_runtime::RunCdiHook;
 using gantry::container_runtime::RunContainerRuntime;
 using gantry::container_runtime::RunLegacyHook;
+using gantry::container_runtime::RuntimeVersion;
 using gantry::container_runtime::RunToolkitCli;
 
 struct Command {
@@ -58,10 +59,11 @@ int main(int argc, char** argv) {
   if (!words.empty() &&
       (words.front() == "--version" || words.front() == "-v" || words.front() == "-version")) {
     const char* name = command == nullptr ? "nvidia-container-toolkit" : command->name;
-    std::printf("%s version %s\n", runtime ? "NVIDIA Container Runtime" : name, GANTRY_VERSION);
     if (!runtime) {
+      std::printf("%s version %s\n", name, GANTRY_VERSION);
       return 0;
     }
+    std::fputs(RuntimeVersion().c_str(), stdout);
     std::fflush(stdout);  // the low-level runtime adds its own
   }
   if (command == nullptr) {
