@@ -17,6 +17,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <optional>
 
 #include "base/paths.h"
@@ -34,7 +35,8 @@ constexpr std::chrono::milliseconds kLookAgain(20);
 constexpr std::chrono::seconds kKilled(1);
 
 // In the child, between fork and exec: system calls only.
-[[noreturn]] void Become(const char* root, char* const* argv, int output, int errors) {
+[[noreturn]] void Become(const char* root, char* const* argv, char* const* envp, int output,
+                         int errors) {
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -44,9 +46,38 @@ constexpr std::chrono::seconds kKilled(1);
   ::dup2(output, 1);
   ::dup2(errors, 2);
   if (root == nullptr || (::chroot(root) == 0 && ::chdir("/") == 0)) {
-    ::execv(argv[0], argv);
+    ::execve(argv[0], argv, envp);
   }
   ::_exit(kCannotStart);
+}
+
+// As execve takes them: pointers into the texts, which outlive them, and a null at the end.
+std::vector<char*> Pointers(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
+  for (std::string& text : texts) {
+    pointers.push_back(text.data());
+  }
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+// Our own variables but for those that `others` set, and these.
+std::vector<std::string> Environment(std::vector<std::string> others) {
+  const auto set = [&others](std::string_view name) {
+    return std::ranges::any_of(others, [&](const std::string& other) {
+      return std::string_view(other).substr(0, other.find('=')) == name;
+    });
+  };
+  std::vector<std::string> all;
+  for (char** own = environ; *own != nullptr; ++own) {
+    const std::string_view variable = *own;
+    if (!set(variable.substr(0, variable.find('=')))) {
+      all.emplace_back(variable);
+    }
+  }
+  std::ranges::move(others, std::back_inserter(all));
+  return all;
 }
 
 struct Pipe {
@@ -97,19 +128,16 @@ Result<Finished> RunProgram(const Command& command) {
   TRY_ASSIGN(Pipe output, MakePipe());
   TRY_ASSIGN(Pipe errors, MakePipe());
   std::vector<std::string> words = command.words;
-  std::vector<char*> argv;
-  argv.reserve(words.size() + 1);
-  for (std::string& word : words) {
-    argv.push_back(word.data());
-  }
-  argv.push_back(nullptr);
+  std::vector<std::string> variables = Environment(command.environment);
+  const std::vector<char*> argv = Pointers(words);
+  const std::vector<char*> envp = Pointers(variables);
   const char* root = command.root.empty() || command.root == "/" ? nullptr : command.root.c_str();
   const pid_t pid = ::fork();
   if (pid < 0) {
     return FailErrno("start " + name, errno);
   }
   if (pid == 0) {
-    Become(root, argv.data(), output.write.get(), errors.write.get());
+    Become(root, argv.data(), envp.data(), output.write.get(), errors.write.get());
   }
   output.write = Fd();
   errors.write = Fd();

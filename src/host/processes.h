@@ -18,7 +18,8 @@ struct Command {
   std::vector<std::string> words;  // the first is the program's path, inside `root`
   std::string root;                // chroot first; empty: none
   std::chrono::milliseconds limit{10000};
-  int stop_fd = -1;  // readable: the program is ended; below 0: none
+  int stop_fd = -1;                           // readable: the program is ended; below 0: none
+  std::vector<std::string> environment = {};  // NAME=VALUE, besides our own or instead of it
 };
 
 struct Finished {

@@ -94,6 +94,15 @@ TEST(Processes, OneThatCannotBeKilledIsLeft) {
   EXPECT_LT(RealClock().Now() - began, std::chrono::seconds(10));
 }
 
+TEST(Processes, AVariableIsAddedOrReplaced) {
+  setenv("GANTRY_REPLACED", "old", 1);
+  Command command{.words = {"/bin/sh", "-c", "echo $GANTRY_REPLACED $GANTRY_ADDED ${PATH:+path}"},
+                  .root = ""};
+  command.environment = {"GANTRY_REPLACED=new", "GANTRY_ADDED=a=b"};
+  EXPECT_EQ(RunProgram(command).value().output, "new a=b path\n");
+  unsetenv("GANTRY_REPLACED");
+}
+
 TEST(Processes, FoundInPath) {
   EXPECT_EQ(FindInPath("/x/y").value(), "/x/y");
   EXPECT_EQ(FindInPath("no-such-program").error().kind, ErrorKind::kNotFound);

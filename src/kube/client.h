@@ -130,7 +130,7 @@ class Client {
   struct WatchFrom {
     std::string resource_version;
     std::chrono::seconds server_timeout{300};
-    std::chrono::seconds idle_limit{330};
+    std::chrono::seconds idle_limit{240};
   };
   using EventSink = std::function<void(const Json& event)>;
   Status WatchOnce(const Kind& kind, const Selection& selection, const WatchFrom& from,

@@ -32,13 +32,28 @@ Result<std::string> ReadText(const std::string& path) {
   return std::string{std::istreambuf_iterator<char>(file), {}};
 }
 
-Result<Config> FromFile(const std::string& path) {
-  TRY_ASSIGN(const std::string text, ReadText(path));
-  const size_t slash = path.rfind('/');
-  const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash);
-  Result<Config> config = ParseKubeconfig(text, directory, ReadText);
+// Of those files that are there; kNotFound if none is.
+Result<Config> FromFiles(const std::vector<std::string>& paths, std::string_view context,
+                         const RunProgram& run) {
+  std::vector<KubeconfigFile> files;
+  for (const std::string& path : paths) {
+    if (path.empty()) {
+      continue;
+    }
+    Result<std::string> text = ReadText(path);
+    if (text.has_value()) {
+      files.push_back({.path = path, .text = *std::move(text)});
+    } else if (text.error().kind != ErrorKind::kNotFound) {
+      return std::unexpected(text.error());
+    }
+  }
+  const std::string words = format("read kubeconfig {}", Join(paths, ":"));
+  if (files.empty()) {
+    return Fail(ErrorKind::kNotFound, format("{}: no such file", words));
+  }
+  Result<Config> config = ParseKubeconfig(files, context, ReadText, run);
   if (!config.has_value()) {
-    return std::unexpected(config.error().In(format("read kubeconfig {}", path)));
+    return std::unexpected(config.error().In(words));
   }
   return config;
 }
@@ -51,21 +66,20 @@ std::string Config::ServerUrl() const {
                 port, path_prefix);
 }
 
-Result<Config> LoadConfig(std::string_view path) {
+Result<Config> LoadConfig(std::string_view path, std::string_view context, const RunProgram& run) {
   if (!path.empty()) {
-    return FromFile(std::string(path));
+    return FromFiles({std::string(path)}, context, run);
   }
   const std::string listed = Environment("KUBECONFIG");
   if (!listed.empty()) {
-    return FromFile(listed.substr(0, listed.find(':')));
+    return FromFiles(Split(listed, ':'), context, run);
   }
   const std::string host = Environment("KUBERNETES_SERVICE_HOST");
-  if (!host.empty()) {
+  if (!host.empty() && context.empty()) {
     return InClusterConfig(host, Environment("KUBERNETES_SERVICE_PORT"), kServiceAccountDir,
                            ReadText);
   }
-  const std::string home = Environment("HOME");
-  Result<Config> own = FromFile(home + "/.kube/config");
+  Result<Config> own = FromFiles({Environment("HOME") + "/.kube/config"}, context, run);
   if (!own.has_value() && own.error().kind == ErrorKind::kNotFound) {
     return Fail(ErrorKind::kNotFound,
                 "find a cluster: no --kubeconfig, no $KUBECONFIG, not in a pod, no ~/.kube/config");

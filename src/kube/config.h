@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 
@@ -21,19 +23,34 @@ struct Config {
   bool insecure_skip_verify = false;
   std::string client_certificate_pem;
   std::string client_key_pem;
-  std::string token;       // a fixed bearer token
-  std::string token_file;  // a bearer token that is read again whenever the file changes
-  std::string space;       // the namespace of the context or of the pod; "default" if none
+  std::string token;  // a fixed bearer token
+  // A bearer token that is read again whenever the file changes; while it can't be, `token` counts.
+  std::string token_file;
+  // Gives another token when the server refuses `token`; blocks. Empty: there is no other.
+  std::function<Result<std::string>()> renew_token = {};
+  std::string space;  // the namespace of the context or of the pod; "default" if none
 
   // "https://host:port/prefix", IPv6 in brackets.
   [[nodiscard]] std::string ServerUrl() const;
 };
 
-// The kubeconfig at the path; if that is empty, at $KUBECONFIG (the first entry of a list); if that
-// is empty, the pod's service account (in-cluster: KUBERNETES_SERVICE_HOST and _PORT and
-// /var/run/secrets/kubernetes.io/serviceaccount); at last ~/.kube/config. kNotFound when there is
-// none of these; kInvalid names the wrong field; kUnsupported for credentials that need a program
-// (users[].user.exec, auth-provider).
-Result<Config> LoadConfig(std::string_view path = "");
+// A program that prints credentials ("exec" in a kubeconfig).
+struct CredentialProgram {
+  std::vector<std::string> words;        // its name or path, then its arguments
+  std::vector<std::string> environment;  // NAME=VALUE, besides our own
+};
+// Runs it, waiting for its end, and returns what it prints. An error names the program.
+using RunProgram = std::function<Result<std::string>(const CredentialProgram& program)>;
+
+// The kubeconfig at the path; if that is empty, those at $KUBECONFIG (a list, put together as
+// kubectl does); if that is empty, the pod's service account (in-cluster: KUBERNETES_SERVICE_HOST
+// and _PORT and /var/run/secrets/kubernetes.io/serviceaccount), unless a context is asked for; at
+// last ~/.kube/config. An empty context is the kubeconfig's current one. Blocks while a credential
+// program runs.
+//
+// kNotFound when there is none of these; kInvalid names the wrong field; kUnsupported for
+// credentials that need a program without `run`, and for auth-provider, username and as.
+Result<Config> LoadConfig(std::string_view path = "", std::string_view context = "",
+                          const RunProgram& run = {});
 
 }  // namespace gantry::kube

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs reconciles: takes keys, calls, and turns the outcome into what the queue does next. The one
-// place where a reconcile's failure is logged. A key that goes on failing in the same way is logged
-// at its 1st, 2nd, 4th, 8th ... failure, so that a broken cluster does not fill the disk.
+// place where a reconcile's failure is logged.
 #include "kube/controller.h"
-
-#include <bit>
 
 #include "base/log.h"
 
@@ -61,11 +58,9 @@ void Controller::LogFailure(const std::string& key, const Error& error, int fail
   }
   {
     const std::scoped_lock lock(logged_mutex_);
-    std::string& last = logged_[key];
-    if (last == error.message && !std::has_single_bit(static_cast<unsigned>(failures))) {
+    if (!logged_[key].Due(error.message, failures)) {
       return;
     }
-    last = error.message;
   }
   log::Warning("{} {}: {} ({}, failure {} in a row)", name_, key, error.message,
                KindName(error.kind), failures);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "kube/failure_line.h"
 #include "kube/work_queue.h"
 
 namespace gantry::kube {
@@ -52,7 +53,7 @@ class Controller {
   const int worker_count_;
   WorkQueue queue_;
   std::mutex logged_mutex_;
-  std::unordered_map<std::string, std::string> logged_;  // key -> the message logged last
+  std::unordered_map<std::string, FailureLine> logged_;
   std::vector<std::jthread> workers_;
 };
 

@@ -27,6 +27,7 @@ namespace {
 constexpr size_t kMaxConnections = 32;
 constexpr size_t kMaxRequest = 16'384;
 constexpr std::chrono::seconds kPatience{10};
+constexpr std::chrono::seconds kRest{1};
 
 // ":8080" -> {"", "8080"}, "[::1]:0" -> {"::1", "0"}.
 Result<std::pair<std::string, std::string>> SplitAddress(std::string_view address) {
@@ -164,6 +165,12 @@ bool Step(Visitor& visitor, const HealthServer::Answer& answer) {
   return !visitor.out.empty();
 }
 
+int MillisecondsUntil(SteadyTime time) {
+  const auto left =
+      std::chrono::ceil<std::chrono::milliseconds>(time - std::chrono::steady_clock::now());
+  return static_cast<int>(std::max<long long>(left.count(), 0));
+}
+
 }  // namespace
 
 Result<std::unique_ptr<HealthServer>> HealthServer::Start(std::string_view address, Answer answer) {
@@ -187,17 +194,21 @@ HealthServer::~HealthServer() {
 }
 
 void HealthServer::Run() {
-  std::list<Visitor> visitors;
+  std::list<Visitor> visitors;  // the oldest first, so that its deadline is the earliest
+  // Who can't be let in, for want of a descriptor, stays at the door: poll would not wait.
+  std::optional<SteadyTime> rest;
   while (true) {
-    const bool full = visitors.size() >= kMaxConnections;
     std::vector<pollfd> waits = {{.fd = wake_, .events = POLLIN, .revents = 0},
-                                 {.fd = full ? -1 : listener_, .events = POLLIN, .revents = 0}};
+                                 {.fd = rest ? -1 : listener_, .events = POLLIN, .revents = 0}};
     for (const Visitor& visitor : visitors) {
       const short events = visitor.answered ? POLLOUT : POLLIN;
       waits.push_back({.fd = visitor.fd, .events = events, .revents = 0});
     }
-    const int patience =
-        visitors.empty() ? -1 : static_cast<int>(std::chrono::milliseconds(kPatience).count());
+    SteadyTime next = rest.value_or(SteadyTime::max());
+    if (!visitors.empty()) {
+      next = std::min(next, visitors.front().deadline);
+    }
+    const int patience = next == SteadyTime::max() ? -1 : MillisecondsUntil(next);
     if (poll(waits.data(), waits.size(), patience) < 0) {
       continue;
     }
@@ -216,11 +227,21 @@ void HealthServer::Run() {
         visitor = visitors.erase(visitor);
       }
     }
+    if (rest && now >= *rest) {
+      rest.reset();
+    }
     if (waits[1].revents != 0) {
       const int fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-      if (fd >= 0) {
-        visitors.push_back({.fd = fd, .deadline = now + kPatience});
+      if (fd < 0) {
+        rest = now + kRest;
+        continue;
       }
+      // Probes get through, however many others connect and say nothing.
+      if (visitors.size() >= kMaxConnections) {
+        close(visitors.front().fd);
+        visitors.pop_front();
+      }
+      visitors.push_back({.fd = fd, .deadline = now + kPatience});
     }
   }
   for (const Visitor& visitor : visitors) {

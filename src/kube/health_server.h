@@ -19,7 +19,8 @@ struct HealthAnswer {
 };
 
 // Answers GET and HEAD of a few paths (/healthz, /readyz, /metrics) over HTTP. One thread that
-// sleeps until someone connects; at most 32 connections, each with 10 s to be done.
+// sleeps until someone connects; at most 32 connections, each with 10 s to be done. One more takes
+// the place of the oldest.
 class HealthServer {
  public:
   // The path comes without its query. Called from the server's thread; must not block.

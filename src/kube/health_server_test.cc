@@ -3,8 +3,15 @@
 
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <thread>
+#include <vector>
 
 namespace gantry::kube {
 namespace {
@@ -12,13 +19,17 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-int Dial(uint16_t port) {
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+void Connect(int fd, uint16_t port) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   address.sin_port = htons(port);
   EXPECT_EQ(connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+}
+
+int Dial(uint16_t port) {
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  Connect(fd, port);
   return fd;
 }
 
@@ -84,6 +95,43 @@ TEST(HealthServer, ASlowClientHoldsUpNobody) {
   const std::string_view rest = "lthz HTTP/1.1\r\nHost: x\r\n\r\n";
   EXPECT_EQ(send(slow, rest.data(), rest.size(), MSG_NOSIGNAL), static_cast<ssize_t>(rest.size()));
   EXPECT_THAT(ReadAll(slow), HasSubstr("ok"));
+}
+
+TEST(HealthServer, ManySilentClientsHoldUpNobody) {
+  const auto server = StartServer();
+  std::vector<int> silent(40);
+  std::ranges::generate(silent, [&] { return Dial(server->port()); });
+  const auto started = std::chrono::steady_clock::now();
+  EXPECT_THAT(Ask(server->port(), "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"), HasSubstr("ok"));
+  EXPECT_LT(std::chrono::steady_clock::now() - started, std::chrono::seconds(5));
+  std::ranges::for_each(silent, close);
+}
+
+std::chrono::nanoseconds CpuTime() {
+  timespec used{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
+}
+
+TEST(HealthServer, WithoutADescriptorItWaitsForOne) {
+  const auto server = StartServer();
+  const std::string_view request = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";
+  // The thread runs: while it begins, a sanitizer needs descriptors of its own.
+  EXPECT_THAT(Ask(server->port(), request), HasSubstr("ok"));
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none_left{.rlim_cur = static_cast<rlim_t>(fd) + 1, .rlim_max = before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none_left), 0);
+  Connect(fd, server->port());
+  EXPECT_EQ(send(fd, request.data(), request.size(), MSG_NOSIGNAL),
+            static_cast<ssize_t>(request.size()));
+  const auto before_waiting = CpuTime();
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  const auto used = CpuTime() - before_waiting;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_LT(used, std::chrono::milliseconds(200));
+  EXPECT_THAT(ReadAll(fd), HasSubstr("ok"));
 }
 
 TEST(HealthServer, AddressesAsFlagsWriteThem) {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which server, as whom: a kubeconfig (client-go api/v1 Config) reduced to its current context.
-// A field that holds something inline (…-data, token) wins over the one that names a file, as
-// kubectl has it.
+// Which server, as whom: kubeconfigs (client-go api/v1 Config) reduced to one context.
+// A certificate or key that stands inline (…-data) wins over the file, a token's file over the
+// token, as kubectl has it.
 #include "kube/kubeconfig.h"
 
 #include <yaml-cpp/yaml.h>
 
 #include "base/text.h"
+#include "kube/exec_credential.h"
 
 namespace gantry::kube {
 namespace {
@@ -16,14 +17,31 @@ std::string TextOf(const YAML::Node& node, const char* field) {
   return value && value.IsScalar() ? value.Scalar() : "";
 }
 
-// The entry of a list whose "name" is that, under its field.
-Result<YAML::Node> Entry(const YAML::Node& root, const char* list, const char* field,
-                         const std::string& name) {
-  const YAML::Node entries = root[list];
-  if (entries && entries.IsSequence()) {
+struct Root {
+  YAML::Node node;
+  std::string folder;
+};
+
+struct Entry {
+  YAML::Node node;
+  std::string folder;  // of the file in which it stands
+  // A file that it names.
+  [[nodiscard]] std::string Absolute(const std::string& file) const {
+    return file.starts_with('/') ? file : format("{}/{}", folder, file);
+  }
+};
+
+// The first entry of a list whose "name" is that, under its field.
+Result<Entry> FindEntry(const std::vector<Root>& roots, const char* list, const char* field,
+                        const std::string& name) {
+  for (const Root& root : roots) {
+    const YAML::Node entries = root.node[list];
+    if (!entries || !entries.IsSequence()) {
+      continue;
+    }
     for (const YAML::Node& entry : entries) {
       if (entry.IsMap() && TextOf(entry, "name") == name && entry[field] && entry[field].IsMap()) {
-        return entry[field];
+        return Entry{.node = entry[field], .folder = root.folder};
       }
     }
   }
@@ -31,10 +49,8 @@ Result<YAML::Node> Entry(const YAML::Node& root, const char* list, const char* f
 }
 
 // What stands inline in base 64, or in a file.
-Result<std::string> Contents(const YAML::Node& node, const std::string& field,
-                             const std::function<std::string(const std::string&)>& absolute,
-                             const ReadFile& read) {
-  const std::string inline_text = TextOf(node, (field + "-data").c_str());
+Result<std::string> Contents(const Entry& entry, const std::string& field, const ReadFile& read) {
+  const std::string inline_text = TextOf(entry.node, (field + "-data").c_str());
   if (!inline_text.empty()) {
     Result<std::string> decoded = DecodeBase64(inline_text);
     if (!decoded.has_value()) {
@@ -42,39 +58,133 @@ Result<std::string> Contents(const YAML::Node& node, const std::string& field,
     }
     return decoded;
   }
-  const std::string file = TextOf(node, field.c_str());
+  const std::string file = TextOf(entry.node, field.c_str());
   if (file.empty()) {
     return std::string();
   }
-  Result<std::string> text = read(absolute(file));
+  Result<std::string> text = read(entry.Absolute(file));
   if (!text.has_value()) {
     return Fail(ErrorKind::kInvalid, format("{}: {}", field, text.error().message));
   }
   return text;
 }
 
-Result<Config> FromNodes(const YAML::Node& root, std::string_view directory, const ReadFile& read) {
-  if (!root.IsMap()) {
-    return Fail(ErrorKind::kInvalid, "not a map of clusters, users and contexts");
+// The program of users[].user.exec, and what it is told.
+CredentialProgram ProgramOf(const Entry& user, const YAML::Node& exec, const Config& config) {
+  CredentialProgram program;
+  const std::string command = TextOf(exec, "command");
+  program.words = {command.find('/') == std::string::npos ? command : user.Absolute(command)};
+  if (const YAML::Node arguments = exec["args"]; arguments && arguments.IsSequence()) {
+    for (const YAML::Node& argument : arguments) {
+      program.words.push_back(argument.IsScalar() ? argument.Scalar() : "");
+    }
   }
-  const auto absolute = [directory](const std::string& file) {
-    return file.starts_with('/') ? file : format("{}/{}", directory, file);
+  if (const YAML::Node variables = exec["env"]; variables && variables.IsSequence()) {
+    for (const YAML::Node& variable : variables) {
+      if (variable.IsMap()) {
+        program.environment.push_back(
+            format("{}={}", TextOf(variable, "name"), TextOf(variable, "value")));
+      }
+    }
+  }
+  const bool tell_cluster = ParseBool(TextOf(exec, "provideClusterInfo")).value_or(false);
+  program.environment.push_back(
+      "KUBERNETES_EXEC_INFO=" +
+      ExecInfo(TextOf(exec, "apiVersion"), tell_cluster ? &config : nullptr));
+  return program;
+}
+
+Status UseProgram(const Entry& user, const YAML::Node& exec, const RunProgram& run,
+                  Config& config) {
+  if (!run) {
+    return Fail(ErrorKind::kUnsupported,
+                "not supported here; use a certificate, token or tokenFile");
+  }
+  if (TextOf(exec, "interactiveMode") == "Always") {
+    return Fail(ErrorKind::kUnsupported, "interactiveMode: it can't be asked anything here");
+  }
+  const std::string version = TextOf(exec, "apiVersion");
+  const std::string hint = TextOf(exec, "installHint");
+  const CredentialProgram program = ProgramOf(user, exec, config);
+  const auto ask = [=]() -> Result<ExecCredential> {
+    const Result<std::string> printed = run(program);
+    if (!printed.has_value()) {
+      Error error = printed.error();
+      if (error.kind == ErrorKind::kNotFound && !hint.empty()) {
+        error.message += "; " + hint;
+      }
+      return std::unexpected(std::move(error));
+    }
+    return ReadExecCredential(*printed, version);
   };
-  const std::string current = TextOf(root, "current-context");
+  TRY_ASSIGN(const ExecCredential credential, ask());
+  config.token = credential.token;
+  if (!credential.key_pem.empty()) {
+    config.client_certificate_pem = credential.certificate_pem;
+    config.client_key_pem = credential.key_pem;
+  }
+  if (!config.token.empty()) {
+    config.renew_token = [ask]() -> Result<std::string> {
+      TRY_ASSIGN(const ExecCredential next, ask());
+      return next.token;
+    };
+  }
+  return {};
+}
+
+Status UseUser(const Entry& user, const std::string& name, const ReadFile& read,
+               const RunProgram& run, Config& config) {
+  for (const char* field : {"auth-provider", "username", "as"}) {
+    if (user.node[field]) {
+      return Fail(ErrorKind::kUnsupported,
+                  format("users[].user.{} of \"{}\": not supported; use exec, a certificate, token "
+                         "or tokenFile",
+                         field, name));
+    }
+  }
+  TRY_ASSIGN(config.client_certificate_pem, Contents(user, "client-certificate", read));
+  TRY_ASSIGN(config.client_key_pem, Contents(user, "client-key", read));
+  if (config.client_certificate_pem.empty() != config.client_key_pem.empty()) {
+    return Fail(
+        ErrorKind::kInvalid,
+        format("users[].user of \"{}\": client-certificate and client-key go together", name));
+  }
+  config.token = TextOf(user.node, "token");
+  if (const std::string token_file = TextOf(user.node, "tokenFile"); !token_file.empty()) {
+    config.token_file = user.Absolute(token_file);
+  }
+  const YAML::Node exec = user.node["exec"];
+  if (exec && exec.IsMap() && config.token.empty() && config.token_file.empty()) {
+    if (const Status used = UseProgram(user, exec, run, config); !used.has_value()) {
+      return std::unexpected(used.error().In(format("users[].user.exec of \"{}\"", name)));
+    }
+  }
+  return {};
+}
+
+Result<Config> FromRoots(const std::vector<Root>& roots, std::string_view chosen,
+                         const ReadFile& read, const RunProgram& run) {
+  std::string current(chosen);
+  for (const Root& root : roots) {
+    current = current.empty() ? TextOf(root.node, "current-context") : current;
+  }
   if (current.empty()) {
     return Fail(ErrorKind::kInvalid, "current-context: empty");
   }
-  TRY_ASSIGN(const YAML::Node context, Entry(root, "contexts", "context", current));
-  TRY_ASSIGN(const YAML::Node cluster,
-             Entry(root, "clusters", "cluster", TextOf(context, "cluster")));
+  TRY_ASSIGN(const Entry context, FindEntry(roots, "contexts", "context", current));
+  TRY_ASSIGN(const Entry cluster,
+             FindEntry(roots, "clusters", "cluster", TextOf(context.node, "cluster")));
   Config config;
-  config.space = TextOf(context, "namespace");
-  TRY(ParseServerUrl(TextOf(cluster, "server"), config));
-  if (!TextOf(cluster, "proxy-url").empty()) {
+  config.space = TextOf(context.node, "namespace");
+  if (config.space.empty()) {
+    config.space = "default";
+  }
+  TRY(ParseServerUrl(TextOf(cluster.node, "server"), config));
+  if (!TextOf(cluster.node, "proxy-url").empty()) {
     return Fail(ErrorKind::kUnsupported, "clusters[].cluster.proxy-url: not supported");
   }
-  config.server_name = TextOf(cluster, "tls-server-name");
-  const std::string insecure = TextOf(cluster, "insecure-skip-tls-verify");
+  config.server_name = TextOf(cluster.node, "tls-server-name");
+  const std::string insecure = TextOf(cluster.node, "insecure-skip-tls-verify");
   if (!insecure.empty()) {
     const Result<bool> parsed = ParseBool(insecure);
     if (!parsed.has_value()) {
@@ -82,48 +192,42 @@ Result<Config> FromNodes(const YAML::Node& root, std::string_view directory, con
     }
     config.insecure_skip_verify = *parsed;
   }
-  TRY_ASSIGN(config.ca_pem, Contents(cluster, "certificate-authority", absolute, read));
+  TRY_ASSIGN(config.ca_pem, Contents(cluster, "certificate-authority", read));
 
-  const std::string user_name = TextOf(context, "user");
-  if (user_name.empty()) {
-    return config;
-  }
-  TRY_ASSIGN(const YAML::Node user, Entry(root, "users", "user", user_name));
-  for (const char* field : {"exec", "auth-provider", "username", "as"}) {
-    if (user[field]) {
-      return Fail(ErrorKind::kUnsupported,
-                  format("users[].user.{} of \"{}\": not supported; use a certificate, token or "
-                         "tokenFile",
-                         field, user_name));
-    }
-  }
-  TRY_ASSIGN(config.client_certificate_pem, Contents(user, "client-certificate", absolute, read));
-  TRY_ASSIGN(config.client_key_pem, Contents(user, "client-key", absolute, read));
-  if (config.client_certificate_pem.empty() != config.client_key_pem.empty()) {
-    return Fail(
-        ErrorKind::kInvalid,
-        format("users[].user of \"{}\": client-certificate and client-key go together", user_name));
-  }
-  config.token = TextOf(user, "token");
-  const std::string token_file = TextOf(user, "tokenFile");
-  if (config.token.empty() && !token_file.empty()) {
-    config.token_file = absolute(token_file);
+  const std::string user_name = TextOf(context.node, "user");
+  if (!user_name.empty()) {
+    TRY_ASSIGN(const Entry user, FindEntry(roots, "users", "user", user_name));
+    TRY(UseUser(user, user_name, read, run, config));
   }
   return config;
 }
 
+Result<Root> ReadRoot(const KubeconfigFile& file) {
+  const size_t slash = file.path.rfind('/');
+  Root root{.node = YAML::Load(file.text),
+            .folder = slash == std::string::npos ? "." : file.path.substr(0, slash)};
+  if (!root.node.IsMap() && !root.node.IsNull()) {
+    return Fail(ErrorKind::kInvalid,
+                format("{}: not a map of clusters, users and contexts", file.path));
+  }
+  return root;
+}
+
 }  // namespace
 
-Result<Config> ParseKubeconfig(std::string_view text, std::string_view directory,
-                               const ReadFile& read) {
+Result<Config> ParseKubeconfig(const std::vector<KubeconfigFile>& files, std::string_view context,
+                               const ReadFile& read, const RunProgram& run) {
+  std::string_view path;
   try {
-    TRY_ASSIGN(Config config, FromNodes(YAML::Load(std::string(text)), directory, read));
-    if (config.space.empty()) {
-      config.space = "default";
+    std::vector<Root> roots;
+    for (const KubeconfigFile& file : files) {
+      path = file.path;
+      TRY_ASSIGN(Root root, ReadRoot(file));
+      roots.push_back(std::move(root));
     }
-    return config;
+    return FromRoots(roots, context, read, run);
   } catch (const YAML::Exception& e) {
-    return Fail(ErrorKind::kInvalid, e.what());
+    return Fail(ErrorKind::kInvalid, format("{}: {}", path, e.what()));
   }
 }
 

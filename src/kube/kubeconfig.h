@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 #include "kube/config.h"
@@ -13,10 +14,16 @@ namespace gantry::kube {
 // Reads the files that a kubeconfig names (already made absolute).
 using ReadFile = std::function<Result<std::string>(const std::string& path)>;
 
-// The current context of a kubeconfig text. Relative file names are relative to `directory`.
-// kInvalid names the wrong field, kUnsupported the kind of credential that needs a program.
-Result<Config> ParseKubeconfig(std::string_view text, std::string_view directory,
-                               const ReadFile& read);
+struct KubeconfigFile {
+  std::string path;
+  std::string text;
+};
+// A context of kubeconfigs put together: of several entries of one name the first counts, as does
+// the first current-context, which is taken if `context` is empty. File names in one are relative
+// to its folder. A credential program is run. kInvalid names the wrong field, kUnsupported the kind
+// of credential that there is no way to use.
+Result<Config> ParseKubeconfig(const std::vector<KubeconfigFile>& files, std::string_view context,
+                               const ReadFile& read, const RunProgram& run);
 // What a pod has: KUBERNETES_SERVICE_HOST and _PORT, and the service account's mounted directory
 // with ca.crt, token and namespace. kNotFound names the file that is missing.
 Result<Config> InClusterConfig(const std::string& host, const std::string& port,

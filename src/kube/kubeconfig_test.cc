@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <map>
+#include <vector>
 
 #include "base/text.h"
 
@@ -12,13 +13,15 @@ namespace {
 
 using testing::HasSubstr;
 
-Result<Config> Parse(std::string_view text) {
-  return ParseKubeconfig(text, "/dir", [](const std::string& path) -> Result<std::string> {
-    if (path.ends_with("missing")) {
-      return Fail(ErrorKind::kNotFound, format("read {}: no such file", path));
-    }
-    return "<" + path + ">";
-  });
+Result<std::string> Read(const std::string& path) {
+  if (path.ends_with("missing")) {
+    return Fail(ErrorKind::kNotFound, format("read {}: no such file", path));
+  }
+  return "<" + path + ">";
+}
+
+Result<Config> Parse(const std::string& text, const RunProgram& run = {}) {
+  return ParseKubeconfig({{.path = "/dir/config", .text = text}}, "", Read, run);
 }
 
 std::string WithUser(std::string_view user) {
@@ -61,10 +64,77 @@ TEST(Kubeconfig, TheCurrentContextIsTaken) {
   EXPECT_FALSE(config.insecure_skip_verify);
 }
 
-TEST(Kubeconfig, AnInlineTokenWinsOverAFile) {
+TEST(Kubeconfig, AnInlineTokenStandsInForAFile) {
   const Config config = Parse(WithUser("{token: abc, tokenFile: t}")).value();
   EXPECT_EQ(config.token, "abc");
-  EXPECT_EQ(config.token_file, "");
+  EXPECT_EQ(config.token_file, "/dir/t");
+}
+
+TEST(Kubeconfig, SeveralArePutTogetherTheFirstCounts) {
+  const std::vector<KubeconfigFile> files = {{.path = "/a/config", .text = ""},
+                                             {.path = "/b/config", .text = R"(
+current-context: two
+contexts:
+- {name: two, context: {cluster: k, user: u}}
+users:
+- {name: u, user: {tokenFile: t}}
+)"},
+                                             {.path = "/c/config", .text = R"(
+current-context: one
+contexts:
+- {name: one, context: {cluster: k, user: other}}
+- {name: two, context: {cluster: none, user: none}}
+clusters:
+- {name: k, cluster: {server: "https://k", certificate-authority: ca}}
+users:
+- {name: u, user: {token: wrong}}
+- {name: other, user: {token: other}}
+)"}};
+  const Config current = ParseKubeconfig(files, "", Read, {}).value();
+  EXPECT_EQ(current.host, "k");
+  EXPECT_EQ(current.token_file, "/b/t");
+  EXPECT_EQ(current.token, "");
+  EXPECT_EQ(current.ca_pem, "</c/ca>");
+  EXPECT_EQ(ParseKubeconfig(files, "one", Read, {}).value().token, "other");
+  EXPECT_THAT(ParseKubeconfig(files, "three", Read, {}).error().message,
+              HasSubstr("contexts: none is named \"three\""));
+}
+
+constexpr char kExec[] =
+    "{exec: {apiVersion: client.authentication.k8s.io/v1, command: ./login, args: [a, 'b c'], "
+    "env: [{name: PROFILE, value: p}], provideClusterInfo: true, installHint: get it}}";
+
+TEST(Kubeconfig, AProgramIsAskedForCredentials) {
+  std::vector<CredentialProgram> asked;
+  const auto run = [&asked](const CredentialProgram& program) -> Result<std::string> {
+    asked.push_back(program);
+    return format(R"({{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential",
+                      "status": {{"token": "t{}"}}}})",
+                  asked.size());
+  };
+  const Config config = Parse(WithUser(kExec), run).value();
+  EXPECT_EQ(config.token, "t1");
+  ASSERT_EQ(asked.size(), 1U);
+  EXPECT_THAT(asked.front().words, testing::ElementsAre("/dir/./login", "a", "b c"));
+  EXPECT_THAT(
+      asked.front().environment,
+      testing::ElementsAre("PROFILE=p",
+                           testing::AllOf(testing::StartsWith("KUBERNETES_EXEC_INFO={"),
+                                          HasSubstr(R"("certificate-authority-data":"Y2E=")"))));
+  EXPECT_EQ(config.renew_token(), "t2");
+}
+
+TEST(Kubeconfig, WhyAProgramGivesNoneIsSaid) {
+  const auto missing = [](const CredentialProgram&) -> Result<std::string> {
+    return Fail(ErrorKind::kNotFound, "find the program login");
+  };
+  EXPECT_EQ(Parse(WithUser(kExec), missing).error().message,
+            "users[].user.exec of \"u\": find the program login; get it");
+  const auto noise = [](const CredentialProgram&) { return Result<std::string>("hello"); };
+  EXPECT_THAT(Parse(WithUser(kExec), noise).error().message, HasSubstr("no ExecCredential"));
+  const Error asks =
+      Parse(WithUser("{exec: {command: x, interactiveMode: Always}}"), noise).error();
+  EXPECT_EQ(asks.kind, ErrorKind::kUnsupported);
 }
 
 TEST(Kubeconfig, JsonIsYaml) {
@@ -77,7 +147,7 @@ TEST(Kubeconfig, JsonIsYaml) {
   EXPECT_EQ(config.space, "default");
 }
 
-TEST(Kubeconfig, WhatNeedsAProgramIsRefusedByName) {
+TEST(Kubeconfig, WhatCannotBeUsedIsRefusedByName) {
   for (const char* user : {"{exec: {command: aws}}", "{auth-provider: {name: gcp}}"}) {
     const Error error = Parse(WithUser(user)).error();
     EXPECT_EQ(error.kind, ErrorKind::kUnsupported);

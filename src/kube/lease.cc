@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "kube/backoff.h"
+#include "kube/failure_line.h"
 #include "kube/lease_verdict.h"
 
 namespace gantry::kube {
@@ -95,6 +96,8 @@ Status Lease::Attempt(Client& client, Observed& observed) {
 void Lease::Run(const std::stop_token& stop) {
   Observed observed;
   std::string told_leader;
+  FailureLine line;
+  int failures = 0;
   while (!stop.stop_requested()) {
     // An attempt is two requests at most, and must not outlast the deadline by which a holder has
     // to step down.
@@ -124,6 +127,14 @@ void Lease::Run(const std::stop_token& stop) {
     if (held_ && !attempt.has_value() && (taken || late)) {
       held_ = false;
       callbacks_.lost(attempt.error());
+      return;
+    }
+    failures = attempt.has_value() ? 0 : failures + 1;
+    // That another holds it was told.
+    if (!attempt.has_value() && attempt.error().kind != ErrorKind::kConflict &&
+        line.Due(attempt.error().message, failures)) {
+      log::Warning("{} ({}, failure {} in a row)", attempt.error().message,
+                   KindName(attempt.error().kind), failures);
     }
     std::chrono::nanoseconds pause =
         Backoff{.base = options_.retry_period, .limit = options_.retry_period}.Delay(1, Random());

@@ -25,8 +25,9 @@ struct LeaseOptions {
 
 struct LeaseCallbacks {
   std::function<void()> acquired;
-  // The lease could not be renewed within renew_deadline, or another holds it. Called before
-  // another candidate can hold it; the callee stops writing at once. Not called by Stop.
+  // The lease could not be renewed within renew_deadline (then called before another candidate can
+  // hold it), or another holds it. The callee sees to it that nothing is written from now on, not
+  // even by a request on its way: a process that does more than wait ends. Not called by Stop.
   std::function<void(const Error& why)> lost;
   // Who holds it now, on every change.
   std::function<void(const std::string& identity)> leader_changed = [](const std::string&) {};
@@ -43,8 +44,8 @@ class Lease {
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
 
-  // Runs for the lease in a thread of its own, whose thread makes the callbacks. After `lost` it
-  // runs for it again.
+  // Runs for the lease in a thread of its own, which makes the callbacks. `lost` ends it: a lease
+  // is acquired once at most. May be called once.
   void Start();
   // Ends it; with release_on_stop the lease is given back first if held.
   void Stop();

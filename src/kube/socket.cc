@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "base/text.h"
@@ -117,6 +118,8 @@ Status TrustAuthorities(SSL_CTX* context, const Config& config) {
     return {};
   }
   X509_STORE* store = SSL_CTX_get_cert_store(context);
+  // Who is named there is trusted, an intermediate authority without its root too, as Go has it.
+  X509_STORE_set_flags(store, X509_V_FLAG_PARTIAL_CHAIN);
   return EachCertificate(config.ca_pem, "certificate authority", [store](X509* certificate, int) {
     return X509_STORE_add_cert(store, certificate) == 1;
   });
@@ -148,6 +151,10 @@ Status UseClientCertificate(SSL_CTX* context, const Config& config) {
 struct AddressesFree {
   void operator()(addrinfo* addresses) const { freeaddrinfo(addresses); }
 };
+
+// Of the time that is left, for each of several addresses: a round trip, and one more after a
+// second if its first packet is lost.
+constexpr std::chrono::seconds kAddressAtLeast{2};
 
 // A peer that vanished without a word is noticed after a minute, by the kernel alone.
 void KeepAlive(int fd) {
@@ -200,17 +207,29 @@ Result<int> ConnectToHost(const Config& config, SteadyTime deadline, const Inter
                 format("resolve {}: {}", config.host, gai_strerror(failed)));
   }
   const std::unique_ptr<addrinfo, AddressesFree> addresses(found);
-  Result<int> result = Fail(ErrorKind::kUnavailable, format("resolve {}: no address", config.host));
-  for (const addrinfo* address = found; address != nullptr; address = address->ai_next) {
-    result = ConnectTo(*address, deadline, interrupt);
-    if (result.has_value()) {
-      break;
-    }
-  }
-  return result;
+  return ConnectToFirst(found, deadline, interrupt);
 }
 
 }  // namespace
+
+Result<int> ConnectToFirst(const addrinfo* addresses, SteadyTime deadline,
+                           const Interrupt& interrupt) {
+  int left = 0;
+  for (const addrinfo* address = addresses; address != nullptr; address = address->ai_next) {
+    ++left;
+  }
+  Result<int> result = Fail(ErrorKind::kUnavailable, "connect: no address");
+  for (const addrinfo* address = addresses; address != nullptr; address = address->ai_next) {
+    const SteadyTime now = std::chrono::steady_clock::now();
+    const auto share = std::max<std::chrono::nanoseconds>((deadline - now) / left, kAddressAtLeast);
+    result = ConnectTo(*address, std::min(deadline, now + share), interrupt);
+    if (result.has_value()) {
+      break;
+    }
+    --left;
+  }
+  return result;
+}
 
 // --- TlsContext -------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "kube/config.h"
 
+struct addrinfo;
 struct ssl_ctx_st;
 struct ssl_st;
 
@@ -57,6 +58,12 @@ class Interrupt {
   std::stop_callback<Wake> first_;
   std::stop_callback<Wake> second_;
 };
+
+// A connected socket of the first address that answers. Each is given its share of the time until
+// the deadline, so that one that is silent leaves some to the others. kUnavailable or kTimeout: why
+// the last did not answer.
+Result<int> ConnectToFirst(const addrinfo* addresses, SteadyTime deadline,
+                           const Interrupt& interrupt);
 
 // One TCP connection, with TLS if the config says so. Not thread-safe.
 class Socket {

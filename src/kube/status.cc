@@ -5,6 +5,8 @@
 // old: the caller reads again, as after a 409.
 #include "kube/status.h"
 
+#include <algorithm>
+
 #include "base/json.h"
 #include "base/text.h"
 #include "kube/shortened.h"
@@ -55,7 +57,7 @@ std::optional<std::chrono::seconds> ParseRetryAfter(std::string_view value) {
   if (!seconds.has_value() || *seconds < 0) {
     return std::nullopt;
   }
-  return std::chrono::seconds(*seconds);
+  return std::chrono::seconds(std::clamp(*seconds, 1LL, 86'400LL));
 }
 
 }  // namespace gantry::kube

@@ -14,7 +14,9 @@ ErrorKind KindOfHttpStatus(int status);
 // The error of an unsuccessful answer: kind from the status, text from the body if that is a
 // metav1.Status, else the body's beginning.
 Error ErrorOfAnswer(int http_status, std::string_view body);
-// The value of a Retry-After header in seconds; dates (never sent by API servers) count as absent.
+// For how long to wait by the value of a Retry-After header: at least a second, or asking again
+// would be a loop without a pause, and at most a day. Dates (never sent by API servers) count as
+// absent.
 std::optional<std::chrono::seconds> ParseRetryAfter(std::string_view value);
 
 }  // namespace gantry::kube

@@ -35,6 +35,9 @@ TEST(Status, RetryAfterIsSeconds) {
   EXPECT_EQ(ParseRetryAfter(" 3 "), std::chrono::seconds(3));
   EXPECT_FALSE(ParseRetryAfter("Wed, 21 Oct 2026 07:28:00 GMT").has_value());
   EXPECT_FALSE(ParseRetryAfter("-1").has_value());
+  EXPECT_EQ(ParseRetryAfter("0"), std::chrono::seconds(1));
+  // More than nanoseconds can count.
+  EXPECT_EQ(ParseRetryAfter("9223372036854775807"), std::chrono::hours(24));
 }
 
 }  // namespace

@@ -14,7 +14,8 @@
 
 namespace gantry::kube {
 
-Token::Token(const Config& config) : file_(config.token_file), token_(config.token) {}
+Token::Token(const Config& config)
+    : file_(config.token_file), renew_(config.renew_token), token_(config.token) {}
 
 Status Token::ReadLocked() {
   struct stat found{};
@@ -51,8 +52,11 @@ Result<std::string> Token::Now() {
 
 bool Token::Refresh(const std::string& refused) {
   const std::scoped_lock lock(mutex_);
+  if (renew_ && token_ == refused) {
+    token_ = renew_().value_or(token_);
+  }
   if (file_.empty()) {
-    return false;
+    return token_ != refused;
   }
   inode_ = -1;
   return ReadLocked().has_value() && token_ != refused;

@@ -63,6 +63,33 @@ TEST_F(TokenTest, ARefusedOneIsReadAgainEvenIfTheFileLooksTheSame) {
   EXPECT_EQ(token.Now(), "two");
 }
 
+TEST_F(TokenTest, AFixedOneStandsInForAFileThatIsAway) {
+  Config config = FromFile();
+  config.token = "fixed";
+  Token token(config);
+  EXPECT_EQ(token.Now(), "fixed");
+  Write("one");
+  EXPECT_EQ(token.Now(), "one");
+}
+
+TEST_F(TokenTest, ARefusedOneIsAskedForAnew) {
+  Config config;
+  config.token = "one";
+  int asked = 0;
+  config.renew_token = [&asked]() -> Result<std::string> {
+    ++asked;
+    return asked == 1 ? Result<std::string>("two") : Fail(ErrorKind::kUnavailable, "no");
+  };
+  Token token(config);
+  EXPECT_TRUE(token.Refresh("one"));
+  EXPECT_EQ(token.Now(), "two");
+  // Another thread's call was refused with the old one too.
+  EXPECT_TRUE(token.Refresh("one"));
+  EXPECT_EQ(asked, 1);
+  EXPECT_FALSE(token.Refresh("two"));
+  EXPECT_EQ(token.Now(), "two");
+}
+
 TEST_F(TokenTest, AFixedOneStays) {
   Config config;
   config.token = "fixed";

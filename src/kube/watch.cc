@@ -7,13 +7,12 @@
 
 #include <condition_variable>
 
+#include "base/log.h"
 #include "base/text.h"
 
 namespace gantry::kube {
 namespace {
 
-// The server ends a watch itself; with so much silence after that, the connection is dead.
-constexpr std::chrono::seconds kIdleGrace{30};
 constexpr std::chrono::milliseconds kShortestStream{500};
 
 void WaitFor(std::chrono::milliseconds delay, const std::stop_token& stop) {
@@ -86,7 +85,7 @@ void Watch::Run(const std::stop_token& stop) {
     if (stop.stop_requested()) {
       return;
     }
-    options_.on_failure(status.error());
+    TellFailure(status.error(), failures);
     WaitFor(delay, stop);
   }
 }
@@ -111,11 +110,15 @@ Status Watch::Stream(Client& client) {
   const std::chrono::seconds server_timeout =
       Between(options_.server_timeout_min, options_.server_timeout_max);
   ++streams_;
-  return client.WatchOnce(kind_, selection_,
-                          {.resource_version = resource_version_,
-                           .server_timeout = server_timeout,
-                           .idle_limit = server_timeout + kIdleGrace},
-                          [this](const Json& event) { OnEvent(event); });
+  const SteadyTime started = std::chrono::steady_clock::now();
+  Status streamed = client.WatchOnce(kind_, selection_,
+                                     {.resource_version = resource_version_,
+                                      .server_timeout = server_timeout,
+                                      .idle_limit = options_.idle_limit},
+                                     [this](const Json& event) { OnEvent(event); });
+  const bool silent = !streamed.has_value() && streamed.error().kind == ErrorKind::kTimeout &&
+                      std::chrono::steady_clock::now() - started >= options_.idle_limit;
+  return silent ? Status() : streamed;
 }
 
 void Watch::OnEvent(const Json& event) {
@@ -138,6 +141,20 @@ void Watch::OnEvent(const Json& event) {
   }
   if (!version.empty()) {
     resource_version_ = std::move(version);
+  }
+}
+
+void Watch::TellFailure(const Error& error, int failures) {
+  if (options_.on_failure) {
+    options_.on_failure(error);
+    return;
+  }
+  // What the next try is expected to mend: a list that is too old, a connection that broke once.
+  const bool usual = error.kind == ErrorKind::kConflict ||
+                     (error.kind == ErrorKind::kNotFound && options_.absent_kind_is_empty) ||
+                     (error.kind == ErrorKind::kUnavailable && failures == 1);
+  if (!usual && failure_line_.Due(error.message, failures)) {
+    log::Warning("{} ({}, failure {} in a row)", error.message, KindName(error.kind), failures);
   }
 }
 

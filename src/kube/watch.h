@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "kube/backoff.h"
 #include "kube/client.h"
+#include "kube/failure_line.h"
 #include "kube/relist.h"
 
 namespace gantry::kube {
@@ -35,12 +36,18 @@ struct WatchOptions {
   // TCP's keep-alive.
   std::chrono::seconds server_timeout_min{1800};
   std::chrono::seconds server_timeout_max{3600};
+  // After so much silence another stream goes on where this one was: a proxy in between answers
+  // keep-alives itself, whatever has become of the server. kube-apiserver sends a bookmark about
+  // once a minute (k8s.io/apiserver, cacher: defaultBookmarkFrequency), so this comes to nothing
+  // where all is well, and to one request where a server sends none.
+  std::chrono::seconds idle_limit{240};
   // The server's answer to "no such kind" counts as an empty list at the start (a custom resource
   // that may be installed later); asked again at the back-off's limit.
   bool absent_kind_is_empty = false;
-  // Told of every list or stream that did not succeed, before the watch waits; for a log line or a
-  // metric. An expired resourceVersion (kConflict) is among them and harmless.
-  std::function<void(const Error& error)> on_failure = [](const Error&) {};
+  // Told of every list or stream that did not succeed, before the watch waits. An expired
+  // resourceVersion (kConflict) is among them and harmless. Empty: the watch logs those that need
+  // somebody, at the pace of FailureLine.
+  std::function<void(const Error& error)> on_failure = {};
 };
 
 // Keeps a sink in step with all objects of one kind that a selection names: list, then watch with
@@ -70,6 +77,7 @@ class Watch {
   Status Stream(Client& client);
   void OnEvent(const Json& event);
   void TellSynced();
+  void TellFailure(const Error& error, int failures);
 
   Client& client_;
   const Kind kind_;
@@ -79,6 +87,7 @@ class Watch {
   Known known_;
   std::string resource_version_;  // where the stream goes on; empty: list first
   int progress_ = 0;              // lists read whole and events seen
+  FailureLine failure_line_;
   std::atomic<bool> synced_ = false;
   std::atomic<int> lists_ = 0;
   std::atomic<int> streams_ = 0;

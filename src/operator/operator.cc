@@ -7,9 +7,6 @@
 #include "operator/operator.h"
 
 #include <malloc.h>
-#include <poll.h>
-#include <sys/eventfd.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -37,39 +34,24 @@ std::string Environment(const char* name, std::string_view fallback = "") {
   return value == nullptr || *value == '\0' ? std::string(fallback) : std::string(value);
 }
 
-// SIGTERM and SIGINT, or the loss of the lease: what ends the process.
-class End {
+// SIGTERM and SIGINT, which end the operator in good order.
+class EndSignals {
  public:
   // Before any thread starts: they inherit the blocked signals.
-  End() : lost_(eventfd(0, EFD_CLOEXEC)) {
-    sigset_t signals;
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGINT);
-    CHECK(pthread_sigmask(SIG_BLOCK, &signals, nullptr) == 0);
-    signals_ = signalfd(-1, &signals, SFD_CLOEXEC);
-    CHECK(lost_ >= 0 && signals_ >= 0);
+  EndSignals() {
+    sigemptyset(&signals_);
+    sigaddset(&signals_, SIGTERM);
+    sigaddset(&signals_, SIGINT);
+    CHECK(pthread_sigmask(SIG_BLOCK, &signals_, nullptr) == 0);
   }
-  ~End() {
-    close(lost_);
-    close(signals_);
-  }
-  End(const End&) = delete;
-  End& operator=(const End&) = delete;
-
-  void Lost() const { CHECK(eventfd_write(lost_, 1) == 0); }
-  // Blocks. False: the lease was lost.
-  [[nodiscard]] bool WaitForSignal() const {
-    std::array<pollfd, 2> events = {{{signals_, POLLIN, 0}, {lost_, POLLIN, 0}}};
-    while (poll(events.data(), events.size(), -1) < 0) {
-      CHECK(errno == EINTR);
-    }
-    return events[0].revents != 0;
+  // Blocks.
+  void Wait() const {
+    int number = 0;
+    CHECK(sigwait(&signals_, &number) == 0);
   }
 
  private:
-  int lost_;
-  int signals_ = -1;
+  sigset_t signals_{};
 };
 
 // The view, what decides on it, and the controllers between them.
@@ -180,8 +162,8 @@ Result<std::unique_ptr<kube::HealthServer>> Serve(const std::string& address,
 // One for each that writes: the nodes' workers, the cluster's and the upgrades'.
 constexpr int kIdleConnections = 6;
 
-Status Run(const Flags& flags, const Settings& settings, bool& lost) {
-  const End end;
+Status Run(const Flags& flags, const Settings& settings) {
+  const EndSignals signals;
   TRY_ASSIGN(kube::Config config, kube::LoadConfig(flags.kubeconfig));
   kube::ClientOptions options;
   options.component = "gpu-operator";
@@ -219,9 +201,11 @@ Status Run(const Flags& flags, const Settings& settings, bool& lost) {
       *client, std::move(lease_options),
       {.acquired = [&] { manager.Start(); },
        .lost =
-           [&](const Error& why) {
+           [](const Error& why) {
              log::Error("the lease was lost, so this process ends: {}", why.message);
-             end.Lost();
+             // At once, as controller-runtime does: the next leader may write from now on, and an
+             // orderly end would wait for what the workers are about to write.
+             _exit(1);
            },
        .leader_changed = [](const std::string& leader) { log::Info("the leader is {}", leader); }});
   if (flags.leader_elect) {
@@ -229,7 +213,7 @@ Status Run(const Flags& flags, const Settings& settings, bool& lost) {
   } else {
     manager.Start();
   }
-  lost = !end.WaitForSignal();
+  signals.Wait();
   manager.Stop();
   lease.Stop();
   return {};
@@ -280,12 +264,11 @@ int RunOperator(int argc, char** argv) {
        {std::pair("driver", "DRIVER_IMAGE"), std::pair("migManager", "MIG_MANAGER_IMAGE")}) {
     settings.known_images[section] = Environment(variable, settings.known_images[section]);
   }
-  bool lost = false;
-  if (const Status status = Run(*flags, settings, lost); !status.has_value()) {
+  if (const Status status = Run(*flags, settings); !status.has_value()) {
     log::Error("run the operator: {}", status.error().message);
     return 1;
   }
-  return lost ? 1 : 0;
+  return 0;
 }
 
 }  // namespace gantry::gpu_operator

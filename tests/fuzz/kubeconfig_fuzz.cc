@@ -21,7 +21,11 @@ void Fuzz(std::string_view text) {
   const auto itself = [text](const std::string&) -> Result<std::string> {
     return std::string(text);
   };
-  const Result<Config> config = ParseKubeconfig(text, "/etc/kubernetes", itself);
+  const auto run = [text](const CredentialProgram&) -> Result<std::string> {
+    return std::string(text);
+  };
+  const Result<Config> config = ParseKubeconfig(
+      {{.path = "/etc/kubernetes/admin.conf", .text = std::string(text)}}, "", itself, run);
   if (config.has_value()) {
     CheckUrl(*config);
   } else {

@@ -12,6 +12,7 @@
 #include "base/command_line.h"
 #include "base/text.h"
 #include "kube/client.h"
+#include "operator/doctor/connect.h"
 #include "operator/doctor/findings.h"
 #include "operator/doctor/read_cluster.h"
 #include "operator/doctor/status_table.h"
@@ -21,20 +22,11 @@ namespace gantry::doctor {
 namespace {
 
 struct Flags {
-  std::string kubeconfig;
+  ClusterFlags cluster;
   std::string space;
   std::string output = "text";
   bool watch = false;
 };
-
-void AddKubeconfig(CLI::App& app, Flags& flags) {
-  app.add_option("--kubeconfig", flags.kubeconfig, "default: $KUBECONFIG, the pod's own, ~/.kube");
-}
-
-Result<std::unique_ptr<kube::Client>> Connect(const Flags& flags, std::string component) {
-  TRY_ASSIGN(kube::Config config, kube::LoadConfig(flags.kubeconfig));
-  return kube::Client::Create(std::move(config), {.component = std::move(component)});
-}
 
 int Unreadable(const char* command, const Error& error) {
   std::fputs(format("gantry {}: {}\n", command, error.message).c_str(), stderr);
@@ -42,12 +34,12 @@ int Unreadable(const char* command, const Error& error) {
 }
 
 Result<ClusterFacts> Doctor(const Flags& flags) {
-  TRY_ASSIGN(const auto client, Connect(flags, "doctor"));
+  TRY_ASSIGN(const auto client, Connect(flags.cluster, "doctor"));
   return ReadCluster(*client, flags.space);
 }
 
 Status PrintStatus(const Flags& flags) {
-  TRY_ASSIGN(const auto client, Connect(flags, "status"));
+  TRY_ASSIGN(const auto client, Connect(flags.cluster, "status"));
   // Before the watches, which would wait for a server that is not there.
   TRY_ASSIGN(const ClusterFacts cluster, ReadStatus(*client));
   bool one_space = false;
@@ -70,7 +62,7 @@ Status PrintStatus(const Flags& flags) {
 int RunDoctor(int argc, char** argv) {
   Flags flags;
   CLI::App app("Names what is wrong with a cluster's GPUs and with those who want them.", "doctor");
-  AddKubeconfig(app, flags);
+  AddClusterFlags(app, flags.cluster);
   app.add_option("-n,--namespace", flags.space, "of the workloads; default: all");
   app.add_option("-o,--output", flags.output, "text or json")
       ->check(CLI::IsMember({"text", "json"}));
@@ -99,7 +91,7 @@ int RunDoctor(int argc, char** argv) {
 int RunStatus(int argc, char** argv) {
   Flags flags;
   CLI::App app("Shows a cluster's GPU nodes and operands.", "status");
-  AddKubeconfig(app, flags);
+  AddClusterFlags(app, flags.cluster);
   app.add_flag("-w,--watch", flags.watch, "show every change, until Ctrl-C");
   if (const std::optional<int> code = ParseOrExitCode(app, argc, argv)) {
     return *code;

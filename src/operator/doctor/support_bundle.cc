@@ -25,6 +25,7 @@
 #include "kube/client.h"
 #include "operator/doctor/archive.h"
 #include "operator/doctor/bundle_plan.h"
+#include "operator/doctor/connect.h"
 #include "operator/doctor/findings.h"
 #include "operator/doctor/interruption.h"
 #include "operator/doctor/read_cluster.h"
@@ -43,7 +44,7 @@ constexpr long long kLogLines = 5000;
 constexpr long long kLogBytes = 1024 * 1024;
 
 struct Flags {
-  std::string kubeconfig;
+  ClusterFlags cluster;
   std::string space;
   std::string output;
   std::string since = "24h";
@@ -353,11 +354,9 @@ std::string NameAt(WallTime time) {
 
 Status Run(const Flags& flags) {
   TRY_ASSIGN(const seconds since, ParseSince(flags.since));
-  TRY_ASSIGN(kube::Config config, kube::LoadConfig(flags.kubeconfig));
   const Interruption interruption;
   TRY_ASSIGN(const std::unique_ptr<kube::Client> client,
-             kube::Client::Create(std::move(config), {.component = "support-bundle"},
-                                  interruption.token()));
+             Connect(flags.cluster, "support-bundle", interruption.token()));
   // Whom nobody answers needs no empty bundle.
   if (const Result<Json> server = client->GetPath("/version");
       !server.has_value() && server.error().kind != ErrorKind::kDenied) {
@@ -387,7 +386,7 @@ Status Run(const Flags& flags) {
 int RunSupportBundle(int argc, char** argv) {
   Flags flags;
   CLI::App app("Writes what a report of a fault needs into one file.", "support-bundle");
-  app.add_option("--kubeconfig", flags.kubeconfig, "default: $KUBECONFIG, the pod's own, ~/.kube");
+  AddClusterFlags(app, flags.cluster);
   app.add_option("-n,--namespace", flags.space,
                  "the operator's; default: as the policy's status, or its objects, say");
   app.add_option("-o,--output", flags.output,
