@@ -29,6 +29,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 WAYS = ("plain", "bare", "any", "hooks", "runtime")
 INIT = "int main(void) { return 0; }\n"
 LIMIT = 60
+SETTLE_S = 0.05  # until the kernel has taken away what the start before made
 DISK_BYTES = 4 << 30  # of a sparse file
 
 
@@ -165,6 +166,7 @@ def measure(programs: pathlib.Path, profile: str, starts: int) -> dict[str, floa
         place = Place(folder, programs, profile)
         for turn in range(-3, starts):
             for way in random.sample(WAYS, len(WAYS)):
+                time.sleep(SETTLE_S)
                 value = place.start(f"inject-{os.getpid()}-{turn % 1000}-{way}", way)
                 if turn >= 0:
                     took[way].append(value)

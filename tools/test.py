@@ -26,7 +26,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 CACHE = pathlib.Path(os.environ["GANTRY_CACHE"])
 OUT = ROOT / "out" / "test"
 # Where threads meet; these run under ThreadSanitizer too.
-TSAN_TESTS = ["kube", "device_plugin", "container_runtime"]
+TSAN_TESTS = ["kube", "device_plugin"]
 COVERAGE_BAR = 90.0
 
 

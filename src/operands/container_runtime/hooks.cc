@@ -15,11 +15,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <functional>
 #include <iterator>
 #include <string_view>
-#include <system_error>
-#include <thread>
 #include <unordered_set>
 
 #include "base/json.h"
@@ -288,33 +285,12 @@ Status MakeLinks(const HookRequest& request, std::vector<SymbolicLink> links,
   return {};
 }
 
-// Work that is done while this thread does other work; by this thread, at once, where the
-// container's limit of processes leaves no second one.
-class Beside {
- public:
-  explicit Beside(const std::function<Status()>& work) {
-    try {
-      thread_ = std::jthread([this, work] { done_ = work(); });
-    } catch (const std::system_error&) {
-      done_ = work();
-    }
-  }
-  // Waits for it. Call it once.
-  Status Done() {
-    if (thread_.joinable()) {
-      thread_.join();
-    }
-    return std::move(done_);
-  }
+}  // namespace
 
- private:
-  Status done_;
-  std::jthread thread_;  // ends before what it writes goes
-};
-
-// What lies in /etc, /proc and /dev.
-Status UpdateSystem(const HookRequest& request, const std::vector<CachedLibrary>& driver,
-                    const ContainerRoot& root, std::vector<std::string>& warnings) {
+Status RunHook(const HookRequest& request, const ContainerRoot& root,
+               std::vector<std::string>& warnings) {
+  std::vector<CachedLibrary> driver = request.libraries;
+  TRY(MakeLinks(request, NameBySoname(driver), root));
   for (const std::string& path : request.paths) {
     // Not in every container, and not to be changed where /dev is the host's.
     if (const Status done = root.ChangeMode(path, request.mode);
@@ -339,18 +315,6 @@ Status UpdateSystem(const HookRequest& request, const std::vector<CachedLibrary>
     }
   }
   return {};
-}
-
-}  // namespace
-
-Status RunHook(const HookRequest& request, const ContainerRoot& root,
-               std::vector<std::string>& warnings) {
-  std::vector<CachedLibrary> driver = request.libraries;
-  // The kernel takes as long for the links on an overlay as for all the rest.
-  Beside linking([&, links = NameBySoname(driver)] { return MakeLinks(request, links, root); });
-  const Status updated = UpdateSystem(request, driver, root, warnings);
-  TRY(linking.Done());
-  return updated;
 }
 
 Result<std::string> RootFromState(std::string_view state) {
