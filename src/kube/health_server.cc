@@ -195,16 +195,18 @@ HealthServer::~HealthServer() {
 
 void HealthServer::Run() {
   std::list<Visitor> visitors;  // the oldest first, so that its deadline is the earliest
-  // Who can't be let in, for want of a descriptor, stays at the door: poll would not wait.
-  std::optional<SteadyTime> rest;
+  // Who can't be let in, for want of a descriptor, stays at the door: poll would not wait. The
+  // listener is left alone until then; max: it is not.
+  SteadyTime rest = SteadyTime::max();
   while (true) {
-    std::vector<pollfd> waits = {{.fd = wake_, .events = POLLIN, .revents = 0},
-                                 {.fd = rest ? -1 : listener_, .events = POLLIN, .revents = 0}};
+    std::vector<pollfd> waits = {
+        {.fd = wake_, .events = POLLIN, .revents = 0},
+        {.fd = rest == SteadyTime::max() ? listener_ : -1, .events = POLLIN, .revents = 0}};
     for (const Visitor& visitor : visitors) {
       const short events = visitor.answered ? POLLOUT : POLLIN;
       waits.push_back({.fd = visitor.fd, .events = events, .revents = 0});
     }
-    SteadyTime next = rest.value_or(SteadyTime::max());
+    SteadyTime next = rest;
     if (!visitors.empty()) {
       next = std::min(next, visitors.front().deadline);
     }
@@ -227,8 +229,8 @@ void HealthServer::Run() {
         visitor = visitors.erase(visitor);
       }
     }
-    if (rest && now >= *rest) {
-      rest.reset();
+    if (now >= rest) {
+      rest = SteadyTime::max();
     }
     if (waits[1].revents != 0) {
       const int fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
