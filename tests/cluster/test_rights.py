@@ -114,7 +114,7 @@ OTHERS = (
                 Right("the kubelet's folder", without_mount("/var/lib/kubelet/device-plugins"),
                       "watch /var/lib/kubelet/device-plugins: No such file"),
                 Right("write access to the kubelet's folder", read_only("/var/lib/kubelet/device-plugins"),
-                      "can't be served: bind .*: Read-only file system"),
+                      "can't be served: listen on .*: Read-only file system"),
                 Right("write access to the CDI documents", read_only("/var/run/cdi"),
                       "no GPU can be offered by CDI: .*: Read-only file system"),
                 Right("the host's files", without_mount("/host"), "no GPU can be offered: open libnvidia-ml"),

@@ -44,7 +44,8 @@ Json NodePart(const Json& node) {
   Json kept = {{"apiVersion", "v1"}, {"kind", "Node"}};
   Keep(part("metadata"), kept["metadata"],
        {"name", "labels", "creationTimestamp", "deletionTimestamp"});
-  for (const auto& [key, value] : part("metadata.annotations").items()) {
+  const Json annotations = part("metadata.annotations");
+  for (const auto& [key, value] : annotations.items()) {
     if (ConcernsGpus(key)) {
       kept["metadata"]["annotations"][key] = value;
     }
