@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "kube/testing/eventually.h"
 #include "kube/testing/fake_server.h"
 
 namespace gantry::kube {
@@ -18,14 +19,6 @@ LeaseOptions Quick() {
           .lease_duration = milliseconds(400),
           .renew_deadline = milliseconds(200),
           .retry_period = milliseconds(20)};
-}
-
-template <typename Condition>
-bool Eventually(Condition condition) {
-  for (int i = 0; i < 1000 && !condition(); ++i) {
-    std::this_thread::sleep_for(milliseconds(10));
-  }
-  return condition();
 }
 
 TEST(Lease, OnceLostItIsOver) {

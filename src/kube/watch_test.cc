@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "base/text.h"
+#include "kube/testing/eventually.h"
 #include "kube/testing/fake_server.h"
 
 namespace gantry::kube {
@@ -19,14 +20,6 @@ class NoSink : public WatchSink {
   void Remove(const Key& /*key*/) override {}
   void Synced() override {}
 };
-
-template <typename Condition>
-bool Eventually(Condition condition) {
-  for (int i = 0; i < 1000 && !condition(); ++i) {
-    std::this_thread::sleep_for(milliseconds(10));
-  }
-  return condition();
-}
 
 TEST(Watch, ASilentStreamIsOpenedAgainWhereItWas) {
   std::atomic<bool> elsewhere = false;
