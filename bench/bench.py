@@ -200,7 +200,7 @@ def hook(_=None):
 
 def inject(arguments):
     """what a GPU costs at a container's start: runc alone, with our document, any hook, ours, our runtime"""
-    build("gantry-hook", "fakegpu_nvml")
+    build("gantry-runtime", "gantry-hook", "fakegpu_nvml")
     took = injecting.measure(RELEASE, arguments.gpus, arguments.starts)
     for way, value in took.items():
         figure(f"inject_start_{way}", value, "ms")

@@ -68,7 +68,7 @@ class Place:
             "--node", "bench", cwd=ROOT, stdout=subprocess.DEVNULL)
         shutil.copy(programs / "gantry-hook", self.toolkit / "nvidia-cdi-hook")
         for name in ("nvidia-container-runtime", "nvidia-ctk"):
-            os.link(self.toolkit / "nvidia-cdi-hook", self.toolkit / name)
+            shutil.copy(programs / "gantry-runtime", self.toolkit / name)
         (self.toolkit / ".config/nvidia-container-runtime").mkdir(parents=True)
         (self.toolkit / ".config/nvidia-container-runtime/config.toml").write_text(
             "accept-nvidia-visible-devices-envvar-when-unprivileged = true\n"

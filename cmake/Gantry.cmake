@@ -9,6 +9,13 @@ set(CMAKE_POSITION_INDEPENDENT_CODE OFF)
 # Every program, tests included, is found in one place: build/PRESET/bin.
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 
+# What is fetched or made once for every clone.
+if(DEFINED ENV{GANTRY_CACHE})
+  set(GANTRY_CACHE "$ENV{GANTRY_CACHE}")
+else()
+  set(GANTRY_CACHE "$ENV{HOME}/.cache/gantry")
+endif()
+
 find_program(CCACHE ccache)
 if(CCACHE)
   set(CMAKE_C_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR}
@@ -54,11 +61,7 @@ find_package(Threads REQUIRED)
 # What nearly every file includes is parsed once, with clang; g++ 12 reads it back no faster than it
 # parses it. What clang writes names the header's path, and is of no use once that file is gone: so the
 # header lies in the cache, at one path for every clone, and what ccache keeps serves all of them.
-if(DEFINED ENV{GANTRY_CACHE})
-  set(GANTRY_HEADERS "$ENV{GANTRY_CACHE}/headers")
-else()
-  set(GANTRY_HEADERS "$ENV{HOME}/.cache/gantry/headers")
-endif()
+set(GANTRY_HEADERS "${GANTRY_CACHE}/headers")
 set(GANTRY_SYSTEM_HEADERS algorithm chrono filesystem fstream functional map memory mutex optional
     set string thread vector fmt/core.h nlohmann/json.hpp)
 function(gantry_precompile name)
@@ -126,4 +129,33 @@ function(gantry_decisions)
       set_source_files_properties(${file} PROPERTIES COMPILE_OPTIONS --coverage)
     endif()
   endforeach()
+endfunction()
+
+# Zig's clang brings musl and a C++ library for it; ./do setup installs it.
+file(GLOB GANTRY_ZIG ${GANTRY_CACHE}/venv/lib/python3*/site-packages/ziglang/zig)
+
+# gantry_musl_program(NAME FILE...): a static program of these files of the calling folder, linked with musl. It may
+# use fmt's and nlohmann's headers and no other library.
+function(gantry_musl_program name)
+  set(folder ${CMAKE_CURRENT_BINARY_DIR}/${name}.dir)
+  file(MAKE_DIRECTORY ${folder}/include)
+  foreach(library fmt nlohmann)  # /usr/include has the headers of another C library
+    file(CREATE_LINK /usr/include/${library} ${folder}/include/${library} SYMBOLIC)
+  endforeach()
+  set(compiler ${CMAKE_COMMAND} -E env ZIG_GLOBAL_CACHE_DIR=${GANTRY_CACHE}/zig ZIG_LOCAL_CACHE_DIR=${GANTRY_CACHE}/zig
+      ${GANTRY_ZIG} c++ -target ${CMAKE_SYSTEM_PROCESSOR}-linux-musl -O2)
+  set(objects)
+  foreach(file ${ARGN})
+    string(MAKE_C_IDENTIFIER ${file} object)
+    set(object ${folder}/${object}.o)
+    add_custom_command(OUTPUT ${object} DEPENDS ${file} DEPFILE ${object}.d VERBATIM
+      COMMAND ${compiler} -std=c++2b -DNDEBUG -DGANTRY_VERSION="${GANTRY_VERSION}" -Wall -Wextra -Werror -ffunction-sections -fdata-sections
+              -I${CMAKE_SOURCE_DIR}/src -isystem ${folder}/include
+              -MD -MF ${object}.d -MT ${object} -c ${CMAKE_CURRENT_SOURCE_DIR}/${file} -o ${object})
+    list(APPEND objects ${object})
+  endforeach()
+  set(program ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${name})
+  add_custom_command(OUTPUT ${program} DEPENDS ${objects} VERBATIM
+    COMMAND ${compiler} -static -s -Wl,--gc-sections ${objects} -o ${program})
+  add_custom_target(${name} ALL DEPENDS ${program})
 endfunction()

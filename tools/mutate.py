@@ -77,6 +77,7 @@ def check(entries):
         except (Mistake, OSError) as mistake:
             problems.append(str(mistake))
     problems += [f"no mutation for {story}" for story in stories if story not in named]
+    named += [story for entry in entries for story in entry.get("first", [])]
     return problems + [f"no such story: {story}" for story in named if story not in stories]
 
 
@@ -105,7 +106,7 @@ class Tree:
         if files == self.in_image == set():
             return
         self.in_image = None
-        if (run("./do", "build", "release", "gantry", "gantry-hook", "gantry-cuda", "fakegpu_nvml", "node_probe", log=log)
+        if (run("./do", "build", "release", "gantry", "gantry-runtime", "gantry-hook", "gantry-cuda", "fakegpu_nvml", "node_probe", log=log)
                 or run("./do", "image", log=log)):
             raise Mistake(f"the tree with these changes is not built: {log}")
         self.in_image = files
@@ -147,8 +148,8 @@ def try_entry(entry, tree):
     try:
         tree.apply(changes)
         tree.build(changes, log)
-        run(sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", f"--junitxml={report}", *stories, log=log,
-            env={k: v for k, v in os.environ.items() if k != "GANTRY_BED"})
+        run(sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", f"--junitxml={report}", *entry.get("first", []),
+            *stories, log=log, env={k: v for k, v in os.environ.items() if k != "GANTRY_BED"})
     finally:
         tree.undo()
     if not report.exists():

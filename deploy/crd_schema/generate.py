@@ -262,7 +262,7 @@ def cluster_policy_status():
 def cluster_policy():
     return definition("nvidia.com", "v1", "ClusterPolicy", "clusterpolicies", "Cluster",
                       {"spec": cluster_policy_spec(), "status": cluster_policy_status()},
-                      columns=[("Status", "string", ".status.state"), ("Age", "date", ".metadata.creationTimestamp")],
+                      columns=[("Status", "string", ".status.state"), ("Age", "string", ".metadata.creationTimestamp")],
                       description="What the GPU operator makes of the GPUs of a cluster. The oldest one counts.", labels=OURS)
 
 

@@ -36,11 +36,15 @@ def converted(field):
     return result
 
 
+QUANTITIES = {"type": "object", "additionalProperties": {"anyOf": [{"type": "number"}, {"type": "string"}]}}
+
+
 def operator():
     return block(converted(block(IMAGE))["properties"] | NETWORK_POLICY | {
         "env": array(ANY), "labels": text_map(), "annotations": text_map(), "nodeSelector": text_map(),
         "affinity": ANY, "tolerations": TOLERATIONS, "priorityClassName": text(),
-        "resources": block({"limits": quantities(None), "requests": quantities(None)}),
+        # The API server reads them, not a custom resource, which takes no fractions.
+        "resources": block({"limits": QUANTITIES, "requests": QUANTITIES}),
         "logging": block({"timeEncoding": text(), "level": converted(text()), "develMode": flag()}),
         "runtimeClass": text(), "defaultRuntime": text(), "defaultGPUMode": text(), "use_ocp_driver_toolkit": flag(),
         "initContainer": block(IMAGE), "metrics": block({"serviceMonitor": service_monitor()}),

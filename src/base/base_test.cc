@@ -45,6 +45,20 @@ TEST(Text, SplitKeepsEmptyPartsButNotAnEmptyText) {
   EXPECT_EQ(Lower("GPU-Ab"), "gpu-ab");
 }
 
+TEST(Text, CutLeavesCharactersWhole) {
+  EXPECT_EQ(Cut("abc", 3), "abc");
+  EXPECT_EQ(Cut("abcd", 3), "abc");
+  EXPECT_EQ(Cut("a\xc3\xa4"
+                "b",
+                2),
+            "a");
+  EXPECT_EQ(Cut("a\xc3\xa4"
+                "b",
+                3),
+            "a\xc3\xa4");
+  EXPECT_EQ(Cut("\xe2\x80\x98", 2), "");
+}
+
 TEST(Text, BoolsAndNumbersNameWhatIsWrong) {
   EXPECT_TRUE(ParseBool("T").value());
   EXPECT_FALSE(ParseBool("0").value());

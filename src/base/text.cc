@@ -54,6 +54,17 @@ std::string Lower(std::string_view text) {
   return out;
 }
 
+std::string_view Cut(std::string_view text, size_t most) {
+  if (text.size() <= most) {
+    return text;
+  }
+  const auto continues = [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; };
+  while (most > 0 && continues(text[most])) {
+    --most;
+  }
+  return text.substr(0, most);
+}
+
 Result<bool> ParseBool(std::string_view text) {
   constexpr std::array<std::string_view, 6> kTrue = {"1", "t", "T", "TRUE", "true", "True"};
   constexpr std::array<std::string_view, 6> kFalse = {"0", "f", "F", "FALSE", "false", "False"};

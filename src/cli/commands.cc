@@ -16,6 +16,7 @@
 #include "operands/node_features/node_features.h"
 #include "operands/validator/await_status.h"
 #include "operands/validator/validator.h"
+#include "operator/cleanup_gpuclusters.h"
 #include "operator/doctor/doctor.h"
 #include "operator/doctor/support_bundle.h"
 #include "operator/manage_crds.h"
@@ -28,7 +29,7 @@ namespace {
 constexpr std::array<std::string_view, 1> kToolkitNames = {"nvidia-toolkit"};
 constexpr std::array<std::string_view, 1> kDriverNames = {"driver"};
 
-constexpr std::array<Command, 19> kCommands = {{
+constexpr std::array<Command, 20> kCommands = {{
     {"doctor",
      {},
      "what is wrong with a cluster's GPUs, and what to do about it",
@@ -48,8 +49,12 @@ constexpr std::array<Command, 19> kCommands = {{
      gpu_operator::RunUninstall},
     {"manage-crds",
      {},
-     "brings the operator's custom resource definitions to a cluster",
+     "brings the operator's custom resource definitions to a cluster, or takes them away",
      gpu_operator::RunManageCrds},
+    {"cleanup-gpuclusters",
+     {},
+     "takes a GPUCluster that NVIDIA's operator has left from a cluster",
+     gpu_operator::RunCleanupGpuClusters},
     {"nfd-worker",
      {},
      "publishes what this node is: PCI devices, kernel, system",

@@ -122,6 +122,9 @@ Result<Capabilities> ParseCapabilities(std::string_view text, Capabilities suppo
   Capabilities found{0};
   for (const std::string& part : Split(text, ',')) {
     const std::string_view name = Trim(part);
+    if (name.empty()) {
+      continue;
+    }
     const auto word = std::ranges::find(kWords, name, &Word::name);
     if (word == kWords.end()) {
       return Fail(ErrorKind::kInvalid,

@@ -27,7 +27,8 @@ struct Capabilities {
   bool operator==(const Capabilities&) const = default;
 };
 
-// "compute,utility", "all". kInvalid names a word that is none, or is not among `supported`.
+// "compute,utility", "all"; an empty part is none. kInvalid names a word that is no capability, or
+// is not among `supported`.
 Result<Capabilities> ParseCapabilities(std::string_view text, Capabilities supported);
 
 // The capabilities that a file of the driver belongs to, by its path in a container; all of them if

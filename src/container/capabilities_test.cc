@@ -14,6 +14,9 @@ using testing::HasSubstr;
 TEST(Capabilities, Words) {
   EXPECT_EQ(ParseCapabilities("compute,utility", {})->bits,
             unsigned{Capabilities::kCompute} | Capabilities::kUtility);
+  EXPECT_EQ(ParseCapabilities(" compute ,, utility,", {})->bits,
+            unsigned{Capabilities::kCompute} | Capabilities::kUtility);
+  EXPECT_EQ(ParseCapabilities(",", {})->bits, 0U);
   EXPECT_EQ(ParseCapabilities("all", {})->bits, unsigned{Capabilities::kAll});
   EXPECT_EQ(ParseCapabilities("all", {Capabilities::kVideo})->bits, unsigned{Capabilities::kVideo})
       << "all is what is supported";

@@ -192,7 +192,7 @@ toml::table PresentCri(const toml::table& root, const ContainerdWish& wish, int 
   if (const toml::table* table = CriTable(root, schema)) {
     present = *table;
   }
-  const bool merges = wish.version >= kMergesTables;
+  const bool merges = MergesTables(wish.version);
   for (const std::string& text : wish.imported) {
     const toml::table imported = ParseToml(text).value_or(toml::table{});
     const int names = merges ? imported["version"].value_or(schema) : schema;
@@ -301,7 +301,7 @@ class Planner {
     // runtime containerd answers no CRI call.
     const std::string named =
         cri_["containerd"]["default_runtime_name"].value_or(std::string("runc"));
-    if (wish_.version < kMergesTables && named == "runc" &&
+    if (!MergesTables(wish_.version) && named == "runc" &&
         TableAt(cri_, {"containerd", "runtimes", named}) == nullptr) {
       runtimes.insert_or_assign(named, toml::table{{"runtime_type", wish_.runtime_type}});
     }
@@ -315,7 +315,7 @@ class Planner {
 
   Status PlanDropIn() {
     toml::table cri = Additions();
-    if (wish_.version < kMergesTables) {
+    if (!MergesTables(wish_.version)) {
       toml::table whole = cri_;
       MergeToml(cri, whole);
       cri = std::move(whole);
@@ -482,6 +482,15 @@ ContainerdVersion ParseContainerdVersion(std::string_view output) {
     }
   }
   return version;
+}
+
+bool MergesTables(const ContainerdVersion& version) { return version >= kMergesTables; }
+
+bool ConfiguresCri(std::string_view text) {
+  const auto config = ParseToml(text);
+  return config && std::ranges::any_of(std::array{1, 2, 3}, [&](int schema) {
+           return CriTable(*config, schema) != nullptr;
+         });
 }
 
 Result<ContainerdPlan> PlanContainerd(const ContainerdWish& wish) { return Planner(wish).Plan(); }

@@ -22,6 +22,10 @@ struct ContainerdVersion {
 };
 ContainerdVersion ParseContainerdVersion(std::string_view output);
 
+// Whether it puts an imported file's tables together with what is there, key by key; before, a
+// plugin's whole table was replaced.
+bool MergesTables(const ContainerdVersion& version);
+
 struct ContainerdWish {
   std::optional<std::string> root_text;  // of the root file; nullopt: there is none
   std::string root_path = "/etc/containerd/config.toml";
@@ -68,6 +72,9 @@ std::string WithoutOurPart(std::string_view root_text, const std::string& drop_i
 
 // The `imports` of a file as written.
 std::vector<std::string> ContainerdImports(std::string_view text);
+
+// Whether a file has the CRI plugin's table, of whatever schema.
+bool ConfiguresCri(std::string_view text);
 
 // The same text with its `imports` replaced, for a trial run with files elsewhere. No change if it
 // has none.

@@ -45,7 +45,7 @@ std::string NameOf(std::string_view metadata) {
 }
 
 CriSandbox SandboxOf(std::string_view message) {
-  CriSandbox sandbox{.id = {}, .pod = {}, .ready = true, .created = {}};
+  CriSandbox sandbox{.id = {}, .pod = {}, .ready = true, .created = {}, .handler = {}};
   while (const auto field = TakeField(message)) {
     switch (field->number) {
       case 1:
@@ -59,6 +59,9 @@ CriSandbox SandboxOf(std::string_view message) {
         break;
       case 4:
         sandbox.created = FromNanoseconds(field->value);
+        break;
+      case 7:
+        sandbox.handler = field->content;
         break;
       default:
         break;

@@ -17,6 +17,7 @@ struct CriSandbox {
   std::string pod;  // "<namespace>/<name>"
   bool ready = false;
   WallTime created;
+  std::string handler;  // the runtime handler's name; empty: the default one
   bool operator==(const CriSandbox&) const = default;
 };
 

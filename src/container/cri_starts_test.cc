@@ -28,7 +28,7 @@ const WallTime kNow = WallTime(seconds(1'800'000'000));
 constexpr uint64_t kNowNs = 1'800'000'000'000'000'000;
 
 CriSandbox Pod(const std::string& id, seconds age, bool ready = true) {
-  return {.id = id, .pod = "default/" + id, .ready = ready, .created = kNow - age};
+  return {.id = id, .pod = "default/" + id, .ready = ready, .created = kNow - age, .handler = ""};
 }
 
 CriContainer Container(const std::string& pod, seconds age, bool started) {
@@ -38,12 +38,16 @@ CriContainer Container(const std::string& pod, seconds age, bool started) {
 TEST(CriStarts, ListsAreRead) {
   const std::string metadata = Text(1, "pod") + Text(2, "uid") + Text(3, "space") + Number(4, 1);
   const auto sandboxes = ParseCriSandboxes(
-      Text(1, Text(1, "a") + Text(2, metadata) + Number(4, kNowNs) + Text(5, "label")) +
+      Text(1, Text(1, "a") + Text(2, metadata) + Number(4, kNowNs) + Text(5, "label") +
+                  Text(7, "nvidia")) +
       Text(1, Text(1, "b") + Number(3, 1) + Number(4, kNowNs)) + Text(2, "unknown"));
   ASSERT_TRUE(sandboxes.has_value());
-  EXPECT_THAT(*sandboxes,
-              ElementsAre(CriSandbox{.id = "a", .pod = "space/pod", .ready = true, .created = kNow},
-                          CriSandbox{.id = "b", .pod = "", .ready = false, .created = kNow}));
+  EXPECT_THAT(
+      *sandboxes,
+      ElementsAre(
+          CriSandbox{
+              .id = "a", .pod = "space/pod", .ready = true, .created = kNow, .handler = "nvidia"},
+          CriSandbox{.id = "b", .pod = "", .ready = false, .created = kNow, .handler = ""}));
 
   const auto containers = ParseCriContainers(
       Text(1, Text(1, "c") + Text(2, "a") + Text(3, Text(1, "main") + Number(2, 3)) +

@@ -4,10 +4,7 @@
 #include "container/crio.h"
 
 #include <algorithm>
-#include <array>
 
-#include "base/json.h"
-#include "base/paths.h"
 #include "base/text.h"
 #include "container/nvidia_runtimes.h"
 #include "container/toml_text.h"
@@ -101,20 +98,6 @@ std::vector<std::string> CrioRuntimePaths(const std::vector<std::string>& texts)
     add(name);
   }
   return paths;
-}
-
-std::string CrioHookFile(const std::string& toolkit_dir) {
-  const std::string program = JoinPath(toolkit_dir, "nvidia-container-runtime-hook");
-  const Json hook = {
-      {"version", "1.0.0"},
-      {"hook",
-       {{"path", program},
-        {"args", {BaseName(program), "prestart"}},
-        {"env",
-         {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:" + toolkit_dir}}}},
-      {"when", {{"always", true}, {"commands", {".*"}}}},
-      {"stages", {"prestart"}}};
-  return hook.dump(4) + "\n";
 }
 
 Result<std::vector<std::string>> CrioHandlers(std::string_view config) {

@@ -31,9 +31,6 @@ Result<CrioPlan> PlanCrio(const CrioWish& wish);
 // Low-level runtimes' programs that the texts name, for nvidia-container-runtime.runtimes.
 std::vector<std::string> CrioRuntimePaths(const std::vector<std::string>& texts);
 
-// The hook of `--config-mode=hook`, for an OCI hooks folder (oci-hooks(5), version 1.0.0).
-std::string CrioHookFile(const std::string& toolkit_dir);
-
 // Runtime handlers in what `crio config` printed. kInvalid if it is no TOML.
 Result<std::vector<std::string>> CrioHandlers(std::string_view config);
 

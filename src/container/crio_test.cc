@@ -10,7 +10,6 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/json.h"
 #include "base/paths.h"
 #include "base/text.h"
 
@@ -84,16 +83,6 @@ TEST(Crio, LowLevelRuntimesOfPackagedCrioAreInNoPath) {
               ElementsAre("/usr/libexec/crio/crun", "/usr/libexec/crio/runc"));
   EXPECT_THAT(CrioRuntimePaths({"[crio"}), IsEmpty());
   EXPECT_THAT(CrioRuntimePaths({}), IsEmpty());
-}
-
-TEST(Crio, TheHookOfHookMode) {
-  const auto hook = ParseJson(CrioHookFile("/usr/local/nvidia/toolkit"));
-  ASSERT_TRUE(hook.has_value());
-  EXPECT_EQ(TextAt(*hook, "version"), "1.0.0");
-  EXPECT_EQ((*hook)["stages"], Json({"prestart"}));
-  EXPECT_EQ((*hook)["when"], Json({{"always", true}, {"commands", {".*"}}}));
-  EXPECT_EQ(TextAt(*hook, "hook.path"), "/usr/local/nvidia/toolkit/nvidia-container-runtime-hook");
-  EXPECT_EQ((*hook)["hook"]["args"], Json({"nvidia-container-runtime-hook", "prestart"}));
 }
 
 TEST(Crio, HandlersOfWhatItPrints) {

@@ -13,6 +13,9 @@
 // /etc/nvidia-container-runtime/host-files-for-container.d list what a container gets of it.
 namespace gantry::container {
 
+// Containers get it too, where the board has it; no list names it.
+inline constexpr char kTegraRelease[] = "/etc/nv_tegra_release";
+
 struct CsvLine {
   enum class Kind { kDevice, kFolder, kLibrary, kLink };
   Kind kind = Kind::kFolder;

@@ -12,6 +12,7 @@
 #include <array>
 #include <set>
 
+#include "base/library_cache.h"
 #include "base/paths.h"
 #include "base/text.h"
 
@@ -47,6 +48,14 @@ constexpr std::array kNeutralLibraries = {
     "libnvidia-api.so",
     "libnvidia-egl-xcb.so",
     "libnvidia-egl-xlib.so",
+};
+// Below a library folder; Ubuntu has the first.
+constexpr std::array kXorgFolders = {
+    "nvidia/xorg",
+    "xorg/modules/drivers",
+    "xorg/modules/extensions",
+    "xorg/modules/updates/drivers",
+    "xorg/modules/updates/extensions",
 };
 constexpr std::array kPrograms = {
     "nvidia-smi",
@@ -134,10 +143,8 @@ class Finder {
           Matching(JoinPath(folder, name + std::string(".*")), found_.libraries);
         }
       }
-      Libraries(JoinPath(folder, "xorg/modules/extensions"), "libglxserver_nvidia",
-                ".so." + found_.version, found_.graphics_libraries);
-      Matching(JoinPath(folder, "xorg/modules/drivers/nvidia_drv.so"), found_.graphics_libraries);
     }
+    XorgModules();
     if (found_.libraries.empty()) {
       return Fail(ErrorKind::kNotFound, format("find driver libraries: no lib*.so.{} under {}",
                                                found_.version, place_.root));
@@ -152,22 +159,27 @@ class Finder {
 
  private:
   void Folders() {
-    std::set<std::string> seen;
     std::vector<std::string> folders = place_.library_folders;
     folders.insert(folders.end(), kLibraryFolders.begin(), kLibraryFolders.end());
+    AddFolders(folders);
+    versions_ = Versions();
+    if (versions_.empty()) {
+      AddFolders(CachedFolders(place_.root, "libnvidia-ml.so.1"));
+      versions_ = Versions();
+    }
+  }
+
+  void AddFolders(const std::vector<std::string>& folders) {
     for (const std::string& folder : folders) {
       const std::string real = RealIn(place_.root, folder);
-      if (!real.empty() && seen.insert(real).second) {
+      if (!real.empty() && seen_folders_.insert(real).second) {
         folders_.push_back(folder);
       }
     }
   }
 
-  Status Version() {
-    found_.version = place_.version;
-    if (!found_.version.empty()) {
-      return {};
-    }
+  // Of the drivers in the folders.
+  std::set<std::string> Versions() const {
     std::set<std::string> versions;
     for (const std::string& folder : folders_) {
       for (const std::string& name : Names(folder)) {
@@ -178,15 +190,24 @@ class Finder {
         }
       }
     }
-    if (versions.empty()) {
+    return versions;
+  }
+
+  Status Version() {
+    found_.version = place_.version;
+    if (!found_.version.empty()) {
+      return {};
+    }
+    if (versions_.empty()) {
       return Fail(ErrorKind::kNotFound,
                   format("find the driver: no libcuda.so.<version> under {}", place_.root));
     }
-    if (versions.size() > 1) {
-      return Fail(ErrorKind::kInvalid, format("find the driver: versions {} and {} lie under {}",
-                                              *versions.begin(), *versions.rbegin(), place_.root));
+    if (versions_.size() > 1) {
+      return Fail(ErrorKind::kInvalid,
+                  format("find the driver: versions {} and {} lie under {}", *versions_.begin(),
+                         *versions_.rbegin(), place_.root));
     }
-    found_.version = *versions.begin();
+    found_.version = *versions_.begin();
     return {};
   }
 
@@ -214,6 +235,19 @@ class Finder {
     }
   }
 
+  void XorgModules() {
+    std::vector<std::string> folders = folders_;
+    folders.insert(folders.end(), {"/usr/lib", "/usr/lib64"});
+    for (const std::string& folder : folders) {
+      for (const char* modules : kXorgFolders) {
+        const std::string here = JoinPath(folder, modules);
+        Add(JoinPath(here, "nvidia_drv.so"), found_.graphics_libraries);
+        Add(JoinPath(here, "libglxserver_nvidia.so." + found_.version), found_.graphics_libraries);
+      }
+    }
+  }
+
+  // Nothing if there is no such file.
   void Add(const std::string& path, std::vector<DriverLibrary>& into) {
     const std::string real = RealIn(place_.root, path);
     if (real.empty() || !seen_libraries_.insert(real).second) {
@@ -232,6 +266,10 @@ class Finder {
     const bool always = stem == "libcuda.so" || stem == "libnvidia-opticalflow.so";
     if (stem != target && (always || Present(JoinPath(folder, stem)))) {
       found_.links[JoinPath(folder, stem)] = target;
+    }
+    if (stem == "libnvidia-allocator.so") {
+      // As GBM looks for a backend of the kernel driver nvidia-drm.
+      found_.links[JoinPath(folder, "gbm/nvidia-drm_gbm.so")] = "../libnvidia-allocator.so.1";
     }
     if (stem == "libGLX_nvidia.so") {
       found_.links[JoinPath(folder, "libGLX_indirect.so.0")] = name;
@@ -291,9 +329,12 @@ class Finder {
     }
   }
 
+  // Its daemons run in the driver's container, or else on the host.
   void Sockets() {
     for (const char* path : kSockets) {
-      if (std::string real = RealIn(place_.run_root, path); !real.empty()) {
+      if (const std::string own = RealIn(place_.root, path); !own.empty()) {
+        found_.sockets.push_back({path, JoinPath(place_.host_root, own)});
+      } else if (std::string real = RealIn(place_.run_root, path); !real.empty()) {
         found_.sockets.push_back({path, std::move(real)});
       }
     }
@@ -331,10 +372,19 @@ class Finder {
   const DriverPlace& place_;
   DriverInventory found_;
   std::vector<std::string> folders_;
+  std::set<std::string> seen_folders_;
+  std::set<std::string> versions_;
   std::set<std::string> seen_libraries_;
 };
 
 }  // namespace
+
+std::string WithoutSlashes(std::string root) {
+  while (root.size() > 1 && root.ends_with('/')) {
+    root.pop_back();
+  }
+  return root;
+}
 
 Result<DriverInventory> FindDriverFiles(const DriverPlace& place) { return Finder(place).Find(); }
 

@@ -20,7 +20,7 @@ struct DriverPlace {
   std::string dev_root = "/";       // the folder that holds dev/
   std::string host_dev_root = "/";  // ditto, on the host
   std::string sys_root = "/";       // the folder that holds sys/ (DRM nodes of a GPU)
-  std::string run_root = "/";       // the folder that holds run/ and tmp/ (sockets of daemons)
+  std::string run_root = "/";       // the folder that holds the host's run/ and tmp/
   std::string version;              // "535.247.01"; empty: from the name of libcuda or libnvidia-ml
   std::string cuda_version;         // "12.2"; may be empty
   // Folders below `root` that are searched before the usual ones.
@@ -28,6 +28,9 @@ struct DriverPlace {
   std::vector<std::string> config_folders = {};
   bool every_library = false;  // also the vendor-neutral ones of GL and OpenCL
 };
+
+// A root or device root as places have it: without slashes at its end, but for "/".
+std::string WithoutSlashes(std::string root);
 
 struct DriverLibrary {
   std::string path;    // in the driver root, hence in the container: "/usr/lib64/libcuda.so.535.1"
@@ -38,7 +41,7 @@ struct DriverLibrary {
 // A file or socket that is mounted as it is.
 struct DriverFile {
   std::string path;  // in the container
-  std::string real;  // in the driver root (or run root)
+  std::string real;  // in the driver root; of a socket: on the host
   auto operator<=>(const DriverFile&) const = default;
 };
 

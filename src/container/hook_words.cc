@@ -3,6 +3,8 @@
 // the latter unless it is told another.
 #include "container/hook_words.h"
 
+#include <algorithm>
+
 #include "base/paths.h"
 
 namespace gantry::container {
@@ -12,6 +14,13 @@ std::vector<std::string> HookWords(const std::string& hook_path) {
   const std::string program = BaseName(hook_path);
   return program == "nvidia-ctk" ? std::vector<std::string>{program, "hook", kHook}
                                  : std::vector<std::string>{program, kHook};
+}
+
+bool HookWanted(std::string_view name, const std::vector<std::string>& disabled,
+                const std::vector<std::string>& enabled) {
+  return std::ranges::find(enabled, name) != enabled.end() ||
+         std::ranges::none_of(
+             disabled, [&](const std::string& each) { return each == "all" || each == name; });
 }
 
 }  // namespace gantry::container

@@ -30,12 +30,7 @@ const std::vector<std::string>& SocketOptions() {
 }
 
 bool HookWanted(const CdiInput& input, std::string_view name) {
-  if (std::ranges::find(input.enabled_hooks, name) != input.enabled_hooks.end()) {
-    return true;
-  }
-  return std::ranges::none_of(input.disabled_hooks, [&](const std::string& disabled) {
-    return disabled == "all" || disabled == name;
-  });
+  return container::HookWanted(name, input.disabled_hooks, input.enabled_hooks);
 }
 
 CdiMount FileMount(const CdiInput& input, const std::string& path, const std::string& real) {
@@ -152,8 +147,10 @@ CdiEdits CommonEdits(const CdiInput& input, const DriverInventory& found, bool w
     AddLibraries(input, found.graphics_libraries, edits);
     AddFiles(input, found.configs, edits);
   }
-  for (const DriverFile& socket : found.sockets) {
-    edits.mounts.push_back({socket.real, socket.path, SocketOptions()});
+  if (input.sockets) {
+    for (const DriverFile& socket : found.sockets) {
+      edits.mounts.push_back({socket.real, socket.path, SocketOptions()});
+    }
   }
   AddHook(input, found, workload, edits);
   return edits;
@@ -207,6 +204,31 @@ CdiEdits DeviceEdits(const CdiInput& input, const DriverInventory& found, const 
 }
 
 }  // namespace
+
+const std::vector<std::string_view>& CdiFeatures() {
+  static const std::vector<std::string_view> features = {"enable-explicit-driver-libraries",
+                                                         "disable-nvsandboxutils",
+                                                         "disable-nvsandbox-utils",
+                                                         "enable-coherent-annotations",
+                                                         "disable-multiple-csv-devices",
+                                                         "no-additional-gids-for-device-nodes",
+                                                         "disable-ipc-discoverer"};
+  return features;
+}
+
+void TakeFeatures(const std::vector<std::string>& features, CdiInput& input) {
+  for (const std::string& feature : features) {
+    if (feature == "enable-explicit-driver-libraries") {
+      input.driver.every_library = true;
+    } else if (feature == "enable-coherent-annotations") {
+      input.coherence = true;
+    } else if (feature == "no-additional-gids-for-device-nodes") {
+      input.additional_gids = false;
+    } else if (feature == "disable-ipc-discoverer") {
+      input.sockets = false;
+    }
+  }
+}
 
 CdiSpec NvidiaCdiFrom(const CdiInput& input, const DriverInventory& found) {
   CdiSpec spec;

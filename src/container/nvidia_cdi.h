@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
@@ -46,7 +47,13 @@ struct CdiInput {
   std::vector<std::string> enabled_hooks = {};  // stronger than `disabled_hooks`
   bool additional_gids = true;                  // groups of nodes that not everybody may open
   bool coherence = false;                       // whole GPUs are annotated with `coherent`
+  bool sockets = true;                          // of the driver's daemons
 };
+
+// Feature flags of NVIDIA's library that makes documents (nvcdi): all that it knows, and what those
+// of a list change.
+const std::vector<std::string_view>& CdiFeatures();
+void TakeFeatures(const std::vector<std::string>& features, CdiInput& input);
 
 // The document for workloads: one device for each GPU, or MIG device of it, and name. Blocks on the
 // disk only. kNotFound: there is no driver library under the root.

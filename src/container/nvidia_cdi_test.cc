@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/library_cache.h"
 #include "base/paths.h"
 #include "policy/names.h"
 
@@ -193,6 +194,77 @@ TEST_F(NvidiaCdiTest, FoldersOfTheAdministrator) {
                                                  "/opt/nvidia/etc/OpenCL/vendors/nvidia.icd"}));
   EXPECT_EQ(found.firmware.front().real,
             "/opt/firmware/nvidia/" + std::string(kVersion) + "/gsp_tu10x.bin");
+}
+
+TEST_F(NvidiaCdiTest, FoldersOfTheLinkersCache) {
+  fs::create_directories(root_ + "/opt/driver");
+  fs::rename(root_ + "/usr/lib/x86_64-linux-gnu", root_ + "/opt/driver/lib");
+  EXPECT_FALSE(FindDriverFiles(input_.driver).has_value());
+  std::ofstream(root_ + "/etc/ld.so.cache")
+      << LibraryCache::Read("")->With({{"libnvidia-ml.so.1", "/opt/driver/lib/libnvidia-ml.so.1"}});
+  const auto found = FindDriverFiles(input_.driver);
+  ASSERT_TRUE(found.has_value()) << found.error().message;
+  EXPECT_EQ(found->version, kVersion);
+  EXPECT_EQ(found->libraries.front().path, std::string("/opt/driver/lib/libcuda.so.") + kVersion);
+}
+
+TEST_F(NvidiaCdiTest, GbmFindsItsBackend) {
+  Library("/usr/lib/x86_64-linux-gnu/", "libnvidia-allocator.so", "libnvidia-allocator.so.1");
+  EXPECT_THAT(FindDriverFiles(input_.driver)->links,
+              Contains(testing::Pair("/usr/lib/x86_64-linux-gnu/gbm/nvidia-drm_gbm.so",
+                                     "../libnvidia-allocator.so.1")));
+}
+
+// The rest of a driver's container: what its daemons serve there stands before the host's.
+TEST_F(NvidiaCdiTest, SocketsOfTheDriverRootThenOfTheHost) {
+  input_.driver.host_root = "/run/nvidia/driver";
+  input_.driver.run_root = root_ + "/host";
+  Put("/host/run/nvidia-persistenced/socket");
+  Put("/host/run/nvidia-fabricmanager/socket");
+  const DriverInventory found = FindDriverFiles(input_.driver).value();
+  EXPECT_THAT(found.sockets,
+              ElementsAre(DriverFile{"/run/nvidia-persistenced/socket",
+                                     "/run/nvidia/driver/run/nvidia-persistenced/socket"},
+                          DriverFile{"/run/nvidia-fabricmanager/socket",
+                                     "/run/nvidia-fabricmanager/socket"}));
+  input_.sockets = false;
+  const CdiSpec spec = NvidiaCdi(input_).value();
+  for (const CdiMount& mount : spec.edits.mounts) {
+    EXPECT_THAT(mount.container_path, Not(HasSubstr("socket")));
+  }
+}
+
+TEST_F(NvidiaCdiTest, XorgsModulesWhereDistributionsHaveThem) {
+  const std::string glx = std::string("libglxserver_nvidia.so.") + kVersion;
+  const std::vector<std::string> paths = {
+      "/usr/lib/x86_64-linux-gnu/nvidia/xorg/" + glx,
+      "/usr/lib/x86_64-linux-gnu/xorg/modules/updates/drivers/nvidia_drv.so",
+      "/usr/lib/xorg/modules/drivers/nvidia_drv.so",
+      "/usr/lib/xorg/modules/extensions/" + glx,
+      "/usr/lib64/xorg/modules/drivers/nvidia_drv.so",
+  };
+  for (const std::string& path : paths) {
+    Put(path);
+  }
+  Put("/usr/lib/xorg/modules/extensions/libglxserver_nvidia.so.1.2");
+  const DriverInventory inventory = FindDriverFiles(input_.driver).value();
+  std::vector<std::string> found;
+  for (const DriverLibrary& library : inventory.graphics_libraries) {
+    found.push_back(library.path);
+  }
+  EXPECT_THAT(found, testing::UnorderedElementsAreArray(paths));
+}
+
+TEST_F(NvidiaCdiTest, FeatureFlags) {
+  TakeFeatures({"enable-explicit-driver-libraries", "no-additional-gids-for-device-nodes",
+                "disable-ipc-discoverer", "enable-coherent-annotations", "of-tomorrow"},
+               input_);
+  EXPECT_TRUE(input_.driver.every_library);
+  EXPECT_TRUE(input_.coherence);
+  EXPECT_FALSE(input_.additional_gids);
+  EXPECT_FALSE(input_.sockets);
+  TakeFeatures({}, input_);
+  EXPECT_FALSE(input_.sockets) << "they add to what is there";
 }
 
 TEST_F(NvidiaCdiTest, VendorNeutralLibrariesOnlyWhenAsked) {

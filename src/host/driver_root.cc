@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is there of an NVIDIA driver on this node: libraries, nvidia-smi, device nodes, kernel
 // module, and the GPUs on the PCI bus? The folders searched are those that NVIDIA's own programs
-// search, in their order; links are followed inside the root that they lie in, because a driver's
-// links are often absolute (Debian's alternatives).
+// search, in their order, then those that the linker's cache names; links are followed inside the
+// root that they lie in, because a driver's links are often absolute (Debian's alternatives).
 #include "host/driver_root.h"
 
 #include <sys/stat.h>
@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/library_cache.h"
 #include "base/text.h"
 #include "host/files.h"
 #include "host/kernel_modules.h"
@@ -53,6 +54,18 @@ std::string VersionInName(std::string_view name) {
   return version.find('.') == std::string_view::npos ? "" : std::string(version);
 }
 
+// The library in the first of the folders that has it; else "".
+template <typename Folders>
+std::string LibraryIn(const std::string& root, const Folders& folders) {
+  for (const auto& folder : folders) {
+    if (std::string library = FileInRoot(root, JoinPath(folder, kLibrary), false);
+        !library.empty()) {
+      return library;
+    }
+  }
+  return "";
+}
+
 DriverTree ObserveTree(const std::string& root) {
   DriverTree tree;
   for (const char* folder : kProgramFolders) {
@@ -61,13 +74,11 @@ DriverTree ObserveTree(const std::string& root) {
       break;
     }
   }
-  for (const char* folder : kLibraryFolders) {
-    tree.library = FileInRoot(root, JoinPath(folder, kLibrary), false);
-    if (!tree.library.empty()) {
-      tree.library_version = VersionInName(BaseName(tree.library));
-      break;
-    }
+  tree.library = LibraryIn(root, kLibraryFolders);
+  if (tree.library.empty()) {
+    tree.library = LibraryIn(root, CachedFolders(root, kLibrary));
   }
+  tree.library_version = VersionInName(BaseName(tree.library));
   return tree;
 }
 
@@ -147,6 +158,7 @@ std::vector<std::string> DriverPathsToWatch(const DriverPlaces& places) {
         paths.push_back(JoinPath(*resolved, kLibrary));
       }
     }
+    paths.push_back(JoinPath(root, kLinkerCache));
   }
   std::ranges::sort(paths);
   const auto repeated = std::ranges::unique(paths);

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/library_cache.h"
 #include "host/kernel_modules.h"
 #include "host/pci.h"
 
@@ -138,6 +139,19 @@ TEST_F(DriverRootTest, ALibraryMayLieInTheRootOfADriversFolder) {
   EXPECT_EQ(ObserveDriver(places).container.library, "/libnvidia-ml.so.1");
   EXPECT_THAT(DriverPathsToWatch(places),
               Contains(root_ / "home/kubernetes/bin/nvidia/libnvidia-ml.so.1"));
+}
+
+TEST_F(DriverRootTest, ALibraryMayLieWhereTheLinkersCacheSays) {
+  File("opt/driver/lib/libnvidia-ml.so.535.1");
+  Link("opt/driver/lib/libnvidia-ml.so.1", "libnvidia-ml.so.535.1");
+  EXPECT_EQ(ObserveDriver({.host_root = root_}).host.library, "");
+  File("etc/ld.so.cache",
+       LibraryCache::Read("")->With({{"libnvidia-ml.so.1", "/gone/libnvidia-ml.so.1"},
+                                     {"libnvidia-ml.so.1", "/opt/driver/lib/libnvidia-ml.so.1"}}));
+  const DriverObservation seen = ObserveDriver({.host_root = root_});
+  EXPECT_EQ(seen.host.library, "/opt/driver/lib/libnvidia-ml.so.535.1");
+  EXPECT_EQ(seen.host.library_version, "535.1");
+  EXPECT_THAT(DriverPathsToWatch({.host_root = root_}), Contains(root_ / "etc/ld.so.cache"));
 }
 
 TEST_F(DriverRootTest, AnEmptyNodeHasNone) {

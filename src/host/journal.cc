@@ -340,24 +340,36 @@ Result<bool> Journal::UndoEntry(const Entry& entry, const TakeOut& take_out) {
 
 Result<std::vector<std::string>> Journal::Undo(const std::string& host_path,
                                                const TakeOut& take_out) {
-  std::vector<std::string> changed;
   TRY_ASSIGN(const std::string resolved, Resolve({Change::Kind::kFile, host_path, "", 0, {}}));
-  const auto found = std::ranges::find(entries_, resolved, &Entry::path);
-  if (found == entries_.end()) {
+  return UndoWhere([&resolved](const std::string& path) { return path == resolved; }, take_out);
+}
+
+Result<std::vector<std::string>> Journal::UndoWhere(const Which& which, const TakeOut& take_out) {
+  std::vector<std::string> goes;
+  for (const Entry& entry : entries_) {
+    if (which(entry.path)) {
+      goes.push_back(entry.path);
+    }
+  }
+  std::vector<std::string> changed;
+  if (goes.empty()) {
     return changed;
   }
-  const int number = found->before_number;
   std::vector<Entry> kept;
+  std::vector<int> numbers;
   // Newest first, so that of the folders made for it the inner ones go before the outer.
   for (auto entry = entries_.rbegin(); entry != entries_.rend(); ++entry) {
-    const bool folder =
-        entry->kind == Change::Kind::kDirectory && resolved.starts_with(entry->path + "/");
-    if (folder || entry->path == resolved) {
+    const bool folder = entry->kind == Change::Kind::kDirectory;
+    const bool concerned = std::ranges::any_of(goes, [&](const std::string& path) {
+      return path == entry->path || (folder && path.starts_with(entry->path + "/"));
+    });
+    if (concerned) {
       TRY_ASSIGN(const bool done, UndoEntry(*entry, take_out));
       if (done) {
         changed.push_back(entry->path);
       }
       if (done || !folder) {
+        numbers.push_back(entry->before_number);
         continue;
       }
     }
@@ -366,8 +378,10 @@ Result<std::vector<std::string>> Journal::Undo(const std::string& host_path,
   std::ranges::reverse(kept);
   entries_ = std::move(kept);
   TRY(Save());
-  if (number != 0) {
-    TRY(RemoveFile(BeforePath(number)));
+  for (const int number : numbers) {
+    if (number != 0) {
+      TRY(RemoveFile(BeforePath(number)));
+    }
   }
   return changed;
 }

@@ -44,11 +44,15 @@ class Journal {
   // What a file of somebody else becomes without our part.
   using TakeOut = std::function<std::string(const std::string& host_path, const std::string& text)>;
 
-  // Puts one path back with the folders that were made for it, or all, newest first, and then the
-  // journal itself goes. What somebody else
-  // changed since is not overwritten: of a file with a part of ours only that part goes (by
-  // `take_out`), a file of ours goes, anything else stays. Returns the host paths that changed.
+  // Which of the paths that the journal knows, every link resolved.
+  using Which = std::function<bool(const std::string& host_path)>;
+
+  // Puts one path back, or some, with the folders that were made for them alone; or all, newest
+  // first, and then the journal itself goes. What somebody else changed since is not overwritten:
+  // of a file with a part of ours only that part goes (by `take_out`), a file of ours goes,
+  // anything else stays. Returns the host paths that changed.
   Result<std::vector<std::string>> Undo(const std::string& host_path, const TakeOut& take_out);
+  Result<std::vector<std::string>> UndoWhere(const Which& which, const TakeOut& take_out);
   Result<std::vector<std::string>> UndoAll(const TakeOut& take_out);
 
   // A line to oneself that outlives the process; an empty value removes it.

@@ -68,6 +68,22 @@ Change Link(const std::string& path, const std::string& target) {
   return {Change::Kind::kSymlink, path, target, 0, std::nullopt};
 }
 
+TEST_F(JournalTest, SomeAreTakenBackAndTheOthersLater) {
+  Put("/etc/config.toml", "theirs\n");
+  const auto before = Snapshot();
+  Journal journal = Open();
+  ASSERT_TRUE(journal.Apply({File("/opt/tool/program", "x", 0755), File("/opt/tool/config", "c"),
+                             File("/etc/config.toml", "ours\n"), File("/etc/conf.d/a", "a")}));
+  const auto not_the_tool = [](const std::string& path) { return !path.starts_with("/opt/tool"); };
+  EXPECT_THAT(journal.UndoWhere(not_the_tool, KeepAll).value(),
+              ElementsAre("/etc/conf.d/a", "/etc/conf.d", "/etc/config.toml"));
+  EXPECT_EQ(Get("/etc/config.toml"), "theirs\n");
+  EXPECT_EQ(Get("/opt/tool/program"), "x");
+  EXPECT_THAT(journal.UndoWhere(not_the_tool, KeepAll).value(), IsEmpty());
+  ASSERT_TRUE(Open().UndoAll(KeepAll));
+  EXPECT_EQ(Snapshot(), before);
+}
+
 TEST_F(JournalTest, UndoAllLeavesNoTrace) {
   Put("/etc/config.toml", "theirs\n", 0640);
   fs::create_symlink("old", root_ + "/etc/link");

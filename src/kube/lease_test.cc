@@ -63,7 +63,11 @@ TEST(Lease, WhyItCannotBeHadIsLoggedAndNotEachTime) {
   const auto client = Client::Create(server.config()).value();
   testing::internal::CaptureStderr();
   {
-    Lease lease(*client, Quick(), {.acquired = [] {}, .lost = [](const Error&) {}});
+    // A slow answer would be another reason.
+    LeaseOptions options = Quick();
+    options.lease_duration = std::chrono::minutes(2);
+    options.renew_deadline = std::chrono::minutes(1);
+    Lease lease(*client, options, {.acquired = [] {}, .lost = [](const Error&) {}});
     lease.Start();
     EXPECT_TRUE(Eventually([&] { return server.requests() > 8; }));
   }

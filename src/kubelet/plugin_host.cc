@@ -32,7 +32,7 @@ using What = PluginEvent::What;
 using std::chrono::milliseconds;
 
 // How long a resource that goes may take to tell the kubelet.
-constexpr milliseconds kRetireTimeout{1000};
+constexpr milliseconds kRetireTimeout{5000};
 constexpr milliseconds kLeaveTimeout{2000};
 // The name, after that of the plugin's socket, of the one by which it leaves.
 constexpr char kLeaving[] = ".leaving";

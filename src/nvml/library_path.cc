@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where under a driver root lies libnvidia-ml.so.1? Distributions put it into one of six folders. A
-// driver root is somebody else's file system seen from here: its links are resolved inside it.
+// Where under a driver root lies libnvidia-ml.so.1? Distributions put it into one of six folders,
+// or into one that the linker's cache names. A driver root is somebody else's file system seen from
+// here: its links are resolved inside it.
+#include <array>
+#include <optional>
 #include <system_error>
 
+#include "base/library_cache.h"
 #include "base/paths.h"
 #include "base/text.h"
 #include "nvml/nvml.h"
@@ -10,23 +14,35 @@
 namespace gantry::nvml {
 namespace {
 
-constexpr const char* kFolders[] = {
+constexpr char kLibrary[] = "libnvidia-ml.so.1";
+constexpr std::array kFolders = {
     "/usr/lib64", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu",
     "/lib64",     "/lib/x86_64-linux-gnu",     "/lib/aarch64-linux-gnu"};
+
+std::optional<std::filesystem::path> LibraryIn(const std::string& root, std::string_view folder) {
+  const Result<std::string> file = ResolveInRoot(root, JoinPath(folder, kLibrary));
+  std::error_code error;
+  return file.has_value() && std::filesystem::is_regular_file(*file, error)
+             ? std::optional<std::filesystem::path>(*file)
+             : std::nullopt;
+}
 
 }  // namespace
 
 Result<std::filesystem::path> FindLibrary(const std::filesystem::path& root) {
   for (const char* folder : kFolders) {
-    const Result<std::string> file =
-        ResolveInRoot(root.string(), format("{}/libnvidia-ml.so.1", folder));
-    std::error_code error;
-    if (file.has_value() && std::filesystem::is_regular_file(*file, error)) {
-      return std::filesystem::path(*file);
+    if (auto library = LibraryIn(root.string(), folder)) {
+      return *std::move(library);
+    }
+  }
+  for (const std::string& folder : CachedFolders(root.string(), kLibrary)) {
+    if (auto library = LibraryIn(root.string(), folder)) {
+      return *std::move(library);
     }
   }
   return Fail(ErrorKind::kNotFound, format("find libnvidia-ml.so.1 under {}: in none of usr/lib64, "
-                                           "usr/lib/<arch>-linux-gnu, lib64, lib/<arch>-linux-gnu",
+                                           "usr/lib/<arch>-linux-gnu, lib64, "
+                                           "lib/<arch>-linux-gnu, the linker's cache",
                                            root.string()));
 }
 

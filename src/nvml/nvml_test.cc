@@ -8,6 +8,7 @@
 
 #include <fstream>
 
+#include "base/library_cache.h"
 #include "nvml/errors.h"
 #include "nvml/symbols.h"
 
@@ -107,6 +108,16 @@ TEST_F(Root, FollowsLinksInsideTheRootOnly) {
   const auto found = FindLibrary(root_);
   ASSERT_TRUE(found.has_value()) << found.error().message;
   EXPECT_EQ(*found, root_ / "lib/nvidia/libnvidia-ml.so.535.1");
+}
+
+TEST_F(Root, FindsTheLibraryWhereTheLinkersCacheSays) {
+  Put("opt/lib/libnvidia-ml.so.1");
+  Put("etc/ld.so.cache");
+  std::ofstream(root_ / "etc/ld.so.cache")
+      << LibraryCache::Read("")->With({{"libnvidia-ml.so.1", "/opt/lib/libnvidia-ml.so.1"}});
+  const auto found = FindLibrary(root_);
+  ASSERT_TRUE(found.has_value()) << found.error().message;
+  EXPECT_EQ(*found, root_ / "opt/lib/libnvidia-ml.so.1");
 }
 
 TEST_F(Root, LinkLoopsAndMissingFilesAreNotFound) {

@@ -16,11 +16,11 @@
 #include "base/text.h"
 #include "operator/node_labels.h"
 #include "policy/names.h"
+#include "policy/taints.h"
 
 namespace gantry::gpu_operator {
 namespace {
 
-constexpr std::string_view kConditions = "node.kubernetes.io/";
 constexpr std::string_view kMps = "mps-control-daemon";
 
 // Added to every DaemonSet pod by its controller. (not-ready and unreachable only as NoExecute: a
@@ -29,10 +29,11 @@ bool IsToleratedByController(const Taint& taint) {
   static constexpr std::array kNoExecute = {"not-ready", "unreachable"};
   static constexpr std::array kNoSchedule = {"disk-pressure", "memory-pressure", "pid-pressure",
                                              "unschedulable"};
-  if (!taint.key.starts_with(kConditions)) {
+  if (!taint.key.starts_with(policy::kNodeConditionTaints)) {
     return false;
   }
-  const std::string_view name = std::string_view(taint.key).substr(kConditions.size());
+  const std::string_view name =
+      std::string_view(taint.key).substr(policy::kNodeConditionTaints.size());
   const auto is = [&](const char* known) { return name == known; };
   return taint.effect == "NoExecute" ? std::ranges::any_of(kNoExecute, is)
                                      : std::ranges::any_of(kNoSchedule, is);
@@ -171,7 +172,8 @@ std::string SystemTag(std::string_view id, std::string_view version) {
   return std::string(id).append(by_major ? version.substr(0, version.find('.')) : version);
 }
 
-ClusterFacts Summarize(const NamedNodes& nodes, const Json& tolerations) {
+ClusterFacts Summarize(const NamedNodes& nodes, const Json& tolerations,
+                       const std::function<std::string(const std::string& node)>& broken) {
   ClusterFacts facts;
   std::map<std::string, int, std::less<>> runtimes;
   Systems systems;
@@ -196,11 +198,14 @@ ClusterFacts Summarize(const NamedNodes& nodes, const Json& tolerations) {
     }
     if (node->ready && marks.validated && marks.validation.has_value() &&
         *marks.validation != names::kValidationReady) {
-      facts.not_validated.push_back(format("{} ({})", name, *marks.validation));
+      const std::string said = broken(name);
+      facts.not_validated.push_back(
+          format("{} ({}{}{})", name, *marks.validation, said.empty() ? "" : ": ", said));
     }
     const Taint* taint = Untolerated(node->taints, tolerations);
     // Kubernetes' own taints come and go with the node's condition; nobody need tolerate them.
-    if (taint != nullptr && !taint->key.starts_with(kConditions)) {
+    if (taint != nullptr && !taint->key.starts_with(policy::kNodeConditionTaints) &&
+        !policy::PassesByItself(taint->key)) {
       facts.untolerated.push_back(
           format("{}: {}={}:{}", name, taint->key, taint->value, taint->effect));
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -21,7 +22,7 @@ struct ClusterFacts {
   std::vector<std::string> undescribed;           // Linux nodes, Ready, without such labels
   std::vector<std::string> gpu_not_ready;         // GPU nodes that are not Ready
   std::vector<std::string> gpu_without_resource;  // Ready, device plugin wanted, and no GPU offered
-  std::vector<std::string> not_validated;         // Ready, and found broken: "node (reason)"
+  std::vector<std::string> not_validated;  // Ready, and found broken: "node (reason: a sentence)"
   // Deploy label suffix -> nodes that have it, and those of them on which that DaemonSet should
   // have a pod.
   std::map<std::string, int, std::less<>> labelled;
@@ -36,8 +37,13 @@ struct ClusterFacts {
 
 using NamedNodes = std::vector<std::pair<std::string, const NodeFacts*>>;
 
-// Tolerations are those of the operands (core/v1 Toleration).
-ClusterFacts Summarize(const NamedNodes& nodes, const Json& tolerations);
+// Tolerations are those of the operands (core/v1 Toleration). `broken` says what the validator
+// found wrong with a node, in a sentence; empty: only the word on the Node is known.
+ClusterFacts Summarize(
+    const NamedNodes& nodes, const Json& tolerations,
+    const std::function<std::string(const std::string& node)>& broken = [](const std::string&) {
+      return std::string();
+    });
 
 // As NVIDIA's driver images are tagged for a system: some keep their drivers through minor
 // versions. Empty if the system is not known.

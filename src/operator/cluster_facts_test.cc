@@ -58,6 +58,10 @@ TEST(ClusterFacts, CountsNodesAndWhereDaemonSetsShouldBe) {
   EXPECT_THAT(facts.gpu_not_ready, ElementsAre("away"));
   EXPECT_THAT(facts.gpu_without_resource, ElementsAre("z"));
   EXPECT_THAT(facts.not_validated, ElementsAre("z (DriverHangs)"));
+  EXPECT_THAT(Summarize({{"z", &waiting}, {"good", &good}}, kDefault,
+                        [](const std::string& node) { return "all of " + node + " hangs"; })
+                  .not_validated,
+              ElementsAre("z (DriverHangs: all of z hangs)"));
   EXPECT_THAT(facts.untolerated, ElementsAre("tainted: team=ml:NoSchedule"));
   EXPECT_EQ(facts.expected.at("device-plugin"), 2);
   EXPECT_EQ(facts.labelled.at("device-plugin"), 4);
@@ -131,6 +135,18 @@ TEST(ClusterFacts, TolerationsAreKubernetes) {
   EXPECT_FALSE(blocked({"node.kubernetes.io/unschedulable", "", "NoSchedule"}, Json::array()));
   EXPECT_FALSE(blocked({"node.kubernetes.io/not-ready", "", "NoExecute"}, Json::array()));
   EXPECT_TRUE(blocked({"node.kubernetes.io/not-ready", "", "NoSchedule"}, Json::array()));
+}
+
+// A node that an autoscaler takes away needs no toleration, and is to have no operand either.
+TEST(ClusterFacts, TaintsThatGoByThemselvesAreNoMatterOfTolerations) {
+  for (const char* key : {"ToBeDeletedByClusterAutoscaler", "node.cilium.io/agent-not-ready",
+                          "node.kubernetes.io/unreachable"}) {
+    NodeFacts leaving = GpuNode();
+    leaving.taints = {{key, "", "NoSchedule"}};
+    const ClusterFacts facts = Summarize({{"leaving", &leaving}}, kDefault);
+    EXPECT_THAT(facts.untolerated, IsEmpty()) << key;
+    EXPECT_FALSE(facts.expected.contains("device-plugin")) << key;
+  }
 }
 
 TEST(ClusterFacts, TheRuntimeIsThatOfTheGpuNodes) {

@@ -23,19 +23,24 @@ bool IsOurs(const Json& definition) {
 
 }  // namespace
 
-Result<Json> ParseDefinition(std::string_view yaml) {
-  TRY_ASSIGN(Json definition, policy::ParseYaml(yaml));
-  if (TextAt(definition, "kind") != "CustomResourceDefinition" ||
-      TextAt(definition, "metadata.name").empty()) {
-    return Fail(ErrorKind::kInvalid, "it is no CustomResourceDefinition with a name");
+Result<std::vector<Json>> ParseDefinitions(std::string_view yaml) {
+  TRY_ASSIGN(std::vector<Json> documents, policy::ParseYamlDocuments(yaml));
+  std::erase_if(documents, [](const Json& document) {
+    return TextAt(document, "kind") != "CustomResourceDefinition";
+  });
+  for (const Json& definition : documents) {
+    if (TextAt(definition, "metadata.name").empty()) {
+      return Fail(ErrorKind::kInvalid, "a CustomResourceDefinition has no name");
+    }
   }
-  return definition;
+  return documents;
 }
 
-Json DefinitionPatch(const Json& wanted, const Json& there) {
-  if (TextAt(there, "spec.group") == names::kNfdGroup && !IsOurs(there)) {
-    return nullptr;
-  }
+bool IsAnothers(const Json& there) {
+  return TextAt(there, "spec.group") == names::kNfdGroup && !IsOurs(there);
+}
+
+Json DefinitionPatch(const Json& wanted) {
   Json patch = {{"spec", wanted.value("spec", Json::object())}};
   if (const Json* labels = At(wanted, "metadata.labels"); labels != nullptr) {
     patch["metadata"]["labels"] = *labels;

@@ -2,18 +2,23 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 #include "base/json.h"
 
 namespace gantry::gpu_operator {
 
-// The CustomResourceDefinition that a YAML text holds. kInvalid if it holds something else.
-Result<Json> ParseDefinition(std::string_view yaml);
+// The CustomResourceDefinitions among the documents of a YAML text, which may be none. kInvalid if
+// it is no YAML, or one has no name.
+Result<std::vector<Json>> ParseDefinitions(std::string_view yaml);
 
-// The merge patch that makes of a definition in the cluster the one that is wanted, or null if it
-// stays as it is: those of node feature discovery are another's unless they have our label.
-Json DefinitionPatch(const Json& wanted, const Json& there);
+// Whether a definition in the cluster is not ours to change or to delete: those of node feature
+// discovery, unless they have our label.
+bool IsAnothers(const Json& there);
+
+// The merge patch that makes of a definition in the cluster the one that is wanted.
+Json DefinitionPatch(const Json& wanted);
 
 // Whether the API server has taken the kind up.
 bool IsEstablished(const Json& definition);

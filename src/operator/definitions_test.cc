@@ -18,37 +18,43 @@ spec:
   versions: [{name: v1, served: true, schema: {openAPIV3Schema: {properties: {mode: {enum: ["on", "1"]}}}}}]
 )";
 
+Json Wanted() { return ParseDefinitions(kWanted).value().at(0); }
+
 TEST(Definition, IsReadAsItsFileHasIt) {
-  const auto definition = ParseDefinition(kWanted);
-  ASSERT_TRUE(definition.has_value()) << definition.error().message;
-  EXPECT_EQ((*definition)["spec"]["versions"], Json::parse(R"([{"name": "v1", "served": true,
+  EXPECT_EQ(Wanted()["spec"]["versions"], Json::parse(R"([{"name": "v1", "served": true,
       "schema": {"openAPIV3Schema": {"properties": {"mode": {"enum": ["on", "1"]}}}}}])"));
-  for (const char* other :
-       {"", "kind: ConfigMap\nmetadata: {name: a}", "kind: CustomResourceDefinition", "a: ["}) {
-    const auto refused = ParseDefinition(other);
-    ASSERT_FALSE(refused.has_value()) << other;
-    EXPECT_EQ(refused.error().kind, ErrorKind::kInvalid) << other;
+  for (const char* wrong : {"kind: CustomResourceDefinition", "a: ["}) {
+    const auto refused = ParseDefinitions(wrong);
+    ASSERT_FALSE(refused.has_value()) << wrong;
+    EXPECT_EQ(refused.error().kind, ErrorKind::kInvalid) << wrong;
   }
 }
 
+TEST(Definition, MayStandBesideOthersAndOtherThings) {
+  const std::string other = "---\nkind: ConfigMap\nmetadata: {name: a}\n---\n";
+  EXPECT_TRUE(ParseDefinitions(other).value().empty());
+  EXPECT_TRUE(ParseDefinitions("").value().empty());
+  const auto both = ParseDefinitions(std::string(kWanted) + other + kWanted);
+  EXPECT_EQ(both.value(), (std::vector<Json>{Wanted(), Wanted()}));
+}
+
 TEST(Definition, OfNvidiasOperatorIsTakenOver) {
-  const Json wanted = *ParseDefinition(kWanted);
+  const Json wanted = Wanted();
   const Json theirs = Json::parse(R"({"metadata": {"name": "things.nvidia.com",
       "annotations": {"controller-gen.kubebuilder.io/version": "v0"}},
       "spec": {"group": "nvidia.com", "versions": [{"name": "v1"}]}})");
-  EXPECT_EQ(DefinitionPatch(wanted, theirs),
+  EXPECT_FALSE(IsAnothers(theirs));
+  EXPECT_EQ(DefinitionPatch(wanted),
             Json({{"metadata", {{"labels", {{"app.kubernetes.io/managed-by", "gpu-operator"}}}}},
                   {"spec", wanted["spec"]}}));
 }
 
 TEST(Definition, OfAnotherNodeFeatureDiscoveryStays) {
-  Json wanted = *ParseDefinition(kWanted);
-  wanted["spec"]["group"] = "nfd.k8s-sigs.io";
   Json there = {{"metadata", {{"name", "things.nfd.k8s-sigs.io"}}},
                 {"spec", {{"group", "nfd.k8s-sigs.io"}}}};
-  EXPECT_TRUE(DefinitionPatch(wanted, there).is_null());
-  there["metadata"]["labels"] = wanted["metadata"]["labels"];
-  EXPECT_EQ(DefinitionPatch(wanted, there)["spec"], wanted["spec"]);
+  EXPECT_TRUE(IsAnothers(there));
+  there["metadata"]["labels"] = Wanted()["metadata"]["labels"];
+  EXPECT_FALSE(IsAnothers(there));
 }
 
 TEST(Definition, IsEstablishedWhenTheApiServerSaysSo) {

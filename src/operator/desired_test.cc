@@ -194,18 +194,132 @@ std::vector<std::string> Cases() {
 INSTANTIATE_TEST_SUITE_P(Operator, Golden, testing::ValuesIn(Cases()),
                          [](const auto& one) { return one.param; });
 
-TEST(NodeStatusExporter, MissesNoDevicesWhereNobodyWantsAPlugin) {
-  for (const bool wanted : {true, false}) {
+TEST(NodeStatusExporter, IsToldWhetherAPluginIsWanted) {
+  for (const char* wanted : {"true", "false"}) {
     Context context;
     context.image = "gantry:1";
-    context.policy.device_plugin.enabled = wanted;
+    context.policy.device_plugin.enabled = std::string_view(wanted) == "true";
     for (const Objects& objects : {NodeStatusExporter(context, "gantry:1"),
                                    *NvidiaNodeStatusExporter(context, "gpu-operator:1")}) {
-      const std::string text = Json(objects).dump();
-      EXPECT_EQ(text.find(R"({"name":"DEVICE_PLUGIN_ENABLED","value":"false"})") == text.npos,
-                wanted);
+      EXPECT_NE(Json(objects).dump().find(
+                    format(R"({{"name":"DEVICE_PLUGIN_ENABLED","value":"{}"}})", wanted)),
+                std::string::npos);
     }
   }
+}
+
+const Json& PodOf(const Objects& objects) {
+  const auto set = std::ranges::find_if(
+      objects, [](const Json& object) { return TextAt(object, "kind") == "DaemonSet"; });
+  return set->at("spec").at("template").at("spec");
+}
+
+TEST(PullPolicy, OfTheOperatorsImageIsNothingToAnother) {
+  Context context;
+  context.image = "r/gantry:1";
+  context.pull_policy = "Always";
+  const std::string theirs = "nvcr.io/nvidia/k8s-device-plugin:v1";
+  const Objects objects = *NvidiaDevicePlugin(context, theirs);
+  const Json& pod = PodOf(objects);
+  EXPECT_EQ(pod["containers"][0]["imagePullPolicy"], "IfNotPresent");
+  // The init container that waits runs from ours.
+  EXPECT_EQ(pod["initContainers"][0]["imagePullPolicy"], "Always");
+  const Objects ours = DevicePlugin(context, context.image);
+  EXPECT_EQ(PodOf(ours)["containers"][0]["imagePullPolicy"], "Always");
+  for (const char* asked : {"Never", "Sometimes"}) {
+    context.policy.device_plugin.image.pull_policy = asked;
+    const Objects told = *NvidiaDevicePlugin(context, theirs);
+    EXPECT_EQ(PodOf(told)["containers"][0]["imagePullPolicy"],
+              asked == std::string_view("Never") ? "Never" : "IfNotPresent");
+  }
+}
+
+TEST(NvidiaContainerToolkit, KeepsItsHooksWhereTheHostLetsItWrite) {
+  Context context;
+  context.image = "gantry:1";
+  const auto hooks = [&] {
+    const Objects objects = *NvidiaContainerToolkit(context, "container-toolkit:1");
+    const Json& volumes = PodOf(objects)["volumes"];
+    const auto found = std::ranges::find_if(
+        volumes, [](const Json& volume) { return TextAt(volume, "name") == "crio-hooks"; });
+    return TextAt(*found, "hostPath.path");
+  };
+  EXPECT_EQ(hooks(), "/run/containers/oci/hooks.d");
+  context.runtime = "crio";
+  EXPECT_EQ(hooks(), "/usr/share/containers/oci/hooks.d");
+  context.openshift.version = "4.16";
+  EXPECT_EQ(hooks(), "/run/containers/oci/hooks.d");
+}
+
+// A validator of NVIDIA's writes driver-ready in a pod that needs the runtime which its toolkit
+// brings, and the toolkit needs driver-ready: the toolkit's pod asks for the driver by itself.
+TEST(NvidiaContainerToolkit, FindsTheDriverWithoutNvidiasValidator) {
+  Json spec = {{"validator",
+                {{"repository", "nvcr.io/nvidia"}, {"image", "gpu-operator"}, {"version", "v26"}}}};
+  Context context;
+  context.image = "r/gantry:1";
+  for (const char* writer : {"gpu-operator", "gantry"}) {
+    spec["validator"]["image"] = writer;
+    context.policy = *policy::Parse({{"spec", spec}});
+    const Objects objects = *NvidiaContainerToolkit(context, "container-toolkit:1");
+    const Json& init = PodOf(objects)["initContainers"];
+    ASSERT_EQ(init.size(), 1U);
+    EXPECT_EQ(init[0]["name"], "driver-validation");
+    EXPECT_EQ(TextAt(init[0], "image"), std::string_view(writer) == "gantry"
+                                            ? "r/gantry:1"
+                                            : "nvcr.io/nvidia/gpu-operator:v26");
+    EXPECT_EQ(init[0].contains("args"), std::string_view(writer) == "gpu-operator");
+  }
+  // Which of them it is can't be told.
+  spec["validator"].erase("version");
+  context.policy = *policy::Parse({{"spec", spec}});
+  EXPECT_FALSE(NvidiaContainerToolkit(context, "container-toolkit:1").has_value());
+}
+
+// Labels of node feature discovery may be gone for a while: as it changes over, or starts anew.
+TEST(IsWhole, NotWhileNoNodeSaysForWhichSystemDriversAre) {
+  const Json image = {{"repository", "r"}, {"image", "i"}, {"version", "1"}, {"enabled", true}};
+  Json spec = {
+      {"sandboxWorkloads", {{"enabled", true}}}, {"driver", image}, {"vgpuManager", image}};
+  const auto incomplete = [&](const SystemFacts& system) {
+    const Context context{.policy = *policy::Parse({{"spec", spec}}),
+                          .space = "ns",
+                          .image = "gantry:1",
+                          .pull_policy = "IfNotPresent",
+                          .driver_manager = "m:1",
+                          .system = system};
+    std::string states;
+    for (const DesiredOperand& operand : DesiredOperands(context, true)) {
+      states += IsWhole(operand) ? "" : format("{} ", operand.operand->state);
+    }
+    return states;
+  };
+  EXPECT_EQ(incomplete({}), "state-driver state-vgpu-manager ");
+  EXPECT_EQ(incomplete({"ubuntu", "ubuntu22.04", {"6.5"}, {}}), "");
+  spec["driver"]["usePrecompiled"] = true;
+  EXPECT_EQ(incomplete({"ubuntu", "ubuntu22.04", {}, {}}), "state-driver ") << "of which kernel?";
+  spec["driver"]["enabled"] = spec["vgpuManager"]["enabled"] = false;
+  EXPECT_EQ(incomplete({}), "") << "nobody asks for them";
+  spec["driver"] = {{"enabled", true}};
+  EXPECT_EQ(incomplete({}), "state-driver ") << "which driver?";
+  spec["driver"]["useNvidiaDriverCRD"] = true;
+  EXPECT_EQ(incomplete({}), "") << "NVIDIADrivers say";
+}
+
+TEST(GpuFeatureDiscovery, AFileWithLabelsIsTheHosts) {
+  const auto mounts = [](const policy::EnvVars& env, const std::string& config = "") {
+    Context context;
+    context.image = "gantry:1";
+    context.policy.gfd.env = env;
+    context.policy.config_name = config;
+    return Json(GpuFeatureDiscovery(context, "gantry:1")).dump().find(names::kFeaturesDir) !=
+           std::string::npos;
+  };
+  EXPECT_FALSE(mounts({}));
+  EXPECT_FALSE(mounts({{"USE_NODE_FEATURE_API", "true"}}));
+  EXPECT_TRUE(mounts({{"USE_NODE_FEATURE_API", "false"}}));
+  EXPECT_TRUE(mounts({{"GFD_USE_NODE_FEATURE_API", "0"}}));
+  EXPECT_TRUE(mounts({}, "plugin-config")) << "it may say useNodeFeatureAPI";
 }
 
 bool SeesTheHost(const Json& pod) {

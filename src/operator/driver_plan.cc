@@ -179,6 +179,8 @@ bool IsDrivers(const ObjectKey& key) {
 
 }  // namespace
 
+bool IsWhole(const DriverOutcome& driver) { return !driver.stays && driver.silent.empty(); }
+
 DriverPlan PlanDrivers(const DriversAsked& asked, const Context& context) {
   if (asked.off.empty()) {
     return Planner(asked, context).Run();

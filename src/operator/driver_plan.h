@@ -34,6 +34,10 @@ struct DriverOutcome {
   Result<policy::UpgradePolicy> upgrade = policy::UpgradePolicy();
 };
 
+// Whether its objects are all that there are to be: not while some of its nodes don't say for which
+// system they are to be made.
+bool IsWhole(const DriverOutcome& driver);
+
 // What all of them come to.
 struct DriverPlan {
   DriverOwners owners;

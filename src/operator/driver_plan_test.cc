@@ -7,6 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "operator/verdict.h"
 #include "policy/names.h"
@@ -77,6 +79,8 @@ TEST_F(DriverPlanTest, AMistakeInOneCostsTheOthersNothing) {
   AddNode("m", "b");
   const DriverPlan plan = Plan();
   EXPECT_TRUE(plan.drivers[0].stays) << "what it has holds a driver that is used";
+  EXPECT_FALSE(IsWhole(plan.drivers[0]));
+  EXPECT_TRUE(IsWhole(plan.drivers[1]));
   EXPECT_EQ(plan.owners.OwnerOf("n"), "a");
   EXPECT_FALSE(plan.drivers[1].stays);
   EXPECT_FALSE(plan.drivers[1].objects.empty());
@@ -91,13 +95,25 @@ TEST_F(DriverPlanTest, CertificatesOfTheClusterAreForAllOfThem) {
   asked_.selections = {{"p=a", {"n"}}};
   AddNode("n", "a");
   context_.openshift.version = "4.13";
+  context_.openshift.constraints = true;
   context_.openshift.proxy.trusted_ca = true;
   context_.policy.driver_options.precompiled = true;
   const DriverPlan plan = Plan();
   ASSERT_EQ(plan.shared.size(), 2U);
   EXPECT_EQ(plan.shared[1]["metadata"]["name"], names::kTrustedCa);
   EXPECT_EQ(plan.shared[1]["metadata"]["ownerReferences"].size(), 2U);
-  EXPECT_THAT(plan.drivers[0].objects.back().dump(), HasSubstr(names::kTrustedCa));
+  const Objects& objects = plan.drivers[0].objects;
+  EXPECT_THAT(objects.back().dump(), HasSubstr(names::kTrustedCa));
+  // Its pods' account has constraints of its own.
+  const auto constraints = std::ranges::find_if(objects, [](const Json& object) {
+    return TextAt(object, "kind") == "SecurityContextConstraints";
+  });
+  ASSERT_TRUE(constraints != objects.end());
+  const std::string account = TextAt(objects.back(), "spec.template.spec.serviceAccountName");
+  EXPECT_EQ(TextAt(*constraints, "metadata.name"), account);
+  EXPECT_EQ((*constraints)["users"],
+            Json::array({format("system:serviceaccount:{}:{}", context_.space, account)}));
+  EXPECT_EQ((*constraints)["allowHostPID"], true);
 }
 
 TEST_F(DriverPlanTest, WhatIsNotKnownYetMovesNothing) {
@@ -119,6 +135,14 @@ TEST_F(DriverPlanTest, AnImpossibleSelectorTakesNoNode) {
   EXPECT_THAT(SelectorsOf(asked_.objects), IsEmpty()) << "the API server would refuse it for ever";
   EXPECT_EQ(Plan().owners.OwnerOf("n"), "b");
   EXPECT_THAT(JudgeFirst().message, HasSubstr("p=a b"));
+}
+
+TEST_F(DriverPlanTest, WhatANodeHasStaysWhileItDoesNotSayItsSystem) {
+  asked_.objects = {Driver("d")};
+  AddNode("n", "d");
+  EXPECT_TRUE(IsWhole(Plan().drivers[0]));
+  facts_["n"].labels.erase(facts_["n"].labels.find(names::kSystemVersion), 10);
+  EXPECT_FALSE(IsWhole(Plan().drivers[0]));
 }
 
 TEST_F(DriverPlanTest, ReadyIsSaidWhenEveryNodeHasItsPod) {

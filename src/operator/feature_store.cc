@@ -7,6 +7,7 @@
 #include "operator/feature_store.h"
 
 #include "policy/kinds.h"
+#include "policy/names.h"
 
 namespace gantry::gpu_operator {
 namespace {
@@ -31,11 +32,12 @@ FeatureStore::FeatureStore(kube::Client& client, std::string space, FeatureReadi
             if (in == space_) {
               return facts;
             }
+            facts.broken.clear();
             if (Counts(in)) {
               facts.foreign = false;  // a worker that somebody chose to listen to
               return facts;
             }
-            // Whoever may write there has no say in our nodes' labels.
+            // Whoever may write there has no say in our nodes.
             FeatureFacts other;
             other.foreign = facts.foreign;
             return other;
@@ -67,8 +69,14 @@ void FeatureStore::Changed(const kube::Key& key, const FeatureFacts* before,
       changes_.node(facts->node);
     }
     if (facts != nullptr && facts->foreign) {
-      changes_.foreign();
+      changes_.cluster();
     }
+  }
+  const auto broken = [](const FeatureFacts* facts) {
+    return facts == nullptr ? std::string_view() : std::string_view(facts->broken);
+  };
+  if (broken(before) != broken(after)) {
+    changes_.cluster();
   }
 }
 
@@ -92,6 +100,19 @@ FeatureStore::Features FeatureStore::Of(const std::string& node) const {
     }
   }
   return found;
+}
+
+std::string FeatureStore::BrokenOf(const std::string& node) const {
+  const auto facts = features_.Get({space_, names::kValidationFeature + node});
+  return facts == nullptr ? "" : facts->broken;
+}
+
+bool FeatureStore::Has(const std::string& object) const {
+  kube::Key key = kube::Key::FromText(object);
+  if (key.space.empty()) {
+    key.space = space_;
+  }
+  return features_.Get(key) != nullptr;
 }
 
 bool FeatureStore::Foreign() const {

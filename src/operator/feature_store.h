@@ -26,7 +26,7 @@ class FeatureStore {
   // Called from the watch's thread; must not block.
   struct Changes {
     std::function<void(const std::string& node)> node;  // what is said about that node
-    std::function<void()> foreign;  // an NFD's worker began or ceased to say something
+    std::function<void()> cluster;  // an NFD's worker, or what is broken: it matters to the whole
     std::function<void()> synced;   // everything was seen once
   };
   FeatureStore(kube::Client& client, std::string space, FeatureReading reading, Changes changes);
@@ -39,7 +39,11 @@ class FeatureStore {
   // By name of the NodeFeature object, "namespace/name" in another namespace than the operator's.
   // In the order in which they count: those of the operator's namespace first, then by name.
   [[nodiscard]] Features Of(const std::string& node) const;
+  // Whether the object of that name (as Of has it) is there, also one that does not count.
+  [[nodiscard]] bool Has(const std::string& object) const;
   [[nodiscard]] bool Foreign() const;
+  // What our validator finds wrong with the node, in a sentence; empty: nothing, or it is not told.
+  [[nodiscard]] std::string BrokenOf(const std::string& node) const;
 
  private:
   // One that describes a node, in the order of Of.

@@ -2,14 +2,17 @@
 #include "operator/manage_crds.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
+#include <filesystem>
+#include <iterator>
 #include <optional>
-#include <stop_token>
 
 #include "base/command_line.h"
 #include "base/log.h"
 #include "base/paths.h"
 #include "base/text.h"
+#include "kube/await_event.h"
 #include "kube/client.h"
 #include "operator/definitions.h"
 #include "policy/names.h"
@@ -26,39 +29,24 @@ Status AwaitEstablished(kube::Client& client, const Json& stored, seconds at_mos
   if (IsEstablished(stored)) {
     return {};
   }
-  const std::string name = TextAt(stored, "metadata.name");
-  std::stop_source seen;
-  const Status watched =
-      client.Bounded(seen.get_token())
-          ->WatchOnce(kDefinition, {.fields = "metadata.name=" + name},
-                      {.resource_version = TextAt(stored, "metadata.resourceVersion"),
-                       .server_timeout = at_most,
-                       .idle_limit = at_most + seconds(5)},
-                      [&seen](const Json& event) {
-                        if (IsEstablished(event.value("object", Json()))) {
-                          seen.request_stop();
-                        }
-                      });
-  if (seen.stop_requested()) {
-    return {};
+  const Status seen = kube::AwaitEvent(client, kDefinition, stored, at_most, [](const Json& event) {
+    return IsEstablished(event.value("object", Json()));
+  });
+  if (!seen.has_value()) {
+    return std::unexpected(seen.error().In("wait until the kind is established"));
   }
-  TRY(watched);
-  return Fail(ErrorKind::kTimeout,
-              format("the kind is not established after {} s", at_most.count()));
+  return {};
 }
 
-Status Apply(kube::Client& client, const std::string& file, seconds at_most) {
-  TRY_ASSIGN(const std::string text, ReadFile(file));
-  TRY_ASSIGN(const Json wanted, ParseDefinition(text));
+Status Apply(kube::Client& client, const Json& wanted, seconds at_most) {
   const kube::Key key{"", TextAt(wanted, "metadata.name")};
   auto stored = client.Get(kDefinition, key);
   if (stored.has_value()) {
-    const Json patch = DefinitionPatch(wanted, *stored);
-    if (patch.is_null()) {
+    if (IsAnothers(*stored)) {
       log::Info("{} is another's and stays as it is", key.name);
       return {};
     }
-    stored = client.MergePatch(kDefinition, key, patch);
+    stored = client.MergePatch(kDefinition, key, DefinitionPatch(wanted));
   } else if (stored.error().kind == ErrorKind::kNotFound) {
     stored = client.Create(kDefinition, wanted);
   }
@@ -68,38 +56,127 @@ Status Apply(kube::Client& client, const std::string& file, seconds at_most) {
   return {};
 }
 
+Status Delete(kube::Client& client, const std::string& name) {
+  const kube::Key key{"", name};
+  const auto stored = client.Get(kDefinition, key);
+  if (stored.has_value() && IsAnothers(*stored)) {
+    log::Info("{} is another's and stays", name);
+    return {};
+  }
+  const Status deleted = stored.has_value() ? client.Delete(kDefinition, key)
+                                            : Status(std::unexpected(stored.error()));
+  if (!deleted.has_value() && deleted.error().kind == ErrorKind::kNotFound) {
+    log::Info("{} is not there", name);
+    return {};
+  }
+  TRY(deleted);
+  log::Info("{} is deleted", name);
+  return {};
+}
+
+// The file itself, whether it is there or not; of a folder, all below it that are YAML by their
+// names, in order.
+Result<std::vector<std::string>> FilesAt(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (!fs::is_directory(path, error)) {
+    return std::vector<std::string>{path};
+  }
+  std::vector<std::string> files;
+  fs::recursive_directory_iterator entry(path, error);
+  for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
+    const fs::path extension = entry->path().extension();
+    if (extension == ".yaml" || extension == ".yml") {
+      files.push_back(entry->path());
+    }
+  }
+  if (error) {
+    return FailErrno("list " + path, error.value());
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+Result<std::vector<Json>> DefinitionsAt(const std::string& path) {
+  TRY_ASSIGN(const std::vector<std::string> files, FilesAt(path));
+  std::vector<Json> all;
+  for (const std::string& file : files) {
+    TRY_ASSIGN(const std::string text, ReadFile(file));
+    auto definitions = ParseDefinitions(text);
+    if (!definitions.has_value()) {
+      return std::unexpected(definitions.error().In(file));
+    }
+    std::ranges::move(*definitions, std::back_inserter(all));
+  }
+  if (all.empty()) {
+    return Fail(ErrorKind::kInvalid, format("{}: there is no CustomResourceDefinition", path));
+  }
+  return all;
+}
+
+struct Request {
+  std::vector<std::string> paths;
+  std::string kubeconfig;
+  seconds timeout{30};
+  bool remove = false;
+};
+
+Status Do(const Request& request) {
+  std::vector<Json> definitions;
+  for (const std::string& path : request.paths) {
+    TRY_ASSIGN(std::vector<Json> found, DefinitionsAt(path));
+    log::Debug("{}: {} definitions", path, found.size());
+    std::ranges::move(found, std::back_inserter(definitions));
+  }
+  TRY_ASSIGN(kube::Config config, kube::LoadConfig(request.kubeconfig));
+  kube::ClientOptions options;
+  options.component = "manage-crds";
+  options.field_manager = names::kFieldManager;
+  TRY_ASSIGN(const auto client, kube::Client::Create(std::move(config), options));
+  for (const Json& definition : definitions) {
+    const std::string name = TextAt(definition, "metadata.name");
+    const Status done =
+        request.remove ? Delete(*client, name) : Apply(*client, definition, request.timeout);
+    if (!done.has_value()) {
+      return std::unexpected(done.error().In((request.remove ? "delete " : "apply ") + name));
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 int RunManageCrds(int argc, char** argv) {
-  std::vector<std::string> files;
-  std::string kubeconfig;
-  long long timeout = 30;
-  CLI::App app("Brings the operator's custom resource definitions to a cluster", "manage-crds");
+  Request request;
+  long long timeout = request.timeout.count();
+  bool debug = false;
+  CLI::App app("Brings the operator's custom resource definitions to a cluster, or takes them away",
+               "manage-crds");
   app.require_subcommand(1);
   CLI::App* apply = app.add_subcommand("apply", "Creates them, or brings them up to date");
-  apply->add_option("--filepath", files, "A file of one definition; may stand there again")
-      ->required();
+  CLI::App* remove = app.add_subcommand("delete", "Deletes those that are there");
+  for (CLI::App* command : {apply, remove}) {
+    command
+        ->add_option("-f,--filepath", request.paths,
+                     "A file, or a folder with all .yaml and .yml below it; may stand there again")
+        ->required();
+    command->add_option("--kubeconfig", request.kubeconfig,
+                        "Path of a kubeconfig; empty: in-cluster");
+    command->fallthrough();
+  }
+  app.add_flag("-d,--debug", debug, "Log level debug")->envname("DEBUG");
   apply->add_option("--timeout", timeout, "Seconds to wait for each to be established")
       ->check(CLI::Range(1, 600))
       ->capture_default_str();
-  apply->add_option("--kubeconfig", kubeconfig, "Path of a kubeconfig; empty: in-cluster");
   if (const std::optional<int> code = ParseOrExitCode(app, argc, argv)) {
     return *code;
   }
-  const Status status = [&]() -> Status {
-    TRY_ASSIGN(kube::Config config, kube::LoadConfig(kubeconfig));
-    kube::ClientOptions options;
-    options.component = "manage-crds";
-    options.field_manager = names::kFieldManager;
-    TRY_ASSIGN(const auto client, kube::Client::Create(std::move(config), options));
-    for (const std::string& file : files) {
-      if (const Status applied = Apply(*client, file, seconds(timeout)); !applied.has_value()) {
-        return std::unexpected(applied.error().In("apply " + file));
-      }
-    }
-    return {};
-  }();
-  if (!status.has_value()) {
+  if (debug) {
+    log::SetLevel(log::Level::kDebug);
+  }
+  request.timeout = seconds(timeout);
+  request.remove = remove->parsed();
+  if (const Status status = Do(request); !status.has_value()) {
     log::Error("{}", status.error().message);
     return 1;
   }

@@ -12,6 +12,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "kube/object.h"
 #include "policy/names.h"
 #include "policy/node_feature.h"
 #include "policy/node_feature_rule/evaluate.h"
@@ -25,8 +26,8 @@ bool IsGpuPciLabel(std::string_view key) {
 
 // What a driver is chosen by.
 bool IsSystemLabel(std::string_view key) {
-  return key == names::kSystemId || key == names::kSystemVersion || key == names::kKernelVersion ||
-         key == names::kRhcosVersion;
+  return key == names::kSystemId || key == names::kSystemVersion || key == names::kSystemMajor ||
+         key == names::kKernelVersion || key == names::kRhcosVersion;
 }
 
 // Labels of node feature discovery that the operator itself goes by.
@@ -102,16 +103,28 @@ std::set<std::string, std::less<>> KeysBeside(const Json* map, const Labels& own
   return keys;
 }
 
-// Whether the object is the one of the node's worker, GPU feature discovery or validator.
-bool IsOfOurOperand(const Json& node_feature, const std::string& node,
-                    const FeatureReading& reading) {
-  const std::string name = TextAt(node_feature, "metadata.name");
-  return !reading.spaces.contains(TextAt(node_feature, "metadata.namespace")) &&
-         (name == node || name == names::kGpuFeature + node ||
-          name == names::kValidationFeature + node);
+// What the validator's object says, if it is that; empty if nothing is wrong.
+std::string BrokenBy(const Json& node_feature, const std::string& node) {
+  constexpr size_t kLongest = 500;
+  if (TextAt(node_feature, "metadata.name") != names::kValidationFeature + node) {
+    return "";
+  }
+  const Json* word = At(node_feature, {"spec", "labels", names::kGpuValidation});
+  const std::string* said = kube::AnnotationOf(node_feature, names::kValidationMessage);
+  const bool broken = word != nullptr && *word != names::kValidationReady && said != nullptr;
+  return broken ? std::string(Cut(*said, kLongest)) : "";
 }
 
 }  // namespace
+
+bool IsOfOurOperand(std::string_view name, std::string_view node) {
+  for (const std::string_view prefix : {"", names::kGpuFeature, names::kValidationFeature}) {
+    if (name.starts_with(prefix) && name.substr(prefix.size()) == node) {
+      return true;
+    }
+  }
+  return false;
+}
 
 // So are the labels that this operator decides itself refused.
 bool MayBeFeature(std::string_view key, const node_feature_rule::LabelPolicy& policy) {
@@ -157,6 +170,10 @@ Labels UnpackLabels(std::string_view packed) {
   return labels;
 }
 
+bool IsAlwaysKept(std::string_view key) {
+  return key.starts_with("nvidia.com/") || DecidesOperands(key);
+}
+
 NodeFacts ProjectNode(const Json& node, const NodeReading& reading) {
   NodeFacts facts;
   ReadAnnotations(node, reading.instance, facts);
@@ -178,7 +195,7 @@ NodeFacts ProjectNode(const Json& node, const NodeReading& reading) {
     for (const auto& [key, value] : labels->items()) {
       const bool feature = key.starts_with(names::kFeaturePrefix);
       facts.described |= feature;
-      if (key.starts_with("nvidia.com/") || DecidesOperands(key) || from_feature(key)) {
+      if (IsAlwaysKept(key) || from_feature(key)) {
         kept.emplace(key, value.get<std::string>());
       }
       if (reading.others && !from_feature(key)) {
@@ -218,7 +235,9 @@ FeatureFacts ProjectFeatures(const Json& node_feature, const FeatureReading& rea
     features = node_feature_rule::FeaturesFrom(*all);
   }
   std::map<std::string, std::string> labels;
-  if (reading.others_labels || IsOfOurOperand(node_feature, facts.node, reading)) {
+  const bool chosen = reading.spaces.contains(TextAt(node_feature, "metadata.namespace"));
+  if (reading.others_labels ||
+      (!chosen && IsOfOurOperand(TextAt(node_feature, "metadata.name"), facts.node))) {
     labels = policy::NodeFeatureLabels(node_feature);
   }
   const auto said = node_feature_rule::WithPrefixes({labels.begin(), labels.end()});
@@ -232,6 +251,7 @@ FeatureFacts ProjectFeatures(const Json& node_feature, const FeatureReading& rea
   if (const auto kept = node_feature_rule::Keep(features, reading.needs); !kept.empty()) {
     facts.features = node_feature_rule::ToJson(kept).dump();
   }
+  facts.broken = BrokenBy(node_feature, facts.node);
   facts.rejected = static_cast<int>(said.size() - valid.size());
   if (!reading.labels) {
     std::erase_if(valid, [](const auto& label) { return !DecidesOperands(label.first); });
@@ -252,6 +272,16 @@ FeatureSources ParseSources(std::string_view annotation) {
     }
   }
   return sources;
+}
+
+std::vector<std::string> SourceNames(std::string_view annotation) {
+  std::vector<std::string> names;
+  for (const std::string& group : Split(annotation, ';')) {
+    if (const size_t colon = group.find(':'); colon != std::string::npos) {
+      names.push_back(group.substr(0, colon));
+    }
+  }
+  return names;
 }
 
 std::string FormatSources(const FeatureSources& sources) {

@@ -79,6 +79,9 @@ struct NodeFacts {
 };
 NodeFacts ProjectNode(const Json& node, const NodeReading& reading = {});
 
+// Whether NodeFacts::labels has this label of every node that has it.
+bool IsAlwaysKept(std::string_view key);
+
 // What of a NodeFeature decides anything.
 struct FeatureFacts {
   std::string node;      // the node it describes
@@ -87,6 +90,7 @@ struct FeatureFacts {
   bool foreign = false;  // written by another node feature discovery's worker
   bool ours = false;     // written by our worker
   int rejected = 0;      // labels that it may not bring, or that Kubernetes does not allow
+  std::string broken;    // what our validator finds wrong with the node, in a sentence
   bool operator==(const FeatureFacts&) const = default;
 };
 // How NodeFeature objects are read.
@@ -100,6 +104,10 @@ struct FeatureReading {
 };
 FeatureFacts ProjectFeatures(const Json& node_feature, const FeatureReading& reading = {});
 
+// Whether an object of that name in the operator's namespace is the one of the node's worker, GPU
+// feature discovery or validator.
+bool IsOfOurOperand(std::string_view name, std::string_view node);
+
 // The annotation of one of NFD's records (names::kNfd...): with an instance's name before it, so
 // that several can keep theirs on one node (NFD's master, -instance).
 std::string NfdRecord(std::string_view record, std::string_view instance);
@@ -112,6 +120,8 @@ bool MayBeFeature(std::string_view key, const node_feature_rule::LabelPolicy& po
 // The annotation names::kFeatureLabelsAnnotation, read and written: object -> label keys.
 using FeatureSources = std::map<std::string, std::vector<std::string>, std::less<>>;
 FeatureSources ParseSources(std::string_view annotation);
+// The objects alone.
+std::vector<std::string> SourceNames(std::string_view annotation);
 std::string FormatSources(const FeatureSources& sources);
 // The same keys as NFD's annotation has them.
 std::string FormatNfdLabels(const FeatureSources& sources);

@@ -103,13 +103,27 @@ class Editor {
   Labels labels_;
 };
 
-// Whether an object that said something about this node before is not there now.
-bool IsSilent(const FeatureSources& sources, const NamedFeatures& features) {
-  return std::ranges::any_of(sources, [&](const auto& source) {
-    return source.first != kRules &&
-           std::ranges::find(features, source.first, &NamedFeatures::value_type::first) ==
-               features.end();
+// The objects that said something about this node before and don't now.
+std::vector<std::string> Silent(const NodeFacts& node, const NamedFeatures& features) {
+  std::vector<std::string> silent = SourceNames(node.features);
+  std::erase_if(silent, [&](const std::string& object) {
+    return object == kRules ||
+           std::ranges::find(features, object, &NamedFeatures::value_type::first) != features.end();
   });
+  return silent;
+}
+
+// Whether an object of ours is missing: it comes back, and until then rules see half of the node.
+// Others' objects may be gone for good, and hold nothing up.
+bool IsHalfDescribed(const std::string& name, const NodeFacts& node,
+                     const NamedFeatures& features) {
+  return std::ranges::any_of(Silent(node, features), [&](const std::string& object) {
+    return IsOfOurOperand(object, name);
+  });
+}
+
+bool IsDescribed(const NamedFeatures& features) {
+  return std::ranges::any_of(features, [](const auto& feature) { return feature.second->ours; });
 }
 
 Labels RuleLabels(const RuleSays& says) {
@@ -126,9 +140,7 @@ Labels RuleLabels(const RuleSays& says) {
 // described the node, because NFD would take them away too.
 void DropForeign(const NodeFacts& node, const NamedFeatures& features, const RuleSays& says,
                  std::set<std::string>& dropped) {
-  const bool described =
-      std::ranges::any_of(features, [](const auto& feature) { return feature.second->ours; });
-  if (described) {
+  if (IsDescribed(features)) {
     for (const std::string& key : Split(node.nfd_labels.value_or(""), ',')) {
       // The record is only somebody's word.
       if (std::string full = node_feature_rule::WithPrefix(key);
@@ -139,10 +151,11 @@ void DropForeign(const NodeFacts& node, const NamedFeatures& features, const Rul
   }
 }
 
+// `half`: rules have seen half of the node.
 void ApplyFeatures(const NodeFacts& node, const NamedFeatures& features, const LabelRules& rules,
-                   const RuleSays& says, Editor& editor) {
+                   const RuleSays& says, const std::vector<std::string>& gone, bool half,
+                   Editor& editor) {
   FeatureSources sources = ParseSources(node.features);
-  const bool silent = IsSilent(sources, features);
   Labels said;
   std::set<std::string> dropped;
   // A source's keys as they were and as they are; `keep`: those that it no longer says stay.
@@ -174,7 +187,16 @@ void ApplyFeatures(const NodeFacts& node, const NamedFeatures& features, const L
   const Labels from_rules = RuleLabels(says);
   editor.change.rejected_labels += static_cast<int>(says.outputs.labels.size() - from_rules.size());
   // What rules say of half a node is no reason to take something away.
-  take(kRules, from_rules, silent);
+  take(kRules, from_rules, half);
+  // While nobody describes the node, the whole kind of objects may be gone for a moment.
+  if (IsDescribed(features)) {
+    for (const std::string& object : gone) {
+      if (const auto source = sources.find(object); source != sources.end()) {
+        dropped.insert(source->second.begin(), source->second.end());
+        sources.erase(source);
+      }
+    }
+  }
   DropForeign(node, features, says, dropped);
   for (const auto& [key, value] : said) {
     editor.Set(key, value);
@@ -194,8 +216,7 @@ void ApplyFeatures(const NodeFacts& node, const NamedFeatures& features, const L
   // Until our worker has described the node, NFD's record tells what NFD has left.
   const std::string record = FormatNfdLabels(sources);
   const bool foreign_left =
-      node.nfd_labels.has_value() && !node.nfd_labels->empty() &&
-      std::ranges::none_of(features, [](const auto& feature) { return feature.second->ours; });
+      node.nfd_labels.has_value() && !node.nfd_labels->empty() && !IsDescribed(features);
   const std::string stored = node.nfd_labels.value_or(FormatNfdLabels(ParseSources(node.features)));
   if (!foreign_left && record != stored) {
     editor.Annotate(NfdRecord(names::kNfdFeatureLabelsAnnotation, says.instance), record);
@@ -228,7 +249,8 @@ void Compare(const Labels& wanted, const Labels& owned, const Same& same,
   }
 }
 
-void ApplyAnnotations(const NodeFacts& node, const RuleSays& says, Editor& editor) {
+// `keep`, here and below: what rules brought earlier and don't now stays.
+void ApplyAnnotations(const NodeFacts& node, const RuleSays& says, bool keep, Editor& editor) {
   constexpr size_t kLongestAnnotation = 1024;
   Labels wanted;
   for (const auto& [key, value] : says.outputs.annotations) {
@@ -237,13 +259,16 @@ void ApplyAnnotations(const NodeFacts& node, const RuleSays& says, Editor& edito
       wanted.emplace(key, value);
     }
   }
+  if (keep) {
+    wanted.insert(node.rule_annotations.begin(), node.rule_annotations.end());
+  }
   Compare(wanted, node.rule_annotations, std::equal_to<>(), editor.change.annotations);
   if (const std::string record = KeysOf(wanted); record != KeysOf(node.rule_annotations)) {
     editor.Annotate(NfdRecord(names::kNfdFeatureAnnotations, says.instance), record);
   }
 }
 
-void ApplyResources(const NodeFacts& node, const RuleSays& says, Editor& editor) {
+void ApplyResources(const NodeFacts& node, const RuleSays& says, bool keep, Editor& editor) {
   Labels wanted;
   for (const auto& [key, value] : says.outputs.extended_resources) {
     if (node_feature_rule::MayBeOther(key) && node_feature_rule::WholeQuantity(value).has_value() &&
@@ -253,6 +278,9 @@ void ApplyResources(const NodeFacts& node, const RuleSays& says, Editor& editor)
   }
   editor.change.rejected_resources =
       static_cast<int>(says.outputs.extended_resources.size() - wanted.size());
+  if (keep) {
+    wanted.insert(node.rule_resources.begin(), node.rule_resources.end());
+  }
   // The API server writes 2000 as 2k.
   const auto same = [](const std::string& left, const std::string& right) {
     return node_feature_rule::WholeQuantity(left) == node_feature_rule::WholeQuantity(right);
@@ -263,7 +291,7 @@ void ApplyResources(const NodeFacts& node, const RuleSays& says, Editor& editor)
   }
 }
 
-void ApplyTaints(const NodeFacts& node, const RuleSays& says, Editor& editor) {
+void ApplyTaints(const NodeFacts& node, const RuleSays& says, bool keep, Editor& editor) {
   std::vector<Taint> wanted;
   for (const node_feature_rule::Taint& taint : says.outputs.taints) {
     const std::string key = node_feature_rule::WithPrefix(taint.key);
@@ -275,6 +303,14 @@ void ApplyTaints(const NodeFacts& node, const RuleSays& says, Editor& editor) {
   const auto has = [](const std::vector<Taint>& taints, const Taint& taint) {
     return std::ranges::find(taints, taint) != taints.end();
   };
+  for (const Taint& taint : node.rule_taints) {
+    const bool replaced = std::ranges::any_of(wanted, [&taint](const Taint& other) {
+      return other.key == taint.key && other.effect == taint.effect;
+    });
+    if (keep && !replaced && has(node.taints, taint)) {
+      wanted.push_back(taint);
+    }
+  }
   for (const Taint& taint : wanted) {
     if (!has(node.taints, taint)) {
       editor.change.taint.push_back(taint);
@@ -366,16 +402,23 @@ LabelRules RulesOf(const policy::ClusterPolicy& policy, bool foreign_nfd) {
           true};
 }
 
-NodeChange DecideLabels(const NodeFacts& node, const NamedFeatures& features,
-                        const LabelRules& rules, const RuleSays& says) {
+std::vector<std::string> SilentOthers(const std::string& name, const NodeFacts& node,
+                                      const NamedFeatures& features) {
+  std::vector<std::string> others = Silent(node, features);
+  std::erase_if(others, [&](const std::string& object) { return IsOfOurOperand(object, name); });
+  return others;
+}
+
+NodeChange DecideLabels(const std::string& name, const NodeFacts& node,
+                        const NamedFeatures& features, const LabelRules& rules,
+                        const RuleSays& says, const std::vector<std::string>& gone) {
   Editor editor(UnpackLabels(node.labels));
   if (rules.from_features) {
-    ApplyFeatures(node, features, rules, says, editor);
-    if (!IsSilent(ParseSources(node.features), features)) {
-      ApplyAnnotations(node, says, editor);
-      ApplyResources(node, says, editor);
-      ApplyTaints(node, says, editor);
-    }
+    const bool half = IsHalfDescribed(name, node, features);
+    ApplyFeatures(node, features, rules, says, gone, half, editor);
+    ApplyAnnotations(node, says, half, editor);
+    ApplyResources(node, says, half, editor);
+    ApplyTaints(node, says, half, editor);
   }
   const bool described =
       node.described || std::ranges::any_of(editor.change.set, [](const auto& label) {

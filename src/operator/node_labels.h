@@ -69,11 +69,17 @@ struct RuleSays {
 // A NodeFeature object's name and what it says about the node.
 using NamedFeatures = std::vector<std::pair<std::string, const FeatureFacts*>>;
 
-// The labels that a node should have. Nothing goes because something is missing that may merely not
-// have been said yet: a label from a NodeFeature goes when that object is there without it; a GPU
-// is gone when node feature discovery describes the node and names none.
-NodeChange DecideLabels(const NodeFacts& node, const NamedFeatures& features,
-                        const LabelRules& rules, const RuleSays& says = {});
+// Others' NodeFeature objects by which the node has labels, and which are not among `features`.
+std::vector<std::string> SilentOthers(const std::string& name, const NodeFacts& node,
+                                      const NamedFeatures& features);
+
+// The labels that the node of that name should have. Nothing goes because something is missing that
+// may merely not have been said yet: a label from a NodeFeature goes when that object is there
+// without it; a GPU is gone when node feature discovery describes the node and names none. `gone`
+// are those of SilentOthers that were deleted: their labels go too.
+NodeChange DecideLabels(const std::string& name, const NodeFacts& node,
+                        const NamedFeatures& features, const LabelRules& rules,
+                        const RuleSays& says = {}, const std::vector<std::string>& gone = {});
 
 // Whether the node has GPUs, by its labels as they are.
 bool IsGpuNode(const NodeFacts& node);

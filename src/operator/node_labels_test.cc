@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <optional>
+#include <set>
 
 #include "operator/rule_set.h"
 #include "operator/strip.h"
@@ -17,6 +18,7 @@ namespace {
 
 using testing::Contains;
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::IsSupersetOf;
 using testing::Key;
@@ -46,6 +48,10 @@ class Labelled {
     features_.erase(name);
     return *this;
   }
+  Labelled& Delete(const std::string& name) {
+    deleted_.insert(name);
+    return NoFeature(name);
+  }
   Labelled& Set(const std::string& label, const char* value) {
     if (value == nullptr) {
       node_["metadata"]["labels"].erase(label);
@@ -59,8 +65,10 @@ class Labelled {
     for (const auto& [name, facts] : features_) {
       named.emplace_back(name, &facts);
     }
-    return DecideLabels(ProjectNode(node_, master.nodes), named, rules,
-                        ApplyRuleSet(rule_set_, named, master));
+    const NodeFacts facts = ProjectNode(node_, master.nodes);
+    std::vector<std::string> gone = SilentOthers("n", facts, named);
+    std::erase_if(gone, [this](const std::string& name) { return !deleted_.contains(name); });
+    return DecideLabels("n", facts, named, rules, ApplyRuleSet(rule_set_, named, master), gone);
   }
   // The NodeFeature object that our worker writes.
   Labelled& Worker(Json labels, const Json& features = Json::object()) {
@@ -98,6 +106,7 @@ class Labelled {
   RuleSet rule_set_;
   Json node_;
   std::map<std::string, FeatureFacts> features_;
+  std::set<std::string> deleted_;
 };
 
 TEST(NodeLabels, AGpuNodeIsLabelledInOneRound) {
@@ -175,6 +184,28 @@ TEST(NodeLabels, NothingGoesBecauseANodeFeatureIsGone) {
   // It comes back with the same labels: still nothing to do.
   node.Feature("n", {{kPci, "true"}});
   EXPECT_EQ(node.Round(), before);
+}
+
+TEST(NodeLabels, WhatADeletedObjectOfOthersSaidGoes) {
+  Labelled node;
+  node.Worker({{kPci, "true"}}).Feature("nvidia-features-for-n", {{"nvidia.com/c", "3"}});
+  node.Feature("team/vendor", {{"vendor.com/a", "1"}, {"vendor.com/b", "2"}});
+  node.Feature("other", {{"vendor.com/b", "2"}, {"vendor.com/d", "4"}});
+  const Labels before = node.Round();
+  node.NoFeature("team/vendor");
+  EXPECT_EQ(node.Round(), before) << "its namespace has no say any more";
+  node.Delete("team/vendor");
+  const Labels after = node.Round();
+  EXPECT_THAT(after, Not(Contains(Key("vendor.com/a"))));
+  EXPECT_THAT(after, Contains(Pair("vendor.com/b", "2"))) << "another object says so too";
+  EXPECT_THAT(node.Annotation(names::kFeatureLabelsAnnotation), Not(HasSubstr("vendor:")));
+  // Of ours nothing goes, and nothing of others' while nobody describes the node.
+  node.Delete("nvidia-features-for-n").NoFeature("n").Delete("other");
+  EXPECT_EQ(node.Round(), after);
+  node.Worker({{kPci, "true"}});
+  const Labels described = node.Round();
+  EXPECT_THAT(described, Not(Contains(Key("vendor.com/d"))));
+  EXPECT_THAT(described, Contains(Pair("nvidia.com/c", "3")));
 }
 
 TEST(NodeLabels, ALabelGoesWhenItsNodeFeatureIsSeenWithoutIt) {
@@ -474,6 +505,46 @@ TEST(NodeFeatureRules, WhatTheySaidStaysWhileTheNodeIsNotDescribed) {
   EXPECT_EQ(node.Annotation("feature.node.kubernetes.io/note"), "hello");
 }
 
+TEST(NodeFeatureRules, GoOnWhileAnObjectOfOthersIsSilent) {
+  const Json unloaded = {{"flags", {{"kernel.loadedmodule", {{"elements", Json::object()}}}}}};
+  Labelled node;
+  node.master.taints = true;
+  node.Rules(kRules).Worker({{kPci, "true"}}, kLoaded).Feature("vendor", {{"vendor.com/a", "1"}});
+  node.Round();
+  node.NoFeature("vendor").Worker({{kPci, "true"}}, unloaded);
+  const Labels labels = node.Round();
+  EXPECT_FALSE(labels.contains("nvidia.com/gds.capable"));
+  EXPECT_EQ(node.Annotation(names::kNfdFeatureAnnotations), "");
+  EXPECT_EQ(node.Annotation(names::kNfdExtendedResources), "");
+  EXPECT_EQ(node.Annotation(names::kNfdTaints), "");
+  EXPECT_THAT(labels, Contains(Pair("vendor.com/a", "1")));
+}
+
+TEST(NodeFeatureRules, BringWhatIsNewAndKeepWhatWasWhileTheNodeIsHalfDescribed) {
+  Labelled node;
+  node.master.taints = true;
+  node.Rules(kRules).Worker({{kPci, "true"}}, kLoaded);
+  node.Feature("nvidia-features-for-n", {{"nvidia.com/c", "3"}});
+  node.Round();
+  node.NoFeature("nvidia-features-for-n").Rules(R"([{"name": "new", "labels": {"new": "1"},
+    "annotations": {"new": "1"}, "extendedResources": {"vendor.com/new": "1"}, "taints": [
+      {"key": "vendor.com/new", "effect": "NoSchedule"},
+      {"key": "vendor.com/special", "value": "no", "effect": "NoSchedule"}]}])");
+  node.Worker({{kPci, "true"}});
+  EXPECT_THAT(node.Round(), IsSupersetOf({Pair("nvidia.com/gds.capable", "true"),
+                                          Pair("feature.node.kubernetes.io/new", "1")}));
+  EXPECT_EQ(node.Annotation(names::kNfdFeatureAnnotations), "new,note");
+  EXPECT_EQ(node.Annotation(names::kNfdExtendedResources), "vendor.com/dongle,vendor.com/new");
+  EXPECT_EQ(node.Annotation(names::kNfdTaints),
+            "vendor.com/new:NoSchedule,vendor.com/special=no:NoSchedule");
+  EXPECT_EQ(node.node()["spec"]["taints"].size(), 2U) << "one of a key is exchanged";
+  // All is described again: what no rule says goes.
+  node.Feature("nvidia-features-for-n", {{"nvidia.com/c", "3"}});
+  EXPECT_FALSE(node.Round().contains("nvidia.com/gds.capable"));
+  EXPECT_EQ(node.Annotation(names::kNfdFeatureAnnotations), "new");
+  EXPECT_EQ(node.Annotation(names::kNfdExtendedResources), "vendor.com/new");
+}
+
 TEST(NodeFeatureRules, TaintOnlyWhereAllowed) {
   Labelled node;
   node.Rules(kRules).Worker({{kPci, "true"}, {"kubernetes.io/evil", "x"}}, kLoaded);
@@ -542,6 +613,11 @@ TEST(NodeFeatures, AreRestrictedAsByNfdsMaster) {
   EXPECT_THAT(Heard("{restrictions: {disableLabels: true}}", "n", "ours", labels),
               UnorderedElementsAre(Key(kPci)));
   EXPECT_THAT(Heard("{denyLabelNs: ['*']}", "n", "ours", labels), UnorderedElementsAre(Key(kPci)));
+  const Json system = {{names::kSystemId, "rocky"},
+                       {names::kSystemVersion, "9.4"},
+                       {names::kSystemMajor, "9"},
+                       {names::kKernelVersion, "5.14"}};
+  EXPECT_EQ(Heard("{restrictions: {disableLabels: true}}", "n", "ours", system).size(), 4U);
   EXPECT_THAT(Heard("{labelWhiteList: ^cpu}", "n", "ours", labels),
               UnorderedElementsAre(Key(kPci), Key("vendor.io/cpu")));
   const std::string deny = "{restrictions: {denyNodeFeatureLabels: true}}";
@@ -645,6 +721,21 @@ TEST(NodeFeatures, MayNotWriteLabelsThatOthersTrust) {
   EXPECT_EQ(ProjectFeatures(Json::object()), FeatureFacts{});
 }
 
+TEST(NodeFeatures, WhatTheValidatorFindsBrokenIsKept) {
+  const auto broken = [](const std::string& name, const char* word) {
+    return ProjectFeatures({{"metadata",
+                             {{"name", name},
+                              {"labels", {{names::kNfdNodeName, "n"}}},
+                              {"annotations",
+                               {{names::kValidationMessage, std::string(499, 'x') + "\u00e4"}}}}},
+                            {"spec", {{"labels", {{names::kGpuValidation, word}}}}}})
+        .broken;
+  };
+  EXPECT_EQ(broken("nvidia-validation-for-n", "DriverNotInstalled"), std::string(499, 'x'));
+  EXPECT_EQ(broken("nvidia-validation-for-n", "ready"), "");
+  EXPECT_EQ(broken("nvidia-features-for-n", "DriverNotInstalled"), "") << "who are they to say";
+}
+
 TEST(NodeFeatures, AnotherWorkersVersionIsForeign) {
   const auto foreign = [](const std::string& version) {
     return ProjectFeatures({{"metadata", {{"annotations", {{names::kNfdWorkerVersion, version}}}}}})
@@ -707,6 +798,8 @@ TEST(NodeFacts, SourcesAreReadAsTheyAreWritten) {
       "x/1,x/2,y");
   EXPECT_THAT(ParseSources(""), IsEmpty());
   EXPECT_THAT(ParseSources("nonsense"), IsEmpty());
+  EXPECT_THAT(SourceNames("a:x/1,x/2;b:y/1"), ElementsAre("a", "b"));
+  EXPECT_THAT(SourceNames("nonsense"), IsEmpty());
 }
 
 TEST(Strip, TakesWhatTheOperatorPutThere) {

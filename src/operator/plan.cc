@@ -19,6 +19,7 @@
 #include "operator/adopt.h"
 #include "policy/kinds.h"
 #include "policy/names.h"
+#include "policy/operands.h"
 
 namespace gantry::gpu_operator {
 namespace {
@@ -52,8 +53,14 @@ bool IsFilledIn(const std::string& key, const Json& value) {
       {"failureThreshold", 3},
       {"scheme", "HTTP"},
   };
-  static constexpr std::array kAny = {"clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy",
-                                      "serviceAccount"};
+  static constexpr std::array kAny = {"clusterIP",
+                                      "clusterIPs",
+                                      "ipFamilies",
+                                      "ipFamilyPolicy",
+                                      "serviceAccount",
+                                      "nodePort",
+                                      "externalTrafficPolicy",
+                                      "allocateLoadBalancerNodePorts"};
   if (IsEmpty(value) || std::ranges::find(kAny, key) != kAny.end()) {
     return true;
   }
@@ -210,10 +217,21 @@ bool Asks(const Json& owner) {
   });
 }
 
-// Objects of earlier releases don't say of which operand they are: they may be of any.
+// Of which operand an object is; empty: it may be of any. NVIDIA's have no such label, and their
+// DaemonSets have the names of ours.
+std::string StateOf(const Json& object) {
+  if (const std::string* label = kube::LabelOf(object, names::kOperandState); label != nullptr) {
+    return *label;
+  }
+  const std::string name = TextAt(object, "metadata.name");
+  const auto operand = std::ranges::find(policy::Operands(), name, &policy::Operand::daemon_set);
+  return TextAt(object, "kind") == "DaemonSet" && operand != policy::Operands().end()
+             ? std::string(operand->state)
+             : "";
+}
+
 bool MayGo(const Json& object, const std::set<Incomplete>& incomplete) {
-  const std::string* label = kube::LabelOf(object, names::kOperandState);
-  const std::string state = label == nullptr ? "" : *label;
+  const std::string state = StateOf(object);
   const Json& owners = ListAt(object, "metadata.ownerReferences");
   const auto is_missed = [&](const Json& owner) {
     return std::ranges::any_of(incomplete, [&](const Incomplete& part) {
@@ -280,6 +298,10 @@ Json Replacement(const Json& desired, const Json& observed) {
   Json object = desired;
   for (const char* part : kParts) {
     Keep(observed, part, object["metadata"]);
+  }
+  // A controller that put one there has something to take back before the object goes.
+  if (const Json* finalizers = At(observed, "metadata.finalizers"); finalizers != nullptr) {
+    object["metadata"]["finalizers"] = *finalizers;
   }
   if (At(object, {"metadata", "annotations", names::kRendering}) != nullptr) {
     object["metadata"]["annotations"].erase(names::kAdopted);

@@ -163,6 +163,20 @@ TEST(Plan, SmallObjectsAreComparedToo) {
   EXPECT_FALSE(IsAsDesired(service, stored));
 }
 
+// A cloud puts its finalizer back whenever it is taken away.
+TEST(Plan, AServiceWithAnAddressOutsideIsLeftAlone) {
+  Json service = OperatorMetrics(SomeContext(), "").front();
+  service["spec"]["type"] = "LoadBalancer";
+  Json stored = service;
+  stored["spec"]["ports"][0]["nodePort"] = 30000;
+  stored["spec"]["externalTrafficPolicy"] = "Cluster";
+  stored["spec"]["allocateLoadBalancerNodePorts"] = true;
+  stored["metadata"]["finalizers"] = {"service.kubernetes.io/load-balancer-cleanup"};
+  EXPECT_TRUE(IsAsDesired(service, stored));
+  EXPECT_EQ(Replacement(service, stored)["metadata"]["finalizers"],
+            stored["metadata"]["finalizers"]);
+}
+
 TEST(Plan, CreatesReplacesAndRemoves) {
   const Objects desired = DevicePlugin(SomeContext(), "i:1");
   std::map<ObjectKey, Json> observed;
@@ -203,9 +217,14 @@ TEST(Plan, AMistakeKeepsTheObjectsOfItsOperandAlone) {
   const std::map<ObjectKey, Json> observed = {{KeyOfObject(set), set}};
   EXPECT_TRUE(MakePlan({}, observed, {{"u", "state-device-plugin"}}).empty());
   EXPECT_THAT(MakePlan({}, observed, {{"u", "state-dcgm"}}).remove, SizeIs(1));
-  // An earlier release did not say whose it is.
-  const Json unlabelled = PluginDaemonSet();
-  EXPECT_TRUE(MakePlan({}, {{KeyOfObject(unlabelled), unlabelled}}, {{"u", "state-dcgm"}}).empty());
+  // NVIDIA's operator does not say whose it is: a DaemonSet's name does.
+  const auto removed = [](const Json& unlabelled, const char* missed) {
+    return MakePlan({}, {{KeyOfObject(unlabelled), unlabelled}}, {{"u", missed}}).remove.size();
+  };
+  EXPECT_EQ(removed(PluginDaemonSet(), "state-dcgm"), 1U);
+  EXPECT_EQ(removed(PluginDaemonSet(), "state-device-plugin"), 0U);
+  const Json account = DevicePlugin(SomeContext(), "i:1").front();
+  EXPECT_EQ(removed(account, "state-dcgm"), 0U);
 }
 
 TEST(Plan, ContentIsWhatIsAskedFor) {

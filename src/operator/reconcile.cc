@@ -94,14 +94,14 @@ Desired AllOf(const std::vector<Json>& owners, const std::vector<DesiredOperand>
   for (const DesiredOperand& operand : operands) {
     add(operand.objects);
     for (const Json& owner : owners) {
-      if (!operand.mistake.empty()) {
+      if (!IsWhole(operand)) {
         desired.incomplete.insert({kube::UidOf(owner), std::string(operand.operand->state)});
       }
     }
   }
   for (const DriverOutcome& driver : drivers.drivers) {
     add(driver.objects);
-    if (driver.stays) {
+    if (!IsWhole(driver)) {
       desired.incomplete.insert({driver.uid});
     }
   }
@@ -243,7 +243,8 @@ Reconciler::Followed Reconciler::Follow(const std::vector<Json>& owners,
   for (const auto& [name, facts] : nodes) {
     named.emplace_back(name, facts.get());
   }
-  const ClusterFacts cluster = Summarize(named, parsed->tolerations);
+  const ClusterFacts cluster = Summarize(
+      named, parsed->tolerations, [this](const std::string& node) { return view_.BrokenOf(node); });
   foreign_ = NextForeign(foreign_, cluster.foreign_nfd || view_.ForeignFeatures(), clock_.Now());
   // Instances are made to be side by side.
   const bool foreign = foreign_.at_work && settings_.master.nodes.instance.empty();
@@ -492,17 +493,17 @@ kube::Outcome Reconciler::Node(const std::string& name) {
 }
 
 kube::Outcome Reconciler::Label(const std::string& name) {
+  const auto node = view_.Node(name);
+  if (node == nullptr) {
+    return Collect(name);
+  }
   std::optional<LabelRules> rules;
   std::shared_ptr<const DriverOwners> owners;
   {
     const std::lock_guard lock(mutex_);
     rules = rules_;
     owners = owners_;
-  }
-  const auto node = view_.Node(name);
-  if (node == nullptr) {
-    Status collected = Collect(name);
-    return collected.has_value() ? kube::Outcome(kube::Done{}) : std::move(collected).error();
+    gone_.Forget(name);
   }
   if (!rules.has_value()) {
     return kube::Done{};
@@ -519,7 +520,10 @@ kube::Outcome Reconciler::Label(const std::string& name) {
   for (const std::string& mistake : says.outputs.mistakes) {
     log::Debug("node {}: {}", name, mistake);
   }
-  const NodeChange change = DecideLabels(*node, named, *rules, says);
+  // One in a namespace that was chosen once is there, and has merely no say any more.
+  std::vector<std::string> gone = SilentOthers(name, *node, named);
+  std::erase_if(gone, [this](const std::string& object) { return view_.HasFeature(object); });
+  const NodeChange change = DecideLabels(name, *node, named, *rules, says, gone);
   {
     const std::lock_guard lock(mutex_);
     NfdMetrics& nfd = metrics_.nfd;
@@ -581,36 +585,43 @@ Status Reconciler::WriteNode(const std::string& name, const NodeChange& change,
   return {};
 }
 
-// What a node that is gone has left. (A NodeFeature that its Node owns goes with it; others don't.)
-Status Reconciler::Collect(const std::string& node) {
+// What a node that is gone for good has left.
+kube::Outcome Reconciler::Collect(const std::string& node) {
   const FeatureStore::Features features = view_.FeaturesOf(node);
-  if (features.empty()) {
-    return {};
+  {
+    const std::lock_guard lock(mutex_);
+    if (features.empty()) {
+      gone_.Forget(node);
+      return kube::Done{};
+    }
+    if (const auto rest = gone_.Missed(node, clock_.Now()); rest.count() > 0) {
+      return kube::RetryAfter{rest};
+    }
   }
-  const auto there = client_.Get(kube::kinds::kNode, {"", node});
+  auto there = client_.Get(kube::kinds::kNode, {"", node});
   if (there.has_value()) {
-    return {};
+    return kube::Done{};
   }
   if (there.error().kind != ErrorKind::kNotFound) {
-    return std::unexpected(there.error());
+    return std::move(there).error();
   }
   for (const auto& [object, facts] : features) {
     kube::Key key = kube::Key::FromText(object);
     if (key.space.empty()) {
       key.space = settings_.space;
     }
-    const Status deleted = client_.Delete(policy::kNodeFeature, key);
+    Status deleted = client_.Delete(policy::kNodeFeature, key);
     const bool failed = !deleted.has_value() && deleted.error().kind != ErrorKind::kNotFound;
     {
       const std::lock_guard lock(mutex_);
       ++(failed ? metrics_.nfd.collect_failures : metrics_.nfd.collected);
     }
     if (failed) {
-      return deleted;
+      return std::move(deleted).error();
     }
     log::Info("node {} is gone: NodeFeature {} is deleted", node, object);
   }
-  return {};
+  return kube::Done{};
 }
 
 Metrics Reconciler::metrics() const {

@@ -15,6 +15,7 @@
 #include "kube/events.h"
 #include "operator/apply.h"
 #include "operator/driver_plan.h"
+#include "operator/gone_nodes.h"
 #include "operator/metrics.h"
 #include "operator/node_labels.h"
 #include "operator/rule_set.h"
@@ -92,7 +93,7 @@ class Reconciler {
   bool SetRules(const LabelRules& rules, const DriverOwners& owners);
   kube::Outcome Label(const std::string& name);
   Status WriteNode(const std::string& name, const NodeChange& change, const TaintChange& taint);
-  Status Collect(const std::string& node);
+  kube::Outcome Collect(const std::string& node);
 
   kube::Client& client_;
   View& view_;
@@ -119,6 +120,7 @@ class Reconciler {
   mutable std::mutex mutex_;
   std::optional<LabelRules> rules_;
   std::set<std::string> untried_;  // nodes that these rules were not tried on
+  GoneNodes gone_;
   std::shared_ptr<const DriverOwners> owners_ = std::make_shared<const DriverOwners>();
   Metrics metrics_;
 };

@@ -30,7 +30,8 @@ Json StripNode(const Json& node, std::string_view instance) {
   take(names::kDriverOwner);
   for (const std::string& label : DeployLabels()) {
     const std::string value = labels == nullptr ? "" : labels->value(label, "");
-    if (value == "true" || value.find(names::kDeployPaused) != std::string::npos) {
+    if (value == "true" || value == names::kDeployPreInstalled ||
+        value.find(names::kDeployPaused) != std::string::npos) {
       take(label);
     }
   }
@@ -63,6 +64,11 @@ Json StripNode(const Json& node, std::string_view instance) {
       const Json* taints = At(node, "spec.taints");
       patch["spec"] = PatchOf(change, taints == nullptr ? Json::array() : *taints)["spec"];
     }
+  }
+  // A driver manager that was killed could not.
+  if (annotations != nullptr && annotations->contains(names::kManagerCordon)) {
+    metadata["annotations"][names::kManagerCordon] = nullptr;
+    patch["spec"]["unschedulable"] = nullptr;
   }
   if (!gone.empty()) {
     metadata["labels"] = std::move(gone);

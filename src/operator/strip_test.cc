@@ -16,6 +16,17 @@ TEST(StripNode, TakesTheMigManagersDefaultAndNobodysWish) {
   EXPECT_TRUE(strip("all-balanced").is_null());
 }
 
+// cozystack PR2767: the mark outlives the driver that it tells of.
+TEST(StripNode, TakesTheDriverManagersMark) {
+  const auto strip = [](const char* driver) {
+    return StripNode({{"metadata", {{"labels", {{"nvidia.com/gpu.deploy.driver", driver}}}}}});
+  };
+  EXPECT_TRUE(
+      strip("pre-installed")["metadata"]["labels"]["nvidia.com/gpu.deploy.driver"].is_null());
+  EXPECT_EQ(strip("pre-installed")["metadata"]["labels"].size(), 1U);
+  EXPECT_TRUE(strip("false").is_null());
+}
+
 TEST(StripNode, TakesTheDriversOwner) {
   const Json patch = StripNode(
       {{"metadata", {{"labels", {{"nvidia.com/gpu-operator.driver.owner", "d"}, {"a", "b"}}}}}});
@@ -37,6 +48,13 @@ TEST(StripNode, EndsAnUpgrade) {
   node["metadata"]["annotations"] = {
       {"nvidia.com/gpu-driver-upgrade.node-initial-state.unschedulable", "true"}};
   EXPECT_FALSE(StripNode(node).contains("spec")) << "somebody else had cordoned it";
+}
+
+TEST(StripNode, EndsTheCordonOfADriverManagerThatWasKilled) {
+  const Json node = Json::parse(R"({"metadata": {"annotations": {
+      "nvidia.com/gpu-operator.driver-manager-cordon": "true"}}, "spec": {"unschedulable": true}})");
+  EXPECT_EQ(StripNode(node), Json::parse(R"({"metadata": {"annotations": {
+      "nvidia.com/gpu-operator.driver-manager-cordon": null}}, "spec": {"unschedulable": null}})"));
 }
 
 TEST(StripConditions, TakesTheDevicePluginsAndNoOther) {

@@ -53,6 +53,13 @@ std::string Environment(const char* name, std::string_view fallback = "") {
   return value == nullptr || *value == '\0' ? std::string(fallback) : std::string(value);
 }
 
+// The chart's labels.
+bool IsOfChart(const Json& object) {
+  const std::string* by = kube::LabelOf(object, names::kManagedBy);
+  const std::string* part = kube::LabelOf(object, names::kComponent);
+  return by != nullptr && *by == "Helm" && part != nullptr && *part == kDeployment;
+}
+
 bool IsReadyNode(const Json& node) { return ProjectNode(node).ready; }
 
 class Uninstall {
@@ -96,8 +103,8 @@ class Uninstall {
     }
   }
 
-  // Beside a running operator the cluster would be brought back. Without the right to stop it, the
-  // missing policies stop it too.
+  // Beside a running operator the cluster would be brought back. Without the right to stop it, its
+  // policies that go stop it too.
   void StopOperator() {
     const auto scaled = client_.MergePatch(kube::kinds::kDeployment, {options_.space, kDeployment},
                                            {{"spec", {{"replicas", 0}}}});
@@ -116,10 +123,13 @@ class Uninstall {
     log::Info("{}", gone ? "the operator is stopped" : "the operator's pod did not end in time");
   }
 
+  // Those that somebody made by hand stay with their definitions, as they do with NVIDIA's chart.
   Status DeletePolicies() {
     for (const kube::Kind& kind :
          {policy::kClusterPolicy, policy::kGpuClusterPolicy, policy::kNvidiaDriver}) {
-      TRY(DeleteAll(kind, {}, [](const Json&) { return true; }));
+      TRY(DeleteAll(kind, {}, [this](const Json& policy) {
+        return options_.definitions || IsOfChart(policy);
+      }));
     }
     return {};
   }

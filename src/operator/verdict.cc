@@ -170,7 +170,8 @@ void JudgeEffect(const DesiredOperand& operand, const VerdictInput& input, Opera
 
 // What is to be said besides of an operand that can't run.
 std::string_view AlsoOf(std::string_view state) {
-  return state == "state-driver" ? "; drivers that the nodes bring are used"
+  return state == "state-driver" ? "; drivers that the nodes bring are used, and a driver's "
+                                   "DaemonSet that is there stays"
          : state == "state-vgpu-device-manager"
              ? ", and config.name to a ConfigMap with a table of vGPU types"
              : "";
@@ -354,7 +355,7 @@ Verdict Judge(const VerdictInput& input) {
     verdict.message = input.write_error;
   } else if (input.labelling) {
     verdict.reason = "OperandNotReady";
-    verdict.message = "nodes are being labelled, the operands follow";
+    verdict.message = "ClusterPolicy is not ready, nodes are being labelled, the operands follow";
   } else if (!waiting.empty()) {
     verdict.reason = "OperandNotReady";
     verdict.message = format("ClusterPolicy is not ready, states not ready: [{}]; {}",

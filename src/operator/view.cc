@@ -284,6 +284,9 @@ std::shared_ptr<FeatureStore> View::Store() const {
 
 FeatureStore::Features View::FeaturesOf(const std::string& node) const { return Store()->Of(node); }
 
+std::string View::BrokenOf(const std::string& node) const { return Store()->BrokenOf(node); }
+bool View::HasFeature(const std::string& object) const { return Store()->Has(object); }
+
 bool View::ForeignFeatures() const { return Store()->Foreign(); }
 
 std::shared_ptr<const RuleSet> View::Rules() const {
@@ -301,7 +304,7 @@ std::shared_ptr<FeatureStore> View::MakeStore(const node_feature_rule::Needs& ne
                      .labels = config_.labels,
                      .others_labels = config_.others_labels},
       FeatureStore::Changes{.node = changes_.node,
-                            .foreign = changes_.cluster,
+                            .cluster = changes_.cluster,
                             .synced = [this, number = ++stores_] { UseFilled(number); }});
 }
 

@@ -66,6 +66,8 @@ class View {
   [[nodiscard]] long long upgrade_traces() const { return upgrade_traces_; }
   // As FeatureStore has them.
   [[nodiscard]] FeatureStore::Features FeaturesOf(const std::string& node) const;
+  [[nodiscard]] std::string BrokenOf(const std::string& node) const;
+  [[nodiscard]] bool HasFeature(const std::string& object) const;
   // Whether an NFD's workers describe nodes.
   [[nodiscard]] bool ForeignFeatures() const;
   [[nodiscard]] std::shared_ptr<const RuleSet> Rules() const;

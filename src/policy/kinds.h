@@ -14,6 +14,8 @@ inline constexpr kube::Kind kGpuClusterPolicy{names::kGpuNvidiaGroup, "v1", "GPU
                                               "gpuclusterpolicies", false};
 inline constexpr kube::Kind kNvidiaDriver{names::kNvidiaGroup, "v1alpha1", "NVIDIADriver",
                                           "nvidiadrivers", false};
+inline constexpr kube::Kind kGpuCluster{names::kNvidiaGroup, "v1alpha1", "GPUCluster",
+                                        "gpuclusters", false};
 inline constexpr kube::Kind kDevice{names::kGpuNvidiaGroup, "v1", "Device", "devices", false};
 inline constexpr kube::Kind kNodeFeature{names::kNfdGroup, "v1alpha1", "NodeFeature",
                                          "nodefeatures", true};

@@ -50,6 +50,8 @@ inline constexpr char kDeployPrefix[] = "nvidia.com/gpu.deploy.";
 inline constexpr char kDeployValidator[] = "nvidia.com/gpu.deploy.operator-validator";
 // The value of such a label, or a part of it, while a driver manager keeps that operand away.
 inline constexpr char kDeployPaused[] = "paused-for-driver-upgrade";
+// The driver's, by its manager: the host has a driver of its own.
+inline constexpr char kDeployPreInstalled[] = "pre-installed";
 // "false" takes every deploy label from the node (a switch for one node).
 inline constexpr char kDeployOperands[] = "nvidia.com/gpu.deploy.operands";
 // Which operands a node gets when sandboxed workloads are on: container, vm-passthrough, vm-vgpu.
@@ -69,6 +71,8 @@ inline constexpr char kCcCapable[] = "nvidia.com/cc.capable";
 // What the validator found: "ready", or the reason why not, in one word.
 inline constexpr char kGpuValidation[] = "nvidia.com/gpu.validation";
 inline constexpr char kValidationReady[] = "ready";
+// Annotation on the validator's NodeFeature: the same in a sentence.
+inline constexpr char kValidationMessage[] = "nvidia.com/gpu.validation-message";
 inline constexpr char kDevicePluginConfig[] = "nvidia.com/device-plugin.config";
 // Annotation on a Node: which of its labels came from which NodeFeature object, as
 // "<object>:<key>,<key>;<object>:<key>".
@@ -198,6 +202,12 @@ inline constexpr char kPluginReady[] = "plugin-ready";
 inline constexpr char kDriverCtrReady[] = ".driver-ctr-ready";
 // Why there is no driver, of a driver container of ours: MESSAGE=...
 inline constexpr char kDriverCtrFailed[] = ".driver-ctr-failed";
+// Why the container runtime has not got what the toolkit wants, of a toolkit of ours: MESSAGE=...,
+// and SERVES=true while it still has what worked before.
+inline constexpr char kToolkitFailed[] = ".toolkit-failed";
+// Where the toolkit writes its CDI document, if that is not the usual place: MANAGEMENT=<path>;
+// empty: it writes none.
+inline constexpr char kToolkitCdi[] = ".toolkit-cdi";
 inline constexpr char kVfioPciReady[] = "vfio-pci-ready";
 inline constexpr char kVgpuManagerReady[] = "vgpu-manager-ready";
 inline constexpr char kHostVgpuManagerReady[] = "host-vgpu-manager-ready";

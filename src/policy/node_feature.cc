@@ -13,10 +13,6 @@ namespace {
 
 constexpr char kOurPrefix[] = "gantry-";
 
-Json OwnedByNode(const NodeFeature& wanted) {
-  return {{"apiVersion", "v1"}, {"kind", "Node"}, {"name", wanted.node}, {"uid", wanted.node_uid}};
-}
-
 }  // namespace
 
 std::string OurWorkerVersion() { return format("{}{}", kOurPrefix, GANTRY_VERSION); }
@@ -38,7 +34,10 @@ Json NodeFeatureObject(const NodeFeature& wanted, const Json* stored) {
   if (!wanted.worker_version.empty()) {
     metadata["annotations"][names::kNfdWorkerVersion] = wanted.worker_version;
   }
-  metadata["ownerReferences"] = Json::array({OwnedByNode(wanted)});
+  for (const auto& [key, value] : wanted.annotations) {
+    metadata["annotations"][key] = value;
+  }
+  metadata.erase("ownerReferences");
   Json& spec = object["spec"];
   spec["labels"] = wanted.labels;
   if (!wanted.features.is_null()) {

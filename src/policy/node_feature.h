@@ -14,12 +14,10 @@ struct NodeFeature {
   std::string name;
   std::string space;  // its namespace
   std::string node;
-  // metadata.uid of the node, which owns the object: it outlives the pod that wrote it, and goes
-  // with the node.
-  std::string node_uid;
   // The version that its writer goes by, as worker.version; empty: no such annotation.
   std::string worker_version;
-  std::map<std::string, std::string> labels;  // label key, with prefix -> value
+  std::map<std::string, std::string> labels;            // label key, with prefix -> value
+  std::map<std::string, std::string> annotations = {};  // of the object itself
   Json features = {};  // spec.features; null: what is stored stays, or nothing is said
 };
 
@@ -30,7 +28,8 @@ bool IsFromOurWorker(const Json& node_feature);
 
 // The object to store: what is wanted laid over what is stored (null or nullptr: nothing is). It
 // equals `stored` exactly when nothing needs to be written; labels and annotations that others put
-// on the object stay.
+// on the object stay. Nobody owns it: it outlives the pod that wrote it, and a Node that is deleted
+// and registers anew; what nodes that stay away have left, the operator deletes.
 Json NodeFeatureObject(const NodeFeature& wanted, const Json* stored);
 
 // The `spec.labels` of a stored object; what is no string is left out.

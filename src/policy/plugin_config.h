@@ -90,6 +90,9 @@ struct Sharing {
   [[nodiscard]] std::string OfferedName(std::string_view resource) const;
 };
 
+// Whether the device plugin may offer GPUs under that name, but for the suffix ".shared".
+bool MayBeOffered(std::string_view resource);
+
 // `health.xids`, a key that upstream's reader passes over: which XID errors take a GPU out of
 // service here, against the built-in table. No number stands in two lists.
 struct XidRules {

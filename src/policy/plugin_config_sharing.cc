@@ -127,6 +127,12 @@ class SharingReader {
     if (resource.replicas == 0) {
       return Wrong(KeyPath(path, "replicas"), "is required");
     }
+    if (!MayBeOffered(resource.name)) {
+      warnings_.push_back(
+          format("{}: has no effect, no GPU is offered as {} (but as nvidia.com/gpu or "
+                 "nvidia.com/mig-...)",
+                 KeyPath(path, "name"), resource.name));
+    }
     if (sharing_.IsShared(resource.name)) {
       TRY(Again(resource.name, KeyPath(path, "name")));
     }
@@ -192,6 +198,10 @@ Status ReadSharing(const YAML::Node& node, const std::string& path, PluginConfig
     config.sharing = mps.has_value() ? *std::move(mps) : *std::move(time_slicing);
   }
   return {};
+}
+
+bool MayBeOffered(std::string_view resource) {
+  return resource == names::kGpuResource || resource.starts_with(names::kMigResourcePrefix);
 }
 
 int Sharing::ReplicasOf(std::string_view resource) const {

@@ -98,9 +98,12 @@ sharing:
   timeSlicing:
     resources:
     - {name: gpu, replicas: 2, rename: gpu.mine}
+    - {name: nvidia.com/gpus, replicas: 2}
+    - {name: mig-1g.5gb, replicas: 2}
 )");
   EXPECT_THAT(config.warnings,
               ElementsAre(HasSubstr("resources: has no effect"),
+                          HasSubstr("sharing.timeSlicing.resources[1].name: has no effect"),
                           HasSubstr("sharing.timeSlicing.resources[0].rename: has no effect")));
   EXPECT_EQ(config.sharing.OfferedName("nvidia.com/gpu"), "nvidia.com/gpu");
 }

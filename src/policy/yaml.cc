@@ -65,6 +65,20 @@ class Converter {
   int values_ = 0;
 };
 
+// Where the next document begins: a line with its marker is one wherever it stands, in a text too.
+// (YAML::LoadAll ends at the first empty document.)
+size_t NextDocument(std::string_view text, size_t from) {
+  constexpr std::string_view kMarker = "\n---";
+  for (size_t at = text.find(kMarker, from); at != std::string_view::npos;
+       at = text.find(kMarker, at + 1)) {
+    const size_t after = at + kMarker.size();
+    if (after == text.size() || std::string_view(" \t\r\n").contains(text[after])) {
+      return at + 1;
+    }
+  }
+  return text.size();
+}
+
 }  // namespace
 
 Result<Json> ParseYaml(std::string_view text) {
@@ -73,6 +87,16 @@ Result<Json> ParseYaml(std::string_view text) {
   } catch (const YAML::Exception& exception) {
     return Fail(ErrorKind::kInvalid, format("read YAML: {}", exception.what()));
   }
+}
+
+Result<std::vector<Json>> ParseYamlDocuments(std::string_view text) {
+  std::vector<Json> documents;
+  for (size_t from = 0; from < text.size();) {
+    const size_t end = NextDocument(text, from);
+    TRY_ASSIGN(documents.emplace_back(), ParseYaml(text.substr(from, end - from)));
+    from = end;
+  }
+  return documents;
 }
 
 }  // namespace gantry::policy

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -12,5 +13,8 @@ namespace gantry::policy {
 // stay texts. An empty text is null. kInvalid names line and column; a document of more than
 // 100,000 values (aliases count as often as they are used) or 64 levels is refused.
 Result<Json> ParseYaml(std::string_view text);
+
+// All documents of a YAML text, which may be none; an empty one is null.
+Result<std::vector<Json>> ParseYamlDocuments(std::string_view text);
 
 }  // namespace gantry::policy

@@ -18,6 +18,16 @@ TEST(Yaml, BecomesJson) {
   EXPECT_EQ(ParseYaml(R"({"a": ["b"]})").value(), Json({{"a", {"b"}}}));
 }
 
+TEST(Yaml, MayHaveSeveralDocuments) {
+  EXPECT_EQ(ParseYamlDocuments("---\na: 1\n---\n- b\n---\n").value(),
+            (std::vector<Json>{Json({{"a", 1}}), Json::array({"b"}), Json()}));
+  // Empty ones between them end nothing, and what only looks like a marker begins nothing.
+  EXPECT_EQ(ParseYamlDocuments("# a\n---\n---\na: |\n  ---\n  b\n----: c\n").value(),
+            (std::vector<Json>{Json(), Json(), Json({{"a", "---\nb\n"}, {"----", "c"}})}));
+  EXPECT_TRUE(ParseYamlDocuments("").value().empty());
+  EXPECT_FALSE(ParseYamlDocuments("a: 1\n---\na: [").has_value());
+}
+
 TEST(Yaml, MistakesAndBombsAreRefused) {
   EXPECT_FALSE(ParseYaml("a: [").has_value());
   EXPECT_FALSE(ParseYaml("? [a]\n: b\n").has_value());

@@ -57,6 +57,13 @@ def test_the_crd_of_drivers_takes_the_driver_out_of_the_policy(helm):
     assert set(driver) == {"enabled", "useNvidiaDriverCRD", "upgradePolicy", "hostNetwork"}
 
 
+def test_a_switch_of_a_drivers_part_is_enough(helm):
+    policy = spec(helm, "driver.version=1", "gdrcopy.enabled=true", "gds.enabled=true")
+    for section in ("gdrcopy", "gds"):
+        assert {"repository", "image", "version"} <= policy[section].keys()
+    assert "version" not in spec(helm, "driver.version=1")["gdrcopy"]
+
+
 def test_secrets_for_the_operators_image_reach_what_runs_from_it(helm):
     made = objects(helm, "operator.imagePullSecrets={a,b}", "node-feature-discovery.imagePullSecrets[0].name=n")
     name = "OPERATOR_IMAGE_PULL_SECRETS"
@@ -72,6 +79,8 @@ def test_n1_the_default_driver_is_made_if_both_switches_are_on(helm):
     key = ("NVIDIADriver", "default")
     made = objects(helm, on)[key]
     assert made["apiVersion"] == "nvidia.com/v1alpha1" and made["spec"]["default"] is True
+    # Without them it would be refused for ever.
+    assert {"repository", "image", "version"} <= made["spec"].keys()
     assert key not in objects(helm)
     assert key not in objects(helm, on, "driver.nvidiaDriverCRD.deployDefaultCR=false")
     assert key not in objects(helm, on, "driver.enabled=false")
@@ -121,6 +130,8 @@ def test_the_startup_taint_is_told_and_tolerated(helm):
     (["cdi.nriPluginEnabled=true", "cdi.enabled=false"], "cdi.enabled"),
     (["cdi.nriPluginEnabled=true", "toolkit.enabled=false"], "toolkit.enabled"),
     (["gpuCluster.deployCR=true"], "gpuCluster.deployCR"),
+    # As helm upgrade --reuse-values has them after NVIDIA's chart.
+    (["operator.repository=nvcr.io/nvidia", "operator.image=gpu-operator"], "--reset-then-reuse-values"),
     (["networkPolicy.enabled=true"], "networkPolicy.enabled"),
     (["operator.networkPolicy.enabled=true"], "networkPolicy.enabled"),
     (["nodeStatusExporter.networkPolicy.enabled=true"], "networkPolicy.enabled"),

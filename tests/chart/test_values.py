@@ -140,6 +140,12 @@ def test_the_operators_numbers_are_texts(render):
     assert container["image"] == "localhost/gantry:20240101" and "--zap-log-level=2" in container["args"]
 
 
+def test_the_operator_may_have_a_fraction_of_a_processor(render):
+    made = documents(render({"operator": {"resources": {"limits": {"cpu": 0.5}}}}))
+    container = next(o for o in made if o["kind"] == "Deployment")["spec"]["template"]["spec"]["containers"][0]
+    assert container["resources"]["limits"]["cpu"] == 0.5
+
+
 def test_a_null_takes_a_default_away(render):
     spec = policy(render({"driver": {"startupProbe": None, "certConfig": {"name": None}}, "psa": None}))
     assert "startupProbe" not in spec["driver"] and "psa" not in spec
@@ -230,6 +236,13 @@ NONE = (None, None, None)
     ({"operator": {"repository": "r.io", "version": "v2"}, "validator": {"repository": "r.io", "version": "v2"}},
      "validator", ("r.io", "gantry", "v2")),
     ({"nodeStatusExporter": {"repository": "mirror"}}, "nodeStatusExporter", ("mirror", "gantry", "0.1.0")),
+    # What NVIDIA's chart has of its validator, which is not of Gantry's version.
+    ({"validator": {"repository": "nvcr.io/nvidia", "image": "gpu-operator"}}, "validator",
+     ("nvcr.io/nvidia", "gpu-operator", "v26.7.0")),
+    ({"nodeStatusExporter": {"repository": "mirror", "image": "gpu-operator"}}, "nodeStatusExporter",
+     ("mirror", "gpu-operator", "v26.7.0")),
+    ({"operator": {"image": "gpu-operator", "version": "v2"}, "validator": {"repository": "mirror"}}, "validator",
+     ("mirror", "gpu-operator", "v2")),
     # A version alone, or an image that is a reference, of one of ours is left to the operator.
     ({"validator": {"version": "v24.9.0"}}, "validator", (None, None, "v24.9.0")),
     ({"toolkit": {"version": "v1.16.1"}}, "toolkit", (None, None, "v1.16.1")),

@@ -121,6 +121,15 @@ class Bed:
         going_on = [p for p in self.pods(app, namespace) if not p.metadata.deletion_timestamp]
         return going_on[0] if len(going_on) == 1 and going_on[0].status.phase == "Running" else None
 
+    def keep_operator_off(self, node):
+        """The operator runs on another node than this."""
+        running = wait_for("the operator", lambda: self.running_pod("gpu-operator", NAMESPACE), 120)
+        if running.spec.node_name == node:
+            self.kubectl("cordon", node)
+            self.kubectl("delete", "pod", running.metadata.name, "-n", NAMESPACE)
+            wait_for("another operator", lambda: self.running_pod("gpu-operator", NAMESPACE), 120)
+            self.kubectl("uncordon", node)
+
     def policy(self):
         return self.custom.get_cluster_custom_object("nvidia.com", "v1", "clusterpolicies", "cluster-policy")
 

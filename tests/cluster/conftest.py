@@ -9,11 +9,12 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 import bed as beds  # noqa: E402
+import findings  # noqa: E402
 
 # The life of a cluster. Each file leaves the cluster installed and idle, but for the last. One that is changed over is
 # another, which is gone before this one is made.
 ORDER = ["test_change_over", "test_install", "test_gpu_pods", "test_policy", "test_drift", "test_sharing", "test_health",
-         "test_restarts", "test_kills", "test_doctor", "test_rights", "test_driver_upgrade", "test_late_node",
+         "test_restarts", "test_kills", "test_doctor", "test_failures", "test_rights", "test_driver_upgrade", "test_late_node",
          "test_gantry_upgrade", "test_node_away", "test_uninstall"]
 PROFILE = beds.ROOT / "testbed" / "fakegpu" / "profiles" / "8xa100-80.yaml"
 
@@ -47,9 +48,9 @@ def before(bare):
 def bed(bare, before):
     """The cluster with Gantry installed and ready."""
     bare.install()
-    for node in bare.nodes():
-        beds.wait_for(f"GPUs of {node}", lambda: bare.allocatable(node) == 8, 60)
-    beds.wait_for("the ClusterPolicy to be ready", bare.policy_ready, 60)
+    bare.first_alarms = findings.alarms_until(bare, "GPUs of all nodes", lambda: all(
+        bare.allocatable(node) == 8 for node in bare.nodes()), 60)
+    bare.first_alarms += findings.alarms_until(bare, "the ClusterPolicy to be ready", bare.policy_ready, 60)
     return bare
 
 

@@ -68,6 +68,10 @@ def values(spec):
     told = {section: spec[section] for section in ("driver", "toolkit", "devicePlugin", "dcgm", "dcgmExporter", "gfd",
                                                    "migManager", "validator", "mig", "cdi")}
     told = copy.deepcopy(told)
+    # These are its defaults, and nobody else's.
+    for section in (told["driver"], told["driver"]["manager"], told["dcgmExporter"], told["migManager"]):
+        for key in ("repository", "image", "version"):
+            del section[key]
     policy = told["driver"]["upgradePolicy"]
     policy["gpuPodDeletion"] = policy.pop("podDeletion")
     return told

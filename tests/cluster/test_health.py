@@ -3,6 +3,7 @@
 import pytest
 
 from bed import wait_for
+from findings import nothing_wrong, says
 
 
 @pytest.mark.parametrize("fault", ["lose", "fail"])
@@ -14,9 +15,11 @@ def test_a_failed_gpu_is_unhealthy_alone_and_comes_back(bed, node, fault):
         wait_for("an event that says which and why", lambda: any(
             uuid in (e.message or "") for e in bed.core.list_event_for_all_namespaces().items
             if e.reason == "GPUUnhealthy"), 15)
+        says(bed, "GpusUnhealthy", f"node {node}", "1 of its 8 GPUs", uuid)
     finally:
         bed.gpu(node, "recover", "3")
     wait_for("the GPU to come back", lambda: bed.allocatable(node) == 8, 45)
+    nothing_wrong(bed)
 
 
 def test_an_application_error_leaves_the_gpu_in_service(bed, node):

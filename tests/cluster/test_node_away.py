@@ -3,6 +3,7 @@
 import time
 
 from bed import wait_for
+from findings import nothing_wrong, says
 
 AWAY = 120
 
@@ -14,9 +15,11 @@ def ready(bed, node):
 def test_a_node_is_away_for_two_minutes(bed):
     node = sorted(bed.nodes())[-1]
     labels = {k: v for k, v in bed.labels(node).items() if k.startswith("nvidia.com/")}
+    bed.keep_operator_off(node)
     bed.do("stop-node", node)
     stopped = time.monotonic()
     wait_for("the node to be seen as away", lambda: not ready(bed, node), 90)
+    says(bed, "NodeNotReady", f"node {node}")
     while time.monotonic() < stopped + AWAY:
         assert {k: v for k, v in bed.labels(node).items() if k.startswith("nvidia.com/")} == labels
         time.sleep(2)
@@ -26,4 +29,5 @@ def test_a_node_is_away_for_two_minutes(bed):
     bed.apply(bed.gpu_pod("back", 1, "nvidia-smi -L", node))
     bed.wait_phase("back", "Succeeded", 60)
     bed.delete_pods("back")
+    nothing_wrong(bed)
     assert {k: v for k, v in bed.labels(node).items() if k.startswith("nvidia.com/")} == labels

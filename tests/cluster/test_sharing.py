@@ -1,6 +1,7 @@
 """Time-slicing by the ConfigMap that people copy from the texts; and what a wrong one does: nothing."""
 
 from bed import NAMESPACE, wait_for
+from findings import nothing_wrong, says
 
 SLICES = """version: v1
 flags:
@@ -52,6 +53,14 @@ def test_time_slicing_makes_32_of_8(bed, node):
     assert len({i.split("::")[0] for n in names for i in held[n]}) == 8, "slices spread over all GPUs"
     assert bed.in_pod("slice-0", "nvidia-smi", "-L").count("UUID: GPU-") == 1
     bed.delete_pods(*names)
+
+
+def test_a_pod_that_finds_no_memory_is_told_of_its_neighbours(bed, node):
+    share(bed)
+    bed.apply(bed.gpu_pod("no-memory", 1, "echo RuntimeError: CUDA error: out of memory >&2; exit 1", node))
+    says(bed, "GpuMemoryExhausted", "pod default/no-memory", "shares by time-slicing", timeout=60)
+    bed.delete_pods("no-memory")
+    nothing_wrong(bed)
 
 
 def test_a_wrong_configuration_leaves_the_last_good_one_in_force(bed, node):

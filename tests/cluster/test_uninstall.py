@@ -8,6 +8,7 @@ def test_uninstall_leaves_nothing(bed, before):
     staying = sorted(before["files"])
     # The node that is away is the one that joined late.
     away = sorted(set(bed.nodes()) - set(staying)) or [bed.late_node()]
+    bed.keep_operator_off(away[0])
     bed.do("stop-node", away[0])
     # The worst case: the cluster doesn't know yet that the node is away, and starts the cleanup there.
     bed.kubectl("cordon", *staying)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A container runtime's own interface (CRI), as the kubelet uses it: unary calls of runtime.v1.RuntimeService, with
+"""A container runtime's own interface (CRI), as the kubelet uses it: unary calls of the services of runtime.v1, with
 messages of which only what a test needs is written and read.
 """
 
@@ -75,9 +75,10 @@ class Cri:
     def __init__(self, path: pathlib.Path):
         self.path = path
 
-    def call(self, method: str, message: bytes, seconds: float = 60) -> list[tuple[int, int | bytes]]:
+    def call(self, method: str, message: bytes, seconds: float = 60,
+             service: str = "RuntimeService") -> list[tuple[int, int | bytes]]:
         """The fields of the answer. Blocks until it is there."""
-        head = (b"\x83\x86\x04" + literal(f"/runtime.v1.RuntimeService/{method}") + b"\x01" + literal("localhost")
+        head = (b"\x83\x86\x04" + literal(f"/runtime.v1.{service}/{method}") + b"\x01" + literal("localhost")
                 + b"\x0f\x10" + literal("application/grpc") + b"\0" + literal("te") + literal("trailers"))
         # A socket's own path may be longer than an address can be.
         folder = os.open(self.path.parent, os.O_PATH)
@@ -92,6 +93,9 @@ class Cri:
             raise Refused(f"{method}: {error}") from error
         finally:
             os.close(folder)
+
+    def has_image(self, name: str) -> bool:
+        return 1 in dict(self.call("ImageStatus", text(1, text(1, name)), service="ImageService"))
 
     @staticmethod
     def _answer(connection: socket.socket) -> bytes:

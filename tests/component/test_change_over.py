@@ -168,6 +168,17 @@ def test_a_driver_of_theirs_is_known_by_its_digest(plane, left, operator):
          "every driver is upgraded", 60)
 
 
+def test_a_policy_that_names_no_drivers_image_leaves_the_driver(plane, operator):
+    """As the values of a release of NVIDIA's chart, which names it by default."""
+    before, named = pods_of(plane, "nvidia-driver-daemonset"), plane.get(POLICY)["spec"]["driver"]
+    plane.patch(POLICY, {"spec": {"driver": dict.fromkeys(("repository", "image", "version"))}})
+    wait(lambda: {one["name"]: one["state"] for one in status(plane)["operands"]}["state-driver"] == "unsupported", "told")
+    settled(plane)
+    assert pods_of(plane, "nvidia-driver-daemonset") == before
+    plane.patch(POLICY, {"spec": {"driver": {key: named[key] for key in ("repository", "image", "version")}}})
+    wait(lambda: status(plane).get("state") == "ready", "ready", 60)
+
+
 def test_an_operand_that_is_switched_off_goes(plane, operator):
     plane.patch(POLICY, {"spec": {"dcgmExporter": {"enabled": False}}})
     wait(lambda: plane.get(f"{SETS}/nvidia-dcgm-exporter") is None, "the DaemonSet is gone")

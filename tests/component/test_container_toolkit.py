@@ -179,6 +179,64 @@ def test_a_broken_root_file_is_left_alone(make_host):
     assert root.read_text() == before
     assert not (host.path / DROP_IN).exists()
     assert host.restarts() == 0
+    assert "line 7" in failure(host)["MESSAGE"]
+    assert failure(host)["SERVES"] == "false"
+
+
+def failure(host: Host) -> dict[str, str]:
+    """What the validator is told of the container runtime; empty: all is well."""
+    file = host.see("run/nvidia/validations/.toolkit-failed")
+    return dict(line.partition("=")[::2] for line in file.read_text().splitlines()) if file.exists() else {}
+
+
+def test_what_breaks_later_takes_nothing_from_the_node(make_host):
+    host = make_host()
+    before = host.snapshot()
+    root = host.see("etc/containerd/config.toml")
+    assert host.install().returncode == 0
+    assert not failure(host)
+    whole = root.read_text()
+    root.write_text(whole + "[plugins\n")
+    assert host.install().returncode == 1
+    assert failure(host)["SERVES"] == "true", "containerd answers, with the handlers"
+    root.write_text(whole)
+    assert host.install().returncode == 0
+    assert not failure(host)
+    assert host.clean().returncode == 0
+    assert host.snapshot() == before
+    root.write_text(CONFIGS["schema 3"] + "[plugins\n")
+    assert host.install().returncode == 1
+    assert failure(host)["SERVES"] == "false", "it has none any more"
+
+
+def test_a_drop_in_that_moves_leaves_nothing_behind(make_host):
+    host = make_host()
+    before = host.snapshot()
+    assert host.install("--drop-in-config=/etc/containerd/a/nvidia.toml").returncode == 0
+    moved = host.install("--drop-in-config=/etc/containerd/b/nvidia.toml")
+    assert moved.returncode == 0, moved.stderr
+    assert host.handlers() == list(HANDLERS)
+    assert not host.see("etc/containerd/a").exists()
+    assert "/etc/containerd/a/" not in host.see("etc/containerd/config.toml").read_text()
+    assert host.restarts() == 1, "it runs with the same as before"
+    assert host.clean().returncode == 0
+    assert host.snapshot() == before
+
+
+@pytest.mark.parametrize("words", [("--no-runtime-config",),
+                                   ("--enable-nri-plugin", "--nri-namespace=gpu-operator")], ids=["none", "nri"])
+def test_a_runtime_that_is_to_be_left_alone_gets_its_own_files_back(make_host, words):
+    host = make_host()
+    assert host.install("--set-as-default").returncode == 0
+    assert host.handlers() == list(HANDLERS)
+    with host.daemon(*words):
+        host.wait(lambda: host.restarts() == 2 and host.answers(), "containerd without them")
+        host.wait(lambda: "runtime-serves" not in host.see("var/lib/nvidia-gpu-operator/journal.json").read_text(),
+                  "the toolkit")
+    assert host.handlers() == []
+    assert host.see("etc/containerd/config.toml").read_text() == CONFIGS["schema 3"]
+    assert not host.see(DROP_IN).exists()
+    assert host.see("usr/local/nvidia/toolkit/nvidia-ctk").exists()
 
 
 def test_a_configuration_that_containerd_refuses_is_not_put_in_place(make_host):
@@ -537,10 +595,16 @@ def fixture_pod(make_host, tmp_path):
     assert loaded.returncode == 0, loaded.stderr
     cgroup = f"/gantry-component-{random.randrange(10**9)}"
     interface = cri.Cri(host.see("run/containerd/containerd.sock"))
+    # containerd's CRI learns of the import by an event.
+    host.wait(lambda: interface.has_image("localhost/pause:1"), "the image")
     made = cri.Pod(interface, "pod", "localhost/pause:1", cgroup, "held")
     yield host, made
     (host.path / "tmp/hold").unlink(missing_ok=True)
     made.remove()
+    remove_cgroup(cgroup)
+
+
+def remove_cgroup(cgroup: str):
     for controller in pathlib.Path("/sys/fs/cgroup").glob(f"*{cgroup}"):
         controller.rmdir()
 
@@ -575,3 +639,25 @@ def test_a_container_that_is_never_started_keeps_nobody_waiting(pod):
     begin = time.monotonic()
     assert host.clean().returncode == 0
     assert time.monotonic() - begin < 4, "it is no start any more"
+
+
+def test_the_program_stays_for_the_containers_that_it_runs(pod):
+    host, _ = pod
+    before = host.snapshot()
+    assert host.install().returncode == 0
+    cgroup = f"/gantry-component-{random.randrange(10**9)}"
+    interface = cri.Cri(host.see("run/containerd/containerd.sock"))
+    gpu_pod = cri.Pod(interface, "gpu", "localhost/pause:1", cgroup, "nvidia")
+    try:
+        cleaned = host.clean()
+        assert cleaned.returncode == 0, cleaned.stderr
+        assert "containers run by it: default/gpu" in cleaned.stderr
+        assert host.handlers() == []
+        assert host.see("usr/local/nvidia/toolkit/nvidia-container-runtime").exists()
+    finally:
+        gpu_pod.remove()
+        remove_cgroup(cgroup)
+    restarts = host.restarts()
+    assert host.clean().returncode == 0
+    assert host.snapshot() == before
+    assert host.restarts() == restarts

@@ -89,11 +89,13 @@ def test_device_plugin(results, suite, case):
 class OnNode:
     """A plugin on a Node of a real API server, and on GPUs; without a kubelet."""
 
-    def __init__(self, plane, folder, build, name, words=()):
+    def __init__(self, plane, folder, build, name, words=(), lose=None):
         self.plane, self.path, self.log = plane, f"/api/v1/nodes/{name}", folder / "log"
         self.root = folder / "root"
         self.log.touch()
         machine(self.root, build, "2xt4")
+        if lose is not None:
+            self.control("lose", str(lose), "--quiet")
         plane.call("POST", "/api/v1/nodes", {"metadata": {"name": name}})
         plane.patch(f"{self.path}/status", {"status": {"conditions": [{"type": "Ready", "status": "True"}]}})
         program = os.environ.get("PLUGIN_PROGRAM", str(build / "bin/gantry"))
@@ -143,6 +145,14 @@ def test_the_node_says_which_gpu_is_out_of_service_and_why(plane, build, tmp_pat
         assert [c["status"] for c in plane.get(node.path)["status"]["conditions"] if c["type"] == "Ready"] == ["True"]
     writes = [w for w in plane.writes("nvidia-device-plugin") if w == "patch nodes/sick"]
     assert len(writes) == 3, "a write for each change"
+
+
+def test_a_gpu_that_could_never_be_read_is_no_healthy_one(plane, build, tmp_path):
+    with OnNode(plane, tmp_path, build, "unread", lose=1) as node:
+        wait(lambda: node.condition()[0] == "False", "the condition")
+        assert node.condition()[1].startswith("out of service: GPU 1: ")
+        node.control("recover", "1")
+        wait(lambda: node.condition() == ("True", "every GPU is in service"), "its recovery", 40)
 
 
 def test_the_nodes_label_chooses_the_configuration(plane, build, tmp_path):

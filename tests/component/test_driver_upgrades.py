@@ -153,6 +153,20 @@ def test_killed_at_any_time_it_goes_on_and_leaves_others_cordons(plane, operator
     plane.patch("/api/v1/nodes/c", {"spec": {"unschedulable": None}})
 
 
+def test_a_pod_that_does_not_end_holds_no_node_for_ever(plane, operator):
+    new_workload(plane, "stuck", "a")
+    stuck = "/api/v1/namespaces/users/pods/stuck"
+    plane.patch(stuck, {"metadata": {"finalizers": ["example.com/keep"]}})
+    plane.call("DELETE", stuck)
+    upgrade_to(plane, "3.1")
+    wait(lambda: state_of(node(plane, "a")) == "upgrade-failed", "it is given up", 60)
+    wait(lambda: "users/stuck, which is being deleted" in reasons(plane).get("a", ""), "the status says why")
+    plane.patch(stuck, {"metadata": {"finalizers": None}})
+    plane.patch("/api/v1/nodes/a", {"metadata": {"labels": {STATE: None}}})
+    wait(lambda: versions(plane) == ["3.1"] * 3 and all_are(plane, "upgrade-done"), "every node", 60)
+    assert not any(is_cordoned(plane, name) for name in NODES)
+
+
 def test_a_policy_that_cant_be_read_is_told_and_nothing_moves(plane, operator):
     failed = metric(operator, "reconciliation_failed_total")
     plane.patch(f"{POLICIES}/cluster-policy", {"spec": {"driver": {"upgradePolicy": {"maxUnavailable": "some"}}}})

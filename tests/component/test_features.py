@@ -24,6 +24,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FAKEGPU = ROOT / "testbed/fakegpu"
 CRD = ROOT / "deploy/chart/crds/nfd.k8s-sigs.io_nodefeatures.yaml"
+FEATURES = "/apis/nfd.k8s-sigs.io/v1alpha1/namespaces/gpu-operator/nodefeatures"
 LIBRARIES = "usr/lib/x86_64-linux-gnu"
 TIME_SLICING = """version: v1
 sharing:
@@ -140,8 +141,7 @@ class Api:
             raise AssertionError(f"{verb} {path}: {error.read().decode()}") from error
 
     def feature(self, name: str):
-        return self.call("GET", "/apis/nfd.k8s-sigs.io/v1alpha1/namespaces/gpu-operator/"
-                                f"nodefeatures/{name}")
+        return self.call("GET", f"{FEATURES}/{name}")
 
     def requests(self, agent: str) -> list[str]:
         """Verb and resource of each request that a component of ours made so far."""
@@ -292,7 +292,7 @@ def gpu_labels(api, node) -> dict:
 
 
 def test_gpu_labels_come_with_the_driver_and_stay(api, build, gfd, tmp_path):
-    node = new_node(api, "labelled")
+    new_node(api, "labelled")
     machine = Machine(tmp_path, build, "2xt4", "labelled")
     agent = gfd(machine, "labelled")
     time.sleep(0.3)
@@ -308,8 +308,11 @@ def test_gpu_labels_come_with_the_driver_and_stay(api, build, gfd, tmp_path):
             "nvidia.com/cuda.driver-version.full": "535.261.03", "nvidia.com/vgpu.present": "false",
             "nvidia.com/mig.capable": "false"}.items() <= labels.items()
     stored = api.feature("nvidia-features-for-labelled")
-    assert stored["metadata"]["ownerReferences"] == [
-        {"apiVersion": "v1", "kind": "Node", "name": "labelled", "uid": node["metadata"]["uid"]}]
+    assert "ownerReferences" not in stored["metadata"]
+    # Deleted by hand: SIGHUP asks whether it is there. (Once an hour it is asked without.)
+    api.call("DELETE", f"{FEATURES}/nvidia-features-for-labelled")
+    agent.process.send_signal(signal.SIGHUP)
+    stored = wait(lambda: api.feature("nvidia-features-for-labelled"), "the object")
     # Ended, killed, started again, without a driver: nothing goes, nothing is written.
     assert agent.close() == 0
     (machine.status / "driver-ready").unlink()
@@ -391,6 +394,20 @@ def test_sharing_follows_the_configuration_and_the_nodes_label(api, build, gfd, 
     assert agent.connections() == 1
     assert agent.close() == 0
     assert "sharing.timeSlicing.resources[0].replicas: must be at least 2, is 0" in agent.log
+
+
+def test_one_look_waits_for_the_nodes_label(api, build, gfd, tmp_path):
+    new_node(api, "once")
+    label = {"metadata": {"labels": {"nvidia.com/device-plugin.config": "four"}}}
+    api.call("PATCH", "/api/v1/nodes/once", label, "application/merge-patch+json")
+    machine = Machine(tmp_path, build, "2xt4", "once")
+    machine.driver_ready()
+    configs = tmp_path / "configs"
+    configs.mkdir()
+    (configs / "four").write_text(TIME_SLICING)
+    agent = gfd(machine, "once", "--oneshot", CONFIG_FILE_SRCDIR=configs)
+    assert agent.process.wait(20) == 0, agent.process.communicate()[1]
+    assert gpu_labels(api, "once")["nvidia.com/gpu.replicas"] == "4"
 
 
 def test_a_gpu_that_fails_or_hangs_changes_no_label(api, build, gfd, tmp_path):
@@ -517,7 +534,7 @@ def host_files(folder: pathlib.Path) -> dict:
 
 
 def test_node_labels_follow_the_node(api, start, tmp_path):
-    node = new_node(api, "host")
+    new_node(api, "host")
     features, custom = tmp_path / "features.d", tmp_path / "custom.d"
 
     def worker() -> Agent:
@@ -531,7 +548,7 @@ def test_node_labels_follow_the_node(api, start, tmp_path):
     prefix = "feature.node.kubernetes.io/"
     wait(lambda: labels().get(prefix + "pci-10de.present") == "true", "the GPU's label")
     stored = api.feature("host")
-    assert stored["metadata"]["ownerReferences"][0]["uid"] == node["metadata"]["uid"]
+    assert "ownerReferences" not in stored["metadata"]
     assert stored["metadata"]["annotations"]["nfd.node.kubernetes.io/worker.version"].startswith(
         "gantry-")
     assert labels()[prefix + "kernel-version.full"] == "6.1.0-18-cloud-amd64"
@@ -563,6 +580,10 @@ def test_node_labels_follow_the_node(api, start, tmp_path):
             (new / name).write_text(text + "\n")
         announced.write_text("change")
         wait(lambda: labels().get(prefix + "pci-15b3.present") == "true", "the new device's label")
+    # Deleted by hand: SIGHUP asks whether it is there.
+    api.call("DELETE", f"{FEATURES}/host")
+    agent.process.send_signal(signal.SIGHUP)
+    wait(lambda: api.feature("host"), "the object")
     # A stop takes nothing, and a start that finds the same writes nothing.
     assert agent.close() == 0
     stored = api.feature("host")
@@ -570,6 +591,32 @@ def test_node_labels_follow_the_node(api, start, tmp_path):
     time.sleep(1)
     assert agent.close() == 0
     assert api.feature("host") == stored
+
+
+def test_the_node_is_looked_at_again_by_and_by(api, start, tmp_path):
+    new_node(api, "again")
+    start("nfd-worker", f"--kubeconfig={api.kubeconfig}", f"--features-dir={tmp_path}/none", "-sleep-interval=1s",
+          NODE_NAME="again", KUBERNETES_NAMESPACE="gpu-operator", **host_files(tmp_path))
+    swap = "feature.node.kubernetes.io/memory-swap"
+    stored = wait(lambda: api.feature("again"), "the NodeFeature")
+    assert swap not in stored["spec"]["labels"]
+    before = api.requests("nfd-worker")
+    time.sleep(2.5)
+    assert api.requests("nfd-worker") == before, "no news asks for nothing"
+    (tmp_path / "host-proc/swaps").write_text("Filename\tType\n/swap\tfile\n")
+    wait(lambda: api.feature("again")["spec"]["labels"].get(swap) == "true", "the label")
+
+
+def test_a_worker_that_is_to_publish_nothing_runs_on(api, start, tmp_path):
+    new_node(api, "unsaid")
+    before = len(api.requests("nfd-worker"))
+    worker = start("nfd-worker", f"--kubeconfig={api.kubeconfig}", f"--features-dir={tmp_path}/none",
+                   "-options={core: {noPublish: true}}", NODE_NAME="unsaid", KUBERNETES_NAMESPACE="gpu-operator",
+                   **host_files(tmp_path))
+    time.sleep(2)
+    assert worker.process.poll() is None
+    assert worker.close() == 0
+    assert not api.feature("unsaid") and len(api.requests("nfd-worker")) == before
 
 
 def test_the_worker_answers_where_it_is_asked_to(api, start, tmp_path):
@@ -595,7 +642,7 @@ def test_node_labels_need_no_privilege(build):
         folder.chmod(0o755)  # pytest's own folders are for their owner alone
         host_files(folder)
         program = shutil.copy(build / "bin/gantry", folder)
-        ran = subprocess.run([program, "nfd-worker", "--no-publish", f"--host-prefix={folder}/host-",
+        ran = subprocess.run([program, "nfd-worker", "--oneshot", "--no-publish", f"--host-prefix={folder}/host-",
                               f"--features-dir={folder}/none"], user=65534, group=65534,
                              extra_groups=[], text=True, capture_output=True, check=True, timeout=10)
     assert "feature.node.kubernetes.io/pci-10de.present=true\n" in ran.stdout

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""manage-crds beside a real API server: definitions come, follow their files, and another's stay."""
+"""manage-crds and cleanup-gpuclusters beside a real API server: definitions come, follow their files and go, and
+another's stay; a GPUCluster is waited for."""
 
+import concurrent.futures
 import os
 import pathlib
 import subprocess
 
 import pytest
 import yaml
-from control_plane import ROOT, ControlPlane
+from control_plane import ROOT, ControlPlane, wait
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 FILES = sorted((ROOT / "deploy/chart/crds").glob("*.yaml"))
@@ -21,10 +23,14 @@ def plane(tmp_path_factory):
         yield running
 
 
-def manage(plane, *files):
+def gantry(plane, *words, **more):
     build = pathlib.Path(os.environ.get("GANTRY_BUILD", ROOT / "build/release"))
-    return subprocess.run([build / "bin/gantry", "manage-crds", "apply", f"--kubeconfig={plane.kubeconfig}",
-                           *(f"--filepath={file}" for file in files)], text=True, capture_output=True, check=False)
+    return subprocess.run([build / "bin/gantry", *words, f"--kubeconfig={plane.kubeconfig}"], text=True,
+                          capture_output=True, check=False, **more)
+
+
+def manage(plane, *files, command="apply"):
+    return gantry(plane, "manage-crds", command, *(f"--filepath={file}" for file in files))
 
 
 def there(plane):
@@ -89,3 +95,48 @@ def test_a_wrong_file_is_named(plane, tmp_path):
     for file in (other, tmp_path / "absent.yaml"):
         done = manage(plane, file)
         assert done.returncode == 1 and str(file) in done.stderr, done.stderr
+
+
+def test_a_folder_stands_for_what_is_below_it_and_definitions_go(plane, tmp_path):
+    inner = tmp_path / "some" / "inner"
+    inner.mkdir(parents=True)
+    texts = [file.read_text() for file in FILES]
+    (tmp_path / "first.yaml").write_text(texts[0])
+    (inner / "others.yml").write_text("\n---\n".join([*texts[1:], "kind: ConfigMap\nmetadata: {name: a}\n"]))
+    (inner / "notes.txt").write_text("a: [")
+    done = gantry(plane, "manage-crds", "apply", "-d", "-f", tmp_path)
+    assert done.returncode == 0 and f"{len(FILES)} definitions" in done.stderr, done.stderr
+    assert set(there(plane)) >= set(wanted())
+    plane.patch(f"{DEFINITIONS}/{FEATURES}", {"metadata": {"labels": None}})
+    # The second time most are gone already.
+    for _ in range(2):
+        done = gantry(plane, "manage-crds", "--debug", "delete", "-f", tmp_path / "first.yaml", "-f", inner)
+        assert done.returncode == 0 and FEATURES in done.stderr, done.stderr
+        # The API server looks for a definition's objects before it lets it go, and tries anew after 5 s and more.
+        wait(lambda: set(there(plane)) & set(wanted()) == {FEATURES}, "all but another's are gone", seconds=180)
+
+
+def test_a_gpu_cluster_is_waited_for(plane):
+    def cleanup(**more):
+        return gantry(plane, "cleanup-gpuclusters", "--gpucluster-name=gpu-cluster", **more)
+
+    assert cleanup().returncode == 0, "there is no such kind"
+    kind = {"plural": "gpuclusters", "singular": "gpucluster", "kind": "GPUCluster", "listKind": "GPUClusterList"}
+    plane.call("POST", DEFINITIONS, {
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "gpuclusters.nvidia.com"},
+        "spec": {"group": "nvidia.com", "scope": "Cluster", "names": kind, "versions": [{
+            "name": "v1alpha1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}]}})
+    clusters = "/apis/nvidia.com/v1alpha1/gpuclusters"
+    wait(lambda: plane.serves(clusters), "the kind is served")
+    assert cleanup().returncode == 0, "there is none"
+    plane.call("POST", clusters, {"apiVersion": "nvidia.com/v1alpha1", "kind": "GPUCluster", "metadata": {
+        "name": "gpu-cluster", "finalizers": ["gpucluster.nvidia.com/dra-resourceclaim"]}})
+    one = f"{clusters}/gpu-cluster"
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        running = pool.submit(cleanup, timeout=30)
+        wait(lambda: plane.get(one)["metadata"].get("deletionTimestamp"), "it is being deleted")
+        assert not running.done()
+        plane.patch(one, [{"op": "remove", "path": "/metadata/finalizers"}])
+        done = running.result()
+    assert done.returncode == 0 and "is gone" in done.stderr, done.stderr

@@ -156,7 +156,9 @@ def unready(plane) -> list[str]:
 
 def wait_ready(plane, told):
     try:
-        wait(lambda: state(plane) == "ready", "ready", 90)
+        # A DaemonSet that is made again while its controller still waits for pods of the one before, which it knows
+        # by the same name, gets none until that wait is given up, after five minutes.
+        wait(lambda: state(plane) == "ready", "ready", 400)
     except AssertionError as late:
         said = [plane.get(f"{POLICIES}/cluster-policy")["status"]["conditions"]]
         said += [(each["metadata"]["name"], each["status"]) for each in plane.get(SETS)["items"]]

@@ -142,18 +142,31 @@ def test_an_nfd_is_left_alone_and_taken_over_without_a_gap(plane, operator):  # 
     assert set(blinks.end()) == {PREFIX + "theirs"}
 
 
+def test_a_node_that_comes_back_finds_its_features(plane, operator):  # noqa: F811
+    new_node(plane, "back")
+    wait(lambda: "nvidia.com/gpu.present" in labels(plane, "back"), "the node's labels")
+    before = labels(plane, "back")
+    plane.call("DELETE", "/api/v1/nodes/back")
+    time.sleep(1)
+    # As its kubelet registers it; what runs there has no reason to say anything again.
+    plane.call("POST", "/api/v1/nodes", {"metadata": {"name": "back", "labels": {"kubernetes.io/os": "linux"}}})
+    wait(lambda: before.items() <= labels(plane, "back").items(), "its labels", 5)
+
+
 def test_what_a_gone_node_leaves_is_collected(plane, operator):  # noqa: F811
     new_node(plane, "gone")
     wait(lambda: "nvidia.com/gpu.present" in labels(plane, "gone"), "the node's labels")
     plane.call("DELETE", "/api/v1/nodes/gone")
-    wait(lambda: plane.get(f"{FEATURES}/gone") is None, "its NodeFeature is deleted")
     # Also what was left while no operator ran.
     operator.stop()
     new_node(plane, "away")
     plane.call("DELETE", "/api/v1/nodes/away")
     operator.start()
-    wait(lambda: plane.get(f"{FEATURES}/away") is None, "the stale NodeFeature is deleted")
-    assert plane.get(f"{FEATURES}/b")
+    time.sleep(2)
+    assert plane.get(f"{FEATURES}/gone") and plane.get(f"{FEATURES}/away"), "they may come back"
+    for name in ("gone", "away"):
+        wait(lambda name=name: plane.get(f"{FEATURES}/{name}") is None, f"the NodeFeature of {name} is deleted", 100)
+    assert plane.get(f"{FEATURES}/b") and plane.get(f"{FEATURES}/back")
 
 
 def test_namespaces_that_were_chosen_have_a_say(plane, operator):  # noqa: F811
@@ -183,4 +196,8 @@ def test_namespaces_that_were_chosen_have_a_say(plane, operator):  # noqa: F811
     plane.patch("/api/v1/namespaces/later", {"metadata": {"labels": {"features": "no"}}})
     plane.patch(FEATURES.replace(SPACE, "team") + "/extra", {"spec": {"labels": {"team": "2"}}})
     wait(lambda: labels(plane, "b").get(PREFIX + "team") == "2", "a change in a chosen namespace")
+    assert labels(plane, "b")[PREFIX + "later"] == "1"
+    # What is deleted says no more.
+    plane.call("DELETE", FEATURES.replace(SPACE, "team") + "/extra")
+    wait(lambda: PREFIX + "team" not in labels(plane, "b"), "the end of a deleted object's label")
     assert labels(plane, "b")[PREFIX + "later"] == "1"

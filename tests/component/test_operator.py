@@ -344,7 +344,8 @@ def test_prometheus_objects_come_and_go_with_their_kinds(plane, operator):
     time.sleep(2)
     assert len(plane.writes("gpu-operator")) == count
     section({"enabled": False})
-    wait(lambda: plane.get(monitor) is None and plane.get(rule) is None, "both are gone")
+    wait(lambda: plane.get(monitor) is None, "the ServiceMonitor is gone")
+    assert plane.get(rule), "what is scraped in another way is warned of too"
     # A kind that goes takes its objects along, and is no failure.
     section({"enabled": True})
     wait(lambda: plane.get(monitor) and plane.get(rule), "both are back")
@@ -369,8 +370,13 @@ def test_uninstall_leaves_nothing(plane, operator):
                                      "metadata": {"name": "short"}})
     done = operator.uninstall("--timeout=60")
     assert done.returncode == 0, done.stderr
+    # Somebody has made them by hand, they go with their definitions only.
     for policies in (POLICIES, SHORT_FORMS):
-        assert plane.get(policies)["items"] == []
+        assert len(plane.get(policies)["items"]) == 1
+    plane.patch(f"{POLICIES}/cluster-policy", {"metadata": {"labels": {
+        "app.kubernetes.io/managed-by": "Helm", "app.kubernetes.io/component": "gpu-operator"}}})
+    assert operator.uninstall("--timeout=60").returncode == 0
+    assert plane.get(POLICIES)["items"] == []
     done = operator.uninstall("--timeout=60", "--crds")
     assert done.returncode == 0, done.stderr
     for node in ("node1", "node2"):

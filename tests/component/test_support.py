@@ -66,15 +66,10 @@ def fill(plane):
         plane.call("POST", f"/api/v1/namespaces/{SPACE}/configmaps", {"metadata": {"name": name}, "data": {key: text}})
     plane.call("POST", f"/api/v1/namespaces/{SPACE}/secrets", {
         "metadata": {"name": "licence"}, "data": {"key": "aHVudGVyMg=="}})
-    plane.call("POST", SETS, {
-        "metadata": {"name": "nvidia-device-plugin-daemonset",
-                     "labels": {"app.kubernetes.io/managed-by": "gpu-operator"}},
-        "spec": {"selector": {"matchLabels": {"app": "nvidia-device-plugin-daemonset"}}, "template": {
-            "metadata": {"labels": {"app": "nvidia-device-plugin-daemonset"}},
-            "spec": {"containers": [{"name": "main", "image": "localhost/gantry:1"}]}}}})
+    daemon_set(plane, "nvidia-device-plugin-daemonset")
     plane.patch(f"{SETS}/nvidia-device-plugin-daemonset/status", {"status": {
         "desiredNumberScheduled": 1, "currentNumberScheduled": 1, "numberMisscheduled": 0, "numberReady": 1}})
-    pod(plane, "plugin-1", SPACE, {"app": "nvidia-device-plugin-daemonset"})
+    operand_pod(plane, "plugin-1", "nvidia-device-plugin-daemonset")
     container_status(plane, f"{PODS}/plugin-1", {"state": {"running": {}}, "ready": True})
 
 
@@ -84,12 +79,36 @@ def gpus(plane, count):
         "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady", "message": ""}]}})
 
 
-def pod(plane, name, space="default", labels=None, **spec):
+def pod(plane, name, space="default", labels=None, owners=(), **spec):
     plane.call("POST", f"/api/v1/namespaces/{space}/pods", {
-        "metadata": {"name": name, "labels": labels or {}},
+        "metadata": {"name": name, "labels": labels or {}, "ownerReferences": list(owners)},
         "spec": {"nodeName": "node1", "containers": [{
             "name": "main", "image": "localhost/x:1", "resources": {"limits": {"nvidia.com/gpu": 1}}
             if space == "default" else {}}], **spec}})
+
+
+def operand_pod(plane, name, of, **spec):
+    """A pod of a DaemonSet in the operator's namespace."""
+    uid = plane.get(f"{SETS}/{of}")["metadata"]["uid"]
+    pod(plane, name, SPACE, {"app": of}, owners=[
+        {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": of, "uid": uid, "controller": True}], **spec)
+
+
+def daemon_set(plane, name, manager="gpu-operator"):
+    plane.call("POST", SETS, {
+        "metadata": {"name": name, "labels": {"app.kubernetes.io/managed-by": manager}},
+        "spec": {"selector": {"matchLabels": {"app": name}}, "template": {
+            "metadata": {"labels": {"app": name}},
+            "spec": {"containers": [{"name": "main", "image": "localhost/gantry:1"}]}}}})
+
+
+@pytest.fixture
+def driver(plane):
+    daemon_set(plane, "nvidia-driver-daemonset")
+    operand_pod(plane, "driver-1", "nvidia-driver-daemonset")
+    yield f"{PODS}/driver-1"
+    remove(plane, f"{PODS}/driver-1")
+    remove(plane, f"{SETS}/nvidia-driver-daemonset")
 
 
 def container_status(plane, path, status, **more):
@@ -102,12 +121,15 @@ def remove(plane, path):
     plane.call("DELETE", path, {"gracePeriodSeconds": 0})
 
 
+def now():
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
 def event(plane, kind, name, reason, message, space="default"):
-    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     plane.call("POST", f"/api/v1/namespaces/{space}/events", {
         "metadata": {"name": f"{name}.{reason}".lower()}, "type": "Warning", "reason": reason, "message": message,
         "involvedObject": {"kind": kind, "namespace": space, "name": name},
-        "firstTimestamp": now, "lastTimestamp": now, "count": 1})
+        "firstTimestamp": now(), "lastTimestamp": now(), "count": 1})
 
 
 @pytest.fixture(scope="module")
@@ -147,8 +169,8 @@ def test_every_code_is_in_the_page_of_codes():
     # Words of the API and of the kubelet that look like codes of ours.
     theirs = {"CrashLoopBackOff", "ContainerCreating", "ErrImageNeverPull", "ErrImagePull", "ImagePullBackOff",
               "InvalidImageName", "RegistryUnavailable", "SignatureValidationFailed", "StartError",
-              "ContainerCannotRun", "PreferNoSchedule", "ToBeDeletedByClusterAutoscaler"}
-    sources = "".join(path.read_text() for path in sorted((ROOT / "src/operator/doctor").glob("*findings.cc")))
+              "ContainerCannotRun", "PreferNoSchedule", "NFDLabelsMissing"}
+    sources = "".join(path.read_text() for path in sorted((ROOT / "src/operator/doctor").glob("*findings.*")))
     codes = set(re.findall(r'"((?:[A-Z]+[a-z]+){2,}[A-Z]*)"', sources)) - theirs
     assert set(re.findall(r"^\| `(\w+)`", (ROOT / "docs/doctor.md").read_text(), re.MULTILINE)) == codes
 
@@ -190,35 +212,79 @@ def test_a_container_whose_hook_fails(plane, gantry):
 def test_a_pod_that_was_not_admitted(plane, gantry):
     path = "/api/v1/namespaces/default/pods/rejected"
     pod(plane, "rejected")
-    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     plane.patch(f"{path}/status", {"status": {"phase": "Failed", "reason": "UnexpectedAdmissionError",
-                                              "message": "no healthy devices present", "startTime": now}})
+                                              "message": "no healthy devices present", "startTime": now()}})
     assert codes(gantry, plane.kubeconfig) == ["PodRejected"]
     remove(plane, path)
 
 
-def test_an_operand_that_ends_again_and_again(plane, gantry):
-    pod(plane, "driver-1", SPACE, {"app": "nvidia-driver-daemonset"})
-    container_status(plane, f"{PODS}/driver-1", {
+def test_an_operand_that_ends_again_and_again(plane, gantry, driver):
+    container_status(plane, driver, {
         "state": {"waiting": {"reason": "ImagePullBackOff", "message": "manifest unknown"}}}, phase="Pending")
     assert codes(gantry, plane.kubeconfig) == ["DriverImageMissing"]
-    container_status(plane, f"{PODS}/driver-1", {
+    container_status(plane, driver, {
         "restartCount": 5, "state": {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off"}},
         "lastState": {"terminated": {"exitCode": 1, "reason": "Error"}}})
     # The validator says that the node has a driver.
     assert codes(gantry, plane.kubeconfig) == ["DriverConflict"]
-    remove(plane, f"{PODS}/driver-1")
+    # Between two ends it runs.
+    ended = {"exitCode": 1, "reason": "Error", "finishedAt": now(), "startedAt": now()}
+    container_status(plane, driver, {"restartCount": 5, "state": {"running": {}}, "lastState": {"terminated": ended}})
+    assert codes(gantry, plane.kubeconfig) == ["DriverConflict"]
 
 
-def test_an_image_whose_kubelet_names_no_cause(plane, gantry):
+def test_a_driver_that_is_being_installed(plane, gantry, driver):
+    container_status(plane, driver, {"state": {"running": {"startedAt": now()}}})
+    plane.patch(NODE, {"metadata": {"labels": {"nvidia.com/gpu.validation": "DriverMissing"}}})
+    try:
+        done = run(gantry, plane.kubeconfig, "doctor")
+        assert done.returncode == 0 and done.stdout.startswith(b"DriverContainerNotReady"), done.stdout
+        # The cause alone.
+        container_status(plane, driver, {
+            "state": {"waiting": {"reason": "ImagePullBackOff", "message": "manifest unknown"}}}, phase="Pending")
+        assert codes(gantry, plane.kubeconfig) == ["DriverImageMissing"]
+    finally:
+        plane.patch(NODE, {"metadata": {"labels": {"nvidia.com/gpu.validation": "ready"}}})
+
+
+def test_an_operand_without_its_config_map(plane, gantry, driver):
+    creating = {"state": {"waiting": {"reason": "ContainerCreating"}}}
+    container_status(plane, driver, creating, phase="Pending")
+    assert codes(gantry, plane.kubeconfig) == []
+    event(plane, "Pod", "driver-1", "FailedMount",
+          'MountVolume.SetUp failed for volume "config" : configmap "x" not found', SPACE)
+    assert codes(gantry, plane.kubeconfig) == ["OperandNotStarted"]
+    container_status(plane, driver, creating, phase="Pending",
+                     conditions=[{"type": "PodReadyToStartContainers", "status": "True"}])
+    assert codes(gantry, plane.kubeconfig) == []
+
+
+def test_others_may_share_the_operators_namespace(plane, gantry):
+    back_off = {"restartCount": 5, "state": {"waiting": {"reason": "CrashLoopBackOff"}},
+                "lastState": {"terminated": {"exitCode": 1, "reason": "Error"}}}
+    daemon_set(plane, "cuda-test", "somebody")
+    operand_pod(plane, "cuda-1", "cuda-test", containers=[{"name": "main", "image": "localhost/x:1"}])
+    pod(plane, "cuda-2", SPACE, {"app": "cuda-test"}, containers=[{
+        "name": "main", "image": "localhost/x:1", "resources": {"limits": {"nvidia.com/gpu": 1}}}])
+    for name in ("cuda-1", "cuda-2"):
+        container_status(plane, f"{PODS}/{name}", back_off)
+    assert codes(gantry, plane.kubeconfig) == []
+    # What of them has to do with GPUs is told as of any pod.
+    event(plane, "Pod", "cuda-2", "Failed", 'exec: "nvidia-smi": executable file not found in $PATH', SPACE)
+    container_status(plane, f"{PODS}/cuda-2", {"state": {"terminated": {
+        "exitCode": 128, "reason": "StartError"}}}, phase="Failed")
+    assert codes(gantry, plane.kubeconfig) == ["GpuNotInContainer"]
+    for path in (f"{PODS}/cuda-1", f"{PODS}/cuda-2", f"{SETS}/cuda-test"):
+        remove(plane, path)
+
+
+def test_an_image_whose_kubelet_names_no_cause(plane, gantry, driver):
     # Kubernetes before 1.32 says in the event alone why.
-    pod(plane, "driver-1", SPACE, {"app": "nvidia-driver-daemonset"})
-    container_status(plane, f"{PODS}/driver-1", {"state": {"waiting": {
+    container_status(plane, driver, {"state": {"waiting": {
         "reason": "ImagePullBackOff", "message": 'Back-off pulling image "localhost/x:1"'}}}, phase="Pending")
     assert codes(gantry, plane.kubeconfig) == ["ImageNotPulled"]
     event(plane, "Pod", "driver-1", "Failed", 'Failed to pull image "localhost/x:1": toomanyrequests: slow', SPACE)
     assert codes(gantry, plane.kubeconfig) == ["RegistryUnreachable"]
-    remove(plane, f"{PODS}/driver-1")
 
 
 def test_an_operand_whose_pods_are_refused(plane, gantry):
@@ -258,9 +324,11 @@ def test_why_a_driver_is_not_installed(plane, gantry):
     event(plane, "Node", "node1", "DriverNotInstalled", "no headers of 6.8.0-40", "default")
     assert codes(gantry, plane.kubeconfig) == []
     plane.patch(NODE, {"metadata": {"labels": {"nvidia.com/gpu.validation": "DriverNotInstalled"}}})
-    said = run(gantry, plane.kubeconfig, "doctor").stdout.decode()
+    # Whichever workloads are asked for.
+    said = [run(gantry, plane.kubeconfig, "doctor", *words).stdout.decode() for words in ((), ("-n", SPACE))]
     plane.patch(NODE, {"metadata": {"labels": {"nvidia.com/gpu.validation": "ready"}}})
-    assert len(said.splitlines()) == 1 and "no headers of 6.8.0-40" in said, said
+    for text in said:
+        assert len(text.splitlines()) == 1 and "no headers of 6.8.0-40" in text, text
 
 
 def test_a_list_that_fails_costs_its_own_findings(plane, gantry, tmp_path):

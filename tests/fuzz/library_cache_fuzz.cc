@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include "operands/container_runtime/library_cache.h"
+#include "base/library_cache.h"
 
-namespace gantry::container_runtime {
+namespace gantry {
 namespace {
 
 void Fuzz(std::string_view cache) {
@@ -26,9 +26,9 @@ void Fuzz(std::string_view cache) {
 }
 
 }  // namespace
-}  // namespace gantry::container_runtime
+}  // namespace gantry
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
-  gantry::container_runtime::Fuzz({reinterpret_cast<const char*>(bytes), size});
+  gantry::Fuzz({reinterpret_cast<const char*>(bytes), size});
   return 0;
 }

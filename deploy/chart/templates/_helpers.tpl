@@ -38,6 +38,11 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- include "gantry.reference" (include "gantry.ownImage" . | fromJson) -}}
 {{- end }}
 
+{{/* Whether a section's image is where NVIDIA has its operator, which is its validator too. */}}
+{{- define "gantry.isNvidias" -}}
+{{- if and (hasPrefix "nvcr.io/nvidia" (.repository | default "")) (eq (.image | default "gpu-operator") "gpu-operator") -}}true{{- end -}}
+{{- end }}
+
 {{/* Runs before NVIDIA's driver containers; they are of no use without it. `.values`: as gantry.values has them. */}}
 {{- define "gantry.driverManager" -}}
 {{- $manager := .values.driver.manager -}}
@@ -49,17 +54,45 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 
 {{/*
 Names, in place, the parts of a section's image that its values leave out. `alone`: whether a version alone asks for the
-image. An image with a slash and nothing else is a reference.
+image; `always`: whether it is asked for in any case. An image with a slash and nothing else is a reference.
 */}}
 {{- define "gantry.completeImage" -}}
 {{- $section := .section -}}
-{{- $asked := or $section.repository $section.image (and .alone $section.version) -}}
+{{- $asked := or .always $section.repository $section.image (and .alone $section.version) -}}
 {{- if and $asked (or $section.repository (not (contains "/" ($section.image | default "")))) -}}
   {{- range $part := list "repository" "image" "version" -}}
     {{- $known := get $.known $part -}}
     {{- if and $known (not (get $section $part)) -}}{{- $_ := set $section $part $known -}}{{- end -}}
   {{- end -}}
 {{- end -}}
+{{- end }}
+
+{{/*
+Names, in place, the image that a section has in the cluster (`.live`), where its values name none: what runs stays until
+it is switched off, or another is named. NVIDIA's chart names all of them by default, so the values that a release was
+given there do not.
+*/}}
+{{- define "gantry.keepImage" -}}
+{{- $section := .section -}}
+{{- if and (kindIs "map" .live) (not (or $section.repository $section.image $section.version)) -}}
+  {{- include "gantry.completeImage" (dict "section" $section "known" .live "always" true) -}}
+{{- end -}}
+{{- end }}
+
+{{/* What the cluster's ClusterPolicy asks for, and of drivers the NVIDIADriver if that counts, in JSON; {} if none can be seen. */}}
+{{- define "gantry.live" -}}
+{{- $live := dict -}}
+{{- if .Capabilities.APIVersions.Has "nvidia.com/v1/ClusterPolicy" -}}
+  {{- $live = get (lookup "nvidia.com/v1" "ClusterPolicy" "" "cluster-policy") "spec" | default dict -}}
+{{- end -}}
+{{- if dig "driver" "useNvidiaDriverCRD" false $live -}}
+  {{- $driver := dict -}}
+  {{- if .Capabilities.APIVersions.Has "nvidia.com/v1alpha1/NVIDIADriver" -}}
+    {{- $driver = lookup "nvidia.com/v1alpha1" "NVIDIADriver" "" "default" -}}
+  {{- end -}}
+  {{- $_ := set $live "driver" (get $driver "spec" | default dict) -}}
+{{- end -}}
+{{- toJson $live -}}
 {{- end }}
 
 {{/*
@@ -115,16 +148,28 @@ another chart were kept (--reuse-values); everything has the type of its field; 
 {{- $values = (include "gantry.typed" (dict "value" $values "schema" $schema) | fromJson).value -}}
 {{- /* A version alone is mostly one of NVIDIA's images: it asks for what only they have. */}}
 {{- $own := include "gantry.ownImage" . | fromJson -}}
+{{- $nvidiasOwn := dict "repository" "nvcr.io/nvidia" "image" "gpu-operator" "version" "v26.7.0" -}}
 {{- $nvidias := dict "toolkit" (dict "repository" "nvcr.io/nvidia/k8s" "image" "container-toolkit" "version" "v1.20.0") "devicePlugin" (dict "repository" "nvcr.io/nvidia" "image" "k8s-device-plugin" "version" "v0.20.0") "gfd" (dict "repository" "nvcr.io/nvidia" "image" "k8s-device-plugin" "version" "v0.20.0") -}}
-{{- range $name, $known := merge (dict "validator" $own "nodeStatusExporter" $own) $nvidias -}}
+{{- range $name := list "validator" "nodeStatusExporter" -}}
+  {{- $section := get $values $name -}}
+  {{- $theirs := or (include "gantry.isNvidias" $section) (eq ($section.image | default "") "gpu-operator") -}}
+  {{- $_ := set $nvidias $name (ternary $nvidiasOwn $own (and $theirs (ne $own.image "gpu-operator"))) -}}
+{{- end -}}
+{{- range $name, $known := $nvidias -}}
   {{- include "gantry.completeImage" (dict "section" (get $values $name) "known" $known) -}}
 {{- end -}}
+{{- $live := include "gantry.live" . | fromJson -}}
+{{- $crd := $values.driver.nvidiaDriverCRD -}}
+{{- /* These switches say all that NVIDIA's chart needs to know. */}}
+{{- $switched := dict "gds" $values.gds.enabled "gdrcopy" $values.gdrcopy.enabled "driver" (and $values.driver.enabled $crd.enabled $crd.deployDefaultCR) -}}
 {{- range $name, $known := .Files.Get "nvidia-operands.yaml" | fromYaml | merge (dict "vgpuManager" (dict "image" "vgpu-manager")) -}}
   {{- $section := get $values $name -}}
   {{- if kindIs "map" $section -}}
-    {{- include "gantry.completeImage" (dict "section" $section "known" $known "alone" true) -}}
+    {{- include "gantry.keepImage" (dict "section" $section "live" (get $live $name)) -}}
+    {{- include "gantry.completeImage" (dict "section" $section "known" $known "alone" true "always" (get $switched $name)) -}}
     {{- range $manager := list "manager" "driverManager" -}}
       {{- if and (kindIs "map" (get $section $manager)) (hasKey $known $manager) -}}
+        {{- include "gantry.keepImage" (dict "section" (get $section $manager) "live" (dig $name $manager dict $live)) -}}
         {{- include "gantry.completeImage" (dict "section" (get $section $manager) "known" (get $known $manager) "alone" true) -}}
       {{- end -}}
     {{- end -}}

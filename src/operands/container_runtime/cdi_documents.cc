@@ -6,25 +6,30 @@
 #include <array>
 
 #include "base/text.h"
+#include "container/hook_words.h"
 #include "container/nvidia_cdi.h"
 
 namespace gantry::container_runtime {
 namespace {
 
-constexpr std::array<std::string_view, 7> kFeatures = {"enable-explicit-driver-libraries",
-                                                       "disable-nvsandboxutils",
-                                                       "disable-nvsandbox-utils",
-                                                       "enable-coherent-annotations",
-                                                       "disable-multiple-csv-devices",
-                                                       "no-additional-gids-for-device-nodes",
-                                                       "disable-ipc-discoverer"};
+// Flags of our one hook that mount lists and WSL lead to, all with a value, by the hooks of
+// NVIDIA's that they stand for.
+struct HookFlag {
+  std::string_view flag;
+  std::string_view hook;
+};
+constexpr std::array kHookFlags = {
+    HookFlag{"--link", "create-symlinks"},
+    HookFlag{"--folder", "update-ldcache"},
+    HookFlag{"--cuda-compat-container-root", "enable-cuda-compat"},
+};
 
 bool Has(const std::vector<std::string>& list, std::string_view text) {
   return std::ranges::find(list, text) != list.end();
 }
 
 Result<container::CdiInput> InputOf(const GenerateRequest& request,
-                                    container::NodeInventory& inventory) {
+                                    const container::NodeInventory& inventory) {
   container::CdiInput input;
   input.kind = request.kind;
   input.driver = inventory.driver;
@@ -32,16 +37,13 @@ Result<container::CdiInput> InputOf(const GenerateRequest& request,
   input.disabled_hooks = request.disabled_hooks;
   input.enabled_hooks = request.enabled_hooks;
   input.all_device = request.all_device;
+  const auto& known = container::CdiFeatures();
   for (const std::string& feature : request.features) {
-    if (std::ranges::find(kFeatures, feature) == kFeatures.end()) {
+    if (std::ranges::find(known, feature) == known.end()) {
       return Fail(ErrorKind::kInvalid, format("read --feature-flag {}: it is not known", feature));
     }
   }
-  input.additional_gids = !Has(request.features, "no-additional-gids-for-device-nodes");
-  input.coherence = Has(request.features, "enable-coherent-annotations");
-  if (Has(request.features, "disable-ipc-discoverer")) {
-    inventory.files.sockets.clear();
-  }
+  container::TakeFeatures(request.features, input);
   if (Has(request.enabled_hooks, "all")) {
     return Fail(ErrorKind::kInvalid, "read --enable-hook all: name the hooks");
   }
@@ -85,6 +87,40 @@ Status Select(const std::vector<std::string>& devices, std::vector<container::Cd
   return {};
 }
 
+Result<std::vector<container::CdiNaming>> NamingOf(const GenerateRequest& request) {
+  std::vector<container::CdiNaming> naming;
+  for (const std::string& name : request.names) {
+    if (name != "index" && name != "uuid" && name != "type-index") {
+      return Fail(
+          ErrorKind::kInvalid,
+          format("read --device-name-strategy {}: it is not index, type-index or uuid", name));
+    }
+    naming.push_back(name == "index"  ? container::CdiNaming::kIndex
+                     : name == "uuid" ? container::CdiNaming::kUuid
+                                      : container::CdiNaming::kTypeIndex);
+  }
+  return naming;
+}
+
+void DropHooks(const GenerateRequest& request, container::CdiEdits& edits) {
+  for (container::CdiHook& hook : edits.hooks) {
+    const size_t words = container::HookWords(hook.path).size();
+    std::vector<std::string> kept(hook.args.begin(),
+                                  hook.args.begin() + static_cast<std::ptrdiff_t>(words));
+    for (size_t i = words; i + 1 < hook.args.size(); i += 2) {
+      const auto flag = std::ranges::find(kHookFlags, hook.args[i], &HookFlag::flag);
+      if (flag == kHookFlags.end() ||
+          container::HookWanted(flag->hook, request.disabled_hooks, request.enabled_hooks)) {
+        kept.insert(kept.end(), {hook.args[i], hook.args[i + 1]});
+      }
+    }
+    hook.args = std::move(kept);
+  }
+  std::erase_if(edits.hooks, [](const container::CdiHook& hook) {
+    return hook.args.size() == container::HookWords(hook.path).size();
+  });
+}
+
 // A path at or below `from` as one at or below `to`, which both end without a slash; others stay.
 std::string Moved(const std::string& path, std::string_view from, std::string_view to) {
   const bool longer = path.size() > from.size();
@@ -116,17 +152,7 @@ std::string WithPaths(const std::string& word, const Change& change) {
 Result<container::CdiSpec> WorkloadDocument(const GenerateRequest& request,
                                             container::NodeInventory inventory) {
   TRY_ASSIGN(container::CdiInput input, InputOf(request, inventory));
-  input.naming.clear();
-  for (const std::string& name : request.names) {
-    if (name != "index" && name != "uuid" && name != "type-index") {
-      return Fail(
-          ErrorKind::kInvalid,
-          format("read --device-name-strategy {}: it is not index, type-index or uuid", name));
-    }
-    input.naming.push_back(name == "index"  ? container::CdiNaming::kIndex
-                           : name == "uuid" ? container::CdiNaming::kUuid
-                                            : container::CdiNaming::kTypeIndex);
-  }
+  TRY_ASSIGN(input.naming, NamingOf(request));
   TRY(Select(request.devices, inventory.gpus));
   input.gpus = std::move(inventory.gpus);
   container::CdiSpec spec = container::NvidiaCdiFrom(input, inventory.files);
@@ -144,6 +170,30 @@ Result<container::CdiSpec> ManagementDocument(const GenerateRequest& request,
                                              input.driver.dev_root));
   }
   return container::ManagementCdiFrom(input, inventory.files);
+}
+
+Result<std::vector<std::string>> BoardNames(const GenerateRequest& request) {
+  TRY_ASSIGN(const std::vector<container::CdiNaming> naming, NamingOf(request));
+  std::vector<std::string> names;
+  for (const container::CdiNaming each : naming) {
+    if (each != container::CdiNaming::kUuid) {
+      names.emplace_back(each == container::CdiNaming::kIndex ? "0" : "gpu0");
+    }
+  }
+  if (request.all_device) {
+    names.emplace_back("all");
+  }
+  if (names.empty()) {
+    return Fail(ErrorKind::kInvalid, "read --device-name-strategy uuid: the board's GPU has none");
+  }
+  return names;
+}
+
+void DropHooks(const GenerateRequest& request, container::CdiSpec& spec) {
+  DropHooks(request, spec.edits);
+  for (container::CdiDevice& device : spec.devices) {
+    DropHooks(request, device.edits);
+  }
 }
 
 void TransformRoot(std::string_view from, std::string_view to, bool in_container,

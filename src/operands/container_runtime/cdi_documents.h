@@ -29,6 +29,13 @@ Result<container::CdiSpec> WorkloadDocument(const GenerateRequest& request,
 Result<container::CdiSpec> ManagementDocument(const GenerateRequest& request,
                                               container::NodeInventory inventory);
 
+// What a board that mount lists describe is called: it has one GPU, without a UUID. kInvalid: a
+// naming that is not known, or no name is left.
+Result<std::vector<std::string>> BoardNames(const GenerateRequest& request);
+
+// Takes the hooks that are switched off out of a document of mount lists or of WSL.
+void DropHooks(const GenerateRequest& request, container::CdiSpec& spec);
+
 // Puts `to` in the place of `from` at the beginning of every path on the host, or of every path in
 // the container; programs and arguments of hooks are of the one or of the other by the hook's name.
 void TransformRoot(std::string_view from, std::string_view to, bool in_container,

@@ -59,8 +59,6 @@ const std::vector<Flag>& GenerateFlags() {
   return flags;
 }
 
-constexpr char kTegraRelease[] = "/etc/nv_tegra_release";
-
 bool Exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
 
 // The kind of a mode's documents, with the flags' vendor and class in the places of its own.
@@ -145,9 +143,10 @@ Result<CdiSpec> FromLists(const CliCall& call, const FlagWords& flags,
                 format("find the driver: nothing stands in {}", Join(files, ", ")));
   }
   input.compat_folder = flags.Text("csv.compat-container-root", settings.csv_compat_folder);
-  if (Exists(JoinPath(place.root, kTegraRelease))) {
-    input.lines.push_back({container::CsvLine::Kind::kFolder, kTegraRelease});
+  if (Exists(JoinPath(place.root, container::kTegraRelease))) {
+    input.lines.push_back({container::CsvLine::Kind::kFolder, container::kTegraRelease});
   }
+  TRY_ASSIGN(input.names, BoardNames(request));
   return container::CsvCdi(input);
 }
 
@@ -157,20 +156,21 @@ Result<CdiSpec> Generate(const CliCall& call, const FlagWords& flags,
   const container::DriverPlace place = PlaceOf(flags, settings, request);
   std::string mode = Lower(flags.Text("mode", "auto"));
   if (mode == "auto") {
-    const bool tegra = Exists(JoinPath(place.root, kTegraRelease)) &&
+    const bool tegra = Exists(JoinPath(place.root, container::kTegraRelease)) &&
                        !Exists(JoinPath(place.dev_root, "dev/nvidiactl"));
     mode = Exists(JoinPath(place.dev_root, "dev/dxg")) ? "wsl" : tegra ? "csv" : "nvml";
   }
   request.kind = KindOf(flags, mode);
-  if (mode == "csv") {
-    return FromLists(call, flags, settings, request, place);
-  }
   if (mode == "nvml" || mode == "management") {
     TRY_ASSIGN(container::NodeInventory inventory, LookAtNode(place, NodePlaces{}));
     return mode == "nvml" ? WorkloadDocument(request, std::move(inventory))
                           : ManagementDocument(request, std::move(inventory));
   }
-  return container::SpecialCdi(mode, request.kind, place, request.hook);
+  TRY_ASSIGN(CdiSpec spec, mode == "csv"
+                               ? FromLists(call, flags, settings, request, place)
+                               : container::SpecialCdi(mode, request.kind, place, request.hook));
+  DropHooks(request, spec);
+  return spec;
 }
 
 bool IsPrinted(const std::string& path) { return path.empty() || path == "-"; }

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // `nvidia-ctk runtime configure`: the same texts that the toolkit's operand puts on a host, for
 // hosts without it. It never restarts the engine; that is the administrator's.
+#include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <optional>
 
 #include "base/paths.h"
 #include "base/text.h"
 #include "container/containerd.h"
+#include "container/containerd_imports.h"
 #include "container/crio.h"
 #include "container/docker.h"
 #include "host/files.h"
@@ -29,23 +32,6 @@ Result<std::optional<std::string>> ReadIfThere(const std::string& path) {
     return std::unexpected(text.error());
   }
   return text ? std::optional<std::string>(*std::move(text)) : std::nullopt;
-}
-
-// Texts of the files that the root file imports, without the drop-in itself.
-std::vector<std::string> Imported(const std::string& root_text, const std::string& root_path,
-                                  const std::string& drop_in) {
-  const std::string ours = ResolveInRoot("/", drop_in).value_or(drop_in);
-  std::vector<std::string> texts;
-  for (const std::string& import : container::ContainerdImports(root_text)) {
-    const std::string pattern =
-        import.starts_with('/') ? import : JoinPath(ParentOf(root_path), import);
-    for (const std::string& path : GlobInRoot("/", pattern).value_or(std::vector<std::string>{})) {
-      if (ResolveInRoot("/", path).value_or(path) != ours) {
-        texts.push_back(ReadFile(path).value_or(""));
-      }
-    }
-  }
-  return texts;
 }
 
 // 0.0 if the program does not answer: then the newest behaviour is not counted on.
@@ -75,8 +61,14 @@ Status ConfigureContainerd(const CliCall& call, const FlagWords& flags,
   wish.root_path = flags.Text("config", kContainerdConfig);
   wish.drop_in_path = DropIn(flags).value_or(wish.drop_in_path);
   TRY_ASSIGN(wish.root_text, ReadIfThere(wish.root_path));
-  wish.imported = Imported(wish.root_text.value_or(""), wish.root_path, wish.drop_in_path);
   wish.version = VersionOf(flags.Text("executable-path", "/usr/bin/containerd"));
+  TRY_ASSIGN(const container::DropInPlace place, container::PlaceDropIn("/", wish, {}));
+  if (!place.remark.empty()) {
+    Say(call, place.remark);
+  }
+  wish.drop_in_path = place.path;
+  std::ranges::transform(place.imports.files, std::back_inserter(wish.imported),
+                         &container::ImportedFile::text);
   wish.program = runtime_path;
   wish.runtime_name = flags.Text("nvidia-runtime-name", "nvidia");
   wish.set_as_default = flags.On("nvidia-set-as-default");

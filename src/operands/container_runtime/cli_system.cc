@@ -9,6 +9,7 @@
 
 #include <cerrno>
 
+#include "base/library_cache.h"
 #include "base/paths.h"
 #include "base/text.h"
 #include "container/driver_files.h"
@@ -16,7 +17,6 @@
 #include "host/files.h"
 #include "host/processes.h"
 #include "operands/container_runtime/device_numbers.h"
-#include "operands/container_runtime/library_cache.h"
 #include "operands/container_runtime/toolkit_cli.h"
 
 namespace gantry::container_runtime {
@@ -179,8 +179,7 @@ Status PrintLibraryCache(const CliCall& call) {
              FlagWords::Parse(call.words,
                               {{{"driver-root", "root"}, Takes::kValue, {"NVIDIA_DRIVER_ROOT"}}},
                               call.environment));
-  TRY_ASSIGN(const std::string path,
-             ResolveInRoot(flags.Text("driver-root", "/"), "/etc/ld.so.cache"));
+  TRY_ASSIGN(const std::string path, ResolveInRoot(flags.Text("driver-root", "/"), kLinkerCache));
   TRY_ASSIGN(const std::string cache, ReadFile(path));
   TRY_ASSIGN(const LibraryCache libraries, LibraryCache::Read(cache));
   std::string text;

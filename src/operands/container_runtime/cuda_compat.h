@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/library_cache.h"
 #include "operands/container_runtime/container_root.h"
-#include "operands/container_runtime/library_cache.h"
 
 // CUDA forward compatibility: an image may carry a newer libcuda (in /usr/local/cuda/compat) that
 // works on the older kernel driver of a data-centre GPU; it must then be found before the host's.

@@ -32,20 +32,13 @@ container::CdiSpec RuntimeSpec(const container::NodeInventory& inventory,
                   container::CdiNaming::kTypeIndex};
   input.hook_path = hook;
   input.disabled_hooks = settings.jit_disabled_hooks;
-  if (settings.disable_cuda_compat) {
+  const bool off = settings.mode == "legacy" && settings.cuda_compat_mode == "disabled";
+  if (settings.disable_cuda_compat || off) {
     input.disabled_hooks.emplace_back("enable-cuda-compat");
   }
   input.additional_gids = !settings.no_additional_gids;
-  container::DriverInventory files = inventory.files;
-  for (const std::string& feature : settings.jit_features) {
-    if (feature == "disable-ipc-discoverer") {
-      files.sockets.clear();
-    }
-    if (feature == "no-additional-gids-for-device-nodes") {
-      input.additional_gids = false;
-    }
-  }
-  return container::NvidiaCdiFrom(input, files);
+  container::TakeFeatures(settings.jit_features, input);
+  return container::NvidiaCdiFrom(input, inventory.files);
 }
 
 Result<container::CdiEdits> EditsFrom(const container::CdiSpec& spec,

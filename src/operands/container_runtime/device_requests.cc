@@ -221,10 +221,11 @@ Result<container::Capabilities> RequestedCapabilities(const OciRequest& request,
   TRY_ASSIGN(const container::Capabilities supported,
              container::ParseCapabilities(settings.supported_capabilities, {}));
   const std::string value = OciEnvironment(request, names::kDriverCapabilities).value_or("");
-  if (!value.empty()) {
-    return container::ParseCapabilities(value, supported);
+  TRY_ASSIGN(const container::Capabilities asked, container::ParseCapabilities(value, supported));
+  if (asked.bits != 0) {
+    return asked;
   }
-  if (IsLegacyImage(request) || mode == Mode::kCdi || mode == Mode::kJitCdi) {
+  if (IsLegacyImage(request) || mode != Mode::kLegacy) {
     return supported;
   }
   return container::Capabilities{

@@ -45,9 +45,9 @@ bool IsOfNvidia(const DeviceRequest& request, std::string_view default_kind);
 // The mode in which they are given. `tegra`: the node is a Tegra board. kInvalid: no such mode.
 Result<Mode> ResolveMode(const RuntimeConfig& settings, const DeviceRequests& requests, bool tegra);
 
-// Which parts of the driver: NVIDIA_DRIVER_CAPABILITIES. Unset it is all in the CDI modes, where
-// NVIDIA's runtime always gives all, and "utility,compute" in the others; images of the time before
-// the variable get all everywhere.
+// Which parts of the driver: NVIDIA_DRIVER_CAPABILITIES. Unset or empty it is "utility,compute" in
+// mode legacy, and all in the others, where NVIDIA's runtime always gives all; images of the time
+// before the variable get all everywhere.
 Result<container::Capabilities> RequestedCapabilities(const container::OciRequest& request,
                                                       const RuntimeConfig& settings, Mode mode);
 

@@ -128,4 +128,9 @@ Result<HookRequest> ParseHookArguments(const std::vector<std::string>& words) {
   return Parser().Parse(words);
 }
 
+bool AskForVersion(const std::vector<std::string>& words) {
+  return !words.empty() &&
+         (words.front() == "--version" || words.front() == "-v" || words.front() == "-version");
+}
+
 }  // namespace gantry::container_runtime

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/library_cache.h"
 #include "operands/container_runtime/container_root.h"
-#include "operands/container_runtime/library_cache.h"
 
 namespace gantry::container_runtime {
 
@@ -36,5 +36,8 @@ struct HookRequest {
 // Reads the words after the program's name: "<hook> --flag value --flag=value ...". kInvalid names
 // a value that cannot be read; an unknown flag makes the request unknown.
 Result<HookRequest> ParseHookArguments(const std::vector<std::string>& words);
+
+// Whether the words after a program's name ask for its version, as NVIDIA's programs spell it.
+bool AskForVersion(const std::vector<std::string>& words);
 
 }  // namespace gantry::container_runtime

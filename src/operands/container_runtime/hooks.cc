@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
@@ -32,8 +33,11 @@ namespace {
 
 constexpr char kApplicationProfile[] =
     "/etc/nvidia/nvidia-application-profiles-rc.d/10-container.conf";
-constexpr char kCache[] = "/etc/ld.so.cache";
 constexpr char kConfig[] = "/etc/ld.so.conf";
+constexpr char kConfigFolder[] = "/etc/ld.so.conf.d";
+// With NVIDIA's hook the rest of its name is another one each time.
+constexpr std::string_view kCompatStem = "00-compat-";
+constexpr uint64_t kIsMountRoot = 0x2000;  // STATX_ATTR_MOUNT_ROOT, which musl's headers lack
 constexpr char kDriverParameters[] = "/proc/driver/nvidia/params";
 #if defined(__aarch64__)
 constexpr char kMuslPath[] = "/etc/ld-musl-aarch64.path";
@@ -46,14 +50,14 @@ std::string_view WithoutUsr(std::string_view folder) {
   return folder.starts_with("/usr/lib") ? folder.substr(4) : folder;
 }
 
-// Libraries in a folder that the cache does not list yet.
+// Libraries in a folder that the cache does not list yet: lib*.so*, as ldconfig takes them.
 std::vector<CachedLibrary> SearchFolder(const ContainerRoot& root, const std::string& folder,
                                         const std::unordered_set<std::string_view>& cached) {
   std::vector<CachedLibrary> found;
   for (const std::string& name : root.List(folder)) {
     const std::string path = JoinPath(folder, name);
-    if (name.find(".so.") == std::string::npos || cached.contains(path) ||
-        cached.contains(WithoutUsr(path))) {
+    const bool library = name.starts_with("lib") && name.find(".so") != std::string::npos;
+    if (!library || cached.contains(path) || cached.contains(WithoutUsr(path))) {
       continue;
     }
     const auto fd = root.OpenAt(path, O_RDONLY | O_NOFOLLOW);
@@ -93,7 +97,7 @@ Status ListFolders(const ContainerRoot& root, const std::string& name,
   if (!root.Exists(kConfig)) {
     TRY(root.Write(kConfig, "include /etc/ld.so.conf.d/*.conf\n"));
   }
-  return root.Write("/etc/ld.so.conf.d/" + name, Join(folders, "\n") + "\n");
+  return root.Write(JoinPath(kConfigFolder, name), Join(folders, "\n") + "\n");
 }
 
 std::vector<std::string> FoldersOf(const std::vector<CachedLibrary>& libraries,
@@ -148,10 +152,28 @@ std::vector<CachedLibrary> LackingCuda(const HookRequest& request,
   return lacking;
 }
 
+// What enable-cuda-compat has put into the cache, if it ran as a hook of its own: the driver's
+// libraries must not come before it again.
+std::vector<CachedLibrary> CompatBefore(const ContainerRoot& root,
+                                        const std::vector<CachedName>& listed) {
+  std::vector<CachedLibrary> libraries;
+  for (const std::string& name : root.List(kConfigFolder)) {
+    const std::string folder(Trim(name.starts_with(kCompatStem)
+                                      ? root.Read(JoinPath(kConfigFolder, name)).value_or("")
+                                      : ""));
+    for (const CachedName& each : listed) {
+      if (!folder.empty() && ParentOf(each.path) == folder) {
+        libraries.push_back({std::string(each.soname), std::string(each.path)});
+      }
+    }
+  }
+  return libraries;
+}
+
 // `driver`: the driver's libraries, by the SONAMEs that they are linked to.
 Status UpdateLibraries(const HookRequest& request, const std::vector<CachedLibrary>& driver,
                        const ContainerRoot& root, std::vector<std::string>& warnings) {
-  const std::vector<CachedLibrary> compat =
+  std::vector<CachedLibrary> compat =
       request.cuda_compat ? CompatLibraries(root, request.compat_folder,
                                             request.host_driver_version, request.host_cuda_version)
                           : std::vector<CachedLibrary>{};
@@ -162,13 +184,17 @@ Status UpdateLibraries(const HookRequest& request, const std::vector<CachedLibra
   if (root.Exists("/etc/alpine-release")) {
     return UpdateMusl(root, FoldersOf(driver, request.folders));
   }
-  const std::string before = root.Read(kCache).value_or("");
+  const std::string before = root.Read(kLinkerCache).value_or("");
   const auto cache = LibraryCache::Read(before);
   if (!cache) {
     warnings.push_back(cache.error().message);
     return {};
   }
   const std::vector<CachedName>& listed = cache->names();
+  const bool decided_before = !request.cuda_compat && !request.folders.empty();
+  if (decided_before) {
+    compat = CompatBefore(root, listed);
+  }
   std::vector<CachedLibrary> libraries = compat;
   libraries.insert(libraries.end(), driver.begin(), driver.end());
   if (!request.folders.empty()) {
@@ -186,14 +212,14 @@ Status UpdateLibraries(const HookRequest& request, const std::vector<CachedLibra
     return folder == request.compat_folder || Lists(listed, folder);
   });
   TRY(ListFolders(root, "00-nvidia-driver.conf", folders));
-  if (!compat.empty()) {
-    TRY(ListFolders(root, "00-cuda-compat.conf", {request.compat_folder}));
+  if (!compat.empty() && !decided_before) {
+    TRY(ListFolders(root, std::string(kCompatStem) + "cuda.conf", {request.compat_folder}));
   }
   const std::vector<CachedLibrary> cuda = LackingCuda(request, listed);
   TRY(ListFolders(root, "zz-cuda-toolkit.conf", FoldersOf(cuda, {})));
   std::ranges::copy(cuda, std::back_inserter(libraries));
   const std::string after = cache->With(libraries);
-  return after == before ? Status{} : root.Write(kCache, after);
+  return after == before ? Status{} : root.Write(kLinkerCache, after);
 }
 
 // A file with that content which lies in no folder: on a tmpfs that is mounted nowhere.
@@ -326,7 +352,8 @@ Result<std::string> RootFromState(std::string_view state) {
   TRY_ASSIGN(const std::string text, ReadFile(JoinPath(bundle, "config.json")));
   const std::string path = container::OciRootPath(text);
   if (path.empty()) {
-    return Fail(ErrorKind::kInvalid, format("read {}/config.json: root.path is not there", bundle));
+    return Fail(ErrorKind::kInvalid,
+                gantry::format("read {}/config.json: root.path is not there", bundle));
   }
   return path.front() == '/' ? path : JoinPath(bundle, path);
 }
@@ -344,7 +371,7 @@ std::optional<ContainerRoot> RootFromWorkingFolder(const HookRequest& request) {
   struct statx mount{};
   const bool mounted = library &&
                        ::statx(library->get(), "", AT_EMPTY_PATH, STATX_TYPE, &mount) == 0 &&
-                       (mount.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+                       (mount.stx_attributes & kIsMountRoot) != 0;
   return mounted ? std::optional(*std::move(root)) : std::nullopt;
 }
 
@@ -360,7 +387,8 @@ int RunCdiHook(const std::string& name, const std::vector<std::string>& words) {
     return 1;
   }
   if (!request->known) {
-    report(format("hook {} is not known or has an unknown flag; nothing is done", request->name));
+    report(gantry::format("hook {} is not known or has an unknown flag; nothing is done",
+                          request->name));
     return 0;
   }
   if (request->name == "noop") {

@@ -13,9 +13,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/library_cache.h"
 #include "base/paths.h"
 #include "operands/container_runtime/cuda_compat.h"
-#include "operands/container_runtime/library_cache.h"
 
 namespace gantry::container_runtime {
 namespace {
@@ -186,6 +186,45 @@ TEST_F(HooksTest, FoldersAreSearchedForWhatTheCacheLacks) {
   EXPECT_EQ(Hook({"update-ldcache", "--folder", "/opt/lib"}), "");
   EXPECT_THAT(Cache(), ElementsAre(CachedLibrary{"libdriver.so.1", "/opt/lib/libdriver.so.1"}));
   EXPECT_EQ(fs::read_symlink(root_ + "/opt/lib/libdriver.so.1"), "libdriver.so.535.1");
+}
+
+// Windows' libdxcore.so and the libraries of Tegra boards have no version in their names.
+TEST_F(HooksTest, ALibraryNeedsNoVersionInItsName) {
+  fs::create_directories(root_ + "/opt/lib");
+  for (const char* name : {"libdxcore.so", "plugin.so"}) {
+    ASSERT_EQ(std::system(("printf 'void f(void){}' | gcc -shared -o " + root_ + "/opt/lib/" +
+                           name + " -Wl,-soname," + name + " -xc -")
+                              .c_str()),
+              0);
+  }
+  fs::create_symlink("libdxcore.so", root_ + "/opt/lib/liblink.so");
+  Put("/opt/lib/libtext.so", "INPUT(libdxcore.so)");
+  EXPECT_EQ(Hook({"update-ldcache", "--folder", "/opt/lib"}), "");
+  EXPECT_THAT(Cache(), ElementsAre(CachedLibrary{"libdxcore.so", "/opt/lib/libdxcore.so"}));
+}
+
+// As documents have it that NVIDIA's tools made: one hook after the other.
+TEST_F(HooksTest, UpdateLdcacheLeavesTheImagesCudaInFront) {
+  const auto build = [&](const std::string& folder, const std::string& version) {
+    fs::create_directories(root_ + folder);
+    const std::string library = root_ + folder + "/libcuda.so." + version;
+    ASSERT_EQ(std::system(("printf 'void f(void){}' | gcc -shared -o " + library +
+                           " -Wl,-soname,libcuda.so.1 -xc -")
+                              .c_str()),
+              0);
+  };
+  build("/usr/local/cuda/compat", "550.54.15");
+  fs::create_symlink("libcuda.so.550.54.15", root_ + "/usr/local/cuda/compat/libcuda.so.1");
+  build("/usr/lib/x", "535.1");
+  ASSERT_EQ(Hook({"enable-cuda-compat", "--host-driver-version=535.1"}), "");
+  EXPECT_EQ(Get("/etc/ld.so.conf.d/00-compat-cuda.conf"), "/usr/local/cuda/compat\n");
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_EQ(Hook({"update-ldcache", "--folder", "/usr/lib/x"}), "");
+    EXPECT_THAT(Cache(),
+                ElementsAre(CachedLibrary{"libcuda.so.1", "/usr/local/cuda/compat/libcuda.so.1"},
+                            CachedLibrary{"libcuda.so.1", "/usr/lib/x/libcuda.so.1"}));
+    EXPECT_EQ(Get("/etc/ld.so.conf.d/00-nvidia-driver.conf"), "/usr/lib/x\n");
+  }
 }
 
 TEST_F(HooksTest, ProfileOfTheGpusInTheContainer) {

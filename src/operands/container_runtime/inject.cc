@@ -79,7 +79,7 @@ Status ReplaceConfig(const std::string& path, const std::string& content) {
 bool Exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
 
 bool IsTegra(const NodePlaces& places) {
-  return Exists(JoinPath(places.root, "etc/nv_tegra_release"));
+  return Exists(JoinPath(places.root, container::kTegraRelease));
 }
 
 // A driver container has its device nodes in a folder of its own; a driver of the host has them in
@@ -98,9 +98,7 @@ container::DriverPlace PlaceOf(const RuntimeConfig& settings, const NodePlaces& 
   place.run_root = places.root;
   place.version = container::LoadedDriverVersion(places.root);
   for (std::string* root : {&place.root, &place.dev_root}) {
-    while (root->size() > 1 && root->ends_with('/')) {
-      root->pop_back();
-    }
+    *root = container::WithoutSlashes(std::move(*root));
   }
   return place;
 }
@@ -149,10 +147,16 @@ class Injection {
       TRY_ASSIGN(capabilities_, RequestedCapabilities(oci_, settings_, mode));
       TRY(CheckImage());
     }
-    TRY_ASSIGN(CdiEdits edits, mode == Mode::kCdi   ? FromDocuments()
-                               : mode == Mode::kCsv ? FromLists()
-                                                    : FromInventory());
-    TRY(AddExtras(edits));
+    // Names of devices in documents on disk mean the same in both modes; only what has no name of
+    // that kind is of the document that jit-cdi makes.
+    const bool named = mode == Mode::kJitCdi && !requests_.devices.empty() &&
+                       std::ranges::none_of(requests_.devices, [](const DeviceRequest& each) {
+                         return each.kind.empty() || each.kind == kRuntimeKind;
+                       });
+    TRY_ASSIGN(CdiEdits edits, mode == Mode::kCdi || named ? FromDocuments()
+                               : mode == Mode::kCsv        ? FromLists()
+                                                           : FromInventory());
+    AddExtras(edits);
     return edits;
   }
 
@@ -255,18 +259,26 @@ class Injection {
       return Fail(ErrorKind::kNotFound,
                   format("find the driver: no mount list in {}", settings_.csv_folder));
     }
+    if (IsTegra(places_)) {
+      input.lines.push_back({container::CsvLine::Kind::kFolder, container::kTegraRelease});
+    }
     CdiEdits edits = container::CsvCdi(input).edits;
     container::KeepCapabilities(capabilities_, edits);
     return edits;
   }
 
-  // What a container asks for beside GPUs.
-  Status AddExtras(CdiEdits& edits) {
+  // What a container asks for beside GPUs. A feature that the node lacks is no reason not to start:
+  // images switch features on that they can do without.
+  void AddExtras(CdiEdits& edits) {
     const container::DriverPlace place = PlaceOf(settings_, places_);
     for (const std::string& feature : requests_.features) {
-      TRY_ASSIGN(const CdiSpec spec,
-                 container::SpecialCdi(feature, kRuntimeKind, place, places_.hook));
-      container::AppendEdits(spec.devices.front().edits, edits);
+      const auto spec = container::SpecialCdi(feature, kRuntimeKind, place, places_.hook);
+      if (!spec) {
+        warnings_.push_back(
+            format("{} is asked for and not given: {}", feature, spec.error().message));
+        continue;
+      }
+      container::AppendEdits(spec->devices.front().edits, edits);
     }
     for (const std::string& channel : requests_.imex_channels) {
       const std::string path = "/dev/nvidia-caps-imex-channels/channel" + channel;
@@ -277,7 +289,6 @@ class Injection {
           format("/dev/nvidia-caps/nvidia-cap{}", container::MigRightMinor(places_.root, right));
       edits.device_nodes.push_back({path, HostNode(place, path)});
     }
-    return {};
   }
 
   static std::string HostNode(const container::DriverPlace& place, const std::string& path) {

@@ -145,6 +145,17 @@ TEST_F(ModesTest, JitCdiAndLegacyInjectFromTheInventory) {
   }
 }
 
+TEST_F(ModesTest, JitCdiTakesDevicesOfDocumentsByTheirNames) {
+  Put("/cdi/x.json", R"({"cdiVersion": "0.5.0", "kind": "example.com/gpu", "devices": [
+      {"name": "0", "containerEdits": {"env": ["FROM=disk"]}}]})");
+  settings_.mode = "jit-cdi";
+  EXPECT_EQ(Start({"NVIDIA_VISIBLE_DEVICES=example.com/gpu=0"}), "");
+  EXPECT_THAT(Devices(), IsEmpty()) << "of the document's edits and no other";
+  EXPECT_THAT(config_["process"]["env"].dump(), HasSubstr("FROM=disk"));
+  EXPECT_THAT(Start({"NVIDIA_VISIBLE_DEVICES=example.com/gpu=7"}), HasSubstr("example.com/gpu"));
+  EXPECT_THAT(Start({"NVIDIA_VISIBLE_DEVICES=example.com/gpu=0,0"}), HasSubstr("mixed"));
+}
+
 TEST_F(ModesTest, DevicesByEveryName) {
   const auto devices = [&](const std::string& value) {
     EXPECT_EQ(Start({"NVIDIA_VISIBLE_DEVICES=" + value}), "") << value;
@@ -210,6 +221,8 @@ TEST_F(ModesTest, CapabilitiesThatAreNotAskedFor) {
   settings_.mode = "legacy";
   EXPECT_EQ(Start({"NVIDIA_VISIBLE_DEVICES=0"}), "");
   EXPECT_THAT(Mounts(), Not(Contains(video))) << "utility,compute";
+  EXPECT_EQ(Start({"NVIDIA_VISIBLE_DEVICES=0", "NVIDIA_DRIVER_CAPABILITIES=,"}), "");
+  EXPECT_THAT(Mounts(), Not(Contains(video))) << "nothing is asked for";
   EXPECT_EQ(Start({"NVIDIA_VISIBLE_DEVICES=0", "CUDA_VERSION=9.0"}), "");
   EXPECT_THAT(Mounts(), Contains(video)) << "an image of the time before the variable";
   settings_.mode = "jit-cdi";
@@ -263,13 +276,40 @@ TEST_F(ModesTest, TegraBoardsHaveLists) {
   Put(lists + "l4t.csv", "lib, /usr/lib/tegra/libnvos.so\ndir, /not/there\n");
   Put(lists + "extra.csv", "lib, /usr/lib/tegra/libextra.so\n");
   EXPECT_EQ(Start({"NVIDIA_VISIBLE_DEVICES=all"}), "");
-  EXPECT_THAT(Mounts(), ElementsAre("/usr/lib/tegra/libnvos.so"));
+  EXPECT_THAT(Mounts(), ElementsAre("/etc/nv_tegra_release", "/usr/lib/tegra/libnvos.so"));
   EXPECT_EQ(Start({"NVIDIA_VISIBLE_DEVICES=all", "NVIDIA_REQUIRE_JETPACK=csv-mounts=all"}), "");
-  EXPECT_THAT(Mounts(), ElementsAre("/usr/lib/tegra/libextra.so", "/usr/lib/tegra/libnvos.so"));
+  EXPECT_THAT(Mounts(), ElementsAre("/etc/nv_tegra_release", "/usr/lib/tegra/libextra.so",
+                                    "/usr/lib/tegra/libnvos.so"));
   Put(lists + "devices.csv", "magic, /x\n");
   EXPECT_THAT(Start({"NVIDIA_VISIBLE_DEVICES=all"}), HasSubstr("devices.csv"));
   settings_.csv_folder = "/nowhere";
   EXPECT_THAT(Start({"NVIDIA_VISIBLE_DEVICES=all"}), HasSubstr("no mount list"));
+}
+
+TEST_F(ModesTest, ATegraBoardsListsCountAsTheyAreUnlessCapabilitiesAreAskedFor) {
+  const std::string lists = "/etc/nvidia-container-runtime/host-files-for-container.d/";
+  Put("/usr/lib/tegra/libnvidia-eglcore.so.35", "elf");
+  Put(lists + "l4t.csv", "lib, /usr/lib/tegra/libnvidia-eglcore.so.35\n");
+  settings_.mode = "csv";
+  EXPECT_EQ(Start({"NVIDIA_VISIBLE_DEVICES=all"}), "");
+  EXPECT_THAT(Mounts(), ElementsAre("/usr/lib/tegra/libnvidia-eglcore.so.35"))
+      << "and no /etc/nv_tegra_release where there is none";
+  EXPECT_EQ(Start({"NVIDIA_VISIBLE_DEVICES=all", "NVIDIA_DRIVER_CAPABILITIES=compute"}), "");
+  EXPECT_THAT(Mounts(), IsEmpty());
+}
+
+TEST_F(ModesTest, AFeatureThatTheNodeLacksIsAWarning) {
+  for (const char* mode : {"jit-cdi", "legacy"}) {
+    settings_.mode = mode;
+    EXPECT_EQ(Start({"NVIDIA_VISIBLE_DEVICES=0", "NVIDIA_GDS=enabled", "NVIDIA_MOFED=enabled",
+                     "NVIDIA_GDRCOPY=enabled", "NVIDIA_NVSWITCH=enabled"}),
+              "")
+        << mode;
+    EXPECT_THAT(Devices(), ElementsAre("/dev/null", "/dev/nvidia0", "/dev/zero")) << mode;
+    EXPECT_THAT(warnings_, ElementsAre(HasSubstr("gds is asked for"), HasSubstr("uverbs"),
+                                       HasSubstr("gdrdrv"), HasSubstr("nvswitch")))
+        << mode;
+  }
 }
 
 TEST_F(ModesTest, FeaturesChannelsAndRightsComeWithGpus) {
@@ -347,6 +387,18 @@ TEST_F(ModesTest, SwitchedOffHooks) {
   const Json& args = config_["hooks"]["createContainer"][0]["args"];
   EXPECT_EQ(args, Json({"nvidia-cdi-hook", "create-container", "--disable-device-node-modification",
                         "--update-application-profile"}));
+}
+
+TEST_F(ModesTest, CudaCompatibilityIsSwitchedOffInModeLegacyAlone) {
+  for (const auto& [mode, compat, on] :
+       {std::tuple{"legacy", "disabled", false}, std::tuple{"legacy", "hook", true},
+        std::tuple{"jit-cdi", "disabled", true}}) {
+    settings_.mode = mode;
+    settings_.cuda_compat_mode = compat;
+    EXPECT_EQ(Start({"NVIDIA_VISIBLE_DEVICES=0"}), "");
+    const std::string args = config_["hooks"]["createContainer"][0]["args"].dump();
+    EXPECT_EQ(args.find("--host-driver-version") != std::string::npos, on) << mode << compat;
+  }
 }
 
 }  // namespace

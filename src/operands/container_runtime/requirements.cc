@@ -32,6 +32,13 @@ std::optional<int> CompareVersions(std::string_view a, std::string_view b) {
   return 0;
 }
 
+// "NVIDIA-RTX" -> "nvidiartx": images write a brand as one word.
+std::string Brand(std::string_view text) {
+  std::string brand = Lower(text);
+  std::erase(brand, '-');
+  return brand;
+}
+
 Result<bool> TermHolds(std::string_view term, const RequirementFacts& facts) {
   const size_t at = term.find_first_of("!<>=");
   const std::string_view rest = at == std::string_view::npos ? "" : term.substr(at);
@@ -47,7 +54,7 @@ Result<bool> TermHolds(std::string_view term, const RequirementFacts& facts) {
     return true;
   }
   if (property == "brand") {
-    const bool same = Lower(fact->second) == Lower(wanted);
+    const bool same = Brand(fact->second) == Brand(wanted);
     if (*op != "=" && *op != "!=") {
       return Fail(ErrorKind::kInvalid, format("\"{}\" puts brands in an order", term));
     }

@@ -52,6 +52,24 @@ TEST(Requirements, Expressions) {
   }
 }
 
+// As NVML's brands are kept, and as NVIDIA's images spell them.
+TEST(Requirements, ABrandIsOneWord) {
+  const std::vector<std::pair<std::string, std::string>> table = {
+      {"quadro-rtx", "quadrortx"},   {"nvidia-rtx", "nvidiartx"},
+      {"geforce-rtx", "geforcertx"}, {"titan-rtx", "titanrtx"},
+      {"nvidia-vws", "NVIDIAvWS"},   {"nvidia-cloud-gaming", "nvidiacloudgaming"},
+      {"nvidia-rtx", "nvidia-rtx"},
+  };
+  for (const auto& [brand, text] : table) {
+    const auto met = [&](const std::string& term) {
+      return CheckRequirements({{"NVIDIA_REQUIRE_CUDA", term}}, {{"brand", brand}}).has_value();
+    };
+    EXPECT_TRUE(met("brand=" + text)) << text;
+    EXPECT_FALSE(met("brand!=" + text)) << text;
+    EXPECT_FALSE(met("brand=nvidia")) << text;
+  }
+}
+
 TEST(Requirements, TheReasonNamesBothSides) {
   const Status done = CheckRequirements({{"NVIDIA_REQUIRE_CUDA", "cuda>=13.0"}}, Node());
   EXPECT_THAT(done.error().message,

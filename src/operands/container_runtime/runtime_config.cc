@@ -219,6 +219,7 @@ Result<RuntimeConfig> ParseRuntimeConfig(std::string_view text) {
   reader.Take("nvidia-container-runtime.modes.jit-cdi.nvcdi-feature-flags", config.jit_features);
   reader.Take("nvidia-container-runtime.modes.jit-cdi.nvcdi-disable-hooks",
               config.jit_disabled_hooks);
+  reader.Take("nvidia-container-runtime.modes.legacy.cuda-compat-mode", config.cuda_compat_mode);
   reader.Take("nvidia-container-runtime-hook.skip-mode-detection", config.skip_mode_detection);
   reader.Take("features.disable-cuda-compat-lib-hook", config.disable_cuda_compat);
   reader.Take("features.ignore-imex-channel-requests", config.ignore_imex_requests);

@@ -32,6 +32,8 @@ struct RuntimeConfig {
   std::vector<std::string> annotation_prefixes = {"cdi.k8s.io/"};
   std::vector<std::string> jit_features;        // modes.jit-cdi.nvcdi-feature-flags
   std::vector<std::string> jit_disabled_hooks;  // modes.jit-cdi.nvcdi-disable-hooks
+  // modes.legacy.cuda-compat-mode: "disabled"; all others are one here, the hook
+  std::string cuda_compat_mode = "ldconfig";
 
   bool skip_mode_detection = false;  // of nvidia-container-runtime-hook
 

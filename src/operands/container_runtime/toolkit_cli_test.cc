@@ -345,6 +345,57 @@ TEST_F(CliTest, GenerateFromListsBelowTheRoots) {
               HasSubstr("gone.csv"));
 }
 
+TEST_F(CliTest, ListsHaveNamesAndHooksAsTheyAreAskedFor) {
+  Put("/usr/lib/a.so.1", "");
+  fs::create_symlink("a.so.1", folder_ + "/usr/lib/a.so");
+  Put("/l4t.csv", "lib, /usr/lib/a.so.1\nsym, /usr/lib/a.so\n");
+  const auto spec = [&](std::vector<std::string> words) {
+    words.insert(words.end(),
+                 {"--mode=csv", "--driver-root", folder_, "--csv.file", folder_ + "/l4t.csv",
+                  "--nvidia-cdi-hook-path=/h", "--output", folder_ + "/out.json"});
+    EXPECT_EQ(Run(CdiGenerate, words), "");
+    return container::ParseCdi(Get("/out.json")).value();
+  };
+  const auto names = [&](const std::vector<std::string>& words) {
+    std::vector<std::string> found;
+    for (const container::CdiDevice& device : spec(words).devices) {
+      found.push_back(device.name);
+    }
+    return found;
+  };
+  EXPECT_THAT(names({}), ElementsAre("0", "all"));
+  EXPECT_THAT(names({"--device-name-strategy=type-index,uuid", "--no-all-device"}),
+              ElementsAre("gpu0"));
+  EXPECT_THAT(Run(CdiGenerate, {"--mode=csv", "--csv.file", folder_ + "/l4t.csv",
+                                "--device-name-strategy=uuid", "--no-all-device"}),
+              HasSubstr("uuid"));
+  const auto args = [&](const std::vector<std::string>& words) {
+    const container::CdiSpec made = spec(words);
+    return made.edits.hooks.empty() ? std::vector<std::string>{} : made.edits.hooks[0].args;
+  };
+  EXPECT_THAT(args({"--disable-hook=update-ldcache"}),
+              ElementsAre("h", "create-container", "--link", "a.so.1::/usr/lib/a.so"));
+  EXPECT_THAT(args({"--disable-hook=all", "--enable-hook=update-ldcache"}),
+              ElementsAre("h", "create-container", "--folder", "/usr/lib"));
+  EXPECT_THAT(args({"--disable-hook=all"}), IsEmpty());
+}
+
+TEST_F(CliTest, TheDocumentOfWslHasNoHookThatIsSwitchedOff) {
+  Put("/dev/dxg", "");
+  Put("/usr/lib/wsl/lib/libdxcore.so", "elf");
+  Put("/usr/lib/wsl/drivers/nv_dispi.inf_amd64_1/libcuda.so.1.1", "elf");
+  const auto hooks = [&](const std::string& disabled) {
+    EXPECT_EQ(Run(CdiGenerate, {"--mode=wsl", "--driver-root", folder_, "--nvidia-cdi-hook-path=/h",
+                                "--output", folder_ + "/out.json", "--disable-hook=" + disabled}),
+              "");
+    return container::ParseCdi(Get("/out.json"))->devices.at(0).edits.hooks;
+  };
+  EXPECT_THAT(hooks("create-symlinks").at(0).args,
+              ElementsAre("h", "create-container", "--folder", "/usr/lib/wsl/lib", "--folder",
+                          "/usr/lib/wsl/drivers/nv_dispi.inf_amd64_1"));
+  EXPECT_THAT(hooks("all"), IsEmpty());
+}
+
 container::NodeInventory TwoGpus() {
   container::NodeInventory inventory;
   inventory.files.version = "535.1";
@@ -561,6 +612,26 @@ TEST_F(CliTest, RuntimeConfigureFromFiles) {
   };
   EXPECT_THAT(from("bogus"), HasSubstr("bogus"));
   EXPECT_EQ(from("command"), "");
+}
+
+// Before 2.1 a later file's table of the CRI plugin takes the place of ours.
+TEST_F(CliTest, RuntimeConfigureIsReadLast) {
+  fs::create_directories(folder_ + "/conf.d");
+  std::ofstream(folder_ + "/config.toml")
+      << "version = 2\nimports = [\"" << folder_ << "/conf.d/*.toml\"]\n";
+  std::ofstream(folder_ + "/conf.d/registries.toml")
+      << "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\".registry]\nconfig_path = \"/x\"\n";
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(
+        Run(RuntimeConfigure,
+            {"--runtime", "containerd", "--config", folder_ + "/config.toml", "--drop-in-config",
+             folder_ + "/conf.d/99-nvidia.toml", "--executable-path", "/not/there"}),
+        "");
+    EXPECT_FALSE(fs::exists(folder_ + "/conf.d/99-nvidia.toml"));
+    const std::string drop_in = ReadFile(folder_ + "/conf.d/zz-nvidia.toml").value_or("");
+    EXPECT_THAT(drop_in, HasSubstr("nvidia-container-runtime"));
+    EXPECT_THAT(drop_in, HasSubstr("config_path = \"/x\"")) << "it repeats the other's table";
+  }
 }
 
 TEST_F(CliTest, RuntimeConfigureDryRunWritesNothing) {

@@ -22,9 +22,11 @@
 #include "host/files.h"
 #include "host/journal.h"
 #include "host/signals.h"
+#include "host/status_files.h"
 #include "host/watch.h"
 #include "operands/container_toolkit/desired_files.h"
 #include "operands/container_toolkit/device_nodes.h"
+#include "operands/container_toolkit/driver_choice.h"
 #include "operands/container_toolkit/inventory.h"
 #include "operands/container_toolkit/nri_plugin.h"
 #include "operands/container_toolkit/options.h"
@@ -39,34 +41,28 @@ namespace {
 using std::chrono::seconds;
 using std::chrono::steady_clock;
 
-constexpr char kProgramFile[] = "gantry-hook";
-constexpr seconds kTryAgain(5);
+constexpr char kHookFile[] = "gantry-hook";
+constexpr char kProgramFile[] = "gantry-runtime";
+constexpr char kOwner[] = "nvidia-container-toolkit";
 // Without a free inotify instance the host is looked at in this rhythm, and a watch tried again.
 constexpr seconds kLookAgain(60);
 
-// A driver root that was named is taken as it is; otherwise the node's driver is looked for.
 container::DriverPlace PlaceOf(const Options& options, const host::DriverVerdict& verdict) {
   container::DriverPlace place;
   place.host_root = verdict.driver_root;
   place.host_dev_root = verdict.dev_root;
-  place.root = JoinPath(options.host_root, verdict.driver_root);
-  place.dev_root = JoinPath(options.host_root, verdict.dev_root);
+  place.root = container::WithoutSlashes(JoinPath(options.host_root, verdict.driver_root));
+  place.dev_root = container::WithoutSlashes(JoinPath(options.host_root, verdict.dev_root));
   place.sys_root = options.host_root;
   place.run_root = options.host_root;
   place.version = verdict.version;
-  while (place.root.size() > 1 && place.root.ends_with('/')) {
-    place.root.pop_back();
-  }
-  while (place.dev_root.size() > 1 && place.dev_root.ends_with('/')) {
-    place.dev_root.pop_back();
-  }
   return place;
 }
 
 class Toolkit {
  public:
-  Toolkit(Options options, host::Journal journal, std::string program)
-      : options_(std::move(options)), journal_(std::move(journal)), program_(std::move(program)) {}
+  Toolkit(Options options, host::Journal journal)
+      : options_(std::move(options)), journal_(std::move(journal)) {}
 
   int Run(const host::Signals& signals) {
     places_.host_root = options_.host_root;
@@ -88,35 +84,38 @@ class Toolkit {
     failed_ = false;
     StartWatching();
     places_.container_ready = !options_.with_driver_container || ContainerDriverReady();
-    Watch(host::DriverPathsToWatch(places_));
+    Watch(DriverPathsToWatch(options_, places_));
     Watch({Here(JoinPath(names::kValidationsDir, names::kDriverReady)),
            Here(JoinPath(names::kValidationsDir, names::kDriverCtrReady))});
-    host::DriverVerdict verdict = host::JudgeDriver(host::ObserveDriver(places_));
+    const host::DriverVerdict verdict = ChooseDriver(options_, places_);
     if (verdict.kind == host::DriverKind::kNone) {
       Say(format("waiting for a driver: {} ({}); {}", verdict.message, verdict.reason,
                  verdict.remedy));
       return false;
     }
     if (!options_.driver_root.empty() && options_.driver_root != verdict.driver_root) {
-      Say(format("the driver is in {}, not in {}", verdict.driver_root, options_.driver_root));
+      Say(format("the driver is in {}, and none that can be used in {}", verdict.driver_root,
+                 options_.driver_root));
     }
-    const auto runtime = MakeRuntimeSetup(options_);
+    const auto runtime = MakeRuntimeSetup(options_, journal_);
+    TellOfDocument();
     const Status files =
         PutFiles(verdict, runtime ? (*runtime)->LowLevelRuntimes() : KnownRuntimes());
     if (!files) {
       return Failed(files.error());
     }
     KeepInventory(verdict);
-    if (options_.no_runtime_config || options_.nri_plugin) {
-      Say("the host has the container toolkit; the container runtime is left alone");
-      return true;
-    }
-    const Status configured =
-        runtime ? Configure(**runtime) : Status(std::unexpected(runtime.error()));
+    const bool leave = options_.no_runtime_config || options_.nri_plugin;
+    const bool idle = leave && !IsConfigured(journal_);
+    const Status configured = idle      ? Status()
+                              : runtime ? Configure(**runtime, leave)
+                                        : Status(std::unexpected(runtime.error()));
+    TellValidator(configured);
     if (!configured) {
       return Failed(configured.error());
     }
-    Say("the host has the container toolkit");
+    Say(leave ? "the host has the container toolkit; the container runtime is left alone"
+              : "the host has the container toolkit");
     return true;
   }
 
@@ -126,7 +125,9 @@ class Toolkit {
 
   Status PutFiles(const host::DriverVerdict& verdict,
                   const std::vector<std::string>& low_level_runtimes) {
-    HostFacts facts{program_, "", verdict.driver_root, low_level_runtimes};
+    HostFacts facts{JoinPath(options_.source_root, kHookFile),
+                    JoinPath(options_.source_root, kProgramFile), "", verdict.driver_root,
+                    low_level_runtimes};
     if (!ManagementCdiPath(options_).empty()) {
       container::CdiInput input;
       input.driver = PlaceOf(options_, verdict);
@@ -157,8 +158,8 @@ class Toolkit {
     return text ? RuntimesInConfigFile(*text) : std::vector<std::string>{};
   }
 
-  Status Configure(RuntimeSetup& runtime) {
-    const auto outcome = runtime.Install(journal_);
+  Status Configure(RuntimeSetup& runtime, bool leave) {
+    const auto outcome = leave ? runtime.Leave(journal_) : runtime.Install(journal_);
     Watch(runtime.PathsToWatch());
     if (!outcome) {
       return std::unexpected(outcome.error());
@@ -169,7 +170,8 @@ class Toolkit {
     }
     if (outcome->restarted) {
       pace_.Restarted(steady_clock::now());
-      log::Info("the container runtime was restarted and has the NVIDIA runtimes");
+      log::Info("the container runtime was restarted and has {} NVIDIA runtimes",
+                leave ? "no" : "the");
     }
     return {};
   }
@@ -194,10 +196,45 @@ class Toolkit {
 
   bool Failed(const Error& error) {
     failed_ = true;
-    retry_ = error.kind == ErrorKind::kUnavailable || error.kind == ErrorKind::kNotFound ||
-             error.kind == ErrorKind::kInternal;
+    retry_after_ = RetryAfter(error.kind);
     Say(error.message);
     return false;
+  }
+
+  // It sees the files by itself, but not what the container runtime makes of them.
+  void TellValidator(const Status& configured) {
+    // One that does not answer may just be restarted by others: that is told when it lasts.
+    const bool passing = !configured && !unconfigured_ && !options_.no_daemon &&
+                         configured.error().kind == ErrorKind::kUnavailable;
+    unconfigured_ = !configured;
+    if (passing) {
+      return;
+    }
+    host::StatusValues failure;
+    if (!configured) {
+      std::string message = configured.error().message;
+      std::ranges::replace(message, '\n', ' ');
+      failure = {{"MESSAGE", message},
+                 {"SERVES", ServesAsBefore(options_, journal_) ? "true" : "false"}};
+    }
+    PutStatus(names::kToolkitFailed, !configured, std::move(failure));
+  }
+
+  void TellOfDocument() {
+    Options usual;
+    usual.cdi_enabled = options_.cdi_enabled;
+    const std::string path = ManagementCdiPath(options_);
+    PutStatus(names::kToolkitCdi, path != ManagementCdiPath(usual), {{"MANAGEMENT", path}});
+  }
+
+  void PutStatus(const std::string& name, bool there, host::StatusValues values) {
+    const auto status = host::StatusFiles::Open(Here(names::kValidationsDir));
+    const auto put = !status ? Result<bool>(std::unexpected(status.error()))
+                     : there ? status->Write(name, std::move(values), kOwner)
+                             : status->Remove(name);
+    if (!put) {
+      Say(put.error().message);
+    }
   }
 
   void Changed(const std::vector<std::string>& paths) {
@@ -260,9 +297,9 @@ class Toolkit {
       }
       return true;
     }
-    const auto again = failed_ && retry_ ? std::optional<SteadyTime>(now + kTryAgain)
-                       : !watcher_       ? std::optional<SteadyTime>(now + kLookAgain)
-                                         : std::nullopt;
+    const auto again = failed_ && retry_after_ ? std::optional<SteadyTime>(now + *retry_after_)
+                       : !watcher_             ? std::optional<SteadyTime>(now + kLookAgain)
+                                               : std::nullopt;
     while (true) {
       const host::Watcher::Wake wake = Next(signals, again);
       if (wake.stopped) {
@@ -291,12 +328,12 @@ class Toolkit {
   Options options_;
   std::optional<host::Watcher> watcher_;
   host::Journal journal_;
-  std::string program_;
   host::DriverPlaces places_;
   std::set<std::string> watched_;
   std::set<std::string> said_;
   bool failed_ = false;
-  bool retry_ = false;
+  std::optional<seconds> retry_after_;
+  bool unconfigured_ = false;
   RepairPace pace_;
 };
 
@@ -323,14 +360,14 @@ Result<Fd> LockHost(const Options& options) {
 Status RunToolkit(Options options, const host::Signals& signals, int& exit_status) {
   TRY_ASSIGN(const Fd lock, LockHost(options));
   TRY_ASSIGN(const PidFile pid_file, PidFile::Make(options.host_root, options.pid_file));
-  std::string program = JoinPath(options.source_root, kProgramFile);
-  TRY(host::FileFingerprint(program));  // it can be read
+  TRY(host::FileFingerprint(JoinPath(options.source_root, kHookFile)));  // they can be read
+  TRY(host::FileFingerprint(JoinPath(options.source_root, kProgramFile)));
   TRY_ASSIGN(host::Journal journal, host::Journal::Open(options.host_root, kJournalFolder));
   std::optional<NriPlugin> nri;
   if (options.nri_plugin) {
     nri.emplace(options);
   }
-  exit_status = Toolkit(std::move(options), std::move(journal), std::move(program)).Run(signals);
+  exit_status = Toolkit(std::move(options), std::move(journal)).Run(signals);
   return {};
 }
 

@@ -5,8 +5,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <deque>
-#include <set>
+#include <cstddef>
+#include <iterator>
+#include <optional>
 
 #include "base/log.h"
 #include "base/paths.h"
@@ -27,8 +28,10 @@ constexpr char kOwnerRestarted[] = "owner-restarted";
 }  // namespace
 
 Result<std::unique_ptr<RuntimeSetup>> ContainerdSetup::Make(const Options& options,
-                                                            FoundRuntime found) {
-  std::unique_ptr<ContainerdSetup> setup(new ContainerdSetup(options, std::move(found)));
+                                                            FoundRuntime found,
+                                                            std::vector<std::string> drop_ins) {
+  std::unique_ptr<ContainerdSetup> setup(
+      new ContainerdSetup(options, std::move(found), std::move(drop_ins)));
   TRY(setup->ReadFiles());
   return setup;
 }
@@ -67,35 +70,23 @@ Status ContainerdSetup::ReadFiles() {
   wish_.enable_cdi = options().cdi_in_runtime.value_or(options().cdi_enabled);
   wish_.annotation_prefixes = options().annotation_prefixes;
   wish_.legacy_schema = options().use_legacy_config;
-  return ReadImports(wish_.root_text.value_or(""));
-}
-
-// What the root file imports, in containerd's order; a file counts once.
-Status ContainerdSetup::ReadImports(const std::string& root_text) {
-  const auto real = [&](const std::string& host_path) {
-    const std::string here = Here(host_path);
-    return WithoutRoot(options().host_root, here).value_or(here);
-  };
-  std::set<std::string> seen = {real(layout_.root_path), real(layout_.drop_in_path)};
-  std::deque<std::pair<std::string, std::string>> pending = {{layout_.root_path, root_text}};
-  while (!pending.empty()) {
-    const auto [path, content] = std::move(pending.front());
-    pending.pop_front();
-    for (const std::string& import : container::ContainerdImports(content)) {
-      const std::string pattern =
-          import.starts_with("/") ? import : JoinPath(ParentOf(path), import);
-      TRY_ASSIGN(const auto found, GlobInRoot(options().host_root, pattern));
-      for (const std::string& here : found) {
-        const std::string host_path = WithoutRoot(options().host_root, here).value_or(here);
-        const auto imported = ReadFile(Here(host_path));
-        if (imported && seen.insert(real(host_path)).second) {
-          wish_.imported.push_back(*imported);
-          import_files_.push_back(host_path);
-          pending.emplace_back(host_path, *imported);
-        }
+  // Only one place of ours is named there, now or a moment ago.
+  for (const std::string& path : drop_ins()) {
+    for (std::optional<std::string>* file : {&wish_.root_text, &wish_.template_text}) {
+      if (*file && path != wish_.drop_in_path) {
+        **file = container::WithoutOurPart(**file, path);
       }
     }
   }
+  TRY_ASSIGN(container::DropInPlace place_of_ours,
+             container::PlaceDropIn(options().host_root, wish_, drop_ins()));
+  if (!place_of_ours.remark.empty()) {
+    layout_.remarks.push_back(place_of_ours.remark);
+  }
+  layout_.drop_in_path = wish_.drop_in_path = place_of_ours.path;
+  imports_ = std::move(place_of_ours.imports);
+  std::ranges::transform(imports_.files, std::back_inserter(wish_.imported),
+                         &container::ImportedFile::text);
   return {};
 }
 
@@ -106,8 +97,8 @@ std::vector<std::string> ContainerdSetup::LowLevelRuntimes() const {
 Result<RuntimeSetup::Wanted> ContainerdSetup::Plan() {
   using Kind = host::Change::Kind;
   Watch(layout_.root_path);
-  for (const std::string& path : import_files_) {
-    Watch(path);
+  for (const container::ImportedFile& file : imports_.files) {
+    Watch(file.path);
   }
   TRY_ASSIGN(plan_, container::PlanContainerd(wish_));
   Wanted wanted;
@@ -154,10 +145,12 @@ Result<std::string> ContainerdSetup::Effective() {
 // What containerd would make of the plan, from copies in a folder of their own.
 Result<std::string> ContainerdSetup::TryOut(const Wanted& wanted) {
   TRY_ASSIGN(const TrialFolder folder, TrialFolder::Make(options().host_root));
-  std::vector<std::string> imports = import_files_;
+  std::vector<std::string> imports;
+  std::ranges::transform(imports_.files, std::back_inserter(imports),
+                         &container::ImportedFile::path);
   if (!plan_.drop_in_text.empty()) {
     TRY_ASSIGN(const std::string path, folder.Write("drop-in.toml", plan_.drop_in_text));
-    imports.push_back(path);
+    imports.insert(imports.begin() + static_cast<std::ptrdiff_t>(imports_.before_ours), path);
   }
   TRY_ASSIGN(const std::string root,
              folder.Write("config.toml", container::WithImports(plan_.trial_text, imports)));
@@ -185,6 +178,7 @@ Result<RuntimeSetup::Outcome> ContainerdSetup::RestartForItsOwner(host::Journal&
   Watch(layout_.root_path);
   const std::string program = RuntimeProgram(options());
   if (container::HasRuntime(wish_.root_text.value_or(""), options().runtime_name, program)) {
+    TRY(NoteHandlers(journal, {options().runtime_name}));
     return outcome;
   }
   const std::string owner(container::OwnerName(layout_.owner));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "container/containerd.h"
+#include "container/containerd_imports.h"
 #include "container/containerd_layout.h"
 #include "operands/container_toolkit/runtime_setup.h"
 
@@ -15,17 +16,17 @@ namespace gantry::container_toolkit {
 // keep (container/containerd_layout.h).
 class ContainerdSetup final : public RuntimeSetup {
  public:
-  static Result<std::unique_ptr<RuntimeSetup>> Make(const Options& options, FoundRuntime found);
+  static Result<std::unique_ptr<RuntimeSetup>> Make(const Options& options, FoundRuntime found,
+                                                    std::vector<std::string> drop_ins);
 
   Result<Outcome> Install(host::Journal& journal) override;
   [[nodiscard]] std::vector<std::string> LowLevelRuntimes() const override;
 
  private:
-  ContainerdSetup(const Options& options, FoundRuntime found)
-      : RuntimeSetup(options, std::move(found)) {}
+  ContainerdSetup(const Options& options, FoundRuntime found, std::vector<std::string> drop_ins)
+      : RuntimeSetup(options, std::move(found), std::move(drop_ins)) {}
 
   Status ReadFiles();
-  Status ReadImports(const std::string& root_text);
   Result<Wanted> Plan() override;
   Result<std::string> TryOut(const Wanted& wanted) override;
   Result<std::string> Effective() override;
@@ -38,7 +39,7 @@ class ContainerdSetup final : public RuntimeSetup {
   container::ContainerdLayout layout_;
   container::ContainerdWish wish_;
   container::ContainerdPlan plan_;
-  std::vector<std::string> import_files_;  // host paths in containerd's order, without our drop-in
+  container::ImportedFiles imports_;
 };
 
 }  // namespace gantry::container_toolkit

@@ -24,8 +24,9 @@ constexpr char kDropInName[] = "99-nvidia.toml";
 
 }  // namespace
 
-CrioSetup::CrioSetup(const Options& options, FoundRuntime found_runtime)
-    : RuntimeSetup(options, std::move(found_runtime)),
+CrioSetup::CrioSetup(const Options& options, FoundRuntime found_runtime,
+                     std::vector<std::string> noted_drop_ins)
+    : RuntimeSetup(options, std::move(found_runtime), std::move(noted_drop_ins)),
       config_path_(OptionValue(found().words, {"--config", "-c"})),
       config_dir_(OptionValue(found().words, {"--config-dir", "-d"})),
       drop_in_path_(options.drop_in_config) {
@@ -44,7 +45,9 @@ std::vector<CrioSetup::File> CrioSetup::ReadFiles() const {
   std::vector<File> files;
   const auto add = [&](const std::string& path) {
     auto text = ReadFile(Here(path));
-    if (text && path != drop_in_path_) {
+    const bool ours =
+        path == drop_in_path_ || std::ranges::find(drop_ins(), path) != drop_ins().end();
+    if (text && !ours) {
       files.push_back({path, *std::move(text)});
     }
   };
@@ -71,14 +74,6 @@ std::vector<std::string> CrioSetup::LowLevelRuntimes() const {
 Result<RuntimeSetup::Wanted> CrioSetup::Plan() {
   using Kind = host::Change::Kind;
   Wanted wanted;
-  if (options().crio_config_mode == "hook") {
-    const std::string path = JoinPath(options().hooks_dir, options().hook_filename);
-    wanted.needs_restart = false;
-    wanted.changes.push_back(
-        {Kind::kFile, path, container::CrioHookFile(ToolkitDir(options())), 0644, std::nullopt});
-    Watch(path);
-    return wanted;
-  }
   Watch(config_path_);
   Watch(config_dir_);
   container::CrioWish wish;
@@ -89,6 +84,10 @@ Result<RuntimeSetup::Wanted> CrioSetup::Plan() {
   TRY_ASSIGN(const container::CrioPlan plan, container::PlanCrio(wish));
   wanted.handlers = plan.handlers;
   wanted.drop_in = drop_in_path_;
+  if (!plan.drop_in_text.empty() && options().restart_mode == "signal") {
+    return Fail(ErrorKind::kInvalid,
+                "restart crio: it can't be restarted by a signal; use restart mode systemd");
+  }
   if (!plan.drop_in_text.empty()) {
     Watch(drop_in_path_);
     wanted.changes.push_back({Kind::kFile, drop_in_path_, plan.drop_in_text, 0644, std::nullopt});
@@ -131,14 +130,6 @@ Result<std::string> CrioSetup::TryOut(const Wanted& wanted) {
     }
   }
   return container::EffectiveConfig(dump);
-}
-
-Status CrioSetup::Restart(const host::ProcessId& process) const {
-  if (options().restart_mode == "signal") {
-    return Fail(ErrorKind::kInvalid,
-                "restart crio: it can't be restarted by a signal; use restart mode systemd");
-  }
-  return RuntimeSetup::Restart(process);
 }
 
 }  // namespace gantry::container_toolkit

@@ -9,17 +9,18 @@
 
 namespace gantry::container_toolkit {
 
-// Of CRI-O: one drop-in, or one file of OCI hooks (--config-mode=hook), which CRI-O notices itself.
+// Of CRI-O: one drop-in.
 class CrioSetup final : public RuntimeSetup {
  public:
-  CrioSetup(const Options& options, FoundRuntime found);
+  CrioSetup(const Options& options, FoundRuntime found, std::vector<std::string> drop_ins);
   [[nodiscard]] std::vector<std::string> LowLevelRuntimes() const override;
 
  private:
   Result<Wanted> Plan() override;
   Result<std::string> TryOut(const Wanted& wanted) override;
   Result<std::string> Effective() override;
-  [[nodiscard]] Status Restart(const host::ProcessId& process) const override;
+  // It lives on, and reads no runtimes again.
+  [[nodiscard]] bool SignalRestarts() const override { return false; }
   [[nodiscard]] std::string UsualUnit() const override { return "crio.service"; }
   [[nodiscard]] Result<std::string> Dump(const std::string& config,
                                          const std::string& folder) const;

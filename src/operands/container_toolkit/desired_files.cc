@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which files a node gets: one static program under all of the names that NVIDIA's toolkit has on a
-// host (the first a file, the others links to it), its configuration, and the CDI document of
+// Which files a node gets: two static programs under the names that NVIDIA's toolkit has on a host
+// (the hook; and one that all others are links to), their configuration, and the CDI document of
 // management containers.
 #include "operands/container_toolkit/desired_files.h"
 
@@ -16,7 +16,8 @@
 namespace gantry::container_toolkit {
 namespace {
 
-constexpr char kProgram[] = "nvidia-cdi-hook";
+constexpr char kHook[] = "nvidia-cdi-hook";
+constexpr char kProgram[] = "gantry-runtime";
 constexpr std::array kAliases = {
     "nvidia-container-runtime",        "nvidia-container-runtime.cdi",
     "nvidia-container-runtime.legacy", "nvidia-container-runtime-hook",
@@ -116,7 +117,9 @@ std::string RuntimeConfigFile(const Options& options, const HostFacts& facts) {
   line("annotation-prefixes", options.annotation_prefixes.empty()
                                   ? QuotedList({"cdi.k8s.io/"})
                                   : QuotedList(options.annotation_prefixes));
-  line("default-kind", Quoted(options.default_kind));
+  if (!options.default_kind.empty()) {
+    line("default-kind", Quoted(options.default_kind));
+  }
   line("spec-dirs", QuotedList({"/etc/cdi", names::kCdiDir}));
   text += "\n[nvidia-container-runtime-hook]\n";
   line("path", Quoted(JoinPath(folder, "nvidia-container-runtime-hook")));
@@ -139,11 +142,13 @@ std::vector<host::Change> DesiredFiles(const Options& options, const HostFacts& 
   // The configuration first: who finds the program finds it configured.
   changes.push_back({Kind::kFile, RuntimeConfigPath(options), RuntimeConfigFile(options, facts),
                      0644, std::nullopt});
+  // Links of releases that had one program for all lead to the hook: it comes when none does.
+  changes.push_back(
+      {Kind::kFile, JoinPath(folder, kProgram), "", 0755, std::nullopt, facts.program});
   for (const char* alias : kAliases) {
     changes.push_back({Kind::kSymlink, JoinPath(folder, alias), kProgram, 0, std::nullopt});
   }
-  changes.push_back(
-      {Kind::kFile, JoinPath(folder, kProgram), "", 0755, std::nullopt, facts.program});
+  changes.push_back({Kind::kFile, JoinPath(folder, kHook), "", 0755, std::nullopt, facts.hook});
   if (!facts.management_cdi.empty()) {
     changes.push_back(
         {Kind::kFile, ManagementCdiPath(options), facts.management_cdi, 0644, std::nullopt});

@@ -25,8 +25,10 @@ constexpr char kDefaultConfig[] = "/etc/docker/daemon.json";
 
 }  // namespace
 
-DockerSetup::DockerSetup(const Options& options, FoundRuntime found_runtime)
-    : RuntimeSetup(options, std::move(found_runtime)), config_path_(options.runtime_config) {
+DockerSetup::DockerSetup(const Options& options, FoundRuntime found_runtime,
+                         std::vector<std::string> noted_drop_ins)
+    : RuntimeSetup(options, std::move(found_runtime), std::move(noted_drop_ins)),
+      config_path_(options.runtime_config) {
   if (config_path_.empty()) {
     config_path_ = OptionValue(found().words, {"--config-file"});
   }
@@ -92,7 +94,7 @@ Result<host::ProcessId> DockerSetup::Answers(const host::ProcessId& /*before*/,
 }
 
 Status DockerSetup::Restart(const host::ProcessId& process) const {
-  if (options().restart_mode == "systemd") {
+  if (!ReloadsInPlace()) {
     return RuntimeSetup::Restart(process);
   }
   log::Info("docker (process {}) reads its configuration again", process.pid);

@@ -149,7 +149,8 @@ Status RemoveOperandFiles(const std::string& root) {
   RemoveFolder(root, names::kCdiDir);
   TRY(RemoveMatching(root, names::kValidationsDir, [](const std::string& name) {
     return name.ends_with("-ready") || name == names::kLastChecks ||
-           name == names::kDriverCtrFailed;
+           name == names::kDriverCtrFailed || name == names::kToolkitFailed ||
+           name == names::kToolkitCdi;
   }));
   TRY_ASSIGN(const std::string pid_file, ResolveInRoot(root, kPidFile));
   TRY(host::RemoveFile(pid_file));  // of a toolkit that was killed
@@ -159,10 +160,11 @@ Status RemoveOperandFiles(const std::string& root) {
   return {};
 }
 
-Status Clean(const Options& options) {
+// True if nothing of the toolkit is left.
+Result<bool> Clean(const Options& options) {
   TRY_ASSIGN(host::Journal journal, host::Journal::Open(options.host_root, kJournalFolder));
   TRY(RemoveControlDevices(options.host_root, journal));
-  const auto runtime = MakeRuntimeSetup(options);
+  const auto runtime = MakeRuntimeSetup(options, journal);
   if (!runtime) {
     log::Warning("no container runtime is restarted: {}", runtime.error().message);
   }
@@ -174,7 +176,12 @@ Status Clean(const Options& options) {
   if (outcome.restarted) {
     log::Info("the container runtime was restarted without the NVIDIA runtimes");
   }
-  return RemoveOperandFiles(options.host_root);
+  TRY(RemoveOperandFiles(options.host_root));
+  if (!outcome.kept.empty()) {
+    log::Warning("{} stays on the host: {}; another host-cleanup removes it", ToolkitDir(options),
+                 outcome.kept);
+  }
+  return outcome.kept.empty();
 }
 
 }  // namespace
@@ -194,16 +201,19 @@ int RunHostCleanup(int argc, char** argv) {
     }
   }
   const host::Signals signals;
-  const Status done = [&]() -> Status {
+  const Result<bool> done = [&]() -> Result<bool> {
     TRY_ASSIGN(const Options options, ParseOptions(words, FromProcess));
-    TRY(Clean(options));
-    return host::WriteFileAtomic(done_file, "");
+    TRY_ASSIGN(const bool all, Clean(options));
+    TRY(host::WriteFileAtomic(done_file, ""));
+    return all;
   }();
   if (!done) {
     log::Error("{}", done.error().message);
     return 1;
   }
-  log::Info("the host is as it was before the container toolkit");
+  if (*done) {
+    log::Info("the host is as it was before the container toolkit");
+  }
   if (wait) {
     const std::array stop = {signals.stop_fd()};
     host::WaitReadable(stop);

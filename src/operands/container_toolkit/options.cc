@@ -22,7 +22,8 @@ struct Flag {
   std::vector<std::string> variables;
   bool is_switch;  // may stand alone
   Take take;
-  bool is_list = false;  // one that stands there again adds to the earlier
+  bool is_list = false;       // one that stands there again adds to the earlier
+  bool empty_counts = false;  // an empty variable switches it off; others' are as none
 };
 
 // What stands between commas; an empty part is none.
@@ -88,6 +89,28 @@ Status TakePackageType(Options& /*options*/, const std::string& value) {
   return value == "auto" || value == "deb" || value == "rpm"
              ? Status{}
              : Fail(ErrorKind::kInvalid, format("\"{}\" is none of auto, deb, rpm", value));
+}
+
+Status TakeDebug(Options& options, const std::string& value) {
+  TRY_ASSIGN(const bool on, ParseBool(value));
+  if (on) {
+    options.remarks.emplace_back("debug changes nothing here: there is nothing more to log");
+  }
+  return {};
+}
+
+// A hook of CRI-O could only let devices in after the runtime has made its rules; they would be
+// lost at a daemon-reload.
+Status TakeCrioMode(Options& options, const std::string& value) {
+  if (value != "config" && value != "hook") {
+    return Fail(ErrorKind::kInvalid, format("\"{}\" is none of config, hook", value));
+  }
+  if (value == "hook") {
+    options.remarks.emplace_back(
+        "config-mode hook: CRI-O gets the runtimes instead, as with config; pods need the runtime "
+        "class or CDI devices");
+  }
+  return {};
 }
 
 Status TakePidFile(Options& options, const std::string& value) {
@@ -162,7 +185,7 @@ const std::vector<Flag>& Flags() {
       {{"toolkit-source-root"}, {"TOOLKIT_SOURCE_ROOT"}, false, Text(&O::source_root)},
       {{"toolkit-package-type"}, {"TOOLKIT_PACKAGE_TYPE"}, false, TakePackageType},
       {{"pid-file"}, {"TOOLKIT_PID_FILE", "PID_FILE"}, false, TakePidFile},
-      {{"debug"}, {"TOOLKIT_DEBUG"}, true, Bool(&O::debug)},
+      {{"debug"}, {"TOOLKIT_DEBUG"}, true, TakeDebug},
       {{"driver-root", "nvidia-driver-root"},
        {"NVIDIA_DRIVER_ROOT", "DRIVER_ROOT"},
        false,
@@ -216,9 +239,9 @@ const std::vector<Flag>& Flags() {
        true,
        Bool(&O::accept_mounts)},
       {{"cdi-enabled", "enable-cdi"}, {"CDI_ENABLED", "ENABLE_CDI"}, true, Bool(&O::cdi_enabled)},
-      {{"cdi-output-dir"}, {"CDI_OUTPUT_DIR"}, false, Text(&O::cdi_output_dir)},
+      {{"cdi-output-dir"}, {"CDI_OUTPUT_DIR"}, false, Text(&O::cdi_output_dir), false, true},
       {{"cdi-kind"}, {"CDI_KIND"}, false, Text(&O::cdi_kind)},
-      {{"create-device-nodes"}, {"CREATE_DEVICE_NODES"}, false, TakeDeviceNodes},
+      {{"create-device-nodes"}, {"CREATE_DEVICE_NODES"}, false, TakeDeviceNodes, false, true},
       {{"opt-in-features"},
        {"NVIDIA_CONTAINER_TOOLKIT_OPT_IN_FEATURES"},
        false,
@@ -265,10 +288,7 @@ const std::vector<Flag>& Flags() {
        TakeOverride},
       {{"hooks-dir"}, {"CRIO_HOOKS_DIR"}, false, Text(&O::hooks_dir)},
       {{"hook-filename"}, {"CRIO_HOOK_FILENAME"}, false, Text(&O::hook_filename)},
-      {{"config-mode"},
-       {"CRIO_CONFIG_MODE"},
-       false,
-       OneOf(&O::crio_config_mode, {"config", "hook"})},
+      {{"config-mode"}, {"CRIO_CONFIG_MODE"}, false, TakeCrioMode},
   };
   return flags;
 }
@@ -277,7 +297,7 @@ Status FromEnvironment(const Environment& environment, Options& options) {
   for (const Flag& flag : Flags()) {
     for (const std::string& variable : flag.variables) {
       const auto value = environment(variable);
-      if (!value || value->empty()) {
+      if (!value || (value->empty() && !flag.empty_counts)) {
         continue;
       }
       if (const Status taken = flag.take(options, *value); !taken) {

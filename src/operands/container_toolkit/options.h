@@ -24,17 +24,16 @@ struct Options {
   std::vector<std::string> nri_management_namespaces;  // further ones that may have every GPU
   std::string runtime = "containerd";
   std::string install_dir = "/usr/local/nvidia";  // the programs lie in <this>/toolkit
-  std::string source_root = "/opt/gantry";  // in this image: the folder that holds gantry-hook
-  bool debug = false;
-  std::string driver_root;                                    // empty: found
+  std::string source_root = "/opt/gantry";  // in this image: the folder that holds our programs
+  std::string driver_root;  // where a driver is looked for first; empty: as everywhere
   std::string driver_install_dir = names::kDriverInstallDir;  // where a driver container's lies
   // A container of the operator brings what is there, and says when it is ready.
   bool with_driver_container = true;
-  std::string dev_root;
+  std::string dev_root;  // instead of the driver's; empty: the driver's
   std::string runtime_debug;
   std::string runtime_log_level;
   std::string runtime_mode = "auto";
-  std::string default_kind = "management.nvidia.com/gpu";
+  std::string default_kind;  // of CDI devices without one; empty: the runtime's, nvidia.com/gpu
   std::vector<std::string> annotation_prefixes;  // for containerd's runtimes and config.toml
   std::vector<std::string> low_level_runtimes;   // empty: found, then runc and crun
   bool accept_environment = false;
@@ -52,8 +51,8 @@ struct Options {
   std::string runtime_name = "nvidia";
   bool set_as_default = false;
   std::string runtime_type = "io.containerd.runc.v2";
-  bool use_legacy_config = false;           // an empty configuration of containerd is of schema 1
-  std::string crio_config_mode = "config";  // or "hook"
+  bool use_legacy_config = false;  // an empty configuration of containerd is of schema 1
+  // Where releases before put a hook for CRI-O; it goes.
   std::string hooks_dir = "/usr/share/containers/oci/hooks.d";
   std::string hook_filename = "oci-nvidia-hook.json";
   std::string pid_file = "/run/nvidia/toolkit/toolkit.pid";

@@ -6,9 +6,13 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <string>
 
+#include "base/paths.h"
 #include "operands/container_runtime/runtime_config.h"
 #include "operands/container_toolkit/container_toolkit.h"
 #include "operands/container_toolkit/desired_files.h"
@@ -61,13 +65,25 @@ TEST(Options, TheOperatorsEnvironment) {
   EXPECT_THAT(options->remarks, IsEmpty());
 }
 
+// Of these two an empty value is one; manifests set others empty and mean nothing by it.
+TEST(Options, AnEmptyVariableSwitchesTheDocumentAndTheNodesOff) {
+  const auto options = Parse(
+      {},
+      {{"CDI_ENABLED", "true"}, {"CDI_OUTPUT_DIR", ""}, {"CREATE_DEVICE_NODES", ""}, {"ROOT", ""}});
+  ASSERT_TRUE(options.has_value());
+  EXPECT_EQ(ManagementCdiPath(*options), "");
+  EXPECT_EQ(options->create_device_nodes, "");
+  EXPECT_EQ(options->install_dir, Options{}.install_dir);
+}
+
 TEST(Options, FlagsCountMoreThanVariables) {
-  const auto options = Parse({"--cdi-enabled=false", "--root", "/a", "-r", "crio", "--debug"},
-                             {{"CDI_ENABLED", "true"}, {"ROOT", "/b"}});
+  const auto options =
+      Parse({"--cdi-enabled=false", "--root", "/a", "-r", "crio", "--no-runtime-config"},
+            {{"CDI_ENABLED", "true"}, {"ROOT", "/b"}});
   EXPECT_FALSE(options->cdi_enabled);
   EXPECT_EQ(options->install_dir, "/a");
   EXPECT_EQ(options->runtime, "crio");
-  EXPECT_TRUE(options->debug);
+  EXPECT_TRUE(options->no_runtime_config);
 }
 
 TEST(Options, AListIsWhatStandsBetweenCommasOfAllItsFlags) {
@@ -108,6 +124,7 @@ TEST(Options, ValuesThatNvidiasInstallerRefusesToo) {
               HasSubstr("runtime-config-override"));
   EXPECT_THAT(Parse({"--runtime-config-override=1"}).error().message, HasSubstr("no JSON object"));
   EXPECT_THAT(Parse({"--config-mode=both"}).error().message, HasSubstr("both"));
+  EXPECT_THAT(Parse({"--debug=perhaps"}).error().message, HasSubstr("debug"));
 }
 
 TEST(Options, TheRestOfTheInstallersEnvironment) {
@@ -116,7 +133,7 @@ TEST(Options, TheRestOfTheInstallersEnvironment) {
                                   {"TOOLKIT_PACKAGE_TYPE", "rpm"},
                                   {"RUNTIME_CONFIG_SOURCE", "command,file"},
                                   {"CONTAINERD_USE_LEGACY_CONFIG", "true"},
-                                  {"CRIO_CONFIG_MODE", "hook"},
+                                  {"CRIO_CONFIG_MODE", "config"},
                                   {"CRIO_HOOKS_DIR", "/hooks"},
                                   {"CRIO_HOOK_FILENAME", "h.json"},
                                   {"NVIDIA_CONTAINER_CLI_DEBUG", "/var/log/cli"},
@@ -126,15 +143,14 @@ TEST(Options, TheRestOfTheInstallersEnvironment) {
   EXPECT_EQ(options->pid_file, "/run/a/toolkit.pid");
   EXPECT_EQ(options->create_device_nodes, "");
   EXPECT_TRUE(options->use_legacy_config);
-  EXPECT_EQ(options->crio_config_mode, "hook");
   EXPECT_EQ(options->hooks_dir, "/hooks");
   EXPECT_EQ(options->hook_filename, "h.json");
   EXPECT_EQ(options->cli_debug, "/var/log/cli");
   EXPECT_FALSE(options->skip_mode_detection);
   EXPECT_THAT(options->remarks, IsEmpty());
-  const auto remarked =
-      Parse({"--config-source=file=/x", "--runtime-config-override={\"a\": 1}", "--ignore-errors"});
-  EXPECT_EQ(remarked->remarks.size(), 2U);
+  const auto remarked = Parse({"--config-source=file=/x", "--runtime-config-override={\"a\": 1}",
+                               "--ignore-errors", "--config-mode=hook", "--debug"});
+  EXPECT_EQ(remarked->remarks.size(), 4U);
   EXPECT_TRUE(remarked->ignore_errors);
 }
 
@@ -162,28 +178,57 @@ TEST(Options, AnImagesVariableGivesNoGpuUnlessSwitchedOn) {
                   ->accept_environment);
 }
 
-TEST(DesiredFiles, OneProgramUnderAllNames) {
-  const auto changes = DesiredFiles(*Parse({"--cdi-enabled"}), {"program", "document", "/", {}});
+TEST(DesiredFiles, TheHookAndOneProgramUnderAllOtherNames) {
+  const auto changes =
+      DesiredFiles(*Parse({"--cdi-enabled"}), {"hook", "program", "document", "/", {}});
   const std::string folder = "/usr/local/nvidia/toolkit/";
-  for (const char* name :
-       {"nvidia-container-runtime", "nvidia-container-runtime.cdi",
-        "nvidia-container-runtime.legacy", "nvidia-container-runtime-hook", "nvidia-ctk"}) {
+  for (const char* name : {"nvidia-container-runtime", "nvidia-container-runtime.cdi",
+                           "nvidia-container-runtime.legacy", "nvidia-container-runtime-hook",
+                           "nvidia-container-toolkit", "nvidia-ctk"}) {
     EXPECT_THAT(changes, Contains(AllOf(Field(&host::Change::path, folder + name),
                                         Field(&host::Change::kind, host::Change::Kind::kSymlink),
-                                        Field(&host::Change::content, "nvidia-cdi-hook"))));
+                                        Field(&host::Change::content, "gantry-runtime"))));
   }
-  EXPECT_THAT(changes, Contains(AllOf(Field(&host::Change::path, folder + "nvidia-cdi-hook"),
-                                      Field(&host::Change::source, "program"),
-                                      Field(&host::Change::mode, 0755U))));
+  const auto program = [&](const char* name, const char* source) {
+    return AllOf(Field(&host::Change::path, folder + name), Field(&host::Change::source, source),
+                 Field(&host::Change::mode, 0755U));
+  };
+  EXPECT_THAT(changes, Contains(program("gantry-runtime", "program")));
+  EXPECT_THAT(changes, Contains(program("nvidia-cdi-hook", "hook")));
   EXPECT_THAT(changes,
               Contains(Field(&host::Change::path, "/var/run/cdi/management.nvidia.com-gpu.yaml")));
+}
+
+// Releases before had one program, and every other name was a link to nvidia-cdi-hook.
+TEST(DesiredFiles, ComeInThePlaceOfTheOneProgramBefore) {
+  using Kind = host::Change::Kind;
+  std::string pattern = "/tmp/desired_files.XXXXXX";
+  const std::string root = ::mkdtemp(pattern.data());
+  std::ofstream(root + "/hook") << "hook";
+  std::ofstream(root + "/program") << "program";
+  const auto options = Parse({});
+  const std::string folder = ToolkitDir(*options);
+  host::Journal journal = host::Journal::Open(root, kJournalFolder).value();
+  ASSERT_TRUE(journal.Apply(
+      {{Kind::kSymlink, folder + "/nvidia-container-runtime", "nvidia-cdi-hook", 0, std::nullopt},
+       {Kind::kFile, folder + "/nvidia-cdi-hook", "one", 0755, std::nullopt}}));
+  const auto changes = DesiredFiles(*options, {root + "/hook", root + "/program", "", "/", {}});
+  ASSERT_TRUE(journal.Apply(changes));
+  const auto text = [&](const char* name) {
+    return ReadFile(root + folder + "/" + name).value_or("");
+  };
+  EXPECT_EQ(text("nvidia-cdi-hook"), "hook");
+  EXPECT_EQ(text("nvidia-container-runtime"), "program");
+  EXPECT_EQ(text("nvidia-ctk"), "program");
+  EXPECT_THAT(journal.Apply(changes).value(), IsEmpty());
+  std::filesystem::remove_all(root);
 }
 
 TEST(DesiredFiles, ConfigurationOfTheLegacyTools) {
   const auto options = Parse({"--opt-in-features=allow-cuda-compat-libs-from-container",
                               "--nvidia-container-cli.debug=/var/log/cli"});
   const std::string text =
-      RuntimeConfigFile(*options, {"", "", "/run/nvidia/driver", {"/usr/libexec/crio/crun"}});
+      RuntimeConfigFile(*options, {"", "", "", "/run/nvidia/driver", {"/usr/libexec/crio/crun"}});
   EXPECT_THAT(text, HasSubstr("\n[features]\nallow-cuda-compat-libs-from-container = true\n"));
   EXPECT_THAT(text, HasSubstr("root = \"/run/nvidia/driver\""));
   EXPECT_THAT(text, HasSubstr("ldconfig = \"@/run/nvidia/driver/sbin/ldconfig\""));
@@ -199,6 +244,15 @@ TEST(DesiredFiles, NoDocumentWithoutCdi) {
             "/var/run/cdi/management.nvidia.com-gpu.yaml");
 }
 
+// As the operator sets it.
+TEST(DesiredFiles, TheKindOfDevicesWithoutOneIsWrittenIfItIsGiven) {
+  const auto options =
+      Parse({}, {{"NVIDIA_CONTAINER_RUNTIME_MODES_CDI_DEFAULT_KIND", "management.nvidia.com/gpu"}});
+  EXPECT_EQ(container_runtime::ParseRuntimeConfig(RuntimeConfigFile(*options, {}))->default_kind,
+            "management.nvidia.com/gpu");
+  EXPECT_THAT(RuntimeConfigFile(Options{}, {}), Not(HasSubstr("default-kind")));
+}
+
 TEST(DesiredFiles, TheRuntimeReadsWhatIsWritten) {
   const auto options = Parse({"--accept-nvidia-visible-devices-envvar-when-unprivileged",
                               "--nvidia-container-runtime.runtimes=/opt/a \"b\",crun"});
@@ -206,7 +260,7 @@ TEST(DesiredFiles, TheRuntimeReadsWhatIsWritten) {
   ASSERT_TRUE(read.has_value()) << read.error().message;
   EXPECT_TRUE(read->accept_environment);
   EXPECT_THAT(read->runtimes, ElementsAre("/opt/a \"b\"", "crun"));
-  EXPECT_EQ(read->default_kind, "management.nvidia.com/gpu");
+  EXPECT_EQ(read->default_kind, container_runtime::RuntimeConfig{}.default_kind);
   EXPECT_THAT(read->spec_dirs, ElementsAre("/etc/cdi", "/var/run/cdi"));
 }
 

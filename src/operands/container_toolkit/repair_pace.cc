@@ -6,6 +6,23 @@
 
 namespace gantry::container_toolkit {
 
+std::optional<std::chrono::seconds> RetryAfter(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::kInvalid:
+    case ErrorKind::kUnsupported:
+      return std::nullopt;
+    case ErrorKind::kTimeout:  // under load; or an engine that takes long, restarted by the attempt
+    case ErrorKind::kDenied:
+      return std::chrono::seconds(60);
+    case ErrorKind::kNotFound:
+    case ErrorKind::kConflict:
+    case ErrorKind::kUnavailable:
+    case ErrorKind::kInternal:
+      break;
+  }
+  return std::chrono::seconds(5);
+}
+
 void RepairPace::Note(Count& count, SteadyTime now) {
   if (count.times == 0 || now - count.since >= kWindow) {
     count = {.times = 0, .since = now};

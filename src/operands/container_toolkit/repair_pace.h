@@ -3,12 +3,17 @@
 
 #include <chrono>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/error.h"
 
 namespace gantry::container_toolkit {
+
+// When what failed is tried again although nothing was seen to change; nothing: not before.
+std::optional<std::chrono::seconds> RetryAfter(ErrorKind kind);
 
 // Two who each put the other's edit right would do so for ever, and restart the container runtime
 // each time. Who is one of them finds out here, by what it did to one thing within a minute.

@@ -41,5 +41,14 @@ TEST(RepairPace, FewRestartsAreEnough) {
   EXPECT_EQ(pace.NextAt(kStart), kStart + RepairPace::kWindow);
 }
 
+TEST(RetryAfter, OnlyWhatNothingButAChangeMendsIsNotTriedAgain) {
+  EXPECT_EQ(RetryAfter(ErrorKind::kUnavailable), seconds(5));
+  EXPECT_EQ(RetryAfter(ErrorKind::kTimeout), seconds(60))
+      << "`containerd --version` on a busy node";
+  EXPECT_EQ(RetryAfter(ErrorKind::kDenied), seconds(60)) << "an immutable file";
+  EXPECT_EQ(RetryAfter(ErrorKind::kInvalid), std::nullopt);
+  EXPECT_EQ(RetryAfter(ErrorKind::kUnsupported), std::nullopt);
+}
+
 }  // namespace
 }  // namespace gantry::container_toolkit

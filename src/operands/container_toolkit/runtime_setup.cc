@@ -2,12 +2,16 @@
 // What is the same for every engine: try out, write through the journal, restart if need be, ask,
 // take back. Whether a restart is needed is told by what the running process has read: the journal
 // keeps, for the process (pid and start time), a fingerprint of its effective configuration, so
-// that a repaired drop-in or a restart of the toolkit costs none.
+// that a repaired drop-in or a restart of the toolkit costs none. It is noted as pending before the
+// first file changes: whoever is killed in between leaves word that a restart may be due.
 #include "operands/container_toolkit/runtime_setup.h"
 
 #include <signal.h>
 
 #include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
 
 #include "base/log.h"
 #include "base/paths.h"
@@ -17,6 +21,7 @@
 #include "container/cri_starts.h"
 #include "container/cri_status.h"
 #include "container/docker.h"
+#include "container/docker_status.h"
 #include "host/files.h"
 #include "host/watch.h"
 #include "operands/container_toolkit/containerd_setup.h"
@@ -35,9 +40,13 @@ constexpr milliseconds kAskAgain(20);
 constexpr milliseconds kAnswerTakes(200);
 constexpr seconds kAskWithin(1);
 // Notes in the journal.
-constexpr char kRunning[] = "runtime-running";  // "<pid> <start time> <fingerprint>"
+constexpr char kRunning[] = "runtime-running";  // "<pid> <start time> <fingerprint>[ pending]"
 constexpr char kRefused[] = "runtime-refused";  // fingerprint of what was rolled back
-constexpr char kDropIn[] = "drop-in";           // host path of ours
+constexpr char kDropIn[] = "drop-in";           // host paths of ours, a line each
+// "<engine> <socket> <handler>,...": what worked last. An empty handler: the default one is ours.
+constexpr char kServes[] = "runtime-serves";
+constexpr char kWithdrawn[] = "runtime-withdrawn";  // when it was restarted without ours, Unix s
+constexpr std::string_view kPending = " pending";
 constexpr char kUsualDropIn[] = "/etc/containerd/conf.d/99-nvidia.toml";
 
 std::string Fingerprint(const std::string& text) {
@@ -52,20 +61,75 @@ std::string RunningNote(const host::ProcessId& process, const std::string& effec
   return format("{} {} {}", process.pid, process.start_time, Fingerprint(effective));
 }
 
+std::string WithoutPending(std::string note) {
+  if (note.ends_with(kPending)) {
+    note.resize(note.size() - kPending.size());
+  }
+  return note;
+}
+
+std::vector<std::string> NotedDropIns(const host::Journal& journal) {
+  return Split(journal.Note(kDropIn), '\n');
+}
+
 // How ours is taken out of a file that somebody edited since.
 host::Journal::TakeOut TakeOut(const Options& options, const host::Journal& journal) {
-  const std::string noted = journal.Note(kDropIn);
-  const std::string drop_in = noted.empty() ? kUsualDropIn : noted;
-  return [&options, drop_in](const std::string& path, const std::string& text) {
-    return path.ends_with(".json") ? container::WithoutNvidiaRuntimes(text, RuntimeProgram(options))
-                                   : container::WithoutOurPart(text, drop_in);
+  std::vector<std::string> drop_ins = NotedDropIns(journal);
+  if (drop_ins.empty()) {
+    drop_ins.emplace_back(kUsualDropIn);
+  }
+  return [&options, drop_ins](const std::string& path, std::string text) {
+    if (path.ends_with(".json")) {
+      return container::WithoutNvidiaRuntimes(text, RuntimeProgram(options));
+    }
+    for (const std::string& drop_in : drop_ins) {
+      text = container::WithoutOurPart(text, drop_in);
+    }
+    return text;
   };
+}
+
+struct Served {
+  std::string engine;
+  std::string socket;  // host path
+  std::vector<std::string> handlers;
+};
+
+Served ServedBefore(const host::Journal& journal) {
+  const std::vector<std::string> words = Split(journal.Note(kServes), ' ');
+  return words.size() == 3 ? Served{words[0], words[1], Split(words[2], ',')} : Served{};
+}
+
+std::optional<WallTime> WithdrawnAt(const host::Journal& journal) {
+  const auto at = ParseInt(journal.Note(kWithdrawn));
+  return at ? std::optional(std::chrono::system_clock::from_time_t(*at)) : std::nullopt;
+}
+
+// All that containers need when they end: the runtime's program, its other names, its config.toml.
+Result<host::Journal::Which> OfTheProgram(const Options& options, const host::Journal& journal) {
+  TRY_ASSIGN(const std::string folder, journal.Resolve({.kind = host::Change::Kind::kDirectory,
+                                                        .path = ToolkitDir(options),
+                                                        .content = {},
+                                                        .pristine = {}}));
+  return [folder](const std::string& path) {
+    return path == folder || path.starts_with(folder + "/");
+  };
+}
+
+host::Journal::Which Not(host::Journal::Which which) {
+  return [which = std::move(which)](const std::string& path) { return !which(path); };
 }
 
 bool HasAll(const std::vector<std::string>& present, const std::vector<std::string>& wanted) {
   return std::ranges::all_of(wanted, [&](const std::string& name) {
     return std::ranges::find(present, name) != present.end();
   });
+}
+
+// CRI-O tells its handlers since 1.30; before, its own program has shown that it has them.
+bool Has(const std::string& engine, const container::CriStatus& status,
+         const std::vector<std::string>& handlers) {
+  return HasAll(status.handlers, handlers) || (engine == "crio" && status.handlers.empty());
 }
 
 }  // namespace
@@ -92,15 +156,17 @@ Result<RuntimeSetup::Outcome> RuntimeSetup::Install(host::Journal& journal) {
   outcome.remarks = found_.remarks;
   outcome.remarks.insert(outcome.remarks.end(), wanted.remarks.begin(), wanted.remarks.end());
   if (wanted.changes.empty()) {
+    TRY(NoteServing(journal, wanted));
     return outcome;  // somebody else gave it all that is wanted
   }
-  std::string asked;
+  std::string asked = options_.restart_mode;
   for (const host::Change& change : wanted.changes) {
     asked += change.content;
   }
   asked = Fingerprint(asked);
   if (journal.Note(kRefused) == asked) {
-    return Fail(ErrorKind::kTimeout,
+    TRY(TakeBack(journal, wanted));  // whoever noted it may have been killed before
+    return Fail(ErrorKind::kInvalid,
                 format("configure {}: it did not come back with this configuration before; "
                        "change it or its files to have it tried again",
                        found_.engine));
@@ -108,37 +174,64 @@ Result<RuntimeSetup::Outcome> RuntimeSetup::Install(host::Journal& journal) {
   const bool in_place = InPlace(wanted);
   const std::string note = journal.Note(kRunning);
   const bool known = note.starts_with(RunningPrefix());
-  if (in_place && (!wanted.needs_restart || (known && !note.ends_with(" pending")))) {
+  if (in_place && known && !note.ends_with(kPending)) {
+    TRY(NoteServing(journal, wanted));
     return outcome;  // as it was left, and the runtime that was seen to have read it
   }
-  std::string effective;
-  if (wanted.needs_restart) {
-    TRY_ASSIGN(effective, TryOut(wanted));
-  }
+  TRY_ASSIGN(const std::string effective, TryOut(wanted));
   if (!in_place) {
-    if (wanted.needs_restart && !known) {
-      // What this process has read is what the files said until now.
-      TRY(journal.SetNote(kRunning, RunningNote(found_.process, Effective().value_or(""))));
-    }
-    if (wanted.needs_restart && RestartsItself()) {
-      LetStartsFinish();
-    }
-    TRY(journal.SetNote(kDropIn, wanted.drop_in));
-    TRY_ASSIGN(outcome.changed, journal.Apply(wanted.changes));
+    TRY(PutInPlace(journal, wanted, outcome));
   }
-  if (!wanted.needs_restart) {
-    return outcome;
+  for (const std::string& path : drop_ins_) {
+    if (path != wanted.drop_in) {
+      TRY_ASSIGN(const auto gone, journal.Undo(path, TakeOut(options_, journal)));
+      outcome.changed.insert(outcome.changed.end(), gone.begin(), gone.end());
+    }
   }
+  TRY(journal.SetNote(kDropIn, wanted.drop_in));
   const auto restarted = RestartIfNeeded(journal, effective, wanted.handlers);
   if (!restarted) {
-    TRY(TakeBack(journal, wanted));
+    // First of all: whatever fails below, it is not tried again and again.
     TRY(journal.SetNote(kRefused, asked));
+    TRY(TakeBack(journal, wanted));
     return std::unexpected(
         restarted.error().In(format("configure {} (taken back)", found_.engine)));
   }
   outcome.restarted = *restarted;
   TRY(journal.SetNote(kRefused, ""));
+  if (!journal.Note(kRunning).ends_with(kPending)) {
+    TRY(NoteServing(journal, wanted));
+  }
   return outcome;
+}
+
+Status RuntimeSetup::PutInPlace(host::Journal& journal, const Wanted& wanted, Outcome& outcome) {
+  const std::string note = journal.Note(kRunning);
+  // A process that nothing is noted of has read what the files said until now.
+  const std::string read = note.starts_with(RunningPrefix())
+                               ? WithoutPending(note)
+                               : RunningNote(found_.process, Effective().value_or(""));
+  TRY(journal.SetNote(kRunning, read + std::string(kPending)));
+  if (RestartsItself()) {
+    LetStartsFinish();
+  }
+  // Both places are ours until the one of before is empty.
+  std::vector<std::string> drop_ins = drop_ins_;
+  std::erase(drop_ins, wanted.drop_in);
+  if (!wanted.drop_in.empty()) {
+    drop_ins.insert(drop_ins.begin(), wanted.drop_in);
+  }
+  TRY(journal.SetNote(kDropIn, Join(drop_ins, "\n")));
+  TRY_ASSIGN(outcome.changed, journal.Apply(wanted.changes));
+  return {};
+}
+
+Status RuntimeSetup::NoteServing(host::Journal& journal, const Wanted& wanted) const {
+  std::vector<std::string> handlers = wanted.handlers;
+  if (options_.set_as_default) {
+    handlers.emplace_back();
+  }
+  return NoteHandlers(journal, handlers);
 }
 
 // Restarts the engine unless the process that runs has read the wanted configuration; true if it
@@ -146,16 +239,15 @@ Result<RuntimeSetup::Outcome> RuntimeSetup::Install(host::Journal& journal) {
 Result<bool> RuntimeSetup::RestartIfNeeded(host::Journal& journal, const std::string& effective,
                                            const std::vector<std::string>& handlers) {
   const std::string good = RunningNote(found_.process, effective);
-  const std::string note = journal.Note(kRunning);
-  if (note == good) {
-    return false;
-  }
-  if (!note.starts_with(RunningPrefix()) && Answers({}, handlers, seconds(2)).has_value()) {
-    // Started since, by others: it has read our files, for it has what they say.
+  const std::string note = WithoutPending(journal.Note(kRunning));
+  const bool known = note.starts_with(RunningPrefix());
+  // Started since, by others: it has read our files, for it has what they say.
+  if (note == good || (!known && Answers({}, handlers, seconds(2)).has_value())) {
     TRY(journal.SetNote(kRunning, good));
     return false;
   }
-  TRY(journal.SetNote(kRunning, RunningNote(found_.process, "") + " pending"));
+  const std::string read = known ? note : RunningNote(found_.process, "");
+  TRY(journal.SetNote(kRunning, read + std::string(kPending)));
   if (options_.restart_mode == "none") {
     log::Warning("{} has to be restarted for its new configuration; restart mode is none",
                  found_.engine);
@@ -168,13 +260,37 @@ Result<bool> RuntimeSetup::RestartIfNeeded(host::Journal& journal, const std::st
 
 Status RuntimeSetup::TakeBack(host::Journal& journal, const Wanted& wanted) {
   const auto take_out = TakeOut(options_, journal);
+  const std::string before = journal.Note(kRunning);  // names the process before the restart
+  bool changed = false;
   for (auto change = wanted.changes.rbegin(); change != wanted.changes.rend(); ++change) {
-    TRY(journal.Undo(change->path, take_out));
+    TRY_ASSIGN(const auto paths, journal.Undo(change->path, take_out));
+    changed = changed || !paths.empty();
   }
   TRY(journal.SetNote(kRunning, ""));
-  // It may be gone, its supervisor trying again: then it finds the old files by itself.
+  TRY(journal.SetNote(kServes, ""));
+  if (!changed || RestartsItself()) {
+    return {};
+  }
   const auto now = FindRuntime(options_);
-  return now && !RestartsItself() ? Restart(now->process) : Status{};
+  if (!now) {
+    return {};  // its supervisor tries again, and it finds the old files by itself
+  }
+  const bool lives_on =
+      before.starts_with(format("{} {} ", now->process.pid, now->process.start_time));
+  if (lives_on && !ReloadsInPlace()) {
+    return {};  // it has read nothing of ours
+  }
+  if (const Status done = Restart(now->process); !done) {
+    log::Warning("{}", done.error().In("after its files were put back").message);
+  }
+  return {};
+}
+
+Status RuntimeSetup::NoteHandlers(host::Journal& journal,
+                                  const std::vector<std::string>& handlers) const {
+  TRY(journal.SetNote(kWithdrawn, ""));
+  return journal.SetNote(kServes,
+                         format("{} {} {}", found_.engine, found_.socket, Join(handlers, ",")));
 }
 
 Result<host::ProcessId> RuntimeSetup::RestartAndWait(const std::vector<std::string>& handlers) {
@@ -236,11 +352,10 @@ void RuntimeSetup::LetStartsFinish() const {
 
 Result<std::vector<std::string>> RuntimeSetup::StartsUnderWay(WallTime begin,
                                                               milliseconds limit) const {
-  const std::string socket = Here(found_.socket);
-  TRY_ASSIGN(const std::string containers, container::CallCri(socket, "ListContainers", "", limit));
-  TRY_ASSIGN(const std::string sandboxes, container::CallCri(socket, "ListPodSandbox", "", limit));
+  TRY_ASSIGN(const std::string containers,
+             container::CallCri(Here(found_.socket), "ListContainers", "", limit));
   TRY_ASSIGN(const auto made, container::ParseCriContainers(containers));
-  TRY_ASSIGN(const auto pods, container::ParseCriSandboxes(sandboxes));
+  TRY_ASSIGN(const auto pods, Sandboxes(limit));
   return container::StartsUnderWay(pods, made, begin);
 }
 
@@ -256,7 +371,7 @@ Result<host::ProcessId> RuntimeSetup::Answers(const host::ProcessId& before,
   if (!status.ready) {
     return Fail(ErrorKind::kUnavailable, "it says that it is not ready");
   }
-  if (!HasAll(status.handlers, handlers)) {
+  if (!Has(found_.engine, status, handlers)) {
     return Fail(ErrorKind::kUnavailable, "it has not all of " + Join(handlers, ", "));
   }
   return peer;
@@ -279,20 +394,25 @@ std::string RuntimeSetup::SystemdUnit(const host::ProcessId& process) const {
 }
 
 Status RuntimeSetup::Restart(const host::ProcessId& process) const {
-  std::string unit = options_.restart_mode == "signal" ? "" : SystemdUnit(process);
-  if (unit.empty() && options_.restart_mode == "systemd") {
+  const bool by_unit = options_.restart_mode == "systemd" || !SignalRestarts();
+  std::string unit = options_.restart_mode == "signal" && !by_unit ? "" : SystemdUnit(process);
+  if (unit.empty() && by_unit) {
     unit = UsualUnit();
   }
-  if (unit.empty()) {
-    log::Info("restarting {} (process {}) by SIGHUP", found_.engine, process.pid);
-    return host::SendSignal(process, SIGHUP);
+  if (!unit.empty()) {
+    const Status done = RestartUnit(unit);
+    if (done || by_unit || done.error().kind != ErrorKind::kNotFound) {
+      return done;
+    }
   }
-  return RestartUnit(unit);
+  log::Info("restarting {} (process {}) by SIGHUP", found_.engine, process.pid);
+  return host::SendSignal(process, SIGHUP);
 }
 
 Status RuntimeSetup::RestartUnit(const std::string& unit) const {
   log::Info("restarting {}", unit);
-  for (const char* systemctl : {"/usr/bin/systemctl", "/bin/systemctl"}) {
+  for (const char* systemctl :
+       {"/usr/bin/systemctl", "/bin/systemctl", "/run/current-system/sw/bin/systemctl"}) {
     const auto done = host::RunProgram(
         {{systemctl, "restart", "--no-block", unit}, options_.host_root, seconds(5)});
     if (!done && done.error().kind == ErrorKind::kNotFound) {
@@ -309,40 +429,157 @@ Status RuntimeSetup::RestartUnit(const std::string& unit) const {
               format("restart {}: there is no systemctl on the host", found_.engine));
 }
 
-Result<RuntimeSetup::Outcome> RuntimeSetup::Remove(host::Journal& journal) {
-  Outcome outcome;
-  // It finds the files; one that somebody broke since is no reason to leave ours on the host.
-  [[maybe_unused]] const auto present = Plan();
-  const auto before = Effective();
+Result<std::vector<container::CriSandbox>> RuntimeSetup::Sandboxes(milliseconds limit) const {
+  TRY_ASSIGN(const std::string message,
+             container::CallCri(Here(found_.socket), "ListPodSandbox", "", limit));
+  return container::ParseCriSandboxes(message);
+}
+
+// Which pods need the runtime's program until they have ended; empty: none. Those of the default
+// handler do that are older than `withdrawn`: since then it is the engine's own.
+std::string RuntimeSetup::Users(const std::vector<std::string>& handlers,
+                                std::optional<WallTime> withdrawn) const {
+  const auto sandboxes = Sandboxes(kAskWithin);
+  if (!sandboxes) {
+    log::Info("nobody tells who needs the runtime's program: {}", sandboxes.error().message);
+    return "";
+  }
+  std::vector<std::string> pods;
+  for (const container::CriSandbox& sandbox : *sandboxes) {
+    const bool by_another =
+        sandbox.handler.empty() && withdrawn.has_value() && sandbox.created >= *withdrawn;
+    if (sandbox.ready && !by_another &&
+        std::ranges::find(handlers, sandbox.handler) != handlers.end()) {
+      pods.push_back(sandbox.pod);
+    }
+  }
+  constexpr size_t kNamed = 3;
+  const std::string more = pods.size() > kNamed ? format(", {} more", pods.size() - kNamed) : "";
+  pods.resize(std::min(pods.size(), kNamed));
+  return pods.empty() ? "" : format("containers run by it: {}{}", Join(pods, ", "), more);
+}
+
+// Takes back what `which` chooses and has the engine run without it; why it runs with it still, if
+// it does.
+Result<std::string> RuntimeSetup::Withdraw(host::Journal& journal,
+                                           const host::Journal::Which& which, Outcome& outcome) {
+  if (!journal.Note(kRunning).starts_with(RunningPrefix())) {
+    TRY(journal.SetNote(kRunning, RunningNote(found_.process, Effective().value_or(""))));
+  }
   if (RestartsItself()) {
     LetStartsFinish();
   }
-  TRY_ASSIGN(outcome.changed, journal.UndoAll(TakeOut(options_, journal)));
+  TRY_ASSIGN(outcome.changed, journal.UndoWhere(which, TakeOut(options_, journal)));
   const auto after = Effective();
   if (!after) {
-    log::Warning("{} is not restarted: {}", found_.engine, after.error().message);
-  } else if ((!before || *after != *before) && options_.restart_mode != "none") {
-    TRY(RestartAndWait({}));
-    outcome.restarted = true;
+    return format("{} is not restarted: {}", found_.engine, after.error().message);
+  }
+  if (WithoutPending(journal.Note(kRunning)) == RunningNote(found_.process, *after)) {
+    return "";
+  }
+  if (options_.restart_mode == "none") {
+    return format("{} has to be restarted without it; restart mode is none", found_.engine);
+  }
+  TRY_ASSIGN(const host::ProcessId now, RestartAndWait({}));
+  outcome.restarted = true;
+  TRY(journal.SetNote(kRunning, RunningNote(now, *after)));
+  TRY(journal.SetNote(kWithdrawn, std::to_string(std::chrono::system_clock::to_time_t(
+                                      std::chrono::system_clock::now()))));
+  return "";
+}
+
+Result<RuntimeSetup::Outcome> RuntimeSetup::Leave(host::Journal& journal) {
+  Outcome outcome;
+  if (!IsConfigured(journal)) {
+    return outcome;
+  }
+  TRY_ASSIGN(const Wanted wanted, Plan());
+  std::vector<std::string> paths = drop_ins_;
+  for (const host::Change& change : wanted.changes) {
+    paths.push_back(change.path);
+  }
+  for (std::string& path : paths) {
+    TRY_ASSIGN(path, journal.Resolve({.path = path, .content = {}, .pristine = {}}));
+  }
+  const auto of_the_engine = [&paths](const std::string& path) {
+    return std::ranges::find(paths, path) != paths.end();
+  };
+  TRY_ASSIGN(const std::string why, Withdraw(journal, of_the_engine, outcome));
+  if (!why.empty()) {
+    outcome.remarks.push_back(why);
+  }
+  for (const char* note : {kRunning, kRefused, kDropIn, kServes, kWithdrawn}) {
+    TRY(journal.SetNote(note, ""));
+  }
+  return outcome;
+}
+
+Result<RuntimeSetup::Outcome> RuntimeSetup::Remove(host::Journal& journal) {
+  Outcome outcome;
+  if (!journal.empty()) {
+    // It finds the files; one that somebody broke since is no reason to leave ours on the host.
+    [[maybe_unused]] const auto present = Plan();
+    TRY_ASSIGN(auto of_the_program, OfTheProgram(options_, journal));
+    TRY_ASSIGN(outcome.kept, Withdraw(journal, Not(std::move(of_the_program)), outcome));
+    if (outcome.kept.empty()) {
+      outcome.kept = Users(ServedBefore(journal).handlers, WithdrawnAt(journal));
+    }
+  }
+  if (outcome.kept.empty()) {
+    TRY_ASSIGN(const auto changed, journal.UndoAll(TakeOut(options_, journal)));
+    outcome.changed.insert(outcome.changed.end(), changed.begin(), changed.end());
   }
   return outcome;
 }
 
 Result<RuntimeSetup::Outcome> RemoveWithoutRuntime(const Options& options, host::Journal& journal) {
   RuntimeSetup::Outcome outcome;
+  const std::vector<std::string> running = Split(journal.Note(kRunning), ' ');
+  const auto pid = ParseInt(running.empty() ? "" : running.front());
+  const auto process = host::Identify(static_cast<pid_t>(pid.value_or(0)));
+  if (process && running.size() > 1 && running[1] == std::to_string(process->start_time)) {
+    outcome.kept = format("process {} runs with it still", process->pid);
+    TRY_ASSIGN(auto of_the_program, OfTheProgram(options, journal));
+    TRY_ASSIGN(outcome.changed,
+               journal.UndoWhere(Not(std::move(of_the_program)), TakeOut(options, journal)));
+    return outcome;
+  }
   TRY_ASSIGN(outcome.changed, journal.UndoAll(TakeOut(options, journal)));
   return outcome;
 }
 
-Result<std::unique_ptr<RuntimeSetup>> MakeRuntimeSetup(const Options& options) {
+bool IsConfigured(const host::Journal& journal) {
+  return std::ranges::any_of(std::array{kRunning, kDropIn, kServes},
+                             [&](const char* note) { return !journal.Note(note).empty(); });
+}
+
+bool ServesAsBefore(const Options& options, const host::Journal& journal) {
+  Served served = ServedBefore(journal);
+  std::erase(served.handlers, "");
+  const std::string socket = ResolveInRoot(options.host_root, served.socket).value_or("");
+  if (served.engine.empty()) {
+    return false;
+  }
+  if (served.engine == "docker") {
+    const auto status = container::AskDocker(socket, seconds(2));
+    return status && HasAll(status->runtimes, served.handlers);
+  }
+  const auto status = container::AskCriStatus(socket, seconds(2));
+  return status && status->ready && Has(served.engine, *status, served.handlers);
+}
+
+Result<std::unique_ptr<RuntimeSetup>> MakeRuntimeSetup(const Options& options,
+                                                       const host::Journal& journal) {
   TRY_ASSIGN(FoundRuntime found, FindRuntime(options));
+  std::vector<std::string> drop_ins = NotedDropIns(journal);
   if (found.engine == "crio") {
-    return std::make_unique<CrioSetup>(options, std::move(found));
+    drop_ins.push_back(JoinPath(options.hooks_dir, options.hook_filename));
+    return std::make_unique<CrioSetup>(options, std::move(found), std::move(drop_ins));
   }
   if (found.engine == "docker") {
-    return std::make_unique<DockerSetup>(options, std::move(found));
+    return std::make_unique<DockerSetup>(options, std::move(found), std::move(drop_ins));
   }
-  return ContainerdSetup::Make(options, std::move(found));
+  return ContainerdSetup::Make(options, std::move(found), std::move(drop_ins));
 }
 
 }  // namespace gantry::container_toolkit

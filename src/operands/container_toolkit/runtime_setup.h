@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "container/cri_starts.h"
 #include "host/journal.h"
 #include "host/processes.h"
 #include "operands/container_toolkit/options.h"
@@ -26,18 +27,26 @@ class RuntimeSetup {
     std::vector<std::string> changed;  // host paths
     bool restarted = false;
     std::vector<std::string> remarks;
+    std::string kept;  // Remove: why the runtime's program stays; empty: it went
   };
 
   RuntimeSetup(const RuntimeSetup&) = delete;
   RuntimeSetup& operator=(const RuntimeSetup&) = delete;
   virtual ~RuntimeSetup() = default;
 
-  // kInvalid: the engine's files or the result are refused, nothing was changed; kTimeout: the
-  // restarted engine did not answer, everything was taken back.
+  // kInvalid: the engine's files or the result are refused, nothing was changed, or they were taken
+  // back before and are not tried again; kTimeout: the restarted engine did not answer, everything
+  // was taken back.
   virtual Result<Outcome> Install(host::Journal& journal);
 
-  // Removes everything that the journal knows, of the toolkit's other files too, and restarts the
-  // engine if that changes what it runs with.
+  // Takes back what Install did, and restarts the engine if that changes what it runs with; nothing
+  // is done where Install did nothing.
+  Result<Outcome> Leave(host::Journal& journal);
+
+  // Takes back everything that the journal knows, of the toolkit's other files too: first the
+  // engine's, which is restarted if that changes what it runs with, last the runtime's program and
+  // configuration. Those stay while something needs them, for which Outcome::kept has the reason;
+  // the journal then knows of them still.
   Result<Outcome> Remove(host::Journal& journal);
 
   // Paths here whose change may need Install again; known after Install.
@@ -47,14 +56,14 @@ class RuntimeSetup {
   [[nodiscard]] virtual std::vector<std::string> LowLevelRuntimes() const = 0;
 
  protected:
-  RuntimeSetup(const Options& options, FoundRuntime found)
-      : options_(options), found_(std::move(found)) {}
+  // `drop_ins`: host paths of ours as the journal has them, those at places of before too.
+  RuntimeSetup(const Options& options, FoundRuntime found, std::vector<std::string> drop_ins)
+      : options_(options), found_(std::move(found)), drop_ins_(std::move(drop_ins)) {}
 
   struct Wanted {
     std::vector<host::Change> changes;  // empty: all is there already
     std::vector<std::string> handlers;  // that the engine shall have then
     std::vector<std::string> remarks;
-    bool needs_restart = true;
     std::string drop_in;  // host path of ours, if there is one
   };
 
@@ -72,6 +81,10 @@ class RuntimeSetup {
   // Makes the engine read its files.
   [[nodiscard]] virtual Status Restart(const host::ProcessId& process) const;
   [[nodiscard]] virtual std::string UsualUnit() const = 0;
+  // Whether SIGHUP makes it read its files, by its end or not.
+  [[nodiscard]] virtual bool SignalRestarts() const { return true; }
+  // Whether Restart keeps the process.
+  [[nodiscard]] virtual bool ReloadsInPlace() const { return false; }
   // How long it takes until the engine answers, at most.
   [[nodiscard]] virtual std::chrono::seconds AnswerWithin() const {
     return std::chrono::seconds(7);
@@ -84,10 +97,17 @@ class RuntimeSetup {
   [[nodiscard]] virtual Result<std::vector<std::string>> StartsUnderWay(
       WallTime begin, std::chrono::milliseconds limit) const;
 
+  // The sandboxes of pods that the engine has.
+  [[nodiscard]] virtual Result<std::vector<container::CriSandbox>> Sandboxes(
+      std::chrono::milliseconds limit) const;
+
   [[nodiscard]] std::string Here(const std::string& host_path) const;
+  [[nodiscard]] const std::vector<std::string>& drop_ins() const { return drop_ins_; }
   [[nodiscard]] const Options& options() const { return options_; }
   [[nodiscard]] const FoundRuntime& found() const { return found_; }
   void Watch(const std::string& host_path) { watched_.push_back(Here(host_path)); }
+  // Notes what the engine serves by the toolkit's program: that stays until no container needs it.
+  Status NoteHandlers(host::Journal& journal, const std::vector<std::string>& handlers) const;
   // Waits for starts that are under way, Restart, then Answers again and again until it does or
   // AnswerWithin has passed.
   [[nodiscard]] Result<host::ProcessId> RestartAndWait(const std::vector<std::string>& handlers);
@@ -97,7 +117,13 @@ class RuntimeSetup {
   void LetStartsFinish() const;
   Result<bool> RestartIfNeeded(host::Journal& journal, const std::string& effective,
                                const std::vector<std::string>& handlers);
+  Status PutInPlace(host::Journal& journal, const Wanted& wanted, Outcome& outcome);
+  Status NoteServing(host::Journal& journal, const Wanted& wanted) const;
   Status TakeBack(host::Journal& journal, const Wanted& wanted);
+  Result<std::string> Withdraw(host::Journal& journal, const host::Journal::Which& which,
+                               Outcome& outcome);
+  [[nodiscard]] std::string Users(const std::vector<std::string>& handlers,
+                                  std::optional<WallTime> withdrawn) const;
   [[nodiscard]] bool InPlace(const Wanted& wanted) const;
   [[nodiscard]] Status RestartUnit(const std::string& unit) const;
   [[nodiscard]] std::string SystemdUnit(const host::ProcessId& process) const;
@@ -105,13 +131,22 @@ class RuntimeSetup {
 
   const Options& options_;
   FoundRuntime found_;
+  std::vector<std::string> drop_ins_;
   std::vector<std::string> watched_;
 };
 
 // For the engine that runs now. kUnavailable: none does.
-Result<std::unique_ptr<RuntimeSetup>> MakeRuntimeSetup(const Options& options);
+Result<std::unique_ptr<RuntimeSetup>> MakeRuntimeSetup(const Options& options,
+                                                       const host::Journal& journal);
 
-// The same without an engine: takes everything back that the journal knows.
+// RuntimeSetup::Remove without an engine that could be asked or restarted.
 Result<RuntimeSetup::Outcome> RemoveWithoutRuntime(const Options& options, host::Journal& journal);
+
+// Whether an engine was given the runtimes, and not rid of them since.
+bool IsConfigured(const host::Journal& journal);
+
+// Whether it answers, with the runtimes of the last configuration that worked: then a newer one
+// that fails takes nothing from the node. Blocks for two seconds at most.
+bool ServesAsBefore(const Options& options, const host::Journal& journal);
 
 }  // namespace gantry::container_toolkit

@@ -14,7 +14,7 @@ namespace gantry::device_plugin {
 
 // What of the node a container gets beside its GPUs.
 struct Beside {
-  std::set<std::string> control_nodes;  // those of ControlNodes() that exist
+  std::set<std::string> control_nodes;  // those of ControlNodes() that exist now
   std::vector<int> imex_channels;       // those of the settings that exist
   std::set<std::string> modes;          // "gds", ...: those of the settings with a CDI document
 };

@@ -41,7 +41,8 @@ std::vector<container::CdiGpu> GpusOf(const GpuSet& set, const std::vector<Unit>
                                 .minor = static_cast<int>(gpu.minor),
                                 .pci_bus_id = gpu.pci_bus_id,
                                 .nodes = {},
-                                .mig_enabled = gpu.mig_enabled};
+                                .mig_enabled = gpu.mig_enabled,
+                                .coherent = gpu.coherent};
     for (size_t i = 0; i < gpu.mig_devices.size(); ++i) {
       const auto& mig = gpu.mig_devices[i];
       if (offered(mig.uuid)) {
@@ -144,6 +145,7 @@ Result<CdiWritten> WriteCdi(const std::string& cdi_dir, const std::string& host_
                                                             : container::CdiNaming::kIndex};
   input.hook_path = settings.cdi_hook_path;
   input.disabled_hooks = settings.disabled_hooks;
+  container::TakeFeatures(settings.cdi_features, input);
   TRY_ASSIGN(auto gpus, container::NvidiaCdi(input));
   container::AppendEdits(with_every_gpu, gpus.edits);
   TRY(host::MakeDirectories(cdi_dir));

@@ -4,6 +4,7 @@
 #include "operands/device_plugin/device_nodes.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 
@@ -30,15 +31,23 @@ Status Mirror(const std::string& from, const std::string& to, std::set<std::stri
       }
       TRY(Mirror(source, target, made));
     } else if (S_ISCHR(theirs.st_mode)) {
-      if (mknod(target.c_str(), theirs.st_mode, theirs.st_rdev) == 0) {
-        // mknod takes the umask off.
-        if (chmod(target.c_str(), theirs.st_mode & 07777U) != 0) {
-          return FailErrno("set the mode of " + target, errno);
+      if (struct stat ours{}; stat(target.c_str(), &ours) == 0) {
+        if (!S_ISCHR(ours.st_mode) || ours.st_rdev == theirs.st_rdev) {
+          continue;
         }
-        made.insert(target);
-      } else if (errno != EEXIST) {
+        // The driver that made it had other numbers: they are given out anew at each load.
+        if (unlink(target.c_str()) != 0) {
+          return FailErrno("remove device node " + target, errno);
+        }
+      }
+      if (mknod(target.c_str(), theirs.st_mode, theirs.st_rdev) != 0) {
         return FailErrno("make device node " + target, errno);
       }
+      // mknod takes the umask off.
+      if (chmod(target.c_str(), theirs.st_mode & 07777U) != 0) {
+        return FailErrno("set the mode of " + target, errno);
+      }
+      made.insert(target);
     }
   }
   return {};
@@ -55,6 +64,11 @@ std::string DevRootHere(const std::string& dev_root) {
   struct stat info{};
   const bool mounted = stat(JoinPath(dev_root, "dev").c_str(), &info) == 0 && S_ISDIR(info.st_mode);
   return mounted ? dev_root : "/";
+}
+
+bool HasNode(const std::string& dev_root, const std::string& path) {
+  struct stat info{};
+  return stat(JoinPath(dev_root, path).c_str(), &info) == 0;
 }
 
 std::string CapabilityNodes(const std::string& dev_root) {

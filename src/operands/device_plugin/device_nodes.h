@@ -16,12 +16,15 @@ std::string HostRoot(const std::string& mounted);
 // where none is mounted there.
 std::string DevRootHere(const std::string& dev_root);
 
+// Whether a node ("/dev/nvidiactl") is there, below a root.
+bool HasNode(const std::string& dev_root, const std::string& path);
+
 // Where the nodes of MIG devices are, below a root.
 std::string CapabilityNodes(const std::string& dev_root);
 
 // Makes in `to` (this container's /dev) the NVIDIA device nodes that are in `from` (the host's /dev
-// as mounted here) and missing there, those of MIG devices and IMEX channels included. The paths of
-// those made.
+// as mounted here) and missing there or of another number, those of MIG devices and IMEX channels
+// included. The paths of those made.
 Result<std::set<std::string>> MirrorDeviceNodes(const std::string& from, const std::string& to);
 
 }  // namespace gantry::device_plugin

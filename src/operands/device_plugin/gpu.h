@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@ struct Gpu {
   std::vector<nvml::MigDevice> mig_devices = {};  // by index
   // Of each MIG device, in their order: "/dev/nvidia-caps/nvidia-cap12", ...
   std::vector<std::vector<std::string>> mig_nodes = {};
+  std::optional<bool> coherent = {};  // of the CPU's memory; nullopt: not known
   bool operator==(const Gpu&) const = default;
 };
 
@@ -42,13 +44,14 @@ struct GpuSet {
   std::vector<Gpu> gpus;  // by index
   PairScores scores;      // in their order
   std::string driver_version;
-  std::string cuda_version;  // "12.4"; may be empty
-  std::vector<FailedGpu> failed;
+  std::string cuda_version;       // "12.4"; may be empty
+  std::vector<FailedGpu> failed;  // those of which nothing is known
   bool operator==(const GpuSet&) const = default;
 };
 
-// True if all that a later look tells anew is that some GPUs of `before` can't be read now: they
-// are still there, and unhealthy.
-bool OnlyFailures(const GpuSet& before, const GpuSet& now);
+// Of the GPUs that `now` can't read, those that `before` has move from `now.failed` to `now.gpus`,
+// as they were: they are still there, and unhealthy. Returns them, by UUID. What another driver
+// has told of a GPU does not count.
+std::vector<FailedGpu> KeepUnreadable(const GpuSet& before, GpuSet& now);
 
 }  // namespace gantry::device_plugin

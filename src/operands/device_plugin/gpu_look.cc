@@ -21,7 +21,8 @@ Gpu FromNvml(const nvml::Device& device, const std::string& host_root) {
           .compute_major = device.compute_major,
           .memory_mib = device.memory_bytes >> 20U,
           .mig_enabled = device.mig == nvml::MigMode::kEnabled,
-          .mig_devices = device.mig_devices};
+          .mig_devices = device.mig_devices,
+          .coherent = device.coherent};
   for (const auto& mig : device.mig_devices) {
     gpu.mig_nodes.push_back(container::MigNodes(host_root, static_cast<int>(device.minor),
                                                 static_cast<int>(mig.gpu_instance),

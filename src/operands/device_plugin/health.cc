@@ -52,16 +52,24 @@ std::vector<HealthChange> HealthBook::OnXid(const XidEvent& event, SteadyTime no
   if (verdict == XidVerdict::kIgnore) {
     return changes;
   }
-  const auto concerns = [&event](const Entry& entry) {
-    return entry.gpu_uuid == event.gpu_uuid &&
-           (!event.gpu_instance || entry.gpu_instance == event.gpu_instance) &&
-           (!event.compute_instance || entry.compute_instance == event.compute_instance);
+  const bool nameless = event.gpu_uuid.empty();
+  const auto concerns = [&](const Entry& entry) {
+    return nameless ||
+           (entry.gpu_uuid == event.gpu_uuid &&
+            (!event.gpu_instance || entry.gpu_instance == event.gpu_instance) &&
+            (!event.compute_instance || entry.compute_instance == event.compute_instance));
   };
   for (auto& [uuid, entry] : entries_) {
     if (!concerns(entry)) {
       continue;
     }
-    if (verdict == XidVerdict::kUnhealthy) {
+    if (nameless) {
+      // It may be any of them, and most are well: those that don't answer go.
+      if (entry.health == Health::kHealthy) {
+        Move(uuid, entry, Health::kSuspect, format("XID {} on a GPU that is not known", event.xid),
+             changes);
+      }
+    } else if (verdict == XidVerdict::kUnhealthy) {
       Move(uuid, entry, Health::kUnhealthy, format("XID {}", event.xid), changes);
     } else if (entry.health == Health::kHealthy) {
       Move(uuid, entry, Health::kSuspect, format("XID {}", event.xid), changes);

@@ -61,7 +61,18 @@ TEST(HealthBook, TheVerdictOfEachXid) {
     }
     EXPECT_EQ(book.out_of_service().size(), InService(health) ? 0U : 1U) << xid;
   }
-  EXPECT_THAT(Book().OnXid(Xid("", 79), kStart), IsEmpty()) << "an event of nobody";
+}
+
+TEST(HealthBook, AnXidOfAGpuThatIsNotKnownPutsAllToTheTest) {
+  auto book = Book();
+  EXPECT_THAT(book.OnXid(Xid("", 31), kStart), IsEmpty()) << "an application's";
+  EXPECT_THAT(book.OnXid(Xid("", 79), kStart), SizeIs(4));
+  EXPECT_THAT(book.out_of_service(), IsEmpty()) << "three of them are well";
+  EXPECT_EQ(book.NextProbe(kStart), kStart + HealthBook::kReprobePause);
+  EXPECT_THAT(book.OnProbe("GPU-1", kLost, kStart + seconds(2)),
+              ElementsAre(Change(Health::kSuspect, Health::kUnhealthy, "GPU_IS_LOST")));
+  EXPECT_THAT(book.OnProbe("GPU-2", {}, kStart + seconds(15)), SizeIs(1));
+  EXPECT_THAT(book.out_of_service(), ElementsAre("GPU-1"));
 }
 
 TEST(HealthBook, Kdp1974AContextSwitchTimeoutNeedsAResetAndAContainedErrorDoesNot) {

@@ -38,9 +38,8 @@ class Monitor::State : public std::enable_shared_from_this<State> {
 
   void Look() {
     const std::lock_guard lock(mutex_);
-    if (!look_owed_) {
-      look_owed_ = true;
-      look_wanted_ = true;
+    look_wanted_ = true;
+    if (!looking_) {
       Wake();
     }
   }
@@ -87,15 +86,19 @@ class Monitor::State : public std::enable_shared_from_this<State> {
     changed_.notify_all();
   }
 
+  // One look at a time, also if its worker was left behind: a driver that hangs gets no more of
+  // them. What is wanted meanwhile may have come too late for the one under way.
+  bool LookIsDue() const { return look_wanted_ && !looking_; }
+
   void Work(int id) {
     std::unique_lock lock(mutex_);
     for (;;) {
       changed_.wait(lock,
-                    [&] { return closed_ || id != worker_ || look_wanted_ || !wanted_.empty(); });
+                    [&] { return closed_ || id != worker_ || LookIsDue() || !wanted_.empty(); });
       if (closed_ || id != worker_) {
         return;
       }
-      if (std::exchange(look_wanted_, false)) {
+      if (LookIsDue()) {
         DoLook(id, lock);
       } else if (library_ == nullptr) {
         wanted_.clear();
@@ -106,6 +109,8 @@ class Monitor::State : public std::enable_shared_from_this<State> {
   }
 
   void DoLook(int id, std::unique_lock<std::mutex>& lock) {
+    look_wanted_ = false;
+    looking_ = true;
     auto library = library_;
     running_ = {.uuid = "", .overdue_at = RealClock().Now() + kLookLimit};
     lock.unlock();
@@ -122,9 +127,12 @@ class Monitor::State : public std::enable_shared_from_this<State> {
       set = LookAtGpus(*library, options_.host_root);
     }
     lock.lock();
-    look_owed_ = false;
+    looking_ = false;
     if (id == worker_) {
       running_.reset();
+    }
+    if (look_wanted_) {
+      Wake();
     }
     if (closed_) {
       return;
@@ -248,7 +256,7 @@ class Monitor::State : public std::enable_shared_from_this<State> {
   int worker_ = 0;    // the number of the worker that counts
   int listener_ = 0;  // ditto, of the listener
   bool look_wanted_ = false;
-  bool look_owed_ = false;
+  bool looking_ = false;
   std::vector<std::string> wanted_;  // probes
   std::optional<Running> running_;
   std::set<std::string> stuck_;

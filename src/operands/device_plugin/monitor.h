@@ -57,7 +57,8 @@ class Monitor {
   Monitor(const Monitor&) = delete;
   Monitor& operator=(const Monitor&) = delete;
 
-  // Opens NVML if need be, looks at all GPUs, and listens for events of those found.
+  // Opens NVML if need be, looks at all GPUs, and listens for events of those found. While a look
+  // is under way: once more after it.
   void Look();
   // Asks each GPU; one that still owes an answer is left out.
   void Probe(std::vector<std::string> uuids);

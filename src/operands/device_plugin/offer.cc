@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who answers the kubelet's Allocate and GetPreferredAllocation? An unchanging snapshot of what was
-// decided, so that no question waits for a GPU or for a change that is under way.
+// decided, so that no question waits for a GPU or for a change that is under way. Only the control
+// device nodes are looked for at each answer: the driver makes some of them at their first use.
 #include "operands/device_plugin/offer.h"
 
 #include <memory>
+#include <set>
+#include <string_view>
 #include <utility>
 
+#include "operands/device_plugin/device_nodes.h"
 #include "operands/device_plugin/preferred.h"
 #include "operands/device_plugin/scores.h"
 
@@ -22,7 +26,15 @@ class Snapshot : public kubelet::Allocator {
 
   [[nodiscard]] Result<kubelet::Allocation> Allocate(
       const std::vector<std::string>& ids) const override {
-    return device_plugin::Allocate(resource_, settings_, beside_, ids);
+    auto beside = beside_;
+    if (settings_.pass_device_specs) {
+      for (const auto& node : ControlNodes()) {
+        if (HasNode(settings_.driver.dev_root_here, node)) {
+          beside.control_nodes.insert(node);
+        }
+      }
+    }
+    return device_plugin::Allocate(resource_, settings_, beside, ids);
   }
   [[nodiscard]] Result<std::vector<std::string>> Prefer(
       const kubelet::PreferredRequest& request) const override {
@@ -45,6 +57,22 @@ kubelet::PluginResource Offer(const Resource& resource, const GpuSet& set, const
           .devices = resource.devices,
           .allocator = std::make_shared<Snapshot>(resource, ScoresFor(resource.units, set),
                                                   settings, std::move(beside))};
+}
+
+void TakeHealth(const std::vector<Resource>& now, std::vector<kubelet::PluginResource>& served) {
+  std::set<std::string_view> healthy;
+  for (const auto& resource : now) {
+    for (const auto& device : resource.devices) {
+      if (device.healthy) {
+        healthy.insert(UuidOf(device.id));
+      }
+    }
+  }
+  for (auto& resource : served) {
+    for (auto& device : resource.devices) {
+      device.healthy = healthy.contains(UuidOf(device.id));
+    }
+  }
 }
 
 }  // namespace gantry::device_plugin

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <vector>
+
 #include "kubelet/plugin_host.h"
 #include "operands/device_plugin/allocate.h"
 #include "operands/device_plugin/gpu.h"
@@ -9,8 +11,13 @@
 
 namespace gantry::device_plugin {
 
-// A resource as the kubelet's server takes it, with answers that are made from these values alone.
+// A resource as the kubelet's server takes it, with answers that are made from these values and
+// from the control device nodes that there are then.
 kubelet::PluginResource Offer(const Resource& resource, const GpuSet& set, const Settings& settings,
                               Beside beside);
+
+// Gives the devices that are served the health that their GPUs and MIG devices have `now`, under
+// whatever resource; what is offered no more is unhealthy.
+void TakeHealth(const std::vector<Resource>& now, std::vector<kubelet::PluginResource>& served);
 
 }  // namespace gantry::device_plugin

@@ -75,7 +75,7 @@ class Plugin {
   bool CdiIsWritten(const Settings& settings, const GpuSet& set, const Resources& offered);
   bool MpsIsReady(const Settings& settings, const Resource& resource);
   void SayLeftOut(const std::vector<std::string>& sentences);
-  void SayCondition();
+  void SayCondition(const GpuSet& set);
 
   [[nodiscard]] std::optional<SteadyTime> Deadline() const;
   // An event on the Node, if there is a Node and an API server.
@@ -101,11 +101,12 @@ class Plugin {
   HealthBook health_;
 
   Beside beside_;
-  std::vector<std::string> left_out_;       // told already
-  std::set<std::string> unreadable_;        // the same
-  std::string wait_error_;                  // the same
-  std::optional<NodeCondition> condition_;  // told already
-  std::string mps_watched_;                 // the folder of the MPS control daemon
+  std::optional<std::vector<kubelet::PluginResource>> served_;  // nothing: not yet
+  std::vector<std::string> left_out_;                           // told already
+  std::set<std::string> unreadable_;                            // the same
+  std::string wait_error_;                                      // the same
+  std::optional<NodeCondition> condition_;                      // told already
+  std::string mps_watched_;  // the folder of the MPS control daemon
 
   // What is due.
   bool status_changed_ = true;

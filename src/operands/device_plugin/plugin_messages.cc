@@ -58,26 +58,18 @@ void Plugin::On(GpusFound found) {
     unreadable_.clear();
     wait_error_.clear();
   }
-  if (set_ && OnlyFailures(*set_, found.set)) {
-    for (const auto& gpu : set_->gpus) {
-      for (const auto& failed : found.set.failed) {
-        if (failed.uuid.empty() ? failed.index == gpu.index : failed.uuid == gpu.uuid) {
-          OnHealth(
-              health_.OnProbe(gpu.uuid, gantry::Fail(ErrorKind::kUnavailable, failed.reason), now));
-        }
-      }
-    }
-    return;
+  const auto unreadable = set_ ? KeepUnreadable(*set_, found.set) : std::vector<FailedGpu>();
+  if (found.set != set_) {
+    log::Info("{} GPUs, driver {}", found.set.gpus.size(), found.set.driver_version);
+    set_ = std::move(found.set);
+    health_.Track(set_->gpus);
+    probed_ = now;
+    offer_changed_ = true;
+    cdi_changed_ = true;
   }
-  if (found.set == set_) {
-    return;
+  for (const auto& gpu : unreadable) {
+    OnHealth(health_.OnProbe(gpu.uuid, gantry::Fail(ErrorKind::kUnavailable, gpu.reason), now));
   }
-  log::Info("{} GPUs, driver {}", found.set.gpus.size(), found.set.driver_version);
-  set_ = std::move(found.set);
-  health_.Track(set_->gpus);
-  probed_ = now;
-  offer_changed_ = true;
-  cdi_changed_ = true;
 }
 
 void Plugin::On(GpusMissing missing) {

@@ -2,8 +2,6 @@
 // What stands between a list of GPUs and a list that the kubelet gets? What the answers to Allocate
 // will name must be there: CDI documents, IMEX channels, the MPS control daemon. What is missing
 // holds back that which needs it, and is waited for; the rest is served.
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -21,11 +19,6 @@ namespace {
 
 constexpr std::chrono::seconds kServeAgain{5};
 
-bool Exists(const std::string& path) {
-  struct stat info{};
-  return stat(path.c_str(), &info) == 0;
-}
-
 }  // namespace
 
 void Plugin::Serve(const Settings& settings, const GpuSet& set) {
@@ -35,12 +28,6 @@ void Plugin::Serve(const Settings& settings, const GpuSet& set) {
   }
   serve_at_.reset();
   auto offered = OfferedResources(set, settings, health_.out_of_service());
-  if (!FindBeside(settings, offered.left_out) || !CdiIsWritten(settings, set, offered)) {
-    serve_at_ = RealClock().Now() + kServeAgain;
-    return;
-  }
-  std::vector<kubelet::PluginResource> resources;
-  resources.reserve(offered.resources.size());
   for (auto& resource : offered.resources) {
     if (!MpsIsReady(settings, resource)) {
       offered.left_out.push_back(format("{}: its MPS control daemon is not ready", resource.name));
@@ -48,29 +35,33 @@ void Plugin::Serve(const Settings& settings, const GpuSet& set) {
         device.healthy = device.healthy && !IsReplica(device.id);
       }
     }
-    resources.push_back(Offer(resource, set, settings, beside_));
   }
-  SayLeftOut(offered.left_out);
-  if (resources.empty()) {
-    log::Warning("this node has no GPU to offer");
+  if (FindBeside(settings, offered.left_out) && CdiIsWritten(settings, set, offered)) {
+    SayLeftOut(offered.left_out);
+    if (offered.resources.empty()) {
+      log::Warning("this node has no GPU to offer");
+    }
+    served_.emplace();
+    for (const auto& resource : offered.resources) {
+      served_->push_back(Offer(resource, set, settings, beside_));
+    }
+  } else {
+    serve_at_ = RealClock().Now() + kServeAgain;
+    if (!served_) {
+      return;
+    }
+    // What new devices wait for keeps no failure of the old ones from the kubelet.
+    TakeHealth(offered.resources, *served_);
   }
-  host_->Serve(std::move(resources));
-  SayCondition();
+  host_->Serve(*served_);
+  SayCondition(set);
 }
 
 bool Plugin::FindBeside(const Settings& settings, std::vector<std::string>& left_out) {
-  Beside found;
-  const auto exists = [&settings](const std::string& path) {
-    return Exists(JoinPath(settings.driver.dev_root_here, path));
-  };
-  for (const auto& node : ControlNodes()) {
-    if (exists(node)) {
-      found.control_nodes.insert(node);
-    }
-  }
+  std::vector<int> channels;
   for (const int channel : settings.imex_channels) {
-    if (exists(ImexNode(channel))) {
-      found.imex_channels.push_back(channel);
+    if (HasNode(settings.driver.dev_root_here, ImexNode(channel))) {
+      channels.push_back(channel);
     } else if (settings.imex_required) {
       SayLeftOut({format("every GPU: IMEX channel {} is required and there is no {}", channel,
                          ImexNode(channel))});
@@ -79,8 +70,9 @@ bool Plugin::FindBeside(const Settings& settings, std::vector<std::string>& left
       left_out.push_back(format("IMEX channel {}: there is no {}", channel, ImexNode(channel)));
     }
   }
-  found.modes = std::move(beside_.modes);
-  beside_ = std::move(found);
+  // A channel that came late is in no document yet, and would be named to the container runtime.
+  cdi_changed_ = cdi_changed_ || channels != beside_.imex_channels;
+  beside_.imex_channels = std::move(channels);
   return true;
 }
 
@@ -137,8 +129,12 @@ void Plugin::SayLeftOut(const std::vector<std::string>& sentences) {
   left_out_ = sentences;
 }
 
-void Plugin::SayCondition() {
-  auto condition = ConditionOf(health_.reasons());
+void Plugin::SayCondition(const GpuSet& set) {
+  auto out_of_service = health_.reasons();
+  for (const auto& gpu : set.failed) {
+    out_of_service.emplace(gpu.uuid.empty() ? format("GPU {}", gpu.index) : gpu.uuid, gpu.reason);
+  }
+  auto condition = ConditionOf(out_of_service);
   if (!arguments_.node_name.empty() && condition_ != condition) {
     condition_writer_.Set(condition);
     condition_ = std::move(condition);

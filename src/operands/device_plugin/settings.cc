@@ -214,6 +214,7 @@ Result<Settings> Decide(const Arguments& arguments, const policy::PluginConfig& 
   settings.sharing = config.sharing;
   settings.xids = config.xids;
   settings.disabled_hooks = arguments.cdi_disable_hooks;
+  settings.cdi_features = arguments.cdi_feature_flags;
   TRY(CheckMps(settings));
   return settings;
 }

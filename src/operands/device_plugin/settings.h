@@ -102,6 +102,7 @@ struct Settings {
   bool imex_required = false;      // a missing channel is an error
   policy::XidRules xids;
   std::vector<std::string> disabled_hooks;  // of CDI documents, by NVIDIA's names
+  std::vector<std::string> cdi_features;    // the same; those that are not known change nothing
 
   [[nodiscard]] bool uses_cdi() const {
     return list_strategies.contains(ListStrategy::kCdiAnnotations) ||

@@ -267,7 +267,8 @@ TEST(Arguments, WhatOnlyThePluginItselfReads) {
 TEST(Settings, MpsImexAndModes) {
   const Variable gds("GDS_ENABLED", "true");
   const auto settings = Decided(
-      Parse({"--mps-root=/m", "--gdrcopy-enabled", "--imex-required", "--cdi-disable-hooks=a,b"}),
+      Parse({"--mps-root=/m", "--gdrcopy-enabled", "--imex-required", "--cdi-disable-hooks=a,b",
+             "--cdi-feature-flags=c,d"}),
       "{flags: {mofedEnabled: true, gdsEnabled: false}, imex: {channelIDs: [0]}, health: {xids: "
       "{ignore: [74]}}, sharing: {mps: {resources: [{name: gpu, replicas: 4}]}}}");
   EXPECT_EQ(settings.mps_root, "/m");
@@ -276,6 +277,7 @@ TEST(Settings, MpsImexAndModes) {
   EXPECT_THAT(settings.imex_channels, ElementsAre(0));
   EXPECT_TRUE(settings.imex_required);
   EXPECT_THAT(settings.xids.ignore, ElementsAre(74));
+  EXPECT_THAT(settings.cdi_features, ElementsAre("c", "d"));
   EXPECT_THAT(settings.disabled_hooks, ElementsAre("a", "b"));
   EXPECT_THAT(Decided(Parse({"--imex-channel-ids=0"})).imex_channels, ElementsAre(0));
 }

@@ -34,7 +34,6 @@ using std::chrono::seconds;
 
 constexpr char kOwner[] = "driver-manager";
 constexpr char kNouveau[] = "nouveau";
-constexpr char kPreInstalled[] = "pre-installed";
 constexpr seconds kOperandsLimit(300);
 constexpr seconds kTakenAway(60);  // the pod's own end, where the host has a driver
 constexpr seconds kEvictAgain(5);  // a disruption budget tells nobody when it allows it
@@ -166,7 +165,8 @@ class Manager {
 
   // The operator deletes the driver's pod, this one, when it sees the label.
   Status MarkPreInstalled() {
-    TRY(cluster_.SetLabels({{std::string(names::kDeployPrefix) + "driver", kPreInstalled}}));
+    TRY(cluster_.SetLabels(
+        {{std::string(names::kDeployPrefix) + "driver", names::kDeployPreInstalled}}));
     const std::array<int, 1> stop = {signals_.stop_fd()};
     host::WaitReadable(stop, RealClock().Now() + kTakenAway);
     return Fail(ErrorKind::kConflict,

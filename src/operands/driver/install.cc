@@ -195,6 +195,7 @@ Status Install(const Options& options, const Settings& settings, Kernel& kernel,
     TRY(UnloadModules(options, kernel));
   } else {
     log::Info("driver {} is loaded with these settings: it stays", options.version);
+    TRY(ObtainLibraries(plan, stop_fd));
   }
   if (Status came = Come(options, order, kernel); !came) {
     const Status gone = kernel.Unbind(DriverPlace(options));
@@ -211,25 +212,32 @@ Status UnloadModules(const Options& options, Kernel& kernel, const std::vector<P
   TRY_ASSIGN(const std::string modules, ProcModules(options));
   const std::vector<std::string> ours = AllModules(options);
   const std::vector<std::string> order = UnloadOrder(ours, modules);
-  if (order.empty()) {
-    return {};
-  }
   for (const std::string& module : order) {
     if (std::ranges::none_of(ours, [&](const auto& each) { return KernelName(each) == module; })) {
       return Fail(ErrorKind::kConflict, format("unload the driver: the module {} uses it", module));
     }
   }
-  TRY_ASSIGN(const std::vector<Holder> holders, Holders(options));
-  if (!holders.empty()) {
-    return Fail(ErrorKind::kConflict,
-                format("unload the driver: it is in use by {}", Describe(holders, pods)));
+  if (!order.empty()) {
+    TRY_ASSIGN(const std::vector<Holder> holders, Holders(options));
+    if (!holders.empty()) {
+      return Fail(ErrorKind::kConflict,
+                  format("unload the driver: it is in use by {}", Describe(holders, pods)));
+    }
+    TRY(StopPersistence(options));
   }
-  TRY(StopPersistence(options));
+  // Before the first module goes: a driver of which only some are left is not that one any more.
+  const auto state = ReadFile(StateFile(options));
+  TRY(host::RemoveFile(StateFile(options)));
   for (const std::string& module : order) {
     log::Info("unload {}", module);
-    TRY(kernel.Unload(module));
+    if (Status gone = kernel.Unload(module); !gone) {
+      if (module == order.front() && state) {
+        TRY(host::WriteFileAtomic(StateFile(options), *state));  // it is whole
+      }
+      return gone;
+    }
   }
-  return host::RemoveFile(StateFile(options));
+  return {};
 }
 
 Status Uninstall(const Options& options, Kernel& kernel) {

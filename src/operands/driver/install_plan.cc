@@ -113,6 +113,20 @@ Result<InstallPlan> PlanCompile(const Options& options, const InstallFacts& fact
   return InstallPlan{Way::kRunfile, facts.runfile, kinds.front(), note};
 }
 
+// The kinds in order of preference.
+const ModulePackage* FindPackage(const Options& options, const InstallFacts& facts,
+                                 const std::vector<bool>& kinds) {
+  if (options.precompiled_use == Precompiled::kNever) {
+    return nullptr;
+  }
+  for (const bool open : kinds) {
+    if (const ModulePackage* package = FindPackage(options, facts, open)) {
+      return package;
+    }
+  }
+  return nullptr;
+}
+
 bool IsVersionText(std::string_view text) {
   return text.find('.') != std::string_view::npos && !text.ends_with('.') &&
          std::isdigit(static_cast<unsigned char>(text.front())) != 0 &&
@@ -140,17 +154,17 @@ std::vector<bool> OpenOrNot(ModuleType type, std::string_view version) {
 
 Result<InstallPlan> PlanInstall(const Options& options, const InstallFacts& facts) {
   const std::vector<bool> kinds = OpenOrNot(options.module_type, options.version);
+  const ModulePackage* const package = FindPackage(options, facts, kinds);
   if (facts.loaded && facts.loaded_version == options.version && facts.same_digest) {
-    return InstallPlan{Way::kLoaded, "", kinds.front(), ""};
+    const bool in_image = package != nullptr || FindSources(options, facts, kinds) != nullptr;
+    return InstallPlan{Way::kLoaded, in_image ? "" : facts.runfile, kinds.front(), ""};
+  }
+  if (package != nullptr) {
+    const bool deb = package->path.ends_with(".deb");
+    return InstallPlan{deb ? Way::kPackage : Way::kPrecompiled, package->path, package->open, ""};
   }
   if (options.precompiled_use == Precompiled::kNever) {
     return PlanCompile(options, facts, kinds, "");
-  }
-  for (const bool open : kinds) {
-    if (const ModulePackage* package = FindPackage(options, facts, open)) {
-      const bool deb = package->path.ends_with(".deb");
-      return InstallPlan{deb ? Way::kPackage : Way::kPrecompiled, package->path, open, ""};
-    }
   }
   const std::string missing = MissingPackage(options, facts, kinds);
   if (options.precompiled_use == Precompiled::kOnly) {

@@ -49,7 +49,8 @@ struct InstallFacts {
 };
 
 enum class Way {
-  kLoaded,       // the driver is there already: nothing is loaded
+  kLoaded,       // the driver is there already: nothing is loaded. `from` is the installer that
+                 // brings its libraries, which each container needs anew; empty: the image has them
   kPrecompiled,  // `from` is a folder of modules
   kPackage,      // `from` is a .deb
   kCompile,      // `from` is a source tree

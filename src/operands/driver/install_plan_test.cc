@@ -63,6 +63,15 @@ TEST(PlanInstallTest, ALoadedDriverOfThatVersionAndTheseSettingsStays) {
   EXPECT_EQ(PlanInstall(Asked(), facts).value().way, Way::kPrecompiled);
   facts.same_digest = true;
   EXPECT_EQ(PlanInstall(Asked(), facts).value().way, Way::kLoaded);
+  facts.runfile = "/cache/driver.run";
+  EXPECT_EQ(PlanInstall(Asked(), facts).value().from, "") << "it did not come from there";
+  facts.packages.clear();
+  EXPECT_EQ(PlanInstall(Asked(), facts).value().from, "");
+  facts.sources.clear();
+  EXPECT_EQ(PlanInstall(Asked(), facts).value().from, "/cache/driver.run");
+  EXPECT_EQ(PlanInstall(Asked(), facts).value().way, Way::kLoaded);
+  facts = Everything();
+  facts.loaded = facts.same_digest = true;
   facts.loaded_version = "550.54.15";
   EXPECT_EQ(PlanInstall(Asked(), facts).value().way, Way::kPrecompiled);
 }

@@ -54,6 +54,9 @@ class FakeKernel final : public Kernel {
   }
   Status Unload(const std::string& module) override {
     calls.push_back("unload " + module);
+    if (module == held) {
+      return Fail(ErrorKind::kConflict, "unload " + module + ": it is in use");
+    }
     std::erase(loaded, module);
     fs::remove_all(Folder(module));
     Show();
@@ -76,7 +79,8 @@ class FakeKernel final : public Kernel {
   std::vector<std::string> calls;
   std::vector<std::string> loaded;
   std::string bound;
-  std::string refused;
+  std::string refused;  // is not loaded
+  std::string held;     // is not unloaded
 
  private:
   [[nodiscard]] std::string Folder(const std::string& module) const {
@@ -321,6 +325,36 @@ TEST_F(InstallTest, TheSameDriverWithTheSameSettingsIsNotLoadedAgain) {
   EXPECT_FALSE(Try().has_value());
 }
 
+TEST_F(InstallTest, ADriverOfWhichOnlySomeModulesWereUnloadedIsNotWhole) {
+  Precompile(kRelease);
+  settings_.digest = "1";
+  ASSERT_TRUE(Try().has_value());
+  kernel_.held = "nvidia";
+  EXPECT_FALSE(Uninstall(options_, kernel_).has_value());
+  EXPECT_THAT(kernel_.loaded, ElementsAre("nvidia"));
+  EXPECT_FALSE(fs::exists(StateFile(options_)));
+  kernel_.held.clear();
+  ASSERT_TRUE(Try().has_value());
+  EXPECT_THAT(kernel_.loaded, ElementsAre("nvidia", "nvidia_uvm"));
+}
+
+TEST_F(InstallTest, ADriverThatDoesNotGoAtAllIsWhole) {
+  Precompile(kRelease);
+  settings_.digest = "1";
+  ASSERT_TRUE(Try().has_value());
+  kernel_.held = "nvidia_uvm";
+  EXPECT_FALSE(Uninstall(options_, kernel_).has_value());
+  EXPECT_THAT(kernel_.loaded, ElementsAre("nvidia", "nvidia_uvm"));
+  EXPECT_EQ(ReadFile(StateFile(options_)).value_or(""), "1");
+}
+
+// Somebody has unloaded all of it by hand.
+TEST_F(InstallTest, WhatIsNotLoadedAnyMoreLeavesNoState) {
+  Write(StateFile(options_), "1");
+  ASSERT_TRUE(UnloadModules(options_, kernel_).has_value());
+  EXPECT_FALSE(fs::exists(StateFile(options_)));
+}
+
 TEST_F(InstallTest, AModuleOfSomebodyElseOnTopIsNamed) {
   Precompile(kRelease);
   ASSERT_TRUE(Try().has_value());
@@ -370,6 +404,7 @@ TEST_F(InstallTest, APackageIsUnpackedIntoTheCache) {
 TEST_F(InstallTest, ARunfileIsUnpackedAndCompiledAndInstallsItsLibraries) {
   Sources();
   fs::remove_all(options_.sources);
+  settings_.digest = "1";
   const std::string run = folder_ + "/driver.run";
   Write(run, format("[ \"$1\" = --extract-only ] && [ \"$2\" = --target ] || exit 3\n"
                     "mkdir -p $3/kernel && echo 535.247.01 > $3/kernel/nv.c\n"
@@ -382,6 +417,24 @@ TEST_F(InstallTest, ARunfileIsUnpackedAndCompiledAndInstallsItsLibraries) {
   ASSERT_TRUE(done.has_value()) << done.error().message;
   EXPECT_THAT(kernel_.loaded, ElementsAre("nvidia"));
   EXPECT_THAT(ReadFile(folder_ + "/installed").value(), HasSubstr("--silent --no-kernel-module"));
+
+  // A container that starts anew has none of them in its root, though the driver is still loaded.
+  fs::remove(folder_ + "/installed");
+  kernel_.calls.clear();
+  ASSERT_TRUE(Try().has_value());
+  EXPECT_TRUE(fs::exists(folder_ + "/installed"));
+  EXPECT_THAT(kernel_.calls, ElementsAre("bind", "nodes"));
+}
+
+TEST_F(InstallTest, AnInstallerThatFailsIsTriedSoonAgain) {
+  Sources();
+  fs::remove_all(options_.sources);
+  options_.runfile = folder_ + "/driver.run";
+  Write(options_.runfile, "echo 'error: no space' >&2; exit 1\n");
+  const Status failed = Try();
+  ASSERT_FALSE(failed.has_value());
+  EXPECT_EQ(failed.error().kind, ErrorKind::kUnavailable);
+  EXPECT_THAT(failed.error().message, HasSubstr("no space"));
 }
 
 }  // namespace

@@ -146,10 +146,12 @@ ManagerPlan PlanUninstall(const ManagerFacts& facts) {
 
 std::vector<Step> TakeBack(const std::vector<Step>& done) {
   std::vector<Step> back;
-  if (std::ranges::find(done, Step::kCordon) != done.end()) {
+  const auto has = [&](Step step) { return std::ranges::find(done, step) != done.end(); };
+  // A drain that was to help unloading has cordoned too.
+  if (has(Step::kCordon) || has(Step::kUnload)) {
     back.push_back(Step::kUncordon);
   }
-  if (std::ranges::find(done, Step::kPause) != done.end()) {
+  if (has(Step::kPause)) {
     back.push_back(Step::kResume);
   }
   return back;

@@ -84,6 +84,8 @@ TEST(TakeBackTest, LeavesNothingPausedOrCordoned) {
   EXPECT_THAT(TakeBack({Step::kPause, Step::kAwaitOperands, Step::kCordon}),
               ElementsAre(Step::kUncordon, Step::kResume));
   EXPECT_THAT(TakeBack({Step::kPause}), ElementsAre(Step::kResume));
+  EXPECT_THAT(TakeBack({Step::kPause, Step::kUnload}), ElementsAre(Step::kUncordon, Step::kResume))
+      << "a drain was tried";
   EXPECT_THAT(TakeBack({}), IsEmpty());
 }
 

@@ -165,14 +165,14 @@ bool Has(const std::string& cache, const std::string& key) {
   return !ModuleFiles(JoinPath(cache, key)).empty();
 }
 
-// Runs a program that has to end well.
+// Runs a program that has to end well. kUnavailable: it did not, and may do so later.
 Status MustRun(std::vector<std::string> words, const std::string& what, int stop_fd) {
   TRY_ASSIGN(words.front(), host::FindInPath(words.front()));
   TRY_ASSIGN(
       const host::Finished finished,
       host::RunProgram({.words = words, .root = "", .limit = kUnpackLimit, .stop_fd = stop_fd}));
   if (finished.exit_status != 0) {
-    return Fail(ErrorKind::kInvalid,
+    return Fail(ErrorKind::kUnavailable,
                 format("{}: {}", what, FirstError(finished.errors + finished.output, "")));
   }
   return {};
@@ -259,31 +259,40 @@ bool IsUrl(std::string_view text) {
   return text.starts_with("http://") || text.starts_with("https://");
 }
 
-// NVIDIA's installer brings the libraries too: they go where its own program puts them, into this
-// container's root, which is what the node is shown.
+// Returns the folder below `work` in which all of the installer lies then.
+Result<std::string> UnpackRunfile(const std::string& from, const WorkFolder& work, int stop_fd) {
+  std::string installer = from;
+  if (IsUrl(installer)) {
+    installer = JoinPath(work.path(), "installer.run");
+    TRY(MustRun({"curl", "-fsSL", "--retry", "3", "-o", installer, from}, "download " + from,
+                stop_fd));
+  }
+  std::string folder = JoinPath(work.path(), "unpacked");
+  TRY(MustRun({"sh", installer, "--extract-only", "--target", folder}, "unpack " + from, stop_fd));
+  return folder;
+}
+
+// They go where the installer's own program puts them, into this container's root, which is what
+// the node is shown.
+Status InstallLibraries(const std::string& from, const std::string& unpacked, int stop_fd) {
+  return MustRun(
+      {JoinPath(unpacked, "nvidia-installer"), "--silent", "--no-kernel-module",
+       "--no-nouveau-check", "--no-nvidia-modprobe", "--no-rpms", "--no-backup",
+       "--no-check-for-alternate-installs", "--no-libglx-indirect", "--no-install-libglvnd"},
+      "install the libraries of " + from, stop_fd);
+}
+
 Result<std::string> FromRunfile(const Options& options, const InstallPlan& plan,
                                 const KernelHeaders& headers, int stop_fd) {
   TRY_ASSIGN(const WorkFolder work, WorkFolder::Make());
-  std::string installer = plan.from;
-  if (IsUrl(installer)) {
-    installer = JoinPath(work.path(), "installer.run");
-    TRY(MustRun({"curl", "-fsSL", "--retry", "3", "-o", installer, plan.from},
-                "download " + plan.from, stop_fd));
-  }
-  const std::string folder = JoinPath(work.path(), "unpacked");
-  TRY(MustRun({"sh", installer, "--extract-only", "--target", folder}, "unpack " + plan.from,
-              stop_fd));
+  TRY_ASSIGN(const std::string folder, UnpackRunfile(plan.from, work, stop_fd));
   for (const bool open : OpenOrNot(options.module_type, options.version)) {
     const std::string sources = JoinPath(folder, open ? "kernel-open" : "kernel");
     if (access(sources.c_str(), F_OK) != 0) {
       continue;
     }
     TRY_ASSIGN(const std::string modules, Compile(options, sources, open, headers, stop_fd));
-    TRY(MustRun(
-        {JoinPath(folder, "nvidia-installer"), "--silent", "--no-kernel-module",
-         "--no-nouveau-check", "--no-nvidia-modprobe", "--no-rpms", "--no-backup",
-         "--no-check-for-alternate-installs", "--no-libglx-indirect", "--no-install-libglvnd"},
-        "install the libraries of " + plan.from, stop_fd));
+    TRY(InstallLibraries(plan.from, folder, stop_fd));
     return modules;
   }
   return Fail(
@@ -307,6 +316,15 @@ Result<std::string> ObtainModules(const Options& options, const InstallPlan& pla
       break;
   }
   return plan.from;
+}
+
+Status ObtainLibraries(const InstallPlan& plan, int stop_fd) {
+  if (plan.from.empty()) {
+    return {};
+  }
+  TRY_ASSIGN(const WorkFolder work, WorkFolder::Make());
+  TRY_ASSIGN(const std::string folder, UnpackRunfile(plan.from, work, stop_fd));
+  return InstallLibraries(plan.from, folder, stop_fd);
 }
 
 }  // namespace gantry::driver

@@ -30,6 +30,7 @@ namespace gantry::gpu_features {
 namespace {
 
 constexpr std::chrono::seconds kDriverAnswers(30);
+constexpr std::chrono::seconds kApiServerAnswers(30);
 // Nobody tells when the object is deleted by hand; a watch would cost every node a connection.
 constexpr std::chrono::hours kVerifyStored(1);
 // How long GPUs may be in no valid MIG layout before their node's labels say so.
@@ -59,6 +60,7 @@ class Discovery {
 
  private:
   Status Watch();
+  void AwaitLabel();
   Result<std::string> ConfigPath();
   Result<Settings> LoadSettings();
   Result<Sources> FindSources(const Settings& settings);
@@ -84,7 +86,7 @@ class Discovery {
   bool oneshot_ = IsOneshot(arguments_, {});
   std::optional<Settings> settings_;   // the last good ones
   std::optional<Publication> stored_;  // what was last stored or found stored
-  SteadyTime stored_at_{};
+  SteadyTime verify_at_{};             // that it is still there
   std::optional<SteadyTime> invalid_since_;
   std::vector<std::string> warnings_;
   std::string last_error_;
@@ -105,6 +107,14 @@ Status Discovery::Watch() {
     TRY(watcher_.Add(ParentOf(arguments_.config_file)));
   }
   return {};
+}
+
+// One look must not come before the label that chooses its configuration.
+void Discovery::AwaitLabel() {
+  if (oneshot_ && node_label_ != nullptr) {
+    const std::array<int, 2> descriptors = {signals_.stop_fd(), node_label_->fd()};
+    host::WaitReadable(descriptors, RealClock().Now() + kApiServerAnswers);
+  }
 }
 
 // The file to read; empty: there is no configuration.
@@ -164,7 +174,7 @@ Result<Facts> Discovery::AskDriver(const Settings& settings) {
 // True if something was written; what was stored a while ago is taken for stored.
 Result<bool> Discovery::Publish(Publication publication) {
   const SteadyTime now = RealClock().Now();
-  if (stored_ == publication && now - stored_at_ < kVerifyStored) {
+  if (stored_ == publication && now < verify_at_) {
     return false;
   }
   // With a watch, TLS is there anyway, and so is a second thread.
@@ -172,7 +182,7 @@ Result<bool> Discovery::Publish(Publication publication) {
                                      ? publisher_.Publish(publication)
                                      : publisher_.PublishInChild(publication, signals_.stop_fd()));
   stored_ = std::move(publication);
-  stored_at_ = now;
+  verify_at_ = now + kVerifyStored;
   return written;
 }
 
@@ -272,6 +282,9 @@ bool Discovery::Wait(SteadyTime deadline) {
       return false;
     }
     const bool reload = ready[1] && signals_.TakeReload();
+    if (reload) {
+      verify_at_ = RealClock().Now();
+    }
     const bool changed = ready[2] && !watcher_.Take().empty();
     if (reload || changed || ready[3] || RealClock().Now() >= deadline) {
       return true;
@@ -284,6 +297,7 @@ int Discovery::Run() {
     log::Error("{}", watching.error().message);
     return 1;
   }
+  AwaitLabel();
   while (true) {
     const Status looked = Look();
     const std::string error = looked.has_value() ? "" : looked.error().message;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where do the labels go? Into a NodeFeature object, or a file. Nothing is taken back at the end:
-// the object belongs to the node, not to the pod, because labels that go with a pod would take the
-// other operands' pods with them. The same holds for the objects of its GPUs.
+// the object does not belong to the pod, because labels that go with a pod would take the other
+// operands' pods with them. The objects of the GPUs belong to the Node.
 #include "operands/gpu_features/publisher.h"
 
 #include <cstdio>
@@ -41,15 +41,13 @@ LabelMap FromLines(const std::string& text) {
 
 }  // namespace
 
-Result<bool> Publisher::StoreLabels(kube::Client& client, const LabelMap& labels,
-                                    const std::string& uid) {
+Result<bool> Publisher::StoreLabels(kube::Client& client, const LabelMap& labels) {
   const kube::Key key{target_.space, names::kGpuFeature + target_.node};
   return kube::Ensure(client, policy::kNodeFeature, key, [&](const Json* stored) {
     const LabelMap published = stored != nullptr ? policy::NodeFeatureLabels(*stored) : LabelMap{};
     return policy::NodeFeatureObject({.name = key.name,
                                       .space = key.space,
                                       .node = target_.node,
-                                      .node_uid = uid,
                                       .worker_version = "",
                                       .labels = KeepTimestamp(labels, published)},
                                      stored);
@@ -57,8 +55,7 @@ Result<bool> Publisher::StoreLabels(kube::Client& client, const LabelMap& labels
 }
 
 Result<bool> Publisher::StoreDevices(kube::Client& client,
-                                     const std::vector<policy::DeviceFacts>& devices,
-                                     const std::string& uid) {
+                                     const std::vector<policy::DeviceFacts>& devices) {
   std::vector<Json> stored;
   const auto listed =
       client.List(policy::kDevice, {.labels = format("{}={}", names::kDeviceNode, target_.node)},
@@ -67,7 +64,9 @@ Result<bool> Publisher::StoreDevices(kube::Client& client,
     return listed.error().kind == ErrorKind::kNotFound ? Result<bool>(false)
                                                        : std::unexpected(listed.error());
   }
-  const policy::DeviceChanges changes = policy::PlanDevices(devices, target_.node, uid, stored);
+  TRY_ASSIGN(const Json node, client.Get(kube::kinds::kNode, {"", target_.node}));
+  const policy::DeviceChanges changes =
+      policy::PlanDevices(devices, target_.node, kube::UidOf(node), stored);
   for (const Json& object : changes.create) {
     TRY(client.Create(policy::kDevice, object));
   }
@@ -86,13 +85,11 @@ Result<bool> Publisher::Publish(const Publication& publication) {
              kube::Client::Create(std::move(config), {.component = "gpu-feature-discovery",
                                                       .field_manager = names::kFieldManager,
                                                       .max_idle_connections = 1}));
-  TRY_ASSIGN(const Json node, client->Get(kube::kinds::kNode, {"", target_.node}));
-  const std::string uid = kube::UidOf(node);
   bool labelled = false;
   if (publication.labels.has_value()) {
-    TRY_ASSIGN(labelled, StoreLabels(*client, *publication.labels, uid));
+    TRY_ASSIGN(labelled, StoreLabels(*client, *publication.labels));
   }
-  TRY_ASSIGN(const bool told, StoreDevices(*client, publication.devices, uid));
+  TRY_ASSIGN(const bool told, StoreDevices(*client, publication.devices));
   return labelled || told;
 }
 

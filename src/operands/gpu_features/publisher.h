@@ -38,9 +38,8 @@ class Publisher {
   Result<bool> PublishInChild(const Publication& publication, int stop_fd);
 
  private:
-  Result<bool> StoreLabels(kube::Client& client, const LabelMap& labels, const std::string& uid);
-  Result<bool> StoreDevices(kube::Client& client, const std::vector<policy::DeviceFacts>& devices,
-                            const std::string& uid);
+  Result<bool> StoreLabels(kube::Client& client, const LabelMap& labels);
+  Result<bool> StoreDevices(kube::Client& client, const std::vector<policy::DeviceFacts>& devices);
 
   Target target_;
   host::ChildCall child_{"publish labels"};

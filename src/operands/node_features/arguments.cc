@@ -25,6 +25,7 @@ struct Overrides {
   std::vector<std::string> feature_sources;
   std::vector<std::string> unpublished;
   std::string white_list;
+  std::string sleep_interval;
 };
 
 void AddOverrides(CLI::App& app, Overrides& to) {
@@ -40,9 +41,12 @@ void AddOverrides(CLI::App& app, Overrides& to) {
   app.add_option("--no-publish-features", to.unpublished, "features that are left out; cpu.*")
       ->delimiter(',');
   app.add_option("--label-whitelist", to.white_list, "expression for labels' names");
+  app.add_option("--sleep-interval", to.sleep_interval,
+                 "look at the node again after this long (60s); 0: only on events");
 }
 
-Status Apply(const Overrides& from, LabelOptions& labels) {
+Status Apply(const Overrides& from, WorkerConfig& config) {
+  LabelOptions& labels = config.labels;
   const auto replace = [](const std::vector<std::string>& given, std::vector<std::string>& list) {
     if (!given.empty()) {
       list = given;
@@ -55,6 +59,13 @@ Status Apply(const Overrides& from, LabelOptions& labels) {
   replace(from.unpublished, labels.unpublished);
   if (!from.white_list.empty()) {
     TRY_ASSIGN(labels.white_list, node_feature_rule::ParseWhiteList(from.white_list));
+  }
+  if (!from.sleep_interval.empty()) {
+    auto interval = ParseSleepInterval(from.sleep_interval);
+    if (!interval.has_value()) {
+      return std::unexpected(interval.error().In("--sleep-interval"));
+    }
+    config.sleep_interval = *interval;
   }
   return {};
 }
@@ -79,7 +90,7 @@ Status ReadConfig(const std::string& path, const std::string& options, WorkerCon
 }
 
 void AddUnused(CLI::App& app) {
-  for (const char* flag : {"--owner-refs", "--feature-gates", "--sleep-interval"}) {
+  for (const char* flag : {"--owner-refs", "--feature-gates"}) {
     app.add_option_function<std::string>(flag, [](const std::string&) {}, "accepted, unused");
   }
   // The logger's, whose lines are not these.
@@ -122,7 +133,7 @@ Result<std::optional<Arguments>> ParseArguments(int argc, const char* const* arg
   app.add_option("--options", options, "configuration that is laid over the file's");
   AddOverrides(app, overrides);
   app.add_flag("--oneshot", to.oneshot, "label once and end");
-  app.add_flag("--no-publish", to.no_publish, "print the labels");
+  app.add_flag("--no-publish", to.no_publish, "publish nothing; with --oneshot, print the labels");
   // Older releases of NFD had metrics alone, under a flag of their own.
   app.add_option("--port,--metrics", to.port, "of /metrics and /healthz (default: none)")
       ->check(CLI::Range(0, 65535));
@@ -137,7 +148,7 @@ Result<std::optional<Arguments>> ParseArguments(int argc, const char* const* arg
     return Fail(ErrorKind::kInvalid, error.what());
   }
   TRY(ReadConfig(config, options, to.config));
-  TRY(Apply(overrides, to.config.labels));
+  TRY(Apply(overrides, to.config));
   to.no_publish |= to.config.no_publish;
   if (!to.no_publish && to.node_name.empty()) {
     return Fail(ErrorKind::kInvalid, "--node-name (NODE_NAME): must be set");

@@ -19,7 +19,7 @@ struct Arguments {
   std::string custom_dir;
   WorkerConfig config;
   bool oneshot = false;
-  bool no_publish = false;  // print the labels instead
+  bool no_publish = false;  // with oneshot the labels are printed instead
   int port = 0;             // of /metrics and /healthz; 0: nobody listens
 };
 

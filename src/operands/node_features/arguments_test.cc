@@ -65,7 +65,28 @@ TEST(Arguments, FlagsWinOverTheConfiguration) {
   EXPECT_EQ(config.kernel_config, "/c");
 }
 
+TEST(Arguments, TheNodeIsLookedAtAgainAfterAMinuteUnlessSaidOtherwise) {
+  using std::chrono::seconds;
+  const auto interval = [](const std::string& option, const std::string& flag = "") {
+    const std::string options = "-options={core: {sleepInterval: " + option + "}}";
+    const std::string given = flag.empty() ? "-oneshot" : "-sleep-interval=" + flag;
+    return Parsed({"-node-name=a", options.c_str(), given.c_str()}).value()->config.sleep_interval;
+  };
+  EXPECT_EQ(Parsed({"-node-name=a"}).value()->config.sleep_interval, seconds(60));
+  EXPECT_EQ(interval("null"), seconds(60));
+  EXPECT_EQ(interval("5m"), seconds(300));
+  EXPECT_EQ(interval("2000000000"), seconds(2));
+  EXPECT_EQ(interval("10ms"), seconds(1));
+  EXPECT_EQ(interval("0"), std::nullopt);
+  EXPECT_EQ(interval("-1s"), std::nullopt);
+  EXPECT_EQ(interval("5m", "90s"), seconds(90));
+}
+
 TEST(Arguments, WrongOnesAreNamed) {
+  EXPECT_THAT(Parsed({"--node-name=a", "-options", "core: {sleepInterval: often}"}).error().message,
+              HasSubstr("core.sleepInterval: \"often\" is no duration"));
+  EXPECT_THAT(Parsed({"--node-name=a", "-sleep-interval=often"}).error().message,
+              HasSubstr("--sleep-interval: \"often\" is no duration"));
   EXPECT_THAT(Parsed({}).error().message, HasSubstr("NODE_NAME"));
   EXPECT_TRUE(Parsed({"--no-publish"}).has_value());
   EXPECT_THAT(Parsed({"--node-name=a", "--pci-label-fields=color"}).error().message,

@@ -320,6 +320,22 @@ Status ReadCustomDirectory(const std::string& custom_dir, std::vector<LocalFile>
 
 }  // namespace
 
+Sources HostSources(const std::string& prefix) {
+  const std::string mounted = prefix + "proc";
+  const auto has = [&mounted](const char* name) {
+    return access(JoinPath(mounted, name).c_str(), R_OK) == 0;
+  };
+  Sources sources;
+  sources.sys = prefix + "sys";
+  sources.os_release = prefix + "etc/os-release";
+  sources.proc = has("cpuinfo") ? mounted : "/proc";
+  // NFD's own manifests mount this one alone.
+  sources.swaps = (has("swaps") ? mounted : sources.proc) + "/swaps";
+  sources.boot = prefix + "boot";
+  sources.modules = prefix + "lib/modules";
+  return sources;
+}
+
 Result<Facts> Gather(const Sources& sources, const LabelOptions& options) {
   Facts facts;
   if (access(sources.sys.c_str(), R_OK) != 0) {

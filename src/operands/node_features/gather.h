@@ -24,6 +24,11 @@ struct Sources {
   std::string custom_dir = {};  // NFD's custom.d; may be absent
 };
 
+// What the worker reads below a prefix ("/host-": the host's /sys at /host-sys). Files of /proc
+// that are not mounted there are the container's own, which are the host's: cpuinfo, swaps and the
+// kernel's release are the same in every container.
+Sources HostSources(const std::string& prefix);
+
 // Reads them. A PCI bus that cannot be read is an error, because its labels would be missing; an
 // absent file is an empty text. Of the kernel's configuration only what the options ask for is
 // kept.

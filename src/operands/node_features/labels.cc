@@ -46,9 +46,12 @@ bool IsOneOf(const std::vector<std::string>& list, std::string_view word) {
   return std::ranges::find(list, word) != list.end();
 }
 
+constexpr char kFake[] = "fake";
+
 // "all", a name, or "-name", which takes one out.
 bool Enabled(const std::vector<std::string>& sources, const std::string& name) {
-  return !IsOneOf(sources, "-" + name) && (IsOneOf(sources, "all") || IsOneOf(sources, name));
+  const bool by_all = IsOneOf(sources, "all") && name != kFake;
+  return !IsOneOf(sources, "-" + name) && (by_all || IsOneOf(sources, name));
 }
 
 const Elements& AttributesOf(const Features& features, const char* name) {
@@ -267,6 +270,11 @@ void AddSources(const Facts& facts, const Features& features, const LabelOptions
     AddMemory(facts, features, labels);
   }
   AddStorageAndNetwork(facts, enabled("storage"), enabled("network"), labels);
+  if (enabled(kFake)) {
+    for (const auto& [name, value] : options.fake.labels) {
+      labels.Add(name.find('/') == std::string::npos ? format("fake-{}", name) : name, value);
+    }
+  }
 }
 
 }  // namespace
@@ -278,6 +286,11 @@ Labelled NodeLabels(const Facts& facts, const LabelOptions& options, WallTime no
   Features features = RawFeatures(facts);
   features.attributes["local.label"] = Elements(local.labels.begin(), local.labels.end());
   features.attributes["local.feature"] = std::move(local.features);
+  if (Enabled(options.feature_sources, kFake)) {
+    features.flags["fake.flag"] = {options.fake.flags.begin(), options.fake.flags.end()};
+    features.attributes["fake.attribute"] = options.fake.attributes;
+    features.instances["fake.instance"] = options.fake.instances;
+  }
   AddSources(facts, features, options, labels);
   if (Enabled(options.label_sources, "custom")) {
     AddCustom(facts, features, options, labelled, labels);

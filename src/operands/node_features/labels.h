@@ -13,6 +13,22 @@
 
 namespace gantry::node_features {
 
+// NFD's source "fake", for tests of clusters: what it is told to say of any node. On only where it
+// is named.
+struct FakeSource {
+  Elements labels = {{"fakefeature1", "true"}, {"fakefeature2", "true"}, {"fakefeature3", "true"}};
+  std::vector<std::string> flags = {"flag_1", "flag_2", "flag_3"};
+  Elements attributes = {{"attr_1", "true"}, {"attr_2", "false"}, {"attr_3", "10"}};
+  std::vector<Elements> instances = {
+      {{"name", "instance_1"},
+       {"attr_1", "true"},
+       {"attr_2", "false"},
+       {"attr_3", "10"},
+       {"attr_4", "foobar"}},
+      {{"name", "instance_2"}, {"attr_1", "true"}, {"attr_2", "true"}, {"attr_3", "100"}},
+      {{"name", "instance_3"}}};
+};
+
 // As NFD's worker is configured; what is not said is NVIDIA's choice for PCI, NFD's otherwise.
 struct LabelOptions {
   // Beginnings of the four hexadecimal digits of a PCI class whose devices are labelled.
@@ -28,7 +44,8 @@ struct LabelOptions {
       "SGXLC", "SSE",  "SSE2",   "SSE3",  "SSE4",   "SSE42",  "SSSE3",  "TDX_GUEST"};
   std::vector<std::string> cpuid_allow = {};        // if any, nothing else
   std::vector<node_feature_rule::Rule> rules = {};  // of the source "custom"
-  // Sources by name: "all", "pci", "-usb".
+  FakeSource fake = {};
+  // Sources by name: "all" (but "fake"), "pci", "-usb".
   std::vector<std::string> label_sources = {"all"};
   std::vector<std::string> feature_sources = {"all"};
   // Features that are not published, "kernel.config" or "cpu.*". NFD publishes the kernel's whole

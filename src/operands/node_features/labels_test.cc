@@ -9,6 +9,8 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <tuple>
+#include <utility>
 
 #include "base/paths.h"
 #include "base/text.h"
@@ -25,6 +27,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 using testing::Pair;
+using testing::UnorderedElementsAre;
 
 constexpr char kGolden[] = "tests/golden/node_features";
 const WallTime kNow = std::chrono::system_clock::from_time_t(1767225600);  // 2026-01-01T00:00:00Z
@@ -203,6 +206,46 @@ Facts Rich() {
   facts.builtin = "kernel/fs/ext4/ext4.ko\nkernel/drivers/x-y.ko\n";
   facts.pci = {Function(0x15b3, 0x1017, 0x020700)};
   return facts;
+}
+
+TEST(NodeLabels, TheFakeSourceSpeaksWhereItIsNamed) {
+  const auto said = [](const std::string& text) {
+    WorkerConfig config;
+    EXPECT_TRUE(Overlay(text, config).has_value());
+    LabelMap labels;
+    const Labelled labelled = NodeLabels(Rich(), config.labels, kNow);
+    for (const auto& [key, value] : labelled.labels) {
+      if (key.find("fake") != std::string::npos) {
+        labels[key] = value;
+      }
+    }
+    return std::pair(labels, labelled.features);
+  };
+  constexpr char kFirst[] = "feature.node.kubernetes.io/fake-fakefeature1";
+  auto [labels, features] = said("");
+  EXPECT_TRUE(labels.empty());
+  EXPECT_FALSE(features.flags.contains("fake.flag"));
+  std::tie(labels, features) = said("core: {labelSources: [fake], featureSources: [all, fake]}");
+  EXPECT_EQ(labels.size(), 3U);
+  EXPECT_EQ(labels[kFirst], "true");
+  EXPECT_THAT(features.flags["fake.flag"], ElementsAre("flag_1", "flag_2", "flag_3"));
+  EXPECT_EQ(features.attributes["fake.attribute"]["attr_3"], "10");
+  ASSERT_EQ(features.instances["fake.instance"].size(), 3U);
+  EXPECT_EQ(features.instances["fake.instance"][0]["attr_4"], "foobar");
+  std::tie(labels, features) = said(
+      "core: {labelSources: [all, fake], featureSources: [fake]}\n"
+      "sources: {fake: {labels: {fakefeature1: 'no', vendor.io/fake: 1}, flagFeatures: [f],"
+      " attributeFeatures: {a: b}, instanceFeatures: [{c: d}]}}");
+  EXPECT_THAT(labels,
+              UnorderedElementsAre(Pair(kFirst, "no"), Pair("vendor.io/fake", "1"),
+                                   Pair("feature.node.kubernetes.io/fake-fakefeature2", "true"),
+                                   Pair("feature.node.kubernetes.io/fake-fakefeature3", "true")));
+  EXPECT_THAT(features.flags["fake.flag"], ElementsAre("f"));
+  EXPECT_EQ(features.attributes["fake.attribute"].size(), 4U);
+  EXPECT_THAT(features.instances["fake.instance"], ElementsAre(ElementsAre(Pair("c", "d"))));
+  WorkerConfig config;
+  EXPECT_FALSE(Overlay("sources: {fake: {labels: [a]}}", config).has_value());
+  EXPECT_FALSE(Overlay("sources: {fake: {instanceFeatures: {a: b}}}", config).has_value());
 }
 
 TEST(NodeLabels, OfEverySource) {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // When is a node looked at again? When a PCI device comes or goes, when a file in features.d or
-// custom.d changes or expires, and on SIGHUP. A look that finds the same labels writes nothing and
-// asks the API server nothing. What fails leaves the published labels as they are.
+// custom.d changes or expires, on SIGHUP, and each minute for what nobody tells of (swap, huge
+// pages). A look that finds no news writes nothing and asks the API server nothing. What fails
+// leaves the published labels as they are.
 #include "operands/node_features/node_features.h"
-
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -63,7 +62,7 @@ class Worker {
   Publisher publisher_;
   std::optional<Uevents> uevents_;
   std::optional<Described> stored_;  // what was last stored or found stored
-  SteadyTime stored_at_{};
+  SteadyTime verify_at_{};           // that it is still there
   std::optional<WallTime> next_expiry_;
   std::vector<std::string> warnings_;
   std::string last_error_;
@@ -104,29 +103,25 @@ Status Worker::Listen() {
 }
 
 Sources Worker::FindSources() const {
-  const std::string& prefix = arguments_.host_prefix;
-  const std::string proc = prefix + "proc";
-  return {.sys = prefix + "sys",
-          .os_release = prefix + "etc/os-release",
-          .proc = access((proc + "/cpuinfo").c_str(), R_OK) == 0 ? proc : "/proc",
-          .features_dir = arguments_.features_dir,
-          .swaps = proc + "/swaps",
-          .boot = prefix + "boot",
-          .modules = prefix + "lib/modules",
-          .kernel_config = arguments_.config.kernel_config,
-          .node_name = arguments_.node_name,
-          .custom_dir = arguments_.custom_dir};
+  Sources sources = HostSources(arguments_.host_prefix);
+  sources.features_dir = arguments_.features_dir;
+  sources.kernel_config = arguments_.config.kernel_config;
+  sources.node_name = arguments_.node_name;
+  sources.custom_dir = arguments_.custom_dir;
+  return sources;
 }
 
 Status Worker::Store(const Described& node) {
   if (arguments_.no_publish) {
-    for (const auto& [key, value] : node.labels) {
-      std::printf("%s=%s\n", key.c_str(), value.c_str());
+    if (arguments_.oneshot) {
+      for (const auto& [key, value] : node.labels) {
+        std::printf("%s=%s\n", key.c_str(), value.c_str());
+      }
     }
     return {};
   }
   const SteadyTime now = RealClock().Now();
-  if (stored_ == node && now - stored_at_ < kVerifyStored) {
+  if (stored_.has_value() && !IsNews(*stored_, node) && now < verify_at_) {
     return {};
   }
   // No child is forked beside the thread that answers.
@@ -137,7 +132,7 @@ Status Worker::Store(const Described& node) {
     log::Info("labels published: {}", node.labels.size());
   }
   stored_ = node;
-  stored_at_ = now;
+  verify_at_ = now + kVerifyStored;
   return {};
 }
 
@@ -167,7 +162,14 @@ Status Worker::Look() {
 SteadyTime Worker::NextLook(const Status& looked) {
   using Steady = std::chrono::steady_clock::duration;
   const SteadyTime now = RealClock().Now();
-  SteadyTime next = now + (uevents_.has_value() ? Steady(kVerifyStored) : Steady(kRescan));
+  Steady pause = kVerifyStored;
+  if (arguments_.config.sleep_interval.has_value()) {
+    pause = std::min(pause, std::chrono::ceil<Steady>(*arguments_.config.sleep_interval));
+  }
+  if (!uevents_.has_value()) {
+    pause = std::min<Steady>(pause, kRescan);
+  }
+  SteadyTime next = now + pause;
   if (next_expiry_.has_value()) {
     const auto left = *next_expiry_ - RealClock().Wall() + kSettle;
     next = std::min(next, now + std::max<Steady>(left, kSettle));
@@ -193,6 +195,7 @@ bool Worker::Wait(SteadyTime deadline) {
       return false;
     }
     if (ready[1] && signals_.TakeReload()) {
+      verify_at_ = RealClock().Now();
       return true;
     }
     const bool changed = ready[2] && !watcher_.Take().empty();
@@ -220,7 +223,7 @@ int Worker::Run() {
       log::Warning("labels stay as they are: {}", error);
     }
     last_error_ = error;
-    if (arguments_.oneshot || arguments_.no_publish) {
+    if (arguments_.oneshot) {
       return looked.has_value() ? 0 : 1;
     }
     if (!Wait(NextLook(looked))) {

@@ -17,6 +17,10 @@ struct Described {
   bool operator==(const Described&) const = default;
 };
 
+// Whether there is something to publish. Network devices that are only virtual are none by
+// themselves: each pod brings one and takes it. They go along with the next news.
+bool IsNews(const Described& before, const Described& now);
+
 // The NodeFeature object named like the node, by which what is known of it reaches the operator.
 class Publisher {
  public:

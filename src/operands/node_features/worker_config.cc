@@ -3,9 +3,12 @@
 // `sources.<name>` for one.
 #include "operands/node_features/worker_config.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "operands/node_features/custom_rules.h"
 #include "policy/node_feature_rule/label_policy.h"
+#include "policy/plugin_config.h"
 #include "policy/yaml.h"
 
 namespace gantry::node_features {
@@ -40,7 +43,64 @@ Status ReadRules(const Json& json, LabelOptions& labels) {
   return {};
 }
 
+// As Go's decoder does with a map that has defaults: the keys that are named go over them.
+Status ReadMap(const Json* map, std::string_view path, Elements& into) {
+  if (map == nullptr || map->is_null()) {
+    return {};
+  }
+  if (!map->is_object()) {
+    return Fail(ErrorKind::kInvalid, format("{}: must be a map", path));
+  }
+  for (const auto& [key, value] : map->items()) {
+    into[key] = value.is_string() ? value.get<std::string>() : value.dump();
+  }
+  return {};
+}
+
+Status ReadFake(const Json& json, FakeSource& fake) {
+  constexpr std::string_view kLabels = "sources.fake.labels";
+  constexpr std::string_view kAttributes = "sources.fake.attributeFeatures";
+  constexpr std::string_view kInstances = "sources.fake.instanceFeatures";
+  TRY(ReadMap(At(json, kLabels), kLabels, fake.labels));
+  TRY(ReadList(json, "sources.fake.flagFeatures", fake.flags));
+  TRY(ReadMap(At(json, kAttributes), kAttributes, fake.attributes));
+  const Json* instances = At(json, kInstances);
+  if (instances == nullptr || instances->is_null()) {
+    return {};
+  }
+  if (!instances->is_array()) {
+    return Fail(ErrorKind::kInvalid, format("{}: must be a list", kInstances));
+  }
+  fake.instances.clear();
+  for (const Json& instance : *instances) {
+    TRY(ReadMap(&instance, kInstances, fake.instances.emplace_back()));
+  }
+  return {};
+}
+
+Status ReadSleepInterval(const Json& json, WorkerConfig& config) {
+  const Json* interval = At(json, "core.sleepInterval");
+  if (interval == nullptr || interval->is_null()) {
+    return {};
+  }
+  auto parsed =
+      ParseSleepInterval(interval->is_string() ? interval->get<std::string>() : interval->dump());
+  if (!parsed.has_value()) {
+    return std::unexpected(parsed.error().In("core.sleepInterval"));
+  }
+  config.sleep_interval = *parsed;
+  return {};
+}
+
 }  // namespace
+
+Result<std::optional<std::chrono::nanoseconds>> ParseSleepInterval(std::string_view text) {
+  TRY_ASSIGN(const auto interval, policy::ParseDuration(text));
+  if (interval.count() <= 0 || interval == std::chrono::nanoseconds::max()) {
+    return std::nullopt;
+  }
+  return std::max<std::chrono::nanoseconds>(interval, std::chrono::seconds(1));
+}
 
 Status Overlay(std::string_view text, WorkerConfig& config) {
   TRY_ASSIGN(const Json json, policy::ParseYaml(text));
@@ -56,6 +116,8 @@ Status Overlay(std::string_view text, WorkerConfig& config) {
   if (const std::string pattern = TextAt(json, "core.labelWhiteList"); !pattern.empty()) {
     TRY_ASSIGN(labels.white_list, node_feature_rule::ParseWhiteList(pattern));
   }
+  TRY(ReadSleepInterval(json, config));
+  TRY(ReadFake(json, labels.fake));
   TRY(ReadList(json, "core.sources", labels.label_sources));
   TRY(ReadList(json, "core.labelSources", labels.label_sources));
   TRY(ReadList(json, "core.featureSources", labels.feature_sources));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -14,11 +16,17 @@ struct WorkerConfig {
   LabelOptions labels;
   bool no_publish = false;
   std::string kernel_config;  // sources.kernel.kconfigFile
+  // The node is looked at again after this long; nothing: only when something happens.
+  std::optional<std::chrono::nanoseconds> sleep_interval = std::chrono::minutes(1);
 };
 
+// "60s", as core.sleepInterval has it: zero and less, and "infinite", are nothing; less than a
+// second is a second.
+Result<std::optional<std::chrono::nanoseconds>> ParseSleepInterval(std::string_view text);
+
 // Lays a configuration (YAML or JSON) over what is there. Lists that it names replace what was.
-// kInvalid names the key. Keys without meaning here are accepted: ownerRefs and noOwnerRefs (the
-// Node owns the object), sleepInterval (nothing is polled), klog.
+// kInvalid names the key. Keys without meaning here are accepted: ownerRefs and noOwnerRefs
+// (nobody owns the object), klog.
 Status Overlay(std::string_view text, WorkerConfig& config);
 
 }  // namespace gantry::node_features

@@ -19,12 +19,20 @@ using State = Finding::State;
 constexpr seconds kBadNewsAge(2);
 constexpr seconds kFirstPause(1);
 constexpr seconds kLongestPause(60);
+constexpr seconds kSentenceAge(30);          // until another one of the same reason is told
+constexpr std::chrono::minutes kRepeat(30);  // the API server forgets an event after an hour
+
+std::string Sentence(const std::string& stage, const Finding& finding) {
+  return format("{}: {}{}{}", stage, finding.message, finding.remedy.empty() ? "" : "; ",
+                finding.remedy);
+}
 
 }  // namespace
 
 std::optional<NodeVerdict> Summarize(
     const std::vector<std::pair<std::string, const StageMemory*>>& stages) {
   bool all_known = !stages.empty();
+  std::string message = kAllWorks;
   for (const auto& [name, memory] : stages) {
     if (!memory->last) {
       all_known = false;
@@ -32,11 +40,10 @@ std::optional<NodeVerdict> Summarize(
     }
     const Finding& last = *memory->last;
     if (last.state == State::kNotReady && !memory->file_there) {
-      std::string message = format("{}: {}", name, last.message);
-      if (!last.remedy.empty()) {
-        message += format("; {}", last.remedy);
-      }
-      return NodeVerdict{.ready = false, .reason = last.reason, .message = std::move(message)};
+      return NodeVerdict{.ready = false, .reason = last.reason, .message = Sentence(name, last)};
+    }
+    if (last.state == State::kReady && !last.remedy.empty()) {
+      message += "; " + Sentence(name, last);
     }
     // What can't be seen now was true when it was seen last, if its file is there.
     all_known = all_known && (last.state == State::kReady || last.state == State::kSkipped ||
@@ -47,23 +54,30 @@ std::optional<NodeVerdict> Summarize(
     return std::nullopt;
   }
   return NodeVerdict{
-      .ready = true, .reason = names::kValidationReady, .message = "driver, toolkit and GPUs work"};
+      .ready = true, .reason = names::kValidationReady, .message = std::move(message)};
 }
 
 Announcement DecideAnnouncement(AnnouncementMemory& memory,
                                 const std::optional<NodeVerdict>& verdict, SteadyTime now) {
-  const bool known = memory.said && verdict && memory.said->reason == verdict->reason;
-  if (!verdict || known) {
+  const bool known = memory.said && memory.said == verdict;
+  if (!verdict || (known && verdict->ready)) {
     memory.bad.reset();
     return {};
+  }
+  if (known && now < memory.said_at + kRepeat) {
+    memory.bad.reset();
+    return {.say = {}, .look_again = memory.said_at + kRepeat};
   }
   SteadyTime due = now;
   if (!verdict->ready) {
     if (!memory.bad || memory.bad->reason != verdict->reason) {
-      memory.bad = verdict;
       memory.bad_since = now;
     }
-    due = memory.bad_since + kBadNewsAge;
+    memory.bad = verdict;
+    due = known ? now : memory.bad_since + kBadNewsAge;
+    if (memory.said && memory.said->reason == verdict->reason) {
+      due = std::max(due, memory.said_at + kSentenceAge);
+    }
   } else {
     memory.bad.reset();
   }
@@ -80,6 +94,7 @@ void NoteAnnounced(AnnouncementMemory& memory, const NodeVerdict& verdict, bool 
                    SteadyTime now) {
   if (told) {
     memory.said = verdict;
+    memory.said_at = now;
     memory.bad.reset();
     memory.pause = milliseconds(0);
     return;

@@ -21,6 +21,9 @@ struct NodeVerdict {
   bool operator==(const NodeVerdict&) const = default;
 };
 
+// The message where nothing is to be done.
+inline constexpr char kAllWorks[] = "driver, toolkit and GPUs work";
+
 // From what is known of the stages, in their order. Nothing: not all was seen yet, or what is seen
 // to fail may still pass (its file has not been taken back).
 std::optional<NodeVerdict> Summarize(
@@ -28,7 +31,8 @@ std::optional<NodeVerdict> Summarize(
 
 struct AnnouncementMemory {
   std::optional<NodeVerdict> said;  // what the cluster has been told
-  std::optional<NodeVerdict> bad;   // not told yet
+  SteadyTime said_at{};
+  std::optional<NodeVerdict> bad;  // not told yet
   SteadyTime bad_since{};
   std::chrono::milliseconds pause{0};  // after a failure to tell
   SteadyTime failed_at{};
@@ -40,7 +44,8 @@ struct Announcement {
 };
 
 // Good news at once; bad news when it is two seconds old: while a node starts, or while a file is
-// exchanged, reasons pass by that nobody needs to act on.
+// exchanged, reasons pass by that nobody needs to act on. Bad news that stays is told again every
+// half hour, and as soon as its sentence is another one.
 Announcement DecideAnnouncement(AnnouncementMemory& memory,
                                 const std::optional<NodeVerdict>& verdict, SteadyTime now);
 // The attempt to tell `verdict` ended. What failed is tried again, at growing distances.

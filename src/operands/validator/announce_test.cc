@@ -54,6 +54,14 @@ TEST(Summarize, WhatMayStillPassSaysNothing) {
   EXPECT_TRUE(Summarize({{"driver", &ready}, {"plugin", &unknown_but_true}}));
 }
 
+TEST(Summarize, WhatIsToBeDoneOnAReadyNodeIsInItsSentence) {
+  StageMemory toolkit = Memory(State::kReady, true);
+  EXPECT_EQ(Summarize({{"toolkit", &toolkit}})->message,
+            "driver, toolkit and GPUs work; toolkit: seen; do this");
+  toolkit.last->remedy = "";
+  EXPECT_EQ(Summarize({{"toolkit", &toolkit}})->message, kAllWorks);
+}
+
 class AnnounceTest : public ::testing::Test {
  protected:
   Announcement Now(const std::optional<NodeVerdict>& verdict) {
@@ -85,6 +93,33 @@ TEST_F(AnnounceTest, BadNewsWhenItStays) {
   EXPECT_EQ(Now(worse_).say, std::nullopt) << "another reason is news of its own";
   now_ += seconds(1);
   EXPECT_EQ(Now(worse_).say, worse_);
+}
+
+TEST_F(AnnounceTest, AnotherSentenceOfTheSameReasonIsNews) {
+  Now(bad_);
+  now_ += seconds(2);
+  ASSERT_EQ(Now(bad_).say, bad_);
+  Told(bad_);
+  const NodeVerdict other = {false, bad_.reason, "it hangs elsewhere"};
+  EXPECT_EQ(Now(other).look_again, now_ + seconds(30));
+  now_ += seconds(30);
+  EXPECT_EQ(Now(other).say, other);
+}
+
+TEST_F(AnnounceTest, BadNewsIsRepeatedWhileItStays) {
+  Now(bad_);
+  now_ += seconds(2);
+  Told(bad_);
+  EXPECT_EQ(Now(bad_).say, std::nullopt);
+  EXPECT_EQ(Now(bad_).look_again, now_ + std::chrono::minutes(30));
+  now_ += std::chrono::minutes(30);
+  EXPECT_EQ(Now(bad_).say, bad_);
+  Told(bad_);
+  EXPECT_EQ(Now(bad_).say, std::nullopt);
+  now_ += std::chrono::minutes(31);
+  Told(good_);
+  now_ += std::chrono::minutes(31);
+  EXPECT_EQ(Now(good_).say, std::nullopt) << "good news is not";
 }
 
 TEST_F(AnnounceTest, WhatPassesIsNotTold) {

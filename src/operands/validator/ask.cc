@@ -65,12 +65,19 @@ int Nvml(const Flags& flags) {
 
 int Cuda(const Flags& flags) {
   nvml::EnterDevRoot(flags.probe_root);
-  void* library = dlopen(flags.probe_library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  const std::string& path = flags.probe_library;
+  if (access(path.c_str(), F_OK) != 0) {
+    return Say(format("error=there is no {}\n", path), 1);
+  }
+  // What this process can't ask may work all the same: with the node's own C library, say.
+  const auto unasked = [](const std::string& why) {
+    return Say(format("{}=true\nerror={}\n", kUnaskedLine, why), 1);
+  };
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr || !BecomeNobody()) {
     const char* why = dlerror();
-    return Say(format("error=open {}: {}\n", flags.probe_library,
-                      why != nullptr ? why : "cannot become an unprivileged user"),
-               1);
+    return unasked(
+        format("open {}: {}", path, why != nullptr ? why : "cannot become an unprivileged user"));
   }
   // The CUDA driver API's own signatures (cuda.h); CUresult is an int, 0 is success.
   using Init = int (*)(unsigned);
@@ -78,7 +85,7 @@ int Cuda(const Flags& flags) {
   const auto init = reinterpret_cast<Init>(dlsym(library, "cuInit"));
   const auto count = reinterpret_cast<Count>(dlsym(library, "cuDeviceGetCount"));
   if (init == nullptr || count == nullptr) {
-    return Say(format("error={} has no cuInit\n", flags.probe_library), 1);
+    return unasked(path + " has no cuInit");
   }
   if (const int code = init(0); code != 0) {
     return Say(format("code={}\nerror=cuInit answers {}\n", code, code), 1);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What does the cluster know of this node, and what is it told? The operator alone writes Nodes; an
-// agent of a node says what it found in a NodeFeature object, which the node owns.
+// agent of a node says what it found in a NodeFeature object.
 #include "operands/validator/cluster.h"
 
 #include "kube/client.h"
 #include "kube/ensure.h"
 #include "kube/events.h"
+#include "operands/validator/announce.h"
 #include "operands/validator/site.h"
 #include "policy/kinds.h"
 #include "policy/names.h"
@@ -37,24 +38,24 @@ Result<std::map<std::string, std::string>> NodeLabels(const Flags& flags) {
 
 Status Publish(const Flags& flags, const std::string& reason, const std::string& message) {
   TRY_ASSIGN(const auto client, Connect(flags));
-  TRY_ASSIGN(const Json node, client->Get(kube::kinds::kNode, {"", flags.node_name}));
   const kube::Key key{flags.space, names::kValidationFeature + flags.node_name};
   const auto form = [&](const Json* stored) {
     return policy::NodeFeatureObject({.name = key.name,
                                       .space = key.space,
                                       .node = flags.node_name,
-                                      .node_uid = kube::UidOf(node),
                                       .worker_version = "",
-                                      .labels = {{names::kGpuValidation, reason}}},
+                                      .labels = {{names::kGpuValidation, reason}},
+                                      .annotations = {{names::kValidationMessage, message}}},
                                      stored);
   };
   TRY_ASSIGN(const bool written, kube::Ensure(*client, policy::kNodeFeature, key, form));
-  if (written) {
+  const bool ready = reason == names::kValidationReady;
+  if (written || !ready || message != kAllWorks) {
     // Events of a Node carry its name as the uid, where `kubectl describe node` looks for them.
     Json about = kube::NewObject(kube::kinds::kNode, {"", flags.node_name});
     about["metadata"]["uid"] = flags.node_name;
     kube::EventRecorder events(*client, kOwner, flags.node_name);
-    if (reason == names::kValidationReady) {
+    if (ready) {
       events.Normal(about, "GPUValidated", message);
     } else {
       events.Warning(about, reason, message);

@@ -14,8 +14,10 @@ namespace gantry::validator {
 Result<std::map<std::string, std::string>> NodeLabels(const Flags& flags);
 
 // Says what was found of this node: the label nvidia.com/gpu.validation ("ready", or the reason why
-// not), in the NodeFeature object nvidia-validation-for-<node>, by which the operator gets it, and
-// an event on the Node with the whole sentence. Nothing is written if it was said before.
+// not), and the whole sentence as an annotation, in the NodeFeature object
+// nvidia-validation-for-<node>, by which the operator gets them; and an event on the Node with that
+// sentence. Of a node that is ready, with nothing to be done, nothing is written if it was said
+// before; else at least the event is renewed.
 Status Publish(const Flags& flags, const std::string& reason, const std::string& message);
 
 }  // namespace gantry::validator

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does CUDA start on this node? Asked once for each driver, because cuInit wakes every GPU; a
-// failure that may pass (a fabric manager that starts later) is asked about again.
+// Does CUDA start on this node? Asked until it did, once for each driver, because cuInit wakes
+// every GPU: a fabric manager may start later, or MIG devices be made.
 #include "base/paths.h"
-#include "base/text.h"
 #include "operands/validator/stage.h"
 
 namespace gantry::validator {
 namespace {
 
 constexpr std::chrono::seconds kLimit(120);  // on a machine with many GPUs
+constexpr std::chrono::seconds kLookAgain(60);
 
 class Cuda final : public Stage {
  public:
   explicit Cuda(const Site& here)
-      : Stage({.name = "cuda", .file = names::kCudaReady, .hold = {}, .again = {}}, here) {}
+      : Stage({.name = "cuda", .file = names::kCudaReady, .hold = {}, .again = kLookAgain}, here) {}
 
   [[nodiscard]] std::vector<WatchedPath> Paths() const override {
     return {{JoinPath(site().files().directory(), names::kDriverReady)}};
@@ -22,7 +22,7 @@ class Cuda final : public Stage {
   Look LookAt(bool /*changed*/) override {
     const host::DriverVerdict driver = site().Driver();
     if (!site().files().Read(names::kDriverReady) || driver.kind == host::DriverKind::kNone) {
-      answered_about_.clear();
+      works_ = false;
       return {.finding = Finding{.state = Finding::State::kNotReady,
                                  .reason = "DriverNotReady",
                                  .message = "CUDA waits for the driver",
@@ -33,11 +33,11 @@ class Cuda final : public Stage {
     const Result<host::StatusValues> own = site().files().Read(file());
     if (own && own->contains(host::kDriverVersionLine) &&
         own->at(host::kDriverVersionLine) == driver.version) {
+      if (works_) {
+        return {};
+      }
+      works_ = true;
       return {.finding = CudaWorks("as found before", driver.version), .question = {}};
-    }
-    about_ = Join({driver.version, driver.driver_root, driver.tree.library}, " ");
-    if (about_ == answered_about_) {
-      return {};
     }
     const std::string root = site().DriverRootHere(driver);
     const std::string library = JoinPath(ParentOf(driver.tree.library), "libcuda.so.1");
@@ -50,13 +50,12 @@ class Cuda final : public Stage {
 
   std::optional<Finding> Hear(const Answer& answer) override {
     Finding finding = JudgeCuda(answer, site().Driver().version);
-    answered_about_ = finding.state == Finding::State::kNotReady ? "" : about_;
+    works_ = finding.state == Finding::State::kReady;
     return finding;
   }
 
  private:
-  std::string about_;           // the driver whose CUDA is asked
-  std::string answered_about_;  // the one that has answered for good
+  bool works_ = false;  // the status file stands, and the loop was told so
 };
 
 }  // namespace

@@ -36,8 +36,13 @@ bool Exists(const std::string& path) {
   return stat(path.c_str(), &info) == 0;
 }
 
-std::string ManagementPath(const std::string& extension) {
-  return JoinPath(names::kCdiDir, container::CdiFileStem(names::kManagementCdiKind) + extension);
+std::vector<std::string> ManagementPaths(const ToolkitPlaces& places) {
+  if (!places.management.empty()) {
+    return {places.management};
+  }
+  const std::string stem =
+      JoinPath(names::kCdiDir, container::CdiFileStem(names::kManagementCdiKind));
+  return {stem + ".yaml", stem + ".json"};
 }
 
 void Collect(const container::CdiEdits& edits, std::set<std::string>& paths) {
@@ -82,6 +87,13 @@ std::string HookHere(const ToolkitPlaces& places) {
   return Here(places.host_root, JoinPath(places.toolkit_dir, "nvidia-cdi-hook"));
 }
 
+bool IsOurs(const ToolkitPlaces& places) {
+  const std::string folder = Here(places.host_root, places.toolkit_dir);
+  struct stat info{};
+  return lstat(JoinPath(folder, "nvidia-container-runtime").c_str(), &info) == 0 &&
+         S_ISLNK(info.st_mode);
+}
+
 ToolkitObservation ObserveToolkit(const ToolkitPlaces& places) {
   ToolkitObservation seen;
   seen.hook = JoinPath(places.toolkit_dir, "nvidia-cdi-hook");
@@ -90,8 +102,7 @@ ToolkitObservation ObserveToolkit(const ToolkitPlaces& places) {
   seen.hook_is_program = stat(HookHere(places).c_str(), &info) == 0 && S_ISREG(info.st_mode) &&
                          (info.st_mode & 0111) != 0;
   seen.hook_is_script = seen.hook_is_program && IsScript(HookHere(places));
-  for (const char* extension : {".yaml", ".json"}) {
-    const std::string path = ManagementPath(extension);
+  for (const std::string& path : ManagementPaths(places)) {
     const Result<std::string> text = ReadFile(Here(places.host_root, path));
     if (text) {
       seen.management = Check(places.host_root, path, *text);

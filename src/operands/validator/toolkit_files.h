@@ -12,9 +12,14 @@ struct ToolkitPlaces {
   std::string host_root;    // where the host's root is mounted here
   std::string toolkit_dir;  // on the host: "/usr/local/nvidia/toolkit"
   bool cdi_wanted = true;
+  std::string management = {};  // the document, on the host; empty: at its usual place
 };
 
-// What is there of the container toolkit; its program is not run (`version` is empty).
+// Whether it is a toolkit of ours: all its programs are one.
+bool IsOurs(const ToolkitPlaces& places);
+
+// What is there of the container toolkit; its program is not run (`version` is empty), and what it
+// says by status files is not looked at.
 ToolkitObservation ObserveToolkit(const ToolkitPlaces& places);
 
 // As this process spells it: the program that is to be run.

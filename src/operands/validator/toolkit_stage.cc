@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Can containers be given GPUs on this node? The installed program is run once for each of its
 // versions, unless it is a script, whose shell is the host's; the rest is looked at
-// (toolkit_files.h).
+// (toolkit_files.h). What the container runtime makes of it the toolkit alone can tell.
 #include "base/paths.h"
 #include "base/text.h"
 #include "host/files.h"
@@ -31,11 +31,14 @@ class Toolkit final : public Stage {
     for (const std::string& path : ToolkitPathsToWatch(places_)) {
       paths.push_back({path});
     }
+    for (const char* name : {names::kToolkitFailed, names::kToolkitCdi}) {
+      paths.push_back({JoinPath(site().files().directory(), name)});
+    }
     return paths;
   }
 
   Look LookAt(bool /*changed*/) override {
-    ToolkitObservation seen = ObserveToolkit(places_);
+    ToolkitObservation seen = Observe();
     const host::FileInfo info = host::Inspect(HookHere(places_)).value_or(host::FileInfo());
     const std::string about = format("{} {}", info.modified_ns, info.size);
     if (!seen.hook_is_program || seen.hook_is_script || (answered_ && about_ == about)) {
@@ -48,7 +51,7 @@ class Toolkit final : public Stage {
   }
 
   std::optional<Finding> Hear(const Answer& answer) override {
-    ToolkitObservation seen = ObserveToolkit(places_);
+    ToolkitObservation seen = Observe();
     seen.version = answer;
     if (answer.end == Answer::End::kSaid && answer.exit_code == 0) {
       answered_ = answer;
@@ -57,6 +60,24 @@ class Toolkit final : public Stage {
   }
 
  private:
+  // What a toolkit of ours left word of says nothing of one that came after it.
+  [[nodiscard]] ToolkitObservation Observe() const {
+    ToolkitPlaces places = places_;
+    const bool ours = IsOurs(places);
+    const auto document = site().files().Read(names::kToolkitCdi);
+    if (ours && document && document->contains("MANAGEMENT")) {
+      places.management = document->at("MANAGEMENT");
+      places.cdi_wanted = places.cdi_wanted && !places.management.empty();
+    }
+    ToolkitObservation seen = ObserveToolkit(places);
+    const auto failed = site().files().Read(names::kToolkitFailed);
+    if (ours && failed && failed->contains("MESSAGE")) {
+      seen.failure = failed->at("MESSAGE");
+      seen.serves = failed->contains("SERVES") && failed->at("SERVES") == "true";
+    }
+    return seen;
+  }
+
   const ToolkitPlaces places_;
   std::string about_;  // the file that was run
   std::optional<Answer> answered_;

@@ -145,6 +145,40 @@ TEST_F(ValidatorTest, ToolkitReadyComesWithItsLastFile) {
   EXPECT_LT(took, 200);
 }
 
+TEST_F(ValidatorTest, WhatTheToolkitSaysOfTheRuntimeCounts) {
+  InstallToolkit();
+  const fs::path link = root_ / "host/usr/local/nvidia/toolkit/nvidia-container-runtime";
+  fs::create_symlink("nvidia-cdi-hook", link);
+  Start({"--with-plugin", "false"});
+  ASSERT_TRUE(Becomes("toolkit-ready", true));
+  MakeFile("status/.toolkit-failed", "MESSAGE=line 7: no key\nSERVES=false\n");
+  EXPECT_TRUE(Becomes("toolkit-ready", false));
+  MakeFile("status/.toolkit-failed", "MESSAGE=line 7: no key\nSERVES=true\n");
+  EXPECT_TRUE(Becomes("toolkit-ready", true)) << "the runtime works as before";
+  MakeFile("status/.toolkit-failed", "MESSAGE=line 7: no key\n");
+  EXPECT_TRUE(Becomes("toolkit-ready", false));
+  // NVIDIA's toolkit takes its place: each of its programs is a file.
+  fs::remove(link);
+  MakeFile("host/usr/local/nvidia/toolkit/nvidia-container-runtime", "#!/bin/sh\n", 0755);
+  EXPECT_TRUE(Becomes("toolkit-ready", true));
+}
+
+TEST_F(ValidatorTest, ADocumentThatIsNotWantedIsNotMissed) {
+  InstallToolkit();
+  fs::create_symlink("nvidia-cdi-hook",
+                     root_ / "host/usr/local/nvidia/toolkit/nvidia-container-runtime");
+  const fs::path document = root_ / "host/var/run/cdi/management.nvidia.com-gpu.yaml";
+  const std::string text = ReadFile(document).value();
+  fs::remove(document);
+  EXPECT_EQ(Run({"--component", "toolkit"}), 1);
+  MakeFile("status/.toolkit-cdi", "MANAGEMENT=\n");
+  EXPECT_EQ(Run({"--component", "toolkit"}), 0);
+  MakeFile("status/.toolkit-cdi", "MANAGEMENT=/etc/cdi/management.yaml\n");
+  EXPECT_EQ(Run({"--component", "toolkit"}), 1);
+  MakeFile("host/etc/cdi/management.yaml", text);
+  EXPECT_EQ(Run({"--component", "toolkit"}), 0);
+}
+
 // NVIDIA's toolkit installed shell scripts before 1.20.
 TEST_F(ValidatorTest, AScriptOfTheHostIsNotRunHere) {
   InstallToolkit();

@@ -101,6 +101,20 @@ Finding JudgeToolkit(const ToolkitObservation& seen) {
                       "when it sees the driver whole");
     }
   }
+  constexpr char kToolkitsLog[] =
+      "the container toolkit tries again when the container runtime's files change; the log of its "
+      "pod on this node says more";
+  if (!seen.failure.empty() && !seen.serves) {
+    return NotReady("RuntimeNotConfigured", seen.failure, kToolkitsLog);
+  }
+  if (!seen.failure.empty()) {
+    // Pods get their GPUs as before.
+    return {.state = State::kReady,
+            .reason = "RuntimeAsBefore",
+            .message = "the container runtime keeps its earlier configuration: " + seen.failure,
+            .remedy = kToolkitsLog,
+            .values = {}};
+  }
   return {.state = State::kReady,
           .reason = "ToolkitInstalled",
           .message = seen.hook,
@@ -133,6 +147,12 @@ Finding JudgeCuda(const Answer& asked, const std::string& driver_version) {
   if (code == "803" || code == "804") {  // SYSTEM_DRIVER_MISMATCH, COMPAT_NOT_SUPPORTED_ON_DEVICE
     return NotReady("CudaVersionMismatch", format("cuInit: driver and libcuda differ ({})", code),
                     "restart the node, so that the kernel module is the installed driver's");
+  }
+  // CUDA_ERROR_NO_DEVICE, or success with none: MIG mode without instances.
+  const bool no_device = code == "100" || code == "0";
+  if (!no_device && !asked.values.contains(kUnaskedLine)) {
+    return NotReady("CudaFails", format("CUDA does not start: {}", ErrorOf(asked)),
+                    "run `nvidia-smi` on the node; its kernel log (NVRM, Xid) says more");
   }
   return {.state = State::kSkipped,
           .reason = "NoCudaDeviceAnswers",

@@ -33,7 +33,7 @@ struct Finding {
   State state = State::kUnknown;
   std::string reason;  // one word
   std::string message;
-  std::string remedy;
+  std::string remedy;         // of a finding that is ready: what is to be done all the same
   host::StatusValues values;  // of the status file
   bool operator==(const Finding&) const = default;
 };
@@ -54,10 +54,14 @@ struct ToolkitObservation {
   std::optional<Answer> version;  // of `nvidia-cdi-hook --version`
   bool cdi_wanted = true;
   std::optional<CdiDocument> management;  // the management CDI document, if it is there
+  // Why the container runtime has not got what the toolkit wants; empty: it has.
+  std::string failure;
+  bool serves = false;  // but it still has what worked before
 };
 Finding JudgeToolkit(const ToolkitObservation& seen);
 
-// `asked` is cuInit's answer.
+// `asked` is cuInit's answer; with kUnaskedLine this process could not ask it.
+inline constexpr char kUnaskedLine[] = "unasked";
 Finding JudgeCuda(const Answer& asked, const std::string& driver_version);
 Finding CudaWorks(std::string message, const std::string& driver_version);
 

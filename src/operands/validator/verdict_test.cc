@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/text.h"
+
 namespace gantry::validator {
 namespace {
 
@@ -95,14 +97,42 @@ TEST(ToolkitStage, EachNoHasItsReason) {
   EXPECT_THAT(JudgeToolkit(seen).message, HasSubstr("libcuda.so.525.1"));
 }
 
+// What only the toolkit can tell: the container runtime has not got the handlers.
+TEST(ToolkitStage, WithoutItsRuntimeNotReady) {
+  ToolkitObservation seen = Installed();
+  seen.failure = "read /etc/containerd/config.toml: line 7: no key";
+  Finding finding = JudgeToolkit(seen);
+  EXPECT_EQ(finding.state, State::kNotReady);
+  EXPECT_EQ(finding.reason, "RuntimeNotConfigured");
+  EXPECT_THAT(finding.message, HasSubstr("line 7"));
+  seen.serves = true;
+  finding = JudgeToolkit(seen);
+  EXPECT_EQ(finding.state, State::kReady) << "pods get their GPUs as before";
+  EXPECT_THAT(finding.message, HasSubstr("line 7"));
+  EXPECT_FALSE(finding.remedy.empty());
+  seen.hook_is_program = false;
+  EXPECT_EQ(JudgeToolkit(seen).reason, "ToolkitNotInstalled");
+}
+
 TEST(CudaStage, WhatCuInitSays) {
   EXPECT_EQ(JudgeCuda(Said(0, "devices=8\n"), "535").state, State::kReady);
   EXPECT_EQ(JudgeCuda(Said(1, "code=100\nerror=cuInit answers 100\n"), "535").state,
             State::kSkipped);
+  EXPECT_EQ(JudgeCuda(Said(1, "code=0\nerror=cuInit answers 0, 0 device(s)\n"), "535").state,
+            State::kSkipped);
   EXPECT_EQ(JudgeCuda(Said(1, "code=802\n"), "535").reason, "FabricManagerNotReady");
   EXPECT_EQ(JudgeCuda(Said(1, "code=803\n"), "535").reason, "CudaVersionMismatch");
   EXPECT_EQ(JudgeCuda(kHung, "535").reason, "CudaHangs");
-  EXPECT_EQ(JudgeCuda(kCrashed, "535").state, State::kSkipped);
+  EXPECT_EQ(JudgeCuda(kCrashed, "535").reason, "CudaFails");
+  for (const char* code : {"999", "3", "46"}) {
+    const std::string said = format("code={0}\nerror=cuInit answers {0}\n", code);
+    EXPECT_EQ(JudgeCuda(Said(1, said), "535").reason, "CudaFails") << code;
+    EXPECT_THAT(JudgeCuda(Said(1, said), "535").message, HasSubstr(code));
+  }
+  EXPECT_EQ(JudgeCuda(Said(1, "error=there is no /usr/lib/libcuda.so.1\n"), "535").state,
+            State::kNotReady);
+  EXPECT_EQ(JudgeCuda(Said(1, "unasked=true\nerror=it has no cuInit\n"), "535").state,
+            State::kSkipped);
 }
 
 TEST(PluginStage, WhatTheKubeletLists) {

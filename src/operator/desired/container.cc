@@ -86,8 +86,14 @@ Container& Container::Port(std::string_view name, int number) {
   return *this;
 }
 
-Container& Container::PrivilegedAtLevel0() {
-  return Set("securityContext", {{"privileged", true}, {"seLinuxOptions", {{"level", "s0"}}}});
+Container& Container::AtLevel0() {
+  json_["securityContext"]["seLinuxOptions"]["level"] = "s0";
+  return *this;
+}
+
+Container& Container::AsRoot() {
+  json_["securityContext"]["runAsUser"] = 0;
+  return *this;
 }
 
 Container& Container::Unprivileged() {

@@ -52,8 +52,11 @@ class Container {
   Container& Mount(std::string_view volume, std::string_view path, const MountAs& as = {});
   Container& Port(std::string_view name, int number);
   Container& Privileged() { return Set("securityContext", {{"privileged", true}}); }
-  // For what SELinux would keep from the host's files otherwise.
-  Container& PrivilegedAtLevel0();
+  // Beside its rights: for what SELinux would keep from the host's files otherwise.
+  Container& AtLevel0();
+  Container& PrivilegedAtLevel0() { return Privileged().AtLevel0(); }
+  // Beside its rights: user 0, whatever the image says.
+  Container& AsRoot();
   Container& Unprivileged();
   Container& BeforeStop(Words command);
   // The kubelet says that it runs so long after its start, without running a program

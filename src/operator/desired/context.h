@@ -91,6 +91,9 @@ struct DesiredOperand {
   Objects objects;            // none unless wanted and available
   std::string mistake;        // why its objects can't be made; what is there of them stays
 };
+// Whether its objects are all that there are to be. Not with a mistake, and not while no node says
+// which system its DaemonSet is to be made for: then what is there of it stays, too.
+bool IsWhole(const DesiredOperand& operand);
 
 // The ConfigMaps that the policy names and whose being there, or keys, matter to the objects.
 std::set<std::string> NamedConfigMaps(const policy::ClusterPolicy& policy);

@@ -106,6 +106,7 @@ Result<Objects> DcgmExporter(const Context& context, const std::string& image) {
     AddClusterRole(objects, context, kReadPods,
                    Json::array({Rule("", "pods", {"get", "list", "watch"})}), kName);
   }
+  LabelApp(objects, kName);
 
   NvidiaDaemonSet set(context, kName, kName, image, policy.dcgm_exporter);
   set.Annotate("openshift.io/scc", kName);
@@ -145,7 +146,8 @@ Result<Objects> DcgmExporter(const Context& context, const std::string& image) {
   objects.push_back(set.Finish());
   objects.push_back(Service(context));
   AddServiceMonitor(objects, context, kScraped, options.monitor);
-  AddPrometheusRule(objects, context, kName, kScraped, options.monitor, Recordings());
+  AddPrometheusRule(objects, context, {kName, "dcgm.accelerator.metrics"}, kScraped,
+                    options.monitor, Recordings());
   return objects;
 }
 

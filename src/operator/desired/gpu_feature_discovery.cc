@@ -3,19 +3,35 @@
 // What does GPU feature discovery run with? The driver, as the device plugin has it, and one
 // NodeFeature object, from which the node's labels come; and a Device for each GPU.
 
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
 #include "operator/desired/pod.h"
 #include "policy/names.h"
 
 namespace gantry::gpu_operator {
+namespace {
+
+// Whether the labels may be asked for in a file, by a variable or by the plugin's configuration.
+bool MayWriteFile(const policy::ClusterPolicy& policy) {
+  return !policy.config_name.empty() ||
+         std::ranges::any_of(std::array{"GFD_USE_NODE_FEATURE_API", "USE_NODE_FEATURE_API"},
+                             [&policy](std::string_view name) {
+                               return !ParseBool(UserEnv(policy.gfd, name)).value_or(true);
+                             });
+}
+
+}  // namespace
 
 Objects GpuFeatureDiscovery(const Context& context, const std::string& image) {
   constexpr std::string_view kAccount = "nvidia-gpu-feature-discovery";
   const policy::ClusterPolicy& policy = context.policy;
   Objects objects = {ServiceAccount(context, kAccount)};
-  AddRole(
+  AddHostRole(
       objects, context, kAccount,
       Json::array({Rule(names::kNfdGroup, "nodefeatures", {"get", "create", "update", "patch"})}));
-  // The NodeFeature is owned by its Node, whose uid it needs; a configuration is selected by the
+  // The Devices are owned by their Node, whose uid they need; a configuration is selected by the
   // Node's label.
   AddClusterRole(
       objects, context, kAccount,
@@ -44,6 +60,9 @@ Objects GpuFeatureDiscovery(const Context& context, const std::string& image) {
   set.ReadsValidations();
   set.DriverRoot();
   set.HostPath("host-sys", "/sys", "/sys", HostDir::kAny, true);
+  if (MayWriteFile(policy)) {
+    set.HostPath("features-d", names::kFeaturesDir, names::kFeaturesDir, HostDir::kCreate, false);
+  }
   objects.push_back(set.Build());
   return objects;
 }

@@ -68,13 +68,13 @@ Json Recording(std::string_view name, std::string_view expression) {
   return {{"record", name}, {"expr", expression}, {"labels", {{"vendor", "nvidia"}}}};
 }
 
-void AddPrometheusRule(Objects& objects, const Context& context, std::string_view name,
+void AddPrometheusRule(Objects& objects, const Context& context, const RuleNames& names,
                        const Scraped& scraped, const policy::MonitorSpec& spec, Json rules) {
-  if (!spec.enabled || context.monitoring.prometheus_rules != Served::kYes) {
+  if (context.monitoring.prometheus_rules != Served::kYes) {
     return;
   }
-  Json rule = MonitoringObject(context, policy::kPrometheusRule, name, scraped, spec);
-  rule["spec"]["groups"] = Json::array({{{"name", name}, {"rules", std::move(rules)}}});
+  Json rule = MonitoringObject(context, policy::kPrometheusRule, names.object, scraped, spec);
+  rule["spec"]["groups"] = Json::array({{{"name", names.group}, {"rules", std::move(rules)}}});
   objects.push_back(std::move(rule));
 }
 

@@ -25,9 +25,16 @@ Json Alert(std::string_view name, std::string_view expression, std::string_view 
            std::string_view summary);
 Json Recording(std::string_view name, std::string_view expression);
 
-// A PrometheusRule over what the Service measures; as AddServiceMonitor, since rules have nothing
-// to look at where nothing is scraped. Its labels are the monitor's.
-void AddPrometheusRule(Objects& objects, const Context& context, std::string_view name,
+// The names of a PrometheusRule and of its one group, as NVIDIA's have them.
+struct RuleNames {
+  std::string_view object;
+  std::string_view group;
+};
+
+// A PrometheusRule over what the Service measures, with the monitor's labels: nothing if the
+// cluster lacks the kind. A monitor that is switched off is no reason: the Service may be scraped
+// in another way.
+void AddPrometheusRule(Objects& objects, const Context& context, const RuleNames& names,
                        const Scraped& scraped, const policy::MonitorSpec& spec, Json rules);
 
 // The ServiceMonitor and the alerts of the node status exporter, ours or NVIDIA's.

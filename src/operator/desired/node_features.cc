@@ -15,8 +15,6 @@ Objects NodeFeatures(const Context& context, const std::string& image) {
   AddHostRole(
       objects, context, kName,
       Json::array({Rule(names::kNfdGroup, "nodefeatures", {"get", "create", "update", "patch"})}));
-  // The NodeFeature is owned by its Node, whose uid it needs.
-  AddClusterRole(objects, context, kName, Json::array({Rule("", "nodes", {"get"})}));
 
   DaemonSet set(context, kName, "nfd-worker", "nfd-worker", image, {});
   set.SelectNodes({{"kubernetes.io/os", "linux"}});

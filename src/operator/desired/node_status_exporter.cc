@@ -15,7 +15,6 @@ constexpr int kPort = 8000;
 
 Json Service(const Context& context) {
   Json service = OwnedObject(context, "v1", "Service", kName, true);
-  service["metadata"]["labels"]["app"] = kName;
   service["metadata"]["annotations"] = {{"prometheus.io/scrape", "true"}};
   service["spec"] = {{"selector", {{"app", kName}}},
                      {"ports", Json::array({{{"name", "node-status"},
@@ -54,7 +53,9 @@ void AddNodeStatusMonitoring(Objects& objects, const Context& context) {
   constexpr Scraped kScraped{kName, "node-status", "node-status"};
   const policy::MonitorSpec on{.enabled = true};  // the section has no switch for it
   AddServiceMonitor(objects, context, kScraped, on);
-  AddPrometheusRule(objects, context, "nvidia-node-status-exporter-alerts", kScraped, on, Alerts());
+  AddPrometheusRule(objects, context,
+                    {"nvidia-node-status-exporter-alerts", "Alert on node deployment failure"},
+                    kScraped, on, Alerts());
 }
 
 Objects NodeStatusExporter(const Context& context, const std::string& image) {
@@ -70,11 +71,13 @@ Objects NodeStatusExporter(const Context& context, const std::string& image) {
   set.EnvFromField("NODE_NAME", "spec.nodeName");
   set.EnvFromField("OPERATOR_NAMESPACE", "metadata.namespace");
   set.Env("HOST_SYS", "/host-sys");
-  set.DevicePluginOff();
+  set.DevicePluginEnabled();
   set.Env(policy.node_status_exporter.env);
   set.ReadsValidations();
   set.HostPath("host-sys", "/sys", "/host-sys", HostDir::kAny, true);
   Objects objects = {ServiceAccount(context, kName), Service(context), set.Build()};
+  AddHostRole(objects, context, kName);
+  LabelApp(objects, kName);
   AddNodeStatusMonitoring(objects, context);
   return objects;
 }

@@ -28,8 +28,6 @@ constexpr std::string_view kEntrypoint =
     "sleep 5\n"
     "exec nvidia-toolkit\n";
 
-std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
 struct RuntimePaths {
   std::string config;
   std::string drop_in;  // empty: the runtime has none
@@ -120,7 +118,6 @@ Result<Objects> NvidiaContainerToolkit(const Context& context, const std::string
   set.SelectDeployed("container-toolkit");
   set.UseServiceAccount(kName, true);
   set.HostPid();
-  set.Await("driver-validation", {names::kDriverReady});
   set.main()
       .PrivilegedAtLevel0()
       .Env("ROOT", policy.install_dir)
@@ -133,13 +130,22 @@ Result<Objects> NvidiaContainerToolkit(const Context& context, const std::string
                false);
   set.WritesValidations();
   set.HostPath("toolkit-install-dir", policy.install_dir, policy.install_dir, HostDir::kAny, false);
+  // /usr of an OpenShift node can't be written.
+  const bool usual = context.runtime == "crio" && !context.openshift.present();
   set.HostPath("crio-hooks",
-               context.runtime == "crio" ? "/usr/share/containers/oci/hooks.d"
-                                         : "/run/containers/oci/hooks.d",
+               usual ? "/usr/share/containers/oci/hooks.d" : "/run/containers/oci/hooks.d",
                "/usr/share/containers/oci/hooks.d", HostDir::kAny, false);
   set.HostVolume("driver-install-dir", policy.driver_install_dir, HostDir::kCreate);
   set.main().Mount("driver-install-dir", "/driver-root", kFromHost);
   set.HostRoot(true);
+  TRY_ASSIGN(const policy::ImageChoice validator,
+             policy::ChooseImage(policy.validator.image, context.image, "validator"));
+  if (IsOurs(validator.image, context.image)) {
+    set.Await("driver-validation", {names::kDriverReady});
+  } else {
+    // NVIDIA's validator is no help yet: its pod needs the runtime that this one brings.
+    set.ValidateDriver(validator.image);
+  }
   set.HostPath("cdi-root", names::kCdiDir, names::kCdiDir, HostDir::kCreate, false);
   if (policy.cdi) {
     set.Env("CDI_ENABLED", "true");

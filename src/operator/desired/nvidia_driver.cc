@@ -12,6 +12,7 @@
 #include "operator/desired/driver_set.h"
 #include "operator/desired/driver_toolkit.h"
 #include "operator/desired/pod.h"
+#include "operator/desired/security_constraints.h"
 #include "policy/names.h"
 
 namespace gantry::gpu_operator {
@@ -140,6 +141,7 @@ Result<Objects> NvidiaDriverObjects(const Context& context, const NamedDriver& d
   setting.asked = AskedOf(own, spec, pool);
   TRY_ASSIGN(const policy::ImageChoice image, policy::ChooseImage(spec.driver.image, "", ""));
   Objects objects = DriverAccount(own, setting);
+  AddConstraints(objects, own, own.state, setting.account);
   TRY_ASSIGN(Json set, DriverSet(own, setting, image.image));
   objects.push_back(std::move(set));
   return objects;

@@ -15,22 +15,25 @@ Result<Objects> NvidiaNodeStatusExporter(const Context& context, const std::stri
   const policy::ClusterPolicy& policy = context.policy;
   Objects objects = NvidiaAccount(
       context, kName,
-      {Rule("", "pods", {"get", "list"}), Rule("apps", "daemonsets", {"get", "list", "watch"})},
-      {Rule("", "nodes", {"get", "list", "watch"})});
+      {Rule("", "pods", {"get", "list"}), Rule("apps", "daemonsets", {"get", "list", "watch"})});
+  LabelApp(objects, kName);
+  AddClusterRole(objects, context, kName,
+                 Json::array({Rule("", "nodes", {"get", "list", "watch"})}));
   NvidiaDaemonSet set(context, kName, kName, image, policy.node_status_exporter);
   set.Annotate("openshift.io/scc", kName);
   set.SelectDeployed("node-status-exporter");
   set.UseServiceAccount(kName, true);
   set.main()
       .Command({"nvidia-validator"})
-      .Set("securityContext", {{"privileged", true}, {"runAsUser", 0}})
+      .Privileged()
+      .AsRoot()
       .Port("node-status", kPort)
       .Env(names::kVisibleDevices, "void")
       .Env("COMPONENT", "metrics")
       .Env("METRICS_PORT", std::to_string(kPort))
       .EnvFromField(names::kNodeName, "spec.nodeName")
       .EnvFromField(names::kOperatorNamespace, "metadata.namespace");
-  set.DevicePluginOff();
+  set.DevicePluginEnabled();
   set.HostVolume("run-nvidia", "/run/nvidia", HostDir::kDirectory);
   set.main().Mount("run-nvidia", "/run/nvidia", kFromHost);
   set.HostRoot(true);

@@ -3,7 +3,6 @@
 // What does NVIDIA's own validator run with, if the policy names its image? One init container for
 // each check, in order; the last two start pods of the same image, which need a GPU each.
 
-#include "base/paths.h"
 #include "base/text.h"
 #include "operator/desired/nvidia_pod.h"
 #include "policy/names.h"
@@ -39,8 +38,6 @@ void DescribePods(const Context& context, Container& check) {
   }
 }
 
-Json AsRoot() { return {{"privileged", true}, {"runAsUser", 0}}; }
-
 }  // namespace
 
 Result<Objects> NvidiaOperatorValidator(const Context& context, const std::string& image) {
@@ -54,34 +51,15 @@ Result<Objects> NvidiaOperatorValidator(const Context& context, const std::strin
   set.HostVolume("run-nvidia-validations", names::kValidationsDir, HostDir::kCreate);
   set.HostVolume("driver-install-dir", policy.driver_install_dir);
   set.HostVolume("host-root", policy.host_root);
-  set.HostVolume("host-dev-char", JoinPath(policy.host_root, "/dev/char"));
-  const auto check = [&](const std::string& component, const char* wait) -> Container& {
-    Container& init = set.AddInit(component + "-validation", image)
-                          .Command({"sh", "-c"})
-                          .Args({"nvidia-validator"})
-                          .Set("securityContext", AsRoot())
-                          .Env("COMPONENT", component)
-                          .Env("WITH_WAIT", wait)
-                          .Mount("run-nvidia-validations", names::kValidationsDir, kBothWays);
-    return init.Resources(policy.validator.resources);
-  };
-  Container& driver =
-      check("driver", "true").EnvFromField(names::kOperatorNamespace, "metadata.namespace");
-  std::string here(names::kDriverInstallDir);
-  if (policy.driver_install_dir != here) {
-    here = policy.driver_install_dir;
-    driver.Env("DRIVER_INSTALL_DIR", here).Env("DRIVER_INSTALL_DIR_CTR_PATH", here);
-  }
-  driver.Mount("host-root", "/host", kFromHostReadOnly)
-      .Mount("driver-install-dir", here, kFromHost)
-      .Mount("host-dev-char", "/host-dev-char")
-      .Env(policy.validator_driver_env);
-  check("toolkit", "false").Env(names::kVisibleDevices, "all").Env(policy.validator_toolkit_env);
-  Container& cuda = check("cuda", "false");
+  set.ValidateDriver(image);
+  set.Validate("toolkit", image, false)
+      .Env(names::kVisibleDevices, "all")
+      .Env(policy.validator_toolkit_env);
+  Container& cuda = set.Validate("cuda", image, false);
   DescribePods(context, cuda);
   cuda.Env(policy.validator_cuda_env);
   if (policy.device_plugin.enabled) {
-    Container& plugin = check("plugin", "false").Env("WITH_WORKLOAD", "false");
+    Container& plugin = set.Validate("plugin", image, false).Env("WITH_WORKLOAD", "false");
     DescribePods(context, plugin);
     plugin.Env("MIG_STRATEGY", policy.mig_strategy).Env(policy.validator_plugin_env);
   }
@@ -90,7 +68,8 @@ Result<Objects> NvidiaOperatorValidator(const Context& context, const std::strin
     set.main().Args({"echo all validations are successful; while :; do sleep 86400; done"});
   }
   set.main()
-      .Set("securityContext", AsRoot())
+      .Privileged()
+      .AsRoot()
       .Mount("run-nvidia-validations", names::kValidationsDir, kBothWays)
       .BeforeStop({"sh", "-c", "rm -f /run/nvidia/validations/*-ready"});
   objects.push_back(set.Finish());

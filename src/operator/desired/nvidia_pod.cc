@@ -9,6 +9,7 @@
 
 #include <algorithm>
 
+#include "base/paths.h"
 #include "base/text.h"
 #include "policy/names.h"
 
@@ -110,12 +111,45 @@ void NvidiaDaemonSet::AwaitToolkit() {
         {context().policy.toolkit.enabled ? names::kToolkitReady : names::kDriverReady});
 }
 
+Container& NvidiaDaemonSet::Validate(std::string_view component, const std::string& image,
+                                     bool wait) {
+  const policy::OperandSpec& validator = context().policy.validator;
+  Container& init = AddInit(format("{}-validation", component), image)
+                        .Command({"sh", "-c"})
+                        .Args({"nvidia-validator"})
+                        .Privileged()
+                        .AsRoot()
+                        .Resources(validator.resources)
+                        .Env("COMPONENT", component)
+                        .Env("WITH_WAIT", wait ? "true" : "false")
+                        .Mount("run-nvidia-validations", names::kValidationsDir, kBothWays);
+  SetPullPolicy(init, validator.image);
+  AddPullSecrets(validator.image.pull_secrets);
+  return init;
+}
+
+void NvidiaDaemonSet::ValidateDriver(const std::string& image) {
+  const policy::ClusterPolicy& policy = context().policy;
+  Container& init = Validate("driver", image, true)
+                        .AtLevel0()
+                        .EnvFromField(names::kOperatorNamespace, "metadata.namespace");
+  std::string here(names::kDriverInstallDir);
+  if (policy.driver_install_dir != here) {
+    here = policy.driver_install_dir;
+    init.Env("DRIVER_INSTALL_DIR", here).Env("DRIVER_INSTALL_DIR_CTR_PATH", here);
+  }
+  HostVolume("host-dev-char", JoinPath(policy.host_root, "/dev/char"));
+  init.Mount("host-root", "/host", kFromHostReadOnly)
+      .Mount("driver-install-dir", here, kFromHost)
+      .Mount("host-dev-char", "/host-dev-char")
+      .Env(policy.validator_driver_env);
+}
+
 Result<Container*> NvidiaDaemonSet::ManageDriver(const policy::DriverManagerSpec& manager,
                                                  std::string_view section) {
   TRY_ASSIGN(const policy::ImageChoice image,
              policy::ChooseImage(manager.image, context().driver_manager, section));
   Container& init = AddInit("k8s-driver-manager", image.image)
-                        .Set("imagePullPolicy", PullPolicy(manager.image))
                         .Command({"driver-manager"})
                         .Args({"uninstall_driver"})
                         .Privileged()
@@ -127,6 +161,7 @@ Result<Container*> NvidiaDaemonSet::ManageDriver(const policy::DriverManagerSpec
                         .Mount("run-nvidia", "/run/nvidia", kBothWays)
                         .Mount("host-root", "/host", kFromHostReadOnly)
                         .Mount("host-sys", "/sys");
+  SetPullPolicy(init, manager.image);
   AddPullSecrets(manager.image.pull_secrets);
   return &init;
 }

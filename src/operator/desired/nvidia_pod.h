@@ -45,6 +45,12 @@ class NvidiaDaemonSet : public DaemonSet {
   void Await(std::string_view name, std::vector<std::string> words);
   // Waits until containers can have GPUs.
   void AwaitToolkit();
+  // An init container that runs a component of the validator, of this image, as root. Its status
+  // file goes into the volume run-nvidia-validations.
+  Container& Validate(std::string_view component, const std::string& image, bool wait);
+  // The one that waits for a driver and writes driver-ready. It needs the volumes host-root and
+  // driver-install-dir too, and adds host-dev-char.
+  void ValidateDriver(const std::string& image);
   // The init container that takes another driver off the node; `section` stands in the message.
   Result<Container*> ManageDriver(const policy::DriverManagerSpec& manager,
                                   std::string_view section);

@@ -75,6 +75,18 @@ std::set<std::string> NamedConfigMaps(const policy::ClusterPolicy& policy) {
   return names;
 }
 
+bool IsWhole(const DesiredOperand& operand) {
+  // Which driver the nodes shall have nobody says: one that is there stays.
+  if (operand.wanted && !operand.available && operand.operand->state == "state-driver") {
+    return false;
+  }
+  const bool runs = operand.wanted && operand.available && !operand.operand->daemon_set.empty();
+  return operand.mistake.empty() &&
+         (!runs || std::ranges::any_of(operand.objects, [](const Json& object) {
+           return TextAt(object, "kind") == "DaemonSet";
+         }));
+}
+
 std::vector<DesiredOperand> DesiredOperands(const Context& context, bool node_features) {
   std::vector<DesiredOperand> all;
   Context own = context;

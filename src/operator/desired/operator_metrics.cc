@@ -3,6 +3,8 @@
 // How are the operator's own metrics found? A Service of NVIDIA's name and port in front of it, and
 // where there is a Prometheus operator, what tells it to scrape that and when to warn.
 
+#include <span>
+
 #include "base/text.h"
 #include "operator/desired/monitoring.h"
 #include "operator/desired/pod.h"
@@ -57,9 +59,7 @@ void LetPrometheusIn(Objects& objects, const Context& context) {
   const size_t before = objects.size();
   AddRole(objects, context, "prometheus-k8s", Json::array({std::move(rule)}));
   objects.back()["subjects"][0]["namespace"] = "openshift-monitoring";
-  for (size_t i = before; i < objects.size(); ++i) {
-    objects[i]["metadata"]["labels"]["app"] = "gpu-operator";
-  }
+  LabelApp(std::span(objects).subspan(before), "gpu-operator");
 }
 
 }  // namespace
@@ -85,8 +85,10 @@ Objects OperatorMetrics(const Context& context, const std::string& /*image*/) {
     }
     LetPrometheusIn(objects, context);
   }
-  AddPrometheusRule(objects, context, "nvidia-gpu-operator-metrics", kScraped, monitor,
-                    std::move(alerts));
+  AddPrometheusRule(
+      objects, context,
+      {"nvidia-gpu-operator-metrics", "Alert on GPU Operator operator reconciliation failure"},
+      kScraped, monitor, std::move(alerts));
   return objects;
 }
 

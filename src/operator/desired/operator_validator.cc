@@ -15,7 +15,7 @@ Objects OperatorValidator(const Context& context, const std::string& image) {
   constexpr std::string_view kName = "nvidia-operator-validator";
   const policy::ClusterPolicy& policy = context.policy;
   Objects objects = {ServiceAccount(context, kName)};
-  AddRole(
+  AddHostRole(
       objects, context, kName,
       Json::array({Rule(names::kNfdGroup, "nodefeatures", {"get", "create", "update", "patch"})}));
   // The NodeFeature is owned by its Node, whose uid it needs.

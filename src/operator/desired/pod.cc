@@ -119,6 +119,12 @@ void NameWrittenKeys(Json& object) {
   metadata["annotations"][names::kWrittenKeys] = keys.dump();
 }
 
+void LabelApp(std::span<Json> objects, std::string_view app) {
+  for (Json& object : objects) {
+    object["metadata"]["labels"]["app"] = app;
+  }
+}
+
 std::string UserEnv(const policy::OperandSpec& spec, std::string_view name) {
   const auto found = std::ranges::find(spec.env, name, &policy::EnvVars::value_type::first);
   return found == spec.env.end() ? "" : found->second;
@@ -182,22 +188,24 @@ DaemonSet::DaemonSet(const Context& context, std::string_view name, std::string_
     pod_["hostNetwork"] = true;
     pod_["dnsPolicy"] = "ClusterFirstWithHostNet";
   }
-  pull_policy_ = PullPolicy(spec.image);
-  Container& main = containers_.emplace_back(container, image, pull_policy_);
+  pull_policy_ = spec.image.pull_policy;
+  Container& main = AddContainer(container, image);
   if (!command.empty()) {
     main.Set("command", Split(command, ' '));
   }
   main.Use(spec);
 }
 
-std::string DaemonSet::PullPolicy(const policy::ImageSpec& image) const {
-  const std::string& pull = image.pull_policy;
-  const bool known = pull == "Always" || pull == "Never" || pull == "IfNotPresent";
-  return known ? pull : context_.pull_policy;
+// What was said of the operator's image is nothing to another one.
+std::string DaemonSet::PullPolicy(const std::string& image, const std::string& asked) const {
+  if (asked == "Always" || asked == "Never" || asked == "IfNotPresent") {
+    return asked;
+  }
+  return image == context_.image ? context_.pull_policy : "IfNotPresent";
 }
 
 void DaemonSet::SetPullPolicy(Container& container, const policy::ImageSpec& image) const {
-  container.Set("imagePullPolicy", PullPolicy(image));
+  container.Set("imagePullPolicy", PullPolicy(container.image(), image.pull_policy));
 }
 
 void DaemonSet::AddPullSecrets(const std::vector<std::string>& names) {
@@ -220,7 +228,7 @@ Json DaemonSet::PullSecrets() const {
 }
 
 Container& DaemonSet::AddContainer(std::string_view name, const std::string& image) {
-  return containers_.emplace_back(name, image, pull_policy_);
+  return containers_.emplace_back(name, image, PullPolicy(image, pull_policy_));
 }
 
 Container* DaemonSet::Find(std::string_view name) {
@@ -229,7 +237,7 @@ Container* DaemonSet::Find(std::string_view name) {
 }
 
 Container& DaemonSet::AddInit(std::string_view name, const std::string& image) {
-  return init_.emplace_back(name, image, pull_policy_);
+  return init_.emplace_back(name, image, PullPolicy(image, pull_policy_));
 }
 
 void DaemonSet::SelectDeployed(std::string_view suffix) {
@@ -381,10 +389,8 @@ void DaemonSet::MigStrategy() {
   }
 }
 
-void DaemonSet::DevicePluginOff() {
-  if (!context_.policy.device_plugin.enabled) {
-    Env("DEVICE_PLUGIN_ENABLED", "false");
-  }
+void DaemonSet::DevicePluginEnabled() {
+  Env("DEVICE_PLUGIN_ENABLED", context_.policy.device_plugin.enabled ? "true" : "false");
 }
 
 Json DaemonSet::Build() const {

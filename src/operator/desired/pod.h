@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -25,6 +26,8 @@ Json Rule(std::string_view group, std::string_view resource,
 Json MayBePrivileged();
 // Names in its annotations which labels and annotations it has by now: see names::kWrittenKeys.
 void NameWrittenKeys(Json& object);
+// Gives each object the label `app`, by which people choose them.
+void LabelApp(std::span<Json> objects, std::string_view app);
 // The value that the user gave a variable of an operand's section; empty if none.
 std::string UserEnv(const policy::OperandSpec& spec, std::string_view name);
 // A Role and its RoleBinding, or the same for the cluster, to the service account of that name, or
@@ -107,8 +110,8 @@ class DaemonSet {
   // names a ConfigMap.
   void PluginConfig();
   void MigStrategy();
-  // Says that no devices are to be missed where the policy wants no device plugin.
-  void DevicePluginOff();
+  // Says whether the policy wants a device plugin: where it does not, no devices are to be missed.
+  void DevicePluginEnabled();
 
   // A variable of every container that there is by now and that has none of that name.
   void EnvEverywhere(std::string_view name, std::string_view value);
@@ -120,7 +123,7 @@ class DaemonSet {
   Container& main() { return containers_.front(); }
   // The container of that name, or nullptr.
   Container* Find(std::string_view name);
-  // Further ones, in order; `image` is pulled as the main container's is.
+  // Further ones, in order; `image` is pulled as the section says.
   Container& AddContainer(std::string_view name, const std::string& image);
   Container& AddInit(std::string_view name, const std::string& image);
 
@@ -138,15 +141,15 @@ class DaemonSet {
 
  protected:
   [[nodiscard]] const Context& context() const { return context_; }
-  [[nodiscard]] std::string PullPolicy(const policy::ImageSpec& image) const;
 
  private:
+  [[nodiscard]] std::string PullPolicy(const std::string& image, const std::string& asked) const;
   [[nodiscard]] Json PullSecrets() const;
 
   const Context& context_;
   Json object_;
   Json pod_ = Json::object();  // the pod's spec
-  std::string pull_policy_;
+  std::string pull_policy_;    // as the section has it
   std::set<std::string> pull_secrets_;
   std::deque<Container> containers_;
   std::deque<Container> init_;

@@ -22,27 +22,20 @@ Result<Objects> SandboxValidator(const Context& context, const std::string& imag
   set.HostVolume("driver-install-path", policy.driver_install_dir);
   set.HostVolume("host-root", policy.host_root);
   const auto check = [&](const char* component) -> Container& {
-    Container& init = set.AddInit(std::string(component) + "-validation", image)
-                          .Command({"nvidia-validator"})
-                          .PrivilegedAtLevel0()
-                          .Env("WITH_WAIT", "true")
-                          .Env("COMPONENT", component)
-                          .EnvFromField(names::kNodeName, "spec.nodeName")
-                          .EnvFromField(names::kOperatorNamespace, "metadata.namespace")
-                          .Mount("run-nvidia-validations", names::kValidationsDir, kBothWays);
-    return init.Resources(policy.validator.resources);
+    return set.Validate(component, image, true)
+        .EnvFromField(names::kNodeName, "spec.nodeName")
+        .EnvFromField(names::kOperatorNamespace, "metadata.namespace");
   };
-  const auto host = [](Container& init) -> Container& {
-    return init.Mount("host-root", "/host", kFromHostReadOnly);
+  const auto with_host = [&](const char* component) -> Container& {
+    return check(component).AtLevel0().Mount("host-root", "/host", kFromHostReadOnly);
   };
   constexpr const char* kWorkload = "DEFAULT_GPU_WORKLOAD_CONFIG";
-  if (policy.cc_manager.enabled) {
-    check("cc-manager");
+  const policy::Operand& cc_manager = *policy::OperandOfState("state-cc-manager");
+  if (policy::Wanted(cc_manager, policy) && policy::CanRun(cc_manager, policy)) {
+    check("cc-manager").AtLevel0();
   }
-  host(check("vfio-pci"))
-      .Env(kWorkload, policy.default_workload)
-      .Env(policy.validator_vfio_pci_env);
-  host(check("vgpu-manager"))
+  with_host("vfio-pci").Env(kWorkload, policy.default_workload).Env(policy.validator_vfio_pci_env);
+  with_host("vgpu-manager")
       .Mount("driver-install-path", "/run/nvidia/driver", kFromHost)
       .Env(kWorkload, policy.default_workload)
       .Env(policy.validator_vgpu_manager_env);
@@ -55,6 +48,7 @@ Result<Objects> SandboxValidator(const Context& context, const std::string& imag
   }
   set.main()
       .Privileged()
+      .AsRoot()
       .Mount("run-nvidia-validations", names::kValidationsDir, kBothWays)
       .BeforeStop({"sh", "-c", "rm -f /run/nvidia/validations/*"});
   objects.push_back(set.Finish());

@@ -18,7 +18,7 @@ namespace {
 
 struct Constraints {
   std::string_view state;
-  std::string_view name;  // also the service account's
+  std::string_view name;  // of the usual service account
   bool host_pid = false;
   bool host_ipc = false;
   bool host_network = false;
@@ -49,13 +49,15 @@ constexpr std::array kConstraints = std::to_array<Constraints>({
 
 }  // namespace
 
-void AddConstraints(Objects& objects, const Context& context, std::string_view state) {
+void AddConstraints(Objects& objects, const Context& context, std::string_view state,
+                    std::string_view account) {
   const auto* const found = std::ranges::find(kConstraints, state, &Constraints::state);
   if (!context.openshift.constraints || found == kConstraints.end()) {
     return;
   }
   const kube::Kind& kind = policy::kSecurityContextConstraints;
-  Json object = OwnedObject(context, kind.ApiVersion(), kind.kind, found->name, false);
+  const std::string_view name = account.empty() ? found->name : account;
+  Json object = OwnedObject(context, kind.ApiVersion(), kind.kind, name, false);
   object.update({{"allowHostDirVolumePlugin", true},
                  {"allowHostIPC", found->host_ipc},
                  {"allowHostNetwork", found->host_network},
@@ -68,7 +70,7 @@ void AddConstraints(Objects& objects, const Context& context, std::string_view s
                  {"readOnlyRootFilesystem", false},
                  {"seccompProfiles", {"*"}},
                  {"volumes", {"*"}},
-                 {"users", {format("system:serviceaccount:{}:{}", context.space, found->name)}}});
+                 {"users", {format("system:serviceaccount:{}:{}", context.space, name)}}});
   for (const char* strategy : {"fsGroup", "runAsUser", "seLinuxContext", "supplementalGroups"}) {
     object[strategy] = {{"type", "RunAsAny"}};
   }

@@ -26,13 +26,13 @@ void ExamineUnread(const ClusterFacts& cluster, std::vector<Finding>& findings) 
 
 void ExamineOperator(const ClusterFacts& cluster, std::vector<Finding>& findings) {
   std::vector<std::string> running;
+  std::vector<std::string> stopped;
   for (const OperatorFacts& deployment : cluster.operators) {
-    if (deployment.wanted == 0) {
-      findings.push_back(Problem("OperatorStopped", deployment.object, "is scaled to 0 pods",
-                                 "scale it to 1: until then nothing is deployed nor repaired"));
-    } else {
-      running.push_back(deployment.object);
-    }
+    (deployment.wanted == 0 ? stopped : running).push_back(deployment.object);
+  }
+  if (running.empty() && !stopped.empty()) {
+    findings.push_back(Problem("OperatorStopped", Join(stopped, ", "), "is scaled to 0 pods",
+                               "scale it to 1: until then nothing is deployed nor repaired"));
   }
   if (running.size() > 1) {
     findings.push_back(Problem("OperatorTwice", Join(running, ", "),
@@ -121,6 +121,10 @@ void ExamineConfigs(const ClusterFacts& cluster, const PolicyFacts& policy,
       findings.push_back((used ? Problem : Note)(
           "PluginConfigInvalid", object, config.key + ": " + config.mistake,
           "correct it: who chooses it keeps the last good one, and offers no GPU after a start"));
+    }
+    for (const std::string& warning : config.warnings) {
+      findings.push_back(Note("PluginConfigInvalid", object, config.key + ": " + warning,
+                              "correct it, or take it out"));
     }
   }
   for (const auto& [key, who] : chosen) {

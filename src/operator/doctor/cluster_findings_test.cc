@@ -67,7 +67,10 @@ TEST(ClusterFindings, TwoOperators) {
               ElementsAre(AllOf(Field(&Finding::code, "OperatorTwice"),
                                 Field(&Finding::object,
                                       "Deployment a/gpu-operator, Deployment b/gpu-operator"))));
+  // As the remedy says.
   cluster.operators[1].wanted = 0;
+  EXPECT_THAT(Examined(cluster), IsEmpty());
+  cluster.operators[0].wanted = 0;
   EXPECT_THAT(Examined(cluster), ElementsAre(Field(&Finding::code, "OperatorStopped")));
 }
 
@@ -94,6 +97,13 @@ TEST(ClusterFindings, PartsThatAreThereTwice) {
       Json::array({"nvidia-device-plugin"});
   const Json amds = Workload("DaemonSet", "amd", "docker.io/rocm/k8s-device-plugin:1.25-amd64");
   const Json google = Workload("DaemonSet", "g", "gcr.io/x/nvidia-gpu-device-plugin@sha256:1");
+  // By whatever repository; HAMi's image holds its scheduler too.
+  const Json renamed = Workload("DaemonSet", "r", "registry:5000/gpu/nvidia-device-plugin:v1");
+  const Json scheduler = Workload("DaemonSet", "h", "docker.io/projecthami/hami:v2.4.0");
+  Json hami = scheduler;
+  hami["spec"]["template"]["spec"]["containers"][0]["command"] =
+      Json::array({"nvidia-device-plugin", "--config-file=/device-config.yaml"});
+  const Json exporter = Workload("DaemonSet", "e", "registry/nvidia-device-plugin-exporter:v1");
   const Json nfd = Workload("Deployment", "nfd-master", "registry/nfd/node-feature-discovery:1");
   const Json garbage = Workload("Deployment", "nfd-gc", "registry/nfd/node-feature-discovery:1");
   const Json manager = Workload("Deployment", "c", "quay.io/jetstack/cert-manager-controller:1");
@@ -111,9 +121,11 @@ TEST(ClusterFindings, PartsThatAreThereTwice) {
   for (const auto& [objects, code] :
        {Case{{ours, discovery, nfd, manager, hooks, other, garbage}, nullptr},
         Case{{chart, daemon}, nullptr}, Case{{ours, chart}, "DevicePluginTwice"},
-        Case{{chart, google}, "DevicePluginTwice"}, Case{{nfd, nfd}, "NfdTwice"},
-        Case{{nfd, garbage}, nullptr}, Case{{manager, manager}, "CertManagerTwice"},
-        Case{{manager, mirrored}, "CertManagerTwice"}, Case{{ours, amds}, nullptr},
+        Case{{chart, google}, "DevicePluginTwice"}, Case{{ours, renamed}, "DevicePluginTwice"},
+        Case{{ours, hami}, "DevicePluginTwice"}, Case{{ours, scheduler, exporter}, nullptr},
+        Case{{nfd, nfd}, "NfdTwice"}, Case{{nfd, garbage}, nullptr},
+        Case{{manager, manager}, "CertManagerTwice"}, Case{{manager, mirrored}, "CertManagerTwice"},
+        Case{{ours, amds}, nullptr},
         // On nodes of their own.
         Case{{ours, elsewhere}, nullptr}, Case{{elsewhere, elsewhere}, nullptr},
         Case{{other, other}, nullptr}}) {
@@ -172,6 +184,15 @@ TEST_F(PluginConfigs, AMistakeIsNamed) {
                           // Nobody uses this one.
                           AllOf(Field(&Finding::code, "PluginConfigInvalid"),
                                 Field(&Finding::severity, Severity::kNote))));
+}
+
+TEST_F(PluginConfigs, WhatHasNoEffectIsANote) {
+  cluster_.configs = ConfigsFrom(Parse(
+      R"({"data": {"any": "version: v1\ntimeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 4}]}"}})"));
+  EXPECT_THAT(Examined(cluster_),
+              ElementsAre(AllOf(Field(&Finding::code, "PluginConfigInvalid"),
+                                Field(&Finding::severity, Severity::kNote),
+                                Field(&Finding::message, HasSubstr("any: timeSlicing")))));
 }
 
 TEST_F(PluginConfigs, AKeyThatIsNotThere) {

@@ -25,23 +25,20 @@ namespace {
 constexpr std::chrono::minutes kInitPatience(10);
 constexpr std::chrono::minutes kRecent(60);
 
-// Of the ClusterPolicy's drivers and of NVIDIADrivers'.
-constexpr std::array<std::string_view, 4> kDriverApps = {
-    "nvidia-driver-daemonset", "nvidia-gpu-driver-", "nvidia-vgpu-driver-",
-    "nvidia-vgpu-host-manager-driver-"};
-constexpr std::string_view kOperatorApp = "gpu-operator";
-
 // What some words mean: a finding's parts.
 struct Meaning {
   std::string_view words;
   std::string_view code;
   std::string_view message;
   std::string_view remedy;
+  long long exit_code = 0;  // not 0: means it only of a container that ended so
 };
 
-const Meaning* Find(std::span<const Meaning> meanings, std::string_view text) {
-  const auto found = std::ranges::find_if(meanings, [text](const Meaning& meaning) {
-    return text.find(meaning.words) != std::string_view::npos;
+const Meaning* Find(std::span<const Meaning> meanings, std::string_view text,
+                    long long exit_code = 0) {
+  const auto found = std::ranges::find_if(meanings, [&](const Meaning& meaning) {
+    return text.find(meaning.words) != std::string_view::npos &&
+           (meaning.exit_code == 0 || meaning.exit_code == exit_code);
   });
   return found == meanings.end() ? nullptr : &*found;
 }
@@ -55,12 +52,18 @@ constexpr char kPullLess[] =
     "pull with an account of the registry (imagePullSecrets of its section), or mirror the image";
 constexpr char kCorrectImage[] =
     "correct repository, image and version of its section in the ClusterPolicy";
+constexpr char kEachArchitecture[] =
+    "mirror it with its variants for all architectures of the nodes, or correct repository, image "
+    "and version of its section";
 constexpr char kMirror[] =
     "let the nodes reach the registry, or mirror the image and name it in repository, image and "
     "version of its section";
 
 // In lower case: registries, proxies and runtimes write them in several ways.
 constexpr std::array kPullErrors = std::to_array<Meaning>({
+    {"proxy authentication required", "RegistryUnreachable",
+     "can't be pulled: the nodes' proxy asks for an account",
+     "give the container runtime's proxy setting an account, or exempt the registry from it"},
     {"toomanyrequests", "RegistryUnreachable", "can't be pulled: the registry limits how often",
      kPullLess},
     {"429 too many requests", "RegistryUnreachable",
@@ -73,7 +76,8 @@ constexpr std::array kPullErrors = std::to_array<Meaning>({
     {"403 forbidden", "RegistryDenied", "may not be pulled", kPullSecret},
     {"403 (forbidden)", "RegistryDenied", "may not be pulled", kPullSecret},
     {"statuscode: 403", "RegistryDenied", "may not be pulled", kPullSecret},
-    {"denied: requested access", "RegistryDenied", "may not be pulled", kPullSecret},
+    {"requested access to the resource is denied", "RegistryDenied", "may not be pulled",
+     kPullSecret},
     {"no basic auth credentials", "RegistryDenied", "may not be pulled", kPullSecret},
     {"authorization failed", "RegistryDenied", "may not be pulled", kPullSecret},
     {"authentication required", "RegistryDenied", "may not be pulled", kPullSecret},
@@ -91,12 +95,24 @@ constexpr std::array kPullErrors = std::to_array<Meaning>({
     {"client.timeout", "RegistryUnreachable", "can't be pulled", kMirror},
     {"context deadline exceeded", "RegistryUnreachable", "can't be pulled", kMirror},
     {"connection refused", "RegistryUnreachable", "can't be pulled", kMirror},
+    {"connection timed out", "RegistryUnreachable", "can't be pulled", kMirror},
     {"connection reset", "RegistryUnreachable", "can't be pulled", kMirror},
     {"no route to host", "RegistryUnreachable", "can't be pulled", kMirror},
     {"network is unreachable", "RegistryUnreachable", "can't be pulled", kMirror},
     {"500 internal server error", "RegistryUnreachable", "can't be pulled", kMirror},
     {"502 bad gateway", "RegistryUnreachable", "can't be pulled", kMirror},
     {"503 service unavailable", "RegistryUnreachable", "can't be pulled", kMirror},
+    {"504 gateway", "RegistryUnreachable", "can't be pulled", kMirror},
+    {"\": eof", "RegistryUnreachable", "can't be pulled", kMirror},
+    // As containerd, Docker and CRI-O say it.
+    {"no match for platform", "ImageMissing", "is not made for the node's architecture",
+     kEachArchitecture},
+    {"no matching manifest for", "ImageMissing", "is not made for the node's architecture",
+     kEachArchitecture},
+    {"no image found in image index for architecture", "ImageMissing",
+     "is not made for the node's architecture", kEachArchitecture},
+    {"no image found in manifest list for architecture", "ImageMissing",
+     "is not made for the node's architecture", kEachArchitecture},
 });
 
 // The kubelet's reasons that say it themselves.
@@ -111,11 +127,6 @@ constexpr std::array kPullReasons = std::to_array<Meaning>({
      "bring it to the nodes, or set imagePullPolicy of its section in the ClusterPolicy"},
 });
 
-bool IsDriver(const ContainerFacts& container) {
-  return std::ranges::any_of(kDriverApps,
-                             [&](std::string_view app) { return container.app.starts_with(app); });
-}
-
 bool WaitsForImage(const ContainerFacts& container) {
   return container.waiting == "ImagePullBackOff" || container.waiting == "ErrImagePull" ||
          Find(kPullReasons, container.waiting) != nullptr;
@@ -124,7 +135,8 @@ bool WaitsForImage(const ContainerFacts& container) {
 bool SaysMissing(std::string_view words) {
   return words.find("not found") != std::string_view::npos ||
          words.find("manifest unknown") != std::string_view::npos ||
-         words.find("name unknown") != std::string_view::npos;
+         words.find("name unknown") != std::string_view::npos ||
+         words.find("repository name not known") != std::string_view::npos;
 }
 
 Finding NotPulled(const ContainerFacts& container) {
@@ -143,7 +155,7 @@ Finding NotPulled(const ContainerFacts& container) {
                    format("its image {} can't be pulled: {}", container.image, container.message),
                    format("kubectl describe pod -n {} {}", container.space, container.pod));
   }
-  if (IsDriver(container)) {
+  if (BringsDriver(container.app)) {
     return Problem("DriverImageMissing", "",
                    format("there is no driver image {}: none for the node's system, or for its "
                           "kernel",
@@ -153,6 +165,14 @@ Finding NotPulled(const ContainerFacts& container) {
   }
   return Problem("ImageMissing", "", format("its image {} is not there", container.image),
                  kCorrectImage);
+}
+
+// An account that is not there is no trouble of a registry that does not answer.
+Finding WithSecrets(const ContainerFacts& container, Finding finding) {
+  if (!container.lacks_secrets.empty() && finding.code != "RegistryUnreachable") {
+    finding.message += "; " + container.lacks_secrets.substr(0, container.lacks_secrets.find(';'));
+  }
+  return finding;
 }
 
 // --- the driver's container ----------------------------------------------------------------------
@@ -170,6 +190,18 @@ constexpr char kEndHolders[] =
     "restart the node";
 constexpr char kOwnDriver[] =
     "the nodes bring a driver of their own: set driver.enabled=false, or take it off them";
+constexpr char kOtherVersion[] =
+    "take a driver.version that knows this kernel, or a precompiled driver "
+    "(driver.usePrecompiled=true)";
+
+constexpr char kNoNouveau[] = "blacklist nouveau, rebuild the initial ramdisk and restart the node";
+constexpr char kTakesNone[] =
+    "its module takes none of the node's GPUs: another driver holds them, or they are none for "
+    "this version or for its open modules";
+constexpr char kOtherDriver[] =
+    "look into the node's kernel log (NVRM), which says why: take nouveau or vfio-pci off the "
+    "GPUs, "
+    "or choose another driver.version or driver.kernelModuleType=proprietary";
 
 constexpr std::array kDriverLog = std::to_array<Meaning>({
     {"No precompiled package found", "DriverKernelMismatch",
@@ -183,9 +215,52 @@ constexpr std::array kDriverLog = std::to_array<Meaning>({
     {"unload the driver: the module ", "DriverInUse",
      "the driver before it is still in use and can't be unloaded", kEndHolders},
     {"The Nouveau kernel driver is currently in use", "GpuBoundToNouveau",
-     "nouveau holds the node's GPU",
-     "blacklist nouveau, rebuild the initial ramdisk and restart the node"},
+     "nouveau holds the node's GPU", kNoNouveau},
+    {"is already bound to nouveau", "GpuBoundToNouveau", "nouveau holds the node's GPU",
+     kNoNouveau},
+    // The kernel's, of modules that are there.
+    {"Key was rejected by service", "SecureBootRefuses",
+     "the kernel refuses an unsigned module: Secure Boot is on", kSecureBoot},
+    {"Required key not available", "SecureBootRefuses",
+     "the kernel refuses an unsigned module: Secure Boot is on", kSecureBoot},
+    {"Loading of unsigned module is rejected", "SecureBootRefuses",
+     "the kernel refuses an unsigned module: Secure Boot is on", kSecureBoot},
+    {"unsigned module loading is restricted", "SecureBootRefuses",
+     "the kernel refuses an unsigned module: Secure Boot is on", kSecureBoot},
+    {"could not insert 'nvidia': Operation not permitted", "SecureBootRefuses",
+     "the kernel refuses an unsigned module: Secure Boot is on", kSecureBoot},
+    {"Kernel module load error: Operation not permitted", "SecureBootRefuses",
+     "the kernel refuses an unsigned module: Secure Boot is on", kSecureBoot},
+    {"Secure boot is enabled on this system, so", "SecureBootRefuses",
+     "the kernel refuses an unsigned module: Secure Boot is on", kSecureBoot},
+    {"Invalid module format", "DriverKernelMismatch",
+     "its modules were built for another kernel than the node's", kOtherKernel},
+    {"disagrees about version of symbol", "DriverKernelMismatch",
+     "its modules were built for another kernel than the node's", kOtherKernel},
+    {"could not insert 'nvidia': Exec format error", "DriverKernelMismatch",
+     "its modules were built for another kernel than the node's", kOtherKernel},
+    {"': Unknown symbol in module", "DriverKernelMismatch",
+     "its modules were built for another kernel than the node's", kOtherKernel},
+    {"Module nvidia not found in directory /lib/modules/", "DriverKernelMismatch",
+     "it has no module for the node's kernel", kOtherKernel},
+    {"could not insert 'nvidia': No such device", "DriverTakesNoGpu", kTakesNone, kOtherDriver},
+    {"Kernel module load error: No such device", "DriverTakesNoGpu", kTakesNone, kOtherDriver},
+    // Where packages can't be reached the ones below are missed as well.
+    {"Could not resolve host", "PackagesUnreachable", "package sources can't be reached", kHeaders},
+    {"Temporary failure resolving", "PackagesUnreachable", "package sources can't be reached",
+     kHeaders},
+    {"Could not connect to ", "PackagesUnreachable", "package sources can't be reached", kHeaders},
+    {"Unable to connect to ", "PackagesUnreachable", "package sources can't be reached", kHeaders},
+    {"407  Proxy Authentication Required", "PackagesUnreachable",
+     "package sources can't be reached: the proxy asks for an account",
+     "name the proxy with an account in HTTP_PROXY and HTTPS_PROXY of driver.env"},
+    {"Unable to locate package linux-objects-nvidia", "DriverKernelMismatch",
+     "there is no precompiled driver for the node's kernel", kOtherKernel},
+    {"Unable to locate package linux-modules-nvidia", "DriverKernelMismatch",
+     "there is no precompiled driver for the node's kernel", kOtherKernel},
     {"Could not resolve Linux kernel version", "KernelHeadersMissing",
+     "no headers of the node's kernel are in the package sources", kHeaders},
+    {"Could not locate Linux kernel version string", "KernelHeadersMissing",
      "no headers of the node's kernel are in the package sources", kHeaders},
     {"Unable to locate package linux-headers", "KernelHeadersMissing",
      "no headers of the node's kernel are in the package sources", kHeaders},
@@ -195,26 +270,40 @@ constexpr std::array kDriverLog = std::to_array<Meaning>({
      "no headers of the node's kernel are in the package sources", kHeaders},
     {"No package kernel-headers", "KernelHeadersMissing",
      "no headers of the node's kernel are in the package sources", kHeaders},
-    {"unable to find the kernel source tree", "KernelHeadersMissing",
+    {"Unable to find the kernel source tree", "KernelHeadersMissing",
      "no headers of the node's kernel are in the package sources", kHeaders},
-    {"Could not resolve host", "PackagesUnreachable", "package sources can't be reached", kHeaders},
-    {"Temporary failure resolving", "PackagesUnreachable", "package sources can't be reached",
+    {"/build: No such file or directory", "KernelHeadersMissing",
+     "no headers of the node's kernel are where it compiles", kHeaders},
+    {"failed to reach RHEL package repositories", "PackagesUnreachable",
+     "package sources can't be reached", kHeaders},
+    {"Failed to download metadata for repo", "PackagesUnreachable",
+     "package sources can't be reached", kHeaders},
+    {"failed to update the dnf metadata cache", "PackagesUnreachable",
+     "package sources can't be reached", kHeaders},
+    {"Failed to update package cache", "PackagesUnreachable", "package sources can't be reached",
      kHeaders},
-    {"Key was rejected by service", "SecureBootRefuses",
-     "the kernel refuses an unsigned module: Secure Boot is on", kSecureBoot},
-    {"Required key not available", "SecureBootRefuses",
-     "the kernel refuses an unsigned module: Secure Boot is on", kSecureBoot},
-    {"Loading of unsigned module is rejected", "SecureBootRefuses",
-     "the kernel refuses an unsigned module: Secure Boot is on", kSecureBoot},
-    {"unsigned module loading is restricted", "SecureBootRefuses",
-     "the kernel refuses an unsigned module: Secure Boot is on", kSecureBoot},
-    {"Invalid module format", "DriverKernelMismatch",
-     "its modules were built for another kernel than the node's", kOtherKernel},
-    {"disagrees about version of symbol", "DriverKernelMismatch",
-     "its modules were built for another kernel than the node's", kOtherKernel},
+    {"RHEL entitlement may be improperly deployed", "PackagesUnreachable",
+     "the packages of its distribution are not given to it",
+     "give the nodes Red Hat's entitlement; on OpenShift let node feature discovery run on every "
+     "GPU node, which the driver toolkit's image is chosen by"},
+    {"E: Failed to fetch ", "PackagesUnreachable", "package sources can't be reached", kHeaders},
+    {"E: Unable to fetch some archives", "PackagesUnreachable", "package sources can't be reached",
+     kHeaders},
     // Last: what makes it so is above.
     {"Unable to build", "DriverDoesNotCompile", "can't be compiled for the node's kernel",
-     "take a driver.version that knows this kernel, or a precompiled driver "
+     kOtherVersion},
+    {"performing the step: \"Building kernel modules\"", "DriverDoesNotCompile",
+     "can't be compiled for the node's kernel", kOtherVersion},
+    {"kernel module was not created", "DriverDoesNotCompile",
+     "can't be compiled for the node's kernel", kOtherVersion},
+    {"Unable to load the kernel module 'nvidia.ko'", "KernelModuleNotLoaded",
+     "the node's kernel does not take its module",
+     "look into the node's kernel log (dmesg), which says why"},
+    // A warning too, beside the cause.
+    {"does not have a Release file", "PackagesUnreachable", "package sources can't be reached",
+     kHeaders},
+    {"NO_PUBKEY", "PackagesUnreachable", "a package source is signed with a key that it lacks",
+     "take a driver.version whose image has today's keys, or a precompiled driver "
      "(driver.usePrecompiled=true)"},
 });
 
@@ -233,11 +322,6 @@ std::string LogsOf(const ContainerFacts& container) {
                 container.container);
 }
 
-// It has no log then, and the words of the runtime that could not start it.
-bool NeverRan(const ContainerFacts& container) {
-  return container.ended == "StartError" || container.ended == "ContainerCannotRun";
-}
-
 constexpr char kInUse[] = "DriverInUse";
 constexpr char kFails[] = "DriverContainerFails";
 
@@ -245,7 +329,7 @@ Finding Crashing(const ClusterFacts& cluster, const ContainerFacts& container) {
   const std::string ended =
       format("container {} ends again and again ({}, exit code {})", container.container,
              container.ended.empty() ? "Error" : container.ended, container.exit_code);
-  if (IsDriver(container)) {
+  if (BringsDriver(container.app)) {
     const NodeFacts* node = NodeOf(cluster, container.node);
     // The validator finds a driver that works, and this one is not it.
     const bool other = node != nullptr && !IsChanging(*node) &&
@@ -273,6 +357,31 @@ Finding Crashing(const ClusterFacts& cluster, const ContainerFacts& container) {
                  LogsOf(container));
 }
 
+bool IsNvidiaDrivers(std::string_view app) {
+  return BringsDriver(app) && !app.starts_with("nvidia-driver-daemonset");
+}
+
+// The remedy in the fields of an NVIDIADriver.
+std::string ForNvidiaDriver(std::string remedy) {
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kFields = {{
+      {"set driver.enabled=false", "leave the nodes out of its NVIDIADriver's nodeSelector"},
+      {"its section in the ClusterPolicy", "its NVIDIADriver"},
+      {"its section", "its NVIDIADriver"},
+      {"driver.version", "spec.version of its NVIDIADriver"},
+      {"driver.usePrecompiled", "spec.usePrecompiled"},
+      {"driver.repoConfig", "spec.repoConfig"},
+      {"driver.kernelModuleType", "spec.kernelModuleType"},
+      {"driver.env", "spec.env"},
+  }};
+  for (const auto& [field, other] : kFields) {
+    for (size_t at = remedy.find(field); at != std::string::npos;
+         at = remedy.find(field, at + other.size())) {
+      remedy.replace(at, field.size(), other);
+    }
+  }
+  return remedy;
+}
+
 // --- any operand
 // -----------------------------------------------------------------------------------
 
@@ -280,12 +389,21 @@ bool RanOutOfMemory(const ClusterFacts& cluster, const ContainerFacts& container
   return container.ended == "OOMKilled" && container.ended_at >= Rfc3339(cluster.now - kRecent);
 }
 
-// Waits for what a node lacks; the node's own finding says that.
+// Waits for what a node lacks; the node's own finding says that. For GPUs that the kubelet is to
+// offer no operand waits: one that does not run may be why there are none.
 bool IsConsequence(const ClusterFacts& cluster, const ContainerFacts& container) {
   const NodeFacts* node = NodeOf(cluster, container.node);
   const std::string validation = Validation(cluster, container.node);
-  return node == nullptr || !node->ready ||
-         (!validation.empty() && validation != names::kValidationReady);
+  return node == nullptr || !node->ready || IsInstalling(cluster, *node) ||
+         (!validation.empty() && validation != names::kValidationReady &&
+          validation != "NoGpuAllocatable" && validation != "KubeletDoesNotAnswer");
+}
+
+// A ConfigMap or Secret, or a key of one, that is not there.
+bool LacksItsVolume(const ContainerFacts& container) {
+  return container.waiting == kContainerCreating &&
+         (container.message.find("not found") != std::string::npos ||
+          container.message.find("references non-existent") != std::string::npos);
 }
 
 std::optional<Finding> OfOperand(const ClusterFacts& cluster, const ContainerFacts& container) {
@@ -300,27 +418,28 @@ std::optional<Finding> OfOperand(const ClusterFacts& cluster, const ContainerFac
         "operator itself, operator.resources of the chart");
   }
   if (WaitsForImage(container)) {
-    return NotPulled(container);
+    return WithSecrets(container, NotPulled(container));
   }
   std::optional<Finding> failure =
-      StartFailure(NeverRan(container) ? container.last_words : container.message);
+      StartFailure(NeverRan(container) ? container.last_words : container.message, false);
   if (failure && !container.waiting.empty()) {
     return IsConsequence(cluster, container) ? std::nullopt : std::move(failure);
   }
-  if (container.waiting == "CrashLoopBackOff") {
+  if (EndsAgain(container, cluster.now)) {
     return Crashing(cluster, container);
   }
   const bool waits_long =
       !container.since.empty() && container.since < Rfc3339(cluster.now - kInitPatience);
-  if (container.waiting.empty() || container.waiting == "ContainerCreating") {
+  const bool being_made = container.waiting == kContainerCreating;
+  if ((container.waiting.empty() || being_made) && !LacksItsVolume(container)) {
     if (!waits_long || IsConsequence(cluster, container)) {
       return std::nullopt;
     }
     return Problem(
         "OperandStuck", "",
-        format("{} {} since {}",
-               container.init ? "init container" : "container " + container.container,
-               container.init ? container.container + " waits" : "is being made", container.since),
+        format("{} {} {} since {}{}", container.init ? "init container" : "container",
+               container.container, being_made ? "is being made" : "waits", container.since,
+               container.message.empty() ? "" : ": " + container.message),
         format("kubectl describe pod -n {} {}", container.space, container.pod));
   }
   // CreateContainerConfigError, RunContainerError and others: the kubelet says why.
@@ -367,9 +486,39 @@ std::vector<const ContainerFacts*> LogsFirst(const std::vector<ContainerFacts>& 
 constexpr char kNewerDriver[] =
     "take an image with an older CUDA, or bring a newer driver to the nodes "
     "(nvidia.com/cuda.runtime-version.full says what theirs can)";
+// CUDA's words where it finds no driver's library, too.
+constexpr std::string_view kInsufficient = "driver version is insufficient for CUDA runtime";
+constexpr char kNewerOrGiven[] =
+    "take an image with an older CUDA, or bring a newer driver to the nodes "
+    "(nvidia.com/cuda.runtime-version.full says what theirs can); if theirs can, it was not given "
+    "to the container: look whether CDI is switched on in the container runtime";
 constexpr char kStartAnew[] =
     "delete the pod; if it happens again after `systemctl daemon-reload` on the node, its devices "
     "do not come by CDI: look at cdi.enabled and the runtime class";
+
+constexpr char kBlind[] = "was given a GPU and does not see it";
+
+constexpr char kFabric[] = "FabricManagerNotReady";
+constexpr char kNoFabric[] = "finds the NVSwitch system of its node not initialised";
+constexpr char kStartFabric[] =
+    "start nvidia-fabricmanager on the node, in the driver's version, then delete the pod";
+
+// The shell's words for a command that is not there, and its exit code for it.
+constexpr long long kNoCommand = 127;
+constexpr char kNoSmi[] = "was given a GPU, and nvidia-smi did not come with it";
+constexpr char kGiveSmi[] =
+    "look whether CDI is switched on in the node's container runtime, which runtime the pod gets "
+    "(runtimeClassName, the default one), and whether its NVIDIA_DRIVER_CAPABILITIES have utility";
+// nvidia-smi's own.
+constexpr long long kNothingFound = 6;
+
+constexpr char kNoNvml[] = "was given a GPU, and libnvidia-ml.so.1 did not come with it";
+
+constexpr char kFaulty[] = "GpuMemoryFaulty";
+constexpr char kMemoryFault[] = "met a fault of its GPU's memory that can't be corrected (ECC)";
+constexpr char kExchange[] =
+    "cordon the node, look at `nvidia-smi -q -d ECC,ROW_REMAPPER` and its kernel log (Xid 48, 63, "
+    "94, 95) there, and reset the GPU or have it exchanged";
 
 constexpr std::array kWorkloadLog = std::to_array<Meaning>({
     {"CUDA out of memory", "GpuMemoryExhausted", "", ""},
@@ -381,10 +530,22 @@ constexpr std::array kWorkloadLog = std::to_array<Meaning>({
     {"CUBLAS_STATUS_ALLOC_FAILED", "GpuMemoryExhausted", "", ""},
     {"RESOURCE_EXHAUSTED: Out of memory", "GpuMemoryExhausted", "", ""},
     {"OOM when allocating tensor", "GpuMemoryExhausted", "", ""},
+    {"less than desired GPU memory utilization", "GpuMemoryExhausted", "", ""},
+    {"No available memory for the cache blocks", "GpuMemoryExhausted", "", ""},
+    {"(error code out of memory)", "GpuMemoryExhausted", "", ""},
+    {"Cuda failure 'out of memory'", "GpuMemoryExhausted", "", ""},
+    {"Cuda failure 2 'out of memory'", "GpuMemoryExhausted", "", ""},
+    {"OutOfMemoryError: Out of memory allocating", "GpuMemoryExhausted", "", ""},
+    {"uncorrectable ECC error encountered", kFaulty, kMemoryFault, kExchange},
+    {"CUDA_ERROR_ECC_UNCORRECTABLE", kFaulty, kMemoryFault, kExchange},
+    {"cudaErrorECCUncorrectable", kFaulty, kMemoryFault, kExchange},
+    {"no kernel image is available for execution on the device", "ImageNotForGpu",
+     "its image has no code for the GPU that it was given",
+     "take an image that is built for it (nvidia.com/gpu.compute.major and .minor of the node say "
+     "what it is), or select nodes with another GPU (nvidia.com/gpu.product)"},
     {"Failed to initialize NVML: Unknown Error", "GpuLostInContainer",
      "lost the way to its GPU while it ran", kStartAnew},
-    {"driver version is insufficient for CUDA runtime", "DriverTooOld",
-     "its image needs a newer driver than the node has", kNewerDriver},
+    {kInsufficient, "DriverTooOld", "finds no driver that can run its CUDA", kNewerOrGiven},
     {"The NVIDIA driver on your system is too old", "DriverTooOld",
      "its image needs a newer driver than the node has", kNewerDriver},
     {"provided PTX was compiled with an unsupported toolchain", "DriverTooOld",
@@ -395,18 +556,60 @@ constexpr std::array kWorkloadLog = std::to_array<Meaning>({
      "has the libraries of another driver than the node's kernel module is of",
      "delete the pod, so that its containers get those of today; if it happens again, restart the "
      "node"},
+    {"unsupported display driver / cuda driver combination", "VersionMismatch",
+     "has a libcuda that does not go with the node's driver",
+     "take CUDA's compatibility libraries out of its image (LD_LIBRARY_PATH), or delete the pod if "
+     "the node's driver was changed since it started"},
+    {"system not yet initialized", kFabric, kNoFabric, kStartFabric},
+    {"cudaErrorSystemNotReady", kFabric, kNoFabric, kStartFabric},
+    {"CUDA_ERROR_SYSTEM_NOT_READY", kFabric, kNoFabric, kStartFabric},
     {"Failed to initialize NVML: Insufficient Permissions", "GpuNotPermitted",
      "may not open the device nodes of its GPU",
      "let it run in the group that they have on the node (securityContext.supplementalGroups), or "
      "open them (NVreg_DeviceFileMode of the kernel module)"},
+    // Last: what makes it so is above.
+    {"Found no NVIDIA driver on your system", kNotInContainer, kBlind, kGiveByRuntime},
+    {"libcuda.so.1: cannot open shared object file", kNotInContainer, kBlind, kGiveByRuntime},
+    {"couldn't find libnvidia-ml.so", kNotInContainer, kBlind, kGiveByRuntime},
+    {"couldn't communicate with the NVIDIA driver", kNotInContainer, kBlind, kGiveByRuntime},
+    {"no CUDA-capable device is detected", kNotInContainer, kBlind, kGiveByRuntime},
+    {"No CUDA GPUs are available", kNotInContainer, kBlind, kGiveByRuntime},
+    {"CUDA unknown error - this may be due to an incorrectly set up environment", kNotInContainer,
+     kBlind, kGiveByRuntime},
+    {"Failed to infer device type", kNotInContainer, kBlind, kGiveByRuntime},
+    {"libnvidia-ml.so.1: cannot open shared object file", kNotInContainer, kNoNvml, kGiveSmi},
+    {"NVML Shared Library Not Found", kNotInContainer, kNoNvml, kGiveSmi},
+    {"No devices were found", kNotInContainer, kBlind, kGiveByRuntime, kNothingFound},
+    {"No devices found.", kNotInContainer, kBlind, kGiveByRuntime, kNothingFound},
+    // dash and busybox, bash.
+    {"nvidia-smi: not found", kNotInContainer, kNoSmi, kGiveSmi, kNoCommand},
+    {"nvidia-smi: command not found", kNotInContainer, kNoSmi, kGiveSmi, kNoCommand},
 });
 
+constexpr Meaning kNotFoundHere = {
+    kInsufficient, kNotInContainer,
+    "was given a GPU, and finds no driver that can run its CUDA, on a node that has one",
+    "look whether CDI is switched on in the node's container runtime, or which runtime the pod "
+    "gets (runtimeClassName, the default one); if its CUDA is newer than the node's "
+    "nvidia.com/cuda.runtime-version.full, take an older one or a newer driver"};
+
 std::optional<Finding> OfWorkload(const ClusterFacts& cluster, const ContainerFacts& container) {
-  const Meaning* meaning = Find(kWorkloadLog, container.log);
+  const Meaning* meaning = Find(kWorkloadLog, container.log, container.exit_code);
   if (meaning == nullptr) {
     return std::nullopt;
   }
-  const std::string object = format("pod {}/{}", container.space, container.pod);
+  const std::string word = Validation(cluster, container.node);
+  const bool ready = word == names::kValidationReady;
+  if (ready && meaning->words == kInsufficient) {
+    meaning = &kNotFoundHere;
+  }
+  const bool of_node = meaning->code == kNotInContainer || meaning->code == kFabric;
+  if (of_node && !word.empty() && !ready) {
+    return std::nullopt;  // nobody sees it there, and the node's own finding says why
+  }
+  const std::string object =
+      format("pod {}/{}", container.space, container.pod) +
+      (meaning->code == kFaulty && !container.node.empty() ? " on " + container.node : "");
   if (meaning->code != "GpuMemoryExhausted") {
     return Problem(std::string(meaning->code), object, std::string(meaning->message),
                    std::string(meaning->remedy));
@@ -428,12 +631,15 @@ std::optional<Finding> OfWorkload(const ClusterFacts& cluster, const ContainerFa
 void ExamineOperandContainers(const ClusterFacts& cluster, std::vector<Finding>& findings) {
   std::map<std::pair<std::string, std::string>, size_t> first;        // operand and code -> finding
   std::map<std::pair<std::string, std::string>, std::string> by_log;  // and container -> code
-  std::map<size_t, std::set<std::string>> nodes;
+  const size_t before = findings.size();
   for (const ContainerFacts* each : LogsFirst(cluster.operand_containers)) {
     const ContainerFacts& container = *each;
     std::optional<Finding> finding = OfOperand(cluster, container);
     if (!finding) {
       continue;
+    }
+    if (IsNvidiaDrivers(container.app)) {
+      finding->remedy = ForNvidiaDriver(std::move(finding->remedy));
     }
     finding->object = OperandName(container);
     const std::pair place(finding->object, container.container);
@@ -445,16 +651,22 @@ void ExamineOperandContainers(const ClusterFacts& cluster, std::vector<Finding>&
     }
     const auto [at, added] =
         first.emplace(std::pair(finding->object, finding->code), findings.size());
-    if (!container.node.empty()) {
-      nodes[at->second].insert(container.node);
-    }
     if (added) {
       findings.push_back(*std::move(finding));
     }
+    if (!container.node.empty()) {
+      findings[at->second].nodes.insert(container.node);
+    }
   }
-  for (const auto& [index, names] : nodes) {
-    findings[index].object += " on " + Places(names);
+  for (size_t i = before; i < findings.size(); ++i) {
+    if (!findings[i].nodes.empty()) {
+      findings[i].object += " on " + Places(findings[i].nodes);
+    }
   }
+}
+
+bool SaysWhy(const ClusterFacts& cluster, const ContainerFacts& container) {
+  return OfWorkload(cluster, container).has_value();
 }
 
 void ExamineWorkloadContainers(const ClusterFacts& cluster, std::vector<Finding>& findings) {

@@ -12,6 +12,9 @@ namespace gantry::doctor {
 // are one finding.
 void ExamineOperandContainers(const ClusterFacts& cluster, std::vector<Finding>& findings);
 
+// Whether what a container of a pod with GPUs wrote says why it ended.
+bool SaysWhy(const ClusterFacts& cluster, const ContainerFacts& container);
+
 // Why pods with GPUs end again and again, if it is for a reason that their GPUs have.
 void ExamineWorkloadContainers(const ClusterFacts& cluster, std::vector<Finding>& findings);
 

@@ -110,11 +110,94 @@ TEST_F(ContainerFindings, ImagesThatDoNotCome) {
            {kDriver, "proxyconnect tcp: dial tcp 10.0.0.2:3128: EOF", "RegistryUnreachable"},
            {kDriver, "unexpected status: 502 Bad Gateway", "RegistryUnreachable"},
            {kDriver, "http: server gave HTTP response to HTTPS client", "RegistryUnreachable"},
-           {kPlugin, "sha256:0401 not found", "ImageMissing"}}) {
+           {kDriver, "proxyconnect tcp: Proxy Authentication Required", "RegistryUnreachable"},
+           {kDriver,
+            "failed to do request: Head \"https://x/v2/y/manifests/1\": Proxy Authentication "
+            "Required",
+            "RegistryUnreachable"},
+           {kDriver, "dial tcp 10.0.0.1:443: connect: connection timed out", "RegistryUnreachable"},
+           {kDriver, "failed to do request: Head \"https://x/v2/y/manifests/1\": EOF",
+            "RegistryUnreachable"},
+           {kDriver, "unexpected status from HEAD request: 504 Gateway Timeout",
+            "RegistryUnreachable"},
+           // CRI-O's.
+           {kPlugin, "reading manifest 1 in registry/x: requested access to the resource is denied",
+            "RegistryDenied"},
+           {kPlugin, "reading manifest 1 in registry/x: repository name not known to registry",
+            "ImageMissing"},
+           {kPlugin, "unauthorized: authentication required", "RegistryDenied"},
+           {kPlugin, "sha256:0401 not found", "ImageMissing"},
+           // Another architecture's, as containerd, Docker and CRI-O say it.
+           {kDriver,
+            "failed to pull and unpack image \"registry/x:1\": no match for platform in manifest: "
+            "not found",
+            "ImageMissing"},
+           {kPlugin, "no matching manifest for linux/arm64/v8 in the manifest list entries",
+            "ImageMissing"},
+           {kPlugin,
+            "choosing image instance: no image found in image index for architecture "
+            "\"arm64\", variant \"v8\", OS \"linux\"",
+            "ImageMissing"}}) {
     for (const char* waiting : {"ImagePullBackOff", "ErrImagePull"}) {
       ContainerFacts container = Of(app, waiting);
       container.message = message;
       EXPECT_THAT(Operand({container}), ElementsAre(Field(&Finding::code, code))) << message;
+    }
+  }
+}
+
+TEST_F(ContainerFindings, AnImageOfAnotherArchitecture) {
+  ContainerFacts container = Of(kPlugin, "ImagePullBackOff");
+  container.message = "no match for platform in manifest: not found";
+  EXPECT_THAT(Operand({container}),
+              ElementsAre(AllOf(Field(&Finding::message, HasSubstr("the node's architecture")),
+                                Field(&Finding::remedy, HasSubstr("all architectures")))));
+}
+
+TEST_F(ContainerFindings, APullSecretThatIsNotThere) {
+  ContainerFacts container = Of(kPlugin, "ImagePullBackOff");
+  container.lacks_secrets =
+      "Unable to retrieve some image pull secrets (ngc-secret); attempting to pull the image may "
+      "not succeed.";
+  for (const auto& [message, told] :
+       {std::pair("401 Unauthorized", true), std::pair("not found", true),
+        std::pair("no such host", false)}) {
+    container.message = message;
+    const auto findings = Operand({container});
+    ASSERT_EQ(findings.size(), 1U);
+    EXPECT_EQ(findings[0].message.ends_with("image pull secrets (ngc-secret)"), told) << message;
+  }
+}
+
+// Its fields are others than the policy's.
+TEST_F(ContainerFindings, DriversOfNvidiaDrivers) {
+  struct Case {
+    const char* waiting;
+    const char* words;  // of its image or in its log
+    const char* remedy;
+    const char* of_policy;
+  };
+  for (const auto& [waiting, words, remedy, of_policy] : std::initializer_list<Case>{
+           {"ImagePullBackOff", "not found",
+            "choose a spec.version of its NVIDIADriver that has one, set "
+            "spec.usePrecompiled=false, or "
+            "install the driver on the nodes and leave the nodes out of its NVIDIADriver's "
+            "nodeSelector",
+            "set driver.enabled=false"},
+           {"ImagePullBackOff", "401 Unauthorized", "imagePullSecrets of its NVIDIADriver",
+            "imagePullSecrets of its section"},
+           {"CrashLoopBackOff", "No precompiled package found", "spec.usePrecompiled=false",
+            "driver.usePrecompiled=false"},
+           {"CrashLoopBackOff", "Could not resolve host", "spec.repoConfig", "driver.repoConfig"},
+           {"CrashLoopBackOff", "could not insert 'nvidia': No such device",
+            "spec.kernelModuleType=proprietary", "driver.kernelModuleType=proprietary"}}) {
+    for (const auto& [app, expected] :
+         {std::pair("nvidia-gpu-driver-ubuntu22.04-5d8f", remedy), std::pair(kDriver, of_policy)}) {
+      ContainerFacts container = Crashing(app, words);
+      container.waiting = waiting;
+      container.message = words;
+      EXPECT_THAT(Operand({container}), ElementsAre(Field(&Finding::remedy, HasSubstr(expected))))
+          << words;
     }
   }
 }
@@ -161,12 +244,84 @@ TEST_F(ContainerFindings, DriversThatEnd) {
             "SecureBootRefuses"},
            {"ERROR: The Nouveau kernel driver is currently in use by your system.",
             "GpuBoundToNouveau"},
-           {"ERROR: unable to find the kernel source tree for the currently running kernel",
+           {"NVRM: GPU 0000:00:1e.0 is already bound to nouveau.\n"
+            "modprobe: ERROR: could not insert 'nvidia': No such device\n"
+            "ERROR: Unable to load the kernel module 'nvidia.ko'.",
+            "GpuBoundToNouveau"},
+           {"modprobe: ERROR: could not insert 'nvidia': No such device", "DriverTakesNoGpu"},
+           {"-> Kernel module load error: No such device\n"
+            "ERROR: Unable to load the kernel module 'nvidia.ko'.",
+            "DriverTakesNoGpu"},
+           {"modprobe: ERROR: could not insert 'nvidia': Exec format error",
+            "DriverKernelMismatch"},
+           {"modprobe: ERROR: could not insert 'nvidia': Unknown symbol in module, or unknown "
+            "parameter (see dmesg)",
+            "DriverKernelMismatch"},
+           {"exec /usr/local/bin/nvidia-driver: exec format error", "DriverContainerFails"},
+           {"ERROR: Unable to find the kernel source tree for the currently running kernel.",
             "KernelHeadersMissing"},
+           // What is missing because packages can't be reached.
+           {"W: Failed to fetch http://archive.ubuntu.com/ubuntu/dists/jammy/InRelease  Temporary "
+            "failure resolving 'archive.ubuntu.com'\nCould not resolve Linux kernel version",
+            "PackagesUnreachable"},
+           {"W: Failed to fetch http://archive.ubuntu.com/ubuntu/dists/jammy/InRelease  Could not "
+            "connect to archive.ubuntu.com:80 (10.0.0.1). - connect (111: Connection refused)\n"
+            "Could not locate Linux kernel version string",
+            "PackagesUnreachable"},
+           {"W: Failed to fetch http://archive.ubuntu.com/ubuntu/dists/jammy/InRelease  Unable to "
+            "connect to archive.ubuntu.com:http:\n"
+            "E: Unable to locate package linux-headers-5.15.0-1",
+            "PackagesUnreachable"},
+           {"W: Failed to fetch http://archive.ubuntu.com/ubuntu/dists/jammy/InRelease  407  Proxy "
+            "Authentication Required\nCould not resolve Linux kernel version",
+            "PackagesUnreachable"},
+           {"Could not connect to archive.ubuntu.com:80\n"
+            "E: Unable to locate package linux-modules-nvidia-535-server",
+            "PackagesUnreachable"},
+           {"Could not locate Linux kernel version string", "KernelHeadersMissing"},
+           // Packages came from elsewhere: the kernel refuses the module.
+           {"W: Failed to fetch http://mirror/x  Could not connect to mirror:80\n"
+            "modprobe: ERROR: could not insert 'nvidia': Key was rejected by service",
+            "SecureBootRefuses"},
            {"No package kernel-headers-5.14 available", "KernelHeadersMissing"},
            {"ERROR: Unable to build the NVIDIA kernel module.", "DriverDoesNotCompile"},
            {"ERROR: An NVIDIA kernel module 'nvidia' appears to already be loaded in your kernel.",
             "DriverConflict"},
+           {"FATAL: failed to reach RHEL package repositories. ", "PackagesUnreachable"},
+           {"FATAL: failed to update the dnf metadata cache", "PackagesUnreachable"},
+           {"Error: Failed to download metadata for repo 'cuda-rhel9'", "PackagesUnreachable"},
+           {"FATAL: failed to install elfutils packages. RHEL entitlement may be improperly "
+            "deployed.",
+            "PackagesUnreachable"},
+           {"Failed to update package cache", "PackagesUnreachable"},
+           {"E: Unable to locate package linux-objects-nvidia-535-server", "DriverKernelMismatch"},
+           {"E: Unable to locate package linux-modules-nvidia-535-server", "DriverKernelMismatch"},
+           {"modprobe: FATAL: Module nvidia not found in directory /lib/modules/6.8.0-40",
+            "DriverKernelMismatch"},
+           {"make: *** /lib/modules/6.8.0-40-generic/build: No such file or directory.  Stop.",
+            "KernelHeadersMissing"},
+           {"-> Kernel module load error: Operation not permitted", "SecureBootRefuses"},
+           {"modprobe: ERROR: could not insert 'nvidia': Operation not permitted",
+            "SecureBootRefuses"},
+           {"The kernel module failed to load. Secure boot is enabled on this system, so",
+            "SecureBootRefuses"},
+           {"ERROR: An error occurred while performing the step: \"Building kernel modules\".",
+            "DriverDoesNotCompile"},
+           {"ERROR: The nvidia kernel module was not created.", "DriverDoesNotCompile"},
+           {"ERROR: Unable to load the kernel module 'nvidia.ko'.", "KernelModuleNotLoaded"},
+           // Said after what makes it so.
+           {"Key was rejected by service\nERROR: Unable to load the kernel module 'nvidia.ko'.",
+            "SecureBootRefuses"},
+           {"E: Failed to fetch http://archive/x.deb  404  Not Found [IP: 10.0.0.1 80]",
+            "PackagesUnreachable"},
+           {"E: Failed to fetch http://archive/x.deb  403  Forbidden", "PackagesUnreachable"},
+           {"E: Unable to fetch some archives, maybe run apt-get update", "PackagesUnreachable"},
+           {"E: The repository 'http://archive noble Release' does not have a Release file.",
+            "PackagesUnreachable"},
+           {"the public key is not available: NO_PUBKEY A4B469963BF863CC", "PackagesUnreachable"},
+           // Warnings are no cause.
+           {"W: GPG error: NO_PUBKEY A4B4\nERROR: Unable to build the NVIDIA kernel module.",
+            "DriverDoesNotCompile"},
            {"something else", "DriverContainerFails"},
            {"", "DriverContainerFails"}}) {
     EXPECT_THAT(Operand({Crashing(kDriver, log)}), ElementsAre(Field(&Finding::code, code))) << log;
@@ -175,6 +330,20 @@ TEST_F(ContainerFindings, DriversThatEnd) {
                 ElementsAre(Field(&Finding::code, "OperandCrashing")))
         << log;
   }
+}
+
+// It compiles for minutes, ends, and is started anew: for most of that time it runs.
+TEST_F(ContainerFindings, DriversThatEndAfterMinutes) {
+  ContainerFacts container = Crashing(kDriver, "Could not resolve host");
+  container.waiting = "";
+  container.restarts = 3;
+  container.ended_at = Ago(minutes(2));
+  EXPECT_THAT(Operand({container}), ElementsAre(Field(&Finding::code, "PackagesUnreachable")));
+  container.ended = "Unknown";  // with its node, which was restarted
+  EXPECT_THAT(Operand({container}), IsEmpty());
+  container.ended = "Error";
+  container.ready = true;
+  EXPECT_THAT(Operand({container}), IsEmpty());
 }
 
 TEST_F(ContainerFindings, ADriverBesideOneThatWorks) {
@@ -281,8 +450,26 @@ TEST_F(ContainerFindings, InitContainersThatWaitForEver) {
   EXPECT_THAT(Operand({container}), IsEmpty());
   cluster_.nodes[0].labels["nvidia.com/gpu.validation"] = "ready";
   EXPECT_THAT(Operand({container}), ElementsAre(Field(&Finding::code, "OperandStuck")));
+  // One that does not run may be why the kubelet offers no GPU.
+  for (const char* word : {"NoGpuAllocatable", "KubeletDoesNotAnswer"}) {
+    cluster_.nodes[0].labels["nvidia.com/gpu.validation"] = word;
+    EXPECT_THAT(Operand({container}), ElementsAre(Field(&Finding::code, "OperandStuck"))) << word;
+  }
   cluster_.nodes[0].ready = false;
   EXPECT_THAT(Operand({container}), IsEmpty());
+}
+
+// NVIDIA's validator says nothing on the node of a driver that is being installed.
+TEST_F(ContainerFindings, InitContainersThatWaitForTheDriver) {
+  ContainerFacts container = Of(kPlugin, "");
+  container.init = true;
+  container.since = Ago(minutes(11));
+  cluster_.nodes[0].labels["nvidia.com/gpu.deploy.device-plugin"] = "true";
+  cluster_.operands = {{.name = kDriver}};
+  cluster_.drivers_begun = {{"n1", Ago(minutes(12))}};
+  EXPECT_THAT(Operand({container}), IsEmpty());
+  cluster_.drivers_begun = {{"n1", Ago(minutes(21))}};
+  EXPECT_THAT(Operand({container}), ElementsAre(Field(&Finding::code, "OperandStuck")));
 }
 
 TEST_F(ContainerFindings, ContainersThatAreNotMade) {
@@ -291,6 +478,21 @@ TEST_F(ContainerFindings, ContainersThatAreNotMade) {
   EXPECT_THAT(Operand({container}), ElementsAre(Field(&Finding::code, "OperandStuck")));
   container.since = Ago(minutes(1));
   EXPECT_THAT(Operand({container}), IsEmpty());
+  // Volumes, from the kubelet's event.
+  for (const char* message :
+       {"MountVolume.SetUp failed for volume \"config\" : configmap \"x\" not found",
+        "MountVolume.SetUp failed for volume \"config\" : references non-existent config key: k"}) {
+    container.message = message;
+    const auto lacking = Operand({container});
+    ASSERT_THAT(lacking, ElementsAre(Field(&Finding::code, "OperandNotStarted"))) << message;
+    EXPECT_THAT(lacking[0].message, HasSubstr(message));
+  }
+  container.message = "MountVolume.SetUp failed for volume \"x\" : hostPath type check failed";
+  EXPECT_THAT(Operand({container}), IsEmpty());
+  container.since = Ago(minutes(11));
+  EXPECT_THAT(Operand({container}),
+              ElementsAre(AllOf(Field(&Finding::code, "OperandStuck"),
+                                Field(&Finding::message, HasSubstr("hostPath type check")))));
   container.waiting = "CreateContainerConfigError";
   container.message = "secret \"licence\" not found";
   const auto findings = Operand({container});
@@ -310,6 +512,7 @@ TEST_F(ContainerFindings, OneCauseOnSeveralNodesIsOneLine) {
                                 "DaemonSet nvidia-device-plugin-daemonset on n1, n2, n3, n4, n5 "
                                 "and 1 more"),
                           Field(&Finding::object, "DaemonSet gpu-feature-discovery on n1")));
+  EXPECT_THAT(Operand(containers)[0].nodes, ElementsAre("n1", "n2", "n3", "n4", "n5", "n6"));
 }
 
 TEST_F(ContainerFindings, PodsWithGpusThatEnd) {
@@ -331,6 +534,48 @@ TEST_F(ContainerFindings, PodsWithGpusThatEnd) {
            {"CUBLAS_STATUS_ALLOC_FAILED when calling cublasCreate", "GpuMemoryExhausted"},
            {"Failed to initialize NVML: Driver/library version mismatch", "VersionMismatch"},
            {"Failed to initialize NVML: Insufficient Permissions", "GpuNotPermitted"},
+           {"ValueError: Free memory on device (3.2/22.06 GiB) on startup is less than desired GPU "
+            "memory utilization (0.9, 19.85 GiB)",
+            "GpuMemoryExhausted"},
+           {"RuntimeError: Found no NVIDIA driver on your system.", "GpuNotInContainer"},
+           {"OSError: libcuda.so.1: cannot open shared object file: No such file or directory",
+            "GpuNotInContainer"},
+           {"NVIDIA-SMI couldn't find libnvidia-ml.so library in your system.",
+            "GpuNotInContainer"},
+           {"NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.",
+            "GpuNotInContainer"},
+           {"cudaErrorNoDevice: no CUDA-capable device is detected", "GpuNotInContainer"},
+           {"RuntimeError: No CUDA GPUs are available", "GpuNotInContainer"},
+           {"CUDA unknown error - this may be due to an incorrectly set up environment, e.g.",
+            "GpuNotInContainer"},
+           {"RuntimeError: Failed to infer device type", "GpuNotInContainer"},
+           {"Error 802: system not yet initialized (Triggered internally)",
+            "FabricManagerNotReady"},
+           {"CUDA error: system not yet initialized", "FabricManagerNotReady"},
+           {"cuInit: CUDA_ERROR_SYSTEM_NOT_READY", "FabricManagerNotReady"},
+           {"Error 803: system has unsupported display driver / cuda driver combination",
+            "VersionMismatch"},
+           {"Failed to allocate device vector A (error code out of memory)!", "GpuMemoryExhausted"},
+           {"NCCL WARN Cuda failure 2 'out of memory'", "GpuMemoryExhausted"},
+           {"NCCL WARN Cuda failure 'out of memory'", "GpuMemoryExhausted"},
+           {"ValueError: No available memory for the cache blocks.", "GpuMemoryExhausted"},
+           {"system not yet initialized", "FabricManagerNotReady"},
+           {"code=802(cudaErrorSystemNotReady)", "FabricManagerNotReady"},
+           {"pynvml.NVMLError_LibraryNotFound: NVML Shared Library Not Found", "GpuNotInContainer"},
+           {"OSError: libnvidia-ml.so.1: cannot open shared object file: No such file or directory",
+            "GpuNotInContainer"},
+           {"cupy.cuda.memory.OutOfMemoryError: Out of memory allocating 6,442,450,944 bytes",
+            "GpuMemoryExhausted"},
+           {"RuntimeError: CUDA error: uncorrectable ECC error encountered", "GpuMemoryFaulty"},
+           {"cuCtxSynchronize: CUDA_ERROR_ECC_UNCORRECTABLE", "GpuMemoryFaulty"},
+           {"code=214(cudaErrorECCUncorrectable)", "GpuMemoryFaulty"},
+           {"CUDA error: no kernel image is available for execution on the device",
+            "ImageNotForGpu"},
+           // A warning, and the cause.
+           {"NVML Shared Library Not Found\nRuntimeError: CUDA out of memory.",
+            "GpuMemoryExhausted"},
+           {"No devices were found", nullptr},
+           {"sh: 1: nvidia-smi: not found", nullptr},
            {"ValueError: wrong shape", nullptr},
            {"out of memory", nullptr},
            {"", nullptr}}) {
@@ -341,6 +586,66 @@ TEST_F(ContainerFindings, PodsWithGpusThatEnd) {
       EXPECT_THAT(findings, ElementsAre(Field(&Finding::code, code))) << log;
     }
   }
+}
+
+TEST_F(ContainerFindings, AGpuWhoseMemoryFails) {
+  EXPECT_THAT(Workload(Crashing("train", "uncorrectable ECC error encountered")),
+              ElementsAre(AllOf(Field(&Finding::object, "pod gpu-operator/p on n1"),
+                                Field(&Finding::remedy, HasSubstr("cordon the node")))));
+}
+
+TEST_F(ContainerFindings, WhetherALogSaysWhy) {
+  EXPECT_TRUE(SaysWhy(cluster_, Crashing("train", "CUDA out of memory")));
+  EXPECT_FALSE(SaysWhy(cluster_, Crashing("train", "ValueError")));
+  EXPECT_FALSE(SaysWhy(cluster_, Crashing("train", "")));
+}
+
+// Scripts may ask nvidia-smi in passing: it counts if the container ended by its answer.
+TEST_F(ContainerFindings, PodsWithGpusThatEndByNvidiaSmi) {
+  struct Case {
+    const char* log;
+    long long exit_code;
+  };
+  for (const auto& [log, exit_code] :
+       std::initializer_list<Case>{{"sh: 1: nvidia-smi: not found", 127},
+                                   {"sh: nvidia-smi: not found", 127},
+                                   {"bash: line 1: nvidia-smi: command not found", 127},
+                                   {"No devices were found", 6},
+                                   {"No devices found.", 6}}) {
+    ContainerFacts container = Crashing("train", log);
+    container.exit_code = exit_code;
+    EXPECT_THAT(Workload(container), ElementsAre(Field(&Finding::code, "GpuNotInContainer")))
+        << log;
+    container.exit_code = 1;
+    EXPECT_THAT(Workload(container), IsEmpty()) << log;
+  }
+}
+
+TEST_F(ContainerFindings, AGpuThatNobodyOnItsNodeSees) {
+  for (const auto& [log, code] :
+       {std::pair("no CUDA-capable device is detected", "GpuNotInContainer"),
+        std::pair("Error 802: system not yet initialized", "FabricManagerNotReady")}) {
+    const ContainerFacts container = Crashing("train", log);
+    cluster_.nodes[0].labels["nvidia.com/gpu.validation"] = "ready";
+    EXPECT_THAT(Workload(container), ElementsAre(Field(&Finding::code, code)));
+    cluster_.nodes[0].labels["nvidia.com/gpu.validation"] = "DriverHangs";
+    EXPECT_THAT(Workload(container), IsEmpty());
+  }
+}
+
+// CUDA says the same of a driver that is too old and of one that is not in the container.
+TEST_F(ContainerFindings, ADriverThatCudaCannotUse) {
+  const ContainerFacts container =
+      Crashing("train", "CUDA driver version is insufficient for CUDA runtime version");
+  EXPECT_THAT(Workload(container),
+              ElementsAre(AllOf(Field(&Finding::code, "DriverTooOld"),
+                                Field(&Finding::remedy, HasSubstr("whether CDI is switched on")))));
+  cluster_.nodes[0].labels["nvidia.com/gpu.validation"] = "ready";
+  EXPECT_THAT(Workload(container),
+              ElementsAre(AllOf(Field(&Finding::code, "GpuNotInContainer"),
+                                Field(&Finding::remedy, HasSubstr("a newer driver")))));
+  EXPECT_THAT(Workload(Crashing("train", "The NVIDIA driver on your system is too old")),
+              ElementsAre(Field(&Finding::code, "DriverTooOld")));
 }
 
 TEST_F(ContainerFindings, MemoryThatNeighboursTake) {
@@ -382,6 +687,36 @@ TEST(TroubledContainers, WhatTheKubeletSays) {
   EXPECT_EQ(troubled[0].memory_limit, "64Mi");
 }
 
+TEST(TroubledContainers, WhetherItEndsAgainAndAgain) {
+  const WallTime now(hours(24 * 365 * 56));
+  ContainerFacts container;
+  container.waiting = "CrashLoopBackOff";
+  EXPECT_TRUE(EndsAgain(container, now));
+  container.waiting = "";
+  EXPECT_FALSE(EndsAgain(container, now));
+  container.exit_code = 1;
+  container.restarts = 1;
+  container.ended_at = Rfc3339(now - minutes(59));
+  EXPECT_TRUE(EndsAgain(container, now));
+  struct Case {
+    const char* what;
+    void (*change)(ContainerFacts& container);
+  };
+  for (const auto& [what, change] : std::initializer_list<Case>{
+           {"it is ready", [](ContainerFacts& facts) { facts.ready = true; }},
+           {"its first run", [](ContainerFacts& facts) { facts.restarts = 0; }},
+           {"it succeeded", [](ContainerFacts& facts) { facts.exit_code = 0; }},
+           {"it waits for something else",
+            [](ContainerFacts& facts) { facts.waiting = "CreateContainerConfigError"; }},
+           {"it could not be started, and runs",
+            [](ContainerFacts& facts) { facts.ended = "StartError"; }},
+           {"long ago", [](ContainerFacts& facts) { facts.ended_at = "2000-01-01T00:00:00Z"; }}}) {
+    ContainerFacts changed = container;
+    change(changed);
+    EXPECT_FALSE(EndsAgain(changed, now)) << what;
+  }
+}
+
 TEST(TroubledContainers, WhetherItFailsNow) {
   const WallTime now(hours(24 * 365 * 56));
   ContainerFacts container;
@@ -400,6 +735,32 @@ TEST(TroubledContainers, WhetherItFailsNow) {
       {"reason": "Error", "exitCode": 1}}}]})");
   ASSERT_EQ(over.size(), 1U);
   EXPECT_TRUE(over[0].over);
+}
+
+// Of pods that failed: a side car and other workers are ended after the one that fails.
+TEST(TroubledContainers, WhichRunsMaySayWhy) {
+  struct Run {
+    const char* name;
+    long long exit_code;
+    const char* ended_at;
+  };
+  std::vector<ContainerFacts> runs;
+  for (const auto& [name, exit_code, ended_at] :
+       std::initializer_list<Run>{{"side car", 143, "2026-01-01T00:00:09Z"},
+                                  {"worker", 1, "2026-01-01T00:00:03Z"},
+                                  {"killed", 137, "2026-01-01T00:00:08Z"},
+                                  {"first", 1, "2026-01-01T00:00:01Z"},
+                                  {"last", 2, "2026-01-01T00:00:05Z"}}) {
+    ContainerFacts run;
+    run.container = name;
+    run.exit_code = exit_code;
+    run.ended_at = ended_at;
+    KeepTelling(runs, run);
+  }
+  EXPECT_THAT(runs, ElementsAre(Field(&ContainerFacts::container, "last"),
+                                Field(&ContainerFacts::container, "worker"),
+                                Field(&ContainerFacts::container, "first"),
+                                Field(&ContainerFacts::container, "side car")));
 }
 
 TEST(TroubledContainers, WhatIsNoTrouble) {
@@ -424,6 +785,30 @@ TEST(TroubledContainers, WhatWaits) {
       "state": {"waiting": {"reason": "ContainerCreating"}}}]})");
   ASSERT_EQ(made.size(), 1U);
   EXPECT_EQ(made[0].since, "1");
+}
+
+// Where there are init containers the kubelet has one word for all that have not begun.
+TEST(TroubledContainers, APodWithoutItsSandbox) {
+  const auto troubled = Troubled(R"({"startTime": "1", "initContainerStatuses": [
+      {"name": "init", "state": {"waiting": {"reason": "PodInitializing"}}},
+      {"name": "side", "state": {"waiting": {"reason": "PodInitializing"}}}],
+      "containerStatuses": [{"name": "main", "state": {"waiting":
+      {"reason": "PodInitializing"}}}]})");
+  ASSERT_EQ(troubled.size(), 1U);
+  EXPECT_EQ(troubled[0].container, "init");
+  EXPECT_EQ(troubled[0].waiting, "ContainerCreating");
+  EXPECT_EQ(troubled[0].since, "1");
+}
+
+// One label may be that of several DaemonSets: a driver for each kernel.
+TEST(TroubledContainers, AreCalledByTheirDaemonSet) {
+  const auto troubled = TroubledContainers(*ParseJson(R"({"metadata": {"labels": {"app": "x"},
+      "ownerReferences": [{"kind": "DaemonSet", "name": "x-5.15", "controller": true}]},
+      "status": {"containerStatuses": [{"ready": true, "state": {"waiting":
+      {"reason": "CrashLoopBackOff"}}}]}})"));
+  ASSERT_EQ(troubled.size(), 1U);
+  EXPECT_EQ(troubled[0].app, "x-5.15");
+  EXPECT_TRUE(troubled[0].ready);
 }
 
 TEST(TroubledContainers, APodThatGoesIsNoTrouble) {

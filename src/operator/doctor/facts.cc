@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/paths.h"
 #include "base/text.h"
 #include "kube/object.h"
 #include "policy/names.h"
@@ -13,7 +14,11 @@
 namespace gantry::doctor {
 namespace {
 
-constexpr char kDevicePluginSet[] = "nvidia-device-plugin-daemonset";
+constexpr char kDaemonSet[] = "DaemonSet";
+// Of the ClusterPolicy's drivers and of NVIDIADrivers'.
+constexpr std::array<std::string_view, 4> kDriverSets = {
+    "nvidia-driver-daemonset", "nvidia-gpu-driver-", "nvidia-vgpu-driver-",
+    "nvidia-vgpu-host-manager-driver-"};
 // The toolkit's variable: containers without privilege that name GPUs in their environment get
 // them.
 constexpr char kImagesCount[] = "ACCEPT_NVIDIA_VISIBLE_DEVICES_ENVVAR_WHEN_UNPRIVILEGED";
@@ -32,15 +37,13 @@ Labels TextMap(const Json* object) {
 
 std::vector<Requirement> Requirements(const Json& term) {
   std::vector<Requirement> requirements;
-  for (const Json& each : ListAt(term, "matchExpressions")) {
-    Requirement requirement = {
-        .key = TextAt(each, "key"), .op = TextAt(each, "operator"), .values = {}};
-    for (const Json& value : ListAt(each, "values")) {
-      if (value.is_string()) {
-        requirement.values.push_back(value.get<std::string>());
-      }
+  for (const char* list : {"matchExpressions", "matchFields"}) {
+    for (const Json& each : ListAt(term, list)) {
+      requirements.push_back({.key = TextAt(each, "key"),
+                              .op = TextAt(each, "operator"),
+                              .values = TextsAt(each, "values"),
+                              .of_name = list == std::string_view("matchFields")});
     }
-    requirements.push_back(std::move(requirement));
   }
   return requirements;
 }
@@ -87,25 +90,47 @@ std::string WrittenAt(const Json& object, const std::string& label) {
   return "";
 }
 
+// When its status was written last, which is the kubelet's as a rule; empty: nothing tells.
+std::string StatusWrittenAt(const Json& object) {
+  std::string at;
+  for (const Json& entry : ListAt(object, "metadata.managedFields")) {
+    if (TextAt(entry, "subresource") == "status") {
+      at = std::max(at, TextAt(entry, "time"));
+    }
+  }
+  return at;
+}
+
+// "registry/x/nvidia-device-plugin:v1" -> "nvidia-device-plugin".
+std::string NameOfImage(const std::string& image) {
+  const std::string name = BaseName(image);
+  return name.substr(0, name.find_first_of(":@"));
+}
+
 // "amd64" is an architecture.
 bool IsForAmdGpus(const std::string& image) {
   return image.find("rocm") != std::string::npos || image.find("amd") != image.find("amd64");
 }
 
-// The image of NVIDIA's plugin holds GPU feature discovery and the MPS control daemon too.
+// The image of NVIDIA's plugin holds GPU feature discovery and the MPS control daemon too; HAMi's
+// holds its scheduler.
+bool IsDevicePlugin(const Json& container) {
+  const std::string image = TextAt(container, "image");
+  const std::vector<std::string> command = TextsAt(container, "command");
+  const auto runs = [&command](std::string_view program) {
+    return !command.empty() && command[0].find(program) != std::string::npos;
+  };
+  if (image.find("projecthami/hami") != std::string::npos) {
+    return runs("nvidia-device-plugin");
+  }
+  return (command.empty() || runs("device-plugin")) && !IsForAmdGpus(image) &&
+         (image.find("k8s-device-plugin") != std::string::npos ||
+          image.find("nvidia-gpu-device-plugin") != std::string::npos ||
+          NameOfImage(image) == "nvidia-device-plugin");
+}
+
 bool RunsDevicePlugin(const Json& object) {
-  return std::ranges::any_of(
-      ListAt(object, "spec.template.spec.containers"), [](const Json& container) {
-        const std::string image = TextAt(container, "image");
-        const Json& command = ListAt(container, "command");
-        const bool plugin =
-            command.empty() ||
-            (command[0].is_string() &&
-             command[0].get_ref<const std::string&>().find("device-plugin") != std::string::npos);
-        return plugin && !IsForAmdGpus(image) &&
-               (image.find("k8s-device-plugin") != std::string::npos ||
-                image.find("nvidia-gpu-device-plugin") != std::string::npos);
-      });
+  return std::ranges::any_of(ListAt(object, "spec.template.spec.containers"), IsDevicePlugin);
 }
 
 bool RunsImageLike(const Json& object, std::string_view words) {
@@ -152,6 +177,12 @@ bool CouldNotStart(const Json& status) {
   });
 }
 
+bool IsOperand(const ClusterFacts& cluster, const std::string& daemon_set) {
+  return IsUnread(cluster, kDaemonSetsPart) ||
+         std::ranges::find(cluster.operands, daemon_set, &OperandFacts::name) !=
+             cluster.operands.end();
+}
+
 UpgradesFacts UpgradesFrom(const Json& told) {
   UpgradesFacts facts{.total = IntAt(told, "total", 0),
                       .done = IntAt(told, "done", 0),
@@ -195,12 +226,18 @@ NodeFacts NodeFrom(const Json& node) {
       facts.gpus_out = condition.message;
     }
   }
-  for (const char* label : {names::kMigConfigState, names::kDriverUpgradeState}) {
+  for (const std::string& label :
+       {std::string(names::kMigConfigState), std::string(names::kDriverUpgradeState),
+        DeployLabel("device-plugin")}) {
     if (std::string at = WrittenAt(node, label); !at.empty()) {
       facts.written[label] = std::move(at);
     }
   }
   return facts;
+}
+
+std::string DeployLabel(std::string_view operand) {
+  return std::string(names::kDeployPrefix).append(operand);
 }
 
 std::string ValueOf(const NodeFacts& node, const std::string& label) {
@@ -212,6 +249,7 @@ PodFacts PodFrom(const Json& pod) {
   PodFacts facts;
   facts.space = TextAt(pod, "metadata.namespace");
   facts.name = TextAt(pod, "metadata.name");
+  facts.made_at = TextAt(pod, "metadata.creationTimestamp");
   facts.owner = OwnerOf(pod);
   facts.wants = PodWants(pod);
   for (const Json& each : ListAt(pod, "spec.tolerations")) {
@@ -222,9 +260,14 @@ PodFacts PodFrom(const Json& pod) {
   }
   facts.choice = ChoiceOf(pod, "spec");
   facts.gated = !ListAt(pod, "spec.schedulingGates").empty();
+  // Of a pod whose claims are not there yet it says nothing.
+  if (ListAt(pod, "spec.resourceClaims").empty()) {
+    facts.unseen_by = TextAt(pod, "spec.schedulerName", "default-scheduler");
+  }
   for (const Condition& condition : ConditionsOf(pod)) {
-    if (condition.type == "PodScheduled" && !condition.holds) {
-      facts.scheduler = condition.message;
+    if (condition.type == "PodScheduled") {
+      facts.scheduler = condition.holds ? "" : condition.message;
+      facts.unseen_by.clear();
     }
   }
   return facts;
@@ -240,6 +283,7 @@ std::optional<OperandFacts> OperandFrom(const Json& daemon_set) {
       .desired = IntAt(daemon_set, "status.desiredNumberScheduled", 0),
       .ready = IntAt(daemon_set, "status.numberReady", 0),
       .updated = IntAt(daemon_set, "status.updatedNumberScheduled", 0),
+      .rolls = TextAt(daemon_set, "spec.updateStrategy.type") != "OnDelete",
       .sees_pods = std::ranges::any_of(
           ListAt(daemon_set, "spec.template.spec.volumes"),
           [](const Json& volume) {
@@ -248,6 +292,7 @@ std::optional<OperandFacts> OperandFrom(const Json& daemon_set) {
       .publishes = std::ranges::any_of(
           ListAt(daemon_set, "spec.template.spec.containers"),
           [](const Json& container) { return EnvOf(container, "PUBLISH") == "true"; }),
+      .made_at = TextAt(daemon_set, "metadata.creationTimestamp"),
       .choice = ChoiceOf(daemon_set, "spec.template.spec")};
 }
 
@@ -255,7 +300,7 @@ std::optional<OperandFacts> OperandFrom(const Json& daemon_set) {
 // whose selector takes no node, a Deployment that is scaled to none) does nothing.
 std::optional<PartFacts> PartFrom(const Json& object) {
   const std::string kind = TextAt(object, "kind");
-  const bool set = kind == "DaemonSet";
+  const bool set = kind == kDaemonSet;
   const long long pods =
       set ? IntAt(object, "status.desiredNumberScheduled", 0) : IntAt(object, "spec.replicas", 1);
   if (pods == 0) {
@@ -284,7 +329,13 @@ OperatorFacts OperatorFrom(const Json& deployment) {
   OperatorFacts facts = {.object = ObjectName(deployment),
                          .space = kube::KeyOf(deployment).space,
                          .wanted = IntAt(deployment, "spec.replicas", 1),
-                         .available = IntAt(deployment, "status.availableReplicas", 0)};
+                         .available = IntAt(deployment, "status.availableReplicas", 0),
+                         .since = TextAt(deployment, "metadata.creationTimestamp")};
+  for (const Json& condition : ListAt(deployment, "status.conditions")) {
+    if (TextAt(condition, "type") == "Available") {
+      facts.since = std::max(facts.since, TextAt(condition, "lastTransitionTime"));
+    }
+  }
   for (const Json& container : ListAt(deployment, "spec.template.spec.containers")) {
     if (std::string key = EnvOf(container, "STARTUP_TAINT"); !key.empty()) {
       facts.startup_taint = std::move(key);
@@ -308,11 +359,57 @@ std::string OperatorSpace(const ClusterFacts& cluster) {
   return cluster.operators.empty() ? "" : cluster.operators.front().space;
 }
 
+bool IsUnread(const ClusterFacts& cluster, std::string_view part) {
+  return std::ranges::find(cluster.unread, part, &Unread::what) != cluster.unread.end();
+}
+
+bool BringsDriver(std::string_view daemon_set) {
+  return std::ranges::any_of(
+      kDriverSets, [daemon_set](std::string_view known) { return daemon_set.starts_with(known); });
+}
+
+bool IsOperandPod(const ClusterFacts& cluster, const Json& pod) {
+  const std::string* app = kube::LabelOf(pod, "app");
+  const Json* controller = ControllerOf(pod);
+  return (app != nullptr && *app == kOperatorApp) ||
+         (controller != nullptr && TextAt(*controller, "kind") == kDaemonSet &&
+          IsOperand(cluster, TextAt(*controller, "name")));
+}
+
+bool IsOperandController(const ClusterFacts& cluster, const Json& controller) {
+  if (TextAt(controller, "kind") == kDaemonSet) {
+    return IsOperand(cluster, kube::KeyOf(controller).name);
+  }
+  const std::string owner = OwnerOf(controller);
+  return std::ranges::find(cluster.operators, owner, &OperatorFacts::object) !=
+         cluster.operators.end();
+}
+
+std::string BegunAt(const Json& pod) {
+  std::string begun = TextAt(pod, "metadata.creationTimestamp");
+  for (const char* list : {"status.initContainerStatuses", "status.containerStatuses"}) {
+    for (const Json& status : ListAt(pod, list)) {
+      begun = std::max(begun, TextAt(status, "state.running.startedAt"));
+    }
+  }
+  return begun;
+}
+
+std::string UnreadySince(const Json& pod) {
+  const bool ready = std::ranges::any_of(ConditionsOf(pod), [](const Condition& condition) {
+    return condition.type == "Ready" && condition.holds;
+  });
+  const std::string deleted = TextAt(pod, "metadata.deletionTimestamp");
+  return ready ? "" : deleted.empty() ? BegunAt(pod) : deleted;
+}
+
 std::vector<ConfigFacts> ConfigsFrom(const Json& config_map) {
   std::vector<ConfigFacts> configs;
   for (const auto& [key, text] : TextMap(At(config_map, "data"))) {
     const Result<policy::PluginConfig> parsed = policy::ParsePluginConfig(text);
-    configs.push_back({.key = key, .mistake = parsed ? "" : parsed.error().message});
+    configs.push_back({.key = key,
+                       .mistake = parsed ? "" : parsed.error().message,
+                       .warnings = parsed ? parsed->warnings : std::vector<std::string>()});
   }
   return configs;
 }
@@ -324,17 +421,20 @@ std::optional<RejectionFacts> RejectionFrom(const Json& pod) {
   if (TextAt(pod, "status.phase") != "Failed" || !admission || PodWants(pod).empty()) {
     return std::nullopt;
   }
-  return RejectionFacts{
-      .object = "pod " + kube::KeyOf(pod).Text(),
-      .owner = OwnerOf(pod),
-      .node = TextAt(pod, "spec.nodeName"),
-      .message = TextAt(pod, "status.message", reason),
-      .at = TextAt(pod, "status.startTime", TextAt(pod, "metadata.creationTimestamp"))};
+  // A pod that ran and was refused after a restart of the kubelet keeps its first start.
+  const std::string start =
+      TextAt(pod, "status.startTime", TextAt(pod, "metadata.creationTimestamp"));
+  return RejectionFacts{.object = "pod " + kube::KeyOf(pod).Text(),
+                        .owner = OwnerOf(pod),
+                        .node = TextAt(pod, "spec.nodeName"),
+                        .message = TextAt(pod, "status.message", reason),
+                        .at = std::max(start, StatusWrittenAt(pod))};
 }
 
 PolicyFacts PolicyFrom(const Json& policy) {
   PolicyFacts facts;
   facts.object = ObjectName(policy);
+  facts.made_at = TextAt(policy, "metadata.creationTimestamp");
   facts.state = TextAt(policy, "status.state");
   facts.conditions = ConditionsOf(policy);
   for (const Json& field : ListAt(policy, "status.unsupportedFields")) {
@@ -353,6 +453,8 @@ PolicyFacts PolicyFrom(const Json& policy) {
   }
   facts.offers_gpus = BoolAt(policy, "spec.devicePlugin.enabled", true);
   facts.labels_gpus = BoolAt(policy, "spec.gfd.enabled", true);
+  facts.drivers_apart = BoolAt(policy, "spec.driver.enabled", true) &&
+                        BoolAt(policy, "spec.driver.useNvidiaDriverCRD", false);
   return facts;
 }
 
@@ -361,11 +463,18 @@ bool LacksPods(const Json& controller) {
   if (kind == "ReplicaSet" || kind == "StatefulSet" || kind == "ReplicationController") {
     return IntAt(controller, "status.replicas", 0) < IntAt(controller, "spec.replicas", 1);
   }
-  if (kind == "DaemonSet") {
+  if (kind == kDaemonSet) {
     return IntAt(controller, "status.currentNumberScheduled", 0) <
            IntAt(controller, "status.desiredNumberScheduled", 0);
   }
   if (kind == "Job") {
+    const auto ends = [](const Condition& condition) {
+      return condition.holds && (condition.type == "Complete" || condition.type == "Failed");
+    };
+    if (BoolAt(controller, "spec.suspend", false) ||
+        std::ranges::any_of(ConditionsOf(controller), ends)) {
+      return false;
+    }
     return IntAt(controller, "status.active", 0) + IntAt(controller, "status.succeeded", 0) <
            std::min(
                IntAt(controller, "spec.parallelism", 1),
@@ -374,14 +483,26 @@ bool LacksPods(const Json& controller) {
   return true;
 }
 
+const Json* ControllerOf(const Json& object) {
+  const Json& owners = ListAt(object, "metadata.ownerReferences");
+  const auto found = std::ranges::find_if(
+      owners, [](const Json& owner) { return BoolAt(owner, "controller", false); });
+  return found == owners.end() ? nullptr : &*found;
+}
+
 std::string OwnerOf(const Json& object) {
-  for (const Json& owner : ListAt(object, "metadata.ownerReferences")) {
-    if (BoolAt(owner, "controller", false)) {
-      const kube::Key key{TextAt(object, "metadata.namespace"), TextAt(owner, "name")};
-      return TextAt(owner, "kind") + " " + key.Text();
-    }
+  const Json* owner = ControllerOf(object);
+  if (owner == nullptr) {
+    return "";
   }
-  return "";
+  const kube::Key key{TextAt(object, "metadata.namespace"), TextAt(*owner, "name")};
+  return TextAt(*owner, "kind") + " " + key.Text();
+}
+
+std::string MessageOf(const Json& event) {
+  constexpr std::string_view kCombined = "(combined from similar events): ";
+  const std::string message = TextAt(event, "message");
+  return message.starts_with(kCombined) ? message.substr(kCombined.size()) : message;
 }
 
 std::string LastSeen(const Json& event) {

@@ -36,9 +36,10 @@ struct Requirement {
   std::string key;
   std::string op;
   std::vector<std::string> values;
+  bool of_name = false;  // of the node's name (matchFields), not of a label
 };
 
-// The nodes that a pod may be put on, by their labels.
+// The nodes that a pod may be put on, by their labels and names.
 struct NodeChoice {
   Labels labels = {};                                // nodeSelector
   std::vector<std::vector<Requirement>> terms = {};  // required affinity: one of them must hold
@@ -53,6 +54,7 @@ struct NodeFacts {
   bool upgrade_cordon = false;  // an upgrade of its driver has cordoned it, by its own mark
   std::string gpus_out;         // the message of the condition GPUHealthy while that is False
   std::string validator_says;   // its sentence on the label's word, in an event; empty: none
+  std::string not_offered;      // its device plugin's last sentence on a GPU that it leaves out
   Labels labels;                // all: pods select by any
   // Of labels that say a state: when who writes it wrote last, or later (RFC 3339).
   Labels written;
@@ -62,6 +64,9 @@ struct NodeFacts {
   // Pods that hold GPUs of it, "namespace/name"; asked for only while its MIG layout changes.
   std::vector<std::string> holders;
 };
+
+// The label that gives a node that operand ("device-plugin").
+std::string DeployLabel(std::string_view operand);
 
 // The value of a label; empty if there is none.
 std::string ValueOf(const NodeFacts& node, const std::string& label);
@@ -73,8 +78,10 @@ struct PodFacts {
   GpuCounts wants;    // what the scheduler looks for
   std::vector<Toleration> tolerations;
   NodeChoice choice;
-  bool gated = false;     // not to be scheduled yet, by whoever made it
-  std::string scheduler;  // the scheduler's message, if it spoke
+  std::string made_at = {};    // RFC 3339
+  bool gated = false;          // not to be scheduled yet, by whoever made it
+  std::string scheduler;       // the scheduler's message, if it spoke
+  std::string unseen_by = {};  // the scheduler's name if it has not looked at it yet
 };
 
 // A workload whose pods the API server refuses, as its controller's events tell.
@@ -82,6 +89,7 @@ struct RefusalFacts {
   std::string object;  // "Deployment default/x"
   std::string message;
   bool operand = false;  // in the operator's namespace
+  bool wants_gpus = false;
 };
 
 // A pod that the kubelet can't start, as its events tell.
@@ -89,6 +97,7 @@ struct StartFacts {
   std::string object;  // "pod default/x"
   std::string node;
   std::string message;
+  bool wants_gpus = false;
 };
 
 // A pod with GPUs that a kubelet did not admit, which failed it for good.
@@ -106,9 +115,13 @@ struct OperandFacts {
   long long desired = 0;
   long long ready = 0;
   long long updated = 0;
+  bool rolls = false;      // a change of it exchanges its pods by itself
   bool sees_pods = false;  // has the kubelet's pod-resources socket mounted
   bool publishes = false;  // of the validator: nodes bear its verdict, which NVIDIA's does not say
+  std::string made_at = {};  // RFC 3339
   NodeChoice choice = {};
+  std::vector<std::string> young = {};  // nodes of its pods that had no time to be ready
+  std::string scheduler = {};           // the scheduler's message on a pod of it without a node
 };
 
 // What must be in a cluster once, by whoever installed it.
@@ -125,13 +138,18 @@ struct OperatorFacts {
   std::string space = {};
   long long wanted = 0;
   long long available = 0;
+  std::string since = {};          // so many are available since then, or later (RFC 3339)
   std::string startup_taint = {};  // its key; empty: none is asked for
 };
+
+inline constexpr char kDevicePluginSet[] = "nvidia-device-plugin-daemonset";
+inline constexpr char kOperatorApp[] = "gpu-operator";  // the label `app` of the operator's pods
 
 // One configuration of the device plugin: a key of the ConfigMap that the policy names.
 struct ConfigFacts {
   std::string key;
-  std::string mistake;  // names the field; empty: none
+  std::string mistake;                     // names the field; empty: none
+  std::vector<std::string> warnings = {};  // what has no effect, a sentence each
 };
 
 struct Condition {
@@ -162,8 +180,9 @@ struct UpgradesFacts {
 };
 
 struct PolicyFacts {
-  std::string object;  // "ClusterPolicy cluster-policy"
-  std::string state;   // ready, notReady, ignored; empty: the operator has not spoken yet
+  std::string object;        // "ClusterPolicy cluster-policy"
+  std::string made_at = {};  // RFC 3339
+  std::string state;         // ready, notReady, ignored; empty: the operator has not spoken yet
   std::vector<Condition> conditions;
   std::vector<std::string> unsupported_fields;
   std::string space = {};           // the operator's namespace, as its status has it
@@ -172,6 +191,7 @@ struct PolicyFacts {
   bool opens_by_image = false;      // an image's environment variable alone gives GPUs
   bool offers_gpus = true;          // devicePlugin.enabled
   bool labels_gpus = true;          // gfd.enabled
+  bool drivers_apart = false;       // NVIDIADrivers bring them (driver.useNvidiaDriverCRD)
   std::optional<UpgradesFacts> upgrades = {};  // of drivers, while they are on
 };
 
@@ -182,6 +202,7 @@ struct Unread {
 };
 inline constexpr char kPoliciesPart[] = "ClusterPolicies";
 inline constexpr char kNodesPart[] = "nodes";
+inline constexpr char kDaemonSetsPart[] = "DaemonSets";
 // Those of the operator's namespace are read then.
 inline constexpr char kAllDaemonSetsPart[] = "DaemonSets of all namespaces";
 
@@ -196,6 +217,7 @@ struct ClusterFacts {
   std::vector<OperandFacts> operands;
   std::vector<ContainerFacts> operand_containers;   // troubled ones
   std::vector<ContainerFacts> workload_containers;  // of pods with GPUs, that fail
+  Labels drivers_begun;                             // by node: BegunAt of its driver's pod
   std::vector<OperatorFacts> operators;
   std::vector<PartFacts> parts;
   std::vector<PolicyFacts> policies;
@@ -220,6 +242,23 @@ std::vector<ConfigFacts> ConfigsFrom(const Json& config_map);
 // Deployment are. Empty: nothing tells.
 std::string OperatorSpace(const ClusterFacts& cluster);
 
+bool IsUnread(const ClusterFacts& cluster, std::string_view part);
+
+// Whether a DaemonSet of that name brings a driver, of a ClusterPolicy or a NVIDIADriver.
+bool BringsDriver(std::string_view daemon_set);
+
+// Whether a pod, or what makes pods, of the operator's namespace is an operand's or the operator's:
+// others may share that namespace. Who may not see DaemonSets takes all of them for operands'.
+bool IsOperandPod(const ClusterFacts& cluster, const Json& pod);
+bool IsOperandController(const ClusterFacts& cluster, const Json& controller);
+
+// When a pod was made, or a container of it was started last (RFC 3339).
+std::string BegunAt(const Json& pod);
+
+// Since when a pod that is not ready had time to be: it was begun, or was to be gone; empty: it is
+// ready.
+std::string UnreadySince(const Json& pod);
+
 // Of a pod with GPUs that was not admitted, else nothing.
 std::optional<RejectionFacts> RejectionFrom(const Json& pod);
 
@@ -227,8 +266,13 @@ std::optional<RejectionFacts> RejectionFrom(const Json& pod);
 // ago may be history.
 bool LacksPods(const Json& controller);
 
-// What made an object and keeps it, "ReplicaSet default/x"; empty: nothing.
+// The owner reference of what made an object and keeps it, a part of `object`; nullptr: nothing.
+const Json* ControllerOf(const Json& object);
+// The same as "ReplicaSet default/x"; empty: nothing.
 std::string OwnerOf(const Json& object);
+
+// What an event says, without the words that are put before one which stands for many.
+std::string MessageOf(const Json& event);
 
 // When what an event tells was seen last (RFC 3339).
 std::string LastSeen(const Json& event);

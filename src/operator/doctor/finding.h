@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <set>
 #include <string>
 #include <utility>
 
@@ -14,6 +15,7 @@ struct Finding {
   std::string object;   // "pod default/x", "node n1"
   std::string message;  // what was seen
   std::string remedy;   // what to do
+  std::set<std::string> nodes = {};  // of an operand: where; the object names the first of them
   bool operator==(const Finding&) const = default;
 };
 

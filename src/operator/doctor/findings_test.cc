@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/text.h"
+
 namespace gantry::doctor {
 namespace {
 
@@ -12,6 +14,7 @@ using ::testing::ElementsAre;
 using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 Json Parse(const char* text) { return *ParseJson(text); }
 
@@ -91,6 +94,14 @@ TEST_F(FindingsTest, AMissingToleration) {
                     HasSubstr("tolerations: [{key: nvidia.com/gpu, operator: Exists}]")));
 }
 
+TEST_F(FindingsTest, EachMissingTolerationIsSpelled) {
+  node_["spec"]["taints"] = Json::array({Taint("team", "ml"), Taint("nvidia.com/gpu", "present")});
+  EXPECT_THAT(With({GpuPod("p", 1)}),
+              ElementsAre(Field(&Finding::remedy,
+                                HasSubstr("[{key: nvidia.com/gpu, operator: Exists}, {key: team, "
+                                          "operator: Exists}]"))));
+}
+
 TEST_F(FindingsTest, TolerationsOfEachForm) {
   node_["spec"]["taints"] = Json::array({Taint("nvidia.com/gpu", "present")});
   for (const char* toleration :
@@ -126,13 +137,34 @@ TEST_F(FindingsTest, TaintsThatGoByThemselvesNeedNoToleration) {
   for (const char* key :
        {"gpus.example.com/starting", "node.cilium.io/agent-not-ready",
         "startup-taint.cluster-autoscaler.kubernetes.io/gpu", "ToBeDeletedByClusterAutoscaler",
-        "karpenter.sh/disrupted", "karpenter.sh/unregistered"}) {
+        "karpenter.sh/disrupted", "karpenter.sh/unregistered",
+        "node.cloudprovider.kubernetes.io/uninitialized"}) {
     node_["spec"]["taints"] = Json::array({Taint(key, "")});
     cluster_.pending.clear();
     EXPECT_THAT(With({GpuPod("p", 1)}),
                 ElementsAre(AllOf(Field(&Finding::code, "NodesUnschedulable"),
                                   Field(&Finding::severity, Severity::kNote))))
         << key;
+  }
+}
+
+// An upgrade of its driver has cordoned it, and will uncordon it.
+TEST_F(FindingsTest, ANodeThatIsBeingChangedIsWaitedFor) {
+  node_["spec"]["taints"] = Json::array({Taint("node.kubernetes.io/unschedulable", "")});
+  node_["metadata"]["labels"]["nvidia.com/gpu-driver-upgrade-state"] = "drain-required";
+  EXPECT_THAT(With({GpuPod("p", 1)}),
+              ElementsAre(AllOf(Field(&Finding::code, "NodesUnschedulable"),
+                                Field(&Finding::severity, Severity::kNote),
+                                Field(&Finding::remedy, HasSubstr("wait")))));
+  // Its GPUs are away, and it is not cordoned.
+  node_["spec"].erase("taints");
+  for (const char* away : {"allocatable", "capacity"}) {
+    node_["status"][away]["nvidia.com/gpu"] = "0";
+    cluster_.pending.clear();
+    EXPECT_THAT(With({GpuPod("p", 1)}),
+                ElementsAre(AllOf(Field(&Finding::code, "ResourceNotOffered"),
+                                  Field(&Finding::severity, Severity::kNote))))
+        << away;
   }
 }
 
@@ -155,6 +187,58 @@ TEST_F(FindingsTest, TheGpusOfAllContainersCount) {
   EXPECT_THAT(With({pod}), ElementsAre(Field(&Finding::code, "MoreGpusThanAnyNode")));
 }
 
+// A side car runs beside all that come after it.
+TEST(PodWants, AsTheSchedulerCounts) {
+  struct Case {
+    const char* containers;  // init containers and others: GPUs, and a side car's star
+    long long gpus;
+  };
+  const auto wants = [](const char* containers) {
+    Json pod;
+    const std::vector<std::string> lists = Split(containers, '|');
+    for (size_t i = 0; i < lists.size(); ++i) {
+      for (const std::string& each : Split(lists[i], ' ')) {
+        if (each.empty()) {
+          continue;
+        }
+        Json container;
+        container["resources"]["limits"]["nvidia.com/gpu"] = each.substr(0, 1);
+        if (each.ends_with('*')) {
+          container["restartPolicy"] = "Always";
+        }
+        pod["spec"][i == 0 ? "initContainers" : "containers"].push_back(container);
+      }
+    }
+    return PodWants(pod);
+  };
+  for (const auto& [containers, gpus] : std::initializer_list<Case>{{"|1 2", 3},
+                                                                    {"4 1|1 2", 4},
+                                                                    {"2|1 2", 3},
+                                                                    {"1*|2", 3},
+                                                                    {"1* 1*|2", 4},
+                                                                    {"1* 4|2", 5},
+                                                                    {"4 1*|2", 4},
+                                                                    {"1*|", 1},
+                                                                    {"3|", 3}}) {
+    EXPECT_EQ(wants(containers), (GpuCounts{{"nvidia.com/gpu", gpus}})) << containers;
+  }
+  EXPECT_THAT(wants("0|0"), IsEmpty());
+}
+
+// The network operator's resources have NVIDIA's domain too; a name that is mistyped is no such.
+TEST(PodWants, GpusAlone) {
+  for (const char* name : {"nvidia.com/gpu", "nvidia.com/gpus", "nvidia.com/mig-1g.5gb",
+                           "nvidia.com/gpu.shared", "nvidia.com/GA102GL_A10"}) {
+    const Json resources = {{name, "1"}};
+    EXPECT_EQ(GpusIn(&resources), (GpuCounts{{name, 1}}));
+  }
+  for (const char* name : {"nvidia.com/hostdev", "nvidia.com/mlnxnics", "nvidia.com/rdma_host_dev",
+                           "nvidia.com/sriov_rdma_vf", "rdma/rdma_shared_device_a", "cpu"}) {
+    const Json resources = {{name, "1"}};
+    EXPECT_THAT(GpusIn(&resources), IsEmpty()) << name;
+  }
+}
+
 TEST_F(FindingsTest, AResourceThatNobodyOffers) {
   Json pod = GpuPod("p", 1);
   pod["spec"]["containers"][0]["resources"]["limits"] = {{"nvidia.com/mig-1g.5gb", 1}};
@@ -162,6 +246,56 @@ TEST_F(FindingsTest, AResourceThatNobodyOffers) {
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_EQ(findings[0].code, "ResourceNotOffered");
   EXPECT_THAT(findings[0].message, HasSubstr("offered: nvidia.com/gpu"));
+}
+
+// A node that joins has none yet.
+TEST_F(FindingsTest, AResourceThatANodeMayOfferYet) {
+  node_["status"].erase("capacity");
+  node_["status"].erase("allocatable");
+  node_["metadata"]["labels"]["nvidia.com/gpu.deploy.operator-validator"] = "true";
+  EXPECT_THAT(With({GpuPod("p", 1)}),
+              ElementsAre(AllOf(Field(&Finding::code, "ResourceNotOffered"),
+                                Field(&Finding::severity, Severity::kNote),
+                                Field(&Finding::remedy, HasSubstr("node n1")))));
+  node_["metadata"]["labels"]["nvidia.com/gpu.validation"] = "ready";
+  cluster_.pending.clear();
+  EXPECT_THAT(With({GpuPod("p", 1)}),
+              ElementsAre(AllOf(Field(&Finding::code, "ResourceNotOffered"),
+                                Field(&Finding::severity, Severity::kProblem))));
+}
+
+// One beside those that offer theirs.
+TEST_F(FindingsTest, APodThatANodeMayTakeYet) {
+  Json joining = GpuNode("n2", 0);
+  joining["status"]["capacity"] = Json::object();
+  joining["status"]["allocatable"] = Json::object();
+  joining["metadata"]["labels"]["pool"] = "new";
+  joining["metadata"]["labels"]["nvidia.com/gpu.deploy.operator-validator"] = "true";
+  Json selects = GpuPod("p", 1);
+  selects["spec"]["nodeSelector"] = {{"pool", "new"}};
+  Json elsewhere = GpuPod("p", 1);
+  elsewhere["spec"]["nodeSelector"] = {{"pool", "other"}};
+  const auto waits =
+      AllOf(Field(&Finding::code, "ResourceNotOffered"), Field(&Finding::severity, Severity::kNote),
+            Field(&Finding::remedy, HasSubstr("wait: node n2")));
+  const auto examined = [&](const Json& pod) {
+    cluster_.nodes = {NodeFrom(node_), NodeFrom(joining)};
+    cluster_.pending = {PodFrom(pod)};
+    return Examine(cluster_);
+  };
+  EXPECT_THAT(examined(selects), ElementsAre(waits));
+  EXPECT_THAT(examined(GpuPod("p", 9)), ElementsAre(waits));
+  EXPECT_THAT(examined(elsewhere), ElementsAre(Field(&Finding::code, "NoNodeSelected")));
+  // Its driver is upgraded, and it has too few.
+  joining["metadata"]["labels"]["nvidia.com/gpu-driver-upgrade-state"] = "drain-required";
+  EXPECT_THAT(examined(selects), ElementsAre(waits));
+  joining["status"]["capacity"]["nvidia.com/gpu"] = "8";
+  EXPECT_THAT(examined(GpuPod("p", 9)), ElementsAre(Field(&Finding::code, "MoreGpusThanAnyNode")));
+  joining["status"]["capacity"] = Json::object();
+  joining["metadata"]["labels"].erase("nvidia.com/gpu-driver-upgrade-state");
+  joining["metadata"]["labels"].erase("nvidia.com/gpu.present");
+  EXPECT_THAT(examined(selects), ElementsAre(Field(&Finding::code, "NoNodeSelected")));
+  EXPECT_THAT(examined(GpuPod("p", 9)), ElementsAre(Field(&Finding::code, "MoreGpusThanAnyNode")));
 }
 
 TEST_F(FindingsTest, WhoMayNotSeeNodesDoesNotKnowWhatTheyOffer) {
@@ -197,6 +331,169 @@ TEST_F(FindingsTest, AffinityOfEachOperator) {
     cluster_.pending.clear();
     EXPECT_THAT(With({pod}), ElementsAre(Field(&Finding::code, code))) << expression;
   }
+}
+
+// Another field than its name a node has not here; an empty term takes none.
+TEST_F(FindingsTest, AffinityToNodesByName) {
+  struct Case {
+    const char* term;
+    const char* code;
+  };
+  for (const auto& [term, code] : std::initializer_list<Case>{
+           {R"({"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]})",
+            "GpusInUse"},
+           {R"({"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n2"]}]})",
+            "NoNodeSelected"},
+           {R"({"matchFields": [{"key": "metadata.name", "operator": "NotIn", "values": ["n1"]}]})",
+            "NoNodeSelected"},
+           {R"({"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}],
+                "matchExpressions": [{"key": "pool", "operator": "Exists"}]})",
+            "NoNodeSelected"},
+           {"{}", "NoNodeSelected"}}) {
+    Json pod = GpuPod("p", 1);
+    pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+       ["nodeSelectorTerms"] = Json::array({Parse(term)});
+    cluster_.pending.clear();
+    EXPECT_THAT(With({pod}), ElementsAre(Field(&Finding::code, code))) << term;
+  }
+}
+
+// Without a selector it makes a pod for each node, whatever that has.
+TEST_F(FindingsTest, ADaemonSetsPodOnANodeWithoutGpus) {
+  Json pod = GpuPod("p", 1);
+  pod["metadata"]["ownerReferences"] = {
+      {{"kind", "DaemonSet"}, {"name", "d"}, {"controller", true}}};
+  pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+     ["nodeSelectorTerms"] = Json::array({Parse(
+         R"({"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["cpu1"]}]})")});
+  const auto beside = [&](Json node) {
+    cluster_.nodes = {NodeFrom(node_), NodeFrom(node)};
+    cluster_.pending = {PodFrom(pod)};
+    return Examine(cluster_);
+  };
+  EXPECT_THAT(beside(Parse(R"({"metadata": {"name": "cpu1"}})")),
+              ElementsAre(AllOf(Field(&Finding::code, "NoNodeSelected"),
+                                Field(&Finding::message,
+                                      HasSubstr("node cpu1, which does not have 1 nvidia.com/gpu")),
+                                Field(&Finding::remedy, HasSubstr("nvidia.com/gpu.present")))));
+  // It has GPUs: fewer, or none for a reason that its own findings tell.
+  pod["spec"]["containers"][0]["resources"]["limits"]["nvidia.com/gpu"] = "4";
+  EXPECT_THAT(beside(GpuNode("cpu1", 2)),
+              ElementsAre(AllOf(Field(&Finding::code, "NoNodeSelected"),
+                                Field(&Finding::remedy, HasSubstr("that node offers")))));
+  EXPECT_THAT(beside(GpuNode("cpu1", 0)), IsEmpty());
+}
+
+TEST_F(FindingsTest, ResourcesThatNoNodeHasTogether) {
+  Json sliced = GpuNode("n2", 0);
+  sliced["status"]["capacity"] = {{"nvidia.com/mig-1g.5gb", "7"}};
+  sliced["status"]["allocatable"] = sliced["status"]["capacity"];
+  Json pod = GpuPod("p", 1);
+  pod["spec"]["containers"][0]["resources"]["limits"]["nvidia.com/mig-1g.5gb"] = "1";
+  cluster_.nodes = {NodeFrom(node_), NodeFrom(sliced)};
+  cluster_.pending = {PodFrom(pod)};
+  EXPECT_THAT(
+      Examine(cluster_),
+      ElementsAre(
+          AllOf(Field(&Finding::code, "ResourceNotOffered"),
+                Field(&Finding::message,
+                      HasSubstr("1 nvidia.com/gpu and 1 nvidia.com/mig-1g.5gb, which no node")))));
+}
+
+// Somebody has switched the device plugin off, and then asks for GPUs.
+TEST_F(FindingsTest, GpusThatAreSwitchedOff) {
+  struct Case {
+    const char* what;
+    void (*change)(Json& node, ClusterFacts& cluster);
+    const char* words;
+  };
+  const Json well = node_;
+  for (const auto& [what, change, words] : std::initializer_list<Case>{
+           {"the node",
+            [](Json& node, ClusterFacts& /*cluster*/) {
+              node["metadata"]["labels"]["nvidia.com/gpu.deploy.operands"] = "false";
+            },
+            "node n1 is switched off (label nvidia.com/gpu.deploy.operands=false)"},
+           {"the operand",
+            [](Json& node, ClusterFacts& /*cluster*/) {
+              node["metadata"]["labels"]["nvidia.com/gpu.deploy.device-plugin"] = "false";
+            },
+            "(label nvidia.com/gpu.deploy.device-plugin=false)"},
+           {"the policy",
+            [](Json& /*node*/, ClusterFacts& cluster) { cluster.policies[0].offers_gpus = false; },
+            "(devicePlugin.enabled=false of ClusterPolicy cluster-policy)"}}) {
+    cluster_.policies[0].offers_gpus = true;
+    node_ = well;
+    change(node_, cluster_);
+    // The kubelet still shows them for some minutes.
+    for (const char* shown : {"8", "0"}) {
+      node_["status"]["capacity"]["nvidia.com/gpu"] = shown;
+      node_["status"]["allocatable"]["nvidia.com/gpu"] = "0";
+      cluster_.pending.clear();
+      EXPECT_THAT(With({GpuPod("p", 1)}),
+                  ElementsAre(AllOf(Field(&Finding::code, "ResourceNotOffered"),
+                                    Field(&Finding::severity, Severity::kProblem),
+                                    Field(&Finding::message, HasSubstr(words)))))
+          << what;
+    }
+  }
+  // No device plugin would offer that.
+  Json misspelled = GpuPod("p", 1);
+  misspelled["spec"]["containers"][0]["resources"]["limits"] = {{"nvidia.com/gpus", 1}};
+  cluster_.pending.clear();
+  EXPECT_THAT(With({misspelled}),
+              ElementsAre(Field(&Finding::message, Not(HasSubstr("switched off")))));
+  // It could not be put there at all.
+  cluster_.policies[0].offers_gpus = false;
+  node_ = well;
+  node_["status"]["capacity"]["nvidia.com/gpu"] = "0";
+  node_["status"]["allocatable"]["nvidia.com/gpu"] = "0";
+  node_["spec"]["taints"] = Json::array({Taint("team", "ml")});
+  cluster_.pending.clear();
+  EXPECT_THAT(With({GpuPod("p", 1)}),
+              ElementsAre(Field(&Finding::message, Not(HasSubstr("switched off")))));
+  // A driver manager that has paused it takes that back; nobody has switched this one off.
+  for (const char* value : {"paused-for-driver-upgrade", "true"}) {
+    cluster_.policies[0].offers_gpus = true;
+    node_ = well;
+    node_["metadata"]["labels"]["nvidia.com/gpu.deploy.device-plugin"] = value;
+    node_["status"]["allocatable"]["nvidia.com/gpu"] = "0";
+    cluster_.pending.clear();
+    EXPECT_THAT(With({GpuPod("p", 1)}), testing::Each(Field(&Finding::code, "GpusUnhealthy")))
+        << value;
+  }
+}
+
+// The GPUs of the others are taken.
+TEST_F(FindingsTest, ANodeThatATaintKeepsPodsFrom) {
+  Json tainted = GpuNode("n2", 8);
+  const auto beside = [&](const Json& other) {
+    cluster_.nodes = {NodeFrom(node_), NodeFrom(other)};
+    cluster_.pending = {PodFrom(GpuPod("p", 1))};
+    return Examine(cluster_);
+  };
+  const auto in_use = Field(&Finding::code, "GpusInUse");
+  tainted["spec"]["taints"] = Json::array({Taint("nvidia.com/gpu", "present")});
+  EXPECT_THAT(
+      beside(tainted),
+      ElementsAre(
+          AllOf(in_use,
+                Field(&Finding::message,
+                      HasSubstr("nvidia.com/gpu=present:NoSchedule keeps it from node n2")),
+                Field(&Finding::remedy, HasSubstr("[{key: nvidia.com/gpu, operator: Exists}]")))));
+  // Such a taint goes, or is no matter of tolerations; or its GPUs are away.
+  for (const char* key : {"node.kubernetes.io/unschedulable", "karpenter.sh/disrupted"}) {
+    tainted["spec"]["taints"] = Json::array({Taint("nvidia.com/gpu", "present"), Taint(key, "")});
+    EXPECT_THAT(
+        beside(tainted),
+        ElementsAre(AllOf(in_use, Field(&Finding::remedy, "wait, end other pods, or add a node"))))
+        << key;
+  }
+  tainted["spec"]["taints"] = Json::array({Taint("nvidia.com/gpu", "present")});
+  tainted["status"]["allocatable"]["nvidia.com/gpu"] = "0";
+  EXPECT_THAT(beside(tainted),
+              testing::Contains(
+                  AllOf(in_use, Field(&Finding::remedy, "wait, end other pods, or add a node"))));
 }
 
 TEST_F(FindingsTest, WaitingForAFreeGpuIsANote) {
@@ -291,6 +588,83 @@ TEST_F(FindingsTest, OtherRefusals) {
   }
 }
 
+// Whatever refuses pods that want GPUs is told, in words for whoever runs them.
+TEST_F(FindingsTest, RefusalsOfPodsWithGpus) {
+  struct Case {
+    const char* message;
+    const char* code;  // nullptr: none
+    const char* remedy;
+  };
+  for (const auto& [message, code, remedy] : std::initializer_list<Case>{
+           {"pods \"x\" is forbidden: exceeded quota: q, requested: requests.cpu=8, used: "
+            "requests.cpu=2, limited: requests.cpu=8",
+            "PodsRefused", "ResourceQuota of its namespace"},
+           {"pods \"x\" is forbidden: failed quota: q: must specify limits.cpu for: main",
+            "PodsRefused", "resources of its pod template"},
+           {"admission webhook \"validate.kyverno.svc-fail\" denied the request: no hostPath",
+            "PodsRefused", "exempt its namespace"},
+           {"ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no", "PodsRefused",
+            "exempt its namespace"},
+           {"pods \"x\" is forbidden: violates PodSecurity \"restricted:latest\": privileged",
+            "PodsRefused", "pod-security.kubernetes.io/enforce"},
+           {"pods \"x\" is forbidden: error looking up service account default/y: serviceaccount "
+            "\"y\" not found",
+            "PodsRefused", "serviceAccountName"},
+           {"Internal error occurred: failed calling webhook \"a.b.c\": no endpoints available",
+            "PodsRefused", "repair that webhook"},
+           {"pods \"x\" is forbidden: minimum memory usage per Container is 1Gi", "PodsRefused",
+            "LimitRange of its namespace"},
+           {"something else", "PodsRefused", "change what refuses them"},
+           // What GPUs have to do with has words of its own.
+           {"pods \"x\" is forbidden: exceeded quota: q, requested: requests.nvidia.com/gpu=1",
+            "QuotaExceeded", "ResourceQuota"},
+           {"pods \"x\" is forbidden: unable to create new content in namespace a because it is "
+            "being terminated",
+            nullptr, ""}}) {
+    cluster_.refusals = {
+        {.object = "Deployment default/train", .message = message, .wants_gpus = true}};
+    EXPECT_EQ(IsKnownRefusal(cluster_.refusals[0]), code != nullptr) << message;
+    if (code == nullptr) {
+      EXPECT_THAT(With({}), IsEmpty()) << message;
+      continue;
+    }
+    EXPECT_THAT(With({}), ElementsAre(AllOf(Field(&Finding::code, code),
+                                            Field(&Finding::object, "Deployment default/train"),
+                                            Field(&Finding::remedy, HasSubstr(remedy)))))
+        << message;
+    EXPECT_THAT(With({})[0].remedy, Not(HasSubstr("operator"))) << message;
+  }
+}
+
+TEST_F(FindingsTest, LimitsThatCannotBe) {
+  for (const char* message : {"Error creating: Pod \"x\" is invalid: "
+                              "spec.containers[0].resources.requests: Invalid value: "
+                              "\"1\": must be equal to nvidia.com/gpu limit of 2",
+                              "Error creating: Pod \"x\" is invalid: "
+                              "spec.containers[0].resources.limits[nvidia.com/gpu]: "
+                              "Invalid value: \"500m\": must be an integer"}) {
+    cluster_.refusals = {{.object = "PyTorchJob default/train", .message = message}};
+    EXPECT_THAT(With({}), ElementsAre(Field(&Finding::code, "LimitsInvalid"))) << message;
+  }
+  cluster_.refusals = {{.object = "PyTorchJob default/train",
+                        .message = "spec.containers[0].resources.limits[example.com/nic]: Invalid "
+                                   "value: \"500m\": must be an integer"}};
+  EXPECT_THAT(With({}), IsEmpty());
+}
+
+// A name that somebody mistyped.
+TEST_F(FindingsTest, ARuntimeClassOfPodsWithGpus) {
+  cluster_.refusals = {
+      {.object = "Deployment default/train",
+       .message = "Error creating: pods \"x\" is forbidden: pod rejected: RuntimeClass \"nvida\" "
+                  "not found"}};
+  EXPECT_THAT(With({}), IsEmpty());
+  cluster_.refusals[0].wants_gpus = true;
+  EXPECT_THAT(With({}),
+              ElementsAre(AllOf(Field(&Finding::code, "RuntimeClassMissing"),
+                                Field(&Finding::message, HasSubstr("\"nvida\" not found")))));
+}
+
 TEST_F(FindingsTest, ARefusedOperandIsNotSaidToBeUnready) {
   cluster_.operands = {{.space = "a", .name = "x", .desired = 1, .ready = 0, .updated = 0},
                        {.space = "a", .name = "xy", .desired = 1, .ready = 0, .updated = 0}};
@@ -331,6 +705,23 @@ TEST_F(FindingsTest, AnOperatorThatDoesNotRun) {
   cluster_.operators = {{.object = "Deployment a/gpu-operator", .wanted = 1, .available = 0}};
   EXPECT_THAT(With({}), ElementsAre(AllOf(Field(&Finding::code, "OperatorNotRunning"),
                                           Field(&Finding::object, "Deployment a/gpu-operator"))));
+  EXPECT_EQ(With({})[0].severity, Severity::kProblem);
+  // It was installed, or lost its pod, just now.
+  cluster_.now = WallTime(std::chrono::hours(24 * 365 * 56));
+  Json deployment = Parse(R"({"kind": "Deployment", "metadata": {"namespace": "a",
+      "name": "gpu-operator"}, "status": {"conditions": [
+      {"type": "Progressing", "lastTransitionTime": "9"}, {"type": "Available"}]}})");
+  const std::string just_now = Rfc3339(cluster_.now - std::chrono::minutes(1));
+  deployment["metadata"]["creationTimestamp"] = just_now;
+  cluster_.operators = {OperatorFrom(deployment)};
+  EXPECT_THAT(With({}), ElementsAre(AllOf(Field(&Finding::code, "OperatorNotRunning"),
+                                          Field(&Finding::severity, Severity::kNote))));
+  deployment["metadata"]["creationTimestamp"] = "2000-01-01T00:00:00Z";
+  cluster_.operators = {OperatorFrom(deployment)};
+  EXPECT_THAT(With({}), ElementsAre(Field(&Finding::severity, Severity::kProblem)));
+  deployment["status"]["conditions"][1]["lastTransitionTime"] = just_now;
+  cluster_.operators = {OperatorFrom(deployment)};
+  EXPECT_THAT(With({}), ElementsAre(Field(&Finding::severity, Severity::kNote)));
   // The cause alone.
   ContainerFacts container;
   container.space = "a";
@@ -382,7 +773,10 @@ TEST_F(FindingsTest, GpusAreFreeAndOtherResourcesAreNot) {
            {"0/2 nodes are available: 1 Insufficient cpu, 2 Insufficient nvidia.com/gpu.",
             "GpusInUse"},
            {"0/2 nodes are available: 2 Insufficient nvidia.com/gpu.", "GpusInUse"},
+           // A node without GPUs is one that lacks them.
            {"0/2 nodes are available: 1 Too many pods, 1 Insufficient nvidia.com/gpu.",
+            "PodDoesNotFit"},
+           {"0/2 nodes are available: 1 Too many pods, 2 Insufficient nvidia.com/gpu.",
             "GpusInUse"}}) {
     Json pod = GpuPod("p", 1);
     pod["status"]["conditions"][0]["message"] = message;
@@ -390,6 +784,85 @@ TEST_F(FindingsTest, GpusAreFreeAndOtherResourcesAreNot) {
     cluster_.pending = {PodFrom(pod)};
     EXPECT_THAT(Examine(cluster_), ElementsAre(Field(&Finding::code, code))) << message;
   }
+}
+
+TEST_F(FindingsTest, APodThatFitsNowhereForAnotherReason) {
+  cluster_.now = WallTime(std::chrono::hours(24 * 365 * 56));
+  struct Case {
+    const char* message;
+    const char* code;  // nullptr: none
+    Severity severity = Severity::kProblem;
+  };
+  for (
+      const auto& [message, code, severity] : std::initializer_list<Case>{
+          {"0/1 nodes are available: 1 Too many pods.", "PodDoesNotFit"},
+          {"0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims. preemption: "
+           "0/1 nodes are available: 1 Preemption is not helpful for scheduling.",
+           "PodDoesNotFit"},
+          {"0/2 nodes are available: 1 node(s) had untolerated taint {a: b}, 1 node(s) didn't "
+           "match "
+           "pod anti-affinity rules. no new claims to deallocate, preemption: 0/2 nodes are "
+           "available: 1 No preemption victims found for incoming pod.",
+           "PodDoesNotFit"},
+          // The node that lacks ports may have no GPUs.
+          {"0/2 nodes are available: 1 node(s) didn't have free ports for the requested pod ports, "
+           "1 Insufficient nvidia.com/gpu.",
+           "PodDoesNotFit", Severity::kNote},
+          {"0/1 nodes are available: 1 node(s) didn't have free ports for the requested pod ports.",
+           "PodDoesNotFit"},
+          {"0/1 nodes are available: 1 node(s) were refused by a plugin of others.",
+           "PodDoesNotFit", Severity::kNote},
+          {"0/2 nodes are available: 1 Insufficient nvidia.com/gpu, 1 node(s) didn't satisfy "
+           "plugin(s) [NodeAffinity].",
+           "GpusInUse", Severity::kNote},
+          // Their own findings tell of these.
+          {"0/4 nodes are available: 1 node(s) had taint {a: b}, that the pod didn't tolerate, 1 "
+           "node(s) had untolerated taint(s), 1 node(s) were unschedulable, 1 node(s) didn't match "
+           "Pod's node affinity/selector.",
+           nullptr},
+          // Another scheduler's.
+          {"pod group is not ready, 1 Pending, 2 minAvailable", nullptr},
+          {"", nullptr}}) {
+    Json pod = GpuPod("p", 1);
+    pod["status"]["conditions"][0]["message"] = message;
+    cluster_.nodes = {NodeFrom(node_), NodeFrom(Parse(R"({"metadata": {"name": "cpu1"}})"))};
+    cluster_.pending = {PodFrom(pod)};
+    if (code == nullptr) {
+      EXPECT_THAT(Examine(cluster_), IsEmpty()) << message;
+      continue;
+    }
+    EXPECT_THAT(Examine(cluster_), ElementsAre(AllOf(Field(&Finding::code, code),
+                                                     Field(&Finding::severity, severity))))
+        << message;
+    // Volumes are made meanwhile.
+    pod["metadata"]["creationTimestamp"] = Rfc3339(cluster_.now - std::chrono::minutes(1));
+    cluster_.pending = {PodFrom(pod)};
+    EXPECT_THAT(Examine(cluster_), ElementsAre(Field(&Finding::severity, Severity::kNote)))
+        << message;
+  }
+}
+
+TEST_F(FindingsTest, APodThatNoSchedulerLooksAt) {
+  cluster_.now = WallTime(std::chrono::hours(24 * 365 * 56));
+  Json pod = GpuPod("p", 1);
+  pod["status"].erase("conditions");
+  pod["spec"]["schedulerName"] = "volcano";
+  const auto made = [&](std::chrono::seconds ago) {
+    pod["metadata"]["creationTimestamp"] = Rfc3339(cluster_.now - ago);
+    cluster_.pending.clear();
+    return With({pod});
+  };
+  EXPECT_THAT(made(std::chrono::seconds(5)), IsEmpty());
+  EXPECT_THAT(made(std::chrono::seconds(30)),
+              ElementsAre(Field(&Finding::severity, Severity::kNote)));
+  EXPECT_THAT(made(std::chrono::seconds(90)),
+              ElementsAre(AllOf(Field(&Finding::code, "SchedulerMissing"),
+                                Field(&Finding::severity, Severity::kProblem),
+                                Field(&Finding::message, HasSubstr("schedulerName is volcano")))));
+  pod["spec"].erase("schedulerName");
+  EXPECT_THAT(
+      made(std::chrono::seconds(90)),
+      ElementsAre(Field(&Finding::message, HasSubstr("schedulerName is default-scheduler"))));
 }
 
 TEST_F(FindingsTest, ANodeWithoutADriver) {
@@ -410,6 +883,11 @@ TEST_F(FindingsTest, AnUnhealthyGpu) {
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_EQ(findings[0].code, "GpusUnhealthy");
   EXPECT_THAT(findings[0].message, HasSubstr("1 of its 8"));
+  // Who waits for it is not told to ask for less, nor that he waits for others.
+  EXPECT_THAT(With({GpuPod("p", 8)}), ElementsAre(Field(&Finding::code, "GpusUnhealthy")));
+  cluster_.pending.clear();
+  EXPECT_THAT(With({GpuPod("p", 9)}), ElementsAre(Field(&Finding::code, "GpusUnhealthy"),
+                                                  Field(&Finding::code, "MoreGpusThanAnyNode")));
 }
 
 TEST_F(FindingsTest, ANodeThatIsNotReady) {
@@ -438,6 +916,89 @@ TEST_F(FindingsTest, OperandsAndPolicies) {
   // Who may not see them does not know.
   cluster_.unread = {{.what = kPoliciesPart, .error = {.kind = ErrorKind::kDenied, .message = ""}}};
   EXPECT_THAT(With({}), ElementsAre(Field(&Finding::code, "NotPermitted")));
+}
+
+// Nothing is wrong: it follows a node that is not done.
+TEST_F(FindingsTest, APolicyThatWaitsForANode) {
+  const auto policy = [](const char* reason) {
+    Json object = Parse(R"({"kind": "ClusterPolicy", "metadata": {"name": "p"}, "status": {
+        "state": "notReady", "conditions": [{"type": "Error", "status": "True"}]}})");
+    object["status"]["conditions"][0]["reason"] = reason;
+    return PolicyFrom(object);
+  };
+  cluster_.policies = {policy("OperandNotReady")};
+  EXPECT_THAT(With({}), ElementsAre(AllOf(Field(&Finding::code, "ClusterPolicyNotReady"),
+                                          Field(&Finding::severity, Severity::kProblem))));
+  const auto note =
+      AllOf(Field(&Finding::code, "ClusterPolicyNotReady"),
+            Field(&Finding::severity, Severity::kNote), Field(&Finding::remedy, HasSubstr("wait")));
+  node_["metadata"]["labels"]["nvidia.com/gpu.deploy.operator-validator"] = "true";
+  EXPECT_THAT(With({}), ElementsAre(note));
+  // A NVIDIADriver's wait is the same.
+  cluster_.drivers = {policy("DriverNotReady")};
+  cluster_.drivers[0].object = "NVIDIADriver d";
+  EXPECT_THAT(With({}), ElementsAre(note, AllOf(Field(&Finding::code, "DriverNotReady"),
+                                                Field(&Finding::severity, Severity::kNote))));
+  cluster_.drivers = {};
+  // Something else is wrong with it, or with the cluster.
+  cluster_.policies = {policy("ReconcileFailed")};
+  EXPECT_THAT(With({}), ElementsAre(Field(&Finding::severity, Severity::kProblem)));
+  cluster_.policies = {policy("OperandNotReady")};
+  cluster_.operands = {{.space = "a", .name = "x", .desired = 1}};
+  EXPECT_THAT(With({}), ElementsAre(Field(&Finding::severity, Severity::kProblem),
+                                    Field(&Finding::code, "OperandNotReady")));
+  // An operand that was just made pulls its image.
+  cluster_.now = WallTime(std::chrono::hours(24 * 365 * 56));
+  cluster_.operands[0].made_at = Rfc3339(cluster_.now - std::chrono::minutes(1));
+  node_["metadata"]["labels"].erase("nvidia.com/gpu.deploy.operator-validator");
+  EXPECT_THAT(With({}), ElementsAre(note));
+  // So does the operator.
+  cluster_.operands = {};
+  cluster_.policies = {
+      PolicyFrom(Parse(R"({"kind": "ClusterPolicy", "metadata": {"name": "p"}})"))};
+  EXPECT_THAT(With({}), ElementsAre(Field(&Finding::severity, Severity::kProblem)));
+  cluster_.policies[0].made_at = Rfc3339(cluster_.now - std::chrono::minutes(1));
+  EXPECT_THAT(With({}), ElementsAre(Field(&Finding::severity, Severity::kNote)));
+}
+
+// A change of an operand takes its pods away one by one, as somebody may.
+TEST_F(FindingsTest, APolicyThatWaitsForARollOut) {
+  cluster_.policies = {
+      PolicyFrom(Parse(R"({"kind": "ClusterPolicy", "metadata": {"name": "p"}, "status": {
+      "state": "notReady", "conditions": [{"type": "Error", "status": "True",
+      "reason": "OperandNotReady"}]}})"))};
+  const auto note =
+      AllOf(Field(&Finding::code, "ClusterPolicyNotReady"),
+            Field(&Finding::severity, Severity::kNote), Field(&Finding::remedy, HasSubstr("wait")));
+  const auto problem = Field(&Finding::severity, Severity::kProblem);
+  OperandFacts& operand = cluster_.operands.emplace_back();
+  operand = {.name = "x", .desired = 3, .ready = 3, .updated = 1, .rolls = true};
+  EXPECT_THAT(With({}), ElementsAre(note));
+  operand.rolls = false;  // who is asked for each deletion
+  EXPECT_THAT(With({}), ElementsAre(problem));
+  operand.updated = 3;
+  operand.ready = 2;
+  EXPECT_THAT(With({}), ElementsAre(problem, Field(&Finding::code, "OperandNotReady")));
+  operand.young = {"n2"};
+  EXPECT_THAT(With({}), ElementsAre(note));
+  operand.ready = 1;
+  EXPECT_THAT(With({}), ElementsAre(problem, Field(&Finding::code, "OperandNotReady")));
+  // A node that is not well excuses one pod, not two.
+  node_["status"]["conditions"][0]["status"] = "Unknown";
+  operand.young = {"n1"};
+  EXPECT_THAT(With({}), ElementsAre(problem, Field(&Finding::code, "OperandNotReady"),
+                                    Field(&Finding::code, "NodeNotReady")));
+  operand.young = {"n2"};
+  EXPECT_THAT(With({}), ElementsAre(problem, Field(&Finding::code, "NodeNotReady")));
+}
+
+TEST_F(FindingsTest, AnOperandThatFindsNoRoom) {
+  cluster_.operands = {
+      {.name = "x", .desired = 1, .scheduler = "0/1 nodes are available: 1 Insufficient memory."}};
+  EXPECT_THAT(With({}),
+              ElementsAre(AllOf(Field(&Finding::code, "OperandNotReady"),
+                                Field(&Finding::message, HasSubstr("1 Insufficient memory")),
+                                Field(&Finding::remedy, HasSubstr("resources")))));
 }
 
 TEST_F(FindingsTest, ADriverThatGetsNoNodes) {
@@ -476,12 +1037,79 @@ TEST_F(FindingsTest, AsJson) {
   EXPECT_EQ(TextAt(json["findings"][0], "severity"), "problem");
 }
 
+// Others may share the operator's namespace.
+TEST(Operands, AreTheOperatorsOwn) {
+  ClusterFacts cluster;
+  cluster.operands = {{.space = "a", .name = "nvidia-driver-daemonset"}};
+  cluster.operators = {{.object = "Deployment a/gpu-operator"}};
+  const auto object = [](const char* kind, const char* owner_kind, const char* owner) {
+    Json made = Parse(R"({"metadata": {"namespace": "a", "name": "x", "ownerReferences":
+        [{"controller": true}]}})");
+    made["kind"] = kind;
+    made["metadata"]["ownerReferences"][0]["kind"] = owner_kind;
+    made["metadata"]["ownerReferences"][0]["name"] = owner;
+    return made;
+  };
+  const Json ours = object("Pod", "DaemonSet", "nvidia-driver-daemonset");
+  const Json theirs = object("Pod", "DaemonSet", "cuda-test");
+  EXPECT_TRUE(IsOperandPod(cluster, ours));
+  EXPECT_FALSE(IsOperandPod(cluster, theirs));
+  EXPECT_FALSE(IsOperandPod(cluster, object("Pod", "ReplicaSet", "nvidia-driver-daemonset")));
+  EXPECT_FALSE(IsOperandPod(cluster, Parse(R"({"metadata": {"name": "x"}})")));
+  EXPECT_TRUE(IsOperandPod(cluster, Parse(R"({"metadata": {"labels": {"app": "gpu-operator"}}})")));
+  EXPECT_TRUE(IsOperandController(
+      cluster, Parse(R"({"kind": "DaemonSet", "metadata": {"name": "nvidia-driver-daemonset"}})")));
+  EXPECT_FALSE(IsOperandController(
+      cluster, Parse(R"({"kind": "DaemonSet", "metadata": {"name": "cuda-test"}})")));
+  EXPECT_TRUE(IsOperandController(cluster, object("ReplicaSet", "Deployment", "gpu-operator")));
+  EXPECT_FALSE(IsOperandController(cluster, object("ReplicaSet", "Deployment", "cuda-test")));
+  // Who may not see DaemonSets does not know whose they are.
+  cluster.unread = {
+      {.what = kDaemonSetsPart, .error = {.kind = ErrorKind::kDenied, .message = ""}}};
+  EXPECT_TRUE(IsOperandPod(cluster, theirs));
+}
+
+TEST(Operands, WhoseChangesExchangePods) {
+  Json set = Parse(R"({"metadata": {"name": "x", "labels":
+      {"app.kubernetes.io/managed-by": "gpu-operator"}}})");
+  EXPECT_TRUE(OperandFrom(set)->rolls);
+  set["spec"]["updateStrategy"]["type"] = "RollingUpdate";
+  EXPECT_TRUE(OperandFrom(set)->rolls);
+  set["spec"]["updateStrategy"]["type"] = "OnDelete";
+  EXPECT_FALSE(OperandFrom(set)->rolls);
+}
+
+TEST(UnreadySince, ItWasBegunOrIsDeleted) {
+  Json pod = Parse(R"({"metadata": {"creationTimestamp": "1"}, "status": {
+      "conditions": [{"type": "Ready", "status": "False"}],
+      "containerStatuses": [{"state": {"running": {"startedAt": "2"}}}]}})");
+  EXPECT_EQ(UnreadySince(pod), "2");
+  pod["metadata"]["deletionTimestamp"] = "3";
+  EXPECT_EQ(UnreadySince(pod), "3");
+  pod["status"]["conditions"][0]["status"] = "True";
+  EXPECT_EQ(UnreadySince(pod), "");
+  EXPECT_EQ(UnreadySince(Parse(R"({"metadata": {"creationTimestamp": "1"}})")), "1");
+}
+
+// A node that was restarted starts its containers anew.
+TEST(BegunAt, TheLastOfItsStarts) {
+  EXPECT_EQ(BegunAt(Parse(R"({"metadata": {"creationTimestamp": "1"}})")), "1");
+  EXPECT_EQ(BegunAt(Parse(R"({"metadata": {"creationTimestamp": "1"}, "status": {
+      "initContainerStatuses": [{"state": {"running": {"startedAt": "3"}}}],
+      "containerStatuses": [{"state": {"waiting": {}}}, {"state": {"running":
+      {"startedAt": "2"}}}]}})")),
+            "3");
+}
+
 TEST(LacksPods, ByKind) {
   EXPECT_TRUE(LacksPods(Parse(R"({"kind": "ReplicaSet", "spec": {"replicas": 2},
       "status": {"replicas": 1}})")));
   EXPECT_FALSE(LacksPods(Parse(R"({"kind": "ReplicaSet", "spec": {"replicas": 0}})")));
   EXPECT_TRUE(LacksPods(Parse(R"({"kind": "Job", "spec": {"completions": 1, "parallelism": 1}})")));
   EXPECT_FALSE(LacksPods(Parse(R"({"kind": "Job", "spec": {}, "status": {"succeeded": 1}})")));
+  EXPECT_FALSE(LacksPods(Parse(R"({"kind": "Job", "spec": {"suspend": true}})")));
+  EXPECT_FALSE(LacksPods(Parse(
+      R"({"kind": "Job", "status": {"conditions": [{"type": "Failed", "status": "True"}]}})")));
   EXPECT_TRUE(
       LacksPods(Parse(R"({"kind": "DaemonSet", "status": {"desiredNumberScheduled": 2}})")));
   EXPECT_TRUE(LacksPods(Parse(R"({"kind": "PyTorchJob"})")));
@@ -530,6 +1158,14 @@ TEST(IsStarting, UntilItRunsOrGoes) {
   EXPECT_FALSE(IsStarting(Parse(R"({"status": {"phase": "Running"}})")));
   EXPECT_FALSE(IsStarting(Parse(
       R"({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}, "status": {"phase": "Pending"}})")));
+}
+
+// Kubernetes' recorders put that before the newest of more than ten of a kind.
+TEST(MessageOf, OneEventThatStandsForMany) {
+  EXPECT_EQ(MessageOf(Parse(R"({"message": "Failed to pull image"})")), "Failed to pull image");
+  EXPECT_EQ(
+      MessageOf(Parse(R"({"message": "(combined from similar events): Failed to pull image"})")),
+      "Failed to pull image");
 }
 
 TEST(LastSeen, OfEachKindOfEvent) {

@@ -9,7 +9,10 @@
 namespace gantry::doctor {
 namespace {
 
-bool Holds(const Requirement& requirement, const Labels& labels) {
+bool Holds(const Requirement& requirement, const NodeFacts& node) {
+  // The one field that the API server allows.
+  const Labels name = {{"metadata.name", node.name}};
+  const Labels& labels = requirement.of_name ? name : node.labels;
   const auto label = labels.find(requirement.key);
   const bool there = label != labels.end();
   const bool listed =
@@ -37,10 +40,12 @@ bool Takes(const NodeChoice& choice, const NodeFacts& node) {
       return false;
     }
   }
+  // An empty term takes no node.
   return choice.terms.empty() ||
          std::ranges::any_of(choice.terms, [&node](const std::vector<Requirement>& term) {
-           return std::ranges::all_of(
-               term, [&node](const Requirement& each) { return Holds(each, node.labels); });
+           return !term.empty() && std::ranges::all_of(term, [&node](const Requirement& each) {
+             return Holds(each, node);
+           });
          });
 }
 

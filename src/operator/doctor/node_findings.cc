@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "operator/doctor/node_choice.h"
 #include "policy/names.h"
 
 namespace gantry::doctor {
@@ -19,8 +20,10 @@ namespace {
 constexpr std::chrono::minutes kMigPatience(15);
 // An upgrade of a node waits for its turn and for jobs; the library gives up a drain after 5 min.
 constexpr std::chrono::minutes kUpgradePatience(60);
-// A node that joins needs its images first.
+// Who joins needs its images first.
 constexpr std::chrono::minutes kNew(3);
+// An image of hundreds of megabytes is pulled, and the driver compiled.
+constexpr std::chrono::minutes kDriverPatience(20);
 // The operator acts on a deadline at once, and writes its status some seconds later.
 constexpr std::chrono::minutes kUpgradeGrace(1);
 
@@ -52,6 +55,10 @@ struct Verdict {
   std::string_view remedy;
 };
 
+constexpr char kDriverMissing[] = "DriverMissing";
+constexpr char kNoGpuAllocatable[] = "NoGpuAllocatable";
+constexpr char kDevicePlugin[] = "device-plugin";  // in labels
+
 constexpr char kToolkitLog[] =
     "look at the container toolkit's log there: kubectl logs -A -l "
     "app=nvidia-container-toolkit-daemonset --prefix";
@@ -61,7 +68,7 @@ constexpr char kPluginLog[] =
 constexpr char kNvidiaSmi[] = "run `nvidia-smi` on the node; its kernel log (NVRM, Xid) says more";
 
 constexpr std::array kVerdicts = std::to_array<Verdict>({
-    {"DriverMissing", "has a GPU on its PCI bus, and no driver was found on it",
+    {kDriverMissing, "has a GPU on its PCI bus, and no driver was found on it",
      "install NVIDIA's driver on the node, or name a driver image in the ClusterPolicy"},
     {"DriverContainerNotReady", "its driver container has not said that it is ready",
      "look at the log of the driver's pod there: kubectl logs -A -l app=nvidia-driver-daemonset "
@@ -92,10 +99,13 @@ constexpr std::array kVerdicts = std::to_array<Verdict>({
     {"CdiMissing", "has no CDI document for its GPUs", kToolkitLog},
     {"CdiInvalid", "its CDI document can't be read", kToolkitLog},
     {"CdiStale", "its CDI document names files that are not there", kToolkitLog},
-    {"NoGpuAllocatable", "has a GPU and a driver, and its kubelet offers no GPU", kPluginLog},
+    {"RuntimeNotConfigured", "its container runtime could not be given the NVIDIA runtimes",
+     kToolkitLog},
+    {kNoGpuAllocatable, "has a GPU and a driver, and its kubelet offers no GPU", kPluginLog},
     {"KubeletDoesNotAnswer", "its kubelet's pod-resources socket does not answer",
      "look whether the kubelet runs on this node"},
     {"CudaHangs", "CUDA does not start on it", kNvidiaSmi},
+    {"CudaFails", "CUDA answers with an error on it", kNvidiaSmi},
     {"CudaVersionMismatch", "its driver and its libcuda differ",
      "restart the node, so that the kernel module is the installed driver's"},
     {"FabricManagerNotReady", "its NVSwitch system is not initialised",
@@ -115,7 +125,8 @@ Finding Validated(const NodeFacts& node, const std::string& reason) {
                    format("kubectl describe node {} has the whole sentence", node.name));
   }
   // There are many reasons; of the other words there is one each.
-  const bool tell = known->code == "DriverNotInstalled";
+  const bool tell = known->code == "DriverNotInstalled" || known->code == "RuntimeNotConfigured" ||
+                    known->code == "CudaFails";
   return Problem(reason, NodeName(node), std::string(known->message) + (tell ? words : ""),
                  std::string(known->remedy));
 }
@@ -166,14 +177,6 @@ bool HasItsTurn(const NodeFacts& node) {
   return IsUpgrading(node) && !LabelIs(node, names::kDriverUpgradeState, "upgrade-required");
 }
 
-// A node that waits for its turn is no trouble while another one gets on.
-bool AnotherGetsOn(const ClusterFacts& cluster, const NodeFacts& node) {
-  return std::ranges::any_of(cluster.nodes, [&](const NodeFacts& other) {
-    return other.name != node.name && HasItsTurn(other) &&
-           !OlderThan(cluster, other, names::kDriverUpgradeState, kUpgradePatience);
-  });
-}
-
 // What the operator says of the node's upgrade, if it speaks of the state that the node is in.
 UpgradeFacts ToldOf(const ClusterFacts& cluster, const NodeFacts& node) {
   const std::string state = ValueOf(node, names::kDriverUpgradeState);
@@ -185,6 +188,21 @@ UpgradeFacts ToldOf(const ClusterFacts& cluster, const NodeFacts& node) {
     }
   }
   return {.node = node.name, .state = state};
+}
+
+// Time alone ends a step that has a deadline.
+bool TakesTooLong(const ClusterFacts& cluster, const NodeFacts& node) {
+  return OlderThan(cluster, node, names::kDriverUpgradeState, kUpgradePatience) &&
+         ToldOf(cluster, node).deadline.empty();
+}
+
+// A node that waits for its turn is no trouble while another one gets on, or if it is to have none.
+bool MayWait(const ClusterFacts& cluster, const NodeFacts& node) {
+  return LabelIs(node, names::kDriverUpgradeState, "upgrade-required") &&
+         (LabelIs(node, names::kDriverUpgradeSkip, "true") ||
+          std::ranges::any_of(cluster.nodes, [&](const NodeFacts& other) {
+            return other.name != node.name && HasItsTurn(other) && !TakesTooLong(cluster, other);
+          }));
 }
 
 std::string Because(const UpgradeFacts& told) {
@@ -224,8 +242,7 @@ std::optional<Finding> DriverUpgrade(const ClusterFacts& cluster, const NodeFact
                    "let the budget's workload have one more replica, raise its maxUnavailable, or "
                    "delete the pod");
   }
-  if (IsUpgrading(node) && OlderThan(cluster, node, names::kDriverUpgradeState, kUpgradePatience) &&
-      (state != "upgrade-required" || !AnotherGetsOn(cluster, node))) {
+  if (IsUpgrading(node) && TakesTooLong(cluster, node) && !MayWait(cluster, node)) {
     return Problem("DriverUpgradeStuck", NodeName(node),
                    format("its driver's upgrade is at {} since {}{}", state,
                           node.written.at(names::kDriverUpgradeState), Because(told)),
@@ -278,14 +295,18 @@ Finding NotReady(const NodeFacts& node) {
                                 : "look at the kubelet on that node");
 }
 
+// Whether a policy that is acted on asks for no such operand.
+bool IsOff(const ClusterFacts& cluster, bool PolicyFacts::* enabled) {
+  return std::ranges::any_of(cluster.policies, [enabled](const PolicyFacts& policy) {
+    return policy.state != "ignored" && !(policy.*enabled);
+  });
+}
+
 // Whether a policy that is acted on asks for that operand on that node; without a policy: by its
 // label alone.
 bool IsAskedFor(const ClusterFacts& cluster, bool PolicyFacts::* enabled, const NodeFacts& node,
                 const char* operand) {
-  const bool off = std::ranges::any_of(cluster.policies, [enabled](const PolicyFacts& policy) {
-    return policy.state != "ignored" && !(policy.*enabled);
-  });
-  return !off && LabelIs(node, std::string(names::kDeployPrefix) + operand, "true");
+  return !IsOff(cluster, enabled) && LabelIs(node, DeployLabel(operand), "true");
 }
 
 // Whether the operator has said which operands the node gets.
@@ -299,9 +320,7 @@ bool IsTakenIn(const NodeFacts& node) {
 bool IsForMachines(const NodeFacts& node) {
   return std::ranges::any_of(
       std::array{"sandbox-device-plugin", "kata-sandbox-device-plugin"},
-      [&node](const char* plugin) {
-        return !ValueOf(node, std::string(names::kDeployPrefix) + plugin).empty();
-      });
+      [&node](const char* plugin) { return !ValueOf(node, DeployLabel(plugin)).empty(); });
 }
 
 // Whether the validator's verdict is to stand on the node. Who could not look at the validator
@@ -313,18 +332,178 @@ bool IsToBeValidated(const ClusterFacts& cluster, const NodeFacts& node) {
   return !theirs && LabelIs(node, names::kDeployValidator, "true");
 }
 
-std::optional<Finding> Offer(const ClusterFacts& cluster, const NodeFacts& node) {
-  const long long capacity = Sum(node.capacity);
-  const long long allocatable = Sum(node.allocatable);
-  if (capacity == 0) {
-    if (!IsAskedFor(cluster, &PolicyFacts::offers_gpus, node, "device-plugin")) {
+bool AwaitsVerdict(const ClusterFacts& cluster, const NodeFacts& node) {
+  return ValueOf(node, names::kGpuValidation).empty() && IsToBeValidated(cluster, node);
+}
+
+bool IsPluginAskedFor(const ClusterFacts& cluster, const NodeFacts& node) {
+  return IsAskedFor(cluster, &PolicyFacts::offers_gpus, node, kDevicePlugin);
+}
+
+// What the validator says; that the kubelet offers no GPU is no fault where nobody is to offer one.
+std::string VerdictOf(const ClusterFacts& cluster, const NodeFacts& node) {
+  const std::string validation = ValueOf(node, names::kGpuValidation);
+  return validation == kNoGpuAllocatable && !IsPluginAskedFor(cluster, node)
+             ? names::kValidationReady
+             : validation;
+}
+
+// What the validator says is wrong with it, or the word for it where no validator speaks and the
+// kubelet offers no GPU; empty: nothing.
+std::string WordOf(const ClusterFacts& cluster, const NodeFacts& node) {
+  const std::string validation = VerdictOf(cluster, node);
+  if (!validation.empty() && validation != names::kValidationReady) {
+    return validation;
+  }
+  if (Sum(node.capacity) > 0 || AwaitsVerdict(cluster, node) || IsNew(cluster, node.made_at) ||
+      !IsPluginAskedFor(cluster, node)) {
+    return "";
+  }
+  const bool driver = node.labels.contains(names::kCudaDriverVersionFull) || !validation.empty();
+  return driver ? kNoGpuAllocatable : kDriverMissing;
+}
+
+// The operand that brings the node its driver; nullptr: none does.
+const OperandFacts* DriverOf(const ClusterFacts& cluster, const NodeFacts& node) {
+  const auto found = std::ranges::find_if(cluster.operands, [&node](const OperandFacts& operand) {
+    return BringsDriver(operand.name) && Takes(operand.choice, node);
+  });
+  return found == cluster.operands.end() ? nullptr : &*found;
+}
+
+// The files of NVIDIA's driver container are there when it has loaded its modules: until then the
+// driver is missing, which is no finding of its own.
+bool IsAboutDriversFiles(std::string_view word) {
+  return word == kDriverMissing || word == "DriverContainerNotReady";
+}
+
+// Whether a finding of the operand says why it does not run on that node.
+bool IsTold(const std::vector<Finding>& findings, const OperandFacts& operand,
+            const NodeFacts& node) {
+  const std::string refused = format("DaemonSet {}/{}", operand.space, operand.name);
+  const std::string fails = format("DaemonSet {} on ", operand.name);
+  return std::ranges::any_of(findings, [&](const Finding& finding) {
+    return finding.object == refused ||
+           (finding.object.starts_with(fails) && finding.nodes.contains(node.name));
+  });
+}
+
+// Whether the device plugin has a finding of its own there, or has had no time to register yet.
+bool IsPluginAwaited(const ClusterFacts& cluster, const std::vector<Finding>& findings,
+                     const NodeFacts& node) {
+  const auto plugin = std::ranges::find(cluster.operands, kDevicePluginSet, &OperandFacts::name);
+  return IsNew(cluster, node.made_at) ||
+         (plugin != cluster.operands.end() &&
+          (IsNew(cluster, plugin->made_at) || IsTold(findings, *plugin, node) ||
+           std::ranges::find(plugin->young, node.name) != plugin->young.end()));
+}
+
+std::optional<Finding> LayoutsDiffer(const NodeFacts& node) {
+  if (!ValueOf(node, names::kGpuProduct).ends_with("MIG-INVALID")) {
+    return std::nullopt;
+  }
+  return Problem("MigLayoutsDiffer", NodeName(node),
+                 "its GPUs are split in different ways, which the MIG strategy `single` can't "
+                 "offer",
+                 "give all of its GPUs one layout, or set mig.strategy=mixed");
+}
+
+// Where NVIDIADrivers bring the drivers, and none of them brings the node's.
+std::optional<Finding> NoNvidiaDriver(const ClusterFacts& cluster, const NodeFacts& node) {
+  const bool apart = std::ranges::any_of(cluster.policies, [](const PolicyFacts& policy) {
+    return policy.state != "ignored" && policy.drivers_apart;
+  });
+  if (!apart || !LabelIs(node, DeployLabel("driver"), "true")) {
+    return std::nullopt;
+  }
+  Finding finding = Validated(node, kDriverMissing);
+  const std::string owner = ValueOf(node, names::kDriverOwner);
+  if (owner.empty()) {
+    finding.message += "; no NVIDIADriver selects it";
+    finding.remedy = "create an NVIDIADriver for it, or correct the nodeSelector of one";
+  } else {
+    finding.remedy = format(
+        "look at the NVIDIADriver {}, which is to bring it one: its status says more", owner);
+  }
+  return finding;
+}
+
+// What the word means on that node, besides the findings of operands; nothing: they say it.
+std::optional<Finding> Lacking(const ClusterFacts& cluster, const std::vector<Finding>& findings,
+                               const NodeFacts& node, const std::string& word) {
+  const OperandFacts* driver = DriverOf(cluster, node);
+  if (IsAboutDriversFiles(word) && driver != nullptr) {
+    if (IsTold(findings, *driver, node)) {
       return std::nullopt;
     }
-    const bool driver = node.labels.contains(names::kCudaDriverVersionFull) ||
-                        LabelIs(node, names::kGpuValidation, names::kValidationReady);
-    return Validated(node, driver ? "NoGpuAllocatable" : "DriverMissing");
+    if (IsInstalling(cluster, node)) {
+      return Note("DriverContainerNotReady", NodeName(node), "its driver is being installed",
+                  "wait: its image is pulled, and often its modules are compiled");
+    }
+    return Validated(node, "DriverContainerNotReady");
   }
-  if (allocatable < capacity) {
+  if (word == kDriverMissing) {
+    return NoNvidiaDriver(cluster, node).value_or(Validated(node, word));
+  }
+  if (word != kNoGpuAllocatable) {
+    return Validated(node, word);
+  }
+  if (IsPluginAwaited(cluster, findings, node)) {
+    return std::nullopt;
+  }
+  Finding finding = LayoutsDiffer(node).value_or(Validated(node, word));
+  if (finding.code == word && !node.not_offered.empty()) {
+    finding.message += "; its device plugin said: " + node.not_offered;
+  }
+  return finding;
+}
+
+// A driver manager takes its pause back before the driver is loaded. Nobody knows it of a pause
+// without a time.
+bool IsPauseLeft(const ClusterFacts& cluster, const NodeFacts& node) {
+  const std::string label = DeployLabel(kDevicePlugin);
+  return ValueOf(node, label).find(names::kDeployPaused) != std::string::npos &&
+         !IsChanging(node) && OlderThan(cluster, node, label.c_str(), kUpgradePatience);
+}
+
+std::optional<Finding> Paused(const ClusterFacts& cluster, const std::vector<Finding>& findings,
+                              const NodeFacts& node) {
+  const OperandFacts* driver = DriverOf(cluster, node);
+  if (!IsPauseLeft(cluster, node) || (driver != nullptr && IsTold(findings, *driver, node))) {
+    return std::nullopt;
+  }
+  const std::string label = DeployLabel(kDevicePlugin);
+  return Problem(
+      "OperandsPaused", NodeName(node),
+      format("its operands are paused for a driver's upgrade since {}, and none is under "
+             "way ({}={})",
+             node.written.at(label), label, ValueOf(node, label)),
+      format("kubectl label node {} --overwrite {}=true, and so its other labels {}* "
+             "with that value",
+             node.name, label, names::kDeployPrefix));
+}
+
+// Nothing is offered, and no GPU of it is said to be out of service.
+bool OffersNothing(const NodeFacts& node) {
+  return Sum(node.allocatable) == 0 && node.gpus_out.empty();
+}
+
+// Of a device plugin that was taken away the kubelet shows the GPUs some minutes more, and offers
+// none.
+bool HasUnhealthy(const ClusterFacts& cluster, const NodeFacts& node) {
+  const bool off = IsOff(cluster, &PolicyFacts::offers_gpus) ||
+                   (IsTakenIn(node) && !IsForMachines(node) &&
+                    !LabelIs(node, DeployLabel(kDevicePlugin), "true"));
+  return Sum(node.allocatable) < Sum(node.capacity) && !(off && OffersNothing(node));
+}
+
+// The same of a device plugin that does not run: its own finding tells.
+std::optional<Finding> Unhealthy(const ClusterFacts& cluster, const std::vector<Finding>& findings,
+                                 const NodeFacts& node) {
+  const long long capacity = Sum(node.capacity);
+  const long long allocatable = Sum(node.allocatable);
+  const bool awaited = OffersNothing(node) && IsPluginAwaited(cluster, findings, node);
+  if (HasUnhealthy(cluster, node) && !awaited) {
     return Problem(
         "GpusUnhealthy", NodeName(node),
         format("{} of its {} GPUs are unhealthy{}", capacity - allocatable, capacity,
@@ -337,14 +516,10 @@ std::optional<Finding> Offer(const ClusterFacts& cluster, const NodeFacts& node)
 }
 
 std::optional<Finding> Labelled(const ClusterFacts& cluster, const NodeFacts& node) {
-  const std::string product = ValueOf(node, names::kGpuProduct);
-  if (product.ends_with("MIG-INVALID")) {
-    return Problem("MigLayoutsDiffer", NodeName(node),
-                   "its GPUs are split in different ways, which the MIG strategy `single` can't "
-                   "offer",
-                   "give all of its GPUs one layout, or set mig.strategy=mixed");
+  if (std::optional<Finding> differ = LayoutsDiffer(node)) {
+    return differ;
   }
-  if (product.empty() &&
+  if (ValueOf(node, names::kGpuProduct).empty() &&
       IsAskedFor(cluster, &PolicyFacts::labels_gpus, node, "gpu-feature-discovery")) {
     return Problem("LabelsMissing", NodeName(node),
                    "offers GPUs, and lacks the labels that say which",
@@ -352,6 +527,28 @@ std::optional<Finding> Labelled(const ClusterFacts& cluster, const NodeFacts& no
                    "app=gpu-feature-discovery --prefix");
   }
   return std::nullopt;
+}
+
+// Somebody asks for a layout, and nobody has answered who could.
+std::optional<Finding> MigUnmanaged(const ClusterFacts& cluster, const NodeFacts& node) {
+  const std::string layout = ValueOf(node, names::kMigConfig);
+  const bool asked =
+      !layout.empty() && layout != "all-disabled" && ValueOf(node, names::kMigConfigState).empty();
+  const bool managed = std::ranges::any_of(cluster.operands, [&node](const OperandFacts& operand) {
+    return operand.name == "nvidia-mig-manager" && Takes(operand.choice, node);
+  });
+  if (!asked || managed || IsUnread(cluster, kDaemonSetsPart)) {
+    return std::nullopt;
+  }
+  const std::string message =
+      format("is to get the MIG layout {}, and no MIG manager is there to do it", layout);
+  return LabelIs(node, names::kMigCapable, "false")
+             ? Problem("MigNotManaged", NodeName(node), message + ": its GPUs can't be divided",
+                       format("take the label off: kubectl label node {} {}-", node.name,
+                              names::kMigConfig))
+             : Problem("MigNotManaged", NodeName(node), message,
+                       "set migManager.enabled=true, and repository, image and version of "
+                       "migManager in the ClusterPolicy: it runs from NVIDIA's image only");
 }
 
 void ExamineNode(const ClusterFacts& cluster, const NodeFacts& node,
@@ -372,16 +569,25 @@ void ExamineNode(const ClusterFacts& cluster, const NodeFacts& node,
   if (IsChanging(node)) {
     return;
   }
-  const std::string validation = ValueOf(node, names::kGpuValidation);
-  if (!validation.empty() && validation != names::kValidationReady) {
-    findings.push_back(Validated(node, validation));
+  if (const std::string word = WordOf(cluster, node); !word.empty()) {
+    if (std::optional<Finding> finding = Lacking(cluster, findings, node, word)) {
+      findings.push_back(*std::move(finding));
+    }
     return;
   }
-  for (auto* examine : {Offer, Labelled}) {
-    if (std::optional<Finding> finding = examine(cluster, node)) {
-      findings.push_back(*std::move(finding));
-      return;
+  std::optional<Finding> finding = Paused(cluster, findings, node);
+  if (!finding) {
+    finding = Unhealthy(cluster, findings, node);
+  }
+  // What comes last is not missed at once.
+  if (!finding && !IsNew(cluster, node.made_at) && !AwaitsVerdict(cluster, node)) {
+    finding = Labelled(cluster, node);
+    if (!finding) {
+      finding = MigUnmanaged(cluster, node);
     }
+  }
+  if (finding) {
+    findings.push_back(*std::move(finding));
   }
 }
 
@@ -392,13 +598,55 @@ bool HasGpu(const NodeFacts& node) {
          LabelIs(node, names::kPciNvidia3d, "true") || LabelIs(node, names::kPciNvidiaVga, "true");
 }
 
+std::string PluginOffBy(const ClusterFacts& cluster, const NodeFacts& node) {
+  const std::string label = DeployLabel(kDevicePlugin);
+  const std::string value = ValueOf(node, label);
+  const bool pause = value.find(names::kDeployPaused) != std::string::npos;
+  if (!HasGpu(node)) {
+    return "";
+  }
+  if (LabelIs(node, names::kDeployOperands, "false")) {
+    return format("label {}=false", names::kDeployOperands);
+  }
+  if (!value.empty() && value != "true" && (!pause || IsPauseLeft(cluster, node))) {
+    return format("label {}={}", label, value);
+  }
+  const auto policy = std::ranges::find_if(cluster.policies, [](const PolicyFacts& each) {
+    return each.state != "ignored" && !each.offers_gpus;
+  });
+  return policy == cluster.policies.end()
+             ? ""
+             : format("devicePlugin.enabled=false of {}", policy->object);
+}
+
 bool IsChanging(const NodeFacts& node) { return IsMigChanging(node) || HasItsTurn(node); }
+
+bool IsNew(const ClusterFacts& cluster, const std::string& made_at) {
+  return made_at > Rfc3339(cluster.now - kNew);
+}
+
+bool IsInstalling(const ClusterFacts& cluster, const NodeFacts& node) {
+  const auto begun = cluster.drivers_begun.find(node.name);
+  return IsAboutDriversFiles(WordOf(cluster, node)) && DriverOf(cluster, node) != nullptr &&
+         begun != cluster.drivers_begun.end() &&
+         begun->second > Rfc3339(cluster.now - kDriverPatience);
+}
 
 bool IsUnsettled(const ClusterFacts& cluster, const NodeFacts& node) {
   const std::string validation = ValueOf(node, names::kGpuValidation);
-  return !node.ready || IsChanging(node) ||
+  return !node.ready || IsChanging(node) || IsInstalling(cluster, node) ||
          (!validation.empty() && validation != names::kValidationReady) ||
-         node.made_at > Rfc3339(cluster.now - kNew);
+         IsNew(cluster, node.made_at);
+}
+
+bool IsUnfinished(const ClusterFacts& cluster, const NodeFacts& node) {
+  return IsNew(cluster, node.made_at) ||
+         (HasGpu(node) && (IsUnsettled(cluster, node) || AwaitsVerdict(cluster, node)));
+}
+
+bool MayOfferYet(const ClusterFacts& cluster, const NodeFacts& node) {
+  return HasGpu(node) &&
+         (IsChanging(node) || (Sum(node.capacity) == 0 && IsUnfinished(cluster, node)));
 }
 
 void ExamineNodes(const ClusterFacts& cluster, std::vector<Finding>& findings) {
@@ -409,7 +657,7 @@ void ExamineNodes(const ClusterFacts& cluster, std::vector<Finding>& findings) {
 
 std::string StageOf(const ClusterFacts& cluster, const NodeFacts& node) {
   const bool taken_in = IsTakenIn(node);
-  const std::string validation = ValueOf(node, names::kGpuValidation);
+  const std::string validation = VerdictOf(cluster, node);
   const std::string mig = ValueOf(node, names::kMigConfigState);
   if (!node.ready) {
     return "node not ready";
@@ -426,8 +674,7 @@ std::string StageOf(const ClusterFacts& cluster, const NodeFacts& node) {
   if (!validation.empty() && validation != names::kValidationReady) {
     return validation;
   }
-  const bool offers = !taken_in || IsForMachines(node) ||
-                      IsAskedFor(cluster, &PolicyFacts::offers_gpus, node, "device-plugin");
+  const bool offers = !taken_in || IsForMachines(node) || IsPluginAskedFor(cluster, node);
   if (Sum(node.capacity) == 0 && offers) {
     const bool driver = IsForMachines(node) || node.labels.contains(names::kCudaDriverVersionFull);
     return driver ? "device plugin" : "driver";
@@ -440,7 +687,7 @@ std::string StageOf(const ClusterFacts& cluster, const NodeFacts& node) {
        IsAskedFor(cluster, &PolicyFacts::labels_gpus, node, "gpu-feature-discovery"))) {
     return "labels";
   }
-  return Sum(node.allocatable) < Sum(node.capacity) ? "GPUs unhealthy" : "ready";
+  return HasUnhealthy(cluster, node) ? "GPUs unhealthy" : "ready";
 }
 
 }  // namespace gantry::doctor

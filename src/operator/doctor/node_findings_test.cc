@@ -49,6 +49,14 @@ class NodeFindings : public ::testing::Test {
     return findings.empty() ? "" : findings[0].code;
   }
   NodeFacts& node() { return cluster_.nodes[0]; }
+  // Where some are still offered, or the node's condition names one.
+  void ExpectThatIllGpusAreTold() {
+    node().allocatable["nvidia.com/gpu"] = 7;
+    EXPECT_EQ(CodeOf(), "GpusUnhealthy");
+    node().allocatable["nvidia.com/gpu"] = 0;
+    node().gpus_out = "GPU-1 is out of service: XID 79";
+    EXPECT_EQ(CodeOf(), "GpusUnhealthy");
+  }
   // The label was written that long ago.
   void Write(NodeFacts& node, const char* label, const char* value, minutes ago) const {
     node.labels[label] = value;
@@ -89,9 +97,11 @@ TEST_F(NodeFindings, WhatTheValidatorSays) {
                              "CdiMissing",
                              "CdiInvalid",
                              "CdiStale",
+                             "RuntimeNotConfigured",
                              "NoGpuAllocatable",
                              "KubeletDoesNotAnswer",
                              "CudaHangs",
+                             "CudaFails",
                              "CudaVersionMismatch",
                              "FabricManagerNotReady",
                              "ModuleNotLoaded",
@@ -104,9 +114,11 @@ TEST_F(NodeFindings, WhatTheValidatorSays) {
   EXPECT_EQ(CodeOf(), "ValidationFailed");
   EXPECT_THAT(Examined()[0].message, HasSubstr("SomethingNew"));
   // Why, in an event of the validator's.
-  node().labels["nvidia.com/gpu.validation"] = "DriverNotInstalled";
   node().validator_says = "no package for kernel 6.8";
-  EXPECT_THAT(Examined()[0].message, HasSubstr("no package for kernel 6.8"));
+  for (const char* reason : {"DriverNotInstalled", "RuntimeNotConfigured", "CudaFails"}) {
+    node().labels["nvidia.com/gpu.validation"] = reason;
+    EXPECT_THAT(Examined()[0].message, HasSubstr("no package for kernel 6.8")) << reason;
+  }
   node().labels["nvidia.com/gpu.deploy.operands"] = "false";
   EXPECT_THAT(Examined(), IsEmpty());
   EXPECT_EQ(StageOf(cluster_, node()), "switched off");
@@ -147,9 +159,244 @@ TEST_F(NodeFindings, GpusThatAreNotOffered) {
   EXPECT_EQ(StageOf(cluster_, node()), "device plugin");
   node().labels.erase("nvidia.com/cuda.driver-version.full");
   EXPECT_EQ(CodeOf(), "NoGpuAllocatable");  // the validator has found a driver
+  // Our validator has not looked yet; NVIDIA's says nothing.
   node().labels.erase("nvidia.com/gpu.validation");
+  EXPECT_EQ(CodeOf(), "");
+  node().labels.erase("nvidia.com/gpu.deploy.operator-validator");
   EXPECT_EQ(CodeOf(), "DriverMissing");
   EXPECT_EQ(StageOf(cluster_, node()), "driver");
+  node().made_at = Rfc3339(cluster_.now - minutes(1));
+  EXPECT_EQ(CodeOf(), "");
+}
+
+// The kubelet shows for some minutes more what a device plugin offered.
+TEST_F(NodeFindings, ADevicePluginThatWasSwitchedOff) {
+  node().allocatable["nvidia.com/gpu"] = 0;
+  EXPECT_EQ(CodeOf(), "GpusUnhealthy");
+  node().labels["nvidia.com/gpu.deploy.device-plugin"] = "false";
+  EXPECT_EQ(CodeOf(), "");
+  EXPECT_EQ(StageOf(cluster_, node()), "ready");
+  node().labels["nvidia.com/gpu.deploy.device-plugin"] = "true";
+  cluster_.policies = {PolicyFrom(*ParseJson(R"({"spec": {"devicePlugin": {"enabled": false}}})"))};
+  EXPECT_EQ(CodeOf(), "");
+  cluster_.policies = {};
+  for (const char* value : {"paused-for-driver-upgrade", ""}) {
+    node().labels["nvidia.com/gpu.deploy.device-plugin"] = value;
+    EXPECT_EQ(CodeOf(), "") << value;
+  }
+  node().labels["nvidia.com/gpu.deploy.device-plugin"] = "false";
+  // Another's device plugin offers some of them; the node's condition names one.
+  ExpectThatIllGpusAreTold();
+}
+
+// The device plugin does not run, and its own finding says why; or it is exchanged.
+TEST_F(NodeFindings, GpusOfADevicePluginThatDoesNotRun) {
+  node().allocatable["nvidia.com/gpu"] = 0;
+  cluster_.operands = {{.space = "a", .name = "nvidia-device-plugin-daemonset"}};
+  std::vector<Finding> findings = {
+      Problem("OperandCrashing", "DaemonSet nvidia-device-plugin-daemonset on n1", "", "")};
+  findings[0].nodes = {"n1"};
+  ExamineNodes(cluster_, findings);
+  EXPECT_EQ(findings.size(), 1U);
+  findings[0].nodes = {"n2"};
+  ExamineNodes(cluster_, findings);
+  EXPECT_EQ(findings.size(), 2U);
+  EXPECT_EQ(CodeOf(), "GpusUnhealthy");
+  cluster_.operands[0].young = {"n1"};
+  EXPECT_EQ(CodeOf(), "");
+  // Some of them, or one that the node's condition names, are ill all the same.
+  ExpectThatIllGpusAreTold();
+}
+
+// The validator misses what nobody is to offer.
+TEST_F(NodeFindings, ADevicePluginThatTheValidatorMisses) {
+  node().labels["nvidia.com/gpu.validation"] = "NoGpuAllocatable";
+  node().capacity = {};
+  node().allocatable = {};
+  EXPECT_EQ(CodeOf(), "NoGpuAllocatable");
+  node().labels["nvidia.com/gpu.deploy.device-plugin"] = "false";
+  EXPECT_EQ(CodeOf(), "");
+  EXPECT_EQ(StageOf(cluster_, node()), "ready");
+  node().labels["nvidia.com/gpu.deploy.device-plugin"] = "true";
+  cluster_.policies = {PolicyFrom(*ParseJson(R"({"spec": {"devicePlugin": {"enabled": false}}})"))};
+  EXPECT_EQ(CodeOf(), "");
+  // Another word is another matter.
+  node().labels["nvidia.com/gpu.validation"] = "DriverHangs";
+  EXPECT_EQ(CodeOf(), "DriverHangs");
+}
+
+TEST_F(NodeFindings, APauseThatNobodyTookBack) {
+  constexpr char kPlugin[] = "nvidia.com/gpu.deploy.device-plugin";
+  node().allocatable["nvidia.com/gpu"] = 0;
+  for (const char* word : {"ready", "NoGpuAllocatable"}) {
+    node().labels["nvidia.com/gpu.validation"] = word;
+    for (const char* value : {"paused-for-driver-upgrade", "true_paused-for-driver-upgrade"}) {
+      Write(node(), kPlugin, value, minutes(59));
+      EXPECT_EQ(CodeOf(), "");
+      EXPECT_EQ(PluginOffBy(cluster_, node()), "");
+      Write(node(), kPlugin, value, minutes(61));
+      EXPECT_EQ(CodeOf(), "OperandsPaused");
+      EXPECT_EQ(PluginOffBy(cluster_, node()), std::string("label ") + kPlugin + "=" + value);
+    }
+  }
+  // The driver's own finding says more; an upgrade is under way; nobody knows since when.
+  cluster_.operands = {{.space = "a", .name = "nvidia-driver-daemonset"}};
+  std::vector<Finding> findings = {
+      Problem("DriverContainerFails", "DaemonSet nvidia-driver-daemonset on n1", "", "")};
+  findings[0].nodes = {"n1"};
+  ExamineNodes(cluster_, findings);
+  EXPECT_EQ(findings.size(), 1U);
+  EXPECT_EQ(CodeOf(), "OperandsPaused");
+  Write(node(), kUpgrade, "drain-required", minutes(1));
+  EXPECT_EQ(CodeOf(), "");
+  node().labels.erase(kUpgrade);
+  node().written.clear();
+  EXPECT_EQ(CodeOf(), "");
+}
+
+// NVIDIADrivers bring the drivers: an image in the policy brings none.
+TEST_F(NodeFindings, ADriverThatNoNvidiaDriverBrings) {
+  node().labels["nvidia.com/gpu.validation"] = "DriverMissing";
+  const auto remedy = [this] {
+    const std::vector<Finding> findings = Examined();
+    EXPECT_THAT(findings, ElementsAre(Field(&Finding::code, "DriverMissing")));
+    return findings.empty() ? "" : findings[0].remedy;
+  };
+  node().labels["nvidia.com/gpu.deploy.driver"] = "true";
+  EXPECT_THAT(remedy(), HasSubstr("driver image in the ClusterPolicy"));
+  cluster_.policies = {
+      PolicyFrom(*ParseJson(R"({"spec": {"driver": {"useNvidiaDriverCRD": true}}})"))};
+  EXPECT_THAT(remedy(), HasSubstr("create an NVIDIADriver"));
+  EXPECT_THAT(Examined()[0].message, HasSubstr("no NVIDIADriver selects it"));
+  node().labels["nvidia.com/gpu-operator.driver.owner"] = "t4";
+  EXPECT_THAT(remedy(), HasSubstr("NVIDIADriver t4"));
+  // It is to bring a driver of its own.
+  node().labels["nvidia.com/gpu.deploy.driver"] = "pre-installed";
+  EXPECT_THAT(remedy(), HasSubstr("install NVIDIA's driver on the node"));
+  node().labels["nvidia.com/gpu.deploy.driver"] = "true";
+  cluster_.policies = {PolicyFrom(
+      *ParseJson(R"({"spec": {"driver": {"enabled": false, "useNvidiaDriverCRD": true}}})"))};
+  EXPECT_THAT(remedy(), HasSubstr("install NVIDIA's driver on the node"));
+}
+
+// Without a verdict labels are not missed yet either.
+TEST_F(NodeFindings, ANodeThatWasJustTakenIn) {
+  node().labels.erase("nvidia.com/gpu.validation");
+  node().labels.erase("nvidia.com/gpu.product");
+  EXPECT_EQ(CodeOf(), "");
+  EXPECT_TRUE(IsUnfinished(cluster_, node()));
+  EXPECT_FALSE(MayOfferYet(cluster_, node()));
+  node().capacity = {};
+  EXPECT_TRUE(MayOfferYet(cluster_, node()));
+  node().labels["nvidia.com/gpu.validation"] = "ready";
+  EXPECT_EQ(CodeOf(), "NoGpuAllocatable");
+  EXPECT_FALSE(IsUnfinished(cluster_, node()));
+  EXPECT_FALSE(MayOfferYet(cluster_, node()));
+  Write(node(), kState, "pending", minutes(1));
+  EXPECT_TRUE(MayOfferYet(cluster_, node()));
+}
+
+// NVIDIA's driver container shows its files when it is done: until then the driver is missing.
+TEST_F(NodeFindings, ADriverThatAContainerBrings) {
+  node().labels["nvidia.com/gpu.deploy.driver"] = "true";
+  cluster_.operands = {{.space = "gpu-operator",
+                        .name = "nvidia-driver-daemonset",
+                        .choice = {.labels = {{"nvidia.com/gpu.deploy.driver", "true"}}}}};
+  for (const char* word : {"DriverMissing", "DriverContainerNotReady"}) {
+    node().labels["nvidia.com/gpu.validation"] = word;
+    cluster_.drivers_begun = {{"n1", Rfc3339(cluster_.now - minutes(19))}};
+    EXPECT_EQ(CodeOf(), "DriverContainerNotReady");
+    EXPECT_EQ(Examined()[0].severity, Severity::kNote);
+    cluster_.drivers_begun = {{"n1", Rfc3339(cluster_.now - minutes(21))}};
+    EXPECT_EQ(CodeOf(), "DriverContainerNotReady");
+    EXPECT_EQ(Examined()[0].severity, Severity::kProblem);
+  }
+  // Other words, and nodes that get no container, are as they are.
+  node().labels["nvidia.com/gpu.validation"] = "GpuBoundToNouveau";
+  EXPECT_EQ(CodeOf(), "GpuBoundToNouveau");
+  node().labels["nvidia.com/gpu.validation"] = "DriverMissing";
+  node().labels["nvidia.com/gpu.deploy.driver"] = "pre-installed";
+  EXPECT_EQ(CodeOf(), "DriverMissing");
+  // No validator of ours says it.
+  node().labels["nvidia.com/gpu.deploy.driver"] = "true";
+  for (const char* label : {"nvidia.com/gpu.validation", "nvidia.com/gpu.deploy.operator-validator",
+                            "nvidia.com/cuda.driver-version.full"}) {
+    node().labels.erase(label);
+  }
+  node().capacity = {};
+  EXPECT_EQ(CodeOf(), "DriverContainerNotReady");
+  EXPECT_FALSE(IsUnsettled(cluster_, node()));
+  cluster_.drivers_begun = {{"n1", Rfc3339(cluster_.now - minutes(19))}};
+  EXPECT_TRUE(IsUnsettled(cluster_, node()));
+}
+
+// The operand's own finding has the cause.
+TEST_F(NodeFindings, WhatFollowsFromAnOperand) {
+  const auto besides = [this](const char* word, const char* object, std::set<std::string> nodes) {
+    node().labels["nvidia.com/gpu.validation"] = word;
+    std::vector<Finding> findings = {Problem("ImageMissing", object, "", "")};
+    findings[0].nodes = std::move(nodes);
+    ExamineNodes(cluster_, findings);
+    return findings.size() == 1 ? "" : findings[1].code;
+  };
+  cluster_.operands = {{.space = "a", .name = "nvidia-driver-daemonset"},
+                       {.space = "a", .name = "nvidia-device-plugin-daemonset"}};
+  constexpr char kDriver[] = "DaemonSet nvidia-driver-daemonset on n1, n2";
+  constexpr char kPlugin[] = "DaemonSet nvidia-device-plugin-daemonset on n1, n2";
+  EXPECT_EQ(besides("DriverMissing", kDriver, {"n1", "n2"}), "");
+  EXPECT_EQ(besides("DriverMissing", kDriver, {"n2"}), "DriverContainerNotReady");
+  EXPECT_EQ(besides("DriverMissing", kPlugin, {"n1"}), "DriverContainerNotReady");
+  EXPECT_EQ(besides("DriverMissing", "DaemonSet a/nvidia-driver-daemonset", {}), "");
+  EXPECT_EQ(besides("NoGpuAllocatable", kPlugin, {"n1"}), "");
+  EXPECT_EQ(besides("NoGpuAllocatable", kPlugin, {"n2"}), "NoGpuAllocatable");
+  EXPECT_EQ(besides("NoGpuAllocatable", kDriver, {"n1"}), "NoGpuAllocatable");
+  EXPECT_EQ(besides("CdiMissing", kPlugin, {"n1"}), "CdiMissing");
+}
+
+// The validator is quicker than the device plugin.
+TEST_F(NodeFindings, ADevicePluginThatHasNotRegisteredYet) {
+  node().labels["nvidia.com/gpu.validation"] = "NoGpuAllocatable";
+  node().made_at = Rfc3339(cluster_.now - minutes(2));
+  EXPECT_EQ(CodeOf(), "");
+  node().made_at = Rfc3339(cluster_.now - minutes(4));
+  EXPECT_EQ(CodeOf(), "NoGpuAllocatable");
+  cluster_.operands = {
+      {.name = "nvidia-device-plugin-daemonset", .made_at = Rfc3339(cluster_.now - minutes(2))}};
+  EXPECT_EQ(CodeOf(), "");
+  cluster_.operands[0].made_at = Rfc3339(cluster_.now - minutes(4));
+  EXPECT_EQ(CodeOf(), "NoGpuAllocatable");
+}
+
+TEST_F(NodeFindings, WhyADevicePluginOffersNothing) {
+  node().labels["nvidia.com/gpu.validation"] = "NoGpuAllocatable";
+  node().not_offered = "GPU 3 (A100): is in MIG mode, and MIG_STRATEGY is none";
+  EXPECT_EQ(CodeOf(), "NoGpuAllocatable");
+  EXPECT_THAT(Examined()[0].message, HasSubstr("GPU 3 (A100): is in MIG mode"));
+}
+
+TEST_F(NodeFindings, AMigLayoutThatNobodyMakes) {
+  node().labels["nvidia.com/mig.config"] = "all-1g.10gb";
+  EXPECT_EQ(CodeOf(), "MigNotManaged");
+  EXPECT_THAT(Examined()[0].remedy, HasSubstr("migManager"));
+  node().labels["nvidia.com/mig.capable"] = "false";
+  EXPECT_EQ(CodeOf(), "MigNotManaged");
+  EXPECT_THAT(Examined()[0].remedy, HasSubstr("nvidia.com/mig.config-"));
+  node().labels["nvidia.com/mig.config"] = "all-disabled";
+  EXPECT_EQ(CodeOf(), "");
+  node().labels["nvidia.com/mig.config"] = "all-1g.10gb";
+  node().labels[kState] = "success";
+  EXPECT_EQ(CodeOf(), "");
+  node().labels.erase(kState);
+  // Who may not see DaemonSets does not know.
+  cluster_.unread = {
+      {.what = kDaemonSetsPart, .error = {.kind = ErrorKind::kDenied, .message = ""}}};
+  EXPECT_EQ(CodeOf(), "");
+  cluster_.unread = {};
+  cluster_.operands = {{.name = "nvidia-mig-manager",
+                        .choice = {.labels = {{"nvidia.com/gpu.deploy.mig-manager", "true"}}}}};
+  EXPECT_EQ(CodeOf(), "MigNotManaged");
+  node().labels["nvidia.com/gpu.deploy.mig-manager"] = "true";
+  EXPECT_EQ(CodeOf(), "");
 }
 
 TEST_F(NodeFindings, GpusThatNobodyIsToOfferOrLabel) {
@@ -205,6 +452,12 @@ TEST_F(NodeFindings, NodesThatAreNotSettled) {
 TEST_F(NodeFindings, LabelsOfItsGpus) {
   node().labels["nvidia.com/gpu.product"] = "A100-MIG-INVALID";
   EXPECT_EQ(CodeOf(), "MigLayoutsDiffer");
+  // The plugin offers none of them.
+  node().labels["nvidia.com/gpu.validation"] = "NoGpuAllocatable";
+  EXPECT_EQ(CodeOf(), "MigLayoutsDiffer");
+  node().labels["nvidia.com/gpu.validation"] = "DriverHangs";
+  EXPECT_EQ(CodeOf(), "DriverHangs");
+  node().labels["nvidia.com/gpu.validation"] = "ready";
   node().labels.erase("nvidia.com/gpu.product");
   EXPECT_EQ(CodeOf(), "LabelsMissing");
   EXPECT_EQ(StageOf(cluster_, node()), "labels");
@@ -253,8 +506,10 @@ TEST_F(NodeFindings, StagesOfANodeForVirtualMachines) {
     node().capacity = {{"nvidia.com/GA102GL_A10", 2}};
     node().allocatable = node().capacity;
     EXPECT_EQ(StageOf(cluster_, node()), "ready");
-    node().allocatable = {{"nvidia.com/GA102GL_A10", 1}};
-    EXPECT_EQ(StageOf(cluster_, node()), "GPUs unhealthy");
+    for (const int left : {0, 1}) {
+      node().allocatable = {{"nvidia.com/GA102GL_A10", left}};
+      EXPECT_EQ(StageOf(cluster_, node()), "GPUs unhealthy") << left;
+    }
   }
 }
 
@@ -315,6 +570,17 @@ TEST_F(NodeFindings, WhyADriverIsNotUpgradedYet) {
             "DriverUpgradeOverdue");
   EXPECT_EQ(told("upgrade-failed", "more than 10 restarts", minutes(-2)), "DriverUpgradeFailed");
   EXPECT_THAT(Examined()[0].message, HasSubstr("more than 10 restarts"));
+  // Older than an hour, and time alone ends it.
+  told("wait-for-jobs-required", "2 pods run", minutes(600));
+  Write(node(), kUpgrade, "wait-for-jobs-required", minutes(61));
+  EXPECT_EQ(CodeOf(), "DriverUpgradeWaitsForPods");
+  // Who waits for its turn meanwhile is no trouble either.
+  NodeFacts other = node();
+  other.name = "n2";
+  Write(other, kUpgrade, "upgrade-required", minutes(61));
+  cluster_.nodes.push_back(other);
+  EXPECT_EQ(CodeOf(), "DriverUpgradeWaitsForPods");
+  cluster_.nodes.pop_back();
   // A wait without an end, and words about another state than that of now.
   Write(node(), kUpgrade, "drain-required", minutes(61));
   EXPECT_EQ(CodeOf(), "DriverUpgradeStuck");
@@ -369,6 +635,18 @@ TEST_F(NodeFindings, ADriverThatWaitsForItsTurn) {
   Write(cluster_.nodes[1], kUpgrade, "drain-required", minutes(61));
   EXPECT_THAT(Examined(), ElementsAre(Field(&Finding::code, "DriverUpgradeStuck"),
                                       Field(&Finding::code, "DriverUpgradeStuck")));
+}
+
+TEST_F(NodeFindings, ADriverThatIsNotToBeUpgraded) {
+  node().labels["nvidia.com/gpu-driver-upgrade.skip"] = "true";
+  Write(node(), kUpgrade, "upgrade-required", minutes(61));
+  EXPECT_THAT(Examined(), IsEmpty());
+  // Its turn had come before.
+  Write(node(), kUpgrade, "drain-required", minutes(61));
+  EXPECT_EQ(CodeOf(), "DriverUpgradeStuck");
+  node().labels["nvidia.com/gpu-driver-upgrade.skip"] = "false";
+  Write(node(), kUpgrade, "upgrade-required", minutes(61));
+  EXPECT_EQ(CodeOf(), "DriverUpgradeStuck");
 }
 
 TEST(NodeFrom, WhatItSaysOfItself) {

@@ -4,6 +4,7 @@
 // an hour old, so what it is about is read again: only what still holds is a fact.
 #include "operator/doctor/read_cluster.h"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdlib>
@@ -15,7 +16,9 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "kube/path.h"
+#include "operator/doctor/container_findings.h"
 #include "operator/doctor/findings.h"
+#include "operator/doctor/node_findings.h"
 #include "operator/doctor/start_findings.h"
 #include "policy/kinds.h"
 #include "policy/names.h"
@@ -29,17 +32,25 @@ constexpr std::chrono::minutes kFresh(30);
 constexpr size_t kMostPods = 50;
 constexpr size_t kMostLogs = 20;  // of operands, and of workloads
 constexpr size_t kLogsOfOne = 2;  // of one container of an operand, on whichever nodes
-constexpr long long kLogLines = 60;
-constexpr long long kLogBytes = 64 * 1024;
+// A shell that traces writes many lines after the cause. A compiler's are long; the API server
+// leaves out the last ones of too many bytes.
+constexpr long long kLogLines = 200;
+constexpr long long kLogBytes = 256 * 1024;
 // A node that is away lets the API server wait much longer.
 constexpr std::chrono::seconds kLogTimeout(5);
-constexpr std::string_view kJob = "Job ";  // of an owner
 
 // What an event is about, by kind and key.
 struct Involved {
   std::string kind;
   kube::Key key;
   auto operator<=>(const Involved&) const = default;
+};
+
+// Failed runs among the pods of an owner, or of one that has none.
+struct FailedFacts {
+  std::vector<ContainerFacts> runs;
+  std::optional<kube::Key> job = {};  // of Kubernetes' own kind
+  bool told = false;                  // one of them says why
 };
 
 struct Told {
@@ -89,7 +100,7 @@ class Reader {
         {kNodesPart, &Reader::ReadNodes},
         {kPoliciesPart, &Reader::ReadPolicies},
         {"NVIDIADrivers", &Reader::ReadDrivers},
-        {"DaemonSets", &Reader::ReadDaemonSets},
+        {kDaemonSetsPart, &Reader::ReadDaemonSets},
         {"Deployments", &Reader::ReadDeployments},
         {"pods that hold GPUs", &Reader::ReadHolders},
         {"events", &Reader::ReadWarnings},
@@ -99,6 +110,7 @@ class Reader {
         {"pods that are refused", &Reader::AddRefusals},
         {"pods that are not started", &Reader::AddStarts},
         {"pods that end again and again", &Reader::AddRestarting},
+        {"pods that failed before", &Reader::AddEarlierRuns},
         {"the device plugin's configuration", &Reader::ReadConfigs},
     });
     for (const Step& step : kSteps) {
@@ -170,7 +182,7 @@ class Reader {
       TRY(Take(kAllDaemonSetsPart, listed));
       listed = List(kube::kinds::kDaemonSet, {.space = space}, take);
     }
-    return Take("DaemonSets", listed);
+    return Take(kDaemonSetsPart, listed);
   }
 
   void AddPart(const Json& object) {
@@ -222,6 +234,12 @@ class Reader {
     }
     TRY(Take("pods of namespace " + operator_space,
              List(kube::kinds::kPod, {.space = operator_space}, [this](const Json& pod) {
+               if (!IsOperandPod(cluster_, pod)) {
+                 guests_.insert(kube::KeyOf(pod));
+                 return;
+               }
+               NoteDriver(pod);
+               NoteUnready(pod);
                for (ContainerFacts& container : TroubledContainers(pod)) {
                  Explain(pod, container);
                  cluster_.operand_containers.push_back(std::move(container));
@@ -231,7 +249,7 @@ class Reader {
     std::map<std::pair<std::string, std::string>, size_t> read;  // app and container
     for (ContainerFacts& container : cluster_.operand_containers) {
       size_t& of_one = read[{container.app, container.container}];
-      if (container.waiting == "CrashLoopBackOff" && of_one < kLogsOfOne) {
+      if (EndsAgain(container, cluster_.now) && of_one < kLogsOfOne) {
         TRY(ReadLog(container, asked));
         of_one += container.log.empty() ? 0 : 1;
       }
@@ -239,17 +257,51 @@ class Reader {
     return {};
   }
 
+  void NoteDriver(const Json& pod) {
+    const Json* controller = ControllerOf(pod);
+    if (controller != nullptr && BringsDriver(TextAt(*controller, "name"))) {
+      std::string& begun = cluster_.drivers_begun[TextAt(pod, "spec.nodeName")];
+      begun = std::max(begun, BegunAt(pod));
+    }
+  }
+
+  void NoteUnready(const Json& pod) {
+    const Json* controller = ControllerOf(pod);
+    const auto operand = controller == nullptr
+                             ? cluster_.operands.end()
+                             : std::ranges::find(cluster_.operands, TextAt(*controller, "name"),
+                                                 &OperandFacts::name);
+    if (operand == cluster_.operands.end()) {
+      return;
+    }
+    const std::string node = TextAt(pod, "spec.nodeName");
+    if (IsNew(cluster_, UnreadySince(pod))) {
+      operand->young.push_back(node);
+    } else if (node.empty()) {
+      operand->scheduler = PodFrom(pod).scheduler;
+    }
+  }
+
   // What its status does not say: before Kubernetes 1.32 why an image is not pulled, and why a pod
-  // has no sandbox.
+  // has no sandbox, or not its volumes.
   void Explain(const Json& pod, ContainerFacts& container) const {
     const kube::Key key = kube::KeyOf(pod);
     const auto pull = pulls_.find(key);
-    const auto start = unstarted_.find(key);
     if (pull != pulls_.end() && container.message.ends_with('"') &&
         pull->second.message.find('"' + container.image + '"') != std::string::npos) {
       container.message += ": " + pull->second.message;
-    } else if (start != unstarted_.end() && container.message.empty() && IsStarting(pod)) {
-      container.message = start->second.message;
+    }
+    if (const auto secrets = secrets_.find(key);
+        secrets != secrets_.end() && IsFresh(secrets->second)) {
+      container.lacks_secrets = secrets->second.message;
+    }
+    if (!container.message.empty() || !IsStarting(pod)) {
+      return;
+    }
+    for (const auto* told : {&mounts_, &unstarted_}) {
+      if (const auto at = told->find(key); at != told->end()) {
+        container.message = at->second.message;
+      }
     }
   }
 
@@ -287,43 +339,74 @@ class Reader {
   }
 
   Status ReadFailed() {
-    std::map<kube::Key, ContainerFacts> of_jobs;  // the newest of each
     const kube::Selection failed{.space = space_, .fields = "status.phase=Failed"};
-    TRY(Take("pods that failed", List(kube::kinds::kPod, failed, [&](const Json& pod) {
+    TRY(Take("pods that failed", List(kube::kinds::kPod, failed, [this](const Json& pod) {
                if (std::optional<RejectionFacts> rejection = RejectionFrom(pod)) {
                  cluster_.rejections.push_back(*std::move(rejection));
                  return;
                }
-               const std::string owner = OwnerOf(pod);
-               if (!owner.starts_with(kJob) || PodWants(pod).empty()) {
-                 return;
-               }
-               const kube::Key job{kube::KeyOf(pod).space, owner.substr(owner.rfind('/') + 1)};
-               for (ContainerFacts& container : TroubledContainers(pod)) {
-                 if (FailsNow(container, cluster_.now) &&
-                     container.ended_at > of_jobs[job].ended_at) {
-                   of_jobs[job] = std::move(container);
-                 }
+               if (!PodWants(pod).empty()) {
+                 KeepRuns(pod);
                }
              })));
     size_t asked = 0;
-    for (auto& [job, container] : of_jobs) {
-      if (++asked > kMostPods) {
-        break;
+    for (auto& [owner, failed_runs] : failed_) {
+      if (++asked > kMostPods || HasSucceeded(failed_runs)) {
+        failed_runs.runs.clear();
       }
-      TRY(AddFailed(job, container));
+      TRY(AddRun(failed_runs, 0));
     }
     return {};
   }
 
+  void KeepRuns(const Json& pod) {
+    const kube::Key key = kube::KeyOf(pod);
+    const std::string owner = OwnerOf(pod);
+    std::optional<kube::Key> job;
+    if (const Json* controller = ControllerOf(pod);
+        controller != nullptr && TextAt(*controller, "apiVersion").starts_with("batch/")) {
+      job = kube::Key{key.space, TextAt(*controller, "name")};
+    }
+    for (ContainerFacts& container : TroubledContainers(pod)) {
+      if (FailsNow(container, cluster_.now)) {
+        FailedFacts& failed = failed_[owner.empty() ? "Pod " + key.Text() : owner];
+        failed.job = job;
+        KeepTelling(failed.runs, std::move(container));
+      }
+    }
+  }
+
   // What a Job has done after all is no trouble.
-  Status AddFailed(const kube::Key& job, ContainerFacts& container) {
-    const Result<Json> object = client_.Get(kube::kinds::kJob, job);
-    if (object.has_value() ? IntAt(*object, "status.succeeded", 0) > 0
-                           : object.error().kind == ErrorKind::kNotFound) {
+  bool HasSucceeded(const FailedFacts& failed) {
+    if (!failed.job) {
+      return false;
+    }
+    const Result<Json> object = client_.Get(kube::kinds::kJob, *failed.job);
+    return object.has_value() ? IntAt(*object, "status.succeeded", 0) > 0
+                              : object.error().kind == ErrorKind::kNotFound;
+  }
+
+  Status AddRun(FailedFacts& failed, size_t index) {
+    if (failed.told || index >= failed.runs.size()) {
       return {};
     }
-    return AddWorkload(container);
+    ContainerFacts& run = failed.runs[index];
+    TRY(ReadLog(run, workload_logs_));
+    failed.told = SaysWhy(cluster_, run);
+    if (failed.told) {
+      cluster_.workload_containers.push_back(std::move(run));
+    }
+    return {};
+  }
+
+  // Where the first run does not say why. Other pods come before.
+  Status AddEarlierRuns() {
+    for (size_t i = 1; i < kMostRuns; ++i) {
+      for (auto& [owner, failed] : failed_) {
+        TRY(AddRun(failed, i));
+      }
+    }
+    return {};
   }
 
   Status AddWorkload(ContainerFacts& container) {
@@ -332,25 +415,37 @@ class Reader {
     return {};
   }
 
+  // Events of the operator's namespace are read whichever workloads are asked for.
+  bool IsAskedFor(const kube::Key& key) const { return space_.empty() || key.space == space_; }
+  bool IsWorkload(const kube::Key& pod) const {
+    return IsAskedFor(pod) && (pod.space != OperatorSpace(cluster_) || guests_.contains(pod));
+  }
+
   void TakeWarning(const Json& event) {
     const std::string kind = TextAt(event, "involvedObject.kind");
     const std::string reason = TextAt(event, "reason");
     const kube::Key key{TextAt(event, "involvedObject.namespace"),
                         TextAt(event, "involvedObject.name")};
-    const bool operand = key.space == OperatorSpace(cluster_);
-    Told told{TextAt(event, "message"), LastSeen(event)};
+    const bool in_space = key.space == OperatorSpace(cluster_);
+    Told told{MessageOf(event), LastSeen(event)};
     if (kind == "Node") {
       KeepNewest(verdicts_[{key.name, reason}], std::move(told));
     } else if (kind == "Pod") {
-      if (StartFailure(told.message)) {
+      if (StartFailure(told.message, true)) {
         KeepNewest(unstarted_[key], std::move(told));
-      } else if (operand && told.message.starts_with("Failed to pull image")) {
+      } else if (in_space && told.message.starts_with("Failed to pull image")) {
         KeepNewest(pulls_[key], std::move(told));
-      } else if (reason == "BackOff" && !operand) {
+      } else if (in_space && told.message.starts_with("MountVolume")) {
+        KeepNewest(mounts_[key], std::move(told));
+      } else if (in_space && reason == "FailedToRetrieveImagePullSecret") {
+        KeepNewest(secrets_[key], std::move(told));
+      } else if (reason == "BackOff") {
         restarting_.insert(key);
       }
-    } else if (operand ? reason == "FailedCreate"
-                       : IsKnownRefusal({.object = "", .message = told.message})) {
+    } else if (in_space ? reason == "FailedCreate"
+                        : IsKnownRefusal({.object = "",
+                                          .message = told.message,
+                                          .wants_gpus = reason == "FailedCreate"})) {
       KeepNewest(refused_[{kind, key}], std::move(told));
     }
   }
@@ -361,42 +456,68 @@ class Reader {
     if (!space_.empty() && !OperatorSpace(cluster_).empty()) {
       spaces.insert(OperatorSpace(cluster_));
     }
+    const auto take = [this](const Json& event) { TakeWarning(event); };
     for (const std::string& space : spaces) {
-      TRY(Take("events", List(kube::kinds::kEvent, {.space = space, .fields = "type=Warning"},
-                              [this](const Json& event) { TakeWarning(event); })));
+      TRY(Take("events",
+               List(kube::kinds::kEvent, {.space = space, .fields = "type=Warning"}, take)));
+    }
+    // Where those of objects without a namespace are.
+    if (!spaces.contains("") && !spaces.contains("default")) {
+      const kube::Selection of_nodes{.space = "default",
+                                     .fields = "type=Warning,involvedObject.kind=Node"};
+      TRY(Take("events of nodes", List(kube::kinds::kEvent, of_nodes, take)));
     }
     for (NodeFacts& node : cluster_.nodes) {
       const auto told = verdicts_.find({node.name, ValueOf(node, names::kGpuValidation)});
       if (told != verdicts_.end()) {
         node.validator_says = told->second.message;
       }
+      const auto left_out = verdicts_.find({node.name, "GPUNotOffered"});
+      if (left_out != verdicts_.end()) {
+        node.not_offered = left_out->second.message;
+      }
     }
     return {};
   }
 
+  // Whether pods want GPUs many words do not say, and there may be many that don't.
   Status AddRefusals() {
+    size_t asked = 0;
     for (const auto& [involved, told] : refused_) {
-      TRY(AddRefusal(involved, told));
+      const bool of_gpus = IsKnownRefusal({.object = "", .message = told.message});
+      if (of_gpus || involved.key.space == OperatorSpace(cluster_) || ++asked <= kMostPods) {
+        TRY(AddRefusal(involved, told));
+      }
     }
     return {};
+  }
+
+  [[nodiscard]] bool IsFresh(const Told& told) const {
+    return told.last_seen > Rfc3339(cluster_.now - kFresh);
   }
 
   // The workload that a user knows: a ReplicaSet's Deployment, a Job's CronJob. Nothing if the
   // object is gone or has its pods by now.
   Status AddRefusal(const Involved& involved, const Told& told) {
     const std::string itself = involved.kind + " " + involved.key.Text();
-    const bool operand = involved.key.space == OperatorSpace(cluster_);
+    const bool in_space = involved.key.space == OperatorSpace(cluster_);
     const std::optional<kube::Kind> kind = ControllerKind(involved.kind);
     const Result<Json> object =
         kind ? client_.Get(*kind, involved.key)
              : Result<Json>(Fail(ErrorKind::kUnsupported, involved.kind + ": not a kind of ours"));
     if (object.has_value()) {
-      if (LacksPods(*object)) {
+      const bool operand = in_space && IsOperandController(cluster_, *object);
+      // A Job without pods may wait before it tries again, for another reason.
+      const bool now = involved.kind != "Job" || IsFresh(told);
+      if (now && LacksPods(*object) && (operand || IsAskedFor(involved.key))) {
         const std::string owner = OwnerOf(*object);
         // An operand's DaemonSet is owned by the policy, which says less.
         const bool itself_known = owner.empty() || (operand && involved.kind == "DaemonSet");
-        cluster_.refusals.push_back(
-            {.object = itself_known ? itself : owner, .message = told.message, .operand = operand});
+        const Json* pods = At(*object, "spec.template");
+        cluster_.refusals.push_back({.object = itself_known ? itself : owner,
+                                     .message = told.message,
+                                     .operand = operand,
+                                     .wants_gpus = pods != nullptr && !PodWants(*pods).empty()});
       }
       return {};
     }
@@ -405,9 +526,9 @@ class Reader {
         return {};
       case ErrorKind::kUnsupported:
       case ErrorKind::kDenied:
-        if (told.last_seen > Rfc3339(cluster_.now - kFresh)) {
+        if (IsFresh(told)) {
           cluster_.refusals.push_back(
-              {.object = itself, .message = told.message, .operand = operand});
+              {.object = itself, .message = told.message, .operand = in_space});
         }
         return {};
       default:
@@ -419,7 +540,7 @@ class Reader {
   Status AddStarts() {
     size_t asked = 0;
     for (const auto& [key, told] : unstarted_) {
-      if (key.space == OperatorSpace(cluster_)) {
+      if (!IsWorkload(key)) {
         continue;
       }
       if (++asked > kMostPods) {
@@ -429,7 +550,8 @@ class Reader {
       if (pod.has_value() && IsStarting(*pod)) {
         cluster_.starts.push_back({.object = "pod " + key.Text(),
                                    .node = TextAt(*pod, "spec.nodeName"),
-                                   .message = told.message});
+                                   .message = told.message,
+                                   .wants_gpus = !PodWants(*pod).empty()});
       }
       TRY(Take("pod " + key.Text(), StatusOf(pod)));
     }
@@ -439,6 +561,9 @@ class Reader {
   Status AddRestarting() {
     size_t asked = 0;
     for (const kube::Key& key : restarting_) {
+      if (!IsWorkload(key)) {
+        continue;
+      }
       if (++asked > kMostPods) {
         break;
       }
@@ -488,13 +613,18 @@ class Reader {
   ClusterFacts cluster_;
   bool answered_ = false;  // a list of something was given
   size_t workload_logs_ = 0;
+  std::set<kube::Key> guests_;    // pods of others in the operator's namespace
   std::set<std::string> silent_;  // nodes whose kubelet did not give a log
   // What warnings tell, by what they are about; the newest each.
   std::map<std::pair<std::string, std::string>, Told> verdicts_;  // node and reason
   std::map<Involved, Told> refused_;
   std::map<kube::Key, Told> unstarted_;
-  std::map<kube::Key, Told> pulls_;  // of operands
+  // In the operator's namespace.
+  std::map<kube::Key, Told> pulls_;
+  std::map<kube::Key, Told> mounts_;
+  std::map<kube::Key, Told> secrets_;
   std::set<kube::Key> restarting_;
+  std::map<std::string, FailedFacts> failed_;  // by owner, or pod
 };
 
 }  // namespace

@@ -21,21 +21,52 @@ struct Meaning {
   std::string_view code;
   std::string_view message;
   std::string_view remedy;
+  bool of_gpus = false;        // means it only where GPUs were given
+  std::string_view also = "";  // words that must be there as well
 };
 
 constexpr char kToolkit[] =
     "look at the container toolkit's log there: kubectl logs -A -l "
     "app=nvidia-container-toolkit-daemonset --prefix";
 
+constexpr char kOtherHandler[] =
+    "give the pod the RuntimeClass nvidia, or none (GPUs come by CDI), or name the handler in the "
+    "container runtime's configuration";
+constexpr char kFileGone[] =
+    "is not started: a file of the driver that is to be mounted is not on the node any more";
+
 constexpr std::array kMeanings = std::to_array<Meaning>({
     {"no runtime for \"nvidia", "RuntimeHandlerMissing",
      "is not started: the node's container runtime has no handler of that name", kToolkit},
     {"failed to find runtime handler nvidia", "RuntimeHandlerMissing",
      "is not started: the node's container runtime has no handler of that name", kToolkit},
+    // Docker's, and cri-dockerd's of releases that know no handlers.
+    {"invalid runtime name: nvidia", "RuntimeHandlerMissing",
+     "is not started: the node's container runtime has no handler of that name", kToolkit},
+    {"Unknown runtime specified nvidia", "RuntimeHandlerMissing",
+     "is not started: the node's container runtime has no handler of that name", kToolkit},
+    {"RuntimeHandler \"nvidia", "RuntimeHandlerMissing",
+     "is not started: the node's container runtime has no handler of that name", kToolkit, false,
+     "not supported"},
+    // Of a RuntimeClass with another handler.
+    {"no runtime for \"", "RuntimeHandlerMissing",
+     "is not started: the node's container runtime has no handler of its RuntimeClass",
+     kOtherHandler, true},
+    {"failed to find runtime handler", "RuntimeHandlerMissing",
+     "is not started: the node's container runtime has no handler of its RuntimeClass",
+     kOtherHandler, true},
+    {"invalid runtime name: ", "RuntimeHandlerMissing",
+     "is not started: the node's container runtime has no handler of its RuntimeClass",
+     kOtherHandler, true},
+    {"RuntimeHandler \"", "RuntimeHandlerMissing",
+     "is not started: the node's container runtime has no handler of its RuntimeClass",
+     kOtherHandler, true, "not supported"},
     {"unresolvable CDI devices", "CdiDevicesUnknown",
      "is not started: the node's container runtime does not know its CDI devices",
      "look whether CDI is switched on in the container runtime and whether /var/run/cdi is among "
      "its folders"},
+    {"failed to stat CDI host device", "CdiStale",
+     "is not started: the node's CDI document names a device that is not there", kToolkit},
     // The hook compares what the image says that it needs.
     {"unsatisfied condition: cuda", "DriverTooOld",
      "is not started: its image needs a newer driver than the node has",
@@ -47,7 +78,32 @@ constexpr std::array kMeanings = std::to_array<Meaning>({
      "is not started: nvidia-container-runtime fails on the node", kToolkit},
     {"nvidia-cdi-hook", "RuntimeHookFails", "is not started: nvidia-cdi-hook fails on the node",
      kToolkit},
+    // What CDI documents of older releases call.
+    {"nvidia-ctk", "RuntimeHookFails", "is not started: the hook nvidia-ctk fails on the node",
+     kToolkit},
+    // Images bring no nvidia-smi: it comes with the GPU. As runc and crun say it.
+    {"\"nvidia-smi\": executable file not found", kNotInContainer,
+     "is not started: it was given a GPU, and nothing of the driver is in it", kGiveByRuntime,
+     true},
+    {"executable file `nvidia-smi` not found", kNotInContainer,
+     "is not started: it was given a GPU, and nothing of the driver is in it", kGiveByRuntime,
+     true},
 });
+
+// A file of the driver that is to be mounted, in the words of runc from 1.2 on, of those before it,
+// and of crun.
+bool LacksDriverFile(std::string_view words) {
+  static constexpr std::array<std::string_view, 3> kMounts = {
+      "failed to fulfil mount request: ", "error mounting \"", "cannot stat `"};
+  static constexpr std::array<std::string_view, 6> kFiles = {
+      "libnvidia",   "libcuda.so",        "_nvidia.so",
+      "bin/nvidia-", "/firmware/nvidia/", "nvidia-persistenced"};
+  const auto named = [words](std::string_view each) {
+    return words.find(each) != std::string_view::npos;
+  };
+  return std::ranges::any_of(kMounts, named) && std::ranges::any_of(kFiles, named) &&
+         named("o such file");
+}
 
 Finding Rejected(const RejectionFacts& rejection) {
   if (rejection.message.find("maximum request size for shared resources is 1") !=
@@ -73,9 +129,13 @@ Finding Rejected(const RejectionFacts& rejection) {
 
 }  // namespace
 
-std::optional<Finding> StartFailure(std::string_view words) {
-  const auto found = std::ranges::find_if(kMeanings, [words](const Meaning& meaning) {
-    return words.find(meaning.words) != std::string_view::npos;
+std::optional<Finding> StartFailure(std::string_view words, bool wants_gpus) {
+  if (LacksDriverFile(words)) {
+    return Problem("CdiStale", "", kFileGone, kToolkit);
+  }
+  const auto found = std::ranges::find_if(kMeanings, [&](const Meaning& meaning) {
+    return words.find(meaning.words) != std::string_view::npos &&
+           words.find(meaning.also) != std::string_view::npos && (wants_gpus || !meaning.of_gpus);
   });
   if (found == kMeanings.end()) {
     return std::nullopt;
@@ -86,7 +146,7 @@ std::optional<Finding> StartFailure(std::string_view words) {
 
 void ExamineStarts(const ClusterFacts& cluster, std::vector<Finding>& findings) {
   for (const StartFacts& start : cluster.starts) {
-    if (std::optional<Finding> finding = StartFailure(start.message)) {
+    if (std::optional<Finding> finding = StartFailure(start.message, start.wants_gpus)) {
       finding->object = start.object + (start.node.empty() ? "" : " on " + start.node);
       findings.push_back(*std::move(finding));
     }

@@ -32,7 +32,17 @@ TEST(Starts, WhatContainerRuntimesSay) {
             "RuntimeHandlerMissing"},
            {"Failed to create pod sandbox: failed to find runtime handler nvidia from runtime list",
             "RuntimeHandlerMissing"},
-           {"failed to get sandbox runtime: no runtime for \"runsc\" is configured", nullptr},
+           {"failed to get sandbox runtime: no runtime for \"gpu\" is configured",
+            "RuntimeHandlerMissing"},
+           {"failed to find runtime handler gpu from runtime list map[runc:0x1]",
+            "RuntimeHandlerMissing"},
+           {"runc create failed: failed to fulfil mount request: open "
+            "/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.550.54: no such file or directory",
+            "CdiStale"},
+           {"failed to fulfil mount request: open /usr/lib64/libcuda.so.550.54: no such file",
+            "CdiStale"},
+           {"failed to fulfil mount request: open /usr/bin/nvidia-smi: no such file", "CdiStale"},
+           {"failed to fulfil mount request: open /data/models: no such file", nullptr},
            {"Error: failed to create containerd task: CDI device injection failed: unresolvable "
             "CDI "
             "devices k8s.device-plugin.nvidia.com/gpu=GPU-1",
@@ -48,10 +58,20 @@ TEST(Starts, WhatContainerRuntimesSay) {
             "RuntimeHookFails"},
            {"error running createContainer hook: /usr/local/nvidia/toolkit/nvidia-cdi-hook",
             "RuntimeHookFails"},
+           {"error running createContainer hook: /usr/local/nvidia/toolkit/nvidia-ctk hook",
+            "RuntimeHookFails"},
+           {"CDI device injection failed: failed to stat CDI host device \"/dev/nvidia0\"",
+            "CdiStale"},
+           {"runc create failed: exec: \"nvidia-smi\": executable file not found in $PATH",
+            "GpuNotInContainer"},
+           {"crun: executable file `nvidia-smi` not found in $PATH: No such file or directory",
+            "GpuNotInContainer"},
+           {"exec: \"train\": executable file not found in $PATH", nullptr},
            {"Failed to create pod sandbox: plugin type=\"calico\" failed", nullptr}}) {
     ClusterFacts cluster;
-    cluster.starts = {{.object = "pod default/x", .node = "n1", .message = message}};
-    EXPECT_EQ(StartFailure(message).has_value(), code != nullptr) << message;
+    cluster.starts = {
+        {.object = "pod default/x", .node = "n1", .message = message, .wants_gpus = true}};
+    EXPECT_EQ(StartFailure(message, true).has_value(), code != nullptr) << message;
     if (code == nullptr) {
       EXPECT_THAT(Examined(cluster), IsEmpty()) << message;
     } else {
@@ -61,6 +81,71 @@ TEST(Starts, WhatContainerRuntimesSay) {
           << message;
     }
   }
+}
+
+TEST(Starts, HandlersThatDockerLacks) {
+  for (const char* message :
+       {"Failed to create pod sandbox: rpc error: code = Unknown desc = RuntimeHandler \"nvidia\" "
+        "not supported",
+        "Failed to create pod sandbox: Error response from daemon: unknown or invalid runtime "
+        "name: "
+        "nvidia",
+        "Error response from daemon: Unknown runtime specified nvidia",
+        "RuntimeHandler \"gpu\" not supported",
+        "Error response from daemon: unknown or invalid runtime name: gpu"}) {
+    ASSERT_TRUE(StartFailure(message, true).has_value()) << message;
+    EXPECT_EQ(StartFailure(message, true)->code, "RuntimeHandlerMissing") << message;
+  }
+}
+
+// As runc from 1.2 on says it, as it did before, and crun.
+TEST(Starts, FilesOfTheDriverThatAreGone) {
+  constexpr char kGone[] = ": no such file or directory: unknown";
+  for (const char* message :
+       {"failed to fulfil mount request: open /usr/lib/libEGL_nvidia.so.550.54",
+        "failed to fulfil mount request: open /usr/lib/libGLX_nvidia.so.550.54",
+        "failed to fulfil mount request: open /lib/firmware/nvidia/550.54/gsp_ga10x.bin",
+        "failed to fulfil mount request: open /run/nvidia-persistenced/socket",
+        "error mounting \"/run/nvidia/driver/usr/lib/libnvidia-egl-gbm.so.1.1.1\" to rootfs at "
+        "\"/usr/lib/libnvidia-egl-gbm.so.1.1.1\": stat "
+        "/run/nvidia/driver/usr/lib/libnvidia-egl-gbm.so.1.1.1",
+        "crun: cannot stat `/lib64/libEGL_nvidia.so.550.54.14`"}) {
+    const std::optional<Finding> finding = StartFailure(std::string(message) + kGone, false);
+    ASSERT_TRUE(finding.has_value()) << message;
+    EXPECT_EQ(finding->code, "CdiStale") << message;
+  }
+  EXPECT_TRUE(
+      StartFailure("crun: cannot stat `/lib64/libcuda.so.1`: No such file or directory: OCI "
+                   "runtime attempted to invoke a command that was not found",
+                   true)
+          .has_value());
+  // Other files, and other faults.
+  for (const char* message :
+       {"crun: cannot stat `/data/models`: No such file or directory",
+        "error mounting \"/data/models\" to rootfs at \"/models\": stat /data/models: no such file "
+        "or directory",
+        "error mounting \"/usr/lib/libnvidia-ml.so.550\" to rootfs at \"/x\": not a directory",
+        "libnvidia-ml.so.1: No such file or directory"}) {
+    EXPECT_FALSE(StartFailure(message, true).has_value()) << message;
+  }
+}
+
+// Who asks for no GPU has no nvidia-smi; the node's runtime is at fault whoever asks.
+TEST(Starts, OfPodsWithoutGpus) {
+  EXPECT_FALSE(StartFailure("exec: \"nvidia-smi\": executable file not found in $PATH", false));
+  EXPECT_TRUE(StartFailure("no runtime for \"nvidia\" is configured", false));
+  EXPECT_FALSE(StartFailure("no runtime for \"runsc\" is configured", false));
+  EXPECT_TRUE(StartFailure("unknown or invalid runtime name: nvidia", false));
+  EXPECT_TRUE(StartFailure("RuntimeHandler \"nvidia\" not supported", false));
+  EXPECT_FALSE(StartFailure("unknown or invalid runtime name: runsc", false));
+  EXPECT_FALSE(StartFailure("RuntimeHandler \"runsc\" not supported", false));
+  EXPECT_TRUE(
+      StartFailure("cannot stat `/lib64/libcuda.so.550`: No such file or directory", false));
+  ClusterFacts cluster;
+  cluster.starts = {{.object = "pod default/x",
+                     .node = "n1",
+                     .message = "exec: \"nvidia-smi\": executable file not found in $PATH"}};
+  EXPECT_THAT(Examined(cluster), IsEmpty());
 }
 
 Json FailedPod(const char* reason) {
@@ -89,6 +174,19 @@ TEST(Rejections, OfPodsWithGpusAlone) {
   }
   EXPECT_FALSE(RejectionFrom(FailedPod("Evicted")).has_value());
   EXPECT_FALSE(RejectionFrom(FailedPod("OutOfcpu")).has_value());
+}
+
+// A pod that a kubelet refuses after its own restart keeps the time of its first start.
+TEST(Rejections, AreAsOldAsTheStatus) {
+  Json pod = FailedPod("UnexpectedAdmissionError");
+  pod["metadata"]["managedFields"] = *ParseJson(R"([
+      {"manager": "kubelet", "operation": "Update", "subresource": "status",
+       "time": "2026-01-03T00:00:00Z"},
+      {"manager": "kube-scheduler", "subresource": "status", "time": "2026-01-02T00:00:00Z"},
+      {"manager": "kubectl-label", "operation": "Update", "time": "2026-01-04T00:00:00Z"}])");
+  EXPECT_EQ(RejectionFrom(pod)->at, "2026-01-03T00:00:00Z");
+  pod["status"]["startTime"] = "2026-01-05T00:00:00Z";
+  EXPECT_EQ(RejectionFrom(pod)->at, "2026-01-05T00:00:00Z");
 }
 
 TEST(Rejections, ByWhatTheyMean) {

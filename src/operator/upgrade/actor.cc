@@ -100,7 +100,7 @@ kube::Outcome Actor::Look() {
     return RollOn(*policies);
   }
   watches_.Use({});
-  evictions_.clear();
+  followed_.clear();
   Tell({});
   Status status = AbandonAll();
   return status.has_value() ? kube::Outcome(kube::Done{}) : std::move(status).error();
@@ -149,7 +149,7 @@ kube::Outcome Actor::RollOn(const Policies& policies) {
   const Observer observer(*sight);
   std::vector<NodeInput> nodes;
   for (const auto& [name, facts] : view_.Nodes()) {
-    nodes.push_back(observer.Observe(name, *facts));
+    nodes.push_back(Observe(observer, name, *facts));
   }
   std::ranges::sort(nodes, {}, &NodeInput::name);
   Status first = ShowPods(policies, nodes);
@@ -184,6 +184,17 @@ kube::Outcome Actor::RollOn(const Policies& policies) {
   return kube::Done{};
 }
 
+NodeInput Actor::Observe(const Observer& observer, const std::string& name,
+                         const NodeFacts& facts) const {
+  NodeInput node = observer.Observe(name, facts);
+  if (!node.broken.empty()) {
+    if (const std::string said = view_.BrokenOf(name); !said.empty()) {
+      node.broken += ": " + said;
+    }
+  }
+  return node;
+}
+
 Status Actor::ShowPods(const Policies& policies, std::vector<NodeInput>& nodes) {
   Status first;
   std::map<std::string, bool> claimed;
@@ -191,21 +202,26 @@ Status Actor::ShowPods(const Policies& policies, std::vector<NodeInput>& nodes) 
   std::map<PodQuery, Watches::Pods> shown;
   queries.insert(DriverQuery(space_));
   watches_.Use(queries);
-  std::erase_if(evictions_, [&](const auto& entry) {
+  const WallTime now = clock_.Wall();
+  std::erase_if(followed_, [&](const auto& entry) {
     const auto node = std::ranges::find(nodes, entry.first, &NodeInput::name);
-    return node == nodes.end() || node->state != entry.second.first;
+    return node == nodes.end() || node->state != entry.second.state;
   });
   for (NodeInput& node : nodes) {
     const policy::UpgradePolicy* policy = PolicyOf(policies, node);
     const auto query = policy == nullptr ? std::nullopt : PodsFor(node, *policy, space_);
-    if (!query.has_value()) {
+    if (query.has_value() && !queries.contains(*query)) {
+      node.unseen = format("{} other nodes are looked at first", kNodesAtOnce);
       continue;
     }
-    if (const auto tried = evictions_.find(node.name); tried != evictions_.end()) {
-      node.eviction = tried->second.second;
+    if (!InProgress(node.state)) {
+      continue;
     }
-    if (!queries.contains(*query)) {
-      node.unseen = format("{} other nodes are looked at first", kNodesAtOnce);
+    const Followed& followed =
+        followed_.try_emplace(node.name, Followed{node.state, now, {}}).first->second;
+    node.followed = followed.since;
+    node.eviction = followed.eviction;
+    if (!query.has_value()) {
       continue;
     }
     const auto [place, added] = shown.try_emplace(*query);
@@ -214,7 +230,8 @@ Status Actor::ShowPods(const Policies& policies, std::vector<NodeInput>& nodes) 
     }
     const Watches::Pods& pods = place->second;
     if (!pods.seen) {
-      node.unseen = pods.failure.empty() ? "its pods are being listed" : pods.failure;
+      node.refused = !pods.failure.empty();
+      node.unseen = node.refused ? pods.failure : "its pods are being listed";
       continue;
     }
     std::vector<NamedPod>& own = node.pods.emplace();
@@ -272,10 +289,12 @@ Result<Json> Actor::ReadClaim(const kube::Key& key) {
 
 // Whoever else is in progress by now is not left out.
 Status Actor::Refresh(const Observer& observer, std::vector<NodeInput>& nodes) {
+  const WallTime now = clock_.Wall();
   TRY(client_.List(kube::kinds::kNode, {.space = "", .labels = InProgressSelector(), .fields = ""},
                    [&](const Json& object) {
                      NodeInput fresh =
-                         observer.Observe(TextAt(object, "metadata.name"), ProjectNode(object));
+                         Observe(observer, TextAt(object, "metadata.name"), ProjectNode(object));
+                     fresh.followed = now;
                      const auto known = std::ranges::find(nodes, fresh.name, &NodeInput::name);
                      if (known == nodes.end()) {
                        nodes.push_back(std::move(fresh));
@@ -337,7 +356,6 @@ Result<bool> Actor::Write(const NodeInput& node, const Change& change) {
 // A refusal is not a failure of ours: a disruption budget may allow it later, and until then the
 // node's reason says it.
 void Actor::Evict(const NodeInput& node, const Change& change) {
-  const bool first = !evictions_.contains(node.name);
   Eviction eviction{.at = clock_.Wall(), .refused = ""};
   for (const PodRef& pod : change.evict) {
     const Status evicted = IgnoreGone(client_.Evict(pod.key, {.uid = pod.uid}));
@@ -345,7 +363,10 @@ void Actor::Evict(const NodeInput& node, const Change& change) {
       eviction.refused = evicted.error().message;
     }
   }
-  evictions_[node.name] = {node.state, eviction};
+  const bool first = !node.eviction.has_value();
+  if (const auto followed = followed_.find(node.name); followed != followed_.end()) {
+    followed->second.eviction = std::move(eviction);
+  }
   if (first) {
     log::Info("node {}: evicting {} pods for its driver's upgrade", node.name, change.evict.size());
     Json about = kube::NewObject(kube::kinds::kNode, {"", node.name});

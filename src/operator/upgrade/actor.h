@@ -49,6 +49,8 @@ class Actor {
   Status AbandonAll();
   // nullopt: not everything was seen yet.
   Result<std::optional<Sight>> See();
+  [[nodiscard]] NodeInput Observe(const Observer& observer, const std::string& name,
+                                  const NodeFacts& facts) const;
   Status ShowPods(const Policies& policies, std::vector<NodeInput>& nodes);
   Result<Json> ReadClaim(const kube::Key& key);
   Status ShowClaims(std::vector<NamedPod>& pods, std::map<std::string, bool>& known);
@@ -68,8 +70,14 @@ class Actor {
   const std::function<void()> say_;
   const Clock& clock_;
   Watches watches_;
-  // By node, with the state that it belongs to. Lost with the process: then it is tried again.
-  std::map<std::string, std::pair<State, Eviction>> evictions_;
+  // A node in the state that it is in.
+  struct Followed {
+    State state;
+    WallTime since;
+    std::optional<Eviction> eviction;
+  };
+  // By node. Lost with the process: then it is tried again.
+  std::map<std::string, Followed> followed_;
   std::map<std::string, bool> claimed_;  // whether a pod, by its uid, has GPUs by a claim
   mutable std::mutex mutex_;
   std::optional<Policies> policies_;

@@ -21,6 +21,12 @@ void Mark(const NodeInput& node, Change& change, const char* key,
           const std::optional<std::string>& value);
 void EraseMarks(const NodeInput& node, Change& change);
 
+// The marks that a node lacks which NVIDIA's operator has brought into its state; it goes on as if
+// it had them, and any change of it writes them too, unless it says otherwise.
+Labels MarksToAdopt(const NodeInput& node, WallTime now);
+NodeInput With(NodeInput node, const Labels& marks);
+void AddTo(Change& change, const Labels& marks);
+
 // Collects what is decided about one node.
 class Decision {
  public:
@@ -35,7 +41,7 @@ class Decision {
   [[nodiscard]] std::string Wanted(const DriverPod& driver) const;
 
   // emptying.cc
-  void EnterJobs();
+  void EnterJobs(std::string reason);
   void AwaitJobs();
   void DeletePods();
   void Drain();
@@ -51,14 +57,23 @@ class Decision {
   void StayFailed();
   // A driver that waits for an empty node may load now.
   void Unblock();
-  // The state's time is over: failed, for this reason.
-  bool Overdue(WallTime deadline, std::chrono::seconds limit, const std::string& reason);
+  // What began then has not ended within the limit: failed, for this reason.
+  bool Overdue(WallTime began, std::chrono::seconds limit, const std::string& reason);
   bool GivenUp(const DriverPod& driver);
+  // Whether a pod that was to leave the driver loaded, and found its node in use, does not.
+  [[nodiscard]] bool EndsDriver(const DriverPod& driver) const;
+  void EmptyFirst();
+  // Whether the pod was there before the node came to its state.
+  [[nodiscard]] bool IsOlder(const DriverPod& driver) const;
   // What is missing until the node counts as validated; empty: nothing.
   [[nodiscard]] std::string NotValidated() const;
 
   void Forward(State to, std::string reason);
   void Wait(std::string reason, State next);
+  // Whether the pods that the state asks for were not seen yet, and may be.
+  [[nodiscard]] bool AwaitsPods() const { return !node_.pods.has_value() && !node_.refused; }
+  // When that ends which began then.
+  [[nodiscard]] WallTime Deadline(WallTime began, std::chrono::seconds limit) const;
   // Time alone ends it then.
   void Until(WallTime deadline);
   void LookAgain(WallTime at);
@@ -72,7 +87,9 @@ class Decision {
   Step step_;
 };
 
-// "WHAT, which is not ready: the trouble of the driver's pod".
-std::string NotReadyYet(const DriverPod& driver, std::string_view what);
+// "WHAT, which is not ready: the trouble of the driver's pod", or what the validator finds broken.
+std::string NotReadyYet(const DriverPod& driver, const std::string& broken, std::string_view what);
+// Of a pod that is not judged.
+std::string WhyNotJudged(const DriverPod& driver);
 
 }  // namespace gantry::gpu_operator::upgrade

@@ -29,10 +29,14 @@ std::string Forbidden(const NamedPod& pod, const policy::EmptyingSpec& spec,
   return "";
 }
 
+std::string Describe(const NamedPod& pod) {
+  return pod.facts.deleting ? pod.key.Text() + ", which is being deleted" : pod.key.Text();
+}
+
 }  // namespace
 
-void Decision::EnterJobs() {
-  Forward(State::kWaitForJobs, "it takes no new pods");
+void Decision::EnterJobs(std::string reason) {
+  Forward(State::kWaitForJobs, std::move(reason));
   Cordon(node_, step_.change);
   if (!policy_.jobs_selector.empty() && policy_.jobs_timeout.count() > 0) {
     Mark(node_, step_.change, names::kUpgradeJobsSince, std::to_string(UnixSeconds(now_)));
@@ -44,27 +48,30 @@ void Decision::AwaitJobs() {
     Forward(State::kPodDeletion, "there are no jobs to wait for");
     return;
   }
-  if (!node_.pods.has_value()) {
+  if (AwaitsPods()) {
     Wait(node_.unseen, State::kPodDeletion);
     return;
   }
-  const auto running =
-      std::ranges::count_if(*node_.pods, [](const NamedPod& pod) { return !pod.facts.finished; });
-  if (running == 0) {
-    Forward(State::kPodDeletion, "its jobs have ended");
-    return;
+  std::string what = node_.unseen;
+  if (node_.pods.has_value()) {
+    const auto running =
+        std::ranges::count_if(*node_.pods, [](const NamedPod& pod) { return !pod.facts.finished; });
+    if (running == 0) {
+      Forward(State::kPodDeletion, "its jobs have ended");
+      return;
+    }
+    what = format("{} pods that match waitForCompletion.podSelector run", running);
   }
   if (policy_.jobs_timeout.count() > 0) {
-    const WallTime deadline =
-        MarkedTime(node_.marks, names::kUpgradeJobsSince).value_or(Since()) + policy_.jobs_timeout;
+    const WallTime deadline = Deadline(
+        MarkedTime(node_.marks, names::kUpgradeJobsSince).value_or(Since()), policy_.jobs_timeout);
     if (now_ >= deadline) {
-      Forward(State::kPodDeletion, format("{} jobs did not end in time", running));
+      Forward(State::kPodDeletion, "its jobs did not end in time: " + what);
       return;
     }
     Until(deadline);
   }
-  Wait(format("{} pods that match waitForCompletion.podSelector run", running),
-       State::kPodDeletion);
+  Wait(std::move(what), State::kPodDeletion);
 }
 
 void Decision::DeletePods() {
@@ -87,40 +94,40 @@ void Decision::NotEmptied(std::string reason) {
 
 void Decision::Empty(const policy::EmptyingSpec& spec, std::string_view field,
                      const std::function<bool(const PodFacts&)>& concerns) {
-  if (!node_.pods.has_value()) {
+  if (AwaitsPods()) {
     Wait(node_.unseen, State::kPodRestart);
     return;
   }
   std::vector<const NamedPod*> left;
-  for (const NamedPod& pod : *node_.pods) {
-    if (pod.facts.daemon_set.empty() && !pod.facts.mirror && concerns(pod.facts)) {
-      left.push_back(&pod);
+  std::string what = node_.unseen;
+  if (node_.pods.has_value()) {
+    for (const NamedPod& pod : *node_.pods) {
+      if (pod.facts.daemon_set.empty() && !pod.facts.mirror && concerns(pod.facts)) {
+        left.push_back(&pod);
+      }
     }
-  }
-  if (left.empty()) {
-    Forward(State::kPodRestart, "it is empty");
-    return;
-  }
-  for (const NamedPod* pod : left) {
-    if (std::string why = Forbidden(*pod, spec, field); !why.empty()) {
-      NotEmptied(std::move(why));
+    if (left.empty()) {
+      Forward(State::kPodRestart, "it is empty");
       return;
     }
+    for (const NamedPod* pod : left) {
+      if (std::string why = Forbidden(*pod, spec, field); !why.empty()) {
+        NotEmptied(std::move(why));
+        return;
+      }
+    }
+    what = format("{} pods are still there, the first is {}", left.size(), Describe(*left.front()));
   }
-  std::string what =
-      format("{} pods are still there, the first is {}", left.size(), left.front()->key.Text());
   if (node_.eviction.has_value() && !node_.eviction->refused.empty()) {
     what += format(" ({})", node_.eviction->refused);
   }
   if (spec.timeout.count() > 0) {
-    const WallTime deadline = Since() + spec.timeout;
-    // A deadline that passed while nobody was here to act ends nothing before one more try.
-    if (now_ >= deadline && node_.eviction.has_value()) {
+    const WallTime deadline = Deadline(Since(), spec.timeout);
+    if (now_ >= deadline) {
       NotEmptied(format("not empty after {} s: {}", spec.timeout.count(), what));
       return;
     }
-    Until(std::max(deadline, now_ + kEvictAgain));
-    step_.status.deadline = deadline;
+    Until(deadline);
   }
   EvictAgain(left);
   Wait(std::move(what), State::kPodRestart);

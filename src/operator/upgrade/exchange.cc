@@ -4,21 +4,29 @@
 // and the validator says whether GPUs can be used. What takes too long has failed, and stays so
 // until somebody has looked at it.
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "operator/upgrade/decision.h"
 #include "policy/names.h"
 
 namespace gantry::gpu_operator::upgrade {
 
-std::string NotReadyYet(const DriverPod& driver, std::string_view what) {
-  const std::string& trouble = driver.facts.trouble;
+std::string NotReadyYet(const DriverPod& driver, const std::string& broken, std::string_view what) {
+  // A driver's container that can't install stays, and only says why.
+  const std::string& trouble = driver.facts.trouble.empty() ? broken : driver.facts.trouble;
   return trouble.empty() ? format("{}, which is not ready yet", what)
                          : format("{}, which is not ready: {}", what, trouble);
 }
 
+std::string WhyNotJudged(const DriverPod& driver) {
+  return driver.facts.daemon_set.empty() ? "no DaemonSet would bring it a new driver"
+                                         : "the driver's DaemonSet was changed just now";
+}
+
 void Decision::Unblock() { Mark(node_, step_.change, names::kUpgradeSafeLoad, std::nullopt); }
 
-bool Decision::Overdue(WallTime deadline, std::chrono::seconds limit, const std::string& reason) {
+bool Decision::Overdue(WallTime began, std::chrono::seconds limit, const std::string& reason) {
+  const WallTime deadline = Deadline(began, limit);
   if (now_ >= deadline) {
     Forward(State::kFailed, format("{} after {} s", reason, limit.count()));
     return true;
@@ -37,35 +45,59 @@ bool Decision::GivenUp(const DriverPod& driver) {
   return false;
 }
 
+bool Decision::IsOlder(const DriverPod& driver) const {
+  return driver.facts.created < Rfc3339(Since());
+}
+
+bool Decision::EndsDriver(const DriverPod& driver) const {
+  if (!record_.has_value() || record_->loaded.empty()) {
+    return false;
+  }
+  const bool is_another = driver.facts.digest != record_->loaded && !driver.facts.ready;
+  return is_another || (driver.outdated && !driver.same_driver);
+}
+
+void Decision::EmptyFirst() {
+  EnterJobs("the driver was changed meanwhile, and would be exchanged under workloads");
+}
+
 void Decision::RestartDriver() {
   const std::optional<DriverPod>& driver = node_.driver;
+  const bool known = driver.has_value() && driver->judged && !driver->facts.deleting;
+  if (known && EndsDriver(*driver)) {
+    EmptyFirst();
+    return;
+  }
   std::string reason;
+  bool goes = false;
   if (!driver.has_value()) {
     reason = "there is no new pod of the driver yet";
   } else if (driver->facts.deleting) {
     reason = "the old pod of the driver ends";
   } else if (!driver->judged) {
-    reason = "the driver's DaemonSet was changed just now";
+    reason = WhyNotJudged(*driver);
   } else if (driver->outdated) {
+    goes = true;
     reason = "the old pod of the driver is deleted";
   } else if (driver->facts.ready) {
     Forward(State::kValidation, "its new driver is ready");
     Unblock();
     return;
+  } else if (driver->facts.given_up && IsOlder(*driver)) {
+    goes = true;
+    reason = "the pod of the driver that did not start before is deleted";
   } else if (GivenUp(*driver)) {
     return;
   } else {
-    reason = NotReadyYet(*driver, "it has a new pod of the driver");
+    reason = NotReadyYet(*driver, node_.broken, "it has a new pod of the driver");
   }
-  if (Overdue(Since() + kRestartLimit, kRestartLimit, reason)) {
+  if (Overdue(Since(), kRestartLimit, reason)) {
     return;
   }
-  if (driver.has_value() && driver->judged && !driver->facts.deleting) {
-    if (driver->outdated) {
-      step_.change.restart = PodRef{driver->key, driver->facts.uid};
-    } else {
-      Unblock();
-    }
+  if (goes) {
+    step_.change.restart = PodRef{driver->key, driver->facts.uid};
+  } else if (known) {
+    Unblock();
   }
   Wait(std::move(reason), State::kValidation);
 }
@@ -74,6 +106,10 @@ void Decision::Validate() {
   const std::optional<DriverPod>& driver = node_.driver;
   bool ready = false;
   if (driver.has_value() && driver->judged && !driver->facts.deleting) {
+    if (EndsDriver(*driver)) {
+      EmptyFirst();
+      return;
+    }
     if (driver->outdated) {
       Forward(State::kPodRestart, "the driver's template was changed meanwhile");
       return;
@@ -82,6 +118,11 @@ void Decision::Validate() {
       return;
     }
     ready = driver->facts.ready;
+  }
+  if (ready && AwaitsPods()) {
+    Unblock();
+    Wait(node_.unseen, State::kUncordon);
+    return;
   }
   const std::string missing = ready ? NotValidated() : "its new driver is not ready any more";
   if (missing.empty()) {
@@ -93,7 +134,7 @@ void Decision::Validate() {
     return;
   }
   const WallTime since = MarkedTime(node_.marks, names::kUpgradeValidationSince).value_or(Since());
-  if (!Overdue(since + kValidationLimit, kValidationLimit, missing)) {
+  if (!Overdue(since, kValidationLimit, missing)) {
     Unblock();
     Wait(missing, State::kUncordon);
   }

@@ -16,6 +16,9 @@ namespace {
 
 using std::chrono::seconds;
 
+// A word of a record, before its reason.
+constexpr std::string_view kLoaded = "loaded=";
+
 constexpr std::array kNames = std::to_array<std::string_view>(
     {"", "upgrade-done", "upgrade-required", "cordon-required", "wait-for-jobs-required",
      "pod-deletion-required", "drain-required", "pod-restart-required", "validation-required",
@@ -45,6 +48,9 @@ bool InProgress(State state) {
 
 std::string FormatRecord(const Record& record) {
   std::string text = format("{} {}", NameOf(record.state), UnixSeconds(record.since));
+  if (!record.loaded.empty()) {
+    text += format(" {}{}", kLoaded, record.loaded);
+  }
   if (!record.reason.empty()) {
     text += ' ';
     text += record.reason;
@@ -66,7 +72,16 @@ std::optional<Record> ParseRecord(std::string_view annotation) {
     return std::nullopt;
   }
   rest.remove_prefix(second);
-  return Record{state, *since, std::string(Trim(rest))};
+  rest = Trim(rest);
+  Record record{state, *since};
+  if (state != State::kFailed && rest.starts_with(kLoaded)) {
+    rest.remove_prefix(kLoaded.size());
+    const size_t end = std::min(rest.find(' '), rest.size());
+    record.loaded = rest.substr(0, end);
+    rest.remove_prefix(end);
+  }
+  record.reason = Trim(rest);
+  return record;
 }
 
 const std::string* MarkOf(const Labels& marks, std::string_view key) {

@@ -35,7 +35,10 @@ bool InProgress(State state);
 struct Record {
   State state = State::kUnknown;
   WallTime since{};  // whole seconds
-  std::string reason;
+  std::string reason = {};
+  // DRIVER_CONFIG_DIGEST of the driver that stays loaded while its pod alone is exchanged: the node
+  // was not emptied. Empty: it was, or need not be.
+  std::string loaded = {};
 };
 std::string FormatRecord(const Record& record);
 // nullopt if it is not one.

@@ -33,6 +33,12 @@ TEST(Record, ThereAndBack) {
   EXPECT_EQ(back->since, record.since);
   EXPECT_EQ(back->reason, "it broke  twice");
   EXPECT_EQ(ParseRecord("drain-required 5")->reason, "");
+  EXPECT_EQ(FormatRecord({State::kPodRestart, kNow, "", "42"}),
+            "pod-restart-required 1700000000 loaded=42");
+  EXPECT_EQ(ParseRecord("pod-restart-required 5 loaded=42")->loaded, "42");
+  EXPECT_EQ(ParseRecord("pod-restart-required 5 loaded=42")->reason, "");
+  EXPECT_EQ(ParseRecord("pod-restart-required 5 loaded=42 why")->reason, "why");
+  EXPECT_EQ(ParseRecord("upgrade-failed 5 loaded=42")->reason, "loaded=42") << "its own words";
   for (const char* wrong : {"", "drain-required", "drain-required x", "other 5",
                             "drain-required -1", "drain-required 99999999999999"}) {
     EXPECT_FALSE(ParseRecord(wrong).has_value()) << wrong;

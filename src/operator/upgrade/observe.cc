@@ -3,7 +3,8 @@
 // What is known of a node's driver? From the Node, the driver's pod on it and the revisions of the
 // pod's DaemonSet. A pod is out of date if it has another revision than the newest; but the newest
 // is known only when the DaemonSet's controller has looked at the template as it is now. A pod that
-// no DaemonSet manages was left behind, and keeps a new one off the node.
+// no DaemonSet manages was left behind, and keeps a new one off the node: it is out of date as soon
+// as a DaemonSet is there that would make one, and until then all that the node has.
 
 #include "operator/upgrade/observe.h"
 
@@ -24,10 +25,23 @@ bool CountsMore(const NamedPod& pod, const NamedPod& than) {
   return pod.key < than.key;
 }
 
+// Whether the revision's pods come to the node, by all that is kept of its labels.
+bool AsksFor(const RevisionFacts& revision, const NodeFacts& node) {
+  bool all = true;
+  ForEachLabel(revision.nodes, [&](std::string_view key, std::string_view value) {
+    all = all && ValueIn(node.labels, key) == value;
+  });
+  return all;
+}
+
 }  // namespace
 
 Observer::Observer(const Sight& sight) : sight_(sight) {
   for (const RevisionFacts& revision : sight.revisions) {
+    // Those of a DaemonSet that is gone outlive it with its pods.
+    if (!sight.daemon_sets.contains(revision.daemon_set)) {
+      continue;
+    }
     const RevisionFacts*& newest = current_[revision.daemon_set];
     if (newest == nullptr || newest->number < revision.number) {
       newest = &revision;
@@ -41,10 +55,12 @@ Observer::Observer(const Sight& sight) : sight_(sight) {
   }
 }
 
-DriverPod Observer::Judge(const NamedPod& pod) const {
+DriverPod Observer::Judge(const NamedPod& pod, const NodeFacts& node) const {
   DriverPod driver{.key = pod.key, .facts = pod.facts};
   if (pod.facts.daemon_set.empty()) {
-    driver.judged = !pod.facts.managed && !current_.empty();
+    driver.judged = !pod.facts.managed && std::ranges::any_of(current_, [&](const auto& revision) {
+      return AsksFor(*revision.second, node);
+    });
     driver.outdated = driver.judged;
     return driver;
   }
@@ -71,7 +87,7 @@ NodeInput Observer::Observe(const std::string& name, const NodeFacts& facts) con
   node.cordoned = facts.cordoned;
   node.marks = UnpackLabels(facts.upgrade);
   if (const auto pod = drivers_.find(name); pod != drivers_.end() && pod->second != nullptr) {
-    node.driver = Judge(*pod->second);
+    node.driver = Judge(*pod->second, facts);
   }
   if (const std::string_view word = ValueIn(facts.labels, names::kGpuValidation);
       word != names::kValidationReady && ValueIn(facts.labels, names::kDeployValidator) == "true") {

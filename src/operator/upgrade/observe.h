@@ -26,7 +26,7 @@ class Observer {
   [[nodiscard]] NodeInput Observe(const std::string& name, const NodeFacts& facts) const;
 
  private:
-  [[nodiscard]] DriverPod Judge(const NamedPod& pod) const;
+  [[nodiscard]] DriverPod Judge(const NamedPod& pod, const NodeFacts& node) const;
 
   const Sight& sight_;
   std::map<std::string, const RevisionFacts*> current_;  // by DaemonSet

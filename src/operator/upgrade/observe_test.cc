@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "policy/names.h"
+
 namespace gantry::gpu_operator::upgrade {
 namespace {
 
@@ -23,9 +25,11 @@ class ObserveTest : public testing::Test {
     sight_.daemon_sets["set"] = {.generation = 2, .observed_generation = 2};
   }
   NodeInput Node(const NodeFacts& facts = {}) { return Observer(sight_).Observe("n", facts); }
-  DriverPod Judged(const NamedPod& pod) {
+  DriverPod Judged(const NamedPod& pod, const Labels& labels = {}) {
     sight_.drivers = {pod};
-    const NodeInput node = Node();
+    NodeFacts facts;
+    facts.labels = PackLabels(labels);
+    const NodeInput node = Node(facts);
     CHECK(node.driver.has_value());
     return *node.driver;
   }
@@ -60,6 +64,24 @@ TEST_F(ObserveTest, APodWithoutADaemonSetIsInTheWay) {
   EXPECT_FALSE(Judged(Driver("a", {.managed = true})).judged);
   sight_.revisions.clear();
   EXPECT_FALSE(Judged(Driver("a", {})).judged);
+  // What a DaemonSet that is gone has left says nothing.
+  sight_.revisions = {{"", "old", "1", 1}, {"other", "x", "3", 9}};
+  EXPECT_FALSE(Judged(Driver("a", {})).judged);
+}
+
+// Drivers that went from a ClusterPolicy to NVIDIADrivers: one has a mistake, or the node does not
+// say which system it runs.
+TEST_F(ObserveTest, APodWithoutADaemonSetStaysWhereNoneWouldTakeItsPlace) {
+  const auto is_outdated = [&](const Labels& labels) {
+    const DriverPod pod = Judged(Driver("a", {}), labels);
+    EXPECT_EQ(pod.judged, pod.outdated);
+    return pod.outdated;
+  };
+  sight_.revisions[1].nodes =
+      PackLabels({{names::kDriverOwner, "one"}, {names::kSystemId, "ubuntu"}});
+  EXPECT_TRUE(is_outdated({{names::kDriverOwner, "one"}, {names::kSystemId, "ubuntu"}}));
+  EXPECT_FALSE(is_outdated({{names::kDriverOwner, "two"}, {names::kSystemId, "ubuntu"}}));
+  EXPECT_FALSE(is_outdated({{names::kDriverOwner, "one"}}));
 }
 
 TEST_F(ObserveTest, OfTwoPodsTheOneThatStays) {

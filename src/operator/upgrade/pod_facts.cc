@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "operator/node_facts.h"
 #include "policy/names.h"
 #include "policy/pod_traits.h"
 
@@ -17,7 +18,9 @@ namespace {
 constexpr std::string_view kRevisionHash = "controller-revision-hash";
 // Restarts after which NVIDIA's operator takes a driver for one that will not start.
 constexpr long long kRestarts = 10;
-constexpr size_t kLongestTrouble = 200;
+// So often an init container fails for a moment's reason: the node's network has just come.
+constexpr long long kFailures = 3;
+constexpr size_t kLongestTrouble = 300;
 
 // Those that the pod names, and those that were made for it from templates.
 std::vector<std::string> ClaimsOf(const Json& pod) {
@@ -49,22 +52,46 @@ std::string LabelText(const Json& object, std::string_view label) {
   return value == nullptr ? "" : *value;
 }
 
-// "driver: ImagePullBackOff: the message".
-std::string TroubleOf(const Json& status) {
-  const Json* state = At(status, "state.waiting");
-  if (state == nullptr) {
-    state = At(status, "state.terminated");
+// What can be told of its node selector by what is kept of Nodes.
+std::string NodesOf(const Json& pod_spec) {
+  Labels labels;
+  if (const Json* selector = At(pod_spec, "nodeSelector"); selector != nullptr) {
+    for (const auto& [key, value] : selector->items()) {
+      if (IsAlwaysKept(key) && value.is_string()) {
+        labels.emplace(key, value.get<std::string>());
+      }
+    }
   }
-  if (state == nullptr) {
+  return PackLabels(labels);
+}
+
+// What says why a container does not run, or nullptr: how it ended last, where all else to be said
+// is that it is tried again.
+const Json* CauseIn(const Json& status) {
+  const Json* ended = At(status, "lastState.terminated");
+  if (const Json* waiting = At(status, "state.waiting"); waiting != nullptr) {
+    const bool tries = ended != nullptr && TextAt(*waiting, "reason") == "CrashLoopBackOff";
+    return tries ? ended : waiting;
+  }
+  const Json* ends = At(status, "state.terminated");
+  return ends != nullptr ? ends : ended;
+}
+
+// "driver: ImagePullBackOff: the message", "driver: Error, exit code 1: the last thing it said".
+std::string TroubleOf(const Json& status) {
+  const Json* cause = CauseIn(status);
+  if (cause == nullptr) {
     return "";
   }
-  std::string trouble = format("{}: {}", TextAt(status, "name"), TextAt(*state, "reason"));
-  if (const std::string message = TextAt(*state, "message"); !message.empty()) {
-    trouble += ": " + message;
+  std::string trouble = format("{}: {}", TextAt(status, "name"), TextAt(*cause, "reason"));
+  if (const long long code = IntAt(*cause, "exitCode", 0); code != 0) {
+    trouble += format(", exit code {}", code);
   }
-  trouble.resize(std::min(trouble.size(), kLongestTrouble));
+  if (const std::string message = TextAt(*cause, "message"); !message.empty()) {
+    trouble += format(": {}", Trim(message));
+  }
   std::ranges::replace(trouble, '\n', ' ');
-  return trouble;
+  return std::string(Cut(trouble, kLongestTrouble));
 }
 
 void ReadContainers(const Json& pod, PodFacts& facts) {
@@ -86,9 +113,14 @@ void ReadContainers(const Json& pod, PodFacts& facts) {
   }
   // An init container that has not ended is why the others wait.
   for (const Json& status : ListAt(pod, "status.initContainerStatuses")) {
-    const bool waits = At(status, "state.waiting") != nullptr ||
-                       IntAt(status, "state.terminated.exitCode", 0) != 0;
-    if (waits && !BoolAt(status, "ready", false)) {
+    if (BoolAt(status, "ready", false)) {
+      continue;
+    }
+    // It is started again after a reboot too, and then nothing has failed.
+    const bool failed = IntAt(status, "state.terminated.exitCode",
+                              IntAt(status, "lastState.terminated.exitCode", 0)) != 0;
+    facts.init_fails |= failed && IntAt(status, "restartCount", 0) >= kFailures;
+    if (failed || At(status, "state.waiting") != nullptr) {
       facts.trouble = TroubleOf(status);
     }
   }
@@ -101,6 +133,7 @@ PodFacts ProjectPod(const Json& pod) {
   PodFacts facts;
   facts.node = TextAt(pod, "spec.nodeName");
   facts.uid = kube::UidOf(pod);
+  facts.created = TextAt(pod, "metadata.creationTimestamp");
   facts.revision = LabelText(pod, kRevisionHash);
   const policy::PodTraits traits = policy::TraitsOf(pod);
   facts.daemon_set = traits.daemon_set;
@@ -133,6 +166,7 @@ RevisionFacts ProjectRevision(const Json& revision) {
   facts.number = IntAt(revision, "revision", 0);
   if (const Json* spec = At(revision, "data.spec.template.spec"); spec != nullptr) {
     facts.digest = DigestOf(*spec);
+    facts.nodes = NodesOf(*spec);
   }
   return facts;
 }

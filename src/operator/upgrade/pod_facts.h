@@ -15,17 +15,19 @@ namespace gantry::gpu_operator::upgrade {
 struct PodFacts {
   std::string node = {};
   std::string uid = {};
+  std::string created = {};     // as Rfc3339 writes times
   std::string revision = {};    // label controller-revision-hash
   std::string daemon_set = {};  // that manages it; empty: none
   std::string digest = {};      // DRIVER_CONFIG_DIGEST, of a driver's pod
-  std::string trouble = {};     // why a container does not run, as the kubelet says it
+  std::string trouble = {};     // why a container does not run, as it or the kubelet says it
   bool managed = false;         // by any controller
   bool mirror = false;          // of a file on the node
   bool finished = false;
   bool deleting = false;
-  bool ready = false;      // runs, with every container ready
-  bool given_up = false;   // a container is not ready after more than 10 restarts
-  bool uses_gpus = false;  // asks for GPUs or MIG devices
+  bool ready = false;       // runs, with every container ready
+  bool given_up = false;    // a container is not ready after more than 10 restarts
+  bool init_fails = false;  // an init container that is to end well did not, again and again
+  bool uses_gpus = false;   // asks for GPUs or MIG devices
   // ResourceClaims that it uses, in its namespace: HoldsGpus says of what.
   std::vector<std::string> claims = {};
   bool has_empty_dir = false;
@@ -48,6 +50,8 @@ struct RevisionFacts {
   std::string hash = {};    // what its pods have as controller-revision-hash
   std::string digest = {};  // DRIVER_CONFIG_DIGEST of its pods
   long long number = 0;     // the highest is the current one
+  // Labels that its pods ask of their node, packed: those that are kept of every Node.
+  std::string nodes = {};
   bool operator==(const RevisionFacts&) const = default;
 };
 RevisionFacts ProjectRevision(const Json& revision);

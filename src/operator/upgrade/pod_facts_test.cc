@@ -11,7 +11,8 @@ Json Pod(const char* text) { return Json::parse(text); }
 
 TEST(PodFacts, ADriversPod) {
   const PodFacts facts = ProjectPod(Pod(R"({
-      "metadata": {"uid": "u", "labels": {"controller-revision-hash": "abc"}, "ownerReferences": [
+      "metadata": {"uid": "u", "creationTimestamp": "2026-01-02T03:04:05Z",
+                   "labels": {"controller-revision-hash": "abc"}, "ownerReferences": [
           {"kind": "Other", "name": "x"},
           {"kind": "DaemonSet", "name": "nvidia-driver-daemonset", "controller": true}]},
       "spec": {"nodeName": "n1",
@@ -19,6 +20,7 @@ TEST(PodFacts, ADriversPod) {
       "status": {"phase": "Running", "containerStatuses": [{"name": "c", "ready": true}]}})"));
   EXPECT_EQ(facts, (PodFacts{.node = "n1",
                              .uid = "u",
+                             .created = "2026-01-02T03:04:05Z",
                              .revision = "abc",
                              .daemon_set = "nvidia-driver-daemonset",
                              .digest = "7",
@@ -103,11 +105,48 @@ TEST(PodFacts, ReadyIsEveryContainerOfARunningPod) {
 TEST(PodFacts, TheTroubleOfTheContainerThatTheOthersWaitFor) {
   const PodFacts facts = ProjectPod(Pod(R"({"status": {"phase": "Pending",
       "initContainerStatuses": [{"name": "manager", "ready": false, "restartCount": 11,
+          "lastState": {"terminated": {"reason": "Error", "exitCode": 1,
+                                       "message": "unload the driver:\nit is in use\n"}},
           "state": {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off\n5m"}}}],
       "containerStatuses": [{"name": "driver", "ready": false, "restartCount": 0,
           "state": {"waiting": {"reason": "PodInitializing"}}}]}})"));
-  EXPECT_EQ(facts.trouble, "manager: CrashLoopBackOff: back-off 5m");
+  EXPECT_EQ(facts.trouble, "manager: Error, exit code 1: unload the driver: it is in use");
   EXPECT_TRUE(facts.given_up);
+  EXPECT_TRUE(facts.init_fails);
+}
+
+TEST(PodFacts, TheTroubleIsWhyAContainerEndedNotThatItIsTriedAgain) {
+  const auto facts = [](const char* list, const char* status) {
+    Json whole = Json::parse(status);
+    whole.update({{"name", "c"}, {"ready", false}});
+    return ProjectPod({{"status", {{list, Json::array({whole})}}}});
+  };
+  const auto trouble = [&](const char* status) {
+    EXPECT_FALSE(facts("containerStatuses", status).init_fails);
+    return facts("containerStatuses", status).trouble;
+  };
+  constexpr char kAgain[] = R"({"restartCount": 3, "state": {"running": {}},
+      "lastState": {"terminated": {"reason": "Error", "exitCode": 3, "message": "why"}}})";
+  EXPECT_EQ(trouble(kAgain), "c: Error, exit code 3: why");
+  EXPECT_EQ(facts("initContainerStatuses", kAgain).trouble, "c: Error, exit code 3: why");
+  EXPECT_TRUE(facts("initContainerStatuses", kAgain).init_fails);
+  EXPECT_EQ(trouble(R"({"restartCount": 2, "state": {"waiting": {"reason": "ErrImagePull"}},
+                        "lastState": {"terminated": {"reason": "Error", "exitCode": 3}}})"),
+            "c: ErrImagePull");
+  EXPECT_EQ(trouble(R"({"state": {"waiting": {"reason": "CrashLoopBackOff"}}})"),
+            "c: CrashLoopBackOff");
+  EXPECT_EQ(trouble(R"({"restartCount": 1,
+                        "state": {"terminated": {"reason": "OOMKilled", "exitCode": 137}},
+                        "lastState": {"terminated": {"reason": "Error", "exitCode": 3}}})"),
+            "c: OOMKilled, exit code 137");
+  EXPECT_EQ(trouble(R"({"state": {"running": {}}})"), "");
+  EXPECT_FALSE(facts("initContainerStatuses", R"({"restartCount": 2})").init_fails);
+  const PodFacts rebooted = facts("initContainerStatuses", R"({"restartCount": 5,
+      "state": {"running": {}},
+      "lastState": {"terminated": {"reason": "Completed", "exitCode": 0}}})");
+  EXPECT_FALSE(rebooted.init_fails);
+  EXPECT_EQ(rebooted.trouble, "");
+  EXPECT_EQ(facts("initContainerStatuses", R"({"state": {"running": {}}})").trouble, "");
 }
 
 TEST(PodFacts, TenRestartsAreNotTooMany) {
@@ -129,7 +168,7 @@ TEST(PodFacts, ALongTroubleIsCut) {
   const Json pod = {
       {"status",
        {{"containerStatuses", Json::array({{{"name", "d"}, {"state", std::move(state)}}})}}}};
-  EXPECT_EQ(ProjectPod(pod).trouble.size(), 200U);
+  EXPECT_EQ(ProjectPod(pod).trouble.size(), 300U);
 }
 
 TEST(RevisionFacts, OfADaemonSet) {
@@ -137,9 +176,15 @@ TEST(RevisionFacts, OfADaemonSet) {
       "metadata": {"labels": {"controller-revision-hash": "abc"},
                    "ownerReferences": [{"kind": "DaemonSet", "name": "d", "controller": true}]},
       "revision": 3,
-      "data": {"spec": {"template": {"spec": {"containers": [
-          {"env": [{"name": "DRIVER_CONFIG_DIGEST", "value": "7"}]}]}}}}})"));
-  EXPECT_EQ(facts, (RevisionFacts{.daemon_set = "d", .hash = "abc", .digest = "7", .number = 3}));
+      "data": {"spec": {"template": {"spec": {
+          "nodeSelector": {"nvidia.com/gpu.deploy.driver": "true", "pool": "a"},
+          "containers": [{"env": [{"name": "DRIVER_CONFIG_DIGEST", "value": "7"}]}]}}}}})"));
+  EXPECT_EQ(facts, (RevisionFacts{.daemon_set = "d",
+                                  .hash = "abc",
+                                  .digest = "7",
+                                  .number = 3,
+                                  .nodes = "nvidia.com/gpu.deploy.driver=true\n"}))
+      << "of a label of the user's own nothing is kept";
   EXPECT_EQ(ProjectRevision(Json::object()), RevisionFacts());
 }
 

@@ -153,6 +153,24 @@ RollOutPlan Hold(const std::vector<NodeInput>& nodes, const std::string& driver)
   return plan;
 }
 
+// While nodes are emptied they are looked at one by one, and their time runs: those for whom there
+// is no room wait before that.
+void HoldBack(const std::vector<NodeInput>& nodes, const Policies& policies, RollOutPlan& plan) {
+  auto emptied = std::ranges::count_if(nodes, [&policies](const NodeInput& node) {
+    return (node.state == State::kPodDeletion || node.state == State::kDrain) &&
+           PolicyOf(policies, node) != nullptr;
+  });
+  std::erase_if(plan.changes, [&](const Change& change) {
+    if (change.from != State::kWaitForJobs || change.to != State::kPodDeletion ||
+        ++emptied <= static_cast<long>(kNodesAtOnce)) {
+      return false;
+    }
+    const auto status = std::ranges::find(plan.nodes, change.node, &NodeStatus::name);
+    status->reason = format("{} other nodes are emptied first", kNodesAtOnce);
+    return true;
+  });
+}
+
 }  // namespace
 
 Counts& Counts::operator+=(const Counts& other) {
@@ -239,6 +257,7 @@ RollOutPlan RollOutAll(const std::vector<NodeInput>& nodes, const Policies& poli
       all.look_again = std::min(all.look_again.value_or(*plan.look_again), *plan.look_again);
     }
   }
+  HoldBack(nodes, policies, all);
   SortByRank(all.nodes);
   return all;
 }

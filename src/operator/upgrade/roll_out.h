@@ -47,7 +47,8 @@ RollOutPlan RollOut(const std::vector<NodeInput>& nodes, const policy::UpgradePo
 using Policies = std::map<std::string, std::optional<policy::UpgradePolicy>>;
 // nullptr: the node's driver is not upgraded, or nobody knows how.
 const policy::UpgradePolicy* PolicyOf(const Policies& policies, const NodeInput& node);
-// Each policy's budget is for its own nodes. What was begun on nodes without one is taken back.
+// Each policy's budget is for its own nodes. What was begun on nodes without one is taken back. Of
+// all nodes together, no more than kNodesAtOnce begin to be emptied.
 RollOutPlan RollOutAll(const std::vector<NodeInput>& nodes, const Policies& policies, WallTime now);
 
 // Whether drivers are upgraded under this policy: it asks for it, this operator deploys the

@@ -29,10 +29,10 @@ NodeInput Node(const std::string& name, State state) {
   node.driver->judged = true;
   node.driver->facts.ready = true;
   node.driver->outdated = state == State::kRequired;
-  if (InProgress(state)) {
+  if (InProgress(state) || state == State::kRequired) {
     node.marks[names::kUpgradeStep] = FormatRecord({state, kNow, "why"});
-    node.cordoned = state != State::kCordon;
   }
+  node.cordoned = InProgress(state) && state != State::kCordon;
   return node;
 }
 
@@ -159,6 +159,9 @@ TEST(RollOut, MayStartMoreWhileNoneWaits) {
 
 TEST(RollOut, LooksAgainAtTheEarliestTime) {
   auto nodes = Nodes({State::kValidation, State::kValidation});
+  for (NodeInput& node : nodes) {
+    node.pods.emplace();
+  }
   nodes[1].marks[names::kUpgradeStep] = FormatRecord({State::kValidation, kNow - seconds(100), ""});
   EXPECT_EQ(RollOut(nodes, {}, kNow).look_again, kNow + seconds(500));
   EXPECT_EQ(RollOut(Nodes({State::kDone}), {}, kNow).look_again, std::nullopt);
@@ -273,6 +276,41 @@ TEST(RollOutAll, WhereNobodyKnowsHowNothingMoves) {
   ASSERT_THAT(plan.nodes, SizeIs(4));
   EXPECT_THAT(plan.nodes[0].reason, HasSubstr("upgradePolicy of NVIDIADriver wrong"));
   EXPECT_THAT(PodsFor({Node("n", State::kPodDeletion)}, {{"", std::nullopt}}, "ns"), IsEmpty());
+}
+
+TEST(RollOutAll, NoMoreNodesAreEmptiedAtOnceThanCanBeLookedAt) {
+  std::vector<NodeInput> nodes;
+  for (size_t i = 0; i < kNodesAtOnce + 3; ++i) {
+    const State state = i == 0 ? State::kDrain : i == 1 ? State::kPodDeletion : State::kWaitForJobs;
+    nodes.push_back(Node(format("n{:02}", i), state));
+    nodes.back().pods.emplace();
+    nodes.back().pods->push_back({{"users", "p"}, {.managed = true, .uses_gpus = true}});
+  }
+  const RollOutPlan plan =
+      RollOutAll(nodes, {{"", policy::UpgradePolicy{.drain = true}}}, kNow + seconds(1));
+  EXPECT_EQ(std::ranges::count(plan.changes, State::kPodDeletion, &Change::to),
+            static_cast<long>(kNodesAtOnce) - 1)
+      << "one evicts, the others begin";
+  const auto last = std::ranges::find(plan.nodes, "n18", &NodeStatus::name);
+  ASSERT_NE(last, plan.nodes.end());
+  EXPECT_THAT(last->reason, HasSubstr("16 other nodes are emptied first"));
+  EXPECT_EQ(last->state, State::kWaitForJobs);
+}
+
+TEST(RollOutAll, NodesThatNobodyEmptiesHoldNoOthersUp) {
+  std::vector<NodeInput> nodes(kNodesAtOnce, Node("held", State::kDrain));
+  for (NodeInput& node : nodes) {
+    node.owner = "wrong";
+  }
+  nodes.push_back(Node("free", State::kWaitForJobs));
+  nodes.back().owner = "other";
+  nodes.back().pods.emplace();
+  nodes.back().pods->push_back({{"users", "p"}, {.managed = true, .uses_gpus = true}});
+  const RollOutPlan plan =
+      RollOutAll(nodes, {{"wrong", std::nullopt}, {"other", policy::UpgradePolicy{.drain = true}}},
+                 kNow + seconds(1));
+  ASSERT_THAT(plan.changes, SizeIs(1));
+  EXPECT_EQ(plan.changes[0].to, State::kPodDeletion);
 }
 
 TEST(Status, SaysOfEachNodeWhereItIs) {

@@ -34,6 +34,7 @@ struct SimulatedNode {
   bool driver_there = true;
   WallTime driver_changes = WallTime::max();  // the pod ends, comes, or becomes ready
   bool driver_ready = true;
+  WallTime driver_created{};
   bool driver_ending = false;
   WallTime validated{};
   std::map<std::string, SimulatedPod> pods;
@@ -62,6 +63,7 @@ class World {
       const bool killed = Carry(plan);
       if (killed) {
         evictions_.clear();
+        followed_.clear();
       }
       if (!plan.changes.empty()) {
         now_ += seconds(Any(0, 2));
@@ -144,6 +146,7 @@ class World {
       } else if (!node.driver_there) {
         node.driver_there = true;
         node.new_driver = true;
+        node.driver_created = now_;
         node.driver_ready = false;
         node.driver_changes = Later(300);
       } else if (!node.bad_driver) {
@@ -171,12 +174,18 @@ class World {
     std::vector<NodeInput> inputs;
     for (SimulatedNode& node : nodes_) {
       NodeInput input = node.seen;
+      std::pair<State, WallTime>& followed = followed_[input.name];
+      if (followed.first != input.state) {
+        followed = {input.state, now_};
+      }
+      input.followed = followed.second;
       if (node.driver_there) {
         DriverPod driver;
         driver.judged = true;
         driver.outdated = !node.new_driver;
         driver.facts.deleting = node.driver_ending;
         driver.facts.ready = node.driver_ready;
+        driver.facts.created = Rfc3339(node.driver_created);
         driver.facts.given_up =
             node.new_driver && node.bad_driver && node.driver_changes == WallTime::max();
         input.driver = driver;
@@ -312,6 +321,7 @@ class World {
   policy::UpgradePolicy policy_;
   std::vector<SimulatedNode> nodes_;
   std::map<std::string, Eviction> evictions_;
+  std::map<std::string, std::pair<State, WallTime>> followed_;
   std::set<std::string> free_;  // were cordoned when they started: outside the budget
 };
 

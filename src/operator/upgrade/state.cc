@@ -26,6 +26,12 @@ std::optional<Record> RecordOf(const NodeInput& node) {
   return record.has_value() && record->state == node.state ? record : std::nullopt;
 }
 
+// Whether NVIDIA's operator, or somebody by hand, has brought the node into its state: each that we
+// enter has its record.
+bool IsFromOthers(const NodeInput& node) {
+  return (InProgress(node.state) || node.state == State::kRequired) && !RecordOf(node).has_value();
+}
+
 }  // namespace
 
 void Mark(const NodeInput& node, Change& change, const char* key,
@@ -61,8 +67,14 @@ Change Go(const NodeInput& node, State to, std::string reason, WallTime now) {
     EraseMarks(node, change);
     return change;
   }
-  Mark(node, change, names::kUpgradeStep,
-       FormatRecord({to, now, to == State::kFailed ? change.reason : ""}));
+  Record record{to, now};
+  if (to == State::kFailed) {
+    record.reason = change.reason;
+  } else if (to == State::kPodRestart || to == State::kValidation) {
+    const std::optional<Record> before = RecordOf(node);
+    record.loaded = before.has_value() ? before->loaded : "";
+  }
+  Mark(node, change, names::kUpgradeStep, FormatRecord(record));
   if (to == State::kValidation) {
     Mark(node, change, names::kUpgradeValidationSince, std::to_string(UnixSeconds(now)));
   }
@@ -86,9 +98,6 @@ Decision::Decision(const NodeInput& node, const policy::UpgradePolicy& policy, W
   step_.status.state = node.state;
   if (record_.has_value()) {
     step_.status.since = record_->since;
-  } else if (InProgress(node.state)) {
-    // Written by hand, or by NVIDIA's operator: its time runs from now.
-    Mark(node, step_.change, names::kUpgradeStep, FormatRecord({node.state, now, ""}));
   }
 }
 
@@ -106,7 +115,7 @@ Step Decision::Decide() {
       AwaitTurn();
       break;
     case State::kCordon:
-      EnterJobs();
+      EnterJobs("it takes no new pods");
       break;
     case State::kWaitForJobs:
       AwaitJobs();
@@ -144,6 +153,10 @@ void Decision::Wait(std::string reason, State next) {
   step_.status.next = NameOf(next);
 }
 
+WallTime Decision::Deadline(WallTime began, std::chrono::seconds limit) const {
+  return std::max(began + limit, node_.followed + std::min(limit, kLeastTime));
+}
+
 void Decision::Until(WallTime deadline) {
   step_.status.deadline = deadline;
   LookAgain(deadline);
@@ -162,16 +175,47 @@ void Decision::End(State to, std::string reason) {
   }
 }
 
-// Either by our mark, or because NVIDIA's operator was at work: by then it has cordoned every node
-// of which it did not write that it was cordoned before.
+// Either by our mark, or because NVIDIA's operator was at work: before it cordons a node, it writes
+// whether it was cordoned already. A node that was only asked to upgrade it has not cordoned.
 bool CordonedByUs(const NodeInput& node) {
   const bool past = InProgress(node.state) && node.state != State::kCordon;
   return node.cordoned && !IsMarked(node.marks, names::kUpgradeWasCordoned) &&
-         (IsMarked(node.marks, names::kUpgradeCordon) || past);
+         (IsMarked(node.marks, names::kUpgradeCordon) || past ||
+          (IsFromOthers(node) && node.state != State::kRequired));
+}
+
+Labels MarksToAdopt(const NodeInput& node, WallTime now) {
+  Labels marks;
+  if (IsFromOthers(node)) {
+    marks[names::kUpgradeStep] = FormatRecord({node.state, now});  // its time runs from now
+    if (CordonedByUs(node) && !IsMarked(node.marks, names::kUpgradeCordon)) {
+      marks[names::kUpgradeCordon] = "true";
+    }
+  }
+  return marks;
+}
+
+NodeInput With(NodeInput node, const Labels& marks) {
+  for (const auto& [key, value] : marks) {
+    node.marks[key] = value;
+  }
+  return node;
+}
+
+void AddTo(Change& change, const Labels& marks) {
+  for (const auto& [key, value] : marks) {
+    change.annotations.try_emplace(key, value);
+  }
 }
 
 Step Advance(const NodeInput& node, const policy::UpgradePolicy& policy, WallTime now) {
-  return Decision(node, policy, now).Decide();
+  const Labels adopted = MarksToAdopt(node, now);
+  if (adopted.empty()) {
+    return Decision(node, policy, now).Decide();
+  }
+  Step step = Decision(With(node, adopted), policy, now).Decide();
+  AddTo(step.change, adopted);
+  return step;
 }
 
 Change Abandon(const NodeInput& node) {

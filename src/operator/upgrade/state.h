@@ -40,12 +40,17 @@ struct NodeInput {
   bool wanted = true;  // it is to have a driver's pod
   bool ready = true;
   bool cordoned = false;
+  // Since when this process looks after the node in its state; what it cannot look at yet, it does
+  // not look after.
+  WallTime followed{};
   Labels marks;  // annotations about the upgrade
   std::optional<DriverPod> driver;
   // Pods that this state asks for (PodsFor) on the node; nullopt: not seen yet, `unseen` says why.
   std::optional<std::vector<NamedPod>> pods;
   std::string unseen = "its pods were not seen yet";
-  std::string broken;  // what the validator found; empty: nothing
+  bool refused = false;  // nor will they be: the API server does not list them, `unseen` says why
+  // What the validator found, in a word, perhaps with a sentence; empty: nothing.
+  std::string broken;
   std::optional<Eviction> eviction;
 };
 
@@ -116,5 +121,8 @@ inline constexpr std::chrono::seconds kEvictAgain(5);
 // How long the validator may take (NVIDIA's), and a new driver's pod until it is ready.
 inline constexpr std::chrono::seconds kValidationLimit(600);
 inline constexpr std::chrono::seconds kRestartLimit(3600);
+// How long this process acts before a deadline ends anything (the whole limit if that is shorter):
+// it may have passed while no operator was here, or none looked at the node.
+inline constexpr std::chrono::seconds kLeastTime(60);
 
 }  // namespace gantry::gpu_operator::upgrade

@@ -28,6 +28,7 @@ DriverPod Driver(bool outdated, bool ready = true) {
   DriverPod driver;
   driver.key = {"ns", "driver"};
   driver.facts.uid = "u";
+  driver.facts.created = Rfc3339(kNow);
   driver.facts.ready = ready;
   driver.judged = true;
   driver.outdated = outdated;
@@ -39,12 +40,35 @@ NodeInput Node(State state, bool outdated = false, bool ready = true) {
   node.name = "n";
   node.state = state;
   node.driver = Driver(outdated, ready);
-  if (InProgress(state)) {
-    node.cordoned = state != State::kCordon;
+  if (InProgress(state) || state == State::kRequired) {
     node.marks[names::kUpgradeStep] = FormatRecord({state, kNow, ""});
-    if (node.cordoned) {
-      node.marks[names::kUpgradeCordon] = "true";
+  }
+  if (InProgress(state) && state != State::kCordon) {
+    node.cordoned = true;
+    node.marks[names::kUpgradeCordon] = "true";
+  }
+  return node;
+}
+
+// As NVIDIA's operator leaves it.
+NodeInput Theirs(State state, bool cordoned) {
+  NodeInput node = Node(state, true);
+  node.marks.clear();
+  node.cordoned = cordoned;
+  return node;
+}
+
+// What comes of the node when that is written.
+NodeInput After(NodeInput node, const Change& change) {
+  node.state = change.to;
+  for (const auto& [key, value] : change.annotations) {
+    node.marks.erase(key);
+    if (value.has_value()) {
+      node.marks[key] = *value;
     }
+  }
+  if (change.cordon != Cordon::kLeave) {
+    node.cordoned = change.cordon == Cordon::kCordon;
   }
   return node;
 }
@@ -81,6 +105,25 @@ TEST(AtRest, WhatAsksForAnUpgrade) {
     EXPECT_NE(To(left), State::kRequired) << "an administrator's cordon asks for nothing";
     left.marks[names::kUpgradeCordon] = "true";
     EXPECT_EQ(To(left), State::kRequired);
+  }
+}
+
+// Its pod was deleted by hand, or the node has moved to another NVIDIADriver: the new pod is
+// current and can't unload the old driver, which workloads use.
+TEST(AtRest, ADriverThatFindsNoRoomIsGivenSome) {
+  for (const State state : {State::kUnknown, State::kDone, State::kRequired}) {
+    NodeInput node = Node(state, false, false);
+    node.driver->facts.trouble = "manager: Error: it is in use";
+    EXPECT_FALSE(Next(node).waits_for_turn);
+    EXPECT_NE(To(node), state == State::kRequired ? State::kDone : State::kRequired);
+    node.driver->facts.init_fails = true;
+    const Step step = Next(node);
+    EXPECT_EQ(step.change.to, State::kRequired);
+    EXPECT_EQ(step.waits_for_turn, state == State::kRequired);
+    EXPECT_EQ(Start(node, kNow).to, State::kCordon) << "the node is emptied";
+    node.wanted = false;
+    EXPECT_FALSE(Next(node).waits_for_turn) << "the host has a driver of its own";
+    EXPECT_NE(To(node), state == State::kRequired ? State::kDone : State::kRequired);
   }
 }
 
@@ -130,9 +173,21 @@ TEST(Turn, WhoMayStart) {
   };
   waits([](NodeInput& node) { node.driver.reset(); }, "no pod of the driver");
   waits([](NodeInput& node) { node.driver->facts.deleting = true; }, "deleted by somebody");
-  waits([](NodeInput& node) { node.driver->judged = false; }, "changed just now");
+  waits([](NodeInput& node) { node.driver->judged = false; }, "no DaemonSet would bring");
   waits([](NodeInput& node) { node.skip = true; }, "gpu-driver-upgrade.skip");
   waits([](NodeInput& node) { node.ready = false; }, "not Ready");
+  waits(
+      [](NodeInput& node) {
+        node.ready = false;
+        node.cordoned = true;
+      },
+      "not Ready");
+  waits(
+      [](NodeInput& node) {
+        node.driver->judged = false;
+        node.driver->facts.daemon_set = "d";
+      },
+      "changed just now");
   waits(
       [](NodeInput& node) {
         node.driver = Driver(false, false);
@@ -200,6 +255,47 @@ TEST(Cordoning, ByWhom) {
   NodeInput idle = Node(State::kDone);
   idle.cordoned = true;
   EXPECT_FALSE(CordonedByUs(idle));
+}
+
+// Before it cordons a node, NVIDIA's operator writes whether it was cordoned already.
+TEST(Cordoning, WhatNvidiasOperatorHasCordonedIsUncordonedAtTheEnd) {
+  for (const State state : {State::kCordon, State::kWaitForJobs, State::kFailed}) {
+    const NodeInput theirs = Theirs(state, true);
+    Change change = Next(theirs).change;
+    EXPECT_THAT(change.annotations, Contains(Pair(names::kUpgradeCordon, "true"))) << NameOf(state);
+    EXPECT_THAT(change.annotations, Not(Contains(Key(names::kUpgradeWasCordoned))));
+    EXPECT_THAT(change.annotations, Contains(Key(names::kUpgradeStep)));
+    NodeInput ours = After(theirs, change);
+    EXPECT_TRUE(CordonedByUs(ours));
+    EXPECT_EQ(Abandon(theirs).cordon, Cordon::kUncordon);
+    // Also if its label goes then, as it does when a failure was corrected.
+    ours.state = State::kUnknown;
+    EXPECT_TRUE(CordonedByUs(ours));
+  }
+  NodeInput before = Theirs(State::kCordon, true);
+  before.marks[names::kUpgradeWasCordoned] = "true";
+  EXPECT_THAT(Next(before).change.annotations, Not(Contains(Key(names::kUpgradeCordon))));
+  // Where it has not, a cordon that comes later is somebody else's.
+  NodeInput waiting = Theirs(State::kRequired, false);
+  waiting = After(waiting, Next(waiting).change);
+  waiting.cordoned = true;
+  EXPECT_FALSE(CordonedByUs(waiting));
+  EXPECT_TRUE(Next(waiting).change.empty());
+}
+
+// NVIDIA's operator asks for the upgrade of nodes with orphaned drivers without a look at cordons,
+// and people do by hand.
+TEST(Cordoning, WhoOnlyAsksForAnUpgradeHasNotCordoned) {
+  NodeInput node = Theirs(State::kRequired, true);
+  EXPECT_EQ(Abandon(node).cordon, Cordon::kLeave);
+  for (const bool same_driver : {false, true}) {
+    node.driver->same_driver = same_driver;
+    const Change change = Start(node, kNow);
+    EXPECT_EQ(change.to, same_driver ? State::kPodRestart : State::kCordon);
+    NodeInput started = After(node, change);
+    EXPECT_THAT(change.annotations, Not(Contains(Key(names::kUpgradeCordon))));
+    EXPECT_EQ(CordonedByUs(same_driver ? started : After(started, Next(started).change)), false);
+  }
 }
 
 TEST(Jobs, AreWaitedFor) {
@@ -279,12 +375,54 @@ TEST(PodDeletion, IsTriedAgainAndEndsInTime) {
               HasSubstr("a budget forbids it"));
   policy::UpgradePolicy endless{.pod_deletion = {.timeout = seconds(0)}};
   EXPECT_EQ(To(node, endless, seconds(1'000'000)), State::kPodDeletion);
-  // The time ran out while no operator was here: it has one more try.
-  node.eviction.reset();
-  step = Next(node, {}, seconds(1000));
+}
+
+TEST(PodDeletion, TimeThatRanOutWhileNobodyWasHereLeavesAMinute) {
+  NodeInput node = Node(State::kPodDeletion);
+  node.pods = {Pod("train", GpuPod())};
+  node.followed = kNow + seconds(1000);
+  Step step = Next(node, {}, seconds(1000));
   EXPECT_EQ(step.change.to, State::kPodDeletion);
   EXPECT_EQ(step.change.evict.size(), 1U);
   EXPECT_EQ(step.look_again, kNow + seconds(1000) + kEvictAgain);
+  EXPECT_EQ(step.status.deadline, kNow + seconds(1000) + kLeastTime);
+  EXPECT_EQ(To(node, {}, seconds(1060)), State::kFailed);
+  const policy::UpgradePolicy quick{.pod_deletion = {.timeout = seconds(7)}};
+  EXPECT_EQ(To(node, quick, seconds(1007)), State::kFailed);
+}
+
+// It has a finalizer, or its kubelet is dead: there is nothing to evict.
+TEST(PodDeletion, APodThatDoesNotEndIsNotWaitedForForEver) {
+  NodeInput node = Node(State::kPodDeletion);
+  node.pods = {Pod("train", GpuPod())};
+  node.pods->front().facts.deleting = true;
+  Step step = Next(node, {}, seconds(299));
+  EXPECT_TRUE(step.change.empty());
+  EXPECT_EQ(step.look_again, kNow + seconds(300));
+  step = Next(node, {}, seconds(300));
+  EXPECT_EQ(step.change.to, State::kFailed);
+  EXPECT_THAT(step.change.reason, HasSubstr("users/train, which is being deleted"));
+  EXPECT_EQ(To(node, {.drain = true}, seconds(300)), State::kDrain);
+  node.state = State::kDrain;
+  node.marks[names::kUpgradeStep] = FormatRecord({State::kDrain, kNow, ""});
+  EXPECT_EQ(To(node, {.drain = true}, seconds(300)), State::kFailed);
+}
+
+TEST(Emptying, ASelectorThatTheApiServerRefusesEndsInTime) {
+  const policy::UpgradePolicy policy{
+      .jobs_selector = "a b", .jobs_timeout = seconds(300), .drain = true};
+  for (const auto& [state, next] : {std::pair(State::kWaitForJobs, State::kPodDeletion),
+                                    std::pair(State::kDrain, State::kFailed)}) {
+    NodeInput node = Node(state);
+    node.unseen = "unable to parse";
+    EXPECT_TRUE(Next(node, policy, seconds(300)).change.empty()) << "it may yet be seen";
+    node.refused = true;
+    EXPECT_THAT(Next(node, policy, seconds(299)).status.reason, HasSubstr("unable to parse"));
+    EXPECT_EQ(To(node, policy, seconds(299)), state);
+    const Step step = Next(node, policy, seconds(300));
+    EXPECT_EQ(step.change.to, next);
+    EXPECT_THAT(step.change.reason, HasSubstr("unable to parse"));
+  }
 }
 
 TEST(PodDeletion, WhatMayNotBeDeletedFailsAtOnceOrIsLeftToTheDrain) {
@@ -340,6 +478,13 @@ TEST(Restart, TheOldPodGoesAndTheNewOneComes) {
   EXPECT_THAT(step.status.reason, HasSubstr("ErrImagePull"));
   EXPECT_EQ(step.status.deadline, kNow + kRestartLimit);
   EXPECT_EQ(To(node, {}, kRestartLimit), State::kFailed);
+  node.broken = "DriverNotInstalled: compile driver 1 for kernel 2: nv.c:3:1: error: no x";
+  EXPECT_THAT(Next(node).status.reason, HasSubstr("ErrImagePull"));
+  node.driver->facts.trouble = "";
+  EXPECT_THAT(Next(node, {}, kRestartLimit).change.reason,
+              HasSubstr("DriverNotInstalled: compile driver 1 for kernel 2: nv.c:3:1: error: no x"))
+      << "a container that can't install the driver stays and does not fail";
+  node.driver->facts.trouble = "d: ErrImagePull";
   node.driver->facts.given_up = true;
   step = Next(node);
   EXPECT_EQ(step.change.to, State::kFailed);
@@ -349,6 +494,73 @@ TEST(Restart, TheOldPodGoesAndTheNewOneComes) {
   EXPECT_EQ(step.change.to, State::kValidation);
   EXPECT_THAT(step.change.annotations,
               Contains(Pair(names::kUpgradeValidationSince, "1700000000")));
+}
+
+// Somebody has corrected what kept it from starting, and removed the label: the pod's count of
+// restarts is still what it was.
+TEST(Restart, APodThatWasGivenUpBeforeGetsAnotherChance) {
+  NodeInput node = Node(State::kPodRestart, false, false);
+  node.driver->facts.given_up = true;
+  node.driver->facts.created = Rfc3339(kNow - seconds(1));
+  const Step step = Next(node);
+  EXPECT_EQ(step.change.to, State::kPodRestart);
+  ASSERT_TRUE(step.change.restart.has_value());
+  EXPECT_EQ(step.change.restart->uid, "u");
+  node.driver->facts.deleting = true;
+  EXPECT_TRUE(Next(node).change.empty());
+  node.driver->facts.deleting = false;
+  node.driver->facts.created = Rfc3339(kNow);
+  EXPECT_EQ(To(node), State::kFailed) << "it is a new one";
+}
+
+TEST(Restart, AnOperatorThatWasAwayTriesItFirst) {
+  NodeInput node = Node(State::kPodRestart, true);
+  node.followed = kNow + seconds(5000);
+  const Step step = Next(node, {}, seconds(5000));
+  EXPECT_EQ(step.change.to, State::kPodRestart);
+  EXPECT_TRUE(step.change.restart.has_value());
+  EXPECT_EQ(To(node, {}, seconds(5060)), State::kFailed);
+}
+
+// A node that was not emptied, because its driver stays loaded: a second change exchanges it after
+// all.
+TEST(Restart, AnotherDriverMeanwhileEmptiesTheNodeFirst) {
+  NodeInput node = Node(State::kRequired, true);
+  node.driver->same_driver = true;
+  node.driver->facts.digest = "7";
+  node = After(node, Start(node, kNow));
+  ASSERT_EQ(node.state, State::kPodRestart);
+  EXPECT_TRUE(Next(node).change.restart.has_value());
+
+  NodeInput changed = node;
+  changed.driver->same_driver = false;
+  EXPECT_EQ(To(changed), State::kWaitForJobs);
+  EXPECT_FALSE(Next(changed).change.restart.has_value());
+  // Or the pod that came is one of another driver.
+  NodeInput exchanged = node;
+  exchanged.driver = Driver(false, false);
+  exchanged.driver->facts.digest = "8";
+  EXPECT_EQ(To(exchanged), State::kWaitForJobs);
+
+  node.driver = Driver(false);
+  node.driver->facts.digest = "7";
+  node = After(node, Next(node).change);
+  ASSERT_EQ(node.state, State::kValidation);
+  node.driver->outdated = true;
+  EXPECT_EQ(To(node), State::kWaitForJobs);
+  node.driver->same_driver = true;
+  node = After(node, Next(node).change);
+  EXPECT_EQ(node.state, State::kPodRestart) << "its restart still leaves the driver loaded";
+  node.driver->same_driver = false;
+  node = After(node, Next(node).change);
+  ASSERT_EQ(node.state, State::kWaitForJobs);
+  EXPECT_TRUE(CordonedByUs(node));
+  // Once it is empty any driver may come.
+  node = After(node, Next(node).change);
+  node.pods.emplace();
+  node = After(node, Next(node).change);
+  ASSERT_EQ(node.state, State::kPodRestart);
+  EXPECT_TRUE(Next(node).change.restart.has_value());
 }
 
 TEST(Restart, ADriverThatWaitsForAnEmptyNodeMayLoad) {
@@ -371,6 +583,10 @@ TEST(Validation, WhatItTakes) {
     EXPECT_EQ(To(node, {}, seconds(600)), State::kFailed) << reason;
   };
   node.unseen = "being listed";
+  const Step unseen = Next(node, {}, seconds(600));
+  EXPECT_TRUE(unseen.change.empty()) << "an operator that was away has seen nothing yet";
+  EXPECT_EQ(unseen.status.reason, "being listed");
+  node.refused = true;
   waits("being listed");
   node.pods.emplace();
   waits("no pod of the validator");
@@ -393,6 +609,14 @@ TEST(Validation, WhatItTakes) {
   node.driver->facts.ready = false;
   node.driver->facts.given_up = true;
   EXPECT_EQ(To(node), State::kFailed);
+}
+
+TEST(Validation, AnOperatorThatWasAwayLooksForAMinute) {
+  NodeInput node = Node(State::kValidation);
+  node.pods.emplace();
+  node.followed = kNow + seconds(5000);
+  EXPECT_EQ(To(node, {}, seconds(5059)), State::kValidation);
+  EXPECT_EQ(To(node, {}, seconds(5060)), State::kFailed);
 }
 
 TEST(End, UncordonsOnlyWhatWasCordonedByUs) {

@@ -19,8 +19,12 @@ std::string Decision::Wanted(const DriverPod& driver) const {
   if (WaitsForSafeLoad(node_.marks)) {
     return "its driver waits until the node is empty";
   }
-  if (CordonedByUs(node_)) {
-    return "an upgrade that did not end has left it cordoned";
+  // Its pod was exchanged without us, and the driver manager evicts nobody where we do.
+  if (node_.wanted && driver.facts.init_fails && !driver.facts.ready) {
+    return format("its driver's pod finds no room: {}", driver.facts.trouble);
+  }
+  if (CordonedByUs(node_) || IsMarked(node_.marks, names::kUpgradeWasCordoned)) {
+    return "an upgrade has begun and did not end";
   }
   return "";
 }
@@ -42,17 +46,18 @@ void Decision::AwaitTurn() {
   } else if (node_.driver->facts.deleting) {
     Wait("its driver's pod is being deleted by somebody", State::kDone);
   } else if (!node_.driver->judged) {
-    Wait("the driver's DaemonSet was changed just now", State::kCordon);
-  } else if (Wanted(*node_.driver).empty() && !IsMarked(node_.marks, names::kUpgradeWasCordoned)) {
+    Wait(WhyNotJudged(*node_.driver), State::kCordon);
+  } else if (Wanted(*node_.driver).empty()) {
     if (node_.driver->facts.ready) {
       End(State::kDone, "somebody else has updated its driver's pod");
     } else {
-      Wait(NotReadyYet(*node_.driver, "somebody else has updated its driver's pod"), State::kDone);
+      Wait(NotReadyYet(*node_.driver, node_.broken, "somebody else has updated its driver's pod"),
+           State::kDone);
     }
   } else if (node_.skip) {
     Wait(format("switched off for this node by the label {}", names::kDriverUpgradeSkip),
          State::kCordon);
-  } else if (!node_.ready && !node_.cordoned) {
+  } else if (!node_.ready) {
     Wait("the node is not Ready: nothing can be taken off it", State::kCordon);
   } else {
     Wait("waits for its turn", State::kCordon);
@@ -60,7 +65,9 @@ void Decision::AwaitTurn() {
   }
 }
 
-Change Start(const NodeInput& node, WallTime now) {
+Change Start(const NodeInput& asked, WallTime now) {
+  const Labels adopted = MarksToAdopt(asked, now);
+  const NodeInput node = With(asked, adopted);
   const bool requested = IsMarked(node.marks, names::kUpgradeRequested);
   const bool restart_only = node.driver.has_value() && node.driver->outdated &&
                             node.driver->same_driver && !requested && !WaitsForSafeLoad(node.marks);
@@ -69,8 +76,11 @@ Change Start(const NodeInput& node, WallTime now) {
                       : Go(node, State::kCordon, "it is its turn", now);
   if (restart_only) {
     Cordon(node, change);
+    Mark(node, change, names::kUpgradeStep,
+         FormatRecord({State::kPodRestart, now, "", node.driver->facts.digest}));
   }
   Mark(node, change, names::kUpgradeRequested, std::nullopt);
+  AddTo(change, adopted);
   return change;
 }
 

@@ -441,6 +441,54 @@ TEST_F(DevicePlugin, ImexChannelsAndGdrcopyGoByCdiIfTheNodeHasThem) {
   EXPECT_FALSE(fs::exists(folder_ + "/cdi/k8s.device-plugin.nvidia.com-gds.json"));
 }
 
+TEST_F(DevicePlugin, AnImexChannelThatComesLateIsDescribedBeforeItIsNamed) {
+  const fs::path channels = Variable("PLUGIN_ROOT") + "/dev/nvidia-caps-imex-channels";
+  const auto plugin = Start({"--device-list-strategy=cdi-cri", "--imex-channel-ids=0"});
+  ASSERT_TRUE(Has(8, 8)) << plugin->Log();
+  const auto document = folder_ + "/cdi/k8s.device-plugin.nvidia.com-imex-channel.json";
+  EXPECT_FALSE(fs::exists(document));
+  fs::create_directories(channels);
+  ASSERT_EQ(mknod((channels / "channel0").c_str(), S_IFCHR | 0666U, makedev(1, 3)), 0);
+  Control("xid 3 48");  // whatever makes it offer anew
+  ASSERT_TRUE(Has(8, 7, seconds(2))) << plugin->Log();
+  const auto got = kubelet_->Allocate(kGpus, {kubelet_->Devices(kGpus)[0].id});
+  fs::remove_all(channels);
+  ASSERT_TRUE(got);
+  EXPECT_THAT(got->cdi_devices, testing::Contains("k8s.device-plugin.nvidia.com/imex-channel=0"));
+  EXPECT_TRUE(fs::exists(document));
+}
+
+// What new devices wait for, here a channel that went, keeps no failure from the kubelet.
+TEST_F(DevicePlugin, AGpuThatFailsWhileSomethingIsMissingGoes) {
+  const fs::path channels = Variable("PLUGIN_ROOT") + "/dev/nvidia-caps-imex-channels";
+  fs::create_directories(channels);
+  ASSERT_EQ(mknod((channels / "channel0").c_str(), S_IFCHR | 0666U, makedev(1, 3)), 0);
+  const auto plugin = Start({"--imex-channel-ids=0", "--imex-required"});
+  const bool began = Has(8, 8);
+  fs::remove_all(channels);
+  ASSERT_TRUE(began) << plugin->Log();
+  Control("xid 5 48");
+  EXPECT_TRUE(Has(8, 7, seconds(2))) << plugin->Log();
+  EXPECT_FALSE(kubelet_->Devices(kGpus)[5].healthy);
+  EXPECT_TRUE(plugin->WaitForLog("IMEX channel 0 is required"));
+  EXPECT_TRUE(Has(8, 8, seconds(30))) << plugin->Log();
+}
+
+TEST_F(DevicePlugin, TwoGpusThatAreLostOneAfterTheOtherStayInTheList) {
+  Control("lose 6 --quiet");
+  const auto plugin = Start();
+  const bool began = Has(7, 7);
+  Control("lose 2");
+  const bool second = Has(7, 6, seconds(3));
+  EXPECT_FALSE(kubelet_->WaitFor(
+      kGpus, [](const auto& devices) { return devices.size() == 6; }, seconds(12)))
+      << "a later look takes nothing away";
+  Control("recover 2");
+  Control("recover 6");
+  EXPECT_TRUE(began && second) << plugin->Log();
+  EXPECT_TRUE(Has(8, 8, seconds(40))) << plugin->Log();
+}
+
 TEST_F(DevicePlugin, ARequiredImexChannelThatIsMissingOffersNothing) {
   const auto plugin = Start({"--imex-channel-ids=0", "--imex-required"});
   EXPECT_TRUE(plugin->WaitForLog("IMEX channel 0 is required")) << plugin->Log();
@@ -479,6 +527,16 @@ TEST_F(DevicePlugin, IsRegisteredAgainAfterItsDeathAndTheKubelets) {
 class DevicePluginMig : public DevicePlugin {
  protected:
   static constexpr char kSmall[] = "nvidia.com/mig-1g.10gb";
+
+  // After GPU 3 was divided by two: both are offered; then it is divided by seven again.
+  void ExpectTwoOfGpu3AndDivideItAgain(const Program& plugin) {
+    EXPECT_TRUE(kubelet_->WaitFor(kSmall, Count(49, 49), seconds(5))) << plugin.Log();
+    EXPECT_TRUE(kubelet_->WaitFor("nvidia.com/mig-3g.40gb", Count(2, 2), seconds(5)))
+        << plugin.Log();
+    Control("mig 3 destroy");
+    Control("mig 3 create 1g.10gb 1g.10gb 1g.10gb 1g.10gb 1g.10gb 1g.10gb 1g.10gb");
+    EXPECT_TRUE(kubelet_->WaitFor(kSmall, Count(56, 56), seconds(5))) << plugin.Log();
+  }
 };
 
 TEST_F(DevicePluginMig, MixedOffersEachProfileAndAllocatesItsNodes) {
@@ -518,12 +576,20 @@ TEST_F(DevicePluginMig, DevicesThatComeAndGoAreSeenWithoutARestart) {
   ASSERT_TRUE(kubelet_->WaitFor(kSmall, Count(56, 56))) << plugin->Log();
   Control("mig 3 destroy");
   Control("mig 3 create 3g.40gb 3g.40gb");
-  EXPECT_TRUE(kubelet_->WaitFor(kSmall, Count(49, 49), seconds(5))) << plugin->Log();
-  EXPECT_TRUE(kubelet_->WaitFor("nvidia.com/mig-3g.40gb", Count(2, 2), seconds(5)))
-      << plugin->Log();
+  ExpectTwoOfGpu3AndDivideItAgain(*plugin);
+}
+
+// The look that the first change asks for has read GPU 3 already when the second one comes.
+TEST_F(DevicePluginMig, AChangeDuringALookIsSeen) {
+  const auto plugin = Start({"--mig-strategy=mixed"});
+  ASSERT_TRUE(kubelet_->WaitFor(kSmall, Count(56, 56))) << plugin->Log();
+  Control("hang 5 nvmlDeviceGetName");
   Control("mig 3 destroy");
-  Control("mig 3 create 1g.10gb 1g.10gb 1g.10gb 1g.10gb 1g.10gb 1g.10gb 1g.10gb");
-  EXPECT_TRUE(kubelet_->WaitFor(kSmall, Count(56, 56), seconds(5))) << plugin->Log();
+  usleep(1'000'000);
+  Control("mig 3 create 3g.40gb 3g.40gb");
+  usleep(1'000'000);
+  Control("unhang 5");
+  ExpectTwoOfGpu3AndDivideItAgain(*plugin);
 }
 
 TEST_F(DevicePluginMig, SharesBesideMigAndAGpuThatFailsTakesItsDevicesAlone) {

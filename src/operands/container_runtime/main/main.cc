@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "base/paths.h"
-#include "operands/container_runtime/hooks.h"
+#include "operands/container_runtime/hook_arguments.h"
 #include "operands/container_runtime/runtime.h"
 #include "operands/container_runtime/toolkit_cli.h"
 
 namespace {
 
-using gantry::container_runtime::RunCdiHook;
+using gantry::container_runtime::AskForVersion;
 using gantry::container_runtime::RunContainerRuntime;
 using gantry::container_runtime::RunLegacyHook;
 using gantry::container_runtime::RuntimeVersion;
@@ -26,7 +26,6 @@ struct Command {
 };
 
 constexpr std::array kCommands = {
-    Command{"nvidia-cdi-hook", RunCdiHook},
     Command{"nvidia-container-runtime", RunContainerRuntime},
     Command{"nvidia-container-runtime.cdi", RunContainerRuntime},
     Command{"nvidia-container-runtime.legacy", RunContainerRuntime},
@@ -56,8 +55,7 @@ int main(int argc, char** argv) {
     }
   }
   const bool runtime = command != nullptr && command->run == RunContainerRuntime;
-  if (!words.empty() &&
-      (words.front() == "--version" || words.front() == "-v" || words.front() == "-version")) {
+  if (AskForVersion(words)) {
     const char* name = command == nullptr ? "nvidia-container-toolkit" : command->name;
     if (!runtime) {
       std::printf("%s version %s\n", name, GANTRY_VERSION);

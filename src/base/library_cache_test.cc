@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether the cache that we write is one that ldconfig and the linker read: compared with what the
 // machine's own ldconfig makes and prints.
-#include "operands/container_runtime/library_cache.h"
+#include "base/library_cache.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 #include "base/paths.h"
 #include "base/text.h"
 
-namespace gantry::container_runtime {
+namespace gantry {
 namespace {
 
 using testing::Contains;
@@ -127,6 +127,24 @@ TEST(LibraryCache, ExtensionsSurvive) {
   std::filesystem::remove(path);
 }
 
+TEST(LibraryCache, FoldersOfALibrary) {
+  std::string pattern = testing::TempDir() + "/cache.XXXXXX";
+  const std::string root = ::mkdtemp(pattern.data());
+  EXPECT_THAT(CachedFolders(root, "liba.so.1"), testing::IsEmpty());
+  std::filesystem::create_directories(root + "/etc");
+  std::ofstream(root + "/etc/ld.so.cache") << With("", {{"liba.so.1", "/opt/x/liba.so.1"},
+                                                        {"liba.so.1", "/opt/x/liba.so.1.2"},
+                                                        {"liba.so.1", "/opt/y/liba.so.1"},
+                                                        {"libb.so.1", "/opt/z/libb.so.1"}});
+  EXPECT_THAT(CachedFolders(root, "liba.so.1"), ElementsAre("/opt/x", "/opt/y"));
+  // The flags of the first entry, which follows 48 bytes: a library of 32 bits.
+  std::string cache = With("", {{"liba.so.1", "/opt/x/liba.so.1"}});
+  cache.replace(48, 4, std::string("\3\0\0\0", 4));
+  std::ofstream(root + "/etc/ld.so.cache") << cache;
+  EXPECT_THAT(CachedFolders(root, "liba.so.1"), testing::IsEmpty());
+  std::filesystem::remove_all(root);
+}
+
 TEST(LibraryCache, WhatIsNoCacheIsRefused) {
   EXPECT_FALSE(LibraryCache::Read("garbage").has_value());
   std::string cut = With("", kDriver);
@@ -140,4 +158,4 @@ TEST(LibraryCache, WhatIsNoCacheIsRefused) {
 }
 
 }  // namespace
-}  // namespace gantry::container_runtime
+}  // namespace gantry

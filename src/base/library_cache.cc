@@ -6,7 +6,7 @@
 // Layout (little endian): a header, `nlibs` entries of 24 bytes in descending order of their key,
 // the strings, then extensions (hwcaps names), aligned to 4. Offsets count from the header's start.
 // Old images put the format of glibc 2.0 in front; the linker accepts a file without that part.
-#include "operands/container_runtime/library_cache.h"
+#include "base/library_cache.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -15,9 +15,10 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/paths.h"
 #include "base/text.h"
 
-namespace gantry::container_runtime {
+namespace gantry {
 namespace {
 
 constexpr std::string_view kMagic = "glibc-ld.so.cache1.1";
@@ -255,7 +256,7 @@ Result<LibraryCache> LibraryCache::Read(std::string_view bytes) {
     if (!key || !value) {
       return Broken("an entry points outside");
     }
-    names.push_back({*key, *value});
+    names.push_back({*key, *value, entry.flags == kNativeFlags});
   }
   return LibraryCache(cache, std::move(names));
 }
@@ -312,4 +313,20 @@ std::string LibraryCache::With(const std::vector<CachedLibrary>& libraries) cons
   return out;
 }
 
-}  // namespace gantry::container_runtime
+std::vector<std::string> CachedFolders(const std::string& root, std::string_view soname) {
+  std::vector<std::string> folders;
+  const auto path = ResolveInRoot(root, kLinkerCache);
+  const auto bytes = path ? ReadFile(*path) : Result<std::string>(std::unexpected(path.error()));
+  const auto cache =
+      bytes ? LibraryCache::Read(*bytes) : Result<LibraryCache>(std::unexpected(bytes.error()));
+  for (const CachedName& each : cache ? cache->names() : std::vector<CachedName>{}) {
+    std::string folder = ParentOf(each.path);
+    if (each.native && each.soname == soname &&
+        std::ranges::find(folders, folder) == folders.end()) {
+      folders.push_back(std::move(folder));
+    }
+  }
+  return folders;
+}
+
+}  // namespace gantry

@@ -10,7 +10,9 @@
 
 // The dynamic linker's cache, /etc/ld.so.cache, in the format "glibc-ld.so.cache1.1" (glibc's
 // elf/cache.c and sysdeps/generic/dl-cache.h).
-namespace gantry::container_runtime {
+namespace gantry {
+
+inline constexpr char kLinkerCache[] = "/etc/ld.so.cache";
 
 struct CachedLibrary {
   std::string soname;
@@ -22,6 +24,7 @@ struct CachedLibrary {
 struct CachedName {
   std::string_view soname;
   std::string_view path;
+  bool native = true;  // for programs of this machine's own kind, 64 bits
 };
 
 // A cache that was read; its bytes are the caller's, and stay.
@@ -46,4 +49,8 @@ class LibraryCache {
   std::vector<CachedName> names_;
 };
 
-}  // namespace gantry::container_runtime
+// Where the cache of a root file system lists libraries of that SONAME: folders as that root spells
+// them, each once, in its order. None if there is no cache that can be read.
+std::vector<std::string> CachedFolders(const std::string& root, std::string_view soname);
+
+}  // namespace gantry

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where our drop-in is read among a site's own files, and where it is put if one of them would
+// undo it.
+#include "container/containerd_imports.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+namespace gantry::container {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr char kUsual[] = "/etc/containerd/conf.d/99-nvidia.toml";
+constexpr char kCri[] =
+    "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\".registry]\nconfig_path = \"/x\"\n";
+
+class ImportsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = testing::TempDir() + "/imports.XXXXXX";
+    root_ = ::mkdtemp(pattern.data());
+    wish_.version = {1, 7};
+    Root("\"/etc/containerd/conf.d/*.toml\"");
+  }
+  void TearDown() override { fs::remove_all(root_); }
+
+  void Root(const std::string& imports) {
+    wish_.root_text = "version = 2\nimports = [" + imports + "]\n";
+  }
+  void Put(const std::string& path, const std::string& text) {
+    fs::create_directories(fs::path(root_ + path).parent_path());
+    std::ofstream(root_ + path) << text;
+  }
+  DropInPlace Place(const std::vector<std::string>& ours = {}) {
+    return PlaceDropIn(root_, wish_, ours).value();
+  }
+  static std::vector<std::string> Paths(const DropInPlace& place) {
+    std::vector<std::string> paths;
+    for (const ImportedFile& file : place.imports.files) {
+      paths.push_back(file.path);
+    }
+    return paths;
+  }
+
+  std::string root_;
+  ContainerdWish wish_;
+};
+
+TEST_F(ImportsTest, OursHasItsPlaceByItsName) {
+  Put("/etc/containerd/conf.d/10-a.toml", kCri);
+  Put("/etc/containerd/conf.d/zz.toml", "version = 2\noom_score = -999\n");
+  Put(kUsual, "left by somebody");
+  const DropInPlace place = Place();
+  EXPECT_EQ(place.path, kUsual);
+  EXPECT_EQ(place.remark, "");
+  EXPECT_THAT(Paths(place),
+              ElementsAre("/etc/containerd/conf.d/10-a.toml", "/etc/containerd/conf.d/zz.toml"));
+  EXPECT_EQ(place.imports.before_ours, 1U);
+  fs::remove(root_ + kUsual);
+  EXPECT_EQ(Place().imports.before_ours, 1U) << "it need not be there yet";
+}
+
+TEST_F(ImportsTest, WithoutAPatternOfTheOwnersItIsReadLast) {
+  Root("\"/etc/containerd/extra/*.toml\"");
+  Put("/etc/containerd/extra/registries.toml", kCri);
+  const DropInPlace place = Place();
+  EXPECT_EQ(place.path, kUsual);
+  EXPECT_FALSE(place.imports.ours_named);
+  EXPECT_EQ(place.imports.before_ours, 1U);
+}
+
+TEST_F(ImportsTest, AFileThatWouldUndoOursIsPassed) {
+  Put("/etc/containerd/conf.d/registries.toml", kCri);
+  const DropInPlace place = Place();
+  EXPECT_EQ(place.path, "/etc/containerd/conf.d/zz-nvidia.toml");
+  EXPECT_THAT(place.remark, HasSubstr("registries.toml is read after"));
+  EXPECT_EQ(place.imports.before_ours, 1U);
+  Put(place.path, "ours");
+  EXPECT_EQ(Place({place.path}).path, place.path) << "and so at the next start";
+  Put("/etc/containerd/conf.d/zzz.toml", kCri);
+  EXPECT_EQ(Place().path, "/etc/containerd/nvidia.d/99-nvidia.toml") << "by an import of its own";
+  EXPECT_FALSE(Place().imports.ours_named);
+  wish_.edit_root = false;
+  EXPECT_EQ(Place().path, "/etc/containerd/conf.d/zzzzz-nvidia.toml");
+  wish_.version = {2, 1};
+  EXPECT_EQ(Place().path, kUsual) << "it puts tables together";
+}
+
+TEST_F(ImportsTest, AFolderThatIsImportedLater) {
+  Root("\"/etc/containerd/conf.d/*.toml\", \"/opt/site/*.toml\"");
+  Put("/opt/site/a.toml", kCri);
+  EXPECT_EQ(Place().path, "/etc/containerd/nvidia.d/99-nvidia.toml");
+  wish_.edit_root = false;
+  EXPECT_EQ(Place().path, "/opt/site/azz-nvidia.toml");
+  Root("\"/etc/containerd/conf.d/*.toml\", \"/opt/site/a.toml\"");
+  EXPECT_EQ(Place().path, kUsual) << "no place is read last; the trial tells";
+}
+
+}  // namespace
+}  // namespace gantry::container

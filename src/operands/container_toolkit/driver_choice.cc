@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// A driver root that somebody names by hand counts more than the order in which a driver is looked
+// for, and less than having one at all.
+#include "operands/container_toolkit/driver_choice.h"
+
+#include <optional>
+
+#include "container/driver_files.h"
+
+namespace gantry::container_toolkit {
+namespace {
+
+// The places with the named root in the place of a driver container's; nothing if none is named
+// that the usual order does not begin with.
+std::optional<host::DriverPlaces> NamedPlaces(const Options& options,
+                                              const host::DriverPlaces& places) {
+  const std::string root = container::WithoutSlashes(options.driver_root);
+  if (root.empty() || root == "/") {
+    return std::nullopt;
+  }
+  host::DriverPlaces named = places;
+  named.driver_dir = root;
+  // Only a driver container's root has to be said to be complete.
+  named.container_ready =
+      places.container_ready || root != container::WithoutSlashes(places.driver_dir);
+  return named;
+}
+
+host::DriverVerdict Judge(const Options& options, const host::DriverPlaces& places) {
+  if (const auto named = NamedPlaces(options, places)) {
+    host::DriverObservation seen = host::ObserveDriver(*named);
+    seen.host = {};
+    seen.wsl = false;
+    if (auto verdict = host::JudgeDriver(seen); verdict.kind != host::DriverKind::kNone) {
+      return verdict;
+    }
+  }
+  return host::JudgeDriver(host::ObserveDriver(places));
+}
+
+}  // namespace
+
+host::DriverVerdict ChooseDriver(const Options& options, const host::DriverPlaces& places) {
+  host::DriverVerdict verdict = Judge(options, places);
+  if (!options.dev_root.empty()) {
+    verdict.dev_root = options.dev_root;
+  }
+  return verdict;
+}
+
+std::vector<std::string> DriverPathsToWatch(const Options& options,
+                                            const host::DriverPlaces& places) {
+  std::vector<std::string> paths = host::DriverPathsToWatch(places);
+  if (const auto named = NamedPlaces(options, places)) {
+    const std::vector<std::string> more = host::DriverPathsToWatch(*named);
+    paths.insert(paths.end(), more.begin(), more.end());
+  }
+  return paths;
+}
+
+}  // namespace gantry::container_toolkit

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stands in the documents that the plugin writes, by what it is told.
+#include "operands/device_plugin/cdi_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "base/paths.h"
+#include "operands/device_plugin/testing/gpus.h"
+
+namespace gantry::device_plugin {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+class CdiFileTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = testing::TempDir() + "/cdi_file.XXXXXX";
+    root_ = ::mkdtemp(pattern.data());
+    for (const char* file : {"/usr/lib64/libcuda.so.535.1", "/usr/lib64/libOpenCL.so.1.0.0",
+                             "/run/nvidia-persistenced/socket"}) {
+      fs::create_directories(fs::path(root_ + file).parent_path());
+      std::ofstream(root_ + file) << file;
+    }
+    settings_ = With({ListStrategy::kCdiCri});
+    settings_.driver = {"/", root_, "/", root_};
+  }
+  void TearDown() override { fs::remove_all(root_); }
+
+  // The document with these feature flags.
+  std::string Document(const std::vector<std::string>& features) {
+    settings_.cdi_features = features;
+    GpuSet set = SetOf(Gpus(1));
+    set.gpus[0].coherent = true;
+    Unit unit;
+    unit.uuid = set.gpus[0].uuid;
+    const auto written = WriteCdi(root_ + "/cdi", root_, settings_, set, {unit}, {}, {});
+    return written ? ReadFile(CdiPath(root_ + "/cdi")).value_or("(absent)")
+                   : written.error().message;
+  }
+
+  std::string root_;
+  Settings settings_;
+};
+
+TEST_F(CdiFileTest, FeatureFlags) {
+  EXPECT_THAT(Document({}), AllOf(HasSubstr("libcuda.so.535.1"), HasSubstr("persistenced/socket"),
+                                  Not(HasSubstr("libOpenCL")), Not(HasSubstr("coherent"))));
+  EXPECT_THAT(Document({"enable-explicit-driver-libraries"}), HasSubstr("libOpenCL.so.1.0.0"));
+  EXPECT_THAT(Document({"disable-ipc-discoverer"}), Not(HasSubstr("persistenced/socket")));
+  EXPECT_THAT(Document({"enable-coherent-annotations"}),
+              HasSubstr(R"("gpu.nvidia.com/coherent": "true")"));
+  EXPECT_EQ(Document({"disable-nvsandboxutils", "of-tomorrow"}), Document({}));
+}
+
+}  // namespace
+}  // namespace gantry::device_plugin

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is served while other things change around it.
+#include "operands/device_plugin/offer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "operands/device_plugin/testing/gpus.h"
+
+namespace gantry::device_plugin {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+std::vector<std::string> Nodes(const kubelet::PluginResource& resource) {
+  std::vector<std::string> nodes;
+  const auto got = resource.allocator->Allocate({"GPU-0"});
+  for (const auto& device : got.value_or(kubelet::Allocation{}).devices) {
+    nodes.push_back(device.container_path);
+  }
+  return nodes;
+}
+
+TEST(Offer, ControlNodesAreThoseOfTheMomentOfTheAnswer) {
+  std::string root = "/tmp/gantry-offer-XXXXXX";
+  ASSERT_NE(mkdtemp(root.data()), nullptr);
+  std::filesystem::create_directory(root + "/dev");
+  std::ofstream(root + "/dev/nvidiactl") << "";
+  auto settings = With({ListStrategy::kEnvVar});
+  settings.pass_device_specs = true;
+  settings.driver.dev_root_here = root;
+  const auto set = SetOf(Gpus(1));
+  const auto offered = OfferedResources(set, settings, {});
+  const auto resource = Offer(offered.resources.at(0), set, settings, {});
+  EXPECT_THAT(Nodes(resource), ElementsAre("/dev/nvidiactl", "/dev/nvidia10"));
+  std::ofstream(root + "/dev/nvidia-uvm") << "";
+  EXPECT_THAT(Nodes(resource), ElementsAre("/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia10"));
+  settings.pass_device_specs = false;
+  EXPECT_THAT(Nodes(Offer(offered.resources.at(0), set, settings, {})), IsEmpty());
+  std::filesystem::remove_all(root);
+}
+
+TEST(Offer, WhatIsServedTakesTheHealthOfNow) {
+  const auto set = SetOf(Gpus(3));
+  const auto whole = With({ListStrategy::kCdiCri});
+  const auto before = OfferedResources(set, whole, {"GPU-2"});
+  std::vector<kubelet::PluginResource> served = {Offer(before.resources.at(0), set, whole, {})};
+  const auto healthy = [&served] {
+    std::vector<bool> all;
+    for (const auto& device : served.at(0).devices) {
+      all.push_back(device.healthy);
+    }
+    return all;
+  };
+  EXPECT_THAT(healthy(), ElementsAre(true, true, false));
+  TakeHealth(OfferedResources(set, whole, {"GPU-1"}).resources, served);
+  EXPECT_THAT(healthy(), ElementsAre(true, false, true));
+  // Another resource, to which the same GPUs belong by now: who uses them knows no difference.
+  TakeHealth(OfferedResources(set, Shared(2, true), {"GPU-0"}).resources, served);
+  EXPECT_THAT(healthy(), ElementsAre(false, true, true));
+  TakeHealth(OfferedResources(SetOf(Gpus(1)), whole, {}).resources, served);
+  EXPECT_THAT(healthy(), ElementsAre(true, false, false)) << "what is gone";
+}
+
+}  // namespace
+}  // namespace gantry::device_plugin

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/cleanup_gpuclusters.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "base/command_line.h"
+#include "base/log.h"
+#include "kube/await_event.h"
+#include "kube/client.h"
+#include "policy/kinds.h"
+#include "policy/names.h"
+
+namespace gantry::gpu_operator {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr seconds kPatience(300);
+constexpr seconds kPause(1);
+
+// A watch may be cut at any time: then the object is read again.
+Status AwaitEnd(kube::Client& client, Json object) {
+  const kube::Key key{"", TextAt(object, "metadata.name")};
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  while (true) {
+    const auto left = std::chrono::ceil<seconds>(deadline - std::chrono::steady_clock::now());
+    Status gone =
+        kube::AwaitEvent(client, policy::kGpuCluster, object, std::max(left, seconds(1)),
+                         [](const Json& event) { return TextAt(event, "type") == "DELETED"; });
+    if (gone.has_value() || std::chrono::steady_clock::now() >= deadline) {
+      return gone;
+    }
+    std::this_thread::sleep_for(kPause);
+    if (auto stored = client.Get(policy::kGpuCluster, key); stored.has_value()) {
+      object = *std::move(stored);
+    } else if (stored.error().kind == ErrorKind::kNotFound) {
+      return {};
+    }
+  }
+}
+
+Status Delete(kube::Client& client, const std::string& name) {
+  const kube::Key key{"", name};
+  const auto stored = client.Get(policy::kGpuCluster, key);
+  const Status asked = stored.has_value() ? client.Delete(policy::kGpuCluster, key)
+                                          : Status(std::unexpected(stored.error()));
+  // Absent, or of a kind that nobody has defined.
+  if (!asked.has_value() && asked.error().kind == ErrorKind::kNotFound) {
+    log::Info("there is no GPUCluster {}", name);
+    return {};
+  }
+  TRY(asked);
+  Status gone = AwaitEnd(client, *stored);
+  if (!gone.has_value()) {
+    return std::unexpected(gone.error().In(format(
+        "wait for the end of GPUCluster {}, which its operator's finalizer may hold", name)));
+  }
+  log::Info("GPUCluster {} is gone", name);
+  return {};
+}
+
+}  // namespace
+
+int RunCleanupGpuClusters(int argc, char** argv) {
+  std::string name;
+  std::string kubeconfig;
+  bool debug = false;
+  CLI::App app("Deletes a GPUCluster and waits until it is gone", "cleanup-gpuclusters");
+  app.add_option("--gpucluster-name", name, "Its name")->envname("GPUCLUSTER_NAME")->required();
+  app.add_option("--kubeconfig", kubeconfig, "Path of a kubeconfig; empty: in-cluster");
+  app.add_flag("-d,--debug", debug, "Log level debug")->envname("DEBUG");
+  if (const std::optional<int> code = ParseOrExitCode(app, argc, argv)) {
+    return *code;
+  }
+  if (debug) {
+    log::SetLevel(log::Level::kDebug);
+  }
+  const Status status = [&]() -> Status {
+    TRY_ASSIGN(kube::Config config, kube::LoadConfig(kubeconfig));
+    kube::ClientOptions options;
+    options.component = "cleanup-gpuclusters";
+    options.field_manager = names::kFieldManager;
+    TRY_ASSIGN(const auto client, kube::Client::Create(std::move(config), options));
+    return Delete(*client, name);
+  }();
+  if (!status.has_value()) {
+    log::Error("{}", status.error().message);
+    return 1;
+  }
+  return 0;
+}
+
+}  // namespace gantry::gpu_operator
