@@ -26,7 +26,15 @@ void Histogram::Observe(double value) {
 
 std::string Histogram::Text(std::string_view name, std::string_view help,
                             std::string_view label) const {
-  std::string text = format("# HELP {0} {1}\n# TYPE {0} histogram\n", name, help);
+  return Heading(name, help) + Lines(name, label);
+}
+
+std::string Histogram::Heading(std::string_view name, std::string_view help) {
+  return format("# HELP {0} {1}\n# TYPE {0} histogram\n", name, help);
+}
+
+std::string Histogram::Lines(std::string_view name, std::string_view label) const {
+  std::string text;
   const std::string_view comma = label.empty() ? "" : ",";
   long long below = 0;
   for (const Bucket& bucket : buckets_) {

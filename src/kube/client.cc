@@ -112,6 +112,7 @@ std::unique_ptr<Client> Client::Bounded(std::stop_token stop,
 }
 
 int Client::open_connections() const { return transport_->open_connections(); }
+std::string Client::FormatMetrics() const { return transport_->counts().Text(config_->HostPort()); }
 void Client::CloseIdle() { transport_->CloseIdle(); }
 
 // Sends the call and gives the pieces of a successful answer to `body`.

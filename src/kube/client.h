@@ -140,6 +140,9 @@ class Client {
   [[nodiscard]] const ClientOptions& options() const { return options_; }
   // Connections open now (for tests and metrics).
   [[nodiscard]] int open_connections() const;
+  // `rest_client_requests_total` of all clients that share this one's connections, in Prometheus'
+  // text format 0.0.4.
+  [[nodiscard]] std::string FormatMetrics() const;
   // Closes the idle connections now.
   void CloseIdle();
 

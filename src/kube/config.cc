@@ -60,10 +60,13 @@ Result<Config> FromFiles(const std::vector<std::string>& paths, std::string_view
 
 }  // namespace
 
-std::string Config::ServerUrl() const {
+std::string Config::HostPort() const {
   const bool v6 = host.find(':') != std::string::npos;
-  return format("{}://{}{}{}:{}{}", tls ? "https" : "http", v6 ? "[" : "", host, v6 ? "]" : "",
-                port, path_prefix);
+  return format("{}{}{}:{}", v6 ? "[" : "", host, v6 ? "]" : "", port);
+}
+
+std::string Config::ServerUrl() const {
+  return format("{}://{}{}", tls ? "https" : "http", HostPort(), path_prefix);
 }
 
 Result<Config> LoadConfig(std::string_view path, std::string_view context, const RunProgram& run) {

@@ -30,7 +30,9 @@ struct Config {
   std::function<Result<std::string>()> renew_token = {};
   std::string space;  // the namespace of the context or of the pod; "default" if none
 
-  // "https://host:port/prefix", IPv6 in brackets.
+  // "host:port", IPv6 in brackets.
+  [[nodiscard]] std::string HostPort() const;
+  // "https://host:port/prefix".
   [[nodiscard]] std::string ServerUrl() const;
 };
 

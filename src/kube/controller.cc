@@ -9,15 +9,15 @@ namespace gantry::kube {
 
 Controller::Controller(std::string name, Reconcile reconcile, int workers, Backoff backoff,
                        const Clock& clock)
-    : name_(std::move(name)),
-      reconcile_(std::move(reconcile)),
-      worker_count_(workers),
-      queue_(backoff, clock) {}
+    : reconcile_(std::move(reconcile)),
+      clock_(clock),
+      queue_(backoff, clock),
+      metrics_{.name = std::move(name), .workers = workers} {}
 
 Controller::~Controller() { Stop(); }
 
 void Controller::Start() {
-  for (int i = 0; i < worker_count_; ++i) {
+  for (int i = 0; i < metrics_.workers; ++i) {
     workers_.emplace_back([this](const std::stop_token& stop) { Work(stop); });
   }
 }
@@ -31,8 +31,33 @@ void Controller::Stop() {
 
 void Controller::Work(const std::stop_token& stop) {
   while (const std::optional<std::string> key = queue_.Take(stop)) {
-    Finish(*key, reconcile_(*key));
+    const SteadyTime began = clock_.Now();
+    {
+      const std::scoped_lock lock(mutex_);
+      ++metrics_.active;
+    }
+    const Outcome outcome = reconcile_(*key);
+    Count(outcome, began);
+    Finish(*key, outcome);
   }
+}
+
+void Controller::Count(const Outcome& outcome, SteadyTime began) {
+  const std::scoped_lock lock(mutex_);
+  --metrics_.active;
+  metrics_.seconds.Observe(std::chrono::duration<double>(clock_.Now() - began).count());
+  if (std::holds_alternative<Error>(outcome)) {
+    ++metrics_.errors;
+  } else {
+    ++(std::holds_alternative<RetryAfter>(outcome) ? metrics_.retries : metrics_.successes);
+  }
+}
+
+ControllerMetrics Controller::metrics() const {
+  const std::scoped_lock lock(mutex_);
+  ControllerMetrics metrics = metrics_;
+  metrics.waiting = queue_.size();
+  return metrics;
 }
 
 void Controller::Finish(const std::string& key, const Outcome& outcome) {
@@ -42,7 +67,7 @@ void Controller::Finish(const std::string& key, const Outcome& outcome) {
     return;
   }
   {
-    const std::scoped_lock lock(logged_mutex_);
+    const std::scoped_lock lock(mutex_);
     logged_.erase(key);
   }
   if (const auto* retry = std::get_if<RetryAfter>(&outcome)) {
@@ -57,12 +82,12 @@ void Controller::LogFailure(const std::string& key, const Error& error, int fail
     return;
   }
   {
-    const std::scoped_lock lock(logged_mutex_);
+    const std::scoped_lock lock(mutex_);
     if (!logged_[key].Due(error.message, failures)) {
       return;
     }
   }
-  log::Warning("{} {}: {} ({}, failure {} in a row)", name_, key, error.message,
+  log::Warning("{} {}: {} ({}, failure {} in a row)", metrics_.name, key, error.message,
                KindName(error.kind), failures);
 }
 

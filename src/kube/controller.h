@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "kube/controller_metrics.h"
 #include "kube/failure_line.h"
 #include "kube/work_queue.h"
 
@@ -26,7 +27,7 @@ using Outcome = std::variant<Done, RetryAfter, Error>;
 class Controller {
  public:
   using Reconcile = std::function<Outcome(const std::string& key)>;
-  // The name stands in log lines. Start may be called once.
+  // The name stands in log lines and metrics. Start may be called once.
   Controller(std::string name, Reconcile reconcile, int workers = 1, Backoff backoff = {},
              const Clock& clock = RealClock());
   // Stops: waits for the reconciles that run.
@@ -42,18 +43,21 @@ class Controller {
   void Stop();
 
   [[nodiscard]] size_t waiting() const { return queue_.size(); }
+  [[nodiscard]] ControllerMetrics metrics() const;
 
  private:
   void Work(const std::stop_token& stop);
   void Finish(const std::string& key, const Outcome& outcome);
   void LogFailure(const std::string& key, const Error& error, int failures);
 
-  const std::string name_;
+  void Count(const Outcome& outcome, SteadyTime began);
+
   const Reconcile reconcile_;
-  const int worker_count_;
+  const Clock& clock_;
   WorkQueue queue_;
-  std::mutex logged_mutex_;
+  mutable std::mutex mutex_;  // guards what follows
   std::unordered_map<std::string, FailureLine> logged_;
+  ControllerMetrics metrics_;
   std::vector<std::jthread> workers_;
 };
 

@@ -29,6 +29,7 @@ struct Transport::Attempt {
   bool fresh = false;   // on a new connection only
   bool reused = false;  // whether it went over a kept one
   bool answered = false;
+  bool counted = false;
   HttpAnswer answer = {};
   std::optional<std::chrono::seconds> retry_after = {};
 };
@@ -78,12 +79,11 @@ void Transport::CloseIdle() {
 }
 
 std::string Transport::RequestText(const HttpCall& call, std::string_view token) const {
-  const bool v6 = config_.host.find(':') != std::string::npos;
   std::string text = format(
-      "{} {}{} HTTP/1.1\r\nHost: {}{}{}:{}\r\nUser-Agent: gantry/{} ({})\r\n"
+      "{} {}{} HTTP/1.1\r\nHost: {}\r\nUser-Agent: gantry/{} ({})\r\n"
       "Accept: application/json\r\n",
-      call.method, config_.path_prefix, call.target, v6 ? "[" : "", config_.host, v6 ? "]" : "",
-      config_.port, GANTRY_VERSION, options_.component);
+      call.method, config_.path_prefix, call.target, config_.HostPort(), GANTRY_VERSION,
+      options_.component);
   if (!token.empty()) {
     text += format("Authorization: Bearer {}\r\n", token);
   }
@@ -113,6 +113,10 @@ Status Transport::ReadAnswer(const HttpCall& call, Connection& connection, Respo
     }
     TRY(reader.Feed(std::string_view(buffer, got)));
     attempt.answered = true;
+    if (reader.status() != 0 && !attempt.counted) {
+      attempt.counted = true;
+      counts_.Count(call.method, reader.status());
+    }
   }
   return {};
 }
@@ -127,6 +131,7 @@ Status Transport::Try(const HttpCall& call, const BodySink& body, Attempt& attem
   }
   attempt.answer = {};
   attempt.answered = false;
+  attempt.counted = false;
   ResponseReader* head = nullptr;
   ResponseReader reader([&](std::string_view piece) {
     if (Succeeded(head->status())) {
@@ -164,6 +169,9 @@ Result<HttpAnswer> Transport::Send(const HttpCall& call, const BodySink& body) {
                          tried.error().kind == ErrorKind::kUnavailable && !stop_.stop_requested() &&
                          !call.stop.stop_requested();
       if (!stale) {
+        if (!attempt.counted) {
+          counts_.Count(call.method, 0);
+        }
         return std::unexpected(tried.error());
       }
       attempt.fresh = true;

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "kube/client.h"
 #include "kube/config.h"
+#include "kube/request_counts.h"
 #include "kube/socket.h"
 #include "kube/token.h"
 
@@ -51,6 +52,7 @@ class Transport {
   Result<HttpAnswer> Send(const HttpCall& call, const BodySink& body);
 
   [[nodiscard]] int open_connections() const { return open_; }
+  [[nodiscard]] const RequestCounts& counts() const { return counts_; }
   void CloseIdle();
 
  private:
@@ -86,6 +88,7 @@ class Transport {
   const std::unique_ptr<TlsContext> tls_;
   const std::stop_token stop_;
   Token token_;
+  RequestCounts counts_;
   std::atomic<int> open_ = 0;
   std::mutex mutex_;
   std::deque<Idle> idle_;

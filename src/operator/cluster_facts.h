@@ -39,11 +39,8 @@ using NamedNodes = std::vector<std::pair<std::string, const NodeFacts*>>;
 
 // Tolerations are those of the operands (core/v1 Toleration). `broken` says what the validator
 // found wrong with a node, in a sentence; empty: only the word on the Node is known.
-ClusterFacts Summarize(
-    const NamedNodes& nodes, const Json& tolerations,
-    const std::function<std::string(const std::string& node)>& broken = [](const std::string&) {
-      return std::string();
-    });
+ClusterFacts Summarize(const NamedNodes& nodes, const Json& tolerations,
+                       const std::function<std::string(const std::string& node)>& broken);
 
 // As NVIDIA's driver images are tagged for a system: some keep their drivers through minor
 // versions. Empty if the system is not known.

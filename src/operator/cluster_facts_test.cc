@@ -27,6 +27,11 @@ NodeFacts GpuNode() {
   return node;
 }
 
+// With validators that say no more than a word.
+ClusterFacts FactsOf(const NamedNodes& nodes) {
+  return Summarize(nodes, kDefault, [](const std::string&) { return ""; });
+}
+
 TEST(ClusterFacts, CountsNodesAndWhereDaemonSetsShouldBe) {
   const NodeFacts plain = [] {
     NodeFacts node;
@@ -48,9 +53,11 @@ TEST(ClusterFacts, CountsNodesAndWhereDaemonSetsShouldBe) {
       validated + "nvidia.com/gpu.validation=DriverHangs\nnvidia.com/mps.capable=false\n";
   // No validator comes to it any more; what one said last has stayed.
   tainted.labels += "nvidia.com/gpu.validation=DriverMissing\nnvidia.com/mps.capable=true\n";
-  const ClusterFacts facts = Summarize(
-      {{"z", &waiting}, {"plain", &plain}, {"away", &away}, {"tainted", &tainted}, {"good", &good}},
-      kDefault);
+  const ClusterFacts facts = FactsOf({{"z", &waiting},
+                                      {"plain", &plain},
+                                      {"away", &away},
+                                      {"tainted", &tainted},
+                                      {"good", &good}});
   EXPECT_EQ(facts.nodes, 5);
   EXPECT_EQ(facts.gpu_nodes, 4);
   EXPECT_EQ(facts.described, 4);
@@ -82,11 +89,10 @@ TEST(ClusterFacts, TheSystemIsThatOfMostGpuNodes) {
   const NodeFacts one = NodeOf("ubuntu", "22.04", "6.5");
   const NodeFacts two = NodeOf("ubuntu", "22.04", "5.15");
   const NodeFacts other = NodeOf("debian", "12", "6.1");
-  const ClusterFacts facts =
-      Summarize({{"a", &other}, {"b", &one}, {"c", &two}, {"d", &one}}, kDefault);
+  const ClusterFacts facts = FactsOf({{"a", &other}, {"b", &one}, {"c", &two}, {"d", &one}});
   EXPECT_EQ(facts.system, (SystemFacts{"ubuntu", "ubuntu22.04", {"5.15", "6.5"}}));
   const NodeFacts silent = GpuNode();
-  EXPECT_EQ(Summarize({{"a", &silent}}, kDefault).system, SystemFacts());
+  EXPECT_EQ(FactsOf({{"a", &silent}}).system, SystemFacts());
 }
 
 // Also of nodes that have another version of the system, as while OpenShift is upgraded.
@@ -98,7 +104,7 @@ TEST(ClusterFacts, VersionsOfRhcosAreThoseOfAllNodes) {
   };
   const NodeFacts one = node("4.13", "413.92");
   const NodeFacts two = node("4.14", "414.92");
-  const SystemFacts system = Summarize({{"a", &one}, {"b", &two}, {"c", &one}}, kDefault).system;
+  const SystemFacts system = FactsOf({{"a", &one}, {"b", &two}, {"c", &one}}).system;
   EXPECT_EQ(system.tag, "rhcos4.13");
   EXPECT_EQ(system.rhcos, (std::vector<std::string>{"413.92", "414.92"}));
 }
@@ -107,7 +113,7 @@ TEST(ClusterFacts, VersionsOfRhcosAreThoseOfAllNodes) {
 TEST(ClusterFacts, SystemsAreCalledAsTheImagesAre) {
   const auto tag = [](const char* id, const char* version) {
     const NodeFacts node = NodeOf(id, version, "");
-    return Summarize({{"a", &node}}, kDefault).system.tag;
+    return FactsOf({{"a", &node}}).system.tag;
   };
   EXPECT_EQ(tag("rhel", "8.10"), "rhel8");
   EXPECT_EQ(tag("rhel", "9.4"), "rhel9");
@@ -143,7 +149,7 @@ TEST(ClusterFacts, TaintsThatGoByThemselvesAreNoMatterOfTolerations) {
                           "node.kubernetes.io/unreachable"}) {
     NodeFacts leaving = GpuNode();
     leaving.taints = {{key, "", "NoSchedule"}};
-    const ClusterFacts facts = Summarize({{"leaving", &leaving}}, kDefault);
+    const ClusterFacts facts = FactsOf({{"leaving", &leaving}});
     EXPECT_THAT(facts.untolerated, IsEmpty()) << key;
     EXPECT_FALSE(facts.expected.contains("device-plugin")) << key;
   }
@@ -160,7 +166,7 @@ TEST(ClusterFacts, TheRuntimeIsThatOfTheGpuNodes) {
     for (const NodeFacts& node : nodes) {
       named.emplace_back("n", &node);
     }
-    return Summarize(named, kDefault).runtime;
+    return FactsOf(named).runtime;
   };
   EXPECT_EQ(runtime({}), "containerd");
   EXPECT_EQ(runtime({"cri-o", "containerd"}), "containerd");
@@ -169,8 +175,8 @@ TEST(ClusterFacts, TheRuntimeIsThatOfTheGpuNodes) {
   EXPECT_EQ(runtime({"other"}), "containerd");
   NodeFacts foreign;
   foreign.foreign_nfd = true;
-  EXPECT_TRUE(Summarize({{"n", &foreign}}, kDefault).foreign_nfd);
-  EXPECT_THAT(Summarize({{"n", &foreign}}, kDefault).undescribed, IsEmpty());
+  EXPECT_TRUE(FactsOf({{"n", &foreign}}).foreign_nfd);
+  EXPECT_THAT(FactsOf({{"n", &foreign}}).undescribed, IsEmpty());
 }
 
 }  // namespace

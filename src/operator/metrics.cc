@@ -7,6 +7,7 @@
 #include "operator/metrics.h"
 
 #include "base/text.h"
+#include "policy/names.h"
 
 namespace gantry::gpu_operator {
 namespace {
@@ -102,6 +103,14 @@ std::string FormatMetrics(const Metrics& metrics) {
   add("status_writes_total", "counter", "Patches of a ClusterPolicy's status.",
       metrics.status_writes);
   return text + FormatNfd(metrics.nfd);
+}
+
+std::string FormatLeader(bool leads) {
+  return format(
+      "# HELP leader_election_master_status Whether this process is the leader.\n"
+      "# TYPE leader_election_master_status gauge\n"
+      "leader_election_master_status{{name=\"{}\"}} {}\n",
+      names::kOperatorLease, leads ? 1 : 0);
 }
 
 }  // namespace gantry::gpu_operator

@@ -49,4 +49,7 @@ struct Metrics {
 // In Prometheus' text format.
 std::string FormatMetrics(const Metrics& metrics);
 
+// Whether this process leads, under client-go's name for it; without leader election it does not.
+std::string FormatLeader(bool leads);
+
 }  // namespace gantry::gpu_operator

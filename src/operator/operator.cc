@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "base/log.h"
+#include "base/process_metrics.h"
 #include "base/text.h"
 #include "kube/health_server.h"
 #include "kube/lease.h"
@@ -114,7 +115,11 @@ class Manager {
     nodes_.Stop();
     upgrades_.Stop();
   }
-  [[nodiscard]] Metrics metrics() const { return reconciler_.metrics(); }
+  // For /metrics.
+  [[nodiscard]] std::string FormatMetrics() const {
+    const std::array controllers = {cluster_.metrics(), nodes_.metrics(), upgrades_.metrics()};
+    return gpu_operator::FormatMetrics(reconciler_.metrics()) + kube::FormatMetrics(controllers);
+  }
 
  private:
   // Changes come in groups; their state is worked out once. The first of many is quick, and what
@@ -180,13 +185,6 @@ Status Run(const Flags& flags, const Settings& settings) {
                const bool known = path == "/healthz" || path == "/readyz";
                return kube::HealthAnswer{known ? 200 : 404, known ? "ok" : "not found"};
              }));
-  TRY_ASSIGN(const auto metrics, Serve(flags.metrics_address, [&](std::string_view path) {
-               return path == "/metrics"
-                          ? kube::HealthAnswer{200, FormatMetrics(manager.metrics()),
-                                               "text/plain; version=0.0.4; charset=utf-8"}
-                          : kube::HealthAnswer{404, "not found"};
-             }));
-
   // A container that is started anew in the same pod is the same holder: nobody else can be alive
   // under its name, and nobody waits for the lease to end. Renewals are what an idle operator wakes
   // up for: a third of the deadline apart leaves two tries more.
@@ -208,6 +206,15 @@ Status Run(const Flags& flags, const Settings& settings) {
              _exit(1);
            },
        .leader_changed = [](const std::string& leader) { log::Info("the leader is {}", leader); }});
+  TRY_ASSIGN(const auto metrics, Serve(flags.metrics_address, [&](std::string_view path) {
+               return path == "/metrics"
+                          ? kube::HealthAnswer{200,
+                                               manager.FormatMetrics() + client->FormatMetrics() +
+                                                   FormatLeader(lease.held()) +
+                                                   FormatProcessMetrics(),
+                                               "text/plain; version=0.0.4; charset=utf-8"}
+                          : kube::HealthAnswer{404, "not found"};
+             }));
   if (flags.leader_elect) {
     lease.Start();
   } else {

@@ -422,6 +422,12 @@ TEST(Metrics, HaveNvidiasNames) {
   }
 }
 
+TEST(Metrics, TheLeaderIsToldUnderItsLeasesName) {
+  EXPECT_THAT(FormatLeader(true),
+              HasSubstr("\nleader_election_master_status{name=\"53822513.nvidia.com\"} 1\n"));
+  EXPECT_THAT(FormatLeader(false), HasSubstr("} 0\n"));
+}
+
 TEST(Metrics, ReadyIsTheOnlySuccess) {
   const WallTime now{std::chrono::seconds(7)};
   Metrics metrics;

@@ -110,6 +110,21 @@ def test_what_is_not_known_is_refused_by_name(render, path, value, named):
     assert named in done.stderr and path.split(".", maxsplit=1)[0] in done.stderr
 
 
+def test_images_of_charts_before_25_10_that_are_no_more(render):
+    validator = {"repository": "nvcr.io/nvidia/cloud-native", "image": "gpu-operator-validator"}
+    ours = {"repository": "r", "image": "gantry", "version": "1"}
+    vfio = {"repository": "nvcr.io/nvidia", "image": "cuda", "version": "12.8.1-base-ubi9"}
+    values = {"operator": ours | {"initContainer": {"image": "cuda"}}, "validator": validator,
+              "nodeStatusExporter": validator | {"enabled": True}, "vfioManager": vfio}
+    spec = policy(render(values))
+    assert spec["validator"].items() >= ours.items() and spec["nodeStatusExporter"].items() >= ours.items()
+    assert spec["operator"]["initContainer"] == {"image": "cuda"}
+    assert spec["vfioManager"]["image"] == "k8s-driver-manager" and spec["vfioManager"]["version"].startswith("v0.")
+    # A version says which of NVIDIA's.
+    spec = policy(render(values | {"validator": validator | {"version": "v25.3.4"}}))
+    assert spec["validator"].items() >= (validator | {"version": "v25.3.4"}).items()
+
+
 @pytest.mark.parametrize(("path", "value", "type_of_the_resource"), [
     ("driver.version", 535, "535"),
     ("driver.version", 20240101, "20240101"),

@@ -5,7 +5,6 @@ runs (kubelets.py plays them). The operator is that of $GANTRY_BUILD.
 
 import signal
 import time
-import urllib.request
 
 import pytest
 from control_plane import ControlPlane, wait
@@ -85,19 +84,13 @@ def new_claim_workload(plane, name, on, driver):
                  "containers": [{"name": "c", "image": "i", "resources": {"claims": [{"name": "c"}]}}]}})
 
 
-def metric(operator, name):
-    with urllib.request.urlopen(f"http://127.0.0.1:{operator.port}/metrics") as answer:
-        lines = answer.read().decode().splitlines()
-    return int(next(line.split()[1] for line in lines if line.startswith(f"gpu_operator_{name} ")))
-
-
 def test_nodes_with_the_current_driver_are_done(plane, operator):
     for name in NODES:
         marks = node(plane, name)["metadata"]["annotations"]
         assert marks["nvidia.com/gpu-driver-upgrade-enabled"] == "true"
         assert not [key for key in marks if key.startswith("nvidia.com/gpu-operator.driver-upgrade")]
-    assert metric(operator, "driver_auto_upgrade_enabled") == 1
-    wait(lambda: metric(operator, "nodes_upgrades_done") == 3, "all are counted")
+    assert operator.metric("gpu_operator_driver_auto_upgrade_enabled") == 1
+    wait(lambda: operator.metric("gpu_operator_nodes_upgrades_done") == 3, "all are counted")
 
 
 def test_one_node_after_another_and_a_budget_stops_it_with_a_reason(plane, operator):
@@ -122,7 +115,8 @@ def test_one_node_after_another_and_a_budget_stops_it_with_a_reason(plane, opera
     told = wait(lambda: "disruption" in (r := reasons(plane)).get("b", "") and "b (failed)" in r.get("c", "") and r,
                 "the status says why")
     assert "users/web" in told["b"] and "not empty after 6 s" in told["b"]
-    assert metric(operator, "nodes_upgrades_failed") == 1 and metric(operator, "nodes_upgrades_pending") == 1
+    assert operator.metric("gpu_operator_nodes_upgrades_failed") == 1
+    assert operator.metric("gpu_operator_nodes_upgrades_pending") == 1
     events = [e for e in plane.get("/api/v1/events")["items"] if e["reason"] == "GPUDriverUpgrade"]
     assert any(e["involvedObject"]["name"] == "b" and e["type"] == "Warning" for e in events)
     assert {e["source"]["component"] for e in events} == {"nvidia-gpu-operator"}
@@ -168,12 +162,12 @@ def test_a_pod_that_does_not_end_holds_no_node_for_ever(plane, operator):
 
 
 def test_a_policy_that_cant_be_read_is_told_and_nothing_moves(plane, operator):
-    failed = metric(operator, "reconciliation_failed_total")
+    failed = operator.metric("gpu_operator_reconciliation_failed_total")
     plane.patch(f"{POLICIES}/cluster-policy", {"spec": {"driver": {"upgradePolicy": {"maxUnavailable": "some"}}}})
     wait(lambda: any(e["reason"] == "ReconcileFailed" and "maxUnavailable" in e["message"]
                      for e in plane.get("/api/v1/events")["items"]), "the mistake is told")
-    assert metric(operator, "reconciliation_status") == 0
-    assert metric(operator, "reconciliation_failed_total") > failed
+    assert operator.metric("gpu_operator_reconciliation_status") == 0
+    assert operator.metric("gpu_operator_reconciliation_failed_total") > failed
     assert all_are(plane, "upgrade-done")
     plane.patch(f"{POLICIES}/cluster-policy", {"spec": {"driver": {"upgradePolicy": {"maxUnavailable": 2}}}})
 
@@ -189,4 +183,4 @@ def test_switched_off_in_the_middle_nothing_is_left(plane, operator):
         wait(lambda: "driver-upgrade" not in str(node(plane, name)["metadata"].get("annotations")), "no annotations")
         assert not is_cordoned(plane, name)
     wait(lambda: "driverUpgrades" not in status(plane), "no status")
-    assert metric(operator, "driver_auto_upgrade_enabled") == 0
+    assert operator.metric("gpu_operator_driver_auto_upgrade_enabled") == 0

@@ -147,7 +147,6 @@ def test_a_node_that_comes_back_finds_its_features(plane, operator):  # noqa: F8
     wait(lambda: "nvidia.com/gpu.present" in labels(plane, "back"), "the node's labels")
     before = labels(plane, "back")
     plane.call("DELETE", "/api/v1/nodes/back")
-    time.sleep(1)
     # As its kubelet registers it; what runs there has no reason to say anything again.
     plane.call("POST", "/api/v1/nodes", {"metadata": {"name": "back", "labels": {"kubernetes.io/os": "linux"}}})
     wait(lambda: before.items() <= labels(plane, "back").items(), "its labels", 5)

@@ -10,9 +10,11 @@ import pathlib
 import signal
 import subprocess
 import time
+import urllib.request
 
 import pytest
 from control_plane import ROOT, ControlPlane, Refused, free_port, wait
+from prometheus_client.parser import text_string_to_metric_families
 
 SPACE = "gpu-operator"
 POLICIES = "/apis/nvidia.com/v1/clusterpolicies"
@@ -57,6 +59,15 @@ class Operator:
     def uninstall(self, *flags):
         return subprocess.run([self.program, "uninstall", *flags], env=self.environment, text=True,
                               stderr=subprocess.PIPE, timeout=120, check=False)
+
+    def metrics(self):
+        """Its metric families, as a client of Prometheus reads them."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/metrics", timeout=10) as answer:
+            return list(text_string_to_metric_families(answer.read().decode()))
+
+    def metric(self, name: str, **labels: str) -> float:
+        return next(sample.value for family in self.metrics() for sample in family.samples
+                    if sample.name == name and labels.items() <= sample.labels.items())
 
     def peak_kib(self) -> int:
         text = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
@@ -358,6 +369,19 @@ def test_prometheus_objects_come_and_go_with_their_kinds(plane, operator):
         wait(lambda: plane.get(f"{definitions}/{plural}.monitoring.coreos.com") is None, "the kind is gone")
         plane.call("POST", definitions, prometheus_kind(name, plural))
     wait(lambda: plane.get(monitor) and plane.get(rule), "both are back")
+
+
+def test_metrics_are_those_of_any_controller(plane, operator):
+    names = [family.name for family in operator.metrics()]
+    assert len(names) == len(set(names)), "a name has two headings"
+    assert operator.metric("leader_election_master_status", name="53822513.nvidia.com") == 1
+    assert operator.metric("rest_client_requests_total", method="PATCH", code="200") > 0
+    # The watches, which go on, are counted too.
+    assert operator.metric("rest_client_requests_total", method="GET", code="200") > 5
+    done = operator.metric("controller_runtime_reconcile_total", controller="clusterpolicy", result="success")
+    assert 0 < done <= operator.metric("controller_runtime_reconcile_time_seconds_count", controller="clusterpolicy")
+    assert operator.metric("process_resident_memory_bytes") <= operator.peak_kib() * 1024
+    assert operator.metric("process_open_fds") <= operator.metric("process_max_fds")
 
 
 def test_memory_is_bounded(operator):

@@ -152,6 +152,10 @@ another chart were kept (--reuse-values); everything has the type of its field; 
 {{- $nvidias := dict "toolkit" (dict "repository" "nvcr.io/nvidia/k8s" "image" "container-toolkit" "version" "v1.20.0") "devicePlugin" (dict "repository" "nvcr.io/nvidia" "image" "k8s-device-plugin" "version" "v0.20.0") "gfd" (dict "repository" "nvcr.io/nvidia" "image" "k8s-device-plugin" "version" "v0.20.0") -}}
 {{- range $name := list "validator" "nodeStatusExporter" -}}
   {{- $section := get $values $name -}}
+  {{- /* NVIDIA's charts before 25.10 gave it their own version. */}}
+  {{- if and (eq ($section.image | default "") "gpu-operator-validator") (not $section.version) -}}
+    {{- $_ := mergeOverwrite $section $own -}}
+  {{- end -}}
   {{- $theirs := or (include "gantry.isNvidias" $section) (eq ($section.image | default "") "gpu-operator") -}}
   {{- $_ := set $nvidias $name (ternary $nvidiasOwn $own (and $theirs (ne $own.image "gpu-operator"))) -}}
 {{- end -}}
@@ -159,10 +163,17 @@ another chart were kept (--reuse-values); everything has the type of its field; 
   {{- include "gantry.completeImage" (dict "section" (get $values $name) "known" $known) -}}
 {{- end -}}
 {{- $live := include "gantry.live" . | fromJson -}}
+{{- $nvidiaOperands := .Files.Get "nvidia-operands.yaml" | fromYaml -}}
+{{- /* Before 25.10 it was a script of NVIDIA's operator in an image of CUDA; there is none in ours. */}}
+{{- range $policy := list $values $live -}}
+  {{- if eq (dig "vfioManager" "image" "" $policy) "cuda" -}}
+    {{- $_ := mergeOverwrite $policy.vfioManager (pick $nvidiaOperands.vfioManager "repository" "image" "version") -}}
+  {{- end -}}
+{{- end -}}
 {{- $crd := $values.driver.nvidiaDriverCRD -}}
 {{- /* These switches say all that NVIDIA's chart needs to know. */}}
 {{- $switched := dict "gds" $values.gds.enabled "gdrcopy" $values.gdrcopy.enabled "driver" (and $values.driver.enabled $crd.enabled $crd.deployDefaultCR) -}}
-{{- range $name, $known := .Files.Get "nvidia-operands.yaml" | fromYaml | merge (dict "vgpuManager" (dict "image" "vgpu-manager")) -}}
+{{- range $name, $known := $nvidiaOperands | merge (dict "vgpuManager" (dict "image" "vgpu-manager")) -}}
   {{- $section := get $values $name -}}
   {{- if kindIs "map" $section -}}
     {{- include "gantry.keepImage" (dict "section" $section "live" (get $live $name)) -}}

@@ -112,12 +112,15 @@ Result<RuntimeSetup::Wanted> ContainerdSetup::Plan() {
         {Kind::kFile, layout_.drop_in_path, plan_.drop_in_text, 0644, std::nullopt});
   }
   if (plan_.root_text != plan_.root_before) {
-    const std::string& edited =
-        layout_.template_path.empty() ? layout_.root_path : layout_.template_path;
+    const std::string edited = EditedFiles().front();
     Watch(edited);
     wanted.changes.push_back({Kind::kFile, edited, plan_.root_text, 0644, plan_.root_before});
   }
   return wanted;
+}
+
+std::vector<std::string> ContainerdSetup::EditedFiles() const {
+  return {layout_.template_path.empty() ? layout_.root_path : layout_.template_path};
 }
 
 // The effective configuration as the host's containerd reads it from a root file.

@@ -28,6 +28,7 @@ class ContainerdSetup final : public RuntimeSetup {
 
   Status ReadFiles();
   Result<Wanted> Plan() override;
+  [[nodiscard]] std::vector<std::string> EditedFiles() const override;
   Result<std::string> TryOut(const Wanted& wanted) override;
   Result<std::string> Effective() override;
   [[nodiscard]] Result<std::string> Dump(const std::string& config) const;

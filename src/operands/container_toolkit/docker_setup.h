@@ -18,6 +18,7 @@ class DockerSetup final : public RuntimeSetup {
 
  private:
   Result<Wanted> Plan() override;
+  [[nodiscard]] std::vector<std::string> EditedFiles() const override { return {config_path_}; }
   Result<std::string> TryOut(const Wanted& wanted) override;
   Result<std::string> Effective() override;
   [[nodiscard]] Result<host::ProcessId> Answers(const host::ProcessId& before,

@@ -84,7 +84,7 @@ Status TakeCdiInRuntime(Options& options, const std::string& value) {
   return {};
 }
 
-// NVIDIA's artifacts come as deb or rpm; here one static program serves every distribution.
+// NVIDIA's artifacts come as deb or rpm; here static programs serve every distribution.
 Status TakePackageType(Options& /*options*/, const std::string& value) {
   return value == "auto" || value == "deb" || value == "rpm"
              ? Status{}

@@ -45,7 +45,7 @@ constexpr char kRefused[] = "runtime-refused";  // fingerprint of what was rolle
 constexpr char kDropIn[] = "drop-in";           // host paths of ours, a line each
 // "<engine> <socket> <handler>,...": what worked last. An empty handler: the default one is ours.
 constexpr char kServes[] = "runtime-serves";
-constexpr char kWithdrawn[] = "runtime-withdrawn";  // when it was restarted without ours, Unix s
+constexpr char kWithdrawn[] = "runtime-withdrawn";  // when it was restarted without ours, Unix ms
 constexpr std::string_view kPending = " pending";
 constexpr char kUsualDropIn[] = "/etc/containerd/conf.d/99-nvidia.toml";
 
@@ -102,7 +102,7 @@ Served ServedBefore(const host::Journal& journal) {
 
 std::optional<WallTime> WithdrawnAt(const host::Journal& journal) {
   const auto at = ParseInt(journal.Note(kWithdrawn));
-  return at ? std::optional(std::chrono::system_clock::from_time_t(*at)) : std::nullopt;
+  return at ? std::optional(WallTime(milliseconds(*at))) : std::nullopt;
 }
 
 // All that containers need when they end: the runtime's program, its other names, its config.toml.
@@ -439,10 +439,12 @@ Result<std::vector<container::CriSandbox>> RuntimeSetup::Sandboxes(milliseconds 
 // handler do that are older than `withdrawn`: since then it is the engine's own.
 std::string RuntimeSetup::Users(const std::vector<std::string>& handlers,
                                 std::optional<WallTime> withdrawn) const {
+  if (handlers.empty()) {
+    return "";  // the engine never had it
+  }
   const auto sandboxes = Sandboxes(kAskWithin);
   if (!sandboxes) {
-    log::Info("nobody tells who needs the runtime's program: {}", sandboxes.error().message);
-    return "";
+    return format("it is not known which containers run by it: {}", sandboxes.error().message);
   }
   std::vector<std::string> pods;
   for (const container::CriSandbox& sandbox : *sandboxes) {
@@ -483,8 +485,9 @@ Result<std::string> RuntimeSetup::Withdraw(host::Journal& journal,
   TRY_ASSIGN(const host::ProcessId now, RestartAndWait({}));
   outcome.restarted = true;
   TRY(journal.SetNote(kRunning, RunningNote(now, *after)));
-  TRY(journal.SetNote(kWithdrawn, std::to_string(std::chrono::system_clock::to_time_t(
-                                      std::chrono::system_clock::now()))));
+  const auto now_ms =
+      std::chrono::ceil<milliseconds>(std::chrono::system_clock::now().time_since_epoch());
+  TRY(journal.SetNote(kWithdrawn, std::to_string(now_ms.count())));
   return "";
 }
 
@@ -493,11 +496,8 @@ Result<RuntimeSetup::Outcome> RuntimeSetup::Leave(host::Journal& journal) {
   if (!IsConfigured(journal)) {
     return outcome;
   }
-  TRY_ASSIGN(const Wanted wanted, Plan());
-  std::vector<std::string> paths = drop_ins_;
-  for (const host::Change& change : wanted.changes) {
-    paths.push_back(change.path);
-  }
+  std::vector<std::string> paths = EditedFiles();
+  paths.insert(paths.end(), drop_ins_.begin(), drop_ins_.end());
   for (std::string& path : paths) {
     TRY_ASSIGN(path, journal.Resolve({.path = path, .content = {}, .pristine = {}}));
   }
@@ -516,9 +516,7 @@ Result<RuntimeSetup::Outcome> RuntimeSetup::Leave(host::Journal& journal) {
 
 Result<RuntimeSetup::Outcome> RuntimeSetup::Remove(host::Journal& journal) {
   Outcome outcome;
-  if (!journal.empty()) {
-    // It finds the files; one that somebody broke since is no reason to leave ours on the host.
-    [[maybe_unused]] const auto present = Plan();
+  if (IsConfigured(journal)) {
     TRY_ASSIGN(auto of_the_program, OfTheProgram(options_, journal));
     TRY_ASSIGN(outcome.kept, Withdraw(journal, Not(std::move(of_the_program)), outcome));
     if (outcome.kept.empty()) {

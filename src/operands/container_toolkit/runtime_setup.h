@@ -69,6 +69,8 @@ class RuntimeSetup {
 
   // Reads the engine's files and decides what they shall be.
   virtual Result<Wanted> Plan() = 0;
+  // Host paths of the engine's own files that Plan may add a part of ours to; drop-ins are not.
+  [[nodiscard]] virtual std::vector<std::string> EditedFiles() const = 0;
   // What the engine would run with, by its own program: with the files as Plan wants them (kInvalid
   // if it refuses them), or as they are.
   virtual Result<std::string> TryOut(const Wanted& wanted) = 0;

@@ -35,7 +35,8 @@ struct Engine {
   host::ProcessId process;
   int restarts = 0;  // also those that failed
   bool refuses = false;
-  std::vector<container::CriSandbox> sandboxes;
+  bool has_theirs = false;  // an administrator wrote the runtimes
+  Result<std::vector<container::CriSandbox>> sandboxes;
 };
 
 class FakeSetup final : public RuntimeSetup {
@@ -52,11 +53,15 @@ class FakeSetup final : public RuntimeSetup {
     Wanted wanted;
     wanted.drop_in = options().drop_in_config;
     wanted.handlers = {"nvidia"};
+    if (engine_.has_theirs) {
+      return wanted;
+    }
     wanted.changes = {{Kind::kFile, wanted.drop_in, "runtimes\n", 0644, std::nullopt},
                       {Kind::kFile, kMain, "theirs\nimport " + wanted.drop_in + "\n", 0644,
                        std::optional<std::string>("theirs\n")}};
     return wanted;
   }
+  [[nodiscard]] std::vector<std::string> EditedFiles() const override { return {kMain}; }
   Result<std::string> TryOut(const Wanted& /*wanted*/) override { return "runtimes\n"; }
   // What the main file imports.
   Result<std::string> Effective() override {
@@ -241,7 +246,7 @@ TEST_F(RuntimeSetupTest, TheProgramStaysUntilTheEngineWasRestarted) {
 
 TEST_F(RuntimeSetupTest, TheProgramStaysForContainersThatItRuns) {
   ASSERT_TRUE(Install());
-  engine_.sandboxes = {
+  engine_.sandboxes = std::vector<container::CriSandbox>{
       {.id = "a", .pod = "default/a", .ready = true, .created = {}, .handler = "nvidia"},
       {.id = "b", .pod = "default/b", .ready = true, .created = {}, .handler = ""},
       {.id = "c", .pod = "default/c", .ready = false, .created = {}, .handler = "nvidia"}};
@@ -251,25 +256,43 @@ TEST_F(RuntimeSetupTest, TheProgramStaysForContainersThatItRuns) {
   EXPECT_EQ(outcome->kept, "containers run by it: default/a");
   EXPECT_EQ(Get(Program()), "x");
   EXPECT_EQ(Get(kDropIn), "(absent)");
-  engine_.sandboxes.erase(engine_.sandboxes.begin());
+  engine_.sandboxes->erase(engine_.sandboxes->begin());
   EXPECT_EQ(Remove()->kept, "");
   EXPECT_FALSE(fs::exists(root_ + options_.install_dir));
   EXPECT_EQ(engine_.restarts, 2) << "one for each change";
+}
+
+TEST_F(RuntimeSetupTest, TheProgramStaysWhileNobodyTellsWhoRunsByIt) {
+  ASSERT_TRUE(Install());
+  engine_.sandboxes = Fail(ErrorKind::kTimeout, "no answer");
+  EXPECT_EQ(Remove()->kept, "it is not known which containers run by it: no answer");
+  EXPECT_EQ(Get(Program()), "x");
+  engine_.sandboxes = {};
+  EXPECT_EQ(Remove()->kept, "");
+  EXPECT_EQ(Get(Program()), "(absent)");
+}
+
+TEST_F(RuntimeSetupTest, AnEngineThatWasNeverGivenAnythingIsNotAsked) {
+  engine_.sandboxes = Fail(ErrorKind::kTimeout, "no answer");
+  fs::remove(root_ + kMain);  // nor can its configuration be told
+  EXPECT_EQ(Remove()->kept, "");
+  EXPECT_EQ(Get(Program()), "(absent)");
+  EXPECT_EQ(engine_.restarts, 0);
 }
 
 TEST_F(RuntimeSetupTest, AsTheDefaultRuntimeItRunsEveryContainer) {
   options_.set_as_default = true;
   ASSERT_TRUE(Install());
   options_.set_as_default = false;  // the cleanup is not told
-  engine_.sandboxes = {
+  engine_.sandboxes = std::vector<container::CriSandbox>{
       {.id = "b", .pod = "default/b", .ready = true, .created = {}, .handler = ""}};
   EXPECT_EQ(Remove()->kept, "containers run by it: default/b");
   // What comes after the engine's restart runs by the engine's own.
-  engine_.sandboxes[0] = {.id = "c",
-                          .pod = "default/c",
-                          .ready = true,
-                          .created = std::chrono::system_clock::now() + seconds(1),
-                          .handler = ""};
+  engine_.sandboxes->front() = {.id = "c",
+                                .pod = "default/c",
+                                .ready = true,
+                                .created = std::chrono::system_clock::now(),
+                                .handler = ""};
   EXPECT_EQ(Remove()->kept, "");
   EXPECT_EQ(Get(Program()), "(absent)");
 }
@@ -321,6 +344,15 @@ TEST_F(RuntimeSetupTest, LeavingTheEngineKeepsTheProgram) {
   EXPECT_EQ(Get(Program()), "x");
   EXPECT_THAT(Starting(journal).Leave(journal)->changed, IsEmpty());
   EXPECT_EQ(engine_.restarts, 2);
+}
+
+TEST_F(RuntimeSetupTest, LeavingTakesOursEvenWhereItWouldWriteNothingToday) {
+  host::Journal journal = Open();
+  ASSERT_TRUE(Starting(journal).Install(journal));
+  engine_.has_theirs = true;
+  EXPECT_TRUE(Starting(journal).Leave(journal)->restarted);
+  EXPECT_EQ(Get(kMain), "theirs\n");
+  EXPECT_EQ(Get(kDropIn), "(absent)");
 }
 
 }  // namespace

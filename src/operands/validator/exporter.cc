@@ -8,6 +8,7 @@
 #include <chrono>
 
 #include "base/log.h"
+#include "base/process_metrics.h"
 #include "base/text.h"
 #include "host/pci.h"
 #include "host/watch.h"
@@ -47,7 +48,9 @@ Status Serve(const Flags& flags, const host::Signals& signals) {
     if (path == "/healthz") {
       return kube::HealthAnswer{200, "ok"};
     }
-    return path == "/metrics" ? kube::HealthAnswer{200, MetricsText(Read(flags, files, started)),
+    return path == "/metrics" ? kube::HealthAnswer{200,
+                                                   MetricsText(Read(flags, files, started)) +
+                                                       FormatProcessMetrics(),
                                                    "text/plain; version=0.0.4; charset=utf-8"}
                               : kube::HealthAnswer{404, "not found: /metrics, /healthz"};
   };

@@ -15,7 +15,7 @@ struct ToolkitPlaces {
   std::string management = {};  // the document, on the host; empty: at its usual place
 };
 
-// Whether it is a toolkit of ours: all its programs are one.
+// Whether it is a toolkit of ours, whose runtime is a link; NVIDIA's is a file of its own.
 bool IsOurs(const ToolkitPlaces& places);
 
 // What is there of the container toolkit; its program is not run (`version` is empty), and what it

@@ -40,7 +40,20 @@ constexpr std::string_view kClients =
     "- dcgm.service\n"
     "- dcgm-exporter.service\n";
 
-void AddTables(const Context& context, Objects& objects, NvidiaDaemonSet& set) {
+// Releases before v0.14 make no layouts by themselves. A digest, or a tag of somebody's own, is
+// taken for a later one.
+bool NeedsTable(std::string_view image) {
+  constexpr std::string_view kMajor = "v0.";
+  const std::string_view tag = image.substr(image.rfind(':') + 1);
+  if (!tag.starts_with(kMajor)) {
+    return false;
+  }
+  const std::string_view minor = tag.substr(kMajor.size());
+  return ParseInt(minor.substr(0, minor.find('.'))).value_or(14) < 14;
+}
+
+void AddTables(const Context& context, const std::string& image, Objects& objects,
+               NvidiaDaemonSet& set) {
   const policy::ClusterPolicy& policy = context.policy;
   // Older charts wrote the default's own name.
   if (policy.mig_config.empty() || policy.mig_config == kDefaultLayouts) {
@@ -48,7 +61,8 @@ void AddTables(const Context& context, Objects& objects, NvidiaDaemonSet& set) {
     set.Volume("mig-parted-config", "configMap",
                {{"name", kDefaultLayouts},
                 {"items", {{{"key", "config.yaml"}, {"path", "config-default.yaml"}}}}});
-    set.Env("DEFAULT_CONFIG_FILE", "/mig-parted-config/config-default.yaml");
+    set.Env(NeedsTable(image) ? "CONFIG_FILE" : "DEFAULT_CONFIG_FILE",
+            "/mig-parted-config/config-default.yaml");
   } else {
     set.Volume("mig-parted-config", "configMap", {{"name", policy.mig_config}});
     set.Env("CONFIG_FILE", "/mig-parted-config/config.yaml");
@@ -90,7 +104,7 @@ Result<Objects> MigManager(const Context& context, const std::string& image) {
   set.WritesValidations();
   set.HostPath("host-sys", "/sys", "/sys", HostDir::kDirectory, false);
   set.HostRoot(false);
-  AddTables(context, objects, set);
+  AddTables(context, image, objects, set);
   set.HostVolume("driver-install-dir", policy.driver_install_dir, HostDir::kCreate);
   set.main().Mount("driver-install-dir", "/driver-root", kFromHost);
   set.HostPath("cdi-root", names::kCdiDir, names::kCdiDir, HostDir::kCreate, false);

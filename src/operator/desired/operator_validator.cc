@@ -18,10 +18,8 @@ Objects OperatorValidator(const Context& context, const std::string& image) {
   AddHostRole(
       objects, context, kName,
       Json::array({Rule(names::kNfdGroup, "nodefeatures", {"get", "create", "update", "patch"})}));
-  // The NodeFeature is owned by its Node, whose uid it needs.
-  AddClusterRole(
-      objects, context, kName,
-      Json::array({Rule("", "nodes", {"get"}), Rule("", "events", {"create", "patch", "update"})}));
+  AddClusterRole(objects, context, kName,
+                 Json::array({Rule("", "events", {"create", "patch", "update"})}));
 
   DaemonSet set(context, kName, kName, "nvidia-validator", image, policy.validator);
   set.Label("app.kubernetes.io/part-of", "gpu-operator");

@@ -27,6 +27,8 @@ Result<Objects> VgpuManager(const Context& context, const std::string& image) {
   set.Annotate("openshift.io/scc", kName);
   set.AnnotatePods("kubectl.kubernetes.io/default-container", kMain);
   set.SelectDeployed("vgpu-manager");
+  // Virtual machines run on it.
+  set.UpdateOnDelete();
   set.UseServiceAccount(kName, true);
   set.HostPid();
   set.PodField("hostIPC", true);

@@ -177,6 +177,8 @@ Finding WithSecrets(const ContainerFacts& container, Finding finding) {
 
 // --- the driver's container ----------------------------------------------------------------------
 
+constexpr char kUnreachable[] = "package sources can't be reached";
+constexpr char kNoHeaders[] = "no headers of the node's kernel are in the package sources";
 constexpr char kHeaders[] =
     "let the nodes reach their distribution's packages for the running kernel (driver.repoConfig), "
     "or use a precompiled driver (driver.usePrecompiled=true)";
@@ -246,11 +248,10 @@ constexpr std::array kDriverLog = std::to_array<Meaning>({
     {"could not insert 'nvidia': No such device", "DriverTakesNoGpu", kTakesNone, kOtherDriver},
     {"Kernel module load error: No such device", "DriverTakesNoGpu", kTakesNone, kOtherDriver},
     // Where packages can't be reached the ones below are missed as well.
-    {"Could not resolve host", "PackagesUnreachable", "package sources can't be reached", kHeaders},
-    {"Temporary failure resolving", "PackagesUnreachable", "package sources can't be reached",
-     kHeaders},
-    {"Could not connect to ", "PackagesUnreachable", "package sources can't be reached", kHeaders},
-    {"Unable to connect to ", "PackagesUnreachable", "package sources can't be reached", kHeaders},
+    {"Could not resolve host", "PackagesUnreachable", kUnreachable, kHeaders},
+    {"Temporary failure resolving", "PackagesUnreachable", kUnreachable, kHeaders},
+    {"Could not connect to ", "PackagesUnreachable", kUnreachable, kHeaders},
+    {"Unable to connect to ", "PackagesUnreachable", kUnreachable, kHeaders},
     {"407  Proxy Authentication Required", "PackagesUnreachable",
      "package sources can't be reached: the proxy asks for an account",
      "name the proxy with an account in HTTP_PROXY and HTTPS_PROXY of driver.env"},
@@ -258,37 +259,25 @@ constexpr std::array kDriverLog = std::to_array<Meaning>({
      "there is no precompiled driver for the node's kernel", kOtherKernel},
     {"Unable to locate package linux-modules-nvidia", "DriverKernelMismatch",
      "there is no precompiled driver for the node's kernel", kOtherKernel},
-    {"Could not resolve Linux kernel version", "KernelHeadersMissing",
-     "no headers of the node's kernel are in the package sources", kHeaders},
-    {"Could not locate Linux kernel version string", "KernelHeadersMissing",
-     "no headers of the node's kernel are in the package sources", kHeaders},
-    {"Unable to locate package linux-headers", "KernelHeadersMissing",
-     "no headers of the node's kernel are in the package sources", kHeaders},
-    {"Unable to find a match: kernel", "KernelHeadersMissing",
-     "no headers of the node's kernel are in the package sources", kHeaders},
-    {"No match for argument: kernel", "KernelHeadersMissing",
-     "no headers of the node's kernel are in the package sources", kHeaders},
-    {"No package kernel-headers", "KernelHeadersMissing",
-     "no headers of the node's kernel are in the package sources", kHeaders},
-    {"Unable to find the kernel source tree", "KernelHeadersMissing",
-     "no headers of the node's kernel are in the package sources", kHeaders},
+    {"Could not resolve Linux kernel version", "KernelHeadersMissing", kNoHeaders, kHeaders},
+    {"Could not locate Linux kernel version string", "KernelHeadersMissing", kNoHeaders, kHeaders},
+    {"Unable to locate package linux-headers", "KernelHeadersMissing", kNoHeaders, kHeaders},
+    {"Unable to find a match: kernel", "KernelHeadersMissing", kNoHeaders, kHeaders},
+    {"No match for argument: kernel", "KernelHeadersMissing", kNoHeaders, kHeaders},
+    {"No package kernel-headers", "KernelHeadersMissing", kNoHeaders, kHeaders},
+    {"Unable to find the kernel source tree", "KernelHeadersMissing", kNoHeaders, kHeaders},
     {"/build: No such file or directory", "KernelHeadersMissing",
      "no headers of the node's kernel are where it compiles", kHeaders},
-    {"failed to reach RHEL package repositories", "PackagesUnreachable",
-     "package sources can't be reached", kHeaders},
-    {"Failed to download metadata for repo", "PackagesUnreachable",
-     "package sources can't be reached", kHeaders},
-    {"failed to update the dnf metadata cache", "PackagesUnreachable",
-     "package sources can't be reached", kHeaders},
-    {"Failed to update package cache", "PackagesUnreachable", "package sources can't be reached",
-     kHeaders},
+    {"failed to reach RHEL package repositories", "PackagesUnreachable", kUnreachable, kHeaders},
+    {"Failed to download metadata for repo", "PackagesUnreachable", kUnreachable, kHeaders},
+    {"failed to update the dnf metadata cache", "PackagesUnreachable", kUnreachable, kHeaders},
+    {"Failed to update package cache", "PackagesUnreachable", kUnreachable, kHeaders},
     {"RHEL entitlement may be improperly deployed", "PackagesUnreachable",
      "the packages of its distribution are not given to it",
      "give the nodes Red Hat's entitlement; on OpenShift let node feature discovery run on every "
      "GPU node, which the driver toolkit's image is chosen by"},
-    {"E: Failed to fetch ", "PackagesUnreachable", "package sources can't be reached", kHeaders},
-    {"E: Unable to fetch some archives", "PackagesUnreachable", "package sources can't be reached",
-     kHeaders},
+    {"E: Failed to fetch ", "PackagesUnreachable", kUnreachable, kHeaders},
+    {"E: Unable to fetch some archives", "PackagesUnreachable", kUnreachable, kHeaders},
     // Last: what makes it so is above.
     {"Unable to build", "DriverDoesNotCompile", "can't be compiled for the node's kernel",
      kOtherVersion},
@@ -300,8 +289,7 @@ constexpr std::array kDriverLog = std::to_array<Meaning>({
      "the node's kernel does not take its module",
      "look into the node's kernel log (dmesg), which says why"},
     // A warning too, beside the cause.
-    {"does not have a Release file", "PackagesUnreachable", "package sources can't be reached",
-     kHeaders},
+    {"does not have a Release file", "PackagesUnreachable", kUnreachable, kHeaders},
     {"NO_PUBKEY", "PackagesUnreachable", "a package source is signed with a key that it lacks",
      "take a driver.version whose image has today's keys, or a precompiled driver "
      "(driver.usePrecompiled=true)"},

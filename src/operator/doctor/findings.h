@@ -15,10 +15,6 @@ namespace gantry::doctor {
 // with the same finding are one. docs/doctor.md has every code.
 std::vector<Finding> Examine(const ClusterFacts& cluster);
 
-// Whether the words of a controller's event say that the API server refuses pods for a reason that
-// has a finding.
-bool IsKnownRefusal(const RefusalFacts& refusal);
-
 // "CODE  object: message; remedy"
 std::string LineOf(const Finding& finding);
 // A line each.

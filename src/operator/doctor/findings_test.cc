@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
+#include "operator/doctor/refusal_findings.h"
 
 namespace gantry::doctor {
 namespace {
@@ -579,7 +580,7 @@ TEST_F(FindingsTest, OtherRefusals) {
             false, "QuotaExceeded"},
            {"serviceaccount \"y\" not found", true, "PodsRefused"}}) {
     cluster_.refusals = {{.object = "DaemonSet a/x", .message = message, .operand = operand}};
-    EXPECT_EQ(IsKnownRefusal(cluster_.refusals[0]), code != nullptr) << message;
+    EXPECT_EQ(ExamineRefusal(cluster_.refusals[0]).has_value(), code != nullptr) << message;
     if (code == nullptr) {
       EXPECT_THAT(With({}), IsEmpty()) << message;
     } else {
@@ -623,7 +624,7 @@ TEST_F(FindingsTest, RefusalsOfPodsWithGpus) {
             nullptr, ""}}) {
     cluster_.refusals = {
         {.object = "Deployment default/train", .message = message, .wants_gpus = true}};
-    EXPECT_EQ(IsKnownRefusal(cluster_.refusals[0]), code != nullptr) << message;
+    EXPECT_EQ(ExamineRefusal(cluster_.refusals[0]).has_value(), code != nullptr) << message;
     if (code == nullptr) {
       EXPECT_THAT(With({}), IsEmpty()) << message;
       continue;

@@ -17,8 +17,8 @@
 #include "base/text.h"
 #include "kube/path.h"
 #include "operator/doctor/container_findings.h"
-#include "operator/doctor/findings.h"
 #include "operator/doctor/node_findings.h"
+#include "operator/doctor/refusal_findings.h"
 #include "operator/doctor/start_findings.h"
 #include "policy/kinds.h"
 #include "policy/names.h"
@@ -443,7 +443,7 @@ class Reader {
         restarting_.insert(key);
       }
     } else if (in_space ? reason == "FailedCreate"
-                        : IsKnownRefusal({.object = "",
+                        : ExamineRefusal({.object = "",
                                           .message = told.message,
                                           .wants_gpus = reason == "FailedCreate"})) {
       KeepNewest(refused_[{kind, key}], std::move(told));
@@ -484,7 +484,7 @@ class Reader {
   Status AddRefusals() {
     size_t asked = 0;
     for (const auto& [involved, told] : refused_) {
-      const bool of_gpus = IsKnownRefusal({.object = "", .message = told.message});
+      const bool of_gpus = ExamineRefusal({.object = "", .message = told.message}).has_value();
       if (of_gpus || involved.key.space == OperatorSpace(cluster_) || ++asked <= kMostPods) {
         TRY(AddRefusal(involved, told));
       }

@@ -29,6 +29,10 @@ constexpr char kToolkit[] =
     "look at the container toolkit's log there: kubectl logs -A -l "
     "app=nvidia-container-toolkit-daemonset --prefix";
 
+constexpr char kNoHandler[] =
+    "is not started: the node's container runtime has no handler of that name";
+constexpr char kNoOtherHandler[] =
+    "is not started: the node's container runtime has no handler of its RuntimeClass";
 constexpr char kOtherHandler[] =
     "give the pod the RuntimeClass nvidia, or none (GPUs come by CDI), or name the handler in the "
     "container runtime's configuration";
@@ -36,31 +40,20 @@ constexpr char kFileGone[] =
     "is not started: a file of the driver that is to be mounted is not on the node any more";
 
 constexpr std::array kMeanings = std::to_array<Meaning>({
-    {"no runtime for \"nvidia", "RuntimeHandlerMissing",
-     "is not started: the node's container runtime has no handler of that name", kToolkit},
-    {"failed to find runtime handler nvidia", "RuntimeHandlerMissing",
-     "is not started: the node's container runtime has no handler of that name", kToolkit},
+    {"no runtime for \"nvidia", "RuntimeHandlerMissing", kNoHandler, kToolkit},
+    {"failed to find runtime handler nvidia", "RuntimeHandlerMissing", kNoHandler, kToolkit},
     // Docker's, and cri-dockerd's of releases that know no handlers.
-    {"invalid runtime name: nvidia", "RuntimeHandlerMissing",
-     "is not started: the node's container runtime has no handler of that name", kToolkit},
-    {"Unknown runtime specified nvidia", "RuntimeHandlerMissing",
-     "is not started: the node's container runtime has no handler of that name", kToolkit},
-    {"RuntimeHandler \"nvidia", "RuntimeHandlerMissing",
-     "is not started: the node's container runtime has no handler of that name", kToolkit, false,
+    {"invalid runtime name: nvidia", "RuntimeHandlerMissing", kNoHandler, kToolkit},
+    {"Unknown runtime specified nvidia", "RuntimeHandlerMissing", kNoHandler, kToolkit},
+    {"RuntimeHandler \"nvidia", "RuntimeHandlerMissing", kNoHandler, kToolkit, false,
      "not supported"},
     // Of a RuntimeClass with another handler.
-    {"no runtime for \"", "RuntimeHandlerMissing",
-     "is not started: the node's container runtime has no handler of its RuntimeClass",
-     kOtherHandler, true},
-    {"failed to find runtime handler", "RuntimeHandlerMissing",
-     "is not started: the node's container runtime has no handler of its RuntimeClass",
-     kOtherHandler, true},
-    {"invalid runtime name: ", "RuntimeHandlerMissing",
-     "is not started: the node's container runtime has no handler of its RuntimeClass",
-     kOtherHandler, true},
-    {"RuntimeHandler \"", "RuntimeHandlerMissing",
-     "is not started: the node's container runtime has no handler of its RuntimeClass",
-     kOtherHandler, true, "not supported"},
+    {"no runtime for \"", "RuntimeHandlerMissing", kNoOtherHandler, kOtherHandler, true},
+    {"failed to find runtime handler", "RuntimeHandlerMissing", kNoOtherHandler, kOtherHandler,
+     true},
+    {"invalid runtime name: ", "RuntimeHandlerMissing", kNoOtherHandler, kOtherHandler, true},
+    {"RuntimeHandler \"", "RuntimeHandlerMissing", kNoOtherHandler, kOtherHandler, true,
+     "not supported"},
     {"unresolvable CDI devices", "CdiDevicesUnknown",
      "is not started: the node's container runtime does not know its CDI devices",
      "look whether CDI is switched on in the container runtime and whether /var/run/cdi is among "

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// What do controllers say of themselves? controller-runtime's names, whose alerts (errors that go
+// on, a queue that grows) are as good for any other implementation.
+#include "kube/controller_metrics.h"
+
+#include <functional>
+
+#include "base/text.h"
+
+namespace gantry::kube {
+
+std::string FormatMetrics(std::span<const ControllerMetrics> controllers) {
+  std::string text;
+  // A name's lines stand together, whatever controller they are of.
+  const auto add = [&](std::string_view name, std::string_view type, std::string_view help,
+                       const std::function<long long(const ControllerMetrics&)>& value,
+                       std::string_view label = "controller") {
+    text += format("# HELP {0} {1}\n# TYPE {0} {2}\n", name, help, type);
+    for (const ControllerMetrics& controller : controllers) {
+      text += format("{}{{{}=\"{}\"}} {}\n", name, label, controller.name, value(controller));
+    }
+  };
+  text +=
+      "# HELP controller_runtime_reconcile_total Reconciles, by result.\n"
+      "# TYPE controller_runtime_reconcile_total counter\n";
+  for (const ControllerMetrics& controller : controllers) {
+    const std::pair<std::string_view, long long> results[] = {
+        {"error", controller.errors},
+        {"requeue_after", controller.retries},
+        {"success", controller.successes},
+    };
+    for (const auto& [result, count] : results) {
+      text += format("controller_runtime_reconcile_total{{controller=\"{}\",result=\"{}\"}} {}\n",
+                     controller.name, result, count);
+    }
+  }
+  add("controller_runtime_reconcile_errors_total", "counter", "Reconciles that failed.",
+      [](const ControllerMetrics& controller) { return controller.errors; });
+  add("controller_runtime_max_concurrent_reconciles", "gauge", "Workers.",
+      [](const ControllerMetrics& controller) { return controller.workers; });
+  add("controller_runtime_active_workers", "gauge", "Workers that reconcile now.",
+      [](const ControllerMetrics& controller) { return controller.active; });
+  add(
+      "workqueue_depth", "gauge", "Keys that wait, or are due later.",
+      [](const ControllerMetrics& controller) {
+        return static_cast<long long>(controller.waiting);
+      },
+      "name");
+  constexpr std::string_view kTime = "controller_runtime_reconcile_time_seconds";
+  text += Histogram::Heading(kTime, "How long reconciles took.");
+  for (const ControllerMetrics& controller : controllers) {
+    text += controller.seconds.Lines(kTime, format("controller=\"{}\"", controller.name));
+  }
+  return text;
+}
+
+}  // namespace gantry::kube
