@@ -65,7 +65,7 @@ class Operator:
         with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/metrics", timeout=10) as answer:
             return list(text_string_to_metric_families(answer.read().decode()))
 
-    def metric(self, name: str, **labels: str) -> float:
+    def metric(self, name: str, /, **labels: str) -> float:
         return next(sample.value for family in self.metrics() for sample in family.samples
                     if sample.name == name and labels.items() <= sample.labels.items())
 
