@@ -445,7 +445,8 @@ class Reader {
     } else if (in_space ? reason == "FailedCreate"
                         : ExamineRefusal({.object = "",
                                           .message = told.message,
-                                          .wants_gpus = reason == "FailedCreate"})) {
+                                          .wants_gpus = reason == "FailedCreate"})
+                              .has_value()) {
       KeepNewest(refused_[{kind, key}], std::move(told));
     }
   }
