@@ -108,6 +108,25 @@ std::string StatusWrittenAt(const Json& object) {
   return at;
 }
 
+// When its last change was made, or a later one of its metadata, if its conditions are of an older
+// generation; empty: they are of this one, or do not say.
+std::string UnseenSince(const Json& policy) {
+  long long seen = 0;
+  for (const Json& condition : ListAt(policy, "status.conditions")) {
+    seen = std::max(seen, IntAt(condition, "observedGeneration", 0));
+  }
+  if (seen == 0 || seen >= IntAt(policy, "metadata.generation", 0)) {
+    return "";
+  }
+  std::string at;
+  for (const Json& entry : ListAt(policy, "metadata.managedFields")) {
+    if (TextAt(entry, "subresource").empty()) {
+      at = std::max(at, TextAt(entry, "time"));
+    }
+  }
+  return at;
+}
+
 // "registry/x/nvidia-device-plugin:v1" -> "nvidia-device-plugin".
 std::string NameOfImage(const std::string& image) {
   const std::string name = BaseName(image);
@@ -461,6 +480,7 @@ PolicyFacts PolicyFrom(const Json& policy) {
   facts.made_at = TextAt(policy, "metadata.creationTimestamp");
   facts.state = TextAt(policy, "status.state");
   facts.conditions = ConditionsOf(policy);
+  facts.unseen_since = UnseenSince(policy);
   for (const Json& field : ListAt(policy, "status.unsupportedFields")) {
     if (field.is_string()) {
       facts.unsupported_fields.push_back(field.get<std::string>());

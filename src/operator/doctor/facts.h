@@ -191,6 +191,7 @@ struct PolicyFacts {
   std::string made_at = {};  // RFC 3339
   std::string state;         // ready, notReady, ignored; empty: the operator has not spoken yet
   std::vector<Condition> conditions;
+  std::string unseen_since = {};  // its last change, if no condition knows of it yet (RFC 3339)
   std::vector<std::string> unsupported_fields;
   std::string space = {};           // the operator's namespace, as its status has it
   std::string plugin_config = {};   // devicePlugin.config.name: a ConfigMap there; empty: none

@@ -1062,6 +1062,43 @@ TEST_F(FindingsTest, APolicyThatWaitsForANode) {
   EXPECT_THAT(With({}), ElementsAre(Field(&Finding::severity, Severity::kNote)));
 }
 
+// It lives, and has lost a right.
+TEST_F(FindingsTest, APolicyWhoseLastChangeNobodyActsOn) {
+  cluster_.now = WallTime(std::chrono::hours(24 * 365 * 56));
+  Json policy = Parse(R"({"kind": "ClusterPolicy", "metadata": {"name": "p", "generation": 3,
+      "managedFields": [{"manager": "kubectl"}, {"manager": "gpu-operator",
+      "subresource": "status", "time": "9"}]}, "status": {"state": "notReady", "conditions": [
+      {"type": "Ready", "observedGeneration": 1}, {"type": "Error", "status": "True",
+       "reason": "OperandNotReady", "observedGeneration": 2}]}})");
+  cluster_.operators = {{.object = "Deployment a/gpu-operator", .wanted = 1, .available = 1}};
+  // While nodes are being started it would be a wait.
+  node_["metadata"]["labels"]["nvidia.com/gpu.deploy.operator-validator"] = "true";
+  const auto changed = [&](std::chrono::seconds ago) {
+    policy["metadata"]["managedFields"][0]["time"] = Rfc3339(cluster_.now - ago);
+    cluster_.policies = {PolicyFrom(policy)};
+    return With({});
+  };
+  const auto waits = Field(&Finding::severity, Severity::kNote);
+  const auto told = AllOf(Field(&Finding::code, "ClusterPolicyNotReady"),
+                          Field(&Finding::severity, Severity::kProblem),
+                          Field(&Finding::message, HasSubstr("has not acted on its last change")));
+  EXPECT_THAT(changed(std::chrono::seconds(50)), ElementsAre(waits));
+  EXPECT_THAT(changed(std::chrono::seconds(70)), ElementsAre(told));
+  policy["status"]["state"] = "ready";
+  EXPECT_THAT(changed(std::chrono::seconds(70)), ElementsAre(told));
+  // The operator was just started, or does not run: that is told.
+  cluster_.operators[0].since = Rfc3339(cluster_.now - std::chrono::minutes(1));
+  EXPECT_THAT(changed(std::chrono::seconds(70)), IsEmpty());
+  cluster_.operators = {};
+  EXPECT_THAT(changed(std::chrono::seconds(70)), IsEmpty());
+  // Its conditions know of it, or say nothing of generations.
+  cluster_.operators = {{.object = "Deployment a/gpu-operator", .wanted = 1, .available = 1}};
+  policy["status"]["conditions"][0]["observedGeneration"] = 3;
+  EXPECT_THAT(changed(std::chrono::seconds(70)), IsEmpty());
+  policy["status"]["conditions"] = Json::array();
+  EXPECT_THAT(changed(std::chrono::seconds(70)), IsEmpty());
+}
+
 // A change of an operand takes its pods away one by one, as somebody may.
 TEST_F(FindingsTest, APolicyThatWaitsForARollOut) {
   cluster_.policies = {

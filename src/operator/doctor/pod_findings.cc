@@ -452,7 +452,7 @@ std::optional<Finding> Unseen(const ClusterFacts& cluster, const PodFacts& pod) 
 }
 
 // An autoscaler brings a node: what the nodes of today lack is no trouble meanwhile.
-Finding Awaited(const ClusterFacts& cluster, const PodFacts& pod, Finding finding) {
+void ExcuseScaleUp(const ClusterFacts& cluster, const PodFacts& pod, Finding& finding) {
   constexpr std::chrono::minutes kScaleUp(15);
   static constexpr std::array<std::string_view, 5> kOfNodes = {kNotOffered, kNotSelected, kTooMany,
                                                                kNotTolerated, kOutOfService};
@@ -461,7 +461,6 @@ Finding Awaited(const ClusterFacts& cluster, const PodFacts& pod, Finding findin
     finding.severity = Severity::kNote;
     finding.remedy = "wait: an autoscaler brings a node";
   }
-  return finding;
 }
 
 std::optional<Finding> ExaminePod(const ClusterFacts& cluster, const PodFacts& pod) {
@@ -540,7 +539,7 @@ void ExaminePods(const ClusterFacts& cluster, std::vector<Finding>& findings) {
     if (!finding) {
       continue;
     }
-    *finding = Awaited(cluster, pod, *std::move(finding));
+    ExcuseScaleUp(cluster, pod, *finding);
     if (!pod.owner.empty()) {
       const auto [at, added] =
           first.emplace(std::pair(pod.space + "/" + pod.owner, finding->code), findings.size());
