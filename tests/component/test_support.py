@@ -29,6 +29,8 @@ SHORT_FORMS = "/apis/gpu.nvidia.com/v1/gpuclusterpolicies"
 NODE = "/api/v1/nodes/node1"
 PODS = f"/api/v1/namespaces/{SPACE}/pods"
 SETS = f"/apis/apps/v1/namespaces/{SPACE}/daemonsets"
+DEPLOYMENTS = f"/apis/apps/v1/namespaces/{SPACE}/deployments"
+OPERATOR = {"app": "gpu-operator", "app.kubernetes.io/component": "gpu-operator"}
 SECRETS = ("hunter2", "aHVudGVyMg==", "swordfish")
 
 
@@ -66,11 +68,25 @@ def fill(plane):
         plane.call("POST", f"/api/v1/namespaces/{SPACE}/configmaps", {"metadata": {"name": name}, "data": {key: text}})
     plane.call("POST", f"/api/v1/namespaces/{SPACE}/secrets", {
         "metadata": {"name": "licence"}, "data": {"key": "aHVudGVyMg=="}})
+    deploy_operator(plane)
     daemon_set(plane, "nvidia-device-plugin-daemonset")
     plane.patch(f"{SETS}/nvidia-device-plugin-daemonset/status", {"status": {
         "desiredNumberScheduled": 1, "currentNumberScheduled": 1, "numberMisscheduled": 0, "numberReady": 1}})
     operand_pod(plane, "plugin-1", "nvidia-device-plugin-daemonset")
     container_status(plane, f"{PODS}/plugin-1", {"state": {"running": {}}, "ready": True})
+
+
+def deploy_operator(plane):
+    plane.call("POST", DEPLOYMENTS, {
+        "metadata": {"name": "gpu-operator", "labels": OPERATOR},
+        "spec": {"selector": {"matchLabels": OPERATOR}, "template": {
+            "metadata": {"labels": OPERATOR}, "spec": {"containers": [{"name": "main", "image": "localhost/x:1"}]}}}})
+    operator_pods(plane, 1)
+
+
+def operator_pods(plane, count):
+    counts = dict.fromkeys(("replicas", "updatedReplicas", "readyReplicas", "availableReplicas"), count)
+    plane.patch(f"{DEPLOYMENTS}/gpu-operator/status", {"status": counts})
 
 
 def gpus(plane, count):
@@ -125,11 +141,11 @@ def now():
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
-def event(plane, kind, name, reason, message, space="default"):
+def event(plane, kind, name, reason, message, space="default", **more):
     plane.call("POST", f"/api/v1/namespaces/{space}/events", {
         "metadata": {"name": f"{name}.{reason}".lower()}, "type": "Warning", "reason": reason, "message": message,
         "involvedObject": {"kind": kind, "namespace": space, "name": name},
-        "firstTimestamp": now(), "lastTimestamp": now(), "count": 1})
+        "firstTimestamp": now(), "lastTimestamp": now(), "count": 1, **more})
 
 
 @pytest.fixture(scope="module")
@@ -299,25 +315,33 @@ def test_an_operand_whose_pods_are_refused(plane, gantry):
 def test_an_operator_that_never_started(plane, gantry):
     # Its Deployment alone says which namespace is its own.
     policy, name = f"{POLICIES}/cluster-policy/status", "nvidia-device-plugin-daemonset"
-    deployments = f"/apis/apps/v1/namespaces/{SPACE}/deployments"
     plane.patch(policy, {"status": {"namespace": None}})
     plane.patch(f"{SETS}/{name}", {"metadata": {"labels": {"app.kubernetes.io/managed-by": "somebody"}}})
-    labels = {"app": "gpu-operator", "app.kubernetes.io/component": "gpu-operator"}
-    plane.call("POST", deployments, {
-        "metadata": {"name": "gpu-operator", "labels": labels},
-        "spec": {"selector": {"matchLabels": labels}, "template": {
-            "metadata": {"labels": labels}, "spec": {"containers": [{"name": "main", "image": "localhost/x:1"}]}}}})
+    operator_pods(plane, 0)
     assert codes(gantry, plane.kubeconfig) == ["OperatorNotRunning"]
-    pod(plane, "operator-1", SPACE, labels)
+    pod(plane, "operator-1", SPACE, OPERATOR)
     container_status(plane, f"{PODS}/operator-1", {
         "state": {"waiting": {"reason": "ErrImagePull", "message": "manifest unknown"}}}, phase="Pending")
     assert codes(gantry, plane.kubeconfig) == ["ImageMissing"]
     bundle = unpacked(run(gantry, plane.kubeconfig, "support-bundle", "--output", "-").stdout)
     assert "operator-1" in bundle["pods.json"]
     remove(plane, f"{PODS}/operator-1")
-    remove(plane, f"{deployments}/gpu-operator")
+    operator_pods(plane, 1)
     plane.patch(policy, {"status": {"namespace": SPACE}})
     plane.patch(f"{SETS}/{name}", {"metadata": {"labels": {"app.kubernetes.io/managed-by": "gpu-operator"}}})
+
+
+def test_an_operator_that_is_gone(plane, gantry):
+    leases, name = f"/apis/coordination.k8s.io/v1/namespaces/{SPACE}/leases", "53822513.nvidia.com"
+    remove(plane, f"{DEPLOYMENTS}/gpu-operator")
+    assert codes(gantry, plane.kubeconfig) == ["OperatorStopped"]
+    # One that runs elsewhere, until it does not.
+    plane.call("POST", leases, {"metadata": {"name": name}, "spec": {"renewTime": now().replace("Z", ".000000Z")}})
+    assert codes(gantry, plane.kubeconfig) == []
+    plane.patch(f"{leases}/{name}", {"spec": {"renewTime": "2026-01-01T00:00:00.000000Z"}})
+    assert codes(gantry, plane.kubeconfig) == ["OperatorStopped"]
+    remove(plane, f"{leases}/{name}")
+    deploy_operator(plane)
 
 
 def test_why_a_driver_is_not_installed(plane, gantry):
@@ -352,6 +376,21 @@ def test_a_wrong_configuration_of_the_plugin(plane, gantry):
     plane.patch(path, {"data": {"any": "version: v1\nsharing: {timeslicing: {}}\n"}})
     assert codes(gantry, plane.kubeconfig) == ["PluginConfigInvalid"]
     plane.patch(path, {"data": {"any": "version: v1\n"}})
+    choice = f"{POLICIES}/cluster-policy"
+    plane.patch(choice, {"spec": {"devicePlugin": {"config": {"name": "none"}}}})
+    assert codes(gantry, plane.kubeconfig) == ["PluginConfigUnknown"]
+    plane.patch(choice, {"spec": {"devicePlugin": {"config": {"name": "slices"}}}})
+
+
+def test_a_node_that_an_autoscaler_brings(plane, gantry):
+    pod(plane, "scaled", nodeName="", containers=[{
+        "name": "main", "image": "x", "resources": {"limits": {"nvidia.com/gpu": 9}}}])
+    assert codes(gantry, plane.kubeconfig) == ["MoreGpusThanAnyNode"]
+    assert run(gantry, plane.kubeconfig, "doctor").returncode == 1
+    event(plane, "Pod", "scaled", "TriggeredScaleUp", "pod triggered scale-up", type="Normal")
+    done = run(gantry, plane.kubeconfig, "doctor")
+    assert done.returncode == 0 and b"an autoscaler brings a node" in done.stdout, done
+    remove(plane, "/api/v1/namespaces/default/pods/scaled")
 
 
 def test_what_may_not_be_read_is_said(gantry, stranger):

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <map>
 
 #include "base/text.h"
@@ -24,14 +25,32 @@ void ExamineUnread(const ClusterFacts& cluster, std::vector<Finding>& findings) 
   }
 }
 
+constexpr char kOperatorStopped[] = "OperatorStopped";
+
+// It was there, for a policy was acted on; of one that runs by no Deployment of ours the lease
+// tells.
+bool IsOperatorGone(const ClusterFacts& cluster) {
+  constexpr std::chrono::minutes kLapsed(1);
+  const bool acted_on = std::ranges::any_of(cluster.policies, [](const PolicyFacts& policy) {
+    return !policy.state.empty() && policy.state != "ignored";
+  });
+  return cluster.operators.empty() && acted_on && !IsUnread(cluster, kDeploymentsPart) &&
+         cluster.lease_renewed && *cluster.lease_renewed < Rfc3339(cluster.now - kLapsed);
+}
+
 void ExamineOperator(const ClusterFacts& cluster, std::vector<Finding>& findings) {
+  if (IsOperatorGone(cluster)) {
+    findings.push_back(Problem(kOperatorStopped, "cluster", "no operator's Deployment is there",
+                               "install the chart again (helm upgrade --install): until then "
+                               "nothing is deployed nor repaired"));
+  }
   std::vector<std::string> running;
   std::vector<std::string> stopped;
   for (const OperatorFacts& deployment : cluster.operators) {
     (deployment.wanted == 0 ? stopped : running).push_back(deployment.object);
   }
   if (running.empty() && !stopped.empty()) {
-    findings.push_back(Problem("OperatorStopped", Join(stopped, ", "), "is scaled to 0 pods",
+    findings.push_back(Problem(kOperatorStopped, Join(stopped, ", "), "is scaled to 0 pods",
                                "scale it to 1: until then nothing is deployed nor repaired"));
   }
   if (running.size() > 1) {
@@ -105,13 +124,47 @@ std::map<std::string, std::string> ChosenConfigs(const ClusterFacts& cluster,
   return chosen;
 }
 
+// A label of a node that asks for a configuration where none can be.
+void ExamineVainChoices(const ClusterFacts& cluster, const PolicyFacts& policy,
+                        std::vector<Finding>& findings) {
+  for (const NodeFacts& node : cluster.nodes) {
+    const std::string key = ValueOf(node, names::kDevicePluginConfig);
+    if (!key.empty() && IsPluginAskedFor(cluster, node)) {
+      findings.push_back(Problem(
+          kConfigUnknown, "node " + node.name,
+          format("chooses the device plugin's configuration {}, and the {} names no ConfigMap", key,
+                 policy.object),
+          format("set devicePlugin.config.name, or take the label {} off",
+                 names::kDevicePluginConfig)));
+    }
+  }
+}
+
 void ExamineConfigs(const ClusterFacts& cluster, const PolicyFacts& policy,
                     std::vector<Finding>& findings) {
-  if (policy.plugin_config.empty() || !cluster.configs.has_value()) {
+  if (policy.plugin_config.empty()) {
+    ExamineVainChoices(cluster, policy, findings);
     return;
   }
-  const std::string object = "ConfigMap " + policy.space + "/" + policy.plugin_config;
+  const std::string map = policy.space + "/" + policy.plugin_config;
+  if (policy.config_missing) {
+    findings.push_back(Problem(kConfigUnknown, policy.object,
+                               format("names ConfigMap {}, which is not there", map),
+                               "create it there, or correct devicePlugin.config.name"));
+  }
+  if (!cluster.configs.has_value()) {
+    return;
+  }
+  const std::string object = "ConfigMap " + map;
   const std::map<std::string, std::string> chosen = ChosenConfigs(cluster, policy);
+  // Of several keys, and of a single one, none is taken by itself.
+  const bool plugin = std::ranges::any_of(
+      cluster.nodes, [&cluster](const NodeFacts& node) { return IsPluginAskedFor(cluster, node); });
+  if (chosen.empty() && plugin && !cluster.configs->empty()) {
+    findings.push_back(Note(kConfigInvalid, object, "no node uses it",
+                            format("set devicePlugin.config.default, or label nodes {}=KEY",
+                                   names::kDevicePluginConfig)));
+  }
   std::vector<std::string> keys;
   for (const ConfigFacts& config : *cluster.configs) {
     keys.push_back(config.key);
@@ -119,18 +172,18 @@ void ExamineConfigs(const ClusterFacts& cluster, const PolicyFacts& policy,
       // Without a default a node may use any.
       const bool used = policy.plugin_default.empty() || chosen.contains(config.key);
       findings.push_back((used ? Problem : Note)(
-          "PluginConfigInvalid", object, config.key + ": " + config.mistake,
+          kConfigInvalid, object, config.key + ": " + config.mistake,
           "correct it: who chooses it keeps the last good one, and offers no GPU after a start"));
     }
     for (const std::string& warning : config.warnings) {
-      findings.push_back(Note("PluginConfigInvalid", object, config.key + ": " + warning,
-                              "correct it, or take it out"));
+      findings.push_back(
+          Note(kConfigInvalid, object, config.key + ": " + warning, "correct it, or take it out"));
     }
   }
   for (const auto& [key, who] : chosen) {
     if (std::ranges::find(keys, key) == keys.end()) {
       findings.push_back(Problem(
-          "PluginConfigUnknown", who,
+          kConfigUnknown, who,
           format(
               "chooses the device plugin's configuration {}, which {} does not have (it has: {})",
               key, object, keys.empty() ? "none" : Join(keys, ", ")),
@@ -140,13 +193,24 @@ void ExamineConfigs(const ClusterFacts& cluster, const PolicyFacts& policy,
   }
 }
 
+constexpr char kWithoutPods[] = "ExporterWithoutPods";
+
 void ExamineExporter(const ClusterFacts& cluster, std::vector<Finding>& findings) {
   for (const OperandFacts& operand : cluster.operands) {
-    if (operand.name == "nvidia-dcgm-exporter" && !operand.sees_pods) {
-      findings.push_back(Problem("ExporterWithoutPods", "DaemonSet " + operand.name,
+    if (operand.name != "nvidia-dcgm-exporter") {
+      continue;
+    }
+    if (!operand.sees_pods) {
+      findings.push_back(Problem(kWithoutPods, "DaemonSet " + operand.name,
                                  "has not the kubelet's pod-resources socket: metrics bear no "
                                  "names of pods",
                                  "take what changed its volumes away; the operator mounts it"));
+    } else if (!operand.asks_pods) {
+      // Somebody has set it.
+      findings.push_back(Note(kWithoutPods, "DaemonSet " + operand.name,
+                              "its DCGM_EXPORTER_KUBERNETES is false: metrics bear no names of "
+                              "pods",
+                              "take it out of dcgmExporter.env if they are to bear them"));
     }
   }
 }

@@ -8,6 +8,10 @@
 
 namespace gantry::doctor {
 
+// Codes of what is wrong with the device plugin's configurations.
+inline constexpr char kConfigInvalid[] = "PluginConfigInvalid";
+inline constexpr char kConfigUnknown[] = "PluginConfigUnknown";
+
 // What concerns the cluster as a whole: what could not be looked at, the operator itself, parts
 // that are there twice, and configurations that nobody can act on.
 void ExamineCluster(const ClusterFacts& cluster, std::vector<Finding>& findings);

@@ -59,6 +59,38 @@ TEST(ClusterFindings, AnOperatorThatDoesNotRun) {
   EXPECT_THAT(Examined(cluster), ElementsAre(Field(&Finding::code, "OperatorStopped")));
 }
 
+// Nobody acts on the policy any more, unless somebody elsewhere renews the lease.
+TEST(ClusterFindings, AnOperatorThatIsGone) {
+  ClusterFacts cluster;
+  cluster.now = WallTime(std::chrono::hours(24 * 365 * 56));
+  cluster.policies = {PolicyWith("{}")};
+  cluster.policies[0].state = "ready";
+  EXPECT_THAT(Examined(cluster), IsEmpty());  // who may not see the lease
+  for (const std::string& renewed :
+       {std::string(), Rfc3339Micro(cluster.now - std::chrono::seconds(70))}) {
+    cluster.lease_renewed = renewed;
+    EXPECT_THAT(Examined(cluster),
+                ElementsAre(AllOf(Field(&Finding::code, "OperatorStopped"),
+                                  Field(&Finding::severity, Severity::kProblem),
+                                  Field(&Finding::message, HasSubstr("no operator's Deployment")))))
+        << renewed;
+  }
+  for (const char* state : {"", "ignored"}) {
+    cluster.policies[0].state = state;
+    EXPECT_THAT(Examined(cluster), IsEmpty()) << state;
+  }
+  cluster.policies[0].state = "notReady";
+  cluster.unread = {
+      {.what = kDeploymentsPart, .error = {.kind = ErrorKind::kDenied, .message = ""}}};
+  EXPECT_THAT(Examined(cluster), ElementsAre(Field(&Finding::code, "NotPermitted")));
+  cluster.unread = {};
+  cluster.lease_renewed = Rfc3339Micro(cluster.now - std::chrono::seconds(50));
+  EXPECT_THAT(Examined(cluster), IsEmpty());
+  cluster.lease_renewed = "";
+  cluster.operators = {{.object = "Deployment a/gpu-operator", .wanted = 1, .available = 1}};
+  EXPECT_THAT(Examined(cluster), IsEmpty());
+}
+
 TEST(ClusterFindings, TwoOperators) {
   ClusterFacts cluster;
   cluster.operators = {{.object = "Deployment a/gpu-operator", .wanted = 1, .available = 1},
@@ -92,6 +124,12 @@ TEST(ClusterFindings, PartsThatAreThereTwice) {
   Json daemon = Workload("DaemonSet", "nvdp-mps-control-daemon", "n/k8s-device-plugin:v0.17.0");
   daemon["spec"]["template"]["spec"]["containers"][0]["command"] =
       Json::array({"mps-control-daemon"});
+  // Under another name, of whichever image.
+  Json copy = Workload("DaemonSet", "copy", "localhost/gantry:1");
+  copy["spec"]["template"]["spec"]["containers"][0]["command"] =
+      Json::array({"/usr/bin/nvidia-device-plugin"});
+  Json labelled = copy;
+  labelled["metadata"]["labels"] = ours["metadata"]["labels"];
   Json chart = Workload("DaemonSet", "nvdp", "nvcr.io/nvidia/k8s-device-plugin:v0.17.0");
   chart["spec"]["template"]["spec"]["containers"][0]["command"] =
       Json::array({"nvidia-device-plugin"});
@@ -122,6 +160,7 @@ TEST(ClusterFindings, PartsThatAreThereTwice) {
        {Case{{ours, discovery, nfd, manager, hooks, other, garbage}, nullptr},
         Case{{chart, daemon}, nullptr}, Case{{ours, chart}, "DevicePluginTwice"},
         Case{{chart, google}, "DevicePluginTwice"}, Case{{ours, renamed}, "DevicePluginTwice"},
+        Case{{ours, copy}, "DevicePluginTwice"}, Case{{ours, labelled}, "DevicePluginTwice"},
         Case{{ours, hami}, "DevicePluginTwice"}, Case{{ours, scheduler, exporter}, nullptr},
         Case{{nfd, nfd}, "NfdTwice"}, Case{{nfd, garbage}, nullptr},
         Case{{manager, manager}, "CertManagerTwice"}, Case{{manager, mirrored}, "CertManagerTwice"},
@@ -163,6 +202,7 @@ class PluginConfigs : public ::testing::Test {
         "spare": "version: v1"}})"));
     cluster_.nodes.resize(1);
     cluster_.nodes[0].name = "n1";
+    cluster_.nodes[0].labels["nvidia.com/gpu.deploy.device-plugin"] = "true";
   }
   ClusterFacts cluster_;
 };
@@ -213,6 +253,51 @@ TEST_F(PluginConfigs, WithoutAConfigMapNobodyChooses) {
   EXPECT_THAT(Examined(cluster_), IsEmpty());
 }
 
+TEST_F(PluginConfigs, AChoiceWithoutAConfigMap) {
+  cluster_.policies = {PolicyWith("{}")};
+  cluster_.configs.reset();
+  EXPECT_THAT(Examined(cluster_), IsEmpty());
+  cluster_.nodes[0].labels["nvidia.com/device-plugin.config"] = "a100";
+  EXPECT_THAT(Examined(cluster_),
+              ElementsAre(AllOf(Field(&Finding::code, "PluginConfigUnknown"),
+                                Field(&Finding::object, "node n1"),
+                                Field(&Finding::message, HasSubstr("names no ConfigMap")),
+                                Field(&Finding::remedy, HasSubstr("devicePlugin.config.name")))));
+  // Another's device plugin reads that label too.
+  cluster_.nodes[0].labels["nvidia.com/gpu.deploy.device-plugin"] = "false";
+  EXPECT_THAT(Examined(cluster_), IsEmpty());
+}
+
+TEST_F(PluginConfigs, AConfigMapThatNobodyChooses) {
+  cluster_.policies[0].plugin_default = "";
+  EXPECT_THAT(
+      Examined(cluster_),
+      ElementsAre(AllOf(Field(&Finding::code, "PluginConfigInvalid"),
+                        Field(&Finding::severity, Severity::kNote),
+                        Field(&Finding::message, "no node uses it"),
+                        Field(&Finding::remedy, HasSubstr("devicePlugin.config.default")))));
+  cluster_.nodes.resize(2);
+  cluster_.nodes[1].labels["nvidia.com/device-plugin.config"] = "spare";
+  EXPECT_THAT(Examined(cluster_), IsEmpty());
+  // No GPU node yet, or no key.
+  cluster_.nodes.clear();
+  EXPECT_THAT(Examined(cluster_), IsEmpty());
+  cluster_.nodes.resize(1);
+  cluster_.nodes[0].labels["nvidia.com/gpu.deploy.device-plugin"] = "true";
+  cluster_.configs = ConfigsFrom(Parse("{}"));
+  EXPECT_THAT(Examined(cluster_), IsEmpty());
+}
+
+TEST_F(PluginConfigs, AConfigMapThatIsNotThere) {
+  cluster_.configs.reset();
+  cluster_.policies[0].config_missing = true;
+  EXPECT_THAT(Examined(cluster_),
+              ElementsAre(AllOf(Field(&Finding::code, "PluginConfigUnknown"),
+                                Field(&Finding::severity, Severity::kProblem),
+                                Field(&Finding::object, "ClusterPolicy p"),
+                                Field(&Finding::message, HasSubstr("gpu-operator/slices")))));
+}
+
 TEST(ClusterFindings, GpusForWhoeverNamesThem) {
   ClusterFacts cluster;
   for (const auto& [value, found] : {std::pair("true", true), std::pair("false", false)}) {
@@ -240,6 +325,23 @@ TEST(ClusterFindings, AnExporterThatSeesNoPods) {
   set["spec"]["template"]["spec"]["volumes"] = Json::array();
   cluster.operands = {*OperandFrom(set)};
   EXPECT_THAT(Examined(cluster), ElementsAre(Field(&Finding::code, "ExporterWithoutPods")));
+  // Somebody has set that.
+  set["spec"]["template"]["spec"]["volumes"] =
+      Parse(R"([{"name": "p", "hostPath": {"path": "/var/lib/kubelet/pod-resources"}}])");
+  for (const auto& [value, asks] : {std::pair("true", true), std::pair("false", false)}) {
+    set["spec"]["template"]["spec"]["containers"] =
+        Parse(R"([{"env": [{"name": "DCGM_EXPORTER_KUBERNETES"}]}])");
+    set["spec"]["template"]["spec"]["containers"][0]["env"][0]["value"] = value;
+    cluster.operands = {*OperandFrom(set)};
+    if (asks) {
+      EXPECT_THAT(Examined(cluster), IsEmpty());
+    } else {
+      EXPECT_THAT(Examined(cluster),
+                  ElementsAre(AllOf(Field(&Finding::code, "ExporterWithoutPods"),
+                                    Field(&Finding::severity, Severity::kNote),
+                                    Field(&Finding::remedy, HasSubstr("dcgmExporter.env")))));
+    }
+  }
   // Another's DaemonSet is none of ours.
   set["metadata"].erase("labels");
   EXPECT_EQ(OperandFrom(set), std::nullopt);

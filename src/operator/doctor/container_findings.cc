@@ -192,6 +192,8 @@ constexpr char kEndHolders[] =
     "restart the node";
 constexpr char kOwnDriver[] =
     "the nodes bring a driver of their own: set driver.enabled=false, or take it off them";
+constexpr char kNotCompiled[] = "DriverDoesNotCompile";
+constexpr char kCompiles[] = "can't be compiled for the node's kernel";
 constexpr char kOtherVersion[] =
     "take a driver.version that knows this kernel, or a precompiled driver "
     "(driver.usePrecompiled=true)";
@@ -279,12 +281,13 @@ constexpr std::array kDriverLog = std::to_array<Meaning>({
     {"E: Failed to fetch ", "PackagesUnreachable", kUnreachable, kHeaders},
     {"E: Unable to fetch some archives", "PackagesUnreachable", kUnreachable, kHeaders},
     // Last: what makes it so is above.
-    {"Unable to build", "DriverDoesNotCompile", "can't be compiled for the node's kernel",
-     kOtherVersion},
-    {"performing the step: \"Building kernel modules\"", "DriverDoesNotCompile",
-     "can't be compiled for the node's kernel", kOtherVersion},
-    {"kernel module was not created", "DriverDoesNotCompile",
-     "can't be compiled for the node's kernel", kOtherVersion},
+    {"Unable to build", kNotCompiled, kCompiles, kOtherVersion},
+    {"performing the step: \"Building kernel modules\"", kNotCompiled, kCompiles, kOtherVersion},
+    {"kernel module was not created", kNotCompiled, kCompiles, kOtherVersion},
+    {"Bad return status for module build", kNotCompiled, kCompiles, kOtherVersion},
+    {"Compiler version check failed", kNotCompiled, kCompiles, kOtherVersion},
+    {"make: *** [", kNotCompiled, kCompiles, kOtherVersion},
+    {"make[1]: *** [", kNotCompiled, kCompiles, kOtherVersion},
     {"Unable to load the kernel module 'nvidia.ko'", "KernelModuleNotLoaded",
      "the node's kernel does not take its module",
      "look into the node's kernel log (dmesg), which says why"},
@@ -349,6 +352,19 @@ bool IsNvidiaDrivers(std::string_view app) {
   return BringsDriver(app) && !app.starts_with("nvidia-driver-daemonset");
 }
 
+// Field after field; each may be there several times.
+using Fields = std::span<const std::pair<std::string_view, std::string_view>>;
+
+std::string Reworded(std::string remedy, Fields fields) {
+  for (const auto& [field, other] : fields) {
+    for (size_t at = remedy.find(field); at != std::string::npos;
+         at = remedy.find(field, at + other.size())) {
+      remedy.replace(at, field.size(), other);
+    }
+  }
+  return remedy;
+}
+
 // The remedy in the fields of an NVIDIADriver.
 std::string ForNvidiaDriver(std::string remedy) {
   static constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kFields = {{
@@ -361,13 +377,12 @@ std::string ForNvidiaDriver(std::string remedy) {
       {"driver.kernelModuleType", "spec.kernelModuleType"},
       {"driver.env", "spec.env"},
   }};
-  for (const auto& [field, other] : kFields) {
-    for (size_t at = remedy.find(field); at != std::string::npos;
-         at = remedy.find(field, at + other.size())) {
-      remedy.replace(at, field.size(), other);
-    }
-  }
-  return remedy;
+  return Reworded(std::move(remedy), kFields);
+}
+
+// The operator's image is node feature discovery's too, which the ClusterPolicy has no section for.
+bool IsOfOperatorsImage(std::string_view app) {
+  return app == kOperatorApp || app == "nvidia-node-feature-discovery-worker";
 }
 
 // --- any operand
@@ -402,8 +417,7 @@ std::optional<Finding> OfOperand(const ClusterFacts& cluster, const ContainerFac
                container.container,
                container.memory_limit.empty() ? "" : " (limit " + container.memory_limit + ")",
                container.restarts),
-        "raise resources.limits.memory of its section in the ClusterPolicy; of the "
-        "operator itself, operator.resources of the chart");
+        "raise resources.limits.memory of its section in the ClusterPolicy");
   }
   if (WaitsForImage(container)) {
     return WithSecrets(container, NotPulled(container));
@@ -524,6 +538,11 @@ constexpr std::array kWorkloadLog = std::to_array<Meaning>({
     {"Cuda failure 'out of memory'", "GpuMemoryExhausted", "", ""},
     {"Cuda failure 2 'out of memory'", "GpuMemoryExhausted", "", ""},
     {"OutOfMemoryError: Out of memory allocating", "GpuMemoryExhausted", "", ""},
+    {"CUDA driver error: out of memory", "GpuMemoryExhausted", "", ""},
+    {"cuda runtime error (2) : out of memory", "GpuMemoryExhausted", "", ""},
+    {"CUDA Error: out of memory", "GpuMemoryExhausted", "", ""},
+    {"out_of_memory: CUDA error", "GpuMemoryExhausted", "", ""},
+    {"Cuda Runtime (out of memory)", "GpuMemoryExhausted", "", ""},
     {"uncorrectable ECC error encountered", kFaulty, kMemoryFault, kExchange},
     {"CUDA_ERROR_ECC_UNCORRECTABLE", kFaulty, kMemoryFault, kExchange},
     {"cudaErrorECCUncorrectable", kFaulty, kMemoryFault, kExchange},
@@ -603,7 +622,13 @@ std::optional<Finding> OfWorkload(const ClusterFacts& cluster, const ContainerFa
                    std::string(meaning->remedy));
   }
   const NodeFacts* node = NodeOf(cluster, container.node);
-  if (node != nullptr && ValueOf(*node, names::kGpuSharingStrategy) == "time-slicing") {
+  const std::string sharing = node == nullptr ? "" : ValueOf(*node, names::kGpuSharingStrategy);
+  if (sharing == "mps") {
+    return Problem("GpuMemoryExhausted", object,
+                   "needs more memory than its share of a GPU, which MPS limits",
+                   "run fewer pods on a GPU (replicas), or give it a smaller task");
+  }
+  if (sharing == "time-slicing") {
     return Problem(
         "GpuMemoryExhausted", object,
         "finds no free memory on a GPU that it shares by time-slicing, where nothing "
@@ -628,6 +653,8 @@ void ExamineOperandContainers(const ClusterFacts& cluster, std::vector<Finding>&
     }
     if (IsNvidiaDrivers(container.app)) {
       finding->remedy = ForNvidiaDriver(std::move(finding->remedy));
+    } else if (IsOfOperatorsImage(container.app)) {
+      finding->remedy = ForOperator(std::move(finding->remedy));
     }
     finding->object = OperandName(container);
     const std::pair place(finding->object, container.container);
@@ -651,6 +678,21 @@ void ExamineOperandContainers(const ClusterFacts& cluster, std::vector<Finding>&
       findings[i].object += " on " + Places(findings[i].nodes);
     }
   }
+}
+
+std::string ForOperator(std::string remedy) {
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kFields = {{
+      {" in the ClusterPolicy", ""},
+      {"repository, image and version of its section",
+       "operator.repository, operator.image and operator.version of the chart"},
+      {"imagePullSecrets of its section", "operator.imagePullSecrets of the chart"},
+      {"imagePullPolicy of its section", "operator.imagePullPolicy of the chart"},
+      {"resources.limits.memory of its section",
+       "limits.memory in operator.resources of the chart"},
+      {"resources of its section", "operator.resources of the chart"},
+      {"daemonsets.priorityClassName", "operator.priorityClassName of the chart"},
+  }};
+  return Reworded(std::move(remedy), kFields);
 }
 
 bool SaysWhy(const ClusterFacts& cluster, const ContainerFacts& container) {

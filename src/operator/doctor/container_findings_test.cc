@@ -16,6 +16,7 @@ using ::testing::ElementsAre;
 using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 class ContainerFindings : public ::testing::Test {
  protected:
@@ -202,6 +203,34 @@ TEST_F(ContainerFindings, DriversOfNvidiaDrivers) {
   }
 }
 
+// No section of the ClusterPolicy is theirs.
+TEST_F(ContainerFindings, RemediesOfTheOperatorsImage) {
+  struct Case {
+    const char* waiting;
+    const char* words;
+    const char* remedy;
+  };
+  for (const auto& [waiting, words, remedy] : std::initializer_list<Case>{
+           {"ImagePullBackOff", "not found",
+            "correct operator.repository, operator.image and operator.version of the chart"},
+           {"ImagePullBackOff", "no match for platform in manifest: not found",
+            "correct operator.repository, operator.image and operator.version of the chart"},
+           {"ImagePullBackOff", "no such host", "name it in operator.repository"},
+           {"ImagePullBackOff", "401 Unauthorized",
+            "a pull secret in operator.imagePullSecrets of the chart"},
+           {"ErrImageNeverPull", "", "set operator.imagePullPolicy of the chart"}}) {
+    for (const char* app : {"gpu-operator", "nvidia-node-feature-discovery-worker"}) {
+      ContainerFacts container = Of(app, waiting);
+      container.message = words;
+      EXPECT_THAT(
+          Operand({container}),
+          ElementsAre(Field(&Finding::remedy, AllOf(HasSubstr(remedy), Not(HasSubstr("section")),
+                                                    Not(HasSubstr("ClusterPolicy"))))))
+          << words;
+    }
+  }
+}
+
 TEST_F(ContainerFindings, ImagesThatTheKubeletDoesNotPull) {
   struct Case {
     const char* waiting;
@@ -308,6 +337,14 @@ TEST_F(ContainerFindings, DriversThatEnd) {
            {"ERROR: An error occurred while performing the step: \"Building kernel modules\".",
             "DriverDoesNotCompile"},
            {"ERROR: The nvidia kernel module was not created.", "DriverDoesNotCompile"},
+           {"make: *** [Makefile:82: modules] Error 2", "DriverDoesNotCompile"},
+           {"make[1]: *** [/usr/src/linux-headers-6.8.0-40/Makefile:1925: /x] Error 2",
+            "DriverDoesNotCompile"},
+           {"Error! Bad return status for module build on kernel: 6.8.0-40-generic (x86_64)",
+            "DriverDoesNotCompile"},
+           {"ERROR: Compiler version check failed:", "DriverDoesNotCompile"},
+           {"E: Unable to locate package linux-headers-6.8.0-40\nmake: *** [modules] Error 2",
+            "KernelHeadersMissing"},
            {"ERROR: Unable to load the kernel module 'nvidia.ko'.", "KernelModuleNotLoaded"},
            // Said after what makes it so.
            {"Key was rejected by service\nERROR: Unable to load the kernel module 'nvidia.ko'.",
@@ -431,8 +468,11 @@ TEST_F(ContainerFindings, TheOperatorItself) {
   ContainerFacts container = Of("gpu-operator", "");
   container.ended = "OOMKilled";
   container.ended_at = Ago(minutes(1));
-  EXPECT_THAT(Operand({container}),
-              ElementsAre(Field(&Finding::object, "Deployment gpu-operator/gpu-operator on n1")));
+  EXPECT_THAT(
+      Operand({container}),
+      ElementsAre(AllOf(
+          Field(&Finding::object, "Deployment gpu-operator/gpu-operator on n1"),
+          Field(&Finding::remedy, "raise limits.memory in operator.resources of the chart"))));
 }
 
 TEST_F(ContainerFindings, InitContainersThatWaitForEver) {
@@ -566,6 +606,12 @@ TEST_F(ContainerFindings, PodsWithGpusThatEnd) {
             "GpuNotInContainer"},
            {"cupy.cuda.memory.OutOfMemoryError: Out of memory allocating 6,442,450,944 bytes",
             "GpuMemoryExhausted"},
+           {"CUDA driver error: out of memory", "GpuMemoryExhausted"},
+           {"cuda runtime error (2) : out of memory at THCStorage.cu:58", "GpuMemoryExhausted"},
+           {"darknet: CUDA Error: out of memory", "GpuMemoryExhausted"},
+           {"std::bad_alloc: out_of_memory: CUDA error at: rmm", "GpuMemoryExhausted"},
+           {"[defaultAllocator.cpp::allocate::20] Error Code 1: Cuda Runtime (out of memory)",
+            "GpuMemoryExhausted"},
            {"RuntimeError: CUDA error: uncorrectable ECC error encountered", "GpuMemoryFaulty"},
            {"cuCtxSynchronize: CUDA_ERROR_ECC_UNCORRECTABLE", "GpuMemoryFaulty"},
            {"code=214(cudaErrorECCUncorrectable)", "GpuMemoryFaulty"},
@@ -652,7 +698,8 @@ TEST_F(ContainerFindings, MemoryThatNeighboursTake) {
   const ContainerFacts container = Crashing("train", "CUDA out of memory");
   EXPECT_THAT(Workload(container)[0].message, HasSubstr("more memory than its GPU has"));
   cluster_.nodes[0].labels["nvidia.com/gpu.sharing-strategy"] = "mps";
-  EXPECT_THAT(Workload(container)[0].message, HasSubstr("more memory than its GPU has"));
+  EXPECT_THAT(Workload(container)[0].message, HasSubstr("its share of a GPU, which MPS limits"));
+  EXPECT_THAT(Workload(container)[0].remedy, HasSubstr("replicas"));
   cluster_.nodes[0].labels["nvidia.com/gpu.sharing-strategy"] = "time-slicing";
   EXPECT_THAT(Workload(container)[0].message, HasSubstr("neighbours"));
 }

@@ -22,6 +22,13 @@ constexpr std::array<std::string_view, 4> kDriverSets = {
 // The toolkit's variable: containers without privilege that name GPUs in their environment get
 // them.
 constexpr char kImagesCount[] = "ACCEPT_NVIDIA_VISIBLE_DEVICES_ENVVAR_WHEN_UNPRIVILEGED";
+// The DCGM exporter's: whether metrics bear names of pods.
+constexpr char kExporterAsks[] = "DCGM_EXPORTER_KUBERNETES";
+constexpr char kPluginProgram[] = "nvidia-device-plugin";
+// How keys of taints begin that autoscalers and clouds set on nodes which they take away.
+constexpr std::array<std::string_view, 4> kLeaving = {
+    "ToBeDeletedByClusterAutoscaler", "karpenter.sh/disrupt",
+    "cloud.google.com/impending-node-termination", "aws-node-termination-handler/"};
 
 Labels TextMap(const Json* object) {
   Labels labels;
@@ -101,6 +108,25 @@ std::string StatusWrittenAt(const Json& object) {
   return at;
 }
 
+// When its last change was made, or a later one of its metadata, if its conditions are of an older
+// generation; empty: they are of this one, or do not say.
+std::string UnseenSince(const Json& policy) {
+  long long seen = 0;
+  for (const Json& condition : ListAt(policy, "status.conditions")) {
+    seen = std::max(seen, IntAt(condition, "observedGeneration", 0));
+  }
+  if (seen == 0 || seen >= IntAt(policy, "metadata.generation", 0)) {
+    return "";
+  }
+  std::string at;
+  for (const Json& entry : ListAt(policy, "metadata.managedFields")) {
+    if (TextAt(entry, "subresource").empty()) {
+      at = std::max(at, TextAt(entry, "time"));
+    }
+  }
+  return at;
+}
+
 // "registry/x/nvidia-device-plugin:v1" -> "nvidia-device-plugin".
 std::string NameOfImage(const std::string& image) {
   const std::string name = BaseName(image);
@@ -112,25 +138,23 @@ bool IsForAmdGpus(const std::string& image) {
   return image.find("rocm") != std::string::npos || image.find("amd") != image.find("amd64");
 }
 
+bool RunsPluginProgram(const Json& container) {
+  const std::vector<std::string> command = TextsAt(container, "command");
+  return !command.empty() && BaseName(command[0]) == kPluginProgram;
+}
+
 // The image of NVIDIA's plugin holds GPU feature discovery and the MPS control daemon too; HAMi's
 // holds its scheduler.
 bool IsDevicePlugin(const Json& container) {
   const std::string image = TextAt(container, "image");
   const std::vector<std::string> command = TextsAt(container, "command");
-  const auto runs = [&command](std::string_view program) {
-    return !command.empty() && command[0].find(program) != std::string::npos;
-  };
-  if (image.find("projecthami/hami") != std::string::npos) {
-    return runs("nvidia-device-plugin");
-  }
-  return (command.empty() || runs("device-plugin")) && !IsForAmdGpus(image) &&
-         (image.find("k8s-device-plugin") != std::string::npos ||
-          image.find("nvidia-gpu-device-plugin") != std::string::npos ||
-          NameOfImage(image) == "nvidia-device-plugin");
-}
-
-bool RunsDevicePlugin(const Json& object) {
-  return std::ranges::any_of(ListAt(object, "spec.template.spec.containers"), IsDevicePlugin);
+  const bool hami = image.find("projecthami/hami") != std::string::npos;
+  return RunsPluginProgram(container) ||
+         ((command.empty() || command[0].find("device-plugin") != std::string::npos) && !hami &&
+          !IsForAmdGpus(image) &&
+          (image.find("k8s-device-plugin") != std::string::npos ||
+           image.find("nvidia-gpu-device-plugin") != std::string::npos ||
+           NameOfImage(image) == kPluginProgram));
 }
 
 bool RunsImageLike(const Json& object, std::string_view words) {
@@ -143,6 +167,14 @@ bool RunsImageLike(const Json& object, std::string_view words) {
 bool IsOurs(const Json& object) {
   const std::string* manager = kube::LabelOf(object, names::kManagedBy);
   return manager != nullptr && *manager == names::kManagedByGantry;
+}
+
+// Of our DaemonSets the names say what they are, but of a copy: several run by NVIDIA's image.
+bool RunsDevicePlugin(const Json& object) {
+  const bool ours = IsOurs(object);
+  return (ours && TextAt(object, "metadata.name") == kDevicePluginSet) ||
+         std::ranges::any_of(ListAt(object, "spec.template.spec.containers"),
+                             ours ? RunsPluginProgram : IsDevicePlugin);
 }
 
 // However its image is called.
@@ -201,6 +233,11 @@ UpgradesFacts UpgradesFrom(const Json& told) {
   return facts;
 }
 
+bool IsOfLeaving(const Taint& taint) {
+  return std::ranges::any_of(
+      kLeaving, [&taint](std::string_view begin) { return taint.key.starts_with(begin); });
+}
+
 }  // namespace
 
 NodeFacts NodeFrom(const Json& node) {
@@ -215,6 +252,8 @@ NodeFacts NodeFrom(const Json& node) {
                             .value = TextAt(taint, "value"),
                             .effect = TextAt(taint, "effect")});
   }
+  facts.leaving = At(node, "metadata.deletionTimestamp") != nullptr ||
+                  std::ranges::any_of(facts.taints, IsOfLeaving);
   facts.cordoned = BoolAt(node, "spec.unschedulable", false);
   facts.upgrade_cordon = kube::AnnotationOf(node, names::kUpgradeCordon) != nullptr;
   const std::vector<Condition> conditions = ConditionsOf(node);
@@ -289,6 +328,11 @@ std::optional<OperandFacts> OperandFrom(const Json& daemon_set) {
           [](const Json& volume) {
             return TextAt(volume, "hostPath.path").find("pod-resources") != std::string::npos;
           }),
+      .asks_pods =
+          std::ranges::all_of(ListAt(daemon_set, "spec.template.spec.containers"),
+                              [](const Json& container) {
+                                return ParseBool(EnvOf(container, kExporterAsks)).value_or(true);
+                              }),
       .publishes = std::ranges::any_of(
           ListAt(daemon_set, "spec.template.spec.containers"),
           [](const Json& container) { return EnvOf(container, "PUBLISH") == "true"; }),
@@ -307,8 +351,7 @@ std::optional<PartFacts> PartFrom(const Json& object) {
     return std::nullopt;
   }
   const std::string name = ObjectName(object);
-  if (set && (IsOurs(object) ? TextAt(object, "metadata.name") == kDevicePluginSet
-                             : RunsDevicePlugin(object))) {
+  if (set && RunsDevicePlugin(object)) {
     return PartFacts{.part = Part::kDevicePlugin,
                      .object = name,
                      .choice = ChoiceOf(object, "spec.template.spec")};
@@ -437,6 +480,7 @@ PolicyFacts PolicyFrom(const Json& policy) {
   facts.made_at = TextAt(policy, "metadata.creationTimestamp");
   facts.state = TextAt(policy, "status.state");
   facts.conditions = ConditionsOf(policy);
+  facts.unseen_since = UnseenSince(policy);
   for (const Json& field : ListAt(policy, "status.unsupportedFields")) {
     if (field.is_string()) {
       facts.unsupported_fields.push_back(field.get<std::string>());
@@ -481,6 +525,15 @@ bool LacksPods(const Json& controller) {
                IntAt(controller, "spec.completions", IntAt(controller, "spec.parallelism", 1)));
   }
   return true;
+}
+
+bool HasSucceeded(const Json& job) {
+  const auto says = [](const Condition& condition) {
+    return condition.holds &&
+           (condition.type == "Complete" || condition.type == "SuccessCriteriaMet");
+  };
+  return std::ranges::any_of(ConditionsOf(job), says) ||
+         IntAt(job, "status.succeeded", 0) >= IntAt(job, "spec.completions", 1);
 }
 
 const Json* ControllerOf(const Json& object) {

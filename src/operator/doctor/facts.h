@@ -50,11 +50,13 @@ struct NodeFacts {
   std::string made_at;  // RFC 3339
   bool ready = false;
   std::string why_not_ready;  // the kubelet's words while it is not
+  bool leaving = false;       // it is being deleted, or its autoscaler takes it away
   bool cordoned = false;
   bool upgrade_cordon = false;  // an upgrade of its driver has cordoned it, by its own mark
   std::string gpus_out;         // the message of the condition GPUHealthy while that is False
   std::string validator_says;   // its sentence on the label's word, in an event; empty: none
-  std::string not_offered;      // its device plugin's last sentence on a GPU that it leaves out
+  std::string not_offered;      // its device plugin's last sentence on GPUs that it leaves out
+  std::string not_offered_for;  // the reason of that event
   Labels labels;                // all: pods select by any
   // Of labels that say a state: when who writes it wrote last, or later (RFC 3339).
   Labels written;
@@ -82,6 +84,8 @@ struct PodFacts {
   bool gated = false;          // not to be scheduled yet, by whoever made it
   std::string scheduler;       // the scheduler's message, if it spoke
   std::string unseen_by = {};  // the scheduler's name if it has not looked at it yet
+  // When an autoscaler said last that it brings a node for it (RFC 3339); empty: none did.
+  std::string scaled_at = {};
 };
 
 // A workload whose pods the API server refuses, as its controller's events tell.
@@ -117,6 +121,7 @@ struct OperandFacts {
   long long updated = 0;
   bool rolls = false;      // a change of it exchanges its pods by itself
   bool sees_pods = false;  // has the kubelet's pod-resources socket mounted
+  bool asks_pods = true;   // of the DCGM exporter: its environment lets it use that socket
   bool publishes = false;  // of the validator: nodes bear its verdict, which NVIDIA's does not say
   std::string made_at = {};  // RFC 3339
   NodeChoice choice = {};
@@ -144,6 +149,8 @@ struct OperatorFacts {
 
 inline constexpr char kDevicePluginSet[] = "nvidia-device-plugin-daemonset";
 inline constexpr char kOperatorApp[] = "gpu-operator";  // the label `app` of the operator's pods
+// The reason of a device plugin's event that it does not take its settings.
+inline constexpr char kSettingsRefused[] = "InvalidDevicePluginConfig";
 
 // One configuration of the device plugin: a key of the ConfigMap that the policy names.
 struct ConfigFacts {
@@ -184,9 +191,11 @@ struct PolicyFacts {
   std::string made_at = {};  // RFC 3339
   std::string state;         // ready, notReady, ignored; empty: the operator has not spoken yet
   std::vector<Condition> conditions;
+  std::string unseen_since = {};  // its last change, if no condition knows of it yet (RFC 3339)
   std::vector<std::string> unsupported_fields;
   std::string space = {};           // the operator's namespace, as its status has it
   std::string plugin_config = {};   // devicePlugin.config.name: a ConfigMap there; empty: none
+  bool config_missing = false;      // that ConfigMap is not there
   std::string plugin_default = {};  // devicePlugin.config.default: a key of it; empty: none
   bool opens_by_image = false;      // an image's environment variable alone gives GPUs
   bool offers_gpus = true;          // devicePlugin.enabled
@@ -203,6 +212,8 @@ struct Unread {
 inline constexpr char kPoliciesPart[] = "ClusterPolicies";
 inline constexpr char kNodesPart[] = "nodes";
 inline constexpr char kDaemonSetsPart[] = "DaemonSets";
+inline constexpr char kDeploymentsPart[] = "Deployments";
+inline constexpr char kEventsPart[] = "events";
 // Those of the operator's namespace are read then.
 inline constexpr char kAllDaemonSetsPart[] = "DaemonSets of all namespaces";
 
@@ -219,6 +230,9 @@ struct ClusterFacts {
   std::vector<ContainerFacts> workload_containers;  // of pods with GPUs, that fail
   Labels drivers_begun;                             // by node: BegunAt of its driver's pod
   std::vector<OperatorFacts> operators;
+  // When an operator renewed its lease last (RFC 3339); empty: there is no lease; nothing: not
+  // looked at.
+  std::optional<std::string> lease_renewed;
   std::vector<PartFacts> parts;
   std::vector<PolicyFacts> policies;
   std::vector<PolicyFacts> drivers;                 // NVIDIADrivers: object, state, conditions
@@ -265,6 +279,9 @@ std::optional<RejectionFacts> RejectionFrom(const Json& pod);
 // Whether a ReplicaSet, Job or other controller's object still lacks pods: its events of an hour
 // ago may be history.
 bool LacksPods(const Json& controller);
+
+// Whether a Job has done its work, whichever of its pods have failed.
+bool HasSucceeded(const Json& job);
 
 // The owner reference of what made an object and keeps it, a part of `object`; nullptr: nothing.
 const Json* ControllerOf(const Json& object);

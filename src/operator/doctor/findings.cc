@@ -4,6 +4,7 @@
 #include "operator/doctor/findings.h"
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -37,6 +38,15 @@ std::string WhyNot(const PolicyFacts& policy) {
   return why;
 }
 
+// The operator runs, and its rights or an error keep it from what somebody has changed.
+bool IsNotActedOn(const ClusterFacts& cluster, const PolicyFacts& policy) {
+  constexpr std::chrono::minutes kSoon(1);
+  const bool runs = std::ranges::any_of(cluster.operators, [&cluster](const OperatorFacts& each) {
+    return each.available > 0 && !IsNew(cluster, each.since);
+  });
+  return runs && !policy.unseen_since.empty() && policy.unseen_since < Rfc3339(cluster.now - kSoon);
+}
+
 void ExaminePolicies(const ClusterFacts& cluster, std::vector<Finding>& findings) {
   if (cluster.policies.empty() && !IsUnread(cluster, kPoliciesPart)) {
     findings.push_back(Problem("NoClusterPolicy", "cluster", "has no ClusterPolicy",
@@ -60,6 +70,13 @@ void ExaminePolicies(const ClusterFacts& cluster, std::vector<Finding>& findings
       findings.push_back(Problem("PolicyIgnored", object,
                                  "is not acted on: another one was there before it",
                                  "delete it, or the other one"));
+    }
+    if (policy.state != "ignored" && IsNotActedOn(cluster, policy)) {
+      findings.push_back(Problem(
+          kPolicyNotReady, object,
+          format("the operator has not acted on its last change, of {}", policy.unseen_since),
+          "look at the operator's log"));
+      continue;
     }
     if (policy.state == "ready" || policy.state == "ignored") {
       continue;
@@ -88,7 +105,7 @@ void ExcusePolicies(const ClusterFacts& cluster, std::vector<Finding>& findings)
                (condition.reason == "OperandNotReady" || condition.reason == "NFDLabelsMissing" ||
                 condition.reason == kDriverNotReady);
       });
-      if (waits) {
+      if (waits && !IsNotActedOn(cluster, policy)) {
         waiting.insert(policy.object);
       }
     }

@@ -497,6 +497,84 @@ TEST_F(FindingsTest, ANodeThatATaintKeepsPodsFrom) {
                   AllOf(in_use, Field(&Finding::remedy, "wait, end other pods, or add a node"))));
 }
 
+// What else might be done, where the GPUs of the others are taken.
+TEST_F(FindingsTest, ANodeThatIsCordonedBesideThoseInUse) {
+  Json other = GpuNode("n2", 8);
+  const auto line = [&] {
+    cluster_.nodes = {NodeFrom(node_), NodeFrom(other)};
+    cluster_.pending = {PodFrom(GpuPod("p", 1))};
+    const std::vector<Finding> findings = Examine(cluster_);
+    EXPECT_THAT(findings, testing::Contains(Field(&Finding::code, "GpusInUse")));
+    return LineOf(findings.back());
+  };
+  const auto told = AllOf(HasSubstr("node n2 is cordoned"), HasSubstr("kubectl uncordon n2"));
+  other["spec"]["unschedulable"] = true;
+  other["spec"]["taints"] = Json::array({Taint("node.kubernetes.io/unschedulable", "")});
+  EXPECT_THAT(line(), told);
+  // It is ill besides, is being changed, or has too few.
+  other["spec"]["taints"].push_back(Taint("node.kubernetes.io/not-ready", ""));
+  EXPECT_THAT(line(), Not(HasSubstr("cordon")));
+  other["spec"]["taints"].erase(1);
+  other["metadata"]["labels"]["nvidia.com/gpu-driver-upgrade-state"] = "drain-required";
+  EXPECT_THAT(line(), Not(HasSubstr("cordon")));
+  other["metadata"]["labels"].erase("nvidia.com/gpu-driver-upgrade-state");
+  other["status"]["allocatable"]["nvidia.com/gpu"] = "0";
+  EXPECT_THAT(line(), Not(HasSubstr("cordon")));
+}
+
+TEST_F(FindingsTest, ANodeThatIsSwitchedOffBesideThoseInUse) {
+  Json other = GpuNode("n2", 0);
+  other["metadata"]["labels"]["nvidia.com/gpu.deploy.device-plugin"] = "false";
+  const auto line = [&](const Json& pod) {
+    cluster_.nodes = {NodeFrom(node_), NodeFrom(other)};
+    cluster_.pending = {PodFrom(pod)};
+    const std::vector<Finding> findings = Examine(cluster_);
+    return findings.empty() ? "" : LineOf(findings.back());
+  };
+  EXPECT_THAT(line(GpuPod("p", 1)), AllOf(HasSubstr("GpusInUse"),
+                                          HasSubstr("the device plugin of node n2 is switched "
+                                                    "off"),
+                                          HasSubstr("switch it on again")));
+  Json elsewhere = GpuPod("p", 1);
+  elsewhere["spec"]["nodeSelector"] = {{"pool", "a"}};
+  node_["metadata"]["labels"]["pool"] = "a";
+  EXPECT_THAT(line(elsewhere), AllOf(HasSubstr("GpusInUse"), Not(HasSubstr("switched off"))));
+}
+
+// No node of today is for it, and one is on its way.
+TEST_F(FindingsTest, ANodeThatAnAutoscalerBrings) {
+  cluster_.now = WallTime(std::chrono::hours(24 * 365 * 56));
+  Json tainted = GpuNode("n1", 8);
+  tainted["spec"]["taints"] = Json::array({Taint("team", "ml")});
+  Json cordoned = GpuNode("n1", 8);
+  cordoned["spec"]["taints"] = Json::array({Taint("node.kubernetes.io/unschedulable", "")});
+  Json selects = GpuPod("p", 1);
+  selects["spec"]["nodeSelector"] = {{"pool", "a"}};
+  const Json none = Parse(R"({"metadata": {"name": "n1"}})");
+  struct Case {
+    Json node;
+    Json pod;
+    const char* code;
+  };
+  for (const auto& [node, pod, code] :
+       {Case{none, GpuPod("p", 1), "ResourceNotOffered"}, Case{node_, selects, "NoNodeSelected"},
+        Case{node_, GpuPod("p", 9), "MoreGpusThanAnyNode"},
+        Case{tainted, GpuPod("p", 1), "TolerationMissing"},
+        Case{cordoned, GpuPod("p", 1), "NodesUnschedulable"}}) {
+    cluster_.nodes = {NodeFrom(node)};
+    cluster_.pending = {PodFrom(pod)};
+    const auto is = Field(&Finding::code, code);
+    const auto problem = Field(&Finding::severity, Severity::kProblem);
+    EXPECT_THAT(Examine(cluster_), ElementsAre(AllOf(is, problem)));
+    cluster_.pending[0].scaled_at = Rfc3339(cluster_.now - std::chrono::minutes(14));
+    EXPECT_THAT(Examine(cluster_),
+                ElementsAre(AllOf(is, Field(&Finding::severity, Severity::kNote),
+                                  Field(&Finding::remedy, "wait: an autoscaler brings a node"))));
+    cluster_.pending[0].scaled_at = Rfc3339(cluster_.now - std::chrono::minutes(16));
+    EXPECT_THAT(Examine(cluster_), ElementsAre(AllOf(is, problem)));
+  }
+}
+
 TEST_F(FindingsTest, WaitingForAFreeGpuIsANote) {
   const auto findings = With({GpuPod("p", 8)});
   ASSERT_EQ(findings.size(), 1U);
@@ -699,6 +777,19 @@ TEST_F(FindingsTest, TheApiServersWordsAndWhatToDo) {
         ElementsAre(AllOf(Field(&Finding::message, std::string("its pods are refused: ") + message),
                           Field(&Finding::remedy, HasSubstr(remedy)))))
         << message;
+  }
+}
+
+// It has no section in the ClusterPolicy.
+TEST_F(FindingsTest, ARefusalOfTheOperator) {
+  for (const auto& [message, remedy] :
+       {std::pair("pods \"x\" is forbidden: failed quota: q: must specify limits.cpu",
+                  "set operator.resources of the chart"),
+        std::pair("pods \"x\" is forbidden: insufficient quota to match these scopes: []",
+                  "set operator.priorityClassName of the chart")}) {
+    cluster_.refusals = {
+        {.object = "Deployment a/gpu-operator", .message = message, .operand = true}};
+    EXPECT_THAT(With({}), ElementsAre(Field(&Finding::remedy, HasSubstr(remedy)))) << message;
   }
 }
 
@@ -948,6 +1039,15 @@ TEST_F(FindingsTest, APolicyThatWaitsForANode) {
   cluster_.operands = {{.space = "a", .name = "x", .desired = 1}};
   EXPECT_THAT(With({}), ElementsAre(Field(&Finding::severity, Severity::kProblem),
                                     Field(&Finding::code, "OperandNotReady")));
+  // Nobody waits for a ConfigMap that is not there.
+  cluster_.operands = {};
+  cluster_.policies[0].plugin_config = "slices";
+  cluster_.policies[0].config_missing = true;
+  EXPECT_THAT(With({}), ElementsAre(Field(&Finding::code, "PluginConfigUnknown"),
+                                    AllOf(Field(&Finding::code, "ClusterPolicyNotReady"),
+                                          Field(&Finding::severity, Severity::kProblem))));
+  cluster_.policies = {policy("OperandNotReady")};
+  cluster_.operands = {{.space = "a", .name = "x", .desired = 1}};
   // An operand that was just made pulls its image.
   cluster_.now = WallTime(std::chrono::hours(24 * 365 * 56));
   cluster_.operands[0].made_at = Rfc3339(cluster_.now - std::chrono::minutes(1));
@@ -960,6 +1060,43 @@ TEST_F(FindingsTest, APolicyThatWaitsForANode) {
   EXPECT_THAT(With({}), ElementsAre(Field(&Finding::severity, Severity::kProblem)));
   cluster_.policies[0].made_at = Rfc3339(cluster_.now - std::chrono::minutes(1));
   EXPECT_THAT(With({}), ElementsAre(Field(&Finding::severity, Severity::kNote)));
+}
+
+// It lives, and has lost a right.
+TEST_F(FindingsTest, APolicyWhoseLastChangeNobodyActsOn) {
+  cluster_.now = WallTime(std::chrono::hours(24 * 365 * 56));
+  Json policy = Parse(R"({"kind": "ClusterPolicy", "metadata": {"name": "p", "generation": 3,
+      "managedFields": [{"manager": "kubectl"}, {"manager": "gpu-operator",
+      "subresource": "status", "time": "9"}]}, "status": {"state": "notReady", "conditions": [
+      {"type": "Ready", "observedGeneration": 1}, {"type": "Error", "status": "True",
+       "reason": "OperandNotReady", "observedGeneration": 2}]}})");
+  cluster_.operators = {{.object = "Deployment a/gpu-operator", .wanted = 1, .available = 1}};
+  // While nodes are being started it would be a wait.
+  node_["metadata"]["labels"]["nvidia.com/gpu.deploy.operator-validator"] = "true";
+  const auto changed = [&](std::chrono::seconds ago) {
+    policy["metadata"]["managedFields"][0]["time"] = Rfc3339(cluster_.now - ago);
+    cluster_.policies = {PolicyFrom(policy)};
+    return With({});
+  };
+  const auto waits = Field(&Finding::severity, Severity::kNote);
+  const auto told = AllOf(Field(&Finding::code, "ClusterPolicyNotReady"),
+                          Field(&Finding::severity, Severity::kProblem),
+                          Field(&Finding::message, HasSubstr("has not acted on its last change")));
+  EXPECT_THAT(changed(std::chrono::seconds(50)), ElementsAre(waits));
+  EXPECT_THAT(changed(std::chrono::seconds(70)), ElementsAre(told));
+  policy["status"]["state"] = "ready";
+  EXPECT_THAT(changed(std::chrono::seconds(70)), ElementsAre(told));
+  // The operator was just started, or does not run: that is told.
+  cluster_.operators[0].since = Rfc3339(cluster_.now - std::chrono::minutes(1));
+  EXPECT_THAT(changed(std::chrono::seconds(70)), IsEmpty());
+  cluster_.operators = {};
+  EXPECT_THAT(changed(std::chrono::seconds(70)), IsEmpty());
+  // Its conditions know of it, or say nothing of generations.
+  cluster_.operators = {{.object = "Deployment a/gpu-operator", .wanted = 1, .available = 1}};
+  policy["status"]["conditions"][0]["observedGeneration"] = 3;
+  EXPECT_THAT(changed(std::chrono::seconds(70)), IsEmpty());
+  policy["status"]["conditions"] = Json::array();
+  EXPECT_THAT(changed(std::chrono::seconds(70)), IsEmpty());
 }
 
 // A change of an operand takes its pods away one by one, as somebody may.
@@ -1114,6 +1251,30 @@ TEST(LacksPods, ByKind) {
   EXPECT_TRUE(
       LacksPods(Parse(R"({"kind": "DaemonSet", "status": {"desiredNumberScheduled": 2}})")));
   EXPECT_TRUE(LacksPods(Parse(R"({"kind": "PyTorchJob"})")));
+}
+
+// Of a Job with several pods one that has succeeded is not all of it.
+TEST(HasSucceeded, AsItsConditionsOrItsCountsSay) {
+  struct Case {
+    const char* job;
+    bool done;
+  };
+  for (const auto& [job, done] : std::initializer_list<Case>{
+           {R"({"spec": {"completions": 4}, "status": {"succeeded": 1}})", false},
+           {R"({"spec": {"completions": 4}, "status": {"succeeded": 4}})", true},
+           {R"({"status": {"succeeded": 1}})", true},
+           {R"({"status": {}})", false},
+           {R"({"spec": {"completions": 4}, "status": {"succeeded": 1, "conditions": [
+                {"type": "SuccessCriteriaMet", "status": "True"}]}})",
+            true},
+           {R"({"spec": {"completions": 4}, "status": {"conditions": [
+                {"type": "Complete", "status": "True"}]}})",
+            true},
+           {R"({"spec": {"completions": 4}, "status": {"conditions": [
+                {"type": "Complete", "status": "False"}]}})",
+            false}}) {
+    EXPECT_EQ(HasSucceeded(Parse(job)), done) << job;
+  }
 }
 
 // Kubernetes' own conditions and states: a sandbox first, then each container.

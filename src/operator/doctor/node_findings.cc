@@ -10,8 +10,10 @@
 #include <optional>
 
 #include "base/text.h"
+#include "operator/doctor/cluster_findings.h"
 #include "operator/doctor/node_choice.h"
 #include "policy/names.h"
+#include "policy/taints.h"
 
 namespace gantry::doctor {
 namespace {
@@ -24,6 +26,10 @@ constexpr std::chrono::minutes kUpgradePatience(60);
 constexpr std::chrono::minutes kNew(3);
 // An image of hundreds of megabytes is pulled, and the driver compiled.
 constexpr std::chrono::minutes kDriverPatience(20);
+// A machine starts, and its agents come up.
+constexpr std::chrono::minutes kStartPatience(15);
+// Labels are set back one after the other.
+constexpr std::chrono::minutes kPausePatience(3);
 // The operator acts on a deadline at once, and writes its status some seconds later.
 constexpr std::chrono::minutes kUpgradeGrace(1);
 
@@ -58,6 +64,8 @@ struct Verdict {
 constexpr char kDriverMissing[] = "DriverMissing";
 constexpr char kNoGpuAllocatable[] = "NoGpuAllocatable";
 constexpr char kDevicePlugin[] = "device-plugin";  // in labels
+// The MIG manager's, as names::kDeployPaused is a driver manager's.
+constexpr char kMigPause[] = "paused-for-mig-change";
 
 constexpr char kToolkitLog[] =
     "look at the container toolkit's log there: kubectl logs -A -l "
@@ -274,7 +282,16 @@ std::optional<Finding> LeftCordoned(const ClusterFacts& /*cluster*/, const NodeF
 // --- a node
 // ----------------------------------------------------------------------------------------
 
-Finding NotReady(const NodeFacts& node) {
+// Not of a node whose kubelet was there before.
+bool IsStarted(const ClusterFacts& cluster, const NodeFacts& node) {
+  const bool passes = std::ranges::any_of(
+      node.taints, [](const Taint& taint) { return policy::PassesByItself(taint.key); });
+  return node.why_not_ready.find("stopped posting") == std::string::npos &&
+         (IsNew(cluster, node.made_at) ||
+          (passes && node.made_at > Rfc3339(cluster.now - kStartPatience)));
+}
+
+Finding NotReady(const ClusterFacts& cluster, const NodeFacts& node) {
   const std::string words = Lower(node.why_not_ready);
   const auto says = [&words](std::string_view each) {
     return words.find(each) != std::string::npos;
@@ -287,12 +304,20 @@ Finding NotReady(const NodeFacts& node) {
         "`systemctl status containerd` (or crio) there; `gantry host-cleanup` takes the "
         "toolkit's part of its configuration back");
   }
-  return Problem(
-      "NodeNotReady", NodeName(node),
-      "has GPUs and is not ready" + (node.why_not_ready.empty() ? "" : ": " + node.why_not_ready),
-      says("network not ready") ? "look at the network plugin's pod there, which has not "
-                                  "configured the node (/etc/cni/net.d)"
-                                : "look at the kubelet on that node");
+  constexpr char kNotReady[] = "NodeNotReady";
+  const std::string message =
+      "has GPUs and is not ready" + (node.why_not_ready.empty() ? "" : ": " + node.why_not_ready);
+  if (node.leaving) {
+    return Note(kNotReady, NodeName(node), message, "wait: it is being taken away");
+  }
+  if (IsStarted(cluster, node)) {
+    return Note(kNotReady, NodeName(node), message, "wait: it is being started");
+  }
+  return Problem(kNotReady, NodeName(node), message,
+                 says("network not ready")
+                     ? "look at the network plugin's pod there, which has not "
+                       "configured the node (/etc/cni/net.d)"
+                     : "look at the kubelet on that node");
 }
 
 // Whether a policy that is acted on asks for no such operand.
@@ -334,10 +359,6 @@ bool IsToBeValidated(const ClusterFacts& cluster, const NodeFacts& node) {
 
 bool AwaitsVerdict(const ClusterFacts& cluster, const NodeFacts& node) {
   return ValueOf(node, names::kGpuValidation).empty() && IsToBeValidated(cluster, node);
-}
-
-bool IsPluginAskedFor(const ClusterFacts& cluster, const NodeFacts& node) {
-  return IsAskedFor(cluster, &PolicyFacts::offers_gpus, node, kDevicePlugin);
 }
 
 // What the validator says; that the kubelet offers no GPU is no fault where nobody is to offer one.
@@ -408,6 +429,32 @@ std::optional<Finding> LayoutsDiffer(const NodeFacts& node) {
                  "give all of its GPUs one layout, or set mig.strategy=mixed");
 }
 
+// Whether a configuration's own finding says why its device plugin takes no settings.
+bool IsConfigTold(const ClusterFacts& cluster, const std::vector<Finding>& findings,
+                  const NodeFacts& node) {
+  const auto mistaken = [&node](const ConfigFacts& config) {
+    return !config.mistake.empty() && node.not_offered.find(config.mistake) != std::string::npos;
+  };
+  const auto unknown = [&node](const Finding& finding) {
+    return finding.code == kConfigUnknown &&
+           (finding.object == NodeName(node) || !finding.object.starts_with("node "));
+  };
+  return std::ranges::any_of(cluster.configs.value_or(std::vector<ConfigFacts>()), mistaken) ||
+         std::ranges::any_of(findings, unknown);
+}
+
+bool RefusesSettings(const NodeFacts& node) { return node.not_offered_for == kSettingsRefused; }
+
+std::optional<Finding> OfSettings(const ClusterFacts& cluster, const std::vector<Finding>& findings,
+                                  const NodeFacts& node) {
+  if (IsConfigTold(cluster, findings, node)) {
+    return std::nullopt;
+  }
+  return Problem(kConfigInvalid, NodeName(node),
+                 "its device plugin does not take its settings: " + node.not_offered,
+                 "correct the ConfigMap, devicePlugin.env or mig.strategy");
+}
+
 // Where NVIDIADrivers bring the drivers, and none of them brings the node's.
 std::optional<Finding> NoNvidiaDriver(const ClusterFacts& cluster, const NodeFacts& node) {
   const bool apart = std::ranges::any_of(cluster.policies, [](const PolicyFacts& policy) {
@@ -451,6 +498,9 @@ std::optional<Finding> Lacking(const ClusterFacts& cluster, const std::vector<Fi
   if (IsPluginAwaited(cluster, findings, node)) {
     return std::nullopt;
   }
+  if (RefusesSettings(node)) {
+    return OfSettings(cluster, findings, node);
+  }
   Finding finding = LayoutsDiffer(node).value_or(Validated(node, word));
   if (finding.code == word && !node.not_offered.empty()) {
     finding.message += "; its device plugin said: " + node.not_offered;
@@ -458,12 +508,26 @@ std::optional<Finding> Lacking(const ClusterFacts& cluster, const std::vector<Fi
   return finding;
 }
 
-// A driver manager takes its pause back before the driver is loaded. Nobody knows it of a pause
-// without a time.
+// The manager's word that keeps its device plugin off meanwhile; empty: none does.
+std::string_view PauseOf(const NodeFacts& node) {
+  const std::string value = ValueOf(node, DeployLabel(kDevicePlugin));
+  for (const std::string_view pause : {names::kDeployPaused, kMigPause}) {
+    if (value.find(pause) != std::string::npos) {
+      return pause;
+    }
+  }
+  return "";
+}
+
+// A driver manager takes its pause back before the driver is loaded; without one nobody does, and
+// the MIG manager's ends with the change. Nobody knows it of a pause without a time.
 bool IsPauseLeft(const ClusterFacts& cluster, const NodeFacts& node) {
-  const std::string label = DeployLabel(kDevicePlugin);
-  return ValueOf(node, label).find(names::kDeployPaused) != std::string::npos &&
-         !IsChanging(node) && OlderThan(cluster, node, label.c_str(), kUpgradePatience);
+  const std::string_view pause = PauseOf(node);
+  const bool driver = pause == names::kDeployPaused &&
+                      (DriverOf(cluster, node) != nullptr || IsUnread(cluster, kDaemonSetsPart));
+  return !pause.empty() && !IsChanging(node) &&
+         OlderThan(cluster, node, DeployLabel(kDevicePlugin).c_str(),
+                   driver ? kUpgradePatience : kPausePatience);
 }
 
 std::optional<Finding> Paused(const ClusterFacts& cluster, const std::vector<Finding>& findings,
@@ -475,8 +539,8 @@ std::optional<Finding> Paused(const ClusterFacts& cluster, const std::vector<Fin
   const std::string label = DeployLabel(kDevicePlugin);
   return Problem(
       "OperandsPaused", NodeName(node),
-      format("its operands are paused for a driver's upgrade since {}, and none is under "
-             "way ({}={})",
+      format("its operands are paused for {} since {}, and none is under way ({}={})",
+             PauseOf(node) == kMigPause ? "a change of its MIG layout" : "a driver's upgrade",
              node.written.at(label), label, ValueOf(node, label)),
       format("kubectl label node {} --overwrite {}=true, and so its other labels {}* "
              "with that value",
@@ -504,6 +568,9 @@ std::optional<Finding> Unhealthy(const ClusterFacts& cluster, const std::vector<
   const long long allocatable = Sum(node.allocatable);
   const bool awaited = OffersNothing(node) && IsPluginAwaited(cluster, findings, node);
   if (HasUnhealthy(cluster, node) && !awaited) {
+    if (OffersNothing(node) && RefusesSettings(node)) {
+      return OfSettings(cluster, findings, node);
+    }
     return Problem(
         "GpusUnhealthy", NodeName(node),
         format("{} of its {} GPUs are unhealthy{}", capacity - allocatable, capacity,
@@ -557,7 +624,7 @@ void ExamineNode(const ClusterFacts& cluster, const NodeFacts& node,
     return;
   }
   if (!node.ready) {
-    findings.push_back(NotReady(node));
+    findings.push_back(NotReady(cluster, node));
     return;
   }
   for (auto* examine : {MigChange, DriverUpgrade, LeftCordoned}) {
@@ -601,14 +668,13 @@ bool HasGpu(const NodeFacts& node) {
 std::string PluginOffBy(const ClusterFacts& cluster, const NodeFacts& node) {
   const std::string label = DeployLabel(kDevicePlugin);
   const std::string value = ValueOf(node, label);
-  const bool pause = value.find(names::kDeployPaused) != std::string::npos;
   if (!HasGpu(node)) {
     return "";
   }
   if (LabelIs(node, names::kDeployOperands, "false")) {
     return format("label {}=false", names::kDeployOperands);
   }
-  if (!value.empty() && value != "true" && (!pause || IsPauseLeft(cluster, node))) {
+  if (!value.empty() && value != "true" && (PauseOf(node).empty() || IsPauseLeft(cluster, node))) {
     return format("label {}={}", label, value);
   }
   const auto policy = std::ranges::find_if(cluster.policies, [](const PolicyFacts& each) {
@@ -617,6 +683,10 @@ std::string PluginOffBy(const ClusterFacts& cluster, const NodeFacts& node) {
   return policy == cluster.policies.end()
              ? ""
              : format("devicePlugin.enabled=false of {}", policy->object);
+}
+
+bool IsPluginAskedFor(const ClusterFacts& cluster, const NodeFacts& node) {
+  return IsAskedFor(cluster, &PolicyFacts::offers_gpus, node, kDevicePlugin);
 }
 
 bool IsChanging(const NodeFacts& node) { return IsMigChanging(node) || HasItsTurn(node); }

@@ -17,6 +17,10 @@ void ExamineNodes(const ClusterFacts& cluster, std::vector<Finding>& findings);
 // "devicePlugin.enabled=false of ClusterPolicy p"; empty: nothing.
 std::string PluginOffBy(const ClusterFacts& cluster, const NodeFacts& node);
 
+// Whether a policy that is acted on, if there is one, and the node's label ask for the device
+// plugin there.
+bool IsPluginAskedFor(const ClusterFacts& cluster, const NodeFacts& node);
+
 // Whether its driver or its MIG layout is being changed: its GPUs come and go meanwhile.
 bool IsChanging(const NodeFacts& node);
 

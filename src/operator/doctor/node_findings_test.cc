@@ -147,6 +147,38 @@ TEST_F(NodeFindings, ANodeThatIsNotReady) {
   EXPECT_EQ(StageOf(cluster_, node()), "node not ready");
 }
 
+// A node that comes or goes is no trouble; one whose runtime is down is.
+TEST_F(NodeFindings, ANodeThatIsNotReadyForAWhile) {
+  const auto severity = [this] {
+    const std::vector<Finding> findings = Examined();
+    EXPECT_THAT(findings, ElementsAre(Field(&Finding::code, "NodeNotReady")));
+    return findings.at(0).severity;
+  };
+  const Taint passing = {.key = "node.cilium.io/agent-not-ready", .value = "", .effect = ""};
+  node().ready = false;
+  node().why_not_ready = "Kubelet never posted node status.";
+  node().made_at = Rfc3339(cluster_.now - minutes(2));
+  EXPECT_EQ(severity(), Severity::kNote);
+  EXPECT_THAT(Examined()[0].remedy, HasSubstr("being started"));
+  node().made_at = Rfc3339(cluster_.now - minutes(14));
+  EXPECT_EQ(severity(), Severity::kProblem);
+  node().taints = {passing};
+  EXPECT_EQ(severity(), Severity::kNote);
+  node().why_not_ready = "Kubelet stopped posting node status.";
+  EXPECT_EQ(severity(), Severity::kProblem);
+  node().why_not_ready = "container runtime network not ready: cni plugin not initialized";
+  EXPECT_EQ(severity(), Severity::kNote);
+  // An agent that never comes.
+  node().made_at = Rfc3339(cluster_.now - minutes(16));
+  EXPECT_EQ(severity(), Severity::kProblem);
+  node().leaving = true;
+  EXPECT_EQ(severity(), Severity::kNote);
+  EXPECT_THAT(Examined()[0].remedy, HasSubstr("taken away"));
+  node().why_not_ready = "container runtime is down";
+  EXPECT_EQ(CodeOf(), "RuntimeDown");
+  EXPECT_EQ(Examined()[0].severity, Severity::kProblem);
+}
+
 TEST_F(NodeFindings, GpusThatAreNotOffered) {
   node().allocatable["nvidia.com/gpu"] = 6;
   node().gpus_out = "GPU-1 is out of service: XID 79";
@@ -228,6 +260,7 @@ TEST_F(NodeFindings, ADevicePluginThatTheValidatorMisses) {
 TEST_F(NodeFindings, APauseThatNobodyTookBack) {
   constexpr char kPlugin[] = "nvidia.com/gpu.deploy.device-plugin";
   node().allocatable["nvidia.com/gpu"] = 0;
+  cluster_.operands = {{.space = "a", .name = "nvidia-driver-daemonset"}};
   for (const char* word : {"ready", "NoGpuAllocatable"}) {
     node().labels["nvidia.com/gpu.validation"] = word;
     for (const char* value : {"paused-for-driver-upgrade", "true_paused-for-driver-upgrade"}) {
@@ -240,7 +273,6 @@ TEST_F(NodeFindings, APauseThatNobodyTookBack) {
     }
   }
   // The driver's own finding says more; an upgrade is under way; nobody knows since when.
-  cluster_.operands = {{.space = "a", .name = "nvidia-driver-daemonset"}};
   std::vector<Finding> findings = {
       Problem("DriverContainerFails", "DaemonSet nvidia-driver-daemonset on n1", "", "")};
   findings[0].nodes = {"n1"};
@@ -251,6 +283,39 @@ TEST_F(NodeFindings, APauseThatNobodyTookBack) {
   EXPECT_EQ(CodeOf(), "");
   node().labels.erase(kUpgrade);
   node().written.clear();
+  EXPECT_EQ(CodeOf(), "");
+}
+
+// No manager is left that would take it back.
+TEST_F(NodeFindings, APauseThatNobodyCanTakeBack) {
+  constexpr char kPlugin[] = "nvidia.com/gpu.deploy.device-plugin";
+  node().allocatable["nvidia.com/gpu"] = 0;
+  Write(node(), kPlugin, "paused-for-driver-upgrade", minutes(2));
+  EXPECT_EQ(CodeOf(), "");
+  Write(node(), kPlugin, "paused-for-driver-upgrade", minutes(4));
+  EXPECT_EQ(CodeOf(), "OperandsPaused");
+  EXPECT_THAT(Examined()[0].message, HasSubstr("a driver's upgrade"));
+  // Who may not see DaemonSets does not know.
+  cluster_.unread = {
+      {.what = kDaemonSetsPart, .error = {.kind = ErrorKind::kDenied, .message = ""}}};
+  EXPECT_EQ(CodeOf(), "");
+}
+
+TEST_F(NodeFindings, APauseOfTheMigManager) {
+  constexpr char kPlugin[] = "nvidia.com/gpu.deploy.device-plugin";
+  node().allocatable["nvidia.com/gpu"] = 0;
+  cluster_.operands = {{.space = "a", .name = "nvidia-driver-daemonset"}};
+  Write(node(), kPlugin, "paused-for-mig-change", minutes(2));
+  EXPECT_EQ(CodeOf(), "");
+  EXPECT_EQ(PluginOffBy(cluster_, node()), "");
+  for (const char* state : {"", "success"}) {
+    Write(node(), kState, state, minutes(4));
+    Write(node(), kPlugin, "paused-for-mig-change", minutes(4));
+    EXPECT_EQ(CodeOf(), "OperandsPaused") << state;
+    EXPECT_THAT(Examined()[0].message, HasSubstr("a change of its MIG layout"));
+    EXPECT_NE(PluginOffBy(cluster_, node()), "");
+  }
+  Write(node(), kState, "pending", minutes(4));
   EXPECT_EQ(CodeOf(), "");
 }
 
@@ -372,6 +437,35 @@ TEST_F(NodeFindings, WhyADevicePluginOffersNothing) {
   node().not_offered = "GPU 3 (A100): is in MIG mode, and MIG_STRATEGY is none";
   EXPECT_EQ(CodeOf(), "NoGpuAllocatable");
   EXPECT_THAT(Examined()[0].message, HasSubstr("GPU 3 (A100): is in MIG mode"));
+}
+
+TEST_F(NodeFindings, ADevicePluginThatRefusesItsSettings) {
+  node().not_offered = "sharing.mps: can't be had with the MIG strategy mixed; no GPU is offered";
+  node().not_offered_for = kSettingsRefused;
+  EXPECT_EQ(CodeOf(), "");  // the last good ones are in force
+  for (const char* word : {"NoGpuAllocatable", "ready"}) {
+    // Of a device plugin that was started anew the kubelet still shows the GPUs.
+    node().labels["nvidia.com/gpu.validation"] = word;
+    node().allocatable["nvidia.com/gpu"] = 0;
+    EXPECT_EQ(CodeOf(), "PluginConfigInvalid") << word;
+    EXPECT_EQ(Examined()[0].object, "node n1");
+    EXPECT_THAT(Examined()[0].message, HasSubstr("sharing.mps"));
+    // A configuration's own finding says it; another's does not.
+    cluster_.configs = {{.key = "any", .mistake = "can't be had with the MIG strategy mixed"}};
+    EXPECT_EQ(CodeOf(), "");
+    cluster_.configs = {{.key = "any", .mistake = "unknown field x"}};
+    EXPECT_EQ(CodeOf(), "PluginConfigInvalid");
+    cluster_.configs.reset();
+    for (const auto& [object, told] : {std::pair("ClusterPolicy p", true),
+                                       std::pair("node n1", true), std::pair("node n2", false)}) {
+      std::vector<Finding> findings = {Problem("PluginConfigUnknown", object, "", "")};
+      ExamineNodes(cluster_, findings);
+      EXPECT_EQ(findings.size(), told ? 1U : 2U) << object;
+    }
+  }
+  // Its condition names GPUs that are ill.
+  node().gpus_out = "GPU-1 is out of service: XID 79";
+  EXPECT_EQ(CodeOf(), "GpusUnhealthy");
 }
 
 TEST_F(NodeFindings, AMigLayoutThatNobodyMakes) {
@@ -666,6 +760,23 @@ TEST(NodeFrom, WhatItSaysOfItself) {
   EXPECT_EQ(node.made_at, "2025-12-31T00:00:00Z");
   EXPECT_TRUE(node.cordoned && node.upgrade_cordon);
   EXPECT_EQ(node.written, (Labels{{"nvidia.com/mig.config.state", "2026-01-01T00:00:00Z"}}));
+  EXPECT_FALSE(node.leaving);
+}
+
+TEST(NodeFrom, WhetherItIsTakenAway) {
+  const auto leaving = [](const char* taint) {
+    Json node = {{"metadata", {{"name", "n1"}}}};
+    node["spec"]["taints"] = {{{"key", taint}, {"effect", "NoSchedule"}}};
+    return NodeFrom(node).leaving;
+  };
+  for (const char* taint :
+       {"ToBeDeletedByClusterAutoscaler", "karpenter.sh/disrupted", "karpenter.sh/disruption",
+        "cloud.google.com/impending-node-termination", "aws-node-termination-handler/spot-itn"}) {
+    EXPECT_TRUE(leaving(taint)) << taint;
+  }
+  EXPECT_FALSE(leaving("karpenter.sh/unregistered"));
+  EXPECT_TRUE(NodeFrom(*ParseJson(R"({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}})"))
+                  .leaving);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "operator/doctor/pod_findings.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <iterator>
 #include <map>
@@ -66,6 +67,10 @@ std::string OfferedResources(const std::vector<NodeFacts>& nodes) {
 }
 
 constexpr char kNotOffered[] = "ResourceNotOffered";
+constexpr char kNotSelected[] = "NoNodeSelected";
+constexpr char kTooMany[] = "MoreGpusThanAnyNode";
+constexpr char kNotTolerated[] = "TolerationMissing";
+constexpr char kOutOfService[] = "NodesUnschedulable";
 
 Finding WaitsFor(const NodeFacts& node, const PodFacts& pod, const std::string& message) {
   return Note(kNotOffered, PodName(pod), message,
@@ -76,21 +81,28 @@ bool OffersNone(const NodeFacts& node) {
   return std::ranges::all_of(node.allocatable, [](const auto& each) { return each.second == 0; });
 }
 
-// On one of the nodes, that it may be put on, somebody has switched the device plugin off.
-std::optional<Finding> OfSwitch(const ClusterFacts& cluster, const PodFacts& pod,
-                                const std::vector<const NodeFacts*>& nodes,
-                                const std::string& message) {
+// On one of the nodes, that it may be put on, somebody has switched the device plugin off: how.
+// Empty: on none.
+std::string SwitchedOff(const ClusterFacts& cluster, const PodFacts& pod,
+                        const std::vector<const NodeFacts*>& nodes) {
   for (const NodeFacts* node : nodes) {
     const std::string off = PluginOffBy(cluster, *node);
     if (!off.empty() && OffersNone(*node) && Takes(pod.choice, *node) &&
         Untolerated(pod, *node).empty()) {
-      return Problem(
-          kNotOffered, PodName(pod),
-          format("{}; the device plugin of node {} is switched off ({})", message, node->name, off),
-          "switch it on again, or ask for what other nodes offer");
+      return format("the device plugin of node {} is switched off ({})", node->name, off);
     }
   }
-  return std::nullopt;
+  return "";
+}
+
+std::optional<Finding> OfSwitch(const ClusterFacts& cluster, const PodFacts& pod,
+                                const std::vector<const NodeFacts*>& nodes,
+                                const std::string& message) {
+  const std::string off = SwitchedOff(cluster, pod, nodes);
+  return off.empty()
+             ? std::nullopt
+             : std::optional(Problem(kNotOffered, PodName(pod), format("{}; {}", message, off),
+                                     "switch it on again, or ask for what other nodes offer"));
 }
 
 std::vector<const NodeFacts*> AllNodes(const ClusterFacts& cluster) {
@@ -148,7 +160,7 @@ std::optional<Finding> TooMany(const ClusterFacts& cluster, const PodFacts& pod)
                                          wanted, resource, most, largest->name);
       return NodeToCome(cluster, pod, message)
           .value_or(Problem(
-              "MoreGpusThanAnyNode", PodName(pod), message,
+              kTooMany, PodName(pod), message,
               format("ask for at most {} in one pod, and spread the work over pods", most)));
     }
   }
@@ -189,7 +201,7 @@ std::optional<Finding> OutOfPlace(const ClusterFacts& cluster, const PodFacts& p
   if (node == cluster.nodes.end() || (HasGpu(*node) && OffersNone(*node))) {
     return std::nullopt;
   }
-  return Problem("NoNodeSelected", PodName(pod),
+  return Problem(kNotSelected, PodName(pod),
                  format("is to run on node {}, which does not have {}", place, WantsText(pod)),
                  HasGpu(*node)
                      ? "ask for what that node offers, or let the DaemonSet's nodeSelector leave "
@@ -218,7 +230,7 @@ std::optional<Finding> NotSelected(const ClusterFacts& cluster, const PodFacts& 
   if (const std::string place = PlaceOf(pod); !place.empty()) {
     return OutOfPlace(cluster, pod, place);
   }
-  return Problem("NoNodeSelected", PodName(pod), message,
+  return Problem(kNotSelected, PodName(pod), message,
                  "compare it with the labels of the GPU nodes (`kubectl get node -L "
                  "nvidia.com/gpu.product`)");
 }
@@ -258,6 +270,17 @@ const NodeFacts* KeptByTaint(const ClusterFacts& cluster, const PodFacts& pod,
   return nullptr;
 }
 
+// A node that offers its GPUs, and that somebody keeps all pods from; nullptr: none.
+const NodeFacts* KeptByCordon(const PodFacts& pod, const std::vector<const NodeFacts*>& selected) {
+  const auto kept = std::ranges::find_if(selected, [&pod](const NodeFacts* node) {
+    return node->cordoned && !IsChanging(*node) && HoldAll(node->allocatable, pod) &&
+           std::ranges::all_of(Untolerated(pod, *node), [](const Taint& taint) {
+             return taint.key == "node.kubernetes.io/unschedulable";
+           });
+  });
+  return kept == selected.end() ? nullptr : *kept;
+}
+
 Finding Blocked(const ClusterFacts& cluster, const PodFacts& pod,
                 const std::vector<const NodeFacts*>& nodes) {
   std::set<std::string> lacking;
@@ -279,13 +302,13 @@ Finding Blocked(const ClusterFacts& cluster, const PodFacts& pod,
   if (!lacking.empty()) {
     const std::string taints = Join({lacking.begin(), lacking.end()}, ", ");
     return Problem(
-        "TolerationMissing", PodName(pod),
+        kNotTolerated, PodName(pod),
         format("lacks a toleration for the taint {} of every node that has its GPUs", taints),
         format("add to its spec: tolerations: [{}]",
                Join({tolerations.begin(), tolerations.end()}, ", ")));
   }
   const auto make = passing ? Note : Problem;
-  return make("NodesUnschedulable", PodName(pod),
+  return make(kOutOfService, PodName(pod),
               format("every node that has its GPUs is out of service ({})",
                      Join({others.begin(), others.end()}, ", ")),
               passing ? "wait: a node is being started, changed or taken away"
@@ -403,6 +426,14 @@ Finding InUse(const ClusterFacts& cluster, const PodFacts& pod, long long able,
         format("; the taint {} keeps it from node {}", Join(taints, ", "), kept->name);
     finding.remedy += format(", or tolerate that node: tolerations: [{}]", Join(tolerations, ", "));
   }
+  if (const NodeFacts* kept = KeptByCordon(pod, selected); kept != nullptr) {
+    finding.message += format("; node {} is cordoned", kept->name);
+    finding.remedy += format(", or kubectl uncordon {}", kept->name);
+  }
+  if (const std::string off = SwitchedOff(cluster, pod, AllNodes(cluster)); !off.empty()) {
+    finding.message += "; " + off;
+    finding.remedy += ", or switch it on again";
+  }
   return finding;
 }
 
@@ -418,6 +449,18 @@ std::optional<Finding> Unseen(const ClusterFacts& cluster, const PodFacts& pod) 
               format("no scheduler has looked at it: its schedulerName is {}", pod.unseen_by),
               "correct spec.schedulerName (default-scheduler is Kubernetes' own), or look why that "
               "scheduler does not run");
+}
+
+// An autoscaler brings a node: what the nodes of today lack is no trouble meanwhile.
+void ExcuseScaleUp(const ClusterFacts& cluster, const PodFacts& pod, Finding& finding) {
+  constexpr std::chrono::minutes kScaleUp(15);
+  static constexpr std::array<std::string_view, 5> kOfNodes = {kNotOffered, kNotSelected, kTooMany,
+                                                               kNotTolerated, kOutOfService};
+  if (pod.scaled_at > Rfc3339(cluster.now - kScaleUp) && finding.severity == Severity::kProblem &&
+      std::ranges::find(kOfNodes, finding.code) != kOfNodes.end()) {
+    finding.severity = Severity::kNote;
+    finding.remedy = "wait: an autoscaler brings a node";
+  }
 }
 
 std::optional<Finding> ExaminePod(const ClusterFacts& cluster, const PodFacts& pod) {
@@ -496,6 +539,7 @@ void ExaminePods(const ClusterFacts& cluster, std::vector<Finding>& findings) {
     if (!finding) {
       continue;
     }
+    ExcuseScaleUp(cluster, pod, *finding);
     if (!pod.owner.empty()) {
       const auto [at, added] =
           first.emplace(std::pair(pod.space + "/" + pod.owner, finding->code), findings.size());

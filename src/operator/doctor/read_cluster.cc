@@ -101,11 +101,13 @@ class Reader {
         {kPoliciesPart, &Reader::ReadPolicies},
         {"NVIDIADrivers", &Reader::ReadDrivers},
         {kDaemonSetsPart, &Reader::ReadDaemonSets},
-        {"Deployments", &Reader::ReadDeployments},
+        {kDeploymentsPart, &Reader::ReadDeployments},
+        {"the operator's lease", &Reader::ReadLease},
         {"pods that hold GPUs", &Reader::ReadHolders},
-        {"events", &Reader::ReadWarnings},
+        {kEventsPart, &Reader::ReadWarnings},
         {"the operator's pods", &Reader::ReadOperandPods},
         {"pods that wait", &Reader::ReadPending},
+        {"pods that an autoscaler brings nodes for", &Reader::ReadScaleUps},
         {"pods that failed", &Reader::ReadFailed},
         {"pods that are refused", &Reader::AddRefusals},
         {"pods that are not started", &Reader::AddStarts},
@@ -217,14 +219,32 @@ class Reader {
   }
 
   Status ReadDeployments() {
-    return Take("Deployments", List(kube::kinds::kDeployment, {}, [this](const Json& deployment) {
-                  const std::string* component =
-                      kube::LabelOf(deployment, "app.kubernetes.io/component");
-                  if (component != nullptr && *component == "gpu-operator") {
-                    cluster_.operators.push_back(OperatorFrom(deployment));
-                  }
-                  AddPart(deployment);
-                }));
+    return Take(
+        kDeploymentsPart, List(kube::kinds::kDeployment, {}, [this](const Json& deployment) {
+          const std::string* component = kube::LabelOf(deployment, "app.kubernetes.io/component");
+          if (component != nullptr && *component == "gpu-operator") {
+            cluster_.operators.push_back(OperatorFrom(deployment));
+          }
+          AddPart(deployment);
+        }));
+  }
+
+  // One that runs outside of the cluster, or by another's Deployment, renews it too. Who may not
+  // see it does not miss it.
+  Status ReadLease() {
+    const std::string space = OperatorSpace(cluster_);
+    if (!cluster_.operators.empty() || space.empty()) {
+      return {};
+    }
+    const Result<Json> lease = client_.Get(kube::kinds::kLease, {space, names::kOperatorLease});
+    if (lease.has_value()) {
+      cluster_.lease_renewed = TextAt(*lease, "spec.renewTime");
+    } else if (lease.error().kind == ErrorKind::kNotFound) {
+      cluster_.lease_renewed = "";
+    } else if (lease.error().kind != ErrorKind::kDenied) {
+      return std::unexpected(lease.error());
+    }
+    return {};
   }
 
   Status ReadOperandPods() {
@@ -338,6 +358,29 @@ class Reader {
                 }));
   }
 
+  // As cluster-autoscaler and Karpenter tell it of the pods themselves.
+  Status ReadScaleUps() {
+    if (cluster_.pending.empty() || IsUnread(cluster_, kEventsPart)) {
+      return {};
+    }
+    std::map<kube::Key, std::string> newest;
+    for (const char* reason : {"TriggeredScaleUp", "Nominated"}) {
+      const kube::Selection told{.space = space_,
+                                 .fields = format("involvedObject.kind=Pod,reason={}", reason)};
+      TRY(Take(kEventsPart, List(kube::kinds::kEvent, told, [&newest](const Json& event) {
+                 std::string& at = newest[{TextAt(event, "involvedObject.namespace"),
+                                           TextAt(event, "involvedObject.name")}];
+                 at = std::max(at, LastSeen(event));
+               })));
+    }
+    for (PodFacts& pod : cluster_.pending) {
+      if (const auto at = newest.find({pod.space, pod.name}); at != newest.end()) {
+        pod.scaled_at = at->second;
+      }
+    }
+    return {};
+  }
+
   Status ReadFailed() {
     const kube::Selection failed{.space = space_, .fields = "status.phase=Failed"};
     TRY(Take("pods that failed", List(kube::kinds::kPod, failed, [this](const Json& pod) {
@@ -351,7 +394,7 @@ class Reader {
              })));
     size_t asked = 0;
     for (auto& [owner, failed_runs] : failed_) {
-      if (++asked > kMostPods || HasSucceeded(failed_runs)) {
+      if (++asked > kMostPods || IsDone(failed_runs)) {
         failed_runs.runs.clear();
       }
       TRY(AddRun(failed_runs, 0));
@@ -377,13 +420,12 @@ class Reader {
   }
 
   // What a Job has done after all is no trouble.
-  bool HasSucceeded(const FailedFacts& failed) {
+  bool IsDone(const FailedFacts& failed) {
     if (!failed.job) {
       return false;
     }
     const Result<Json> object = client_.Get(kube::kinds::kJob, *failed.job);
-    return object.has_value() ? IntAt(*object, "status.succeeded", 0) > 0
-                              : object.error().kind == ErrorKind::kNotFound;
+    return object.has_value() ? HasSucceeded(*object) : object.error().kind == ErrorKind::kNotFound;
   }
 
   Status AddRun(FailedFacts& failed, size_t index) {
@@ -459,7 +501,7 @@ class Reader {
     }
     const auto take = [this](const Json& event) { TakeWarning(event); };
     for (const std::string& space : spaces) {
-      TRY(Take("events",
+      TRY(Take(kEventsPart,
                List(kube::kinds::kEvent, {.space = space, .fields = "type=Warning"}, take)));
     }
     // Where those of objects without a namespace are.
@@ -473,12 +515,23 @@ class Reader {
       if (told != verdicts_.end()) {
         node.validator_says = told->second.message;
       }
-      const auto left_out = verdicts_.find({node.name, "GPUNotOffered"});
-      if (left_out != verdicts_.end()) {
-        node.not_offered = left_out->second.message;
-      }
+      NoteNotOffered(node);
     }
     return {};
+  }
+
+  // What its device plugin told last of why it offers less than there is.
+  void NoteNotOffered(NodeFacts& node) const {
+    Told newest;
+    for (const char* reason :
+         {"GPUNotOffered", kSettingsRefused, "CDIDocumentNotWritten", "NVMLNotUsable"}) {
+      const auto told = verdicts_.find({node.name, reason});
+      if (told != verdicts_.end() && told->second.last_seen >= newest.last_seen) {
+        newest = told->second;
+        node.not_offered = newest.message;
+        node.not_offered_for = reason;
+      }
+    }
   }
 
   // Whether pods want GPUs many words do not say, and there may be many that don't.
@@ -582,9 +635,8 @@ class Reader {
     return {};
   }
 
-  // The policy's own condition says when the ConfigMap is missing.
   Status ReadConfigs() {
-    for (const PolicyFacts& policy : cluster_.policies) {
+    for (PolicyFacts& policy : cluster_.policies) {
       if (policy.plugin_config.empty() || policy.space.empty() || policy.state == "ignored") {
         continue;
       }
@@ -593,6 +645,8 @@ class Reader {
       if (config_map.has_value()) {
         cluster_.configs = ConfigsFrom(*config_map);
       }
+      policy.config_missing =
+          !config_map.has_value() && config_map.error().kind == ErrorKind::kNotFound;
       TRY(Take("ConfigMap " + policy.plugin_config, StatusOf(config_map)));
     }
     return {};

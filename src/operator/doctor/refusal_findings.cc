@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <utility>
 
 #include "base/text.h"
+#include "operator/doctor/container_findings.h"
 
 namespace gantry::doctor {
 namespace {
@@ -140,7 +142,12 @@ std::optional<Finding> ExamineRefusal(const RefusalFacts& refusal) {
     return finding;
   }
   if (refusal.operand) {
-    return RefusedOperand(refusal);
+    Finding finding = RefusedOperand(refusal);
+    // All operands have DaemonSets.
+    if (refusal.object.starts_with("Deployment ")) {
+      finding.remedy = ForOperator(std::move(finding.remedy));
+    }
+    return finding;
   }
   const bool ends = refusal.message.find("because it is being terminated") != std::string::npos;
   return refusal.wants_gpus && !ends ? std::optional(Refused(refusal)) : std::nullopt;
