@@ -145,6 +145,31 @@ def upgrade_policy(automatic):
     })
 
 
+def daemon_sets():
+    return block({
+        "labels": text_map("Labels of every DaemonSet and its pods."),
+        "annotations": text_map("Annotations of every DaemonSet and its pods."),
+        "tolerations": array(toleration(), "Tolerations of every operand; nvidia.com/gpu:NoSchedule when empty."),
+        "priorityClassName": text(),
+        "podSecurityContext": pod_security_context(),
+        "updateStrategy": text(default="RollingUpdate", enum=["RollingUpdate", "OnDelete"]),
+        "rollingUpdate": block({"maxUnavailable": text("A number of nodes or a percentage.")}),
+    })
+
+
+def dcgm():
+    return block(OPERAND | enabled() | {"hostPort": number("Accepted and not used.", format="int32")})
+
+
+def dcgm_exporter():
+    return block(OPERAND | enabled() | {
+        "annotations": text_map(), "config": named(), "enablePodLabels": flag(), "enablePodUID": flag(),
+        "hostPID": flag(), "hpcJobMapping": block(enabled() | {"directory": text()}),
+        "podLabelAllowlistRegex": array(text()),
+        "service": block({"type": text(), "internalTrafficPolicy": text()}), "serviceMonitor": service_monitor(),
+    })
+
+
 def cluster_policy_spec():
     no = {"default": False}
     driver_manager = block(DRIVER_MANAGER)
@@ -156,15 +181,7 @@ def cluster_policy_spec():
             "labels": text_map(), "annotations": text_map(), "use_ocp_driver_toolkit": flag(),
             "metrics": block({"serviceMonitor": service_monitor()}),
         }),
-        "daemonsets": block({
-            "labels": text_map("Labels of every DaemonSet and its pods."),
-            "annotations": text_map("Annotations of every DaemonSet and its pods."),
-            "tolerations": array(toleration(), "Tolerations of every operand; nvidia.com/gpu:NoSchedule when empty."),
-            "priorityClassName": text(),
-            "podSecurityContext": pod_security_context(),
-            "updateStrategy": text(default="RollingUpdate", enum=["RollingUpdate", "OnDelete"]),
-            "rollingUpdate": block({"maxUnavailable": text("A number of nodes or a percentage.")}),
-        }),
+        "daemonsets": daemon_sets(),
         "hostPaths": block({"rootFS": text(), "driverInstallDir": text(),
                             "kubeletRootDir": text(default="/var/lib/kubelet")}),
         "cdi": block({"enabled": flag("Devices come into containers by CDI.", default=True),
@@ -190,13 +207,8 @@ def cluster_policy_spec():
         "gfd": block(OPERAND | enabled()),
         "validator": block(OPERAND | {stage: block(ENV) for stage in
                                       ["cuda", "driver", "plugin", "toolkit", "vfioPCI", "vgpuDevices", "vgpuManager"]}),
-        "dcgm": block(OPERAND | enabled() | {"hostPort": number("Accepted and not used.", format="int32")}),
-        "dcgmExporter": block(OPERAND | enabled() | {
-            "annotations": text_map(), "config": named(), "enablePodLabels": flag(), "enablePodUID": flag(),
-            "hostPID": flag(), "hpcJobMapping": block(enabled() | {"directory": text()}),
-            "podLabelAllowlistRegex": array(text()),
-            "service": block({"type": text(), "internalTrafficPolicy": text()}), "serviceMonitor": service_monitor(),
-        }),
+        "dcgm": dcgm(),
+        "dcgmExporter": dcgm_exporter(),
         "migManager": block(OPERAND | enabled() | {
             "config": block({"name": text(), "default": text(default="all-disabled", enum=["all-disabled", ""])}),
             "gpuClientsConfig": named(),
@@ -320,6 +332,25 @@ def nvidia_driver():
                       labels=OURS, short_names=["nvd", "nvdriver", "nvdrivers"])
 
 
+def gpu_cluster():
+    healthcheck = block({"enabled": flag(default=True), "port": number(format="int32", minimum=1, maximum=65535)})
+    plugin = block(ENV | RESOURCES | {"healthcheck": healthcheck})
+    dra_driver = block(IMAGE | {
+        "featureGates": schema("object", additionalProperties=flag()), "gpus": block({"kubeletPlugin": plugin}),
+        "computeDomains": block({"enabled": flag(default=True), "controller": block(ENV | RESOURCES),
+                                 "kubeletPlugin": plugin})})
+    spec = block({"daemonsets": daemon_sets(), "dcgm": dcgm(), "dcgmExporter": dcgm_exporter(), "draDriver": dra_driver,
+                  "hostPaths": block({"driverInstallDir": text(), "kubeletRootDir": text(default="/var/lib/kubelet")})},
+                 required=["draDriver"])
+    status = block({"state": text(enum=["ready", "notReady", "disabled"]),
+                    "namespace": text("Namespace of the operator."), "conditions": conditions()}, required=["state"])
+    return definition("nvidia.com", "v1alpha1", "GPUCluster", "gpuclusters", "Cluster", {"spec": spec, "status": status},
+                      columns=[("Status", "string", ".status.state"), ("Age", "date", ".metadata.creationTimestamp")],
+                      description="GPUs by dynamic resource allocation. Accepted and not acted on: the status says so.",
+                      labels=OURS, short_names=["gc"],
+                      rules=[{"rule": "self.metadata.name == 'gpu-cluster'", "message": "metadata.name must be gpu-cluster"}])
+
+
 def gpu_cluster_policy():
     def switch(description):
         return block(enabled() | {"version": text()}, description)
@@ -392,12 +423,13 @@ def node_feature_rule():
 
 
 def definition(group, version, kind, plural, scope, properties, description, columns=(), required=None, labels=None,
-               short_names=None):
+               short_names=None, rules=None):
     served = {"name": version, "served": True, "storage": True}
     if columns:
         served["additionalPrinterColumns"] = [{"name": n, "type": t, "jsonPath": p} for n, t, p in columns]
     root = {"apiVersion": text(), "kind": text(), "metadata": {"type": "object"}}
-    served["schema"] = {"openAPIV3Schema": block(root | properties, description, required)}
+    more = {"x-kubernetes-validations": rules} if rules else {}
+    served["schema"] = {"openAPIV3Schema": block(root | properties, description, required, **more)}
     if "status" in properties:
         served["subresources"] = {"status": {}}
     return {
@@ -445,7 +477,7 @@ def lines(value, indent):
 
 
 def documents():
-    for crd in (cluster_policy(), nvidia_driver(), gpu_cluster_policy(), device(), node_feature(), node_feature_rule()):
+    for crd in (cluster_policy(), nvidia_driver(), gpu_cluster(), gpu_cluster_policy(), device(), node_feature(), node_feature_rule()):
         plural, group = crd["metadata"]["name"].split(".", 1)
         body = "\n".join(lines(crd, 0))
         yield CRDS / f"{group}_{plural}.yaml", (

@@ -189,6 +189,11 @@ kube::Outcome Reconciler::Cluster() {
   }
   note(WriteIgnored(policy::kClusterPolicy, policies));
   note(WriteIgnored(policy::kGpuClusterPolicy, short_forms));
+  for (const Json& cluster : view_.GpuClusters()) {
+    note(WriteStatus(policy::kGpuCluster, cluster,
+                     GpuClusterStatus(settings_.space, StatusIn(cluster), GenerationOf(cluster),
+                                      clock_.Wall())));
+  }
   if (!result.has_value()) {
     return std::move(result).error();
   }

@@ -434,6 +434,17 @@ Json IgnoredStatus(std::string_view oldest, const Json& before, long long genera
                          before, generation, now)}};
 }
 
+Json GpuClusterStatus(std::string_view space, const Json& before, long long generation,
+                      WallTime now) {
+  return {{"state", "notReady"},
+          {"namespace", space},
+          {"conditions",
+           ReadyAndError(false, "NotSupported",
+                         "GPUs by dynamic resource allocation are not acted on; a ClusterPolicy "
+                         "gives them by the device plugin",
+                         before, generation, now)}};
+}
+
 Json ShortFormStatus(const Json& followed, std::string_view partly, const Json& before,
                      long long generation, WallTime now) {
   Json status = {{"state", followed["state"]},

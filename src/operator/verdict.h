@@ -77,6 +77,9 @@ Json StatusOf(const Verdict& verdict, const VerdictInput& input, const Json& bef
               long long generation, WallTime now);
 // For a policy that is not the oldest of its kind ("ClusterPolicy first").
 Json IgnoredStatus(std::string_view oldest, const Json& before, long long generation, WallTime now);
+// For a GPUCluster: dynamic resource allocation is not acted on. `space`: the operator's namespace.
+Json GpuClusterStatus(std::string_view space, const Json& before, long long generation,
+                      WallTime now);
 // For the GPUClusterPolicy that counts, from the status of what was followed with it; `partly` is
 // what of its own spec is not.
 Json ShortFormStatus(const Json& followed, std::string_view partly, const Json& before,

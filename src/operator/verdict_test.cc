@@ -357,6 +357,15 @@ TEST_F(VerdictTest, OtherPoliciesAreToldWhy) {
   EXPECT_EQ(told["conditions"], invalid["conditions"]);
 }
 
+TEST(GpuClusterStatus, SaysThatNobodyActsOnIt) {
+  const Json status = GpuClusterStatus("ns", Json(), 4, WallTime{});
+  EXPECT_EQ(status["state"], "notReady");
+  EXPECT_EQ(status["namespace"], "ns");
+  EXPECT_EQ(status["conditions"][0]["status"], "False");
+  EXPECT_EQ(status["conditions"][1]["reason"], "NotSupported");
+  EXPECT_EQ(status["conditions"][1]["observedGeneration"], 4);
+}
+
 TEST_F(VerdictTest, TheShortFormSaysWhatBecameOfBoth) {
   const VerdictInput input = Input();
   const Json followed = StatusOf(Now(), input, Json(), 1, WallTime{});

@@ -150,6 +150,8 @@ View::View(kube::Client& client, std::string space, MasterConfig config, ViewCha
                 [this](const kube::Key&, const auto&, const auto&) { changes_.cluster(); }),
       short_policies_(PolicyText,
                       [this](const kube::Key&, const auto&, const auto&) { changes_.cluster(); }),
+      gpu_clusters_(PolicyText,
+                    [this](const kube::Key&, const auto&, const auto&) { changes_.cluster(); }),
       drivers_(PolicyText,
                [this](const kube::Key&, const auto&, const auto&) { changes_.cluster(); }),
       nodes_([this](const Json& node) { return ProjectNode(node, config_.nodes); },
@@ -179,6 +181,7 @@ View::View(kube::Client& client, std::string space, MasterConfig config, ViewCha
       watch_policies_(client, policy::kClusterPolicy, {}, policies_, AbsentIsEmpty()),
       watch_short_policies_(client, policy::kGpuClusterPolicy, {}, short_policies_,
                             AbsentIsEmpty()),
+      watch_gpu_clusters_(client, policy::kGpuCluster, {}, gpu_clusters_, AbsentIsEmpty()),
       watch_drivers_(client, policy::kNvidiaDriver, {}, drivers_, AbsentIsEmpty()),
       watch_nodes_(client, kube::kinds::kNode, {}, nodes_),
       watch_rules_(client, policy::kNodeFeatureRule, {}, rule_objects_, AbsentIsEmpty()),
@@ -212,6 +215,7 @@ View::~View() {
 void View::Start() {
   watch_policies_.Start();
   watch_short_policies_.Start();
+  watch_gpu_clusters_.Start();
   watch_drivers_.Start();
   watch_nodes_.Start();
   watch_rules_.Start();
@@ -256,6 +260,8 @@ bool View::WaitSynced(const std::stop_token& stop) {
 std::vector<Json> View::Policies() const { return Parsed(policies_); }
 
 std::vector<Json> View::ShortPolicies() const { return Parsed(short_policies_); }
+
+std::vector<Json> View::GpuClusters() const { return Parsed(gpu_clusters_); }
 
 std::vector<Json> View::Drivers() const { return Parsed(drivers_); }
 

@@ -58,6 +58,8 @@ class View {
   [[nodiscard]] std::vector<Json> Policies() const;
   // Objects of gpu.nvidia.com/v1 GPUClusterPolicy.
   [[nodiscard]] std::vector<Json> ShortPolicies() const;
+  // Objects of nvidia.com/v1alpha1 GPUCluster, which nobody acts on.
+  [[nodiscard]] std::vector<Json> GpuClusters() const;
   [[nodiscard]] std::vector<Json> Drivers() const;  // NVIDIADrivers
   [[nodiscard]] std::vector<std::pair<std::string, std::shared_ptr<const NodeFacts>>> Nodes() const;
   [[nodiscard]] std::shared_ptr<const NodeFacts> Node(const std::string& name) const;
@@ -160,6 +162,7 @@ class View {
   std::atomic<long long> upgrade_traces_ = 0;
   kube::Cache<std::string> policies_;
   kube::Cache<std::string> short_policies_;
+  kube::Cache<std::string> gpu_clusters_;
   kube::Cache<std::string> drivers_;
   kube::Cache<NodeFacts> nodes_;
   kube::Cache<std::string> rule_objects_;  // NodeFeatureRules: spec.rules
@@ -184,6 +187,7 @@ class View {
   // Last, so that no watch runs while the caches go.
   kube::Watch watch_policies_;
   kube::Watch watch_short_policies_;
+  kube::Watch watch_gpu_clusters_;
   kube::Watch watch_drivers_;
   kube::Watch watch_nodes_;
   kube::Watch watch_rules_;

@@ -120,8 +120,8 @@ class Bundle {
     TRY(Part("cluster policies", [this] { return Policies(); }));
     TRY(Part("doctor and status", [this] { return Doctor(); }));
     TRY(Part("nodes", [this] { return Listed("nodes.json", kube::kinds::kNode, {}, NodePart); }));
-    for (const kube::Kind& kind :
-         {policy::kGpuClusterPolicy, policy::kNvidiaDriver, policy::kNodeFeatureRule}) {
+    for (const kube::Kind& kind : {policy::kGpuClusterPolicy, policy::kGpuCluster,
+                                   policy::kNvidiaDriver, policy::kNodeFeatureRule}) {
       TRY(Part(std::string(kind.plural),
                [this, &kind] { return Listed(format("{}.json", kind.plural), kind, {}, Whole); }));
     }
