@@ -121,12 +121,7 @@ def test_a_gpu_cluster_is_waited_for(plane):
         return gantry(plane, "cleanup-gpuclusters", "--gpucluster-name=gpu-cluster", **more)
 
     assert cleanup().returncode == 0, "there is no such kind"
-    kind = {"plural": "gpuclusters", "singular": "gpucluster", "kind": "GPUCluster", "listKind": "GPUClusterList"}
-    plane.call("POST", DEFINITIONS, {
-        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-        "metadata": {"name": "gpuclusters.nvidia.com"},
-        "spec": {"group": "nvidia.com", "scope": "Cluster", "names": kind, "versions": [{
-            "name": "v1alpha1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}]}})
+    assert manage(plane, next(file for file in FILES if "gpuclusters" in file.name)).returncode == 0
     clusters = "/apis/nvidia.com/v1alpha1/gpuclusters"
     wait(lambda: plane.serves(clusters), "the kind is served")
     assert cleanup().returncode == 0, "there is none"
