@@ -340,8 +340,7 @@ def gpu_cluster():
         "computeDomains": block({"enabled": flag(default=True), "controller": block(ENV | RESOURCES),
                                  "kubeletPlugin": plugin})})
     spec = block({"daemonsets": daemon_sets(), "dcgm": dcgm(), "dcgmExporter": dcgm_exporter(), "draDriver": dra_driver,
-                  "hostPaths": block({"driverInstallDir": text(), "kubeletRootDir": text(default="/var/lib/kubelet")})},
-                 required=["draDriver"])
+                  "hostPaths": block({"driverInstallDir": text(), "kubeletRootDir": text(default="/var/lib/kubelet")})})
     status = block({"state": text(enum=["ready", "notReady", "disabled"]),
                     "namespace": text("Namespace of the operator."), "conditions": conditions()}, required=["state"])
     return definition("nvidia.com", "v1alpha1", "GPUCluster", "gpuclusters", "Cluster", {"spec": spec, "status": status},

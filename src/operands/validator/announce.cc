@@ -39,7 +39,7 @@ std::optional<NodeVerdict> Summarize(
       continue;
     }
     const Finding& last = *memory->last;
-    if (last.state == State::kNotReady && !memory->file_there) {
+    if (last.state == State::kNotReady && !memory->file_there && !last.waits) {
       return NodeVerdict{.ready = false, .reason = last.reason, .message = Sentence(name, last)};
     }
     if (last.state == State::kReady && !last.remedy.empty()) {

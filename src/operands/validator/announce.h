@@ -25,7 +25,7 @@ struct NodeVerdict {
 inline constexpr char kAllWorks[] = "driver, toolkit and GPUs work";
 
 // From what is known of the stages, in their order. Nothing: not all was seen yet, or what is seen
-// to fail may still pass (its file has not been taken back).
+// to fail may still pass (its file has not been taken back), or waits for what was not seen yet.
 std::optional<NodeVerdict> Summarize(
     const std::vector<std::pair<std::string, const StageMemory*>>& stages);
 

@@ -54,6 +54,18 @@ TEST(Summarize, WhatMayStillPassSaysNothing) {
   EXPECT_TRUE(Summarize({{"driver", &ready}, {"plugin", &unknown_but_true}}));
 }
 
+// A driver takes seconds to answer, and CUDA some more.
+TEST(Summarize, AStageThatWaitsForAnotherIsNoNews) {
+  const StageMemory ready = Memory(State::kReady, true);
+  const StageMemory missing = Memory(State::kNotReady, false, "DriverMissing");
+  const StageMemory unseen;
+  StageMemory cuda = Memory(State::kNotReady, false, "DriverNotReady");
+  cuda.last->waits = true;
+  EXPECT_EQ(Summarize({{"driver", &unseen}, {"cuda", &cuda}}), std::nullopt);
+  EXPECT_EQ(Summarize({{"driver", &ready}, {"cuda", &cuda}}), std::nullopt);
+  EXPECT_EQ(Summarize({{"driver", &missing}, {"cuda", &cuda}})->reason, "DriverMissing");
+}
+
 TEST(Summarize, WhatIsToBeDoneOnAReadyNodeIsInItsSentence) {
   StageMemory toolkit = Memory(State::kReady, true);
   EXPECT_EQ(Summarize({{"toolkit", &toolkit}})->message,

@@ -27,7 +27,8 @@ class Cuda final : public Stage {
                                  .reason = "DriverNotReady",
                                  .message = "CUDA waits for the driver",
                                  .remedy = "",
-                                 .values = {}},
+                                 .values = {},
+                                 .waits = true},
               .question = {}};
     }
     const Result<host::StatusValues> own = site().files().Read(file());

@@ -35,6 +35,7 @@ struct Finding {
   std::string message;
   std::string remedy;         // of a finding that is ready: what is to be done all the same
   host::StatusValues values;  // of the status file
+  bool waits = false;         // not ready for want of another stage, which says why itself
   bool operator==(const Finding&) const = default;
 };
 
