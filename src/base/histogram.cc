@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/metric_text.h"
 #include "base/text.h"
 
 namespace gantry {
@@ -26,11 +27,7 @@ void Histogram::Observe(double value) {
 
 std::string Histogram::Text(std::string_view name, std::string_view help,
                             std::string_view label) const {
-  return Heading(name, help) + Lines(name, label);
-}
-
-std::string Histogram::Heading(std::string_view name, std::string_view help) {
-  return format("# HELP {0} {1}\n# TYPE {0} histogram\n", name, help);
+  return MetricHeading(name, "histogram", help) + Lines(name, label);
 }
 
 std::string Histogram::Lines(std::string_view name, std::string_view label) const {

@@ -18,9 +18,8 @@ class Histogram {
   // In Prometheus' text format 0.0.4. `label`: `name="value"`, or empty.
   [[nodiscard]] std::string Text(std::string_view name, std::string_view help,
                                  std::string_view label = {}) const;
-  // The same without the lines HELP and TYPE, which stand once before all labels of a name.
+  // The same without its heading (base/metric_text.h), for one of several labels.
   [[nodiscard]] std::string Lines(std::string_view name, std::string_view label) const;
-  static std::string Heading(std::string_view name, std::string_view help);
 
  private:
   struct Bucket {

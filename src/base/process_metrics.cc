@@ -8,6 +8,7 @@
 
 #include <vector>
 
+#include "base/metric_text.h"
 #include "base/paths.h"
 #include "base/text.h"
 
@@ -50,23 +51,23 @@ std::string FormatProcessMetrics() {
   std::string text;
   const auto add = [&](std::string_view name, std::string_view type, std::string_view help,
                        double value) {
-    text += format("# HELP process_{0} {1}\n# TYPE process_{0} {2}\nprocess_{0} {3}\n", name, help,
-                   type, value);
+    text += MetricHeading(name, type, help) + format("{} {}\n", name, value);
   };
-  add("cpu_seconds_total", "counter", "Processor time, user and system.",
+  add("process_cpu_seconds_total", "counter", "Processor time, user and system.",
       (Number(fields, kUserTicks) + Number(fields, kSystemTicks)) / ticks);
-  add("resident_memory_bytes", "gauge", "Memory that is in use now.",
+  add("process_resident_memory_bytes", "gauge", "Memory that is in use now.",
       Number(fields, kResidentPages) * static_cast<double>(sysconf(_SC_PAGESIZE)));
-  add("virtual_memory_bytes", "gauge", "Address space.", Number(fields, kVirtualBytes));
-  add("start_time_seconds", "gauge", "Unix time of the process' start.",
+  add("process_virtual_memory_bytes", "gauge", "Address space.", Number(fields, kVirtualBytes));
+  add("process_start_time_seconds", "gauge", "Unix time of the process' start.",
       BootTime() + (Number(fields, kStartTicks) / ticks));
   if (const auto open = ListDirectory("/proc/self/fd"); open.has_value()) {
     // One of them is the directory's own.
-    add("open_fds", "gauge", "Open file descriptors.", static_cast<double>(open->size()) - 1);
+    add("process_open_fds", "gauge", "Open file descriptors.",
+        static_cast<double>(open->size()) - 1);
   }
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-    add("max_fds", "gauge", "File descriptors that may be open.",
+    add("process_max_fds", "gauge", "File descriptors that may be open.",
         static_cast<double>(limit.rlim_cur));
   }
   return text;

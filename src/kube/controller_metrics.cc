@@ -5,6 +5,7 @@
 
 #include <functional>
 
+#include "base/metric_text.h"
 #include "base/text.h"
 
 namespace gantry::kube {
@@ -15,14 +16,13 @@ std::string FormatMetrics(std::span<const ControllerMetrics> controllers) {
   const auto add = [&](std::string_view name, std::string_view type, std::string_view help,
                        const std::function<long long(const ControllerMetrics&)>& value,
                        std::string_view label = "controller") {
-    text += format("# HELP {0} {1}\n# TYPE {0} {2}\n", name, help, type);
+    text += MetricHeading(name, type, help);
     for (const ControllerMetrics& controller : controllers) {
       text += format("{}{{{}=\"{}\"}} {}\n", name, label, controller.name, value(controller));
     }
   };
-  text +=
-      "# HELP controller_runtime_reconcile_total Reconciles, by result.\n"
-      "# TYPE controller_runtime_reconcile_total counter\n";
+  constexpr std::string_view kTotal = "controller_runtime_reconcile_total";
+  text += MetricHeading(kTotal, "counter", "Reconciles, by result.");
   for (const ControllerMetrics& controller : controllers) {
     const std::pair<std::string_view, long long> results[] = {
         {"error", controller.errors},
@@ -30,8 +30,8 @@ std::string FormatMetrics(std::span<const ControllerMetrics> controllers) {
         {"success", controller.successes},
     };
     for (const auto& [result, count] : results) {
-      text += format("controller_runtime_reconcile_total{{controller=\"{}\",result=\"{}\"}} {}\n",
-                     controller.name, result, count);
+      text += format("{}{{controller=\"{}\",result=\"{}\"}} {}\n", kTotal, controller.name, result,
+                     count);
     }
   }
   add("controller_runtime_reconcile_errors_total", "counter", "Reconciles that failed.",
@@ -47,7 +47,7 @@ std::string FormatMetrics(std::span<const ControllerMetrics> controllers) {
       },
       "name");
   constexpr std::string_view kTime = "controller_runtime_reconcile_time_seconds";
-  text += Histogram::Heading(kTime, "How long reconciles took.");
+  text += MetricHeading(kTime, "histogram", "How long reconciles took.");
   for (const ControllerMetrics& controller : controllers) {
     text += controller.seconds.Lines(kTime, format("controller=\"{}\"", controller.name));
   }

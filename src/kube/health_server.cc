@@ -15,9 +15,11 @@
 #include <cerrno>
 #include <list>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/process_metrics.h"
 #include "base/text.h"
 #include "kube/http.h"
 
@@ -172,6 +174,11 @@ int MillisecondsUntil(SteadyTime time) {
 }
 
 }  // namespace
+
+HealthAnswer MetricsAnswer(std::string metrics) {
+  return {200, std::move(metrics) + FormatProcessMetrics(),
+          "text/plain; version=0.0.4; charset=utf-8"};
+}
 
 Result<std::unique_ptr<HealthServer>> HealthServer::Start(std::string_view address, Answer answer) {
   TRY_ASSIGN(const int listener, Listen(address));

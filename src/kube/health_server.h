@@ -18,6 +18,9 @@ struct HealthAnswer {
   std::string content_type = "text/plain; charset=utf-8";
 };
 
+// A program's metrics in Prometheus' text format 0.0.4, and after them what its process uses.
+HealthAnswer MetricsAnswer(std::string metrics);
+
 // Answers GET and HEAD of a few paths (/healthz, /readyz, /metrics) over HTTP. One thread that
 // sleeps until someone connects; at most 32 connections, each with 10 s to be done. One more takes
 // the place of the oldest.

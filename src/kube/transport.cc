@@ -29,7 +29,6 @@ struct Transport::Attempt {
   bool fresh = false;   // on a new connection only
   bool reused = false;  // whether it went over a kept one
   bool answered = false;
-  bool counted = false;
   HttpAnswer answer = {};
   std::optional<std::chrono::seconds> retry_after = {};
 };
@@ -113,8 +112,8 @@ Status Transport::ReadAnswer(const HttpCall& call, Connection& connection, Respo
     }
     TRY(reader.Feed(std::string_view(buffer, got)));
     attempt.answered = true;
-    if (reader.status() != 0 && !attempt.counted) {
-      attempt.counted = true;
+    if (attempt.answer.status == 0 && reader.status() != 0) {
+      attempt.answer.status = reader.status();
       counts_.Count(call.method, reader.status());
     }
   }
@@ -122,6 +121,8 @@ Status Transport::ReadAnswer(const HttpCall& call, Connection& connection, Respo
 }
 
 Status Transport::Try(const HttpCall& call, const BodySink& body, Attempt& attempt) {
+  attempt.answer = {};
+  attempt.answered = false;
   std::unique_ptr<Connection> connection = attempt.fresh ? nullptr : TakeIdle();
   attempt.reused = connection != nullptr;
   if (connection == nullptr) {
@@ -129,9 +130,6 @@ Status Transport::Try(const HttpCall& call, const BodySink& body, Attempt& attem
                Socket::Connect(config_, tls_.get(), attempt.deadline, attempt.interrupt));
     connection = std::make_unique<Connection>(std::move(socket), open_);
   }
-  attempt.answer = {};
-  attempt.answered = false;
-  attempt.counted = false;
   ResponseReader* head = nullptr;
   ResponseReader reader([&](std::string_view piece) {
     if (Succeeded(head->status())) {
@@ -144,7 +142,6 @@ Status Transport::Try(const HttpCall& call, const BodySink& body, Attempt& attem
   TRY(connection->socket->Write(RequestText(call, attempt.token), attempt.deadline,
                                 attempt.interrupt));
   TRY(ReadAnswer(call, *connection, reader, attempt));
-  attempt.answer.status = reader.status();
   attempt.retry_after =
       reader.retry_after().and_then([](const std::string& text) { return ParseRetryAfter(text); });
   if (reader.keep_alive()) {
@@ -169,7 +166,7 @@ Result<HttpAnswer> Transport::Send(const HttpCall& call, const BodySink& body) {
                          tried.error().kind == ErrorKind::kUnavailable && !stop_.stop_requested() &&
                          !call.stop.stop_requested();
       if (!stale) {
-        if (!attempt.counted) {
+        if (attempt.answer.status == 0) {
           counts_.Count(call.method, 0);
         }
         return std::unexpected(tried.error());

@@ -6,6 +6,7 @@
 
 #include "operator/metrics.h"
 
+#include "base/metric_text.h"
 #include "base/text.h"
 #include "policy/names.h"
 
@@ -16,13 +17,13 @@ namespace {
 std::string FormatNfd(const NfdMetrics& metrics) {
   std::string text;
   const auto add = [&](std::string_view name, std::string_view help, long long value) {
-    text += format("# HELP nfd_{0} {1}\n# TYPE nfd_{0} counter\nnfd_{0} {2}\n", name, help, value);
+    const std::string whole = format("nfd_{}", name);
+    text += MetricHeading(whole, "counter", help) + format("{} {}\n", whole, value);
   };
   for (const char* program : {"master", "gc"}) {
-    text += format(
-        "# HELP nfd_{0}_build_info Unix time of the operator's start, and its version.\n"
-        "# TYPE nfd_{0}_build_info gauge\nnfd_{0}_build_info{{version=\"{1}\"}} {2}\n",
-        program, GANTRY_VERSION, metrics.started);
+    const std::string name = format("nfd_{}_build_info", program);
+    text += MetricHeading(name, "gauge", "Unix time of the operator's start, and its version.") +
+            format("{}{{version=\"{}\"}} {}\n", name, GANTRY_VERSION, metrics.started);
   }
   add("master_node_update_requests_total", "Looks at what a node should have.", metrics.requests);
   add("master_node_updates_total", "Nodes changed.", metrics.updates);
@@ -57,9 +58,8 @@ std::string FormatMetrics(const Metrics& metrics) {
   std::string text;
   const auto add = [&](std::string_view name, std::string_view type, std::string_view help,
                        long long value) {
-    text +=
-        format("# HELP gpu_operator_{0} {1}\n# TYPE gpu_operator_{0} {2}\ngpu_operator_{0} {3}\n",
-               name, help, type, value);
+    const std::string whole = format("gpu_operator_{}", name);
+    text += MetricHeading(whole, type, help) + format("{} {}\n", whole, value);
   };
   add("gpu_nodes_total", "gauge", "Nodes with GPUs.", metrics.gpu_nodes);
   add("reconciliation_last_success_ts_seconds", "gauge",
@@ -106,11 +106,9 @@ std::string FormatMetrics(const Metrics& metrics) {
 }
 
 std::string FormatLeader(bool leads) {
-  return format(
-      "# HELP leader_election_master_status Whether this process is the leader.\n"
-      "# TYPE leader_election_master_status gauge\n"
-      "leader_election_master_status{{name=\"{}\"}} {}\n",
-      names::kOperatorLease, leads ? 1 : 0);
+  constexpr std::string_view kName = "leader_election_master_status";
+  return MetricHeading(kName, "gauge", "Whether this process is the leader.") +
+         format("{}{{name=\"{}\"}} {}\n", kName, names::kOperatorLease, leads ? 1 : 0);
 }
 
 }  // namespace gantry::gpu_operator

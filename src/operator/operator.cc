@@ -16,7 +16,6 @@
 #include <thread>
 
 #include "base/log.h"
-#include "base/process_metrics.h"
 #include "base/text.h"
 #include "kube/health_server.h"
 #include "kube/lease.h"
@@ -208,11 +207,8 @@ Status Run(const Flags& flags, const Settings& settings) {
        .leader_changed = [](const std::string& leader) { log::Info("the leader is {}", leader); }});
   TRY_ASSIGN(const auto metrics, Serve(flags.metrics_address, [&](std::string_view path) {
                return path == "/metrics"
-                          ? kube::HealthAnswer{200,
-                                               manager.FormatMetrics() + client->FormatMetrics() +
-                                                   FormatLeader(lease.held()) +
-                                                   FormatProcessMetrics(),
-                                               "text/plain; version=0.0.4; charset=utf-8"}
+                          ? kube::MetricsAnswer(manager.FormatMetrics() + client->FormatMetrics() +
+                                                FormatLeader(lease.held()))
                           : kube::HealthAnswer{404, "not found"};
              }));
   if (flags.leader_elect) {

@@ -6,6 +6,8 @@
 
 #include "policy/image.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 
 namespace gantry::policy {
@@ -38,6 +40,12 @@ Result<ImageChoice> ChooseImage(const ImageSpec& spec, std::string_view ours,
     return ImageChoice{std::string(ours), version};
   }
   return Wrong(section, "repository, image and version are needed together");
+}
+
+std::string_view ImageName(std::string_view image) {
+  image = image.substr(0, image.find('@'));
+  image.remove_prefix(std::min(image.rfind('/') + 1, image.size()));
+  return image.substr(0, image.find(':'));
 }
 
 }  // namespace gantry::policy

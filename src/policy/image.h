@@ -21,4 +21,7 @@ struct ImageChoice {
 Result<ImageChoice> ChooseImage(const ImageSpec& spec, std::string_view ours,
                                 std::string_view section);
 
+// "registry/path/name:tag@digest" -> "name".
+std::string_view ImageName(std::string_view image);
+
 }  // namespace gantry::policy

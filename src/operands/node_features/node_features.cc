@@ -13,7 +13,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/process_metrics.h"
 #include "base/text.h"
 #include "host/signals.h"
 #include "host/watch.h"
@@ -88,19 +87,17 @@ Status Worker::Listen() {
   if (arguments_.port == 0) {
     return {};
   }
-  TRY_ASSIGN(
-      server_,
-      kube::HealthServer::Start(format(":{}", arguments_.port), [this](std::string_view path) {
-        if (path == "/healthz") {
-          return kube::HealthAnswer{200, "ok"};
-        }
-        if (path != "/metrics") {
-          return kube::HealthAnswer{404, "not found"};
-        }
-        const std::lock_guard lock(metrics_mutex_);
-        return kube::HealthAnswer{200, FormatMetrics(metrics_) + FormatProcessMetrics(),
-                                  "text/plain; version=0.0.4; charset=utf-8"};
-      }));
+  TRY_ASSIGN(server_, kube::HealthServer::Start(
+                          format(":{}", arguments_.port), [this](std::string_view path) {
+                            if (path == "/healthz") {
+                              return kube::HealthAnswer{200, "ok"};
+                            }
+                            if (path != "/metrics") {
+                              return kube::HealthAnswer{404, "not found"};
+                            }
+                            const std::lock_guard lock(metrics_mutex_);
+                            return kube::MetricsAnswer(FormatMetrics(metrics_));
+                          }));
   return {};
 }
 

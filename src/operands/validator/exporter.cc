@@ -8,7 +8,6 @@
 #include <chrono>
 
 #include "base/log.h"
-#include "base/process_metrics.h"
 #include "base/text.h"
 #include "host/pci.h"
 #include "host/watch.h"
@@ -48,10 +47,7 @@ Status Serve(const Flags& flags, const host::Signals& signals) {
     if (path == "/healthz") {
       return kube::HealthAnswer{200, "ok"};
     }
-    return path == "/metrics" ? kube::HealthAnswer{200,
-                                                   MetricsText(Read(flags, files, started)) +
-                                                       FormatProcessMetrics(),
-                                                   "text/plain; version=0.0.4; charset=utf-8"}
+    return path == "/metrics" ? kube::MetricsAnswer(MetricsText(Read(flags, files, started)))
                               : kube::HealthAnswer{404, "not found: /metrics, /healthz"};
   };
   TRY_ASSIGN(const auto server,

@@ -3,6 +3,7 @@
 // so nothing is checked a second time, and nothing here needs a right on the node.
 #include "operands/validator/node_metrics.h"
 
+#include "base/metric_text.h"
 #include "base/text.h"
 #include "operands/validator/verdict.h"
 #include "policy/names.h"
@@ -40,8 +41,8 @@ std::string MetricsText(const NodeStatus& status) {
   std::string text;
   const std::string label = Escaped(status.node);
   const auto gauge = [&](std::string_view name, std::string_view help, long long value) {
-    text += format("# HELP {0} {1}\n# TYPE {0} gauge\n{0}{{node=\"{2}\"}} {3}\n", name, help, label,
-                   value);
+    text +=
+        MetricHeading(name, "gauge", help) + format("{}{{node=\"{}\"}} {}\n", name, label, value);
   };
   gauge("gpu_operator_node_metrics_ready_ts_seconds", "Unix time at which these metrics began",
         status.started);

@@ -7,21 +7,13 @@
 
 #include "operator/desired/nvidia_pod.h"
 
-#include <algorithm>
-
 #include "base/paths.h"
 #include "base/text.h"
+#include "policy/image.h"
 #include "policy/names.h"
 
 namespace gantry::gpu_operator {
 namespace {
-
-// "registry/path/name:tag@digest" -> "name".
-std::string_view ImageName(std::string_view image) {
-  image = image.substr(0, image.find('@'));
-  image.remove_prefix(std::min(image.rfind('/') + 1, image.size()));
-  return image.substr(0, image.find(':'));
-}
 
 Json WordsOf(std::vector<std::string> words) {
   Json command = Json::array({"await-status"});
@@ -34,7 +26,7 @@ Json WordsOf(std::vector<std::string> words) {
 }  // namespace
 
 bool IsOurs(const std::string& image, const std::string& ours) {
-  return ImageName(image) == ImageName(ours);
+  return policy::ImageName(image) == policy::ImageName(ours);
 }
 
 bool RunsOurs(const Context& context, const policy::OperandSpec& spec) {

@@ -4,16 +4,15 @@
 // vm-passthrough to vfio-pci, and takes them back when its pod ends. Before it, the driver manager
 // takes a driver off the node.
 
-#include "base/paths.h"
 #include "operator/desired/nvidia_pod.h"
+#include "policy/image.h"
 
 namespace gantry::gpu_operator {
 
 Result<Objects> VfioManager(const Context& context, const std::string& image) {
   constexpr std::string_view kName = "nvidia-vfio-manager";
   // Before 25.10 NVIDIA's operator ran a script of its own there.
-  if (const std::string name = BaseName(image);
-      name.substr(0, name.find_first_of(":@")) == "cuda") {
+  if (policy::ImageName(image) == "cuda") {
     return Fail(ErrorKind::kInvalid,
                 "spec.vfioManager.image: cuda has no vfio-manage; name k8s-driver-manager");
   }

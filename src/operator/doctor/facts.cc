@@ -8,6 +8,7 @@
 #include "base/paths.h"
 #include "base/text.h"
 #include "kube/object.h"
+#include "policy/image.h"
 #include "policy/names.h"
 #include "policy/plugin_config.h"
 
@@ -127,12 +128,6 @@ std::string UnseenSince(const Json& policy) {
   return at;
 }
 
-// "registry/x/nvidia-device-plugin:v1" -> "nvidia-device-plugin".
-std::string NameOfImage(const std::string& image) {
-  const std::string name = BaseName(image);
-  return name.substr(0, name.find_first_of(":@"));
-}
-
 // "amd64" is an architecture.
 bool IsForAmdGpus(const std::string& image) {
   return image.find("rocm") != std::string::npos || image.find("amd") != image.find("amd64");
@@ -154,7 +149,7 @@ bool IsDevicePlugin(const Json& container) {
           !IsForAmdGpus(image) &&
           (image.find("k8s-device-plugin") != std::string::npos ||
            image.find("nvidia-gpu-device-plugin") != std::string::npos ||
-           NameOfImage(image) == kPluginProgram));
+           policy::ImageName(image) == kPluginProgram));
 }
 
 bool RunsImageLike(const Json& object, std::string_view words) {

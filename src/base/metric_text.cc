@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/metric_text.h"
+
+#include "base/text.h"
+
+namespace gantry {
+
+std::string MetricHeading(std::string_view name, std::string_view type, std::string_view help) {
+  return format("# HELP {0} {1}\n# TYPE {0} {2}\n", name, help, type);
+}
+
+}  // namespace gantry
