@@ -9,10 +9,9 @@
 #include "base/library_cache.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <cstring>
 #include <optional>
-#include <unordered_set>
+#include <span>
 #include <utility>
 
 #include "base/paths.h"
@@ -89,28 +88,31 @@ Entry EntryAt(std::string_view cache, uint32_t index) {
 // The order of glibc's _dl_cache_libcmp: runs of digits count as numbers.
 int CompareNames(std::string_view a, std::string_view b) {
   const auto first = [](std::string_view text) { return text.empty() ? '\0' : text.front(); };
-  const auto digit = [&](std::string_view text) {
-    return first(text) >= '0' && first(text) <= '9';
-  };
+  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
   const auto number = [&](std::string_view& text) {
     unsigned long value = 0;
-    for (; digit(text); text.remove_prefix(1)) {
+    for (; digit(first(text)); text.remove_prefix(1)) {
       value = value * 10 + static_cast<unsigned long>(first(text) - '0');
     }
     return value;
   };
+  // Neighbours in a cache have much in common, which decides nothing but within a number.
+  auto same = static_cast<size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
+  while (same > 0 && digit(a[same - 1])) {
+    --same;
+  }
+  a.remove_prefix(same);
+  b.remove_prefix(same);
   while (!a.empty()) {
-    if (digit(a)) {
-      if (!digit(b)) {
-        return 1;
-      }
+    if (digit(first(a)) != digit(first(b))) {
+      return digit(first(a)) ? 1 : -1;
+    }
+    if (digit(first(a))) {
       const unsigned long left = number(a);
       const unsigned long right = number(b);
       if (left != right) {
         return left < right ? -1 : 1;
       }
-    } else if (digit(b)) {
-      return -1;
     } else if (first(a) != first(b)) {
       return first(a) - first(b);
     } else {
@@ -119,16 +121,6 @@ int CompareNames(std::string_view a, std::string_view b) {
     }
   }
   return first(a) - first(b);
-}
-
-// The text stays where it is: a cache has some thousand of them, and is read at container starts.
-std::optional<std::string_view> TextAtOffset(std::string_view bytes, uint32_t offset) {
-  if (offset >= bytes.size()) {
-    return std::nullopt;
-  }
-  const size_t end = bytes.find('\0', offset);
-  return end == std::string_view::npos ? std::nullopt
-                                       : std::optional(bytes.substr(offset, end - offset));
 }
 
 std::unexpected<Error> Broken(std::string_view why) {
@@ -161,62 +153,35 @@ std::string_view WithoutEntries() {
   return kCache;
 }
 
-// Moves every offset in the extension area of `out` by `shift`. An area that is not understood is
-// cut off from the cache: it only speeds the linker up.
-void MoveExtensions(std::string& out, Header& header, uint32_t shift) {
-  const size_t start = header.extension_offset + shift;
-  const auto extension = Load<Extension>(out, start);
+// Moves every offset in the extension area by `shift`; `area` begins where the header says. One
+// that is not understood is cut off from the cache: it only speeds the linker up.
+void MoveExtensions(std::string& area, Header& header, uint32_t shift) {
+  const uint32_t start = std::exchange(header.extension_offset, 0);
+  const auto extension = Load<Extension>(area, 0);
   if (!extension || extension->magic != kExtensionMagic || extension->count > 16) {
-    header.extension_offset = 0;
     return;
   }
-  header.extension_offset += shift;
   for (uint32_t i = 0; i < extension->count; ++i) {
-    const size_t at = start + sizeof(Extension) + i * sizeof(ExtensionSection);
-    auto section = Load<ExtensionSection>(out, at);
-    if (!section) {
-      header.extension_offset = 0;
+    const size_t at = sizeof(Extension) + i * sizeof(ExtensionSection);
+    auto section = Load<ExtensionSection>(area, at);
+    if (!section || section->offset < start) {
       return;
     }
-    section->offset += shift;
-    Store(out, at, *section);
     for (uint32_t j = 0; section->tag == kExtensionNames && j < section->size / 4; ++j) {
-      const auto name = Load<uint32_t>(out, section->offset + j * 4);
+      const size_t place = section->offset - start + j * size_t{4};
+      const auto name = Load<uint32_t>(area, place);
       if (!name) {
-        header.extension_offset = 0;
         return;
       }
-      Store(out, section->offset + j * 4, *name + shift);
+      Store(area, place, *name + shift);
     }
+    section->offset += shift;
+    Store(area, at, *section);
   }
+  header.extension_offset = start + shift;
 }
 
-// Those of the cache that stay, in the order of their names; of one name, in their order.
-std::vector<uint32_t> Kept(const std::vector<CachedName>& names,
-                           const std::vector<CachedLibrary>& added) {
-  std::unordered_set<std::string_view> paths;
-  for (const CachedLibrary& library : added) {
-    paths.insert(library.path);
-  }
-  std::vector<uint32_t> kept;
-  kept.reserve(names.size());
-  for (uint32_t i = 0; i < names.size(); ++i) {
-    if (!paths.contains(names[i].path)) {
-      kept.push_back(i);
-    }
-  }
-  const auto before = [&](uint32_t a, uint32_t b) {
-    const int order = CompareNames(names[a].soname, names[b].soname);
-    return order != 0 ? order > 0 : a < b;
-  };
-  // What ldconfig wrote is in order.
-  if (!std::ranges::is_sorted(kept, before)) {
-    std::ranges::sort(kept, before);
-  }
-  return kept;
-}
-
-// The same of those that are added.
+// In the order of a cache; of one name, in their own.
 std::vector<const CachedLibrary*> InOrder(const std::vector<CachedLibrary>& libraries) {
   std::vector<const CachedLibrary*> ordered;
   ordered.reserve(libraries.size());
@@ -234,7 +199,7 @@ std::vector<const CachedLibrary*> InOrder(const std::vector<CachedLibrary>& libr
 
 Result<LibraryCache> LibraryCache::Read(std::string_view bytes) {
   if (bytes.empty()) {
-    return LibraryCache(WithoutEntries(), {});
+    return LibraryCache(WithoutEntries(), 0);
   }
   TRY_ASSIGN(const std::string_view cache, WithoutOldFormat(bytes));
   const auto header = Load<Header>(cache, 0);
@@ -247,70 +212,114 @@ Result<LibraryCache> LibraryCache::Read(std::string_view bytes) {
   if ((cache.size() - sizeof(Header)) / sizeof(Entry) < header->nlibs) {
     return Broken("too short");
   }
-  std::vector<CachedName> names;
-  names.reserve(header->nlibs);
+  // A text that begins before the last zero byte ends there at the latest.
+  const size_t last = cache.rfind('\0');
   for (uint32_t i = 0; i < header->nlibs; ++i) {
     const Entry entry = EntryAt(cache, i);
-    const auto key = TextAtOffset(cache, entry.key);
-    const auto value = TextAtOffset(cache, entry.value);
-    if (!key || !value) {
+    if (last == std::string_view::npos || entry.key > last || entry.value > last) {
       return Broken("an entry points outside");
     }
-    names.push_back({*key, *value, entry.flags == kNativeFlags});
   }
-  return LibraryCache(cache, std::move(names));
+  return LibraryCache(cache, header->nlibs);
 }
 
-std::string LibraryCache::With(const std::vector<CachedLibrary>& libraries) const {
-  const std::vector<uint32_t> kept = Kept(names_, libraries);
+std::string_view LibraryCache::SonameAt(uint32_t index) const {
+  return bytes_.data() + EntryAt(bytes_, index).key;
+}
+
+std::string_view LibraryCache::PathAt(uint32_t index) const {
+  return bytes_.data() + EntryAt(bytes_, index).value;
+}
+
+CachedName LibraryCache::NameAt(uint32_t index) const {
+  return {SonameAt(index), PathAt(index), EntryAt(bytes_, index).flags == kNativeFlags};
+}
+
+// The first entry, not before `from`, of that name or of one that follows it. By halves, as the
+// linker does: most texts of a cache are looked at by nobody here, and memory is slow at a start.
+uint32_t LibraryCache::Find(std::string_view soname, uint32_t from) const {
+  const auto indices = std::views::iota(from, count_);
+  const auto found = std::ranges::partition_point(
+      indices, [&](uint32_t index) { return CompareNames(SonameAt(index), soname) > 0; });
+  return from + static_cast<uint32_t>(found - indices.begin());
+}
+
+CacheBytes LibraryCache::With(const std::vector<CachedLibrary>& libraries) const {
   const std::vector<const CachedLibrary*> ours = InOrder(libraries);
-  const size_t count = kept.size() + ours.size();
-  const size_t first_string = sizeof(Header) + names_.size() * sizeof(Entry);
-  // Entries may become fewer than before; the room they leave stays, so that offsets only grow.
-  const size_t room = std::max(count, names_.size());
-  const auto shift = static_cast<uint32_t>((room - names_.size()) * sizeof(Entry));
-  size_t added_bytes = 0;
-  for (const CachedLibrary& library : libraries) {
-    added_bytes += library.soname.size() + library.path.size() + 2;
-  }
-  std::string out;
-  out.reserve(bytes_.size() + shift + added_bytes);
-  out.resize(sizeof(Header) + room * sizeof(Entry));
-  out.append(bytes_.substr(first_string));
+  const size_t first_text = sizeof(Header) + count_ * sizeof(Entry);
+  const size_t room = count_ + ours.size();
+  const auto shift = static_cast<uint32_t>(ours.size() * sizeof(Entry));
   Header header = Load<Header>(bytes_, 0).value_or(Header{});
-  if (header.extension_offset != 0) {
-    MoveExtensions(out, header, shift);
+  CacheBytes out;
+  out.texts = bytes_.substr(first_text);
+  if (header.extension_offset >= first_text && header.extension_offset < bytes_.size()) {
+    out.texts = bytes_.substr(first_text, header.extension_offset - first_text);
+    out.added = bytes_.substr(header.extension_offset);
+    MoveExtensions(out.added, header, shift);
   }
+  out.entries.resize(sizeof(Header) + room * sizeof(Entry));
   size_t place = sizeof(Header);
   const auto put = [&](const Entry& entry) {
-    Store(out, place, entry);
+    Store(out.entries, place, entry);
     place += sizeof(Entry);
   };
-  auto next = ours.begin();
-  const auto put_ours = [&] {
-    Entry entry{kNativeFlags, static_cast<uint32_t>(out.size()), 0, 0, 0};
-    out.append((*next)->soname).push_back('\0');
-    entry.value = static_cast<uint32_t>(out.size());
-    out.append((*next)->path).push_back('\0');
-    put(entry);
-    ++next;
-  };
-  for (const uint32_t index : kept) {
-    while (next != ours.end() && CompareNames((*next)->soname, names_[index].soname) >= 0) {
-      put_ours();
-    }
+  const auto put_old = [&](uint32_t index) {
     Entry entry = EntryAt(bytes_, index);
     entry.key += shift;
     entry.value += shift;
     put(entry);
+  };
+  const auto put_text = [&](const std::string& text) {
+    const size_t at = out.entries.size() + out.texts.size() + out.added.size();
+    out.added.append(text).push_back('\0');
+    return static_cast<uint32_t>(at);
+  };
+  uint32_t index = 0;
+  for (auto library = ours.begin(); library != ours.end();) {
+    const std::string& soname = (*library)->soname;
+    for (const uint32_t next = Find(soname, index); index < next; ++index) {
+      put_old(index);
+    }
+    const auto same = std::find_if(
+        library, ours.end(), [&](const CachedLibrary* each) { return each->soname != soname; });
+    const std::span group(library, same);
+    for (const CachedLibrary* each : group) {
+      const uint32_t key = put_text(each->soname);
+      put({kNativeFlags, key, put_text(each->path), 0, 0});
+    }
+    for (; index < count_ && SonameAt(index) == soname; ++index) {
+      if (std::ranges::none_of(
+              group, [&](const CachedLibrary* each) { return each->path == PathAt(index); })) {
+        put_old(index);
+      }
+    }
+    library = same;
   }
-  while (next != ours.end()) {
-    put_ours();
+  for (; index < count_; ++index) {
+    put_old(index);
   }
-  header.nlibs = static_cast<uint32_t>(count);
-  header.len_strings = static_cast<uint32_t>(out.size() - place);
-  Store(out, 0, header);
+  // Room that is left where one of ours took an entry's place counts as text.
+  header.nlibs = static_cast<uint32_t>((place - sizeof(Header)) / sizeof(Entry));
+  header.len_strings = static_cast<uint32_t>(room * sizeof(Entry) + sizeof(Header) - place +
+                                             out.texts.size() + out.added.size());
+  Store(out.entries, 0, header);
   return out;
+}
+
+bool LibraryCache::Has(const std::vector<CachedLibrary>& libraries) const {
+  uint32_t index = 0;
+  const CachedLibrary* before = nullptr;
+  for (const CachedLibrary* library : InOrder(libraries)) {
+    if (before == nullptr || before->soname != library->soname) {
+      index = Find(library->soname, index);
+    }
+    if (index == count_ || SonameAt(index) != library->soname || PathAt(index) != library->path) {
+      return false;
+    }
+    before = library;
+    ++index;
+  }
+  return true;
 }
 
 std::vector<std::string> CachedFolders(const std::string& root, std::string_view soname) {
@@ -319,7 +328,10 @@ std::vector<std::string> CachedFolders(const std::string& root, std::string_view
   const auto bytes = path ? ReadFile(*path) : Result<std::string>(std::unexpected(path.error()));
   const auto cache =
       bytes ? LibraryCache::Read(*bytes) : Result<LibraryCache>(std::unexpected(bytes.error()));
-  for (const CachedName& each : cache ? cache->names() : std::vector<CachedName>{}) {
+  if (!cache) {
+    return folders;
+  }
+  for (const CachedName& each : cache->names()) {
     std::string folder = ParentOf(each.path);
     if (each.native && each.soname == soname &&
         std::ranges::find(folders, folder) == folders.end()) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <ranges>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -27,26 +28,44 @@ struct CachedName {
   bool native = true;  // for programs of this machine's own kind, 64 bits
 };
 
-// A cache that was read; its bytes are the caller's, and stay.
+// A new cache, which is long and mostly the old one's texts: to be written one part after another.
+struct CacheBytes {
+  std::string entries;
+  std::string_view texts;  // of the cache that it was made from
+  std::string added;
+  [[nodiscard]] std::string Whole() const { return entries + std::string(texts) + added; }
+};
+
+// A cache that was read; its bytes are the caller's, and stay. What an entry says is looked up when
+// it is asked for: a cache has some thousand texts, and is read at container starts.
 class LibraryCache {
  public:
   // kInvalid if it is no cache of this format. No bytes are a cache without entries.
   static Result<LibraryCache> Read(std::string_view bytes);
 
-  // What it holds, in its order.
-  [[nodiscard]] const std::vector<CachedName>& names() const { return names_; }
+  // What it holds, in its order, as a range of CachedName; not longer than the cache lives.
+  [[nodiscard]] auto names() const {
+    return std::views::iota(uint32_t{0}, count_) |
+           std::views::transform([this](uint32_t index) { return NameAt(index); });
+  }
 
-  // The bytes of the cache with the given libraries added; those of the list are found before what
-  // the cache holds under the same name, earlier ones of the list before later ones. A cache of the
-  // libraries alone does: the linker still looks into its system folders for the others.
-  [[nodiscard]] std::string With(const std::vector<CachedLibrary>& libraries) const;
+  // The cache with the given libraries added; those of the list are found before what the cache
+  // holds under the same name, earlier ones of the list before later ones. A cache of the libraries
+  // alone does: the linker still looks into its system folders for the others. One that is not in
+  // ldconfig's order, in which the linker finds little, stays so.
+  [[nodiscard]] CacheBytes With(const std::vector<CachedLibrary>& libraries) const;
+  // Whether With would change nothing that the linker sees.
+  [[nodiscard]] bool Has(const std::vector<CachedLibrary>& libraries) const;
 
  private:
-  LibraryCache(std::string_view bytes, std::vector<CachedName> names)
-      : bytes_(bytes), names_(std::move(names)) {}
+  LibraryCache(std::string_view bytes, uint32_t count) : bytes_(bytes), count_(count) {}
+  [[nodiscard]] std::string_view SonameAt(uint32_t index) const;
+  [[nodiscard]] std::string_view PathAt(uint32_t index) const;
+  [[nodiscard]] CachedName NameAt(uint32_t index) const;
+  [[nodiscard]] uint32_t Find(std::string_view soname, uint32_t from) const;
 
   std::string_view bytes_;  // from the header on
-  std::vector<CachedName> names_;
+  uint32_t count_;          // of entries, whose texts all end inside
 };
 
 // Where the cache of a root file system lists libraries of that SONAME: folders as that root spells

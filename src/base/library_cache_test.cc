@@ -43,7 +43,7 @@ std::string Scratch(const std::string& content) {
 
 // The cache with libraries added.
 std::string With(const std::string& cache, const std::vector<CachedLibrary>& libraries) {
-  return LibraryCache::Read(cache).value().With(libraries);
+  return LibraryCache::Read(cache).value().With(libraries).Whole();
 }
 
 std::vector<CachedLibrary> Listed(const std::string& cache) {
@@ -95,16 +95,32 @@ TEST(LibraryCache, OursComeBeforeTheImagesOfTheSameName) {
                                           CachedLibrary{"libcuda.so.1", "/image/libcuda.so.1"}));
 }
 
-TEST(LibraryCache, ACacheThatIsNotInOrderIsPutInOrder) {
+TEST(LibraryCache, ACacheThatIsNotInOrderLosesNothing) {
   const std::vector<CachedLibrary> libraries = {
       {"liba.so.2", "/a2"}, {"liba.so.10", "/a10"}, {"libz.so.1", "/z"}};
   std::string cache = With("", libraries);
   std::string first = cache.substr(48, 24);
   cache.replace(48, 24, cache.substr(96, 24));
   cache.replace(96, 24, first);
+  auto expected = libraries;
+  expected.push_back({"libm.so.1", "/m"});
   EXPECT_THAT(Listed(With(cache, {{"libm.so.1", "/m"}})),
-              ElementsAre(CachedLibrary{"libz.so.1", "/z"}, CachedLibrary{"libm.so.1", "/m"},
-                          CachedLibrary{"liba.so.10", "/a10"}, CachedLibrary{"liba.so.2", "/a2"}));
+              testing::UnorderedElementsAreArray(expected));
+}
+
+TEST(LibraryCache, HasWhatIsFoundFirst) {
+  const std::string image = With("", {{"libcuda.so.1", "/image/libcuda.so.1"}});
+  const auto has = [](const std::string& cache, const std::vector<CachedLibrary>& libraries) {
+    return LibraryCache::Read(cache)->Has(libraries);
+  };
+  EXPECT_FALSE(has("", kDriver));
+  EXPECT_FALSE(has(image, kDriver));
+  EXPECT_TRUE(has(With(image, kDriver), kDriver));
+  EXPECT_TRUE(has(image, {}));
+  const std::vector<CachedLibrary> both = {{"libcuda.so.1", "/compat/libcuda.so.1"}, kDriver[0]};
+  EXPECT_FALSE(has(With(image, kDriver), both));
+  EXPECT_FALSE(has(With(image, both), {both[1]})) << "found, but not first";
+  EXPECT_TRUE(has(With(image, both), both));
 }
 
 TEST(LibraryCache, TheLinkerFindsALibraryByIt) {

@@ -201,7 +201,9 @@ TEST_F(NvidiaCdiTest, FoldersOfTheLinkersCache) {
   fs::rename(root_ + "/usr/lib/x86_64-linux-gnu", root_ + "/opt/driver/lib");
   EXPECT_FALSE(FindDriverFiles(input_.driver).has_value());
   std::ofstream(root_ + "/etc/ld.so.cache")
-      << LibraryCache::Read("")->With({{"libnvidia-ml.so.1", "/opt/driver/lib/libnvidia-ml.so.1"}});
+      << LibraryCache::Read("")
+             ->With({{"libnvidia-ml.so.1", "/opt/driver/lib/libnvidia-ml.so.1"}})
+             .Whole();
   const auto found = FindDriverFiles(input_.driver);
   ASSERT_TRUE(found.has_value()) << found.error().message;
   EXPECT_EQ(found->version, kVersion);

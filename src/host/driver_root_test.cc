@@ -145,9 +145,10 @@ TEST_F(DriverRootTest, ALibraryMayLieWhereTheLinkersCacheSays) {
   File("opt/driver/lib/libnvidia-ml.so.535.1");
   Link("opt/driver/lib/libnvidia-ml.so.1", "libnvidia-ml.so.535.1");
   EXPECT_EQ(ObserveDriver({.host_root = root_}).host.library, "");
-  File("etc/ld.so.cache",
-       LibraryCache::Read("")->With({{"libnvidia-ml.so.1", "/gone/libnvidia-ml.so.1"},
-                                     {"libnvidia-ml.so.1", "/opt/driver/lib/libnvidia-ml.so.1"}}));
+  File("etc/ld.so.cache", LibraryCache::Read("")
+                              ->With({{"libnvidia-ml.so.1", "/gone/libnvidia-ml.so.1"},
+                                      {"libnvidia-ml.so.1", "/opt/driver/lib/libnvidia-ml.so.1"}})
+                              .Whole());
   const DriverObservation seen = ObserveDriver({.host_root = root_});
   EXPECT_EQ(seen.host.library, "/opt/driver/lib/libnvidia-ml.so.535.1");
   EXPECT_EQ(seen.host.library_version, "535.1");

@@ -114,7 +114,9 @@ TEST_F(Root, FindsTheLibraryWhereTheLinkersCacheSays) {
   Put("opt/lib/libnvidia-ml.so.1");
   Put("etc/ld.so.cache");
   std::ofstream(root_ / "etc/ld.so.cache")
-      << LibraryCache::Read("")->With({{"libnvidia-ml.so.1", "/opt/lib/libnvidia-ml.so.1"}});
+      << LibraryCache::Read("")
+             ->With({{"libnvidia-ml.so.1", "/opt/lib/libnvidia-ml.so.1"}})
+             .Whole();
   const auto found = FindLibrary(root_);
   ASSERT_TRUE(found.has_value()) << found.error().message;
   EXPECT_EQ(*found, root_ / "opt/lib/libnvidia-ml.so.1");

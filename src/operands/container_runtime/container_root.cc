@@ -4,12 +4,14 @@
 // kernels before 5.6 lack it, and there the links are resolved here first.
 #include "operands/container_runtime/container_root.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
@@ -130,7 +132,8 @@ Status ContainerRoot::Link(const std::vector<SymbolicLink>& links) const {
   return {};
 }
 
-Status ContainerRoot::Write(std::string_view path, std::string_view content, NewModes modes) const {
+Status ContainerRoot::Write(std::string_view path, std::initializer_list<std::string_view> content,
+                            NewModes modes) const {
   TRY_ASSIGN(const Fd folder, Folder(ParentOf(path), modes.folder));
   // As a rule nothing is there, and nobody looks while the container is made: then the file gets
   // its name at once. Each step on an overlay costs a tenth of a millisecond or more.
@@ -146,7 +149,9 @@ Status ContainerRoot::Write(std::string_view path, std::string_view content, New
   if (!fd.valid() || !HasMode(fd.get(), modes.file)) {
     written = FailErrno("write " + shown, errno);
   } else {
-    written = WriteDescriptor(fd.get(), content, shown);
+    for (auto part = content.begin(); written && part != content.end(); ++part) {
+      written = WriteDescriptor(fd.get(), *part, shown);
+    }
   }
   if (written.has_value() && made != name &&
       ::renameat(folder.get(), made.c_str(), folder.get(), name.c_str()) != 0) {
@@ -181,11 +186,23 @@ Result<std::string> ContainerRoot::Read(std::string_view path) const {
 }
 
 std::vector<std::string> ContainerRoot::List(std::string_view folder) const {
+  std::vector<std::string> names;
   const auto fd = OpenAt(folder, O_RDONLY | O_DIRECTORY);
-  if (!fd) {
-    return {};
+  // By the system call: opendir would be the only one here to set the C library's memory up.
+  alignas(dirent) std::array<char, 8192> entries;
+  ssize_t filled = 0;
+  while (fd &&
+         (filled = ::syscall(SYS_getdents64, fd->get(), entries.data(), entries.size())) > 0) {
+    for (ssize_t at = 0; at < filled;) {
+      const auto* entry = reinterpret_cast<const dirent*>(entries.data() + at);
+      if (const std::string_view name = entry->d_name; name != "." && name != "..") {
+        names.emplace_back(name);
+      }
+      at += entry->d_reclen;
+    }
   }
-  return ListDirectory(format("/proc/self/fd/{}", fd->get())).value_or(std::vector<std::string>{});
+  std::ranges::sort(names);
+  return names;
 }
 
 bool ContainerRoot::Exists(std::string_view path) const { return OpenAt(path, O_PATH).has_value(); }

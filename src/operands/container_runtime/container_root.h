@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,8 +33,9 @@ class ContainerRoot {
   // Makes (or turns) the symbolic links, with the folders above them; no write where one is right
   // already. Links of one folder that follow each other cost one system call each.
   [[nodiscard]] Status Link(const std::vector<SymbolicLink>& links) const;
-  // Makes the file, with the folders above it; one that is there is replaced in one step.
-  [[nodiscard]] Status Write(std::string_view path, std::string_view content,
+  // Makes the file of these parts, with the folders above it; one that is there is replaced in one
+  // step.
+  [[nodiscard]] Status Write(std::string_view path, std::initializer_list<std::string_view> content,
                              NewModes modes = {}) const;
   // kNotFound if there is none; at most 64 MiB.
   [[nodiscard]] Result<std::string> Read(std::string_view path) const;

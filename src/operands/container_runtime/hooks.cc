@@ -95,9 +95,9 @@ Status ListFolders(const ContainerRoot& root, const std::string& name,
     return {};
   }
   if (!root.Exists(kConfig)) {
-    TRY(root.Write(kConfig, "include /etc/ld.so.conf.d/*.conf\n"));
+    TRY(root.Write(kConfig, {"include /etc/ld.so.conf.d/*.conf\n"}));
   }
-  return root.Write(JoinPath(kConfigFolder, name), Join(folders, "\n") + "\n");
+  return root.Write(JoinPath(kConfigFolder, name), {Join(folders, "\n"), "\n"});
 }
 
 std::vector<std::string> FoldersOf(const std::vector<CachedLibrary>& libraries,
@@ -124,13 +124,13 @@ Status UpdateMusl(const ContainerRoot& root, const std::vector<std::string>& fol
       text += (text.ends_with("\n") ? "" : "\n") + folder + "\n";
     }
   }
-  return text == before ? Status{} : root.Write(kMuslPath, text);
+  return text == before ? Status{} : root.Write(kMuslPath, {text});
 }
 
 // Whether the cache has libraries of a folder: then ldconfig finds it without being told.
-bool Lists(const std::vector<CachedName>& listed, std::string_view folder) {
+bool Lists(const LibraryCache& cache, std::string_view folder) {
   const std::string_view wanted = WithoutUsr(folder);
-  return std::ranges::any_of(listed, [&](const CachedName& library) {
+  return std::ranges::any_of(cache.names(), [&](const CachedName& library) {
     const std::string_view path = WithoutUsr(library.path);
     return path.starts_with(wanted) && path.rfind('/') == wanted.size();
   });
@@ -138,12 +138,11 @@ bool Lists(const std::vector<CachedName>& listed, std::string_view folder) {
 
 // The libraries of a CUDA toolkit that the image lacks: none if it has a CUDA runtime, which the
 // others would be mixed with.
-std::vector<CachedLibrary> LackingCuda(const HookRequest& request,
-                                       const std::vector<CachedName>& listed) {
+std::vector<CachedLibrary> LackingCuda(const HookRequest& request, const LibraryCache& cache) {
   constexpr std::string_view kRuntime = "libcudart.so";
   std::vector<CachedLibrary> lacking;
   for (const CachedLibrary& library : request.cuda_libraries) {
-    if (std::ranges::none_of(listed, [&](const CachedName& own) {
+    if (std::ranges::none_of(cache.names(), [&](const CachedName& own) {
           return own.soname.starts_with(kRuntime) || own.soname == library.soname;
         })) {
       lacking.push_back(library);
@@ -154,14 +153,13 @@ std::vector<CachedLibrary> LackingCuda(const HookRequest& request,
 
 // What enable-cuda-compat has put into the cache, if it ran as a hook of its own: the driver's
 // libraries must not come before it again.
-std::vector<CachedLibrary> CompatBefore(const ContainerRoot& root,
-                                        const std::vector<CachedName>& listed) {
+std::vector<CachedLibrary> CompatBefore(const ContainerRoot& root, const LibraryCache& cache) {
   std::vector<CachedLibrary> libraries;
   for (const std::string& name : root.List(kConfigFolder)) {
     const std::string folder(Trim(name.starts_with(kCompatStem)
                                       ? root.Read(JoinPath(kConfigFolder, name)).value_or("")
                                       : ""));
-    for (const CachedName& each : listed) {
+    for (const CachedName& each : cache.names()) {
       if (!folder.empty() && ParentOf(each.path) == folder) {
         libraries.push_back({std::string(each.soname), std::string(each.path)});
       }
@@ -190,16 +188,15 @@ Status UpdateLibraries(const HookRequest& request, const std::vector<CachedLibra
     warnings.push_back(cache.error().message);
     return {};
   }
-  const std::vector<CachedName>& listed = cache->names();
   const bool decided_before = !request.cuda_compat && !request.folders.empty();
   if (decided_before) {
-    compat = CompatBefore(root, listed);
+    compat = CompatBefore(root, *cache);
   }
   std::vector<CachedLibrary> libraries = compat;
   libraries.insert(libraries.end(), driver.begin(), driver.end());
   if (!request.folders.empty()) {
     std::unordered_set<std::string_view> cached;
-    for (const CachedName& library : listed) {
+    for (const CachedName& library : cache->names()) {
       cached.insert(library.path);
     }
     for (const std::string& folder : request.folders) {
@@ -209,17 +206,20 @@ Status UpdateLibraries(const HookRequest& request, const std::vector<CachedLibra
   TRY(root.Link(NameBySoname(libraries)));
   std::vector<std::string> folders = FoldersOf(libraries, {});
   std::erase_if(folders, [&](const std::string& folder) {
-    return folder == request.compat_folder || Lists(listed, folder);
+    return folder == request.compat_folder || Lists(*cache, folder);
   });
   TRY(ListFolders(root, "00-nvidia-driver.conf", folders));
   if (!compat.empty() && !decided_before) {
     TRY(ListFolders(root, std::string(kCompatStem) + "cuda.conf", {request.compat_folder}));
   }
-  const std::vector<CachedLibrary> cuda = LackingCuda(request, listed);
+  const std::vector<CachedLibrary> cuda = LackingCuda(request, *cache);
   TRY(ListFolders(root, "zz-cuda-toolkit.conf", FoldersOf(cuda, {})));
   std::ranges::copy(cuda, std::back_inserter(libraries));
-  const std::string after = cache->With(libraries);
-  return after == before ? Status{} : root.Write(kLinkerCache, after);
+  if (cache->Has(libraries)) {
+    return {};
+  }
+  const CacheBytes after = cache->With(libraries);
+  return root.Write(kLinkerCache, {after.entries, after.texts, after.added});
 }
 
 // A file with that content which lies in no folder: on a tmpfs that is mounted nowhere.
@@ -273,7 +273,7 @@ Status WriteProfile(const ContainerRoot& root, const std::string& profile) {
   if (root.Read(kApplicationProfile).value_or("") == profile) {
     return {};
   }
-  TRY(root.Write(kApplicationProfile, profile, {.file = 0444, .folder = 0555}));
+  TRY(root.Write(kApplicationProfile, {profile}, {.file = 0444, .folder = 0555}));
   return root.ChangeMode(ParentOf(kApplicationProfile), 0555);
 }
 
@@ -402,10 +402,7 @@ int RunCdiHook(const std::string& name, const std::vector<std::string>& words) {
     const std::string& file = request->state_file;
     const bool piped = file.empty() || file == "-";
     if (const auto root = piped ? RootFromWorkingFolder(*request) : std::nullopt) {
-      TRY(RunHook(*request, *root, warnings));
-      // The state is not needed, but its writer must not find the pipe closed.
-      TRY(ReadDescriptor(STDIN_FILENO, "standard input"));
-      return {};
+      return RunHook(*request, *root, warnings);
     }
     TRY_ASSIGN(const std::string state,
                piped ? ReadDescriptor(STDIN_FILENO, "standard input") : ReadFile(file));

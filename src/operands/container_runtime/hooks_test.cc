@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -26,9 +27,10 @@ using testing::HasSubstr;
 
 std::vector<CachedLibrary> Listed(const std::string& cache) {
   std::vector<CachedLibrary> libraries;
-  const auto read = LibraryCache::Read(cache);
-  for (const CachedName& each : read ? read->names() : std::vector<CachedName>{}) {
-    libraries.push_back({std::string(each.soname), std::string(each.path)});
+  if (const auto read = LibraryCache::Read(cache)) {
+    for (const CachedName& each : read->names()) {
+      libraries.push_back({std::string(each.soname), std::string(each.path)});
+    }
   }
   return libraries;
 }
@@ -125,7 +127,7 @@ TEST_F(HooksTest, TheCudaOfAnImageStays) {
   Put("/usr/local/cuda-11.8/bin/nvcc", "its own");
   fs::create_symlink("cuda-11.8", root_ + "/usr/local/cuda");
   const std::string cache =
-      LibraryCache::Read("")->With({{"libcudart.so.11.0", "/x/libcudart.so.11.0"}});
+      LibraryCache::Read("")->With({{"libcudart.so.11.0", "/x/libcudart.so.11.0"}}).Whole();
   Put("/etc/ld.so.cache", cache);
   ASSERT_EQ(Hook(kCuda), "");
   EXPECT_EQ(fs::read_symlink(root_ + "/usr/local/cuda"), "cuda-11.8");
@@ -136,7 +138,7 @@ TEST_F(HooksTest, TheCudaOfAnImageStays) {
 
 TEST_F(HooksTest, ALibraryThatTheImageKnowsStaysInFrontOfCudas) {
   Put("/etc/ld.so.cache",
-      LibraryCache::Read("")->With({{"libcublas.so.12", "/x/libcublas.so.12"}}));
+      LibraryCache::Read("")->With({{"libcublas.so.12", "/x/libcublas.so.12"}}).Whole());
   ASSERT_EQ(Hook(kCuda), "");
   EXPECT_THAT(Cache(),
               testing::UnorderedElementsAre(
@@ -335,6 +337,36 @@ TEST_F(HooksTest, TheWorkingFolderIsTheRootIfALibraryIsMountedThere) {
   EXPECT_EXIT(in_container(), testing::ExitedWithCode(0), "");
   EXPECT_EXIT(::_exit(::chdir(root_.c_str()) != 0 || found() ? 1 : 0), testing::ExitedWithCode(0),
               "");
+}
+
+// runc writes the state when its scheduler comes to it: up to 10 ms later.
+TEST_F(HooksTest, AStateThatIsNotNeededIsNotWaitedFor) {
+  const std::string library = "/usr/lib/libcuda.so.580.1";
+  Put(library, "driver");
+  const auto in_container = [&] {
+    const std::string path = root_ + library;
+    std::array<int, 2> state{};
+    const bool ready = ::unshare(CLONE_NEWNS) == 0 &&
+                       ::mount("", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                       ::mount(path.c_str(), path.c_str(), nullptr, MS_BIND, nullptr) == 0 &&
+                       ::chdir(root_.c_str()) == 0 && ::pipe(state.data()) == 0 &&
+                       ::dup2(state[0], STDIN_FILENO) == STDIN_FILENO;
+    ::alarm(10);  // ends the process if it waits
+    ::_exit(ready ? RunCdiHook("nvidia-cdi-hook",
+                               {"create-container", "--library", "libcuda.so.1=" + library})
+                  : 2);
+  };
+  EXPECT_EXIT(in_container(), testing::ExitedWithCode(0), "");
+  EXPECT_EQ(fs::read_symlink(root_ + "/usr/lib/libcuda.so.1"), "libcuda.so.580.1");
+}
+
+TEST_F(HooksTest, ASecondStartWritesNothing) {
+  const std::vector<std::string> words = {"create-container", "--library",
+                                          "libcuda.so.1=/usr/lib/x/libcuda.so.535.1"};
+  ASSERT_EQ(Hook(words), "");
+  const std::string once = Get("/etc/ld.so.cache");
+  ASSERT_EQ(Hook(words), "");
+  EXPECT_EQ(Get("/etc/ld.so.cache"), once);
 }
 
 TEST(CudaCompat, DecidedByVersions) {

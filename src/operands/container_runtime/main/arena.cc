@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory of a program that ends within two milliseconds: one area, from which nothing is given
 // back. Asking the kernel for each piece, and returning it, was a fifth of the hook's own time.
+#include <sys/mman.h>
+
 #include <cstddef>
 #include <cstdlib>
 #include <new>
@@ -8,9 +10,16 @@
 // What does not fit (a library cache of some MB) comes from the C library, and stays as well.
 void* operator new(std::size_t size) {
   constexpr std::size_t kAlignment = __STDCPP_DEFAULT_NEW_ALIGNMENT__;
+  constexpr std::size_t kPageBytes = 4096;
   constexpr std::size_t kBytes = std::size_t{4} << 20;  // touched as it is used
-  alignas(kAlignment) static char area[kBytes];
+  alignas(kPageBytes) static char area[kBytes];
   static std::size_t used = 0;
+  if (used == 0) {
+    // Pages that are sure to be used, in one call (Linux 5.14) instead of a fault for each.
+    constexpr std::size_t kSureBytes = std::size_t{64} << 10;
+    constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE, which musl's headers lack
+    ::madvise(area, kSureBytes, kPopulateWrite);
+  }
   if (size <= kBytes - used) {
     void* const memory = area + used;
     const std::size_t end = used + (size + kAlignment - 1) / kAlignment * kAlignment;
