@@ -80,7 +80,7 @@ TEST(LibraryCache, OrderIsThatOfLdconfig) {
   const auto again = With(before, {});
   EXPECT_EQ(Listed(again), entries);
   // Taken out and put in again, an entry lands where it was.
-  const CachedLibrary middle = entries[entries.size() / 2];
+  const CachedLibrary& middle = entries[entries.size() / 2];
   const auto moved = Listed(With(before, {middle}));
   EXPECT_EQ(moved[entries.size() / 2].soname, middle.soname);
   EXPECT_EQ(moved.size(), entries.size());
