@@ -165,7 +165,9 @@ class Node:
                            or process.poll() is not None, "the document")
             yield process
         finally:
-            self.host.run("pkill", "-TERM", "-f", f"cuda-version={release} --cuda-root={root}/")
+            # With the document of a test before, all this can be sooner than the program is.
+            words = ("pkill", "-TERM", "-f", f"cuda-version={release} --cuda-root={root}/")
+            self.host.wait(lambda: self.host.run(*words).returncode == 0 or process.poll() is not None, "the program")
             process.wait(10)
             print(process.stderr.read())  # shown with a test that failed
 
