@@ -140,14 +140,19 @@ bool Lists(const LibraryCache& cache, std::string_view folder) {
 // others would be mixed with.
 std::vector<CachedLibrary> LackingCuda(const HookRequest& request, const LibraryCache& cache) {
   constexpr std::string_view kRuntime = "libcudart.so";
-  std::vector<CachedLibrary> lacking;
-  for (const CachedLibrary& library : request.cuda_libraries) {
-    if (std::ranges::none_of(cache.names(), [&](const CachedName& own) {
-          return own.soname.starts_with(kRuntime) || own.soname == library.soname;
-        })) {
-      lacking.push_back(library);
-    }
+  if (request.cuda_libraries.empty()) {
+    return {};
   }
+  std::unordered_set<std::string_view> own;
+  for (const CachedName& each : cache.names()) {
+    if (each.soname.starts_with(kRuntime)) {
+      return {};
+    }
+    own.insert(each.soname);
+  }
+  std::vector<CachedLibrary> lacking;
+  std::ranges::copy_if(request.cuda_libraries, std::back_inserter(lacking),
+                       [&](const CachedLibrary& library) { return !own.contains(library.soname); });
   return lacking;
 }
 
@@ -156,11 +161,16 @@ std::vector<CachedLibrary> LackingCuda(const HookRequest& request, const Library
 std::vector<CachedLibrary> CompatBefore(const ContainerRoot& root, const LibraryCache& cache) {
   std::vector<CachedLibrary> libraries;
   for (const std::string& name : root.List(kConfigFolder)) {
-    const std::string folder(Trim(name.starts_with(kCompatStem)
-                                      ? root.Read(JoinPath(kConfigFolder, name)).value_or("")
-                                      : ""));
+    if (!name.starts_with(kCompatStem)) {
+      continue;
+    }
+    const std::string text = root.Read(JoinPath(kConfigFolder, name)).value_or("");
+    const std::string_view folder = Trim(text);
+    if (folder.empty()) {
+      continue;
+    }
     for (const CachedName& each : cache.names()) {
-      if (!folder.empty() && ParentOf(each.path) == folder) {
+      if (ParentOf(each.path) == folder) {
         libraries.push_back({std::string(each.soname), std::string(each.path)});
       }
     }

@@ -23,7 +23,7 @@ Result<std::string> RootFromState(std::string_view state);
 
 // The working folder, if it is surely the container's root: not the host's, and a library that the
 // hook is asked to list is mounted there. runc runs createContainer hooks in that folder, and
-// writes the state to them when Go's scheduler comes to it, up to 10 ms after it started them; what
+// writes the state to them when Go's scheduler comes to it, up to 13 ms after it started them; what
 // needs no state does not wait, and Go's os/exec takes a reader that has ended for done. Kernels
 // before 5.8 do not tell mounts: none.
 std::optional<ContainerRoot> RootFromWorkingFolder(const HookRequest& request);

@@ -61,6 +61,14 @@ class HooksTest : public testing::Test {
     const Status done = RunHook(*request, *root, warnings_);
     return done ? "" : done.error().message;
   }
+  // As runc leaves it for its hooks: a mount namespace of its own, in which the file is mounted.
+  // What is mounted ends with the process.
+  bool MountAsRuncDoes(const std::string& file) {
+    const std::string path = root_ + file;
+    return ::unshare(CLONE_NEWNS) == 0 &&
+           ::mount("", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+           ::mount(path.c_str(), path.c_str(), nullptr, MS_BIND, nullptr) == 0;
+  }
   std::vector<CachedLibrary> Cache() { return Listed(Get("/etc/ld.so.cache")); }
 
   std::string folder_;
@@ -310,8 +318,6 @@ TEST(State, RootOfTheBundle) {
   fs::remove_all(bundle);
 }
 
-// As runc leaves it for its hooks: a mount namespace of its own, libraries mounted below the
-// working folder. What is mounted ends with the process.
 TEST_F(HooksTest, TheWorkingFolderIsTheRootIfALibraryIsMountedThere) {
   const std::string library = "/usr/lib/libcuda.so.580.1";
   Put(library, "driver");
@@ -319,11 +325,7 @@ TEST_F(HooksTest, TheWorkingFolderIsTheRootIfALibraryIsMountedThere) {
   request.libraries = {{"libcuda.so.1", library}};
   const auto found = [&] { return RootFromWorkingFolder(request).has_value(); };
   const auto in_container = [&] {
-    const std::string path = root_ + library;
-    const bool ready = ::unshare(CLONE_NEWNS) == 0 &&
-                       ::mount("", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
-                       ::mount(path.c_str(), path.c_str(), nullptr, MS_BIND, nullptr) == 0;
-    if (!ready || ::chdir(folder_.c_str()) != 0 || found()) {
+    if (!MountAsRuncDoes(library) || ::chdir(folder_.c_str()) != 0 || found()) {
       ::_exit(1);
     }
     if (::chdir(root_.c_str()) != 0 || !found()) {
@@ -339,18 +341,14 @@ TEST_F(HooksTest, TheWorkingFolderIsTheRootIfALibraryIsMountedThere) {
               "");
 }
 
-// runc writes the state when its scheduler comes to it: up to 10 ms later.
+// runc writes the state when its scheduler comes to it: up to 13 ms later.
 TEST_F(HooksTest, AStateThatIsNotNeededIsNotWaitedFor) {
   const std::string library = "/usr/lib/libcuda.so.580.1";
   Put(library, "driver");
   const auto in_container = [&] {
-    const std::string path = root_ + library;
     std::array<int, 2> state{};
-    const bool ready = ::unshare(CLONE_NEWNS) == 0 &&
-                       ::mount("", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
-                       ::mount(path.c_str(), path.c_str(), nullptr, MS_BIND, nullptr) == 0 &&
-                       ::chdir(root_.c_str()) == 0 && ::pipe(state.data()) == 0 &&
-                       ::dup2(state[0], STDIN_FILENO) == STDIN_FILENO;
+    const bool ready = MountAsRuncDoes(library) && ::chdir(root_.c_str()) == 0 &&
+                       ::pipe(state.data()) == 0 && ::dup2(state[0], STDIN_FILENO) == STDIN_FILENO;
     ::alarm(10);  // ends the process if it waits
     ::_exit(ready ? RunCdiHook("nvidia-cdi-hook",
                                {"create-container", "--library", "libcuda.so.1=" + library})
