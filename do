@@ -40,7 +40,7 @@ word_build() {  # build a preset: ./do build [dev|release|asan|tsan] [TARGET...]
 }
 
 word_image() {  # build the image of all operands: out/gantry.tar
-  word_build release gantry gantry-runtime gantry-hook gantry-cuda fakegpu_nvml
+  word_build release gantry gantry-runtime gantry-ctk gantry-cuda fakegpu_nvml
   deploy/image/build.sh build/release out/gantry.tar
 }
 
@@ -75,7 +75,7 @@ word_bench() {  # measure: ./do bench WORD prints `name value unit` lines; witho
 
 word_matrix() {  # try the container toolkit with every containerd in use: ./do matrix [PYTEST ARGUMENT...]
   word_setup
-  word_build release gantry gantry-runtime gantry-hook
+  word_build release gantry gantry-runtime gantry-ctk
   GANTRY_BUILD=$PWD/build/release GANTRY_MATRIX=full "$python" -m pytest -v -p no:cacheprovider \
     tests/component/test_runtime_matrix.py "$@"
 }

@@ -185,8 +185,8 @@ def plugin_register(bed):
 
 def hook(_=None):
     """the static program that runs at every container start: its size, its start against runc's"""
-    build("gantry-hook", "spawn_clock")
-    program = RELEASE / "gantry-hook"
+    build("gantry-runtime", "spawn_clock")
+    program = RELEASE / "gantry-runtime"
     figure("hook_size", program.stat().st_size / 1e6, "MB")
     runc = subprocess.run(["./do", "bed", "path", "runc"], cwd=ROOT, text=True, capture_output=True,
                           check=True).stdout.strip()
@@ -200,7 +200,7 @@ def hook(_=None):
 
 def inject(arguments):
     """what a GPU costs at a container's start: runc alone, with our document, any hook, ours, our runtime"""
-    build("gantry-runtime", "gantry-hook", "fakegpu_nvml")
+    build("gantry-runtime", "gantry-ctk", "fakegpu_nvml")
     took = injecting.measure(RELEASE, arguments.gpus, arguments.starts)
     for way, value in took.items():
         figure(f"inject_start_{way}", value, "ms")

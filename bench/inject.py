@@ -79,9 +79,11 @@ class Place:
             made.mkdir(parents=True)
         run(sys.executable, "testbed/fakegpu/fakegpu.py", "install", "--root", self.driver, "--profile", profile,
             "--node", "bench", cwd=ROOT, stdout=subprocess.DEVNULL)
-        shutil.copy(programs / "gantry-hook", self.toolkit / "nvidia-cdi-hook")
-        for name in ("nvidia-container-runtime", "nvidia-ctk"):
-            shutil.copy(programs / "gantry-runtime", self.toolkit / name)
+        for program, names in (("gantry-runtime", ("nvidia-cdi-hook", "nvidia-container-runtime")),
+                               ("gantry-ctk", ("nvidia-ctk",))):
+            shutil.copy(programs / program, self.toolkit)
+            for name in names:
+                (self.toolkit / name).symlink_to(program)
         (self.toolkit / ".config/nvidia-container-runtime").mkdir(parents=True)
         (self.toolkit / ".config/nvidia-container-runtime/config.toml").write_text(
             "accept-nvidia-visible-devices-envvar-when-unprivileged = true\n"

@@ -135,11 +135,14 @@ endfunction()
 file(GLOB GANTRY_ZIG ${GANTRY_CACHE}/venv/lib/python3*/site-packages/ziglang/zig)
 
 # gantry_musl_program(NAME FILE...): a static program of these files of the calling folder, linked with musl. It may
-# use fmt's and nlohmann's headers and no other library.
+# use the headers of fmt, nlohmann and toml++ and no other library.
 function(gantry_musl_program name)
+  if(NOT GANTRY_ZIG)
+    message(FATAL_ERROR "Zig is missing: ./do setup installs it")
+  endif()
   set(folder ${CMAKE_CURRENT_BINARY_DIR}/${name}.dir)
   file(MAKE_DIRECTORY ${folder}/include)
-  foreach(library fmt nlohmann)  # /usr/include has the headers of another C library
+  foreach(library fmt nlohmann toml++)  # /usr/include has the headers of another C library
     file(CREATE_LINK /usr/include/${library} ${folder}/include/${library} SYMBOLIC)
   endforeach()
   set(compiler ${CMAKE_COMMAND} -E env ZIG_GLOBAL_CACHE_DIR=${GANTRY_CACHE}/zig ZIG_LOCAL_CACHE_DIR=${GANTRY_CACHE}/zig

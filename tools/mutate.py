@@ -106,7 +106,7 @@ class Tree:
         if files == self.in_image == set():
             return
         self.in_image = None
-        if (run("./do", "build", "release", "gantry", "gantry-runtime", "gantry-hook", "gantry-cuda", "fakegpu_nvml", "node_probe", log=log)
+        if (run("./do", "build", "release", "gantry", "gantry-runtime", "gantry-ctk", "gantry-cuda", "fakegpu_nvml", "node_probe", log=log)
                 or run("./do", "image", log=log)):
             raise Mistake(f"the tree with these changes is not built: {log}")
         self.in_image = files

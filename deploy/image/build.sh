@@ -16,7 +16,7 @@ chmod 1777 "$root/tmp"
 
 install -m 0755 "$build/bin/gantry" "$root/usr/bin/gantry"
 "$build/bin/gantry" --names | while read -r name; do ln -s gantry "$root/usr/bin/$name"; done
-install -m 0755 "$build"/bin/gantry-{runtime,hook,cuda} "$root/opt/gantry/"
+install -m 0755 "$build"/bin/gantry-{runtime,ctk,cuda} "$root/opt/gantry/"
 install -m 0644 "$here"/../chart/crds/*.yaml "$root/opt/gpu-operator/"
 
 for library in libc.so.6 libm.so.6 libdl.so.2 libpthread.so.0 librt.so.1 libresolv.so.2; do

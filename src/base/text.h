@@ -11,7 +11,14 @@
 
 namespace gantry {
 
-using fmt::format;
+// fmt::format. An object, so that C++20's std::format is not found beside it by its arguments.
+struct Format {
+  template <typename... T>
+  std::string operator()(fmt::format_string<T...> text, T&&... values) const {
+    return fmt::vformat(text, fmt::make_format_args(values...));
+  }
+};
+inline constexpr Format format;
 
 // Splits at each separator; an empty text gives no parts, "a,,b" gives three.
 std::vector<std::string> Split(std::string_view text, char separator);

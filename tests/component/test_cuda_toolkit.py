@@ -124,7 +124,7 @@ class Node:
         self.programs = host.programs
         (host.path / "sys/fs/cgroup").mkdir(parents=True)
         assert host.run("mount", "--rbind", "/sys/fs/cgroup", host.path / "sys/fs/cgroup").returncode == 0
-        ours = (self.programs / "gantry-hook").resolve().parent
+        ours = (self.programs / "gantry-runtime").resolve().parent
         with_libraries(host.path, ours / "gantry-runtime")
         installed = host.install()
         assert installed.returncode == 0, installed.stderr

@@ -43,13 +43,13 @@ done
 
 
 def programs(folder: pathlib.Path, version: str = "") -> pathlib.Path:
-    """Fills a folder with gantry, gantry-runtime, gantry-hook, containerd (of a version), its shim, ctr and runc."""
+    """Fills a folder with gantry, gantry-runtime, gantry-ctk, containerd (of a version), its shim, ctr and runc."""
     folder.mkdir(parents=True, exist_ok=True)
     ours = pathlib.Path(os.environ.get("GANTRY_BUILD", ROOT / "build/release")) / "bin"
     if "GANTRY_BUILD" not in os.environ:
-        subprocess.run([ROOT / "do", "build", "release", "gantry", "gantry-runtime", "gantry-hook", "gantry-cuda",
+        subprocess.run([ROOT / "do", "build", "release", "gantry", "gantry-runtime", "gantry-ctk", "gantry-cuda",
                         "fakegpu_nvml"], check=True)
-    for name in ("gantry", "gantry-runtime", "gantry-hook"):
+    for name in ("gantry", "gantry-runtime", "gantry-ctk"):
         (folder / name).symlink_to(ours / name)
     if os.environ.get("GANTRY_BED_BIN"):
         found = pathlib.Path(os.environ["GANTRY_BED_BIN"])

@@ -362,8 +362,7 @@ Result<std::string> RootFromState(std::string_view state) {
   TRY_ASSIGN(const std::string text, ReadFile(JoinPath(bundle, "config.json")));
   const std::string path = container::OciRootPath(text);
   if (path.empty()) {
-    return Fail(ErrorKind::kInvalid,
-                gantry::format("read {}/config.json: root.path is not there", bundle));
+    return Fail(ErrorKind::kInvalid, format("read {}/config.json: root.path is not there", bundle));
   }
   return path.front() == '/' ? path : JoinPath(bundle, path);
 }
@@ -397,8 +396,7 @@ int RunCdiHook(const std::string& name, const std::vector<std::string>& words) {
     return 1;
   }
   if (!request->known) {
-    report(gantry::format("hook {} is not known or has an unknown flag; nothing is done",
-                          request->name));
+    report(format("hook {} is not known or has an unknown flag; nothing is done", request->name));
     return 0;
   }
   if (request->name == "noop") {

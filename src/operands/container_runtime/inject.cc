@@ -5,7 +5,9 @@
 #include "operands/container_runtime/inject.h"
 
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -44,8 +46,8 @@ Result<container::DeviceNumbers> LookUpDevice(const std::string& host_path) {
   }
   container::DeviceNumbers numbers;
   numbers.type = S_ISBLK(info.st_mode) ? 'b' : S_ISFIFO(info.st_mode) ? 'p' : 'c';
-  numbers.major = gnu_dev_major(info.st_rdev);
-  numbers.minor = gnu_dev_minor(info.st_rdev);
+  numbers.major = major(info.st_rdev);
+  numbers.minor = minor(info.st_rdev);
   numbers.mode = info.st_mode & 0777;
   numbers.uid = info.st_uid;
   numbers.gid = info.st_gid;
@@ -55,7 +57,8 @@ Result<container::DeviceNumbers> LookUpDevice(const std::string& host_path) {
 // The new file takes the place of the old one. By exchange, because ext4 writes a file's blocks out
 // when it is renamed over another: half a millisecond at every container start.
 bool Exchange(const std::string& made, const std::string& path) {
-  return ::renameat2(AT_FDCWD, made.c_str(), AT_FDCWD, path.c_str(), RENAME_EXCHANGE) == 0 ||
+  return ::syscall(SYS_renameat2, AT_FDCWD, made.c_str(), AT_FDCWD, path.c_str(),
+                   RENAME_EXCHANGE) == 0 ||
          ::rename(made.c_str(), path.c_str()) == 0;
 }
 

@@ -41,8 +41,8 @@ namespace {
 using std::chrono::seconds;
 using std::chrono::steady_clock;
 
-constexpr char kHookFile[] = "gantry-hook";
-constexpr char kProgramFile[] = "gantry-runtime";
+constexpr char kRuntimeFile[] = "gantry-runtime";
+constexpr char kCtkFile[] = "gantry-ctk";
 constexpr char kOwner[] = "nvidia-container-toolkit";
 // Without a free inotify instance the host is looked at in this rhythm, and a watch tried again.
 constexpr seconds kLookAgain(60);
@@ -125,8 +125,8 @@ class Toolkit {
 
   Status PutFiles(const host::DriverVerdict& verdict,
                   const std::vector<std::string>& low_level_runtimes) {
-    HostFacts facts{JoinPath(options_.source_root, kHookFile),
-                    JoinPath(options_.source_root, kProgramFile), "", verdict.driver_root,
+    HostFacts facts{JoinPath(options_.source_root, kRuntimeFile),
+                    JoinPath(options_.source_root, kCtkFile), "", verdict.driver_root,
                     low_level_runtimes};
     if (!ManagementCdiPath(options_).empty()) {
       container::CdiInput input;
@@ -360,8 +360,8 @@ Result<Fd> LockHost(const Options& options) {
 Status RunToolkit(Options options, const host::Signals& signals, int& exit_status) {
   TRY_ASSIGN(const Fd lock, LockHost(options));
   TRY_ASSIGN(const PidFile pid_file, PidFile::Make(options.host_root, options.pid_file));
-  TRY(host::FileFingerprint(JoinPath(options.source_root, kHookFile)));  // they can be read
-  TRY(host::FileFingerprint(JoinPath(options.source_root, kProgramFile)));
+  TRY(host::FileFingerprint(JoinPath(options.source_root, kRuntimeFile)));  // they can be read
+  TRY(host::FileFingerprint(JoinPath(options.source_root, kCtkFile)));
   TRY_ASSIGN(host::Journal journal, host::Journal::Open(options.host_root, kJournalFolder));
   std::optional<NriPlugin> nri;
   if (options.nri_plugin) {

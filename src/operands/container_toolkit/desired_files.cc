@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which files a node gets: two static programs under the names that NVIDIA's toolkit has on a host
-// (the hook; and one that all others are links to), their configuration, and the CDI document of
-// management containers.
+// Which files a node gets: two static programs, links to them by the names that NVIDIA's toolkit has
+// on a host, their configuration, and the CDI document of management containers.
 #include "operands/container_toolkit/desired_files.h"
 
 #include <algorithm>
@@ -16,12 +15,20 @@
 namespace gantry::container_toolkit {
 namespace {
 
-constexpr char kHook[] = "nvidia-cdi-hook";
-constexpr char kProgram[] = "gantry-runtime";
+constexpr char kRuntime[] = "gantry-runtime";
+constexpr char kCtk[] = "gantry-ctk";
+struct Alias {
+  const char* name;
+  const char* program;
+};
 constexpr std::array kAliases = {
-    "nvidia-container-runtime",        "nvidia-container-runtime.cdi",
-    "nvidia-container-runtime.legacy", "nvidia-container-runtime-hook",
-    "nvidia-container-toolkit",        "nvidia-ctk",
+    Alias{"nvidia-cdi-hook", kRuntime},
+    Alias{"nvidia-container-runtime", kRuntime},
+    Alias{"nvidia-container-runtime.cdi", kRuntime},
+    Alias{"nvidia-container-runtime.legacy", kRuntime},
+    Alias{"nvidia-container-runtime-hook", kRuntime},
+    Alias{"nvidia-container-toolkit", kRuntime},
+    Alias{"nvidia-ctk", kCtk},
 };
 
 std::string Quoted(std::string_view text) {
@@ -142,13 +149,13 @@ std::vector<host::Change> DesiredFiles(const Options& options, const HostFacts& 
   // The configuration first: who finds the program finds it configured.
   changes.push_back({Kind::kFile, RuntimeConfigPath(options), RuntimeConfigFile(options, facts),
                      0644, std::nullopt});
-  // Links of releases that had one program for all lead to the hook: it comes when none does.
+  // The program that the other leaves work to comes before it.
+  changes.push_back({Kind::kFile, JoinPath(folder, kCtk), "", 0755, std::nullopt, facts.ctk});
   changes.push_back(
-      {Kind::kFile, JoinPath(folder, kProgram), "", 0755, std::nullopt, facts.program});
-  for (const char* alias : kAliases) {
-    changes.push_back({Kind::kSymlink, JoinPath(folder, alias), kProgram, 0, std::nullopt});
+      {Kind::kFile, JoinPath(folder, kRuntime), "", 0755, std::nullopt, facts.runtime});
+  for (const auto& [name, program] : kAliases) {
+    changes.push_back({Kind::kSymlink, JoinPath(folder, name), program, 0, std::nullopt});
   }
-  changes.push_back({Kind::kFile, JoinPath(folder, kHook), "", 0755, std::nullopt, facts.hook});
   if (!facts.management_cdi.empty()) {
     changes.push_back(
         {Kind::kFile, ManagementCdiPath(options), facts.management_cdi, 0644, std::nullopt});

@@ -24,8 +24,8 @@ std::string RuntimeConfigPath(const Options& options);
 
 // What is found on a host and goes into its files.
 struct HostFacts {
-  std::string hook;            // nvidia-cdi-hook, a file here
-  std::string program;         // all others, a file here
+  std::string runtime;         // gantry-runtime, a file here
+  std::string ctk;             // gantry-ctk, a file here
   std::string management_cdi;  // the document; empty if there is none
   std::string driver_root;     // host path
   // That the engine's configuration names; runc and crun are added.

@@ -178,48 +178,55 @@ TEST(Options, AnImagesVariableGivesNoGpuUnlessSwitchedOn) {
                   ->accept_environment);
 }
 
-TEST(DesiredFiles, TheHookAndOneProgramUnderAllOtherNames) {
+TEST(DesiredFiles, TwoProgramsUnderTheNamesOfNvidias) {
   const auto changes =
-      DesiredFiles(*Parse({"--cdi-enabled"}), {"hook", "program", "document", "/", {}});
+      DesiredFiles(*Parse({"--cdi-enabled"}), {"runtime", "ctk", "document", "/", {}});
   const std::string folder = "/usr/local/nvidia/toolkit/";
-  for (const char* name : {"nvidia-container-runtime", "nvidia-container-runtime.cdi",
-                           "nvidia-container-runtime.legacy", "nvidia-container-runtime-hook",
-                           "nvidia-container-toolkit", "nvidia-ctk"}) {
-    EXPECT_THAT(changes, Contains(AllOf(Field(&host::Change::path, folder + name),
-                                        Field(&host::Change::kind, host::Change::Kind::kSymlink),
-                                        Field(&host::Change::content, "gantry-runtime"))));
+  const auto link = [&](const std::string& name, const char* program) {
+    return AllOf(Field(&host::Change::path, folder + name),
+                 Field(&host::Change::kind, host::Change::Kind::kSymlink),
+                 Field(&host::Change::content, program));
+  };
+  for (const char* name :
+       {"nvidia-cdi-hook", "nvidia-container-runtime", "nvidia-container-runtime.cdi",
+        "nvidia-container-runtime.legacy", "nvidia-container-runtime-hook",
+        "nvidia-container-toolkit"}) {
+    EXPECT_THAT(changes, Contains(link(name, "gantry-runtime")));
   }
+  EXPECT_THAT(changes, Contains(link("nvidia-ctk", "gantry-ctk")));
   const auto program = [&](const char* name, const char* source) {
     return AllOf(Field(&host::Change::path, folder + name), Field(&host::Change::source, source),
                  Field(&host::Change::mode, 0755U));
   };
-  EXPECT_THAT(changes, Contains(program("gantry-runtime", "program")));
-  EXPECT_THAT(changes, Contains(program("nvidia-cdi-hook", "hook")));
+  EXPECT_THAT(changes, Contains(program("gantry-runtime", "runtime")));
+  EXPECT_THAT(changes, Contains(program("gantry-ctk", "ctk")));
   EXPECT_THAT(changes,
               Contains(Field(&host::Change::path, "/var/run/cdi/management.nvidia.com-gpu.yaml")));
 }
 
-// Releases before had one program, and every other name was a link to nvidia-cdi-hook.
-TEST(DesiredFiles, ComeInThePlaceOfTheOneProgramBefore) {
+// Releases before had nvidia-cdi-hook as a file of its own, with links that lead elsewhere.
+TEST(DesiredFiles, ComeInThePlaceOfThoseBefore) {
   using Kind = host::Change::Kind;
   std::string pattern = "/tmp/desired_files.XXXXXX";
   const std::string root = ::mkdtemp(pattern.data());
-  std::ofstream(root + "/hook") << "hook";
-  std::ofstream(root + "/program") << "program";
+  std::ofstream(root + "/runtime") << "runtime";
+  std::ofstream(root + "/ctk") << "ctk";
   const auto options = Parse({});
   const std::string folder = ToolkitDir(*options);
   host::Journal journal = host::Journal::Open(root, kJournalFolder).value();
   ASSERT_TRUE(journal.Apply(
-      {{Kind::kSymlink, folder + "/nvidia-container-runtime", "nvidia-cdi-hook", 0, std::nullopt},
+      {{Kind::kFile, folder + "/gantry-runtime", "all", 0755, std::nullopt},
+       {Kind::kSymlink, folder + "/nvidia-ctk", "gantry-runtime", 0, std::nullopt},
+       {Kind::kSymlink, folder + "/nvidia-container-runtime", "nvidia-cdi-hook", 0, std::nullopt},
        {Kind::kFile, folder + "/nvidia-cdi-hook", "one", 0755, std::nullopt}}));
-  const auto changes = DesiredFiles(*options, {root + "/hook", root + "/program", "", "/", {}});
+  const auto changes = DesiredFiles(*options, {root + "/runtime", root + "/ctk", "", "/", {}});
   ASSERT_TRUE(journal.Apply(changes));
   const auto text = [&](const char* name) {
     return ReadFile(root + folder + "/" + name).value_or("");
   };
-  EXPECT_EQ(text("nvidia-cdi-hook"), "hook");
-  EXPECT_EQ(text("nvidia-container-runtime"), "program");
-  EXPECT_EQ(text("nvidia-ctk"), "program");
+  EXPECT_EQ(text("nvidia-cdi-hook"), "runtime");
+  EXPECT_EQ(text("nvidia-container-runtime"), "runtime");
+  EXPECT_EQ(text("nvidia-ctk"), "ctk");
   EXPECT_THAT(journal.Apply(changes).value(), IsEmpty());
   std::filesystem::remove_all(root);
 }

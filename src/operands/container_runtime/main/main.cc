@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program that a container start runs on the host, under the names that NVIDIA's toolkit has
-// there. The name it is called by selects what it is; called by another, the first word does.
+// The programs of NVIDIA's toolkit on a host, twice: as gantry-runtime, which container starts wait
+// for, and as gantry-ctk, which has what the other goes without (by_ctk.cc). The name it is
+// called by selects what it is; called by another, the first word does.
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -9,12 +10,14 @@
 
 #include "base/paths.h"
 #include "operands/container_runtime/hook_arguments.h"
+#include "operands/container_runtime/hooks.h"
 #include "operands/container_runtime/runtime.h"
 #include "operands/container_runtime/toolkit_cli.h"
 
 namespace {
 
 using gantry::container_runtime::AskForVersion;
+using gantry::container_runtime::RunCdiHook;
 using gantry::container_runtime::RunContainerRuntime;
 using gantry::container_runtime::RunLegacyHook;
 using gantry::container_runtime::RuntimeVersion;
@@ -26,6 +29,7 @@ struct Command {
 };
 
 constexpr std::array kCommands = {
+    Command{"nvidia-cdi-hook", RunCdiHook},
     Command{"nvidia-container-runtime", RunContainerRuntime},
     Command{"nvidia-container-runtime.cdi", RunContainerRuntime},
     Command{"nvidia-container-runtime.legacy", RunContainerRuntime},
