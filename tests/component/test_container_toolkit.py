@@ -541,6 +541,30 @@ def test_an_unprivileged_container_gets_nothing_by_its_variable(make_host):
     assert (bundle.path / "config.json").read_bytes() == before
 
 
+OF_ANOTHER_VENDOR = """cdiVersion: 0.5.0
+kind: vendor.example/nic
+devices:
+- name: nic0
+  containerEdits:
+    env: [NIC=nic0]  # as yq writes it
+"""
+
+
+def test_a_document_in_yaml_is_for_the_program_that_reads_yaml(make_host):
+    host = make_host()
+    assert host.install().returncode == 0
+    mount_cgroups(host)
+    host.see("etc/cdi").mkdir()
+    host.see("etc/cdi/nic.yaml").write_text(OF_ANOTHER_VENDOR)
+    asks = ["NVIDIA_VISIBLE_DEVICES=vendor.example/nic=nic0"]
+    bundle = Bundle(host, asks, ["/sbin/ldconfig", "--version"])
+    assert "ldconfig" in bundle.output()
+    assert "NIC=nic0" in json.loads((bundle.path / "config.json").read_text())["process"]["env"]
+    host.see("usr/local/nvidia/toolkit/gantry-ctk").unlink()
+    refused = Bundle(host, asks, ["/sbin/ldconfig", "--version"]).output()
+    assert "gantry-ctk" in refused and "nic0" in refused, refused
+
+
 def test_an_unknown_device_stops_the_container_with_its_name(make_host):
     host = make_host()
     assert host.install().returncode == 0
