@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which files a node gets: two static programs, links to them by the names that NVIDIA's toolkit has
-// on a host, their configuration, and the CDI document of management containers.
+// Which files a node gets: two static programs, links to them by the names that NVIDIA's toolkit
+// has on a host, their configuration, and the CDI document of management containers.
 #include "operands/container_toolkit/desired_files.h"
 
 #include <algorithm>

@@ -187,10 +187,9 @@ TEST(DesiredFiles, TwoProgramsUnderTheNamesOfNvidias) {
                  Field(&host::Change::kind, host::Change::Kind::kSymlink),
                  Field(&host::Change::content, program));
   };
-  for (const char* name :
-       {"nvidia-cdi-hook", "nvidia-container-runtime", "nvidia-container-runtime.cdi",
-        "nvidia-container-runtime.legacy", "nvidia-container-runtime-hook",
-        "nvidia-container-toolkit"}) {
+  for (const char* name : {"nvidia-cdi-hook", "nvidia-container-runtime",
+                           "nvidia-container-runtime.cdi", "nvidia-container-runtime.legacy",
+                           "nvidia-container-runtime-hook", "nvidia-container-toolkit"}) {
     EXPECT_THAT(changes, Contains(link(name, "gantry-runtime")));
   }
   EXPECT_THAT(changes, Contains(link("nvidia-ctk", "gantry-ctk")));
