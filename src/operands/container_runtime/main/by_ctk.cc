@@ -22,6 +22,7 @@ Status BecomeCtk() {
   TRY_ASSIGN(const std::string own, ReadFile("/proc/self/cmdline"));
   std::vector<std::string> words = Split(own, '\0');
   std::vector<char*> argv;
+  argv.reserve(words.size());
   for (std::string& word : words) {
     argv.push_back(word.data());
   }
