@@ -115,6 +115,14 @@ TEST(CdiYaml, WhatCouldBeTakenForSomethingElseIsQuoted) {
   EXPECT_THAT(YamlText(json), HasSubstr("a: \"0:1\"\n"));
 }
 
+TEST(CdiYaml, AKeyMayBeLong) {
+  for (const size_t length : {1023U, 1024U, 1025U, 5000U}) {
+    const std::string key(length, 'k');
+    const Json json = {{"a", {{{"b", 1U}, {key, {1U, 2U}}, {"z", {{key, "x"}}}}}}};
+    EXPECT_EQ(ParseYaml(YamlText(json)).value_or(nullptr), json) << length;
+  }
+}
+
 TEST(CdiYaml, NumbersInEveryNotation) {
   for (const char* number : {"438", "+438", "0666", "0o666", "0x1B6", "0b110110110"}) {
     EXPECT_EQ(ParseYaml(number).value(), Json(438U)) << number;

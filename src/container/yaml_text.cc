@@ -20,6 +20,7 @@ namespace {
 constexpr size_t kMostBytes = size_t{4} << 20;
 constexpr int kMostNodes = 200000;  // aliases can make much out of little
 constexpr int kDeepest = 64;
+constexpr size_t kLongestKey = 1024;  // without a mark of its own (YAML 1.2, 7.4)
 
 // A whole number in the notations of YAML 1.1 and Go: 438, 0666, 0o666, 0x1B6, 0b110; null if it is
 // none.
@@ -146,7 +147,8 @@ void Emit(const Json& json, size_t at, bool inline_first, std::string& out) {
   }
   for (const auto& [key, child] : json.items()) {
     start();
-    out += Quoted(key) + ":";
+    const std::string text = Quoted(key);
+    out += text.size() > kLongestKey ? "? " + text + "\n" + indent + ":" : text + ":";
     value(child, child.is_array() ? at : at + 2);
   }
 }
