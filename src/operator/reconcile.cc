@@ -154,7 +154,7 @@ kube::Outcome Reconciler::Cluster() {
   if (nothing_asked) {
     upgrades_.Follow({});
   }
-  status_rests_.reset();
+  rests_.reset();
   Status result;
   const auto note = [&](Status wrote) {
     if (result.has_value()) {
@@ -194,16 +194,38 @@ kube::Outcome Reconciler::Cluster() {
                      GpuClusterStatus(settings_.space, StatusIn(cluster), GenerationOf(cluster),
                                       clock_.Wall())));
   }
+  note(AskForPods());
   if (!result.has_value()) {
     return std::move(result).error();
   }
   if (foreign_.silent_since.has_value()) {
-    return kube::RetryAfter{kTakeoverRests};
+    LookAgainIn(kTakeoverRests);
   }
-  if (status_rests_.has_value()) {
-    return kube::RetryAfter{*status_rests_};
+  return rests_.has_value() ? kube::Outcome(kube::RetryAfter{*rests_}) : kube::Done{};
+}
+
+void Reconciler::LookAgainIn(std::chrono::milliseconds rests) {
+  rests_ = std::min(rests_.value_or(rests), rests);
+}
+
+// Any change of a DaemonSet makes its controller look at it.
+Status Reconciler::AskForPods() {
+  Status result;
+  stalled_ = NextStalled(stalled_, view_.DaemonSets(), clock_.Now());
+  for (const std::string& name : stalled_.due) {
+    log::Warning("DaemonSet {} lacks pods for {} s; asking its controller to look again", name,
+                 kStalls.count());
+    auto asked = client_.MergePatch(
+        kube::kinds::kDaemonSet, {settings_.space, name},
+        {{"metadata", {{"annotations", {{kAskedForPods, Rfc3339(clock_.Wall())}}}}}});
+    if (!asked.has_value() && asked.error().kind != ErrorKind::kNotFound && result.has_value()) {
+      result = std::unexpected(std::move(asked).error());
+    }
   }
-  return kube::Done{};
+  if (stalled_.next.has_value()) {
+    LookAgainIn(std::chrono::ceil<std::chrono::milliseconds>(*stalled_.next - clock_.Now()));
+  }
+  return result;
 }
 
 Status Reconciler::WriteIgnored(const kube::Kind& kind, const std::vector<Json>& policies) {
@@ -380,7 +402,7 @@ Status Reconciler::WriteFollowed(const kube::Kind& kind, const Json& object, con
   const auto since =
       std::chrono::duration_cast<std::chrono::milliseconds>(clock_.Now() - status_written_);
   if (SameButMessages(before, status) && since < kMessagesRest) {
-    status_rests_ = kMessagesRest - since;
+    LookAgainIn(kMessagesRest - since);
     return {};
   }
   TRY(WriteStatus(kind, object, status));

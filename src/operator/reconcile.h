@@ -19,6 +19,7 @@
 #include "operator/metrics.h"
 #include "operator/node_labels.h"
 #include "operator/rule_set.h"
+#include "operator/stalled.h"
 #include "operator/startup_taint.h"
 #include "operator/takeover.h"
 #include "operator/upgrade/actor.h"
@@ -83,6 +84,10 @@ class Reconciler {
                       const ClusterFacts& cluster, const std::string& write_error,
                       const Plan& held);
   Status OpenSpace(const policy::ClusterPolicy& policy, const OpenShift& openshift);
+  // Of DaemonSets' controllers, for what stalled.h finds.
+  Status AskForPods();
+  // Sooner, if something else is due before.
+  void LookAgainIn(std::chrono::milliseconds rests);
   Status WriteStatus(const kube::Kind& kind, const Json& object, const Json& status);
   // Of a policy that counts: messages alone are written in groups.
   Status WriteFollowed(const kube::Kind& kind, const Json& object, const Json& status);
@@ -116,7 +121,8 @@ class Reconciler {
   std::string announced_;
   std::map<std::string, std::string> announced_drivers_;
   SteadyTime status_written_{};
-  std::optional<std::chrono::milliseconds> status_rests_;  // until a message is written
+  std::optional<std::chrono::milliseconds> rests_;  // until Cluster has something to do again
+  Stalled stalled_;
   mutable std::mutex mutex_;
   std::optional<LabelRules> rules_;
   std::set<std::string> untried_;  // nodes that these rules were not tried on

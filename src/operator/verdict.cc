@@ -331,6 +331,7 @@ DaemonSetFacts ProjectDaemonSet(const Json& daemon_set) {
   facts.updated = number("status.updatedNumberScheduled");
   facts.available = number("status.numberAvailable");
   facts.unavailable = number("status.numberUnavailable");
+  facts.current = number("status.currentNumberScheduled");
   facts.on_delete = TextAt(daemon_set, "spec.updateStrategy.type") == "OnDelete";
   return facts;
 }

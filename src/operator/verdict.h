@@ -23,6 +23,7 @@ struct DaemonSetFacts {
   int available = 0;
   int unavailable = 0;
   bool on_delete = false;
+  int current = 0;  // nodes that have a pod, of those that are to have one
   bool operator==(const DaemonSetFacts&) const = default;
 };
 DaemonSetFacts ProjectDaemonSet(const Json& daemon_set);

@@ -398,10 +398,11 @@ TEST(DaemonSetFacts, AreReadFromMetadataAndStatus) {
                               {"status",
                                {{"observedGeneration", 3},
                                 {"desiredNumberScheduled", 5},
+                                {"currentNumberScheduled", 4},
                                 {"updatedNumberScheduled", 1},
                                 {"numberAvailable", 2},
                                 {"numberUnavailable", 3}}}}),
-            (DaemonSetFacts{4, 3, 5, 1, 2, 3, true}));
+            (DaemonSetFacts{4, 3, 5, 1, 2, 3, true, 4}));
 }
 
 TEST(Metrics, HaveNvidiasNames) {

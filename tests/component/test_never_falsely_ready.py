@@ -157,7 +157,7 @@ def unready(plane) -> list[str]:
 def wait_ready(plane, told):
     try:
         # A DaemonSet that is made again while its controller still waits for pods of the one before, which it knows
-        # by the same name, gets none until that wait is given up, after five minutes.
+        # by the same name, gets none until that wait is given up, after five minutes, and the operator asks it to look again.
         wait(lambda: state(plane) == "ready", "ready", 400)
     except AssertionError as late:
         said = [plane.get(f"{POLICIES}/cluster-policy")["status"]["conditions"]]
