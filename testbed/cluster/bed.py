@@ -115,13 +115,16 @@ def gpu(options) -> None:
     )
 
 
+def _image_name(archive: pathlib.Path, otherwise: str) -> str:
+    name = oci.reference_of(archive)
+    if not name:
+        raise BedError(f"load {archive}: the archive doesn't name its image; {otherwise}")
+    return name
+
+
 def load(options) -> None:
     bed = beds.choose(options.name)
-    name = options.ref or oci.reference_of(options.archive)
-    if not name:
-        raise BedError(
-            f"load {options.archive}: the archive doesn't name its image; give --ref REF"
-        )
+    name = options.ref or _image_name(options.archive, "give --ref REF")
     for node in bed.nodes() if options.node == "all" else [bed.node(options.node)]:
         if options.node != "all" or machine.running(node.folder):
             node.load(options.archive, name)
@@ -149,8 +152,9 @@ def add_node(options) -> None:
         taints=tuple(options.taint),
         labels=tuple(options.label),
     )
+    images = {_image_name(archive, "load it later, with --ref REF"): archive for archive in options.load}
     with paths.locked(bed.folder / ".lock"):
-        node = bed.add_node(request)
+        node = bed.add_node(request, images)
     if not options.no_wait:
         bed.wait_ready(node)
     print(node.name)
@@ -298,6 +302,14 @@ def words() -> argparse.ArgumentParser:
     )
     sub.add_argument(
         "--label", metavar="K=V", action="append", default=[], help="register with this label"
+    )
+    sub.add_argument(
+        "--load",
+        metavar="ARCHIVE",
+        type=pathlib.Path,
+        action="append",
+        default=[],
+        help="an OCI archive that is loaded before the node joins",
     )
     sub.add_argument("--no-wait", action="store_true", help="return before it is Ready")
 

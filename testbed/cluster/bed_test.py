@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 
+import oci
 import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -207,18 +208,28 @@ def test_a_node_is_stopped_and_started(beds, one):
     )
 
 
-def test_a_node_joins_late_with_its_taint(beds, one):
+def test_a_node_joins_late_with_its_taint_and_images(beds, one, tmp_path):
+    entry = [oci.Entry("etc/late", content=b"late\n")]
+    oci.write_archive(tmp_path / "nameless.tar", "", entry)
+    oci.write_archive(tmp_path / "late.tar", "localhost/late:1", entry)
+    nameless = ("add-node", "--name", one, "--load", str(tmp_path / "nameless.tar"))
+    assert "doesn't name its image" in beds(*nameless, ok=False)
     name = beds(
         "add-node",
         "--name",
         one,
+        "--load",
+        str(tmp_path / "late.tar"),
         "--taint",
         "nvidia.com/gpu=present:NoSchedule",
         "--label",
         "pool=gpu",
     ).strip()
     node = json.loads(beds("kubectl", "--name", one, "get", "node", name, "-o", "json"))
-    assert node["metadata"]["labels"]["pool"] == "gpu"
+    assert name == "node2" and node["metadata"]["labels"]["pool"] == "gpu"
+    # The kubelet began after the last image.
+    order = "ctr -n k8s.io images ls -q && test /var/lib/images-loaded -ot /run/kubelet.pid"
+    assert "localhost/late:1" in beds("exec", "--name", one, name, "sh", "-c", order).split()
     taint = {"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}
     assert taint in node["spec"]["taints"]
     # Pods reach each other from node to node, by their own addresses.

@@ -139,17 +139,20 @@ class Bed:
         node.start(self.plane)
         return node
 
-    def _load_images(self, node: Node) -> None:
-        for file, name in (("pause.tar", base.PAUSE), ("test.tar", base.TEST)):
-            node.load(base.images() / file, name)
+    def _load_images(self, node: Node, more: dict[str, pathlib.Path] | None = None) -> None:
+        """Loads the bed's own images and these, by name, and lets the kubelet start."""
+        own = {base.PAUSE: base.images() / "pause.tar", base.TEST: base.images() / "test.tar"}
+        for name, archive in (own | (more or {})).items():
+            node.load(archive, name)
+        node.images_loaded()
 
-    def add_node(self, request: "Request") -> Node:
-        """A node that joins later; returns when it is Ready."""
+    def add_node(self, request: "Request", images: dict[str, pathlib.Path]) -> Node:
+        """A node that joins later, with these image archives, by name, beside the bed's own."""
         number = max((n.settings.number for n in self.nodes()), default=0) + 1
         if number > MAX_NODES:
             raise BedError(f"add a node: a bed has at most {MAX_NODES} real nodes")
         node = self._start_node(number, request)
-        self._load_images(node)
+        self._load_images(node, images)
         return node
 
     def wait_ready(self, node: Node) -> None:

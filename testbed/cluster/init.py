@@ -108,8 +108,8 @@ def make_dev(dev: pathlib.Path) -> None:
 
 
 class Probe:
-    """What a service waits for before it is started: a TCP or Unix socket that accepts, or an
-    HTTPS "ok".
+    """What a service waits for before it is started: a file that is there, a TCP or Unix socket
+    that accepts, or an HTTPS "ok".
     """
 
     def __init__(self, spec: dict):
@@ -121,6 +121,8 @@ class Probe:
 
     def holds(self) -> bool:
         try:
+            if "file" in self.spec:
+                return os.path.exists(self.spec["file"])
             if "unix" in self.spec:
                 with socket.socket(socket.AF_UNIX) as connection:
                     connection.connect(self.spec["unix"])

@@ -22,6 +22,7 @@ from paths import SOURCE, BedError
 
 FAKEGPU = SOURCE.parent / "fakegpu" / "fakegpu.py"
 CONTAINERD_SOCKET = "/run/containerd/containerd.sock"
+IMAGES_LOADED = "/var/lib/images-loaded"
 SERVICES = ("containerd", "kubelet", "kube-proxy")
 
 _CONTAINERD_CONFIG = f"""\
@@ -187,11 +188,12 @@ class Node:
         services = [
             {"name": "containerd", "argv": ["containerd"]},
             # The kubelet would wait for an API server by itself, but look for it ever less often.
+            # No registry serves these images: a pod that came before them would fail to pull.
             {
                 "name": "kubelet",
                 "argv": kubelet,
-                "after": [{"unix": CONTAINERD_SOCKET}, server],
-                "after_at_most_s": 30,
+                "after": [{"unix": CONTAINERD_SOCKET}, {"file": IMAGES_LOADED}, server],
+                "after_at_most_s": 60,
             },
             {"name": "kube-proxy", "argv": proxy, "after": [server], "after_at_most_s": 30},
         ]
@@ -272,6 +274,10 @@ class Node:
         ]
         with open(archive, "rb") as content:
             process.run(self.enter(command), f"load {archive.name} into {self.name}", stdin=content)
+
+    def images_loaded(self) -> None:
+        """The node has the images that it begins with; its kubelet may start, on every boot."""
+        (self.root() / IMAGES_LOADED.lstrip("/")).touch()
 
 
 def _attach(pid: int, bridge_pid: int, number: int) -> None:

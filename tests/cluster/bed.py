@@ -100,10 +100,8 @@ class Bed:
     def late_node(self):
         """A node that joins now, tainted from its first moment; its name."""
         known = set(self.nodes())
-        self.do("add-node", "--taint", "nvidia.com/gpu=present:NoSchedule", timeout=120)
-        late = wait_for("the new node", lambda: next(iter(set(self.nodes()) - known), None))
-        self.do("load", late, str(IMAGE))
-        return late
+        self.do("add-node", "--taint", "nvidia.com/gpu=present:NoSchedule", "--load", str(IMAGE), timeout=120)
+        return wait_for("the new node", lambda: next(iter(set(self.nodes()) - known), None))
 
     def allocatable(self, node, resource="nvidia.com/gpu"):
         return int((self.core.read_node(node).status.allocatable or {}).get(resource, "0"))
