@@ -54,4 +54,17 @@ bool IsEstablished(const Json& definition) {
   });
 }
 
+bool IsBeingDeleted(const Json& definition) {
+  return At(definition, "metadata.deletionTimestamp") != nullptr;
+}
+
+std::string WhyStillThere(const Json& definition) {
+  for (const Json& condition : ListAt(definition, "status.conditions")) {
+    if (TextAt(condition, "type") == "Terminating") {
+      return TextAt(condition, "message");
+    }
+  }
+  return "the API server has not begun";
+}
+
 }  // namespace gantry::gpu_operator

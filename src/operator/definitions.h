@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -22,5 +23,11 @@ Json DefinitionPatch(const Json& wanted);
 
 // Whether the API server has taken the kind up.
 bool IsEstablished(const Json& definition);
+
+bool IsBeingDeleted(const Json& definition);
+
+// What the API server says about a definition that is being deleted and is still there; it says
+// nothing before it has looked for the definition's objects.
+std::string WhyStillThere(const Json& definition);
 
 }  // namespace gantry::gpu_operator

@@ -57,6 +57,18 @@ TEST(Definition, OfAnotherNodeFeatureDiscoveryStays) {
   EXPECT_FALSE(IsAnothers(there));
 }
 
+TEST(Definition, ThatIsBeingDeletedSaysWhatHoldsIt) {
+  Json there = Wanted();
+  EXPECT_FALSE(IsBeingDeleted(there));
+  there["metadata"]["deletionTimestamp"] = "2026-01-02T03:04:05Z";
+  EXPECT_TRUE(IsBeingDeleted(there));
+  EXPECT_EQ(WhyStillThere(there), "the API server has not begun");
+  there["status"]["conditions"] =
+      Json::parse(R"([{"type": "Established", "status": "True", "message": "accepted"},
+                      {"type": "Terminating", "status": "True", "message": "objects remain"}])");
+  EXPECT_EQ(WhyStillThere(there), "objects remain");
+}
+
 TEST(Definition, IsEstablishedWhenTheApiServerSaysSo) {
   const auto established = [](const char* type, const char* status) {
     return IsEstablished({{"status", {{"conditions", {{{"type", type}, {"status", status}}}}}}});

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <iterator>
 #include <optional>
+#include <set>
 
 #include "base/command_line.h"
 #include "base/log.h"
@@ -14,6 +15,7 @@
 #include "base/text.h"
 #include "kube/await_event.h"
 #include "kube/client.h"
+#include "operator/await_gone.h"
 #include "operator/definitions.h"
 #include "policy/names.h"
 
@@ -41,6 +43,11 @@ Status AwaitEstablished(kube::Client& client, const Json& stored, seconds at_mos
 Status Apply(kube::Client& client, const Json& wanted, seconds at_most) {
   const kube::Key key{"", TextAt(wanted, "metadata.name")};
   auto stored = client.Get(kDefinition, key);
+  if (stored.has_value() && IsBeingDeleted(*stored)) {
+    log::Info("{} is being deleted and is made again once it is gone", key.name);
+    TRY(AwaitGone(client, {key.name}, at_most));
+    stored = client.Get(kDefinition, key);
+  }
   if (stored.has_value()) {
     if (IsAnothers(*stored)) {
       log::Info("{} is another's and stays as it is", key.name);
@@ -56,22 +63,23 @@ Status Apply(kube::Client& client, const Json& wanted, seconds at_most) {
   return {};
 }
 
-Status Delete(kube::Client& client, const std::string& name) {
+// True: it is being deleted now.
+Result<bool> Delete(kube::Client& client, const std::string& name) {
   const kube::Key key{"", name};
   const auto stored = client.Get(kDefinition, key);
   if (stored.has_value() && IsAnothers(*stored)) {
     log::Info("{} is another's and stays", name);
-    return {};
+    return false;
   }
   const Status deleted = stored.has_value() ? client.Delete(kDefinition, key)
                                             : Status(std::unexpected(stored.error()));
   if (!deleted.has_value() && deleted.error().kind == ErrorKind::kNotFound) {
     log::Info("{} is not there", name);
-    return {};
+    return false;
   }
   TRY(deleted);
   log::Info("{} is deleted", name);
-  return {};
+  return true;
 }
 
 // The file itself, whether it is there or not; of a folder, all below it that are YAML by their
@@ -121,6 +129,35 @@ struct Request {
   bool remove = false;
 };
 
+Status ApplyAll(kube::Client& client, const std::vector<Json>& definitions, seconds at_most) {
+  for (const Json& definition : definitions) {
+    if (Status done = Apply(client, definition, at_most); !done.has_value()) {
+      return std::unexpected(done.error().In("apply " + TextAt(definition, "metadata.name")));
+    }
+  }
+  return {};
+}
+
+// Objects with finalizers may hold a definition for as long as they like: that is told, and no
+// failure.
+Status DeleteAll(kube::Client& client, const std::vector<Json>& definitions, seconds at_most) {
+  std::set<std::string> going;
+  for (const Json& definition : definitions) {
+    const std::string name = TextAt(definition, "metadata.name");
+    const Result<bool> deleted = Delete(client, name);
+    if (!deleted.has_value()) {
+      return std::unexpected(deleted.error().In("delete " + name));
+    }
+    if (*deleted) {
+      going.insert(name);
+    }
+  }
+  if (const Status gone = AwaitGone(client, going, at_most); !gone.has_value()) {
+    log::Warning("{}", gone.error().message);
+  }
+  return {};
+}
+
 Status Do(const Request& request) {
   std::vector<Json> definitions;
   for (const std::string& path : request.paths) {
@@ -133,15 +170,8 @@ Status Do(const Request& request) {
   options.component = "manage-crds";
   options.field_manager = names::kFieldManager;
   TRY_ASSIGN(const auto client, kube::Client::Create(std::move(config), options));
-  for (const Json& definition : definitions) {
-    const std::string name = TextAt(definition, "metadata.name");
-    const Status done =
-        request.remove ? Delete(*client, name) : Apply(*client, definition, request.timeout);
-    if (!done.has_value()) {
-      return std::unexpected(done.error().In((request.remove ? "delete " : "apply ") + name));
-    }
-  }
-  return {};
+  return request.remove ? DeleteAll(*client, definitions, request.timeout)
+                        : ApplyAll(*client, definitions, request.timeout);
 }
 
 }  // namespace
@@ -165,9 +195,13 @@ int RunManageCrds(int argc, char** argv) {
     command->fallthrough();
   }
   app.add_flag("-d,--debug", debug, "Log level debug")->envname("DEBUG");
-  apply->add_option("--timeout", timeout, "Seconds to wait for each to be established")
-      ->check(CLI::Range(1, 600))
-      ->capture_default_str();
+  const char* waited_for[] = {"Seconds to wait for each to be established",
+                              "Seconds to wait until they are gone"};
+  for (CLI::App* command : {apply, remove}) {
+    command->add_option("--timeout", timeout, waited_for[command == remove ? 1 : 0])
+        ->check(CLI::Range(1, 600))
+        ->capture_default_str();
+  }
   if (const std::optional<int> code = ParseOrExitCode(app, argc, argv)) {
     return *code;
   }

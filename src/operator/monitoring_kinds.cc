@@ -12,7 +12,7 @@
 
 namespace gantry::gpu_operator {
 bool IsServed(const Json& definition, std::string_view version) {
-  return At(definition, "metadata.deletionTimestamp") == nullptr &&
+  return !IsBeingDeleted(definition) &&
          std::ranges::any_of(ListAt(definition, "spec.versions"),
                              [&](const Json& one) {
                                return TextAt(one, "name") == version &&

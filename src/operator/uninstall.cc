@@ -21,6 +21,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "kube/client.h"
+#include "operator/await_gone.h"
 #include "operator/desired/context.h"
 #include "operator/strip.h"
 #include "operator/verdict.h"
@@ -37,6 +38,8 @@ using std::chrono::seconds;
 constexpr char kDeployment[] = "gpu-operator";
 // The operator's, and those of this program: a first one may have been put on a node that is away.
 constexpr char kChartPods[] = "app.kubernetes.io/component in (gpu-operator,gpu-operator-cleanup)";
+
+constexpr seconds kGoes(15);  // what is deleted is gone by then, or something holds it
 
 struct Options {
   std::string space;
@@ -327,11 +330,19 @@ class Uninstall {
 
   // NodeFeature's definition may be another's; ours carries our label.
   Status DeleteDefinitions() {
-    return DeleteAll(kube::kinds::kCustomResourceDefinition, Ours(""), [](const Json& definition) {
+    std::vector<Json> definitions;
+    std::set<std::string> ours;
+    TRY(ListInto(kube::kinds::kCustomResourceDefinition, Ours(""), definitions));
+    for (const Json& definition : definitions) {
       const std::string group = TextAt(definition, "spec.group");
-      return group == names::kNvidiaGroup || group == names::kGpuNvidiaGroup ||
-             group == names::kNfdGroup;
-    });
+      if (group == names::kNvidiaGroup || group == names::kGpuNvidiaGroup ||
+          group == names::kNfdGroup) {
+        const kube::Key key = kube::KeyOf(definition);
+        TRY(IgnoreAbsent(client_.Delete(kube::kinds::kCustomResourceDefinition, key)));
+        ours.insert(key.name);
+      }
+    }
+    return AwaitGone(client_, std::move(ours), std::min<milliseconds>(Left(), kGoes));
   }
 
   [[nodiscard]] kube::Selection Ours() const { return Ours(options_.space); }
@@ -351,12 +362,12 @@ class Uninstall {
     return {};
   }
 
-  // Deletes and waits, for a quarter of a minute at most, until the API server has none any more.
+  // Deletes and waits until the API server has none any more.
   Status DeleteAll(const kube::Kind& kind, const kube::Selection& selection,
                    const std::function<bool(const Json&)>& is_ours) {
     std::set<std::string> told;
     Status failed;
-    const bool gone = WaitUntil(seconds(15), [&] {
+    const bool gone = WaitUntil(kGoes, [&] {
       std::vector<Json> items;
       failed = ListInto(kind, selection, items);
       if (!failed.has_value()) {

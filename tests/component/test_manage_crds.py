@@ -110,10 +110,51 @@ def test_a_folder_stands_for_what_is_below_it_and_definitions_go(plane, tmp_path
     plane.patch(f"{DEFINITIONS}/{FEATURES}", {"metadata": {"labels": None}})
     # The second time most are gone already.
     for _ in range(2):
-        done = gantry(plane, "manage-crds", "--debug", "delete", "-f", tmp_path / "first.yaml", "-f", inner)
+        done = gantry(plane, "manage-crds", "--debug", "delete", "--timeout=180", "-f", tmp_path / "first.yaml", "-f",
+                      inner)
         assert done.returncode == 0 and FEATURES in done.stderr, done.stderr
-        # The API server looks for a definition's objects before it lets it go, and tries anew after 5 s and more.
-        wait(lambda: set(there(plane)) & set(wanted()) == {FEATURES}, "all but another's are gone", seconds=180)
+        assert set(there(plane)) & set(wanted()) == {FEATURES}, done.stderr
+
+
+@pytest.fixture
+def held(plane):
+    """The file of a definition that is being deleted, and that a finalizer holds; and what lets it go."""
+    file = next(file for file in FILES if "nodefeaturerules" in file.name)
+    assert manage(plane, file).returncode == 0
+    name = yaml.safe_load(file.read_text())["metadata"]["name"]
+    plane.patch(f"{DEFINITIONS}/{name}", {"metadata": {"finalizers": ["example.com/hold"]}})
+    done = gantry(plane, "manage-crds", "delete", "--timeout=1", "-f", file)
+    assert done.returncode == 0 and f"still there: {name}" in done.stderr, done.stderr
+    return file, name, lambda: plane.patch(f"{DEFINITIONS}/{name}", {"metadata": {"finalizers": None}})
+
+
+def test_the_api_server_is_asked_again_about_a_definition_that_does_not_go(plane, held):
+    file, name, let_go = held
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        running = pool.submit(gantry, plane, "manage-crds", "delete", "--timeout=60", "-f", file)
+        wait(lambda: "nvidia.com/gpu-operator.asked-to-go" in there(plane)[name]["metadata"].get("annotations", {}),
+             "the API server is asked again")
+        assert not running.done()
+        let_go()
+        done = running.result()
+    assert done.returncode == 0 and "still there" not in done.stderr, done.stderr
+    assert name not in there(plane)
+
+
+def test_a_definition_that_is_being_deleted_is_made_again(plane, held):
+    file, name, let_go = held
+    before = there(plane)[name]["metadata"]["uid"]
+    done = gantry(plane, "manage-crds", "apply", "--timeout=1", "-f", file)
+    assert done.returncode == 1 and f"still there: {name}" in done.stderr, done.stderr
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        running = pool.submit(gantry, plane, "manage-crds", "apply", "--timeout=60", "-f", file)
+        wait(lambda: "nvidia.com/gpu-operator.asked-to-go" in there(plane)[name]["metadata"].get("annotations", {}),
+             "the API server is asked again")
+        let_go()
+        done = running.result()
+    assert done.returncode == 0, done.stderr
+    after = there(plane)[name]["metadata"]
+    assert after["uid"] != before and "deletionTimestamp" not in after
 
 
 def test_a_gpu_cluster_is_waited_for(plane):
