@@ -4,6 +4,7 @@
 // token, as kubectl has it.
 #include "kube/kubeconfig.h"
 
+#include <arpa/inet.h>
 #include <yaml-cpp/yaml.h>
 
 #include "base/text.h"
@@ -275,6 +276,12 @@ Status ParseServerUrl(std::string_view url, Config& config) {
     }
     port = authority.substr(close + 1);
     authority = authority.substr(1, close - 1);
+    // RFC 3986, 3.2.2: nothing but an IPv6 address stands in brackets; RFC 6874: with its zone.
+    const std::string address(authority.substr(0, authority.find('%')));
+    in6_addr parsed{};
+    if (address.contains('\0') || inet_pton(AF_INET6, address.c_str(), &parsed) != 1) {
+      return wrong("no IPv6 address between [ and ]");
+    }
   } else {
     const size_t colon = std::min(authority.find(':'), authority.size());
     port = authority.substr(colon);

@@ -196,8 +196,11 @@ TEST(ServerUrl, PortsAndPrefixes) {
   EXPECT_TRUE(ParseServerUrl("http://host/a/b", config).has_value());
   EXPECT_EQ(config.port, 80);
   EXPECT_EQ(config.path_prefix, "/a/b");
+  EXPECT_TRUE(ParseServerUrl("https://[fe80::1%eth0]:6443", config).has_value());
+  EXPECT_EQ(config.ServerUrl(), "https://[fe80::1%eth0]:6443");
   for (const char* wrong :
-       {"", "host:6443", "ftp://x", "https://", "https://x:0", "https://x:70000", "https://[::1"}) {
+       {"", "host:6443", "ftp://x", "https://", "https://x:0", "https://x:70000", "https://[::1",
+        "https://[]", "https://[host]", "https://[[[::1]"}) {
     EXPECT_FALSE(ParseServerUrl(wrong, config).has_value()) << wrong;
   }
 }
