@@ -203,7 +203,7 @@ def test_what_is_missing_is_said_and_waited_for(mps):
 def test_mount_shm_mounts_the_memory_of_the_clients_once(build, tmp_path):  # noqa: F811
     gantry = os.environ.get("PLUGIN_PROGRAM", str(build / "bin/gantry"))
     words = f"{gantry} mps-control-daemon --mps-root={tmp_path} mount-shm"
-    # /proc/mounts says a size only where it is not the kernel's default, which half of an odd number of pages is not.
+    # /proc/mounts leaves a size out that is the kernel's default, and half of the memory may be just that.
     script = f"{words}; {words}; stat -f -c '%b %S' {tmp_path}/shm; grep {tmp_path}/shm /proc/mounts"
     shown = subprocess.run(["unshare", "--mount", "sh", "-ec", script], text=True, capture_output=True,
                            check=True).stdout.splitlines()
