@@ -8,6 +8,7 @@ export CCACHE_MAXSIZE=${CCACHE_MAXSIZE:-5G}
 python=$GANTRY_CACHE/venv/bin/python
 
 say() { printf '\033[1m== %s\033[0m\n' "$*" >&2; }
+progress() { python3 tools/progress.py "$@"; }
 
 word_setup() {  # install what building and testing needs (Debian packages, a Python environment)
   local wanted missing
@@ -15,15 +16,16 @@ word_setup() {  # install what building and testing needs (Debian packages, a Py
   missing=$(for p in $wanted; do dpkg-query -W -f '${Status}' "$p" 2> /dev/null | grep -q 'ok installed' || echo "$p"; done)
   if [ -n "$missing" ]; then
     say "installing Debian packages:" $missing
-    apt-get update -q > /dev/null
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $missing > /dev/null
+    progress 'reading the lists of Debian packages' apt-get update
+    DEBIAN_FRONTEND=noninteractive progress 'installing Debian packages' \
+      apt-get install -y --no-install-recommends $missing
   fi
   if ! cmp -s tools/requirements.txt "$GANTRY_CACHE/venv/installed.txt"; then
     say "making a Python environment in $GANTRY_CACHE/venv"
     rm -rf "$GANTRY_CACHE/venv"
     mkdir -p "$GANTRY_CACHE"
     python3 -m venv "$GANTRY_CACHE/venv"
-    "$python" -m pip install -q --disable-pip-version-check -r tools/requirements.txt
+    progress 'installing Python packages' "$python" -m pip install -q --disable-pip-version-check -r tools/requirements.txt
     cp tools/requirements.txt "$GANTRY_CACHE/venv/installed.txt"
   fi
 }
@@ -35,7 +37,7 @@ word_build() {  # build a preset: ./do build [dev|release|asan|tsan] [TARGET...]
   (
     flock 9  # stages that run side by side build in one folder
     cmake --preset "$preset" --log-level=WARNING > /dev/null
-    ninja -C "build/$preset" --quiet "$@"
+    progress "compiling (preset $preset)" ninja -C "build/$preset" "$@"
   ) 9> "build/$preset/.lock"
 }
 

@@ -14,6 +14,8 @@ import subprocess
 import sys
 import time
 
+import progress
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 NAMESPACE = "gpu-operator"
 POD = "gpu-demo"
@@ -22,6 +24,17 @@ START = time.monotonic()
 
 def say(text):
     print(f"[{time.monotonic() - START:6.1f} s] {text}", flush=True)
+
+
+class Steps:
+    """The demo's steps: each is named as it begins, with how many there are."""
+
+    def __init__(self, total):
+        self.begun, self.total = 0, total
+
+    def begin(self, text):
+        self.begun += 1
+        say(f"step {self.begun} of {self.total}: {text}")
 
 
 def run(*command, quiet=False, check=True, text=None, **options):
@@ -52,10 +65,11 @@ class Cluster:
 
 def until(what, probe, timeout):
     deadline = time.monotonic() + timeout
-    while not (answer := probe()):
-        if time.monotonic() > deadline:
-            sys.exit(f"demo: waited {timeout} s for {what}")
-        time.sleep(0.3)
+    with progress.shown(f"waiting for {what}"):
+        while not (answer := probe()):
+            if time.monotonic() > deadline:
+                sys.exit(f"demo: waited {timeout} s for {what}")
+            time.sleep(0.3)
     return answer
 
 
@@ -64,11 +78,12 @@ def gpus(cluster):
     return sum(int(n["status"].get("allocatable", {}).get("nvidia.com/gpu", 0)) for n in nodes)
 
 
-def make_cluster(arguments):
-    say("building the image of all operands")
+def make_cluster(arguments, steps):
+    steps.begin("build the image of all operands")
     run("./do", "image")
     bed = f"demo-{os.getpid()}"
-    say(f"starting Kubernetes on this machine ({arguments.nodes} nodes, fake GPUs of {arguments.gpus})")
+    steps.begin(f"start Kubernetes on this machine ({arguments.nodes} nodes, fake GPUs of {arguments.gpus}); "
+                "the first start builds it")
     run("./do", "bed", "up", "--name", bed, "--nodes", str(arguments.nodes), "--gpus", arguments.gpus)
     run("./do", "bed", "load", "all", str(ROOT / "out" / "gantry.tar"), env=dict(os.environ, GANTRY_BED=bed))
     return bed
@@ -102,7 +117,8 @@ def main():
     given = os.environ.get("KUBECONFIG") and os.environ.get("IMAGE")
     if bool(os.environ.get("IMAGE")) and not given:
         sys.exit("demo: IMAGE is set but KUBECONFIG is not: give both to use a cluster of yours")
-    bed = None if given else make_cluster(arguments)
+    steps = Steps(2 if given else 4)
+    bed = None if given else make_cluster(arguments, steps)
     cluster = Cluster(given, bed)
     image, pod_image, policy = "localhost/gantry:0.1.0", "localhost/test:1", "Never"
     if given:
@@ -111,14 +127,15 @@ def main():
     name, _, version = image.rpartition(":")
     repository, _, image_name = name.rpartition("/")
     try:
-        say("helm install gpu-operator deploy/chart")
-        cluster.helm("upgrade", "--install", "gpu-operator", "deploy/chart", "-n", NAMESPACE, "--create-namespace",
-                     "--wait", "--timeout", "300s", "--set", "driver.enabled=false", "--set",
-                     f"operator.repository={repository},operator.image={image_name},operator.version={version}")
+        steps.begin("helm install gpu-operator deploy/chart")
+        with progress.shown("helm waits for the operator"):
+            cluster.helm("upgrade", "--install", "gpu-operator", "deploy/chart", "-n", NAMESPACE, "--create-namespace",
+                         "--wait", "--timeout", "300s", "--set", "driver.enabled=false", "--set",
+                         f"operator.repository={repository},operator.image={image_name},operator.version={version}")
         count = until("GPUs to be allocatable", lambda: gpus(cluster), 120)
         until("the ClusterPolicy to be ready", lambda: cluster.kubectl(
             "get", "clusterpolicy", "cluster-policy", "-o", "jsonpath={.status.state}") == "ready", 120)
-        say(f"{count} GPUs are allocatable; running a pod that asks for one")
+        steps.begin(f"run a pod that asks for one of the {count} GPUs")
         show(cluster, pod_image, policy)
         say("done")
     finally:

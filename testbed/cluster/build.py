@@ -14,10 +14,14 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 import time
 
 import components
 from paths import SOURCE, BedError, cache, locked, made_whole, say
+
+sys.path.append(str(SOURCE.parents[1] / "tools"))
+import progress  # noqa: E402 (its folder is not this one)
 
 
 def _key(*parts: object) -> str:
@@ -146,7 +150,7 @@ def ensure(target: pathlib.Path, what: str, make) -> pathlib.Path:
             return target
         started = time.monotonic()
         say(f"building {what}")
-        with made_whole(target) as folder:
+        with progress.shown(f"building {what}"), made_whole(target) as folder:
             make(folder)
         say(f"built {what} in {time.monotonic() - started:.0f} s")
     return target
