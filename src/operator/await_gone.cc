@@ -8,23 +8,21 @@
 
 #include "operator/await_gone.h"
 
-#include <thread>
-#include <vector>
+#include <algorithm>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "kube/await_object.h"
 #include "operator/definitions.h"
 
 namespace gantry::gpu_operator {
 namespace {
 
 using std::chrono::milliseconds;
-using std::chrono::seconds;
 
 constexpr const kube::Kind& kDefinition = kube::kinds::kCustomResourceDefinition;
-constexpr milliseconds kPause(300);
-constexpr seconds kDropsIt(5);  // what goes by itself has gone by then, as a rule
+constexpr milliseconds kDropsIt(5000);  // what goes by itself has gone by then, as a rule
 
 void AskAgain(kube::Client& client, const std::string& name) {
   const auto asked = client.MergePatch(
@@ -38,39 +36,34 @@ void AskAgain(kube::Client& client, const std::string& name) {
 }  // namespace
 
 Status AwaitGone(kube::Client& client, std::set<std::string> definitions, milliseconds at_most) {
-  const SteadyTime begun = RealClock().Now();
-  SteadyTime asked = begun;
-  while (true) {
-    std::vector<std::string> left;
-    for (auto name = definitions.begin(); name != definitions.end();) {
-      const auto stored = client.Get(kDefinition, {"", *name});
-      if (!stored.has_value() && stored.error().kind == ErrorKind::kDenied) {
-        return std::unexpected(stored.error());
-      }
-      if (stored.has_value() ? !IsBeingDeleted(*stored)
-                             : stored.error().kind == ErrorKind::kNotFound) {
-        name = definitions.erase(name);
-        continue;
-      }
-      left.push_back(format("{} ({})", *name,
-                            stored.has_value() ? WhyStillThere(*stored) : stored.error().message));
-      ++name;
-    }
-    const SteadyTime now = RealClock().Now();
-    if (left.empty()) {
-      return {};
-    }
-    if (now - begun >= at_most) {
-      return Fail(ErrorKind::kTimeout, format("still there: {}", Join(left, ", ")));
-    }
-    if (now - asked >= kDropsIt) {
-      asked = now;
+  const SteadyTime deadline = RealClock().Now() + at_most;
+  while (!definitions.empty()) {
+    const auto left = std::chrono::ceil<milliseconds>(deadline - RealClock().Now());
+    std::string why = "it was not seen";
+    const Status gone = kube::AwaitObject(
+        client, kDefinition, *definitions.begin(), std::clamp<milliseconds>(left, {}, kDropsIt),
+        [&why](const Json* definition) {
+          if (definition == nullptr || !IsBeingDeleted(*definition)) {
+            return true;
+          }
+          why = WhyStillThere(*definition);
+          return false;
+        });
+    if (gone.has_value()) {
+      definitions.erase(definitions.begin());
+    } else if (gone.error().kind == ErrorKind::kDenied) {
+      return gone;
+    } else if (RealClock().Now() >= deadline) {
+      return Fail(ErrorKind::kTimeout,
+                  format("still there: {} ({})",
+                         Join({definitions.begin(), definitions.end()}, ", "), why));
+    } else {
       for (const std::string& name : definitions) {
         AskAgain(client, name);
       }
     }
-    std::this_thread::sleep_for(kPause);
   }
+  return {};
 }
 
 }  // namespace gantry::gpu_operator

@@ -15,8 +15,9 @@ namespace gantry::gpu_operator {
 inline constexpr char kAskedToGo[] = "nvidia.com/gpu-operator.asked-to-go";
 
 // Waits until custom resource definitions that are being deleted are gone; one that is there and is
-// not being deleted has been made again, and counts as gone. Blocks, and asks several times a
-// second. kTimeout: some are still there, and why; kDenied: they may not be read.
+// not being deleted has been made again, and counts as gone. Blocks; needs the verbs list
+// and watch. kTimeout: some are still there, and why the first is; kDenied: they may not be
+// watched.
 Status AwaitGone(kube::Client& client, std::set<std::string> definitions,
                  std::chrono::milliseconds at_most);
 

@@ -2,15 +2,13 @@
 #include "operator/cleanup_gpuclusters.h"
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <string>
-#include <thread>
 
 #include "base/command_line.h"
 #include "base/log.h"
-#include "kube/await_event.h"
+#include "kube/await_object.h"
 #include "kube/client.h"
 #include "policy/kinds.h"
 #include "policy/names.h"
@@ -21,29 +19,6 @@ namespace {
 using std::chrono::seconds;
 
 constexpr seconds kPatience(300);
-constexpr seconds kPause(1);
-
-// A watch may be cut at any time: then the object is read again.
-Status AwaitEnd(kube::Client& client, Json object) {
-  const kube::Key key{"", TextAt(object, "metadata.name")};
-  const auto deadline = std::chrono::steady_clock::now() + kPatience;
-  while (true) {
-    const auto left = std::chrono::ceil<seconds>(deadline - std::chrono::steady_clock::now());
-    Status gone =
-        kube::AwaitEvent(client, policy::kGpuCluster, object, std::max(left, seconds(1)),
-                         [](const Json& event) { return TextAt(event, "type") == "DELETED"; });
-    if (gone.has_value() || std::chrono::steady_clock::now() >= deadline) {
-      return gone;
-    }
-    std::this_thread::sleep_for(kPause);
-    if (auto stored = client.Get(policy::kGpuCluster, key); stored.has_value()) {
-      object = *std::move(stored);
-    } else if (stored.error().kind == ErrorKind::kNotFound) {
-      return {};
-    }
-  }
-}
-
 Status Delete(kube::Client& client, const std::string& name) {
   const kube::Key key{"", name};
   const auto stored = client.Get(policy::kGpuCluster, key);
@@ -55,7 +30,8 @@ Status Delete(kube::Client& client, const std::string& name) {
     return {};
   }
   TRY(asked);
-  Status gone = AwaitEnd(client, *stored);
+  const Status gone = kube::AwaitObject(client, policy::kGpuCluster, name, kPatience,
+                                        [](const Json* object) { return object == nullptr; });
   if (!gone.has_value()) {
     return std::unexpected(gone.error().In(format(
         "wait for the end of GPUCluster {}, which its operator's finalizer may hold", name)));

@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/paths.h"
 #include "base/text.h"
-#include "kube/await_event.h"
+#include "kube/await_object.h"
 #include "kube/client.h"
 #include "operator/await_gone.h"
 #include "operator/definitions.h"
@@ -31,9 +31,9 @@ Status AwaitEstablished(kube::Client& client, const Json& stored, seconds at_mos
   if (IsEstablished(stored)) {
     return {};
   }
-  const Status seen = kube::AwaitEvent(client, kDefinition, stored, at_most, [](const Json& event) {
-    return IsEstablished(event.value("object", Json()));
-  });
+  const Status seen = kube::AwaitObject(
+      client, kDefinition, TextAt(stored, "metadata.name"), at_most,
+      [](const Json* object) { return object != nullptr && IsEstablished(*object); });
   if (!seen.has_value()) {
     return std::unexpected(seen.error().In("wait until the kind is established"));
   }
