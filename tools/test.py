@@ -8,12 +8,10 @@ something passed.
 
 import argparse
 import concurrent.futures
-import hashlib
 import json
 import multiprocessing
 import os
 import pathlib
-import shlex
 import subprocess
 import sys
 import time
@@ -21,6 +19,7 @@ import traceback
 import xml.etree.ElementTree
 
 import fuzz
+import tidy
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CACHE = pathlib.Path(os.environ["GANTRY_CACHE"])
@@ -54,39 +53,16 @@ def format_stage():
     yield "tests/mutations.yaml", done.returncode == 0, done.stdout
 
 
-def tidy_file(name, database):
-    """One file under clang-tidy, unless the same preprocessed text was clean before."""
-    entry = database.get(str(ROOT / name))
-    if entry is None:
-        return name, False, "not in compile_commands.json"
-    command = shlex.split(entry["command"])
-    start = next(i for i, w in enumerate(command) if w.endswith(("clang++-19", "clang-19")))
-    arguments = command[start + 1:command.index("-o")]
-    expanded = run([command[start], *arguments, "-E", "-P", str(ROOT / name)], cwd=entry["directory"])
-    key = hashlib.sha256(expanded.stdout.encode() + (ROOT / name).read_bytes()
-                         + (ROOT / ".clang-tidy").read_bytes()).hexdigest()
-    clean = CACHE / "tidy" / key
-    if clean.exists():
-        return name, True, ""
-    done = run(["clang-tidy-19", "--quiet", str(ROOT / name), "--", *arguments], cwd=entry["directory"])
-    if done.returncode == 0:
-        clean.parent.mkdir(parents=True, exist_ok=True)
-        clean.touch()
-    return name, done.returncode == 0, done.stdout
-
-
 def tidy_stage():
     """clang-tidy, a short list of checks, every one an error."""
     generated = build("asan", "generated")
     if generated.returncode:
         yield "clang-tidy", False, generated.stdout
         return
-    folder = ROOT / "build" / "asan"
-    database = {e["file"]: e for e in json.loads((folder / "compile_commands.json").read_text())}
+    database = json.loads((ROOT / "build" / "asan" / "compile_commands.json").read_text())
     files = [n for n in sources(".cc") if n.startswith(("src/", "testbed/")) and not n.endswith("_test.cc")]
-    with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-        for name, clean, detail in pool.map(lambda n: tidy_file(n, database), files):
-            yield f"clang-tidy {name}", clean, detail
+    for name, clean, detail in tidy.Tidy(ROOT, database, CACHE / "tidy", ROOT / ".clang-tidy").check(files):
+        yield f"clang-tidy {name}", clean, detail
 
 
 def gtest_programs(preset, names=None):
@@ -207,7 +183,7 @@ def bed_stage():
     yield "build the test bed", done.returncode == 0, done.stdout
     done = build("release", "fakegpu_nvml")
     yield "build fakegpu", done.returncode == 0, done.stdout
-    yield from pytest_stage("testbed", "tests/component", "tests/chart")
+    yield from pytest_stage("tools", "testbed", "tests/component", "tests/chart")
 
 
 def stories_stage():
