@@ -44,5 +44,5 @@ buildah config --user 0:0 --entrypoint '["/usr/bin/gantry"]' --workingdir / \
   "$container"
 mkdir -p "$(dirname "$archive")"
 rm -f "$archive"
-buildah commit -q --rm --timestamp 0 "$container" "oci-archive:$archive:$reference" > /dev/null
+buildah commit -q --rm --timestamp 0 --disable-compression=false "$container" "oci-archive:$archive:$reference" > /dev/null
 echo "$reference $(stat -c %s "$archive") bytes"
