@@ -75,6 +75,12 @@ word_bench() {  # measure: ./do bench WORD prints `name value unit` lines; witho
   "$python" bench/bench.py "$@"
 }
 
+word_order() {  # see which functions operands run, for the linker to lay them side by side (needs valgrind)
+  word_setup
+  word_build release gantry gantry-runtime gantry-ctk gantry-cuda fakegpu_nvml device_plugin_component
+  "$python" tools/order.py
+}
+
 word_matrix() {  # try the container toolkit with every containerd in use: ./do matrix [PYTEST ARGUMENT...]
   word_setup
   word_build release gantry gantry-runtime gantry-ctk

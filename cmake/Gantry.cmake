@@ -145,20 +145,30 @@ function(gantry_musl_program name)
   foreach(library fmt nlohmann toml++)  # /usr/include has the headers of another C library
     file(CREATE_LINK /usr/include/${library} ${folder}/include/${library} SYMBOLIC)
   endforeach()
-  set(compiler ${CMAKE_COMMAND} -E env ZIG_GLOBAL_CACHE_DIR=${GANTRY_CACHE}/zig ZIG_LOCAL_CACHE_DIR=${GANTRY_CACHE}/zig
-      ${GANTRY_ZIG} c++ -target ${CMAKE_SYSTEM_PROCESSOR}-linux-musl -O2)
+  # ccache knows compilers of one word, and takes this one for clang of the version that the cache's folder is of.
+  set(zig ${folder}/zig-c++)
+  file(CONFIGURE OUTPUT ${zig} CONTENT "#!/bin/sh\nexec ${GANTRY_ZIG} c++ \"$@\"\n")
+  file(CHMOD ${zig} PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
+  file(GLOB version ${GANTRY_CACHE}/venv/lib/python3*/site-packages/ziglang-*.dist-info)
+  cmake_path(GET version FILENAME version)
+  set(compiler ${zig} -target ${CMAKE_SYSTEM_PROCESSOR}-linux-musl -O2)
+  set(environment ${CMAKE_COMMAND} -E env ZIG_GLOBAL_CACHE_DIR=${GANTRY_CACHE}/zig ZIG_LOCAL_CACHE_DIR=${GANTRY_CACHE}/zig)
+  set(cached)
+  if(CCACHE)
+    set(cached CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_COMPILERTYPE=clang CCACHE_COMPILERCHECK=string:${version} ${CCACHE})
+  endif()
   set(objects)
   foreach(file ${ARGN})
     string(MAKE_C_IDENTIFIER ${file} object)
     set(object ${folder}/${object}.o)
     add_custom_command(OUTPUT ${object} DEPENDS ${file} DEPFILE ${object}.d VERBATIM
-      COMMAND ${compiler} -std=c++2b -DNDEBUG -DGANTRY_VERSION="${GANTRY_VERSION}" -Wall -Wextra -Werror -ffunction-sections -fdata-sections
+      COMMAND ${environment} ${cached} ${compiler} -std=c++2b -DNDEBUG -DGANTRY_VERSION="${GANTRY_VERSION}" -Wall -Wextra -Werror -ffunction-sections -fdata-sections
               -I${CMAKE_SOURCE_DIR}/src -isystem ${folder}/include
               -MD -MF ${object}.d -MT ${object} -c ${CMAKE_CURRENT_SOURCE_DIR}/${file} -o ${object})
     list(APPEND objects ${object})
   endforeach()
   set(program ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${name})
   add_custom_command(OUTPUT ${program} DEPENDS ${objects} VERBATIM
-    COMMAND ${compiler} -static -s -Wl,--gc-sections ${objects} -o ${program})
+    COMMAND ${environment} ${compiler} -static -s -Wl,--gc-sections ${objects} -o ${program})
   add_custom_target(${name} ALL DEPENDS ${program})
 endfunction()
