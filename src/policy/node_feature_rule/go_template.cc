@@ -43,6 +43,9 @@ class Expansion {
     for (const Node& node : nodes) {
       TRY(Step(1));
       TRY(RunNode(node, dot));
+      if (leaving_ != Node::Kind::kText) {
+        break;
+      }
     }
     variables_.resize(scope);
     return {};
@@ -63,11 +66,19 @@ class Expansion {
       output += node.text;
       return {};
     }
+    if (node.kind == Node::Kind::kBreak || node.kind == Node::Kind::kContinue) {
+      leaving_ = node.kind;
+      return {};
+    }
     const size_t scope = variables_.size();
     TRY_ASSIGN(const Value value, Evaluate(node.pipeline, dot));
     if (node.kind == Node::Kind::kAction) {
       if (node.pipeline.variables.empty()) {
-        PrintTo(value, output);
+        if (std::holds_alternative<std::monostate>(value.is)) {
+          output += "<no value>";
+        } else {
+          PrintTo(value, output);
+        }
         return {};
       }
       return Assign(node.pipeline, node.pipeline.variables[0], value);
@@ -97,6 +108,17 @@ class Expansion {
         keys.push_back(Of(std::string(key)));
         elements.push_back(element);
       }
+    } else if (const long long* count = NumberOf(over)) {
+      if (node.pipeline.variables.size() == 2) {
+        return Wrong("range: a number has one variable");
+      }
+      if (*count > kSteps) {
+        return Wrong("the template comes to too much");
+      }
+      for (long long i = 0; i < *count; ++i) {
+        keys.push_back(Of(i));
+        elements.push_back(Of(i));
+      }
     } else if (!std::holds_alternative<std::monostate>(over.is)) {
       return Wrong("range: this has no elements");
     }
@@ -115,6 +137,9 @@ class Expansion {
       TRY(Run(node.body, elements[i]));
       TRY(Step(1));
       variables_.resize(scope);
+      if (std::exchange(leaving_, Node::Kind::kText) == Node::Kind::kBreak) {
+        break;
+      }
     }
     return {};
   }
@@ -219,6 +244,7 @@ class Expansion {
   };
   std::vector<Variable> variables_;
   int steps_ = 0;
+  Node::Kind leaving_ = Node::Kind::kText;  // kBreak, kContinue: on the way out of the body
 };
 
 }  // namespace

@@ -16,16 +16,16 @@ namespace gantry::node_feature_rule {
 struct Value {
   using List = std::vector<Value>;
   using Map = std::map<std::string, Value>;
-  std::variant<std::monostate, bool, long long, std::string, std::shared_ptr<const List>,
+  std::variant<std::monostate, bool, long long, double, std::string, std::shared_ptr<const List>,
                std::shared_ptr<const Map>>
       is;
 };
 
 struct Tree;
 
-// A text of Go's text/template: actions with pipelines, if, range, with, variables, comments, trim
-// markers, and the functions of Go and of Sprig that go_template_functions.cc and
-// sprig_functions.cc list. Not there: define, template, block, break, continue, floating-point
+// A text of Go's text/template: actions with pipelines, if, range, with, break, continue,
+// variables, comments, trim markers, and the functions of Go and of Sprig that
+// go_template_functions.cc and sprig_functions.cc list. Not there: define, template, block, complex
 // numbers; a template that has them is refused. Immutable, cheap to copy.
 class Template {
  public:

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/text.h"
+#include "policy/node_feature_rule/go_printf.h"
 #include "policy/node_feature_rule/go_template_value.h"
 
 namespace gantry::node_feature_rule {
@@ -50,29 +51,8 @@ Result<Value> Index(const Arguments& arguments) {
   return value;
 }
 
-Result<Value> PrintFormatted(const Arguments& arguments) {
-  const std::string& pattern = *TextOf(arguments[0]);
-  std::string text;
-  size_t next = 1;
-  for (size_t i = 0; i < pattern.size(); ++i) {
-    if (pattern[i] != '%') {
-      text += pattern[i];
-      continue;
-    }
-    const char verb = ++i < pattern.size() ? pattern[i] : '\0';
-    if (verb == '%') {
-      text += '%';
-    } else if (std::string_view("svdqt").find(verb) == std::string_view::npos || verb == '\0') {
-      return Wrong(format("printf: unknown verb in \"{}\"", pattern));
-    } else if (next >= arguments.size()) {
-      return Wrong("printf: too few arguments");
-    } else if (const Value& argument = arguments[next++]; verb == 'q') {
-      text += Quoted(Print(argument));
-    } else {
-      PrintTo(argument, text);
-    }
-  }
-  return Of(std::move(text));
+Result<Value> Printf(const Arguments& arguments) {
+  return Of(PrintFormatted(*TextOf(arguments[0]), std::span(arguments).subspan(1)));
 }
 
 // -1, 0, 1.
@@ -80,6 +60,9 @@ Result<int> Order(const Value& left, const Value& right) {
   if (left.is.index() == right.is.index()) {
     if (const long long* number = NumberOf(left)) {
       return *number < *NumberOf(right) ? -1 : (*number > *NumberOf(right) ? 1 : 0);
+    }
+    if (const double* fraction = FloatOf(left)) {
+      return *fraction < *FloatOf(right) ? -1 : (*fraction > *FloatOf(right) ? 1 : 0);
     }
     if (const std::string* text = TextOf(left)) {
       const int order = text->compare(*TextOf(right));
@@ -143,7 +126,7 @@ constexpr auto kGo = std::to_array<Function>({
     {"len", "v", Length},
     {"index", "vv*", Index},
     {"print", "v*", PrintAll},
-    {"printf", "tv*", PrintFormatted},
+    {"printf", "tv*", Printf},
     {"println", "v*", PrintLine},
     {"eq", "vvv*", Equal},
     {"ne", "vv",
@@ -189,7 +172,7 @@ std::string_view KindOf(char letter) {
 }  // namespace
 
 const Function* FindFunction(std::string_view name) {
-  for (const auto functions : {SprigFunctions(), std::span<const Function>(kGo)}) {
+  for (const auto functions : {SprigFunctions(), SprigNumbers(), std::span<const Function>(kGo)}) {
     if (const auto found = std::ranges::find(functions, name, &Function::name);
         found != functions.end()) {
       return &*found;

@@ -20,8 +20,11 @@ struct Function {
   Result<Value> (*call)(const Arguments& arguments);  // these and no others
 };
 
-// Sprig's functions about texts, numbers and lists, with its order of arguments.
+// Sprig's functions about texts and lists, and those about numbers, with its order of arguments.
 std::span<const Function> SprigFunctions();
+std::span<const Function> SprigNumbers();
+// As Sprig makes a whole number of anything; 0 of what is none.
+long long IntegerOf(const Value& value);
 
 // A function of Go's templates or of Sprig; Sprig's wins, as in NFD. Null: there is none.
 const Function* FindFunction(std::string_view name);

@@ -1,179 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // What does a Go template say? Its language as text/template documents it, as far as rules about
 // nodes use it. Whoever may write a NodeFeatureRule writes these texts, so nesting is bounded.
-#include <algorithm>
-#include <cctype>
 #include <optional>
 
 #include "base/text.h"
 #include "policy/node_feature_rule/go_template_functions.h"
+#include "policy/node_feature_rule/go_template_lexer.h"
 #include "policy/node_feature_rule/go_template_tree.h"
 
 namespace gantry::node_feature_rule {
 namespace {
 
 constexpr int kDeepest = 64;
-
-struct Token {
-  enum class Kind { kEnd, kWord, kField, kDot, kVariable, kText, kNumber, kSign } kind = Kind::kEnd;
-  std::string text;
-  bool spaced = false;  // white space stands before it
-};
-
-bool IsSpace(char letter) { return std::isspace(static_cast<unsigned char>(letter)) != 0; }
-bool IsNameStart(char letter) {
-  return std::isalpha(static_cast<unsigned char>(letter)) != 0 || letter == '_';
-}
-bool IsName(char letter) {
-  return IsNameStart(letter) || std::isdigit(static_cast<unsigned char>(letter)) != 0;
-}
-
-// Texts and the tokens of actions, in order.
-class Lexer {
- public:
-  explicit Lexer(std::string_view text) : text_(text) {}
-
-  [[nodiscard]] std::unexpected<Error> Wrong(std::string_view what) const {
-    const auto line = 1 + std::ranges::count(text_.substr(0, std::min(at_, text_.size())), '\n');
-    return Fail(ErrorKind::kInvalid, format("line {}: {}", line, what));
-  }
-
-  // The text up to the next action, which is entered; false at the end of the template.
-  bool Text(std::string& text) {
-    const size_t open = text_.find("{{", at_);
-    std::string_view part = text_.substr(at_, open == std::string_view::npos ? open : open - at_);
-    at_ = open == std::string_view::npos ? text_.size() : open + 2;
-    if (trim_) {
-      part.remove_prefix(std::min(part.find_first_not_of(" \t\r\n"), part.size()));
-      trim_ = false;
-    }
-    if (open != std::string_view::npos && at_ + 1 < text_.size() && text_[at_] == '-' &&
-        IsSpace(text_[at_ + 1])) {
-      ++at_;
-      const size_t last = part.find_last_not_of(" \t\r\n");
-      part = part.substr(0, last == std::string_view::npos ? 0 : last + 1);
-    }
-    text = part;
-    return open != std::string_view::npos;
-  }
-
-  // Whether the action is a comment; it is left then.
-  Result<bool> SkipComment() {
-    const size_t start = text_.find_first_not_of(" \t\r\n", at_);
-    if (start == std::string_view::npos || text_.substr(start, 2) != "/*") {
-      return false;
-    }
-    const size_t end = text_.find("*/", start + 2);
-    if (end == std::string_view::npos) {
-      return Wrong("unclosed comment");
-    }
-    at_ = end + 2;
-    if (!LeaveAction()) {
-      return Wrong("a comment must be all of its action");
-    }
-    return true;
-  }
-
-  // The next token of the action; kEnd leaves it.
-  Result<Token> Next() {
-    Token token;
-    if (LeaveAction()) {
-      return token;
-    }
-    while (at_ < text_.size() && IsSpace(text_[at_])) {
-      ++at_;
-      token.spaced = true;
-    }
-    if (at_ >= text_.size()) {
-      return Wrong("unclosed action");
-    }
-    const char letter = text_[at_];
-    if (letter == '"' || letter == '`') {
-      return Quoted(token);
-    }
-    if (letter == '.' && !IsNameStart(Ahead(1))) {
-      ++at_;
-      token.kind = Token::Kind::kDot;
-    } else if (letter == '.' || letter == '$') {
-      token.kind = letter == '.' ? Token::Kind::kField : Token::Kind::kVariable;
-      token.text = letter == '.' ? "" : "$";
-      ++at_;
-      Name(token.text);
-    } else if (IsNameStart(letter)) {
-      token.kind = Token::Kind::kWord;
-      Name(token.text);
-    } else if (std::isdigit(static_cast<unsigned char>(letter)) != 0 ||
-               (letter == '-' && std::isdigit(static_cast<unsigned char>(Ahead(1))) != 0)) {
-      token.kind = Token::Kind::kNumber;
-      token.text = text_[at_++];
-      Name(token.text);
-    } else {
-      const bool declares = letter == ':' && Ahead(1) == '=';
-      if (!declares && std::string_view("()|=,").find(letter) == std::string_view::npos) {
-        return Wrong(format("unexpected \"{}\"", letter));
-      }
-      token.kind = Token::Kind::kSign;
-      token.text = text_.substr(at_, declares ? 2 : 1);
-      at_ += token.text.size();
-    }
-    return token;
-  }
-
- private:
-  [[nodiscard]] char Ahead(size_t by) const {
-    return at_ + by < text_.size() ? text_[at_ + by] : '\0';
-  }
-
-  void Name(std::string& name) {
-    while (at_ < text_.size() && IsName(text_[at_])) {
-      name += text_[at_++];
-    }
-  }
-
-  // At "}}", or at white space and "-}}".
-  bool LeaveAction() {
-    size_t at = at_;
-    while (at < text_.size() && IsSpace(text_[at])) {
-      ++at;
-    }
-    trim_ = at > at_ && text_.substr(at, 3) == "-}}";
-    if (!trim_ && text_.substr(at, 2) != "}}") {
-      return false;
-    }
-    at_ = at + (trim_ ? 3 : 2);
-    return true;
-  }
-
-  Result<Token> Quoted(Token token) {
-    token.kind = Token::Kind::kText;
-    const char quote = text_[at_++];
-    while (at_ < text_.size() && text_[at_] != quote) {
-      char letter = text_[at_++];
-      if (quote == '"' && letter == '\\' && at_ < text_.size()) {
-        letter = text_[at_++];
-        static constexpr std::string_view kEscapes = "n\nt\tr\r\"\"\\\\''";
-        size_t escape = 0;
-        while (escape < kEscapes.size() && kEscapes[escape] != letter) {
-          escape += 2;
-        }
-        if (escape >= kEscapes.size()) {
-          return Wrong(format("unknown escape \"\\{}\"", letter));
-        }
-        letter = kEscapes[escape + 1];
-      }
-      token.text += letter;
-    }
-    if (at_ >= text_.size()) {
-      return Wrong("unclosed text");
-    }
-    ++at_;
-    return token;
-  }
-
-  std::string_view text_;
-  size_t at_ = 0;
-  bool trim_ = false;  // white space after the last action goes
-};
 
 class Parser {
  public:
@@ -229,11 +67,23 @@ class Parser {
   Status ParseAction(Node& node, int depth) {
     static constexpr std::pair<std::string_view, Node::Kind> kBlocks[] = {
         {"if", Node::Kind::kIf}, {"range", Node::Kind::kRange}, {"with", Node::Kind::kWith}};
+    static constexpr std::pair<std::string_view, Node::Kind> kLeaves[] = {
+        {"break", Node::Kind::kBreak}, {"continue", Node::Kind::kContinue}};
     for (const auto& [word, kind] : kBlocks) {
       if (Is(Token::Kind::kWord, word)) {
         node.kind = kind;
         TRY(Advance());
         return ParseBlock(node, depth);
+      }
+    }
+    for (const auto& [word, kind] : kLeaves) {
+      if (Is(Token::Kind::kWord, word)) {
+        node.kind = kind;
+        if (ranges_ == 0) {
+          return lexer_.Wrong(format("{{{{{}}}}} outside of {{{{range}}}}", word));
+        }
+        TRY(Advance());
+        return AtEnd() ? Status() : lexer_.Wrong(format("unexpected \"{}\"", token_.text));
       }
     }
     node.kind = Node::Kind::kAction;
@@ -243,7 +93,9 @@ class Parser {
   // After the word: a pipeline, the body, and what stands after else.
   Status ParseBlock(Node& node, int depth) {
     TRY(ParseWholePipeline(node.pipeline, node.kind == Node::Kind::kRange ? 2 : 1));
+    ranges_ += node.kind == Node::Kind::kRange ? 1 : 0;
     TRY(ParseList(node.body, depth + 1));
+    ranges_ -= node.kind == Node::Kind::kRange ? 1 : 0;
     if (ended_by_ == "else") {
       if (!AtEnd()) {  // `else if` is an if that stands in the else, without an end of its own
         if (!Is(Token::Kind::kWord, node.kind == Node::Kind::kWith ? "with" : "if")) {
@@ -346,11 +198,11 @@ class Parser {
         break;
       case Token::Kind::kNumber: {
         operand.kind = Operand::Kind::kLiteral;
-        const Result<long long> number = ParseInt(token_.text);
+        const std::optional<Value> number = ParseNumber(token_.text);
         if (!number.has_value()) {
-          return lexer_.Wrong(number.error().message);
+          return lexer_.Wrong(format("\"{}\" is no number", token_.text));
         }
-        operand.literal.is = *number;
+        operand.literal = *number;
         break;
       }
       case Token::Kind::kWord:
@@ -406,6 +258,7 @@ class Parser {
   Token token_;
   std::optional<Token> read_;  // a variable that was looked at, and is the next operand
   std::string ended_by_;
+  int ranges_ = 0;  // that the place stands in
 };
 
 }  // namespace

@@ -31,7 +31,7 @@ struct Pipeline {
 };
 
 struct Node {
-  enum class Kind { kText, kAction, kIf, kRange, kWith } kind = Kind::kText;
+  enum class Kind { kText, kAction, kIf, kRange, kWith, kBreak, kContinue } kind = Kind::kText;
   std::string text;
   Pipeline pipeline;
   std::vector<Node> body;

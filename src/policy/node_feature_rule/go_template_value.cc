@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "policy/node_feature_rule/go_text.h"
 
 namespace gantry::node_feature_rule {
 
@@ -22,9 +23,11 @@ const Value::Map* MapOf(const Value& value) {
 
 const std::string* TextOf(const Value& value) { return std::get_if<std::string>(&value.is); }
 const long long* NumberOf(const Value& value) { return std::get_if<long long>(&value.is); }
+const double* FloatOf(const Value& value) { return std::get_if<double>(&value.is); }
 
 Value Of(bool value) { return {value}; }
 Value Of(long long value) { return {value}; }
+Value Of(double value) { return {value}; }
 Value Of(std::string value) { return {std::move(value)}; }
 Value Of(Value::List value) { return {std::make_shared<const Value::List>(std::move(value))}; }
 
@@ -34,6 +37,9 @@ bool IsTrue(const Value& value) {
   }
   if (const long long* number = NumberOf(value)) {
     return *number != 0;
+  }
+  if (const double* fraction = FloatOf(value)) {
+    return *fraction != 0;
   }
   if (const std::string* text = TextOf(value)) {
     return !text->empty();
@@ -53,6 +59,8 @@ void PrintTo(const Value& value, std::string& text) {
     text += *flag ? "true" : "false";
   } else if (const long long* number = NumberOf(value)) {
     text += format("{}", *number);
+  } else if (const double* fraction = FloatOf(value)) {
+    text += FloatText(*fraction, 'g', -1);
   } else if (const std::string* part = TextOf(value)) {
     text += *part;
   } else if (const Value::List* list = ListOf(value)) {
@@ -70,7 +78,7 @@ void PrintTo(const Value& value, std::string& text) {
     }
     text += ']';
   } else {
-    text += "<no value>";
+    text += "<nil>";
   }
 }
 
@@ -78,25 +86,6 @@ std::string Print(const Value& value) {
   std::string text;
   PrintTo(value, text);
   return text;
-}
-
-std::string Quoted(std::string_view text) {
-  static constexpr std::string_view kEscapes = "\"\"\\\\\aa\bb\ff\nn\rr\tt\vv";
-  std::string quoted = "\"";
-  for (const char letter : text) {
-    size_t escape = 0;
-    while (escape < kEscapes.size() && kEscapes[escape] != letter) {
-      escape += 2;
-    }
-    if (escape < kEscapes.size()) {
-      quoted += {'\\', kEscapes[escape + 1]};
-    } else if (const auto code = static_cast<unsigned char>(letter); code < ' ' || code == 0x7f) {
-      quoted += format("\\x{:02x}", code);
-    } else {
-      quoted += letter;
-    }
-  }
-  return quoted + '"';
 }
 
 bool IsLess(const Value& left, const Value& right) {

@@ -16,9 +16,11 @@ const Value::List* ListOf(const Value& value);
 const Value::Map* MapOf(const Value& value);
 const std::string* TextOf(const Value& value);
 const long long* NumberOf(const Value& value);
+const double* FloatOf(const Value& value);
 
 Value Of(bool value);
 Value Of(long long value);
+Value Of(double value);
 Value Of(std::string value);
 Value Of(Value::List value);
 
@@ -28,8 +30,6 @@ bool IsTrue(const Value& value);
 // same text many times.
 void PrintTo(const Value& value, std::string& text);
 std::string Print(const Value& value);
-// As fmt's %q has it: in quotes, with escapes.
-std::string Quoted(std::string_view text);
 // Some total order, by which equal values are found.
 bool IsLess(const Value& left, const Value& right);
 

@@ -1,22 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// What do Sprig's functions answer that NFD gives to the templates of rules? Those about texts,
-// numbers and lists; letters are ASCII's, as those of labels are. A list has no lists in it: rules
-// are written by others, and what nests without end can neither be printed nor let go.
+// What do Sprig's functions answer that NFD gives to the templates of rules? Those about texts and
+// lists, beside sprig_numbers.cc; letters are ASCII's, as those of labels are. A list has no lists
+// in it: rules are written by others, and what nests without end can neither be printed nor let go.
 #include <re2/re2.h>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
-#include <cstdint>
-#include <functional>
-#include <limits>
 #include <set>
 #include <string>
 
 #include "base/text.h"
 #include "policy/node_feature_rule/go_template_functions.h"
 #include "policy/node_feature_rule/go_template_value.h"
+#include "policy/node_feature_rule/go_text.h"
 
 namespace gantry::node_feature_rule {
 namespace {
@@ -142,6 +139,18 @@ Result<Value> Quote(const Arguments& of) {
   return Of(std::move(text));
 }
 
+Result<Value> Repeat(const Arguments& of) {
+  if (NumberAt(of, 0) < 0) {
+    return Wrong("repeat: a negative count");
+  }
+  std::string text;
+  for (long long i = 0;
+       i < NumberAt(of, 0) && !TextAt(of, 1).empty() && text.size() <= kLongestText; ++i) {
+    text += TextAt(of, 1);
+  }
+  return Of(std::move(text));
+}
+
 Result<Value> Default(const Arguments& of) {
   return of.size() > 1 && IsTrue(of[1]) ? of[1] : of[0];
 }
@@ -254,88 +263,6 @@ Result<Value> Uniq(const Arguments& of) {
   return Of(std::move(list));
 }
 
-// 0 for what is no number. A text may have a sign, 0x, 0b, 0o or 0 before its digits, and a point
-// with nothing but zeros behind it.
-long long ToInteger(const Value& value) {
-  if (const long long* number = NumberOf(value)) {
-    return *number;
-  }
-  if (const bool* flag = std::get_if<bool>(&value.is)) {
-    return *flag ? 1 : 0;
-  }
-  std::string_view text = TextOf(value) == nullptr ? std::string_view() : *TextOf(value);
-  if (const size_t point = text.find('.');
-      text.ends_with('0') && text.find_last_not_of('0') == point) {
-    text = text.substr(0, point);
-  }
-  const bool negative = text.starts_with('-');
-  text.remove_prefix(negative || text.starts_with('+') ? 1 : 0);
-  int base = 10;
-  static constexpr std::pair<std::string_view, int> kBases[] = {
-      {"0x", 16}, {"0X", 16}, {"0b", 2}, {"0B", 2}, {"0o", 8}, {"0O", 8}, {"0", 8}};
-  for (const auto& [prefix, of_prefix] : kBases) {
-    if (text.starts_with(prefix) && text.size() > prefix.size()) {
-      text.remove_prefix(prefix.size());
-      base = of_prefix;
-      break;
-    }
-  }
-  const std::string digits = format("{}{}", negative ? "-" : "", text);
-  const char* end = digits.data() + digits.size();
-  long long number = 0;
-  const auto [last, error] = std::from_chars(digits.data(), end, number, base);
-  return error == std::errc() && last == end ? number : 0;
-}
-
-Result<Value> Atoi(const Arguments& of) {
-  std::string_view text = TextAt(of, 0);
-  text.remove_prefix(text.starts_with('+') ? 1 : 0);
-  long long number = 0;
-  const char* end = text.data() + text.size();
-  const auto [last, error] = std::from_chars(text.data(), end, number);
-  if (last == end && error == std::errc::result_out_of_range) {
-    using Limits = std::numeric_limits<long long>;
-    return Of(text.starts_with('-') ? Limits::min() : Limits::max());
-  }
-  return Of(last == end && error == std::errc() ? number : 0LL);
-}
-
-// Numbers go round at their ends, as Go's do.
-template <typename Operation>
-Result<Value> Fold(const Arguments& of, const Operation& operation) {
-  long long result = of.empty() ? 0 : ToInteger(of[0]);
-  for (size_t i = 1; i < of.size(); ++i) {
-    result = static_cast<long long>(
-        operation(static_cast<uint64_t>(result), static_cast<uint64_t>(ToInteger(of[i]))));
-  }
-  return Of(result);
-}
-
-struct Quotient {
-  long long whole;
-  long long rest;
-};
-Result<Quotient> Divide(const Arguments& of) {
-  const long long left = ToInteger(of[0]);
-  const long long right = ToInteger(of[1]);
-  if (right == 0) {
-    return Wrong("division by zero");
-  }
-  if (right == -1) {  // the smallest number has no counterpart
-    return Quotient{static_cast<long long>(0 - static_cast<uint64_t>(left)), 0};
-  }
-  return Quotient{left / right, left % right};
-}
-
-template <typename Better>
-Result<Value> Best(const Arguments& of, const Better& better) {
-  long long best = ToInteger(of[0]);
-  for (const Value& value : of) {
-    best = better(ToInteger(value), best) ? ToInteger(value) : best;
-  }
-  return Of(best);
-}
-
 RE2::Options RegexOptions() {
   RE2::Options options(RE2::Quiet);
   options.set_max_mem(int64_t{1} << 20);
@@ -417,8 +344,8 @@ Result<Value> Slice(const Arguments& of) {
     return Value();
   }
   const auto size = static_cast<long long>(list.size());
-  TRY_ASSIGN(const auto range, Range(of.size() > 1 ? ToInteger(of[1]) : 0,
-                                     of.size() > 2 ? ToInteger(of[2]) : size, list.size()));
+  TRY_ASSIGN(const auto range, Range(of.size() > 1 ? IntegerOf(of[1]) : 0,
+                                     of.size() > 2 ? IntegerOf(of[2]) : size, list.size()));
   return Of(Value::List(list.begin() + static_cast<long>(range.first),
                         list.begin() + static_cast<long>(range.second)));
 }
@@ -444,6 +371,7 @@ constexpr auto kSprig = std::to_array<Function>({
     {"hasSuffix", "tt",
      [](const Arguments& of) -> Done { return Of(TextAt(of, 1).ends_with(TextAt(of, 0))); }},
     {"quote", "v*", Quote},
+    {"repeat", "it", Repeat},
     {"toString", "v", [](const Arguments& of) -> Done { return Of(Print(of[0])); }},
     {"regexMatch", "tt", RegexMatch},
     {"regexReplaceAll", "ttt", RegexReplaceAll},
@@ -452,24 +380,6 @@ constexpr auto kSprig = std::to_array<Function>({
     {"empty", "v", [](const Arguments& of) -> Done { return Of(!IsTrue(of[0])); }},
     {"coalesce", "v*", Coalesce},
     {"ternary", "vvb", [](const Arguments& of) -> Done { return IsTrue(of[2]) ? of[0] : of[1]; }},
-    // Numbers.
-    {"int", "v", [](const Arguments& of) -> Done { return Of(ToInteger(of[0])); }},
-    {"atoi", "t", Atoi},
-    {"add", "v*", [](const Arguments& of) { return Fold(of, std::plus<uint64_t>()); }},
-    {"sub", "vv", [](const Arguments& of) { return Fold(of, std::minus<uint64_t>()); }},
-    {"mul", "vv*", [](const Arguments& of) { return Fold(of, std::multiplies<uint64_t>()); }},
-    {"div", "vv",
-     [](const Arguments& of) -> Done {
-       TRY_ASSIGN(const Quotient quotient, Divide(of));
-       return Of(quotient.whole);
-     }},
-    {"mod", "vv",
-     [](const Arguments& of) -> Done {
-       TRY_ASSIGN(const Quotient quotient, Divide(of));
-       return Of(quotient.rest);
-     }},
-    {"max", "vv*", [](const Arguments& of) { return Best(of, std::greater<long long>()); }},
-    {"min", "vv*", [](const Arguments& of) { return Best(of, std::less<long long>()); }},
     // Lists.
     {"list", "v*", MakeList},
     {"first", "l", First},
