@@ -578,6 +578,14 @@ TEST(NodeFeatureRules, AreConfiguredAsNfdsMaster) {
   EXPECT_EQ(ParseInstance("network-1").value(), "network-1");
   EXPECT_EQ(ParseInstance("").value(), "");
   EXPECT_FALSE(ParseInstance("net/work").has_value() || ParseInstance("-x").has_value());
+  // nfd#2074: a key of another version of NFD had no effect, without a word.
+  EXPECT_THAT(config->warnings, IsEmpty());
+  EXPECT_THAT(
+      ParseMasterConfig("{autoDefaultNs: false, restrictions: {disableLabel: true}}")->warnings,
+      ElementsAre("autoDefaultNs: unknown key, has no effect",
+                  "restrictions.disableLabel: unknown key, has no effect"));
+  EXPECT_TRUE(ParseMasterConfig("{EnableTaints: yes}")->taints);
+  EXPECT_FALSE(ParseMasterConfig("{enableTaints: 1}").has_value());
   EXPECT_FALSE(ParseMasterConfig("[]").has_value());
   EXPECT_FALSE(ParseMasterConfig("{denyLabelNs: x}").has_value());
   EXPECT_FALSE(ParseMasterConfig("{denyLabelNs: [1]}").has_value());
@@ -645,10 +653,14 @@ TEST(NodeFeatures, AKeyWithItsPrefixWinsOverTheBareOne) {
 }
 
 TEST(NodeFeatureRules, AMistakeLeavesOutItsRuleAlone) {
-  const RuleSet set = MakeRuleSet(
-      {{"bad", Json::object()}, {"some", {{{"name", "a"}}, {{"name", "b"}, {"labels", 1}}}}});
-  EXPECT_THAT(set.mistakes, ElementsAre("NodeFeatureRule bad: rules: must be a list",
-                                        "NodeFeatureRule some: rule b.labels: must be a map"));
+  const RuleSet set =
+      MakeRuleSet({{"bad", Json::object()},
+                   {"some", {{{"name", "a"}}, {{"name", "b"}, {"labels", 1}}}, "u", 3}});
+  EXPECT_THAT(
+      set.mistakes,
+      ElementsAre(
+          node_feature_rule::RuleMistake{"bad", "", 0, "*", "rules: must be a list"},
+          node_feature_rule::RuleMistake{"some", "u", 3, "b", "rule b.labels: must be a map"}));
   ASSERT_EQ(set.objects.size(), 2U);
   EXPECT_EQ(set.objects[1].rules.size(), 1U);
   // A taint that Kubernetes would refuse, and with it the whole patch.

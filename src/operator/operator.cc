@@ -253,6 +253,9 @@ int RunOperator(int argc, char** argv) {
     log::Error("read NFD_MASTER_CONFIG: {}", master.error().message);
     return 1;
   }
+  for (const std::string& warning : master->warnings) {
+    log::Warning("NFD_MASTER_CONFIG: {}", warning);
+  }
   settings.master = *std::move(master);
   auto instance = ParseInstance(Environment("NFD_MASTER_INSTANCE"));
   if (!instance.has_value()) {

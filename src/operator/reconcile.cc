@@ -37,6 +37,9 @@ Json StatusIn(const Json& object) {
   return status == nullptr ? Json() : *status;
 }
 
+// An event's reason.
+constexpr char kRuleFailed[] = "NodeFeatureRuleFailed";
+
 // While a thousand pods start, the counts in the messages change with each.
 constexpr std::chrono::seconds kMessagesRest(5);
 
@@ -521,7 +524,10 @@ kube::Outcome Reconciler::Node(const std::string& name) {
 
 kube::Outcome Reconciler::Label(const std::string& name) {
   const auto node = view_.Node(name);
+  const std::shared_ptr<const RuleSet> rule_set = view_.Rules();
+  TellFailures("", rule_set->mistakes);
   if (node == nullptr) {
+    TellFailures(name, {});
     return Collect(name);
   }
   std::optional<LabelRules> rules;
@@ -542,11 +548,9 @@ kube::Outcome Reconciler::Label(const std::string& name) {
     named.emplace_back(object, facts.get());
   }
   const SteadyTime began = clock_.Now();
-  const RuleSays says = ApplyRuleSet(*view_.Rules(), named, settings_.master);
+  const RuleSays says = ApplyRuleSet(*rule_set, named, settings_.master);
   const std::chrono::duration<double> took = clock_.Now() - began;
-  for (const std::string& mistake : says.outputs.mistakes) {
-    log::Debug("node {}: {}", name, mistake);
-  }
+  TellFailures(name, says.outputs.mistakes);
   // One in a namespace that was chosen once is there, and has merely no say any more.
   std::vector<std::string> gone = SilentOthers(name, *node, named);
   std::erase_if(gone, [this](const std::string& object) { return view_.HasFeature(object); });
@@ -575,6 +579,22 @@ kube::Outcome Reconciler::Label(const std::string& name) {
                                                       : std::move(wrote).error();
   }
   return kube::Done{};
+}
+
+// An empty name: of rules that can't be read.
+void Reconciler::TellFailures(const std::string& node,
+                              const std::vector<node_feature_rule::RuleMistake>& mistakes) {
+  std::vector<RuleFailures::News> news;
+  {
+    const std::lock_guard lock(mutex_);
+    news = rule_failures_.Observe(node, mistakes);
+  }
+  for (const RuleFailures::News& one : news) {
+    log::Warning("NodeFeatureRule {}: {}", one.object, one.message);
+    Json object = kube::NewObject(policy::kNodeFeatureRule, {"", one.object});
+    object["metadata"]["uid"] = one.uid;
+    events_.Warning(object, kRuleFailed, one.all);
+  }
 }
 
 // One write, and a second one only for extended resources, which stand in the status.

@@ -18,6 +18,7 @@
 #include "operator/gone_nodes.h"
 #include "operator/metrics.h"
 #include "operator/node_labels.h"
+#include "operator/rule_failures.h"
 #include "operator/rule_set.h"
 #include "operator/stalled.h"
 #include "operator/startup_taint.h"
@@ -97,6 +98,8 @@ class Reconciler {
   // Whether every node has been labelled by these, or was tried.
   bool SetRules(const LabelRules& rules, const DriverOwners& owners);
   kube::Outcome Label(const std::string& name);
+  void TellFailures(const std::string& node,
+                    const std::vector<node_feature_rule::RuleMistake>& mistakes);
   Status WriteNode(const std::string& name, const NodeChange& change, const TaintChange& taint);
   kube::Outcome Collect(const std::string& node);
 
@@ -127,6 +130,7 @@ class Reconciler {
   std::optional<LabelRules> rules_;
   std::set<std::string> untried_;  // nodes that these rules were not tried on
   GoneNodes gone_;
+  RuleFailures rule_failures_;
   std::shared_ptr<const DriverOwners> owners_ = std::make_shared<const DriverOwners>();
   Metrics metrics_;
 };

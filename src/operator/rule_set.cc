@@ -6,6 +6,7 @@
 
 #include "operator/rule_set.h"
 
+#include "base/json_shape.h"
 #include "base/text.h"
 #include "operator/selector_text.h"
 #include "policy/names.h"
@@ -13,6 +14,23 @@
 
 namespace gantry::gpu_operator {
 namespace {
+
+constexpr KnownKey kRestrictions[] = {
+    {"nodeFeatureNamespaceSelector"},           {"disableLabels", Shape::kFlag},
+    {"disableExtendedResources", Shape::kFlag}, {"disableAnnotations", Shape::kFlag},
+    {"denyNodeFeatureLabels", Shape::kFlag},    {"allowOverwrite", Shape::kFlag}};
+constexpr KnownKey kLeaderElection[] = {{"leaseDuration"}, {"renewDeadline"}, {"retryPeriod"}};
+constexpr KnownKey kKeys[] = {{"denyLabelNs"},
+                              {"extraLabelNs"},
+                              {"labelWhiteList", Shape::kText},
+                              {"noPublish", Shape::kFlag},
+                              {"enableTaints", Shape::kFlag},
+                              {"resyncPeriod"},
+                              {"leaderElection", Shape::kMap, kLeaderElection},
+                              {"nfdApiParallelism"},
+                              {"klog"},
+                              {"restrictions", Shape::kMap, kRestrictions},
+                              {"informerPageSize"}};
 
 Status ReadList(const Json& json, const char* key, std::vector<std::string>& into) {
   const Json* list = At(json, key);
@@ -31,17 +49,29 @@ Status ReadList(const Json& json, const char* key, std::vector<std::string>& int
   return {};
 }
 
+std::string WhyNoLabel(const std::string& key, const std::string& value,
+                       const node_feature_rule::LabelPolicy& policy) {
+  if (!node_feature_rule::IsLabelKey(key) || !node_feature_rule::IsLabelValue(value)) {
+    return format("label {}={}: Kubernetes does not allow it", key, value);
+  }
+  return MayBeFeature(key, policy)
+             ? ""
+             : format(
+                   "label {}: the master's configuration (denyLabelNs, extraLabelNs, "
+                   "labelWhiteList) does not allow it",
+                   key);
+}
+
 }  // namespace
 
 Result<MasterConfig> ParseMasterConfig(std::string_view text) {
-  TRY_ASSIGN(const Json json, policy::ParseYaml(text));
+  TRY_ASSIGN(Json json, policy::ParseYaml(text));
   MasterConfig config;
   if (json.is_null()) {
     return config;
   }
-  if (!json.is_object()) {
-    return Fail(ErrorKind::kInvalid, "configuration: must be a map");
-  }
+  TRY_ASSIGN(const std::vector<std::string> unknown, Conform(json, kKeys));
+  config.warnings = WithoutEffect(unknown);
   TRY(ReadList(json, "denyLabelNs", config.label_policy.deny));
   TRY(ReadList(json, "extraLabelNs", config.label_policy.allow));
   config.taints = BoolAt(json, "enableTaints", false);
@@ -74,12 +104,12 @@ Result<std::string> ParseInstance(std::string_view name) {
   return std::string(name);
 }
 
-RuleSet MakeRuleSet(const std::vector<std::pair<std::string, Json>>& objects) {
+RuleSet MakeRuleSet(const std::vector<RuleText>& objects) {
   RuleSet set;
-  for (const auto& [name, rules] : objects) {
-    node_feature_rule::ParsedRules parsed = node_feature_rule::ParseRules(rules);
-    for (const std::string& mistake : parsed.mistakes) {
-      set.mistakes.push_back(format("NodeFeatureRule {}: {}", name, mistake));
+  for (const RuleText& object : objects) {
+    node_feature_rule::ParsedRules parsed = node_feature_rule::ParseRules(object.rules);
+    for (const auto& [rule, error] : parsed.mistakes) {
+      set.mistakes.push_back({object.name, object.uid, object.generation, rule, error.message});
     }
     for (auto& [feature, need] : node_feature_rule::NeedsOf(parsed.rules)) {
       node_feature_rule::Need& all = set.needs[feature];
@@ -87,7 +117,7 @@ RuleSet MakeRuleSet(const std::vector<std::pair<std::string, Json>>& objects) {
       all.all_attributes |= need.all_attributes;
       all.names.insert(need.names.begin(), need.names.end());
     }
-    set.objects.push_back({name, std::move(parsed.rules)});
+    set.objects.push_back({object.name, std::move(parsed.rules), object.uid, object.generation});
   }
   return set;
 }
@@ -107,7 +137,10 @@ RuleSays ApplyRuleSet(const RuleSet& rules, const NamedFeatures& features,
       node_feature_rule::Add(all, node_feature_rule::FeaturesFrom(*json));
     }
   }
-  says.outputs = node_feature_rule::Evaluate(rules.objects, std::move(all));
+  says.outputs = node_feature_rule::Evaluate(
+      rules.objects, std::move(all), [&config](const std::string& key, const std::string& value) {
+        return WhyNoLabel(key, value, config.label_policy);
+      });
   if (!config.labels) {
     says.outputs.labels.clear();
   }

@@ -27,6 +27,7 @@ struct MasterConfig {
   // form in which the API server is asked; none: only the operator's own.
   std::optional<std::string> feature_spaces = std::nullopt;
   NodeReading nodes;  // -instance; `others`: restrictions.allowOverwrite is switched off
+  std::vector<std::string> warnings = {};  // what has no effect, one sentence each, naming the key
 };
 // From YAML or JSON; an empty text is the default. kInvalid names the key.
 Result<MasterConfig> ParseMasterConfig(std::string_view text);
@@ -37,10 +38,16 @@ Result<std::string> ParseInstance(std::string_view name);
 struct RuleSet {
   std::vector<node_feature_rule::RuleObject> objects;
   node_feature_rule::Needs needs;
-  std::vector<std::string> mistakes;  // rules that can't be used, one sentence each
+  std::vector<node_feature_rule::RuleMistake> mistakes;  // rules that can't be read
 };
-// From the objects' names and their `spec.rules`. A rule with a mistake is left out alone.
-RuleSet MakeRuleSet(const std::vector<std::pair<std::string, Json>>& objects);
+struct RuleText {
+  std::string name;  // of the object
+  Json rules;        // its `spec.rules`
+  std::string uid = {};
+  long long generation = 0;
+};
+// A rule with a mistake is left out alone.
+RuleSet MakeRuleSet(const std::vector<RuleText>& objects);
 
 // What the rules say about a node with these NodeFeature objects.
 RuleSays ApplyRuleSet(const RuleSet& rules, const NamedFeatures& features,

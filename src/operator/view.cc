@@ -163,7 +163,10 @@ View::View(kube::Client& client, std::string space, MasterConfig config, ViewCha
       rule_objects_(
           [](const Json& object) {
             const Json* rules = At(object, "spec.rules");
-            return rules == nullptr ? std::string("[]") : rules->dump();
+            return Json{{"rules", rules == nullptr ? Json::array() : *rules},
+                        {"uid", kube::UidOf(object)},
+                        {"generation", IntAt(object, "metadata.generation", 0)}}
+                .dump();
           },
           [this](const kube::Key&, const auto&, const auto&) { RulesChanged(); },
           [this] { RulesChanged(); }),
@@ -343,16 +346,14 @@ void View::RulesChanged() {
     feature_spaces_->ForEach([&](const kube::Key& key, bool) { spaces.insert(key.name); });
     spaces.erase(space_);
   }
-  std::vector<std::pair<std::string, Json>> objects;
+  std::vector<RuleText> objects;
   rule_objects_.ForEach([&](const kube::Key& key, const std::string& text) {
-    if (auto rules = ParseJson(text); rules.has_value()) {
-      objects.emplace_back(key.name, *std::move(rules));
+    if (auto object = ParseJson(text); object.has_value()) {
+      objects.push_back({key.name, std::move((*object)["rules"]), TextAt(*object, "uid"),
+                         IntAt(*object, "generation", 0)});
     }
   });
   auto set = std::make_shared<const RuleSet>(MakeRuleSet(objects));
-  for (const std::string& mistake : set->mistakes) {
-    log::Warning("left out: {}", mistake);
-  }
   std::shared_ptr<FeatureStore> fresh;
   std::shared_ptr<FeatureStore> superseded;
   {

@@ -48,12 +48,7 @@ class Converter {
       }
       case YAML::NodeType::Map: {
         Json map = Json::object();
-        for (const auto& entry : node) {
-          if (!entry.first.IsScalar()) {
-            return Fail(ErrorKind::kInvalid, "read YAML: a key is no text");
-          }
-          TRY_ASSIGN(map[entry.first.Scalar()], Convert(entry.second, depth + 1));
-        }
+        TRY(ConvertMap(node, depth, map));
         return map;
       }
       default:
@@ -62,6 +57,45 @@ class Converter {
   }
 
  private:
+  Status ConvertMap(const YAML::Node& node, int depth, Json& map) {
+    std::vector<YAML::Node> merged;
+    for (const auto& entry : node) {
+      if (!entry.first.IsScalar()) {
+        return Fail(ErrorKind::kInvalid, "read YAML: a key is no text");
+      }
+      const std::string& key = entry.first.Scalar();
+      if (key == "<<" && entry.first.Tag() != "!") {
+        merged.push_back(entry.second);
+        continue;
+      }
+      if (map.contains(key)) {
+        const YAML::Mark at = entry.first.Mark();
+        return Fail(ErrorKind::kInvalid,
+                    format("read YAML: line {}, column {}: the key \"{}\" stands twice",
+                           at.line + 1, at.column + 1, key));
+      }
+      TRY_ASSIGN(map[key], Convert(entry.second, depth + 1));
+    }
+    for (const YAML::Node& maps : merged) {
+      TRY_ASSIGN(const Json below, Convert(maps, depth + 1));
+      TRY(Merge(below, map));
+    }
+    return {};
+  }
+
+  // "<<: *a", or a list of such maps: keys that are there already win.
+  static Status Merge(const Json& below, Json& map) {
+    for (const Json& one : below.is_array() ? below : Json::array({below})) {
+      if (!one.is_object()) {
+        return Fail(ErrorKind::kInvalid, "read YAML: \"<<\" must be a map or a list of maps");
+      }
+      for (const auto& [key, value] : one.items()) {
+        map.emplace(key, value);
+      }
+    }
+    return {};
+  }
+
   int values_ = 0;
 };
 

@@ -10,7 +10,8 @@
 namespace gantry::policy {
 
 // A YAML document as JSON: plain scalars become bools, whole numbers, null or texts, quoted ones
-// stay texts. An empty text is null. kInvalid names line and column; a document of more than
+// stay texts, and "<<" merges maps. An empty text is null. kInvalid names line and column, of a key
+// that stands twice too: which of the two counts, nobody can tell. A document of more than
 // 100,000 values (aliases count as often as they are used) or 64 levels is refused.
 Result<Json> ParseYaml(std::string_view text);
 

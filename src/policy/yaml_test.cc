@@ -28,6 +28,22 @@ TEST(Yaml, MayHaveSeveralDocuments) {
   EXPECT_FALSE(ParseYamlDocuments("a: 1\n---\na: [").has_value());
 }
 
+TEST(Yaml, MergesMaps) {
+  EXPECT_EQ(ParseYaml("a: &a {x: 1, y: 2}\nb: {<<: *a, y: 3}\nc: {y: 4, <<: [*a, {z: 5, x: 6}]}\n"
+                      "d: {'<<': 1}\n")
+                .value(),
+            Json({{"a", {{"x", 1}, {"y", 2}}},
+                  {"b", {{"x", 1}, {"y", 3}}},
+                  {"c", {{"x", 1}, {"y", 4}, {"z", 5}}},
+                  {"d", {{"<<", 1}}}}));
+  EXPECT_FALSE(ParseYaml("a: {<<: 1}").has_value());
+}
+
+TEST(Yaml, AKeyThatStandsTwiceIsRefused) {
+  EXPECT_EQ(ParseYaml("a: {b: 1,\n  b: 2}").error().message,
+            "read YAML: line 2, column 3: the key \"b\" stands twice");
+}
+
 TEST(Yaml, MistakesAndBombsAreRefused) {
   EXPECT_FALSE(ParseYaml("a: [").has_value());
   EXPECT_FALSE(ParseYaml("? [a]\n: b\n").has_value());

@@ -27,7 +27,7 @@ def operator(plane, build, tmp_path_factory):  # noqa: F811
         new_node(plane, name)
     plane.call("POST", POLICIES, policy("cluster-policy", driver={"enabled": False}))
     with Operator(plane, build, tmp_path_factory.mktemp("operator"),
-                  NFD_MASTER_CONFIG='{"enableTaints": true}') as operator:
+                  NFD_MASTER_CONFIG='{"enableTaints": true, "autoDefaultNs": false}') as operator:
         wait(lambda: plane.get(WORKER), "the worker's DaemonSet")
         wait(lambda: "nvidia.com/gpu.present" in labels(plane, "b"), "the nodes' labels")
         yield operator
@@ -101,6 +101,48 @@ def test_rules_make_labels_annotations_taints_and_resources(plane, operator):  #
     assert "vendor.com/dongle" not in node["status"].get("capacity", {})
     assert "vendor.com/special" not in [taint["key"] for taint in node["spec"].get("taints", [])]
     plane.call("DELETE", f"{RULES}/r")
+
+
+def told(operator, word):
+    return [line for line in operator.log.read_text().splitlines() if word in line]
+
+
+def test_nfd2074_a_key_without_effect_is_named(operator):
+    assert len(told(operator, "NFD_MASTER_CONFIG: autoDefaultNs: unknown key, has no effect")) == 1
+
+
+def test_a_rule_that_fails_says_so_on_the_rule(plane, operator):  # noqa: F811
+    """A template's numbers have a width, as Go's do. A label that is missing has one line in the log
+    and its reason in an event, however many nodes and however often it fails."""
+    gpu = {"matchFeatures": [{"feature": "pci.device",
+                              "matchExpressions": {"vendor": {"op": "In", "value": ["10de"]}}}]}
+    for node in ("a", "b"):
+        set_features(plane, node, {"instances": {"pci.device": {"elements": [
+            {"attributes": {"class": "0302", "vendor": "10de", "device": "20b0"}}]}}})
+    slots = '{{ range $i, $d := .pci.device }}slot.{{ printf "%02d" $i }}={{ $d.class }}\n{{ end }}'
+    plane.call("POST", RULES, {
+        "apiVersion": "nfd.k8s-sigs.io/v1alpha1", "kind": "NodeFeatureRule", "metadata": {"name": "slots"},
+        "spec": {"rules": [gpu | {"name": "width", "labelsTemplate": slots},
+                           gpu | {"name": "field", "labelsTemplate": "{{ .pci.nothing }}"},
+                           gpu | {"name": "denied", "labels": {"x.kubernetes.io/gpu": "1"}},
+                           {"name": "unread", "labelsTemplate": "{{ range"}]}})
+    wait(lambda: all(labels(plane, node).get(PREFIX + "slot.00") == "0302" for node in ("a", "b")), "slots")
+
+    def event():
+        events = plane.get("/api/v1/events")["items"]
+        return "".join(e["message"] for e in events if e["involvedObject"]["kind"] == "NodeFeatureRule"
+                       and e["reason"] == "NodeFeatureRuleFailed")
+
+    wait(lambda: all(word in event() for word in (
+        "rule field fails on node", "there is no .nothing", "rule denied fails on node", "denyLabelNs",
+        "rule unread is left out: rule unread.labelsTemplate: line 1")), "the event")
+    settled(plane)
+    # Nothing new is nothing to tell.
+    set_features(plane, "a", modules("ext4"))
+    settled(plane)
+    for rule in ("field", "denied", "unread"):
+        assert len(told(operator, f"NodeFeatureRule slots: rule {rule} ")) == 1
+    plane.call("DELETE", f"{RULES}/slots")
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])

@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <iostream>
+#include <utility>
 
 #include "base/command_line.h"
 #include "base/paths.h"
@@ -81,11 +82,16 @@ Status ReadConfig(const std::string& path, const std::string& options, WorkerCon
       {path, text.value_or("")},
       {"NFD_WORKER_CONFIG", variable == nullptr ? "" : variable},
       {"--options", options}};
+  std::vector<std::string> warnings;
   for (const auto& [name, yaml] : layers) {
     if (const Status read = Overlay(yaml, config); !read.has_value()) {
       return std::unexpected(read.error().In(name));
     }
+    for (const std::string& warning : std::exchange(config.warnings, {})) {
+      warnings.push_back(format("{}: {}", name, warning));
+    }
   }
+  config.warnings = std::move(warnings);
   return {};
 }
 

@@ -9,6 +9,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::UnorderedElementsAre;
 
 Result<std::optional<Arguments>> Parsed(std::vector<const char*> words) {
   words.insert(words.begin(), "nfd-worker");
@@ -82,6 +83,30 @@ TEST(Arguments, TheNodeIsLookedAtAgainAfterAMinuteUnlessSaidOtherwise) {
   EXPECT_EQ(interval("5m", "90s"), seconds(90));
 }
 
+TEST(Arguments, KeysWithoutEffectAreNamed) {
+  const auto arguments = Parsed(
+      {"-node-name=a",
+       "-options={core: {noPublsh: true, klog: {v: 4}, ownerRefs: [], LabelSources: [cpu, "
+       "netwrk]}, "
+       "source: {}, sources: {pci: {deviceLabelFields: [vendr]}, local: {hooksEnabled: true}, "
+       "custom: [{name: all, labels: {a: b}, matchFeature: []}, {name: good, labels: {c: d}}]}}"});
+  ASSERT_TRUE(arguments.has_value()) << arguments.error().message;
+  const WorkerConfig& config = (*arguments)->config;
+  EXPECT_THAT(
+      config.warnings,
+      UnorderedElementsAre(
+          "--options: core.noPublsh: unknown key, has no effect",
+          "--options: source: unknown key, has no effect",
+          "--options: sources.local: unknown key, has no effect",
+          "--options: core.labelSources: \"netwrk\" is unknown, has no effect",
+          "--options: sources.pci.deviceLabelFields: \"vendr\" is unknown, has no effect",
+          "--options: sources.custom: rule all.matchFeature: unknown key; the rule is left out"));
+  EXPECT_THAT(config.labels.label_sources, ElementsAre("cpu", "netwrk"));
+  ASSERT_EQ(config.labels.rules.size(), 1U);
+  EXPECT_EQ(config.labels.rules[0].name, "good");
+  EXPECT_TRUE(Parsed({"-node-name=a", "-options={core: {noPublish: yes}}"}).value()->no_publish);
+}
+
 TEST(Arguments, WrongOnesAreNamed) {
   EXPECT_THAT(Parsed({"--node-name=a", "-options", "core: {sleepInterval: often}"}).error().message,
               HasSubstr("core.sleepInterval: \"often\" is no duration"));
@@ -93,6 +118,8 @@ TEST(Arguments, WrongOnesAreNamed) {
               HasSubstr("pci-label-fields"));
   EXPECT_THAT(Parsed({"--node-name=a", "-options", "core: {labelSources: 3}"}).error().message,
               HasSubstr("--options: core.labelSources: must be a list"));
+  EXPECT_THAT(Parsed({"--node-name=a", "-options", "core: {noPublish: 3}"}).error().message,
+              HasSubstr("--options: core.noPublish: must be true or false"));
   EXPECT_THAT(Parsed({"--node-name=a", "-label-whitelist=("}).error().message,
               HasSubstr("no regular expression"));
   EXPECT_THAT(Parsed({"--node-name=a", "-metrics=x"}).error().message, HasSubstr("port"));

@@ -14,20 +14,28 @@ namespace {
 
 Result<std::vector<node_feature_rule::Rule>> ParseFile(const std::string& text) {
   TRY_ASSIGN(const Json rules, policy::ParseYaml(text));
-  return ParseCustomRules(rules);
-}
-
-}  // namespace
-
-Result<std::vector<node_feature_rule::Rule>> ParseCustomRules(const Json& rules) {
   if (rules.is_null()) {
     return {};
   }
   node_feature_rule::ParsedRules parsed = node_feature_rule::ParseRules(rules);
   if (!parsed.mistakes.empty()) {
-    return Fail(ErrorKind::kInvalid, std::move(parsed.mistakes.front()));
+    return std::unexpected(std::move(parsed.mistakes.front().error));
   }
   return std::move(parsed.rules);
+}
+
+}  // namespace
+
+Result<CustomRules> ParseCustomRules(const Json& rules) {
+  node_feature_rule::ParsedRules parsed = node_feature_rule::ParseRules(rules);
+  CustomRules custom{std::move(parsed.rules), {}};
+  for (auto& [rule, error] : parsed.mistakes) {
+    if (error.kind != ErrorKind::kUnsupported) {
+      return std::unexpected(std::move(error));
+    }
+    custom.warnings.push_back(format("{}; the rule is left out", error.message));
+  }
+  return custom;
 }
 
 CustomRules ReadCustomFiles(const std::vector<LocalFile>& files) {

@@ -11,13 +11,15 @@
 
 namespace gantry::node_features {
 
-// The rules of sources.custom; null: none. kInvalid, as with NFD's worker, if one has a mistake.
-Result<std::vector<node_feature_rule::Rule>> ParseCustomRules(const Json& rules);
-
 struct CustomRules {
   std::vector<node_feature_rule::Rule> rules;
   std::vector<std::string> warnings;
 };
+
+// The rules of sources.custom. kInvalid, as with NFD's worker, if one has a mistake. A rule with an
+// unknown key, which NFD's worker passes over, is left out alone, and named: what is left of it may
+// have fewer conditions than its author meant.
+Result<CustomRules> ParseCustomRules(const Json& rules);
 
 // The rules of the files of NFD's custom.d, in the files' order. Each is a list (YAML or JSON) as
 // the configuration has it in sources.custom. A file with a mistake is left out as a whole, and

@@ -223,8 +223,9 @@ void AddCustom(const Facts& facts, const Features& features, const LabelOptions&
   for (const auto& [name, value] : outputs.labels) {
     labels.Add(name, value);
   }
-  labelled.warnings.insert(labelled.warnings.end(), outputs.mistakes.begin(),
-                           outputs.mistakes.end());
+  for (const node_feature_rule::RuleMistake& mistake : outputs.mistakes) {
+    labelled.warnings.push_back(format("custom rule {}: {}", mistake.rule, mistake.reason));
+  }
 }
 
 // What the sources and features that are switched off leave.

@@ -243,6 +243,9 @@ int RunNodeFeatures(int argc, char** argv) {
   if (!given.has_value()) {
     return 0;
   }
+  for (const std::string& warning : given->config.warnings) {
+    log::Warning("{}", warning);
+  }
   host::Signals signals;
   Result<host::Watcher> watcher = host::Watcher::Create();
   if (!watcher.has_value()) {

@@ -4,7 +4,10 @@
 #include "operands/node_features/worker_config.h"
 
 #include <algorithm>
+#include <initializer_list>
+#include <iterator>
 
+#include "base/json_shape.h"
 #include "base/text.h"
 #include "operands/node_features/custom_rules.h"
 #include "policy/node_feature_rule/label_policy.h"
@@ -13,6 +16,27 @@
 
 namespace gantry::node_features {
 namespace {
+
+constexpr KnownKey kCore[] = {{"klog"},
+                              {"labelWhiteList", Shape::kText},
+                              {"noPublish", Shape::kFlag},
+                              {"noOwnerRefs", Shape::kFlag},
+                              {"ownerRefs"},
+                              {"featureSources"},
+                              {"sources"},
+                              {"labelSources"},
+                              {"noPublishFeatures"},
+                              {"sleepInterval"}};
+constexpr KnownKey kCpuid[] = {{"attributeBlacklist"}, {"attributeWhitelist"}};
+constexpr KnownKey kCpu[] = {{"cpuid", Shape::kMap, kCpuid}};
+constexpr KnownKey kFake[] = {
+    {"labels"}, {"flagFeatures"}, {"attributeFeatures"}, {"instanceFeatures"}};
+constexpr KnownKey kKernel[] = {{"kconfigFile", Shape::kText}, {"configOpts"}};
+constexpr KnownKey kDevices[] = {{"deviceClassWhitelist"}, {"deviceLabelFields"}};
+constexpr KnownKey kSources[] = {{"cpu", Shape::kMap, kCpu},     {"custom"},
+                                 {"fake", Shape::kMap, kFake},   {"kernel", Shape::kMap, kKernel},
+                                 {"pci", Shape::kMap, kDevices}, {"usb", Shape::kMap, kDevices}};
+constexpr KnownKey kKeys[] = {{"core", Shape::kMap, kCore}, {"sources", Shape::kMap, kSources}};
 
 Status ReadList(const Json& json, std::string_view path, std::vector<std::string>& into) {
   const Json* list = At(json, path);
@@ -30,17 +54,48 @@ Status ReadList(const Json& json, std::string_view path, std::vector<std::string
 }
 
 // Rules of sources.custom; NFD before 0.17 had them directly, with `matchOn`, which is gone.
-Status ReadRules(const Json& json, LabelOptions& labels) {
+Status ReadRules(const Json& json, WorkerConfig& config) {
   const Json* rules = At(json, "sources.custom");
-  if (rules == nullptr || rules->is_null()) {
+  if (rules == nullptr) {
     return {};
   }
   auto parsed = ParseCustomRules(*rules);
   if (!parsed.has_value()) {
     return std::unexpected(parsed.error().In("sources.custom"));
   }
-  labels.rules = *std::move(parsed);
+  config.labels.rules = std::move(parsed->rules);
+  for (const std::string& warning : parsed->warnings) {
+    config.warnings.push_back(format("sources.custom: {}", warning));
+  }
   return {};
+}
+
+// Names that a list may have; what else is in it has no effect.
+void WarnOfUnknown(const std::vector<std::string>& list, std::string_view path,
+                   std::initializer_list<std::string_view> known,
+                   std::vector<std::string>& warnings) {
+  for (const std::string& name : list) {
+    const std::string_view bare = std::string_view(name).substr(name.starts_with('-') ? 1 : 0);
+    if (std::ranges::find(known, bare) == known.end()) {
+      warnings.push_back(format("{}: \"{}\" is unknown, has no effect", path, name));
+    }
+  }
+}
+
+void WarnOfUnknown(WorkerConfig& config) {
+  const LabelOptions& labels = config.labels;
+  for (const auto& [list, path] : {std::pair(&labels.label_sources, "core.labelSources"),
+                                   std::pair(&labels.feature_sources, "core.featureSources")}) {
+    WarnOfUnknown(*list, path,
+                  {"all", "cpu", "custom", "fake", "kernel", "local", "memory", "network", "pci",
+                   "storage", "system", "usb"},
+                  config.warnings);
+  }
+  WarnOfUnknown(labels.pci_fields, "sources.pci.deviceLabelFields",
+                {"class", "vendor", "device", "subsystem_vendor", "subsystem_device"},
+                config.warnings);
+  WarnOfUnknown(labels.usb_fields, "sources.usb.deviceLabelFields",
+                {"class", "vendor", "device", "serial"}, config.warnings);
 }
 
 // As Go's decoder does with a map that has defaults: the keys that are named go over them.
@@ -103,13 +158,12 @@ Result<std::optional<std::chrono::nanoseconds>> ParseSleepInterval(std::string_v
 }
 
 Status Overlay(std::string_view text, WorkerConfig& config) {
-  TRY_ASSIGN(const Json json, policy::ParseYaml(text));
+  TRY_ASSIGN(Json json, policy::ParseYaml(text));
   if (json.is_null()) {
     return {};
   }
-  if (!json.is_object()) {
-    return Fail(ErrorKind::kInvalid, "configuration: must be a map");
-  }
+  TRY_ASSIGN(const std::vector<std::string> unknown, Conform(json, kKeys));
+  std::ranges::move(WithoutEffect(unknown), std::back_inserter(config.warnings));
   LabelOptions& labels = config.labels;
   config.no_publish = BoolAt(json, "core.noPublish", config.no_publish);
   config.kernel_config = TextAt(json, "sources.kernel.kconfigFile", config.kernel_config);
@@ -129,7 +183,8 @@ Status Overlay(std::string_view text, WorkerConfig& config) {
   TRY(ReadList(json, "sources.kernel.configOpts", labels.kernel_options));
   TRY(ReadList(json, "sources.cpu.cpuid.attributeBlacklist", labels.cpuid_deny));
   TRY(ReadList(json, "sources.cpu.cpuid.attributeWhitelist", labels.cpuid_allow));
-  return ReadRules(json, labels);
+  WarnOfUnknown(config);
+  return ReadRules(json, config);
 }
 
 }  // namespace gantry::node_features

@@ -37,19 +37,24 @@ Value ToValue(const Matched& matched) {
   return {std::shared_ptr<const Value::Map>(std::move(domains))};
 }
 
-Status ExpandInto(const std::optional<Template>& text, const Matched& matched, Elements& into) {
+// `field` is where the template stands.
+Status ExpandInto(const char* field, const std::optional<Template>& text, const Matched& matched,
+                  Elements& into) {
   if (!text.has_value()) {
     return {};
   }
-  TRY_ASSIGN(const std::string lines, text->Expand(ToValue(matched)));
-  for (const std::string& raw : Split(lines, '\n')) {
+  const Result<std::string> lines = text->Expand(ToValue(matched));
+  if (!lines.has_value()) {
+    return std::unexpected(lines.error().In(field));
+  }
+  for (const std::string& raw : Split(*lines, '\n')) {
     const std::string_view line = Trim(raw);
     const size_t equals = line.find('=');
     if (line.empty()) {
       continue;
     }
     if (equals == std::string_view::npos) {
-      return Fail(ErrorKind::kInvalid, format("template line \"{}\" has no value", line));
+      return Fail(ErrorKind::kInvalid, format("{}: line \"{}\" has no value", field, line));
     }
     into.insert_or_assign(std::string(Trim(line.substr(0, equals))),
                           std::string(Trim(line.substr(equals + 1))));
@@ -70,8 +75,8 @@ Result<bool> Apply(const Rule& rule, const Features& features, Elements& labels,
     TRY_ASSIGN(const Match match, MatchTerms(terms, features));
     if (match.holds) {
       any = true;
-      TRY(ExpandInto(rule.labels_template, match.matched, labels));
-      TRY(ExpandInto(rule.vars_template, match.matched, vars));
+      TRY(ExpandInto("labelsTemplate", rule.labels_template, match.matched, labels));
+      TRY(ExpandInto("varsTemplate", rule.vars_template, match.matched, vars));
     }
   }
   if (!any) {
@@ -82,8 +87,8 @@ Result<bool> Apply(const Rule& rule, const Features& features, Elements& labels,
     if (!match.holds) {
       return false;
     }
-    TRY(ExpandInto(rule.labels_template, match.matched, labels));
-    TRY(ExpandInto(rule.vars_template, match.matched, vars));
+    TRY(ExpandInto("labelsTemplate", rule.labels_template, match.matched, labels));
+    TRY(ExpandInto("varsTemplate", rule.vars_template, match.matched, vars));
   }
   Put(rule.labels, labels);
   Put(rule.vars, vars);
@@ -116,7 +121,8 @@ Elements Resolve(const Elements& labels, const Features& features,
   return resolved;
 }
 
-Outputs Evaluate(const std::vector<RuleObject>& objects, Features features) {
+Outputs Evaluate(const std::vector<RuleObject>& objects, Features features,
+                 const RefuseLabel& refuse) {
   std::vector<const RuleObject*> ordered;
   std::ranges::transform(objects, std::back_inserter(ordered),
                          [](const RuleObject& object) { return &object; });
@@ -127,23 +133,36 @@ Outputs Evaluate(const std::vector<RuleObject>& objects, Features features) {
       Elements labels;
       Elements vars;
       const Result<bool> holds = Apply(rule, features, labels, vars);
+      const auto note = [&](std::string reason) {
+        outputs.mistakes.push_back(
+            {object->name, object->uid, object->generation, rule.name, std::move(reason)});
+      };
       if (!holds.has_value()) {
-        outputs.mistakes.push_back(format("NodeFeatureRule {}, rule {}: {}", object->name,
-                                          rule.name, holds.error().message));
+        note(holds.error().message);
         continue;
       }
       if (!*holds) {
         continue;
       }
+      std::vector<std::string> wrong;
       Elements& matched = features.attributes[kMatchedRules];
       Put(labels, matched);
       Put(vars, matched);
       const auto resolved = [&](const Elements& values) {
-        return Resolve(WithPrefixes(values), features, outputs.mistakes);
+        return Resolve(WithPrefixes(values), features, wrong);
       };
-      Put(resolved(labels), outputs.labels);
+      const Elements said = resolved(labels);
+      for (const auto& [key, value] : said) {
+        if (std::string reason = refuse ? refuse(key, value) : ""; !reason.empty()) {
+          wrong.push_back(std::move(reason));
+        }
+      }
+      Put(said, outputs.labels);
       Put(WithPrefixes(rule.annotations), outputs.annotations);
       Put(resolved(rule.extended_resources), outputs.extended_resources);
+      if (!wrong.empty()) {
+        note(Join(wrong, "; "));
+      }
       for (const Taint& taint : rule.taints) {
         if (std::ranges::find(outputs.taints, taint) == outputs.taints.end()) {
           outputs.taints.push_back(taint);

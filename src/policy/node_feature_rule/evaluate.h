@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,18 @@ namespace gantry::node_feature_rule {
 struct RuleObject {
   std::string name;
   std::vector<Rule> rules;
+  std::string uid = {};
+  long long generation = 0;
+};
+
+// Why a rule of an object has no effect, or not all of its effect.
+struct RuleMistake {
+  std::string object;
+  std::string uid;
+  long long generation = 0;
+  std::string rule;    // its name
+  std::string reason;  // names the field
+  bool operator==(const RuleMistake&) const = default;
 };
 
 // What the rules come to for a node. Keys of labels, annotations and resources have their prefixes.
@@ -21,13 +34,18 @@ struct Outputs {
   Elements annotations;
   Elements extended_resources;
   std::vector<Taint> taints;
-  std::vector<std::string> mistakes;  // rules that could not be worked out, one sentence each
+  std::vector<RuleMistake> mistakes;  // one at most for each rule
   bool operator==(const Outputs&) const = default;
 };
 
+// Why a label of a rule will not reach the node; an empty text: it will.
+using RefuseLabel = std::function<std::string(const std::string& key, const std::string& value)>;
+
 // The rules of all objects, in the order of the objects' names; later ones win, and see what the
-// earlier ones said as the feature `rule.matched`.
-Outputs Evaluate(const std::vector<RuleObject>& objects, Features features);
+// earlier ones said as the feature `rule.matched`. What `refuse` has a word on is among the labels
+// nevertheless, and a mistake of its rule.
+Outputs Evaluate(const std::vector<RuleObject>& objects, Features features,
+                 const RefuseLabel& refuse = nullptr);
 
 // The labels of a NodeFeature or of a rule with every "@domain.feature.element" replaced by that
 // attribute; a label whose attribute is missing is left out, and named.

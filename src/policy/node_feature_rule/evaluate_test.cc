@@ -34,7 +34,10 @@ Features Node() {
 Outputs Evaluated(const std::string& json, const Features& features = Node()) {
   ParsedRules parsed = ParseRules(ParseJson(json).value());
   Outputs outputs = Evaluate({{"object", std::move(parsed.rules)}}, features);
-  outputs.mistakes.insert(outputs.mistakes.begin(), parsed.mistakes.begin(), parsed.mistakes.end());
+  for (const auto& [rule, error] : parsed.mistakes) {
+    outputs.mistakes.push_back(
+        {.object = "", .uid = "", .generation = 0, .rule = rule, .reason = error.message});
+  }
   return outputs;
 }
 
@@ -45,7 +48,8 @@ std::string Short(const std::string& name) { return WithPrefix(name); }
 std::string Holds(const std::string& terms) {
   const Outputs outputs =
       Evaluated(R"([{"name": "r", "labels": {"l": "1"}, "matchFeatures": [)" + terms + "]}]");
-  return outputs.mistakes.empty() ? (outputs.labels.empty() ? "no" : "yes") : outputs.mistakes[0];
+  return outputs.mistakes.empty() ? (outputs.labels.empty() ? "no" : "yes")
+                                  : outputs.mistakes[0].reason;
 }
 
 struct Case {
@@ -183,14 +187,21 @@ TEST(Evaluate, ARuleThatCantBeWorkedOutIsLeftOutAlone) {
     {"name": "missing", "labels": {"m": "@no.such.thing"}},
     {"name": "good", "labels": {"b": "2"}}])");
   EXPECT_THAT(outputs.labels, UnorderedElementsAre(Pair(Short("b"), "2")));
-  EXPECT_THAT(outputs.mistakes, ElementsAre(HasSubstr("NodeFeatureRule object, rule number: "),
-                                            HasSubstr("template line \"no value\" has no value"),
-                                            HasSubstr("there is no .none"),
-                                            HasSubstr("/m: there is no @no.such.thing")));
+  std::vector<std::string> mistakes;
+  for (const RuleMistake& mistake : outputs.mistakes) {
+    mistakes.push_back(format("{} {}: {}", mistake.object, mistake.rule, mistake.reason));
+  }
+  EXPECT_THAT(mistakes, ElementsAre(HasSubstr("object number: \"6.1.0-18-amd64\" is not"),
+                                    "object line: labelsTemplate: line \"no value\" has no value",
+                                    "object field: labelsTemplate: there is no .none",
+                                    HasSubstr("object missing: feature.node.kubernetes.io/m: "
+                                              "there is no @no.such.thing")));
 }
 
 TEST(ParseRules, MistakesAreNamedWhereTheyStand) {
-  const auto mistake = [](const std::string& json) { return Evaluated(json).mistakes.at(0); };
+  const auto mistake = [](const std::string& json) {
+    return Evaluated(json).mistakes.at(0).reason;
+  };
   const auto term = [&](const std::string& expression) {
     return mistake(R"([{"name": "r", "matchFeatures": [{"feature": "a.b",
       "matchExpressions": {"x": )" +
@@ -229,8 +240,37 @@ TEST(ParseRules, OneMistakeLeavesOutItsRuleAlone) {
                                             .value());
   ASSERT_EQ(parsed.rules.size(), 2U);
   EXPECT_EQ(parsed.rules[1].name, "c");
-  EXPECT_THAT(parsed.mistakes,
-              ElementsAre("rule b.labels: must be a map", HasSubstr("rule 2.labelsTemplate")));
+  ASSERT_EQ(parsed.mistakes.size(), 2U);
+  EXPECT_EQ(parsed.mistakes[0].rule, "b");
+  EXPECT_EQ(parsed.mistakes[0].error.message, "rule b.labels: must be a map");
+  EXPECT_THAT(parsed.mistakes[1].error.message, HasSubstr("rule 2.labelsTemplate"));
+}
+
+// What is left of a rule without a misspelt key has fewer conditions than its author meant.
+TEST(ParseRules, AnUnknownKeyFailsItsRule) {
+  const auto mistake = [](const std::string& rule) {
+    const ParsedRules parsed = ParseRules(ParseJson("[" + rule + "]").value());
+    EXPECT_THAT(parsed.rules, IsEmpty());
+    EXPECT_EQ(parsed.mistakes.at(0).error.kind, ErrorKind::kUnsupported);
+    return parsed.mistakes.at(0).error.message;
+  };
+  EXPECT_EQ(mistake(R"({"name": "gpu", "labels": {"a": "b"}, "matchFeature": [], "x": 1})"),
+            "rule gpu.matchFeature, rule gpu.x: unknown key");
+  EXPECT_EQ(mistake(R"({"matchFeatures": [{"feature": "a.b", "matchExpression": {}}]})"),
+            "rule 0.matchFeatures[0].matchExpression: unknown key");
+  EXPECT_EQ(mistake(R"({"matchAny": [{"matchFeatures": [], "matchName": {}}]})"),
+            "rule 0.matchAny[0].matchName: unknown key");
+  EXPECT_EQ(mistake(R"({"matchFeatures": [{"feature": "a.b",
+                        "matchExpressions": {"c": {"op": "In", "values": ["d"]}}}]})"),
+            "rule 0.matchFeatures[0].matchExpressions[c].values: unknown key");
+  EXPECT_EQ(mistake(R"({"matchFeatures": [{"feature": "a.b", "matchName": {"operator": "In"}}]})"),
+            "rule 0.matchFeatures[0].matchName.operator: unknown key");
+  EXPECT_EQ(mistake(R"({"taints": [{"key": "a", "effct": "NoSchedule"}]})"),
+            "rule 0.taints[0].effct: unknown key");
+  // Case apart, as for Go's decoder.
+  EXPECT_EQ(Holds(R"({"Feature": "pci.device", "matchexpressions": {"vendor": {"Op": "In",
+                      "Value": ["1234"]}}})"),
+            "no");
 }
 
 TEST(Needs, AreWhatTheRulesCanSee) {

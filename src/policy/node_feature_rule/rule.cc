@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/json_shape.h"
 #include "base/text.h"
 
 namespace gantry::node_feature_rule {
@@ -39,8 +40,37 @@ constexpr OpRule kOps[] = {
     {"IsFalse", Op::kIsFalse, 0, 0},
 };
 
+constexpr KnownKey kExpressionKeys[] = {
+    {"op", Shape::kText}, {"value", Shape::kAny}, {"type", Shape::kText}};
+constexpr KnownKey kTermKeys[] = {
+    {"feature", Shape::kText}, {"matchExpressions", Shape::kAny}, {"matchName", Shape::kAny}};
+constexpr KnownKey kAnyKeys[] = {{"matchFeatures", Shape::kMaps, kTermKeys}};
+constexpr KnownKey kTaintKeys[] = {{"key", Shape::kText},
+                                   {"value", Shape::kText},
+                                   {"effect", Shape::kText},
+                                   {"timeAdded", Shape::kText}};
+constexpr KnownKey kRuleKeys[] = {{"name", Shape::kText},
+                                  {"labels", Shape::kAny},
+                                  {"labelsTemplate", Shape::kText},
+                                  {"annotations", Shape::kAny},
+                                  {"vars", Shape::kAny},
+                                  {"varsTemplate", Shape::kText},
+                                  {"extendedResources", Shape::kAny},
+                                  {"taints", Shape::kMaps, kTaintKeys},
+                                  {"matchFeatures", Shape::kMaps, kTermKeys},
+                                  {"matchAny", Shape::kMaps, kAnyKeys}};
+
 std::unexpected<Error> Wrong(const std::string& where, std::string_view reason) {
   return Fail(ErrorKind::kInvalid, format("{}: {}", where, reason));
+}
+
+// What is left of a rule without an unknown key may have fewer conditions than its author meant.
+Status RefuseUnknown(Json& map, std::span<const KnownKey> keys, const std::string& where) {
+  TRY_ASSIGN(const std::vector<std::string> unknown, Conform(map, keys, where));
+  if (!unknown.empty()) {
+    return Fail(ErrorKind::kUnsupported, format("{}: unknown key", Join(unknown, ", ")));
+  }
+  return {};
 }
 
 bool Compares(Op op) { return op >= Op::kGt && op <= Op::kGeLe; }
@@ -93,7 +123,8 @@ Result<std::vector<std::string>> ParseValues(const Json& json, const std::string
   return values;
 }
 
-Result<Expression> ParseFullExpression(const Json& json, const std::string& where) {
+Result<Expression> ParseFullExpression(Json json, const std::string& where) {
+  TRY(RefuseUnknown(json, kExpressionKeys, where));
   const std::string name = TextAt(json, "op");
   const auto* known =
       std::ranges::find(kOps, name, [](const OpRule& rule) { return std::string_view(rule.name); });
@@ -173,9 +204,6 @@ Result<std::map<std::string, Expression>> ParseExpressions(const Json& json,
 
 Result<Terms> ParseTerms(const Json& json, const std::string& where) {
   Terms terms;
-  if (!json.is_array()) {
-    return Wrong(where, "must be a list");
-  }
   for (const Json& entry : json) {
     const std::string at = format("{}[{}]", where, terms.size());
     Term& term = terms.emplace_back();
@@ -183,10 +211,10 @@ Result<Terms> ParseTerms(const Json& json, const std::string& where) {
     if (term.feature.empty()) {
       return Wrong(at, "has no feature");
     }
-    if (const Json* asked = At(entry, "matchExpressions"); asked != nullptr && !asked->is_null()) {
+    if (const Json* asked = At(entry, "matchExpressions"); asked != nullptr) {
       TRY_ASSIGN(term.expressions, ParseExpressions(*asked, at + ".matchExpressions"));
     }
-    if (const Json* name = At(entry, "matchName"); name != nullptr && !name->is_null()) {
+    if (const Json* name = At(entry, "matchName"); name != nullptr) {
       TRY_ASSIGN(term.name, ParseExpression(*name, at + ".matchName"));
     }
   }
@@ -215,10 +243,8 @@ Result<std::optional<Template>> ParseTemplate(const Json& rule, const char* fiel
   return *std::move(parsed);
 }
 
-Result<Rule> ParseRule(const Json& json, const std::string& where) {
-  if (!json.is_object()) {
-    return Wrong(where, "must be a map");
-  }
+Result<Rule> ParseRule(Json json, const std::string& where) {
+  TRY(RefuseUnknown(json, kRuleKeys, where));
   Rule rule;
   rule.name = TextAt(json, "name");
   TRY_ASSIGN(rule.labels, ParseMap(json, "labels", where));
@@ -228,18 +254,16 @@ Result<Rule> ParseRule(const Json& json, const std::string& where) {
   rule.taints = ParseTaints(json);
   TRY_ASSIGN(rule.labels_template, ParseTemplate(json, "labelsTemplate", where));
   TRY_ASSIGN(rule.vars_template, ParseTemplate(json, "varsTemplate", where));
-  if (const Json* all = At(json, "matchFeatures"); all != nullptr && !all->is_null()) {
+  if (const Json* all = At(json, "matchFeatures"); all != nullptr) {
     TRY_ASSIGN(rule.all, ParseTerms(*all, where + ".matchFeatures"));
   }
-  if (const Json* any = At(json, "matchAny"); any != nullptr && any->is_array()) {
-    for (const Json& entry : *any) {
-      const std::string at = format("{}.matchAny[{}]", where, rule.any.size());
-      const Json* terms = At(entry, "matchFeatures");
-      if (terms == nullptr) {
-        return Wrong(at, "has no matchFeatures");
-      }
-      TRY_ASSIGN(rule.any.emplace_back(), ParseTerms(*terms, at + ".matchFeatures"));
+  for (const Json& entry : ListAt(json, "matchAny")) {
+    const std::string at = format("{}.matchAny[{}]", where, rule.any.size());
+    const Json* terms = At(entry, "matchFeatures");
+    if (terms == nullptr) {
+      return Wrong(at, "has no matchFeatures");
     }
+    TRY_ASSIGN(rule.any.emplace_back(), ParseTerms(*terms, at + ".matchFeatures"));
   }
   return rule;
 }
@@ -263,16 +287,17 @@ void AddNeeds(const Terms& terms, bool templates, Needs& needs) {
 ParsedRules ParseRules(const Json& rules) {
   ParsedRules parsed;
   if (!rules.is_array()) {
-    parsed.mistakes.emplace_back("rules: must be a list");
+    parsed.mistakes.push_back({"*", {ErrorKind::kInvalid, "rules: must be a list"}});
     return parsed;
   }
   for (size_t i = 0; i < rules.size(); ++i) {
-    const std::string name = TextAt(rules[i], "name");
-    auto rule = ParseRule(rules[i], format("rule {}", name.empty() ? format("{}", i) : name));
+    std::string name = TextAt(rules[i], "name");
+    name = name.empty() ? format("{}", i) : name;
+    auto rule = ParseRule(rules[i], format("rule {}", name));
     if (rule.has_value()) {
       parsed.rules.push_back(*std::move(rule));
     } else {
-      parsed.mistakes.push_back(std::move(rule).error().message);
+      parsed.mistakes.push_back({std::move(name), std::move(rule).error()});
     }
   }
   return parsed;

@@ -73,11 +73,16 @@ struct Rule {
 };
 
 struct ParsedRules {
-  std::vector<Rule> rules;            // those without a mistake, in their order
-  std::vector<std::string> mistakes;  // of the others, by rule and field, one sentence each
+  std::vector<Rule> rules;  // those without a mistake, in their order
+  struct Mistake {
+    std::string rule;  // its name, or its place
+    Error error;       // names the field; kUnsupported: there is a key that no rule has
+  };
+  std::vector<Mistake> mistakes;  // of the others, in their order
 };
 // `spec.rules` of a NodeFeatureRule, or the rules of a worker's configuration. Both may have NFD's
-// short forms of matchExpressions, which the API server lets no NodeFeatureRule have.
+// short forms of matchExpressions, which the API server lets no NodeFeatureRule have. Keys are read
+// as Conform does.
 ParsedRules ParseRules(const Json& rules);
 
 // What these rules can see of a node.
