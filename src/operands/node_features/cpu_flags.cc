@@ -48,7 +48,7 @@ constexpr std::pair<std::string_view, std::string_view> kRenamed[] = {
     {"fpu", "X87"},
     {"fxsr_opt", "FXSROPT"},
     {"ht", "HTT"},
-    {"ibt", "CET_IBT"},
+    {"ibt", "CETIBT"},
     {"lahf_lm", "LAHF"},
     {"lbrv", "LBRVIRT"},
     {"npt", "SVMNP"},
@@ -67,7 +67,7 @@ constexpr std::pair<std::string_view, std::string_view> kRenamed[] = {
     {"svm_lock", "SVML"},
     {"topoext", "TOPEXT"},
     {"tsc_scale", "TSCRATEMSR"},
-    {"user_shstk", "CET_SS"},
+    {"user_shstk", "CETSS"},
     {"vmcb_clean", "VMCBCLEAN"},
 };
 

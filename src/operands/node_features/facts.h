@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "host/pci.h"
+#include "operands/node_features/cpu_leaves.h"
 #include "operands/node_features/cpu_registers.h"
 #include "operands/node_features/local_features.h"
 #include "policy/node_feature_rule/features.h"
@@ -23,18 +25,19 @@ struct PciDevice {
 // What a node tells of itself, as texts of its files where a file is the fact.
 struct Facts {
   std::vector<PciDevice> pci;
-  std::string kernel_release;       // "6.1.0-18-amd64"
-  std::string os_release;           // os-release(5)
-  std::string cpuinfo;              // /proc/cpuinfo
-  std::string modules;              // /proc/modules
-  std::string builtin;              // modules.builtin of the kernel
-  std::string swaps;                // /proc/swaps
-  std::string hypervisor;           // its name, CPUID's up to twelve letters
-  CpuidRegisters frequencies;       // leaf 0x16
-  std::vector<CpuidRegisters> sgx;  // leaf 0x12, sub-leaves 2 and on that describe something
+  std::string kernel_release;          // "6.1.0-18-amd64"
+  std::string os_release;              // os-release(5)
+  std::string cpuinfo;                 // /proc/cpuinfo
+  std::optional<std::string> modules;  // /proc/modules; nothing: the kernel has none
+  std::optional<std::string> builtin;  // modules.builtin of the kernel
+  std::string swaps;                   // /proc/swaps
+  CpuidLeaves leaves;                  // empty: of another machine, or no x86
+  std::string hypervisor;              // its name, CPUID's up to twelve letters
+  CpuidRegisters frequencies;          // leaf 0x16
+  std::vector<CpuidRegisters> sgx;     // leaf 0x12, sub-leaves 2 and on that describe something
   ResourceRegisters resources;
   std::string node_name;
-  Elements kernel_config;  // option without CONFIG_ -> value
+  std::optional<Elements> kernel_config;  // option without CONFIG_ -> value; nothing: not found
   // Small files of sysfs that are there, by path below /sys, trimmed.
   Elements files;
   std::set<std::string, std::less<>> governors;         // of all processors' frequencies

@@ -53,6 +53,15 @@ Result<std::string> ReadIfThere(const std::string& path) {
   return text;
 }
 
+Result<std::optional<std::string>> ReadOrNothing(const std::string& path) {
+  Result<std::string> text = ReadFile(path);
+  if (!text.has_value() && text.error().kind == ErrorKind::kNotFound) {
+    return std::nullopt;
+  }
+  TRY(text);
+  return *std::move(text);
+}
+
 // Trimmed; nothing if it can't be read, as some of sysfs's files can't for some devices.
 std::optional<std::string> ReadSmall(const std::string& path) {
   const Result<std::string> text = ReadFile(path);
@@ -200,16 +209,26 @@ void GatherFiles(const std::string& sys, Facts& facts) {
   facts.kvm = access((sys + "/devices/virtual/misc/kvm").c_str(), F_OK) == 0;
 }
 
+// Whether more of the kernel's configuration is asked for than what becomes a label.
+bool WantsKernelConfig(const LabelOptions& options, const Facts& facts) {
+  static constexpr char kName[] = "kernel.config";
+  return std::ranges::find(options.unpublished, kName) == options.unpublished.end() ||
+         node_feature_rule::NeedsOf(options.rules).contains(kName) ||
+         std::ranges::any_of(facts.custom_files, [](const LocalFile& file) {
+           return Lower(file.text).contains(kName);
+         });
+}
+
 // The kernel's configuration line by line: it is a quarter of a megabyte.
 void GatherKernelConfig(const Sources& sources, const LabelOptions& options, Facts& facts) {
   const std::string release(Trim(facts.kernel_release));
-  const bool all =
-      std::ranges::find(options.unpublished, "kernel.config") == options.unpublished.end();
+  const bool all = WantsKernelConfig(options, facts);
   for (const std::string& path :
        {sources.kernel_config, format("{}/config-{}", sources.boot, release),
         format("{}/{}/config", sources.modules, release),
         format("{}/{}/build/.config", sources.modules, release)}) {
     std::ifstream file(path);
+    Elements config;
     for (std::string line; file && std::getline(file, line);) {
       const size_t equals = line.find('=');
       if (!line.starts_with("CONFIG_") || equals == std::string::npos) {
@@ -221,10 +240,11 @@ void GatherKernelConfig(const Sources& sources, const LabelOptions& options, Fac
       if (all || wanted) {
         std::string value = line.substr(equals + 1);
         std::erase(value, '"');
-        facts.kernel_config[name] = std::move(value);
+        config[name] = std::move(value);
       }
     }
     if (file.eof()) {
+      facts.kernel_config = std::move(config);
       return;
     }
   }
@@ -239,13 +259,33 @@ CpuidRegisters Cpuid(unsigned leaf, unsigned sub_leaf = 0) {
              : CpuidRegisters();
 }
 
-std::string HypervisorLetters() {
+// Of a leaf that the hypervisor answers; all zero where there is none.
+CpuidRegisters HypervisorCpuid(unsigned leaf) {
   constexpr unsigned kHypervisorBit = 1U << 31U;
-  if ((Cpuid(1).ecx & kHypervisorBit) == 0) {
-    return "";
-  }
   CpuidRegisters to;
-  __cpuid(0x40000000U, to.eax, to.ebx, to.ecx, to.edx);
+  if ((Cpuid(1).ecx & kHypervisorBit) != 0) {
+    __cpuid(leaf, to.eax, to.ebx, to.ecx, to.edx);
+  }
+  return to;
+}
+
+CpuidLeaves Leaves() {
+  constexpr unsigned kOfHypervisor = 0x40000000;
+  constexpr unsigned kSavesBit = 1U << 27U;
+  CpuidLeaves leaves;
+  for (const CpuidLeaf& asked : AskedLeaves()) {
+    leaves.registers[asked] = (asked.leaf & kOfHypervisor) != 0 ? HypervisorCpuid(asked.leaf)
+                                                                : Cpuid(asked.leaf, asked.sub_leaf);
+  }
+  if ((Cpuid(1).ecx & kSavesBit) != 0) {
+    uint32_t high = 0;
+    asm volatile("xgetbv" : "=a"(leaves.xcr0), "=d"(high) : "c"(0));
+  }
+  return leaves;
+}
+
+std::string HypervisorLetters() {
+  const CpuidRegisters to = HypervisorCpuid(0x40000000);
   std::array<char, 12> letters{};
   std::memcpy(letters.data(), &to.ebx, 4);
   std::memcpy(letters.data() + 4, &to.ecx, 4);
@@ -270,6 +310,7 @@ std::vector<CpuidRegisters> SgxSections() {
 }
 
 void GatherRegisters(Facts& facts) {
+  facts.leaves = Leaves();
   facts.hypervisor = HypervisorLetters();
   facts.frequencies = Cpuid(0x16);
   facts.sgx = SgxSections();
@@ -281,6 +322,13 @@ void GatherRegisters(Facts& facts) {
 #else
 void GatherRegisters(Facts& /*facts*/) {}
 #endif
+
+// A host's /proc that is mounted elsewhere too is that of the kernel that this runs on.
+bool IsThisMachine(const std::string& proc) {
+  constexpr char kBoot[] = "/sys/kernel/random/boot_id";
+  return proc == "/proc" ||
+         ReadSmall(proc + kBoot).value_or("") == ReadSmall(std::string("/proc") + kBoot);
+}
 
 bool IsFolder(const std::string& path) {
   struct stat info{};
@@ -347,20 +395,19 @@ Result<Facts> Gather(const Sources& sources, const LabelOptions& options) {
   GatherFiles(sources.sys, facts);
   TRY_ASSIGN(facts.kernel_release, ReadIfThere(sources.proc + "/sys/kernel/osrelease"));
   TRY_ASSIGN(facts.cpuinfo, ReadIfThere(sources.proc + "/cpuinfo"));
-  TRY_ASSIGN(facts.modules, ReadIfThere(sources.proc + "/modules"));
+  TRY_ASSIGN(facts.modules, ReadOrNothing(sources.proc + "/modules"));
   TRY_ASSIGN(facts.os_release, ReadIfThere(sources.os_release));
   facts.swaps = ReadFile(sources.swaps).value_or("");
   facts.builtin =
-      ReadFile(format("{}/{}/modules.builtin", sources.modules, Trim(facts.kernel_release)))
-          .value_or("");
-  // Only of the machine that this runs on.
-  if (sources.proc == "/proc") {
+      ReadOrNothing(format("{}/{}/modules.builtin", sources.modules, Trim(facts.kernel_release)))
+          .value_or(std::nullopt);
+  if (IsThisMachine(sources.proc)) {
     GatherRegisters(facts);
   }
   facts.node_name = sources.node_name;
-  GatherKernelConfig(sources, options, facts);
   TRY(ReadFolder(sources.features_dir, "", kLargestLocalFile, facts.local_files));
   TRY(ReadCustomDirectory(sources.custom_dir, facts.custom_files));
+  GatherKernelConfig(sources, options, facts);
   return facts;
 }
 

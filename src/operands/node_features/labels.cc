@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <span>
 
 #include "base/text.h"
 #include "operands/node_features/custom_rules.h"
@@ -60,13 +61,19 @@ const Elements& AttributesOf(const Features& features, const char* name) {
   return found == features.attributes.end() ? kNone : found->second;
 }
 
-// "<class>_<vendor>" of the fields that are asked for, in NFD's order.
-std::string DeviceName(const Elements& device, const std::vector<std::string>& fields) {
+// "<class>_<vendor>" of the fields that are asked for, in NFD's order: `known` are those that there
+// are. As with NFD, a field that a device lacks leaves its place empty, and `otherwise` counts if
+// no field is a known one.
+std::string DeviceName(const Elements& device, const std::vector<std::string>& fields,
+                       std::span<const char* const> known,
+                       const std::vector<std::string>& otherwise) {
+  const bool asked =
+      std::ranges::any_of(known, [&](const char* field) { return IsOneOf(fields, field); });
   std::vector<std::string> parts;
-  for (const char* field :
-       {"class", "vendor", "device", "serial", "subsystem_vendor", "subsystem_device"}) {
-    if (const auto found = device.find(field); found != device.end() && IsOneOf(fields, field)) {
-      parts.push_back(found->second);
+  for (const char* field : known) {
+    if (IsOneOf(asked ? fields : otherwise, field)) {
+      const auto found = device.find(field);
+      parts.push_back(found == device.end() ? "" : found->second);
     }
   }
   return Join(parts, "_");
@@ -82,10 +89,13 @@ bool HasClass(const Elements& device, const std::vector<std::string>& beginnings
 
 void AddPci(const Facts& facts, const Features& features, const LabelOptions& options,
             Collector& labels) {
+  static constexpr const char* kFields[] = {"class", "vendor", "device", "subsystem_vendor",
+                                            "subsystem_device"};
   const auto& devices = features.instances.at("pci.device");
   for (size_t i = 0; i < devices.size(); ++i) {
     if (HasClass(devices[i], options.pci_classes)) {
-      const std::string name = DeviceName(devices[i], options.pci_fields);
+      const std::string name =
+          DeviceName(devices[i], options.pci_fields, kFields, {"class", "vendor"});
       labels.Add(format("pci-{}.present", name), "true");
       if (facts.pci[i].sriov_capable) {
         labels.Add(format("pci-{}.sriov.capable", name), "true");
@@ -95,9 +105,12 @@ void AddPci(const Facts& facts, const Features& features, const LabelOptions& op
 }
 
 void AddUsb(const Facts& facts, const LabelOptions& options, Collector& labels) {
+  static constexpr const char* kFields[] = {"class", "vendor", "device", "serial"};
   for (const Elements& device : facts.usb_devices) {
     if (HasClass(device, options.usb_classes)) {
-      labels.Add(format("usb-{}.present", DeviceName(device, options.usb_fields)), "true");
+      const std::string name =
+          DeviceName(device, options.usb_fields, kFields, {"class", "vendor", "device"});
+      labels.Add(format("usb-{}.present", name), "true");
     }
   }
 }
@@ -107,9 +120,10 @@ void AddKernel(const Facts& facts, const Features& features, const LabelOptions&
   for (const auto& [name, value] : AttributesOf(features, "kernel.version")) {
     labels.Add("kernel-version." + name, value);
   }
+  const Elements config = facts.kernel_config.value_or(Elements());
   for (const std::string& option : options.kernel_options) {
-    const auto found = facts.kernel_config.find(option);
-    if (found != facts.kernel_config.end()) {
+    const auto found = config.find(option);
+    if (found != config.end()) {
       const bool on = found->second == "y" || found->second == "m";
       labels.Add("kernel-config." + option, on ? "true" : found->second);
     }
@@ -142,6 +156,7 @@ void AddCpu(const Features& features, const LabelOptions& options, Collector& la
       labels.Add(prefix + name, value);
     }
   };
+  add_all("cpu.cpuid", "cpu-cpuid.");
   add_all("cpu.model", "cpu-model.");
   labels.Add("cpu-hardware_multithreading",
              AttributesOf(features, "cpu.topology").at("hardware_multithreading"));
@@ -162,7 +177,8 @@ void AddMemory(const Facts& facts, const Features& features, Collector& labels) 
   if (facts.numa_nodes > 1) {
     labels.Add("memory-numa", "true");
   }
-  if (AttributesOf(features, "memory.swap").at("enabled") == "true") {
+  if (const auto& swap = AttributesOf(features, "memory.swap");
+      swap.contains("enabled") && swap.at("enabled") == "true") {
     labels.Add("memory-swap", "true");
   }
   if (!facts.nvdimms.empty()) {
@@ -204,7 +220,9 @@ void AddStorageAndNetwork(const Facts& facts, bool storage, bool network, Collec
 // NFD's own rules of the source "custom", those of the configuration, and those of custom.d.
 void AddCustom(const Facts& facts, const Features& features, const LabelOptions& options,
                Labelled& labelled, Collector& labels) {
-  const auto& modules = features.flags.at("kernel.loadedmodule");
+  const auto modules = features.flags.contains("kernel.loadedmodule")
+                           ? features.flags.at("kernel.loadedmodule")
+                           : std::set<std::string, std::less<>>();
   const auto& devices = features.instances.at("pci.device");
   const bool rdma = std::ranges::any_of(
       devices, [](const Elements& device) { return device.at("vendor") == "15b3"; });

@@ -203,7 +203,7 @@ Facts Rich() {
   facts.governors = {"performance"};
   facts.kernel_config = {{"NO_HZ", "y"}, {"PREEMPT", "m"}, {"HZ", "250"}};
   facts.modules = "rdma_ucm 1 0 - Live 0x0\nib_uverbs 2 0 - Live 0x0\nnvidia_fs 3 0 - Live 0x0\n";
-  facts.builtin = "kernel/fs/ext4/ext4.ko\nkernel/drivers/x-y.ko\n";
+  facts.builtin = "kernel/fs/ext4/ext4.ko\nkernel/drivers/x-y.ko\nkernel/no-module\n";
   facts.pci = {Function(0x15b3, 0x1017, 0x020700)};
   return facts;
 }
@@ -281,7 +281,7 @@ TEST(NodeLabels, RawFeaturesAreWhatRulesSee) {
   EXPECT_THAT(features.flags.at("kernel.loadedmodule"),
               ElementsAre("ib_uverbs", "nvidia_fs", "rdma_ucm"));
   EXPECT_THAT(features.flags.at("kernel.enabledmodule"),
-              ElementsAre("ext4", "ib_uverbs", "nvidia_fs", "rdma_ucm", "x_y"));
+              ElementsAre("ext4", "ib_uverbs", "nvidia_fs", "rdma_ucm", "x-y"));
   EXPECT_EQ(features.attributes.at("cpu.security").at("sev.asids"), "99");
   EXPECT_EQ(features.attributes.at("cpu.security").at("sgx.epc"), "98041856");
   EXPECT_EQ(features.attributes.at("system.dmiid").at("sys_vendor"), "NVIDIA");
@@ -299,6 +299,75 @@ TEST(NodeLabels, RawFeaturesAreWhatRulesSee) {
   EXPECT_EQ(other.attributes.at("kernel.config").at("HZ"), "250");
   EXPECT_FALSE(other.attributes.contains("system.dmiid"));
   EXPECT_FALSE(other.flags.contains("cpu.cpuid"));
+}
+
+// As with NFD: DoesNotExist holds of an element that is missing, and not of a missing feature.
+TEST(NodeLabels, WhatCouldNotBeReadIsNoFeature) {
+  const node_feature_rule::Features features =
+      NodeLabels(Facts(), {.unpublished = {}}, kNow).features;
+  EXPECT_FALSE(features.flags.contains("kernel.loadedmodule"));
+  EXPECT_FALSE(features.flags.contains("kernel.enabledmodule"));
+  for (const char* feature : {"system.dmiid", "system.osrelease", "kernel.version", "kernel.config",
+                              "memory.numa", "memory.swap"}) {
+    EXPECT_FALSE(features.attributes.contains(feature)) << feature;
+  }
+  Facts facts;
+  facts.modules = "";
+  facts.builtin = "";
+  facts.kernel_config = Elements();
+  const auto read = NodeLabels(facts, {.unpublished = {}}, kNow).features;
+  EXPECT_TRUE(read.flags.contains("kernel.loadedmodule"));
+  EXPECT_TRUE(read.flags.contains("kernel.enabledmodule"));
+  EXPECT_TRUE(read.attributes.contains("kernel.config"));
+}
+
+TEST(NodeLabels, TheProcessorIsAskedWhereItCanBe) {
+  Facts facts = Rich();
+  facts.leaves.registers[{0, 0}].eax = 7;
+  facts.leaves.registers[{1, 0}].edx = 1U << 25U;
+  facts.leaves.registers[{7, 1}].edx = 1U << 19U;
+  facts.leaves.registers[{0x24, 0}].ebx = 2;
+  const Labelled labelled = NodeLabels(facts, {.label_sources = {"cpu"}}, kNow);
+  EXPECT_THAT(labelled.features.flags.at("cpu.cpuid"), ElementsAre("AVX10", "FXSROPT", "SSE"));
+  EXPECT_EQ(labelled.labels.at("feature.node.kubernetes.io/cpu-cpuid.AVX10_VERSION"), "2");
+  EXPECT_EQ(labelled.labels.at("feature.node.kubernetes.io/cpu-cpuid.FXSROPT"), "true");
+}
+
+TEST(NodeLabels, AFieldThatADeviceLacksLeavesItsPlaceEmpty) {
+  Facts facts;
+  facts.usb_devices = {{{"class", "fe"}, {"vendor", "1a6e"}, {"device", "089a"}}};
+  const auto labels = [&](const std::vector<std::string>& fields) {
+    return NodeLabels(facts, {.usb_fields = fields, .label_sources = {"usb"}}, kNow).labels;
+  };
+  EXPECT_THAT(labels({"serial", "class"}),
+              ElementsAre(Pair("feature.node.kubernetes.io/usb-fe_.present", "true")));
+  EXPECT_THAT(labels({"clas"}),
+              ElementsAre(Pair("feature.node.kubernetes.io/usb-fe_1a6e_089a.present", "true")));
+}
+
+// A misspelt condition would leave a label on every node.
+TEST(NodeLabels, AFileWithAnUnknownKeyIsLeftOut) {
+  Facts facts;
+  facts.custom_files = {{"rules.yaml",
+                         "- name: gpu\n  labels: {has-nvidia-gpu: \"true\"}\n  matchFeature:\n"
+                         "  - {feature: pci.device}\n"},
+                        {"twice.yaml", "- name: a\n  labels: {a: b}\n  labels: {c: d}\n"}};
+  const Labelled labelled = NodeLabels(facts, {.label_sources = {"custom"}}, kNow);
+  EXPECT_THAT(labelled.labels, IsEmpty());
+  EXPECT_THAT(labelled.warnings,
+              ElementsAre("custom.d/rules.yaml is left out: rule gpu.matchFeature: unknown key",
+                          HasSubstr("custom.d/twice.yaml is left out: read YAML: line 3, column 3: "
+                                    "the key \"labels\" stands twice")));
+}
+
+TEST(NodeLabels, ARuleThatFailsIsNamed) {
+  Facts facts;
+  facts.custom_files = {{"rules.yaml",
+                         "- {name: r, labelsTemplate: '{{.pci.x}}', matchFeatures: "
+                         "[{feature: pci.device}]}\n"}};
+  facts.pci = {Function(0x10de, 0x1eb8, 0x030200)};
+  EXPECT_THAT(NodeLabels(facts, {.label_sources = {"custom"}}, kNow).warnings,
+              ElementsAre("custom rule r: labelsTemplate: there is no .x"));
 }
 
 TEST(NodeLabels, TheHypervisorHasNfdsName) {

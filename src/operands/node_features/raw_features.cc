@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is known of a node, under the names that NodeFeatureRules use? Names and values are those of
-// NFD's sources. A feature is there, if only empty, wherever it could have been read: rules tell
-// "no such element" from "no such feature".
+// NFD's sources. As with NFD, a feature is there, if only empty, where it could be read, and absent
+// where it could not: rules tell "no such element" (DoesNotExist holds) from "no such feature"
+// (nothing holds).
 #include "operands/node_features/raw_features.h"
 
 #include <algorithm>
@@ -34,8 +35,33 @@ bool IsOn(const Facts& facts, std::string_view path) {
   return text != nullptr && (*text == "1" || *text == "Y" || *text == "y");
 }
 
+// As NFD: without /proc/modules there is no kernel.loadedmodule, without modules.builtin no
+// kernel.enabledmodule. Files' names stay as they are.
+void AddModules(const Facts& facts, Features& features) {
+  std::set<std::string, std::less<>> modules;
+  for (const std::string& line : Split(facts.modules.value_or(""), '\n')) {
+    if (!line.empty()) {
+      modules.insert(line.substr(0, line.find(' ')));
+    }
+  }
+  if (facts.modules.has_value()) {
+    features.flags["kernel.loadedmodule"] = modules;
+  }
+  static constexpr std::string_view kSuffix = ".ko";
+  for (const std::string& raw : Split(facts.builtin.value_or(""), '\n')) {
+    std::string_view line = Trim(raw);
+    if (line.ends_with(kSuffix)) {
+      line.remove_suffix(kSuffix.size());
+      modules.emplace(line.substr(line.rfind('/') + 1));
+    }
+  }
+  if (facts.builtin.has_value()) {
+    features.flags["kernel.enabledmodule"] = std::move(modules);
+  }
+}
+
 void AddKernel(const Facts& facts, Features& features) {
-  Elements& version = features.attributes["kernel.version"];
+  Elements version;
   const std::string release(Trim(facts.kernel_release));
   std::string full = release;
   std::ranges::replace_if(full, [](char letter) { return !IsPlain(letter); }, '_');
@@ -50,32 +76,20 @@ void AddKernel(const Facts& facts, Features& features) {
   for (size_t i = 0; i < numbers.size(); ++i) {
     version[kParts[i]] = numbers[i];
   }
-  features.attributes["kernel.config"] = facts.kernel_config;
+  if (!version.empty()) {
+    features.attributes["kernel.version"] = std::move(version);
+  }
+  if (facts.kernel_config.has_value()) {
+    features.attributes["kernel.config"] = *facts.kernel_config;
+  }
   features.attributes["kernel.selinux"]["enabled"] =
       FileOf(facts, "fs/selinux/enforce") != nullptr ? "true" : "false";
   features.attributes["kernel.kvm"]["enabled"] = facts.kvm ? "true" : "false";
-  auto& loaded = features.flags["kernel.loadedmodule"];
-  for (const std::string& line : Split(facts.modules, '\n')) {
-    if (!line.empty()) {
-      loaded.insert(line.substr(0, line.find(' ')));
-    }
-  }
-  auto& enabled = features.flags["kernel.enabledmodule"];
-  enabled = loaded;
-  for (const std::string& line : Split(facts.builtin, '\n')) {
-    const size_t slash = line.rfind('/');
-    std::string name = line.substr(slash == std::string::npos ? 0 : slash + 1);
-    name.resize(std::min(name.find(".ko"), name.size()));
-    std::ranges::replace(name, '-', '_');
-    if (!name.empty()) {
-      enabled.insert(name);
-    }
-  }
+  AddModules(facts, features);
 }
 
 void AddSystem(const Facts& facts, Features& features) {
-  Elements& release = features.attributes["system.osrelease"];
-  release = ParseOsRelease(facts.os_release);
+  Elements release = ParseOsRelease(facts.os_release);
   if (const auto version = release.find("VERSION_ID"); version != release.end()) {
     const std::vector<std::string> numbers = VersionNumbers(version->second, "(?:\\..*)?");
     if (!numbers.empty()) {
@@ -85,12 +99,18 @@ void AddSystem(const Facts& facts, Features& features) {
       release["VERSION_ID.minor"] = numbers[1];
     }
   }
+  if (!facts.os_release.empty()) {
+    features.attributes["system.osrelease"] = std::move(release);
+  }
   features.attributes["system.name"]["nodename"] = facts.node_name;
   static constexpr std::string_view kDmi = "class/dmi/id/";
-  Elements& dmi = features.attributes["system.dmiid"];
+  Elements dmi;
   for (auto file = facts.files.lower_bound(kDmi);
        file != facts.files.end() && file->first.starts_with(kDmi); ++file) {
     dmi[file->first.substr(kDmi.size())] = file->second;
+  }
+  if (!dmi.empty()) {  // as NFD, for DoesNotExist
+    features.attributes["system.dmiid"] = std::move(dmi);
   }
 }
 
@@ -187,7 +207,11 @@ void AddSecurity(const Facts& facts, Features& features) {
 }
 
 void AddCpu(const Facts& facts, Features& features) {
-  features.flags["cpu.cpuid"] = CpuFlags(facts.cpuinfo);
+  features.flags["cpu.cpuid"] =
+      facts.leaves.registers.empty() ? CpuFlags(facts.cpuinfo) : CpuFlags(facts.leaves);
+  if (const unsigned version = Avx10Version(facts.leaves); version > 0) {
+    features.attributes["cpu.cpuid"]["AVX10_VERSION"] = format("{}", version);
+  }
   AddCpuModel(facts, features);
   Elements& topology = features.attributes["cpu.topology"];
   topology["hardware_multithreading"] = facts.multithreading ? "true" : "false";
@@ -262,13 +286,16 @@ void AddHugePages(const Facts& facts, Features& features) {
 }
 
 void AddMemory(const Facts& facts, Features& features) {
-  Elements& numa = features.attributes["memory.numa"];
-  numa["is_numa"] = facts.numa_nodes > 1 ? "true" : "false";
-  numa["node_count"] = format("{}", facts.numa_nodes);
+  if (facts.numa_nodes > 0) {
+    Elements& numa = features.attributes["memory.numa"];
+    numa["is_numa"] = facts.numa_nodes > 1 ? "true" : "false";
+    numa["node_count"] = format("{}", facts.numa_nodes);
+  }
   // The first line of /proc/swaps is a heading.
-  const std::string_view swaps = Trim(facts.swaps);
-  features.attributes["memory.swap"]["enabled"] =
-      swaps.find('\n') != std::string_view::npos ? "true" : "false";
+  if (const std::string_view swaps = Trim(facts.swaps); !swaps.empty()) {
+    features.attributes["memory.swap"]["enabled"] =
+        swaps.find('\n') != std::string_view::npos ? "true" : "false";
+  }
   features.instances["memory.nv"] = facts.nvdimms;
   AddHugePages(facts, features);
 }
