@@ -54,6 +54,7 @@ struct Facts {
   std::vector<Elements> usb_devices;
   std::vector<LocalFile> local_files;
   std::vector<LocalFile> custom_files;  // of custom.d, by their paths below it
+  std::vector<std::string> warnings;    // files that were left out, one sentence each
 };
 
 }  // namespace gantry::node_features

@@ -335,33 +335,36 @@ bool IsFolder(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-// One that went between two looks, or that is not for us to read, asks for nothing.
-void ReadOne(const std::string& path, std::string name, std::vector<LocalFile>& files) {
-  if (Result<std::string> text = ReadFile(path); text.has_value()) {
-    files.push_back({std::move(name), *std::move(text)});
-  }
-}
-
 // The files that are not hidden, under their names behind `below`. A ConfigMap's are links into a
-// hidden folder.
+// hidden folder. One that went between two looks asks for nothing; one that is too large or not for
+// us to read is a warning.
 Status ReadFolder(const std::string& folder, const std::string& below, long long largest,
-                  std::vector<LocalFile>& files) {
+                  std::vector<LocalFile>& files, std::vector<std::string>& warnings) {
   TRY_ASSIGN(const auto entries, ListDirectory(folder));
   for (const std::string& name : entries) {
     const std::string path = JoinPath(folder, name);
     struct stat info{};
-    if (!name.starts_with('.') && ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) &&
-        info.st_size <= largest) {
-      ReadOne(path, below + name, files);
+    if (name.starts_with('.') || ::stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) {
+      continue;
+    }
+    if (info.st_size > largest) {
+      warnings.push_back(format("{} is left out: it is larger than {} KiB", path, largest / 1024));
+      continue;
+    }
+    Result<std::string> text = ReadFile(path);
+    if (text.has_value()) {
+      files.push_back({below + name, *std::move(text)});
+    } else if (text.error().kind != ErrorKind::kNotFound) {
+      warnings.push_back(format("{} is left out: {}", path, text.error().message));
     }
   }
   return {};
 }
 
-Status ReadCustomDirectory(const std::string& custom_dir, std::vector<LocalFile>& files) {
+Status ReadCustomDirectory(const std::string& custom_dir, Facts& facts) {
   for (const std::string& folder : CustomFolders(custom_dir)) {
     const std::string below = folder == custom_dir ? "" : BaseName(folder) + "/";
-    TRY(ReadFolder(folder, below, kLargestCustomFile, files));
+    TRY(ReadFolder(folder, below, kLargestCustomFile, facts.custom_files, facts.warnings));
   }
   return {};
 }
@@ -405,8 +408,8 @@ Result<Facts> Gather(const Sources& sources, const LabelOptions& options) {
     GatherRegisters(facts);
   }
   facts.node_name = sources.node_name;
-  TRY(ReadFolder(sources.features_dir, "", kLargestLocalFile, facts.local_files));
-  TRY(ReadCustomDirectory(sources.custom_dir, facts.custom_files));
+  TRY(ReadFolder(sources.features_dir, "", kLargestLocalFile, facts.local_files, facts.warnings));
+  TRY(ReadCustomDirectory(sources.custom_dir, facts));
   GatherKernelConfig(sources, options, facts);
   return facts;
 }

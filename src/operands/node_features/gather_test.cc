@@ -29,5 +29,33 @@ TEST(HostSources, WhatIsNotMountedOfProcIsTheContainersOwn) {
   std::filesystem::remove_all(folder);
 }
 
+TEST(Gather, AFileThatIsTooLargeIsNamed) {
+  std::string folder = "/tmp/gantry-gather-XXXXXX";
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  std::filesystem::create_directories(folder + "/sys/bus/pci/devices");
+  std::filesystem::create_directory(folder + "/features.d");
+  std::ofstream(folder + "/features.d/large") << std::string(64UL * 1024 + 1, '#');
+  std::ofstream(folder + "/features.d/small") << "a=b\n";
+  const auto facts = Gather({.sys = folder + "/sys",
+                             .os_release = "",
+                             .proc = folder + "/proc",
+                             .features_dir = folder + "/features.d"});
+  ASSERT_TRUE(facts.has_value()) << facts.error().message;
+  EXPECT_EQ(facts->local_files.size(), 1U);
+  EXPECT_EQ(facts->warnings, std::vector<std::string>{folder + "/features.d/large is left out: it "
+                                                               "is larger than 64 KiB"});
+  EXPECT_FALSE(facts->modules.has_value());
+  EXPECT_TRUE(facts->leaves.registers.empty());  // of another machine
+  std::filesystem::remove_all(folder);
+}
+
+#ifdef __x86_64__
+TEST(Gather, TheProcessorOfThisMachineIsAsked) {
+  const auto facts = Gather({.sys = "/sys", .os_release = "", .proc = "/proc", .features_dir = ""});
+  ASSERT_TRUE(facts.has_value()) << facts.error().message;
+  EXPECT_TRUE(CpuFlags(facts->leaves).contains("X86_64_V1"));
+}
+#endif
+
 }  // namespace
 }  // namespace gantry::node_features

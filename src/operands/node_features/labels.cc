@@ -300,6 +300,7 @@ void AddSources(const Facts& facts, const Features& features, const LabelOptions
 
 Labelled NodeLabels(const Facts& facts, const LabelOptions& options, WallTime now) {
   Labelled labelled;
+  labelled.warnings = facts.warnings;
   Collector labels(options, labelled);
   LocalFeatures local = ReadLocalFiles(facts.local_files, now);
   Features features = RawFeatures(facts);
