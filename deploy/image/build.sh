@@ -3,7 +3,7 @@
 # usage: deploy/image/build.sh BUILD_DIR ARCHIVE [REFERENCE]
 # The image has no distribution in it: our programs, glibc as they were linked with (NVIDIA's
 # libraries are opened from the host's driver and need nothing else), a static busybox for people
-# who look inside, and the custom resource definitions.
+# who look inside, the names of NVIDIA's PCI devices, and the custom resource definitions.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 build=$1 archive=$2 reference=${3:-localhost/gantry:$("$1/bin/gantry" --version | awk '{print $NF; exit}')}
@@ -18,6 +18,8 @@ install -m 0755 "$build/bin/gantry" "$root/usr/bin/gantry"
 "$build/bin/gantry" --names | while read -r name; do ln -s gantry "$root/usr/bin/$name"; done
 install -m 0755 "$build"/bin/gantry-{runtime,ctk,cuda} "$root/opt/gantry/"
 install -m 0644 "$here"/../chart/crds/*.yaml "$root/opt/gpu-operator/"
+
+install -D -m 0644 "$here/pci.ids" "$root/usr/share/misc/pci.ids"
 
 for library in libc.so.6 libm.so.6 libdl.so.2 libpthread.so.0 librt.so.1 libresolv.so.2; do
   install -m 0755 "/lib/x86_64-linux-gnu/$library" "$root/lib/x86_64-linux-gnu/$library"

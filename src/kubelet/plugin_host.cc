@@ -21,6 +21,8 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/text.h"
+#include "kubelet/device_list.h"
 #include "kubelet/plugin_service.h"
 #include "kubelet/plugin_socket.h"
 #include "kubelet/registration.h"
@@ -157,9 +159,28 @@ class PluginHost::Impl {
     }
     auto* served = Find(name);
     if (served != nullptr && open == 0 && served->state.registered != 0) {
-      OnDropped(served->state, Now());
-      Tell(What::kDropped, name);
+      const auto now = Now();
+      OnDropped(served->state, now);
+      Tell(What::kDropped, name, {ErrorKind::kUnavailable, WhyDropped(*served, now)});
     }
+  }
+
+  // A server sees of a stream that its client ended no more than that: the kubelet's log has the
+  // reason. The one that it can't see from here is the length of the list.
+  static std::string WhyDropped(const Served& served, SteadyTime now) {
+    const auto span = [](SteadyTime from, SteadyTime to) {
+      return std::chrono::duration_cast<milliseconds>(to - from).count();
+    };
+    const size_t bytes = BytesInDeviceList(served.resource.devices);
+    return format(
+        "the kubelet ended the stream of {} devices (CANCELLED) {} ms after the registration{}; "
+        "its "
+        "own log says why; registering again in {} ms",
+        served.resource.devices.size(), span(served.state.registered_at, now),
+        bytes > kLongestDeviceList ? format(": the list may have {} bytes, the kubelet takes {}",
+                                            bytes, kLongestDeviceList)
+                                   : "",
+        span(now, served.state.not_before));
   }
 
   // What lies in the folder, and the next step of each resource. Returns when to look again.

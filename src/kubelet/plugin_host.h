@@ -22,14 +22,15 @@ struct PluginEvent {
   enum class What {
     kRegistered,
     kRegisterFailed,  // tried again by itself
-    kDropped,         // the kubelet ended the last stream; registered again by itself
+    kDropped,         // the kubelet ended the last stream; registered again by itself, after a
+                      // pause that grows while it does so again and again
     kSuperseded,      // another process has put its socket over ours; it serves from now on
     // Can't serve. All: the folder is gone. One: its socket can't be made, said once for each
     // reason and tried again by itself, every 30 s in the end.
     kFailed,
   } what;
   std::string resource;  // empty: all
-  Error error;           // of kRegisterFailed and kFailed
+  Error error;           // of kRegisterFailed, kDropped and kFailed
 };
 
 // Serves resources to the kubelet of this node and keeps them registered: across kubelet restarts,

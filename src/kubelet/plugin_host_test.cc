@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <mutex>
 #include <thread>
 
 #include "kubelet/plugin_service.h"
@@ -71,6 +72,10 @@ class PluginHostTest : public testing::Test {
                                    .on_event = [this](const PluginEvent& event) {
                                      superseded_ += event.what == PluginEvent::What::kSuperseded;
                                      failed_ += event.what == PluginEvent::What::kFailed;
+                                     if (event.what == PluginEvent::What::kDropped) {
+                                       const std::lock_guard lock(mutex_);
+                                       dropped_.push_back(event.error.message);
+                                     }
                                    }});
     return std::move(host).value();
   }
@@ -88,6 +93,8 @@ class PluginHostTest : public testing::Test {
   std::unique_ptr<FakeKubelet> kubelet_;
   std::atomic<int> superseded_ = 0;
   std::atomic<int> failed_ = 0;
+  std::mutex mutex_;
+  std::vector<std::string> dropped_;
 };
 
 TEST_F(PluginHostTest, RegistersAndAnswersEveryCall) {
@@ -207,6 +214,24 @@ TEST_F(PluginHostTest, IsBackAtOnceWhenTheKubeletDropsItForItsPredecessor) {
   ASSERT_TRUE(kubelet_->WaitForRegistrations(3));
   EXPECT_EQ(kubelet_->drops(), 1);
   EXPECT_TRUE(WaitFor(Healthy({"a", "new"})));
+}
+
+// kdp#1433: the kubelet's gRPC ends the stream, and its reason stands in its log alone.
+TEST_F(PluginHostTest, Kdp1433_AListThatTheKubeletDoesNotTakeIsNoLoopOfRegistrations) {
+  kubelet_->Start();
+  const auto host = NewHost();
+  std::vector<std::string> ids;
+  for (int i = 0; i < 80'000; ++i) {
+    ids.push_back("GPU-00000000-0000-0000-0000-000000000000::" + std::to_string(i));
+  }
+  host->Serve({Offer(ids)});
+  ASSERT_TRUE(kubelet_->WaitForRegistrations(3));
+  const std::lock_guard lock(mutex_);
+  ASSERT_GE(dropped_.size(), 2U);
+  EXPECT_THAT(dropped_[0], testing::AllOf(testing::HasSubstr("80000 devices (CANCELLED)"),
+                                          testing::HasSubstr("the kubelet takes 4194304"),
+                                          testing::HasSubstr("registering again in 20 ms")));
+  EXPECT_THAT(dropped_[1], testing::HasSubstr("registering again in 40 ms"));
 }
 
 TEST_F(PluginHostTest, AResourceThatGoesSaysSoFirst) {

@@ -24,6 +24,9 @@ constexpr milliseconds kLastRetry{5000};
 // The kubelet removes a dropped client under its name after it has closed the stream: a call in
 // between would be removed with it.
 constexpr milliseconds kAfterDrop{20};
+constexpr milliseconds kLastAfterDrop{20'000};
+// A stream that lasts so long was ended for a reason of that moment.
+constexpr milliseconds kShortStream{10'000};
 // The same after a predecessor's stream; there is no hurry, because the kubelet still has this one.
 constexpr milliseconds kAfterHandOver{1000};
 // The kubelet waits up to 10 s for a plugin that it dials, and answers then.
@@ -79,6 +82,7 @@ void OnListenFailed(RegistrationState& state, SteadyTime now) {
 
 void OnRegistering(RegistrationState& state, const Sight& sight, SteadyTime now) {
   state.in_flight = true;
+  state.short_streams = sight.kubelet == state.asked ? state.short_streams : 0;
   state.answer_by = now + kAnswerLimit;
   state.asked = sight.kubelet;
 }
@@ -87,6 +91,7 @@ void OnAnswer(RegistrationState& state, bool accepted, SteadyTime now) {
   state.in_flight = false;
   if (accepted) {
     state.registered = state.asked;
+    state.registered_at = now;
     state.failures = 0;
     state.not_before = {};
     if (std::exchange(state.left, false)) {
@@ -100,7 +105,10 @@ void OnAnswer(RegistrationState& state, bool accepted, SteadyTime now) {
 
 void OnDropped(RegistrationState& state, SteadyTime now) {
   state.registered = 0;
-  state.not_before = std::max(state.not_before, now + kAfterDrop);
+  const bool was_short = now - state.registered_at < kShortStream;
+  state.short_streams = was_short ? state.short_streams + 1 : 1;
+  state.not_before =
+      std::max(state.not_before, now + RetryDelay(state.short_streams, kAfterDrop, kLastAfterDrop));
 }
 
 void OnPredecessorLeft(RegistrationState& state, SteadyTime now) {

@@ -31,6 +31,8 @@ struct RegistrationState {
   int listen_failures = 0;  // in a row, of putting it there
   SteadyTime no_listen_before{};
   bool left = false;  // the predecessor left while a call was under way
+  SteadyTime registered_at{};
+  int short_streams = 0;  // in a row, that this kubelet ended soon after it had registered us
 };
 
 struct RegistrationStep {
@@ -51,7 +53,8 @@ void OnListenFailed(RegistrationState& state, SteadyTime now);
 void OnRegistering(RegistrationState& state, const Sight& sight, SteadyTime now);
 void OnAnswer(RegistrationState& state, bool accepted, SteadyTime now);
 // The kubelet ended the last ListAndWatch stream while it was registered with us: it has dropped
-// the plugin, or it has stopped.
+// the plugin, or it has stopped. A kubelet that does so again and again is asked more and more
+// seldom: what it does not like about the list will not change by itself.
 void OnDropped(RegistrationState& state, SteadyTime now);
 // The plugin that was here before has ended as PluginHost's destructor says.
 void OnPredecessorLeft(RegistrationState& state, SteadyTime now);

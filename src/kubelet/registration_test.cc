@@ -137,6 +137,41 @@ TEST(Registration, ADroppedPluginRegistersAgainAfterTheKubeletForgotIt) {
   EXPECT_EQ(Decide(state, sight, kStart + milliseconds(20)).what, What::kRegister);
 }
 
+// kdp#1433: a kubelet that does not take the list ends each stream at its first answer.
+TEST(Registration, Kdp1433_AStreamThatEndsAtOnceIsFollowedByGrowingPauses) {
+  auto state = Registered();
+  const Sight sight{.kubelet = kKubelet, .own = OwnSocket::kOurs};
+  auto now = kStart;
+  milliseconds last{0};
+  int calls = 0;
+  for (const auto minute = now + std::chrono::minutes(1); now < minute; ++calls) {
+    OnDropped(state, now);
+    const auto step = Decide(state, sight, now);
+    ASSERT_EQ(step.what, What::kNothing);
+    ASSERT_TRUE(step.look_again);
+    const auto wait = std::chrono::duration_cast<milliseconds>(*step.look_again - now);
+    EXPECT_GE(wait, last);
+    EXPECT_LE(wait, milliseconds(20'000));
+    last = wait;
+    now = *step.look_again;
+    OnRegistering(state, sight, now);
+    OnAnswer(state, true, now);
+    now += milliseconds(100);
+  }
+  EXPECT_LE(calls, 13);
+  EXPECT_EQ(last, milliseconds(20'000));
+  OnDropped(state, now + std::chrono::minutes(1));
+  EXPECT_EQ(Decide(state, sight, now + std::chrono::minutes(1)).look_again,
+            now + std::chrono::minutes(1) + milliseconds(20))
+      << "that stream was a good one";
+  OnDropped(state, now + std::chrono::minutes(2));
+  EXPECT_EQ(Decide(state, {.kubelet = kNextKubelet, .own = OwnSocket::kOurs},
+                   now + std::chrono::minutes(2))
+                .what,
+            What::kRegister)
+      << "another kubelet is asked at once";
+}
+
 TEST(Registration, RegistersAgainSomeTimeAfterItsPredecessorLeft) {
   auto state = Registered();
   OnPredecessorLeft(state, kStart);

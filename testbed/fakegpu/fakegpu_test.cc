@@ -376,6 +376,20 @@ TEST_F(FakeGpuTest, SettingsNeedALibraryThatMayBeWritten) {
   unsigned limit = 0;
   ASSERT_EQ(NVML(nvmlDeviceGetPowerManagementLimit)(Device(0), &limit), NVML_SUCCESS);
   EXPECT_EQ(limit, 65000U);
+  EXPECT_EQ(NVML(nvmlDeviceSetApplicationsClocks)(Device(0), 1, 1), NVML_ERROR_INVALID_ARGUMENT);
+  unsigned memory = 0, count = 1;
+  ASSERT_EQ(NVML(nvmlDeviceGetSupportedMemoryClocks)(Device(0), &count, &memory), NVML_SUCCESS);
+  std::vector<unsigned> clocks;
+  count = 0;
+  ASSERT_EQ(NVML(nvmlDeviceGetSupportedGraphicsClocks)(Device(0), memory, &count, nullptr),
+            NVML_ERROR_INSUFFICIENT_SIZE);
+  clocks.resize(count);
+  ASSERT_EQ(NVML(nvmlDeviceGetSupportedGraphicsClocks)(Device(0), memory, &count, clocks.data()),
+            NVML_SUCCESS);
+  EXPECT_GT(count, 10U);
+  for (const unsigned clock : clocks) {
+    EXPECT_EQ(NVML(nvmlDeviceSetApplicationsClocks)(Device(0), memory, clock), NVML_SUCCESS);
+  }
 }
 
 TEST_F(FakeGpuTest, ASwitchIsOnOrOff) {

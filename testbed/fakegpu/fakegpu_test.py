@@ -170,6 +170,10 @@ def test_a_container_sees_the_gpus_whose_nodes_it_was_given(node):
     assert done.stdout.splitlines() == [f"GPU 0: NVIDIA A100-SXM4-80GB (UUID: {here.machine['gpus'][5]['uuid']})", "1"]
 
 
+def addresses(here) -> list[str]:
+    return [gpu["pci"] for gpu in here.machine["gpus"]]
+
+
 def test_the_kernels_files_are_there(node):
     here = node("8xa100-80")
     for position, gpu in enumerate(here.machine["gpus"]):
@@ -188,6 +192,12 @@ def test_the_kernels_files_are_there(node):
     switches = [one for one in (here.root / "sys/bus/pci/devices").iterdir()
                 if (one / "class").exists() and (one / "class").read_text() == "0x068000\n"]
     assert len(switches) == 6
+    # NVIDIA's PCI library and NFD read these of every function.
+    for function in (here.root / "sys/bus/pci/devices").iterdir():
+        if (function / "vendor").exists() and function.name in {*addresses(here), *(one.name for one in switches)}:
+            assert len((function / "resource").read_text().splitlines()) == 13, function.name
+        if (function / "vendor").exists():
+            assert (function / "subsystem_vendor").exists() and (function / "subsystem_device").exists(), function.name
     assert (here.root / "sys/module/nvidia/refcnt").read_text() == "2\n"
     assert "195 nvidia\n" in (here.root / "proc/devices").read_text()
     # The kernel's own is still there, and itself: what is written there reaches the kernel.
@@ -423,6 +433,21 @@ def test_uuids_follow_from_the_node_and_stay(state_fields):
         return [gpu.fields["uuid"] for gpu in profile.compile_profile(text, name, state_fields).gpus]
     assert uuids("node1") == uuids("node1")
     assert len({*uuids("node1"), *uuids("node2")}) == 4
+
+
+@pytest.mark.parametrize("path", sorted((HERE / "profiles").glob("*.yaml")), ids=lambda path: path.stem)
+def test_gpus_are_numbered_in_the_order_of_their_addresses(state_fields, path):
+    """As a driver numbers them."""
+    found = [gpu.bdf for gpu in profile.load(path, "n", state_fields).gpus]
+    assert found == sorted(found)
+
+
+@pytest.mark.parametrize("count", [1, 2, 25, 26, 64])
+def test_an_address_that_nobody_wrote_is_in_order_too(state_fields, count):
+    machine = profile.compile_profile({"gpus": [{"product": "Tesla T4", "count": count}]}, "n", state_fields)
+    found = [gpu.bdf for gpu in machine.gpus]
+    assert found == sorted(set(found))
+    assert count > 25 or found[-1] == "0000:00:1e.0"
 
 
 def test_every_product_makes_a_machine(state_fields):

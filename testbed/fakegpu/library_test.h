@@ -106,6 +106,9 @@ inline void Describe(Gpu& gpu, u32 position) {
   gpu.power_limit = 70000;
   gpu.power_min = 60000;
   gpu.power_max = 70000;
+  gpu.clock_graphics_max = 1590;
+  gpu.clock_memory_max = 5001;
+  gpu.application_graphics_default = 585;
   gpu.fan = kUnknown32;
   gpu.ecc = gpu.ecc_pending = 1;
   gpu.mig_capable = position == 0;

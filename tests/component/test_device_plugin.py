@@ -22,6 +22,14 @@ FAKEGPU = ROOT / "testbed/fakegpu"
 SOURCE = ROOT / "tests/component/device_plugin/device_plugin_component.cc"
 CASES = re.findall(r"^TEST_F\((\w+), (\w+)\)", SOURCE.read_text(), re.M)
 PROFILES = {"DevicePlugin": "8xa100-80", "DevicePluginMig": "8xa100-80-mig"}
+LABELS = "DevicePluginAndLabels"  # this suite is for every profile, and these machines
+STATION = {"gpus": [{"product": "NVIDIA A100-SXM4-80GB", "count": 4, "mig_devices": {"1g.10gb": 7}},
+                    {"product": "Tesla T4", "name": "NVIDIA DGX Display", "memory": "4 GiB"}]}
+MACHINES = {path.stem: path for path in sorted((FAKEGPU / "profiles").glob("*.yaml"))} | {
+    "station": STATION,
+    "alike": {"gpus": [{"product": "NVIDIA A100-SXM4-40GB", "count": 2, "mig_devices": ["3g.20gb", "3g.20gb"]}]},
+    "one-empty": {"gpus": [{"product": "NVIDIA A100-SXM4-40GB", "mig_devices": ["3g.20gb"]},
+                           {"product": "NVIDIA A100-SXM4-40GB", "mig": "enabled"}]}}
 SHARDS = 4
 
 
@@ -34,11 +42,15 @@ def build() -> pathlib.Path:
     return ROOT / "build/release"
 
 
-def machine(root: pathlib.Path, build: pathlib.Path, profile: str) -> None:
+def machine(root: pathlib.Path, build: pathlib.Path, profile: str | dict) -> None:
     """A driver root with these GPUs, and what of /dev, /proc and /sys is read."""
     root.mkdir()
+    path = FAKEGPU / f"profiles/{profile}.yaml"
+    if isinstance(profile, dict):
+        path = root.parent / "profile.yaml"
+        path.write_text(json.dumps(profile))
     subprocess.run([sys.executable, FAKEGPU / "fakegpu.py", "install", "--root", root, "--profile",
-                    FAKEGPU / f"profiles/{profile}.yaml", "--node", "component",
+                    path, "--node", "component",
                     "--library", build / "testbed/fakegpu/libnvidia-ml.so.1"], check=True)
     for name, minor in (("null", 3), ("zero", 5), ("random", 8), ("urandom", 9)):
         os.mknod(root / "dev" / name, 0o020666, os.makedev(1, minor))
@@ -51,10 +63,15 @@ def machine(root: pathlib.Path, build: pathlib.Path, profile: str) -> None:
 
 def run_shard(build: pathlib.Path, folder: pathlib.Path, suite: str, shard: int) -> dict[tuple, list]:
     """Some of a suite's cases, on a machine of their own; each case's failures."""
+    return run_suite(build, folder, suite, PROFILES[suite], {
+        "GTEST_TOTAL_SHARDS": str(SHARDS), "GTEST_SHARD_INDEX": str(shard)})
+
+
+def run_suite(build: pathlib.Path, folder: pathlib.Path, suite: str, profile: str | dict,
+              variables: dict) -> dict[tuple, list]:
     root = folder / "root"
-    machine(root, build, PROFILES[suite])
-    environment = os.environ | {
-        "GTEST_TOTAL_SHARDS": str(SHARDS), "GTEST_SHARD_INDEX": str(shard),
+    machine(root, build, profile)
+    environment = os.environ | variables | {
         "PLUGIN_ROOT": str(root),
         "PLUGIN_PROGRAM": os.environ.get("PLUGIN_PROGRAM", str(build / "bin/gantry")),
         "PLUGIN_CONTROL": f"{sys.executable} {FAKEGPU / 'fakegpu.py'} control --root {root}"}
@@ -81,9 +98,18 @@ def results(build, tmp_path_factory) -> dict[tuple, list]:
     return failures
 
 
-@pytest.mark.parametrize(("suite", "case"), CASES, ids=[".".join(case) for case in CASES])
+@pytest.mark.parametrize(("suite", "case"), [case for case in CASES if case[0] in PROFILES],
+                         ids=[".".join(case) for case in CASES if case[0] in PROFILES])
 def test_device_plugin(results, suite, case):
     assert results[suite, case] == []
+
+
+@pytest.mark.parametrize("profile", MACHINES)
+def test_labels_say_what_is_offered(build, tmp_path, profile):
+    """kdp#731, gfd#27: the plugin and gpu-feature-discovery, over MIG strategies and ways of sharing."""
+    what = MACHINES[profile] if isinstance(MACHINES[profile], dict) else profile
+    found = run_suite(build, tmp_path, LABELS, what, {})
+    assert found and all(failures == [] for failures in found.values()), found
 
 
 class OnNode:

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "container/csv_cdi.h"
-#include "container/proc_gpus.h"
+#include "gpu/proc_gpus.h"
 #include "operands/container_runtime/device_numbers.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
@@ -17,8 +17,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
       CHECK(line.path.starts_with('/'));
     }
   }
-  const auto gpu = container::ParseGpuInformation(text);
-  CHECK(!gpu || (gpu->minor >= 0 && gpu->minor < 256));
+  const auto read = gpu::ParseGpuInformation(text);
+  CHECK(!read || (read->gpu.minor >= 0 && read->gpu.minor < 256));
   static_cast<void>(container_runtime::PossibleNodes(text, text, {}));
   return 0;
 }

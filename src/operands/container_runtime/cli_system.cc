@@ -13,7 +13,7 @@
 #include "base/paths.h"
 #include "base/text.h"
 #include "container/driver_files.h"
-#include "container/proc_gpus.h"
+#include "gpu/proc_gpus.h"
 #include "host/files.h"
 #include "host/processes.h"
 #include "operands/container_runtime/device_numbers.h"
@@ -166,7 +166,7 @@ Status CreateDevCharSymlinks(const CliCall& call) {
   if (all) {
     TRY_ASSIGN(const std::string table, ReadFile("/proc/devices"));
     const std::string minors = ReadFile("/proc/driver/nvidia-caps/mig-minors").value_or("");
-    nodes = PossibleNodes(table, minors, container::GpusFromProc("/"));
+    nodes = PossibleNodes(table, minors, gpu::GpusFromProc("/"));
     for (NamedNode& node : nodes) {
       node.path = JoinPath(root, node.path);
     }

@@ -22,8 +22,8 @@
 #include "container/cdi_registry.h"
 #include "container/csv_cdi.h"
 #include "container/oci.h"
-#include "container/proc_gpus.h"
 #include "container/special_cdi.h"
+#include "gpu/proc_gpus.h"
 #include "operands/container_runtime/device_edits.h"
 #include "operands/container_runtime/device_requests.h"
 #include "operands/container_runtime/requirements.h"
@@ -99,7 +99,7 @@ container::DriverPlace PlaceOf(const RuntimeConfig& settings, const NodePlaces& 
   place.dev_root = own_nodes ? place.root : places.root;
   place.sys_root = places.root;
   place.run_root = places.root;
-  place.version = container::LoadedDriverVersion(places.root);
+  place.version = gpu::LoadedDriverVersion(places.root);
   for (std::string* root : {&place.root, &place.dev_root}) {
     *root = container::WithoutSlashes(std::move(*root));
   }
@@ -110,7 +110,7 @@ container::DriverPlace PlaceOf(const RuntimeConfig& settings, const NodePlaces& 
 std::optional<NodeInventory> KeptInventory(const NodePlaces& places) {
   const auto text = ReadFile(places.inventory);
   auto kept = text ? container::ParseInventory(*text) : std::unexpected(text.error());
-  const std::string loaded = container::LoadedDriverVersion(places.root);
+  const std::string loaded = gpu::LoadedDriverVersion(places.root);
   const bool same = kept && (loaded.empty() || loaded == kept->files.version);
   return same ? std::optional<NodeInventory>(*std::move(kept)) : std::nullopt;
 }
@@ -321,8 +321,8 @@ Result<NodeInventory> LookAtNode(const container::DriverPlace& place, const Node
     inventory.kinds = std::move(kept->kinds);
     return inventory;
   }
-  inventory.gpus = container::GpusFromProc(places.root);
-  if (inventory.gpus.empty()) {
+  inventory.gpus = gpu::GpusForContainersFromProc(places.root);
+  if (inventory.gpus.empty() && gpu::GpusFromProc(places.root).empty()) {
     inventory.gpus = GpusFromNodes(inventory.files.all_nodes);
   }
   for (container::CdiGpu& gpu : inventory.gpus) {

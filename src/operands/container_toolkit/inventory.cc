@@ -10,6 +10,7 @@
 
 #include "base/paths.h"
 #include "base/text.h"
+#include "gpu/products.h"
 #include "host/processes.h"
 #include "nvml/dev_root.h"
 
@@ -63,6 +64,9 @@ container::NodeInventory InventoryFrom(const container::DriverPlace& place,
     inventory.driver.cuda_version = format("{}.{}", cuda_version / 1000, cuda_version % 1000 / 10);
   }
   for (const nvml::Device& device : devices.found) {
+    if (!gpu::IsForContainers(device.name)) {
+      continue;
+    }
     inventory.gpus.push_back(GpuFrom(device, place, node_root));
     inventory.kinds.push_back({device.brand == "unknown" ? "" : device.brand,
                                device.compute_major == 0

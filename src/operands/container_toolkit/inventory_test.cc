@@ -45,5 +45,18 @@ TEST(Inventory, OfAMachineWithAGpuAndADividedOne) {
   EXPECT_EQ(InventoryFrom({}, files, 0, {}, "/").driver.cuda_version, "");
 }
 
+// The document's device `all` and NVIDIA_VISIBLE_DEVICES=all are of what stands here.
+TEST(Inventory, Kdp731_ADisplayIsNoGpuForContainers) {
+  nvml::Device display;
+  display.name = "DGX Display";
+  nvml::Device gpu;
+  gpu.index = 1;
+  gpu.name = "NVIDIA A100-SXM4-80GB";
+  const auto inventory = InventoryFrom({}, {}, 12020, {{display, gpu}, {}}, "/nowhere");
+  ASSERT_EQ(inventory.gpus.size(), 1U);
+  EXPECT_EQ(inventory.gpus[0].index, 1) << "as NVML counts";
+  EXPECT_EQ(inventory.kinds.size(), 1U);
+}
+
 }  // namespace
 }  // namespace gantry::container_toolkit

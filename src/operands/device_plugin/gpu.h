@@ -1,35 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "nvml/nvml.h"
+#include "gpu/gpu.h"
 
 namespace gantry::device_plugin {
 
 // How well two GPUs are connected. Symmetric; 0 for a GPU and itself.
 using PairScores = std::vector<std::vector<int>>;
 
-// What of a GPU decides how it is offered.
-struct Gpu {
-  unsigned index = 0;  // NVML's
-  unsigned minor = 0;  // of /dev/nvidia<minor>
-  std::string uuid;
-  std::string name;        // "Tesla T4"
-  std::string pci_bus_id;  // as sysfs spells it
-  int numa_node = -1;      // -1: none
-  int compute_major = 0;   // 0: the driver does not tell
-  uint64_t memory_mib = 0;
-  bool mig_enabled = false;
-  std::vector<nvml::MigDevice> mig_devices = {};  // by index
-  // Of each MIG device, in their order: "/dev/nvidia-caps/nvidia-cap12", ...
-  std::vector<std::vector<std::string>> mig_nodes = {};
-  std::optional<bool> coherent = {};  // of the CPU's memory; nullopt: not known
-  bool operator==(const Gpu&) const = default;
-};
+using gpu::Gpu;
 
 // A GPU that is there and can't be read.
 struct FailedGpu {

@@ -11,18 +11,8 @@
 namespace gantry::device_plugin {
 namespace {
 
-Gpu FromNvml(const nvml::Device& device, const std::string& host_root) {
-  Gpu gpu{.index = device.index,
-          .minor = device.minor,
-          .uuid = device.uuid,
-          .name = device.name,
-          .pci_bus_id = device.pci_bus_id,
-          .numa_node = device.numa_node,
-          .compute_major = device.compute_major,
-          .memory_mib = device.memory_bytes >> 20U,
-          .mig_enabled = device.mig == nvml::MigMode::kEnabled,
-          .mig_devices = device.mig_devices,
-          .coherent = device.coherent};
+Gpu WithNodes(const nvml::Device& device, const std::string& host_root) {
+  Gpu gpu = gpu::FromNvml(device);
   for (const auto& mig : device.mig_devices) {
     gpu.mig_nodes.push_back(container::MigNodes(host_root, static_cast<int>(device.minor),
                                                 static_cast<int>(mig.gpu_instance),
@@ -47,7 +37,7 @@ Result<GpuSet> LookAtGpus(const nvml::Library& library, const std::string& host_
   TRY_ASSIGN(const auto devices, library.Enumerate());
   GpuSet set;
   for (const auto& device : devices.found) {
-    set.gpus.push_back(FromNvml(device, host_root));
+    set.gpus.push_back(WithNodes(device, host_root));
   }
   set.scores = ScoresOf(library.Distances(devices.found));
   for (const auto& failed : devices.failed) {

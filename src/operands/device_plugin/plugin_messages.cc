@@ -167,7 +167,7 @@ void Plugin::On(const kubelet::PluginEvent& event) {
       }
       return;
     case What::kDropped:
-      log::Warning("{}: the kubelet has dropped the plugin; registering again", event.resource);
+      log::Warning("{}: {}", event.resource, event.error.message);
       return;
     case What::kSuperseded:
       log::Info("{}: another plugin has taken over", event.resource);

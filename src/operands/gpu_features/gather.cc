@@ -4,6 +4,7 @@
 #include "operands/gpu_features/gather.h"
 
 #include <utility>
+#include <vector>
 
 #include "base/paths.h"
 #include "base/text.h"
@@ -37,13 +38,27 @@ std::string PciText(const Sources& sources, const host::PciFunction& function, c
       .value_or("");
 }
 
-std::string PciDatabase(const std::string& host_root) {
-  for (const char* path : {"usr/share/misc/pci.ids", "usr/share/hwdata/pci.ids"}) {
-    if (Result<std::string> text = ReadFile(JoinPath(host_root, path)); text.has_value()) {
-      return *std::move(text);
+// The texts of the databases there are, the host's first.
+std::vector<std::string> PciDatabases(const Sources& sources) {
+  std::vector<std::string> databases;
+  for (const std::string& root : {sources.host_root, sources.own_root}) {
+    for (const char* path : {"usr/share/misc/pci.ids", "usr/share/hwdata/pci.ids"}) {
+      if (Result<std::string> text = ReadFile(JoinPath(root, path)); text.has_value()) {
+        databases.push_back(*std::move(text));
+        break;
+      }
     }
   }
-  return "";
+  return databases;
+}
+
+std::string NameOf(const host::PciFunction& function, const std::vector<std::string>& databases) {
+  for (const std::string& database : databases) {
+    if (auto name = NameInPciIds(database, function.vendor, function.device)) {
+      return *std::move(name);
+    }
+  }
+  return format("Device {:04x}", function.device);
 }
 
 // GPUs that are handed through to virtual machines, from sysfs alone.
@@ -51,7 +66,7 @@ void GatherVfio(const Sources& sources, const std::vector<host::PciFunction>& fu
                 Facts& facts) {
   constexpr char kUnknown[] = "unknown.unknown.unknown";
   facts.driver_version = kUnknown;
-  const std::string database = PciDatabase(sources.host_root);
+  const std::vector<std::string> databases = PciDatabases(sources);
   for (const host::PciFunction& function : functions) {
     if (!host::IsNvidiaGpu(function) || function.driver != "vfio-pci") {
       continue;
@@ -59,8 +74,7 @@ void GatherVfio(const Sources& sources, const std::vector<host::PciFunction>& fu
     nvml::Device& gpu = facts.gpus.emplace_back();
     gpu.index = static_cast<unsigned>(facts.gpus.size() - 1);
     gpu.pci_bus_id = function.address;
-    gpu.name = NameInPciIds(database, function.vendor, function.device)
-                   .value_or(format("Device {:04x}", function.device));
+    gpu.name = NameOf(function, databases);
     gpu.memory_bytes = AddressableMemory(PciText(sources, function, "resource"));
     gpu.numa_node = function.numa_node;
   }

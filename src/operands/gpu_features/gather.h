@@ -16,8 +16,9 @@ struct Sources {
   std::string dev_root;               // the same for the device nodes; empty: /dev as it is
   std::string sys_root;
   std::string machine_type_file;
-  std::string host_root = {};          // of the host's files as mounted here, for its pci.ids
-  bool vfio = false;                   // the GPUs that vfio-pci holds, instead of the driver's
+  std::string host_root = {};  // of the host's files as mounted here, for its pci.ids
+  std::string own_root = "/";  // of the image's files: its pci.ids knows what the host's does not
+  bool vfio = false;           // the GPUs that vfio-pci holds, instead of the driver's
   bool driver_may_be_missing = false;  // then there are no GPUs; else it is an error
 };
 

@@ -69,7 +69,7 @@ class Discovery {
   Status Store(const Settings& settings, const LabelMap& labels, const Facts& facts);
   Result<bool> Publish(Publication publication);
   void ShowBus(const Settings& settings);
-  bool Passing(bool mig_invalid);
+  bool Passing(bool mig_unsettled);
   bool Wait(SteadyTime deadline);
   SteadyTime NextLook(const Status& looked);
   bool WaitsForDriver() const {
@@ -230,13 +230,13 @@ Status Discovery::Look() {
     }
     warnings_ = std::move(labelled.warnings);
   }
-  return Passing(labelled.mig_invalid) ? Status() : Store(*settings_, labelled.labels, *facts);
+  return Passing(labelled.mig_unsettled) ? Status() : Store(*settings_, labelled.labels, *facts);
 }
 
 // Whether the labels are those of a moment in which the GPUs are divided anew: then the published
 // ones stay until it has lasted.
-bool Discovery::Passing(bool mig_invalid) {
-  if (!mig_invalid || oneshot_) {
+bool Discovery::Passing(bool mig_unsettled) {
+  if (!mig_unsettled || oneshot_) {
     invalid_since_.reset();
     return false;
   }

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "base/text.h"
+#include "gpu/for_containers.h"
+#include "gpu/products.h"
 #include "operands/gpu_features/resource_labels.h"
 #include "policy/names.h"
 
@@ -77,7 +79,8 @@ std::string Family(int major, int minor) {
 struct Product {
   const Device* first = nullptr;
   int count = 0;
-  bool all_mig = true;  // every one of them is in MIG mode
+  int in_mig_mode = 0;
+  bool only = false;  // the node has no other
 };
 
 Product MainProduct(const Facts& facts) {
@@ -86,32 +89,33 @@ Product MainProduct(const Facts& facts) {
     auto product = std::ranges::find_if(
         products, [&](const Product& known) { return known.first->name == gpu.name; });
     if (product == products.end()) {
-      products.push_back({.first = &gpu, .count = 0, .all_mig = true});
+      products.push_back({.first = &gpu});
       product = products.end() - 1;
     }
     ++product->count;
-    product->all_mig = product->all_mig && InMigMode(gpu);
+    product->in_mig_mode += InMigMode(gpu) ? 1 : 0;
   }
   // The first of the largest: products stand in the order of their lowest index.
   Product main = *std::ranges::max_element(products, {}, &Product::count);
-  if (products.size() == 1) {
-    main.count += facts.failed_gpus;
-  }
+  main.only = products.size() == 1;
   return main;
 }
 
-void AddProduct(const Facts& facts, const policy::Sharing& sharing, LabelMap& labels) {
+void AddProduct(const Facts& facts, const gpu::ForContainers& offered, const LabelOptions& options,
+                LabelMap& labels) {
   const Product product = MainProduct(facts);
   const Device& gpu = *product.first;
-  // A GPU in MIG mode is no `nvidia.com/gpu` that could be shared.
-  const int replicas = product.all_mig ? 0 : sharing.ReplicasOf(names::kGpuResource);
+  const Tally whole = TallyOf(offered, names::kGpuResource, [&](const gpu::Unit& unit) {
+    return !unit.is_mig() && facts.gpus[unit.gpu_at].name == gpu.name;
+  });
+  const int in_mig_mode = options.mig_strategy == MigStrategy::kSingle ? 0 : product.in_mig_mode;
   AddResource({.key = names::kGpuLabelPrefix,
                .product = gpu.name,
                .suffix = "",
-               .count = product.count,
-               .replicas = replicas,
+               .count = whole.count + in_mig_mode + (product.only ? facts.failed_gpus : 0),
+               .replicas = whole.replicas,
                .memory_mib = gpu.memory_bytes / kMiB},
-              sharing, labels);
+              options.sharing, labels);
   if (gpu.compute_major > 0) {
     labels[names::kGpuFamily] = Family(gpu.compute_major, gpu.compute_minor);
     labels[names::kGpuComputeMajor] = format("{}", gpu.compute_major);
@@ -146,14 +150,15 @@ void AddClique(const Facts& facts, Labelled& labelled) {
   }
 }
 
-void AddMig(const Facts& facts, const LabelOptions& options, Labelled& labelled) {
+void AddMig(const Facts& facts, const gpu::ForContainers& offered, const LabelOptions& options,
+            Labelled& labelled) {
   const bool capable = std::ranges::any_of(
       facts.gpus, [](const Device& gpu) { return gpu.mig != MigMode::kUnsupported; });
   const bool enabled = std::ranges::any_of(facts.gpus, InMigMode);
   labelled.labels[names::kMigCapable] = capable ? "true" : "false";
   if (options.mig_strategy != MigStrategy::kNone) {
     labelled.labels[names::kMigStrategy] = policy::Name(options.mig_strategy);
-    AddMigDevices(facts, MainProduct(facts).first->name, options, labelled);
+    AddMigDevices(facts, offered, MainProduct(facts).first->name, options, labelled);
   }
   const bool mps = options.sharing.strategy == SharingStrategy::kMps;
   labelled.labels[names::kMpsCapable] = mps && !enabled ? "true" : "false";
@@ -174,9 +179,19 @@ void AddVgpu(const Facts& facts, LabelMap& labels) {
   }
 }
 
+gpu::ForContainers OfferedOf(const Facts& facts, const LabelOptions& options) {
+  std::vector<gpu::Gpu> gpus;
+  gpus.reserve(facts.gpus.size());
+  for (const Device& device : facts.gpus) {
+    gpus.push_back(gpu::FromNvml(device));
+  }
+  return gpu::GpusForContainers(gpus, options.mig_strategy, options.sharing);
+}
+
 }  // namespace
 
-Labelled GpuLabels(const Facts& facts, const LabelOptions& options) {
+Labelled GpuLabels(Facts facts, const LabelOptions& options) {
+  std::erase_if(facts.gpus, [](const Device& gpu) { return !gpu::IsForContainers(gpu.name); });
   Labelled labelled;
   if (options.timestamp.has_value()) {
     labelled.labels[names::kGfdTimestamp] = format("{}", *options.timestamp);
@@ -188,10 +203,11 @@ Labelled GpuLabels(const Facts& facts, const LabelOptions& options) {
   AddVersions(facts, labelled.labels);
   const std::string machine = LabelValue(facts.machine);
   labelled.labels[names::kGpuMachine] = machine.empty() ? "unknown" : machine;
-  AddProduct(facts, options.sharing, labelled.labels);
+  const gpu::ForContainers offered = OfferedOf(facts, options);
+  AddProduct(facts, offered, options, labelled.labels);
   labelled.labels[names::kGpuMode] = Mode(facts);
   AddClique(facts, labelled);
-  AddMig(facts, options, labelled);
+  AddMig(facts, offered, options, labelled);
   return labelled;
 }
 

@@ -158,6 +158,29 @@ TEST(LabelValue, IsValidForKubernetes) {
   EXPECT_EQ(LabelValue(std::string(62, 'a') + " b"), std::string(62, 'a'));
 }
 
+// Kubernetes takes 63 characters; what tells a part or a share from the whole GPU is not cut.
+TEST(LabelValue, ALongProductKeepsItsSuffix) {
+  Facts facts =
+      With({Gpu(0, "NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition, later name")});
+  policy::Sharing sharing;
+  sharing.strategy = policy::SharingStrategy::kTimeSlicing;
+  sharing.resources = {{.name = names::kGpuResource, .replicas = 4}};
+  facts.gpus[0].mig = nvml::MigMode::kEnabled;
+  facts.gpus[0].mig_devices.resize(1);
+  facts.gpus[0].mig_devices[0].profile = "1g.24gb+gfx";
+  const auto product = [&](policy::MigStrategy strategy) {
+    return GpuLabels(facts, {.mig_strategy = strategy, .sharing = sharing, .timestamp = {}})
+        .labels.at(names::kGpuProduct);
+  };
+  EXPECT_EQ(product(policy::MigStrategy::kSingle),
+            "NVIDIA-RTX-PRO-6000-Blackwell-Max-Q-Work-MIG-1g.24gb.gfx-SHARED");
+  facts.gpus.push_back(facts.gpus[0]);
+  facts.gpus[1].mig_devices[0].profile = "2g.48gb";
+  EXPECT_TRUE(product(policy::MigStrategy::kSingle).ends_with("-MIG-INVALID"));
+  facts.gpus = {Gpu(0, facts.gpus[0].name)};
+  EXPECT_TRUE(product(policy::MigStrategy::kNone).ends_with("-SHARED"));
+}
+
 TEST(KeepTimestamp, ARestartAloneChangesNothing) {
   const LabelMap published = {{names::kGfdTimestamp, "100"}, {names::kGpuCount, "8"}};
   EXPECT_EQ(KeepTimestamp({{names::kGfdTimestamp, "200"}, {names::kGpuCount, "8"}}, published),

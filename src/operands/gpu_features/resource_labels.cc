@@ -23,43 +23,37 @@ constexpr size_t kLongestValue = 63;
 
 bool IsAlphanumeric(char letter) { return std::isalnum(static_cast<unsigned char>(letter)) != 0; }
 
-// "1g.10gb+me" -> "1g.10gb.me", as in labels and resource names.
-std::string LabelProfile(std::string profile) {
-  std::ranges::replace(profile, '+', '.');
-  return profile;
-}
-
 // The MIG devices of one profile on all GPUs.
 struct Profile {
+  std::string name;  // as labels have it: "1g.10gb.me"
   const MigDevice* first = nullptr;
   std::string product;  // of the GPU that the first is on
-  int count = 0;
 };
-using Profiles = std::map<std::string, Profile>;  // by LabelProfile
 
-Profiles ProfilesOf(const Facts& facts) {
-  Profiles profiles;
+// One for each resource that they would have under the strategy mixed.
+std::map<std::string, Profile> ProfilesOf(const Facts& facts) {
+  std::map<std::string, Profile> profiles;
   for (const Device& gpu : facts.gpus) {
     for (const MigDevice& device : gpu.mig_devices) {
-      Profile& profile = profiles[LabelProfile(device.profile)];
-      if (profile.first == nullptr) {
-        profile.first = &device;
-        profile.product = gpu.name;
-      }
-      ++profile.count;
+      std::string resource = gpu::MigResource(device.profile);
+      std::string name = resource.substr(std::string_view(names::kMigResourcePrefix).size());
+      profiles.try_emplace(std::move(resource),
+                           Profile{.name = std::move(name), .first = &device, .product = gpu.name});
     }
   }
   return profiles;
 }
 
-void AddProfile(const std::string& key, const std::string& resource, const std::string& name,
-                const Profile& profile, const policy::Sharing& sharing, LabelMap& labels) {
+bool IsMig(const gpu::Unit& unit) { return unit.is_mig(); }
+
+void AddProfile(const std::string& key, const Profile& profile, const Tally& offered,
+                const policy::Sharing& sharing, LabelMap& labels) {
   const nvml::MigAttributes& attributes = profile.first->attributes;
   AddResource({.key = key,
                .product = profile.product,
-               .suffix = "-MIG-" + name,
-               .count = profile.count,
-               .replicas = sharing.ReplicasOf(resource),
+               .suffix = "-MIG-" + profile.name,
+               .count = offered.count,
+               .replicas = offered.replicas,
                .memory_mib = attributes.memory_mib},
               sharing, labels);
   const std::pair<const char*, unsigned> numbers[] = {
@@ -73,35 +67,37 @@ void AddProfile(const std::string& key, const std::string& resource, const std::
   }
 }
 
-// Why strategy single can't speak of these GPUs; empty if it can.
-std::string WhyInvalid(const Facts& facts, const Profiles& profiles) {
-  if (!std::ranges::all_of(facts.gpus, InMigMode)) {
-    return "some GPUs are in MIG mode and some are not";
-  }
-  const auto empty =
-      std::ranges::find_if(facts.gpus, [](const Device& gpu) { return gpu.mig_devices.empty(); });
-  if (empty != facts.gpus.end()) {
-    return format("GPU {} is in MIG mode and has no MIG device", empty->index);
-  }
-  return profiles.size() > 1 ? format("there are MIG devices of {} profiles", profiles.size()) : "";
+void AddInvalid(const std::string& product, LabelMap& labels) {
+  labels[names::kGpuProduct] = LabelValue(product, "-MIG-INVALID");
+  labels[names::kGpuCount] = "0";
+  labels[names::kGpuReplicas] = "0";
+  labels[names::kGpuMemory] = "0";
+  labels[names::kGpuSharingStrategy] = "";
 }
 
-void AddSingle(const Facts& facts, const std::string& product, const policy::Sharing& sharing,
-               Labelled& labelled) {
-  const Profiles profiles = ProfilesOf(facts);
-  if (const std::string why = WhyInvalid(facts, profiles); !why.empty()) {
-    labelled.mig_invalid = true;
-    labelled.warnings.push_back(format("{}: single does not fit, {}", names::kMigStrategy, why));
-    LabelMap& labels = labelled.labels;
-    labels[names::kGpuProduct] = LabelValue(product, "-MIG-INVALID");
-    labels[names::kGpuCount] = "0";
-    labels[names::kGpuReplicas] = "0";
-    labels[names::kGpuMemory] = "0";
-    labels[names::kGpuSharingStrategy] = "";
+void AddSingle(const Facts& facts, const gpu::ForContainers& offered, const std::string& product,
+               const policy::Sharing& sharing, Labelled& labelled) {
+  const auto warn = [&labelled](const std::string& what) {
+    labelled.mig_unsettled = true;
+    labelled.warnings.push_back(format("{}: {}", names::kMigStrategy, what));
+  };
+  for (const Device& gpu : facts.gpus) {
+    if (InMigMode(gpu) && gpu.mig_devices.empty()) {
+      warn(format("GPU {} is in MIG mode and has no MIG device, so it is left out", gpu.index));
+    }
+  }
+  if (!offered.unlike.empty()) {
+    warn("single does not fit, " + offered.unlike);
+    AddInvalid(product, labelled.labels);
     return;
   }
-  const auto& [name, profile] = *profiles.begin();
-  AddProfile(names::kGpuLabelPrefix, names::kGpuResource, name, profile, sharing, labelled.labels);
+  const auto profiles = ProfilesOf(facts);
+  if (!profiles.empty()) {
+    AddProfile(names::kGpuLabelPrefix, profiles.begin()->second,
+               TallyOf(offered, names::kGpuResource, IsMig), sharing, labelled.labels);
+  } else if (offered.offered.empty()) {
+    AddInvalid(product, labelled.labels);
+  }
 }
 
 }  // namespace
@@ -121,15 +117,29 @@ void AddResource(const ResourceFacts& resource, const policy::Sharing& sharing, 
 
 bool InMigMode(const Device& gpu) { return gpu.mig == nvml::MigMode::kEnabled; }
 
-void AddMigDevices(const Facts& facts, const std::string& product, const LabelOptions& options,
-                   Labelled& labelled) {
+Tally TallyOf(const gpu::ForContainers& offered, std::string_view resource,
+              const std::function<bool(const gpu::Unit&)>& counts) {
+  Tally tally;
+  for (const gpu::OfferedUnits& one : offered.offered) {
+    for (const gpu::Unit& unit : one.units) {
+      if (one.resource == resource && counts(unit)) {
+        ++tally.count;
+        tally.replicas = std::max(tally.replicas, unit.replicas);
+      }
+    }
+  }
+  return tally;
+}
+
+void AddMigDevices(const Facts& facts, const gpu::ForContainers& offered,
+                   const std::string& product, const LabelOptions& options, Labelled& labelled) {
   if (options.mig_strategy == MigStrategy::kMixed) {
-    for (const auto& [name, profile] : ProfilesOf(facts)) {
-      const std::string resource = format("{}{}", names::kMigResourcePrefix, name);
-      AddProfile(resource + ".", resource, name, profile, options.sharing, labelled.labels);
+    for (const auto& [resource, profile] : ProfilesOf(facts)) {
+      AddProfile(resource + ".", profile, TallyOf(offered, resource, IsMig), options.sharing,
+                 labelled.labels);
     }
   } else if (std::ranges::any_of(facts.gpus, InMigMode)) {
-    AddSingle(facts, product, options.sharing, labelled);
+    AddSingle(facts, offered, product, options.sharing, labelled);
   }
 }
 

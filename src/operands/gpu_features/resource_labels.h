@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
+#include "gpu/for_containers.h"
 #include "operands/gpu_features/labels.h"
 
 namespace gantry::gpu_features {
@@ -15,7 +17,7 @@ struct ResourceFacts {
   std::string product;  // NVML's name of the GPU
   std::string suffix;   // of the product's label: "-MIG-1g.10gb"
   int count = 0;
-  int replicas = 0;
+  int replicas = 0;         // 0: none is offered
   uint64_t memory_mib = 0;  // 0: unknown, no label
 };
 
@@ -24,10 +26,20 @@ void AddResource(const ResourceFacts& resource, const policy::Sharing& sharing, 
 
 bool InMigMode(const nvml::Device& gpu);
 
+// What of a resource (its name before sharing renames it) is offered: how many devices, and how
+// often the most shared of them; 0 if there is none.
+struct Tally {
+  int count = 0;
+  int replicas = 0;
+};
+Tally TallyOf(const gpu::ForContainers& offered, std::string_view resource,
+              const std::function<bool(const gpu::Unit&)>& counts);
+
 // Labels of the MIG devices under strategy single (they take the place of the GPUs' own labels) or
-// mixed (one set for each profile). `product` is the node's main product.
-void AddMigDevices(const Facts& facts, const std::string& product, const LabelOptions& options,
-                   Labelled& labelled);
+// mixed (one set for each profile). `product` is the node's main product; `offered` is of the GPUs
+// of the facts.
+void AddMigDevices(const Facts& facts, const gpu::ForContainers& offered,
+                   const std::string& product, const LabelOptions& options, Labelled& labelled);
 
 // A value as Kubernetes allows it: characters outside [A-Za-z0-9-_. ] dropped, white space to one
 // '-', at most 63 characters together with `suffix`, a letter or digit at both ends.

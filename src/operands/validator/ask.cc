@@ -10,6 +10,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "gpu/products.h"
 #include "host/device_nodes.h"
 #include "kubelet/pod_resources.h"
 #include "nvml/dev_root.h"
@@ -37,7 +38,12 @@ bool BecomeNobody() {
 Result<std::string> AskNvml(const std::string& library_path) {
   TRY_ASSIGN(const auto library, nvml::Library::Open({.library = library_path}));
   TRY_ASSIGN(const std::string version, library->DriverVersion());
-  TRY_ASSIGN(const unsigned count, library->DeviceCount());
+  TRY_ASSIGN(const nvml::Devices devices, library->Enumerate());
+  // One that can't be read may be for containers too.
+  size_t count = devices.failed.size();
+  for (const nvml::Device& device : devices.found) {
+    count += gpu::IsForContainers(device.name) ? 1 : 0;
+  }
   return format("version={}\ngpus={}\n", version, count);
 }
 

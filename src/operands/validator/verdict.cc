@@ -64,7 +64,7 @@ Finding JudgeDriverStage(const host::DriverVerdict& verdict, const std::optional
                     "run `nvidia-smi` on the node; its kernel log (NVRM, Xid) says more");
   }
   if (asked && ValueOr(asked->values, "gpus", "") == "0") {
-    return NotReady("NoGpuAnswers", "the driver is loaded and reports no GPU",
+    return NotReady("NoGpuAnswers", "the driver is loaded and reports no GPU for containers",
                     "run `nvidia-smi` on the node; its kernel log (NVRM, Xid) says more");
   }
   return {.state = State::kReady,

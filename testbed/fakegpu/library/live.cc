@@ -176,32 +176,49 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetClock(nvmlDevice_t device, nvmlClockTyp
   }
 }
 
+// As real boards have them: steps of 15 MHz below the highest, and the default.
+bool fakegpu::IsGraphicsClock(const Gpu& gpu, u32 clock) {
+  constexpr u32 kLowest = 210, kStep = 15;
+  return clock >= kLowest && clock <= gpu.clock_graphics_max &&
+         ((gpu.clock_graphics_max - clock) % kStep == 0 ||
+          clock == gpu.application_graphics_default);
+}
+
 namespace {
 
-nvmlReturn_t PutOneClock(unsigned* count, unsigned* clocks, u32 clock) {
+// The clocks from `highest` down that are one of the GPU's.
+template <class IsOne>
+nvmlReturn_t PutClocks(unsigned* count, unsigned* clocks, u32 highest, IsOne is_one) {
   if (count == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
-  if (clock == kUnknown32) return NVML_ERROR_NOT_SUPPORTED;
-  bool room = *count >= 1 && clocks != nullptr;
-  *count = 1;
-  if (!room) return NVML_ERROR_INSUFFICIENT_SIZE;
-  clocks[0] = clock;
-  return NVML_SUCCESS;
+  if (highest == kUnknown32) return NVML_ERROR_NOT_SUPPORTED;
+  unsigned known = 0;
+  for (u32 clock = highest; clock > 0; --clock) {
+    if (!is_one(clock)) continue;
+    if (clocks != nullptr && known < *count) clocks[known] = clock;
+    ++known;
+  }
+  bool room = clocks != nullptr && known <= *count;
+  *count = known;
+  return room ? NVML_SUCCESS : NVML_ERROR_INSUFFICIENT_SIZE;
 }
 
 }  // namespace
 
 FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetSupportedMemoryClocks(nvmlDevice_t device, unsigned* count,
                                                                unsigned* clocks) {
-  return OnGpu(__func__, device,
-               [&](const Gpu& gpu) { return PutOneClock(count, clocks, gpu.clock_memory_max); });
+  return OnGpu(__func__, device, [&](const Gpu& gpu) {
+    return PutClocks(count, clocks, gpu.clock_memory_max,
+                     [&](u32 clock) { return clock == gpu.clock_memory_max; });
+  });
 }
 
 FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetSupportedGraphicsClocks(nvmlDevice_t device,
                                                                  unsigned memory, unsigned* count,
                                                                  unsigned* clocks) {
   return OnGpu(__func__, device, [&](const Gpu& gpu) {
-    return memory == gpu.clock_memory_max ? PutOneClock(count, clocks, gpu.clock_graphics_max)
-                                          : NVML_ERROR_NOT_FOUND;
+    if (memory != gpu.clock_memory_max) return NVML_ERROR_NOT_FOUND;
+    return PutClocks(count, clocks, gpu.clock_graphics_max,
+                     [&](u32 clock) { return IsGraphicsClock(gpu, clock); });
   });
 }
 

@@ -95,7 +95,8 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceSetPowerManagementLimit_v2(nvmlDevice_t de
 FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceSetApplicationsClocks(nvmlDevice_t device, unsigned memory,
                                                             unsigned graphics) {
   return ChangeGpu(__func__, device, [&](Gpu& gpu) {
-    if (memory > gpu.clock_memory_max || graphics > gpu.clock_graphics_max) {
+    if (gpu.application_graphics_default == kUnknown32) return NVML_ERROR_NOT_SUPPORTED;
+    if (memory != gpu.clock_memory_max || !IsGraphicsClock(gpu, graphics)) {
       return NVML_ERROR_INVALID_ARGUMENT;
     }
     gpu.application_memory = memory;

@@ -94,6 +94,9 @@ inline nvmlReturn_t Put(unsigned long long* out, u64 value) {
   return NVML_SUCCESS;
 }
 
+// Whether the GPU can run at that clock (MHz).
+bool IsGraphicsClock(const Gpu& gpu, u32 clock);
+
 inline bool IsSince(const Gpu& gpu, u32 architecture) {
   return gpu.architecture != kUnknown32 && gpu.architecture >= architecture;
 }

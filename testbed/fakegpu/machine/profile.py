@@ -165,14 +165,15 @@ def _list_or_none(value, place: str) -> list:
     return value or []
 
 
-def _default_address(position: int) -> str:
-    """As clouds place them: on bus 0 from slot 1e downwards; what finds no slot there has a bus of its own."""
-    return bdf_text(0, 0, 0x1E - position) if position < 0x19 else bdf_text(0, position, 0)
+def _default_address(position: int, count: int) -> str:
+    """As clouds place them: on bus 0, the last in slot 1e; more than it has slots for have a bus each. Drivers count
+    GPUs in the order of their addresses, so the addresses ascend."""
+    return bdf_text(0, 0, 0x1F - count + position) if count <= 0x19 else bdf_text(0, 1 + position, 0)
 
 
-def _place_on_bus(address: str | None, position: int, place: str) -> dict:
+def _place_on_bus(address: str | None, position: int, count: int, place: str) -> dict:
     found = re.fullmatch(r"(?:([0-9a-fA-F]{4,8}):)?([0-9a-fA-F]{2}):([01][0-9a-fA-F])\.0",
-                         str(address or _default_address(position)))
+                         str(address or _default_address(position, count)))
     if not found:
         raise ProfileError(f"{place}.pci: {address!r} is no PCI address (0000:07:00.0)")
     return {"pci_domain": int(found[1] or "0", 16), "pci_bus": int(found[2], 16), "pci_slot": int(found[3], 16)}
@@ -191,7 +192,9 @@ def _fabric(entry: dict, place: str) -> dict:
             "fabric_status": whole(fabric.get("status", 0), f"{place}.fabric.status")}
 
 
-def _gpu(entry: dict, product: dict, position: int, node: str, driver: str, place: str) -> tuple[Gpu, dict]:
+def _gpu(entry: dict, product: dict, position: int, count: int, node: str, driver: str,
+         place: str) -> tuple[Gpu, dict]:
+    """The GPU at `position` of a machine of `count`, and its product's description as the entry changes it."""
     merged = {**product, **{key: value for key, value in entry.items() if key not in _GROUPS}}
     for group in _GROUPS:
         if group in product or group in entry:
@@ -202,7 +205,7 @@ def _gpu(entry: dict, product: dict, position: int, node: str, driver: str, plac
     fields = {**_common(driver), **_from_product(merged)}
     fields.update(name=entry["product"], uuid=f"GPU-{seed}", serial=f"{seed.int % 10**13:013d}", minor=position,
                   module_id=position + 1, board_id=0x100 * (position + 1))
-    fields.update(_place_on_bus(entry.get("pci"), position, place))
+    fields.update(_place_on_bus(entry.get("pci"), position, count, place))
     fields.update(_fabric(entry, place))
     for key in entry:
         if key in _GPU_KEYS and not (key == "power" and not isinstance(entry[key], dict)):
@@ -391,7 +394,7 @@ def compile_profile(profile: dict, node: str, state_fields: set[str]) -> Machine
         raise ProfileError(f"cuda_version: {cuda!r} is not like \"12.2\"")
     if not isinstance(profile.get("gpus", []), list):
         raise ProfileError("gpus: is no list")
-    gpus, described = [], []
+    entries, gpus, described = [], [], []
     for number, entry in enumerate(profile.get("gpus") or []):
         place = f"gpus[{number}]"
         if not isinstance(entry, dict) or "product" not in entry:
@@ -400,14 +403,16 @@ def compile_profile(profile: dict, node: str, state_fields: set[str]) -> Machine
         if product is None:
             raise ProfileError(f"{place}.product: {entry['product']!r} is none of {', '.join(products())}")
         count = whole(entry.get("count", 1), f"{place}.count")
-        if count < 1 or len(gpus) + count > MAX_GPUS:
+        if count < 1 or len(entries) + count > MAX_GPUS:
             raise ProfileError(f"{place}.count: {count}; a machine has 1 to {MAX_GPUS} GPUs")
         for i in range(count):
             one = _one_of_many(entry, i, count, place)
             _check_keys(one, place, state_fields)
-            gpu, merged = _gpu(one, product, len(gpus), node, driver, place)
-            gpus.append(gpu)
-            described.append(merged)
+            entries.append((one, product, place))
+    for position, (one, product, place) in enumerate(entries):
+        gpu, merged = _gpu(one, product, position, len(entries), node, driver, place)
+        gpus.append(gpu)
+        described.append(merged)
     _refuse_twins(gpus)
     major, minor = cuda.split(".")
     channels = whole(profile.get("imex_channels", 0), "imex_channels")

@@ -160,13 +160,22 @@ def _device(folder: pathlib.Path, bdf: str, pci_id: int, subsystem: int, pci_cla
         _symlink(folder / "bus-pci-drivers" / driver / bdf, f"../../../../devices/{_parent(bdf)}/{bdf}")
 
 
-def _resources(gpu: Gpu) -> str:
-    start, lines = 0xA0000000 + 0x2000000 * (gpu.fields["pci_bus"] + gpu.fields["pci_slot"]), []
+def _resource_file(regions: list[tuple[int, int, int]]) -> str:
+    """A function's memory regions (start, size, flags) as the 13 lines of its file `resource`."""
+    lines = [f"0x{first:016x} 0x{first + size - 1 if size else 0:016x} 0x{flags:016x}"
+             for first, size, flags in [*regions, *[(0, 0, 0)] * (13 - len(regions))]]
+    return "\n".join(lines)
+
+
+def _gpu_resource(gpu: Gpu) -> str:
+    start = 0xA0000000 + 0x2000000 * (gpu.fields["pci_bus"] + gpu.fields["pci_slot"])
     bar1 = 0x10000000000 * (1 + gpu.fields["minor"])
-    for first, size, flags in ((start, 16 << 20, 0x40200), (bar1, gpu.fields["bar1_total"] or 0, 0x14220C), (0, 0, 0),
-                               (bar1 * 2, 32 << 20, 0x14220C)):
-        lines.append(f"0x{first:016x} 0x{first + size - 1 if size else 0:016x} 0x{flags:016x}")
-    return "\n".join(lines + ["0x0000000000000000 0x0000000000000000 0x0000000000000000"] * 9)
+    return _resource_file([(start, 16 << 20, 0x40200), (bar1, gpu.fields["bar1_total"] or 0, 0x14220C), (0, 0, 0),
+                           (bar1 * 2, 32 << 20, 0x14220C)])
+
+
+def _switch_resource(number: int) -> str:
+    return _resource_file([(0xD0000000 + 0x2000000 * number, 32 << 20, 0x40200)])
 
 
 def _port(folder: pathlib.Path, bdf: str, numa: int | None) -> None:
@@ -175,7 +184,8 @@ def _port(folder: pathlib.Path, bdf: str, numa: int | None) -> None:
     where = folder / "devices" / _parent(bdf)
     if len(parts) < 2 or (where / "vendor").exists():
         return
-    for name, text in {"vendor": "0x8086", "device": "0x347a", "class": "0x060400",
+    for name, text in {"vendor": "0x8086", "device": "0x347a", "class": "0x060400", "subsystem_vendor": "0x8086",
+                       "subsystem_device": "0x0000", "revision": "0x04",
                        "numa_node": -1 if numa is None else numa}.items():
         _write(where / name, f"{text}\n")
     _symlink(folder / "bus-pci-devices" / parts[1], f"../../../devices/{_parent(bdf)}")
@@ -188,7 +198,7 @@ def sys(machine: Machine, folder: pathlib.Path) -> None:
         pci_class = 0x030000 if fields["brand"] in (5, 6, 15) else 0x030200
         _port(folder, gpu.bdf, fields["numa_node"])
         speeds = {1: "2.5", 2: "5.0", 3: "8.0", 4: "16.0", 5: "32.0", 6: "64.0"}
-        files = {"resource": _resources(gpu), "max_link_width": fields["pcie_width_max"],
+        files = {"resource": _gpu_resource(gpu), "max_link_width": fields["pcie_width_max"],
                  "current_link_width": fields["pcie_width"],
                  "max_link_speed": f"{speeds.get(fields['pcie_generation_max'], '16.0')} GT/s PCIe",
                  "current_link_speed": f"{speeds.get(fields['pcie_generation'], '16.0')} GT/s PCIe"}
@@ -196,9 +206,10 @@ def sys(machine: Machine, folder: pathlib.Path) -> None:
                 "nvidia")
         _write(folder / "devices" / _parent(gpu.bdf) / gpu.bdf / "config",
                _config_space(fields["pci_id"], fields["pci_subsystem_id"], pci_class, gpu.vgpu_host))
-    for bdf in machine.switches:
+    for number, bdf in enumerate(machine.switches):
         _port(folder, bdf, None)
-        _device(folder, bdf, machine.switch_pci_id, 0x147F10DE, 0x068000, None, {}, "nvidia-nvswitch")
+        _device(folder, bdf, machine.switch_pci_id, 0x147F10DE, 0x068000, None,
+                {"resource": _switch_resource(number)}, "nvidia-nvswitch")
         _write(folder / "devices" / _parent(bdf) / bdf / "config",
                _config_space(machine.switch_pci_id, 0x147F10DE, 0x068000, None))
     for driver in ("nvidia", *(["nvidia-nvswitch"] if machine.switches else [])):

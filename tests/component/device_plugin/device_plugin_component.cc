@@ -14,12 +14,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/paths.h"
 #include "base/text.h"
 #include "kubelet/testing/fake_kubelet.h"
@@ -250,6 +254,18 @@ TEST_F(DevicePlugin, AConfigurationAppliesWithoutARestart) {
   WriteConfig(Slices(2));
   ASSERT_TRUE(Has(16, 16)) << plugin->Log();
   EXPECT_EQ(kubelet_->registrations(), 1) << "the stream went on";
+  EXPECT_EQ(kubelet_->drops(), 0);
+}
+
+// The kubelet takes lists of 4 MiB; of this one it would drop the plugin again and again.
+TEST_F(DevicePlugin, Kdp1433_NoMoreReplicasAreOfferedThanTheKubeletsListHolds) {
+  WriteConfig(Slices(16384));
+  const auto plugin =
+      Start({"--config-file-srcdir=" + folder_ + "/config", "--default-config=any"});
+  ASSERT_TRUE(kubelet_->WaitFor(kGpus, [](const auto& all) { return all.size() > 50'000; }))
+      << plugin->Log();
+  EXPECT_TRUE(plugin->WaitForLog("sharing.timeSlicing.resources[0].replicas: 16384"));
+  EXPECT_EQ(kubelet_->registrations(), 1);
   EXPECT_EQ(kubelet_->drops(), 0);
 }
 
@@ -520,6 +536,114 @@ TEST_F(DevicePlugin, IsRegisteredAgainAfterItsDeathAndTheKubelets) {
   ASSERT_TRUE(Has(8, 8, seconds(1))) << plugin->Log();
   EXPECT_EQ(plugin->End(SIGTERM), 0);
   EXPECT_FALSE(fs::exists(folder_ + "/nvidia-gpu.sock"));
+}
+
+// --- any machine: what feature discovery says of it ---
+
+class DevicePluginAndLabels : public DevicePlugin {
+ protected:
+  // The labels that gpu-feature-discovery gives with these flags; by what follows "nvidia.com/".
+  static std::map<std::string, std::string> Labels(const std::string& flags) {
+    const auto root = Variable("PLUGIN_ROOT");
+    const auto command = format(
+        "unshare --mount sh -c 'mount --bind {0}/dev /dev && exec {1} gpu-feature-discovery "
+        "--oneshot --no-timestamp --use-node-feature-api=false --output-file= "
+        "--driver-root-ctr-path={0} --sys-root={0}/sys {2}'",
+        root, Variable("PLUGIN_PROGRAM"), flags);
+    std::map<std::string, std::string> labels;
+    FILE* output = popen(command.c_str(), "r");
+    CHECK(output != nullptr);
+    std::array<char, 512> line{};
+    while (fgets(line.data(), line.size(), output) != nullptr) {
+      const std::string text(Trim(line.data()));
+      const size_t slash = text.find('/');
+      const size_t equals = text.find('=');
+      labels[text.substr(slash + 1, equals - slash - 1)] = text.substr(equals + 1);
+    }
+    EXPECT_EQ(pclose(output), 0);
+    return labels;
+  }
+
+  struct Offer {
+    int devices = 0;
+    int replicas = 0;
+    bool operator==(const Offer&) const = default;
+  };
+  // Of a resource under both its names; whole GPUs of that product alone.
+  Offer Offered(const std::string& resource, const std::string& product) {
+    std::map<std::string, int> by_uuid;
+    for (const auto& name : {resource, resource + ".shared"}) {
+      for (const auto& device : kubelet_->Devices(name)) {
+        const std::string uuid = device.id.substr(0, device.id.find("::"));
+        const auto known = products_.find(uuid);
+        by_uuid[uuid] += known == products_.end() || product.starts_with(known->second) ? 1 : 0;
+      }
+    }
+    std::erase_if(by_uuid, [](const auto& one) { return one.second == 0; });
+    Offer offer{.devices = static_cast<int>(by_uuid.size())};
+    for (const auto& [uuid, replicas] : by_uuid) {
+      offer.replicas = std::max(offer.replicas, replicas);
+    }
+    return offer;
+  }
+
+  // Whether all labels say what is offered.
+  bool Agree(const std::map<std::string, std::string>& labels, bool single, std::string& why) {
+    why.clear();
+    for (const auto& [key, count] : labels) {
+      if (!key.ends_with(".count")) {
+        continue;
+      }
+      const auto resource = key.substr(0, key.size() - std::string(".count").size());
+      const auto& product = labels.at(resource + ".product");
+      const Offer said{.devices = std::stoi(count),
+                       .replicas = std::stoi(labels.at(resource + ".replicas"))};
+      Offer offered = Offered("nvidia.com/" + resource, product);
+      // GPUs in MIG mode are counted, as upstream counts them, and not offered.
+      if (resource == "gpu" && !single) {
+        offered.devices = std::max(offered.devices, said.devices);
+      }
+      const bool shared = labels.at(resource + ".sharing-strategy").size() > 4;  // not "none"
+      if (said != offered || shared != (said.replicas > 1) ||
+          product.ends_with("-SHARED") != shared) {
+        why += format("{}: {} x {} in labels, {} x {} offered\n", resource, said.devices,
+                      said.replicas, offered.devices, offered.replicas);
+      }
+    }
+    return why.empty();
+  }
+
+  std::map<std::string, std::string> products_;  // as labels have them, by UUID
+};
+
+TEST_F(DevicePluginAndLabels, Gfd27_LabelsSayWhatIsOffered) {
+  const auto machine =
+      ParseJson(ReadFile(Variable("PLUGIN_ROOT") + "/opt/fakegpu/machine.json").value()).value();
+  for (const auto& gpu : machine.at("gpus")) {
+    auto name = gpu.at("name").get<std::string>();
+    std::ranges::replace(name, ' ', '-');
+    products_[gpu.at("uuid").get<std::string>()] = name;
+  }
+  for (const auto* strategy : {"none", "single", "mixed"}) {
+    for (const auto* sharing : {"{}", "{timeSlicing: {resources: [{name: gpu, replicas: 4}]}}",
+                                "{mps: {resources: [{name: gpu, replicas: 3}]}}"}) {
+      SCOPED_TRACE(format("{} {}", strategy, sharing));
+      kubelet_ = std::make_unique<kubelet::FakeKubelet>(folder_);
+      kubelet_->Start();
+      WriteConfig(format("version: v1\nsharing: {}\n", sharing));
+      const auto flags = format("--mig-strategy={} --config-file={}/config/any", strategy, folder_);
+      const auto labels = Labels(flags);
+      ASSERT_TRUE(labels.contains("gpu.count"));
+      auto words = Split(flags, ' ');
+      words.emplace_back("--mps-root=/run/nvidia/mps");
+      const auto plugin = Start(words);
+      std::string why;
+      for (int i = 0; i < 500 && !Agree(labels, strategy == std::string_view("single"), why); ++i) {
+        usleep(20'000);
+      }
+      EXPECT_EQ(why, "") << plugin->Log();
+    }
+  }
 }
 
 // --- eight GPUs with seven MIG devices each ---

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "nvml/nvml.h"
+
+namespace gantry::gpu {
+
+// What of a GPU decides how containers get it.
+struct Gpu {
+  unsigned index = 0;  // NVML's
+  unsigned minor = 0;  // of /dev/nvidia<minor>
+  std::string uuid;
+  std::string name;        // "Tesla T4"
+  std::string pci_bus_id;  // as sysfs spells it
+  int numa_node = -1;      // -1: none
+  int compute_major = 0;   // 0: the driver does not tell
+  uint64_t memory_mib = 0;
+  bool mig_enabled = false;
+  std::vector<nvml::MigDevice> mig_devices = {};  // by index
+  // Of each MIG device, in their order: "/dev/nvidia-caps/nvidia-cap12", ...; empty where nobody
+  // asks for them.
+  std::vector<std::vector<std::string>> mig_nodes = {};
+  std::optional<bool> coherent = {};  // of the CPU's memory; nullopt: not known
+  bool operator==(const Gpu&) const = default;
+};
+
+// All but `mig_nodes`, which are found in procfs.
+Gpu FromNvml(const nvml::Device& device);
+
+}  // namespace gantry::gpu
