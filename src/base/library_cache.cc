@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <optional>
 #include <span>
 #include <utility>
@@ -28,8 +29,10 @@ constexpr uint32_t kExtensionMagic = 0xEAA42174;
 constexpr uint32_t kExtensionNames = 1;  // cache_extension_tag_glibc_hwcaps
 #if defined(__aarch64__)
 constexpr int32_t kNativeFlags = 0x0a03;  // FLAG_AARCH64_LIB64 | FLAG_ELF_LIBC6
+constexpr int32_t kNarrowFlags = 0x0903;  // FLAG_ARM_LIBHF | FLAG_ELF_LIBC6
 #else
 constexpr int32_t kNativeFlags = 0x0303;  // FLAG_X8664_LIB64 | FLAG_ELF_LIBC6
+constexpr int32_t kNarrowFlags = 0x0003;  // FLAG_ELF_LIBC6
 #endif
 constexpr uint8_t kLittleEndian = 2;
 
@@ -85,42 +88,8 @@ Entry EntryAt(std::string_view cache, uint32_t index) {
   return Load<Entry>(cache, sizeof(Header) + index * sizeof(Entry)).value_or(Entry{});
 }
 
-// The order of glibc's _dl_cache_libcmp: runs of digits count as numbers.
-int CompareNames(std::string_view a, std::string_view b) {
-  const auto first = [](std::string_view text) { return text.empty() ? '\0' : text.front(); };
-  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
-  const auto number = [&](std::string_view& text) {
-    unsigned long value = 0;
-    for (; digit(first(text)); text.remove_prefix(1)) {
-      value = value * 10 + static_cast<unsigned long>(first(text) - '0');
-    }
-    return value;
-  };
-  // Neighbours in a cache have much in common, which decides nothing but within a number.
-  auto same = static_cast<size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
-  while (same > 0 && digit(a[same - 1])) {
-    --same;
-  }
-  a.remove_prefix(same);
-  b.remove_prefix(same);
-  while (!a.empty()) {
-    if (digit(first(a)) != digit(first(b))) {
-      return digit(first(a)) ? 1 : -1;
-    }
-    if (digit(first(a))) {
-      const unsigned long left = number(a);
-      const unsigned long right = number(b);
-      if (left != right) {
-        return left < right ? -1 : 1;
-      }
-    } else if (first(a) != first(b)) {
-      return first(a) - first(b);
-    } else {
-      a.remove_prefix(1);
-      b.remove_prefix(1);
-    }
-  }
-  return first(a) - first(b);
+int32_t FlagsOf(const CachedLibrary& library) {
+  return library.narrow ? kNarrowFlags : kNativeFlags;
 }
 
 std::unexpected<Error> Broken(std::string_view why) {
@@ -181,7 +150,7 @@ void MoveExtensions(std::string& area, Header& header, uint32_t shift) {
   header.extension_offset = start + shift;
 }
 
-// In the order of a cache; of one name, in their own.
+// In the order of a cache; of one name and kind, in their own.
 std::vector<const CachedLibrary*> InOrder(const std::vector<CachedLibrary>& libraries) {
   std::vector<const CachedLibrary*> ordered;
   ordered.reserve(libraries.size());
@@ -189,13 +158,51 @@ std::vector<const CachedLibrary*> InOrder(const std::vector<CachedLibrary>& libr
     ordered.push_back(&library);
   }
   std::ranges::sort(ordered, [](const CachedLibrary* a, const CachedLibrary* b) {
-    const int order = CompareNames(a->soname, b->soname);
-    return order != 0 ? order > 0 : a < b;
+    const int order = CompareLibraryNames(a->soname, b->soname);
+    const int kinds = FlagsOf(*a) - FlagsOf(*b);
+    return order != 0 ? order > 0 : kinds != 0 ? kinds > 0 : a < b;
   });
   return ordered;
 }
 
 }  // namespace
+
+int CompareLibraryNames(std::string_view a, std::string_view b) {
+  const auto first = [](std::string_view text) { return text.empty() ? '\0' : text.front(); };
+  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+  const auto number = [&](std::string_view& text) {
+    unsigned long value = 0;
+    for (; digit(first(text)); text.remove_prefix(1)) {
+      value = value * 10 + static_cast<unsigned long>(first(text) - '0');
+    }
+    return value;
+  };
+  // Neighbours in a cache have much in common, which decides nothing but within a number.
+  auto same = static_cast<size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
+  while (same > 0 && digit(a[same - 1])) {
+    --same;
+  }
+  a.remove_prefix(same);
+  b.remove_prefix(same);
+  while (!a.empty()) {
+    if (digit(first(a)) != digit(first(b))) {
+      return digit(first(a)) ? 1 : -1;
+    }
+    if (digit(first(a))) {
+      const unsigned long left = number(a);
+      const unsigned long right = number(b);
+      if (left != right) {
+        return left < right ? -1 : 1;
+      }
+    } else if (first(a) != first(b)) {
+      return first(a) - first(b);
+    } else {
+      a.remove_prefix(1);
+      b.remove_prefix(1);
+    }
+  }
+  return first(a) - first(b);
+}
 
 Result<LibraryCache> LibraryCache::Read(std::string_view bytes) {
   if (bytes.empty()) {
@@ -231,8 +238,10 @@ std::string_view LibraryCache::PathAt(uint32_t index) const {
   return bytes_.data() + EntryAt(bytes_, index).value;
 }
 
+int32_t LibraryCache::FlagsAt(uint32_t index) const { return EntryAt(bytes_, index).flags; }
+
 CachedName LibraryCache::NameAt(uint32_t index) const {
-  return {SonameAt(index), PathAt(index), EntryAt(bytes_, index).flags == kNativeFlags};
+  return {SonameAt(index), PathAt(index), FlagsAt(index) == kNativeFlags};
 }
 
 // The first entry, not before `from`, of that name or of one that follows it. By halves, as the
@@ -240,7 +249,7 @@ CachedName LibraryCache::NameAt(uint32_t index) const {
 uint32_t LibraryCache::Find(std::string_view soname, uint32_t from) const {
   const auto indices = std::views::iota(from, count_);
   const auto found = std::ranges::partition_point(
-      indices, [&](uint32_t index) { return CompareNames(SonameAt(index), soname) > 0; });
+      indices, [&](uint32_t index) { return CompareLibraryNames(SonameAt(index), soname) > 0; });
   return from + static_cast<uint32_t>(found - indices.begin());
 }
 
@@ -283,16 +292,21 @@ CacheBytes LibraryCache::With(const std::vector<CachedLibrary>& libraries) const
     const auto same = std::find_if(
         library, ours.end(), [&](const CachedLibrary* each) { return each->soname != soname; });
     const std::span group(library, same);
-    for (const CachedLibrary* each : group) {
-      const uint32_t key = put_text(each->soname);
-      put({kNativeFlags, key, put_text(each->path), 0, 0});
-    }
-    for (; index < count_ && SonameAt(index) == soname; ++index) {
-      if (std::ranges::none_of(
-              group, [&](const CachedLibrary* each) { return each->path == PathAt(index); })) {
-        put_old(index);
+    // Of the same name, up to those of `flags` and what comes behind these: the greater come first.
+    const auto put_old_above = [&](int64_t flags) {
+      for (; index < count_ && SonameAt(index) == soname && FlagsAt(index) > flags; ++index) {
+        if (std::ranges::none_of(
+                group, [&](const CachedLibrary* each) { return each->path == PathAt(index); })) {
+          put_old(index);
+        }
       }
+    };
+    for (const CachedLibrary* each : group) {
+      put_old_above(FlagsOf(*each));
+      const uint32_t key = put_text(each->soname);
+      put({FlagsOf(*each), key, put_text(each->path), 0, 0});
     }
+    put_old_above(std::numeric_limits<int64_t>::min());
     library = same;
   }
   for (; index < count_; ++index) {
@@ -312,6 +326,10 @@ bool LibraryCache::Has(const std::vector<CachedLibrary>& libraries) const {
   for (const CachedLibrary* library : InOrder(libraries)) {
     if (before == nullptr || before->soname != library->soname) {
       index = Find(library->soname, index);
+    }
+    while (index < count_ && SonameAt(index) == library->soname &&
+           FlagsAt(index) > FlagsOf(*library)) {
+      ++index;
     }
     if (index == count_ || SonameAt(index) != library->soname || PathAt(index) != library->path) {
       return false;

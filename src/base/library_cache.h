@@ -18,8 +18,13 @@ inline constexpr char kLinkerCache[] = "/etc/ld.so.cache";
 struct CachedLibrary {
   std::string soname;
   std::string path;
+  bool narrow = false;  // for programs of 32 bits
   auto operator<=>(const CachedLibrary&) const = default;
 };
+
+// The order of names in a cache, ascending: runs of digits count as numbers (glibc's
+// _dl_cache_libcmp). Negative, 0 or positive.
+int CompareLibraryNames(std::string_view a, std::string_view b);
 
 // An entry of a cache, as views into its bytes.
 struct CachedName {
@@ -61,6 +66,7 @@ class LibraryCache {
   LibraryCache(std::string_view bytes, uint32_t count) : bytes_(bytes), count_(count) {}
   [[nodiscard]] std::string_view SonameAt(uint32_t index) const;
   [[nodiscard]] std::string_view PathAt(uint32_t index) const;
+  [[nodiscard]] int32_t FlagsAt(uint32_t index) const;
   [[nodiscard]] CachedName NameAt(uint32_t index) const;
   [[nodiscard]] uint32_t Find(std::string_view soname, uint32_t from) const;
 

@@ -78,6 +78,18 @@ bool HasMode(int fd, unsigned mode) {
   return ::fstat(fd, &info) == 0 && ((info.st_mode & 07777) == mode || ::fchmod(fd, mode) == 0);
 }
 
+// Not every file system says it with the name.
+FolderEntry::Kind KindOf(int folder, const dirent& entry) {
+  unsigned char type = entry.d_type;
+  struct stat info{};
+  if (type == DT_UNKNOWN && ::fstatat(folder, entry.d_name, &info, AT_SYMLINK_NOFOLLOW) == 0) {
+    type = IFTODT(info.st_mode);
+  }
+  return type == DT_REG   ? FolderEntry::Kind::kFile
+         : type == DT_LNK ? FolderEntry::Kind::kLink
+                          : FolderEntry::Kind::kOther;
+}
+
 }  // namespace
 
 Result<ContainerRoot> ContainerRoot::Open(const std::string& path) {
@@ -185,8 +197,8 @@ Result<std::string> ContainerRoot::Read(std::string_view path) const {
   return content;
 }
 
-std::vector<std::string> ContainerRoot::List(std::string_view folder) const {
-  std::vector<std::string> names;
+std::vector<FolderEntry> ContainerRoot::Entries(std::string_view folder) const {
+  std::vector<FolderEntry> found;
   const auto fd = OpenAt(folder, O_RDONLY | O_DIRECTORY);
   // By the system call: opendir would be the only one here to set the C library's memory up.
   alignas(dirent) std::array<char, 8192> entries;
@@ -196,13 +208,30 @@ std::vector<std::string> ContainerRoot::List(std::string_view folder) const {
     for (ssize_t at = 0; at < filled;) {
       const auto* entry = reinterpret_cast<const dirent*>(entries.data() + at);
       if (const std::string_view name = entry->d_name; name != "." && name != "..") {
-        names.emplace_back(name);
+        found.push_back({std::string(name), KindOf(fd->get(), *entry)});
       }
       at += entry->d_reclen;
     }
   }
-  std::ranges::sort(names);
+  std::ranges::sort(found, {}, &FolderEntry::name);
+  return found;
+}
+
+std::vector<std::string> ContainerRoot::List(std::string_view folder) const {
+  std::vector<std::string> names;
+  for (FolderEntry& entry : Entries(folder)) {
+    names.push_back(std::move(entry.name));
+  }
   return names;
+}
+
+bool ContainerRoot::SameFile(std::string_view a, std::string_view b) const {
+  const auto first = OpenAt(a, O_PATH);
+  const auto second = first ? OpenAt(b, O_PATH) : Result<Fd>(std::unexpected(first.error()));
+  struct stat left{};
+  struct stat right{};
+  return second && ::fstat(first->get(), &left) == 0 && ::fstat(second->get(), &right) == 0 &&
+         left.st_dev == right.st_dev && left.st_ino == right.st_ino;
 }
 
 bool ContainerRoot::Exists(std::string_view path) const { return OpenAt(path, O_PATH).has_value(); }

@@ -23,6 +23,13 @@ struct NewModes {
   unsigned folder = 0755;
 };
 
+// What lies in a folder.
+struct FolderEntry {
+  enum class Kind { kFile, kLink, kOther };
+  std::string name;
+  Kind kind = Kind::kOther;
+};
+
 // The root file system of a container that is being made. Every path is as the container will spell
 // it and never leads out of the root, whatever links the image holds.
 class ContainerRoot {
@@ -39,8 +46,11 @@ class ContainerRoot {
                              NewModes modes = {}) const;
   // kNotFound if there is none; at most 64 MiB.
   [[nodiscard]] Result<std::string> Read(std::string_view path) const;
-  // Names in a folder; empty if there is none.
+  // What a folder holds, by name; empty if there is none.
+  [[nodiscard]] std::vector<FolderEntry> Entries(std::string_view folder) const;
   [[nodiscard]] std::vector<std::string> List(std::string_view folder) const;
+  // Whether both are there and one file, whatever links lead to it.
+  [[nodiscard]] bool SameFile(std::string_view a, std::string_view b) const;
   [[nodiscard]] bool Exists(std::string_view path) const;
   // Sets permission bits of what is there, unless they are right.
   [[nodiscard]] Status ChangeMode(std::string_view path, unsigned mode) const;

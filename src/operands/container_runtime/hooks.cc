@@ -18,219 +18,23 @@
 #include <cstdlib>
 #include <iterator>
 #include <string_view>
-#include <unordered_set>
 
 #include "base/json.h"
 #include "base/paths.h"
 #include "base/text.h"
-#include "container/driver_files.h"
 #include "container/oci_root.h"
 #include "operands/container_runtime/application_profile.h"
-#include "operands/container_runtime/cuda_compat.h"
+#include "operands/container_runtime/hook_steps.h"
+#include "operands/container_runtime/library_names.h"
+#include "operands/container_runtime/library_update.h"
 
 namespace gantry::container_runtime {
 namespace {
 
 constexpr char kApplicationProfile[] =
     "/etc/nvidia/nvidia-application-profiles-rc.d/10-container.conf";
-constexpr char kConfig[] = "/etc/ld.so.conf";
-constexpr char kConfigFolder[] = "/etc/ld.so.conf.d";
-// With NVIDIA's hook the rest of its name is another one each time.
-constexpr std::string_view kCompatStem = "00-compat-";
 constexpr uint64_t kIsMountRoot = 0x2000;  // STATX_ATTR_MOUNT_ROOT, which musl's headers lack
 constexpr char kDriverParameters[] = "/proc/driver/nvidia/params";
-#if defined(__aarch64__)
-constexpr char kMuslPath[] = "/etc/ld-musl-aarch64.path";
-#else
-constexpr char kMuslPath[] = "/etc/ld-musl-x86_64.path";
-#endif
-
-// "/usr/lib/x" and "/lib/x" are one folder in every image with merged /usr.
-std::string_view WithoutUsr(std::string_view folder) {
-  return folder.starts_with("/usr/lib") ? folder.substr(4) : folder;
-}
-
-// Libraries in a folder that the cache does not list yet: lib*.so*, as ldconfig takes them.
-std::vector<CachedLibrary> SearchFolder(const ContainerRoot& root, const std::string& folder,
-                                        const std::unordered_set<std::string_view>& cached) {
-  std::vector<CachedLibrary> found;
-  for (const std::string& name : root.List(folder)) {
-    const std::string path = JoinPath(folder, name);
-    const bool library = name.starts_with("lib") && name.find(".so") != std::string::npos;
-    if (!library || cached.contains(path) || cached.contains(WithoutUsr(path))) {
-      continue;
-    }
-    const auto fd = root.OpenAt(path, O_RDONLY | O_NOFOLLOW);
-    if (!fd) {
-      continue;  // a link: what it points to is listed by its own name
-    }
-    std::string soname = container::ReadSoname(format("/proc/self/fd/{}", fd->get()));
-    const std::string cached_name = JoinPath(folder, soname);
-    if (!soname.empty() && !cached.contains(cached_name) &&
-        !cached.contains(WithoutUsr(cached_name))) {
-      found.push_back({std::move(soname), path});
-    }
-  }
-  return found;
-}
-
-// Gives libraries the paths of their SONAMEs, and returns the links which make those, as ldconfig
-// does.
-std::vector<SymbolicLink> NameBySoname(std::vector<CachedLibrary>& libraries) {
-  std::vector<SymbolicLink> links;
-  for (CachedLibrary& library : libraries) {
-    std::string file = BaseName(library.path);
-    if (library.soname != file) {
-      library.path = JoinPath(ParentOf(library.path), library.soname);
-      links.push_back({std::move(file), library.path});
-    }
-  }
-  return links;
-}
-
-// Programs that run ldconfig inside the container later must find the folders too.
-Status ListFolders(const ContainerRoot& root, const std::string& name,
-                   const std::vector<std::string>& folders) {
-  if (folders.empty()) {
-    return {};
-  }
-  if (!root.Exists(kConfig)) {
-    TRY(root.Write(kConfig, {"include /etc/ld.so.conf.d/*.conf\n"}));
-  }
-  return root.Write(JoinPath(kConfigFolder, name), {Join(folders, "\n"), "\n"});
-}
-
-std::vector<std::string> FoldersOf(const std::vector<CachedLibrary>& libraries,
-                                   const std::vector<std::string>& also) {
-  std::vector<std::string> folders;
-  const auto add = [&](const std::string& folder) {
-    if (std::ranges::find(folders, folder) == folders.end()) {
-      folders.push_back(folder);
-    }
-  };
-  for (const CachedLibrary& library : libraries) {
-    add(ParentOf(library.path));
-  }
-  std::ranges::for_each(also, add);
-  return folders;
-}
-
-// musl has no cache: a file of folders, which replaces the built-in list when it exists.
-Status UpdateMusl(const ContainerRoot& root, const std::vector<std::string>& folders) {
-  std::string text = root.Read(kMuslPath).value_or("/lib\n/usr/local/lib\n/usr/lib\n");
-  const std::string before = text;
-  for (const std::string& folder : folders) {
-    if (("\n" + text).find("\n" + folder + "\n") == std::string::npos) {
-      text += (text.ends_with("\n") ? "" : "\n") + folder + "\n";
-    }
-  }
-  return text == before ? Status{} : root.Write(kMuslPath, {text});
-}
-
-// Whether the cache has libraries of a folder: then ldconfig finds it without being told.
-bool Lists(const LibraryCache& cache, std::string_view folder) {
-  const std::string_view wanted = WithoutUsr(folder);
-  return std::ranges::any_of(cache.names(), [&](const CachedName& library) {
-    const std::string_view path = WithoutUsr(library.path);
-    return path.starts_with(wanted) && path.rfind('/') == wanted.size();
-  });
-}
-
-// The libraries of a CUDA toolkit that the image lacks: none if it has a CUDA runtime, which the
-// others would be mixed with.
-std::vector<CachedLibrary> LackingCuda(const HookRequest& request, const LibraryCache& cache) {
-  constexpr std::string_view kRuntime = "libcudart.so";
-  if (request.cuda_libraries.empty()) {
-    return {};
-  }
-  std::unordered_set<std::string_view> own;
-  for (const CachedName& each : cache.names()) {
-    if (each.soname.starts_with(kRuntime)) {
-      return {};
-    }
-    own.insert(each.soname);
-  }
-  std::vector<CachedLibrary> lacking;
-  std::ranges::copy_if(request.cuda_libraries, std::back_inserter(lacking),
-                       [&](const CachedLibrary& library) { return !own.contains(library.soname); });
-  return lacking;
-}
-
-// What enable-cuda-compat has put into the cache, if it ran as a hook of its own: the driver's
-// libraries must not come before it again.
-std::vector<CachedLibrary> CompatBefore(const ContainerRoot& root, const LibraryCache& cache) {
-  std::vector<CachedLibrary> libraries;
-  for (const std::string& name : root.List(kConfigFolder)) {
-    if (!name.starts_with(kCompatStem)) {
-      continue;
-    }
-    const std::string text = root.Read(JoinPath(kConfigFolder, name)).value_or("");
-    const std::string_view folder = Trim(text);
-    if (folder.empty()) {
-      continue;
-    }
-    for (const CachedName& each : cache.names()) {
-      if (ParentOf(each.path) == folder) {
-        libraries.push_back({std::string(each.soname), std::string(each.path)});
-      }
-    }
-  }
-  return libraries;
-}
-
-// `driver`: the driver's libraries, by the SONAMEs that they are linked to.
-Status UpdateLibraries(const HookRequest& request, const std::vector<CachedLibrary>& driver,
-                       const ContainerRoot& root, std::vector<std::string>& warnings) {
-  std::vector<CachedLibrary> compat =
-      request.cuda_compat ? CompatLibraries(root, request.compat_folder,
-                                            request.host_driver_version, request.host_cuda_version)
-                          : std::vector<CachedLibrary>{};
-  if (compat.empty() && driver.empty() && request.folders.empty() &&
-      request.cuda_libraries.empty()) {
-    return {};
-  }
-  if (root.Exists("/etc/alpine-release")) {
-    return UpdateMusl(root, FoldersOf(driver, request.folders));
-  }
-  const std::string before = root.Read(kLinkerCache).value_or("");
-  const auto cache = LibraryCache::Read(before);
-  if (!cache) {
-    warnings.push_back(cache.error().message);
-    return {};
-  }
-  const bool decided_before = !request.cuda_compat && !request.folders.empty();
-  if (decided_before) {
-    compat = CompatBefore(root, *cache);
-  }
-  std::vector<CachedLibrary> libraries = compat;
-  libraries.insert(libraries.end(), driver.begin(), driver.end());
-  if (!request.folders.empty()) {
-    std::unordered_set<std::string_view> cached;
-    for (const CachedName& library : cache->names()) {
-      cached.insert(library.path);
-    }
-    for (const std::string& folder : request.folders) {
-      std::ranges::copy(SearchFolder(root, folder, cached), std::back_inserter(libraries));
-    }
-  }
-  TRY(root.Link(NameBySoname(libraries)));
-  std::vector<std::string> folders = FoldersOf(libraries, {});
-  std::erase_if(folders, [&](const std::string& folder) {
-    return folder == request.compat_folder || Lists(*cache, folder);
-  });
-  TRY(ListFolders(root, "00-nvidia-driver.conf", folders));
-  if (!compat.empty() && !decided_before) {
-    TRY(ListFolders(root, std::string(kCompatStem) + "cuda.conf", {request.compat_folder}));
-  }
-  const std::vector<CachedLibrary> cuda = LackingCuda(request, *cache);
-  TRY(ListFolders(root, "zz-cuda-toolkit.conf", FoldersOf(cuda, {})));
-  std::ranges::copy(cuda, std::back_inserter(libraries));
-  if (cache->Has(libraries)) {
-    return {};
-  }
-  const CacheBytes after = cache->With(libraries);
-  return root.Write(kLinkerCache, {after.entries, after.texts, after.added});
-}
 
 // A file with that content which lies in no folder: on a tmpfs that is mounted nowhere.
 Result<Fd> DetachedFile(std::string_view content) {
@@ -307,15 +111,38 @@ bool Switched(const char* name, const char* other_name) {
   return false;
 }
 
-Status MakeLinks(const HookRequest& request, std::vector<SymbolicLink> links,
-                 const ContainerRoot& root) {
-  links.insert(links.end(), request.links.begin(), request.links.end());
-  std::ranges::copy_if(request.device_links, std::back_inserter(links),
+// The links of a step: all at once, and one by one where a container can do without one of them.
+Status MakeLinks(HookStep step, const std::vector<SymbolicLink>& links, const ContainerRoot& root,
+                 std::vector<std::string>& warnings) {
+  Status done = root.Link(links);
+  if (!done && Settle(step, done, warnings)) {
+    for (const SymbolicLink& link : links) {
+      static_cast<void>(root.Link({link}));  // the first reason is in a line already
+    }
+    return {};
+  }
+  return done;
+}
+
+Status MakeAllLinks(const HookRequest& request, std::vector<SymbolicLink> sonames,
+                    const ContainerRoot& root, std::vector<std::string>& warnings) {
+  std::ranges::copy(request.links, std::back_inserter(sonames));
+  std::vector<SymbolicLink> driver;
+  std::vector<SymbolicLink> graphics;
+  driver.reserve(sonames.size());
+  for (SymbolicLink& link : sonames) {
+    const bool draws = StepOf(link) == HookStep::kGraphicsLinks;
+    (draws ? graphics : driver).push_back(std::move(link));
+  }
+  TRY(MakeLinks(HookStep::kDriverLinks, driver, root, warnings));
+  TRY(MakeLinks(HookStep::kGraphicsLinks, graphics, root, warnings));
+  std::vector<SymbolicLink> devices;
+  std::ranges::copy_if(request.device_links, std::back_inserter(devices),
                        [&](const SymbolicLink& link) { return root.Exists(DeviceOf(link)); });
-  TRY(root.Link(links));
+  TRY(MakeLinks(HookStep::kDeviceLinks, devices, root, warnings));
   for (const SymbolicLink& link : request.links_if_absent) {
     if (!root.Exists(link.path)) {
-      TRY(root.Link({link}));
+      TRY(MakeLinks(HookStep::kCudaLinks, {link}, root, warnings));
     }
   }
   return {};
@@ -325,30 +152,22 @@ Status MakeLinks(const HookRequest& request, std::vector<SymbolicLink> links,
 
 Status RunHook(const HookRequest& request, const ContainerRoot& root,
                std::vector<std::string>& warnings) {
-  std::vector<CachedLibrary> driver = request.libraries;
-  TRY(MakeLinks(request, NameBySoname(driver), root));
+  LibraryNames driver = NamesOf(request.libraries, request.links);
+  TRY(MakeAllLinks(request, std::move(driver.links), root, warnings));
   for (const std::string& path : request.paths) {
-    // Not in every container, and not to be changed where /dev is the host's.
-    if (const Status done = root.ChangeMode(path, request.mode);
-        !done && done.error().kind != ErrorKind::kNotFound) {
-      if (done.error().kind != ErrorKind::kDenied) {
-        return done;
-      }
-      warnings.push_back(done.error().message);
-    }
+    const Status done = root.ChangeMode(path, request.mode);
+    const bool there = done || done.error().kind != ErrorKind::kNotFound;  // not in every container
+    TRY(there ? Settle(HookStep::kModes, done, warnings) : Status{});
   }
-  TRY(UpdateLibraries(request, driver, root, warnings));
+  TRY(UpdateLibraries(request, driver.libraries, root, warnings));
   if (request.disable_device_node_modification) {
-    if (const Status done = DisableDeviceNodeModification(root); !done) {
-      warnings.push_back(done.error().message);
-    }
+    TRY(Settle(HookStep::kDeviceFiles, DisableDeviceNodeModification(root), warnings));
   }
   if (request.update_application_profile) {
     const std::string profile = ApplicationProfile(root.List("/dev"));
     // Without a GPU there is nothing to hide, and a read-only image stays as it is.
-    if (const Status done = profile.empty() ? Status{} : WriteProfile(root, profile); !done) {
-      warnings.push_back(done.error().message);
-    }
+    TRY(Settle(HookStep::kProfile, profile.empty() ? Status{} : WriteProfile(root, profile),
+               warnings));
   }
   return {};
 }

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/library_cache.h"
+#include "operands/container_runtime/container_root.h"
+#include "operands/container_runtime/hook_arguments.h"
+
+namespace gantry::container_runtime {
+
+// Makes the container's linker find the driver's libraries, those of the request's folders, and
+// CUDA's. `driver`: what the cache is to list of the driver. Warnings and errors as `Settle` has
+// them.
+Status UpdateLibraries(const HookRequest& request, const std::vector<CachedLibrary>& driver,
+                       const ContainerRoot& root, std::vector<std::string>& warnings);
+
+}  // namespace gantry::container_runtime
