@@ -21,6 +21,15 @@ using container::OciRequest;
 constexpr std::string_view kMountFolder = "/var/run/nvidia-container-devices/";
 constexpr long long kMostImexChannels = 1048576;
 
+bool IsAuto(const RuntimeConfig& settings) {
+  return settings.mode == "auto" || settings.mode.empty();
+}
+
+bool AreCdiNames(const std::vector<DeviceRequest>& devices) {
+  return std::ranges::none_of(devices,
+                              [](const DeviceRequest& request) { return request.kind.empty(); });
+}
+
 DeviceRequest Named(std::string_view text) {
   if (auto name = container::ParseCdiName(text)) {
     return {std::move(name->kind), std::move(name->device)};
@@ -28,10 +37,12 @@ DeviceRequest Named(std::string_view text) {
   return {"", std::string(text)};
 }
 
+// In mode auto they count if all of them are CDI names: then they are what makes it mode cdi.
 std::vector<DeviceRequest> FromAnnotations(const Json& config, const RuntimeConfig& settings) {
   std::vector<DeviceRequest> found;
   const Json* annotations = At(config, "annotations");
-  if (annotations == nullptr || !annotations->is_object() || settings.mode != "cdi") {
+  const bool cdi = settings.mode == "cdi";
+  if (annotations == nullptr || !annotations->is_object() || !(cdi || IsAuto(settings))) {
     return found;
   }
   for (const auto& [key, value] : annotations->items()) {
@@ -43,7 +54,7 @@ std::vector<DeviceRequest> FromAnnotations(const Json& config, const RuntimeConf
       }
     }
   }
-  return found;
+  return cdi || AreCdiNames(found) ? found : std::vector<DeviceRequest>{};
 }
 
 // What stands below the folder of device mounts: "<id>", "cdi/<vendor>/<class>/<device>",
@@ -205,15 +216,14 @@ Result<Mode> ResolveMode(const RuntimeConfig& settings, const DeviceRequests& re
       return mode;
     }
   }
-  if (settings.mode != "auto" && !settings.mode.empty()) {
+  if (!IsAuto(settings)) {
     return Fail(ErrorKind::kInvalid,
                 format("read config.toml: nvidia-container-runtime.mode {} is not auto, cdi, "
                        "jit-cdi, legacy or csv",
                        settings.mode));
   }
-  const bool named = std::ranges::none_of(
-      requests.devices, [](const DeviceRequest& request) { return request.kind.empty(); });
-  return named && !requests.devices.empty() ? Mode::kCdi : tegra ? Mode::kCsv : Mode::kJitCdi;
+  const bool named = !requests.devices.empty() && AreCdiNames(requests.devices);
+  return named ? Mode::kCdi : tegra ? Mode::kCsv : Mode::kJitCdi;
 }
 
 Result<container::Capabilities> RequestedCapabilities(const OciRequest& request,

@@ -32,10 +32,10 @@ struct DeviceRequests {
 enum class Mode { kCdi, kJitCdi, kCsv, kLegacy };
 
 // Which devices a container's configuration asks this runtime for, in NVIDIA's order: CDI
-// annotations (in mode cdi alone), then (where allowed) volume mounts below
-// /var/run/nvidia-container-devices, then NVIDIA_VISIBLE_DEVICES or what replaces it. What comes
-// with GPUs (features, IMEX channels, MIG rights) is asked for by containers with GPUs only.
-// kDenied: MIG rights without being privileged.
+// annotations (in mode cdi, and in mode auto if they are all CDI names), then (where allowed)
+// volume mounts below /var/run/nvidia-container-devices, then NVIDIA_VISIBLE_DEVICES or what
+// replaces it. What comes with GPUs (features, IMEX channels, MIG rights) is asked for by
+// containers with GPUs only. kDenied: MIG rights without being privileged.
 Result<DeviceRequests> RequestedDevices(const Json& config, const RuntimeConfig& settings);
 
 // Whether a request is for a device of NVIDIA's: by no kind, by the default one, or by one whose

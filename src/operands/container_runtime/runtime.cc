@@ -197,7 +197,8 @@ int RunLegacyHook(const std::string& name, const std::vector<std::string>& words
     TRY_ASSIGN(const std::string config_text,
                ReadFile(JoinPath(TextAt(state, "bundle"), "config.json")));
     TRY_ASSIGN(const Json config, ParseJson(config_text));
-    TRY_ASSIGN(const RuntimeConfig settings, LoadConfig());
+    TRY_ASSIGN(RuntimeConfig settings, LoadConfig());
+    settings.annotation_prefixes.clear();  // what they name is not this hook's to give
     TRY_ASSIGN(const DeviceRequests requests, RequestedDevices(config, settings));
     if (requests.devices.empty()) {
       return {};

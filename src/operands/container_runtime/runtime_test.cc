@@ -61,8 +61,15 @@ TEST(DeviceRequests, AnnotationsComeFirst) {
   settings.mode = "cdi";
   EXPECT_THAT(RequestedDevices(config, settings)->devices,
               ElementsAre(DeviceRequest{"a.com/gpu", "1"}, DeviceRequest{"a.com/gpu", "2"}));
-  EXPECT_THAT(RequestedDevices(config, {})->devices, ElementsAre(DeviceRequest{"", "all"}))
-      << "containerd itself gives these; only mode cdi asks for them here";
+  settings.mode = "auto";
+  EXPECT_THAT(RequestedDevices(config, settings)->devices,
+              ElementsAre(DeviceRequest{"a.com/gpu", "1"}, DeviceRequest{"a.com/gpu", "2"}));
+  config["annotations"]["cdi.k8s.io/y"] = "3";
+  EXPECT_THAT(RequestedDevices(config, settings)->devices, ElementsAre(DeviceRequest{"", "all"}))
+      << "3 is no CDI name";
+  settings.mode = "jit-cdi";
+  config["annotations"].erase("cdi.k8s.io/y");
+  EXPECT_THAT(RequestedDevices(config, settings)->devices, ElementsAre(DeviceRequest{"", "all"}));
 }
 
 TEST(DeviceRequests, VolumeMountsOnlyWhereAllowed) {
@@ -196,6 +203,11 @@ TEST_F(InjectTest, TheLegacyHookReadsTheFileThatItIsGiven) {
   EXPECT_EQ(hook({"prestart"}), 0);
   EXPECT_EQ(hook({"-config", folder_ + "/config.toml", "prestart"}), 1);
   EXPECT_EQ(hook({"-config=" + folder_ + "/config.toml", "prestart"}), 1);
+  Json annotated = Config("", false);
+  annotated["annotations"] = {{"cdi.k8s.io/x", "nvidia.com/gpu=0"}};
+  std::ofstream(folder_ + "/config.json") << annotated.dump();
+  EXPECT_EQ(hook({"-config", folder_ + "/config.toml", "prestart"}), 0)
+      << "the engine gives what CDI annotations name";
   ::unsetenv("NVIDIA_CTK_CONFIG_FILE_PATH");
   ::dup2(before.get(), STDIN_FILENO);
 }
