@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "container/hook_words.h"
 #include "container/nvidia_cdi.h"
+#include "operands/container_runtime/device_edits.h"
 
 namespace gantry::container_runtime {
 namespace {
@@ -67,14 +68,14 @@ Status Select(const std::vector<std::string>& devices, std::vector<container::Cd
   std::vector<container::CdiGpu> kept;
   for (container::CdiGpu& gpu : gpus) {
     const std::string index = format("{}", gpu.index);
-    const bool whole = wanted(gpu.uuid, index);
-    if (!whole) {
-      std::erase_if(gpu.mig, [&](const container::CdiMig& mig) {
-        return !wanted(mig.uuid, format("{}:{}", index, mig.index));
-      });
+    if (wanted(gpu.uuid, index)) {
+      kept.push_back(WholeGpu(gpu));
     }
-    if (whole || !gpu.mig.empty()) {
-      gpu.mig_enabled = gpu.mig_enabled || !whole;
+    std::erase_if(gpu.mig, [&](const container::CdiMig& mig) {
+      return !wanted(mig.uuid, format("{}:{}", index, mig.index));
+    });
+    if (!gpu.mig.empty()) {
+      gpu.mig_enabled = true;
       kept.push_back(std::move(gpu));
     }
   }

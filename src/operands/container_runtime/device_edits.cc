@@ -11,23 +11,42 @@
 namespace gantry::container_runtime {
 namespace {
 
-// Whether a request names this GPU, or a MIG device of it.
+// Whether a request names this GPU by one of the names that RuntimeSpec gives.
+bool NamesWhole(const DeviceRequest& request, const container::CdiGpu& gpu) {
+  return (request.device == gpu.uuid && !gpu.uuid.empty()) ||
+         request.device == format("{}", gpu.index) || request.device == format("gpu{}", gpu.index);
+}
+
+// Whether a request is for this GPU, or a MIG device of it.
 bool Names(const DeviceRequest& request, const container::CdiGpu& gpu) {
-  const std::string index = format("{}", gpu.index);
-  return request.device == "all" || request.device == gpu.uuid || request.device == index ||
-         request.device.starts_with(index + ":") ||
+  return request.device == "all" || NamesWhole(request, gpu) ||
+         request.device.starts_with(format("{}:", gpu.index)) ||
          std::ranges::any_of(
              gpu.mig, [&](const container::CdiMig& mig) { return mig.uuid == request.device; });
 }
 
 }  // namespace
 
+container::CdiGpu WholeGpu(container::CdiGpu gpu) {
+  gpu.mig_enabled = false;
+  gpu.mig.clear();
+  return gpu;
+}
+
 container::CdiSpec RuntimeSpec(const container::NodeInventory& inventory,
+                               const std::vector<DeviceRequest>& requests,
                                const RuntimeConfig& settings, const std::string& hook) {
   container::CdiInput input;
   input.driver = inventory.driver;
   input.kind = kRuntimeKind;
   input.gpus = inventory.gpus;
+  for (const container::CdiGpu& gpu : inventory.gpus) {
+    if (gpu.mig_enabled && std::ranges::any_of(requests, [&](const DeviceRequest& request) {
+          return NamesWhole(request, gpu);
+        })) {
+      input.gpus.push_back(WholeGpu(gpu));
+    }
+  }
   input.naming = {container::CdiNaming::kUuid, container::CdiNaming::kIndex,
                   container::CdiNaming::kTypeIndex};
   input.hook_path = hook;

@@ -17,8 +17,13 @@ namespace gantry::container_runtime {
 // The kind of the document that is made at a container's start.
 inline constexpr char kRuntimeKind[] = "runtime.nvidia.com/gpu";
 
-// The document of the node's GPUs by UUID and index, of kind runtime.nvidia.com/gpu.
+// A GPU as one device, also in MIG mode: what its own index or UUID stands for.
+container::CdiGpu WholeGpu(container::CdiGpu gpu);
+
+// The document of the node's GPUs by UUID and index, of kind runtime.nvidia.com/gpu. A GPU in MIG
+// mode is in it if a request names it.
 container::CdiSpec RuntimeSpec(const container::NodeInventory& inventory,
+                               const std::vector<DeviceRequest>& requests,
                                const RuntimeConfig& settings, const std::string& hook);
 
 // The edits for the devices, each looked up in the spec; kNotFound names the first that is not

@@ -184,7 +184,7 @@ class Injection {
     return CheckRequirements(requirements, FactsOf(**inventory, requests_.devices));
   }
 
-  Result<const NodeInventory*> Inventory() {
+  Result<NodeInventory*> Inventory() {
     if (!inventory_) {
       inventory_ = FindInventory(settings_, places_);
     }
@@ -195,11 +195,36 @@ class Injection {
   }
 
   Result<CdiEdits> FromInventory() {
-    TRY_ASSIGN(const NodeInventory* inventory, Inventory());
+    TRY_ASSIGN(NodeInventory* const inventory, Inventory());
+    LeaveOutWhatIsGone(*inventory);
+    channels_needed_ = true;
     TRY_ASSIGN(CdiEdits edits,
-               EditsFrom(RuntimeSpec(*inventory, settings_, places_.hook), requests_.devices));
+               EditsFrom(RuntimeSpec(*inventory, requests_.devices, settings_, places_.hook),
+                         requests_.devices));
     container::KeepCapabilities(capabilities_, edits);
     return edits;
+  }
+
+  // What an inventory lists only if it is there may have gone since: a socket with its daemon, a
+  // node with its module. A container does without it, as it would if it had never been there.
+  void LeaveOutWhatIsGone(NodeInventory& inventory) {
+    const auto gone = [&](const std::string& path) {
+      if (!Exists(path)) {
+        warnings_.push_back(format("{} is not given: the node no longer has it", path));
+        return true;
+      }
+      return false;
+    };
+    const auto no_node = [&](const std::string& path) {
+      return gone(JoinPath(inventory.driver.host_dev_root, path));
+    };
+    std::erase_if(inventory.files.control_nodes, no_node);
+    for (container::CdiGpu& gpu : inventory.gpus) {
+      std::erase_if(gpu.drm_nodes, no_node);
+    }
+    std::erase_if(inventory.files.sockets, [&](const container::DriverFile& socket) {
+      return gone(JoinPath(places_.root, socket.real));
+    });
   }
 
   Result<CdiEdits> FromDocuments() {
@@ -270,8 +295,8 @@ class Injection {
     return edits;
   }
 
-  // What a container asks for beside GPUs. A feature that the node lacks is no reason not to start:
-  // images switch features on that they can do without.
+  // What a container asks for beside GPUs. What the node lacks of it is no reason not to start:
+  // images ask for what they can do without.
   void AddExtras(CdiEdits& edits) {
     const container::DriverPlace place = PlaceOf(settings_, places_);
     for (const std::string& feature : requests_.features) {
@@ -283,14 +308,24 @@ class Injection {
       }
       container::AppendEdits(spec->devices.front().edits, edits);
     }
+    const auto add = [&](const std::string& what, const std::string& path, bool needed) {
+      if (needed || Exists(JoinPath(place.dev_root, path))) {
+        edits.device_nodes.push_back({path, HostNode(place, path)});
+      } else {
+        warnings_.push_back(
+            format("{} is asked for and not given: the node has no {}", what, path));
+      }
+    };
+    // NVIDIA's runtime, too, fails for want of a channel where it makes the document itself.
     for (const std::string& channel : requests_.imex_channels) {
-      const std::string path = "/dev/nvidia-caps-imex-channels/channel" + channel;
-      edits.device_nodes.push_back({path, HostNode(place, path)});
+      add("IMEX channel " + channel, "/dev/nvidia-caps-imex-channels/channel" + channel,
+          channels_needed_);
     }
+    // A node without a GPU that can be divided has none of these; images ask for them everywhere.
     for (const std::string& right : requests_.mig_nodes) {
-      const std::string path =
-          format("/dev/nvidia-caps/nvidia-cap{}", container::MigRightMinor(places_.root, right));
-      edits.device_nodes.push_back({path, HostNode(place, path)});
+      add("the right to " + right + " MIG",
+          format("/dev/nvidia-caps/nvidia-cap{}", container::MigRightMinor(places_.root, right)),
+          false);
     }
   }
 
@@ -306,6 +341,7 @@ class Injection {
   std::vector<std::string>& warnings_;
   container::Capabilities capabilities_;
   std::optional<Result<NodeInventory>> inventory_;
+  bool channels_needed_ = false;  // in modes cdi and csv NVIDIA's runtime gives none
 };
 
 }  // namespace

@@ -88,6 +88,7 @@ class ModesTest : public testing::Test {
     Json config = {{"process", {{"env", environment}}}, {"root", {{"path", "rootfs"}}}};
     config["process"]["capabilities"]["bounding"] =
         privileged ? Json{"CAP_SYS_ADMIN"} : Json::array();
+    config["annotations"] = annotations_;
     config["hooks"]["prestart"] = {{{"path", "/usr/bin/nvidia-container-runtime-hook"}}};
     std::ofstream(folder_ + "/config.json") << config.dump();
     warnings_.clear();
@@ -112,6 +113,7 @@ class ModesTest : public testing::Test {
   NodePlaces places_;
   RuntimeConfig settings_;
   std::vector<std::string> warnings_;
+  Json annotations_ = Json::object();
   Json config_;
 };
 
@@ -170,10 +172,20 @@ TEST_F(ModesTest, DevicesByEveryName) {
   EXPECT_THAT(Mounts(), Contains("/usr/bin/nvidia-smi"));
   EXPECT_THAT(devices("runtime.nvidia.com/gpu=0"), Contains("/dev/nvidia0"));
   EXPECT_THAT(Start({"NVIDIA_VISIBLE_DEVICES=7"}), HasSubstr("find device 7"));
-  EXPECT_THAT(Start({"NVIDIA_VISIBLE_DEVICES=1"}), HasSubstr("find device 1"))
-      << "a GPU in MIG mode is no device";
   EXPECT_THAT(Start({"NVIDIA_VISIBLE_DEVICES=runtime.nvidia.com/gpu=0,a.com/b=c"}),
               HasSubstr("cannot be mixed"));
+}
+
+// As NVIDIA's runtime: what the image's owner names is given, although CUDA finds no device in it.
+TEST_F(ModesTest, AGpuInMigModeByItsOwnName) {
+  for (const char* name : {"1", "GPU-2", "gpu1", "runtime.nvidia.com/gpu=1"}) {
+    EXPECT_EQ(Start({std::string("NVIDIA_VISIBLE_DEVICES=") + name}), "") << name;
+    EXPECT_THAT(Devices(), ElementsAre("/dev/null", "/dev/nvidia1", "/dev/zero")) << name;
+  }
+  EXPECT_EQ(Start({"NVIDIA_VISIBLE_DEVICES=1,1:0"}), "");
+  EXPECT_THAT(Devices(),
+              AllOf(Contains("/dev/nvidia1"), Contains("/dev/full"), Not(Contains("/dev/random"))));
+  EXPECT_THAT(Start({"NVIDIA_VISIBLE_DEVICES=1:7"}), HasSubstr("find device 1:7"));
 }
 
 TEST_F(ModesTest, CapabilitiesCountInEveryMode) {
@@ -268,6 +280,36 @@ TEST_F(ModesTest, DocumentsOnDiskInModeCdi) {
   EXPECT_THAT(Devices(), ElementsAre("/dev/b"));
 }
 
+// What a device plugin allocates with the strategy cdi-annotations.
+TEST_F(ModesTest, AnnotationsWithCdiNamesAreModeCdi) {
+  Put("/cdi/a.json", R"({"cdiVersion": "0.5.0", "kind": "nvidia.com/gpu", "devices": [{"name":
+      "0", "containerEdits": {"deviceNodes": [{"path": "/dev/a", "hostPath": "/dev/null"}]}}]})");
+  annotations_ = {{"cdi.k8s.io/x", "nvidia.com/gpu=0"}};
+  for (const char* mode : {"auto", "cdi"}) {
+    settings_.mode = mode;
+    EXPECT_EQ(Start({}), "") << mode;
+    EXPECT_THAT(Devices(), ElementsAre("/dev/a")) << mode;
+    EXPECT_EQ(Start({"NVIDIA_VISIBLE_DEVICES=1"}), "") << mode;
+    EXPECT_THAT(Devices(), ElementsAre("/dev/a")) << "the annotation is stronger, " << mode;
+  }
+  annotations_ = {{"cdi.k8s.io/x", "nvidia.com/gpu=7"}};
+  EXPECT_THAT(Start({}), HasSubstr("find device 7: no CDI document of nvidia.com/gpu"));
+  settings_.mode = "auto";
+  EXPECT_THAT(Start({}), HasSubstr("find device 7: no CDI document of nvidia.com/gpu"));
+  annotations_ = {{"cdi.k8s.io/x", "nvidia.com/gpu=0,7"}};
+  EXPECT_EQ(Start({"NVIDIA_VISIBLE_DEVICES=0"}), "");
+  EXPECT_THAT(Devices(), Contains("/dev/nvidia0")) << "not all are CDI names: the variable counts";
+  annotations_ = {{"cdi.k8s.io/x", "runtime.nvidia.com/gpu=0"}};
+  EXPECT_EQ(Start({}), "");
+  EXPECT_THAT(Devices(), Contains("/dev/nvidia0"));
+  annotations_ = {{"cdi.k8s.io/x", "nvidia.com/gpu=0"}};
+  for (const char* mode : {"jit-cdi", "legacy"}) {
+    settings_.mode = mode;
+    EXPECT_EQ(Start({"NVIDIA_VISIBLE_DEVICES=0"}), "");
+    EXPECT_THAT(Devices(), Contains("/dev/nvidia0")) << mode;
+  }
+}
+
 TEST_F(ModesTest, TegraBoardsHaveLists) {
   const std::string lists = "/etc/nvidia-container-runtime/host-files-for-container.d/";
   Put("/etc/nv_tegra_release", "R35");
@@ -331,6 +373,56 @@ TEST_F(ModesTest, FeaturesChannelsAndRightsComeWithGpus) {
   EXPECT_THAT(requests->imex_channels, ElementsAre("3"));
   settings_.ignore_imex_requests = true;
   EXPECT_THAT(RequestedDevices(config, settings_)->imex_channels, IsEmpty());
+}
+
+// NVIDIA's device plugin and GFD ask for the right to watch MIG on every node.
+TEST_F(ModesTest, ARightToMigThatTheNodeLacksIsAWarning) {
+  Put("/cdi/a.json", R"({"cdiVersion": "0.5.0", "kind": "nvidia.com/gpu", "devices": [{"name":
+      "all", "containerEdits": {"deviceNodes": [{"path": "/dev/a", "hostPath": "/dev/null"}]}}]})");
+  for (const char* mode : {"auto", "cdi", "jit-cdi", "legacy"}) {
+    settings_.mode = mode;
+    EXPECT_EQ(Start({"NVIDIA_VISIBLE_DEVICES=all", "NVIDIA_MIG_MONITOR_DEVICES=all",
+                     "NVIDIA_MIG_CONFIG_DEVICES=all"},
+                    true),
+              "")
+        << mode;
+    EXPECT_THAT(Devices(), Not(IsEmpty())) << mode;
+    EXPECT_THAT(Devices(), Not(Contains(HasSubstr("nvidia-caps")))) << mode;
+    EXPECT_THAT(warnings_, ElementsAre(HasSubstr("/dev/nvidia-caps/nvidia-cap1"),
+                                       HasSubstr("no /dev/nvidia-caps/nvidia-cap2")))
+        << mode;
+  }
+}
+
+TEST_F(ModesTest, AnImexChannelThatTheNodeLacks) {
+  Put("/cdi/a.json", R"({"cdiVersion": "0.5.0", "kind": "nvidia.com/gpu", "devices": [{"name":
+      "0", "containerEdits": {"deviceNodes": [{"path": "/dev/a", "hostPath": "/dev/null"}]}}]})");
+  settings_.mode = "cdi";
+  EXPECT_EQ(Start({"NVIDIA_VISIBLE_DEVICES=0", "NVIDIA_IMEX_CHANNELS=0"}), "");
+  EXPECT_THAT(Devices(), ElementsAre("/dev/a"));
+  EXPECT_THAT(warnings_, ElementsAre(HasSubstr("IMEX channel 0 is asked for and not given")));
+  settings_.mode = "auto";
+  EXPECT_EQ(Start({"NVIDIA_VISIBLE_DEVICES=nvidia.com/gpu=0", "NVIDIA_IMEX_CHANNELS=0"}), "");
+  EXPECT_THAT(Devices(), ElementsAre("/dev/a"));
+  EXPECT_THAT(Start({"NVIDIA_VISIBLE_DEVICES=0", "NVIDIA_IMEX_CHANNELS=0"}), HasSubstr("channel0"))
+      << "as NVIDIA's runtime where it makes the document";
+}
+
+// The toolkit's inventory is of a moment ago.
+TEST_F(ModesTest, WhatTheNodeNoLongerHasIsLeftOut) {
+  inventory_.files.control_nodes.emplace_back("/dev/nvidia-modeset");
+  inventory_.gpus[0].drm_nodes.emplace_back("/dev/dri/card1");
+  inventory_.files.sockets = {{"/run/gone/socket", "/run/gone/socket"},
+                              {"/run/here/socket", "/run/here/socket"}};
+  Put("/run/here/socket", "");
+  EXPECT_EQ(Start({"NVIDIA_VISIBLE_DEVICES=0"}), "");
+  EXPECT_THAT(Devices(), ElementsAre("/dev/null", "/dev/nvidia0", "/dev/zero"));
+  EXPECT_THAT(Mounts(), AllOf(Contains("/run/here/socket"), Not(Contains("/run/gone/socket"))));
+  EXPECT_THAT(warnings_,
+              ElementsAre(HasSubstr("nvidia-modeset is not given"), HasSubstr("card1 is not given"),
+                          HasSubstr("/run/gone/socket is not given")));
+  fs::remove(folder_ + "/dev/nvidia0");
+  EXPECT_THAT(Start({"NVIDIA_VISIBLE_DEVICES=0"}), HasSubstr("nvidia0")) << "the GPU itself";
 }
 
 TEST_F(ModesTest, MigRightsNeedPrivilege) {

@@ -428,6 +428,10 @@ TEST(Generate, NamesAndDevices) {
   EXPECT_THAT(NamesFor(request), ElementsAre("gpu0", "mig1:0", "mig1:1"));
   request.devices = {"GPU-1", "1:1"};
   EXPECT_THAT(NamesFor(request), ElementsAre("gpu0", "mig1:1"));
+  request.devices = {"1"};
+  EXPECT_THAT(NamesFor(request), ElementsAre("gpu1")) << "in MIG mode, and still that GPU";
+  request.devices = {"GPU-2", "MIG-a"};
+  EXPECT_THAT(NamesFor(request), ElementsAre("gpu1", "mig1:0"));
   request.devices = {"none"};
   EXPECT_THAT(NamesFor(request), ElementsAre("none"));
   request.devices = {"9"};
