@@ -439,7 +439,8 @@ def test_microk8s_is_edited_in_its_template(make_host):
 class Bundle:
     """A container in an image with nothing but ldconfig, whose cache knows no driver."""
 
-    def __init__(self, host: Host, environment: list[str], words: list[str], *, privileged=True):
+    def __init__(self, host: Host, environment: list[str], words: list[str], *, privileged=True,
+                 mounts: tuple[dict, ...] = (), annotations: dict | None = None):
         self.host = host
         self.name = f"bundle-{random.randrange(10**9)}"
         self.path = host.path / "tmp" / self.name
@@ -454,7 +455,8 @@ class Bundle:
                         "capabilities": {"bounding": ["CAP_SYS_ADMIN"] if privileged else []}},
             "root": {"path": "rootfs"},
             "mounts": [{"destination": "/proc", "type": "proc", "source": "proc"},
-                       {"destination": "/dev", "type": "tmpfs", "source": "tmpfs"}],
+                       {"destination": "/dev", "type": "tmpfs", "source": "tmpfs"}, *mounts],
+            "annotations": annotations or {},
             "linux": {"namespaces": [{"type": t} for t in ("pid", "mount", "ipc", "uts")],
                       "cgroupsPath": f"/{self.name}"},
         }
@@ -499,12 +501,41 @@ def test_a_privileged_container_gets_the_driver_by_its_variable(make_host):
     bundle = Bundle(host, ["NVIDIA_VISIBLE_DEVICES=all"], ["/sbin/ldconfig", "-p"])
     listed = bundle.output()
     assert f"libcuda.so.1 (libc6,x86-64) => /{LIBRARIES}/libcuda.so.1" in listed, listed
+    assert f"libcuda.so (libc6,x86-64) => /{LIBRARIES}/libcuda.so\n" in listed, listed
     link = bundle.path / "rootfs" / LIBRARIES / "libcuda.so.1"
     assert os.readlink(link) == f"libcuda.so.{DRIVER}"
     config = json.loads((bundle.path / "config.json").read_text())
     assert {d["path"] for d in config["linux"]["devices"]} == {
         "/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools", "/dev/nvidia0", "/dev/nvidia1"}
     assert len(config["hooks"]["createContainer"]) == 1
+
+
+def test_what_a_container_can_do_without_does_not_end_its_start(make_host):
+    """Rights to MIG on a node without it (NVIDIA's device plugin asks for them), nct#2026's read-only folder."""
+    host = make_host()
+    assert host.install().returncode == 0
+    mount_cgroups(host)
+    bundle = Bundle(host, ["NVIDIA_VISIBLE_DEVICES=all", "NVIDIA_MIG_MONITOR_DEVICES=all", "NVIDIA_MIG_CONFIG_DEVICES=all"],
+                    ["/sbin/ldconfig", "-p"], mounts=(
+                        {"destination": "/etc/ld.so.conf.d", "type": "tmpfs", "source": "tmpfs", "options": ["ro"]},))
+    listed = bundle.output()
+    assert f"libcuda.so.1 (libc6,x86-64) => /{LIBRARIES}/libcuda.so.1" in listed, listed
+    assert "nvidia-cap2" in listed, "a warning of the runtime's names it"
+    devices = {d["path"] for d in json.loads((bundle.path / "config.json").read_text())["linux"]["devices"]}
+    assert "/dev/nvidia0" in devices and not any("caps" in path for path in devices)
+
+
+def test_annotations_with_cdi_names_are_followed(make_host):
+    host = make_host()
+    assert host.install().returncode == 0
+    mount_cgroups(host)
+    bundle = Bundle(host, ["NVIDIA_VISIBLE_DEVICES=0"], ["/sbin/ldconfig", "-p"], privileged=False,
+                    annotations={"cdi.k8s.io/x": "runtime.nvidia.com/gpu=1"})
+    assert "libcuda.so.1" in bundle.output()
+    devices = {d["path"] for d in json.loads((bundle.path / "config.json").read_text())["linux"]["devices"]}
+    assert "/dev/nvidia1" in devices and "/dev/nvidia0" not in devices
+    unknown = Bundle(host, [], ["/sbin/ldconfig", "-p"], annotations={"cdi.k8s.io/x": "nvidia.com/gpu=7"})
+    assert "find device 7: no CDI document of nvidia.com/gpu" in unknown.output()
 
 
 def test_a_container_gets_the_gpu_that_the_driver_knows_by_its_uuid(make_host):
