@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "gpu/sharing_rules.h"
 
 namespace gantry::device_plugin {
 namespace {
@@ -117,9 +118,6 @@ Status CheckMps(const Settings& settings) {
   if (settings.sharing.strategy != policy::SharingStrategy::kMps) {
     return {};
   }
-  if (settings.mig_strategy == policy::MigStrategy::kMixed) {
-    return Fail(ErrorKind::kInvalid, "sharing.mps: can't be had with the MIG strategy mixed");
-  }
   if (settings.mps_root.empty()) {
     return Fail(ErrorKind::kInvalid, "mps-root: must be set for sharing.mps");
   }
@@ -215,6 +213,7 @@ Result<Settings> Decide(const Arguments& arguments, const policy::PluginConfig& 
   settings.xids = config.xids;
   settings.disabled_hooks = arguments.cdi_disable_hooks;
   settings.cdi_features = arguments.cdi_feature_flags;
+  TRY(gpu::CheckSharing(settings.sharing, settings.mig_strategy));
   TRY(CheckMps(settings));
   return settings;
 }

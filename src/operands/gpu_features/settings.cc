@@ -5,6 +5,7 @@
 #include "operands/gpu_features/settings.h"
 
 #include "base/text.h"
+#include "gpu/sharing_rules.h"
 #include "policy/names.h"
 
 namespace gantry::gpu_features {
@@ -51,6 +52,9 @@ Result<Settings> Resolve(const Arguments& arguments, const policy::PluginConfig&
     return Fail(ErrorKind::kUnsupported, "--device-discovery-strategy: tegra is not supported");
   }
   settings.vfio = discovery == policy::DeviceDiscovery::kVfio;
+  if (!settings.vfio) {
+    TRY(gpu::CheckSharing(settings.sharing, settings.mig_strategy));
+  }
   settings.fail_on_init_error = Pick(arguments.fail_on_init_error, file.fail_on_init_error, true);
   TRY_ASSIGN(const std::chrono::nanoseconds recheck,
              PickParsed<std::chrono::nanoseconds>("--sleep-interval", arguments.sleep_interval,

@@ -136,6 +136,25 @@ TEST(Settings, WrongValuesNameTheFlag) {
               HasSubstr("tegra is not supported"));
 }
 
+// The device plugin refuses it, and offers what it offered before.
+TEST(Settings, WhatThePluginCantShareIsRefusedHereToo) {
+  policy::PluginConfig file;
+  file.sharing.strategy = policy::SharingStrategy::kMps;
+  file.sharing.resources = {{.name = "nvidia.com/gpu", .replicas = 3}};
+  const auto resolve = [&file](const char* strategy, const char* discovery) {
+    return Resolve(Parsed({"--node-name=a", "--mig-strategy", strategy,
+                           "--device-discovery-strategy", discovery})
+                       .value()
+                       .value(),
+                   file);
+  };
+  ASSERT_FALSE(resolve("mixed", "auto").has_value());
+  EXPECT_EQ(resolve("mixed", "auto").error().message,
+            "sharing.mps: can't be had with the MIG strategy mixed");
+  EXPECT_TRUE(resolve("single", "auto").has_value());
+  EXPECT_TRUE(resolve("mixed", "vfio").has_value()) << "no plugin of ours offers those";
+}
+
 TEST(Settings, OneLookEndsWithAWrongSettingToo) {
   policy::PluginConfig file;
   EXPECT_FALSE(IsOneshot(Parsed({}).value().value(), file));
