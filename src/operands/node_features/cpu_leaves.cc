@@ -246,7 +246,7 @@ constexpr Bit kBits[] = {
 };
 
 // What each level of the x86-64 ABI adds to the one below it.
-constexpr std::initializer_list<std::string_view> kLevels[] = {
+const std::initializer_list<std::string_view> kLevels[] = {
     {"CMOV", "CMPXCHG8", "X87", "FXSR", "MMX", "SSE", "SSE2"},
     {"CX16", "LAHF", "POPCNT", "SSE3", "SSE4", "SSE42", "SSSE3"},
     {"AVX", "AVX2", "BMI1", "BMI2", "F16C", "FMA3", "LZCNT", "MOVBE", "OSXSAVE"},
