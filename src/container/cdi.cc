@@ -9,28 +9,13 @@
 #include <type_traits>
 
 #include "base/text.h"
+#include "container/cdi_rules.h"
 #include "container/yaml_text.h"
 
 namespace gantry::container {
 namespace {
 
-// The version that brought what the document uses (CDI SPEC.md, "Released versions").
-std::string VersionFor(const CdiSpec& spec) {
-  bool v06 = !spec.annotations.empty() ||
-             spec.kind.substr(spec.kind.find('/') + 1).find('.') != std::string::npos;
-  bool v07 = false;
-  bool v11 = false;
-  const auto look = [&](const CdiEdits& edits) {
-    v07 = v07 || !edits.additional_gids.empty() || !edits.intel_rdt.empty();
-    v11 = v11 || !edits.net_devices.empty();
-  };
-  look(spec.edits);
-  for (const CdiDevice& device : spec.devices) {
-    look(device.edits);
-    v06 = v06 || !device.annotations.empty();
-  }
-  return v11 ? "1.1.0" : v07 ? "0.7.0" : v06 ? "0.6.0" : "0.5.0";
-}
+constexpr char kOldestWritten[] = "0.5.0";
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
@@ -108,6 +93,7 @@ class Reader {
   Result<CdiSpec> Read(const Json& json) {
     CdiSpec spec;
     Known(json, "", {"cdiVersion", "kind", "annotations", "devices", "containerEdits"});
+    spec.version = TextAt(json, "cdiVersion");
     spec.kind = Text(json, "kind", "kind");
     spec.annotations = Annotations(json);
     if (!ParseCdiName(spec.kind + "=x")) {
@@ -287,7 +273,9 @@ class Reader {
 }  // namespace
 
 Json CdiJson(const CdiSpec& spec) {
-  Json json = {{"cdiVersion", VersionFor(spec)}, {"kind", spec.kind}, {"devices", Json::array()}};
+  Json json = {{"cdiVersion", std::max<std::string>(kOldestWritten, OldestCdiVersion(spec))},
+               {"kind", spec.kind},
+               {"devices", Json::array()}};
   for (const CdiDevice& device : spec.devices) {
     Json entry = {{"name", device.name}, {"containerEdits", EditsJson(device.edits)}};
     if (!device.annotations.empty()) {

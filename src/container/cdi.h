@@ -69,6 +69,7 @@ struct CdiSpec {
   std::vector<CdiDevice> devices;
   CdiEdits edits;  // for every container that gets any of the devices
   std::map<std::string, std::string> annotations = {};
+  std::string version = {};  // as it was read; it is written as the oldest that has all of it
 };
 
 // The document as it is written to a file: JSON (which every YAML reader reads too), two spaces,

@@ -4,9 +4,11 @@
 #include "container/cdi_registry.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/paths.h"
 #include "base/text.h"
+#include "container/cdi_rules.h"
 
 namespace gantry::container {
 
@@ -18,18 +20,48 @@ std::string Escaped(std::string kind) {
   return slash == std::string::npos ? kind : kind.insert(slash, 1, '\\');
 }
 
+// Which file has a device, and in which of the folders.
+struct Place {
+  size_t folder = 0;
+  std::string path;
+};
+
+// One file's devices beside those of the files before. Two of one folder are in conflict for good,
+// also if a later folder has the device once more: so the library of containerd has it.
+void Note(const CdiSpec& spec, const Place& place, std::map<std::string, Place>& places,
+          CdiRegistry& registry) {
+  for (const CdiDevice& device : spec.devices) {
+    const std::string name = format("{}={}", spec.kind, device.name);
+    const auto [before, fresh] = places.emplace(name, place);
+    if (!fresh && before->second.folder == place.folder) {
+      registry.conflicts.emplace(
+          name, format("device {} is in two files, {} and {}: it can't be used until one of them "
+                       "is taken away",
+                       name, before->second.path, place.path));
+    }
+    before->second = place;
+  }
+}
+
+Result<CdiSpec> Read(const std::string& text) {
+  TRY_ASSIGN(CdiSpec spec, ParseCdi(text));
+  TRY(CheckCdi(spec));
+  return spec;
+}
+
 }  // namespace
 
-std::vector<CdiSpec> LoadCdi(const std::vector<std::string>& folders,
-                             const std::vector<std::string>& kinds,
-                             std::vector<std::string>& warnings) {
-  std::vector<CdiSpec> specs;
-  for (const std::string& folder : folders) {
-    for (const std::string& name : ListDirectory(folder).value_or(std::vector<std::string>{})) {
+CdiRegistry LoadCdi(const std::vector<std::string>& folders, const std::vector<std::string>& kinds,
+                    std::vector<std::string>& warnings) {
+  CdiRegistry registry;
+  std::map<std::string, Place> places;
+  for (size_t folder = 0; folder < folders.size(); ++folder) {
+    const auto names = ListDirectory(folders[folder]).value_or(std::vector<std::string>{});
+    for (const std::string& name : names) {
       if (!name.ends_with(".json") && !name.ends_with(".yaml")) {
         continue;
       }
-      const std::string path = JoinPath(folder, name);
+      const std::string path = JoinPath(folders[folder], name);
       const auto text = ReadFile(path);
       const auto named = [&](const std::string& kind) {
         return text->find(kind) != std::string::npos ||
@@ -38,22 +70,30 @@ std::vector<CdiSpec> LoadCdi(const std::vector<std::string>& folders,
       if (!text || (!kinds.empty() && std::ranges::none_of(kinds, named))) {
         continue;
       }
-      auto spec = ParseCdi(*text);
+      auto spec = Read(*text);
       if (!spec) {
         warnings.push_back(path + ": " + spec.error().message);
       } else if (kinds.empty() || std::ranges::find(kinds, spec->kind) != kinds.end()) {
-        specs.push_back(*std::move(spec));
+        Note(*spec, {folder, path}, places, registry);
+        registry.specs.push_back(*std::move(spec));
       }
     }
   }
-  std::ranges::reverse(specs);
-  return specs;
+  for (const auto& [name, sentence] : registry.conflicts) {
+    warnings.push_back(sentence);
+  }
+  std::ranges::reverse(registry.specs);
+  return registry;
 }
 
-Result<CdiEdits> ResolveDevice(const std::vector<CdiSpec>& specs,
-                               const std::vector<std::string>& kinds, const std::string& device) {
+Result<CdiEdits> ResolveDevice(const CdiRegistry& registry, const std::vector<std::string>& kinds,
+                               const std::string& device) {
   for (const std::string& kind : kinds) {
-    for (const CdiSpec& spec : specs) {
+    const auto conflict = registry.conflicts.find(format("{}={}", kind, device));
+    if (conflict != registry.conflicts.end()) {
+      return Fail(ErrorKind::kInvalid, conflict->second);
+    }
+    for (const CdiSpec& spec : registry.specs) {
       if (spec.kind != kind) {
         continue;
       }

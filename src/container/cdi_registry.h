@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -9,16 +10,24 @@
 
 namespace gantry::container {
 
+// The CDI documents of a node, as containerd and CRI-O have them.
+struct CdiRegistry {
+  std::vector<CdiSpec> specs;  // those that count more come first
+  // Devices that two files of one folder have, by their whole names ("nvidia.com/gpu=0"), with a
+  // sentence that names both: no container can have them.
+  std::map<std::string, std::string> conflicts;
+};
+
 // The documents of the given kinds in folders of CDI files (".json" and ".yaml"), of all kinds if
-// none is given; a later folder counts more, as CDI has it. A file that cannot be read is left out,
-// with a line in `warnings`.
-std::vector<CdiSpec> LoadCdi(const std::vector<std::string>& folders,
-                             const std::vector<std::string>& kinds,
-                             std::vector<std::string>& warnings);
+// none is given; a later folder counts more, as CDI has it. A file that cannot be read or breaks a
+// rule of CDI (cdi_rules.h) is left out, with a line in `warnings`, which has the conflicts too.
+CdiRegistry LoadCdi(const std::vector<std::string>& folders, const std::vector<std::string>& kinds,
+                    std::vector<std::string>& warnings);
 
 // The edits for a device: those of its document and its own. Looked up under the kinds in their
-// order. The device "none" gives the document's common edits alone. kNotFound names the device.
-Result<CdiEdits> ResolveDevice(const std::vector<CdiSpec>& specs,
-                               const std::vector<std::string>& kinds, const std::string& device);
+// order. The device "none" gives the document's common edits alone. kNotFound names the device,
+// kInvalid the two files that have it.
+Result<CdiEdits> ResolveDevice(const CdiRegistry& registry, const std::vector<std::string>& kinds,
+                               const std::string& device);
 
 }  // namespace gantry::container

@@ -10,7 +10,6 @@
 
 #include "base/paths.h"
 #include "base/text.h"
-#include "container/hook_words.h"
 
 namespace gantry::container {
 namespace {
@@ -52,8 +51,7 @@ Result<std::vector<CsvLine>> ParseCsv(std::string_view text) {
 CdiSpec CsvCdi(const CsvInput& input) {
   CdiSpec spec;
   spec.kind = input.kind;
-  std::vector<std::string> args = HookWords(input.hook_path);
-  const size_t words = args.size();
+  HookWork work;
   std::set<std::string> folders;
   std::set<std::string> seen;
   for (const CsvLine& line : input.lines) {
@@ -65,7 +63,7 @@ CdiSpec CsvCdi(const CsvInput& input) {
     }
     if (line.kind == CsvLine::Kind::kLink) {
       if (const std::string target = input.target(line.path); !target.empty()) {
-        args.insert(args.end(), {"--link", format("{}::{}", target, line.path)});
+        work.links.push_back({target, line.path});
       }
       continue;
     }
@@ -82,19 +80,13 @@ CdiSpec CsvCdi(const CsvInput& input) {
       folders.insert(ParentOf(line.path));
     }
   }
-  for (const std::string& folder : folders) {
-    args.insert(args.end(), {"--folder", folder});
-  }
-  if (!input.compat_folder.empty()) {
-    args.insert(args.end(), {"--cuda-compat-container-root", input.compat_folder});
-  }
+  work.folders.assign(folders.begin(), folders.end());
+  work.compat_folder = input.compat_folder;
   spec.edits.env.emplace_back("NVIDIA_VISIBLE_DEVICES=void");
-  if (args.size() > words && !input.hook_path.empty()) {
-    spec.edits.hooks.push_back(
-        {"createContainer", input.hook_path, std::move(args), {"NVIDIA_CTK_DEBUG=false"}});
-  }
+  spec.edits.hooks = HooksFor(input.hook, input.hook_switches, work);
   for (const std::string& name : input.names) {
-    spec.devices.push_back({name, {}});
+    // CDI takes no device that adds nothing.
+    spec.devices.push_back({name, {spec.edits.env, {}, {}, {}}});
   }
   return spec;
 }

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "container/cdi.h"
+#include "container/cdi_hooks.h"
 
 // Tegra: the driver is part of the board's system image, and files in
 // /etc/nvidia-container-runtime/host-files-for-container.d list what a container gets of it.
@@ -31,7 +32,8 @@ struct CsvInput {
   std::string kind;  // "nvidia.com/gpu"
   std::vector<CsvLine> lines;
   std::vector<std::string> ignored;  // patterns of paths, as glob(7)
-  std::string hook_path;
+  HookProgram hook;
+  HookSwitches hook_switches = {};
   std::string compat_folder = {};  // of the image's CUDA compatibility libraries; empty: the usual
   std::vector<std::string> names = {"all"};  // of devices, which are all alike
   // What a path is on this node. `real`: with links resolved, empty if there is none; `target`: of

@@ -38,7 +38,7 @@ TEST(Csv, Lines) {
 TEST(Csv, Document) {
   CsvInput input;
   input.kind = "nvidia.com/gpu";
-  input.hook_path = "/t/nvidia-cdi-hook";
+  input.hook = {"/t/nvidia-cdi-hook", true};
   input.compat_folder = "/usr/local/cuda/compat_orin";
   input.ignored = {"*/ignored.so*"};
   input.lines = {{Kind::kDevice, "/dev/nvmap"},
@@ -62,9 +62,9 @@ TEST(Csv, Document) {
   EXPECT_EQ(spec.edits.mounts[1].container_path, "/usr/lib/x");
   EXPECT_THAT(spec.edits.hooks.at(0).args,
               ElementsAre("nvidia-cdi-hook", "create-container", "--link", "a.so.1::/usr/lib/a.so",
-                          "--folder", "/usr/lib", "--cuda-compat-container-root",
-                          "/usr/local/cuda/compat_orin"));
-  input.hook_path = "/usr/bin/nvidia-ctk";
+                          "--cuda-compat-container-root", "/usr/local/cuda/compat_orin", "--folder",
+                          "/usr/lib"));
+  input.hook.path = "/usr/bin/nvidia-ctk";
   input.lines = {{Kind::kLibrary, "/usr/lib/a.so.1"}};
   input.compat_folder = "";
   EXPECT_THAT(CsvCdi(input).edits.hooks.at(0).args,
@@ -104,15 +104,15 @@ TEST_F(SpecialTest, EachModeHasItsNodes) {
     Put(node);
   }
   const auto nodes = [&](const std::string& mode) {
-    return Nodes(SpecialCdi(mode, "a.com/b", place_, "/h").value().devices.at(0).edits);
+    return Nodes(SpecialCdi(mode, "a.com/b", place_, {"/h", true}).value().devices.at(0).edits);
   };
   EXPECT_THAT(nodes("gds"), ElementsAre("/dev/nvidia-fs0"));
   EXPECT_THAT(nodes("mofed"), ElementsAre("/dev/infiniband/rdma_cm", "/dev/infiniband/uverbs0"));
   EXPECT_THAT(nodes("gdrcopy"), ElementsAre("/dev/gdrdrv"));
   EXPECT_THAT(nodes("nvswitch"), ElementsAre("/dev/nvidia-nvswitch0", "/dev/nvidia-nvswitchctl"));
-  EXPECT_EQ(SpecialCdi("gds", "a.com/b", place_, "")->devices.at(0).edits.mounts.size(), 2U);
-  EXPECT_EQ(SpecialCdi("imex", "a.com/b", place_, "").error().kind, ErrorKind::kNotFound);
-  EXPECT_EQ(SpecialCdi("magic", "a.com/b", place_, "").error().kind, ErrorKind::kInvalid);
+  EXPECT_EQ(SpecialCdi("gds", "a.com/b", place_, {})->devices.at(0).edits.mounts.size(), 2U);
+  EXPECT_EQ(SpecialCdi("imex", "a.com/b", place_, {}).error().kind, ErrorKind::kNotFound);
+  EXPECT_EQ(SpecialCdi("magic", "a.com/b", place_, {}).error().kind, ErrorKind::kInvalid);
   EXPECT_EQ(SpecialCdiKind("nvidia.com", "imex"), "nvidia.com/imex-channel");
   EXPECT_EQ(SpecialCdiKind("nvidia.com", "gds"), "nvidia.com/gds");
 }
@@ -120,7 +120,7 @@ TEST_F(SpecialTest, EachModeHasItsNodes) {
 TEST_F(SpecialTest, ImexHasADeviceForEachChannel) {
   Put("/dev/nvidia-caps-imex-channels/channel0");
   Put("/dev/nvidia-caps-imex-channels/channel17");
-  const CdiSpec spec = SpecialCdi("imex", "nvidia.com/imex-channel", place_, "").value();
+  const CdiSpec spec = SpecialCdi("imex", "nvidia.com/imex-channel", place_, {}).value();
   ASSERT_EQ(spec.devices.size(), 2U);
   EXPECT_EQ(spec.devices[1].name, "17");
   EXPECT_THAT(Nodes(spec.devices[1].edits),
@@ -129,16 +129,16 @@ TEST_F(SpecialTest, ImexHasADeviceForEachChannel) {
 
 TEST_F(SpecialTest, WindowsDriverStore) {
   Put("/dev/dxg");
-  EXPECT_EQ(SpecialCdi("wsl", "a.com/b", place_, "/h").error().kind, ErrorKind::kNotFound);
+  EXPECT_EQ(SpecialCdi("wsl", "a.com/b", place_, {"/h", true}).error().kind, ErrorKind::kNotFound);
   Put("/usr/lib/wsl/lib/libdxcore.so");
   for (const char* name : {"libcuda.so.1.1", "nvidia-smi", "nvcubins.bin", "readme.txt"}) {
     Put(std::string("/usr/lib/wsl/drivers/nv_dispi.inf_amd64_1/") + name);
   }
-  const CdiSpec spec = SpecialCdi("wsl", "a.com/b", place_, "/h").value();
+  const CdiSpec spec = SpecialCdi("wsl", "a.com/b", place_, {"/h", true}).value();
   EXPECT_EQ(spec.devices.at(0).edits.mounts.size(), 4U) << "libdxcore and three of the store";
   EXPECT_THAT(spec.devices.at(0).edits.hooks.at(0).args,
               testing::Contains("/usr/lib/wsl/drivers/nv_dispi.inf_amd64_1"));
-  const CdiSpec of_ctk = SpecialCdi("wsl", "a.com/b", place_, "/usr/bin/nvidia-ctk").value();
+  const CdiSpec of_ctk = SpecialCdi("wsl", "a.com/b", place_, {"/usr/bin/nvidia-ctk"}).value();
   EXPECT_EQ(of_ctk.devices.at(0).edits.hooks.at(0).args.at(1), "hook");
 }
 

@@ -47,7 +47,7 @@ TEST(Inventory, WrittenAndReadItIsTheSame) {
   EXPECT_EQ(after->kinds, before.kinds);
   CdiInput input;
   input.kind = "a.com/gpu";
-  input.hook_path = "/h";
+  input.hook = {"/h", true};
   input.driver = before.driver;
   input.gpus = before.gpus;
   CdiInput read = input;

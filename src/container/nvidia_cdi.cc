@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // From the driver's files and the GPUs of a node to its CDI document. What every container of the
 // kind needs (libraries, control nodes, the hook) stands in the common edits; a device adds only
-// its own nodes. One hook entry does all that is done per container (links, library cache, CUDA
-// forward compatibility, the driver's "may create device nodes" switch), because every entry costs
-// a process at every container start.
+// its own nodes. What is done per container (links, library cache, CUDA forward compatibility, the
+// driver's "may create device nodes" switch) is the hooks' work (cdi_hooks.h).
 #include "container/nvidia_cdi.h"
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 #include <utility>
 
 #include "base/paths.h"
 #include "base/text.h"
-#include "container/hook_words.h"
 
 namespace gantry::container {
 namespace {
@@ -27,10 +26,6 @@ const std::vector<std::string>& SocketOptions() {
   static const std::vector<std::string> options = {"nosuid", "nodev", "rbind", "rprivate",
                                                    "noexec"};
   return options;
-}
-
-bool HookWanted(const CdiInput& input, std::string_view name) {
-  return container::HookWanted(name, input.disabled_hooks, input.enabled_hooks);
 }
 
 CdiMount FileMount(const CdiInput& input, const std::string& path, const std::string& real) {
@@ -55,60 +50,51 @@ void AddFiles(const CdiInput& input, const std::vector<DriverFile>& files, CdiEd
   }
 }
 
-// "--library SONAME=PATH" for each library that programs ask for by another name than the file's.
-void AddLibraryArguments(const std::vector<DriverLibrary>& libraries,
-                         std::vector<std::string>& args) {
+void AddHooks(const CdiInput& input, const HookWork& work, CdiEdits& edits) {
+  std::ranges::move(HooksFor(input.hook, input.hook_switches, work),
+                    std::back_inserter(edits.hooks));
+}
+
+// Those that programs ask for by another name than the file's.
+void AddLoadable(const std::vector<DriverLibrary>& libraries, HookWork& work) {
   for (const DriverLibrary& library : libraries) {
-    const bool loadable = !library.soname.empty() && BaseName(library.path).starts_with("lib");
-    if (loadable) {
-      args.insert(args.end(), {"--library", library.soname + "=" + library.path});
+    if (!library.soname.empty() && BaseName(library.path).starts_with("lib")) {
+      work.libraries.push_back({library.soname, library.path});
     }
   }
 }
 
-// The one hook entry of a document; nothing if all of its parts are switched off.
-void AddHook(const CdiInput& input, const DriverInventory& found, bool workload, CdiEdits& edits) {
-  std::vector<std::string> args;
-  if (HookWanted(input, "create-symlinks")) {
-    for (const auto& [link, target] : found.links) {
-      args.insert(args.end(), {"--link", format("{}::{}", target, link)});
+HookWork LinksToNodes(const CdiGpu& gpu) {
+  HookWork work;
+  for (const std::string& node : gpu.drm_nodes) {
+    const std::string role = BaseName(node).starts_with("card") ? "-card" : "-render";
+    work.device_links.push_back(
+        {"../" + BaseName(node), format("/dev/dri/by-path/pci-{}{}", Lower(gpu.pci_bus_id), role)});
+  }
+  return work;
+}
+
+// What is to be done in every container of the kind. One call of a program of ours makes the links
+// of all GPUs too, where their nodes are; NVIDIA's would make links to nowhere.
+HookWork CommonWork(const CdiInput& input, const DriverInventory& found, bool workload) {
+  HookWork work;
+  for (const auto& [link, target] : found.links) {
+    work.links.push_back({target, link});
+  }
+  work.driver_version = found.version;
+  work.cuda_version = input.driver.cuda_version;
+  AddLoadable(found.libraries, work);
+  if (workload) {
+    AddLoadable(found.graphics_libraries, work);
+    work.disable_device_node_modification = true;
+    work.update_application_profile = true;
+  }
+  for (const CdiGpu& gpu : input.gpus) {
+    if (workload && input.hook.ours) {
+      std::ranges::copy(LinksToNodes(gpu).device_links, std::back_inserter(work.device_links));
     }
-    if (workload) {
-      for (const CdiGpu& gpu : input.gpus) {
-        for (const std::string& node : gpu.drm_nodes) {
-          const std::string role = BaseName(node).starts_with("card") ? "-card" : "-render";
-          args.insert(args.end(),
-                      {"--device-link", format("../{}::/dev/dri/by-path/pci-{}{}", BaseName(node),
-                                               Lower(gpu.pci_bus_id), role)});
-        }
-      }
-    }
   }
-  if (HookWanted(input, "enable-cuda-compat")) {
-    args.insert(args.end(), {"--host-driver-version", found.version});
-    if (!input.driver.cuda_version.empty()) {
-      args.insert(args.end(), {"--host-cuda-version", input.driver.cuda_version});
-    }
-  }
-  if (HookWanted(input, "update-ldcache")) {
-    AddLibraryArguments(found.libraries, args);
-    if (workload) {
-      AddLibraryArguments(found.graphics_libraries, args);
-    }
-  }
-  if (workload && HookWanted(input, "disable-device-node-modification")) {
-    args.emplace_back("--disable-device-node-modification");
-  }
-  if (workload && HookWanted(input, "update-application-profile")) {
-    args.emplace_back("--update-application-profile");
-  }
-  if (args.empty() || input.hook_path.empty()) {
-    return;
-  }
-  const std::vector<std::string> words = HookWords(input.hook_path);
-  args.insert(args.begin(), words.begin(), words.end());
-  edits.hooks.push_back(
-      {"createContainer", input.hook_path, std::move(args), {"NVIDIA_CTK_DEBUG=false"}});
+  return work;
 }
 
 // Mounts in the order in which they can be made: shallow paths first, each container path once.
@@ -152,7 +138,7 @@ CdiEdits CommonEdits(const CdiInput& input, const DriverInventory& found, bool w
       edits.mounts.push_back({socket.real, socket.path, SocketOptions()});
     }
   }
-  AddHook(input, found, workload, edits);
+  AddHooks(input, CommonWork(input, found, workload), edits);
   return edits;
 }
 
@@ -198,6 +184,9 @@ CdiEdits DeviceEdits(const CdiInput& input, const DriverInventory& found, const 
     if (group != found.node_groups.end() && input.additional_gids) {
       edits.additional_gids.push_back(group->second);
     }
+  }
+  if (!input.hook.ours && (mig == nullptr || mig->graphics)) {
+    AddHooks(input, LinksToNodes(gpu), edits);
   }
   Tidy(edits);
   return edits;

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "container/cdi.h"
+#include "container/cdi_hooks.h"
 #include "container/driver_files.h"
 
 // The CDI document of a node's NVIDIA GPUs, made from the files of the driver as they lie on disk.
@@ -42,12 +43,11 @@ struct CdiInput {
   std::vector<CdiGpu> gpus;
   std::vector<CdiNaming> naming = {CdiNaming::kUuid};
   bool all_device = true;  // also a device "all": the union of the others
-  std::string hook_path;   // on the host: "/usr/local/nvidia/toolkit/nvidia-cdi-hook"
-  std::vector<std::string> disabled_hooks;      // upstream's names; "all": no hook at all
-  std::vector<std::string> enabled_hooks = {};  // stronger than `disabled_hooks`
-  bool additional_gids = true;                  // groups of nodes that not everybody may open
-  bool coherence = false;                       // whole GPUs are annotated with `coherent`
-  bool sockets = true;                          // of the driver's daemons
+  HookProgram hook;
+  HookSwitches hook_switches;
+  bool additional_gids = true;  // groups of nodes that not everybody may open
+  bool coherence = false;       // whole GPUs are annotated with `coherent`
+  bool sockets = true;          // of the driver's daemons
 };
 
 // Feature flags of NVIDIA's library that makes documents (nvcdi): all that it knows, and what those

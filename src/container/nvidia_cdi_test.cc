@@ -79,7 +79,7 @@ class NvidiaCdiTest : public testing::Test {
     input_.driver.sys_root = root_;
     input_.driver.run_root = root_;
     input_.kind = names::kDevicePluginCdiKind;
-    input_.hook_path = "/usr/local/nvidia/toolkit/nvidia-cdi-hook";
+    input_.hook = {"/usr/local/nvidia/toolkit/nvidia-cdi-hook", true};
     input_.gpus = {{"GPU-1", 0, 0, "0000:01:00.0", {}}, {"GPU-2", 1, 1, "0000:02:00.0", {}}};
   }
   void TearDown() override { fs::remove_all(root_); }
@@ -283,14 +283,14 @@ TEST_F(NvidiaCdiTest, VendorNeutralLibrariesOnlyWhenAsked) {
 }
 
 TEST_F(NvidiaCdiTest, HooksThatAreSwitchedOff) {
-  input_.disabled_hooks = {"update-ldcache", "create-symlinks"};
+  input_.hook_switches.disabled = {"update-ldcache", "create-symlinks"};
   const CdiSpec spec = NvidiaCdi(input_).value();
   ASSERT_EQ(spec.edits.hooks.size(), 1U);
   EXPECT_THAT(spec.edits.hooks[0].args, AllOf(Not(Contains("--library")), Not(Contains("--link")),
                                               Contains("--host-driver-version")));
-  input_.disabled_hooks = {"all"};
+  input_.hook_switches.disabled = {"all"};
   EXPECT_TRUE(NvidiaCdi(input_)->edits.hooks.empty());
-  input_.enabled_hooks = {"disable-device-node-modification"};
+  input_.hook_switches.enabled = {"disable-device-node-modification"};
   EXPECT_THAT(
       NvidiaCdi(input_)->edits.hooks.at(0).args,
       ElementsAre("nvidia-cdi-hook", "create-container", "--disable-device-node-modification"));
@@ -298,9 +298,9 @@ TEST_F(NvidiaCdiTest, HooksThatAreSwitchedOff) {
 
 // NVIDIA's device plugin names nvidia-ctk unless it is told another.
 TEST_F(NvidiaCdiTest, HooksOfNvidiaCtkAreASubCommand) {
-  input_.hook_path = "/usr/bin/nvidia-ctk";
-  input_.disabled_hooks = {"all"};
-  input_.enabled_hooks = {"disable-device-node-modification"};
+  input_.hook.path = "/usr/bin/nvidia-ctk";
+  input_.hook_switches.disabled = {"all"};
+  input_.hook_switches.enabled = {"disable-device-node-modification"};
   EXPECT_THAT(
       NvidiaCdi(input_)->edits.hooks.at(0).args,
       ElementsAre("nvidia-ctk", "hook", "create-container", "--disable-device-node-modification"));

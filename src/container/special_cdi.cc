@@ -9,7 +9,6 @@
 
 #include "base/paths.h"
 #include "base/text.h"
-#include "container/hook_words.h"
 
 namespace gantry::container {
 namespace {
@@ -57,7 +56,7 @@ std::vector<std::string> Nodes(const DriverPlace& place, const Mode& mode) {
 }
 
 // Windows' driver as WSL shows it: a folder of the driver store for each driver, and libdxcore.
-Status AddWslFiles(const DriverPlace& place, const std::string& hook_path, CdiEdits& edits) {
+Result<HookWork> AddWslFiles(const DriverPlace& place, CdiEdits& edits) {
   const auto core = GlobInRoot(place.root, "/usr/lib/wsl/lib/libdxcore.so");
   const auto stores = GlobInRoot(place.root, "/usr/lib/wsl/drivers/*/libcuda.so.1.1");
   if (!core || core->empty() || !stores || stores->empty()) {
@@ -70,8 +69,8 @@ Status AddWslFiles(const DriverPlace& place, const std::string& hook_path, CdiEd
     edits.mounts.push_back({JoinPath(place.host_root, path), path, Options()});
     return path;
   };
-  std::vector<std::string> args = HookWords(hook_path);
-  args.insert(args.end(), {"--folder", ParentOf(mount(core->front()))});
+  HookWork work;
+  work.folders.push_back(ParentOf(mount(core->front())));
   for (const std::string& cuda : *stores) {
     const std::string store = ParentOf(WithoutRoot(place.root, cuda).value_or(cuda));
     for (const char* pattern : {"*.so*", "*.bin", "*.dll", "nvidia-smi"}) {
@@ -80,14 +79,10 @@ Status AddWslFiles(const DriverPlace& place, const std::string& hook_path, CdiEd
         mount(file);
       }
     }
-    args.insert(args.end(), {"--folder", store, "--link",
-                             format("{}::/usr/bin/nvidia-smi", JoinPath(store, "nvidia-smi"))});
+    work.folders.push_back(store);
+    work.links.push_back({JoinPath(store, "nvidia-smi"), "/usr/bin/nvidia-smi"});
   }
-  if (!hook_path.empty()) {
-    edits.hooks.push_back(
-        {"createContainer", hook_path, std::move(args), {"NVIDIA_CTK_DEBUG=false"}});
-  }
-  return {};
+  return work;
 }
 
 }  // namespace
@@ -108,7 +103,8 @@ std::string SpecialCdiKind(std::string_view vendor, std::string_view mode) {
 }
 
 Result<CdiSpec> SpecialCdi(const std::string& name, const std::string& kind,
-                           const DriverPlace& place, const std::string& hook_path) {
+                           const DriverPlace& place, const HookProgram& hook,
+                           const HookSwitches& switches) {
   const auto mode = std::ranges::find(Modes(), name, &Mode::name);
   if (mode == Modes().end()) {
     return Fail(ErrorKind::kInvalid, format("describe devices: mode {} is not known", name));
@@ -120,6 +116,8 @@ Result<CdiSpec> SpecialCdi(const std::string& name, const std::string& kind,
   }
   CdiSpec spec;
   spec.kind = kind;
+  // The environment variable of the image must not ask a runtime for all GPUs.
+  spec.edits.env.emplace_back("NVIDIA_VISIBLE_DEVICES=void");
   if (name == "imex") {
     for (const std::string& node : nodes) {
       CdiDevice channel{BaseName(node).substr(std::string_view("channel").size()), {}};
@@ -139,10 +137,22 @@ Result<CdiSpec> SpecialCdi(const std::string& name, const std::string& kind,
     }
   }
   if (name == "wsl") {
-    TRY(AddWslFiles(place, hook_path, all.edits));
+    TRY_ASSIGN(const HookWork work, AddWslFiles(place, all.edits));
+    all.edits.hooks = HooksFor(hook, switches, work);
   }
   spec.devices.push_back(std::move(all));
   return spec;
+}
+
+void AddAllDevice(CdiSpec& spec) {
+  if (std::ranges::find(spec.devices, "all", &CdiDevice::name) != spec.devices.end()) {
+    return;
+  }
+  CdiDevice all{"all", {}};
+  for (const CdiDevice& device : spec.devices) {
+    AppendEdits(device.edits, all.edits);
+  }
+  spec.devices.push_back(std::move(all));
 }
 
 }  // namespace gantry::container

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "container/cdi.h"
+#include "container/cdi_hooks.h"
 #include "container/driver_files.h"
 
 // Devices beside the GPUs, which containers ask for by name: GPUDirect Storage, Mellanox OFED,
@@ -22,6 +23,10 @@ std::string SpecialCdiKind(std::string_view vendor, std::string_view mode);
 // One device `all`; for "imex" one for each channel, named by its number. kNotFound: the node has
 // no such device; kInvalid: no such mode.
 Result<CdiSpec> SpecialCdi(const std::string& mode, const std::string& kind,
-                           const DriverPlace& place, const std::string& hook_path);
+                           const DriverPlace& place, const HookProgram& hook,
+                           const HookSwitches& switches = {});
+
+// A device `all` with what all others add, unless there is one of that name.
+void AddAllDevice(CdiSpec& spec);
 
 }  // namespace gantry::container

@@ -44,6 +44,8 @@ def replace_by(command: list[str], environment: dict[str, str] | None = None) ->
 def build_(options) -> None:
     version = options.kubernetes
     beds.build_all(version)
+    for toolkit in components.NVIDIA_TOOLKITS:
+        build.module(toolkit)
     print(f"{paths.cache()}")
 
 

@@ -103,6 +103,15 @@ def module_dir(module: components.GoModule) -> pathlib.Path:
     return cache() / f"{module.name}-{version}-{_key(module, local)}"
 
 
+def _version_of(package: str, module: components.GoModule) -> str:
+    """The version of the required module that a package is of."""
+    return max(
+        (path, version)
+        for path, version in module.requires.items()
+        if package == path or package.startswith(f"{path}/")
+    )[1]
+
+
 def _build_module(module: components.GoModule, into: pathlib.Path) -> None:
     scratch = into / "module"
     scratch.mkdir()
@@ -110,7 +119,11 @@ def _build_module(module: components.GoModule, into: pathlib.Path) -> None:
     for package in module.programs.values():
         if package.startswith("./"):
             _place_template(scratch, package[2:])
-    remote = [package for package in module.programs.values() if not package.startswith("./")]
+    remote = [
+        f"{package}@v{_version_of(package, module)}"  # without one `go get` takes the newest
+        for package in module.programs.values()
+        if not package.startswith("./")
+    ]
     # A file that imports the programs would not compile; `go get` records their dependencies just
     # as well.
     _go(["get", *remote, *(["./..."] if len(remote) < len(module.programs) else [])], scratch)

@@ -88,7 +88,20 @@ CLIENTS = GoModule(
 KWOK = GoModule("kwok", {_KWOK: "0.8.0"}, {"kwok": f"{_KWOK}/cmd/kwok"})
 KWOK_STAGES = ("kustomize/stage/node/fast", "kustomize/stage/pod/fast")
 
-GO_MODULES = (CONTAINERD, RUNC, CNI, ETCD, CLIENTS, KWOK)
+
+def nvidia_toolkit(version: str) -> GoModule:
+    """NVIDIA's own programs, unchanged: what a node has that brings its container toolkit itself."""
+    path = "github.com/NVIDIA/nvidia-container-toolkit"
+    programs = {name: f"{path}/cmd/{name}" for name in ("nvidia-ctk", "nvidia-cdi-hook")}
+    return GoModule(
+        "nvidia-toolkit", {path: version}, programs, cgo=True, stamp=f"{path}/internal/info.version"
+    )
+
+
+# The oldest that our documents are for, whose hooks are the fewest, and the newest.
+NVIDIA_TOOLKITS = tuple(nvidia_toolkit(version) for version in ("1.17.8", "1.20.0"))
+
+GO_MODULES = (CONTAINERD, RUNC, CNI, ETCD, CLIENTS, KWOK, *NVIDIA_TOOLKITS)
 
 # What a node's root file system holds besides Debian's minimal set.
 NODE_PACKAGES = (

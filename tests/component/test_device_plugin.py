@@ -55,6 +55,9 @@ def machine(root: pathlib.Path, build: pathlib.Path, profile: str | dict) -> Non
     for name, minor in (("null", 3), ("zero", 5), ("random", 8), ("urandom", 9)):
         os.mknod(root / "dev" / name, 0o020666, os.makedev(1, minor))
     shutil.copytree(root / "opt/fakegpu/proc/driver", root / "proc/driver")
+    (root / "usr/bin").mkdir(parents=True, exist_ok=True)
+    (root / "usr/bin/nvidia-ctk").write_text("#!/bin/sh\n")  # which the CDI documents name
+    (root / "usr/bin/nvidia-ctk").chmod(0o755)
     for gpu in json.loads((root / "opt/fakegpu/machine.json").read_text())["gpus"]:
         device = root / "sys/bus/pci/devices" / gpu["pci"]
         device.mkdir(parents=True)

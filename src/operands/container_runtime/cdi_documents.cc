@@ -3,27 +3,13 @@
 #include "operands/container_runtime/cdi_documents.h"
 
 #include <algorithm>
-#include <array>
 
 #include "base/text.h"
-#include "container/hook_words.h"
 #include "container/nvidia_cdi.h"
 #include "operands/container_runtime/device_edits.h"
 
 namespace gantry::container_runtime {
 namespace {
-
-// Flags of our one hook that mount lists and WSL lead to, all with a value, by the hooks of
-// NVIDIA's that they stand for.
-struct HookFlag {
-  std::string_view flag;
-  std::string_view hook;
-};
-constexpr std::array kHookFlags = {
-    HookFlag{"--link", "create-symlinks"},
-    HookFlag{"--folder", "update-ldcache"},
-    HookFlag{"--cuda-compat-container-root", "enable-cuda-compat"},
-};
 
 bool Has(const std::vector<std::string>& list, std::string_view text) {
   return std::ranges::find(list, text) != list.end();
@@ -34,18 +20,11 @@ Result<container::CdiInput> InputOf(const GenerateRequest& request,
   container::CdiInput input;
   input.kind = request.kind;
   input.driver = inventory.driver;
-  input.hook_path = request.hook;
-  input.disabled_hooks = request.disabled_hooks;
-  input.enabled_hooks = request.enabled_hooks;
+  input.hook = request.hook;
+  input.hook_switches = request.hook_switches;
   input.all_device = request.all_device;
-  const auto& known = container::CdiFeatures();
-  for (const std::string& feature : request.features) {
-    if (std::ranges::find(known, feature) == known.end()) {
-      return Fail(ErrorKind::kInvalid, format("read --feature-flag {}: it is not known", feature));
-    }
-  }
   container::TakeFeatures(request.features, input);
-  if (Has(request.enabled_hooks, "all")) {
+  if (Has(request.hook_switches.enabled, "all")) {
     return Fail(ErrorKind::kInvalid, "read --enable-hook all: name the hooks");
   }
   return input;
@@ -101,25 +80,6 @@ Result<std::vector<container::CdiNaming>> NamingOf(const GenerateRequest& reques
                                       : container::CdiNaming::kTypeIndex);
   }
   return naming;
-}
-
-void DropHooks(const GenerateRequest& request, container::CdiEdits& edits) {
-  for (container::CdiHook& hook : edits.hooks) {
-    const size_t words = container::HookWords(hook.path).size();
-    std::vector<std::string> kept(hook.args.begin(),
-                                  hook.args.begin() + static_cast<std::ptrdiff_t>(words));
-    for (size_t i = words; i + 1 < hook.args.size(); i += 2) {
-      const auto flag = std::ranges::find(kHookFlags, hook.args[i], &HookFlag::flag);
-      if (flag == kHookFlags.end() ||
-          container::HookWanted(flag->hook, request.disabled_hooks, request.enabled_hooks)) {
-        kept.insert(kept.end(), {hook.args[i], hook.args[i + 1]});
-      }
-    }
-    hook.args = std::move(kept);
-  }
-  std::erase_if(edits.hooks, [](const container::CdiHook& hook) {
-    return hook.args.size() == container::HookWords(hook.path).size();
-  });
 }
 
 // A path at or below `from` as one at or below `to`, which both end without a slash; others stay.
@@ -188,13 +148,6 @@ Result<std::vector<std::string>> BoardNames(const GenerateRequest& request) {
     return Fail(ErrorKind::kInvalid, "read --device-name-strategy uuid: the board's GPU has none");
   }
   return names;
-}
-
-void DropHooks(const GenerateRequest& request, container::CdiSpec& spec) {
-  DropHooks(request, spec.edits);
-  for (container::CdiDevice& device : spec.devices) {
-    DropHooks(request, device.edits);
-  }
 }
 
 void TransformRoot(std::string_view from, std::string_view to, bool in_container,

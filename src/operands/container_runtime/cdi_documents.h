@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "container/cdi.h"
+#include "container/cdi_hooks.h"
 #include "container/inventory.h"
 
 // The documents that `nvidia-ctk cdi` makes, as values.
@@ -14,16 +15,15 @@ namespace gantry::container_runtime {
 
 struct GenerateRequest {
   std::string kind = "nvidia.com/gpu";
-  std::string hook;                            // empty: no hook
+  container::HookProgram hook;
   std::vector<std::string> names;              // "index", "type-index", "uuid"
   std::vector<std::string> devices = {"all"};  // or "none", indices, UUIDs
-  std::vector<std::string> disabled_hooks;
-  std::vector<std::string> enabled_hooks;
+  container::HookSwitches hook_switches;
   std::vector<std::string> features;
   bool all_device = true;
 };
 
-// kInvalid: a naming or a feature that is not known; kNotFound: a device that the node has not.
+// kInvalid: a naming that is not known; kNotFound: a device that the node has not.
 Result<container::CdiSpec> WorkloadDocument(const GenerateRequest& request,
                                             container::NodeInventory inventory);
 Result<container::CdiSpec> ManagementDocument(const GenerateRequest& request,
@@ -32,9 +32,6 @@ Result<container::CdiSpec> ManagementDocument(const GenerateRequest& request,
 // What a board that mount lists describe is called: it has one GPU, without a UUID. kInvalid: a
 // naming that is not known, or no name is left.
 Result<std::vector<std::string>> BoardNames(const GenerateRequest& request);
-
-// Takes the hooks that are switched off out of a document of mount lists or of WSL.
-void DropHooks(const GenerateRequest& request, container::CdiSpec& spec);
 
 // Puts `to` in the place of `from` at the beginning of every path on the host, or of every path in
 // the container; programs and arguments of hooks are of the one or of the other by the hook's name.

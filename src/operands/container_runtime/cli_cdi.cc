@@ -75,10 +75,10 @@ std::string KindOf(const FlagWords& flags, const std::string& mode) {
 // What the flags say of the node.
 GenerateRequest RequestOf(const FlagWords& flags) {
   GenerateRequest request;
-  request.hook = flags.Text("nvidia-cdi-hook-path", HookProgram());
+  const std::string hook = flags.Text("nvidia-cdi-hook-path");
+  request.hook = hook.empty() ? FindHookProgram() : HookProgramAt(hook);
   request.names = flags.List("device-name-strategy", {"index", "uuid"});
-  request.disabled_hooks = flags.List("disable-hook");
-  request.enabled_hooks = flags.List("enable-hook");
+  request.hook_switches = {flags.List("disable-hook"), flags.List("enable-hook")};
   request.features = flags.List("feature-flag");
   request.all_device = !flags.On("no-all-device");
   request.devices = flags.List("device-id", {"all"});
@@ -105,7 +105,8 @@ Result<CdiSpec> FromLists(const CliCall& call, const FlagWords& flags,
                           const container::DriverPlace& place) {
   container::CsvInput input;
   input.kind = request.kind;
-  input.hook_path = request.hook;
+  input.hook = request.hook;
+  input.hook_switches = request.hook_switches;
   input.ignored = flags.List("csv.ignore-pattern");
   input.real = [&place](const std::string& path) {
     const auto real = ResolveInRoot(path.starts_with("/dev/") ? place.dev_root : place.root, path);
@@ -153,6 +154,12 @@ Result<CdiSpec> FromLists(const CliCall& call, const FlagWords& flags,
 Result<CdiSpec> Generate(const CliCall& call, const FlagWords& flags,
                          const RuntimeConfig& settings) {
   GenerateRequest request = RequestOf(flags);
+  const auto& known = container::CdiFeatures();
+  for (const std::string& feature : request.features) {
+    if (std::ranges::find(known, feature) == known.end()) {
+      Say(call, format("--feature-flag {} is not known; it is ignored", feature));
+    }
+  }
   const container::DriverPlace place = PlaceOf(flags, settings, request);
   std::string mode = Lower(flags.Text("mode", "auto"));
   if (mode == "auto") {
@@ -166,10 +173,14 @@ Result<CdiSpec> Generate(const CliCall& call, const FlagWords& flags,
     return mode == "nvml" ? WorkloadDocument(request, std::move(inventory))
                           : ManagementDocument(request, std::move(inventory));
   }
-  TRY_ASSIGN(CdiSpec spec, mode == "csv"
-                               ? FromLists(call, flags, settings, request, place)
-                               : container::SpecialCdi(mode, request.kind, place, request.hook));
-  DropHooks(request, spec);
+  if (mode == "csv") {
+    return FromLists(call, flags, settings, request, place);
+  }
+  TRY_ASSIGN(CdiSpec spec,
+             container::SpecialCdi(mode, request.kind, place, request.hook, request.hook_switches));
+  if (request.all_device) {
+    container::AddAllDevice(spec);
+  }
   return spec;
 }
 
@@ -241,9 +252,13 @@ Status CdiList(const CliCall& call) {
   std::vector<std::string> warnings;
   std::set<std::string> names;
   const std::vector<std::string> folders = flags.List("spec-dir", settings.spec_dirs);
-  for (const CdiSpec& spec : container::LoadCdi(folders, {}, warnings)) {
+  const container::CdiRegistry registry = container::LoadCdi(folders, {}, warnings);
+  for (const CdiSpec& spec : registry.specs) {
     for (const container::CdiDevice& device : spec.devices) {
-      names.insert(format("{}={}", spec.kind, device.name));
+      const std::string name = format("{}={}", spec.kind, device.name);
+      if (!registry.conflicts.contains(name)) {
+        names.insert(name);
+      }
     }
   }
   std::string text;

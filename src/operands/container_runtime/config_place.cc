@@ -4,6 +4,7 @@
 // container start.
 #include "operands/container_runtime/config_place.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,11 +16,20 @@
 
 #include "base/paths.h"
 #include "base/text.h"
+#include "container/hook_program.h"
 
 namespace gantry::container_runtime {
 namespace {
 
 constexpr char kConfigBelow[] = "nvidia-container-runtime/config.toml";
+
+// Under another of its names: then its file need not be read.
+bool IsThisProgram(const std::string& path) {
+  struct stat own{};
+  struct stat other{};
+  return ::stat("/proc/self/exe", &own) == 0 && ::stat(path.c_str(), &other) == 0 &&
+         own.st_dev == other.st_dev && own.st_ino == other.st_ino;
+}
 
 }  // namespace
 
@@ -29,7 +39,12 @@ std::string OwnFolder() {
   return length <= 0 ? "/" : ParentOf(std::string(path.data(), static_cast<size_t>(length)));
 }
 
-std::string HookProgram() {
+container::HookProgram HookProgramAt(const std::string& path) {
+  return {path, IsThisProgram(path) ||
+                    container::MakerOfHook("/", path) == container::HookMaker::kGantry};
+}
+
+container::HookProgram FindHookProgram() {
   std::vector<std::string> folders = {OwnFolder()};
   if (const char* path = std::getenv("PATH"); path != nullptr) {
     std::ranges::copy(Split(path, ':'), std::back_inserter(folders));
@@ -38,10 +53,10 @@ std::string HookProgram() {
     const std::string program = JoinPath(folder, "nvidia-cdi-hook");
     // A document is read elsewhere: a path from the working folder would mean nothing there.
     if (program.starts_with('/') && ::access(program.c_str(), X_OK) == 0) {
-      return program;
+      return HookProgramAt(program);
     }
   }
-  return "/usr/bin/nvidia-cdi-hook";
+  return {"/usr/bin/nvidia-cdi-hook"};
 }
 
 std::string DefaultConfigFile() { return JoinPath("/etc", kConfigBelow); }

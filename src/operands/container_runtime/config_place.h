@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "container/cdi_hooks.h"
 #include "operands/container_runtime/runtime_config.h"
 
 namespace gantry::container_runtime {
@@ -13,7 +14,10 @@ std::string OwnFolder();
 
 // The program that a document names as its hook: nvidia-cdi-hook beside the running one, else in
 // $PATH, else /usr/bin/nvidia-cdi-hook, whether it is there or not.
-std::string HookProgram();
+container::HookProgram FindHookProgram();
+
+// The program at a path, looked at: whose it is.
+container::HookProgram HookProgramAt(const std::string& path);
 
 // $NVIDIA_CTK_CONFIG_FILE_PATH, whether that file is there or not; else the first config.toml that
 // is there, in NVIDIA's order: the one installed beside the program, $XDG_CONFIG_HOME, /etc. Empty:

@@ -35,7 +35,7 @@ container::CdiGpu WholeGpu(container::CdiGpu gpu) {
 
 container::CdiSpec RuntimeSpec(const container::NodeInventory& inventory,
                                const std::vector<DeviceRequest>& requests,
-                               const RuntimeConfig& settings, const std::string& hook) {
+                               const RuntimeConfig& settings, const container::HookProgram& hook) {
   container::CdiInput input;
   input.driver = inventory.driver;
   input.kind = kRuntimeKind;
@@ -49,11 +49,11 @@ container::CdiSpec RuntimeSpec(const container::NodeInventory& inventory,
   }
   input.naming = {container::CdiNaming::kUuid, container::CdiNaming::kIndex,
                   container::CdiNaming::kTypeIndex};
-  input.hook_path = hook;
-  input.disabled_hooks = settings.jit_disabled_hooks;
+  input.hook = hook;
+  input.hook_switches.disabled = settings.jit_disabled_hooks;
   const bool off = settings.mode == "legacy" && settings.cuda_compat_mode == "disabled";
   if (settings.disable_cuda_compat || off) {
-    input.disabled_hooks.emplace_back("enable-cuda-compat");
+    input.hook_switches.disabled.emplace_back("enable-cuda-compat");
   }
   input.additional_gids = !settings.no_additional_gids;
   container::TakeFeatures(settings.jit_features, input);

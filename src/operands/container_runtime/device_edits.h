@@ -24,7 +24,7 @@ container::CdiGpu WholeGpu(container::CdiGpu gpu);
 // mode is in it if a request names it.
 container::CdiSpec RuntimeSpec(const container::NodeInventory& inventory,
                                const std::vector<DeviceRequest>& requests,
-                               const RuntimeConfig& settings, const std::string& hook);
+                               const RuntimeConfig& settings, const container::HookProgram& hook);
 
 // The edits for the devices, each looked up in the spec; kNotFound names the first that is not
 // there, kInvalid one of another kind: documents of others are not mixed with it.

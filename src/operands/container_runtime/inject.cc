@@ -240,12 +240,12 @@ class Injection {
         kinds.push_back(request.kind);
       }
     }
-    const std::vector<CdiSpec> specs = container::LoadCdi(settings_.spec_dirs, kinds, warnings_);
+    const auto registry = container::LoadCdi(settings_.spec_dirs, kinds, warnings_);
     CdiEdits edits;
     for (const DeviceRequest& request : requests_.devices) {
       const std::vector<std::string> where =
           request.kind.empty() ? unnamed : std::vector<std::string>{request.kind};
-      TRY_ASSIGN(CdiEdits found, container::ResolveDevice(specs, where, request.device));
+      TRY_ASSIGN(CdiEdits found, container::ResolveDevice(registry, where, request.device));
       if (OfNvidia(request)) {
         container::KeepCapabilities(capabilities_, found);
       }
@@ -257,7 +257,7 @@ class Injection {
   Result<CdiEdits> FromLists() {
     container::CsvInput input;
     input.kind = kRuntimeKind;
-    input.hook_path = places_.hook;
+    input.hook = places_.hook;
     input.compat_folder = settings_.csv_compat_folder;
     input.real = [this](const std::string& path) {
       const auto real = ResolveInRoot(places_.root, path);

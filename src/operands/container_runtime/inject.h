@@ -14,7 +14,7 @@ namespace gantry::container_runtime {
 struct NodePlaces {
   std::string root = "/";  // of the host: proc, sys, dev
   std::string inventory = container::kInventoryPath;
-  std::string hook;  // the program that documents name as their hook
+  container::HookProgram hook;  // which documents name
 };
 
 // The node's driver and GPUs: the inventory that the toolkit keeps, if it is of the driver that is

@@ -13,6 +13,7 @@
 
 #include "base/json.h"
 #include "base/paths.h"
+#include "base/text.h"
 #include "operands/container_runtime/device_requests.h"
 
 namespace gantry::container_runtime {
@@ -65,7 +66,7 @@ class ModesTest : public testing::Test {
     }
     places_.root = folder_;
     places_.inventory = folder_ + "/inventory.json";
-    places_.hook = "/t/nvidia-cdi-hook";
+    places_.hook = {"/t/nvidia-cdi-hook", true};
     settings_.spec_dirs = {folder_ + "/cdi"};
     settings_.accept_environment = true;
   }
@@ -476,9 +477,11 @@ TEST_F(ModesTest, SwitchedOffHooks) {
   settings_.jit_disabled_hooks = {"update-ldcache"};
   settings_.disable_cuda_compat = true;
   EXPECT_EQ(Start({"NVIDIA_VISIBLE_DEVICES=0"}), "");
-  const Json& args = config_["hooks"]["createContainer"][0]["args"];
-  EXPECT_EQ(args, Json({"nvidia-cdi-hook", "create-container", "--disable-device-node-modification",
-                        "--update-application-profile"}));
+  const std::vector<std::string> args = config_["hooks"]["createContainer"][0]["args"];
+  EXPECT_THAT(args, AllOf(Contains("--disable-device-node-modification"),
+                          Not(Contains("--library")), Not(Contains("--host-driver-version"))));
+  EXPECT_THAT(args, Contains(format("libcuda.so.535.1::{}libcuda.so.1", kLibraries)))
+      << "without its link no library is found";
 }
 
 TEST_F(ModesTest, CudaCompatibilityIsSwitchedOffInModeLegacyAlone) {

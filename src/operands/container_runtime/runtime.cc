@@ -155,7 +155,7 @@ int RunContainerRuntime(const std::string& name, const std::vector<std::string>&
     journal.Use(settings);
     if (call.create) {
       NodePlaces places;
-      places.hook = HookProgram();
+      places.hook = FindHookProgram();
       std::vector<std::string> warnings;
       const Status injected = InjectDevices(call.bundle, settings, places, warnings);
       for (const std::string& warning : warnings) {

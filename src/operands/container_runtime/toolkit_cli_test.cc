@@ -15,6 +15,7 @@
 #include "base/json.h"
 #include "base/paths.h"
 #include "container/cdi.h"
+#include "container/cdi_rules.h"
 #include "operands/container_runtime/application_profile.h"
 #include "operands/container_runtime/cdi_documents.h"
 #include "operands/container_runtime/config_place.h"
@@ -132,10 +133,14 @@ TEST(ConfigFile, APathThatIsGivenCountsWhetherThereOrNot) {
 TEST_F(CliTest, TheHookOfADocumentIsFoundInThePath) {
   const std::string path = std::getenv("PATH");
   ::setenv("PATH", ("." + (":" + folder_)).c_str(), 1);
-  EXPECT_EQ(HookProgram(), "/usr/bin/nvidia-cdi-hook");
+  EXPECT_EQ(FindHookProgram().path, "/usr/bin/nvidia-cdi-hook");
   Put("/nvidia-cdi-hook", "");
   fs::permissions(folder_ + "/nvidia-cdi-hook", fs::perms::owner_all);
-  EXPECT_EQ(HookProgram(), folder_ + "/nvidia-cdi-hook");
+  EXPECT_EQ(FindHookProgram().path, folder_ + "/nvidia-cdi-hook");
+  EXPECT_FALSE(FindHookProgram().ours) << "somebody else's";
+  fs::remove(folder_ + "/nvidia-cdi-hook");
+  fs::create_symlink("/proc/self/exe", folder_ + "/nvidia-cdi-hook");
+  EXPECT_TRUE(FindHookProgram().ours) << "this program under another name";
   ::setenv("PATH", path.c_str(), 1);
 }
 
@@ -222,7 +227,9 @@ TEST_F(CliTest, TransformRootInHooks) {
 
 TEST_F(CliTest, ListNamesDevicesOfEveryKind) {
   Put("/cdi/a.json", kDocument);
-  Put("/cdi/b.yaml", "kind: b.com/gpu\ndevices:\n- name: all\n  containerEdits: {}\n");
+  Put("/cdi/b.yaml",
+      "cdiVersion: 0.5.0\nkind: b.com/gpu\ndevices:\n- {name: all, containerEdits: {env: "
+      "[A=1]}}\n");
   Put("/cdi/broken.json", "{");
   testing::internal::CaptureStdout();
   environment_["NVIDIA_CTK_CDI_SPEC_DIRS"] = folder_ + "/cdi";
@@ -295,7 +302,7 @@ TEST_F(CliTest, GenerateTakesAnEmptyValueForNone) {
   const auto spec = container::ParseCdi(Get("/nvidia.json"));
   ASSERT_TRUE(spec.has_value()) << Get("/nvidia.json");
   EXPECT_EQ(spec->kind, "nvidia.com/gpu");
-  EXPECT_EQ(spec->edits.hooks.size(), 1U);
+  EXPECT_EQ(spec->edits.hooks.at(0).path, "/usr/bin/nvidia-cdi-hook");
   ASSERT_EQ(spec->devices.size(), 2U);
   EXPECT_EQ(spec->devices[0].name, "0");
   EXPECT_EQ(spec->devices[0].edits.device_nodes.at(0).host_path, folder_ + "/dev/nvidia0");
@@ -374,9 +381,9 @@ TEST_F(CliTest, ListsHaveNamesAndHooksAsTheyAreAskedFor) {
     return made.edits.hooks.empty() ? std::vector<std::string>{} : made.edits.hooks[0].args;
   };
   EXPECT_THAT(args({"--disable-hook=update-ldcache"}),
-              ElementsAre("h", "create-container", "--link", "a.so.1::/usr/lib/a.so"));
+              ElementsAre("h", "create-symlinks", "--link", "a.so.1::/usr/lib/a.so"));
   EXPECT_THAT(args({"--disable-hook=all", "--enable-hook=update-ldcache"}),
-              ElementsAre("h", "create-container", "--folder", "/usr/lib"));
+              ElementsAre("h", "update-ldcache", "--folder", "/usr/lib"));
   EXPECT_THAT(args({"--disable-hook=all"}), IsEmpty());
 }
 
@@ -390,9 +397,10 @@ TEST_F(CliTest, TheDocumentOfWslHasNoHookThatIsSwitchedOff) {
               "");
     return container::ParseCdi(Get("/out.json"))->devices.at(0).edits.hooks;
   };
-  EXPECT_THAT(hooks("create-symlinks").at(0).args,
-              ElementsAre("h", "create-container", "--folder", "/usr/lib/wsl/lib", "--folder",
-                          "/usr/lib/wsl/drivers/nv_dispi.inf_amd64_1"));
+  EXPECT_THAT(
+      hooks("create-symlinks").at(0).args,
+      ElementsAre("h", "update-ldcache", "--folder", "/usr/lib/wsl/drivers/nv_dispi.inf_amd64_1",
+                  "--folder", "/usr/lib/wsl/lib"));
   EXPECT_THAT(hooks("all"), IsEmpty());
 }
 
@@ -445,7 +453,58 @@ TEST(Generate, FeatureFlags) {
   request.features = {"disable-ipc-discoverer"};
   EXPECT_EQ(WorkloadDocument(request, TwoGpus())->edits.mounts.size(), 0U);
   request.features = {"of-tomorrow"};
-  EXPECT_THAT(WorkloadDocument(request, TwoGpus()).error().message, HasSubstr("of-tomorrow"));
+  EXPECT_EQ(WorkloadDocument(request, TwoGpus())->edits.mounts.size(), 1U);
+}
+
+TEST_F(CliTest, EveryModeOfDevicesBesideGpusIsAsNvidias) {
+  Put("/dev/nvidia-caps-imex-channels/channel0", "");
+  Put("/dev/nvidia-caps-imex-channels/channel7", "");
+  Put("/dev/nvidia-nvswitchctl", "");
+  Put("/dev/nvidia-fs0", "");
+  const auto spec = [&](std::vector<std::string> words) {
+    words.insert(words.end(), {"--driver-root", folder_, "--feature-flag=of-tomorrow", "--output",
+                               folder_ + "/out.json"});
+    EXPECT_EQ(Run(CdiGenerate, words), "") << "an unknown feature is a warning";
+    const auto made = container::ParseCdi(Get("/out.json"));
+    EXPECT_TRUE(container::CheckCdi(*made).has_value());
+    return *made;
+  };
+  const auto names = [&](const std::vector<std::string>& words) {
+    std::vector<std::string> found;
+    for (const container::CdiDevice& device : spec(words).devices) {
+      found.push_back(device.name);
+    }
+    return found;
+  };
+  EXPECT_THAT(names({"--mode=imex"}), ElementsAre("0", "7", "all"));
+  EXPECT_EQ(spec({"--mode=imex"}).devices.at(2).edits.device_nodes.size(), 2U);
+  EXPECT_THAT(names({"--mode=imex", "--no-all-device"}), ElementsAre("0", "7"));
+  EXPECT_THAT(names({"--mode=nvswitch"}), ElementsAre("all"));
+  EXPECT_THAT(names({"--mode=nvswitch", "--no-all-device"}), ElementsAre("all"));
+  for (const char* mode : {"--mode=nvswitch", "--mode=imex", "--mode=gds"}) {
+    EXPECT_THAT(spec({mode}).edits.env, ElementsAre("NVIDIA_VISIBLE_DEVICES=void")) << mode;
+  }
+}
+
+TEST_F(CliTest, TwoFilesOfOneFolderWithOneDeviceAreListedByTheirNames) {
+  for (const char* name : {"a", "b"}) {
+    Put(std::string("/cdi/") + name + ".yaml",
+        "cdiVersion: 0.5.0\nkind: nvidia.com/gpu\ndevices:\n- name: \"0\"\n  containerEdits: {env: "
+        "[A=1]}\n");
+  }
+  Put("/cdi/c.yaml",
+      "cdiVersion: 0.5.0\nkind: nvidia.com/gpu\ndevices:\n- name: \"1\"\n  containerEdits: {env: "
+      "[A=1]}\n");
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  CliCall call = Call({"--spec-dir", folder_ + "/cdi"});
+  call.quiet = false;
+  EXPECT_TRUE(CdiList(call).has_value());
+  const std::string told = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "nvidia.com/gpu=1\n");
+  EXPECT_THAT(told,
+              testing::AllOf(HasSubstr("nvidia.com/gpu=0"), HasSubstr(folder_ + "/cdi/a.yaml"),
+                             HasSubstr(folder_ + "/cdi/b.yaml"), HasSubstr("found 1 CDI devices")));
 }
 
 TEST(Generate, CoherentGpusByAnnotationAndByClass) {

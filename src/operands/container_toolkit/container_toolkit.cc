@@ -132,7 +132,7 @@ class Toolkit {
       container::CdiInput input;
       input.driver = PlaceOf(options_, verdict);
       input.kind = options_.cdi_kind;
-      input.hook_path = JoinPath(ToolkitDir(options_), "nvidia-cdi-hook");
+      input.hook = {JoinPath(ToolkitDir(options_), "nvidia-cdi-hook"), true};
       if (options_.create_device_nodes == "control") {
         TRY(MakeControlDevices(options_.host_root, verdict.dev_root, journal_));
       }

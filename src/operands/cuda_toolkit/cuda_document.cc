@@ -5,7 +5,7 @@
 
 #include "base/paths.h"
 #include "base/text.h"
-#include "container/hook_words.h"
+#include "container/cdi_hooks.h"
 #include "policy/names.h"
 
 namespace gantry::cuda_toolkit {
@@ -18,7 +18,7 @@ container::CdiEdits EditsOf(const OfferedCuda& cuda, const std::string& hook_pat
   if (hook_path.empty()) {
     return edits;
   }
-  std::vector<std::string> args = container::HookWords(hook_path);
+  std::vector<std::string> args = container::HookWords(hook_path, "create-container");
   args.insert(args.end(),
               {"--link-if-absent", format("{}::/usr/local/cuda-{}", mounted, cuda.release),
                "--link-if-absent", format("cuda-{}::/usr/local/cuda", cuda.release)});

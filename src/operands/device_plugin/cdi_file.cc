@@ -83,7 +83,7 @@ Result<bool> WriteSpecial(const std::string& mode, const std::vector<std::string
                           const container::CdiInput& input, Writer& writer) {
   auto spec =
       container::SpecialCdi(mode, container::SpecialCdiKind(names::kDevicePluginCdiVendor, mode),
-                            input.driver, input.hook_path);
+                            input.driver, input.hook, input.hook_switches);
   if (!spec) {
     return spec.error().kind == ErrorKind::kNotFound ? Result<bool>(false)
                                                      : std::unexpected(std::move(spec).error());
@@ -132,8 +132,9 @@ Result<container::CdiEdits> EditsOfDevice(const std::string& cdi_dir, std::strin
 }
 
 Result<CdiWritten> WriteCdi(const std::string& cdi_dir, const std::string& host_root,
-                            const Settings& settings, const GpuSet& set,
-                            const std::vector<Unit>& units, const std::vector<int>& imex_channels,
+                            const Settings& settings, const container::HookProgram& hook,
+                            const GpuSet& set, const std::vector<Unit>& units,
+                            const std::vector<int>& imex_channels,
                             const container::CdiEdits& with_every_gpu) {
   CdiWritten written;
   Writer writer(cdi_dir, written);
@@ -143,11 +144,15 @@ Result<CdiWritten> WriteCdi(const std::string& cdi_dir, const std::string& host_
   input.gpus = GpusOf(set, units);
   input.naming = {settings.id_strategy == IdStrategy::kUuid ? container::CdiNaming::kUuid
                                                             : container::CdiNaming::kIndex};
-  input.hook_path = settings.cdi_hook_path;
-  input.disabled_hooks = settings.disabled_hooks;
+  input.hook = hook;
+  input.hook_switches.disabled = settings.disabled_hooks;
   container::TakeFeatures(settings.cdi_features, input);
   TRY_ASSIGN(auto gpus, container::NvidiaCdi(input));
-  container::AppendEdits(with_every_gpu, gpus.edits);
+  container::CdiEdits more = with_every_gpu;
+  if (!hook.ours) {
+    more.hooks.clear();
+  }
+  container::AppendEdits(more, gpus.edits);
   TRY(host::MakeDirectories(cdi_dir));
   TRY(writer.Write(gpus));
   for (const auto& mode : settings.modes) {

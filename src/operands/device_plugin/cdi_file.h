@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "container/cdi.h"
+#include "container/cdi_hooks.h"
 #include "operands/device_plugin/gpu.h"
 #include "operands/device_plugin/resources.h"
 #include "operands/device_plugin/settings.h"
@@ -32,10 +33,12 @@ Result<container::CdiEdits> EditsOfDevice(const std::string& cdi_dir, std::strin
 
 // Writes the documents of the GPUs, of IMEX channels and of the settings' modes, each unless it is
 // there with that content. `host_root` is where the host's root is mounted here (/sys and /run are
-// looked up there). `with_every_gpu` comes after what a GPU needs.
+// looked up there). `with_every_gpu` comes after what a GPU needs, without its hooks if these are
+// not for the program `hook`.
 Result<CdiWritten> WriteCdi(const std::string& cdi_dir, const std::string& host_root,
-                            const Settings& settings, const GpuSet& set,
-                            const std::vector<Unit>& units, const std::vector<int>& imex_channels,
+                            const Settings& settings, const container::HookProgram& hook,
+                            const GpuSet& set, const std::vector<Unit>& units,
+                            const std::vector<int>& imex_channels,
                             const container::CdiEdits& with_every_gpu);
 
 }  // namespace gantry::device_plugin

@@ -36,19 +36,21 @@ class CdiFileTest : public testing::Test {
   void TearDown() override { fs::remove_all(root_); }
 
   // The document with these feature flags.
-  std::string Document(const std::vector<std::string>& features) {
+  std::string Document(const std::vector<std::string>& features,
+                       const container::CdiEdits& more = {}) {
     settings_.cdi_features = features;
     GpuSet set = SetOf(Gpus(1));
     set.gpus[0].coherent = true;
     Unit unit;
     unit.uuid = set.gpus[0].uuid;
-    const auto written = WriteCdi(root_ + "/cdi", root_, settings_, set, {unit}, {}, {});
+    const auto written = WriteCdi(root_ + "/cdi", root_, settings_, hook_, set, {unit}, {}, more);
     return written ? ReadFile(CdiPath(root_ + "/cdi")).value_or("(absent)")
                    : written.error().message;
   }
 
   std::string root_;
   Settings settings_;
+  container::HookProgram hook_ = {"/usr/bin/nvidia-ctk"};
 };
 
 TEST_F(CdiFileTest, FeatureFlags) {
@@ -59,6 +61,19 @@ TEST_F(CdiFileTest, FeatureFlags) {
   EXPECT_THAT(Document({"enable-coherent-annotations"}),
               HasSubstr(R"("gpu.nvidia.com/coherent": "true")"));
   EXPECT_EQ(Document({"disable-nvsandboxutils", "of-tomorrow"}), Document({}));
+}
+
+// A program that does not know a hook ends with an error or leaves it undone.
+TEST_F(CdiFileTest, HooksAreThoseThatTheProgramOfTheNodeKnows) {
+  container::CdiEdits cuda;
+  cuda.env = {"CUDA=1"};
+  cuda.hooks = {{"createContainer", "/t/nvidia-cdi-hook", {"nvidia-cdi-hook", "of-gantry"}, {}}};
+  EXPECT_THAT(Document({}, cuda),
+              AllOf(HasSubstr("enable-cuda-compat"), HasSubstr("CUDA=1"),
+                    Not(HasSubstr("create-container")), Not(HasSubstr("of-gantry"))));
+  hook_.ours = true;
+  EXPECT_THAT(Document({}, cuda), AllOf(Not(HasSubstr("enable-cuda-compat")), HasSubstr("CUDA=1"),
+                                        HasSubstr("create-container"), HasSubstr("of-gantry")));
 }
 
 }  // namespace

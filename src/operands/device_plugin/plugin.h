@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "container/hook_program.h"
 #include "host/signals.h"
 #include "host/status_files.h"
 #include "host/watch.h"
@@ -71,6 +72,7 @@ class Plugin {
   void LookForTegra();
   void ProbeIfDue();
   void Serve(const Settings& settings, const GpuSet& set);
+  std::string LookAtHook(const Settings& settings);
   bool FindBeside(const Settings& settings, std::vector<std::string>& left_out);
   bool CdiIsWritten(const Settings& settings, const GpuSet& set, const Resources& offered);
   bool MpsIsReady(const Settings& settings, const Resource& resource);
@@ -101,6 +103,9 @@ class Plugin {
   HealthBook health_;
 
   Beside beside_;
+  // Of the program that the CDI documents' hooks call, and the paths whose changes can change it.
+  container::HookMaker hook_maker_ = container::HookMaker::kOther;
+  std::set<std::string> hook_watched_;
   std::optional<std::vector<kubelet::PluginResource>> served_;  // nothing: not yet
   std::vector<std::string> left_out_;                           // told already
   std::set<std::string> unreadable_;                            // the same

@@ -30,7 +30,8 @@ void Plugin::OnPaths(const std::vector<std::string>& changed) {
     status_changed_ = status_changed_ || path == status_files_.directory();
     config_changed_ = config_changed_ || path == ConfigPathToWatch(arguments_);
     if (path == CdiPath(arguments_.cdi_dir) ||
-        path == CdiPathOf(arguments_.cdi_dir, arguments_.cuda_cdi_device)) {
+        path == CdiPathOf(arguments_.cdi_dir, arguments_.cuda_cdi_device) ||
+        hook_watched_.contains(path)) {
       cdi_changed_ = true;
       offer_changed_ = true;
     }

@@ -36,6 +36,14 @@ void Plugin::Serve(const Settings& settings, const GpuSet& set) {
       }
     }
   }
+  if (const auto lack = LookAtHook(settings); !lack.empty()) {
+    offered.left_out.push_back(lack);
+    for (auto& resource : offered.resources) {
+      for (auto& device : resource.devices) {
+        device.healthy = false;
+      }
+    }
+  }
   if (FindBeside(settings, offered.left_out) && CdiIsWritten(settings, set, offered)) {
     SayLeftOut(offered.left_out);
     if (offered.resources.empty()) {
@@ -55,6 +63,37 @@ void Plugin::Serve(const Settings& settings, const GpuSet& set) {
   }
   host_->Serve(*served_);
   SayCondition(set);
+}
+
+// Whose is the program that the documents' hooks call, and is there one? A sentence: there is none,
+// and no container with a GPU can start. Where the host's root is not mounted, nobody knows.
+std::string Plugin::LookAtHook(const Settings& settings) {
+  const auto root = HostRoot(arguments_.host_root);
+  const auto& path = settings.cdi_hook_path;
+  const bool none =
+      std::ranges::find(settings.disabled_hooks, "all") != settings.disabled_hooks.end();
+  if (!settings.uses_cdi() || none || root == "/") {
+    return "";
+  }
+  // The links on the way, and the file that they lead to.
+  for (const auto& watched : {JoinPath(root, path), ResolveInRoot(root, path).value_or("")}) {
+    if (!watched.empty() && hook_watched_.insert(watched).second) {
+      if (auto added = watcher_.Add(watched); !added) {
+        log::Warning("{}", added.error().message);
+      }
+    }
+  }
+  const auto maker = container::MakerOfHook(root, path);
+  if (maker != std::exchange(hook_maker_, maker)) {
+    cdi_changed_ = true;
+  }
+  return maker == container::HookMaker::kAbsent
+             ? format(
+                   "every GPU: the node has no program {}, which the start of each container "
+                   "with a GPU calls; install NVIDIA's Container Toolkit on the node, or set "
+                   "toolkit.enabled=true in the ClusterPolicy",
+                   path)
+             : "";
 }
 
 bool Plugin::FindBeside(const Settings& settings, std::vector<std::string>& left_out) {
@@ -88,8 +127,10 @@ bool Plugin::CdiIsWritten(const Settings& settings, const GpuSet& set, const Res
   if (!cuda) {
     log::Warning("GPUs come without a CUDA toolkit: {}", cuda.error().message);
   }
-  auto written = WriteCdi(arguments_.cdi_dir, HostRoot(arguments_.host_root), settings, set, units,
-                          beside_.imex_channels, cuda.value_or(container::CdiEdits{}));
+  const container::HookProgram hook{settings.cdi_hook_path,
+                                    hook_maker_ == container::HookMaker::kGantry};
+  auto written = WriteCdi(arguments_.cdi_dir, HostRoot(arguments_.host_root), settings, hook, set,
+                          units, beside_.imex_channels, cuda.value_or(container::CdiEdits{}));
   if (!written) {
     log::Error("no GPU can be offered by CDI: {}", written.error().message);
     Report(true, "CDIDocumentNotWritten", written.error().message);

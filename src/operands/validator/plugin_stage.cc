@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Does the kubelet have GPUs to give? Its pod-resources socket lists them. The kubelet tells no
 // changes, but writes its checkpoint into the plugins' folder whenever a plugin's list of devices
-// changes.
+// changes. A device can still be of no use: what its CDI document calls may not be on the host.
 #include "base/paths.h"
+#include "container/cdi.h"
 #include "operands/validator/stage.h"
+#include "operands/validator/toolkit_files.h"
+#include "policy/names.h"
 
 namespace gantry::validator {
 namespace {
@@ -22,7 +25,8 @@ class Plugin final : public Stage {
 
   [[nodiscard]] std::vector<WatchedPath> Paths() const override {
     return {{site().Here(JoinPath(site().flags().kubelet_root, "device-plugins"))},
-            {site().flags().pod_resources_dir, host::Watcher::For::kExistence}};
+            {site().flags().pod_resources_dir, host::Watcher::For::kExistence},
+            {site().Here(names::kCdiDir)}};
   }
 
   Look LookAt(bool /*changed*/) override {
@@ -32,7 +36,13 @@ class Plugin final : public Stage {
     return {.finding = {}, .question = Question{std::move(argv), kLimit}};
   }
 
-  std::optional<Finding> Hear(const Answer& answer) override { return JudgePlugin(answer); }
+  std::optional<Finding> Hear(const Answer& answer) override {
+    const auto& flags = site().flags();
+    const std::string document =
+        JoinPath(names::kCdiDir, container::CdiFileStem(names::kDevicePluginCdiKind) + ".json");
+    return JudgePlugin(answer, flags.cdi_enabled ? MissingHooks(flags.host_root_here, document)
+                                                 : std::vector<std::string>());
+  }
 };
 
 }  // namespace

@@ -112,6 +112,26 @@ ToolkitObservation ObserveToolkit(const ToolkitPlaces& places) {
   return seen;
 }
 
+std::vector<std::string> MissingHooks(const std::string& host_root, const std::string& document) {
+  const Result<container::CdiSpec> spec =
+      container::ParseCdi(ReadFile(Here(host_root, document)).value_or(""));
+  std::set<std::string> missing;
+  const auto look = [&](const container::CdiEdits& edits) {
+    for (const container::CdiHook& hook : edits.hooks) {
+      if (!Exists(Here(host_root, hook.path))) {
+        missing.insert(hook.path);
+      }
+    }
+  };
+  if (spec) {
+    look(spec->edits);
+    for (const container::CdiDevice& device : spec->devices) {
+      look(device.edits);
+    }
+  }
+  return {missing.begin(), missing.end()};
+}
+
 std::vector<std::string> ToolkitPathsToWatch(const ToolkitPlaces& places) {
   return {Here(places.host_root, places.toolkit_dir), Here(places.host_root, names::kCdiDir)};
 }

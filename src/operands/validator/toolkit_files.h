@@ -22,6 +22,10 @@ bool IsOurs(const ToolkitPlaces& places);
 // says by status files is not looked at.
 ToolkitObservation ObserveToolkit(const ToolkitPlaces& places);
 
+// Programs of the host that the hooks of a CDI document call and that are not there. None if there
+// is no such document, or it can't be read.
+std::vector<std::string> MissingHooks(const std::string& host_root, const std::string& document);
+
 // As this process spells it: the program that is to be run.
 std::string HookHere(const ToolkitPlaces& places);
 

@@ -24,6 +24,8 @@
 #include "host/watch.h"
 #include "operands/validator/stage.h"
 #include "operands/validator/testing/no_inotify.h"
+#include "operands/validator/toolkit_files.h"
+#include "operands/validator/toolkit_files.h"
 #include "policy/names.h"
 
 namespace gantry::validator {
@@ -122,6 +124,24 @@ class ValidatorTest : public ::testing::Test {
   std::string status_;
   pid_t child_ = -1;
 };
+
+TEST_F(ValidatorTest, HooksOfADocumentThatAreNotOnTheHost) {
+  const std::string host = root_ / "host";
+  const std::string path = "/var/run/cdi/k8s.device-plugin.nvidia.com-gpu.json";
+  EXPECT_TRUE(MissingHooks(host, path).empty()) << "no document";
+  container::CdiSpec spec;
+  spec.kind = names::kDevicePluginCdiKind;
+  spec.edits.hooks.push_back({"createContainer", "/usr/bin/nvidia-ctk", {"nvidia-ctk"}, {}});
+  spec.devices.push_back({.name = "0", .edits = {}});
+  spec.devices[0].edits.hooks.push_back({"createContainer", "/usr/bin/other", {"other"}, {}});
+  MakeFile("host" + path, container::CdiText(spec));
+  EXPECT_EQ(MissingHooks(host, path),
+            (std::vector<std::string>{"/usr/bin/nvidia-ctk", "/usr/bin/other"}));
+  MakeFile("host/usr/bin/nvidia-ctk", "", 0755);
+  EXPECT_EQ(MissingHooks(host, path), std::vector<std::string>{"/usr/bin/other"});
+  MakeFile("host" + path, "{");
+  EXPECT_TRUE(MissingHooks(host, path).empty()) << "it can't be read";
+}
 
 TEST_F(ValidatorTest, OneComponentAsAProcess) {
   EXPECT_EQ(Run({"--component", "driver"}), 0);

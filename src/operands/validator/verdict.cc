@@ -161,7 +161,7 @@ Finding JudgeCuda(const Answer& asked, const std::string& driver_version) {
           .values = {}};
 }
 
-Finding JudgePlugin(const Answer& asked) {
+Finding JudgePlugin(const Answer& asked, const std::vector<std::string>& missing_hooks) {
   if (asked.end != Answer::End::kSaid || asked.exit_code != 0) {
     return {.state = State::kUnknown,
             .reason = "KubeletDoesNotAnswer",
@@ -182,6 +182,13 @@ Finding JudgePlugin(const Answer& asked) {
   if (listed.empty()) {
     return NotReady("NoGpuAllocatable", "the kubelet lists no nvidia.com/gpu device",
                     "look at the log of the device plugin's pod on this node");
+  }
+  if (!missing_hooks.empty()) {
+    return NotReady("CdiHookMissing",
+                    format("no container with a GPU can start: its CDI document calls {}, which is "
+                           "not there",
+                           Join(missing_hooks, ", ")),
+                    "install NVIDIA's Container Toolkit on the node, or set toolkit.enabled=true");
   }
   return {.state = State::kReady,
           .reason = "GpusAllocatable",

@@ -67,8 +67,9 @@ Finding JudgeCuda(const Answer& asked, const std::string& driver_version);
 Finding CudaWorks(std::string message, const std::string& driver_version);
 
 // `asked` is the kubelet's list of allocatable devices: lines RESOURCE=count. Their sum stands in
-// the status file, as kDevicesLine.
-Finding JudgePlugin(const Answer& asked);
+// the status file, as kDevicesLine. `missing_hooks`: programs that the start of each container with
+// a GPU calls, and that the host has not.
+Finding JudgePlugin(const Answer& asked, const std::vector<std::string>& missing_hooks = {});
 inline constexpr char kDevicesLine[] = "GANTRY_DEVICES";
 
 // What the validator knows about one stage.

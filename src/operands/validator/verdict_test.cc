@@ -138,6 +138,9 @@ TEST(CudaStage, WhatCuInitSays) {
 TEST(PluginStage, WhatTheKubeletLists) {
   EXPECT_EQ(JudgePlugin(Said(0, "nvidia.com/gpu=8\ncpu=2\n")).state, State::kReady);
   EXPECT_EQ(JudgePlugin(Said(0, "nvidia.com/mig-1g.5gb=7\n")).state, State::kReady);
+  const Finding useless = JudgePlugin(Said(0, "nvidia.com/gpu=8\n"), {"/usr/bin/nvidia-ctk"});
+  EXPECT_EQ(useless.reason, "CdiHookMissing");
+  EXPECT_NE(useless.message.find("/usr/bin/nvidia-ctk"), std::string::npos);
   EXPECT_EQ(JudgePlugin(Said(0, "example.com/fpga=1\n")).reason, "NoGpuAllocatable");
   EXPECT_EQ(JudgePlugin(Said(1, "error=connect: refused\n")).state, State::kUnknown);
   EXPECT_EQ(JudgePlugin(kHung).state, State::kUnknown);

@@ -6,8 +6,10 @@
 // containers and removes what nobody uses any more. None of them is privileged: they are root to
 // write one folder of the host, and spc_t because SELinux keeps that from others.
 
+#include "operator/desired/nvidia_pod.h"
 #include "operator/desired/pod.h"
 #include "policy/cuda_source.h"
+#include "policy/image.h"
 #include "policy/names.h"
 
 namespace gantry::gpu_operator {
@@ -24,6 +26,13 @@ Json RootWithoutRights() {
           {"runAsUser", 0},
           {"runAsGroup", 0},
           {"seLinuxOptions", {{"type", "spc_t"}}}};
+}
+
+// What links CUDA into images is no hook of NVIDIA's programs.
+bool InstallsOurHook(const Context& context) {
+  const auto& toolkit = context.policy.toolkit;
+  const auto image = policy::ChooseImage(toolkit.image, context.image, "toolkit");
+  return toolkit.enabled && image.has_value() && IsOurs(image->image, context.image);
 }
 
 }  // namespace
@@ -46,7 +55,7 @@ Result<Objects> CudaToolkit(const Context& context, const std::string& image) {
   set.HostPid();
   set.main().Set("securityContext", RootWithoutRights());
   set.Env("CUDA_TOOLKIT_VERSION", source.version);
-  if (policy.toolkit.enabled) {
+  if (InstallsOurHook(context)) {
     set.Env("NVIDIA_CDI_HOOK_PATH", policy.install_dir + "/toolkit/nvidia-cdi-hook");
   }
   set.Env(names::kVisibleDevices, "void");

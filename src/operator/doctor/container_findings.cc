@@ -423,7 +423,8 @@ std::optional<Finding> OfOperand(const ClusterFacts& cluster, const ContainerFac
     return WithSecrets(container, NotPulled(container));
   }
   std::optional<Finding> failure =
-      StartFailure(NeverRan(container) ? container.last_words : container.message, false);
+      StartFailure(NeverRan(container) ? container.last_words : container.message, false,
+                   InstallsToolkit(cluster));
   if (failure && !container.waiting.empty()) {
     return IsConsequence(cluster, container) ? std::nullopt : std::move(failure);
   }

@@ -492,6 +492,7 @@ PolicyFacts PolicyFrom(const Json& policy) {
   }
   facts.offers_gpus = BoolAt(policy, "spec.devicePlugin.enabled", true);
   facts.labels_gpus = BoolAt(policy, "spec.gfd.enabled", true);
+  facts.installs_toolkit = BoolAt(policy, "spec.toolkit.enabled", true);
   facts.drivers_apart = BoolAt(policy, "spec.driver.enabled", true) &&
                         BoolAt(policy, "spec.driver.useNvidiaDriverCRD", false);
   return facts;

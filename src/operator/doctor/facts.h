@@ -200,6 +200,7 @@ struct PolicyFacts {
   bool opens_by_image = false;      // an image's environment variable alone gives GPUs
   bool offers_gpus = true;          // devicePlugin.enabled
   bool labels_gpus = true;          // gfd.enabled
+  bool installs_toolkit = true;     // toolkit.enabled
   bool drivers_apart = false;       // NVIDIADrivers bring them (driver.useNvidiaDriverCRD)
   std::optional<UpgradesFacts> upgrades = {};  // of drivers, while they are on
 };

@@ -110,6 +110,8 @@ constexpr std::array kVerdicts = std::to_array<Verdict>({
     {"RuntimeNotConfigured", "its container runtime could not be given the NVIDIA runtimes",
      kToolkitLog},
     {kNoGpuAllocatable, "has a GPU and a driver, and its kubelet offers no GPU", kPluginLog},
+    {"CdiHookMissing", "its CDI document calls a program that is not on it",
+     "install NVIDIA's Container Toolkit there, or set toolkit.enabled=true in the ClusterPolicy"},
     {"KubeletDoesNotAnswer", "its kubelet's pod-resources socket does not answer",
      "look whether the kubelet runs on this node"},
     {"CudaHangs", "CUDA does not start on it", kNvidiaSmi},

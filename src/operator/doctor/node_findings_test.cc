@@ -99,6 +99,7 @@ TEST_F(NodeFindings, WhatTheValidatorSays) {
                              "CdiStale",
                              "RuntimeNotConfigured",
                              "NoGpuAllocatable",
+                             "CdiHookMissing",
                              "KubeletDoesNotAnswer",
                              "CudaHangs",
                              "CudaFails",

@@ -29,6 +29,11 @@ constexpr char kToolkit[] =
     "look at the container toolkit's log there: kubectl logs -A -l "
     "app=nvidia-container-toolkit-daemonset --prefix";
 
+constexpr char kNoToolkit[] =
+    "toolkit.enabled is false in the ClusterPolicy: install NVIDIA's Container Toolkit on the "
+    "node, "
+    "or set toolkit.enabled=true";
+
 constexpr char kNoHandler[] =
     "is not started: the node's container runtime has no handler of that name";
 constexpr char kNoOtherHandler[] =
@@ -122,9 +127,18 @@ Finding Rejected(const RejectionFacts& rejection) {
 
 }  // namespace
 
-std::optional<Finding> StartFailure(std::string_view words, bool wants_gpus) {
+bool InstallsToolkit(const ClusterFacts& cluster) {
+  return std::ranges::none_of(cluster.policies, [](const PolicyFacts& policy) {
+    return policy.state != "ignored" && !policy.installs_toolkit;
+  });
+}
+
+std::optional<Finding> StartFailure(std::string_view words, bool wants_gpus, bool toolkit) {
+  const auto remedy = [toolkit](std::string_view usual) {
+    return std::string(!toolkit && usual == kToolkit ? kNoToolkit : usual);
+  };
   if (LacksDriverFile(words)) {
-    return Problem("CdiStale", "", kFileGone, kToolkit);
+    return Problem("CdiStale", "", kFileGone, remedy(kToolkit));
   }
   const auto found = std::ranges::find_if(kMeanings, [&](const Meaning& meaning) {
     return words.find(meaning.words) != std::string_view::npos &&
@@ -133,13 +147,13 @@ std::optional<Finding> StartFailure(std::string_view words, bool wants_gpus) {
   if (found == kMeanings.end()) {
     return std::nullopt;
   }
-  return Problem(std::string(found->code), "", std::string(found->message),
-                 std::string(found->remedy));
+  return Problem(std::string(found->code), "", std::string(found->message), remedy(found->remedy));
 }
 
 void ExamineStarts(const ClusterFacts& cluster, std::vector<Finding>& findings) {
+  const bool toolkit = InstallsToolkit(cluster);
   for (const StartFacts& start : cluster.starts) {
-    if (std::optional<Finding> finding = StartFailure(start.message, start.wants_gpus)) {
+    if (std::optional<Finding> finding = StartFailure(start.message, start.wants_gpus, toolkit)) {
       finding->object = start.object + (start.node.empty() ? "" : " on " + start.node);
       findings.push_back(*std::move(finding));
     }

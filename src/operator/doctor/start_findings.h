@@ -20,7 +20,11 @@ inline constexpr char kGiveByRuntime[] =
     "gets (runtimeClassName, the default one)";
 
 // What the words of a container runtime say of a start that failed, of no object yet; nothing if
-// they are in nobody's table. Some are a failure only of who was given GPUs (`wants_gpus`).
-std::optional<Finding> StartFailure(std::string_view words, bool wants_gpus);
+// they are in nobody's table. Some are a failure only of who was given GPUs (`wants_gpus`); without
+// `toolkit` no pod of the operator's installs the container toolkit, and nobody has its log.
+std::optional<Finding> StartFailure(std::string_view words, bool wants_gpus, bool toolkit = true);
+
+// Whether the policy that is acted on has the container toolkit installed.
+bool InstallsToolkit(const ClusterFacts& cluster);
 
 }  // namespace gantry::doctor

@@ -12,6 +12,7 @@ using std::chrono::minutes;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::Field;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 std::vector<Finding> Examined(const ClusterFacts& cluster) {
@@ -81,6 +82,23 @@ TEST(Starts, WhatContainerRuntimesSay) {
           << message;
     }
   }
+}
+
+// The log of a toolkit that is switched off has nobody.
+TEST(Starts, WithoutOurToolkitTheRemedyIsToHaveOne) {
+  ClusterFacts cluster;
+  cluster.policies.emplace_back().state = "ready";
+  cluster.starts = {{.object = "pod default/x",
+                     .node = "n1",
+                     .message = "error running createContainer hook #0: fork/exec "
+                                "/usr/bin/nvidia-ctk: no such file or directory",
+                     .wants_gpus = true}};
+  EXPECT_THAT(Examined(cluster).at(0).remedy, HasSubstr("toolkit's log"));
+  cluster.policies[0].installs_toolkit = false;
+  EXPECT_THAT(Examined(cluster).at(0).remedy,
+              AllOf(HasSubstr("toolkit.enabled is false"), HasSubstr("toolkit.enabled=true")));
+  cluster.policies[0].state = "ignored";
+  EXPECT_THAT(Examined(cluster).at(0).remedy, HasSubstr("toolkit's log"));
 }
 
 TEST(Starts, HandlersThatDockerLacks) {

@@ -26,6 +26,7 @@
 #include "base/json.h"
 #include "base/paths.h"
 #include "base/text.h"
+#include "container/hook_program.h"
 #include "kubelet/testing/fake_kubelet.h"
 
 namespace gantry {
@@ -185,6 +186,42 @@ TEST_F(DevicePlugin, PutsItsDocumentRight) {
     usleep(20'000);
   }
   EXPECT_TRUE(fs::exists(path));
+}
+
+// A node brings NVIDIA's toolkit itself, has none, or is changed over between NVIDIA's and ours.
+TEST_F(DevicePlugin, HooksAreThoseOfTheProgramOnTheNode) {
+  const auto root = Variable("PLUGIN_ROOT");
+  const std::string program = "/opt" + folder_ + "/nvidia-cdi-hook";
+  fs::create_directories(fs::path(root + program).parent_path());
+  const auto put = [&](const std::string& text) {
+    std::ofstream(root + program + ".new") << text;
+    fs::permissions(root + program + ".new", fs::perms::owner_all);
+    fs::rename(root + program + ".new", root + program);
+  };
+  const auto told = [&](const std::string& hook) {
+    for (int i = 0; i < 500; ++i) {
+      if (ReadFile(folder_ + "/cdi/k8s.device-plugin.nvidia.com-gpu.json")
+              .value_or("")
+              .contains('"' + hook + '"')) {
+        return true;
+      }
+      usleep(20'000);
+    }
+    return false;
+  };
+  const auto plugin =
+      Start({"--device-list-strategy=cdi-cri", "--nvidia-cdi-hook-path=" + program});
+  ASSERT_TRUE(Has(8, 0)) << "no container with a GPU could start" << plugin->Log();
+  EXPECT_TRUE(plugin->WaitForLog("the node has no program " + program));
+  put("#!/bin/sh\n");
+  EXPECT_TRUE(Has(8, 8)) << plugin->Log();
+  EXPECT_TRUE(told("update-ldcache"));
+  put(container::HookMarker());
+  EXPECT_TRUE(told("create-container"));
+  put("NVIDIA's");
+  EXPECT_TRUE(told("update-ldcache"));
+  fs::remove(root + program);
+  EXPECT_TRUE(Has(8, 0)) << plugin->Log();
 }
 
 TEST_F(DevicePlugin, ACudaToolkitComesWithEveryGpuWhileThereIsOne) {

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program that is asked what it can do has to be run, in the host's root and with the host's
+// loader. What it says can stand in its file instead.
+#include "container/hook_program.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string_view>
+
+#include "base/paths.h"
+
+namespace gantry::container {
+namespace {
+
+// The number goes up with each new flag of `create-container`: an older program would leave the
+// whole call undone.
+[[gnu::used]] constexpr char kMarker[] = "gantry hook: create-container, flags of 1";
+
+// Not as one string: the programs are of some MB, and this runs in ones that are to stay small.
+bool Holds(const Fd& file, std::string_view wanted) {
+  constexpr size_t kPiece = size_t{64} << 10;
+  std::array<char, kPiece> piece{};
+  size_t kept = 0;
+  while (true) {
+    const ssize_t got = ::read(file.get(), piece.data() + kept, piece.size() - kept);
+    if (got <= 0) {
+      return false;
+    }
+    const std::string_view seen(piece.data(), kept + static_cast<size_t>(got));
+    if (seen.find(wanted) != std::string_view::npos) {
+      return true;
+    }
+    kept = std::min(seen.size(), wanted.size() - 1);
+    std::memmove(piece.data(), piece.data() + seen.size() - kept, kept);
+  }
+}
+
+}  // namespace
+
+const char* HookMarker() { return &kMarker[0]; }
+
+HookMaker MakerOfHook(const std::string& root, const std::string& path) {
+  const auto here = ResolveInRoot(root, path);
+  struct stat info{};
+  if (path.empty() || !here || ::stat(here->c_str(), &info) != 0 || !S_ISREG(info.st_mode) ||
+      (info.st_mode & 0111) == 0) {
+    return HookMaker::kAbsent;
+  }
+  const Fd file(::open(here->c_str(), O_RDONLY | O_CLOEXEC));
+  return file.valid() && Holds(file, HookMarker()) ? HookMaker::kGantry : HookMaker::kOther;
+}
+
+}  // namespace gantry::container
