@@ -14,6 +14,10 @@ import images
 from bed import TEST_IMAGE, wait_for
 from findings import notes, nothing_wrong, says
 
+import build  # the test bed's, whose folder `images` has put into the path
+import components
+
+DOCUMENT = "/var/run/cdi/k8s.device-plugin.nvidia.com-gpu.json"
 # As one that DCGM has told that it lost the driver.
 EXPORTER = b"""#!/bin/bash
 echo "no connection to DCGM: it lost the driver" >&2
@@ -108,6 +112,29 @@ def test_a_runtime_without_its_handler(bed, node):
     # The toolkit is back, and puts it right.
     bed.wait_phase("no-handler", "Succeeded", 90)
     bed.delete_pods("no-handler")
+    nothing_wrong(bed)
+
+
+def test_a_node_with_the_hook_program_of_nvidias_toolkit(bed, node):
+    """Its container toolkit is exchanged: there is no program, then NVIDIA's oldest and newest, then Gantry's again."""
+    hook = "/usr/local/nvidia/toolkit/nvidia-cdi-hook"
+    with labelled(bed, node, "nvidia.com/gpu.deploy.container-toolkit=false"):
+        wait_for("the toolkit to go", lambda: not bed.pods("nvidia-container-toolkit-daemonset", node=node), 30)
+        bed.exec(node, "rm", hook)
+        wait_for("GPUs to go", lambda: bed.allocatable(node) == 0, 30)
+        says(bed, "ToolkitNotInstalled", f"node {node}", timeout=60)
+        for module in components.NVIDIA_TOOLKITS:
+            bed.copy(node, build.module(module) / "bin" / "nvidia-cdi-hook", hook)
+            wait_for("its GPUs", lambda: bed.allocatable(node) == 8, 60)
+            bed.apply(bed.gpu_pod("theirs", 1, "nvidia-smi -L", node))
+            bed.wait_phase("theirs", "Succeeded", 60)
+            bed.delete_pods("theirs")
+            bed.exec(node, "rm", hook)
+    wait_for("Gantry's hook", lambda: "create-container" in bed.exec(node, "cat", DOCUMENT), 90)
+    wait_for("its GPUs", lambda: bed.allocatable(node) == 8, 60)
+    bed.apply(bed.gpu_pod("ours", 1, "nvidia-smi -L", node))
+    bed.wait_phase("ours", "Succeeded")
+    bed.delete_pods("ours")
     nothing_wrong(bed)
 
 
