@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <filesystem>
 
 #include "base/paths.h"
 #include "base/text.h"
@@ -79,14 +80,6 @@ std::string ImportLine(const std::string& drop_in_path) {
 }
 
 std::string VersionLine(int schema) { return format("version = {}{}", schema, kMark); }
-
-bool IsImported(const std::vector<std::string>& imports, const ContainerdWish& wish) {
-  return std::ranges::any_of(imports, [&](const std::string& import) {
-    const std::string pattern =
-        import.starts_with("/") ? import : JoinPath(ParentOf(wish.root_path), import);
-    return ::fnmatch(pattern.c_str(), wish.drop_in_path.c_str(), FNM_PATHNAME) == 0;
-  });
-}
 
 // Takes a whole line out of a text, if it is there.
 std::string WithoutLine(std::string text, const std::string& line) {
@@ -336,7 +329,7 @@ class Planner {
 
   // A root file's text that reads our drop-in.
   [[nodiscard]] Result<std::string> Importing(const std::string& text) const {
-    if (IsImported(ContainerdImports(text), wish_)) {
+    if (ImportsPath(text, wish_.root_path, wish_.drop_in_path)) {
       return text;
     }
     TRY_ASSIGN(const toml::table table, ParseToml(text));
@@ -546,6 +539,24 @@ std::vector<std::string> ContainerdImports(std::string_view text) {
     }
   }
   return imports;
+}
+
+std::vector<std::string> ImportPatterns(std::string_view text, const std::string& text_path) {
+  std::vector<std::string> patterns = ContainerdImports(text);
+  for (std::string& pattern : patterns) {
+    // One way to write a path, because patterns are compared with paths.
+    pattern = std::filesystem::path(
+                  pattern.starts_with("/") ? pattern : JoinPath(ParentOf(text_path), pattern))
+                  .lexically_normal()
+                  .string();
+  }
+  return patterns;
+}
+
+bool ImportsPath(std::string_view text, const std::string& text_path, const std::string& path) {
+  return std::ranges::any_of(ImportPatterns(text, text_path), [&](const std::string& pattern) {
+    return ::fnmatch(pattern.c_str(), path.c_str(), FNM_PATHNAME) == 0;
+  });
 }
 
 std::string WithImports(std::string_view text, const std::vector<std::string>& files) {

@@ -73,6 +73,12 @@ std::string WithoutOurPart(std::string_view root_text, const std::string& drop_i
 // The `imports` of a file as written.
 std::vector<std::string> ContainerdImports(std::string_view text);
 
+// Those of the file at `text_path` as absolute patterns.
+std::vector<std::string> ImportPatterns(std::string_view text, const std::string& text_path);
+
+// Whether that file names a path in its `imports`.
+bool ImportsPath(std::string_view text, const std::string& text_path, const std::string& path);
+
 // Whether a file has the CRI plugin's table, of whatever schema.
 bool ConfiguresCri(std::string_view text);
 

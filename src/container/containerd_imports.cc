@@ -42,11 +42,8 @@ class Reader {
     while (!pending.empty()) {
       const ImportedFile importing = std::move(pending.front());
       pending.pop_front();
-      for (const std::string& import : ContainerdImports(importing.text)) {
-        TRY_ASSIGN(
-            const auto paths,
-            Matching(Normal(import.starts_with("/") ? import
-                                                    : JoinPath(ParentOf(importing.path), import))));
+      for (const std::string& pattern : ImportPatterns(importing.text, importing.path)) {
+        TRY_ASSIGN(const auto paths, Matching(pattern));
         for (const std::string& path : paths) {
           Take(path, pending);
         }
@@ -116,6 +113,20 @@ const ImportedFile* Undoer(const ImportedFiles& imports) {
 }
 
 }  // namespace
+
+Result<bool> IsRead(const std::string& host_root, const ContainerdWish& wish,
+                    const std::string& path) {
+  // A file that is not there yet is found by its pattern alone, so by its folder's real name too.
+  const auto real = ResolveInRoot(host_root, path);
+  for (const std::string& name :
+       {path, real ? WithoutRoot(host_root, *real).value_or(path) : path}) {
+    TRY_ASSIGN(const ImportedFiles found, Reader(host_root, wish, name).Read({}));
+    if (found.ours_named) {
+      return true;
+    }
+  }
+  return false;
+}
 
 Result<DropInPlace> PlaceDropIn(const std::string& host_root, const ContainerdWish& wish,
                                 const std::vector<std::string>& ours) {

@@ -29,6 +29,11 @@ struct DropInPlace {
   std::string remark;  // why it is not the place that was wished for
 };
 
+// Whether the root file imports a path, itself or by a file that it imports. Of the wish root_path
+// and root_text count; the file need not be there yet.
+Result<bool> IsRead(const std::string& host_root, const ContainerdWish& wish,
+                    const std::string& path);
+
 // Where our drop-in is read last of those that configure the CRI plugin, if that matters: before
 // 2.1 containerd replaces the whole table by a later file's. Of the wish its paths, root_text,
 // edit_root and version count. `ours`: files of ours that lie at other places still.

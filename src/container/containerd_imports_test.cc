@@ -76,6 +76,20 @@ TEST_F(ImportsTest, WithoutAPatternOfTheOwnersItIsReadLast) {
   EXPECT_EQ(place.imports.before_ours, 1U);
 }
 
+TEST_F(ImportsTest, WhatContainerdReads) {
+  const auto is_read = [&](const std::string& path) { return IsRead(root_, wish_, path).value(); };
+  Put("/etc/containerd/conf.d/10-a.toml", "imports = [\"/opt/more/*.toml\"]\n");
+  EXPECT_TRUE(is_read("/etc/containerd/conf.d/10-a.toml"));
+  EXPECT_TRUE(is_read("/etc/containerd/conf.d/not-there-yet.toml"));
+  EXPECT_TRUE(is_read("/etc/containerd//conf.d/../conf.d/nvidia.toml"));
+  EXPECT_TRUE(is_read("/opt/more/x.toml")) << "by a file that is imported";
+  EXPECT_FALSE(is_read("/etc/containerd/conf.d/nvidia.conf"));
+  EXPECT_FALSE(is_read("/etc/containerd/conf.d/deeper/nvidia.toml"));
+  fs::create_directory_symlink("conf.d", root_ + "/etc/containerd/link");
+  EXPECT_TRUE(is_read("/etc/containerd/link/10-a.toml"));
+  EXPECT_TRUE(is_read("/etc/containerd/link/not-there-yet.toml"));
+}
+
 TEST_F(ImportsTest, AFileThatWouldUndoOursIsPassed) {
   Put("/etc/containerd/conf.d/registries.toml", kCri);
   const DropInPlace place = Place();

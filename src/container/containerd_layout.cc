@@ -4,14 +4,14 @@
 // is ever written: a whole configuration in its place keeps a control plane down after a reboot.
 #include "container/containerd_layout.h"
 
-#include <fnmatch.h>
-
+#include "base/option_value.h"
 #include "base/paths.h"
 #include "base/text.h"
 
 namespace gantry::container {
 namespace {
 
+constexpr char kDefaultRoot[] = "/etc/containerd/config.toml";
 constexpr std::string_view kDropInName = "99-nvidia.toml";
 constexpr std::string_view kMicroK8sPlace = "/args/containerd.toml";
 constexpr std::string_view kMicroK8sTemplateName = "containerd-template.toml";
@@ -30,12 +30,10 @@ bool IsK0s(std::string_view text) {
 
 // The first folder of which every *.toml is imported.
 std::string ImportedFolder(const ContainerdPlace& place) {
-  for (const std::string& import : ContainerdImports(place.root_text)) {
-    const std::string pattern =
-        import.starts_with("/") ? import : JoinPath(ParentOf(place.root_path), import);
-    const std::string ours = JoinPath(ParentOf(pattern), kDropInName);
-    if (::fnmatch(pattern.c_str(), ours.c_str(), FNM_PATHNAME) == 0) {
-      return ParentOf(pattern);
+  for (const std::string& pattern : ImportPatterns(place.root_text, place.root_path)) {
+    const std::string folder = ParentOf(pattern);
+    if (ImportsPath(place.root_text, place.root_path, JoinPath(folder, kDropInName))) {
+      return folder;
     }
   }
   return "";
@@ -48,6 +46,40 @@ std::string WithoutRevision(const std::string& path) {
   }
   const size_t end = path.find('/', kSnapFolder.size());
   return std::string(kSnapFolder) + "current" + path.substr(end);
+}
+
+// The asked file is the root file, one that it imports, or lies where its distribution has such
+// files; else nobody reads it.
+bool IsKnown(const ContainerdPlace& place, const ContainerdLayout& layout) {
+  const std::string& asked = place.asked_root;
+  const bool by_owner = layout.owner != ContainerdOwner::kAdministrator;
+  return asked.empty() || place.asked_is_root || place.asked_is_read ||
+         (by_owner && !layout.drop_in_path.empty() &&
+          ParentOf(asked) == ParentOf(layout.drop_in_path)) ||
+         (!layout.template_path.empty() && BaseName(asked) == kMicroK8sTemplateName);
+}
+
+Status CheckAsked(const ContainerdPlace& place, ContainerdLayout& layout) {
+  if (IsKnown(place, layout)) {
+    return {};
+  }
+  if (layout.owner == ContainerdOwner::kAdministrator) {
+    return Fail(ErrorKind::kInvalid,
+                format("read --config (RUNTIME_CONFIG, CONTAINERD_CONFIG) {}: the containerd that "
+                       "runs was started with {}, which does not import it; leave the variable "
+                       "out, or name a file that this containerd reads",
+                       place.asked_root, place.root_path));
+  }
+  layout.remarks.push_back(
+      place.asked_root.ends_with(".tmpl")
+          ? format("{} is a template, which would replace a whole configuration at the next start; "
+                   "{} is looked at instead",
+                   place.asked_root, place.root_path)
+          : format("{} is not read by the containerd of {}, which was started with {}; the drop-in "
+                   "goes where {} has such files",
+                   place.asked_root, OwnerName(layout.owner), place.root_path,
+                   OwnerName(layout.owner)));
+  return {};
 }
 
 }  // namespace
@@ -70,41 +102,40 @@ std::string MicroK8sTemplate(const std::string& root_path) {
   return JoinPath(ParentOf(root_path), kMicroK8sTemplateName);
 }
 
-ContainerdLayout LayoutOf(const ContainerdPlace& place) {
+std::string ContainerdRootPath(const std::vector<std::string>& words) {
+  const std::string named = OptionValue(words, {"--config", "-c", "-config"});
+  return named.empty() ? kDefaultRoot : named;
+}
+
+Result<ContainerdLayout> LayoutOf(const ContainerdPlace& place) {
   ContainerdLayout layout;
   layout.root_path = place.root_path;
-  const bool names_template =
-      place.asked_root.ends_with(".tmpl") || BaseName(place.asked_root) == kMicroK8sTemplateName;
-  if (place.asked_root.ends_with(".tmpl")) {
-    layout.remarks.push_back(
-        format("{} is a template, which would replace a whole configuration at the next start; {} "
-               "is looked at instead",
-               place.asked_root, place.root_path));
-  } else if (!place.asked_root.empty() && !names_template) {
-    layout.root_path = place.asked_root;
-  }
-  const std::string folder = ParentOf(layout.root_path);
+  const std::string folder = ParentOf(place.root_path);
+  const std::string& asked = place.asked_root;
   if (IsK0s(place.root_text)) {
     layout.owner = ContainerdOwner::kK0s;
     layout.edit_root = false;
     layout.restarts_itself = true;
     layout.drop_in_path = JoinPath(folder, "containerd.d/" + std::string(kDropInName));
-    return layout;  // k0s reads no other folder, whatever was asked for
-  }
-  if (layout.root_path.ends_with(kMicroK8sPlace) && place.has_template) {
+  } else if (place.root_path.ends_with(kMicroK8sPlace) && place.has_template) {
     layout.owner = ContainerdOwner::kMicroK8s;
-    layout.template_path = MicroK8sTemplate(layout.root_path);
+    layout.template_path = MicroK8sTemplate(place.root_path);
     layout.drop_in_path = JoinPath(WithoutRevision(folder), "conf.d/" + std::string(kDropInName));
-  } else if (IsK3s(layout.root_path, place.root_text)) {
+  } else if (IsK3s(place.root_path, place.root_text)) {
     layout.owner = ContainerdOwner::kK3s;
     layout.edit_root = false;
     const std::string imported = ImportedFolder(place);
     layout.drop_in_path = imported.empty() ? "" : JoinPath(imported, kDropInName);
-    return layout;  // the same
   } else {
     layout.drop_in_path = JoinPath(folder, "conf.d/" + std::string(kDropInName));
+    const std::string beside = JoinPath(ParentOf(asked), kDropInName);
+    if (place.asked_is_read && ImportsPath(place.root_text, place.root_path, beside)) {
+      layout.drop_in_path = beside;
+    }
   }
-  if (!place.asked_drop_in.empty()) {
+  TRY(CheckAsked(place, layout));
+  // k0s and k3s read no other folder, whatever was asked for.
+  if (!place.asked_drop_in.empty() && layout.edit_root) {
     layout.drop_in_path = place.asked_drop_in;
   }
   return layout;

@@ -39,11 +39,20 @@ struct ContainerdPlace {
   // By option; empty: not given.
   std::string asked_root;
   std::string asked_drop_in;
+  // What the asked file is to the root file.
+  bool asked_is_root = false;  // the same file, by links too
+  bool asked_is_read = false;  // imported by it
 };
 
-// k3s: docs.k3s.io/advanced#configuring-containerd; k0s: docs.k0sproject.io/stable/runtime;
-// MicroK8s: its snap's args/containerd-template.toml.
-ContainerdLayout LayoutOf(const ContainerdPlace& place);
+// The file that a containerd with this command line reads, as written there: its --config, else the
+// default.
+std::string ContainerdRootPath(const std::vector<std::string>& words);
+
+// What is asked for counts only within what containerd reads. k3s: docs.k3s.io/advanced
+// #configuring-containerd; k0s: docs.k0sproject.io/stable/runtime; MicroK8s: its snap's
+// args/containerd-template.toml. kInvalid: the asked file is neither the root file nor one that it
+// imports, and no distribution says where ours belongs.
+Result<ContainerdLayout> LayoutOf(const ContainerdPlace& place);
 
 // Where MicroK8s's template of a root file would lie.
 std::string MicroK8sTemplate(const std::string& root_path);

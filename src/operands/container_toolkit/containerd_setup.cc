@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <filesystem>
 #include <iterator>
 #include <optional>
+#include <system_error>
 
 #include "base/log.h"
 #include "base/paths.h"
@@ -21,7 +23,6 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr char kDefaultConfig[] = "/etc/containerd/config.toml";
 // Note in the journal: k3s was restarted once so that it finds the toolkit.
 constexpr char kOwnerRestarted[] = "owner-restarted";
 
@@ -36,18 +37,49 @@ Result<std::unique_ptr<RuntimeSetup>> ContainerdSetup::Make(const Options& optio
   return setup;
 }
 
-Status ContainerdSetup::ReadFiles() {
+// Which files count, and what the user's paths are to them.
+Status ContainerdSetup::ChooseLayout() {
   container::ContainerdPlace place;
-  place.root_path = OptionValue(found().words, {"--config", "-c", "-config"});
-  if (place.root_path.empty()) {
-    place.root_path = kDefaultConfig;
+  place.root_path = container::ContainerdRootPath(found().words);
+  if (!place.root_path.starts_with("/")) {
+    std::error_code gone;
+    const auto folder =
+        std::filesystem::read_symlink(format("/proc/{}/cwd", found().process.pid), gone);
+    const std::string path = (folder / place.root_path).lexically_normal();
+    place.root_path = WithoutRoot(options().host_root, path).value_or(path);
   }
-  place.asked_root = options().runtime_config;
-  place.asked_drop_in = options().drop_in_config;
-  place.has_template = ReadFile(Here(container::MicroK8sTemplate(place.root_path))).has_value();
-  place.root_text = ReadFile(Here(place.root_path)).value_or("");
-  layout_ = LayoutOf(place);
+  place.asked_root = std::filesystem::path(AskedConfig()).lexically_normal();
+  place.asked_drop_in = AskedDropIn();
+  const auto compare = [&]() -> Status {
+    place.root_text = ReadFile(Here(place.root_path)).value_or("");
+    place.has_template = ReadFile(Here(container::MicroK8sTemplate(place.root_path))).has_value();
+    place.asked_is_root = Here(place.asked_root) == Here(place.root_path);
+    container::ContainerdWish root;
+    root.root_path = place.root_path;
+    root.root_text = place.root_text;
+    TRY_ASSIGN(place.asked_is_read, container::IsRead(options().host_root, root, place.asked_root));
+    return {};
+  };
+  TRY(compare());
+  const bool told = EngineOf(found().words) == "containerd";
+  if (!told && !place.asked_root.empty() && !place.asked_is_read) {
+    // Another program serves the socket: which file containerd reads is only in the option.
+    place.root_path = place.asked_root;
+    TRY(compare());
+  }
+  auto layout = LayoutOf(place);
+  if (layout) {
+    layout_ = *std::move(layout);
+  } else {
+    accepted_ = std::unexpected(layout.error());
+    layout_.root_path = place.root_path;
+    layout_.edit_root = false;
+  }
+  return {};
+}
 
+Status ContainerdSetup::ReadFiles() {
+  TRY(ChooseLayout());
   wish_.root_path = layout_.root_path;
   wish_.drop_in_path = layout_.drop_in_path;
   wish_.edit_root = layout_.edit_root;
@@ -100,6 +132,7 @@ Result<RuntimeSetup::Wanted> ContainerdSetup::Plan() {
   for (const container::ImportedFile& file : imports_.files) {
     Watch(file.path);
   }
+  TRY(accepted_);
   TRY_ASSIGN(plan_, container::PlanContainerd(wish_));
   Wanted wanted;
   wanted.handlers = plan_.handlers;
@@ -169,8 +202,8 @@ Result<std::string> ContainerdSetup::TryOut(const Wanted& wanted) {
 }
 
 Result<RuntimeSetup::Outcome> ContainerdSetup::Install(host::Journal& journal) {
-  return layout_.drop_in_path.empty() ? RestartForItsOwner(journal)
-                                      : RuntimeSetup::Install(journal);
+  return accepted_ && layout_.drop_in_path.empty() ? RestartForItsOwner(journal)
+                                                   : RuntimeSetup::Install(journal);
 }
 
 // k3s and RKE2 before their drop-in folders: whatever is written is lost at the next start, but at

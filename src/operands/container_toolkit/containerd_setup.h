@@ -27,6 +27,7 @@ class ContainerdSetup final : public RuntimeSetup {
       : RuntimeSetup(options, std::move(found), std::move(drop_ins)) {}
 
   Status ReadFiles();
+  Status ChooseLayout();
   Result<Wanted> Plan() override;
   [[nodiscard]] std::vector<std::string> EditedFiles() const override;
   Result<std::string> TryOut(const Wanted& wanted) override;
@@ -37,6 +38,7 @@ class ContainerdSetup final : public RuntimeSetup {
   [[nodiscard]] std::chrono::seconds AnswerWithin() const override;
   [[nodiscard]] bool RestartsItself() const override { return layout_.restarts_itself; }
 
+  Status accepted_;  // an error: a path that was asked for is none that containerd reads
   container::ContainerdLayout layout_;
   container::ContainerdWish wish_;
   container::ContainerdPlan plan_;

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/option_value.h"
 #include "base/paths.h"
 #include "base/text.h"
 #include "container/containerd.h"
 #include "operands/container_toolkit/desired_files.h"
-#include "operands/container_toolkit/kubelet_endpoint.h"
 #include "operands/container_toolkit/trial_folder.h"
 
 namespace gantry::container_toolkit {
@@ -29,9 +29,9 @@ CrioSetup::CrioSetup(const Options& options, FoundRuntime found_runtime,
     : RuntimeSetup(options, std::move(found_runtime), std::move(noted_drop_ins)),
       config_path_(OptionValue(found().words, {"--config", "-c"})),
       config_dir_(OptionValue(found().words, {"--config-dir", "-d"})),
-      drop_in_path_(options.drop_in_config) {
+      drop_in_path_(AskedDropIn()) {
   if (config_path_.empty()) {
-    config_path_ = options.runtime_config.empty() ? kDefaultConfig : options.runtime_config;
+    config_path_ = kDefaultConfig;
   }
   if (config_dir_.empty()) {
     config_dir_ = kDefaultFolder;
@@ -71,11 +71,33 @@ std::vector<std::string> CrioSetup::LowLevelRuntimes() const {
   return container::CrioRuntimePaths(Texts());
 }
 
+// CRI-O reads one file and the files of one folder.
+Status CrioSetup::CheckAsked() const {
+  const auto is_read = [&](const std::string& path) {
+    return Here(ParentOf(path)) == Here(config_dir_);
+  };
+  if (const std::string asked = AskedConfig();
+      !asked.empty() && Here(asked) != Here(config_path_) && !is_read(asked)) {
+    return Fail(ErrorKind::kInvalid,
+                format("read --config (RUNTIME_CONFIG) {}: the CRI-O that runs reads {} and the "
+                       "files of {}; leave the variable out",
+                       asked, config_path_, config_dir_));
+  }
+  if (!is_read(drop_in_path_)) {
+    return Fail(ErrorKind::kInvalid,
+                format("read --drop-in-config (RUNTIME_DROP_IN_CONFIG) {}: the CRI-O that runs "
+                       "reads {} and the files of {}; leave the variable out, or name a file there",
+                       drop_in_path_, config_path_, config_dir_));
+  }
+  return {};
+}
+
 Result<RuntimeSetup::Wanted> CrioSetup::Plan() {
   using Kind = host::Change::Kind;
   Wanted wanted;
   Watch(config_path_);
   Watch(config_dir_);
+  TRY(CheckAsked());
   container::CrioWish wish;
   wish.present = Texts();
   wish.program = RuntimeProgram(options());

@@ -27,6 +27,8 @@ class CrioSetup final : public RuntimeSetup {
   [[nodiscard]] Result<std::string> Dump(const std::string& config,
                                          const std::string& folder) const;
 
+  [[nodiscard]] Status CheckAsked() const;
+
   struct File {
     std::string path;  // host path
     std::string text;

@@ -9,11 +9,11 @@
 #include <chrono>
 
 #include "base/log.h"
+#include "base/option_value.h"
 #include "base/paths.h"
 #include "base/text.h"
 #include "container/docker_status.h"
 #include "operands/container_toolkit/desired_files.h"
-#include "operands/container_toolkit/kubelet_endpoint.h"
 #include "operands/container_toolkit/trial_folder.h"
 
 namespace gantry::container_toolkit {
@@ -28,10 +28,7 @@ constexpr char kDefaultConfig[] = "/etc/docker/daemon.json";
 DockerSetup::DockerSetup(const Options& options, FoundRuntime found_runtime,
                          std::vector<std::string> noted_drop_ins)
     : RuntimeSetup(options, std::move(found_runtime), std::move(noted_drop_ins)),
-      config_path_(options.runtime_config) {
-  if (config_path_.empty()) {
-    config_path_ = OptionValue(found().words, {"--config-file"});
-  }
+      config_path_(OptionValue(found().words, {"--config-file"})) {
   if (config_path_.empty()) {
     config_path_ = kDefaultConfig;
   }
@@ -39,6 +36,13 @@ DockerSetup::DockerSetup(const Options& options, FoundRuntime found_runtime,
 
 Result<RuntimeSetup::Wanted> DockerSetup::Plan() {
   Watch(config_path_);
+  if (const std::string asked = AskedConfig();
+      !asked.empty() && Here(asked) != Here(config_path_)) {
+    return Fail(ErrorKind::kInvalid,
+                format("read --config (RUNTIME_CONFIG, DOCKER_CONFIG) {}: the dockerd that runs "
+                       "reads {} and no other file; leave the variable out",
+                       asked, config_path_));
+  }
   container::DockerWish wish;
   wish.path = config_path_;
   if (auto text = ReadFile(Here(config_path_))) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "base/option_value.h"
 #include "base/paths.h"
 #include "base/text.h"
 
@@ -44,21 +45,6 @@ std::string NameOf(const std::vector<std::string>& words) {
 }
 
 }  // namespace
-
-std::string OptionValue(const std::vector<std::string>& words,
-                        const std::vector<std::string>& names) {
-  for (size_t i = 1; i < words.size(); ++i) {
-    for (const std::string& name : names) {
-      if (words[i] == name && i + 1 < words.size()) {
-        return words[i + 1];
-      }
-      if (words[i].starts_with(name + "=")) {
-        return words[i].substr(name.size() + 1);
-      }
-    }
-  }
-  return "";
-}
 
 std::string KubeletConfigPath(const std::vector<std::string>& words) {
   return OptionValue(words, {"--config"});

@@ -21,8 +21,4 @@ std::string CriSocket(const std::vector<std::string>& words, std::string_view co
 // "containerd", "crio" or "docker" by the program that serves a socket; empty: none of them.
 std::string EngineOf(const std::vector<std::string>& words);
 
-// The value of an option on a command line, given as two words or with "="; empty: not there.
-std::string OptionValue(const std::vector<std::string>& words,
-                        const std::vector<std::string>& names);
-
 }  // namespace gantry::container_toolkit

@@ -67,12 +67,5 @@ TEST(KubeletEndpoint, EnginesByTheirPrograms) {
   EXPECT_EQ(EngineOf({}), "");
 }
 
-TEST(KubeletEndpoint, OptionsOfACommandLine) {
-  EXPECT_EQ(OptionValue({"crio", "-c", "/a"}, {"--config", "-c"}), "/a");
-  EXPECT_EQ(OptionValue({"crio", "--config=/b"}, {"--config", "-c"}), "/b");
-  EXPECT_EQ(OptionValue({"crio", "--config-dir=/b"}, {"--config", "-c"}), "");
-  EXPECT_EQ(OptionValue({"crio", "--config"}, {"--config"}), "");
-}
-
 }  // namespace
 }  // namespace gantry::container_toolkit

@@ -139,6 +139,14 @@ std::string RuntimeSetup::Here(const std::string& host_path) const {
       .value_or(JoinPath(options_.host_root, host_path));
 }
 
+std::string RuntimeSetup::AskedConfig() const {
+  return found_.engine == options_.runtime ? options_.runtime_config : "";
+}
+
+std::string RuntimeSetup::AskedDropIn() const {
+  return found_.engine == options_.runtime ? options_.drop_in_config : "";
+}
+
 std::string RuntimeSetup::RunningPrefix() const {
   return format("{} {} ", found_.process.pid, found_.process.start_time);
 }

@@ -107,6 +107,9 @@ class RuntimeSetup {
   [[nodiscard]] const std::vector<std::string>& drop_ins() const { return drop_ins_; }
   [[nodiscard]] const Options& options() const { return options_; }
   [[nodiscard]] const FoundRuntime& found() const { return found_; }
+  // The paths that options name; empty where they are meant for another engine than the node's.
+  [[nodiscard]] std::string AskedConfig() const;
+  [[nodiscard]] std::string AskedDropIn() const;
   void Watch(const std::string& host_path) { watched_.push_back(Here(host_path)); }
   // Notes what the engine serves by the toolkit's program: that stays until no container needs it.
   Status NoteHandlers(host::Journal& journal, const std::vector<std::string>& handlers) const;
