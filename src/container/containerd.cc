@@ -16,6 +16,7 @@
 
 #include "base/paths.h"
 #include "base/text.h"
+#include "container/containerd_runtimes.h"
 #include "container/nvidia_runtimes.h"
 #include "container/toml_text.h"
 
@@ -136,47 +137,6 @@ std::vector<NvidiaRuntime> WantedRuntimes(const ContainerdWish& wish) {
   return NvidiaRuntimes(wish.runtime_name, wish.program);
 }
 
-// The runtime whose settings ours inherit: the default one, else runc, else crun.
-const toml::table* TemplateRuntime(const toml::table* cri) {
-  if (cri == nullptr) {
-    return nullptr;
-  }
-  std::vector<std::string> names = {"runc", "crun"};
-  if (const toml::table* containerd = TableAt(*cri, {"containerd"})) {
-    const auto name = (*containerd)["default_runtime_name"].value<std::string>();
-    if (name && !name->starts_with("nvidia")) {
-      names.insert(names.begin(), *name);
-    }
-  }
-  for (const std::string& name : names) {
-    if (const toml::table* found = TableAt(*cri, {"containerd", "runtimes", name})) {
-      return found;
-    }
-  }
-  return nullptr;
-}
-
-toml::table RuntimeTable(const ContainerdWish& wish, const toml::table* like,
-                         const std::string& program, int schema) {
-  toml::table table = like == nullptr ? toml::table{} : *like;
-  if (table["runtime_type"].value_or(std::string()).empty()) {
-    table.insert_or_assign("runtime_type", wish.runtime_type);
-  }
-  toml::table& options = Child(table, "options");
-  options.insert_or_assign("BinaryName", program);
-  if (schema == 1) {
-    options.insert_or_assign("Runtime", program);
-  }
-  if (!wish.annotation_prefixes.empty()) {
-    toml::array prefixes;
-    for (const std::string& prefix : wish.annotation_prefixes) {
-      prefixes.push_back(prefix + "*");
-    }
-    table.insert_or_assign("container_annotations", std::move(prefixes));
-  }
-  return table;
-}
-
 // What the root file and its imports say of the CRI plugin, as containerd puts them together: key
 // by key where it merges tables, and there each file is read by its own schema; else the last file
 // that has the table counts.
@@ -202,9 +162,7 @@ toml::table PresentCri(const toml::table& root, const ContainerdWish& wish, int 
 bool HasRuntimes(const toml::table& cri, const ContainerdWish& wish) {
   const std::vector<NvidiaRuntime> wanted = WantedRuntimes(wish);
   return std::ranges::all_of(wanted, [&](const NvidiaRuntime& runtime) {
-    const toml::table* options = TableAt(cri, {"containerd", "runtimes", runtime.name, "options"});
-    return options != nullptr &&
-           (*options)["BinaryName"].value_or(std::string()) == runtime.program;
+    return RunsProgram(TableAt(cri, {"containerd", "runtimes", runtime.name}), runtime.program);
   });
 }
 
@@ -298,10 +256,8 @@ class Planner {
         TableAt(cri_, {"containerd", "runtimes", named}) == nullptr) {
       runtimes.insert_or_assign(named, toml::table{{"runtime_type", wish_.runtime_type}});
     }
-    const toml::table* like = TemplateRuntime(&cri_);
     for (const NvidiaRuntime& runtime : WantedRuntimes(wish_)) {
-      runtimes.insert_or_assign(runtime.name,
-                                RuntimeTable(wish_, like, runtime.program, plan_.schema));
+      runtimes.insert_or_assign(runtime.name, RuntimeTable(wish_, cri_, runtime, plan_.schema));
     }
     return cri;
   }
@@ -493,15 +449,8 @@ std::vector<std::string> LowLevelRuntimes(const ContainerdWish& wish) {
   const auto root = ParseToml(wish.root_text.value_or(""));
   for (const int schema : {1, 2, 3}) {
     const toml::table cri = root ? PresentCri(*root, wish, schema) : toml::table{};
-    std::vector<std::string> names = {"runc", "crun"};
-    const std::string named = cri["containerd"]["default_runtime_name"].value_or(std::string());
-    if (!named.empty() && !named.starts_with("nvidia")) {
-      names.insert(names.begin(), named);
-    }
-    for (const std::string& name : names) {
-      const std::string path =
-          cri["containerd"]["runtimes"][name]["options"]["BinaryName"].value_or(std::string());
-      if (!path.empty() && std::ranges::find(paths, path) == paths.end()) {
+    for (const std::string& path : LowLevelPrograms(cri)) {
+      if (std::ranges::find(paths, path) == paths.end()) {
         paths.push_back(path);
       }
     }
@@ -603,9 +552,9 @@ std::vector<std::string> HandlersInDump(std::string_view dump) {
 bool HasRuntime(std::string_view text, const std::string& name, const std::string& program) {
   const auto config = ParseToml(text);
   return config && std::ranges::any_of(std::array{1, 2, 3}, [&](int schema) {
-           const toml::table* options = TableAt(
-               *config, {"plugins", CriPlugin(schema), "containerd", "runtimes", name, "options"});
-           return options != nullptr && (*options)["BinaryName"].value_or(std::string()) == program;
+           return RunsProgram(
+               TableAt(*config, {"plugins", CriPlugin(schema), "containerd", "runtimes", name}),
+               program);
          });
 }
 

@@ -48,6 +48,8 @@ struct ContainerdWish {
   bool owner_asks = false;
   bool legacy_schema = false;  // an empty root file is of schema 1, as for containerd before 1.3
   std::vector<std::string> annotation_prefixes;  // passed on to the runtime: "<prefix>*"
+  // The kubelet's cgroup driver is systemd: for a configuration that has no runtime's table.
+  bool kubelet_uses_systemd = false;
 };
 
 struct ContainerdPlan {
@@ -63,8 +65,8 @@ struct ContainerdPlan {
 // kInvalid names the line of a root file that is no TOML; kUnsupported what cannot be done to it.
 Result<ContainerdPlan> PlanContainerd(const ContainerdWish& wish);
 
-// Programs of the low-level runtimes that the configuration names: of the default one unless it is
-// NVIDIA's, of runc, of crun.
+// Programs of the low-level runtimes that the configuration names: of the default one, of runc, of
+// crun, but for programs of NVIDIA's.
 std::vector<std::string> LowLevelRuntimes(const ContainerdWish& wish);
 
 // The root file without what PlanContainerd put into it, whatever else was edited since.

@@ -32,7 +32,7 @@ Result<toml::table> RuntimeSection(const std::vector<std::string>& texts) {
 const toml::table* TemplateRuntime(const toml::table& section) {
   std::vector<std::string> names = {"runc", "crun"};
   const auto named = section["default_runtime"].value<std::string>();
-  if (named && !named->starts_with("nvidia")) {
+  if (named) {
     names.insert(names.begin(), *named);
   }
   for (const std::string& name : names) {
@@ -86,12 +86,13 @@ std::vector<std::string> CrioRuntimePaths(const std::vector<std::string>& texts)
   }
   const auto add = [&](const std::string& name) {
     const auto path = (*runtimes)[name]["runtime_path"].value<std::string>();
-    if (path && !path->empty() && std::ranges::find(paths, *path) == paths.end()) {
+    if (path && !path->empty() && !IsNvidiaProgram(*path) &&
+        std::ranges::find(paths, *path) == paths.end()) {
       paths.push_back(*path);
     }
   };
   const auto named = (*section)["default_runtime"].value<std::string>();
-  if (named && !named->starts_with("nvidia")) {
+  if (named) {
     add(*named);
   }
   for (const char* name : {"runc", "crun"}) {

@@ -2,6 +2,8 @@
 // Which runtimes does an engine get? The names are RuntimeClasses of users' manifests.
 #include "container/nvidia_runtimes.h"
 
+#include "base/paths.h"
+
 namespace gantry::container {
 
 std::vector<NvidiaRuntime> NvidiaRuntimes(const std::string& chosen_name,
@@ -10,6 +12,10 @@ std::vector<NvidiaRuntime> NvidiaRuntimes(const std::string& chosen_name,
   return {{fixed ? "nvidia" : chosen_name, program},
           {"nvidia-cdi", program + ".cdi"},
           {"nvidia-legacy", program + ".legacy"}};
+}
+
+bool IsNvidiaProgram(const std::string& path) {
+  return BaseName(path).starts_with("nvidia-container-runtime");
 }
 
 }  // namespace gantry::container

@@ -16,4 +16,8 @@ struct NvidiaRuntime {
 std::vector<NvidiaRuntime> NvidiaRuntimes(const std::string& chosen_name,
                                           const std::string& program);
 
+// Whether a program is one of NVIDIA's runtimes, of whatever folder: it starts a low-level runtime
+// and is none.
+bool IsNvidiaProgram(const std::string& path);
+
 }  // namespace gantry::container

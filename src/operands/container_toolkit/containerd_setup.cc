@@ -101,6 +101,7 @@ Status ContainerdSetup::ReadFiles() {
   wish_.set_as_default = options().set_as_default;
   wish_.enable_cdi = options().cdi_in_runtime.value_or(options().cdi_enabled);
   wish_.annotation_prefixes = options().annotation_prefixes;
+  wish_.kubelet_uses_systemd = found().kubelet_uses_systemd;
   wish_.legacy_schema = options().use_legacy_config;
   // Only one place of ours is named there, now or a moment ago.
   for (const std::string& path : drop_ins()) {

@@ -16,6 +16,8 @@ namespace {
 constexpr std::string_view kScheme = "unix://";
 constexpr char kFlag[] = "--container-runtime-endpoint";
 constexpr std::string_view kKey = "containerRuntimeEndpoint";
+constexpr char kDriverFlag[] = "--cgroup-driver";
+constexpr std::string_view kDriverKey = "cgroupDriver";
 
 std::string WithoutScheme(std::string_view endpoint) {
   endpoint = Trim(endpoint);
@@ -24,19 +26,30 @@ std::string WithoutScheme(std::string_view endpoint) {
 }
 
 // A plain key of a YAML or JSON file: a path needs no more of either than quotes taken off.
-std::string EndpointInFile(std::string_view config) {
+std::string ValueInFile(std::string_view config, std::string_view name) {
   for (const std::string& line : Split(config, '\n')) {
-    const size_t key = line.find(kKey);
-    const size_t colon = key == std::string::npos ? key : line.find(':', key + kKey.size());
+    const size_t key = line.find(name);
+    const size_t colon = key == std::string::npos ? key : line.find(':', key + name.size());
     if (colon == std::string::npos || line.find('#') < key) {
       continue;
     }
     std::string value = line.substr(colon + 1);
     value = value.substr(0, value.find_first_of("#,}"));
     std::erase_if(value, [](char c) { return c == '"' || c == '\''; });
-    return WithoutScheme(value);
+    return std::string(Trim(value));
   }
   return "";
+}
+
+// MicroK8s's file as words of a command line.
+std::vector<std::string> WordsOf(const std::string& program, std::string_view arguments) {
+  std::vector<std::string> words = {program};
+  for (const std::string& line : Split(arguments, '\n')) {
+    for (const std::string& word : Split(line, ' ')) {
+      words.push_back(word);
+    }
+  }
+  return words;
 }
 
 // The program's name. A process that wrote its own title has it all in one word.
@@ -57,13 +70,8 @@ std::string CriSocket(const std::vector<std::string>& words, std::string_view co
   }
   const std::string name = NameOf(words);
   if (name == "kubelite") {
-    std::vector<std::string> arguments = {name};
-    for (const std::string& line : Split(microk8s_arguments, '\n')) {
-      for (const std::string& word : Split(line, ' ')) {
-        arguments.push_back(word);
-      }
-    }
-    const std::string given = WithoutScheme(OptionValue(arguments, {kFlag}));
+    const std::string given =
+        WithoutScheme(OptionValue(WordsOf(name, microk8s_arguments), {kFlag}));
     // As a rule it is ${SNAP_COMMON}/run/containerd.sock.
     return given.empty() ? "/var/snap/microk8s/common/run/containerd.sock" : given;
   }
@@ -72,7 +80,18 @@ std::string CriSocket(const std::vector<std::string>& words, std::string_view co
                ? "/run/k3s/containerd/containerd.sock"
                : "/run/k3s/cri-dockerd/cri-dockerd.sock";
   }
-  return EndpointInFile(config);
+  return WithoutScheme(ValueInFile(config, kKey));
+}
+
+bool UsesSystemdCgroups(const std::vector<std::string>& words, std::string_view config,
+                        std::string_view microk8s_arguments) {
+  const std::string name = NameOf(words);
+  std::string driver =
+      OptionValue(name == "kubelite" ? WordsOf(name, microk8s_arguments) : words, {kDriverFlag});
+  if (driver.empty()) {
+    driver = ValueInFile(config, kDriverKey);
+  }
+  return driver == "systemd";
 }
 
 std::string EngineOf(const std::vector<std::string>& words) {

@@ -18,6 +18,10 @@ std::string KubeletConfigPath(const std::vector<std::string>& words);
 std::string CriSocket(const std::vector<std::string>& words, std::string_view config,
                       std::string_view microk8s_arguments);
 
+// Whether the kubelet's cgroup driver is systemd, by the same.
+bool UsesSystemdCgroups(const std::vector<std::string>& words, std::string_view config,
+                        std::string_view microk8s_arguments);
+
 // "containerd", "crio" or "docker" by the program that serves a socket; empty: none of them.
 std::string EngineOf(const std::vector<std::string>& words);
 

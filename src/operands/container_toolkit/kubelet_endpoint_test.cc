@@ -58,6 +58,20 @@ TEST(KubeletEndpoint, MicroK8sHasAFileOfArguments) {
   EXPECT_EQ(CriSocket(words, "", ""), "/var/snap/microk8s/common/run/containerd.sock");
 }
 
+TEST(KubeletEndpoint, TheCgroupDriver) {
+  const std::vector<std::string> words = {"kubelet", "--config=/var/lib/kubelet/config.yaml"};
+  EXPECT_TRUE(UsesSystemdCgroups(words, "cgroupDriver: systemd\n", ""));
+  EXPECT_TRUE(UsesSystemdCgroups(words, "{\"cgroupDriver\": \"systemd\"}", ""));
+  EXPECT_FALSE(UsesSystemdCgroups(words, "cgroupDriver: cgroupfs\n", ""));
+  EXPECT_FALSE(UsesSystemdCgroups(words, "# cgroupDriver: systemd\n", ""));
+  EXPECT_FALSE(UsesSystemdCgroups(words, "", ""));
+  EXPECT_FALSE(
+      UsesSystemdCgroups({"kubelet", "--cgroup-driver=cgroupfs"}, "cgroupDriver: systemd\n", ""))
+      << "a flag counts more";
+  EXPECT_TRUE(
+      UsesSystemdCgroups({"/snap/microk8s/7964/kubelite"}, "", "--a=b\n--cgroup-driver=systemd\n"));
+}
+
 TEST(KubeletEndpoint, EnginesByTheirPrograms) {
   EXPECT_EQ(EngineOf({"/usr/bin/containerd", "--config", "x"}), "containerd");
   EXPECT_EQ(EngineOf({"/usr/bin/crio"}), "crio");

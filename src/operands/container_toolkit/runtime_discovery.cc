@@ -41,9 +41,15 @@ std::vector<std::string> UsualSockets(const std::string& engine) {
           "/run/k0s/containerd.sock", "/var/snap/microk8s/common/run/containerd.sock"};
 }
 
-// The socket that the kubelet uses; empty if there is no kubelet, or it doesn't say. kUnavailable:
-// it is about to start, and to guess which engine it will use could change another one's files.
-Result<std::string> KubeletsSocket(const Options& options) {
+struct Kubelet {
+  std::string socket;  // of the engine; empty: there is no kubelet, or it doesn't say
+  bool uses_systemd = false;
+};
+
+// kUnavailable: it is about to start, and to guess which engine it will use could change another
+// one's files.
+Result<Kubelet> FindKubelet(const Options& options) {
+  Kubelet says;
   Status starting;
   for (const char* socket : kKubeletSockets) {
     const auto kubelet = host::SocketPeer(Here(options, socket));
@@ -58,13 +64,14 @@ Result<std::string> KubeletsSocket(const Options& options) {
     const std::string path = KubeletConfigPath(*words);
     const std::string config = path.empty() ? "" : ReadFile(Here(options, path)).value_or("");
     const std::string arguments = ReadFile(Here(options, kMicroK8sArguments)).value_or("");
-    std::string found = CriSocket(*words, config, arguments);
-    if (!found.empty()) {
-      return found;
+    says.uses_systemd = says.uses_systemd || UsesSystemdCgroups(*words, config, arguments);
+    says.socket = CriSocket(*words, config, arguments);
+    if (!says.socket.empty()) {
+      return says;
     }
   }
   TRY(starting);
-  return "";
+  return says;
 }
 
 // Its own mount namespace is the host's as a rule; where it is ours, the path has our prefix.
@@ -103,10 +110,13 @@ Result<FoundRuntime> FindRuntime(const Options& options) {
   FoundRuntime found;
   std::vector<std::string> sockets = {options.socket};
   const bool given = !options.socket.empty();
+  const auto kubelet = FindKubelet(options);
   if (!given) {
-    TRY_ASSIGN(const std::string kubelets, KubeletsSocket(options));
-    sockets = kubelets.empty() ? UsualSockets(options.runtime) : std::vector<std::string>{kubelets};
+    TRY(kubelet);
+    sockets = kubelet->socket.empty() ? UsualSockets(options.runtime)
+                                      : std::vector<std::string>{kubelet->socket};
   }
+  found.kubelet_uses_systemd = kubelet && kubelet->uses_systemd;
   Result<host::ProcessId> peer = Fail(ErrorKind::kNotFound, "find the container runtime");
   for (const std::string& socket : sockets) {
     auto serves = host::SocketPeer(Here(options, socket));

@@ -15,8 +15,9 @@ struct FoundRuntime {
   std::string engine;  // "containerd", "crio" or "docker"
   std::string socket;  // host path
   host::ProcessId process;
-  std::vector<std::string> words;  // its command line
-  std::string program;             // host path
+  std::vector<std::string> words;     // its command line
+  std::string program;                // host path
+  bool kubelet_uses_systemd = false;  // as its cgroup driver
   std::vector<std::string> remarks;
 };
 
