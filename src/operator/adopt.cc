@@ -120,6 +120,18 @@ bool HasPullSecrets(const Json& pod, const Json& observed) {
   });
 }
 
+// The desired one for the nodes that the observed one is for, if both are a driver's: its nodes are
+// no matter of what its pods are.
+Json ForTheSameNodes(const Json& desired, const Json& observed) {
+  const Json* nodes = At(observed, "spec.template.spec.nodeSelector");
+  if (nodes == nullptr || At(desired, {"metadata", "labels", names::kDriverSystem}) == nullptr) {
+    return desired;
+  }
+  Json same = desired;
+  same["spec"]["template"]["spec"]["nodeSelector"] = *nodes;
+  return same;
+}
+
 // Made by NVIDIA's operator, and not ours since.
 bool IsNvidias(const Json& set) {
   return kube::AnnotationOf(set, names::kLastAppliedHash) != nullptr &&
@@ -170,11 +182,13 @@ Json InPlaceOf(const Json& desired, const Json& observed) {
   }
   const std::string rendering = AnnotationOrEmpty(desired, names::kRendering);
   const std::string adopted = AnnotationOrEmpty(observed, names::kAdopted);
-  if ((!adopted.empty() && adopted != rendering) || !MeetsPolicy(desired, observed)) {
+  if ((!adopted.empty() && adopted != rendering) ||
+      !MeetsPolicy(ForTheSameNodes(desired, observed), observed)) {
     return desired;
   }
   Json kept = desired;
   kept["spec"] = observed["spec"];
+  kept["spec"]["template"]["spec"]["nodeSelector"] = PodOf(desired)["nodeSelector"];
   Json& annotations = kept["metadata"]["annotations"];
   annotations.erase(names::kRendering);
   annotations.erase(names::kLastAppliedHash);

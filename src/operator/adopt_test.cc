@@ -76,6 +76,23 @@ TEST(Adopt, ADaemonSetThatIsAsAskedForKeepsItsTemplate) {
   EXPECT_TRUE(MakePlan({desired}, {{KeyOfObject(restarted), restarted}}, {}).empty());
 }
 
+// op#433: a node of another system comes to where NVIDIA's operator was.
+TEST(Adopt, ADriverForOtherNodesKeepsTheRestOfItsTemplate) {
+  Json theirs = Theirs();
+  theirs["spec"]["updateStrategy"] = {{"type", "OnDelete"}};
+  Json desired = Desired(Policy());
+  desired["spec"]["updateStrategy"] = {{"type", "OnDelete"}};
+  const Json before = Replacement(InPlaceOf(desired, theirs), theirs);
+  desired["metadata"]["labels"][names::kDriverSystem] = "s";
+  desired["spec"]["template"]["spec"]["nodeSelector"][names::kDriverSystem] = "s";
+  const Json after = Replacement(InPlaceOf(desired, before), before);
+  Json pods = theirs["spec"]["template"];
+  pods["spec"]["nodeSelector"][names::kDriverSystem] = "s";
+  EXPECT_EQ(after["spec"]["template"], pods);
+  EXPECT_EQ(after["metadata"]["annotations"][names::kNarrowed], "true");
+  EXPECT_TRUE(MakePlan({desired}, {{KeyOfObject(after), after}}, {}).empty());
+}
+
 TEST(Adopt, AnotherReleaseOrChartChangesNothing) {
   const Json adopted = Replacement(InPlaceOf(Desired(Policy()), Theirs()), Theirs());
   auto policy = Policy();

@@ -51,11 +51,8 @@ bool Tolerates(const Json& toleration, const Taint& taint) {
   return !key.empty() && TextAt(toleration, "value") == taint.value;
 }
 
-std::string RuntimeName(const std::map<std::string, int, std::less<>>& seen) {
-  if (seen.empty() || seen.contains("containerd")) {
-    return "containerd";
-  }
-  return seen.contains("cri-o") ? "crio" : "docker";
+std::string_view RuntimeName(std::string_view scheme) {
+  return scheme == "cri-o" ? "crio" : scheme == "containerd" || scheme == "docker" ? scheme : "";
 }
 
 // What counts here of a node's labels, as views into them: this is asked of every node at every
@@ -67,7 +64,6 @@ struct NodeMarks {
   std::string_view mps_capable;
   std::string_view system_id;
   std::string_view system_version;
-  std::string_view kernel;
   std::string_view rhcos;
   std::vector<std::string_view> deployed;  // operands whose deploy label says true
 };
@@ -79,7 +75,6 @@ NodeMarks NodeMarksOf(std::string_view packed) {
        {names::kMpsCapable, &marks.mps_capable},
        {names::kSystemId, &marks.system_id},
        {names::kSystemVersion, &marks.system_version},
-       {names::kKernelVersion, &marks.kernel},
        {names::kRhcosVersion, &marks.rhcos}});
   constexpr std::string_view kDeploy = names::kDeployPrefix;
   ForEachLabel(packed, [&](std::string_view key, std::string_view value) {
@@ -107,50 +102,6 @@ void Count(std::string_view operand, std::map<std::string, int, std::less<>>& no
   }
 }
 
-// GPU nodes by what they run.
-class Systems {
- public:
-  void Add(const NodeMarks& marks) {
-    std::string tag = SystemTag(marks.system_id, marks.system_version);
-    if (tag.empty()) {
-      return;
-    }
-    System& system = systems_[std::move(tag)];
-    system.id = marks.system_id;
-    ++system.nodes;
-    Insert(marks.kernel, system.kernels);
-    Insert(marks.rhcos, rhcos_);
-  }
-  // Of most nodes; the first by name of several.
-  [[nodiscard]] SystemFacts Main() const {
-    const auto found = std::ranges::max_element(
-        systems_, {}, [](const auto& system) { return system.second.nodes; });
-    if (found == systems_.end()) {
-      return {};
-    }
-    const auto& [tag, system] = *found;
-    return {system.id,
-            tag,
-            {system.kernels.begin(), system.kernels.end()},
-            {rhcos_.begin(), rhcos_.end()}};
-  }
-
- private:
-  using Versions = std::set<std::string, std::less<>>;
-  struct System {
-    std::string id;
-    int nodes = 0;
-    Versions kernels;
-  };
-  static void Insert(std::string_view version, Versions& versions) {
-    if (!version.empty() && !versions.contains(version)) {
-      versions.emplace(version);
-    }
-  }
-  Versions rhcos_;  // of all: while OpenShift is upgraded there are several
-  std::map<std::string, System> systems_;
-};
-
 }  // namespace
 
 const Taint* Untolerated(const std::vector<Taint>& taints, const Json& tolerations) {
@@ -164,6 +115,28 @@ const Taint* Untolerated(const std::vector<Taint>& taints, const Json& toleratio
   return nullptr;
 }
 
+std::string RuntimeFor(const ClusterFacts& cluster, std::string_view there) {
+  for (const std::string_view runtime : {there, std::string_view("containerd")}) {
+    if (cluster.runtimes.contains(runtime)) {
+      return std::string(runtime);
+    }
+  }
+  return cluster.runtimes.empty() ? "containerd" : cluster.runtimes.begin()->first;
+}
+
+std::vector<std::string> OtherRuntimes(const ClusterFacts& cluster, std::string_view runtime) {
+  std::vector<std::string> others;
+  for (const auto& [other, names] : cluster.runtimes) {
+    for (const std::string& name : names) {
+      if (other != runtime) {
+        others.push_back(format("{} ({})", name, other));
+      }
+    }
+  }
+  std::ranges::sort(others);
+  return others;
+}
+
 std::string SystemTag(std::string_view id, std::string_view version) {
   if (id.empty() || version.empty()) {
     return "";
@@ -175,8 +148,7 @@ std::string SystemTag(std::string_view id, std::string_view version) {
 ClusterFacts Summarize(const NamedNodes& nodes, const Json& tolerations,
                        const std::function<std::string(const std::string& node)>& broken) {
   ClusterFacts facts;
-  std::map<std::string, int, std::less<>> runtimes;
-  Systems systems;
+  std::set<std::string, std::less<>> rhcos;
   for (const auto& [name, node] : nodes) {
     ++facts.nodes;
     facts.described += node->described ? 1 : 0;
@@ -189,9 +161,12 @@ ClusterFacts Summarize(const NamedNodes& nodes, const Json& tolerations,
       continue;
     }
     ++facts.gpu_nodes;
-    systems.Add(marks);
-    if (node->runtime == "containerd" || node->runtime == "cri-o" || node->runtime == "docker") {
-      ++runtimes[node->runtime];
+    facts.system_known |= !SystemTag(marks.system_id, marks.system_version).empty();
+    if (!marks.rhcos.empty() && !rhcos.contains(marks.rhcos)) {
+      rhcos.emplace(marks.rhcos);
+    }
+    if (const std::string_view runtime = RuntimeName(node->runtime); !runtime.empty()) {
+      facts.runtimes[std::string(runtime)].push_back(name);
     }
     if (!node->ready) {
       facts.gpu_not_ready.push_back(name);
@@ -228,8 +203,10 @@ ClusterFacts Summarize(const NamedNodes& nodes, const Json& tolerations,
       }
     }
   }
-  facts.runtime = RuntimeName(runtimes);
-  facts.system = systems.Main();
+  for (auto& [runtime, names] : facts.runtimes) {
+    std::ranges::sort(names);
+  }
+  facts.rhcos.assign(rhcos.begin(), rhcos.end());
   for (auto* list : {&facts.undescribed, &facts.gpu_not_ready, &facts.gpu_without_resource,
                      &facts.not_validated, &facts.untolerated}) {
     std::ranges::sort(*list);

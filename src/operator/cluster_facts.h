@@ -29,9 +29,10 @@ struct ClusterFacts {
   std::map<std::string, int, std::less<>> expected;
   // GPU nodes on which no operand runs because of a taint, as "node: key=value:Effect".
   std::vector<std::string> untolerated;
-  std::string runtime = "containerd";  // as the toolkit's RUNTIME has it: containerd, crio, docker
-  // Of most GPU nodes; kernels of those with that system.
-  SystemFacts system;
+  // GPU nodes by container runtime, as the toolkit's RUNTIME has it: containerd, crio, docker.
+  std::map<std::string, std::vector<std::string>, std::less<>> runtimes;
+  bool system_known = false;       // some GPU node says which system it runs
+  std::vector<std::string> rhcos;  // versions of RHCOS on GPU nodes, each once, in order
   bool operator==(const ClusterFacts&) const = default;
 };
 
@@ -41,6 +42,12 @@ using NamedNodes = std::vector<std::pair<std::string, const NodeFacts*>>;
 // found wrong with a node, in a sentence; empty: only the word on the Node is known.
 ClusterFacts Summarize(const NamedNodes& nodes, const Json& tolerations,
                        const std::function<std::string(const std::string& node)>& broken);
+
+// The runtime that operands are set up for which don't find a node's by themselves: the one that
+// they are set up for already, while a node has it, whoever joins; else containerd if any has it.
+std::string RuntimeFor(const ClusterFacts& cluster, std::string_view there);
+// Nodes with another one: "a (crio)".
+std::vector<std::string> OtherRuntimes(const ClusterFacts& cluster, std::string_view runtime);
 
 // As NVIDIA's driver images are tagged for a system: some keep their drivers through minor
 // versions. Empty if the system is not known.

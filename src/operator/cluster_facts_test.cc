@@ -75,53 +75,34 @@ TEST(ClusterFacts, CountsNodesAndWhereDaemonSetsShouldBe) {
   EXPECT_EQ(facts.expected.at("mps-control-daemon"), 1);
   EXPECT_EQ(facts.labelled.at("mps-control-daemon"), 2);
   EXPECT_FALSE(facts.expected.contains("dcgm"));
-  EXPECT_EQ(facts.runtime, "containerd");
+  EXPECT_EQ(RuntimeFor(facts, ""), "containerd");
 }
 
-NodeFacts NodeOf(const std::string& id, const std::string& version, const std::string& kernel) {
-  NodeFacts node = GpuNode();
-  node.labels += format("{}={}\n{}={}\n{}={}\n", names::kSystemId, id, names::kSystemVersion,
-                        version, names::kKernelVersion, kernel);
-  return node;
-}
-
-TEST(ClusterFacts, TheSystemIsThatOfMostGpuNodes) {
-  const NodeFacts one = NodeOf("ubuntu", "22.04", "6.5");
-  const NodeFacts two = NodeOf("ubuntu", "22.04", "5.15");
-  const NodeFacts other = NodeOf("debian", "12", "6.1");
-  const ClusterFacts facts = FactsOf({{"a", &other}, {"b", &one}, {"c", &two}, {"d", &one}});
-  EXPECT_EQ(facts.system, (SystemFacts{"ubuntu", "ubuntu22.04", {"5.15", "6.5"}}));
-  const NodeFacts silent = GpuNode();
-  EXPECT_EQ(FactsOf({{"a", &silent}}).system, SystemFacts());
-}
-
-// Also of nodes that have another version of the system, as while OpenShift is upgraded.
 TEST(ClusterFacts, VersionsOfRhcosAreThoseOfAllNodes) {
   const auto node = [](const char* version, const char* rhcos) {
-    NodeFacts facts = NodeOf("rhcos", version, "");
-    facts.labels += format("{}={}\n", names::kRhcosVersion, rhcos);
+    NodeFacts facts = GpuNode();
+    facts.labels += format("{}=rhcos\n{}={}\n{}={}\n", names::kSystemId, names::kSystemVersion,
+                           version, names::kRhcosVersion, rhcos);
     return facts;
   };
   const NodeFacts one = node("4.13", "413.92");
   const NodeFacts two = node("4.14", "414.92");
-  const SystemFacts system = FactsOf({{"a", &one}, {"b", &two}, {"c", &one}}).system;
-  EXPECT_EQ(system.tag, "rhcos4.13");
-  EXPECT_EQ(system.rhcos, (std::vector<std::string>{"413.92", "414.92"}));
+  const ClusterFacts facts = FactsOf({{"a", &one}, {"b", &two}, {"c", &one}});
+  EXPECT_TRUE(facts.system_known);
+  EXPECT_EQ(facts.rhcos, (std::vector<std::string>{"413.92", "414.92"}));
+  const NodeFacts silent = GpuNode();
+  EXPECT_FALSE(FactsOf({{"a", &silent}}).system_known);
 }
 
 // Some of NVIDIA's images are for all minor versions of a system.
 TEST(ClusterFacts, SystemsAreCalledAsTheImagesAre) {
-  const auto tag = [](const char* id, const char* version) {
-    const NodeFacts node = NodeOf(id, version, "");
-    return FactsOf({{"a", &node}}).system.tag;
-  };
-  EXPECT_EQ(tag("rhel", "8.10"), "rhel8");
-  EXPECT_EQ(tag("rhel", "9.4"), "rhel9");
-  EXPECT_EQ(tag("rhel", "10.1"), "rhel10");
-  EXPECT_EQ(tag("rocky", "9.4"), "rocky9");
-  EXPECT_EQ(tag("ol", "9.4"), "ol9");
-  EXPECT_EQ(tag("sles", "15.6"), "sles15.6");
-  EXPECT_EQ(tag("rhcos", "4.18"), "rhcos4.18");
+  EXPECT_EQ(SystemTag("rhel", "8.10"), "rhel8");
+  EXPECT_EQ(SystemTag("rhel", "9.4"), "rhel9");
+  EXPECT_EQ(SystemTag("rhel", "10.1"), "rhel10");
+  EXPECT_EQ(SystemTag("rocky", "9.4"), "rocky9");
+  EXPECT_EQ(SystemTag("ol", "9.4"), "ol9");
+  EXPECT_EQ(SystemTag("sles", "15.6"), "sles15.6");
+  EXPECT_EQ(SystemTag("rhcos", "4.18"), "rhcos4.18");
 }
 
 TEST(ClusterFacts, TolerationsAreKubernetes) {
@@ -155,8 +136,10 @@ TEST(ClusterFacts, TaintsThatGoByThemselvesAreNoMatterOfTolerations) {
   }
 }
 
+// What is set up for one runtime is not set up anew for another because a node joins.
 TEST(ClusterFacts, TheRuntimeIsThatOfTheGpuNodes) {
-  const auto runtime = [](std::initializer_list<const char*> runtimes) {
+  const auto runtime = [](std::initializer_list<const char*> runtimes,
+                          std::string_view there = "") {
     std::vector<NodeFacts> nodes;
     for (const char* name : runtimes) {
       nodes.push_back(GpuNode());
@@ -166,13 +149,21 @@ TEST(ClusterFacts, TheRuntimeIsThatOfTheGpuNodes) {
     for (const NodeFacts& node : nodes) {
       named.emplace_back("n", &node);
     }
-    return FactsOf(named).runtime;
+    return RuntimeFor(FactsOf(named), there);
   };
   EXPECT_EQ(runtime({}), "containerd");
   EXPECT_EQ(runtime({"cri-o", "containerd"}), "containerd");
   EXPECT_EQ(runtime({"cri-o", "docker"}), "crio");
   EXPECT_EQ(runtime({"docker"}), "docker");
   EXPECT_EQ(runtime({"other"}), "containerd");
+  EXPECT_EQ(runtime({"cri-o", "containerd"}, "crio"), "crio");
+  EXPECT_EQ(runtime({"containerd", "containerd"}, "crio"), "containerd") << "none has it any more";
+  NodeFacts with_crio = GpuNode();
+  with_crio.runtime = "cri-o";
+  const NodeFacts with_containerd = GpuNode();
+  const ClusterFacts both = FactsOf({{"a", &with_crio}, {"b", &with_containerd}});
+  EXPECT_THAT(OtherRuntimes(both, "containerd"), ElementsAre("a (crio)"));
+  EXPECT_THAT(OtherRuntimes(both, "crio"), ElementsAre("b (containerd)"));
   NodeFacts foreign;
   foreign.foreign_nfd = true;
   EXPECT_TRUE(FactsOf({{"n", &foreign}}).foreign_nfd);

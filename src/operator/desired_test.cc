@@ -14,6 +14,7 @@
 
 #include "base/text.h"
 #include "operator/desired/context.h"
+#include "operator/driver_parts_for_tests.h"
 #include "operator/driver_plan.h"
 #include "policy/names.h"
 
@@ -131,26 +132,26 @@ TEST_P(Golden, ObjectsAreAsExpected) {
   }
   const auto policy = policy::Parse(*object);
   ASSERT_TRUE(policy.has_value()) << policy.error().message;
-  const Context context{
-      .policy = *policy,
-      .space = "gpu-operator",
-      .image = "localhost/gantry:1",
-      .pull_policy = "IfNotPresent",
-      .pull_secrets = TextsAt(facts, "pullSecrets"),
-      .runtime = TextAt(facts, "runtime", "containerd"),
-      .owners = Json::array({{{"apiVersion", "nvidia.com/v1"},
-                              {"kind", "ClusterPolicy"},
-                              {"name", "cluster-policy"},
-                              {"uid", "1"},
-                              {"controller", true},
-                              {"blockOwnerDeletion", true}}}),
-      .driver_manager = "nvcr.io/nvidia/cloud-native/k8s-driver-manager:v1",
-      .cuda_image = "nvcr.io/nvidia/cuda",
-      .system = {TextAt(facts, "system.id"), TextAt(facts, "system.tag"),
-                 TextsAt(facts, "system.kernels"), TextsAt(facts, "system.rhcos")},
-      .monitoring = MonitoringIn(facts),
-      .openshift = OpenShiftIn(facts),
-      .config_maps = ConfigMapsIn(facts)};
+  Context context{.policy = *policy,
+                  .space = "gpu-operator",
+                  .image = "localhost/gantry:1",
+                  .pull_policy = "IfNotPresent",
+                  .pull_secrets = TextsAt(facts, "pullSecrets"),
+                  .runtime = TextAt(facts, "runtime", "containerd"),
+                  .owners = Json::array({{{"apiVersion", "nvidia.com/v1"},
+                                          {"kind", "ClusterPolicy"},
+                                          {"name", "cluster-policy"},
+                                          {"uid", "1"},
+                                          {"controller", true},
+                                          {"blockOwnerDeletion", true}}}),
+                  .driver_manager = "nvcr.io/nvidia/cloud-native/k8s-driver-manager:v1",
+                  .cuda_image = "nvcr.io/nvidia/cuda",
+                  .monitoring = MonitoringIn(facts),
+                  .openshift = OpenShiftIn(facts),
+                  .config_maps = ConfigMapsIn(facts)};
+  DivideOn({TextAt(facts, "system.id"), TextAt(facts, "system.tag"),
+            TextsAt(facts, "system.kernels"), TextsAt(facts, "system.rhcos")},
+           context);
   // A case may be about some states only.
   const std::vector<std::string> states = TextsAt(facts, "states");
   std::ostringstream written;
@@ -282,12 +283,12 @@ TEST(IsWhole, NotWhileNoNodeSaysForWhichSystemDriversAre) {
   Json spec = {
       {"sandboxWorkloads", {{"enabled", true}}}, {"driver", image}, {"vgpuManager", image}};
   const auto incomplete = [&](const SystemFacts& system) {
-    const Context context{.policy = *policy::Parse({{"spec", spec}}),
-                          .space = "ns",
-                          .image = "gantry:1",
-                          .pull_policy = "IfNotPresent",
-                          .driver_manager = "m:1",
-                          .system = system};
+    Context context{.policy = *policy::Parse({{"spec", spec}}),
+                    .space = "ns",
+                    .image = "gantry:1",
+                    .pull_policy = "IfNotPresent",
+                    .driver_manager = "m:1"};
+    DivideOn(system, context);
     std::string states;
     for (const DesiredOperand& operand : DesiredOperands(context, true)) {
       states += IsWhole(operand) ? "" : format("{} ", operand.operand->state);
@@ -361,15 +362,15 @@ TEST(OpenShiftRights, EveryPodThatSeesTheHostMayDoSo) {
   for (const Json& spec : {ours, theirs, kata}) {
     const auto policy = policy::Parse({{"spec", spec}});
     ASSERT_TRUE(policy.has_value()) << policy.error().message;
-    const Context context{.policy = *policy,
-                          .space = "ns",
-                          .image = "gantry:1",
-                          .pull_policy = "IfNotPresent",
-                          .runtime = "crio",
-                          .driver_manager = "m:1",
-                          .cuda_image = "nvcr.io/nvidia/cuda",
-                          .system = {"rhcos", "rhcos4.13", {"5.14"}, {}},
-                          .openshift = {.version = "4.13", .constraints = true}};
+    Context context{.policy = *policy,
+                    .space = "ns",
+                    .image = "gantry:1",
+                    .pull_policy = "IfNotPresent",
+                    .runtime = "crio",
+                    .driver_manager = "m:1",
+                    .cuda_image = "nvcr.io/nvidia/cuda",
+                    .openshift = {.version = "4.13", .constraints = true}};
+    DivideOn({"rhcos", "rhcos4.13", {"5.14"}, {}}, context);
     for (const DesiredOperand& operand : DesiredOperands(context, true)) {
       EXPECT_EQ(operand.mistake, "");
       for (const Json& object : operand.objects) {

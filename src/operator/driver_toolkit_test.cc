@@ -12,7 +12,7 @@ const SystemFacts kRhcos{"rhcos", "rhcos4.13", {}, {"413.92"}};
 ToolkitState Decide(const Json& spec, const OpenShift& openshift, const SystemFacts& system) {
   const auto policy = policy::Parse({{"spec", spec}});
   EXPECT_TRUE(policy.has_value());
-  return DecideToolkit(*policy, openshift, system);
+  return DecideToolkit(*policy, openshift, system.rhcos, !system.tag.empty());
 }
 
 OpenShift With(std::map<std::string, std::string> images, bool broken = false) {

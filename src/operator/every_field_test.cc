@@ -14,6 +14,7 @@
 
 #include "base/text.h"
 #include "operator/desired/context.h"
+#include "operator/driver_parts_for_tests.h"
 #include "operator/driver_plan.h"
 #include "operator/node_labels.h"
 #include "operator/upgrade/roll_out.h"
@@ -142,16 +143,16 @@ std::string Outcome(const Json& spec, const OpenShift& openshift = {}) {
   if (!policy.has_value()) {
     return policy.error().message;
   }
-  const Context context{.policy = *policy,
-                        .space = "ns",
-                        .image = "gantry:1",
-                        .pull_policy = "IfNotPresent",
-                        .runtime = "containerd",
-                        .driver_manager = "m:1",
-                        .system = {"ubuntu", "ubuntu22.04", {"6.5"}, {"413.92"}},
-                        .monitoring = {Served::kYes, Served::kYes},
-                        .openshift = openshift,
-                        .config_maps = {{"7s", {"key"}}}};
+  Context context{.policy = *policy,
+                  .space = "ns",
+                  .image = "gantry:1",
+                  .pull_policy = "IfNotPresent",
+                  .runtime = "containerd",
+                  .driver_manager = "m:1",
+                  .monitoring = {Served::kYes, Served::kYes},
+                  .openshift = openshift,
+                  .config_maps = {{"7s", {"key"}}}};
+  DivideOn({"ubuntu", "ubuntu22.04", {"6.5"}, {"413.92"}}, context);
   std::string text;
   for (const DesiredOperand& operand : DesiredOperands(context, true)) {
     text += format("{} {} {} {}\n", operand.operand->state, operand.wanted, operand.image.image,

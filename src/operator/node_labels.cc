@@ -332,9 +332,30 @@ void RemoveDeployLabels(Editor& editor) {
   }
 }
 
-void ApplyDeployLabels(const LabelRules& rules, Editor& editor) {
+bool IsDriver(std::string_view suffix) { return suffix == "driver" || suffix == "vgpu-manager"; }
+
+// The system that its driver is made for, while the node is to have one. What node feature
+// discovery said last counts while it is silent.
+void ApplyDriverSystem(const NodeFacts& node, const LabelRules& rules, const Words& wanted,
+                       Editor& editor) {
+  if (!rules.driver_systems || std::ranges::none_of(wanted, IsDriver)) {
+    editor.Remove(names::kDriverSystem);
+  } else if (const std::string system = DriverSystemOf(editor.labels(), node.runtime);
+             !system.empty()) {
+    editor.Set(names::kDriverSystem, system);
+  }
+}
+
+// Whether a DaemonSet for another system would take the node as soon as it is to have a driver.
+bool WaitsForDriver(const LabelRules& rules, const Labels& labels) {
+  return std::ranges::any_of(rules.open_drivers,
+                             [&](const OpenDriverSet& open) { return open.WouldTake(labels); });
+}
+
+void ApplyDeployLabels(const NodeFacts& node, const LabelRules& rules, Editor& editor) {
   if (ValueOf(editor.labels(), names::kDeployOperands) == "false") {
     RemoveDeployLabels(editor);
+    ApplyDriverSystem(node, rules, {}, editor);
     return;
   }
   std::string workload = "container";
@@ -351,11 +372,13 @@ void ApplyDeployLabels(const LabelRules& rules, Editor& editor) {
   if (mig && !rules.mig_default.empty() && ValueOf(editor.labels(), names::kMigConfig).empty()) {
     editor.Set(names::kMigConfig, rules.mig_default);
   }
+  ApplyDriverSystem(node, rules, wanted, editor);
+  const bool waits = WaitsForDriver(rules, editor.labels());
   for (const std::string& label : DeployLabels()) {
     const std::string_view suffix =
         std::string_view(label).substr(std::string_view(names::kDeployPrefix).size());
     if (std::ranges::find(wanted, suffix) != wanted.end()) {
-      if (ValueOf(editor.labels(), label).empty()) {
+      if (ValueOf(editor.labels(), label).empty() && !(waits && IsDriver(suffix))) {
         editor.Set(label, "true");
       }
     } else if (suffix != kMigManager || workload != "container") {
@@ -391,6 +414,10 @@ void ApplyUpgradeSwitch(const NodeFacts& node, const LabelRules& rules, Editor& 
 LabelRules RulesOf(const policy::ClusterPolicy& policy, bool foreign_nfd) {
   const policy::Operand* mig = policy::OperandOfState("state-mig-manager");
   const bool divides = policy::Wanted(*mig, policy) && policy::HasImage(*mig, policy);
+  const auto has_driver = [&](const char* state) {
+    const policy::Operand* driver = policy::OperandOfState(state);
+    return policy::Wanted(*driver, policy) && policy::HasImage(*driver, policy);
+  };
   return {!foreign_nfd,
           policy.sandbox,
           policy.sandbox_mode,
@@ -399,7 +426,9 @@ LabelRules RulesOf(const policy::ClusterPolicy& policy, bool foreign_nfd) {
           upgrade::IsOn(policy),
           {},
           std::string(),
-          true};
+          true,
+          std::ranges::any_of(std::array{"state-driver", "state-vgpu-manager"}, has_driver),
+          {}};
 }
 
 std::vector<std::string> SilentOthers(const std::string& name, const NodeFacts& node,
@@ -426,15 +455,16 @@ NodeChange DecideLabels(const std::string& name, const NodeFacts& node,
       });
   if (HasGpuLabel(editor.labels())) {
     editor.Set(names::kGpuPresent, "true");
-    ApplyDeployLabels(rules, editor);
+    ApplyDeployLabels(node, rules, editor);
   } else if (described) {
     if (editor.labels().contains(names::kGpuPresent)) {
       editor.Set(names::kGpuPresent, "false");
     }
     RemoveDeployLabels(editor);
+    ApplyDriverSystem(node, rules, {}, editor);
   } else if (ValueOf(editor.labels(), names::kGpuPresent) == "true") {
     // Said by hand, or by a discovery that is silent for the moment.
-    ApplyDeployLabels(rules, editor);
+    ApplyDeployLabels(node, rules, editor);
   }
   ApplyDriverOwner(rules, editor);
   ApplyUpgradeSwitch(node, rules, editor);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "operator/driver_division.h"
 #include "operator/node_facts.h"
 #include "policy/cluster_policy.h"
 #include "policy/node_feature_rule/evaluate.h"
@@ -34,6 +35,10 @@ struct LabelRules {
   std::optional<std::string> driver_owner = std::string();
   // Nodes are checked by our own validator; another's says nothing by a label.
   bool validated = true;
+  // Nodes say which system their driver is made for, by which its DaemonSets select them.
+  bool driver_systems = false;
+  // DaemonSets that would bring a driver to nodes of other systems than their own.
+  std::vector<OpenDriverSet> open_drivers = {};
   bool operator==(const LabelRules&) const = default;
 };
 LabelRules RulesOf(const policy::ClusterPolicy& policy, bool foreign_nfd);

@@ -242,6 +242,48 @@ bool MayGo(const Json& object, const std::set<Incomplete>& incomplete) {
   return std::ranges::any_of(owners, Asks) && std::ranges::none_of(owners, is_missed);
 }
 
+// "state-driver of ClusterPolicy p (nodes a=b)"
+std::string Described(const Json& object) {
+  std::vector<std::string> owners;
+  for (const Json& owner : ListAt(object, "metadata.ownerReferences")) {
+    owners.push_back(format("{} {}", TextAt(owner, "kind"), TextAt(owner, "name")));
+  }
+  std::string text = format("{} of {}", StateOf(object), Join(owners, ", "));
+  if (const Json* nodes = At(object, "spec.template.spec.nodeSelector"); nodes != nullptr) {
+    std::vector<std::string> labels;
+    for (const auto& [key, value] : nodes->items()) {
+      labels.push_back(format("{}={}", key, value.get<std::string>()));
+    }
+    text += format(" (nodes with {})", Join(labels, ","));
+  }
+  return text;
+}
+
+// Takes nodes out of a DaemonSet's template.
+Json WithoutNodes(Json pods) {
+  if (At(pods, "spec.nodeSelector") != nullptr) {
+    pods["spec"].erase("nodeSelector");
+  }
+  return pods;
+}
+
+// Says of a DaemonSet whose pods are not exchanged by its controller whether those that are there
+// are still what it would make, though it is for other nodes by now.
+void TellNarrowed(const Json& observed, Json& object) {
+  const Json* before = At(observed, "spec.template");
+  const Json* after = At(object, "spec.template");
+  if (before == nullptr || after == nullptr ||
+      TextAt(object, "spec.updateStrategy.type") != "OnDelete") {
+    return;
+  }
+  Json& annotations = object["metadata"]["annotations"];
+  if (!SameValue(WithoutNodes(*after), WithoutNodes(*before), "template")) {
+    annotations.erase(names::kNarrowed);
+  } else if (!SameValue(*after, *before, "template")) {
+    annotations[names::kNarrowed] = "true";
+  }
+}
+
 }  // namespace
 
 ObjectKey KeyOfObject(const Json& object) {
@@ -315,7 +357,40 @@ Json Replacement(const Json& desired, const Json& observed) {
           At(observed, {"spec", "template", "metadata", "annotations", kRestartedAt})) {
     object["spec"]["template"]["metadata"]["annotations"][kRestartedAt] = *at;
   }
+  if (TextAt(object, "kind") == "DaemonSet") {
+    TellNarrowed(observed, object);
+  }
   return object;
+}
+
+std::vector<Double> TakeOutDoubles(std::vector<const Json*>& desired,
+                                   std::set<Incomplete>& incomplete) {
+  std::map<ObjectKey, const Json*> first;
+  std::vector<Double> doubles;
+  std::set<ObjectKey> out;
+  std::erase_if(desired, [&](const Json* object) {
+    const ObjectKey key = KeyOfObject(*object);
+    const auto [place, is_first] = first.emplace(key, object);
+    if (is_first || *place->second == *object) {
+      return !is_first;
+    }
+    Double& twice = doubles.emplace_back();
+    twice.key = key;
+    twice.message = format(
+        "{} {} is asked for twice, by {} and by {}; neither is written and what is there stays: "
+        "leave one of the two out, or give it another name",
+        key.kind, key.name, Described(*place->second), Described(*object));
+    for (const Json* each : {place->second, object}) {
+      for (const Json& owner : ListAt(*each, "metadata.ownerReferences")) {
+        twice.owners.insert(TextAt(owner, "uid"));
+        incomplete.insert({TextAt(owner, "uid"), StateOf(*each)});
+      }
+    }
+    out.insert(key);
+    return true;
+  });
+  std::erase_if(desired, [&](const Json* object) { return out.contains(KeyOfObject(*object)); });
+  return doubles;
 }
 
 Plan MakePlan(const std::vector<Json>& desired, const std::map<ObjectKey, Json>& observed,

@@ -57,6 +57,17 @@ struct Incomplete {
   auto operator<=>(const Incomplete&) const = default;
 };
 
+// Two desired objects of one identity: each would be written over the other, again and again.
+struct Double {
+  ObjectKey key;
+  std::string message;           // names both, and what to do
+  std::set<std::string> owners;  // uids, of both
+};
+// Takes such objects out of the desired ones, and adds whose they are to `incomplete`, so that what
+// is there stays. Of two that are equal, one stays desired, and nothing is said.
+std::vector<Double> TakeOutDoubles(std::vector<const Json*>& desired,
+                                   std::set<Incomplete>& incomplete);
+
 // `observed` are the objects that carry our label. Those that a policy (ClusterPolicy,
 // GPUClusterPolicy) or a NVIDIADriver owns and nobody desires are removed, but what is there of the
 // incomplete stays.

@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "operator/desired/context.h"
+#include "policy/names.h"
 
 namespace gantry::gpu_operator {
 namespace {
@@ -196,6 +197,50 @@ TEST(Plan, CreatesReplacesAndRemoves) {
     object["metadata"].erase("ownerReferences");
   }
   EXPECT_TRUE(MakePlan({}, observed, {}).empty());
+}
+
+// op#1207: two kernels came to one name, and each was written over the other for ever.
+TEST(Plan, Op1207_TwoObjectsOfOneIdentityAreAReason) {
+  Json one = PluginDaemonSet();
+  Json two = one;
+  two["metadata"]["ownerReferences"][0]["uid"] = "v";
+  two["spec"]["template"]["spec"]["nodeSelector"] = {{"kernel", "b"}};
+  const Json same = one;
+  const Json other = DevicePlugin(SomeContext(), "i:1").front();
+  std::vector<const Json*> desired = {&one, &other, &same};
+  std::set<Incomplete> incomplete;
+  EXPECT_THAT(TakeOutDoubles(desired, incomplete), IsEmpty()) << "they are equal";
+  EXPECT_THAT(desired, ElementsAre(&one, &other));
+  desired = {&one, &other, &two};
+  const std::vector<Double> doubles = TakeOutDoubles(desired, incomplete);
+  EXPECT_THAT(desired, ElementsAre(&other));
+  ASSERT_THAT(doubles, SizeIs(1));
+  EXPECT_EQ(doubles[0].owners, (std::set<std::string>{"u", "v"}));
+  for (const char* told : {"DaemonSet nvidia-device-plugin-daemonset is asked for twice",
+                           "kernel=b", "gpu.deploy.device-plugin=true", "leave one of the two"}) {
+    EXPECT_THAT(doubles[0].message, testing::HasSubstr(told));
+  }
+  EXPECT_TRUE(MakePlan({}, {{KeyOfObject(one), one}}, incomplete).empty()) << "what is there stays";
+}
+
+// op#433: a driver's DaemonSet leaves nodes to another one.
+TEST(Plan, Op433_ADriverForOtherNodesIsTheSameDriver) {
+  Json wide = PluginDaemonSet();
+  wide["spec"]["updateStrategy"] = {{"type", "OnDelete"}};
+  Json narrow = wide;
+  narrow["spec"]["template"]["spec"]["nodeSelector"][names::kDriverSystem] = "s";
+  Json put = Replacement(narrow, Stored(wide));
+  EXPECT_EQ(put["metadata"]["annotations"][names::kNarrowed], "true");
+  EXPECT_TRUE(MakePlan({narrow}, {{KeyOfObject(put), put}}, {}).empty());
+  // Something else of it is repaired meanwhile.
+  Json label = narrow;
+  label["metadata"]["labels"]["more"] = "x";
+  EXPECT_EQ(Replacement(label, put)["metadata"]["annotations"][names::kNarrowed], "true");
+  Json newer = narrow;
+  newer["spec"]["template"]["spec"]["hostPID"] = true;
+  EXPECT_FALSE(Replacement(newer, put)["metadata"]["annotations"].contains(names::kNarrowed));
+  EXPECT_FALSE(
+      Replacement(newer, Stored(wide))["metadata"]["annotations"].contains(names::kNarrowed));
 }
 
 TEST(Plan, EveryKindThatAsksForObjectsLetsThemGo) {

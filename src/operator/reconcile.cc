@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "operator/desired/driver_toolkit.h"
 #include "operator/desired/monitoring.h"
+#include "operator/drivers_there.h"
 #include "operator/pod_security.h"
 #include "operator/startup_taint.h"
 #include "policy/kinds.h"
@@ -85,6 +86,7 @@ Json ReferencesTo(const std::vector<Json>& owners) {
 struct Desired {
   std::vector<const Json*> objects;
   std::set<Incomplete> incomplete;  // what can't be made
+  std::vector<Double> doubles;
 };
 
 Desired AllOf(const std::vector<Json>& owners, const std::vector<DesiredOperand>& operands,
@@ -109,7 +111,21 @@ Desired AllOf(const std::vector<Json>& owners, const std::vector<DesiredOperand>
     }
   }
   add(drivers.shared);
+  desired.doubles = TakeOutDoubles(desired.objects, desired.incomplete);
   return desired;
+}
+
+// To the NVIDIADrivers that they concern.
+void TellDoubles(const std::vector<Double>& doubles, DriverPlan& plan) {
+  for (const Double& twice : doubles) {
+    for (DriverOutcome& driver : plan.drivers) {
+      if (twice.owners.contains(driver.uid)) {
+        driver.state = "notReady";
+        driver.reason = "ReconcileFailed";
+        driver.message = twice.message;
+      }
+    }
+  }
 }
 
 // What the status says, the operator that ran before this one has told.
@@ -287,21 +303,28 @@ Reconciler::Followed Reconciler::Follow(const std::vector<Json>& owners,
   }
   const View::ConfigMaps config_maps = view_.LookAtConfigMaps(map_names);
   const OpenShift openshift = view_.LookAtOpenShift();
-  const Context context{.policy = *parsed,
-                        .space = settings_.space,
-                        .image = settings_.image,
-                        .pull_policy = settings_.pull_policy,
-                        .pull_secrets = settings_.pull_secrets,
-                        .runtime = openshift.present() ? "crio" : cluster.runtime,
-                        .owners = ReferencesTo(owners),
-                        .worker_config = settings_.worker_config,
-                        .driver_manager = settings_.driver_manager,
-                        .cuda_image = settings_.cuda_image,
-                        .system = cluster.system,
-                        .monitoring = view_.LookAtMonitoring(),
-                        .openshift = openshift,
-                        .config_maps = config_maps.keys};
-  const DriverPlan driver_plan = PlanDrivers(
+  const bool toolkit =
+      DecideToolkit(*parsed, openshift, cluster.rhcos, cluster.system_known).enabled == 1;
+  const DriversByNode division =
+      LookAtDrivers(view_, applier_, settings_.space, *parsed, toolkit, named);
+  const Context context{
+      .policy = *parsed,
+      .space = settings_.space,
+      .image = settings_.image,
+      .pull_policy = settings_.pull_policy,
+      .pull_secrets = settings_.pull_secrets,
+      .runtime = openshift.present() ? "crio"
+                                     : RuntimeFor(cluster, RuntimeThere(applier_, settings_.space)),
+      .owners = ReferencesTo(owners),
+      .worker_config = settings_.worker_config,
+      .driver_manager = settings_.driver_manager,
+      .cuda_image = settings_.cuda_image,
+      .drivers = division.own.parts,
+      .host_drivers = division.host.parts,
+      .monitoring = view_.LookAtMonitoring(),
+      .openshift = openshift,
+      .config_maps = config_maps.keys};
+  DriverPlan driver_plan = PlanDrivers(
       {.objects = drivers,
        .off = drivers_off,
        .selections =
@@ -317,6 +340,12 @@ Reconciler::Followed Reconciler::Follow(const std::vector<Json>& owners,
     }
   }
   upgrades_.Follow(upgraded);
+  // DaemonSets that are still there would end their pods with the label that they select by.
+  rules.driver_systems |= division.any_there;
+  if (!parsed->driver_options.crd) {
+    rules.open_drivers = division.own.open;
+    std::ranges::copy(division.host.open, std::back_inserter(rules.open_drivers));
+  }
 
   const bool node_features = settings_.node_features && !foreign;
   const std::vector<DesiredOperand>& operands = OperandsFor(context, node_features);
@@ -324,6 +353,7 @@ Reconciler::Followed Reconciler::Follow(const std::vector<Json>& owners,
     return each.operand->state == "state-operator-validation" && !each.theirs;
   });
   const Desired desired = AllOf(owners, operands, driver_plan);
+  TellDoubles(desired.doubles, driver_plan);
   Plan plan = applier_.Compare(desired.objects, desired.incomplete);
   if (!plan.remove.empty()) {
     HandOver(drivers_on, applier_.Owned(plan.remove), UidsOf(drivers), plan);
@@ -336,7 +366,7 @@ Reconciler::Followed Reconciler::Follow(const std::vector<Json>& owners,
     carried = std::move(opened);
   }
 
-  const std::string write_error = carried.has_value() ? "" : carried.error().message;
+  std::string write_error = carried.has_value() ? "" : carried.error().message;
   const Plan nothing;
   if (Status wrote =
           WriteDrivers(drivers, driver_plan, cluster, write_error, held ? plan : nothing);
@@ -346,8 +376,16 @@ Reconciler::Followed Reconciler::Follow(const std::vector<Json>& owners,
   if (owner.is_null()) {
     return {{}, {}, std::move(carried)};
   }
+  for (const Double& twice : desired.doubles) {
+    if (write_error.empty() && twice.owners.contains(kube::UidOf(owner))) {
+      write_error = twice.message;
+    }
+  }
   const std::map<std::string, DaemonSetFacts> daemon_sets = view_.DaemonSets();
   VerdictInput input;
+  input.left_out = {{"state-driver", division.own.left_out},
+                    {"state-vgpu-manager", division.host.left_out}};
+  input.other_runtimes = OtherRuntimes(cluster, context.runtime);
   input.operands = &operands;
   input.daemon_sets = &daemon_sets;
   input.cluster = &cluster;
@@ -375,7 +413,7 @@ Reconciler::Followed Reconciler::Follow(const std::vector<Json>& owners,
     const std::lock_guard lock(mutex_);
     metrics_.gpu_nodes = cluster.gpu_nodes;
     metrics_.has_nfd_labels = cluster.described > 0;
-    metrics_.toolkit = DecideToolkit(*parsed, openshift, cluster.system);
+    metrics_.toolkit = DecideToolkit(*parsed, openshift, cluster.rhcos, cluster.system_known);
     metrics_.Judged(verdict.state == "ready", clock_.Wall());
     metrics_.object_writes +=
         held

@@ -28,6 +28,7 @@ Json StripNode(const Json& node, std::string_view instance) {
   take(names::kGpuPresent);
   take(names::kDriverUpgradeState);
   take(names::kDriverOwner);
+  take(names::kDriverSystem);
   for (const std::string& label : DeployLabels()) {
     const std::string value = labels == nullptr ? "" : labels->value(label, "");
     if (value == "true" || value == names::kDeployPreInstalled ||

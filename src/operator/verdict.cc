@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "policy/names.h"
 
 namespace gantry::gpu_operator {
 namespace {
@@ -124,6 +125,21 @@ void JudgeDaemonSets(const DesiredOperand& operand, const VerdictInput& input,
       names.empty() ? std::string(operand.operand->daemon_set) : Join(names, ", ");
   const std::optional<DaemonSetFacts> sum = SumUp(names, *input.daemon_sets, state);
   if (!sum.has_value()) {
+    return;
+  }
+  if (const auto left_out = input.left_out.find(operand.operand->state);
+      left_out != input.left_out.end() && !names.empty() && !left_out->second.empty()) {
+    NotReady(state, "SystemNotServed",
+             format("nodes without a driver: {}", Join(left_out->second, "; ")));
+    return;
+  }
+  if (operand.operand->state == "state-container-toolkit" && operand.theirs &&
+      !input.other_runtimes.empty()) {
+    NotReady(state, "RuntimeNotServed",
+             format("NVIDIA's toolkit is set up for one container runtime, and these nodes have "
+                    "another: {}; leave toolkit.repository, image and version out, this release's "
+                    "toolkit finds each node's runtime",
+                    Some(input.other_runtimes)));
     return;
   }
   const PodsWanted wanted{.labelled = Count(input.cluster->labelled, operand.operand->deploy),
@@ -333,6 +349,9 @@ DaemonSetFacts ProjectDaemonSet(const Json& daemon_set) {
   facts.unavailable = number("status.numberUnavailable");
   facts.current = number("status.currentNumberScheduled");
   facts.on_delete = TextAt(daemon_set, "spec.updateStrategy.type") == "OnDelete";
+  if (At(daemon_set, {"metadata", "annotations", names::kNarrowed}) != nullptr) {
+    facts.updated = facts.desired;
+  }
   return facts;
 }
 

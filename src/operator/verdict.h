@@ -49,6 +49,10 @@ struct VerdictInput {
   std::string missing_config;
   // Operand objects that could not be written: the error's message.
   std::string write_error;
+  // By operand: why nodes are left without a driver.
+  std::map<std::string, std::vector<std::string>, std::less<>> left_out;
+  // GPU nodes with another container runtime than operands are set up for.
+  std::vector<std::string> other_runtimes;
   bool labelling = false;  // operand objects wait for the nodes to be labelled
   std::string space;
   bool node_features_ours = false;

@@ -5,7 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "operator/driver_parts_for_tests.h"
 #include "operator/metrics.h"
+#include "policy/names.h"
 
 namespace gantry::gpu_operator {
 namespace {
@@ -33,7 +35,7 @@ class VerdictTest : public testing::Test {
     context.space = "ns";
     context.image = "i:1";
     context.owners = Json::array({{{"kind", "ClusterPolicy"}}});
-    context.system = cluster_.system;
+    DivideOn(system_, context);
     operands_ = DesiredOperands(context, node_features);
     sets_.clear();
     for (const DesiredOperand& operand : operands_) {
@@ -73,6 +75,7 @@ class VerdictTest : public testing::Test {
   std::vector<DesiredOperand> operands_;
   std::map<std::string, DaemonSetFacts> sets_;
   ClusterFacts cluster_;
+  SystemFacts system_;
   VerdictInput input_;
 };
 
@@ -113,7 +116,7 @@ TEST_F(VerdictTest, NotReadyWhileSomethingIsMissing) {
 }
 
 TEST_F(VerdictTest, AnOperandWithSeveralDaemonSetsIsReadyWhenAllAre) {
-  cluster_.system = {"ubuntu", "ubuntu22.04", {"5.15.0-1-generic", "6.5.0-1-generic"}};
+  system_ = {"ubuntu", "ubuntu22.04", {"5.15.0-1-generic", "6.5.0-1-generic"}};
   const Json driver = {{"repository", "r"}, {"image", "i"}, {"version", "1"}};
   Use({{"driver",
         {{"usePrecompiled", true},
@@ -132,13 +135,43 @@ TEST_F(VerdictTest, AnOperandWithSeveralDaemonSetsIsReadyWhenAllAre) {
   EXPECT_EQ(StateOf("state-driver").reason, "PodsMissing");
   sets_.erase("nvidia-driver-daemonset-6.5.0-1-generic-ubuntu22.04");
   EXPECT_EQ(StateOf("state-driver").reason, "DaemonSetMissing");
-  cluster_.system = {};
+  system_ = {};
   Use({{"driver", driver}});
   EXPECT_EQ(StateOf("state-driver").reason, "SystemUnknown");
 }
 
+// op#433
+TEST_F(VerdictTest, NodesThatGetNoDriverAreNamed) {
+  system_ = {"ubuntu", "ubuntu22.04", {}};
+  const Json image = {{"repository", "r"}, {"image", "i"}, {"version", "1"}};
+  Json driver = image;
+  driver["manager"] = image;
+  Use({{"driver", driver}});
+  sets_["nvidia-driver-daemonset"] = {1, 1, 1, 1, 1, 0, true};
+  cluster_.labelled["driver"] = cluster_.expected["driver"] = 2;
+  Input().left_out["state-driver"] = {"b run ubuntu20.04, and so on"};
+  EXPECT_EQ(StateOf("state-driver").reason, "SystemNotServed");
+  EXPECT_THAT(StateOf("state-driver").message, HasSubstr("b run ubuntu20.04"));
+}
+
+TEST_F(VerdictTest, NodesWhoseRuntimeNvidiasToolkitIsNotSetUpForAreNamed) {
+  Input().other_runtimes = {"b (crio)"};
+  EXPECT_EQ(StateOf("state-container-toolkit").state, "ready") << "ours finds each node's";
+  Use({{"toolkit", {{"repository", "r"}, {"image", "toolkit"}, {"version", "1"}}}});
+  EXPECT_EQ(StateOf("state-container-toolkit").reason, "RuntimeNotServed");
+  EXPECT_THAT(StateOf("state-container-toolkit").message, HasSubstr("b (crio)"));
+}
+
+TEST(ProjectDaemonSet, PodsThatDifferInTheirNodesAloneAreUpToDate) {
+  Json set = {{"metadata", {{"annotations", {{names::kNarrowed, "true"}}}}},
+              {"status", {{"desiredNumberScheduled", 2}, {"updatedNumberScheduled", 0}}}};
+  EXPECT_EQ(ProjectDaemonSet(set).updated, 2);
+  set["metadata"].erase("annotations");
+  EXPECT_EQ(ProjectDaemonSet(set).updated, 0);
+}
+
 TEST_F(VerdictTest, DriversThatTheOperatorUpgradesAskForNobodysHand) {
-  cluster_.system = {"ubuntu", "ubuntu22.04", {"6.5"}};
+  system_ = {"ubuntu", "ubuntu22.04", {"6.5"}};
   const Json image = {{"repository", "r"}, {"image", "i"}, {"version", "1"}};
   Json driver = image;
   driver["manager"] = image;

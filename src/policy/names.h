@@ -61,6 +61,9 @@ inline constexpr char kVgpuHostDriver[] = "nvidia.com/vgpu.host-driver-version";
 inline constexpr char kDriverUpgradeState[] = "nvidia.com/gpu-driver-upgrade-state";
 // The NVIDIADriver whose driver the node gets.
 inline constexpr char kDriverOwner[] = "nvidia.com/gpu-operator.driver.owner";
+// The system that the driver of a ClusterPolicy is made for on the node: "ubuntu22.04". It stays
+// while node feature discovery is silent, because the driver's DaemonSet selects by it.
+inline constexpr char kDriverSystem[] = "nvidia.com/gpu-operator.driver.system";
 // "true": the node's driver is never upgraded by the operator (a switch for one node).
 inline constexpr char kDriverUpgradeSkip[] = "nvidia.com/gpu-driver-upgrade.skip";
 inline constexpr char kMigConfig[] = "nvidia.com/mig.config";
@@ -162,6 +165,9 @@ inline constexpr char kLastAppliedHash[] = "nvidia.com/last-applied-hash";
 // one that it wrote, and one of NVIDIA's operator that it found to be so and left.
 inline constexpr char kRendering[] = "nvidia.com/gpu-operator.rendering";
 inline constexpr char kAdopted[] = "nvidia.com/gpu-operator.adopted";
+// Annotation on a DaemonSet whose pods differ from its template in nothing but the nodes that it
+// selects: they are not out of date.
+inline constexpr char kNarrowed[] = "nvidia.com/gpu-operator.narrowed";
 // Which labels and annotations of an object are the operator's own, as JSON: they go when the
 // policy does not ask for them any more, those that others added stay.
 inline constexpr char kWrittenKeys[] = "nvidia.com/gpu-operator.written-keys";

@@ -29,8 +29,10 @@ struct Context {
   std::string worker_config = {};   // of node feature discovery's workers, as YAML
   std::string driver_manager = {};  // NVIDIA's image of it, where the policy names none
   std::string cuda_image = {};      // NVIDIA's images of CUDA, without a tag, likewise
-  SystemFacts system = {};
-  std::string state = {};  // of names::kOperandState on every object; empty: none
+  SystemFacts system = {};          // for which a driver's DaemonSet is being made
+  DriverParts drivers = {};         // DaemonSets of the policy's driver
+  DriverParts host_drivers = {};    // the same of its vGPU manager
+  std::string state = {};           // of names::kOperandState on every object; empty: none
   MonitoringKinds monitoring = {};
   OpenShift openshift = {};
   // Keys of the ConfigMaps of the namespace that the policy names, of those that are there.
@@ -76,6 +78,8 @@ Result<Objects> CcManager(const Context& context, const std::string& image);
 // A kernel release as NVIDIA's DaemonSets of precompiled drivers have it in their names: without
 // the machine, with dots.
 std::string ShortKernel(std::string_view kernel);
+// The same with the machine, which tells kernels of several architectures and page sizes apart.
+std::string DottedKernel(std::string_view kernel);
 
 // The DaemonSet that puts every node with GPUs back as it was; its pods are Ready when that is
 // done.
@@ -90,6 +94,7 @@ struct DesiredOperand {
   bool theirs = false;        // it is NVIDIA's, where this release has one too
   Objects objects;            // none unless wanted and available
   std::string mistake;        // why its objects can't be made; what is there of them stays
+  bool partly = false;        // nodes are left out; what is there for them stays
 };
 // Whether its objects are all that there are to be. Not with a mistake, and not while no node says
 // which system its DaemonSet is to be made for: then what is there of it stays, too.

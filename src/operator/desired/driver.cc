@@ -290,6 +290,7 @@ Result<Json> DriverSet(const Context& context, const DriverSetting& setting,
   set.AnnotatePods("kubectl.kubernetes.io/default-container", kMain);
   set.UpdateOnDelete();
   set.SelectNodes(setting.nodes);
+  MarkSystem(setting.nodes, set);
   set.PodField("affinity", Apart(setting.apart));
   set.UseServiceAccount(setting.account, true);
   set.HostPid();
@@ -323,13 +324,8 @@ Result<Json> DriverSet(const Context& context, const DriverSetting& setting,
   return set.Build();
 }
 
-std::string ShortKernel(std::string_view kernel) {
+std::string DottedKernel(std::string_view kernel) {
   std::string name = Lower(kernel);
-  for (const std::string_view machine : {"x86_64_64k", "aarch64_64k", "x86_64", "aarch64"}) {
-    if (const size_t at = name.find(machine); at != std::string::npos) {
-      name.erase(at, machine.size());
-    }
-  }
   std::ranges::replace(name, '_', '.');
   while (name.ends_with('.')) {
     name.pop_back();
@@ -337,42 +333,45 @@ std::string ShortKernel(std::string_view kernel) {
   return name;
 }
 
+std::string ShortKernel(std::string_view kernel) {
+  std::string name = Lower(kernel);
+  for (const std::string_view machine : {"x86_64_64k", "aarch64_64k", "x86_64", "aarch64"}) {
+    if (const size_t at = name.find(machine); at != std::string::npos) {
+      name.erase(at, machine.size());
+    }
+  }
+  return DottedKernel(name);
+}
+
 Result<Objects> Driver(const Context& context, const std::string& image) {
   DriverSetting setting;
-  setting.nodes = {{std::string(names::kDeployPrefix) + "driver", "true"}};
   Objects objects = DriverAccount(context, setting);
   objects.push_back(DriverProbe(context, setting));
-  if (context.system.tag.empty()) {
-    return objects;  // no GPU node says what it runs
+  if (context.drivers.sets.empty()) {
+    return objects;  // no GPU node says what it runs, or no image is for it
   }
   if (AsksForTrustedCa(context)) {
     objects.push_back(TrustedCa(context));
   }
-  if (DecideToolkit(context.policy, context.openshift, context.system).enabled == 1) {
-    for (const std::string& rhcos : context.system.rhcos) {
-      DriverSetting of_version = setting;
-      of_version.name = of_version.app = format("{}-{}", setting.name, rhcos);
-      of_version.rhcos = rhcos;
-      of_version.nodes[names::kRhcosVersion] = rhcos;
-      TRY_ASSIGN(Json set, DriverSet(context, of_version, image));
-      objects.push_back(std::move(set));
-    }
-    return objects;
-  }
-  if (!context.policy.driver_options.precompiled) {
-    TRY_ASSIGN(Json set, DriverSet(context, setting, image));
-    objects.push_back(std::move(set));
-    return objects;
-  }
-  if (image.find("sha256:") != std::string::npos) {
+  if (context.policy.driver_options.precompiled && image.find("sha256:") != std::string::npos) {
     return Fail(ErrorKind::kInvalid,
                 "spec.driver.version: a digest can't name a precompiled driver for each kernel");
   }
-  for (const std::string& kernel : context.system.kernels) {
-    setting.name = format("{}-{}-{}", setting.app, ShortKernel(kernel), context.system.tag);
-    setting.kernel = kernel;
-    setting.nodes[names::kKernelVersion] = kernel;
-    TRY_ASSIGN(Json set, DriverSet(context, setting, image));
+  for (const DriverPart& part : context.drivers.sets) {
+    const Context own = ForPart(context, part);
+    DriverSetting of_part = setting;
+    of_part.name = part.name;
+    of_part.nodes = part.nodes;
+    if (part.system.kernels.empty()) {
+      // Pods that were left without a DaemonSet are taken up by the one of their name.
+      of_part.app = part.name;
+    } else {
+      of_part.kernel = part.system.kernels.front();
+    }
+    if (!part.system.rhcos.empty()) {
+      of_part.rhcos = part.system.rhcos.front();
+    }
+    TRY_ASSIGN(Json set, DriverSet(own, of_part, image));
     objects.push_back(std::move(set));
   }
   return objects;

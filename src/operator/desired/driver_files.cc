@@ -11,6 +11,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "policy/names.h"
 
 namespace gantry::gpu_operator {
 namespace {
@@ -20,7 +21,7 @@ struct SystemPaths {
   std::string_view certificates;
 };
 
-const SystemPaths* PathsOf(std::string_view system) {
+const std::map<std::string_view, const SystemPaths*>& SystemsThatAreKnown() {
   static constexpr SystemPaths kDebian{"/etc/apt/sources.list.d",
                                        "/usr/local/share/ca-certificates"};
   static constexpr SystemPaths kRedHat{"/etc/yum.repos.d", "/etc/pki/ca-trust/extracted/pem"};
@@ -29,8 +30,12 @@ const SystemPaths* PathsOf(std::string_view system) {
       {"ubuntu", &kDebian}, {"debian", &kDebian}, {"centos", &kRedHat},
       {"rocky", &kRedHat},  {"ol", &kRedHat},     {"rhel", &kRedHat},
       {"rhcos", &kRedHat},  {"sles", &kSuse},     {"sl-micro", &kSuse}};
-  const auto found = kPaths.find(system);
-  return found == kPaths.end() ? nullptr : found->second;
+  return kPaths;
+}
+
+const SystemPaths* PathsOf(std::string_view system) {
+  const auto found = SystemsThatAreKnown().find(system);
+  return found == SystemsThatAreKnown().end() ? nullptr : found->second;
 }
 
 bool IsSuse(std::string_view system) { return system == "sles" || system == "sl-micro"; }
@@ -75,6 +80,26 @@ Status MountForSystem(const Context& context, DaemonSet& set,
 Json Item(std::string_view key) { return {{"key", key}, {"path", key}}; }
 
 }  // namespace
+
+Context ForPart(const Context& context, const DriverPart& part) {
+  Context own = context;
+  own.system = part.system;
+  own.runtime = context.openshift.present() ? context.runtime : part.runtime;
+  // The version of OpenShift is that of the nodes' own system: while the cluster is upgraded, nodes
+  // that were not yet keep their driver.
+  if (const std::string& id = part.system.id; id == "rhcos" && context.openshift.present()) {
+    if (const std::string version = part.system.tag.substr(id.size()); version.starts_with("4.")) {
+      own.openshift.version = version;
+    }
+  }
+  return own;
+}
+
+void MarkSystem(const Json& nodes, DaemonSet& set) {
+  if (const auto system = nodes.find(names::kDriverSystem); system != nodes.end()) {
+    set.LabelSet(names::kDriverSystem, system->get<std::string>());
+  }
+}
 
 Status MountKeys(const Context& context, DaemonSet& set, const std::vector<Container*>& users,
                  std::string_view volume, const std::string& config_map, std::string_view directory,
@@ -158,10 +183,31 @@ std::string ForSystem(const std::string& image, const SystemFacts& system,
     return image;
   }
   std::string tag = image;
+  const auto drop = [&](std::string_view part) {
+    if (const std::string end = format("-{}", part); !part.empty() && tag.ends_with(end)) {
+      tag.resize(tag.size() - end.size());
+    }
+  };
+  drop(system.tag);
+  drop(kernel);
   if (!kernel.empty()) {
     tag += format("-{}", kernel);
   }
   return tag + format("-{}", system.tag);
+}
+
+std::string SystemOfImage(std::string_view image) {
+  for (const auto& [id, paths] : SystemsThatAreKnown()) {
+    const std::string before = format("-{}", id);
+    const size_t at = image.rfind(before);
+    const std::string_view version =
+        at == std::string_view::npos ? "" : image.substr(at + before.size());
+    if (!version.empty() && version.front() >= '1' && version.front() <= '9' &&
+        version.find_first_not_of("0123456789.") == std::string_view::npos) {
+      return format("{}{}", id, version);
+    }
+  }
+  return "";
 }
 
 }  // namespace gantry::gpu_operator

@@ -11,6 +11,11 @@ namespace gantry::gpu_operator {
 
 // What of a driver's pod depends on the system of the nodes and on ConfigMaps that users wrote.
 
+// The context in which the DaemonSet of these nodes is made.
+Context ForPart(const Context& context, const DriverPart& part);
+// A DaemonSet that selects nodes by their system says so in a label of its own.
+void MarkSystem(const Json& nodes, DaemonSet& set);
+
 // Every key of a ConfigMap as a file in `directory`. kInvalid, with `field` of spec, while the
 // ConfigMap is not there.
 Status MountKeys(const Context& context, DaemonSet& set, const std::vector<Container*>& users,
@@ -30,8 +35,10 @@ Status AddPackageSources(const Context& context, DaemonSet& set,
                          const std::vector<Container*>& builders, const SourceFields& fields);
 
 // "repository/image:version-ubuntu22.04", with the kernel in front of the system for a precompiled
-// driver; an image by digest stays as it is.
+// driver, whether or not they stand there already; an image by digest stays as it is.
 std::string ForSystem(const std::string& image, const SystemFacts& system,
                       std::string_view kernel = {});
+// The system that an image's tag ends with ("ubuntu22.04"); empty: with none that is known.
+std::string SystemOfImage(std::string_view image);
 
 }  // namespace gantry::gpu_operator

@@ -21,18 +21,18 @@ constexpr std::string_view kSharedPath = "/mnt/shared-nvidia-driver-toolkit";
 }  // namespace
 
 ToolkitState DecideToolkit(const policy::ClusterPolicy& policy, const OpenShift& openshift,
-                           const SystemFacts& system) {
+                           const std::vector<std::string>& rhcos, bool described) {
   ToolkitState state;
   const policy::DriverOptions& options = policy.driver_options;
   if (!openshift.present() || !options.openshift_toolkit || options.precompiled) {
     return state;
   }
-  state.nfd_too_old = !system.tag.empty() && system.rhcos.empty();
+  state.nfd_too_old = described && rhcos.empty();
   state.image_stream_missing = !openshift.toolkit.has_value();
   state.image_stream_broken = openshift.toolkit.has_value() && openshift.toolkit->broken;
-  state.enabled = system.rhcos.empty() || state.image_stream_missing ? -1 : 1;
+  state.enabled = rhcos.empty() || state.image_stream_missing ? -1 : 1;
   state.rhcos_tags_missing =
-      state.enabled == 1 && !std::ranges::all_of(system.rhcos, [&](const std::string& version) {
+      state.enabled == 1 && !std::ranges::all_of(rhcos, [&](const std::string& version) {
         return openshift.toolkit->images.contains(version);
       });
   return state;

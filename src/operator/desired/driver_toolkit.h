@@ -9,8 +9,10 @@
 namespace gantry::gpu_operator {
 
 // Whether drivers are built with OpenShift's driver toolkit, and why not.
+// `rhcos` are the versions of RHCOS on nodes with GPUs; `described`: some such node says what it
+// runs.
 ToolkitState DecideToolkit(const policy::ClusterPolicy& policy, const OpenShift& openshift,
-                           const SystemFacts& system);
+                           const std::vector<std::string>& rhcos, bool described);
 
 // How a driver's container reaches the world on OpenShift.
 void UseClusterProxy(const Context& context, NvidiaDaemonSet& set);

@@ -21,24 +21,13 @@ namespace {
 constexpr std::string_view kHostManager = "vgpu-host-manager";
 constexpr std::string_view kHostManagerComponent = "nvidia-vgpu-host-manager";
 
-// As Kubernetes makes names of numbers: without vowels, so that no word comes of it by chance.
-std::string SafeEncode(const std::string& digits) {
-  constexpr std::string_view kLetters = "bcdfghjklmnpqrstvwxz2456789";
-  std::string encoded;
-  std::ranges::transform(digits, std::back_inserter(encoded), [&](char c) {
-    return kLetters[static_cast<unsigned char>(c) % kLetters.size()];
-  });
-  return encoded;
-}
-
 std::string AccountName(const NamedDriver& driver, const SystemFacts& system) {
   constexpr size_t kLongest = 253;
-  std::string name =
+  const std::string name =
       driver.spec.type == kHostManager
           ? format("nvidia-vgpu-manager-{}-{}", driver.name, system.tag)
           : format("nvidia-{}-driver-{}-{}", driver.spec.type, driver.name, system.tag);
-  name.resize(std::min(name.size(), kLongest));
-  return name;
+  return FitName(name, "", kLongest, name);
 }
 
 std::string SetName(const NamedDriver& driver, const SystemFacts& system) {
@@ -47,10 +36,8 @@ std::string SetName(const NamedDriver& driver, const SystemFacts& system) {
   if (!system.kernels.empty()) {
     hashed += "-" + system.kernels.front();
   }
-  const std::string suffix = "-" + SafeEncode(HashText(hashed));
-  std::string name = format("nvidia-{}-driver-{}", driver.spec.type, system.tag);
-  name.resize(std::min(name.size(), kLongest - suffix.size()));
-  return name + suffix;
+  return FitName(format("nvidia-{}-driver-{}", driver.spec.type, system.tag),
+                 "-" + ShortHash(hashed), kLongest, system.tag);
 }
 
 DriverSetting SettingOf(const NamedDriver& driver, const DriverPool& pool) {

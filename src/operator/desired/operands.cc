@@ -81,7 +81,7 @@ bool IsWhole(const DesiredOperand& operand) {
     return false;
   }
   const bool runs = operand.wanted && operand.available && !operand.operand->daemon_set.empty();
-  return operand.mistake.empty() &&
+  return operand.mistake.empty() && !operand.partly &&
          (!runs || std::ranges::any_of(operand.objects, [](const Json& object) {
            return TextAt(object, "kind") == "DaemonSet";
          }));
@@ -120,6 +120,8 @@ std::vector<DesiredOperand> DesiredOperands(const Context& context, bool node_fe
     if (objects.has_value()) {
       AddConstraints(*objects, own, operand.state);
       desired.objects = *std::move(objects);
+      desired.partly = (operand.state == "state-driver" && !context.drivers.whole) ||
+                       (operand.state == "state-vgpu-manager" && !context.host_drivers.whole);
     } else {
       desired.mistake = std::move(objects).error().message;
     }

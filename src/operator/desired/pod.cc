@@ -60,6 +60,11 @@ std::string RenderingOf(Json object, const std::string& ours) {
     }
   }
   object["metadata"].erase("ownerReferences");
+  // Whether a driver's nodes are chosen by their system too makes no other pods.
+  object["metadata"]["labels"].erase(names::kDriverSystem);
+  if (At(pod, "spec.nodeSelector") != nullptr && pod["spec"]["nodeSelector"].is_object()) {
+    pod["spec"]["nodeSelector"].erase(names::kDriverSystem);
+  }
   return Hash(object);
 }
 
@@ -89,6 +94,25 @@ std::string HashText(std::string_view text) {
 }
 
 std::string Hash(const Json& object) { return HashText(object.dump()); }
+
+// Without vowels, so that no word comes of it by chance.
+std::string ShortHash(std::string_view text) {
+  constexpr std::string_view kLetters = "bcdfghjklmnpqrstvwxz2456789";
+  std::string encoded;
+  std::ranges::transform(HashText(text), std::back_inserter(encoded), [&](char c) {
+    return kLetters[static_cast<unsigned char>(c) % kLetters.size()];
+  });
+  return encoded;
+}
+
+std::string FitName(const std::string& name, const std::string& suffix, size_t longest,
+                    std::string_view identity) {
+  if (name.size() + suffix.size() <= longest) {
+    return name + suffix;
+  }
+  const std::string told = "-" + ShortHash(identity) + suffix;
+  return name.substr(0, longest - std::min(longest, told.size())) + told;
+}
 
 Json ServiceAccount(const Context& context, std::string_view name) {
   return OwnedObject(context, "v1", "ServiceAccount", name, true);

@@ -8,25 +8,19 @@
 
 namespace gantry::gpu_operator {
 
-Result<Objects> VgpuManager(const Context& context, const std::string& image) {
-  constexpr std::string_view kName = "nvidia-vgpu-manager";
-  constexpr std::string_view kMain = "nvidia-vgpu-manager-ctr";
-  const policy::ClusterPolicy& policy = context.policy;
-  Objects objects =
-      NvidiaAccount(context, kName, {},
-                    {Rule("config.openshift.io", "clusterversions", {"get", "list"}),
-                     Rule("", "nodes", {"get", "list", "patch", "watch"}),
-                     Rule("", "pods", {"get", "list", "watch"}),
-                     Rule("", "pods/eviction", {"create"}), Rule("apps", "daemonsets", {"get"})});
-  if (context.system.tag.empty()) {
-    return objects;  // no GPU node says what it runs
-  }
+namespace {
 
-  NvidiaDaemonSet set(context, "nvidia-vgpu-manager-daemonset", kMain,
-                      ForSystem(image, context.system), policy.vgpu_manager);
+constexpr std::string_view kName = "nvidia-vgpu-manager";
+constexpr std::string_view kMain = "nvidia-vgpu-manager-ctr";
+
+Result<Json> SetFor(const Context& context, const DriverPart& part, const std::string& image) {
+  const policy::ClusterPolicy& policy = context.policy;
+  NvidiaDaemonSet set(context, part.name, kMain, ForSystem(image, context.system),
+                      policy.vgpu_manager);
   set.Annotate("openshift.io/scc", kName);
   set.AnnotatePods("kubectl.kubernetes.io/default-container", kMain);
-  set.SelectDeployed("vgpu-manager");
+  set.SelectNodes(part.nodes);
+  MarkSystem(part.nodes, set);
   // Virtual machines run on it.
   set.UpdateOnDelete();
   set.UseServiceAccount(kName, true);
@@ -60,7 +54,22 @@ Result<Objects> VgpuManager(const Context& context, const std::string& image) {
   if (context.openshift.present()) {
     set.Env("OPENSHIFT_VERSION", context.openshift.version);
   }
-  objects.push_back(set.Finish());
+  return set.Finish();
+}
+
+}  // namespace
+
+Result<Objects> VgpuManager(const Context& context, const std::string& image) {
+  Objects objects =
+      NvidiaAccount(context, kName, {},
+                    {Rule("config.openshift.io", "clusterversions", {"get", "list"}),
+                     Rule("", "nodes", {"get", "list", "patch", "watch"}),
+                     Rule("", "pods", {"get", "list", "watch"}),
+                     Rule("", "pods/eviction", {"create"}), Rule("apps", "daemonsets", {"get"})});
+  for (const DriverPart& part : context.host_drivers.sets) {
+    TRY_ASSIGN(Json set, SetFor(ForPart(context, part), part, image));
+    objects.push_back(std::move(set));
+  }
   return objects;
 }
 

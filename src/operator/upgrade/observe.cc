@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // What is known of a node's driver? From the Node, the driver's pod on it and the revisions of the
-// pod's DaemonSet. A pod is out of date if it has another revision than the newest; but the newest
-// is known only when the DaemonSet's controller has looked at the template as it is now. A pod that
-// no DaemonSet manages was left behind, and keeps a new one off the node: it is out of date as soon
-// as a DaemonSet is there that would make one, and until then all that the node has.
+// pod's DaemonSet. A pod is out of date if the newest revision would make another one; but the
+// newest is known only when the DaemonSet's controller has looked at the template as it is now. A
+// pod that no DaemonSet manages was left behind, and keeps a new one off the node: it is out of
+// date as soon as a DaemonSet is there that would make one, and until then all that the node has.
 
 #include "operator/upgrade/observe.h"
 
@@ -71,9 +71,17 @@ DriverPod Observer::Judge(const NamedPod& pod, const NodeFacts& node) const {
     return driver;
   }
   driver.judged = true;
-  driver.outdated = pod.facts.revision != current->second->hash;
+  driver.outdated = !IsMadeBy(*current->second, pod);
   driver.same_driver = !pod.facts.digest.empty() && pod.facts.digest == current->second->digest;
   return driver;
+}
+
+bool Observer::IsMadeBy(const RevisionFacts& revision, const NamedPod& pod) const {
+  return pod.facts.revision == revision.hash ||
+         std::ranges::any_of(sight_.revisions, [&](const RevisionFacts& other) {
+           return other.daemon_set == revision.daemon_set && other.hash == pod.facts.revision &&
+                  other.pods != 0 && other.pods == revision.pods;
+         });
 }
 
 NodeInput Observer::Observe(const std::string& name, const NodeFacts& facts) const {

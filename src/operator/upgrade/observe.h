@@ -27,6 +27,8 @@ class Observer {
 
  private:
   [[nodiscard]] DriverPod Judge(const NamedPod& pod, const NodeFacts& node) const;
+  // Whether the revision makes the pod as it is, perhaps for other nodes.
+  [[nodiscard]] bool IsMadeBy(const RevisionFacts& revision, const NamedPod& pod) const;
 
   const Sight& sight_;
   std::map<std::string, const RevisionFacts*> current_;  // by DaemonSet

@@ -42,6 +42,18 @@ TEST_F(ObserveTest, ThePodOfTheNewestRevisionIsCurrent) {
   EXPECT_TRUE(Judged(Driver("a", OfSet("old"))).outdated);
 }
 
+// op#433: a DaemonSet leaves nodes to another one, and the pods that it keeps are not exchanged.
+TEST_F(ObserveTest, APodThatOnlyTheSelectionOfNodesIsNewerThanIsCurrent) {
+  sight_.revisions[0].pods = sight_.revisions[1].pods = 7;
+  EXPECT_TRUE(Judged(Driver("a", OfSet("old"))).judged);
+  EXPECT_FALSE(Judged(Driver("a", OfSet("old"))).outdated);
+  EXPECT_TRUE(Judged(Driver("a", OfSet("x"))).outdated) << "of another DaemonSet";
+  sight_.revisions[1].pods = 8;
+  EXPECT_TRUE(Judged(Driver("a", OfSet("old"))).outdated);
+  sight_.revisions[0].pods = sight_.revisions[1].pods = 0;
+  EXPECT_TRUE(Judged(Driver("a", OfSet("old"))).outdated) << "nothing is known of them";
+}
+
 TEST_F(ObserveTest, TheSameDigestIsTheSameDriver) {
   EXPECT_TRUE(Judged(Driver("a", OfSet("old", "2"))).same_driver);
   EXPECT_FALSE(Judged(Driver("a", OfSet("old", "1"))).same_driver);

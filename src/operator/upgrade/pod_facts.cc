@@ -6,6 +6,7 @@
 #include "operator/upgrade/pod_facts.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "base/text.h"
 #include "operator/node_facts.h"
@@ -167,6 +168,9 @@ RevisionFacts ProjectRevision(const Json& revision) {
   if (const Json* spec = At(revision, "data.spec.template.spec"); spec != nullptr) {
     facts.digest = DigestOf(*spec);
     facts.nodes = NodesOf(*spec);
+    Json pods = *At(revision, "data.spec.template");
+    pods["spec"].erase("nodeSelector");
+    facts.pods = std::hash<std::string>()(pods.dump());
   }
   return facts;
 }

@@ -52,6 +52,7 @@ struct RevisionFacts {
   long long number = 0;     // the highest is the current one
   // Labels that its pods ask of their node, packed: those that are kept of every Node.
   std::string nodes = {};
+  size_t pods = 0;  // a hash of its pods, whatever nodes they are for; 0: not known
   bool operator==(const RevisionFacts&) const = default;
 };
 RevisionFacts ProjectRevision(const Json& revision);

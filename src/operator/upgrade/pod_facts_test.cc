@@ -172,19 +172,26 @@ TEST(PodFacts, ALongTroubleIsCut) {
 }
 
 TEST(RevisionFacts, OfADaemonSet) {
-  const RevisionFacts facts = ProjectRevision(Pod(R"({
+  Json revision = Pod(R"({
       "metadata": {"labels": {"controller-revision-hash": "abc"},
                    "ownerReferences": [{"kind": "DaemonSet", "name": "d", "controller": true}]},
       "revision": 3,
       "data": {"spec": {"template": {"spec": {
           "nodeSelector": {"nvidia.com/gpu.deploy.driver": "true", "pool": "a"},
-          "containers": [{"env": [{"name": "DRIVER_CONFIG_DIGEST", "value": "7"}]}]}}}}})"));
+          "containers": [{"env": [{"name": "DRIVER_CONFIG_DIGEST", "value": "7"}]}]}}}}})");
+  const RevisionFacts facts = ProjectRevision(revision);
   EXPECT_EQ(facts, (RevisionFacts{.daemon_set = "d",
                                   .hash = "abc",
                                   .digest = "7",
                                   .number = 3,
-                                  .nodes = "nvidia.com/gpu.deploy.driver=true\n"}))
+                                  .nodes = "nvidia.com/gpu.deploy.driver=true\n",
+                                  .pods = facts.pods}))
       << "of a label of the user's own nothing is kept";
+  Json& pods = revision["data"]["spec"]["template"]["spec"];
+  pods["nodeSelector"]["pool"] = "b";
+  EXPECT_EQ(ProjectRevision(revision).pods, facts.pods) << "the pods are the same for other nodes";
+  pods["hostPID"] = true;
+  EXPECT_NE(ProjectRevision(revision).pods, facts.pods);
   EXPECT_EQ(ProjectRevision(Json::object()), RevisionFacts());
 }
 
