@@ -250,14 +250,18 @@ NONE = (None, None, None)
     # What NVIDIA's end-to-end script sets.
     ({"operator": {"repository": "r.io", "version": "v2"}, "validator": {"repository": "r.io", "version": "v2"}},
      "validator", ("r.io", "gantry", "v2")),
-    ({"nodeStatusExporter": {"repository": "mirror"}}, "nodeStatusExporter", ("mirror", "gantry", "0.1.0")),
+    # A mirror alone names no other operand: those that we have run from the operator's image.
+    ({"nodeStatusExporter": {"repository": "mirror"}}, "nodeStatusExporter", (None, None, None)),
+    ({"operator": {"image": "gpu-operator", "version": "v2"}, "validator": {"repository": "mirror"}}, "validator",
+     (None, None, None)),
+    ({"toolkit": {"repository": "mirror"}}, "toolkit", (None, None, None)),
+    ({"devicePlugin": {"repository": "mirror"}}, "devicePlugin", (None, None, None)),
+    ({"toolkit": {"repository": "nvcr.io/nvidia/k8s"}}, "toolkit", ("nvcr.io/nvidia/k8s", "container-toolkit", "v1.20.0")),
     # What NVIDIA's chart has of its validator, which is not of Gantry's version.
     ({"validator": {"repository": "nvcr.io/nvidia", "image": "gpu-operator"}}, "validator",
      ("nvcr.io/nvidia", "gpu-operator", "v26.7.0")),
     ({"nodeStatusExporter": {"repository": "mirror", "image": "gpu-operator"}}, "nodeStatusExporter",
      ("mirror", "gpu-operator", "v26.7.0")),
-    ({"operator": {"image": "gpu-operator", "version": "v2"}, "validator": {"repository": "mirror"}}, "validator",
-     ("mirror", "gpu-operator", "v2")),
     # A version alone, or an image that is a reference, of one of ours is left to the operator.
     ({"validator": {"version": "v24.9.0"}}, "validator", (None, None, "v24.9.0")),
     ({"toolkit": {"version": "v1.16.1"}}, "toolkit", (None, None, "v1.16.1")),
@@ -267,7 +271,8 @@ NONE = (None, None, None)
     ({"driver": {"repository": "mirror"}}, "driver", ("mirror", "driver", "595.91.07")),
     ({"driver": {"image": "r.io/driver:1"}}, "driver", (None, "r.io/driver:1", None)),
     ({"dcgmExporter": {"image": "exporter"}}, "dcgmExporter", ("nvcr.io/nvidia/k8s", "exporter", "4.6.0-4.8.3-distroless")),
-    ({"toolkit": {"repository": "mirror"}}, "toolkit", ("mirror", "container-toolkit", "v1.20.0")),
+    ({"toolkit": {"repository": "mirror", "image": "container-toolkit"}}, "toolkit",
+     ("mirror", "container-toolkit", "v1.20.0")),
     ({"gfd": {"repository": "mirror", "version": "v0.17.0"}}, "gfd", ("mirror", "k8s-device-plugin", "v0.17.0")),
     ({"vgpuManager": {"repository": "mirror", "version": "570"}}, "vgpuManager", ("mirror", "vgpu-manager", "570")),
     # Whole, or none.

@@ -68,14 +68,18 @@ image; `always`: whether it is asked for in any case. An image with a slash and 
 {{- end }}
 
 {{/*
-Names, in place, the image that a section has in the cluster (`.live`), where its values name none: what runs stays until
-it is switched off, or another is named. NVIDIA's chart names all of them by default, so the values that a release was
-given there do not.
+Names, in place, the parts of a section's image that its values leave out as the cluster has them (`.live`): a mirror, or a
+version, says nothing about the rest of what runs. Values that name another image ask for another operand. `always`:
+whether what runs stays where no part is named; NVIDIA's chart names all of them by default, so the values that a release
+was given there do not.
 */}}
 {{- define "gantry.keepImage" -}}
 {{- $section := .section -}}
-{{- if and (kindIs "map" .live) (not (or $section.repository $section.image $section.version)) -}}
-  {{- include "gantry.completeImage" (dict "section" $section "known" .live "always" true) -}}
+{{- $live := .live | default dict -}}
+{{- $named := or $section.repository $section.image $section.version -}}
+{{- $same := and $live.repository (eq ($section.image | default $live.image) $live.image) -}}
+{{- if and $live.image (ternary $same .always (not (empty $named))) -}}
+  {{- include "gantry.completeImage" (dict "section" $section "known" $live "always" true) -}}
 {{- end -}}
 {{- end }}
 
@@ -90,7 +94,11 @@ given there do not.
   {{- if .Capabilities.APIVersions.Has "nvidia.com/v1alpha1/NVIDIADriver" -}}
     {{- $driver = lookup "nvidia.com/v1alpha1" "NVIDIADriver" "" "default" -}}
   {{- end -}}
-  {{- $_ := set $live "driver" (get $driver "spec" | default dict) -}}
+  {{- $spec := get $driver "spec" | default dict -}}
+  {{- $_ := set $live "driver" $spec -}}
+  {{- range $part := list "gds" "gdrcopy" -}}
+    {{- with get $spec $part -}}{{- $_ := set $live $part . -}}{{- end -}}
+  {{- end -}}
 {{- end -}}
 {{- toJson $live -}}
 {{- end }}
@@ -159,10 +167,18 @@ another chart were kept (--reuse-values); everything has the type of its field; 
   {{- $theirs := or (include "gantry.isNvidias" $section) (eq ($section.image | default "") "gpu-operator") -}}
   {{- $_ := set $nvidias $name (ternary $nvidiasOwn $own (and $theirs (ne $own.image "gpu-operator"))) -}}
 {{- end -}}
-{{- range $name, $known := $nvidias -}}
-  {{- include "gantry.completeImage" (dict "section" (get $values $name) "known" $known) -}}
-{{- end -}}
 {{- $live := include "gantry.live" . | fromJson -}}
+{{- range $name := list "toolkit" "devicePlugin" "gfd" -}}
+  {{- include "gantry.keepImage" (dict "section" (get $values $name) "live" (get $live $name)) -}}
+{{- end -}}
+{{- range $name, $known := $nvidias -}}
+  {{- $section := get $values $name -}}
+  {{- /* A mirror has no other operand than ours, which runs from the operator's image. */}}
+  {{- if and (not (or $section.image $section.version)) (not (include "gantry.isNvidias" $section)) -}}
+    {{- $_ := unset $section "repository" -}}
+  {{- end -}}
+  {{- include "gantry.completeImage" (dict "section" $section "known" $known) -}}
+{{- end -}}
 {{- $nvidiaOperands := .Files.Get "nvidia-operands.yaml" | fromYaml -}}
 {{- /* Before 25.10 it was a script of NVIDIA's operator in an image of CUDA; there is none in ours. */}}
 {{- range $policy := list $values $live -}}
@@ -176,11 +192,11 @@ another chart were kept (--reuse-values); everything has the type of its field; 
 {{- range $name, $known := $nvidiaOperands | merge (dict "vgpuManager" (dict "image" "vgpu-manager")) -}}
   {{- $section := get $values $name -}}
   {{- if kindIs "map" $section -}}
-    {{- include "gantry.keepImage" (dict "section" $section "live" (get $live $name)) -}}
+    {{- include "gantry.keepImage" (dict "section" $section "live" (get $live $name) "always" true) -}}
     {{- include "gantry.completeImage" (dict "section" $section "known" $known "alone" true "always" (get $switched $name)) -}}
     {{- range $manager := list "manager" "driverManager" -}}
       {{- if and (kindIs "map" (get $section $manager)) (hasKey $known $manager) -}}
-        {{- include "gantry.keepImage" (dict "section" (get $section $manager) "live" (dig $name $manager dict $live)) -}}
+        {{- include "gantry.keepImage" (dict "section" (get $section $manager) "live" (dig $name $manager dict $live) "always" true) -}}
         {{- include "gantry.completeImage" (dict "section" (get $section $manager) "known" (get $known $manager) "alone" true) -}}
       {{- end -}}
     {{- end -}}
