@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes deploy/chart/values.schema.json; with --check says whether it is up to date.
+"""Writes deploy/chart/values.schema.json and known-values.json; with --check says whether they are up to date.
 
-Helm checks values against it before it renders anything, and names what is not known: a key that is spelled wrong would
-be left out in silence otherwise. Most values are fields of ClusterPolicy under the same name, so their schema is made
-from that of the resource (generate.py); what only the chart acts on, or calls by another name, stands here.
+Helm checks values against the schema before it renders anything: types and words. A key that is not known passes, as it
+does with NVIDIA's chart, and a parent chart may have keys of its own there; the chart finds it by known-values.json and
+names it. Most values are fields of ClusterPolicy under the same name, so their schema is made from that of the resource
+(generate.py); what only the chart acts on, or calls by another name, stands here.
 """
 import json
 import pathlib
@@ -13,7 +14,7 @@ import sys
 from generate import (IMAGE, array, block, cluster_policy_spec, enabled, flag, number, quantities, service_monitor,
                       text, text_map)
 
-FILE = pathlib.Path(__file__).resolve().parent.parent / "chart" / "values.schema.json"
+CHART = pathlib.Path(__file__).resolve().parent.parent / "chart"
 # Whatever a core/v1 type or another chart has below.
 ANY = {"type": "object", "additionalProperties": True}
 TOLERATIONS = array(ANY)
@@ -60,6 +61,27 @@ def dra_driver():
     })
 
 
+# What of node feature discovery's chart the operator and its worker follow; the other values of that chart are taken, and
+# named as not followed unless they are what NVIDIA's chart, or an older one, has by default.
+FOLLOWED = {
+    "imagePullSecrets": array(ANY), "priorityClassName": text(),
+    "master": block({"config": ANY, "instance": text()}),
+    "worker": block({"config": ANY, "nodeSelector": text_map(), "affinity": ANY, "tolerations": TOLERATIONS,
+                     "resources": block({"limits": QUANTITIES, "requests": QUANTITIES}), "priorityClassName": text(),
+                     "annotations": text_map()}),
+}
+ACCOUNTS = {"serviceAccount": {"name": "node-feature-discovery", "create": False}}
+NOT_FOLLOWED = {
+    "node-feature-discovery": {
+        "enableNodeFeatureApi": True, "gc": {"enable": True, "replicaCount": 1} | ACCOUNTS,
+        "worker": {"enable": True} | ACCOUNTS,
+        "master": {"enable": True, "serviceAccount": {"name": "node-feature-discovery", "create": True}}},
+    "draDriver": {"repository": "nvcr.io/nvidia", "image": "dra-driver-nvidia-gpu", "version": "v0.5.0",
+                  "imagePullPolicy": "IfNotPresent", "computeDomains": {"enabled": True}},
+    "driver.nvidiaDriverCRD.nodeSelector": {},
+}
+
+
 def config_map(field, data):
     """A ConfigMap that the chart makes if `create` says so."""
     field["properties"] |= {"create": flag(), "data": data}
@@ -86,7 +108,8 @@ def values():
         "clusterPolicy": block({"deployCR": flag()}),
         "gpuCluster": block({"deployCR": flag()}),
         "draDriver": dra_driver(),
-        "node-feature-discovery": ANY,
+        "node-feature-discovery": block(FOLLOWED),
+        "strictValues": flag(),
         "extraObjects": array({}),
         "nameOverride": text(), "fullnameOverride": text(),
         "global": ANY,  # Helm's own
@@ -110,11 +133,29 @@ def json_schema(field):
     if "items" in field:
         result["items"] = json_schema(field["items"])
     if "properties" in field:
-        result["additionalProperties"] = False
         result["properties"] = {key: json_schema(value) for key, value in sorted(field["properties"].items())}
     elif isinstance(field.get("additionalProperties"), dict):
         result["additionalProperties"] = json_schema(field["additionalProperties"])
     return result
+
+
+def known(field):
+    """Names of the values: of a map its keys, of a list its elements', "*" of what may have any, null of all else."""
+    if "items" in field:
+        return [known(field["items"])]
+    if "properties" in field:
+        return {key: known(value) for key, value in sorted(field["properties"].items())}
+    return "*" if field.get("type") == "object" or "type" not in field else None
+
+
+def known_values():
+    """What the chart names: all names, and of the values below which it follows no more than `followed`, those that other
+    charts have by default: nobody asks for these."""
+    names = known(values())
+    followed = {"node-feature-discovery": names["node-feature-discovery"]}
+    names["node-feature-discovery"] = names["draDriver"] = "*"
+    return {"known": names, "partly": {path: {"defaults": defaults, "followed": followed.get(path, {})}
+                                       for path, defaults in NOT_FOLLOWED.items()}}
 
 
 def share(document):
@@ -148,14 +189,19 @@ def share(document):
     return {**replace(document), "definitions": {name: replace(part, top=True) for name, part in parts.items()}}
 
 
-def main():
+def contents():
     document = {"$schema": "http://json-schema.org/draft-07/schema#", "title": "Values of the GPU operator's chart",
                 **json_schema(values())}
-    content = json.dumps(share(document), indent=1) + "\n"
-    if sys.argv[1:] != ["--check"]:
-        FILE.write_text(content)
-    elif not FILE.exists() or FILE.read_text() != content:
-        sys.exit(f"out of date: {FILE.name}; run deploy/crd_schema/values.py")
+    yield CHART / "values.schema.json", json.dumps(share(document), indent=1) + "\n"
+    yield CHART / "known-values.json", json.dumps(known_values(), separators=(",", ":")) + "\n"
+
+
+def main():
+    for file, content in contents():
+        if sys.argv[1:] != ["--check"]:
+            file.write_text(content)
+        elif not file.exists() or file.read_text() != content:
+            sys.exit(f"out of date: {file.name}; run deploy/crd_schema/values.py")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every value that NVIDIA's chart has had since v23.9 is accepted; what is spelled wrong is refused by name."""
+"""Every value that NVIDIA's chart has had since v23.9 is accepted; what is not known, or not followed, is named."""
 
+import json
 import pathlib
 import shutil
 import subprocess
@@ -93,21 +94,137 @@ def test_every_value_of_upstream_alone_is_accepted_or_needs_another(render):
 
 
 @pytest.mark.parametrize(("path", "value", "named"), [
-    ("driver.verison", "1", "verison"),
-    ("operator.imagee", "x", "imagee"),
-    ("devicePlugins.enabled", True, "devicePlugins"),
-    ("dcgmExporter.serviceMonitor.intervall", "1s", "intervall"),
-    ("driver.upgradePolicy.drain.enabled", True, "drain"),
     ("toolkit.enabled", "yes", "toolkit"),
     ("mig.strategy", "tripel", "strategy"),
     ("toolkit.enabled", 1, "toolkit"),
     ("dcgm.hostPort", "many", "hostPort"),
     ("devicePlugin.env", {"A": "b"}, "env"),
+    ("node-feature-discovery.worker.tolerations", "all", "tolerations"),
 ])
-def test_what_is_not_known_is_refused_by_name(render, path, value, named):
+def test_what_cannot_be_a_known_value_is_refused_by_name(render, path, value, named):
     done = render(nested([(path, value)]))
     assert done.returncode != 0
     assert named in done.stderr and path.split(".", maxsplit=1)[0] in done.stderr
+
+
+# Of NVIDIA/aicr, op#575, op#644 and an umbrella chart with an alias.
+NOT_KNOWN = {"driver": {"maxParallelUpgrades": 5, "verison": "1", "env": [{"name": "A", "valeu": "b"}]},
+             "validator": {"tolerations": []}, "fakeToolkitReady": {"enabled": True}, "nothing": None,
+             "dcgmExporter": {"serviceMonitor": {"intervall": "1s"}}, "vgpuDeviceManager": {"tolerations": [{"key": "a"}]},
+             "global": {"imageRegistry": "r"}, "devicePlugin": {"config": {"data": {"any": "x"}}},
+             "operator": {"nodeSelector": {"a": "b"}, "affinity": {"nodeAffinity": {}}}}
+NAMES = ["dcgmExporter.serviceMonitor.intervall", "driver.env[].valeu", "driver.maxParallelUpgrades", "driver.verison",
+         "fakeToolkitReady", "validator.tolerations", "vgpuDeviceManager.tolerations"]
+
+
+def test_what_is_not_known_is_named_and_left_out(render, told):
+    made = documents(render(NOT_KNOWN))
+    assert json.loads(told(NOT_KNOWN, "VALUES_NOT_KNOWN")) == NAMES
+    spec = next(o for o in made if o["kind"] == "ClusterPolicy")["spec"]
+    assert "maxParallelUpgrades" not in spec["driver"] and "tolerations" not in spec["validator"]
+    assert told({}, "VALUES_NOT_KNOWN") is told(nested(upstream_values()), "VALUES_NOT_KNOWN") is None
+
+
+def test_what_is_not_known_is_refused_where_that_is_asked_for(render):
+    done = render(NOT_KNOWN | {"strictValues": True})
+    assert done.returncode != 0 and "strictValues" in done.stderr and ", ".join(NAMES) in done.stderr
+    assert render({"strictValues": True}).returncode == 0
+
+
+def test_a_parent_chart_may_have_values_of_its_own_below_an_alias(render, told, tmp_path):
+    parent = tmp_path / "parent"
+    (parent / "templates").mkdir(parents=True)
+    shutil.copytree(ROOT / "deploy/chart", parent / "charts/gpu-operator")
+    (parent / "Chart.yaml").write_text(yaml.safe_dump({
+        "apiVersion": "v2", "name": "parent", "version": "1.0.0",
+        "dependencies": [{"name": "gpu-operator", "version": "0.1.0", "alias": "gpus"}]}))
+    made = documents(render({"gpus": {"fakeToolkitReady": True}, "global": {"a": "b"}}, chart=str(parent)))
+    operator = next(o for o in made if o["kind"] == "Deployment")["spec"]["template"]["spec"]["containers"][0]
+    assert {"name": "VALUES_NOT_KNOWN", "value": '["fakeToolkitReady"]'} in operator["env"]
+
+
+@pytest.mark.parametrize(("values", "names"), [
+    ({"node-feature-discovery": {"gc": {"nodeSelector": {"a": "b"}, "resources": {"limits": {"cpu": 1}}}}},
+     ["node-feature-discovery.gc.nodeSelector", "node-feature-discovery.gc.resources"]),
+    ({"node-feature-discovery": {"master": {"tolerations": [{"operator": "Exists"}], "config": {"noPublish": True}}}},
+     ["node-feature-discovery.master.tolerations"]),
+    ({"node-feature-discovery": {"worker": {"hostNetwork": True, "nodeSelector": {"a": "b"}}}},
+     ["node-feature-discovery.worker.hostNetwork"]),
+    ({"draDriver": {"gpus": {"kubeletPlugin": {"env": [{"name": "a", "value": "b"}]}}, "version": "v0.6.0"}},
+     ["draDriver.gpus.kubeletPlugin", "draDriver.version"]),
+    ({"driver": {"nvidiaDriverCRD": {"nodeSelector": {"a": "b"}}}}, ["driver.nvidiaDriverCRD.nodeSelector"]),
+    ({"operator": {"repository": "r"}, "toolkit": {"repository": "mirror"}, "gfd": {"repository": "r"}},
+     ["toolkit.repository"]),
+    # What NVIDIA's chart has by default.
+    ({"node-feature-discovery": {
+        "priorityClassName": "system-node-critical", "enableNodeFeatureApi": True,
+        "gc": {"enable": True, "replicaCount": 1, "serviceAccount": {"name": "node-feature-discovery", "create": False}},
+        "worker": {"serviceAccount": {"name": "node-feature-discovery", "create": False}},
+        "master": {"serviceAccount": {"name": "node-feature-discovery", "create": True}}},
+      "draDriver": {"repository": "nvcr.io/nvidia", "image": "dra-driver-nvidia-gpu", "version": "v0.5.0",
+                    "imagePullPolicy": "IfNotPresent", "computeDomains": {"enabled": True, "controller": {}}}}, None),
+    ({}, None),
+])
+def test_what_is_not_followed_is_named(told, values, names):
+    found = told(values, "VALUES_NOT_FOLLOWED")
+    assert (found and json.loads(found)) == names
+
+
+def test_node_feature_discoverys_workers_are_where_and_as_they_are_asked_for(told):
+    worker = {"nodeSelector": {"pool": "gpu"}, "tolerations": [], "affinity": {"nodeAffinity": {}},
+              "resources": {"requests": {"cpu": "10m"}}, "annotations": {"a": "b"}}
+    found = told({"node-feature-discovery": {"priorityClassName": "p", "worker": worker | {"config": {"a": 1}}}},
+                 "NFD_WORKER_POD")
+    assert json.loads(found) == worker | {"priorityClassName": "p"}
+    assert told({}, "NFD_WORKER_POD") is None
+
+
+def definitions():
+    for kind, plural in (("ClusterPolicy", "clusterpolicies"), ("NVIDIADriver", "nvidiadrivers")):
+        crd = yaml.safe_load((ROOT / f"deploy/chart/crds/nvidia.com_{plural}.yaml").read_text())
+        yield kind, crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
+
+
+def stored(value, schema):
+    """What the API server makes of it: fields that are not known go, defaults come."""
+    if isinstance(value, dict):
+        fields = schema.get("properties", {})
+        known = {key: stored(inner, fields.get(key) or schema["additionalProperties"]) for key, inner in value.items()
+                 if key in fields or "additionalProperties" in schema}
+        return known | {key: stored(field["default"], field) for key, field in fields.items()
+                        if "default" in field and key not in value}
+    return [stored(inner, schema["items"]) for inner in value] if isinstance(value, list) else value
+
+
+def filled(schema, name=""):
+    """A value for every field that has no default, so that each map is there whose fields have some."""
+    if schema["type"] == "object":
+        fields = {key: filled(field, key) for key, field in schema.get("properties", {}).items() if "default" not in field}
+        return fields or {"a": "b"}
+    if schema["type"] == "array":
+        return [filled(schema["items"])]
+    return schema["enum"][0] if "enum" in schema else {"boolean": True, "integer": 1}.get(schema["type"], "1s")
+
+
+@pytest.mark.parametrize("values", [{}, nested(upstream_values()), NOT_KNOWN, "filled"], ids=["none", "upstream", "typos", "filled"])
+@pytest.mark.parametrize("crd", [False, True], ids=["policy", "driver"])
+def test_what_is_rendered_is_what_is_stored(render, values, crd):
+    """op#2795: every default of the definition whose map is there."""
+    schemas = dict(definitions())
+    if values == "filled":
+        values = filled(schemas["ClusterPolicy"])
+        values["driver"]["upgradePolicy"]["gpuPodDeletion"] = values["driver"]["upgradePolicy"].pop("podDeletion")
+        for section in ("operator", "driver", "daemonsets"):
+            values[section].pop("initContainer", None)
+    values = json.loads(json.dumps(values))
+    if crd:
+        values.setdefault("driver", {})["nvidiaDriverCRD"] = {"enabled": True}
+        values.setdefault("driver", {})["enabled"] = True
+    rendered = {o["kind"]: o.get("spec") for o in documents(render(values))}
+    for kind, schema in schemas.items():
+        if kind in rendered:
+            assert stored(rendered[kind], schema) == rendered[kind], kind
+    assert not crd or "NVIDIADriver" in rendered
 
 
 def test_images_of_charts_before_25_10_that_are_no_more(render):

@@ -219,6 +219,109 @@ another chart were kept (--reuse-values); everything has the type of its field; 
 {{- toYaml $out -}}
 {{- end }}
 
+{{/*
+`.value` as the API server stores it by the schema of a custom resource, in JSON: {"value": ...}. What the schema does not
+know goes, and its defaults are there; else a tool that compares what is rendered with what is stored finds a difference
+for ever.
+*/}}
+{{- define "gantry.stored" -}}
+{{- $schema := .schema -}}
+{{- $value := .value -}}
+{{- if kindIs "map" .value -}}
+  {{- $value = dict -}}
+  {{- $fields := $schema.properties | default dict -}}
+  {{- range $key, $inner := .value -}}
+    {{- $field := get $fields $key | default (get $schema "additionalProperties") -}}
+    {{- if $field -}}
+      {{- $_ := set $value $key (include "gantry.stored" (dict "value" $inner "schema" $field) | fromJson).value -}}
+    {{- end -}}
+  {{- end -}}
+  {{- range $key, $field := $fields -}}
+    {{- if and (hasKey $field "default") (not (hasKey $value $key)) -}}
+      {{- $_ := set $value $key (include "gantry.stored" (dict "value" $field.default "schema" $field) | fromJson).value -}}
+    {{- end -}}
+  {{- end -}}
+{{- else if kindIs "slice" .value -}}
+  {{- $value = list -}}
+  {{- range $inner := .value -}}
+    {{- $value = append $value (include "gantry.stored" (dict "value" $inner "schema" $schema.items) | fromJson).value -}}
+  {{- end -}}
+{{- end -}}
+{{- dict "value" $value | toJson -}}
+{{- end }}
+
+{{/* The spec of a custom resource as it is stored; `.file` has its definition. */}}
+{{- define "gantry.spec" -}}
+{{- $schema := (index (.root.Files.Get .file | fromYaml).spec.versions 0).schema.openAPIV3Schema.properties.spec -}}
+{{- (include "gantry.stored" (dict "value" .spec "schema" $schema) | fromJson).value | toYaml -}}
+{{- end }}
+
+{{/* Lines with the names of values that are not known; `.known`: as known-values.json has them. */}}
+{{- define "gantry.namesNotKnown" -}}
+{{- $known := .known -}}
+{{- $path := .path -}}
+{{- if and (kindIs "map" .value) (kindIs "map" $known) -}}
+  {{- range $key, $inner := .value -}}
+    {{- $name := printf "%s.%s" $path $key | trimPrefix "." -}}
+    {{- if hasKey $known $key -}}
+      {{- include "gantry.namesNotKnown" (dict "value" $inner "known" (get $known $key) "path" $name) -}}
+    {{- else if not (kindIs "invalid" $inner) -}}
+      {{- printf "%s\n" $name -}}
+    {{- end -}}
+  {{- end -}}
+{{- else if and (kindIs "slice" .value) (kindIs "slice" $known) -}}
+  {{- range $inner := .value -}}
+    {{- include "gantry.namesNotKnown" (dict "value" $inner "known" (first $known) "path" (printf "%s[]" $path)) -}}
+  {{- end -}}
+{{- end -}}
+{{- end }}
+
+{{/* Values that are not known, a list in JSON. Helm gives them to the templates all the same. */}}
+{{- define "gantry.notKnown" -}}
+{{- $known := (.Files.Get "known-values.json" | fromJson).known -}}
+{{- $names := include "gantry.namesNotKnown" (dict "value" (.Values | toJson | fromJson) "known" $known "path" "") -}}
+{{- compact (splitList "\n" $names) | uniq | toJson -}}
+{{- end }}
+
+{{/* Lines with the names, three deep, of values that ask for something, are not the default, and are not followed. */}}
+{{- define "gantry.namesNotFollowed" -}}
+{{- $path := .path -}}
+{{- $followed := .followed -}}
+{{- $defaults := .defaults -}}
+{{- if kindIs "map" .value -}}
+  {{- range $key, $inner := .value -}}
+    {{- $below := kindIs "map" $followed | ternary $followed dict -}}
+    {{- if or (not (hasKey $below $key)) (kindIs "map" (get $below $key)) -}}
+      {{- $default := kindIs "map" $defaults | ternary $defaults dict -}}
+      {{- include "gantry.namesNotFollowed" (dict "value" $inner "followed" (get $below $key) "defaults" (get $default $key) "path" (append $path $key)) -}}
+    {{- end -}}
+  {{- end -}}
+{{- else if and .value (ne (toJson .value) (toJson $defaults)) -}}
+  {{- printf "%s\n" (join "." (slice $path 0 (min 3 (len $path)))) -}}
+{{- end -}}
+{{- end }}
+
+{{/* Values that are known and not followed, a list in JSON. */}}
+{{- define "gantry.notFollowed" -}}
+{{- $given := .Values | toJson | fromJson -}}
+{{- $names := "" -}}
+{{- range $path, $partly := (.Files.Get "known-values.json" | fromJson).partly -}}
+  {{- $section := $given -}}
+  {{- range $key := splitList "." $path -}}
+    {{- $section = kindIs "map" $section | ternary (get (kindIs "map" $section | ternary $section dict) $key) dict -}}
+  {{- end -}}
+  {{- $names = print $names (include "gantry.namesNotFollowed" (dict "value" $section "followed" $partly.followed "defaults" $partly.defaults "path" (splitList "." $path))) -}}
+{{- end -}}
+{{- $values := include "gantry.values" . | fromJson -}}
+{{- range $name := list "toolkit" "devicePlugin" "gfd" "validator" "nodeStatusExporter" -}}
+  {{- $named := dig $name "repository" "" $given | default "" -}}
+  {{- if and $named (not (get $values $name).repository) (ne $named $values.operator.repository) -}}
+    {{- $names = printf "%s%s.repository\n" $names $name -}}
+  {{- end -}}
+{{- end -}}
+{{- compact (splitList "\n" $names) | uniq | toJson -}}
+{{- end }}
+
 {{/* Pod settings that the operator and the chart's hooks share; tolerations are last, for more. */}}
 {{- define "gantry.operatorPod" -}}
 securityContext:
