@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes deploy/chart/crds/*.yaml from the tables below; with --check says whether they are up to date.
+"""Writes deploy/chart/crds/*.yaml, and definition-fields.json with the names of their fields, from the tables below; with
+--check says whether they are up to date.
 
 A CustomResourceDefinition of 400 fields is not kept by hand: blocks that many operands share (image, env, resources,
 probes) stand here once. Field names, types, defaults and enums are those of NVIDIA's ClusterPolicy, so that its manifests
 are accepted as they are. Nothing inside spec is required: a manifest may name only what it changes.
 """
+import json
 import pathlib
 import re
 import sys
 
 CRDS = pathlib.Path(__file__).resolve().parent.parent / "chart" / "crds"
+FIELDS = pathlib.Path(__file__).resolve().parent / "definition-fields.json"
 OURS = {"app.kubernetes.io/managed-by": "gpu-operator"}
 
 
@@ -268,13 +271,15 @@ def cluster_policy_status():
             }, required=["name", "state"]), "Nodes that are not done, failed ones first; of very many the first hundred."),
         }, "Only while the operator upgrades drivers."),
         "unsupportedFields": array(text(), "Fields of spec that are set, known, and not acted on."),
+        "valuesNotKnown": array(text(), "Values of the chart that it does not know and leaves out."),
+        "valuesNotFollowed": array(text(), "Values of the chart that are accepted and not followed."),
     }, required=["state"])
 
 
 def cluster_policy():
     return definition("nvidia.com", "v1", "ClusterPolicy", "clusterpolicies", "Cluster",
                       {"spec": cluster_policy_spec(), "status": cluster_policy_status()},
-                      columns=[("Status", "string", ".status.state"), ("Age", "string", ".metadata.creationTimestamp")],
+                      columns=[("Status", "string", ".status.state"), ("Age", "date", ".metadata.creationTimestamp")],
                       description="What the GPU operator makes of the GPUs of a cluster. The oldest one counts.", labels=OURS)
 
 
@@ -327,7 +332,7 @@ def nvidia_driver():
     return definition("nvidia.com", "v1alpha1", "NVIDIADriver", "nvidiadrivers", "Cluster",
                       {"spec": nvidia_driver_spec(), "status": status},
                       columns=[("Status", "string", ".status.state"), ("Default", "boolean", ".spec.default"),
-                               ("Age", "string", ".metadata.creationTimestamp")],
+                               ("Age", "date", ".metadata.creationTimestamp")],
                       description="A driver for some of the nodes. Used while driver.useNvidiaDriverCRD of the ClusterPolicy is on.",
                       labels=OURS, short_names=["nvd", "nvdriver", "nvdrivers"])
 
@@ -475,12 +480,30 @@ def lines(value, indent):
             yield f"{name} {'{}' if item == {} else '[]' if item == [] else scalar(item)}"
 
 
+def fields(field, path=""):
+    """Names of all fields below one, as the operator compares them with those of a definition in a cluster."""
+    for key, below in field.get("properties", {}).items():
+        name = f"{path}.{key}" if path else key
+        yield name
+        yield from fields(below, name)
+    if "items" in field:
+        yield from fields(field["items"], f"{path}[]")
+    if isinstance(field.get("additionalProperties"), dict):
+        yield f"{path}.*"
+        yield from fields(field["additionalProperties"], f"{path}.*")
+
+
 def documents():
+    known = {}
     for crd in (cluster_policy(), nvidia_driver(), gpu_cluster(), gpu_cluster_policy(), device(), node_feature(), node_feature_rule()):
         plural, group = crd["metadata"]["name"].split(".", 1)
+        served = crd["spec"]["versions"][0]
+        known[crd["metadata"]["name"]] = {"kind": crd["spec"]["names"]["kind"], "version": served["name"],
+                                          "fields": sorted(fields(served["schema"]["openAPIV3Schema"]))}
         body = "\n".join(lines(crd, 0))
         yield CRDS / f"{group}_{plural}.yaml", (
             "# SPDX-License-Identifier: Apache-2.0\n# Written by deploy/crd_schema/generate.py.\n" + body + "\n")
+    yield FIELDS, json.dumps(known, separators=(",", ":")) + "\n"
 
 
 def main():

@@ -17,7 +17,8 @@ chmod 1777 "$root/tmp"
 install -m 0755 "$build/bin/gantry" "$root/usr/bin/gantry"
 "$build/bin/gantry" --names | while read -r name; do ln -s gantry "$root/usr/bin/$name"; done
 install -m 0755 "$build"/bin/gantry-{runtime,ctk,cuda} "$root/opt/gantry/"
-install -m 0644 "$here"/../chart/crds/*.yaml "$root/opt/gpu-operator/"
+install -m 0644 "$here"/../chart/{crds/*.yaml,known-values.json} "$here"/../crd_schema/definition-fields.json \
+  "$root/opt/gpu-operator/"
 
 install -D -m 0644 "$here/pci.ids" "$root/usr/share/misc/pci.ids"
 

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "kube/object.h"
+#include "operator/earlier.h"
 #include "operator/plan.h"
 #include "policy/names.h"
 
@@ -177,7 +178,10 @@ Json InPlaceOf(const Json& desired, const Json& observed) {
     filled["data"] = observed["data"];
     return filled;
   }
-  if (TextAt(desired, "kind") != "DaemonSet" || !IsNvidias(observed)) {
+  if (TextAt(desired, "kind") != "DaemonSet") {
+    return WithEarlier(desired, observed);
+  }
+  if (!IsNvidias(observed)) {
     return desired;
   }
   const std::string rendering = AnnotationOrEmpty(desired, names::kRendering);

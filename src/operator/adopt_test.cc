@@ -136,7 +136,9 @@ TEST(Adopt, AScriptIsItsWritersOwn) {
 
 TEST(Adopt, OtherKindsAreReplaced) {
   Json role = {{"kind", "Role"}, {"metadata", {{"annotations", {{names::kLastAppliedHash, "7"}}}}}};
-  EXPECT_EQ(InPlaceOf(role, {{"rules", 1}}), role);
+  Json theirs = role;
+  theirs["rules"] = 1;
+  EXPECT_EQ(InPlaceOf(role, theirs), role);
 }
 
 struct Case {

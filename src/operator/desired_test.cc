@@ -385,5 +385,34 @@ TEST(OpenShiftRights, EveryPodThatSeesTheHostMayDoSo) {
   }
 }
 
+// op#742: values node-feature-discovery.worker.* of the chart.
+TEST(NodeFeatures, AreFoundWhereAndAsTheChartsValuesSay) {
+  const auto worker = [](const Json& pod) {
+    Context context;
+    context.policy = policy::Parse(Json::object()).value();
+    context.space = "ns";
+    context.image = "i:1";
+    context.worker_pod = pod;
+    const Objects objects = NodeFeatures(context, "i:1");
+    return objects.back()["spec"]["template"];
+  };
+  const Json plain = worker({});
+  EXPECT_EQ(plain["spec"]["tolerations"], Json::parse(R"([{"operator": "Exists"}])"));
+  EXPECT_EQ(plain["spec"]["nodeSelector"], Json::parse(R"({"kubernetes.io/os": "linux"})"));
+  const Json asked = Json::parse(R"({
+      "nodeSelector": {"node-pool": "gpu"}, "affinity": {"nodeAffinity": {}}, "priorityClassName": "p",
+      "tolerations": [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}],
+      "resources": {"requests": {"cpu": "10m"}}, "annotations": {"a": "b"}})");
+  const Json made = worker(asked);
+  for (const char* key : {"affinity", "tolerations", "priorityClassName"}) {
+    EXPECT_EQ(made["spec"][key], asked[key]) << key;
+  }
+  EXPECT_EQ(made["spec"]["nodeSelector"],
+            Json::parse(R"({"kubernetes.io/os": "linux", "node-pool": "gpu"})"));
+  EXPECT_EQ(made["spec"]["containers"][0]["resources"], asked["resources"]);
+  EXPECT_EQ(made["metadata"]["annotations"]["a"], "b");
+  EXPECT_EQ(worker(Json::parse(R"({"tolerations": []})"))["spec"]["tolerations"], Json::array());
+}
+
 }  // namespace
 }  // namespace gantry::gpu_operator

@@ -16,12 +16,14 @@
 #include <thread>
 
 #include "base/log.h"
+#include "base/paths.h"
 #include "base/text.h"
 #include "kube/health_server.h"
 #include "kube/lease.h"
 #include "operator/flags.h"
 #include "operator/reconcile.h"
 #include "operator/upgrade/actor.h"
+#include "operator/value_names.h"
 #include "policy/names.h"
 
 namespace gantry::gpu_operator {
@@ -78,7 +80,7 @@ class Manager {
               return outcome;
             },
             1, kBackoff),
-        view_(client, settings.space, settings.master,
+        view_(client, settings.space, settings.master, settings.definitions,
               {.cluster =
                    [this] {
                      LookAtCluster();
@@ -222,6 +224,44 @@ Status Run(const Flags& flags, const Settings& settings) {
   return {};
 }
 
+// A file of the chart that the image has; null where the program runs without its image.
+Result<Json> ReadChartFile(const std::string& name) {
+  const auto text = ReadFile(JoinPath(Environment("CHART_FILES", "/opt/gpu-operator"), name));
+  if (!text.has_value()) {
+    log::Debug("{}", text.error().message);
+    return Json::object();
+  }
+  auto json = ParseJson(*text);
+  return json.has_value() ? std::move(json) : std::unexpected(json.error().In(name));
+}
+
+// What the chart says of its values, and the files that the image has of it.
+Status ReadChartsWords(Settings& settings) {
+  if (const std::string pod = Environment("NFD_WORKER_POD"); !pod.empty()) {
+    auto parsed = ParseJson(pod);
+    if (!parsed.has_value() || !parsed->is_object()) {
+      return Fail(ErrorKind::kInvalid, "NFD_WORKER_POD: must be an object in JSON");
+    }
+    settings.worker_pod = *std::move(parsed);
+  }
+  for (const auto& [variable, names] :
+       {std::pair("VALUES_NOT_KNOWN", &settings.values_not_known),
+        std::pair("VALUES_NOT_FOLLOWED", &settings.values_not_followed)}) {
+    auto parsed = ParseNames(Environment(variable));
+    if (!parsed.has_value()) {
+      return std::unexpected(parsed.error().In(variable));
+    }
+    *names = *std::move(parsed);
+  }
+  if (!settings.values_not_known.empty()) {
+    TRY_ASSIGN(const Json known, ReadChartFile("known-values.json"));
+    settings.values_not_known = WithNearest(settings.values_not_known, KnownValues(known));
+  }
+  TRY_ASSIGN(const Json fields, ReadChartFile("definition-fields.json"));
+  TRY_ASSIGN(settings.definitions, OwnDefinitions(fields));
+  return {};
+}
+
 }  // namespace
 
 int RunOperator(int argc, char** argv) {
@@ -264,6 +304,10 @@ int RunOperator(int argc, char** argv) {
   }
   settings.master.nodes.instance = *std::move(instance);
   settings.worker_config = Environment("NFD_WORKER_CONFIG");
+  if (const Status read = ReadChartsWords(settings); !read.has_value()) {
+    log::Error("read {}", read.error().message);
+    return 1;
+  }
   settings.driver_manager = Environment("DRIVER_MANAGER_IMAGE");
   settings.cuda_image = Environment("CUDA_IMAGE");
   for (const auto& [section, variable] :

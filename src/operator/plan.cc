@@ -286,6 +286,10 @@ void TellNarrowed(const Json& observed, Json& object) {
 
 }  // namespace
 
+bool IsOwnedByPolicy(const Json& object) {
+  return std::ranges::any_of(ListAt(object, "metadata.ownerReferences"), Asks);
+}
+
 ObjectKey KeyOfObject(const Json& object) {
   return {TextAt(object, "kind"), TextAt(object, "metadata.namespace"),
           TextAt(object, "metadata.name")};

@@ -40,6 +40,9 @@ bool SameIn(const std::string& key, const Json& desired, const Json& observed);
 // that others added, and the time of a `kubectl rollout restart`.
 Json Replacement(const Json& desired, const Json& observed);
 
+// Whether a policy or a NVIDIADriver is an owner of the object.
+bool IsOwnedByPolicy(const Json& object);
+
 struct Plan {
   std::vector<Json> create;
   std::vector<Json> replace;

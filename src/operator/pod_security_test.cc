@@ -10,22 +10,46 @@ namespace {
 constexpr char kPrefix[] = "pod-security.kubernetes.io/";
 
 TEST(PodSecurity, OnlyWhatIsMissingIsWritten) {
-  Labels labels = {{"a", "b"}, {std::string(kPrefix) + "enforce", "restricted"}};
-  Json patch = SpacePatch(labels, true, false);
+  SpaceFacts space{.labels = {{"a", "b"}, {std::string(kPrefix) + "enforce", "restricted"}},
+                   .earlier = {}};
+  const Json patch = SpacePatch(space, true, false);
   EXPECT_EQ(patch["metadata"]["labels"], (Json{{std::string(kPrefix) + "enforce", "privileged"},
                                                {std::string(kPrefix) + "audit", "privileged"},
                                                {std::string(kPrefix) + "warn", "privileged"}}));
   for (const auto& [key, value] : patch["metadata"]["labels"].items()) {
-    labels[key] = value.get<std::string>();
+    space.labels[key] = value.get<std::string>();
   }
-  EXPECT_TRUE(SpacePatch(labels, true, false).is_null());
+  EXPECT_TRUE(SpacePatch(space, true, false).is_null());
+}
+
+TEST(PodSecurity, WhatTheLabelsWereIsRememberedAndComesBack) {
+  const std::string enforce = std::string(kPrefix) + "enforce";
+  const std::string warn = std::string(kPrefix) + "warn";
+  const std::string audit = std::string(kPrefix) + "audit";
+  Json space = {
+      {"metadata", {{"labels", {{enforce, "baseline"}, {warn, "restricted"}, {"a", "b"}}}}}};
+  const Json before = space;
+  EXPECT_TRUE(SpaceRestored(SpaceFrom(space)).is_null());
+  space.merge_patch(SpacePatch(SpaceFrom(space), true, false));
+  // Somebody takes one back meanwhile: what is remembered is what was there first.
+  space["metadata"]["labels"][enforce] = "restricted";
+  space.merge_patch(SpacePatch(SpaceFrom(space), true, false));
+  Json restored = space;
+  restored.merge_patch(SpaceRestored(SpaceFrom(space)));
+  EXPECT_EQ(restored["metadata"]["labels"], before["metadata"]["labels"]);
+  EXPECT_TRUE(restored["metadata"]["annotations"].empty());
+  // What somebody has changed since is his.
+  space["metadata"]["labels"][warn] = "baseline";
+  space.merge_patch(SpaceRestored(SpaceFrom(space)));
+  EXPECT_EQ(space["metadata"]["labels"],
+            (Json{{enforce, "baseline"}, {warn, "baseline"}, {"a", "b"}}));
 }
 
 TEST(PodSecurity, OpenShiftsPrometheusMayLookIn) {
   constexpr char kMonitoring[] = "openshift.io/cluster-monitoring";
-  EXPECT_EQ(SpacePatch({}, false, true),
-            (Json{{"metadata", {{"labels", {{kMonitoring, "true"}}}}}}));
-  EXPECT_TRUE(SpacePatch({{kMonitoring, "false"}}, false, true).is_null());
+  EXPECT_EQ(SpacePatch({}, false, true)["metadata"]["labels"], (Json{{kMonitoring, "true"}}));
+  EXPECT_TRUE(
+      SpacePatch({.labels = {{kMonitoring, "false"}}, .earlier = {}}, false, true).is_null());
   EXPECT_TRUE(SpacePatch({}, false, false).is_null());
 }
 

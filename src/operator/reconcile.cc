@@ -8,6 +8,7 @@
 #include "operator/reconcile.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 
 #include "base/log.h"
@@ -128,6 +129,23 @@ void TellDoubles(const std::vector<Double>& doubles, DriverPlan& plan) {
   }
 }
 
+// Whether the workers of node feature discovery are to be on some nodes only.
+bool ChoosesNodes(const Json& worker_pod) {
+  return std::ranges::any_of(
+      std::to_array<const char*>({"nodeSelector", "affinity", "tolerations"}),
+      [&](const char* key) { return At(worker_pod, key) != nullptr; });
+}
+
+// Whether as many nodes are described as there are to be workers.
+bool AreDescribed(const ClusterFacts& cluster,
+                  const std::map<std::string, DaemonSetFacts>& daemon_sets) {
+  return std::ranges::all_of(policy::Operands(), [&](const policy::Operand& operand) {
+    const auto set = daemon_sets.find(std::string(operand.daemon_set));
+    return operand.state != "node-features" ||
+           (set != daemon_sets.end() && cluster.described >= set->second.desired);
+  });
+}
+
 // What the status says, the operator that ran before this one has told.
 bool SaysAlready(const Json& status, const Verdict& verdict) {
   const Json* conditions = At(status, "conditions");
@@ -227,6 +245,24 @@ void Reconciler::LookAgainIn(std::chrono::milliseconds rests) {
   rests_ = std::min(rests_.value_or(rests), rests);
 }
 
+void Reconciler::LookAtUndescribed(const std::vector<std::string>& names, bool ready) {
+  undescribed_ = NextUndescribed(undescribed_, names, ready, clock_.Now());
+  if (undescribed_.next.has_value()) {
+    LookAgainIn(std::chrono::ceil<std::chrono::milliseconds>(*undescribed_.next - clock_.Now()));
+  }
+}
+
+std::vector<std::string> Reconciler::LookAtDefinitions() {
+  std::vector<std::string> outdated = view_.LookAtDefinitions();
+  if (outdated != outdated_) {
+    for (const std::string& text : outdated) {
+      log::Warning("{}", text);
+    }
+    outdated_ = outdated;
+  }
+  return outdated;
+}
+
 // Any change of a DaemonSet makes its controller look at it.
 Status Reconciler::AskForPods() {
   Status result;
@@ -289,7 +325,7 @@ Reconciler::Followed Reconciler::Follow(const std::vector<Json>& owners,
   for (const auto& [name, facts] : nodes) {
     named.emplace_back(name, facts.get());
   }
-  const ClusterFacts cluster = Summarize(
+  ClusterFacts cluster = Summarize(
       named, parsed->tolerations, [this](const std::string& node) { return view_.BrokenOf(node); });
   foreign_ = NextForeign(foreign_, cluster.foreign_nfd || view_.ForeignFeatures(), clock_.Now());
   // Instances are made to be side by side.
@@ -317,6 +353,7 @@ Reconciler::Followed Reconciler::Follow(const std::vector<Json>& owners,
                                      : RuntimeFor(cluster, RuntimeThere(applier_, settings_.space)),
       .owners = ReferencesTo(owners),
       .worker_config = settings_.worker_config,
+      .worker_pod = settings_.worker_pod,
       .driver_manager = settings_.driver_manager,
       .cuda_image = settings_.cuda_image,
       .drivers = division.own.parts,
@@ -389,6 +426,14 @@ Reconciler::Followed Reconciler::Follow(const std::vector<Json>& owners,
   input.operands = &operands;
   input.daemon_sets = &daemon_sets;
   input.cluster = &cluster;
+  if (ChoosesNodes(settings_.worker_pod) && AreDescribed(cluster, daemon_sets)) {
+    cluster.undescribed.clear();  // where no worker is to run nothing is missed
+  }
+  LookAtUndescribed(cluster.undescribed, TextAt(before, "state") == "ready");
+  input.undescribed_awaited = !undescribed_.awaited.empty();
+  input.outdated_definitions = LookAtDefinitions();
+  input.values_not_known = settings_.values_not_known;
+  input.values_not_followed = settings_.values_not_followed;
   input.unsupported_fields = policy::UnsupportedFields(asked.policy);
   input.overridden_fields = asked.overridden;
   input.fields_in_vain = asked.in_vain;
@@ -460,11 +505,11 @@ Status Reconciler::OpenSpace(const policy::ClusterPolicy& policy, const OpenShif
   if (!privileged && !monitored) {
     return {};
   }
-  const std::optional<Labels> labels = view_.SpaceLabels();
-  if (!labels.has_value()) {
+  const std::optional<SpaceFacts> space = view_.Space();
+  if (!space.has_value()) {
     return {};
   }
-  if (const Json patch = SpacePatch(*labels, privileged, monitored); !patch.is_null()) {
+  if (const Json patch = SpacePatch(*space, privileged, monitored); !patch.is_null()) {
     TRY(client_.MergePatch(kube::kinds::kNamespace, {"", settings_.space}, patch));
   }
   return {};

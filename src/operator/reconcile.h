@@ -20,9 +20,11 @@
 #include "operator/node_labels.h"
 #include "operator/rule_failures.h"
 #include "operator/rule_set.h"
+#include "operator/served_fields.h"
 #include "operator/stalled.h"
 #include "operator/startup_taint.h"
 #include "operator/takeover.h"
+#include "operator/undescribed.h"
 #include "operator/upgrade/actor.h"
 #include "operator/view.h"
 #include "policy/gpu_cluster_policy.h"
@@ -38,9 +40,17 @@ struct Settings {
   bool node_features = true;              // whether ours may run
   std::string startup_taint;              // key of the taint of startup_taint.h; empty: none
   MasterConfig master;
-  std::string worker_config;   // of our node feature discovery's workers, as YAML
-  std::string driver_manager;  // NVIDIA's image of it, where the policy names none
-  std::string cuda_image;      // NVIDIA's images of CUDA, without a tag, likewise
+  std::string worker_config;  // of our node feature discovery's workers, as YAML
+  // What the chart's values say of those workers' pods: nodeSelector, affinity, tolerations,
+  // resources, priorityClassName, annotations; null: nothing.
+  Json worker_pod;
+  // Values of the chart that it does not know, each with the one that was probably meant, and those
+  // that are known and not followed.
+  std::vector<std::string> values_not_known;
+  std::vector<std::string> values_not_followed;
+  std::vector<OwnDefinition> definitions;  // as the image has them
+  std::string driver_manager;              // NVIDIA's image of it, where the policy names none
+  std::string cuda_image;                  // NVIDIA's images of CUDA, without a tag, likewise
   policy::KnownImages known_images = {
       {"driver", "nvcr.io/nvidia/driver"},
       {"migManager", "nvcr.io/nvidia/cloud-native/k8s-mig-manager"}};
@@ -85,6 +95,10 @@ class Reconciler {
                       const ClusterFacts& cluster, const std::string& write_error,
                       const Plan& held);
   Status OpenSpace(const policy::ClusterPolicy& policy, const OpenShift& openshift);
+  // Which nodes may still be described; they keep the policy from being ready.
+  void LookAtUndescribed(const std::vector<std::string>& names, bool ready);
+  // What is to be said of the cluster's definitions.
+  std::vector<std::string> LookAtDefinitions();
   // Of DaemonSets' controllers, for what stalled.h finds.
   Status AskForPods();
   // Sooner, if something else is due before.
@@ -120,6 +134,8 @@ class Reconciler {
   };
   std::optional<Made> made_;
   Foreign foreign_;
+  Undescribed undescribed_;
+  std::vector<std::string> outdated_;  // definitions, as told last
   // State and reason that the last event told; of NVIDIADrivers by uid.
   std::string announced_;
   std::map<std::string, std::string> announced_drivers_;

@@ -2,9 +2,10 @@
 
 // How does everything go again? In an order in which nothing brings back what was taken: first the
 // policy and the operator, then the operands, then each node puts itself back and says so by a
-// Ready pod, then labels, objects and definitions. Every step may find its work done already, so
-// that a second run goes on where the first one was ended, and the whole keeps to its deadline: a
-// node that does not answer is named and left, what it keeps is harmless.
+// Ready pod, then labels and objects. Definitions go last, by manage-crds, when Helm has taken its
+// own objects of these kinds. Every step may find its work done already, so that a second run goes
+// on where the first one was ended, and the whole keeps to its deadline: a node that does not
+// answer is named and left, what it keeps is harmless.
 
 #include "operator/uninstall.h"
 
@@ -23,6 +24,8 @@
 #include "kube/client.h"
 #include "operator/await_gone.h"
 #include "operator/desired/context.h"
+#include "operator/earlier.h"
+#include "operator/pod_security.h"
 #include "operator/strip.h"
 #include "operator/verdict.h"
 #include "operator/view.h"
@@ -46,7 +49,8 @@ struct Options {
   std::string image;
   std::string pull_policy;
   std::vector<std::string> pull_secrets;
-  std::string instance;  // of node feature discovery, as the operator has it
+  std::string instance;       // of node feature discovery, as the operator has it
+  bool all_policies = false;  // also those that were made by hand
   bool definitions = false;
   seconds timeout{120};
 };
@@ -83,7 +87,7 @@ class Uninstall {
     if (options_.definitions) {
       TRY(DeleteDefinitions());
     }
-    return {};
+    return RestoreSpace();
   }
 
  private:
@@ -131,7 +135,7 @@ class Uninstall {
     for (const kube::Kind& kind :
          {policy::kClusterPolicy, policy::kGpuClusterPolicy, policy::kNvidiaDriver}) {
       TRY(DeleteAll(kind, {}, [this](const Json& policy) {
-        return options_.definitions || IsOfChart(policy);
+        return options_.all_policies || options_.definitions || IsOfChart(policy);
       }));
     }
     return {};
@@ -321,6 +325,7 @@ class Uninstall {
     for (const kube::Kind& kind : OwnedKinds()) {
       kube::Selection ours = Ours();
       ours.space = kind.namespaced ? options_.space : "";
+      TRY(GiveBack(kind, ours));
       TRY(DeleteAll(kind, ours, [](const Json&) { return true; }));
     }
     TRY(ForgetPodsOnAbsentNodes({options_.space, kChartPods, ""}));
@@ -343,6 +348,45 @@ class Uninstall {
       }
     }
     return AwaitGone(client_, std::move(ours), std::min<milliseconds>(Left(), kGoes));
+  }
+
+  // Objects that were there before, by others' hand.
+  Status GiveBack(const kube::Kind& kind, const kube::Selection& ours) {
+    std::vector<Json> items;
+    TRY(ListInto(kind, ours, items));
+    for (const Json& item : items) {
+      Json earlier = EarlierOf(item);
+      if (earlier.is_null()) {
+        continue;
+      }
+      const kube::Key key = kube::KeyOf(item);
+      earlier["metadata"]["resourceVersion"] = kube::ResourceVersionOf(item);
+      auto stored = client_.Replace(kind, earlier);
+      if (!stored.has_value() && stored.error().kind == ErrorKind::kInvalid) {
+        // A field that can't be changed, as a RuntimeClass' handler.
+        TRY(IgnoreAbsent(client_.Delete(kind, key)));
+        earlier["metadata"].erase("resourceVersion");
+        stored = client_.Create(kind, earlier);
+      }
+      if (!stored.has_value()) {
+        return std::unexpected(stored.error());
+      }
+      log::Info("{} {} is as it was before", kind.kind, key.name);
+    }
+    return {};
+  }
+
+  // Last: until now pods of ours may have needed to be let in.
+  Status RestoreSpace() {
+    const auto space = client_.Get(kube::kinds::kNamespace, {"", options_.space});
+    if (!space.has_value()) {
+      return IgnoreAbsent(std::unexpected(space.error()));
+    }
+    if (const Json patch = SpaceRestored(SpaceFrom(*space)); !patch.is_null()) {
+      TRY(client_.MergePatch(kube::kinds::kNamespace, {"", options_.space}, patch));
+      log::Info("namespace {} has its earlier labels", options_.space);
+    }
+    return {};
   }
 
   [[nodiscard]] kube::Selection Ours() const { return Ours(options_.space); }
@@ -428,7 +472,9 @@ int RunUninstall(int argc, char** argv) {
   app.add_option("--timeout", timeout, "Seconds for all of it")
       ->check(CLI::Range(1, 3600))
       ->capture_default_str();
-  app.add_flag("--crds", options.definitions, "Also the custom resource definitions");
+  app.add_flag("--all-policies", options.all_policies,
+               "Also policies and NVIDIADrivers that were made by hand");
+  app.add_flag("--crds", options.definitions, "The same, and the custom resource definitions");
   app.add_option("--kubeconfig", kubeconfig, "Path of a kubeconfig; empty: in-cluster");
   app.add_option("--namespace", options.space, "The operator's namespace; else OPERATOR_NAMESPACE");
   if (const std::optional<int> code = ParseOrExitCode(app, argc, argv)) {

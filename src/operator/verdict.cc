@@ -231,6 +231,14 @@ OperandState JudgeOperand(const DesiredOperand& operand, const VerdictInput& inp
   return state;
 }
 
+// A worker of node feature discovery finds GPUs out, and no GPU needs it afterwards; on a node
+// where it never runs none is known.
+bool IsWaitedFor(const OperandState& state, const VerdictInput& input) {
+  return state.name != "node-features" || input.undescribed_awaited ||
+         (state.reason != "PodsMissing" && state.reason != "PodsNotAvailable" &&
+          state.reason != "NodesNotDescribed");
+}
+
 std::string NotFollowed(const VerdictInput& input, const std::vector<OperandState>& operands) {
   std::vector<std::string> parts;
   std::vector<std::string> missing;
@@ -275,6 +283,14 @@ std::string NotFollowed(const VerdictInput& input, const std::vector<OperandStat
   }
   if (!fields.empty()) {
     parts.push_back("fields not acted on: " + Join(fields, ", "));
+  }
+  if (!input.values_not_known.empty()) {
+    parts.push_back("values of the chart that are not known: " +
+                    Join(input.values_not_known, ", "));
+  }
+  if (!input.values_not_followed.empty()) {
+    parts.push_back("values of the chart that are not followed: " +
+                    Join(input.values_not_followed, ", "));
   }
   return Join(parts, "; ");
 }
@@ -361,7 +377,7 @@ Verdict Judge(const VerdictInput& input) {
   std::vector<std::string> reasons;
   for (const DesiredOperand& operand : *input.operands) {
     OperandState state = JudgeOperand(operand, input);
-    if (state.state == "notReady") {
+    if (state.state == "notReady" && IsWaitedFor(state, input)) {
       waiting.push_back(state.name);
       reasons.push_back(format("{}: {}", state.name, state.message));
     }
@@ -422,6 +438,10 @@ Json StatusOf(const Verdict& verdict, const VerdictInput& input, const Json& bef
                        "daemonsets.tolerations: " +
                            Some(taints),
       before, generation, now));
+  const bool current = input.outdated_definitions.empty();
+  conditions.push_back(Condition("DefinitionsCurrent", current,
+                                 current ? "Current" : "DefinitionOutdated",
+                                 Join(input.outdated_definitions, "; "), before, generation, now));
   status["operands"] = Json::array();
   for (const OperandState& state : verdict.operands) {
     if (state.state == "disabled") {
@@ -440,8 +460,12 @@ Json StatusOf(const Verdict& verdict, const VerdictInput& input, const Json& bef
   if (!input.driver_upgrades.is_null()) {
     status["driverUpgrades"] = input.driver_upgrades;
   }
-  if (!input.unsupported_fields.empty()) {
-    status["unsupportedFields"] = input.unsupported_fields;
+  for (const auto& [key, list] : {std::pair("unsupportedFields", &input.unsupported_fields),
+                                  std::pair("valuesNotKnown", &input.values_not_known),
+                                  std::pair("valuesNotFollowed", &input.values_not_followed)}) {
+    if (!list->empty()) {
+      status[key] = *list;
+    }
   }
   return status;
 }

@@ -45,6 +45,13 @@ struct VerdictInput {
   std::vector<std::string> overridden_fields;      // of the ClusterPolicy, by a GPUClusterPolicy
   std::vector<std::string> fields_in_vain;         // of a GPUClusterPolicy, beside NVIDIADrivers
   std::vector<std::string> monitors_that_cant_be;  // fields, as desired/monitoring.h has them
+  // Of the chart: not known (each with what was probably meant), and known and not followed.
+  std::vector<std::string> values_not_known;
+  std::vector<std::string> values_not_followed;
+  // What is to be said of definitions in the cluster, as served_fields.h has it.
+  std::vector<std::string> outdated_definitions;
+  // A node that node feature discovery has not described may still be, and may have GPUs.
+  bool undescribed_awaited = false;
   // devicePlugin.config.name, if a ConfigMap of that name is missing.
   std::string missing_config;
   // Operand objects that could not be written: the error's message.

@@ -252,8 +252,53 @@ TEST_F(VerdictTest, WhatAShortFormSaysInVainIsSaid) {
 
 TEST_F(VerdictTest, NodesThatNobodyDescribedMayHaveGpus) {
   cluster_.undescribed = {"new"};
+  input_.undescribed_awaited = true;
   EXPECT_EQ(StateOf("node-features").reason, "NodesNotDescribed");
   EXPECT_EQ(Now().state, "notReady");
+}
+
+// op#742: a virtual node on which no pod of ours ever gets Ready.
+TEST_F(VerdictTest, AWorkerThatNeverRunsKeepsNothingFromReady) {
+  cluster_.undescribed = {"fargate"};
+  sets_["nvidia-node-feature-discovery-worker"] = {1, 1, 3, 3, 2, 1, false};
+  EXPECT_EQ(StateOf("node-features").reason, "PodsNotAvailable");
+  EXPECT_EQ(Now().state, "ready");
+  input_.undescribed_awaited = true;
+  EXPECT_EQ(Now().state, "notReady");
+  // Nor does one that ends on a node which has been described.
+  input_.undescribed_awaited = false;
+  cluster_.undescribed.clear();
+  EXPECT_EQ(Now().state, "ready");
+  sets_.erase("nvidia-node-feature-discovery-worker");
+  EXPECT_EQ(Now().state, "notReady");
+}
+
+TEST_F(VerdictTest, ValuesOfTheChartThatMakeNoDifferenceAreNamed) {
+  input_.values_not_known = {"driver.verison (driver.version?)"};
+  input_.values_not_followed = {"draDriver.version"};
+  const Verdict verdict = Now();
+  EXPECT_EQ(verdict.state, "ready");
+  EXPECT_THAT(verdict.partly, AllOf(HasSubstr("not known: driver.verison (driver.version?)"),
+                                    HasSubstr("not followed: draDriver.version")));
+  const Json status = StatusOf(verdict, Input(), {}, 1, WallTime{});
+  EXPECT_EQ(status["valuesNotKnown"], Json::array({"driver.verison (driver.version?)"}));
+  EXPECT_EQ(status["valuesNotFollowed"], Json::array({"draDriver.version"}));
+}
+
+TEST_F(VerdictTest, DefinitionsThatDropFieldsAreACondition) {
+  const auto told = [&] {
+    const Json status = StatusOf(Now(), Input(), {}, 1, WallTime{});
+    for (const Json& condition : status["conditions"]) {
+      if (condition["type"] == "DefinitionsCurrent") {
+        return condition;
+      }
+    }
+    return Json();
+  };
+  EXPECT_EQ(told()["status"], "True");
+  input_.outdated_definitions = {"the definition a is another release's"};
+  EXPECT_EQ(told()["reason"], "DefinitionOutdated");
+  EXPECT_EQ(told()["message"], "the definition a is another release's");
 }
 
 TEST_F(VerdictTest, WithoutFeatureLabelsNothingIsReady) {

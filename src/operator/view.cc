@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "operator/earlier.h"
 #include "operator/upgrade/observe.h"
 #include "policy/kinds.h"
 #include "policy/names.h"
@@ -61,9 +62,14 @@ std::string ServedText(const Json& definition, std::string_view version) {
   return IsServed(definition, version) ? "served" : "";
 }
 
-std::string LabelsText(const Json& object) {
-  const Json* labels = At(object, "metadata.labels");
-  return labels == nullptr ? "" : PackLabels(labels->get<Labels>());
+// What SpaceFrom reads.
+std::string SpaceText(const Json& object) {
+  const SpaceFacts space = SpaceFrom(object);
+  Json kept = {{"metadata", {{"labels", space.labels}}}};
+  if (!space.earlier.empty()) {
+    kept["metadata"]["annotations"][kEarlier] = space.earlier;
+  }
+  return kept.dump();
 }
 
 std::string SpecAndStatus(const Json& object) {
@@ -141,10 +147,12 @@ View::SelectedNodes::SelectedNodes(kube::Client& client, const std::string& labe
   watch.Start();
 }
 
-View::View(kube::Client& client, std::string space, MasterConfig config, ViewChanges changes)
+View::View(kube::Client& client, std::string space, MasterConfig config,
+           std::vector<OwnDefinition> definitions, ViewChanges changes)
     : client_(client),
       space_(std::move(space)),
       config_(std::move(config)),
+      own_definitions_(std::move(definitions)),
       changes_(std::move(changes)),
       policies_(PolicyText,
                 [this](const kube::Key&, const auto&, const auto&) { changes_.cluster(); }),
@@ -441,18 +449,40 @@ std::map<std::string, std::set<std::string>> View::LookAtSelections(
   return found;
 }
 
-std::optional<Labels> View::SpaceLabels() {
+std::optional<SpaceFacts> View::Space() {
   const std::lock_guard lock(named_mutex_);
   if (own_space_ == nullptr) {
     own_space_ = std::make_unique<NamedCache>(client_, kube::kinds::kNamespace, "", space_,
-                                              LabelsText, changes_.cluster);
+                                              SpaceText, changes_.cluster);
   }
-  const auto labels = own_space_->cache.Get({"", space_});
-  return labels == nullptr ? std::nullopt : std::optional(UnpackLabels(*labels));
+  const auto text = own_space_->cache.Get({"", space_});
+  return text == nullptr ? std::nullopt
+                         : std::optional(SpaceFrom(ParseJson(*text).value_or(Json())));
 }
 
 std::vector<const View::LateKind*> View::LateKinds() const {
   return {&service_monitors_, &prometheus_rules_, &constraints_};
+}
+
+std::vector<std::string> View::LookAtDefinitions() {
+  for (size_t i = definitions_.size(); i < own_definitions_.size(); ++i) {
+    const OwnDefinition& own = own_definitions_[i];
+    definitions_.push_back(std::make_unique<NamedCache>(
+        client_, kube::kinds::kCustomResourceDefinition, "", own.name,
+        [&own](const Json& there) {
+          const std::vector<std::string> dropped = DroppedFields(own, there);
+          return dropped.empty() ? "" : OutdatedText(own, dropped);
+        },
+        changes_.cluster));
+  }
+  std::vector<std::string> outdated;
+  for (size_t i = 0; i < definitions_.size(); ++i) {
+    const auto text = definitions_[i]->cache.Get({"", own_definitions_[i].name});
+    if (text != nullptr && !text->empty()) {
+      outdated.push_back(*text);
+    }
+  }
+  return outdated;
 }
 
 View::OpenShiftCaches::OpenShiftCaches(kube::Client& client, const std::function<void()>& changed)

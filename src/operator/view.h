@@ -20,7 +20,9 @@
 #include "operator/node_facts.h"
 #include "operator/openshift.h"
 #include "operator/plan.h"
+#include "operator/pod_security.h"
 #include "operator/rule_set.h"
+#include "operator/served_fields.h"
 #include "operator/verdict.h"
 
 namespace gantry::gpu_operator {
@@ -47,7 +49,9 @@ struct ViewChanges {
 // object.
 class View {
  public:
-  View(kube::Client& client, std::string space, MasterConfig config, ViewChanges changes);
+  // `definitions`: what the image has of them.
+  View(kube::Client& client, std::string space, MasterConfig config,
+       std::vector<OwnDefinition> definitions, ViewChanges changes);
   ~View();
   View(const View&) = delete;
   View& operator=(const View&) = delete;
@@ -89,14 +93,18 @@ class View {
   // it is asked for.
   std::map<std::string, std::set<std::string>> LookAtSelections(
       const std::set<std::string>& selectors);
-  // Labels of the operator's namespace, watched from the first question on; nothing until they are
+  // The operator's namespace, watched from the first question on; nothing until they are
   // known.
-  std::optional<Labels> SpaceLabels();
+  std::optional<SpaceFacts> Space();
 
   // Which of the Prometheus operator's kinds the cluster has. Their definitions are watched from
   // the first question on, and objects of ours while there is a definition. The same thread asks
   // this and Owned, and tells what was written.
   MonitoringKinds LookAtMonitoring();
+
+  // What is to be said of definitions in the cluster that are older than the image's. They are
+  // watched from the first question on.
+  std::vector<std::string> LookAtDefinitions();
 
   // What is to be known of the cluster if it is an OpenShift, as LookAtMonitoring. WaitSynced waits
   // until this is known, since everything is made otherwise there.
@@ -158,6 +166,7 @@ class View {
   kube::Client& client_;
   const std::string space_;
   const MasterConfig config_;
+  const std::vector<OwnDefinition> own_definitions_;
   const ViewChanges changes_;
   std::atomic<long long> upgrade_traces_ = 0;
   kube::Cache<std::string> policies_;
@@ -179,6 +188,7 @@ class View {
   std::map<std::string, std::unique_ptr<NamedCache>> config_maps_;
   std::map<std::string, std::unique_ptr<SelectedNodes>> selections_;
   std::unique_ptr<NamedCache> own_space_;
+  std::vector<std::unique_ptr<NamedCache>> definitions_;  // as own_definitions_
   LateKind service_monitors_;
   LateKind prometheus_rules_;
   LateKind constraints_;

@@ -54,7 +54,8 @@ def test_values_that_the_resource_calls_by_another_name(helm):
 
 def test_the_crd_of_drivers_takes_the_driver_out_of_the_policy(helm):
     driver = spec(helm, "driver.nvidiaDriverCRD.enabled=true")["driver"]
-    assert set(driver) == {"enabled", "useNvidiaDriverCRD", "upgradePolicy", "hostNetwork"}
+    # A default of the resource is there in any case.
+    assert set(driver) == {"enabled", "useNvidiaDriverCRD", "upgradePolicy", "hostNetwork", "kernelModuleType"}
 
 
 def test_a_switch_of_a_drivers_part_is_enough(helm):
@@ -179,9 +180,14 @@ def test_an_upgrade_brings_the_definitions_first(helm):
     assert ("Job", "gpu-operator-upgrade-crd") not in objects(helm, "operator.upgradeCRD=false")
 
 
-def test_helm_leaves_the_policy_to_the_cleanup_that_takes_its_definition(helm):
-    def annotations(*values):
-        return objects(helm, *values)["ClusterPolicy", "cluster-policy"]["metadata"].get("annotations", {})
-
-    assert annotations() == {"helm.sh/resource-policy": "keep"}
-    assert not annotations("operator.cleanupCRD=false")
+def test_definitions_go_when_helm_has_taken_the_objects_of_their_kinds(helm):
+    """op#2716: nothing is said to be kept that goes; and Argo CD takes the policy, and its operands, with an Application."""
+    made = objects(helm, "driver.nvidiaDriverCRD.enabled=true", "nfd.nodefeaturerules=true")
+    assert not [o for o in made.values() if "helm.sh/resource-policy" in o["metadata"].get("annotations", {})]
+    hooks = [o for o in made.values() if o["metadata"].get("annotations", {}).get("helm.sh/hook") == "post-delete"]
+    assert {o["kind"] for o in hooks} == {"ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Job"}
+    job = made["Job", "gpu-operator-cleanup-crd"]["spec"]["template"]["spec"]
+    assert job["containers"][0]["command"] == ["manage-crds", "delete"]
+    assert job["serviceAccountName"] == "gpu-operator-cleanup-crd-hook-sa"
+    assert "delete" in made["ClusterRole", "gpu-operator-cleanup-crd-hook-role"]["rules"][0]["verbs"]
+    assert ("Job", "gpu-operator-cleanup-crd") not in objects(helm, "operator.cleanupCRD=false")

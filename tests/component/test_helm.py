@@ -10,7 +10,7 @@ import pytest
 import yaml
 from control_plane import ROOT, ControlPlane, wait
 from kubelets import Kubelets
-from test_change_over import POLICY, running
+from test_change_over import PLACES, POLICY, running
 from test_operator import NODE_FEATURES, POLICIES, SPACE, Operator, build, labels, settled, status  # noqa: F401
 
 NODE = "gpu1"
@@ -91,7 +91,6 @@ def left(plane, helm, tmp_path_factory):
     helm.must("install", "gpu-operator", str(chart), "-n", SPACE)
     owner = {"apiVersion": "nvidia.com/v1", "kind": "ClusterPolicy", "name": "cluster-policy",
              "uid": plane.get(POLICY)["metadata"]["uid"], "controller": True, "blockOwnerDeletion": True}
-    from test_change_over import PLACES  # noqa: PLC0415
     for one in theirs.objects(mirrored(), owner):
         plane.call("POST", PLACES[one["kind"]], one)
     sets = len(theirs.pods(theirs.SPEC)) - 1  # the node does not share GPUs by MPS
@@ -148,7 +147,8 @@ def test_no_pod_of_a_kept_operand_ends_and_nothing_is_written_twice(plane, helm,
         wait(lambda: status(plane).get("state") == "ready", "ready", 90)
         settled(plane)
     ended = {name for uid, name in left.items() if uid not in running(plane)}
-    assert not [name for name in ended if "validator" not in name], ended
+    # The validator is ours from now on, and NVIDIA's MIG manager waits for it by an init container.
+    assert not [name for name in ended if not name.startswith(("nvidia-operator-validator", "nvidia-mig-manager"))], ended
     assert labels(plane, NODE)["nvidia.com/gpu-driver-upgrade-state"] == "upgrade-done"
     assert "unschedulable" not in plane.get(f"/api/v1/nodes/{NODE}")["spec"]
     assert not [line for line in plane.writes("gpu-operator") if "eviction" in line or line.startswith("delete pods/")]
@@ -163,3 +163,143 @@ def test_without_a_cluster_a_mirror_is_no_other_operand(helm):
     for section in ("toolkit", "devicePlugin", "gfd", "validator"):
         assert parts(spec[section]) == (None, None, None), section
     assert parts(spec["driver"]) == (MIRROR, "driver", "595.91.07")
+
+
+CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+
+@pytest.fixture(name="bare", scope="module")
+def _bare(tmp_path_factory):
+    """A cluster without any definition of ours."""
+    with ControlPlane(tmp_path_factory.mktemp("bare"), "garbage-collector-controller") as bare:
+        bare.call("POST", "/api/v1/namespaces", {"metadata": {"name": SPACE}})
+        yield bare
+
+
+def older(name, *without):
+    """A definition of the chart as another release has it: without some fields, and our label."""
+    made = yaml.safe_load((ROOT / f"deploy/chart/crds/{name}.yaml").read_text())
+    del made["metadata"]["labels"]
+    for path in without:
+        *parents, last = path.split(".")
+        here = made["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+        for key in parents:
+            here = here["properties"][key]
+        del here["properties"][last]
+    return made
+
+
+def policy_in(manifest):
+    return next(o for o in yaml.safe_load_all(manifest) if o and o["kind"] == "ClusterPolicy")
+
+
+@pytest.mark.parametrize("name", ["helm", "helm3"])
+def test_an_installation_beside_other_definitions(bare, tmp_path, name):
+    """Of another NFD, which stay as they are, and of an earlier operator, which the hook brings up to date first."""
+    there = [older("nfd.k8s-sigs.io_nodefeaturerules", "spec.rules"),
+             older("nvidia.com_clusterpolicies", "spec.hostPaths.kubeletRootDir")]
+    there = {one["metadata"]["name"]: bare.call("POST", CRDS, one)["spec"] for one in there}
+    wait(lambda: bare.serves("/apis/nvidia.com/v1/clusterpolicies"), "the kind")
+    helm = Helm(name, bare, tmp_path)
+    words = ["install", "gpu-operator", "deploy/chart", "-n", SPACE]
+    if name == "helm":
+        assert "conflict" in helm.run(*words, "--no-hooks").stderr
+        words.append("--server-side=false")
+    done = json.loads(helm.must(*words, "--dry-run=server", "-o", "json"))
+    assert [h["events"] for h in done["hooks"] if h["kind"] == "Job" and "upgrade" in h["name"]] == [["pre-install", "pre-upgrade"]]
+    helm.must(*words, "--no-hooks")
+    assert {key: bare.get(f"{CRDS}/{key}")["spec"] for key in there} == there
+    helm.must("uninstall", "gpu-operator", "-n", SPACE, "--no-hooks")
+    for one in bare.get(CRDS)["items"]:
+        bare.call("DELETE", f"{CRDS}/{one['metadata']['name']}")
+    wait(lambda: not bare.get(CRDS)["items"], "no definition is left")
+
+
+def test_no_hook_runs_where_the_definitions_are_the_charts(plane, helm):
+    done = json.loads(helm.must("install", "another", "deploy/chart", "-n", "default", "--dry-run=server", "-o", "json",
+                                "--take-ownership"))
+    assert [h["events"] for h in done["hooks"] if h["kind"] == "Job" and "upgrade" in h["name"]] == [["pre-upgrade"]]
+
+
+@pytest.mark.parametrize("given", [{}, {"driver": {"version": "580"}, "mig": {"strategy": "mixed"}, "cdi": None},
+                                   {"devicePlugin": {"config": {"name": "a", "default": "b"}}, "validator": {"tolerations": []}},
+                                   values()], ids=["none", "some", "config", "mirror"])
+def test_what_is_rendered_is_what_is_stored(plane, helm, given):
+    """op#2795: else Argo CD is out of sync for ever."""
+    rendered = policy_in(helm.must("template", "gpu-operator", "deploy/chart", values=given))
+    rendered["metadata"] = {"name": "compared"}
+    stored = plane.call("POST", f"{POLICIES}?dryRun=All&fieldValidation=Strict", rendered)
+    assert stored["spec"] == rendered["spec"]
+
+
+def test_fields_that_the_api_server_drops_are_named(bare, build, tmp_path):  # noqa: F811
+    """contrast#2599: the definitions of the operator before were left in the cluster."""
+    for file in sorted((ROOT / "deploy/chart/crds").glob("*.yaml")):
+        bare.call("POST", CRDS, file.read_bytes(), "application/yaml")
+    path = f"{CRDS}/clusterpolicies.nvidia.com"
+    old = older("nvidia.com_clusterpolicies", "spec.hostPaths.kubeletRootDir")
+    bare.patch(path, {"spec": {"versions": old["spec"]["versions"]}})
+    wait(lambda: bare.serves("/apis/nvidia.com/v1/clusterpolicies"), "the kind")
+    files = tmp_path / "files"
+    files.mkdir()
+    for file in (ROOT / "deploy/chart/known-values.json", ROOT / "deploy/crd_schema/definition-fields.json"):
+        (files / file.name).write_text(file.read_text())
+    bare.call("POST", POLICIES, {"apiVersion": "nvidia.com/v1", "kind": "ClusterPolicy", "metadata": {"name": "cluster-policy"},
+                                 "spec": {"hostPaths": {"kubeletRootDir": "/data/kubelet"}}})
+
+    def condition(kind):
+        return next((c for c in status(bare).get("conditions", []) if c["type"] == kind), {})
+
+    with Operator(bare, build, tmp_path, CHART_FILES=str(files), VALUES_NOT_KNOWN='["driver.maxParallelUpgrades"]',
+                  VALUES_NOT_FOLLOWED='["draDriver.version"]') as operator:
+        told = wait(lambda: condition("DefinitionsCurrent"), "the condition")
+        assert (told["status"], told["reason"]) == ("False", "DefinitionOutdated")
+        assert "spec.hostPaths.kubeletRootDir" in told["message"] and "--force-conflicts" in told["message"]
+        assert "spec.hostPaths.kubeletRootDir" in operator.log.read_text()
+        partly = condition("SpecFollowed")["message"]
+        assert "driver.maxParallelUpgrades (driver.upgradePolicy.maxParallelUpgrades?)" in partly
+        assert "draDriver.version" in partly
+        doctor = subprocess.run([build / "bin/gantry", "doctor"], env=operator.environment, text=True, capture_output=True,
+                                check=False)
+        assert "DefinitionOutdated" in doctor.stdout and "ValuesNotKnown" in doctor.stdout, doctor.stdout
+        assert doctor.returncode == 1
+        new = yaml.safe_load((ROOT / "deploy/chart/crds/nvidia.com_clusterpolicies.yaml").read_text())
+        bare.patch(path, {"spec": {"versions": new["spec"]["versions"]}})
+        wait(lambda: condition("DefinitionsCurrent").get("status") == "True", "it is up to date")
+
+
+def test_uninstalling_gives_back_what_was_there(bare, build, tmp_path):  # noqa: F811
+    """op#446, and RuntimeClasses of distributions; labels of the namespace, op#314's successor."""
+    classes = "/apis/node.k8s.io/v1/runtimeclasses"
+    there = [{"metadata": {"name": "nvidia", "labels": {"app.kubernetes.io/managed-by": "Helm", "a": "b"}}, "handler": "nvidia"},
+             {"metadata": {"name": "nvidia-legacy"}, "handler": "mine"}]
+    for one in there:
+        bare.call("POST", classes, one)
+    psa = "pod-security.kubernetes.io"
+    before = {f"{psa}/enforce": "baseline", f"{psa}/warn": "restricted"}
+    space = f"/api/v1/namespaces/{SPACE}"
+    bare.patch(space, {"metadata": {"labels": before}})
+    before = bare.get(space)["metadata"]["labels"]
+    bare.patch(f"{POLICIES}/cluster-policy", {"spec": {"psa": {"enabled": True}}})
+    with Operator(bare, build, tmp_path) as operator:
+        wait(lambda: bare.get(space)["metadata"]["labels"][f"{psa}/enforce"] == "privileged", "the namespace's labels")
+        wait(lambda: bare.get(f"{classes}/nvidia-legacy")["handler"] == "nvidia-legacy", "its handler")
+        wait(lambda: "gpu-operator" in bare.get(f"{classes}/nvidia")["metadata"]["labels"].values(), "the other is ours")
+        settled(bare)
+        written = len(bare.writes("gpu-operator"))
+        operator.stop()
+        operator.start()
+        wait(lambda: "reconciling" in operator.log.read_text().rsplit("leader", 1)[-1], "reconciling")
+        settled(bare)
+        assert bare.writes("gpu-operator")[written:] == []
+        operator.stop()
+        done = operator.uninstall("--timeout=60", "--all-policies")
+        assert done.returncode == 0, done.stderr
+    assert bare.get(space)["metadata"]["labels"] == before
+    assert "nvidia.com/gpu-operator.earlier" not in bare.get(space)["metadata"].get("annotations", {})
+    for one in there:
+        stored = bare.get(f"{classes}/{one['metadata']['name']}")
+        assert stored["handler"] == one["handler"]
+        assert stored["metadata"].get("labels") == one["metadata"].get("labels")
+        assert not {"annotations", "ownerReferences"} & stored["metadata"].keys()
+    assert {o["metadata"]["name"] for o in bare.get(classes)["items"]} == {"nvidia", "nvidia-legacy"}

@@ -365,3 +365,107 @@ readOnlyRootFilesystem: true
 capabilities:
   drop: [ALL]
 {{- end }}
+
+{{/*
+Whether a definition in the cluster is another than the chart's, or is not there though Helm has had its turn; empty where
+there is no cluster to look at. Those of another node feature discovery are none of ours.
+*/}}
+{{- define "gantry.definitionsDiffer" -}}
+{{- $differ := false -}}
+{{- if and .Release.IsInstall (lookup "v1" "Namespace" "" "kube-system") -}}
+  {{- range $file, $text := .Files.Glob "crds/*.yaml" -}}
+    {{- $own := $.Files.Get $file | fromYaml -}}
+    {{- $there := lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" $own.metadata.name | default dict -}}
+    {{- $ours := eq (dig "metadata" "labels" "app.kubernetes.io/managed-by" "" $there) "gpu-operator" -}}
+    {{- if or (not $there) $ours (ne $own.spec.group "nfd.k8s-sigs.io") -}}
+      {{- $schemas := list -}}
+      {{- range $definition := list $own $there -}}
+        {{- range (dig "spec" "versions" list $definition) -}}{{- $schemas = append $schemas (toJson .schema) -}}{{- end -}}
+      {{- end -}}
+      {{- if or (ne (len $schemas) 2) (gt (len (uniq $schemas)) 1) -}}{{- $differ = true -}}{{- end -}}
+    {{- end -}}
+  {{- end -}}
+{{- end -}}
+{{- if $differ -}}true{{- end -}}
+{{- end }}
+
+{{/*
+A hook that brings or removes the definitions: a Job of manage-crds with the account that it needs, which goes again.
+`.hook`: when; `.verbs`: what it does with definitions.
+*/}}
+{{- define "gantry.definitionsJob" -}}
+{{- $hook := dict "helm.sh/hook" .hook "helm.sh/hook-delete-policy" "before-hook-creation,hook-succeeded" }}
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  name: {{ .account }}-sa
+  namespace: {{ .root.Release.Namespace }}
+  labels: {{- include "gantry.labels" .root | nindent 4 }}
+  annotations: {{- set $hook "helm.sh/hook-weight" "0" | toYaml | nindent 4 }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata:
+  name: {{ .account }}-role
+  labels: {{- include "gantry.labels" .root | nindent 4 }}
+  annotations: {{- toYaml $hook | nindent 4 }}
+rules:
+  - apiGroups: [apiextensions.k8s.io]
+    resources: [customresourcedefinitions]
+    verbs: {{ toJson .verbs }}
+{{- if .root.Values.platform.openshift }}
+  # Users of other numbers than the namespace's.
+  - apiGroups: [security.openshift.io]
+    resources: [securitycontextconstraints]
+    resourceNames: [nonroot-v2]
+    verbs: [use]
+{{- end }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata:
+  name: {{ .account }}-binding
+  labels: {{- include "gantry.labels" .root | nindent 4 }}
+  annotations: {{- toYaml $hook | nindent 4 }}
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: ClusterRole
+  name: {{ .account }}-role
+subjects:
+  - kind: ServiceAccount
+    name: {{ .account }}-sa
+    namespace: {{ .root.Release.Namespace }}
+---
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: {{ .job }}
+  namespace: {{ .root.Release.Namespace }}
+  labels:
+    {{- include "gantry.labels" .root | nindent 4 }}
+    app.kubernetes.io/component: gpu-operator
+  annotations: {{- set $hook "helm.sh/hook-weight" "1" | toYaml | nindent 4 }}
+spec:
+  backoffLimit: 2
+  activeDeadlineSeconds: 240
+  template:
+    metadata:
+      labels:
+        {{- include "gantry.labels" .root | nindent 8 }}
+        app.kubernetes.io/component: {{ .job }}
+    spec:
+      serviceAccountName: {{ .account }}-sa
+      {{- include "gantry.operatorPod" .root | nindent 6 }}
+      restartPolicy: Never
+      containers:
+        - name: {{ .container }}
+          image: {{ include "gantry.image" .root }}
+          imagePullPolicy: {{ .root.Values.operator.imagePullPolicy }}
+          command: [manage-crds, {{ .command }}]
+          args:
+            {{- range $file, $_ := .root.Files.Glob "crds/*.yaml" }}
+            - --filepath=/opt/gpu-operator/{{ base $file }}
+            {{- end }}
+          securityContext:
+            {{- include "gantry.containerSecurity" .root | nindent 12 }}
+{{- end }}

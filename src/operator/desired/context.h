@@ -27,6 +27,7 @@ struct Context {
   std::string runtime = "containerd";
   Json owners = Json::array();      // ownerReferences to the policies that count
   std::string worker_config = {};   // of node feature discovery's workers, as YAML
+  Json worker_pod = {};             // what is asked for of these workers' pods
   std::string driver_manager = {};  // NVIDIA's image of it, where the policy names none
   std::string cuda_image = {};      // NVIDIA's images of CUDA, without a tag, likewise
   SystemFacts system = {};          // for which a driver's DaemonSet is being made

@@ -1,13 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What does node feature discovery run with? On every Linux node, whatever its taints: a node's
-// GPUs are found out by it. It reads a few files of the host and writes one NodeFeature object, so
-// it needs no right on the host.
+// What does node feature discovery run with? On every Linux node, whatever its taints, unless the
+// chart's values choose otherwise: a node's GPUs are found out by it. It reads a few files of the
+// host and writes one NodeFeature object, so it needs no right on the host.
 
 #include "operator/desired/pod.h"
 #include "policy/names.h"
 
 namespace gantry::gpu_operator {
+namespace {
+
+// `pod`: what the chart's values node-feature-discovery.worker say of its pods, under their names.
+void FollowValues(const Json& pod, DaemonSet& set) {
+  for (const char* key : {"affinity", "tolerations", "priorityClassName"}) {
+    if (const Json* value = At(pod, key); value != nullptr && !value->is_null()) {
+      set.PodField(key, *value);
+    }
+  }
+  if (const Json* resources = At(pod, "resources"); resources != nullptr && !resources->empty()) {
+    set.main().Set("resources", *resources);
+  }
+  Json selector = {{"kubernetes.io/os", "linux"}};
+  if (const Json* chosen = At(pod, "nodeSelector"); chosen != nullptr && chosen->is_object()) {
+    selector.update(*chosen);
+  }
+  set.SelectNodes(std::move(selector));
+  if (const Json* annotations = At(pod, "annotations"); annotations != nullptr) {
+    for (const auto& [key, value] : annotations->items()) {
+      if (value.is_string()) {
+        set.AnnotatePods(key, value.get<std::string>());
+      }
+    }
+  }
+}
+
+}  // namespace
 
 Objects NodeFeatures(const Context& context, const std::string& image) {
   constexpr std::string_view kName = "nvidia-node-feature-discovery-worker";
@@ -17,8 +44,8 @@ Objects NodeFeatures(const Context& context, const std::string& image) {
       Json::array({Rule(names::kNfdGroup, "nodefeatures", {"get", "create", "update", "patch"})}));
 
   DaemonSet set(context, kName, "nfd-worker", "nfd-worker", image, {});
-  set.SelectNodes({{"kubernetes.io/os", "linux"}});
   set.TolerateEverything();
+  FollowValues(context.worker_pod, set);
   set.UseServiceAccount(kName, true);
   set.Unprivileged();
   set.EnvFromField("NODE_NAME", "spec.nodeName");

@@ -476,9 +476,14 @@ PolicyFacts PolicyFrom(const Json& policy) {
   facts.state = TextAt(policy, "status.state");
   facts.conditions = ConditionsOf(policy);
   facts.unseen_since = UnseenSince(policy);
-  for (const Json& field : ListAt(policy, "status.unsupportedFields")) {
-    if (field.is_string()) {
-      facts.unsupported_fields.push_back(field.get<std::string>());
+  for (const auto& [path, list] :
+       {std::pair("status.unsupportedFields", &facts.unsupported_fields),
+        std::pair("status.valuesNotKnown", &facts.values_not_known),
+        std::pair("status.valuesNotFollowed", &facts.values_not_followed)}) {
+    for (const Json& field : ListAt(policy, path)) {
+      if (field.is_string()) {
+        list->push_back(field.get<std::string>());
+      }
     }
   }
   facts.space = TextAt(policy, "status.namespace");

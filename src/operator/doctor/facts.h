@@ -193,6 +193,8 @@ struct PolicyFacts {
   std::vector<Condition> conditions;
   std::string unseen_since = {};  // its last change, if no condition knows of it yet (RFC 3339)
   std::vector<std::string> unsupported_fields;
+  std::vector<std::string> values_not_known = {};     // of the chart, with what was probably meant
+  std::vector<std::string> values_not_followed = {};  // of the chart, though it knows them
   std::string space = {};           // the operator's namespace, as its status has it
   std::string plugin_config = {};   // devicePlugin.config.name: a ConfigMap there; empty: none
   bool config_missing = false;      // that ConfigMap is not there

@@ -60,10 +60,27 @@ void ExaminePolicies(const ClusterFacts& cluster, std::vector<Finding>& findings
                "sets fields that are not acted on: " + Join(policy.unsupported_fields, ", "),
                "nothing, if you can do without them"));
     }
+    if (!policy.values_not_known.empty()) {
+      findings.push_back(Note("ValuesNotKnown", object,
+                              "the chart was given values that it does not know: " +
+                                  Join(policy.values_not_known, ", "),
+                              "correct the names; nothing, if they are a parent chart's own"));
+    }
+    if (!policy.values_not_followed.empty()) {
+      findings.push_back(Note("ValuesNotFollowed", object,
+                              "the chart was given values that are not followed: " +
+                                  Join(policy.values_not_followed, ", "),
+                              "nothing, if you can do without them"));
+    }
     for (const Condition& condition : policy.conditions) {
       if (condition.reason == "TaintNotTolerated") {
         findings.push_back(Problem("TaintNotTolerated", object, condition.message,
                                    "or take the taint off the nodes"));
+      }
+      if (condition.reason == "DefinitionOutdated") {
+        findings.push_back(
+            Problem("DefinitionOutdated", object, condition.message,
+                    "then write the object again, so that what was dropped comes back"));
       }
     }
     if (policy.state == "ignored") {

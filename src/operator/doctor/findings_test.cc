@@ -987,6 +987,29 @@ TEST_F(FindingsTest, ANodeThatIsNotReady) {
   EXPECT_THAT(With({}), ElementsAre(Field(&Finding::code, "NodeNotReady")));
 }
 
+TEST_F(FindingsTest, WhatTheChartWasGivenForNothingIsNoted) {
+  cluster_.policies = {PolicyFrom(
+      Parse(R"({"kind": "ClusterPolicy", "metadata": {"name": "cluster-policy"}, "status": {
+      "state": "ready", "valuesNotKnown": ["driver.verison (driver.version?)"],
+      "valuesNotFollowed": ["draDriver.version"]}})"))};
+  EXPECT_THAT(With({}), ElementsAre(AllOf(Field(&Finding::code, "ValuesNotKnown"),
+                                          Field(&Finding::severity, Severity::kNote),
+                                          Field(&Finding::message, HasSubstr("driver.version?"))),
+                                    AllOf(Field(&Finding::code, "ValuesNotFollowed"),
+                                          Field(&Finding::severity, Severity::kNote))));
+}
+
+TEST_F(FindingsTest, ADefinitionThatDropsFieldsIsNamed) {
+  cluster_.policies = {PolicyFrom(
+      Parse(R"({"kind": "ClusterPolicy", "metadata": {"name": "cluster-policy"}, "status": {
+      "state": "ready", "conditions": [{"type": "DefinitionsCurrent", "status": "False",
+      "reason": "DefinitionOutdated", "message": "clusterpolicies.nvidia.com drops a"}]}})"))};
+  EXPECT_THAT(With({}),
+              ElementsAre(AllOf(Field(&Finding::code, "DefinitionOutdated"),
+                                Field(&Finding::severity, Severity::kProblem),
+                                Field(&Finding::message, "clusterpolicies.nvidia.com drops a"))));
+}
+
 TEST_F(FindingsTest, OperandsAndPolicies) {
   cluster_.operands = {OperandFrom(Parse(R"({"metadata": {"name": "nvidia-device-plugin-daemonset",
       "labels": {"app.kubernetes.io/managed-by": "gpu-operator"}},
