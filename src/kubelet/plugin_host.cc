@@ -192,6 +192,10 @@ class PluginHost::Impl {
       }
     };
     const uint64_t kubelet = options_.kubelet_socket.empty() ? 0 : SocketIdentity(KubeletPath());
+    const bool alone = !served_.empty() && !options_.kubelet_socket.empty() && kubelet == 0;
+    if (!std::exchange(alone_, alone) && alone) {
+      Tell(What::kNoKubelet, "");
+    }
     const auto now = Now();
     std::erase_if(served_, [now](const Served& served) {
       return served.retire_by && *served.retire_by <= now;
@@ -386,6 +390,7 @@ class PluginHost::Impl {
   std::vector<std::function<void()>> posted_;
   // Of the thread alone.
   bool stopping_ = false;
+  bool alone_ = false;  // no kubelet is there, and that was told
   std::list<Served> served_;
   std::thread thread_;
 };

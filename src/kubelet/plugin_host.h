@@ -21,6 +21,7 @@ struct PluginResource {
 struct PluginEvent {
   enum class What {
     kRegistered,
+    kNoKubelet,       // there is no kubelet's socket; waited for
     kRegisterFailed,  // tried again by itself
     kDropped,         // the kubelet ended the last stream; registered again by itself, after a
                       // pause that grows while it does so again and again
@@ -29,7 +30,7 @@ struct PluginEvent {
     // reason and tried again by itself, every 30 s in the end.
     kFailed,
   } what;
-  std::string resource;  // empty: all
+  std::string resource;  // empty: all, and of kNoKubelet
   Error error;           // of kRegisterFailed, kDropped and kFailed
 };
 

@@ -137,6 +137,15 @@ std::vector<std::string> OtherRuntimes(const ClusterFacts& cluster, std::string_
   return others;
 }
 
+// Kubernetes' own taints come and go with the node's condition; nobody need tolerate them.
+bool IsToBeTolerated(const Taint& taint) {
+  return !taint.key.starts_with(policy::kNodeConditionTaints) && !policy::PassesByItself(taint.key);
+}
+
+std::string UntoleratedText(const std::string& node, const Taint& taint) {
+  return format("{}: {}={}:{}", node, taint.key, taint.value, taint.effect);
+}
+
 std::string SystemTag(std::string_view id, std::string_view version) {
   if (id.empty() || version.empty()) {
     return "";
@@ -158,6 +167,9 @@ ClusterFacts Summarize(const NamedNodes& nodes, const Json& tolerations,
     }
     const NodeMarks marks = NodeMarksOf(node->labels);
     if (marks.present != "true") {
+      if (marks.present == "false") {
+        facts.gpus_gone.push_back(name);
+      }
       continue;
     }
     ++facts.gpu_nodes;
@@ -178,11 +190,8 @@ ClusterFacts Summarize(const NamedNodes& nodes, const Json& tolerations,
           format("{} ({}{}{})", name, *marks.validation, said.empty() ? "" : ": ", said));
     }
     const Taint* taint = Untolerated(node->taints, tolerations);
-    // Kubernetes' own taints come and go with the node's condition; nobody need tolerate them.
-    if (taint != nullptr && !taint->key.starts_with(policy::kNodeConditionTaints) &&
-        !policy::PassesByItself(taint->key)) {
-      facts.untolerated.push_back(
-          format("{}: {}={}:{}", name, taint->key, taint->value, taint->effect));
+    if (taint != nullptr && IsToBeTolerated(*taint)) {
+      facts.untolerated.push_back(UntoleratedText(name, *taint));
     }
     for (const std::string_view operand : marks.deployed) {
       const bool plugin = operand == "device-plugin";
@@ -198,7 +207,7 @@ ClusterFacts Summarize(const NamedNodes& nodes, const Json& tolerations,
       if (by_mps) {
         Count(kMps, facts.expected);
       }
-      if (plugin && node->ready && !node->gpu_resource) {
+      if (plugin && node->ready && !node->gpu_allocatable) {
         facts.gpu_without_resource.push_back(name);
       }
     }
@@ -207,8 +216,8 @@ ClusterFacts Summarize(const NamedNodes& nodes, const Json& tolerations,
     std::ranges::sort(names);
   }
   facts.rhcos.assign(rhcos.begin(), rhcos.end());
-  for (auto* list : {&facts.undescribed, &facts.gpu_not_ready, &facts.gpu_without_resource,
-                     &facts.not_validated, &facts.untolerated}) {
+  for (auto* list : {&facts.undescribed, &facts.gpus_gone, &facts.gpu_not_ready,
+                     &facts.gpu_without_resource, &facts.not_validated, &facts.untolerated}) {
     std::ranges::sort(*list);
   }
   return facts;

@@ -17,11 +17,13 @@ namespace gantry::gpu_operator {
 struct ClusterFacts {
   int nodes = 0;
   int gpu_nodes = 0;
-  int described = 0;                              // nodes with labels of node feature discovery
-  bool foreign_nfd = false;                       // another node feature discovery is at work
-  std::vector<std::string> undescribed;           // Linux nodes, Ready, without such labels
-  std::vector<std::string> gpu_not_ready;         // GPU nodes that are not Ready
-  std::vector<std::string> gpu_without_resource;  // Ready, device plugin wanted, and no GPU offered
+  int described = 0;                       // nodes with labels of node feature discovery
+  bool foreign_nfd = false;                // another node feature discovery is at work
+  std::vector<std::string> undescribed;    // Linux nodes, Ready, without such labels
+  std::vector<std::string> gpus_gone;      // nodes that had GPUs, and were seen to have none
+  std::vector<std::string> gpu_not_ready;  // GPU nodes that are not Ready
+  // Ready, device plugin wanted, and no GPU allocatable.
+  std::vector<std::string> gpu_without_resource;
   std::vector<std::string> not_validated;  // Ready, and found broken: "node (reason: a sentence)"
   // Deploy label suffix -> nodes that have it, and those of them on which that DaemonSet should
   // have a pod.
@@ -56,5 +58,9 @@ std::string SystemTag(std::string_view id, std::string_view version);
 // The taint that keeps a DaemonSet with these tolerations off the node, or nullptr. Counts the
 // tolerations that the DaemonSet controller adds by itself.
 const Taint* Untolerated(const std::vector<Taint>& taints, const Json& tolerations);
+// Whether somebody is to tolerate it: not what goes by itself.
+bool IsToBeTolerated(const Taint& taint);
+// "node: key=value:Effect".
+std::string UntoleratedText(const std::string& node, const Taint& taint);
 
 }  // namespace gantry::gpu_operator

@@ -22,7 +22,7 @@ NodeFacts GpuNode() {
   node.labels = PackLabels({{"nvidia.com/gpu.present", "true"},
                             {"nvidia.com/gpu.deploy.device-plugin", "true"},
                             {"nvidia.com/gpu.deploy.dcgm", "false"}});
-  node.described = node.linux = node.ready = node.gpu_resource = true;
+  node.described = node.linux = node.ready = node.gpu_allocatable = true;
   node.runtime = "containerd";
   return node;
 }
@@ -30,6 +30,16 @@ NodeFacts GpuNode() {
 // With validators that say no more than a word.
 ClusterFacts FactsOf(const NamedNodes& nodes) {
   return Summarize(nodes, kDefault, [](const std::string&) { return ""; });
+}
+
+TEST(ClusterFacts, Op1469_NodesThatHadGpusAreKnown) {
+  NodeFacts gone;
+  gone.labels = PackLabels({{"nvidia.com/gpu.present", "false"}});
+  const NodeFacts never;
+  const NodeFacts gpus = GpuNode();
+  const ClusterFacts facts = FactsOf({{"b", &gone}, {"a", &gone}, {"never", &never}, {"g", &gpus}});
+  EXPECT_THAT(facts.gpus_gone, ElementsAre("a", "b"));
+  EXPECT_EQ(facts.gpu_nodes, 1);
 }
 
 TEST(ClusterFacts, CountsNodesAndWhereDaemonSetsShouldBe) {
@@ -42,7 +52,7 @@ TEST(ClusterFacts, CountsNodesAndWhereDaemonSetsShouldBe) {
   away.ready = false;
   away.taints = {{"node.kubernetes.io/unreachable", "", "NoSchedule"}};
   NodeFacts waiting = GpuNode();
-  waiting.gpu_resource = false;
+  waiting.gpu_allocatable = false;
   NodeFacts tainted = GpuNode();
   tainted.taints = {{"team", "ml", "NoSchedule"}};
   NodeFacts good = GpuNode();

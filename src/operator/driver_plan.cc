@@ -140,6 +140,7 @@ class Planner {
         SplitIntoPools(outcome.name, selection, spec, plan_.owners, asked_.nodes);
     outcome.silent = split.silent;
     outcome.unmarked = split.unmarked;
+    outcome.untolerated = split.untolerated;
     Context context = context_;
     context.owners = Json::array({kube::OwnerReference(object, true)});
     const NamedDriver driver{outcome.name, outcome.uid, std::move(spec)};

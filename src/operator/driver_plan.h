@@ -27,9 +27,10 @@ struct DriverOutcome {
   // Nodes that are to have its pod, and those of them that no taint keeps it off.
   int labelled = 0;
   int expected = 0;
-  std::vector<std::string> silent;    // of its nodes, those that don't say which system they run
-  std::vector<std::string> unmarked;  // nodes that are to be its own and are not yet
-  std::string partly;                 // fields of its spec that are not acted on
+  std::vector<std::string> silent;       // of its nodes, those that don't say which system they run
+  std::vector<std::string> unmarked;     // nodes that are to be its own and are not yet
+  std::vector<std::string> untolerated;  // of its nodes, those that a taint keeps it off
+  std::string partly;                    // fields of its spec that are not acted on
   // How its nodes' drivers are upgraded, if at all; an error: nobody knows.
   Result<policy::UpgradePolicy> upgrade = policy::UpgradePolicy();
 };

@@ -76,7 +76,11 @@ DriverPools SplitIntoPools(const std::string& name, const policy::DriverSelectio
     }
     if (ValueOf(labels, deploy) == "true") {
       ++pool.labelled;
-      pool.expected += Untolerated(facts->taints, driver.tolerations) == nullptr ? 1 : 0;
+      const Taint* taint = Untolerated(facts->taints, driver.tolerations);
+      pool.expected += taint == nullptr ? 1 : 0;
+      if (taint != nullptr && IsToBeTolerated(*taint)) {
+        split.untolerated.push_back(UntoleratedText(node, *taint));
+      }
     }
   }
   for (auto& [key, pool] : pools) {
@@ -84,6 +88,7 @@ DriverPools SplitIntoPools(const std::string& name, const policy::DriverSelectio
   }
   std::ranges::sort(split.silent);
   std::ranges::sort(split.unmarked);
+  std::ranges::sort(split.untolerated);
   return split;
 }
 

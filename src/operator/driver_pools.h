@@ -22,6 +22,7 @@ struct DriverPools {
   std::vector<DriverPool> pools;      // by system and kernel
   std::vector<std::string> silent;    // nodes that don't say which system they run
   std::vector<std::string> unmarked;  // nodes that it asks for and that have no driver's label yet
+  std::vector<std::string> untolerated;  // nodes that a taint keeps it off, as UntoleratedText
 };
 
 // Of the nodes with GPUs that are the driver's, by `owners` and by their label.

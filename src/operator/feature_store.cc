@@ -37,9 +37,14 @@ FeatureStore::FeatureStore(kube::Client& client, std::string space, FeatureReadi
               facts.foreign = false;  // a worker that somebody chose to listen to
               return facts;
             }
-            // Whoever may write there has no say in our nodes.
+            // Whoever may write there has no say in our nodes, but where another NFD is at work its
+            // master goes by what its workers write.
             FeatureFacts other;
             other.foreign = facts.foreign;
+            if (facts.foreign && facts.gpus.has_value()) {
+              other.node = std::move(facts.node);
+              other.gpus = facts.gpus;
+            }
             return other;
           },
           [this](const kube::Key& key, const auto& before, const auto& after) {
@@ -50,18 +55,19 @@ FeatureStore::FeatureStore(kube::Client& client, std::string space, FeatureReadi
 
 void FeatureStore::Changed(const kube::Key& key, const FeatureFacts* before,
                            const FeatureFacts* after) {
-  if (Counts(key.space)) {
+  {
     const Place place{key.space != space_, key.name, key.space};
     const std::lock_guard lock(described_by_mutex_);
+    Describers& describers = Counts(key.space) ? described_by_ : foreign_;
     if (before != nullptr && (after == nullptr || after->node != before->node)) {
-      std::set<Place>& objects = described_by_[before->node];
+      std::set<Place>& objects = describers[before->node];
       objects.erase(place);
       if (objects.empty()) {
-        described_by_.erase(before->node);
+        describers.erase(before->node);
       }
     }
-    if (after != nullptr) {
-      described_by_[after->node].insert(place);
+    if (after != nullptr && !after->node.empty()) {
+      describers[after->node].insert(place);
     }
   }
   for (const FeatureFacts* facts : {before, after}) {
@@ -84,22 +90,33 @@ bool FeatureStore::Counts(const std::string& space) const {
   return space == space_ || reading_.spaces.contains(space);
 }
 
+std::set<FeatureStore::Place> FeatureStore::PlacesOf(const Describers& objects,
+                                                     const std::string& node) const {
+  const std::lock_guard lock(described_by_mutex_);
+  const auto known = objects.find(node);
+  return known == objects.end() ? std::set<Place>() : known->second;
+}
+
 FeatureStore::Features FeatureStore::Of(const std::string& node) const {
-  std::set<Place> places;
-  {
-    const std::lock_guard lock(described_by_mutex_);
-    if (const auto known = described_by_.find(node); known != described_by_.end()) {
-      places = known->second;
-    }
-  }
   Features found;
-  for (const Place& place : places) {
+  for (const Place& place : PlacesOf(described_by_, node)) {
     if (auto facts = features_.Get({place.space, place.name}); facts != nullptr) {
       const kube::Key name{place.other_space ? place.space : "", place.name};
       found.emplace_back(name.Text(), std::move(facts));
     }
   }
   return found;
+}
+
+std::optional<bool> FeatureStore::ForeignGpusOf(const std::string& node) const {
+  std::optional<bool> gpus;
+  for (const Place& place : PlacesOf(foreign_, node)) {
+    if (const auto facts = features_.Get({place.space, place.name});
+        facts != nullptr && facts->gpus.has_value()) {
+      gpus = gpus.value_or(false) || *facts->gpus;
+    }
+  }
+  return gpus;
 }
 
 std::string FeatureStore::BrokenOf(const std::string& node) const {

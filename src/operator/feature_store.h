@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <stop_token>
 #include <string>
@@ -19,7 +20,8 @@
 namespace gantry::gpu_operator {
 
 // The NodeFeature objects of the operator's namespace and of those that an administrator chose,
-// read as one set of rules needs them. Of all others only whether an NFD's worker wrote them.
+// read as one set of rules needs them. Of all others only whether an NFD's worker wrote them, and
+// whether it sees GPUs.
 // Thread-safe.
 class FeatureStore {
  public:
@@ -42,6 +44,9 @@ class FeatureStore {
   // Whether the object of that name (as Of has it) is there, also one that does not count.
   [[nodiscard]] bool Has(const std::string& object) const;
   [[nodiscard]] bool Foreign() const;
+  // Whether workers of another NFD, in namespaces whose objects don't count, see GPUs on the node;
+  // nullopt: they don't say.
+  [[nodiscard]] std::optional<bool> ForeignGpusOf(const std::string& node) const;
   // What our validator finds wrong with the node, in a sentence; empty: nothing, or it is not told.
   [[nodiscard]] std::string BrokenOf(const std::string& node) const;
 
@@ -55,13 +60,17 @@ class FeatureStore {
   };
   [[nodiscard]] bool Counts(const std::string& space) const;
   void Changed(const kube::Key& key, const FeatureFacts* before, const FeatureFacts* after);
+  // The objects of one of the two maps that describe the node.
+  using Describers = std::map<std::string, std::set<Place>>;
+  [[nodiscard]] std::set<Place> PlacesOf(const Describers& objects, const std::string& node) const;
 
   const std::string space_;
   const FeatureReading reading_;
   const Changes changes_;
-  // Node -> the objects that count and describe it.
+  // Node -> the objects that count and describe it, and those of another NFD's workers.
   mutable std::mutex described_by_mutex_;
-  std::map<std::string, std::set<Place>> described_by_;
+  Describers described_by_;
+  Describers foreign_;
   kube::Cache<FeatureFacts> features_;
   kube::Watch watch_;  // last, so that it does not run while the cache goes
 };

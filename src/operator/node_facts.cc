@@ -13,6 +13,7 @@
 
 #include "base/text.h"
 #include "kube/object.h"
+#include "policy/feature_labels.h"
 #include "policy/names.h"
 #include "policy/node_feature.h"
 #include "policy/node_feature_rule/evaluate.h"
@@ -20,30 +21,17 @@
 namespace gantry::gpu_operator {
 namespace {
 
-bool IsGpuPciLabel(std::string_view key) {
-  return key == names::kPciNvidia || key == names::kPciNvidia3d || key == names::kPciNvidiaVga;
-}
-
-// What a driver is chosen by.
-bool IsSystemLabel(std::string_view key) {
-  return key == names::kSystemId || key == names::kSystemVersion || key == names::kSystemMajor ||
-         key == names::kKernelVersion || key == names::kRhcosVersion;
-}
-
-// Labels of node feature discovery that the operator itself goes by.
-bool DecidesOperands(std::string_view key) { return IsGpuPciLabel(key) || IsSystemLabel(key); }
-
 bool IsUpgradeAnnotation(std::string_view key) {
   return key.starts_with(names::kUpgradePrefix) || key == names::kUpgradeCordon ||
          key == names::kUpgradeStep;
 }
 
-bool HasGpuResource(const Json& node) {
-  const Json* capacity = At(node, "status.capacity");
-  if (capacity == nullptr || !capacity->is_object()) {
+bool HasGpuResource(const Json& node, const char* list) {
+  const Json* resources = At(node, list);
+  if (resources == nullptr || !resources->is_object()) {
     return false;
   }
-  return std::ranges::any_of(capacity->items(), [](const auto& item) {
+  return std::ranges::any_of(resources->items(), [](const auto& item) {
     return names::IsGpuResource(item.key()) && item.value() != "0";
   });
 }
@@ -128,7 +116,7 @@ bool IsOfOurOperand(std::string_view name, std::string_view node) {
 
 // So are the labels that this operator decides itself refused.
 bool MayBeFeature(std::string_view key, const node_feature_rule::LabelPolicy& policy) {
-  return (DecidesOperands(key) || node_feature_rule::MayBeLabel(key, policy)) &&
+  return (policy::DecidesOperands(key) || node_feature_rule::MayBeLabel(key, policy)) &&
          key != names::kGpuPresent && !key.starts_with(names::kDeployPrefix) &&
          key != names::kDriverUpgradeState && key != names::kDriverOwner;
 }
@@ -171,7 +159,8 @@ Labels UnpackLabels(std::string_view packed) {
 }
 
 bool IsAlwaysKept(std::string_view key) {
-  return key.starts_with("nvidia.com/") || DecidesOperands(key);
+  return key.starts_with("nvidia.com/") || policy::IsSystemLabel(key) ||
+         policy::ReadPciLabel(key) != policy::PciLabel::kNothing;
 }
 
 NodeFacts ProjectNode(const Json& node, const NodeReading& reading) {
@@ -215,7 +204,8 @@ NodeFacts ProjectNode(const Json& node, const NodeReading& reading) {
   facts.runtime = runtime.substr(0, runtime.find("://"));
   facts.ready = IsReady(node);
   facts.cordoned = BoolAt(node, "spec.unschedulable", false);
-  facts.gpu_resource = HasGpuResource(node);
+  facts.gpu_resource = HasGpuResource(node, "status.capacity");
+  facts.gpu_allocatable = HasGpuResource(node, "status.allocatable");
   return facts;
 }
 
@@ -233,6 +223,7 @@ FeatureFacts ProjectFeatures(const Json& node_feature, const FeatureReading& rea
   node_feature_rule::Features features;
   if (const Json* all = At(node_feature, "spec.features"); all != nullptr) {
     features = node_feature_rule::FeaturesFrom(*all);
+    facts.gpus = policy::HasPciGpu(*all);
   }
   std::map<std::string, std::string> labels;
   const bool chosen = reading.spaces.contains(TextAt(node_feature, "metadata.namespace"));
@@ -254,7 +245,7 @@ FeatureFacts ProjectFeatures(const Json& node_feature, const FeatureReading& rea
   facts.broken = BrokenBy(node_feature, facts.node);
   facts.rejected = static_cast<int>(said.size() - valid.size());
   if (!reading.labels) {
-    std::erase_if(valid, [](const auto& label) { return !DecidesOperands(label.first); });
+    std::erase_if(valid, [](const auto& label) { return !policy::DecidesOperands(label.first); });
   }
   facts.labels = PackLabels(valid);
   return facts;

@@ -74,7 +74,8 @@ struct NodeFacts {
   bool linux = false;
   bool ready = false;  // condition Ready
   bool cordoned = false;
-  bool gpu_resource = false;  // capacity has GPUs or MIG devices
+  bool gpu_resource = false;     // capacity has GPUs or MIG devices
+  bool gpu_allocatable = false;  // the same of allocatable: some are healthy
   bool operator==(const NodeFacts&) const = default;
 };
 NodeFacts ProjectNode(const Json& node, const NodeReading& reading = {});
@@ -89,8 +90,9 @@ struct FeatureFacts {
   std::string features;  // what NodeFeatureRules can see of spec.features, as JSON; empty: nothing
   bool foreign = false;  // written by another node feature discovery's worker
   bool ours = false;     // written by our worker
-  int rejected = 0;      // labels that it may not bring, or that Kubernetes does not allow
-  std::string broken;    // what our validator finds wrong with the node, in a sentence
+  std::optional<bool> gpus;  // whether its PCI devices have a GPU; nullopt: they are not said
+  int rejected = 0;          // labels that it may not bring, or that Kubernetes does not allow
+  std::string broken;        // what our validator finds wrong with the node, in a sentence
   bool operator==(const FeatureFacts&) const = default;
 };
 // How NodeFeature objects are read.

@@ -16,6 +16,7 @@
 
 #include "base/text.h"
 #include "operator/upgrade/roll_out.h"
+#include "policy/feature_labels.h"
 #include "policy/names.h"
 #include "policy/operands.h"
 
@@ -54,10 +55,50 @@ std::string Deploy(std::string_view suffix) {
   return std::string(names::kDeployPrefix).append(suffix);
 }
 
-bool HasGpuLabel(const Labels& labels) {
-  return ValueOf(labels, names::kPciNvidia) == "true" ||
-         ValueOf(labels, names::kPciNvidia3d) == "true" ||
-         ValueOf(labels, names::kPciNvidiaVga) == "true";
+enum class Gpus { kThere, kGone, kNotSaid };
+
+// What the PCI devices of NodeFeatures say: of the discovery that is at work, or, where that is
+// silent, of any. An object that a discovery has left behind may be old.
+std::optional<bool> RawGpus(const NamedFeatures& features, std::optional<bool> foreign,
+                            bool ours_at_work) {
+  std::optional<bool> current;
+  std::optional<bool> others;
+  const auto add = [](std::optional<bool>& to, std::optional<bool> gpus) {
+    if (gpus.has_value()) {
+      to = to.value_or(false) || *gpus;
+    }
+  };
+  add(ours_at_work ? others : current, foreign);
+  for (const auto& [name, facts] : features) {
+    const bool at_work = ours_at_work ? facts->ours : facts->foreign;
+    add(at_work ? current : others, facts->gpus);
+  }
+  return current.has_value() ? current : others;
+}
+
+// Whether the node has GPUs, by its labels as they will be. A label of NVIDIA's forms is the last
+// word, because people write it by hand too. Of other forms the raw features know more. Without
+// those a GPU is not gone while a label may mean it, or the kubelet offers it.
+Gpus SeenGpus(const Labels& labels, std::optional<bool> raw, bool described, bool offered) {
+  using policy::PciLabel;
+  bool labelled = false;
+  bool unclear = false;
+  for (const auto& [key, value] : labels) {
+    const PciLabel says = value == "true" ? policy::ReadPciLabel(key) : PciLabel::kNothing;
+    if (says == PciLabel::kGpu &&
+        (key == names::kPciNvidia || key == names::kPciNvidia3d || key == names::kPciNvidiaVga)) {
+      return Gpus::kThere;
+    }
+    labelled |= says == PciLabel::kGpu;
+    unclear |= says == PciLabel::kUnclear;
+  }
+  if (raw.has_value()) {
+    return *raw ? Gpus::kThere : Gpus::kGone;
+  }
+  if (labelled) {
+    return Gpus::kThere;
+  }
+  return described && !unclear && !offered ? Gpus::kGone : Gpus::kNotSaid;
 }
 
 // GPU feature discovery's word decides; before it has spoken, the product names of those GPUs that
@@ -326,9 +367,16 @@ void ApplyTaints(const NodeFacts& node, const RuleSays& says, bool keep, Editor&
   }
 }
 
+// Not what somebody else has written there: "false" stays, whatever becomes of the GPU.
+void RemoveDeployLabel(const std::string& label, Editor& editor) {
+  if (IsWrittenDeployValue(ValueOf(editor.labels(), label))) {
+    editor.Remove(label);
+  }
+}
+
 void RemoveDeployLabels(Editor& editor) {
   for (const std::string& label : DeployLabels()) {
-    editor.Remove(label);
+    RemoveDeployLabel(label, editor);
   }
 }
 
@@ -382,7 +430,7 @@ void ApplyDeployLabels(const NodeFacts& node, const LabelRules& rules, Editor& e
         editor.Set(label, "true");
       }
     } else if (suffix != kMigManager || workload != "container") {
-      editor.Remove(label);
+      RemoveDeployLabel(label, editor);
     }
   }
 }
@@ -440,7 +488,8 @@ std::vector<std::string> SilentOthers(const std::string& name, const NodeFacts& 
 
 NodeChange DecideLabels(const std::string& name, const NodeFacts& node,
                         const NamedFeatures& features, const LabelRules& rules,
-                        const RuleSays& says, const std::vector<std::string>& gone) {
+                        const RuleSays& says, const std::vector<std::string>& gone,
+                        std::optional<bool> foreign_gpus) {
   Editor editor(UnpackLabels(node.labels));
   if (rules.from_features) {
     const bool half = IsHalfDescribed(name, node, features);
@@ -453,10 +502,12 @@ NodeChange DecideLabels(const std::string& name, const NodeFacts& node,
       node.described || std::ranges::any_of(editor.change.set, [](const auto& label) {
         return label.first.starts_with(names::kFeaturePrefix);
       });
-  if (HasGpuLabel(editor.labels())) {
+  const Gpus gpus = SeenGpus(editor.labels(), RawGpus(features, foreign_gpus, rules.from_features),
+                             described, node.gpu_resource);
+  if (gpus == Gpus::kThere) {
     editor.Set(names::kGpuPresent, "true");
     ApplyDeployLabels(node, rules, editor);
-  } else if (described) {
+  } else if (gpus == Gpus::kGone) {
     if (editor.labels().contains(names::kGpuPresent)) {
       editor.Set(names::kGpuPresent, "false");
     }
@@ -469,6 +520,11 @@ NodeChange DecideLabels(const std::string& name, const NodeFacts& node,
   ApplyDriverOwner(rules, editor);
   ApplyUpgradeSwitch(node, rules, editor);
   return std::move(editor.change);
+}
+
+bool IsWrittenDeployValue(std::string_view value) {
+  return value == "true" || value == names::kDeployPreInstalled ||
+         value.find("paused-for-") != std::string_view::npos;
 }
 
 bool IsGpuNode(const NodeFacts& node) { return ValueIn(node.labels, names::kGpuPresent) == "true"; }

@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -80,11 +81,14 @@ std::vector<std::string> SilentOthers(const std::string& name, const NodeFacts& 
 
 // The labels that the node of that name should have. Nothing goes because something is missing that
 // may merely not have been said yet: a label from a NodeFeature goes when that object is there
-// without it; a GPU is gone when node feature discovery describes the node and names none. `gone`
-// are those of SilentOthers that were deleted: their labels go too.
+// without it; a GPU is gone when node feature discovery describes the node and names none, in
+// whatever form. `gone` are those of SilentOthers that were deleted: their labels go too.
+// `foreign_gpus` is what another discovery's raw PCI features say (FeatureFacts::gpus), where they
+// are not among `features`.
 NodeChange DecideLabels(const std::string& name, const NodeFacts& node,
                         const NamedFeatures& features, const LabelRules& rules,
-                        const RuleSays& says = {}, const std::vector<std::string>& gone = {});
+                        const RuleSays& says = {}, const std::vector<std::string>& gone = {},
+                        std::optional<bool> foreign_gpus = std::nullopt);
 
 // Whether the node has GPUs, by its labels as they are.
 bool IsGpuNode(const NodeFacts& node);
@@ -97,5 +101,7 @@ Json ResourcePatchOf(const NodeChange& change);
 
 // Every label below nvidia.com/gpu.deploy. that the operator sets.
 const std::vector<std::string>& DeployLabels();
+// Whether such a label's value is one that the operator, a driver manager or a MIG manager writes.
+bool IsWrittenDeployValue(std::string_view value);
 
 }  // namespace gantry::gpu_operator

@@ -38,10 +38,10 @@ class Labelled {
               {{"name", "n"}, {"labels", std::move(labels)}, {"annotations", Json::object()}}},
              {"spec", Json::object()}};
   }
-  Labelled& Feature(const std::string& name, Json labels) {
+  Labelled& Feature(const std::string& name, Json labels, const Json& features = Json::object()) {
     features_[name] =
         ProjectFeatures({{"metadata", {{"name", name}, {"labels", {{names::kNfdNodeName, "n"}}}}},
-                         {"spec", {{"labels", std::move(labels)}}}});
+                         {"spec", {{"labels", std::move(labels)}, {"features", features}}}});
     return *this;
   }
   Labelled& NoFeature(const std::string& name) {
@@ -68,7 +68,8 @@ class Labelled {
     const NodeFacts facts = ProjectNode(node_, master.nodes);
     std::vector<std::string> gone = SilentOthers("n", facts, named);
     std::erase_if(gone, [this](const std::string& name) { return !deleted_.contains(name); });
-    return DecideLabels("n", facts, named, rules, ApplyRuleSet(rule_set_, named, master), gone);
+    return DecideLabels("n", facts, named, rules, ApplyRuleSet(rule_set_, named, master), gone,
+                        foreign_gpus);
   }
   // The NodeFeature object that our worker writes.
   Labelled& Worker(Json labels, const Json& features = Json::object()) {
@@ -101,6 +102,7 @@ class Labelled {
   Json& node() { return node_; }
   LabelRules rules;
   MasterConfig master;
+  std::optional<bool> foreign_gpus;
 
  private:
   RuleSet rule_set_;
@@ -231,6 +233,114 @@ TEST(NodeLabels, AGpuThatIsSeenToBeGoneTakesTheOperandsAway) {
   const Labels labels = node.Round();
   EXPECT_THAT(labels, Contains(Pair("nvidia.com/gpu.present", "false")));
   EXPECT_THAT(labels, Not(Contains(Key("nvidia.com/gpu.deploy.device-plugin"))));
+}
+
+constexpr char kGpuPciDevices[] = R"({"instances": {"pci.device": {"elements": [
+    {"attributes": {"class": "0302", "vendor": "10de", "device": "1eb8"}},
+    {"attributes": {"class": "0300", "vendor": "1a03", "device": "2000"}}]}}})";
+constexpr char kOtherPciDevices[] = R"({"instances": {"pci.device": {"elements": [
+    {"attributes": {"class": "0300", "vendor": "1a03", "device": "2000"}}]}}})";
+
+std::string PciLabelOf(const std::string& fields) {
+  return "feature.node.kubernetes.io/pci-" + fields + ".present";
+}
+
+// deviceLabelFields of node feature discovery's configuration is changed, by a T4.
+TEST(NodeLabels, Op1469_AGpuIsThereInWhateverFormItsLabelIs) {
+  for (const char* fields : {"10de_1eb8", "0302_10de", "0302_10de_1eb8", "10de_1eb8_10de_12a2"}) {
+    Labelled ours;
+    ours.Worker({{kPci, "true"}, {kKernel, "6.1"}});
+    const Labels before = ours.Round();
+    ours.Worker({{PciLabelOf(fields), "true"}, {kKernel, "6.1"}});
+    Labels after = ours.Round();
+    EXPECT_EQ(after.erase(PciLabelOf(fields)), 1U);
+    after.emplace(kPci, "true");
+    EXPECT_EQ(after, before) << fields;
+    Labelled foreign({{kPci, "true"}, {kKernel, "6.1"}});
+    foreign.rules.from_features = false;
+    foreign.Round();
+    foreign.Set(kPci, nullptr).Set(PciLabelOf(fields), "true");
+    EXPECT_THAT(foreign.Round(), IsSupersetOf({Pair(names::kGpuPresent, "true"),
+                                               Pair("nvidia.com/gpu.deploy.driver", "true")}))
+        << fields;
+    Labelled fresh({{PciLabelOf(fields), "true"}});
+    fresh.rules.from_features = false;
+    EXPECT_THAT(fresh.Round(), Contains(Pair(names::kGpuPresent, "true"))) << fields;
+  }
+}
+
+TEST(NodeLabels, Op1469_AGpuThatRawFeaturesHaveIsThereWithoutALabel) {
+  const Json gpu = ParseJson(kGpuPciDevices).value();
+  for (const char* fields : {"0302", "1eb8", "0302_1eb8", "10de"}) {
+    Labelled ours;
+    ours.Worker({{PciLabelOf(fields), "true"}, {kKernel, "6.1"}}, gpu);
+    EXPECT_THAT(ours.Round(), IsSupersetOf({Pair(names::kGpuPresent, "true"),
+                                            Pair("nvidia.com/gpu.deploy.driver", "true")}))
+        << fields;
+    Labelled foreign({{PciLabelOf(fields), "true"}, {kKernel, "6.1"}});
+    foreign.rules.from_features = false;
+    foreign.foreign_gpus = true;
+    EXPECT_THAT(foreign.Round(), Contains(Pair(names::kGpuPresent, "true"))) << fields;
+  }
+}
+
+TEST(NodeLabels, Op1469_AGpuIsGoneWhenRawFeaturesHaveNone) {
+  Labelled ours;
+  ours.Worker({{PciLabelOf("0302_1eb8"), "true"}}, ParseJson(kGpuPciDevices).value());
+  ours.Round();
+  // What was left behind by another worker says nothing against ours.
+  ours.Feature("old", Json::object(), ParseJson(kGpuPciDevices).value());
+  ours.Worker({{PciLabelOf("0300_1a03"), "true"}}, ParseJson(kOtherPciDevices).value());
+  EXPECT_THAT(ours.Round(), Contains(Pair(names::kGpuPresent, "false")));
+  Labelled foreign({{kPci, "true"}, {kKernel, "6.1"}});
+  foreign.rules.from_features = false;
+  // Our worker's object, from before that discovery came.
+  foreign.Worker({}, ParseJson(kGpuPciDevices).value());
+  foreign.foreign_gpus = true;
+  foreign.Round();
+  foreign.Set(kPci, nullptr);
+  foreign.foreign_gpus = false;
+  EXPECT_THAT(foreign.Round(), Contains(Pair(names::kGpuPresent, "false")));
+}
+
+// A discovery that publishes no raw features.
+TEST(NodeLabels, Op1469_WithoutRawFeaturesAGpuStaysWhileItMayBeMeant) {
+  Labelled node({{kPci, "true"}, {kKernel, "6.1"}});
+  node.rules.from_features = false;
+  const Labels before = node.Round();
+  node.Set(kPci, nullptr).Set(PciLabelOf("0302_1eb8"), "true");
+  EXPECT_THAT(node.Round(), IsSupersetOf({Pair(names::kGpuPresent, "true"),
+                                          Pair("nvidia.com/gpu.deploy.driver", "true")}));
+  node.Set(PciLabelOf("0302_1eb8"), nullptr).Set(PciLabelOf("0300_1a03"), "true");
+  node.node()["status"]["capacity"]["nvidia.com/gpu"] = "2";
+  EXPECT_THAT(node.Round(), Contains(Pair(names::kGpuPresent, "true"))) << "the kubelet offers it";
+  node.node()["status"]["capacity"]["nvidia.com/gpu"] = "0";
+  EXPECT_THAT(node.Round(), Contains(Pair(names::kGpuPresent, "false")));
+  Labelled fresh({{PciLabelOf("0302_1eb8"), "true"}});
+  fresh.rules.from_features = false;
+  EXPECT_THAT(fresh.Round(), Not(Contains(Key(names::kGpuPresent))));
+}
+
+TEST(NodeLabels, Op2288_WhatSomebodyWroteStaysWhileTheGpuIsAway) {
+  Labelled node({{"nvidia.com/gpu.deploy.device-plugin", "false"},
+                 {"nvidia.com/gpu.deploy.vfio-manager", "mine"}});
+  node.Worker({{kPci, "true"}, {kKernel, "6.1"}});
+  node.Round();
+  node.Set("nvidia.com/gpu.deploy.dcgm", "paused-for-driver-upgrade");
+  node.Set("nvidia.com/gpu.deploy.mig-manager", "paused-for-mig-change");
+  node.Set("nvidia.com/gpu.deploy.driver", "pre-installed");
+  node.Worker({{kKernel, "6.1"}});
+  const Labels away = node.Round();
+  EXPECT_THAT(away, IsSupersetOf({Pair(names::kGpuPresent, "false"),
+                                  Pair("nvidia.com/gpu.deploy.device-plugin", "false"),
+                                  Pair("nvidia.com/gpu.deploy.vfio-manager", "mine")}));
+  for (const char* operand : {"dcgm", "mig-manager", "driver", "operator-validator"}) {
+    EXPECT_THAT(away, Not(Contains(Key(std::string(names::kDeployPrefix) + operand))));
+  }
+  node.Worker({{kPci, "true"}, {kKernel, "6.1"}});
+  EXPECT_THAT(node.Round(), IsSupersetOf({Pair(names::kGpuPresent, "true"),
+                                          Pair("nvidia.com/gpu.deploy.dcgm", "true"),
+                                          Pair("nvidia.com/gpu.deploy.device-plugin", "false")}));
 }
 
 TEST(NodeLabels, AForeignDiscoveryThatFallsSilentTakesNothing) {

@@ -439,6 +439,7 @@ Reconciler::Followed Reconciler::Follow(const std::vector<Json>& owners,
   input.fields_in_vain = asked.in_vain;
   input.monitors_that_cant_be = MonitorsThatCantBe(context);
   input.space = settings_.space;
+  input.kubelet_root = parsed->kubelet_root;
   input.node_features_ours = node_features;
   input.labelling = held;
   const upgrade::Told upgrades = upgrades_.told();
@@ -637,7 +638,8 @@ kube::Outcome Reconciler::Label(const std::string& name) {
   // One in a namespace that was chosen once is there, and has merely no say any more.
   std::vector<std::string> gone = SilentOthers(name, *node, named);
   std::erase_if(gone, [this](const std::string& object) { return view_.HasFeature(object); });
-  const NodeChange change = DecideLabels(name, *node, named, *rules, says, gone);
+  const NodeChange change =
+      DecideLabels(name, *node, named, *rules, says, gone, view_.ForeignGpusOf(name));
   {
     const std::lock_guard lock(mutex_);
     NfdMetrics& nfd = metrics_.nfd;

@@ -30,9 +30,7 @@ Json StripNode(const Json& node, std::string_view instance) {
   take(names::kDriverOwner);
   take(names::kDriverSystem);
   for (const std::string& label : DeployLabels()) {
-    const std::string value = labels == nullptr ? "" : labels->value(label, "");
-    if (value == "true" || value == names::kDeployPreInstalled ||
-        value.find(names::kDeployPaused) != std::string::npos) {
+    if (IsWrittenDeployValue(labels == nullptr ? "" : labels->value(label, ""))) {
       take(label);
     }
   }

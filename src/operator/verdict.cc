@@ -118,6 +118,18 @@ void JudgeNumbers(const DaemonSetFacts& sum, const std::string& name, const Pods
   }
 }
 
+// A pod that mounts a folder below a root of the user's does not start where there is none.
+std::string BelowRoot(const DesiredOperand& operand, const VerdictInput& input) {
+  const std::string_view state = operand.operand->state;
+  const bool mounts = state == "state-operator-validation" || state == "state-dcgm-exporter";
+  return mounts && input.kubelet_root != names::kKubeletRoot
+             ? format(
+                   "; they need {}/pod-resources on the nodes: is hostPaths.kubeletRootDir the "
+                   "kubelets' --root-dir?",
+                   input.kubelet_root)
+             : "";
+}
+
 void JudgeDaemonSets(const DesiredOperand& operand, const VerdictInput& input,
                      OperandState& state) {
   const std::vector<std::string> names = DaemonSetsOf(operand.objects);
@@ -145,7 +157,7 @@ void JudgeDaemonSets(const DesiredOperand& operand, const VerdictInput& input,
   const PodsWanted wanted{.labelled = Count(input.cluster->labelled, operand.operand->deploy),
                           .expected = Count(input.cluster->expected, operand.operand->deploy),
                           .exchanged = IsUpgraded(operand, input),
-                          .remark = Away(*input.cluster)};
+                          .remark = Away(*input.cluster) + BelowRoot(operand, input)};
   if (!names.empty()) {
     JudgeNumbers(*sum, name, wanted, state);
   } else if (wanted.labelled > 0) {
@@ -323,6 +335,14 @@ Json ReadyAndError(bool ready, std::string_view reason, std::string_view message
                                 before, generation, now)});
 }
 
+// `where` says which field tolerates taints.
+Json NodesReachable(const std::vector<std::string>& untolerated, std::string_view where,
+                    const Json& before, long long generation, WallTime now) {
+  const bool all = untolerated.empty();
+  return Condition("NodesReachable", all, all ? "Tolerated" : "TaintNotTolerated",
+                   all ? "" : format("{}{}", where, Some(untolerated)), before, generation, now);
+}
+
 Json SpecFollowed(std::string_view partly, const Json& before, long long generation, WallTime now) {
   return Condition("SpecFollowed", partly.empty(), partly.empty() ? "Complete" : "Partly", partly,
                    before, generation, now);
@@ -407,6 +427,13 @@ Verdict Judge(const VerdictInput& input) {
             ? "no node has labels of node feature discovery yet"
             : "no node has labels of node feature discovery, and this operator's is switched off: "
               "install NFD, or set nfd.enabled=true";
+  } else if (cluster.gpu_nodes == 0 && !cluster.gpus_gone.empty()) {
+    verdict.reason = "GPUsGone";
+    verdict.message = format(
+        "no GPU node is left: node feature discovery names no NVIDIA GPU any more on {}; if the "
+        "GPUs were taken out, run: kubectl label node {} {}-; else look at the PCI labels and the "
+        "configuration of node feature discovery",
+        Some(cluster.gpus_gone), cluster.gpus_gone.front(), names::kGpuPresent);
   } else {
     verdict.state = "ready";
     verdict.reason = cluster.gpu_nodes == 0 ? "NoGPUNodes" : "Reconciled";
@@ -430,14 +457,10 @@ Json StatusOf(const Verdict& verdict, const VerdictInput& input, const Json& bef
                      partly.empty() ? "" : "; ", Join(input.overridden_fields, ", "));
   }
   conditions.push_back(SpecFollowed(partly, before, generation, now));
-  const std::vector<std::string>& taints = input.cluster->untolerated;
-  conditions.push_back(Condition(
-      "NodesReachable", taints.empty(), taints.empty() ? "Tolerated" : "TaintNotTolerated",
-      taints.empty() ? ""
-                     : "no operand runs on these GPU nodes, add their taints to "
-                       "daemonsets.tolerations: " +
-                           Some(taints),
-      before, generation, now));
+  conditions.push_back(NodesReachable(
+      input.cluster->untolerated,
+      "no operand runs on these GPU nodes, add their taints to daemonsets.tolerations: ", before,
+      generation, now));
   const bool current = input.outdated_definitions.empty();
   conditions.push_back(Condition("DefinitionsCurrent", current,
                                  current ? "Current" : "DefinitionOutdated",
@@ -549,6 +572,11 @@ Verdict JudgeDriver(const DriverOutcome& driver,
                   .remark = Away(cluster)},
                  state);
   }
+  verdict.untolerated = driver.untolerated;
+  if (state.state == "notReady" && !driver.untolerated.empty()) {
+    state.message +=
+        format("; taints that its spec.tolerations lacks: {}", Some(driver.untolerated));
+  }
   verdict.state = state.state;
   const bool ready = state.state == "ready";
   verdict.reason = ready ? "Reconciled" : "DriverNotReady";
@@ -562,6 +590,9 @@ Json BriefStatus(const Verdict& verdict, std::string_view space, const Json& bef
   Json conditions = ReadyAndError(verdict.state == "ready", verdict.reason, verdict.message, before,
                                   generation, now);
   conditions.push_back(SpecFollowed(verdict.partly, before, generation, now));
+  if (!verdict.untolerated.empty()) {
+    conditions.push_back(NodesReachable(verdict.untolerated, "", before, generation, now));
+  }
   return {{"state", verdict.state}, {"namespace", space}, {"conditions", std::move(conditions)}};
 }
 

@@ -11,6 +11,7 @@
 #include "operator/cluster_facts.h"
 #include "operator/desired/context.h"
 #include "operator/driver_plan.h"
+#include "policy/names.h"
 
 namespace gantry::gpu_operator {
 
@@ -62,6 +63,7 @@ struct VerdictInput {
   std::vector<std::string> other_runtimes;
   bool labelling = false;  // operand objects wait for the nodes to be labelled
   std::string space;
+  std::string kubelet_root = names::kKubeletRoot;  // hostPaths.kubeletRootDir
   bool node_features_ours = false;
   // The drivers' upgrades: the status' driverUpgrades (null: they are off), and the same in one
   // line (empty: nothing is to be said).
@@ -76,10 +78,11 @@ struct VerdictInput {
 struct Verdict {
   std::string state;   // ready, notReady
   std::string reason;  // NVIDIA's: Reconciled, ReconcileFailed, OperandNotReady, NFDLabelsMissing,
-                       // NoGPUNodes
+                       // NoGPUNodes; and GPUsGone
   std::string message;
   std::vector<OperandState> operands;
-  std::string partly;  // what of the spec is not followed; empty: all is
+  std::string partly;                         // what of the spec is not followed; empty: all is
+  std::vector<std::string> untolerated = {};  // nodes that a taint keeps its pods off, with that
 };
 Verdict Judge(const VerdictInput& input);
 

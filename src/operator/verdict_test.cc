@@ -320,6 +320,21 @@ TEST_F(VerdictTest, AClusterWithoutGpusIsReady) {
   EXPECT_EQ(Now().reason, "NoGPUNodes");
 }
 
+TEST_F(VerdictTest, Op1469_AClusterThatHasLostItsGpusIsNotReady) {
+  cluster_.gpus_gone = {"n1", "n2"};
+  EXPECT_EQ(Now().state, "ready") << "other nodes have some";
+  cluster_.gpu_nodes = 0;
+  cluster_.expected.clear();
+  cluster_.labelled.clear();
+  for (auto& [name, set] : sets_) {
+    set = {1, 1, 0, 0, 0, 0, false};
+  }
+  EXPECT_EQ(Now().state, "notReady");
+  EXPECT_EQ(Now().reason, "GPUsGone");
+  EXPECT_THAT(Now().message, AllOf(HasSubstr("n1, n2"),
+                                   HasSubstr("kubectl label node n1 nvidia.com/gpu.present-")));
+}
+
 TEST_F(VerdictTest, ANodeThatIsAwayIsNamed) {
   cluster_.gpu_not_ready = {"node2"};
   EXPECT_EQ(Now().state, "ready");

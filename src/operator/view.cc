@@ -304,6 +304,10 @@ FeatureStore::Features View::FeaturesOf(const std::string& node) const { return 
 std::string View::BrokenOf(const std::string& node) const { return Store()->BrokenOf(node); }
 bool View::HasFeature(const std::string& object) const { return Store()->Has(object); }
 
+std::optional<bool> View::ForeignGpusOf(const std::string& node) const {
+  return Store()->ForeignGpusOf(node);
+}
+
 bool View::ForeignFeatures() const { return Store()->Foreign(); }
 
 std::shared_ptr<const RuleSet> View::Rules() const {

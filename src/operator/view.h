@@ -74,6 +74,7 @@ class View {
   [[nodiscard]] FeatureStore::Features FeaturesOf(const std::string& node) const;
   [[nodiscard]] std::string BrokenOf(const std::string& node) const;
   [[nodiscard]] bool HasFeature(const std::string& object) const;
+  [[nodiscard]] std::optional<bool> ForeignGpusOf(const std::string& node) const;
   // Whether an NFD's workers describe nodes.
   [[nodiscard]] bool ForeignFeatures() const;
   [[nodiscard]] std::shared_ptr<const RuleSet> Rules() const;

@@ -90,6 +90,12 @@ void AddFileFlags(CLI::App& app, Arguments& to) {
 void AddOwnFlags(CLI::App& app, Arguments& to) {
   app.add_option("--kubelet-socket", to.kubelet_socket, "empty: serve without registering")
       ->envname("KUBELET_SOCKET");
+  app.add_option("--kubelet-root", to.kubelet_root, "the kubelet's --root-dir, on the host")
+      ->envname("KUBELET_ROOT");
+  app.add_option("--kubelet-host-root", to.kubelet_host_root,
+                 "where the host's root is mounted here, to look for the kubelet's socket in "
+                 "Kubernetes' folder and below its root")
+      ->envname("KUBELET_HOST_ROOT");
   app.add_option("--config-file", to.config_file, "")->envname("CONFIG_FILE");
   AddList(app, "--cdi-disable-hooks", to.cdi_disable_hooks, "CDI_DISABLE_HOOKS", "");
   AddList(app, "--cdi-feature-flags", to.cdi_feature_flags, "CDI_FEATURE_FLAGS", "");

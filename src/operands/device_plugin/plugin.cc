@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/paths.h"
 #include "base/text.h"
+#include "kubelet/folders.h"
 #include "operands/device_plugin/cdi_file.h"
 #include "operands/device_plugin/device_nodes.h"
 #include "policy/names.h"
@@ -62,13 +63,49 @@ Status Plugin::Start() {
   }
   kubelet::PluginHost::Options options;
   options.on_event = [this](const kubelet::PluginEvent& event) { mailbox_.Post(event); };
-  options.kubelet_socket = "";
+  options.kubelet_socket = BaseName(arguments_.kubelet_socket);
   if (!arguments_.kubelet_socket.empty()) {
-    options.folder = ParentOf(arguments_.kubelet_socket);
-    options.kubelet_socket = BaseName(arguments_.kubelet_socket);
+    places_ = LookForKubelet();
+    place_ = ChoosePlace(places_);
+    options.folder = place_.here;
+    for (const KubeletPlace& other : places_) {
+      if (other.here != place_.here) {
+        TRY(watcher_.Add(other.here));
+      }
+    }
   }
-  TRY_ASSIGN(host_, kubelet::PluginHost::Start(std::move(options)));
+  auto host = kubelet::PluginHost::Start(std::move(options));
+  if (!host && places_.size() > 1) {
+    return gantry::Fail(host.error().kind, NoKubelet(places_, BaseName(arguments_.kubelet_socket)));
+  }
+  TRY_ASSIGN(host_, std::move(host));
   return {};
+}
+
+std::vector<KubeletPlace> Plugin::LookForKubelet() const {
+  const std::string socket = BaseName(arguments_.kubelet_socket);
+  if (arguments_.kubelet_host_root.empty()) {
+    const std::string folder = ParentOf(arguments_.kubelet_socket);
+    return {LookAtPlace(folder, folder, socket)};
+  }
+  std::vector<KubeletPlace> places;
+  for (std::string& folder : kubelet::DevicePluginFolders(arguments_.kubelet_root)) {
+    std::string here = ResolveInRoot(arguments_.kubelet_host_root, folder)
+                           .value_or(JoinPath(arguments_.kubelet_host_root, folder));
+    places.push_back(LookAtPlace(std::move(here), std::move(folder), socket));
+  }
+  return places;
+}
+
+// A kubelet that was started with another root listens elsewhere from then on.
+void Plugin::FollowKubelet() {
+  const std::string socket = BaseName(arguments_.kubelet_socket);
+  const auto places = LookForKubelet();
+  const KubeletPlace& now = ChoosePlace(places);
+  if (now.listens && now.here != place_.here &&
+      !LookAtPlace(place_.here, place_.host, socket).listens) {
+    Fail(format("the kubelet listens at {} now: starting anew", JoinPath(now.host, socket)));
+  }
 }
 
 void Plugin::Wait() {

@@ -20,6 +20,7 @@
 #include "operands/device_plugin/condition_writer.h"
 #include "operands/device_plugin/config_files.h"
 #include "operands/device_plugin/health.h"
+#include "operands/device_plugin/kubelet_place.h"
 #include "operands/device_plugin/mailbox.h"
 #include "operands/device_plugin/monitor.h"
 #include "operands/device_plugin/node_link.h"
@@ -48,6 +49,8 @@ class Plugin {
                                LabelSeen, kubelet::PluginEvent>;
 
   Status Start();
+  [[nodiscard]] std::vector<KubeletPlace> LookForKubelet() const;
+  void FollowKubelet();
   void Wait();
   void TakeMessages();
   void On(GpusFound found);
@@ -96,8 +99,10 @@ class Plugin {
   bool driver_was_gone_ = false;
   std::optional<LabelSeen> label_;
   std::optional<LoadedConfig> config_;
-  std::string register_error_;  // told already
-  std::string config_error_;    // of what is there now, while an older one is in force
+  std::vector<KubeletPlace> places_;  // where the kubelet may be
+  KubeletPlace place_;                // where it was looked for
+  std::string register_error_;        // told already
+  std::string config_error_;          // of what is there now, while an older one is in force
   std::optional<Settings> settings_;
   std::optional<GpuSet> set_;
   HealthBook health_;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What does each thing that the plugin hears change? Every answer ends in a member that says what
 // is known or due; the steps of plugin.cc and plugin_serve.cc do the rest.
+#include <algorithm>
 #include <utility>
 
 #include "base/log.h"
+#include "base/paths.h"
 #include "base/text.h"
 #include "operands/device_plugin/cdi_file.h"
 #include "operands/device_plugin/device_nodes.h"
@@ -36,6 +38,10 @@ void Plugin::OnPaths(const std::vector<std::string>& changed) {
       offer_changed_ = true;
     }
     offer_changed_ = offer_changed_ || path == mps_watched_;
+    if (path != place_.here &&
+        std::ranges::find(places_, path, &KubeletPlace::here) != places_.end()) {
+      FollowKubelet();
+    }
     if (path == CapabilityNodes(monitored_.dev_root_here)) {
       look_at_ = RealClock().Now() + kSettle;
     }
@@ -161,10 +167,14 @@ void Plugin::On(const kubelet::PluginEvent& event) {
       register_error_.clear();
       log::Info("{} is registered with the kubelet", event.resource);
       return;
+    case What::kNoKubelet:
+      log::Warning("{}", NoKubelet(places_, BaseName(arguments_.kubelet_socket)));
+      return;
     case What::kRegisterFailed:
       // Tried again and again; said once.
       if (std::exchange(register_error_, event.error.message) != event.error.message) {
-        log::Warning("{} is not registered yet: {}", event.resource, event.error.message);
+        log::Warning("{} is not registered yet with the kubelet at {}: {}", event.resource,
+                     place_.host, event.error.message);
       }
       return;
     case What::kDropped:

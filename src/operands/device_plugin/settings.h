@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "host/kernel_modules.h"
+#include "policy/names.h"
 #include "policy/plugin_config.h"
 
 namespace gantry::device_plugin {
@@ -38,6 +39,10 @@ struct Arguments {
 
   // Flags that only the command line and the environment hold.
   std::string kubelet_socket = "/var/lib/kubelet/device-plugins/kubelet.sock";
+  // Where it may be besides: the kubelet's root, and where the host's is mounted here (empty: look
+  // nowhere else).
+  std::string kubelet_root = names::kKubeletRoot;
+  std::string kubelet_host_root;
   std::string config_file;
   std::vector<std::string> cdi_disable_hooks;
   std::vector<std::string> cdi_feature_flags;

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "operands/node_features/custom_rules.h"
 #include "operands/node_features/raw_features.h"
+#include "policy/feature_labels.h"
 #include "policy/node_feature_rule/evaluate.h"
 #include "policy/node_feature_rule/label_policy.h"
 
@@ -296,6 +297,25 @@ void AddSources(const Facts& facts, const Features& features, const LabelOptions
   }
 }
 
+// A GPU and what its driver is chosen by are labelled in NVIDIA's form too, however the labels are
+// configured: the operator goes by them.
+void AddNeeded(const Facts& facts, const Features& features, LabelMap& labels) {
+  if (std::ranges::none_of(facts.pci, host::IsNvidiaGpu, &PciDevice::function)) {
+    return;
+  }
+  const LabelOptions standard;
+  Labelled all;
+  Collector collector(standard, all);
+  AddPci(facts, features, standard, collector);
+  AddKernel(facts, features, standard, collector);
+  AddSystem(features, collector);
+  for (const auto& [key, value] : all.labels) {
+    if (policy::DecidesOperands(key)) {
+      labels.try_emplace(key, value);
+    }
+  }
+}
+
 }  // namespace
 
 Labelled NodeLabels(const Facts& facts, const LabelOptions& options, WallTime now) {
@@ -323,6 +343,7 @@ Labelled NodeLabels(const Facts& facts, const LabelOptions& options, WallTime no
       labels.Add(name, value);
     }
   }
+  AddNeeded(facts, features, labelled.labels);
   labelled.features = Published(features, options);
   return labelled;
 }

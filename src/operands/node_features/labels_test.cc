@@ -25,6 +25,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::IsSupersetOf;
 using testing::Not;
 using testing::Pair;
 using testing::UnorderedElementsAre;
@@ -95,7 +96,37 @@ TEST(NodeLabels, PciByFieldsAndClass) {
                           .label_sources = {"pci"}},
                          kNow)
                   .labels,
-              ElementsAre(Pair("feature.node.kubernetes.io/pci-0106_8086_1234.present", "true")));
+              ElementsAre(Pair("feature.node.kubernetes.io/pci-0106_8086_1234.present", "true"),
+                          Pair("feature.node.kubernetes.io/pci-10de.present", "true")));
+}
+
+TEST(NodeLabels, Op1469_WhatTheOperatorNeedsIsSaidHoweverLabelsAreConfigured) {
+  Facts facts;
+  facts.pci = {Function(0x10de, 0x1eb8, 0x030200)};
+  facts.kernel_release = "6.1.0-18-amd64";
+  facts.os_release = "ID=debian\nVERSION_ID=12\n";
+  const char* const kConfigurations[] = {"sources: {pci: {deviceLabelFields: [vendor, device]}}",
+                                         "sources: {pci: {deviceLabelFields: [class, device]}}",
+                                         "sources: {pci: {deviceLabelFields: [subsystem_vendor]}}",
+                                         "sources: {pci: {deviceClassWhitelist: ['02']}}",
+                                         "core: {labelSources: [cpu]}",
+                                         "core: {labelWhiteList: ^cpu}"};
+  for (const char* const configuration : kConfigurations) {
+    WorkerConfig config;
+    ASSERT_TRUE(Overlay(configuration, config).has_value()) << configuration;
+    EXPECT_THAT(
+        NodeLabels(facts, config.labels, kNow).labels,
+        IsSupersetOf({Pair("feature.node.kubernetes.io/pci-10de.present", "true"),
+                      Pair("feature.node.kubernetes.io/kernel-version.full", "6.1.0-18-amd64"),
+                      Pair("feature.node.kubernetes.io/system-os_release.ID", "debian"),
+                      Pair("feature.node.kubernetes.io/system-os_release.VERSION_ID", "12")}))
+        << configuration;
+    Facts without = facts;
+    without.pci = {Function(0x10de, 0x10f0, 0x040300)};  // a GPU's sound
+    EXPECT_FALSE(NodeLabels(without, config.labels, kNow)
+                     .labels.contains("feature.node.kubernetes.io/pci-10de.present"))
+        << configuration;
+  }
 }
 
 std::map<std::string, std::string> Kernel(const std::string& release) {

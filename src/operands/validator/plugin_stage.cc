@@ -4,6 +4,7 @@
 // changes. A device can still be of no use: what its CDI document calls may not be on the host.
 #include "base/paths.h"
 #include "container/cdi.h"
+#include "kubelet/folders.h"
 #include "operands/validator/stage.h"
 #include "operands/validator/toolkit_files.h"
 #include "policy/names.h"
@@ -24,9 +25,13 @@ class Plugin final : public Stage {
               here) {}
 
   [[nodiscard]] std::vector<WatchedPath> Paths() const override {
-    return {{site().Here(JoinPath(site().flags().kubelet_root, "device-plugins"))},
-            {site().flags().pod_resources_dir, host::Watcher::For::kExistence},
-            {site().Here(names::kCdiDir)}};
+    std::vector<WatchedPath> paths = {
+        {site().flags().pod_resources_dir, host::Watcher::For::kExistence},
+        {site().Here(names::kCdiDir)}};
+    for (const std::string& folder : kubelet::DevicePluginFolders(site().flags().kubelet_root)) {
+      paths.push_back({site().Here(folder)});
+    }
+    return paths;
   }
 
   Look LookAt(bool /*changed*/) override {
@@ -40,8 +45,9 @@ class Plugin final : public Stage {
     const auto& flags = site().flags();
     const std::string document =
         JoinPath(names::kCdiDir, container::CdiFileStem(names::kDevicePluginCdiKind) + ".json");
-    return JudgePlugin(answer, flags.cdi_enabled ? MissingHooks(flags.host_root_here, document)
-                                                 : std::vector<std::string>());
+    return JudgePlugin(answer, flags.kubelet_root,
+                       flags.cdi_enabled ? MissingHooks(flags.host_root_here, document)
+                                         : std::vector<std::string>());
   }
 };
 

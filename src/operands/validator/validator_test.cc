@@ -25,7 +25,6 @@
 #include "operands/validator/stage.h"
 #include "operands/validator/testing/no_inotify.h"
 #include "operands/validator/toolkit_files.h"
-#include "operands/validator/toolkit_files.h"
 #include "policy/names.h"
 
 namespace gantry::validator {

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "kubelet/folders.h"
 #include "policy/names.h"
 
 namespace gantry::validator {
@@ -161,14 +162,17 @@ Finding JudgeCuda(const Answer& asked, const std::string& driver_version) {
           .values = {}};
 }
 
-Finding JudgePlugin(const Answer& asked, const std::vector<std::string>& missing_hooks) {
+Finding JudgePlugin(const Answer& asked, const std::string& kubelet_root,
+                    const std::vector<std::string>& missing_hooks) {
   if (asked.end != Answer::End::kSaid || asked.exit_code != 0) {
     return {.state = State::kUnknown,
             .reason = "KubeletDoesNotAnswer",
-            .message = asked.end == Answer::End::kTimeout
-                           ? "the kubelet's pod-resources socket does not answer"
-                           : ErrorOf(asked),
-            .remedy = "look whether the kubelet runs on this node",
+            .message = format("no kubelet answers on this node at {}{}",
+                              kubelet::PodResourcesSocket(kubelet_root),
+                              asked.end == Answer::End::kTimeout ? "" : ": " + ErrorOf(asked)),
+            .remedy = format("look whether the kubelet runs there, and whether its --root-dir is "
+                             "{} as hostPaths.kubeletRootDir says",
+                             kubelet_root),
             .values = {}};
   }
   std::vector<std::string> listed;

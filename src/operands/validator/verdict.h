@@ -69,7 +69,8 @@ Finding CudaWorks(std::string message, const std::string& driver_version);
 // `asked` is the kubelet's list of allocatable devices: lines RESOURCE=count. Their sum stands in
 // the status file, as kDevicesLine. `missing_hooks`: programs that the start of each container with
 // a GPU calls, and that the host has not.
-Finding JudgePlugin(const Answer& asked, const std::vector<std::string>& missing_hooks = {});
+Finding JudgePlugin(const Answer& asked, const std::string& kubelet_root,
+                    const std::vector<std::string>& missing_hooks = {});
 inline constexpr char kDevicesLine[] = "GANTRY_DEVICES";
 
 // What the validator knows about one stage.

@@ -22,6 +22,8 @@ Answer Said(int exit_code, const std::string& text) {
           .text = text};
 }
 
+constexpr char kRoot[] = "/data/kubelet";
+
 const Answer kHung = {.end = Answer::End::kTimeout, .exit_code = -1, .values = {}, .text = {}};
 const Answer kCrashed = {
     .end = Answer::End::kDied, .exit_code = 11, .values = {}, .text = "Segmentation fault"};
@@ -136,14 +138,19 @@ TEST(CudaStage, WhatCuInitSays) {
 }
 
 TEST(PluginStage, WhatTheKubeletLists) {
-  EXPECT_EQ(JudgePlugin(Said(0, "nvidia.com/gpu=8\ncpu=2\n")).state, State::kReady);
-  EXPECT_EQ(JudgePlugin(Said(0, "nvidia.com/mig-1g.5gb=7\n")).state, State::kReady);
-  const Finding useless = JudgePlugin(Said(0, "nvidia.com/gpu=8\n"), {"/usr/bin/nvidia-ctk"});
+  EXPECT_EQ(JudgePlugin(Said(0, "nvidia.com/gpu=8\ncpu=2\n"), kRoot).state, State::kReady);
+  EXPECT_EQ(JudgePlugin(Said(0, "nvidia.com/mig-1g.5gb=7\n"), kRoot).state, State::kReady);
+  EXPECT_EQ(JudgePlugin(Said(0, "example.com/fpga=1\n"), kRoot).reason, "NoGpuAllocatable");
+  EXPECT_EQ(JudgePlugin(Said(1, "error=connect: refused\n"), kRoot).state, State::kUnknown);
+  EXPECT_EQ(JudgePlugin(kHung, kRoot).state, State::kUnknown);
+  // Op1358: a path of the host, and the field that says so.
+  EXPECT_THAT(JudgePlugin(kHung, kRoot).message,
+              HasSubstr("at /data/kubelet/pod-resources/kubelet.sock"));
+  EXPECT_THAT(JudgePlugin(kHung, kRoot).remedy, HasSubstr("hostPaths.kubeletRootDir"));
+  const Finding useless =
+      JudgePlugin(Said(0, "nvidia.com/gpu=8\n"), kRoot, {"/usr/bin/nvidia-ctk"});
   EXPECT_EQ(useless.reason, "CdiHookMissing");
   EXPECT_NE(useless.message.find("/usr/bin/nvidia-ctk"), std::string::npos);
-  EXPECT_EQ(JudgePlugin(Said(0, "example.com/fpga=1\n")).reason, "NoGpuAllocatable");
-  EXPECT_EQ(JudgePlugin(Said(1, "error=connect: refused\n")).state, State::kUnknown);
-  EXPECT_EQ(JudgePlugin(kHung).state, State::kUnknown);
 }
 
 class DecideTest : public ::testing::Test {

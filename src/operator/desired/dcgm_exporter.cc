@@ -50,7 +50,7 @@ void AddPodMetadata(const policy::DcgmExporterOptions& options, NvidiaDaemonSet&
 
 void AddFiles(const policy::ClusterPolicy& policy, NvidiaDaemonSet& set) {
   const policy::DcgmExporterOptions& options = policy.dcgm_exporter_options;
-  set.HostVolume("pod-gpu-resources", policy.kubelet_root + "/pod-resources");
+  set.HostVolume("pod-gpu-resources", policy.kubelet_root + "/pod-resources", HostDir::kDirectory);
   set.main().Mount("pod-gpu-resources", "/var/lib/kubelet/pod-resources", kReadOnly);
   if (options.hpc_jobs) {
     set.Env("DCGM_HPC_JOB_MAPPING_DIR", options.hpc_directory);

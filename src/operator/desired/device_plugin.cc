@@ -12,6 +12,25 @@
 
 namespace gantry::gpu_operator {
 
+namespace {
+
+// Kubernetes keeps the folder of device plugins where it is, whatever a kubelet's root is; one with
+// a root of its own may be another's. Nothing is made where it is not: the plugin looks at both.
+void FindKubelet(const policy::ClusterPolicy& policy, DaemonSet& set) {
+  if (policy.kubelet_root == names::kKubeletRoot) {
+    set.HostPath("device-plugin", names::kDevicePluginDir, names::kDevicePluginDir,
+                 HostDir::kDirectory, false);
+    return;
+  }
+  constexpr std::string_view kHere = "/kubelet-host";
+  set.HostVolume("kubelet-host", "/", HostDir::kDirectory);
+  set.main().Mount("kubelet-host", kHere, kFromHost);
+  set.Env("KUBELET_HOST_ROOT", kHere);
+  set.Env("KUBELET_ROOT", policy.kubelet_root);
+}
+
+}  // namespace
+
 Objects DevicePlugin(const Context& context, const std::string& image) {
   constexpr std::string_view kAccount = "nvidia-device-plugin";
   const policy::ClusterPolicy& policy = context.policy;
@@ -65,8 +84,7 @@ Objects DevicePlugin(const Context& context, const std::string& image) {
     }
   }
   set.Env(policy.device_plugin.env);
-  set.HostPath("device-plugin", policy.kubelet_root + "/device-plugins", names::kDevicePluginDir,
-               HostDir::kAny, false);
+  FindKubelet(policy, set);
   set.ReadsValidations();
   set.DriverRoot();
   set.HostRoot(true);

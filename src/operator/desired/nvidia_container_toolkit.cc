@@ -94,7 +94,8 @@ void WireRuntime(const Context& context, NvidiaDaemonSet& set) {
   if (!paths.socket.empty()) {
     const std::string socket = format("/runtime/sock-dir/{}", BaseName(paths.socket));
     main.Env("RUNTIME_SOCKET", socket).Env(upper + "_SOCKET", socket);
-    MountFolderOf(set, runtime + "-socket", paths.socket, "/runtime/sock-dir/", HostDir::kAny);
+    MountFolderOf(set, runtime + "-socket", paths.socket, "/runtime/sock-dir/",
+                  HostDir::kDirectory);
   }
 }
 

@@ -55,8 +55,8 @@ Result<Objects> NvidiaDevicePlugin(const Context& context, const std::string& im
     set.Env("GDRCOPY_ENABLED", "true");
   }
   set.RunScript(kScript);
-  set.HostPath("device-plugin", policy.kubelet_root + "/device-plugins", names::kDevicePluginDir,
-               HostDir::kAny, false);
+  set.HostPath("device-plugin", names::kDevicePluginDir, names::kDevicePluginDir,
+               HostDir::kDirectory, false);
   set.WritesValidations();
   set.HostVolume("driver-install-dir", policy.driver_install_dir, HostDir::kCreate);
   set.main().Mount("driver-install-dir", "/driver-root", kFromHost);

@@ -50,7 +50,7 @@ Result<Objects> NvidiaOperatorValidator(const Context& context, const std::strin
   set.UseNvidiaRuntime("toolkit-validation");
   set.HostVolume("run-nvidia-validations", names::kValidationsDir, HostDir::kCreate);
   set.HostVolume("driver-install-dir", policy.driver_install_dir);
-  set.HostVolume("host-root", policy.host_root);
+  set.HostVolume("host-root", policy.host_root, HostDir::kDirectory);
   set.ValidateDriver(image);
   set.Validate("toolkit", image, false)
       .Env(names::kVisibleDevices, "all")

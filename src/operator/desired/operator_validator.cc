@@ -56,7 +56,7 @@ Objects OperatorValidator(const Context& context, const std::string& image) {
   set.HostPath("host-dev-char", JoinPath(policy.host_root, "/dev/char"), "/host-dev-char",
                HostDir::kAny, false);
   set.HostPath("pod-resources", policy.kubelet_root + "/pod-resources",
-               "/var/lib/kubelet/pod-resources", HostDir::kAny, true);
+               "/var/lib/kubelet/pod-resources", HostDir::kDirectory, true);
   objects.push_back(set.Build());
   return objects;
 }

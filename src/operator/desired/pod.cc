@@ -368,7 +368,7 @@ void DaemonSet::SharedHostPath(std::string_view volume, std::string_view path,
 }
 
 void DaemonSet::HostRoot(bool read_only) {
-  HostVolume("host-root", context_.policy.host_root);
+  HostVolume("host-root", context_.policy.host_root, HostDir::kDirectory);
   main().Mount("host-root", "/host",
                {.read_only = read_only, .propagation = Propagation::kFromHost});
 }

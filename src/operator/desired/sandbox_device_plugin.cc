@@ -20,7 +20,7 @@ Objects Account(const Context& context, const std::string& name) {
        Rule("", "pods", {"get"})});
 }
 
-void Fill(const Context& context, const std::string& name, NvidiaDaemonSet& set) {
+void Fill(const std::string& name, NvidiaDaemonSet& set) {
   set.Annotate("openshift.io/scc", name);
   set.UseServiceAccount(name, true);
   set.HostVolume("run-nvidia-validations", names::kValidationsDir, HostDir::kCreate);
@@ -28,8 +28,8 @@ void Fill(const Context& context, const std::string& name, NvidiaDaemonSet& set)
   set.Privileged();
   set.EnvFromField(names::kNodeName, "spec.nodeName");
   set.EnvFromField("POD_NAMESPACE", "metadata.namespace");
-  set.HostPath("device-plugin", context.policy.kubelet_root + "/device-plugins",
-               names::kDevicePluginDir, HostDir::kAny, false);
+  set.HostPath("device-plugin", names::kDevicePluginDir, names::kDevicePluginDir,
+               HostDir::kDirectory, false);
   set.HostPath("cdi-root", names::kCdiDir, names::kCdiDir, HostDir::kCreate, false);
 }
 
@@ -41,7 +41,7 @@ Result<Objects> SandboxDevicePlugin(const Context& context, const std::string& i
   NvidiaDaemonSet set(context, name + "-daemonset", name + "-ctr", image,
                       context.policy.sandbox_device_plugin);
   set.SelectDeployed("sandbox-device-plugin");
-  Fill(context, name, set);
+  Fill(name, set);
   set.Await("vgpu-devices-validation", {"--workload", "vm-vgpu", names::kVgpuDevicesReady});
   set.HostPath("vfio", "/dev/vfio", "/dev/vfio", HostDir::kAny, false);
   objects.push_back(set.Finish());
@@ -54,7 +54,7 @@ Result<Objects> KataSandboxDevicePlugin(const Context& context, const std::strin
   NvidiaDaemonSet set(context, name + "-daemonset", name + "-ctr", image,
                       context.policy.kata_device_plugin);
   set.SelectDeployed("kata-sandbox-device-plugin");
-  Fill(context, name, set);
+  Fill(name, set);
   set.EnvFromField("POD_SERVICE_ACCOUNT", "spec.serviceAccountName");
   objects.push_back(set.Finish());
   return objects;

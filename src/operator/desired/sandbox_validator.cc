@@ -20,7 +20,7 @@ Result<Objects> SandboxValidator(const Context& context, const std::string& imag
   set.UseServiceAccount(kName, true);
   set.HostVolume("run-nvidia-validations", names::kValidationsDir, HostDir::kCreate);
   set.HostVolume("driver-install-path", policy.driver_install_dir);
-  set.HostVolume("host-root", policy.host_root);
+  set.HostVolume("host-root", policy.host_root, HostDir::kDirectory);
   const auto check = [&](const char* component) -> Container& {
     return set.Validate(component, image, true)
         .EnvFromField(names::kNodeName, "spec.nodeName")

@@ -29,7 +29,7 @@ Result<Objects> VfioManager(const Context& context, const std::string& image) {
   set.UseServiceAccount(kName, true);
   set.PodField("terminationGracePeriodSeconds", 30);
   set.HostVolume("run-nvidia", "/run/nvidia", HostDir::kCreate);
-  set.HostVolume("host-root", policy.host_root);
+  set.HostVolume("host-root", policy.host_root, HostDir::kDirectory);
   set.HostVolume("host-sys", "/sys", HostDir::kDirectory);
   TRY_ASSIGN(Container* const manager,
              set.ManageDriver(policy.vfio_driver_manager, "vfioManager.driverManager"));

@@ -25,8 +25,6 @@ void ExamineUnread(const ClusterFacts& cluster, std::vector<Finding>& findings) 
   }
 }
 
-constexpr char kOperatorStopped[] = "OperatorStopped";
-
 // It was there, for a policy was acted on; of one that runs by no Deployment of ours the lease
 // tells.
 bool IsOperatorGone(const ClusterFacts& cluster) {

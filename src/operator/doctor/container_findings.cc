@@ -139,6 +139,15 @@ bool SaysMissing(std::string_view words) {
          words.find("repository name not known") != std::string_view::npos;
 }
 
+// The host that an image is pulled from, as Docker's reference grammar has it.
+std::string RegistryOf(std::string_view image) {
+  const std::string_view first = image.substr(0, image.find('/'));
+  const bool is_host =
+      first.size() < image.size() &&
+      (first.find_first_of(".:") != std::string_view::npos || first == "localhost");
+  return is_host ? std::string(first) : "docker.io";
+}
+
 Finding NotPulled(const ContainerFacts& container) {
   const std::string words = Lower(container.message);
   const Meaning* meaning = Find(kPullErrors, words);
@@ -146,9 +155,13 @@ Finding NotPulled(const ContainerFacts& container) {
     meaning = Find(kPullReasons, container.waiting);
   }
   if (meaning != nullptr) {
-    return Problem(std::string(meaning->code), "",
-                   format("its image {} {}", container.image, meaning->message),
-                   std::string(meaning->remedy));
+    Finding finding = Problem(std::string(meaning->code), "",
+                              format("its image {} {}", container.image, meaning->message),
+                              std::string(meaning->remedy));
+    if (finding.code == "RegistryUnreachable") {
+      finding.cause = format("{}: {}", RegistryOf(container.image), finding.remedy);
+    }
+    return finding;
   }
   if (!SaysMissing(words)) {
     return Problem("ImageNotPulled", "",
@@ -421,6 +434,10 @@ std::optional<Finding> OfOperand(const ClusterFacts& cluster, const ContainerFac
   }
   if (WaitsForImage(container)) {
     return WithSecrets(container, NotPulled(container));
+  }
+  if (Finding lacking = LacksFolder(container.message);
+      container.waiting == kContainerCreating && !lacking.code.empty()) {
+    return lacking;
   }
   std::optional<Finding> failure =
       StartFailure(NeverRan(container) ? container.last_words : container.message, false,

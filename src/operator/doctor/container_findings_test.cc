@@ -527,6 +527,12 @@ TEST_F(ContainerFindings, ContainersThatAreNotMade) {
     ASSERT_THAT(lacking, ElementsAre(Field(&Finding::code, "OperandNotStarted"))) << message;
     EXPECT_THAT(lacking[0].message, HasSubstr(message));
   }
+  container.message =
+      "MountVolume.SetUp failed for volume \"pod-resources\" : hostPath type check failed: "
+      "/data/kubelet/pod-resources is not a directory";
+  EXPECT_THAT(Operand({container}),
+              ElementsAre(AllOf(Field(&Finding::code, "HostFolderMissing"),
+                                Field(&Finding::remedy, HasSubstr("hostPaths.kubeletRootDir")))));
   container.message = "MountVolume.SetUp failed for volume \"x\" : hostPath type check failed";
   EXPECT_THAT(Operand({container}), IsEmpty());
   container.since = Ago(minutes(11));

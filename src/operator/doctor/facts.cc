@@ -62,7 +62,8 @@ std::vector<Condition> ConditionsOf(const Json& object) {
     conditions.push_back({.type = TextAt(each, "type"),
                           .holds = TextAt(each, "status") == "True",
                           .reason = TextAt(each, "reason"),
-                          .message = TextAt(each, "message")});
+                          .message = TextAt(each, "message"),
+                          .since = TextAt(each, "lastTransitionTime")});
   }
   return conditions;
 }

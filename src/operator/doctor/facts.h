@@ -164,6 +164,7 @@ struct Condition {
   bool holds = false;
   std::string reason;
   std::string message;
+  std::string since = {};  // its last transition (RFC 3339); empty: nobody says
 };
 
 // A node whose driver is not upgraded yet, as the operator tells it in the policy's status; times

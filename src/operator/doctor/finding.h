@@ -16,6 +16,7 @@ struct Finding {
   std::string message;  // what was seen
   std::string remedy;   // what to do
   std::set<std::string> nodes = {};  // of an operand: where; the object names the first of them
+  std::string cause = {};  // a registry, a folder: what findings of one code may have in common
   bool operator==(const Finding&) const = default;
 };
 

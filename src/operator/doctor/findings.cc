@@ -18,6 +18,7 @@
 #include "operator/doctor/node_findings.h"
 #include "operator/doctor/pod_findings.h"
 #include "operator/doctor/refusal_findings.h"
+#include "operator/doctor/remedies.h"
 #include "operator/doctor/start_findings.h"
 
 namespace gantry::doctor {
@@ -25,6 +26,8 @@ namespace {
 
 constexpr char kPolicyNotReady[] = "ClusterPolicyNotReady";
 constexpr char kDriverNotReady[] = "DriverNotReady";
+// An image is pulled and a driver compiled; who waits longer waits for something else.
+constexpr std::chrono::minutes kPatience(20);
 
 // Its state, and what its own condition says.
 std::string WhyNot(const PolicyFacts& policy) {
@@ -58,7 +61,7 @@ void ExaminePolicies(const ClusterFacts& cluster, std::vector<Finding>& findings
       findings.push_back(
           Note("FieldsNotActedOn", object,
                "sets fields that are not acted on: " + Join(policy.unsupported_fields, ", "),
-               "nothing, if you can do without them"));
+               RemedyForFields(policy.unsupported_fields)));
     }
     if (!policy.values_not_known.empty()) {
       findings.push_back(Note("ValuesNotKnown", object,
@@ -73,8 +76,8 @@ void ExaminePolicies(const ClusterFacts& cluster, std::vector<Finding>& findings
                               "nothing, if you can do without them"));
     }
     for (const Condition& condition : policy.conditions) {
-      if (condition.reason == "TaintNotTolerated") {
-        findings.push_back(Problem("TaintNotTolerated", object, condition.message,
+      if (condition.reason == kTaintNotTolerated) {
+        findings.push_back(Problem(kTaintNotTolerated, object, condition.message,
                                    "or take the taint off the nodes"));
       }
       if (condition.reason == "DefinitionOutdated") {
@@ -101,12 +104,18 @@ void ExaminePolicies(const ClusterFacts& cluster, std::vector<Finding>& findings
     const bool unseen = policy.state.empty();
     const auto make = unseen && IsNew(cluster, policy.made_at) ? Note : Problem;
     findings.push_back(make(kPolicyNotReady, object, WhyNot(policy),
-                            unseen ? "look at the operator's log" : "see the other findings"));
+                            unseen ? "look at the operator's log" : kSeeOthers));
   }
   for (const PolicyFacts& driver : cluster.drivers) {
+    for (const Condition& condition : driver.conditions) {
+      if (condition.reason == kTaintNotTolerated) {
+        findings.push_back(Problem(kTaintNotTolerated, driver.object, condition.message,
+                                   "add it to its spec.tolerations"));
+      }
+    }
     if (driver.state == "notReady") {
       findings.push_back(Problem(kDriverNotReady, driver.object, WhyNot(driver),
-                                 "correct the field, or see the other findings"));
+                                 format("correct the field, or {}", kSeeOthers)));
     }
   }
 }
@@ -115,15 +124,17 @@ void ExaminePolicies(const ClusterFacts& cluster, std::vector<Finding>& findings
 // else, is no trouble.
 void ExcusePolicies(const ClusterFacts& cluster, std::vector<Finding>& findings) {
   std::set<std::string> waiting;  // for their operands
+  bool recent = false;            // one of them is not ready for a short time
   for (const auto* policies : {&cluster.policies, &cluster.drivers}) {
     for (const PolicyFacts& policy : *policies) {
-      const bool waits = std::ranges::any_of(policy.conditions, [](const Condition& condition) {
+      const auto why = std::ranges::find_if(policy.conditions, [](const Condition& condition) {
         return condition.type == "Error" && condition.holds &&
                (condition.reason == "OperandNotReady" || condition.reason == "NFDLabelsMissing" ||
                 condition.reason == kDriverNotReady);
       });
-      if (waits && !IsNotActedOn(cluster, policy)) {
+      if (why != policy.conditions.end() && !IsNotActedOn(cluster, policy)) {
         waiting.insert(policy.object);
+        recent |= why->since.empty() || why->since > Rfc3339(cluster.now - kPatience);
       }
     }
   }
@@ -135,9 +146,12 @@ void ExcusePolicies(const ClusterFacts& cluster, std::vector<Finding>& findings)
     return finding.severity == Severity::kProblem && !waits(finding);
   });
   const bool under_way =
-      std::ranges::any_of(
-          cluster.nodes,
-          [&cluster](const NodeFacts& node) { return IsUnfinished(cluster, node); }) ||
+      std::ranges::any_of(cluster.nodes,
+                          [&](const NodeFacts& node) {
+                            return IsUnfinished(cluster, node) &&
+                                   (recent || IsNew(cluster, node.made_at) || IsChanging(node) ||
+                                    IsInstalling(cluster, node));
+                          }) ||
       std::ranges::any_of(cluster.operands, [&cluster](const OperandFacts& operand) {
         return IsNew(cluster, operand.made_at) || !operand.young.empty() ||
                (operand.rolls && operand.updated < operand.desired);
@@ -225,6 +239,8 @@ std::vector<Finding> Examine(const ClusterFacts& cluster) {
   ExamineOperands(cluster, findings);
   ExamineNodes(cluster, findings);
   ExcusePolicies(cluster, findings);
+  JoinCauses(findings);
+  GiveRemedies(OperatorSpace(cluster), findings);
   std::ranges::move(workloads, std::back_inserter(findings));
   ExamineStarts(cluster, findings);
   ExaminePods(cluster, findings);

@@ -1186,6 +1186,94 @@ TEST_F(FindingsTest, ATaintThatNoOperandTolerates) {
                                           Field(&Finding::message, HasSubstr("n1: a=b")))));
 }
 
+// Whatever a policy or an NVIDIADriver says, and however long it has said so.
+TEST_F(FindingsTest, SeeTheOtherFindingsNeverStandsAlone) {
+  for (const char* kind : {"ClusterPolicy", "NVIDIADriver"}) {
+    for (const char* reason : {"ReconcileFailed", "OperandNotReady", "NFDLabelsMissing",
+                               "DriverNotReady", "GPUsGone", "ConflictingNodeSelector", "New"}) {
+      for (const char* since : {"2020-01-01T00:00:00Z", ""}) {
+        const Json object = {{"kind", kind},
+                             {"metadata", {{"name", "x"}}},
+                             {"status",
+                              {{"state", "notReady"},
+                               {"conditions", Json::array({{{"type", "Error"},
+                                                            {"status", "True"},
+                                                            {"reason", reason},
+                                                            {"message", "some words"},
+                                                            {"lastTransitionTime", since}}})}}}};
+        cluster_.policies = {PolicyFrom(object)};
+        cluster_.drivers.clear();
+        if (kind == std::string_view("NVIDIADriver")) {
+          cluster_.drivers.swap(cluster_.policies);
+        }
+        const std::vector<Finding> findings = With({});
+        ASSERT_FALSE(findings.empty());
+        for (const Finding& finding : findings) {
+          EXPECT_THAT(finding.remedy, Not(HasSubstr("see the other findings"))) << reason;
+        }
+      }
+    }
+  }
+}
+
+TEST_F(FindingsTest, Op364_WhatTheApiServerRefusesHasARemedy) {
+  cluster_.policies = {PolicyFrom(
+      Parse(R"({"kind": "ClusterPolicy", "metadata": {"name": "cluster-policy"}, "status": {
+      "state": "notReady", "conditions": [{"type": "Error", "status": "True",
+      "reason": "ReconcileFailed", "message": "create daemonset x: spec.template.spec.containers[0].securityContext.privileged: Forbidden: disallowed by cluster policy"}]}})"))};
+  EXPECT_THAT(With({}),
+              ElementsAre(AllOf(Field(&Finding::code, "ClusterPolicyNotReady"),
+                                Field(&Finding::remedy, HasSubstr("--allow-privileged")))));
+}
+
+// The operator's namespace was deleted.
+TEST_F(FindingsTest, WhatFollowsFromAStoppedOperatorIsNotTold) {
+  node_["metadata"]["labels"]["nvidia.com/gpu.deploy.device-plugin"] = "true";
+  node_["status"]["allocatable"]["nvidia.com/gpu"] = "0";
+  cluster_.now = WallTime(std::chrono::hours(24 * 365 * 56));
+  cluster_.lease_renewed = "2020-01-01T00:00:00Z";
+  EXPECT_THAT(With({}), ElementsAre(Field(&Finding::code, "OperatorStopped")));
+}
+
+TEST_F(FindingsTest, Op1368_ATaintThatAnNvidiaDriverDoesNotTolerate) {
+  node_["metadata"]["labels"]["nvidia.com/gpu.validation"] = "DriverContainerNotReady";
+  node_["metadata"]["labels"]["nvidia.com/gpu.deploy.operator-validator"] = "true";
+  cluster_.operands = {{.name = "nvidia-gpu-driver-debian12-1"}};
+  cluster_.drivers = {
+      PolicyFrom(Parse(R"({"kind": "NVIDIADriver", "metadata": {"name": "pool-gpu"}, "status": {
+      "state": "notReady", "conditions": [
+      {"type": "Error", "status": "True", "reason": "DriverNotReady", "message": "0 of 1 nodes"},
+      {"type": "NodesReachable", "status": "False", "reason": "TaintNotTolerated",
+       "message": "n1: purpose=gpu:NoSchedule"}]}})"))};
+  const std::vector<Finding> findings = With({});
+  EXPECT_THAT(findings, ElementsAre(Field(&Finding::code, "TaintNotTolerated"),
+                                    Field(&Finding::code, "DriverNotReady")));
+  EXPECT_EQ(LineOf(findings[0]),
+            "TaintNotTolerated  NVIDIADriver pool-gpu: n1: purpose=gpu:NoSchedule; add it to its "
+            "spec.tolerations");
+}
+
+// A node without a validator's verdict, for a minute and for an hour.
+TEST_F(FindingsTest, Op1368_WaitingHasAnEnd) {
+  cluster_.now = WallTime(std::chrono::hours(24 * 365 * 56));
+  node_["metadata"]["labels"]["nvidia.com/gpu.deploy.operator-validator"] = "true";
+  node_["metadata"]["creationTimestamp"] = "2020-01-01T00:00:00Z";
+  Json driver = Parse(R"({"kind": "NVIDIADriver", "metadata": {"name": "d"}, "status": {
+      "state": "notReady", "conditions": [{"type": "Error", "status": "True",
+      "reason": "DriverNotReady", "message": "0 of 1 nodes have a pod of x"}]}})");
+  const auto after = [&](std::chrono::minutes ago) {
+    driver["status"]["conditions"][0]["lastTransitionTime"] = Rfc3339(cluster_.now - ago);
+    cluster_.drivers = {PolicyFrom(driver)};
+    const std::vector<Finding> findings = With({});
+    EXPECT_EQ(findings.size(), 1U);
+    return findings[0];
+  };
+  EXPECT_THAT(after(std::chrono::minutes(1)).remedy, HasSubstr("wait: "));
+  const Finding late = after(std::chrono::minutes(60));
+  EXPECT_EQ(late.severity, Severity::kProblem);
+  EXPECT_THAT(late.remedy, AllOf(Not(HasSubstr("wait")), HasSubstr("kubectl get pods")));
+}
+
 TEST_F(FindingsTest, AsText) {
   EXPECT_EQ(TextOf({Problem("A", "b", "c", "d"), Note("E", "f", "g", "h")}),
             "A  b: c; d\nE  f: g; h\n");

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "operator/doctor/cluster_findings.h"
 #include "operator/doctor/node_choice.h"
+#include "policy/feature_labels.h"
 #include "policy/names.h"
 #include "policy/taints.h"
 
@@ -79,11 +80,11 @@ constexpr std::array kVerdicts = std::to_array<Verdict>({
     {kDriverMissing, "has a GPU on its PCI bus, and no driver was found on it",
      "install NVIDIA's driver on the node, or name a driver image in the ClusterPolicy"},
     {"DriverContainerNotReady", "its driver container has not said that it is ready",
-     "look at the log of the driver's pod there: kubectl logs -A -l app=nvidia-driver-daemonset "
-     "--prefix"},
+     "look at the log of the driver's pod there: kubectl logs -A -l "
+     "app.kubernetes.io/component=nvidia-driver --prefix"},
     {"DriverNotInstalled", "its driver's container could not install the driver",
      "`kubectl describe node` has the reason in an event, and so has the log of the driver's pod "
-     "there: kubectl logs -A -l app=nvidia-driver-daemonset --prefix"},
+     "there: kubectl logs -A -l app.kubernetes.io/component=nvidia-driver --prefix"},
     {"LibraryMissing", "its driver lacks libnvidia-ml.so.1",
      "install the driver's libraries, in the version of its kernel module"},
     {"KernelModuleNotLoaded", "its driver is installed and the kernel module is not loaded",
@@ -477,12 +478,20 @@ std::optional<Finding> NoNvidiaDriver(const ClusterFacts& cluster, const NodeFac
   return finding;
 }
 
+// Whether a taint of it is what keeps pods off: no pod is there whose log could be looked at.
+bool IsUntolerated(const std::vector<Finding>& findings, const NodeFacts& node) {
+  return std::ranges::any_of(findings, [&node](const Finding& finding) {
+    return finding.code == kTaintNotTolerated &&
+           (" " + finding.message).find(format(" {}: ", node.name)) != std::string::npos;
+  });
+}
+
 // What the word means on that node, besides the findings of operands; nothing: they say it.
 std::optional<Finding> Lacking(const ClusterFacts& cluster, const std::vector<Finding>& findings,
                                const NodeFacts& node, const std::string& word) {
   const OperandFacts* driver = DriverOf(cluster, node);
   if (IsAboutDriversFiles(word) && driver != nullptr) {
-    if (IsTold(findings, *driver, node)) {
+    if (IsTold(findings, *driver, node) || IsUntolerated(findings, node)) {
       return std::nullopt;
     }
     if (IsInstalling(cluster, node)) {
@@ -569,7 +578,13 @@ std::optional<Finding> Unhealthy(const ClusterFacts& cluster, const std::vector<
   const long long capacity = Sum(node.capacity);
   const long long allocatable = Sum(node.allocatable);
   const bool awaited = OffersNothing(node) && IsPluginAwaited(cluster, findings, node);
-  if (HasUnhealthy(cluster, node) && !awaited) {
+  // Its pods went with the operator's, and come back with it.
+  const auto& operands = cluster.operands;
+  const bool stopped =
+      OffersNothing(node) &&
+      std::ranges::find(findings, kOperatorStopped, &Finding::code) != findings.end() &&
+      std::ranges::find(operands, kDevicePluginSet, &OperandFacts::name) == operands.end();
+  if (HasUnhealthy(cluster, node) && !awaited && !stopped) {
     if (OffersNothing(node) && RefusesSettings(node)) {
       return OfSettings(cluster, findings, node);
     }
@@ -620,8 +635,21 @@ std::optional<Finding> MigUnmanaged(const ClusterFacts& cluster, const NodeFacts
                        "migManager in the ClusterPolicy: it runs from NVIDIA's image only");
 }
 
+// The operator has written so, and takes nothing back by itself.
+Finding GpusGone(const NodeFacts& node) {
+  return Problem("GpusGone", NodeName(node),
+                 "had GPUs, and node feature discovery names no NVIDIA GPU there any more",
+                 format("if they were taken out: kubectl label node {} {}-; else look there with "
+                        "`lspci -d 10de:`, and at the configuration of node feature discovery",
+                        node.name, names::kGpuPresent));
+}
+
 void ExamineNode(const ClusterFacts& cluster, const NodeFacts& node,
                  std::vector<Finding>& findings) {
+  if (LabelIs(node, names::kGpuPresent, "false") && !HasGpu(node)) {
+    findings.push_back(GpusGone(node));
+    return;
+  }
   if (!HasGpu(node) || LabelIs(node, names::kDeployOperands, "false")) {
     return;
   }
@@ -663,8 +691,11 @@ void ExamineNode(const ClusterFacts& cluster, const NodeFacts& node,
 }  // namespace
 
 bool HasGpu(const NodeFacts& node) {
-  return LabelIs(node, names::kGpuPresent, "true") || LabelIs(node, names::kPciNvidia, "true") ||
-         LabelIs(node, names::kPciNvidia3d, "true") || LabelIs(node, names::kPciNvidiaVga, "true");
+  return LabelIs(node, names::kGpuPresent, "true") ||
+         std::ranges::any_of(node.labels, [](const auto& label) {
+           return label.second == "true" &&
+                  policy::ReadPciLabel(label.first) == policy::PciLabel::kGpu;
+         });
 }
 
 std::string PluginOffBy(const ClusterFacts& cluster, const NodeFacts& node) {

@@ -8,6 +8,8 @@
 
 namespace gantry::doctor {
 
+inline constexpr char kTaintNotTolerated[] = "TaintNotTolerated";
+
 // What keeps GPUs of nodes from being offered, one finding for each cause: of what follows from
 // another, one of an operand's in `findings` too, only the other is told. Nodes without GPUs have
 // none.

@@ -77,6 +77,16 @@ TEST_F(NodeFindings, ANodeWithoutGpusIsNoConcern) {
   EXPECT_THAT(Examined(), IsEmpty());
 }
 
+TEST_F(NodeFindings, Op1469_GpusThatAreGoneAreTold) {
+  node().labels = {{"nvidia.com/gpu.present", "false"}};
+  EXPECT_EQ(CodeOf(), "GpusGone");
+  EXPECT_THAT(Examined()[0].remedy, HasSubstr("kubectl label node n1 nvidia.com/gpu.present-"));
+  // Its label has come back, in another form, and the operator has not acted on it yet.
+  node().labels["feature.node.kubernetes.io/pci-0302_10de_1eb8.present"] = "true";
+  EXPECT_NE(CodeOf(), "GpusGone");
+  EXPECT_TRUE(HasGpu(node()));
+}
+
 // Every word of the validator is a code, with words of its own.
 TEST_F(NodeFindings, WhatTheValidatorSays) {
   for (const char* reason : {"DriverMissing",

@@ -182,4 +182,38 @@ void ExamineStarts(const ClusterFacts& cluster, std::vector<Finding>& findings) 
   }
 }
 
+Finding LacksFolder(std::string_view words) {
+  constexpr std::string_view kFailed = "hostPath type check failed: ";
+  constexpr std::string_view kNot = " is not a";
+  const size_t at = words.find(kFailed);
+  const size_t end = words.find(kNot, at == std::string_view::npos ? 0 : at);
+  if (at == std::string_view::npos || end == std::string_view::npos) {
+    return {};
+  }
+  const std::string path(words.substr(at + kFailed.size(), end - at - kFailed.size()));
+  const std::vector<std::string> quoted = Split(words, '"');
+  const std::string volume = quoted.size() > 1 ? quoted[1] : "";
+  std::string remedy = "make it on the node, or correct the path where it is set";
+  if (volume == "pod-resources" || volume == "pod-gpu-resources") {
+    remedy =
+        "set hostPaths.kubeletRootDir to the --root-dir of the node's kubelet, which makes "
+        "pod-resources below it";
+  } else if (volume == "device-plugin") {
+    remedy =
+        "look at the kubelet there, which makes it whatever its --root-dir is; if it listens "
+        "below its root, set hostPaths.kubeletRootDir to that";
+  } else if (volume == "host-root") {
+    remedy = "set hostPaths.rootFS to the root of the host, which is / nearly everywhere";
+  } else if (volume.ends_with("-socket")) {
+    remedy =
+        "set the socket of the container runtime in toolkit.env (CONTAINERD_SOCKET, "
+        "DOCKER_SOCKET, CRIO_SOCKET)";
+  }
+  Finding finding = Problem("HostFolderMissing", "",
+                            format("needs the folder {} of the host, and it is not there", path),
+                            std::move(remedy));
+  finding.cause = path;
+  return finding;
+}
+
 }  // namespace gantry::doctor

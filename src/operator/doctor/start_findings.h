@@ -27,4 +27,8 @@ std::optional<Finding> StartFailure(std::string_view words, bool wants_gpus, boo
 // Whether the policy that is acted on has the container toolkit installed.
 bool InstallsToolkit(const ClusterFacts& cluster);
 
+// The finding about a folder of the host that a pod needs and that is not there, from the kubelet's
+// words; it has no code where they are of something else.
+Finding LacksFolder(std::string_view words);
+
 }  // namespace gantry::doctor

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/text.h"
+
 namespace gantry::doctor {
 namespace {
 
@@ -234,6 +236,26 @@ TEST(Rejections, ByWhatTheyMean) {
                                 Field(&Finding::object, "pod default/x and 1 more of its owner"))));
   cluster.rejections.push_back(rejection);
   EXPECT_THAT(Examined(cluster), ElementsAre(Field(&Finding::severity, Severity::kProblem)));
+}
+
+TEST(StartFailure, Op1358_AFolderThatIsNotThereNamesItsField) {
+  const auto of = [](const std::string& volume, const std::string& path) {
+    return LacksFolder(
+        format("MountVolume.SetUp failed for volume \"{}\" : hostPath type check "
+               "failed: {} is not a directory",
+               volume, path));
+  };
+  const Finding root = of("pod-resources", "/data/kubelet/pod-resources");
+  EXPECT_EQ(root.code, "HostFolderMissing");
+  EXPECT_THAT(root.message, HasSubstr("folder /data/kubelet/pod-resources of the host"));
+  EXPECT_THAT(root.remedy, HasSubstr("hostPaths.kubeletRootDir"));
+  EXPECT_EQ(of("pod-gpu-resources", "/data/kubelet/pod-resources").cause, root.cause);
+  EXPECT_THAT(of("device-plugin", "/x").remedy, HasSubstr("hostPaths.kubeletRootDir"));
+  EXPECT_THAT(of("host-root", "/x").remedy, HasSubstr("hostPaths.rootFS"));
+  EXPECT_THAT(of("containerd-socket", "/x").remedy, HasSubstr("toolkit.env"));
+  EXPECT_THAT(of("other", "/x").remedy, HasSubstr("make it on the node"));
+  EXPECT_THAT(LacksFolder("configmap \"x\" not found").code, IsEmpty());
+  EXPECT_THAT(LacksFolder("hostPath type check failed: ").code, IsEmpty());
 }
 
 }  // namespace
