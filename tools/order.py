@@ -50,7 +50,7 @@ def traced(folder):
     program, wrapper = folder / "gantry", folder / "build/bin/gantry"
     link_with_symbols(program)
     wrapper.unlink()
-    wrapper.write_text("#!/bin/sh\nexec valgrind -q --tool=callgrind --demangle=no "
+    wrapper.write_text("#!/bin/sh\nexec valgrind -q --tool=callgrind --demangle=no --dump-every-bb=20000000 "
                        f"--callgrind-out-file={folder}/trace/%p {program} \"$@\"\n")
     wrapper.chmod(0o755)
     return folder / "build", folder / "trace"
@@ -59,7 +59,7 @@ def traced(folder):
 def functions_of(trace):
     """The command that a trace is of, and the functions that it ran."""
     text = trace.read_text(errors="replace")
-    words = re.search(r"^cmd: \S+ (\S+)", text, re.MULTILINE)
+    words = re.search(r"^cmd:\s+\S+ (\S+)", text, re.MULTILINE)
     return words[1] if words else "", {name.split("'")[0] for _, name in FUNCTION.findall(text) if name}
 
 
