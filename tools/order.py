@@ -8,10 +8,12 @@ The operands run under valgrind's callgrind, as component tests start them; the 
 """
 
 import collections
+import contextlib
 import os
 import pathlib
 import re
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
@@ -56,6 +58,14 @@ def traced(folder):
     return folder / "build", folder / "trace"
 
 
+def end_leftovers(program):
+    """Ends what a test that was interrupted has left running."""
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if str(program) in (process / "cmdline").read_text().split("\0"):
+                os.kill(int(process.name), signal.SIGKILL)
+
+
 def functions_of(trace):
     """The command that a trace is of, and the functions that it ran."""
     text = trace.read_text(errors="replace")
@@ -84,6 +94,7 @@ def main():
                 subprocess.run(["timeout", "-s", "INT", str(TEST_S), sys.executable, "-m", "pytest", "-q", "-p",
                                 "no:cacheprovider", path, "-k", chosen], cwd=ROOT, check=False, stdout=sys.stderr,
                                env=os.environ | {"GANTRY_BUILD": str(build)})
+        end_leftovers(pathlib.Path(folder) / "gantry")
         runs = [functions_of(trace) for trace in traces.iterdir()]
         symbols = subprocess.run(["nm", "--defined-only", "-j", f"{folder}/gantry"], text=True, check=True,
                                  stdout=subprocess.PIPE).stdout

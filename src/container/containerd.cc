@@ -411,6 +411,22 @@ std::string WithoutOurElement(const std::string& text, const std::string& drop_i
   return text;
 }
 
+// The texts of a list at the root of a file.
+std::vector<std::string> TextsAt(std::string_view text, std::string_view key) {
+  std::vector<std::string> texts;
+  const auto root = ParseToml(text);
+  const toml::node* node = root ? root->get(key) : nullptr;
+  if (node == nullptr || node->as_array() == nullptr) {
+    return texts;
+  }
+  for (const toml::node& element : *node->as_array()) {
+    if (const auto one = element.value<std::string>()) {
+      texts.push_back(*one);
+    }
+  }
+  return texts;
+}
+
 }  // namespace
 
 ContainerdVersion ParseContainerdVersion(std::string_view output) {
@@ -476,18 +492,17 @@ std::string WithoutOurPart(std::string_view root_text, const std::string& drop_i
 }
 
 std::vector<std::string> ContainerdImports(std::string_view text) {
-  std::vector<std::string> imports;
-  const auto root = ParseToml(text);
-  const toml::node* node = root ? root->get("imports") : nullptr;
-  if (node == nullptr || node->as_array() == nullptr) {
-    return imports;
-  }
-  for (const toml::node& element : *node->as_array()) {
-    if (const auto import = element.value<std::string>()) {
-      imports.push_back(*import);
-    }
-  }
-  return imports;
+  return TextsAt(text, "imports");
+}
+
+std::string DisabledCri(std::string_view text) {
+  // containerd 2 has two plugins in place of one, and 1.x also took the short name.
+  constexpr std::array<std::string_view, 4> kNames = {"cri", "io.containerd.grpc.v1.cri",
+                                                      "io.containerd.cri.v1.runtime",
+                                                      "io.containerd.cri.v1.images"};
+  const std::vector<std::string> off = TextsAt(text, "disabled_plugins");
+  const auto cri = std::ranges::find_first_of(off, kNames);
+  return cri == off.end() ? "" : *cri;
 }
 
 std::vector<std::string> ImportPatterns(std::string_view text, const std::string& text_path) {

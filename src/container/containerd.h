@@ -84,6 +84,10 @@ bool ImportsPath(std::string_view text, const std::string& text_path, const std:
 // Whether a file has the CRI plugin's table, of whatever schema.
 bool ConfiguresCri(std::string_view text);
 
+// Which of a file's disabled_plugins is the CRI plugin or a part of it, by any of its names; empty:
+// none is. Then no kubelet can use this containerd.
+std::string DisabledCri(std::string_view text);
+
 // The same text with its `imports` replaced, for a trial run with files elsewhere. No change if it
 // has none.
 std::string WithImports(std::string_view text, const std::vector<std::string>& files);

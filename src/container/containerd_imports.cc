@@ -160,4 +160,18 @@ Result<DropInPlace> PlaceDropIn(const std::string& host_root, const ContainerdWi
   return place;  // the trial refuses it
 }
 
+std::string WhyNoCri(const ContainerdWish& wish, const ImportedFiles& imports) {
+  std::vector<ImportedFile> files = imports.files;
+  files.insert(files.begin(), {wish.root_path, wish.root_text.value_or("")});
+  for (const ImportedFile& file : files) {
+    if (const std::string plugin = DisabledCri(file.text); !plugin.empty()) {
+      return format(
+          "containerd's CRI plugin is off: {} has \"{}\" in disabled_plugins; take it out of that "
+          "list and restart containerd",
+          file.path, plugin);
+    }
+  }
+  return "";
+}
+
 }  // namespace gantry::container

@@ -34,6 +34,10 @@ struct DropInPlace {
 Result<bool> IsRead(const std::string& host_root, const ContainerdWish& wish,
                     const std::string& path);
 
+// Why the containerd that reads these files has no CRI, and what to do about it; empty: it has one.
+// Of the wish root_path and root_text count.
+std::string WhyNoCri(const ContainerdWish& wish, const ImportedFiles& imports);
+
 // Where our drop-in is read last of those that configure the CRI plugin, if that matters: before
 // 2.1 containerd replaces the whole table by a later file's. Of the wish its paths, root_text,
 // edit_root and version count. `ours`: files of ours that lie at other places still.

@@ -117,5 +117,22 @@ TEST_F(ImportsTest, AFolderThatIsImportedLater) {
   EXPECT_EQ(Place().path, kUsual) << "no place is read last; the trial tells";
 }
 
+// nct#1430: the file that Docker's package of containerd brings, and its newer spellings.
+TEST_F(ImportsTest, Nct1430_AFileThatSwitchesTheCriOff) {
+  const auto why = [this](const std::string& root, const ImportedFiles& imports = {}) {
+    wish_.root_text = root;
+    return WhyNoCri(wish_, imports);
+  };
+  EXPECT_EQ(why("disabled_plugins = []\n"), "");
+  EXPECT_EQ(why("disabled_plugins = [\"io.containerd.internal.v1.opt\"]\n"), "");
+  EXPECT_THAT(why("disabled_plugins = [\"cri\"]\n"),
+              HasSubstr(wish_.root_path + " has \"cri\" in disabled_plugins"));
+  EXPECT_THAT(why("version = 2\ndisabled_plugins = [\"a\", \"io.containerd.grpc.v1.cri\"]\n"),
+              HasSubstr("io.containerd.grpc.v1.cri"));
+  const ImportedFiles imports = {
+      .files = {{"/etc/x.toml", "disabled_plugins = ['io.containerd.cri.v1.runtime']\n"}}};
+  EXPECT_THAT(why("version = 3\n", imports), HasSubstr("/etc/x.toml has"));
+}
+
 }  // namespace
 }  // namespace gantry::container

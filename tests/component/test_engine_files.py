@@ -175,3 +175,20 @@ def test_nct803_k0s_merges_its_folder_whatever_file_is_named(start, asked):
     assert host.see("etc/k0s/containerd.toml").read_text() == K0S
     assert sorted(path.name for path in host.see("etc/k0s/containerd.d").iterdir()) == ["99-nvidia.toml"]
     assert all(f"runtimes.{name}.options]" in host.see("run/k0s/containerd-cri.toml").read_text() for name in HANDLERS)
+
+
+@pytest.mark.parametrize(("version", "config"), [
+    pytest.param(OLDEST, 'disabled_plugins = ["cri"]\n', id="docker-package", marks=pytest.mark.skipif(
+        "GANTRY_BED_BIN" in os.environ, reason="there is one containerd")),
+    pytest.param("", 'version = 2\ndisabled_plugins = ["io.containerd.grpc.v1.cri"]\n', id="bed")])
+def test_nct1430_a_containerd_without_its_cri_is_left_alone_and_named(start, version, config):
+    host = start(version, config)
+    before = host.snapshot()
+    installed = host.install()
+    assert installed.returncode == 1
+    assert "disabled_plugins" in installed.stderr and "/etc/containerd/config.toml" in installed.stderr
+    assert host.restarts() == 0
+    assert host.see("etc/containerd/config.toml").read_text() == config
+    assert not host.see(DROP_IN).exists()
+    assert host.clean().returncode == 0
+    assert host.snapshot() == before

@@ -66,6 +66,9 @@ Status ConfigureContainerd(const CliCall& call, const FlagWords& flags,
   if (!place.remark.empty()) {
     Say(call, place.remark);
   }
+  if (const std::string why = container::WhyNoCri(wish, place.imports); !why.empty()) {
+    Say(call, why);
+  }
   wish.drop_in_path = place.path;
   std::ranges::transform(place.imports.files, std::back_inserter(wish.imported),
                          &container::ImportedFile::text);

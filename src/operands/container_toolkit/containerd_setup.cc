@@ -134,6 +134,9 @@ Result<RuntimeSetup::Wanted> ContainerdSetup::Plan() {
     Watch(file.path);
   }
   TRY(accepted_);
+  if (const std::string why = container::WhyNoCri(wish_, imports_); !why.empty()) {
+    return Fail(ErrorKind::kInvalid, why);
+  }
   TRY_ASSIGN(plan_, container::PlanContainerd(wish_));
   Wanted wanted;
   wanted.handlers = plan_.handlers;

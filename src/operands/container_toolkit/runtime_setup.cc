@@ -186,6 +186,14 @@ Result<RuntimeSetup::Outcome> RuntimeSetup::Install(host::Journal& journal) {
     TRY(NoteServing(journal, wanted));
     return outcome;  // as it was left, and the runtime that was seen to have read it
   }
+  if (!in_place && !IsConfigured(journal)) {
+    if (const auto answers = Answers({}, {}, kAskWithin); !answers) {
+      return Fail(ErrorKind::kUnavailable,
+                  format("configure {}: it does not answer as it is, so nothing was changed ({}); "
+                         "look at its log on the node",
+                         found_.engine, answers.error().message));
+    }
+  }
   TRY_ASSIGN(const std::string effective, TryOut(wanted));
   if (!in_place) {
     TRY(PutInPlace(journal, wanted, outcome));

@@ -989,9 +989,9 @@ TEST_F(FindingsTest, ANodeThatIsNotReady) {
 
 TEST_F(FindingsTest, WhatTheChartWasGivenForNothingIsNoted) {
   cluster_.policies = {PolicyFrom(
-      Parse(R"({"kind": "ClusterPolicy", "metadata": {"name": "cluster-policy"}, "status": {
+      Parse(R"json({"kind": "ClusterPolicy", "metadata": {"name": "cluster-policy"}, "status": {
       "state": "ready", "valuesNotKnown": ["driver.verison (driver.version?)"],
-      "valuesNotFollowed": ["draDriver.version"]}})"))};
+      "valuesNotFollowed": ["draDriver.version"]}})json"))};
   EXPECT_THAT(With({}), ElementsAre(AllOf(Field(&Finding::code, "ValuesNotKnown"),
                                           Field(&Finding::severity, Severity::kNote),
                                           Field(&Finding::message, HasSubstr("driver.version?"))),
