@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 
 #include "base/text.h"
 
@@ -34,20 +33,23 @@ std::string_view ParentOfValue(std::string_view name) {
   return dot == std::string_view::npos ? "" : name.substr(0, dot);
 }
 
-// How many letters are to be put in, taken out or changed.
+// How many letters are to be put in, taken out or changed, or neighbours swapped.
 size_t Distance(std::string_view left, std::string_view right) {
-  std::vector<size_t> row(right.size() + 1);
-  std::iota(row.begin(), row.end(), 0U);
-  for (size_t i = 0; i < left.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (size_t j = 0; j < right.size(); ++j) {
-      const size_t changed = diagonal + (left[i] == right[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({row[j] + 1, row[j + 1] + 1, changed});
+  std::vector<std::vector<size_t>> steps(left.size() + 1, std::vector<size_t>(right.size() + 1));
+  for (size_t i = 0; i <= left.size(); ++i) {
+    for (size_t j = 0; j <= right.size(); ++j) {
+      if (i == 0 || j == 0) {
+        steps[i][j] = i + j;
+        continue;
+      }
+      const size_t changed = steps[i - 1][j - 1] + (left[i - 1] == right[j - 1] ? 0 : 1);
+      steps[i][j] = std::min({steps[i - 1][j] + 1, steps[i][j - 1] + 1, changed});
+      if (i > 1 && j > 1 && left[i - 1] == right[j - 2] && left[i - 2] == right[j - 1]) {
+        steps[i][j] = std::min(steps[i][j], steps[i - 2][j - 2] + 1);
+      }
     }
   }
-  return row.back();
+  return steps.back().back();
 }
 
 bool Misspelled(std::string_view name, std::string_view known) {

@@ -1207,10 +1207,10 @@ TEST_F(FindingsTest, SeeTheOtherFindingsNeverStandsAlone) {
           cluster_.drivers.swap(cluster_.policies);
         }
         const std::vector<Finding> findings = With({});
-        ASSERT_FALSE(findings.empty());
-        for (const Finding& finding : findings) {
-          EXPECT_THAT(finding.remedy, Not(HasSubstr("see the other findings"))) << reason;
-        }
+        const auto says_more = [](const Finding& finding) {
+          return finding.remedy.find("see the other findings") == std::string::npos;
+        };
+        EXPECT_TRUE(std::ranges::any_of(findings, says_more)) << kind << " " << reason;
       }
     }
   }
