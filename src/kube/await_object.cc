@@ -40,7 +40,8 @@ class Awaiting : public WatchSink {
 
   Status Wait(std::chrono::milliseconds at_most) {
     std::unique_lock lock(mutex_);
-    if (changed_.wait_for(lock, at_most, [this] { return end_.has_value(); })) {
+    changed_.wait_for(lock, at_most, [this] { return end_.has_value(); });
+    if (end_.has_value()) {
       return *end_;
     }
     return Fail(ErrorKind::kTimeout,

@@ -83,6 +83,7 @@ class Divider {
       Count(name, *facts);
     }
     std::vector<Group*> groups;
+    groups.reserve(groups_.size());
     for (auto& [key, group] : groups_) {
       groups.push_back(&group);
     }

@@ -111,9 +111,10 @@ FeatureStore::Features FeatureStore::Of(const std::string& node) const {
 std::optional<bool> FeatureStore::ForeignGpusOf(const std::string& node) const {
   std::optional<bool> gpus;
   for (const Place& place : PlacesOf(foreign_, node)) {
-    if (const auto facts = features_.Get({place.space, place.name});
-        facts != nullptr && facts->gpus.has_value()) {
-      gpus = gpus.value_or(false) || *facts->gpus;
+    const auto facts = features_.Get({place.space, place.name});
+    const std::optional<bool> own = facts == nullptr ? std::nullopt : facts->gpus;
+    if (own.has_value()) {
+      gpus = gpus.value_or(false) || *own;
     }
   }
   return gpus;

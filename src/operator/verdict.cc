@@ -243,12 +243,23 @@ OperandState JudgeOperand(const DesiredOperand& operand, const VerdictInput& inp
   return state;
 }
 
-// A worker of node feature discovery finds GPUs out, and no GPU needs it afterwards; on a node
-// where it never runs none is known.
+// Whether workers of node feature discovery are missing that may be those of GPU nodes: more than
+// there are nodes without a GPU. How many are missing is known, not where.
+bool MissesWorkersOfGpus(std::string_view daemon_set, const VerdictInput& input) {
+  const auto set = input.daemon_sets->find(std::string(daemon_set));
+  return set == input.daemon_sets->end() || set->second.desired - set->second.available >
+                                                input.cluster->nodes - input.cluster->gpu_nodes;
+}
+
+// A worker that never runs on a node without a GPU (a virtual one) keeps nothing from ready.
 bool IsWaitedFor(const OperandState& state, const VerdictInput& input) {
-  return state.name != "node-features" || input.undescribed_awaited ||
-         (state.reason != "PodsMissing" && state.reason != "PodsNotAvailable" &&
-          state.reason != "NodesNotDescribed");
+  if (state.name != "node-features" || input.undescribed_awaited) {
+    return true;
+  }
+  if (state.reason == "PodsMissing" || state.reason == "PodsNotAvailable") {
+    return MissesWorkersOfGpus(policy::OperandOfState(state.name)->daemon_set, input);
+  }
+  return state.reason != "NodesNotDescribed";
 }
 
 std::string NotFollowed(const VerdictInput& input, const std::vector<OperandState>& operands) {

@@ -260,15 +260,16 @@ TEST_F(VerdictTest, NodesThatNobodyDescribedMayHaveGpus) {
 // op#742: a virtual node on which no pod of ours ever gets Ready.
 TEST_F(VerdictTest, AWorkerThatNeverRunsKeepsNothingFromReady) {
   cluster_.undescribed = {"fargate"};
+  cluster_.nodes = 3;
+  cluster_.gpu_nodes = 2;
   sets_["nvidia-node-feature-discovery-worker"] = {1, 1, 3, 3, 2, 1, false};
   EXPECT_EQ(StateOf("node-features").reason, "PodsNotAvailable");
   EXPECT_EQ(Now().state, "ready");
   input_.undescribed_awaited = true;
   EXPECT_EQ(Now().state, "notReady");
-  // Nor does one that ends on a node which has been described.
   input_.undescribed_awaited = false;
-  cluster_.undescribed.clear();
-  EXPECT_EQ(Now().state, "ready");
+  cluster_.gpu_nodes = 3;
+  EXPECT_EQ(Now().state, "notReady") << "it may be the worker of a GPU node";
   sets_.erase("nvidia-node-feature-discovery-worker");
   EXPECT_EQ(Now().state, "notReady");
 }

@@ -98,8 +98,8 @@ def test_op2685_a_node_is_open_for_pods_while_its_validation_stands(plane, opera
     wait(lambda: labels(plane, "checked").get(VALIDATION) == "DeviceNodeMissing", "the reason", 15)
     wait(lambda: tainted(plane, "checked"), "the taint")
     assert {**labels(plane, "checked"), VALIDATION: "ready"} == before
-    events = plane.get("/api/v1/events?fieldSelector=involvedObject.name=checked")["items"]
-    assert any(event["reason"] == "DeviceNodeMissing" and "nvidia-uvm" in event["message"] for event in events)
+    wait(lambda: any(event["reason"] == "DeviceNodeMissing" and "nvidia-uvm" in event["message"] for event in
+                     plane.get("/api/v1/events?fieldSelector=involvedObject.name=checked")["items"]), "the event")
     device_node(host / "dev/nvidia-uvm")
     wait(lambda: labels(plane, "checked").get(VALIDATION) == "ready" and not tainted(plane, "checked"), "the node is open")
     # The end of a validator is no news, nor is the start of one that finds the same.

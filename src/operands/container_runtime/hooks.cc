@@ -117,7 +117,7 @@ Status MakeLinks(HookStep step, const std::vector<SymbolicLink>& links, const Co
   Status done = root.Link(links);
   if (!done && Settle(step, done, warnings)) {
     for (const SymbolicLink& link : links) {
-      static_cast<void>(root.Link({link}));  // the first reason is in a line already
+      done = root.Link({link});  // the first reason is in a line already
     }
     return {};
   }
