@@ -4,7 +4,7 @@ import tarfile
 
 import pytest
 
-from bed import NAMESPACE
+from bed import NAMESPACE, wait_for
 from findings import doctor, gantry, nothing_wrong, says
 
 
@@ -65,6 +65,8 @@ def test_an_operand_without_its_image(bed):
 
 
 def test_a_support_bundle(bed, tmp_path):
+    # A pod that is deleted between the list of pods and its log is named in errors.txt, as it should be: none may be.
+    wait_for("no pod being deleted", lambda: not any(pod.metadata.deletion_timestamp for pod in bed.pods()), 90)
     bed.kubectl("-n", NAMESPACE, "create", "secret", "generic", "licence", "--from-literal=key=hunter2")
     try:
         done = gantry(bed, "support-bundle", "--output", str(tmp_path / "bundle.tar.gz"))
