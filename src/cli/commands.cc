@@ -4,21 +4,21 @@
 
 #include <array>
 
+#include "agent/condition_writer.h"
+#include "doctor/doctor.h"
+#include "doctor/support_bundle.h"
 #include "operands/container_toolkit/container_toolkit.h"
 #include "operands/container_toolkit/inventory.h"
 #include "operands/cuda_toolkit/cuda_toolkit.h"
-#include "operands/device_plugin/condition_writer.h"
 #include "operands/device_plugin/device_plugin.h"
-#include "operands/device_plugin/mps_control_daemon.h"
+#include "operands/device_plugin/mps_control_daemon/mps_control_daemon.h"
 #include "operands/driver/driver.h"
-#include "operands/driver/driver_manager.h"
+#include "operands/driver/driver_manager/driver_manager.h"
 #include "operands/gpu_features/gpu_features.h"
 #include "operands/node_features/node_features.h"
 #include "operands/validator/await_status.h"
 #include "operands/validator/validator.h"
 #include "operator/cleanup_gpuclusters.h"
-#include "operator/doctor/doctor.h"
-#include "operator/doctor/support_bundle.h"
 #include "operator/manage_crds.h"
 #include "operator/operator.h"
 #include "operator/uninstall.h"
@@ -88,10 +88,7 @@ constexpr std::array<Command, 20> kCommands = {{
      {},
      "offers this node's CUDA toolkits to containers",
      cuda_toolkit::RunCudaToolkit},
-    {"node-condition",
-     {},
-     "says on a Node whether its GPUs are well",
-     device_plugin::RunNodeCondition},
+    {"node-condition", {}, "says on a Node whether its GPUs are well", agent::RunNodeCondition},
     {"gpu-feature-discovery",
      {},
      "publishes the labels of this node's GPUs",

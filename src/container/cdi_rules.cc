@@ -21,7 +21,7 @@ enum Version : size_t { k03 = 2, k04, k05, k06, k07, k08, k10, k11 };
 constexpr std::array<std::string_view, 6> kHookNames = {
     "prestart", "createRuntime", "createContainer", "startContainer", "poststart", "poststop"};
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+bool IsAsciiDigit(char c) { return c >= '0' && c <= '9'; }
 
 Version NeededBy(const CdiEdits& edits) {
   const Json rdt = edits.intel_rdt.empty() ? Json::object()
@@ -51,7 +51,7 @@ Version Needed(const CdiSpec& spec) {
     needed = std::max(needed, k06);
   }
   for (const CdiDevice& device : spec.devices) {
-    const bool digit = !device.name.empty() && IsDigit(device.name.front());
+    const bool digit = !device.name.empty() && IsAsciiDigit(device.name.front());
     needed = std::max({needed, NeededBy(device.edits), digit ? k05 : k03,
                        device.annotations.empty() ? k03 : k06});
   }

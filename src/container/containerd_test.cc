@@ -23,9 +23,9 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr char kGolden[] = "tests/golden/containerd";
+constexpr char kContainerdGolden[] = "tests/golden/containerd";
 
-ContainerdWish ReadCase(const std::string& folder) {
+ContainerdWish ReadContainerdCase(const std::string& folder) {
   ContainerdWish wish;
   if (auto text = ReadFile(folder + "/root.toml")) {
     wish.root_text = *std::move(text);
@@ -56,8 +56,8 @@ void Compare(const std::string& path, const std::string& text) {
 class ContainerdGolden : public testing::TestWithParam<std::string> {};
 
 TEST_P(ContainerdGolden, Plan) {
-  const std::string folder = std::string(kGolden) + "/" + GetParam();
-  ContainerdWish wish = ReadCase(folder);
+  const std::string folder = std::string(kContainerdGolden) + "/" + GetParam();
+  ContainerdWish wish = ReadContainerdCase(folder);
   const auto plan = PlanContainerd(wish);
   ASSERT_TRUE(plan.has_value()) << plan.error().message;
   Compare(folder + "/expected/root.toml", plan->root_text);
@@ -73,14 +73,14 @@ TEST_P(ContainerdGolden, Plan) {
   EXPECT_EQ(again->drop_in_text, plan->drop_in_text);
 }
 
-std::vector<std::string> Cases() {
-  return ListDirectory(kGolden).value_or(std::vector<std::string>{});
+std::vector<std::string> ContainerdCases() {
+  return ListDirectory(kContainerdGolden).value_or(std::vector<std::string>{});
 }
-INSTANTIATE_TEST_SUITE_P(Hosts, ContainerdGolden, testing::ValuesIn(Cases()),
+INSTANTIATE_TEST_SUITE_P(Hosts, ContainerdGolden, testing::ValuesIn(ContainerdCases()),
                          [](const auto& tested) { return tested.param; });
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(ContainerdGolden);
 
-TEST(Containerd, GoldenFoldersAreThere) { EXPECT_GE(Cases().size(), 15U); }
+TEST(Containerd, GoldenFoldersAreThere) { EXPECT_GE(ContainerdCases().size(), 15U); }
 
 TEST(Containerd, BrokenRootFileIsNamedAndLeftAlone) {
   ContainerdWish wish;
@@ -102,7 +102,8 @@ TEST(Containerd, Aicr1688TheSchemaIsThatOfTheRootFile) {
 }
 
 TEST(Containerd, Nct1222TheProvidersCniFolderSurvivesAContainerdThatReplacesTables) {
-  ContainerdWish wish = ReadCase(std::string(kGolden) + "/v2_comments_old_containerd");
+  ContainerdWish wish =
+      ReadContainerdCase(std::string(kContainerdGolden) + "/v2_comments_old_containerd");
   EXPECT_THAT(PlanContainerd(wish)->drop_in_text, HasSubstr("/home/kubernetes/bin"));
   wish.version = {2, 4};  // merges tables: what the provider says later must count
   EXPECT_THAT(PlanContainerd(wish)->drop_in_text, Not(HasSubstr("/home/kubernetes/bin")));
@@ -110,7 +111,8 @@ TEST(Containerd, Nct1222TheProvidersCniFolderSurvivesAContainerdThatReplacesTabl
 
 // Since 2.1 an import adds to the root file's table: what it does not name still counts.
 TEST(Containerd, AnImportThatAddsAKeyLeavesTheDefaultRuntimesOptions) {
-  ContainerdWish wish = ReadCase(std::string(kGolden) + "/v3_import_adds_cri_key");
+  ContainerdWish wish =
+      ReadContainerdCase(std::string(kContainerdGolden) + "/v3_import_adds_cri_key");
   EXPECT_THAT(PlanContainerd(wish)->drop_in_text, HasSubstr("SystemdCgroup = true"));
   wish.version = {2, 0};
   EXPECT_THAT(PlanContainerd(wish)->drop_in_text, Not(HasSubstr("SystemdCgroup")));
@@ -191,7 +193,8 @@ TEST(Containerd, TheBuiltInRuntimeStaysWhereATableOfOursReplacesIt) {
 }
 
 TEST(Containerd, NctPr1382ExistingImportsAreKept) {
-  const ContainerdWish wish = ReadCase(std::string(kGolden) + "/v2_imports_kept");
+  const ContainerdWish wish =
+      ReadContainerdCase(std::string(kContainerdGolden) + "/v2_imports_kept");
   EXPECT_THAT(ContainerdImports(PlanContainerd(wish)->root_text),
               ElementsAre("/etc/containerd/runtime_*.toml", "./debug.toml",
                           "/etc/containerd/conf.d/99-nvidia*.toml"));
@@ -234,7 +237,7 @@ TEST(Containerd, AnEmptyFileOfAnOldContainerd) {
 }
 
 TEST(Containerd, LowLevelRuntimesThatTheConfigurationNames) {
-  ContainerdWish wish = ReadCase(std::string(kGolden) + "/v4_root");
+  ContainerdWish wish = ReadContainerdCase(std::string(kContainerdGolden) + "/v4_root");
   EXPECT_THAT(LowLevelRuntimes(wish), ElementsAre("/usr/bin/crun"));
   wish.root_text = "[";
   EXPECT_THAT(LowLevelRuntimes(wish), testing::IsEmpty());
@@ -293,7 +296,8 @@ TEST(Containerd, RemovalTakesNoImportOfOthers) {
 }
 
 TEST(Containerd, CdiSwitchedOffByItsOwnerStaysSo) {
-  const ContainerdWish wish = ReadCase(std::string(kGolden) + "/v2_cdi_off_by_owner");
+  const ContainerdWish wish =
+      ReadContainerdCase(std::string(kContainerdGolden) + "/v2_cdi_off_by_owner");
   const auto plan = PlanContainerd(wish);
   EXPECT_THAT(plan->remarks, ElementsAre(HasSubstr("enable_cdi = false")));
 }

@@ -27,7 +27,7 @@ constexpr uint8_t kEndHeaders = 0x4;
 constexpr uint8_t kPadded = 0x8;
 constexpr size_t kFrameHead = 9;
 constexpr size_t kMessageHead = 5;
-constexpr size_t kMostBytes = size_t{4} << 20;
+constexpr size_t kMostReceived = size_t{4} << 20;
 
 // Windows of more than an answer ever has (64 KB is the default): nothing waits for our consent.
 constexpr std::string_view kWideStream("\0\x04\0\x40\0\0", 6);  // SETTINGS_INITIAL_WINDOW_SIZE
@@ -114,7 +114,7 @@ Result<std::string> Answer(UnixCall& call, const std::string& path) {
                  ? Fail(ErrorKind::kUnavailable, format("ask {}: it answered with an error", path))
                  : Result<std::string>(message.substr(kMessageHead));
     }
-    if (message.size() > kMostBytes) {
+    if (message.size() > kMostReceived) {
       return Fail(ErrorKind::kInternal, format("ask {}: the answer is too long", path));
     }
   }

@@ -12,7 +12,7 @@
 namespace gantry::container {
 namespace {
 
-constexpr std::string_view kHead =
+constexpr std::string_view kDropInHead =
     "# Written by the container toolkit of the GPU operator, which puts edits back and removes "
     "the\n"
     "# file when it is uninstalled.\n";
@@ -29,7 +29,7 @@ Result<toml::table> RuntimeSection(const std::vector<std::string>& texts) {
   return section;
 }
 
-const toml::table* TemplateRuntime(const toml::table& section) {
+const toml::table* CrunLike(const toml::table& section) {
   std::vector<std::string> names = {"runc", "crun"};
   const auto named = section["default_runtime"].value<std::string>();
   if (named) {
@@ -51,7 +51,7 @@ Result<CrioPlan> PlanCrio(const CrioWish& wish) {
   const std::vector<NvidiaRuntime> runtimes = NvidiaRuntimes(wish.runtime_name, wish.program);
   bool complete = true;
   toml::table tables;
-  const toml::table* like = TemplateRuntime(section);
+  const toml::table* like = CrunLike(section);
   for (const NvidiaRuntime& runtime : runtimes) {
     plan.handlers.push_back(runtime.name);
     complete = complete && section["runtimes"][runtime.name]["runtime_path"].value_or(
@@ -73,7 +73,7 @@ Result<CrioPlan> PlanCrio(const CrioWish& wish) {
   ours.insert_or_assign("runtimes", std::move(tables));
   toml::table root;
   root.insert_or_assign("crio", toml::table{{"runtime", std::move(ours)}});
-  plan.drop_in_text = std::string(kHead) + TomlText(root);
+  plan.drop_in_text = std::string(kDropInHead) + TomlText(root);
   return plan;
 }
 

@@ -21,9 +21,9 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::IsSupersetOf;
 
-constexpr char kGolden[] = "tests/golden/crio";
+constexpr char kCrioGolden[] = "tests/golden/crio";
 
-CrioWish ReadCase(const std::string& folder) {
+CrioWish ReadCrioCase(const std::string& folder) {
   CrioWish wish;
   if (auto text = ReadFile(folder + "/crio.conf")) {
     wish.present.push_back(*std::move(text));
@@ -46,8 +46,8 @@ CrioWish ReadCase(const std::string& folder) {
 class CrioGolden : public testing::TestWithParam<std::string> {};
 
 TEST_P(CrioGolden, Plan) {
-  const std::string folder = std::string(kGolden) + "/" + GetParam();
-  CrioWish wish = ReadCase(folder);
+  const std::string folder = std::string(kCrioGolden) + "/" + GetParam();
+  CrioWish wish = ReadCrioCase(folder);
   const auto plan = PlanCrio(wish);
   ASSERT_TRUE(plan.has_value()) << plan.error().message;
   const std::string path = folder + "/expected/drop_in.toml";
@@ -61,13 +61,13 @@ TEST_P(CrioGolden, Plan) {
   EXPECT_THAT(PlanCrio(wish)->drop_in_text, IsEmpty()) << "with it, nothing is missing";
 }
 
-std::vector<std::string> Cases() {
-  return ListDirectory(kGolden).value_or(std::vector<std::string>{});
+std::vector<std::string> CrioCases() {
+  return ListDirectory(kCrioGolden).value_or(std::vector<std::string>{});
 }
-INSTANTIATE_TEST_SUITE_P(Hosts, CrioGolden, testing::ValuesIn(Cases()),
+INSTANTIATE_TEST_SUITE_P(Hosts, CrioGolden, testing::ValuesIn(CrioCases()),
                          [](const auto& tested) { return tested.param; });
 
-TEST(Crio, GoldenFoldersAreThere) { EXPECT_GE(Cases().size(), 6U); }
+TEST(Crio, GoldenFoldersAreThere) { EXPECT_GE(CrioCases().size(), 6U); }
 
 TEST(Crio, ABrokenFileIsNamedByItsLine) {
   EXPECT_EQ(PlanCrio({.present = {"[crio\n"}}).error().kind, ErrorKind::kInvalid);
@@ -78,7 +78,7 @@ TEST(Crio, HandlersAreThree) {
 }
 
 TEST(Crio, LowLevelRuntimesOfPackagedCrioAreInNoPath) {
-  const CrioWish wish = ReadCase(std::string(kGolden) + "/packaged_crun");
+  const CrioWish wish = ReadCrioCase(std::string(kCrioGolden) + "/packaged_crun");
   EXPECT_THAT(CrioRuntimePaths(wish.present),
               ElementsAre("/usr/libexec/crio/crun", "/usr/libexec/crio/runc"));
   EXPECT_THAT(CrioRuntimePaths({"[crio"}), IsEmpty());

@@ -10,17 +10,9 @@
 
 #include "base/paths.h"
 #include "base/text.h"
+#include "container/nvidia_cdi.h"
 
 namespace gantry::container {
-namespace {
-
-const std::vector<std::string>& Options() {
-  static const std::vector<std::string> options = {"ro", "nosuid", "nodev", "rbind", "rprivate"};
-  return options;
-}
-
-}  // namespace
-
 Result<std::vector<CsvLine>> ParseCsv(std::string_view text) {
   std::vector<CsvLine> lines;
   int number = 0;
@@ -75,7 +67,7 @@ CdiSpec CsvCdi(const CsvInput& input) {
       spec.edits.device_nodes.push_back({line.path, real == line.path ? "" : real});
       continue;
     }
-    spec.edits.mounts.push_back({real, line.path, Options()});
+    spec.edits.mounts.push_back({real, line.path, FileMountOptions()});
     if (line.kind == CsvLine::Kind::kLibrary && line.path.find(".so") != std::string::npos) {
       folders.insert(ParentOf(line.path));
     }

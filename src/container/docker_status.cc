@@ -10,7 +10,7 @@
 namespace gantry::container {
 
 constexpr std::string_view kQuestion = "GET /info HTTP/1.0\r\nHost: docker\r\n\r\n";
-constexpr size_t kMostBytes = size_t{4} << 20;
+constexpr size_t kMostAnswer = size_t{4} << 20;
 
 Result<DockerStatus> ParseDockerInfo(std::string_view answer) {
   const size_t space = answer.find(' ');
@@ -36,7 +36,7 @@ Result<DockerStatus> ParseDockerInfo(std::string_view answer) {
 Result<DockerStatus> AskDocker(const std::string& socket_path, std::chrono::milliseconds limit) {
   TRY_ASSIGN(UnixCall call, UnixCall::Connect(socket_path, limit));
   TRY(call.Send(kQuestion));
-  TRY_ASSIGN(const std::string answer, call.ReceiveAll(kMostBytes));
+  TRY_ASSIGN(const std::string answer, call.ReceiveAll(kMostAnswer));
   TRY_ASSIGN(DockerStatus status, ParseDockerInfo(answer));
   status.pid = call.writer();
   return status;

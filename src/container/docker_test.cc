@@ -23,9 +23,9 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::UnorderedElementsAre;
 
-constexpr char kGolden[] = "tests/golden/docker";
+constexpr char kDockerGolden[] = "tests/golden/docker";
 
-DockerWish ReadCase(const std::string& folder) {
+DockerWish ReadDockerCase(const std::string& folder) {
   DockerWish wish;
   if (auto text = ReadFile(folder + "/daemon.json")) {
     wish.text = *std::move(text);
@@ -44,8 +44,8 @@ DockerWish ReadCase(const std::string& folder) {
 class DockerGolden : public testing::TestWithParam<std::string> {};
 
 TEST_P(DockerGolden, Plan) {
-  const std::string folder = std::string(kGolden) + "/" + GetParam();
-  DockerWish wish = ReadCase(folder);
+  const std::string folder = std::string(kDockerGolden) + "/" + GetParam();
+  DockerWish wish = ReadDockerCase(folder);
   const auto plan = PlanDocker(wish);
   ASSERT_TRUE(plan.has_value()) << plan.error().message;
   const std::string path = folder + "/expected/daemon.json";
@@ -69,18 +69,18 @@ TEST_P(DockerGolden, Plan) {
   EXPECT_EQ(PlanDocker(wish)->text, plan->text) << "a second run changes nothing";
 }
 
-std::vector<std::string> Cases() {
-  return ListDirectory(kGolden).value_or(std::vector<std::string>{});
+std::vector<std::string> DockerCases() {
+  return ListDirectory(kDockerGolden).value_or(std::vector<std::string>{});
 }
-INSTANTIATE_TEST_SUITE_P(Hosts, DockerGolden, testing::ValuesIn(Cases()),
+INSTANTIATE_TEST_SUITE_P(Hosts, DockerGolden, testing::ValuesIn(DockerCases()),
                          [](const auto& tested) { return tested.param; });
 
-TEST(Docker, GoldenFoldersAreThere) { EXPECT_GE(Cases().size(), 9U); }
+TEST(Docker, GoldenFoldersAreThere) { EXPECT_GE(DockerCases().size(), 9U); }
 
 TEST(Docker, WhatItsOwnerSaidIsLeft) {
-  EXPECT_THAT(PlanDocker(ReadCase(std::string(kGolden) + "/owners_nvidia"))->remarks,
+  EXPECT_THAT(PlanDocker(ReadDockerCase(std::string(kDockerGolden) + "/owners_nvidia"))->remarks,
               ElementsAre(HasSubstr("a runtime nvidia of its own")));
-  EXPECT_THAT(PlanDocker(ReadCase(std::string(kGolden) + "/cdi_off_by_owner"))->remarks,
+  EXPECT_THAT(PlanDocker(ReadDockerCase(std::string(kDockerGolden) + "/cdi_off_by_owner"))->remarks,
               ElementsAre(HasSubstr("features.cdi")));
   DockerWish wish;
   wish.text = "{\"default-runtime\": \"runsc\"}";

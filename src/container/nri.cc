@@ -20,7 +20,7 @@ constexpr uint32_t kPluginStream = 1;   // the runtime calls us
 constexpr uint32_t kRuntimeStream = 2;  // we call the runtime
 constexpr size_t kFrameHeader = 8;
 constexpr size_t kMessageHeader = 10;
-constexpr size_t kMostBytes = size_t{4} << 20;  // of a message (ttrpc's own limit)
+constexpr size_t kMostMessage = size_t{4} << 20;  // of a message (ttrpc's own limit)
 // The other side reads a frame into a buffer of this size.
 constexpr size_t kFrameBytes = 4096;
 constexpr char kRequest = 1;
@@ -221,7 +221,7 @@ Result<std::string> NriSession::Take(std::string_view bytes) {
     const std::string_view frame = std::string_view(trunk_).substr(at);
     const uint32_t stream = BigEndian(frame);
     const size_t size = BigEndian(frame.substr(4));
-    if (size > kMostBytes + kMessageHeader) {
+    if (size > kMostMessage + kMessageHeader) {
       return Broken("a frame is too long");
     }
     if (frame.size() < kFrameHeader + size) {
@@ -247,7 +247,7 @@ Result<std::string> NriSession::TakeMessages(bool from_runtime_service, std::str
     const size_t size = BigEndian(message);
     const uint32_t id = BigEndian(message.substr(4));
     const char type = message[8];
-    if (size > kMostBytes) {
+    if (size > kMostMessage) {
       return Broken("a message is too long");
     }
     if (message.size() < kMessageHeader + size) {

@@ -18,10 +18,6 @@ namespace {
 
 constexpr char kCoherentAnnotation[] = "gpu.nvidia.com/coherent";
 
-const std::vector<std::string>& FileOptions() {
-  static const std::vector<std::string> options = {"ro", "nosuid", "nodev", "rbind", "rprivate"};
-  return options;
-}
 const std::vector<std::string>& SocketOptions() {
   static const std::vector<std::string> options = {"nosuid", "nodev", "rbind", "rprivate",
                                                    "noexec"};
@@ -29,7 +25,7 @@ const std::vector<std::string>& SocketOptions() {
 }
 
 CdiMount FileMount(const CdiInput& input, const std::string& path, const std::string& real) {
-  return {JoinPath(input.driver.host_root, real), path, FileOptions()};
+  return {JoinPath(input.driver.host_root, real), path, FileMountOptions()};
 }
 
 CdiDeviceNode Node(const CdiInput& input, const std::string& path) {
@@ -193,6 +189,11 @@ CdiEdits DeviceEdits(const CdiInput& input, const DriverInventory& found, const 
 }
 
 }  // namespace
+
+const std::vector<std::string>& FileMountOptions() {
+  static const std::vector<std::string> options = {"ro", "nosuid", "nodev", "rbind", "rprivate"};
+  return options;
+}
 
 const std::vector<std::string_view>& CdiFeatures() {
   static const std::vector<std::string_view> features = {"enable-explicit-driver-libraries",

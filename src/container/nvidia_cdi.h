@@ -75,4 +75,8 @@ struct CdiPart {
 };
 std::vector<CdiPart> PartsByCoherence(const CdiSpec& spec, bool all_device);
 
+// How a file of the driver is mounted into a container (nvidia-container-toolkit 1.17, CDI
+// documents).
+const std::vector<std::string>& FileMountOptions();
+
 }  // namespace gantry::container

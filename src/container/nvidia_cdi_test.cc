@@ -29,13 +29,13 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr char kGolden[] = "tests/golden/cdi/";
+constexpr char kCdiGolden[] = "tests/golden/cdi/";
 constexpr char kVersion[] = "535.247.01";
 
 void Compare(const std::string& name, const std::string& text) {
-  const std::string path = kGolden + name;
+  const std::string path = kCdiGolden + name;
   if (std::getenv("GANTRY_ACCEPT") != nullptr) {
-    fs::create_directories(kGolden);
+    fs::create_directories(kCdiGolden);
     std::ofstream(path) << text;
   }
   EXPECT_EQ(ReadFile(path).value_or("(absent)"), text) << path;

@@ -73,11 +73,11 @@ void SetEnvironment(Json& list, const std::string& assignment) {
 
 // Whom a device node belongs to whose document does not say: whoever starts the container, if that
 // is not root. A group that the container's process is given for the sake of its nodes keeps them.
-struct Owner {
+struct ProcessOwner {
   unsigned uid;
   unsigned gid;
 };
-Owner OwnerOf(const DeviceNumbers& numbers, const CdiEdits& edits, const Json& config) {
+ProcessOwner OwnerOf(const DeviceNumbers& numbers, const CdiEdits& edits, const Json& config) {
   const auto uid = static_cast<unsigned>(IntAt(config, "process.user.uid", 0));
   const auto gid = static_cast<unsigned>(IntAt(config, "process.user.gid", 0));
   const bool given =
@@ -95,7 +95,7 @@ Status AddDevice(const CdiDeviceNode& node, const CdiEdits& edits, const DeviceL
   const std::string type = node.type.empty() ? std::string(1, numbers.type) : node.type;
   const long long major = numbered ? *node.major : numbers.major;
   const long long minor = numbered ? node.minor.value_or(0) : numbers.minor;
-  const Owner owner = OwnerOf(numbers, edits, config);
+  const ProcessOwner owner = OwnerOf(numbers, edits, config);
   Json& linux_part = ObjectAt(config, "linux");
   Json& devices = ArrayAt(linux_part, "devices");
   RemoveWhere(devices, "path", node.path);

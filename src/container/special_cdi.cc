@@ -9,6 +9,7 @@
 
 #include "base/paths.h"
 #include "base/text.h"
+#include "container/nvidia_cdi.h"
 
 namespace gantry::container {
 namespace {
@@ -29,11 +30,6 @@ const std::vector<Mode>& Modes() {
       {"wsl", {"/dev/dxg"}, {}},
   };
   return modes;
-}
-
-const std::vector<std::string>& Options() {
-  static const std::vector<std::string> options = {"ro", "nosuid", "nodev", "rbind", "rprivate"};
-  return options;
 }
 
 CdiDeviceNode Node(const DriverPlace& place, const std::string& path) {
@@ -66,7 +62,7 @@ Result<HookWork> AddWslFiles(const DriverPlace& place, CdiEdits& edits) {
   }
   const auto mount = [&](const std::string& here) {
     const std::string path = WithoutRoot(place.root, here).value_or(here);
-    edits.mounts.push_back({JoinPath(place.host_root, path), path, Options()});
+    edits.mounts.push_back({JoinPath(place.host_root, path), path, FileMountOptions()});
     return path;
   };
   HookWork work;
@@ -133,7 +129,7 @@ Result<CdiSpec> SpecialCdi(const std::string& name, const std::string& kind,
   for (const std::string& file : mode->files) {
     struct stat info{};
     if (::stat(JoinPath(place.run_root, file).c_str(), &info) == 0) {
-      all.edits.mounts.push_back({file, file, Options()});
+      all.edits.mounts.push_back({file, file, FileMountOptions()});
     }
   }
   if (name == "wsl") {

@@ -17,7 +17,7 @@
 namespace gantry::container {
 namespace {
 
-constexpr size_t kMostBytes = size_t{4} << 20;
+constexpr size_t kMostText = size_t{4} << 20;
 constexpr int kMostNodes = 200000;  // aliases can make much out of little
 constexpr int kDeepest = 64;
 constexpr size_t kLongestKey = 1024;  // without a mark of its own (YAML 1.2, 7.4)
@@ -156,7 +156,7 @@ void Emit(const Json& json, size_t at, bool inline_first, std::string& out) {
 }  // namespace
 
 Result<Json> ParseYaml(std::string_view text) {
-  if (text.size() > kMostBytes) {
+  if (text.size() > kMostText) {
     return Fail(ErrorKind::kInvalid, "read yaml: more than 4 MiB");
   }
   try {

@@ -13,8 +13,9 @@
 #include <utility>
 
 #include "base/text.h"
+#include "gpu/device_id.h"
 #include "gpu/products.h"
-#include "kubelet/device_list.h"
+#include "kubelet/device_plugin/device_list.h"
 #include "policy/names.h"
 
 namespace gantry::gpu {
@@ -215,7 +216,7 @@ size_t ListBytes(const std::vector<Unit>& units, int most) {
       bytes += kubelet::BytesInDeviceList(unit.uuid.size(), unit.numa_node);
       continue;
     }
-    size_t length = unit.uuid.size() + std::string_view(kReplicaMark).size() + 1;
+    size_t length = unit.uuid.size() + kReplicaMark.size() + 1;
     // The shares whose numbers have one digit, two digits, ...
     for (int64_t first = 0, end = 10; first < replicas; first = end, end *= 10, ++length) {
       bytes += static_cast<size_t>(std::min<int64_t>(replicas, end) - first) *

@@ -50,9 +50,6 @@ ForContainers GpusForContainers(const std::vector<Gpu>& gpus, policy::MigStrateg
 // NVIDIA's plugin gives V100 16 only.
 int MpsClients(const Gpu& gpu);
 
-// The mark between a UUID and the number of a share in a device id: "GPU-...::3".
-inline constexpr char kReplicaMark[] = "::";
-
 // "1g.10gb+me" -> "nvidia.com/mig-1g.10gb.me", the resource of MIG devices of that profile under
 // the strategy `mixed`.
 std::string MigResource(std::string_view profile);

@@ -7,8 +7,9 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
+#include "gpu/device_id.h"
 #include "gpu/products.h"
-#include "kubelet/device_list.h"
+#include "kubelet/device_plugin/device_list.h"
 
 namespace gantry::gpu {
 namespace {
@@ -20,7 +21,7 @@ using testing::SizeIs;
 
 constexpr auto kNone = policy::MigStrategy::kNone;
 
-std::vector<Gpu> Gpus(unsigned count, int numa_node = -1) {
+std::vector<Gpu> PlainGpus(unsigned count, int numa_node = -1) {
   std::vector<Gpu> gpus;
   for (unsigned i = 0; i < count; ++i) {
     Gpu& gpu = gpus.emplace_back();
@@ -47,7 +48,7 @@ size_t Bytes(const OfferedUnits& offered) {
     device.numa_nodes.assign(unit.numa_node < 0 ? 0 : 1, unit.numa_node);
     device.id = unit.uuid;
     for (int n = 0; n < unit.replicas; ++n) {
-      device.id = unit.replicas == 1 ? unit.uuid : format("{}{}{}", unit.uuid, kReplicaMark, n);
+      device.id = unit.replicas == 1 ? unit.uuid : ShareId(unit.uuid, n);
       devices.push_back(device);
     }
   }
@@ -59,7 +60,7 @@ TEST(ForContainers, Kdp731_ADisplayIsNone) {
   EXPECT_FALSE(IsForContainers("NVIDIA DGX Display"));
   EXPECT_TRUE(IsForContainers("NVIDIA DGX Display Adapter"));
   EXPECT_TRUE(IsForContainers(""));
-  auto gpus = Gpus(3);
+  auto gpus = PlainGpus(3);
   gpus[1].name = "NVIDIA DGX Display";
   const auto found = GpusForContainers(gpus, kNone, {});
   ASSERT_THAT(found.offered, SizeIs(1));
@@ -72,7 +73,7 @@ TEST(ForContainers, Kdp731_ADisplayIsNone) {
 TEST(ForContainers, Kdp1433_NoMoreReplicasThanTheKubeletsListHoldsAreOffered) {
   for (const int numa_node : {-1, 0, 1}) {
     const auto found =
-        GpusForContainers(Gpus(8, numa_node), kNone,
+        GpusForContainers(PlainGpus(8, numa_node), kNone,
                           TimeSlicing({{.name = "nvidia.com/other", .replicas = 2},
                                        {.name = "nvidia.com/gpu", .replicas = 16384}}));
     ASSERT_THAT(found.offered, SizeIs(1));
@@ -92,7 +93,7 @@ TEST(ForContainers, Kdp1433_NoMoreReplicasThanTheKubeletsListHoldsAreOffered) {
 }
 
 TEST(ForContainers, WhatFitsIsOfferedAsItIsAsked) {
-  const auto found = GpusForContainers(Gpus(8), kNone,
+  const auto found = GpusForContainers(PlainGpus(8), kNone,
                                        TimeSlicing({{.name = "nvidia.com/gpu", .replicas = 7000}}));
   EXPECT_EQ(found.offered.at(0).units[7].replicas, 7000);
   EXPECT_THAT(found.left_out, IsEmpty());
@@ -101,7 +102,7 @@ TEST(ForContainers, WhatFitsIsOfferedAsItIsAsked) {
 // Of GPUs that are shared differently, the most shared lose first.
 TEST(ForContainers, ATooLongListLosesTheSharesOfTheMostShared) {
   const auto found = GpusForContainers(
-      Gpus(2), kNone,
+      PlainGpus(2), kNone,
       TimeSlicing(
           {{.name = "nvidia.com/gpu",
             .replicas = 2'000'000'000,

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "base/environment.h"
 #include "base/text.h"
 #include "kube/kubeconfig.h"
 
@@ -17,11 +18,6 @@ namespace {
 
 // Kubernetes, "Accessing the API from a Pod".
 constexpr char kServiceAccountDir[] = "/var/run/secrets/kubernetes.io/serviceaccount";
-
-std::string Environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
 
 Result<std::string> ReadText(const std::string& path) {
   errno = 0;
@@ -73,16 +69,16 @@ Result<Config> LoadConfig(std::string_view path, std::string_view context, const
   if (!path.empty()) {
     return FromFiles({std::string(path)}, context, run);
   }
-  const std::string listed = Environment("KUBECONFIG");
+  const std::string listed = EnvironmentOr("KUBECONFIG", "");
   if (!listed.empty()) {
     return FromFiles(Split(listed, ':'), context, run);
   }
-  const std::string host = Environment("KUBERNETES_SERVICE_HOST");
+  const std::string host = EnvironmentOr("KUBERNETES_SERVICE_HOST", "");
   if (!host.empty() && context.empty()) {
-    return InClusterConfig(host, Environment("KUBERNETES_SERVICE_PORT"), kServiceAccountDir,
+    return InClusterConfig(host, EnvironmentOr("KUBERNETES_SERVICE_PORT", ""), kServiceAccountDir,
                            ReadText);
   }
-  Result<Config> own = FromFiles({Environment("HOME") + "/.kube/config"}, context, run);
+  Result<Config> own = FromFiles({EnvironmentOr("HOME", "") + "/.kube/config"}, context, run);
   if (!own.has_value() && own.error().kind == ErrorKind::kNotFound) {
     return Fail(ErrorKind::kNotFound,
                 "find a cluster: no --kubeconfig, no $KUBECONFIG, not in a pod, no ~/.kube/config");

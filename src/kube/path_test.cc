@@ -24,7 +24,7 @@ TEST(Query, EncodesValuesAndLeavesOutEmptyOnes) {
             "?a=x%20in%20%281%2C2%29&c=d%3De");
 }
 
-TEST(Key, TextAndBack) {
+TEST(ObjectKey, TextAndBack) {
   EXPECT_EQ((Key{"a", "b"}).Text(), "a/b");
   EXPECT_EQ((Key{"", "b"}).Text(), "b");
   EXPECT_EQ(Key::FromText("a/b"), (Key{"a", "b"}));

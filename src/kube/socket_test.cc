@@ -81,16 +81,16 @@ struct Free {
   }
 };
 using Certificate = std::unique_ptr<X509, Free<X509_free>>;
-using Key = std::unique_ptr<EVP_PKEY, Free<EVP_PKEY_free>>;
+using PrivateKey = std::unique_ptr<EVP_PKEY, Free<EVP_PKEY_free>>;
 
 struct Party {
-  Key key;
+  PrivateKey key;
   Certificate certificate;
 };
 
 // With an extension, as openssl.cnf writes it; signed by itself without an issuer.
 Party Issue(const char* name, const Party* issuer, int extension, const char* value) {
-  Party party{Key(EVP_EC_gen("P-256")), Certificate(X509_new())};
+  Party party{PrivateKey(EVP_EC_gen("P-256")), Certificate(X509_new())};
   X509* made = party.certificate.get();
   X509_set_version(made, X509_VERSION_3);
   ASN1_INTEGER_set(X509_get_serialNumber(made), 1);

@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "kube/http.h"
+#include "http/http.h"
 #include "kube/status.h"
 
 namespace gantry::kube {
@@ -98,8 +98,8 @@ std::string Transport::RequestText(const HttpCall& call, std::string_view token)
   return text;
 }
 
-Status Transport::ReadAnswer(const HttpCall& call, Connection& connection, ResponseReader& reader,
-                             Attempt& attempt) {
+Status Transport::ReadAnswer(const HttpCall& call, Connection& connection,
+                             http::ResponseReader& reader, Attempt& attempt) {
   char buffer[kReadBytes];
   while (!reader.done()) {
     const bool streaming = call.idle_limit.count() > 0 && Succeeded(reader.status());
@@ -130,8 +130,8 @@ Status Transport::Try(const HttpCall& call, const BodySink& body, Attempt& attem
                Socket::Connect(config_, tls_.get(), attempt.deadline, attempt.interrupt));
     connection = std::make_unique<Connection>(std::move(socket), open_);
   }
-  ResponseReader* head = nullptr;
-  ResponseReader reader([&](std::string_view piece) {
+  http::ResponseReader* head = nullptr;
+  http::ResponseReader reader([&](std::string_view piece) {
     if (Succeeded(head->status())) {
       body(piece);
     } else if (attempt.answer.body.size() < kMaxErrorBody) {

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "http/http.h"
 #include "kube/client.h"
 #include "kube/config.h"
 #include "kube/request_counts.h"
@@ -19,8 +20,6 @@
 #include "kube/token.h"
 
 namespace gantry::kube {
-
-class ResponseReader;
 
 struct HttpCall {
   std::string_view method;
@@ -79,7 +78,7 @@ class Transport {
   std::unique_ptr<Connection> TakeIdle();
   void Release(std::unique_ptr<Connection> connection);
   Status Try(const HttpCall& call, const BodySink& body, Attempt& attempt);
-  Status ReadAnswer(const HttpCall& call, Connection& connection, ResponseReader& reader,
+  Status ReadAnswer(const HttpCall& call, Connection& connection, http::ResponseReader& reader,
                     Attempt& attempt);
   std::string RequestText(const HttpCall& call, std::string_view token) const;
 

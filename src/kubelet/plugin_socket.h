@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "kubelet/registration.h"
+#include "kubelet/device_plugin/registration.h"
 
 namespace gantry::kubelet {
 

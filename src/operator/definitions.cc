@@ -16,7 +16,7 @@
 namespace gantry::gpu_operator {
 namespace {
 
-bool IsOurs(const Json& definition) {
+bool IsOurDefinition(const Json& definition) {
   const std::string* by = kube::LabelOf(definition, names::kManagedBy);
   return by != nullptr && *by == names::kManagedByGantry;
 }
@@ -37,7 +37,7 @@ Result<std::vector<Json>> ParseDefinitions(std::string_view yaml) {
 }
 
 bool IsAnothers(const Json& there) {
-  return TextAt(there, "spec.group") == names::kNfdGroup && !IsOurs(there);
+  return TextAt(there, "spec.group") == names::kNfdGroup && !IsOurDefinition(there);
 }
 
 Json DefinitionPatch(const Json& wanted) {

@@ -14,14 +14,14 @@
 namespace gantry::gpu_operator {
 namespace {
 
-bool Asks(const DriverClaim& claim, const std::string& node) {
+bool Claims(const DriverClaim& claim, const std::string& node) {
   return !claim.is_default && (claim.every_node || claim.nodes.contains(node));
 }
 
 std::vector<std::string> AllThatAsk(const DriverOwners& owners, const std::string& node) {
   std::vector<std::string> names;
   for (const DriverClaim& claim : owners.claims) {
-    if (Asks(claim, node)) {
+    if (Claims(claim, node)) {
       names.push_back(claim.name);
     }
   }
@@ -58,7 +58,7 @@ DriverOwners UnknownOwners() { return {{{.name = "", .known = false}}}; }
 
 bool DriverOwners::Asks(const std::string& name, const std::string& node) const {
   return std::ranges::any_of(claims, [&](const DriverClaim& claim) {
-    return claim.name == name && (claim.is_default || gpu_operator::Asks(claim, node));
+    return claim.name == name && (claim.is_default || Claims(claim, node));
   });
 }
 

@@ -11,10 +11,10 @@
 
 #include "base/text.h"
 #include "kube/object.h"
+#include "nfd/label_policy.h"
 #include "operator/desired/nvidia_driver.h"
 #include "operator/driver_pools.h"
 #include "policy/names.h"
-#include "policy/node_feature_rule/label_policy.h"
 
 namespace gantry::gpu_operator {
 namespace {
@@ -31,8 +31,7 @@ std::string SelectorText(const std::map<std::string, std::string>& nodes) {
 std::string ImpossibleLabel(const std::map<std::string, std::string>& nodes) {
   for (const auto& [key, value] : nodes) {
     const bool has_prefix = key.find('/') != std::string::npos;
-    if (!node_feature_rule::IsLabelKey(has_prefix ? key : node_feature_rule::WithPrefix(key)) ||
-        !node_feature_rule::IsLabelValue(value)) {
+    if (!nfd::IsLabelKey(has_prefix ? key : nfd::WithPrefix(key)) || !nfd::IsLabelValue(value)) {
       return format("{}={}", key, value);
     }
   }

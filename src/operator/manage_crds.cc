@@ -24,7 +24,7 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr const kube::Kind& kDefinition = kube::kinds::kCustomResourceDefinition;
+constexpr const kube::Kind& kDefinitions = kube::kinds::kCustomResourceDefinition;
 
 // What is installed next may be of this kind.
 Status AwaitEstablished(kube::Client& client, const Json& stored, seconds at_most) {
@@ -32,7 +32,7 @@ Status AwaitEstablished(kube::Client& client, const Json& stored, seconds at_mos
     return {};
   }
   const Status seen = kube::AwaitObject(
-      client, kDefinition, TextAt(stored, "metadata.name"), at_most,
+      client, kDefinitions, TextAt(stored, "metadata.name"), at_most,
       [](const Json* object) { return object != nullptr && IsEstablished(*object); });
   if (!seen.has_value()) {
     return std::unexpected(seen.error().In("wait until the kind is established"));
@@ -42,20 +42,20 @@ Status AwaitEstablished(kube::Client& client, const Json& stored, seconds at_mos
 
 Status Apply(kube::Client& client, const Json& wanted, seconds at_most) {
   const kube::Key key{"", TextAt(wanted, "metadata.name")};
-  auto stored = client.Get(kDefinition, key);
+  auto stored = client.Get(kDefinitions, key);
   if (stored.has_value() && IsBeingDeleted(*stored)) {
     log::Info("{} is being deleted and is made again once it is gone", key.name);
     TRY(AwaitGone(client, {key.name}, at_most));
-    stored = client.Get(kDefinition, key);
+    stored = client.Get(kDefinitions, key);
   }
   if (stored.has_value()) {
     if (IsAnothers(*stored)) {
       log::Info("{} is another's and stays as it is", key.name);
       return {};
     }
-    stored = client.MergePatch(kDefinition, key, DefinitionPatch(wanted));
+    stored = client.MergePatch(kDefinitions, key, DefinitionPatch(wanted));
   } else if (stored.error().kind == ErrorKind::kNotFound) {
-    stored = client.Create(kDefinition, wanted);
+    stored = client.Create(kDefinitions, wanted);
   }
   TRY_ASSIGN(const Json definition, std::move(stored));
   TRY(AwaitEstablished(client, definition, at_most));
@@ -64,14 +64,14 @@ Status Apply(kube::Client& client, const Json& wanted, seconds at_most) {
 }
 
 // True: it is being deleted now.
-Result<bool> Delete(kube::Client& client, const std::string& name) {
+Result<bool> DeleteDefinition(kube::Client& client, const std::string& name) {
   const kube::Key key{"", name};
-  const auto stored = client.Get(kDefinition, key);
+  const auto stored = client.Get(kDefinitions, key);
   if (stored.has_value() && IsAnothers(*stored)) {
     log::Info("{} is another's and stays", name);
     return false;
   }
-  const Status deleted = stored.has_value() ? client.Delete(kDefinition, key)
+  const Status deleted = stored.has_value() ? client.Delete(kDefinitions, key)
                                             : Status(std::unexpected(stored.error()));
   if (!deleted.has_value() && deleted.error().kind == ErrorKind::kNotFound) {
     log::Info("{} is not there", name);
@@ -144,7 +144,7 @@ Status DeleteAll(kube::Client& client, const std::vector<Json>& definitions, sec
   std::set<std::string> going;
   for (const Json& definition : definitions) {
     const std::string name = TextAt(definition, "metadata.name");
-    const Result<bool> deleted = Delete(client, name);
+    const Result<bool> deleted = DeleteDefinition(client, name);
     if (!deleted.has_value()) {
       return std::unexpected(deleted.error().In("delete " + name));
     }

@@ -13,10 +13,10 @@
 
 #include "base/text.h"
 #include "kube/object.h"
+#include "nfd/evaluate.h"
 #include "policy/feature_labels.h"
 #include "policy/names.h"
 #include "policy/node_feature.h"
-#include "policy/node_feature_rule/evaluate.h"
 
 namespace gantry::gpu_operator {
 namespace {
@@ -46,7 +46,7 @@ bool IsReady(const Json& node) {
 Labels ReadOwned(const Json& annotations, const std::string& record, const Json* values) {
   Labels owned;
   for (const std::string& key : Split(annotations.value(record, ""), ',')) {
-    const std::string full = node_feature_rule::WithPrefix(key);
+    const std::string full = nfd::WithPrefix(key);
     owned[full] = values == nullptr ? "" : values->value(full, "");
   }
   return owned;
@@ -115,8 +115,8 @@ bool IsOfOurOperand(std::string_view name, std::string_view node) {
 }
 
 // So are the labels that this operator decides itself refused.
-bool MayBeFeature(std::string_view key, const node_feature_rule::LabelPolicy& policy) {
-  return (policy::DecidesOperands(key) || node_feature_rule::MayBeLabel(key, policy)) &&
+bool MayBeFeature(std::string_view key, const nfd::LabelPolicy& policy) {
+  return (policy::DecidesOperands(key) || nfd::MayBeLabel(key, policy)) &&
          key != names::kGpuPresent && !key.starts_with(names::kDeployPrefix) &&
          key != names::kDriverUpgradeState && key != names::kDriverOwner;
 }
@@ -174,7 +174,7 @@ NodeFacts ProjectNode(const Json& node, const NodeReading& reading) {
   if (const Json* labels = At(node, "metadata.labels"); labels != nullptr) {
     FeatureSources sources = ParseSources(facts.features);
     for (const std::string& key : Split(facts.nfd_labels.value_or(""), ',')) {
-      sources[""].push_back(node_feature_rule::WithPrefix(key));
+      sources[""].push_back(nfd::WithPrefix(key));
     }
     const auto from_feature = [&](const std::string& key) {
       return std::ranges::any_of(sources, [&](const auto& source) {
@@ -220,9 +220,9 @@ FeatureFacts ProjectFeatures(const Json& node_feature, const FeatureReading& rea
     facts.ours = policy::IsFromOurWorker(node_feature);
     facts.foreign = !facts.ours;
   }
-  node_feature_rule::Features features;
+  nfd::Features features;
   if (const Json* all = At(node_feature, "spec.features"); all != nullptr) {
-    features = node_feature_rule::FeaturesFrom(*all);
+    features = nfd::FeaturesFrom(*all);
     facts.gpus = policy::HasPciGpu(*all);
   }
   std::map<std::string, std::string> labels;
@@ -231,16 +231,16 @@ FeatureFacts ProjectFeatures(const Json& node_feature, const FeatureReading& rea
       (!chosen && IsOfOurOperand(TextAt(node_feature, "metadata.name"), facts.node))) {
     labels = policy::NodeFeatureLabels(node_feature);
   }
-  const auto said = node_feature_rule::WithPrefixes({labels.begin(), labels.end()});
+  const auto said = nfd::WithPrefixes({labels.begin(), labels.end()});
   std::vector<std::string> unresolved;  // their labels are left out
   Labels valid;
-  for (const auto& [key, value] : node_feature_rule::Resolve(said, features, unresolved)) {
-    if (MayBeFeature(key, reading.label_policy) && node_feature_rule::IsLabelValue(value)) {
+  for (const auto& [key, value] : nfd::Resolve(said, features, unresolved)) {
+    if (MayBeFeature(key, reading.label_policy) && nfd::IsLabelValue(value)) {
       valid.emplace(key, value);
     }
   }
-  if (const auto kept = node_feature_rule::Keep(features, reading.needs); !kept.empty()) {
-    facts.features = node_feature_rule::ToJson(kept).dump();
+  if (const auto kept = nfd::Keep(features, reading.needs); !kept.empty()) {
+    facts.features = nfd::ToJson(kept).dump();
   }
   facts.broken = BrokenBy(node_feature, facts.node);
   facts.rejected = static_cast<int>(said.size() - valid.size());
@@ -258,7 +258,7 @@ FeatureSources ParseSources(std::string_view annotation) {
     if (colon != std::string::npos) {
       std::vector<std::string>& keys = sources[group.substr(0, colon)];
       for (const std::string& key : Split(std::string_view(group).substr(colon + 1), ',')) {
-        keys.push_back(node_feature_rule::WithPrefix(key));
+        keys.push_back(nfd::WithPrefix(key));
       }
     }
   }
@@ -282,7 +282,7 @@ std::string FormatSources(const FeatureSources& sources) {
       text += ';';
     }
     std::vector<std::string> bare;
-    std::ranges::transform(keys, std::back_inserter(bare), node_feature_rule::WithoutPrefix);
+    std::ranges::transform(keys, std::back_inserter(bare), nfd::WithoutPrefix);
     text += source + ':' + Join(bare, ",");
   }
   return text;
@@ -292,7 +292,7 @@ std::string FormatNfdLabels(const FeatureSources& sources) {
   std::set<std::string> bare;
   for (const auto& [source, keys] : sources) {
     for (const std::string& key : keys) {
-      bare.insert(node_feature_rule::WithoutPrefix(key));
+      bare.insert(nfd::WithoutPrefix(key));
     }
   }
   return Join({bare.begin(), bare.end()}, ",");

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/json.h"
-#include "policy/node_feature_rule/features.h"
-#include "policy/node_feature_rule/label_policy.h"
+#include "nfd/features.h"
+#include "nfd/label_policy.h"
 
 namespace gantry::gpu_operator {
 
@@ -97,8 +97,8 @@ struct FeatureFacts {
 };
 // How NodeFeature objects are read.
 struct FeatureReading {
-  node_feature_rule::Needs needs;  // of the rules that there are
-  node_feature_rule::LabelPolicy label_policy = {};
+  nfd::Needs needs;  // of the rules that there are
+  nfd::LabelPolicy label_policy = {};
   // Other namespaces than the operator's whose objects count.
   std::set<std::string, std::less<>> spaces = {};
   bool labels = true;         // else none but those that the operator itself goes by
@@ -117,7 +117,7 @@ std::string NfdRecord(std::string_view record, std::string_view instance);
 // Whether a label may come from a NodeFeature or a rule; the key has a prefix. Those by which the
 // operator finds GPUs and chooses drivers may, whatever the policy: it is made for the labels that
 // users see, and would take every GPU out of the cluster.
-bool MayBeFeature(std::string_view key, const node_feature_rule::LabelPolicy& policy);
+bool MayBeFeature(std::string_view key, const nfd::LabelPolicy& policy);
 
 // The annotation names::kFeatureLabelsAnnotation, read and written: object -> label keys.
 using FeatureSources = std::map<std::string, std::vector<std::string>, std::less<>>;

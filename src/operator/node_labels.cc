@@ -170,7 +170,7 @@ bool IsDescribed(const NamedFeatures& features) {
 Labels RuleLabels(const RuleSays& says) {
   Labels labels;
   for (const auto& [key, value] : says.outputs.labels) {
-    if (MayBeFeature(key, says.label_policy) && node_feature_rule::IsLabelValue(value)) {
+    if (MayBeFeature(key, says.label_policy) && nfd::IsLabelValue(value)) {
       labels.emplace(key, value);
     }
   }
@@ -184,8 +184,7 @@ void DropForeign(const NodeFacts& node, const NamedFeatures& features, const Rul
   if (IsDescribed(features)) {
     for (const std::string& key : Split(node.nfd_labels.value_or(""), ',')) {
       // The record is only somebody's word.
-      if (std::string full = node_feature_rule::WithPrefix(key);
-          MayBeFeature(full, says.label_policy)) {
+      if (std::string full = nfd::WithPrefix(key); MayBeFeature(full, says.label_policy)) {
         dropped.insert(std::move(full));
       }
     }
@@ -266,9 +265,8 @@ void ApplyFeatures(const NodeFacts& node, const NamedFeatures& features, const L
 
 std::string KeysOf(const Labels& map) {
   std::vector<std::string> keys;
-  std::ranges::transform(map, std::back_inserter(keys), [](const auto& entry) {
-    return node_feature_rule::WithoutPrefix(entry.first);
-  });
+  std::ranges::transform(map, std::back_inserter(keys),
+                         [](const auto& entry) { return nfd::WithoutPrefix(entry.first); });
   std::ranges::sort(keys);
   return Join(keys, ",");
 }
@@ -295,7 +293,7 @@ void ApplyAnnotations(const NodeFacts& node, const RuleSays& says, bool keep, Ed
   constexpr size_t kLongestAnnotation = 1024;
   Labels wanted;
   for (const auto& [key, value] : says.outputs.annotations) {
-    if (node_feature_rule::MayBeOther(key) && value.size() <= kLongestAnnotation &&
+    if (nfd::MayBeOther(key) && value.size() <= kLongestAnnotation &&
         !node.other_annotations.contains(key)) {
       wanted.emplace(key, value);
     }
@@ -312,7 +310,7 @@ void ApplyAnnotations(const NodeFacts& node, const RuleSays& says, bool keep, Ed
 void ApplyResources(const NodeFacts& node, const RuleSays& says, bool keep, Editor& editor) {
   Labels wanted;
   for (const auto& [key, value] : says.outputs.extended_resources) {
-    if (node_feature_rule::MayBeOther(key) && node_feature_rule::WholeQuantity(value).has_value() &&
+    if (nfd::MayBeOther(key) && nfd::WholeQuantity(value).has_value() &&
         !node.other_resources.contains(key)) {
       wanted.emplace(key, value);
     }
@@ -324,7 +322,7 @@ void ApplyResources(const NodeFacts& node, const RuleSays& says, bool keep, Edit
   }
   // The API server writes 2000 as 2k.
   const auto same = [](const std::string& left, const std::string& right) {
-    return node_feature_rule::WholeQuantity(left) == node_feature_rule::WholeQuantity(right);
+    return nfd::WholeQuantity(left) == nfd::WholeQuantity(right);
   };
   Compare(wanted, node.rule_resources, same, editor.change.resources);
   if (const std::string record = KeysOf(wanted); record != KeysOf(node.rule_resources)) {
@@ -334,9 +332,9 @@ void ApplyResources(const NodeFacts& node, const RuleSays& says, bool keep, Edit
 
 void ApplyTaints(const NodeFacts& node, const RuleSays& says, bool keep, Editor& editor) {
   std::vector<Taint> wanted;
-  for (const node_feature_rule::Taint& taint : says.outputs.taints) {
-    const std::string key = node_feature_rule::WithPrefix(taint.key);
-    if (says.taints && node_feature_rule::MayBeTaint(key, taint.value, taint.effect)) {
+  for (const nfd::Taint& taint : says.outputs.taints) {
+    const std::string key = nfd::WithPrefix(taint.key);
+    if (says.taints && nfd::MayBeTaint(key, taint.value, taint.effect)) {
       wanted.push_back({key, taint.value, taint.effect});
     }
   }

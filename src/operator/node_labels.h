@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "base/json.h"
+#include "nfd/evaluate.h"
 #include "operator/driver_division.h"
 #include "operator/node_facts.h"
 #include "policy/cluster_policy.h"
-#include "policy/node_feature_rule/evaluate.h"
 
 namespace gantry::gpu_operator {
 
@@ -66,10 +66,10 @@ struct NodeChange {
 
 // What the cluster's NodeFeatureRules say about a node.
 struct RuleSays {
-  node_feature_rule::Outputs outputs;
-  node_feature_rule::LabelPolicy label_policy;  // which labels may be written
-  bool taints = false;                          // whether rules may taint nodes
-  std::string instance = {};                    // under which NFD's records are kept
+  nfd::Outputs outputs;
+  nfd::LabelPolicy label_policy;  // which labels may be written
+  bool taints = false;            // whether rules may taint nodes
+  std::string instance = {};      // under which NFD's records are kept
 };
 
 // A NodeFeature object's name and what it says about the node.

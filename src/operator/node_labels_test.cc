@@ -766,11 +766,9 @@ TEST(NodeFeatureRules, AMistakeLeavesOutItsRuleAlone) {
   const RuleSet set =
       MakeRuleSet({{"bad", Json::object()},
                    {"some", {{{"name", "a"}}, {{"name", "b"}, {"labels", 1}}}, "u", 3}});
-  EXPECT_THAT(
-      set.mistakes,
-      ElementsAre(
-          node_feature_rule::RuleMistake{"bad", "", 0, "*", "rules: must be a list"},
-          node_feature_rule::RuleMistake{"some", "u", 3, "b", "rule b.labels: must be a map"}));
+  EXPECT_THAT(set.mistakes,
+              ElementsAre(nfd::RuleMistake{"bad", "", 0, "*", "rules: must be a list"},
+                          nfd::RuleMistake{"some", "u", 3, "b", "rule b.labels: must be a map"}));
   ASSERT_EQ(set.objects.size(), 2U);
   EXPECT_EQ(set.objects[1].rules.size(), 1U);
   // A taint that Kubernetes would refuse, and with it the whole patch.

@@ -15,10 +15,11 @@
 #include <cstdlib>
 #include <thread>
 
+#include "base/environment.h"
 #include "base/log.h"
 #include "base/paths.h"
 #include "base/text.h"
-#include "kube/health_server.h"
+#include "http/server.h"
 #include "kube/lease.h"
 #include "operator/flags.h"
 #include "operator/reconcile.h"
@@ -30,11 +31,6 @@ namespace gantry::gpu_operator {
 namespace {
 
 constexpr char kClusterKey[] = "cluster";
-
-std::string Environment(const char* name, std::string_view fallback = "") {
-  const char* value = std::getenv(name);
-  return value == nullptr || *value == '\0' ? std::string(fallback) : std::string(value);
-}
 
 // SIGTERM and SIGINT, which end the operator in good order.
 class EndSignals {
@@ -157,12 +153,12 @@ class Manager {
   std::jthread starter_;
 };
 
-Result<std::unique_ptr<kube::HealthServer>> Serve(const std::string& address,
-                                                  const kube::HealthServer::Answer& answer) {
+Result<std::unique_ptr<http::Server>> Serve(const std::string& address,
+                                            const http::Server::Handler& answer) {
   if (address == "0" || address.empty()) {
     return nullptr;
   }
-  return kube::HealthServer::Start(address, answer);
+  return http::Server::Start(address, answer);
 }
 
 // One for each that writes: the nodes' workers, the cluster's and the upgrades'.
@@ -179,12 +175,12 @@ Status Run(const Flags& flags, const Settings& settings) {
 
   std::array<char, 256> host{};
   CHECK(gethostname(host.data(), host.size() - 1) == 0);
-  const std::string identity = Environment("POD_NAME", host.data());
+  const std::string identity = EnvironmentOr("POD_NAME", host.data());
   Manager manager(*client, settings, identity);
 
   TRY_ASSIGN(const auto probes, Serve(flags.probe_address, [](std::string_view path) {
                const bool known = path == "/healthz" || path == "/readyz";
-               return kube::HealthAnswer{known ? 200 : 404, known ? "ok" : "not found"};
+               return http::Response{known ? 200 : 404, known ? "ok" : "not found"};
              }));
   // A container that is started anew in the same pod is the same holder: nobody else can be alive
   // under its name, and nobody waits for the lease to end. Renewals are what an idle operator wakes
@@ -208,10 +204,10 @@ Status Run(const Flags& flags, const Settings& settings) {
            },
        .leader_changed = [](const std::string& leader) { log::Info("the leader is {}", leader); }});
   TRY_ASSIGN(const auto metrics, Serve(flags.metrics_address, [&](std::string_view path) {
-               return path == "/metrics"
-                          ? kube::MetricsAnswer(manager.FormatMetrics() + client->FormatMetrics() +
-                                                FormatLeader(lease.held()))
-                          : kube::HealthAnswer{404, "not found"};
+               return path == "/metrics" ? http::MetricsResponse(manager.FormatMetrics() +
+                                                                 client->FormatMetrics() +
+                                                                 FormatLeader(lease.held()))
+                                         : http::Response{404, "not found"};
              }));
   if (flags.leader_elect) {
     lease.Start();
@@ -226,7 +222,7 @@ Status Run(const Flags& flags, const Settings& settings) {
 
 // A file of the chart that the image has; null where the program runs without its image.
 Result<Json> ReadChartFile(const std::string& name) {
-  const auto text = ReadFile(JoinPath(Environment("CHART_FILES", "/opt/gpu-operator"), name));
+  const auto text = ReadFile(JoinPath(EnvironmentOr("CHART_FILES", "/opt/gpu-operator"), name));
   if (!text.has_value()) {
     log::Debug("{}", text.error().message);
     return Json::object();
@@ -237,7 +233,7 @@ Result<Json> ReadChartFile(const std::string& name) {
 
 // What the chart says of its values, and the files that the image has of it.
 Status ReadChartsWords(Settings& settings) {
-  if (const std::string pod = Environment("NFD_WORKER_POD"); !pod.empty()) {
+  if (const std::string pod = EnvironmentOr("NFD_WORKER_POD", ""); !pod.empty()) {
     auto parsed = ParseJson(pod);
     if (!parsed.has_value() || !parsed->is_object()) {
       return Fail(ErrorKind::kInvalid, "NFD_WORKER_POD: must be an object in JSON");
@@ -247,7 +243,7 @@ Status ReadChartsWords(Settings& settings) {
   for (const auto& [variable, names] :
        {std::pair("VALUES_NOT_KNOWN", &settings.values_not_known),
         std::pair("VALUES_NOT_FOLLOWED", &settings.values_not_followed)}) {
-    auto parsed = ParseNames(Environment(variable));
+    auto parsed = ParseNames(EnvironmentOr(variable, ""));
     if (!parsed.has_value()) {
       return std::unexpected(parsed.error().In(variable));
     }
@@ -273,22 +269,22 @@ int RunOperator(int argc, char** argv) {
   }
   log::SetLevel(flags->level);
   Settings settings;
-  settings.space = Environment(names::kOperatorNamespace);
-  settings.image = Environment("OPERATOR_IMAGE", Environment("VALIDATOR_IMAGE"));
-  settings.pull_policy = Environment("OPERATOR_IMAGE_PULL_POLICY", settings.pull_policy);
-  settings.pull_secrets = Split(Environment("OPERATOR_IMAGE_PULL_SECRETS"), ',');
+  settings.space = EnvironmentOr(names::kOperatorNamespace, "");
+  settings.image = EnvironmentOr("OPERATOR_IMAGE", EnvironmentOr("VALIDATOR_IMAGE", ""));
+  settings.pull_policy = EnvironmentOr("OPERATOR_IMAGE_PULL_POLICY", settings.pull_policy);
+  settings.pull_secrets = Split(EnvironmentOr("OPERATOR_IMAGE_PULL_SECRETS", ""), ',');
   if (settings.space.empty()) {
     log::Error("read environment: {} is not set", names::kOperatorNamespace);
     return 1;
   }
-  const auto node_features = ParseBool(Environment("NODE_FEATURES_ENABLED", "true"));
+  const auto node_features = ParseBool(EnvironmentOr("NODE_FEATURES_ENABLED", "true"));
   if (!node_features.has_value()) {
     log::Error("read NODE_FEATURES_ENABLED: {}", node_features.error().message);
     return 1;
   }
   settings.node_features = *node_features;
-  settings.startup_taint = Environment("STARTUP_TAINT");
-  auto master = ParseMasterConfig(Environment("NFD_MASTER_CONFIG"));
+  settings.startup_taint = EnvironmentOr("STARTUP_TAINT", "");
+  auto master = ParseMasterConfig(EnvironmentOr("NFD_MASTER_CONFIG", ""));
   if (!master.has_value()) {
     log::Error("read NFD_MASTER_CONFIG: {}", master.error().message);
     return 1;
@@ -297,22 +293,22 @@ int RunOperator(int argc, char** argv) {
     log::Warning("NFD_MASTER_CONFIG: {}", warning);
   }
   settings.master = *std::move(master);
-  auto instance = ParseInstance(Environment("NFD_MASTER_INSTANCE"));
+  auto instance = ParseInstance(EnvironmentOr("NFD_MASTER_INSTANCE", ""));
   if (!instance.has_value()) {
     log::Error("read NFD_MASTER_INSTANCE: {}", instance.error().message);
     return 1;
   }
   settings.master.nodes.instance = *std::move(instance);
-  settings.worker_config = Environment("NFD_WORKER_CONFIG");
+  settings.worker_config = EnvironmentOr("NFD_WORKER_CONFIG", "");
   if (const Status read = ReadChartsWords(settings); !read.has_value()) {
     log::Error("read {}", read.error().message);
     return 1;
   }
-  settings.driver_manager = Environment("DRIVER_MANAGER_IMAGE");
-  settings.cuda_image = Environment("CUDA_IMAGE");
+  settings.driver_manager = EnvironmentOr("DRIVER_MANAGER_IMAGE", "");
+  settings.cuda_image = EnvironmentOr("CUDA_IMAGE", "");
   for (const auto& [section, variable] :
        {std::pair("driver", "DRIVER_IMAGE"), std::pair("migManager", "MIG_MANAGER_IMAGE")}) {
-    settings.known_images[section] = Environment(variable, settings.known_images[section]);
+    settings.known_images[section] = EnvironmentOr(variable, settings.known_images[section]);
   }
   if (const Status status = Run(*flags, settings); !status.has_value()) {
     log::Error("run the operator: {}", status.error().message);

@@ -668,7 +668,7 @@ kube::Outcome Reconciler::Label(const std::string& name) {
 
 // An empty name: of rules that can't be read.
 void Reconciler::TellFailures(const std::string& node,
-                              const std::vector<node_feature_rule::RuleMistake>& mistakes) {
+                              const std::vector<nfd::RuleMistake>& mistakes) {
   std::vector<RuleFailures::News> news;
   {
     const std::lock_guard lock(mutex_);

@@ -112,8 +112,7 @@ class Reconciler {
   // Whether every node has been labelled by these, or was tried.
   bool SetRules(const LabelRules& rules, const DriverOwners& owners);
   kube::Outcome Label(const std::string& name);
-  void TellFailures(const std::string& node,
-                    const std::vector<node_feature_rule::RuleMistake>& mistakes);
+  void TellFailures(const std::string& node, const std::vector<nfd::RuleMistake>& mistakes);
   Status WriteNode(const std::string& name, const NodeChange& change, const TaintChange& taint);
   kube::Outcome Collect(const std::string& node);
 

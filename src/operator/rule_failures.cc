@@ -9,7 +9,7 @@
 namespace gantry::gpu_operator {
 namespace {
 
-using node_feature_rule::RuleMistake;
+using nfd::RuleMistake;
 
 std::string MessageOf(const std::string& node, const RuleMistake& mistake) {
   return node.empty() ? format("rule {} is left out: {}", mistake.rule, mistake.reason)

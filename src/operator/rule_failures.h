@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "policy/node_feature_rule/evaluate.h"
+#include "nfd/evaluate.h"
 
 namespace gantry::gpu_operator {
 
@@ -25,8 +25,7 @@ class RuleFailures {
     std::string all;
   };
   // The node's rules that fail now; an empty name: rules that can't be read, whatever the node.
-  std::vector<News> Observe(const std::string& node,
-                            const std::vector<node_feature_rule::RuleMistake>& mistakes);
+  std::vector<News> Observe(const std::string& node, const std::vector<nfd::RuleMistake>& mistakes);
 
  private:
   struct Failing {

@@ -7,7 +7,7 @@
 namespace gantry::gpu_operator {
 namespace {
 
-using node_feature_rule::RuleMistake;
+using nfd::RuleMistake;
 using testing::ElementsAre;
 using testing::IsEmpty;
 

@@ -50,8 +50,8 @@ Status ReadList(const Json& json, const char* key, std::vector<std::string>& int
 }
 
 std::string WhyNoLabel(const std::string& key, const std::string& value,
-                       const node_feature_rule::LabelPolicy& policy) {
-  if (!node_feature_rule::IsLabelKey(key) || !node_feature_rule::IsLabelValue(value)) {
+                       const nfd::LabelPolicy& policy) {
+  if (!nfd::IsLabelKey(key) || !nfd::IsLabelValue(value)) {
     return format("label {}={}: Kubernetes does not allow it", key, value);
   }
   return MayBeFeature(key, policy)
@@ -76,8 +76,7 @@ Result<MasterConfig> ParseMasterConfig(std::string_view text) {
   TRY(ReadList(json, "extraLabelNs", config.label_policy.allow));
   config.taints = BoolAt(json, "enableTaints", false);
   config.publish = !BoolAt(json, "noPublish", false);
-  TRY_ASSIGN(config.label_policy.white_list,
-             node_feature_rule::ParseWhiteList(TextAt(json, "labelWhiteList")));
+  TRY_ASSIGN(config.label_policy.white_list, nfd::ParseWhiteList(TextAt(json, "labelWhiteList")));
   config.labels = !BoolAt(json, "restrictions.disableLabels", false);
   config.others_labels = !BoolAt(json, "restrictions.denyNodeFeatureLabels", false);
   config.rule_annotations = !BoolAt(json, "restrictions.disableAnnotations", false);
@@ -96,8 +95,7 @@ Result<MasterConfig> ParseMasterConfig(std::string_view text) {
 }
 
 Result<std::string> ParseInstance(std::string_view name) {
-  if (!name.empty() &&
-      !node_feature_rule::IsLabelKey(NfdRecord(names::kNfdFeatureLabelsAnnotation, name))) {
+  if (!name.empty() && !nfd::IsLabelKey(NfdRecord(names::kNfdFeatureLabelsAnnotation, name))) {
     return Fail(ErrorKind::kInvalid,
                 format("\"{}\" can't stand before {}", name, names::kNfdFeatureLabelsAnnotation));
   }
@@ -107,12 +105,12 @@ Result<std::string> ParseInstance(std::string_view name) {
 RuleSet MakeRuleSet(const std::vector<RuleText>& objects) {
   RuleSet set;
   for (const RuleText& object : objects) {
-    node_feature_rule::ParsedRules parsed = node_feature_rule::ParseRules(object.rules);
+    nfd::ParsedRules parsed = nfd::ParseRules(object.rules);
     for (const auto& [rule, error] : parsed.mistakes) {
       set.mistakes.push_back({object.name, object.uid, object.generation, rule, error.message});
     }
-    for (auto& [feature, need] : node_feature_rule::NeedsOf(parsed.rules)) {
-      node_feature_rule::Need& all = set.needs[feature];
+    for (auto& [feature, need] : nfd::NeedsOf(parsed.rules)) {
+      nfd::Need& all = set.needs[feature];
       all.all |= need.all;
       all.all_attributes |= need.all_attributes;
       all.names.insert(need.names.begin(), need.names.end());
@@ -131,16 +129,16 @@ RuleSays ApplyRuleSet(const RuleSet& rules, const NamedFeatures& features,
   if (rules.objects.empty()) {
     return says;
   }
-  node_feature_rule::Features all;
+  nfd::Features all;
   for (const auto& [name, facts] : features) {
     if (const auto json = ParseJson(facts->features); json.has_value()) {
-      node_feature_rule::Add(all, node_feature_rule::FeaturesFrom(*json));
+      nfd::Add(all, nfd::FeaturesFrom(*json));
     }
   }
-  says.outputs = node_feature_rule::Evaluate(
-      rules.objects, std::move(all), [&config](const std::string& key, const std::string& value) {
-        return WhyNoLabel(key, value, config.label_policy);
-      });
+  says.outputs = nfd::Evaluate(rules.objects, std::move(all),
+                               [&config](const std::string& key, const std::string& value) {
+                                 return WhyNoLabel(key, value, config.label_policy);
+                               });
   if (!config.labels) {
     says.outputs.labels.clear();
   }

@@ -6,18 +6,18 @@
 #include <vector>
 
 #include "base/json.h"
+#include "nfd/evaluate.h"
+#include "nfd/label_policy.h"
 #include "operator/node_labels.h"
-#include "policy/node_feature_rule/evaluate.h"
-#include "policy/node_feature_rule/label_policy.h"
 
 namespace gantry::gpu_operator {
 
 // What of an NFD master's configuration (nfd-master.conf) decides anything here. Its `klog`,
 // `resyncPeriod`, `leaderElection`, `nfdApiParallelism` and `informerPageSize` have no counterpart.
 struct MasterConfig {
-  node_feature_rule::LabelPolicy label_policy;  // denyLabelNs, extraLabelNs, labelWhiteList
-  bool taints = false;                          // enableTaints
-  bool publish = true;                          // not noPublish
+  nfd::LabelPolicy label_policy;  // denyLabelNs, extraLabelNs, labelWhiteList
+  bool taints = false;            // enableTaints
+  bool publish = true;            // not noPublish
   // restrictions.*
   bool labels = true;         // of rules and of NodeFeatures (disableLabels)
   bool others_labels = true;  // of NodeFeatures that are not our operands' (denyNodeFeatureLabels)
@@ -36,9 +36,9 @@ Result<std::string> ParseInstance(std::string_view name);
 
 // All NodeFeatureRules of the cluster.
 struct RuleSet {
-  std::vector<node_feature_rule::RuleObject> objects;
-  node_feature_rule::Needs needs;
-  std::vector<node_feature_rule::RuleMistake> mistakes;  // rules that can't be read
+  std::vector<nfd::RuleObject> objects;
+  nfd::Needs needs;
+  std::vector<nfd::RuleMistake> mistakes;  // rules that can't be read
 };
 struct RuleText {
   std::string name;  // of the object

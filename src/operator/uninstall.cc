@@ -19,6 +19,7 @@
 #include <set>
 
 #include "base/command_line.h"
+#include "base/environment.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "kube/client.h"
@@ -54,11 +55,6 @@ struct Options {
   bool definitions = false;
   seconds timeout{120};
 };
-
-std::string Environment(const char* name, std::string_view fallback = "") {
-  const char* value = std::getenv(name);
-  return value == nullptr || *value == '\0' ? std::string(fallback) : std::string(value);
-}
 
 // The chart's labels.
 bool IsOfChart(const Json& object) {
@@ -482,12 +478,12 @@ int RunUninstall(int argc, char** argv) {
   }
   options.timeout = seconds(timeout);
   if (options.space.empty()) {
-    options.space = Environment(names::kOperatorNamespace);
+    options.space = EnvironmentOr(names::kOperatorNamespace, "");
   }
-  options.image = Environment("OPERATOR_IMAGE");
-  options.pull_policy = Environment("OPERATOR_IMAGE_PULL_POLICY", "IfNotPresent");
-  options.pull_secrets = Split(Environment("OPERATOR_IMAGE_PULL_SECRETS"), ',');
-  options.instance = Environment("NFD_MASTER_INSTANCE");
+  options.image = EnvironmentOr("OPERATOR_IMAGE", "");
+  options.pull_policy = EnvironmentOr("OPERATOR_IMAGE_PULL_POLICY", "IfNotPresent");
+  options.pull_secrets = Split(EnvironmentOr("OPERATOR_IMAGE_PULL_SECRETS", ""), ',');
+  options.instance = EnvironmentOr("NFD_MASTER_INSTANCE", "");
   if (options.space.empty() || options.image.empty()) {
     log::Error("read environment: {} and OPERATOR_IMAGE must be set", names::kOperatorNamespace);
     return 2;

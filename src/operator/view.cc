@@ -315,7 +315,7 @@ std::shared_ptr<const RuleSet> View::Rules() const {
   return rules_;
 }
 
-std::shared_ptr<FeatureStore> View::MakeStore(const node_feature_rule::Needs& needs,
+std::shared_ptr<FeatureStore> View::MakeStore(const nfd::Needs& needs,
                                               std::set<std::string, std::less<>> spaces) {
   return std::make_shared<FeatureStore>(
       client_, space_,
@@ -373,7 +373,7 @@ void View::RulesChanged() {
     rules_ = set;
     const auto& latest = filling_ != nullptr ? filling_ : features_;
     if (latest == nullptr || latest->reading().spaces != spaces ||
-        !node_feature_rule::Covers(latest->reading().needs, set->needs)) {
+        !nfd::Covers(latest->reading().needs, set->needs)) {
       fresh = MakeStore(set->needs, std::move(spaces));
       if (features_ == nullptr) {
         features_ = fresh;

@@ -158,7 +158,7 @@ class View {
   // The rules, or the namespaces whose NodeFeatures count. Nothing happens before both are known.
   void RulesChanged();
   void TellAllNodes();
-  std::shared_ptr<FeatureStore> MakeStore(const node_feature_rule::Needs& needs,
+  std::shared_ptr<FeatureStore> MakeStore(const nfd::Needs& needs,
                                           std::set<std::string, std::less<>> spaces);
   void UseFilled(int number);
   [[nodiscard]] std::shared_ptr<FeatureStore> Store() const;

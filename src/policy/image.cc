@@ -14,7 +14,7 @@ namespace gantry::policy {
 
 namespace {
 
-Result<ImageChoice> Wrong(std::string_view section, std::string_view why) {
+Result<ImageChoice> WrongImage(std::string_view section, std::string_view why) {
   return Fail(ErrorKind::kInvalid,
               format("spec{}{}: {}", section.empty() ? "" : ".", section, why));
 }
@@ -35,11 +35,11 @@ Result<ImageChoice> ChooseImage(const ImageSpec& spec, std::string_view ours,
   }
   if (!repository && !image) {
     if (ours.empty()) {
-      return Wrong(section, "no image is set and the operator knows none");
+      return WrongImage(section, "no image is set and the operator knows none");
     }
     return ImageChoice{std::string(ours), version};
   }
-  return Wrong(section, "repository, image and version are needed together");
+  return WrongImage(section, "repository, image and version are needed together");
 }
 
 std::string_view ImageName(std::string_view image) {

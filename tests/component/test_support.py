@@ -186,7 +186,7 @@ def test_every_code_is_in_the_page_of_codes():
     theirs = {"CrashLoopBackOff", "ContainerCreating", "ErrImageNeverPull", "ErrImagePull", "ImagePullBackOff",
               "InvalidImageName", "RegistryUnavailable", "SignatureValidationFailed", "StartError",
               "ContainerCannotRun", "PreferNoSchedule", "NFDLabelsMissing"}
-    sources = "".join(path.read_text() for path in sorted((ROOT / "src/operator/doctor").glob("*findings.*")))
+    sources = "".join(path.read_text() for path in sorted((ROOT / "src/doctor").glob("*findings.*")))
     codes = set(re.findall(r'"((?:[A-Z]+[a-z]+){2,}[A-Z]*)"', sources)) - theirs
     assert set(re.findall(r"^\| `(\w+)`", (ROOT / "docs/doctor.md").read_text(), re.MULTILINE)) == codes
 

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <string_view>
 
+#include "nfd/label_policy.h"
 #include "operands/node_features/labels.h"
 #include "operands/node_features/worker_config.h"
-#include "policy/node_feature_rule/label_policy.h"
 
 namespace gantry::node_features {
 namespace {
@@ -27,7 +27,7 @@ void Fuzz(std::string_view bytes) {
   facts.files["module/kvm_amd/parameters/sev"] = "Y";
   const Labelled labelled = NodeLabels(facts, {}, WallTime());
   for (const auto& [key, value] : labelled.labels) {
-    CHECK(node_feature_rule::IsLabelKey(key) && node_feature_rule::IsLabelValue(value));
+    CHECK(nfd::IsLabelKey(key) && nfd::IsLabelValue(value));
   }
   WorkerConfig config;
   if (Overlay(bytes, config).has_value()) {

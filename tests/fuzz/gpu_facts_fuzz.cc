@@ -6,21 +6,21 @@
 #include <string_view>
 
 #include "base/json.h"
+#include "gpu/vfio.h"
+#include "gpu/vgpu.h"
 #include "operands/gpu_features/facts.h"
 #include "operands/gpu_features/resource_labels.h"
-#include "operands/gpu_features/vfio.h"
-#include "operands/gpu_features/vgpu.h"
 
 namespace gantry::gpu_features {
 namespace {
 
 void Fuzz(std::string_view text) {
-  if (const auto host = FindVgpuHost(text); host.has_value()) {
+  if (const auto host = gpu::FindVgpuHost(text); host.has_value()) {
     CHECK(host->driver_version.size() <= 10 && host->driver_branch.size() <= 10);
   }
-  const uint64_t memory = AddressableMemory(text);
+  const uint64_t memory = gpu::AddressableMemory(text);
   CHECK((memory & (memory - 1)) == 0);
-  NameInPciIds(text, 0x10de, 0x20b2);
+  gpu::NameInPciIds(text, 0x10de, 0x20b2);
   const std::string value = LabelValue(text, "-SHARED");
   CHECK(value.size() <= 63);
   CHECK(LabelValue(value) == value);

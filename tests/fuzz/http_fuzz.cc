@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kube/http.h"
+#include "http/http.h"
 
 namespace gantry::kube {
 namespace {
@@ -21,7 +21,7 @@ struct Answer {
 
 Answer Read(std::string_view text, size_t step) {
   Answer answer;
-  ResponseReader reader([&answer](std::string_view piece) { answer.body += piece; });
+  http::ResponseReader reader([&answer](std::string_view piece) { answer.body += piece; });
   for (size_t at = 0; answer.well && at < text.size(); at += step) {
     answer.well = reader.Feed(text.substr(at, step)).has_value();
   }
@@ -40,7 +40,7 @@ void Fuzz(std::string_view text) {
     const Answer cut = Read(text, step);
     CHECK(!whole.well || !whole.done || cut == whole);
   }
-  const Result<std::optional<RequestHead>> head = ReadRequestHead(text);
+  const Result<std::optional<http::RequestHead>> head = http::ReadRequestHead(text);
   CHECK(!head.has_value() || !head->has_value() || !(*head)->target.empty());
 }
 

@@ -6,11 +6,11 @@
 #include <cstdint>
 #include <string_view>
 
-#include "policy/node_feature_rule/evaluate.h"
-#include "policy/node_feature_rule/label_policy.h"
-#include "policy/node_feature_rule/match.h"
+#include "nfd/evaluate.h"
+#include "nfd/label_policy.h"
+#include "nfd/match.h"
 
-namespace gantry::node_feature_rule {
+namespace gantry::nfd {
 namespace {
 
 Features Node() {
@@ -48,9 +48,9 @@ void Fuzz(std::string_view text) {
 }
 
 }  // namespace
-}  // namespace gantry::node_feature_rule
+}  // namespace gantry::nfd
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
-  gantry::node_feature_rule::Fuzz({reinterpret_cast<const char*>(bytes), size});
+  gantry::nfd::Fuzz({reinterpret_cast<const char*>(bytes), size});
   return 0;
 }

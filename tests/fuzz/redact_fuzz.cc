@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "operator/doctor/redact.h"
+#include "doctor/redact.h"
 
 namespace gantry::doctor {
 namespace {

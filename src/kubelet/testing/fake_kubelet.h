@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "kubelet/device_plugin.h"
+#include "kubelet/device_plugin/device_plugin.h"
 
 namespace gantry::kubelet {
 

@@ -8,9 +8,13 @@
 #include "operands/container_runtime/toolkit_cli.h"
 
 namespace gantry::container_runtime {
+namespace {
+
+using Takes = Flag::Takes;
+
+}  // namespace
 
 Status ConfigCommand(const CliCall& call) {
-  using Takes = Flag::Takes;
   TRY_ASSIGN(const FlagWords flags, FlagWords::Parse(call.words,
                                                      {{{"config-file", "config", "c"}},
                                                       {{"set"}},

@@ -79,10 +79,10 @@ Status ReplaceConfig(const std::string& path, const std::string& content) {
   return written;
 }
 
-bool Exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
+bool IsThere(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
 
 bool IsTegra(const NodePlaces& places) {
-  return Exists(JoinPath(places.root, container::kTegraRelease));
+  return IsThere(JoinPath(places.root, container::kTegraRelease));
 }
 
 // A driver container has its device nodes in a folder of its own; a driver of the host has them in
@@ -94,7 +94,7 @@ container::DriverPlace PlaceOf(const RuntimeConfig& settings, const NodePlaces& 
       settings.jit_features.end();
   place.host_root = settings.driver_root.empty() ? "/" : settings.driver_root;
   place.root = JoinPath(places.root, place.host_root);
-  const bool own_nodes = Exists(JoinPath(place.root, "dev/nvidiactl"));
+  const bool own_nodes = IsThere(JoinPath(place.root, "dev/nvidiactl"));
   place.host_dev_root = own_nodes ? place.host_root : "/";
   place.dev_root = own_nodes ? place.root : places.root;
   place.sys_root = places.root;
@@ -209,7 +209,7 @@ class Injection {
   // node with its module. A container does without it, as it would if it had never been there.
   void LeaveOutWhatIsGone(NodeInventory& inventory) {
     const auto gone = [&](const std::string& path) {
-      if (!Exists(path)) {
+      if (!IsThere(path)) {
         warnings_.push_back(format("{} is not given: the node no longer has it", path));
         return true;
       }
@@ -261,7 +261,7 @@ class Injection {
     input.compat_folder = settings_.csv_compat_folder;
     input.real = [this](const std::string& path) {
       const auto real = ResolveInRoot(places_.root, path);
-      return real && Exists(*real) ? WithoutRoot(places_.root, *real).value_or("") : "";
+      return real && IsThere(*real) ? WithoutRoot(places_.root, *real).value_or("") : "";
     };
     input.target = [this](const std::string& path) {
       char target[4096];
@@ -309,7 +309,7 @@ class Injection {
       container::AppendEdits(spec->devices.front().edits, edits);
     }
     const auto add = [&](const std::string& what, const std::string& path, bool needed) {
-      if (needed || Exists(JoinPath(place.dev_root, path))) {
+      if (needed || IsThere(JoinPath(place.dev_root, path))) {
         edits.device_nodes.push_back({path, HostNode(place, path)});
       } else {
         warnings_.push_back(

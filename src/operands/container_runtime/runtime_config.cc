@@ -3,7 +3,6 @@
 // administrator's comments and order stay.
 #include "operands/container_runtime/runtime_config.h"
 
-#define TOML_ENABLE_FORMATTERS 0
 #include <algorithm>
 #include <array>
 

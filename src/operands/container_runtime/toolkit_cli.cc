@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/environment.h"
 #include "base/paths.h"
 #include "base/text.h"
 #include "host/files.h"
@@ -36,11 +37,6 @@ constexpr std::array kEntries = {
     Entry{"system print-ldcache", PrintLibraryCache, "print the libraries that ld.so.cache lists"},
     Entry{"info", PrintInfo, "print what is known of the driver and the GPUs"},
 };
-
-std::optional<std::string> FromProcess(const std::string& name) {
-  const char* value = std::getenv(name.c_str());
-  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-}
 
 void PrintUsage(std::FILE* out) {
   std::fprintf(out, "usage: nvidia-ctk [--debug] [--quiet] [--config FILE] COMMAND ...\n");
@@ -93,7 +89,7 @@ Result<FlagWords> TakeGlobalFlags(std::vector<std::string>& words) {
                           {{{"debug", "d"}, Flag::Takes::kNothing},
                            {{"quiet"}, Flag::Takes::kNothing, {"NVIDIA_CTK_QUIET"}},
                            {{"config"}, Flag::Takes::kValue, {"NVIDIA_CTK_CONFIG"}}},
-                          FromProcess);
+                          EnvironmentVariable);
 }
 
 }  // namespace
@@ -136,7 +132,7 @@ int RunToolkitCli(const std::string& name, const std::vector<std::string>& words
   }
   std::vector<std::string> rest = words;
   CliCall call;
-  call.environment = FromProcess;
+  call.environment = EnvironmentVariable;
   const auto flags = TakeGlobalFlags(rest);
   if (!flags) {
     return WrongUsage(name, flags.error().message);

@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <set>
 
+#include "base/environment.h"
 #include "base/log.h"
 #include "base/paths.h"
 #include "base/text.h"
@@ -337,11 +338,6 @@ class Toolkit {
   RepairPace pace_;
 };
 
-std::optional<std::string> FromProcess(const std::string& name) {
-  const char* value = std::getenv(name.c_str());
-  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-}
-
 // One toolkit a host: the lock lies on a folder that every host has, and leaves nothing behind.
 Result<Fd> LockHost(const Options& options) {
   const std::string path = JoinPath(options.host_root, "var/lib");
@@ -385,7 +381,7 @@ int RunContainerToolkit(int argc, char** argv) {
     std::printf("%s\n", GANTRY_VERSION);
     return 0;
   }
-  const auto options = ParseOptions(words, FromProcess);
+  const auto options = ParseOptions(words, EnvironmentVariable);
   if (!options) {
     log::Error("{}", options.error().message);
     return 1;

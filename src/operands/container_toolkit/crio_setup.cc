@@ -18,7 +18,7 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr char kDefaultConfig[] = "/etc/crio/crio.conf";
+constexpr char kCrioConfig[] = "/etc/crio/crio.conf";
 constexpr char kDefaultFolder[] = "/etc/crio/crio.conf.d";
 constexpr char kDropInName[] = "99-nvidia.toml";
 
@@ -31,7 +31,7 @@ CrioSetup::CrioSetup(const Options& options, FoundRuntime found_runtime,
       config_dir_(OptionValue(found().words, {"--config-dir", "-d"})),
       drop_in_path_(AskedDropIn()) {
   if (config_path_.empty()) {
-    config_path_ = kDefaultConfig;
+    config_path_ = kCrioConfig;
   }
   if (config_dir_.empty()) {
     config_dir_ = kDefaultFolder;

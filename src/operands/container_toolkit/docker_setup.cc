@@ -21,7 +21,7 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr char kDefaultConfig[] = "/etc/docker/daemon.json";
+constexpr char kDockerConfig[] = "/etc/docker/daemon.json";
 
 }  // namespace
 
@@ -30,7 +30,7 @@ DockerSetup::DockerSetup(const Options& options, FoundRuntime found_runtime,
     : RuntimeSetup(options, std::move(found_runtime), std::move(noted_drop_ins)),
       config_path_(OptionValue(found().words, {"--config-file"})) {
   if (config_path_.empty()) {
-    config_path_ = kDefaultConfig;
+    config_path_ = kDockerConfig;
   }
 }
 

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "base/environment.h"
 #include "base/log.h"
 #include "base/paths.h"
 #include "base/text.h"
@@ -56,11 +57,6 @@ constexpr std::array kFolders = {"/run/nvidia/validations",
                                  names::kCustomRulesDir,
                                  "/etc/kubernetes/node-feature-discovery"};
 
-std::optional<std::string> FromProcess(const std::string& name) {
-  const char* value = std::getenv(name.c_str());
-  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-}
-
 Status RemoveMatching(const std::string& root, const std::string& folder,
                       const std::function<bool(const std::string&)>& matches) {
   TRY_ASSIGN(const std::string here, ResolveInRoot(root, folder));
@@ -90,7 +86,7 @@ bool IsMountPoint(const std::string& path) {
 // What the MPS control daemon leaves for the containers that it served. Its mount is the host's,
 // and ends only where the host's first process sees it.
 Status RemoveMps(const std::string& root) {
-  const std::string folder = FromProcess("MPS_ROOT").value_or("/run/nvidia/mps");
+  const std::string folder = EnvironmentVariable("MPS_ROOT").value_or("/run/nvidia/mps");
   TRY_ASSIGN(const std::string here, ResolveInRoot(root, folder));
   if (IsMountPoint(JoinPath(here, "shm"))) {
     const auto memory = JoinPath(folder, "shm");
@@ -202,7 +198,7 @@ int RunHostCleanup(int argc, char** argv) {
   }
   const host::Signals signals;
   const Result<bool> done = [&]() -> Result<bool> {
-    TRY_ASSIGN(const Options options, ParseOptions(words, FromProcess));
+    TRY_ASSIGN(const Options options, ParseOptions(words, EnvironmentVariable));
     TRY_ASSIGN(const bool all, Clean(options));
     TRY(host::WriteFileAtomic(done_file, ""));
     return all;

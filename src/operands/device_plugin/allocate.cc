@@ -9,6 +9,7 @@
 
 #include "base/paths.h"
 #include "base/text.h"
+#include "gpu/device_id.h"
 #include "policy/names.h"
 
 namespace gantry::device_plugin {
@@ -148,7 +149,7 @@ std::string MpsLog(const std::string& resource) { return resource + "/log"; }
 Result<kubelet::Allocation> Allocate(const Resource& resource, const Settings& settings,
                                      const Beside& beside, const std::vector<std::string>& ids) {
   TRY_ASSIGN(const auto units, UnitsOf(resource, ids));
-  const bool shared = std::ranges::any_of(ids, IsReplica);
+  const bool shared = std::ranges::any_of(ids, gpu::IsReplica);
   if (shared && ids.size() > 1 && settings.sharing.fail_requests_greater_than_one) {
     return Fail(ErrorKind::kInvalid,
                 format("invalid allocation request for '{}': maximum request size for shared "

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "kubelet/device_plugin.h"
+#include "kubelet/device_plugin/device_plugin.h"
 #include "operands/device_plugin/resources.h"
 #include "operands/device_plugin/settings.h"
 

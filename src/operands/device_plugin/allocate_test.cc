@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
-#include "operands/device_plugin/testing/gpus.h"
+#include "operands/device_plugin/testing/settings.h"
 
 namespace gantry::device_plugin {
 namespace {

@@ -17,7 +17,7 @@
 namespace gantry::device_plugin {
 namespace {
 
-container::DriverPlace PlaceOf(const Settings& settings, const GpuSet& set,
+container::DriverPlace PlaceOf(const Settings& settings, const gpu::GpuSet& set,
                                const std::string& host_root) {
   return {.root = settings.driver.root_here,
           .host_root = settings.driver.root,
@@ -30,7 +30,7 @@ container::DriverPlace PlaceOf(const Settings& settings, const GpuSet& set,
 }
 
 // The GPUs that the units are of; of one in MIG mode the MIG devices among them.
-std::vector<container::CdiGpu> GpusOf(const GpuSet& set, const std::vector<Unit>& units) {
+std::vector<container::CdiGpu> GpusOf(const gpu::GpuSet& set, const std::vector<Unit>& units) {
   std::vector<container::CdiGpu> gpus;
   const auto offered = [&units](const std::string& uuid) {
     return std::ranges::find(units, uuid, &Unit::uuid) != units.end();
@@ -133,7 +133,7 @@ Result<container::CdiEdits> EditsOfDevice(const std::string& cdi_dir, std::strin
 
 Result<CdiWritten> WriteCdi(const std::string& cdi_dir, const std::string& host_root,
                             const Settings& settings, const container::HookProgram& hook,
-                            const GpuSet& set, const std::vector<Unit>& units,
+                            const gpu::GpuSet& set, const std::vector<Unit>& units,
                             const std::vector<int>& imex_channels,
                             const container::CdiEdits& with_every_gpu) {
   CdiWritten written;

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "container/cdi.h"
 #include "container/cdi_hooks.h"
-#include "operands/device_plugin/gpu.h"
+#include "gpu/gpu_set.h"
 #include "operands/device_plugin/resources.h"
 #include "operands/device_plugin/settings.h"
 
@@ -37,7 +37,7 @@ Result<container::CdiEdits> EditsOfDevice(const std::string& cdi_dir, std::strin
 // not for the program `hook`.
 Result<CdiWritten> WriteCdi(const std::string& cdi_dir, const std::string& host_root,
                             const Settings& settings, const container::HookProgram& hook,
-                            const GpuSet& set, const std::vector<Unit>& units,
+                            const gpu::GpuSet& set, const std::vector<Unit>& units,
                             const std::vector<int>& imex_channels,
                             const container::CdiEdits& with_every_gpu);
 

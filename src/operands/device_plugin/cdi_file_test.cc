@@ -10,7 +10,7 @@
 #include <fstream>
 
 #include "base/paths.h"
-#include "operands/device_plugin/testing/gpus.h"
+#include "operands/device_plugin/testing/settings.h"
 
 namespace gantry::device_plugin {
 namespace {
@@ -39,7 +39,7 @@ class CdiFileTest : public testing::Test {
   std::string Document(const std::vector<std::string>& features,
                        const container::CdiEdits& more = {}) {
     settings_.cdi_features = features;
-    GpuSet set = SetOf(Gpus(1));
+    gpu::GpuSet set = SetOf(Gpus(1));
     set.gpus[0].coherent = true;
     Unit unit;
     unit.uuid = set.gpus[0].uuid;

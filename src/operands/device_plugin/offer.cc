@@ -9,16 +9,17 @@
 #include <string_view>
 #include <utility>
 
-#include "operands/device_plugin/device_nodes.h"
+#include "gpu/device_id.h"
+#include "gpu/device_nodes.h"
+#include "gpu/scores.h"
 #include "operands/device_plugin/preferred.h"
-#include "operands/device_plugin/scores.h"
 
 namespace gantry::device_plugin {
 namespace {
 
 class Snapshot : public kubelet::Allocator {
  public:
-  Snapshot(Resource resource, PairScores scores, Settings settings, Beside beside)
+  Snapshot(Resource resource, gpu::PairScores scores, Settings settings, Beside beside)
       : resource_(std::move(resource)),
         scores_(std::move(scores)),
         settings_(std::move(settings)),
@@ -29,7 +30,7 @@ class Snapshot : public kubelet::Allocator {
     auto beside = beside_;
     if (settings_.pass_device_specs) {
       for (const auto& node : ControlNodes()) {
-        if (HasNode(settings_.driver.dev_root_here, node)) {
+        if (gpu::HasNode(settings_.driver.dev_root_here, node)) {
           beside.control_nodes.insert(node);
         }
       }
@@ -43,19 +44,19 @@ class Snapshot : public kubelet::Allocator {
 
  private:
   const Resource resource_;
-  const PairScores scores_;
+  const gpu::PairScores scores_;
   const Settings settings_;
   const Beside beside_;
 };
 
 }  // namespace
 
-kubelet::PluginResource Offer(const Resource& resource, const GpuSet& set, const Settings& settings,
-                              Beside beside) {
+kubelet::PluginResource Offer(const Resource& resource, const gpu::GpuSet& set,
+                              const Settings& settings, Beside beside) {
   return {.name = resource.name,
           .endpoint = resource.endpoint,
           .devices = resource.devices,
-          .allocator = std::make_shared<Snapshot>(resource, ScoresFor(resource.units, set),
+          .allocator = std::make_shared<Snapshot>(resource, gpu::ScoresFor(resource.units, set),
                                                   settings, std::move(beside))};
 }
 
@@ -64,13 +65,13 @@ void TakeHealth(const std::vector<Resource>& now, std::vector<kubelet::PluginRes
   for (const auto& resource : now) {
     for (const auto& device : resource.devices) {
       if (device.healthy) {
-        healthy.insert(UuidOf(device.id));
+        healthy.insert(gpu::UuidOf(device.id));
       }
     }
   }
   for (auto& resource : served) {
     for (auto& device : resource.devices) {
-      device.healthy = healthy.contains(UuidOf(device.id));
+      device.healthy = healthy.contains(gpu::UuidOf(device.id));
     }
   }
 }

@@ -3,9 +3,9 @@
 
 #include <vector>
 
-#include "kubelet/plugin_host.h"
+#include "gpu/gpu_set.h"
+#include "kubelet/device_plugin/plugin_host.h"
 #include "operands/device_plugin/allocate.h"
-#include "operands/device_plugin/gpu.h"
 #include "operands/device_plugin/resources.h"
 #include "operands/device_plugin/settings.h"
 
@@ -13,8 +13,8 @@ namespace gantry::device_plugin {
 
 // A resource as the kubelet's server takes it, with answers that are made from these values and
 // from the control device nodes that there are then.
-kubelet::PluginResource Offer(const Resource& resource, const GpuSet& set, const Settings& settings,
-                              Beside beside);
+kubelet::PluginResource Offer(const Resource& resource, const gpu::GpuSet& set,
+                              const Settings& settings, Beside beside);
 
 // Gives the devices that are served the health that their GPUs and MIG devices have `now`, under
 // whatever resource; what is offered no more is unhealthy.

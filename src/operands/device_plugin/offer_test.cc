@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "operands/device_plugin/testing/gpus.h"
+#include "operands/device_plugin/testing/settings.h"
 
 namespace gantry::device_plugin {
 namespace {

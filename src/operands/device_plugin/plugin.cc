@@ -14,9 +14,9 @@
 #include "base/log.h"
 #include "base/paths.h"
 #include "base/text.h"
+#include "gpu/device_nodes.h"
 #include "kubelet/folders.h"
 #include "operands/device_plugin/cdi_file.h"
-#include "operands/device_plugin/device_nodes.h"
 #include "policy/names.h"
 
 namespace gantry::device_plugin {
@@ -228,9 +228,9 @@ bool Plugin::ConfigIsKnown() {
   config_error_.clear();
   config_ = *std::move(loaded);
   settings_ = *std::move(settings);
-  settings_->driver.dev_root_here = DevRootHere(settings_->driver.dev_root_here);
-  health_.SetPolicy(MakeXidPolicy(settings_->xids, arguments_.disable_health_checks,
-                                  arguments_.enable_health_checks));
+  settings_->driver.dev_root_here = gpu::DevRootHere(settings_->driver.dev_root_here);
+  health_.SetPolicy(gpu::MakeXidPolicy(settings_->xids, arguments_.disable_health_checks,
+                                       arguments_.enable_health_checks));
   offer_changed_ = true;
   cdi_changed_ = true;
   return true;
@@ -239,7 +239,7 @@ bool Plugin::ConfigIsKnown() {
 Found Plugin::WhatTheNodeHas() const {
   Found found{.driver = RootsFrom(driver_ready_.value_or(host::StatusValues())), .modes = {}};
   if (IsRequested(names::kDriverReady, arguments_)) {
-    const auto modules = host::LoadedModules(JoinPath(HostRoot(arguments_.host_root), "proc"));
+    const auto modules = host::LoadedModules(JoinPath(gpu::HostRoot(arguments_.host_root), "proc"));
     found.modes = ModesOf(modules.value_or(std::vector<host::KernelModule>()));
   }
   return found;
@@ -261,15 +261,15 @@ void Plugin::LookForTegra() {
   if (look_at_ && RealClock().Now() < *look_at_) {
     return;
   }
-  const auto root = HostRoot(arguments_.host_root);
+  const auto root = gpu::HostRoot(arguments_.host_root);
   const bool tegra =
       access(JoinPath(root, "etc/nv_tegra_release").c_str(), F_OK) == 0 ||
       Lower(ReadFile(JoinPath(root, "sys/devices/soc0/family")).value_or("")).starts_with("tegra");
-  On(GpusMissing{{ErrorKind::kUnsupported,
-                  tegra
-                      ? "device-discovery-strategy tegra: GPUs of Tegra systems are not served"
-                      : "device-discovery-strategy tegra: this node is no Tegra system (it has no "
-                        "/etc/nv_tegra_release); auto and nvml look for other GPUs"}});
+  On(gpu::GpusMissing{
+      {ErrorKind::kUnsupported,
+       tegra ? "device-discovery-strategy tegra: GPUs of Tegra systems are not served"
+             : "device-discovery-strategy tegra: this node is no Tegra system (it has no "
+               "/etc/nv_tegra_release); auto and nvml look for other GPUs"}});
 }
 
 void Plugin::LookAtGpus(const DriverRoots& driver) {
@@ -279,7 +279,7 @@ void Plugin::LookAtGpus(const DriverRoots& driver) {
   }
   look_at_.reset();
   if (driver.dev_root_here != "/") {
-    auto made = MirrorDeviceNodes(JoinPath(driver.dev_root_here, "dev"), "/dev");
+    auto made = gpu::MirrorDeviceNodes(JoinPath(driver.dev_root_here, "dev"), "/dev");
     if (!made) {
       log::Warning("{}", made.error().message);
     } else if (!made->empty()) {
@@ -289,17 +289,17 @@ void Plugin::LookAtGpus(const DriverRoots& driver) {
   if (!monitor_ || monitored_ != driver) {
     monitored_ = driver;
     // MIG devices are made and removed with these.
-    if (auto watched =
-            watcher_.Add(CapabilityNodes(driver.dev_root_here), host::Watcher::For::kExistence);
+    if (auto watched = watcher_.Add(gpu::CapabilityNodes(driver.dev_root_here),
+                                    host::Watcher::For::kExistence);
         !watched) {
       log::Warning("{}", watched.error().message);
     }
-    monitor_ = std::make_unique<Monitor>(
-        Monitor::Options{.driver_root = driver.root_here,
-                         .host_root = HostRoot(arguments_.host_root),
-                         .tell = [this](Observation seen) {
-                           std::visit([this](auto& one) { mailbox_.Post(std::move(one)); }, seen);
-                         }});
+    monitor_ = std::make_unique<gpu::Monitor>(gpu::Monitor::Options{
+        .driver_root = driver.root_here,
+        .host_root = gpu::HostRoot(arguments_.host_root),
+        .tell = [this](gpu::Observation seen) {
+          std::visit([this](auto& one) { mailbox_.Post(std::move(one)); }, seen);
+        }});
   }
   monitor_->Look();
 }

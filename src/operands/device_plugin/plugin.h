@@ -9,21 +9,21 @@
 #include <variant>
 #include <vector>
 
+#include "agent/condition_writer.h"
+#include "agent/own_node.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "container/hook_program.h"
+#include "gpu/health.h"
+#include "gpu/monitor.h"
 #include "host/signals.h"
 #include "host/status_files.h"
 #include "host/watch.h"
-#include "kubelet/plugin_host.h"
+#include "kubelet/device_plugin/plugin_host.h"
 #include "operands/device_plugin/allocate.h"
-#include "operands/device_plugin/condition_writer.h"
 #include "operands/device_plugin/config_files.h"
-#include "operands/device_plugin/health.h"
 #include "operands/device_plugin/kubelet_place.h"
 #include "operands/device_plugin/mailbox.h"
-#include "operands/device_plugin/monitor.h"
-#include "operands/device_plugin/node_link.h"
 #include "operands/device_plugin/resources.h"
 #include "operands/device_plugin/settings.h"
 
@@ -45,24 +45,24 @@ class Plugin {
   struct LabelSeen {
     std::optional<std::string> value;
   };
-  using Message = std::variant<GpusFound, GpusMissing, GpusChanged, WaitFailed, XidEvent, Probed,
-                               LabelSeen, kubelet::PluginEvent>;
+  using Message = std::variant<gpu::GpusFound, gpu::GpusMissing, gpu::GpusChanged, gpu::WaitFailed,
+                               gpu::XidEvent, gpu::Probed, LabelSeen, kubelet::PluginEvent>;
 
   Status Start();
   [[nodiscard]] std::vector<KubeletPlace> LookForKubelet() const;
   void FollowKubelet();
   void Wait();
   void TakeMessages();
-  void On(GpusFound found);
-  void On(GpusMissing missing);
-  void On(const GpusChanged& changed);
-  void On(const WaitFailed& failed);
-  void On(const XidEvent& event);
-  void On(const Probed& probed);
+  void On(gpu::GpusFound found);
+  void On(gpu::GpusMissing missing);
+  void On(const gpu::GpusChanged& changed);
+  void On(const gpu::WaitFailed& failed);
+  void On(const gpu::XidEvent& event);
+  void On(const gpu::Probed& probed);
   void On(LabelSeen seen);
   void On(const kubelet::PluginEvent& event);
   void OnPaths(const std::vector<std::string>& changed);
-  void OnHealth(const std::vector<HealthChange>& changes);
+  void OnHealth(const std::vector<gpu::HealthChange>& changes);
 
   // The steps; false: what comes after has to wait.
   void Evaluate();
@@ -74,13 +74,13 @@ class Plugin {
   void LookAtGpus(const DriverRoots& driver);
   void LookForTegra();
   void ProbeIfDue();
-  void Serve(const Settings& settings, const GpuSet& set);
+  void Serve(const Settings& settings, const gpu::GpuSet& set);
   std::string LookAtHook(const Settings& settings);
   bool FindBeside(const Settings& settings, std::vector<std::string>& left_out);
-  bool CdiIsWritten(const Settings& settings, const GpuSet& set, const Resources& offered);
+  bool CdiIsWritten(const Settings& settings, const gpu::GpuSet& set, const Resources& offered);
   bool MpsIsReady(const Settings& settings, const Resource& resource);
   void SayLeftOut(const std::vector<std::string>& sentences);
-  void SayCondition(const GpuSet& set);
+  void SayCondition(const gpu::GpuSet& set);
 
   [[nodiscard]] std::optional<SteadyTime> Deadline() const;
   // An event on the Node, if there is a Node and an API server.
@@ -104,8 +104,8 @@ class Plugin {
   std::string register_error_;        // told already
   std::string config_error_;          // of what is there now, while an older one is in force
   std::optional<Settings> settings_;
-  std::optional<GpuSet> set_;
-  HealthBook health_;
+  std::optional<gpu::GpuSet> set_;
+  gpu::HealthBook health_;
 
   Beside beside_;
   // Of the program that the CDI documents' hooks call, and the paths whose changes can change it.
@@ -115,7 +115,7 @@ class Plugin {
   std::vector<std::string> left_out_;                           // told already
   std::set<std::string> unreadable_;                            // the same
   std::string wait_error_;                                      // the same
-  std::optional<NodeCondition> condition_;                      // told already
+  std::optional<agent::NodeCondition> condition_;               // told already
   std::string mps_watched_;  // the folder of the MPS control daemon
 
   // What is due.
@@ -127,10 +127,10 @@ class Plugin {
   std::optional<SteadyTime> serve_at_;  // again
   SteadyTime probed_{};
 
-  ConditionWriter condition_writer_;
-  LazyNodeLink link_;
+  agent::ConditionWriter condition_writer_;
+  agent::LazyNodeLink link_;
   DriverRoots monitored_;
-  std::unique_ptr<Monitor> monitor_;
+  std::unique_ptr<gpu::Monitor> monitor_;
   std::unique_ptr<kubelet::PluginHost> host_;
 };
 

@@ -7,8 +7,8 @@
 #include "base/log.h"
 #include "base/paths.h"
 #include "base/text.h"
+#include "gpu/device_nodes.h"
 #include "operands/device_plugin/cdi_file.h"
-#include "operands/device_plugin/device_nodes.h"
 #include "operands/device_plugin/plugin.h"
 
 namespace gantry::device_plugin {
@@ -42,13 +42,13 @@ void Plugin::OnPaths(const std::vector<std::string>& changed) {
         std::ranges::find(places_, path, &KubeletPlace::here) != places_.end()) {
       FollowKubelet();
     }
-    if (path == CapabilityNodes(monitored_.dev_root_here)) {
+    if (path == gpu::CapabilityNodes(monitored_.dev_root_here)) {
       look_at_ = RealClock().Now() + kSettle;
     }
   }
 }
 
-void Plugin::On(GpusFound found) {
+void Plugin::On(gpu::GpusFound found) {
   const auto now = RealClock().Now();
   if (!found.set.failed.empty()) {
     look_at_ = now + kLookAgain;
@@ -65,7 +65,8 @@ void Plugin::On(GpusFound found) {
     unreadable_.clear();
     wait_error_.clear();
   }
-  const auto unreadable = set_ ? KeepUnreadable(*set_, found.set) : std::vector<FailedGpu>();
+  const auto unreadable =
+      set_ ? gpu::KeepUnreadable(*set_, found.set) : std::vector<gpu::FailedGpu>();
   if (found.set != set_) {
     log::Info("{} GPUs, driver {}", found.set.gpus.size(), found.set.driver_version);
     set_ = std::move(found.set);
@@ -79,7 +80,7 @@ void Plugin::On(GpusFound found) {
   }
 }
 
-void Plugin::On(GpusMissing missing) {
+void Plugin::On(gpu::GpusMissing missing) {
   log::Error("no GPU can be offered: {}", missing.error.message);
   Report(true, "NVMLNotUsable", missing.error.message);
   if (settings_ && settings_->fail_on_init_error && !set_) {
@@ -91,12 +92,12 @@ void Plugin::On(GpusMissing missing) {
   config_changed_ = config_changed_ || !set_;
 }
 
-void Plugin::On(const GpusChanged& /*changed*/) {
+void Plugin::On(const gpu::GpusChanged& /*changed*/) {
   log::Info("MIG devices have changed");
   look_at_ = RealClock().Now() + kSettle;
 }
 
-void Plugin::On(const WaitFailed& failed) {
+void Plugin::On(const gpu::WaitFailed& failed) {
   if (std::exchange(wait_error_, failed.error.message) != failed.error.message) {
     log::Warning("events of the GPUs are interrupted: {}", failed.error.message);
   }
@@ -104,7 +105,7 @@ void Plugin::On(const WaitFailed& failed) {
   probed_ = SteadyTime{};
 }
 
-void Plugin::On(const XidEvent& event) {
+void Plugin::On(const gpu::XidEvent& event) {
   log::Warning("XID {} on {}", event.xid,
                event.gpu_uuid.empty() ? "a GPU that is not known" : event.gpu_uuid);
   const auto changes = health_.OnXid(event, RealClock().Now());
@@ -114,17 +115,17 @@ void Plugin::On(const XidEvent& event) {
   OnHealth(changes);
 }
 
-void Plugin::On(const Probed& probed) {
+void Plugin::On(const gpu::Probed& probed) {
   for (const auto& answer : probed.answers) {
     OnHealth(health_.OnProbe(answer.uuid, answer.status, RealClock().Now()));
   }
 }
 
-void Plugin::OnHealth(const std::vector<HealthChange>& changes) {
+void Plugin::OnHealth(const std::vector<gpu::HealthChange>& changes) {
   for (const auto& change : changes) {
-    offer_changed_ = offer_changed_ || InService(change.from) != InService(change.to);
+    offer_changed_ = offer_changed_ || gpu::InService(change.from) != gpu::InService(change.to);
     switch (change.to) {
-      case Health::kHealthy: {
+      case gpu::Health::kHealthy: {
         const auto message =
             format("{} is {} again after: {}", change.uuid, Name(change.to), change.reason);
         log::Info("{}", message);
@@ -133,22 +134,22 @@ void Plugin::OnHealth(const std::vector<HealthChange>& changes) {
         look_at_ = RealClock().Now();
         break;
       }
-      case Health::kSuspect: {
+      case gpu::Health::kSuspect: {
         const auto message = format("{} is suspect, and in service while it answers: {}",
                                     change.uuid, change.reason);
         log::Warning("{}", message);
         Report(true, "GPUSuspect", message);
         break;
       }
-      case Health::kUnhealthy: {
+      case gpu::Health::kUnhealthy: {
         const auto message = format("{} is out of service: {}", change.uuid, change.reason);
         log::Error("{}", message);
-        if (InService(change.from)) {
+        if (gpu::InService(change.from)) {
           Report(true, "GPUUnhealthy", message);
         }
         break;
       }
-      case Health::kRecovering:
+      case gpu::Health::kRecovering:
         log::Info("{} answers again; it is back in service if it goes on", change.uuid);
         break;
     }

@@ -8,8 +8,9 @@
 #include "base/log.h"
 #include "base/paths.h"
 #include "base/text.h"
+#include "gpu/device_id.h"
+#include "gpu/device_nodes.h"
 #include "operands/device_plugin/cdi_file.h"
-#include "operands/device_plugin/device_nodes.h"
 #include "operands/device_plugin/mps_started.h"
 #include "operands/device_plugin/offer.h"
 #include "operands/device_plugin/plugin.h"
@@ -21,7 +22,7 @@ constexpr std::chrono::seconds kServeAgain{5};
 
 }  // namespace
 
-void Plugin::Serve(const Settings& settings, const GpuSet& set) {
+void Plugin::Serve(const Settings& settings, const gpu::GpuSet& set) {
   const bool retry = serve_at_ && *serve_at_ <= RealClock().Now();
   if (!std::exchange(offer_changed_, false) && !retry) {
     return;
@@ -32,7 +33,7 @@ void Plugin::Serve(const Settings& settings, const GpuSet& set) {
     if (!MpsIsReady(settings, resource)) {
       offered.left_out.push_back(format("{}: its MPS control daemon is not ready", resource.name));
       for (auto& device : resource.devices) {
-        device.healthy = device.healthy && !IsReplica(device.id);
+        device.healthy = device.healthy && !gpu::IsReplica(device.id);
       }
     }
   }
@@ -68,7 +69,7 @@ void Plugin::Serve(const Settings& settings, const GpuSet& set) {
 // Whose is the program that the documents' hooks call, and is there one? A sentence: there is none,
 // and no container with a GPU can start. Where the host's root is not mounted, nobody knows.
 std::string Plugin::LookAtHook(const Settings& settings) {
-  const auto root = HostRoot(arguments_.host_root);
+  const auto root = gpu::HostRoot(arguments_.host_root);
   const auto& path = settings.cdi_hook_path;
   const bool none =
       std::ranges::find(settings.disabled_hooks, "all") != settings.disabled_hooks.end();
@@ -99,7 +100,7 @@ std::string Plugin::LookAtHook(const Settings& settings) {
 bool Plugin::FindBeside(const Settings& settings, std::vector<std::string>& left_out) {
   std::vector<int> channels;
   for (const int channel : settings.imex_channels) {
-    if (HasNode(settings.driver.dev_root_here, ImexNode(channel))) {
+    if (gpu::HasNode(settings.driver.dev_root_here, ImexNode(channel))) {
       channels.push_back(channel);
     } else if (settings.imex_required) {
       SayLeftOut({format("every GPU: IMEX channel {} is required and there is no {}", channel,
@@ -115,7 +116,8 @@ bool Plugin::FindBeside(const Settings& settings, std::vector<std::string>& left
   return true;
 }
 
-bool Plugin::CdiIsWritten(const Settings& settings, const GpuSet& set, const Resources& offered) {
+bool Plugin::CdiIsWritten(const Settings& settings, const gpu::GpuSet& set,
+                          const Resources& offered) {
   if (!settings.uses_cdi() || !cdi_changed_ || offered.resources.empty()) {
     return true;
   }
@@ -129,8 +131,8 @@ bool Plugin::CdiIsWritten(const Settings& settings, const GpuSet& set, const Res
   }
   const container::HookProgram hook{settings.cdi_hook_path,
                                     hook_maker_ == container::HookMaker::kGantry};
-  auto written = WriteCdi(arguments_.cdi_dir, HostRoot(arguments_.host_root), settings, hook, set,
-                          units, beside_.imex_channels, cuda.value_or(container::CdiEdits{}));
+  auto written = WriteCdi(arguments_.cdi_dir, gpu::HostRoot(arguments_.host_root), settings, hook,
+                          set, units, beside_.imex_channels, cuda.value_or(container::CdiEdits{}));
   if (!written) {
     log::Error("no GPU can be offered by CDI: {}", written.error().message);
     Report(true, "CDIDocumentNotWritten", written.error().message);
@@ -149,7 +151,7 @@ bool Plugin::MpsIsReady(const Settings& settings, const Resource& resource) {
     return true;
   }
   const auto folder =
-      JoinPath(JoinPath(HostRoot(arguments_.host_root), settings.mps_root), resource.name);
+      JoinPath(JoinPath(gpu::HostRoot(arguments_.host_root), settings.mps_root), resource.name);
   if (mps_watched_ != folder) {
     mps_watched_ = folder;
     if (auto watched = watcher_.Add(folder); !watched) {
@@ -170,12 +172,12 @@ void Plugin::SayLeftOut(const std::vector<std::string>& sentences) {
   left_out_ = sentences;
 }
 
-void Plugin::SayCondition(const GpuSet& set) {
+void Plugin::SayCondition(const gpu::GpuSet& set) {
   auto out_of_service = health_.reasons();
   for (const auto& gpu : set.failed) {
     out_of_service.emplace(gpu.uuid.empty() ? format("GPU {}", gpu.index) : gpu.uuid, gpu.reason);
   }
-  auto condition = ConditionOf(out_of_service);
+  auto condition = agent::ConditionOf(out_of_service);
   if (!arguments_.node_name.empty() && condition_ != condition) {
     condition_writer_.Set(condition);
     condition_ = std::move(condition);

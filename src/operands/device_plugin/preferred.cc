@@ -24,7 +24,7 @@ constexpr size_t kExhaustive = 16;
 // The best way to complete a set, over positions in `scores`.
 class Search {
  public:
-  Search(const PairScores& scores, const Positions& available, Positions required, size_t size)
+  Search(const gpu::PairScores& scores, const Positions& available, Positions required, size_t size)
       : scores_(scores),
         required_(std::move(required)),
         free_(Without(available, required_)),
@@ -117,7 +117,7 @@ class Search {
     return false;
   }
 
-  const PairScores& scores_;
+  const gpu::PairScores& scores_;
   const Positions required_;
   const Positions free_;
   const size_t needed_;
@@ -154,7 +154,8 @@ Result<Positions> PositionsOf(const Resource& resource, const std::vector<std::s
   return found;
 }
 
-Result<std::vector<std::string>> PreferExclusive(const Resource& resource, const PairScores& scores,
+Result<std::vector<std::string>> PreferExclusive(const Resource& resource,
+                                                 const gpu::PairScores& scores,
                                                  const kubelet::PreferredRequest& request) {
   TRY_ASSIGN(const auto required, PositionsOf(resource, request.required));
   TRY_ASSIGN(const auto available, PositionsOf(resource, request.available));
@@ -238,7 +239,7 @@ bool IsExclusive(const Resource& resource) {
 
 }  // namespace
 
-int SetScore(const PairScores& scores, const std::vector<size_t>& set) {
+int SetScore(const gpu::PairScores& scores, const std::vector<size_t>& set) {
   int sum = 0;
   for (size_t i = 0; i < set.size(); ++i) {
     for (size_t j = i + 1; j < set.size(); ++j) {
@@ -248,7 +249,7 @@ int SetScore(const PairScores& scores, const std::vector<size_t>& set) {
   return sum;
 }
 
-Result<std::vector<std::string>> Prefer(const Resource& resource, const PairScores& scores,
+Result<std::vector<std::string>> Prefer(const Resource& resource, const gpu::PairScores& scores,
                                         SharedPolicy policy,
                                         const kubelet::PreferredRequest& request) {
   if (request.size <= 0) {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "kubelet/device_plugin.h"
+#include "kubelet/device_plugin/device_plugin.h"
 #include "operands/device_plugin/resources.h"
 #include "operands/device_plugin/settings.h"
 
@@ -20,11 +20,11 @@ namespace gantry::device_plugin {
 // Shares and MIG devices: from the GPUs with the least in use (distributed) or the most (packed).
 // kInvalid: too few are available.
 // `scores` are of the GPUs of the resource's units, in their order.
-Result<std::vector<std::string>> Prefer(const Resource& resource, const PairScores& scores,
+Result<std::vector<std::string>> Prefer(const Resource& resource, const gpu::PairScores& scores,
                                         SharedPolicy policy,
                                         const kubelet::PreferredRequest& request);
 
 // The sum over all pairs, of positions in `scores`.
-int SetScore(const PairScores& scores, const std::vector<size_t>& set);
+int SetScore(const gpu::PairScores& scores, const std::vector<size_t>& set);
 
 }  // namespace gantry::device_plugin

@@ -12,8 +12,8 @@
 #include <random>
 
 #include "base/text.h"
-#include "operands/device_plugin/scores.h"
-#include "operands/device_plugin/testing/gpus.h"
+#include "gpu/scores.h"
+#include "operands/device_plugin/testing/settings.h"
 
 namespace gantry::device_plugin {
 namespace {
@@ -27,14 +27,14 @@ Resource MakeResource(size_t count, int replicas = 1) {
   return OfferedResources(SetOf(Gpus(static_cast<unsigned>(count))), settings, {}).resources.at(0);
 }
 
-std::vector<std::string> Preferred(const Resource& resource, const PairScores& scores,
+std::vector<std::string> Preferred(const Resource& resource, const gpu::PairScores& scores,
                                    SharedPolicy policy, const kubelet::PreferredRequest& request) {
   const auto got = Prefer(resource, scores, policy, request);
   EXPECT_TRUE(got) << (got ? "" : got.error().message);
   return got.value_or(std::vector<std::string>());
 }
 
-std::vector<std::string> Ids(const Resource& resource) {
+std::vector<std::string> DeviceIds(const Resource& resource) {
   std::vector<std::string> ids;
   for (const auto& device : resource.devices) {
     ids.push_back(device.id);
@@ -43,8 +43,8 @@ std::vector<std::string> Ids(const Resource& resource) {
 }
 
 // Pairs (0,1), (2,3), ... are joined by NVLinks, halves of the machine by a PCIe host bridge.
-PairScores PairedBoard(size_t count) {
-  PairScores scores(count, std::vector<int>(count, 0));
+gpu::PairScores PairedBoard(size_t count) {
+  gpu::PairScores scores(count, std::vector<int>(count, 0));
   for (size_t a = 0; a < count; ++a) {
     for (size_t b = 0; b < count; ++b) {
       if (a != b) {
@@ -63,7 +63,7 @@ std::vector<size_t> Positions(const std::vector<std::string>& ids) {
   return positions;
 }
 
-int BestScore(const PairScores& scores, unsigned available, unsigned required, int size) {
+int BestScore(const gpu::PairScores& scores, unsigned available, unsigned required, int size) {
   int best = -1;
   for (unsigned set = 0; set < (1U << scores.size()); ++set) {
     if (std::popcount(set) != size || (set & ~available) != 0 || (required & ~set) != 0) {
@@ -84,7 +84,7 @@ TEST(PreferExclusive, NeverWorseThanEverySetOfEightGpus) {
   const auto resource = MakeResource(8);
   std::mt19937 random(7);
   for (int round = 0; round < 500; ++round) {
-    PairScores scores(8, std::vector<int>(8, 0));
+    gpu::PairScores scores(8, std::vector<int>(8, 0));
     for (size_t a = 0; a < 8; ++a) {
       for (size_t b = a + 1; b < 8; ++b) {
         scores[a][b] = scores[b][a] =
@@ -121,7 +121,7 @@ TEST(PreferExclusive, KeepsPairsTogetherAndWhole) {
   EXPECT_THAT(prefer({"GPU-1", "GPU-2", "GPU-3", "GPU-6"}, 2), ElementsAre("GPU-2", "GPU-3"));
   EXPECT_THAT(prefer({"GPU-0", "GPU-1", "GPU-5"}, 1), ElementsAre("GPU-5"))
       << "one GPU is taken where no pair breaks";
-  EXPECT_THAT(prefer(Ids(resource), 4), ElementsAre("GPU-0", "GPU-1", "GPU-2", "GPU-3"));
+  EXPECT_THAT(prefer(DeviceIds(resource), 4), ElementsAre("GPU-0", "GPU-1", "GPU-2", "GPU-3"));
 }
 
 TEST(PreferExclusive, WhatCantBeMetIsLeftToTheKubelet) {
@@ -153,8 +153,8 @@ TEST(PreferExclusive, ManyGpusAreAnsweredInTime) {
     const auto resource = MakeResource(count);
     const auto scores = PairedBoard(count);
     const auto start = std::chrono::steady_clock::now();
-    const auto got =
-        Preferred(resource, scores, SharedPolicy::kDistributed, {Ids(resource), {"GPU-5"}, 8});
+    const auto got = Preferred(resource, scores, SharedPolicy::kDistributed,
+                               {DeviceIds(resource), {"GPU-5"}, 8});
     EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(1));
     ASSERT_EQ(got.size(), 8U);
     std::map<size_t, int> pairs;
@@ -168,7 +168,7 @@ TEST(PreferExclusive, ManyGpusAreAnsweredInTime) {
 
 TEST(PreferShares, DistributedTakesTheLeastUsed) {
   const auto resource = MakeResource(3, 4);
-  kubelet::PreferredRequest request{.available = Ids(resource), .required = {}, .size = 3};
+  kubelet::PreferredRequest request{.available = DeviceIds(resource), .required = {}, .size = 3};
   EXPECT_THAT(Preferred(resource, {}, SharedPolicy::kDistributed, request),
               ElementsAre("GPU-0::0", "GPU-1::0", "GPU-2::0"));
   // GPU-0 has two in use, GPU-1 one.
@@ -210,7 +210,7 @@ TEST(Scores, PcieAndNvlinks) {
       {pair(Ancestor::kSystem, 0, 12), 1210},  {pair(Ancestor::kSystem, 30, 0), 1810}};
   for (const auto& [one, points] : cases) {
     topology.pairs = {{{}, one}, {one, {}}};
-    EXPECT_EQ(ScoresOf(topology), (PairScores{{0, points}, {points, 0}}));
+    EXPECT_EQ(gpu::ScoresOf(topology), (gpu::PairScores{{0, points}, {points, 0}}));
   }
 }
 
@@ -244,7 +244,8 @@ TEST(Scores, OfTheGpusOfUnits) {
   auto all = SetOf(Gpus(3));
   all.scores = {{0, 1, 2}, {1, 0, 3}, {2, 3, 0}};
   const auto resource = OfferedResources(all, {}, {}).resources.at(0);
-  EXPECT_EQ(ScoresFor({resource.units[0], resource.units[2]}, all), (PairScores{{0, 2}, {2, 0}}));
+  EXPECT_EQ(gpu::ScoresFor({resource.units[0], resource.units[2]}, all),
+            (gpu::PairScores{{0, 2}, {2, 0}}));
 }
 
 }  // namespace

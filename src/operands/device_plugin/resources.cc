@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "gpu/device_id.h"
 
 namespace gantry::device_plugin {
 namespace {
@@ -31,7 +32,7 @@ std::vector<kubelet::Device> DevicesOf(const std::vector<Unit>& units,
       continue;
     }
     for (int n = 0; n < unit.replicas; ++n) {
-      device.id = format("{}{}{}", unit.uuid, gpu::kReplicaMark, n);
+      device.id = gpu::ShareId(unit.uuid, n);
       devices.push_back(device);
     }
   }
@@ -41,7 +42,7 @@ std::vector<kubelet::Device> DevicesOf(const std::vector<Unit>& units,
 }  // namespace
 
 const Unit* Resource::UnitOf(std::string_view device_id) const {
-  const auto unit = std::ranges::find(units, UuidOf(device_id), &Unit::uuid);
+  const auto unit = std::ranges::find(units, gpu::UuidOf(device_id), &Unit::uuid);
   return unit == units.end() ? nullptr : &*unit;
 }
 
@@ -49,7 +50,7 @@ bool Resource::has_shares() const {
   return std::ranges::any_of(units, [](const Unit& unit) { return unit.replicas > 1; });
 }
 
-Resources OfferedResources(const GpuSet& set, const Settings& settings,
+Resources OfferedResources(const gpu::GpuSet& set, const Settings& settings,
                            const std::set<std::string>& unhealthy) {
   auto found = gpu::GpusForContainers(set.gpus, settings.mig_strategy, settings.sharing);
   Resources offered;
@@ -62,14 +63,6 @@ Resources OfferedResources(const GpuSet& set, const Settings& settings,
                                  .devices = std::move(devices)});
   }
   return offered;
-}
-
-std::string_view UuidOf(std::string_view device_id) {
-  return device_id.substr(0, device_id.find(gpu::kReplicaMark));
-}
-
-bool IsReplica(std::string_view device_id) {
-  return device_id.find(gpu::kReplicaMark) != std::string_view::npos;
 }
 
 }  // namespace gantry::device_plugin

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "gpu/for_containers.h"
-#include "kubelet/device_plugin.h"
-#include "operands/device_plugin/gpu.h"
+#include "gpu/gpu_set.h"
+#include "kubelet/device_plugin/device_plugin.h"
 #include "operands/device_plugin/settings.h"
 
 namespace gantry::device_plugin {
@@ -35,11 +35,7 @@ struct Resources {
 };
 
 // `unhealthy` holds UUIDs of GPUs and MIG devices.
-Resources OfferedResources(const GpuSet& set, const Settings& settings,
+Resources OfferedResources(const gpu::GpuSet& set, const Settings& settings,
                            const std::set<std::string>& unhealthy);
-
-// "GPU-...::3" -> "GPU-...".
-std::string_view UuidOf(std::string_view device_id);
-bool IsReplica(std::string_view device_id);
 
 }  // namespace gantry::device_plugin

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
-#include "operands/device_plugin/testing/gpus.h"
+#include "operands/device_plugin/testing/settings.h"
 
 namespace gantry::device_plugin {
 namespace {
@@ -235,10 +235,6 @@ TEST(Sharing, MpsTakesAsManyClientsAsTheGpuHasRoomFor) {
 
 // dcgm#201: what follows "::" is how a share is told from its GPU, for monitoring too.
 TEST(DeviceIds, Dcgm201TheGpuOfAShareIsFoundInItsId) {
-  EXPECT_EQ(UuidOf("GPU-1::3"), "GPU-1");
-  EXPECT_EQ(UuidOf("GPU-1"), "GPU-1");
-  EXPECT_TRUE(IsReplica("GPU-1::0"));
-  EXPECT_FALSE(IsReplica("GPU-1"));
   const auto resource = OfferedResources(SetOf(Gpus(2)), Shared(3), {}).resources.at(0);
   for (const auto& device : resource.devices) {
     const auto* unit = resource.UnitOf(device.id);
@@ -246,52 +242,6 @@ TEST(DeviceIds, Dcgm201TheGpuOfAShareIsFoundInItsId) {
     EXPECT_EQ(device.id, format("{}::{}", unit->uuid, device.id.substr(device.id.size() - 1)));
     EXPECT_LE(device.id.size(), 63U) << "the kubelet's limit";
   }
-}
-
-// --- looks ---
-
-TEST(KeepUnreadable, AGpuThatCantBeReadIsStillThere) {
-  auto before = SetOf(Gpus(3));
-  before.scores[0][1] = before.scores[1][0] = 7;
-  const std::vector<FailedGpu> nameless = {{.index = 1, .uuid = "", .reason = "GPU_IS_LOST"}};
-  const std::vector<FailedGpu> named = {{.index = 1, .uuid = "GPU-1", .reason = "GPU_IS_LOST"}};
-  for (const auto& failed : {nameless, named}) {
-    auto now = SetOf({before.gpus[0], before.gpus[2]});
-    now.failed = failed;
-    EXPECT_EQ(KeepUnreadable(before, now), named);
-    EXPECT_EQ(now, before);
-  }
-}
-
-// A second one that is lost, and MIG devices that change elsewhere, take nobody out of the list.
-TEST(KeepUnreadable, WhateverElseIsNew) {
-  auto before = SetOf(Gpus(3));
-  before.failed = {{.index = 3, .uuid = "", .reason = "never read"}};
-  auto changed = before.gpus[2];
-  AddMig(changed, {"1g.10gb"});
-  auto now = SetOf({before.gpus[0], changed});
-  now.failed = {{.index = 1, .uuid = "", .reason = "GPU_IS_LOST"}, before.failed[0]};
-  ASSERT_THAT(KeepUnreadable(before, now), SizeIs(1));
-  EXPECT_EQ(now.gpus, (std::vector<Gpu>{before.gpus[0], before.gpus[1], changed}));
-  EXPECT_EQ(now.scores, before.scores);
-  EXPECT_EQ(now.failed, before.failed) << "of that one nothing is known";
-}
-
-TEST(KeepUnreadable, WhatIsGoneIsGone) {
-  const auto before = SetOf(Gpus(3));
-  const auto fewer = SetOf({before.gpus[0], before.gpus[2]});
-  auto now = fewer;
-  EXPECT_THAT(KeepUnreadable(before, now), IsEmpty()) << "it was taken out";
-  EXPECT_EQ(now, fewer);
-  now.failed = {{.index = 1, .uuid = "GPU-9", .reason = "GPU_IS_LOST"}};
-  EXPECT_THAT(KeepUnreadable(before, now), IsEmpty()) << "another GPU in its place";
-  now.gpus[1].index = 1;
-  now.failed = {{.index = 2, .uuid = "", .reason = "GPU_IS_LOST"}};
-  EXPECT_THAT(KeepUnreadable(before, now), IsEmpty()) << "the GPU of that place has moved";
-  now = fewer;
-  now.failed = {{.index = 1, .uuid = "GPU-1", .reason = "GPU_IS_LOST"}};
-  now.driver_version = "580.1";
-  EXPECT_THAT(KeepUnreadable(before, now), IsEmpty()) << "another driver's";
 }
 
 }  // namespace

@@ -22,6 +22,7 @@
 #include "host/watch.h"
 #include "operands/driver/gather.h"
 #include "operands/driver/install.h"
+#include "operands/driver/modules.h"
 #include "operands/driver/options.h"
 #include "operands/driver/termination_log.h"
 #include "policy/names.h"
@@ -30,7 +31,6 @@ namespace gantry::driver {
 namespace {
 
 constexpr char kOwner[] = "nvidia-driver";
-constexpr char kPeermem[] = "nvidia-peermem";
 constexpr char kInfiniBand[] = "mlx5_core";
 constexpr std::chrono::seconds kLookAgain(10);  // procfs and sysfs tell no changes
 

@@ -13,7 +13,7 @@ namespace gantry::driver {
 namespace {
 
 constexpr std::string_view kDevice = "/dev/nvidia";
-constexpr size_t kNamed = 5;
+constexpr size_t kNamedHolders = 5;
 constexpr size_t kUidSize = 36;
 
 // "0a1b2c3d-....": hexadecimal digits and hyphens where a UUID has them.
@@ -80,8 +80,8 @@ std::vector<Holder> HoldersAmong(const std::vector<ProcessText>& processes) {
 std::string Describe(const std::vector<Holder>& holders, const std::vector<PodName>& pod_names) {
   std::vector<std::string> parts;
   for (const Holder& holder : holders) {
-    if (parts.size() == kNamed) {
-      parts.push_back(format("and {} more", holders.size() - kNamed));
+    if (parts.size() == kNamedHolders) {
+      parts.push_back(format("and {} more", holders.size() - kNamedHolders));
       break;
     }
     std::string pod;

@@ -26,7 +26,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kPeermem[] = "nvidia-peermem";
 constexpr char kPersistence[] = "nvidia-persistenced";
 constexpr char kFirmwarePath[] = "sys/module/firmware_class/parameters/path";
 constexpr std::chrono::seconds kDaemonStart(60);

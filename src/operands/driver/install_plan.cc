@@ -14,13 +14,13 @@ namespace gantry::driver {
 namespace {
 
 constexpr long long kOpenSince = 560;
-constexpr size_t kNamed = 4;
+constexpr size_t kNamedModules = 4;
 
 std::string Named(const std::set<std::string>& names) {
   std::vector<std::string> some;
   for (const std::string& name : names) {
-    if (some.size() == kNamed) {
-      some.push_back(format("{} more", names.size() - kNamed));
+    if (some.size() == kNamedModules) {
+      some.push_back(format("{} more", names.size() - kNamedModules));
       break;
     }
     some.push_back(name);

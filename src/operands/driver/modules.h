@@ -13,6 +13,8 @@
 // the kernel does: nvidia-uvm and nvidia_uvm are one.
 namespace gantry::driver {
 
+inline constexpr char kPeermem[] = "nvidia-peermem";
+
 // As /proc/modules and /sys/module have it: "nvidia_uvm".
 std::string KernelName(std::string_view module);
 

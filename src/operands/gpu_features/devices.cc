@@ -13,13 +13,11 @@
 namespace gantry::gpu_features {
 namespace {
 
-constexpr uint64_t kMiB = uint64_t{1024} * 1024;
-
 void Complete(const Facts& facts, const nvml::Device& gpu, policy::DeviceFacts& device) {
   device.index = gpu.index;
   device.uuid = gpu.uuid;
   device.product = LabelValue(gpu.name);
-  device.memory_mib = gpu.memory_bytes / kMiB;
+  device.memory_mib = gpu.memory_bytes / kBytesPerMiB;
   if (gpu.compute_major > 0) {
     device.compute_capability = format("{}.{}", gpu.compute_major, gpu.compute_minor);
   }

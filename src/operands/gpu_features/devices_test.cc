@@ -9,7 +9,7 @@ namespace {
 using testing::IsEmpty;
 using testing::SizeIs;
 
-nvml::Device Gpu(unsigned index, std::string address) {
+nvml::Device GpuAt(unsigned index, std::string address) {
   nvml::Device gpu;
   gpu.index = index;
   gpu.uuid = "GPU-a";
@@ -44,7 +44,7 @@ TEST(DevicesOf, TheDriverCompletesThoseThatAnswer) {
   Facts facts = Bus();
   facts.driver_version = "535.261.03";
   facts.cuda_version = 12020;
-  facts.gpus = {Gpu(0, "0000:0a:00.0")};
+  facts.gpus = {GpuAt(0, "0000:0a:00.0")};
   const auto devices = DevicesOf(facts);
   ASSERT_THAT(devices, SizeIs(2));
   EXPECT_EQ(devices[0].product, "");
@@ -60,7 +60,7 @@ TEST(DevicesOf, TheDriverCompletesThoseThatAnswer) {
 TEST(DevicesOf, GpusOfVirtualMachinesHaveNoDriver) {
   Facts facts = Bus();
   facts.driver_version = "unknown.unknown.unknown";
-  facts.gpus = {Gpu(0, "0000:07:00.0")};
+  facts.gpus = {GpuAt(0, "0000:07:00.0")};
   const auto devices = DevicesOf(facts);
   EXPECT_EQ(devices[0].product, "NVIDIA-A100-SXM4-80GB");
   EXPECT_EQ(devices[0].driver_version, "");
@@ -70,7 +70,7 @@ TEST(DevicesOf, GpusOfVirtualMachinesHaveNoDriver) {
 TEST(DevicesOf, WithoutABusTheDriverIsBelieved) {
   Facts facts;
   facts.cuda_version = 12020;
-  facts.gpus = {Gpu(0, "0000:07:00.0")};
+  facts.gpus = {GpuAt(0, "0000:07:00.0")};
   EXPECT_THAT(DevicesOf(facts), SizeIs(1));
 }
 

@@ -142,8 +142,8 @@ Result<Facts> FactsFromJson(const Json& json) {
     facts.pci_classes = json.value("pciClasses", std::map<std::string, int>{});
     facts.config_space_readable = json.value("configSpaceReadable", false);
     if (const auto vgpu = json.find("vgpu"); vgpu != json.end()) {
-      facts.vgpu = VgpuHost{vgpu->at("driverVersion").get<std::string>(),
-                            vgpu->at("driverBranch").get<std::string>()};
+      facts.vgpu = gpu::VgpuHost{vgpu->at("driverVersion").get<std::string>(),
+                                 vgpu->at("driverBranch").get<std::string>()};
     }
     return facts;
   } catch (const Json::exception& exception) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -8,16 +9,13 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "gpu/vgpu.h"
 #include "nvml/nvml.h"
 
 namespace gantry::gpu_features {
 
-// What the hypervisor's driver says of itself in the PCI configuration space of a virtual GPU.
-struct VgpuHost {
-  std::string driver_version;  // "460.16"
-  std::string driver_branch;   // "r460_00"
-  bool operator==(const VgpuHost&) const = default;
-};
+// NVML tells memory in bytes, labels and objects in MiB.
+inline constexpr uint64_t kBytesPerMiB = uint64_t{1024} * 1024;
 
 // All that the labels are made of.
 struct Facts {
@@ -31,7 +29,7 @@ struct Facts {
   // False when an NVIDIA function's configuration space cannot be read whole (that needs
   // CAP_SYS_ADMIN): then nothing is known about vGPUs.
   bool config_space_readable = false;
-  std::optional<VgpuHost> vgpu;  // of the first function that is a virtual GPU
+  std::optional<gpu::VgpuHost> vgpu;  // of the first function that is a virtual GPU
   bool operator==(const Facts&) const = default;
 };
 

@@ -8,10 +8,10 @@
 
 #include "base/paths.h"
 #include "base/text.h"
+#include "gpu/vfio.h"
+#include "gpu/vgpu.h"
 #include "host/pci.h"
 #include "nvml/dev_root.h"
-#include "operands/gpu_features/vfio.h"
-#include "operands/gpu_features/vgpu.h"
 
 namespace gantry::gpu_features {
 namespace {
@@ -54,7 +54,7 @@ std::vector<std::string> PciDatabases(const Sources& sources) {
 
 std::string NameOf(const host::PciFunction& function, const std::vector<std::string>& databases) {
   for (const std::string& database : databases) {
-    if (auto name = NameInPciIds(database, function.vendor, function.device)) {
+    if (auto name = gpu::NameInPciIds(database, function.vendor, function.device)) {
       return *std::move(name);
     }
   }
@@ -75,7 +75,7 @@ void GatherVfio(const Sources& sources, const std::vector<host::PciFunction>& fu
     gpu.index = static_cast<unsigned>(facts.gpus.size() - 1);
     gpu.pci_bus_id = function.address;
     gpu.name = NameOf(function, databases);
-    gpu.memory_bytes = AddressableMemory(PciText(sources, function, "resource"));
+    gpu.memory_bytes = gpu::AddressableMemory(PciText(sources, function, "resource"));
     gpu.numa_node = function.numa_node;
   }
 }
@@ -89,10 +89,10 @@ void GatherPci(const Sources& sources, const std::vector<host::PciFunction>& fun
     }
     facts.pci_classes[function.address] = function.class_code;
     const std::string space = PciText(sources, function, "config");
-    if (space.size() < kConfigSpaceSize) {
+    if (space.size() < gpu::kConfigSpaceSize) {
       facts.config_space_readable = false;
     } else if (!facts.vgpu.has_value()) {
-      facts.vgpu = FindVgpuHost(space);
+      facts.vgpu = gpu::FindVgpuHost(space);
     }
   }
 }

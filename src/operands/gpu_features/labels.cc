@@ -21,7 +21,6 @@ using nvml::MigMode;
 using policy::MigStrategy;
 using policy::SharingStrategy;
 
-constexpr uint64_t kMiB = uint64_t{1024} * 1024;
 constexpr int kVga = 0x030000;
 constexpr int k3d = 0x030200;
 
@@ -114,7 +113,7 @@ void AddProduct(const Facts& facts, const gpu::ForContainers& offered, const Lab
                .suffix = "",
                .count = whole.count + in_mig_mode + (product.only ? facts.failed_gpus : 0),
                .replicas = whole.replicas,
-               .memory_mib = gpu.memory_bytes / kMiB},
+               .memory_mib = gpu.memory_bytes / kBytesPerMiB},
               options.sharing, labels);
   if (gpu.compute_major > 0) {
     labels[names::kGpuFamily] = Family(gpu.compute_major, gpu.compute_minor);

@@ -201,7 +201,7 @@ TEST(Facts, TravelAsJson) {
   facts.machine = "DGX\n";
   facts.pci_classes = {{"0000:01:00.0", 0x030200}};
   facts.config_space_readable = true;
-  facts.vgpu = VgpuHost{"460.16", "r460_00"};
+  facts.vgpu = gpu::VgpuHost{"460.16", "r460_00"};
   EXPECT_EQ(FactsFromJson(ToJson(facts)), facts);
   const auto fraction = FactsFromJson(Json::parse(R"({"gpus": [{"index": 4e94}]})"));
   ASSERT_FALSE(fraction.has_value());

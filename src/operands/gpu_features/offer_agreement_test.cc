@@ -19,7 +19,7 @@ struct Machine {
   std::vector<nvml::Device> gpus;
 };
 
-nvml::Device Gpu(const std::string& name, const std::vector<std::string>& mig, bool mig_mode) {
+nvml::Device GpuWith(const std::string& name, const std::vector<std::string>& mig, bool mig_mode) {
   nvml::Device gpu;
   gpu.name = name;
   gpu.memory_bytes = uint64_t{80} << 30;
@@ -33,12 +33,12 @@ nvml::Device Gpu(const std::string& name, const std::vector<std::string>& mig, b
   return gpu;
 }
 nvml::Device Whole(const std::string& name = "NVIDIA A100-SXM4-80GB") {
-  return Gpu(name, {}, false);
+  return GpuWith(name, {}, false);
 }
 nvml::Device Divided(const std::vector<std::string>& mig) {
-  return Gpu("NVIDIA A100-SXM4-80GB", mig, true);
+  return GpuWith("NVIDIA A100-SXM4-80GB", mig, true);
 }
-nvml::Device Display() { return Gpu("NVIDIA DGX Display", {}, false); }
+nvml::Device Display() { return GpuWith("NVIDIA DGX Display", {}, false); }
 
 std::vector<Machine> Machines() {
   const auto small = Divided({"1g.10gb", "1g.10gb", "1g.10gb"});

@@ -12,8 +12,8 @@
 #include "base/command_line.h"
 #include "base/paths.h"
 #include "base/text.h"
+#include "nfd/label_policy.h"
 #include "policy/names.h"
-#include "policy/node_feature_rule/label_policy.h"
 
 namespace gantry::node_features {
 namespace {
@@ -59,7 +59,7 @@ Status Apply(const Overrides& from, WorkerConfig& config) {
   replace(from.feature_sources, labels.feature_sources);
   replace(from.unpublished, labels.unpublished);
   if (!from.white_list.empty()) {
-    TRY_ASSIGN(labels.white_list, node_feature_rule::ParseWhiteList(from.white_list));
+    TRY_ASSIGN(labels.white_list, nfd::ParseWhiteList(from.white_list));
   }
   if (!from.sleep_interval.empty()) {
     auto interval = ParseSleepInterval(from.sleep_interval);

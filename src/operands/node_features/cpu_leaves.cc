@@ -288,9 +288,9 @@ std::string Letters(std::initializer_list<uint32_t> words) {
 }
 
 // One processor that is being described.
-class Reader {
+class LeafReader {
  public:
-  explicit Reader(const CpuidLeaves& leaves)
+  explicit LeafReader(const CpuidLeaves& leaves)
       : leaves_(leaves), first_(leaves.At(1)), most_(leaves.At(0).eax) {
     const CpuidRegisters zero = leaves.At(0);
     const std::string vendor = Letters({zero.ebx, zero.edx, zero.ecx});
@@ -438,7 +438,7 @@ std::vector<CpuidLeaf> AskedLeaves() {
 }
 
 Names CpuFlags(const CpuidLeaves& leaves) {
-  return leaves.At(0).eax < 1 ? Names() : Reader(leaves).Read();
+  return leaves.At(0).eax < 1 ? Names() : LeafReader(leaves).Read();
 }
 
 unsigned Avx10Version(const CpuidLeaves& leaves) {

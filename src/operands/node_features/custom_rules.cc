@@ -12,12 +12,12 @@
 namespace gantry::node_features {
 namespace {
 
-Result<std::vector<node_feature_rule::Rule>> ParseFile(const std::string& text) {
+Result<std::vector<nfd::Rule>> ParseFile(const std::string& text) {
   TRY_ASSIGN(const Json rules, policy::ParseYaml(text));
   if (rules.is_null()) {
     return {};
   }
-  node_feature_rule::ParsedRules parsed = node_feature_rule::ParseRules(rules);
+  nfd::ParsedRules parsed = nfd::ParseRules(rules);
   if (!parsed.mistakes.empty()) {
     return std::unexpected(std::move(parsed.mistakes.front().error));
   }
@@ -27,7 +27,7 @@ Result<std::vector<node_feature_rule::Rule>> ParseFile(const std::string& text) 
 }  // namespace
 
 Result<CustomRules> ParseCustomRules(const Json& rules) {
-  node_feature_rule::ParsedRules parsed = node_feature_rule::ParseRules(rules);
+  nfd::ParsedRules parsed = nfd::ParseRules(rules);
   CustomRules custom{std::move(parsed.rules), {}};
   for (auto& [rule, error] : parsed.mistakes) {
     if (error.kind != ErrorKind::kUnsupported) {

@@ -6,13 +6,13 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "nfd/rule.h"
 #include "operands/node_features/local_features.h"
-#include "policy/node_feature_rule/rule.h"
 
 namespace gantry::node_features {
 
 struct CustomRules {
-  std::vector<node_feature_rule::Rule> rules;
+  std::vector<nfd::Rule> rules;
   std::vector<std::string> warnings;
 };
 

@@ -7,14 +7,14 @@
 #include <vector>
 
 #include "host/pci.h"
+#include "nfd/features.h"
 #include "operands/node_features/cpu_leaves.h"
 #include "operands/node_features/cpu_registers.h"
 #include "operands/node_features/local_features.h"
-#include "policy/node_feature_rule/features.h"
 
 namespace gantry::node_features {
 
-using node_feature_rule::Elements;
+using nfd::Elements;
 
 struct PciDevice {
   host::PciFunction function;

@@ -213,7 +213,7 @@ void GatherFiles(const std::string& sys, Facts& facts) {
 bool WantsKernelConfig(const LabelOptions& options, const Facts& facts) {
   static constexpr char kName[] = "kernel.config";
   return std::ranges::find(options.unpublished, kName) == options.unpublished.end() ||
-         node_feature_rule::NeedsOf(options.rules).contains(kName) ||
+         nfd::NeedsOf(options.rules).contains(kName) ||
          std::ranges::any_of(facts.custom_files, [](const LocalFile& file) {
            return Lower(file.text).contains(kName);
          });

@@ -12,16 +12,16 @@
 #include <span>
 
 #include "base/text.h"
+#include "nfd/evaluate.h"
+#include "nfd/label_policy.h"
 #include "operands/node_features/custom_rules.h"
 #include "operands/node_features/raw_features.h"
 #include "policy/feature_labels.h"
-#include "policy/node_feature_rule/evaluate.h"
-#include "policy/node_feature_rule/label_policy.h"
 
 namespace gantry::node_features {
 namespace {
 
-using node_feature_rule::Features;
+using nfd::Features;
 
 // Collects labels, prefixing bare names.
 class Collector {
@@ -29,8 +29,8 @@ class Collector {
   Collector(const LabelOptions& options, Labelled& into) : options_(options), into_(into) {}
 
   void Add(const std::string& name, const std::string& value) {
-    const std::string key = node_feature_rule::WithPrefix(name);
-    if (!node_feature_rule::IsLabelKey(key) || !node_feature_rule::IsLabelValue(value)) {
+    const std::string key = nfd::WithPrefix(name);
+    if (!nfd::IsLabelKey(key) || !nfd::IsLabelValue(value)) {
       into_.warnings.push_back(
           format("label {}={} is left out: Kubernetes does not allow it", key, value));
     } else if (options_.white_list == nullptr ||
@@ -235,14 +235,13 @@ void AddCustom(const Facts& facts, const Features& features, const LabelOptions&
   }
   CustomRules custom = ReadCustomFiles(facts.custom_files);
   std::ranges::move(custom.warnings, std::back_inserter(labelled.warnings));
-  std::vector<node_feature_rule::Rule> rules = options.rules;
+  std::vector<nfd::Rule> rules = options.rules;
   std::ranges::move(custom.rules, std::back_inserter(rules));
-  const node_feature_rule::Outputs outputs =
-      node_feature_rule::Evaluate({{"custom", std::move(rules)}}, features);
+  const nfd::Outputs outputs = nfd::Evaluate({{"custom", std::move(rules)}}, features);
   for (const auto& [name, value] : outputs.labels) {
     labels.Add(name, value);
   }
-  for (const node_feature_rule::RuleMistake& mistake : outputs.mistakes) {
+  for (const nfd::RuleMistake& mistake : outputs.mistakes) {
     labelled.warnings.push_back(format("custom rule {}: {}", mistake.rule, mistake.reason));
   }
 }

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "nfd/rule.h"
 #include "operands/node_features/facts.h"
 #include "operands/node_features/local_features.h"
-#include "policy/node_feature_rule/rule.h"
 
 namespace gantry::node_features {
 
@@ -42,8 +42,8 @@ struct LabelOptions {
       "AVX10", "BMI1", "BMI2",   "CLMUL", "CMOV",   "CX16",   "ERMS",   "F16C",     "HTT",
       "LZCNT", "MMX",  "MMXEXT", "NX",    "POPCNT", "RDRAND", "RDSEED", "RDTSCP",   "SGX",
       "SGXLC", "SSE",  "SSE2",   "SSE3",  "SSE4",   "SSE42",  "SSSE3",  "TDX_GUEST"};
-  std::vector<std::string> cpuid_allow = {};        // if any, nothing else
-  std::vector<node_feature_rule::Rule> rules = {};  // of the source "custom"
+  std::vector<std::string> cpuid_allow = {};  // if any, nothing else
+  std::vector<nfd::Rule> rules = {};          // of the source "custom"
   FakeSource fake = {};
   // Sources by name: "all" (but "fake"), "pci", "-usb".
   std::vector<std::string> label_sources = {"all"};
@@ -57,7 +57,7 @@ struct LabelOptions {
 
 struct Labelled {
   LabelMap labels;  // keys with prefix, keys and values valid for Kubernetes
-  node_feature_rule::Features features;
+  nfd::Features features;
   std::optional<WallTime> next_expiry;
   std::vector<std::string> warnings;
 };

@@ -14,9 +14,9 @@
 
 #include "base/paths.h"
 #include "base/text.h"
+#include "nfd/label_policy.h"
 #include "operands/node_features/gather.h"
 #include "operands/node_features/worker_config.h"
-#include "policy/node_feature_rule/label_policy.h"
 
 namespace gantry::node_features {
 namespace {
@@ -283,7 +283,7 @@ TEST(NodeLabels, OfEverySource) {
   LabelMap short_labels;
   const Labelled labelled = NodeLabels(Rich(), {}, kNow);
   for (const auto& [key, value] : labelled.labels) {
-    short_labels[node_feature_rule::WithoutPrefix(key)] = value;
+    short_labels[nfd::WithoutPrefix(key)] = value;
   }
   EXPECT_THAT(
       short_labels,
@@ -308,7 +308,7 @@ TEST(NodeLabels, OfEverySource) {
 }
 
 TEST(NodeLabels, RawFeaturesAreWhatRulesSee) {
-  const node_feature_rule::Features features = NodeLabels(Rich(), {}, kNow).features;
+  const nfd::Features features = NodeLabels(Rich(), {}, kNow).features;
   EXPECT_THAT(features.flags.at("kernel.loadedmodule"),
               ElementsAre("ib_uverbs", "nvidia_fs", "rdma_ucm"));
   EXPECT_THAT(features.flags.at("kernel.enabledmodule"),
@@ -334,8 +334,7 @@ TEST(NodeLabels, RawFeaturesAreWhatRulesSee) {
 
 // As with NFD: DoesNotExist holds of an element that is missing, and not of a missing feature.
 TEST(NodeLabels, WhatCouldNotBeReadIsNoFeature) {
-  const node_feature_rule::Features features =
-      NodeLabels(Facts(), {.unpublished = {}}, kNow).features;
+  const nfd::Features features = NodeLabels(Facts(), {.unpublished = {}}, kNow).features;
   EXPECT_FALSE(features.flags.contains("kernel.loadedmodule"));
   EXPECT_FALSE(features.flags.contains("kernel.enabledmodule"));
   for (const char* feature : {"system.dmiid", "system.osrelease", "kernel.version", "kernel.config",

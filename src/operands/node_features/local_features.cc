@@ -45,9 +45,9 @@ std::optional<WallTime> ParseRfc3339(const std::string& text) {
   return sign == '+' ? utc - offset : utc + offset;
 }
 
-class Reader {
+class LocalReader {
  public:
-  Reader(LocalFeatures& into, WallTime now) : into_(into), now_(now) {}
+  LocalReader(LocalFeatures& into, WallTime now) : into_(into), now_(now) {}
 
   void Read(const LocalFile& file) {
     Contents contents;
@@ -139,7 +139,7 @@ class Reader {
 
 LocalFeatures ReadLocalFiles(std::vector<LocalFile> files, WallTime now) {
   LocalFeatures labels;
-  Reader reader(labels, now);
+  LocalReader reader(labels, now);
   std::ranges::sort(files, {}, &LocalFile::name);
   for (const LocalFile& file : files) {
     reader.Read(file);

@@ -16,8 +16,8 @@
 #include "base/text.h"
 #include "host/signals.h"
 #include "host/watch.h"
+#include "http/server.h"
 #include "kube/backoff.h"
-#include "kube/health_server.h"
 #include "operands/node_features/arguments.h"
 #include "operands/node_features/gather.h"
 #include "operands/node_features/publisher.h"
@@ -69,7 +69,7 @@ class Worker {
   int failures_ = 0;
   std::mutex metrics_mutex_;
   WorkerMetrics metrics_;
-  std::unique_ptr<kube::HealthServer> server_;  // null: nobody listens; last, as it reads the rest
+  std::unique_ptr<http::Server> server_;  // null: nobody listens; last, as it reads the rest
 };
 
 Status Worker::Watch() {
@@ -87,17 +87,17 @@ Status Worker::Listen() {
   if (arguments_.port == 0) {
     return {};
   }
-  TRY_ASSIGN(server_, kube::HealthServer::Start(
-                          format(":{}", arguments_.port), [this](std::string_view path) {
-                            if (path == "/healthz") {
-                              return kube::HealthAnswer{200, "ok"};
-                            }
-                            if (path != "/metrics") {
-                              return kube::HealthAnswer{404, "not found"};
-                            }
-                            const std::lock_guard lock(metrics_mutex_);
-                            return kube::MetricsAnswer(FormatMetrics(metrics_));
-                          }));
+  TRY_ASSIGN(server_,
+             http::Server::Start(format(":{}", arguments_.port), [this](std::string_view path) {
+               if (path == "/healthz") {
+                 return http::Response{200, "ok"};
+               }
+               if (path != "/metrics") {
+                 return http::Response{404, "not found"};
+               }
+               const std::lock_guard lock(metrics_mutex_);
+               return http::MetricsResponse(FormatMetrics(metrics_));
+             }));
   return {};
 }
 

@@ -6,14 +6,14 @@
 
 #include "base/error.h"
 #include "host/child_call.h"
+#include "nfd/features.h"
 #include "operands/node_features/local_features.h"
-#include "policy/node_feature_rule/features.h"
 
 namespace gantry::node_features {
 
 struct Described {
   LabelMap labels;
-  node_feature_rule::Features features;
+  nfd::Features features;
   bool operator==(const Described&) const = default;
 };
 

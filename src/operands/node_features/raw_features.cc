@@ -18,7 +18,7 @@
 namespace gantry::node_features {
 namespace {
 
-using node_feature_rule::Features;
+using nfd::Features;
 
 bool IsPlain(char letter) {
   return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '-' || letter == '_' ||

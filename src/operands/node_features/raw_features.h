@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "nfd/features.h"
 #include "operands/node_features/facts.h"
-#include "policy/node_feature_rule/features.h"
 
 namespace gantry::node_features {
 
 // `spec.features` of the node's NodeFeature under NFD's names, on which NodeFeatureRules are
 // evaluated: everything that the facts tell.
-node_feature_rule::Features RawFeatures(const Facts& facts);
+nfd::Features RawFeatures(const Facts& facts);
 
 // "NAME=value" lines, values with or without quotes (os-release(5)).
 Elements ParseOsRelease(const std::string& text);

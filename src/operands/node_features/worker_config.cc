@@ -9,8 +9,8 @@
 
 #include "base/json_shape.h"
 #include "base/text.h"
+#include "nfd/label_policy.h"
 #include "operands/node_features/custom_rules.h"
-#include "policy/node_feature_rule/label_policy.h"
 #include "policy/plugin_config.h"
 #include "policy/yaml.h"
 
@@ -29,13 +29,13 @@ constexpr KnownKey kCore[] = {{"klog"},
                               {"sleepInterval"}};
 constexpr KnownKey kCpuid[] = {{"attributeBlacklist"}, {"attributeWhitelist"}};
 constexpr KnownKey kCpu[] = {{"cpuid", Shape::kMap, kCpuid}};
-constexpr KnownKey kFake[] = {
+constexpr KnownKey kFakeKeys[] = {
     {"labels"}, {"flagFeatures"}, {"attributeFeatures"}, {"instanceFeatures"}};
 constexpr KnownKey kKernel[] = {{"kconfigFile", Shape::kText}, {"configOpts"}};
 constexpr KnownKey kDevices[] = {{"deviceClassWhitelist"}, {"deviceLabelFields"}};
-constexpr KnownKey kSources[] = {{"cpu", Shape::kMap, kCpu},     {"custom"},
-                                 {"fake", Shape::kMap, kFake},   {"kernel", Shape::kMap, kKernel},
-                                 {"pci", Shape::kMap, kDevices}, {"usb", Shape::kMap, kDevices}};
+constexpr KnownKey kSources[] = {{"cpu", Shape::kMap, kCpu},       {"custom"},
+                                 {"fake", Shape::kMap, kFakeKeys}, {"kernel", Shape::kMap, kKernel},
+                                 {"pci", Shape::kMap, kDevices},   {"usb", Shape::kMap, kDevices}};
 constexpr KnownKey kKeys[] = {{"core", Shape::kMap, kCore}, {"sources", Shape::kMap, kSources}};
 
 Status ReadList(const Json& json, std::string_view path, std::vector<std::string>& into) {
@@ -168,7 +168,7 @@ Status Overlay(std::string_view text, WorkerConfig& config) {
   config.no_publish = BoolAt(json, "core.noPublish", config.no_publish);
   config.kernel_config = TextAt(json, "sources.kernel.kconfigFile", config.kernel_config);
   if (const std::string pattern = TextAt(json, "core.labelWhiteList"); !pattern.empty()) {
-    TRY_ASSIGN(labels.white_list, node_feature_rule::ParseWhiteList(pattern));
+    TRY_ASSIGN(labels.white_list, nfd::ParseWhiteList(pattern));
   }
   TRY(ReadSleepInterval(json, config));
   TRY(ReadFake(json, labels.fake));

@@ -22,7 +22,7 @@ using std::chrono::seconds;
 
 constexpr int kMellanoxVendor = 0x15b3;
 constexpr seconds kSmiLimit(60);
-constexpr seconds kLookAgain(60);
+constexpr seconds kComponentLookAgain(60);
 
 bool IsThere(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
 
@@ -31,11 +31,11 @@ std::vector<host::PciFunction> PciOf(const Site& site) {
 }
 
 Stage::Name NameOf(const Site& site, const std::string& component) {
-  return {
-      .name = component,
-      .file = component + "-ready",
-      .hold = {},
-      .again = site.flags().component.empty() ? kLookAgain : seconds(site.flags().sleep_seconds)};
+  return {.name = component,
+          .file = component + "-ready",
+          .hold = {},
+          .again = site.flags().component.empty() ? kComponentLookAgain
+                                                  : seconds(site.flags().sleep_seconds)};
 }
 
 // A component that is a kernel module and nothing else.

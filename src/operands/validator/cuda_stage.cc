@@ -7,13 +7,14 @@
 namespace gantry::validator {
 namespace {
 
-constexpr std::chrono::seconds kLimit(120);  // on a machine with many GPUs
-constexpr std::chrono::seconds kLookAgain(60);
+constexpr std::chrono::seconds kCudaLimit(120);  // on a machine with many GPUs
+constexpr std::chrono::seconds kCudaLookAgain(60);
 
-class Cuda final : public Stage {
+class CudaInit final : public Stage {
  public:
-  explicit Cuda(const Site& here)
-      : Stage({.name = "cuda", .file = names::kCudaReady, .hold = {}, .again = kLookAgain}, here) {}
+  explicit CudaInit(const Site& here)
+      : Stage({.name = "cuda", .file = names::kCudaReady, .hold = {}, .again = kCudaLookAgain},
+              here) {}
 
   [[nodiscard]] std::vector<WatchedPath> Paths() const override {
     return {{JoinPath(site().files().directory(), names::kDriverReady)}};
@@ -46,7 +47,7 @@ class Cuda final : public Stage {
     argv.insert(argv.end(),
                 {"--probe-library", ResolveInRoot(root, library).value_or(JoinPath(root, library)),
                  "--probe-root", site().DevRootHere(driver)});
-    return {.finding = {}, .question = Question{std::move(argv), kLimit}};
+    return {.finding = {}, .question = Question{std::move(argv), kCudaLimit}};
   }
 
   std::optional<Finding> Hear(const Answer& answer) override {
@@ -61,6 +62,6 @@ class Cuda final : public Stage {
 
 }  // namespace
 
-std::unique_ptr<Stage> CudaStage(const Site& site) { return std::make_unique<Cuda>(site); }
+std::unique_ptr<Stage> CudaStage(const Site& site) { return std::make_unique<CudaInit>(site); }
 
 }  // namespace gantry::validator

@@ -18,7 +18,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using std::chrono::steady_clock;
 
-constexpr seconds kLookAgain(10);
+constexpr seconds kDriverLookAgain(10);
 constexpr seconds kAskAgain(300);     // a driver that answered; device nodes that could not be made
 constexpr seconds kDriverLimit(120);  // for NVML: without persistence mode each GPU takes seconds
 constexpr seconds kNodesLimit(20);    // for nvidia-modprobe, which may load a kernel module
@@ -31,8 +31,9 @@ std::string About(const host::DriverVerdict& verdict) {
 class Driver final : public Stage {
  public:
   explicit Driver(const Site& here)
-      : Stage({.name = "driver", .file = names::kDriverReady, .hold = {}, .again = kLookAgain},
-              here) {}
+      : Stage(
+            {.name = "driver", .file = names::kDriverReady, .hold = {}, .again = kDriverLookAgain},
+            here) {}
 
   [[nodiscard]] std::vector<WatchedPath> Paths() const override {
     const host::DriverPlaces places = {.host_root = site().flags().host_root_here,

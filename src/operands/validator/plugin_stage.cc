@@ -15,13 +15,16 @@ namespace {
 using std::chrono::seconds;
 
 constexpr seconds kAskAgain(300);
-constexpr seconds kLimit(5);
-constexpr seconds kHold(15);  // a kubelet that starts anew lists no device at first
+constexpr seconds kPluginLimit(5);
+constexpr seconds kPluginHold(15);  // a kubelet that starts anew lists no device at first
 
 class Plugin final : public Stage {
  public:
   explicit Plugin(const Site& here)
-      : Stage({.name = "plugin", .file = names::kPluginReady, .hold = kHold, .again = kAskAgain},
+      : Stage({.name = "plugin",
+               .file = names::kPluginReady,
+               .hold = kPluginHold,
+               .again = kAskAgain},
               here) {}
 
   [[nodiscard]] std::vector<WatchedPath> Paths() const override {
@@ -38,7 +41,7 @@ class Plugin final : public Stage {
     std::vector<std::string> argv = Site::Probe("plugin");
     argv.insert(argv.end(),
                 {"--probe-socket", JoinPath(site().flags().pod_resources_dir, "kubelet.sock")});
-    return {.finding = {}, .question = Question{std::move(argv), kLimit}};
+    return {.finding = {}, .question = Question{std::move(argv), kPluginLimit}};
   }
 
   std::optional<Finding> Hear(const Answer& answer) override {

@@ -13,14 +13,17 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr seconds kLookAgain(30);
-constexpr seconds kLimit(5);
-constexpr seconds kHold(1);  // a program that is being replaced is busy for a moment
+constexpr seconds kToolkitLookAgain(30);
+constexpr seconds kToolkitLimit(5);
+constexpr seconds kToolkitHold(1);  // a program that is being replaced is busy for a moment
 
 class Toolkit final : public Stage {
  public:
   explicit Toolkit(const Site& here)
-      : Stage({.name = "toolkit", .file = names::kToolkitReady, .hold = kHold, .again = kLookAgain},
+      : Stage({.name = "toolkit",
+               .file = names::kToolkitReady,
+               .hold = kToolkitHold,
+               .again = kToolkitLookAgain},
               here),
         places_({.host_root = here.flags().host_root_here,
                  .toolkit_dir = JoinPath(here.flags().toolkit_root, "toolkit"),
@@ -47,7 +50,7 @@ class Toolkit final : public Stage {
     }
     about_ = about;
     answered_.reset();
-    return {.finding = {}, .question = Question{{HookHere(places_), "--version"}, kLimit}};
+    return {.finding = {}, .question = Question{{HookHere(places_), "--version"}, kToolkitLimit}};
   }
 
   std::optional<Finding> Hear(const Answer& answer) override {

@@ -12,8 +12,8 @@
 #include "base/text.h"
 #include "host/files.h"
 #include "operands/validator/cluster.h"
-#include "operands/validator/exporter.h"
 #include "operands/validator/loop.h"
+#include "operands/validator/node_status_exporter/exporter.h"
 #include "policy/names.h"
 
 namespace gantry::validator {

@@ -15,10 +15,10 @@
 namespace gantry::gpu_operator {
 namespace {
 
-constexpr std::string_view kName = "nvidia-dcgm-exporter";
+constexpr std::string_view kExporter = "nvidia-dcgm-exporter";
 constexpr std::string_view kReadPods = "nvidia-dcgm-exporter-read-pods";
-constexpr int kPort = 9400;
-constexpr Scraped kScraped{kName, "gpu-metrics", "app"};
+constexpr int kExporterPort = 9400;
+constexpr Scraped kScraped{kExporter, "gpu-metrics", "app"};
 
 // Whether labels or uids of pods are asked for, by a field or by the exporter's own variables.
 bool AsksForPods(const policy::ClusterPolicy& policy) {
@@ -69,7 +69,7 @@ void AddFiles(const policy::ClusterPolicy& policy, NvidiaDaemonSet& set) {
 
 Json Service(const Context& context) {
   const policy::DcgmExporterOptions& options = context.policy.dcgm_exporter_options;
-  Json service = NvidiaService(context, kName, kScraped.port, kPort);
+  Json service = NvidiaService(context, kExporter, kScraped.port, kExporterPort);
   service["metadata"]["annotations"] = {{"prometheus.io/scrape", "true"}};
   if (!options.service_type.empty()) {
     service["spec"]["type"] = options.service_type;
@@ -100,19 +100,19 @@ Json Recordings() {
 Result<Objects> DcgmExporter(const Context& context, const std::string& image) {
   const policy::ClusterPolicy& policy = context.policy;
   const policy::DcgmExporterOptions& options = policy.dcgm_exporter_options;
-  Objects objects = NvidiaAccount(context, kName, {Rule("", "configmaps", {"get", "list"})});
+  Objects objects = NvidiaAccount(context, kExporter, {Rule("", "configmaps", {"get", "list"})});
   const bool asks_for_pods = AsksForPods(policy);
   if (asks_for_pods) {
     AddClusterRole(objects, context, kReadPods,
-                   Json::array({Rule("", "pods", {"get", "list", "watch"})}), kName);
+                   Json::array({Rule("", "pods", {"get", "list", "watch"})}), kExporter);
   }
-  LabelApp(objects, kName);
+  LabelApp(objects, kExporter);
 
-  NvidiaDaemonSet set(context, kName, kName, image, policy.dcgm_exporter);
-  set.Annotate("openshift.io/scc", kName);
+  NvidiaDaemonSet set(context, kExporter, kExporter, image, policy.dcgm_exporter);
+  set.Annotate("openshift.io/scc", kExporter);
   set.SelectDeployed("dcgm-exporter");
-  set.UseServiceAccount(kName, asks_for_pods || ReadsConfigMap(policy.dcgm_exporter));
-  set.UseNvidiaRuntime(kName);
+  set.UseServiceAccount(kExporter, asks_for_pods || ReadsConfigMap(policy.dcgm_exporter));
+  set.UseNvidiaRuntime(kExporter);
   set.HostVolume("run-nvidia-validations", names::kValidationsDir, HostDir::kCreate);
   set.AwaitToolkit();
   for (const auto& [key, value] : options.annotations) {
@@ -121,14 +121,14 @@ Result<Objects> DcgmExporter(const Context& context, const std::string& image) {
   if (options.host_pid) {
     set.HostPid();
   }
-  Json alive = HttpProbe("/health", kPort, 45);
+  Json alive = HttpProbe("/health", kExporterPort, 45);
   alive["periodSeconds"] = 5;
   set.main()
       .Privileged()
-      .Port("metrics", kPort)
+      .Port("metrics", kExporterPort)
       .Set("livenessProbe", std::move(alive))
-      .Set("readinessProbe", HttpProbe("/health", kPort, 45))
-      .Env("DCGM_EXPORTER_LISTEN", format(":{}", kPort))
+      .Set("readinessProbe", HttpProbe("/health", kExporterPort, 45))
+      .Env("DCGM_EXPORTER_LISTEN", format(":{}", kExporterPort))
       .Env("DCGM_EXPORTER_KUBERNETES", "true")
       .Env("DCGM_EXPORTER_COLLECTORS", "/etc/dcgm-exporter/dcp-metrics-included.csv")
       .EnvFromField(names::kNodeName, "spec.nodeName");
@@ -146,7 +146,7 @@ Result<Objects> DcgmExporter(const Context& context, const std::string& image) {
   objects.push_back(set.Finish());
   objects.push_back(Service(context));
   AddServiceMonitor(objects, context, kScraped, options.monitor);
-  AddPrometheusRule(objects, context, {kName, "dcgm.accelerator.metrics"}, kScraped,
+  AddPrometheusRule(objects, context, {kExporter, "dcgm.accelerator.metrics"}, kScraped,
                     options.monitor, Recordings());
   return objects;
 }

@@ -12,7 +12,7 @@
 namespace gantry::gpu_operator {
 namespace {
 
-constexpr std::string_view kName = "nvidia-mig-manager";
+constexpr std::string_view kMigManager = "nvidia-mig-manager";
 constexpr std::string_view kScript = "nvidia-mig-manager-entrypoint";
 constexpr std::string_view kDefaultLayouts = "default-mig-parted-config";
 constexpr std::string_view kDefaultClients = "default-gpu-clients";
@@ -81,18 +81,18 @@ void AddTables(const Context& context, const std::string& image, Objects& object
 Result<Objects> MigManager(const Context& context, const std::string& image) {
   const policy::ClusterPolicy& policy = context.policy;
   Objects objects = NvidiaAccount(
-      context, kName,
+      context, kMigManager,
       {Rule("", "pods", {"get", "list", "watch", "delete"}),
        Rule("", "configmaps", {"create", "get", "list", "update", "patch"})},
       {Rule("", "nodes", {"get", "list", "watch", "update", "patch"}), Rule("", "pods", {"list"})});
-  objects.push_back(ConfigMap(context, kScript, kName, {{"entrypoint.sh", kEntrypoint}}));
+  objects.push_back(ConfigMap(context, kScript, kMigManager, {{"entrypoint.sh", kEntrypoint}}));
 
-  NvidiaDaemonSet set(context, kName, kName, image, policy.mig_manager);
+  NvidiaDaemonSet set(context, kMigManager, kMigManager, image, policy.mig_manager);
   set.SelectDeployed("mig-manager");
-  set.UseServiceAccount(kName, true);
+  set.UseServiceAccount(kMigManager, true);
   set.HostPid();
   set.PodField("hostIPC", true);
-  set.UseNvidiaRuntime(kName);
+  set.UseNvidiaRuntime(kMigManager);
   set.AwaitToolkit();
   set.Privileged();
   set.EnvFromField(names::kNodeName, "spec.nodeName");

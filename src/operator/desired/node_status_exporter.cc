@@ -10,16 +10,16 @@
 namespace gantry::gpu_operator {
 namespace {
 
-constexpr std::string_view kName = "nvidia-node-status-exporter";
-constexpr int kPort = 8000;
+constexpr std::string_view kStatusExporter = "nvidia-node-status-exporter";
+constexpr int kStatusExporterPort = 8000;
 
 Json Service(const Context& context) {
-  Json service = OwnedObject(context, "v1", "Service", kName, true);
+  Json service = OwnedObject(context, "v1", "Service", kStatusExporter, true);
   service["metadata"]["annotations"] = {{"prometheus.io/scrape", "true"}};
-  service["spec"] = {{"selector", {{"app", kName}}},
+  service["spec"] = {{"selector", {{"app", kStatusExporter}}},
                      {"ports", Json::array({{{"name", "node-status"},
-                                             {"port", kPort},
-                                             {"targetPort", kPort},
+                                             {"port", kStatusExporterPort},
+                                             {"targetPort", kStatusExporterPort},
                                              {"protocol", "TCP"}}})}};
   return service;
 }
@@ -50,7 +50,7 @@ Json Alerts() {
 }  // namespace
 
 void AddNodeStatusMonitoring(Objects& objects, const Context& context) {
-  constexpr Scraped kScraped{kName, "node-status", "node-status"};
+  constexpr Scraped kScraped{kStatusExporter, "node-status", "node-status"};
   const policy::MonitorSpec on{.enabled = true};  // the section has no switch for it
   AddServiceMonitor(objects, context, kScraped, on);
   AddPrometheusRule(objects, context,
@@ -60,14 +60,15 @@ void AddNodeStatusMonitoring(Objects& objects, const Context& context) {
 
 Objects NodeStatusExporter(const Context& context, const std::string& image) {
   const policy::ClusterPolicy& policy = context.policy;
-  DaemonSet set(context, kName, kName, "nvidia-validator", image, policy.node_status_exporter);
+  DaemonSet set(context, kStatusExporter, kStatusExporter, "nvidia-validator", image,
+                policy.node_status_exporter);
   set.SelectDeployed("node-status-exporter");
-  set.UseServiceAccount(kName, false);
+  set.UseServiceAccount(kStatusExporter, false);
   set.Unprivileged();
-  set.Port("node-status", kPort);
+  set.Port("node-status", kStatusExporterPort);
   set.Env(names::kVisibleDevices, "void");
   set.Env("COMPONENT", "metrics");
-  set.Env("METRICS_PORT", std::to_string(kPort));
+  set.Env("METRICS_PORT", std::to_string(kStatusExporterPort));
   set.EnvFromField("NODE_NAME", "spec.nodeName");
   set.EnvFromField("OPERATOR_NAMESPACE", "metadata.namespace");
   set.Env("HOST_SYS", "/host-sys");
@@ -75,9 +76,9 @@ Objects NodeStatusExporter(const Context& context, const std::string& image) {
   set.Env(policy.node_status_exporter.env);
   set.ReadsValidations();
   set.HostPath("host-sys", "/sys", "/host-sys", HostDir::kAny, true);
-  Objects objects = {ServiceAccount(context, kName), Service(context), set.Build()};
-  AddHostRole(objects, context, kName);
-  LabelApp(objects, kName);
+  Objects objects = {ServiceAccount(context, kStatusExporter), Service(context), set.Build()};
+  AddHostRole(objects, context, kStatusExporter);
+  LabelApp(objects, kStatusExporter);
   AddNodeStatusMonitoring(objects, context);
   return objects;
 }

@@ -15,12 +15,12 @@
 namespace gantry::gpu_operator {
 namespace {
 
-constexpr std::string_view kName = "nvidia-container-toolkit";
-constexpr std::string_view kSet = "nvidia-container-toolkit-daemonset";
-constexpr std::string_view kScript = "nvidia-container-toolkit-entrypoint";
+constexpr std::string_view kToolkitName = "nvidia-container-toolkit";
+constexpr std::string_view kToolkitSet = "nvidia-container-toolkit-daemonset";
+constexpr std::string_view kToolkitScript = "nvidia-container-toolkit-entrypoint";
 
 // containerd may end this container while it is being started anew: not in the first seconds.
-constexpr std::string_view kEntrypoint =
+constexpr std::string_view kToolkitEntrypoint =
     "#!/bin/sh\n"
     "set -e\n"
     "set -a\n"
@@ -111,13 +111,14 @@ void WireNri(NvidiaDaemonSet& set) {
 
 Result<Objects> NvidiaContainerToolkit(const Context& context, const std::string& image) {
   const policy::ClusterPolicy& policy = context.policy;
-  Objects objects = NvidiaAccount(context, kName, {Rule("apps", "daemonsets", {"list"})});
-  objects.push_back(ConfigMap(context, kScript, kSet, {{"entrypoint.sh", kEntrypoint}}));
+  Objects objects = NvidiaAccount(context, kToolkitName, {Rule("apps", "daemonsets", {"list"})});
+  objects.push_back(
+      ConfigMap(context, kToolkitScript, kToolkitSet, {{"entrypoint.sh", kToolkitEntrypoint}}));
 
-  NvidiaDaemonSet set(context, kSet, "nvidia-container-toolkit-ctr", image, policy.toolkit);
+  NvidiaDaemonSet set(context, kToolkitSet, "nvidia-container-toolkit-ctr", image, policy.toolkit);
   set.Annotate("openshift.io/scc", "hostmount-anyuid");
   set.SelectDeployed("container-toolkit");
-  set.UseServiceAccount(kName, true);
+  set.UseServiceAccount(kToolkitName, true);
   set.HostPid();
   set.main()
       .PrivilegedAtLevel0()
@@ -126,7 +127,7 @@ Result<Objects> NvidiaContainerToolkit(const Context& context, const std::string
       .Env(names::kVisibleDevices, "void")
       .Env("TOOLKIT_PID_FILE", "/run/nvidia/toolkit/toolkit.pid")
       .EnvFromField("NRI_NAMESPACE", "metadata.namespace");
-  set.RunScript(kScript);
+  set.RunScript(kToolkitScript);
   set.HostPath("toolkit-root", "/run/nvidia/toolkit", "/run/nvidia/toolkit", HostDir::kCreate,
                false);
   set.WritesValidations();

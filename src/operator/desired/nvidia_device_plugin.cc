@@ -11,11 +11,11 @@
 namespace gantry::gpu_operator {
 namespace {
 
-constexpr std::string_view kName = "nvidia-device-plugin";
-constexpr std::string_view kSet = "nvidia-device-plugin-daemonset";
-constexpr std::string_view kScript = "nvidia-device-plugin-entrypoint";
+constexpr std::string_view kPluginName = "nvidia-device-plugin";
+constexpr std::string_view kPluginSet = "nvidia-device-plugin-daemonset";
+constexpr std::string_view kPluginScript = "nvidia-device-plugin-entrypoint";
 
-constexpr std::string_view kEntrypoint =
+constexpr std::string_view kPluginEntrypoint =
     "#!/bin/sh\n"
     "set -e\n"
     "set -a\n"
@@ -30,14 +30,15 @@ constexpr std::string_view kEntrypoint =
 Result<Objects> NvidiaDevicePlugin(const Context& context, const std::string& image) {
   const policy::ClusterPolicy& policy = context.policy;
   Objects objects =
-      NvidiaAccount(context, kName, {}, {Rule("", "nodes", {"get", "list", "watch"})});
-  objects.push_back(ConfigMap(context, kScript, kSet, {{"entrypoint.sh", kEntrypoint}}));
+      NvidiaAccount(context, kPluginName, {}, {Rule("", "nodes", {"get", "list", "watch"})});
+  objects.push_back(
+      ConfigMap(context, kPluginScript, kPluginSet, {{"entrypoint.sh", kPluginEntrypoint}}));
 
-  NvidiaDaemonSet set(context, kSet, kName, image, policy.device_plugin);
+  NvidiaDaemonSet set(context, kPluginSet, kPluginName, image, policy.device_plugin);
   set.Annotate("openshift.io/scc", "hostmount-anyuid");
   set.SelectDeployed("device-plugin");
-  set.UseServiceAccount(kName, true);
-  set.UseNvidiaRuntime(kName);
+  set.UseServiceAccount(kPluginName, true);
+  set.UseNvidiaRuntime(kPluginName);
   set.AwaitToolkit();
   set.Privileged();
   set.Env("PASS_DEVICE_SPECS", "true");
@@ -54,7 +55,7 @@ Result<Objects> NvidiaDevicePlugin(const Context& context, const std::string& im
   if (policy.gdrcopy.enabled) {
     set.Env("GDRCOPY_ENABLED", "true");
   }
-  set.RunScript(kScript);
+  set.RunScript(kPluginScript);
   set.HostPath("device-plugin", names::kDevicePluginDir, names::kDevicePluginDir,
                HostDir::kDirectory, false);
   set.WritesValidations();
@@ -64,7 +65,7 @@ Result<Objects> NvidiaDevicePlugin(const Context& context, const std::string& im
   set.HostPath("cdi-root", names::kCdiDir, names::kCdiDir, HostDir::kCreate, false);
   set.HostPath("mps-shm", policy.mps_root + "/shm", "/dev/shm", HostDir::kAny, false);
   set.HostPath("mps-root", policy.mps_root, "/mps", HostDir::kCreate, false);
-  set.ManageConfig(kName);
+  set.ManageConfig(kPluginName);
   set.MigStrategy();
   if (policy.cdi) {
     set.Env("CDI_ENABLED", "true");

@@ -10,14 +10,14 @@
 namespace gantry::gpu_operator {
 namespace {
 
-constexpr std::string_view kName = "nvidia-operator-validator";
+constexpr std::string_view kValidatorName = "nvidia-operator-validator";
 
 Objects Account(const Context& context) {
   Json owners = {{"apiGroups", {names::kNvidiaGroup}},
                  {"resources", {"clusterpolicies/finalizers", "nvidiadrivers/finalizers"}},
                  {"verbs", {"create", "get", "list", "watch", "update", "patch", "delete"}}};
   return NvidiaAccount(
-      context, kName,
+      context, kValidatorName,
       {Rule("", "pods", {"create", "get", "list", "watch", "update", "patch", "delete"}),
        Rule("apps", "daemonsets", {"get", "list", "watch"})},
       {Rule("", "nodes", {"get", "list", "watch"}), std::move(owners)});
@@ -43,10 +43,10 @@ void DescribePods(const Context& context, Container& check) {
 Result<Objects> NvidiaOperatorValidator(const Context& context, const std::string& image) {
   const policy::ClusterPolicy& policy = context.policy;
   Objects objects = Account(context);
-  NvidiaDaemonSet set(context, kName, kName, image, policy.validator);
+  NvidiaDaemonSet set(context, kValidatorName, kValidatorName, image, policy.validator);
   set.Label("app.kubernetes.io/part-of", "gpu-operator");
   set.SelectDeployed("operator-validator");
-  set.UseServiceAccount(kName, true);
+  set.UseServiceAccount(kValidatorName, true);
   set.UseNvidiaRuntime("toolkit-validation");
   set.HostVolume("run-nvidia-validations", names::kValidationsDir, HostDir::kCreate);
   set.HostVolume("driver-install-dir", policy.driver_install_dir);

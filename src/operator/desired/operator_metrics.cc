@@ -12,7 +12,7 @@
 namespace gantry::gpu_operator {
 namespace {
 
-Json Alerts() {
+Json OperatorAlerts() {
   return Json::array(
       {Alert("GPUOperatorReconciliationFailed", "gpu_operator_reconciliation_status != 1", "1h",
              "The GPU operator has not found its ClusterPolicy fulfilled for an hour; the policy's "
@@ -78,7 +78,7 @@ Objects OperatorMetrics(const Context& context, const std::string& /*image*/) {
                                              {"protocol", "TCP"}}})}};
   Objects objects = {std::move(service)};
   AddServiceMonitor(objects, context, kScraped, monitor);
-  Json alerts = Alerts();
+  Json alerts = OperatorAlerts();
   if (context.openshift.present()) {
     for (Json& alert : ToolkitAlerts()) {
       alerts.push_back(std::move(alert));

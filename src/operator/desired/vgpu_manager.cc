@@ -10,20 +10,20 @@ namespace gantry::gpu_operator {
 
 namespace {
 
-constexpr std::string_view kName = "nvidia-vgpu-manager";
+constexpr std::string_view kVgpuManager = "nvidia-vgpu-manager";
 constexpr std::string_view kMain = "nvidia-vgpu-manager-ctr";
 
 Result<Json> SetFor(const Context& context, const DriverPart& part, const std::string& image) {
   const policy::ClusterPolicy& policy = context.policy;
   NvidiaDaemonSet set(context, part.name, kMain, ForSystem(image, context.system),
                       policy.vgpu_manager);
-  set.Annotate("openshift.io/scc", kName);
+  set.Annotate("openshift.io/scc", kVgpuManager);
   set.AnnotatePods("kubectl.kubernetes.io/default-container", kMain);
   set.SelectNodes(part.nodes);
   MarkSystem(part.nodes, set);
   // Virtual machines run on it.
   set.UpdateOnDelete();
-  set.UseServiceAccount(kName, true);
+  set.UseServiceAccount(kVgpuManager, true);
   set.HostPid();
   set.PodField("hostIPC", true);
   set.PodField("terminationGracePeriodSeconds", 120);
@@ -61,7 +61,7 @@ Result<Json> SetFor(const Context& context, const DriverPart& part, const std::s
 
 Result<Objects> VgpuManager(const Context& context, const std::string& image) {
   Objects objects =
-      NvidiaAccount(context, kName, {},
+      NvidiaAccount(context, kVgpuManager, {},
                     {Rule("config.openshift.io", "clusterversions", {"get", "list"}),
                      Rule("", "nodes", {"get", "list", "patch", "watch"}),
                      Rule("", "pods", {"get", "list", "watch"}),

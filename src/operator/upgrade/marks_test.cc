@@ -9,7 +9,7 @@ namespace {
 
 using std::chrono::seconds;
 
-const WallTime kNow{seconds(1'700'000'000)};
+const WallTime kThen{seconds(1'700'000'000)};
 
 TEST(State, NamesAreNvidias) {
   for (const char* name :
@@ -25,7 +25,7 @@ TEST(State, NamesAreNvidias) {
 }
 
 TEST(Record, ThereAndBack) {
-  const Record record{State::kFailed, kNow, "it\nbroke  twice"};
+  const Record record{State::kFailed, kThen, "it\nbroke  twice"};
   EXPECT_EQ(FormatRecord(record), "upgrade-failed 1700000000 it broke  twice");
   const auto back = ParseRecord(FormatRecord(record));
   ASSERT_TRUE(back.has_value());
@@ -33,7 +33,7 @@ TEST(Record, ThereAndBack) {
   EXPECT_EQ(back->since, record.since);
   EXPECT_EQ(back->reason, "it broke  twice");
   EXPECT_EQ(ParseRecord("drain-required 5")->reason, "");
-  EXPECT_EQ(FormatRecord({State::kPodRestart, kNow, "", "42"}),
+  EXPECT_EQ(FormatRecord({State::kPodRestart, kThen, "", "42"}),
             "pod-restart-required 1700000000 loaded=42");
   EXPECT_EQ(ParseRecord("pod-restart-required 5 loaded=42")->loaded, "42");
   EXPECT_EQ(ParseRecord("pod-restart-required 5 loaded=42")->reason, "");

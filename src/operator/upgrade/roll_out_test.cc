@@ -19,7 +19,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-const WallTime kNow{seconds(1'700'000'000)};
+const WallTime kRollOutNow{seconds(1'700'000'000)};
 
 NodeInput Node(const std::string& name, State state) {
   NodeInput node;
@@ -30,7 +30,7 @@ NodeInput Node(const std::string& name, State state) {
   node.driver->facts.ready = true;
   node.driver->outdated = state == State::kRequired;
   if (InProgress(state) || state == State::kRequired) {
-    node.marks[names::kUpgradeStep] = FormatRecord({state, kNow, "why"});
+    node.marks[names::kUpgradeStep] = FormatRecord({state, kRollOutNow, "why"});
   }
   node.cordoned = InProgress(state) && state != State::kCordon;
   return node;
@@ -47,7 +47,7 @@ std::vector<NodeInput> Nodes(const std::vector<State>& states) {
 std::vector<std::string> Started(const std::vector<NodeInput>& nodes,
                                  const policy::UpgradePolicy& policy) {
   std::vector<std::string> started;
-  for (const Change& change : RollOut(nodes, policy, kNow).changes) {
+  for (const Change& change : RollOut(nodes, policy, kRollOutNow).changes) {
     if (change.from == State::kRequired && InProgress(change.to)) {
       started.push_back(change.node);
     }
@@ -60,10 +60,10 @@ constexpr State kPending = State::kRequired;
 TEST(Budget, OneAtATimeIsTheDefault) {
   const auto nodes = Nodes({kPending, kPending, kPending, State::kDone});
   EXPECT_THAT(Started(nodes, {}), ElementsAre("n0"));
-  EXPECT_TRUE(RollOut(nodes, {}, kNow).starts());
+  EXPECT_TRUE(RollOut(nodes, {}, kRollOutNow).starts());
   const auto going = Nodes({State::kDrain, kPending, State::kDone, State::kDone});
   EXPECT_THAT(Started(going, {}), IsEmpty());
-  EXPECT_FALSE(RollOut(going, {}, kNow).starts());
+  EXPECT_FALSE(RollOut(going, {}, kRollOutNow).starts());
 }
 
 TEST(Budget, Counted) {
@@ -100,7 +100,7 @@ TEST(Budget, NodesThatAreUnavailableAnywayTakePartOfIt) {
   const policy::UpgradePolicy policy{.max_parallel = 0, .max_unavailable = {1, false}};
   nodes[2].cordoned = true;
   EXPECT_THAT(Started(nodes, policy), IsEmpty());
-  EXPECT_THAT(RollOut(nodes, policy, kNow).nodes[0].reason,
+  EXPECT_THAT(RollOut(nodes, policy, kRollOutNow).nodes[0].reason,
               HasSubstr("1 of 4 nodes may be unavailable (maxUnavailable), now n2"));
   nodes[2].cordoned = false;
   nodes[3].ready = false;
@@ -121,14 +121,14 @@ TEST(Budget, ANodeThatIsCordonedAlreadyTakesNothingFromAnybody) {
 
 TEST(Budget, TheReasonNamesWhoHasIt) {
   const auto plan =
-      RollOut(Nodes({State::kFailed, kPending}), {.max_unavailable = {100, true}}, kNow);
+      RollOut(Nodes({State::kFailed, kPending}), {.max_unavailable = {100, true}}, kRollOutNow);
   EXPECT_THAT(plan.nodes[1].reason, HasSubstr("1 at once (maxParallelUpgrades), now n0 (failed)"));
   const auto many = Nodes(std::vector<State>(5, State::kFailed));
   auto with = many;
   with.push_back(Node("z", kPending));
-  EXPECT_THAT(RollOut(with, {}, kNow).nodes.back().reason, HasSubstr("and 2 more"));
+  EXPECT_THAT(RollOut(with, {}, kRollOutNow).nodes.back().reason, HasSubstr("and 2 more"));
   // Those that come after the ones that start now.
-  EXPECT_THAT(RollOut(Nodes({kPending, kPending}), {}, kNow).nodes[1].reason,
+  EXPECT_THAT(RollOut(Nodes({kPending, kPending}), {}, kRollOutNow).nodes[1].reason,
               HasSubstr("others start just now"));
 }
 
@@ -136,7 +136,7 @@ TEST(RollOut, CountsAndShowsTheWorstFirst) {
   auto nodes = Nodes({State::kDone, kPending, State::kDrain, State::kFailed, State::kUnknown});
   nodes[4].driver.reset();
   const RollOutPlan plan =
-      RollOut(nodes, {.max_parallel = 3, .max_unavailable = {100, true}}, kNow);
+      RollOut(nodes, {.max_parallel = 3, .max_unavailable = {100, true}}, kRollOutNow);
   EXPECT_EQ(
       plan.counts,
       (Counts{.total = 4, .done = 1, .pending = 1, .in_progress = 2, .failed = 1, .available = 1}));
@@ -148,7 +148,8 @@ TEST(RollOut, CountsAndShowsTheWorstFirst) {
 // NVIDIA's count: without a limit as many as there are.
 TEST(RollOut, MayStartMoreWhileNoneWaits) {
   const auto available = [](std::vector<State> states, long long parallel) {
-    return RollOut(Nodes(states), {.max_parallel = parallel, .max_unavailable = {100, true}}, kNow)
+    return RollOut(Nodes(states), {.max_parallel = parallel, .max_unavailable = {100, true}},
+                   kRollOutNow)
         .counts.available;
   };
   EXPECT_EQ(available({State::kDone, State::kDone, State::kDone}, 2), 2);
@@ -162,9 +163,10 @@ TEST(RollOut, LooksAgainAtTheEarliestTime) {
   for (NodeInput& node : nodes) {
     node.pods.emplace();
   }
-  nodes[1].marks[names::kUpgradeStep] = FormatRecord({State::kValidation, kNow - seconds(100), ""});
-  EXPECT_EQ(RollOut(nodes, {}, kNow).look_again, kNow + seconds(500));
-  EXPECT_EQ(RollOut(Nodes({State::kDone}), {}, kNow).look_again, std::nullopt);
+  nodes[1].marks[names::kUpgradeStep] =
+      FormatRecord({State::kValidation, kRollOutNow - seconds(100), ""});
+  EXPECT_EQ(RollOut(nodes, {}, kRollOutNow).look_again, kRollOutNow + seconds(500));
+  EXPECT_EQ(RollOut(Nodes({State::kDone}), {}, kRollOutNow).look_again, std::nullopt);
 }
 
 TEST(PodsFor, FewNodesAtOnceThoseFirstThatAreAtItLongest) {
@@ -172,7 +174,7 @@ TEST(PodsFor, FewNodesAtOnceThoseFirstThatAreAtItLongest) {
   for (int i = 0; i < 40; ++i) {
     nodes.push_back(Node(format("n{}", i), State::kPodDeletion));
     nodes.back().marks[names::kUpgradeStep] =
-        FormatRecord({State::kPodDeletion, kNow - seconds(i), ""});
+        FormatRecord({State::kPodDeletion, kRollOutNow - seconds(i), ""});
   }
   nodes.push_back(Node("v", State::kValidation));
   const auto queries = PodsFor(nodes, {{"", policy::UpgradePolicy()}}, "ns");
@@ -224,7 +226,7 @@ TEST(Budget, EachOwnersNodesHaveTheirOwn) {
       {"b", policy::UpgradePolicy{.max_parallel = 0, .max_unavailable = {100, true}}}};
   const auto started = [&] {
     std::vector<std::string> names;
-    for (const Change& change : RollOutAll(nodes, policies, kNow).changes) {
+    for (const Change& change : RollOutAll(nodes, policies, kRollOutNow).changes) {
       if (InProgress(change.to)) {
         names.push_back(change.node);
       }
@@ -232,7 +234,7 @@ TEST(Budget, EachOwnersNodesHaveTheirOwn) {
     return names;
   };
   EXPECT_THAT(started(), testing::UnorderedElementsAre("n0", "n2", "n3"));
-  const RollOutPlan plan = RollOutAll(nodes, policies, kNow);
+  const RollOutPlan plan = RollOutAll(nodes, policies, kRollOutNow);
   EXPECT_EQ(plan.counts.total, 4) << "those of no policy are not counted";
   EXPECT_TRUE(plan.unfinished);
   // What was begun on them is taken back.
@@ -245,7 +247,7 @@ TEST(Budget, EachOwnersNodesHaveTheirOwn) {
   for (NodeInput& node : nodes) {
     node.skip = true;
   }
-  EXPECT_FALSE(RollOutAll(nodes, policies, kNow).unfinished) << "somebody switched them off";
+  EXPECT_FALSE(RollOutAll(nodes, policies, kRollOutNow).unfinished) << "somebody switched them off";
 }
 
 TEST(Budget, ANodeThatIsTakenOutOfServiceGivesItsPartBack) {
@@ -254,7 +256,7 @@ TEST(Budget, ANodeThatIsTakenOutOfServiceGivesItsPartBack) {
   EXPECT_THAT(Started(nodes, {.max_unavailable = {1, false}}), IsEmpty());
   nodes[0].wanted = false;
   EXPECT_THAT(Started(nodes, {.max_unavailable = {1, false}}), ElementsAre("n1"));
-  EXPECT_EQ(RollOut(nodes, {}, kNow).counts.total, 1);
+  EXPECT_EQ(RollOut(nodes, {}, kRollOutNow).counts.total, 1);
   nodes[0].driver.emplace();
   EXPECT_THAT(Started(nodes, {.max_unavailable = {1, false}}), IsEmpty()) << "its pod still ends";
 }
@@ -267,7 +269,8 @@ TEST(RollOutAll, WhereNobodyKnowsHowNothingMoves) {
   }
   nodes[4].owner = "other";
   const RollOutPlan plan = RollOutAll(
-      nodes, {{"wrong", std::nullopt}, {"other", policy::UpgradePolicy{.max_parallel = 0}}}, kNow);
+      nodes, {{"wrong", std::nullopt}, {"other", policy::UpgradePolicy{.max_parallel = 0}}},
+      kRollOutNow);
   ASSERT_THAT(plan.changes, SizeIs(1));
   EXPECT_EQ(plan.changes[0].node, "n4");
   EXPECT_TRUE(plan.unfinished);
@@ -287,7 +290,7 @@ TEST(RollOutAll, NoMoreNodesAreEmptiedAtOnceThanCanBeLookedAt) {
     nodes.back().pods->push_back({{"users", "p"}, {.managed = true, .uses_gpus = true}});
   }
   const RollOutPlan plan =
-      RollOutAll(nodes, {{"", policy::UpgradePolicy{.drain = true}}}, kNow + seconds(1));
+      RollOutAll(nodes, {{"", policy::UpgradePolicy{.drain = true}}}, kRollOutNow + seconds(1));
   EXPECT_EQ(std::ranges::count(plan.changes, State::kPodDeletion, &Change::to),
             static_cast<long>(kNodesAtOnce) - 1)
       << "one evicts, the others begin";
@@ -308,13 +311,13 @@ TEST(RollOutAll, NodesThatNobodyEmptiesHoldNoOthersUp) {
   nodes.back().pods->push_back({{"users", "p"}, {.managed = true, .uses_gpus = true}});
   const RollOutPlan plan =
       RollOutAll(nodes, {{"wrong", std::nullopt}, {"other", policy::UpgradePolicy{.drain = true}}},
-                 kNow + seconds(1));
+                 kRollOutNow + seconds(1));
   ASSERT_THAT(plan.changes, SizeIs(1));
   EXPECT_EQ(plan.changes[0].to, State::kPodDeletion);
 }
 
 TEST(Status, SaysOfEachNodeWhereItIs) {
-  const RollOutPlan plan = RollOut(Nodes({State::kDone, State::kFailed}), {}, kNow);
+  const RollOutPlan plan = RollOut(Nodes({State::kDone, State::kFailed}), {}, kRollOutNow);
   EXPECT_EQ(StatusOf(plan), Json::parse(R"({
       "total": 2, "done": 1, "inProgress": 0, "failed": 1, "pending": 0,
       "nodes": [{"name": "n1", "state": "upgrade-failed", "since": "2023-11-14T22:13:20Z",
@@ -322,11 +325,12 @@ TEST(Status, SaysOfEachNodeWhereItIs) {
                  "next": "correct the cause and remove the label nvidia.com/gpu-driver-upgrade-state"
                 }]})"));
   EXPECT_EQ(Summary(plan), "1 of 2 drivers are upgraded; n1 is upgrade-failed: why");
-  const RollOutPlan done = RollOut(Nodes({State::kDone}), {}, kNow);
+  const RollOutPlan done = RollOut(Nodes({State::kDone}), {}, kRollOutNow);
   EXPECT_FALSE(StatusOf(done).contains("nodes"));
   EXPECT_EQ(Summary(done), "");
-  EXPECT_EQ(StatusOf(RollOut(Nodes(std::vector<State>(300, kPending)), {}, kNow))["nodes"].size(),
-            100U);
+  EXPECT_EQ(
+      StatusOf(RollOut(Nodes(std::vector<State>(300, kPending)), {}, kRollOutNow))["nodes"].size(),
+      100U);
 }
 
 }  // namespace

@@ -73,7 +73,9 @@ NodeInput After(NodeInput node, const Change& change) {
   return node;
 }
 
-NamedPod Pod(const char* name, PodFacts facts = {}) { return {{"users", name}, std::move(facts)}; }
+NamedPod UserPod(const char* name, PodFacts facts = {}) {
+  return {{"users", name}, std::move(facts)};
+}
 
 PodFacts GpuPod() { return {.uid = "g", .managed = true, .uses_gpus = true}; }
 
@@ -304,7 +306,7 @@ TEST(Jobs, AreWaitedFor) {
   NodeInput node = Node(State::kWaitForJobs);
   node.unseen = "being listed";
   EXPECT_EQ(Next(node, policy).status.reason, "being listed");
-  node.pods = {Pod("a"), Pod("b", {.finished = true})};
+  node.pods = {UserPod("a"), UserPod("b", {.finished = true})};
   Step step = Next(node, policy, seconds(1'000'000));
   EXPECT_TRUE(step.change.empty());
   EXPECT_EQ(step.look_again, std::nullopt);
@@ -321,7 +323,7 @@ TEST(Jobs, AreWaitedFor) {
   const Change on = Next(node, policy, seconds(160)).change;
   EXPECT_EQ(on.to, State::kPodDeletion);
   EXPECT_THAT(on.annotations, Contains(Pair(names::kUpgradeJobsSince, std::nullopt)));
-  node.pods = {Pod("b", {.finished = true})};
+  node.pods = {UserPod("b", {.finished = true})};
   EXPECT_EQ(To(node, policy), State::kPodDeletion);
 }
 
@@ -344,12 +346,12 @@ TEST(PodDeletion, ConcernsPodsWithGpus) {
   plugin.daemon_set = "d";
   PodFacts mirror = GpuPod();
   mirror.mirror = true;
-  node.pods = {Pod("web"), Pod("f", finished), Pod("p", plugin), Pod("m", mirror)};
+  node.pods = {UserPod("web"), UserPod("f", finished), UserPod("p", plugin), UserPod("m", mirror)};
   EXPECT_EQ(To(node), State::kPodRestart);
   PodFacts ending = GpuPod();
   ending.deleting = true;
-  node.pods->push_back(Pod("train", GpuPod()));
-  node.pods->push_back(Pod("ends", ending));
+  node.pods->push_back(UserPod("train", GpuPod()));
+  node.pods->push_back(UserPod("ends", ending));
   const Step step = Next(node);
   EXPECT_EQ(step.change.to, State::kPodDeletion);
   ASSERT_EQ(step.change.evict.size(), 1U);
@@ -361,7 +363,7 @@ TEST(PodDeletion, ConcernsPodsWithGpus) {
 
 TEST(PodDeletion, IsTriedAgainAndEndsInTime) {
   NodeInput node = Node(State::kPodDeletion);
-  node.pods = {Pod("train", GpuPod())};
+  node.pods = {UserPod("train", GpuPod())};
   node.eviction = Eviction{kNow, "a budget forbids it"};
   Step step = Next(node, {}, seconds(4));
   EXPECT_TRUE(step.change.empty());
@@ -379,7 +381,7 @@ TEST(PodDeletion, IsTriedAgainAndEndsInTime) {
 
 TEST(PodDeletion, TimeThatRanOutWhileNobodyWasHereLeavesAMinute) {
   NodeInput node = Node(State::kPodDeletion);
-  node.pods = {Pod("train", GpuPod())};
+  node.pods = {UserPod("train", GpuPod())};
   node.followed = kNow + seconds(1000);
   Step step = Next(node, {}, seconds(1000));
   EXPECT_EQ(step.change.to, State::kPodDeletion);
@@ -394,7 +396,7 @@ TEST(PodDeletion, TimeThatRanOutWhileNobodyWasHereLeavesAMinute) {
 // It has a finalizer, or its kubelet is dead: there is nothing to evict.
 TEST(PodDeletion, APodThatDoesNotEndIsNotWaitedForForEver) {
   NodeInput node = Node(State::kPodDeletion);
-  node.pods = {Pod("train", GpuPod())};
+  node.pods = {UserPod("train", GpuPod())};
   node.pods->front().facts.deleting = true;
   Step step = Next(node, {}, seconds(299));
   EXPECT_TRUE(step.change.empty());
@@ -432,7 +434,7 @@ TEST(PodDeletion, WhatMayNotBeDeletedFailsAtOnceOrIsLeftToTheDrain) {
   scratch.has_empty_dir = true;
   for (const PodFacts& facts : {bare, scratch}) {
     NodeInput node = Node(State::kPodDeletion);
-    node.pods = {Pod("train", facts)};
+    node.pods = {UserPod("train", facts)};
     const Step step = Next(node);
     EXPECT_EQ(step.change.to, State::kFailed);
     EXPECT_THAT(step.change.reason, HasSubstr("users/train"));
@@ -448,11 +450,11 @@ TEST(Drain, ConcernsEveryPodAndFailsForGood) {
   EXPECT_EQ(To(Node(State::kDrain)), State::kPodRestart) << "switched off meanwhile";
   const policy::UpgradePolicy policy{.drain = true, .drain_spec = {.timeout = seconds(10)}};
   NodeInput node = Node(State::kDrain);
-  node.pods = {Pod("web", {.managed = true}), Pod("f", {.finished = true})};
+  node.pods = {UserPod("web", {.managed = true}), UserPod("f", {.finished = true})};
   EXPECT_EQ(Next(node, policy).change.evict.size(), 2U);
   node.eviction = Eviction{kNow, ""};
   EXPECT_EQ(To(node, policy, seconds(10)), State::kFailed);
-  node.pods = {Pod("bare")};
+  node.pods = {UserPod("bare")};
   EXPECT_EQ(To(node, policy), State::kFailed);
   node.pods->clear();
   EXPECT_EQ(To(node, policy), State::kPodRestart);
@@ -590,11 +592,11 @@ TEST(Validation, WhatItTakes) {
   waits("being listed");
   node.pods.emplace();
   waits("no pod of the validator");
-  node.pods = {Pod("a", {.ready = true}), Pod("b")};
+  node.pods = {UserPod("a", {.ready = true}), UserPod("b")};
   waits("the validator is not ready");
-  node.pods = {Pod("a", {.deleting = true, .ready = true})};
+  node.pods = {UserPod("a", {.deleting = true, .ready = true})};
   waits("the validator is not ready");
-  node.pods = {Pod("a", {.ready = true})};
+  node.pods = {UserPod("a", {.ready = true})};
   node.broken = "DriverMissing";
   waits("the validator finds: DriverMissing");
   node.broken = "";
@@ -630,7 +632,7 @@ TEST(End, UncordonsOnlyWhatWasCordonedByUs) {
   node.cordoned = false;
   EXPECT_EQ(Next(node).change.cordon, Cordon::kLeave);
   NodeInput theirs = Node(State::kValidation);
-  theirs.pods = {Pod("a", {.ready = true})};
+  theirs.pods = {UserPod("a", {.ready = true})};
   theirs.marks.erase(names::kUpgradeCordon);
   theirs.marks[names::kUpgradeWasCordoned] = "true";
   EXPECT_EQ(To(theirs), State::kDone);

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is wrong with a cluster as a whole? Much of it is there by somebody else's installation: a
+// second device plugin or a second NFD takes away what the first one gave, with nothing failing.
+#include "doctor/cluster_findings.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <map>
+
+#include "base/text.h"
+#include "doctor/node_choice.h"
+#include "doctor/node_findings.h"
+#include "policy/names.h"
+
+namespace gantry::doctor {
+namespace {
+
+void ExamineUnread(const ClusterFacts& cluster, std::vector<Finding>& findings) {
+  for (const Unread& unread : cluster.unread) {
+    const bool denied = unread.error.kind == ErrorKind::kDenied;
+    findings.push_back(Note(denied ? "NotPermitted" : "NotRead", "doctor",
+                            format("could not look at {}: {}", unread.what, unread.error.message),
+                            denied ? "run it as somebody who may read them" : "run it again"));
+  }
+}
+
+// It was there, for a policy was acted on; of one that runs by no Deployment of ours the lease
+// tells.
+bool IsOperatorGone(const ClusterFacts& cluster) {
+  constexpr std::chrono::minutes kLapsed(1);
+  const bool acted_on = std::ranges::any_of(cluster.policies, [](const PolicyFacts& policy) {
+    return !policy.state.empty() && policy.state != "ignored";
+  });
+  return cluster.operators.empty() && acted_on && !IsUnread(cluster, kDeploymentsPart) &&
+         cluster.lease_renewed && *cluster.lease_renewed < Rfc3339(cluster.now - kLapsed);
+}
+
+void ExamineOperator(const ClusterFacts& cluster, std::vector<Finding>& findings) {
+  if (IsOperatorGone(cluster)) {
+    findings.push_back(Problem(kOperatorStopped, "cluster", "no operator's Deployment is there",
+                               "install the chart again (helm upgrade --install): until then "
+                               "nothing is deployed nor repaired"));
+  }
+  std::vector<std::string> running;
+  std::vector<std::string> stopped;
+  for (const OperatorFacts& deployment : cluster.operators) {
+    (deployment.wanted == 0 ? stopped : running).push_back(deployment.object);
+  }
+  if (running.empty() && !stopped.empty()) {
+    findings.push_back(Problem(kOperatorStopped, Join(stopped, ", "), "is scaled to 0 pods",
+                               "scale it to 1: until then nothing is deployed nor repaired"));
+  }
+  if (running.size() > 1) {
+    findings.push_back(Problem("OperatorTwice", Join(running, ", "),
+                               "act on the same policies and nodes, each in its own way",
+                               "remove one of them, or scale it to 0"));
+  }
+}
+
+struct Once {
+  Part part;
+  const char* code;
+  const char* message;
+  const char* remedy;
+};
+
+constexpr std::array<Once, 2> kOnce = {{
+    {Part::kNfdMaster, "NfdTwice",
+     "write the same labels of nodes: what one sets, the other may take away",
+     "remove one of them, or set nfd.enabled=false"},
+    {Part::kCertManager, "CertManagerTwice", "both answer for the same certificates and webhooks",
+     "remove one; the operator needs none"},
+}};
+
+// On other nodes, or for GPUs of others, a second one is no trouble.
+void ExamineDevicePlugins(const ClusterFacts& cluster, std::vector<Finding>& findings) {
+  for (const NodeFacts& node : cluster.nodes) {
+    std::vector<std::string> objects;
+    for (const PartFacts& part : cluster.parts) {
+      if (part.part == Part::kDevicePlugin && HasGpu(node) && Takes(part.choice, node)) {
+        objects.push_back(part.object);
+      }
+    }
+    if (objects.size() > 1) {
+      findings.push_back(Problem(
+          "DevicePluginTwice", Join(objects, ", "),
+          "offer the same GPUs to the kubelets: the later one to register takes them from the "
+          "other",
+          "remove the one that did not come with the operator, or set devicePlugin.enabled=false"));
+      return;
+    }
+  }
+}
+
+void ExamineParts(const ClusterFacts& cluster, std::vector<Finding>& findings) {
+  for (const Once& once : kOnce) {
+    std::vector<std::string> objects;
+    for (const PartFacts& part : cluster.parts) {
+      if (part.part == once.part) {
+        objects.push_back(part.object);
+      }
+    }
+    if (objects.size() > 1) {
+      findings.push_back(Problem(once.code, Join(objects, ", "), once.message, once.remedy));
+    }
+  }
+}
+
+// Which configurations are in use, and by whom.
+std::map<std::string, std::string> ChosenConfigs(const ClusterFacts& cluster,
+                                                 const PolicyFacts& policy) {
+  std::map<std::string, std::string> chosen;
+  if (!policy.plugin_default.empty()) {
+    chosen[policy.plugin_default] = policy.object;
+  }
+  for (const NodeFacts& node : cluster.nodes) {
+    if (std::string key = ValueOf(node, names::kDevicePluginConfig); !key.empty()) {
+      chosen.emplace(std::move(key), "node " + node.name);
+    }
+  }
+  return chosen;
+}
+
+// A label of a node that asks for a configuration where none can be.
+void ExamineVainChoices(const ClusterFacts& cluster, const PolicyFacts& policy,
+                        std::vector<Finding>& findings) {
+  for (const NodeFacts& node : cluster.nodes) {
+    const std::string key = ValueOf(node, names::kDevicePluginConfig);
+    if (!key.empty() && IsPluginAskedFor(cluster, node)) {
+      findings.push_back(Problem(
+          kConfigUnknown, "node " + node.name,
+          format("chooses the device plugin's configuration {}, and the {} names no ConfigMap", key,
+                 policy.object),
+          format("set devicePlugin.config.name, or take the label {} off",
+                 names::kDevicePluginConfig)));
+    }
+  }
+}
+
+void ExamineConfigs(const ClusterFacts& cluster, const PolicyFacts& policy,
+                    std::vector<Finding>& findings) {
+  if (policy.plugin_config.empty()) {
+    ExamineVainChoices(cluster, policy, findings);
+    return;
+  }
+  const std::string map = policy.space + "/" + policy.plugin_config;
+  if (policy.config_missing) {
+    findings.push_back(Problem(kConfigUnknown, policy.object,
+                               format("names ConfigMap {}, which is not there", map),
+                               "create it there, or correct devicePlugin.config.name"));
+  }
+  if (!cluster.configs.has_value()) {
+    return;
+  }
+  const std::string object = "ConfigMap " + map;
+  const std::map<std::string, std::string> chosen = ChosenConfigs(cluster, policy);
+  // Of several keys, and of a single one, none is taken by itself.
+  const bool plugin = std::ranges::any_of(
+      cluster.nodes, [&cluster](const NodeFacts& node) { return IsPluginAskedFor(cluster, node); });
+  if (chosen.empty() && plugin && !cluster.configs->empty()) {
+    findings.push_back(Note(kConfigInvalid, object, "no node uses it",
+                            format("set devicePlugin.config.default, or label nodes {}=KEY",
+                                   names::kDevicePluginConfig)));
+  }
+  std::vector<std::string> keys;
+  for (const ConfigFacts& config : *cluster.configs) {
+    keys.push_back(config.key);
+    if (!config.mistake.empty()) {
+      // Without a default a node may use any.
+      const bool used = policy.plugin_default.empty() || chosen.contains(config.key);
+      findings.push_back((used ? Problem : Note)(
+          kConfigInvalid, object, config.key + ": " + config.mistake,
+          "correct it: who chooses it keeps the last good one, and offers no GPU after a start"));
+    }
+    for (const std::string& warning : config.warnings) {
+      findings.push_back(
+          Note(kConfigInvalid, object, config.key + ": " + warning, "correct it, or take it out"));
+    }
+  }
+  for (const auto& [key, who] : chosen) {
+    if (std::ranges::find(keys, key) == keys.end()) {
+      findings.push_back(Problem(
+          kConfigUnknown, who,
+          format(
+              "chooses the device plugin's configuration {}, which {} does not have (it has: {})",
+              key, object, keys.empty() ? "none" : Join(keys, ", ")),
+          format("correct the label {} or devicePlugin.config.default",
+                 names::kDevicePluginConfig)));
+    }
+  }
+}
+
+constexpr char kWithoutPods[] = "ExporterWithoutPods";
+
+void ExamineExporter(const ClusterFacts& cluster, std::vector<Finding>& findings) {
+  for (const OperandFacts& operand : cluster.operands) {
+    if (operand.name != "nvidia-dcgm-exporter") {
+      continue;
+    }
+    if (!operand.sees_pods) {
+      findings.push_back(Problem(kWithoutPods, "DaemonSet " + operand.name,
+                                 "has not the kubelet's pod-resources socket: metrics bear no "
+                                 "names of pods",
+                                 "take what changed its volumes away; the operator mounts it"));
+    } else if (!operand.asks_pods) {
+      // Somebody has set it.
+      findings.push_back(Note(kWithoutPods, "DaemonSet " + operand.name,
+                              "its DCGM_EXPORTER_KUBERNETES is false: metrics bear no names of "
+                              "pods",
+                              "take it out of dcgmExporter.env if they are to bear them"));
+    }
+  }
+}
+
+// Ours are three for a node, and an NFD's are one.
+void ExamineNodeFeatures(const ClusterFacts& cluster, std::vector<Finding>& findings) {
+  constexpr long long kMostForANode = 8;
+  const auto nodes = static_cast<long long>(cluster.nodes.size());
+  if (nodes > 0 && cluster.node_features > kMostForANode * nodes) {
+    findings.push_back(Problem(
+        "NodeFeaturesLeft", "cluster",
+        format("has {} NodeFeature objects for {} nodes", cluster.node_features, nodes),
+        "delete those of nodes that are gone (`kubectl get nodefeatures -A`): every list of them "
+        "burdens the API server"));
+  }
+}
+
+}  // namespace
+
+void ExamineCluster(const ClusterFacts& cluster, std::vector<Finding>& findings) {
+  ExamineUnread(cluster, findings);
+  ExamineOperator(cluster, findings);
+  ExamineDevicePlugins(cluster, findings);
+  ExamineParts(cluster, findings);
+  for (const PolicyFacts& policy : cluster.policies) {
+    if (policy.state == "ignored") {
+      continue;
+    }
+    ExamineConfigs(cluster, policy, findings);
+    if (policy.opens_by_image) {
+      findings.push_back(Note("GpusOpenToAll", policy.object,
+                              "lets every container whose image names GPUs in its environment have "
+                              "them, without an allocation",
+                              "take ACCEPT_NVIDIA_VISIBLE_DEVICES_ENVVAR_WHEN_UNPRIVILEGED out of "
+                              "toolkit.env if that is not wanted"));
+    }
+  }
+  ExamineExporter(cluster, findings);
+  ExamineNodeFeatures(cluster, findings);
+}
+
+}  // namespace gantry::doctor

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "doctor/facts.h"
+#include "doctor/finding.h"
+
+// What is wrong with the GPUs of a cluster and with those who want them, in one line each.
+namespace gantry::doctor {
+
+// The cluster's own findings first, then those of nodes, then those of workloads; pods of one owner
+// with the same finding are one. docs/doctor.md has every code.
+std::vector<Finding> Examine(const ClusterFacts& cluster);
+
+// "CODE  object: message; remedy"
+std::string LineOf(const Finding& finding);
+// A line each.
+std::string TextOf(const std::vector<Finding>& findings);
+Json JsonOf(const std::vector<Finding>& findings);
+
+}  // namespace gantry::doctor

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why does a pod not start on its node? From the words of the kubelet's events, which repeat those
+// of containerd, CRI-O and the CDI library, and of the kubelet's own admission.
+#include "doctor/start_findings.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <map>
+
+#include "base/text.h"
+
+namespace gantry::doctor {
+namespace {
+
+struct Meaning {
+  std::string_view words;
+  std::string_view code;
+  std::string_view message;
+  std::string_view remedy;
+  bool of_gpus = false;        // means it only where GPUs were given
+  std::string_view also = "";  // words that must be there as well
+};
+
+constexpr char kToolkit[] =
+    "look at the container toolkit's log there: kubectl logs -A -l "
+    "app=nvidia-container-toolkit-daemonset --prefix";
+
+constexpr char kNoToolkit[] =
+    "toolkit.enabled is false in the ClusterPolicy: install NVIDIA's Container Toolkit on the "
+    "node, "
+    "or set toolkit.enabled=true";
+
+constexpr char kNoHandler[] =
+    "is not started: the node's container runtime has no handler of that name";
+constexpr char kNoOtherHandler[] =
+    "is not started: the node's container runtime has no handler of its RuntimeClass";
+constexpr char kOtherHandler[] =
+    "give the pod the RuntimeClass nvidia, or none (GPUs come by CDI), or name the handler in the "
+    "container runtime's configuration";
+constexpr char kFileGone[] =
+    "is not started: a file of the driver that is to be mounted is not on the node any more";
+
+constexpr std::array kMeanings = std::to_array<Meaning>({
+    {"no runtime for \"nvidia", "RuntimeHandlerMissing", kNoHandler, kToolkit},
+    {"failed to find runtime handler nvidia", "RuntimeHandlerMissing", kNoHandler, kToolkit},
+    // Docker's, and cri-dockerd's of releases that know no handlers.
+    {"invalid runtime name: nvidia", "RuntimeHandlerMissing", kNoHandler, kToolkit},
+    {"Unknown runtime specified nvidia", "RuntimeHandlerMissing", kNoHandler, kToolkit},
+    {"RuntimeHandler \"nvidia", "RuntimeHandlerMissing", kNoHandler, kToolkit, false,
+     "not supported"},
+    // Of a RuntimeClass with another handler.
+    {"no runtime for \"", "RuntimeHandlerMissing", kNoOtherHandler, kOtherHandler, true},
+    {"failed to find runtime handler", "RuntimeHandlerMissing", kNoOtherHandler, kOtherHandler,
+     true},
+    {"invalid runtime name: ", "RuntimeHandlerMissing", kNoOtherHandler, kOtherHandler, true},
+    {"RuntimeHandler \"", "RuntimeHandlerMissing", kNoOtherHandler, kOtherHandler, true,
+     "not supported"},
+    {"unresolvable CDI devices", "CdiDevicesUnknown",
+     "is not started: the node's container runtime does not know its CDI devices",
+     "look whether CDI is switched on in the container runtime and whether /var/run/cdi is among "
+     "its folders"},
+    {"failed to stat CDI host device", "CdiStale",
+     "is not started: the node's CDI document names a device that is not there", kToolkit},
+    // The hook compares what the image says that it needs.
+    {"unsatisfied condition: cuda", "DriverTooOld",
+     "is not started: its image needs a newer driver than the node has",
+     "take an image with an older CUDA, or bring a newer driver to the nodes "
+     "(nvidia.com/cuda.runtime-version.full says what theirs can)"},
+    {"nvidia-container-cli", "RuntimeHookFails",
+     "is not started: NVIDIA's hook, which the node's container runtime calls, fails", kToolkit},
+    {"nvidia-container-runtime", "RuntimeHookFails",
+     "is not started: nvidia-container-runtime fails on the node", kToolkit},
+    {"nvidia-cdi-hook", "RuntimeHookFails", "is not started: nvidia-cdi-hook fails on the node",
+     kToolkit},
+    // What CDI documents of older releases call.
+    {"nvidia-ctk", "RuntimeHookFails", "is not started: the hook nvidia-ctk fails on the node",
+     kToolkit},
+    // Images bring no nvidia-smi: it comes with the GPU. As runc and crun say it.
+    {"\"nvidia-smi\": executable file not found", kNotInContainer,
+     "is not started: it was given a GPU, and nothing of the driver is in it", kGiveByRuntime,
+     true},
+    {"executable file `nvidia-smi` not found", kNotInContainer,
+     "is not started: it was given a GPU, and nothing of the driver is in it", kGiveByRuntime,
+     true},
+});
+
+// A file of the driver that is to be mounted, in the words of runc from 1.2 on, of those before it,
+// and of crun.
+bool LacksDriverFile(std::string_view words) {
+  static constexpr std::array<std::string_view, 3> kMounts = {
+      "failed to fulfil mount request: ", "error mounting \"", "cannot stat `"};
+  static constexpr std::array<std::string_view, 6> kFiles = {
+      "libnvidia",   "libcuda.so",        "_nvidia.so",
+      "bin/nvidia-", "/firmware/nvidia/", "nvidia-persistenced"};
+  const auto named = [words](std::string_view each) {
+    return words.find(each) != std::string_view::npos;
+  };
+  return std::ranges::any_of(kMounts, named) && std::ranges::any_of(kFiles, named) &&
+         named("o such file");
+}
+
+Finding Rejected(const RejectionFacts& rejection) {
+  if (rejection.message.find("maximum request size for shared resources is 1") !=
+      std::string::npos) {
+    return Problem("SharedRequestTooLarge", rejection.object,
+                   "asked for more than one share of a GPU, which is not more of it",
+                   "ask for 1, or set failRequestsGreaterThanOne: false");
+  }
+  if (rejection.message.find("Topology") != std::string::npos) {
+    return Problem("TopologyRefuses", rejection.object,
+                   format("was not admitted by node {}: {}", rejection.node, rejection.message),
+                   "ask for CPUs, memory and GPUs that one NUMA node has together, or relax "
+                   "topologyManagerPolicy of the kubelets");
+  }
+  // What made an owned pod makes another: many of them are the trouble.
+  const auto make = rejection.owner.empty() ? Problem : Note;
+  return make("PodRejected", rejection.object,
+              format("was not admitted by node {}, and stays failed: {}", rejection.node,
+                     rejection.message),
+              "delete it, so that its owner makes another; the node had no GPU to give when its "
+              "kubelet or device plugin had just started");
+}
+
+}  // namespace
+
+bool InstallsToolkit(const ClusterFacts& cluster) {
+  return std::ranges::none_of(cluster.policies, [](const PolicyFacts& policy) {
+    return policy.state != "ignored" && !policy.installs_toolkit;
+  });
+}
+
+std::optional<Finding> StartFailure(std::string_view words, bool wants_gpus, bool toolkit) {
+  const auto remedy = [toolkit](std::string_view usual) {
+    return std::string(!toolkit && usual == kToolkit ? kNoToolkit : usual);
+  };
+  if (LacksDriverFile(words)) {
+    return Problem("CdiStale", "", kFileGone, remedy(kToolkit));
+  }
+  const auto found = std::ranges::find_if(kMeanings, [&](const Meaning& meaning) {
+    return words.find(meaning.words) != std::string_view::npos &&
+           words.find(meaning.also) != std::string_view::npos && (wants_gpus || !meaning.of_gpus);
+  });
+  if (found == kMeanings.end()) {
+    return std::nullopt;
+  }
+  return Problem(std::string(found->code), "", std::string(found->message), remedy(found->remedy));
+}
+
+void ExamineStarts(const ClusterFacts& cluster, std::vector<Finding>& findings) {
+  const bool toolkit = InstallsToolkit(cluster);
+  for (const StartFacts& start : cluster.starts) {
+    if (std::optional<Finding> finding = StartFailure(start.message, start.wants_gpus, toolkit)) {
+      finding->object = start.object + (start.node.empty() ? "" : " on " + start.node);
+      findings.push_back(*std::move(finding));
+    }
+  }
+  std::map<std::pair<std::string, std::string>, size_t> first;  // owner and code -> finding
+  std::map<size_t, int> more;
+  for (const RejectionFacts& rejection : cluster.rejections) {
+    if (rejection.at < Rfc3339(cluster.now - kRecent)) {
+      continue;
+    }
+    Finding finding = Rejected(rejection);
+    const std::string owner = rejection.owner.empty() ? rejection.object : rejection.owner;
+    const auto [at, added] = first.emplace(std::pair(owner, finding.code), findings.size());
+    if (added) {
+      findings.push_back(std::move(finding));
+    } else {
+      ++more[at->second];
+    }
+  }
+  constexpr int kMany = 3;
+  for (const auto& [index, count] : more) {
+    findings[index].object += format(" and {} more of its owner", count);
+    if (count + 1 >= kMany) {
+      findings[index].severity = Severity::kProblem;
+    }
+  }
+}
+
+Finding LacksFolder(std::string_view words) {
+  constexpr std::string_view kFailed = "hostPath type check failed: ";
+  constexpr std::string_view kNot = " is not a";
+  const size_t at = words.find(kFailed);
+  const size_t end = words.find(kNot, at == std::string_view::npos ? 0 : at);
+  if (at == std::string_view::npos || end == std::string_view::npos) {
+    return {};
+  }
+  const std::string path(words.substr(at + kFailed.size(), end - at - kFailed.size()));
+  const std::vector<std::string> quoted = Split(words, '"');
+  const std::string volume = quoted.size() > 1 ? quoted[1] : "";
+  std::string remedy = "make it on the node, or correct the path where it is set";
+  if (volume == "pod-resources" || volume == "pod-gpu-resources") {
+    remedy =
+        "set hostPaths.kubeletRootDir to the --root-dir of the node's kubelet, which makes "
+        "pod-resources below it";
+  } else if (volume == "device-plugin") {
+    remedy =
+        "look at the kubelet there, which makes it whatever its --root-dir is; if it listens "
+        "below its root, set hostPaths.kubeletRootDir to that";
+  } else if (volume == "host-root") {
+    remedy = "set hostPaths.rootFS to the root of the host, which is / nearly everywhere";
+  } else if (volume.ends_with("-socket")) {
+    remedy =
+        "set the socket of the container runtime in toolkit.env (CONTAINERD_SOCKET, "
+        "DOCKER_SOCKET, CRIO_SOCKET)";
+  }
+  Finding finding = Problem("HostFolderMissing", "",
+                            format("needs the folder {} of the host, and it is not there", path),
+                            std::move(remedy));
+  finding.cause = path;
+  return finding;
+}
+
+}  // namespace gantry::doctor

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "doctor/facts.h"
+
+namespace gantry::doctor {
+
+// Rows of cells as aligned columns, two spaces between them, no spaces at the ends of lines.
+std::string Aligned(const std::vector<std::vector<std::string>>& rows);
+
+// What `gantry status` prints: the policy, the operands, the nodes with GPUs and how far they are.
+std::string StatusText(const ClusterFacts& cluster);
+
+// The same for a terminal of that size: written over what is there, wider lines and more lines cut.
+std::string Screen(std::string_view text, size_t rows, size_t columns);
+
+}  // namespace gantry::doctor

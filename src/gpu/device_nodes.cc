@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which device nodes can NVML open from here? Those in this container's own /dev, which the runtime
+// filled when the container was made: before the driver was loaded, if it came first.
+#include "gpu/device_nodes.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/paths.h"
+
+namespace gantry::gpu {
+
+namespace {
+
+// Adds the paths of the nodes that it makes.
+Status Mirror(const std::string& from, const std::string& to, std::set<std::string>& made) {
+  TRY_ASSIGN(const auto names, ListDirectory(from));
+  for (const auto& name : names) {
+    struct stat theirs{};
+    const auto source = JoinPath(from, name);
+    if (!name.starts_with("nvidia") || stat(source.c_str(), &theirs) != 0) {
+      continue;
+    }
+    const auto target = JoinPath(to, name);
+    if (S_ISDIR(theirs.st_mode)) {
+      // nvidia-caps: MIG devices; nvidia-caps-imex-channels.
+      if (mkdir(target.c_str(), 0755) != 0 && errno != EEXIST) {
+        return FailErrno("make folder " + target, errno);
+      }
+      TRY(Mirror(source, target, made));
+    } else if (S_ISCHR(theirs.st_mode)) {
+      if (struct stat ours{}; stat(target.c_str(), &ours) == 0) {
+        if (!S_ISCHR(ours.st_mode) || ours.st_rdev == theirs.st_rdev) {
+          continue;
+        }
+        // The driver that made it had other numbers: they are given out anew at each load.
+        if (unlink(target.c_str()) != 0) {
+          return FailErrno("remove device node " + target, errno);
+        }
+      }
+      if (mknod(target.c_str(), theirs.st_mode, theirs.st_rdev) != 0) {
+        return FailErrno("make device node " + target, errno);
+      }
+      // mknod takes the umask off.
+      if (chmod(target.c_str(), theirs.st_mode & 07777U) != 0) {
+        return FailErrno("set the mode of " + target, errno);
+      }
+      made.insert(target);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string HostRoot(const std::string& mounted) {
+  struct stat info{};
+  return stat(JoinPath(mounted, "sys/bus/pci").c_str(), &info) == 0 ? mounted : "/";
+}
+
+std::string DevRootHere(const std::string& dev_root) {
+  struct stat info{};
+  const bool mounted = stat(JoinPath(dev_root, "dev").c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+  return mounted ? dev_root : "/";
+}
+
+bool HasNode(const std::string& dev_root, const std::string& path) {
+  struct stat info{};
+  return stat(JoinPath(dev_root, path).c_str(), &info) == 0;
+}
+
+std::string CapabilityNodes(const std::string& dev_root) {
+  return JoinPath(dev_root, "dev/nvidia-caps");
+}
+
+Result<std::set<std::string>> MirrorDeviceNodes(const std::string& from, const std::string& to) {
+  std::set<std::string> made;
+  TRY(Mirror(from, to, made));
+  return made;
+}
+
+}  // namespace gantry::gpu

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "base/error.h"
+
+namespace gantry::gpu {
+
+// The folder that holds the node's /sys, /proc and /run: where the host's root is mounted, or this
+// container's own root.
+std::string HostRoot(const std::string& mounted);
+
+// The folder that holds the host's dev/ as seen here: `dev_root`, or this container's own root
+// where none is mounted there.
+std::string DevRootHere(const std::string& dev_root);
+
+// Whether a node ("/dev/nvidiactl") is there, below a root.
+bool HasNode(const std::string& dev_root, const std::string& path);
+
+// Where the nodes of MIG devices are, below a root.
+std::string CapabilityNodes(const std::string& dev_root);
+
+// Makes in `to` (this container's /dev) the NVIDIA device nodes that are in `from` (the host's /dev
+// as mounted here) and missing there or of another number, those of MIG devices and IMEX channels
+// included. The paths of those made.
+Result<std::set<std::string>> MirrorDeviceNodes(const std::string& from, const std::string& to);
+
+}  // namespace gantry::gpu

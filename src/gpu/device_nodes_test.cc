@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gpu/device_nodes.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace gantry::gpu {
+namespace {
+
+TEST(DeviceNodes, WithoutAMountOfADevTheContainersOwnIsMeant) {
+  std::string root = "/tmp/gantry-device-nodes-XXXXXX";
+  ASSERT_NE(mkdtemp(root.data()), nullptr);
+  EXPECT_EQ(DevRootHere(root + "/none"), "/");
+  EXPECT_EQ(DevRootHere(root), "/");
+  std::ofstream(root + "/dev") << "no folder";
+  EXPECT_EQ(DevRootHere(root), "/");
+  std::filesystem::remove(root + "/dev");
+  std::filesystem::create_directory(root + "/dev");
+  EXPECT_EQ(DevRootHere(root), root);
+  std::filesystem::remove_all(root);
+}
+
+// The kernel gives a driver's modules their numbers anew at each load.
+TEST(DeviceNodes, ThoseOfAnEarlierDriverAreMadeAnew) {
+  std::string root = "/tmp/gantry-device-nodes-XXXXXX";
+  ASSERT_NE(mkdtemp(root.data()), nullptr);
+  const std::string host = root + "/host";
+  const std::string here = root + "/here";
+  std::filesystem::create_directories(host + "/nvidia-caps");
+  std::filesystem::create_directories(here);
+  const auto make = [](const std::string& path, unsigned minor) {
+    return mknod(path.c_str(), S_IFCHR | 0666U, makedev(1, minor)) == 0;
+  };
+  const auto number = [](const std::string& path) {
+    struct stat info{};
+    return stat(path.c_str(), &info) == 0 ? minor(info.st_rdev) : 0U;
+  };
+  ASSERT_TRUE(make(host + "/nvidia-uvm", 3) && make(host + "/nvidia-caps/nvidia-cap1", 5));
+  ASSERT_TRUE(make(host + "/nvidia0", 3) && make(here + "/nvidia0", 3));
+  ASSERT_TRUE(make(here + "/nvidia-uvm", 8));
+  const auto made = MirrorDeviceNodes(host, here);
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_EQ(*made,
+            (std::set<std::string>{here + "/nvidia-uvm", here + "/nvidia-caps/nvidia-cap1"}));
+  EXPECT_EQ(number(here + "/nvidia-uvm"), 3U);
+  EXPECT_EQ(MirrorDeviceNodes(host, here).value_or(std::set<std::string>{"?"}),
+            std::set<std::string>{});
+  // What is no device node is somebody else's.
+  std::ofstream(here + "/nvidia1") << "";
+  ASSERT_TRUE(make(host + "/nvidia1", 3));
+  EXPECT_TRUE(MirrorDeviceNodes(host, here));
+  EXPECT_TRUE(std::filesystem::is_regular_file(here + "/nvidia1"));
+  std::filesystem::remove_all(root);
+}
+
+}  // namespace
+}  // namespace gantry::gpu

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// What of the GPUs that NVML tells of decides how they are offered? The one reading of it, for the
+// plugin and for MPS, so that both speak of the same GPUs.
+#include "gpu/gpu_look.h"
+
+#include "base/paths.h"
+#include "base/text.h"
+#include "container/driver_files.h"
+#include "gpu/scores.h"
+
+namespace gantry::gpu {
+namespace {
+
+Gpu WithNodes(const nvml::Device& device, const std::string& host_root) {
+  Gpu gpu = gpu::FromNvml(device);
+  for (const auto& mig : device.mig_devices) {
+    gpu.mig_nodes.push_back(container::MigNodes(host_root, static_cast<int>(device.minor),
+                                                static_cast<int>(mig.gpu_instance),
+                                                static_cast<int>(mig.compute_instance)));
+  }
+  return gpu;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<nvml::Library>> OpenNvml(const std::filesystem::path& driver_root,
+                                                const std::string& host_root) {
+  nvml::Library::Options open{.library = "libnvidia-ml.so.1", .sys = JoinPath(host_root, "sys")};
+  // A container that has the driver's libraries on the loader's path needs no driver root.
+  if (auto path = nvml::FindLibrary(driver_root)) {
+    open.library = *path;
+  }
+  return nvml::Library::Open(open);
+}
+
+Result<GpuSet> LookAtGpus(const nvml::Library& library, const std::string& host_root) {
+  TRY_ASSIGN(const auto devices, library.Enumerate());
+  GpuSet set;
+  for (const auto& device : devices.found) {
+    set.gpus.push_back(WithNodes(device, host_root));
+  }
+  set.scores = ScoresOf(library.Distances(devices.found));
+  for (const auto& failed : devices.failed) {
+    set.failed.push_back(
+        {.index = failed.index, .uuid = failed.uuid, .reason = failed.error.message});
+  }
+  set.driver_version = library.DriverVersion().value_or("");
+  if (const auto cuda = library.CudaVersion()) {
+    set.cuda_version = format("{}.{}", *cuda / 1000, *cuda % 1000 / 10);
+  }
+  return set;
+}
+
+}  // namespace gantry::gpu

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Is a GPU that a look does not find gone, or does it only not answer? NVML goes on counting a GPU
+// that fell off the bus, and gives no name for it.
+#include "gpu/gpu_set.h"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace gantry::gpu {
+namespace {
+
+bool Has(const GpuSet& set, const std::string& uuid) {
+  return std::ranges::find(set.gpus, uuid, &Gpu::uuid) != set.gpus.end();
+}
+
+// Nothing if one of them is not in the set.
+std::optional<int> ScoreIn(const GpuSet& set, const std::string& a, const std::string& b) {
+  const auto first = std::ranges::find(set.gpus, a, &Gpu::uuid);
+  const auto second = std::ranges::find(set.gpus, b, &Gpu::uuid);
+  if (first == set.gpus.end() || second == set.gpus.end()) {
+    return std::nullopt;
+  }
+  const auto row = static_cast<size_t>(first - set.gpus.begin());
+  return set.scores[row][static_cast<size_t>(second - set.gpus.begin())];
+}
+
+}  // namespace
+
+std::vector<FailedGpu> KeepUnreadable(const GpuSet& before, GpuSet& now) {
+  std::vector<FailedGpu> kept;
+  if (now.driver_version != before.driver_version) {
+    return kept;
+  }
+  GpuSet all = now;
+  all.failed.clear();
+  for (auto& failed : now.failed) {
+    // Where not even a name could be read, the place tells, unless its GPU stands elsewhere now.
+    const auto known = std::ranges::find_if(before.gpus, [&](const Gpu& gpu) {
+      return failed.uuid.empty() ? failed.index == gpu.index && !Has(all, gpu.uuid)
+                                 : failed.uuid == gpu.uuid;
+    });
+    if (known == before.gpus.end()) {
+      all.failed.push_back(std::move(failed));
+      continue;
+    }
+    failed.uuid = known->uuid;
+    all.gpus.push_back(*known);
+    all.gpus.back().index = failed.index;
+    kept.push_back(std::move(failed));
+  }
+  std::ranges::sort(all.gpus, {}, &Gpu::index);
+  all.scores.clear();
+  for (const auto& a : all.gpus) {
+    auto& row = all.scores.emplace_back();
+    std::ranges::transform(all.gpus, std::back_inserter(row), [&](const Gpu& b) {
+      // A lost GPU's links are down; the set is the same while nothing else has changed.
+      const auto known = ScoreIn(before, a.uuid, b.uuid);
+      return known ? *known : ScoreIn(now, a.uuid, b.uuid).value_or(0);
+    });
+  }
+  now = std::move(all);
+  return kept;
+}
+
+}  // namespace gantry::gpu

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which GPUs are there, are they alive, and what do their drivers report? Asked of NVML.
+//
+// Threads are detached and share the state: one that never comes back from the driver must not keep
+// the process, and its late answer must find somewhere to go. A worker that was left behind notices
+// by its number.
+#include "gpu/monitor.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "gpu/gpu_look.h"
+#include "nvml/nvml.h"
+
+namespace gantry::gpu {
+namespace {
+
+// NVML wakes its waiter after that also without an event.
+constexpr std::chrono::milliseconds kEventWait{5000};
+// After an error, before the next wait.
+constexpr std::chrono::seconds kEventPause{1};
+
+}  // namespace
+
+class Monitor::State : public std::enable_shared_from_this<State> {
+ public:
+  explicit State(Options options) : options_(std::move(options)) {}
+
+  void Close() {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    changed_.notify_all();
+  }
+
+  void Look() {
+    const std::lock_guard lock(mutex_);
+    look_wanted_ = true;
+    if (!looking_) {
+      Wake();
+    }
+  }
+
+  void Probe(std::vector<std::string> uuids) {
+    const std::lock_guard lock(mutex_);
+    wanted_ = std::move(uuids);
+    Wake();
+  }
+
+  std::optional<SteadyTime> overdue_at() {
+    const std::lock_guard lock(mutex_);
+    return running_ ? std::optional(running_->overdue_at) : std::nullopt;
+  }
+
+  void CheckOverdue() {
+    const std::lock_guard lock(mutex_);
+    if (!running_ || RealClock().Now() < running_->overdue_at) {
+      return;
+    }
+    if (running_->uuid.empty()) {
+      options_.tell(GpusMissing{{ErrorKind::kTimeout, "look at the GPUs: NVML does not answer"}});
+    } else {
+      stuck_.insert(running_->uuid);
+      options_.tell(Probed{{{running_->uuid, Fail(ErrorKind::kTimeout, "NVML does not answer")}}});
+    }
+    running_.reset();
+    worker_++;
+    has_worker_ = false;
+  }
+
+ private:
+  struct Running {
+    std::string uuid;  // empty: all GPUs are looked at
+    SteadyTime overdue_at;
+  };
+
+  // With the mutex held.
+  void Wake() {
+    if (!has_worker_) {
+      has_worker_ = true;
+      std::thread([state = shared_from_this(), id = worker_] { state->Work(id); }).detach();
+    }
+    changed_.notify_all();
+  }
+
+  // One look at a time, also if its worker was left behind: a driver that hangs gets no more of
+  // them. What is wanted meanwhile may have come too late for the one under way.
+  bool LookIsDue() const { return look_wanted_ && !looking_; }
+
+  void Work(int id) {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      changed_.wait(lock,
+                    [&] { return closed_ || id != worker_ || LookIsDue() || !wanted_.empty(); });
+      if (closed_ || id != worker_) {
+        return;
+      }
+      if (LookIsDue()) {
+        DoLook(id, lock);
+      } else if (library_ == nullptr) {
+        wanted_.clear();
+      } else {
+        DoProbe(id, lock, std::exchange(wanted_, {}));
+      }
+    }
+  }
+
+  void DoLook(int id, std::unique_lock<std::mutex>& lock) {
+    look_wanted_ = false;
+    looking_ = true;
+    auto library = library_;
+    running_ = {.uuid = "", .overdue_at = RealClock().Now() + kLookLimit};
+    lock.unlock();
+    Result<GpuSet> set;
+    if (library == nullptr) {
+      auto opened = OpenNvml(options_.driver_root, options_.host_root);
+      if (opened) {
+        library = *std::move(opened);
+      } else {
+        set = std::unexpected(std::move(opened).error());
+      }
+    }
+    if (library != nullptr) {
+      set = LookAtGpus(*library, options_.host_root);
+    }
+    lock.lock();
+    looking_ = false;
+    if (id == worker_) {
+      running_.reset();
+    }
+    if (look_wanted_) {
+      Wake();
+    }
+    if (closed_) {
+      return;
+    }
+    if (!set) {
+      options_.tell(GpusMissing{std::move(set).error()});
+      return;
+    }
+    library_ = library;
+    Listen(*set);
+    options_.tell(GpusFound{*std::move(set)});
+  }
+
+  void DoProbe(int id, std::unique_lock<std::mutex>& lock, const std::vector<std::string>& uuids) {
+    const auto library = library_;
+    Probed round;
+    for (const auto& uuid : uuids) {
+      if (stuck_.contains(uuid)) {
+        continue;
+      }
+      running_ = {.uuid = uuid, .overdue_at = RealClock().Now() + kProbeLimit};
+      lock.unlock();
+      auto answer = library->Alive(uuid);
+      lock.lock();
+      if (closed_) {
+        return;
+      }
+      if (id != worker_) {
+        stuck_.erase(uuid);
+        options_.tell(Probed{{{uuid, std::move(answer)}}});
+        return;
+      }
+      running_.reset();
+      round.answers.push_back({uuid, std::move(answer)});
+    }
+    options_.tell(std::move(round));
+  }
+
+  // With the mutex held. A listener before this one ends after its wait.
+  void Listen(const GpuSet& set) {
+    std::vector<std::string> uuids;
+    uuids.reserve(set.gpus.size());
+    for (const auto& gpu : set.gpus) {
+      uuids.push_back(gpu.uuid);
+    }
+    listener_++;
+    std::thread([state = shared_from_this(), id = listener_, uuids = std::move(uuids)] {
+      state->ListenTo(id, uuids);
+    }).detach();
+  }
+
+  void ListenTo(int id, const std::vector<std::string>& uuids) {
+    std::unique_lock lock(mutex_);
+    const auto library = library_;
+    while (!closed_ && id == listener_) {
+      lock.unlock();
+      auto error = WaitForEvents(id, *library, uuids);
+      lock.lock();
+      if (!error || closed_ || id != listener_) {
+        return;
+      }
+      // The next set is made of the GPUs that can be registered then: one that is lost must not
+      // keep the others' events back.
+      options_.tell(WaitFailed{*std::move(error)});
+      changed_.wait_for(lock, kEventPause, [&] { return closed_ || id != listener_; });
+    }
+  }
+
+  // Tells events until a wait fails, which is the result, or nobody wants them or has some.
+  std::optional<Error> WaitForEvents(int id, const nvml::Library& library,
+                                     const std::vector<std::string>& uuids) {
+    auto set = library.NewEventSet();
+    if (!set) {
+      return std::nullopt;
+    }
+    // A GPU whose events can't be had is still probed.
+    if (std::ranges::count_if(
+            uuids, [&set](const auto& uuid) { return (*set)->Register(uuid).has_value(); }) == 0) {
+      return std::nullopt;
+    }
+    for (;;) {
+      auto event = (*set)->Wait(kEventWait);
+      const std::lock_guard lock(mutex_);
+      if (closed_) {
+        return std::nullopt;
+      }
+      // Also that of a listener that was replaced: the next one may not have listened yet.
+      if (event) {
+        Tell(*event);
+      }
+      if (id != listener_) {
+        return std::nullopt;
+      }
+      if (!event) {
+        return std::move(event).error();
+      }
+    }
+  }
+
+  // With the mutex held.
+  void Tell(const std::optional<nvml::EventSet::Event>& event) {
+    if (!event) {
+      return;
+    }
+    if (event->mig_changed) {
+      options_.tell(GpusChanged{});
+      return;
+    }
+    options_.tell(XidEvent{.gpu_uuid = event->uuid,
+                           .xid = event->xid,
+                           .gpu_instance = event->gpu_instance,
+                           .compute_instance = event->compute_instance});
+  }
+
+  const Options options_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool closed_ = false;
+  std::shared_ptr<nvml::Library> library_;
+  bool has_worker_ = false;
+  int worker_ = 0;    // the number of the worker that counts
+  int listener_ = 0;  // ditto, of the listener
+  bool look_wanted_ = false;
+  bool looking_ = false;
+  std::vector<std::string> wanted_;  // probes
+  std::optional<Running> running_;
+  std::set<std::string> stuck_;
+};
+
+Monitor::Monitor(Options options) : state_(std::make_shared<State>(std::move(options))) {}
+Monitor::~Monitor() { state_->Close(); }
+void Monitor::Look() { state_->Look(); }
+void Monitor::Probe(std::vector<std::string> uuids) { state_->Probe(std::move(uuids)); }
+std::optional<SteadyTime> Monitor::overdue_at() const { return state_->overdue_at(); }
+void Monitor::CheckOverdue() { state_->CheckOverdue(); }
+
+}  // namespace gantry::gpu

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace gantry::gpu {
+
+// The name of a PCI device in a pci.ids database (its text), as
+// "GA100 [A100 SXM4 80GB]"; nothing if it has none.
+std::optional<std::string> NameInPciIds(std::string_view database, int vendor, int device);
+
+// The memory that a PCI function can be asked for, in bytes: its memory regions (sysfs `resource`:
+// lines of start, end and flags) together, rounded up to a power of two. 0 for a text of another
+// form.
+uint64_t AddressableMemory(std::string_view resource);
+
+}  // namespace gantry::gpu

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "base/error.h"
+
+namespace gantry::http {
+
+struct Response {
+  int status = 200;
+  std::string body;
+  std::string content_type = "text/plain; charset=utf-8";
+};
+
+// A program's metrics in Prometheus' text format 0.0.4, and after them what its process uses.
+Response MetricsResponse(std::string metrics);
+
+// Answers GET and HEAD of a few paths (/healthz, /readyz, /metrics) over HTTP. One thread that
+// sleeps until someone connects; at most 32 connections, each with 10 s to be done. One more takes
+// the place of the oldest.
+class Server {
+ public:
+  // The path comes without its query. Called from the server's thread; must not block.
+  using Handler = std::function<Response(std::string_view path)>;
+
+  // Address as flags write it: ":8080", "127.0.0.1:8080", "[::1]:0". kInvalid if it can't be read,
+  // else as bind(2) fails.
+  static Result<std::unique_ptr<Server>> Start(std::string_view address, Handler handler);
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  // The port that is really listened on (for port 0).
+  [[nodiscard]] uint16_t port() const { return port_; }
+
+ private:
+  Server(int listener, int wake, uint16_t port, Handler handler);
+  void Run();
+
+  const int listener_;
+  const int wake_;  // an eventfd that ends Run
+  const uint16_t port_;
+  const Handler handler_;
+  std::jthread thread_;
+};
+
+}  // namespace gantry::http

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/own_node.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "host/signals.h"
+#include "host/status_files.h"
+#include "host/watch.h"
+#include "operands/device_plugin/mailbox.h"
+#include "operands/device_plugin/mps_control_daemon/mps_gpus.h"
+#include "operands/device_plugin/mps_control_daemon/mps_plan.h"
+#include "operands/device_plugin/mps_control_daemon/mps_program.h"
+#include "operands/device_plugin/mps_started.h"
+#include "operands/device_plugin/settings.h"
+
+namespace gantry::device_plugin {
+
+// The main loop: waits for what can change (status files, configuration, node label, the daemon's
+// end, signals), and after each change does what is due.
+class MpsControl {
+ public:
+  // `signals` outlives it. The MPS root as seen here is that of the settings.
+  MpsControl(Arguments arguments, host::Signals& signals, host::StatusFiles status_files,
+             host::Watcher watcher);
+
+  // Until SIGTERM, or until an error that only a new start can mend. The exit status.
+  int Run();
+
+ private:
+  struct Running {
+    MpsPlan plan;
+    DriverRoots driver;
+    MpsProgram program;
+    SteadyTime give_up_at;  // unless it answers before
+    SteadyTime ask_at;
+    std::optional<MpsStarted> started;  // it takes clients
+  };
+
+  Status Start();
+  void Wait();
+  void Evaluate();
+  // The steps; false: what comes after has to wait.
+  bool DriverIsReady();
+  bool LabelIsKnown();
+  bool ConfigIsKnown();
+  void Look();
+  void Follow();
+  void StartDaemon(const Settings& settings, const MpsPlan& plan);
+  Result<MpsProgram> Launch(const Settings& settings, const MpsPlan& plan);
+  void AskDaemon();
+  Status Configure(Running& running);
+  void StopDaemon();
+  void DaemonFailed(const std::string& reason);
+
+  [[nodiscard]] std::optional<SteadyTime> Deadline() const;
+  [[nodiscard]] std::string FolderOf(const MpsPlan& plan) const;
+  // Once for each message.
+  void Complain(const std::string& message);
+
+  const Arguments arguments_;
+  const std::string mps_root_;
+  host::Signals& signals_;
+  const host::StatusFiles status_files_;
+  host::Watcher watcher_;
+  Mailbox<std::optional<std::string>> labels_;
+  MpsGpus gpus_;
+  bool stop_ = false;
+
+  std::optional<host::StatusValues> driver_ready_;
+  bool label_known_ = false;
+  std::optional<std::string> label_;
+  std::optional<Settings> settings_;
+  std::optional<MpsPlan> wanted_;
+  std::vector<std::string> left_out_;  // told already
+  std::string complaint_;              // the same
+
+  // What is due.
+  bool status_changed_ = true;
+  bool config_changed_ = true;
+  std::optional<SteadyTime> look_at_;
+  SteadyTime start_at_{};
+  int failures_ = 0;
+
+  agent::LazyNodeLink link_;
+  std::optional<Running> running_;
+};
+
+}  // namespace gantry::device_plugin
