@@ -54,15 +54,18 @@ def format_stage():
 
 
 def tidy_stage():
-    """clang-tidy, a short list of checks, every one an error."""
+    """clang-tidy, a short list of checks, every one an error; and whether each file has the headers that it needs."""
     generated = build("asan", "generated")
     if generated.returncode:
         yield "clang-tidy", False, generated.stdout
         return
     database = json.loads((ROOT / "build" / "asan" / "compile_commands.json").read_text())
     files = [n for n in sources(".cc") if n.startswith(("src/", "testbed/")) and not n.endswith("_test.cc")]
-    for name, clean, detail in tidy.Tidy(ROOT, database, CACHE / "tidy", ROOT / ".clang-tidy").check(files):
+    tool = tidy.Tidy(ROOT, database, CACHE / "tidy", ROOT / ".clang-tidy")
+    for name, clean, detail in tool.check(files):
         yield f"clang-tidy {name}", clean, detail
+    for name, clean, detail in tool.alone(sources(".cc")):
+        yield f"{name} alone", clean, detail
 
 
 def gtest_programs(preset, names=None):
@@ -117,29 +120,30 @@ def fuzz_stage():
             yield f"fuzz {target.name}", not target.finding, target.finding
 
 
-def covered_lines(name, build_folder):
-    """Line number -> whether it ran, of one source file, from what its object file counted."""
-    lines = {}
-    for counts in build_folder.glob(f"**/{pathlib.Path(name).name}.gcda"):
-        # One text for each source, of lines "COUNT:NUMBER:CODE"; "-" counts nothing, "#####" never ran.
-        done = subprocess.run(["llvm-cov-19", "gcov", "--stdout", str(counts)], cwd=build_folder, text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
-        source = ""
-        for count, number, code in (line.split(":", 2) for line in done.stdout.splitlines() if line.count(":") > 1):
-            if code.startswith("Source:") and int(number) == 0:
-                source = code.removeprefix("Source:")
-            elif int(number) and count.strip() != "-" and source.endswith(name):
-                ran = count.strip()[0] not in "#="
-                lines[int(number)] = lines.get(int(number), False) or ran
-    return lines
+def covered_lines(counts, build_folder):
+    """Source file -> line number -> whether it ran, of what one object file counted."""
+    # One text for each source, of lines "COUNT:NUMBER:CODE"; "-" counts nothing, "#####" never ran.
+    done = subprocess.run(["llvm-cov-19", "gcov", "--stdout", str(counts)], cwd=build_folder, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+    covered, lines = {}, {}
+    for count, number, code in (line.split(":", 2) for line in done.stdout.splitlines() if line.count(":") > 1):
+        if code.startswith("Source:") and int(number) == 0:
+            lines = covered.setdefault(os.path.normpath(build_folder / code.removeprefix("Source:")), {})
+        elif int(number) and count.strip() != "-":
+            ran = count.strip()[0] not in "#="
+            lines[int(number)] = lines.get(int(number), False) or ran
+    return covered
 
 
 def coverage():
     """Line coverage of the decision files, which CMake lists."""
     build_folder = ROOT / "build" / "asan"
     files = (build_folder / "decision_files.txt").read_text().split()
+    measured = {str(ROOT / name): {} for name in files}
     with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-        measured = dict(zip(files, pool.map(lambda n: covered_lines(n, build_folder), files)))
+        for covered in pool.map(lambda c: covered_lines(c, build_folder), sorted(build_folder.glob("**/*.gcda"))):
+            for name in covered.keys() & measured.keys():
+                measured[name] |= {n: ran or measured[name].get(n, False) for n, ran in covered[name].items()}
     total = sum(len(lines) for lines in measured.values())
     ran = sum(sum(lines.values()) for lines in measured.values())
     percent = 100.0 * ran / max(total, 1)

@@ -1,11 +1,10 @@
-"""clang-tidy over batches of source files.
+"""clang-tidy over the units that the build compiles, and each file alone through the compiler's front.
 
-Most of clang-tidy's time goes into what a file includes, so one unit includes a dozen files of a folder. Files that
-use one name for two things in their anonymous namespaces go into different batches. Where a batch does not compile
-all the same, or something is found in it, its files are checked one by one, and what that says counts.
+Most of clang-tidy's time goes into what a file includes; a unit of the build includes a dozen files of a folder
+(`gantry_batch` in cmake/Gantry.cmake). A header that a file forgets may come with its neighbours there, so each file
+is also read alone.
 """
 
-import collections
 import concurrent.futures
 import hashlib
 import os
@@ -14,41 +13,7 @@ import re
 import shlex
 import subprocess
 
-BATCH = 12
-ANONYMOUS = re.compile(r"^namespace \{$(.*?)^\}  // namespace$", re.MULTILINE | re.DOTALL)
-TYPE = re.compile(r"^(?:struct|class|enum class|enum|union) (\w+)", re.MULTILINE)
-ALIAS = re.compile(r"^using (?:[\w:]+::)?(\w+)(?: =.*)?;", re.MULTILINE)
-OTHER = re.compile(r"^(?!using |struct |class |enum |union |template |namespace )[A-Za-z][^\n]*?\b(\w+) ?[(={\[;]",
-                   re.MULTILINE)
-
-
-def names(text):
-    """What a file declares in anonymous namespaces: name -> its text if another file may declare the same, else None."""
-    found = {}
-    for block in ANONYMOUS.findall(text):
-        for match in (*TYPE.finditer(block), *OTHER.finditer(block)):
-            found[match[1]] = None
-        for match in ALIAS.finditer(block):
-            found[match[1]] = match[0]
-    return found
-
-
-def clash(one, other):
-    return any(name in other and (text is None or other[name] != text) for name, text in one.items())
-
-
-def batches(files, text_of, key_of):
-    """Divides files: at most BATCH in one, all of one key, no two that clash. In the order of the files."""
-    divided = collections.defaultdict(list)
-    for file in files:
-        own = names(text_of(file))
-        for batch in divided[key_of(file)]:
-            if len(batch) < BATCH and not any(clash(own, other) for _, other in batch):
-                batch.append((file, own))
-                break
-        else:
-            divided[key_of(file)].append([(file, own)])
-    return [[file for file, _ in batch] for of_key in divided.values() for batch in of_key]
+INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 
 
 def run(command, cwd):
@@ -61,45 +26,84 @@ class Tidy:
 
     def __init__(self, root, database, clean, config):
         self.root, self.clean, self.config = pathlib.Path(root), pathlib.Path(clean), pathlib.Path(config)
-        self.entries = {entry["file"]: entry for entry in database}
+        self.units = {}  # file -> (entry, the files of its unit)
+        for entry in database:
+            files = self.files_of(pathlib.Path(entry["file"]))
+            self.units |= {file: (entry, files) for file in files}
 
-    def arguments(self, name):
-        command = shlex.split(self.entries[str(self.root / name)]["command"])
+    def files_of(self, unit):
+        """What a unit compiles, relative to the root: itself, or what it includes if the build wrote it."""
+        if self.root / "build" not in unit.parents:
+            return [str(unit.relative_to(self.root))] if self.root in unit.parents else []
+        return [f"src/{name}" for name in INCLUDE.findall(unit.read_text()) if name.endswith(".cc")]
+
+    @staticmethod
+    def arguments(entry):
+        command = shlex.split(entry["command"])
         start = next(i for i, word in enumerate(command) if word.endswith(("clang++-19", "clang-19")))
         return [word for word in command[start:command.index("-o")] if word != "--coverage"]
 
     def check(self, files):
         """Yields (file, whether it is clean, what was found)."""
-        known = [file for file in files if str(self.root / file) in self.entries]
-        for file in sorted(set(files) - set(known)):
+        for file in sorted(set(files) - set(self.units)):
             yield file, False, "not in compile_commands.json"
-        divided = batches(known, lambda f: (self.root / f).read_text(),
-                          lambda f: (os.path.dirname(f), tuple(self.arguments(f))))
+        wanted = {self.units[file][0]["file"]: self.units[file] for file in files if file in self.units}
+        yield from self.each(self.tidied, wanted.values())
+
+    def alone(self, files):
+        """The same for files that are compiled together with others: whether each has all that it needs."""
+        together = [file for file in files if len(self.units.get(file, (None, []))[1]) > 1]
+        yield from self.each(self.parsed, together)
+
+    @staticmethod
+    def each(check, things):
         with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-            for results in pool.map(self.batch, divided):
+            for results in pool.map(check, things):
                 yield from results
 
-    def batch(self, files):
-        entry = self.entries[str(self.root / files[0])]
-        compiler, *arguments = self.arguments(files[0])
-        text = "".join(f'#include "{self.root / file}"\n' for file in files)
-        unit = pathlib.Path(entry["directory"]) / "tidy" / (hashlib.sha256(text.encode()).hexdigest()[:16] + ".cc")
-        unit.parent.mkdir(exist_ok=True)
-        unit.write_text(text)
-        expanded = run([compiler, *arguments, "-E", "-P", str(unit)], entry["directory"]).stdout.encode()
-        key = hashlib.sha256(expanded + b"".join((self.root / file).read_bytes() for file in files)
-                             + self.config.read_bytes()).hexdigest()
-        if (self.clean / key).exists():
+    def known(self, *parts):
+        return self.clean / hashlib.sha256(b"\0".join(parts)).hexdigest()
+
+    def remember(self, mark):
+        self.clean.mkdir(parents=True, exist_ok=True)
+        mark.touch()
+
+    def tidied(self, unit):
+        entry, files = unit
+        compiler, *arguments = self.arguments(entry)
+        expanded = run([compiler, *arguments, "-E", "-P", entry["file"]], entry["directory"]).stdout.encode()
+        mark = self.known(expanded, *((self.root / file).read_bytes() for file in files), self.config.read_bytes())
+        if mark.exists():
             return [(file, True, "") for file in files]
-        # Warnings are the build's, and a batch has more to shadow.
+        # Warnings are the build's.
         done = run(["clang-tidy-19", "--quiet", f"--config-file={self.config}",
-                    r"--header-filter=(src|testbed)/.*\.(h|cc)$", str(unit), "--", *arguments, "-w"], entry["directory"])
-        results = [(file, done.returncode == 0, done.stdout) for file in files]
-        if done.returncode and len(files) > 1:
-            results = [result for file in files for result in self.batch([file])]
-            if all(ok for _, ok, _ in results) and "clang-diagnostic-error" not in done.stdout:
-                results.append((f"{', '.join(files)} in one unit", False, done.stdout))
-        if all(ok for _, ok, _ in results):
-            self.clean.mkdir(parents=True, exist_ok=True)
-            (self.clean / key).touch()
-        return results
+                    r"--header-filter=(src|testbed)/.*\.(h|cc)$", entry["file"], "--", *arguments, "-w"],
+                   entry["directory"])
+        if done.returncode == 0:
+            self.remember(mark)
+            return [(file, True, "") for file in files]
+        guilty = [file for file in files if f"{file}:" in done.stdout] or files
+        return [(file, file not in guilty, done.stdout if file in guilty else "") for file in files]
+
+    def parsed(self, file):
+        entry, _ = self.units[file]
+        arguments = self.arguments(entry)
+        mark = self.known(b"alone", " ".join(arguments).encode(), *self.texts(file))
+        if mark.exists():
+            return [(file, True, "")]
+        done = run([*arguments, "-fsyntax-only", str(self.root / file)], entry["directory"])
+        if done.returncode == 0:
+            self.remember(mark)
+        return [(file, done.returncode == 0, done.stdout)]
+
+    def texts(self, file):
+        """The file's text and those of our headers that it includes, and they."""
+        seen, left = {}, [file]
+        while left:
+            name = left.pop()
+            path = self.root / name
+            if name in seen or not path.exists():
+                continue
+            seen[name] = path.read_bytes()
+            left += [f"src/{included}" for included in INCLUDE.findall(seen[name].decode())]
+        return [seen[name] for name in sorted(seen)]

@@ -1,4 +1,4 @@
-"""What clang-tidy finds in a file alone, it finds in a batch."""
+"""What clang-tidy finds in a file alone, it finds in a unit of several; a file that needs its neighbours is found."""
 
 import pathlib
 
@@ -20,45 +20,50 @@ CLEAN = "namespace {\nconstexpr int kLimit = 3;\n}  // namespace\nint Limit() { 
 
 
 def tidied(folder, texts):
+    """All of them in one unit, as the build writes it."""
     (folder / "src").mkdir()
-    database = []
+    (folder / "build").mkdir()
     for name, text in texts.items():
         (folder / name).write_text(text)
-        database.append({"file": str(folder / name), "directory": str(folder),
-                         "command": f"ccache clang++-19 -std=c++2b -o x -c {folder / name}"})
+    unit = folder / "build" / "all.cc"
+    unit.write_text("".join(f'#include "{name.removeprefix("src/")}"  // NOLINT\n' for name in texts if name.endswith(".cc")))
+    database = [{"file": str(unit), "directory": str(folder),
+                 "command": f"ccache clang++-19 -std=c++2b -I{folder}/src -o x -c {unit}"}]
     return tidy.Tidy(folder, database, folder / "clean", ROOT / ".clang-tidy")
 
 
-def test_each_mistake_is_found_in_a_batch(tmp_path):
+def test_each_mistake_is_found_in_a_unit_of_several(tmp_path):
     texts = {f"src/{check}.cc": text for check, text in MISTAKES.items()} | {"src/clean.cc": CLEAN}
-    results = {name: (ok, detail) for name, ok, detail in tidied(tmp_path, texts).check(list(texts))}
-    assert len(results) == len(texts)
-    for check in MISTAKES:
-        ok, detail = results[f"src/{check}.cc"]
-        assert not ok and check in detail, check
-    assert results["src/clean.cc"][0]
+    tool = tidied(tmp_path, texts)
+    for _ in range(2):  # what is not clean is not remembered
+        results = {name: (ok, detail) for name, ok, detail in tool.check(list(texts))}
+        assert len(results) == len(texts)
+        for check in MISTAKES:
+            ok, detail = results[f"src/{check}.cc"]
+            assert not ok and check in detail, check
+        assert results["src/clean.cc"][0]
 
 
 def test_a_mistake_in_a_header_is_found(tmp_path):
-    texts = {"src/a.cc": '#include "a.h"\n', "src/b.cc": CLEAN}
-    tool = tidied(tmp_path, texts)
+    tool = tidied(tmp_path, {"src/a.cc": '#include "a.h"\n', "src/b.cc": CLEAN})
+    (tmp_path / "src/a.h").write_text("inline int Half() { return 1; }\n")
+    assert all(ok for _, ok, _ in tool.check(["src/a.cc", "src/b.cc"]))
     (tmp_path / "src/a.h").write_text(MISTAKES["bugprone-integer-division"].replace("double", "inline double"))
-    results = {name: ok for name, ok, _ in tool.check(list(texts))}
-    assert results == {"src/a.cc": False, "src/b.cc": True}
+    assert not any(ok for _, ok, _ in tool.check(["src/a.cc", "src/b.cc"]))
 
 
-def test_what_is_clean_alone_is_clean_where_the_batch_does_not_compile(tmp_path):
-    # The name is hidden from the division into batches by its place in the middle of a line.
-    texts = {f"src/{name}.cc": "namespace { struct Same {}; }\nvoid NAME(Same) {}\n".replace("NAME", name) for name in "ab"}
+def test_a_file_that_needs_its_neighbours_is_found(tmp_path):
+    texts = {"src/a.cc": "#include <vector>\nint A() { return static_cast<int>(std::vector<int>{1}.size()); }\n",
+             "src/b.cc": '#include "b.h"\nint B(const std::vector<int>& b) { return static_cast<int>(b.size()); }\n',
+             "src/b.h": "#include <string>\n"}
     tool = tidied(tmp_path, texts)
-    assert len(tidy.batches(list(texts), lambda f: texts[f], lambda f: "")) == 1
-    assert all(ok for _, ok, _ in tool.check(list(texts)))
-    assert all(ok for _, ok, _ in tool.check(list(texts)))  # now out of the folder of what is clean
-
-
-def test_files_that_use_one_name_for_two_things_are_apart():
-    two = {"a": CLEAN, "b": CLEAN.replace("Limit()", "Other()"), "c": "int Third() { return 3; }\n"}
-    assert tidy.batches(list(two), two.get, lambda f: "") == [["a", "c"], ["b"]]
+    files = ["src/a.cc", "src/b.cc"]
+    assert all(ok for _, ok, _ in tool.check(files))
+    assert {file: ok for file, ok, _ in tool.alone(files)} == {"src/a.cc": True, "src/b.cc": False}
+    (tmp_path / "src/b.h").write_text("#include <vector>\n")
+    assert all(ok for _, ok, _ in tool.alone(files))
+    (tmp_path / "src/b.h").write_text("#include <string>\n")
+    assert not all(ok for _, ok, _ in tool.alone(files)), "a header that changed is read again"
 
 
 def test_a_file_that_nothing_compiles_is_told(tmp_path):
