@@ -70,6 +70,10 @@ word_demo() {  # install Gantry on a cluster with fake GPUs (or on KUBECONFIG wi
   "$python" tools/demo.py "$@"
 }
 
+word_picture() {  # draw docs/status.svg: `gantry status` of the demo's cluster (./do demo --keep)
+  python3 tools/picture.py "$@"
+}
+
 word_bench() {  # measure: ./do bench WORD prints `name value unit` lines; without a word, lists the words
   word_setup
   "$python" bench/bench.py "$@"
