@@ -209,7 +209,8 @@ CORE = {
     "servicemonitors": ("servicemonitor",), "prometheusrules": ("prometheusrule",),
     "securitycontextconstraints": ("scc",), "imagestreams": ("imagestream",)}
 FIELDS = {
-    "nodes": {"metadata": {"name": {}, "labels": "label", "annotations": "label"}, "spec": {"taints": {"*": {}}, "unschedulable": {}},
+    "nodes": {"metadata": {"name": {}, "labels": "label", "annotations": "label"},
+              "spec": {"taints": {"*": {}}, "unschedulable": {}},
               "status": {"allocatable": "resource", "capacity": "resource", "conditions": dict.fromkeys(
                   ("type", "status", "reason", "message"), {})}},
     "pods": {"metadata": {"name": {}, "namespace": {}}, "spec": {"nodeName": {}}, "status": {"phase": {}}},
@@ -254,6 +255,8 @@ def find_resource(word):
 
 def check_name(kind, name):
     """The name of an object that the operator makes; names in capitals are the reader's."""
+    if kind == ("nvidia.com/v1", "ClusterPolicy"):
+        need(name == "cluster-policy", f"ClusterPolicy {name}: the chart's is called cluster-policy")
     if isinstance(kind, str) and kind in objects() and not name.isupper():
         need(name in objects()[kind], f"{kind} {name}: neither the operator nor the chart makes one")
 
@@ -285,7 +288,8 @@ def check_jsonpath(text, fields, single):
     root = fields if single else {"items": fields}
     contexts = [root]
     parts = re.findall(r"\{((?:\"[^\"]*\"|[^{}\"]|\(@[^)]*\))*)\}", text)
-    need(parts, f"jsonpath {text}: has no expression")
+    left = re.sub(r"\{((?:\"[^\"]*\"|[^{}\"]|\(@[^)]*\))*)\}", "", text)
+    need(parts and not {"{", "}"} & set(left), f"jsonpath {text}: a brace is missing")
     for part in parts:
         if part == "end":
             need(len(contexts) > 1, "jsonpath: an end without a range")
@@ -337,7 +341,7 @@ FOREIGN = {
     "systemctl": [("status",)],
     "journalctl": [("-u",)],
     "k3s": [("--version",)],
-    "curl": [("-s",)],
+    "curl": [("-s", "http://localhost:8080/metrics")],
     "nvidia-smi": [(), ("-L",), ("-q",), ("-mig",)],
 }
 HELM = {"install": 2, "upgrade": 2, "template": 2, "uninstall": 1, "get values": 1, "list": 0, "repo add": 2, "history": 1}
@@ -404,7 +408,8 @@ class Page:
 
     def run(self, command):
         words = shlex.split(command, comments=True)
-        need(not any(mark in word for word in words for mark in ("`", "$(")) and "|" not in words and "&&" not in words,
+        marks = {"|", "||", "&&", "&", "<", "2>", ">>"} & set(words)
+        need(not marks and not any(word.endswith(";") or "$(" in word or "`" in word for word in words),
              f"{command.strip()}: one command a line, without pipes")
         if ">" in words:
             need(words.index(">") == len(words) - 2, f"{command}: nothing comes after the file's name")
@@ -503,7 +508,7 @@ class Page:
     def kubectl_apply(self, plain, given, _):
         files = [value for name, value in given if name == "-f"]
         need(len(files) == 1 and not plain, "kubectl apply: one -f")
-        known = files[0] in self.files or files[0] in URLS or (ROOT / files[0]).exists()
+        known = files[0] in self.files or files[0] in URLS or files[0] == "deploy/chart/crds"
         need(known, f"kubectl apply: there is no file {files[0]}")
         need("values" not in files[0], f"kubectl apply: {files[0]} are values")
 
@@ -511,6 +516,7 @@ class Page:
         need(len(plain) == 2, f"kubectl patch: {plain} are not a resource and a name")
         kind = find_resource(plain[0])[1]
         need(kind in SCHEMAS, f"kubectl patch: {plain[0]} is no kind of ours")
+        check_name(kind, plain[1])
         given = dict(given)
         document = json.loads(given.get("-p") or given.get("--patch") or "null")
         if given.get("--type") == "json":
@@ -602,45 +608,67 @@ def prose(text):
     return FENCE.sub("", text)
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
-def test_each_link_leads_somewhere_and_no_line_is_too_long(path):
-    text = prose(path.read_text())
+def wrong_lines(text):
+    """Links that lead nowhere, and lines that are too long."""
     for link in re.findall(r"\]\(([^)#]+)[^)]*\)", text):
-        assert link.startswith("https://") or (path.parent / link).exists(), link
-    assert not [line for line in text.splitlines() if len(line) > WIDEST and not line.startswith("|")]
+        if not link.startswith("https://") and not (GUIDE / link).exists():
+            yield link
+    yield from (line for line in text.splitlines() if len(line) > WIDEST and not line.startswith("|"))
 
 
-@functools.cache
-def known_values():
+def wrong_values(text):
+    """Of `driver.upgradePolicy.drain.enable`, also with a value behind it; the ClusterPolicy's own names count too."""
     known = json.loads((ROOT / "deploy/chart/known-values.json").read_text())["known"]
-    return known, set(known) - {"psp", "global"}
-
-
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
-def test_each_value_that_the_prose_names_is_there(path):
-    """`driver.upgradePolicy.drain.enable`, also with a value behind it; of the resources' own names too."""
-    known, sections = known_values()
     spec = tree(SCHEMAS["nvidia.com/v1", "ClusterPolicy"])["spec"]
-    for word in re.findall(r"`([A-Za-z][\w-]*(?:\.[\w-]+)+)(?:[=:][^`]*)?`", prose(path.read_text())):
-        if word.partition(".")[0] not in sections:
-            continue
-        found = []
-        for here in (known, spec):
-            there = True
-            for step in word.split("."):
-                there &= here == "*" or isinstance(here, dict) and step in here
-                here = here[step] if there and here != "*" else here
-            found.append(there)
-        assert any(found), word
+    for word in re.findall(r"`([A-Za-z][\w-]*(?:\.[\w-]+)+)(?:[=:][^`]*)?`", text):
+        if word.partition(".")[0] in known and not any(leads(here, word.split(".")) for here in (known, spec)):
+            yield word
+
+
+def leads(here, steps):
+    for step in steps:
+        if here == "*":
+            return True
+        if not isinstance(here, dict) or step not in here:
+            return False
+        here = here[step]
+    return True
+
+
+def wrong_codes(text):
+    """Codes in tables that neither the doctor's page nor an operand's has."""
+    told = "".join((ROOT / f"docs/{name}.md").read_text() for name in ("doctor", "operands/driver", "operands/device_plugin"))
+    for row in re.findall(r"^\|([^|]+)\|", text, re.MULTILINE):
+        yield from (code for code in re.findall(r"`([A-Z][a-z]+(?:[A-Z][a-z]+)+)`", row) if f"`{code}`" not in told)
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
-def test_each_code_of_the_doctor_is_one(path):
-    told = set(re.findall(r"^\| `(\w+)`", (ROOT / "docs/doctor.md").read_text(), re.MULTILINE))
-    reasons = (ROOT / "docs/operands/driver.md").read_text() + (ROOT / "docs/operands/device_plugin.md").read_text()
-    for row in re.findall(r"^\|([^|]+)\|", prose(path.read_text()), re.MULTILINE):
-        for code in re.findall(r"`([A-Z][a-z]+(?:[A-Z][a-z]+)+)`", row):
-            assert code in told or f"`{code}`" in reasons, code
+@pytest.mark.parametrize("wrong", [wrong_lines, wrong_values, wrong_codes])
+def test_what_the_prose_names_is_there(path, wrong):
+    assert list(wrong(prose(path.read_text()))) == []
+
+
+@pytest.mark.parametrize(("wrong", "text", "found"), [
+    (wrong_lines, "see [a page](gone.md)", "gone.md"),
+    (wrong_lines, "a" * 121, "a" * 121),
+    (wrong_values, "`driver.upgradePolicy.maxParallel=2`", "driver.upgradePolicy.maxParallel"),
+    (wrong_codes, "| `DriverGone` | x |", "DriverGone"),
+])
+def test_a_mistake_of_the_prose_is_found(wrong, text, found):
+    assert list(wrong(text)) == [found]
+
+
+def test_the_pod_that_cleans_a_node_is_as_the_operators():
+    text = (GUIDE / "troubleshooting.md").read_text()
+    [block] = [m.group(3) for m in FENCE.finditer(text) if m.group(3).startswith("# host-cleanup.yaml\n")]
+    made = yaml.safe_load(block)["spec"]
+    golden = yaml.safe_load_all((ROOT / "tests/golden/operator/defaults/expected.yaml").read_text())
+    [wanted] = [one["spec"]["template"]["spec"] for one in golden
+                if one and one["metadata"]["name"] == "nvidia-gpu-operator-cleanup"]
+    assert {key: made[key] for key in ("hostPID", "volumes", "tolerations")} == {
+        key: wanted[key] for key in ("hostPID", "volumes", "tolerations")}
+    for key in ("command", "env", "securityContext", "volumeMounts"):
+        assert made["containers"][0][key] == wanted["containers"][0][key], key
 
 
 SH = "```sh\n{}\n```\n"
@@ -680,6 +708,14 @@ POLICY = "apiVersion: nvidia.com/v1\nkind: ClusterPolicy\nmetadata: {name: clust
     (SH.format("kubectl get pods --namespaces a"), "--namespaces"),
     (SH.format("kubectl drain NODE"), "drain"),
     (SH.format("kubectl get nodes | wc -l"), "pipes"),
+    (SH.format("kubectl get nodes; kubectl get pods"), "pipes"),
+    (SH.format("kubectl get nodes -o jsonpath='{.items[*].metadata.name'"), "brace"),
+    (SH.format("kubectl get clusterpolicy gpu-policy"), "gpu-policy"),
+    (SH.format("kubectl apply -f missing.yaml"), "missing.yaml"),
+    (SH.format("kubectl -n gpu-operator port-forward svc/gpu-operator 8080:9090"), "9090"),
+    (SH.format("oc adm drain NODE"), "adm"),
+    (SH.format("helm upgrade gpu-operator deploy/chart --set operator.image=gpu-operator,operator.repository=nvcr.io/nvidia"),
+     "--reset-then-reuse-values"),
     (SH.format("gantry doctor --json"), "--json"),
     (SH.format("gantry diagnose"), "diagnose"),
     (SH.format("./do deploy"), "deploy"),
@@ -696,6 +732,7 @@ def test_a_mistake_is_found(text, named, tmp_path):
 def test_what_is_right_is_no_mistake(tmp_path):
     text = (YAML.format("# values.yaml\ndriver: {enabled: false}") + YAML.format(POLICY + "spec: {mig: {strategy: mixed}}")
             + SH.format("helm install gpu-operator deploy/chart -n gpu-operator -f values.yaml --set mig.strategy=mixed\n"
-                        "kubectl get nodes -o jsonpath='{range .items[*]}{.metadata.name} {.status.allocatable.nvidia\\.com/gpu}{\"\\n\"}{end}'\n"
+                        "kubectl get nodes -o jsonpath='{range .items[*]}{.metadata.name} "
+                        "{.status.allocatable.nvidia\\.com/gpu}{\"\\n\"}{end}'\n"
                         "kubectl -n gpu-operator exec deploy/gpu-operator -- gantry doctor -o json"))
     assert mistakes(text, tmp_path) == []
