@@ -185,7 +185,8 @@ def is_resource(name):
 @functools.cache
 def objects():
     """What the operator makes and the chart has, by kind: names; and the values of the label app, and containers."""
-    made = {"app": {"gpu-operator"}, "container": {"gpu-operator"}, "Deployment": {"gpu-operator"}}
+    made = {"app": {"gpu-operator"}, "container": {"gpu-operator"}, "Deployment": {"gpu-operator"},
+            "Job": {"gpu-operator-cleanup", "gpu-operator-cleanup-crd", "gpu-operator-upgrade-crd"}}
     for path in (ROOT / "tests/golden/operator").glob("*/expected.yaml"):
         for one in yaml.safe_load_all(path.read_text()):
             if not one:
@@ -207,7 +208,7 @@ CORE = {
     "customresourcedefinitions": ("customresourcedefinition", "crd", "crds"), "serviceaccounts": ("serviceaccount", "sa"),
     "clusterroles": ("clusterrole",), "roles": ("role",), "poddisruptionbudgets": ("poddisruptionbudget", "pdb"),
     "servicemonitors": ("servicemonitor",), "prometheusrules": ("prometheusrule",),
-    "securitycontextconstraints": ("scc",), "imagestreams": ("imagestream",)}
+    "jobs": ("job",), "securitycontextconstraints": ("scc",), "imagestreams": ("imagestream",)}
 FIELDS = {
     "nodes": {"metadata": {"name": {}, "labels": "label", "annotations": "label"},
               "spec": {"taints": {"*": {}}, "unschedulable": {}},
@@ -245,7 +246,7 @@ def kind_of(plural):
     return {"daemonsets": "DaemonSet", "deployments": "Deployment", "services": "Service", "configmaps": "ConfigMap",
             "runtimeclasses": "RuntimeClass", "serviceaccounts": "ServiceAccount", "servicemonitors": "ServiceMonitor",
             "prometheusrules": "PrometheusRule", "securitycontextconstraints": "SecurityContextConstraints",
-            "clusterroles": "ClusterRole", "roles": "Role"}.get(plural)
+            "clusterroles": "ClusterRole", "roles": "Role", "jobs": "Job"}.get(plural)
 
 
 def find_resource(word):
