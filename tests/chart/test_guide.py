@@ -283,13 +283,16 @@ def below(fields, path):
     return here
 
 
+EXPRESSION = re.compile(r"\{((?:\"[^\"]*\"|[^{}\"]|\(@[^)]*\))*)\}")
+
+
 def check_jsonpath(text, fields, single):
     """{.a.b}, {range .items[*]}...{end}, and text between."""
     need(fields, "jsonpath: this test does not know the fields of that resource")
     root = fields if single else {"items": fields}
     contexts = [root]
-    parts = re.findall(r"\{((?:\"[^\"]*\"|[^{}\"]|\(@[^)]*\))*)\}", text)
-    left = re.sub(r"\{((?:\"[^\"]*\"|[^{}\"]|\(@[^)]*\))*)\}", "", text)
+    parts = EXPRESSION.findall(text)
+    left = EXPRESSION.sub("", text)
     need(parts and not {"{", "}"} & set(left), f"jsonpath {text}: a brace is missing")
     for part in parts:
         if part == "end":
@@ -341,9 +344,8 @@ FOREIGN = {
     "skopeo": [("copy",)],
     "systemctl": [("status",)],
     "journalctl": [("-u",)],
-    "k3s": [("--version",)],
     "curl": [("-s", "http://localhost:8080/metrics")],
-    "nvidia-smi": [(), ("-L",), ("-q",), ("-mig",)],
+    "nvidia-smi": [(), ("-L",)],
 }
 HELM = {"install": 2, "upgrade": 2, "template": 2, "uninstall": 1, "get values": 1, "list": 0, "repo add": 2, "history": 1}
 # Charts that are not ours: their values are not checked.
@@ -357,8 +359,8 @@ class Page:
         self.text, self.folder = text, folder
         self.files, self.written, self.pods, self.mistakes = {}, set(), set(), []
         blocks = [(text.count("\n", 0, m.start()) + 1, m.group(2).strip(), m.group(3)) for m in FENCE.finditer(text)]
-        need_fences = text.count("\n```") + text.startswith("```")
-        if need_fences != 2 * len(blocks):
+        fences = text.count("\n```") + text.startswith("```")
+        if fences != 2 * len(blocks):
             self.mistakes.append("a fence that is indented or not closed")
         for line, language, block in blocks:
             if language == "yaml":
@@ -370,8 +372,8 @@ class Page:
                 for command in block.replace("\\\n", " ").splitlines():
                     if command.strip() and not command.strip().startswith("#"):
                         self.see(line, lambda command=command: self.run(command))
-            elif language != "text":
-                self.mistakes.append(f"line {line}: a block of language {language!r}; there are sh, yaml and text")
+            elif language != "text" or re.search(r"^\s*(\$ )?(helm|kubectl|gantry|oc) ", block, re.MULTILINE):
+                self.mistakes.append(f"line {line}: a block of language {language!r}: sh, yaml, or text without commands")
 
     def see(self, line, of):
         try:
@@ -724,6 +726,8 @@ POLICY = "apiVersion: nvidia.com/v1\nkind: ClusterPolicy\nmetadata: {name: clust
     (SH.format("nvidia-smi --help"), "nvidia-smi"),
     (SH.format("rm -rf /"), "rm"),
     ("```bash\nls\n```\n", "bash"),
+    ("```text\nkubectl get nodes\n```\n", "text without commands"),
+    ("```sh\nkubectl get nodes\n", "fence"),
 ])
 def test_a_mistake_is_found(text, named, tmp_path):
     found = mistakes(text, tmp_path)
