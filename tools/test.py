@@ -7,7 +7,9 @@ something passed.
 """
 
 import argparse
+import collections
 import concurrent.futures
+import contextlib
 import json
 import multiprocessing
 import os
@@ -28,6 +30,21 @@ GTEST_S = 1800  # one program: the operator's takes six minutes beside the other
 # Where threads meet; these run under ThreadSanitizer too.
 TSAN_TESTS = ["kube", "device_plugin"]
 COVERAGE_BAR = 90.0
+# A part of a stage that took less is not printed by itself.
+PART_S = 5
+# What the stages run, as the summary counts it; a stage that is not named here makes checks.
+COUNTED = {"unit": "gtest", "tsan": "gtest", "bed": "pytest", "stories": "pytest"}
+PARTS = {}  # of the stage that this process runs: name -> seconds
+
+
+@contextlib.contextmanager
+def part(name):
+    """What it takes is printed with its stage."""
+    start = time.monotonic()
+    try:
+        yield
+    finally:
+        PARTS[name] = PARTS.get(name, 0) + time.monotonic() - start
 
 
 def run(command, cwd=ROOT, **options):
@@ -42,7 +59,15 @@ def sources(*suffixes):
 
 
 def build(preset, *targets):
-    return run(["./do", "build", preset, *targets])
+    with part(f"build {preset}"):
+        return run(["./do", "build", preset, *targets])
+
+
+def reference_compile():
+    """Seconds to compile one fixed file that needs nothing of Gantry: how fast this machine is, before anything runs."""
+    start = time.monotonic()
+    done = run(["clang++-19", "-std=c++2b", "-O2", "-c", "tools/reference_compile.cc", "-o", os.devnull])
+    return time.monotonic() - start if done.returncode == 0 else None
 
 
 def format_stage():
@@ -62,10 +87,12 @@ def tidy_stage():
     database = json.loads((ROOT / "build" / "asan" / "compile_commands.json").read_text())
     files = [n for n in sources(".cc") if n.startswith(("src/", "testbed/")) and not n.endswith("_test.cc")]
     tool = tidy.Tidy(ROOT, database, CACHE / "tidy", ROOT / ".clang-tidy")
-    for name, clean, detail in tool.check(files):
-        yield f"clang-tidy {name}", clean, detail
-    for name, clean, detail in tool.alone(sources(".cc")):
-        yield f"{name} alone", clean, detail
+    with part("clang-tidy"):
+        for name, clean, detail in tool.check(files):
+            yield f"clang-tidy {name}", clean, detail
+    with part("each file alone"):
+        for name, clean, detail in tool.alone(sources(".cc")):
+            yield f"{name} alone", clean, detail
 
 
 def gtest_programs(preset, names=None):
@@ -107,8 +134,10 @@ def unit_stage():
         data.unlink()
     environment = {"ASAN_OPTIONS": "detect_leaks=1", "UBSAN_OPTIONS": "print_stacktrace=1"}
     for program in gtest_programs("asan"):
-        yield from run_gtest(program, environment)
-    yield coverage()
+        with part(program.name):
+            yield from run_gtest(program, environment)
+    with part("coverage"):
+        yield coverage()
 
 
 def fuzz_stage():
@@ -160,7 +189,8 @@ def tsan_stage():
     yield "build tsan without warnings", done.returncode == 0, done.stdout
     if done.returncode == 0:
         for program in gtest_programs("tsan", TSAN_TESTS):
-            yield from run_gtest(program, {"TSAN_OPTIONS": "halt_on_error=1"})
+            with part(program.name):
+                yield from run_gtest(program, {"TSAN_OPTIONS": "halt_on_error=1"})
 
 
 def pytest_stage(*folders):
@@ -175,6 +205,8 @@ def pytest_stage(*folders):
         return
     for case in xml.etree.ElementTree.parse(report).iter("testcase"):
         bad = [c for c in case if c.tag in ("failure", "error", "skipped")]
+        module = case.get("classname").rpartition(".")[2]
+        PARTS[module] = PARTS.get(module, 0) + float(case.get("time") or 0)
         yield (f"{case.get('classname')}.{case.get('name')}", not bad,
                "\n".join((c.get("message") or "") for c in bad)[:2000])
     if done.returncode not in (0, 1):
@@ -183,7 +215,8 @@ def pytest_stage(*folders):
 
 def bed_stage():
     """The test bed's own binaries, then the tests of the bed and of the fake GPUs."""
-    done = run(["./do", "bed", "build"])
+    with part("build the bed"):
+        done = run(["./do", "bed", "build"])
     yield "build the test bed", done.returncode == 0, done.stdout
     done = build("release", "fakegpu_nvml")
     yield "build fakegpu", done.returncode == 0, done.stdout
@@ -192,7 +225,8 @@ def bed_stage():
 
 def stories_stage():
     """User stories on a real cluster."""
-    done = run(["./do", "image"])
+    with part("build the image"):
+        done = run(["./do", "image"])
     if done.returncode == 0:
         done = build("release", "node_probe")
     yield "build the image", done.returncode == 0, done.stdout
@@ -207,11 +241,12 @@ LANES = [(10, ["format", "unit", "tsan", "fuzz", "tidy"]), (0, ["bed"]), (0, ["s
 
 
 def run_lane(niceness, stages, results):
-    """Runs stages in this process, each with one result: (stage, number passed, names failed, seconds)."""
+    """Runs stages in this process, each with one result: (stage, number passed, names failed, seconds, its parts)."""
     os.nice(niceness)
     for stage in stages:
         print(f"== {stage}: {STAGES[stage].__doc__}", flush=True)
         start, passed, failed = time.monotonic(), 0, []
+        PARTS.clear()
         try:
             for name, ok, detail in STAGES[stage]():
                 if ok:
@@ -224,7 +259,7 @@ def run_lane(niceness, stages, results):
             failed.append(f"{stage}: {error}")
         seconds = time.monotonic() - start
         print(f"   {passed} passed in {stage} {seconds:.0f} s", flush=True)
-        results.put((stage, passed, failed, seconds))
+        results.put((stage, passed, failed, seconds, dict(PARTS)))
 
 
 def main():
@@ -243,6 +278,7 @@ def main():
     lanes = [multiprocessing.Process(target=run_lane, daemon=True,
                                      args=(niceness, [s for s in stages if s in wanted], results))
              for niceness, stages in LANES if set(stages) & set(wanted)]
+    reference = reference_compile()
     start = time.monotonic()
     for lane in lanes:
         lane.start()
@@ -251,11 +287,18 @@ def main():
     done = []
     while not results.empty():
         done.append(results.get())
-    failed = [name for _, _, names, _ in done for name in names]
+    failed = [name for _, _, names, _, _ in done for name in names]
     failed += [f"{stage}: it did not end" for stage in wanted if stage not in [d[0] for d in done]]
     passed = sum(d[1] for d in done)
-    print(f"times: {', '.join(f'{stage} {seconds:.0f} s' for stage, _, _, seconds in done)}; "
-          f"altogether {time.monotonic() - start:.0f} s")
+    print(f"times: altogether {time.monotonic() - start:.0f} s; the reference compile took "
+          + (f"{reference:.1f} s" if reference else "no time: it failed"))
+    for stage, _, _, seconds, parts in done:
+        long = sorted(((took, name) for name, took in parts.items() if took >= PART_S), reverse=True)
+        print(f"  {stage} {seconds:.0f} s" + (": " if long else "") + ", ".join(f"{n} {t:.0f}" for t, n in long[:8]))
+    counts = collections.Counter()
+    for stage, of_stage, *_ in done:
+        counts[COUNTED.get(stage, "other checks")] += of_stage
+    print("passed: " + ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items())))
     for name in failed:
         print(f"failed: {name}")
     print(f"{passed} passed, {len(failed)} failed")
