@@ -3,9 +3,9 @@
 
 #include <vector>
 
+#include "gpu/for_containers.h"
 #include "gpu/gpu_set.h"
 #include "nvml/nvml.h"
-#include "operands/device_plugin/resources.h"
 
 namespace gantry::gpu {
 
