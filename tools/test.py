@@ -70,6 +70,12 @@ def reference_compile():
     return time.monotonic() - start if done.returncode == 0 else None
 
 
+def processor_times():
+    """(busy, all) since the machine started, of all processors together, as proc(5) has it in /proc/stat."""
+    times = [int(word) for word in pathlib.Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
+    return sum(times) - times[3] - times[4], sum(times)
+
+
 def format_stage():
     """clang-format leaves nothing to change; every story has a line that it guards."""
     done = run(["clang-format-19", "--dry-run", "-Werror", *sources(".cc", ".h")])
@@ -279,7 +285,7 @@ def main():
                                      args=(niceness, [s for s in stages if s in wanted], results))
              for niceness, stages in LANES if set(stages) & set(wanted)]
     reference = reference_compile()
-    start = time.monotonic()
+    start, before = time.monotonic(), processor_times()
     for lane in lanes:
         lane.start()
     for lane in lanes:
@@ -290,8 +296,9 @@ def main():
     failed = [name for _, _, names, _, _ in done for name in names]
     failed += [f"{stage}: it did not end" for stage in wanted if stage not in [d[0] for d in done]]
     passed = sum(d[1] for d in done)
-    print(f"times: altogether {time.monotonic() - start:.0f} s; the reference compile took "
-          + (f"{reference:.1f} s" if reference else "no time: it failed"))
+    busy, every = (now - then for now, then in zip(processor_times(), before))
+    print(f"times: altogether {time.monotonic() - start:.0f} s, processors {100 * busy / max(every, 1):.0f} % busy; "
+          f"the reference compile took {f'{reference:.1f} s' if reference else 'no time: it failed'}")
     for stage, _, _, seconds, parts in done:
         long = sorted(((took, name) for name, took in parts.items() if took >= PART_S), reverse=True)
         print(f"  {stage} {seconds:.0f} s" + (": " if long else "") + ", ".join(f"{n} {t:.0f}" for t, n in long[:8]))
