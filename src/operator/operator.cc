@@ -71,7 +71,7 @@ class Manager {
         upgrades_(
             "driver-upgrades",
             [this](const std::string&) {
-              auto outcome = upgrade_.Look();
+              auto outcome = upgrade_.Reconcile();
               upgrades_settled_ = RealClock().Now();
               return outcome;
             },

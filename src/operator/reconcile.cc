@@ -43,7 +43,7 @@ Json StatusIn(const Json& object) {
 constexpr char kRuleFailed[] = "NodeFeatureRuleFailed";
 
 // While a thousand pods start, the counts in the messages change with each.
-constexpr std::chrono::seconds kMessagesRest(5);
+constexpr std::chrono::seconds kMessageInterval(5);
 
 long long GenerationOf(const Json& object) { return IntAt(object, "metadata.generation", 0); }
 
@@ -189,9 +189,9 @@ kube::Outcome Reconciler::Cluster() {
     }
   }
   if (nothing_asked) {
-    upgrades_.Follow({});
+    upgrades_.SetPolicies({});
   }
-  rests_.reset();
+  requeue_after_.reset();
   Status result;
   const auto note = [&](Status wrote) {
     if (result.has_value()) {
@@ -236,19 +236,20 @@ kube::Outcome Reconciler::Cluster() {
     return std::move(result).error();
   }
   if (foreign_.silent_since.has_value()) {
-    LookAgainIn(kTakeoverRests);
+    RequeueAfter(kTakeoverDelay);
   }
-  return rests_.has_value() ? kube::Outcome(kube::RetryAfter{*rests_}) : kube::Done{};
+  return requeue_after_.has_value() ? kube::Outcome(kube::RetryAfter{*requeue_after_})
+                                    : kube::Done{};
 }
 
-void Reconciler::LookAgainIn(std::chrono::milliseconds rests) {
-  rests_ = std::min(rests_.value_or(rests), rests);
+void Reconciler::RequeueAfter(std::chrono::milliseconds delay) {
+  requeue_after_ = std::min(requeue_after_.value_or(delay), delay);
 }
 
 void Reconciler::LookAtUndescribed(const std::vector<std::string>& names, bool ready) {
   undescribed_ = NextUndescribed(undescribed_, names, ready, clock_.Now());
   if (undescribed_.next.has_value()) {
-    LookAgainIn(std::chrono::ceil<std::chrono::milliseconds>(*undescribed_.next - clock_.Now()));
+    RequeueAfter(std::chrono::ceil<std::chrono::milliseconds>(*undescribed_.next - clock_.Now()));
   }
 }
 
@@ -278,7 +279,7 @@ Status Reconciler::AskForPods() {
     }
   }
   if (stalled_.next.has_value()) {
-    LookAgainIn(std::chrono::ceil<std::chrono::milliseconds>(*stalled_.next - clock_.Now()));
+    RequeueAfter(std::chrono::ceil<std::chrono::milliseconds>(*stalled_.next - clock_.Now()));
   }
   return result;
 }
@@ -310,7 +311,7 @@ Reconciler::Followed Reconciler::Follow(const std::vector<Json>& owners,
       const std::lock_guard lock(mutex_);
       metrics_.Judged(false, clock_.Wall());
     }
-    Announce(owner, verdict, announced_);
+    RecordEvent(owner, verdict, announced_);
     return {BriefStatus(verdict, settings_.space, before, GenerationOf(owner), clock_.Wall()),
             verdict.partly,
             {}};
@@ -327,7 +328,7 @@ Reconciler::Followed Reconciler::Follow(const std::vector<Json>& owners,
   }
   ClusterFacts cluster = Summarize(
       named, parsed->tolerations, [this](const std::string& node) { return view_.BrokenOf(node); });
-  foreign_ = NextForeign(foreign_, cluster.foreign_nfd || view_.ForeignFeatures(), clock_.Now());
+  foreign_ = NextForeignNfd(foreign_, cluster.foreign_nfd || view_.ForeignFeatures(), clock_.Now());
   // Instances are made to be side by side.
   const bool foreign = foreign_.at_work && settings_.master.nodes.instance.empty();
 
@@ -376,7 +377,7 @@ Reconciler::Followed Reconciler::Follow(const std::vector<Json>& owners,
       rules.upgraded_drivers.insert(driver);
     }
   }
-  upgrades_.Follow(upgraded);
+  upgrades_.SetPolicies(upgraded);
   // DaemonSets that are still there would end their pods with the label that they select by.
   rules.driver_systems |= division.any_there;
   if (!parsed->driver_options.crd) {
@@ -398,8 +399,8 @@ Reconciler::Followed Reconciler::Follow(const std::vector<Json>& owners,
   // A DaemonSet that is still there would end its pods with the label that it selects by.
   const bool labelled = SetRules(rules, plan.orphan.empty() ? driver_plan.owners : UnknownOwners());
   const bool held = !labelled && !plan.empty();
-  Status carried = held ? Status{} : applier_.Carry(plan);
-  if (Status opened = OpenSpace(*parsed, openshift); carried.has_value()) {
+  Status carried = held ? Status{} : applier_.Apply(plan);
+  if (Status opened = LabelNamespace(*parsed, openshift); carried.has_value()) {
     carried = std::move(opened);
   }
 
@@ -442,7 +443,7 @@ Reconciler::Followed Reconciler::Follow(const std::vector<Json>& owners,
   input.kubelet_root = parsed->kubelet_root;
   input.node_features_ours = node_features;
   input.labelling = held;
-  const upgrade::Told upgrades = upgrades_.told();
+  const upgrade::UpgradeStatus upgrades = upgrades_.status();
   input.driver_upgrades = upgrades.status;
   if (const Json* known = At(before, "driverUpgrades");
       known != nullptr && !upgraded.empty() && !upgrades.on) {
@@ -466,7 +467,7 @@ Reconciler::Followed Reconciler::Follow(const std::vector<Json>& owners,
             ? 0
             : static_cast<long long>(plan.create.size() + plan.replace.size() + plan.remove.size());
   }
-  Announce(owner, verdict, announced_);
+  RecordEvent(owner, verdict, announced_);
   return {StatusOf(verdict, input, before, GenerationOf(owner), clock_.Wall()), verdict.partly,
           std::move(carried)};
 }
@@ -488,8 +489,8 @@ Status Reconciler::WriteFollowed(const kube::Kind& kind, const Json& object, con
   }
   const auto since =
       std::chrono::duration_cast<std::chrono::milliseconds>(clock_.Now() - status_written_);
-  if (SameButMessages(before, status) && since < kMessagesRest) {
-    LookAgainIn(kMessagesRest - since);
+  if (SameButMessages(before, status) && since < kMessageInterval) {
+    RequeueAfter(kMessageInterval - since);
     return {};
   }
   TRY(WriteStatus(kind, object, status));
@@ -498,7 +499,7 @@ Status Reconciler::WriteFollowed(const kube::Kind& kind, const Json& object, con
 }
 
 // Lets privileged pods into the namespace, if the policy says so.
-Status Reconciler::OpenSpace(const policy::ClusterPolicy& policy, const OpenShift& openshift) {
+Status Reconciler::LabelNamespace(const policy::ClusterPolicy& policy, const OpenShift& openshift) {
   // On OpenShift other namespaces are their administrators' business.
   const bool its_own = settings_.space == "nvidia-gpu-operator";
   const bool privileged = policy.pod_security_labels && (!openshift.present() || its_own);
@@ -510,7 +511,7 @@ Status Reconciler::OpenSpace(const policy::ClusterPolicy& policy, const OpenShif
   if (!space.has_value()) {
     return {};
   }
-  if (const Json patch = SpacePatch(*space, privileged, monitored); !patch.is_null()) {
+  if (const Json patch = NamespacePatch(*space, privileged, monitored); !patch.is_null()) {
     TRY(client_.MergePatch(kube::kinds::kNamespace, {"", settings_.space}, patch));
   }
   return {};
@@ -533,7 +534,7 @@ Status Reconciler::WriteStatus(const kube::Kind& kind, const Json& object, const
   return {};
 }
 
-void Reconciler::Announce(const Json& object, const Verdict& verdict, std::string& announced) {
+void Reconciler::RecordEvent(const Json& object, const Verdict& verdict, std::string& announced) {
   const std::string now = verdict.state + " " + verdict.reason;
   const bool told = announced.empty() ? SaysAlready(StatusIn(object), verdict) : announced == now;
   announced = now;
@@ -561,7 +562,7 @@ Status Reconciler::WriteDrivers(const std::vector<Json>& drivers, const DriverPl
                                         WaitsForLabels(plan.drivers[i], held));
     std::string& told = announced[kube::UidOf(object)];
     told = announced_drivers_[kube::UidOf(object)];
-    Announce(object, verdict, told);
+    RecordEvent(object, verdict, told);
     Status wrote = WriteFollowed(policy::kNvidiaDriver, object,
                                  BriefStatus(verdict, settings_.space, StatusIn(object),
                                              GenerationOf(object), clock_.Wall()));
@@ -612,7 +613,7 @@ kube::Outcome Reconciler::Label(const std::string& name) {
   TellFailures("", rule_set->mistakes);
   if (node == nullptr) {
     TellFailures(name, {});
-    return Collect(name);
+    return CollectGarbage(name);
   }
   std::optional<LabelRules> rules;
   std::shared_ptr<const DriverOwners> owners;
@@ -718,7 +719,7 @@ Status Reconciler::WriteNode(const std::string& name, const NodeChange& change,
 }
 
 // What a node that is gone for good has left.
-kube::Outcome Reconciler::Collect(const std::string& node) {
+kube::Outcome Reconciler::CollectGarbage(const std::string& node) {
   const FeatureStore::Features features = view_.FeaturesOf(node);
   {
     const std::lock_guard lock(mutex_);
@@ -757,7 +758,7 @@ kube::Outcome Reconciler::Collect(const std::string& node) {
 }
 
 Metrics Reconciler::metrics() const {
-  const upgrade::Told upgrades = upgrades_.told();
+  const upgrade::UpgradeStatus upgrades = upgrades_.status();
   const std::lock_guard lock(mutex_);
   Metrics metrics = metrics_;
   metrics.auto_upgrade = upgrades.on;

@@ -28,7 +28,6 @@
 #include "operator/earlier.h"
 #include "operator/pod_security.h"
 #include "operator/strip.h"
-#include "operator/verdict.h"
 #include "operator/view.h"
 #include "policy/kinds.h"
 #include "policy/names.h"

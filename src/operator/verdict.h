@@ -9,25 +9,12 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "operator/cluster_facts.h"
+#include "operator/daemon_set_facts.h"
 #include "operator/desired/context.h"
 #include "operator/driver_plan.h"
 #include "policy/names.h"
 
 namespace gantry::gpu_operator {
-
-// Numbers of a DaemonSet's status (apps/v1), and of its metadata.
-struct DaemonSetFacts {
-  long long generation = 0;
-  long long observed_generation = -1;
-  int desired = 0;
-  int updated = 0;
-  int available = 0;
-  int unavailable = 0;
-  bool on_delete = false;
-  int current = 0;  // nodes that have a pod, of those that are to have one
-  bool operator==(const DaemonSetFacts&) const = default;
-};
-DaemonSetFacts ProjectDaemonSet(const Json& daemon_set);
 
 // What one operand's state is, and why.
 struct OperandState {
