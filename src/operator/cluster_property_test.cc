@@ -191,13 +191,11 @@ class Cluster {
         Summarize(Named(), policy->tolerations, [](const std::string&) { return ""; });
     Context context{.policy = *policy,
                     .space = "ns",
-                    .image = "gantry:1",
-                    .pull_policy = "IfNotPresent",
+                    .release = {.image = "gantry:1", .driver_manager = "m:1"},
                     .owners = Json::array({{{"apiVersion", "nvidia.com/v1"},
                                             {"kind", "ClusterPolicy"},
                                             {"name", "p"},
-                                            {"uid", "u"}}}),
-                    .driver_manager = "m:1"};
+                                            {"uid", "u"}}})};
     if (openshift_) {
       context.openshift.version = "4.16";
       context.openshift.toolkit = DriverToolkit{{{"416.1", "dtk"}}, false};

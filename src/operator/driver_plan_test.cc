@@ -31,7 +31,7 @@ class DriverPlanTest : public testing::Test {
   DriverPlanTest() {
     context_.policy = *policy::Parse(Json::object());
     context_.space = "ns";
-    context_.driver_manager = "m:1";
+    context_.release.driver_manager = "m:1";
   }
   void AddNode(const std::string& name, const std::string& owner) {
     facts_[name].labels = format("{}=true\n{}driver=true\n{}=ubuntu\n{}=22.04\n{}={}\n",

@@ -145,10 +145,8 @@ std::string Outcome(const Json& spec, const OpenShift& openshift = {}) {
   }
   Context context{.policy = *policy,
                   .space = "ns",
-                  .image = "gantry:1",
-                  .pull_policy = "IfNotPresent",
+                  .release = {.image = "gantry:1", .driver_manager = "m:1"},
                   .runtime = "containerd",
-                  .driver_manager = "m:1",
                   .monitoring = {Served::kYes, Served::kYes},
                   .openshift = openshift,
                   .config_maps = {{"7s", {"key"}}}};
@@ -268,8 +266,7 @@ std::string DriverComesTo(const Json& spec) {
   Context context;
   context.policy = *policy::Parse(Json::object());
   context.space = "ns";
-  context.pull_policy = "IfNotPresent";
-  context.driver_manager = "m:1";
+  context.release.driver_manager = "m:1";
   context.config_maps = {{"7s", {"key"}}};
   const DriverPlan plan = PlanDrivers(asked, context);
   const DriverOutcome& outcome = plan.drivers.front();

@@ -27,8 +27,7 @@ Context SomeContext() {
   CHECK(policy.has_value());
   context.policy = *policy;
   context.space = "ns";
-  context.image = "i:1";
-  context.pull_policy = "IfNotPresent";
+  context.release.image = "i:1";
   context.owners = Json::array({{{"apiVersion", "nvidia.com/v1"},
                                  {"kind", "ClusterPolicy"},
                                  {"name", "p"},

@@ -205,7 +205,7 @@ kube::Outcome Reconciler::Cluster() {
     const Json policy = policies.empty() ? Json() : policies.front();
     policy::LaidOver asked = short_forms.empty() ? policy::LaidOver{policy, {}}
                                                  : policy::LayOver(short_forms.front(), policy);
-    asked.policy = policy::WithKnownImages(std::move(asked.policy), settings_.known_images);
+    asked.policy = policy::WithKnownImages(std::move(asked.policy), settings_.release.known_images);
     std::vector<Json> owners;
     for (const std::vector<Json>* kind : {&policies, &short_forms}) {
       if (!kind->empty()) {
@@ -347,16 +347,10 @@ Reconciler::Followed Reconciler::Follow(const std::vector<Json>& owners,
   const Context context{
       .policy = *parsed,
       .space = settings_.space,
-      .image = settings_.image,
-      .pull_policy = settings_.pull_policy,
-      .pull_secrets = settings_.pull_secrets,
+      .release = settings_.release,
       .runtime = openshift.present() ? "crio"
                                      : RuntimeFor(cluster, RuntimeThere(applier_, settings_.space)),
       .owners = ReferencesTo(owners),
-      .worker_config = settings_.worker_config,
-      .worker_pod = settings_.worker_pod,
-      .driver_manager = settings_.driver_manager,
-      .cuda_image = settings_.cuda_image,
       .drivers = division.own.parts,
       .host_drivers = division.host.parts,
       .monitoring = view_.LookAtMonitoring(),
@@ -427,7 +421,7 @@ Reconciler::Followed Reconciler::Follow(const std::vector<Json>& owners,
   input.operands = &operands;
   input.daemon_sets = &daemon_sets;
   input.cluster = &cluster;
-  if (ChoosesNodes(settings_.worker_pod) && AreDescribed(cluster, daemon_sets)) {
+  if (ChoosesNodes(settings_.release.worker_pod) && AreDescribed(cluster, daemon_sets)) {
     cluster.undescribed.clear();  // where no worker is to run nothing is missed
   }
   LookAtUndescribed(cluster.undescribed, TextAt(before, "state") == "ready");

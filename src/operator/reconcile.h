@@ -20,7 +20,7 @@
 #include "operator/node_labels.h"
 #include "operator/rule_failures.h"
 #include "operator/rule_set.h"
-#include "operator/served_fields.h"
+#include "operator/settings.h"
 #include "operator/stalled.h"
 #include "operator/startup_taint.h"
 #include "operator/takeover.h"
@@ -29,33 +29,8 @@
 #include "operator/verdict.h"
 #include "operator/view.h"
 #include "policy/gpu_cluster_policy.h"
-#include "policy/known_images.h"
 
 namespace gantry::gpu_operator {
-
-struct Settings {
-  std::string space;
-  std::string image;  // of this release
-  std::string pull_policy = "IfNotPresent";
-  std::vector<std::string> pull_secrets;  // names of Secrets, for that image
-  bool node_features = true;              // whether ours may run
-  std::string startup_taint;              // key of the taint of startup_taint.h; empty: none
-  MasterConfig master;
-  std::string worker_config;  // of our node feature discovery's workers, as YAML
-  // What the chart's values say of those workers' pods: nodeSelector, affinity, tolerations,
-  // resources, priorityClassName, annotations; null: nothing.
-  Json worker_pod;
-  // Values of the chart that it does not know, each with the one that was probably meant, and those
-  // that are known and not followed.
-  std::vector<std::string> values_not_known;
-  std::vector<std::string> values_not_followed;
-  std::vector<OwnDefinition> definitions;  // as the image has them
-  std::string driver_manager;              // NVIDIA's image of it, where the policy names none
-  std::string cuda_image;                  // NVIDIA's images of CUDA, without a tag, likewise
-  policy::KnownImages known_images = {
-      {"driver", "nvcr.io/nvidia/driver"},
-      {"migManager", "nvcr.io/nvidia/cloud-native/k8s-mig-manager"}};
-};
 
 // Brings the cluster to what the ClusterPolicy asks for: one object that acts, on what the pure
 // functions of this folder decide. Thread-safe.

@@ -33,7 +33,7 @@ class VerdictTest : public testing::Test {
     Context context;
     context.policy = *policy;
     context.space = "ns";
-    context.image = "i:1";
+    context.release.image = "i:1";
     context.owners = Json::array({{{"kind", "ClusterPolicy"}}});
     DivideOn(system_, context);
     operands_ = DesiredOperands(context, node_features);

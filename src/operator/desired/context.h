@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "operator/monitoring_kinds.h"
 #include "operator/openshift.h"
+#include "operator/release.h"
 #include "operator/system_facts.h"
 #include "policy/cluster_policy.h"
 #include "policy/image.h"
@@ -20,20 +21,14 @@ namespace gantry::gpu_operator {
 // What the objects of an operand are made from.
 struct Context {
   policy::ClusterPolicy policy;
-  std::string space;        // the operator's namespace, in which all operands run
-  std::string image;        // of this release
-  std::string pull_policy;  // of that image, where the policy says nothing
-  std::vector<std::string> pull_secrets = {};  // names of Secrets, for that image
+  std::string space;  // the operator's namespace, in which all operands run
+  Release release = {};
   std::string runtime = "containerd";
-  Json owners = Json::array();      // ownerReferences to the policies that count
-  std::string worker_config = {};   // of node feature discovery's workers, as YAML
-  Json worker_pod = {};             // what is asked for of these workers' pods
-  std::string driver_manager = {};  // NVIDIA's image of it, where the policy names none
-  std::string cuda_image = {};      // NVIDIA's images of CUDA, without a tag, likewise
-  SystemFacts system = {};          // for which a driver's DaemonSet is being made
-  DriverParts drivers = {};         // DaemonSets of the policy's driver
-  DriverParts host_drivers = {};    // the same of its vGPU manager
-  std::string state = {};           // of names::kOperandState on every object; empty: none
+  Json owners = Json::array();    // ownerReferences to the policies that count
+  SystemFacts system = {};        // for which a driver's DaemonSet is being made
+  DriverParts drivers = {};       // DaemonSets of the policy's driver
+  DriverParts host_drivers = {};  // the same of its vGPU manager
+  std::string state = {};         // of names::kOperandState on every object; empty: none
   MonitoringKinds monitoring = {};
   OpenShift openshift = {};
   // Keys of the ConfigMaps of the namespace that the policy names, of those that are there.

@@ -10,7 +10,7 @@ namespace gantry::gpu_operator {
 
 Json HostCleanup(const Context& context) {
   DaemonSet set(context, "nvidia-gpu-operator-cleanup", "cleanup", "gantry host-cleanup",
-                context.image, {});
+                context.release.image, {});
   set.SelectNodesWithLabel(names::kGpuPresent);
   set.TolerateEverything();
   // The chart's: it outlives the policy, and on OpenShift it may run privileged pods.

@@ -30,8 +30,8 @@ bool IsOurs(const std::string& image, const std::string& ours) {
 }
 
 bool RunsOurs(const Context& context, const policy::OperandSpec& spec) {
-  const auto image = policy::ChooseImage(spec.image, context.image, "");
-  return image.has_value() && IsOurs(image->image, context.image);
+  const auto image = policy::ChooseImage(spec.image, context.release.image, "");
+  return image.has_value() && IsOurs(image->image, context.release.image);
 }
 
 Objects NvidiaAccount(const Context& context, std::string_view name, std::vector<Json> rules,
@@ -88,8 +88,8 @@ void NvidiaDaemonSet::UseNvidiaRuntime(std::string_view container) {
 }
 
 void NvidiaDaemonSet::Await(std::string_view name, std::vector<std::string> words) {
-  AddInit(name, context().image)
-      .Set("imagePullPolicy", context().pull_policy)
+  AddInit(name, context().release.image)
+      .Set("imagePullPolicy", context().release.pull_policy)
       .Set("command", WordsOf(std::move(words)))
       .Resources(context().policy.validator.resources)
       .Unprivileged()
@@ -140,7 +140,7 @@ void NvidiaDaemonSet::ValidateDriver(const std::string& image) {
 Result<Container*> NvidiaDaemonSet::ManageDriver(const policy::DriverManagerSpec& manager,
                                                  std::string_view section) {
   TRY_ASSIGN(const policy::ImageChoice image,
-             policy::ChooseImage(manager.image, context().driver_manager, section));
+             policy::ChooseImage(manager.image, context().release.driver_manager, section));
   Container& init = AddInit("k8s-driver-manager", image.image)
                         .Command({"driver-manager"})
                         .Args({"uninstall_driver"})
@@ -176,8 +176,8 @@ void NvidiaDaemonSet::ManageConfig(std::string_view process) {
   Volume(policy.config_name, "configMap", {{"name", policy.config_name}});
   Volume("config", "emptyDir", Json::object());
   ShareProcesses();
-  const auto plugin = policy::ChooseImage(policy.device_plugin.image, context().image, "");
-  const bool theirs = plugin.has_value() && !IsOurs(plugin->image, context().image);
+  const auto plugin = policy::ChooseImage(policy.device_plugin.image, context().release.image, "");
+  const bool theirs = plugin.has_value() && !IsOurs(plugin->image, context().release.image);
   const std::string image = theirs ? plugin->image : main().image();
   const auto use = [&](Container& container, bool once) {
     if (theirs) {

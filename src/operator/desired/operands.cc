@@ -102,7 +102,7 @@ std::vector<DesiredOperand> DesiredOperands(const Context& context, bool node_fe
       continue;
     }
     if (operand.spec != nullptr) {
-      auto image = policy::ChooseImage((context.policy.*operand.spec).image, context.image,
+      auto image = policy::ChooseImage((context.policy.*operand.spec).image, context.release.image,
                                        SectionOf(operand));
       if (!image.has_value()) {
         desired.mistake = std::move(image).error().message;
@@ -112,10 +112,10 @@ std::vector<DesiredOperand> DesiredOperands(const Context& context, bool node_fe
       // Said once, at the operand that the section is named after.
       desired.image.version_ignored &= !operand.section.empty();
     } else if (operand.runs != policy::Runs::kNothing) {
-      desired.image.image = context.image;
+      desired.image.image = context.release.image;
     }
     desired.theirs = maker->ours != nullptr && maker->theirs != nullptr &&
-                     !IsOurs(desired.image.image, context.image);
+                     !IsOurs(desired.image.image, context.release.image);
     auto objects = Make(*maker, own, desired);
     if (objects.has_value()) {
       AddConstraints(*objects, own, operand.state);
