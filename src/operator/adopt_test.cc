@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "operator/desired/context.h"
+#include "operator/desired/makers.h"
 #include "operator/plan.h"
 #include "policy/names.h"
 

@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "operator/desired/driver_toolkit.h"
+#include "operator/desired/operands.h"
 #include "operator/driver_division.h"
 #include "operator/driver_plan.h"
 #include "operator/node_labels.h"

@@ -14,6 +14,7 @@
 
 #include "base/text.h"
 #include "operator/desired/context.h"
+#include "operator/desired/operands.h"
 #include "operator/driver_parts_for_tests.h"
 #include "operator/driver_plan.h"
 #include "operator/node_labels.h"

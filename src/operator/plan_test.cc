@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "operator/desired/context.h"
+#include "operator/desired/makers.h"
 #include "policy/names.h"
 
 namespace gantry::gpu_operator {

@@ -15,10 +15,12 @@
 #include "base/text.h"
 #include "operator/desired/driver_toolkit.h"
 #include "operator/desired/monitoring.h"
+#include "operator/desired/operands.h"
 #include "operator/drivers_there.h"
 #include "operator/pod_security.h"
 #include "operator/startup_taint.h"
 #include "policy/kinds.h"
+#include "policy/operands.h"
 
 namespace gantry::gpu_operator {
 namespace {
@@ -45,7 +47,9 @@ constexpr char kRuleFailed[] = "NodeFeatureRuleFailed";
 // While a thousand pods start, the counts in the messages change with each.
 constexpr std::chrono::seconds kMessageInterval(5);
 
-long long GenerationOf(const Json& object) { return IntAt(object, "metadata.generation", 0); }
+StatusEdit EditOf(const Json& object, const Clock& clock) {
+  return {StatusIn(object), IntAt(object, "metadata.generation", 0), clock.Wall()};
+}
 
 // Those that are not being deleted, by name.
 std::vector<Json> ByName(std::vector<Json> drivers) {
@@ -139,11 +143,9 @@ bool ChoosesNodes(const Json& worker_pod) {
 // Whether as many nodes are described as there are to be workers.
 bool AreDescribed(const ClusterFacts& cluster,
                   const std::map<std::string, DaemonSetFacts>& daemon_sets) {
-  return std::ranges::all_of(policy::Operands(), [&](const policy::Operand& operand) {
-    const auto set = daemon_sets.find(std::string(operand.daemon_set));
-    return operand.state != "node-features" ||
-           (set != daemon_sets.end() && cluster.described >= set->second.desired);
-  });
+  const auto workers =
+      daemon_sets.find(std::string(policy::OperandOf(policy::OperandId::kNodeFeatures).daemon_set));
+  return workers != daemon_sets.end() && cluster.described >= workers->second.desired;
 }
 
 // What the status says, the operator that ran before this one has told.
@@ -219,17 +221,16 @@ kube::Outcome Reconciler::Cluster() {
     }
     if (!short_forms.empty()) {
       const Json& short_form = short_forms.front();
-      note(WriteFollowed(policy::kGpuClusterPolicy, short_form,
-                         ShortFormStatus(followed.status, followed.partly, StatusIn(short_form),
-                                         GenerationOf(short_form), clock_.Wall())));
+      note(WriteFollowed(
+          policy::kGpuClusterPolicy, short_form,
+          ShortFormStatus(followed.status, followed.partly, EditOf(short_form, clock_))));
     }
   }
   note(WriteIgnored(policy::kClusterPolicy, policies));
   note(WriteIgnored(policy::kGpuClusterPolicy, short_forms));
   for (const Json& cluster : view_.GpuClusters()) {
     note(WriteStatus(policy::kGpuCluster, cluster,
-                     GpuClusterStatus(settings_.space, StatusIn(cluster), GenerationOf(cluster),
-                                      clock_.Wall())));
+                     GpuClusterStatus(settings_.space, EditOf(cluster, clock_))));
   }
   note(AskForPods());
   if (!result.has_value()) {
@@ -291,7 +292,7 @@ Status Reconciler::WriteIgnored(const kube::Kind& kind, const std::vector<Json>&
     Status wrote = WriteStatus(
         kind, other,
         IgnoredStatus(format("{} {}", kind.kind, TextAt(policies.front(), "metadata.name")),
-                      StatusIn(other), GenerationOf(other), clock_.Wall()));
+                      EditOf(other, clock_)));
     if (result.has_value()) {
       result = std::move(wrote);
     }
@@ -312,9 +313,7 @@ Reconciler::Followed Reconciler::Follow(const std::vector<Json>& owners,
       metrics_.Judged(false, clock_.Wall());
     }
     RecordEvent(owner, verdict, announced_);
-    return {BriefStatus(verdict, settings_.space, before, GenerationOf(owner), clock_.Wall()),
-            verdict.partly,
-            {}};
+    return {BriefStatus(verdict, settings_.space, EditOf(owner, clock_)), verdict.partly, {}};
   }
   Json more_tolerations = Json::array();
   if (!settings_.startup_taint.empty()) {
@@ -382,7 +381,7 @@ Reconciler::Followed Reconciler::Follow(const std::vector<Json>& owners,
   const bool node_features = settings_.node_features && !foreign;
   const std::vector<DesiredOperand>& operands = OperandsFor(context, node_features);
   rules.validated = std::ranges::any_of(operands, [](const DesiredOperand& each) {
-    return each.operand->state == "state-operator-validation" && !each.theirs;
+    return each.operand->id == policy::OperandId::kOperatorValidation && !each.theirs;
   });
   const Desired desired = AllOf(owners, operands, driver_plan);
   TellDoubles(desired.doubles, driver_plan);
@@ -415,8 +414,8 @@ Reconciler::Followed Reconciler::Follow(const std::vector<Json>& owners,
   }
   const std::map<std::string, DaemonSetFacts> daemon_sets = view_.DaemonSets();
   VerdictInput input;
-  input.left_out = {{"state-driver", division.own.left_out},
-                    {"state-vgpu-manager", division.host.left_out}};
+  input.left_out = {{policy::OperandId::kDriver, division.own.left_out},
+                    {policy::OperandId::kVgpuManager, division.host.left_out}};
   input.other_runtimes = OtherRuntimes(cluster, context.runtime);
   input.operands = &operands;
   input.daemon_sets = &daemon_sets;
@@ -462,8 +461,7 @@ Reconciler::Followed Reconciler::Follow(const std::vector<Json>& owners,
             : static_cast<long long>(plan.create.size() + plan.replace.size() + plan.remove.size());
   }
   RecordEvent(owner, verdict, announced_);
-  return {StatusOf(verdict, input, before, GenerationOf(owner), clock_.Wall()), verdict.partly,
-          std::move(carried)};
+  return {StatusOf(verdict, input, EditOf(owner, clock_)), verdict.partly, std::move(carried)};
 }
 
 const std::vector<DesiredOperand>& Reconciler::OperandsFor(const Context& context,
@@ -558,8 +556,7 @@ Status Reconciler::WriteDrivers(const std::vector<Json>& drivers, const DriverPl
     told = announced_drivers_[kube::UidOf(object)];
     RecordEvent(object, verdict, told);
     Status wrote = WriteFollowed(policy::kNvidiaDriver, object,
-                                 BriefStatus(verdict, settings_.space, StatusIn(object),
-                                             GenerationOf(object), clock_.Wall()));
+                                 BriefStatus(verdict, settings_.space, EditOf(object, clock_)));
     if (result.has_value()) {
       result = std::move(wrote);
     }

@@ -24,13 +24,15 @@
 #include "base/text.h"
 #include "kube/client.h"
 #include "operator/await_gone.h"
-#include "operator/desired/context.h"
+#include "operator/desired/host_cleanup.h"
 #include "operator/earlier.h"
 #include "operator/pod_security.h"
+#include "operator/release.h"
 #include "operator/strip.h"
 #include "operator/view.h"
 #include "policy/kinds.h"
 #include "policy/names.h"
+#include "policy/operands.h"
 
 namespace gantry::gpu_operator {
 namespace {

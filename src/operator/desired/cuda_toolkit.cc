@@ -6,6 +6,7 @@
 // containers and removes what nobody uses any more. None of them is privileged: they are root to
 // write one folder of the host, and spc_t because SELinux keeps that from others.
 
+#include "operator/desired/makers.h"
 #include "operator/desired/nvidia_pod.h"
 #include "operator/desired/pod.h"
 #include "policy/cuda_source.h"

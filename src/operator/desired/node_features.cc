@@ -4,6 +4,7 @@
 // chart's values choose otherwise: a node's GPUs are found out by it. It reads a few files of the
 // host and writes one NodeFeature object, so it needs no right on the host.
 
+#include "operator/desired/makers.h"
 #include "operator/desired/pod.h"
 #include "policy/names.h"
 

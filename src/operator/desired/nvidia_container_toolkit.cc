@@ -9,7 +9,9 @@
 
 #include "base/paths.h"
 #include "base/text.h"
+#include "operator/desired/makers.h"
 #include "operator/desired/nvidia_pod.h"
+#include "policy/image.h"
 #include "policy/names.h"
 
 namespace gantry::gpu_operator {

@@ -48,6 +48,16 @@ Objects NvidiaAccount(const Context& context, std::string_view name, std::vector
   return objects;
 }
 
+Objects DriverManagerAccount(const Context& context, std::string_view name,
+                             std::initializer_list<Json> more_rules) {
+  std::vector<Json> rules = {Rule("config.openshift.io", "clusterversions", {"get", "list"}),
+                             Rule("", "nodes", {"get", "list", "patch", "watch"}),
+                             Rule("", "pods", {"get", "list", "watch"}),
+                             Rule("", "pods/eviction", {"create"})};
+  rules.insert(rules.end(), more_rules);
+  return NvidiaAccount(context, name, {}, std::move(rules));
+}
+
 Json NvidiaService(const Context& context, std::string_view name, std::string_view port_name,
                    int port) {
   Json service = OwnedObject(context, "v1", "Service", name, true);
@@ -135,6 +145,19 @@ void NvidiaDaemonSet::ValidateDriver(const std::string& image) {
       .Mount("driver-install-dir", here, kFromHost)
       .Mount("host-dev-char", "/host-dev-char")
       .Env(policy.validator_driver_env);
+}
+
+void NvidiaDaemonSet::StayValidated(const std::string& status_files) {
+  const std::string forget = "rm -f " + status_files;
+  main().Command({"sh", "-c"});
+  if (spec_.args.empty()) {
+    main().Args({"echo all validations are successful; while :; do sleep 86400; done"});
+  }
+  main()
+      .Privileged()
+      .AsRoot()
+      .Mount("run-nvidia-validations", names::kValidationsDir, kBothWays)
+      .BeforeStop({"sh", "-c", forget.c_str()});
 }
 
 Result<Container*> NvidiaDaemonSet::ManageDriver(const policy::DriverManagerSpec& manager,

@@ -263,9 +263,9 @@ RollOutPlan RollOutAll(const std::vector<NodeInput>& nodes, const Policies& poli
 }
 
 bool IsOn(const policy::ClusterPolicy& policy) {
-  const policy::Operand* driver = policy::OperandOfState("state-driver");
+  const policy::Operand& driver = policy::OperandOf(policy::OperandId::kDriver);
   return policy.driver_options.upgrade.automatic && !policy.sandbox &&
-         policy::Wanted(*driver, policy) && policy::HasImage(*driver, policy);
+         policy::Wanted(driver, policy) && policy::HasImage(driver, policy);
 }
 
 std::set<PodQuery> PodsFor(const std::vector<NodeInput>& nodes, const Policies& policies,

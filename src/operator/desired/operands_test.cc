@@ -4,6 +4,8 @@
 // there is to know in facts.json), perhaps NVIDIADrivers (drivers.json), and the objects that come
 // of them (expected.yaml). GANTRY_ACCEPT=1 writes the latter anew.
 
+#include "operator/desired/operands.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,9 +16,12 @@
 
 #include "base/text.h"
 #include "operator/desired/context.h"
+#include "operator/desired/host_cleanup.h"
+#include "operator/desired/makers.h"
 #include "operator/driver_parts_for_tests.h"
 #include "operator/driver_plan.h"
 #include "policy/names.h"
+#include "policy/operands.h"
 
 namespace gantry::gpu_operator {
 namespace {
