@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "operator/desired/context.h"
+#include "operator/desired/makers.h"
 #include "operator/plan.h"
 #include "policy/names.h"
 
@@ -32,8 +33,7 @@ Json Desired(const policy::ClusterPolicy& policy, const std::string& image = "lo
              const std::string& plugin = kImage) {
   const Context context{.policy = policy,
                         .space = "gpu-operator",
-                        .image = image,
-                        .pull_policy = "IfNotPresent",
+                        .release = {.image = image},
                         .owners = Json::array({{{"kind", "ClusterPolicy"}, {"uid", "1"}}})};
   const auto objects = NvidiaDevicePlugin(context, plugin);
   EXPECT_TRUE(objects.has_value());
@@ -123,8 +123,7 @@ TEST(Adopt, AScriptIsItsWritersOwn) {
   auto policy = Policy();
   const Context context{.policy = policy,
                         .space = "gpu-operator",
-                        .image = "localhost/gantry:1",
-                        .pull_policy = "IfNotPresent",
+                        .release = {.image = "localhost/gantry:1"},
                         .owners = Json::array({{{"uid", "1"}}})};
   const Json desired = NvidiaOperatorValidator(context, "nvcr.io/nvidia/gpu-operator:v26")->back();
   Json theirs = desired;

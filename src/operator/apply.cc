@@ -77,7 +77,7 @@ std::map<ObjectKey, Json> Applier::Owned(const std::vector<ObjectKey>& keys) con
   return Parsed(owned);
 }
 
-Status Applier::Carry(const Plan& plan) {
+Status Applier::Apply(const Plan& plan) {
   Status first;
   const auto note = [&](Status status) {
     if (!status.has_value() && first.has_value()) {

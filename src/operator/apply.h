@@ -23,7 +23,7 @@ class Applier {
   // What the view shows of these objects.
   [[nodiscard]] std::map<ObjectKey, Json> Owned(const std::vector<ObjectKey>& keys) const;
   // Everything that can be written is; the first error is returned. Blocks for the requests.
-  Status Carry(const Plan& plan);
+  Status Apply(const Plan& plan);
 
  private:
   Status Create(const Json& object);

@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "operator/desired/driver_toolkit.h"
+#include "operator/desired/operands.h"
 #include "operator/driver_division.h"
 #include "operator/driver_plan.h"
 #include "operator/node_labels.h"
@@ -191,13 +192,11 @@ class Cluster {
         Summarize(Named(), policy->tolerations, [](const std::string&) { return ""; });
     Context context{.policy = *policy,
                     .space = "ns",
-                    .image = "gantry:1",
-                    .pull_policy = "IfNotPresent",
+                    .release = {.image = "gantry:1", .driver_manager = "m:1"},
                     .owners = Json::array({{{"apiVersion", "nvidia.com/v1"},
                                             {"kind", "ClusterPolicy"},
                                             {"name", "p"},
-                                            {"uid", "u"}}}),
-                    .driver_manager = "m:1"};
+                                            {"uid", "u"}}})};
     if (openshift_) {
       context.openshift.version = "4.16";
       context.openshift.toolkit = DriverToolkit{{{"416.1", "dtk"}}, false};

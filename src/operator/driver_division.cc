@@ -20,6 +20,7 @@
 #include "base/text.h"
 #include "operator/desired/context.h"
 #include "operator/desired/driver_files.h"
+#include "operator/desired/kernel_name.h"
 #include "operator/desired/pod.h"
 #include "policy/image.h"
 #include "policy/names.h"
@@ -308,7 +309,7 @@ DriverSetThere DriverSetThereOf(const Json& daemon_set) {
 
 DriverAsk DriverAskOf(const policy::ClusterPolicy& policy, bool toolkit) {
   const auto image = policy::ChooseImage(policy.driver.image, "", "driver");
-  return {.operand = policy::OperandOfState("state-driver"),
+  return {.operand = &policy::OperandOf(policy::OperandId::kDriver),
           .deploy = "driver",
           .beside = "device-plugin",
           .set = "nvidia-driver-daemonset",
@@ -320,7 +321,7 @@ DriverAsk DriverAskOf(const policy::ClusterPolicy& policy, bool toolkit) {
 
 DriverAsk HostDriverAskOf(const policy::ClusterPolicy& policy) {
   const auto image = policy::ChooseImage(policy.vgpu_manager.image, "", "vgpuManager");
-  return {.operand = policy::OperandOfState("state-vgpu-manager"),
+  return {.operand = &policy::OperandOf(policy::OperandId::kVgpuManager),
           .deploy = "vgpu-manager",
           .beside = "vgpu-device-manager",
           .set = "nvidia-vgpu-manager-daemonset",

@@ -13,6 +13,7 @@
 #include "kube/object.h"
 #include "nfd/label_policy.h"
 #include "operator/desired/nvidia_driver.h"
+#include "operator/desired/operands.h"
 #include "operator/driver_pools.h"
 #include "policy/names.h"
 

@@ -10,7 +10,9 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "operator/verdict.h"
+#include "operator/desired/makers.h"
+#include "operator/desired/operands.h"
+#include "operator/policy_status.h"
 #include "policy/names.h"
 
 namespace gantry::gpu_operator {
@@ -31,7 +33,7 @@ class DriverPlanTest : public testing::Test {
   DriverPlanTest() {
     context_.policy = *policy::Parse(Json::object());
     context_.space = "ns";
-    context_.driver_manager = "m:1";
+    context_.release.driver_manager = "m:1";
   }
   void AddNode(const std::string& name, const std::string& owner) {
     facts_[name].labels = format("{}=true\n{}driver=true\n{}=ubuntu\n{}=22.04\n{}={}\n",
@@ -64,7 +66,7 @@ TEST_F(DriverPlanTest, SwitchedOffTheyOwnNothing) {
   EXPECT_EQ(Plan().owners.OwnerOf("n"), "");
   EXPECT_THAT(Plan().drivers.at(0).objects, IsEmpty());
   EXPECT_FALSE(Plan().drivers.at(0).stays);
-  const Json status = BriefStatus(JudgeFirst(), "ns", Json(), 1, WallTime());
+  const Json status = BriefStatus(JudgeFirst(), "ns", {Json(), 1, WallTime()});
   EXPECT_EQ(status["state"], "disabled");
   EXPECT_EQ(status["conditions"][1]["type"], "Error");
   EXPECT_EQ(status["conditions"][1]["status"], "True");

@@ -44,7 +44,7 @@ DriversByNode LookAtDrivers(const View& view, const Applier& applier, const std:
 }
 
 std::string RuntimeThere(const Applier& applier, const std::string& space) {
-  const std::string name(policy::OperandOfState("state-container-toolkit")->daemon_set);
+  const std::string name(policy::OperandOf(policy::OperandId::kContainerToolkit).daemon_set);
   for (const auto& [key, set] : applier.Owned({{"DaemonSet", space, name}})) {
     for (const Json& container : ListAt(set, "spec.template.spec.containers")) {
       for (const Json& variable : ListAt(container, "env")) {

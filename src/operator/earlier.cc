@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "kube/object.h"
+#include "operator/object_key.h"
 #include "operator/plan.h"
 #include "policy/names.h"
 

@@ -14,6 +14,7 @@
 
 #include "base/text.h"
 #include "operator/desired/context.h"
+#include "operator/desired/operands.h"
 #include "operator/driver_parts_for_tests.h"
 #include "operator/driver_plan.h"
 #include "operator/node_labels.h"
@@ -145,10 +146,8 @@ std::string Outcome(const Json& spec, const OpenShift& openshift = {}) {
   }
   Context context{.policy = *policy,
                   .space = "ns",
-                  .image = "gantry:1",
-                  .pull_policy = "IfNotPresent",
+                  .release = {.image = "gantry:1", .driver_manager = "m:1"},
                   .runtime = "containerd",
-                  .driver_manager = "m:1",
                   .monitoring = {Served::kYes, Served::kYes},
                   .openshift = openshift,
                   .config_maps = {{"7s", {"key"}}}};
@@ -268,8 +267,7 @@ std::string DriverComesTo(const Json& spec) {
   Context context;
   context.policy = *policy::Parse(Json::object());
   context.space = "ns";
-  context.pull_policy = "IfNotPresent";
-  context.driver_manager = "m:1";
+  context.release.driver_manager = "m:1";
   context.config_maps = {{"7s", {"key"}}};
   const DriverPlan plan = PlanDrivers(asked, context);
   const DriverOutcome& outcome = plan.drivers.front();

@@ -25,35 +25,17 @@ namespace {
 
 using Words = std::vector<std::string_view>;
 
-// NVIDIA's sets of operands by workload (suffixes of nvidia.com/gpu.deploy.).
-const Words& OperandsOf(std::string_view workload, std::string_view mode) {
-  static const Words kContainer = {
-      "driver",        "gpu-feature-discovery", "container-toolkit",  "device-plugin", "dcgm",
-      "dcgm-exporter", "node-status-exporter",  "operator-validator", "client"};
-  static const Words kPassthrough = {"sandbox-device-plugin", "sandbox-validator", "vfio-manager",
-                                     "kata-manager",          "cc-manager",        "client"};
-  static const Words kKata = {"kata-sandbox-device-plugin",
-                              "sandbox-validator",
-                              "vfio-manager",
-                              "kata-manager",
-                              "cc-manager",
-                              "client"};
-  static const Words kVgpu = {"sandbox-device-plugin", "vgpu-manager", "vgpu-device-manager",
-                              "sandbox-validator",     "cc-manager",   "client"};
+// `workload` is the word of names::kWorkloadConfig, `mode` that of sandboxWorkloads.mode.
+policy::Workload WorkloadNamed(std::string_view workload, std::string_view mode) {
   if (workload == "vm-passthrough") {
-    return mode == "kata" ? kKata : kPassthrough;
+    return mode == "kata" ? policy::Workload::kKata : policy::Workload::kPassthrough;
   }
-  return workload == "vm-vgpu" ? kVgpu : kContainer;
+  return workload == "vm-vgpu" ? policy::Workload::kVgpu : policy::Workload::kContainer;
 }
 
-constexpr std::string_view kMigManager = "mig-manager";
 // The source of labels that NodeFeatureRules bring, in the operator's record; no object has this
 // name.
 constexpr char kRules[] = "NodeFeatureRule";
-
-std::string Deploy(std::string_view suffix) {
-  return std::string(names::kDeployPrefix).append(suffix);
-}
 
 enum class Gpus { kThere, kGone, kNotSaid };
 
@@ -378,7 +360,10 @@ void RemoveDeployLabels(Editor& editor) {
   }
 }
 
-bool IsDriver(std::string_view suffix) { return suffix == "driver" || suffix == "vgpu-manager"; }
+bool IsDriver(std::string_view suffix) {
+  return suffix == policy::OperandOf(policy::OperandId::kDriver).deploy ||
+         suffix == policy::OperandOf(policy::OperandId::kVgpuManager).deploy;
+}
 
 // The system that its driver is made for, while the node is to have one. What node feature
 // discovery said last counts while it is silent.
@@ -410,10 +395,11 @@ void ApplyDeployLabels(const NodeFacts& node, const LabelRules& rules, Editor& e
     const bool known = asked == "container" || asked == "vm-passthrough" || asked == "vm-vgpu";
     workload = known ? asked : rules.default_workload;
   }
-  Words wanted = OperandsOf(workload, rules.sandbox_mode);
+  const std::string_view mig_manager = policy::OperandOf(policy::OperandId::kMigManager).deploy;
+  Words wanted = policy::DeployedFor(WorkloadNamed(workload, rules.sandbox_mode));
   const bool mig = workload == "container" && IsMigCapable(editor.labels());
-  if (mig) {
-    wanted.push_back(kMigManager);
+  if (!mig) {
+    std::erase(wanted, mig_manager);
   }
   if (mig && !rules.mig_default.empty() && ValueOf(editor.labels(), names::kMigConfig).empty()) {
     editor.Set(names::kMigConfig, rules.mig_default);
@@ -427,7 +413,7 @@ void ApplyDeployLabels(const NodeFacts& node, const LabelRules& rules, Editor& e
       if (ValueOf(editor.labels(), label).empty() && !(waits && IsDriver(suffix))) {
         editor.Set(label, "true");
       }
-    } else if (suffix != kMigManager || workload != "container") {
+    } else if (suffix != mig_manager || workload != "container") {
       RemoveDeployLabel(label, editor);
     }
   }
@@ -458,22 +444,20 @@ void ApplyUpgradeSwitch(const NodeFacts& node, const LabelRules& rules, Editor& 
 }  // namespace
 
 LabelRules RulesOf(const policy::ClusterPolicy& policy, bool foreign_nfd) {
-  const policy::Operand* mig = policy::OperandOfState("state-mig-manager");
-  const bool divides = policy::Wanted(*mig, policy) && policy::HasImage(*mig, policy);
-  const auto has_driver = [&](const char* state) {
-    const policy::Operand* driver = policy::OperandOfState(state);
-    return policy::Wanted(*driver, policy) && policy::HasImage(*driver, policy);
+  const auto has = [&](policy::OperandId id) {
+    const policy::Operand& operand = policy::OperandOf(id);
+    return policy::Wanted(operand, policy) && policy::HasImage(operand, policy);
   };
   return {!foreign_nfd,
           policy.sandbox,
           policy.sandbox_mode,
           policy.default_workload,
-          divides ? policy.mig_default : "",
+          has(policy::OperandId::kMigManager) ? policy.mig_default : "",
           upgrade::IsOn(policy),
           {},
           std::string(),
           true,
-          std::ranges::any_of(std::array{"state-driver", "state-vgpu-manager"}, has_driver),
+          has(policy::OperandId::kDriver) || has(policy::OperandId::kVgpuManager),
           {}};
 }
 
@@ -585,12 +569,12 @@ Json ResourcePatchOf(const NodeChange& change) {
 
 const std::vector<std::string>& DeployLabels() {
   static const std::vector<std::string> kLabels = [] {
-    std::set<std::string> all = {Deploy(kMigManager)};
-    for (const std::string_view workload : {"container", "vm-passthrough", "vm-vgpu"}) {
-      for (const std::string_view mode : {"kubevirt", "kata"}) {
-        for (const std::string_view suffix : OperandsOf(workload, mode)) {
-          all.insert(Deploy(suffix));
-        }
+    std::set<std::string> all;
+    for (const policy::Workload workload :
+         {policy::Workload::kContainer, policy::Workload::kPassthrough, policy::Workload::kKata,
+          policy::Workload::kVgpu}) {
+      for (const std::string_view suffix : policy::DeployedFor(workload)) {
+        all.insert(std::string(names::kDeployPrefix).append(suffix));
       }
     }
     return std::vector<std::string>(all.begin(), all.end());

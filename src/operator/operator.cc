@@ -71,7 +71,7 @@ class Manager {
         upgrades_(
             "driver-upgrades",
             [this](const std::string&) {
-              auto outcome = upgrade_.Look();
+              auto outcome = upgrade_.Reconcile();
               upgrades_settled_ = RealClock().Now();
               return outcome;
             },
@@ -238,7 +238,7 @@ Status ReadChartsWords(Settings& settings) {
     if (!parsed.has_value() || !parsed->is_object()) {
       return Fail(ErrorKind::kInvalid, "NFD_WORKER_POD: must be an object in JSON");
     }
-    settings.worker_pod = *std::move(parsed);
+    settings.release.worker_pod = *std::move(parsed);
   }
   for (const auto& [variable, names] :
        {std::pair("VALUES_NOT_KNOWN", &settings.values_not_known),
@@ -269,10 +269,11 @@ int RunOperator(int argc, char** argv) {
   }
   log::SetLevel(flags->level);
   Settings settings;
+  Release& release = settings.release;
   settings.space = EnvironmentOr(names::kOperatorNamespace, "");
-  settings.image = EnvironmentOr("OPERATOR_IMAGE", EnvironmentOr("VALIDATOR_IMAGE", ""));
-  settings.pull_policy = EnvironmentOr("OPERATOR_IMAGE_PULL_POLICY", settings.pull_policy);
-  settings.pull_secrets = Split(EnvironmentOr("OPERATOR_IMAGE_PULL_SECRETS", ""), ',');
+  release.image = EnvironmentOr("OPERATOR_IMAGE", EnvironmentOr("VALIDATOR_IMAGE", ""));
+  release.pull_policy = EnvironmentOr("OPERATOR_IMAGE_PULL_POLICY", release.pull_policy);
+  release.pull_secrets = Split(EnvironmentOr("OPERATOR_IMAGE_PULL_SECRETS", ""), ',');
   if (settings.space.empty()) {
     log::Error("read environment: {} is not set", names::kOperatorNamespace);
     return 1;
@@ -299,16 +300,16 @@ int RunOperator(int argc, char** argv) {
     return 1;
   }
   settings.master.nodes.instance = *std::move(instance);
-  settings.worker_config = EnvironmentOr("NFD_WORKER_CONFIG", "");
+  release.worker_config = EnvironmentOr("NFD_WORKER_CONFIG", "");
   if (const Status read = ReadChartsWords(settings); !read.has_value()) {
     log::Error("read {}", read.error().message);
     return 1;
   }
-  settings.driver_manager = EnvironmentOr("DRIVER_MANAGER_IMAGE", "");
-  settings.cuda_image = EnvironmentOr("CUDA_IMAGE", "");
+  release.driver_manager = EnvironmentOr("DRIVER_MANAGER_IMAGE", "");
+  release.cuda_image = EnvironmentOr("CUDA_IMAGE", "");
   for (const auto& [section, variable] :
        {std::pair("driver", "DRIVER_IMAGE"), std::pair("migManager", "MIG_MANAGER_IMAGE")}) {
-    settings.known_images[section] = EnvironmentOr(variable, settings.known_images[section]);
+    release.known_images[section] = EnvironmentOr(variable, release.known_images[section]);
   }
   if (const Status status = Run(*flags, settings); !status.has_value()) {
     log::Error("run the operator: {}", status.error().message);

@@ -290,23 +290,6 @@ bool IsOwnedByPolicy(const Json& object) {
   return std::ranges::any_of(ListAt(object, "metadata.ownerReferences"), Asks);
 }
 
-ObjectKey KeyOfObject(const Json& object) {
-  return {TextAt(object, "kind"), TextAt(object, "metadata.namespace"),
-          TextAt(object, "metadata.name")};
-}
-
-std::string ContentOf(const Json& object) {
-  Json content = object;
-  content.erase("status");
-  if (const auto metadata = content.find("metadata"); metadata != content.end()) {
-    for (const char* key :
-         {"managedFields", "resourceVersion", "generation", "creationTimestamp", "uid"}) {
-      metadata->erase(key);
-    }
-  }
-  return content.dump();
-}
-
 bool SameIn(const std::string& key, const Json& desired, const Json& observed) {
   const auto left = desired.find(key);
   const auto right = observed.find(key);

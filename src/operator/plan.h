@@ -8,25 +8,9 @@
 #include <vector>
 
 #include "base/json.h"
+#include "operator/object_key.h"
 
 namespace gantry::gpu_operator {
-
-// Which object, across kinds.
-struct ObjectKey {
-  std::string kind;
-  std::string space;  // empty for kinds without a namespace
-  std::string name;
-  auto operator<=>(const ObjectKey&) const = default;
-};
-ObjectKey KeyOfObject(const Json& object);
-
-// What is kept of an object of ours as it is in the cluster.
-struct ObservedObject {
-  std::string content;  // JSON text without status and managedFields
-  bool operator==(const ObservedObject&) const = default;
-};
-// Json -> the content of an ObservedObject.
-std::string ContentOf(const Json& object);
 
 // Whether what the API server has is what was asked for: every field that was asked for is there
 // and equal, and besides there are only what the API server fills in by itself, and labels and

@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "operator/desired/context.h"
+#include "operator/desired/makers.h"
 #include "policy/names.h"
 
 namespace gantry::gpu_operator {
@@ -27,8 +28,7 @@ Context SomeContext() {
   CHECK(policy.has_value());
   context.policy = *policy;
   context.space = "ns";
-  context.image = "i:1";
-  context.pull_policy = "IfNotPresent";
+  context.release.image = "i:1";
   context.owners = Json::array({{{"apiVersion", "nvidia.com/v1"},
                                  {"kind", "ClusterPolicy"},
                                  {"name", "p"},

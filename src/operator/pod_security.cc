@@ -39,7 +39,7 @@ SpaceFacts SpaceFrom(const Json& space) {
   return facts;
 }
 
-Json SpacePatch(const SpaceFacts& space, bool privileged, bool monitored) {
+Json NamespacePatch(const SpaceFacts& space, bool privileged, bool monitored) {
   Json wanted = Json::object();
   if (monitored && !space.labels.contains(kMonitoring)) {
     wanted[kMonitoring] = GivenTo(kMonitoring);

@@ -20,7 +20,7 @@ SpaceFacts SpaceFrom(const Json& space);
 // if they are let in. What the labels were is remembered in an annotation.
 // `privileged`: pods of that kind are to be let in; `monitored`: OpenShift's own Prometheus is to
 // look into it, unless a label says whether it should.
-Json SpacePatch(const SpaceFacts& space, bool privileged, bool monitored);
+Json NamespacePatch(const SpaceFacts& space, bool privileged, bool monitored);
 
 // The merge patch that gives a namespace the labels that it had before; null if none was changed.
 // A label that somebody has changed since stays.

@@ -12,14 +12,14 @@ constexpr char kPrefix[] = "pod-security.kubernetes.io/";
 TEST(PodSecurity, OnlyWhatIsMissingIsWritten) {
   SpaceFacts space{.labels = {{"a", "b"}, {std::string(kPrefix) + "enforce", "restricted"}},
                    .earlier = {}};
-  const Json patch = SpacePatch(space, true, false);
+  const Json patch = NamespacePatch(space, true, false);
   EXPECT_EQ(patch["metadata"]["labels"], (Json{{std::string(kPrefix) + "enforce", "privileged"},
                                                {std::string(kPrefix) + "audit", "privileged"},
                                                {std::string(kPrefix) + "warn", "privileged"}}));
   for (const auto& [key, value] : patch["metadata"]["labels"].items()) {
     space.labels[key] = value.get<std::string>();
   }
-  EXPECT_TRUE(SpacePatch(space, true, false).is_null());
+  EXPECT_TRUE(NamespacePatch(space, true, false).is_null());
 }
 
 TEST(PodSecurity, WhatTheLabelsWereIsRememberedAndComesBack) {
@@ -30,10 +30,10 @@ TEST(PodSecurity, WhatTheLabelsWereIsRememberedAndComesBack) {
       {"metadata", {{"labels", {{enforce, "baseline"}, {warn, "restricted"}, {"a", "b"}}}}}};
   const Json before = space;
   EXPECT_TRUE(SpaceRestored(SpaceFrom(space)).is_null());
-  space.merge_patch(SpacePatch(SpaceFrom(space), true, false));
+  space.merge_patch(NamespacePatch(SpaceFrom(space), true, false));
   // Somebody takes one back meanwhile: what is remembered is what was there first.
   space["metadata"]["labels"][enforce] = "restricted";
-  space.merge_patch(SpacePatch(SpaceFrom(space), true, false));
+  space.merge_patch(NamespacePatch(SpaceFrom(space), true, false));
   Json restored = space;
   restored.merge_patch(SpaceRestored(SpaceFrom(space)));
   EXPECT_EQ(restored["metadata"]["labels"], before["metadata"]["labels"]);
@@ -47,10 +47,10 @@ TEST(PodSecurity, WhatTheLabelsWereIsRememberedAndComesBack) {
 
 TEST(PodSecurity, OpenShiftsPrometheusMayLookIn) {
   constexpr char kMonitoring[] = "openshift.io/cluster-monitoring";
-  EXPECT_EQ(SpacePatch({}, false, true)["metadata"]["labels"], (Json{{kMonitoring, "true"}}));
+  EXPECT_EQ(NamespacePatch({}, false, true)["metadata"]["labels"], (Json{{kMonitoring, "true"}}));
   EXPECT_TRUE(
-      SpacePatch({.labels = {{kMonitoring, "false"}}, .earlier = {}}, false, true).is_null());
-  EXPECT_TRUE(SpacePatch({}, false, false).is_null());
+      NamespacePatch({.labels = {{kMonitoring, "false"}}, .earlier = {}}, false, true).is_null());
+  EXPECT_TRUE(NamespacePatch({}, false, false).is_null());
 }
 
 }  // namespace

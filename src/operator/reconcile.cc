@@ -15,10 +15,12 @@
 #include "base/text.h"
 #include "operator/desired/driver_toolkit.h"
 #include "operator/desired/monitoring.h"
+#include "operator/desired/operands.h"
 #include "operator/drivers_there.h"
 #include "operator/pod_security.h"
 #include "operator/startup_taint.h"
 #include "policy/kinds.h"
+#include "policy/operands.h"
 
 namespace gantry::gpu_operator {
 namespace {
@@ -43,9 +45,11 @@ Json StatusIn(const Json& object) {
 constexpr char kRuleFailed[] = "NodeFeatureRuleFailed";
 
 // While a thousand pods start, the counts in the messages change with each.
-constexpr std::chrono::seconds kMessagesRest(5);
+constexpr std::chrono::seconds kMessageInterval(5);
 
-long long GenerationOf(const Json& object) { return IntAt(object, "metadata.generation", 0); }
+StatusEdit EditOf(const Json& object, const Clock& clock) {
+  return {StatusIn(object), IntAt(object, "metadata.generation", 0), clock.Wall()};
+}
 
 // Those that are not being deleted, by name.
 std::vector<Json> ByName(std::vector<Json> drivers) {
@@ -139,11 +143,9 @@ bool ChoosesNodes(const Json& worker_pod) {
 // Whether as many nodes are described as there are to be workers.
 bool AreDescribed(const ClusterFacts& cluster,
                   const std::map<std::string, DaemonSetFacts>& daemon_sets) {
-  return std::ranges::all_of(policy::Operands(), [&](const policy::Operand& operand) {
-    const auto set = daemon_sets.find(std::string(operand.daemon_set));
-    return operand.state != "node-features" ||
-           (set != daemon_sets.end() && cluster.described >= set->second.desired);
-  });
+  const auto workers =
+      daemon_sets.find(std::string(policy::OperandOf(policy::OperandId::kNodeFeatures).daemon_set));
+  return workers != daemon_sets.end() && cluster.described >= workers->second.desired;
 }
 
 // What the status says, the operator that ran before this one has told.
@@ -189,9 +191,9 @@ kube::Outcome Reconciler::Cluster() {
     }
   }
   if (nothing_asked) {
-    upgrades_.Follow({});
+    upgrades_.SetPolicies({});
   }
-  rests_.reset();
+  requeue_after_.reset();
   Status result;
   const auto note = [&](Status wrote) {
     if (result.has_value()) {
@@ -205,7 +207,7 @@ kube::Outcome Reconciler::Cluster() {
     const Json policy = policies.empty() ? Json() : policies.front();
     policy::LaidOver asked = short_forms.empty() ? policy::LaidOver{policy, {}}
                                                  : policy::LayOver(short_forms.front(), policy);
-    asked.policy = policy::WithKnownImages(std::move(asked.policy), settings_.known_images);
+    asked.policy = policy::WithKnownImages(std::move(asked.policy), settings_.release.known_images);
     std::vector<Json> owners;
     for (const std::vector<Json>* kind : {&policies, &short_forms}) {
       if (!kind->empty()) {
@@ -219,36 +221,36 @@ kube::Outcome Reconciler::Cluster() {
     }
     if (!short_forms.empty()) {
       const Json& short_form = short_forms.front();
-      note(WriteFollowed(policy::kGpuClusterPolicy, short_form,
-                         ShortFormStatus(followed.status, followed.partly, StatusIn(short_form),
-                                         GenerationOf(short_form), clock_.Wall())));
+      note(WriteFollowed(
+          policy::kGpuClusterPolicy, short_form,
+          ShortFormStatus(followed.status, followed.partly, EditOf(short_form, clock_))));
     }
   }
   note(WriteIgnored(policy::kClusterPolicy, policies));
   note(WriteIgnored(policy::kGpuClusterPolicy, short_forms));
   for (const Json& cluster : view_.GpuClusters()) {
     note(WriteStatus(policy::kGpuCluster, cluster,
-                     GpuClusterStatus(settings_.space, StatusIn(cluster), GenerationOf(cluster),
-                                      clock_.Wall())));
+                     GpuClusterStatus(settings_.space, EditOf(cluster, clock_))));
   }
   note(AskForPods());
   if (!result.has_value()) {
     return std::move(result).error();
   }
   if (foreign_.silent_since.has_value()) {
-    LookAgainIn(kTakeoverRests);
+    RequeueAfter(kTakeoverDelay);
   }
-  return rests_.has_value() ? kube::Outcome(kube::RetryAfter{*rests_}) : kube::Done{};
+  return requeue_after_.has_value() ? kube::Outcome(kube::RetryAfter{*requeue_after_})
+                                    : kube::Done{};
 }
 
-void Reconciler::LookAgainIn(std::chrono::milliseconds rests) {
-  rests_ = std::min(rests_.value_or(rests), rests);
+void Reconciler::RequeueAfter(std::chrono::milliseconds delay) {
+  requeue_after_ = std::min(requeue_after_.value_or(delay), delay);
 }
 
 void Reconciler::LookAtUndescribed(const std::vector<std::string>& names, bool ready) {
   undescribed_ = NextUndescribed(undescribed_, names, ready, clock_.Now());
   if (undescribed_.next.has_value()) {
-    LookAgainIn(std::chrono::ceil<std::chrono::milliseconds>(*undescribed_.next - clock_.Now()));
+    RequeueAfter(std::chrono::ceil<std::chrono::milliseconds>(*undescribed_.next - clock_.Now()));
   }
 }
 
@@ -278,7 +280,7 @@ Status Reconciler::AskForPods() {
     }
   }
   if (stalled_.next.has_value()) {
-    LookAgainIn(std::chrono::ceil<std::chrono::milliseconds>(*stalled_.next - clock_.Now()));
+    RequeueAfter(std::chrono::ceil<std::chrono::milliseconds>(*stalled_.next - clock_.Now()));
   }
   return result;
 }
@@ -290,7 +292,7 @@ Status Reconciler::WriteIgnored(const kube::Kind& kind, const std::vector<Json>&
     Status wrote = WriteStatus(
         kind, other,
         IgnoredStatus(format("{} {}", kind.kind, TextAt(policies.front(), "metadata.name")),
-                      StatusIn(other), GenerationOf(other), clock_.Wall()));
+                      EditOf(other, clock_)));
     if (result.has_value()) {
       result = std::move(wrote);
     }
@@ -310,10 +312,8 @@ Reconciler::Followed Reconciler::Follow(const std::vector<Json>& owners,
       const std::lock_guard lock(mutex_);
       metrics_.Judged(false, clock_.Wall());
     }
-    Announce(owner, verdict, announced_);
-    return {BriefStatus(verdict, settings_.space, before, GenerationOf(owner), clock_.Wall()),
-            verdict.partly,
-            {}};
+    RecordEvent(owner, verdict, announced_);
+    return {BriefStatus(verdict, settings_.space, EditOf(owner, clock_)), verdict.partly, {}};
   }
   Json more_tolerations = Json::array();
   if (!settings_.startup_taint.empty()) {
@@ -327,7 +327,7 @@ Reconciler::Followed Reconciler::Follow(const std::vector<Json>& owners,
   }
   ClusterFacts cluster = Summarize(
       named, parsed->tolerations, [this](const std::string& node) { return view_.BrokenOf(node); });
-  foreign_ = NextForeign(foreign_, cluster.foreign_nfd || view_.ForeignFeatures(), clock_.Now());
+  foreign_ = NextForeignNfd(foreign_, cluster.foreign_nfd || view_.ForeignFeatures(), clock_.Now());
   // Instances are made to be side by side.
   const bool foreign = foreign_.at_work && settings_.master.nodes.instance.empty();
 
@@ -346,16 +346,10 @@ Reconciler::Followed Reconciler::Follow(const std::vector<Json>& owners,
   const Context context{
       .policy = *parsed,
       .space = settings_.space,
-      .image = settings_.image,
-      .pull_policy = settings_.pull_policy,
-      .pull_secrets = settings_.pull_secrets,
+      .release = settings_.release,
       .runtime = openshift.present() ? "crio"
                                      : RuntimeFor(cluster, RuntimeThere(applier_, settings_.space)),
       .owners = ReferencesTo(owners),
-      .worker_config = settings_.worker_config,
-      .worker_pod = settings_.worker_pod,
-      .driver_manager = settings_.driver_manager,
-      .cuda_image = settings_.cuda_image,
       .drivers = division.own.parts,
       .host_drivers = division.host.parts,
       .monitoring = view_.LookAtMonitoring(),
@@ -376,7 +370,7 @@ Reconciler::Followed Reconciler::Follow(const std::vector<Json>& owners,
       rules.upgraded_drivers.insert(driver);
     }
   }
-  upgrades_.Follow(upgraded);
+  upgrades_.SetPolicies(upgraded);
   // DaemonSets that are still there would end their pods with the label that they select by.
   rules.driver_systems |= division.any_there;
   if (!parsed->driver_options.crd) {
@@ -387,7 +381,7 @@ Reconciler::Followed Reconciler::Follow(const std::vector<Json>& owners,
   const bool node_features = settings_.node_features && !foreign;
   const std::vector<DesiredOperand>& operands = OperandsFor(context, node_features);
   rules.validated = std::ranges::any_of(operands, [](const DesiredOperand& each) {
-    return each.operand->state == "state-operator-validation" && !each.theirs;
+    return each.operand->id == policy::OperandId::kOperatorValidation && !each.theirs;
   });
   const Desired desired = AllOf(owners, operands, driver_plan);
   TellDoubles(desired.doubles, driver_plan);
@@ -398,8 +392,8 @@ Reconciler::Followed Reconciler::Follow(const std::vector<Json>& owners,
   // A DaemonSet that is still there would end its pods with the label that it selects by.
   const bool labelled = SetRules(rules, plan.orphan.empty() ? driver_plan.owners : UnknownOwners());
   const bool held = !labelled && !plan.empty();
-  Status carried = held ? Status{} : applier_.Carry(plan);
-  if (Status opened = OpenSpace(*parsed, openshift); carried.has_value()) {
+  Status carried = held ? Status{} : applier_.Apply(plan);
+  if (Status opened = LabelNamespace(*parsed, openshift); carried.has_value()) {
     carried = std::move(opened);
   }
 
@@ -420,13 +414,13 @@ Reconciler::Followed Reconciler::Follow(const std::vector<Json>& owners,
   }
   const std::map<std::string, DaemonSetFacts> daemon_sets = view_.DaemonSets();
   VerdictInput input;
-  input.left_out = {{"state-driver", division.own.left_out},
-                    {"state-vgpu-manager", division.host.left_out}};
+  input.left_out = {{policy::OperandId::kDriver, division.own.left_out},
+                    {policy::OperandId::kVgpuManager, division.host.left_out}};
   input.other_runtimes = OtherRuntimes(cluster, context.runtime);
   input.operands = &operands;
   input.daemon_sets = &daemon_sets;
   input.cluster = &cluster;
-  if (ChoosesNodes(settings_.worker_pod) && AreDescribed(cluster, daemon_sets)) {
+  if (ChoosesNodes(settings_.release.worker_pod) && AreDescribed(cluster, daemon_sets)) {
     cluster.undescribed.clear();  // where no worker is to run nothing is missed
   }
   LookAtUndescribed(cluster.undescribed, TextAt(before, "state") == "ready");
@@ -442,7 +436,7 @@ Reconciler::Followed Reconciler::Follow(const std::vector<Json>& owners,
   input.kubelet_root = parsed->kubelet_root;
   input.node_features_ours = node_features;
   input.labelling = held;
-  const upgrade::Told upgrades = upgrades_.told();
+  const upgrade::UpgradeStatus upgrades = upgrades_.status();
   input.driver_upgrades = upgrades.status;
   if (const Json* known = At(before, "driverUpgrades");
       known != nullptr && !upgraded.empty() && !upgrades.on) {
@@ -466,9 +460,8 @@ Reconciler::Followed Reconciler::Follow(const std::vector<Json>& owners,
             ? 0
             : static_cast<long long>(plan.create.size() + plan.replace.size() + plan.remove.size());
   }
-  Announce(owner, verdict, announced_);
-  return {StatusOf(verdict, input, before, GenerationOf(owner), clock_.Wall()), verdict.partly,
-          std::move(carried)};
+  RecordEvent(owner, verdict, announced_);
+  return {StatusOf(verdict, input, EditOf(owner, clock_)), verdict.partly, std::move(carried)};
 }
 
 const std::vector<DesiredOperand>& Reconciler::OperandsFor(const Context& context,
@@ -488,8 +481,8 @@ Status Reconciler::WriteFollowed(const kube::Kind& kind, const Json& object, con
   }
   const auto since =
       std::chrono::duration_cast<std::chrono::milliseconds>(clock_.Now() - status_written_);
-  if (SameButMessages(before, status) && since < kMessagesRest) {
-    LookAgainIn(kMessagesRest - since);
+  if (SameButMessages(before, status) && since < kMessageInterval) {
+    RequeueAfter(kMessageInterval - since);
     return {};
   }
   TRY(WriteStatus(kind, object, status));
@@ -498,7 +491,7 @@ Status Reconciler::WriteFollowed(const kube::Kind& kind, const Json& object, con
 }
 
 // Lets privileged pods into the namespace, if the policy says so.
-Status Reconciler::OpenSpace(const policy::ClusterPolicy& policy, const OpenShift& openshift) {
+Status Reconciler::LabelNamespace(const policy::ClusterPolicy& policy, const OpenShift& openshift) {
   // On OpenShift other namespaces are their administrators' business.
   const bool its_own = settings_.space == "nvidia-gpu-operator";
   const bool privileged = policy.pod_security_labels && (!openshift.present() || its_own);
@@ -510,7 +503,7 @@ Status Reconciler::OpenSpace(const policy::ClusterPolicy& policy, const OpenShif
   if (!space.has_value()) {
     return {};
   }
-  if (const Json patch = SpacePatch(*space, privileged, monitored); !patch.is_null()) {
+  if (const Json patch = NamespacePatch(*space, privileged, monitored); !patch.is_null()) {
     TRY(client_.MergePatch(kube::kinds::kNamespace, {"", settings_.space}, patch));
   }
   return {};
@@ -533,7 +526,7 @@ Status Reconciler::WriteStatus(const kube::Kind& kind, const Json& object, const
   return {};
 }
 
-void Reconciler::Announce(const Json& object, const Verdict& verdict, std::string& announced) {
+void Reconciler::RecordEvent(const Json& object, const Verdict& verdict, std::string& announced) {
   const std::string now = verdict.state + " " + verdict.reason;
   const bool told = announced.empty() ? SaysAlready(StatusIn(object), verdict) : announced == now;
   announced = now;
@@ -561,10 +554,9 @@ Status Reconciler::WriteDrivers(const std::vector<Json>& drivers, const DriverPl
                                         WaitsForLabels(plan.drivers[i], held));
     std::string& told = announced[kube::UidOf(object)];
     told = announced_drivers_[kube::UidOf(object)];
-    Announce(object, verdict, told);
+    RecordEvent(object, verdict, told);
     Status wrote = WriteFollowed(policy::kNvidiaDriver, object,
-                                 BriefStatus(verdict, settings_.space, StatusIn(object),
-                                             GenerationOf(object), clock_.Wall()));
+                                 BriefStatus(verdict, settings_.space, EditOf(object, clock_)));
     if (result.has_value()) {
       result = std::move(wrote);
     }
@@ -612,7 +604,7 @@ kube::Outcome Reconciler::Label(const std::string& name) {
   TellFailures("", rule_set->mistakes);
   if (node == nullptr) {
     TellFailures(name, {});
-    return Collect(name);
+    return CollectGarbage(name);
   }
   std::optional<LabelRules> rules;
   std::shared_ptr<const DriverOwners> owners;
@@ -718,7 +710,7 @@ Status Reconciler::WriteNode(const std::string& name, const NodeChange& change,
 }
 
 // What a node that is gone for good has left.
-kube::Outcome Reconciler::Collect(const std::string& node) {
+kube::Outcome Reconciler::CollectGarbage(const std::string& node) {
   const FeatureStore::Features features = view_.FeaturesOf(node);
   {
     const std::lock_guard lock(mutex_);
@@ -757,7 +749,7 @@ kube::Outcome Reconciler::Collect(const std::string& node) {
 }
 
 Metrics Reconciler::metrics() const {
-  const upgrade::Told upgrades = upgrades_.told();
+  const upgrade::UpgradeStatus upgrades = upgrades_.status();
   const std::lock_guard lock(mutex_);
   Metrics metrics = metrics_;
   metrics.auto_upgrade = upgrades.on;

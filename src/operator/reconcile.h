@@ -14,47 +14,25 @@
 #include "kube/controller.h"
 #include "kube/events.h"
 #include "operator/apply.h"
+#include "operator/desired/operands.h"
 #include "operator/driver_plan.h"
 #include "operator/gone_nodes.h"
 #include "operator/metrics.h"
 #include "operator/node_labels.h"
+#include "operator/policy_status.h"
 #include "operator/rule_failures.h"
 #include "operator/rule_set.h"
-#include "operator/served_fields.h"
+#include "operator/settings.h"
 #include "operator/stalled.h"
 #include "operator/startup_taint.h"
 #include "operator/takeover.h"
 #include "operator/undescribed.h"
 #include "operator/upgrade/actor.h"
+#include "operator/verdict.h"
 #include "operator/view.h"
 #include "policy/gpu_cluster_policy.h"
-#include "policy/known_images.h"
 
 namespace gantry::gpu_operator {
-
-struct Settings {
-  std::string space;
-  std::string image;  // of this release
-  std::string pull_policy = "IfNotPresent";
-  std::vector<std::string> pull_secrets;  // names of Secrets, for that image
-  bool node_features = true;              // whether ours may run
-  std::string startup_taint;              // key of the taint of startup_taint.h; empty: none
-  MasterConfig master;
-  std::string worker_config;  // of our node feature discovery's workers, as YAML
-  // What the chart's values say of those workers' pods: nodeSelector, affinity, tolerations,
-  // resources, priorityClassName, annotations; null: nothing.
-  Json worker_pod;
-  // Values of the chart that it does not know, each with the one that was probably meant, and those
-  // that are known and not followed.
-  std::vector<std::string> values_not_known;
-  std::vector<std::string> values_not_followed;
-  std::vector<OwnDefinition> definitions;  // as the image has them
-  std::string driver_manager;              // NVIDIA's image of it, where the policy names none
-  std::string cuda_image;                  // NVIDIA's images of CUDA, without a tag, likewise
-  policy::KnownImages known_images = {
-      {"driver", "nvcr.io/nvidia/driver"},
-      {"migManager", "nvcr.io/nvidia/cloud-native/k8s-mig-manager"}};
-};
 
 // Brings the cluster to what the ClusterPolicy asks for: one object that acts, on what the pure
 // functions of this folder decide. Thread-safe.
@@ -94,7 +72,7 @@ class Reconciler {
   Status WriteDrivers(const std::vector<Json>& drivers, const DriverPlan& plan,
                       const ClusterFacts& cluster, const std::string& write_error,
                       const Plan& held);
-  Status OpenSpace(const policy::ClusterPolicy& policy, const OpenShift& openshift);
+  Status LabelNamespace(const policy::ClusterPolicy& policy, const OpenShift& openshift);
   // Which nodes may still be described; they keep the policy from being ready.
   void LookAtUndescribed(const std::vector<std::string>& names, bool ready);
   // What is to be said of the cluster's definitions.
@@ -102,19 +80,19 @@ class Reconciler {
   // Of DaemonSets' controllers, for what stalled.h finds.
   Status AskForPods();
   // Sooner, if something else is due before.
-  void LookAgainIn(std::chrono::milliseconds rests);
+  void RequeueAfter(std::chrono::milliseconds delay);
   Status WriteStatus(const kube::Kind& kind, const Json& object, const Json& status);
   // Of a policy that counts: messages alone are written in groups.
   Status WriteFollowed(const kube::Kind& kind, const Json& object, const Json& status);
   // To all but the oldest of a kind.
   Status WriteIgnored(const kube::Kind& kind, const std::vector<Json>& policies);
-  void Announce(const Json& object, const Verdict& verdict, std::string& announced);
+  void RecordEvent(const Json& object, const Verdict& verdict, std::string& announced);
   // Whether every node has been labelled by these, or was tried.
   bool SetRules(const LabelRules& rules, const DriverOwners& owners);
   kube::Outcome Label(const std::string& name);
   void TellFailures(const std::string& node, const std::vector<nfd::RuleMistake>& mistakes);
   Status WriteNode(const std::string& name, const NodeChange& change, const TaintChange& taint);
-  kube::Outcome Collect(const std::string& node);
+  kube::Outcome CollectGarbage(const std::string& node);
 
   kube::Client& client_;
   View& view_;
@@ -132,14 +110,15 @@ class Reconciler {
     std::vector<DesiredOperand> operands;
   };
   std::optional<Made> made_;
-  Foreign foreign_;
+  ForeignNfd foreign_;
   Undescribed undescribed_;
   std::vector<std::string> outdated_;  // definitions, as told last
   // State and reason that the last event told; of NVIDIADrivers by uid.
   std::string announced_;
   std::map<std::string, std::string> announced_drivers_;
   SteadyTime status_written_{};
-  std::optional<std::chrono::milliseconds> rests_;  // until Cluster has something to do again
+  // Until Cluster has something to do again.
+  std::optional<std::chrono::milliseconds> requeue_after_;
   Stalled stalled_;
   mutable std::mutex mutex_;
   std::optional<LabelRules> rules_;

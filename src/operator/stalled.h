@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "operator/verdict.h"
+#include "operator/daemon_set_facts.h"
 
 namespace gantry::gpu_operator {
 

@@ -76,7 +76,7 @@ Json StripNode(const Json& node, std::string_view instance) {
     patch["metadata"] = std::move(metadata);
   }
   // No upgrade goes on, and nothing stays cordoned that one has cordoned.
-  const upgrade::Sight nothing;
+  const upgrade::DriverSnapshot nothing;
   const upgrade::Change end =
       upgrade::Abandon(upgrade::Observer(nothing).Observe("", ProjectNode(node)));
   if (end.marks_node()) {

@@ -8,7 +8,7 @@
 
 namespace gantry::gpu_operator {
 
-Foreign NextForeign(const Foreign& before, bool seen, SteadyTime now) {
+ForeignNfd NextForeignNfd(const ForeignNfd& before, bool seen, SteadyTime now) {
   if (seen) {
     return {.at_work = true, .silent_since = std::nullopt};
   }
@@ -16,7 +16,7 @@ Foreign NextForeign(const Foreign& before, bool seen, SteadyTime now) {
     return {};
   }
   const SteadyTime since = before.silent_since.value_or(now);
-  return now - since >= kTakeoverRests ? Foreign{} : Foreign{true, since};
+  return now - since >= kTakeoverDelay ? ForeignNfd{} : ForeignNfd{true, since};
 }
 
 }  // namespace gantry::gpu_operator

@@ -24,14 +24,15 @@
 #include "base/text.h"
 #include "kube/client.h"
 #include "operator/await_gone.h"
-#include "operator/desired/context.h"
+#include "operator/desired/host_cleanup.h"
 #include "operator/earlier.h"
 #include "operator/pod_security.h"
+#include "operator/release.h"
 #include "operator/strip.h"
-#include "operator/verdict.h"
 #include "operator/view.h"
 #include "policy/kinds.h"
 #include "policy/names.h"
+#include "policy/operands.h"
 
 namespace gantry::gpu_operator {
 namespace {
@@ -47,9 +48,7 @@ constexpr seconds kGoes(15);  // what is deleted is gone by then, or something h
 
 struct Options {
   std::string space;
-  std::string image;
-  std::string pull_policy;
-  std::vector<std::string> pull_secrets;
+  Release release;
   std::string instance;       // of node feature discovery, as the operator has it
   bool all_policies = false;  // also those that were made by hand
   bool definitions = false;
@@ -90,9 +89,7 @@ class Uninstall {
   // What host cleanup must know; defaults when the policy is gone already.
   void ReadPolicy() {
     context_.space = options_.space;
-    context_.image = options_.image;
-    context_.pull_policy = options_.pull_policy;
-    context_.pull_secrets = options_.pull_secrets;
+    context_.release = options_.release;
     std::vector<Json> policies;
     const auto listed = client_.List(policy::kClusterPolicy, {},
                                      [&](Json item) { policies.push_back(std::move(item)); });
@@ -480,11 +477,12 @@ int RunUninstall(int argc, char** argv) {
   if (options.space.empty()) {
     options.space = EnvironmentOr(names::kOperatorNamespace, "");
   }
-  options.image = EnvironmentOr("OPERATOR_IMAGE", "");
-  options.pull_policy = EnvironmentOr("OPERATOR_IMAGE_PULL_POLICY", "IfNotPresent");
-  options.pull_secrets = Split(EnvironmentOr("OPERATOR_IMAGE_PULL_SECRETS", ""), ',');
+  options.release.image = EnvironmentOr("OPERATOR_IMAGE", "");
+  options.release.pull_policy =
+      EnvironmentOr("OPERATOR_IMAGE_PULL_POLICY", options.release.pull_policy);
+  options.release.pull_secrets = Split(EnvironmentOr("OPERATOR_IMAGE_PULL_SECRETS", ""), ',');
   options.instance = EnvironmentOr("NFD_MASTER_INSTANCE", "");
-  if (options.space.empty() || options.image.empty()) {
+  if (options.space.empty() || options.release.image.empty()) {
     log::Error("read environment: {} and OPERATOR_IMAGE must be set", names::kOperatorNamespace);
     return 2;
   }

@@ -12,21 +12,14 @@
 #include <optional>
 
 #include "base/text.h"
+#include "operator/some_names.h"
 #include "policy/names.h"
+#include "policy/operands.h"
 
 namespace gantry::gpu_operator {
 namespace {
 
-std::string Some(const std::vector<std::string>& names) {
-  constexpr size_t kShown = 5;
-  std::vector<std::string> shown(names.begin(),
-                                 names.begin() + static_cast<long>(std::min(names.size(), kShown)));
-  std::string text = Join(shown, ", ");
-  if (names.size() > kShown) {
-    text += format(" and {} more", names.size() - kShown);
-  }
-  return text;
-}
+using policy::OperandId;
 
 void NotReady(OperandState& state, std::string_view reason, std::string message) {
   state.state = "notReady";
@@ -43,7 +36,7 @@ int Count(const std::map<std::string, int, std::less<>>& nodes, std::string_view
 std::string Away(const ClusterFacts& cluster) {
   return cluster.gpu_not_ready.empty()
              ? ""
-             : format("; nodes not Ready: {}", Some(cluster.gpu_not_ready));
+             : format("; nodes not Ready: {}", SomeNames(cluster.gpu_not_ready));
 }
 
 std::vector<std::string> DaemonSetsOf(const Objects& objects) {
@@ -83,7 +76,7 @@ std::optional<DaemonSetFacts> SumUp(const std::vector<std::string>& names,
 
 // Whether the operator itself deletes the operand's pods of an older template.
 bool IsUpgraded(const DesiredOperand& operand, const VerdictInput& input) {
-  return operand.operand->state == "state-driver" && !input.driver_upgrades.is_null();
+  return operand.operand->id == OperandId::kDriver && !input.driver_upgrades.is_null();
 }
 
 // How many nodes are to have a pod of some DaemonSets.
@@ -120,8 +113,8 @@ void JudgeNumbers(const DaemonSetFacts& sum, const std::string& name, const Pods
 
 // A pod that mounts a folder below a root of the user's does not start where there is none.
 std::string BelowRoot(const DesiredOperand& operand, const VerdictInput& input) {
-  const std::string_view state = operand.operand->state;
-  const bool mounts = state == "state-operator-validation" || state == "state-dcgm-exporter";
+  const OperandId id = operand.operand->id;
+  const bool mounts = id == OperandId::kOperatorValidation || id == OperandId::kDcgmExporter;
   return mounts && input.kubelet_root != names::kKubeletRoot
              ? format(
                    "; they need {}/pod-resources on the nodes: is hostPaths.kubeletRootDir the "
@@ -139,19 +132,19 @@ void JudgeDaemonSets(const DesiredOperand& operand, const VerdictInput& input,
   if (!sum.has_value()) {
     return;
   }
-  if (const auto left_out = input.left_out.find(operand.operand->state);
+  if (const auto left_out = input.left_out.find(operand.operand->id);
       left_out != input.left_out.end() && !names.empty() && !left_out->second.empty()) {
     NotReady(state, "SystemNotServed",
              format("nodes without a driver: {}", Join(left_out->second, "; ")));
     return;
   }
-  if (operand.operand->state == "state-container-toolkit" && operand.theirs &&
+  if (operand.operand->id == OperandId::kContainerToolkit && operand.theirs &&
       !input.other_runtimes.empty()) {
     NotReady(state, "RuntimeNotServed",
              format("NVIDIA's toolkit is set up for one container runtime, and these nodes have "
                     "another: {}; leave toolkit.repository, image and version out, this release's "
                     "toolkit finds each node's runtime",
-                    Some(input.other_runtimes)));
+                    SomeNames(input.other_runtimes)));
     return;
   }
   const PodsWanted wanted{.labelled = Count(input.cluster->labelled, operand.operand->deploy),
@@ -169,17 +162,17 @@ void JudgeDaemonSets(const DesiredOperand& operand, const VerdictInput& input,
 // What the operand's pods can't say by being there.
 void JudgeEffect(const DesiredOperand& operand, const VerdictInput& input, OperandState& state) {
   const ClusterFacts& cluster = *input.cluster;
-  const std::string_view name = operand.operand->state;
-  if (name == "node-features" && !cluster.undescribed.empty()) {
+  const OperandId id = operand.operand->id;
+  if (id == OperandId::kNodeFeatures && !cluster.undescribed.empty()) {
     NotReady(state, "NodesNotDescribed",
-             format("no features are known of {}", Some(cluster.undescribed)));
+             format("no features are known of {}", SomeNames(cluster.undescribed)));
   }
-  if (name == "state-operator-validation" && !operand.theirs && !cluster.not_validated.empty()) {
+  if (id == OperandId::kOperatorValidation && !operand.theirs && !cluster.not_validated.empty()) {
     NotReady(state, "ValidationFailed",
              format("the validator found broken: {}; kubectl describe node says what to do",
-                    Some(cluster.not_validated)));
+                    SomeNames(cluster.not_validated)));
   }
-  if (name != "state-device-plugin") {
+  if (id != OperandId::kDevicePlugin) {
     return;
   }
   if (!input.missing_config.empty()) {
@@ -192,15 +185,15 @@ void JudgeEffect(const DesiredOperand& operand, const VerdictInput& input, Opera
         state, "NoGPUsOffered",
         format("no GPUs are offered by {}; see the logs of the validator and the device plugin "
                "there, or run: gantry doctor",
-               Some(cluster.gpu_without_resource)));
+               SomeNames(cluster.gpu_without_resource)));
   }
 }
 
 // What is to be said besides of an operand that can't run.
-std::string_view AlsoOf(std::string_view state) {
-  return state == "state-driver" ? "; drivers that the nodes bring are used, and a driver's "
-                                   "DaemonSet that is there stays"
-         : state == "state-vgpu-device-manager"
+std::string_view AlsoOf(OperandId id) {
+  return id == OperandId::kDriver ? "; drivers that the nodes bring are used, and a driver's "
+                                    "DaemonSet that is there stays"
+         : id == OperandId::kVgpuDeviceManager
              ? ", and config.name to a ConfigMap with a table of vGPU types"
              : "";
 }
@@ -219,7 +212,7 @@ OperandState JudgeOperand(const DesiredOperand& operand, const VerdictInput& inp
         operand.operand->section.empty()
             ? "not part of this release"
             : format("runs from NVIDIA's image only: set spec.{}.repository, image and version{}",
-                     operand.operand->section, AlsoOf(state.name));
+                     operand.operand->section, AlsoOf(operand.operand->id));
     return state;
   }
   state.state = "ready";
@@ -252,12 +245,13 @@ bool MissesWorkersOfGpus(std::string_view daemon_set, const VerdictInput& input)
 }
 
 // A worker that never runs on a node without a GPU (a virtual one) keeps nothing from ready.
-bool IsWaitedFor(const OperandState& state, const VerdictInput& input) {
-  if (state.name != "node-features" || input.undescribed_awaited) {
+bool IsWaitedFor(const policy::Operand& operand, const OperandState& state,
+                 const VerdictInput& input) {
+  if (operand.id != OperandId::kNodeFeatures || input.undescribed_awaited) {
     return true;
   }
   if (state.reason == "PodsMissing" || state.reason == "PodsNotAvailable") {
-    return MissesWorkersOfGpus(policy::OperandOfState(state.name)->daemon_set, input);
+    return MissesWorkersOfGpus(operand.daemon_set, input);
   }
   return state.reason != "NodesNotDescribed";
 }
@@ -318,89 +312,7 @@ std::string NotFollowed(const VerdictInput& input, const std::vector<OperandStat
   return Join(parts, "; ");
 }
 
-Json Condition(std::string_view type, bool is, std::string_view reason, std::string_view message,
-               const Json& before, long long generation, WallTime now) {
-  const std::string status = is ? "True" : "False";
-  Json condition = {{"type", type},
-                    {"status", status},
-                    {"reason", reason},
-                    {"message", message},
-                    {"observedGeneration", generation},
-                    {"lastTransitionTime", Rfc3339(now)}};
-  if (const Json* old = At(before, "conditions"); old != nullptr && old->is_array()) {
-    for (const Json& other : *old) {
-      if (TextAt(other, "type") == type && TextAt(other, "status") == status) {
-        condition["lastTransitionTime"] = TextAt(other, "lastTransitionTime");
-      }
-    }
-  }
-  return condition;
-}
-
-// NVIDIA's pair: one of the two carries the reason and the message.
-Json ReadyAndError(bool ready, std::string_view reason, std::string_view message,
-                   const Json& before, long long generation, WallTime now) {
-  return Json::array({Condition("Ready", ready, ready ? reason : "Error", ready ? message : "",
-                                before, generation, now),
-                      Condition("Error", !ready, ready ? "Ready" : reason, ready ? "" : message,
-                                before, generation, now)});
-}
-
-// `where` says which field tolerates taints.
-Json NodesReachable(const std::vector<std::string>& untolerated, std::string_view where,
-                    const Json& before, long long generation, WallTime now) {
-  const bool all = untolerated.empty();
-  return Condition("NodesReachable", all, all ? "Tolerated" : "TaintNotTolerated",
-                   all ? "" : format("{}{}", where, Some(untolerated)), before, generation, now);
-}
-
-Json SpecFollowed(std::string_view partly, const Json& before, long long generation, WallTime now) {
-  return Condition("SpecFollowed", partly.empty(), partly.empty() ? "Complete" : "Partly", partly,
-                   before, generation, now);
-}
-
-// A status whose entries of one list have lost a key.
-Json Without(Json status, const char* list, const char* key) {
-  if (const auto entries = status.find(list);
-      status.is_object() && entries != status.end() && entries->is_array()) {
-    for (Json& entry : *entries) {
-      entry.erase(key);
-    }
-  }
-  return status;
-}
-
-Json WithoutTimes(Json status) {
-  return Without(std::move(status), "conditions", "lastTransitionTime");
-}
-
-Json WithoutMessages(Json status) {
-  if (status.is_object()) {
-    status.erase("driverUpgrades");
-  }
-  return Without(Without(std::move(status), "conditions", "message"), "operands", "message");
-}
-
 }  // namespace
-
-DaemonSetFacts ProjectDaemonSet(const Json& daemon_set) {
-  DaemonSetFacts facts;
-  const auto number = [&](const char* path) {
-    return static_cast<int>(IntAt(daemon_set, path, 0));
-  };
-  facts.generation = IntAt(daemon_set, "metadata.generation", 0);
-  facts.observed_generation = IntAt(daemon_set, "status.observedGeneration", -1);
-  facts.desired = number("status.desiredNumberScheduled");
-  facts.updated = number("status.updatedNumberScheduled");
-  facts.available = number("status.numberAvailable");
-  facts.unavailable = number("status.numberUnavailable");
-  facts.current = number("status.currentNumberScheduled");
-  facts.on_delete = TextAt(daemon_set, "spec.updateStrategy.type") == "OnDelete";
-  if (At(daemon_set, {"metadata", "annotations", names::kNarrowed}) != nullptr) {
-    facts.updated = facts.desired;
-  }
-  return facts;
-}
 
 Verdict Judge(const VerdictInput& input) {
   Verdict verdict;
@@ -408,7 +320,7 @@ Verdict Judge(const VerdictInput& input) {
   std::vector<std::string> reasons;
   for (const DesiredOperand& operand : *input.operands) {
     OperandState state = JudgeOperand(operand, input);
-    if (state.state == "notReady" && IsWaitedFor(state, input)) {
+    if (state.state == "notReady" && IsWaitedFor(*operand.operand, state, input)) {
       waiting.push_back(state.name);
       reasons.push_back(format("{}: {}", state.name, state.message));
     }
@@ -444,7 +356,7 @@ Verdict Judge(const VerdictInput& input) {
         "no GPU node is left: node feature discovery names no NVIDIA GPU any more on {}; if the "
         "GPUs were taken out, run: kubectl label node {} {}-; else look at the PCI labels and the "
         "configuration of node feature discovery",
-        Some(cluster.gpus_gone), cluster.gpus_gone.front(), names::kGpuPresent);
+        SomeNames(cluster.gpus_gone), cluster.gpus_gone.front(), names::kGpuPresent);
   } else {
     verdict.state = "ready";
     verdict.reason = cluster.gpu_nodes == 0 ? "NoGPUNodes" : "Reconciled";
@@ -454,89 +366,6 @@ Verdict Judge(const VerdictInput& input) {
     verdict.message += Away(cluster);
   }
   return verdict;
-}
-
-Json StatusOf(const Verdict& verdict, const VerdictInput& input, const Json& before,
-              long long generation, WallTime now) {
-  Json status = {{"state", verdict.state}, {"namespace", input.space}};
-  Json& conditions = status["conditions"];
-  conditions = ReadyAndError(verdict.state == "ready", verdict.reason, verdict.message, before,
-                             generation, now);
-  std::string partly = verdict.partly;
-  if (!input.overridden_fields.empty()) {
-    partly += format("{}fields that a GPUClusterPolicy says otherwise: {}",
-                     partly.empty() ? "" : "; ", Join(input.overridden_fields, ", "));
-  }
-  conditions.push_back(SpecFollowed(partly, before, generation, now));
-  conditions.push_back(NodesReachable(
-      input.cluster->untolerated,
-      "no operand runs on these GPU nodes, add their taints to daemonsets.tolerations: ", before,
-      generation, now));
-  const bool current = input.outdated_definitions.empty();
-  conditions.push_back(Condition("DefinitionsCurrent", current,
-                                 current ? "Current" : "DefinitionOutdated",
-                                 Join(input.outdated_definitions, "; "), before, generation, now));
-  status["operands"] = Json::array();
-  for (const OperandState& state : verdict.operands) {
-    if (state.state == "disabled") {
-      continue;
-    }
-    Json entry = {{"name", state.name}, {"state", state.state}};
-    for (const auto& [key, value] :
-         {std::pair("reason", &state.reason), std::pair("message", &state.message),
-          std::pair("image", &state.image)}) {
-      if (!value->empty()) {
-        entry[key] = *value;
-      }
-    }
-    status["operands"].push_back(std::move(entry));
-  }
-  if (!input.driver_upgrades.is_null()) {
-    status["driverUpgrades"] = input.driver_upgrades;
-  }
-  for (const auto& [key, list] : {std::pair("unsupportedFields", &input.unsupported_fields),
-                                  std::pair("valuesNotKnown", &input.values_not_known),
-                                  std::pair("valuesNotFollowed", &input.values_not_followed)}) {
-    if (!list->empty()) {
-      status[key] = *list;
-    }
-  }
-  return status;
-}
-
-Json IgnoredStatus(std::string_view oldest, const Json& before, long long generation,
-                   WallTime now) {
-  return {{"state", "ignored"},
-          {"conditions",
-           ReadyAndError(false, "Ignored", format("{} is older and the one that counts", oldest),
-                         before, generation, now)}};
-}
-
-Json GpuClusterStatus(std::string_view space, const Json& before, long long generation,
-                      WallTime now) {
-  return {{"state", "notReady"},
-          {"namespace", space},
-          {"conditions",
-           ReadyAndError(false, "NotSupported",
-                         "GPUs by dynamic resource allocation are not acted on; a ClusterPolicy "
-                         "gives them by the device plugin",
-                         before, generation, now)}};
-}
-
-Json ShortFormStatus(const Json& followed, std::string_view partly, const Json& before,
-                     long long generation, WallTime now) {
-  Json status = {{"state", followed["state"]},
-                 {"namespace", followed["namespace"]},
-                 {"conditions", Json::array()}};
-  for (const Json& condition : followed["conditions"]) {
-    if (const std::string type = TextAt(condition, "type"); type != "SpecFollowed") {
-      status["conditions"].push_back(
-          Condition(type, TextAt(condition, "status") == "True", TextAt(condition, "reason"),
-                    TextAt(condition, "message"), before, generation, now));
-    }
-  }
-  status["conditions"].push_back(SpecFollowed(partly, before, generation, now));
-  return status;
 }
 
 Verdict JudgeInvalid(std::string_view mistake) {
@@ -570,11 +399,11 @@ Verdict JudgeDriver(const DriverOutcome& driver,
   if (labelling) {
     NotReady(state, "", "nodes are being labelled, the driver follows");
   } else if (!driver.unmarked.empty()) {
-    NotReady(state, "", format("not labelled as its nodes yet: {}", Some(driver.unmarked)));
+    NotReady(state, "", format("not labelled as its nodes yet: {}", SomeNames(driver.unmarked)));
   } else if (!driver.silent.empty()) {
     NotReady(state, "",
              format("no node feature discovery says which system these nodes run: {}",
-                    Some(driver.silent)));
+                    SomeNames(driver.silent)));
   } else if (const auto sum = SumUp(names, daemon_sets, state); sum.has_value()) {
     JudgeNumbers(*sum, Join(names, ", "),
                  {.labelled = driver.labelled,
@@ -586,7 +415,7 @@ Verdict JudgeDriver(const DriverOutcome& driver,
   verdict.untolerated = driver.untolerated;
   if (state.state == "notReady" && !driver.untolerated.empty()) {
     state.message +=
-        format("; taints that its spec.tolerations lacks: {}", Some(driver.untolerated));
+        format("; taints that its spec.tolerations lacks: {}", SomeNames(driver.untolerated));
   }
   verdict.state = state.state;
   const bool ready = state.state == "ready";
@@ -594,36 +423,6 @@ Verdict JudgeDriver(const DriverOutcome& driver,
   verdict.message =
       ready ? format("NVIDIADriver is ready: {} nodes", driver.labelled) : state.message;
   return verdict;
-}
-
-Json BriefStatus(const Verdict& verdict, std::string_view space, const Json& before,
-                 long long generation, WallTime now) {
-  Json conditions = ReadyAndError(verdict.state == "ready", verdict.reason, verdict.message, before,
-                                  generation, now);
-  conditions.push_back(SpecFollowed(verdict.partly, before, generation, now));
-  if (!verdict.untolerated.empty()) {
-    conditions.push_back(NodesReachable(verdict.untolerated, "", before, generation, now));
-  }
-  return {{"state", verdict.state}, {"namespace", space}, {"conditions", std::move(conditions)}};
-}
-
-bool SameStatus(const Json& left, const Json& right) {
-  return WithoutTimes(left) == WithoutTimes(right);
-}
-
-bool SameButMessages(const Json& left, const Json& right) {
-  return WithoutMessages(WithoutTimes(left)) == WithoutMessages(WithoutTimes(right));
-}
-
-Json StatusPatch(const Json& before, const Json& after) {
-  Json patch = after;
-  if (!before.is_object() || !after.is_object()) {
-    return patch;
-  }
-  for (const auto& [key, value] : before.items()) {
-    patch[key] = after.contains(key) ? StatusPatch(value, after[key]) : Json();
-  }
-  return patch;
 }
 
 }  // namespace gantry::gpu_operator

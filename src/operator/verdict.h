@@ -6,28 +6,15 @@
 #include <string_view>
 #include <vector>
 
-#include "base/clock.h"
 #include "base/json.h"
 #include "operator/cluster_facts.h"
-#include "operator/desired/context.h"
+#include "operator/daemon_set_facts.h"
+#include "operator/desired/operands.h"
 #include "operator/driver_plan.h"
 #include "policy/names.h"
+#include "policy/operands.h"
 
 namespace gantry::gpu_operator {
-
-// Numbers of a DaemonSet's status (apps/v1), and of its metadata.
-struct DaemonSetFacts {
-  long long generation = 0;
-  long long observed_generation = -1;
-  int desired = 0;
-  int updated = 0;
-  int available = 0;
-  int unavailable = 0;
-  bool on_delete = false;
-  int current = 0;  // nodes that have a pod, of those that are to have one
-  bool operator==(const DaemonSetFacts&) const = default;
-};
-DaemonSetFacts ProjectDaemonSet(const Json& daemon_set);
 
 // What one operand's state is, and why.
 struct OperandState {
@@ -58,7 +45,7 @@ struct VerdictInput {
   // Operand objects that could not be written: the error's message.
   std::string write_error;
   // By operand: why nodes are left without a driver.
-  std::map<std::string, std::vector<std::string>, std::less<>> left_out;
+  std::map<policy::OperandId, std::vector<std::string>> left_out;
   // GPU nodes with another container runtime than operands are set up for.
   std::vector<std::string> other_runtimes;
   bool labelling = false;  // operand objects wait for the nodes to be labelled
@@ -86,19 +73,6 @@ struct Verdict {
 };
 Verdict Judge(const VerdictInput& input);
 
-// The status object. Conditions whose status has not changed keep their transition time from
-// `before` (the status as it is, or null).
-Json StatusOf(const Verdict& verdict, const VerdictInput& input, const Json& before,
-              long long generation, WallTime now);
-// For a policy that is not the oldest of its kind ("ClusterPolicy first").
-Json IgnoredStatus(std::string_view oldest, const Json& before, long long generation, WallTime now);
-// For a GPUCluster: dynamic resource allocation is not acted on. `space`: the operator's namespace.
-Json GpuClusterStatus(std::string_view space, const Json& before, long long generation,
-                      WallTime now);
-// For the GPUClusterPolicy that counts, from the status of what was followed with it; `partly` is
-// what of its own spec is not.
-Json ShortFormStatus(const Json& followed, std::string_view partly, const Json& before,
-                     long long generation, WallTime now);
 // For a policy that can't be read, because of this mistake.
 Verdict JudgeInvalid(std::string_view mistake);
 
@@ -108,18 +82,5 @@ Verdict JudgeInvalid(std::string_view mistake);
 Verdict JudgeDriver(const DriverOutcome& driver,
                     const std::map<std::string, DaemonSetFacts>& daemon_sets,
                     const ClusterFacts& cluster, std::string_view write_error, bool labelling);
-// Of a NVIDIADriver, or of a policy that can't be read.
-Json BriefStatus(const Verdict& verdict, std::string_view space, const Json& before,
-                 long long generation, WallTime now);
-
-// Whether two statuses differ in anything but the times of conditions.
-bool SameStatus(const Json& left, const Json& right);
-
-// The same, or different in messages and in the drivers' upgrades alone: they move while pods
-// start, and with every step of every node.
-bool SameButMessages(const Json& left, const Json& right);
-
-// The merge patch (RFC 7396) that makes one status the other: what is gone is null, at any depth.
-Json StatusPatch(const Json& before, const Json& after);
 
 }  // namespace gantry::gpu_operator

@@ -15,15 +15,15 @@
 
 #include "kube/cache.h"
 #include "kube/client.h"
+#include "operator/daemon_set_facts.h"
 #include "operator/feature_store.h"
 #include "operator/monitoring_kinds.h"
 #include "operator/node_facts.h"
+#include "operator/object_key.h"
 #include "operator/openshift.h"
-#include "operator/plan.h"
 #include "operator/pod_security.h"
 #include "operator/rule_set.h"
 #include "operator/served_fields.h"
-#include "operator/verdict.h"
 
 namespace gantry::gpu_operator {
 

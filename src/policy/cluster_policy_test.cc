@@ -202,31 +202,48 @@ TEST(Operands, AnImageIsNeededByThoseThatAreNvidias) {
                                     {"driver", {{"version", "1"}}},
                                     {"migManager", {{"repository", "r"}}}}));
   ASSERT_TRUE(policy.has_value());
-  const auto has = [&](const char* state) { return HasImage(*OperandOfState(state), *policy); };
-  EXPECT_TRUE(has("state-device-plugin"));
-  EXPECT_TRUE(has("pre-requisites"));
-  EXPECT_TRUE(has("state-dcgm"));
-  EXPECT_FALSE(has("state-driver")) << "a version alone is of NVIDIA's, and of none of ours";
-  EXPECT_TRUE(has("state-mig-manager")) << "half an image is a mistake, not an absence";
-  EXPECT_FALSE(has("state-dcgm-exporter"));
+  const auto has = [&](OperandId id) { return HasImage(OperandOf(id), *policy); };
+  EXPECT_TRUE(has(OperandId::kDevicePlugin));
+  EXPECT_TRUE(has(OperandId::kPreRequisites));
+  EXPECT_TRUE(has(OperandId::kDcgm));
+  EXPECT_FALSE(has(OperandId::kDriver)) << "a version alone is of NVIDIA's, and of none of ours";
+  EXPECT_TRUE(has(OperandId::kMigManager)) << "half an image is a mistake, not an absence";
+  EXPECT_FALSE(has(OperandId::kDcgmExporter));
 }
 
 TEST(Operands, TheVgpuDeviceManagerNeedsATableToo) {
   const Json image = {{"image", "r.io/vgpu-device-manager:1"}};
   Json with_table = image;
   with_table["config"] = {{"name", "types"}};
-  const Operand& manager = *OperandOfState("state-vgpu-device-manager");
+  const Operand& manager = OperandOf(OperandId::kVgpuDeviceManager);
   EXPECT_FALSE(CanRun(manager, *Parse(Policy({{"vgpuDeviceManager", image}}))));
   EXPECT_TRUE(CanRun(manager, *Parse(Policy({{"vgpuDeviceManager", with_table}}))));
-  EXPECT_FALSE(CanRun(*OperandOfState("state-dcgm"), *Parse(Policy(Json::object()))));
+  EXPECT_FALSE(CanRun(OperandOf(OperandId::kDcgm), *Parse(Policy(Json::object()))));
 }
 
-TEST(Operands, AreFoundByStateAndSection) {
+TEST(Operands, AreFoundByIdAndSection) {
   EXPECT_EQ(OperandOfSection("gfd")->state, "gpu-feature-discovery");
-  EXPECT_EQ(OperandOfState("state-dcgm")->section, "dcgm");
+  EXPECT_EQ(OperandOf(OperandId::kDcgm).section, "dcgm");
   EXPECT_EQ(OperandOfSection(""), nullptr);
   EXPECT_EQ(OperandOfSection("daemonsets"), nullptr);
-  EXPECT_EQ(OperandOfState("none"), nullptr);
+}
+
+// gpu-operator, controllers/state_manager.go: gpuStateLabels.
+TEST(Operands, NodesOfAWorkloadGetNvidiasSet) {
+  using testing::UnorderedElementsAre;
+  EXPECT_THAT(DeployedFor(Workload::kContainer),
+              UnorderedElementsAre("driver", "gpu-feature-discovery", "container-toolkit",
+                                   "device-plugin", "dcgm", "dcgm-exporter", "mig-manager",
+                                   "node-status-exporter", "operator-validator", "client"));
+  EXPECT_THAT(DeployedFor(Workload::kPassthrough),
+              UnorderedElementsAre("sandbox-device-plugin", "sandbox-validator", "vfio-manager",
+                                   "kata-manager", "cc-manager", "client"));
+  EXPECT_THAT(DeployedFor(Workload::kKata),
+              UnorderedElementsAre("kata-sandbox-device-plugin", "sandbox-validator",
+                                   "vfio-manager", "kata-manager", "cc-manager", "client"));
+  EXPECT_THAT(DeployedFor(Workload::kVgpu),
+              UnorderedElementsAre("sandbox-device-plugin", "vgpu-manager", "vgpu-device-manager",
+                                   "sandbox-validator", "cc-manager", "client"));
 }
 
 TEST(Image, FollowsTheParts) {

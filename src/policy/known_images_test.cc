@@ -51,9 +51,9 @@ TEST(KnownImages, WhatAGpuClusterPolicyAsksForCanRun) {
       LayOver(short_form, Json()).policy,
       {{"driver", "nvcr.io/nvidia/driver"}, {"migManager", "nvcr.io/nvidia/k8s-mig-manager"}}));
   ASSERT_TRUE(policy.has_value()) << policy.error().message;
-  for (const char* state : {"state-driver", "state-mig-manager"}) {
-    EXPECT_TRUE(Wanted(*OperandOfState(state), *policy)) << state;
-    EXPECT_TRUE(CanRun(*OperandOfState(state), *policy)) << state;
+  for (const OperandId id : {OperandId::kDriver, OperandId::kMigManager}) {
+    EXPECT_TRUE(Wanted(OperandOf(id), *policy)) << OperandOf(id).state;
+    EXPECT_TRUE(CanRun(OperandOf(id), *policy)) << OperandOf(id).state;
   }
 }
 

@@ -3,6 +3,7 @@
 // What does the manager of confidential computing run with? NVIDIA's image: it sets each GPU's mode
 // as the node's label nvidia.com/cc.mode says, or the policy's default.
 
+#include "operator/desired/makers.h"
 #include "operator/desired/nvidia_pod.h"
 #include "policy/names.h"
 

@@ -5,8 +5,10 @@
 // processes. It never talks to the API server.
 
 #include "operator/desired/device_list.h"
+#include "operator/desired/makers.h"
 #include "operator/desired/pod.h"
 #include "policy/names.h"
+#include "policy/operands.h"
 
 namespace gantry::gpu_operator {
 

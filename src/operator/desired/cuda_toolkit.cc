@@ -6,6 +6,7 @@
 // containers and removes what nobody uses any more. None of them is privileged: they are root to
 // write one folder of the host, and spc_t because SELinux keeps that from others.
 
+#include "operator/desired/makers.h"
 #include "operator/desired/nvidia_pod.h"
 #include "operator/desired/pod.h"
 #include "policy/cuda_source.h"
@@ -31,8 +32,8 @@ Json RootWithoutRights() {
 // What links CUDA into images is no hook of NVIDIA's programs.
 bool InstallsOurHook(const Context& context) {
   const auto& toolkit = context.policy.toolkit;
-  const auto image = policy::ChooseImage(toolkit.image, context.image, "toolkit");
-  return toolkit.enabled && image.has_value() && IsOurs(image->image, context.image);
+  const auto image = policy::ChooseImage(toolkit.image, context.release.image, "toolkit");
+  return toolkit.enabled && image.has_value() && IsOurs(image->image, context.release.image);
 }
 
 }  // namespace
@@ -45,7 +46,7 @@ Result<Objects> CudaToolkit(const Context& context, const std::string& image) {
                 "spec.cuda.enabled: containers get CUDA by CDI, and spec.cdi.enabled is false");
   }
   TRY_ASSIGN(const policy::CudaSource source,
-             policy::ChooseCudaSource(policy.cuda_source, context.cuda_image));
+             policy::ChooseCudaSource(policy.cuda_source, context.release.cuda_image));
 
   DaemonSet set(context, "nvidia-cuda-toolkit-daemonset", "nvidia-cuda-toolkit-ctr", "cuda-toolkit",
                 image, policy.cuda);

@@ -3,6 +3,7 @@
 // What does DCGM run with? NVIDIA's image: a service on each node that answers its own node only,
 // so the Service keeps traffic local. It needs GPUs and no API server.
 
+#include "operator/desired/makers.h"
 #include "operator/desired/nvidia_pod.h"
 #include "policy/names.h"
 

@@ -8,9 +8,11 @@
 #include <array>
 
 #include "base/text.h"
+#include "operator/desired/makers.h"
 #include "operator/desired/monitoring.h"
 #include "operator/desired/nvidia_pod.h"
 #include "policy/names.h"
+#include "policy/operands.h"
 
 namespace gantry::gpu_operator {
 namespace {

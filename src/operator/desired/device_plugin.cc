@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "operator/desired/device_list.h"
+#include "operator/desired/makers.h"
 #include "operator/desired/pod.h"
 #include "policy/names.h"
 

@@ -13,7 +13,9 @@
 #include "operator/desired/driver_files.h"
 #include "operator/desired/driver_set.h"
 #include "operator/desired/driver_toolkit.h"
+#include "operator/desired/makers.h"
 #include "operator/desired/nvidia_pod.h"
+#include "policy/image.h"
 #include "policy/names.h"
 
 namespace gantry::gpu_operator {
@@ -322,25 +324,6 @@ Result<Json> DriverSet(const Context& context, const DriverSetting& setting,
     builder->Env(names::kDriverConfigDigest, digest);
   }
   return set.Build();
-}
-
-std::string DottedKernel(std::string_view kernel) {
-  std::string name = Lower(kernel);
-  std::ranges::replace(name, '_', '.');
-  while (name.ends_with('.')) {
-    name.pop_back();
-  }
-  return name;
-}
-
-std::string ShortKernel(std::string_view kernel) {
-  std::string name = Lower(kernel);
-  for (const std::string_view machine : {"x86_64_64k", "aarch64_64k", "x86_64", "aarch64"}) {
-    if (const size_t at = name.find(machine); at != std::string::npos) {
-      name.erase(at, machine.size());
-    }
-  }
-  return DottedKernel(name);
 }
 
 Result<Objects> Driver(const Context& context, const std::string& image) {

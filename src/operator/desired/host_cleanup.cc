@@ -3,6 +3,8 @@
 // What puts a node back as it was? The same program and rights as the container toolkit, on every
 // node that ever had GPUs, whatever its taints. That a pod is Ready is the node's acknowledgement.
 
+#include "operator/desired/host_cleanup.h"
+
 #include "operator/desired/pod.h"
 #include "policy/names.h"
 
@@ -10,7 +12,7 @@ namespace gantry::gpu_operator {
 
 Json HostCleanup(const Context& context) {
   DaemonSet set(context, "nvidia-gpu-operator-cleanup", "cleanup", "gantry host-cleanup",
-                context.image, {});
+                context.release.image, {});
   set.SelectNodesWithLabel(names::kGpuPresent);
   set.TolerateEverything();
   // The chart's: it outlives the policy, and on OpenShift it may run privileged pods.

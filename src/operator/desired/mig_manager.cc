@@ -5,6 +5,7 @@
 // list of holders are ConfigMaps, the defaults unless the policy names others.
 
 #include "base/text.h"
+#include "operator/desired/makers.h"
 #include "operator/desired/mig_layouts.h"
 #include "operator/desired/nvidia_pod.h"
 #include "policy/names.h"

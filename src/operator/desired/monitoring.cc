@@ -8,6 +8,7 @@
 
 #include "operator/desired/pod.h"
 #include "policy/kinds.h"
+#include "policy/operands.h"
 
 namespace gantry::gpu_operator {
 namespace {

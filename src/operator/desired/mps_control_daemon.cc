@@ -5,6 +5,7 @@
 // the nodes that GPU feature discovery labels mps.capable. Upstream makes a service account for it
 // and then lets it run with the device plugin's.
 
+#include "operator/desired/makers.h"
 #include "operator/desired/pod.h"
 #include "policy/names.h"
 

@@ -4,6 +4,7 @@
 // chart's values choose otherwise: a node's GPUs are found out by it. It reads a few files of the
 // host and writes one NodeFeature object, so it needs no right on the host.
 
+#include "operator/desired/makers.h"
 #include "operator/desired/pod.h"
 #include "policy/names.h"
 
@@ -45,14 +46,14 @@ Objects NodeFeatures(const Context& context, const std::string& image) {
 
   DaemonSet set(context, kName, "nfd-worker", "nfd-worker", image, {});
   set.TolerateEverything();
-  FollowValues(context.worker_pod, set);
+  FollowValues(context.release.worker_pod, set);
   set.UseServiceAccount(kName, true);
   set.Unprivileged();
   set.EnvFromField("NODE_NAME", "spec.nodeName");
   set.EnvFromField("KUBERNETES_NAMESPACE", "metadata.namespace");
   set.EnvFromField("NAMESPACE", "metadata.namespace");
-  if (!context.worker_config.empty()) {
-    set.Env("NFD_WORKER_CONFIG", context.worker_config);
+  if (!context.release.worker_config.empty()) {
+    set.Env("NFD_WORKER_CONFIG", context.release.worker_config);
   }
   set.HostPath("host-sys", "/sys", "/host-sys", HostDir::kAny, true);
   set.HostPath("host-os-release", "/etc/os-release", "/host-etc/os-release", HostDir::kAny, true);

@@ -3,6 +3,7 @@
 // What does the node status exporter run with? It reads the status files of the validator and the
 // PCI bus, and answers scrapes: no right on the host, no API server, no user but nobody.
 
+#include "operator/desired/makers.h"
 #include "operator/desired/monitoring.h"
 #include "operator/desired/pod.h"
 #include "policy/names.h"

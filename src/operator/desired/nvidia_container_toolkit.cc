@@ -9,7 +9,9 @@
 
 #include "base/paths.h"
 #include "base/text.h"
+#include "operator/desired/makers.h"
 #include "operator/desired/nvidia_pod.h"
+#include "policy/image.h"
 #include "policy/names.h"
 
 namespace gantry::gpu_operator {
@@ -141,8 +143,8 @@ Result<Objects> NvidiaContainerToolkit(const Context& context, const std::string
   set.main().Mount("driver-install-dir", "/driver-root", kFromHost);
   set.HostRoot(true);
   TRY_ASSIGN(const policy::ImageChoice validator,
-             policy::ChooseImage(policy.validator.image, context.image, "validator"));
-  if (IsOurs(validator.image, context.image)) {
+             policy::ChooseImage(policy.validator.image, context.release.image, "validator"));
+  if (IsOurs(validator.image, context.release.image)) {
     set.Await("driver-validation", {names::kDriverReady});
   } else {
     // NVIDIA's validator is no help yet: its pod needs the runtime that this one brings.

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "operator/desired/device_list.h"
+#include "operator/desired/makers.h"
 #include "operator/desired/nvidia_pod.h"
 #include "policy/names.h"
 

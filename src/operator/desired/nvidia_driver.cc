@@ -11,9 +11,12 @@
 #include "base/text.h"
 #include "operator/desired/driver_set.h"
 #include "operator/desired/driver_toolkit.h"
+#include "operator/desired/kernel_name.h"
 #include "operator/desired/pod.h"
 #include "operator/desired/security_constraints.h"
+#include "policy/image.h"
 #include "policy/names.h"
+#include "policy/operands.h"
 
 namespace gantry::gpu_operator {
 namespace {
@@ -111,7 +114,7 @@ Result<Objects> NvidiaDriverObjects(const Context& context, const NamedDriver& d
   const policy::NvidiaDriver& spec = driver.spec;
   Context own = context;
   own.system = pool.system;
-  own.state = "state-driver";
+  own.state = policy::OperandOf(policy::OperandId::kDriver).state;
   own.policy.pod_labels = spec.pod_labels;
   own.policy.pod_annotations = spec.pod_annotations;
   own.policy.tolerations = spec.tolerations;
@@ -128,7 +131,8 @@ Result<Objects> NvidiaDriverObjects(const Context& context, const NamedDriver& d
   setting.asked = AskedOf(own, spec, pool);
   TRY_ASSIGN(const policy::ImageChoice image, policy::ChooseImage(spec.driver.image, "", ""));
   Objects objects = DriverAccount(own, setting);
-  AddConstraints(objects, own, own.state, setting.account);
+  AddConstraints(objects, own, policy::OperandOf(policy::OperandId::kDriver).constraints,
+                 setting.account);
   TRY_ASSIGN(Json set, DriverSet(own, setting, image.image));
   objects.push_back(std::move(set));
   return objects;
@@ -137,7 +141,7 @@ Result<Objects> NvidiaDriverObjects(const Context& context, const NamedDriver& d
 Objects NvidiaDriversShare(const Context& context, const Json& owners) {
   Context own = context;
   own.owners = owners;
-  own.state = "state-driver";
+  own.state = policy::OperandOf(policy::OperandId::kDriver).state;
   own.policy.driver_options = {};  // of the ClusterPolicy's driver
   Objects objects = {DriverProbe(own, DriverSetting{.app = ""})};
   if (AsksForTrustedCa(own)) {

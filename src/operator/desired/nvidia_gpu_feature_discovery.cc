@@ -3,6 +3,7 @@
 // What does NVIDIA's own GPU feature discovery run with, if the policy names its image? Its labels
 // go to a file that node feature discovery reads, or into a NodeFeature; both are there.
 
+#include "operator/desired/makers.h"
 #include "operator/desired/nvidia_pod.h"
 #include "policy/names.h"
 

@@ -3,6 +3,7 @@
 // What does NVIDIA's own MPS control daemon run with, if the device plugin's image is NVIDIA's? It
 // is a program of that image, and another of its programs mounts the folder that its clients share.
 
+#include "operator/desired/makers.h"
 #include "operator/desired/nvidia_pod.h"
 #include "policy/names.h"
 

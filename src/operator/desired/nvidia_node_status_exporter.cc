@@ -3,6 +3,7 @@
 // What does NVIDIA's own node status exporter run with, if the policy names its image? It starts
 // the host's nvidia-smi, so it has the host's tree and every right on it.
 
+#include "operator/desired/makers.h"
 #include "operator/desired/monitoring.h"
 #include "operator/desired/nvidia_pod.h"
 #include "policy/names.h"

@@ -4,6 +4,7 @@
 // each check, in order; the last two start pods of the same image, which need a GPU each.
 
 #include "base/text.h"
+#include "operator/desired/makers.h"
 #include "operator/desired/nvidia_pod.h"
 #include "policy/names.h"
 
@@ -63,15 +64,7 @@ Result<Objects> NvidiaOperatorValidator(const Context& context, const std::strin
     DescribePods(context, plugin);
     plugin.Env("MIG_STRATEGY", policy.mig_strategy).Env(policy.validator_plugin_env);
   }
-  set.main().Command({"sh", "-c"});
-  if (policy.validator.args.empty()) {
-    set.main().Args({"echo all validations are successful; while :; do sleep 86400; done"});
-  }
-  set.main()
-      .Privileged()
-      .AsRoot()
-      .Mount("run-nvidia-validations", names::kValidationsDir, kBothWays)
-      .BeforeStop({"sh", "-c", "rm -f /run/nvidia/validations/*-ready"});
+  set.StayValidated("/run/nvidia/validations/*-ready");
   objects.push_back(set.Finish());
   return objects;
 }

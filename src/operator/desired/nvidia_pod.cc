@@ -30,8 +30,8 @@ bool IsOurs(const std::string& image, const std::string& ours) {
 }
 
 bool RunsOurs(const Context& context, const policy::OperandSpec& spec) {
-  const auto image = policy::ChooseImage(spec.image, context.image, "");
-  return image.has_value() && IsOurs(image->image, context.image);
+  const auto image = policy::ChooseImage(spec.image, context.release.image, "");
+  return image.has_value() && IsOurs(image->image, context.release.image);
 }
 
 Objects NvidiaAccount(const Context& context, std::string_view name, std::vector<Json> rules,
@@ -46,6 +46,16 @@ Objects NvidiaAccount(const Context& context, std::string_view name, std::vector
     AddClusterRole(objects, context, name, Json(std::move(cluster_rules)));
   }
   return objects;
+}
+
+Objects DriverManagerAccount(const Context& context, std::string_view name,
+                             std::initializer_list<Json> more_rules) {
+  std::vector<Json> rules = {Rule("config.openshift.io", "clusterversions", {"get", "list"}),
+                             Rule("", "nodes", {"get", "list", "patch", "watch"}),
+                             Rule("", "pods", {"get", "list", "watch"}),
+                             Rule("", "pods/eviction", {"create"})};
+  rules.insert(rules.end(), more_rules);
+  return NvidiaAccount(context, name, {}, std::move(rules));
 }
 
 Json NvidiaService(const Context& context, std::string_view name, std::string_view port_name,
@@ -88,8 +98,8 @@ void NvidiaDaemonSet::UseNvidiaRuntime(std::string_view container) {
 }
 
 void NvidiaDaemonSet::Await(std::string_view name, std::vector<std::string> words) {
-  AddInit(name, context().image)
-      .Set("imagePullPolicy", context().pull_policy)
+  AddInit(name, context().release.image)
+      .Set("imagePullPolicy", context().release.pull_policy)
       .Set("command", WordsOf(std::move(words)))
       .Resources(context().policy.validator.resources)
       .Unprivileged()
@@ -137,10 +147,23 @@ void NvidiaDaemonSet::ValidateDriver(const std::string& image) {
       .Env(policy.validator_driver_env);
 }
 
+void NvidiaDaemonSet::StayValidated(const std::string& status_files) {
+  const std::string forget = "rm -f " + status_files;
+  main().Command({"sh", "-c"});
+  if (spec_.args.empty()) {
+    main().Args({"echo all validations are successful; while :; do sleep 86400; done"});
+  }
+  main()
+      .Privileged()
+      .AsRoot()
+      .Mount("run-nvidia-validations", names::kValidationsDir, kBothWays)
+      .BeforeStop({"sh", "-c", forget.c_str()});
+}
+
 Result<Container*> NvidiaDaemonSet::ManageDriver(const policy::DriverManagerSpec& manager,
                                                  std::string_view section) {
   TRY_ASSIGN(const policy::ImageChoice image,
-             policy::ChooseImage(manager.image, context().driver_manager, section));
+             policy::ChooseImage(manager.image, context().release.driver_manager, section));
   Container& init = AddInit("k8s-driver-manager", image.image)
                         .Command({"driver-manager"})
                         .Args({"uninstall_driver"})
@@ -176,8 +199,8 @@ void NvidiaDaemonSet::ManageConfig(std::string_view process) {
   Volume(policy.config_name, "configMap", {{"name", policy.config_name}});
   Volume("config", "emptyDir", Json::object());
   ShareProcesses();
-  const auto plugin = policy::ChooseImage(policy.device_plugin.image, context().image, "");
-  const bool theirs = plugin.has_value() && !IsOurs(plugin->image, context().image);
+  const auto plugin = policy::ChooseImage(policy.device_plugin.image, context().release.image, "");
+  const bool theirs = plugin.has_value() && !IsOurs(plugin->image, context().release.image);
   const std::string image = theirs ? plugin->image : main().image();
   const auto use = [&](Container& container, bool once) {
     if (theirs) {

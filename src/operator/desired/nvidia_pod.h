@@ -21,6 +21,10 @@ bool RunsOurs(const Context& context, const policy::OperandSpec& spec);
 Objects NvidiaAccount(const Context& context, std::string_view name, std::vector<Json> rules = {},
                       std::vector<Json> cluster_rules = {});
 
+// The same for pods that begin with the driver manager, with further cluster rules.
+Objects DriverManagerAccount(const Context& context, std::string_view name,
+                             std::initializer_list<Json> more_rules = {});
+
 // A Service in front of the pods with the label `app` of that name.
 Json NvidiaService(const Context& context, std::string_view name, std::string_view port_name,
                    int port);
@@ -51,6 +55,9 @@ class NvidiaDaemonSet : public DaemonSet {
   // The one that waits for a driver and writes driver-ready. It needs the volumes host-root and
   // driver-install-dir too, and adds host-dev-char.
   void ValidateDriver(const std::string& image);
+  // The main container of a validator, which only stays: the checks are init containers. When its
+  // pod ends it deletes the status files (a shell's pattern).
+  void StayValidated(const std::string& status_files);
   // The init container that takes another driver off the node; `section` stands in the message.
   Result<Container*> ManageDriver(const policy::DriverManagerSpec& manager,
                                   std::string_view section);

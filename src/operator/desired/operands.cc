@@ -3,45 +3,50 @@
 // Which objects does each operand come to? Joins the list of operands with the files of this
 // folder.
 
+#include "operator/desired/operands.h"
+
 #include <algorithm>
 #include <array>
 
+#include "operator/desired/makers.h"
 #include "operator/desired/nvidia_pod.h"
 #include "operator/desired/security_constraints.h"
 
 namespace gantry::gpu_operator {
 namespace {
 
+using policy::OperandId;
+
 // What makes the objects of an operand: from our own image, and from NVIDIA's.
 struct Maker {
-  std::string_view state;
+  OperandId id;
   Objects (*ours)(const Context& context, const std::string& image);
   Result<Objects> (*theirs)(const Context& context, const std::string& image);
 };
 
 constexpr std::array kMakers = std::to_array<Maker>({
-    {"node-features", NodeFeatures, nullptr},
-    {"pre-requisites", PreRequisites, nullptr},
-    {"state-operator-metrics", OperatorMetrics, nullptr},
-    {"state-driver", nullptr, Driver},
-    {"state-container-toolkit", ContainerToolkit, NvidiaContainerToolkit},
-    {"state-operator-validation", OperatorValidator, NvidiaOperatorValidator},
-    {"state-device-plugin", DevicePlugin, NvidiaDevicePlugin},
-    {"state-mps-control-daemon", MpsControlDaemon, NvidiaMpsControlDaemon},
-    {"state-dcgm", nullptr, Dcgm},
-    {"state-dcgm-exporter", nullptr, DcgmExporter},
-    {"gpu-feature-discovery", GpuFeatureDiscovery, NvidiaGpuFeatureDiscovery},
-    {"state-mig-manager", nullptr, MigManager},
-    {"state-node-status-exporter", NodeStatusExporter, NvidiaNodeStatusExporter},
-    {"state-vgpu-manager", nullptr, VgpuManager},
-    {"state-vgpu-device-manager", nullptr, VgpuDeviceManager},
+    {OperandId::kNodeFeatures, NodeFeatures, nullptr},
+    {OperandId::kPreRequisites, PreRequisites, nullptr},
+    {OperandId::kOperatorMetrics, OperatorMetrics, nullptr},
+    {OperandId::kDriver, nullptr, Driver},
+    {OperandId::kContainerToolkit, ContainerToolkit, NvidiaContainerToolkit},
+    {OperandId::kOperatorValidation, OperatorValidator, NvidiaOperatorValidator},
+    {OperandId::kDevicePlugin, DevicePlugin, NvidiaDevicePlugin},
+    {OperandId::kMpsControlDaemon, MpsControlDaemon, NvidiaMpsControlDaemon},
+    {OperandId::kDcgm, nullptr, Dcgm},
+    {OperandId::kDcgmExporter, nullptr, DcgmExporter},
+    {OperandId::kGpuFeatureDiscovery, GpuFeatureDiscovery, NvidiaGpuFeatureDiscovery},
+    {OperandId::kMigManager, nullptr, MigManager},
+    {OperandId::kNodeStatusExporter, NodeStatusExporter, NvidiaNodeStatusExporter},
+    {OperandId::kVgpuManager, nullptr, VgpuManager},
+    {OperandId::kVgpuDeviceManager, nullptr, VgpuDeviceManager},
     // The components are the same in both images.
-    {"state-sandbox-validation", nullptr, SandboxValidator},
-    {"state-vfio-manager", nullptr, VfioManager},
-    {"state-sandbox-device-plugin", nullptr, SandboxDevicePlugin},
-    {"state-kata-device-plugin", nullptr, KataSandboxDevicePlugin},
-    {"state-cc-manager", nullptr, CcManager},
-    {"state-cuda-toolkit", nullptr, CudaToolkit},
+    {OperandId::kSandboxValidation, nullptr, SandboxValidator},
+    {OperandId::kVfioManager, nullptr, VfioManager},
+    {OperandId::kSandboxDevicePlugin, nullptr, SandboxDevicePlugin},
+    {OperandId::kKataDevicePlugin, nullptr, KataSandboxDevicePlugin},
+    {OperandId::kCcManager, nullptr, CcManager},
+    {OperandId::kCudaToolkit, nullptr, CudaToolkit},
 });
 
 // Where its image is named: its own section, or that of the operand whose image it shares.
@@ -77,7 +82,7 @@ std::set<std::string> NamedConfigMaps(const policy::ClusterPolicy& policy) {
 
 bool IsWhole(const DesiredOperand& operand) {
   // Which driver the nodes shall have nobody says: one that is there stays.
-  if (operand.wanted && !operand.available && operand.operand->state == "state-driver") {
+  if (operand.wanted && !operand.available && operand.operand->id == OperandId::kDriver) {
     return false;
   }
   const bool runs = operand.wanted && operand.available && !operand.operand->daemon_set.empty();
@@ -95,14 +100,14 @@ std::vector<DesiredOperand> DesiredOperands(const Context& context, bool node_fe
     DesiredOperand& desired = all.emplace_back();
     desired.operand = &operand;
     desired.wanted = policy::Wanted(operand, context.policy) &&
-                     (operand.state != "node-features" || node_features);
-    const auto* const maker = std::ranges::find(kMakers, operand.state, &Maker::state);
+                     (operand.id != OperandId::kNodeFeatures || node_features);
+    const auto* const maker = std::ranges::find(kMakers, operand.id, &Maker::id);
     desired.available = maker != kMakers.end() && policy::CanRun(operand, context.policy);
     if (!desired.wanted || !desired.available) {
       continue;
     }
     if (operand.spec != nullptr) {
-      auto image = policy::ChooseImage((context.policy.*operand.spec).image, context.image,
+      auto image = policy::ChooseImage((context.policy.*operand.spec).image, context.release.image,
                                        SectionOf(operand));
       if (!image.has_value()) {
         desired.mistake = std::move(image).error().message;
@@ -112,16 +117,16 @@ std::vector<DesiredOperand> DesiredOperands(const Context& context, bool node_fe
       // Said once, at the operand that the section is named after.
       desired.image.version_ignored &= !operand.section.empty();
     } else if (operand.runs != policy::Runs::kNothing) {
-      desired.image.image = context.image;
+      desired.image.image = context.release.image;
     }
     desired.theirs = maker->ours != nullptr && maker->theirs != nullptr &&
-                     !IsOurs(desired.image.image, context.image);
+                     !IsOurs(desired.image.image, context.release.image);
     auto objects = Make(*maker, own, desired);
     if (objects.has_value()) {
-      AddConstraints(*objects, own, operand.state);
+      AddConstraints(*objects, own, operand.constraints);
       desired.objects = *std::move(objects);
-      desired.partly = (operand.state == "state-driver" && !context.drivers.whole) ||
-                       (operand.state == "state-vgpu-manager" && !context.host_drivers.whole);
+      desired.partly = (operand.id == OperandId::kDriver && !context.drivers.whole) ||
+                       (operand.id == OperandId::kVgpuManager && !context.host_drivers.whole);
     } else {
       desired.mistake = std::move(objects).error().message;
     }

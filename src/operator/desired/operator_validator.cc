@@ -6,8 +6,10 @@
 // privileged because the device cgroup gives GPUs to nobody else before there is a CDI document.
 
 #include "base/paths.h"
+#include "operator/desired/makers.h"
 #include "operator/desired/pod.h"
 #include "policy/names.h"
+#include "policy/operands.h"
 
 namespace gantry::gpu_operator {
 

@@ -225,7 +225,7 @@ std::string DaemonSet::PullPolicy(const std::string& image, const std::string& a
   if (asked == "Always" || asked == "Never" || asked == "IfNotPresent") {
     return asked;
   }
-  return image == context_.image ? context_.pull_policy : "IfNotPresent";
+  return image == context_.release.image ? context_.release.pull_policy : "IfNotPresent";
 }
 
 void DaemonSet::SetPullPolicy(Container& container, const policy::ImageSpec& image) const {
@@ -239,10 +239,10 @@ void DaemonSet::AddPullSecrets(const std::vector<std::string>& names) {
 Json DaemonSet::PullSecrets() const {
   std::set<std::string> names = pull_secrets_;
   const auto is_ours = [&](const Container& container) {
-    return container.image() == context_.image;
+    return container.image() == context_.release.image;
   };
   if (std::ranges::any_of(init_, is_ours) || std::ranges::any_of(containers_, is_ours)) {
-    names.insert(context_.pull_secrets.begin(), context_.pull_secrets.end());
+    names.insert(context_.release.pull_secrets.begin(), context_.release.pull_secrets.end());
   }
   Json secrets = Json::array();
   for (const std::string& name : names) {
@@ -441,7 +441,7 @@ Json DaemonSet::Build() const {
   for (const Container& container : containers_) {
     pod["containers"].push_back(container.Build());
   }
-  std::string rendering = RenderingOf(object, context_.image);
+  std::string rendering = RenderingOf(object, context_.release.image);
   NameWrittenKeys(object);
   object["metadata"]["annotations"][names::kRendering] = std::move(rendering);
   object["metadata"]["annotations"][names::kLastAppliedHash] = Hash(object);

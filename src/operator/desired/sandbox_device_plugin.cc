@@ -5,6 +5,7 @@
 // validator has seen those.
 
 #include "base/text.h"
+#include "operator/desired/makers.h"
 #include "operator/desired/nvidia_pod.h"
 #include "policy/names.h"
 

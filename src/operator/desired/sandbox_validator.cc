@@ -4,8 +4,10 @@
 // has, one init container each, and each says by a status file that its part works. What a node's
 // workload does not need succeeds at once.
 
+#include "operator/desired/makers.h"
 #include "operator/desired/nvidia_pod.h"
 #include "policy/names.h"
+#include "policy/operands.h"
 
 namespace gantry::gpu_operator {
 
@@ -30,7 +32,7 @@ Result<Objects> SandboxValidator(const Context& context, const std::string& imag
     return check(component).AtLevel0().Mount("host-root", "/host", kFromHostReadOnly);
   };
   constexpr const char* kWorkload = "DEFAULT_GPU_WORKLOAD_CONFIG";
-  const policy::Operand& cc_manager = *policy::OperandOfState("state-cc-manager");
+  const policy::Operand& cc_manager = policy::OperandOf(policy::OperandId::kCcManager);
   if (policy::Wanted(cc_manager, policy) && policy::CanRun(cc_manager, policy)) {
     check("cc-manager").AtLevel0();
   }
@@ -42,15 +44,7 @@ Result<Objects> SandboxValidator(const Context& context, const std::string& imag
   check("vgpu-devices")
       .Env(kWorkload, policy.default_workload)
       .Env(policy.validator_vgpu_devices_env);
-  set.main().Command({"sh", "-c"});
-  if (policy.validator.args.empty()) {
-    set.main().Args({"echo all validations are successful; while :; do sleep 86400; done"});
-  }
-  set.main()
-      .Privileged()
-      .AsRoot()
-      .Mount("run-nvidia-validations", names::kValidationsDir, kBothWays)
-      .BeforeStop({"sh", "-c", "rm -f /run/nvidia/validations/*"});
+  set.StayValidated("/run/nvidia/validations/*");
   objects.push_back(set.Finish());
   return objects;
 }

@@ -4,6 +4,7 @@
 // vm-passthrough to vfio-pci, and takes them back when its pod ends. Before it, the driver manager
 // takes a driver off the node.
 
+#include "operator/desired/makers.h"
 #include "operator/desired/nvidia_pod.h"
 #include "policy/image.h"
 
@@ -17,11 +18,7 @@ Result<Objects> VfioManager(const Context& context, const std::string& image) {
                 "spec.vfioManager.image: cuda has no vfio-manage; name k8s-driver-manager");
   }
   const policy::ClusterPolicy& policy = context.policy;
-  Objects objects = NvidiaAccount(
-      context, kName, {},
-      {Rule("config.openshift.io", "clusterversions", {"get", "list"}),
-       Rule("", "nodes", {"get", "list", "patch", "watch"}),
-       Rule("", "pods", {"get", "list", "watch"}), Rule("", "pods/eviction", {"create"})});
+  Objects objects = DriverManagerAccount(context, kName);
 
   NvidiaDaemonSet set(context, kName, kName, image, policy.vfio_manager);
   set.SelectPodsBy("name", kName);

@@ -4,6 +4,7 @@
 // label nvidia.com/vgpu.config says, by a table of vGPU types. The table is a ConfigMap of the
 // user: its types are those of the user's licence and GPUs.
 
+#include "operator/desired/makers.h"
 #include "operator/desired/nvidia_pod.h"
 #include "policy/names.h"
 

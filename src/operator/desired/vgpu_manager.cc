@@ -4,6 +4,7 @@
 // virtual GPUs: it is a driver container of another kind, on nodes for vm-vgpu.
 
 #include "operator/desired/driver_files.h"
+#include "operator/desired/makers.h"
 #include "operator/desired/nvidia_pod.h"
 
 namespace gantry::gpu_operator {
@@ -61,11 +62,7 @@ Result<Json> SetFor(const Context& context, const DriverPart& part, const std::s
 
 Result<Objects> VgpuManager(const Context& context, const std::string& image) {
   Objects objects =
-      NvidiaAccount(context, kVgpuManager, {},
-                    {Rule("config.openshift.io", "clusterversions", {"get", "list"}),
-                     Rule("", "nodes", {"get", "list", "patch", "watch"}),
-                     Rule("", "pods", {"get", "list", "watch"}),
-                     Rule("", "pods/eviction", {"create"}), Rule("apps", "daemonsets", {"get"})});
+      DriverManagerAccount(context, kVgpuManager, {Rule("apps", "daemonsets", {"get"})});
   for (const DriverPart& part : context.host_drivers.sets) {
     TRY_ASSIGN(Json set, SetFor(ForPart(context, part), part, image));
     objects.push_back(std::move(set));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How does an upgrade come to the cluster? Every look works the whole plan out anew. A Node is
+// How does an upgrade come to the cluster? Every pass makes the entire plan anew. A Node is
 // written only if it is still as it was when that was decided, and before a node starts, those in
 // progress are read from the API server itself: a watch that lags must not cost a second node.
 
@@ -50,17 +50,17 @@ Status IgnoreGone(Status status) {
 }  // namespace
 
 Actor::Actor(kube::Client& client, View& view, kube::EventRecorder& events, std::string space,
-             std::function<void()> wake, std::function<void()> told, const Clock& clock)
+             std::function<void()> wake, std::function<void()> changed, const Clock& clock)
     : client_(client),
       view_(view),
       events_(events),
       space_(std::move(space)),
       wake_(std::move(wake)),
-      say_(std::move(told)),
+      changed_(std::move(changed)),
       clock_(clock),
       watches_(client, space_, wake_) {}
 
-void Actor::Follow(const Policies& policies) {
+void Actor::SetPolicies(const Policies& policies) {
   {
     const std::lock_guard lock(mutex_);
     if (policies_ == policies) {
@@ -71,23 +71,23 @@ void Actor::Follow(const Policies& policies) {
   wake_();
 }
 
-Told Actor::told() const {
+UpgradeStatus Actor::status() const {
   const std::lock_guard lock(mutex_);
-  return told_;
+  return status_;
 }
 
-void Actor::Tell(Told told) {
+void Actor::SetStatus(UpgradeStatus status) {
   {
     const std::lock_guard lock(mutex_);
-    if (told_ == told) {
+    if (status_ == status) {
       return;
     }
-    told_ = std::move(told);
+    status_ = std::move(status);
   }
-  say_();
+  changed_();
 }
 
-kube::Outcome Actor::Look() {
+kube::Outcome Actor::Reconcile() {
   std::optional<Policies> policies;
   {
     const std::lock_guard lock(mutex_);
@@ -97,11 +97,11 @@ kube::Outcome Actor::Look() {
     return kube::Done{};
   }
   if (!policies->empty()) {
-    return RollOn(*policies);
+    return Upgrade(*policies);
   }
   watches_.Use({});
-  followed_.clear();
-  Tell({});
+  progress_.clear();
+  SetStatus({});
   Status status = AbandonAll();
   return status.has_value() ? kube::Outcome(kube::Done{}) : std::move(status).error();
 }
@@ -111,42 +111,42 @@ Status Actor::AbandonAll() {
   if (view_.upgrade_traces() == 0) {
     return first;
   }
-  const Sight nothing;
+  const DriverSnapshot nothing;
   const Observer observer(nothing);
   for (const auto& [name, facts] : view_.Nodes()) {
     if (!HasTraces(*facts)) {
       continue;
     }
     const NodeInput node = observer.Observe(name, *facts);
-    if (auto carried = Carry(node, Abandon(node)); !carried.has_value() && first.has_value()) {
+    if (auto carried = Apply(node, Abandon(node)); !carried.has_value() && first.has_value()) {
       first = std::unexpected(std::move(carried).error());
     }
   }
   return first;
 }
 
-Result<std::optional<Sight>> Actor::See() {
+Result<std::optional<DriverSnapshot>> Actor::TakeSnapshot() {
   watches_.Add(DriverQuery(space_));
-  Watches::Pods drivers = watches_.Look(DriverQuery(space_));
+  Watches::Pods drivers = watches_.PodsOf(DriverQuery(space_));
   if (!drivers.seen && !drivers.failure.empty()) {
     return Fail(ErrorKind::kUnavailable, drivers.failure);
   }
   if (!drivers.seen || !watches_.revisions_seen()) {
     return std::nullopt;
   }
-  return Sight{std::move(drivers.pods), watches_.Revisions(), view_.DaemonSets()};
+  return DriverSnapshot{std::move(drivers.pods), watches_.Revisions(), view_.DaemonSets()};
 }
 
-kube::Outcome Actor::RollOn(const Policies& policies) {
-  auto seen = See();
+kube::Outcome Actor::Upgrade(const Policies& policies) {
+  auto seen = TakeSnapshot();
   if (!seen.has_value()) {
     return std::move(seen).error();
   }
-  const std::optional<Sight> sight = *std::move(seen);
-  if (!sight.has_value()) {
+  const std::optional<DriverSnapshot> snapshot = *std::move(seen);
+  if (!snapshot.has_value()) {
     return kube::Done{};  // the watches wake this again
   }
-  const Observer observer(*sight);
+  const Observer observer(*snapshot);
   std::vector<NodeInput> nodes;
   for (const auto& [name, facts] : view_.Nodes()) {
     nodes.push_back(Observe(observer, name, *facts));
@@ -164,22 +164,22 @@ kube::Outcome Actor::RollOn(const Policies& policies) {
   bool moved = false;
   for (const Change& change : plan.changes) {
     const auto node = std::ranges::find(nodes, change.node, &NodeInput::name);
-    auto carried = Carry(*node, change);
+    auto carried = Apply(*node, change);
     moved |= carried.value_or(false);
     if (!carried.has_value() && first.has_value()) {
       first = std::unexpected(std::move(carried).error());
     }
   }
-  Tell({true, plan.counts, Summary(plan), StatusOf(plan), plan.unfinished});
+  SetStatus({true, plan.counts, Summary(plan), StatusOf(plan), plan.unfinished});
   if (!first.has_value()) {
     return std::move(first).error();
   }
   if (moved) {
     return kube::RetryAfter{};  // the view has what was written: the next step is known
   }
-  if (plan.look_again.has_value()) {
+  if (plan.requeue_at.has_value()) {
     return kube::RetryAfter{
-        std::chrono::ceil<std::chrono::milliseconds>(std::max(*plan.look_again, now) - now)};
+        std::chrono::ceil<std::chrono::milliseconds>(std::max(*plan.requeue_at, now) - now)};
   }
   return kube::Done{};
 }
@@ -203,7 +203,7 @@ Status Actor::ShowPods(const Policies& policies, std::vector<NodeInput>& nodes) 
   queries.insert(DriverQuery(space_));
   watches_.Use(queries);
   const WallTime now = clock_.Wall();
-  std::erase_if(followed_, [&](const auto& entry) {
+  std::erase_if(progress_, [&](const auto& entry) {
     const auto node = std::ranges::find(nodes, entry.first, &NodeInput::name);
     return node == nodes.end() || node->state != entry.second.state;
   });
@@ -217,16 +217,16 @@ Status Actor::ShowPods(const Policies& policies, std::vector<NodeInput>& nodes) 
     if (!InProgress(node.state)) {
       continue;
     }
-    const Followed& followed =
-        followed_.try_emplace(node.name, Followed{node.state, now, {}}).first->second;
-    node.followed = followed.since;
-    node.eviction = followed.eviction;
+    const NodeProgress& progress =
+        progress_.try_emplace(node.name, NodeProgress{node.state, now, {}}).first->second;
+    node.seen_since = progress.since;
+    node.eviction = progress.eviction;
     if (!query.has_value()) {
       continue;
     }
     const auto [place, added] = shown.try_emplace(*query);
     if (added) {
-      place->second = watches_.Look(*query);
+      place->second = watches_.PodsOf(*query);
     }
     const Watches::Pods& pods = place->second;
     if (!pods.seen) {
@@ -294,7 +294,7 @@ Status Actor::Refresh(const Observer& observer, std::vector<NodeInput>& nodes) {
                    [&](const Json& object) {
                      NodeInput fresh =
                          Observe(observer, TextAt(object, "metadata.name"), ProjectNode(object));
-                     fresh.followed = now;
+                     fresh.seen_since = now;
                      const auto known = std::ranges::find(nodes, fresh.name, &NodeInput::name);
                      if (known == nodes.end()) {
                        nodes.push_back(std::move(fresh));
@@ -306,7 +306,7 @@ Status Actor::Refresh(const Observer& observer, std::vector<NodeInput>& nodes) {
   return {};
 }
 
-Result<bool> Actor::Carry(const NodeInput& node, const Change& change) {
+Result<bool> Actor::Apply(const NodeInput& node, const Change& change) {
   if (change.marks_node()) {
     auto wrote = Write(node, change);
     if (!wrote.has_value() && wrote.error().kind == ErrorKind::kNotFound) {
@@ -330,7 +330,7 @@ Result<bool> Actor::Carry(const NodeInput& node, const Change& change) {
 Result<bool> Actor::Write(const NodeInput& node, const Change& change) {
   const kube::Key key{"", node.name};
   TRY_ASSIGN(const Json now, client_.Get(kube::kinds::kNode, key));
-  const Sight nothing;
+  const DriverSnapshot nothing;
   if (!SameNode(node, Observer(nothing).Observe(node.name, ProjectNode(now)))) {
     view_.WroteNode(now);
     return false;
@@ -342,13 +342,13 @@ Result<bool> Actor::Write(const NodeInput& node, const Change& change) {
   if (change.from == change.to) {
     return true;
   }
-  const std::string told = Sentence(change);
+  const std::string sentence = Sentence(change);
   const bool trouble = change.to == State::kFailed || change.to == State::kDrain;
-  log::Info("node {}: {}", node.name, told);
+  log::Info("node {}: {}", node.name, sentence);
   if (trouble) {
-    events_.Warning(now, kReason, told);
+    events_.Warning(now, kReason, sentence);
   } else {
-    events_.Normal(now, kReason, told);
+    events_.Normal(now, kReason, sentence);
   }
   return true;
 }
@@ -364,8 +364,8 @@ void Actor::Evict(const NodeInput& node, const Change& change) {
     }
   }
   const bool first = !node.eviction.has_value();
-  if (const auto followed = followed_.find(node.name); followed != followed_.end()) {
-    followed->second.eviction = std::move(eviction);
+  if (const auto progress = progress_.find(node.name); progress != progress_.end()) {
+    progress->second.eviction = std::move(eviction);
   }
   if (first) {
     log::Info("node {}: evicting {} pods for its driver's upgrade", node.name, change.evict.size());

@@ -34,13 +34,13 @@ class Decision {
   Step Decide();
 
  private:
-  // turn.cc
+  // schedule.cc
   void Rest();
   void AwaitTurn();
   // Why a node at rest needs an upgrade; empty: it does not.
   [[nodiscard]] std::string Wanted(const DriverPod& driver) const;
 
-  // emptying.cc
+  // drain.cc
   void EnterJobs(std::string reason);
   void AwaitJobs();
   void DeletePods();
@@ -51,7 +51,7 @@ class Decision {
   void NotEmptied(std::string reason);
   void EvictAgain(const std::vector<const NamedPod*>& left);
 
-  // exchange.cc
+  // pod_restart.cc
   void RestartDriver();
   void Validate();
   void StayFailed();
@@ -76,7 +76,7 @@ class Decision {
   [[nodiscard]] WallTime Deadline(WallTime began, std::chrono::seconds limit) const;
   // Time alone ends it then.
   void Until(WallTime deadline);
-  void LookAgain(WallTime at);
+  void RequeueAt(WallTime at);
   void End(State to, std::string reason);
   [[nodiscard]] WallTime Since() const;
 

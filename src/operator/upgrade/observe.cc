@@ -36,10 +36,10 @@ bool AsksFor(const RevisionFacts& revision, const NodeFacts& node) {
 
 }  // namespace
 
-Observer::Observer(const Sight& sight) : sight_(sight) {
-  for (const RevisionFacts& revision : sight.revisions) {
+Observer::Observer(const DriverSnapshot& snapshot) : snapshot_(snapshot) {
+  for (const RevisionFacts& revision : snapshot.revisions) {
     // Those of a DaemonSet that is gone outlive it with its pods.
-    if (!sight.daemon_sets.contains(revision.daemon_set)) {
+    if (!snapshot.daemon_sets.contains(revision.daemon_set)) {
       continue;
     }
     const RevisionFacts*& newest = current_[revision.daemon_set];
@@ -47,7 +47,7 @@ Observer::Observer(const Sight& sight) : sight_(sight) {
       newest = &revision;
     }
   }
-  for (const NamedPod& pod : sight.drivers) {
+  for (const NamedPod& pod : snapshot.drivers) {
     const NamedPod*& chosen = drivers_[pod.facts.node];
     if (!pod.facts.node.empty() && (chosen == nullptr || CountsMore(pod, *chosen))) {
       chosen = &pod;
@@ -64,9 +64,9 @@ DriverPod Observer::Judge(const NamedPod& pod, const NodeFacts& node) const {
     driver.outdated = driver.judged;
     return driver;
   }
-  const auto set = sight_.daemon_sets.find(pod.facts.daemon_set);
+  const auto set = snapshot_.daemon_sets.find(pod.facts.daemon_set);
   const auto current = current_.find(pod.facts.daemon_set);
-  if (set == sight_.daemon_sets.end() || current == current_.end() ||
+  if (set == snapshot_.daemon_sets.end() || current == current_.end() ||
       set->second.observed_generation < set->second.generation) {
     return driver;
   }
@@ -78,7 +78,7 @@ DriverPod Observer::Judge(const NamedPod& pod, const NodeFacts& node) const {
 
 bool Observer::IsMadeBy(const RevisionFacts& revision, const NamedPod& pod) const {
   return pod.facts.revision == revision.hash ||
-         std::ranges::any_of(sight_.revisions, [&](const RevisionFacts& other) {
+         std::ranges::any_of(snapshot_.revisions, [&](const RevisionFacts& other) {
            return other.daemon_set == revision.daemon_set && other.hash == pod.facts.revision &&
                   other.pods != 0 && other.pods == revision.pods;
          });

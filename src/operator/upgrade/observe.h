@@ -5,23 +5,23 @@
 #include <string>
 #include <vector>
 
+#include "operator/daemon_set_facts.h"
 #include "operator/node_facts.h"
 #include "operator/upgrade/state.h"
-#include "operator/verdict.h"
 
 namespace gantry::gpu_operator::upgrade {
 
 // What the watches show of the drivers.
-struct Sight {
+struct DriverSnapshot {
   std::vector<NamedPod> drivers;  // their pods, of all nodes
   std::vector<RevisionFacts> revisions;
   std::map<std::string, DaemonSetFacts> daemon_sets;  // by name
 };
 
-// What the watches show, looked up by node. The sight outlives it.
+// What the watches show, looked up by node. The snapshot outlives it.
 class Observer {
  public:
-  explicit Observer(const Sight& sight);
+  explicit Observer(const DriverSnapshot& snapshot);
   // All of the node but the pods that its state asks for and what was tried.
   [[nodiscard]] NodeInput Observe(const std::string& name, const NodeFacts& facts) const;
 
@@ -30,7 +30,7 @@ class Observer {
   // Whether the revision makes the pod as it is, perhaps for other nodes.
   [[nodiscard]] bool IsMadeBy(const RevisionFacts& revision, const NamedPod& pod) const;
 
-  const Sight& sight_;
+  const DriverSnapshot& snapshot_;
   std::map<std::string, const RevisionFacts*> current_;  // by DaemonSet
   std::map<std::string, const NamedPod*> drivers_;       // by node
 };

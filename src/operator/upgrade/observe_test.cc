@@ -21,19 +21,19 @@ PodFacts OfSet(const char* revision, const char* digest = "") {
 class ObserveTest : public testing::Test {
  protected:
   ObserveTest() {
-    sight_.revisions = {{"set", "old", "1", 1}, {"set", "new", "2", 2}, {"other", "x", "3", 9}};
-    sight_.daemon_sets["set"] = {.generation = 2, .observed_generation = 2};
+    snapshot_.revisions = {{"set", "old", "1", 1}, {"set", "new", "2", 2}, {"other", "x", "3", 9}};
+    snapshot_.daemon_sets["set"] = {.generation = 2, .observed_generation = 2};
   }
-  NodeInput Node(const NodeFacts& facts = {}) { return Observer(sight_).Observe("n", facts); }
+  NodeInput Node(const NodeFacts& facts = {}) { return Observer(snapshot_).Observe("n", facts); }
   DriverPod Judged(const NamedPod& pod, const Labels& labels = {}) {
-    sight_.drivers = {pod};
+    snapshot_.drivers = {pod};
     NodeFacts facts;
     facts.labels = PackLabels(labels);
     const NodeInput node = Node(facts);
     CHECK(node.driver.has_value());
     return *node.driver;
   }
-  Sight sight_;
+  DriverSnapshot snapshot_;
 };
 
 TEST_F(ObserveTest, ThePodOfTheNewestRevisionIsCurrent) {
@@ -44,13 +44,13 @@ TEST_F(ObserveTest, ThePodOfTheNewestRevisionIsCurrent) {
 
 // op#433: a DaemonSet leaves nodes to another one, and the pods that it keeps are not exchanged.
 TEST_F(ObserveTest, APodThatOnlyTheSelectionOfNodesIsNewerThanIsCurrent) {
-  sight_.revisions[0].pods = sight_.revisions[1].pods = 7;
+  snapshot_.revisions[0].pods = snapshot_.revisions[1].pods = 7;
   EXPECT_TRUE(Judged(Driver("a", OfSet("old"))).judged);
   EXPECT_FALSE(Judged(Driver("a", OfSet("old"))).outdated);
   EXPECT_TRUE(Judged(Driver("a", OfSet("x"))).outdated) << "of another DaemonSet";
-  sight_.revisions[1].pods = 8;
+  snapshot_.revisions[1].pods = 8;
   EXPECT_TRUE(Judged(Driver("a", OfSet("old"))).outdated);
-  sight_.revisions[0].pods = sight_.revisions[1].pods = 0;
+  snapshot_.revisions[0].pods = snapshot_.revisions[1].pods = 0;
   EXPECT_TRUE(Judged(Driver("a", OfSet("old"))).outdated) << "nothing is known of them";
 }
 
@@ -61,12 +61,12 @@ TEST_F(ObserveTest, TheSameDigestIsTheSameDriver) {
 }
 
 TEST_F(ObserveTest, NothingIsSaidBeforeTheControllerHasLookedAtTheTemplate) {
-  sight_.daemon_sets["set"].observed_generation = 1;
+  snapshot_.daemon_sets["set"].observed_generation = 1;
   EXPECT_FALSE(Judged(Driver("a", OfSet("old"))).judged);
-  sight_.daemon_sets.clear();
+  snapshot_.daemon_sets.clear();
   EXPECT_FALSE(Judged(Driver("a", OfSet("old"))).judged);
-  sight_.daemon_sets["set"] = {.generation = 2, .observed_generation = 2};
-  sight_.revisions.clear();
+  snapshot_.daemon_sets["set"] = {.generation = 2, .observed_generation = 2};
+  snapshot_.revisions.clear();
   EXPECT_FALSE(Judged(Driver("a", OfSet("old"))).judged);
 }
 
@@ -74,10 +74,10 @@ TEST_F(ObserveTest, APodWithoutADaemonSetIsInTheWay) {
   EXPECT_TRUE(Judged(Driver("a", {})).outdated);
   // Until there is a DaemonSet whose pod would take its place, or if somebody else manages it.
   EXPECT_FALSE(Judged(Driver("a", {.managed = true})).judged);
-  sight_.revisions.clear();
+  snapshot_.revisions.clear();
   EXPECT_FALSE(Judged(Driver("a", {})).judged);
   // What a DaemonSet that is gone has left says nothing.
-  sight_.revisions = {{"", "old", "1", 1}, {"other", "x", "3", 9}};
+  snapshot_.revisions = {{"", "old", "1", 1}, {"other", "x", "3", 9}};
   EXPECT_FALSE(Judged(Driver("a", {})).judged);
 }
 
@@ -89,7 +89,7 @@ TEST_F(ObserveTest, APodWithoutADaemonSetStaysWhereNoneWouldTakeItsPlace) {
     EXPECT_EQ(pod.judged, pod.outdated);
     return pod.outdated;
   };
-  sight_.revisions[1].nodes =
+  snapshot_.revisions[1].nodes =
       PackLabels({{names::kDriverOwner, "one"}, {names::kSystemId, "ubuntu"}});
   EXPECT_TRUE(is_outdated({{names::kDriverOwner, "one"}, {names::kSystemId, "ubuntu"}}));
   EXPECT_FALSE(is_outdated({{names::kDriverOwner, "two"}, {names::kSystemId, "ubuntu"}}));
@@ -99,18 +99,18 @@ TEST_F(ObserveTest, APodWithoutADaemonSetStaysWhereNoneWouldTakeItsPlace) {
 TEST_F(ObserveTest, OfTwoPodsTheOneThatStays) {
   PodFacts ending = OfSet("old");
   ending.deleting = true;
-  sight_.drivers = {Driver("a", ending), Driver("b", OfSet("new"))};
+  snapshot_.drivers = {Driver("a", ending), Driver("b", OfSet("new"))};
   EXPECT_EQ(Node().driver->key.name, "b");
-  std::swap(sight_.drivers[0], sight_.drivers[1]);
+  std::swap(snapshot_.drivers[0], snapshot_.drivers[1]);
   EXPECT_EQ(Node().driver->key.name, "b");
-  sight_.drivers = {Driver("a", ending)};
+  snapshot_.drivers = {Driver("a", ending)};
   EXPECT_TRUE(Node().driver->facts.deleting);
 }
 
 TEST_F(ObserveTest, APodWithoutANodeIsOfNone) {
-  sight_.drivers = {{{"ns", "a"}, OfSet("new")}};
+  snapshot_.drivers = {{{"ns", "a"}, OfSet("new")}};
   EXPECT_FALSE(Node().driver.has_value());
-  EXPECT_FALSE(Observer(sight_).Observe("", {}).driver.has_value());
+  EXPECT_FALSE(Observer(snapshot_).Observe("", {}).driver.has_value());
 }
 
 TEST_F(ObserveTest, LabelsAndAnnotations) {
@@ -171,7 +171,7 @@ TEST(ProjectNode, KeepsWhatUpgradesNeed) {
       "spec": {"unschedulable": true}})"));
   EXPECT_TRUE(facts.cordoned);
   EXPECT_EQ(UnpackLabels(facts.upgrade).size(), 3U);
-  EXPECT_EQ(Observer(Sight{}).Observe("n", facts).state, State::kFailed);
+  EXPECT_EQ(Observer(DriverSnapshot{}).Observe("n", facts).state, State::kFailed);
 }
 
 }  // namespace

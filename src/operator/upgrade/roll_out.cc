@@ -214,8 +214,8 @@ RollOutPlan RollOut(const std::vector<NodeInput>& nodes, const policy::UpgradePo
     plan.unfinished |= !nodes[i].skip && (InProgress(state) || state == State::kRequired);
   }
   for (Step& step : steps) {
-    if (step.look_again.has_value()) {
-      plan.look_again = std::min(plan.look_again.value_or(*step.look_again), *step.look_again);
+    if (step.requeue_at.has_value()) {
+      plan.requeue_at = std::min(plan.requeue_at.value_or(*step.requeue_at), *step.requeue_at);
     }
     if (!step.change.empty()) {
       plan.changes.push_back(std::move(step.change));
@@ -253,8 +253,8 @@ RollOutPlan RollOutAll(const std::vector<NodeInput>& nodes, const Policies& poli
     std::ranges::move(plan.nodes, std::back_inserter(all.nodes));
     all.counts += plan.counts;
     all.unfinished |= plan.unfinished;
-    if (plan.look_again.has_value()) {
-      all.look_again = std::min(all.look_again.value_or(*plan.look_again), *plan.look_again);
+    if (plan.requeue_at.has_value()) {
+      all.requeue_at = std::min(all.requeue_at.value_or(*plan.requeue_at), *plan.requeue_at);
     }
   }
   HoldBack(nodes, policies, all);
@@ -263,9 +263,9 @@ RollOutPlan RollOutAll(const std::vector<NodeInput>& nodes, const Policies& poli
 }
 
 bool IsOn(const policy::ClusterPolicy& policy) {
-  const policy::Operand* driver = policy::OperandOfState("state-driver");
+  const policy::Operand& driver = policy::OperandOf(policy::OperandId::kDriver);
   return policy.driver_options.upgrade.automatic && !policy.sandbox &&
-         policy::Wanted(*driver, policy) && policy::HasImage(*driver, policy);
+         policy::Wanted(driver, policy) && policy::HasImage(driver, policy);
 }
 
 std::set<PodQuery> PodsFor(const std::vector<NodeInput>& nodes, const Policies& policies,

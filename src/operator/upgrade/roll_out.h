@@ -30,7 +30,7 @@ struct RollOutPlan {
   std::vector<Change> changes;    // none of them empty
   std::vector<NodeStatus> nodes;  // all that are not done: failed, in progress, pending; by name
   Counts counts;
-  std::optional<WallTime> look_again;
+  std::optional<WallTime> requeue_at;
   bool unfinished = false;  // some node, of those that nobody has switched off, is not done
   // Whether a change lets a node start: what is said about the others must be true just then.
   [[nodiscard]] bool starts() const;

@@ -165,8 +165,8 @@ TEST(RollOut, LooksAgainAtTheEarliestTime) {
   }
   nodes[1].marks[names::kUpgradeStep] =
       FormatRecord({State::kValidation, kRollOutNow - seconds(100), ""});
-  EXPECT_EQ(RollOut(nodes, {}, kRollOutNow).look_again, kRollOutNow + seconds(500));
-  EXPECT_EQ(RollOut(Nodes({State::kDone}), {}, kRollOutNow).look_again, std::nullopt);
+  EXPECT_EQ(RollOut(nodes, {}, kRollOutNow).requeue_at, kRollOutNow + seconds(500));
+  EXPECT_EQ(RollOut(Nodes({State::kDone}), {}, kRollOutNow).requeue_at, std::nullopt);
 }
 
 TEST(PodsFor, FewNodesAtOnceThoseFirstThatAreAtItLongest) {

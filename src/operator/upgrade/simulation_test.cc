@@ -58,18 +58,18 @@ class World {
   bool Run(unsigned looks = 20000) {
     for (unsigned look = 0; look < looks; ++look) {
       Happen();
-      const std::vector<NodeInput> inputs = See();
+      const std::vector<NodeInput> inputs = TakeSnapshot();
       const RollOutPlan plan = RollOut(inputs, policy_, now_);
-      const bool killed = Carry(plan);
+      const bool killed = Apply(plan);
       if (killed) {
         evictions_.clear();
-        followed_.clear();
+        progress_.clear();
       }
       if (!plan.changes.empty()) {
         now_ += seconds(Any(0, 2));
         continue;
       }
-      const WallTime next = std::min(plan.look_again.value_or(WallTime::max()), NextEvent());
+      const WallTime next = std::min(plan.requeue_at.value_or(WallTime::max()), NextEvent());
       if (next == WallTime::max()) {
         if (!HelpPending()) {
           return true;
@@ -170,15 +170,15 @@ class World {
     return next;
   }
 
-  std::vector<NodeInput> See() {
+  std::vector<NodeInput> TakeSnapshot() {
     std::vector<NodeInput> inputs;
     for (SimulatedNode& node : nodes_) {
       NodeInput input = node.seen;
-      std::pair<State, WallTime>& followed = followed_[input.name];
-      if (followed.first != input.state) {
-        followed = {input.state, now_};
+      std::pair<State, WallTime>& progress = progress_[input.name];
+      if (progress.first != input.state) {
+        progress = {input.state, now_};
       }
-      input.followed = followed.second;
+      input.seen_since = progress.second;
       if (node.driver_there) {
         DriverPod driver;
         driver.judged = true;
@@ -216,7 +216,7 @@ class World {
   }
 
   // Each change in any order, until a kill. Whether there was one.
-  bool Carry(const RollOutPlan& plan) {
+  bool Apply(const RollOutPlan& plan) {
     std::vector<Change> changes = plan.changes;
     std::ranges::shuffle(changes, random_);
     for (const Change& change : changes) {
@@ -321,7 +321,7 @@ class World {
   policy::UpgradePolicy policy_;
   std::vector<SimulatedNode> nodes_;
   std::map<std::string, Eviction> evictions_;
-  std::map<std::string, std::pair<State, WallTime>> followed_;
+  std::map<std::string, std::pair<State, WallTime>> progress_;
   std::set<std::string> free_;  // were cordoned when they started: outside the budget
 };
 

@@ -154,16 +154,16 @@ void Decision::Wait(std::string reason, State next) {
 }
 
 WallTime Decision::Deadline(WallTime began, std::chrono::seconds limit) const {
-  return std::max(began + limit, node_.followed + std::min(limit, kLeastTime));
+  return std::max(began + limit, node_.seen_since + std::min(limit, kLeastTime));
 }
 
 void Decision::Until(WallTime deadline) {
   step_.status.deadline = deadline;
-  LookAgain(deadline);
+  RequeueAt(deadline);
 }
 
-void Decision::LookAgain(WallTime at) {
-  step_.look_again = std::min(step_.look_again.value_or(at), at);
+void Decision::RequeueAt(WallTime at) {
+  step_.requeue_at = std::min(step_.requeue_at.value_or(at), at);
 }
 
 WallTime Decision::Since() const { return record_.has_value() ? record_->since : now_; }

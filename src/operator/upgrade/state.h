@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "operator/node_facts.h"
-#include "operator/upgrade/marks.h"
+#include "operator/upgrade/annotations.h"
 #include "operator/upgrade/pod_facts.h"
 #include "policy/upgrade_policy.h"
 
@@ -42,7 +42,7 @@ struct NodeInput {
   bool cordoned = false;
   // Since when this process looks after the node in its state; what it cannot look at yet, it does
   // not look after.
-  WallTime followed{};
+  WallTime seen_since{};
   Labels marks;  // annotations about the upgrade
   std::optional<DriverPod> driver;
   // Pods that this state asks for (PodsFor) on the node; nullopt: not seen yet, `unseen` says why.
@@ -93,7 +93,7 @@ struct Step {
   Change change;
   NodeStatus status;
   bool waits_for_turn = false;         // could start: Start
-  std::optional<WallTime> look_again;  // when time alone changes something
+  std::optional<WallTime> requeue_at;  // when time alone changes something
 };
 
 // One node's next step, given what is known of it.

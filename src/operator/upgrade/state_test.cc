@@ -309,12 +309,12 @@ TEST(Jobs, AreWaitedFor) {
   node.pods = {UserPod("a"), UserPod("b", {.finished = true})};
   Step step = Next(node, policy, seconds(1'000'000));
   EXPECT_TRUE(step.change.empty());
-  EXPECT_EQ(step.look_again, std::nullopt);
+  EXPECT_EQ(step.requeue_at, std::nullopt);
   EXPECT_THAT(step.status.reason, HasSubstr("1 pods"));
   policy.jobs_timeout = seconds(60);
   step = Next(node, policy, seconds(59));
   EXPECT_TRUE(step.change.empty());
-  EXPECT_EQ(step.look_again, kNow + seconds(60));
+  EXPECT_EQ(step.requeue_at, kNow + seconds(60));
   EXPECT_EQ(step.status.deadline, kNow + seconds(60));
   EXPECT_EQ(To(node, policy, seconds(60)), State::kPodDeletion);
   // NVIDIA's annotation says since when, if it is there.
@@ -358,7 +358,7 @@ TEST(PodDeletion, ConcernsPodsWithGpus) {
   EXPECT_EQ(step.change.evict[0].key.name, "train");
   EXPECT_EQ(step.change.evict[0].uid, "g");
   EXPECT_EQ(step.status.deadline, kNow + seconds(300));
-  EXPECT_EQ(step.look_again, kNow + kEvictAgain);
+  EXPECT_EQ(step.requeue_at, kNow + kEvictAgain);
 }
 
 TEST(PodDeletion, IsTriedAgainAndEndsInTime) {
@@ -367,7 +367,7 @@ TEST(PodDeletion, IsTriedAgainAndEndsInTime) {
   node.eviction = Eviction{kNow, "a budget forbids it"};
   Step step = Next(node, {}, seconds(4));
   EXPECT_TRUE(step.change.empty());
-  EXPECT_EQ(step.look_again, kNow + kEvictAgain);
+  EXPECT_EQ(step.requeue_at, kNow + kEvictAgain);
   EXPECT_THAT(step.status.reason, HasSubstr("users/train (a budget forbids it)"));
   EXPECT_EQ(Next(node, {}, seconds(5)).change.evict.size(), 1U);
   step = Next(node, {}, seconds(300));
@@ -382,11 +382,11 @@ TEST(PodDeletion, IsTriedAgainAndEndsInTime) {
 TEST(PodDeletion, TimeThatRanOutWhileNobodyWasHereLeavesAMinute) {
   NodeInput node = Node(State::kPodDeletion);
   node.pods = {UserPod("train", GpuPod())};
-  node.followed = kNow + seconds(1000);
+  node.seen_since = kNow + seconds(1000);
   Step step = Next(node, {}, seconds(1000));
   EXPECT_EQ(step.change.to, State::kPodDeletion);
   EXPECT_EQ(step.change.evict.size(), 1U);
-  EXPECT_EQ(step.look_again, kNow + seconds(1000) + kEvictAgain);
+  EXPECT_EQ(step.requeue_at, kNow + seconds(1000) + kEvictAgain);
   EXPECT_EQ(step.status.deadline, kNow + seconds(1000) + kLeastTime);
   EXPECT_EQ(To(node, {}, seconds(1060)), State::kFailed);
   const policy::UpgradePolicy quick{.pod_deletion = {.timeout = seconds(7)}};
@@ -400,7 +400,7 @@ TEST(PodDeletion, APodThatDoesNotEndIsNotWaitedForForEver) {
   node.pods->front().facts.deleting = true;
   Step step = Next(node, {}, seconds(299));
   EXPECT_TRUE(step.change.empty());
-  EXPECT_EQ(step.look_again, kNow + seconds(300));
+  EXPECT_EQ(step.requeue_at, kNow + seconds(300));
   step = Next(node, {}, seconds(300));
   EXPECT_EQ(step.change.to, State::kFailed);
   EXPECT_THAT(step.change.reason, HasSubstr("users/train, which is being deleted"));
@@ -517,7 +517,7 @@ TEST(Restart, APodThatWasGivenUpBeforeGetsAnotherChance) {
 
 TEST(Restart, AnOperatorThatWasAwayTriesItFirst) {
   NodeInput node = Node(State::kPodRestart, true);
-  node.followed = kNow + seconds(5000);
+  node.seen_since = kNow + seconds(5000);
   const Step step = Next(node, {}, seconds(5000));
   EXPECT_EQ(step.change.to, State::kPodRestart);
   EXPECT_TRUE(step.change.restart.has_value());
@@ -616,7 +616,7 @@ TEST(Validation, WhatItTakes) {
 TEST(Validation, AnOperatorThatWasAwayLooksForAMinute) {
   NodeInput node = Node(State::kValidation);
   node.pods.emplace();
-  node.followed = kNow + seconds(5000);
+  node.seen_since = kNow + seconds(5000);
   EXPECT_EQ(To(node, {}, seconds(5059)), State::kValidation);
   EXPECT_EQ(To(node, {}, seconds(5060)), State::kFailed);
 }

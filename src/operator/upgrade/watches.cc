@@ -23,12 +23,12 @@ struct Watches::PodWatch {
       : cache(
             ProjectPod, [changed](const kube::Key&, const auto&, const auto&) { changed(); },
             changed),
-        watch(client, kube::kinds::kPod, SelectionOf(query), cache, Told(changed)) {
+        watch(client, kube::kinds::kPod, SelectionOf(query), cache, OptionsWith(changed)) {
     watch.Start();
   }
 
   // A selector that the API server can't read stays so: somebody must hear of it.
-  kube::WatchOptions Told(const std::function<void()>& changed) {
+  kube::WatchOptions OptionsWith(const std::function<void()>& changed) {
     kube::WatchOptions options;
     options.on_failure = [this, changed](const Error& error) {
       if (error.kind == ErrorKind::kInvalid || error.kind == ErrorKind::kDenied) {
@@ -87,7 +87,7 @@ void Watches::Add(const PodQuery& query) {
   }
 }
 
-Watches::Pods Watches::Look(const PodQuery& query) const {
+Watches::Pods Watches::PodsOf(const PodQuery& query) const {
   const PodWatch& watch = *pods_.at(query);
   Pods pods;
   pods.seen = watch.cache.synced();

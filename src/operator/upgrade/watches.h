@@ -36,7 +36,7 @@ class Watches {
     std::vector<NamedPod> pods;
   };
   // Of one of the queries in use.
-  [[nodiscard]] Pods Look(const PodQuery& query) const;
+  [[nodiscard]] Pods PodsOf(const PodQuery& query) const;
   [[nodiscard]] std::vector<RevisionFacts> Revisions() const;
   [[nodiscard]] bool revisions_seen() const;
 

@@ -3,7 +3,7 @@
 // What stands on a Node about its driver's upgrade? NVIDIA's state in NVIDIA's label, and in
 // annotations what has to outlive this process: since when, why, and who cordoned the node.
 
-#include "operator/upgrade/marks.h"
+#include "operator/upgrade/annotations.h"
 
 #include <algorithm>
 #include <array>

@@ -107,7 +107,7 @@ TEST_P(NvidiaDriverDigest, IsNvidias) {
   GetParam().set(spec, pool.system);
   Context context;
   context.policy.host_root = "";
-  context.driver_manager = "nvcr.io/nvidia/cloud-native/k8s-driver-manager:devel";
+  context.release.driver_manager = "nvcr.io/nvidia/cloud-native/k8s-driver-manager:devel";
   const auto objects = NvidiaDriverObjects(context, {"d", "uid", spec}, pool);
   ASSERT_TRUE(objects.has_value()) << objects.error().message;
   const Json& pod = objects->back()["spec"]["template"]["spec"];

@@ -146,9 +146,9 @@ void Decision::EvictAgain(const std::vector<const NamedPod*>& left) {
   const WallTime due = node_.eviction.has_value() ? node_.eviction->at + kEvictAgain : now_;
   if (now_ >= due) {
     step_.change.evict = std::move(still);
-    LookAgain(now_ + kEvictAgain);
+    RequeueAt(now_ + kEvictAgain);
   } else {
-    LookAgain(due);
+    RequeueAt(due);
   }
 }
 

@@ -4,6 +4,8 @@
 // there is to know in facts.json), perhaps NVIDIADrivers (drivers.json), and the objects that come
 // of them (expected.yaml). GANTRY_ACCEPT=1 writes the latter anew.
 
+#include "operator/desired/operands.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,9 +16,12 @@
 
 #include "base/text.h"
 #include "operator/desired/context.h"
+#include "operator/desired/host_cleanup.h"
+#include "operator/desired/makers.h"
 #include "operator/driver_parts_for_tests.h"
 #include "operator/driver_plan.h"
 #include "policy/names.h"
+#include "policy/operands.h"
 
 namespace gantry::gpu_operator {
 namespace {
@@ -134,9 +139,10 @@ TEST_P(Golden, ObjectsAreAsExpected) {
   ASSERT_TRUE(policy.has_value()) << policy.error().message;
   Context context{.policy = *policy,
                   .space = "gpu-operator",
-                  .image = "localhost/gantry:1",
-                  .pull_policy = "IfNotPresent",
-                  .pull_secrets = TextsAt(facts, "pullSecrets"),
+                  .release = {.image = "localhost/gantry:1",
+                              .pull_secrets = TextsAt(facts, "pullSecrets"),
+                              .driver_manager = "nvcr.io/nvidia/cloud-native/k8s-driver-manager:v1",
+                              .cuda_image = "nvcr.io/nvidia/cuda"},
                   .runtime = TextAt(facts, "runtime", "containerd"),
                   .owners = Json::array({{{"apiVersion", "nvidia.com/v1"},
                                           {"kind", "ClusterPolicy"},
@@ -144,8 +150,6 @@ TEST_P(Golden, ObjectsAreAsExpected) {
                                           {"uid", "1"},
                                           {"controller", true},
                                           {"blockOwnerDeletion", true}}}),
-                  .driver_manager = "nvcr.io/nvidia/cloud-native/k8s-driver-manager:v1",
-                  .cuda_image = "nvcr.io/nvidia/cuda",
                   .monitoring = MonitoringIn(facts),
                   .openshift = OpenShiftIn(facts),
                   .config_maps = ConfigMapsIn(facts)};
@@ -198,7 +202,7 @@ INSTANTIATE_TEST_SUITE_P(Operator, Golden, testing::ValuesIn(Cases()),
 TEST(NodeStatusExporter, IsToldWhetherAPluginIsWanted) {
   for (const char* wanted : {"true", "false"}) {
     Context context;
-    context.image = "gantry:1";
+    context.release.image = "gantry:1";
     context.policy.device_plugin.enabled = std::string_view(wanted) == "true";
     for (const Objects& objects : {NodeStatusExporter(context, "gantry:1"),
                                    *NvidiaNodeStatusExporter(context, "gpu-operator:1")}) {
@@ -217,15 +221,15 @@ const Json& PodOf(const Objects& objects) {
 
 TEST(PullPolicy, OfTheOperatorsImageIsNothingToAnother) {
   Context context;
-  context.image = "r/gantry:1";
-  context.pull_policy = "Always";
+  context.release.image = "r/gantry:1";
+  context.release.pull_policy = "Always";
   const std::string theirs = "nvcr.io/nvidia/k8s-device-plugin:v1";
   const Objects objects = *NvidiaDevicePlugin(context, theirs);
   const Json& pod = PodOf(objects);
   EXPECT_EQ(pod["containers"][0]["imagePullPolicy"], "IfNotPresent");
   // The init container that waits runs from ours.
   EXPECT_EQ(pod["initContainers"][0]["imagePullPolicy"], "Always");
-  const Objects ours = DevicePlugin(context, context.image);
+  const Objects ours = DevicePlugin(context, context.release.image);
   EXPECT_EQ(PodOf(ours)["containers"][0]["imagePullPolicy"], "Always");
   for (const char* asked : {"Never", "Sometimes"}) {
     context.policy.device_plugin.image.pull_policy = asked;
@@ -237,7 +241,7 @@ TEST(PullPolicy, OfTheOperatorsImageIsNothingToAnother) {
 
 TEST(NvidiaContainerToolkit, KeepsItsHooksWhereTheHostLetsItWrite) {
   Context context;
-  context.image = "gantry:1";
+  context.release.image = "gantry:1";
   const auto hooks = [&] {
     const Objects objects = *NvidiaContainerToolkit(context, "container-toolkit:1");
     const Json& volumes = PodOf(objects)["volumes"];
@@ -258,7 +262,7 @@ TEST(NvidiaContainerToolkit, FindsTheDriverWithoutNvidiasValidator) {
   Json spec = {{"validator",
                 {{"repository", "nvcr.io/nvidia"}, {"image", "gpu-operator"}, {"version", "v26"}}}};
   Context context;
-  context.image = "r/gantry:1";
+  context.release.image = "r/gantry:1";
   for (const char* writer : {"gpu-operator", "gantry"}) {
     spec["validator"]["image"] = writer;
     context.policy = *policy::Parse({{"spec", spec}});
@@ -285,9 +289,7 @@ TEST(IsWhole, NotWhileNoNodeSaysForWhichSystemDriversAre) {
   const auto incomplete = [&](const SystemFacts& system) {
     Context context{.policy = *policy::Parse({{"spec", spec}}),
                     .space = "ns",
-                    .image = "gantry:1",
-                    .pull_policy = "IfNotPresent",
-                    .driver_manager = "m:1"};
+                    .release = {.image = "gantry:1", .driver_manager = "m:1"}};
     DivideOn(system, context);
     std::string states;
     for (const DesiredOperand& operand : DesiredOperands(context, true)) {
@@ -310,7 +312,7 @@ TEST(IsWhole, NotWhileNoNodeSaysForWhichSystemDriversAre) {
 TEST(GpuFeatureDiscovery, AFileWithLabelsIsTheHosts) {
   const auto mounts = [](const policy::EnvVars& env, const std::string& config = "") {
     Context context;
-    context.image = "gantry:1";
+    context.release.image = "gantry:1";
     context.policy.gfd.env = env;
     context.policy.config_name = config;
     return Json(GpuFeatureDiscovery(context, "gantry:1")).dump().find(names::kFeaturesDir) !=
@@ -364,11 +366,10 @@ TEST(OpenShiftRights, EveryPodThatSeesTheHostMayDoSo) {
     ASSERT_TRUE(policy.has_value()) << policy.error().message;
     Context context{.policy = *policy,
                     .space = "ns",
-                    .image = "gantry:1",
-                    .pull_policy = "IfNotPresent",
+                    .release = {.image = "gantry:1",
+                                .driver_manager = "m:1",
+                                .cuda_image = "nvcr.io/nvidia/cuda"},
                     .runtime = "crio",
-                    .driver_manager = "m:1",
-                    .cuda_image = "nvcr.io/nvidia/cuda",
                     .openshift = {.version = "4.13", .constraints = true}};
     DivideOn({"rhcos", "rhcos4.13", {"5.14"}, {}}, context);
     for (const DesiredOperand& operand : DesiredOperands(context, true)) {
@@ -391,8 +392,8 @@ TEST(NodeFeatures, AreFoundWhereAndAsTheChartsValuesSay) {
     Context context;
     context.policy = policy::Parse(Json::object()).value();
     context.space = "ns";
-    context.image = "i:1";
-    context.worker_pod = pod;
+    context.release.image = "i:1";
+    context.release.worker_pod = pod;
     const Objects objects = NodeFeatures(context, "i:1");
     return objects.back()["spec"]["template"];
   };

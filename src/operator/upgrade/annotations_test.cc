@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "operator/upgrade/marks.h"
+#include "operator/upgrade/annotations.h"
 
 #include <gtest/gtest.h>
 

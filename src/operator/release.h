@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "policy/known_images.h"
+
+namespace gantry::gpu_operator {
+
+// What this release brings along: images and settings that the chart chooses, not the policy.
+struct Release {
+  std::string image = {};
+  std::string pull_policy = "IfNotPresent";    // of that image, where the policy says nothing
+  std::vector<std::string> pull_secrets = {};  // names of Secrets, for that image
+  std::string worker_config = {};              // of our node feature discovery's workers, as YAML
+  // What the chart's values say of those workers' pods: nodeSelector, affinity, tolerations,
+  // resources, priorityClassName, annotations; null: nothing.
+  Json worker_pod = {};
+  std::string driver_manager = {};  // NVIDIA's image of it, where the policy names none
+  std::string cuda_image = {};      // NVIDIA's images of CUDA, without a tag, likewise
+  policy::KnownImages known_images = {
+      {"driver", "nvcr.io/nvidia/driver"},
+      {"migManager", "nvcr.io/nvidia/cloud-native/k8s-mig-manager"}};
+  bool operator==(const Release&) const = default;
+};
+
+}  // namespace gantry::gpu_operator
