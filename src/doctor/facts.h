@@ -149,8 +149,6 @@ struct OperatorFacts {
 
 inline constexpr char kDevicePluginSet[] = "nvidia-device-plugin-daemonset";
 inline constexpr char kOperatorApp[] = "gpu-operator";  // the label `app` of the operator's pods
-// The reason of a device plugin's event that it does not take its settings.
-inline constexpr char kSettingsRefused[] = "InvalidDevicePluginConfig";
 
 // One configuration of the device plugin: a key of the ConfigMap that the policy names.
 struct ConfigFacts {

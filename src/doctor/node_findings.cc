@@ -14,6 +14,7 @@
 #include "doctor/node_choice.h"
 #include "policy/feature_labels.h"
 #include "policy/names.h"
+#include "policy/reasons.h"
 #include "policy/taints.h"
 
 namespace gantry::doctor {
@@ -56,90 +57,23 @@ bool OlderThan(const ClusterFacts& cluster, const NodeFacts& node, const char* l
 
 // --- the validator's words -----------------------------------------------------------------------
 
-struct Verdict {
-  std::string_view code;  // operands/validator's reason
-  std::string_view message;
-  std::string_view remedy;
-};
-
-constexpr char kDriverMissing[] = "DriverMissing";
-constexpr char kNoGpuAllocatable[] = "NoGpuAllocatable";
 constexpr char kDevicePlugin[] = "device-plugin";  // in labels
 // The MIG manager's, as names::kDeployPaused is a driver manager's.
 constexpr char kMigPause[] = "paused-for-mig-change";
 
-constexpr char kToolkitLog[] =
-    "look at the container toolkit's log there: kubectl logs -A -l "
-    "app=nvidia-container-toolkit-daemonset --prefix";
-constexpr char kPluginLog[] =
-    "look at the device plugin's log there: kubectl logs -A -l app=nvidia-device-plugin-daemonset "
-    "--prefix";
-constexpr char kNvidiaSmi[] = "run `nvidia-smi` on the node; its kernel log (NVRM, Xid) says more";
-
-constexpr std::array kVerdicts = std::to_array<Verdict>({
-    {kDriverMissing, "has a GPU on its PCI bus, and no driver was found on it",
-     "install NVIDIA's driver on the node, or name a driver image in the ClusterPolicy"},
-    {"DriverContainerNotReady", "its driver container has not said that it is ready",
-     "look at the log of the driver's pod there: kubectl logs -A -l "
-     "app.kubernetes.io/component=nvidia-driver --prefix"},
-    {"DriverNotInstalled", "its driver's container could not install the driver",
-     "`kubectl describe node` has the reason in an event, and so has the log of the driver's pod "
-     "there: kubectl logs -A -l app.kubernetes.io/component=nvidia-driver --prefix"},
-    {"LibraryMissing", "its driver lacks libnvidia-ml.so.1",
-     "install the driver's libraries, in the version of its kernel module"},
-    {"KernelModuleNotLoaded", "its driver is installed and the kernel module is not loaded",
-     "run `modprobe nvidia` there; after an update of the kernel install the driver for the new "
-     "one, with Secure Boot sign it"},
-    {"VersionMismatch", "its kernel module and its driver's libraries are of two versions",
-     "restart the node: the driver was updated under the running kernel"},
-    {"DeviceNodeMissing", "a device node of its GPUs is not there",
-     "run `nvidia-modprobe -u -c 0` as root on the node, or enable nvidia-persistenced"},
-    {"GpuBoundToNouveau", "nouveau holds its GPU",
-     "blacklist nouveau, rebuild the initial ramdisk and restart the node"},
-    {"GpuBoundToVfio", "vfio-pci holds its GPU, for virtual machines",
-     "bind the GPU to nvidia, or label the node nvidia.com/gpu.workload.config=vm-passthrough"},
-    {"DriverHangs", "its driver does not answer",
-     "look into its kernel log for NVRM and Xid lines, and restart the node"},
-    {"DriverFails", "its driver answers with an error", kNvidiaSmi},
-    {"NoGpuAnswers", "its driver is loaded and reports no GPU", kNvidiaSmi},
-    {"NoGpu", "no GPU is on its PCI bus any more", "look whether the machine sees the card"},
-    {"ToolkitNotInstalled", "the container toolkit is not installed on it", kToolkitLog},
-    {"ToolkitBroken", "the container toolkit that is installed on it does not run", kToolkitLog},
-    {"CdiMissing", "has no CDI document for its GPUs", kToolkitLog},
-    {"CdiInvalid", "its CDI document can't be read", kToolkitLog},
-    {"CdiStale", "its CDI document names files that are not there", kToolkitLog},
-    {"RuntimeNotConfigured", "its container runtime could not be given the NVIDIA runtimes",
-     kToolkitLog},
-    {kNoGpuAllocatable, "has a GPU and a driver, and its kubelet offers no GPU", kPluginLog},
-    {"CdiHookMissing", "its CDI document calls a program that is not on it",
-     "install NVIDIA's Container Toolkit there, or set toolkit.enabled=true in the ClusterPolicy"},
-    {"KubeletDoesNotAnswer", "its kubelet's pod-resources socket does not answer",
-     "look whether the kubelet runs on this node"},
-    {"CudaHangs", "CUDA does not start on it", kNvidiaSmi},
-    {"CudaFails", "CUDA answers with an error on it", kNvidiaSmi},
-    {"CudaVersionMismatch", "its driver and its libcuda differ",
-     "restart the node, so that the kernel module is the installed driver's"},
-    {"FabricManagerNotReady", "its NVSwitch system is not initialised",
-     "start nvidia-fabricmanager there, in the driver's version"},
-    {"ModuleNotLoaded", "a kernel module that its driver container brings is not loaded",
-     "look at the log of the driver's pod there"},
-    {"MofedNotReady", "RDMA is asked for, and its Mellanox driver is not there",
-     "install MOFED on the node, or the network operator"},
-});
-
 Finding Validated(const NodeFacts& node, const std::string& reason) {
   const std::string words = node.validator_says.empty() ? "" : ": " + node.validator_says;
-  const auto known = std::ranges::find(kVerdicts, reason, &Verdict::code);
-  if (known == kVerdicts.end()) {
+  const reasons::Reason* known = reasons::Find(reasons::Writer::kValidator, reason);
+  if (known == nullptr) {
     return Problem("ValidationFailed", NodeName(node),
                    format("the validator says {}", reason) + words,
                    format("kubectl describe node {} has the whole sentence", node.name));
   }
   // There are many reasons; of the other words there is one each.
-  const bool tell = known->code == "DriverNotInstalled" || known->code == "RuntimeNotConfigured" ||
-                    known->code == "CudaFails";
-  return Problem(reason, NodeName(node), std::string(known->message) + (tell ? words : ""),
-                 std::string(known->remedy));
+  const bool tell = reason == reasons::kDriverNotInstalled.code ||
+                    reason == reasons::kRuntimeNotConfigured.code ||
+                    reason == reasons::kCudaFails.code;
+  return Problem(reason, NodeName(node), known->meaning + (tell ? words : ""), known->remedy);
 }
 
 // --- changes that are under way, or stuck
@@ -367,7 +301,7 @@ bool AwaitsVerdict(const ClusterFacts& cluster, const NodeFacts& node) {
 // What the validator says; that the kubelet offers no GPU is no fault where nobody is to offer one.
 std::string VerdictOf(const ClusterFacts& cluster, const NodeFacts& node) {
   const std::string validation = ValueOf(node, names::kGpuValidation);
-  return validation == kNoGpuAllocatable && !IsPluginAskedFor(cluster, node)
+  return validation == reasons::kNoGpuAllocatable.code && !IsPluginAskedFor(cluster, node)
              ? names::kValidationReady
              : validation;
 }
@@ -384,7 +318,7 @@ std::string WordOf(const ClusterFacts& cluster, const NodeFacts& node) {
     return "";
   }
   const bool driver = node.labels.contains(names::kCudaDriverVersionFull) || !validation.empty();
-  return driver ? kNoGpuAllocatable : kDriverMissing;
+  return driver ? reasons::kNoGpuAllocatable.code : reasons::kDriverMissing.code;
 }
 
 // The operand that brings the node its driver; nullptr: none does.
@@ -398,7 +332,7 @@ const OperandFacts* DriverOf(const ClusterFacts& cluster, const NodeFacts& node)
 // The files of NVIDIA's driver container are there when it has loaded its modules: until then the
 // driver is missing, which is no finding of its own.
 bool IsAboutDriversFiles(std::string_view word) {
-  return word == kDriverMissing || word == "DriverContainerNotReady";
+  return word == reasons::kDriverMissing.code || word == reasons::kDriverContainerNotReady.code;
 }
 
 // Whether a finding of the operand says why it does not run on that node.
@@ -446,7 +380,9 @@ bool IsConfigTold(const ClusterFacts& cluster, const std::vector<Finding>& findi
          std::ranges::any_of(findings, unknown);
 }
 
-bool RefusesSettings(const NodeFacts& node) { return node.not_offered_for == kSettingsRefused; }
+bool RefusesSettings(const NodeFacts& node) {
+  return node.not_offered_for == reasons::kInvalidDevicePluginConfig.code;
+}
 
 std::optional<Finding> OfSettings(const ClusterFacts& cluster, const std::vector<Finding>& findings,
                                   const NodeFacts& node) {
@@ -466,7 +402,7 @@ std::optional<Finding> NoNvidiaDriver(const ClusterFacts& cluster, const NodeFac
   if (!apart || !LabelIs(node, DeployLabel("driver"), "true")) {
     return std::nullopt;
   }
-  Finding finding = Validated(node, kDriverMissing);
+  Finding finding = Validated(node, reasons::kDriverMissing.code);
   const std::string owner = ValueOf(node, names::kDriverOwner);
   if (owner.empty()) {
     finding.message += "; no NVIDIADriver selects it";
@@ -495,15 +431,16 @@ std::optional<Finding> Lacking(const ClusterFacts& cluster, const std::vector<Fi
       return std::nullopt;
     }
     if (IsInstalling(cluster, node)) {
-      return Note("DriverContainerNotReady", NodeName(node), "its driver is being installed",
+      return Note(reasons::kDriverContainerNotReady.code, NodeName(node),
+                  "its driver is being installed",
                   "wait: its image is pulled, and often its modules are compiled");
     }
-    return Validated(node, "DriverContainerNotReady");
+    return Validated(node, reasons::kDriverContainerNotReady.code);
   }
-  if (word == kDriverMissing) {
+  if (word == reasons::kDriverMissing.code) {
     return NoNvidiaDriver(cluster, node).value_or(Validated(node, word));
   }
-  if (word != kNoGpuAllocatable) {
+  if (word != reasons::kNoGpuAllocatable.code) {
     return Validated(node, word);
   }
   if (IsPluginAwaited(cluster, findings, node)) {

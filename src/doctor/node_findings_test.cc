@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "policy/names.h"
+#include "policy/reasons.h"
 
 namespace gantry::doctor {
 namespace {
@@ -452,7 +453,7 @@ TEST_F(NodeFindings, WhyADevicePluginOffersNothing) {
 
 TEST_F(NodeFindings, ADevicePluginThatRefusesItsSettings) {
   node().not_offered = "sharing.mps: can't be had with the MIG strategy mixed; no GPU is offered";
-  node().not_offered_for = kSettingsRefused;
+  node().not_offered_for = reasons::kInvalidDevicePluginConfig.code;
   EXPECT_EQ(CodeOf(), "");  // the last good ones are in force
   for (const char* word : {"NoGpuAllocatable", "ready"}) {
     // Of a device plugin that was started anew the kubelet still shows the GPUs.

@@ -22,6 +22,7 @@
 #include "kube/path.h"
 #include "policy/kinds.h"
 #include "policy/names.h"
+#include "policy/reasons.h"
 
 namespace gantry::doctor {
 namespace {
@@ -523,13 +524,14 @@ class Reader {
   // What its device plugin told last of why it offers less than there is.
   void NoteNotOffered(NodeFacts& node) const {
     Told newest;
-    for (const char* reason :
-         {"GPUNotOffered", kSettingsRefused, "CDIDocumentNotWritten", "NVMLNotUsable"}) {
-      const auto told = verdicts_.find({node.name, reason});
+    for (const reasons::Reason& reason :
+         {reasons::kGpuNotOffered, reasons::kInvalidDevicePluginConfig,
+          reasons::kCdiDocumentNotWritten, reasons::kNvmlNotUsable}) {
+      const auto told = verdicts_.find({node.name, reason.code});
       if (told != verdicts_.end() && told->second.last_seen >= newest.last_seen) {
         newest = told->second;
         node.not_offered = newest.message;
-        node.not_offered_for = reason;
+        node.not_offered_for = reason.code;
       }
     }
   }

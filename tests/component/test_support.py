@@ -187,7 +187,9 @@ def test_every_code_is_in_the_page_of_codes():
               "InvalidImageName", "RegistryUnavailable", "SignatureValidationFailed", "StartError",
               "ContainerCannotRun", "PreferNoSchedule", "NFDLabelsMissing"}
     sources = "".join(path.read_text() for path in sorted((ROOT / "src/doctor").glob("*findings.*")))
-    codes = set(re.findall(r'"((?:[A-Z]+[a-z]+){2,}[A-Z]*)"', sources)) - theirs
+    reasons = (ROOT / "src/policy/reasons.h").read_text()
+    codes = set(re.findall(r'"((?:[A-Z]+[a-z]+){2,}[A-Z]*)"', sources + reasons)) - theirs
+    codes |= set(re.findall(r'"(GPU\w+)"', reasons))
     assert set(re.findall(r"^\| `(\w+)`", (ROOT / "docs/doctor.md").read_text(), re.MULTILINE)) == codes
 
 
