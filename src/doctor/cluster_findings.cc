@@ -10,7 +10,6 @@
 
 #include "base/text.h"
 #include "doctor/node_choice.h"
-#include "doctor/node_findings.h"
 #include "policy/names.h"
 
 namespace gantry::doctor {
@@ -74,11 +73,12 @@ constexpr std::array<Once, 2> kOnce = {{
 }};
 
 // On other nodes, or for GPUs of others, a second one is no trouble.
-void ExamineDevicePlugins(const ClusterFacts& cluster, std::vector<Finding>& findings) {
-  for (const NodeFacts& node : cluster.nodes) {
+void ExamineDevicePlugins(const StagedCluster& cluster, std::vector<Finding>& findings) {
+  for (const NodeFacts& node : cluster.facts.nodes) {
     std::vector<std::string> objects;
-    for (const PartFacts& part : cluster.parts) {
-      if (part.part == Part::kDevicePlugin && HasGpu(node) && Takes(part.choice, node)) {
+    for (const PartFacts& part : cluster.facts.parts) {
+      if (part.part == Part::kDevicePlugin && cluster.Of(node).has_gpu &&
+          Takes(part.choice, node)) {
         objects.push_back(part.object);
       }
     }
@@ -107,41 +107,47 @@ void ExamineParts(const ClusterFacts& cluster, std::vector<Finding>& findings) {
   }
 }
 
+struct Chooser {
+  std::string object;
+  std::string node = {};  // empty: the policy chooses
+};
+
 // Which configurations are in use, and by whom.
-std::map<std::string, std::string> ChosenConfigs(const ClusterFacts& cluster,
-                                                 const PolicyFacts& policy) {
-  std::map<std::string, std::string> chosen;
+std::map<std::string, Chooser> ChosenConfigs(const ClusterFacts& cluster,
+                                             const PolicyFacts& policy) {
+  std::map<std::string, Chooser> chosen;
   if (!policy.plugin_default.empty()) {
-    chosen[policy.plugin_default] = policy.object;
+    chosen[policy.plugin_default] = {policy.object};
   }
   for (const NodeFacts& node : cluster.nodes) {
     if (std::string key = ValueOf(node, names::kDevicePluginConfig); !key.empty()) {
-      chosen.emplace(std::move(key), "node " + node.name);
+      chosen.emplace(std::move(key), Chooser{NodeName(node), node.name});
     }
   }
   return chosen;
 }
 
 // A label of a node that asks for a configuration where none can be.
-void ExamineVainChoices(const ClusterFacts& cluster, const PolicyFacts& policy,
-                        std::vector<Finding>& findings) {
-  for (const NodeFacts& node : cluster.nodes) {
+void ExamineChoicesWithoutMap(const StagedCluster& cluster, const PolicyFacts& policy,
+                              std::vector<Finding>& findings) {
+  for (const NodeFacts& node : cluster.facts.nodes) {
     const std::string key = ValueOf(node, names::kDevicePluginConfig);
-    if (!key.empty() && IsPluginAskedFor(cluster, node)) {
+    if (!key.empty() && cluster.Of(node).plugin_wanted) {
       findings.push_back(Problem(
-          kConfigUnknown, "node " + node.name,
+          kConfigUnknown, NodeName(node),
           format("chooses the device plugin's configuration {}, and the {} names no ConfigMap", key,
                  policy.object),
           format("set devicePlugin.config.name, or take the label {} off",
                  names::kDevicePluginConfig)));
+      findings.back().nodes = {node.name};
     }
   }
 }
 
-void ExamineConfigs(const ClusterFacts& cluster, const PolicyFacts& policy,
+void ExamineConfigs(const StagedCluster& cluster, const PolicyFacts& policy,
                     std::vector<Finding>& findings) {
   if (policy.plugin_config.empty()) {
-    ExamineVainChoices(cluster, policy, findings);
+    ExamineChoicesWithoutMap(cluster, policy, findings);
     return;
   }
   const std::string map = policy.space + "/" + policy.plugin_config;
@@ -150,21 +156,22 @@ void ExamineConfigs(const ClusterFacts& cluster, const PolicyFacts& policy,
                                format("names ConfigMap {}, which is not there", map),
                                "create it there, or correct devicePlugin.config.name"));
   }
-  if (!cluster.configs.has_value()) {
+  if (!cluster.facts.configs.has_value()) {
     return;
   }
   const std::string object = "ConfigMap " + map;
-  const std::map<std::string, std::string> chosen = ChosenConfigs(cluster, policy);
+  const std::map<std::string, Chooser> chosen = ChosenConfigs(cluster.facts, policy);
   // Of several keys, and of a single one, none is taken by itself.
-  const bool plugin = std::ranges::any_of(
-      cluster.nodes, [&cluster](const NodeFacts& node) { return IsPluginAskedFor(cluster, node); });
-  if (chosen.empty() && plugin && !cluster.configs->empty()) {
+  const bool plugin = std::ranges::any_of(cluster.facts.nodes, [&cluster](const NodeFacts& node) {
+    return cluster.Of(node).plugin_wanted;
+  });
+  if (chosen.empty() && plugin && !cluster.facts.configs->empty()) {
     findings.push_back(Note(kConfigInvalid, object, "no node uses it",
                             format("set devicePlugin.config.default, or label nodes {}=KEY",
                                    names::kDevicePluginConfig)));
   }
   std::vector<std::string> keys;
-  for (const ConfigFacts& config : *cluster.configs) {
+  for (const ConfigFacts& config : *cluster.facts.configs) {
     keys.push_back(config.key);
     if (!config.mistake.empty()) {
       // Without a default a node may use any.
@@ -181,12 +188,15 @@ void ExamineConfigs(const ClusterFacts& cluster, const PolicyFacts& policy,
   for (const auto& [key, who] : chosen) {
     if (std::ranges::find(keys, key) == keys.end()) {
       findings.push_back(Problem(
-          kConfigUnknown, who,
+          kConfigUnknown, who.object,
           format(
               "chooses the device plugin's configuration {}, which {} does not have (it has: {})",
               key, object, keys.empty() ? "none" : Join(keys, ", ")),
           format("correct the label {} or devicePlugin.config.default",
                  names::kDevicePluginConfig)));
+      if (!who.node.empty()) {
+        findings.back().nodes = {who.node};
+      }
     }
   }
 }
@@ -228,12 +238,12 @@ void ExamineNodeFeatures(const ClusterFacts& cluster, std::vector<Finding>& find
 
 }  // namespace
 
-void ExamineCluster(const ClusterFacts& cluster, std::vector<Finding>& findings) {
-  ExamineUnread(cluster, findings);
-  ExamineOperator(cluster, findings);
+void ExamineCluster(const StagedCluster& cluster, std::vector<Finding>& findings) {
+  ExamineUnread(cluster.facts, findings);
+  ExamineOperator(cluster.facts, findings);
   ExamineDevicePlugins(cluster, findings);
-  ExamineParts(cluster, findings);
-  for (const PolicyFacts& policy : cluster.policies) {
+  ExamineParts(cluster.facts, findings);
+  for (const PolicyFacts& policy : cluster.facts.policies) {
     if (policy.state == "ignored") {
       continue;
     }
@@ -246,8 +256,8 @@ void ExamineCluster(const ClusterFacts& cluster, std::vector<Finding>& findings)
                               "toolkit.env if that is not wanted"));
     }
   }
-  ExamineExporter(cluster, findings);
-  ExamineNodeFeatures(cluster, findings);
+  ExamineExporter(cluster.facts, findings);
+  ExamineNodeFeatures(cluster.facts, findings);
 }
 
 }  // namespace gantry::doctor

@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "doctor/part_facts.h"
+#include "doctor/policy_facts.h"
+
 namespace gantry::doctor {
 namespace {
 
@@ -15,7 +18,7 @@ using ::testing::IsEmpty;
 
 std::vector<Finding> Examined(const ClusterFacts& cluster) {
   std::vector<Finding> findings;
-  ExamineCluster(cluster, findings);
+  ExamineCluster(StagedCluster(cluster), findings);
   return findings;
 }
 
@@ -169,6 +172,8 @@ TEST(ClusterFindings, PartsThatAreThereTwice) {
         Case{{other, other}, nullptr}}) {
     ClusterFacts cluster;
     cluster.nodes.resize(2);
+    cluster.nodes[0].name = "n1";
+    cluster.nodes[1].name = "n2";
     cluster.nodes[0].labels = {{"nvidia.com/gpu.present", "true"}};
     cluster.nodes[1].labels = {{"pool", "other"}};
     for (const Json& object : objects) {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "doctor/container_findings.h"
+#include "doctor/remedy_fields.h"
 
 namespace gantry::doctor {
 namespace {
@@ -139,10 +139,12 @@ Finding RefusedOperand(const RefusalFacts& refusal) {
 // Of a namespace that is being deleted nobody misses pods.
 std::optional<Finding> ExamineRefusal(const RefusalFacts& refusal) {
   if (std::optional<Finding> finding = RefusedGpus(refusal)) {
+    finding->explains = refusal.object;
     return finding;
   }
   if (refusal.operand) {
     Finding finding = RefusedOperand(refusal);
+    finding.explains = refusal.object;
     // All operands have DaemonSets.
     if (refusal.object.starts_with("Deployment ")) {
       finding.remedy = ForOperator(std::move(finding.remedy));

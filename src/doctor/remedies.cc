@@ -121,25 +121,6 @@ std::string RemedyByPods(std::string_view space) {
                    space);
 }
 
-void GiveRemedies(std::string_view space, std::vector<Finding>& findings) {
-  const auto sends = [](const Finding& finding) {
-    return finding.remedy.find(kSeeOthers) != std::string::npos;
-  };
-  const bool others = std::ranges::any_of(findings, [&sends](const Finding& finding) {
-    return finding.severity == Severity::kProblem && !sends(finding);
-  });
-  for (Finding& finding : findings) {
-    if (!sends(finding)) {
-      continue;
-    }
-    if (std::string own = RemedyByWords(finding.message); !own.empty()) {
-      finding.remedy = std::move(own);
-    } else if (!others) {
-      finding.remedy = RemedyByPods(space);
-    }
-  }
-}
-
 void JoinCauses(std::vector<Finding>& findings) {
   std::map<std::pair<std::string, std::string>, size_t> first;
   std::vector<Finding> joined;

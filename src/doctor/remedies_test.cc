@@ -55,22 +55,6 @@ TEST(Remedies, FieldsOfOperandsNeedAnImage) {
               AllOf(HasSubstr("spec.driver.version"), HasSubstr("take the fields out")));
 }
 
-TEST(Remedies, NoFindingSendsToOthersWhereThereAreNone) {
-  const Finding sends = Problem("A", "a", "is not ready", format("correct it, or {}", kSeeOthers));
-  std::vector<Finding> alone = {sends, Note("N", "n", "n", "n")};
-  GiveRemedies("ns", alone);
-  EXPECT_THAT(alone[0].remedy, AllOf(Not(HasSubstr(kSeeOthers)), HasSubstr("-n ns")));
-  std::vector<Finding> two = {sends, sends};
-  GiveRemedies("", two);
-  EXPECT_THAT(two, ::testing::Each(Field(&Finding::remedy, Not(HasSubstr(kSeeOthers)))));
-  std::vector<Finding> beside = {sends, Problem("B", "b", "b", "b")};
-  GiveRemedies("ns", beside);
-  EXPECT_EQ(beside[0].remedy, sends.remedy);
-  beside[0].message = "is refused: disallowed by cluster policy";
-  GiveRemedies("ns", beside);
-  EXPECT_THAT(beside[0].remedy, HasSubstr("--allow-privileged"));
-}
-
 TEST(Remedies, OneCauseIsOneFinding) {
   const auto of = [](const char* object, const char* cause) {
     Finding finding = Problem("RegistryUnreachable", object, object, "r");

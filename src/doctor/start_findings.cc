@@ -13,7 +13,7 @@
 namespace gantry::doctor {
 namespace {
 
-struct Meaning {
+struct StartMeaning {
   std::string_view words;
   std::string_view code;
   std::string_view message;
@@ -41,7 +41,7 @@ constexpr char kOtherHandler[] =
 constexpr char kFileGone[] =
     "is not started: a file of the driver that is to be mounted is not on the node any more";
 
-constexpr std::array kMeanings = std::to_array<Meaning>({
+constexpr std::array kStartMeanings = std::to_array<StartMeaning>({
     {"no runtime for \"nvidia", "RuntimeHandlerMissing", kNoHandler, kToolkit},
     {"failed to find runtime handler nvidia", "RuntimeHandlerMissing", kNoHandler, kToolkit},
     // Docker's, and cri-dockerd's of releases that know no handlers.
@@ -137,11 +137,11 @@ std::optional<Finding> StartFailure(std::string_view words, bool wants_gpus, boo
   if (LacksDriverFile(words)) {
     return Problem("CdiStale", "", kFileGone, remedy(kToolkit));
   }
-  const auto found = std::ranges::find_if(kMeanings, [&](const Meaning& meaning) {
+  const auto found = std::ranges::find_if(kStartMeanings, [&](const StartMeaning& meaning) {
     return words.find(meaning.words) != std::string_view::npos &&
            words.find(meaning.also) != std::string_view::npos && (wants_gpus || !meaning.of_gpus);
   });
-  if (found == kMeanings.end()) {
+  if (found == kStartMeanings.end()) {
     return std::nullopt;
   }
   return Problem(std::string(found->code), "", std::string(found->message), remedy(found->remedy));

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
+#include "doctor/pod_facts.h"
 
 namespace gantry::doctor {
 namespace {
