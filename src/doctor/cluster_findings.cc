@@ -19,8 +19,8 @@ void ExamineUnread(const ClusterFacts& cluster, std::vector<Finding>& findings) 
   for (const Unread& unread : cluster.unread) {
     const bool denied = unread.error.kind == ErrorKind::kDenied;
     findings.push_back(Note(denied ? "NotPermitted" : "NotRead", "doctor",
-                            format("could not look at {}: {}", unread.what, unread.error.message),
-                            denied ? "run it as somebody who may read them" : "run it again"));
+                            format("could not read {}: {}", unread.what, unread.error.message),
+                            denied ? "run it with an account that may read them" : "run it again"));
   }
 }
 
@@ -37,9 +37,9 @@ bool IsOperatorGone(const ClusterFacts& cluster) {
 
 void ExamineOperator(const ClusterFacts& cluster, std::vector<Finding>& findings) {
   if (IsOperatorGone(cluster)) {
-    findings.push_back(Problem(kOperatorStopped, "cluster", "no operator's Deployment is there",
-                               "install the chart again (helm upgrade --install): until then "
-                               "nothing is deployed nor repaired"));
+    findings.push_back(Problem(kOperatorStopped, "cluster", "the operator's Deployment is missing",
+                               "install the chart again (helm upgrade --install): without an "
+                               "operator nothing is deployed or repaired"));
   }
   std::vector<std::string> running;
   std::vector<std::string> stopped;
@@ -47,12 +47,13 @@ void ExamineOperator(const ClusterFacts& cluster, std::vector<Finding>& findings
     (deployment.wanted == 0 ? stopped : running).push_back(deployment.object);
   }
   if (running.empty() && !stopped.empty()) {
-    findings.push_back(Problem(kOperatorStopped, Join(stopped, ", "), "is scaled to 0 pods",
-                               "scale it to 1: until then nothing is deployed nor repaired"));
+    findings.push_back(
+        Problem(kOperatorStopped, Join(stopped, ", "), "is scaled to 0 pods",
+                "scale it to 1: without an operator nothing is deployed or repaired"));
   }
   if (running.size() > 1) {
     findings.push_back(Problem("OperatorTwice", Join(running, ", "),
-                               "act on the same policies and nodes, each in its own way",
+                               "reconcile the same policies and nodes",
                                "remove one of them, or scale it to 0"));
   }
 }
@@ -65,10 +66,9 @@ struct Once {
 };
 
 constexpr std::array<Once, 2> kOnce = {{
-    {Part::kNfdMaster, "NfdTwice",
-     "write the same labels of nodes: what one sets, the other may take away",
+    {Part::kNfdMaster, "NfdTwice", "write the same node labels: one may remove what the other sets",
      "remove one of them, or set nfd.enabled=false"},
-    {Part::kCertManager, "CertManagerTwice", "both answer for the same certificates and webhooks",
+    {Part::kCertManager, "CertManagerTwice", "manage the same certificates and webhooks",
      "remove one; the operator needs none"},
 }};
 
@@ -85,9 +85,8 @@ void ExamineDevicePlugins(const StagedCluster& cluster, std::vector<Finding>& fi
     if (objects.size() > 1) {
       findings.push_back(Problem(
           "DevicePluginTwice", Join(objects, ", "),
-          "offer the same GPUs to the kubelets: the later one to register takes them from the "
-          "other",
-          "remove the one that did not come with the operator, or set devicePlugin.enabled=false"));
+          "offer the same GPUs to the kubelets: the last one to register replaces the other",
+          "remove the one that the operator did not deploy, or set devicePlugin.enabled=false"));
       return;
     }
   }
@@ -135,9 +134,9 @@ void ExamineChoicesWithoutMap(const StagedCluster& cluster, const PolicyFacts& p
     if (!key.empty() && cluster.Of(node).plugin_wanted) {
       findings.push_back(Problem(
           kConfigUnknown, NodeName(node),
-          format("chooses the device plugin's configuration {}, and the {} names no ConfigMap", key,
+          format("selects the device plugin configuration {}, but the {} names no ConfigMap", key,
                  policy.object),
-          format("set devicePlugin.config.name, or take the label {} off",
+          format("set devicePlugin.config.name, or remove the label {}",
                  names::kDevicePluginConfig)));
       findings.back().nodes = {node.name};
     }
@@ -153,8 +152,8 @@ void ExamineConfigs(const StagedCluster& cluster, const PolicyFacts& policy,
   const std::string map = policy.space + "/" + policy.plugin_config;
   if (policy.config_missing) {
     findings.push_back(Problem(kConfigUnknown, policy.object,
-                               format("names ConfigMap {}, which is not there", map),
-                               "create it there, or correct devicePlugin.config.name"));
+                               format("names ConfigMap {}, which does not exist", map),
+                               "create it, or correct devicePlugin.config.name"));
   }
   if (!cluster.facts.configs.has_value()) {
     return;
@@ -176,22 +175,22 @@ void ExamineConfigs(const StagedCluster& cluster, const PolicyFacts& policy,
     if (!config.mistake.empty()) {
       // Without a default a node may use any.
       const bool used = policy.plugin_default.empty() || chosen.contains(config.key);
-      findings.push_back((used ? Problem : Note)(
-          kConfigInvalid, object, config.key + ": " + config.mistake,
-          "correct it: who chooses it keeps the last good one, and offers no GPU after a start"));
+      findings.push_back(
+          (used ? Problem : Note)(kConfigInvalid, object, config.key + ": " + config.mistake,
+                                  "correct it: device plugins that use it keep the last valid one, "
+                                  "and offer no GPU after a restart"));
     }
     for (const std::string& warning : config.warnings) {
       findings.push_back(
-          Note(kConfigInvalid, object, config.key + ": " + warning, "correct it, or take it out"));
+          Note(kConfigInvalid, object, config.key + ": " + warning, "correct it, or remove it"));
     }
   }
   for (const auto& [key, who] : chosen) {
     if (std::ranges::find(keys, key) == keys.end()) {
       findings.push_back(Problem(
           kConfigUnknown, who.object,
-          format(
-              "chooses the device plugin's configuration {}, which {} does not have (it has: {})",
-              key, object, keys.empty() ? "none" : Join(keys, ", ")),
+          format("selects the device plugin configuration {}, which {} does not have (it has: {})",
+                 key, object, keys.empty() ? "none" : Join(keys, ", ")),
           format("correct the label {} or devicePlugin.config.default",
                  names::kDevicePluginConfig)));
       if (!who.node.empty()) {
@@ -209,16 +208,15 @@ void ExamineExporter(const ClusterFacts& cluster, std::vector<Finding>& findings
       continue;
     }
     if (!operand.sees_pods) {
-      findings.push_back(Problem(kWithoutPods, "DaemonSet " + operand.name,
-                                 "has not the kubelet's pod-resources socket: metrics bear no "
-                                 "names of pods",
-                                 "take what changed its volumes away; the operator mounts it"));
+      findings.push_back(
+          Problem(kWithoutPods, "DaemonSet " + operand.name,
+                  "has no access to the kubelet's pod-resources socket: metrics have no pod names",
+                  "remove what changed its volumes; the operator mounts the socket"));
     } else if (!operand.asks_pods) {
       // Somebody has set it.
       findings.push_back(Note(kWithoutPods, "DaemonSet " + operand.name,
-                              "its DCGM_EXPORTER_KUBERNETES is false: metrics bear no names of "
-                              "pods",
-                              "take it out of dcgmExporter.env if they are to bear them"));
+                              "its DCGM_EXPORTER_KUBERNETES is false: metrics have no pod names",
+                              "remove it from dcgmExporter.env if metrics should have pod names"));
     }
   }
 }
@@ -228,11 +226,11 @@ void ExamineNodeFeatures(const ClusterFacts& cluster, std::vector<Finding>& find
   constexpr long long kMostForANode = 8;
   const auto nodes = static_cast<long long>(cluster.nodes.size());
   if (nodes > 0 && cluster.node_features > kMostForANode * nodes) {
-    findings.push_back(Problem(
-        "NodeFeaturesLeft", "cluster",
-        format("has {} NodeFeature objects for {} nodes", cluster.node_features, nodes),
-        "delete those of nodes that are gone (`kubectl get nodefeatures -A`): every list of them "
-        "burdens the API server"));
+    findings.push_back(
+        Problem("NodeFeaturesLeft", "cluster",
+                format("has {} NodeFeature objects for {} nodes", cluster.node_features, nodes),
+                "delete those of nodes that no longer exist (`kubectl get nodefeatures -A`): they "
+                "load the API server"));
   }
 }
 
@@ -250,10 +248,10 @@ void ExamineCluster(const StagedCluster& cluster, std::vector<Finding>& findings
     ExamineConfigs(cluster, policy, findings);
     if (policy.opens_by_image) {
       findings.push_back(Note("GpusOpenToAll", policy.object,
-                              "lets every container whose image names GPUs in its environment have "
-                              "them, without an allocation",
-                              "take ACCEPT_NVIDIA_VISIBLE_DEVICES_ENVVAR_WHEN_UNPRIVILEGED out of "
-                              "toolkit.env if that is not wanted"));
+                              "gives GPUs without an allocation to every container whose image "
+                              "names them in its environment",
+                              "remove ACCEPT_NVIDIA_VISIBLE_DEVICES_ENVVAR_WHEN_UNPRIVILEGED from "
+                              "toolkit.env if you do not want that"));
     }
   }
   ExamineExporter(cluster.facts, findings);

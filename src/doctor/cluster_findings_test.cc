@@ -71,10 +71,11 @@ TEST(ClusterFindings, AnOperatorThatIsGone) {
   for (const std::string& renewed :
        {std::string(), Rfc3339Micro(cluster.now - std::chrono::seconds(70))}) {
     cluster.lease_renewed = renewed;
-    EXPECT_THAT(Examined(cluster),
-                ElementsAre(AllOf(Field(&Finding::code, "OperatorStopped"),
-                                  Field(&Finding::severity, Severity::kProblem),
-                                  Field(&Finding::message, HasSubstr("no operator's Deployment")))))
+    EXPECT_THAT(
+        Examined(cluster),
+        ElementsAre(AllOf(Field(&Finding::code, "OperatorStopped"),
+                          Field(&Finding::severity, Severity::kProblem),
+                          Field(&Finding::message, HasSubstr("operator's Deployment is missing")))))
         << renewed;
   }
   for (const char* state : {"", "ignored"}) {

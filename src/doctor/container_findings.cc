@@ -32,7 +32,7 @@ constexpr char kFails[] = "DriverContainerFails";
 
 Finding Crashing(const StagedCluster& cluster, const ContainerFacts& container) {
   const std::string ended =
-      format("container {} ends again and again ({}, exit code {})", container.container,
+      format("container {} is crash-looping ({}, exit code {})", container.container,
              container.ended.empty() ? "Error" : container.ended, container.exit_code);
   if (BringsDriver(container.app)) {
     const NodeFacts* node = NodeNamed(cluster.facts, container.node);
@@ -45,16 +45,15 @@ Finding Crashing(const StagedCluster& cluster, const ContainerFacts& container) 
                      std::string(meaning->remedy));
     }
     if (other) {
-      return Problem("DriverConflict", "", "the node has a driver that works, and " + ended,
+      return Problem("DriverConflict", "", "the node has a working driver, and " + ended,
                      kOwnDriver);
     }
     return Problem(kFails, "", ended, LogsOf(container));
   }
   if (container.app.starts_with("nvidia-dcgm")) {
     return Problem("ExporterCrashing", "",
-                   ended + ": metrics are missing, and pods with GPUs are not touched",
-                   "it ends when the driver is restarted or a GPU is reset under it; if it stays "
-                   "so: " +
+                   ended + ": metrics are missing; pods with GPUs are not affected",
+                   "wait if a driver was restarted or a GPU was reset; else read its log: " +
                        LogsOf(container));
   }
   return Problem("OperandCrashing", "",
@@ -88,8 +87,7 @@ std::optional<Finding> OfOperand(const StagedCluster& cluster, const ContainerFa
   if (RanOutOfMemory(cluster.facts, container)) {
     return Problem(
         "OperandOutOfMemory", "",
-        format("container {} was ended for want of memory{}, {} restarts so far",
-               container.container,
+        format("container {} was OOM-killed{}, {} restarts so far", container.container,
                container.memory_limit.empty() ? "" : " (limit " + container.memory_limit + ")",
                container.restarts),
         "raise resources.limits.memory of its section in the ClusterPolicy");
@@ -128,7 +126,7 @@ std::optional<Finding> OfOperand(const StagedCluster& cluster, const ContainerFa
   return Problem(
       "OperandNotStarted", "",
       format("container {}: {}: {}", container.container, container.waiting, container.message),
-      "make the ConfigMap or Secret that it names, or look at the container runtime");
+      "create the ConfigMap or Secret that the message names, or check the container runtime");
 }
 
 // The operand or operator that it is a container of, as others name it; empty: no such.

@@ -8,45 +8,43 @@
 namespace gantry::doctor {
 namespace {
 
-constexpr char kUnreachable[] = "package sources can't be reached";
-constexpr char kNoHeaders[] = "no headers of the node's kernel are in the package sources";
+constexpr char kUnreachable[] = "the package repositories can't be reached";
+constexpr char kNoHeaders[] = "the package repositories have no headers of the node's kernel";
 constexpr char kHeaders[] =
     "let the nodes reach their distribution's packages for the running kernel (driver.repoConfig), "
-    "or use a precompiled driver (driver.usePrecompiled=true)";
+    "or set driver.usePrecompiled=true";
 constexpr char kSecureBoot[] =
-    "use a precompiled driver that is signed, enrol its key, or switch Secure Boot off";
+    "use a signed precompiled driver, enrol its key, or disable Secure Boot";
 constexpr char kOtherKernel[] =
-    "keep the nodes at a kernel that the driver has modules for, take a driver.version for theirs, "
+    "keep the nodes on a kernel that the driver has modules for, set a driver.version for theirs, "
     "or set driver.usePrecompiled=false";
 constexpr char kEndHolders[] =
-    "end what holds a GPU there (pods, nvidia-persistenced, fabric manager, a display server), or "
+    "end what uses a GPU there (pods, nvidia-persistenced, fabric manager, a display server), or "
     "restart the node";
 constexpr char kNotCompiled[] = "DriverDoesNotCompile";
-constexpr char kCompiles[] = "can't be compiled for the node's kernel";
+constexpr char kCompiles[] = "its driver does not compile for the node's kernel";
 constexpr char kOtherVersion[] =
-    "take a driver.version that knows this kernel, or a precompiled driver "
-    "(driver.usePrecompiled=true)";
+    "set a driver.version that supports this kernel, or driver.usePrecompiled=true";
 
 constexpr char kNoNouveau[] = "blacklist nouveau, rebuild the initial ramdisk and restart the node";
 constexpr char kTakesNone[] =
-    "its module takes none of the node's GPUs: another driver holds them, or they are none for "
-    "this version or for its open modules";
+    "its module accepts none of the node's GPUs: another driver holds them, or this version or its "
+    "open modules do not support them";
 constexpr char kOtherDriver[] =
-    "look into the node's kernel log (NVRM), which says why: take nouveau or vfio-pci off the "
-    "GPUs, "
-    "or choose another driver.version or driver.kernelModuleType=proprietary";
+    "read the node's kernel log (NVRM): unbind nouveau or vfio-pci from the GPUs, or set another "
+    "driver.version or driver.kernelModuleType=proprietary";
 
 constexpr std::array kDriverLog = std::to_array<Meaning>({
     {"No precompiled package found", "DriverKernelMismatch",
      "its image has no driver for the node's kernel", kOtherKernel},
     {"appears to already be loaded", "DriverConflict",
-     "another NVIDIA driver is loaded on the node already", kOwnDriver},
-    {"driver is in use", "DriverInUse",
-     "the driver before it is still in use and can't be unloaded", kEndHolders},
+     "another NVIDIA driver is already loaded on the node", kOwnDriver},
+    {"driver is in use", "DriverInUse", "the previous driver is still in use and can't be unloaded",
+     kEndHolders},
     {"unload the driver: it is in use by", "DriverInUse",
-     "the driver before it is still in use and can't be unloaded", kEndHolders},
+     "the previous driver is still in use and can't be unloaded", kEndHolders},
     {"unload the driver: the module ", "DriverInUse",
-     "the driver before it is still in use and can't be unloaded", kEndHolders},
+     "the previous driver is still in use and can't be unloaded", kEndHolders},
     {"The Nouveau kernel driver is currently in use", "GpuBoundToNouveau",
      "nouveau holds the node's GPU", kNoNouveau},
     {"is already bound to nouveau", "GpuBoundToNouveau", "nouveau holds the node's GPU",
@@ -75,7 +73,7 @@ constexpr std::array kDriverLog = std::to_array<Meaning>({
     {"': Unknown symbol in module", "DriverKernelMismatch",
      "its modules were built for another kernel than the node's", kOtherKernel},
     {"Module nvidia not found in directory /lib/modules/", "DriverKernelMismatch",
-     "it has no module for the node's kernel", kOtherKernel},
+     "its image has no module for the node's kernel", kOtherKernel},
     {"could not insert 'nvidia': No such device", "DriverTakesNoGpu", kTakesNone, kOtherDriver},
     {"Kernel module load error: No such device", "DriverTakesNoGpu", kTakesNone, kOtherDriver},
     // Where packages can't be reached the ones below are missed as well.
@@ -84,12 +82,12 @@ constexpr std::array kDriverLog = std::to_array<Meaning>({
     {"Could not connect to ", "PackagesUnreachable", kUnreachable, kHeaders},
     {"Unable to connect to ", "PackagesUnreachable", kUnreachable, kHeaders},
     {"407  Proxy Authentication Required", "PackagesUnreachable",
-     "package sources can't be reached: the proxy asks for an account",
-     "name the proxy with an account in HTTP_PROXY and HTTPS_PROXY of driver.env"},
+     "the package repositories can't be reached: the proxy requires an account",
+     "set the proxy with its account in HTTP_PROXY and HTTPS_PROXY of driver.env"},
     {"Unable to locate package linux-objects-nvidia", "DriverKernelMismatch",
-     "there is no precompiled driver for the node's kernel", kOtherKernel},
+     "no precompiled driver exists for the node's kernel", kOtherKernel},
     {"Unable to locate package linux-modules-nvidia", "DriverKernelMismatch",
-     "there is no precompiled driver for the node's kernel", kOtherKernel},
+     "no precompiled driver exists for the node's kernel", kOtherKernel},
     {"Could not resolve Linux kernel version", "KernelHeadersMissing", kNoHeaders, kHeaders},
     {"Could not locate Linux kernel version string", "KernelHeadersMissing", kNoHeaders, kHeaders},
     {"Unable to locate package linux-headers", "KernelHeadersMissing", kNoHeaders, kHeaders},
@@ -98,15 +96,15 @@ constexpr std::array kDriverLog = std::to_array<Meaning>({
     {"No package kernel-headers", "KernelHeadersMissing", kNoHeaders, kHeaders},
     {"Unable to find the kernel source tree", "KernelHeadersMissing", kNoHeaders, kHeaders},
     {"/build: No such file or directory", "KernelHeadersMissing",
-     "no headers of the node's kernel are where it compiles", kHeaders},
+     "the driver container has no headers of the node's kernel", kHeaders},
     {"failed to reach RHEL package repositories", "PackagesUnreachable", kUnreachable, kHeaders},
     {"Failed to download metadata for repo", "PackagesUnreachable", kUnreachable, kHeaders},
     {"failed to update the dnf metadata cache", "PackagesUnreachable", kUnreachable, kHeaders},
     {"Failed to update package cache", "PackagesUnreachable", kUnreachable, kHeaders},
     {"RHEL entitlement may be improperly deployed", "PackagesUnreachable",
-     "the packages of its distribution are not given to it",
-     "give the nodes Red Hat's entitlement; on OpenShift let node feature discovery run on every "
-     "GPU node, which the driver toolkit's image is chosen by"},
+     "the driver container has no access to its distribution's packages",
+     "give the nodes Red Hat's entitlement; on OpenShift run node feature discovery on every GPU "
+     "node, because it selects the driver toolkit's image"},
     {"E: Failed to fetch ", "PackagesUnreachable", kUnreachable, kHeaders},
     {"E: Unable to fetch some archives", "PackagesUnreachable", kUnreachable, kHeaders},
     // Last: what makes it so is above.
@@ -118,13 +116,12 @@ constexpr std::array kDriverLog = std::to_array<Meaning>({
     {"make: *** [", kNotCompiled, kCompiles, kOtherVersion},
     {"make[1]: *** [", kNotCompiled, kCompiles, kOtherVersion},
     {"Unable to load the kernel module 'nvidia.ko'", "KernelModuleNotLoaded",
-     "the node's kernel does not take its module",
-     "look into the node's kernel log (dmesg), which says why"},
+     "the node's kernel rejects its module", "read the node's kernel log (dmesg)"},
     // A warning too, beside the cause.
     {"does not have a Release file", "PackagesUnreachable", kUnreachable, kHeaders},
-    {"NO_PUBKEY", "PackagesUnreachable", "a package source is signed with a key that it lacks",
-     "take a driver.version whose image has today's keys, or a precompiled driver "
-     "(driver.usePrecompiled=true)"},
+    {"NO_PUBKEY", "PackagesUnreachable",
+     "a package repository is signed with a key that the image does not have",
+     "set a driver.version whose image has the current keys, or driver.usePrecompiled=true"},
 });
 
 }  // namespace

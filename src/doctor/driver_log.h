@@ -9,7 +9,7 @@ namespace gantry::doctor {
 
 // What to do about a driver container on a node that has another driver.
 inline constexpr char kOwnDriver[] =
-    "the nodes bring a driver of their own: set driver.enabled=false, or take it off them";
+    "the nodes have their own driver: set driver.enabled=false, or remove that driver";
 
 // The cause that a driver container's log names; nullptr: none that is known.
 const Meaning* InDriverLog(std::string_view log);

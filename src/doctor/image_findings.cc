@@ -13,47 +13,54 @@ namespace gantry::doctor {
 namespace {
 
 constexpr char kPullSecret[] =
-    "name a pull secret in imagePullSecrets of its section, and look whether it is of this "
-    "registry";
+    "set imagePullSecrets of its section, and check that the secret is for this registry";
 constexpr char kPullLess[] =
     "pull with an account of the registry (imagePullSecrets of its section), or mirror the image";
 constexpr char kCorrectImage[] =
     "correct repository, image and version of its section in the ClusterPolicy";
 constexpr char kEachArchitecture[] =
-    "mirror it with its variants for all architectures of the nodes, or correct repository, image "
+    "mirror it for all architectures of the nodes, or correct repository, image "
     "and version of its section";
 constexpr char kMirror[] =
-    "let the nodes reach the registry, or mirror the image and name it in repository, image and "
-    "version of its section";
+    "let the nodes reach the registry, or mirror the image and set repository, image and version "
+    "of its section";
 
 // In lower case: registries, proxies and runtimes write them in several ways.
 constexpr std::array kPullErrors = std::to_array<Meaning>({
     {"proxy authentication required", "RegistryUnreachable",
-     "can't be pulled: the nodes' proxy asks for an account",
-     "give the container runtime's proxy setting an account, or exempt the registry from it"},
-    {"toomanyrequests", "RegistryUnreachable", "can't be pulled: the registry limits how often",
+     "can't be pulled: the nodes' proxy requires an account",
+     "add an account to the container runtime's proxy setting, or exempt the registry from it"},
+    {"toomanyrequests", "RegistryUnreachable", "can't be pulled: the registry limits the rate",
      kPullLess},
     {"429 too many requests", "RegistryUnreachable",
-     "can't be pulled: the registry limits how often", kPullLess},
-    {"unauthorized", "RegistryDenied", "may not be pulled", kPullSecret},
-    {"status: 401", "RegistryDenied", "may not be pulled", kPullSecret},
-    {"statuscode: 401", "RegistryDenied", "may not be pulled", kPullSecret},
-    {"402 payment required", "RegistryDenied", "may not be pulled", kPullSecret},
-    {"statuscode: 402", "RegistryDenied", "may not be pulled", kPullSecret},
-    {"403 forbidden", "RegistryDenied", "may not be pulled", kPullSecret},
-    {"403 (forbidden)", "RegistryDenied", "may not be pulled", kPullSecret},
-    {"statuscode: 403", "RegistryDenied", "may not be pulled", kPullSecret},
-    {"requested access to the resource is denied", "RegistryDenied", "may not be pulled",
+     "can't be pulled: the registry limits the rate", kPullLess},
+    {"unauthorized", "RegistryDenied", "can't be pulled: the registry denies access", kPullSecret},
+    {"status: 401", "RegistryDenied", "can't be pulled: the registry denies access", kPullSecret},
+    {"statuscode: 401", "RegistryDenied", "can't be pulled: the registry denies access",
      kPullSecret},
-    {"no basic auth credentials", "RegistryDenied", "may not be pulled", kPullSecret},
-    {"authorization failed", "RegistryDenied", "may not be pulled", kPullSecret},
-    {"authentication required", "RegistryDenied", "may not be pulled", kPullSecret},
+    {"402 payment required", "RegistryDenied", "can't be pulled: the registry denies access",
+     kPullSecret},
+    {"statuscode: 402", "RegistryDenied", "can't be pulled: the registry denies access",
+     kPullSecret},
+    {"403 forbidden", "RegistryDenied", "can't be pulled: the registry denies access", kPullSecret},
+    {"403 (forbidden)", "RegistryDenied", "can't be pulled: the registry denies access",
+     kPullSecret},
+    {"statuscode: 403", "RegistryDenied", "can't be pulled: the registry denies access",
+     kPullSecret},
+    {"requested access to the resource is denied", "RegistryDenied",
+     "can't be pulled: the registry denies access", kPullSecret},
+    {"no basic auth credentials", "RegistryDenied", "can't be pulled: the registry denies access",
+     kPullSecret},
+    {"authorization failed", "RegistryDenied", "can't be pulled: the registry denies access",
+     kPullSecret},
+    {"authentication required", "RegistryDenied", "can't be pulled: the registry denies access",
+     kPullSecret},
     {"x509", "RegistryUnreachable", "can't be pulled: the registry's certificate is not trusted",
-     "give the nodes' container runtime the registry's certificate"},
+     "add the registry's certificate to the nodes' container runtime"},
     {"http response to https client", "RegistryUnreachable",
-     "can't be pulled: the registry speaks HTTP without TLS",
-     "give the registry TLS, or name it in the nodes' container runtime as one without"},
-    {"proxyconnect", "RegistryUnreachable", "can't be pulled: the nodes' proxy does not answer",
+     "can't be pulled: the registry uses HTTP without TLS",
+     "enable TLS on the registry, or configure it as insecure in the nodes' container runtime"},
+    {"proxyconnect", "RegistryUnreachable", "can't be pulled: the nodes' proxy does not respond",
      "correct the proxy of the nodes' container runtime, or exempt the registry from it"},
     {"no such host", "RegistryUnreachable", "can't be pulled", kMirror},
     {"server misbehaving", "RegistryUnreachable", "can't be pulled", kMirror},
@@ -72,14 +79,14 @@ constexpr std::array kPullErrors = std::to_array<Meaning>({
     {"504 gateway", "RegistryUnreachable", "can't be pulled", kMirror},
     {"\": eof", "RegistryUnreachable", "can't be pulled", kMirror},
     // As containerd, Docker and CRI-O say it.
-    {"no match for platform", "ImageMissing", "is not made for the node's architecture",
+    {"no match for platform", "ImageMissing", "has no variant for the node's architecture",
      kEachArchitecture},
-    {"no matching manifest for", "ImageMissing", "is not made for the node's architecture",
+    {"no matching manifest for", "ImageMissing", "has no variant for the node's architecture",
      kEachArchitecture},
     {"no image found in image index for architecture", "ImageMissing",
-     "is not made for the node's architecture", kEachArchitecture},
+     "has no variant for the node's architecture", kEachArchitecture},
     {"no image found in manifest list for architecture", "ImageMissing",
-     "is not made for the node's architecture", kEachArchitecture},
+     "has no variant for the node's architecture", kEachArchitecture},
 });
 
 // The kubelet's reasons that say it themselves.
@@ -88,10 +95,9 @@ constexpr std::array kPullReasons = std::to_array<Meaning>({
     {"SignatureValidationFailed", "ImageNotTrusted",
      "has no signature that the nodes' container runtime trusts",
      "sign it, or correct the runtime's policy for signatures"},
-    {"InvalidImageName", "ImageNameInvalid", "has a name that no image can have", kCorrectImage},
-    {"ErrImageNeverPull", "ImageMissing",
-     "is not on the node, and its imagePullPolicy lets nobody pull it",
-     "bring it to the nodes, or set imagePullPolicy of its section in the ClusterPolicy"},
+    {"InvalidImageName", "ImageNameInvalid", "has an invalid name", kCorrectImage},
+    {"ErrImageNeverPull", "ImageMissing", "is not on the node, and its imagePullPolicy is Never",
+     "copy it to the nodes, or set imagePullPolicy of its section in the ClusterPolicy"},
 });
 
 bool SaysMissing(std::string_view words) {
@@ -131,14 +137,14 @@ Finding Unpulled(const ContainerFacts& container) {
                    format("kubectl describe pod -n {} {}", container.space, container.pod));
   }
   if (BringsDriver(container.app)) {
-    return Problem("DriverImageMissing", "",
-                   format("there is no driver image {}: none for the node's system, or for its "
-                          "kernel",
-                          container.image),
-                   "choose a driver.version that has one, set driver.usePrecompiled=false, or "
-                   "install the driver on the nodes and set driver.enabled=false");
+    return Problem(
+        "DriverImageMissing", "",
+        format("the driver image {} does not exist for the node's operating system or kernel",
+               container.image),
+        "set a driver.version that has one, set driver.usePrecompiled=false, or "
+        "install the driver on the nodes and set driver.enabled=false");
   }
-  return Problem("ImageMissing", "", format("its image {} is not there", container.image),
+  return Problem("ImageMissing", "", format("its image {} does not exist", container.image),
                  kCorrectImage);
 }
 

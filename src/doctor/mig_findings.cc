@@ -22,26 +22,26 @@ std::optional<Finding> MigChange(const StagedCluster& cluster, const NodeFacts& 
   const std::string state = ValueOf(node, names::kMigConfigState);
   const std::string layout = ValueOf(node, names::kMigConfig);
   if (state == "failed") {
-    return Problem("MigChangeFailed", NodeName(node),
-                   format("could not be given the MIG layout {}", layout),
-                   format("look at the MIG manager's log there, then set the label {} once more",
-                          names::kMigConfig));
+    return Problem(
+        "MigChangeFailed", NodeName(node),
+        format("could not be changed to the MIG layout {}", layout),
+        format("read the MIG manager's log there, then set the label {} again", names::kMigConfig));
   }
   if (!cluster.Of(node).mig_changing) {
     return std::nullopt;
   }
   if (!node.holders.empty()) {
     return Note("MigChangeWaits", NodeName(node),
-                format("gets the MIG layout {} when the pods that hold its GPUs have ended: {}",
+                format("waits to change to the MIG layout {} until these pods release its GPUs: {}",
                        layout, Join(node.holders, ", ")),
                 "wait, or end them");
   }
   if (WrittenBefore(cluster.facts, node, names::kMigConfigState, kMigPatience)) {
     return Problem("MigChangeStuck", NodeName(node),
-                   format("is to get the MIG layout {} since {}, and nothing happens (state {})",
-                          layout, node.written.at(names::kMigConfigState), state),
+                   format("has waited for the MIG layout {} since {} (state {})", layout,
+                          node.written.at(names::kMigConfigState), state),
                    "restart the MIG manager's pod there, or the node if a process outside of "
-                   "Kubernetes holds a GPU (nvidia-smi)");
+                   "Kubernetes uses a GPU (nvidia-smi)");
   }
   return std::nullopt;
 }
@@ -51,8 +51,7 @@ std::optional<Finding> LayoutsDiffer(const NodeFacts& node) {
     return std::nullopt;
   }
   return Problem("MigLayoutsDiffer", NodeName(node),
-                 "its GPUs are split in different ways, which the MIG strategy `single` can't "
-                 "offer",
+                 "its GPUs have different MIG layouts, which the MIG strategy `single` can't offer",
                  "give all of its GPUs one layout, or set mig.strategy=mixed");
 }
 
@@ -67,14 +66,14 @@ std::optional<Finding> MigUnmanaged(const ClusterFacts& cluster, const NodeFacts
     return std::nullopt;
   }
   const std::string message =
-      format("is to get the MIG layout {}, and no MIG manager is there to do it", layout);
+      format("waits for the MIG layout {}, but no MIG manager runs there", layout);
   return LabelIs(node, names::kMigCapable, "false")
-             ? Problem("MigNotManaged", NodeName(node), message + ": its GPUs can't be divided",
-                       format("take the label off: kubectl label node {} {}-", node.name,
+             ? Problem("MigNotManaged", NodeName(node), message + ": its GPUs do not support MIG",
+                       format("remove the label: kubectl label node {} {}-", node.name,
                               names::kMigConfig))
              : Problem("MigNotManaged", NodeName(node), message,
-                       "set migManager.enabled=true, and repository, image and version of "
-                       "migManager in the ClusterPolicy: it runs from NVIDIA's image only");
+                       "set enabled=true, repository, image and version of migManager in the "
+                       "ClusterPolicy: only NVIDIA's image has it");
 }
 
 }  // namespace gantry::doctor

@@ -24,14 +24,14 @@ std::optional<Finding> Paused(const StagedCluster& cluster, const std::vector<Fi
     return std::nullopt;
   }
   const std::string label = DeployLabel("device-plugin");
-  return Problem("OperandsPaused", NodeName(node),
-                 format("its operands are paused for {} since {}, and none is under way ({}={})",
-                        stage.pause != names::kDeployPaused ? "a change of its MIG layout"
-                                                            : "a driver's upgrade",
-                        node.written.at(label), label, ValueOf(node, label)),
-                 format("kubectl label node {} --overwrite {}=true, and so its other labels {}* "
-                        "with that value",
-                        node.name, label, names::kDeployPrefix));
+  return Problem(
+      "OperandsPaused", NodeName(node),
+      format("its operands have been paused for {} since {}, but none is in progress ({}={})",
+             stage.pause != names::kDeployPaused ? "a MIG layout change" : "a driver upgrade",
+             node.written.at(label), label, ValueOf(node, label)),
+      format("kubectl label node {} --overwrite {}=true; do the same for its other labels {}* with "
+             "that value",
+             node.name, label, names::kDeployPrefix));
 }
 
 // The same of a device plugin that does not run: its own finding tells.
@@ -50,13 +50,12 @@ std::optional<Finding> Unhealthy(const StagedCluster& cluster, const std::vector
     if (OffersNothing(node) && RefusesSettings(node)) {
       return OfSettings(cluster.facts, findings, node);
     }
-    return Problem(
-        "GpusUnhealthy", NodeName(node),
-        format("{} of its {} GPUs are unhealthy{}", capacity - allocatable, capacity,
-               node.gpus_out.empty() ? "" : ": " + node.gpus_out),
-        format("kubectl describe node {} names the reason in its events; a GPU comes back by "
-               "itself when it answers again",
-               node.name));
+    return Problem("GpusUnhealthy", NodeName(node),
+                   format("{} of its {} GPUs are unhealthy{}", capacity - allocatable, capacity,
+                          node.gpus_out.empty() ? "" : ": " + node.gpus_out),
+                   format("kubectl describe node {} shows the reason in its events; a GPU returns "
+                          "to service by itself when it responds again",
+                          node.name));
   }
   return std::nullopt;
 }
@@ -67,8 +66,8 @@ std::optional<Finding> Labelled(const StagedCluster& cluster, const NodeFacts& n
   }
   if (ValueOf(node, names::kGpuProduct).empty() && cluster.Of(node).labels_wanted) {
     return Problem("LabelsMissing", NodeName(node),
-                   "offers GPUs, and lacks the labels that say which",
-                   "look at the log of GPU feature discovery there: kubectl logs -A -l "
+                   "offers GPUs, but has no labels of GPU feature discovery",
+                   "read the log of GPU feature discovery there: kubectl logs -A -l "
                    "app=gpu-feature-discovery --prefix");
   }
   return std::nullopt;
@@ -77,9 +76,9 @@ std::optional<Finding> Labelled(const StagedCluster& cluster, const NodeFacts& n
 // The operator has written so, and takes nothing back by itself.
 Finding GpusGone(const NodeFacts& node) {
   return Problem("GpusGone", NodeName(node),
-                 "had GPUs, and node feature discovery names no NVIDIA GPU there any more",
-                 format("if they were taken out: kubectl label node {} {}-; else look there with "
-                        "`lspci -d 10de:`, and at the configuration of node feature discovery",
+                 "had GPUs, but node feature discovery no longer finds an NVIDIA GPU there",
+                 format("if they were removed: kubectl label node {} {}-; else run `lspci -d "
+                        "10de:` there, and check the configuration of node feature discovery",
                         node.name, names::kGpuPresent));
 }
 

@@ -133,7 +133,7 @@ TEST_F(NodeFindings, APauseThatNobodyCanTakeBack) {
   EXPECT_EQ(CodeOf(), "");
   Write(node(), kPlugin, "paused-for-driver-upgrade", minutes(4));
   EXPECT_EQ(CodeOf(), "OperandsPaused");
-  EXPECT_THAT(Examined()[0].message, HasSubstr("a driver's upgrade"));
+  EXPECT_THAT(Examined()[0].message, HasSubstr("a driver upgrade"));
   // Who may not see DaemonSets does not know.
   cluster_.unread = {
       {.what = kDaemonSetsPart, .error = {.kind = ErrorKind::kDenied, .message = ""}}};
@@ -151,7 +151,7 @@ TEST_F(NodeFindings, APauseOfTheMigManager) {
     Write(node(), kMigState, state, minutes(4));
     Write(node(), kPlugin, "paused-for-mig-change", minutes(4));
     EXPECT_EQ(CodeOf(), "OperandsPaused") << state;
-    EXPECT_THAT(Examined()[0].message, HasSubstr("a change of its MIG layout"));
+    EXPECT_THAT(Examined()[0].message, HasSubstr("a MIG layout change"));
     EXPECT_NE(Stage().plugin_off_by, "");
   }
   Write(node(), kMigState, "pending", minutes(4));

@@ -19,8 +19,8 @@ Finding Validated(const NodeFacts& node, const std::string& reason) {
   const reasons::Reason* known = reasons::Find(reasons::Writer::kValidator, reason);
   if (known == nullptr) {
     return Problem("ValidationFailed", NodeName(node),
-                   format("the validator says {}", reason) + words,
-                   format("kubectl describe node {} has the whole sentence", node.name));
+                   format("the validator reports {}", reason) + words,
+                   format("kubectl describe node {} shows the complete message", node.name));
   }
   // There are many reasons; of the other words there is one each.
   const bool tell = reason == reasons::kDriverNotInstalled.code ||
@@ -57,8 +57,8 @@ std::optional<Finding> NoNvidiaDriver(const ClusterFacts& cluster, const NodeFac
     finding.message += "; no NVIDIADriver selects it";
     finding.remedy = "create an NVIDIADriver for it, or correct the nodeSelector of one";
   } else {
-    finding.remedy = format(
-        "look at the NVIDIADriver {}, which is to bring it one: its status says more", owner);
+    finding.remedy =
+        format("check the status of the NVIDIADriver {}, which selects this node", owner);
   }
   return finding;
 }
@@ -94,7 +94,7 @@ std::optional<Finding> OfSettings(const ClusterFacts& cluster, const std::vector
     return std::nullopt;
   }
   return Problem(kConfigInvalid, NodeName(node),
-                 "its device plugin does not take its settings: " + node.not_offered,
+                 "its device plugin rejects its settings: " + node.not_offered,
                  "correct the ConfigMap, devicePlugin.env or mig.strategy");
 }
 
@@ -111,7 +111,7 @@ std::optional<Finding> WhyNoGpus(const StagedCluster& cluster, const std::vector
     if (stage.installing) {
       return Note(reasons::kDriverContainerNotReady.code, NodeName(node),
                   "its driver is being installed",
-                  "wait: its image is pulled, and often its modules are compiled");
+                  "wait: its image is being pulled, or its modules are being compiled");
     }
     return Validated(node, reasons::kDriverContainerNotReady.code);
   }
@@ -129,7 +129,7 @@ std::optional<Finding> WhyNoGpus(const StagedCluster& cluster, const std::vector
   }
   Finding finding = LayoutsDiffer(node).value_or(Validated(node, word));
   if (finding.code == word && !node.not_offered.empty()) {
-    finding.message += "; its device plugin said: " + node.not_offered;
+    finding.message += "; its device plugin reports: " + node.not_offered;
   }
   return finding;
 }

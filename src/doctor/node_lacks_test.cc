@@ -65,7 +65,7 @@ TEST_F(NodeLacks, WhatTheValidatorSays) {
   }
   node().labels["nvidia.com/gpu.deploy.operands"] = "false";
   EXPECT_THAT(Examined(), IsEmpty());
-  EXPECT_EQ(StageName(node(), Stage()), "switched off");
+  EXPECT_EQ(StageName(node(), Stage()), "disabled");
 }
 
 // The validator misses what nobody is to offer.

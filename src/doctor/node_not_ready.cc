@@ -35,24 +35,24 @@ Finding NodeNotReady(const ClusterFacts& cluster, const NodeFacts& node) {
       says("container runtime status check may not have completed yet") || says("pleg")) {
     return Problem(
         "RuntimeDown", NodeName(node),
-        format("has GPUs, and its container runtime does not answer: {}", node.why_not_ready),
-        "`systemctl status containerd` (or crio) there; `gantry host-cleanup` takes the "
-        "toolkit's part of its configuration back");
+        format("has GPUs, but its container runtime does not respond: {}", node.why_not_ready),
+        "run `systemctl status containerd` (or crio) there; `gantry host-cleanup` removes the "
+        "toolkit's part of its configuration");
   }
   constexpr char kNotReady[] = "NodeNotReady";
   const std::string message =
-      "has GPUs and is not ready" + (node.why_not_ready.empty() ? "" : ": " + node.why_not_ready);
+      "has GPUs, but is not ready" + (node.why_not_ready.empty() ? "" : ": " + node.why_not_ready);
   if (node.leaving) {
-    return Note(kNotReady, NodeName(node), message, "wait: it is being taken away");
+    return Note(kNotReady, NodeName(node), message, "wait: it is being removed");
   }
   if (IsStarted(cluster, node)) {
-    return Note(kNotReady, NodeName(node), message, "wait: it is being started");
+    return Note(kNotReady, NodeName(node), message, "wait: it is starting");
   }
-  return Problem(kNotReady, NodeName(node), message,
-                 says("network not ready")
-                     ? "look at the network plugin's pod there, which has not "
-                       "configured the node (/etc/cni/net.d)"
-                     : "look at the kubelet on that node");
+  return Problem(
+      kNotReady, NodeName(node), message,
+      says("network not ready")
+          ? "check the network plugin's pod there: it has not configured the node (/etc/cni/net.d)"
+          : "check the kubelet on that node");
 }
 
 }  // namespace gantry::doctor

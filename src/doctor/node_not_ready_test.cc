@@ -51,7 +51,7 @@ TEST_F(NodeNotReady, ANodeThatIsNotReadyForAWhile) {
   node().why_not_ready = "Kubelet never posted node status.";
   node().made_at = Rfc3339(cluster_.now - minutes(2));
   EXPECT_EQ(severity(), Severity::kNote);
-  EXPECT_THAT(Examined()[0].remedy, HasSubstr("being started"));
+  EXPECT_THAT(Examined()[0].remedy, HasSubstr("it is starting"));
   node().made_at = Rfc3339(cluster_.now - minutes(14));
   EXPECT_EQ(severity(), Severity::kProblem);
   node().taints = {passing};
@@ -65,7 +65,7 @@ TEST_F(NodeNotReady, ANodeThatIsNotReadyForAWhile) {
   EXPECT_EQ(severity(), Severity::kProblem);
   node().leaving = true;
   EXPECT_EQ(severity(), Severity::kNote);
-  EXPECT_THAT(Examined()[0].remedy, HasSubstr("taken away"));
+  EXPECT_THAT(Examined()[0].remedy, HasSubstr("being removed"));
   node().why_not_ready = "container runtime is down";
   EXPECT_EQ(CodeOf(), "RuntimeDown");
   EXPECT_EQ(Examined()[0].severity, Severity::kProblem);

@@ -239,7 +239,7 @@ std::string StageName(const NodeFacts& node, const NodeStage& stage) {
     return "node not ready";
   }
   if (LabelIs(node, names::kDeployOperands, "false")) {
-    return "switched off";
+    return "disabled";
   }
   if (stage.upgrade != Upgrade::kNone) {
     return "driver " + ValueOf(node, names::kDriverUpgradeState);

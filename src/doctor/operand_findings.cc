@@ -18,9 +18,9 @@ void ExamineOperators(const ClusterFacts& cluster, std::vector<Finding>& finding
         !IsExplained(findings, deployment.object)) {
       const bool starts = IsNew(cluster, deployment.since);
       findings.push_back((starts ? Note : Problem)(
-          "OperatorNotRunning", deployment.object, "has no pod that runs",
-          starts ? "wait: it is being started"
-                 : "kubectl describe and kubectl logs of its pod (-l app=gpu-operator)"));
+          "OperatorNotRunning", deployment.object, "has no running pod",
+          starts ? "wait: it is starting"
+                 : "use kubectl describe and kubectl logs on its pod (-l app=gpu-operator)"));
     }
   }
 }
@@ -47,12 +47,14 @@ void ExamineOperands(const StagedCluster& cluster, std::vector<Finding>& finding
     const bool explained = IsExplained(findings, ObjectOf(operand));
     if (operand.desired - operand.ready > excused && !explained) {
       const bool placed = operand.scheduler.empty();
-      findings.push_back(Problem(
-          reasons::kOperandNotReady, "DaemonSet " + operand.name,
-          format("{} of {} pods are ready{}", operand.ready, operand.desired,
-                 placed ? "" : ": " + FirstSentence(operand.scheduler)),
-          placed ? format("kubectl describe and kubectl logs of its pods (-l app={})", operand.name)
-                 : "set resources of its section in the ClusterPolicy, or make room on the node"));
+      findings.push_back(
+          Problem(reasons::kOperandNotReady, "DaemonSet " + operand.name,
+                  format("{} of {} pods are ready{}", operand.ready, operand.desired,
+                         placed ? "" : ": " + FirstSentence(operand.scheduler)),
+                  placed ? format("use kubectl describe and kubectl logs on its pods (-l app={})",
+                                  operand.name)
+                         : "set resources of its section in the ClusterPolicy, or free resources "
+                           "on the node"));
     }
   }
 }

@@ -62,7 +62,7 @@ std::string SwitchedOff(const StagedCluster& cluster, const PodFacts& pod,
     const std::string off = cluster.Of(*node).plugin_off_by;
     if (!off.empty() && OffersNone(*node) && Takes(pod.choice, *node) &&
         Untolerated(pod, *node).empty()) {
-      return format("the device plugin of node {} is switched off ({})", node->name, off);
+      return format("the device plugin of node {} is disabled ({})", node->name, off);
     }
   }
   return "";
@@ -75,7 +75,7 @@ std::optional<Finding> OfSwitch(const StagedCluster& cluster, const PodFacts& po
   return off.empty()
              ? std::nullopt
              : std::optional(Problem(kNotOffered, PodName(pod), format("{}; {}", message, off),
-                                     "switch it on again, or ask for what other nodes offer"));
+                                     "enable it, or request what other nodes offer"));
 }
 
 std::vector<const NodeFacts*> AllNodes(const StagedCluster& cluster) {
@@ -89,7 +89,7 @@ std::vector<const NodeFacts*> AllNodes(const StagedCluster& cluster) {
 
 Finding NotOffered(const StagedCluster& cluster, const PodFacts& pod, const std::string& resource,
                    long long wanted) {
-  const std::string message = format("asks for {} {}, which no node offers (offered: {})", wanted,
+  const std::string message = format("requests {} {}, which no node offers (offered: {})", wanted,
                                      resource, OfferedResources(cluster.facts.nodes));
   const auto yet = std::ranges::find_if(cluster.facts.nodes, [&cluster](const NodeFacts& node) {
     return cluster.Of(node).may_offer;
@@ -102,7 +102,7 @@ Finding NotOffered(const StagedCluster& cluster, const PodFacts& pod, const std:
                                          : std::nullopt;
   return off.value_or(
       Problem(kNotOffered, PodName(pod), message,
-              "ask for a resource that is offered, or look at the findings of the nodes"));
+              "request a resource that is offered, or check the findings of the nodes"));
 }
 
 // A node that it may be put on and that may yet have what the others lack.
@@ -131,12 +131,13 @@ std::optional<Finding> TooMany(const StagedCluster& cluster, const PodFacts& pod
       return NotOffered(cluster, pod, resource, wanted);
     }
     if (const long long most = CountIn(largest->capacity, resource); most < wanted) {
-      const std::string message = format("asks for {} {}, and no node has more than {} (node {})",
+      const std::string message = format("requests {} {}, but no node has more than {} (node {})",
                                          wanted, resource, most, largest->name);
       return NodeToCome(cluster, pod, message)
-          .value_or(Problem(
-              kTooMany, PodName(pod), message,
-              format("ask for at most {} in one pod, and spread the work over pods", most)));
+          .value_or(
+              Problem(kTooMany, PodName(pod), message,
+                      format("request at most {} in one pod, and spread the work over several pods",
+                             most)));
     }
   }
   return std::nullopt;
@@ -176,13 +177,13 @@ std::optional<Finding> OutOfPlace(const StagedCluster& cluster, const PodFacts& 
   if (node == cluster.facts.nodes.end() || (cluster.Of(*node).has_gpu && OffersNone(*node))) {
     return std::nullopt;
   }
-  return Problem(kNotSelected, PodName(pod),
-                 format("is to run on node {}, which does not have {}", place, WantsText(pod)),
-                 cluster.Of(*node).has_gpu
-                     ? "ask for what that node offers, or let the DaemonSet's nodeSelector leave "
-                       "it out"
-                     : "add to the DaemonSet's pod template: nodeSelector: "
-                       "{nvidia.com/gpu.present: \"true\"}");
+  return Problem(
+      kNotSelected, PodName(pod),
+      format("must run on node {}, which does not have {}", place, WantsText(pod)),
+      cluster.Of(*node).has_gpu
+          ? "request what that node offers, or exclude the node with the DaemonSet's nodeSelector"
+          : "add to the DaemonSet's pod template: nodeSelector: "
+            "{nvidia.com/gpu.present: \"true\"}");
 }
 
 // No node that it may be put on has its GPUs.
@@ -190,8 +191,8 @@ std::optional<Finding> NotSelected(const StagedCluster& cluster, const PodFacts&
   const bool somewhere = std::ranges::any_of(
       cluster.facts.nodes, [&pod](const NodeFacts& node) { return HoldAll(node.capacity, pod); });
   const std::string message =
-      somewhere ? "its node selector or affinity takes no node that has its GPUs"
-                : format("asks for {}, which no node has together", WantsText(pod));
+      somewhere ? "its node selector or affinity matches no node with the GPUs that it requests"
+                : format("requests {}, which no single node offers", WantsText(pod));
   if (std::optional<Finding> yet = NodeToCome(cluster, pod, message)) {
     return yet;
   }
@@ -200,13 +201,13 @@ std::optional<Finding> NotSelected(const StagedCluster& cluster, const PodFacts&
   }
   if (!somewhere) {
     return Problem(kNotOffered, PodName(pod), message,
-                   "ask for what one node offers, or spread the work over pods");
+                   "request what one node offers, or spread the work over several pods");
   }
   if (const std::string place = PlaceOf(pod); !place.empty()) {
     return OutOfPlace(cluster, pod, place);
   }
   return Problem(kNotSelected, PodName(pod), message,
-                 "compare it with the labels of the GPU nodes (`kubectl get node -L "
+                 "compare them with the labels of the GPU nodes (`kubectl get node -L "
                  "nvidia.com/gpu.product`)");
 }
 
@@ -260,16 +261,17 @@ Finding Blocked(const StagedCluster& cluster, const PodFacts& pod,
     const std::string taints = Join({lacking.begin(), lacking.end()}, ", ");
     return Problem(
         kNotTolerated, PodName(pod),
-        format("lacks a toleration for the taint {} of every node that has its GPUs", taints),
+        format("has no toleration for the taint {} of every node with the GPUs that it requests",
+               taints),
         format("add to its spec: tolerations: [{}]",
                Join({tolerations.begin(), tolerations.end()}, ", ")));
   }
   const auto make = passing ? Note : Problem;
   return make(kOutOfService, PodName(pod),
-              format("every node that has its GPUs is out of service ({})",
+              format("every node with the GPUs that it requests is unschedulable ({})",
                      Join({others.begin(), others.end()}, ", ")),
-              passing ? "wait: a node is being started, changed or taken away"
-                      : "bring a node back (`kubectl uncordon`, or look why it is not ready)");
+              passing ? "wait: a node is being started, changed or removed"
+                      : "uncordon a node (`kubectl uncordon`), or check why it is not ready");
 }
 
 // Nodes that the scheduler asks for GPUs too and that have none, or too few.
@@ -288,18 +290,18 @@ std::optional<Finding> Away(const StagedCluster& cluster, const PodFacts& pod,
       nodes, [&cluster](const NodeFacts* node) { return cluster.Of(*node).changing(); });
   if (changing != nodes.end()) {
     return Note(kNotOffered, PodName(pod),
-                format("asks for GPUs of node {}, whose driver or MIG layout is being changed",
+                format("requests GPUs of node {}, whose driver or MIG layout is being changed",
                        (*changing)->name),
                 "wait");
   }
-  return OfSwitch(cluster, pod, nodes, format("asks for {}", WantsText(pod)));
+  return OfSwitch(cluster, pod, nodes, format("requests {}", WantsText(pod)));
 }
 
 Finding InUse(const StagedCluster& cluster, const PodFacts& pod, long long able,
               const std::vector<const NodeFacts*>& selected) {
   Finding finding =
       Note("GpusInUse", PodName(pod),
-           format("waits: the GPUs of the {} node(s) that it could use are taken", able),
+           format("waits: all GPUs of the {} node(s) that it can use are in use", able),
            "wait, end other pods, or add a node");
   if (const NodeFacts* kept = KeptByTaint(cluster, pod, selected); kept != nullptr) {
     std::vector<std::string> taints;
@@ -318,7 +320,7 @@ Finding InUse(const StagedCluster& cluster, const PodFacts& pod, long long able,
   }
   if (const std::string off = SwitchedOff(cluster, pod, AllNodes(cluster)); !off.empty()) {
     finding.message += "; " + off;
-    finding.remedy += ", or switch it on again";
+    finding.remedy += ", or enable it";
   }
   return finding;
 }
@@ -332,9 +334,9 @@ std::optional<Finding> Unseen(const StagedCluster& cluster, const PodFacts& pod)
   }
   const auto make = pod.made_at > Rfc3339(cluster.facts.now - kStart) ? Note : Problem;
   return make("SchedulerMissing", PodName(pod),
-              format("no scheduler has looked at it: its schedulerName is {}", pod.unseen_by),
-              "correct spec.schedulerName (default-scheduler is Kubernetes' own), or look why that "
-              "scheduler does not run");
+              format("no scheduler has handled it: its schedulerName is {}", pod.unseen_by),
+              "correct spec.schedulerName (default-scheduler is Kubernetes' own), or check why "
+              "that scheduler does not run");
 }
 
 // An autoscaler brings a node: what the nodes of today lack is no trouble meanwhile.
@@ -346,7 +348,7 @@ void ExcuseScaleUp(const StagedCluster& cluster, const PodFacts& pod, Finding& f
       finding.severity == Severity::kProblem &&
       std::ranges::find(kOfNodes, finding.code) != kOfNodes.end()) {
     finding.severity = Severity::kNote;
-    finding.remedy = "wait: an autoscaler brings a node";
+    finding.remedy = "wait: an autoscaler is adding a node";
   }
 }
 
@@ -390,17 +392,17 @@ std::optional<Finding> ExaminePod(const StagedCluster& cluster, const PodFacts& 
         reasons, [&shortage](const std::string& reason) { return IsOfFreeGpus(reason, shortage); });
     return (sure && !IsNew(cluster.facts, pod.made_at) ? Problem : Note)(
         "PodDoesNotFit", PodName(pod),
-        format("is put on none of the {} node(s) that have its GPUs: {}", able,
+        format("fits none of the {} node(s) with the GPUs that it requests: {}", able,
                Join(reasons, ", ")),
-        "change what the scheduler's words name: the pods of those nodes, or the pod's volumes, "
-        "ports, affinity or spread");
+        "change what the scheduler's message names: the pods of those nodes, or the pod's volumes, "
+        "ports, affinity or topology spread");
   }
   if (!shortage.others.empty()) {
     return Problem(
         "NodeResourcesShort", PodName(pod),
-        format("finds free GPUs on nodes whose {} others have taken", Join(shortage.others, ", ")),
-        "ask for less, or taint the GPU nodes (nvidia.com/gpu=present:NoSchedule), so "
-        "that pods without GPUs stay away");
+        format("can't use free GPUs: their nodes have not enough {}", Join(shortage.others, ", ")),
+        "request less, or taint the GPU nodes (nvidia.com/gpu=present:NoSchedule) to keep pods "
+        "without GPUs away");
   }
   return std::nullopt;
 }

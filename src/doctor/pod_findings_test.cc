@@ -98,10 +98,10 @@ TEST_F(PodFindings, ResourcesThatNoNodeHasTogether) {
   cluster_.pending = {PodFrom(pod)};
   EXPECT_THAT(
       Examine(cluster_),
-      ElementsAre(
-          AllOf(Field(&Finding::code, "ResourceNotOffered"),
-                Field(&Finding::message,
-                      HasSubstr("1 nvidia.com/gpu and 1 nvidia.com/mig-1g.5gb, which no node")))));
+      ElementsAre(AllOf(
+          Field(&Finding::code, "ResourceNotOffered"),
+          Field(&Finding::message,
+                HasSubstr("1 nvidia.com/gpu and 1 nvidia.com/mig-1g.5gb, which no single node")))));
 }
 
 // Somebody has switched the device plugin off, and then asks for GPUs.
@@ -117,7 +117,7 @@ TEST_F(PodFindings, GpusThatAreSwitchedOff) {
             [](Json& node, ClusterFacts& /*cluster*/) {
               node["metadata"]["labels"]["nvidia.com/gpu.deploy.operands"] = "false";
             },
-            "node n1 is switched off (label nvidia.com/gpu.deploy.operands=false)"},
+            "node n1 is disabled (label nvidia.com/gpu.deploy.operands=false)"},
            {"the operand",
             [](Json& node, ClusterFacts& /*cluster*/) {
               node["metadata"]["labels"]["nvidia.com/gpu.deploy.device-plugin"] = "false";
@@ -146,7 +146,7 @@ TEST_F(PodFindings, GpusThatAreSwitchedOff) {
   misspelled["spec"]["containers"][0]["resources"]["limits"] = {{"nvidia.com/gpus", 1}};
   cluster_.pending.clear();
   EXPECT_THAT(With({misspelled}),
-              ElementsAre(Field(&Finding::message, Not(HasSubstr("switched off")))));
+              ElementsAre(Field(&Finding::message, Not(HasSubstr("disabled")))));
   // It could not be put there at all.
   cluster_.policies[0].offers_gpus = false;
   node_ = well;
@@ -155,7 +155,7 @@ TEST_F(PodFindings, GpusThatAreSwitchedOff) {
   node_["spec"]["taints"] = Json::array({NoSchedule("team", "ml")});
   cluster_.pending.clear();
   EXPECT_THAT(With({GpuPod("p", 1)}),
-              ElementsAre(Field(&Finding::message, Not(HasSubstr("switched off")))));
+              ElementsAre(Field(&Finding::message, Not(HasSubstr("disabled")))));
   // A driver manager that has paused it takes that back; nobody has switched this one off.
   for (const char* value : {"paused-for-driver-upgrade", "true"}) {
     cluster_.policies[0].offers_gpus = true;
@@ -177,14 +177,13 @@ TEST_F(PodFindings, ANodeThatIsSwitchedOffBesideThoseInUse) {
     const std::vector<Finding> findings = Examine(cluster_);
     return findings.empty() ? "" : LineOf(findings.back());
   };
-  EXPECT_THAT(line(GpuPod("p", 1)), AllOf(HasSubstr("GpusInUse"),
-                                          HasSubstr("the device plugin of node n2 is switched "
-                                                    "off"),
-                                          HasSubstr("switch it on again")));
+  EXPECT_THAT(line(GpuPod("p", 1)),
+              AllOf(HasSubstr("GpusInUse"), HasSubstr("the device plugin of node n2 is disabled"),
+                    HasSubstr("or enable it")));
   Json elsewhere = GpuPod("p", 1);
   elsewhere["spec"]["nodeSelector"] = {{"pool", "a"}};
   node_["metadata"]["labels"]["pool"] = "a";
-  EXPECT_THAT(line(elsewhere), AllOf(HasSubstr("GpusInUse"), Not(HasSubstr("switched off"))));
+  EXPECT_THAT(line(elsewhere), AllOf(HasSubstr("GpusInUse"), Not(HasSubstr("disabled"))));
 }
 
 // No node of today is for it, and one is on its way.
@@ -213,9 +212,10 @@ TEST_F(PodFindings, ANodeThatAnAutoscalerBrings) {
     const auto problem = Field(&Finding::severity, Severity::kProblem);
     EXPECT_THAT(Examine(cluster_), ElementsAre(AllOf(is, problem)));
     cluster_.pending[0].scaled_at = Rfc3339(cluster_.now - std::chrono::minutes(14));
-    EXPECT_THAT(Examine(cluster_),
-                ElementsAre(AllOf(is, Field(&Finding::severity, Severity::kNote),
-                                  Field(&Finding::remedy, "wait: an autoscaler brings a node"))));
+    EXPECT_THAT(
+        Examine(cluster_),
+        ElementsAre(AllOf(is, Field(&Finding::severity, Severity::kNote),
+                          Field(&Finding::remedy, "wait: an autoscaler is adding a node"))));
     cluster_.pending[0].scaled_at = Rfc3339(cluster_.now - std::chrono::minutes(16));
     EXPECT_THAT(Examine(cluster_), ElementsAre(AllOf(is, problem)));
   }

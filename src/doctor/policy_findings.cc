@@ -22,7 +22,7 @@ constexpr std::chrono::minutes kPatience(20);
 // Its state, and what its own condition says.
 std::string WhyNot(const PolicyFacts& policy) {
   std::string why =
-      policy.state.empty() ? "the operator has not looked at it yet" : "is " + policy.state;
+      policy.state.empty() ? "the operator has not reconciled it yet" : "is " + policy.state;
   for (const Condition& condition : policy.conditions) {
     if (condition.type == "Error" && condition.holds) {
       why += ": " + condition.reason + ": " + condition.message;
@@ -78,7 +78,7 @@ std::optional<NotReadyPolicy> OfPolicy(const ClusterFacts& cluster, const Policy
     return NotReadyPolicy{
         .finding = Problem(
             kPolicyNotReady, policy.object,
-            format("the operator has not acted on its last change, of {}", policy.unseen_since),
+            format("the operator has not reconciled its last change, of {}", policy.unseen_since),
             kReadOperatorsLog),
         .waits_since = {}};
   }
@@ -121,7 +121,7 @@ bool IsUnderWay(const StagedCluster& cluster, const std::vector<NotReadyPolicy>&
 
 void ExaminePolicyFields(const ClusterFacts& cluster, std::vector<Finding>& findings) {
   if (cluster.policies.empty() && !IsUnread(cluster, kPoliciesPart)) {
-    findings.push_back(Problem("NoClusterPolicy", "cluster", "has no ClusterPolicy",
+    findings.push_back(Problem("NoClusterPolicy", "cluster", "there is no ClusterPolicy",
                                "install the chart, or create a ClusterPolicy"));
   }
   for (const PolicyFacts& policy : cluster.policies) {
@@ -129,20 +129,20 @@ void ExaminePolicyFields(const ClusterFacts& cluster, std::vector<Finding>& find
     if (!policy.unsupported_fields.empty()) {
       findings.push_back(
           Note("FieldsNotActedOn", object,
-               "sets fields that are not acted on: " + Join(policy.unsupported_fields, ", "),
+               "sets fields that are not supported: " + Join(policy.unsupported_fields, ", "),
                RemedyForFields(policy.unsupported_fields)));
     }
     if (!policy.values_not_known.empty()) {
-      findings.push_back(Note("ValuesNotKnown", object,
-                              "the chart was given values that it does not know: " +
-                                  Join(policy.values_not_known, ", "),
-                              "correct the names; nothing, if they are a parent chart's own"));
+      findings.push_back(
+          Note("ValuesNotKnown", object,
+               "the chart got unknown values: " + Join(policy.values_not_known, ", "),
+               "correct the names; ignore the values of a parent chart"));
     }
     if (!policy.values_not_followed.empty()) {
-      findings.push_back(Note("ValuesNotFollowed", object,
-                              "the chart was given values that are not followed: " +
-                                  Join(policy.values_not_followed, ", "),
-                              "nothing, if you can do without them"));
+      findings.push_back(Note(
+          "ValuesNotFollowed", object,
+          "the chart got values that have no effect: " + Join(policy.values_not_followed, ", "),
+          "nothing, if you do not need them"));
     }
     for (const Condition& condition : policy.conditions) {
       if (condition.reason == reasons::kTaintNotTolerated) {
@@ -150,15 +150,14 @@ void ExaminePolicyFields(const ClusterFacts& cluster, std::vector<Finding>& find
             Untolerating(cluster, object, condition, "or remove the taint from the nodes"));
       }
       if (condition.reason == reasons::kDefinitionOutdated) {
-        findings.push_back(
-            Problem(reasons::kDefinitionOutdated, object, condition.message,
-                    "then write the object again, so that what was dropped comes back"));
+        findings.push_back(Problem(reasons::kDefinitionOutdated, object, condition.message,
+                                   "then apply the object again to restore the dropped fields"));
       }
     }
     if (policy.state == "ignored") {
       findings.push_back(Problem("PolicyIgnored", object,
-                                 "is not acted on: another one was there before it",
-                                 "delete it, or the other one"));
+                                 "is ignored: an older ClusterPolicy exists",
+                                 "delete one of the two"));
     }
   }
   for (const PolicyFacts& driver : cluster.drivers) {

@@ -146,9 +146,9 @@ TEST_F(PolicyFindings, APolicyWhoseLastChangeNobodyActsOn) {
     return With({});
   };
   const auto waits = Field(&Finding::severity, Severity::kNote);
-  const auto told = AllOf(Field(&Finding::code, "ClusterPolicyNotReady"),
-                          Field(&Finding::severity, Severity::kProblem),
-                          Field(&Finding::message, HasSubstr("has not acted on its last change")));
+  const auto told = AllOf(
+      Field(&Finding::code, "ClusterPolicyNotReady"), Field(&Finding::severity, Severity::kProblem),
+      Field(&Finding::message, HasSubstr("has not reconciled its last change")));
   EXPECT_THAT(changed(std::chrono::seconds(50)), ElementsAre(waits));
   EXPECT_THAT(changed(std::chrono::seconds(70)), ElementsAre(told));
   policy["status"]["state"] = "ready";

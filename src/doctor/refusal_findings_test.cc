@@ -114,7 +114,7 @@ TEST_F(Refusals, RefusalsOfPodsWithGpus) {
             "\"y\" not found",
             "PodsRefused", "serviceAccountName"},
            {"Internal error occurred: failed calling webhook \"a.b.c\": no endpoints available",
-            "PodsRefused", "repair that webhook"},
+            "PodsRefused", "fix that webhook"},
            {"pods \"x\" is forbidden: minimum memory usage per Container is 1Gi", "PodsRefused",
             "LimitRange of its namespace"},
            {"something else", "PodsRefused", "change what refuses them"},

@@ -28,14 +28,14 @@ TEST(Remedies, Op364_TheWordsOfTheApiServerNameTheRemedy) {
       {"admission webhook \"validate.kyverno.svc-fail\" denied the request: no",
        "webhook validate.kyverno.svc-fail"},
       {"Internal error occurred: failed calling webhook \"vpod.kb.io\": connection refused",
-       "repair the webhook vpod.kb.io"},
+       "fix the webhook vpod.kb.io"},
       {"daemonsets.apps \"x\" is forbidden: exceeded quota: objects, requested: "
        "count/daemonsets.apps=1",
        "ResourceQuota objects"},
       {"daemonsets.apps is forbidden: User \"system:serviceaccount:g:g\" cannot create resource",
        "install the chart again"},
       {"unable to create new content in namespace g because it is being terminated",
-       "wait until the namespace is gone"},
+       "wait until the namespace is deleted"},
       {"namespaces \"g\" not found", "create the namespace"}};
   for (const auto& [words, remedy] : kCases) {
     EXPECT_THAT(RemedyByWords(words), HasSubstr(remedy)) << words;
@@ -46,13 +46,13 @@ TEST(Remedies, Op364_TheWordsOfTheApiServerNameTheRemedy) {
 
 TEST(Remedies, FieldsOfOperandsNeedAnImage) {
   EXPECT_THAT(RemedyForFields({"driver"}),
-              AllOf(HasSubstr("spec.driver.version"), Not(HasSubstr("take the fields out"))));
+              AllOf(HasSubstr("spec.driver.version"), Not(HasSubstr("remove the fields"))));
   EXPECT_THAT(RemedyForFields({"dcgmExporter"}),
               HasSubstr("repository, image and version of spec.dcgmExporter"));
   EXPECT_EQ(RemedyForFields({"daemonsets.rollingUpdate.x"}),
-            "take the fields out if you can do without them");
+            "remove the fields if you do not need them");
   EXPECT_THAT(RemedyForFields({"driver", "x.y"}),
-              AllOf(HasSubstr("spec.driver.version"), HasSubstr("take the fields out")));
+              AllOf(HasSubstr("spec.driver.version"), HasSubstr("remove the fields")));
 }
 
 TEST(Remedies, OneCauseIsOneFinding) {

@@ -32,7 +32,7 @@ std::string Reworded(std::string remedy, Fields fields) {
 // The remedy in the fields of an NVIDIADriver.
 std::string ForNvidiaDriver(std::string remedy) {
   static constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kFields = {{
-      {"set driver.enabled=false", "leave the nodes out of its NVIDIADriver's nodeSelector"},
+      {"set driver.enabled=false", "exclude the nodes in its NVIDIADriver's nodeSelector"},
       {"its section in the ClusterPolicy", "its NVIDIADriver"},
       {"its section", "its NVIDIADriver"},
       {"driver.version", "spec.version of its NVIDIADriver"},

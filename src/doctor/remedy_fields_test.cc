@@ -27,9 +27,9 @@ TEST_F(RemedyFields, DriversOfNvidiaDrivers) {
   };
   for (const auto& [waiting, words, remedy, of_policy] : std::initializer_list<Case>{
            {"ImagePullBackOff", "not found",
-            "choose a spec.version of its NVIDIADriver that has one, set "
+            "set a spec.version of its NVIDIADriver that has one, set "
             "spec.usePrecompiled=false, or "
-            "install the driver on the nodes and leave the nodes out of its NVIDIADriver's "
+            "install the driver on the nodes and exclude the nodes in its NVIDIADriver's "
             "nodeSelector",
             "set driver.enabled=false"},
            {"ImagePullBackOff", "401 Unauthorized", "imagePullSecrets of its NVIDIADriver",
@@ -62,9 +62,8 @@ TEST_F(RemedyFields, RemediesOfTheOperatorsImage) {
             "correct operator.repository, operator.image and operator.version of the chart"},
            {"ImagePullBackOff", "no match for platform in manifest: not found",
             "correct operator.repository, operator.image and operator.version of the chart"},
-           {"ImagePullBackOff", "no such host", "name it in operator.repository"},
-           {"ImagePullBackOff", "401 Unauthorized",
-            "a pull secret in operator.imagePullSecrets of the chart"},
+           {"ImagePullBackOff", "no such host", "set operator.repository"},
+           {"ImagePullBackOff", "401 Unauthorized", "set operator.imagePullSecrets of the chart"},
            {"ErrImageNeverPull", "", "set operator.imagePullPolicy of the chart"}}) {
     for (const char* app : {"gpu-operator", "nvidia-node-feature-discovery-worker"}) {
       ContainerFacts container = Of(app, waiting);

@@ -76,7 +76,7 @@ std::string StatusText(const ClusterFacts& cluster) {
   std::string text;
   for (const PolicyFacts& policy : cluster.policies) {
     text += format("{}: {}\n", policy.object,
-                   policy.state.empty() ? "not looked at yet" : policy.state);
+                   policy.state.empty() ? "not reconciled yet" : policy.state);
   }
   if (cluster.policies.empty()) {
     text += "no ClusterPolicy\n";

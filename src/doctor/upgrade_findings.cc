@@ -65,37 +65,37 @@ std::optional<Finding> DriverUpgrade(const StagedCluster& cluster, const NodeFac
   const bool upgrading = upgrade == Upgrade::kPending || upgrade == Upgrade::kInProgress;
   const UpgradeFacts told = ToldOf(cluster.facts, node);
   if (upgrade == Upgrade::kFailed) {
-    return Problem(
-        "DriverUpgradeFailed", NodeName(node),
-        "its driver could not be upgraded, and it takes no pods" + Because(told),
-        format("correct the cause (the log of the driver's pod there may say more), then kubectl "
-               "label node {} {}-",
-               node.name, names::kDriverUpgradeState));
+    return Problem("DriverUpgradeFailed", NodeName(node),
+                   "its driver upgrade failed, and it stays cordoned" + Because(told),
+                   format("fix the cause (see the log of the driver's pod there), then run kubectl "
+                          "label node {} {}-",
+                          node.name, names::kDriverUpgradeState));
   }
   if (!told.deadline.empty() && told.deadline < Rfc3339(cluster.facts.now - kUpgradeGrace)) {
-    return Problem("DriverUpgradeOverdue", NodeName(node),
-                   format("its driver's upgrade is at {} since {}, which was to end by {}{}", state,
-                          told.since, told.deadline, Because(told)),
-                   "look whether the operator runs: its log says what keeps it");
+    return Problem(
+        "DriverUpgradeOverdue", NodeName(node),
+        format("its driver upgrade has been in state {} since {}, past its deadline {}{}", state,
+               told.since, told.deadline, Because(told)),
+        "check that the operator runs, and read its log");
   }
   if (IsEmptied(told) && told.reason.find("disruption budget") != std::string::npos) {
-    return Problem("DriverUpgradeHeldByBudget", NodeName(node),
-                   format("its driver's upgrade waits for a PodDisruptionBudget{}{}", Until(told),
-                          Because(told)),
-                   "let the budget's workload have one more replica, raise its maxUnavailable, or "
-                   "delete the pod");
+    return Problem(
+        "DriverUpgradeHeldByBudget", NodeName(node),
+        format("its driver upgrade waits for a PodDisruptionBudget{}{}", Until(told),
+               Because(told)),
+        "add a replica to the budget's workload, raise its maxUnavailable, or delete the pod");
   }
   if (upgrading && TakesTooLong(cluster.facts, node) && !MayWait(cluster, node)) {
     return Problem("DriverUpgradeStuck", NodeName(node),
-                   format("its driver's upgrade is at {} since {}{}", state,
+                   format("its driver upgrade has been in state {} since {}{}", state,
                           node.written.at(names::kDriverUpgradeState), Because(told)),
-                   "look for pods there that do not end (`kubectl get pods -A --field-selector "
+                   "check for pods there that do not end (`kubectl get pods -A --field-selector "
                    "spec.nodeName=" +
-                       node.name + "`) and at spec.driver.upgradePolicy");
+                       node.name + "`), and check spec.driver.upgradePolicy");
   }
   if (IsEmptied(told) && !told.reason.empty()) {
     return Note("DriverUpgradeWaitsForPods", NodeName(node),
-                format("its driver's upgrade waits{}{}", Until(told), Because(told)),
+                format("its driver upgrade waits{}{}", Until(told), Because(told)),
                 told.state == "wait-for-jobs-required"
                     ? "wait, or set driver.upgradePolicy.waitForCompletion.timeoutSeconds"
                     : "wait, or end those pods");
@@ -107,11 +107,11 @@ std::optional<Finding> LeftCordoned(const StagedCluster& cluster, const NodeFact
   if (!node.cordoned || !node.upgrade_cordon || cluster.Of(node).upgrade == Upgrade::kInProgress) {
     return std::nullopt;
   }
-  return Problem("NodeLeftCordoned", NodeName(node),
-                 "was cordoned by an upgrade of its driver that is not under way any more",
-                 format("look whether the operator runs, which would go on with it; else kubectl "
-                        "uncordon {}",
-                        node.name));
+  return Problem(
+      "NodeLeftCordoned", NodeName(node),
+      "was cordoned by a driver upgrade that is no longer in progress",
+      format("check that the operator runs: it continues the upgrade; else run kubectl uncordon {}",
+             node.name));
 }
 
 }  // namespace gantry::doctor

@@ -16,41 +16,41 @@ namespace gantry::doctor {
 namespace {
 
 constexpr char kNewerDriver[] =
-    "take an image with an older CUDA, or bring a newer driver to the nodes "
-    "(nvidia.com/cuda.runtime-version.full says what theirs can)";
+    "use an image with an older CUDA, or install a newer driver on the nodes "
+    "(nvidia.com/cuda.runtime-version.full is the CUDA that a node supports)";
 // CUDA's words where it finds no driver's library, too.
 constexpr std::string_view kInsufficient = "driver version is insufficient for CUDA runtime";
 constexpr char kNewerOrGiven[] =
-    "take an image with an older CUDA, or bring a newer driver to the nodes "
-    "(nvidia.com/cuda.runtime-version.full says what theirs can); if theirs can, it was not given "
-    "to the container: look whether CDI is switched on in the container runtime";
+    "use an image with an older CUDA, or install a newer driver on the nodes "
+    "(nvidia.com/cuda.runtime-version.full is the CUDA that a node supports); if the node supports "
+    "it, check that CDI is enabled in the container runtime";
 constexpr char kStartAnew[] =
-    "delete the pod; if it happens again after `systemctl daemon-reload` on the node, its devices "
-    "do not come by CDI: look at cdi.enabled and the runtime class";
+    "delete the pod; if it happens again after `systemctl daemon-reload` on the node, the pod does "
+    "not use CDI: check cdi.enabled and the runtime class";
 
-constexpr char kBlind[] = "was given a GPU and does not see it";
+constexpr char kBlind[] = "was given a GPU, but can't see it";
 
 constexpr char kFabric[] = "FabricManagerNotReady";
-constexpr char kNoFabric[] = "finds the NVSwitch system of its node not initialised";
+constexpr char kNoFabric[] = "can't use the NVSwitch system of its node, which is not initialised";
 constexpr char kStartFabric[] =
     "start nvidia-fabricmanager on the node, in the driver's version, then delete the pod";
 
 // The shell's words for a command that is not there, and its exit code for it.
 constexpr long long kNoCommand = 127;
-constexpr char kNoSmi[] = "was given a GPU, and nvidia-smi did not come with it";
+constexpr char kNoSmi[] = "was given a GPU, but has no nvidia-smi";
 constexpr char kGiveSmi[] =
-    "look whether CDI is switched on in the node's container runtime, which runtime the pod gets "
-    "(runtimeClassName, the default one), and whether its NVIDIA_DRIVER_CAPABILITIES have utility";
+    "check that CDI is enabled in the node's container runtime, which runtime the pod uses "
+    "(runtimeClassName, the default one), and that its NVIDIA_DRIVER_CAPABILITIES include utility";
 // nvidia-smi's own.
 constexpr long long kNothingFound = 6;
 
-constexpr char kNoNvml[] = "was given a GPU, and libnvidia-ml.so.1 did not come with it";
+constexpr char kNoNvml[] = "was given a GPU, but has no libnvidia-ml.so.1";
 
 constexpr char kFaulty[] = "GpuMemoryFaulty";
-constexpr char kMemoryFault[] = "met a fault of its GPU's memory that can't be corrected (ECC)";
+constexpr char kMemoryFault[] = "hit an uncorrectable memory error of its GPU (ECC)";
 constexpr char kExchange[] =
-    "cordon the node, look at `nvidia-smi -q -d ECC,ROW_REMAPPER` and its kernel log (Xid 48, 63, "
-    "94, 95) there, and reset the GPU or have it exchanged";
+    "cordon the node, run `nvidia-smi -q -d ECC,ROW_REMAPPER` and read the kernel log (Xid 48, 63, "
+    "94, 95) there, and reset or replace the GPU";
 
 constexpr std::array kWorkloadLog = std::to_array<Meaning>({
     {"CUDA out of memory", "GpuMemoryExhausted", "", ""},
@@ -77,12 +77,12 @@ constexpr std::array kWorkloadLog = std::to_array<Meaning>({
     {"CUDA_ERROR_ECC_UNCORRECTABLE", kFaulty, kMemoryFault, kExchange},
     {"cudaErrorECCUncorrectable", kFaulty, kMemoryFault, kExchange},
     {"no kernel image is available for execution on the device", "ImageNotForGpu",
-     "its image has no code for the GPU that it was given",
-     "take an image that is built for it (nvidia.com/gpu.compute.major and .minor of the node say "
-     "what it is), or select nodes with another GPU (nvidia.com/gpu.product)"},
+     "its image has no code for its GPU",
+     "use an image that is built for it (the node's labels nvidia.com/gpu.compute.major and "
+     ".minor), or select nodes with another GPU (nvidia.com/gpu.product)"},
     {"Failed to initialize NVML: Unknown Error", "GpuLostInContainer",
-     "lost the way to its GPU while it ran", kStartAnew},
-    {kInsufficient, "DriverTooOld", "finds no driver that can run its CUDA", kNewerOrGiven},
+     "lost access to its GPU while it ran", kStartAnew},
+    {kInsufficient, "DriverTooOld", "finds no driver that supports its CUDA", kNewerOrGiven},
     {"The NVIDIA driver on your system is too old", "DriverTooOld",
      "its image needs a newer driver than the node has", kNewerDriver},
     {"provided PTX was compiled with an unsupported toolchain", "DriverTooOld",
@@ -90,20 +90,20 @@ constexpr std::array kWorkloadLog = std::to_array<Meaning>({
     {"forward compatibility was attempted on non supported HW", "DriverTooOld",
      "its image brings CUDA compatibility libraries that this GPU can't use", kNewerDriver},
     {"Failed to initialize NVML: Driver/library version mismatch", "VersionMismatch",
-     "has the libraries of another driver than the node's kernel module is of",
-     "delete the pod, so that its containers get those of today; if it happens again, restart the "
-     "node"},
+     "has driver libraries of another version than the node's kernel module",
+     "delete the pod, so that its containers get the current libraries; if it happens again, "
+     "restart the node"},
     {"unsupported display driver / cuda driver combination", "VersionMismatch",
-     "has a libcuda that does not go with the node's driver",
-     "take CUDA's compatibility libraries out of its image (LD_LIBRARY_PATH), or delete the pod if "
-     "the node's driver was changed since it started"},
+     "has a libcuda that does not match the node's driver",
+     "remove CUDA's compatibility libraries from its image (LD_LIBRARY_PATH), or delete the pod if "
+     "the node's driver was upgraded since it started"},
     {"system not yet initialized", kFabric, kNoFabric, kStartFabric},
     {"cudaErrorSystemNotReady", kFabric, kNoFabric, kStartFabric},
     {"CUDA_ERROR_SYSTEM_NOT_READY", kFabric, kNoFabric, kStartFabric},
     {"Failed to initialize NVML: Insufficient Permissions", "GpuNotPermitted",
-     "may not open the device nodes of its GPU",
-     "let it run in the group that they have on the node (securityContext.supplementalGroups), or "
-     "open them (NVreg_DeviceFileMode of the kernel module)"},
+     "has no permission to open the device nodes of its GPU",
+     "add their group on the node to securityContext.supplementalGroups, or change their mode "
+     "(NVreg_DeviceFileMode of the kernel module)"},
     // Last: what makes it so is above.
     {"Found no NVIDIA driver on your system", kNotInContainer, kBlind, kGiveByRuntime},
     {"libcuda.so.1: cannot open shared object file", kNotInContainer, kBlind, kGiveByRuntime},
@@ -125,10 +125,10 @@ constexpr std::array kWorkloadLog = std::to_array<Meaning>({
 
 constexpr Meaning kNotFoundHere = {
     kInsufficient, kNotInContainer,
-    "was given a GPU, and finds no driver that can run its CUDA, on a node that has one",
-    "look whether CDI is switched on in the node's container runtime, or which runtime the pod "
-    "gets (runtimeClassName, the default one); if its CUDA is newer than the node's "
-    "nvidia.com/cuda.runtime-version.full, take an older one or a newer driver"};
+    "was given a GPU, but finds no driver that supports its CUDA, although the node has one",
+    "check that CDI is enabled in the node's container runtime, or which runtime the pod uses "
+    "(runtimeClassName, the default one); if its CUDA is newer than the node's "
+    "nvidia.com/cuda.runtime-version.full, use an older CUDA or a newer driver"};
 
 std::optional<Finding> OfWorkload(const ClusterFacts& cluster, const ContainerFacts& container) {
   const Meaning* meaning = Find(kWorkloadLog, container.log, container.exit_code);
@@ -155,18 +155,17 @@ std::optional<Finding> OfWorkload(const ClusterFacts& cluster, const ContainerFa
   const std::string sharing = node == nullptr ? "" : ValueOf(*node, names::kGpuSharingStrategy);
   if (sharing == "mps") {
     return Problem("GpuMemoryExhausted", object,
-                   "needs more memory than its share of a GPU, which MPS limits",
-                   "run fewer pods on a GPU (replicas), or give it a smaller task");
+                   "needs more memory than its share of a GPU, limited by MPS",
+                   "run fewer pods on a GPU (replicas), or use less memory");
   }
   if (sharing == "time-slicing") {
     return Problem(
         "GpuMemoryExhausted", object,
-        "finds no free memory on a GPU that it shares by time-slicing, where nothing "
-        "limits what its neighbours take",
+        "finds no free memory on a GPU that is shared by time-slicing, which does not limit memory",
         "run fewer pods on a GPU (replicas), or share by MPS or MIG, which limit memory");
   }
   return Problem("GpuMemoryExhausted", object, "needs more memory than its GPU has",
-                 "give it a GPU with more memory, or a smaller task");
+                 "use a GPU with more memory, or less memory");
 }
 
 }  // namespace

@@ -147,7 +147,7 @@ TEST_F(WorkloadFindings, ADriverThatCudaCannotUse) {
       Crashing("train", "CUDA driver version is insufficient for CUDA runtime version");
   EXPECT_THAT(Workload(container),
               ElementsAre(AllOf(Field(&Finding::code, "DriverTooOld"),
-                                Field(&Finding::remedy, HasSubstr("whether CDI is switched on")))));
+                                Field(&Finding::remedy, HasSubstr("that CDI is enabled")))));
   cluster_.nodes[0].labels["nvidia.com/gpu.validation"] = "ready";
   EXPECT_THAT(Workload(container),
               ElementsAre(AllOf(Field(&Finding::code, "GpuNotInContainer"),
@@ -160,10 +160,11 @@ TEST_F(WorkloadFindings, MemoryThatNeighboursTake) {
   const ContainerFacts container = Crashing("train", "CUDA out of memory");
   EXPECT_THAT(Workload(container)[0].message, HasSubstr("more memory than its GPU has"));
   cluster_.nodes[0].labels["nvidia.com/gpu.sharing-strategy"] = "mps";
-  EXPECT_THAT(Workload(container)[0].message, HasSubstr("its share of a GPU, which MPS limits"));
+  EXPECT_THAT(Workload(container)[0].message, HasSubstr("its share of a GPU, limited by MPS"));
   EXPECT_THAT(Workload(container)[0].remedy, HasSubstr("replicas"));
   cluster_.nodes[0].labels["nvidia.com/gpu.sharing-strategy"] = "time-slicing";
-  EXPECT_THAT(Workload(container)[0].message, HasSubstr("neighbours"));
+  EXPECT_THAT(Workload(container)[0].message,
+              HasSubstr("by time-slicing, which does not limit memory"));
 }
 
 }  // namespace

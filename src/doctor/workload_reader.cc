@@ -41,7 +41,7 @@ Status WorkloadReader::ReadLog(ContainerFacts& container) {
 
 Status WorkloadReader::ReadPending() {
   const kube::Selection waiting{.space = space_, .fields = "status.phase=Pending,spec.nodeName="};
-  return parts_.Take("pods that wait",
+  return parts_.Take("pending pods",
                      parts_.List(kube::kinds::kPod, waiting, [this](const Json& pod) {
                        PodFacts facts = PodFrom(pod);
                        if (!facts.wants.empty()) {
@@ -76,16 +76,15 @@ Status WorkloadReader::ReadScaleUps() {
 
 Status WorkloadReader::ReadFailed() {
   const kube::Selection failed{.space = space_, .fields = "status.phase=Failed"};
-  TRY(parts_.Take("pods that failed",
-                  parts_.List(kube::kinds::kPod, failed, [this](const Json& pod) {
-                    if (std::optional<RejectionFacts> rejection = RejectionFrom(pod)) {
-                      cluster_.rejections.push_back(*std::move(rejection));
-                      return;
-                    }
-                    if (!PodWants(pod).empty()) {
-                      KeepRuns(pod);
-                    }
-                  })));
+  TRY(parts_.Take("failed pods", parts_.List(kube::kinds::kPod, failed, [this](const Json& pod) {
+    if (std::optional<RejectionFacts> rejection = RejectionFrom(pod)) {
+      cluster_.rejections.push_back(*std::move(rejection));
+      return;
+    }
+    if (!PodWants(pod).empty()) {
+      KeepRuns(pod);
+    }
+  })));
   size_t asked = 0;
   for (auto& [owner, failed_runs] : failed_) {
     if (++asked > kMostPods || IsDone(failed_runs)) {
