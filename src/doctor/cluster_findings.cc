@@ -10,7 +10,6 @@
 
 #include "base/text.h"
 #include "doctor/node_choice.h"
-#include "doctor/node_findings.h"
 #include "policy/names.h"
 
 namespace gantry::doctor {
@@ -20,8 +19,8 @@ void ExamineUnread(const ClusterFacts& cluster, std::vector<Finding>& findings) 
   for (const Unread& unread : cluster.unread) {
     const bool denied = unread.error.kind == ErrorKind::kDenied;
     findings.push_back(Note(denied ? "NotPermitted" : "NotRead", "doctor",
-                            format("could not look at {}: {}", unread.what, unread.error.message),
-                            denied ? "run it as somebody who may read them" : "run it again"));
+                            format("could not read {}: {}", unread.what, unread.error.message),
+                            denied ? "run it with an account that may read them" : "run it again"));
   }
 }
 
@@ -38,9 +37,9 @@ bool IsOperatorGone(const ClusterFacts& cluster) {
 
 void ExamineOperator(const ClusterFacts& cluster, std::vector<Finding>& findings) {
   if (IsOperatorGone(cluster)) {
-    findings.push_back(Problem(kOperatorStopped, "cluster", "no operator's Deployment is there",
-                               "install the chart again (helm upgrade --install): until then "
-                               "nothing is deployed nor repaired"));
+    findings.push_back(Problem(kOperatorStopped, "cluster", "the operator's Deployment is missing",
+                               "install the chart again (helm upgrade --install): without an "
+                               "operator nothing is deployed or repaired"));
   }
   std::vector<std::string> running;
   std::vector<std::string> stopped;
@@ -48,12 +47,13 @@ void ExamineOperator(const ClusterFacts& cluster, std::vector<Finding>& findings
     (deployment.wanted == 0 ? stopped : running).push_back(deployment.object);
   }
   if (running.empty() && !stopped.empty()) {
-    findings.push_back(Problem(kOperatorStopped, Join(stopped, ", "), "is scaled to 0 pods",
-                               "scale it to 1: until then nothing is deployed nor repaired"));
+    findings.push_back(
+        Problem(kOperatorStopped, Join(stopped, ", "), "is scaled to 0 pods",
+                "scale it to 1: without an operator nothing is deployed or repaired"));
   }
   if (running.size() > 1) {
     findings.push_back(Problem("OperatorTwice", Join(running, ", "),
-                               "act on the same policies and nodes, each in its own way",
+                               "reconcile the same policies and nodes",
                                "remove one of them, or scale it to 0"));
   }
 }
@@ -66,28 +66,27 @@ struct Once {
 };
 
 constexpr std::array<Once, 2> kOnce = {{
-    {Part::kNfdMaster, "NfdTwice",
-     "write the same labels of nodes: what one sets, the other may take away",
+    {Part::kNfdMaster, "NfdTwice", "write the same node labels: one may remove what the other sets",
      "remove one of them, or set nfd.enabled=false"},
-    {Part::kCertManager, "CertManagerTwice", "both answer for the same certificates and webhooks",
+    {Part::kCertManager, "CertManagerTwice", "manage the same certificates and webhooks",
      "remove one; the operator needs none"},
 }};
 
 // On other nodes, or for GPUs of others, a second one is no trouble.
-void ExamineDevicePlugins(const ClusterFacts& cluster, std::vector<Finding>& findings) {
-  for (const NodeFacts& node : cluster.nodes) {
+void ExamineDevicePlugins(const StagedCluster& cluster, std::vector<Finding>& findings) {
+  for (const NodeFacts& node : cluster.facts.nodes) {
     std::vector<std::string> objects;
-    for (const PartFacts& part : cluster.parts) {
-      if (part.part == Part::kDevicePlugin && HasGpu(node) && Takes(part.choice, node)) {
+    for (const PartFacts& part : cluster.facts.parts) {
+      if (part.part == Part::kDevicePlugin && cluster.Of(node).has_gpu &&
+          Takes(part.choice, node)) {
         objects.push_back(part.object);
       }
     }
     if (objects.size() > 1) {
       findings.push_back(Problem(
           "DevicePluginTwice", Join(objects, ", "),
-          "offer the same GPUs to the kubelets: the later one to register takes them from the "
-          "other",
-          "remove the one that did not come with the operator, or set devicePlugin.enabled=false"));
+          "offer the same GPUs to the kubelets: the last one to register replaces the other",
+          "remove the one that the operator did not deploy, or set devicePlugin.enabled=false"));
       return;
     }
   }
@@ -107,86 +106,96 @@ void ExamineParts(const ClusterFacts& cluster, std::vector<Finding>& findings) {
   }
 }
 
+struct Chooser {
+  std::string object;
+  std::string node = {};  // empty: the policy chooses
+};
+
 // Which configurations are in use, and by whom.
-std::map<std::string, std::string> ChosenConfigs(const ClusterFacts& cluster,
-                                                 const PolicyFacts& policy) {
-  std::map<std::string, std::string> chosen;
+std::map<std::string, Chooser> ChosenConfigs(const ClusterFacts& cluster,
+                                             const PolicyFacts& policy) {
+  std::map<std::string, Chooser> chosen;
   if (!policy.plugin_default.empty()) {
-    chosen[policy.plugin_default] = policy.object;
+    chosen[policy.plugin_default] = {policy.object};
   }
   for (const NodeFacts& node : cluster.nodes) {
     if (std::string key = ValueOf(node, names::kDevicePluginConfig); !key.empty()) {
-      chosen.emplace(std::move(key), "node " + node.name);
+      chosen.emplace(std::move(key), Chooser{NodeName(node), node.name});
     }
   }
   return chosen;
 }
 
 // A label of a node that asks for a configuration where none can be.
-void ExamineVainChoices(const ClusterFacts& cluster, const PolicyFacts& policy,
-                        std::vector<Finding>& findings) {
-  for (const NodeFacts& node : cluster.nodes) {
+void ExamineChoicesWithoutMap(const StagedCluster& cluster, const PolicyFacts& policy,
+                              std::vector<Finding>& findings) {
+  for (const NodeFacts& node : cluster.facts.nodes) {
     const std::string key = ValueOf(node, names::kDevicePluginConfig);
-    if (!key.empty() && IsPluginAskedFor(cluster, node)) {
+    if (!key.empty() && cluster.Of(node).plugin_wanted) {
       findings.push_back(Problem(
-          kConfigUnknown, "node " + node.name,
-          format("chooses the device plugin's configuration {}, and the {} names no ConfigMap", key,
+          kConfigUnknown, NodeName(node),
+          format("selects the device plugin configuration {}, but the {} names no ConfigMap", key,
                  policy.object),
-          format("set devicePlugin.config.name, or take the label {} off",
+          format("set devicePlugin.config.name, or remove the label {}",
                  names::kDevicePluginConfig)));
+      findings.back().nodes = {node.name};
     }
   }
 }
 
-void ExamineConfigs(const ClusterFacts& cluster, const PolicyFacts& policy,
+void ExamineConfigs(const StagedCluster& cluster, const PolicyFacts& policy,
                     std::vector<Finding>& findings) {
   if (policy.plugin_config.empty()) {
-    ExamineVainChoices(cluster, policy, findings);
+    ExamineChoicesWithoutMap(cluster, policy, findings);
     return;
   }
   const std::string map = policy.space + "/" + policy.plugin_config;
   if (policy.config_missing) {
     findings.push_back(Problem(kConfigUnknown, policy.object,
-                               format("names ConfigMap {}, which is not there", map),
-                               "create it there, or correct devicePlugin.config.name"));
+                               format("names ConfigMap {}, which does not exist", map),
+                               "create it, or correct devicePlugin.config.name"));
   }
-  if (!cluster.configs.has_value()) {
+  if (!cluster.facts.configs.has_value()) {
     return;
   }
   const std::string object = "ConfigMap " + map;
-  const std::map<std::string, std::string> chosen = ChosenConfigs(cluster, policy);
+  const std::map<std::string, Chooser> chosen = ChosenConfigs(cluster.facts, policy);
   // Of several keys, and of a single one, none is taken by itself.
-  const bool plugin = std::ranges::any_of(
-      cluster.nodes, [&cluster](const NodeFacts& node) { return IsPluginAskedFor(cluster, node); });
-  if (chosen.empty() && plugin && !cluster.configs->empty()) {
+  const bool plugin = std::ranges::any_of(cluster.facts.nodes, [&cluster](const NodeFacts& node) {
+    return cluster.Of(node).plugin_wanted;
+  });
+  if (chosen.empty() && plugin && !cluster.facts.configs->empty()) {
     findings.push_back(Note(kConfigInvalid, object, "no node uses it",
                             format("set devicePlugin.config.default, or label nodes {}=KEY",
                                    names::kDevicePluginConfig)));
   }
   std::vector<std::string> keys;
-  for (const ConfigFacts& config : *cluster.configs) {
+  for (const ConfigFacts& config : *cluster.facts.configs) {
     keys.push_back(config.key);
     if (!config.mistake.empty()) {
       // Without a default a node may use any.
       const bool used = policy.plugin_default.empty() || chosen.contains(config.key);
-      findings.push_back((used ? Problem : Note)(
-          kConfigInvalid, object, config.key + ": " + config.mistake,
-          "correct it: who chooses it keeps the last good one, and offers no GPU after a start"));
+      findings.push_back(
+          (used ? Problem : Note)(kConfigInvalid, object, config.key + ": " + config.mistake,
+                                  "correct it: device plugins that use it keep the last valid one, "
+                                  "and offer no GPU after a restart"));
     }
     for (const std::string& warning : config.warnings) {
       findings.push_back(
-          Note(kConfigInvalid, object, config.key + ": " + warning, "correct it, or take it out"));
+          Note(kConfigInvalid, object, config.key + ": " + warning, "correct it, or remove it"));
     }
   }
   for (const auto& [key, who] : chosen) {
     if (std::ranges::find(keys, key) == keys.end()) {
       findings.push_back(Problem(
-          kConfigUnknown, who,
-          format(
-              "chooses the device plugin's configuration {}, which {} does not have (it has: {})",
-              key, object, keys.empty() ? "none" : Join(keys, ", ")),
+          kConfigUnknown, who.object,
+          format("selects the device plugin configuration {}, which {} does not have (it has: {})",
+                 key, object, keys.empty() ? "none" : Join(keys, ", ")),
           format("correct the label {} or devicePlugin.config.default",
                  names::kDevicePluginConfig)));
+      if (!who.node.empty()) {
+        findings.back().nodes = {who.node};
+      }
     }
   }
 }
@@ -199,16 +208,15 @@ void ExamineExporter(const ClusterFacts& cluster, std::vector<Finding>& findings
       continue;
     }
     if (!operand.sees_pods) {
-      findings.push_back(Problem(kWithoutPods, "DaemonSet " + operand.name,
-                                 "has not the kubelet's pod-resources socket: metrics bear no "
-                                 "names of pods",
-                                 "take what changed its volumes away; the operator mounts it"));
+      findings.push_back(
+          Problem(kWithoutPods, "DaemonSet " + operand.name,
+                  "has no access to the kubelet's pod-resources socket: metrics have no pod names",
+                  "remove what changed its volumes; the operator mounts the socket"));
     } else if (!operand.asks_pods) {
       // Somebody has set it.
       findings.push_back(Note(kWithoutPods, "DaemonSet " + operand.name,
-                              "its DCGM_EXPORTER_KUBERNETES is false: metrics bear no names of "
-                              "pods",
-                              "take it out of dcgmExporter.env if they are to bear them"));
+                              "its DCGM_EXPORTER_KUBERNETES is false: metrics have no pod names",
+                              "remove it from dcgmExporter.env if metrics should have pod names"));
     }
   }
 }
@@ -218,36 +226,36 @@ void ExamineNodeFeatures(const ClusterFacts& cluster, std::vector<Finding>& find
   constexpr long long kMostForANode = 8;
   const auto nodes = static_cast<long long>(cluster.nodes.size());
   if (nodes > 0 && cluster.node_features > kMostForANode * nodes) {
-    findings.push_back(Problem(
-        "NodeFeaturesLeft", "cluster",
-        format("has {} NodeFeature objects for {} nodes", cluster.node_features, nodes),
-        "delete those of nodes that are gone (`kubectl get nodefeatures -A`): every list of them "
-        "burdens the API server"));
+    findings.push_back(
+        Problem("NodeFeaturesLeft", "cluster",
+                format("has {} NodeFeature objects for {} nodes", cluster.node_features, nodes),
+                "delete those of nodes that no longer exist (`kubectl get nodefeatures -A`): they "
+                "load the API server"));
   }
 }
 
 }  // namespace
 
-void ExamineCluster(const ClusterFacts& cluster, std::vector<Finding>& findings) {
-  ExamineUnread(cluster, findings);
-  ExamineOperator(cluster, findings);
+void ExamineCluster(const StagedCluster& cluster, std::vector<Finding>& findings) {
+  ExamineUnread(cluster.facts, findings);
+  ExamineOperator(cluster.facts, findings);
   ExamineDevicePlugins(cluster, findings);
-  ExamineParts(cluster, findings);
-  for (const PolicyFacts& policy : cluster.policies) {
+  ExamineParts(cluster.facts, findings);
+  for (const PolicyFacts& policy : cluster.facts.policies) {
     if (policy.state == "ignored") {
       continue;
     }
     ExamineConfigs(cluster, policy, findings);
     if (policy.opens_by_image) {
       findings.push_back(Note("GpusOpenToAll", policy.object,
-                              "lets every container whose image names GPUs in its environment have "
-                              "them, without an allocation",
-                              "take ACCEPT_NVIDIA_VISIBLE_DEVICES_ENVVAR_WHEN_UNPRIVILEGED out of "
-                              "toolkit.env if that is not wanted"));
+                              "gives GPUs without an allocation to every container whose image "
+                              "names them in its environment",
+                              "remove ACCEPT_NVIDIA_VISIBLE_DEVICES_ENVVAR_WHEN_UNPRIVILEGED from "
+                              "toolkit.env if you do not want that"));
     }
   }
-  ExamineExporter(cluster, findings);
-  ExamineNodeFeatures(cluster, findings);
+  ExamineExporter(cluster.facts, findings);
+  ExamineNodeFeatures(cluster.facts, findings);
 }
 
 }  // namespace gantry::doctor

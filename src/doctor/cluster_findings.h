@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "doctor/facts.h"
 #include "doctor/finding.h"
+#include "doctor/node_stage.h"
 
 namespace gantry::doctor {
 
@@ -16,6 +16,6 @@ inline constexpr char kOperatorStopped[] = "OperatorStopped";
 
 // What concerns the cluster as a whole: what could not be looked at, the operator itself, parts
 // that are there twice, and configurations that nobody can act on.
-void ExamineCluster(const ClusterFacts& cluster, std::vector<Finding>& findings);
+void ExamineCluster(const StagedCluster& cluster, std::vector<Finding>& findings);
 
 }  // namespace gantry::doctor

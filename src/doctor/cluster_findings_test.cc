@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "doctor/part_facts.h"
+#include "doctor/policy_facts.h"
+
 namespace gantry::doctor {
 namespace {
 
@@ -15,7 +18,7 @@ using ::testing::IsEmpty;
 
 std::vector<Finding> Examined(const ClusterFacts& cluster) {
   std::vector<Finding> findings;
-  ExamineCluster(cluster, findings);
+  ExamineCluster(StagedCluster(cluster), findings);
   return findings;
 }
 
@@ -68,10 +71,11 @@ TEST(ClusterFindings, AnOperatorThatIsGone) {
   for (const std::string& renewed :
        {std::string(), Rfc3339Micro(cluster.now - std::chrono::seconds(70))}) {
     cluster.lease_renewed = renewed;
-    EXPECT_THAT(Examined(cluster),
-                ElementsAre(AllOf(Field(&Finding::code, "OperatorStopped"),
-                                  Field(&Finding::severity, Severity::kProblem),
-                                  Field(&Finding::message, HasSubstr("no operator's Deployment")))))
+    EXPECT_THAT(
+        Examined(cluster),
+        ElementsAre(AllOf(Field(&Finding::code, "OperatorStopped"),
+                          Field(&Finding::severity, Severity::kProblem),
+                          Field(&Finding::message, HasSubstr("operator's Deployment is missing")))))
         << renewed;
   }
   for (const char* state : {"", "ignored"}) {
@@ -169,6 +173,8 @@ TEST(ClusterFindings, PartsThatAreThereTwice) {
         Case{{other, other}, nullptr}}) {
     ClusterFacts cluster;
     cluster.nodes.resize(2);
+    cluster.nodes[0].name = "n1";
+    cluster.nodes[1].name = "n2";
     cluster.nodes[0].labels = {{"nvidia.com/gpu.present", "true"}};
     cluster.nodes[1].labels = {{"pool", "other"}};
     for (const Json& object : objects) {

@@ -31,8 +31,10 @@ Result<std::string> RunForCredentials(const kube::CredentialProgram& program) {
 }  // namespace
 
 void AddClusterFlags(CLI::App& app, ClusterFlags& flags) {
-  app.add_option("--kubeconfig", flags.kubeconfig, "default: $KUBECONFIG, the pod's own, ~/.kube");
-  app.add_option("--context", flags.context, "of the kubeconfig; default: its current one");
+  app.add_option("--kubeconfig", flags.kubeconfig,
+                 "path of a kubeconfig; default: $KUBECONFIG, the pod's account, ~/.kube/config");
+  app.add_option("--context", flags.context,
+                 "context of the kubeconfig; default: its current context");
 }
 
 Result<std::unique_ptr<kube::Client>> Connect(const ClusterFlags& flags, std::string component,

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "doctor/facts.h"
+#include "doctor/object_fields.h"
 
 namespace gantry::doctor {
 namespace {
@@ -104,6 +104,14 @@ ContainerFacts FactsOf(const Json& pod, const Json& status) {
 }
 
 }  // namespace
+
+long long SumOf(const GpuCounts& counts) {
+  long long sum = 0;
+  for (const auto& [resource, count] : counts) {
+    sum += count;
+  }
+  return sum;
+}
 
 GpuCounts GpusIn(const Json* resources) {
   GpuCounts counts;

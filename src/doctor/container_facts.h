@@ -18,6 +18,8 @@ using GpuCounts = std::map<std::string, long long>;
 // What ended earlier than that says nothing about now.
 inline constexpr std::chrono::minutes kRecent(60);
 
+long long SumOf(const GpuCounts& counts);
+
 // Why a container waits whose turn it is, while the pod's volumes, its sandbox or the image are not
 // there.
 inline constexpr char kContainerCreating[] = "ContainerCreating";

@@ -61,10 +61,11 @@ Status PrintStatus(const Flags& flags) {
 
 int RunDoctor(int argc, char** argv) {
   Flags flags;
-  CLI::App app("Names what is wrong with a cluster's GPUs and with those who want them.", "doctor");
+  CLI::App app("Reports what is wrong with a cluster's GPUs and the pods that request them.",
+               "doctor");
   AddClusterFlags(app, flags.cluster);
-  app.add_option("-n,--namespace", flags.space, "of the workloads; default: all");
-  app.add_option("-o,--output", flags.output, "text or json")
+  app.add_option("-n,--namespace", flags.space, "namespace of the workloads; default: all");
+  app.add_option("-o,--output", flags.output, "output format: text or json")
       ->check(CLI::IsMember({"text", "json"}));
   if (const std::optional<int> code = ParseOrExitCode(app, argc, argv)) {
     return *code;
@@ -92,7 +93,7 @@ int RunStatus(int argc, char** argv) {
   Flags flags;
   CLI::App app("Shows a cluster's GPU nodes and operands.", "status");
   AddClusterFlags(app, flags.cluster);
-  app.add_flag("-w,--watch", flags.watch, "show every change, until Ctrl-C");
+  app.add_flag("-w,--watch", flags.watch, "print every change until Ctrl-C");
   if (const std::optional<int> code = ParseOrExitCode(app, argc, argv)) {
     return *code;
   }

@@ -72,6 +72,9 @@ std::string DeployLabel(std::string_view operand);
 
 // The value of a label; empty if there is none.
 std::string ValueOf(const NodeFacts& node, const std::string& label);
+bool LabelIs(const NodeFacts& node, const std::string& label, std::string_view value);
+// "node n1"
+std::string NodeName(const NodeFacts& node);
 
 struct PodFacts {
   std::string space;
@@ -129,6 +132,9 @@ struct OperandFacts {
   std::string scheduler = {};           // the scheduler's message on a pod of it without a node
 };
 
+// "DaemonSet gpu-operator/x", as findings name what they explain.
+std::string ObjectOf(const OperandFacts& operand);
+
 // What must be in a cluster once, by whoever installed it.
 enum class Part { kDevicePlugin, kNfdMaster, kCertManager };
 struct PartFacts {
@@ -149,8 +155,6 @@ struct OperatorFacts {
 
 inline constexpr char kDevicePluginSet[] = "nvidia-device-plugin-daemonset";
 inline constexpr char kOperatorApp[] = "gpu-operator";  // the label `app` of the operator's pods
-// The reason of a device plugin's event that it does not take its settings.
-inline constexpr char kSettingsRefused[] = "InvalidDevicePluginConfig";
 
 // One configuration of the device plugin: a key of the ConfigMap that the policy names.
 struct ConfigFacts {
@@ -245,19 +249,16 @@ struct ClusterFacts {
   std::vector<Unread> unread;
 };
 
-// From Kubernetes' objects (core/v1 Node and Pod, apps/v1 DaemonSet and Deployment, nvidia.com/v1
-// ClusterPolicy, gpu.nvidia.com/v1 GPUClusterPolicy, core/v1 ConfigMap).
+// nullptr: there is none, or it was not read.
+const NodeFacts* NodeNamed(const ClusterFacts& cluster, const std::string& name);
+
+// From Kubernetes' objects (core/v1 Node, apps/v1 DaemonSet and Deployment).
 NodeFacts NodeFrom(const Json& node);
-PodFacts PodFrom(const Json& pod);
-PolicyFacts PolicyFrom(const Json& policy);
 // Of a DaemonSet that this operator made, else nothing.
 std::optional<OperandFacts> OperandFrom(const Json& daemon_set);
-// Of a DaemonSet or Deployment that is one of those parts, this operator's among them.
-std::optional<PartFacts> PartFrom(const Json& object);
 OperatorFacts OperatorFrom(const Json& deployment);
-std::vector<ConfigFacts> ConfigsFrom(const Json& config_map);
-// The operator's namespace: as a policy's status says, else where this process, its operands or its
-// Deployment are. Empty: nothing tells.
+// The operator's namespace: as a policy's status says, else that of this process, its operands or
+// its Deployment. Empty: it is not known.
 std::string OperatorSpace(const ClusterFacts& cluster);
 
 bool IsUnread(const ClusterFacts& cluster, std::string_view part);
@@ -265,41 +266,10 @@ bool IsUnread(const ClusterFacts& cluster, std::string_view part);
 // Whether a DaemonSet of that name brings a driver, of a ClusterPolicy or a NVIDIADriver.
 bool BringsDriver(std::string_view daemon_set);
 
-// Whether a pod, or what makes pods, of the operator's namespace is an operand's or the operator's:
-// others may share that namespace. Who may not see DaemonSets takes all of them for operands'.
-bool IsOperandPod(const ClusterFacts& cluster, const Json& pod);
-bool IsOperandController(const ClusterFacts& cluster, const Json& controller);
-
-// When a pod was made, or a container of it was started last (RFC 3339).
-std::string BegunAt(const Json& pod);
-
-// Since when a pod that is not ready had time to be: it was begun, or was to be gone; empty: it is
-// ready.
-std::string UnreadySince(const Json& pod);
-
-// Of a pod with GPUs that was not admitted, else nothing.
-std::optional<RejectionFacts> RejectionFrom(const Json& pod);
-
-// Whether a ReplicaSet, Job or other controller's object still lacks pods: its events of an hour
-// ago may be history.
-bool LacksPods(const Json& controller);
-
-// Whether a Job has done its work, whichever of its pods have failed.
-bool HasSucceeded(const Json& job);
-
-// The owner reference of what made an object and keeps it, a part of `object`; nullptr: nothing.
-const Json* ControllerOf(const Json& object);
-// The same as "ReplicaSet default/x"; empty: nothing.
-std::string OwnerOf(const Json& object);
-
 // What an event says, without the words that are put before one which stands for many.
 std::string MessageOf(const Json& event);
 
 // When what an event tells was seen last (RFC 3339).
 std::string LastSeen(const Json& event);
-
-// Whether a pod is still not started and is to be: it has no sandbox yet, or a container of it
-// could not be started.
-bool IsStarting(const Json& pod);
 
 }  // namespace gantry::doctor

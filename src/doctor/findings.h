@@ -15,7 +15,7 @@ namespace gantry::doctor {
 // with the same finding are one. docs/doctor.md has every code.
 std::vector<Finding> Examine(const ClusterFacts& cluster);
 
-// "CODE  object: message; remedy"
+// "problem  CODE  object: message; remedy", or "note   " before the code
 std::string LineOf(const Finding& finding);
 // A line each.
 std::string TextOf(const std::vector<Finding>& findings);

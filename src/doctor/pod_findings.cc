@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why does a pod not get its GPUs from the scheduler? Worked out from nodes, taints and what pods
-// hold, and where that leaves it open, from the scheduler's own words.
+// hold, and if that leaves it open, from the scheduler's own words.
 #include "doctor/pod_findings.h"
 
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -14,43 +13,17 @@
 
 #include "base/text.h"
 #include "doctor/node_choice.h"
-#include "doctor/node_findings.h"
+#include "doctor/scheduler_message.h"
+#include "doctor/tolerations.h"
 #include "policy/plugin_config.h"
-#include "policy/taints.h"
 
 namespace gantry::doctor {
 namespace {
-
-// --- would the scheduler take this node? ---------------------------------------------------------
-
-bool Tolerates(const Toleration& toleration, const Taint& taint) {
-  if (!toleration.effect.empty() && toleration.effect != taint.effect) {
-    return false;
-  }
-  if (toleration.key.empty()) {
-    return toleration.exists;
-  }
-  return toleration.key == taint.key && (toleration.exists || toleration.value == taint.value);
-}
-
-std::vector<Taint> Untolerated(const PodFacts& pod, const NodeFacts& node) {
-  std::vector<Taint> taints;
-  for (const Taint& taint : node.taints) {
-    const bool tolerated = std::ranges::any_of(
-        pod.tolerations, [&taint](const Toleration& each) { return Tolerates(each, taint); });
-    if (taint.effect != "PreferNoSchedule" && !tolerated) {
-      taints.push_back(taint);
-    }
-  }
-  return taints;
-}
 
 long long CountIn(const GpuCounts& counts, const std::string& resource) {
   const auto count = counts.find(resource);
   return count == counts.end() ? 0 : count->second;
 }
-
-// --- pods that wait ------------------------------------------------------------------------------
 
 std::string PodName(const PodFacts& pod) { return "pod " + pod.space + "/" + pod.name; }
 
@@ -83,44 +56,45 @@ bool OffersNone(const NodeFacts& node) {
 
 // On one of the nodes, that it may be put on, somebody has switched the device plugin off: how.
 // Empty: on none.
-std::string SwitchedOff(const ClusterFacts& cluster, const PodFacts& pod,
+std::string SwitchedOff(const StagedCluster& cluster, const PodFacts& pod,
                         const std::vector<const NodeFacts*>& nodes) {
   for (const NodeFacts* node : nodes) {
-    const std::string off = PluginOffBy(cluster, *node);
+    const std::string off = cluster.Of(*node).plugin_off_by;
     if (!off.empty() && OffersNone(*node) && Takes(pod.choice, *node) &&
         Untolerated(pod, *node).empty()) {
-      return format("the device plugin of node {} is switched off ({})", node->name, off);
+      return format("the device plugin of node {} is disabled ({})", node->name, off);
     }
   }
   return "";
 }
 
-std::optional<Finding> OfSwitch(const ClusterFacts& cluster, const PodFacts& pod,
+std::optional<Finding> OfSwitch(const StagedCluster& cluster, const PodFacts& pod,
                                 const std::vector<const NodeFacts*>& nodes,
                                 const std::string& message) {
   const std::string off = SwitchedOff(cluster, pod, nodes);
   return off.empty()
              ? std::nullopt
              : std::optional(Problem(kNotOffered, PodName(pod), format("{}; {}", message, off),
-                                     "switch it on again, or ask for what other nodes offer"));
+                                     "enable it, or request what other nodes offer"));
 }
 
-std::vector<const NodeFacts*> AllNodes(const ClusterFacts& cluster) {
+std::vector<const NodeFacts*> AllNodes(const StagedCluster& cluster) {
   std::vector<const NodeFacts*> nodes;
-  nodes.reserve(cluster.nodes.size());
-  for (const NodeFacts& node : cluster.nodes) {
+  nodes.reserve(cluster.facts.nodes.size());
+  for (const NodeFacts& node : cluster.facts.nodes) {
     nodes.push_back(&node);
   }
   return nodes;
 }
 
-Finding NotOffered(const ClusterFacts& cluster, const PodFacts& pod, const std::string& resource,
+Finding NotOffered(const StagedCluster& cluster, const PodFacts& pod, const std::string& resource,
                    long long wanted) {
-  const std::string message = format("asks for {} {}, which no node offers (offered: {})", wanted,
-                                     resource, OfferedResources(cluster.nodes));
-  const auto yet = std::ranges::find_if(
-      cluster.nodes, [&cluster](const NodeFacts& node) { return MayOfferYet(cluster, node); });
-  if (yet != cluster.nodes.end()) {
+  const std::string message = format("requests {} {}, which no node offers (offered: {})", wanted,
+                                     resource, OfferedResources(cluster.facts.nodes));
+  const auto yet = std::ranges::find_if(cluster.facts.nodes, [&cluster](const NodeFacts& node) {
+    return cluster.Of(node).may_offer;
+  });
+  if (yet != cluster.facts.nodes.end()) {
     return WaitsFor(*yet, pod, message);
   }
   const std::optional<Finding> off = policy::MayBeOffered(resource)
@@ -128,25 +102,26 @@ Finding NotOffered(const ClusterFacts& cluster, const PodFacts& pod, const std::
                                          : std::nullopt;
   return off.value_or(
       Problem(kNotOffered, PodName(pod), message,
-              "ask for a resource that is offered, or look at the findings of the nodes"));
+              "request a resource that is offered, or check the findings of the nodes"));
 }
 
 // A node that it may be put on and that may yet have what the others lack.
-std::optional<Finding> NodeToCome(const ClusterFacts& cluster, const PodFacts& pod,
+std::optional<Finding> NodeToCome(const StagedCluster& cluster, const PodFacts& pod,
                                   const std::string& message) {
-  const auto yet = std::ranges::find_if(cluster.nodes, [&](const NodeFacts& node) {
+  const auto yet = std::ranges::find_if(cluster.facts.nodes, [&](const NodeFacts& node) {
     const bool has = std::ranges::any_of(
         pod.wants, [&node](const auto& each) { return CountIn(node.capacity, each.first) > 0; });
-    return !has && MayOfferYet(cluster, node) && Takes(pod.choice, node);
+    return !has && cluster.Of(node).may_offer && Takes(pod.choice, node);
   });
-  return yet == cluster.nodes.end() ? std::nullopt : std::optional(WaitsFor(*yet, pod, message));
+  return yet == cluster.facts.nodes.end() ? std::nullopt
+                                          : std::optional(WaitsFor(*yet, pod, message));
 }
 
 // More than any node has: of GPUs that are away for a while the nodes' own findings tell.
-std::optional<Finding> TooMany(const ClusterFacts& cluster, const PodFacts& pod) {
+std::optional<Finding> TooMany(const StagedCluster& cluster, const PodFacts& pod) {
   for (const auto& [resource, wanted] : pod.wants) {
     const NodeFacts* largest = nullptr;
-    for (const NodeFacts& node : cluster.nodes) {
+    for (const NodeFacts& node : cluster.facts.nodes) {
       const long long most = largest == nullptr ? 0 : CountIn(largest->capacity, resource);
       if (CountIn(node.capacity, resource) > most) {
         largest = &node;
@@ -156,12 +131,13 @@ std::optional<Finding> TooMany(const ClusterFacts& cluster, const PodFacts& pod)
       return NotOffered(cluster, pod, resource, wanted);
     }
     if (const long long most = CountIn(largest->capacity, resource); most < wanted) {
-      const std::string message = format("asks for {} {}, and no node has more than {} (node {})",
+      const std::string message = format("requests {} {}, but no node has more than {} (node {})",
                                          wanted, resource, most, largest->name);
       return NodeToCome(cluster, pod, message)
-          .value_or(Problem(
-              kTooMany, PodName(pod), message,
-              format("ask for at most {} in one pod, and spread the work over pods", most)));
+          .value_or(
+              Problem(kTooMany, PodName(pod), message,
+                      format("request at most {} in one pod, and spread the work over several pods",
+                             most)));
     }
   }
   return std::nullopt;
@@ -194,29 +170,29 @@ std::string WantsText(const PodFacts& pod) {
 }
 
 // It is a DaemonSet's, and has its place.
-std::optional<Finding> OutOfPlace(const ClusterFacts& cluster, const PodFacts& pod,
+std::optional<Finding> OutOfPlace(const StagedCluster& cluster, const PodFacts& pod,
                                   const std::string& place) {
-  const auto node = std::ranges::find(cluster.nodes, place, &NodeFacts::name);
+  const auto node = std::ranges::find(cluster.facts.nodes, place, &NodeFacts::name);
   // Of GPUs that are not offered now the node's own findings tell.
-  if (node == cluster.nodes.end() || (HasGpu(*node) && OffersNone(*node))) {
+  if (node == cluster.facts.nodes.end() || (cluster.Of(*node).has_gpu && OffersNone(*node))) {
     return std::nullopt;
   }
-  return Problem(kNotSelected, PodName(pod),
-                 format("is to run on node {}, which does not have {}", place, WantsText(pod)),
-                 HasGpu(*node)
-                     ? "ask for what that node offers, or let the DaemonSet's nodeSelector leave "
-                       "it out"
-                     : "add to the DaemonSet's pod template: nodeSelector: "
-                       "{nvidia.com/gpu.present: \"true\"}");
+  return Problem(
+      kNotSelected, PodName(pod),
+      format("must run on node {}, which does not have {}", place, WantsText(pod)),
+      cluster.Of(*node).has_gpu
+          ? "request what that node offers, or exclude the node with the DaemonSet's nodeSelector"
+          : "add to the DaemonSet's pod template: nodeSelector: "
+            "{nvidia.com/gpu.present: \"true\"}");
 }
 
 // No node that it may be put on has its GPUs.
-std::optional<Finding> NotSelected(const ClusterFacts& cluster, const PodFacts& pod) {
+std::optional<Finding> NotSelected(const StagedCluster& cluster, const PodFacts& pod) {
   const bool somewhere = std::ranges::any_of(
-      cluster.nodes, [&pod](const NodeFacts& node) { return HoldAll(node.capacity, pod); });
+      cluster.facts.nodes, [&pod](const NodeFacts& node) { return HoldAll(node.capacity, pod); });
   const std::string message =
-      somewhere ? "its node selector or affinity takes no node that has its GPUs"
-                : format("asks for {}, which no node has together", WantsText(pod));
+      somewhere ? "its node selector or affinity matches no node with the GPUs that it requests"
+                : format("requests {}, which no single node offers", WantsText(pod));
   if (std::optional<Finding> yet = NodeToCome(cluster, pod, message)) {
     return yet;
   }
@@ -225,44 +201,25 @@ std::optional<Finding> NotSelected(const ClusterFacts& cluster, const PodFacts& 
   }
   if (!somewhere) {
     return Problem(kNotOffered, PodName(pod), message,
-                   "ask for what one node offers, or spread the work over pods");
+                   "request what one node offers, or spread the work over several pods");
   }
   if (const std::string place = PlaceOf(pod); !place.empty()) {
     return OutOfPlace(cluster, pod, place);
   }
   return Problem(kNotSelected, PodName(pod), message,
-                 "compare it with the labels of the GPU nodes (`kubectl get node -L "
+                 "compare them with the labels of the GPU nodes (`kubectl get node -L "
                  "nvidia.com/gpu.product`)");
 }
 
-std::string TaintText(const Taint& taint) {
-  return taint.key + (taint.value.empty() ? "" : "=" + taint.value) + ":" + taint.effect;
-}
-
-// Taints that Kubernetes itself sets when a node is ill or cordoned: a toleration is no remedy.
-bool IsKubernetesTaint(const Taint& taint) {
-  return taint.key.starts_with(policy::kNodeConditionTaints);
-}
-
-bool IsPassing(const ClusterFacts& cluster, const Taint& taint) {
-  return policy::PassesByItself(taint.key) ||
-         std::ranges::find(cluster.operators, taint.key, &OperatorFacts::startup_taint) !=
-             cluster.operators.end();
-}
-
-std::string TolerationOf(const Taint& taint) {
-  return format("{{key: {}, operator: Exists}}", taint.key);
-}
-
 // A node that offers its GPUs, and that only a lasting taint keeps it from; nullptr: none.
-const NodeFacts* KeptByTaint(const ClusterFacts& cluster, const PodFacts& pod,
+const NodeFacts* KeptByTaint(const StagedCluster& cluster, const PodFacts& pod,
                              const std::vector<const NodeFacts*>& selected) {
   const auto lasts = [&cluster](const Taint& taint) {
-    return !IsKubernetesTaint(taint) && !IsPassing(cluster, taint);
+    return !IsKubernetesTaint(taint) && !IsPassing(cluster.facts, taint);
   };
   for (const NodeFacts* node : selected) {
     const std::vector<Taint> taints = Untolerated(pod, *node);
-    if (!taints.empty() && std::ranges::all_of(taints, lasts) && !IsChanging(*node) &&
+    if (!taints.empty() && std::ranges::all_of(taints, lasts) && !cluster.Of(*node).changing() &&
         HoldAll(node->allocatable, pod)) {
       return node;
     }
@@ -271,9 +228,10 @@ const NodeFacts* KeptByTaint(const ClusterFacts& cluster, const PodFacts& pod,
 }
 
 // A node that offers its GPUs, and that somebody keeps all pods from; nullptr: none.
-const NodeFacts* KeptByCordon(const PodFacts& pod, const std::vector<const NodeFacts*>& selected) {
-  const auto kept = std::ranges::find_if(selected, [&pod](const NodeFacts* node) {
-    return node->cordoned && !IsChanging(*node) && HoldAll(node->allocatable, pod) &&
+const NodeFacts* KeptByCordon(const StagedCluster& cluster, const PodFacts& pod,
+                              const std::vector<const NodeFacts*>& selected) {
+  const auto kept = std::ranges::find_if(selected, [&](const NodeFacts* node) {
+    return node->cordoned && !cluster.Of(*node).changing() && HoldAll(node->allocatable, pod) &&
            std::ranges::all_of(Untolerated(pod, *node), [](const Taint& taint) {
              return taint.key == "node.kubernetes.io/unschedulable";
            });
@@ -281,16 +239,16 @@ const NodeFacts* KeptByCordon(const PodFacts& pod, const std::vector<const NodeF
   return kept == selected.end() ? nullptr : *kept;
 }
 
-Finding Blocked(const ClusterFacts& cluster, const PodFacts& pod,
+Finding Blocked(const StagedCluster& cluster, const PodFacts& pod,
                 const std::vector<const NodeFacts*>& nodes) {
   std::set<std::string> lacking;
   std::set<std::string> tolerations;
   std::set<std::string> others;
   bool passing = false;
   for (const NodeFacts* node : nodes) {
-    passing = passing || IsChanging(*node);
+    passing = passing || cluster.Of(*node).changing();
     for (const Taint& taint : Untolerated(pod, *node)) {
-      const bool passes = IsPassing(cluster, taint);
+      const bool passes = IsPassing(cluster.facts, taint);
       passing = passing || passes;
       const bool other = passes || IsKubernetesTaint(taint);
       (other ? others : lacking).insert(TaintText(taint));
@@ -303,87 +261,17 @@ Finding Blocked(const ClusterFacts& cluster, const PodFacts& pod,
     const std::string taints = Join({lacking.begin(), lacking.end()}, ", ");
     return Problem(
         kNotTolerated, PodName(pod),
-        format("lacks a toleration for the taint {} of every node that has its GPUs", taints),
+        format("has no toleration for the taint {} of every node with the GPUs that it requests",
+               taints),
         format("add to its spec: tolerations: [{}]",
                Join({tolerations.begin(), tolerations.end()}, ", ")));
   }
   const auto make = passing ? Note : Problem;
   return make(kOutOfService, PodName(pod),
-              format("every node that has its GPUs is out of service ({})",
+              format("every node with the GPUs that it requests is unschedulable ({})",
                      Join({others.begin(), others.end()}, ", ")),
-              passing ? "wait: a node is being started, changed or taken away"
-                      : "bring a node back (`kubectl uncordon`, or look why it is not ready)");
-}
-
-// What the scheduler's message counts: "0/3 nodes are available: 1 Insufficient cpu, 2 Insufficient
-// nvidia.com/gpu.".
-struct Shortage {
-  long long gpus = 0;               // nodes that lack free GPUs
-  std::vector<std::string> others;  // other resources that nodes lack
-};
-
-Shortage ShortageOf(const std::string& message) {
-  constexpr std::string_view kWord = " Insufficient ";
-  Shortage shortage;
-  // What follows a second sentence repeats it for preemption.
-  const std::string_view text = std::string_view(message).substr(0, message.find("preemption:"));
-  for (size_t at = text.find(kWord); at != std::string_view::npos;
-       at = text.find(kWord, at + kWord.size())) {
-    const std::string_view before = text.substr(0, at);
-    const size_t space = before.find_last_of(' ');
-    const long long nodes =
-        ParseInt(before.substr(space == std::string_view::npos ? 0 : space + 1)).value_or(0);
-    const std::string_view rest = text.substr(at + kWord.size());
-    std::string resource(rest.substr(0, rest.find_first_of(", ")));
-    while (resource.ends_with('.')) {
-      resource.pop_back();
-    }
-    if (resource.starts_with("nvidia.com/")) {
-      shortage.gpus += nodes;
-    } else {
-      shortage.others.push_back(std::move(resource));
-    }
-  }
-  return shortage;
-}
-
-// Its other words: why nodes refuse the pod for something that is not a resource. Of taints, labels
-// and cordons findings of their own tell.
-std::vector<std::string> OtherReasons(const std::string& message) {
-  constexpr std::string_view kBefore = " nodes are available: ";
-  static constexpr std::array<std::string_view, 8> kKnown = {
-      "Insufficient ",       "taint",
-      "didn't tolerate",     "Pod's node affinity",
-      "match node affinity", "match node selector",
-      "[NodeAffinity]",      "were unschedulable"};
-  const std::string sentence = FirstSentence(message);
-  const size_t before = sentence.find(kBefore);
-  if (before == std::string::npos) {
-    return {};
-  }
-  std::vector<std::string> reasons;
-  for (const std::string& part :
-       Split(std::string_view(sentence).substr(before + kBefore.size()), ',')) {
-    std::string reason(Trim(part));
-    const bool known = std::ranges::any_of(kKnown, [&reason](std::string_view words) {
-      return reason.find(words) != std::string::npos;
-    });
-    if (!known && !reason.empty()) {
-      reasons.push_back(std::move(reason));
-    }
-  }
-  return reasons;
-}
-
-// Whether a node that refuses the pod for that reason has its GPUs free: the scheduler looks at
-// ports before, and at these after them. Plugins of others have other words.
-bool IsOfFreeGpus(const std::string& reason, const Shortage& shortage) {
-  static constexpr std::array<std::string_view, 4> kAfterGpus = {
-      "Too many pods", "olume", "topology spread", "affinity rules"};
-  return (shortage.gpus == 0 && reason.find("free ports") != std::string::npos) ||
-         std::ranges::any_of(kAfterGpus, [&reason](std::string_view words) {
-           return reason.find(words) != std::string::npos;
-         });
+              passing ? "wait: a node is being started, changed or removed"
+                      : "uncordon a node (`kubectl uncordon`), or check why it is not ready");
 }
 
 // Nodes that the scheduler asks for GPUs too and that have none, or too few.
@@ -396,24 +284,24 @@ long long NodesWithout(const PodFacts& pod, const std::vector<NodeFacts>& nodes)
 
 // Nodes that it could use have the GPUs, and do not offer them now. While nobody changes them, and
 // nobody has switched them off, their own findings say why.
-std::optional<Finding> Away(const ClusterFacts& cluster, const PodFacts& pod,
+std::optional<Finding> Away(const StagedCluster& cluster, const PodFacts& pod,
                             const std::vector<const NodeFacts*>& nodes) {
-  const auto changing =
-      std::ranges::find_if(nodes, [](const NodeFacts* node) { return IsChanging(*node); });
+  const auto changing = std::ranges::find_if(
+      nodes, [&cluster](const NodeFacts* node) { return cluster.Of(*node).changing(); });
   if (changing != nodes.end()) {
     return Note(kNotOffered, PodName(pod),
-                format("asks for GPUs of node {}, whose driver or MIG layout is being changed",
+                format("requests GPUs of node {}, whose driver or MIG layout is being changed",
                        (*changing)->name),
                 "wait");
   }
-  return OfSwitch(cluster, pod, nodes, format("asks for {}", WantsText(pod)));
+  return OfSwitch(cluster, pod, nodes, format("requests {}", WantsText(pod)));
 }
 
-Finding InUse(const ClusterFacts& cluster, const PodFacts& pod, long long able,
+Finding InUse(const StagedCluster& cluster, const PodFacts& pod, long long able,
               const std::vector<const NodeFacts*>& selected) {
   Finding finding =
       Note("GpusInUse", PodName(pod),
-           format("waits: the GPUs of the {} node(s) that it could use are taken", able),
+           format("waits: all GPUs of the {} node(s) that it can use are in use", able),
            "wait, end other pods, or add a node");
   if (const NodeFacts* kept = KeptByTaint(cluster, pod, selected); kept != nullptr) {
     std::vector<std::string> taints;
@@ -426,48 +314,49 @@ Finding InUse(const ClusterFacts& cluster, const PodFacts& pod, long long able,
         format("; the taint {} keeps it from node {}", Join(taints, ", "), kept->name);
     finding.remedy += format(", or tolerate that node: tolerations: [{}]", Join(tolerations, ", "));
   }
-  if (const NodeFacts* kept = KeptByCordon(pod, selected); kept != nullptr) {
+  if (const NodeFacts* kept = KeptByCordon(cluster, pod, selected); kept != nullptr) {
     finding.message += format("; node {} is cordoned", kept->name);
     finding.remedy += format(", or kubectl uncordon {}", kept->name);
   }
   if (const std::string off = SwitchedOff(cluster, pod, AllNodes(cluster)); !off.empty()) {
     finding.message += "; " + off;
-    finding.remedy += ", or switch it on again";
+    finding.remedy += ", or enable it";
   }
   return finding;
 }
 
 // A scheduler tells of each pod that it can't place, soon after the pod was made.
-std::optional<Finding> Unseen(const ClusterFacts& cluster, const PodFacts& pod) {
+std::optional<Finding> Unseen(const StagedCluster& cluster, const PodFacts& pod) {
   constexpr std::chrono::seconds kSoon{10};
   constexpr std::chrono::minutes kStart{1};  // another one takes over
-  if (pod.unseen_by.empty() || pod.made_at > Rfc3339(cluster.now - kSoon)) {
+  if (pod.unseen_by.empty() || pod.made_at > Rfc3339(cluster.facts.now - kSoon)) {
     return std::nullopt;
   }
-  const auto make = pod.made_at > Rfc3339(cluster.now - kStart) ? Note : Problem;
+  const auto make = pod.made_at > Rfc3339(cluster.facts.now - kStart) ? Note : Problem;
   return make("SchedulerMissing", PodName(pod),
-              format("no scheduler has looked at it: its schedulerName is {}", pod.unseen_by),
-              "correct spec.schedulerName (default-scheduler is Kubernetes' own), or look why that "
-              "scheduler does not run");
+              format("no scheduler has handled it: its schedulerName is {}", pod.unseen_by),
+              "correct spec.schedulerName (default-scheduler is Kubernetes' own), or check why "
+              "that scheduler does not run");
 }
 
 // An autoscaler brings a node: what the nodes of today lack is no trouble meanwhile.
-void ExcuseScaleUp(const ClusterFacts& cluster, const PodFacts& pod, Finding& finding) {
+void ExcuseScaleUp(const StagedCluster& cluster, const PodFacts& pod, Finding& finding) {
   constexpr std::chrono::minutes kScaleUp(15);
   static constexpr std::array<std::string_view, 5> kOfNodes = {kNotOffered, kNotSelected, kTooMany,
                                                                kNotTolerated, kOutOfService};
-  if (pod.scaled_at > Rfc3339(cluster.now - kScaleUp) && finding.severity == Severity::kProblem &&
+  if (pod.scaled_at > Rfc3339(cluster.facts.now - kScaleUp) &&
+      finding.severity == Severity::kProblem &&
       std::ranges::find(kOfNodes, finding.code) != kOfNodes.end()) {
     finding.severity = Severity::kNote;
-    finding.remedy = "wait: an autoscaler brings a node";
+    finding.remedy = "wait: an autoscaler is adding a node";
   }
 }
 
-std::optional<Finding> ExaminePod(const ClusterFacts& cluster, const PodFacts& pod) {
+std::optional<Finding> ExaminePod(const StagedCluster& cluster, const PodFacts& pod) {
   if (std::optional<Finding> unseen = Unseen(cluster, pod)) {
     return unseen;
   }
-  const std::vector<NodeFacts>& nodes = cluster.nodes;
+  const std::vector<NodeFacts>& nodes = cluster.facts.nodes;
   if (std::optional<Finding> too_many = TooMany(cluster, pod)) {
     return too_many;
   }
@@ -501,40 +390,32 @@ std::optional<Finding> ExaminePod(const ClusterFacts& cluster, const PodFacts& p
   if (!reasons.empty()) {
     const bool sure = std::ranges::all_of(
         reasons, [&shortage](const std::string& reason) { return IsOfFreeGpus(reason, shortage); });
-    return (sure && !IsNew(cluster, pod.made_at) ? Problem : Note)(
+    return (sure && !IsNew(cluster.facts, pod.made_at) ? Problem : Note)(
         "PodDoesNotFit", PodName(pod),
-        format("is put on none of the {} node(s) that have its GPUs: {}", able,
+        format("fits none of the {} node(s) with the GPUs that it requests: {}", able,
                Join(reasons, ", ")),
-        "change what the scheduler's words name: the pods of those nodes, or the pod's volumes, "
-        "ports, affinity or spread");
+        "change what the scheduler's message names: the pods of those nodes, or the pod's volumes, "
+        "ports, affinity or topology spread");
   }
   if (!shortage.others.empty()) {
     return Problem(
         "NodeResourcesShort", PodName(pod),
-        format("finds free GPUs on nodes whose {} others have taken", Join(shortage.others, ", ")),
-        "ask for less, or taint the GPU nodes (nvidia.com/gpu=present:NoSchedule), so "
-        "that pods without GPUs stay away");
+        format("can't use free GPUs: their nodes have not enough {}", Join(shortage.others, ", ")),
+        "request less, or taint the GPU nodes (nvidia.com/gpu=present:NoSchedule) to keep pods "
+        "without GPUs away");
   }
   return std::nullopt;
 }
 
 }  // namespace
 
-std::string FirstSentence(const std::string& message) {
-  std::string sentence = message.substr(0, message.find(". "));
-  while (sentence.ends_with('.')) {
-    sentence.pop_back();
-  }
-  return sentence;
-}
-
-void ExaminePods(const ClusterFacts& cluster, std::vector<Finding>& findings) {
-  if (IsUnread(cluster, kNodesPart)) {
+void ExaminePods(const StagedCluster& cluster, std::vector<Finding>& findings) {
+  if (IsUnread(cluster.facts, kNodesPart)) {
     return;
   }
   std::map<std::pair<std::string, std::string>, size_t> first;  // owner and code -> finding
   std::map<size_t, int> more;
-  for (const PodFacts& pod : cluster.pending) {
+  for (const PodFacts& pod : cluster.facts.pending) {
     std::optional<Finding> finding = pod.gated ? std::nullopt : ExaminePod(cluster, pod);
     if (!finding) {
       continue;

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "doctor/container_findings.h"
+#include "doctor/remedy_fields.h"
 
 namespace gantry::doctor {
 namespace {
@@ -22,7 +22,7 @@ struct Refuser {
 
 constexpr char kExempt[] = "exempt the operator's namespace from that policy";
 constexpr char kObey[] =
-    "change its pod template as the words say, or exempt its namespace from that policy";
+    "change its pod template as the message says, or exempt its namespace from that policy";
 constexpr char kQuota[] = "raise the ResourceQuota of the namespace";
 constexpr char kOwnQuota[] = "raise the ResourceQuota of its namespace, or end other pods in it";
 constexpr char kLimits[] =
@@ -31,7 +31,7 @@ constexpr char kOwnLimits[] =
     "set the resources of its pod template, or change the ResourceQuota or LimitRange of its "
     "namespace";
 constexpr char kConstraint[] =
-    "let its ServiceAccount use a SecurityContextConstraint that allows what the words name";
+    "let its ServiceAccount use a SecurityContextConstraint that allows what the message names";
 constexpr char kChange[] = "change what refuses them";
 
 constexpr std::array kRefusers = std::to_array<Refuser>({
@@ -42,11 +42,11 @@ constexpr std::array kRefusers = std::to_array<Refuser>({
     {" usage per ", kLimits, kOwnLimits},
     {"security context constraint", kConstraint, kConstraint},
     {"violates PodSecurity", kChange,
-     "change its pod template as the words say, or label its namespace "
+     "change its pod template as the message says, or label its namespace "
      "pod-security.kubernetes.io/enforce with a level that allows it"},
     {"error looking up service account", kChange,
-     "make that ServiceAccount, or correct serviceAccountName of its pod template"},
-    {"failed calling webhook", kChange, "repair that webhook, or exempt its namespace from it"},
+     "create that ServiceAccount, or correct serviceAccountName of its pod template"},
+    {"failed calling webhook", kChange, "fix that webhook, or exempt its namespace from it"},
     {"", kChange, kChange},
 });
 
@@ -70,19 +70,17 @@ std::optional<Finding> RefusedGpus(const RefusalFacts& refusal) {
   };
   if (refusal.message.find("Limit must be set for non overcommitable resources") !=
       std::string::npos) {
-    return Problem(
-        "LimitsMissing", refusal.object,
-        "its pods are refused: a container has requests for a GPU without limits",
-        "set resources.limits for nvidia.com/gpu in its pod template, or `default` beside "
-        "`defaultRequest` in the namespace's LimitRange");
+    return Problem("LimitsMissing", refusal.object,
+                   "its pods are refused: a container has requests for a GPU without limits",
+                   "set resources.limits for nvidia.com/gpu in its pod template, or `default` as "
+                   "well as `defaultRequest` in the namespace's LimitRange");
   }
   // "resources.requests: Invalid value: "1": must be equal to nvidia.com/gpu limit of 2",
   // "resources.limits[nvidia.com/gpu]: Invalid value: "500m": must be an integer"
   if (says("must be equal to nvidia.com/") ||
       (says("[nvidia.com/") && says("must be an integer"))) {
     return Problem("LimitsInvalid", refusal.object, "its pods are refused: " + refusal.message,
-                   "ask for whole GPUs, and for as many in resources.requests as in "
-                   "resources.limits");
+                   "set the same integer in resources.requests and resources.limits");
   }
   if (refusal.message.find("exceeded quota") != std::string::npos &&
       refusal.message.find("nvidia.com/") != std::string::npos) {
@@ -95,15 +93,15 @@ std::optional<Finding> RefusedGpus(const RefusalFacts& refusal) {
   if (refusal.message.find("nvidia.com/") != std::string::npos &&
       refusal.message.find(" usage per ") != std::string::npos) {
     return Problem("QuotaExceeded", refusal.object, "its pods are refused: " + refusal.message,
-                   "raise the LimitRange of the namespace, or ask for less");
+                   "raise the LimitRange of the namespace, or request less");
   }
   if ((says("RuntimeClass \"nvidia") || (refusal.wants_gpus && says("RuntimeClass \""))) &&
       says("not found")) {
     return Problem(
         "RuntimeClassMissing", refusal.object,
         "its pods are refused: " + refusal.message.substr(refusal.message.find("RuntimeClass \"")),
-        "correct runtimeClassName, leave it out (GPUs come by CDI), or set "
-        "operator.runtimeClass to the name");
+        "correct runtimeClassName, remove it (CDI needs none), or set operator.runtimeClass to "
+        "that name");
   }
   return std::nullopt;
 }
@@ -122,14 +120,14 @@ Finding RefusedOperand(const RefusalFacts& refusal) {
     return Problem(
         "PriorityQuotaMissing", refusal.object,
         "its pods are refused: its namespace has no quota for pods of its priority class",
-        "make a ResourceQuota with that scope in the namespace, or set "
+        "create a ResourceQuota with that scope in the namespace, or set "
         "daemonsets.priorityClassName");
   }
   if (const size_t webhook = refusal.message.find("failed calling webhook");
       webhook != std::string::npos) {
     return Problem("WebhookFails", refusal.object,
                    "its pods are refused: " + refusal.message.substr(webhook),
-                   "repair that webhook, or exempt the operator's namespace from it");
+                   "fix that webhook, or exempt the operator's namespace from it");
   }
   return Refused(refusal);
 }
@@ -139,10 +137,12 @@ Finding RefusedOperand(const RefusalFacts& refusal) {
 // Of a namespace that is being deleted nobody misses pods.
 std::optional<Finding> ExamineRefusal(const RefusalFacts& refusal) {
   if (std::optional<Finding> finding = RefusedGpus(refusal)) {
+    finding->explains = refusal.object;
     return finding;
   }
   if (refusal.operand) {
     Finding finding = RefusedOperand(refusal);
+    finding.explains = refusal.object;
     // All operands have DaemonSets.
     if (refusal.object.starts_with("Deployment ")) {
       finding.remedy = ForOperator(std::move(finding.remedy));

@@ -47,20 +47,19 @@ constexpr std::array kRefusals = std::to_array<Refusal>({
      "set psa.enabled=true, or label the namespace "
      "pod-security.kubernetes.io/enforce=privileged"},
     {"unable to validate against any security context constraint",
-     "let the operands' ServiceAccounts use a SecurityContextConstraint that allows what the words "
-     "name"},
+     "let the operands' ServiceAccounts use a SecurityContextConstraint that allows what the "
+     "message names"},
     {"because it is being terminated",
-     "wait until the namespace is gone, then install the chart again"},
+     "wait until the namespace is deleted, then install the chart again"},
     {"namespaces \"", "create the namespace, or install the chart again"},
     {"the server could not find the requested resource",
-     "apply the definitions of this release again: gantry manage-crds apply"},
-    {"no matches for kind",
-     "apply the definitions of this release again: gantry manage-crds apply"},
-    {"etcdserver: mvcc: database space exceeded", "give etcd room: compact and defragment it"},
-    {"request is too large", "make the object smaller: etcd takes 1.5 MiB"},
+     "apply the CRDs of this release again: gantry manage-crds apply"},
+    {"no matches for kind", "apply the CRDs of this release again: gantry manage-crds apply"},
+    {"etcdserver: mvcc: database space exceeded", "compact and defragment etcd"},
+    {"request is too large", "make the object smaller: etcd accepts 1.5 MiB"},
     {" cannot ",
-     "install the chart again: the operator's ClusterRole lacks the right that the "
-     "words name"},
+     "install the chart again: the operator's ClusterRole lacks the permission that the message "
+     "names"},
 });
 
 }  // namespace
@@ -75,7 +74,7 @@ std::string RemedyByWords(std::string_view words) {
   }
   if (const std::string webhook = QuotedAfter(words, "failed calling webhook", '"');
       !webhook.empty()) {
-    return format("repair the webhook {}, or exempt the operator's namespace from it", webhook);
+    return format("fix the webhook {}, or exempt the operator's namespace from it", webhook);
   }
   if (const std::string webhook = QuotedAfter(words, "admission webhook", '"'); !webhook.empty()) {
     return format(
@@ -97,15 +96,15 @@ std::string RemedyForFields(const std::vector<std::string>& fields) {
   for (const std::string& field : fields) {
     if (field == "driver") {
       remedies.emplace_back(
-          "set spec.driver.version, with repository and image where they are not set, or "
-          "spec.driver.enabled=false where nodes bring their drivers");
+          "set spec.driver.version, with repository and image if they are not set, or "
+          "spec.driver.enabled=false if the nodes have their own drivers");
     } else if (policy::OperandOfSection(field) != nullptr) {
       remedies.push_back(format(
           "set repository, image and version of spec.{0}, or spec.{0}.enabled=false", field));
     }
   }
   if (remedies.size() < fields.size()) {
-    remedies.emplace_back("take the fields out if you can do without them");
+    remedies.emplace_back("remove the fields if you do not need them");
   }
   return Join(remedies, "; ");
 }
@@ -113,31 +112,11 @@ std::string RemedyForFields(const std::vector<std::string>& fields) {
 std::string RemedyByPods(std::string_view space) {
   return space.empty()
              ? std::string(
-                   "look at the operator's pods and events: kubectl get pods -A -l "
-                   "app=gpu-operator")
+                   "check the operator's pods and events: kubectl get pods -A -l app=gpu-operator")
              : format(
-                   "kubectl get pods,events -n {0} shows what does not start; the operator's "
-                   "log says more: kubectl logs -n {0} -l app=gpu-operator",
+                   "check the pods and events (kubectl get pods,events -n {0}) and the operator's "
+                   "log (kubectl logs -n {0} -l app=gpu-operator)",
                    space);
-}
-
-void GiveRemedies(std::string_view space, std::vector<Finding>& findings) {
-  const auto sends = [](const Finding& finding) {
-    return finding.remedy.find(kSeeOthers) != std::string::npos;
-  };
-  const bool others = std::ranges::any_of(findings, [&sends](const Finding& finding) {
-    return finding.severity == Severity::kProblem && !sends(finding);
-  });
-  for (Finding& finding : findings) {
-    if (!sends(finding)) {
-      continue;
-    }
-    if (std::string own = RemedyByWords(finding.message); !own.empty()) {
-      finding.remedy = std::move(own);
-    } else if (!others) {
-      finding.remedy = RemedyByPods(space);
-    }
-  }
 }
 
 void JoinCauses(std::vector<Finding>& findings) {

@@ -19,11 +19,6 @@ std::string RemedyForFields(const std::vector<std::string>& fields);
 // Where no other finding says more. `space` is the operator's namespace; empty: it is not known.
 std::string RemedyByPods(std::string_view space);
 
-inline constexpr char kSeeOthers[] = "see the other findings";
-
-// Gives findings that send to others a remedy of their own where there is no other problem.
-void GiveRemedies(std::string_view space, std::vector<Finding>& findings);
-
 // Makes one finding of those of several operands that have one cause (Finding::cause).
 void JoinCauses(std::vector<Finding>& findings);
 

@@ -13,7 +13,7 @@
 namespace gantry::doctor {
 namespace {
 
-struct Meaning {
+struct StartMeaning {
   std::string_view words;
   std::string_view code;
   std::string_view message;
@@ -23,7 +23,7 @@ struct Meaning {
 };
 
 constexpr char kToolkit[] =
-    "look at the container toolkit's log there: kubectl logs -A -l "
+    "read the log of the container toolkit's pod there: kubectl logs -A -l "
     "app=nvidia-container-toolkit-daemonset --prefix";
 
 constexpr char kNoToolkit[] =
@@ -32,16 +32,16 @@ constexpr char kNoToolkit[] =
     "or set toolkit.enabled=true";
 
 constexpr char kNoHandler[] =
-    "is not started: the node's container runtime has no handler of that name";
+    "can't start: the node's container runtime has no handler of that name";
 constexpr char kNoOtherHandler[] =
-    "is not started: the node's container runtime has no handler of its RuntimeClass";
+    "can't start: the node's container runtime has no handler of its RuntimeClass";
 constexpr char kOtherHandler[] =
-    "give the pod the RuntimeClass nvidia, or none (GPUs come by CDI), or name the handler in the "
-    "container runtime's configuration";
+    "use the RuntimeClass nvidia, or none (CDI needs none), or add the handler to the container "
+    "runtime's configuration";
 constexpr char kFileGone[] =
-    "is not started: a file of the driver that is to be mounted is not on the node any more";
+    "can't start: a driver file that it mounts no longer exists on the node";
 
-constexpr std::array kMeanings = std::to_array<Meaning>({
+constexpr std::array kStartMeanings = std::to_array<StartMeaning>({
     {"no runtime for \"nvidia", "RuntimeHandlerMissing", kNoHandler, kToolkit},
     {"failed to find runtime handler nvidia", "RuntimeHandlerMissing", kNoHandler, kToolkit},
     // Docker's, and cri-dockerd's of releases that know no handlers.
@@ -57,32 +57,30 @@ constexpr std::array kMeanings = std::to_array<Meaning>({
     {"RuntimeHandler \"", "RuntimeHandlerMissing", kNoOtherHandler, kOtherHandler, true,
      "not supported"},
     {"unresolvable CDI devices", "CdiDevicesUnknown",
-     "is not started: the node's container runtime does not know its CDI devices",
-     "look whether CDI is switched on in the container runtime and whether /var/run/cdi is among "
-     "its folders"},
+     "can't start: the node's container runtime does not know its CDI devices",
+     "check that CDI is enabled in the container runtime, and that /var/run/cdi is one of its CDI "
+     "directories"},
     {"failed to stat CDI host device", "CdiStale",
-     "is not started: the node's CDI document names a device that is not there", kToolkit},
+     "can't start: the node's CDI document names a missing device", kToolkit},
     // The hook compares what the image says that it needs.
     {"unsatisfied condition: cuda", "DriverTooOld",
-     "is not started: its image needs a newer driver than the node has",
-     "take an image with an older CUDA, or bring a newer driver to the nodes "
-     "(nvidia.com/cuda.runtime-version.full says what theirs can)"},
+     "can't start: its image needs a newer driver than the node has",
+     "use an image with an older CUDA, or install a newer driver on the nodes "
+     "(nvidia.com/cuda.runtime-version.full is the CUDA that a node supports)"},
     {"nvidia-container-cli", "RuntimeHookFails",
-     "is not started: NVIDIA's hook, which the node's container runtime calls, fails", kToolkit},
+     "can't start: NVIDIA's hook fails, which the node's container runtime calls", kToolkit},
     {"nvidia-container-runtime", "RuntimeHookFails",
-     "is not started: nvidia-container-runtime fails on the node", kToolkit},
-    {"nvidia-cdi-hook", "RuntimeHookFails", "is not started: nvidia-cdi-hook fails on the node",
+     "can't start: nvidia-container-runtime fails on the node", kToolkit},
+    {"nvidia-cdi-hook", "RuntimeHookFails", "can't start: nvidia-cdi-hook fails on the node",
      kToolkit},
     // What CDI documents of older releases call.
-    {"nvidia-ctk", "RuntimeHookFails", "is not started: the hook nvidia-ctk fails on the node",
+    {"nvidia-ctk", "RuntimeHookFails", "can't start: the hook nvidia-ctk fails on the node",
      kToolkit},
     // Images bring no nvidia-smi: it comes with the GPU. As runc and crun say it.
     {"\"nvidia-smi\": executable file not found", kNotInContainer,
-     "is not started: it was given a GPU, and nothing of the driver is in it", kGiveByRuntime,
-     true},
+     "can't start: it was given a GPU, but has no driver files", kGiveByRuntime, true},
     {"executable file `nvidia-smi` not found", kNotInContainer,
-     "is not started: it was given a GPU, and nothing of the driver is in it", kGiveByRuntime,
-     true},
+     "can't start: it was given a GPU, but has no driver files", kGiveByRuntime, true},
 });
 
 // A file of the driver that is to be mounted, in the words of runc from 1.2 on, of those before it,
@@ -104,22 +102,22 @@ Finding Rejected(const RejectionFacts& rejection) {
   if (rejection.message.find("maximum request size for shared resources is 1") !=
       std::string::npos) {
     return Problem("SharedRequestTooLarge", rejection.object,
-                   "asked for more than one share of a GPU, which is not more of it",
-                   "ask for 1, or set failRequestsGreaterThanOne: false");
+                   "requests more than one share of a GPU, which gives no more of it",
+                   "request 1, or set failRequestsGreaterThanOne: false");
   }
   if (rejection.message.find("Topology") != std::string::npos) {
     return Problem("TopologyRefuses", rejection.object,
-                   format("was not admitted by node {}: {}", rejection.node, rejection.message),
-                   "ask for CPUs, memory and GPUs that one NUMA node has together, or relax "
+                   format("node {} did not admit it: {}", rejection.node, rejection.message),
+                   "request CPUs, memory and GPUs that a single NUMA node has, or relax "
                    "topologyManagerPolicy of the kubelets");
   }
   // What made an owned pod makes another: many of them are the trouble.
   const auto make = rejection.owner.empty() ? Problem : Note;
   return make("PodRejected", rejection.object,
-              format("was not admitted by node {}, and stays failed: {}", rejection.node,
+              format("node {} did not admit it, and it stays failed: {}", rejection.node,
                      rejection.message),
-              "delete it, so that its owner makes another; the node had no GPU to give when its "
-              "kubelet or device plugin had just started");
+              "delete it, so that its owner creates another; the node had no GPU ready while its "
+              "kubelet or device plugin started");
 }
 
 }  // namespace
@@ -137,11 +135,11 @@ std::optional<Finding> StartFailure(std::string_view words, bool wants_gpus, boo
   if (LacksDriverFile(words)) {
     return Problem("CdiStale", "", kFileGone, remedy(kToolkit));
   }
-  const auto found = std::ranges::find_if(kMeanings, [&](const Meaning& meaning) {
+  const auto found = std::ranges::find_if(kStartMeanings, [&](const StartMeaning& meaning) {
     return words.find(meaning.words) != std::string_view::npos &&
            words.find(meaning.also) != std::string_view::npos && (wants_gpus || !meaning.of_gpus);
   });
-  if (found == kMeanings.end()) {
+  if (found == kStartMeanings.end()) {
     return std::nullopt;
   }
   return Problem(std::string(found->code), "", std::string(found->message), remedy(found->remedy));
@@ -190,25 +188,25 @@ Finding LacksFolder(std::string_view words) {
   const std::string path(words.substr(at + kFailed.size(), end - at - kFailed.size()));
   const std::vector<std::string> quoted = Split(words, '"');
   const std::string volume = quoted.size() > 1 ? quoted[1] : "";
-  std::string remedy = "make it on the node, or correct the path where it is set";
+  std::string remedy = "create it on the node, or correct the path in the setting that names it";
   if (volume == "pod-resources" || volume == "pod-gpu-resources") {
     remedy =
-        "set hostPaths.kubeletRootDir to the --root-dir of the node's kubelet, which makes "
-        "pod-resources below it";
+        "set hostPaths.kubeletRootDir to the --root-dir of the node's kubelet, which creates "
+        "pod-resources in it";
   } else if (volume == "device-plugin") {
     remedy =
-        "look at the kubelet there, which makes it whatever its --root-dir is; if it listens "
-        "below its root, set hostPaths.kubeletRootDir to that";
+        "check the kubelet there, which creates it whatever its --root-dir is; if it listens below "
+        "its root directory, set hostPaths.kubeletRootDir to that";
   } else if (volume == "host-root") {
-    remedy = "set hostPaths.rootFS to the root of the host, which is / nearly everywhere";
+    remedy = "set hostPaths.rootFS to the root of the host, mostly /";
   } else if (volume.ends_with("-socket")) {
     remedy =
         "set the socket of the container runtime in toolkit.env (CONTAINERD_SOCKET, "
         "DOCKER_SOCKET, CRIO_SOCKET)";
   }
-  Finding finding = Problem("HostFolderMissing", "",
-                            format("needs the folder {} of the host, and it is not there", path),
-                            std::move(remedy));
+  Finding finding =
+      Problem("HostFolderMissing", "",
+              format("needs the host directory {}, which does not exist", path), std::move(remedy));
   finding.cause = path;
   return finding;
 }

@@ -16,8 +16,8 @@ void ExamineStarts(const ClusterFacts& cluster, std::vector<Finding>& findings);
 // Of a container whose runtime gives it no GPU although the kubelet does.
 inline constexpr char kNotInContainer[] = "GpuNotInContainer";
 inline constexpr char kGiveByRuntime[] =
-    "look whether CDI is switched on in the node's container runtime, or which runtime the pod "
-    "gets (runtimeClassName, the default one)";
+    "check that CDI is enabled in the node's container runtime, or which runtime the pod uses "
+    "(runtimeClassName, the default one)";
 
 // What the words of a container runtime say of a start that failed, of no object yet; nothing if
 // they are in nobody's table. Some are a failure only of who was given GPUs (`wants_gpus`); without

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
+#include "doctor/pod_facts.h"
 
 namespace gantry::doctor {
 namespace {
@@ -95,12 +96,12 @@ TEST(Starts, WithoutOurToolkitTheRemedyIsToHaveOne) {
                      .message = "error running createContainer hook #0: fork/exec "
                                 "/usr/bin/nvidia-ctk: no such file or directory",
                      .wants_gpus = true}};
-  EXPECT_THAT(Examined(cluster).at(0).remedy, HasSubstr("toolkit's log"));
+  EXPECT_THAT(Examined(cluster).at(0).remedy, HasSubstr("toolkit's pod"));
   cluster.policies[0].installs_toolkit = false;
   EXPECT_THAT(Examined(cluster).at(0).remedy,
               AllOf(HasSubstr("toolkit.enabled is false"), HasSubstr("toolkit.enabled=true")));
   cluster.policies[0].state = "ignored";
-  EXPECT_THAT(Examined(cluster).at(0).remedy, HasSubstr("toolkit's log"));
+  EXPECT_THAT(Examined(cluster).at(0).remedy, HasSubstr("toolkit's pod"));
 }
 
 TEST(Starts, HandlersThatDockerLacks) {
@@ -247,13 +248,13 @@ TEST(StartFailure, Op1358_AFolderThatIsNotThereNamesItsField) {
   };
   const Finding root = of("pod-resources", "/data/kubelet/pod-resources");
   EXPECT_EQ(root.code, "HostFolderMissing");
-  EXPECT_THAT(root.message, HasSubstr("folder /data/kubelet/pod-resources of the host"));
+  EXPECT_THAT(root.message, HasSubstr("host directory /data/kubelet/pod-resources"));
   EXPECT_THAT(root.remedy, HasSubstr("hostPaths.kubeletRootDir"));
   EXPECT_EQ(of("pod-gpu-resources", "/data/kubelet/pod-resources").cause, root.cause);
   EXPECT_THAT(of("device-plugin", "/x").remedy, HasSubstr("hostPaths.kubeletRootDir"));
   EXPECT_THAT(of("host-root", "/x").remedy, HasSubstr("hostPaths.rootFS"));
   EXPECT_THAT(of("containerd-socket", "/x").remedy, HasSubstr("toolkit.env"));
-  EXPECT_THAT(of("other", "/x").remedy, HasSubstr("make it on the node"));
+  EXPECT_THAT(of("other", "/x").remedy, HasSubstr("create it on the node"));
   EXPECT_THAT(LacksFolder("configmap \"x\" not found").code, IsEmpty());
   EXPECT_THAT(LacksFolder("hostPath type check failed: ").code, IsEmpty());
 }

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "doctor/node_findings.h"
+#include "doctor/node_stage.h"
 #include "kube/shortened.h"
 #include "policy/names.h"
 
@@ -72,10 +72,11 @@ std::string Aligned(const std::vector<std::vector<std::string>>& rows) {
 }
 
 std::string StatusText(const ClusterFacts& cluster) {
+  const StagedCluster staged(cluster);
   std::string text;
   for (const PolicyFacts& policy : cluster.policies) {
     text += format("{}: {}\n", policy.object,
-                   policy.state.empty() ? "not looked at yet" : policy.state);
+                   policy.state.empty() ? "not reconciled yet" : policy.state);
   }
   if (cluster.policies.empty()) {
     text += "no ClusterPolicy\n";
@@ -88,7 +89,7 @@ std::string StatusText(const ClusterFacts& cluster) {
       {"NODE", "STAGE", "ALLOCATABLE", "PRODUCT", "DRIVER", "CUDA"}};
   for (const NodeFacts& node : cluster.nodes) {
     if (HasGpu(node) || !node.capacity.empty()) {
-      nodes.push_back({node.name, StageOf(cluster, node), Counts(node),
+      nodes.push_back({node.name, StageName(node, staged.Of(node)), Counts(node),
                        LabelOr(node, names::kGpuProduct, "-"),
                        LabelOr(node, names::kCudaDriverVersionFull, "-"),
                        LabelOr(node, names::kCudaRuntimeVersionFull, "-")});

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "doctor/policy_facts.h"
+
 namespace gantry::doctor {
 namespace {
 

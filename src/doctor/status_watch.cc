@@ -28,6 +28,7 @@
 #include "base/paths.h"
 #include "base/text.h"
 #include "doctor/facts.h"
+#include "doctor/policy_facts.h"
 #include "doctor/read_cluster.h"
 #include "doctor/status_table.h"
 #include "host/signals.h"

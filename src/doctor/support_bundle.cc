@@ -157,7 +157,7 @@ class Bundle {
     ++failed_;
     errors_ += format("{}: {}\n", name, RedactedText(error.message));
     if (error.kind == ErrorKind::kDenied) {
-      progress_.Say(format("not permitted: {}: {}", name, RedactedText(error.message)));
+      progress_.Say(format("permission denied: {}: {}", name, RedactedText(error.message)));
     }
   }
 
@@ -215,8 +215,8 @@ class Bundle {
   Status Namespaced() {
     if (space_.empty()) {
       Failed("namespace", {.kind = ErrorKind::kNotFound,
-                           .message = "nothing says which one is the operator's; give "
-                                      "--namespace for its objects and logs"});
+                           .message = "the operator's namespace is not known; set --namespace to "
+                                      "include its objects and logs"});
       return {};
     }
     static constexpr std::array kAll = {
@@ -295,7 +295,7 @@ class Bundle {
                [this, &log] { return Log(log); }));
     }
     if (chosen.left > 0) {
-      errors_ += format("logs: {} more were left out; those of troubled containers are there\n",
+      errors_ += format("logs: {} more were left out; those of failing containers come first\n",
                         chosen.left);
     }
     return {};
@@ -304,7 +304,7 @@ class Bundle {
   // A kubelet that did not answer once is not waited for again.
   Status Log(const LogPlan& log) {
     if (silent_.contains(log.node)) {
-      return Fail(ErrorKind::kUnavailable, format("node {} gives no logs", log.node));
+      return Fail(ErrorKind::kUnavailable, format("node {} returns no logs", log.node));
     }
     const Result<std::string> text =
         client_.Log({log.space, log.pod}, {.container = log.container,
@@ -341,7 +341,7 @@ class Bundle {
 Result<seconds> ParseSince(const std::string& text) {
   const Result<std::chrono::nanoseconds> since = policy::ParseDuration(text);
   if (!since.has_value() || *since < seconds(1) || *since == std::chrono::nanoseconds::max()) {
-    return Fail(ErrorKind::kInvalid, format("--since: \"{}\" is no duration such as 24h", text));
+    return Fail(ErrorKind::kInvalid, format("--since: \"{}\" is not a duration such as 24h", text));
   }
   return std::chrono::floor<seconds>(*since);
 }
@@ -374,7 +374,7 @@ Status Run(const BundleFlags& flags) {
   }
   TRY(archive->Finish());
   const std::string rest =
-      failed == 0 ? "" : format("; could not read {} of its parts, see errors.txt in it", failed);
+      failed == 0 ? "" : format("; {} part(s) could not be read, see errors.txt in it", failed);
   std::fputs(format("{}: {} files, {} KiB{}\n", path == "-" ? "written" : path, archive->files(),
                     archive->bytes() / 1024 + 1, rest)
                  .c_str(),
@@ -386,13 +386,15 @@ Status Run(const BundleFlags& flags) {
 
 int RunSupportBundle(int argc, char** argv) {
   BundleFlags flags;
-  CLI::App app("Writes what a report of a fault needs into one file.", "support-bundle");
+  CLI::App app("Writes one archive with what a bug report needs.", "support-bundle");
   AddClusterFlags(app, flags.cluster);
-  app.add_option("-n,--namespace", flags.space,
-                 "the operator's; default: as the policy's status, or its objects, say");
+  app.add_option(
+      "-n,--namespace", flags.space,
+      "the operator's namespace; default: from the policy's status or the operator's objects");
   app.add_option("-o,--output", flags.output,
-                 "FILE.tar.gz, or - for standard output; default: by the time, here");
-  app.add_option("--since", flags.since, "how old logs and events may be")->capture_default_str();
+                 "FILE.tar.gz, or - for standard output; default: a name with the time, in the "
+                 "current directory");
+  app.add_option("--since", flags.since, "maximum age of logs and events")->capture_default_str();
   if (const std::optional<int> code = ParseOrExitCode(app, argc, argv)) {
     return *code;
   }

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "policy/reasons.h"
 
 namespace gantry::host {
 namespace {
@@ -21,9 +22,9 @@ int GpuCount(const DriverObservation& seen) {
   return count;
 }
 
-DriverVerdict No(std::string reason, std::string message, std::string remedy) {
+DriverVerdict No(const reasons::Reason& reason, std::string message, std::string remedy) {
   DriverVerdict verdict;
-  verdict.reason = std::move(reason);
+  verdict.reason = reason.code;
   verdict.message = std::move(message);
   verdict.remedy = std::move(remedy);
   return verdict;
@@ -32,16 +33,16 @@ DriverVerdict No(std::string reason, std::string message, std::string remedy) {
 DriverVerdict ModuleNotLoaded(const DriverObservation& seen) {
   for (const auto& [driver, gpus] : seen.gpus_by_driver) {
     if (driver == "vfio-pci") {
-      return No("GpuBoundToVfio", format("{} GPU(s) are bound to vfio-pci", gpus),
+      return No(reasons::kGpuBoundToVfio, format("{} GPU(s) are bound to vfio-pci", gpus),
                 "they are passed through to virtual machines; bind them to nvidia to use them in "
                 "containers");
     }
     if (driver == "nouveau") {
-      return No("GpuBoundToNouveau", format("{} GPU(s) are bound to nouveau", gpus),
+      return No(reasons::kGpuBoundToNouveau, format("{} GPU(s) are bound to nouveau", gpus),
                 "blacklist nouveau, rebuild the initial ramdisk and restart the node");
     }
   }
-  return No("KernelModuleNotLoaded",
+  return No(reasons::kKernelModuleNotLoaded,
             "the driver is installed, the kernel module nvidia is not loaded",
             "run `modprobe nvidia` on the node; if that fails, its kernel log says why (a module "
             "built for another kernel, a missing Secure Boot signature)");
@@ -51,7 +52,7 @@ DriverVerdict ModuleNotLoaded(const DriverObservation& seen) {
 std::optional<DriverVerdict> Objection(const DriverObservation& seen, const DriverTree& tree,
                                        const DriverNodes& nodes) {
   if (tree.library.empty()) {
-    return No("LibraryMissing",
+    return No(reasons::kLibraryMissing,
               format("{} is there, libnvidia-ml.so.1 is not in a library folder", tree.nvidia_smi),
               "install the driver's libraries (libnvidia-ml1, or the package that holds "
               "libnvidia-ml.so.1)");
@@ -61,30 +62,31 @@ std::optional<DriverVerdict> Objection(const DriverObservation& seen, const Driv
   }
   if (!seen.module_version.empty() && !tree.library_version.empty() &&
       seen.module_version != tree.library_version) {
-    return No("VersionMismatch",
+    return No(reasons::kVersionMismatch,
               format("the kernel module is {}, the library is {}", seen.module_version,
                      tree.library_version),
               "the driver was updated under the running kernel: restart the node, or unload and "
               "load the nvidia modules");
   }
   if (!nodes.control) {
-    return No("DeviceNodeMissing", "/dev/nvidiactl is not there",
+    return No(reasons::kDeviceNodeMissing, "/dev/nvidiactl is not there",
               "run `nvidia-smi` or `nvidia-modprobe` as root on the node, or enable "
               "nvidia-persistenced");
   }
   if (!nodes.uvm) {
-    return No("DeviceNodeMissing", "/dev/nvidia-uvm is not there: CUDA can't start",
+    return No(reasons::kDeviceNodeMissing, "/dev/nvidia-uvm is not there: CUDA can't start",
               "run `nvidia-modprobe -u -c 0` as root on the node");
   }
   for (const int minor : seen.module_gpus) {
     if (std::ranges::find(nodes.gpus, minor) == nodes.gpus.end()) {
-      return No("DeviceNodeMissing",
+      return No(reasons::kDeviceNodeMissing,
                 format("/dev/nvidia{} is not there, and the driver has that GPU", minor),
                 format("run `nvidia-modprobe -c {}` as root on the node", minor));
     }
   }
   if (nodes.gpus.empty()) {
-    return No("DeviceNodeMissing", "there is no /dev/nvidia0 nor any other GPU's device node",
+    return No(reasons::kDeviceNodeMissing,
+              "there is no /dev/nvidia0 nor any other GPU's device node",
               "run `nvidia-smi` as root on the node; if it finds no device, the kernel log says "
               "why");
   }
@@ -128,7 +130,7 @@ DriverVerdict ContainerDriver(const DriverObservation& seen) {
 
 // The driver's container knows better than its files do.
 DriverVerdict NotInstalled(const DriverObservation& seen) {
-  return No("DriverNotInstalled", seen.container_failure,
+  return No(reasons::kDriverNotInstalled, seen.container_failure,
             "give the driver's container what it lacks; it tries again by itself. The log of the "
             "driver's pod on this node has more");
 }
@@ -138,7 +140,7 @@ DriverVerdict JudgeContainer(const DriverObservation& seen) {
     return NotInstalled(seen);
   }
   if (!seen.container_ready) {
-    return No("DriverContainerNotReady",
+    return No(reasons::kDriverContainerNotReady,
               format("there is a driver in {}, its container has not said that it is ready",
                      seen.driver_dir),
               "look at the log of the driver's pod on this node");
@@ -183,15 +185,15 @@ DriverVerdict JudgeDriver(const DriverObservation& seen) {
   }
   const int gpus = GpuCount(seen);
   if (gpus == 0) {
-    return No("NoGpu", "there is no NVIDIA GPU on the PCI bus",
+    return No(reasons::kNoGpu, "there is no NVIDIA GPU on the PCI bus",
               "nothing, if the node is to have none; else look whether the machine sees the card");
   }
   if (const auto bound = seen.gpus_by_driver.find("nouveau"); bound != seen.gpus_by_driver.end()) {
-    return No("GpuBoundToNouveau", format("{} GPU(s) are bound to nouveau", bound->second),
+    return No(reasons::kGpuBoundToNouveau, format("{} GPU(s) are bound to nouveau", bound->second),
               "install NVIDIA's driver, blacklist nouveau, rebuild the initial ramdisk and restart "
               "the node");
   }
-  return No("DriverMissing",
+  return No(reasons::kDriverMissing,
             format("{} NVIDIA GPU(s) and no driver: no libnvidia-ml.so.1, no "
                    "nvidia-smi",
                    gpus),

@@ -1,4 +1,4 @@
-"""What `gantry doctor` says of a bed, as stories ask for it."""
+"""What `gantry doctor` reports of a bed, as stories ask for it."""
 
 import json
 import subprocess

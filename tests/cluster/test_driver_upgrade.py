@@ -80,7 +80,7 @@ def drivers(bed, version):
 def test_a_driver_container_beside_the_hosts_driver(bed, loaded):
     try:
         ask_for(bed, "1")
-        says(bed, "DriverConflict", f"DaemonSet {DRIVERS}", f"on {', '.join(loaded)}", "loaded on the node already",
+        says(bed, "DriverConflict", f"DaemonSet {DRIVERS}", f"on {', '.join(loaded)}", "already loaded on the node",
              timeout=60)
     finally:
         switch_off(bed)

@@ -48,7 +48,7 @@ def changed(bed, section, fields):
 def test_an_exporter_that_crashes(bed):
     images.load(bed, ["localhost/dcgm-exporter:1"], {"dcgm-exporter": EXPORTER})
     with changed(bed, "dcgmExporter", {"repository": "localhost", "image": "dcgm-exporter", "version": "1"}):
-        says(bed, "ExporterCrashing", "DaemonSet nvidia-dcgm-exporter", "pods with GPUs are not touched", timeout=60)
+        says(bed, "ExporterCrashing", "DaemonSet nvidia-dcgm-exporter", "pods with GPUs are not affected", timeout=60)
     nothing_wrong(bed)
 
 

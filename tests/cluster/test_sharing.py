@@ -58,7 +58,7 @@ def test_time_slicing_makes_32_of_8(bed, node):
 def test_a_pod_that_finds_no_memory_is_told_of_its_neighbours(bed, node):
     share(bed)
     bed.apply(bed.gpu_pod("no-memory", 1, "echo RuntimeError: CUDA error: out of memory >&2; exit 1", node))
-    says(bed, "GpuMemoryExhausted", "pod default/no-memory", "shares by time-slicing", timeout=60)
+    says(bed, "GpuMemoryExhausted", "pod default/no-memory", "shared by time-slicing", timeout=60)
     bed.delete_pods("no-memory")
     nothing_wrong(bed)
 

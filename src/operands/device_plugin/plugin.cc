@@ -222,7 +222,7 @@ bool Plugin::ConfigIsKnown() {
       log::Warning("configuration {}: {}", loaded->source, warning);
     }
     if (config_ || !config_error_.empty()) {
-      Report(false, "DevicePluginConfigApplied", message);
+      Report(false, reasons::kDevicePluginConfigApplied, message);
     }
   }
   config_error_.clear();
@@ -254,7 +254,7 @@ void Plugin::RejectConfig(const Error& error) {
                               config_ ? format("configuration {} stays in force", config_->source)
                                       : std::string("no GPU is offered until it is right"));
   log::Error("{}", message);
-  Report(true, "InvalidDevicePluginConfig", message);
+  Report(true, reasons::kInvalidDevicePluginConfig, message);
 }
 
 void Plugin::LookForTegra() {
@@ -329,15 +329,15 @@ std::optional<SteadyTime> Plugin::Deadline() const {
   return first;
 }
 
-void Plugin::Report(bool warning, const std::string& reason, const std::string& message) {
+void Plugin::Report(bool warning, const reasons::Reason& reason, const std::string& message) {
   auto* link = link_.Get();
   if (link == nullptr) {
     return;
   }
   if (warning) {
-    link->Warning(reason, message);
+    link->Warning(reason.code, message);
   } else {
-    link->Normal(reason, message);
+    link->Normal(reason.code, message);
   }
 }
 

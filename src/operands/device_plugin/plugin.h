@@ -26,6 +26,7 @@
 #include "operands/device_plugin/mailbox.h"
 #include "operands/device_plugin/resources.h"
 #include "operands/device_plugin/settings.h"
+#include "policy/reasons.h"
 
 namespace gantry::device_plugin {
 
@@ -84,7 +85,7 @@ class Plugin {
 
   [[nodiscard]] std::optional<SteadyTime> Deadline() const;
   // An event on the Node, if there is a Node and an API server.
-  void Report(bool warning, const std::string& reason, const std::string& message);
+  void Report(bool warning, const reasons::Reason& reason, const std::string& message);
   void Fail(const std::string& message);
 
   const Arguments arguments_;

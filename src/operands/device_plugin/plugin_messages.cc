@@ -58,7 +58,7 @@ void Plugin::On(gpu::GpusFound found) {
                                  failed.uuid.empty() ? "" : " ", failed.uuid, failed.reason);
     if (unreadable_.insert(sentence).second) {
       log::Warning("{}", sentence);
-      Report(true, "GPUUnreadable", sentence);
+      Report(true, reasons::kGpuUnreadable, sentence);
     }
   }
   if (found.set.failed.empty()) {
@@ -82,7 +82,7 @@ void Plugin::On(gpu::GpusFound found) {
 
 void Plugin::On(gpu::GpusMissing missing) {
   log::Error("no GPU can be offered: {}", missing.error.message);
-  Report(true, "NVMLNotUsable", missing.error.message);
+  Report(true, reasons::kNvmlNotUsable, missing.error.message);
   if (settings_ && settings_->fail_on_init_error && !set_) {
     exit_ = 1;
     return;
@@ -129,7 +129,7 @@ void Plugin::OnHealth(const std::vector<gpu::HealthChange>& changes) {
         const auto message =
             format("{} is {} again after: {}", change.uuid, Name(change.to), change.reason);
         log::Info("{}", message);
-        Report(false, "GPUHealthy", message);
+        Report(false, reasons::kGpuHealthy, message);
         // Its events have to be asked for anew, and it may have other MIG devices.
         look_at_ = RealClock().Now();
         break;
@@ -138,14 +138,14 @@ void Plugin::OnHealth(const std::vector<gpu::HealthChange>& changes) {
         const auto message = format("{} is suspect, and in service while it answers: {}",
                                     change.uuid, change.reason);
         log::Warning("{}", message);
-        Report(true, "GPUSuspect", message);
+        Report(true, reasons::kGpuSuspect, message);
         break;
       }
       case gpu::Health::kUnhealthy: {
         const auto message = format("{} is out of service: {}", change.uuid, change.reason);
         log::Error("{}", message);
         if (gpu::InService(change.from)) {
-          Report(true, "GPUUnhealthy", message);
+          Report(true, reasons::kGpuUnhealthy, message);
         }
         break;
       }

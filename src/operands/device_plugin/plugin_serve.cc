@@ -135,7 +135,7 @@ bool Plugin::CdiIsWritten(const Settings& settings, const gpu::GpuSet& set,
                           set, units, beside_.imex_channels, cuda.value_or(container::CdiEdits{}));
   if (!written) {
     log::Error("no GPU can be offered by CDI: {}", written.error().message);
-    Report(true, "CDIDocumentNotWritten", written.error().message);
+    Report(true, reasons::kCdiDocumentNotWritten, written.error().message);
     return false;
   }
   if (!written->paths.empty()) {
@@ -166,7 +166,7 @@ void Plugin::SayLeftOut(const std::vector<std::string>& sentences) {
   for (const auto& sentence : sentences) {
     if (std::ranges::find(left_out_, sentence) == left_out_.end()) {
       log::Warning("not offered: {}", sentence);
-      Report(true, "GPUNotOffered", sentence);
+      Report(true, reasons::kGpuNotOffered, sentence);
     }
   }
   left_out_ = sentences;

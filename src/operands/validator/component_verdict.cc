@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "policy/names.h"
+#include "policy/reasons.h"
 
 namespace gantry::validator {
 namespace {
@@ -23,6 +24,10 @@ Finding Made(State state, std::string reason, std::string message, std::string r
           .values = {}};
 }
 
+Finding Lacking(const reasons::Reason& reason, std::string message, std::string remedy) {
+  return Made(State::kNotReady, reason.code, std::move(message), std::move(remedy));
+}
+
 Finding NotFor(const std::string& workload) {
   return Made(State::kNotNeeded, "NotNeeded", format("this node is for {}", workload));
 }
@@ -34,9 +39,9 @@ Finding JudgeModule(const std::string& module, bool asked, bool loaded) {
     return Made(State::kNotNeeded, "NotNeeded", format("{} is not asked for", module));
   }
   return loaded ? Made(State::kReady, "ModuleLoaded", module)
-                : Made(State::kNotReady, "ModuleNotLoaded",
-                       format("the kernel module {} is not loaded", module),
-                       format("run `modprobe {}` on the node", module));
+                : Lacking(reasons::kModuleNotLoaded,
+                          format("the kernel module {} is not loaded", module),
+                          format("run `modprobe {}` on the node", module));
 }
 
 Finding JudgeMofed(const MofedObservation& seen) {
@@ -49,9 +54,8 @@ Finding JudgeMofed(const MofedObservation& seen) {
   }
   return seen.driver_ready
              ? Made(State::kReady, "MofedReady", "the MOFED driver's container is ready")
-             : Made(State::kNotReady, "MofedNotReady",
-                    "/run/mellanox/drivers/.driver-ready is not there",
-                    "look at the log of the MOFED driver's pod on this node");
+             : Lacking(reasons::kMofedNotReady, "/run/mellanox/drivers/.driver-ready is not there",
+                       "look at the log of the MOFED driver's pod on this node");
 }
 
 std::string WorkloadOf(const std::map<std::string, std::string>& labels,
@@ -79,10 +83,10 @@ Finding JudgeVfio(const std::string& workload, const std::vector<host::PciFuncti
       continue;
     }
     if (std::ranges::find(kDrivers, function.driver) == kDrivers.end()) {
-      return Made(State::kNotReady, "GpuNotBoundToVfio",
-                  format("GPU {} is bound to {}", function.address,
-                         function.driver.empty() ? "no driver" : function.driver),
-                  "look at the log of the VFIO manager's pod on this node");
+      return Lacking(reasons::kGpuNotBoundToVfio,
+                     format("GPU {} is bound to {}", function.address,
+                            function.driver.empty() ? "no driver" : function.driver),
+                     "look at the log of the VFIO manager's pod on this node");
     }
     ++bound;
   }
@@ -95,8 +99,8 @@ Finding JudgeVgpuManager(const std::string& workload, const Answer& asked,
     return NotFor(workload);
   }
   if (asked.end != Answer::End::kSaid || asked.exit_code != 0) {
-    return Made(State::kNotReady, "VgpuManagerFails", "nvidia-smi of the vGPU manager fails",
-                "look at the log of the vGPU manager's pod on this node");
+    return Lacking(reasons::kVgpuManagerFails, "nvidia-smi of the vGPU manager fails",
+                   "look at the log of the vGPU manager's pod on this node");
   }
   const bool functions =
       std::ranges::any_of(gpus, [](const VgpuParent& gpu) { return gpu.enabled > 0; });
@@ -104,16 +108,15 @@ Finding JudgeVgpuManager(const std::string& workload, const Answer& asked,
   for (const VgpuParent& gpu : gpus) {
     const bool needs_none = gpu.mdev_parent && gpu.enabled == 0;
     if (gpu.enabled < gpu.virtual_functions && !needs_none && (functions || !mediated)) {
-      return Made(State::kNotReady, "VirtualFunctionsMissing",
-                  format("{} of {} virtual functions of GPU {} are enabled", gpu.enabled,
-                         gpu.virtual_functions, gpu.address),
-                  "run sriov-manage -e ALL in the vGPU manager's container");
+      return Lacking(reasons::kVirtualFunctionsMissing,
+                     format("{} of {} virtual functions of GPU {} are enabled", gpu.enabled,
+                            gpu.virtual_functions, gpu.address),
+                     "run sriov-manage -e ALL in the vGPU manager's container");
     }
   }
   if (!functions && !mediated) {
-    return Made(State::kNotReady, "NotDivisible",
-                "no GPU offers virtual functions or mediated devices",
-                "look whether this card and this driver have vGPU");
+    return Lacking(reasons::kNotDivisible, "no GPU offers virtual functions or mediated devices",
+                   "look whether this card and this driver have vGPU");
   }
   return Made(State::kReady, "VgpuManagerReady", format("{} GPU(s)", gpus.size()));
 }
@@ -123,8 +126,8 @@ Finding JudgeVgpuDevices(const std::string& workload, int devices) {
     return NotFor(workload);
   }
   return devices > 0 ? Made(State::kReady, "VgpuDevices", format("{} virtual GPU(s)", devices))
-                     : Made(State::kNotReady, "NoVgpuDevices", "there is no virtual GPU",
-                            "look at the log of the vGPU device manager's pod on this node");
+                     : Lacking(reasons::kNoVgpuDevices, "there is no virtual GPU",
+                               "look at the log of the vGPU device manager's pod on this node");
 }
 
 Finding JudgeCcManager(bool capable, bool manager_ready) {
@@ -132,9 +135,9 @@ Finding JudgeCcManager(bool capable, bool manager_ready) {
     return Made(State::kReady, "NotCapable", "this node is not labelled as cc.capable");
   }
   return manager_ready ? Made(State::kReady, "CcManagerReady", "the mode is set")
-                       : Made(State::kNotReady, "CcManagerNotReady",
-                              "the confidential computing manager has not said that it is ready",
-                              "look at the log of its pod on this node");
+                       : Lacking(reasons::kCcManagerNotReady,
+                                 "the confidential computing manager has not said that it is ready",
+                                 "look at the log of its pod on this node");
 }
 
 }  // namespace gantry::validator

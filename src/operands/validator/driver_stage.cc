@@ -10,6 +10,7 @@
 #include "host/device_nodes.h"
 #include "host/driver_root.h"
 #include "operands/validator/stage.h"
+#include "policy/reasons.h"
 
 namespace gantry::validator {
 namespace {
@@ -52,7 +53,7 @@ class Driver final : public Stage {
   Look LookAt(bool changed) override {
     const host::DriverVerdict verdict = site().Driver();
     const bool usable = verdict.kind != host::DriverKind::kNone;
-    if (verdict.reason == "DeviceNodeMissing" && MayMakeNodes()) {
+    if (verdict.reason == reasons::kDeviceNodeMissing.code && MayMakeNodes()) {
       asked_ = Asked::kNodes;
       tried_at_ = steady_clock::now();
       return {.finding = {}, .question = MakeNodes(verdict)};

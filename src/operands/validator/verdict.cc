@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "kubelet/folders.h"
 #include "policy/names.h"
+#include "policy/reasons.h"
 
 namespace gantry::validator {
 namespace {
@@ -22,6 +23,10 @@ Finding NotReady(std::string reason, std::string message, std::string remedy) {
           .message = std::move(message),
           .remedy = std::move(remedy),
           .values = {}};
+}
+
+Finding NotReady(const reasons::Reason& reason, std::string message, std::string remedy) {
+  return NotReady(reason.code, std::move(message), std::move(remedy));
 }
 
 std::string FirstLine(std::string_view text) {
@@ -56,16 +61,18 @@ Finding JudgeDriverStage(const host::DriverVerdict& verdict, const std::optional
     return NotReady(verdict.reason, verdict.message, verdict.remedy);
   }
   if (asked && asked->end == Answer::End::kTimeout) {
-    return NotReady("DriverHangs", "the driver does not answer",
+    return NotReady(reasons::kDriverHangs, "the driver does not answer",
                     "look into the node's kernel log for NVRM and Xid lines; a hung driver needs a "
                     "restart of the node");
   }
   if (asked && (asked->end == Answer::End::kDied || asked->exit_code != 0)) {
-    return NotReady("DriverFails", format("the driver answers with an error: {}", ErrorOf(*asked)),
+    return NotReady(reasons::kDriverFails,
+                    format("the driver answers with an error: {}", ErrorOf(*asked)),
                     "run `nvidia-smi` on the node; its kernel log (NVRM, Xid) says more");
   }
   if (asked && ValueOr(asked->values, "gpus", "") == "0") {
-    return NotReady("NoGpuAnswers", "the driver is loaded and reports no GPU for containers",
+    return NotReady(reasons::kNoGpuAnswers,
+                    "the driver is loaded and reports no GPU for containers",
                     "run `nvidia-smi` on the node; its kernel log (NVRM, Xid) says more");
   }
   return {.state = State::kReady,
@@ -77,25 +84,25 @@ Finding JudgeDriverStage(const host::DriverVerdict& verdict, const std::optional
 
 Finding JudgeToolkit(const ToolkitObservation& seen) {
   if (!seen.hook_is_program) {
-    return NotReady("ToolkitNotInstalled", format("{} is not there", seen.hook),
+    return NotReady(reasons::kToolkitNotInstalled, format("{} is not there", seen.hook),
                     "the container toolkit's pod on this node installs it: look at its log");
   }
   if (seen.version && (seen.version->end != Answer::End::kSaid || seen.version->exit_code != 0)) {
-    return NotReady("ToolkitBroken",
+    return NotReady(reasons::kToolkitBroken,
                     format("{} does not run: {}", seen.hook, ErrorOf(*seen.version)),
                     "delete the file: the container toolkit installs it again");
   }
   if (seen.cdi_wanted) {
     if (!seen.management) {
-      return NotReady("CdiMissing", "the management CDI document is not there",
+      return NotReady(reasons::kCdiMissing, "the management CDI document is not there",
                       "the container toolkit's pod on this node writes it: look at its log");
     }
     if (!seen.management->error.empty()) {
-      return NotReady("CdiInvalid", seen.management->error,
+      return NotReady(reasons::kCdiInvalid, seen.management->error,
                       "delete the file: the container toolkit writes it again");
     }
     if (!seen.management->missing.empty()) {
-      return NotReady("CdiStale",
+      return NotReady(reasons::kCdiStale,
                       format("{} names {}, which is not there", seen.management->path,
                              seen.management->missing.front()),
                       "the driver's files changed; the container toolkit writes the document again "
@@ -106,7 +113,7 @@ Finding JudgeToolkit(const ToolkitObservation& seen) {
       "the container toolkit tries again when the container runtime's files change; the log of its "
       "pod on this node says more";
   if (!seen.failure.empty() && !seen.serves) {
-    return NotReady("RuntimeNotConfigured", seen.failure, kToolkitsLog);
+    return NotReady(reasons::kRuntimeNotConfigured, seen.failure, kToolkitsLog);
   }
   if (!seen.failure.empty()) {
     // Pods get their GPUs as before.
@@ -133,7 +140,7 @@ Finding CudaWorks(std::string message, const std::string& driver_version) {
 
 Finding JudgeCuda(const Answer& asked, const std::string& driver_version) {
   if (asked.end == Answer::End::kTimeout) {
-    return NotReady("CudaHangs", "cuInit does not return",
+    return NotReady(reasons::kCudaHangs, "cuInit does not return",
                     "look into the node's kernel log for NVRM and Xid lines");
   }
   if (asked.end == Answer::End::kSaid && asked.exit_code == 0) {
@@ -142,17 +149,19 @@ Finding JudgeCuda(const Answer& asked, const std::string& driver_version) {
   }
   const std::string code = ValueOr(asked.values, "code", "");
   if (code == "802") {  // CUDA_ERROR_SYSTEM_NOT_READY
-    return NotReady("FabricManagerNotReady", "cuInit: the system is not yet initialized (802)",
+    return NotReady(reasons::kFabricManagerNotReady,
+                    "cuInit: the system is not yet initialized (802)",
                     "start nvidia-fabricmanager, in the driver's version, on this node");
   }
   if (code == "803" || code == "804") {  // SYSTEM_DRIVER_MISMATCH, COMPAT_NOT_SUPPORTED_ON_DEVICE
-    return NotReady("CudaVersionMismatch", format("cuInit: driver and libcuda differ ({})", code),
+    return NotReady(reasons::kCudaVersionMismatch,
+                    format("cuInit: driver and libcuda differ ({})", code),
                     "restart the node, so that the kernel module is the installed driver's");
   }
   // CUDA_ERROR_NO_DEVICE, or success with none: MIG mode without instances.
   const bool no_device = code == "100" || code == "0";
   if (!no_device && !asked.values.contains(kUnaskedLine)) {
-    return NotReady("CudaFails", format("CUDA does not start: {}", ErrorOf(asked)),
+    return NotReady(reasons::kCudaFails, format("CUDA does not start: {}", ErrorOf(asked)),
                     "run `nvidia-smi` on the node; its kernel log (NVRM, Xid) says more");
   }
   return {.state = State::kSkipped,
@@ -166,7 +175,7 @@ Finding JudgePlugin(const Answer& asked, const std::string& kubelet_root,
                     const std::vector<std::string>& missing_hooks) {
   if (asked.end != Answer::End::kSaid || asked.exit_code != 0) {
     return {.state = State::kUnknown,
-            .reason = "KubeletDoesNotAnswer",
+            .reason = reasons::kKubeletDoesNotAnswer.code,
             .message = format("no kubelet answers on this node at {}{}",
                               kubelet::PodResourcesSocket(kubelet_root),
                               asked.end == Answer::End::kTimeout ? "" : ": " + ErrorOf(asked)),
@@ -184,11 +193,11 @@ Finding JudgePlugin(const Answer& asked, const std::string& kubelet_root,
     }
   }
   if (listed.empty()) {
-    return NotReady("NoGpuAllocatable", "the kubelet lists no nvidia.com/gpu device",
+    return NotReady(reasons::kNoGpuAllocatable, "the kubelet lists no nvidia.com/gpu device",
                     "look at the log of the device plugin's pod on this node");
   }
   if (!missing_hooks.empty()) {
-    return NotReady("CdiHookMissing",
+    return NotReady(reasons::kCdiHookMissing,
                     format("no container with a GPU can start: its CDI document calls {}, which is "
                            "not there",
                            Join(missing_hooks, ", ")),

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "doctor/container_facts.h"
+#include "doctor/finding.h"
+
+namespace gantry::doctor {
+
+// Whether a container waits for its image.
+bool WaitsForImage(const ContainerFacts& container);
+
+// Why the image of a container that waits for it is not pulled; of no object yet.
+Finding NotPulled(const ContainerFacts& container);
+
+}  // namespace gantry::doctor

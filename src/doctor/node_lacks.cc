@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why does a node that is ready offer no GPU? The validator's verdict says most, the device
+// plugin's events the rest; where an operand's own finding says it, nothing is added.
+#include "doctor/node_lacks.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "doctor/cluster_findings.h"
+#include "doctor/mig_findings.h"
+#include "policy/names.h"
+#include "policy/reasons.h"
+
+namespace gantry::doctor {
+namespace {
+
+Finding Validated(const NodeFacts& node, const std::string& reason) {
+  const std::string words = node.validator_says.empty() ? "" : ": " + node.validator_says;
+  const reasons::Reason* known = reasons::Find(reasons::Writer::kValidator, reason);
+  if (known == nullptr) {
+    return Problem("ValidationFailed", NodeName(node),
+                   format("the validator reports {}", reason) + words,
+                   format("kubectl describe node {} shows the complete message", node.name));
+  }
+  // There are many reasons; of the other words there is one each.
+  const bool tell = reason == reasons::kDriverNotInstalled.code ||
+                    reason == reasons::kRuntimeNotConfigured.code ||
+                    reason == reasons::kCudaFails.code;
+  return Problem(reason, NodeName(node), known->meaning + (tell ? words : ""), known->remedy);
+}
+
+// Whether a configuration's own finding says why its device plugin takes no settings.
+bool IsConfigTold(const ClusterFacts& cluster, const std::vector<Finding>& findings,
+                  const NodeFacts& node) {
+  const auto mistaken = [&node](const ConfigFacts& config) {
+    return !config.mistake.empty() && node.not_offered.find(config.mistake) != std::string::npos;
+  };
+  const auto unknown = [&node](const Finding& finding) {
+    return finding.code == kConfigUnknown &&
+           (finding.nodes.empty() || finding.nodes.contains(node.name));
+  };
+  return std::ranges::any_of(cluster.configs.value_or(std::vector<ConfigFacts>()), mistaken) ||
+         std::ranges::any_of(findings, unknown);
+}
+
+// Where NVIDIADrivers bring the drivers, and none of them brings the node's.
+std::optional<Finding> NoNvidiaDriver(const ClusterFacts& cluster, const NodeFacts& node) {
+  const bool apart = std::ranges::any_of(cluster.policies, [](const PolicyFacts& policy) {
+    return policy.state != "ignored" && policy.drivers_apart;
+  });
+  if (!apart || !LabelIs(node, DeployLabel("driver"), "true")) {
+    return std::nullopt;
+  }
+  Finding finding = Validated(node, reasons::kDriverMissing.code);
+  const std::string owner = ValueOf(node, names::kDriverOwner);
+  if (owner.empty()) {
+    finding.message += "; no NVIDIADriver selects it";
+    finding.remedy = "create an NVIDIADriver for it, or correct the nodeSelector of one";
+  } else {
+    finding.remedy =
+        format("check the status of the NVIDIADriver {}, which selects this node", owner);
+  }
+  return finding;
+}
+
+// Whether a taint of it is what keeps pods off: no pod is there whose log could be looked at.
+bool IsUntolerated(const std::vector<Finding>& findings, const NodeFacts& node) {
+  return std::ranges::any_of(findings, [&node](const Finding& finding) {
+    return finding.code == reasons::kTaintNotTolerated && finding.nodes.contains(node.name);
+  });
+}
+
+}  // namespace
+
+bool RefusesSettings(const NodeFacts& node) {
+  return node.not_offered_for == reasons::kInvalidDevicePluginConfig.code;
+}
+
+// Whether the device plugin has a finding of its own there, or has had no time to register yet.
+bool IsPluginAwaited(const StagedCluster& cluster, const std::vector<Finding>& findings,
+                     const NodeFacts& node) {
+  const auto plugin =
+      std::ranges::find(cluster.facts.operands, kDevicePluginSet, &OperandFacts::name);
+  return cluster.Of(node).is_new ||
+         (plugin != cluster.facts.operands.end() &&
+          (IsNew(cluster.facts, plugin->made_at) ||
+           IsExplained(findings, ObjectOf(*plugin), node.name) ||
+           std::ranges::find(plugin->young, node.name) != plugin->young.end()));
+}
+
+std::optional<Finding> OfSettings(const ClusterFacts& cluster, const std::vector<Finding>& findings,
+                                  const NodeFacts& node) {
+  if (IsConfigTold(cluster, findings, node)) {
+    return std::nullopt;
+  }
+  return Problem(kConfigInvalid, NodeName(node),
+                 "its device plugin rejects its settings: " + node.not_offered,
+                 "correct the ConfigMap, devicePlugin.env or mig.strategy");
+}
+
+// What the word means on that node, besides the findings of operands; nothing: they say it.
+std::optional<Finding> WhyNoGpus(const StagedCluster& cluster, const std::vector<Finding>& findings,
+                                 const NodeFacts& node) {
+  const NodeStage& stage = cluster.Of(node);
+  const std::string& word = stage.lacks;
+  const OperandFacts* driver = stage.driver;
+  if (IsAboutDriversFiles(word) && driver != nullptr) {
+    if (IsExplained(findings, ObjectOf(*driver), node.name) || IsUntolerated(findings, node)) {
+      return std::nullopt;
+    }
+    if (stage.installing) {
+      return Note(reasons::kDriverContainerNotReady.code, NodeName(node),
+                  "its driver is being installed",
+                  "wait: its image is being pulled, or its modules are being compiled");
+    }
+    return Validated(node, reasons::kDriverContainerNotReady.code);
+  }
+  if (word == reasons::kDriverMissing.code) {
+    return NoNvidiaDriver(cluster.facts, node).value_or(Validated(node, word));
+  }
+  if (word != reasons::kNoGpuAllocatable.code) {
+    return Validated(node, word);
+  }
+  if (IsPluginAwaited(cluster, findings, node)) {
+    return std::nullopt;
+  }
+  if (RefusesSettings(node)) {
+    return OfSettings(cluster.facts, findings, node);
+  }
+  Finding finding = LayoutsDiffer(node).value_or(Validated(node, word));
+  if (finding.code == word && !node.not_offered.empty()) {
+    finding.message += "; its device plugin reports: " + node.not_offered;
+  }
+  return finding;
+}
+
+}  // namespace gantry::doctor

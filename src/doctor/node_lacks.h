@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "doctor/finding.h"
+#include "doctor/node_stage.h"
+
+namespace gantry::doctor {
+
+// What the reason in the node's stage means there, besides `findings` of operands and policies;
+// nothing: one of them says it.
+std::optional<Finding> WhyNoGpus(const StagedCluster& cluster, const std::vector<Finding>& findings,
+                                 const NodeFacts& node);
+
+// Whether the device plugin has a finding of its own there, or has had no time to register yet.
+bool IsPluginAwaited(const StagedCluster& cluster, const std::vector<Finding>& findings,
+                     const NodeFacts& node);
+
+// A device plugin that rejects its settings, unless a finding about its configuration says so.
+bool RefusesSettings(const NodeFacts& node);
+std::optional<Finding> OfSettings(const ClusterFacts& cluster, const std::vector<Finding>& findings,
+                                  const NodeFacts& node);
+
+}  // namespace gantry::doctor

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "doctor/facts.h"
+#include "doctor/finding.h"
+
+namespace gantry::doctor {
+
+// Why a node with GPUs is not ready; a note while it is being started or removed.
+Finding NodeNotReady(const ClusterFacts& cluster, const NodeFacts& node);
+
+}  // namespace gantry::doctor

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "base/json.h"
+#include "doctor/facts.h"
+
+namespace gantry::doctor {
+
+// Of a ClusterPolicy (nvidia.com/v1), a GPUClusterPolicy (gpu.nvidia.com/v1) or an NVIDIADriver.
+PolicyFacts PolicyFrom(const Json& policy);
+// A configuration for each key of a ConfigMap.
+std::vector<ConfigFacts> ConfigsFrom(const Json& config_map);
+
+}  // namespace gantry::doctor

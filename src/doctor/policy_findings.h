@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "doctor/finding.h"
+#include "doctor/node_stage.h"
+
+namespace gantry::doctor {
+
+// What is wrong in the policies' own fields, as the operator's conditions and status say.
+void ExaminePolicyFields(const ClusterFacts& cluster, std::vector<Finding>& findings);
+
+// Policies that are not ready, and why. `others` are the findings about cluster, operands and
+// nodes: a policy refers to them, and waits for no new node while one of them is a problem.
+std::vector<Finding> ExaminePolicyStates(const StagedCluster& cluster,
+                                         const std::vector<Finding>& others);
+
+}  // namespace gantry::doctor
