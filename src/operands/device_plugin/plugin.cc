@@ -35,7 +35,7 @@ Plugin::Plugin(Arguments arguments, host::Signals& signals, host::StatusFiles st
       status_files_(std::move(status_files)),
       watcher_(std::move(watcher)),
       condition_writer_(arguments_.node_name),
-      link_(arguments_.node_name) {}
+      own_node_({.name = arguments_.node_name, .component = kPluginName}) {}
 
 int Plugin::Run() {
   if (auto started = Start(); !started) {
@@ -109,7 +109,8 @@ void Plugin::FollowKubelet() {
 }
 
 void Plugin::Wait() {
-  const std::array fds = {signals_.stop_fd(), signals_.reload_fd(), watcher_.fd(), mailbox_.fd()};
+  const std::array fds = {signals_.stop_fd(), signals_.reload_fd(), watcher_.fd(), mailbox_.fd(),
+                          own_node_.label_fd()};
   const auto ready = host::WaitReadable(fds, Deadline());
   if (ready[0]) {
     exit_ = 0;
@@ -124,6 +125,9 @@ void Plugin::Wait() {
   }
   if (ready[3]) {
     TakeMessages();
+  }
+  if (ready[4]) {
+    OnLabel();
   }
 }
 
@@ -177,34 +181,24 @@ bool Plugin::DriverIsReady() {
 }
 
 bool Plugin::LabelIsKnown() {
-  if (arguments_.config_dir.empty() || arguments_.node_name.empty()) {
-    label_ = label_.value_or(LabelSeen{});
+  if (label_known_ || arguments_.config_dir.empty() || arguments_.node_name.empty()) {
     return true;
   }
-  if (label_) {
-    return true;
-  }
-  const bool first = !link_.asked();
-  auto* link = link_.Get();
-  if (link == nullptr) {
-    // Without an API server there is no label either.
-    label_ = LabelSeen{};
-    return true;
-  }
-  if (first) {
+  if (!own_node_.watches()) {
     log::Info("reading label {} of node {}", arguments_.node_label, arguments_.node_name);
-    link->WatchLabel(arguments_.node_label, [this](std::optional<std::string> value) {
-      mailbox_.Post(LabelSeen{std::move(value)});
-    });
+    if (const Status watching = own_node_.WatchLabel(arguments_.node_label); !watching) {
+      log::Warning("the label counts as missing: {}", watching.error().message);
+      label_known_ = true;
+    }
   }
-  return false;
+  return label_known_;
 }
 
 bool Plugin::ConfigIsKnown() {
   if (!std::exchange(config_changed_, false)) {
     return settings_.has_value();
   }
-  auto loaded = LoadConfig(arguments_, label_ ? label_->value : std::nullopt);
+  auto loaded = LoadConfig(arguments_, label_);
   if (!loaded) {
     RejectConfig(loaded.error());
     return settings_.has_value();
@@ -330,14 +324,10 @@ std::optional<SteadyTime> Plugin::Deadline() const {
 }
 
 void Plugin::Report(bool warning, const std::string& reason, const std::string& message) {
-  auto* link = link_.Get();
-  if (link == nullptr) {
-    return;
-  }
   if (warning) {
-    link->Warning(reason, message);
+    own_node_.Warning(reason, message);
   } else {
-    link->Normal(reason, message);
+    own_node_.Normal(reason, message);
   }
 }
 

@@ -42,11 +42,8 @@ class Plugin {
   int Run();
 
  private:
-  struct LabelSeen {
-    std::optional<std::string> value;
-  };
   using Message = std::variant<gpu::GpusFound, gpu::GpusMissing, gpu::GpusChanged, gpu::WaitFailed,
-                               gpu::XidEvent, gpu::Probed, LabelSeen, kubelet::PluginEvent>;
+                               gpu::XidEvent, gpu::Probed, kubelet::PluginEvent>;
 
   Status Start();
   [[nodiscard]] std::vector<KubeletPlace> LookForKubelet() const;
@@ -59,7 +56,7 @@ class Plugin {
   void On(const gpu::WaitFailed& failed);
   void On(const gpu::XidEvent& event);
   void On(const gpu::Probed& probed);
-  void On(LabelSeen seen);
+  void OnLabel();
   void On(const kubelet::PluginEvent& event);
   void OnPaths(const std::vector<std::string>& changed);
   void OnHealth(const std::vector<gpu::HealthChange>& changes);
@@ -97,7 +94,8 @@ class Plugin {
   // What is known.
   std::optional<host::StatusValues> driver_ready_;
   bool driver_was_gone_ = false;
-  std::optional<LabelSeen> label_;
+  bool label_known_ = false;
+  std::optional<std::string> label_;  // nothing: the Node has none
   std::optional<LoadedConfig> config_;
   std::vector<KubeletPlace> places_;  // where the kubelet may be
   KubeletPlace place_;                // where it was looked for
@@ -128,7 +126,7 @@ class Plugin {
   SteadyTime probed_{};
 
   agent::ConditionWriter condition_writer_;
-  agent::LazyNodeLink link_;
+  agent::OwnNode own_node_;
   DriverRoots monitored_;
   std::unique_ptr<gpu::Monitor> monitor_;
   std::unique_ptr<kubelet::PluginHost> host_;

@@ -156,8 +156,13 @@ void Plugin::OnHealth(const std::vector<gpu::HealthChange>& changes) {
   }
 }
 
-void Plugin::On(LabelSeen seen) {
-  label_ = std::move(seen);
+void Plugin::OnLabel() {
+  auto seen = own_node_.TakeLabel();
+  if (!seen) {
+    return;
+  }
+  label_known_ = true;
+  label_ = *std::move(seen);
   config_changed_ = true;
 }
 

@@ -14,6 +14,9 @@
 
 namespace gantry::device_plugin {
 
+// The program, and the source of its events.
+inline constexpr char kPluginName[] = "nvidia-device-plugin";
+
 // What the command line and the environment say; the environment stands in for a flag that is not
 // given. Empty optionals are left to the configuration file and the defaults.
 struct Arguments {

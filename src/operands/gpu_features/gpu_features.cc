@@ -9,6 +9,7 @@
 #include <array>
 #include <memory>
 
+#include "agent/own_node.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/paths.h"
@@ -20,7 +21,6 @@
 #include "operands/gpu_features/devices.h"
 #include "operands/gpu_features/gather.h"
 #include "operands/gpu_features/labels.h"
-#include "operands/gpu_features/node_label.h"
 #include "operands/gpu_features/publisher.h"
 #include "operands/gpu_features/settings.h"
 #include "policy/names.h"
@@ -29,6 +29,7 @@
 namespace gantry::gpu_features {
 namespace {
 
+constexpr char kComponent[] = "gpu-feature-discovery";
 constexpr std::chrono::seconds kDriverAnswers(30);
 constexpr std::chrono::seconds kApiServerAnswers(30);
 // Nobody tells when the object is deleted by hand; a watch would cost every node a connection.
@@ -54,7 +55,10 @@ class Discovery {
       : arguments_(std::move(arguments)),
         signals_(signals),
         watcher_(std::move(watcher)),
-        publisher_({arguments_.kubeconfig, arguments_.space, arguments_.node_name}) {}
+        publisher_({arguments_.kubeconfig, arguments_.space, arguments_.node_name}),
+        own_node_({.name = arguments_.node_name,
+                   .component = kComponent,
+                   .kubeconfig = arguments_.kubeconfig}) {}
 
   int Run();
 
@@ -81,7 +85,7 @@ class Discovery {
   host::Watcher watcher_;
   Publisher publisher_;
   Gatherer gatherer_;
-  std::unique_ptr<NodeLabel> node_label_;
+  agent::OwnNode own_node_;
   const int64_t started_ = UnixSeconds();
   bool oneshot_ = IsOneshot(arguments_, {});
   std::optional<Settings> settings_;   // the last good ones
@@ -100,8 +104,7 @@ Status Discovery::Watch() {
   if (!arguments_.config_dir.empty()) {
     TRY(watcher_.Add(arguments_.config_dir));
     if (!arguments_.node_name.empty() && !arguments_.node_label.empty()) {
-      TRY_ASSIGN(node_label_, NodeLabel::Follow(arguments_.kubeconfig, arguments_.node_name,
-                                                arguments_.node_label));
+      TRY(own_node_.WatchLabel(arguments_.node_label));
     }
   } else if (!arguments_.config_file.empty()) {
     TRY(watcher_.Add(ParentOf(arguments_.config_file)));
@@ -111,8 +114,8 @@ Status Discovery::Watch() {
 
 // One look must not come before the label that chooses its configuration.
 void Discovery::AwaitLabel() {
-  if (oneshot_ && node_label_ != nullptr) {
-    const std::array<int, 2> descriptors = {signals_.stop_fd(), node_label_->fd()};
+  if (oneshot_ && own_node_.watches()) {
+    const std::array<int, 2> descriptors = {signals_.stop_fd(), own_node_.label_fd()};
     host::WaitReadable(descriptors, RealClock().Now() + kApiServerAnswers);
   }
 }
@@ -125,8 +128,9 @@ Result<std::string> Discovery::ConfigPath() {
   policy::ConfigChoice choice{.label = "",
                               .default_name = arguments_.default_config,
                               .fallbacks = arguments_.fallback_strategies};
-  if (node_label_ != nullptr) {
-    TRY_ASSIGN(choice.label, node_label_->Take());
+  if (own_node_.watches()) {
+    TRY_ASSIGN(const auto label, own_node_.TakeLabel());
+    choice.label = label.value_or("");
   }
   TRY_ASSIGN(const auto entries, ListDirectory(arguments_.config_dir));
   TRY_ASSIGN(const std::string name, policy::ChooseConfig(choice, entries));
@@ -178,7 +182,7 @@ Result<bool> Discovery::Publish(Publication publication) {
     return false;
   }
   // With a watch, TLS is there anyway, and so is a second thread.
-  TRY_ASSIGN(const bool written, node_label_ != nullptr
+  TRY_ASSIGN(const bool written, own_node_.watches()
                                      ? publisher_.Publish(publication)
                                      : publisher_.PublishInChild(publication, signals_.stop_fd()));
   stored_ = std::move(publication);
@@ -272,9 +276,8 @@ SteadyTime Discovery::NextLook(const Status& looked) {
 
 // False once the program shall end.
 bool Discovery::Wait(SteadyTime deadline) {
-  const int label_fd = node_label_ != nullptr ? node_label_->fd() : -1;
   const std::array<int, 4> descriptors = {signals_.stop_fd(), signals_.reload_fd(), watcher_.fd(),
-                                          label_fd};
+                                          own_node_.label_fd()};
   // Events that concern no watched path (another status file) are no reason to look.
   while (true) {
     const std::vector<bool> ready = host::WaitReadable(descriptors, deadline);

@@ -3,6 +3,7 @@
 // agent of a node says what it found in a NodeFeature object.
 #include "operands/validator/cluster.h"
 
+#include "agent/own_node.h"
 #include "kube/client.h"
 #include "kube/ensure.h"
 #include "kube/events.h"
@@ -51,9 +52,7 @@ Status Publish(const Flags& flags, const std::string& reason, const std::string&
   TRY_ASSIGN(const bool written, kube::Ensure(*client, policy::kNodeFeature, key, form));
   const bool ready = reason == names::kValidationReady;
   if (written || !ready || message != kAllWorks) {
-    // Events of a Node carry its name as the uid, where `kubectl describe node` looks for them.
-    Json about = kube::NewObject(kube::kinds::kNode, {"", flags.node_name});
-    about["metadata"]["uid"] = flags.node_name;
+    const Json about = agent::NodeOfEvents(flags.node_name);
     kube::EventRecorder events(*client, kOwner, flags.node_name);
     if (ready) {
       events.Normal(about, "GPUValidated", message);

@@ -52,7 +52,7 @@ MpsControl::MpsControl(Arguments arguments, host::Signals& signals, host::Status
       status_files_(std::move(status_files)),
       watcher_(std::move(watcher)),
       gpus_(gpu::HostRoot(arguments_.host_root), JoinPath(mps_root_, kRecord), signals.stop_fd()),
-      link_(arguments_.node_name) {}
+      own_node_({.name = arguments_.node_name, .component = kPluginName}) {}
 
 int MpsControl::Run() {
   if (auto started = Start(); !started) {
@@ -81,8 +81,8 @@ Status MpsControl::Start() {
 }
 
 void MpsControl::Wait() {
-  const std::array fds = {signals_.stop_fd(), signals_.reload_fd(), watcher_.fd(), labels_.fd(),
-                          running_ ? running_->program.end_fd() : -1};
+  const std::array fds = {signals_.stop_fd(), signals_.reload_fd(), watcher_.fd(),
+                          own_node_.label_fd(), running_ ? running_->program.end_fd() : -1};
   const auto ready = host::WaitReadable(fds, Deadline());
   stop_ = ready[0];
   if (ready[1] && signals_.TakeReload()) {
@@ -99,9 +99,9 @@ void MpsControl::Wait() {
     }
   }
   if (ready[3]) {
-    for (auto& label : labels_.Take()) {
+    if (auto label = own_node_.TakeLabel()) {
       label_known_ = true;
-      label_ = std::move(label);
+      label_ = *std::move(label);
       config_changed_ = true;
     }
   }
@@ -149,14 +149,11 @@ bool MpsControl::LabelIsKnown() {
   if (label_known_ || arguments_.config_dir.empty() || arguments_.node_name.empty()) {
     return true;
   }
-  const bool first = !link_.asked();
-  auto* link = link_.Get();
-  if (link == nullptr) {
-    // Without an API server there is no label either.
-    label_known_ = true;
-  } else if (first) {
-    link->WatchLabel(arguments_.node_label,
-                     [this](std::optional<std::string> value) { labels_.Post(std::move(value)); });
+  if (!own_node_.watches()) {
+    if (const Status watching = own_node_.WatchLabel(arguments_.node_label); !watching) {
+      log::Warning("the label counts as missing: {}", watching.error().message);
+      label_known_ = true;
+    }
   }
   return label_known_;
 }
@@ -276,9 +273,7 @@ void MpsControl::AskDaemon() {
   const auto message = format("MPS shares {} GPUs of {} among {} clients each", plan.gpus.size(),
                               plan.resource, plan.replicas);
   log::Info("{}", message);
-  if (auto* link = link_.Get(); link != nullptr) {
-    link->Normal("MPSReady", message);
-  }
+  own_node_.Normal("MPSReady", message);
 }
 
 Status MpsControl::Configure(Running& running) {
@@ -344,9 +339,7 @@ void MpsControl::Complain(const std::string& message) {
     return;
   }
   log::Error("{}", message);
-  if (auto* link = link_.Get(); link != nullptr) {
-    link->Warning("MPSNotReady", message);
-  }
+  own_node_.Warning("MPSNotReady", message);
 }
 
 }  // namespace gantry::device_plugin

@@ -12,7 +12,6 @@
 #include "host/signals.h"
 #include "host/status_files.h"
 #include "host/watch.h"
-#include "operands/device_plugin/mailbox.h"
 #include "operands/device_plugin/mps_control_daemon/mps_gpus.h"
 #include "operands/device_plugin/mps_control_daemon/mps_plan.h"
 #include "operands/device_plugin/mps_control_daemon/mps_program.h"
@@ -68,7 +67,6 @@ class MpsControl {
   host::Signals& signals_;
   const host::StatusFiles status_files_;
   host::Watcher watcher_;
-  Mailbox<std::optional<std::string>> labels_;
   MpsGpus gpus_;
   bool stop_ = false;
 
@@ -87,7 +85,7 @@ class MpsControl {
   SteadyTime start_at_{};
   int failures_ = 0;
 
-  agent::LazyNodeLink link_;
+  agent::OwnNode own_node_;
   std::optional<Running> running_;
 };
 
