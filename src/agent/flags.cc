@@ -3,6 +3,7 @@
 // that a bool, a list, a mistake and --help are the same everywhere.
 #include "agent/flags.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
 #include <string_view>
@@ -11,30 +12,36 @@
 #include "base/text.h"
 
 namespace gantry::agent {
+namespace {
+
+// CLI11 knows one variable an option.
+const char* FirstSet(FlagSet::Variables variables) {
+  const auto* const set = std::ranges::find_if(
+      variables, [](const char* variable) { return !EnvironmentOr(variable, "").empty(); });
+  return set == variables.end() ? *variables.begin() : *set;
+}
+
+}  // namespace
 
 FlagSet::FlagSet(const std::string& program, const std::string& description)
     : app_(description, program) {
   app_.set_version_flag("--version", GANTRY_VERSION);
 }
 
-// CLI11 knows one variable an option.
 CLI::Option* FlagSet::With(Variables variables, CLI::Option* option) {
-  for (const char* variable : variables) {
-    if (!EnvironmentOr(variable, "").empty()) {
-      return option->envname(variable);
-    }
-  }
-  return variables.size() == 0 ? option : option->envname(*variables.begin());
+  return variables.size() == 0 ? option : option->envname(FirstSet(variables));
 }
 
 CLI::Option* FlagSet::Custom(const std::string& names, Take take, Variables variables,
                              const std::string& help) {
-  const auto read = [names, take = std::move(take)](const std::string& text) {
+  const std::string where =
+      variables.size() == 0 ? names : format("{} ({})", names, FirstSet(variables));
+  const auto read = [where, take = std::move(take)](const std::string& text) {
     if (const Status taken = take(text); !taken) {
-      throw CLI::ValidationError(names, taken.error().message);
+      throw CLI::ValidationError(where, taken.error().message);
     }
   };
-  return With(variables, app_.add_option_function<std::string>(names, read, help));
+  return With(variables, app_.add_option_function<std::string>(names, read, help))->take_last();
 }
 
 CLI::Option* FlagSet::Bool(const std::string& names, std::function<void(bool)> take,
@@ -44,7 +51,7 @@ CLI::Option* FlagSet::Bool(const std::string& names, std::function<void(bool)> t
     take(value);
     return {};
   };
-  return Custom(names, read, variables, help)->expected(0, 1)->take_last();
+  return Custom(names, read, variables, help)->expected(0, 1);
 }
 
 CLI::Option* FlagSet::Bool(const std::string& names, bool& into, Variables variables,
@@ -55,12 +62,6 @@ CLI::Option* FlagSet::Bool(const std::string& names, bool& into, Variables varia
 CLI::Option* FlagSet::Bool(const std::string& names, std::optional<bool>& into, Variables variables,
                            const std::string& help) {
   return Bool(names, [&into](bool value) { into = value; }, variables, help);
-}
-
-void FlagSet::Unused(const std::string& names, Variables variables) {
-  Custom(
-      names, [](const std::string&) { return Status(); }, variables, "accepted, not used")
-      ->take_last();
 }
 
 void FlagSet::UnusedBool(const std::string& names, Variables variables) {

@@ -26,21 +26,22 @@ class FlagSet {
   // `program` stands in the help.
   FlagSet(const std::string& program, const std::string& description);
 
-  // A flag with a value. `names` with commas between them: "-o,--output-file,--output".
+  // A flag with a value; of several the last one counts. `names` with commas between them:
+  // "-o,--output-file,--output".
   template <typename T>
   CLI::Option* Value(const std::string& names, T& into, Variables variables,
                      const std::string& help) {
-    return With(variables, app_.add_option(names, into, help));
+    return With(variables, app_.add_option(names, into, help))->take_last();
   }
   // The same for several values, which stand between commas or in several flags.
   template <typename T>
   CLI::Option* List(const std::string& names, T& into, Variables variables,
                     const std::string& help) {
-    CLI::Option* const option = Value(names, into, variables, help);
+    CLI::Option* const option = With(variables, app_.add_option(names, into, help));
     AsList(option);
     return option;
   }
-  // The same; `take` reads the value, and its error is that of the flag.
+  // A flag with a value that `take` reads; its error gets the flag's and the variable's names.
   CLI::Option* Custom(const std::string& names, Take take, Variables variables,
                       const std::string& help);
   // A switch, read as Go reads a bool ("1", "t", "T", "TRUE", "true", "True", "0", ...):
@@ -51,8 +52,13 @@ class FlagSet {
                     const std::string& help);
   CLI::Option* Bool(const std::string& names, std::function<void(bool)> take, Variables variables,
                     const std::string& help);
-  // Accepted, because manifests set them, and not used: with any value; a switch.
-  void Unused(const std::string& names, Variables variables = {});
+  // Accepted, because manifests set them, and not used: with a value; a switch.
+  template <typename T = std::string>
+  CLI::Option* Unused(const std::string& names, Variables variables = {}) {
+    const std::function<void(const T&)> ignore = [](const T&) {};
+    return With(variables, app_.add_option_function<T>(names, ignore, "accepted, not used"))
+        ->take_last();
+  }
   void UnusedBool(const std::string& names, Variables variables = {});
 
   // For what is one program's alone: subcommands, positional words.
@@ -67,14 +73,10 @@ class FlagSet {
   CLI::App app_;
 };
 
-// What a parser of flags returns: nothing if a text was asked for and has been printed.
-template <typename Flags>
-using Parsed = Result<std::optional<Flags>>;
-
-// The exit status of a program whose flags have been read: what `run` returns; 0 after --help; 2
-// after a mistake, which is logged.
+// The exit status of a program whose flags have been read: what `run` returns; 0 if there are none,
+// because a text was asked for and has been printed; 2 after a mistake, which is logged.
 template <typename Flags, typename Run>
-int RunWith(const char* program, Parsed<Flags> parsed, const Run& run) {
+int RunWith(const char* program, Result<std::optional<Flags>> parsed, const Run& run) {
   if (!parsed.has_value()) {
     log::Error("{}: {}", program, parsed.error().message);
     return 2;

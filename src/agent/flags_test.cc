@@ -24,7 +24,7 @@ struct Read {
   std::string word;
 };
 
-Parsed<Read> Parse(std::vector<const char*> words) {
+Result<std::optional<Read>> Parse(std::vector<const char*> words) {
   words.insert(words.begin(), "program");
   FlagSet set("program", "Does something.");
   Read read;
@@ -94,7 +94,7 @@ TEST(FlagSetTest, WhatIsNotUsedIsAccepted) {
 TEST(FlagSetTest, AMistakeNamesTheFlag) {
   EXPECT_THAT(Mistake({"--of-tomorrow"}), HasSubstr("--of-tomorrow"));
   EXPECT_THAT(Mistake({"--number=10"}), HasSubstr("--number"));
-  EXPECT_THAT(Mistake({"--even=abc"}), HasSubstr("--even: is odd"));
+  EXPECT_THAT(Mistake({"--even=abc"}), HasSubstr("--even (EVEN): is odd"));
 }
 
 TEST(RunWithTest, TheExitStatus) {

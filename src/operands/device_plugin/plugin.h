@@ -35,7 +35,7 @@ namespace gantry::device_plugin {
 class Plugin {
  public:
   // `signals` outlives it.
-  Plugin(Arguments arguments, host::Signals& signals, host::StatusFiles status_files,
+  Plugin(Flags flags, host::Signals& signals, host::StatusFiles status_files,
          host::Watcher watcher);
 
   // Until SIGTERM, or until an error that only a new start can mend. The exit status.
@@ -84,7 +84,7 @@ class Plugin {
   void Report(bool warning, const std::string& reason, const std::string& message);
   void Fail(const std::string& message);
 
-  const Arguments arguments_;
+  const Flags flags_;
   host::Signals& signals_;
   const host::StatusFiles status_files_;
   host::Watcher watcher_;

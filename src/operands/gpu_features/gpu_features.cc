@@ -9,6 +9,7 @@
 #include <array>
 #include <memory>
 
+#include "agent/flags.h"
 #include "agent/own_node.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -29,7 +30,6 @@
 namespace gantry::gpu_features {
 namespace {
 
-constexpr char kComponent[] = "gpu-feature-discovery";
 constexpr std::chrono::seconds kDriverAnswers(30);
 constexpr std::chrono::seconds kApiServerAnswers(30);
 // Nobody tells when the object is deleted by hand; a watch would cost every node a connection.
@@ -51,14 +51,13 @@ log::Level LevelOf(ErrorKind kind) {
 
 class Discovery {
  public:
-  Discovery(Arguments arguments, host::Signals& signals, host::Watcher watcher)
-      : arguments_(std::move(arguments)),
+  Discovery(Flags flags, host::Signals& signals, host::Watcher watcher)
+      : flags_(std::move(flags)),
         signals_(signals),
         watcher_(std::move(watcher)),
-        publisher_({arguments_.kubeconfig, arguments_.space, arguments_.node_name}),
-        own_node_({.name = arguments_.node_name,
-                   .component = kComponent,
-                   .kubeconfig = arguments_.kubeconfig}) {}
+        publisher_({flags_.kubeconfig, flags_.space, flags_.node_name}),
+        own_node_(
+            {.name = flags_.node_name, .component = kProgram, .kubeconfig = flags_.kubeconfig}) {}
 
   int Run();
 
@@ -77,17 +76,17 @@ class Discovery {
   bool Wait(SteadyTime deadline);
   SteadyTime NextLook(const Status& looked);
   bool WaitsForDriver() const {
-    return std::ranges::find(arguments_.wait_for, names::kDriverReady) != arguments_.wait_for.end();
+    return std::ranges::find(flags_.wait_for, names::kDriverReady) != flags_.wait_for.end();
   }
 
-  const Arguments arguments_;
+  const Flags flags_;
   host::Signals& signals_;
   host::Watcher watcher_;
   Publisher publisher_;
   Gatherer gatherer_;
   agent::OwnNode own_node_;
   const int64_t started_ = UnixSeconds();
-  bool oneshot_ = IsOneshot(arguments_, {});
+  bool oneshot_ = IsOneshot(flags_, {});
   std::optional<Settings> settings_;   // the last good ones
   std::optional<Publication> stored_;  // what was last stored or found stored
   SteadyTime verify_at_{};             // that it is still there
@@ -99,15 +98,15 @@ class Discovery {
 
 Status Discovery::Watch() {
   if (WaitsForDriver()) {
-    TRY(watcher_.Add(JoinPath(arguments_.status_dir, names::kDriverReady)));
+    TRY(watcher_.Add(JoinPath(flags_.status_dir, names::kDriverReady)));
   }
-  if (!arguments_.config_dir.empty()) {
-    TRY(watcher_.Add(arguments_.config_dir));
-    if (!arguments_.node_name.empty() && !arguments_.node_label.empty()) {
-      TRY(own_node_.WatchLabel(arguments_.node_label));
+  if (!flags_.config_dir.empty()) {
+    TRY(watcher_.Add(flags_.config_dir));
+    if (!flags_.node_name.empty() && !flags_.node_label.empty()) {
+      TRY(own_node_.WatchLabel(flags_.node_label));
     }
-  } else if (!arguments_.config_file.empty()) {
-    TRY(watcher_.Add(ParentOf(arguments_.config_file)));
+  } else if (!flags_.config_file.empty()) {
+    TRY(watcher_.Add(ParentOf(flags_.config_file)));
   }
   return {};
 }
@@ -122,19 +121,18 @@ void Discovery::AwaitLabel() {
 
 // The file to read; empty: there is no configuration.
 Result<std::string> Discovery::ConfigPath() {
-  if (arguments_.config_dir.empty()) {
-    return arguments_.config_file;
+  if (flags_.config_dir.empty()) {
+    return flags_.config_file;
   }
-  policy::ConfigChoice choice{.label = "",
-                              .default_name = arguments_.default_config,
-                              .fallbacks = arguments_.fallback_strategies};
+  policy::ConfigChoice choice{
+      .label = "", .default_name = flags_.default_config, .fallbacks = flags_.fallback_strategies};
   if (own_node_.watches()) {
     TRY_ASSIGN(const auto label, own_node_.TakeLabel());
     choice.label = label.value_or("");
   }
-  TRY_ASSIGN(const auto entries, ListDirectory(arguments_.config_dir));
+  TRY_ASSIGN(const auto entries, ListDirectory(flags_.config_dir));
   TRY_ASSIGN(const std::string name, policy::ChooseConfig(choice, entries));
-  return name.empty() ? "" : JoinPath(arguments_.config_dir, name);
+  return name.empty() ? "" : JoinPath(flags_.config_dir, name);
 }
 
 Result<Settings> Discovery::LoadSettings() {
@@ -148,21 +146,21 @@ Result<Settings> Discovery::LoadSettings() {
     }
     config = *std::move(parsed);
   }
-  oneshot_ = IsOneshot(arguments_, config);
-  return Resolve(arguments_, config);
+  oneshot_ = IsOneshot(flags_, config);
+  return Resolve(flags_, config);
 }
 
 Result<Sources> Discovery::FindSources(const Settings& settings) {
   Sources sources{.driver_root = "",
                   .dev_root = "",
-                  .sys_root = arguments_.sys_root,
+                  .sys_root = flags_.sys_root,
                   .machine_type_file = settings.machine_type_file,
-                  .host_root = arguments_.host_root,
+                  .host_root = flags_.host_root,
                   .vfio = settings.vfio,
                   .driver_may_be_missing = settings.oneshot && !settings.fail_on_init_error};
   host::StatusValues driver_ready;
   if (WaitsForDriver() && !settings.vfio) {
-    TRY_ASSIGN(const auto files, host::StatusFiles::Open(arguments_.status_dir));
+    TRY_ASSIGN(const auto files, host::StatusFiles::Open(flags_.status_dir));
     TRY_ASSIGN(driver_ready, files.Read(names::kDriverReady));
     sources.dev_root = driver_ready["DEV_ROOT_CTR_PATH"];
   }
@@ -207,7 +205,7 @@ void Discovery::ShowBus(const Settings& settings) {
     return;
   }
   Sources sources;
-  sources.sys_root = arguments_.sys_root;
+  sources.sys_root = flags_.sys_root;
   const Result<Facts> facts = GatherBus(sources);
   const Result<bool> told = facts.has_value() ? Publish({std::nullopt, DevicesOf(*facts)})
                                               : std::unexpected(facts.error());
@@ -317,25 +315,20 @@ int Discovery::Run() {
   }
 }
 
-}  // namespace
-
-int RunGpuFeatureDiscovery(int argc, char** argv) {
-  Result<std::optional<Arguments>> arguments = ParseArguments(argc, argv);
-  if (!arguments.has_value()) {
-    log::Error("gpu-feature-discovery: {}", arguments.error().message);
-    return 2;
-  }
-  const auto given = *std::move(arguments);
-  if (!given.has_value()) {
-    return 0;
-  }
+int RunDiscovery(Flags flags) {
   host::Signals signals;
   Result<host::Watcher> watcher = host::Watcher::Create();
   if (!watcher.has_value()) {
     log::Error("{}", watcher.error().message);
     return 1;
   }
-  return Discovery(*given, signals, *std::move(watcher)).Run();
+  return Discovery(std::move(flags), signals, *std::move(watcher)).Run();
+}
+
+}  // namespace
+
+int RunGpuFeatureDiscovery(int argc, char** argv) {
+  return agent::RunWith(kProgram, ParseFlags(argc, argv), RunDiscovery);
 }
 
 }  // namespace gantry::gpu_features

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <optional>
 
+#include "agent/flags.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -18,7 +19,7 @@
 #include "host/watch.h"
 #include "http/server.h"
 #include "kube/backoff.h"
-#include "operands/node_features/arguments.h"
+#include "operands/node_features/flags.h"
 #include "operands/node_features/gather.h"
 #include "operands/node_features/publisher.h"
 #include "operands/node_features/uevents.h"
@@ -36,12 +37,12 @@ constexpr std::chrono::milliseconds kSettle(200);
 
 class Worker {
  public:
-  Worker(Arguments arguments, host::Signals& signals, host::Watcher watcher)
-      : arguments_(std::move(arguments)),
+  Worker(Flags flags, host::Signals& signals, host::Watcher watcher)
+      : flags_(std::move(flags)),
         signals_(signals),
         watcher_(std::move(watcher)),
-        publisher_({arguments_.kubeconfig, arguments_.space, arguments_.node_name}) {
-    metrics_.node = arguments_.node_name;
+        publisher_({flags_.kubeconfig, flags_.space, flags_.node_name}) {
+    metrics_.node = flags_.node_name;
     metrics_.started = std::chrono::system_clock::to_time_t(RealClock().Wall());
   }
 
@@ -56,7 +57,7 @@ class Worker {
   SteadyTime NextLook(const Status& looked);
   bool Wait(SteadyTime deadline);
 
-  const Arguments arguments_;
+  const Flags flags_;
   host::Signals& signals_;
   host::Watcher watcher_;
   Publisher publisher_;
@@ -73,7 +74,7 @@ class Worker {
 };
 
 Status Worker::Watch() {
-  TRY(watcher_.Add(arguments_.features_dir));
+  TRY(watcher_.Add(flags_.features_dir));
   if (Result<Uevents> uevents = Uevents::Open(); uevents.has_value()) {
     uevents_ = *std::move(uevents);
   } else {
@@ -84,11 +85,11 @@ Status Worker::Watch() {
 }
 
 Status Worker::Listen() {
-  if (arguments_.port == 0) {
+  if (flags_.port == 0) {
     return {};
   }
   TRY_ASSIGN(server_,
-             http::Server::Start(format(":{}", arguments_.port), [this](std::string_view path) {
+             http::Server::Start(format(":{}", flags_.port), [this](std::string_view path) {
                if (path == "/healthz") {
                  return http::Response{200, "ok"};
                }
@@ -102,17 +103,17 @@ Status Worker::Listen() {
 }
 
 Sources Worker::FindSources() const {
-  Sources sources = HostSources(arguments_.host_prefix);
-  sources.features_dir = arguments_.features_dir;
-  sources.kernel_config = arguments_.config.kernel_config;
-  sources.node_name = arguments_.node_name;
-  sources.custom_dir = arguments_.custom_dir;
+  Sources sources = HostSources(flags_.host_prefix);
+  sources.features_dir = flags_.features_dir;
+  sources.kernel_config = flags_.config.kernel_config;
+  sources.node_name = flags_.node_name;
+  sources.custom_dir = flags_.custom_dir;
   return sources;
 }
 
 Status Worker::Store(const Described& node) {
-  if (arguments_.no_publish) {
-    if (arguments_.oneshot) {
+  if (flags_.no_publish) {
+    if (flags_.oneshot) {
       for (const auto& [key, value] : node.labels) {
         std::printf("%s=%s\n", key.c_str(), value.c_str());
       }
@@ -137,11 +138,11 @@ Status Worker::Store(const Described& node) {
 
 Status Worker::Look() {
   const SteadyTime began = RealClock().Now();
-  for (const std::string& folder : CustomFolders(arguments_.custom_dir)) {
+  for (const std::string& folder : CustomFolders(flags_.custom_dir)) {
     TRY(watcher_.Add(folder));
   }
-  TRY_ASSIGN(const Facts facts, Gather(FindSources(), arguments_.config.labels));
-  Labelled labelled = NodeLabels(facts, arguments_.config.labels, RealClock().Wall());
+  TRY_ASSIGN(const Facts facts, Gather(FindSources(), flags_.config.labels));
+  Labelled labelled = NodeLabels(facts, flags_.config.labels, RealClock().Wall());
   next_expiry_ = labelled.next_expiry;
   if (labelled.warnings != warnings_) {
     for (const std::string& warning : labelled.warnings) {
@@ -162,8 +163,8 @@ SteadyTime Worker::NextLook(const Status& looked) {
   using Steady = std::chrono::steady_clock::duration;
   const SteadyTime now = RealClock().Now();
   Steady pause = kVerifyStored;
-  if (arguments_.config.sleep_interval.has_value()) {
-    pause = std::min(pause, std::chrono::ceil<Steady>(*arguments_.config.sleep_interval));
+  if (flags_.config.sleep_interval.has_value()) {
+    pause = std::min(pause, std::chrono::ceil<Steady>(*flags_.config.sleep_interval));
   }
   if (!uevents_.has_value()) {
     pause = std::min<Steady>(pause, kRescan);
@@ -222,7 +223,7 @@ int Worker::Run() {
       log::Warning("labels stay as they are: {}", error);
     }
     last_error_ = error;
-    if (arguments_.oneshot) {
+    if (flags_.oneshot) {
       return looked.has_value() ? 0 : 1;
     }
     if (!Wait(NextLook(looked))) {
@@ -231,19 +232,8 @@ int Worker::Run() {
   }
 }
 
-}  // namespace
-
-int RunNodeFeatures(int argc, char** argv) {
-  Result<std::optional<Arguments>> arguments = ParseArguments(argc, argv);
-  if (!arguments.has_value()) {
-    log::Error("nfd-worker: {}", arguments.error().message);
-    return 2;
-  }
-  const auto given = *std::move(arguments);
-  if (!given.has_value()) {
-    return 0;
-  }
-  for (const std::string& warning : given->config.warnings) {
+int RunWorker(Flags flags) {
+  for (const std::string& warning : flags.config.warnings) {
     log::Warning("{}", warning);
   }
   host::Signals signals;
@@ -252,7 +242,13 @@ int RunNodeFeatures(int argc, char** argv) {
     log::Error("{}", watcher.error().message);
     return 1;
   }
-  return Worker(*given, signals, *std::move(watcher)).Run();
+  return Worker(std::move(flags), signals, *std::move(watcher)).Run();
+}
+
+}  // namespace
+
+int RunNodeFeatures(int argc, char** argv) {
+  return agent::RunWith(kProgram, ParseFlags(argc, argv), RunWorker);
 }
 
 }  // namespace gantry::node_features

@@ -20,7 +20,7 @@ Result<std::unique_ptr<kube::Client>> Connect(const Flags& flags) {
   TRY_ASSIGN(kube::Config config, kube::LoadConfig(flags.kubeconfig));
   return kube::Client::Create(
       std::move(config),
-      {.component = kOwner, .field_manager = names::kFieldManager, .max_idle_connections = 1});
+      {.component = kProgram, .field_manager = names::kFieldManager, .max_idle_connections = 1});
 }
 
 }  // namespace
@@ -53,7 +53,7 @@ Status Publish(const Flags& flags, const std::string& reason, const std::string&
   const bool ready = reason == names::kValidationReady;
   if (written || !ready || message != kAllWorks) {
     const Json about = agent::NodeOfEvents(flags.node_name);
-    kube::EventRecorder events(*client, kOwner, flags.node_name);
+    kube::EventRecorder events(*client, kProgram, flags.node_name);
     if (ready) {
       events.Normal(about, "GPUValidated", message);
     } else {

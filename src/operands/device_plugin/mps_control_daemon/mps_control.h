@@ -25,7 +25,7 @@ namespace gantry::device_plugin {
 class MpsControl {
  public:
   // `signals` outlives it. The MPS root as seen here is that of the settings.
-  MpsControl(Arguments arguments, host::Signals& signals, host::StatusFiles status_files,
+  MpsControl(Flags flags, host::Signals& signals, host::StatusFiles status_files,
              host::Watcher watcher);
 
   // Until SIGTERM, or until an error that only a new start can mend. The exit status.
@@ -62,7 +62,7 @@ class MpsControl {
   // Once for each message.
   void Complain(const std::string& message);
 
-  const Arguments arguments_;
+  const Flags flags_;
   const std::string mps_root_;
   host::Signals& signals_;
   const host::StatusFiles status_files_;

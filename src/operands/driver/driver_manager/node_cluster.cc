@@ -14,13 +14,13 @@ const kube::Kind& kPod = kube::kinds::kPod;
 
 }  // namespace
 
-Result<NodeCluster> NodeCluster::Connect(const ManagerOptions& options) {
-  TRY_ASSIGN(kube::Config config, kube::LoadConfig(options.kubeconfig));
+Result<NodeCluster> NodeCluster::Connect(const ManagerFlags& flags) {
+  TRY_ASSIGN(kube::Config config, kube::LoadConfig(flags.kubeconfig));
   TRY_ASSIGN(std::unique_ptr<kube::Client> client,
              kube::Client::Create(std::move(config), {.component = "driver-manager",
                                                       .field_manager = names::kFieldManager,
                                                       .max_idle_connections = 1}));
-  return NodeCluster(std::move(client), options.node_name);
+  return NodeCluster(std::move(client), flags.node_name);
 }
 
 Result<NodeCluster::NodeState> NodeCluster::Node() {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "kube/client.h"
-#include "operands/driver/driver_manager/manager_options.h"
+#include "operands/driver/driver_manager/flags.h"
 #include "operands/driver/driver_manager/manager_plan.h"
 
 namespace gantry::driver {
@@ -16,7 +16,7 @@ namespace gantry::driver {
 // This node and its pods, as the API server has them. Every call blocks up to the client's timeout.
 class NodeCluster {
  public:
-  static Result<NodeCluster> Connect(const ManagerOptions& options);
+  static Result<NodeCluster> Connect(const ManagerFlags& flags);
 
   struct NodeState {
     Labels labels;
