@@ -7,6 +7,7 @@
 
 #include <atomic>
 
+#include "agent/testing/kubeconfig.h"
 #include "base/testing/temp_folder.h"
 #include "base/text.h"
 #include "kube/testing/eventually.h"
@@ -16,13 +17,6 @@ namespace gantry::agent {
 namespace {
 
 using testing::HasSubstr;
-
-std::string Kubeconfig(const kube::FakeServer& server) {
-  return format(
-      "clusters: [{{name: c, cluster: {{server: '{}'}}}}]\n"
-      "contexts: [{{name: x, context: {{cluster: c}}}}]\ncurrent-context: x\n",
-      server.config().ServerUrl());
-}
 
 bool IsReadable(int fd, int milliseconds) {
   pollfd one{.fd = fd, .events = POLLIN, .revents = 0};
@@ -44,7 +38,7 @@ TEST(OwnNodeTest, TheLabelIsReadAtTheStartAndWhenItChanges) {
     return {.body = first ? format("{}\n{}\n", again, other) : "", .silent = true};
   });
   const TempFolder folder;
-  folder.Write("kubeconfig", Kubeconfig(server));
+  folder.Write("kubeconfig", KubeconfigOf(server));
   OwnNode node({.name = "a", .component = "test", .kubeconfig = folder / "kubeconfig"});
   EXPECT_EQ(node.label_fd(), -1);
   EXPECT_EQ(node.TakeLabel().error().kind, ErrorKind::kUnavailable);
@@ -71,7 +65,7 @@ TEST(OwnNodeTest, EventsNameTheNodeByItsNameAsTheKubeletsDo) {
     return {};
   });
   const TempFolder folder;
-  folder.Write("kubeconfig", Kubeconfig(server));
+  folder.Write("kubeconfig", KubeconfigOf(server));
   OwnNode node({.name = "a", .component = "test", .kubeconfig = folder / "kubeconfig"});
   node.Warning("GPUUnreadable", "it is so");
   ASSERT_TRUE(kube::Eventually([&] { return done.load(); }));

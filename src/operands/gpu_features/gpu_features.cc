@@ -55,7 +55,10 @@ class Discovery {
       : flags_(std::move(flags)),
         signals_(signals),
         watcher_(std::move(watcher)),
-        publisher_({flags_.kubeconfig, flags_.space, flags_.node_name}),
+        publisher_({.node = flags_.node_name,
+                    .space = flags_.space,
+                    .component = kProgram,
+                    .kubeconfig = flags_.kubeconfig}),
         own_node_(
             {.name = flags_.node_name, .component = kProgram, .kubeconfig = flags_.kubeconfig}) {}
 
@@ -82,7 +85,7 @@ class Discovery {
   const Flags flags_;
   host::Signals& signals_;
   host::Watcher watcher_;
-  Publisher publisher_;
+  agent::FeaturePublisher publisher_;
   Gatherer gatherer_;
   agent::OwnNode own_node_;
   const int64_t started_ = UnixSeconds();
@@ -179,10 +182,13 @@ Result<bool> Discovery::Publish(Publication publication) {
   if (stored_ == publication && now < verify_at_) {
     return false;
   }
+  const auto publish = [&](kube::Client& client) {
+    return gpu_features::Publish(publisher_, client, publication);
+  };
   // With a watch, TLS is there anyway, and so is a second thread.
   TRY_ASSIGN(const bool written, own_node_.watches()
-                                     ? publisher_.Publish(publication)
-                                     : publisher_.PublishInChild(publication, signals_.stop_fd()));
+                                     ? publisher_.Connected(publish)
+                                     : publisher_.ConnectedInChild(publish, signals_.stop_fd()));
   stored_ = std::move(publication);
   verify_at_ = now + kVerifyStored;
   return written;

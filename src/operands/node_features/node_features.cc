@@ -41,7 +41,10 @@ class Worker {
       : flags_(std::move(flags)),
         signals_(signals),
         watcher_(std::move(watcher)),
-        publisher_({flags_.kubeconfig, flags_.space, flags_.node_name}) {
+        publisher_({.node = flags_.node_name,
+                    .space = flags_.space,
+                    .component = kProgram,
+                    .kubeconfig = flags_.kubeconfig}) {
     metrics_.node = flags_.node_name;
     metrics_.started = std::chrono::system_clock::to_time_t(RealClock().Wall());
   }
@@ -60,7 +63,7 @@ class Worker {
   const Flags flags_;
   host::Signals& signals_;
   host::Watcher watcher_;
-  Publisher publisher_;
+  agent::FeaturePublisher publisher_;
   std::optional<Uevents> uevents_;
   std::optional<Described> stored_;  // what was last stored or found stored
   SteadyTime verify_at_{};           // that it is still there
@@ -124,10 +127,11 @@ Status Worker::Store(const Described& node) {
   if (stored_.has_value() && !IsNews(*stored_, node) && now < verify_at_) {
     return {};
   }
+  const auto publish = [&](kube::Client& client) { return Publish(publisher_, client, node); };
   // No child is forked beside the thread that answers.
   TRY_ASSIGN(const bool written, server_ != nullptr
-                                     ? publisher_.Publish(node)
-                                     : publisher_.PublishInChild(node, signals_.stop_fd()));
+                                     ? publisher_.Connected(publish)
+                                     : publisher_.ConnectedInChild(publish, signals_.stop_fd()));
   if (written) {
     log::Info("labels published: {}", node.labels.size());
   }
