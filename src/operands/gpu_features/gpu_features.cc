@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "agent/flags.h"
+#include "agent/loop.h"
 #include "agent/own_node.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -18,7 +19,6 @@
 #include "host/signals.h"
 #include "host/status_files.h"
 #include "host/watch.h"
-#include "kube/backoff.h"
 #include "operands/gpu_features/devices.h"
 #include "operands/gpu_features/gather.h"
 #include "operands/gpu_features/labels.h"
@@ -32,8 +32,6 @@ namespace {
 
 constexpr std::chrono::seconds kDriverAnswers(30);
 constexpr std::chrono::seconds kApiServerAnswers(30);
-// Nobody tells when the object is deleted by hand; a watch would cost every node a connection.
-constexpr std::chrono::hours kVerifyStored(1);
 // How long GPUs may be in no valid MIG layout before their node's labels say so.
 constexpr std::chrono::seconds kInvalidLasts(30);
 constexpr std::chrono::seconds kInvalidRecheck(3);
@@ -43,18 +41,12 @@ int64_t UnixSeconds() {
       .count();
 }
 
-// What is merely not there yet is no reason to worry.
-log::Level LevelOf(ErrorKind kind) {
-  return kind == ErrorKind::kNotFound || kind == ErrorKind::kUnavailable ? log::Level::kInfo
-                                                                         : log::Level::kWarning;
-}
-
 class Discovery {
  public:
   Discovery(Flags flags, host::Signals& signals, host::Watcher watcher)
       : flags_(std::move(flags)),
-        signals_(signals),
-        watcher_(std::move(watcher)),
+        loop_({.failure = "labels stay as they are", .absence = log::Level::kInfo}, signals,
+              std::move(watcher)),
         publisher_({.node = flags_.node_name,
                     .space = flags_.space,
                     .component = kProgram,
@@ -76,15 +68,13 @@ class Discovery {
   Result<bool> Publish(Publication publication);
   void ShowBus(const Settings& settings);
   bool Passing(bool mig_unsettled);
-  bool Wait(SteadyTime deadline);
-  SteadyTime NextLook(const Status& looked);
+  [[nodiscard]] SteadyTime NextLook() const;
   bool WaitsForDriver() const {
     return std::ranges::find(flags_.wait_for, names::kDriverReady) != flags_.wait_for.end();
   }
 
   const Flags flags_;
-  host::Signals& signals_;
-  host::Watcher watcher_;
+  agent::Loop loop_;
   agent::FeaturePublisher publisher_;
   Gatherer gatherer_;
   agent::OwnNode own_node_;
@@ -92,24 +82,21 @@ class Discovery {
   bool oneshot_ = IsOneshot(flags_, {});
   std::optional<Settings> settings_;   // the last good ones
   std::optional<Publication> stored_;  // what was last stored or found stored
-  SteadyTime verify_at_{};             // that it is still there
   std::optional<SteadyTime> invalid_since_;
   std::vector<std::string> warnings_;
-  std::string last_error_;
-  int failures_ = 0;
 };
 
 Status Discovery::Watch() {
   if (WaitsForDriver()) {
-    TRY(watcher_.Add(JoinPath(flags_.status_dir, names::kDriverReady)));
+    TRY(loop_.watcher().Add(JoinPath(flags_.status_dir, names::kDriverReady)));
   }
   if (!flags_.config_dir.empty()) {
-    TRY(watcher_.Add(flags_.config_dir));
+    TRY(loop_.watcher().Add(flags_.config_dir));
     if (!flags_.node_name.empty() && !flags_.node_label.empty()) {
       TRY(own_node_.WatchLabel(flags_.node_label));
     }
   } else if (!flags_.config_file.empty()) {
-    TRY(watcher_.Add(ParentOf(flags_.config_file)));
+    TRY(loop_.watcher().Add(ParentOf(flags_.config_file)));
   }
   return {};
 }
@@ -117,7 +104,7 @@ Status Discovery::Watch() {
 // One look must not come before the label that chooses its configuration.
 void Discovery::AwaitLabel() {
   if (oneshot_ && own_node_.watches()) {
-    const std::array<int, 2> descriptors = {signals_.stop_fd(), own_node_.label_fd()};
+    const std::array<int, 2> descriptors = {loop_.stop_fd(), own_node_.label_fd()};
     host::WaitReadable(descriptors, RealClock().Now() + kApiServerAnswers);
   }
 }
@@ -173,13 +160,12 @@ Result<Sources> Discovery::FindSources(const Settings& settings) {
 
 Result<Facts> Discovery::AskDriver(const Settings& settings) {
   TRY_ASSIGN(const Sources sources, FindSources(settings));
-  return gatherer_.Ask(sources, kDriverAnswers, signals_.stop_fd());
+  return gatherer_.Ask(sources, kDriverAnswers, loop_.stop_fd());
 }
 
 // True if something was written; what was stored a while ago is taken for stored.
 Result<bool> Discovery::Publish(Publication publication) {
-  const SteadyTime now = RealClock().Now();
-  if (stored_ == publication && now < verify_at_) {
+  if (stored_ == publication && !loop_.VerifyIsDue()) {
     return false;
   }
   const auto publish = [&](kube::Client& client) {
@@ -188,9 +174,9 @@ Result<bool> Discovery::Publish(Publication publication) {
   // With a watch, TLS is there anyway, and so is a second thread.
   TRY_ASSIGN(const bool written, own_node_.watches()
                                      ? publisher_.Connected(publish)
-                                     : publisher_.ConnectedInChild(publish, signals_.stop_fd()));
+                                     : publisher_.ConnectedInChild(publish, loop_.stop_fd()));
   stored_ = std::move(publication);
-  verify_at_ = now + kVerifyStored;
+  loop_.Verified();
   return written;
 }
 
@@ -253,11 +239,10 @@ bool Discovery::Passing(bool mig_unsettled) {
   return now - *invalid_since_ < kInvalidLasts;
 }
 
-// When to look again if nothing happens. What is missing or wrong is told by an event once it is
-// there or right; only what passes by itself is tried again.
-SteadyTime Discovery::NextLook(const Status& looked) {
+// When to look again if nothing happens.
+SteadyTime Discovery::NextLook() const {
   const SteadyTime now = RealClock().Now();
-  SteadyTime next = now + kVerifyStored;
+  SteadyTime next = now + loop_.verify_after();
   if (settings_.has_value() && settings_->recheck.has_value()) {
     next = std::min(
         next, now + std::chrono::ceil<std::chrono::steady_clock::duration>(std::max(
@@ -266,37 +251,7 @@ SteadyTime Discovery::NextLook(const Status& looked) {
   if (invalid_since_.has_value() && now - *invalid_since_ < kInvalidLasts) {
     next = std::min(next, now + kInvalidRecheck);
   }
-  failures_ = looked.has_value() ? 0 : failures_ + 1;
-  if (!looked.has_value()) {
-    const kube::Backoff backoff{.base = std::chrono::milliseconds(500),
-                                .limit = std::chrono::seconds(60)};
-    if (const auto delay =
-            kube::RetryDelay(looked.error().kind, failures_, backoff, kube::Random())) {
-      next = std::min(next, now + *delay);
-    }
-  }
   return next;
-}
-
-// False once the program shall end.
-bool Discovery::Wait(SteadyTime deadline) {
-  const std::array<int, 4> descriptors = {signals_.stop_fd(), signals_.reload_fd(), watcher_.fd(),
-                                          own_node_.label_fd()};
-  // Events that concern no watched path (another status file) are no reason to look.
-  while (true) {
-    const std::vector<bool> ready = host::WaitReadable(descriptors, deadline);
-    if (ready[0]) {
-      return false;
-    }
-    const bool reload = ready[1] && signals_.TakeReload();
-    if (reload) {
-      verify_at_ = RealClock().Now();
-    }
-    const bool changed = ready[2] && !watcher_.Take().empty();
-    if (reload || changed || ready[3] || RealClock().Now() >= deadline) {
-      return true;
-    }
-  }
 }
 
 int Discovery::Run() {
@@ -305,20 +260,8 @@ int Discovery::Run() {
     return 1;
   }
   AwaitLabel();
-  while (true) {
-    const Status looked = Look();
-    const std::string error = looked.has_value() ? "" : looked.error().message;
-    if (error != last_error_ && !error.empty()) {
-      log::Write(LevelOf(looked.error().kind), "labels stay as they are: " + error);
-    }
-    last_error_ = error;
-    if (oneshot_) {
-      return looked.has_value() ? 0 : 1;
-    }
-    if (!Wait(NextLook(looked))) {
-      return 0;
-    }
-  }
+  return loop_.Run([this] { return Look(); }, [this](const Status&) { return NextLook(); },
+                   {.fd = own_node_.label_fd()}, [this] { return oneshot_; });
 }
 
 int RunDiscovery(Flags flags) {
