@@ -5,6 +5,7 @@
 
 #include "agent/feature_publisher.h"
 #include "agent/own_node.h"
+#include "agent/pause.h"
 #include "kube/client.h"
 #include "kube/events.h"
 #include "operands/validator/announce.h"
@@ -28,11 +29,7 @@ Result<std::map<std::string, std::string>> NodeLabels(const Flags& flags) {
   std::map<std::string, std::string> labels;
   const auto read = [&](kube::Client& client) -> Result<bool> {
     TRY_ASSIGN(const Json node, client.Get(kube::kinds::kNode, {"", flags.node_name}));
-    if (const Json* found = At(node, "metadata.labels"); found != nullptr) {
-      for (const auto& [key, value] : found->items()) {
-        labels[key] = value.is_string() ? value.get<std::string>() : "";
-      }
-    }
+    labels = agent::LabelsOf(node);
     return false;
   };
   TRY(Publisher(flags).Connected(read));

@@ -11,6 +11,8 @@
 #include <set>
 
 #include "agent/flags.h"
+#include "agent/pause.h"
+#include "agent/pods.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/paths.h"
@@ -132,7 +134,7 @@ class Manager {
       case Step::kMarkPreInstalled:
         return MarkPreInstalled();
       case Step::kPause:
-        return ChangeLabels(PausedLabels);
+        return ChangeLabels(agent::PausedLabels);
       case Step::kAwaitOperands:
         return AwaitOperands();
       case Step::kCordon:
@@ -146,7 +148,7 @@ class Manager {
       case Step::kUncordon:
         return cluster_.Uncordon();
       case Step::kResume:
-        return ChangeLabels(ResumedLabels);
+        return ChangeLabels(agent::ResumedLabels);
       case Step::kUnloadNouveau:
         return kernel_->Unload(kNouveau);
     }
@@ -176,19 +178,20 @@ class Manager {
   template <typename Change>
   Status ChangeLabels(const Change& change) {
     TRY_ASSIGN(const NodeCluster::NodeState node, cluster_.Node());
-    return cluster_.SetLabels(change(node.labels, flags_.own_label));
+    return cluster_.SetLabels(change(node.labels, flags_.own_label, names::kDeployPaused));
   }
 
   Status AwaitOperands() {
     const SteadyTime deadline = RealClock().Now() + kOperandsLimit;
     while (true) {
       TRY_ASSIGN(NodeCluster::Pods seen, cluster_.PodsOfNode());
-      std::erase_if(seen.pods,
-                    [this](const NodePod& pod) { return !MustBeGone(pod, flags_.space); });
+      std::erase_if(seen.pods, [this](const agent::NodePod& pod) {
+        return !agent::MustBeGone(pod, flags_.space);
+      });
       if (seen.pods.empty()) {
         return {};
       }
-      TRY(StillTime(deadline, format("{} still there", PodNames(seen.pods))));
+      TRY(StillTime(deadline, format("{} still there", agent::PodNames(seen.pods))));
       cluster_.AwaitPodEvent(seen.version, kLook);
     }
   }
@@ -201,18 +204,19 @@ class Manager {
     std::string said;
     while (true) {
       TRY_ASSIGN(NodeCluster::Pods seen, cluster_.PodsOfNode(selector));
-      std::erase_if(seen.pods,
-                    [only_gpus](const NodePod& pod) { return !IsEvicted(pod, only_gpus); });
+      std::erase_if(seen.pods, [only_gpus](const agent::NodePod& pod) {
+        return !agent::IsEvicted(pod, only_gpus);
+      });
       if (seen.pods.empty()) {
         return {};
       }
-      for (const NodePod& pod : seen.pods) {
-        if (const auto no = Objection(pod, flags_.force, flags_.delete_empty_dir)) {
+      for (const agent::NodePod& pod : seen.pods) {
+        if (const auto no = agent::Objection(pod, flags_.force, flags_.delete_empty_dir)) {
           return Fail(ErrorKind::kConflict, *no);
         }
       }
       std::string refused;
-      for (const NodePod& pod : seen.pods) {
+      for (const agent::NodePod& pod : seen.pods) {
         if (evicted.contains(pod.uid)) {
           continue;
         }
@@ -225,8 +229,8 @@ class Manager {
           return asked;
         }
       }
-      const std::string now =
-          format("{} still there{}{}", PodNames(seen.pods), refused.empty() ? "" : ": ", refused);
+      const std::string now = format("{} still there{}{}", agent::PodNames(seen.pods),
+                                     refused.empty() ? "" : ": ", refused);
       if (now != said) {
         log::Info("{}", now);
         said = now;
@@ -249,7 +253,7 @@ class Manager {
   Status Unload() {
     std::vector<PodName> names_of;
     if (const auto seen = cluster_.PodsOfNode()) {
-      for (const NodePod& pod : seen->pods) {
+      for (const agent::NodePod& pod : seen->pods) {
         names_of.push_back({pod.uid, pod.key.Text()});
       }
     }
