@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "agent/flags.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -25,6 +26,9 @@ constexpr std::chrono::seconds kLongestPause{60};
 constexpr std::chrono::seconds kWriteLimit{30};
 constexpr char kWriter[] = "nvidia-device-plugin";
 constexpr int kNeverStatus = 2;
+constexpr char kUsage[] =
+    "usage: node-condition NODE True|False MESSAGE\n"
+    "Says on the Node whether its GPUs are well.";
 
 Status WriteCondition(const std::string& node_name, const NodeCondition& condition) {
   TRY_ASSIGN(auto config, kube::LoadConfig());
@@ -90,9 +94,12 @@ Status ConditionWriter::Write(const NodeCondition& condition) const {
 }
 
 int RunNodeCondition(int argc, char** argv) {
-  const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
-  if (words.size() != 3 || (words[1] != "True" && words[1] != "False")) {
-    std::fprintf(stderr, "usage: node-condition NODE True|False MESSAGE\n");
+  if (const auto code = ExitCodeOfWords(argc, argv, 3, kUsage)) {
+    return *code;
+  }
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  if (words[1] != "True" && words[1] != "False") {
+    std::fprintf(stderr, "%s\n", kUsage);
     return kNeverStatus;
   }
   const auto written = WriteCondition(words[0], {words[1] == "True", words[2]});

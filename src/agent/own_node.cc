@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// What does the cluster want of this node's plugin, and what is it told? The label that names the
-// configuration is read by a watch on this one Node; events stand at the Node, where `kubectl
-// describe node` shows them by the name, so the uid is not asked for.
+// What does the cluster say of this program's own Node, and what is said there of this program? One
+// watch of one object; its thread hands the label's value over through an eventfd, so that a main
+// loop waits for it as for everything else.
 #include "agent/own_node.h"
 
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <mutex>
 #include <utility>
 
 #include "base/log.h"
+#include "base/paths.h"
+#include "base/text.h"
 #include "kube/client.h"
 #include "kube/config.h"
 #include "kube/events.h"
@@ -15,100 +23,150 @@
 namespace gantry::agent {
 namespace {
 
-constexpr char kComponent[] = "nvidia-device-plugin";
-
 class LabelSink : public kube::WatchSink {
  public:
-  LabelSink(std::string label, std::function<void(std::optional<std::string>)> tell)
-      : label_(std::move(label)), tell_(std::move(tell)) {}
+  LabelSink(std::string label, Fd changed)
+      : label_(std::move(label)), changed_(std::move(changed)) {}
+
+  [[nodiscard]] int fd() const { return changed_.get(); }
+
+  Result<std::optional<std::string>> Take() {
+    uint64_t count = 0;
+    if (read(changed_.get(), &count, sizeof(count)) < 0 && errno != EAGAIN) {
+      return FailErrno("read eventfd", errno);
+    }
+    const std::lock_guard lock(mutex_);
+    if (!seen_) {
+      return Fail(ErrorKind::kUnavailable,
+                  format("read node label {}: the node has not been seen yet", label_));
+    }
+    return value_;
+  }
 
   void Upsert(const Json& object) override {
-    const auto* value = kube::LabelOf(object, label_);
-    Tell(value == nullptr ? std::nullopt : std::optional(*value));
+    const std::string* const found = kube::LabelOf(object, label_);
+    auto value = found == nullptr ? std::nullopt : std::optional(*found);
+    {
+      const std::lock_guard lock(mutex_);
+      if (std::exchange(seen_, true) && value == value_) {
+        return;
+      }
+      value_ = std::move(value);
+    }
+    const uint64_t one = 1;
+    if (write(changed_.get(), &one, sizeof(one)) < 0) {
+      log::Warning("{}", FailErrno("tell of a changed node label", errno).error().message);
+    }
   }
-  // A Node that is gone takes this pod with it; until then nothing changes.
+  // A Node that is deleted takes its pods with it; until then its last label counts.
   void Remove(const kube::Key& /*key*/) override {}
   void Synced() override {}
 
  private:
-  void Tell(std::optional<std::string> value) {
-    if (!told_ || value != value_) {
-      told_ = true;
-      value_ = value;
-      tell_(std::move(value));
-    }
-  }
-
   const std::string label_;
-  const std::function<void(std::optional<std::string>)> tell_;
-  bool told_ = false;
+  const Fd changed_;
+  std::mutex mutex_;
+  bool seen_ = false;
   std::optional<std::string> value_;
 };
 
 }  // namespace
 
-class NodeLink::Impl {
+class OwnNode::Connection {
  public:
-  Impl(std::string node, std::unique_ptr<kube::Client> client)
-      : node_(std::move(node)),
-        client_(std::move(client)),
-        events_(*client_, kComponent, node_),
-        about_(kube::NewObject(kube::kinds::kNode, {.space = "", .name = node_})) {
-    about_["metadata"]["uid"] = node_;
-  }
+  Connection(const Options& options, std::unique_ptr<kube::Client> client)
+      : client_(std::move(client)),
+        events_(*client_, options.component, options.name),
+        about_(NodeOfEvents(options.name)) {}
 
-  void WatchLabel(std::string label, std::function<void(std::optional<std::string>)> tell) {
+  Status WatchLabel(const std::string& node, const std::string& label) {
     CHECK(watch_ == nullptr);
-    sink_ = std::make_unique<LabelSink>(std::move(label), std::move(tell));
+    Fd changed(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!changed.valid()) {
+      return FailErrno("watch node label: eventfd", errno);
+    }
+    label_ = std::make_unique<LabelSink>(label, std::move(changed));
     watch_ = std::make_unique<kube::Watch>(
         *client_, kube::kinds::kNode,
-        kube::Selection{.space = "", .labels = "", .fields = "metadata.name=" + node_}, *sink_);
+        kube::Selection{.space = "", .labels = "", .fields = "metadata.name=" + node}, *label_);
     watch_->Start();
+    return {};
   }
 
   kube::EventRecorder& events() { return events_; }
   [[nodiscard]] const Json& about() const { return about_; }
+  [[nodiscard]] LabelSink* label() const { return label_.get(); }
 
  private:
-  const std::string node_;
   std::unique_ptr<kube::Client> client_;
   kube::EventRecorder events_;
-  Json about_;
-  std::unique_ptr<LabelSink> sink_;
+  const Json about_;
+  std::unique_ptr<LabelSink> label_;
   std::unique_ptr<kube::Watch> watch_;
 };
 
-Result<std::unique_ptr<NodeLink>> NodeLink::Create(std::string node) {
-  TRY_ASSIGN(auto config, kube::LoadConfig());
-  TRY_ASSIGN(auto client, kube::Client::Create(std::move(config), {.component = kComponent,
-                                                                   .field_manager = kComponent,
-                                                                   .max_idle_connections = 0}));
-  return std::unique_ptr<NodeLink>(
-      new NodeLink(std::make_unique<Impl>(std::move(node), std::move(client))));
-}
+OwnNode::OwnNode(Options options) : options_(std::move(options)) {}
+OwnNode::~OwnNode() = default;
 
-NodeLink::NodeLink(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-NodeLink::~NodeLink() = default;
-void NodeLink::Normal(const std::string& reason, const std::string& message) {
-  impl_->events().Normal(impl_->about(), reason, message);
-}
-void NodeLink::Warning(const std::string& reason, const std::string& message) {
-  impl_->events().Warning(impl_->about(), reason, message);
-}
-void NodeLink::WatchLabel(std::string label, std::function<void(std::optional<std::string>)> tell) {
-  impl_->WatchLabel(std::move(label), std::move(tell));
-}
-
-NodeLink* LazyNodeLink::Get() {
-  if (!std::exchange(asked_, true) && !node_.empty()) {
-    auto link = NodeLink::Create(node_);
-    if (link) {
-      link_ = *std::move(link);
-    } else {
-      log::Warning("events go to the log only: {}", link.error().message);
-    }
+Status OwnNode::Connect() {
+  if (connection_ != nullptr) {
+    return {};
   }
-  return link_.get();
+  if (options_.name.empty()) {
+    return Fail(ErrorKind::kInvalid, "reach the own node: its name is not known");
+  }
+  TRY_ASSIGN(auto config, kube::LoadConfig(options_.kubeconfig));
+  TRY_ASSIGN(auto client,
+             kube::Client::Create(std::move(config), {.component = options_.component,
+                                                      .field_manager = options_.component,
+                                                      .max_idle_connections = 0}));
+  connection_ = std::make_unique<Connection>(options_, std::move(client));
+  return {};
+}
+
+OwnNode::Connection* OwnNode::ForEvents() {
+  if (options_.name.empty() || told_) {
+    return nullptr;
+  }
+  if (const Status connected = Connect(); !connected) {
+    told_ = true;
+    log::Warning("events go to the log only: {}", connected.error().message);
+  }
+  return connection_.get();
+}
+
+void OwnNode::Normal(const std::string& reason, const std::string& message) {
+  if (auto* const connection = ForEvents()) {
+    connection->events().Normal(connection->about(), reason, message);
+  }
+}
+
+void OwnNode::Warning(const std::string& reason, const std::string& message) {
+  if (auto* const connection = ForEvents()) {
+    connection->events().Warning(connection->about(), reason, message);
+  }
+}
+
+Status OwnNode::WatchLabel(const std::string& label) {
+  TRY(Connect());
+  return connection_->WatchLabel(options_.name, label);
+}
+
+bool OwnNode::watches() const { return connection_ != nullptr && connection_->label() != nullptr; }
+
+int OwnNode::label_fd() const { return watches() ? connection_->label()->fd() : -1; }
+
+Result<std::optional<std::string>> OwnNode::TakeLabel() {
+  if (!watches()) {
+    return Fail(ErrorKind::kUnavailable, "read node label: it is not watched");
+  }
+  return connection_->label()->Take();
+}
+
+Json NodeOfEvents(const std::string& name) {
+  Json node = kube::NewObject(kube::kinds::kNode, {.space = "", .name = name});
+  node["metadata"]["uid"] = name;
+  return node;
 }
 
 }  // namespace gantry::agent

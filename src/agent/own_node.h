@@ -1,53 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "base/error.h"
+#include "base/json.h"
 
 namespace gantry::agent {
 
-// What the plugin itself has to do with the API server: events on its Node and, if asked, the value
-// of one label of it. No connection is open except while the label is watched or
-// something is written.
-class NodeLink {
+// The Node that this program runs on: events about it and, if asked, the value of one label. The
+// connection to the API server is made when it is first needed, and none is open except while the
+// label is watched or an event is written. For one thread; what goes on in others stays inside.
+class OwnNode {
  public:
-  // kInvalid or kNotFound when there is no usable service account or kubeconfig.
-  static Result<std::unique_ptr<NodeLink>> Create(std::string node);
-  ~NodeLink();
-  NodeLink(const NodeLink&) = delete;
-  NodeLink& operator=(const NodeLink&) = delete;
+  struct Options {
+    std::string name;             // of the Node; empty: there is none
+    std::string component;        // the source of its events: "nvidia-device-plugin"
+    std::string kubeconfig = {};  // a path; empty: as kube::LoadConfig finds it
+  };
+  explicit OwnNode(Options options);
+  ~OwnNode();
+  OwnNode(const OwnNode&) = delete;
+  OwnNode& operator=(const OwnNode&) = delete;
 
+  // Writes an event, or adds to the count of the same one. Does not block. Without a Node or a
+  // usable API server nothing is written; the latter is logged, once.
   void Normal(const std::string& reason, const std::string& message);
   void Warning(const std::string& reason, const std::string& message);
 
-  // Tells the label's value at the start and each time it changes, from a thread; none: the Node
-  // has no such label. Only once.
-  void WatchLabel(std::string label, std::function<void(std::optional<std::string>)> tell);
+  // Watches the label from now on; once only. kInvalid or kNotFound: no Node, no usable service
+  // account or kubeconfig; there will be no value then.
+  Status WatchLabel(const std::string& label);
+  [[nodiscard]] bool watches() const;
+  // Readable when the value has become known or changed, until TakeLabel; -1 without a watch.
+  [[nodiscard]] int label_fd() const;
+  // nullopt: the Node has no such label. kUnavailable: the Node has not been seen yet. Does not
+  // block.
+  Result<std::optional<std::string>> TakeLabel();
 
  private:
-  class Impl;
-  explicit NodeLink(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
+  class Connection;
+  Status Connect();
+  Connection* ForEvents();
+
+  const Options options_;
+  bool told_ = false;  // that events are not written
+  std::unique_ptr<Connection> connection_;
 };
 
-// A NodeLink that is made when it is needed first.
-class LazyNodeLink {
- public:
-  // Without a name there is no Node to tell anything.
-  explicit LazyNodeLink(std::string node) : node_(std::move(node)) {}
-
-  // nullptr when there is no Node or no usable API server; the latter is logged, once.
-  NodeLink* Get();
-  [[nodiscard]] bool asked() const { return asked_; }
-
- private:
-  const std::string node_;
-  bool asked_ = false;
-  std::unique_ptr<NodeLink> link_;
-};
+// What an event about the Node names it by: the name is its uid too, as in the kubelet's events,
+// where `kubectl describe node` looks for them.
+Json NodeOfEvents(const std::string& name);
 
 }  // namespace gantry::agent

@@ -10,11 +10,10 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <cstdio>
 #include <cstdlib>
 #include <set>
 
-#include "base/environment.h"
+#include "agent/flags.h"
 #include "base/log.h"
 #include "base/paths.h"
 #include "base/text.h"
@@ -28,9 +27,9 @@
 #include "operands/container_toolkit/desired_files.h"
 #include "operands/container_toolkit/device_nodes.h"
 #include "operands/container_toolkit/driver_choice.h"
+#include "operands/container_toolkit/flags.h"
 #include "operands/container_toolkit/inventory.h"
 #include "operands/container_toolkit/nri_plugin.h"
-#include "operands/container_toolkit/options.h"
 #include "operands/container_toolkit/pid_file.h"
 #include "operands/container_toolkit/repair_pace.h"
 #include "operands/container_toolkit/runtime_setup.h"
@@ -48,30 +47,30 @@ constexpr char kOwner[] = "nvidia-container-toolkit";
 // Without a free inotify instance the host is looked at in this rhythm, and a watch tried again.
 constexpr seconds kLookAgain(60);
 
-container::DriverPlace PlaceOf(const Options& options, const host::DriverVerdict& verdict) {
+container::DriverPlace PlaceOf(const Flags& flags, const host::DriverVerdict& verdict) {
   container::DriverPlace place;
   place.host_root = verdict.driver_root;
   place.host_dev_root = verdict.dev_root;
-  place.root = container::WithoutSlashes(JoinPath(options.host_root, verdict.driver_root));
-  place.dev_root = container::WithoutSlashes(JoinPath(options.host_root, verdict.dev_root));
-  place.sys_root = options.host_root;
-  place.run_root = options.host_root;
+  place.root = container::WithoutSlashes(JoinPath(flags.host_root, verdict.driver_root));
+  place.dev_root = container::WithoutSlashes(JoinPath(flags.host_root, verdict.dev_root));
+  place.sys_root = flags.host_root;
+  place.run_root = flags.host_root;
   place.version = verdict.version;
   return place;
 }
 
 class Toolkit {
  public:
-  Toolkit(Options options, host::Journal journal)
-      : options_(std::move(options)), journal_(std::move(journal)) {}
+  Toolkit(Flags flags, host::Journal journal)
+      : flags_(std::move(flags)), journal_(std::move(journal)) {}
 
   int Run(const host::Signals& signals) {
-    places_.host_root = options_.host_root;
-    places_.driver_dir = options_.driver_install_dir;
+    places_.host_root = flags_.host_root;
+    places_.driver_dir = flags_.driver_install_dir;
     while (true) {
       const bool done = Reconcile();
-      if (options_.no_daemon && (done || failed_)) {
-        return done || options_.ignore_errors ? 0 : 1;
+      if (flags_.no_daemon && (done || failed_)) {
+        return done || flags_.ignore_errors ? 0 : 1;
       }
       if (!Sleep(signals)) {
         return 0;
@@ -84,21 +83,21 @@ class Toolkit {
   bool Reconcile() {
     failed_ = false;
     StartWatching();
-    places_.container_ready = !options_.with_driver_container || ContainerDriverReady();
-    Watch(DriverPathsToWatch(options_, places_));
+    places_.container_ready = !flags_.with_driver_container || ContainerDriverReady();
+    Watch(DriverPathsToWatch(flags_, places_));
     Watch({Here(JoinPath(names::kValidationsDir, names::kDriverReady)),
            Here(JoinPath(names::kValidationsDir, names::kDriverCtrReady))});
-    const host::DriverVerdict verdict = ChooseDriver(options_, places_);
+    const host::DriverVerdict verdict = ChooseDriver(flags_, places_);
     if (verdict.kind == host::DriverKind::kNone) {
       Say(format("waiting for a driver: {} ({}); {}", verdict.message, verdict.reason,
                  verdict.remedy));
       return false;
     }
-    if (!options_.driver_root.empty() && options_.driver_root != verdict.driver_root) {
+    if (!flags_.driver_root.empty() && flags_.driver_root != verdict.driver_root) {
       Say(format("the driver is in {}, and none that can be used in {}", verdict.driver_root,
-                 options_.driver_root));
+                 flags_.driver_root));
     }
-    const auto runtime = MakeRuntimeSetup(options_, journal_);
+    const auto runtime = MakeRuntimeSetup(flags_, journal_);
     TellOfDocument();
     const Status files =
         PutFiles(verdict, runtime ? (*runtime)->LowLevelRuntimes() : KnownRuntimes());
@@ -106,7 +105,7 @@ class Toolkit {
       return Failed(files.error());
     }
     KeepInventory(verdict);
-    const bool leave = options_.no_runtime_config || options_.nri_plugin;
+    const bool leave = flags_.no_runtime_config || flags_.nri_plugin;
     const bool idle = leave && !IsConfigured(journal_);
     const Status configured = idle      ? Status()
                               : runtime ? Configure(**runtime, leave)
@@ -126,28 +125,28 @@ class Toolkit {
 
   Status PutFiles(const host::DriverVerdict& verdict,
                   const std::vector<std::string>& low_level_runtimes) {
-    HostFacts facts{JoinPath(options_.source_root, kRuntimeFile),
-                    JoinPath(options_.source_root, kCtkFile), "", verdict.driver_root,
+    HostFacts facts{JoinPath(flags_.source_root, kRuntimeFile),
+                    JoinPath(flags_.source_root, kCtkFile), "", verdict.driver_root,
                     low_level_runtimes};
-    if (!ManagementCdiPath(options_).empty()) {
+    if (!ManagementCdiPath(flags_).empty()) {
       container::CdiInput input;
-      input.driver = PlaceOf(options_, verdict);
-      input.kind = options_.cdi_kind;
-      input.hook = {JoinPath(ToolkitDir(options_), "nvidia-cdi-hook"), true};
-      if (options_.create_device_nodes == "control") {
-        TRY(MakeControlDevices(options_.host_root, verdict.dev_root, journal_));
+      input.driver = PlaceOf(flags_, verdict);
+      input.kind = flags_.cdi_kind;
+      input.hook = {JoinPath(ToolkitDir(flags_), "nvidia-cdi-hook"), true};
+      if (flags_.create_device_nodes == "control") {
+        TRY(MakeControlDevices(flags_.host_root, verdict.dev_root, journal_));
       }
       TRY_ASSIGN(const container::CdiSpec spec, container::ManagementCdi(input));
       facts.management_cdi = container::CdiText(spec);
     }
-    const std::vector<host::Change> changes = DesiredFiles(options_, facts);
+    const std::vector<host::Change> changes = DesiredFiles(flags_, facts);
     TRY_ASSIGN(const std::vector<std::string> changed, journal_.Apply(changes));
     Changed(changed);
     std::vector<std::string> paths;
     paths.reserve(changes.size());
     for (const host::Change& change : changes) {
       TRY_ASSIGN(const std::string landing, journal_.Resolve(change));
-      paths.push_back(JoinPath(options_.host_root, landing));
+      paths.push_back(JoinPath(flags_.host_root, landing));
     }
     Watch(paths);
     return {};
@@ -155,7 +154,7 @@ class Toolkit {
 
   // While no engine answers, what it said last is what counts.
   std::vector<std::string> KnownRuntimes() const {
-    const auto text = ReadFile(Here(RuntimeConfigPath(options_)));
+    const auto text = ReadFile(Here(RuntimeConfigPath(flags_)));
     return text ? RuntimesInConfigFile(*text) : std::vector<std::string>{};
   }
 
@@ -180,7 +179,7 @@ class Toolkit {
   // What the runtime makes its documents from. It can look for itself, so a driver that gives no
   // answer is no failure.
   void KeepInventory(const host::DriverVerdict& verdict) {
-    const auto text = AskForInventory(PlaceOf(options_, verdict));
+    const auto text = AskForInventory(PlaceOf(flags_, verdict));
     if (!text) {
       Say(text.error().message);
       return;
@@ -205,7 +204,7 @@ class Toolkit {
   // It sees the files by itself, but not what the container runtime makes of them.
   void TellValidator(const Status& configured) {
     // One that does not answer may just be restarted by others: that is told when it lasts.
-    const bool passing = !configured && !unconfigured_ && !options_.no_daemon &&
+    const bool passing = !configured && !unconfigured_ && !flags_.no_daemon &&
                          configured.error().kind == ErrorKind::kUnavailable;
     unconfigured_ = !configured;
     if (passing) {
@@ -216,15 +215,15 @@ class Toolkit {
       std::string message = configured.error().message;
       std::ranges::replace(message, '\n', ' ');
       failure = {{"MESSAGE", message},
-                 {"SERVES", ServesAsBefore(options_, journal_) ? "true" : "false"}};
+                 {"SERVES", ServesAsBefore(flags_, journal_) ? "true" : "false"}};
     }
     PutStatus(names::kToolkitFailed, !configured, std::move(failure));
   }
 
   void TellOfDocument() {
-    Options usual;
-    usual.cdi_enabled = options_.cdi_enabled;
-    const std::string path = ManagementCdiPath(options_);
+    Flags usual;
+    usual.cdi_enabled = flags_.cdi_enabled;
+    const std::string path = ManagementCdiPath(flags_);
     PutStatus(names::kToolkitCdi, path != ManagementCdiPath(usual), {{"MANAGEMENT", path}});
   }
 
@@ -322,11 +321,11 @@ class Toolkit {
   }
 
   [[nodiscard]] std::string Here(const std::string& host_path) const {
-    return ResolveInRoot(options_.host_root, host_path)
-        .value_or(JoinPath(options_.host_root, host_path));
+    return ResolveInRoot(flags_.host_root, host_path)
+        .value_or(JoinPath(flags_.host_root, host_path));
   }
 
-  Options options_;
+  Flags flags_;
   std::optional<host::Watcher> watcher_;
   host::Journal journal_;
   host::DriverPlaces places_;
@@ -339,8 +338,8 @@ class Toolkit {
 };
 
 // One toolkit a host: the lock lies on a folder that every host has, and leaves nothing behind.
-Result<Fd> LockHost(const Options& options) {
-  const std::string path = JoinPath(options.host_root, "var/lib");
+Result<Fd> LockHost(const Flags& flags) {
+  const std::string path = JoinPath(flags.host_root, "var/lib");
   Fd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd.valid()) {
     return FailErrno("open " + path, errno);
@@ -353,49 +352,37 @@ Result<Fd> LockHost(const Options& options) {
   return fd;
 }
 
-Status RunToolkit(Options options, const host::Signals& signals, int& exit_status) {
-  TRY_ASSIGN(const Fd lock, LockHost(options));
-  TRY_ASSIGN(const PidFile pid_file, PidFile::Make(options.host_root, options.pid_file));
-  TRY(host::FileFingerprint(JoinPath(options.source_root, kRuntimeFile)));  // they can be read
-  TRY(host::FileFingerprint(JoinPath(options.source_root, kCtkFile)));
-  TRY_ASSIGN(host::Journal journal, host::Journal::Open(options.host_root, kJournalFolder));
+Status RunToolkit(Flags flags, const host::Signals& signals, int& exit_status) {
+  TRY_ASSIGN(const Fd lock, LockHost(flags));
+  TRY_ASSIGN(const PidFile pid_file, PidFile::Make(flags.host_root, flags.pid_file));
+  TRY(host::FileFingerprint(JoinPath(flags.source_root, kRuntimeFile)));  // they can be read
+  TRY(host::FileFingerprint(JoinPath(flags.source_root, kCtkFile)));
+  TRY_ASSIGN(host::Journal journal, host::Journal::Open(flags.host_root, kJournalFolder));
   std::optional<NriPlugin> nri;
-  if (options.nri_plugin) {
-    nri.emplace(options);
+  if (flags.nri_plugin) {
+    nri.emplace(flags);
   }
-  exit_status = Toolkit(std::move(options), std::move(journal)).Run(signals);
+  exit_status = Toolkit(std::move(flags), std::move(journal)).Run(signals);
   return {};
+}
+
+int RunInstaller(const Flags& flags) {
+  for (const std::string& remark : flags.remarks) {
+    log::Info("{}", remark);
+  }
+  const host::Signals signals;
+  int exit_status = 0;
+  if (const Status done = RunToolkit(flags, signals, exit_status); !done) {
+    log::Error("{}", done.error().message);
+    return 1;
+  }
+  return exit_status;
 }
 
 }  // namespace
 
 int RunContainerToolkit(int argc, char** argv) {
-  const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
-  if (std::ranges::find(words, "--help") != words.end() ||
-      std::ranges::find(words, "-h") != words.end()) {
-    std::printf("Keeps NVIDIA's container toolkit on a host. Flags and their variables:\n%s",
-                OptionsHelp().c_str());
-    return 0;
-  }
-  if (std::ranges::find(words, "--version") != words.end()) {
-    std::printf("%s\n", GANTRY_VERSION);
-    return 0;
-  }
-  const auto options = ParseOptions(words, EnvironmentVariable);
-  if (!options) {
-    log::Error("{}", options.error().message);
-    return 1;
-  }
-  for (const std::string& remark : options->remarks) {
-    log::Info("{}", remark);
-  }
-  const host::Signals signals;
-  int exit_status = 0;
-  if (const Status done = RunToolkit(*options, signals, exit_status); !done) {
-    log::Error("{}", done.error().message);
-    return 1;
-  }
-  return exit_status;
+  return agent::RunWith(kProgram, ParseFlags(argc, argv), RunInstaller);
 }
 
 }  // namespace gantry::container_toolkit

@@ -4,7 +4,7 @@
 namespace gantry::container_toolkit {
 
 // The operand: keeps NVIDIA's programs, CDI document and runtimes on the host until SIGTERM, which
-// undoes nothing. Exit status 1 for wrong flags, or with --no-daemon if something failed.
+// undoes nothing. Exit status 2 for wrong flags, 1 with --no-daemon if something failed.
 int RunContainerToolkit(int argc, char** argv);
 
 // The end of it: takes everything back that the journal knows of, then the status files and CDI

@@ -28,11 +28,10 @@ constexpr char kOwnerRestarted[] = "owner-restarted";
 
 }  // namespace
 
-Result<std::unique_ptr<RuntimeSetup>> ContainerdSetup::Make(const Options& options,
-                                                            FoundRuntime found,
+Result<std::unique_ptr<RuntimeSetup>> ContainerdSetup::Make(const Flags& flags, FoundRuntime found,
                                                             std::vector<std::string> drop_ins) {
   std::unique_ptr<ContainerdSetup> setup(
-      new ContainerdSetup(options, std::move(found), std::move(drop_ins)));
+      new ContainerdSetup(flags, std::move(found), std::move(drop_ins)));
   TRY(setup->ReadFiles());
   return setup;
 }
@@ -46,7 +45,7 @@ Status ContainerdSetup::ChooseLayout() {
     const auto folder =
         std::filesystem::read_symlink(format("/proc/{}/cwd", found().process.pid), gone);
     const std::string path = (folder / place.root_path).lexically_normal();
-    place.root_path = WithoutRoot(options().host_root, path).value_or(path);
+    place.root_path = WithoutRoot(flags().host_root, path).value_or(path);
   }
   place.asked_root = std::filesystem::path(AskedConfig()).lexically_normal();
   place.asked_drop_in = AskedDropIn();
@@ -57,7 +56,7 @@ Status ContainerdSetup::ChooseLayout() {
     container::ContainerdWish root;
     root.root_path = place.root_path;
     root.root_text = place.root_text;
-    TRY_ASSIGN(place.asked_is_read, container::IsRead(options().host_root, root, place.asked_root));
+    TRY_ASSIGN(place.asked_is_read, container::IsRead(flags().host_root, root, place.asked_root));
     return {};
   };
   TRY(compare());
@@ -93,16 +92,16 @@ Status ContainerdSetup::ReadFiles() {
     TRY_ASSIGN(wish_.template_text, ReadFile(Here(layout_.template_path)));
   }
   TRY_ASSIGN(const host::Finished version,
-             host::RunProgram({{found().program, "--version"}, options().host_root, seconds(5)}));
+             host::RunProgram({{found().program, "--version"}, flags().host_root, seconds(5)}));
   wish_.version = container::ParseContainerdVersion(version.output);
-  wish_.program = RuntimeProgram(options());
-  wish_.runtime_name = options().runtime_name;
-  wish_.runtime_type = options().runtime_type;
-  wish_.set_as_default = options().set_as_default;
-  wish_.enable_cdi = options().cdi_in_runtime.value_or(options().cdi_enabled);
-  wish_.annotation_prefixes = options().annotation_prefixes;
+  wish_.program = RuntimeProgram(flags());
+  wish_.runtime_name = flags().runtime_name;
+  wish_.runtime_type = flags().runtime_type;
+  wish_.set_as_default = flags().set_as_default;
+  wish_.enable_cdi = flags().cdi_in_runtime.value_or(flags().cdi_enabled);
+  wish_.annotation_prefixes = flags().annotation_prefixes;
   wish_.kubelet_uses_systemd = found().kubelet_uses_systemd;
-  wish_.legacy_schema = options().use_legacy_config;
+  wish_.legacy_schema = flags().use_legacy_config;
   // Only one place of ours is named there, now or a moment ago.
   for (const std::string& path : drop_ins()) {
     for (std::optional<std::string>* file : {&wish_.root_text, &wish_.template_text}) {
@@ -112,7 +111,7 @@ Status ContainerdSetup::ReadFiles() {
     }
   }
   TRY_ASSIGN(container::DropInPlace place_of_ours,
-             container::PlaceDropIn(options().host_root, wish_, drop_ins()));
+             container::PlaceDropIn(flags().host_root, wish_, drop_ins()));
   if (!place_of_ours.remark.empty()) {
     layout_.remarks.push_back(place_of_ours.remark);
   }
@@ -167,8 +166,7 @@ Result<std::string> ContainerdSetup::Dump(const std::string& config) const {
     words.insert(words.end(), {"--config", config});
   }
   words.insert(words.end(), {"config", "dump"});
-  TRY_ASSIGN(const host::Finished dump,
-             host::RunProgram({words, options().host_root, seconds(10)}));
+  TRY_ASSIGN(const host::Finished dump, host::RunProgram({words, flags().host_root, seconds(10)}));
   if (dump.exit_status != 0) {
     return Fail(ErrorKind::kInvalid,
                 format("{} config dump: {}", found().program, Trim(dump.errors)));
@@ -184,7 +182,7 @@ Result<std::string> ContainerdSetup::Effective() {
 
 // What containerd would make of the plan, from copies in a folder of their own.
 Result<std::string> ContainerdSetup::TryOut(const Wanted& wanted) {
-  TRY_ASSIGN(const TrialFolder folder, TrialFolder::Make(options().host_root));
+  TRY_ASSIGN(const TrialFolder folder, TrialFolder::Make(flags().host_root));
   std::vector<std::string> imports;
   std::ranges::transform(imports_.files, std::back_inserter(imports),
                          &container::ImportedFile::path);
@@ -216,17 +214,17 @@ Result<RuntimeSetup::Outcome> ContainerdSetup::RestartForItsOwner(host::Journal&
   Outcome outcome;
   outcome.remarks = layout_.remarks;
   Watch(layout_.root_path);
-  const std::string program = RuntimeProgram(options());
-  if (container::HasRuntime(wish_.root_text.value_or(""), options().runtime_name, program)) {
-    TRY(NoteHandlers(journal, {options().runtime_name}));
+  const std::string program = RuntimeProgram(flags());
+  if (container::HasRuntime(wish_.root_text.value_or(""), flags().runtime_name, program)) {
+    TRY(NoteHandlers(journal, {flags().runtime_name}));
     return outcome;
   }
   const std::string owner(container::OwnerName(layout_.owner));
-  if (!journal.Note(kOwnerRestarted).empty() || options().restart_mode == "none") {
+  if (!journal.Note(kOwnerRestarted).empty() || flags().restart_mode == "none") {
     return Fail(ErrorKind::kUnsupported,
                 format("configure containerd of {}: it reads no drop-in and found no {} at {} when "
                        "it started; set toolkit.installDir to /usr/local/nvidia, or update it",
-                       owner, options().runtime_name, program));
+                       owner, flags().runtime_name, program));
   }
   TRY(journal.SetNote(kOwnerRestarted, "once"));
   log::Info("{} is restarted once, so that it finds the toolkit", owner);

@@ -16,15 +16,15 @@ namespace gantry::container_toolkit {
 // keep (container/containerd_layout.h).
 class ContainerdSetup final : public RuntimeSetup {
  public:
-  static Result<std::unique_ptr<RuntimeSetup>> Make(const Options& options, FoundRuntime found,
+  static Result<std::unique_ptr<RuntimeSetup>> Make(const Flags& flags, FoundRuntime found,
                                                     std::vector<std::string> drop_ins);
 
   Result<Outcome> Install(host::Journal& journal) override;
   [[nodiscard]] std::vector<std::string> LowLevelRuntimes() const override;
 
  private:
-  ContainerdSetup(const Options& options, FoundRuntime found, std::vector<std::string> drop_ins)
-      : RuntimeSetup(options, std::move(found), std::move(drop_ins)) {}
+  ContainerdSetup(const Flags& flags, FoundRuntime found, std::vector<std::string> drop_ins)
+      : RuntimeSetup(flags, std::move(found), std::move(drop_ins)) {}
 
   Status ReadFiles();
   Status ChooseLayout();

@@ -24,9 +24,9 @@ constexpr char kDropInName[] = "99-nvidia.toml";
 
 }  // namespace
 
-CrioSetup::CrioSetup(const Options& options, FoundRuntime found_runtime,
+CrioSetup::CrioSetup(const Flags& flags, FoundRuntime found_runtime,
                      std::vector<std::string> noted_drop_ins)
-    : RuntimeSetup(options, std::move(found_runtime), std::move(noted_drop_ins)),
+    : RuntimeSetup(flags, std::move(found_runtime), std::move(noted_drop_ins)),
       config_path_(OptionValue(found().words, {"--config", "-c"})),
       config_dir_(OptionValue(found().words, {"--config-dir", "-d"})),
       drop_in_path_(AskedDropIn()) {
@@ -100,13 +100,13 @@ Result<RuntimeSetup::Wanted> CrioSetup::Plan() {
   TRY(CheckAsked());
   container::CrioWish wish;
   wish.present = Texts();
-  wish.program = RuntimeProgram(options());
-  wish.runtime_name = options().runtime_name;
-  wish.set_as_default = options().set_as_default;
+  wish.program = RuntimeProgram(flags());
+  wish.runtime_name = flags().runtime_name;
+  wish.set_as_default = flags().set_as_default;
   TRY_ASSIGN(const container::CrioPlan plan, container::PlanCrio(wish));
   wanted.handlers = plan.handlers;
   wanted.drop_in = drop_in_path_;
-  if (!plan.drop_in_text.empty() && options().restart_mode == "signal") {
+  if (!plan.drop_in_text.empty() && flags().restart_mode == "signal") {
     return Fail(ErrorKind::kInvalid,
                 "restart crio: it can't be restarted by a signal; use restart mode systemd");
   }
@@ -121,7 +121,7 @@ Result<std::string> CrioSetup::Dump(const std::string& config, const std::string
   TRY_ASSIGN(
       const host::Finished dump,
       host::RunProgram({{found().program, "--config", config, "--config-dir", folder, "config"},
-                        options().host_root,
+                        flags().host_root,
                         seconds(10)}));
   if (dump.exit_status != 0) {
     return Fail(ErrorKind::kInvalid, format("{} config: {}", found().program, Trim(dump.errors)));
@@ -135,7 +135,7 @@ Result<std::string> CrioSetup::Effective() {
 }
 
 Result<std::string> CrioSetup::TryOut(const Wanted& wanted) {
-  TRY_ASSIGN(const TrialFolder folder, TrialFolder::Make(options().host_root));
+  TRY_ASSIGN(const TrialFolder folder, TrialFolder::Make(flags().host_root));
   TRY(folder.Write("crio.conf", ""));
   for (const File& file : ReadFiles()) {
     const bool main = file.path == config_path_;

@@ -12,7 +12,7 @@ namespace gantry::container_toolkit {
 // Of CRI-O: one drop-in.
 class CrioSetup final : public RuntimeSetup {
  public:
-  CrioSetup(const Options& options, FoundRuntime found, std::vector<std::string> drop_ins);
+  CrioSetup(const Flags& flags, FoundRuntime found, std::vector<std::string> drop_ins);
   [[nodiscard]] std::vector<std::string> LowLevelRuntimes() const override;
 
  private:

@@ -48,9 +48,9 @@ std::string QuotedList(const std::vector<std::string>& texts) {
   return "[" + Join(quoted, ", ") + "]";
 }
 
-std::vector<std::string> LowLevelRuntimes(const Options& options, const HostFacts& facts) {
-  if (!options.low_level_runtimes.empty()) {
-    return options.low_level_runtimes;
+std::vector<std::string> LowLevelRuntimes(const Flags& flags, const HostFacts& facts) {
+  if (!flags.low_level_runtimes.empty()) {
+    return flags.low_level_runtimes;
   }
   std::vector<std::string> runtimes = facts.low_level_runtimes;
   for (const char* name : {"runc", "crun"}) {
@@ -63,17 +63,17 @@ std::vector<std::string> LowLevelRuntimes(const Options& options, const HostFact
 
 }  // namespace
 
-std::string ToolkitDir(const Options& options) { return JoinPath(options.install_dir, "toolkit"); }
+std::string ToolkitDir(const Flags& flags) { return JoinPath(flags.install_dir, "toolkit"); }
 
-std::string RuntimeProgram(const Options& options) {
-  return JoinPath(ToolkitDir(options), "nvidia-container-runtime");
+std::string RuntimeProgram(const Flags& flags) {
+  return JoinPath(ToolkitDir(flags), "nvidia-container-runtime");
 }
 
-std::string ManagementCdiPath(const Options& options) {
-  if (!options.cdi_enabled || options.cdi_output_dir.empty()) {
+std::string ManagementCdiPath(const Flags& flags) {
+  if (!flags.cdi_enabled || flags.cdi_output_dir.empty()) {
     return "";
   }
-  return JoinPath(options.cdi_output_dir, container::CdiFileStem(options.cdi_kind) + ".yaml");
+  return JoinPath(flags.cdi_output_dir, container::CdiFileStem(flags.cdi_kind) + ".yaml");
 }
 
 std::vector<std::string> RuntimesInConfigFile(const std::string& text) {
@@ -90,65 +90,65 @@ std::vector<std::string> RuntimesInConfigFile(const std::string& text) {
   return runtimes;
 }
 
-std::string RuntimeConfigPath(const Options& options) {
-  return JoinPath(ToolkitDir(options), ".config/nvidia-container-runtime/config.toml");
+std::string RuntimeConfigPath(const Flags& flags) {
+  return JoinPath(ToolkitDir(flags), ".config/nvidia-container-runtime/config.toml");
 }
 
-std::string RuntimeConfigFile(const Options& options, const HostFacts& facts) {
-  const std::string folder = ToolkitDir(options);
+std::string RuntimeConfigFile(const Flags& flags, const HostFacts& facts) {
+  const std::string folder = ToolkitDir(flags);
   std::string text =
       "# Written by the container toolkit of the GPU operator, which puts edits back.\n";
   const auto line = [&](std::string_view key, std::string_view value) {
     text += format("{} = {}\n", key, value);
   };
-  line("accept-nvidia-visible-devices-as-volume-mounts", options.accept_mounts ? "true" : "false");
+  line("accept-nvidia-visible-devices-as-volume-mounts", flags.accept_mounts ? "true" : "false");
   line("accept-nvidia-visible-devices-envvar-when-unprivileged",
-       options.accept_environment ? "true" : "false");
+       flags.accept_environment ? "true" : "false");
   text += "\n[nvidia-container-cli]\n";
-  if (!options.cli_debug.empty()) {
-    line("debug", Quoted(options.cli_debug));
+  if (!flags.cli_debug.empty()) {
+    line("debug", Quoted(flags.cli_debug));
   }
   line("ldconfig", Quoted("@" + JoinPath(facts.driver_root, "sbin/ldconfig")));
   line("path", Quoted(JoinPath(folder, "nvidia-container-cli")));
   line("root", Quoted(facts.driver_root));
   text += "\n[nvidia-container-runtime]\n";
-  if (!options.runtime_debug.empty()) {
-    line("debug", Quoted(options.runtime_debug));
+  if (!flags.runtime_debug.empty()) {
+    line("debug", Quoted(flags.runtime_debug));
   }
-  if (!options.runtime_log_level.empty()) {
-    line("log-level", Quoted(options.runtime_log_level));
+  if (!flags.runtime_log_level.empty()) {
+    line("log-level", Quoted(flags.runtime_log_level));
   }
-  line("mode", Quoted(options.runtime_mode));
-  line("runtimes", QuotedList(LowLevelRuntimes(options, facts)));
+  line("mode", Quoted(flags.runtime_mode));
+  line("runtimes", QuotedList(LowLevelRuntimes(flags, facts)));
   text += "\n[nvidia-container-runtime.modes.cdi]\n";
-  line("annotation-prefixes", options.annotation_prefixes.empty()
+  line("annotation-prefixes", flags.annotation_prefixes.empty()
                                   ? QuotedList({"cdi.k8s.io/"})
-                                  : QuotedList(options.annotation_prefixes));
-  if (!options.default_kind.empty()) {
-    line("default-kind", Quoted(options.default_kind));
+                                  : QuotedList(flags.annotation_prefixes));
+  if (!flags.default_kind.empty()) {
+    line("default-kind", Quoted(flags.default_kind));
   }
   line("spec-dirs", QuotedList({"/etc/cdi", names::kCdiDir}));
   text += "\n[nvidia-container-runtime-hook]\n";
   line("path", Quoted(JoinPath(folder, "nvidia-container-runtime-hook")));
-  line("skip-mode-detection", options.skip_mode_detection ? "true" : "false");
+  line("skip-mode-detection", flags.skip_mode_detection ? "true" : "false");
   text += "\n[nvidia-ctk]\n";
   line("path", Quoted(JoinPath(folder, "nvidia-ctk")));
-  if (!options.opt_in_features.empty()) {
+  if (!flags.opt_in_features.empty()) {
     text += "\n[features]\n";
   }
-  for (const std::string& feature : options.opt_in_features) {
+  for (const std::string& feature : flags.opt_in_features) {
     line(feature, "true");
   }
   return text;
 }
 
-std::vector<host::Change> DesiredFiles(const Options& options, const HostFacts& facts) {
+std::vector<host::Change> DesiredFiles(const Flags& flags, const HostFacts& facts) {
   using Kind = host::Change::Kind;
-  const std::string folder = ToolkitDir(options);
+  const std::string folder = ToolkitDir(flags);
   std::vector<host::Change> changes;
   // The configuration first: who finds the program finds it configured.
-  changes.push_back({Kind::kFile, RuntimeConfigPath(options), RuntimeConfigFile(options, facts),
-                     0644, std::nullopt});
+  changes.push_back(
+      {Kind::kFile, RuntimeConfigPath(flags), RuntimeConfigFile(flags, facts), 0644, std::nullopt});
   // The program that the other leaves work to comes before it.
   changes.push_back({Kind::kFile, JoinPath(folder, kCtk), "", 0755, std::nullopt, facts.ctk});
   changes.push_back(
@@ -158,7 +158,7 @@ std::vector<host::Change> DesiredFiles(const Options& options, const HostFacts& 
   }
   if (!facts.management_cdi.empty()) {
     changes.push_back(
-        {Kind::kFile, ManagementCdiPath(options), facts.management_cdi, 0644, std::nullopt});
+        {Kind::kFile, ManagementCdiPath(flags), facts.management_cdi, 0644, std::nullopt});
   }
   return changes;
 }

@@ -6,21 +6,21 @@
 #include <vector>
 
 #include "host/journal.h"
-#include "operands/container_toolkit/options.h"
+#include "operands/container_toolkit/flags.h"
 
 namespace gantry::container_toolkit {
 
 // Where the journal of what was done to the host lies, on the host.
 inline constexpr char kJournalFolder[] = "/var/lib/nvidia-gpu-operator";
 
-std::string ToolkitDir(const Options& options);
-std::string RuntimeProgram(const Options& options);  // nvidia-container-runtime there
+std::string ToolkitDir(const Flags& flags);
+std::string RuntimeProgram(const Flags& flags);  // nvidia-container-runtime there
 
 // The management CDI document's path; empty if none is asked for.
-std::string ManagementCdiPath(const Options& options);
+std::string ManagementCdiPath(const Flags& flags);
 
 // config.toml of the runtime, on the host.
-std::string RuntimeConfigPath(const Options& options);
+std::string RuntimeConfigPath(const Flags& flags);
 
 // What is found on a host and goes into its files.
 struct HostFacts {
@@ -33,12 +33,12 @@ struct HostFacts {
 };
 
 // What the toolkit wants on the host, but for the engine's configuration.
-std::vector<host::Change> DesiredFiles(const Options& options, const HostFacts& facts);
+std::vector<host::Change> DesiredFiles(const Flags& flags, const HostFacts& facts);
 
 // The runtimes that a config.toml names; empty if it can't be read.
 std::vector<std::string> RuntimesInConfigFile(const std::string& text);
 
 // The content of config.toml.
-std::string RuntimeConfigFile(const Options& options, const HostFacts& facts);
+std::string RuntimeConfigFile(const Flags& flags, const HostFacts& facts);
 
 }  // namespace gantry::container_toolkit

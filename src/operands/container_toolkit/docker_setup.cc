@@ -25,9 +25,9 @@ constexpr char kDockerConfig[] = "/etc/docker/daemon.json";
 
 }  // namespace
 
-DockerSetup::DockerSetup(const Options& options, FoundRuntime found_runtime,
+DockerSetup::DockerSetup(const Flags& flags, FoundRuntime found_runtime,
                          std::vector<std::string> noted_drop_ins)
-    : RuntimeSetup(options, std::move(found_runtime), std::move(noted_drop_ins)),
+    : RuntimeSetup(flags, std::move(found_runtime), std::move(noted_drop_ins)),
       config_path_(OptionValue(found().words, {"--config-file"})) {
   if (config_path_.empty()) {
     config_path_ = kDockerConfig;
@@ -50,10 +50,10 @@ Result<RuntimeSetup::Wanted> DockerSetup::Plan() {
   } else if (text.error().kind != ErrorKind::kNotFound) {
     return std::unexpected(text.error());
   }
-  wish.program = RuntimeProgram(options());
-  wish.runtime_name = options().runtime_name;
-  wish.set_as_default = options().set_as_default;
-  wish.enable_cdi = options().cdi_in_runtime.value_or(options().cdi_enabled);
+  wish.program = RuntimeProgram(flags());
+  wish.runtime_name = flags().runtime_name;
+  wish.set_as_default = flags().set_as_default;
+  wish.enable_cdi = flags().cdi_in_runtime.value_or(flags().cdi_enabled);
   TRY_ASSIGN(const container::DockerPlan plan, container::PlanDocker(wish));
   Wanted wanted;
   wanted.handlers = plan.handlers;
@@ -66,11 +66,11 @@ Result<RuntimeSetup::Wanted> DockerSetup::Plan() {
 }
 
 Result<std::string> DockerSetup::TryOut(const Wanted& wanted) {
-  TRY_ASSIGN(const TrialFolder folder, TrialFolder::Make(options().host_root));
+  TRY_ASSIGN(const TrialFolder folder, TrialFolder::Make(flags().host_root));
   TRY_ASSIGN(const std::string path, folder.Write("daemon.json", wanted.changes.front().content));
   TRY_ASSIGN(const host::Finished checked,
              host::RunProgram({{found().program, "--validate", "--config-file", path},
-                               options().host_root,
+                               flags().host_root,
                                seconds(10)}));
   // Before 23.0 there is no --validate.
   const bool unknown = checked.errors.find("unknown flag") != std::string::npos;

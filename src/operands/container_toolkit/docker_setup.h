@@ -13,7 +13,7 @@ namespace gantry::container_toolkit {
 // Of Docker: members in its daemon.json, read again by the running daemon after a SIGHUP.
 class DockerSetup final : public RuntimeSetup {
  public:
-  DockerSetup(const Options& options, FoundRuntime found, std::vector<std::string> drop_ins);
+  DockerSetup(const Flags& flags, FoundRuntime found, std::vector<std::string> drop_ins);
   [[nodiscard]] std::vector<std::string> LowLevelRuntimes() const override { return {}; }
 
  private:
@@ -29,7 +29,7 @@ class DockerSetup final : public RuntimeSetup {
       WallTime /*begin*/, std::chrono::milliseconds /*limit*/) const override {
     return {};
   }
-  [[nodiscard]] bool ReloadsInPlace() const override { return options().restart_mode != "systemd"; }
+  [[nodiscard]] bool ReloadsInPlace() const override { return flags().restart_mode != "systemd"; }
   // Docker tells of no container by which runtime it was made.
   [[nodiscard]] Result<std::vector<container::CriSandbox>> Sandboxes(
       std::chrono::milliseconds /*limit*/) const override {

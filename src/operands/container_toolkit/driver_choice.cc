@@ -12,9 +12,9 @@ namespace {
 
 // The places with the named root in the place of a driver container's; nothing if none is named
 // that the usual order does not begin with.
-std::optional<host::DriverPlaces> NamedPlaces(const Options& options,
+std::optional<host::DriverPlaces> NamedPlaces(const Flags& flags,
                                               const host::DriverPlaces& places) {
-  const std::string root = container::WithoutSlashes(options.driver_root);
+  const std::string root = container::WithoutSlashes(flags.driver_root);
   if (root.empty() || root == "/") {
     return std::nullopt;
   }
@@ -26,8 +26,8 @@ std::optional<host::DriverPlaces> NamedPlaces(const Options& options,
   return named;
 }
 
-host::DriverVerdict Judge(const Options& options, const host::DriverPlaces& places) {
-  if (const auto named = NamedPlaces(options, places)) {
+host::DriverVerdict Judge(const Flags& flags, const host::DriverPlaces& places) {
+  if (const auto named = NamedPlaces(flags, places)) {
     host::DriverObservation seen = host::ObserveDriver(*named);
     seen.host = {};
     seen.wsl = false;
@@ -40,18 +40,17 @@ host::DriverVerdict Judge(const Options& options, const host::DriverPlaces& plac
 
 }  // namespace
 
-host::DriverVerdict ChooseDriver(const Options& options, const host::DriverPlaces& places) {
-  host::DriverVerdict verdict = Judge(options, places);
-  if (!options.dev_root.empty()) {
-    verdict.dev_root = options.dev_root;
+host::DriverVerdict ChooseDriver(const Flags& flags, const host::DriverPlaces& places) {
+  host::DriverVerdict verdict = Judge(flags, places);
+  if (!flags.dev_root.empty()) {
+    verdict.dev_root = flags.dev_root;
   }
   return verdict;
 }
 
-std::vector<std::string> DriverPathsToWatch(const Options& options,
-                                            const host::DriverPlaces& places) {
+std::vector<std::string> DriverPathsToWatch(const Flags& flags, const host::DriverPlaces& places) {
   std::vector<std::string> paths = host::DriverPathsToWatch(places);
-  if (const auto named = NamedPlaces(options, places)) {
+  if (const auto named = NamedPlaces(flags, places)) {
     const std::vector<std::string> more = host::DriverPathsToWatch(*named);
     paths.insert(paths.end(), more.begin(), more.end());
   }

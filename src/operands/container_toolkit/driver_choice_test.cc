@@ -37,41 +37,41 @@ class DriverChoiceTest : public testing::Test {
     fs::create_directories(root_ + folder + "/usr/lib64");
     std::ofstream(root_ + folder + "/usr/lib64/libnvidia-ml.so.1") << "elf";
   }
-  [[nodiscard]] std::string Root() const { return ChooseDriver(options_, places_).driver_root; }
+  [[nodiscard]] std::string Root() const { return ChooseDriver(flags_, places_).driver_root; }
 
   std::string root_;
-  Options options_;
+  Flags flags_;
   host::DriverPlaces places_;
 };
 
 TEST_F(DriverChoiceTest, TheOneThatIsNamedStandsBeforeTheHosts) {
   Driver("/opt/driver");
   EXPECT_EQ(Root(), "/");
-  options_.driver_root = "/opt/driver";
+  flags_.driver_root = "/opt/driver";
   EXPECT_EQ(Root(), "/opt/driver");
-  EXPECT_THAT(DriverPathsToWatch(options_, places_),
+  EXPECT_THAT(DriverPathsToWatch(flags_, places_),
               Contains(root_ + "/opt/driver/usr/lib64/libnvidia-ml.so.1"));
-  options_.driver_root = "/";
+  flags_.driver_root = "/";
   EXPECT_EQ(Root(), "/");
 }
 
 TEST_F(DriverChoiceTest, WhereNoneIsTheUsualOrderCounts) {
-  options_.driver_root = "/opt/driver";
+  flags_.driver_root = "/opt/driver";
   EXPECT_EQ(Root(), "/");
 }
 
 TEST_F(DriverChoiceTest, ADriverContainersMustBeComplete) {
   Driver("/run/nvidia/driver");
-  options_.driver_root = "/run/nvidia/driver";
+  flags_.driver_root = "/run/nvidia/driver";
   EXPECT_EQ(Root(), "/");
   places_.container_ready = true;
   EXPECT_EQ(Root(), "/run/nvidia/driver");
 }
 
 TEST_F(DriverChoiceTest, ADeviceRootThatIsNamedStandsInThePlaceOfTheDrivers) {
-  EXPECT_EQ(ChooseDriver(options_, places_).dev_root, "/");
-  options_.dev_root = "/run/nvidia/dev-root";
-  EXPECT_EQ(ChooseDriver(options_, places_).dev_root, "/run/nvidia/dev-root");
+  EXPECT_EQ(ChooseDriver(flags_, places_).dev_root, "/");
+  flags_.dev_root = "/run/nvidia/dev-root";
+  EXPECT_EQ(ChooseDriver(flags_, places_).dev_root, "/run/nvidia/dev-root");
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/flags.h"
 #include "base/environment.h"
 #include "base/log.h"
 #include "base/paths.h"
@@ -157,50 +158,34 @@ Status RemoveOperandFiles(const std::string& root) {
 }
 
 // True if nothing of the toolkit is left.
-Result<bool> Clean(const Options& options) {
-  TRY_ASSIGN(host::Journal journal, host::Journal::Open(options.host_root, kJournalFolder));
-  TRY(RemoveControlDevices(options.host_root, journal));
-  const auto runtime = MakeRuntimeSetup(options, journal);
+Result<bool> Clean(const Flags& flags) {
+  TRY_ASSIGN(host::Journal journal, host::Journal::Open(flags.host_root, kJournalFolder));
+  TRY(RemoveControlDevices(flags.host_root, journal));
+  const auto runtime = MakeRuntimeSetup(flags, journal);
   if (!runtime) {
     log::Warning("no container runtime is restarted: {}", runtime.error().message);
   }
   TRY_ASSIGN(const auto outcome,
-             runtime ? (*runtime)->Remove(journal) : RemoveWithoutRuntime(options, journal));
+             runtime ? (*runtime)->Remove(journal) : RemoveWithoutRuntime(flags, journal));
   for (const std::string& path : outcome.changed) {
     log::Info("put back {}", path);
   }
   if (outcome.restarted) {
     log::Info("the container runtime was restarted without the NVIDIA runtimes");
   }
-  TRY(RemoveOperandFiles(options.host_root));
+  TRY(RemoveOperandFiles(flags.host_root));
   if (!outcome.kept.empty()) {
-    log::Warning("{} stays on the host: {}; another host-cleanup removes it", ToolkitDir(options),
+    log::Warning("{} stays on the host: {}; another host-cleanup removes it", ToolkitDir(flags),
                  outcome.kept);
   }
   return outcome.kept.empty();
 }
 
-}  // namespace
-
-int RunHostCleanup(int argc, char** argv) {
-  std::vector<std::string> words;
-  std::string done_file = "/tmp/clean";
-  bool wait = true;
-  for (int i = 1; i < argc; ++i) {
-    const std::string word = argv[i];
-    if (word.starts_with("--done-file=")) {
-      done_file = word.substr(word.find('=') + 1);
-    } else if (word == "--no-daemon") {
-      wait = false;
-    } else {
-      words.push_back(word);
-    }
-  }
+int Run(const CleanupFlags& flags) {
   const host::Signals signals;
   const Result<bool> done = [&]() -> Result<bool> {
-    TRY_ASSIGN(const Options options, ParseOptions(words, EnvironmentVariable));
-    TRY_ASSIGN(const bool all, Clean(options));
-    TRY(host::WriteFileAtomic(done_file, ""));
+    TRY_ASSIGN(const bool all, Clean(flags.toolkit));
+    TRY(host::WriteFileAtomic(flags.done_file, ""));
     return all;
   }();
   if (!done) {
@@ -210,11 +195,17 @@ int RunHostCleanup(int argc, char** argv) {
   if (*done) {
     log::Info("the host is as it was before the container toolkit");
   }
-  if (wait) {
+  if (flags.wait) {
     const std::array stop = {signals.stop_fd()};
     host::WaitReadable(stop);
   }
   return 0;
+}
+
+}  // namespace
+
+int RunHostCleanup(int argc, char** argv) {
+  return agent::RunWith(kCleanupProgram, ParseCleanupFlags(argc, argv), Run);
 }
 
 }  // namespace gantry::container_toolkit

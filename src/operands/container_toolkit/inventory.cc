@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "agent/flags.h"
 #include "base/paths.h"
 #include "base/text.h"
 #include "gpu/products.h"
@@ -18,6 +19,9 @@ namespace gantry::container_toolkit {
 namespace {
 
 constexpr std::chrono::seconds kLimit(20);
+constexpr char kUsage[] =
+    "usage: gpu-inventory ROOT HOST_ROOT DEV_ROOT HOST_DEV_ROOT NODE_ROOT\n"
+    "Prints what the driver below ROOT says of this node's GPUs, for the container runtime.";
 
 container::CdiGpu GpuFrom(const nvml::Device& device, const container::DriverPlace& place,
                           const std::string& node_root) {
@@ -41,10 +45,10 @@ container::CdiGpu GpuFrom(const nvml::Device& device, const container::DriverPla
 Result<container::NodeInventory> Gather(container::DriverPlace place,
                                         const std::string& node_root) {
   nvml::EnterDevRoot(place.dev_root);
-  nvml::Library::Options options;
-  TRY_ASSIGN(options.library, nvml::FindLibrary(place.root));
-  options.sys = JoinPath(node_root, "sys");
-  TRY_ASSIGN(const auto library, nvml::Library::Open(options));
+  nvml::Library::Options flags;
+  TRY_ASSIGN(flags.library, nvml::FindLibrary(place.root));
+  flags.sys = JoinPath(node_root, "sys");
+  TRY_ASSIGN(const auto library, nvml::Library::Open(flags));
   TRY_ASSIGN(place.version, library->DriverVersion());
   TRY_ASSIGN(const nvml::Devices devices, library->Enumerate());
   TRY_ASSIGN(container::DriverInventory files, container::FindDriverFiles(place));
@@ -90,11 +94,10 @@ Result<std::string> AskForInventory(const container::DriverPlace& place) {
 }
 
 int RunGpuInventory(int argc, char** argv) {
-  const std::vector<std::string> words(argv + 1, argv + argc);
-  if (words.size() != 5) {
-    std::fprintf(stderr, "usage: gpu-inventory ROOT HOST_ROOT DEV_ROOT HOST_DEV_ROOT NODE_ROOT\n");
-    return 1;
+  if (const auto code = agent::ExitCodeOfWords(argc, argv, 5, kUsage)) {
+    return *code;
   }
+  const std::vector<std::string> words(argv + 1, argv + argc);
   container::DriverPlace place;
   place.root = words[0];
   place.host_root = words[1];

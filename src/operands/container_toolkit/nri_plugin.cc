@@ -59,13 +59,13 @@ Status Send(int fd, std::string_view bytes) {
 
 class Connection {
  public:
-  Connection(const Options& options, int stop_fd) : options_(options), stop_fd_(stop_fd) {}
+  Connection(const Flags& flags, int stop_fd) : flags_(flags), stop_fd_(stop_fd) {}
 
   // Until the runtime ends the connection or `stop_fd` is readable.
   Status Serve(const std::string& path) const {
     TRY_ASSIGN(const Fd fd, Connect(path));
     container::NriSession session(
-        kName, format("{:02}", options_.nri_index),
+        kName, format("{:02}", flags_.nri_index),
         [this](const container::NriContainer& container) { return Devices(container); });
     TRY(Send(fd.get(), session.Hello()));
     bool told = false;
@@ -94,7 +94,7 @@ class Connection {
 
  private:
   [[nodiscard]] std::vector<std::string> Devices(const container::NriContainer& container) const {
-    const NriDecision decision = DevicesOf(container, ManagementNamespaces(options_));
+    const NriDecision decision = DevicesOf(container, ManagementNamespaces(flags_));
     for (const std::string& device : decision.refused) {
       log::Warning(
           "pod {}/{} asks for {}: its namespace is none of --nri-namespace and "
@@ -104,7 +104,7 @@ class Connection {
     return decision.devices;
   }
 
-  const Options& options_;
+  const Flags& flags_;
   const int stop_fd_;
 };
 
@@ -122,16 +122,16 @@ class Teller {
   std::string last_;
 };
 
-void Run(const Options& options, int stop_fd) {
-  const Connection connection(options, stop_fd);
+void Run(const Flags& flags, int stop_fd) {
+  const Connection connection(flags, stop_fd);
   Teller teller;
   auto watcher = host::Watcher::Create();
   if (!watcher) {
     teller.Say(watcher.error().message);
   }
   while (true) {
-    const std::string path = ResolveInRoot(options.host_root, options.nri_socket)
-                                 .value_or(JoinPath(options.host_root, options.nri_socket));
+    const std::string path = ResolveInRoot(flags.host_root, flags.nri_socket)
+                                 .value_or(JoinPath(flags.host_root, flags.nri_socket));
     if (watcher) {
       if (const Status added = watcher->Add(path, host::Watcher::For::kExistence); !added) {
         teller.Say(added.error().message);
@@ -157,8 +157,8 @@ void Run(const Options& options, int stop_fd) {
 
 }  // namespace
 
-NriPlugin::NriPlugin(const Options& options)
-    : thread_([options, stop_fd = stop_.fd()] { Run(options, stop_fd); }) {}
+NriPlugin::NriPlugin(const Flags& flags)
+    : thread_([flags, stop_fd = stop_.fd()] { Run(flags, stop_fd); }) {}
 
 NriPlugin::~NriPlugin() {
   stop_.Stop();

@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "host/watch.h"
-#include "operands/container_toolkit/options.h"
+#include "operands/container_toolkit/flags.h"
 
 namespace gantry::container_toolkit {
 
@@ -13,7 +13,7 @@ namespace gantry::container_toolkit {
 // Make it after host::Signals.
 class NriPlugin {
  public:
-  explicit NriPlugin(const Options& options);
+  explicit NriPlugin(const Flags& flags);
   NriPlugin(const NriPlugin&) = delete;
   NriPlugin& operator=(const NriPlugin&) = delete;
   ~NriPlugin();

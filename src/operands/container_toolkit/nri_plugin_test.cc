@@ -101,25 +101,25 @@ class NriPluginTest : public testing::Test {
  protected:
   void SetUp() override {
     std::string pattern = testing::TempDir() + "/nri.XXXXXX";
-    options_.host_root = ::mkdtemp(pattern.data());
-    options_.nri_plugin = true;
-    options_.nri_index = 7;
-    options_.nri_namespace = "gpu-operator";
-    options_.nri_socket = "/run/nri/nri.sock";
+    flags_.host_root = ::mkdtemp(pattern.data());
+    flags_.nri_plugin = true;
+    flags_.nri_index = 7;
+    flags_.nri_namespace = "gpu-operator";
+    flags_.nri_socket = "/run/nri/nri.sock";
   }
-  void TearDown() override { fs::remove_all(options_.host_root); }
+  void TearDown() override { fs::remove_all(flags_.host_root); }
 
   std::string Socket() const {
-    fs::create_directories(options_.host_root + "/run/nri");
-    return options_.host_root + options_.nri_socket;
+    fs::create_directories(flags_.host_root + "/run/nri");
+    return flags_.host_root + flags_.nri_socket;
   }
 
-  Options options_;
+  Flags flags_;
 };
 
 TEST_F(NriPluginTest, FindsTheRuntimeThatComesLateAndTheOneAfterIt) {
   const host::Signals signals;
-  const NriPlugin plugin(options_);
+  const NriPlugin plugin(flags_);
   for (int turn = 0; turn < 2; ++turn) {
     Runtime runtime(Socket());
     const std::string hello = runtime.Hello();
@@ -140,10 +140,10 @@ TEST_F(NriPluginTest, FindsTheRuntimeThatComesLateAndTheOneAfterIt) {
 
 TEST_F(NriPluginTest, EndsWithoutARuntimeAndWithASilentOne) {
   {
-    const NriPlugin plugin(options_);
+    const NriPlugin plugin(flags_);
   }
   Runtime runtime(Socket());
-  const NriPlugin plugin(options_);
+  const NriPlugin plugin(flags_);
   EXPECT_NE(runtime.Hello(), "");
 }
 

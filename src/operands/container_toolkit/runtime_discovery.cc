@@ -25,9 +25,8 @@ constexpr std::array kKubeletSockets = {
 constexpr char kMicroK8sArguments[] = "/var/snap/microk8s/current/args/kubelet";
 constexpr char kDockerSocket[] = "/run/docker.sock";
 
-std::string Here(const Options& options, const std::string& host_path) {
-  return ResolveInRoot(options.host_root, host_path)
-      .value_or(JoinPath(options.host_root, host_path));
+std::string Here(const Flags& flags, const std::string& host_path) {
+  return ResolveInRoot(flags.host_root, host_path).value_or(JoinPath(flags.host_root, host_path));
 }
 
 std::vector<std::string> UsualSockets(const std::string& engine) {
@@ -48,11 +47,11 @@ struct Kubelet {
 
 // kUnavailable: it is about to start, and to guess which engine it will use could change another
 // one's files.
-Result<Kubelet> FindKubelet(const Options& options) {
+Result<Kubelet> FindKubelet(const Flags& flags) {
   Kubelet says;
   Status starting;
   for (const char* socket : kKubeletSockets) {
-    const auto kubelet = host::SocketPeer(Here(options, socket));
+    const auto kubelet = host::SocketPeer(Here(flags, socket));
     const auto words = kubelet ? host::CommandLine(kubelet->pid)
                                : Result<std::vector<std::string>>(std::unexpected(kubelet.error()));
     if (!words) {
@@ -62,8 +61,8 @@ Result<Kubelet> FindKubelet(const Options& options) {
       continue;
     }
     const std::string path = KubeletConfigPath(*words);
-    const std::string config = path.empty() ? "" : ReadFile(Here(options, path)).value_or("");
-    const std::string arguments = ReadFile(Here(options, kMicroK8sArguments)).value_or("");
+    const std::string config = path.empty() ? "" : ReadFile(Here(flags, path)).value_or("");
+    const std::string arguments = ReadFile(Here(flags, kMicroK8sArguments)).value_or("");
     says.uses_systemd = says.uses_systemd || UsesSystemdCgroups(*words, config, arguments);
     says.socket = CriSocket(*words, config, arguments);
     if (!says.socket.empty()) {
@@ -75,27 +74,27 @@ Result<Kubelet> FindKubelet(const Options& options) {
 }
 
 // Its own mount namespace is the host's as a rule; where it is ours, the path has our prefix.
-Result<std::string> ProgramOf(const Options& options, const FoundRuntime& found) {
-  if (options.executable.starts_with("/")) {
-    return options.executable;
+Result<std::string> ProgramOf(const Flags& flags, const FoundRuntime& found) {
+  if (flags.executable.starts_with("/")) {
+    return flags.executable;
   }
   TRY_ASSIGN(const std::string path, host::ProgramPath(found.process.pid));
-  std::string program = WithoutRoot(options.host_root, path).value_or(path);
+  std::string program = WithoutRoot(flags.host_root, path).value_or(path);
   // k3s is one file with many names: which of its programs runs is told by the name alone.
   const std::string name = found.engine == "docker" ? "dockerd" : found.engine;
   if (const std::string named = JoinPath(ParentOf(program), name);
-      BaseName(program) != name && ::access(Here(options, named).c_str(), X_OK) == 0) {
+      BaseName(program) != name && ::access(Here(flags, named).c_str(), X_OK) == 0) {
     program = named;
   }
   return program;
 }
 
 // Docker's socket may be listened on by systemd, and is not the one that the kubelet asks.
-Status FindDocker(const Options& options, FoundRuntime& found) {
+Status FindDocker(const Flags& flags, FoundRuntime& found) {
   if (BaseName(found.socket) != BaseName(kDockerSocket)) {
     found.socket = kDockerSocket;
   }
-  TRY_ASSIGN(const auto status, container::AskDocker(Here(options, found.socket), seconds(5)));
+  TRY_ASSIGN(const auto status, container::AskDocker(Here(flags, found.socket), seconds(5)));
   if (status.pid <= 0) {
     return Fail(ErrorKind::kDenied, "find Docker: it is in another PID namespace");
   }
@@ -106,20 +105,20 @@ Status FindDocker(const Options& options, FoundRuntime& found) {
 
 }  // namespace
 
-Result<FoundRuntime> FindRuntime(const Options& options) {
+Result<FoundRuntime> FindRuntime(const Flags& flags) {
   FoundRuntime found;
-  std::vector<std::string> sockets = {options.socket};
-  const bool given = !options.socket.empty();
-  const auto kubelet = FindKubelet(options);
+  std::vector<std::string> sockets = {flags.socket};
+  const bool given = !flags.socket.empty();
+  const auto kubelet = FindKubelet(flags);
   if (!given) {
     TRY(kubelet);
-    sockets = kubelet->socket.empty() ? UsualSockets(options.runtime)
+    sockets = kubelet->socket.empty() ? UsualSockets(flags.runtime)
                                       : std::vector<std::string>{kubelet->socket};
   }
   found.kubelet_uses_systemd = kubelet && kubelet->uses_systemd;
   Result<host::ProcessId> peer = Fail(ErrorKind::kNotFound, "find the container runtime");
   for (const std::string& socket : sockets) {
-    auto serves = host::SocketPeer(Here(options, socket));
+    auto serves = host::SocketPeer(Here(flags, socket));
     // One that is there and can't be used says more than those that are not there.
     if (serves || peer.error().kind == ErrorKind::kNotFound) {
       peer = std::move(serves);
@@ -137,17 +136,17 @@ Result<FoundRuntime> FindRuntime(const Options& options) {
   found.process = *peer;
   TRY_ASSIGN(found.words, host::CommandLine(found.process.pid));
   const std::string engine = EngineOf(found.words);
-  found.engine = given || engine.empty() ? options.runtime : engine;
-  if (found.engine != options.runtime) {
+  found.engine = given || engine.empty() ? flags.runtime : engine;
+  if (found.engine != flags.runtime) {
     found.remarks.push_back(
         format("the kubelet's runtime on {} is {}, not {}; it is the one that "
                "is configured",
-               found.socket, found.engine, options.runtime));
+               found.socket, found.engine, flags.runtime));
   }
   if (found.engine == "docker") {
-    TRY(FindDocker(options, found));
+    TRY(FindDocker(flags, found));
   }
-  TRY_ASSIGN(found.program, ProgramOf(options, found));
+  TRY_ASSIGN(found.program, ProgramOf(flags, found));
   return found;
 }
 

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "host/processes.h"
-#include "operands/container_toolkit/options.h"
+#include "operands/container_toolkit/flags.h"
 
 namespace gantry::container_toolkit {
 
@@ -23,6 +23,6 @@ struct FoundRuntime {
 
 // By the socket that was given, else by the one that the kubelet uses, else by the engines' usual
 // ones; the rest by the process that serves it. kUnavailable: nobody serves it now.
-Result<FoundRuntime> FindRuntime(const Options& options);
+Result<FoundRuntime> FindRuntime(const Flags& flags);
 
 }  // namespace gantry::container_toolkit

@@ -73,14 +73,14 @@ std::vector<std::string> NotedDropIns(const host::Journal& journal) {
 }
 
 // How ours is taken out of a file that somebody edited since.
-host::Journal::TakeOut TakeOut(const Options& options, const host::Journal& journal) {
+host::Journal::TakeOut TakeOut(const Flags& flags, const host::Journal& journal) {
   std::vector<std::string> drop_ins = NotedDropIns(journal);
   if (drop_ins.empty()) {
     drop_ins.emplace_back(kUsualDropIn);
   }
-  return [&options, drop_ins](const std::string& path, std::string text) {
+  return [&flags, drop_ins](const std::string& path, std::string text) {
     if (path.ends_with(".json")) {
-      return container::WithoutNvidiaRuntimes(text, RuntimeProgram(options));
+      return container::WithoutNvidiaRuntimes(text, RuntimeProgram(flags));
     }
     for (const std::string& drop_in : drop_ins) {
       text = container::WithoutOurPart(text, drop_in);
@@ -106,9 +106,9 @@ std::optional<WallTime> WithdrawnAt(const host::Journal& journal) {
 }
 
 // All that containers need when they end: the runtime's program, its other names, its config.toml.
-Result<host::Journal::Which> OfTheProgram(const Options& options, const host::Journal& journal) {
+Result<host::Journal::Which> OfTheProgram(const Flags& flags, const host::Journal& journal) {
   TRY_ASSIGN(const std::string folder, journal.Resolve({.kind = host::Change::Kind::kDirectory,
-                                                        .path = ToolkitDir(options),
+                                                        .path = ToolkitDir(flags),
                                                         .content = {},
                                                         .pristine = {}}));
   return [folder](const std::string& path) {
@@ -135,16 +135,15 @@ bool Has(const std::string& engine, const container::CriStatus& status,
 }  // namespace
 
 std::string RuntimeSetup::Here(const std::string& host_path) const {
-  return ResolveInRoot(options_.host_root, host_path)
-      .value_or(JoinPath(options_.host_root, host_path));
+  return ResolveInRoot(flags_.host_root, host_path).value_or(JoinPath(flags_.host_root, host_path));
 }
 
 std::string RuntimeSetup::AskedConfig() const {
-  return found_.engine == options_.runtime ? options_.runtime_config : "";
+  return found_.engine == flags_.runtime ? flags_.runtime_config : "";
 }
 
 std::string RuntimeSetup::AskedDropIn() const {
-  return found_.engine == options_.runtime ? options_.drop_in_config : "";
+  return found_.engine == flags_.runtime ? flags_.drop_in_config : "";
 }
 
 std::string RuntimeSetup::RunningPrefix() const {
@@ -167,7 +166,7 @@ Result<RuntimeSetup::Outcome> RuntimeSetup::Install(host::Journal& journal) {
     TRY(NoteServing(journal, wanted));
     return outcome;  // somebody else gave it all that is wanted
   }
-  std::string asked = options_.restart_mode;
+  std::string asked = flags_.restart_mode;
   for (const host::Change& change : wanted.changes) {
     asked += change.content;
   }
@@ -200,7 +199,7 @@ Result<RuntimeSetup::Outcome> RuntimeSetup::Install(host::Journal& journal) {
   }
   for (const std::string& path : drop_ins_) {
     if (path != wanted.drop_in) {
-      TRY_ASSIGN(const auto gone, journal.Undo(path, TakeOut(options_, journal)));
+      TRY_ASSIGN(const auto gone, journal.Undo(path, TakeOut(flags_, journal)));
       outcome.changed.insert(outcome.changed.end(), gone.begin(), gone.end());
     }
   }
@@ -244,7 +243,7 @@ Status RuntimeSetup::PutInPlace(host::Journal& journal, const Wanted& wanted, Ou
 
 Status RuntimeSetup::NoteServing(host::Journal& journal, const Wanted& wanted) const {
   std::vector<std::string> handlers = wanted.handlers;
-  if (options_.set_as_default) {
+  if (flags_.set_as_default) {
     handlers.emplace_back();
   }
   return NoteHandlers(journal, handlers);
@@ -264,7 +263,7 @@ Result<bool> RuntimeSetup::RestartIfNeeded(host::Journal& journal, const std::st
   }
   const std::string read = known ? note : RunningNote(found_.process, "");
   TRY(journal.SetNote(kRunning, read + std::string(kPending)));
-  if (options_.restart_mode == "none") {
+  if (flags_.restart_mode == "none") {
     log::Warning("{} has to be restarted for its new configuration; restart mode is none",
                  found_.engine);
     return false;
@@ -275,7 +274,7 @@ Result<bool> RuntimeSetup::RestartIfNeeded(host::Journal& journal, const std::st
 }
 
 Status RuntimeSetup::TakeBack(host::Journal& journal, const Wanted& wanted) {
-  const auto take_out = TakeOut(options_, journal);
+  const auto take_out = TakeOut(flags_, journal);
   const std::string before = journal.Note(kRunning);  // names the process before the restart
   bool changed = false;
   for (auto change = wanted.changes.rbegin(); change != wanted.changes.rend(); ++change) {
@@ -287,7 +286,7 @@ Status RuntimeSetup::TakeBack(host::Journal& journal, const Wanted& wanted) {
   if (!changed || RestartsItself()) {
     return {};
   }
-  const auto now = FindRuntime(options_);
+  const auto now = FindRuntime(flags_);
   if (!now) {
     return {};  // its supervisor tries again, and it finds the old files by itself
   }
@@ -410,8 +409,8 @@ std::string RuntimeSetup::SystemdUnit(const host::ProcessId& process) const {
 }
 
 Status RuntimeSetup::Restart(const host::ProcessId& process) const {
-  const bool by_unit = options_.restart_mode == "systemd" || !SignalRestarts();
-  std::string unit = options_.restart_mode == "signal" && !by_unit ? "" : SystemdUnit(process);
+  const bool by_unit = flags_.restart_mode == "systemd" || !SignalRestarts();
+  std::string unit = flags_.restart_mode == "signal" && !by_unit ? "" : SystemdUnit(process);
   if (unit.empty() && by_unit) {
     unit = UsualUnit();
   }
@@ -430,7 +429,7 @@ Status RuntimeSetup::RestartUnit(const std::string& unit) const {
   for (const char* systemctl :
        {"/usr/bin/systemctl", "/bin/systemctl", "/run/current-system/sw/bin/systemctl"}) {
     const auto done = host::RunProgram(
-        {{systemctl, "restart", "--no-block", unit}, options_.host_root, seconds(5)});
+        {{systemctl, "restart", "--no-block", unit}, flags_.host_root, seconds(5)});
     if (!done && done.error().kind == ErrorKind::kNotFound) {
       continue;
     }
@@ -487,7 +486,7 @@ Result<std::string> RuntimeSetup::Withdraw(host::Journal& journal,
   if (RestartsItself()) {
     LetStartsFinish();
   }
-  TRY_ASSIGN(outcome.changed, journal.UndoWhere(which, TakeOut(options_, journal)));
+  TRY_ASSIGN(outcome.changed, journal.UndoWhere(which, TakeOut(flags_, journal)));
   const auto after = Effective();
   if (!after) {
     return format("{} is not restarted: {}", found_.engine, after.error().message);
@@ -495,7 +494,7 @@ Result<std::string> RuntimeSetup::Withdraw(host::Journal& journal,
   if (WithoutPending(journal.Note(kRunning)) == RunningNote(found_.process, *after)) {
     return "";
   }
-  if (options_.restart_mode == "none") {
+  if (flags_.restart_mode == "none") {
     return format("{} has to be restarted without it; restart mode is none", found_.engine);
   }
   TRY_ASSIGN(const host::ProcessId now, RestartAndWait({}));
@@ -533,32 +532,32 @@ Result<RuntimeSetup::Outcome> RuntimeSetup::Leave(host::Journal& journal) {
 Result<RuntimeSetup::Outcome> RuntimeSetup::Remove(host::Journal& journal) {
   Outcome outcome;
   if (IsConfigured(journal)) {
-    TRY_ASSIGN(auto of_the_program, OfTheProgram(options_, journal));
+    TRY_ASSIGN(auto of_the_program, OfTheProgram(flags_, journal));
     TRY_ASSIGN(outcome.kept, Withdraw(journal, Not(std::move(of_the_program)), outcome));
     if (outcome.kept.empty()) {
       outcome.kept = Users(ServedBefore(journal).handlers, WithdrawnAt(journal));
     }
   }
   if (outcome.kept.empty()) {
-    TRY_ASSIGN(const auto changed, journal.UndoAll(TakeOut(options_, journal)));
+    TRY_ASSIGN(const auto changed, journal.UndoAll(TakeOut(flags_, journal)));
     outcome.changed.insert(outcome.changed.end(), changed.begin(), changed.end());
   }
   return outcome;
 }
 
-Result<RuntimeSetup::Outcome> RemoveWithoutRuntime(const Options& options, host::Journal& journal) {
+Result<RuntimeSetup::Outcome> RemoveWithoutRuntime(const Flags& flags, host::Journal& journal) {
   RuntimeSetup::Outcome outcome;
   const std::vector<std::string> running = Split(journal.Note(kRunning), ' ');
   const auto pid = ParseInt(running.empty() ? "" : running.front());
   const auto process = host::Identify(static_cast<pid_t>(pid.value_or(0)));
   if (process && running.size() > 1 && running[1] == std::to_string(process->start_time)) {
     outcome.kept = format("process {} runs with it still", process->pid);
-    TRY_ASSIGN(auto of_the_program, OfTheProgram(options, journal));
+    TRY_ASSIGN(auto of_the_program, OfTheProgram(flags, journal));
     TRY_ASSIGN(outcome.changed,
-               journal.UndoWhere(Not(std::move(of_the_program)), TakeOut(options, journal)));
+               journal.UndoWhere(Not(std::move(of_the_program)), TakeOut(flags, journal)));
     return outcome;
   }
-  TRY_ASSIGN(outcome.changed, journal.UndoAll(TakeOut(options, journal)));
+  TRY_ASSIGN(outcome.changed, journal.UndoAll(TakeOut(flags, journal)));
   return outcome;
 }
 
@@ -567,10 +566,10 @@ bool IsConfigured(const host::Journal& journal) {
                              [&](const char* note) { return !journal.Note(note).empty(); });
 }
 
-bool ServesAsBefore(const Options& options, const host::Journal& journal) {
+bool ServesAsBefore(const Flags& flags, const host::Journal& journal) {
   Served served = ServedBefore(journal);
   std::erase(served.handlers, "");
-  const std::string socket = ResolveInRoot(options.host_root, served.socket).value_or("");
+  const std::string socket = ResolveInRoot(flags.host_root, served.socket).value_or("");
   if (served.engine.empty()) {
     return false;
   }
@@ -582,18 +581,18 @@ bool ServesAsBefore(const Options& options, const host::Journal& journal) {
   return status && status->ready && Has(served.engine, *status, served.handlers);
 }
 
-Result<std::unique_ptr<RuntimeSetup>> MakeRuntimeSetup(const Options& options,
+Result<std::unique_ptr<RuntimeSetup>> MakeRuntimeSetup(const Flags& flags,
                                                        const host::Journal& journal) {
-  TRY_ASSIGN(FoundRuntime found, FindRuntime(options));
+  TRY_ASSIGN(FoundRuntime found, FindRuntime(flags));
   std::vector<std::string> drop_ins = NotedDropIns(journal);
   if (found.engine == "crio") {
-    drop_ins.push_back(JoinPath(options.hooks_dir, options.hook_filename));
-    return std::make_unique<CrioSetup>(options, std::move(found), std::move(drop_ins));
+    drop_ins.push_back(JoinPath(flags.hooks_dir, flags.hook_filename));
+    return std::make_unique<CrioSetup>(flags, std::move(found), std::move(drop_ins));
   }
   if (found.engine == "docker") {
-    return std::make_unique<DockerSetup>(options, std::move(found), std::move(drop_ins));
+    return std::make_unique<DockerSetup>(flags, std::move(found), std::move(drop_ins));
   }
-  return ContainerdSetup::Make(options, std::move(found), std::move(drop_ins));
+  return ContainerdSetup::Make(flags, std::move(found), std::move(drop_ins));
 }
 
 }  // namespace gantry::container_toolkit

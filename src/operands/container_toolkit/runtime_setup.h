@@ -12,7 +12,7 @@
 #include "container/cri_starts.h"
 #include "host/journal.h"
 #include "host/processes.h"
-#include "operands/container_toolkit/options.h"
+#include "operands/container_toolkit/flags.h"
 #include "operands/container_toolkit/runtime_discovery.h"
 
 namespace gantry::container_toolkit {
@@ -57,8 +57,8 @@ class RuntimeSetup {
 
  protected:
   // `drop_ins`: host paths of ours as the journal has them, those at places of before too.
-  RuntimeSetup(const Options& options, FoundRuntime found, std::vector<std::string> drop_ins)
-      : options_(options), found_(std::move(found)), drop_ins_(std::move(drop_ins)) {}
+  RuntimeSetup(const Flags& flags, FoundRuntime found, std::vector<std::string> drop_ins)
+      : flags_(flags), found_(std::move(found)), drop_ins_(std::move(drop_ins)) {}
 
   struct Wanted {
     std::vector<host::Change> changes;  // empty: all is there already
@@ -105,9 +105,9 @@ class RuntimeSetup {
 
   [[nodiscard]] std::string Here(const std::string& host_path) const;
   [[nodiscard]] const std::vector<std::string>& drop_ins() const { return drop_ins_; }
-  [[nodiscard]] const Options& options() const { return options_; }
+  [[nodiscard]] const Flags& flags() const { return flags_; }
   [[nodiscard]] const FoundRuntime& found() const { return found_; }
-  // The paths that options name; empty where they are meant for another engine than the node's.
+  // The paths that flags name; empty where they are meant for another engine than the node's.
   [[nodiscard]] std::string AskedConfig() const;
   [[nodiscard]] std::string AskedDropIn() const;
   void Watch(const std::string& host_path) { watched_.push_back(Here(host_path)); }
@@ -134,24 +134,24 @@ class RuntimeSetup {
   [[nodiscard]] std::string SystemdUnit(const host::ProcessId& process) const;
   [[nodiscard]] std::string RunningPrefix() const;
 
-  const Options& options_;
+  const Flags& flags_;
   FoundRuntime found_;
   std::vector<std::string> drop_ins_;
   std::vector<std::string> watched_;
 };
 
 // For the engine that runs now. kUnavailable: none does.
-Result<std::unique_ptr<RuntimeSetup>> MakeRuntimeSetup(const Options& options,
+Result<std::unique_ptr<RuntimeSetup>> MakeRuntimeSetup(const Flags& flags,
                                                        const host::Journal& journal);
 
 // RuntimeSetup::Remove without an engine that could be asked or restarted.
-Result<RuntimeSetup::Outcome> RemoveWithoutRuntime(const Options& options, host::Journal& journal);
+Result<RuntimeSetup::Outcome> RemoveWithoutRuntime(const Flags& flags, host::Journal& journal);
 
 // Whether an engine was given the runtimes, and not rid of them since.
 bool IsConfigured(const host::Journal& journal);
 
 // Whether it answers, with the runtimes of the last configuration that worked: then a newer one
 // that fails takes nothing from the node. Blocks for two seconds at most.
-bool ServesAsBefore(const Options& options, const host::Journal& journal);
+bool ServesAsBefore(const Flags& flags, const host::Journal& journal);
 
 }  // namespace gantry::container_toolkit

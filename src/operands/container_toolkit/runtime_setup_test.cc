@@ -41,9 +41,9 @@ struct Engine {
 
 class FakeSetup final : public RuntimeSetup {
  public:
-  FakeSetup(const Options& options, FoundRuntime found, std::vector<std::string> drop_ins,
+  FakeSetup(const Flags& flags, FoundRuntime found, std::vector<std::string> drop_ins,
             Engine& engine)
-      : RuntimeSetup(options, std::move(found), std::move(drop_ins)), engine_(engine) {}
+      : RuntimeSetup(flags, std::move(found), std::move(drop_ins)), engine_(engine) {}
   [[nodiscard]] std::vector<std::string> LowLevelRuntimes() const override { return {}; }
 
  private:
@@ -51,7 +51,7 @@ class FakeSetup final : public RuntimeSetup {
 
   Result<Wanted> Plan() override {
     Wanted wanted;
-    wanted.drop_in = options().drop_in_config;
+    wanted.drop_in = flags().drop_in_config;
     wanted.handlers = {"nvidia"};
     if (engine_.has_theirs) {
       return wanted;
@@ -105,10 +105,10 @@ class RuntimeSetupTest : public testing::Test {
   void SetUp() override {
     std::string pattern = "/tmp/setup.XXXXXX";  // a socket's path is short
     root_ = ::mkdtemp(pattern.data());
-    options_.host_root = root_;
-    options_.drop_in_config = kDropIn;
-    options_.socket = "/run/engine.sock";
-    options_.executable = "/bin/engine";
+    flags_.host_root = root_;
+    flags_.drop_in_config = kDropIn;
+    flags_.socket = "/run/engine.sock";
+    flags_.executable = "/bin/engine";
     Put(kMain, "theirs\n");
     fs::create_directories(root_ + "/run");
     Serve();
@@ -124,7 +124,7 @@ class RuntimeSetupTest : public testing::Test {
   void Serve() {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
-    const std::string path = root_ + options_.socket;
+    const std::string path = root_ + flags_.socket;
     std::memcpy(address.sun_path, path.c_str(), path.size());
     socket_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     ASSERT_EQ(::bind(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
@@ -135,7 +135,7 @@ class RuntimeSetupTest : public testing::Test {
     std::ofstream(root_ + path) << text;
   }
   std::string Get(const std::string& path) { return ReadFile(root_ + path).value_or("(absent)"); }
-  [[nodiscard]] std::string Program() const { return ToolkitDir(options_) + "/nvidia-cdi-hook"; }
+  [[nodiscard]] std::string Program() const { return ToolkitDir(flags_) + "/nvidia-cdi-hook"; }
   host::Journal Open() { return host::Journal::Open(root_, kJournalFolder).value(); }
 
   // As a toolkit does that was just started.
@@ -148,9 +148,9 @@ class RuntimeSetupTest : public testing::Test {
     }
     FoundRuntime found;
     found.engine = "containerd";
-    found.socket = options_.socket;
+    found.socket = flags_.socket;
     found.process = engine_.process;
-    return {options_, std::move(found), std::move(drop_ins), engine_};
+    return {flags_, std::move(found), std::move(drop_ins), engine_};
   }
   Result<RuntimeSetup::Outcome> Install() {
     host::Journal journal = Open();
@@ -162,7 +162,7 @@ class RuntimeSetupTest : public testing::Test {
   }
 
   std::string root_;
-  Options options_;
+  Flags flags_;
   Engine engine_;
   int socket_ = -1;
 };
@@ -176,7 +176,7 @@ TEST_F(RuntimeSetupTest, ARestartForWhatChangesAndNoOther) {
   EXPECT_TRUE(Remove()->restarted);
   EXPECT_EQ(Get(kMain), "theirs\n");
   EXPECT_FALSE(fs::exists(root_ + kJournalFolder));
-  EXPECT_FALSE(fs::exists(root_ + options_.install_dir));
+  EXPECT_FALSE(fs::exists(root_ + flags_.install_dir));
   EXPECT_EQ(engine_.restarts, 2);
 }
 
@@ -209,7 +209,7 @@ TEST_F(RuntimeSetupTest, ARestartThatFailsIsNotTriedForEver) {
   EXPECT_EQ(engine_.restarts, 1);
   EXPECT_EQ(Get(std::string(kJournalFolder) + "/journal.json"), journal) << "nothing wakes it";
   engine_.refuses = false;
-  options_.restart_mode = "signal";
+  flags_.restart_mode = "signal";
   EXPECT_TRUE(Install()->restarted) << "another mode is another attempt";
 }
 
@@ -240,7 +240,7 @@ TEST_F(RuntimeSetupTest, TheProgramStaysUntilTheEngineWasRestarted) {
   const auto outcome = Remove();
   ASSERT_TRUE(outcome);
   EXPECT_TRUE(outcome->restarted) << "it is still due";
-  EXPECT_FALSE(fs::exists(root_ + options_.install_dir));
+  EXPECT_FALSE(fs::exists(root_ + flags_.install_dir));
   EXPECT_FALSE(fs::exists(root_ + kJournalFolder));
 }
 
@@ -258,7 +258,7 @@ TEST_F(RuntimeSetupTest, TheProgramStaysForContainersThatItRuns) {
   EXPECT_EQ(Get(kDropIn), "(absent)");
   engine_.sandboxes->erase(engine_.sandboxes->begin());
   EXPECT_EQ(Remove()->kept, "");
-  EXPECT_FALSE(fs::exists(root_ + options_.install_dir));
+  EXPECT_FALSE(fs::exists(root_ + flags_.install_dir));
   EXPECT_EQ(engine_.restarts, 2) << "one for each change";
 }
 
@@ -281,9 +281,9 @@ TEST_F(RuntimeSetupTest, AnEngineThatWasNeverGivenAnythingIsNotAsked) {
 }
 
 TEST_F(RuntimeSetupTest, AsTheDefaultRuntimeItRunsEveryContainer) {
-  options_.set_as_default = true;
+  flags_.set_as_default = true;
   ASSERT_TRUE(Install());
-  options_.set_as_default = false;  // the cleanup is not told
+  flags_.set_as_default = false;  // the cleanup is not told
   engine_.sandboxes = std::vector<container::CriSandbox>{
       {.id = "b", .pod = "default/b", .ready = true, .created = {}, .handler = ""}};
   EXPECT_EQ(Remove()->kept, "containers run by it: default/b");
@@ -299,7 +299,7 @@ TEST_F(RuntimeSetupTest, AsTheDefaultRuntimeItRunsEveryContainer) {
 
 TEST_F(RuntimeSetupTest, WithoutARestartTheProgramStays) {
   ASSERT_TRUE(Install());
-  options_.restart_mode = "none";
+  flags_.restart_mode = "none";
   EXPECT_THAT(Remove()->kept, HasSubstr("restart mode is none"));
   EXPECT_EQ(Get(Program()), "x");
 }
@@ -309,17 +309,17 @@ TEST_F(RuntimeSetupTest, AnEngineThatIsNotFoundAndLivesOn) {
   host::Journal journal = Open();
   const host::ProcessId self = host::Identify(::getpid()).value();
   ASSERT_TRUE(journal.SetNote("runtime-running", format("{} {} x", self.pid, self.start_time)));
-  EXPECT_THAT(RemoveWithoutRuntime(options_, journal)->kept, HasSubstr("still"));
+  EXPECT_THAT(RemoveWithoutRuntime(flags_, journal)->kept, HasSubstr("still"));
   EXPECT_EQ(Get(kMain), "theirs\n");
   EXPECT_EQ(Get(Program()), "x");
   ASSERT_TRUE(journal.SetNote("runtime-running", format("{} 1 x", self.pid)));
-  EXPECT_EQ(RemoveWithoutRuntime(options_, journal)->kept, "") << "it ended";
-  EXPECT_FALSE(fs::exists(root_ + options_.install_dir));
+  EXPECT_EQ(RemoveWithoutRuntime(flags_, journal)->kept, "") << "it ended";
+  EXPECT_FALSE(fs::exists(root_ + flags_.install_dir));
 }
 
 TEST_F(RuntimeSetupTest, ADropInThatMoves) {
   ASSERT_TRUE(Install());
-  options_.drop_in_config = "/etc/engine/elsewhere.toml";
+  flags_.drop_in_config = "/etc/engine/elsewhere.toml";
   const auto outcome = Install();
   ASSERT_TRUE(outcome);
   EXPECT_FALSE(outcome->restarted) << "it says the same";

@@ -29,28 +29,27 @@ Result<LoadedConfig> Load(const std::string& path, std::string source) {
 
 }  // namespace
 
-Result<LoadedConfig> LoadConfig(const Arguments& arguments,
-                                const std::optional<std::string>& label) {
-  if (!arguments.config_dir.empty()) {
-    TRY_ASSIGN(const auto entries, ListDirectory(arguments.config_dir));
+Result<LoadedConfig> LoadConfig(const Flags& flags, const std::optional<std::string>& label) {
+  if (!flags.config_dir.empty()) {
+    TRY_ASSIGN(const auto entries, ListDirectory(flags.config_dir));
     const policy::ConfigChoice choice{.label = label.value_or(""),
-                                      .default_name = arguments.default_config,
-                                      .fallbacks = arguments.fallback_strategies};
+                                      .default_name = flags.default_config,
+                                      .fallbacks = flags.fallback_strategies};
     TRY_ASSIGN(const auto name, policy::ChooseConfig(choice, entries));
     if (!name.empty()) {
-      return Load(JoinPath(arguments.config_dir, name), format("'{}'", name));
+      return Load(JoinPath(flags.config_dir, name), format("'{}'", name));
     }
-  } else if (!arguments.config_file.empty()) {
-    return Load(arguments.config_file, arguments.config_file);
+  } else if (!flags.config_file.empty()) {
+    return Load(flags.config_file, flags.config_file);
   }
   return LoadedConfig{.config = {}, .source = "none", .text = {}};
 }
 
-std::string ConfigPathToWatch(const Arguments& arguments) {
-  if (!arguments.config_dir.empty()) {
-    return arguments.config_dir;
+std::string ConfigPathToWatch(const Flags& flags) {
+  if (!flags.config_dir.empty()) {
+    return flags.config_dir;
   }
-  return arguments.config_file.empty() ? "" : ParentOf(arguments.config_file);
+  return flags.config_file.empty() ? "" : ParentOf(flags.config_file);
 }
 
 }  // namespace gantry::device_plugin

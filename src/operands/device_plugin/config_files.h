@@ -18,10 +18,9 @@ struct LoadedConfig {
 
 // The configuration that is meant for this node: of the folder, else the file, else the empty one.
 // An error names the configuration and the key.
-Result<LoadedConfig> LoadConfig(const Arguments& arguments,
-                                const std::optional<std::string>& label);
+Result<LoadedConfig> LoadConfig(const Flags& flags, const std::optional<std::string>& label);
 
 // What to watch for changes of it; empty: nothing.
-std::string ConfigPathToWatch(const Arguments& arguments);
+std::string ConfigPathToWatch(const Flags& flags);
 
 }  // namespace gantry::device_plugin

@@ -16,23 +16,23 @@ class LoadConfigTest : public testing::Test {
  protected:
   LoadConfigTest() {
     std::string pattern = "/tmp/gantry-config-XXXXXX";
-    arguments_.config_dir = mkdtemp(pattern.data());
+    flags_.config_dir = mkdtemp(pattern.data());
   }
-  ~LoadConfigTest() override { std::filesystem::remove_all(arguments_.config_dir); }
+  ~LoadConfigTest() override { std::filesystem::remove_all(flags_.config_dir); }
   void Write(const std::string& name, const std::string& text) const {
-    std::ofstream(arguments_.config_dir + "/" + name) << text;
+    std::ofstream(flags_.config_dir + "/" + name) << text;
   }
-  Arguments arguments_;
+  Flags flags_;
 };
 
 TEST_F(LoadConfigTest, ReadsTheOneThatIsMeant) {
   Write("a", "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 4}]}}");
   Write("b", "");
-  const auto shared = LoadConfig(arguments_, "a");
+  const auto shared = LoadConfig(flags_, "a");
   ASSERT_TRUE(shared);
   EXPECT_EQ(shared->config.sharing.ReplicasOf("nvidia.com/gpu"), 4);
   EXPECT_EQ(shared->source, "'a'");
-  EXPECT_EQ(LoadConfig(arguments_, "b")->config.sharing.ReplicasOf("nvidia.com/gpu"), 1);
+  EXPECT_EQ(LoadConfig(flags_, "b")->config.sharing.ReplicasOf("nvidia.com/gpu"), 1);
 }
 
 TEST_F(LoadConfigTest, AMistakeIsNamedWithItsConfigurationAndKey) {
@@ -46,7 +46,7 @@ TEST_F(LoadConfigTest, AMistakeIsNamedWithItsConfigurationAndKey) {
              "sharing.timeSlicing.resources[0].replicas"},
         Case{"version: [v1\n", "YAML"}}) {
     Write("a", text);
-    const auto loaded = LoadConfig(arguments_, "a");
+    const auto loaded = LoadConfig(flags_, "a");
     ASSERT_FALSE(loaded);
     EXPECT_THAT(loaded.error().message, testing::AllOf(HasSubstr("'a'"), HasSubstr(named)));
   }
@@ -54,16 +54,16 @@ TEST_F(LoadConfigTest, AMistakeIsNamedWithItsConfigurationAndKey) {
 
 TEST_F(LoadConfigTest, ALabelThatNamesNothingIsNoDefault) {
   Write("a", "");
-  arguments_.default_config = "a";
-  EXPECT_EQ(LoadConfig(arguments_, std::nullopt)->source, "'a'");
-  const auto loaded = LoadConfig(arguments_, "b");
+  flags_.default_config = "a";
+  EXPECT_EQ(LoadConfig(flags_, std::nullopt)->source, "'a'");
+  const auto loaded = LoadConfig(flags_, "b");
   ASSERT_FALSE(loaded);
   EXPECT_THAT(loaded.error().message, HasSubstr("the node's label asks for 'b', there is a"));
 }
 
 TEST(LoadConfig, WithoutAnyTheConfigurationIsEmpty) {
   EXPECT_EQ(LoadConfig({}, std::nullopt)->source, "none");
-  Arguments file;
+  Flags file;
   file.config_file = "/dev/null";
   EXPECT_TRUE(LoadConfig(file, std::nullopt));
   EXPECT_EQ(ConfigPathToWatch(file), "/dev");

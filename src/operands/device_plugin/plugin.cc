@@ -22,20 +22,20 @@
 namespace gantry::device_plugin {
 namespace {
 
-bool IsRequested(const std::string& name, const Arguments& arguments) {
-  return std::ranges::find(arguments.wait_for, name) != arguments.wait_for.end();
+bool IsRequested(const std::string& name, const Flags& flags) {
+  return std::ranges::find(flags.wait_for, name) != flags.wait_for.end();
 }
 
 }  // namespace
 
-Plugin::Plugin(Arguments arguments, host::Signals& signals, host::StatusFiles status_files,
+Plugin::Plugin(Flags flags, host::Signals& signals, host::StatusFiles status_files,
                host::Watcher watcher)
-    : arguments_(std::move(arguments)),
+    : flags_(std::move(flags)),
       signals_(signals),
       status_files_(std::move(status_files)),
       watcher_(std::move(watcher)),
-      condition_writer_(arguments_.node_name),
-      link_(arguments_.node_name) {}
+      condition_writer_(flags_.node_name),
+      own_node_({.name = flags_.node_name, .component = kPluginName}) {}
 
 int Plugin::Run() {
   if (auto started = Start(); !started) {
@@ -54,17 +54,17 @@ int Plugin::Run() {
 
 Status Plugin::Start() {
   TRY(watcher_.Add(status_files_.directory()));
-  TRY(watcher_.Add(CdiPath(arguments_.cdi_dir)));
-  if (const auto path = CdiPathOf(arguments_.cdi_dir, arguments_.cuda_cdi_device); !path.empty()) {
+  TRY(watcher_.Add(CdiPath(flags_.cdi_dir)));
+  if (const auto path = CdiPathOf(flags_.cdi_dir, flags_.cuda_cdi_device); !path.empty()) {
     TRY(watcher_.Add(path));
   }
-  if (const auto path = ConfigPathToWatch(arguments_); !path.empty()) {
+  if (const auto path = ConfigPathToWatch(flags_); !path.empty()) {
     TRY(watcher_.Add(path));
   }
   kubelet::PluginHost::Options options;
   options.on_event = [this](const kubelet::PluginEvent& event) { mailbox_.Post(event); };
-  options.kubelet_socket = BaseName(arguments_.kubelet_socket);
-  if (!arguments_.kubelet_socket.empty()) {
+  options.kubelet_socket = BaseName(flags_.kubelet_socket);
+  if (!flags_.kubelet_socket.empty()) {
     places_ = LookForKubelet();
     place_ = ChoosePlace(places_);
     options.folder = place_.here;
@@ -76,22 +76,22 @@ Status Plugin::Start() {
   }
   auto host = kubelet::PluginHost::Start(std::move(options));
   if (!host && places_.size() > 1) {
-    return gantry::Fail(host.error().kind, NoKubelet(places_, BaseName(arguments_.kubelet_socket)));
+    return gantry::Fail(host.error().kind, NoKubelet(places_, BaseName(flags_.kubelet_socket)));
   }
   TRY_ASSIGN(host_, std::move(host));
   return {};
 }
 
 std::vector<KubeletPlace> Plugin::LookForKubelet() const {
-  const std::string socket = BaseName(arguments_.kubelet_socket);
-  if (arguments_.kubelet_host_root.empty()) {
-    const std::string folder = ParentOf(arguments_.kubelet_socket);
+  const std::string socket = BaseName(flags_.kubelet_socket);
+  if (flags_.kubelet_host_root.empty()) {
+    const std::string folder = ParentOf(flags_.kubelet_socket);
     return {LookAtPlace(folder, folder, socket)};
   }
   std::vector<KubeletPlace> places;
-  for (std::string& folder : kubelet::DevicePluginFolders(arguments_.kubelet_root)) {
-    std::string here = ResolveInRoot(arguments_.kubelet_host_root, folder)
-                           .value_or(JoinPath(arguments_.kubelet_host_root, folder));
+  for (std::string& folder : kubelet::DevicePluginFolders(flags_.kubelet_root)) {
+    std::string here = ResolveInRoot(flags_.kubelet_host_root, folder)
+                           .value_or(JoinPath(flags_.kubelet_host_root, folder));
     places.push_back(LookAtPlace(std::move(here), std::move(folder), socket));
   }
   return places;
@@ -99,7 +99,7 @@ std::vector<KubeletPlace> Plugin::LookForKubelet() const {
 
 // A kubelet that was started with another root listens elsewhere from then on.
 void Plugin::FollowKubelet() {
-  const std::string socket = BaseName(arguments_.kubelet_socket);
+  const std::string socket = BaseName(flags_.kubelet_socket);
   const auto places = LookForKubelet();
   const KubeletPlace& now = ChoosePlace(places);
   if (now.listens && now.here != place_.here &&
@@ -109,7 +109,8 @@ void Plugin::FollowKubelet() {
 }
 
 void Plugin::Wait() {
-  const std::array fds = {signals_.stop_fd(), signals_.reload_fd(), watcher_.fd(), mailbox_.fd()};
+  const std::array fds = {signals_.stop_fd(), signals_.reload_fd(), watcher_.fd(), mailbox_.fd(),
+                          own_node_.label_fd()};
   const auto ready = host::WaitReadable(fds, Deadline());
   if (ready[0]) {
     exit_ = 0;
@@ -124,6 +125,9 @@ void Plugin::Wait() {
   }
   if (ready[3]) {
     TakeMessages();
+  }
+  if (ready[4]) {
+    OnLabel();
   }
 }
 
@@ -149,7 +153,7 @@ bool Plugin::DriverIsReady() {
     return driver_ready_.has_value();
   }
   std::vector<std::string> missing;
-  for (const auto& name : arguments_.wait_for) {
+  for (const auto& name : flags_.wait_for) {
     if (!status_files_.Read(name)) {
       missing.push_back(name);
     }
@@ -159,8 +163,7 @@ bool Plugin::DriverIsReady() {
     if (!driver_ready_) {
       log::Info("waiting for {}", Join(missing, ", "));
     }
-    driver_was_gone_ =
-        driver_was_gone_ || (!values && IsRequested(names::kDriverReady, arguments_));
+    driver_was_gone_ = driver_was_gone_ || (!values && IsRequested(names::kDriverReady, flags_));
     return driver_ready_.has_value();
   }
   const auto now = values.value_or(host::StatusValues());
@@ -177,39 +180,29 @@ bool Plugin::DriverIsReady() {
 }
 
 bool Plugin::LabelIsKnown() {
-  if (arguments_.config_dir.empty() || arguments_.node_name.empty()) {
-    label_ = label_.value_or(LabelSeen{});
+  if (label_known_ || flags_.config_dir.empty() || flags_.node_name.empty()) {
     return true;
   }
-  if (label_) {
-    return true;
+  if (!own_node_.watches()) {
+    log::Info("reading label {} of node {}", flags_.node_label, flags_.node_name);
+    if (const Status watching = own_node_.WatchLabel(flags_.node_label); !watching) {
+      log::Warning("the label counts as missing: {}", watching.error().message);
+      label_known_ = true;
+    }
   }
-  const bool first = !link_.asked();
-  auto* link = link_.Get();
-  if (link == nullptr) {
-    // Without an API server there is no label either.
-    label_ = LabelSeen{};
-    return true;
-  }
-  if (first) {
-    log::Info("reading label {} of node {}", arguments_.node_label, arguments_.node_name);
-    link->WatchLabel(arguments_.node_label, [this](std::optional<std::string> value) {
-      mailbox_.Post(LabelSeen{std::move(value)});
-    });
-  }
-  return false;
+  return label_known_;
 }
 
 bool Plugin::ConfigIsKnown() {
   if (!std::exchange(config_changed_, false)) {
     return settings_.has_value();
   }
-  auto loaded = LoadConfig(arguments_, label_ ? label_->value : std::nullopt);
+  auto loaded = LoadConfig(flags_, label_);
   if (!loaded) {
     RejectConfig(loaded.error());
     return settings_.has_value();
   }
-  auto settings = Decide(arguments_, loaded->config, WhatTheNodeHas());
+  auto settings = Decide(flags_, loaded->config, WhatTheNodeHas());
   if (!settings) {
     RejectConfig(settings.error().In("read configuration " + loaded->source));
     return settings_.has_value();
@@ -229,8 +222,8 @@ bool Plugin::ConfigIsKnown() {
   config_ = *std::move(loaded);
   settings_ = *std::move(settings);
   settings_->driver.dev_root_here = gpu::DevRootHere(settings_->driver.dev_root_here);
-  health_.SetPolicy(gpu::MakeXidPolicy(settings_->xids, arguments_.disable_health_checks,
-                                       arguments_.enable_health_checks));
+  health_.SetPolicy(gpu::MakeXidPolicy(settings_->xids, flags_.disable_health_checks,
+                                       flags_.enable_health_checks));
   offer_changed_ = true;
   cdi_changed_ = true;
   return true;
@@ -238,8 +231,8 @@ bool Plugin::ConfigIsKnown() {
 
 Found Plugin::WhatTheNodeHas() const {
   Found found{.driver = RootsFrom(driver_ready_.value_or(host::StatusValues())), .modes = {}};
-  if (IsRequested(names::kDriverReady, arguments_)) {
-    const auto modules = host::LoadedModules(JoinPath(gpu::HostRoot(arguments_.host_root), "proc"));
+  if (IsRequested(names::kDriverReady, flags_)) {
+    const auto modules = host::LoadedModules(JoinPath(gpu::HostRoot(flags_.host_root), "proc"));
     found.modes = ModesOf(modules.value_or(std::vector<host::KernelModule>()));
   }
   return found;
@@ -261,7 +254,7 @@ void Plugin::LookForTegra() {
   if (look_at_ && RealClock().Now() < *look_at_) {
     return;
   }
-  const auto root = gpu::HostRoot(arguments_.host_root);
+  const auto root = gpu::HostRoot(flags_.host_root);
   const bool tegra =
       access(JoinPath(root, "etc/nv_tegra_release").c_str(), F_OK) == 0 ||
       Lower(ReadFile(JoinPath(root, "sys/devices/soc0/family")).value_or("")).starts_with("tegra");
@@ -296,7 +289,7 @@ void Plugin::LookAtGpus(const DriverRoots& driver) {
     }
     monitor_ = std::make_unique<gpu::Monitor>(gpu::Monitor::Options{
         .driver_root = driver.root_here,
-        .host_root = gpu::HostRoot(arguments_.host_root),
+        .host_root = gpu::HostRoot(flags_.host_root),
         .tell = [this](gpu::Observation seen) {
           std::visit([this](auto& one) { mailbox_.Post(std::move(one)); }, seen);
         }});
@@ -330,14 +323,10 @@ std::optional<SteadyTime> Plugin::Deadline() const {
 }
 
 void Plugin::Report(bool warning, const reasons::Reason& reason, const std::string& message) {
-  auto* link = link_.Get();
-  if (link == nullptr) {
-    return;
-  }
   if (warning) {
-    link->Warning(reason.code, message);
+    own_node_.Warning(reason.code, message);
   } else {
-    link->Normal(reason.code, message);
+    own_node_.Normal(reason.code, message);
   }
 }
 

@@ -36,18 +36,15 @@ namespace gantry::device_plugin {
 class Plugin {
  public:
   // `signals` outlives it.
-  Plugin(Arguments arguments, host::Signals& signals, host::StatusFiles status_files,
+  Plugin(Flags flags, host::Signals& signals, host::StatusFiles status_files,
          host::Watcher watcher);
 
   // Until SIGTERM, or until an error that only a new start can mend. The exit status.
   int Run();
 
  private:
-  struct LabelSeen {
-    std::optional<std::string> value;
-  };
   using Message = std::variant<gpu::GpusFound, gpu::GpusMissing, gpu::GpusChanged, gpu::WaitFailed,
-                               gpu::XidEvent, gpu::Probed, LabelSeen, kubelet::PluginEvent>;
+                               gpu::XidEvent, gpu::Probed, kubelet::PluginEvent>;
 
   Status Start();
   [[nodiscard]] std::vector<KubeletPlace> LookForKubelet() const;
@@ -60,7 +57,7 @@ class Plugin {
   void On(const gpu::WaitFailed& failed);
   void On(const gpu::XidEvent& event);
   void On(const gpu::Probed& probed);
-  void On(LabelSeen seen);
+  void OnLabel();
   void On(const kubelet::PluginEvent& event);
   void OnPaths(const std::vector<std::string>& changed);
   void OnHealth(const std::vector<gpu::HealthChange>& changes);
@@ -88,7 +85,7 @@ class Plugin {
   void Report(bool warning, const reasons::Reason& reason, const std::string& message);
   void Fail(const std::string& message);
 
-  const Arguments arguments_;
+  const Flags flags_;
   host::Signals& signals_;
   const host::StatusFiles status_files_;
   host::Watcher watcher_;
@@ -98,7 +95,8 @@ class Plugin {
   // What is known.
   std::optional<host::StatusValues> driver_ready_;
   bool driver_was_gone_ = false;
-  std::optional<LabelSeen> label_;
+  bool label_known_ = false;
+  std::optional<std::string> label_;  // nothing: the Node has none
   std::optional<LoadedConfig> config_;
   std::vector<KubeletPlace> places_;  // where the kubelet may be
   KubeletPlace place_;                // where it was looked for
@@ -129,7 +127,7 @@ class Plugin {
   SteadyTime probed_{};
 
   agent::ConditionWriter condition_writer_;
-  agent::LazyNodeLink link_;
+  agent::OwnNode own_node_;
   DriverRoots monitored_;
   std::unique_ptr<gpu::Monitor> monitor_;
   std::unique_ptr<kubelet::PluginHost> host_;

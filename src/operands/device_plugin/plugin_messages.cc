@@ -30,10 +30,9 @@ void Plugin::TakeMessages() {
 void Plugin::OnPaths(const std::vector<std::string>& changed) {
   for (const auto& path : changed) {
     status_changed_ = status_changed_ || path == status_files_.directory();
-    config_changed_ = config_changed_ || path == ConfigPathToWatch(arguments_);
-    if (path == CdiPath(arguments_.cdi_dir) ||
-        path == CdiPathOf(arguments_.cdi_dir, arguments_.cuda_cdi_device) ||
-        hook_watched_.contains(path)) {
+    config_changed_ = config_changed_ || path == ConfigPathToWatch(flags_);
+    if (path == CdiPath(flags_.cdi_dir) ||
+        path == CdiPathOf(flags_.cdi_dir, flags_.cuda_cdi_device) || hook_watched_.contains(path)) {
       cdi_changed_ = true;
       offer_changed_ = true;
     }
@@ -156,8 +155,13 @@ void Plugin::OnHealth(const std::vector<gpu::HealthChange>& changes) {
   }
 }
 
-void Plugin::On(LabelSeen seen) {
-  label_ = std::move(seen);
+void Plugin::OnLabel() {
+  auto seen = own_node_.TakeLabel();
+  if (!seen) {
+    return;
+  }
+  label_known_ = true;
+  label_ = *std::move(seen);
   config_changed_ = true;
 }
 
@@ -169,7 +173,7 @@ void Plugin::On(const kubelet::PluginEvent& event) {
       log::Info("{} is registered with the kubelet", event.resource);
       return;
     case What::kNoKubelet:
-      log::Warning("{}", NoKubelet(places_, BaseName(arguments_.kubelet_socket)));
+      log::Warning("{}", NoKubelet(places_, BaseName(flags_.kubelet_socket)));
       return;
     case What::kRegisterFailed:
       // Tried again and again; said once.

@@ -69,7 +69,7 @@ void Plugin::Serve(const Settings& settings, const gpu::GpuSet& set) {
 // Whose is the program that the documents' hooks call, and is there one? A sentence: there is none,
 // and no container with a GPU can start. Where the host's root is not mounted, nobody knows.
 std::string Plugin::LookAtHook(const Settings& settings) {
-  const auto root = gpu::HostRoot(arguments_.host_root);
+  const auto root = gpu::HostRoot(flags_.host_root);
   const auto& path = settings.cdi_hook_path;
   const bool none =
       std::ranges::find(settings.disabled_hooks, "all") != settings.disabled_hooks.end();
@@ -125,14 +125,14 @@ bool Plugin::CdiIsWritten(const Settings& settings, const gpu::GpuSet& set,
   for (const auto& resource : offered.resources) {
     units.insert(units.end(), resource.units.begin(), resource.units.end());
   }
-  auto cuda = EditsOfDevice(arguments_.cdi_dir, arguments_.cuda_cdi_device);
+  auto cuda = EditsOfDevice(flags_.cdi_dir, flags_.cuda_cdi_device);
   if (!cuda) {
     log::Warning("GPUs come without a CUDA toolkit: {}", cuda.error().message);
   }
   const container::HookProgram hook{settings.cdi_hook_path,
                                     hook_maker_ == container::HookMaker::kGantry};
-  auto written = WriteCdi(arguments_.cdi_dir, gpu::HostRoot(arguments_.host_root), settings, hook,
-                          set, units, beside_.imex_channels, cuda.value_or(container::CdiEdits{}));
+  auto written = WriteCdi(flags_.cdi_dir, gpu::HostRoot(flags_.host_root), settings, hook, set,
+                          units, beside_.imex_channels, cuda.value_or(container::CdiEdits{}));
   if (!written) {
     log::Error("no GPU can be offered by CDI: {}", written.error().message);
     Report(true, reasons::kCdiDocumentNotWritten, written.error().message);
@@ -151,7 +151,7 @@ bool Plugin::MpsIsReady(const Settings& settings, const Resource& resource) {
     return true;
   }
   const auto folder =
-      JoinPath(JoinPath(gpu::HostRoot(arguments_.host_root), settings.mps_root), resource.name);
+      JoinPath(JoinPath(gpu::HostRoot(flags_.host_root), settings.mps_root), resource.name);
   if (mps_watched_ != folder) {
     mps_watched_ = folder;
     if (auto watched = watcher_.Add(folder); !watched) {
@@ -178,7 +178,7 @@ void Plugin::SayCondition(const gpu::GpuSet& set) {
     out_of_service.emplace(gpu.uuid.empty() ? format("GPU {}", gpu.index) : gpu.uuid, gpu.reason);
   }
   auto condition = agent::ConditionOf(out_of_service);
-  if (!arguments_.node_name.empty() && condition_ != condition) {
+  if (!flags_.node_name.empty() && condition_ != condition) {
     condition_writer_.Set(condition);
     condition_ = std::move(condition);
   }

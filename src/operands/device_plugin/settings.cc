@@ -60,11 +60,10 @@ std::string FirstOf(std::initializer_list<std::optional<std::string>> choices) {
   return "";
 }
 
-Result<std::set<ListStrategy>> ListStrategies(const Arguments& arguments,
-                                              const policy::PluginFlags& flags) {
-  const auto words = arguments.device_list_strategy && !arguments.device_list_strategy->empty()
-                         ? *arguments.device_list_strategy
-                         : flags.device_list_strategy.value_or(std::vector<std::string>{"envvar"});
+Result<std::set<ListStrategy>> ListStrategies(const Flags& flags, const policy::PluginFlags& file) {
+  const auto words = flags.device_list_strategy && !flags.device_list_strategy->empty()
+                         ? *flags.device_list_strategy
+                         : file.device_list_strategy.value_or(std::vector<std::string>{"envvar"});
   std::set<ListStrategy> strategies;
   for (const auto& word : words) {
     TRY_ASSIGN(const auto strategy, Choose("device-list-strategy", word, kListStrategies));
@@ -73,11 +72,10 @@ Result<std::set<ListStrategy>> ListStrategies(const Arguments& arguments,
   return strategies;
 }
 
-Result<policy::MigStrategy> MigStrategy(const Arguments& arguments,
-                                        const policy::PluginFlags& flags) {
-  const auto text = arguments.mig_strategy.value_or("");
+Result<policy::MigStrategy> MigStrategy(const Flags& flags, const policy::PluginFlags& file) {
+  const auto text = flags.mig_strategy.value_or("");
   if (text.empty()) {
-    return flags.mig_strategy.value_or(policy::MigStrategy::kNone);
+    return file.mig_strategy.value_or(policy::MigStrategy::kNone);
   }
   auto strategy = policy::ParseMigStrategy(text);
   if (!strategy) {
@@ -87,9 +85,9 @@ Result<policy::MigStrategy> MigStrategy(const Arguments& arguments,
 }
 
 // Whether only Tegra systems are meant.
-Result<bool> TegraOnly(const Arguments& arguments, const policy::PluginFlags& flags) {
-  auto discovery = flags.device_discovery.value_or(policy::DeviceDiscovery::kAuto);
-  const auto text = arguments.device_discovery_strategy.value_or("");
+Result<bool> TegraOnly(const Flags& flags, const policy::PluginFlags& file) {
+  auto discovery = file.device_discovery.value_or(policy::DeviceDiscovery::kAuto);
+  const auto text = flags.device_discovery_strategy.value_or("");
   if (!text.empty()) {
     auto parsed = policy::ParseDeviceDiscovery(text);
     if (!parsed) {
@@ -104,10 +102,9 @@ Result<bool> TegraOnly(const Arguments& arguments, const policy::PluginFlags& fl
   return discovery == policy::DeviceDiscovery::kTegra;
 }
 
-Status ReadImex(const Arguments& arguments, const policy::PluginConfig& config,
-                Settings& settings) {
-  settings.imex_channels = arguments.imex_channel_ids.value_or(config.imex_channel_ids);
-  settings.imex_required = arguments.imex_required.value_or(config.imex_required);
+Status ReadImex(const Flags& flags, const policy::PluginConfig& config, Settings& settings) {
+  settings.imex_channels = flags.imex_channel_ids.value_or(config.imex_channel_ids);
+  settings.imex_required = flags.imex_required.value_or(config.imex_required);
   if (!settings.imex_channels.empty() && settings.imex_channels != std::vector<int>{0}) {
     return Fail(ErrorKind::kInvalid, "imex-channel-ids: only none or 0 can be asked for");
   }
@@ -124,13 +121,13 @@ Status CheckMps(const Settings& settings) {
   return {};
 }
 
-std::set<std::string> Modes(const Arguments& arguments, const policy::PluginFlags& flags,
+std::set<std::string> Modes(const Flags& flags, const policy::PluginFlags& file,
                             const std::set<std::string>& found) {
   std::set<std::string> modes;
   for (const auto& [mode, given, in_file] :
-       {std::tuple{"gdrcopy", arguments.gdrcopy_enabled, flags.gdrcopy_enabled},
-        {"gds", arguments.gds_enabled, flags.gds_enabled},
-        {"mofed", arguments.mofed_enabled, flags.mofed_enabled}}) {
+       {std::tuple{"gdrcopy", flags.gdrcopy_enabled, file.gdrcopy_enabled},
+        {"gds", flags.gds_enabled, file.gds_enabled},
+        {"mofed", flags.mofed_enabled, file.mofed_enabled}}) {
     if (given.value_or(found.contains(mode) || in_file.value_or(false))) {
       modes.insert(mode);
     }
@@ -138,19 +135,16 @@ std::set<std::string> Modes(const Arguments& arguments, const policy::PluginFlag
   return modes;
 }
 
-DriverRoots Roots(const Arguments& arguments, const policy::PluginFlags& flags,
-                  const DriverRoots& found) {
+DriverRoots Roots(const Flags& flags, const policy::PluginFlags& file, const DriverRoots& found) {
   DriverRoots roots;
-  roots.root = FirstOf({arguments.driver_root, found.root, flags.driver_root, "/"});
-  roots.root_here = FirstOf({arguments.driver_root_ctr_path, found.root_here,
-                             flags.container_driver_root, "/driver-root"});
+  roots.root = FirstOf({flags.driver_root, found.root, file.driver_root, "/"});
+  roots.root_here = FirstOf(
+      {flags.driver_root_ctr_path, found.root_here, file.container_driver_root, "/driver-root"});
   // A driver root that was chosen by hand takes its devices with it.
-  const bool chosen = Given(arguments.driver_root);
-  roots.dev_root =
-      FirstOf({arguments.dev_root, chosen ? std::nullopt : std::optional(found.dev_root),
-               flags.dev_root, roots.root});
-  const bool dev_chosen =
-      chosen || Given(arguments.dev_root) || Given(arguments.driver_root_ctr_path);
+  const bool chosen = Given(flags.driver_root);
+  roots.dev_root = FirstOf({flags.dev_root, chosen ? std::nullopt : std::optional(found.dev_root),
+                            file.dev_root, roots.root});
+  const bool dev_chosen = chosen || Given(flags.dev_root) || Given(flags.driver_root_ctr_path);
   roots.dev_root_here =
       FirstOf({dev_chosen ? std::nullopt : std::optional(found.dev_root_here), roots.root_here});
   return roots;
@@ -181,38 +175,37 @@ std::set<std::string> ModesOf(const std::vector<host::KernelModule>& modules) {
   return modes;
 }
 
-Result<Settings> Decide(const Arguments& arguments, const policy::PluginConfig& config,
+Result<Settings> Decide(const Flags& flags, const policy::PluginConfig& config,
                         const Found& found) {
-  const auto& flags = config.flags;
+  const auto& file = config.flags;
   Settings settings;
   settings.fail_on_init_error =
-      arguments.fail_on_init_error.value_or(flags.fail_on_init_error.value_or(true));
+      flags.fail_on_init_error.value_or(file.fail_on_init_error.value_or(true));
   settings.pass_device_specs =
-      arguments.pass_device_specs.value_or(flags.pass_device_specs.value_or(false));
-  settings.driver = Roots(arguments, flags, found.driver);
-  TRY_ASSIGN(settings.list_strategies, ListStrategies(arguments, flags));
-  TRY_ASSIGN(settings.mig_strategy, MigStrategy(arguments, flags));
-  TRY_ASSIGN(settings.id_strategy,
-             Choose("device-id-strategy",
-                    FirstOf({arguments.device_id_strategy, flags.device_id_strategy, "uuid"}),
-                    kIdStrategies));
+      flags.pass_device_specs.value_or(file.pass_device_specs.value_or(false));
+  settings.driver = Roots(flags, file, found.driver);
+  TRY_ASSIGN(settings.list_strategies, ListStrategies(flags, file));
+  TRY_ASSIGN(settings.mig_strategy, MigStrategy(flags, file));
+  TRY_ASSIGN(
+      settings.id_strategy,
+      Choose("device-id-strategy",
+             FirstOf({flags.device_id_strategy, file.device_id_strategy, "uuid"}), kIdStrategies));
   TRY_ASSIGN(settings.shared_policy,
              Choose("shared-devices-allocation-policy",
-                    FirstOf({arguments.shared_devices_allocation_policy,
-                             flags.shared_devices_allocation_policy, "distributed"}),
+                    FirstOf({flags.shared_devices_allocation_policy,
+                             file.shared_devices_allocation_policy, "distributed"}),
                     kSharedPolicies));
-  TRY_ASSIGN(settings.tegra_only, TegraOnly(arguments, flags));
-  TRY(ReadImex(arguments, config, settings));
+  TRY_ASSIGN(settings.tegra_only, TegraOnly(flags, file));
+  TRY(ReadImex(flags, config, settings));
   settings.cdi_annotation_prefix =
-      FirstOf({arguments.cdi_annotation_prefix, flags.cdi_annotation_prefix, "cdi.k8s.io/"});
-  settings.cdi_hook_path =
-      FirstOf({arguments.cdi_hook_path, flags.ctk_path, "/usr/bin/nvidia-ctk"});
-  settings.modes = Modes(arguments, flags, found.modes);
-  settings.mps_root = FirstOf({arguments.mps_root, flags.mps_root});
+      FirstOf({flags.cdi_annotation_prefix, file.cdi_annotation_prefix, "cdi.k8s.io/"});
+  settings.cdi_hook_path = FirstOf({flags.cdi_hook_path, file.ctk_path, "/usr/bin/nvidia-ctk"});
+  settings.modes = Modes(flags, file, found.modes);
+  settings.mps_root = FirstOf({flags.mps_root, file.mps_root});
   settings.sharing = config.sharing;
   settings.xids = config.xids;
-  settings.disabled_hooks = arguments.cdi_disable_hooks;
-  settings.cdi_features = arguments.cdi_feature_flags;
+  settings.disabled_hooks = flags.cdi_disable_hooks;
+  settings.cdi_features = flags.cdi_feature_flags;
   TRY(gpu::CheckSharing(settings.sharing, settings.mig_strategy));
   TRY(CheckMps(settings));
   return settings;

@@ -16,22 +16,21 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-Arguments Parse(std::vector<const char*> words) {
+Flags Parse(std::vector<const char*> words) {
   words.insert(words.begin(), "nvidia-device-plugin");
-  auto parsed = ParseArguments(static_cast<int>(words.size()), words.data());
+  auto parsed = ParseFlags(static_cast<int>(words.size()), words.data());
   EXPECT_TRUE(parsed) << (parsed ? "" : parsed.error().message);
   return parsed->value();
 }
 
-Settings Decided(const Arguments& arguments, std::string_view config = "",
-                 const Found& found = {}) {
-  auto settings = Decide(arguments, policy::ParsePluginConfig(config).value(), found);
+Settings Decided(const Flags& flags, std::string_view config = "", const Found& found = {}) {
+  auto settings = Decide(flags, policy::ParsePluginConfig(config).value(), found);
   EXPECT_TRUE(settings) << (settings ? "" : settings.error().message);
   return *settings;
 }
 
-std::string Refusal(const Arguments& arguments, std::string_view config = "") {
-  const auto settings = Decide(arguments, policy::ParsePluginConfig(config).value(), {});
+std::string Refusal(const Flags& flags, std::string_view config = "") {
+  const auto settings = Decide(flags, policy::ParsePluginConfig(config).value(), {});
   return settings ? "accepted" : settings.error().message;
 }
 
@@ -47,10 +46,10 @@ class Variable {
 };
 
 TEST(Settings, Defaults) {
-  const auto arguments = Parse({});
-  EXPECT_EQ(arguments.kubelet_socket, "/var/lib/kubelet/device-plugins/kubelet.sock");
-  EXPECT_EQ(arguments.node_label, "nvidia.com/device-plugin.config");
-  const auto settings = Decided(arguments);
+  const auto flags = Parse({});
+  EXPECT_EQ(flags.kubelet_socket, "/var/lib/kubelet/device-plugins/kubelet.sock");
+  EXPECT_EQ(flags.node_label, "nvidia.com/device-plugin.config");
+  const auto settings = Decided(flags);
   EXPECT_TRUE(settings.fail_on_init_error);
   EXPECT_FALSE(settings.pass_device_specs);
   EXPECT_THAT(settings.list_strategies, ElementsAre(ListStrategy::kEnvVar));
@@ -70,9 +69,9 @@ TEST(Settings, CommandLineBeatsEnvironmentBeatsFile) {
   const Variable fail("FAIL_ON_INIT_ERROR", "T");
   EXPECT_EQ(Decided(Parse({}), kFile).id_strategy, IdStrategy::kUuid);
   EXPECT_TRUE(Decided(Parse({}), kFile).fail_on_init_error);
-  const auto arguments = Parse({"--device-id-strategy", "index", "--fail-on-init-error=false"});
-  EXPECT_EQ(Decided(arguments, kFile).id_strategy, IdStrategy::kIndex);
-  EXPECT_FALSE(Decided(arguments, kFile).fail_on_init_error);
+  const auto flags = Parse({"--device-id-strategy", "index", "--fail-on-init-error=false"});
+  EXPECT_EQ(Decided(flags, kFile).id_strategy, IdStrategy::kIndex);
+  EXPECT_FALSE(Decided(flags, kFile).fail_on_init_error);
 }
 
 TEST(Settings, AnEmptyVariableCountsAsUnset) {
@@ -234,11 +233,11 @@ TEST(Settings, EveryFlagIsAVariableAndAKeyToo) {
   }
 }
 
-TEST(Arguments, WhatOnlyThePluginItselfReads) {
+TEST(Flags, WhatOnlyThePluginItselfReads) {
   struct Row {
     const char* flag;
     const char* variable;
-    std::function<std::string(const Arguments&)> read;
+    std::function<std::string(const Flags&)> read;
   };
   const std::vector<Row> rows = {
       {"--kubelet-socket", "KUBELET_SOCKET", [](const auto& a) { return a.kubelet_socket; }},
@@ -290,7 +289,7 @@ TEST(Settings, DiscoveryStrategies) {
 }
 
 // As NVIDIA's manifests set them, for the container of the config manager and its init container.
-TEST(Arguments, TheConfigManagersAreAcceptedAndChecked) {
+TEST(Flags, TheConfigManagersAreAcceptedAndChecked) {
   const Variable kubeconfig("KUBECONFIG", "/k");
   for (const auto* value : {"true", "false", ""}) {
     const Variable oneshot("ONESHOT", value);
@@ -306,7 +305,7 @@ TEST(Arguments, TheConfigManagersAreAcceptedAndChecked) {
             "/other");
   for (const auto* wrong : {"--oneshot=maybe", "--send-signal=2", "--signal=HUP"}) {
     const std::array words = {"nvidia-device-plugin", wrong};
-    EXPECT_FALSE(ParseArguments(2, words.data())) << wrong;
+    EXPECT_FALSE(ParseFlags(2, words.data())) << wrong;
   }
 }
 
@@ -318,13 +317,13 @@ TEST(Settings, MigStrategies) {
             policy::MigStrategy::kSingle);
 }
 
-TEST(Arguments, WhatNobodyKnowsIsRefused) {
+TEST(Flags, WhatNobodyKnowsIsRefused) {
   const std::array words = {"nvidia-device-plugin", "--no-such-flag"};
-  const auto parsed = ParseArguments(2, words.data());
+  const auto parsed = ParseFlags(2, words.data());
   ASSERT_FALSE(parsed);
   EXPECT_THAT(parsed.error().message, HasSubstr("--no-such-flag"));
   const std::array wrong = {"nvidia-device-plugin", "--pass-device-specs=maybe"};
-  const auto refused = ParseArguments(2, wrong.data());
+  const auto refused = ParseFlags(2, wrong.data());
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message, HasSubstr("--pass-device-specs"));
 }

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstdlib>
 
+#include "agent/flags.h"
 #include "base/log.h"
 #include "base/paths.h"
 #include "base/text.h"
@@ -20,17 +21,16 @@
 #include "host/signals.h"
 #include "host/status_files.h"
 #include "host/watch.h"
+#include "operands/driver/flags.h"
 #include "operands/driver/gather.h"
 #include "operands/driver/install.h"
 #include "operands/driver/modules.h"
-#include "operands/driver/options.h"
 #include "operands/driver/termination_log.h"
 #include "policy/names.h"
 
 namespace gantry::driver {
 namespace {
 
-constexpr char kOwner[] = "nvidia-driver";
 constexpr char kInfiniBand[] = "mlx5_core";
 constexpr std::chrono::seconds kLookAgain(10);  // procfs and sysfs tell no changes
 
@@ -47,13 +47,11 @@ Settings SettingsOfEnvironment() {
           .rdma = FromEnvironment("GPU_DIRECT_RDMA_ENABLED")};
 }
 
-std::string Validations(const Options& options) {
-  return JoinPath(options.root, names::kValidationsDir);
-}
+std::string Validations(const Flags& flags) { return JoinPath(flags.root, names::kValidationsDir); }
 
 // One container at a time, NVIDIA's own included: it holds the same file.
-Result<Fd> HoldPidFile(const Options& options) {
-  const std::string path = PidFile(options);
+Result<Fd> HoldPidFile(const Flags& flags) {
+  const std::string path = PidFile(flags);
   TRY(host::MakeDirectories(ParentOf(path)));
   Fd file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
   if (!file.valid()) {
@@ -75,7 +73,7 @@ Result<Fd> HoldPidFile(const Options& options) {
 // whoever reads the log.
 class Excuse {
  public:
-  explicit Excuse(const Options& options) : options_(options) {}
+  explicit Excuse(const Flags& flags) : flags_(flags) {}
 
   // While it lasts.
   void Say(const std::string& reason) {
@@ -84,8 +82,8 @@ class Excuse {
     }
     Leave(reason);
     said_ = reason;
-    if (const auto files = host::StatusFiles::Open(Validations(options_))) {
-      const auto wrote = files->Write(names::kDriverCtrFailed, {{"MESSAGE", reason}}, kOwner);
+    if (const auto files = host::StatusFiles::Open(Validations(flags_))) {
+      const auto wrote = files->Write(names::kDriverCtrFailed, {{"MESSAGE", reason}}, kProgram);
       if (!wrote) {
         log::Warning("{}", wrote.error().message);
       }
@@ -95,27 +93,27 @@ class Excuse {
   // With the end of this process: nobody tries any more.
   void Leave(const std::string& reason) {
     if (reason != said_) {
-      log::Error("{}: {}", kOwner, reason);
+      log::Error("{}: {}", kProgram, reason);
     }
-    WriteTerminationLog(options_.termination_log, reason + "\n");
+    WriteTerminationLog(flags_.termination_log, reason + "\n");
     RemoveFile();
   }
 
   void TakeBack() {
     said_.clear();
-    WriteTerminationLog(options_.termination_log, "");
+    WriteTerminationLog(flags_.termination_log, "");
     RemoveFile();
   }
 
  private:
   void RemoveFile() const {
-    const Status gone = host::RemoveFile(JoinPath(Validations(options_), names::kDriverCtrFailed));
+    const Status gone = host::RemoveFile(JoinPath(Validations(flags_), names::kDriverCtrFailed));
     if (!gone) {
       log::Warning("{}", gone.error().message);
     }
   }
 
-  const Options& options_;
+  const Flags& flags_;
   std::string said_;
 };
 
@@ -133,14 +131,14 @@ std::chrono::seconds TryAgainAfter(ErrorKind kind) {
 }
 
 // Until a stop, a change of what is installed from, or time to try again; true after a stop.
-bool WaitToTry(const Options& options, const Error& error, const host::Signals& signals) {
+bool WaitToTry(const Flags& flags, const Error& error, const host::Signals& signals) {
   const auto deadline = RealClock().Now() + TryAgainAfter(error.kind);
   auto watcher = host::Watcher::Create();
   if (watcher) {
     for (const std::string& path :
-         {options.sources, options.precompiled, options.packages, options.module_config,
-          JoinPath(options.precompiled, options.kernel_release),
-          JoinPath(JoinPath(options.precompiled, options.kernel_release), options.version)}) {
+         {flags.sources, flags.precompiled, flags.packages, flags.module_config,
+          JoinPath(flags.precompiled, flags.kernel_release),
+          JoinPath(JoinPath(flags.precompiled, flags.kernel_release), flags.version)}) {
       if (const Status added = watcher->Add(path); !added) {
         log::Debug("{}", added.error().message);
       }
@@ -152,58 +150,58 @@ bool WaitToTry(const Options& options, const Error& error, const host::Signals& 
 }
 
 // Installed, or stopped before.
-Result<bool> InstallUntilDone(const Options& options, const Settings& settings, Kernel& kernel,
+Result<bool> InstallUntilDone(const Flags& flags, const Settings& settings, Kernel& kernel,
                               const host::Signals& signals, Excuse& excuse) {
   while (true) {
-    const Status installed = Install(options, settings, kernel, signals.stop_fd());
+    const Status installed = Install(flags, settings, kernel, signals.stop_fd());
     if (installed) {
       excuse.TakeBack();
-      log::Info("driver {} is ready on kernel {}", options.version, options.kernel_release);
+      log::Info("driver {} is ready on kernel {}", flags.version, flags.kernel_release);
       return true;
     }
     if (signals.stop_requested()) {
       return false;
     }
-    if (options.exit_on_failure) {
+    if (flags.exit_on_failure) {
       return std::unexpected(installed.error());
     }
     excuse.Say(installed.error().message);
-    if (WaitToTry(options, installed.error(), signals)) {
+    if (WaitToTry(flags, installed.error(), signals)) {
       return std::unexpected(installed.error());
     }
   }
 }
 
-Status Init(const Options& options, const host::Signals& signals, Excuse& excuse) {
-  TRY_ASSIGN(const Fd pid_file, HoldPidFile(options));
-  const std::unique_ptr<Kernel> kernel = RunningKernel(KernelModulesFolder(options));
+Status Init(const Flags& flags, const host::Signals& signals, Excuse& excuse) {
+  TRY_ASSIGN(const Fd pid_file, HoldPidFile(flags));
+  const std::unique_ptr<Kernel> kernel = RunningKernel(KernelModulesFolder(flags));
   TRY_ASSIGN(const bool installed,
-             InstallUntilDone(options, SettingsOfEnvironment(), *kernel, signals, excuse));
+             InstallUntilDone(flags, SettingsOfEnvironment(), *kernel, signals, excuse));
   if (installed) {
     const std::array<int, 1> stop = {signals.stop_fd()};
     host::WaitReadable(stop);
-    TRY(Uninstall(options, *kernel));
+    TRY(Uninstall(flags, *kernel));
     log::Info("the driver is unloaded");
   }
-  return host::RemoveFile(PidFile(options));
+  return host::RemoveFile(PidFile(flags));
 }
 
 // nvidia-peermem needs NVIDIA's driver and InfiniBand's, which containers of their own load.
-bool ReadyForPeermem(const Options& options) {
-  const bool driver = ReadFile(JoinPath(Validations(options), names::kDriverCtrReady)).has_value();
+bool ReadyForPeermem(const Flags& flags) {
+  const bool driver = ReadFile(JoinPath(Validations(flags), names::kDriverCtrReady)).has_value();
   const bool mofed =
       FromEnvironment("USE_HOST_MOFED")
-          ? IsLoaded(options, kInfiniBand)
-          : access(JoinPath(options.root, "run/mellanox/drivers/.driver-ready").c_str(), F_OK) == 0;
+          ? IsLoaded(flags, kInfiniBand)
+          : access(JoinPath(flags.root, "run/mellanox/drivers/.driver-ready").c_str(), F_OK) == 0;
   return driver && mofed;
 }
 
-Status ReloadPeermem(const Options& options, const host::Signals& signals) {
-  const std::unique_ptr<Kernel> kernel = RunningKernel(KernelModulesFolder(options));
+Status ReloadPeermem(const Flags& flags, const host::Signals& signals) {
+  const std::unique_ptr<Kernel> kernel = RunningKernel(KernelModulesFolder(flags));
   const std::array<int, 1> stop = {signals.stop_fd()};
   while (!signals.stop_requested()) {
-    if (ReadyForPeermem(options) && !IsLoaded(options, kPeermem)) {
-      TRY(LoadPeermem(options, *kernel, signals.stop_fd()));
+    if (ReadyForPeermem(flags) && !IsLoaded(flags, kPeermem)) {
+      TRY(LoadPeermem(flags, *kernel, signals.stop_fd()));
       log::Info("{} is loaded", kPeermem);
     }
     host::WaitReadable(stop, RealClock().Now() + kLookAgain);
@@ -212,9 +210,24 @@ Status ReloadPeermem(const Options& options, const host::Signals& signals) {
 }
 
 // The kubelet's probe: without InfiniBand there is nothing to complain of.
-int ProbePeermem(const Options& options) {
-  if (IsLoaded(options, kInfiniBand) && !IsLoaded(options, kPeermem)) {
+int ProbePeermem(const Flags& flags) {
+  if (IsLoaded(flags, kInfiniBand) && !IsLoaded(flags, kPeermem)) {
     std::fprintf(stderr, "%s is not loaded\n", kPeermem);
+    return 1;
+  }
+  return 0;
+}
+
+int Run(const Flags& flags) {
+  if (flags.word == Word::kProbePeermem) {
+    return ProbePeermem(flags);
+  }
+  const host::Signals signals;
+  Excuse excuse(flags);
+  const Status done =
+      flags.word == Word::kInit ? Init(flags, signals, excuse) : ReloadPeermem(flags, signals);
+  if (!done) {
+    excuse.Leave(done.error().message);
     return 1;
   }
   return 0;
@@ -223,23 +236,7 @@ int ProbePeermem(const Options& options) {
 }  // namespace
 
 int RunDriver(int argc, char** argv) {
-  const std::variant<Options, int> parsed = ParseOptions(argc, argv);
-  if (const int* code = std::get_if<int>(&parsed)) {
-    return *code;
-  }
-  const auto& options = std::get<Options>(parsed);
-  if (options.word == Word::kProbePeermem) {
-    return ProbePeermem(options);
-  }
-  const host::Signals signals;
-  Excuse excuse(options);
-  const Status done = options.word == Word::kInit ? Init(options, signals, excuse)
-                                                  : ReloadPeermem(options, signals);
-  if (!done) {
-    excuse.Leave(done.error().message);
-    return 1;
-  }
-  return 0;
+  return agent::RunWith(kProgram, ParseFlags(argc, argv), Run);
 }
 
 }  // namespace gantry::driver

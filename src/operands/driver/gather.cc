@@ -33,9 +33,9 @@ std::vector<std::string> Entries(const std::string& folder) {
   return ListDirectory(folder).value_or(std::vector<std::string>());
 }
 
-void AddFolders(const Options& options, std::vector<ModulePackage>& packages) {
-  for (const std::string& kernel : Entries(options.precompiled)) {
-    const std::string of_kernel = JoinPath(options.precompiled, kernel);
+void AddFolders(const Flags& flags, std::vector<ModulePackage>& packages) {
+  for (const std::string& kernel : Entries(flags.precompiled)) {
+    const std::string of_kernel = JoinPath(flags.precompiled, kernel);
     for (const std::string& version : Entries(of_kernel)) {
       for (const bool open : {true, false}) {
         const std::string path = JoinPath(JoinPath(of_kernel, version), KindName(open));
@@ -58,12 +58,12 @@ std::string OutputOf(std::vector<std::string> words) {
   return finished && finished->exit_status == 0 ? finished->output : "";
 }
 
-void AddDebs(const Options& options, std::vector<ModulePackage>& packages) {
-  for (const std::string& file : Entries(options.packages)) {
+void AddDebs(const Flags& flags, std::vector<ModulePackage>& packages) {
+  for (const std::string& file : Entries(flags.packages)) {
     if (!file.ends_with(".deb")) {
       continue;
     }
-    const std::string path = JoinPath(options.packages, file);
+    const std::string path = JoinPath(flags.packages, file);
     const std::string name = OutputOf({"dpkg-deb", "-f", path, "Package"});
     const std::string version = OutputOf({"dpkg-deb", "-f", path, "Version"});
     ModulePackage package = ParsePackage(name, version, OutputOf({"dpkg-deb", "-c", path}));
@@ -91,20 +91,20 @@ void AddTree(const std::string& path, const NamedTree& named, std::vector<Source
   }
 }
 
-std::vector<SourceTree> FindTrees(const Options& options) {
+std::vector<SourceTree> FindTrees(const Flags& flags) {
   std::vector<SourceTree> trees;
-  if (IsThere(JoinPath(options.sources, "Makefile"))) {
-    NamedTree named = ParseTreeName(BaseName(options.sources));
+  if (IsThere(JoinPath(flags.sources, "Makefile"))) {
+    NamedTree named = ParseTreeName(BaseName(flags.sources));
     if (named.version.empty()) {
-      named.version = options.version;  // it was given for this driver
-      named.open = options.module_type == ModuleType::kOpen;
+      named.version = flags.version;  // it was given for this driver
+      named.open = flags.module_type == ModuleType::kOpen;
     }
-    AddTree(options.sources, named, trees);
+    AddTree(flags.sources, named, trees);
     return trees;
   }
-  for (const std::string& folder : Entries(options.sources)) {
+  for (const std::string& folder : Entries(flags.sources)) {
     if (const NamedTree named = ParseTreeName(folder); !named.version.empty()) {
-      AddTree(JoinPath(options.sources, folder), named, trees);
+      AddTree(JoinPath(flags.sources, folder), named, trees);
     }
   }
   return trees;
@@ -134,16 +134,15 @@ KernelHeaders HeadersAt(const std::string& build, const std::string& root) {
   return {build, build};
 }
 
-void FindHeaders(const Options& options, InstallFacts& facts) {
+void FindHeaders(const Flags& flags, InstallFacts& facts) {
   std::vector<std::pair<std::string, std::string>> places;  // a folder, and its root
-  if (!options.headers.empty()) {
-    places.emplace_back(InRoot("/", options.headers), options.root);
+  if (!flags.headers.empty()) {
+    places.emplace_back(InRoot("/", flags.headers), flags.root);
   } else {
-    for (const std::string& root : {options.root, std::string(kFirstProcessRoot)}) {
-      for (const std::string& path :
-           {format("/lib/modules/{}/build", options.kernel_release),
-            format("/usr/src/linux-headers-{}", options.kernel_release)}) {
-        if (root == options.root || options.root == "/") {
+    for (const std::string& root : {flags.root, std::string(kFirstProcessRoot)}) {
+      for (const std::string& path : {format("/lib/modules/{}/build", flags.kernel_release),
+                                      format("/usr/src/linux-headers-{}", flags.kernel_release)}) {
+        if (root == flags.root || flags.root == "/") {
           places.emplace_back(InRoot(root, path), root);
         }
       }
@@ -159,28 +158,28 @@ void FindHeaders(const Options& options, InstallFacts& facts) {
 
 }  // namespace
 
-InstallFacts GatherFacts(const Options& options, const std::string& digest) {
+InstallFacts GatherFacts(const Flags& flags, const std::string& digest) {
   InstallFacts facts;
-  AddFolders(options, facts.packages);
-  AddDebs(options, facts.packages);
-  facts.sources = FindTrees(options);
-  FindHeaders(options, facts);
-  facts.runfile = options.runfile;
+  AddFolders(flags, facts.packages);
+  AddDebs(flags, facts.packages);
+  facts.sources = FindTrees(flags);
+  FindHeaders(flags, facts);
+  facts.runfile = flags.runfile;
   const std::string loaded =
-      JoinPath(JoinPath(options.root, "sys/module"), KernelName(options.modules.front()));
+      JoinPath(JoinPath(flags.root, "sys/module"), KernelName(flags.modules.front()));
   facts.loaded = IsThere(loaded);
   facts.loaded_version = Trim(ReadFile(JoinPath(loaded, "version")).value_or(""));
-  facts.same_digest = !digest.empty() && Trim(ReadFile(StateFile(options)).value_or("")) == digest;
+  facts.same_digest = !digest.empty() && Trim(ReadFile(StateFile(flags)).value_or("")) == digest;
   return facts;
 }
 
-std::string KernelModulesFolder(const Options& options) {
-  const std::string path = format("/lib/modules/{}", options.kernel_release);
-  const std::string here = JoinPath(options.root, path);
+std::string KernelModulesFolder(const Flags& flags) {
+  const std::string path = format("/lib/modules/{}", flags.kernel_release);
+  const std::string here = JoinPath(flags.root, path);
   const std::string of_host = JoinPath(kFirstProcessRoot, path);
   // An image that brings headers has such a folder too, with links to them and no module.
   const bool has_modules = IsThere(JoinPath(here, "modules.dep"));
-  return !has_modules && options.root == "/" && IsThere(of_host) ? of_host : here;
+  return !has_modules && flags.root == "/" && IsThere(of_host) ? of_host : here;
 }
 
 std::map<std::string, std::string> ModuleFiles(const std::string& folder) {
@@ -198,17 +197,17 @@ std::map<std::string, std::string> ModuleFiles(const std::string& folder) {
   return files;
 }
 
-Result<std::map<std::string, std::string>> GivenParameters(const Options& options) {
+Result<std::map<std::string, std::string>> GivenParameters(const Flags& flags) {
   constexpr std::string_view kEnding = ".conf";
   std::map<std::string, std::string> given;
-  for (const std::string& file : Entries(options.module_config)) {
+  for (const std::string& file : Entries(flags.module_config)) {
     if (!file.ends_with(kEnding)) {
       continue;
     }
-    TRY_ASSIGN(const std::string text, ReadFile(JoinPath(options.module_config, file)));
+    TRY_ASSIGN(const std::string text, ReadFile(JoinPath(flags.module_config, file)));
     const std::string module = file.substr(0, file.size() - kEnding.size());
     // Other files that drivers are given lie there too (gridd.conf).
-    const bool ours = std::ranges::any_of(options.modules, [&](const std::string& name) {
+    const bool ours = std::ranges::any_of(flags.modules, [&](const std::string& name) {
       return KernelName(name) == KernelName(module);
     });
     if (ours) {
@@ -218,16 +217,14 @@ Result<std::map<std::string, std::string>> GivenParameters(const Options& option
   return given;
 }
 
-std::string StateFile(const Options& options) {
-  return JoinPath(options.root, names::kDriverState);
+std::string StateFile(const Flags& flags) { return JoinPath(flags.root, names::kDriverState); }
+
+std::string PidFile(const Flags& flags) {
+  return JoinPath(flags.root, "run/nvidia/nvidia-driver.pid");
 }
 
-std::string PidFile(const Options& options) {
-  return JoinPath(options.root, "run/nvidia/nvidia-driver.pid");
-}
-
-std::string DriverPlace(const Options& options) {
-  return JoinPath(options.root, names::kDriverInstallDir);
+std::string DriverPlace(const Flags& flags) {
+  return JoinPath(flags.root, names::kDriverInstallDir);
 }
 
 }  // namespace gantry::driver

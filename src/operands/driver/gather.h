@@ -10,25 +10,25 @@
 namespace gantry::driver {
 
 // `digest`: of the settings of now, DRIVER_CONFIG_DIGEST; empty: none is known.
-InstallFacts GatherFacts(const Options& options, const std::string& digest);
+InstallFacts GatherFacts(const Flags& flags, const std::string& digest);
 
 // Where the node's own modules lie, as this process spells it: /lib/modules/<release> below the
 // root, or below that of the node's first process, which a container of the host's PID namespace
 // sees.
-std::string KernelModulesFolder(const Options& options);
+std::string KernelModulesFolder(const Flags& flags);
 
 // Module name -> path, of the module files in a folder and below it.
 std::map<std::string, std::string> ModuleFiles(const std::string& folder);
 
-// Module name -> parameters, of the NAME.conf files in the options' folder. kInvalid names a file
+// Module name -> parameters, of the NAME.conf files in the flags' folder. kInvalid names a file
 // that can't be used.
-Result<std::map<std::string, std::string>> GivenParameters(const Options& options);
+Result<std::map<std::string, std::string>> GivenParameters(const Flags& flags);
 
 // Where it is said with which settings the loaded driver was loaded (NVIDIA's driver manager reads
 // it), and which process is the driver's container.
-std::string StateFile(const Options& options);
-std::string PidFile(const Options& options);
+std::string StateFile(const Flags& flags);
+std::string PidFile(const Flags& flags);
 // Where the driver's root is shown.
-std::string DriverPlace(const Options& options);
+std::string DriverPlace(const Flags& flags);
 
 }  // namespace gantry::driver

@@ -31,18 +31,17 @@ constexpr char kFirmwarePath[] = "sys/module/firmware_class/parameters/path";
 constexpr std::chrono::seconds kDaemonStart(60);
 constexpr std::chrono::seconds kDaemonEnd(5);
 
-std::string ReadyFile(const Options& options) {
-  return JoinPath(JoinPath(options.root, names::kValidationsDir), names::kDriverCtrReady);
+std::string ReadyFile(const Flags& flags) {
+  return JoinPath(JoinPath(flags.root, names::kValidationsDir), names::kDriverCtrReady);
 }
 
-Result<std::string> ProcModules(const Options& options) {
-  return ReadFile(JoinPath(options.root, "proc/modules"));
+Result<std::string> ProcModules(const Flags& flags) {
+  return ReadFile(JoinPath(flags.root, "proc/modules"));
 }
 
 // Whoever holds the driver's device nodes, but for the persistence daemon: it is ours to end.
-Result<std::vector<Holder>> Holders(const Options& options) {
-  TRY_ASSIGN(const std::vector<ProcessText> processes,
-             ReadProcesses(JoinPath(options.root, "proc")));
+Result<std::vector<Holder>> Holders(const Flags& flags) {
+  TRY_ASSIGN(const std::vector<ProcessText> processes, ReadProcesses(JoinPath(flags.root, "proc")));
   std::vector<Holder> holders = HoldersAmong(processes);
   // The kernel keeps the first 15 characters of a name.
   std::erase_if(holders, [](const Holder& holder) {
@@ -51,9 +50,8 @@ Result<std::vector<Holder>> Holders(const Options& options) {
   return holders;
 }
 
-Result<std::vector<host::ProcessId>> PersistenceDaemons(const Options& options) {
-  TRY_ASSIGN(const std::vector<ProcessText> processes,
-             ReadProcesses(JoinPath(options.root, "proc")));
+Result<std::vector<host::ProcessId>> PersistenceDaemons(const Flags& flags) {
+  TRY_ASSIGN(const std::vector<ProcessText> processes, ReadProcesses(JoinPath(flags.root, "proc")));
   std::vector<host::ProcessId> found;
   for (const ProcessText& process : processes) {
     if (Trim(process.name) == std::string_view(kPersistence).substr(0, 15)) {
@@ -67,8 +65,8 @@ Result<std::vector<host::ProcessId>> PersistenceDaemons(const Options& options) 
 
 // /run/nvidia/driver/lib/firmware is where the driver's root has its firmware, as the kernel, which
 // looks in the host's root, spells it. What somebody else set stays.
-void PointToFirmware(const Options& options, const std::string& parameters) {
-  const std::string file = JoinPath(options.root, kFirmwarePath);
+void PointToFirmware(const Flags& flags, const std::string& parameters) {
+  const std::string file = JoinPath(flags.root, kFirmwarePath);
   if (!WantsFirmware(parameters) || access(file.c_str(), F_OK) != 0 ||
       !Trim(ReadFile(file).value_or("")).empty()) {
     return;
@@ -83,36 +81,35 @@ void PointToFirmware(const Options& options, const std::string& parameters) {
   }
 }
 
-Status PutFirmware(const Options& options) {
-  if (access(options.firmware.c_str(), F_OK) != 0) {
+Status PutFirmware(const Flags& flags) {
+  if (access(flags.firmware.c_str(), F_OK) != 0) {
     return {};
   }
-  const std::string to = JoinPath(options.user_space, "lib/firmware");
+  const std::string to = JoinPath(flags.user_space, "lib/firmware");
   std::error_code error;
   fs::create_directories(to, error);
   if (!error) {
-    fs::copy(options.firmware, to,
-             fs::copy_options::recursive | fs::copy_options::overwrite_existing, error);
+    fs::copy(flags.firmware, to, fs::copy_options::recursive | fs::copy_options::overwrite_existing,
+             error);
   }
-  return error ? FailErrno(format("copy {} to {}", options.firmware, to), error.value()) : Status{};
+  return error ? FailErrno(format("copy {} to {}", flags.firmware, to), error.value()) : Status{};
 }
 
-void StartPersistence(const Options& options) {
+void StartPersistence(const Flags& flags) {
   const std::string program = JoinPath("/usr/bin", kPersistence);
-  if (access(JoinPath(options.user_space, program).c_str(), X_OK) != 0) {
+  if (access(JoinPath(flags.user_space, program).c_str(), X_OK) != 0) {
     return;
   }
-  const auto started = host::RunProgram({.words = {program, "--persistence-mode"},
-                                         .root = options.user_space,
-                                         .limit = kDaemonStart});
+  const auto started = host::RunProgram(
+      {.words = {program, "--persistence-mode"}, .root = flags.user_space, .limit = kDaemonStart});
   if (!started || started->exit_status != 0) {
     log::Warning("{} does not start: {}", kPersistence,
                  started ? std::string(Trim(started->errors)) : started.error().message);
   }
 }
 
-Status StopPersistence(const Options& options) {
-  TRY_ASSIGN(const std::vector<host::ProcessId> daemons, PersistenceDaemons(options));
+Status StopPersistence(const Flags& flags) {
+  TRY_ASSIGN(const std::vector<host::ProcessId> daemons, PersistenceDaemons(flags));
   const auto deadline = std::chrono::steady_clock::now() + kDaemonEnd;
   for (const host::ProcessId& daemon : daemons) {
     if (!host::SendSignal(daemon, SIGTERM)) {
@@ -126,9 +123,9 @@ Status StopPersistence(const Options& options) {
   return {};
 }
 
-std::vector<std::string> AllModules(const Options& options) {
-  std::vector<std::string> all = options.modules;
-  if (KernelName(options.modules.front()) == "nvidia") {
+std::vector<std::string> AllModules(const Flags& flags) {
+  std::vector<std::string> all = flags.modules;
+  if (KernelName(flags.modules.front()) == "nvidia") {
     all.insert(all.end(), kDriverModules.begin(), kDriverModules.end());
   }
   return all;
@@ -155,61 +152,61 @@ std::string ReadyText(const Settings& settings) {
                 settings.gdrcopy, settings.gds, settings.rdma);
 }
 
-Result<std::vector<ModuleLoad>> WhatToLoad(const Options& options, const std::string& folder,
+Result<std::vector<ModuleLoad>> WhatToLoad(const Flags& flags, const std::string& folder,
                                            const std::vector<std::string>& modules) {
-  TRY_ASSIGN(const auto parameters, GivenParameters(options));
+  TRY_ASSIGN(const auto parameters, GivenParameters(flags));
   return LoadOrder(modules, ModuleFiles(folder), parameters);
 }
 
-Status Come(const Options& options, const std::vector<ModuleLoad>& order, Kernel& kernel) {
-  TRY(kernel.Unbind(DriverPlace(options)));
-  TRY(PutFirmware(options));
-  TRY(kernel.Bind(options.user_space, DriverPlace(options)));
+Status Come(const Flags& flags, const std::vector<ModuleLoad>& order, Kernel& kernel) {
+  TRY(kernel.Unbind(DriverPlace(flags)));
+  TRY(PutFirmware(flags));
+  TRY(kernel.Bind(flags.user_space, DriverPlace(flags)));
   if (!order.empty()) {
-    PointToFirmware(options, order.front().parameters);
+    PointToFirmware(flags, order.front().parameters);
     TRY(LoadAll(order, kernel));
   }
-  TRY(kernel.MakeDeviceNodes(options.root));
-  StartPersistence(options);
+  TRY(kernel.MakeDeviceNodes(flags.root));
+  StartPersistence(flags);
   return {};
 }
 
 }  // namespace
 
-bool IsLoaded(const Options& options, std::string_view module) {
-  const std::string folder = JoinPath(JoinPath(options.root, "sys/module"), KernelName(module));
+bool IsLoaded(const Flags& flags, std::string_view module) {
+  const std::string folder = JoinPath(JoinPath(flags.root, "sys/module"), KernelName(module));
   return access(folder.c_str(), F_OK) == 0;
 }
 
-Status Install(const Options& options, const Settings& settings, Kernel& kernel, int stop_fd) {
-  const InstallFacts facts = GatherFacts(options, settings.digest);
-  TRY_ASSIGN(const InstallPlan plan, PlanInstall(options, facts));
+Status Install(const Flags& flags, const Settings& settings, Kernel& kernel, int stop_fd) {
+  const InstallFacts facts = GatherFacts(flags, settings.digest);
+  TRY_ASSIGN(const InstallPlan plan, PlanInstall(flags, facts));
   if (!plan.note.empty()) {
     log::Info("{}", plan.note);
   }
   std::vector<ModuleLoad> order;
   if (plan.way != Way::kLoaded) {
-    TRY_ASSIGN(const std::string folder, ObtainModules(options, plan, facts.headers, stop_fd));
-    TRY_ASSIGN(order, WhatToLoad(options, folder, options.modules));
-    TRY(UnloadModules(options, kernel));
+    TRY_ASSIGN(const std::string folder, ObtainModules(flags, plan, facts.headers, stop_fd));
+    TRY_ASSIGN(order, WhatToLoad(flags, folder, flags.modules));
+    TRY(UnloadModules(flags, kernel));
   } else {
-    log::Info("driver {} is loaded with these settings: it stays", options.version);
+    log::Info("driver {} is loaded with these settings: it stays", flags.version);
     TRY(ObtainLibraries(plan, stop_fd));
   }
-  if (Status came = Come(options, order, kernel); !came) {
-    const Status gone = kernel.Unbind(DriverPlace(options));
+  if (Status came = Come(flags, order, kernel); !came) {
+    const Status gone = kernel.Unbind(DriverPlace(flags));
     return gone ? came : std::unexpected(came.error().In(gone.error().message));
   }
-  TRY(host::MakeDirectories(ParentOf(ReadyFile(options))));
+  TRY(host::MakeDirectories(ParentOf(ReadyFile(flags))));
   if (!settings.digest.empty()) {
-    TRY(host::WriteFileAtomic(StateFile(options), settings.digest));
+    TRY(host::WriteFileAtomic(StateFile(flags), settings.digest));
   }
-  return host::WriteFileAtomic(ReadyFile(options), ReadyText(settings));
+  return host::WriteFileAtomic(ReadyFile(flags), ReadyText(settings));
 }
 
-Status UnloadModules(const Options& options, Kernel& kernel, const std::vector<PodName>& pods) {
-  TRY_ASSIGN(const std::string modules, ProcModules(options));
-  const std::vector<std::string> ours = AllModules(options);
+Status UnloadModules(const Flags& flags, Kernel& kernel, const std::vector<PodName>& pods) {
+  TRY_ASSIGN(const std::string modules, ProcModules(flags));
+  const std::vector<std::string> ours = AllModules(flags);
   const std::vector<std::string> order = UnloadOrder(ours, modules);
   for (const std::string& module : order) {
     if (std::ranges::none_of(ours, [&](const auto& each) { return KernelName(each) == module; })) {
@@ -217,21 +214,21 @@ Status UnloadModules(const Options& options, Kernel& kernel, const std::vector<P
     }
   }
   if (!order.empty()) {
-    TRY_ASSIGN(const std::vector<Holder> holders, Holders(options));
+    TRY_ASSIGN(const std::vector<Holder> holders, Holders(flags));
     if (!holders.empty()) {
       return Fail(ErrorKind::kConflict,
                   format("unload the driver: it is in use by {}", Describe(holders, pods)));
     }
-    TRY(StopPersistence(options));
+    TRY(StopPersistence(flags));
   }
   // Before the first module goes: a driver of which only some are left is not that one any more.
-  const auto state = ReadFile(StateFile(options));
-  TRY(host::RemoveFile(StateFile(options)));
+  const auto state = ReadFile(StateFile(flags));
+  TRY(host::RemoveFile(StateFile(flags)));
   for (const std::string& module : order) {
     log::Info("unload {}", module);
     if (Status gone = kernel.Unload(module); !gone) {
       if (module == order.front() && state) {
-        TRY(host::WriteFileAtomic(StateFile(options), *state));  // it is whole
+        TRY(host::WriteFileAtomic(StateFile(flags), *state));  // it is whole
       }
       return gone;
     }
@@ -239,17 +236,17 @@ Status UnloadModules(const Options& options, Kernel& kernel, const std::vector<P
   return {};
 }
 
-Status Uninstall(const Options& options, Kernel& kernel) {
-  TRY(host::RemoveFile(ReadyFile(options)));
-  TRY(UnloadModules(options, kernel));
-  return kernel.Unbind(DriverPlace(options));
+Status Uninstall(const Flags& flags, Kernel& kernel) {
+  TRY(host::RemoveFile(ReadyFile(flags)));
+  TRY(UnloadModules(flags, kernel));
+  return kernel.Unbind(DriverPlace(flags));
 }
 
-Status LoadPeermem(const Options& options, Kernel& kernel, int stop_fd) {
-  const InstallFacts facts = GatherFacts(options, "");
-  TRY_ASSIGN(const InstallPlan plan, PlanInstall(options, facts));
-  TRY_ASSIGN(const std::string folder, ObtainModules(options, plan, facts.headers, stop_fd));
-  TRY_ASSIGN(const auto order, WhatToLoad(options, folder, {kPeermem}));
+Status LoadPeermem(const Flags& flags, Kernel& kernel, int stop_fd) {
+  const InstallFacts facts = GatherFacts(flags, "");
+  TRY_ASSIGN(const InstallPlan plan, PlanInstall(flags, facts));
+  TRY_ASSIGN(const std::string folder, ObtainModules(flags, plan, facts.headers, stop_fd));
+  TRY_ASSIGN(const auto order, WhatToLoad(flags, folder, {kPeermem}));
   return LoadAll(order, kernel);
 }
 

@@ -38,46 +38,46 @@ std::string KindsName(const std::vector<bool>& kinds) {
 }
 
 // What is precompiled, but not for this kernel and driver.
-std::string MissingPackage(const Options& options, const InstallFacts& facts,
+std::string MissingPackage(const Flags& flags, const InstallFacts& facts,
                            const std::vector<bool>& kinds) {
   std::set<std::string> there;
   for (const ModulePackage& package : facts.packages) {
     there.insert(
         format("{}/{}/{}", package.kernel_release, package.version, KindName(package.open)));
   }
-  return format("no package of modules {}/{}/{} in {}{} (there: {})", options.kernel_release,
-                options.version, KindsName(kinds), options.precompiled,
-                options.packages.empty() ? "" : format(" or {}", options.packages), Named(there));
+  return format("no package of modules {}/{}/{} in {}{} (there: {})", flags.kernel_release,
+                flags.version, KindsName(kinds), flags.precompiled,
+                flags.packages.empty() ? "" : format(" or {}", flags.packages), Named(there));
 }
 
-std::string MissingSources(const Options& options, const InstallFacts& facts,
+std::string MissingSources(const Flags& flags, const InstallFacts& facts,
                            const std::vector<bool>& kinds) {
   std::set<std::string> there;
   for (const SourceTree& tree : facts.sources) {
     there.insert(format("{} {}", tree.version, KindName(tree.open)));
   }
-  return format("no {} sources of {} below {} (there: {})", KindsName(kinds), options.version,
-                options.sources, Named(there));
+  return format("no {} sources of {} below {} (there: {})", KindsName(kinds), flags.version,
+                flags.sources, Named(there));
 }
 
-std::string MissingHeaders(const Options& options, const InstallFacts& facts) {
-  return format("no headers of kernel {} (looked for: {})", options.kernel_release,
+std::string MissingHeaders(const Flags& flags, const InstallFacts& facts) {
+  return format("no headers of kernel {} (looked for: {})", flags.kernel_release,
                 Join(facts.headers_looked_for, ", "));
 }
 
-const ModulePackage* FindPackage(const Options& options, const InstallFacts& facts, bool open) {
+const ModulePackage* FindPackage(const Flags& flags, const InstallFacts& facts, bool open) {
   const auto found = std::ranges::find_if(facts.packages, [&](const ModulePackage& package) {
-    return package.kernel_release == options.kernel_release && package.version == options.version &&
+    return package.kernel_release == flags.kernel_release && package.version == flags.version &&
            package.open == open;
   });
   return found == facts.packages.end() ? nullptr : &*found;
 }
 
-const SourceTree* FindSources(const Options& options, const InstallFacts& facts,
+const SourceTree* FindSources(const Flags& flags, const InstallFacts& facts,
                               const std::vector<bool>& kinds) {
   for (const bool open : kinds) {
     const auto found = std::ranges::find_if(facts.sources, [&](const SourceTree& tree) {
-      return tree.version == options.version && tree.open == open;
+      return tree.version == flags.version && tree.open == open;
     });
     if (found != facts.sources.end()) {
       return &*found;
@@ -86,26 +86,26 @@ const SourceTree* FindSources(const Options& options, const InstallFacts& facts,
   return nullptr;
 }
 
-std::string What(const Options& options) {
-  return format("install driver {} for kernel {}", options.version, options.kernel_release);
+std::string What(const Flags& flags) {
+  return format("install driver {} for kernel {}", flags.version, flags.kernel_release);
 }
 
 // Sources in a folder win over a runfile: they were put there on purpose.
-Result<InstallPlan> PlanCompile(const Options& options, const InstallFacts& facts,
+Result<InstallPlan> PlanCompile(const Flags& flags, const InstallFacts& facts,
                                 const std::vector<bool>& kinds, const std::string& note) {
   std::vector<std::string> missing;
   if (!note.empty()) {
     missing.push_back(note);
   }
-  const SourceTree* const sources = FindSources(options, facts, kinds);
+  const SourceTree* const sources = FindSources(flags, facts, kinds);
   if (sources == nullptr && facts.runfile.empty()) {
-    missing.push_back(MissingSources(options, facts, kinds));
+    missing.push_back(MissingSources(flags, facts, kinds));
   }
   if (facts.headers.build.empty()) {
-    missing.push_back(MissingHeaders(options, facts));
+    missing.push_back(MissingHeaders(flags, facts));
   }
   if ((sources == nullptr && facts.runfile.empty()) || facts.headers.build.empty()) {
-    return Fail(ErrorKind::kNotFound, format("{}: {}", What(options), Join(missing, "; ")));
+    return Fail(ErrorKind::kNotFound, format("{}: {}", What(flags), Join(missing, "; ")));
   }
   if (sources != nullptr) {
     return InstallPlan{Way::kCompile, sources->path, sources->open, note};
@@ -114,13 +114,13 @@ Result<InstallPlan> PlanCompile(const Options& options, const InstallFacts& fact
 }
 
 // The kinds in order of preference.
-const ModulePackage* FindPackage(const Options& options, const InstallFacts& facts,
+const ModulePackage* FindPackage(const Flags& flags, const InstallFacts& facts,
                                  const std::vector<bool>& kinds) {
-  if (options.precompiled_use == Precompiled::kNever) {
+  if (flags.precompiled_use == Precompiled::kNever) {
     return nullptr;
   }
   for (const bool open : kinds) {
-    if (const ModulePackage* package = FindPackage(options, facts, open)) {
+    if (const ModulePackage* package = FindPackage(flags, facts, open)) {
       return package;
     }
   }
@@ -152,26 +152,26 @@ std::vector<bool> OpenOrNot(ModuleType type, std::string_view version) {
   return {open, !open};
 }
 
-Result<InstallPlan> PlanInstall(const Options& options, const InstallFacts& facts) {
-  const std::vector<bool> kinds = OpenOrNot(options.module_type, options.version);
-  const ModulePackage* const package = FindPackage(options, facts, kinds);
-  if (facts.loaded && facts.loaded_version == options.version && facts.same_digest) {
-    const bool in_image = package != nullptr || FindSources(options, facts, kinds) != nullptr;
+Result<InstallPlan> PlanInstall(const Flags& flags, const InstallFacts& facts) {
+  const std::vector<bool> kinds = OpenOrNot(flags.module_type, flags.version);
+  const ModulePackage* const package = FindPackage(flags, facts, kinds);
+  if (facts.loaded && facts.loaded_version == flags.version && facts.same_digest) {
+    const bool in_image = package != nullptr || FindSources(flags, facts, kinds) != nullptr;
     return InstallPlan{Way::kLoaded, in_image ? "" : facts.runfile, kinds.front(), ""};
   }
   if (package != nullptr) {
     const bool deb = package->path.ends_with(".deb");
     return InstallPlan{deb ? Way::kPackage : Way::kPrecompiled, package->path, package->open, ""};
   }
-  if (options.precompiled_use == Precompiled::kNever) {
-    return PlanCompile(options, facts, kinds, "");
+  if (flags.precompiled_use == Precompiled::kNever) {
+    return PlanCompile(flags, facts, kinds, "");
   }
-  const std::string missing = MissingPackage(options, facts, kinds);
-  if (options.precompiled_use == Precompiled::kOnly) {
+  const std::string missing = MissingPackage(flags, facts, kinds);
+  if (flags.precompiled_use == Precompiled::kOnly) {
     return Fail(ErrorKind::kNotFound, format("{}: {}, and USE_PRECOMPILED=true forbids to compile",
-                                             What(options), missing));
+                                             What(flags), missing));
   }
-  return PlanCompile(options, facts, kinds, missing);
+  return PlanCompile(flags, facts, kinds, missing);
 }
 
 NamedTree ParseTreeName(std::string_view folder) {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "operands/driver/options.h"
+#include "operands/driver/flags.h"
 
 // Where do this node's kernel modules come from?
 namespace gantry::driver {
@@ -66,7 +66,7 @@ struct InstallPlan {
 
 // kNotFound: nothing serves; the message says for which driver and kernel, what was looked for, and
 // what there is instead.
-Result<InstallPlan> PlanInstall(const Options& options, const InstallFacts& facts);
+Result<InstallPlan> PlanInstall(const Flags& flags, const InstallFacts& facts);
 
 // Which kinds serve, the better one first. With `auto` NVIDIA's rule: the open modules from driver
 // 560 on, the proprietary ones before; the other kind if the better one is not there.

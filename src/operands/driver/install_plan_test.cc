@@ -13,14 +13,14 @@ using ::testing::HasSubstr;
 constexpr char kKernel[] = "6.1.0-50-amd64";
 constexpr char kVersion[] = "535.247.01";
 
-Options Asked() {
-  Options options;
-  options.version = kVersion;
-  options.kernel_release = kKernel;
-  options.precompiled = "/pre";
-  options.packages = "/packages";
-  options.sources = "/usr/src";
-  return options;
+Flags Asked() {
+  Flags flags;
+  flags.version = kVersion;
+  flags.kernel_release = kKernel;
+  flags.precompiled = "/pre";
+  flags.packages = "/packages";
+  flags.sources = "/usr/src";
+  return flags;
 }
 
 InstallFacts Everything() {
@@ -37,20 +37,20 @@ InstallFacts Everything() {
 }
 
 TEST(PlanInstallTest, TakesWhatIsPrecompiledForThisKernelDriverAndKind) {
-  Options options = Asked();
+  Flags flags = Asked();
   const InstallFacts facts = Everything();
-  const auto either = PlanInstall(options, facts).value();
+  const auto either = PlanInstall(flags, facts).value();
   EXPECT_EQ(either.way, Way::kPrecompiled);
   EXPECT_EQ(either.from, "/pre/p");
   EXPECT_FALSE(either.open);
 
-  options.module_type = ModuleType::kOpen;
-  const auto open = PlanInstall(options, facts).value();
+  flags.module_type = ModuleType::kOpen;
+  const auto open = PlanInstall(flags, facts).value();
   EXPECT_EQ(open.way, Way::kPackage);
   EXPECT_EQ(open.from, "/packages/p.deb");
 
-  options.precompiled_use = Precompiled::kNever;
-  const auto compiled = PlanInstall(options, facts).value();
+  flags.precompiled_use = Precompiled::kNever;
+  const auto compiled = PlanInstall(flags, facts).value();
   EXPECT_EQ(compiled.way, Way::kCompile);
   EXPECT_EQ(compiled.from, "/usr/src/nvidia-open-535.247.01");
   EXPECT_EQ(compiled.note, "");
@@ -88,11 +88,11 @@ TEST(PlanInstallTest, CompilesWhereNoPackageIsAndSaysWhichItLookedFor) {
 }
 
 TEST(PlanInstallTest, SaysWhatIsMissing) {
-  Options options = Asked();
-  options.precompiled_use = Precompiled::kOnly;
+  Flags flags = Asked();
+  flags.precompiled_use = Precompiled::kOnly;
   InstallFacts facts = Everything();
   facts.packages.clear();
-  const auto forbidden = PlanInstall(options, facts);
+  const auto forbidden = PlanInstall(flags, facts);
   ASSERT_FALSE(forbidden.has_value());
   EXPECT_EQ(forbidden.error().kind, ErrorKind::kNotFound);
   EXPECT_EQ(forbidden.error().message,
@@ -100,11 +100,11 @@ TEST(PlanInstallTest, SaysWhatIsMissing) {
             "6.1.0-50-amd64/535.247.01/proprietary or open in /pre or /packages (there: none), and "
             "USE_PRECOMPILED=true forbids to compile");
 
-  options.precompiled_use = Precompiled::kNever;
-  options.module_type = ModuleType::kOpen;
+  flags.precompiled_use = Precompiled::kNever;
+  flags.module_type = ModuleType::kOpen;
   facts.headers = {};
   facts.sources = {{"/usr/src/a", "550.54.15", true}, {"/usr/src/b", kVersion, false}};
-  EXPECT_EQ(PlanInstall(options, facts).error().message,
+  EXPECT_EQ(PlanInstall(flags, facts).error().message,
             "install driver 535.247.01 for kernel 6.1.0-50-amd64: no open sources of 535.247.01 "
             "below /usr/src (there: 535.247.01 proprietary, 550.54.15 open); no headers of kernel "
             "6.1.0-50-amd64 (looked for: /lib/modules/6.1.0-50-amd64/build)");

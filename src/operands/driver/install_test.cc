@@ -99,16 +99,16 @@ class FakeKernel final : public Kernel {
 class InstallTest : public testing::Test {
  protected:
   InstallTest() : folder_(Folder()), kernel_(folder_ + "/root") {
-    options_.version = "535.247.01";
-    options_.kernel_release = kRelease;
-    options_.modules = {"nvidia", "nvidia-uvm", "nvidia-drm"};
-    options_.root = folder_ + "/root";
-    options_.sources = folder_ + "/src";
-    options_.precompiled = folder_ + "/precompiled";
-    options_.packages = folder_ + "/packages";
-    options_.cache = folder_ + "/cache";
-    options_.module_config = folder_ + "/drivers";
-    options_.user_space = folder_ + "/tree";
+    flags_.version = "535.247.01";
+    flags_.kernel_release = kRelease;
+    flags_.modules = {"nvidia", "nvidia-uvm", "nvidia-drm"};
+    flags_.root = folder_ + "/root";
+    flags_.sources = folder_ + "/src";
+    flags_.precompiled = folder_ + "/precompiled";
+    flags_.packages = folder_ + "/packages";
+    flags_.cache = folder_ + "/cache";
+    flags_.module_config = folder_ + "/drivers";
+    flags_.user_space = folder_ + "/tree";
   }
   ~InstallTest() override { fs::remove_all(folder_); }
 
@@ -117,23 +117,23 @@ class InstallTest : public testing::Test {
     return ::mkdtemp(pattern.data());
   }
 
-  Status Try(int stop_fd = -1) { return Install(options_, settings_, kernel_, stop_fd); }
+  Status Try(int stop_fd = -1) { return Install(flags_, settings_, kernel_, stop_fd); }
 
   void Precompile(const std::string& release, const std::string& version = "535.247.01") {
     for (const char* name : {"nvidia", "nvidia-uvm", "nvidia-peermem"}) {
-      Write(format("{}/{}/{}/proprietary/{}.ko", options_.precompiled, release, version, name),
+      Write(format("{}/{}/{}/proprietary/{}.ko", flags_.precompiled, release, version, name),
             version);
     }
   }
 
   // Sources whose `modules` runs those commands, and headers for them. "Compiled" is counted.
   void Sources(const std::string& commands = "cp nv.c nvidia.ko") {
-    Write(options_.sources + "/nvidia-535.247.01/nv.c", "535.247.01");
-    Write(options_.sources + "/nvidia-535.247.01/Makefile",
+    Write(flags_.sources + "/nvidia-535.247.01/nv.c", "535.247.01");
+    Write(flags_.sources + "/nvidia-535.247.01/Makefile",
           format("modules:\n\t@test -f $(SYSSRC)/Makefile -a -f $(SYSOUT)/Makefile\n\t@echo x >> "
                  "{}/compiled\n\t@{}\n",
                  folder_, commands));
-    Write(format("{}/usr/src/linux-headers-{}/Makefile", options_.root, kRelease), "");
+    Write(format("{}/usr/src/linux-headers-{}/Makefile", flags_.root, kRelease), "");
   }
   [[nodiscard]] size_t Compiled() const {
     const std::string lines = ReadFile(folder_ + "/compiled").value_or("");
@@ -141,11 +141,11 @@ class InstallTest : public testing::Test {
   }
 
   [[nodiscard]] std::string Ready() const {
-    return ReadFile(options_.root + "/run/nvidia/validations/.driver-ctr-ready").value_or("none");
+    return ReadFile(flags_.root + "/run/nvidia/validations/.driver-ctr-ready").value_or("none");
   }
 
   void Process(const std::string& pid, const std::string& name, const std::string& device) {
-    const std::string process = options_.root + "/proc/" + pid;
+    const std::string process = flags_.root + "/proc/" + pid;
     Write(process + "/comm", name + "\n");
     Write(process + "/cgroup", "0::/kubepods/pod0a1b2c3d-1111-2222-3333-444455556666/7\n");
     fs::create_directories(process + "/fd");
@@ -153,44 +153,44 @@ class InstallTest : public testing::Test {
   }
 
   std::string folder_;
-  Options options_;
+  Flags flags_;
   Settings settings_;
   FakeKernel kernel_;
 };
 
 TEST_F(InstallTest, PrecompiledModulesComeInOrderAndGoBackwards) {
   Precompile(kRelease);
-  Write(options_.module_config + "/nvidia.conf", "NVreg_A=1\nNVreg_B=2\n");
-  Write(options_.module_config + "/gridd.conf", "\"not for us\n");
+  Write(flags_.module_config + "/nvidia.conf", "NVreg_A=1\nNVreg_B=2\n");
+  Write(flags_.module_config + "/gridd.conf", "\"not for us\n");
   settings_ = {.digest = "123", .gdrcopy = false, .gds = true, .rdma = false};
   ASSERT_TRUE(Try().has_value());
   EXPECT_THAT(kernel_.calls,
               ElementsAre("bind", "load nvidia NVreg_A=1 NVreg_B=2", "load nvidia_uvm", "nodes"));
-  EXPECT_EQ(kernel_.bound, options_.user_space + " at /run/nvidia/driver");
+  EXPECT_EQ(kernel_.bound, flags_.user_space + " at /run/nvidia/driver");
   EXPECT_EQ(Ready(), "GDRCOPY_ENABLED: false\nGDS_ENABLED: true\nGPU_DIRECT_RDMA_ENABLED: false\n");
-  EXPECT_EQ(ReadFile(StateFile(options_)).value(), "123");
+  EXPECT_EQ(ReadFile(StateFile(flags_)).value(), "123");
 
   kernel_.calls.clear();
-  ASSERT_TRUE(Uninstall(options_, kernel_).has_value());
+  ASSERT_TRUE(Uninstall(flags_, kernel_).has_value());
   EXPECT_THAT(kernel_.calls, ElementsAre("unload nvidia_uvm", "unload nvidia"));
   EXPECT_EQ(kernel_.bound, "");
   EXPECT_EQ(Ready(), "none");
-  EXPECT_FALSE(fs::exists(StateFile(options_)));
+  EXPECT_FALSE(fs::exists(StateFile(flags_)));
 }
 
 TEST_F(InstallTest, NothingIsCompiledTwice) {
   Sources();
   ASSERT_TRUE(Try().has_value());
   EXPECT_THAT(kernel_.loaded, ElementsAre("nvidia"));
-  ASSERT_TRUE(Uninstall(options_, kernel_).has_value());
+  ASSERT_TRUE(Uninstall(flags_, kernel_).has_value());
   ASSERT_TRUE(Try().has_value());
   EXPECT_EQ(Compiled(), 1U);
   // Other sources are something else.
-  Write(options_.sources + "/nvidia-535.247.01/nv.c", "535.247.01\n");
+  Write(flags_.sources + "/nvidia-535.247.01/nv.c", "535.247.01\n");
   ASSERT_TRUE(Try().has_value());
   EXPECT_EQ(Compiled(), 2U);
   // The sources stay as they are.
-  EXPECT_THAT(ListDirectory(options_.sources + "/nvidia-535.247.01").value(), SizeIs(2));
+  EXPECT_THAT(ListDirectory(flags_.sources + "/nvidia-535.247.01").value(), SizeIs(2));
 }
 
 TEST_F(InstallTest, AnInterruptedCompileLeavesNothingThatCounts) {
@@ -207,29 +207,29 @@ TEST_F(InstallTest, AnInterruptedCompileLeavesNothingThatCounts) {
   ASSERT_FALSE(stopped.has_value());
   EXPECT_EQ(stopped.error().kind, ErrorKind::kUnavailable);
   EXPECT_THAT(kernel_.calls, IsEmpty());
-  EXPECT_THAT(ModuleFiles(options_.cache), IsEmpty());
+  EXPECT_THAT(ModuleFiles(flags_.cache), IsEmpty());
 
   // What a killed one leaves is not taken for a module, and goes.
-  Write(options_.cache + "/.unfinished-x/nvidia.ko", "half");
+  Write(flags_.cache + "/.unfinished-x/nvidia.ko", "half");
   Sources();
   ASSERT_TRUE(Try().has_value());
   EXPECT_EQ(Compiled(), 2U);
-  EXPECT_FALSE(fs::exists(options_.cache + "/.unfinished-x"));
+  EXPECT_FALSE(fs::exists(flags_.cache + "/.unfinished-x"));
 }
 
 // Debian's headers of a flavour lie beside those of all; both are found behind the node's links.
 TEST_F(InstallTest, DebiansHeadersAreTwoFolders) {
-  const std::string usr_src = options_.root + "/usr/src";
+  const std::string usr_src = flags_.root + "/usr/src";
   Write(usr_src + "/linux-headers-6.1.0-50-common/Makefile", "");
   Write(format("{}/linux-headers-{}/Makefile", usr_src, kRelease),
         "include /usr/src/linux-headers-6.1.0-50-common/Makefile\n");
-  const std::string modules = format("{}/lib/modules/{}", options_.root, kRelease);
+  const std::string modules = format("{}/lib/modules/{}", flags_.root, kRelease);
   fs::create_directories(modules);
   fs::create_symlink(format("/usr/src/linux-headers-{}", kRelease), modules + "/build");
-  const InstallFacts facts = GatherFacts(options_, "");
+  const InstallFacts facts = GatherFacts(flags_, "");
   EXPECT_EQ(facts.headers, (KernelHeaders{usr_src + "/linux-headers-6.1.0-50-common",
                                           format("{}/linux-headers-{}", usr_src, kRelease)}));
-  EXPECT_EQ(KernelModulesFolder(options_), modules);
+  EXPECT_EQ(KernelModulesFolder(flags_), modules);
 }
 
 TEST_F(InstallTest, CompilesWhereThePackageIsForAnotherKernel) {
@@ -245,7 +245,7 @@ TEST_F(InstallTest, CompilesWhereThePackageIsForAnotherKernel) {
   ASSERT_TRUE(Try().has_value());
   EXPECT_EQ(Compiled(), 1U);
 
-  options_.precompiled_use = Precompiled::kOnly;
+  flags_.precompiled_use = Precompiled::kOnly;
   EXPECT_FALSE(Try().has_value());
   Precompile(kRelease);
   EXPECT_TRUE(Try().has_value());
@@ -279,10 +279,10 @@ TEST_F(InstallTest, AModuleThatIsRefusedTakesTheOthersBack) {
 
 TEST_F(InstallTest, AnEarlierDriverGoesFirstUnlessSomebodyHoldsIt) {
   Precompile(kRelease, "525.1.1");
-  options_.version = "525.1.1";
+  flags_.version = "525.1.1";
   ASSERT_TRUE(Try().has_value());
   Precompile(kRelease);
-  options_.version = "535.247.01";
+  flags_.version = "535.247.01";
   Process("812", "python", "/dev/nvidia0");
   kernel_.calls.clear();
   const Status held = Try();
@@ -294,18 +294,18 @@ TEST_F(InstallTest, AnEarlierDriverGoesFirstUnlessSomebodyHoldsIt) {
   EXPECT_THAT(kernel_.calls, IsEmpty());
   EXPECT_THAT(kernel_.loaded, ElementsAre("nvidia", "nvidia_uvm"));
 
-  fs::remove_all(options_.root + "/proc/812");
+  fs::remove_all(flags_.root + "/proc/812");
   ASSERT_TRUE(Try().has_value());
   EXPECT_THAT(kernel_.calls, ElementsAre("unload nvidia_uvm", "unload nvidia", "bind",
                                          "load nvidia", "load nvidia_uvm", "nodes"));
-  EXPECT_EQ(ReadFile(options_.root + "/sys/module/nvidia/version").value(), "535.247.01");
+  EXPECT_EQ(ReadFile(flags_.root + "/sys/module/nvidia/version").value(), "535.247.01");
 }
 
 TEST_F(InstallTest, ADriverThatIsHeldAtTheEndStays) {
   Precompile(kRelease);
   ASSERT_TRUE(Try().has_value());
   Process("9", "smi", "/dev/nvidiactl");
-  const Status held = Uninstall(options_, kernel_);
+  const Status held = Uninstall(flags_, kernel_);
   ASSERT_FALSE(held.has_value());
   EXPECT_EQ(held.error().kind, ErrorKind::kConflict);
   EXPECT_THAT(kernel_.loaded, ElementsAre("nvidia", "nvidia_uvm"));
@@ -330,9 +330,9 @@ TEST_F(InstallTest, ADriverOfWhichOnlySomeModulesWereUnloadedIsNotWhole) {
   settings_.digest = "1";
   ASSERT_TRUE(Try().has_value());
   kernel_.held = "nvidia";
-  EXPECT_FALSE(Uninstall(options_, kernel_).has_value());
+  EXPECT_FALSE(Uninstall(flags_, kernel_).has_value());
   EXPECT_THAT(kernel_.loaded, ElementsAre("nvidia"));
-  EXPECT_FALSE(fs::exists(StateFile(options_)));
+  EXPECT_FALSE(fs::exists(StateFile(flags_)));
   kernel_.held.clear();
   ASSERT_TRUE(Try().has_value());
   EXPECT_THAT(kernel_.loaded, ElementsAre("nvidia", "nvidia_uvm"));
@@ -343,43 +343,43 @@ TEST_F(InstallTest, ADriverThatDoesNotGoAtAllIsWhole) {
   settings_.digest = "1";
   ASSERT_TRUE(Try().has_value());
   kernel_.held = "nvidia_uvm";
-  EXPECT_FALSE(Uninstall(options_, kernel_).has_value());
+  EXPECT_FALSE(Uninstall(flags_, kernel_).has_value());
   EXPECT_THAT(kernel_.loaded, ElementsAre("nvidia", "nvidia_uvm"));
-  EXPECT_EQ(ReadFile(StateFile(options_)).value_or(""), "1");
+  EXPECT_EQ(ReadFile(StateFile(flags_)).value_or(""), "1");
 }
 
 // Somebody has unloaded all of it by hand.
 TEST_F(InstallTest, WhatIsNotLoadedAnyMoreLeavesNoState) {
-  Write(StateFile(options_), "1");
-  ASSERT_TRUE(UnloadModules(options_, kernel_).has_value());
-  EXPECT_FALSE(fs::exists(StateFile(options_)));
+  Write(StateFile(flags_), "1");
+  ASSERT_TRUE(UnloadModules(flags_, kernel_).has_value());
+  EXPECT_FALSE(fs::exists(StateFile(flags_)));
 }
 
 TEST_F(InstallTest, AModuleOfSomebodyElseOnTopIsNamed) {
   Precompile(kRelease);
   ASSERT_TRUE(Try().has_value());
-  Write(options_.root + "/proc/modules", "other 1 0 - Live 0x0\nnvidia 1 1 other, Live 0x0\n");
+  Write(flags_.root + "/proc/modules", "other 1 0 - Live 0x0\nnvidia 1 1 other, Live 0x0\n");
   kernel_.calls.clear();
-  EXPECT_EQ(UnloadModules(options_, kernel_).error().message,
+  EXPECT_EQ(UnloadModules(flags_, kernel_).error().message,
             "unload the driver: the module other uses it");
   EXPECT_THAT(kernel_.calls, IsEmpty());
 }
 
 TEST_F(InstallTest, PeermemIsLoadedBesideTheDriver) {
   Precompile(kRelease);
-  ASSERT_TRUE(LoadPeermem(options_, kernel_, -1).has_value());
+  ASSERT_TRUE(LoadPeermem(flags_, kernel_, -1).has_value());
   EXPECT_THAT(kernel_.calls, ElementsAre("load nvidia_peermem"));
 }
 
 TEST_F(InstallTest, TheKernelIsToldWhereTheFirmwareIs) {
   Precompile(kRelease);
-  const std::string path = options_.root + "/sys/module/firmware_class/parameters/path";
+  const std::string path = flags_.root + "/sys/module/firmware_class/parameters/path";
   Write(path, "\n");
-  options_.firmware = folder_ + "/firmware";
-  Write(options_.firmware + "/nvidia/535.247.01/gsp.bin", "g");
+  flags_.firmware = folder_ + "/firmware";
+  Write(flags_.firmware + "/nvidia/535.247.01/gsp.bin", "g");
   ASSERT_TRUE(Try().has_value());
   EXPECT_EQ(ReadFile(path).value(), "/run/nvidia/driver/lib/firmware");
-  EXPECT_EQ(ReadFile(options_.user_space + "/lib/firmware/nvidia/535.247.01/gsp.bin").value(), "g");
+  EXPECT_EQ(ReadFile(flags_.user_space + "/lib/firmware/nvidia/535.247.01/gsp.bin").value(), "g");
   Write(path, "/somewhere\n");
   ASSERT_TRUE(Try().has_value());
   EXPECT_EQ(ReadFile(path).value(), "/somewhere\n");
@@ -392,18 +392,18 @@ TEST_F(InstallTest, APackageIsUnpackedIntoTheCache) {
         "Package: nvidia-modules\nVersion: 535.247.01-1\nArchitecture: all\nMaintainer: x <x@y.z>\n"
         "Description: modules\n");
   Write(format("{}/lib/modules/{}/updates/nvidia.ko", tree, kRelease), "535.247.01");
-  fs::create_directories(options_.packages);
-  const std::string made = format("dpkg-deb -b {} {}/m.deb > /dev/null", tree, options_.packages);
+  fs::create_directories(flags_.packages);
+  const std::string made = format("dpkg-deb -b {} {}/m.deb > /dev/null", tree, flags_.packages);
   ASSERT_EQ(std::system(made.c_str()), 0);
   ASSERT_TRUE(Try().has_value());
   EXPECT_THAT(kernel_.loaded, ElementsAre("nvidia"));
-  EXPECT_THAT(ModuleFiles(options_.cache), SizeIs(1));
+  EXPECT_THAT(ModuleFiles(flags_.cache), SizeIs(1));
 }
 
 // NVIDIA's installer, as far as it is asked: it unpacks itself, and its program installs libraries.
 TEST_F(InstallTest, ARunfileIsUnpackedAndCompiledAndInstallsItsLibraries) {
   Sources();
-  fs::remove_all(options_.sources);
+  fs::remove_all(flags_.sources);
   settings_.digest = "1";
   const std::string run = folder_ + "/driver.run";
   Write(run, format("[ \"$1\" = --extract-only ] && [ \"$2\" = --target ] || exit 3\n"
@@ -412,7 +412,7 @@ TEST_F(InstallTest, ARunfileIsUnpackedAndCompiledAndInstallsItsLibraries) {
                     "printf '#!/bin/sh\\necho \"$@\" > {}/installed\\n' > $3/nvidia-installer\n"
                     "chmod +x $3/nvidia-installer\n",
                     folder_));
-  options_.runfile = run;
+  flags_.runfile = run;
   const Status done = Try();
   ASSERT_TRUE(done.has_value()) << done.error().message;
   EXPECT_THAT(kernel_.loaded, ElementsAre("nvidia"));
@@ -428,9 +428,9 @@ TEST_F(InstallTest, ARunfileIsUnpackedAndCompiledAndInstallsItsLibraries) {
 
 TEST_F(InstallTest, AnInstallerThatFailsIsTriedSoonAgain) {
   Sources();
-  fs::remove_all(options_.sources);
-  options_.runfile = folder_ + "/driver.run";
-  Write(options_.runfile, "echo 'error: no space' >&2; exit 1\n");
+  fs::remove_all(flags_.sources);
+  flags_.runfile = folder_ + "/driver.run";
+  Write(flags_.runfile, "echo 'error: no space' >&2; exit 1\n");
   const Status failed = Try();
   ASSERT_FALSE(failed.has_value());
   EXPECT_EQ(failed.error().kind, ErrorKind::kUnavailable);

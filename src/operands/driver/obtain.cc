@@ -93,8 +93,8 @@ std::string HeadersFingerprint(const KernelHeaders& headers) {
   return all;
 }
 
-std::string CompilerVersion(const Options& options) {
-  const auto compiler = host::FindInPath(options.compiler.empty() ? "cc" : options.compiler);
+std::string CompilerVersion(const Flags& flags) {
+  const auto compiler = host::FindInPath(flags.compiler.empty() ? "cc" : flags.compiler);
   if (!compiler) {
     return "";
   }
@@ -121,20 +121,20 @@ std::vector<std::string> ByAge(const std::string& cache) {
   return names;
 }
 
-void Sweep(const Options& options) {
+void Sweep(const Flags& flags) {
   for (const std::string& entry :
-       Outdated(ByAge(options.cache), options.kernel_release, kMostEntries)) {
+       Outdated(ByAge(flags.cache), flags.kernel_release, kMostEntries)) {
     std::error_code ignored;
-    fs::remove_all(JoinPath(options.cache, entry), ignored);
-    fs::remove(JoinPath(options.cache, entry + ".log"), ignored);
+    fs::remove_all(JoinPath(flags.cache, entry), ignored);
+    fs::remove(JoinPath(flags.cache, entry + ".log"), ignored);
     log::Info("removed {} from the cache", entry);
   }
 }
 
 // Puts the module files found below `from` into the cache under that key.
-Result<std::string> Keep(const Options& options, const std::string& from, const std::string& key) {
-  const std::string unfinished = JoinPath(options.cache, format("{}{}", kUnfinished, key));
-  const std::string kept = JoinPath(options.cache, key);
+Result<std::string> Keep(const Flags& flags, const std::string& from, const std::string& key) {
+  const std::string unfinished = JoinPath(flags.cache, format("{}{}", kUnfinished, key));
+  const std::string kept = JoinPath(flags.cache, key);
   std::error_code error;
   fs::remove_all(unfinished, error);
   TRY(host::MakeDirectories(unfinished));
@@ -178,33 +178,33 @@ Status MustRun(std::vector<std::string> words, const std::string& what, int stop
   return {};
 }
 
-std::vector<std::string> MakeWords(const Options& options, const std::string& make,
+std::vector<std::string> MakeWords(const Flags& flags, const std::string& make,
                                    const std::string& tree, const KernelHeaders& headers) {
   const unsigned jobs =
-      options.jobs > 0 ? static_cast<unsigned>(options.jobs) : std::thread::hardware_concurrency();
+      flags.jobs > 0 ? static_cast<unsigned>(flags.jobs) : std::thread::hardware_concurrency();
   std::vector<std::string> words = {make, "-C", tree, format("-j{}", std::max(jobs, 1U)), "modules",
                                     "SYSSRC=" + headers.source, "SYSOUT=" + headers.build,
-                                    "KERNEL_UNAME=" + options.kernel_release,
+                                    "KERNEL_UNAME=" + flags.kernel_release,
                                     // The image's compiler is not always the kernel's to the digit.
                                     "IGNORE_CC_MISMATCH=1"};
-  if (!options.compiler.empty()) {
-    words.push_back("CC=" + options.compiler);
+  if (!flags.compiler.empty()) {
+    words.push_back("CC=" + flags.compiler);
   }
   return words;
 }
 
-Result<std::string> Compile(const Options& options, const std::string& sources, bool open,
+Result<std::string> Compile(const Flags& flags, const std::string& sources, bool open,
                             const KernelHeaders& headers, int stop_fd) {
   TRY_ASSIGN(const std::string fingerprint, TreeFingerprint(sources));
-  const std::string key = CacheKey({.kernel_release = options.kernel_release,
-                                    .version = options.version,
+  const std::string key = CacheKey({.kernel_release = flags.kernel_release,
+                                    .version = flags.version,
                                     .open = open,
                                     .sources = fingerprint,
                                     .headers = HeadersFingerprint(headers),
-                                    .compiler = CompilerVersion(options)});
-  if (Has(options.cache, key)) {
+                                    .compiler = CompilerVersion(flags)});
+  if (Has(flags.cache, key)) {
     log::Info("modules {} are in the cache", key);
-    return JoinPath(options.cache, key);
+    return JoinPath(flags.cache, key);
   }
   TRY_ASSIGN(const std::string make, host::FindInPath("make"));
   TRY_ASSIGN(const WorkFolder work, WorkFolder::Make());
@@ -212,16 +212,16 @@ Result<std::string> Compile(const Options& options, const std::string& sources, 
   std::error_code error;
   fs::copy(sources, tree, fs::copy_options::recursive | fs::copy_options::copy_symlinks, error);
   TRY(Failed("copy " + sources, error));
-  const std::string what = format("compile driver {} ({}) for kernel {}", options.version,
-                                  KindName(open), options.kernel_release);
+  const std::string what = format("compile driver {} ({}) for kernel {}", flags.version,
+                                  KindName(open), flags.kernel_release);
   log::Info("{} from {} with the headers in {}", what, sources, headers.build);
   TRY_ASSIGN(const host::Finished finished,
-             host::RunProgram({.words = MakeWords(options, make, tree, headers),
+             host::RunProgram({.words = MakeWords(flags, make, tree, headers),
                                .root = "",
                                .limit = kCompileLimit,
                                .stop_fd = stop_fd}));
-  TRY(host::MakeDirectories(options.cache));
-  const std::string log_path = JoinPath(options.cache, key + ".log");
+  TRY(host::MakeDirectories(flags.cache));
+  const std::string log_path = JoinPath(flags.cache, key + ".log");
   const std::string said = finished.errors + finished.output;
   if (finished.exit_status != 0) {
     const Status wrote = host::WriteFileAtomic(log_path, finished.output + finished.errors);
@@ -234,25 +234,25 @@ Result<std::string> Compile(const Options& options, const std::string& sources, 
                 format("{}: `make modules` in {} makes no .ko file", what, sources));
   }
   StripModules(tree);
-  Sweep(options);
-  return Keep(options, tree, key);
+  Sweep(flags);
+  return Keep(flags, tree, key);
 }
 
-Result<std::string> FromPackage(const Options& options, const InstallPlan& plan, int stop_fd) {
+Result<std::string> FromPackage(const Flags& flags, const InstallPlan& plan, int stop_fd) {
   TRY_ASSIGN(const std::string print, host::FileFingerprint(plan.from));
-  const std::string key = CacheKey({.kernel_release = options.kernel_release,
-                                    .version = options.version,
+  const std::string key = CacheKey({.kernel_release = flags.kernel_release,
+                                    .version = flags.version,
                                     .open = plan.open,
                                     .sources = print,
                                     .headers = "",
                                     .compiler = ""});
-  if (Has(options.cache, key)) {
-    return JoinPath(options.cache, key);
+  if (Has(flags.cache, key)) {
+    return JoinPath(flags.cache, key);
   }
   TRY_ASSIGN(const WorkFolder work, WorkFolder::Make());
   TRY(MustRun({"dpkg-deb", "-x", plan.from, work.path()}, "unpack " + plan.from, stop_fd));
-  Sweep(options);
-  return Keep(options, work.path(), key);
+  Sweep(flags);
+  return Keep(flags, work.path(), key);
 }
 
 bool IsUrl(std::string_view text) {
@@ -282,16 +282,16 @@ Status InstallLibraries(const std::string& from, const std::string& unpacked, in
       "install the libraries of " + from, stop_fd);
 }
 
-Result<std::string> FromRunfile(const Options& options, const InstallPlan& plan,
+Result<std::string> FromRunfile(const Flags& flags, const InstallPlan& plan,
                                 const KernelHeaders& headers, int stop_fd) {
   TRY_ASSIGN(const WorkFolder work, WorkFolder::Make());
   TRY_ASSIGN(const std::string folder, UnpackRunfile(plan.from, work, stop_fd));
-  for (const bool open : OpenOrNot(options.module_type, options.version)) {
+  for (const bool open : OpenOrNot(flags.module_type, flags.version)) {
     const std::string sources = JoinPath(folder, open ? "kernel-open" : "kernel");
     if (access(sources.c_str(), F_OK) != 0) {
       continue;
     }
-    TRY_ASSIGN(const std::string modules, Compile(options, sources, open, headers, stop_fd));
+    TRY_ASSIGN(const std::string modules, Compile(flags, sources, open, headers, stop_fd));
     TRY(InstallLibraries(plan.from, folder, stop_fd));
     return modules;
   }
@@ -302,15 +302,15 @@ Result<std::string> FromRunfile(const Options& options, const InstallPlan& plan,
 
 }  // namespace
 
-Result<std::string> ObtainModules(const Options& options, const InstallPlan& plan,
+Result<std::string> ObtainModules(const Flags& flags, const InstallPlan& plan,
                                   const KernelHeaders& headers, int stop_fd) {
   switch (plan.way) {
     case Way::kPackage:
-      return FromPackage(options, plan, stop_fd);
+      return FromPackage(flags, plan, stop_fd);
     case Way::kCompile:
-      return Compile(options, plan.from, plan.open, headers, stop_fd);
+      return Compile(flags, plan.from, plan.open, headers, stop_fd);
     case Way::kRunfile:
-      return FromRunfile(options, plan, headers, stop_fd);
+      return FromRunfile(flags, plan, headers, stop_fd);
     case Way::kPrecompiled:
     case Way::kLoaded:
       break;

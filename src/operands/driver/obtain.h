@@ -12,7 +12,7 @@ namespace gantry::driver {
 // hour. kUnavailable: `stop_fd` became readable first, or a download or an installer failed.
 // kInvalid: they don't compile; the message names driver, kernel and the compiler's first error,
 // and the whole log lies beside the cache's entries (<key>.log).
-Result<std::string> ObtainModules(const Options& options, const InstallPlan& plan,
+Result<std::string> ObtainModules(const Flags& flags, const InstallPlan& plan,
                                   const KernelHeaders& headers, int stop_fd);
 
 // Of a driver that is loaded already (Way::kLoaded): what its installer brings beside the modules.

@@ -9,6 +9,9 @@
 #include <array>
 #include <memory>
 
+#include "agent/flags.h"
+#include "agent/loop.h"
+#include "agent/own_node.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/paths.h"
@@ -16,11 +19,9 @@
 #include "host/signals.h"
 #include "host/status_files.h"
 #include "host/watch.h"
-#include "kube/backoff.h"
 #include "operands/gpu_features/devices.h"
 #include "operands/gpu_features/gather.h"
 #include "operands/gpu_features/labels.h"
-#include "operands/gpu_features/node_label.h"
 #include "operands/gpu_features/publisher.h"
 #include "operands/gpu_features/settings.h"
 #include "policy/names.h"
@@ -31,8 +32,6 @@ namespace {
 
 constexpr std::chrono::seconds kDriverAnswers(30);
 constexpr std::chrono::seconds kApiServerAnswers(30);
-// Nobody tells when the object is deleted by hand; a watch would cost every node a connection.
-constexpr std::chrono::hours kVerifyStored(1);
 // How long GPUs may be in no valid MIG layout before their node's labels say so.
 constexpr std::chrono::seconds kInvalidLasts(30);
 constexpr std::chrono::seconds kInvalidRecheck(3);
@@ -42,19 +41,18 @@ int64_t UnixSeconds() {
       .count();
 }
 
-// What is merely not there yet is no reason to worry.
-log::Level LevelOf(ErrorKind kind) {
-  return kind == ErrorKind::kNotFound || kind == ErrorKind::kUnavailable ? log::Level::kInfo
-                                                                         : log::Level::kWarning;
-}
-
 class Discovery {
  public:
-  Discovery(Arguments arguments, host::Signals& signals, host::Watcher watcher)
-      : arguments_(std::move(arguments)),
-        signals_(signals),
-        watcher_(std::move(watcher)),
-        publisher_({arguments_.kubeconfig, arguments_.space, arguments_.node_name}) {}
+  Discovery(Flags flags, host::Signals& signals, host::Watcher watcher)
+      : flags_(std::move(flags)),
+        loop_({.failure = "labels stay as they are", .absence = log::Level::kInfo}, signals,
+              std::move(watcher)),
+        publisher_({.node = flags_.node_name,
+                    .space = flags_.space,
+                    .component = kProgram,
+                    .kubeconfig = flags_.kubeconfig}),
+        own_node_(
+            {.name = flags_.node_name, .component = kProgram, .kubeconfig = flags_.kubeconfig}) {}
 
   int Run();
 
@@ -70,67 +68,61 @@ class Discovery {
   Result<bool> Publish(Publication publication);
   void ShowBus(const Settings& settings);
   bool Passing(bool mig_unsettled);
-  bool Wait(SteadyTime deadline);
-  SteadyTime NextLook(const Status& looked);
+  [[nodiscard]] SteadyTime NextLook() const;
   bool WaitsForDriver() const {
-    return std::ranges::find(arguments_.wait_for, names::kDriverReady) != arguments_.wait_for.end();
+    return std::ranges::find(flags_.wait_for, names::kDriverReady) != flags_.wait_for.end();
   }
 
-  const Arguments arguments_;
-  host::Signals& signals_;
-  host::Watcher watcher_;
-  Publisher publisher_;
+  const Flags flags_;
+  agent::Loop loop_;
+  agent::FeaturePublisher publisher_;
   Gatherer gatherer_;
-  std::unique_ptr<NodeLabel> node_label_;
+  agent::OwnNode own_node_;
   const int64_t started_ = UnixSeconds();
-  bool oneshot_ = IsOneshot(arguments_, {});
+  bool oneshot_ = IsOneshot(flags_, {});
   std::optional<Settings> settings_;   // the last good ones
   std::optional<Publication> stored_;  // what was last stored or found stored
-  SteadyTime verify_at_{};             // that it is still there
   std::optional<SteadyTime> invalid_since_;
   std::vector<std::string> warnings_;
-  std::string last_error_;
-  int failures_ = 0;
 };
 
 Status Discovery::Watch() {
   if (WaitsForDriver()) {
-    TRY(watcher_.Add(JoinPath(arguments_.status_dir, names::kDriverReady)));
+    TRY(loop_.watcher().Add(JoinPath(flags_.status_dir, names::kDriverReady)));
   }
-  if (!arguments_.config_dir.empty()) {
-    TRY(watcher_.Add(arguments_.config_dir));
-    if (!arguments_.node_name.empty() && !arguments_.node_label.empty()) {
-      TRY_ASSIGN(node_label_, NodeLabel::Follow(arguments_.kubeconfig, arguments_.node_name,
-                                                arguments_.node_label));
+  if (!flags_.config_dir.empty()) {
+    TRY(loop_.watcher().Add(flags_.config_dir));
+    if (!flags_.node_name.empty() && !flags_.node_label.empty()) {
+      TRY(own_node_.WatchLabel(flags_.node_label));
     }
-  } else if (!arguments_.config_file.empty()) {
-    TRY(watcher_.Add(ParentOf(arguments_.config_file)));
+  } else if (!flags_.config_file.empty()) {
+    TRY(loop_.watcher().Add(ParentOf(flags_.config_file)));
   }
   return {};
 }
 
 // One look must not come before the label that chooses its configuration.
 void Discovery::AwaitLabel() {
-  if (oneshot_ && node_label_ != nullptr) {
-    const std::array<int, 2> descriptors = {signals_.stop_fd(), node_label_->fd()};
+  if (oneshot_ && own_node_.watches()) {
+    const std::array<int, 2> descriptors = {loop_.stop_fd(), own_node_.label_fd()};
     host::WaitReadable(descriptors, RealClock().Now() + kApiServerAnswers);
   }
 }
 
 // The file to read; empty: there is no configuration.
 Result<std::string> Discovery::ConfigPath() {
-  if (arguments_.config_dir.empty()) {
-    return arguments_.config_file;
+  if (flags_.config_dir.empty()) {
+    return flags_.config_file;
   }
-  policy::ConfigChoice choice{.label = "",
-                              .default_name = arguments_.default_config,
-                              .fallbacks = arguments_.fallback_strategies};
-  if (node_label_ != nullptr) {
-    TRY_ASSIGN(choice.label, node_label_->Take());
+  policy::ConfigChoice choice{
+      .label = "", .default_name = flags_.default_config, .fallbacks = flags_.fallback_strategies};
+  if (own_node_.watches()) {
+    TRY_ASSIGN(const auto label, own_node_.TakeLabel());
+    choice.label = label.value_or("");
   }
-  TRY_ASSIGN(const auto entries, ListDirectory(arguments_.config_dir));
+  TRY_ASSIGN(const auto entries, ListDirectory(flags_.config_dir));
   TRY_ASSIGN(const std::string name, policy::ChooseConfig(choice, entries));
-  return name.empty() ? "" : JoinPath(arguments_.config_dir, name);
+  return name.empty() ? "" : JoinPath(flags_.config_dir, name);
 }
 
 Result<Settings> Discovery::LoadSettings() {
@@ -144,21 +136,21 @@ Result<Settings> Discovery::LoadSettings() {
     }
     config = *std::move(parsed);
   }
-  oneshot_ = IsOneshot(arguments_, config);
-  return Resolve(arguments_, config);
+  oneshot_ = IsOneshot(flags_, config);
+  return Resolve(flags_, config);
 }
 
 Result<Sources> Discovery::FindSources(const Settings& settings) {
   Sources sources{.driver_root = "",
                   .dev_root = "",
-                  .sys_root = arguments_.sys_root,
+                  .sys_root = flags_.sys_root,
                   .machine_type_file = settings.machine_type_file,
-                  .host_root = arguments_.host_root,
+                  .host_root = flags_.host_root,
                   .vfio = settings.vfio,
                   .driver_may_be_missing = settings.oneshot && !settings.fail_on_init_error};
   host::StatusValues driver_ready;
   if (WaitsForDriver() && !settings.vfio) {
-    TRY_ASSIGN(const auto files, host::StatusFiles::Open(arguments_.status_dir));
+    TRY_ASSIGN(const auto files, host::StatusFiles::Open(flags_.status_dir));
     TRY_ASSIGN(driver_ready, files.Read(names::kDriverReady));
     sources.dev_root = driver_ready["DEV_ROOT_CTR_PATH"];
   }
@@ -168,21 +160,23 @@ Result<Sources> Discovery::FindSources(const Settings& settings) {
 
 Result<Facts> Discovery::AskDriver(const Settings& settings) {
   TRY_ASSIGN(const Sources sources, FindSources(settings));
-  return gatherer_.Ask(sources, kDriverAnswers, signals_.stop_fd());
+  return gatherer_.Ask(sources, kDriverAnswers, loop_.stop_fd());
 }
 
 // True if something was written; what was stored a while ago is taken for stored.
 Result<bool> Discovery::Publish(Publication publication) {
-  const SteadyTime now = RealClock().Now();
-  if (stored_ == publication && now < verify_at_) {
+  if (stored_ == publication && !loop_.VerifyIsDue()) {
     return false;
   }
+  const auto publish = [&](kube::Client& client) {
+    return gpu_features::Publish(publisher_, client, publication);
+  };
   // With a watch, TLS is there anyway, and so is a second thread.
-  TRY_ASSIGN(const bool written, node_label_ != nullptr
-                                     ? publisher_.Publish(publication)
-                                     : publisher_.PublishInChild(publication, signals_.stop_fd()));
+  TRY_ASSIGN(const bool written, own_node_.watches()
+                                     ? publisher_.Connected(publish)
+                                     : publisher_.ConnectedInChild(publish, loop_.stop_fd()));
   stored_ = std::move(publication);
-  verify_at_ = now + kVerifyStored;
+  loop_.Verified();
   return written;
 }
 
@@ -203,7 +197,7 @@ void Discovery::ShowBus(const Settings& settings) {
     return;
   }
   Sources sources;
-  sources.sys_root = arguments_.sys_root;
+  sources.sys_root = flags_.sys_root;
   const Result<Facts> facts = GatherBus(sources);
   const Result<bool> told = facts.has_value() ? Publish({std::nullopt, DevicesOf(*facts)})
                                               : std::unexpected(facts.error());
@@ -245,11 +239,10 @@ bool Discovery::Passing(bool mig_unsettled) {
   return now - *invalid_since_ < kInvalidLasts;
 }
 
-// When to look again if nothing happens. What is missing or wrong is told by an event once it is
-// there or right; only what passes by itself is tried again.
-SteadyTime Discovery::NextLook(const Status& looked) {
+// When to look again if nothing happens.
+SteadyTime Discovery::NextLook() const {
   const SteadyTime now = RealClock().Now();
-  SteadyTime next = now + kVerifyStored;
+  SteadyTime next = now + loop_.verify_after();
   if (settings_.has_value() && settings_->recheck.has_value()) {
     next = std::min(
         next, now + std::chrono::ceil<std::chrono::steady_clock::duration>(std::max(
@@ -258,38 +251,7 @@ SteadyTime Discovery::NextLook(const Status& looked) {
   if (invalid_since_.has_value() && now - *invalid_since_ < kInvalidLasts) {
     next = std::min(next, now + kInvalidRecheck);
   }
-  failures_ = looked.has_value() ? 0 : failures_ + 1;
-  if (!looked.has_value()) {
-    const kube::Backoff backoff{.base = std::chrono::milliseconds(500),
-                                .limit = std::chrono::seconds(60)};
-    if (const auto delay =
-            kube::RetryDelay(looked.error().kind, failures_, backoff, kube::Random())) {
-      next = std::min(next, now + *delay);
-    }
-  }
   return next;
-}
-
-// False once the program shall end.
-bool Discovery::Wait(SteadyTime deadline) {
-  const int label_fd = node_label_ != nullptr ? node_label_->fd() : -1;
-  const std::array<int, 4> descriptors = {signals_.stop_fd(), signals_.reload_fd(), watcher_.fd(),
-                                          label_fd};
-  // Events that concern no watched path (another status file) are no reason to look.
-  while (true) {
-    const std::vector<bool> ready = host::WaitReadable(descriptors, deadline);
-    if (ready[0]) {
-      return false;
-    }
-    const bool reload = ready[1] && signals_.TakeReload();
-    if (reload) {
-      verify_at_ = RealClock().Now();
-    }
-    const bool changed = ready[2] && !watcher_.Take().empty();
-    if (reload || changed || ready[3] || RealClock().Now() >= deadline) {
-      return true;
-    }
-  }
 }
 
 int Discovery::Run() {
@@ -298,41 +260,24 @@ int Discovery::Run() {
     return 1;
   }
   AwaitLabel();
-  while (true) {
-    const Status looked = Look();
-    const std::string error = looked.has_value() ? "" : looked.error().message;
-    if (error != last_error_ && !error.empty()) {
-      log::Write(LevelOf(looked.error().kind), "labels stay as they are: " + error);
-    }
-    last_error_ = error;
-    if (oneshot_) {
-      return looked.has_value() ? 0 : 1;
-    }
-    if (!Wait(NextLook(looked))) {
-      return 0;
-    }
-  }
+  return loop_.Run([this] { return Look(); }, [this](const Status&) { return NextLook(); },
+                   {.fd = own_node_.label_fd()}, [this] { return oneshot_; });
 }
 
-}  // namespace
-
-int RunGpuFeatureDiscovery(int argc, char** argv) {
-  Result<std::optional<Arguments>> arguments = ParseArguments(argc, argv);
-  if (!arguments.has_value()) {
-    log::Error("gpu-feature-discovery: {}", arguments.error().message);
-    return 2;
-  }
-  const auto given = *std::move(arguments);
-  if (!given.has_value()) {
-    return 0;
-  }
+int RunDiscovery(Flags flags) {
   host::Signals signals;
   Result<host::Watcher> watcher = host::Watcher::Create();
   if (!watcher.has_value()) {
     log::Error("{}", watcher.error().message);
     return 1;
   }
-  return Discovery(*given, signals, *std::move(watcher)).Run();
+  return Discovery(std::move(flags), signals, *std::move(watcher)).Run();
+}
+
+}  // namespace
+
+int RunGpuFeatureDiscovery(int argc, char** argv) {
+  return agent::RunWith(kProgram, ParseFlags(argc, argv), RunDiscovery);
 }
 
 }  // namespace gantry::gpu_features

@@ -10,16 +10,12 @@
 #include "base/text.h"
 #include "host/files.h"
 #include "kube/client.h"
-#include "kube/ensure.h"
 #include "policy/kinds.h"
 #include "policy/names.h"
 #include "policy/node_feature.h"
 
 namespace gantry::gpu_features {
 namespace {
-
-// Longer than all requests of one publication may take.
-constexpr std::chrono::seconds kPublishing(120);
 
 std::string ToLines(const LabelMap& labels) {
   std::string text;
@@ -39,34 +35,29 @@ LabelMap FromLines(const std::string& text) {
   return labels;
 }
 
-}  // namespace
-
-Result<bool> Publisher::StoreLabels(kube::Client& client, const LabelMap& labels) {
-  const kube::Key key{target_.space, names::kGpuFeature + target_.node};
-  return kube::Ensure(client, policy::kNodeFeature, key, [&](const Json* stored) {
+Result<bool> StoreLabels(const agent::FeaturePublisher& publisher, kube::Client& client,
+                         const LabelMap& labels) {
+  return publisher.Store(client, names::kGpuFeature + publisher.node(), [&](const Json* stored) {
     const LabelMap published = stored != nullptr ? policy::NodeFeatureLabels(*stored) : LabelMap{};
-    return policy::NodeFeatureObject({.name = key.name,
-                                      .space = key.space,
-                                      .node = target_.node,
-                                      .worker_version = "",
-                                      .labels = KeepTimestamp(labels, published)},
-                                     stored);
+    policy::NodeFeature wanted;
+    wanted.labels = KeepTimestamp(labels, published);
+    return wanted;
   });
 }
 
-Result<bool> Publisher::StoreDevices(kube::Client& client,
-                                     const std::vector<policy::DeviceFacts>& devices) {
+Result<bool> StoreDevices(const std::string& node_name, kube::Client& client,
+                          const std::vector<policy::DeviceFacts>& devices) {
   std::vector<Json> stored;
   const auto listed =
-      client.List(policy::kDevice, {.labels = format("{}={}", names::kDeviceNode, target_.node)},
+      client.List(policy::kDevice, {.labels = format("{}={}", names::kDeviceNode, node_name)},
                   [&](Json item) { stored.push_back(std::move(item)); });
   if (!listed.has_value()) {
     return listed.error().kind == ErrorKind::kNotFound ? Result<bool>(false)
                                                        : std::unexpected(listed.error());
   }
-  TRY_ASSIGN(const Json node, client.Get(kube::kinds::kNode, {"", target_.node}));
+  TRY_ASSIGN(const Json node, client.Get(kube::kinds::kNode, {"", node_name}));
   const policy::DeviceChanges changes =
-      policy::PlanDevices(devices, target_.node, kube::UidOf(node), stored);
+      policy::PlanDevices(devices, node_name, kube::UidOf(node), stored);
   for (const Json& object : changes.create) {
     TRY(client.Create(policy::kDevice, object));
   }
@@ -79,27 +70,16 @@ Result<bool> Publisher::StoreDevices(kube::Client& client,
   return !changes.create.empty() || !changes.patch.empty() || !changes.remove.empty();
 }
 
-Result<bool> Publisher::Publish(const Publication& publication) {
-  TRY_ASSIGN(kube::Config config, kube::LoadConfig(target_.kubeconfig));
-  TRY_ASSIGN(const auto client,
-             kube::Client::Create(std::move(config), {.component = "gpu-feature-discovery",
-                                                      .field_manager = names::kFieldManager,
-                                                      .max_idle_connections = 1}));
+}  // namespace
+
+Result<bool> Publish(const agent::FeaturePublisher& publisher, kube::Client& client,
+                     const Publication& publication) {
   bool labelled = false;
   if (publication.labels.has_value()) {
-    TRY_ASSIGN(labelled, StoreLabels(*client, *publication.labels));
+    TRY_ASSIGN(labelled, StoreLabels(publisher, client, *publication.labels));
   }
-  TRY_ASSIGN(const bool told, StoreDevices(*client, publication.devices));
+  TRY_ASSIGN(const bool told, StoreDevices(publisher.node(), client, publication.devices));
   return labelled || told;
-}
-
-Result<bool> Publisher::PublishInChild(const Publication& publication, int stop_fd) {
-  const auto publish = [&]() -> Result<std::string> {
-    TRY_ASSIGN(const bool wrote, Publish(publication));
-    return wrote ? "written" : "";
-  };
-  TRY_ASSIGN(const std::string written, child_.Run(publish, kPublishing, stop_fd));
-  return !written.empty();
 }
 
 Result<bool> PublishFile(const std::string& path, const LabelMap& labels) {

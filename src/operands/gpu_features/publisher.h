@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "agent/feature_publisher.h"
 #include "base/error.h"
-#include "host/child_call.h"
 #include "kube/client.h"
 #include "operands/gpu_features/labels.h"
 #include "policy/device.h"
@@ -20,30 +20,11 @@ struct Publication {
   bool operator==(const Publication&) const = default;
 };
 
-// The NodeFeature object `nvidia-features-for-<node>`, by which the labels reach the node, and a
-// Device object for each GPU, where the cluster has their definition.
-class Publisher {
- public:
-  struct Target {
-    std::string kubeconfig;  // empty: as kube::LoadConfig finds it
-    std::string space;
-    std::string node;
-  };
-  explicit Publisher(Target target) : target_(std::move(target)) {}
-
-  // Stores what is not stored already; a timestamp alone is no difference. Opens a connection and
-  // closes it again. True if something was written.
-  Result<bool> Publish(const Publication& publication);
-  // The same in a child process, with which TLS and its megabytes go. Single-threaded.
-  Result<bool> PublishInChild(const Publication& publication, int stop_fd);
-
- private:
-  Result<bool> StoreLabels(kube::Client& client, const LabelMap& labels);
-  Result<bool> StoreDevices(kube::Client& client, const std::vector<policy::DeviceFacts>& devices);
-
-  Target target_;
-  host::ChildCall child_{"publish labels"};
-};
+// Stores the NodeFeature object `nvidia-features-for-<node>`, by which the labels reach the node,
+// and a Device object for each GPU, where the cluster has their definition; a timestamp alone is no
+// difference. True if something was written.
+Result<bool> Publish(const agent::FeaturePublisher& publisher, kube::Client& client,
+                     const Publication& publication);
 
 // The same for a file of `key=value` lines, which NFD's local source reads; an empty path is
 // standard output. True if something was written.

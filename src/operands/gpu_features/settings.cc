@@ -33,19 +33,19 @@ Result<T> PickParsed(const char* flag, const std::optional<std::string>& argumen
 
 }  // namespace
 
-bool IsOneshot(const Arguments& arguments, const policy::PluginConfig& config) {
-  return Pick(arguments.oneshot, config.flags.gfd.oneshot, false);
+bool IsOneshot(const Flags& flags, const policy::PluginConfig& config) {
+  return Pick(flags.oneshot, config.flags.gfd.oneshot, false);
 }
 
-Result<Settings> Resolve(const Arguments& arguments, const policy::PluginConfig& config) {
+Result<Settings> Resolve(const Flags& flags, const policy::PluginConfig& config) {
   const policy::PluginFlags& file = config.flags;
   Settings settings;
   settings.sharing = config.sharing;
   TRY_ASSIGN(settings.mig_strategy,
-             PickParsed("--mig-strategy", arguments.mig_strategy, policy::ParseMigStrategy,
+             PickParsed("--mig-strategy", flags.mig_strategy, policy::ParseMigStrategy,
                         file.mig_strategy, policy::MigStrategy::kNone));
   TRY_ASSIGN(const policy::DeviceDiscovery discovery,
-             PickParsed("--device-discovery-strategy", arguments.device_discovery_strategy,
+             PickParsed("--device-discovery-strategy", flags.device_discovery_strategy,
                         policy::ParseDeviceDiscovery, file.device_discovery,
                         policy::DeviceDiscovery::kAuto));
   if (discovery == policy::DeviceDiscovery::kTegra) {
@@ -55,26 +55,25 @@ Result<Settings> Resolve(const Arguments& arguments, const policy::PluginConfig&
   if (!settings.vfio) {
     TRY(gpu::CheckSharing(settings.sharing, settings.mig_strategy));
   }
-  settings.fail_on_init_error = Pick(arguments.fail_on_init_error, file.fail_on_init_error, true);
+  settings.fail_on_init_error = Pick(flags.fail_on_init_error, file.fail_on_init_error, true);
   TRY_ASSIGN(const std::chrono::nanoseconds recheck,
-             PickParsed<std::chrono::nanoseconds>("--sleep-interval", arguments.sleep_interval,
+             PickParsed<std::chrono::nanoseconds>("--sleep-interval", flags.sleep_interval,
                                                   policy::ParseDuration, file.gfd.sleep_interval,
                                                   kRecheck));
   if (recheck.count() > 0 && recheck != std::chrono::nanoseconds::max()) {
     settings.recheck = recheck;
   }
-  settings.oneshot = IsOneshot(arguments, config);
-  settings.timestamp = !Pick(arguments.no_timestamp, file.gfd.no_timestamp, false);
-  settings.use_node_feature_api =
-      Pick(arguments.use_node_feature_api, file.use_node_feature_api, true);
-  settings.output_file = Pick<std::string>(arguments.output_file, file.gfd.output_file,
+  settings.oneshot = IsOneshot(flags, config);
+  settings.timestamp = !Pick(flags.no_timestamp, file.gfd.no_timestamp, false);
+  settings.use_node_feature_api = Pick(flags.use_node_feature_api, file.use_node_feature_api, true);
+  settings.output_file = Pick<std::string>(flags.output_file, file.gfd.output_file,
                                            format("{}/gfd", names::kFeaturesDir));
   settings.machine_type_file =
-      Pick<std::string>(arguments.machine_type_file, file.gfd.machine_type_file,
-                        format("{}/class/dmi/id/product_name", arguments.sys_root));
-  settings.driver_root = arguments.driver_root_ctr_path.value_or("");
+      Pick<std::string>(flags.machine_type_file, file.gfd.machine_type_file,
+                        format("{}/class/dmi/id/product_name", flags.sys_root));
+  settings.driver_root = flags.driver_root_ctr_path.value_or("");
   settings.driver_root_of_file = file.container_driver_root.value_or("");
-  if (settings.use_node_feature_api && arguments.node_name.empty()) {
+  if (settings.use_node_feature_api && flags.node_name.empty()) {
     return Fail(ErrorKind::kInvalid,
                 "--node-name (NODE_NAME): must be set to publish a NodeFeature");
   }

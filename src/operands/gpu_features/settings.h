@@ -8,43 +8,12 @@
 #include <vector>
 
 #include "base/error.h"
+#include "operands/gpu_features/flags.h"
 #include "policy/plugin_config.h"
 
 namespace gantry::gpu_features {
 
-// What the command line and the environment say; the names are GPU feature discovery's. What is
-// absent is left to the configuration file.
-struct Arguments {
-  std::optional<std::string> mig_strategy;
-  std::optional<bool> fail_on_init_error;
-  std::optional<bool> oneshot;
-  std::optional<bool> no_timestamp;
-  std::optional<std::string> sleep_interval;
-  std::optional<std::string> output_file;
-  std::optional<std::string> machine_type_file;
-  std::optional<bool> use_node_feature_api;
-  std::optional<std::string> device_discovery_strategy;
-  std::optional<std::string> driver_root_ctr_path;
-  std::string kubeconfig;
-  std::string space = "default";
-  std::string node_name;
-  // Where the configuration comes from: one file, or a folder to choose from.
-  std::string config_file;
-  std::string config_dir;
-  std::string default_config;
-  std::string node_label;
-  std::vector<std::string> fallback_strategies;
-  std::vector<std::string> wait_for;  // status files
-  std::string status_dir;
-  std::string sys_root;
-  std::string host_root;
-};
-
-// Flags win over variables. Nothing if the text that was asked for (help, version) has been
-// printed; kInvalid names the flag.
-Result<std::optional<Arguments>> ParseArguments(int argc, const char* const* argv);
-
-// The configuration file's flags under the arguments, and the defaults under both.
+// The configuration file's flags under the flags, and the defaults under both.
 struct Settings {
   policy::MigStrategy mig_strategy = policy::MigStrategy::kNone;
   policy::Sharing sharing;
@@ -62,10 +31,10 @@ struct Settings {
 };
 
 // Whether the labels are published once and no more: known even where other settings are wrong.
-bool IsOneshot(const Arguments& arguments, const policy::PluginConfig& config);
+bool IsOneshot(const Flags& flags, const policy::PluginConfig& config);
 
 // kInvalid names the flag with a wrong value; kUnsupported: the discovery strategy tegra.
-Result<Settings> Resolve(const Arguments& arguments, const policy::PluginConfig& config);
+Result<Settings> Resolve(const Flags& flags, const policy::PluginConfig& config);
 
 // Where the driver's root is mounted here, given the lines of the status file `driver-ready`, which
 // stand above the configuration file; empty: nobody says.

@@ -18,9 +18,9 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-Result<std::optional<Arguments>> Parsed(std::vector<const char*> words) {
+Result<std::optional<Flags>> Parsed(std::vector<const char*> words) {
   words.insert(words.begin(), "gpu-feature-discovery");
-  return ParseArguments(static_cast<int>(words.size()), words.data());
+  return ParseFlags(static_cast<int>(words.size()), words.data());
 }
 
 // Variables that last as long as the object.
@@ -94,13 +94,13 @@ TEST(Settings, ListsAndAliases) {
   const Variables variables({{"WAIT_FOR_VALIDATIONS", "driver-ready, toolkit-ready"},
                              {"CONTAINER_DRIVER_ROOT", "/run/driver"},
                              {"KUBE_API_QPS", "5"}});
-  const Arguments arguments = Parsed({"-use-node-feature-api=false",
-                                      "--output-file=", "--fallback-strategies", "named, single"})
-                                  .value()
-                                  .value();
-  EXPECT_THAT(arguments.wait_for, ElementsAre("driver-ready", "toolkit-ready"));
-  EXPECT_THAT(arguments.fallback_strategies, ElementsAre("named", "single"));
-  const Settings settings = Resolve(arguments, {}).value();
+  const Flags flags = Parsed({"-use-node-feature-api=false",
+                              "--output-file=", "--fallback-strategies", "named, single"})
+                          .value()
+                          .value();
+  EXPECT_THAT(flags.wait_for, ElementsAre("driver-ready", "toolkit-ready"));
+  EXPECT_THAT(flags.fallback_strategies, ElementsAre("named", "single"));
+  const Settings settings = Resolve(flags, {}).value();
   EXPECT_EQ(DriverRoot(settings, {}), "/run/driver");
   EXPECT_FALSE(settings.use_node_feature_api);
   EXPECT_EQ(settings.output_file, "");
@@ -120,11 +120,11 @@ TEST(Settings, WhereTheGpusAreAndWhetherTheyMayBeMissing) {
 
 TEST(Settings, WrongValuesNameTheFlag) {
   const auto message = [](std::vector<const char*> words) {
-    const auto arguments = Parsed(std::move(words));
-    if (!arguments.has_value()) {
-      return arguments.error().message;
+    const auto flags = Parsed(std::move(words));
+    if (!flags.has_value()) {
+      return flags.error().message;
     }
-    const auto settings = Resolve(arguments->value(), {});
+    const auto settings = Resolve(flags->value(), {});
     return settings.has_value() ? std::string("accepted") : settings.error().message;
   };
   EXPECT_THAT(message({"--node-name=a", "--mig-strategy=tripel"}), HasSubstr("--mig-strategy"));
@@ -163,11 +163,10 @@ TEST(Settings, OneLookEndsWithAWrongSettingToo) {
   EXPECT_FALSE(IsOneshot(Parsed({"--oneshot=false"}).value().value(), file));
   for (const char* wrong : {"--mig-strategy=tripel", "--config-file=/no/such/file"}) {
     std::string words[] = {"gpu-feature-discovery", "--oneshot", "--node-name=a", wrong};
-    std::vector<char*> arguments;
-    std::ranges::transform(words, std::back_inserter(arguments),
+    std::vector<char*> flags;
+    std::ranges::transform(words, std::back_inserter(flags),
                            [](std::string& word) { return word.data(); });
-    EXPECT_EQ(RunGpuFeatureDiscovery(static_cast<int>(arguments.size()), arguments.data()), 1)
-        << wrong;
+    EXPECT_EQ(RunGpuFeatureDiscovery(static_cast<int>(flags.size()), flags.data()), 1) << wrong;
   }
 }
 

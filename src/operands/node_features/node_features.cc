@@ -11,14 +11,15 @@
 #include <mutex>
 #include <optional>
 
+#include "agent/flags.h"
+#include "agent/loop.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "host/signals.h"
 #include "host/watch.h"
 #include "http/server.h"
-#include "kube/backoff.h"
-#include "operands/node_features/arguments.h"
+#include "operands/node_features/flags.h"
 #include "operands/node_features/gather.h"
 #include "operands/node_features/publisher.h"
 #include "operands/node_features/uevents.h"
@@ -27,21 +28,22 @@
 namespace gantry::node_features {
 namespace {
 
-// Nobody tells when the object is deleted by hand; a watch would cost every node a connection.
-constexpr std::chrono::hours kVerifyStored(1);
-// Where the kernel tells nothing of PCI devices.
+// Where the kernel tells nothing of PCI devices, and after a failure that nothing tells the end of.
 constexpr std::chrono::seconds kRescan(60);
 // One hot-plugged board is several functions: they are looked at together.
 constexpr std::chrono::milliseconds kSettle(200);
 
 class Worker {
  public:
-  Worker(Arguments arguments, host::Signals& signals, host::Watcher watcher)
-      : arguments_(std::move(arguments)),
-        signals_(signals),
-        watcher_(std::move(watcher)),
-        publisher_({arguments_.kubeconfig, arguments_.space, arguments_.node_name}) {
-    metrics_.node = arguments_.node_name;
+  Worker(Flags flags, host::Signals& signals, host::Watcher watcher)
+      : flags_(std::move(flags)),
+        loop_({.failure = "labels stay as they are", .settle = kSettle}, signals,
+              std::move(watcher)),
+        publisher_({.node = flags_.node_name,
+                    .space = flags_.space,
+                    .component = kProgram,
+                    .kubeconfig = flags_.kubeconfig}) {
+    metrics_.node = flags_.node_name;
     metrics_.started = std::chrono::system_clock::to_time_t(RealClock().Wall());
   }
 
@@ -53,27 +55,22 @@ class Worker {
   Sources FindSources() const;
   Status Look();
   Status Store(const Described& node);
-  SteadyTime NextLook(const Status& looked);
-  bool Wait(SteadyTime deadline);
+  [[nodiscard]] SteadyTime NextLook(const Status& looked) const;
 
-  const Arguments arguments_;
-  host::Signals& signals_;
-  host::Watcher watcher_;
-  Publisher publisher_;
+  const Flags flags_;
+  agent::Loop loop_;
+  agent::FeaturePublisher publisher_;
   std::optional<Uevents> uevents_;
   std::optional<Described> stored_;  // what was last stored or found stored
-  SteadyTime verify_at_{};           // that it is still there
   std::optional<WallTime> next_expiry_;
   std::vector<std::string> warnings_;
-  std::string last_error_;
-  int failures_ = 0;
   std::mutex metrics_mutex_;
   WorkerMetrics metrics_;
   std::unique_ptr<http::Server> server_;  // null: nobody listens; last, as it reads the rest
 };
 
 Status Worker::Watch() {
-  TRY(watcher_.Add(arguments_.features_dir));
+  TRY(loop_.watcher().Add(flags_.features_dir));
   if (Result<Uevents> uevents = Uevents::Open(); uevents.has_value()) {
     uevents_ = *std::move(uevents);
   } else {
@@ -84,11 +81,11 @@ Status Worker::Watch() {
 }
 
 Status Worker::Listen() {
-  if (arguments_.port == 0) {
+  if (flags_.port == 0) {
     return {};
   }
   TRY_ASSIGN(server_,
-             http::Server::Start(format(":{}", arguments_.port), [this](std::string_view path) {
+             http::Server::Start(format(":{}", flags_.port), [this](std::string_view path) {
                if (path == "/healthz") {
                  return http::Response{200, "ok"};
                }
@@ -102,46 +99,46 @@ Status Worker::Listen() {
 }
 
 Sources Worker::FindSources() const {
-  Sources sources = HostSources(arguments_.host_prefix);
-  sources.features_dir = arguments_.features_dir;
-  sources.kernel_config = arguments_.config.kernel_config;
-  sources.node_name = arguments_.node_name;
-  sources.custom_dir = arguments_.custom_dir;
+  Sources sources = HostSources(flags_.host_prefix);
+  sources.features_dir = flags_.features_dir;
+  sources.kernel_config = flags_.config.kernel_config;
+  sources.node_name = flags_.node_name;
+  sources.custom_dir = flags_.custom_dir;
   return sources;
 }
 
 Status Worker::Store(const Described& node) {
-  if (arguments_.no_publish) {
-    if (arguments_.oneshot) {
+  if (flags_.no_publish) {
+    if (flags_.oneshot) {
       for (const auto& [key, value] : node.labels) {
         std::printf("%s=%s\n", key.c_str(), value.c_str());
       }
     }
     return {};
   }
-  const SteadyTime now = RealClock().Now();
-  if (stored_.has_value() && !IsNews(*stored_, node) && now < verify_at_) {
+  if (stored_.has_value() && !IsNews(*stored_, node) && !loop_.VerifyIsDue()) {
     return {};
   }
+  const auto publish = [&](kube::Client& client) { return Publish(publisher_, client, node); };
   // No child is forked beside the thread that answers.
   TRY_ASSIGN(const bool written, server_ != nullptr
-                                     ? publisher_.Publish(node)
-                                     : publisher_.PublishInChild(node, signals_.stop_fd()));
+                                     ? publisher_.Connected(publish)
+                                     : publisher_.ConnectedInChild(publish, loop_.stop_fd()));
   if (written) {
     log::Info("labels published: {}", node.labels.size());
   }
   stored_ = node;
-  verify_at_ = now + kVerifyStored;
+  loop_.Verified();
   return {};
 }
 
 Status Worker::Look() {
   const SteadyTime began = RealClock().Now();
-  for (const std::string& folder : CustomFolders(arguments_.custom_dir)) {
-    TRY(watcher_.Add(folder));
+  for (const std::string& folder : CustomFolders(flags_.custom_dir)) {
+    TRY(loop_.watcher().Add(folder));
   }
-  TRY_ASSIGN(const Facts facts, Gather(FindSources(), arguments_.config.labels));
-  Labelled labelled = NodeLabels(facts, arguments_.config.labels, RealClock().Wall());
+  TRY_ASSIGN(const Facts facts, Gather(FindSources(), flags_.config.labels));
+  Labelled labelled = NodeLabels(facts, flags_.config.labels, RealClock().Wall());
   next_expiry_ = labelled.next_expiry;
   if (labelled.warnings != warnings_) {
     for (const std::string& warning : labelled.warnings) {
@@ -158,14 +155,14 @@ Status Worker::Look() {
 }
 
 // When to look again if nothing happens.
-SteadyTime Worker::NextLook(const Status& looked) {
+SteadyTime Worker::NextLook(const Status& looked) const {
   using Steady = std::chrono::steady_clock::duration;
   const SteadyTime now = RealClock().Now();
-  Steady pause = kVerifyStored;
-  if (arguments_.config.sleep_interval.has_value()) {
-    pause = std::min(pause, std::chrono::ceil<Steady>(*arguments_.config.sleep_interval));
+  Steady pause = loop_.verify_after();
+  if (flags_.config.sleep_interval.has_value()) {
+    pause = std::min(pause, std::chrono::ceil<Steady>(*flags_.config.sleep_interval));
   }
-  if (!uevents_.has_value()) {
+  if (!uevents_.has_value() || !looked.has_value()) {
     pause = std::min<Steady>(pause, kRescan);
   }
   SteadyTime next = now + pause;
@@ -173,39 +170,7 @@ SteadyTime Worker::NextLook(const Status& looked) {
     const auto left = *next_expiry_ - RealClock().Wall() + kSettle;
     next = std::min(next, now + std::max<Steady>(left, kSettle));
   }
-  failures_ = looked.has_value() ? 0 : failures_ + 1;
-  if (!looked.has_value()) {
-    const kube::Backoff backoff{.base = std::chrono::milliseconds(500),
-                                .limit = std::chrono::seconds(60)};
-    const auto delay = kube::RetryDelay(looked.error().kind, failures_, backoff, kube::Random());
-    next = std::min(next, now + delay.value_or(backoff.limit));
-  }
   return next;
-}
-
-// False once the program shall end.
-bool Worker::Wait(SteadyTime deadline) {
-  const int uevents_fd = uevents_.has_value() ? uevents_->fd() : -1;
-  const std::array<int, 4> descriptors = {signals_.stop_fd(), signals_.reload_fd(), watcher_.fd(),
-                                          uevents_fd};
-  while (true) {
-    const std::vector<bool> ready = host::WaitReadable(descriptors, deadline);
-    if (ready[0]) {
-      return false;
-    }
-    if (ready[1] && signals_.TakeReload()) {
-      verify_at_ = RealClock().Now();
-      return true;
-    }
-    const bool changed = ready[2] && !watcher_.Take().empty();
-    const bool plugged = ready[3] && uevents_.has_value() && uevents_->TakeDevices();
-    const SteadyTime now = RealClock().Now();
-    if (changed || plugged) {
-      deadline = std::min(deadline, now + kSettle);
-    } else if (now >= deadline) {
-      return true;
-    }
-  }
 }
 
 int Worker::Run() {
@@ -215,35 +180,15 @@ int Worker::Run() {
       return 1;
     }
   }
-  while (true) {
-    const Status looked = Look();
-    const std::string error = looked.has_value() ? "" : looked.error().message;
-    if (error != last_error_ && !error.empty()) {
-      log::Warning("labels stay as they are: {}", error);
-    }
-    last_error_ = error;
-    if (arguments_.oneshot) {
-      return looked.has_value() ? 0 : 1;
-    }
-    if (!Wait(NextLook(looked))) {
-      return 0;
-    }
-  }
+  return loop_.Run([this] { return Look(); },
+                   [this](const Status& looked) { return NextLook(looked); },
+                   {.fd = uevents_.has_value() ? uevents_->fd() : -1,
+                    .happened = [this] { return uevents_.has_value() && uevents_->TakeDevices(); }},
+                   [this] { return flags_.oneshot; });
 }
 
-}  // namespace
-
-int RunNodeFeatures(int argc, char** argv) {
-  Result<std::optional<Arguments>> arguments = ParseArguments(argc, argv);
-  if (!arguments.has_value()) {
-    log::Error("nfd-worker: {}", arguments.error().message);
-    return 2;
-  }
-  const auto given = *std::move(arguments);
-  if (!given.has_value()) {
-    return 0;
-  }
-  for (const std::string& warning : given->config.warnings) {
+int RunWorker(Flags flags) {
+  for (const std::string& warning : flags.config.warnings) {
     log::Warning("{}", warning);
   }
   host::Signals signals;
@@ -252,7 +197,13 @@ int RunNodeFeatures(int argc, char** argv) {
     log::Error("{}", watcher.error().message);
     return 1;
   }
-  return Worker(*given, signals, *std::move(watcher)).Run();
+  return Worker(std::move(flags), signals, *std::move(watcher)).Run();
+}
+
+}  // namespace
+
+int RunNodeFeatures(int argc, char** argv) {
+  return agent::RunWith(kProgram, ParseFlags(argc, argv), RunWorker);
 }
 
 }  // namespace gantry::node_features

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <string>
-#include <utility>
-
+#include "agent/feature_publisher.h"
 #include "base/error.h"
-#include "host/child_call.h"
 #include "nfd/features.h"
 #include "operands/node_features/local_features.h"
 
@@ -21,25 +18,9 @@ struct Described {
 // themselves: each pod brings one and takes it. They go along with the next news.
 bool IsNews(const Described& before, const Described& now);
 
-// The NodeFeature object named like the node, by which what is known of it reaches the operator.
-class Publisher {
- public:
-  struct Target {
-    std::string kubeconfig;  // empty: as kube::LoadConfig finds it
-    std::string space;       // empty: the credentials' own namespace
-    std::string node;
-  };
-  explicit Publisher(Target target) : target_(std::move(target)) {}
-
-  // Stores it unless it is stored already. Opens a connection and closes it again. True
-  // if something was written.
-  Result<bool> Publish(const Described& node);
-  // The same in a child process, with which TLS and its megabytes go. Single-threaded.
-  Result<bool> PublishInChild(const Described& node, int stop_fd);
-
- private:
-  Target target_;
-  host::ChildCall child_{"publish labels"};
-};
+// Stores the NodeFeature object named like the node, by which what is known of it reaches the
+// operator, unless it is stored already. True if it was written.
+Result<bool> Publish(const agent::FeaturePublisher& publisher, kube::Client& client,
+                     const Described& described);
 
 }  // namespace gantry::node_features

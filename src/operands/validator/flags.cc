@@ -3,113 +3,92 @@
 // of users carry them), a flag winning over its variable.
 #include "operands/validator/flags.h"
 
-#include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 
-#include "base/command_line.h"
+#include "agent/flags.h"
 #include "base/text.h"
 #include "policy/names.h"
 
 namespace gantry::validator {
 namespace {
 
-// Accepted because NVIDIA's manifests set them; a check without pods has no use for them.
-struct Unused {
-  bool with_workload = true;
-  std::string mig_strategy = "single";
-  std::string install_dir_here;
-};
-
-void AddUnused(CLI::App& app, Unused& unused) {
-  app.add_flag("-l,--with-workload", unused.with_workload, "accepted, not used")
-      ->envname("WITH_WORKLOAD");
-  app.add_option("-m,--mig-strategy", unused.mig_strategy, "accepted, not used")
-      ->envname("MIG_STRATEGY");
-  app.add_option("--driver-install-dir-ctr-path", unused.install_dir_here, "accepted, not used")
-      ->envname("DRIVER_INSTALL_DIR_CTR_PATH");
+// NVIDIA's manifests set them; a check without pods has no use for them.
+void AddUnused(agent::FlagSet& set) {
+  set.UnusedBool("-l,--with-workload", {"WITH_WORKLOAD"});
+  set.Unused("-m,--mig-strategy", {"MIG_STRATEGY"});
+  set.Unused("--driver-install-dir-ctr-path", {"DRIVER_INSTALL_DIR_CTR_PATH"});
 }
 
-void AddWhat(CLI::App& app, Flags& flags) {
-  app.add_option("-c,--component", flags.component,
-                 "check this one and exit: driver, toolkit, cuda, plugin, nvidia-fs, gdrcopy, "
-                 "nvidia-peermem, mofed, vfio-pci, vgpu-manager, vgpu-devices, cc-manager; metrics "
-                 "serves what was found; without it, check this node until stopped")
-      ->envname("COMPONENT");
-  app.add_flag("-w,--with-wait", flags.with_wait, "wait until the component is ready")
-      ->envname("WITH_WAIT");
-  app.add_option("-s,--sleep-interval-seconds", flags.sleep_seconds,
-                 "with --with-wait: seconds until what tells no changes is looked at again")
-      ->envname("SLEEP_INTERVAL_SECONDS")
+void AddWhat(agent::FlagSet& set, Flags& flags) {
+  set.Value("-c,--component", flags.component, {"COMPONENT"},
+            "check this one and exit: driver, toolkit, cuda, plugin, nvidia-fs, gdrcopy, "
+            "nvidia-peermem, mofed, vfio-pci, vgpu-manager, vgpu-devices, cc-manager; metrics "
+            "serves what was found; without it, check this node until stopped");
+  set.Bool("-w,--with-wait", flags.with_wait, {"WITH_WAIT"}, "wait until the component is ready");
+  set.Value("-s,--sleep-interval-seconds", flags.sleep_seconds, {"SLEEP_INTERVAL_SECONDS"},
+            "with --with-wait: seconds until what tells no changes is looked at again")
       ->check(CLI::Range(1, 3600));
-  app.add_flag("-r,--cleanup-all", flags.cleanup_all, "empty the output directory first")
-      ->envname("CLEANUP_ALL");
-  app.add_flag("--driver-validation-skip-gpu-init", flags.skip_gpu_init,
-               "look at the driver's files only, do not ask it")
-      ->envname("DRIVER_VALIDATION_SKIP_GPU_INIT");
-  app.add_flag("--disable-dev-char-symlink-creation", flags.no_dev_char,
-               "make no links to NVIDIA's device nodes in the host's /dev/char")
-      ->envname("DISABLE_DEV_CHAR_SYMLINK_CREATION");
-  app.add_option("--with-driver-container", flags.with_driver_container,
-                 "what lies in the driver's folder counts once its container is ready; false: no "
-                 "container of the operator brings it")
-      ->envname("WITH_DRIVER_CONTAINER");
-  app.add_option("--with-toolkit", flags.with_toolkit, "without component: check the toolkit too")
-      ->envname("WITH_TOOLKIT");
-  app.add_option("--with-plugin", flags.with_plugin, "without component: check the plugin too")
-      ->envname("WITH_PLUGIN");
-  app.add_option("--cdi-enabled", flags.cdi_enabled, "the toolkit has to write a CDI document")
-      ->envname("CDI_ENABLED");
-  app.add_option("--gpu-direct-rdma-enabled", flags.rdma, "the MOFED driver is needed")
-      ->envname("GPU_DIRECT_RDMA_ENABLED");
-  app.add_option("--use-host-mofed", flags.host_mofed, "the host brings the MOFED driver")
-      ->envname("USE_HOST_MOFED");
+  set.Bool("-r,--cleanup-all", flags.cleanup_all, {"CLEANUP_ALL"},
+           "empty the output directory first");
+  set.Bool("--driver-validation-skip-gpu-init", flags.skip_gpu_init,
+           {"DRIVER_VALIDATION_SKIP_GPU_INIT"}, "look at the driver's files only, do not ask it");
+  set.Bool("--disable-dev-char-symlink-creation", flags.no_dev_char,
+           {"DISABLE_DEV_CHAR_SYMLINK_CREATION"},
+           "make no links to NVIDIA's device nodes in the host's /dev/char");
+  set.Bool("--with-driver-container", flags.with_driver_container, {"WITH_DRIVER_CONTAINER"},
+           "what lies in the driver's folder counts once its container is ready; false: no "
+           "container of the operator brings it");
+  set.Bool("--with-toolkit", flags.with_toolkit, {"WITH_TOOLKIT"},
+           "without component: check the toolkit too");
+  set.Bool("--with-plugin", flags.with_plugin, {"WITH_PLUGIN"},
+           "without component: check the plugin too");
+  set.Bool("--cdi-enabled", flags.cdi_enabled, {"CDI_ENABLED"},
+           "the toolkit has to write a CDI document");
+  set.Bool("--gpu-direct-rdma-enabled", flags.rdma, {"GPU_DIRECT_RDMA_ENABLED"},
+           "the MOFED driver is needed");
+  set.Bool("--use-host-mofed", flags.host_mofed, {"USE_HOST_MOFED"},
+           "the host brings the MOFED driver");
 }
 
-void AddWhere(CLI::App& app, Flags& flags) {
-  app.add_option("-o,--output-dir", flags.output_dir, "where the status files are")
-      ->envname("OUTPUT_DIR");
-  app.add_option("--host-root", flags.host_root, "the host's root, as the host spells it")
-      ->envname("HOST_ROOT");
-  app.add_option("--host-root-mount", flags.host_root_here, "where it is mounted here")
-      ->envname("HOST_ROOT_MOUNT");
-  app.add_option("--driver-install-dir", flags.driver_install_dir,
-                 "root of a driver container, as the host spells it")
-      ->envname("DRIVER_INSTALL_DIR");
-  app.add_option("--dev-char-dir", flags.dev_char_here, "where the host's /dev/char is mounted")
-      ->envname("DEV_CHAR_DIR");
-  app.add_option("--toolkit-root", flags.toolkit_root,
-                 "where the container toolkit is installed, as the host spells it")
-      ->envname("TOOLKIT_ROOT");
-  app.add_option("--kubelet-root", flags.kubelet_root, "the kubelet's folder on the host")
-      ->envname("KUBELET_ROOT");
-  app.add_option("--pod-resources-dir", flags.pod_resources_dir,
-                 "the folder of the kubelet's pod-resources socket, as mounted here")
-      ->envname("POD_RESOURCES_DIR");
+void AddWhere(agent::FlagSet& set, Flags& flags) {
+  set.Value("-o,--output-dir", flags.output_dir, {"OUTPUT_DIR"}, "where the status files are");
+  set.Value("--host-root", flags.host_root, {"HOST_ROOT"},
+            "the host's root, as the host spells it");
+  set.Value("--host-root-mount", flags.host_root_here, {"HOST_ROOT_MOUNT"},
+            "where it is mounted here");
+  set.Value("--driver-install-dir", flags.driver_install_dir, {"DRIVER_INSTALL_DIR"},
+            "root of a driver container, as the host spells it");
+  set.Value("--dev-char-dir", flags.dev_char_here, {"DEV_CHAR_DIR"},
+            "where the host's /dev/char is mounted");
+  set.Value("--toolkit-root", flags.toolkit_root, {"TOOLKIT_ROOT"},
+            "where the container toolkit is installed, as the host spells it");
+  set.Value("--kubelet-root", flags.kubelet_root, {"KUBELET_ROOT"},
+            "the kubelet's folder on the host");
+  set.Value("--pod-resources-dir", flags.pod_resources_dir, {"POD_RESOURCES_DIR"},
+            "the folder of the kubelet's pod-resources socket, as mounted here");
 }
 
-void AddCluster(CLI::App& app, Flags& flags) {
-  app.add_option("--kubeconfig", flags.kubeconfig, "path of a kubeconfig; empty: in-cluster")
-      ->envname("KUBECONFIG");
-  app.add_option("-n,--node-name", flags.node_name, "this node")->envname(names::kNodeName);
-  app.add_option("--namespace,--ns", flags.space, "the operator's namespace")
-      ->envname(names::kOperatorNamespace);
-  app.add_option("--publish", flags.publish,
-                 "without component: tell the cluster by a NodeFeature and events")
-      ->envname("PUBLISH");
-  app.add_option("-g,--default-gpu-workload-config", flags.workload,
-                 "what a node without the label nvidia.com/gpu.workload.config is for")
-      ->envname("DEFAULT_GPU_WORKLOAD_CONFIG");
-  app.add_option("-p,--metrics-port", flags.metrics_port, "component metrics: the port")
-      ->envname("METRICS_PORT")
+void AddCluster(agent::FlagSet& set, Flags& flags) {
+  set.Value("--kubeconfig", flags.kubeconfig, {"KUBECONFIG"},
+            "path of a kubeconfig; empty: in-cluster");
+  set.Value("-n,--node-name", flags.node_name, {names::kNodeName}, "this node");
+  set.Value("--namespace,--ns", flags.space, {names::kOperatorNamespace},
+            "the operator's namespace");
+  set.Bool("--publish", flags.publish, {"PUBLISH"},
+           "without component: tell the cluster by a NodeFeature and events");
+  set.Value("-g,--default-gpu-workload-config", flags.workload, {"DEFAULT_GPU_WORKLOAD_CONFIG"},
+            "what a node without the label nvidia.com/gpu.workload.config is for");
+  set.Value("-p,--metrics-port", flags.metrics_port, {"METRICS_PORT"},
+            "component metrics: the port")
       ->check(CLI::Range(0, 65535));
-  app.add_option("--device-plugin-enabled", flags.device_plugin,
-                 "component metrics: the node is to have a device plugin")
-      ->envname("DEVICE_PLUGIN_ENABLED");
-  app.add_option("--host-sys", flags.sys_here, "component metrics: the host's /sys, mounted here")
-      ->envname("HOST_SYS");
+  set.Bool("--device-plugin-enabled", flags.device_plugin, {"DEVICE_PLUGIN_ENABLED"},
+           "component metrics: the node is to have a device plugin");
+  set.Value("--host-sys", flags.sys_here, {"HOST_SYS"},
+            "component metrics: the host's /sys, mounted here");
 }
 
-void AddProbe(CLI::App& app, Flags& flags) {
+void AddProbe(agent::FlagSet& set, Flags& flags) {
   for (auto [name, value] :
        {std::pair{"--probe", &flags.probe}, std::pair{"--probe-library", &flags.probe_library},
         std::pair{"--probe-root", &flags.probe_root},
@@ -117,7 +96,7 @@ void AddProbe(CLI::App& app, Flags& flags) {
         std::pair{"--probe-socket", &flags.probe_socket},
         std::pair{"--probe-reason", &flags.probe_reason},
         std::pair{"--probe-message", &flags.probe_message}}) {
-    app.add_option(name, *value)->group("");
+    set.Value(name, *value, {}, "")->group("");
   }
 }
 
@@ -138,28 +117,22 @@ Status Complete(const Flags& flags) {
 
 }  // namespace
 
-std::variant<Flags, int> ParseFlags(int argc, char** argv) {
+Result<std::optional<Flags>> ParseFlags(int argc, const char* const* argv) {
   Flags flags;
-  Unused unused;
-  CLI::App app(
+  agent::FlagSet set(
+      kProgram,
       "Checks this node's driver, container toolkit, CUDA and device plugin, and keeps the "
-      "status files in the output directory true.",
-      "nvidia-validator");
-  app.set_version_flag("--version", GANTRY_VERSION);
-  AddWhat(app, flags);
-  AddWhere(app, flags);
-  AddCluster(app, flags);
-  AddUnused(app, unused);
-  AddProbe(app, flags);
-  try {
-    ParseWords(app, argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 1;
+      "status files in the output directory true.");
+  AddWhat(set, flags);
+  AddWhere(set, flags);
+  AddCluster(set, flags);
+  AddUnused(set);
+  AddProbe(set, flags);
+  TRY_ASSIGN(const bool run, set.Parse(argc, argv));
+  if (!run) {
+    return std::nullopt;
   }
-  if (const Status complete = Complete(flags); !complete) {
-    std::fprintf(stderr, "nvidia-validator: %s\n", complete.error().message.c_str());
-    return 1;
-  }
+  TRY(Complete(flags));
   return flags;
 }
 

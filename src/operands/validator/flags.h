@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
-#include <variant>
 
+#include "base/error.h"
 #include "policy/names.h"
 
 namespace gantry::validator {
+
+inline constexpr char kProgram[] = "nvidia-validator";
 
 // Flags and environment of NVIDIA's nvidia-validator, and a few of ours. What a check without pods
 // does not need (image, workload) is accepted and not used.
@@ -52,8 +55,7 @@ struct Flags {
   std::string probe_message;
 };
 
-// The flags, or the exit code when the command line was a request for help or wrong (then the text
-// was printed).
-std::variant<Flags, int> ParseFlags(int argc, char** argv);
+// Reads them; nothing after --help. kInvalid names the flag.
+Result<std::optional<Flags>> ParseFlags(int argc, const char* const* argv);
 
 }  // namespace gantry::validator

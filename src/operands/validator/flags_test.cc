@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operands/validator/flags.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -9,28 +10,25 @@
 namespace gantry::validator {
 namespace {
 
-std::variant<Flags, int> Parse(std::vector<std::string> words) {
-  words.insert(words.begin(), "nvidia-validator");
-  std::vector<char*> argv;
-  argv.reserve(words.size());
-  for (std::string& word : words) {
-    argv.push_back(word.data());
-  }
-  return ParseFlags(static_cast<int>(argv.size()), argv.data());
+using testing::HasSubstr;
+
+Result<std::optional<Flags>> Parse(std::vector<const char*> words) {
+  words.insert(words.begin(), kProgram);
+  return ParseFlags(static_cast<int>(words.size()), words.data());
 }
 
 TEST(ValidatorFlags, ASwitchOfOneLetterMayHaveAValue) {
-  const auto flags = std::get<Flags>(Parse({"-w=true", "-r=false", "-l=false", "-c=driver"}));
+  const Flags flags = Parse({"-w=true", "-r=false", "-l=false", "-c=driver"}).value().value();
   EXPECT_TRUE(flags.with_wait);
   EXPECT_FALSE(flags.cleanup_all);
   EXPECT_EQ(flags.component, "driver");
 }
 
-TEST(ValidatorFlags, HelpVersionAndMistakesAreExitCodes) {
-  EXPECT_EQ(std::get<int>(Parse({"--help"})), 0);
-  EXPECT_EQ(std::get<int>(Parse({"--version"})), 0);
-  EXPECT_EQ(std::get<int>(Parse({"--of-tomorrow"})), 1);
-  EXPECT_EQ(std::get<int>(Parse({"-c", "metrics"})), 1);
+TEST(ValidatorFlags, HelpAndVersionAreNoMistakes) {
+  EXPECT_FALSE(Parse({"--help"}).value().has_value());
+  EXPECT_FALSE(Parse({"--version"}).value().has_value());
+  EXPECT_THAT(Parse({"--of-tomorrow"}).error().message, HasSubstr("--of-tomorrow"));
+  EXPECT_THAT(Parse({"-c", "metrics"}).error().message, HasSubstr("--node-name"));
 }
 
 }  // namespace

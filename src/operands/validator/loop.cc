@@ -114,7 +114,7 @@ void Loop::Settle(Slot& slot, const Finding& finding) {
   }
   Status done;
   if (step.file == Step::File::kWrite) {
-    if (const auto wrote = site_.files().Write(stage.file(), finding.values, kOwner); !wrote) {
+    if (const auto wrote = site_.files().Write(stage.file(), finding.values, kProgram); !wrote) {
       done = std::unexpected(wrote.error());
     }
   } else if (step.file == Step::File::kRemove) {
@@ -146,7 +146,7 @@ void Loop::NoteCheck(const Slot& slot, const Finding& finding) {
   checks_[file] = UnixTime();
   if (first || now - checks_at_ >= kNoteEvery) {
     checks_at_ = now;
-    if (const auto wrote = site_.files().Write(names::kLastChecks, checks_, kOwner); !wrote) {
+    if (const auto wrote = site_.files().Write(names::kLastChecks, checks_, kProgram); !wrote) {
       log::Warning("{}", wrote.error().message);
     }
   }

@@ -61,7 +61,7 @@ bool Site::ModuleLoaded(const std::string& module) const {
 }
 
 std::vector<std::string> Site::Probe(const std::string& question) {
-  return {"/proc/self/exe", kOwner, "--probe", question};
+  return {"/proc/self/exe", kProgram, "--probe", question};
 }
 
 }  // namespace gantry::validator

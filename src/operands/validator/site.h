@@ -12,7 +12,6 @@
 namespace gantry::validator {
 
 // Owner of status files, and the name that this program goes by.
-inline constexpr char kOwner[] = "nvidia-validator";
 
 // The node that is checked, as this process sees it. Flags and files outlive it.
 class Site {

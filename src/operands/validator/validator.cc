@@ -7,6 +7,7 @@
 #include <array>
 #include <iterator>
 
+#include "agent/flags.h"
 #include "base/log.h"
 #include "base/paths.h"
 #include "base/text.h"
@@ -96,14 +97,7 @@ Result<int> Validate(const Flags& flags, host::Signals& signals) {
   return flags.component.empty() ? CheckAll(site, signals) : CheckOne(site, signals);
 }
 
-}  // namespace
-
-int RunValidator(int argc, char** argv) {
-  const std::variant<Flags, int> parsed = ParseFlags(argc, argv);
-  if (const int* code = std::get_if<int>(&parsed)) {
-    return *code;
-  }
-  const Flags& flags = std::get<Flags>(parsed);
+int Run(const Flags& flags) {
   if (!flags.probe.empty()) {
     return AnswerProbe(flags);
   }
@@ -113,10 +107,15 @@ int RunValidator(int argc, char** argv) {
   }
   const Result<int> code = Validate(flags, signals);
   if (!code) {
-    log::Error("{}: {}", kOwner, code.error().message);
-    return 1;
+    log::Error("{}: {}", kProgram, code.error().message);
   }
-  return *code;
+  return code.value_or(1);
+}
+
+}  // namespace
+
+int RunValidator(int argc, char** argv) {
+  return agent::RunWith(kProgram, ParseFlags(argc, argv), Run);
 }
 
 }  // namespace gantry::validator

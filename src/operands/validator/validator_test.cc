@@ -361,8 +361,8 @@ TEST_F(ValidatorTest, WhatTheDriversContainerBringsIsChecked) {
 }
 
 TEST_F(ValidatorTest, ComponentsOfVirtualMachinesAskForTheNode) {
-  EXPECT_EQ(Run({"--component", "vfio-pci"}), 1);
-  EXPECT_EQ(Run({"--component", "metrics", "--node-name", "n"}), 1) << "no port";
+  EXPECT_EQ(Run({"--component", "vfio-pci"}), 2);
+  EXPECT_EQ(Run({"--component", "metrics", "--node-name", "n"}), 2) << "no port";
   Flags flags;
   flags.output_dir = status_;
   flags.host_root_here = root_ / "host";

@@ -44,15 +44,15 @@ constexpr char kContainerFile[] = "system_u:object_r:container_file_t:s0";
 
 }  // namespace
 
-MpsControl::MpsControl(Arguments arguments, host::Signals& signals, host::StatusFiles status_files,
+MpsControl::MpsControl(Flags flags, host::Signals& signals, host::StatusFiles status_files,
                        host::Watcher watcher)
-    : arguments_(std::move(arguments)),
-      mps_root_(arguments_.mps_root.value_or(kMpsRoot)),
+    : flags_(std::move(flags)),
+      mps_root_(flags_.mps_root.value_or(kMpsRoot)),
       signals_(signals),
       status_files_(std::move(status_files)),
       watcher_(std::move(watcher)),
-      gpus_(gpu::HostRoot(arguments_.host_root), JoinPath(mps_root_, kRecord), signals.stop_fd()),
-      link_(arguments_.node_name) {}
+      gpus_(gpu::HostRoot(flags_.host_root), JoinPath(mps_root_, kRecord), signals.stop_fd()),
+      own_node_({.name = flags_.node_name, .component = kPluginName}) {}
 
 int MpsControl::Run() {
   if (auto started = Start(); !started) {
@@ -69,7 +69,7 @@ int MpsControl::Run() {
 
 Status MpsControl::Start() {
   TRY(watcher_.Add(status_files_.directory()));
-  if (const auto path = ConfigPathToWatch(arguments_); !path.empty()) {
+  if (const auto path = ConfigPathToWatch(flags_); !path.empty()) {
     TRY(watcher_.Add(path));
   }
   TRY(host::RemoveFile(JoinPath(mps_root_, kReady)));
@@ -81,8 +81,8 @@ Status MpsControl::Start() {
 }
 
 void MpsControl::Wait() {
-  const std::array fds = {signals_.stop_fd(), signals_.reload_fd(), watcher_.fd(), labels_.fd(),
-                          running_ ? running_->program.end_fd() : -1};
+  const std::array fds = {signals_.stop_fd(), signals_.reload_fd(), watcher_.fd(),
+                          own_node_.label_fd(), running_ ? running_->program.end_fd() : -1};
   const auto ready = host::WaitReadable(fds, Deadline());
   stop_ = ready[0];
   if (ready[1] && signals_.TakeReload()) {
@@ -92,16 +92,16 @@ void MpsControl::Wait() {
   if (ready[2]) {
     for (const auto& path : watcher_.Take()) {
       status_changed_ = status_changed_ || path == status_files_.directory();
-      config_changed_ = config_changed_ || path == ConfigPathToWatch(arguments_);
+      config_changed_ = config_changed_ || path == ConfigPathToWatch(flags_);
       if (running_ && path == JoinPath(mps_root_, MpsPipe(running_->plan.resource))) {
         running_->ask_at = RealClock().Now();
       }
     }
   }
   if (ready[3]) {
-    for (auto& label : labels_.Take()) {
+    if (auto label = own_node_.TakeLabel()) {
       label_known_ = true;
-      label_ = std::move(label);
+      label_ = *std::move(label);
       config_changed_ = true;
     }
   }
@@ -124,7 +124,7 @@ bool MpsControl::DriverIsReady() {
     return driver_ready_.has_value();
   }
   std::vector<std::string> missing;
-  for (const auto& name : arguments_.wait_for) {
+  for (const auto& name : flags_.wait_for) {
     if (!status_files_.Read(name)) {
       missing.push_back(name);
     }
@@ -146,17 +146,14 @@ bool MpsControl::DriverIsReady() {
 }
 
 bool MpsControl::LabelIsKnown() {
-  if (label_known_ || arguments_.config_dir.empty() || arguments_.node_name.empty()) {
+  if (label_known_ || flags_.config_dir.empty() || flags_.node_name.empty()) {
     return true;
   }
-  const bool first = !link_.asked();
-  auto* link = link_.Get();
-  if (link == nullptr) {
-    // Without an API server there is no label either.
-    label_known_ = true;
-  } else if (first) {
-    link->WatchLabel(arguments_.node_label,
-                     [this](std::optional<std::string> value) { labels_.Post(std::move(value)); });
+  if (!own_node_.watches()) {
+    if (const Status watching = own_node_.WatchLabel(flags_.node_label); !watching) {
+      log::Warning("the label counts as missing: {}", watching.error().message);
+      label_known_ = true;
+    }
   }
   return label_known_;
 }
@@ -165,10 +162,9 @@ bool MpsControl::ConfigIsKnown() {
   if (!std::exchange(config_changed_, false)) {
     return settings_.has_value();
   }
-  auto loaded = LoadConfig(arguments_, label_);
+  auto loaded = LoadConfig(flags_, label_);
   const Found found{.driver = RootsFrom(driver_ready_.value_or(host::StatusValues())), .modes = {}};
-  auto settings =
-      loaded ? Decide(arguments_, loaded->config, found) : std::unexpected(loaded.error());
+  auto settings = loaded ? Decide(flags_, loaded->config, found) : std::unexpected(loaded.error());
   if (!settings) {
     Complain(settings.error().message);
     return settings_.has_value();
@@ -276,9 +272,7 @@ void MpsControl::AskDaemon() {
   const auto message = format("MPS shares {} GPUs of {} among {} clients each", plan.gpus.size(),
                               plan.resource, plan.replicas);
   log::Info("{}", message);
-  if (auto* link = link_.Get(); link != nullptr) {
-    link->Normal("MPSReady", message);
-  }
+  own_node_.Normal("MPSReady", message);
 }
 
 Status MpsControl::Configure(Running& running) {
@@ -344,9 +338,7 @@ void MpsControl::Complain(const std::string& message) {
     return;
   }
   log::Error("{}", message);
-  if (auto* link = link_.Get(); link != nullptr) {
-    link->Warning("MPSNotReady", message);
-  }
+  own_node_.Warning("MPSNotReady", message);
 }
 
 }  // namespace gantry::device_plugin

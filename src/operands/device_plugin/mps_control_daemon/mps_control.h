@@ -12,7 +12,6 @@
 #include "host/signals.h"
 #include "host/status_files.h"
 #include "host/watch.h"
-#include "operands/device_plugin/mailbox.h"
 #include "operands/device_plugin/mps_control_daemon/mps_gpus.h"
 #include "operands/device_plugin/mps_control_daemon/mps_plan.h"
 #include "operands/device_plugin/mps_control_daemon/mps_program.h"
@@ -26,7 +25,7 @@ namespace gantry::device_plugin {
 class MpsControl {
  public:
   // `signals` outlives it. The MPS root as seen here is that of the settings.
-  MpsControl(Arguments arguments, host::Signals& signals, host::StatusFiles status_files,
+  MpsControl(Flags flags, host::Signals& signals, host::StatusFiles status_files,
              host::Watcher watcher);
 
   // Until SIGTERM, or until an error that only a new start can mend. The exit status.
@@ -63,12 +62,11 @@ class MpsControl {
   // Once for each message.
   void Complain(const std::string& message);
 
-  const Arguments arguments_;
+  const Flags flags_;
   const std::string mps_root_;
   host::Signals& signals_;
   const host::StatusFiles status_files_;
   host::Watcher watcher_;
-  Mailbox<std::optional<std::string>> labels_;
   MpsGpus gpus_;
   bool stop_ = false;
 
@@ -87,7 +85,7 @@ class MpsControl {
   SteadyTime start_at_{};
   int failures_ = 0;
 
-  agent::LazyNodeLink link_;
+  agent::OwnNode own_node_;
   std::optional<Running> running_;
 };
 

@@ -9,7 +9,7 @@
 namespace gantry::device_plugin {
 
 struct MpsCommandLine {
-  Arguments arguments;  // mps_root is the folder as seen here
+  Flags flags;  // mps_root is the folder as seen here
   bool mount_shm = false;
 };
 // kInvalid: the message is CLI11's. --help and --version print and give no value.

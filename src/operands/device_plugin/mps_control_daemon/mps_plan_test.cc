@@ -112,19 +112,19 @@ TEST(MpsCommandLine, FlagsAndVariables) {
   const Variable fallback("FALLBACK_STRATEGIES", "named, single");
   const auto line = Parse({});
   ASSERT_TRUE(line && *line);
-  const auto& arguments = (*line)->arguments;
-  EXPECT_EQ(arguments.config_file, "/config/config.yaml");
-  EXPECT_EQ(arguments.mig_strategy, "single");
-  EXPECT_EQ(arguments.node_name, "n1");
-  EXPECT_EQ(arguments.node_label, names::kDevicePluginConfig);
-  EXPECT_EQ(arguments.config_dir, "/available-configs");
-  EXPECT_THAT(arguments.fallback_strategies, ElementsAre("named", "single"));
-  EXPECT_EQ(arguments.mps_root, "/mps");
+  const auto& flags = (*line)->flags;
+  EXPECT_EQ(flags.config_file, "/config/config.yaml");
+  EXPECT_EQ(flags.mig_strategy, "single");
+  EXPECT_EQ(flags.node_name, "n1");
+  EXPECT_EQ(flags.node_label, names::kDevicePluginConfig);
+  EXPECT_EQ(flags.config_dir, "/available-configs");
+  EXPECT_THAT(flags.fallback_strategies, ElementsAre("named", "single"));
+  EXPECT_EQ(flags.mps_root, "/mps");
   EXPECT_FALSE((*line)->mount_shm);
-  const auto flags = Parse({"--config-file=/c", "--mig-strategy=none"});
-  ASSERT_TRUE(flags && *flags);
-  EXPECT_EQ((*flags)->arguments.config_file, "/c");
-  EXPECT_EQ((*flags)->arguments.mig_strategy, "none");
+  const auto by_flags = Parse({"--config-file=/c", "--mig-strategy=none"});
+  ASSERT_TRUE(by_flags && *by_flags);
+  EXPECT_EQ((*by_flags)->flags.config_file, "/c");
+  EXPECT_EQ((*by_flags)->flags.mig_strategy, "none");
 }
 
 TEST(MpsCommandLine, MountShmIsAWord) {

@@ -10,6 +10,9 @@
 #include <chrono>
 #include <set>
 
+#include "agent/flags.h"
+#include "agent/pause.h"
+#include "agent/pods.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/paths.h"
@@ -19,7 +22,7 @@
 #include "host/processes.h"
 #include "host/signals.h"
 #include "host/watch.h"
-#include "operands/driver/driver_manager/manager_options.h"
+#include "operands/driver/driver_manager/flags.h"
 #include "operands/driver/driver_manager/manager_plan.h"
 #include "operands/driver/driver_manager/node_cluster.h"
 #include "operands/driver/gather.h"
@@ -32,7 +35,6 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr char kOwner[] = "driver-manager";
 constexpr char kNouveau[] = "nouveau";
 constexpr seconds kOperandsLimit(300);
 constexpr seconds kTakenAway(60);  // the pod's own end, where the host has a driver
@@ -41,18 +43,18 @@ constexpr seconds kLook(15);       // for a stop, while pods end
 constexpr seconds kSmiLimit(120);  // without persistence mode each GPU takes seconds
 
 // What install.h needs to know of a driver that is there, whoever loaded it.
-Options AnyDriver(const ManagerOptions& options) {
-  Options any;
+Flags AnyDriver(const ManagerFlags& flags) {
+  Flags any;
   any.modules = {"nvidia"};
-  any.root = options.root;
+  any.root = flags.root;
   return any;
 }
 
 class Manager {
  public:
-  Manager(const ManagerOptions& options, NodeCluster cluster, const host::Signals& signals)
-      : options_(options),
-        driver_(AnyDriver(options)),
+  Manager(const ManagerFlags& flags, NodeCluster cluster, const host::Signals& signals)
+      : flags_(flags),
+        driver_(AnyDriver(flags)),
         cluster_(std::move(cluster)),
         signals_(signals),
         kernel_(RunningKernel("")) {}
@@ -95,17 +97,17 @@ class Manager {
   Result<ManagerFacts> Facts() {
     TRY_ASSIGN(const NodeCluster::NodeState node, cluster_.Node());
     const host::DriverObservation seen = host::ObserveDriver(
-        {.host_root = options_.host_root, .driver_dir = names::kDriverInstallDir});
+        {.host_root = flags_.host_root, .driver_dir = names::kDriverInstallDir});
     const bool whole = host::JudgeDriver(seen).kind == host::DriverKind::kHost;
     TRY_ASSIGN(const bool host_driver, whole ? Result<bool>(true) : Answers(seen.host));
     return ManagerFacts{
         .host_driver = host_driver,
         .loaded = IsLoaded(driver_, "nvidia"),
-        .same_digest = !options_.digest.empty() &&
-                       Trim(ReadFile(StateFile(driver_)).value_or("")) == options_.digest,
-        .force_reinstall = options_.force_reinstall,
-        .may_evict = options_.evict_gpu_pods,
-        .may_drain = options_.auto_drain,
+        .same_digest = !flags_.digest.empty() &&
+                       Trim(ReadFile(StateFile(driver_)).value_or("")) == flags_.digest,
+        .force_reinstall = flags_.force_reinstall,
+        .may_evict = flags_.evict_gpu_pods,
+        .may_drain = flags_.auto_drain,
         .nouveau = IsLoaded(driver_, kNouveau),
         .operator_upgrades = node.operator_upgrades};
   }
@@ -118,7 +120,7 @@ class Manager {
     }
     const auto version = host::RunProgram(
         {.words = {tree.nvidia_smi, "--query-gpu=driver_version", "--format=csv,noheader"},
-         .root = options_.host_root,
+         .root = flags_.host_root,
          .limit = kSmiLimit,
          .stop_fd = signals_.stop_fd()});
     if (!version && version.error().kind != ErrorKind::kNotFound) {
@@ -132,13 +134,13 @@ class Manager {
       case Step::kMarkPreInstalled:
         return MarkPreInstalled();
       case Step::kPause:
-        return ChangeLabels(PausedLabels);
+        return ChangeLabels(agent::PausedLabels);
       case Step::kAwaitOperands:
         return AwaitOperands();
       case Step::kCordon:
         return cluster_.Cordon();
       case Step::kEvict:
-        return Evict(true, options_.pod_selector);
+        return Evict(true, flags_.pod_selector);
       case Step::kUnload:
         return Unload();
       case Step::kRemoveRoot:
@@ -146,7 +148,7 @@ class Manager {
       case Step::kUncordon:
         return cluster_.Uncordon();
       case Step::kResume:
-        return ChangeLabels(ResumedLabels);
+        return ChangeLabels(agent::ResumedLabels);
       case Step::kUnloadNouveau:
         return kernel_->Unload(kNouveau);
     }
@@ -156,7 +158,7 @@ class Manager {
   // The whole node is emptied of what may be, and the step gets one more chance.
   Status DrainAndDo(Step step, const Error& why) {
     log::Warning("{}: {}; the node is drained", StepName(step), why.message);
-    std::string selector = options_.pod_selector;
+    std::string selector = flags_.pod_selector;
     selector += format("{}{}!=true", selector.empty() ? "" : ",", names::kDrainSkip);
     TRY(cluster_.Cordon());
     TRY(Evict(false, selector));
@@ -176,19 +178,20 @@ class Manager {
   template <typename Change>
   Status ChangeLabels(const Change& change) {
     TRY_ASSIGN(const NodeCluster::NodeState node, cluster_.Node());
-    return cluster_.SetLabels(change(node.labels, options_.own_label));
+    return cluster_.SetLabels(change(node.labels, flags_.own_label, names::kDeployPaused));
   }
 
   Status AwaitOperands() {
     const SteadyTime deadline = RealClock().Now() + kOperandsLimit;
     while (true) {
       TRY_ASSIGN(NodeCluster::Pods seen, cluster_.PodsOfNode());
-      std::erase_if(seen.pods,
-                    [this](const NodePod& pod) { return !MustBeGone(pod, options_.space); });
+      std::erase_if(seen.pods, [this](const agent::NodePod& pod) {
+        return !agent::MustBeGone(pod, flags_.space);
+      });
       if (seen.pods.empty()) {
         return {};
       }
-      TRY(StillTime(deadline, format("{} still there", PodNames(seen.pods))));
+      TRY(StillTime(deadline, format("{} still there", agent::PodNames(seen.pods))));
       cluster_.AwaitPodEvent(seen.version, kLook);
     }
   }
@@ -196,23 +199,24 @@ class Manager {
   // Those with GPUs, or all.
   Status Evict(bool only_gpus, const std::string& selector) {
     const SteadyTime deadline =
-        options_.timeout.count() == 0 ? SteadyTime::max() : RealClock().Now() + options_.timeout;
+        flags_.timeout.count() == 0 ? SteadyTime::max() : RealClock().Now() + flags_.timeout;
     std::set<std::string> evicted;  // uids
     std::string said;
     while (true) {
       TRY_ASSIGN(NodeCluster::Pods seen, cluster_.PodsOfNode(selector));
-      std::erase_if(seen.pods,
-                    [only_gpus](const NodePod& pod) { return !IsEvicted(pod, only_gpus); });
+      std::erase_if(seen.pods, [only_gpus](const agent::NodePod& pod) {
+        return !agent::IsEvicted(pod, only_gpus);
+      });
       if (seen.pods.empty()) {
         return {};
       }
-      for (const NodePod& pod : seen.pods) {
-        if (const auto no = Objection(pod, options_.force, options_.delete_empty_dir)) {
+      for (const agent::NodePod& pod : seen.pods) {
+        if (const auto no = agent::Objection(pod, flags_.force, flags_.delete_empty_dir)) {
           return Fail(ErrorKind::kConflict, *no);
         }
       }
       std::string refused;
-      for (const NodePod& pod : seen.pods) {
+      for (const agent::NodePod& pod : seen.pods) {
         if (evicted.contains(pod.uid)) {
           continue;
         }
@@ -225,8 +229,8 @@ class Manager {
           return asked;
         }
       }
-      const std::string now =
-          format("{} still there{}{}", PodNames(seen.pods), refused.empty() ? "" : ": ", refused);
+      const std::string now = format("{} still there{}{}", agent::PodNames(seen.pods),
+                                     refused.empty() ? "" : ": ", refused);
       if (now != said) {
         log::Info("{}", now);
         said = now;
@@ -249,7 +253,7 @@ class Manager {
   Status Unload() {
     std::vector<PodName> names_of;
     if (const auto seen = cluster_.PodsOfNode()) {
-      for (const NodePod& pod : seen->pods) {
+      for (const agent::NodePod& pod : seen->pods) {
         names_of.push_back({pod.uid, pod.key.Text()});
       }
     }
@@ -261,35 +265,33 @@ class Manager {
     return host::RemoveFile(PidFile(driver_));
   }
 
-  const ManagerOptions& options_;
-  const Options driver_;
+  const ManagerFlags& flags_;
+  const Flags driver_;
   NodeCluster cluster_;
   const host::Signals& signals_;
   const std::unique_ptr<Kernel> kernel_;
 };
 
-Status Manage(const ManagerOptions& options, const host::Signals& signals) {
-  TRY_ASSIGN(NodeCluster cluster, NodeCluster::Connect(options));
-  Manager manager(options, std::move(cluster), signals);
-  return options.word == ManagerWord::kUninstall ? manager.Uninstall() : manager.Preflight();
+Status Manage(const ManagerFlags& flags, const host::Signals& signals) {
+  TRY_ASSIGN(NodeCluster cluster, NodeCluster::Connect(flags));
+  Manager manager(flags, std::move(cluster), signals);
+  return flags.word == ManagerWord::kUninstall ? manager.Uninstall() : manager.Preflight();
 }
 
 }  // namespace
 
 int RunDriverManager(int argc, char** argv) {
-  const std::variant<ManagerOptions, int> parsed = ParseManagerOptions(argc, argv);
-  if (const int* code = std::get_if<int>(&parsed)) {
-    return *code;
-  }
-  const auto& options = std::get<ManagerOptions>(parsed);
-  const host::Signals signals;
-  if (const Status done = Manage(options, signals); !done) {
-    log::Error("{}: {}", kOwner, done.error().message);
-    WriteTerminationLog(options.termination_log, done.error().message + "\n");
-    return 1;
-  }
-  log::Info("there is room for the driver's container");
-  return 0;
+  return agent::RunWith(kManagerProgram, ParseManagerFlags(argc, argv),
+                        [](const ManagerFlags& flags) {
+                          const host::Signals signals;
+                          if (const Status done = Manage(flags, signals); !done) {
+                            log::Error("{}: {}", kManagerProgram, done.error().message);
+                            WriteTerminationLog(flags.termination_log, done.error().message + "\n");
+                            return 1;
+                          }
+                          log::Info("there is room for the driver's container");
+                          return 0;
+                        });
 }
 
 }  // namespace gantry::driver

@@ -14,23 +14,19 @@ const kube::Kind& kPod = kube::kinds::kPod;
 
 }  // namespace
 
-Result<NodeCluster> NodeCluster::Connect(const ManagerOptions& options) {
-  TRY_ASSIGN(kube::Config config, kube::LoadConfig(options.kubeconfig));
+Result<NodeCluster> NodeCluster::Connect(const ManagerFlags& flags) {
+  TRY_ASSIGN(kube::Config config, kube::LoadConfig(flags.kubeconfig));
   TRY_ASSIGN(std::unique_ptr<kube::Client> client,
-             kube::Client::Create(std::move(config), {.component = "driver-manager",
+             kube::Client::Create(std::move(config), {.component = kManagerProgram,
                                                       .field_manager = names::kFieldManager,
                                                       .max_idle_connections = 1}));
-  return NodeCluster(std::move(client), options.node_name);
+  return NodeCluster(std::move(client), flags.node_name);
 }
 
 Result<NodeCluster::NodeState> NodeCluster::Node() {
   TRY_ASSIGN(const Json node, client_->Get(kNode, {"", node_}));
   NodeState state;
-  if (const Json* const labels = At(node, "metadata.labels"); labels != nullptr) {
-    for (const auto& [key, value] : labels->items()) {
-      state.labels[key] = value.is_string() ? value.get<std::string>() : "";
-    }
-  }
+  state.labels = agent::LabelsOf(node);
   state.unschedulable = BoolAt(node, "spec.unschedulable", false);
   state.cordoned_here = kube::AnnotationOf(node, names::kManagerCordon) != nullptr;
   const std::string* const upgrades = kube::AnnotationOf(node, names::kUpgradeEnabled);
@@ -38,7 +34,7 @@ Result<NodeCluster::NodeState> NodeCluster::Node() {
   return state;
 }
 
-Status NodeCluster::SetLabels(const Labels& labels) {
+Status NodeCluster::SetLabels(const agent::Labels& labels) {
   if (labels.empty()) {
     return {};
   }
@@ -73,7 +69,7 @@ Result<NodeCluster::Pods> NodeCluster::PodsOfNode(const std::string& labels) {
   TRY_ASSIGN(
       found.version,
       client_->List(kPod, {.space = "", .labels = labels, .fields = "spec.nodeName=" + node_},
-                    [&](const Json& pod) { found.pods.push_back(ProjectNodePod(pod)); }));
+                    [&](const Json& pod) { found.pods.push_back(agent::ProjectNodePod(pod)); }));
   return found;
 }
 
@@ -88,7 +84,7 @@ void NodeCluster::AwaitPodEvent(const std::string& version, std::chrono::seconds
   static_cast<void>(ended);
 }
 
-Status NodeCluster::Evict(const NodePod& pod) {
+Status NodeCluster::Evict(const agent::NodePod& pod) {
   Status evicted = client_->Evict(pod.key, {.uid = pod.uid});
   // Gone, or another pod of that name by now.
   const bool gone = !evicted && (evicted.error().kind == ErrorKind::kNotFound ||

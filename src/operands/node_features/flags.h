@@ -10,7 +10,9 @@
 
 namespace gantry::node_features {
 
-struct Arguments {
+inline constexpr char kProgram[] = "nfd-worker";
+
+struct Flags {
   std::string kubeconfig;
   std::string space;  // of the NodeFeature object; empty: the pod's own
   std::string node_name;
@@ -26,6 +28,6 @@ struct Arguments {
 // Flags win over the configuration (a file, or the variable NFD_WORKER_CONFIG) and over variables.
 // Flags of NFD's worker are accepted, with one dash or two. Reads the configuration. Nothing if
 // the text that was asked for (help, version) has been printed; kInvalid names the flag.
-Result<std::optional<Arguments>> ParseArguments(int argc, const char* const* argv);
+Result<std::optional<Flags>> ParseFlags(int argc, const char* const* argv);
 
 }  // namespace gantry::node_features

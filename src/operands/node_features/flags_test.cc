@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "operands/node_features/arguments.h"
+#include "operands/node_features/flags.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,53 +11,53 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::UnorderedElementsAre;
 
-Result<std::optional<Arguments>> Parsed(std::vector<const char*> words) {
+Result<std::optional<Flags>> Parsed(std::vector<const char*> words) {
   words.insert(words.begin(), "nfd-worker");
-  return ParseArguments(static_cast<int>(words.size()), words.data());
+  return ParseFlags(static_cast<int>(words.size()), words.data());
 }
 
-TEST(Arguments, TakesTheWorkersOwnFlagsWithOneDashOrTwo) {
-  const auto arguments = Parsed({"-config", "/etc/nfd/nfd-worker.conf", "-port", "8080",
-                                 "-owner-refs=pod,ds", "--oneshot", "-node-name=a"});
-  ASSERT_TRUE(arguments.has_value()) << arguments.error().message;
-  EXPECT_TRUE((*arguments)->oneshot);
-  EXPECT_EQ((*arguments)->port, 8080);
-  EXPECT_EQ((*arguments)->node_name, "a");
-  EXPECT_EQ((*arguments)->host_prefix, "/host-");
-  EXPECT_THAT((*arguments)->config.labels.pci_fields, ElementsAre("vendor"));
-  EXPECT_THAT((*arguments)->config.labels.pci_classes,
+TEST(Flags, TakesTheWorkersOwnFlagsWithOneDashOrTwo) {
+  const auto flags = Parsed({"-config", "/etc/nfd/nfd-worker.conf", "-port", "8080",
+                             "-owner-refs=pod,ds", "--oneshot", "-node-name=a"});
+  ASSERT_TRUE(flags.has_value()) << flags.error().message;
+  EXPECT_TRUE((*flags)->oneshot);
+  EXPECT_EQ((*flags)->port, 8080);
+  EXPECT_EQ((*flags)->node_name, "a");
+  EXPECT_EQ((*flags)->host_prefix, "/host-");
+  EXPECT_THAT((*flags)->config.labels.pci_fields, ElementsAre("vendor"));
+  EXPECT_THAT((*flags)->config.labels.pci_classes,
               ElementsAre("02", "0200", "0207", "0300", "0302"));
 }
 
-TEST(Arguments, TheLoggersFlagsAreAccepted) {
-  const auto arguments =
+TEST(Flags, TheLoggersFlagsAreAccepted) {
+  const auto flags =
       Parsed({"-node-name=a", "-v=4", "-logtostderr", "-alsologtostderr=false", "-vmodule=a=1",
               "-stderrthreshold", "2", "-skip_headers=true", "-add_dir_header", "-v", "3",
               "-no-owner-refs=true", "-oneshot=true", "-no-publish=false"});
-  ASSERT_TRUE(arguments.has_value()) << arguments.error().message;
-  EXPECT_TRUE((*arguments)->oneshot);
-  EXPECT_FALSE((*arguments)->no_publish);
+  ASSERT_TRUE(flags.has_value()) << flags.error().message;
+  EXPECT_TRUE((*flags)->oneshot);
+  EXPECT_FALSE((*flags)->no_publish);
 }
 
-TEST(Arguments, Lists) {
-  const auto arguments =
+TEST(Flags, Lists) {
+  const auto flags =
       Parsed({"--node-name=a", "--pci-class=03,0b40", "--pci-label-fields=class,vendor"});
-  ASSERT_TRUE(arguments.has_value()) << arguments.error().message;
-  EXPECT_EQ((*arguments)->port, 0);
-  EXPECT_THAT((*arguments)->config.labels.pci_classes, ElementsAre("03", "0b40"));
-  EXPECT_THAT((*arguments)->config.labels.pci_fields, ElementsAre("class", "vendor"));
+  ASSERT_TRUE(flags.has_value()) << flags.error().message;
+  EXPECT_EQ((*flags)->port, 0);
+  EXPECT_THAT((*flags)->config.labels.pci_classes, ElementsAre("03", "0b40"));
+  EXPECT_THAT((*flags)->config.labels.pci_fields, ElementsAre("class", "vendor"));
 }
 
-TEST(Arguments, FlagsWinOverTheConfiguration) {
-  const auto arguments = Parsed(
+TEST(Flags, FlagsWinOverTheConfiguration) {
+  const auto flags = Parsed(
       {"-node-name=a", "-label-sources=pci,-usb",
        "-options={core: {labelSources: [cpu], noPublish: true, noPublishFeatures: []}, sources: "
        "{pci: {deviceClassWhitelist: [03, \"0b40\"]}, kernel: {kconfigFile: /c, configOpts: "
        "[X86]}, usb: {deviceLabelFields: [class]}, cpu: {cpuid: {attributeWhitelist: [AVX]}}}}"});
-  ASSERT_TRUE(arguments.has_value()) << arguments.error().message;
-  const WorkerConfig& config = (*arguments)->config;
+  ASSERT_TRUE(flags.has_value()) << flags.error().message;
+  const WorkerConfig& config = (*flags)->config;
   EXPECT_THAT(config.labels.label_sources, ElementsAre("pci", "-usb"));
-  EXPECT_TRUE((*arguments)->no_publish);
+  EXPECT_TRUE((*flags)->no_publish);
   EXPECT_TRUE(config.labels.unpublished.empty());
   EXPECT_THAT(config.labels.pci_classes, ElementsAre("03", "0b40"));
   EXPECT_THAT(config.labels.kernel_options, ElementsAre("X86"));
@@ -66,7 +66,7 @@ TEST(Arguments, FlagsWinOverTheConfiguration) {
   EXPECT_EQ(config.kernel_config, "/c");
 }
 
-TEST(Arguments, TheNodeIsLookedAtAgainAfterAMinuteUnlessSaidOtherwise) {
+TEST(Flags, TheNodeIsLookedAtAgainAfterAMinuteUnlessSaidOtherwise) {
   using std::chrono::seconds;
   const auto interval = [](const std::string& option, const std::string& flag = "") {
     const std::string options = "-options={core: {sleepInterval: " + option + "}}";
@@ -83,15 +83,15 @@ TEST(Arguments, TheNodeIsLookedAtAgainAfterAMinuteUnlessSaidOtherwise) {
   EXPECT_EQ(interval("5m", "90s"), seconds(90));
 }
 
-TEST(Arguments, KeysWithoutEffectAreNamed) {
-  const auto arguments = Parsed(
+TEST(Flags, KeysWithoutEffectAreNamed) {
+  const auto flags = Parsed(
       {"-node-name=a",
        "-options={core: {noPublsh: true, klog: {v: 4}, ownerRefs: [], LabelSources: [cpu, "
        "netwrk]}, "
        "source: {}, sources: {pci: {deviceLabelFields: [vendr]}, local: {hooksEnabled: true}, "
        "custom: [{name: all, labels: {a: b}, matchFeature: []}, {name: good, labels: {c: d}}]}}"});
-  ASSERT_TRUE(arguments.has_value()) << arguments.error().message;
-  const WorkerConfig& config = (*arguments)->config;
+  ASSERT_TRUE(flags.has_value()) << flags.error().message;
+  const WorkerConfig& config = (*flags)->config;
   EXPECT_THAT(
       config.warnings,
       UnorderedElementsAre(
@@ -107,7 +107,7 @@ TEST(Arguments, KeysWithoutEffectAreNamed) {
   EXPECT_TRUE(Parsed({"-node-name=a", "-options={core: {noPublish: yes}}"}).value()->no_publish);
 }
 
-TEST(Arguments, WrongOnesAreNamed) {
+TEST(Flags, WrongOnesAreNamed) {
   EXPECT_THAT(Parsed({"--node-name=a", "-options", "core: {sleepInterval: often}"}).error().message,
               HasSubstr("core.sleepInterval: \"often\" is no duration"));
   EXPECT_THAT(Parsed({"--node-name=a", "-sleep-interval=often"}).error().message,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,10 +10,13 @@
 
 namespace gantry::container_toolkit {
 
+inline constexpr char kProgram[] = "nvidia-ctk-installer";
+inline constexpr char kCleanupProgram[] = "host-cleanup";
+
 // What the toolkit is told by flags and environment; names and defaults are NVIDIA's, but for two:
 // an image's environment variable gives no GPU to an unprivileged container, and the default
 // runtime is left alone, unless switched on. Paths are host paths.
-struct Options {
+struct Flags {
   bool no_daemon = false;
   bool no_runtime_config = false;
   bool nri_plugin = false;  // then the runtime's configuration is left alone
@@ -61,18 +63,21 @@ struct Options {
   bool skip_mode_detection = true;
   std::vector<std::string> opt_in_features;  // features.<name> = true in config.toml
   bool ignore_errors = false;
-  std::vector<std::string> remarks;  // options that are accepted and change nothing here
+  std::vector<std::string> remarks;  // flags that are accepted and change nothing here
 };
 
-using Environment = std::function<std::optional<std::string>(const std::string& name)>;
+// Reads them, flags over variables; nothing after --help. kInvalid names the flag.
+Result<std::optional<Flags>> ParseFlags(int argc, const char* const* argv);
 
-// Flags count more than the environment. kInvalid names an unknown flag or a value that cannot be.
-Result<Options> ParseOptions(const std::vector<std::string>& words, const Environment& environment);
+struct CleanupFlags {
+  Flags toolkit;
+  std::string done_file = "/tmp/clean";  // made once the host is as before; in this container
+  bool wait = true;                      // until SIGTERM, so that the pod is not started again
+};
+// The same for host-cleanup.
+Result<std::optional<CleanupFlags>> ParseCleanupFlags(int argc, const char* const* argv);
 
 // Whose pods may ask the NRI plugin for management devices.
-std::vector<std::string> ManagementNamespaces(const Options& options);
-
-// One line a flag, for --help.
-std::string OptionsHelp();
+std::vector<std::string> ManagementNamespaces(const Flags& flags);
 
 }  // namespace gantry::container_toolkit

@@ -2,18 +2,20 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 
 #include "base/error.h"
 
 // What the driver manager is to do: the words, flags and variables of NVIDIA's.
 namespace gantry::driver {
 
+inline constexpr char kManagerProgram[] = "driver-manager";
+
 enum class ManagerWord { kUninstall, kPreflight };
 
-struct ManagerOptions {
+struct ManagerFlags {
   ManagerWord word = ManagerWord::kUninstall;
   std::string node_name;
   std::string space = "gpu-operator";  // of the operands
@@ -36,7 +38,7 @@ struct ManagerOptions {
 // alone is seconds). kInvalid otherwise, naming the text.
 Result<std::chrono::seconds> ParseSeconds(std::string_view text);
 
-// The options, or the exit code.
-std::variant<ManagerOptions, int> ParseManagerOptions(int argc, char** argv);
+// Reads them; nothing after --help. kInvalid names the flag.
+Result<std::optional<ManagerFlags>> ParseManagerFlags(int argc, const char* const* argv);
 
 }  // namespace gantry::driver

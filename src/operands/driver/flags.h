@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
-#include <variant>
 #include <vector>
+
+#include "base/error.h"
 
 // What the driver container is to do. Words and variables that NVIDIA's driver container has keep
 // its names.
 namespace gantry::driver {
+
+inline constexpr char kProgram[] = "nvidia-driver";
 
 enum class Word {
   kInit,           // install, load, wait; on SIGTERM unload
@@ -24,10 +28,10 @@ enum class Precompiled {
   kNever,   // they are compiled
 };
 
-struct Options {
+struct Flags {
   Word word = Word::kInit;
   std::string version;         // "535.247.01"
-  std::string kernel_release;  // "6.1.0-50-amd64"; never empty after ParseOptions
+  std::string kernel_release;  // "6.1.0-50-amd64"; never empty after ParseFlags
   ModuleType module_type = ModuleType::kAuto;
   Precompiled precompiled_use = Precompiled::kPrefer;
   std::vector<std::string> modules;  // in the order in which they are loaded
@@ -50,7 +54,7 @@ struct Options {
   bool exit_on_failure = false;
 };
 
-// The options, or the exit code (after --help, or after a mistake was told on stderr).
-std::variant<Options, int> ParseOptions(int argc, char** argv);
+// Reads them; nothing after --help. kInvalid names the flag.
+Result<std::optional<Flags>> ParseFlags(int argc, const char* const* argv);
 
 }  // namespace gantry::driver

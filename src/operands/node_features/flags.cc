@@ -2,14 +2,12 @@
 // What do the command line and the environment say? The flags are those of NFD's worker, which is
 // started with Go's single dashes ("-owner-refs=pod,ds"); those that mean nothing here are
 // accepted.
-#include "operands/node_features/arguments.h"
+#include "operands/node_features/flags.h"
 
-#include <CLI/CLI.hpp>
-#include <cstdlib>
-#include <iostream>
 #include <utility>
 
-#include "base/command_line.h"
+#include "agent/flags.h"
+#include "base/environment.h"
 #include "base/paths.h"
 #include "base/text.h"
 #include "nfd/label_policy.h"
@@ -29,21 +27,17 @@ struct Overrides {
   std::string sleep_interval;
 };
 
-void AddOverrides(CLI::App& app, Overrides& to) {
-  app.add_option("--pci-class", to.pci_classes, "PCI classes that are labelled")->delimiter(',');
-  app.add_option("--pci-label-fields", to.pci_fields,
-                 "any of class, vendor, device, subsystem_vendor, subsystem_device")
-      ->delimiter(',')
+void AddOverrides(agent::FlagSet& set, Overrides& to) {
+  set.List("--pci-class", to.pci_classes, {}, "PCI classes that are labelled");
+  set.List("--pci-label-fields", to.pci_fields, {},
+           "any of class, vendor, device, subsystem_vendor, subsystem_device")
       ->check(CLI::IsMember({"class", "vendor", "device", "subsystem_vendor", "subsystem_device"}));
-  app.add_option("--label-sources", to.label_sources, "all, or names; -name takes one out")
-      ->delimiter(',');
-  app.add_option("--feature-sources", to.feature_sources, "the same for raw features")
-      ->delimiter(',');
-  app.add_option("--no-publish-features", to.unpublished, "features that are left out; cpu.*")
-      ->delimiter(',');
-  app.add_option("--label-whitelist", to.white_list, "expression for labels' names");
-  app.add_option("--sleep-interval", to.sleep_interval,
-                 "look at the node again after this long (60s); 0: only on events");
+  set.List("--label-sources", to.label_sources, {}, "all, or names; -name takes one out");
+  set.List("--feature-sources", to.feature_sources, {}, "the same for raw features");
+  set.List("--no-publish-features", to.unpublished, {}, "features that are left out; cpu.*");
+  set.Value("--label-whitelist", to.white_list, {}, "expression for labels' names");
+  set.Value("--sleep-interval", to.sleep_interval, {},
+            "look at the node again after this long (60s); 0: only on events");
 }
 
 Status Apply(const Overrides& from, WorkerConfig& config) {
@@ -77,10 +71,9 @@ Status ReadConfig(const std::string& path, const std::string& options, WorkerCon
   if (!text.has_value() && text.error().kind != ErrorKind::kNotFound) {
     return std::unexpected(text.error());
   }
-  const char* variable = std::getenv("NFD_WORKER_CONFIG");
   const std::pair<std::string, std::string> layers[] = {
       {path, text.value_or("")},
-      {"NFD_WORKER_CONFIG", variable == nullptr ? "" : variable},
+      {"NFD_WORKER_CONFIG", EnvironmentVariable("NFD_WORKER_CONFIG").value_or("")},
       {"--options", options}};
   std::vector<std::string> warnings;
   for (const auto& [name, yaml] : layers) {
@@ -95,63 +88,52 @@ Status ReadConfig(const std::string& path, const std::string& options, WorkerCon
   return {};
 }
 
-void AddUnused(CLI::App& app) {
-  for (const char* flag : {"--owner-refs", "--feature-gates"}) {
-    app.add_option_function<std::string>(flag, [](const std::string&) {}, "accepted, unused");
-  }
-  // The logger's, whose lines are not these.
-  for (const char* flag : {"-v,--v", "--vmodule", "--log_backtrace_at", "--log_dir", "--log_file",
-                           "--log_file_max_size", "--stderrthreshold"}) {
-    app.add_option_function<std::string>(
-           flag, [](const std::string&) {}, "accepted, unused")
-        ->take_last();
+void AddUnused(agent::FlagSet& set) {
+  // The logger's, whose lines are not these, begin with -v.
+  for (const char* flag :
+       {"--owner-refs", "--feature-gates", "-v,--v", "--vmodule", "--log_backtrace_at", "--log_dir",
+        "--log_file", "--log_file_max_size", "--stderrthreshold"}) {
+    set.Unused(flag);
   }
   for (const char* flag :
        {"--no-owner-refs", "--add_dir_header", "--alsologtostderr", "--logtostderr", "--one_output",
         "--skip_headers", "--skip_log_headers", "--legacy_stderr_threshold_behavior"}) {
-    app.add_flag_function(flag, [](int64_t) {}, "accepted, unused");
+    set.UnusedBool(flag);
   }
 }
 
 }  // namespace
 
-Result<std::optional<Arguments>> ParseArguments(int argc, const char* const* argv) {
-  CLI::App app("Describes this node in labels.", "nfd-worker");
-  app.set_version_flag("--version", GANTRY_VERSION);
-  Arguments to;
-  app.add_option("--kubeconfig", to.kubeconfig, "")->envname("KUBECONFIG");
-  app.add_option("--namespace", to.space, "of the NodeFeature object (default: the pod's)")
-      ->envname("KUBERNETES_NAMESPACE");
-  app.add_option("--node-name", to.node_name, "")->envname(names::kNodeName);
-  app.add_option("--host-prefix", to.host_prefix,
-                 "what stands before sys and etc/os-release of the host")
-      ->envname("HOST_PREFIX")
+Result<std::optional<Flags>> ParseFlags(int argc, const char* const* argv) {
+  agent::FlagSet set(kProgram, "Describes this node in labels.");
+  Flags to;
+  set.Value("--kubeconfig", to.kubeconfig, {"KUBECONFIG"}, "");
+  set.Value("--namespace", to.space, {"KUBERNETES_NAMESPACE"},
+            "of the NodeFeature object (default: the pod's)");
+  set.Value("--node-name", to.node_name, {names::kNodeName}, "");
+  set.Value("--host-prefix", to.host_prefix, {"HOST_PREFIX"},
+            "what stands before sys and etc/os-release of the host")
       ->default_val("/host-");
-  app.add_option("--features-dir", to.features_dir, "files with labels")
+  set.Value("--features-dir", to.features_dir, {}, "files with labels")
       ->default_val(names::kFeaturesDir);
-  app.add_option("--custom-dir", to.custom_dir, "files with rules")
+  set.Value("--custom-dir", to.custom_dir, {}, "files with rules")
       ->default_val(names::kCustomRulesDir);
   std::string config;
   std::string options;
   Overrides overrides;
-  app.add_option("--config", config, "nfd-worker.conf")
+  set.Value("--config", config, {}, "nfd-worker.conf")
       ->default_val("/etc/kubernetes/node-feature-discovery/nfd-worker.conf");
-  app.add_option("--options", options, "configuration that is laid over the file's");
-  AddOverrides(app, overrides);
-  app.add_flag("--oneshot", to.oneshot, "label once and end");
-  app.add_flag("--no-publish", to.no_publish, "publish nothing; with --oneshot, print the labels");
+  set.Value("--options", options, {}, "configuration that is laid over the file's");
+  AddOverrides(set, overrides);
+  set.Bool("--oneshot", to.oneshot, {}, "label once and end");
+  set.Bool("--no-publish", to.no_publish, {}, "publish nothing; with --oneshot, print the labels");
   // Older releases of NFD had metrics alone, under a flag of their own.
-  app.add_option("--port,--metrics", to.port, "of /metrics and /healthz (default: none)")
+  set.Value("--port,--metrics", to.port, {}, "of /metrics and /healthz (default: none)")
       ->check(CLI::Range(0, 65535));
-  AddUnused(app);
-  try {
-    ParseWords(app, argc, argv);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) {
-      app.exit(error, std::cout, std::cerr);
-      return std::nullopt;
-    }
-    return Fail(ErrorKind::kInvalid, error.what());
+  AddUnused(set);
+  TRY_ASSIGN(const bool run, set.Parse(argc, argv));
+  if (!run) {
+    return std::nullopt;
   }
   TRY(ReadConfig(config, options, to.config));
   TRY(Apply(overrides, to.config));

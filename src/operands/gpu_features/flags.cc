@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// What do the command line and the environment say? Flags, aliases and variables are those of
+// NVIDIA's gpu-feature-discovery (k8s-device-plugin v0.20); those that choose among several
+// configurations are its config manager's, whose work this process does itself.
+#include "operands/gpu_features/flags.h"
+
+#include "agent/flags.h"
+#include "policy/names.h"
+
+namespace gantry::gpu_features {
+namespace {
+
+void AddLabelFlags(agent::FlagSet& set, Flags& to) {
+  set.Value("--mig-strategy", to.mig_strategy, {"GFD_MIG_STRATEGY", "MIG_STRATEGY"},
+            "none, single or mixed");
+  set.Bool("--fail-on-init-error", to.fail_on_init_error,
+           {"GFD_FAIL_ON_INIT_ERROR", "FAIL_ON_INIT_ERROR"},
+           "with --oneshot: a missing driver is an error; without, it is waited for either way");
+  set.Bool("--oneshot", to.oneshot, {"GFD_ONESHOT"}, "label once and end");
+  set.Bool("--no-timestamp", to.no_timestamp, {"GFD_NO_TIMESTAMP"}, "no timestamp label");
+  set.Value("--sleep-interval", to.sleep_interval, {"GFD_SLEEP_INTERVAL"},
+            "ask the driver anew after this long (60s); 0 or infinite: only on events");
+  set.Value("--output-file,--output,-o", to.output_file, {"GFD_OUTPUT_FILE"},
+            "empty: standard output");
+  set.Value("--machine-type-file", to.machine_type_file, {"GFD_MACHINE_TYPE_FILE"}, "");
+  set.Bool("--use-node-feature-api", to.use_node_feature_api,
+           {"GFD_USE_NODE_FEATURE_API", "USE_NODE_FEATURE_API"},
+           "publish a NodeFeature object instead of a file");
+  set.Value("--device-discovery-strategy", to.device_discovery_strategy,
+            {"DEVICE_DISCOVERY_STRATEGY"}, "auto, nvml or vfio");
+  set.Value("--driver-root-ctr-path,--container-driver-root", to.driver_root_ctr_path,
+            {"DRIVER_ROOT_CTR_PATH", "CONTAINER_DRIVER_ROOT"},
+            "where the driver root is mounted here (default: as the driver's status file says)");
+}
+
+void AddPlaceFlags(agent::FlagSet& set, Flags& to) {
+  set.Value("--kubeconfig", to.kubeconfig, {"KUBECONFIG"}, "");
+  set.Value("--namespace", to.space, {"NAMESPACE"}, "of the NodeFeature object");
+  set.Value("--node-name", to.node_name, {names::kNodeName}, "");
+  set.Value("--config-file", to.config_file, {"GFD_CONFIG_FILE", "CONFIG_FILE"},
+            "configuration of the device plugin");
+  set.Value("--config-file-srcdir", to.config_dir, {"CONFIG_FILE_SRCDIR"},
+            "a folder of configurations to choose from");
+  set.Value("--default-config", to.default_config, {"DEFAULT_CONFIG"}, "");
+  set.Value("--node-label", to.node_label, {"NODE_LABEL"},
+            "label of the node that names the configuration")
+      ->default_val(names::kDevicePluginConfig);
+  set.List("--fallback-strategies", to.fallback_strategies, {"FALLBACK_STRATEGIES"},
+           "named, single, empty");
+  set.List("--wait-for-validations", to.wait_for, {"WAIT_FOR_VALIDATIONS"},
+           "status files to wait for");
+  set.Value("--status-dir", to.status_dir, {}, "")->default_val(names::kValidationsDir);
+  set.Value("--sys-root", to.sys_root, {"SYS_ROOT"}, "where the host's sysfs is mounted here")
+      ->default_val("/sys");
+  set.Value("--host-root", to.host_root, {"HOST_ROOT"}, "where the host's files are mounted here")
+      ->default_val("/host");
+}
+
+// Flags of upstream's that mean nothing here: no client is throttled, no object is owned by a pod.
+void AddUnused(agent::FlagSet& set) {
+  set.Unused("--kube-api-qps", {"KUBE_API_QPS"});
+  set.Unused("--kube-api-burst", {"KUBE_API_BURST"});
+  set.Unused("--pod-name", {"POD_NAME"});
+}
+
+}  // namespace
+
+Result<std::optional<Flags>> ParseFlags(int argc, const char* const* argv) {
+  agent::FlagSet set(kProgram, "Describes the GPUs of this node in labels.");
+  Flags flags;
+  AddLabelFlags(set, flags);
+  AddPlaceFlags(set, flags);
+  AddUnused(set);
+  TRY_ASSIGN(const bool run, set.Parse(argc, argv));
+  return run ? std::optional(flags) : std::nullopt;
+}
+
+}  // namespace gantry::gpu_features

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+
+namespace gantry::gpu_features {
+
+inline constexpr char kProgram[] = "gpu-feature-discovery";
+
+// What the command line and the environment say; the names are GPU feature discovery's. What is
+// absent is left to the configuration file.
+struct Flags {
+  std::optional<std::string> mig_strategy;
+  std::optional<bool> fail_on_init_error;
+  std::optional<bool> oneshot;
+  std::optional<bool> no_timestamp;
+  std::optional<std::string> sleep_interval;
+  std::optional<std::string> output_file;
+  std::optional<std::string> machine_type_file;
+  std::optional<bool> use_node_feature_api;
+  std::optional<std::string> device_discovery_strategy;
+  std::optional<std::string> driver_root_ctr_path;
+  std::string kubeconfig;
+  std::string space = "default";
+  std::string node_name;
+  // Where the configuration comes from: one file, or a folder to choose from.
+  std::string config_file;
+  std::string config_dir;
+  std::string default_config;
+  std::string node_label;
+  std::vector<std::string> fallback_strategies;
+  std::vector<std::string> wait_for;  // status files
+  std::string status_dir;
+  std::string sys_root;
+  std::string host_root;
+};
+
+// Reads them, flags over variables; nothing after --help. kInvalid names the flag.
+Result<std::optional<Flags>> ParseFlags(int argc, const char* const* argv);
+
+}  // namespace gantry::gpu_features
