@@ -30,7 +30,5 @@ Result<Config> InClusterConfig(const std::string& host, const std::string& port,
                                const std::string& directory, const ReadFile& read);
 // "https://host:port/prefix" into a config's host, port, tls and path_prefix.
 Status ParseServerUrl(std::string_view url, Config& config);
-// Standard base 64 with padding, white space ignored; kInvalid otherwise.
-Result<std::string> DecodeBase64(std::string_view text);
 
 }  // namespace gantry::kube

@@ -95,6 +95,11 @@ inline constexpr Reason kRuntimeNotConfigured = {
     "RuntimeNotConfigured", Writer::kValidator,
     "its container runtime could not be configured for the NVIDIA runtimes", kToolkitPodLog};
 
+inline constexpr Reason kRuntimeNeedsRestart = {
+    "RuntimeNeedsRestart", Writer::kValidator,
+    "its container runtime has not read its new configuration",
+    "restart the container runtime there, or delete RUNTIME_RESTART_MODE from toolkit.env"};
+
 // --- the validator: the device plugin and CUDA ---
 inline constexpr Reason kNoGpuAllocatable = {
     "NoGpuAllocatable", Writer::kValidator, "has a GPU and a driver, but its kubelet offers no GPU",

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/base64.h"
 #include "kube/kubeconfig.h"
 
 namespace gantry::kube {

@@ -112,6 +112,12 @@ Finding JudgeToolkit(const ToolkitObservation& seen) {
   constexpr char kToolkitsLog[] =
       "the container toolkit tries again when the container runtime's files change; the log of its "
       "pod on this node says more";
+  if (!seen.failure.empty() && !seen.serves && seen.needs_restart) {
+    return NotReady(
+        reasons::kRuntimeNeedsRestart, seen.failure,
+        "restart the container runtime on the node, or delete RUNTIME_RESTART_MODE from "
+        "toolkit.env so that the container toolkit restarts it");
+  }
   if (!seen.failure.empty() && !seen.serves) {
     return NotReady(reasons::kRuntimeNotConfigured, seen.failure, kToolkitsLog);
   }
