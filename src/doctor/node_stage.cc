@@ -16,7 +16,7 @@
 namespace gantry::doctor {
 namespace {
 
-// Who joins needs its images first.
+// A node that joins pulls images first.
 constexpr std::chrono::minutes kNew(3);
 // An image of hundreds of megabytes is pulled, and the driver compiled.
 constexpr std::chrono::minutes kDriverPatience(20);
@@ -43,14 +43,14 @@ Upgrade UpgradeOf(const NodeFacts& node) {
   return state == "upgrade-required" ? Upgrade::kPending : Upgrade::kInProgress;
 }
 
-// Whether a policy that is acted on asks for no such operand.
+// Whether a policy that is reconciled asks for no such operand.
 bool IsOff(const ClusterFacts& cluster, bool PolicyFacts::* enabled) {
   return std::ranges::any_of(cluster.policies, [enabled](const PolicyFacts& policy) {
     return policy.state != "ignored" && !(policy.*enabled);
   });
 }
 
-// Whether a policy that is acted on asks for that operand on that node; without a policy: by its
+// Whether a policy that is reconciled asks for that operand on that node; without a policy: by its
 // label alone.
 bool IsAskedFor(const ClusterFacts& cluster, bool PolicyFacts::* enabled, const NodeFacts& node,
                 const char* operand) {
@@ -108,7 +108,7 @@ const OperandFacts* DriverOf(const ClusterFacts& cluster, const NodeFacts& node)
   return found == cluster.operands.end() ? nullptr : &*found;
 }
 
-// The manager's word that keeps its device plugin off meanwhile; empty: none does.
+// The manager's value that keeps its device plugin away meanwhile; empty: none.
 std::string_view PauseOf(const NodeFacts& node) {
   const std::string value = ValueOf(node, DeployLabel(kDevicePlugin));
   for (const std::string_view pause : {names::kDeployPaused, kMigPause}) {
@@ -119,8 +119,8 @@ std::string_view PauseOf(const NodeFacts& node) {
   return "";
 }
 
-// A driver manager takes its pause back before the driver is loaded; without one nobody does, and
-// the MIG manager's ends with the change. Nobody knows it of a pause without a time.
+// A driver manager removes its pause before the driver is loaded; without a driver manager it
+// stays, and the MIG manager's ends with the change. A pause without a time can't be judged.
 bool IsPauseLeft(const ClusterFacts& cluster, const NodeFacts& node, const NodeStage& stage) {
   const bool driver = stage.pause == names::kDeployPaused &&
                       (stage.driver != nullptr || IsUnread(cluster, kDaemonSetsPart));

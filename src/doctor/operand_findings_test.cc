@@ -85,5 +85,27 @@ TEST_F(OperandFindings, AnOperandThatFindsNoRoom) {
                                 Field(&Finding::remedy, HasSubstr("resources")))));
 }
 
+// A finding about an operand that is no reason for unready pods.
+TEST_F(OperandFindings, OnlyWhatKeepsPodsFromRunningExplainsThem) {
+  cluster_.operands = {{.space = "ns",
+                        .name = "nvidia-dcgm-exporter",
+                        .desired = 2,
+                        .ready = 1,
+                        .sees_pods = false}};
+  EXPECT_THAT(With({}), ElementsAre(Field(&Finding::code, "ExporterWithoutPods"),
+                                    Field(&Finding::code, "OperandNotReady")));
+  ContainerFacts& container = cluster_.operand_containers.emplace_back();
+  container.space = "ns";
+  container.app = "nvidia-dcgm-exporter";
+  container.waiting = "CrashLoopBackOff";
+  EXPECT_THAT(With({}), ElementsAre(Field(&Finding::code, "ExporterWithoutPods"),
+                                    Field(&Finding::code, "ExporterCrashing")));
+  // Another namespace's.
+  container.space = "other";
+  EXPECT_THAT(With({}), ElementsAre(Field(&Finding::code, "ExporterWithoutPods"),
+                                    Field(&Finding::code, "ExporterCrashing"),
+                                    Field(&Finding::code, "OperandNotReady")));
+}
+
 }  // namespace
 }  // namespace gantry::doctor

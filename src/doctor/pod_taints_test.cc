@@ -42,7 +42,6 @@ TEST_F(PodTaints, TolerationsOfEachForm) {
         R"({"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"})"}) {
     Json pod = GpuPod("p", 1);
     pod["spec"]["tolerations"] = Json::array({Json::parse(toleration)});
-    cluster_.pending.clear();
     EXPECT_THAT(With({pod}), ElementsAre(Field(&Finding::code, "GpusInUse"))) << toleration;
   }
   for (const char* toleration :
@@ -51,7 +50,6 @@ TEST_F(PodTaints, TolerationsOfEachForm) {
         R"({"key": "other", "operator": "Exists"})"}) {
     Json pod = GpuPod("p", 1);
     pod["spec"]["tolerations"] = Json::array({Json::parse(toleration)});
-    cluster_.pending.clear();
     EXPECT_THAT(With({pod}), ElementsAre(Field(&Finding::code, "TolerationMissing"))) << toleration;
   }
 }
@@ -73,7 +71,6 @@ TEST_F(PodTaints, TaintsThatGoByThemselvesNeedNoToleration) {
         "karpenter.sh/disrupted", "karpenter.sh/unregistered",
         "node.cloudprovider.kubernetes.io/uninitialized"}) {
     node_["spec"]["taints"] = Json::array({NoSchedule(key, "")});
-    cluster_.pending.clear();
     EXPECT_THAT(With({GpuPod("p", 1)}),
                 ElementsAre(AllOf(Field(&Finding::code, "NodesUnschedulable"),
                                   Field(&Finding::severity, Severity::kNote))))

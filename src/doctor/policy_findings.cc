@@ -16,7 +16,7 @@ namespace {
 
 constexpr char kPolicyNotReady[] = "ClusterPolicyNotReady";
 constexpr char kReadOperatorsLog[] = "read the operator's log";
-// An image is pulled and a driver compiled; who waits longer waits for something else.
+// An image is pulled and a driver compiled; what waits longer waits for something else.
 constexpr std::chrono::minutes kPatience(20);
 
 // Its state, and what its own condition says.

@@ -163,7 +163,8 @@ Status WorkloadReader::AddRefusal(const Involved& involved, const Told& told) {
   const std::optional<kube::Kind> kind = ControllerKind(involved.kind);
   const Result<Json> object =
       kind ? parts_.client().Get(*kind, involved.key)
-           : Result<Json>(Fail(ErrorKind::kUnsupported, involved.kind + ": not a kind of ours"));
+           : Result<Json>(
+                 Fail(ErrorKind::kUnsupported, "get " + involved.kind + ": kind not supported"));
   if (object.has_value()) {
     const bool operand = in_space && IsOperandController(cluster_, *object);
     // A Job without pods may wait before it tries again, for another reason.

@@ -49,8 +49,10 @@ class GpuClusterTest : public ::testing::Test {
                           .unsupported_fields = {}}};
     node_ = GpuNode("n1", 8);
   }
+  // The node as it is now, and these pods alone.
   std::vector<Finding> With(const std::vector<Json>& pods) {
     cluster_.nodes = {NodeFrom(node_)};
+    cluster_.pending.clear();
     for (const Json& pod : pods) {
       cluster_.pending.push_back(PodFrom(pod));
     }
