@@ -130,6 +130,10 @@ std::optional<Finding> WhyNoGpus(const StagedCluster& cluster, const std::vector
   Finding finding = LayoutsDiffer(node).value_or(Validated(node, word));
   if (finding.code == word && !node.not_offered.empty()) {
     finding.message += "; its device plugin reports: " + node.not_offered;
+    if (const auto* event = reasons::Find(reasons::Writer::kDevicePlugin, node.not_offered_for);
+        event != nullptr) {
+      finding.remedy = event->remedy;
+    }
   }
   return finding;
 }
