@@ -5,6 +5,8 @@
 
 #include <array>
 
+#include "policy/reasons.h"
+
 namespace gantry::doctor {
 namespace {
 
@@ -26,7 +28,6 @@ constexpr char kCompiles[] = "its driver does not compile for the node's kernel"
 constexpr char kOtherVersion[] =
     "set a driver.version that supports this kernel, or driver.usePrecompiled=true";
 
-constexpr char kNoNouveau[] = "blacklist nouveau, rebuild the initial ramdisk and restart the node";
 constexpr char kTakesNone[] =
     "its module accepts none of the node's GPUs: another driver holds them, or this version or its "
     "open modules do not support them";
@@ -46,9 +47,9 @@ constexpr std::array kDriverLog = std::to_array<Meaning>({
     {"unload the driver: the module ", "DriverInUse",
      "the previous driver is still in use and can't be unloaded", kEndHolders},
     {"The Nouveau kernel driver is currently in use", "GpuBoundToNouveau",
-     "nouveau holds the node's GPU", kNoNouveau},
+     "nouveau holds the node's GPU", reasons::kBlacklistNouveau},
     {"is already bound to nouveau", "GpuBoundToNouveau", "nouveau holds the node's GPU",
-     kNoNouveau},
+     reasons::kBlacklistNouveau},
     // The kernel's, of modules that are there.
     {"Key was rejected by service", "SecureBootRefuses",
      "the kernel refuses an unsigned module: Secure Boot is on", kSecureBoot},

@@ -56,7 +56,7 @@ std::vector<Finding> Examine(const ClusterFacts& facts) {
   std::vector<Finding> policies = ExaminePolicyStates(cluster, findings);
   findings.insert(findings.begin() + place, std::move_iterator(policies.begin()),
                   std::move_iterator(policies.end()));
-  JoinCauses(findings);
+  JoinCauses(findings);  // of joined ones only the first would explain its operand
   std::ranges::move(workloads, std::back_inserter(findings));
   ExamineStarts(facts, findings);
   ExaminePods(cluster, findings);

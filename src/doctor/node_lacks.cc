@@ -22,14 +22,14 @@ Finding Validated(const NodeFacts& node, const std::string& reason) {
                    format("the validator reports {}", reason) + words,
                    format("kubectl describe node {} shows the complete message", node.name));
   }
-  // There are many reasons; of the other words there is one each.
+  // These have many causes, and the message names one.
   const bool tell = reason == reasons::kDriverNotInstalled.code ||
                     reason == reasons::kRuntimeNotConfigured.code ||
                     reason == reasons::kCudaFails.code;
   return Problem(reason, NodeName(node), known->meaning + (tell ? words : ""), known->remedy);
 }
 
-// Whether a configuration's own finding says why its device plugin takes no settings.
+// Whether a configuration's own finding says why its device plugin rejects its settings.
 bool IsConfigTold(const ClusterFacts& cluster, const std::vector<Finding>& findings,
                   const NodeFacts& node) {
   const auto mistaken = [&node](const ConfigFacts& config) {
@@ -63,7 +63,7 @@ std::optional<Finding> NoNvidiaDriver(const ClusterFacts& cluster, const NodeFac
   return finding;
 }
 
-// Whether a taint of it is what keeps pods off: no pod is there whose log could be looked at.
+// Whether a taint keeps the operands' pods off it: there is no pod whose log could be read.
 bool IsUntolerated(const std::vector<Finding>& findings, const NodeFacts& node) {
   return std::ranges::any_of(findings, [&node](const Finding& finding) {
     return finding.code == reasons::kTaintNotTolerated && finding.nodes.contains(node.name);
@@ -76,7 +76,6 @@ bool RefusesSettings(const NodeFacts& node) {
   return node.not_offered_for == reasons::kInvalidDevicePluginConfig.code;
 }
 
-// Whether the device plugin has a finding of its own there, or has had no time to register yet.
 bool IsPluginAwaited(const StagedCluster& cluster, const std::vector<Finding>& findings,
                      const NodeFacts& node) {
   const auto plugin =
@@ -95,10 +94,9 @@ std::optional<Finding> OfSettings(const ClusterFacts& cluster, const std::vector
   }
   return Problem(kConfigInvalid, NodeName(node),
                  "its device plugin rejects its settings: " + node.not_offered,
-                 "correct the ConfigMap, devicePlugin.env or mig.strategy");
+                 reasons::kInvalidDevicePluginConfig.remedy);
 }
 
-// What the word means on that node, besides the findings of operands; nothing: they say it.
 std::optional<Finding> WhyNoGpus(const StagedCluster& cluster, const std::vector<Finding>& findings,
                                  const NodeFacts& node) {
   const NodeStage& stage = cluster.Of(node);
@@ -130,6 +128,10 @@ std::optional<Finding> WhyNoGpus(const StagedCluster& cluster, const std::vector
   Finding finding = LayoutsDiffer(node).value_or(Validated(node, word));
   if (finding.code == word && !node.not_offered.empty()) {
     finding.message += "; its device plugin reports: " + node.not_offered;
+    if (const auto* event = reasons::Find(reasons::Writer::kDevicePlugin, node.not_offered_for);
+        event != nullptr) {
+      finding.remedy = event->remedy;
+    }
   }
   return finding;
 }

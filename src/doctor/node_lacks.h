@@ -18,8 +18,9 @@ std::optional<Finding> WhyNoGpus(const StagedCluster& cluster, const std::vector
 bool IsPluginAwaited(const StagedCluster& cluster, const std::vector<Finding>& findings,
                      const NodeFacts& node);
 
-// A device plugin that rejects its settings, unless a finding about its configuration says so.
+// Whether the node's device plugin rejects its settings.
 bool RefusesSettings(const NodeFacts& node);
+// That it does; nothing: a finding about its configuration says so.
 std::optional<Finding> OfSettings(const ClusterFacts& cluster, const std::vector<Finding>& findings,
                                   const NodeFacts& node);
 

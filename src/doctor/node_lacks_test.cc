@@ -187,6 +187,9 @@ TEST_F(NodeLacks, WhyADevicePluginOffersNothing) {
   node().not_offered = "GPU 3 (A100): is in MIG mode, and MIG_STRATEGY is none";
   EXPECT_EQ(CodeOf(), "NoGpuAllocatable");
   EXPECT_THAT(Examined()[0].message, HasSubstr("GPU 3 (A100): is in MIG mode"));
+  EXPECT_EQ(Examined()[0].remedy, reasons::kNoGpuAllocatable.remedy);
+  node().not_offered_for = reasons::kNvmlNotUsable.code;
+  EXPECT_EQ(Examined()[0].remedy, reasons::kNvmlNotUsable.remedy);
 }
 
 TEST_F(NodeLacks, ADevicePluginThatRefusesItsSettings) {

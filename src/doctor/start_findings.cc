@@ -9,6 +9,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "policy/reasons.h"
 
 namespace gantry::doctor {
 namespace {
@@ -21,10 +22,6 @@ struct StartMeaning {
   bool of_gpus = false;        // means it only where GPUs were given
   std::string_view also = "";  // words that must be there as well
 };
-
-constexpr char kToolkit[] =
-    "read the log of the container toolkit's pod there: kubectl logs -A -l "
-    "app=nvidia-container-toolkit-daemonset --prefix";
 
 constexpr char kNoToolkit[] =
     "toolkit.enabled is false in the ClusterPolicy: install NVIDIA's Container Toolkit on the "
@@ -42,12 +39,14 @@ constexpr char kFileGone[] =
     "can't start: a driver file that it mounts no longer exists on the node";
 
 constexpr std::array kStartMeanings = std::to_array<StartMeaning>({
-    {"no runtime for \"nvidia", "RuntimeHandlerMissing", kNoHandler, kToolkit},
-    {"failed to find runtime handler nvidia", "RuntimeHandlerMissing", kNoHandler, kToolkit},
+    {"no runtime for \"nvidia", "RuntimeHandlerMissing", kNoHandler, reasons::kToolkitPodLog},
+    {"failed to find runtime handler nvidia", "RuntimeHandlerMissing", kNoHandler,
+     reasons::kToolkitPodLog},
     // Docker's, and cri-dockerd's of releases that know no handlers.
-    {"invalid runtime name: nvidia", "RuntimeHandlerMissing", kNoHandler, kToolkit},
-    {"Unknown runtime specified nvidia", "RuntimeHandlerMissing", kNoHandler, kToolkit},
-    {"RuntimeHandler \"nvidia", "RuntimeHandlerMissing", kNoHandler, kToolkit, false,
+    {"invalid runtime name: nvidia", "RuntimeHandlerMissing", kNoHandler, reasons::kToolkitPodLog},
+    {"Unknown runtime specified nvidia", "RuntimeHandlerMissing", kNoHandler,
+     reasons::kToolkitPodLog},
+    {"RuntimeHandler \"nvidia", "RuntimeHandlerMissing", kNoHandler, reasons::kToolkitPodLog, false,
      "not supported"},
     // Of a RuntimeClass with another handler.
     {"no runtime for \"", "RuntimeHandlerMissing", kNoOtherHandler, kOtherHandler, true},
@@ -61,21 +60,22 @@ constexpr std::array kStartMeanings = std::to_array<StartMeaning>({
      "check that CDI is enabled in the container runtime, and that /var/run/cdi is one of its CDI "
      "directories"},
     {"failed to stat CDI host device", "CdiStale",
-     "can't start: the node's CDI document names a missing device", kToolkit},
+     "can't start: the node's CDI document names a missing device", reasons::kToolkitPodLog},
     // The hook compares what the image says that it needs.
     {"unsatisfied condition: cuda", "DriverTooOld",
      "can't start: its image needs a newer driver than the node has",
      "use an image with an older CUDA, or install a newer driver on the nodes "
      "(nvidia.com/cuda.runtime-version.full is the CUDA that a node supports)"},
     {"nvidia-container-cli", "RuntimeHookFails",
-     "can't start: NVIDIA's hook fails, which the node's container runtime calls", kToolkit},
+     "can't start: NVIDIA's hook fails, which the node's container runtime calls",
+     reasons::kToolkitPodLog},
     {"nvidia-container-runtime", "RuntimeHookFails",
-     "can't start: nvidia-container-runtime fails on the node", kToolkit},
+     "can't start: nvidia-container-runtime fails on the node", reasons::kToolkitPodLog},
     {"nvidia-cdi-hook", "RuntimeHookFails", "can't start: nvidia-cdi-hook fails on the node",
-     kToolkit},
+     reasons::kToolkitPodLog},
     // What CDI documents of older releases call.
     {"nvidia-ctk", "RuntimeHookFails", "can't start: the hook nvidia-ctk fails on the node",
-     kToolkit},
+     reasons::kToolkitPodLog},
     // Images bring no nvidia-smi: it comes with the GPU. As runc and crun say it.
     {"\"nvidia-smi\": executable file not found", kNotInContainer,
      "can't start: it was given a GPU, but has no driver files", kGiveByRuntime, true},
@@ -130,10 +130,10 @@ bool InstallsToolkit(const ClusterFacts& cluster) {
 
 std::optional<Finding> StartFailure(std::string_view words, bool wants_gpus, bool toolkit) {
   const auto remedy = [toolkit](std::string_view usual) {
-    return std::string(!toolkit && usual == kToolkit ? kNoToolkit : usual);
+    return std::string(!toolkit && usual == reasons::kToolkitPodLog ? kNoToolkit : usual);
   };
   if (LacksDriverFile(words)) {
-    return Problem("CdiStale", "", kFileGone, remedy(kToolkit));
+    return Problem("CdiStale", "", kFileGone, remedy(reasons::kToolkitPodLog));
   }
   const auto found = std::ranges::find_if(kStartMeanings, [&](const StartMeaning& meaning) {
     return words.find(meaning.words) != std::string_view::npos &&
