@@ -26,6 +26,12 @@ struct NfdMetrics {
   long long collect_failures = 0;
 };
 
+// What is written on Nodes.
+struct NodeMetrics {
+  long long writes = 0;
+  NfdMetrics nfd;
+};
+
 // What /metrics says, under NVIDIA's names.
 struct Metrics {
   int gpu_nodes = 0;

@@ -60,13 +60,13 @@ class Manager {
         cluster_(
             "clusterpolicy",
             [this](const std::string&) {
-              const auto outcome = reconciler_.Cluster();
+              const auto outcome = reconciler_.Reconcile();
               cluster_settled_ = RealClock().Now();
               return outcome;
             },
             1, kBackoff),
         nodes_(
-            "node-labels", [this](const std::string& node) { return reconciler_.Node(node); },
+            "node-labels", [this](const std::string& node) { return labeller_.Reconcile(node); },
             kNodeWorkers, kBackoff),
         upgrades_(
             "driver-upgrades",
@@ -86,10 +86,11 @@ class Manager {
         upgrade_(
             client, view_, events_, settings.space, [this] { LookAtUpgrades(); },
             [this] { LookAtCluster(); }),
-        reconciler_(
-            client, view_, events_, upgrade_, settings,
+        labeller_(
+            client, view_, events_, settings,
             [this](const std::string& node) { nodes_.Enqueue(node); },
-            [this] { cluster_.Enqueue(kClusterKey); }) {}
+            [this] { cluster_.Enqueue(kClusterKey); }, RealClock()),
+        reconciler_(client, view_, events_, upgrade_, labeller_, settings) {}
   ~Manager() { Stop(); }
   Manager(const Manager&) = delete;
   Manager& operator=(const Manager&) = delete;
@@ -149,6 +150,7 @@ class Manager {
   kube::Controller upgrades_;
   View view_;
   upgrade::Actor upgrade_;
+  NodeLabeller labeller_;
   Reconciler reconciler_;
   std::jthread starter_;
 };

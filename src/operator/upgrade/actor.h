@@ -18,16 +18,6 @@
 
 namespace gantry::gpu_operator::upgrade {
 
-// What the policy's status and the metrics say of the upgrades.
-struct UpgradeStatus {
-  bool on = false;
-  Counts counts;
-  std::string summary;  // in one line; empty: nothing is to be said
-  Json status;          // null while they are off
-  bool unfinished = false;
-  bool operator==(const UpgradeStatus&) const = default;
-};
-
 // Upgrades drivers: does on the cluster what the pure functions of this folder decide.
 class Actor {
  public:

@@ -66,4 +66,14 @@ Json StatusOf(const RollOutPlan& plan);
 // The same in one line, for the driver's state; empty when every node is done.
 std::string Summary(const RollOutPlan& plan);
 
+// What the policy's status and the metrics say of the upgrades.
+struct UpgradeStatus {
+  bool on = false;
+  Counts counts;
+  std::string summary;  // in one line; empty: nothing is to be said
+  Json status;          // null while they are off
+  bool unfinished = false;
+  bool operator==(const UpgradeStatus&) const = default;
+};
+
 }  // namespace gantry::gpu_operator::upgrade

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "operator/desired/operand_cache.h"
+#include "operator/driver_plan.h"
+#include "operator/node_labels.h"
+#include "operator/observe_cluster.h"
+#include "operator/plan.h"
+#include "operator/settings.h"
+#include "operator/upgrade/roll_out.h"
+#include "operator/verdict.h"
+#include "policy/gpu_cluster_policy.h"
+
+namespace gantry::gpu_operator {
+
+// What a pass decides on. All of it outlives the decision.
+struct ClusterInput {
+  // In whose name everything is done, the first answers for it; none: only NVIDIADrivers count.
+  const std::vector<Json>& owners;
+  const policy::LaidOver& asked;        // what the owners ask for, as a ClusterPolicy
+  const policy::ClusterPolicy& policy;  // the same, read; see WithStartupTaint
+  const std::vector<Json>& drivers;     // NVIDIADrivers, by name
+  const Settings& settings;
+  const ClusterObservation& seen;
+  bool foreign_nfd = false;  // another node feature discovery is at work
+};
+
+// All objects that are to be there. They belong to the operands and to the drivers.
+struct DesiredObjects {
+  std::vector<const Json*> objects;
+  std::set<Incomplete> incomplete;  // what can't be made
+  std::vector<Double> doubles;
+};
+
+struct ClusterDecision {
+  ClusterDecision() = default;
+  ClusterDecision(ClusterDecision&&) = default;
+  ClusterDecision& operator=(ClusterDecision&&) = default;
+
+  bool drivers_on = false;  // NVIDIADrivers count
+  bool node_features = false;
+  ToolkitState toolkit;
+  std::string runtime;  // that operands are set up for which don't find a node's by themselves
+  std::vector<std::string> monitors_that_cant_be;  // as desired/monitoring.h has them
+  // By operand: why nodes are left without a driver.
+  std::map<policy::OperandId, std::vector<std::string>> left_out;
+  DriverPlan drivers;
+  upgrade::Policies upgrades;
+  LabelRules rules;
+  const std::vector<DesiredOperand>* operands = nullptr;  // of the cache
+  DesiredObjects desired;
+};
+
+// The policy with what nodes are tainted with until they are ready; `taint`: its key, empty: none.
+policy::ClusterPolicy WithStartupTaint(policy::ClusterPolicy policy, const std::string& taint);
+
+// Why NVIDIADrivers don't count; empty: they do. `owner` null: there is no policy.
+std::string DriversOff(const Json& owner, const policy::ClusterPolicy& policy);
+
+ClusterDecision DecideCluster(const ClusterInput& input, OperandCache& operands);
+
+// What the cluster is like once a decision was carried out, or held back.
+struct ClusterResult {
+  const std::map<std::string, DaemonSetFacts>& daemon_sets;  // by name
+  const ClusterFacts& cluster;                               // see Describable
+  std::string write_error;                                   // empty: all could be written
+  bool held = false;                                         // objects wait for the nodes' labels
+  const upgrade::UpgradeStatus& upgrades;
+  bool undescribed_awaited = false;
+  std::vector<std::string> outdated_definitions;
+};
+
+// Without nodes that no worker of node feature discovery is to describe, where the chart's values
+// choose nodes for them.
+ClusterFacts Describable(ClusterFacts cluster, const Json& worker_pod,
+                         const std::map<std::string, DaemonSetFacts>& daemon_sets);
+
+// What the first owner is judged by. The decision and the result outlive it.
+VerdictInput VerdictInputOf(const ClusterInput& input, const ClusterDecision& decision,
+                            const ClusterResult& result);
+
+}  // namespace gantry::gpu_operator

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "kube/client.h"
+#include "kube/events.h"
+#include "operator/policy_status.h"
+
+namespace gantry::gpu_operator {
+
+// Writes the statuses of policies, each only if it differs, and their events. One thread.
+class StatusWriter {
+ public:
+  StatusWriter(kube::Client& client, kube::EventRecorder& events, const Clock& clock)
+      : client_(client), events_(events), clock_(clock) {}
+
+  // What a new status of the object follows.
+  [[nodiscard]] StatusEdit EditOf(const Json& object) const;
+  // Blocks for its request. No error if the object is gone.
+  Status Write(const kube::Kind& kind, const Json& object, const Json& status);
+  // The same, but what differs in messages alone waits until the last such write is long enough
+  // ago; then the time to wait is returned, and nothing is written.
+  Result<std::optional<std::chrono::milliseconds>> WriteInGroups(const kube::Kind& kind,
+                                                                 const Json& object,
+                                                                 const Json& status);
+  // An event and a log line, if state or reason are not those of `recorded`, which they become.
+  // Empty: nothing was recorded by this process.
+  void RecordEvent(const Json& object, const Verdict& verdict, std::string& recorded);
+
+  // Since the start. Thread-safe.
+  [[nodiscard]] long long writes() const { return writes_; }
+
+ private:
+  kube::Client& client_;
+  kube::EventRecorder& events_;
+  const Clock& clock_;
+  SteadyTime written_in_groups_{};
+  std::atomic<long long> writes_ = 0;
+};
+
+}  // namespace gantry::gpu_operator
