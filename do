@@ -102,6 +102,10 @@ word_fmt() {  # format the C++ sources
   git ls-files '*.cc' '*.h' | xargs clang-format-19 -i
 }
 
+word_repeats() {  # count repeated places in src: pairs of six lines or more of one shape (--help)
+  python3 tools/repeats.py "$@"
+}
+
 word_clean() {  # end every bed of this machine and remove what this clone built
   word_bed down --all
   rm -rf build out

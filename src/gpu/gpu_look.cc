@@ -3,7 +3,6 @@
 // plugin and for MPS, so that both speak of the same GPUs.
 #include "gpu/gpu_look.h"
 
-#include "base/paths.h"
 #include "base/text.h"
 #include "container/driver_files.h"
 #include "gpu/scores.h"
@@ -22,16 +21,6 @@ Gpu WithNodes(const nvml::Device& device, const std::string& host_root) {
 }
 
 }  // namespace
-
-Result<std::unique_ptr<nvml::Library>> OpenNvml(const std::filesystem::path& driver_root,
-                                                const std::string& host_root) {
-  nvml::Library::Options open{.library = "libnvidia-ml.so.1", .sys = JoinPath(host_root, "sys")};
-  // A container that has the driver's libraries on the loader's path needs no driver root.
-  if (auto path = nvml::FindLibrary(driver_root)) {
-    open.library = *path;
-  }
-  return nvml::Library::Open(open);
-}
 
 Result<GpuSet> LookAtGpus(const nvml::Library& library, const std::string& host_root) {
   TRY_ASSIGN(const auto devices, library.Enumerate());

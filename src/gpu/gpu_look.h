@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <filesystem>
-#include <memory>
 #include <string>
 
 #include "base/error.h"
@@ -11,10 +9,8 @@
 
 namespace gantry::gpu {
 
-// NVML of a driver root as seen here, or of the loader's path if there is none below it.
-// `host_root` is the folder that holds the node's sys/ and proc/. May hang, as NVML may.
-Result<std::unique_ptr<nvml::Library>> OpenNvml(const std::filesystem::path& driver_root,
-                                                const std::string& host_root);
+// What NVML says of all GPUs; `host_root` is the folder that holds the node's proc/. May hang, as
+// NVML may.
 Result<GpuSet> LookAtGpus(const nvml::Library& library, const std::string& host_root);
 
 }  // namespace gantry::gpu

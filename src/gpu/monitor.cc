@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "gpu/gpu_look.h"
+#include "gpu/open_nvml.h"
 #include "nvml/nvml.h"
 
 namespace gantry::gpu {
@@ -116,7 +117,9 @@ class Monitor::State : public std::enable_shared_from_this<State> {
     lock.unlock();
     Result<GpuSet> set;
     if (library == nullptr) {
-      auto opened = OpenNvml(options_.driver_root, options_.host_root);
+      auto opened = OpenNvml({.driver_root = options_.driver_root,
+                              .or_by_loader = true,
+                              .sys = JoinPath(options_.host_root, "sys")});
       if (opened) {
         library = *std::move(opened);
       } else {

@@ -11,6 +11,8 @@ import signal
 import subprocess
 import sys
 
+from ours import release
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "testbed/machine"))
 import kernels  # noqa: E402
@@ -32,10 +34,7 @@ exec setpriv --bounding-set=-sys_module chroot . "$@"
 
 
 def gantry() -> pathlib.Path:
-    if "GANTRY_BUILD" in os.environ:
-        return pathlib.Path(os.environ["GANTRY_BUILD"]) / "bin/gantry"
-    subprocess.run([ROOT / "do", "build", "release", "gantry"], check=True)
-    return ROOT / "build/release/bin/gantry"
+    return release("gantry") / "bin/gantry"
 
 
 def put_sources(tree: pathlib.Path, version: str) -> None:

@@ -10,7 +10,7 @@ import nvidias_operator as theirs
 import pytest
 from control_plane import ControlPlane, wait
 from kubelets import Kubelets
-from test_operator import NODE_FEATURES, POLICIES, SETS, SPACE, Operator, build, labels, policy, settled, status  # noqa: F401
+from test_operator import NODE_FEATURES, POLICIES, SETS, SPACE, Operator, labels, policy, settled, status  # noqa: F401
 
 NODES = ("a", "b")
 POLICY = f"{POLICIES}/cluster-policy"

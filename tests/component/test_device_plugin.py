@@ -33,15 +33,6 @@ MACHINES = {path.stem: path for path in sorted((FAKEGPU / "profiles").glob("*.ya
 SHARDS = 4
 
 
-@pytest.fixture(scope="session")
-def build() -> pathlib.Path:
-    if "GANTRY_BUILD" in os.environ:
-        return pathlib.Path(os.environ["GANTRY_BUILD"])
-    subprocess.run([ROOT / "do", "build", "release", "gantry", "device_plugin_component",
-                    "fakegpu_nvml"], check=True)
-    return ROOT / "build/release"
-
-
 def machine(root: pathlib.Path, build: pathlib.Path, profile: str | dict) -> None:
     """A driver root with these GPUs, and what of /dev, /proc and /sys is read."""
     root.mkdir()

@@ -11,7 +11,7 @@ import subprocess
 import pytest
 from control_plane import ControlPlane, wait
 from kubelets import Kubelets
-from test_operator import SPACE, build  # noqa: F401
+from test_operator import SPACE
 
 NODE = "a"
 DEPLOY = "nvidia.com/gpu.deploy.device-plugin"

@@ -9,7 +9,7 @@ import time
 import pytest
 from control_plane import ControlPlane, wait
 from kubelets import STATE, Kubelets, add_node, state_of, version_of
-from test_operator import POLICIES, SPACE, Operator, build, policy, status  # noqa: F401
+from test_operator import POLICIES, SPACE, Operator, policy, status  # noqa: F401
 
 NODES = ("a", "b", "c")
 IMAGE = {"repository": "registry.local", "image": "driver", "version": "1"}

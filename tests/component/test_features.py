@@ -52,14 +52,6 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
-@pytest.fixture(scope="session")
-def build() -> pathlib.Path:
-    if "GANTRY_BUILD" in os.environ:
-        return pathlib.Path(os.environ["GANTRY_BUILD"])
-    subprocess.run([ROOT / "do", "build", "release", "gantry", "fakegpu_nvml"], check=True)
-    return ROOT / "build/release"
-
-
 def server_programs() -> tuple[pathlib.Path, pathlib.Path]:
     """etcd and kube-apiserver."""
     if os.environ.get("GANTRY_BED_BIN"):

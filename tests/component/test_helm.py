@@ -12,7 +12,7 @@ import yaml
 from control_plane import ROOT, ControlPlane, wait
 from kubelets import Kubelets
 from test_change_over import PLACES, POLICY, running
-from test_operator import NODE_FEATURES, POLICIES, SPACE, Operator, build, labels, settled, status  # noqa: F401
+from test_operator import NODE_FEATURES, POLICIES, SPACE, Operator, labels, settled, status  # noqa: F401
 
 NODE = "gpu1"
 SECTIONS = ("operator", "validator", "driver", "toolkit", "devicePlugin", "dcgmExporter", "gfd", "migManager")

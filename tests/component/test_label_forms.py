@@ -10,7 +10,7 @@ import itertools
 import pytest
 from control_plane import ControlPlane, wait
 from kubelets import Kubelets, add_node
-from test_operator import NODE_FEATURES, POLICIES, SPACE, Operator, build, labels, policy, settled, status  # noqa: F401
+from test_operator import NODE_FEATURES, POLICIES, SPACE, Operator, labels, policy, settled, status  # noqa: F401
 
 F = "feature.node.kubernetes.io/"
 PRESENT = "nvidia.com/gpu.present"

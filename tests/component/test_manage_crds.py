@@ -3,13 +3,12 @@
 another's stay; a GPUCluster is waited for."""
 
 import concurrent.futures
-import os
-import pathlib
 import subprocess
 
 import pytest
 import yaml
 from control_plane import ROOT, ControlPlane, wait
+from ours import release
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 FILES = sorted((ROOT / "deploy/chart/crds").glob("*.yaml"))
@@ -24,8 +23,7 @@ def plane(tmp_path_factory):
 
 
 def gantry(plane, *words, **more):
-    build = pathlib.Path(os.environ.get("GANTRY_BUILD", ROOT / "build/release"))
-    return subprocess.run([build / "bin/gantry", *words, f"--kubeconfig={plane.kubeconfig}"], text=True,
+    return subprocess.run([release("gantry") / "bin/gantry", *words, f"--kubeconfig={plane.kubeconfig}"], text=True,
                           capture_output=True, check=False, **more)
 
 

@@ -16,7 +16,7 @@ import sys
 import pytest
 
 from control_plane import wait
-from test_device_plugin import FAKEGPU, ROOT, build, machine  # noqa: F401: a fixture
+from test_device_plugin import FAKEGPU, ROOT, machine  # noqa: F401: a fixture
 
 RESOURCE = "nvidia.com/gpu"
 SHARED = "sharing: {mps: {resources: [{name: gpu, replicas: %d%s}]}}"

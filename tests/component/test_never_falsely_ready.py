@@ -14,7 +14,7 @@ import threading
 import time
 
 from control_plane import Refused, wait
-from test_operator import NODE_FEATURES, POLICIES, SETS, SPACE, build, new_node, operator, plane  # noqa: F401
+from test_operator import NODE_FEATURES, POLICIES, SETS, SPACE, new_node, operator, plane  # noqa: F401
 
 PODS = f"/api/v1/namespaces/{SPACE}/pods"
 ROUNDS = int(os.environ.get("GANTRY_INTERLEAVINGS", "10"))

@@ -12,7 +12,7 @@ import pytest
 from control_plane import ControlPlane, wait
 from kubelets import STATE, Kubelets, add_node, is_driver, node_of
 from test_driver_upgrades import new_workload
-from test_operator import POLICIES, SETS, SPACE, Operator, build, policy, status  # noqa: F401
+from test_operator import POLICIES, SETS, SPACE, Operator, policy, status  # noqa: F401
 
 KERNEL = "feature.node.kubernetes.io/kernel-version.full"
 SYSTEM = "nvidia.com/gpu-operator.driver.system"

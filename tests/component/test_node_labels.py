@@ -9,16 +9,16 @@ import pytest
 from control_plane import wait
 from test_features import Machine, start  # noqa: F401 (fixture)
 from test_operator import (  # noqa: F401 (fixtures)
-    POLICIES, SPACE, Operator, build, labels, new_node, plane, policy, settled)
+    POLICIES, SPACE, Operator, labels, new_node, plane, policy, settled)
 
 TAINT = "vendor.com/starting"
 VALIDATION = "nvidia.com/gpu.validation"
 
 
 @pytest.fixture(scope="module")
-def operator(plane, build, tmp_path_factory):  # noqa: F811
+def operator(plane, tmp_path_factory):  # noqa: F811
     plane.call("POST", POLICIES, policy("cluster-policy", driver={"enabled": False}))
-    with Operator(plane, build, tmp_path_factory.mktemp("operator"), STARTUP_TAINT=TAINT) as operator:
+    with Operator(plane, tmp_path_factory.mktemp("operator"), STARTUP_TAINT=TAINT) as operator:
         yield operator
 
 

@@ -7,7 +7,7 @@ The tests follow one another, as those of NVIDIA's end-to-end script do.
 import pytest
 from control_plane import ControlPlane, Refused, wait
 from kubelets import STATE, Kubelets, add_node
-from test_operator import POLICIES, SETS, SPACE, Operator, build, policy, settled  # noqa: F401
+from test_operator import POLICIES, SETS, SPACE, Operator, policy, settled  # noqa: F401
 
 DRIVERS = "/apis/nvidia.com/v1alpha1/nvidiadrivers"
 PODS = f"/api/v1/namespaces/{SPACE}/pods?labelSelector=app.kubernetes.io/component=nvidia-driver"

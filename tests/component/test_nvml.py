@@ -22,14 +22,6 @@ PROFILES = {"TwoT4": "2xt4", "EightA100": "8xa100-80", "FourV100": "4xv100", "Mi
 LIBRARIES = "usr/lib/x86_64-linux-gnu"
 
 
-@pytest.fixture(scope="session")
-def build() -> pathlib.Path:
-    if "GANTRY_BUILD" in os.environ:
-        return pathlib.Path(os.environ["GANTRY_BUILD"])
-    subprocess.run([ROOT / "do", "build", "release", "nvml_component", "fakegpu_nvml"], check=True)
-    return ROOT / "build/release"
-
-
 def driver_root(root: pathlib.Path, build: pathlib.Path, name: str) -> None:
     """The library with its GPUs, the device nodes, and sysfs as far as it is read."""
     sys.path.insert(0, str(FAKEGPU))

@@ -5,7 +5,7 @@ API server, with definitions made here.
 
 import pytest
 from control_plane import ControlPlane, wait
-from test_operator import POLICIES, Operator, build, policy, prometheus_kind, settled, status  # noqa: F401
+from test_operator import POLICIES, Operator, policy, prometheus_kind, settled, status  # noqa: F401
 
 SPACE = "nvidia-gpu-operator"
 SETS = f"/apis/apps/v1/namespaces/{SPACE}/daemonsets"

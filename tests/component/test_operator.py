@@ -13,7 +13,7 @@ import time
 import urllib.request
 
 import pytest
-from control_plane import ROOT, ControlPlane, Refused, free_port, wait
+from control_plane import ControlPlane, Refused, free_port, wait
 from prometheus_client.parser import text_string_to_metric_families
 
 SPACE = "gpu-operator"
@@ -80,14 +80,6 @@ def plane(tmp_path_factory):
         plane.define_resources()
         plane.call("POST", "/api/v1/namespaces", {"metadata": {"name": SPACE}})
         yield plane
-
-
-@pytest.fixture(scope="module")
-def build():
-    if "GANTRY_BUILD" in os.environ:
-        return pathlib.Path(os.environ["GANTRY_BUILD"])
-    subprocess.run([ROOT / "do", "build", "release", "gantry"], check=True)
-    return ROOT / "build/release"
 
 
 def policy(name: str, **spec):

@@ -8,7 +8,6 @@ import fcntl
 import io
 import json
 import os
-import pathlib
 import pty
 import re
 import select
@@ -32,14 +31,6 @@ SETS = f"/apis/apps/v1/namespaces/{SPACE}/daemonsets"
 DEPLOYMENTS = f"/apis/apps/v1/namespaces/{SPACE}/deployments"
 OPERATOR = {"app": "gpu-operator", "app.kubernetes.io/component": "gpu-operator"}
 SECRETS = ("hunter2", "aHVudGVyMg==", "swordfish")
-
-
-@pytest.fixture(scope="module")
-def gantry():
-    if "GANTRY_BUILD" in os.environ:
-        return pathlib.Path(os.environ["GANTRY_BUILD"]) / "bin/gantry"
-    subprocess.run([ROOT / "do", "build", "release", "gantry"], check=True)
-    return ROOT / "build/release/bin/gantry"
 
 
 @pytest.fixture(scope="module")

@@ -16,6 +16,8 @@ import subprocess
 import sys
 import time
 
+from ours import release
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "testbed/cluster"))
 import build  # noqa: E402
@@ -45,10 +47,7 @@ done
 def programs(folder: pathlib.Path, version: str = "") -> pathlib.Path:
     """Fills a folder with gantry, gantry-runtime, gantry-ctk, containerd (of a version), its shim, ctr and runc."""
     folder.mkdir(parents=True, exist_ok=True)
-    ours = pathlib.Path(os.environ.get("GANTRY_BUILD", ROOT / "build/release")) / "bin"
-    if "GANTRY_BUILD" not in os.environ:
-        subprocess.run([ROOT / "do", "build", "release", "gantry", "gantry-runtime", "gantry-ctk", "gantry-cuda",
-                        "fakegpu_nvml"], check=True)
+    ours = release("gantry", "gantry-runtime", "gantry-ctk", "gantry-cuda", "fakegpu_nvml") / "bin"
     for name in ("gantry", "gantry-runtime", "gantry-ctk"):
         (folder / name).symlink_to(ours / name)
     if os.environ.get("GANTRY_BED_BIN"):

@@ -20,7 +20,7 @@ import pytest
 from control_plane import ControlPlane, wait
 from faulty_proxy import FAILURES, KILLS, FaultyProxy
 from kubelets import STATE, Kubelets, add_node, state_of, version_of
-from test_operator import POLICIES, SPACE, Operator, build, policy, status  # noqa: F401
+from test_operator import POLICIES, SPACE, Operator, policy, status  # noqa: F401
 
 BUDGET = 5
 NODES = [f"n{number:02}" for number in range(50)]

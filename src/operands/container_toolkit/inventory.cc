@@ -11,9 +11,9 @@
 #include "agent/flags.h"
 #include "base/paths.h"
 #include "base/text.h"
+#include "gpu/open_nvml.h"
 #include "gpu/products.h"
 #include "host/processes.h"
-#include "nvml/dev_root.h"
 
 namespace gantry::container_toolkit {
 namespace {
@@ -44,11 +44,9 @@ container::CdiGpu GpuFrom(const nvml::Device& device, const container::DriverPla
 
 Result<container::NodeInventory> Gather(container::DriverPlace place,
                                         const std::string& node_root) {
-  nvml::EnterDevRoot(place.dev_root);
-  nvml::Library::Options flags;
-  TRY_ASSIGN(flags.library, nvml::FindLibrary(place.root));
-  flags.sys = JoinPath(node_root, "sys");
-  TRY_ASSIGN(const auto library, nvml::Library::Open(flags));
+  TRY_ASSIGN(const auto library, gpu::OpenNvml({.driver_root = place.root,
+                                                .dev_root = place.dev_root,
+                                                .sys = JoinPath(node_root, "sys")}));
   TRY_ASSIGN(place.version, library->DriverVersion());
   TRY_ASSIGN(const nvml::Devices devices, library->Enumerate());
   TRY_ASSIGN(container::DriverInventory files, container::FindDriverFiles(place));

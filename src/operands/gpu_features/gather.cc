@@ -8,20 +8,18 @@
 
 #include "base/paths.h"
 #include "base/text.h"
+#include "gpu/open_nvml.h"
 #include "gpu/vfio.h"
 #include "gpu/vgpu.h"
 #include "host/pci.h"
-#include "nvml/dev_root.h"
 
 namespace gantry::gpu_features {
 namespace {
 
 Status GatherDriver(const Sources& sources, Facts& facts) {
-  nvml::Library::Options options{.library = "libnvidia-ml.so.1", .sys = sources.sys_root};
-  if (!sources.driver_root.empty()) {
-    TRY_ASSIGN(options.library, nvml::FindLibrary(sources.driver_root));
-  }
-  TRY_ASSIGN(const auto library, nvml::Library::Open(options));
+  TRY_ASSIGN(const auto library, gpu::OpenNvml({.driver_root = sources.driver_root,
+                                                .dev_root = sources.dev_root,
+                                                .sys = sources.sys_root}));
   TRY_ASSIGN(facts.driver_version, library->DriverVersion());
   TRY_ASSIGN(facts.cuda_version, library->CudaVersion());
   TRY_ASSIGN(nvml::Devices devices, library->Enumerate());
@@ -109,7 +107,6 @@ std::string Machine(const Sources& sources) {
 }
 
 Result<std::string> Answer(const Sources& sources) {
-  nvml::EnterDevRoot(sources.dev_root);
   TRY_ASSIGN(const Facts facts, Gather(sources));
   return ToJson(facts).dump(-1, ' ', false, Json::error_handler_t::replace);
 }

@@ -10,11 +10,11 @@
 #include <map>
 
 #include "base/text.h"
+#include "gpu/open_nvml.h"
 #include "gpu/products.h"
 #include "host/device_nodes.h"
 #include "kubelet/pod_resources.h"
 #include "nvml/dev_root.h"
-#include "nvml/nvml.h"
 #include "operands/validator/cluster.h"
 #include "operands/validator/probe.h"
 
@@ -35,8 +35,9 @@ bool BecomeNobody() {
          (setgroups(0, nullptr) == 0 && setgid(kNobody) == 0 && setuid(kNobody) == 0);
 }
 
-Result<std::string> AskNvml(const std::string& library_path) {
-  TRY_ASSIGN(const auto library, nvml::Library::Open({.library = library_path}));
+Result<std::string> AskNvml(const Flags& flags) {
+  TRY_ASSIGN(const auto library,
+             gpu::OpenNvml({.library = flags.probe_library, .dev_root = flags.probe_root}));
   TRY_ASSIGN(const std::string version, library->DriverVersion());
   TRY_ASSIGN(const nvml::Devices devices, library->Enumerate());
   // One that can't be read may be for containers too.
@@ -59,8 +60,7 @@ int RunProgram(const Flags& flags) {
 }
 
 int Nvml(const Flags& flags) {
-  nvml::EnterDevRoot(flags.probe_root);
-  const Result<std::string> said = AskNvml(flags.probe_library);
+  const Result<std::string> said = AskNvml(flags);
   if (said) {
     return Say(*said, 0);
   }

@@ -11,8 +11,8 @@
 #include "base/paths.h"
 #include "base/text.h"
 #include "gpu/gpu_look.h"
+#include "gpu/open_nvml.h"
 #include "host/files.h"
-#include "nvml/dev_root.h"
 #include "operands/device_plugin/resources.h"
 
 namespace gantry::device_plugin {
@@ -46,6 +46,14 @@ Status WriteRecord(const std::string& path, const Modes& modes) {
   return host::WriteFileAtomic(path, json.dump() + "\n");
 }
 
+Result<std::unique_ptr<nvml::Library>> Open(const DriverRoots& driver,
+                                            const std::string& host_root) {
+  return gpu::OpenNvml({.driver_root = driver.root_here,
+                        .or_by_loader = true,
+                        .dev_root = driver.dev_root_here,
+                        .sys = JoinPath(host_root, "sys")});
+}
+
 }  // namespace
 
 MpsGpus::MpsGpus(std::string host_root, std::string record, int stop_fd)
@@ -56,8 +64,7 @@ MpsGpus::MpsGpus(std::string host_root, std::string record, int stop_fd)
 
 Result<MpsPlanRead> MpsGpus::Look(const Settings& settings) {
   const auto look = [&]() -> Result<std::string> {
-    nvml::EnterDevRoot(settings.driver.dev_root_here);
-    TRY_ASSIGN(const auto library, gpu::OpenNvml(settings.driver.root_here, host_root_));
+    TRY_ASSIGN(const auto library, Open(settings.driver, host_root_));
     TRY_ASSIGN(const auto set, gpu::LookAtGpus(*library, host_root_));
     const auto offered = OfferedResources(set, settings, {});
     return MpsPlanText(PlanMps(offered, set), offered.left_out);
@@ -69,8 +76,7 @@ Result<MpsPlanRead> MpsGpus::Look(const Settings& settings) {
 Result<std::vector<std::string>> MpsGpus::MakeExclusive(const Settings& settings,
                                                         const MpsPlan& plan) {
   const auto make = [&]() -> Result<std::string> {
-    nvml::EnterDevRoot(settings.driver.dev_root_here);
-    TRY_ASSIGN(const auto library, gpu::OpenNvml(settings.driver.root_here, host_root_));
+    TRY_ASSIGN(const auto library, Open(settings.driver, host_root_));
     auto before = ReadRecord(record_);
     for (const auto& gpu : plan.gpus) {
       if (const auto mode = library->GetComputeMode(gpu.uuid)) {
@@ -98,8 +104,7 @@ Status MpsGpus::Restore(const DriverRoots& driver) {
     return {};
   }
   const auto restore = [&]() -> Result<std::string> {
-    nvml::EnterDevRoot(driver.dev_root_here);
-    TRY_ASSIGN(const auto library, gpu::OpenNvml(driver.root_here, host_root_));
+    TRY_ASSIGN(const auto library, Open(driver, host_root_));
     for (const auto& [uuid, mode] : before) {
       // A GPU that is gone has no mode to restore; one whose mode can't be set never had another.
       [[maybe_unused]] const auto set = library->SetComputeMode(uuid, mode);

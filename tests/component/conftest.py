@@ -1,0 +1,17 @@
+"""Gantry's own programs, for all component tests."""
+
+import pathlib
+
+import pytest
+from ours import release
+
+
+@pytest.fixture(scope="session")
+def build() -> pathlib.Path:
+    """The folder of the build; its programs are in bin/."""
+    return release("gantry", "device_plugin_component", "nvml_component", "fakegpu_nvml")
+
+
+@pytest.fixture(scope="session")
+def gantry(build) -> pathlib.Path:
+    return build / "bin/gantry"
