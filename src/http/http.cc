@@ -110,7 +110,7 @@ std::optional<std::string> ResponseReader::retry_after() const { return parser_-
 Result<std::optional<RequestHead>> ReadRequestHead(std::string_view bytes) {
   beast::request_parser<beast::empty_body> parser;
   BeastError error;
-  parser.put(boost::asio::buffer(bytes.data(), bytes.size()), error);
+  const size_t size = parser.put(boost::asio::buffer(bytes.data(), bytes.size()), error);
   if (error == beast::error::need_more || (!error && !parser.is_header_done())) {
     return std::nullopt;
   }
@@ -118,8 +118,15 @@ Result<std::optional<RequestHead>> ReadRequestHead(std::string_view bytes) {
     return Fail(ErrorKind::kInvalid, format("read http request: {}", error.message()));
   }
   const auto text = [](BeastView view) { return std::string(view.data(), view.size()); };
-  return RequestHead{.method = text(parser.get().method_string()),
-                     .target = text(parser.get().target())};
+  const auto& request = parser.get();
+  // A body would have to be skipped before the next request.
+  const bool has_body = parser.chunked() || parser.content_length_remaining().value_or(0) > 0;
+  return RequestHead{.method = text(request.method_string()),
+                     .target = text(request.target()),
+                     .authorization = text(request[beast::field::authorization]),
+                     .accept_encoding = text(request[beast::field::accept_encoding]),
+                     .keep_alive = request.keep_alive() && !has_body,
+                     .size = size};
 }
 
 }  // namespace gantry::http

@@ -44,6 +44,10 @@ class ResponseReader {
 struct RequestHead {
   std::string method;
   std::string target;
+  std::string authorization;  // these two are empty without the field
+  std::string accept_encoding;
+  bool keep_alive = false;  // the client may send another request after this one
+  size_t size = 0;          // bytes of the head
 };
 // The head of a request, when the bytes hold it whole; nullopt when more are needed; kInvalid when
 // that is no HTTP.

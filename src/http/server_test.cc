@@ -67,32 +67,34 @@ std::unique_ptr<Server> StartServer() {
 
 TEST(Server, AnswersAPathWithoutItsQuery) {
   const auto server = StartServer();
-  EXPECT_THAT(Ask(server->port(), "GET /healthz?verbose HTTP/1.1\r\nHost: x\r\n\r\n"),
+  EXPECT_THAT(Ask(server->port(), "GET /healthz?verbose HTTP/1.1\r\nConnection: close\r\n\r\n"),
               testing::AllOf(StartsWith("HTTP/1.1 200 OK\r\n"), testing::EndsWith("\r\n\r\nok\n")));
-  EXPECT_THAT(Ask(server->port(), "GET /x HTTP/1.1\r\nHost: x\r\n\r\n"),
+  EXPECT_THAT(Ask(server->port(), "GET /x HTTP/1.1\r\nConnection: close\r\n\r\n"),
               StartsWith("HTTP/1.1 404 Not Found"));
 }
 
 TEST(Server, HeadHasNoBodyAndOtherVerbsAndNoiseAreRefused) {
   const auto server = StartServer();
-  EXPECT_THAT(Ask(server->port(), "HEAD /healthz HTTP/1.1\r\nHost: x\r\n\r\n"),
+  EXPECT_THAT(Ask(server->port(), "HEAD /healthz HTTP/1.1\r\nConnection: close\r\n\r\n"),
               testing::EndsWith("\r\n\r\n"));
-  EXPECT_THAT(Ask(server->port(), "DELETE /healthz HTTP/1.1\r\nHost: x\r\n\r\n"),
+  EXPECT_THAT(Ask(server->port(), "DELETE /healthz HTTP/1.1\r\nConnection: close\r\n\r\n"),
               StartsWith("HTTP/1.1 405"));
   EXPECT_THAT(Ask(server->port(), "\x16\x03\x01 tls?\r\n\r\n"), StartsWith("HTTP/1.1 400"));
 }
 
 TEST(Server, ALargeAnswerIsSentWhole) {
   const auto server = StartServer();
-  EXPECT_GT(Ask(server->port(), "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").size(), 5'000'000U);
+  EXPECT_GT(Ask(server->port(), "GET /metrics HTTP/1.1\r\nConnection: close\r\n\r\n").size(),
+            5'000'000U);
 }
 
 TEST(Server, ASlowClientHoldsUpNobody) {
   const auto server = StartServer();
   const int slow = Dial(server->port());
   EXPECT_EQ(send(slow, "GET /hea", 8, MSG_NOSIGNAL), 8);
-  EXPECT_THAT(Ask(server->port(), "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"), HasSubstr("ok"));
-  const std::string_view rest = "lthz HTTP/1.1\r\nHost: x\r\n\r\n";
+  EXPECT_THAT(Ask(server->port(), "GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n"),
+              HasSubstr("ok"));
+  const std::string_view rest = "lthz HTTP/1.1\r\nConnection: close\r\n\r\n";
   EXPECT_EQ(send(slow, rest.data(), rest.size(), MSG_NOSIGNAL), static_cast<ssize_t>(rest.size()));
   EXPECT_THAT(ReadAll(slow), HasSubstr("ok"));
 }
@@ -102,7 +104,8 @@ TEST(Server, ManySilentClientsHoldUpNobody) {
   std::vector<int> silent(40);
   std::ranges::generate(silent, [&] { return Dial(server->port()); });
   const auto started = std::chrono::steady_clock::now();
-  EXPECT_THAT(Ask(server->port(), "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"), HasSubstr("ok"));
+  EXPECT_THAT(Ask(server->port(), "GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n"),
+              HasSubstr("ok"));
   EXPECT_LT(std::chrono::steady_clock::now() - started, std::chrono::seconds(5));
   std::ranges::for_each(silent, close);
 }
@@ -115,7 +118,7 @@ std::chrono::nanoseconds CpuTime() {
 
 TEST(Server, WithoutADescriptorItWaitsForOne) {
   const auto server = StartServer();
-  const std::string_view request = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";
+  const std::string_view request = "GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n";
   // The thread runs: while it begins, a sanitizer needs descriptors of its own.
   EXPECT_THAT(Ask(server->port(), request), HasSubstr("ok"));
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -132,6 +135,38 @@ TEST(Server, WithoutADescriptorItWaitsForOne) {
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
   EXPECT_LT(used, std::chrono::milliseconds(200));
   EXPECT_THAT(ReadAll(fd), HasSubstr("ok"));
+}
+
+TEST(Server, AnswersSeveralRequestsOfOneConnection) {
+  const auto server = StartServer();
+  // Both at once, as a client that doesn't wait; the second closes.
+  EXPECT_THAT(Ask(server->port(),
+                  "GET /healthz HTTP/1.1\r\n\r\nGET /x HTTP/1.1\r\nConnection: close\r\n\r\n"),
+              testing::AllOf(HasSubstr("200 OK"), HasSubstr("\r\n\r\nok\nHTTP/1.1 404")));
+  // A body is not read, so nothing may follow it.
+  EXPECT_THAT(Ask(server->port(), "GET /healthz HTTP/1.1\r\nContent-Length: 5\r\n\r\nhello"),
+              HasSubstr("Connection: close"));
+  EXPECT_THAT(Ask(server->port(), "GET /healthz HTTP/1.0\r\n\r\n"), HasSubstr("ok"));
+}
+
+TEST(Server, IdleClientsMakeRoomForOthers) {
+  const auto server = StartServer();
+  const std::string_view request = "GET /healthz HTTP/1.1\r\n\r\n";
+  std::vector<int> idle(40);
+  for (int& fd : idle) {
+    fd = Dial(server->port());
+    EXPECT_EQ(send(fd, request.data(), request.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(request.size()));
+    char buffer[512];
+    EXPECT_GT(recv(fd, buffer, sizeof buffer, 0), 0);
+  }
+  // The first has been closed; the last is still served.
+  char byte = 0;
+  EXPECT_EQ(recv(idle.front(), &byte, 1, MSG_DONTWAIT), 0);
+  EXPECT_EQ(send(idle.back(), request.data(), request.size(), MSG_NOSIGNAL),
+            static_cast<ssize_t>(request.size()));
+  EXPECT_EQ(recv(idle.back(), &byte, 1, 0), 1);
+  std::ranges::for_each(idle, close);
 }
 
 TEST(Server, AddressesAsFlagsWriteThem) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bytes to and from an API server, with deadlines and a way to be stopped from another thread:
 // non-blocking sockets and OpenSSL under poll(2). No event loop: each call has its own thread to
-// wait in, and a connection costs one descriptor besides OpenSSL's state, whose 32 KB of buffers
-// are given back between records (SSL_MODE_RELEASE_BUFFERS): watches are silent for minutes.
+// wait in, and a connection costs one descriptor besides OpenSSL's state.
 #include "kube/socket.h"
 
 #include <arpa/inet.h>
@@ -19,6 +18,7 @@
 #include <cerrno>
 
 #include "base/text.h"
+#include "http/openssl.h"
 
 namespace gantry::kube {
 namespace {
@@ -27,84 +27,6 @@ bool IsAddress(const std::string& host) {
   in6_addr parsed{};
   return inet_pton(AF_INET, host.c_str(), &parsed) == 1 ||
          inet_pton(AF_INET6, host.c_str(), &parsed) == 1;
-}
-
-// The oldest reason in OpenSSL's queue of this thread, which it empties.
-std::string TlsReason() {
-  const unsigned long code = ERR_get_error();
-  ERR_clear_error();
-  const char* reason = code == 0 ? nullptr : ERR_reason_error_string(code);
-  return reason == nullptr ? "no reason given" : reason;
-}
-
-// --- a BIO over a socket that never raises SIGPIPE, as OpenSSL's own would --------------------
-
-int FdOf(BIO* bio) { return *static_cast<const int*>(BIO_get_data(bio)); }
-
-int BioWrite(BIO* bio, const char* bytes, int size) {
-  BIO_clear_retry_flags(bio);
-  const ssize_t sent = send(FdOf(bio), bytes, static_cast<size_t>(size), MSG_NOSIGNAL);
-  if (sent < 0 && (errno == EAGAIN || errno == EINTR)) {
-    BIO_set_retry_write(bio);
-  }
-  return static_cast<int>(sent);
-}
-
-int BioRead(BIO* bio, char* buffer, int size) {
-  BIO_clear_retry_flags(bio);
-  const ssize_t got = recv(FdOf(bio), buffer, static_cast<size_t>(size), 0);
-  if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
-    BIO_set_retry_read(bio);
-  }
-  return static_cast<int>(got);
-}
-
-long BioControl(BIO* /*bio*/, int command, long /*number*/, void* /*pointer*/) {
-  return command == BIO_CTRL_FLUSH ? 1 : 0;
-}
-
-const BIO_METHOD* SocketBio() {
-  static const BIO_METHOD* const method = [] {
-    BIO_METHOD* made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "gantry socket");
-    CHECK(made != nullptr);
-    BIO_meth_set_write(made, BioWrite);
-    BIO_meth_set_read(made, BioRead);
-    BIO_meth_set_ctrl(made, BioControl);
-    return made;
-  }();
-  return method;
-}
-
-// --- certificates ---------------------------------------------------------------------------
-
-struct BioFree {
-  void operator()(BIO* bio) const { BIO_free(bio); }
-};
-using BioPointer = std::unique_ptr<BIO, BioFree>;
-
-BioPointer MemoryBio(std::string_view text) {
-  return BioPointer(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
-}
-
-// Every certificate of a PEM text goes to `take`, which returns whether it could be used.
-template <typename Take>
-Status EachCertificate(std::string_view pem, std::string_view what, Take take) {
-  const BioPointer bio = MemoryBio(pem);
-  int count = 0;
-  while (X509* certificate = PEM_read_bio_X509_AUX(bio.get(), nullptr, nullptr, nullptr)) {
-    const bool taken = take(certificate, count);
-    X509_free(certificate);
-    if (!taken) {
-      return Fail(ErrorKind::kInvalid, format("read {}: {}", what, TlsReason()));
-    }
-    ++count;
-  }
-  // The end of the text is reported as an error too.
-  ERR_clear_error();
-  if (count == 0) {
-    return Fail(ErrorKind::kInvalid, format("read {}: no PEM certificate in it", what));
-  }
-  return {};
 }
 
 Status TrustAuthorities(SSL_CTX* context, const Config& config) {
@@ -117,33 +39,15 @@ Status TrustAuthorities(SSL_CTX* context, const Config& config) {
     SSL_CTX_set_default_verify_paths(context);
     return {};
   }
-  X509_STORE* store = SSL_CTX_get_cert_store(context);
-  // Who is named there is trusted, an intermediate authority without its root too, as Go has it.
-  X509_STORE_set_flags(store, X509_V_FLAG_PARTIAL_CHAIN);
-  return EachCertificate(config.ca_pem, "certificate authority", [store](X509* certificate, int) {
-    return X509_STORE_add_cert(store, certificate) == 1;
-  });
+  return http::TrustAuthorities(context, config.ca_pem, "read certificate authority");
 }
 
 Status UseClientCertificate(SSL_CTX* context, const Config& config) {
   if (config.client_certificate_pem.empty()) {
     return {};
   }
-  TRY(EachCertificate(config.client_certificate_pem, "client certificate",
-                      [context](X509* certificate, int index) {
-                        return index == 0 ? SSL_CTX_use_certificate(context, certificate) == 1
-                                          : SSL_CTX_add1_chain_cert(context, certificate) == 1;
-                      }));
-  // An encrypted key must not make OpenSSL ask on the terminal.
-  const auto no_password = [](char*, int, int, void*) { return -1; };
-  const BioPointer bio = MemoryBio(config.client_key_pem);
-  EVP_PKEY* key = PEM_read_bio_PrivateKey(bio.get(), nullptr, no_password, nullptr);
-  const bool used = key != nullptr && SSL_CTX_use_PrivateKey(context, key) == 1;
-  EVP_PKEY_free(key);
-  if (!used) {
-    return Fail(ErrorKind::kInvalid, format("read client key: {}", TlsReason()));
-  }
-  return {};
+  TRY(http::UseCertificate(context, config.client_certificate_pem, "read client certificate"));
+  return http::UseKey(context, config.client_key_pem, "read client key");
 }
 
 // --- connecting -----------------------------------------------------------------------------
@@ -237,15 +141,9 @@ Result<std::unique_ptr<TlsContext>> TlsContext::Create(const Config& config) {
   if (!config.tls) {
     return nullptr;
   }
-  // The machine's openssl.cnf is not ours, and reading it costs more than all the rest.
-  OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_ATEXIT, nullptr);
-  SSL_CTX* native = SSL_CTX_new(TLS_client_method());
-  CHECK(native != nullptr);
+  SSL_CTX* native = http::NewTlsContext(TLS_client_method());
   std::unique_ptr<TlsContext> context(new TlsContext(native));
   SSL_CTX_set_min_proto_version(native, TLS1_2_VERSION);
-  SSL_CTX_set_mode(native, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
-                               SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-  SSL_CTX_set_session_cache_mode(native, SSL_SESS_CACHE_OFF);
   TRY(TrustAuthorities(native, config));
   TRY(UseClientCertificate(native, config));
   return context;
@@ -322,11 +220,8 @@ Socket::~Socket() {
 Status Socket::Handshake(const Config& config, const TlsContext& tls, SteadyTime deadline,
                          const Interrupt& interrupt) {
   ssl_ = SSL_new(tls.native());
-  BIO* bio = BIO_new(SocketBio());
-  CHECK(ssl_ != nullptr && bio != nullptr);
-  BIO_set_data(bio, const_cast<int*>(&fd_));
-  BIO_set_init(bio, 1);
-  SSL_set_bio(ssl_, bio, bio);
+  CHECK(ssl_ != nullptr);
+  http::UseSocket(ssl_, &fd_);
   const std::string& name = config.server_name.empty() ? config.host : config.server_name;
   if (IsAddress(name)) {
     X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl_), name.c_str());
@@ -365,7 +260,7 @@ Status Socket::WaitForTls(int result, std::string_view verb, SteadyTime deadline
                                                ? format("{}: connection closed", verb)
                                                : FailErrno(verb, error_number).error().message);
     default:
-      return Fail(ErrorKind::kUnavailable, format("{}: tls: {}", verb, TlsReason()));
+      return Fail(ErrorKind::kUnavailable, format("{}: tls: {}", verb, http::TlsReason()));
   }
 }
 
