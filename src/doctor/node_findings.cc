@@ -110,6 +110,8 @@ constexpr std::array kVerdicts = std::to_array<Verdict>({
     {"CdiStale", "its CDI document names files that are not there", kToolkitLog},
     {"RuntimeNotConfigured", "its container runtime could not be given the NVIDIA runtimes",
      kToolkitLog},
+    {"RuntimeNeedsRestart", "its container runtime runs without the NVIDIA runtimes",
+     "restart the container runtime there, or delete RUNTIME_RESTART_MODE from toolkit.env"},
     {kNoGpuAllocatable, "has a GPU and a driver, and its kubelet offers no GPU", kPluginLog},
     {"CdiHookMissing", "its CDI document calls a program that is not on it",
      "install NVIDIA's Container Toolkit there, or set toolkit.enabled=true in the ClusterPolicy"},

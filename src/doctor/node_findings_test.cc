@@ -108,6 +108,7 @@ TEST_F(NodeFindings, WhatTheValidatorSays) {
                              "CdiInvalid",
                              "CdiStale",
                              "RuntimeNotConfigured",
+                             "RuntimeNeedsRestart",
                              "NoGpuAllocatable",
                              "CdiHookMissing",
                              "KubeletDoesNotAnswer",

@@ -47,6 +47,8 @@ constexpr char kCtkFile[] = "gantry-ctk";
 constexpr char kOwner[] = "nvidia-container-toolkit";
 // Without a free inotify instance the host is looked at in this rhythm, and a watch tried again.
 constexpr seconds kLookAgain(60);
+// An engine that reads its files again without a new socket is asked in this rhythm.
+constexpr seconds kPendingAgain(60);
 
 container::DriverPlace PlaceOf(const Options& options, const host::DriverVerdict& verdict) {
   container::DriverPlace place;
@@ -83,6 +85,8 @@ class Toolkit {
   // True when the host is as wanted.
   bool Reconcile() {
     failed_ = false;
+    retry_after_.reset();
+    pending_.clear();
     StartWatching();
     places_.container_ready = !options_.with_driver_container || ContainerDriverReady();
     Watch(DriverPathsToWatch(options_, places_));
@@ -99,6 +103,11 @@ class Toolkit {
                  options_.driver_root));
     }
     const auto runtime = MakeRuntimeSetup(options_, journal_);
+    const bool leave = options_.no_runtime_config || options_.nri_plugin;
+    if (!leave && !IsConfigured(journal_)) {
+      // The toolkit's files alone must not look like a complete toolkit to the validator.
+      PutFailure("the container runtime is not configured yet");
+    }
     TellOfDocument();
     const Status files =
         PutFiles(verdict, runtime ? (*runtime)->LowLevelRuntimes() : KnownRuntimes());
@@ -106,7 +115,6 @@ class Toolkit {
       return Failed(files.error());
     }
     KeepInventory(verdict);
-    const bool leave = options_.no_runtime_config || options_.nri_plugin;
     const bool idle = leave && !IsConfigured(journal_);
     const Status configured = idle      ? Status()
                               : runtime ? Configure(**runtime, leave)
@@ -114,6 +122,11 @@ class Toolkit {
     TellValidator(configured);
     if (!configured) {
       return Failed(configured.error());
+    }
+    if (!pending_.empty()) {
+      retry_after_ = kPendingAgain;
+      Say(pending_);
+      return true;
     }
     Say(leave ? "the host has the container toolkit; the container runtime is left alone"
               : "the host has the container toolkit");
@@ -166,6 +179,7 @@ class Toolkit {
       return std::unexpected(outcome.error());
     }
     Changed(outcome->changed);
+    pending_ = outcome->pending;
     for (const std::string& remark : outcome->remarks) {
       Say(remark);
     }
@@ -211,14 +225,19 @@ class Toolkit {
     if (passing) {
       return;
     }
+    PutFailure(configured ? pending_ : configured.error().message);
+  }
+
+  // Why the engine has not got what it shall have; empty: it has.
+  void PutFailure(std::string why) {
+    std::ranges::replace(why, '\n', ' ');
     host::StatusValues failure;
-    if (!configured) {
-      std::string message = configured.error().message;
-      std::ranges::replace(message, '\n', ' ');
-      failure = {{"MESSAGE", message},
-                 {"SERVES", ServesAsBefore(options_, journal_) ? "true" : "false"}};
+    if (!why.empty()) {
+      failure = {{"MESSAGE", why},
+                 {"SERVES", ServesAsBefore(options_, journal_) ? "true" : "false"},
+                 {"NEEDS_RESTART", pending_.empty() ? "false" : "true"}};
     }
-    PutStatus(names::kToolkitFailed, !configured, std::move(failure));
+    PutStatus(names::kToolkitFailed, !why.empty(), std::move(failure));
   }
 
   void TellOfDocument() {
@@ -298,9 +317,9 @@ class Toolkit {
       }
       return true;
     }
-    const auto again = failed_ && retry_after_ ? std::optional<SteadyTime>(now + *retry_after_)
-                       : !watcher_             ? std::optional<SteadyTime>(now + kLookAgain)
-                                               : std::nullopt;
+    const auto again = retry_after_ ? std::optional<SteadyTime>(now + *retry_after_)
+                       : !watcher_  ? std::optional<SteadyTime>(now + kLookAgain)
+                                    : std::nullopt;
     while (true) {
       const host::Watcher::Wake wake = Next(signals, again);
       if (wake.stopped) {
@@ -334,6 +353,7 @@ class Toolkit {
   std::set<std::string> said_;
   bool failed_ = false;
   std::optional<seconds> retry_after_;
+  std::string pending_;  // as RuntimeSetup::Outcome has it
   bool unconfigured_ = false;
   RepairPace pace_;
 };

@@ -205,7 +205,7 @@ Result<RuntimeSetup::Outcome> RuntimeSetup::Install(host::Journal& journal) {
     }
   }
   TRY(journal.SetNote(kDropIn, wanted.drop_in));
-  const auto restarted = RestartIfNeeded(journal, effective, wanted.handlers);
+  const Status restarted = RestartIfNeeded(journal, effective, wanted.handlers, outcome);
   if (!restarted) {
     // First of all: whatever fails below, it is not tried again and again.
     TRY(journal.SetNote(kRefused, asked));
@@ -213,9 +213,8 @@ Result<RuntimeSetup::Outcome> RuntimeSetup::Install(host::Journal& journal) {
     return std::unexpected(
         restarted.error().In(format("configure {} (taken back)", found_.engine)));
   }
-  outcome.restarted = *restarted;
   TRY(journal.SetNote(kRefused, ""));
-  if (!journal.Note(kRunning).ends_with(kPending)) {
+  if (outcome.pending.empty()) {
     TRY(NoteServing(journal, wanted));
   }
   return outcome;
@@ -250,28 +249,41 @@ Status RuntimeSetup::NoteServing(host::Journal& journal, const Wanted& wanted) c
   return NoteHandlers(journal, handlers);
 }
 
-// Restarts the engine unless the process that runs has read the wanted configuration; true if it
-// was restarted.
-Result<bool> RuntimeSetup::RestartIfNeeded(host::Journal& journal, const std::string& effective,
-                                           const std::vector<std::string>& handlers) {
-  const std::string good = RunningNote(found_.process, effective);
+// Whether the process that runs has read the wanted configuration.
+bool RuntimeSetup::HasRead(const host::Journal& journal, const std::string& effective,
+                           const std::vector<std::string>& handlers) const {
   const std::string note = WithoutPending(journal.Note(kRunning));
-  const bool known = note.starts_with(RunningPrefix());
-  // Started since, by others: it has read our files, for it has what they say.
-  if (note == good || (!known && Answers({}, handlers, seconds(2)).has_value())) {
-    TRY(journal.SetNote(kRunning, good));
-    return false;
+  if (note == RunningNote(found_.process, effective)) {
+    return true;
   }
-  const std::string read = known ? note : RunningNote(found_.process, "");
+  const bool since = !note.starts_with(RunningPrefix());
+  // One that others have read its files without a new process shows it by a handler that is new.
+  const bool reloads = ReloadsInPlace() && options_.restart_mode == "none" &&
+                       !HasAll(ServedBefore(journal).handlers, handlers);
+  // Started since, by others: it has read our files, for it has what they say.
+  return (since || reloads) && Answers({}, handlers, seconds(2)).has_value();
+}
+
+// Restarts the engine unless it has read the wanted configuration.
+Status RuntimeSetup::RestartIfNeeded(host::Journal& journal, const std::string& effective,
+                                     const std::vector<std::string>& handlers, Outcome& outcome) {
+  if (HasRead(journal, effective, handlers)) {
+    return journal.SetNote(kRunning, RunningNote(found_.process, effective));
+  }
+  const std::string note = WithoutPending(journal.Note(kRunning));
+  const std::string read =
+      note.starts_with(RunningPrefix()) ? note : RunningNote(found_.process, "");
   TRY(journal.SetNote(kRunning, read + std::string(kPending)));
   if (options_.restart_mode == "none") {
-    log::Warning("{} has to be restarted for its new configuration; restart mode is none",
-                 found_.engine);
-    return false;
+    outcome.pending =
+        format("{} has not read its new configuration: restart it, the restart mode is none",
+               found_.engine);
+    Watch(found_.socket);
+    return {};
   }
   TRY_ASSIGN(const host::ProcessId now, RestartAndWait(handlers));
-  TRY(journal.SetNote(kRunning, RunningNote(now, effective)));
-  return true;
+  outcome.restarted = true;
+  return journal.SetNote(kRunning, RunningNote(now, effective));
 }
 
 Status RuntimeSetup::TakeBack(host::Journal& journal, const Wanted& wanted) {
@@ -496,7 +508,7 @@ Result<std::string> RuntimeSetup::Withdraw(host::Journal& journal,
     return "";
   }
   if (options_.restart_mode == "none") {
-    return format("{} has to be restarted without it; restart mode is none", found_.engine);
+    return format("{} runs with it until it is restarted; the restart mode is none", found_.engine);
   }
   TRY_ASSIGN(const host::ProcessId now, RestartAndWait({}));
   outcome.restarted = true;

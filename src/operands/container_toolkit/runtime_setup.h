@@ -26,6 +26,8 @@ class RuntimeSetup {
   struct Outcome {
     std::vector<std::string> changed;  // host paths
     bool restarted = false;
+    // Install: why the engine runs without its new configuration still; empty: it has it.
+    std::string pending;
     std::vector<std::string> remarks;
     std::string kept;  // Remove: why the runtime's program stays; empty: it went
   };
@@ -36,7 +38,8 @@ class RuntimeSetup {
 
   // kInvalid: the engine's files or the result are refused, nothing was changed, or they were taken
   // back before and are not tried again; kTimeout: the restarted engine did not answer, everything
-  // was taken back.
+  // was taken back. With restart mode "none" an engine that has to read its files again is left to
+  // others: Outcome::pending says so until it has.
   virtual Result<Outcome> Install(host::Journal& journal);
 
   // Takes back what Install did, and restarts the engine if that changes what it runs with; nothing
@@ -120,8 +123,10 @@ class RuntimeSetup {
  private:
   // Blocks until no start is under way, little longer than container::kStartTakes at most.
   void LetStartsFinish() const;
-  Result<bool> RestartIfNeeded(host::Journal& journal, const std::string& effective,
-                               const std::vector<std::string>& handlers);
+  [[nodiscard]] bool HasRead(const host::Journal& journal, const std::string& effective,
+                             const std::vector<std::string>& handlers) const;
+  Status RestartIfNeeded(host::Journal& journal, const std::string& effective,
+                         const std::vector<std::string>& handlers, Outcome& outcome);
   Status PutInPlace(host::Journal& journal, const Wanted& wanted, Outcome& outcome);
   Status NoteServing(host::Journal& journal, const Wanted& wanted) const;
   Status TakeBack(host::Journal& journal, const Wanted& wanted);

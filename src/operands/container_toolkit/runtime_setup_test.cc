@@ -304,6 +304,23 @@ TEST_F(RuntimeSetupTest, WithoutARestartTheProgramStays) {
   EXPECT_EQ(Get(Program()), "x");
 }
 
+TEST_F(RuntimeSetupTest, WithoutARestartTheEngineHasNotReadItsFiles) {
+  options_.restart_mode = "none";
+  const auto installed = Install();
+  ASSERT_TRUE(installed);
+  EXPECT_EQ(Get(kDropIn), "runtimes\n");
+  EXPECT_THAT(installed->pending, HasSubstr("containerd has not read its new configuration"));
+  EXPECT_EQ(engine_.restarts, 0);
+  EXPECT_EQ(Open().Note("runtime-serves"), "") << "no pod can get a GPU by it";
+  // A toolkit that starts again knows it still.
+  EXPECT_NE(Install()->pending, "");
+  // Somebody restarts it.
+  ++engine_.process.start_time;
+  EXPECT_EQ(Install()->pending, "");
+  EXPECT_THAT(Open().Note("runtime-serves"), HasSubstr("nvidia"));
+  EXPECT_EQ(Install()->pending, "");
+}
+
 TEST_F(RuntimeSetupTest, AnEngineThatIsNotFoundAndLivesOn) {
   ASSERT_TRUE(Install());
   host::Journal journal = Open();

@@ -76,7 +76,11 @@ class Toolkit final : public Stage {
     const auto failed = site().files().Read(names::kToolkitFailed);
     if (ours && failed && failed->contains("MESSAGE")) {
       seen.failure = failed->at("MESSAGE");
-      seen.serves = failed->contains("SERVES") && failed->at("SERVES") == "true";
+      const auto is_true = [&failed](const char* key) {
+        return failed->contains(key) && failed->at(key) == "true";
+      };
+      seen.serves = is_true("SERVES");
+      seen.needs_restart = is_true("NEEDS_RESTART");
     }
     return seen;
   }

@@ -406,7 +406,7 @@ std::string Fetch(int port, const std::string& path) {
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   for (int tries = 0; tries < 200; ++tries) {
     if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0) {
-      const std::string request = "GET " + path + " HTTP/1.1\r\nHost: n\r\n\r\n";
+      const std::string request = "GET " + path + " HTTP/1.0\r\n\r\n";
       send(fd.get(), request.data(), request.size(), 0);
       return ReadDescriptor(fd.get(), "answer").value_or("");
     }

@@ -105,6 +105,12 @@ Finding JudgeToolkit(const ToolkitObservation& seen) {
   constexpr char kToolkitsLog[] =
       "the container toolkit tries again when the container runtime's files change; the log of its "
       "pod on this node says more";
+  if (!seen.failure.empty() && !seen.serves && seen.needs_restart) {
+    return NotReady(
+        "RuntimeNeedsRestart", seen.failure,
+        "restart the container runtime on the node, or delete RUNTIME_RESTART_MODE from "
+        "toolkit.env so that the container toolkit restarts it");
+  }
   if (!seen.failure.empty() && !seen.serves) {
     return NotReady("RuntimeNotConfigured", seen.failure, kToolkitsLog);
   }

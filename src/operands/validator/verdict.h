@@ -57,7 +57,8 @@ struct ToolkitObservation {
   std::optional<CdiDocument> management;  // the management CDI document, if it is there
   // Why the container runtime has not got what the toolkit wants; empty: it has.
   std::string failure;
-  bool serves = false;  // but it still has what worked before
+  bool serves = false;         // but it still has what worked before
+  bool needs_restart = false;  // it gets it when somebody restarts it
 };
 Finding JudgeToolkit(const ToolkitObservation& seen);
 

@@ -107,6 +107,11 @@ TEST(ToolkitStage, WithoutItsRuntimeNotReady) {
   EXPECT_EQ(finding.state, State::kNotReady);
   EXPECT_EQ(finding.reason, "RuntimeNotConfigured");
   EXPECT_THAT(finding.message, HasSubstr("line 7"));
+  seen.needs_restart = true;
+  finding = JudgeToolkit(seen);
+  EXPECT_EQ(finding.state, State::kNotReady);
+  EXPECT_EQ(finding.reason, "RuntimeNeedsRestart");
+  EXPECT_THAT(finding.remedy, HasSubstr("restart the container runtime"));
   seen.serves = true;
   finding = JudgeToolkit(seen);
   EXPECT_EQ(finding.state, State::kReady) << "pods get their GPUs as before";
