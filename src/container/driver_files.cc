@@ -12,9 +12,10 @@
 #include <array>
 #include <set>
 
-#include "base/library_cache.h"
 #include "base/paths.h"
 #include "base/text.h"
+#include "elf/library_cache.h"
+#include "elf/soname.h"
 
 namespace gantry::container {
 namespace {
@@ -164,7 +165,11 @@ class Finder {
     AddFolders(folders);
     versions_ = Versions();
     if (versions_.empty()) {
-      AddFolders(CachedFolders(place_.root, "libnvidia-ml.so.1"));
+      AddFolders(elf::CachedFolders(place_.root, "libnvidia-ml.so.1"));
+      versions_ = Versions();
+    }
+    if (versions_.empty()) {
+      AddFolders({elf::kExtensionFolders.begin(), elf::kExtensionFolders.end()});
       versions_ = Versions();
     }
   }
@@ -253,7 +258,7 @@ class Finder {
     if (real.empty() || !seen_libraries_.insert(real).second) {
       return;
     }
-    const std::string soname = ReadSoname(JoinPath(place_.root, real));
+    const std::string soname = elf::ReadSoname(JoinPath(place_.root, real));
     into.push_back({path, real, soname});
     Links(ParentOf(path), BaseName(path), soname);
   }

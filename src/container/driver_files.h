@@ -78,15 +78,4 @@ std::vector<std::string> MigNodes(const std::string& root, int gpu_minor, int gp
 // "config" or "monitor".
 int MigRightMinor(const std::string& root, std::string_view right);
 
-// A shared object that the linker's cache of this machine can list.
-struct SharedObject {
-  std::string soname;   // DT_SONAME; empty if it has none
-  bool narrow = false;  // of 32 bits
-};
-// nullopt if it is none: no ELF, of another machine, without a dynamic section.
-std::optional<SharedObject> ReadSharedObject(const std::string& path);
-
-// The SONAME of a shared object of 64 bits; empty if it is none or has none.
-std::string ReadSoname(const std::string& path);
-
 }  // namespace gantry::container

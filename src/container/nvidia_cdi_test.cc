@@ -15,8 +15,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/library_cache.h"
 #include "base/paths.h"
+#include "elf/library_cache.h"
 #include "policy/names.h"
 
 namespace gantry::container {
@@ -201,13 +201,22 @@ TEST_F(NvidiaCdiTest, FoldersOfTheLinkersCache) {
   fs::rename(root_ + "/usr/lib/x86_64-linux-gnu", root_ + "/opt/driver/lib");
   EXPECT_FALSE(FindDriverFiles(input_.driver).has_value());
   std::ofstream(root_ + "/etc/ld.so.cache")
-      << LibraryCache::Read("")
+      << elf::LibraryCache::Read("")
              ->With({{"libnvidia-ml.so.1", "/opt/driver/lib/libnvidia-ml.so.1"}})
              .Whole();
   const auto found = FindDriverFiles(input_.driver);
   ASSERT_TRUE(found.has_value()) << found.error().message;
   EXPECT_EQ(found->version, kVersion);
   EXPECT_EQ(found->libraries.front().path, std::string("/opt/driver/lib/libcuda.so.") + kVersion);
+}
+
+TEST_F(NvidiaCdiTest, FoldersOfTalosExtensions) {
+  fs::create_directories(root_ + "/usr/local/glibc/usr");
+  fs::rename(root_ + "/usr/lib/x86_64-linux-gnu", root_ + "/usr/local/glibc/usr/lib");
+  const auto found = FindDriverFiles(input_.driver);
+  ASSERT_TRUE(found.has_value()) << found.error().message;
+  EXPECT_EQ(found->libraries.front().path,
+            std::string("/usr/local/glibc/usr/lib/libcuda.so.") + kVersion);
 }
 
 TEST_F(NvidiaCdiTest, GbmFindsItsBackend) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is there of an NVIDIA driver on this node: libraries, nvidia-smi, device nodes, kernel
 // module, and the GPUs on the PCI bus? The folders searched are those that NVIDIA's own programs
-// search, in their order, then those that the linker's cache names; links are followed inside the
-// root that they lie in, because a driver's links are often absolute (Debian's alternatives).
+// search, in their order, then those that the linker's cache names and those of Talos; links are
+// followed inside the root that they lie in, because a driver's links are often absolute (Debian's
+// alternatives).
 #include "host/driver_root.h"
 
 #include <sys/stat.h>
@@ -11,8 +12,8 @@
 #include <algorithm>
 #include <array>
 
-#include "base/library_cache.h"
 #include "base/text.h"
+#include "elf/library_cache.h"
 #include "host/files.h"
 #include "host/kernel_modules.h"
 #include "host/pci.h"
@@ -29,8 +30,8 @@ constexpr std::array kLibraryFolders = {"/",
                                         "/lib64",
                                         "/lib/x86_64-linux-gnu",
                                         "/lib/aarch64-linux-gnu"};
-constexpr std::array kProgramFolders = {"/usr/bin", "/usr/sbin",        "/bin",
-                                        "/sbin",    "/usr/lib/wsl/lib", "/opt/bin"};
+constexpr std::array kProgramFolders = {"/usr/bin",         "/usr/sbin", "/bin",          "/sbin",
+                                        "/usr/lib/wsl/lib", "/opt/bin",  "/usr/local/bin"};
 
 // The path inside the root of what `host_path` leads to, if that is a regular file that is not
 // empty (and can be run, if `program`); else "".
@@ -76,7 +77,10 @@ DriverTree ObserveTree(const std::string& root) {
   }
   tree.library = LibraryIn(root, kLibraryFolders);
   if (tree.library.empty()) {
-    tree.library = LibraryIn(root, CachedFolders(root, kLibrary));
+    tree.library = LibraryIn(root, elf::CachedFolders(root, kLibrary));
+  }
+  if (tree.library.empty()) {
+    tree.library = LibraryIn(root, elf::kExtensionFolders);
   }
   tree.library_version = VersionInName(BaseName(tree.library));
   return tree;
@@ -153,12 +157,14 @@ std::vector<std::string> DriverPathsToWatch(const DriverPlaces& places) {
   std::vector<std::string> paths = {JoinPath(places.host_root, "dev")};
   for (const std::string& root :
        {places.host_root, JoinPath(places.host_root, places.driver_dir)}) {
-    for (const char* folder : kLibraryFolders) {
+    std::vector<std::string> folders(kLibraryFolders.begin(), kLibraryFolders.end());
+    folders.insert(folders.end(), elf::kExtensionFolders.begin(), elf::kExtensionFolders.end());
+    for (const std::string& folder : folders) {
       if (const Result<std::string> resolved = ResolveInRoot(root, folder)) {
         paths.push_back(JoinPath(*resolved, kLibrary));
       }
     }
-    paths.push_back(JoinPath(root, kLinkerCache));
+    paths.push_back(JoinPath(root, elf::kLinkerCache));
   }
   std::ranges::sort(paths);
   const auto repeated = std::ranges::unique(paths);

@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/library_cache.h"
+#include "elf/library_cache.h"
 #include "host/kernel_modules.h"
 #include "host/pci.h"
 
@@ -141,11 +141,25 @@ TEST_F(DriverRootTest, ALibraryMayLieInTheRootOfADriversFolder) {
               Contains(root_ / "home/kubernetes/bin/nvidia/libnvidia-ml.so.1"));
 }
 
+TEST_F(DriverRootTest, ALibraryMayLieWhereTalosExtensionsPutIt) {
+  File("usr/local/bin/nvidia-smi", "program", 0755);
+  File("usr/lib/libnvidia-ml.so.550.1");
+  Link("usr/lib/libnvidia-ml.so.1", "libnvidia-ml.so.550.1");
+  const DriverPlaces places = {.host_root = root_};
+  EXPECT_EQ(ObserveDriver(places).host.library, "/usr/lib/libnvidia-ml.so.550.1");
+  EXPECT_EQ(ObserveDriver(places).host.nvidia_smi, "/usr/local/bin/nvidia-smi");
+  File("usr/local/glibc/usr/lib/libnvidia-ml.so.550.1");
+  Link("usr/local/glibc/usr/lib/libnvidia-ml.so.1", "libnvidia-ml.so.550.1");
+  EXPECT_EQ(ObserveDriver(places).host.library, "/usr/local/glibc/usr/lib/libnvidia-ml.so.550.1");
+  EXPECT_THAT(DriverPathsToWatch(places),
+              Contains(root_ / "usr/local/glibc/usr/lib/libnvidia-ml.so.1"));
+}
+
 TEST_F(DriverRootTest, ALibraryMayLieWhereTheLinkersCacheSays) {
   File("opt/driver/lib/libnvidia-ml.so.535.1");
   Link("opt/driver/lib/libnvidia-ml.so.1", "libnvidia-ml.so.535.1");
   EXPECT_EQ(ObserveDriver({.host_root = root_}).host.library, "");
-  File("etc/ld.so.cache", LibraryCache::Read("")
+  File("etc/ld.so.cache", elf::LibraryCache::Read("")
                               ->With({{"libnvidia-ml.so.1", "/gone/libnvidia-ml.so.1"},
                                       {"libnvidia-ml.so.1", "/opt/driver/lib/libnvidia-ml.so.1"}})
                               .Whole());

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where under a driver root lies libnvidia-ml.so.1? Distributions put it into one of six folders,
-// or into one that the linker's cache names. A driver root is somebody else's file system seen from
-// here: its links are resolved inside it.
+// or into one that the linker's cache names, Talos' extensions into one of two. A driver root is
+// somebody else's file system seen from here: its links are resolved inside it.
 #include <array>
 #include <optional>
 #include <system_error>
 
-#include "base/library_cache.h"
 #include "base/paths.h"
 #include "base/text.h"
+#include "elf/library_cache.h"
 #include "nvml/nvml.h"
 
 namespace gantry::nvml {
@@ -35,14 +35,20 @@ Result<std::filesystem::path> FindLibrary(const std::filesystem::path& root) {
       return *std::move(library);
     }
   }
-  for (const std::string& folder : CachedFolders(root.string(), kLibrary)) {
+  for (const std::string& folder : elf::CachedFolders(root.string(), kLibrary)) {
+    if (auto library = LibraryIn(root.string(), folder)) {
+      return *std::move(library);
+    }
+  }
+  for (const char* folder : elf::kExtensionFolders) {
     if (auto library = LibraryIn(root.string(), folder)) {
       return *std::move(library);
     }
   }
   return Fail(ErrorKind::kNotFound, format("find libnvidia-ml.so.1 under {}: in none of usr/lib64, "
                                            "usr/lib/<arch>-linux-gnu, lib64, "
-                                           "lib/<arch>-linux-gnu, the linker's cache",
+                                           "lib/<arch>-linux-gnu, the linker's cache, "
+                                           "usr/local/glibc/usr/lib, usr/lib",
                                            root.string()));
 }
 

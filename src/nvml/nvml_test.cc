@@ -8,7 +8,7 @@
 
 #include <fstream>
 
-#include "base/library_cache.h"
+#include "elf/library_cache.h"
 #include "nvml/errors.h"
 #include "nvml/symbols.h"
 
@@ -92,8 +92,9 @@ TEST(Coherence, AsTheDriverAnswers) {
 }
 
 TEST_F(Root, FindsTheLibraryInAnyOfTheFolders) {
-  for (const char* folder : {"lib/x86_64-linux-gnu", "lib64", "usr/lib/aarch64-linux-gnu",
-                             "usr/lib/x86_64-linux-gnu", "usr/lib64"}) {
+  for (const char* folder :
+       {"usr/lib", "usr/local/glibc/usr/lib", "lib/x86_64-linux-gnu", "lib64",
+        "usr/lib/aarch64-linux-gnu", "usr/lib/x86_64-linux-gnu", "usr/lib64"}) {
     Put(fs::path(folder) / "libnvidia-ml.so.1");
     const auto found = FindLibrary(root_);
     ASSERT_TRUE(found.has_value()) << found.error().message;
@@ -114,7 +115,7 @@ TEST_F(Root, FindsTheLibraryWhereTheLinkersCacheSays) {
   Put("opt/lib/libnvidia-ml.so.1");
   Put("etc/ld.so.cache");
   std::ofstream(root_ / "etc/ld.so.cache")
-      << LibraryCache::Read("")
+      << elf::LibraryCache::Read("")
              ->With({{"libnvidia-ml.so.1", "/opt/lib/libnvidia-ml.so.1"}})
              .Whole();
   const auto found = FindLibrary(root_);

@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "base/text.h"
-#include "container/driver_files.h"
+#include "elf/soname.h"
 #include "operands/container_runtime/cuda_compat.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
@@ -15,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   if (::ftruncate(fd, 0) != 0 || ::pwrite(fd, bytes, size, 0) != static_cast<ssize_t>(size)) {
     return 0;
   }
-  CHECK(gantry::container::ReadSoname(gantry::format("/proc/self/fd/{}", fd)).size() < 256);
+  CHECK(gantry::elf::ReadSoname(gantry::format("/proc/self/fd/{}", fd)).size() < 256);
   CHECK(gantry::container_runtime::ReadCompatNote(fd).size() <= size);
   return 0;
 }

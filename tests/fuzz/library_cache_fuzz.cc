@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include "base/library_cache.h"
+#include "elf/library_cache.h"
 
-namespace gantry {
+namespace gantry::elf {
 namespace {
 
 void Fuzz(std::string_view cache) {
@@ -27,9 +27,9 @@ void Fuzz(std::string_view cache) {
 }
 
 }  // namespace
-}  // namespace gantry
+}  // namespace gantry::elf
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
-  gantry::Fuzz({reinterpret_cast<const char*>(bytes), size});
+  gantry::elf::Fuzz({reinterpret_cast<const char*>(bytes), size});
   return 0;
 }

@@ -9,10 +9,10 @@
 
 #include <cerrno>
 
-#include "base/library_cache.h"
 #include "base/paths.h"
 #include "base/text.h"
 #include "container/driver_files.h"
+#include "elf/library_cache.h"
 #include "gpu/proc_gpus.h"
 #include "host/files.h"
 #include "host/processes.h"
@@ -179,11 +179,12 @@ Status PrintLibraryCache(const CliCall& call) {
              FlagWords::Parse(call.words,
                               {{{"driver-root", "root"}, Takes::kValue, {"NVIDIA_DRIVER_ROOT"}}},
                               call.environment));
-  TRY_ASSIGN(const std::string path, ResolveInRoot(flags.Text("driver-root", "/"), kLinkerCache));
+  TRY_ASSIGN(const std::string path,
+             ResolveInRoot(flags.Text("driver-root", "/"), elf::kLinkerCache));
   TRY_ASSIGN(const std::string cache, ReadFile(path));
-  TRY_ASSIGN(const LibraryCache libraries, LibraryCache::Read(cache));
+  TRY_ASSIGN(const elf::LibraryCache libraries, elf::LibraryCache::Read(cache));
   std::string text;
-  for (const CachedName& library : libraries.names()) {
+  for (const elf::CachedName& library : libraries.names()) {
     text += format("{} => {}\n", library.soname, library.path);
   }
   return PutOutput("", text);

@@ -14,7 +14,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "container/driver_files.h"
+#include "elf/soname.h"
 
 namespace gantry::container_runtime {
 namespace {
@@ -105,9 +105,9 @@ std::string ReadCompatNote(int fd) {
   return "";
 }
 
-std::vector<CachedLibrary> CompatLibraries(const ContainerRoot& root, std::string_view folder,
-                                           std::string_view host_driver_version,
-                                           std::string_view host_cuda_version) {
+std::vector<elf::CachedLibrary> CompatLibraries(const ContainerRoot& root, std::string_view folder,
+                                                std::string_view host_driver_version,
+                                                std::string_view host_cuda_version) {
   constexpr std::string_view kStem = "libcuda.so.";
   const std::vector<std::string> names = root.List(folder);
   CompatFacts facts;
@@ -142,13 +142,13 @@ std::vector<CachedLibrary> CompatLibraries(const ContainerRoot& root, std::strin
   if (!UseCompat(facts)) {
     return {};
   }
-  std::vector<CachedLibrary> libraries;
+  std::vector<elf::CachedLibrary> libraries;
   for (const std::string& name : names) {
     const auto fd = root.OpenAt(JoinPath(folder, name), O_RDONLY);
     if (!fd || name.find(".so.") == std::string::npos) {
       continue;
     }
-    const std::string soname = container::ReadSoname(format("/proc/self/fd/{}", fd->get()));
+    const std::string soname = elf::ReadSoname(format("/proc/self/fd/{}", fd->get()));
     if (soname == name) {  // the links named like the SONAME, not the files behind them
       libraries.push_back({soname, JoinPath(folder, name)});
     }

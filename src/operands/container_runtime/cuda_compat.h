@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/library_cache.h"
+#include "elf/library_cache.h"
 #include "operands/container_runtime/container_root.h"
 
 // CUDA forward compatibility: an image may carry a newer libcuda (in /usr/local/cuda/compat) that
@@ -26,9 +26,9 @@ struct CompatFacts {
 bool UseCompat(const CompatFacts& facts);
 
 // The libraries of the image that go before the host's; empty if none do.
-std::vector<CachedLibrary> CompatLibraries(const ContainerRoot& root, std::string_view folder,
-                                           std::string_view host_driver_version,
-                                           std::string_view host_cuda_version);
+std::vector<elf::CachedLibrary> CompatLibraries(const ContainerRoot& root, std::string_view folder,
+                                                std::string_view host_driver_version,
+                                                std::string_view host_cuda_version);
 
 // The JSON text of the note in an open libcuda; empty if it has none.
 std::string ReadCompatNote(int fd);

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/library_cache.h"
+#include "elf/library_cache.h"
 #include "operands/container_runtime/container_root.h"
 
 namespace gantry::container_runtime {
@@ -19,9 +19,10 @@ struct HookRequest {
   std::vector<SymbolicLink> links;
   std::vector<SymbolicLink> device_links;     // only where the target exists
   std::vector<SymbolicLink> links_if_absent;  // only where the image has nothing of that name
-  std::vector<CachedLibrary> libraries;
-  std::vector<CachedLibrary> cuda_libraries;  // only if the image has no CUDA runtime of its own
-  std::vector<std::string> folders;           // to be searched for libraries
+  std::vector<elf::CachedLibrary> libraries;
+  std::vector<elf::CachedLibrary>
+      cuda_libraries;                // only if the image has no CUDA runtime of its own
+  std::vector<std::string> folders;  // to be searched for libraries
   bool cuda_compat = false;
   std::string host_driver_version;
   std::string host_cuda_version;

@@ -14,8 +14,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/library_cache.h"
 #include "base/paths.h"
+#include "elf/library_cache.h"
 #include "operands/container_runtime/cuda_compat.h"
 
 namespace gantry::container_runtime {
@@ -25,10 +25,10 @@ namespace fs = std::filesystem;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-std::vector<CachedLibrary> Listed(const std::string& cache) {
-  std::vector<CachedLibrary> libraries;
-  if (const auto read = LibraryCache::Read(cache)) {
-    for (const CachedName& each : read->names()) {
+std::vector<elf::CachedLibrary> Listed(const std::string& cache) {
+  std::vector<elf::CachedLibrary> libraries;
+  if (const auto read = elf::LibraryCache::Read(cache)) {
+    for (const elf::CachedName& each : read->names()) {
       libraries.push_back({std::string(each.soname), std::string(each.path)});
     }
   }
@@ -69,7 +69,7 @@ class HooksTest : public testing::Test {
            ::mount("", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
            ::mount(path.c_str(), path.c_str(), nullptr, MS_BIND, nullptr) == 0;
   }
-  std::vector<CachedLibrary> Cache() { return Listed(Get("/etc/ld.so.cache")); }
+  std::vector<elf::CachedLibrary> Cache() { return Listed(Get("/etc/ld.so.cache")); }
 
   std::string folder_;
   std::string root_;
@@ -88,8 +88,8 @@ TEST_F(HooksTest, OneCallDoesItAll) {
   EXPECT_EQ(fs::read_symlink(root_ + "/usr/lib/x/libcuda.so.1"), "libcuda.so.535.1");
   EXPECT_EQ(fs::read_symlink(root_ + "/dev/dri/by-path/pci-0000:01:00.0-card"), "../card1");
   EXPECT_FALSE(fs::is_symlink(root_ + "/dev/dri/by-path/pci-0000:02:00.0-card"));
-  EXPECT_THAT(Cache(), ElementsAre(CachedLibrary{"libcuda.so.1", "/usr/lib/x/libcuda.so.1"},
-                                   CachedLibrary{"libcuda.so", "/usr/lib/x/libcuda.so"}));
+  EXPECT_THAT(Cache(), ElementsAre(elf::CachedLibrary{"libcuda.so.1", "/usr/lib/x/libcuda.so.1"},
+                                   elf::CachedLibrary{"libcuda.so", "/usr/lib/x/libcuda.so"}));
   EXPECT_EQ(Get("/etc/ld.so.conf.d/00-nvidia-driver.conf"), "/usr/lib/x\n");
 }
 
@@ -124,8 +124,8 @@ TEST_F(HooksTest, AnImageWithoutCudaGetsOne) {
     EXPECT_THAT(
         Cache(),
         testing::UnorderedElementsAre(
-            CachedLibrary{"libcudart.so.12", "/opt/nvidia/cuda-12.4/lib64/libcudart.so.12"},
-            CachedLibrary{"libcublas.so.12", "/opt/nvidia/cuda-12.4/lib64/libcublas.so.12"}));
+            elf::CachedLibrary{"libcudart.so.12", "/opt/nvidia/cuda-12.4/lib64/libcudart.so.12"},
+            elf::CachedLibrary{"libcublas.so.12", "/opt/nvidia/cuda-12.4/lib64/libcublas.so.12"}));
     EXPECT_EQ(Get("/etc/ld.so.conf.d/zz-cuda-toolkit.conf"), "/opt/nvidia/cuda-12.4/lib64\n");
     EXPECT_EQ(Get("/etc/ld.so.conf.d/00-nvidia-driver.conf"), "(absent)");
   }
@@ -136,7 +136,7 @@ TEST_F(HooksTest, TheCudaOfAnImageStays) {
   Put("/usr/local/cuda-11.8/bin/nvcc", "its own");
   fs::create_symlink("cuda-11.8", root_ + "/usr/local/cuda");
   const std::string cache =
-      LibraryCache::Read("")->With({{"libcudart.so.11.0", "/x/libcudart.so.11.0"}}).Whole();
+      elf::LibraryCache::Read("")->With({{"libcudart.so.11.0", "/x/libcudart.so.11.0"}}).Whole();
   Put("/etc/ld.so.cache", cache);
   ASSERT_EQ(Hook(kCuda), "");
   EXPECT_EQ(fs::read_symlink(root_ + "/usr/local/cuda"), "cuda-11.8");
@@ -147,12 +147,12 @@ TEST_F(HooksTest, TheCudaOfAnImageStays) {
 
 TEST_F(HooksTest, ALibraryThatTheImageKnowsStaysInFrontOfCudas) {
   Put("/etc/ld.so.cache",
-      LibraryCache::Read("")->With({{"libcublas.so.12", "/x/libcublas.so.12"}}).Whole());
+      elf::LibraryCache::Read("")->With({{"libcublas.so.12", "/x/libcublas.so.12"}}).Whole());
   ASSERT_EQ(Hook(kCuda), "");
-  EXPECT_THAT(Cache(),
-              testing::UnorderedElementsAre(
-                  CachedLibrary{"libcublas.so.12", "/x/libcublas.so.12"},
-                  CachedLibrary{"libcudart.so.12", "/opt/nvidia/cuda-12.4/lib64/libcudart.so.12"}));
+  EXPECT_THAT(Cache(), testing::UnorderedElementsAre(
+                           elf::CachedLibrary{"libcublas.so.12", "/x/libcublas.so.12"},
+                           elf::CachedLibrary{"libcudart.so.12",
+                                              "/opt/nvidia/cuda-12.4/lib64/libcudart.so.12"}));
 }
 
 TEST_F(HooksTest, LinksOfTheImageDoNotLeadOut) {
@@ -196,7 +196,8 @@ TEST_F(HooksTest, FoldersAreSearchedForWhatTheCacheLacks) {
                             .c_str()),
             0);
   EXPECT_EQ(Hook({"update-ldcache", "--folder", "/opt/lib"}), "");
-  EXPECT_THAT(Cache(), ElementsAre(CachedLibrary{"libdriver.so.1", "/opt/lib/libdriver.so.1"}));
+  EXPECT_THAT(Cache(),
+              ElementsAre(elf::CachedLibrary{"libdriver.so.1", "/opt/lib/libdriver.so.1"}));
   EXPECT_EQ(fs::read_symlink(root_ + "/opt/lib/libdriver.so.1"), "libdriver.so.535.1");
 }
 
@@ -212,7 +213,7 @@ TEST_F(HooksTest, ALibraryNeedsNoVersionInItsName) {
   fs::create_symlink("libdxcore.so", root_ + "/opt/lib/liblink.so");
   Put("/opt/lib/libtext.so", "INPUT(libdxcore.so)");
   EXPECT_EQ(Hook({"update-ldcache", "--folder", "/opt/lib"}), "");
-  EXPECT_THAT(Cache(), ElementsAre(CachedLibrary{"libdxcore.so", "/opt/lib/libdxcore.so"}));
+  EXPECT_THAT(Cache(), ElementsAre(elf::CachedLibrary{"libdxcore.so", "/opt/lib/libdxcore.so"}));
 }
 
 // As documents have it that NVIDIA's tools made: one hook after the other.
@@ -232,9 +233,10 @@ TEST_F(HooksTest, UpdateLdcacheLeavesTheImagesCudaInFront) {
   EXPECT_EQ(Get("/etc/ld.so.conf.d/00-compat-cuda.conf"), "/usr/local/cuda/compat\n");
   for (int i = 0; i < 2; ++i) {
     ASSERT_EQ(Hook({"update-ldcache", "--folder", "/usr/lib/x"}), "");
-    EXPECT_THAT(Cache(),
-                ElementsAre(CachedLibrary{"libcuda.so.1", "/usr/local/cuda/compat/libcuda.so.1"},
-                            CachedLibrary{"libcuda.so.1", "/usr/lib/x/libcuda.so.1"}));
+    EXPECT_THAT(
+        Cache(),
+        ElementsAre(elf::CachedLibrary{"libcuda.so.1", "/usr/local/cuda/compat/libcuda.so.1"},
+                    elf::CachedLibrary{"libcuda.so.1", "/usr/lib/x/libcuda.so.1"}));
     EXPECT_EQ(Get("/etc/ld.so.conf.d/00-nvidia-driver.conf"), "/usr/lib/x\n");
   }
 }

@@ -34,7 +34,7 @@ bool Before(const Candidate& a, const Candidate& b) {
   if (a.link != b.link) {
     return b.link;
   }
-  return CompareLibraryNames(a.file->name, b.file->name) > 0;
+  return elf::CompareLibraryNames(a.file->name, b.file->name) > 0;
 }
 
 struct Folder {
@@ -94,10 +94,10 @@ LibraryNames NamesIn(std::string_view folder, const std::vector<LibraryFile>& fi
   return names;
 }
 
-LibraryNames NamesOf(const std::vector<CachedLibrary>& libraries,
+LibraryNames NamesOf(const std::vector<elf::CachedLibrary>& libraries,
                      const std::vector<SymbolicLink>& links) {
   std::vector<Folder> folders;
-  for (const CachedLibrary& library : libraries) {
+  for (const elf::CachedLibrary& library : libraries) {
     const Place place = PlaceOf(library.path);
     auto folder = std::ranges::find(folders, place.folder, &Folder::path);
     if (folder == folders.end()) {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/library_cache.h"
+#include "elf/library_cache.h"
 #include "operands/container_runtime/container_root.h"
 
 // What ldconfig makes of the files of a folder: the names that the linker's cache lists, and the
@@ -22,7 +22,7 @@ struct LibraryFile {
 };
 
 struct LibraryNames {
-  std::vector<CachedLibrary> libraries;
+  std::vector<elf::CachedLibrary> libraries;
   std::vector<SymbolicLink> links;  // from SONAMEs to files
 };
 
@@ -35,7 +35,7 @@ bool IsLibraryName(std::string_view name);
 LibraryNames NamesIn(std::string_view folder, const std::vector<LibraryFile>& files);
 
 // The same for libraries whose SONAMEs and paths are known, with the links that are made to them.
-LibraryNames NamesOf(const std::vector<CachedLibrary>& libraries,
+LibraryNames NamesOf(const std::vector<elf::CachedLibrary>& libraries,
                      const std::vector<SymbolicLink>& links);
 
 }  // namespace gantry::container_runtime

@@ -17,8 +17,8 @@ TEST(LibraryNames, TheNameOfTheLinkerForProgramsIsListedToo) {
   const LibraryNames names = NamesIn("/d", {{"libcuda.so", "libcuda.so.1", kLink},
                                             {"libcuda.so.1", "libcuda.so.1", kLink},
                                             {"libcuda.so.535.1", "libcuda.so.1"}});
-  EXPECT_THAT(names.libraries, ElementsAre(CachedLibrary{"libcuda.so", "/d/libcuda.so"},
-                                           CachedLibrary{"libcuda.so.1", "/d/libcuda.so.1"}));
+  EXPECT_THAT(names.libraries, ElementsAre(elf::CachedLibrary{"libcuda.so", "/d/libcuda.so"},
+                                           elf::CachedLibrary{"libcuda.so.1", "/d/libcuda.so.1"}));
   EXPECT_THAT(names.links, ElementsAre(SymbolicLink{"libcuda.so.535.1", "/d/libcuda.so.1"}));
 }
 
@@ -26,7 +26,7 @@ TEST(LibraryNames, AnyOtherLinkIsOneMoreFileOfItsSoname) {
   const LibraryNames names = NamesIn("/d", {{"libGLX_indirect.so.0", "libGLX_nvidia.so.0", kLink},
                                             {"libGLX_nvidia.so.535.1", "libGLX_nvidia.so.0"}});
   EXPECT_THAT(names.libraries,
-              ElementsAre(CachedLibrary{"libGLX_nvidia.so.0", "/d/libGLX_nvidia.so.0"}));
+              ElementsAre(elf::CachedLibrary{"libGLX_nvidia.so.0", "/d/libGLX_nvidia.so.0"}));
   EXPECT_THAT(names.links,
               ElementsAre(SymbolicLink{"libGLX_nvidia.so.535.1", "/d/libGLX_nvidia.so.0"}));
 }
@@ -46,21 +46,21 @@ TEST(LibraryNames, AFileOfThatNameIsNotReplaced) {
 TEST(LibraryNames, WithoutASonameAFilesNameIsIt) {
   const LibraryNames names =
       NamesIn("/d", {{"liba.so.7", ""}, {"liba.so", "", kLink}, {"libn.so", "", false, true}});
-  EXPECT_THAT(names.libraries, ElementsAre(CachedLibrary{"liba.so", "/d/liba.so"},
-                                           CachedLibrary{"liba.so.7", "/d/liba.so.7"},
-                                           CachedLibrary{"libn.so", "/d/libn.so", true}));
+  EXPECT_THAT(names.libraries, ElementsAre(elf::CachedLibrary{"liba.so", "/d/liba.so"},
+                                           elf::CachedLibrary{"liba.so.7", "/d/liba.so.7"},
+                                           elf::CachedLibrary{"libn.so", "/d/libn.so", true}));
   EXPECT_THAT(names.links, IsEmpty());
 }
 
 TEST(LibraryNames, LinksOfADocumentAreNamesIfTheyLeadToALibraryOfTheirFolder) {
-  const std::vector<CachedLibrary> libraries = {{"liba.so.1", "/d/liba.so.1.2"},
-                                                {"libb.so.1", "/e/libb.so.1.2"}};
+  const std::vector<elf::CachedLibrary> libraries = {{"liba.so.1", "/d/liba.so.1.2"},
+                                                     {"libb.so.1", "/e/libb.so.1.2"}};
   const auto names = [&](const SymbolicLink& link) { return NamesOf(libraries, {link}).libraries; };
   for (const char* target : {"liba.so.1", "liba.so.1.2", "/d/liba.so.1"}) {
     EXPECT_THAT(names({target, "/d/liba.so"}),
-                ElementsAre(CachedLibrary{"liba.so", "/d/liba.so"},
-                            CachedLibrary{"liba.so.1", "/d/liba.so.1"},
-                            CachedLibrary{"libb.so.1", "/e/libb.so.1"}))
+                ElementsAre(elf::CachedLibrary{"liba.so", "/d/liba.so"},
+                            elf::CachedLibrary{"liba.so.1", "/d/liba.so.1"},
+                            elf::CachedLibrary{"libb.so.1", "/e/libb.so.1"}))
         << target;
   }
   for (const SymbolicLink& link : {SymbolicLink{"liba.so.9", "/d/liba.so"},

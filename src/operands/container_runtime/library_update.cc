@@ -13,7 +13,7 @@
 
 #include "base/paths.h"
 #include "base/text.h"
-#include "container/driver_files.h"
+#include "elf/soname.h"
 #include "operands/container_runtime/cuda_compat.h"
 #include "operands/container_runtime/hook_steps.h"
 #include "operands/container_runtime/library_names.h"
@@ -57,7 +57,7 @@ bool AddFile(const ContainerRoot& root, const std::string& folder, const FolderE
   if (!fd) {
     return !link;
   }
-  if (auto object = container::ReadSharedObject(format("/proc/self/fd/{}", fd->get()))) {
+  if (auto object = elf::ReadSharedObject(format("/proc/self/fd/{}", fd->get()))) {
     read.sonames.push_back(std::move(object->soname));
     read.files.push_back({entry.name, read.sonames.back(), link, object->narrow});
   } else if (!link) {
@@ -77,7 +77,8 @@ std::vector<SymbolicLink> Missing(const ContainerRoot& root, std::vector<Symboli
 // Makes the links that ldconfig would make in a folder, and adds what it would list of it to
 // `libraries`, but for what the cache lists already.
 Status SearchFolder(const ContainerRoot& root, const std::string& folder, const Paths& cached,
-                    std::vector<CachedLibrary>& libraries, std::vector<std::string>& warnings) {
+                    std::vector<elf::CachedLibrary>& libraries,
+                    std::vector<std::string>& warnings) {
   ReadFolder read = {root.Entries(folder)};
   std::vector<const FolderEntry*> hanging;
   for (const FolderEntry& entry : read.entries) {
@@ -103,7 +104,7 @@ Status SearchFolder(const ContainerRoot& root, const std::string& folder, const 
     }
     names = NamesIn(folder, read.files);
   }
-  for (CachedLibrary& library : names.libraries) {
+  for (elf::CachedLibrary& library : names.libraries) {
     if (Contains(cached, library.path)) {
       continue;
     }
@@ -128,7 +129,7 @@ Status ListFolders(const ContainerRoot& root, const std::string& name,
   return root.Write(JoinPath(kConfigFolder, name), {Join(folders, "\n"), "\n"});
 }
 
-std::vector<std::string> FoldersOf(const std::vector<CachedLibrary>& libraries,
+std::vector<std::string> FoldersOf(const std::vector<elf::CachedLibrary>& libraries,
                                    const std::vector<std::string>& also) {
   std::vector<std::string> folders;
   const auto add = [&](const std::string& folder) {
@@ -136,7 +137,7 @@ std::vector<std::string> FoldersOf(const std::vector<CachedLibrary>& libraries,
       folders.push_back(folder);
     }
   };
-  for (const CachedLibrary& library : libraries) {
+  for (const elf::CachedLibrary& library : libraries) {
     add(ParentOf(library.path));
   }
   std::ranges::for_each(also, add);
@@ -156,9 +157,9 @@ Status UpdateMusl(const ContainerRoot& root, const std::vector<std::string>& fol
 }
 
 // Whether the cache has libraries of a folder: then ldconfig finds it without being told.
-bool Lists(const LibraryCache& cache, std::string_view folder) {
+bool Lists(const elf::LibraryCache& cache, std::string_view folder) {
   const std::string_view wanted = WithoutUsr(folder);
-  return std::ranges::any_of(cache.names(), [&](const CachedName& library) {
+  return std::ranges::any_of(cache.names(), [&](const elf::CachedName& library) {
     const std::string_view path = WithoutUsr(library.path);
     return path.starts_with(wanted) && path.rfind('/') == wanted.size();
   });
@@ -166,28 +167,31 @@ bool Lists(const LibraryCache& cache, std::string_view folder) {
 
 // The libraries of a CUDA toolkit that the image lacks: none if it has a CUDA runtime, which the
 // others would be mixed with.
-std::vector<CachedLibrary> LackingCuda(const HookRequest& request, const LibraryCache& cache) {
+std::vector<elf::CachedLibrary> LackingCuda(const HookRequest& request,
+                                            const elf::LibraryCache& cache) {
   constexpr std::string_view kRuntime = "libcudart.so";
   if (request.cuda_libraries.empty()) {
     return {};
   }
   std::unordered_set<std::string_view> own;
-  for (const CachedName& each : cache.names()) {
+  for (const elf::CachedName& each : cache.names()) {
     if (each.soname.starts_with(kRuntime)) {
       return {};
     }
     own.insert(each.soname);
   }
-  std::vector<CachedLibrary> lacking;
-  std::ranges::copy_if(request.cuda_libraries, std::back_inserter(lacking),
-                       [&](const CachedLibrary& library) { return !own.contains(library.soname); });
+  std::vector<elf::CachedLibrary> lacking;
+  std::ranges::copy_if(
+      request.cuda_libraries, std::back_inserter(lacking),
+      [&](const elf::CachedLibrary& library) { return !own.contains(library.soname); });
   return lacking;
 }
 
 // What enable-cuda-compat has put into the cache, if it ran as a hook of its own: the driver's
 // libraries must not come before it again.
-std::vector<CachedLibrary> CompatBefore(const ContainerRoot& root, const LibraryCache& cache) {
-  std::vector<CachedLibrary> libraries;
+std::vector<elf::CachedLibrary> CompatBefore(const ContainerRoot& root,
+                                             const elf::LibraryCache& cache) {
+  std::vector<elf::CachedLibrary> libraries;
   for (const std::string& name : root.List(kConfigFolder)) {
     if (!name.starts_with(kCompatStem)) {
       continue;
@@ -197,7 +201,7 @@ std::vector<CachedLibrary> CompatBefore(const ContainerRoot& root, const Library
     if (folder.empty()) {
       continue;
     }
-    for (const CachedName& each : cache.names()) {
+    for (const elf::CachedName& each : cache.names()) {
       if (ParentOf(each.path) == folder) {
         libraries.push_back({std::string(each.soname), std::string(each.path)});
       }
@@ -208,13 +212,13 @@ std::vector<CachedLibrary> CompatBefore(const ContainerRoot& root, const Library
 
 // What SearchFolder finds in the folders of a request.
 Status SearchFolders(const HookRequest& request, const ContainerRoot& root,
-                     const LibraryCache& cache, std::vector<CachedLibrary>& libraries,
+                     const elf::LibraryCache& cache, std::vector<elf::CachedLibrary>& libraries,
                      std::vector<std::string>& warnings) {
   if (request.folders.empty()) {
     return {};
   }
   Paths cached;
-  for (const CachedName& library : cache.names()) {
+  for (const elf::CachedName& library : cache.names()) {
     cached.insert(library.path);
   }
   for (const std::string& folder : request.folders) {
@@ -225,19 +229,19 @@ Status SearchFolders(const HookRequest& request, const ContainerRoot& root,
 
 }  // namespace
 
-Status UpdateLibraries(const HookRequest& request, const std::vector<CachedLibrary>& driver,
+Status UpdateLibraries(const HookRequest& request, const std::vector<elf::CachedLibrary>& driver,
                        const ContainerRoot& root, std::vector<std::string>& warnings) {
-  std::vector<CachedLibrary> compat =
+  std::vector<elf::CachedLibrary> compat =
       request.cuda_compat ? CompatLibraries(root, request.compat_folder,
                                             request.host_driver_version, request.host_cuda_version)
-                          : std::vector<CachedLibrary>{};
+                          : std::vector<elf::CachedLibrary>{};
   if (compat.empty() && driver.empty() && request.folders.empty() &&
       request.cuda_libraries.empty()) {
     return {};
   }
   const bool musl = root.Exists("/etc/alpine-release");
-  const std::string before = musl ? "" : root.Read(kLinkerCache).value_or("");
-  const auto cache = LibraryCache::Read(before);
+  const std::string before = musl ? "" : root.Read(elf::kLinkerCache).value_or("");
+  const auto cache = elf::LibraryCache::Read(before);
   if (!cache) {
     return Settle(HookStep::kLinkerCache, std::unexpected(cache.error()), warnings);
   }
@@ -245,7 +249,7 @@ Status UpdateLibraries(const HookRequest& request, const std::vector<CachedLibra
   if (decided_before) {
     compat = CompatBefore(root, *cache);
   }
-  std::vector<CachedLibrary> libraries = compat;
+  std::vector<elf::CachedLibrary> libraries = compat;
   libraries.insert(libraries.end(), driver.begin(), driver.end());
   TRY(SearchFolders(request, root, *cache, libraries, warnings));
   if (musl) {
@@ -263,15 +267,15 @@ Status UpdateLibraries(const HookRequest& request, const std::vector<CachedLibra
   if (!compat.empty() && !decided_before) {
     TRY(list(std::string(kCompatStem) + "cuda.conf", {request.compat_folder}));
   }
-  const std::vector<CachedLibrary> cuda = LackingCuda(request, *cache);
+  const std::vector<elf::CachedLibrary> cuda = LackingCuda(request, *cache);
   TRY(list("zz-cuda-toolkit.conf", FoldersOf(cuda, {})));
   std::ranges::copy(cuda, std::back_inserter(libraries));
   if (cache->Has(libraries)) {
     return {};
   }
-  const CacheBytes after = cache->With(libraries);
+  const elf::CacheBytes after = cache->With(libraries);
   return Settle(HookStep::kLinkerCache,
-                root.Write(kLinkerCache, {after.entries, after.texts, after.added}), warnings);
+                root.Write(elf::kLinkerCache, {after.entries, after.texts, after.added}), warnings);
 }
 
 }  // namespace gantry::container_runtime

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/library_cache.h"
+#include "elf/library_cache.h"
 #include "operands/container_runtime/container_root.h"
 #include "operands/container_runtime/hook_arguments.h"
 
@@ -14,7 +14,7 @@ namespace gantry::container_runtime {
 // Makes the container's linker find the driver's libraries, those of the request's folders, and
 // CUDA's. `driver`: what the cache is to list of the driver. Warnings and errors as `Settle` has
 // them.
-Status UpdateLibraries(const HookRequest& request, const std::vector<CachedLibrary>& driver,
+Status UpdateLibraries(const HookRequest& request, const std::vector<elf::CachedLibrary>& driver,
                        const ContainerRoot& root, std::vector<std::string>& warnings);
 
 }  // namespace gantry::container_runtime

@@ -17,7 +17,7 @@
 #include "base/paths.h"
 #include "base/text.h"
 #include "container/cdi.h"
-#include "container/driver_files.h"
+#include "elf/soname.h"
 #include "host/files.h"
 #include "host/signals.h"
 #include "host/watch.h"
@@ -130,7 +130,7 @@ OfferedCuda Describe(const std::string& release, const std::string& path,
   const std::string folder = ResolveInRoot(path, cuda.libraries).value_or(path);
   for (const std::string& name : ListDirectory(folder).value_or(std::vector<std::string>{})) {
     const auto file = ResolveInRoot(path, JoinPath(cuda.libraries, name));
-    if (name.find(".so.") != std::string::npos && file && container::ReadSoname(*file) == name) {
+    if (name.find(".so.") != std::string::npos && file && elf::ReadSoname(*file) == name) {
       cuda.sonames.push_back(name);
     }
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <ranges>
 #include <string>
@@ -11,7 +12,7 @@
 
 // The dynamic linker's cache, /etc/ld.so.cache, in the format "glibc-ld.so.cache1.1" (glibc's
 // elf/cache.c and sysdeps/generic/dl-cache.h).
-namespace gantry {
+namespace gantry::elf {
 
 inline constexpr char kLinkerCache[] = "/etc/ld.so.cache";
 
@@ -78,4 +79,8 @@ class LibraryCache {
 // them, each once, in its order. None if there is no cache that can be read.
 std::vector<std::string> CachedFolders(const std::string& root, std::string_view soname);
 
-}  // namespace gantry
+// Where system extensions of Talos put libraries, with a glibc of their own and without: no cache of
+// the host lists these.
+inline constexpr std::array kExtensionFolders = {"/usr/local/glibc/usr/lib", "/usr/lib"};
+
+}  // namespace gantry::elf

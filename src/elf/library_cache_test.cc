@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether the cache that we write is one that ldconfig and the linker read: compared with what the
 // machine's own ldconfig makes and prints.
-#include "base/library_cache.h"
+#include "elf/library_cache.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 #include "base/paths.h"
 #include "base/text.h"
 
-namespace gantry {
+namespace gantry::elf {
 namespace {
 
 using testing::Contains;
@@ -174,4 +174,4 @@ TEST(LibraryCache, WhatIsNoCacheIsRefused) {
 }
 
 }  // namespace
-}  // namespace gantry
+}  // namespace gantry::elf

@@ -6,7 +6,7 @@
 // Layout (little endian): a header, `nlibs` entries of 24 bytes in descending order of their key,
 // the strings, then extensions (hwcaps names), aligned to 4. Offsets count from the header's start.
 // Old images put the format of glibc 2.0 in front; the linker accepts a file without that part.
-#include "base/library_cache.h"
+#include "elf/library_cache.h"
 
 #include <algorithm>
 #include <cstring>
@@ -18,7 +18,7 @@
 #include "base/paths.h"
 #include "base/text.h"
 
-namespace gantry {
+namespace gantry::elf {
 namespace {
 
 constexpr std::string_view kMagic = "glibc-ld.so.cache1.1";
@@ -359,4 +359,4 @@ std::vector<std::string> CachedFolders(const std::string& root, std::string_view
   return folders;
 }
 
-}  // namespace gantry
+}  // namespace gantry::elf

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // The SONAME of a library, without libelf: program headers -> PT_DYNAMIC -> DT_SONAME in DT_STRTAB.
 // A library of the driver is up to 100 MB, so single structures are read, never the file.
+#include "elf/soname.h"
+
 #include <elf.h>
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <span>
 
 #include "base/paths.h"
-#include "container/driver_files.h"
 
-namespace gantry::container {
+namespace gantry::elf {
 namespace {
 
 constexpr size_t kMostHeaders = 64;
@@ -125,4 +127,4 @@ std::string ReadSoname(const std::string& path) {
   return object && !object->narrow ? std::move(object->soname) : "";
 }
 
-}  // namespace gantry::container
+}  // namespace gantry::elf

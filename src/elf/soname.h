@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace gantry::elf {
+
+// A shared object that the linker's cache of this machine can list.
+struct SharedObject {
+  std::string soname;   // DT_SONAME; empty if it has none
+  bool narrow = false;  // of 32 bits
+};
+// nullopt if it is none: no ELF, of another machine, without a dynamic section.
+std::optional<SharedObject> ReadSharedObject(const std::string& path);
+
+// The SONAME of a shared object of 64 bits; empty if it is none or has none.
+std::string ReadSoname(const std::string& path);
+
+}  // namespace gantry::elf
