@@ -7,20 +7,13 @@
 #include <vector>
 
 #include "base/error.h"
+#include "container/containerd_reading.h"
 
 // containerd's configuration: which texts give it the NVIDIA runtimes (containerd's
 // docs/man/containerd-config.toml.5.md and docs/cri/config.md). Texts in, texts out. The root file
 // on disk decides about the schema version, never what `containerd config dump` prints: that is
 // migrated to the newest version and holds defaults that nobody wrote.
 namespace gantry::container {
-
-// Of the program, from `containerd --version`; 0.0 if unknown.
-struct ContainerdVersion {
-  int major = 0;
-  int minor = 0;
-  auto operator<=>(const ContainerdVersion&) const = default;
-};
-ContainerdVersion ParseContainerdVersion(std::string_view output);
 
 // Whether it puts an imported file's tables together with what is there, key by key; before, a
 // plugin's whole table was replaced.
@@ -71,35 +64,5 @@ std::vector<std::string> LowLevelRuntimes(const ContainerdWish& wish);
 
 // The root file without what PlanContainerd put into it, whatever else was edited since.
 std::string WithoutOurPart(std::string_view root_text, const std::string& drop_in_path);
-
-// The `imports` of a file as written.
-std::vector<std::string> ContainerdImports(std::string_view text);
-
-// Those of the file at `text_path` as absolute patterns.
-std::vector<std::string> ImportPatterns(std::string_view text, const std::string& text_path);
-
-// Whether that file names a path in its `imports`.
-bool ImportsPath(std::string_view text, const std::string& text_path, const std::string& path);
-
-// Whether a file has the CRI plugin's table, of whatever schema.
-bool ConfiguresCri(std::string_view text);
-
-// Which of a file's disabled_plugins is the CRI plugin or a part of it, by any of its names; empty:
-// none is. Then no kubelet can use this containerd.
-std::string DisabledCri(std::string_view text);
-
-// The same text with its `imports` replaced, for a trial run with files elsewhere. No change if it
-// has none.
-std::string WithImports(std::string_view text, const std::vector<std::string>& files);
-
-// What `containerd config dump` printed, reduced to what it means: two dumps with equal answers
-// need no restart between them. kInvalid if it is no TOML.
-Result<std::string> EffectiveConfig(std::string_view dump);
-
-// Runtime handlers in such a dump.
-std::vector<std::string> HandlersInDump(std::string_view dump);
-
-// Whether a configuration has this runtime handler with this program.
-bool HasRuntime(std::string_view text, const std::string& name, const std::string& program);
 
 }  // namespace gantry::container

@@ -65,6 +65,16 @@ void SpellAsPresent(const toml::table& present, toml::table& options) {
 
 }  // namespace
 
+std::string CriPlugin(int schema) {
+  return schema == 1   ? "cri"
+         : schema == 2 ? "io.containerd.grpc.v1.cri"
+                       : "io.containerd.cri.v1.runtime";
+}
+
+const toml::table* CriTable(const toml::table& root, int schema) {
+  return TableAt(root, {"plugins", CriPlugin(schema)});
+}
+
 bool RunsProgram(const toml::table* runtime, const std::string& program) {
   const toml::table* options = runtime == nullptr ? nullptr : TableAt(*runtime, {"options"});
   if (options == nullptr) {

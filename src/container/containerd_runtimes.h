@@ -12,6 +12,10 @@
 // options without regard to letter case: whatever is read, replaced or added there is so too.
 namespace gantry::container {
 
+// The CRI plugin's name in a file of that schema, and its table; nullptr if the file has none.
+std::string CriPlugin(int schema);
+const toml::table* CriTable(const toml::table& root, int schema);
+
 // Whether a runtime's table (nullptr: there is none) has this program, in every spelling of the
 // key: which of several counts depends on containerd's version.
 bool RunsProgram(const toml::table* runtime, const std::string& program);

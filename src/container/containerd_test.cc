@@ -13,6 +13,7 @@
 
 #include "base/paths.h"
 #include "base/text.h"
+#include "container/containerd_reading.h"
 
 namespace gantry::container {
 namespace {

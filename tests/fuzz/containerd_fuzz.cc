@@ -6,6 +6,7 @@
 #include <string>
 
 #include "container/containerd.h"
+#include "container/containerd_reading.h"
 #include "container/containerd_layout.h"
 
 namespace gantry::container {
