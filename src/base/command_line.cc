@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// What do the words of a command line ask for?
 #include "base/command_line.h"
 
 #include <CLI/CLI.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// What do this process' environment variables say?
 #include "base/environment.h"
 
 #include <cstdlib>

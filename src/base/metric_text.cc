@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// How is a metric written in Prometheus' text format?
 #include "base/metric_text.h"
 
 #include "base/text.h"

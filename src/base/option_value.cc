@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// What is the value of an option on another program's command line?
 #include "base/option_value.h"
 
 namespace gantry {

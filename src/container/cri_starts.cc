@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Which containers does the engine start at this moment? What CRI lists, read without protobuf.
 #include "container/cri_starts.h"
 
 #include <algorithm>

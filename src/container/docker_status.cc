@@ -17,7 +17,7 @@ Result<DockerStatus> ParseDockerInfo(std::string_view answer) {
   const size_t body = answer.find("\r\n\r\n");
   if (!answer.starts_with("HTTP/1.") || space == std::string_view::npos ||
       body == std::string_view::npos) {
-    return Fail(ErrorKind::kInternal, "read Docker's answer: it is no HTTP");
+    return Fail(ErrorKind::kInternal, "read Docker's response: not HTTP");
   }
   if (answer.substr(space + 1, 3) != "200") {
     return Fail(ErrorKind::kUnavailable,

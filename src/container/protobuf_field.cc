@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Which fields does a message of protobuf have? Wire types alone, without a schema.
 #include "container/protobuf_field.h"
 
 namespace gantry::container {

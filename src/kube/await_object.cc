@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// When is an object as somebody waits for it? Watched, not polled.
 
 // A command that must wait for one object: a watch of that object alone, and a place where the
 // caller sleeps until the watch has seen what it waits for.

@@ -20,8 +20,6 @@ std::string_view PathOf(Part part) {
       return "";
     case Part::kStatus:
       return "status";
-    case Part::kScale:
-      return "scale";
   }
   return "";
 }
@@ -113,7 +111,6 @@ std::unique_ptr<Client> Client::Bounded(std::stop_token stop,
 
 int Client::open_connections() const { return transport_->open_connections(); }
 std::string Client::FormatMetrics() const { return transport_->counts().Text(config_->HostPort()); }
-void Client::CloseIdle() { transport_->CloseIdle(); }
 
 // Sends the call and gives the pieces of a successful answer to `body`.
 Status Client::Stream(const Call& call, const std::function<void(std::string_view)>& body) const {
@@ -280,25 +277,6 @@ Status Client::Evict(const Key& pod, const DeleteOptions& options) {
                           .content_type = kJson,
                           .wait_when_told = false}},
                 [](std::string_view) {});
-}
-
-Result<bool> Client::Serves(const Kind& kind) {
-  const Result<Json> resources = GetPath(GroupPath(kind));
-  if (!resources.has_value()) {
-    if (resources.error().kind == ErrorKind::kNotFound) {
-      return false;
-    }
-    return std::unexpected(resources.error());
-  }
-  const Json* list = At(*resources, "resources");
-  if (list != nullptr && list->is_array()) {
-    for (const Json& resource : *list) {
-      if (TextAt(resource, "name") == kind.plural) {
-        return true;
-      }
-    }
-  }
-  return false;
 }
 
 Result<std::string> Client::Log(const Key& pod, const LogOptions& options) {

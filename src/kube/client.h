@@ -26,7 +26,7 @@ struct ClientOptions {
   std::chrono::milliseconds timeout{30'000};
   // Connections kept open for the next request. 0: each is closed after its answer, which is what a
   // node's agents want. One that was unused for longer than idle_expiry is closed by the next
-  // request, or by CloseIdle.
+  // request.
   int max_idle_connections = 2;
   std::chrono::seconds idle_expiry{30};
 };
@@ -39,7 +39,7 @@ struct Selection {
 };
 
 // A part of an object with an endpoint of its own.
-enum class Part { kWhole, kStatus, kScale };
+enum class Part { kWhole, kStatus };
 
 enum class Propagation { kBackground, kForeground, kOrphan };
 
@@ -114,8 +114,6 @@ class Client {
   // policy/v1 Eviction. kUnavailable, at once, when a disruption budget does not allow it now.
   Status Evict(const Key& pod, const DeleteOptions& options = {});
 
-  // Whether the server has this kind (a custom resource's definition may be missing).
-  Result<bool> Serves(const Kind& kind);
   // What a container wrote, as it wrote it; empty while its pod has no node. kInvalid: there is no
   // such container, or it has not run, or not twice. The kubelet is asked through the API server;
   // kUnavailable or kTimeout: it did not answer.
@@ -143,8 +141,6 @@ class Client {
   // `rest_client_requests_total` of all clients that share this one's connections, in Prometheus'
   // text format 0.0.4.
   [[nodiscard]] std::string FormatMetrics() const;
-  // Closes the idle connections now.
-  void CloseIdle();
 
  private:
   Client(std::shared_ptr<const Config> config, ClientOptions options,

@@ -72,11 +72,6 @@ void Transport::Release(std::unique_ptr<Connection> connection) {
   }
 }
 
-void Transport::CloseIdle() {
-  const std::scoped_lock lock(mutex_);
-  idle_.clear();
-}
-
 std::string Transport::RequestText(const HttpCall& call, std::string_view token) const {
   std::string text = format(
       "{} {}{} HTTP/1.1\r\nHost: {}\r\nUser-Agent: gantry/{} ({})\r\n"

@@ -52,7 +52,6 @@ class Transport {
 
   [[nodiscard]] int open_connections() const { return open_; }
   [[nodiscard]] const RequestCounts& counts() const { return counts_; }
-  void CloseIdle();
 
  private:
   struct Connection {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Which custom resource definitions does the operator create, patch or delete in a cluster?
 #include "operator/manage_crds.h"
 
 #include <CLI/CLI.hpp>
@@ -50,7 +51,7 @@ Status Apply(kube::Client& client, const Json& wanted, seconds at_most) {
   }
   if (stored.has_value()) {
     if (IsAnothers(*stored)) {
-      log::Info("{} is another's and stays as it is", key.name);
+      log::Info("{} belongs to another installation; left unchanged", key.name);
       return {};
     }
     stored = client.MergePatch(kDefinitions, key, DefinitionPatch(wanted));
@@ -68,7 +69,7 @@ Result<bool> DeleteDefinition(kube::Client& client, const std::string& name) {
   const kube::Key key{"", name};
   const auto stored = client.Get(kDefinitions, key);
   if (stored.has_value() && IsAnothers(*stored)) {
-    log::Info("{} is another's and stays", name);
+    log::Info("{} belongs to another installation; not deleted", name);
     return false;
   }
   const Status deleted = stored.has_value() ? client.Delete(kDefinitions, key)

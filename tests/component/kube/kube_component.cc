@@ -181,8 +181,6 @@ TEST(Client, ListsInPagesOneItemAtATime) {
 
 TEST(Client, SaysWhatTheServerHas) {
   const auto client = AdminClient();
-  EXPECT_TRUE(client->Serves(kinds::kRuntimeClass).value());
-  EXPECT_FALSE(client->Serves({"example.com", "v1", "Thing", "things", true}).value());
   EXPECT_EQ(TextAt(client->GetPath("/version").value(), "major"), "1");
 }
 
