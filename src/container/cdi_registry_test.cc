@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/testing/temp_folder.h"
+
 namespace gantry::container {
 namespace {
 
@@ -21,12 +23,9 @@ using testing::IsEmpty;
 class CdiRegistryTest : public testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = testing::TempDir() + "/cdi_registry.XXXXXX";
-    root_ = ::mkdtemp(pattern.data());
     fs::create_directories(root_ + "/etc");
     fs::create_directories(root_ + "/run");
   }
-  void TearDown() override { fs::remove_all(root_); }
 
   // A document of one device, which says where it is from.
   void Put(const std::string& path, const std::string& device = "0",
@@ -43,7 +42,8 @@ class CdiRegistryTest : public testing::Test {
     return edits ? edits->env.at(0) : edits.error().message;
   }
 
-  std::string root_;
+  const TempFolder temporary_;
+  const std::string root_ = temporary_.path();
   std::vector<std::string> warnings_;
 };
 

@@ -10,6 +10,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/testing/temp_folder.h"
+
 namespace gantry::container {
 namespace {
 
@@ -24,12 +26,9 @@ constexpr char kCri[] =
 class ImportsTest : public testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = testing::TempDir() + "/imports.XXXXXX";
-    root_ = ::mkdtemp(pattern.data());
     wish_.version = {1, 7};
     Root("\"/etc/containerd/conf.d/*.toml\"");
   }
-  void TearDown() override { fs::remove_all(root_); }
 
   void Root(const std::string& imports) {
     wish_.root_text = "version = 2\nimports = [" + imports + "]\n";
@@ -49,7 +48,8 @@ class ImportsTest : public testing::Test {
     return paths;
   }
 
-  std::string root_;
+  const TempFolder temporary_;
+  const std::string root_ = temporary_.path();
   ContainerdWish wish_;
 };
 

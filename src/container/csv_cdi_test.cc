@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/testing/temp_folder.h"
 #include "container/special_cdi.h"
 
 namespace gantry::container {
@@ -76,12 +77,7 @@ TEST(Csv, Document) {
 
 class SpecialTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = testing::TempDir() + "/special.XXXXXX";
-    root_ = ::mkdtemp(pattern.data());
-    place_.root = place_.dev_root = place_.run_root = root_;
-  }
-  void TearDown() override { fs::remove_all(root_); }
+  void SetUp() override { place_.root = place_.dev_root = place_.run_root = root_; }
   void Put(const std::string& path) {
     fs::create_directories(fs::path(root_ + path).parent_path());
     std::ofstream(root_ + path) << path;
@@ -93,7 +89,8 @@ class SpecialTest : public testing::Test {
     }
     return paths;
   }
-  std::string root_;
+  const TempFolder temporary_;
+  const std::string root_ = temporary_.path();
   DriverPlace place_;
 };
 

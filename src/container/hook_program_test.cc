@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/testing/temp_folder.h"
+
 namespace gantry::container {
 namespace {
 
@@ -15,12 +17,7 @@ namespace fs = std::filesystem;
 
 class HookProgramTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = testing::TempDir() + "/hook_program.XXXXXX";
-    root_ = ::mkdtemp(pattern.data());
-    fs::create_directories(root_ + "/usr/bin");
-  }
-  void TearDown() override { fs::remove_all(root_); }
+  void SetUp() override { fs::create_directories(root_ + "/usr/bin"); }
 
   void Put(const std::string& path, const std::string& text, bool runs = true) {
     std::ofstream(root_ + path) << text;
@@ -28,7 +25,8 @@ class HookProgramTest : public testing::Test {
   }
   HookMaker Maker() { return MakerOfHook(root_, "/usr/bin/nvidia-ctk"); }
 
-  std::string root_;
+  const TempFolder temporary_;
+  const std::string root_ = temporary_.path();
 };
 
 TEST_F(HookProgramTest, IsKnownByWhatStandsInItsFile) {

@@ -16,6 +16,7 @@
 #include <fstream>
 
 #include "base/paths.h"
+#include "base/testing/temp_folder.h"
 #include "elf/library_cache.h"
 #include "policy/names.h"
 
@@ -44,8 +45,6 @@ void Compare(const std::string& name, const std::string& text) {
 class NvidiaCdiTest : public testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = testing::TempDir() + "/driver.XXXXXX";
-    root_ = ::mkdtemp(pattern.data());
     const std::string folder = "/usr/lib/x86_64-linux-gnu/";
     fs::create_directories(root_ + "/usr/lib/x86_64-linux-gnu/vdpau");
     Library(folder, "libcuda.so", "libcuda.so.1");
@@ -82,7 +81,6 @@ class NvidiaCdiTest : public testing::Test {
     input_.hook = {"/usr/local/nvidia/toolkit/nvidia-cdi-hook", true};
     input_.gpus = {{"GPU-1", 0, 0, "0000:01:00.0", {}}, {"GPU-2", 1, 1, "0000:02:00.0", {}}};
   }
-  void TearDown() override { fs::remove_all(root_); }
 
   void Put(const std::string& path) {
     fs::create_directories(fs::path(root_ + path).parent_path());
@@ -102,7 +100,8 @@ class NvidiaCdiTest : public testing::Test {
               0);
   }
 
-  std::string root_;
+  const TempFolder temporary_;
+  const std::string root_ = temporary_.path();
   CdiInput input_;
 };
 

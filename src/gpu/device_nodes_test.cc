@@ -8,12 +8,14 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/testing/temp_folder.h"
+
 namespace gantry::gpu {
 namespace {
 
 TEST(DeviceNodes, WithoutAMountOfADevTheContainersOwnIsMeant) {
-  std::string root = "/tmp/gantry-device-nodes-XXXXXX";
-  ASSERT_NE(mkdtemp(root.data()), nullptr);
+  const TempFolder temporary;
+  const std::string& root = temporary.path();
   EXPECT_EQ(DevRootHere(root + "/none"), "/");
   EXPECT_EQ(DevRootHere(root), "/");
   std::ofstream(root + "/dev") << "no folder";
@@ -21,13 +23,12 @@ TEST(DeviceNodes, WithoutAMountOfADevTheContainersOwnIsMeant) {
   std::filesystem::remove(root + "/dev");
   std::filesystem::create_directory(root + "/dev");
   EXPECT_EQ(DevRootHere(root), root);
-  std::filesystem::remove_all(root);
 }
 
 // The kernel gives a driver's modules their numbers anew at each load.
 TEST(DeviceNodes, ThoseOfAnEarlierDriverAreMadeAnew) {
-  std::string root = "/tmp/gantry-device-nodes-XXXXXX";
-  ASSERT_NE(mkdtemp(root.data()), nullptr);
+  const TempFolder temporary;
+  const std::string& root = temporary.path();
   const std::string host = root + "/host";
   const std::string here = root + "/here";
   std::filesystem::create_directories(host + "/nvidia-caps");
@@ -54,7 +55,6 @@ TEST(DeviceNodes, ThoseOfAnEarlierDriverAreMadeAnew) {
   ASSERT_TRUE(make(host + "/nvidia1", 3));
   EXPECT_TRUE(MirrorDeviceNodes(host, here));
   EXPECT_TRUE(std::filesystem::is_regular_file(here + "/nvidia1"));
-  std::filesystem::remove_all(root);
 }
 
 }  // namespace

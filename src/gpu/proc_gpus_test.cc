@@ -8,6 +8,8 @@
 #include <fstream>
 #include <utility>
 
+#include "base/testing/temp_folder.h"
+
 namespace gantry::gpu {
 namespace {
 
@@ -33,8 +35,8 @@ TEST(ProcGpus, OneGpu) {
 }
 
 TEST(ProcGpus, OfAMachine) {
-  std::string pattern = testing::TempDir() + "/proc.XXXXXX";
-  const std::string root = ::mkdtemp(pattern.data());
+  const TempFolder temporary;
+  const std::string& root = temporary.path();
   const auto put = [&](const std::string& path, const std::string& text) {
     fs::create_directories(fs::path(root + path).parent_path());
     std::ofstream(root + path) << text;
@@ -52,13 +54,12 @@ TEST(ProcGpus, OfAMachine) {
   EXPECT_FALSE(gpus[0].mig_enabled);
   EXPECT_EQ(LoadedDriverVersion(root), "535.247.01");
   EXPECT_EQ(LoadedDriverVersion("/nowhere"), "");
-  fs::remove_all(root);
 }
 
 // The display of a DGX Station is counted by NVML and given to no container.
 TEST(ProcGpus, Kdp731_ADisplayIsNoGpuForContainers) {
-  std::string pattern = testing::TempDir() + "/proc.XXXXXX";
-  const std::string root = ::mkdtemp(pattern.data());
+  const TempFolder temporary;
+  const std::string& root = temporary.path();
   for (const auto& [address, model] :
        {std::pair{"0000:01:00.0", "NVIDIA DGX Display"}, std::pair{"0000:02:00.0", "A100"}}) {
     const fs::path folder = fs::path(root + "/proc/driver/nvidia/gpus") / address;
@@ -69,7 +70,6 @@ TEST(ProcGpus, Kdp731_ADisplayIsNoGpuForContainers) {
   const std::vector<container::CdiGpu> gpus = GpusForContainersFromProc(root);
   ASSERT_EQ(gpus.size(), 1U);
   EXPECT_EQ(gpus[0].index, 1);
-  fs::remove_all(root);
 }
 
 }  // namespace

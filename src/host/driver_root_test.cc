@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/testing/temp_folder.h"
 #include "elf/library_cache.h"
 #include "host/kernel_modules.h"
 #include "host/pci.h"
@@ -50,12 +51,6 @@ TEST(KernelModules, MajorOfACharacterDevice) {
 
 class DriverRootTest : public ::testing::Test {
  protected:
-  DriverRootTest() {
-    std::string name = fs::temp_directory_path() / "gantry-driver-XXXXXX";
-    root_ = mkdtemp(name.data());
-  }
-  ~DriverRootTest() override { fs::remove_all(root_); }
-
   void File(const std::string& path, const std::string& text = "x\n", mode_t mode = 0644) const {
     fs::create_directories((root_ / path).parent_path());
     std::ofstream(root_ / path) << text;
@@ -82,7 +77,8 @@ class DriverRootTest : public ::testing::Test {
     }
   }
 
-  fs::path root_;
+  const TempFolder temporary_;
+  const fs::path root_ = temporary_.path();
 };
 
 TEST_F(DriverRootTest, ReadsThePciBus) {

@@ -10,6 +10,8 @@
 #include <fstream>
 #include <thread>
 
+#include "base/testing/temp_folder.h"
+
 namespace gantry::host {
 namespace {
 
@@ -17,12 +19,8 @@ namespace fs = std::filesystem;
 
 class FilesTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = testing::TempDir() + "/files.XXXXXX";
-    folder_ = ::mkdtemp(pattern.data());
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-  std::string folder_;
+  const TempFolder temporary_;
+  const std::string folder_ = temporary_.path();
 };
 
 TEST_F(FilesTest, KeepsModeOfWhatItReplaces) {

@@ -12,6 +12,8 @@
 #include <fstream>
 #include <map>
 
+#include "base/testing/temp_folder.h"
+
 namespace gantry::host {
 namespace {
 
@@ -25,12 +27,7 @@ std::string KeepAll(const std::string&, const std::string& text) { return text; 
 
 class JournalTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = testing::TempDir() + "/journal.XXXXXX";
-    root_ = ::mkdtemp(pattern.data());
-    fs::create_directories(root_ + "/etc");
-  }
-  void TearDown() override { fs::remove_all(root_); }
+  void SetUp() override { fs::create_directories(root_ + "/etc"); }
 
   void Put(const std::string& path, const std::string& text, mode_t mode = 0644) {
     fs::create_directories(fs::path(root_ + path).parent_path());
@@ -58,7 +55,8 @@ class JournalTest : public testing::Test {
     return found;
   }
 
-  std::string root_;
+  const TempFolder temporary_;
+  const std::string root_ = temporary_.path();
 };
 
 Change File(const std::string& path, const std::string& text, mode_t mode = 0644) {

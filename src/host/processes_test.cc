@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "base/paths.h"
+#include "base/testing/temp_folder.h"
 #include "host/watch.h"
 
 namespace gantry::host {
@@ -82,8 +83,8 @@ TEST(Processes, OneThatClosesItsOutputsHasNoMoreTime) {
 }
 
 TEST(Processes, OneThatCannotBeKilledIsLeft) {
-  std::string pattern = testing::TempDir() + "/held.XXXXXX";
-  const std::string folder = ::mkdtemp(pattern.data());
+  const TempFolder temporary;
+  const std::string& folder = temporary.path();
   const std::string file = folder + "/pid";
   const pid_t tracer = ::fork();
   if (tracer == 0) {
@@ -94,7 +95,6 @@ TEST(Processes, OneThatCannotBeKilledIsLeft) {
       {{"/bin/sh", "-c", "echo $$ > " + file + "; exec sleep 60"}, "", std::chrono::seconds(2)});
   ::kill(tracer, SIGKILL);
   ::waitpid(tracer, nullptr, 0);
-  std::filesystem::remove_all(folder);
   ASSERT_FALSE(finished.has_value()) << "it could not be traced";
   EXPECT_EQ(finished.error().kind, ErrorKind::kTimeout);
   EXPECT_LT(RealClock().Now() - began, std::chrono::seconds(10));
@@ -121,8 +121,8 @@ TEST(Processes, MissingProgram) {
 }
 
 TEST(Processes, SocketPeerIsItsListener) {
-  std::string pattern = testing::TempDir() + "/peer.XXXXXX";
-  const std::string folder = ::mkdtemp(pattern.data());
+  const TempFolder temporary;
+  const std::string& folder = temporary.path();
   const std::string path = folder + "/s";
   EXPECT_EQ(SocketPeer(path).error().kind, ErrorKind::kNotFound);
   {
@@ -137,7 +137,6 @@ TEST(Processes, SocketPeerIsItsListener) {
     EXPECT_EQ(*peer, Identify(::getpid()).value());
   }
   EXPECT_EQ(SocketPeer(path).error().kind, ErrorKind::kUnavailable);
-  std::filesystem::remove_all(folder);
 }
 
 TEST(Processes, ASignalIsNotSentToALaterProcessOfTheSameNumber) {

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <thread>
 
+#include "base/testing/temp_folder.h"
 #include "host/signals.h"
 #include "host/watch.h"
 
@@ -23,16 +24,10 @@ using ::testing::ElementsAre;
 using ::testing::Pair;
 namespace fs = std::filesystem;
 
-fs::path NewDirectory() {
-  std::string name = fs::temp_directory_path() / "gantry-status-XXXXXX";
-  return mkdtemp(name.data());
-}
-
 class StatusFilesTest : public ::testing::Test {
  protected:
-  ~StatusFilesTest() override { fs::remove_all(root_); }
-
-  fs::path root_ = NewDirectory();
+  const TempFolder temporary_;
+  const fs::path root_ = temporary_.path();
   StatusFiles today_{root_ / "validations", "boot-2"};
   StatusFiles yesterday_{root_ / "validations", "boot-1"};
 };

@@ -10,6 +10,8 @@
 #include <fstream>
 #include <thread>
 
+#include "base/testing/temp_folder.h"
+
 namespace gantry::host {
 namespace {
 
@@ -19,12 +21,6 @@ namespace fs = std::filesystem;
 
 class WatchTest : public ::testing::Test {
  protected:
-  WatchTest() {
-    std::string name = fs::temp_directory_path() / "gantry-watch-XXXXXX";
-    root_ = mkdtemp(name.data());
-  }
-  ~WatchTest() override { fs::remove_all(root_); }
-
   void Write(const std::string& path, const std::string& text = "x") const {
     std::ofstream(root_ / path) << text;
   }
@@ -38,7 +34,8 @@ class WatchTest : public ::testing::Test {
         .changed;
   }
 
-  fs::path root_;
+  const TempFolder temporary_;
+  const fs::path root_ = temporary_.path();
   Watcher watcher_ = *Watcher::Create();
 };
 

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/testing/temp_folder.h"
 #include "base/text.h"
 
 namespace gantry::kube {
@@ -15,18 +16,12 @@ namespace {
 class LoadConfigTest : public testing::Test {
  protected:
   void SetUp() override {
-    std::string name = std::filesystem::temp_directory_path() / "gantry-config-XXXXXX";
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
     Write("one", "current-context: one\ncontexts: [{name: one, context: {cluster: k}}]");
     Write("two",
           "contexts: [{name: two, context: {cluster: k}}]\n"
           "clusters: [{name: k, cluster: {server: 'https://k'}}]");
   }
-  void TearDown() override {
-    unsetenv("KUBECONFIG");
-    std::filesystem::remove_all(folder_);
-  }
+  void TearDown() override { unsetenv("KUBECONFIG"); }
   void Write(const char* name, const char* text) const { std::ofstream(folder_ / name) << text; }
   // KUBECONFIG, of names in the folder.
   void Use(const std::vector<std::string>& names) const {
@@ -37,7 +32,8 @@ class LoadConfigTest : public testing::Test {
     setenv("KUBECONFIG", list.c_str(), 1);
   }
 
-  std::filesystem::path folder_;
+  const TempFolder temporary_;
+  const std::filesystem::path folder_ = temporary_.path();
 };
 
 TEST_F(LoadConfigTest, AListIsPutTogetherWithoutWhatIsMissing) {

@@ -6,17 +6,13 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/testing/temp_folder.h"
+
 namespace gantry::kube {
 namespace {
 
 class TokenTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = std::filesystem::temp_directory_path() / "gantry-token-XXXXXX";
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    directory_ = name;
-  }
-  void TearDown() override { std::filesystem::remove_all(directory_); }
   // Exchanged as the kubelet does.
   void Write(const std::string& text) const {
     std::ofstream(directory_ / "new") << text;
@@ -28,7 +24,8 @@ class TokenTest : public testing::Test {
     return config;
   }
 
-  std::filesystem::path directory_;
+  const TempFolder temporary_;
+  const std::filesystem::path directory_ = temporary_.path();
 };
 
 TEST_F(TokenTest, IsReadAgainWhenTheFileIsAnother) {

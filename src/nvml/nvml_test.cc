@@ -8,6 +8,7 @@
 
 #include <fstream>
 
+#include "base/testing/temp_folder.h"
 #include "elf/library_cache.h"
 #include "nvml/errors.h"
 #include "nvml/symbols.h"
@@ -19,11 +20,6 @@ namespace fs = std::filesystem;
 
 class Root : public testing::Test {
  protected:
-  Root() {
-    char name[] = "/tmp/gantry-nvml-XXXXXX";
-    root_ = mkdtemp(name);
-  }
-  ~Root() override { fs::remove_all(root_); }
   void Put(const fs::path& inside) {
     fs::create_directories((root_ / inside).parent_path());
     std::ofstream(root_ / inside) << "x";
@@ -32,7 +28,8 @@ class Root : public testing::Test {
     fs::create_directories((root_ / inside).parent_path());
     fs::create_symlink(target, root_ / inside);
   }
-  fs::path root_;
+  const TempFolder temporary_;
+  const fs::path root_ = temporary_.path();
 };
 
 TEST(Errors, SayWhatTheCallerDoes) {

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <thread>
 
+#include "base/testing/temp_folder.h"
 #include "kubelet/device_plugin/plugin_service.h"
 #include "kubelet/plugin_socket.h"
 #include "kubelet/testing/fake_kubelet.h"
@@ -56,15 +57,8 @@ std::vector<Device> Healthy(const std::vector<std::string>& ids) {
 
 class PluginHostTest : public testing::Test {
  protected:
-  PluginHostTest() {
-    std::string pattern = "/tmp/gantry-kubelet-XXXXXX";
-    folder_ = mkdtemp(pattern.data());
-    kubelet_ = std::make_unique<FakeKubelet>(folder_);
-  }
-  ~PluginHostTest() override {
-    kubelet_.reset();
-    std::filesystem::remove_all(folder_);
-  }
+  PluginHostTest() { kubelet_ = std::make_unique<FakeKubelet>(folder_); }
+  ~PluginHostTest() override { kubelet_.reset(); }
 
   std::unique_ptr<PluginHost> NewHost() {
     auto host = PluginHost::Start({.folder = folder_,
@@ -89,7 +83,8 @@ class PluginHostTest : public testing::Test {
     return kubelet_->WaitFor(kResource, [&](const auto& seen) { return seen == devices; });
   }
 
-  std::string folder_;
+  const TempFolder temporary_;
+  const std::string folder_ = temporary_.path();
   std::unique_ptr<FakeKubelet> kubelet_;
   std::atomic<int> superseded_ = 0;
   std::atomic<int> failed_ = 0;

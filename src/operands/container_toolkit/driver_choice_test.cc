@@ -11,6 +11,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/testing/temp_folder.h"
+
 namespace gantry::container_toolkit {
 namespace {
 
@@ -20,8 +22,6 @@ using testing::Contains;
 class DriverChoiceTest : public testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = testing::TempDir() + "/choice.XXXXXX";
-    root_ = ::mkdtemp(pattern.data());
     places_.host_root = root_;
     for (const char* node : {"nvidiactl", "nvidia-uvm", "nvidia0"}) {
       fs::create_directories(root_ + "/dev");
@@ -31,7 +31,6 @@ class DriverChoiceTest : public testing::Test {
     }
     Driver("");
   }
-  void TearDown() override { fs::remove_all(root_); }
 
   void Driver(const std::string& folder) {
     fs::create_directories(root_ + folder + "/usr/lib64");
@@ -39,7 +38,8 @@ class DriverChoiceTest : public testing::Test {
   }
   [[nodiscard]] std::string Root() const { return ChooseDriver(flags_, places_).driver_root; }
 
-  std::string root_;
+  const TempFolder temporary_;
+  const std::string root_ = temporary_.path();
   Flags flags_;
   host::DriverPlaces places_;
 };

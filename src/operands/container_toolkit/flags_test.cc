@@ -221,8 +221,8 @@ TEST(DesiredFiles, TwoProgramsUnderTheNamesOfNvidias) {
 // Releases before had nvidia-cdi-hook as a file of its own, with links that lead elsewhere.
 TEST(DesiredFiles, ComeInThePlaceOfThoseBefore) {
   using Kind = host::Change::Kind;
-  std::string pattern = "/tmp/desired_files.XXXXXX";
-  const std::string root = ::mkdtemp(pattern.data());
+  const TempFolder temporary;
+  const std::string& root = temporary.path();
   std::ofstream(root + "/runtime") << "runtime";
   std::ofstream(root + "/ctk") << "ctk";
   const auto flags = Parse({});
@@ -242,7 +242,6 @@ TEST(DesiredFiles, ComeInThePlaceOfThoseBefore) {
   EXPECT_EQ(text("nvidia-container-runtime"), "runtime");
   EXPECT_EQ(text("nvidia-ctk"), "ctk");
   EXPECT_THAT(journal.Apply(changes).value(), IsEmpty());
-  std::filesystem::remove_all(root);
 }
 
 TEST(DesiredFiles, ConfigurationOfTheLegacyTools) {

@@ -15,6 +15,7 @@
 #include <filesystem>
 
 #include "base/paths.h"
+#include "base/testing/temp_folder.h"
 #include "host/signals.h"
 #include "operands/container_toolkit/nri_devices.h"
 
@@ -100,20 +101,19 @@ class Runtime {
 class NriPluginTest : public testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = testing::TempDir() + "/nri.XXXXXX";
-    flags_.host_root = ::mkdtemp(pattern.data());
+    flags_.host_root = temporary_.path();
     flags_.nri_plugin = true;
     flags_.nri_index = 7;
     flags_.nri_namespace = "gpu-operator";
     flags_.nri_socket = "/run/nri/nri.sock";
   }
-  void TearDown() override { fs::remove_all(flags_.host_root); }
 
   std::string Socket() const {
     fs::create_directories(flags_.host_root + "/run/nri");
     return flags_.host_root + flags_.nri_socket;
   }
 
+  const TempFolder temporary_;
   Flags flags_;
 };
 

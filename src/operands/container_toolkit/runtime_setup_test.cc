@@ -15,6 +15,7 @@
 #include <fstream>
 
 #include "base/paths.h"
+#include "base/testing/temp_folder.h"
 #include "base/text.h"
 #include "operands/container_toolkit/desired_files.h"
 
@@ -103,8 +104,6 @@ class FakeSetup final : public RuntimeSetup {
 class RuntimeSetupTest : public testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = "/tmp/setup.XXXXXX";  // a socket's path is short
-    root_ = ::mkdtemp(pattern.data());
     flags_.host_root = root_;
     flags_.drop_in_config = kDropIn;
     flags_.socket = "/run/engine.sock";
@@ -116,10 +115,7 @@ class RuntimeSetupTest : public testing::Test {
     host::Journal journal = Open();
     ASSERT_TRUE(journal.Apply({{host::Change::Kind::kFile, Program(), "x", 0755, std::nullopt}}));
   }
-  void TearDown() override {
-    ::close(socket_);
-    fs::remove_all(root_);
-  }
+  void TearDown() override { ::close(socket_); }
 
   void Serve() {
     sockaddr_un address{};
@@ -161,7 +157,8 @@ class RuntimeSetupTest : public testing::Test {
     return Starting(journal).Remove(journal);
   }
 
-  std::string root_;
+  const TempFolder temporary_;
+  const std::string root_ = temporary_.path();
   Flags flags_;
   Engine engine_;
   int socket_ = -1;

@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "base/paths.h"
+#include "base/testing/temp_folder.h"
 #include "operands/device_plugin/testing/settings.h"
 
 namespace gantry::device_plugin {
@@ -23,8 +24,6 @@ using testing::Not;
 class CdiFileTest : public testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = testing::TempDir() + "/cdi_file.XXXXXX";
-    root_ = ::mkdtemp(pattern.data());
     for (const char* file : {"/usr/lib64/libcuda.so.535.1", "/usr/lib64/libOpenCL.so.1.0.0",
                              "/run/nvidia-persistenced/socket"}) {
       fs::create_directories(fs::path(root_ + file).parent_path());
@@ -33,7 +32,6 @@ class CdiFileTest : public testing::Test {
     settings_ = With({ListStrategy::kCdiCri});
     settings_.driver = {"/", root_, "/", root_};
   }
-  void TearDown() override { fs::remove_all(root_); }
 
   // The document with these feature flags.
   std::string Document(const std::vector<std::string>& features,
@@ -48,7 +46,8 @@ class CdiFileTest : public testing::Test {
                    : written.error().message;
   }
 
-  std::string root_;
+  const TempFolder temporary_;
+  const std::string root_ = temporary_.path();
   Settings settings_;
   container::HookProgram hook_ = {"/usr/bin/nvidia-ctk"};
 };

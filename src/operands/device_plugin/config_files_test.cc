@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/testing/temp_folder.h"
+
 namespace gantry::device_plugin {
 namespace {
 
@@ -14,14 +16,11 @@ using testing::HasSubstr;
 
 class LoadConfigTest : public testing::Test {
  protected:
-  LoadConfigTest() {
-    std::string pattern = "/tmp/gantry-config-XXXXXX";
-    flags_.config_dir = mkdtemp(pattern.data());
-  }
-  ~LoadConfigTest() override { std::filesystem::remove_all(flags_.config_dir); }
+  LoadConfigTest() { flags_.config_dir = temporary_.path(); }
   void Write(const std::string& name, const std::string& text) const {
     std::ofstream(flags_.config_dir + "/" + name) << text;
   }
+  const TempFolder temporary_;
   Flags flags_;
 };
 

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/testing/temp_folder.h"
 #include "operands/device_plugin/testing/settings.h"
 
 namespace gantry::device_plugin {
@@ -26,8 +27,8 @@ std::vector<std::string> Nodes(const kubelet::PluginResource& resource) {
 }
 
 TEST(Offer, ControlNodesAreThoseOfTheMomentOfTheAnswer) {
-  std::string root = "/tmp/gantry-offer-XXXXXX";
-  ASSERT_NE(mkdtemp(root.data()), nullptr);
+  const TempFolder temporary;
+  const std::string& root = temporary.path();
   std::filesystem::create_directory(root + "/dev");
   std::ofstream(root + "/dev/nvidiactl") << "";
   auto settings = With({ListStrategy::kEnvVar});
@@ -41,7 +42,6 @@ TEST(Offer, ControlNodesAreThoseOfTheMomentOfTheAnswer) {
   EXPECT_THAT(Nodes(resource), ElementsAre("/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia10"));
   settings.pass_device_specs = false;
   EXPECT_THAT(Nodes(Offer(offered.resources.at(0), set, settings, {})), IsEmpty());
-  std::filesystem::remove_all(root);
 }
 
 TEST(Offer, WhatIsServedTakesTheHealthOfNow) {

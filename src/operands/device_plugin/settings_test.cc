@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <functional>
 
+#include "base/testing/variables.h"
 #include "base/text.h"
 
 namespace gantry::device_plugin {
@@ -34,17 +35,6 @@ std::string Refusal(const Flags& flags, std::string_view config = "") {
   return settings ? "accepted" : settings.error().message;
 }
 
-class Variable {
- public:
-  Variable(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
-  ~Variable() { unsetenv(name_); }
-  Variable(const Variable&) = delete;
-  Variable& operator=(const Variable&) = delete;
-
- private:
-  const char* name_;
-};
-
 TEST(Settings, Defaults) {
   const auto flags = Parse({});
   EXPECT_EQ(flags.kubelet_socket, "/var/lib/kubelet/device-plugins/kubelet.sock");
@@ -65,8 +55,8 @@ TEST(Settings, CommandLineBeatsEnvironmentBeatsFile) {
   constexpr char kFile[] = "flags: {failOnInitError: false, plugin: {deviceIDStrategy: index}}";
   EXPECT_EQ(Decided(Parse({}), kFile).id_strategy, IdStrategy::kIndex);
   EXPECT_FALSE(Decided(Parse({}), kFile).fail_on_init_error);
-  const Variable strategy("DEVICE_ID_STRATEGY", "uuid");
-  const Variable fail("FAIL_ON_INIT_ERROR", "T");
+  const Variables strategy({{"DEVICE_ID_STRATEGY", "uuid"}});
+  const Variables fail({{"FAIL_ON_INIT_ERROR", "T"}});
   EXPECT_EQ(Decided(Parse({}), kFile).id_strategy, IdStrategy::kUuid);
   EXPECT_TRUE(Decided(Parse({}), kFile).fail_on_init_error);
   const auto flags = Parse({"--device-id-strategy", "index", "--fail-on-init-error=false"});
@@ -75,9 +65,9 @@ TEST(Settings, CommandLineBeatsEnvironmentBeatsFile) {
 }
 
 TEST(Settings, AnEmptyVariableCountsAsUnset) {
-  const Variable strategy("DEVICE_LIST_STRATEGY", "");
-  const Variable policy("SHARED_DEVICES_ALLOCATION_POLICY", "");
-  const Variable mig("MIG_STRATEGY", "");
+  const Variables strategy({{"DEVICE_LIST_STRATEGY", ""}});
+  const Variables policy({{"SHARED_DEVICES_ALLOCATION_POLICY", ""}});
+  const Variables mig({{"MIG_STRATEGY", ""}});
   EXPECT_THAT(Decided(Parse({})).list_strategies, ElementsAre(ListStrategy::kEnvVar));
   EXPECT_EQ(
       Decided(Parse({}), "flags: {plugin: {sharedDevicesAllocationPolicy: packed}}").shared_policy,
@@ -85,12 +75,12 @@ TEST(Settings, AnEmptyVariableCountsAsUnset) {
 }
 
 TEST(Settings, AliasesAndLists) {
-  const Variable list("DEVICE_LIST_STRATEGY", "cdi-annotations, cdi-cri ");
-  const Variable hooks("CDI_DISABLE_HOOKS", "a, b");
-  const Variable fallbacks("FALLBACK_STRATEGIES", "named, single");
-  const Variable channels("IMEX_CHANNEL_IDS", " 0");
-  const Variable root("CONTAINER_DRIVER_ROOT", "/here");
-  const Variable hook("NVIDIA_CTK_PATH", "/usr/local/nvidia/toolkit/nvidia-ctk");
+  const Variables list({{"DEVICE_LIST_STRATEGY", "cdi-annotations, cdi-cri "}});
+  const Variables hooks({{"CDI_DISABLE_HOOKS", "a, b"}});
+  const Variables fallbacks({{"FALLBACK_STRATEGIES", "named, single"}});
+  const Variables channels({{"IMEX_CHANNEL_IDS", " 0"}});
+  const Variables root({{"CONTAINER_DRIVER_ROOT", "/here"}});
+  const Variables hook({{"NVIDIA_CTK_PATH", "/usr/local/nvidia/toolkit/nvidia-ctk"}});
   const auto settings = Decided(Parse({"--pass-device-specs"}));
   EXPECT_TRUE(settings.uses_cdi());
   EXPECT_TRUE(settings.pass_device_specs);
@@ -136,8 +126,8 @@ TEST(Settings, LoadedKernelModulesStandBelowTheFlagsAndAboveTheFile) {
   const Found found{.driver = {}, .modes = {"gdrcopy", "gds", "mofed"}};
   EXPECT_THAT(Decided(Parse({}), "flags: {gdsEnabled: false}", found).modes,
               ElementsAre("gdrcopy", "gds", "mofed"));
-  const Variable gds("GDS_ENABLED", "false");
-  const Variable mofed("MOFED_ENABLED", "");
+  const Variables gds({{"GDS_ENABLED", "false"}});
+  const Variables mofed({{"MOFED_ENABLED", ""}});
   EXPECT_THAT(Decided(Parse({"--gdrcopy-enabled=false"}), "", found).modes, ElementsAre("mofed"));
 }
 
@@ -228,7 +218,7 @@ TEST(Settings, EveryFlagIsAVariableAndAKeyToo) {
     if (*row.file != '\0') {
       EXPECT_EQ(Line(Decided(Parse({}), row.file)), by_flag) << row.file;
     }
-    const Variable variable(row.variable, row.value);
+    const Variables variable({{row.variable, row.value}});
     EXPECT_EQ(Line(Decided(Parse({}))), by_flag) << row.variable;
   }
 }
@@ -258,13 +248,13 @@ TEST(Flags, WhatOnlyThePluginItselfReads) {
       const auto argument = format("{}=a,b", row.flag);
       EXPECT_EQ(row.read(Parse({argument.c_str()})), "a,b") << row.flag;
     }
-    const Variable variable(row.variable, "a,b");
+    const Variables variable({{row.variable, "a,b"}});
     EXPECT_EQ(row.read(Parse({})), "a,b") << row.variable;
   }
 }
 
 TEST(Settings, MpsImexAndModes) {
-  const Variable gds("GDS_ENABLED", "true");
+  const Variables gds({{"GDS_ENABLED", "true"}});
   const auto settings = Decided(
       Parse({"--mps-root=/m", "--gdrcopy-enabled", "--imex-required", "--cdi-disable-hooks=a,b",
              "--cdi-feature-flags=c,d"}),
@@ -290,13 +280,13 @@ TEST(Settings, DiscoveryStrategies) {
 
 // As NVIDIA's manifests set them, for the container of the config manager and its init container.
 TEST(Flags, TheConfigManagersAreAcceptedAndChecked) {
-  const Variable kubeconfig("KUBECONFIG", "/k");
+  const Variables kubeconfig({{"KUBECONFIG", "/k"}});
   for (const auto* value : {"true", "false", ""}) {
-    const Variable oneshot("ONESHOT", value);
-    const Variable send("SEND_SIGNAL", value);
-    const Variable signal("SIGNAL", *value == '\0' ? "" : "1");
-    const Variable process("PROCESS_TO_SIGNAL", *value == '\0' ? "" : "nvidia-device-plugin");
-    const Variable to("CONFIG_FILE_DST", "/config/config.yaml");
+    const Variables oneshot({{"ONESHOT", value}});
+    const Variables send({{"SEND_SIGNAL", value}});
+    const Variables signal({{"SIGNAL", *value == '\0' ? "" : "1"}});
+    const Variables process({{"PROCESS_TO_SIGNAL", *value == '\0' ? "" : "nvidia-device-plugin"}});
+    const Variables to({{"CONFIG_FILE_DST", "/config/config.yaml"}});
     EXPECT_EQ(Parse({}).kubeconfig, "/k");
   }
   EXPECT_EQ(Parse({"--oneshot", "--send-signal=false", "--signal=1", "--process-to-signal=x",

@@ -14,6 +14,7 @@
 #include <fstream>
 
 #include "base/paths.h"
+#include "base/testing/temp_folder.h"
 #include "host/status_files.h"
 #include "host/watch.h"
 #include "policy/names.h"
@@ -27,8 +28,6 @@ using ::testing::HasSubstr;
 class DriverTest : public testing::Test {
  protected:
   DriverTest() {
-    std::string pattern = testing::TempDir() + "/driver.XXXXXX";
-    root_ = ::mkdtemp(pattern.data());
     fs::create_directories(root_ + "/run/nvidia/validations");
     std::ofstream(root_ + "/termination-log") << "";
   }
@@ -37,7 +36,6 @@ class DriverTest : public testing::Test {
       kill(child_, SIGKILL);
       waitpid(child_, nullptr, 0);
     }
-    fs::remove_all(root_);
   }
 
   // The exit code.
@@ -71,7 +69,8 @@ class DriverTest : public testing::Test {
     return ReadFile(root_ + "/termination-log").value_or("none");
   }
 
-  std::string root_;
+  const TempFolder temporary_;
+  const std::string root_ = temporary_.path();
   pid_t child_ = 0;
 };
 

@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "base/paths.h"
+#include "base/testing/temp_folder.h"
 #include "base/text.h"
 #include "host/watch.h"
 #include "operands/driver/gather.h"
@@ -98,7 +99,7 @@ class FakeKernel final : public Kernel {
 
 class InstallTest : public testing::Test {
  protected:
-  InstallTest() : folder_(Folder()), kernel_(folder_ + "/root") {
+  InstallTest() : kernel_(folder_ + "/root") {
     flags_.version = "535.247.01";
     flags_.kernel_release = kRelease;
     flags_.modules = {"nvidia", "nvidia-uvm", "nvidia-drm"};
@@ -110,13 +111,6 @@ class InstallTest : public testing::Test {
     flags_.module_config = folder_ + "/drivers";
     flags_.user_space = folder_ + "/tree";
   }
-  ~InstallTest() override { fs::remove_all(folder_); }
-
-  static std::string Folder() {
-    std::string pattern = testing::TempDir() + "/driver.XXXXXX";
-    return ::mkdtemp(pattern.data());
-  }
-
   Status Try(int stop_fd = -1) { return Install(flags_, settings_, kernel_, stop_fd); }
 
   void Precompile(const std::string& release, const std::string& version = "535.247.01") {
@@ -152,7 +146,8 @@ class InstallTest : public testing::Test {
     fs::create_symlink(device, process + "/fd/3");
   }
 
-  std::string folder_;
+  const TempFolder temporary_;
+  const std::string folder_ = temporary_.path();
   Flags flags_;
   Settings settings_;
   FakeKernel kernel_;

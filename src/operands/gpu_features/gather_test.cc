@@ -9,6 +9,8 @@
 
 #include <fstream>
 
+#include "base/testing/temp_folder.h"
+
 namespace gantry::gpu_features {
 namespace {
 
@@ -17,16 +19,12 @@ using testing::HasSubstr;
 
 class GathererTest : public testing::Test {
  protected:
-  GathererTest() {
-    char name[] = "/tmp/gantry-gather-XXXXXX";
-    root_ = mkdtemp(name);
-    fs::create_directories(root_ / "usr/lib64");
-  }
-  ~GathererTest() override { fs::remove_all(root_); }
+  GathererTest() { fs::create_directories(root_ / "usr/lib64"); }
   Sources FromRoot() const {
     return {.driver_root = root_, .dev_root = "", .sys_root = root_, .machine_type_file = ""};
   }
-  fs::path root_;
+  const TempFolder temporary_;
+  const fs::path root_ = temporary_.path();
   Gatherer gatherer_;
 };
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/testing/variables.h"
 #include "operands/gpu_features/gpu_features.h"
 
 namespace gantry::gpu_features {
@@ -22,27 +23,6 @@ Result<std::optional<Flags>> Parsed(std::vector<const char*> words) {
   words.insert(words.begin(), "gpu-feature-discovery");
   return ParseFlags(static_cast<int>(words.size()), words.data());
 }
-
-// Variables that last as long as the object.
-class Variables {
- public:
-  explicit Variables(std::initializer_list<std::pair<const char*, const char*>> variables) {
-    for (const auto& [name, value] : variables) {
-      setenv(name, value, 1);
-      names_.push_back(name);
-    }
-  }
-  ~Variables() {
-    for (const char* name : names_) {
-      unsetenv(name);
-    }
-  }
-  Variables(const Variables&) = delete;
-  Variables& operator=(const Variables&) = delete;
-
- private:
-  std::vector<const char*> names_;
-};
 
 TEST(Settings, Defaults) {
   const Variables node({{"NODE_NAME", "a"}});

@@ -7,13 +7,15 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/testing/temp_folder.h"
+
 namespace gantry::node_features {
 namespace {
 
 // As the operator mounts it, as NFD's manifests do, and a whole machine for tests.
 TEST(HostSources, WhatIsNotMountedOfProcIsTheContainersOwn) {
-  std::string folder = "/tmp/gantry-sources-XXXXXX";
-  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  const TempFolder temporary;
+  const std::string& folder = temporary.path();
   const std::string prefix = folder + "/host-";
   EXPECT_EQ(HostSources(prefix).proc, "/proc");
   EXPECT_EQ(HostSources(prefix).swaps, "/proc/swaps");
@@ -26,12 +28,11 @@ TEST(HostSources, WhatIsNotMountedOfProcIsTheContainersOwn) {
   std::ofstream(prefix + "proc/cpuinfo") << "";
   EXPECT_EQ(HostSources(prefix).proc, prefix + "proc");
   EXPECT_EQ(HostSources(prefix).swaps, prefix + "proc/swaps");
-  std::filesystem::remove_all(folder);
 }
 
 TEST(Gather, AFileThatIsTooLargeIsNamed) {
-  std::string folder = "/tmp/gantry-gather-XXXXXX";
-  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  const TempFolder temporary;
+  const std::string& folder = temporary.path();
   std::filesystem::create_directories(folder + "/sys/bus/pci/devices");
   std::filesystem::create_directory(folder + "/features.d");
   std::ofstream(folder + "/features.d/large") << std::string(64UL * 1024 + 1, '#');
@@ -46,7 +47,6 @@ TEST(Gather, AFileThatIsTooLargeIsNamed) {
                                                                "is larger than 64 KiB"});
   EXPECT_FALSE(facts->modules.has_value());
   EXPECT_TRUE(facts->leaves.registers.empty());  // of another machine
-  std::filesystem::remove_all(folder);
 }
 
 #ifdef __x86_64__

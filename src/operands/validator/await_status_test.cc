@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/testing/temp_folder.h"
 #include "operands/validator/testing/no_inotify.h"
 
 namespace gantry::validator {
@@ -19,12 +20,6 @@ namespace fs = std::filesystem;
 
 class AwaitStatusTest : public testing::Test {
  protected:
-  AwaitStatusTest() {
-    std::string pattern = fs::temp_directory_path() / "await_status_XXXXXX";
-    directory_ = mkdtemp(pattern.data());
-  }
-  ~AwaitStatusTest() override { fs::remove_all(directory_); }
-
   void Write(const std::string& name, const std::string& text = "A=b\n") const {
     std::ofstream(fs::path(directory_) / name) << text;
   }
@@ -53,7 +48,8 @@ class AwaitStatusTest : public testing::Test {
     EXPECT_EQ(WEXITSTATUS(status), 0);
   }
 
-  std::string directory_;
+  const TempFolder temporary_;
+  const std::string directory_ = temporary_.path();
 };
 
 TEST_F(AwaitStatusTest, AllOrOne) {

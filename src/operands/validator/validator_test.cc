@@ -24,105 +24,14 @@
 #include "host/watch.h"
 #include "operands/validator/stage.h"
 #include "operands/validator/testing/no_inotify.h"
+#include "operands/validator/testing/validator_process.h"
 #include "operands/validator/toolkit_files.h"
 #include "policy/names.h"
 
 namespace gantry::validator {
 namespace {
 
-using std::chrono::milliseconds;
-using std::chrono::steady_clock;
 using ::testing::HasSubstr;
-namespace fs = std::filesystem;
-
-class ValidatorTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    if (geteuid() != 0) {
-      GTEST_SKIP() << "device nodes can be made by root only";
-    }
-    std::string name = fs::temp_directory_path() / "gantry-validator-XXXXXX";
-    root_ = mkdtemp(name.data());
-    status_ = root_ / "status";
-    MakeNode("host/dev/nvidiactl");
-    MakeNode("host/dev/nvidia-uvm");
-    MakeNode("host/dev/nvidia0");
-    MakeFile("host/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.535.247.01", "a library");
-    fs::create_symlink("libnvidia-ml.so.535.247.01",
-                       root_ / "host/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1");
-    MakeFile("host/proc/driver/nvidia/version",
-             "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.247.01  Thu\n");
-  }
-  void TearDown() override {
-    Stop();
-    if (!root_.empty()) {
-      fs::remove_all(root_);
-    }
-  }
-
-  void MakeFile(const std::string& path, const std::string& text, mode_t mode = 0644) const {
-    fs::create_directories((root_ / path).parent_path());
-    std::ofstream(root_ / path) << text;
-    chmod((root_ / path).c_str(), mode);
-  }
-  void MakeNode(const std::string& path) const {
-    fs::create_directories((root_ / path).parent_path());
-    ASSERT_EQ(mknod((root_ / path).c_str(), S_IFCHR | 0666, makedev(1, 3)), 0);
-  }
-  void InstallToolkit() const {
-    container::CdiSpec spec;
-    spec.kind = names::kManagementCdiKind;
-    spec.devices.push_back({.name = "all", .edits = {}});
-    spec.devices[0].edits.device_nodes.push_back({.path = "/dev/nvidia0", .host_path = ""});
-    fs::create_directories(root_ / "host/usr/local/nvidia/toolkit");
-    fs::copy_file("/bin/true", root_ / "host/usr/local/nvidia/toolkit/nvidia-cdi-hook");
-    MakeFile("host/var/run/cdi/management.nvidia.com-gpu.yaml", container::CdiText(spec));
-  }
-
-  int Run(std::vector<std::string> words) const {
-    words.insert(words.begin(),
-                 {"nvidia-validator", "--host-root-mount", root_ / "host", "--output-dir", status_,
-                  "--driver-validation-skip-gpu-init", "--dev-char-dir", root_ / "char"});
-    std::vector<char*> argv;
-    for (std::string& word : words) {
-      argv.push_back(word.data());
-    }
-    return RunValidator(static_cast<int>(argv.size()), argv.data());
-  }
-  void Start(const std::vector<std::string>& words) {
-    child_ = fork();
-    if (child_ == 0) {
-      _exit(Run(words));
-    }
-  }
-  int Stop() {
-    int status = -1;
-    if (child_ > 0) {
-      kill(child_, SIGTERM);
-      waitpid(child_, &status, 0);
-      child_ = -1;
-    }
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  }
-  // Waits until the status file is there (or gone).
-  [[nodiscard]] bool Becomes(const std::string& name, bool there,
-                             milliseconds limit = milliseconds(3000)) const {
-    host::Watcher watcher = *host::Watcher::Create();
-    EXPECT_TRUE(watcher.Add(status_));
-    const auto deadline = steady_clock::now() + limit;
-    const host::StatusFiles files = *host::StatusFiles::Open(status_);
-    while (files.Read(name).has_value() != there) {
-      if (watcher.Next(-1, deadline).changed.empty()) {
-        return false;
-      }
-    }
-    return true;
-  }
-
-  fs::path root_;
-  std::string status_;
-  pid_t child_ = -1;
-};
 
 TEST_F(ValidatorTest, HooksOfADocumentThatAreNotOnTheHost) {
   const std::string host = root_ / "host";
@@ -236,102 +145,6 @@ TEST_F(ValidatorTest, WhatIsNoLongerTrueIsTakenBackAndComesAgain) {
   EXPECT_TRUE(Becomes("toolkit-ready", false));
   InstallToolkit();
   EXPECT_TRUE(Becomes("toolkit-ready", true));
-}
-
-// op#2685: the node was said to be ready while nvidia-uvm's nodes were missing, and was not looked
-// at again after the driver had changed.
-TEST_F(ValidatorTest, Op2685_NotReadyWithoutUvmOrWithAGpuThatHasNoNode) {
-  MakeFile("host/proc/driver/nvidia/gpus/0000:3b:00.0/information", "Device Minor: \t 0\n");
-  MakeFile("host/proc/driver/nvidia/gpus/0000:af:00.0/information", "Device Minor: \t 1\n");
-  MakeNode("host/dev/nvidia1");
-  fs::remove(root_ / "host/dev/nvidia-uvm");
-  EXPECT_EQ(Run({"--component", "driver"}), 1);
-  MakeNode("host/dev/nvidia-uvm");
-  Start({"--with-plugin", "false", "--with-toolkit", "false"});
-  ASSERT_TRUE(Becomes("driver-ready", true));
-  fs::remove(root_ / "host/dev/nvidia-uvm");
-  EXPECT_TRUE(Becomes("driver-ready", false));
-  MakeNode("host/dev/nvidia-uvm");
-  EXPECT_TRUE(Becomes("driver-ready", true));
-  fs::remove(root_ / "host/dev/nvidia1");
-  EXPECT_TRUE(Becomes("driver-ready", false));
-}
-
-TEST_F(ValidatorTest, Op2685_ADriverContainerThatIsMadeAnewIsLookedAtAgain) {
-  fs::remove_all(root_ / "host/usr");
-  const std::string library =
-      "host/run/nvidia/driver/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.535.247.01";
-  const auto bring = [&] {
-    MakeFile(library, "a library");
-    fs::create_symlink("libnvidia-ml.so.535.247.01",
-                       (root_ / library).parent_path() / "libnvidia-ml.so.1");
-    MakeFile("status/.driver-ctr-ready", "GDRCOPY_ENABLED: true\n");
-  };
-  bring();
-  Start({"--with-plugin", "false", "--with-toolkit", "false"});
-  ASSERT_TRUE(Becomes("driver-ready", true));
-  // Its pod ends: preStop takes the mark, the mount goes.
-  fs::remove(fs::path(status_) / ".driver-ctr-ready");
-  EXPECT_TRUE(Becomes("driver-ready", false));
-  fs::remove_all(root_ / "host/run/nvidia/driver");
-  bring();
-  EXPECT_TRUE(Becomes("driver-ready", true));
-}
-
-TEST_F(ValidatorTest, ControlNodesThatAreMissingAreMade) {
-  MakeFile("host/proc/devices", "Character devices:\n195 nvidia\n511 nvidia-uvm\n");
-  fs::remove(root_ / "host/dev/nvidiactl");
-  fs::remove(root_ / "host/dev/nvidia-uvm");
-  EXPECT_EQ(Run({"--component", "driver"}), 0);
-  struct stat node{};
-  ASSERT_EQ(stat((root_ / "host/dev/nvidia-uvm").c_str(), &node), 0);
-  EXPECT_EQ(node.st_rdev, makedev(511, 0));
-  EXPECT_EQ(node.st_mode & 07777, 0666);
-  ASSERT_EQ(stat((root_ / "host/dev/nvidiactl").c_str(), &node), 0);
-  EXPECT_EQ(node.st_rdev, makedev(195, 255));
-}
-
-// op#2685: they were made, and looked for, in the /dev of the host alone.
-TEST_F(ValidatorTest, Op2685_ADriverContainersOwnDevGetsItsNodes) {
-  fs::remove_all(root_ / "host/usr");
-  MakeFile("host/run/nvidia/driver/usr/lib64/libnvidia-ml.so.1", "a library");
-  MakeFile("host/proc/devices", "Character devices:\n195 nvidia\n511 nvidia-uvm\n");
-  MakeNode("host/run/nvidia/driver/dev/nvidia0");
-  MakeFile("status/.driver-ctr-ready", "");
-  EXPECT_EQ(Run({"--component", "driver"}), 0);
-  struct stat node{};
-  ASSERT_EQ(stat((root_ / "host/run/nvidia/driver/dev/nvidia-uvm").c_str(), &node), 0);
-  EXPECT_EQ(node.st_rdev, makedev(511, 0));
-}
-
-// nct#1227: systemd finds device nodes through /dev/char when it sets a container's rules again.
-TEST_F(ValidatorTest, Nct1227_EveryDeviceNodeHasItsLinkInDevChar) {
-  const auto make = [this](const std::string& path, unsigned minor) {
-    fs::remove(root_ / path);
-    fs::create_directories((root_ / path).parent_path());
-    ASSERT_EQ(mknod((root_ / path).c_str(), S_IFCHR | 0666, makedev(195, minor)), 0);
-  };
-  make("host/dev/nvidia0", 0);
-  make("host/dev/nvidia-caps/nvidia-cap1", 1);
-  fs::create_directories(root_ / "char");
-  fs::create_symlink("/dev/old", root_ / "char/195:1");
-  EXPECT_EQ(Run({"--component", "driver", "--disable-dev-char-symlink-creation"}), 0);
-  EXPECT_FALSE(fs::is_symlink(root_ / "char/195:0"));
-  EXPECT_EQ(Run({"--component", "driver"}), 0);
-  EXPECT_EQ(fs::read_symlink(root_ / "char/195:0"), "/dev/nvidia0");
-  EXPECT_EQ(fs::read_symlink(root_ / "char/195:1"), "/dev/nvidia-caps/nvidia-cap1");
-}
-
-// As on Container-Optimized OS, where the provider's installer fills that folder.
-TEST_F(ValidatorTest, ADriverThatNoContainerOfOursBringsNeedsNoMark) {
-  fs::remove_all(root_ / "host/usr");
-  MakeFile("host/home/kubernetes/bin/nvidia/lib64/libnvidia-ml.so.1", "a library");
-  const std::vector<std::string> words = {"--component", "driver", "--driver-install-dir",
-                                          "/home/kubernetes/bin/nvidia"};
-  EXPECT_EQ(Run(words), 1) << "a container may be at it still";
-  std::vector<std::string> alone = words;
-  alone.insert(alone.end(), {"--with-driver-container", "false"});
-  EXPECT_EQ(Run(alone), 0);
 }
 
 TEST_F(ValidatorTest, ModulesAreComponents) {

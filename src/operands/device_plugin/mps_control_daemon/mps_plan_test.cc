@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/testing/variables.h"
 #include "operands/device_plugin/mps_control_daemon/mps_control_daemon.h"
 #include "operands/device_plugin/testing/settings.h"
 #include "policy/names.h"
@@ -87,17 +88,6 @@ TEST(MpsShm, HalfOfTheMemory) {
   EXPECT_EQ(MpsShmOptions(""), "size=65536k");
 }
 
-class Variable {
- public:
-  Variable(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
-  ~Variable() { unsetenv(name_); }
-  Variable(const Variable&) = delete;
-  Variable& operator=(const Variable&) = delete;
-
- private:
-  const char* name_;
-};
-
 Result<std::optional<MpsCommandLine>> Parse(std::vector<const char*> words) {
   words.insert(words.begin(), "mps-control-daemon");
   return ParseMpsCommandLine(static_cast<int>(words.size()), words.data());
@@ -105,11 +95,11 @@ Result<std::optional<MpsCommandLine>> Parse(std::vector<const char*> words) {
 
 // Flags and variables of NVIDIA's, and those of the config manager beside it.
 TEST(MpsCommandLine, FlagsAndVariables) {
-  const Variable file("CONFIG_FILE", "/config/config.yaml");
-  const Variable strategy("MIG_STRATEGY", "single");
-  const Variable node("NODE_NAME", "n1");
-  const Variable folder("CONFIG_FILE_SRCDIR", "/available-configs");
-  const Variable fallback("FALLBACK_STRATEGIES", "named, single");
+  const Variables file({{"CONFIG_FILE", "/config/config.yaml"}});
+  const Variables strategy({{"MIG_STRATEGY", "single"}});
+  const Variables node({{"NODE_NAME", "n1"}});
+  const Variables folder({{"CONFIG_FILE_SRCDIR", "/available-configs"}});
+  const Variables fallback({{"FALLBACK_STRATEGIES", "named, single"}});
   const auto line = Parse({});
   ASSERT_TRUE(line && *line);
   const auto& flags = (*line)->flags;
