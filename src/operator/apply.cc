@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "operator/adopt.h"
+#include "operator/owned_kinds.h"
 
 namespace gantry::gpu_operator {
 namespace {

@@ -6,19 +6,11 @@
 
 #include "operator/feature_store.h"
 
+#include "operator/watched_kind.h"
 #include "policy/kinds.h"
 #include "policy/names.h"
 
 namespace gantry::gpu_operator {
-namespace {
-
-kube::WatchOptions AbsentIsEmpty() {
-  kube::WatchOptions options;
-  options.absent_kind_is_empty = true;
-  return options;
-}
-
-}  // namespace
 
 FeatureStore::FeatureStore(kube::Client& client, std::string space, FeatureReading reading,
                            Changes changes)

@@ -10,6 +10,8 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "operator/feature_changes.h"
+#include "operator/node_patch.h"
 #include "policy/kinds.h"
 
 namespace gantry::gpu_operator {

@@ -15,6 +15,8 @@
 #include <set>
 
 #include "base/text.h"
+#include "operator/feature_changes.h"
+#include "operator/label_editor.h"
 #include "operator/upgrade/roll_out.h"
 #include "policy/feature_labels.h"
 #include "policy/names.h"
@@ -32,10 +34,6 @@ policy::Workload WorkloadNamed(std::string_view workload, std::string_view mode)
   }
   return workload == "vm-vgpu" ? policy::Workload::kVgpu : policy::Workload::kContainer;
 }
-
-// The source of labels that NodeFeatureRules bring, in the operator's record; no object has this
-// name.
-constexpr char kRules[] = "NodeFeatureRule";
 
 enum class Gpus { kThere, kGone, kNotSaid };
 
@@ -98,263 +96,14 @@ bool IsMigCapable(const Labels& labels) {
   });
 }
 
-// Collects changes to labels, and shows the labels as they will be.
-class Editor {
- public:
-  explicit Editor(Labels labels) : labels_(std::move(labels)) {}
-  void Set(const std::string& key, const std::string& value) {
-    const auto [place, added] = labels_.try_emplace(key, value);
-    if (added || place->second != value) {
-      place->second = value;
-      change.set[key] = value;
-    }
-  }
-  void Remove(const std::string& key) {
-    if (labels_.erase(key) > 0) {
-      change.set.erase(key);
-      change.remove.push_back(key);
-    }
-  }
-  // An empty annotation goes.
-  void Annotate(const std::string& key, std::string value) {
-    change.annotations[key] = value.empty() ? std::nullopt : std::optional(std::move(value));
-  }
-  [[nodiscard]] const Labels& labels() const { return labels_; }
-  NodeChange change;
-
- private:
-  Labels labels_;
-};
-
-// The objects that said something about this node before and don't now.
-std::vector<std::string> Silent(const NodeFacts& node, const NamedFeatures& features) {
-  std::vector<std::string> silent = SourceNames(node.features);
-  std::erase_if(silent, [&](const std::string& object) {
-    return object == kRules ||
-           std::ranges::find(features, object, &NamedFeatures::value_type::first) != features.end();
-  });
-  return silent;
-}
-
-// Whether an object of ours is missing: it comes back, and until then rules see half of the node.
-// Others' objects may be gone for good, and hold nothing up.
-bool IsHalfDescribed(const std::string& name, const NodeFacts& node,
-                     const NamedFeatures& features) {
-  return std::ranges::any_of(Silent(node, features), [&](const std::string& object) {
-    return IsOfOurOperand(object, name);
-  });
-}
-
-bool IsDescribed(const NamedFeatures& features) {
-  return std::ranges::any_of(features, [](const auto& feature) { return feature.second->ours; });
-}
-
-Labels RuleLabels(const RuleSays& says) {
-  Labels labels;
-  for (const auto& [key, value] : says.outputs.labels) {
-    if (MayBeFeature(key, says.label_policy) && nfd::IsLabelValue(value)) {
-      labels.emplace(key, value);
-    }
-  }
-  return labels;
-}
-
-// Labels of an NFD that was here before, which nobody of ours has said: they go once our worker has
-// described the node, because NFD would take them away too.
-void DropForeign(const NodeFacts& node, const NamedFeatures& features, const RuleSays& says,
-                 std::set<std::string>& dropped) {
-  if (IsDescribed(features)) {
-    for (const std::string& key : Split(node.nfd_labels.value_or(""), ',')) {
-      // The record is only somebody's word.
-      if (std::string full = nfd::WithPrefix(key); MayBeFeature(full, says.label_policy)) {
-        dropped.insert(std::move(full));
-      }
-    }
-  }
-}
-
-// `half`: rules have seen half of the node.
-void ApplyFeatures(const NodeFacts& node, const NamedFeatures& features, const LabelRules& rules,
-                   const RuleSays& says, const std::vector<std::string>& gone, bool half,
-                   Editor& editor) {
-  FeatureSources sources = ParseSources(node.features);
-  Labels said;
-  std::set<std::string> dropped;
-  // A source's keys as they were and as they are; `keep`: those that it no longer says stay.
-  const auto take = [&](const std::string& name, const Labels& labels, bool keep) {
-    std::vector<std::string>& before = sources[name];
-    std::set<std::string> keys(before.begin(), before.end());
-    for (const auto& [key, value] : labels) {
-      if (!node.other_labels.contains(key)) {
-        keys.insert(key);
-        said.insert_or_assign(key, value);
-      }
-    }
-    for (const std::string& key : before) {
-      if (!keep && !labels.contains(key)) {
-        keys.erase(key);
-        dropped.insert(key);
-      }
-    }
-    before.assign(keys.begin(), keys.end());
-  };
-  for (const auto& [name, facts] : features) {
-    Labels labels = UnpackLabels(facts->labels);
-    if (!rules.validated) {
-      labels.erase(names::kGpuValidation);  // what our validator said last, for ever
-    }
-    take(name, labels, false);
-    editor.change.rejected_labels += facts->rejected;
-  }
-  const Labels from_rules = RuleLabels(says);
-  editor.change.rejected_labels += static_cast<int>(says.outputs.labels.size() - from_rules.size());
-  // What rules say of half a node is no reason to take something away.
-  take(kRules, from_rules, half);
-  // While nobody describes the node, the whole kind of objects may be gone for a moment.
-  if (IsDescribed(features)) {
-    for (const std::string& object : gone) {
-      if (const auto source = sources.find(object); source != sources.end()) {
-        dropped.insert(source->second.begin(), source->second.end());
-        sources.erase(source);
-      }
-    }
-  }
-  DropForeign(node, features, says, dropped);
-  for (const auto& [key, value] : said) {
-    editor.Set(key, value);
-  }
-  for (const std::string& key : dropped) {
-    const bool elsewhere = std::ranges::any_of(sources, [&](const auto& source) {
-      return std::ranges::find(source.second, key) != source.second.end();
-    });
-    if (!elsewhere) {
-      editor.Remove(key);
-    }
-  }
-  std::erase_if(sources, [](const auto& source) { return source.second.empty(); });
-  if (std::string written = FormatSources(sources); written != node.features) {
-    editor.Annotate(names::kFeatureLabelsAnnotation, std::move(written));
-  }
-  // Until our worker has described the node, NFD's record tells what NFD has left.
-  const std::string record = FormatNfdLabels(sources);
-  const bool foreign_left =
-      node.nfd_labels.has_value() && !node.nfd_labels->empty() && !IsDescribed(features);
-  const std::string stored = node.nfd_labels.value_or(FormatNfdLabels(ParseSources(node.features)));
-  if (!foreign_left && record != stored) {
-    editor.Annotate(NfdRecord(names::kNfdFeatureLabelsAnnotation, says.instance), record);
-  }
-}
-
-std::string KeysOf(const Labels& map) {
-  std::vector<std::string> keys;
-  std::ranges::transform(map, std::back_inserter(keys),
-                         [](const auto& entry) { return nfd::WithoutPrefix(entry.first); });
-  std::ranges::sort(keys);
-  return Join(keys, ",");
-}
-
-// What is wanted against what is there, of annotations or of resources.
-template <typename Same>
-void Compare(const Labels& wanted, const Labels& owned, const Same& same,
-             std::map<std::string, std::optional<std::string>>& change) {
-  for (const auto& [key, value] : wanted) {
-    const auto found = owned.find(key);
-    if (found == owned.end() || !same(found->second, value)) {
-      change[key] = value;
-    }
-  }
-  for (const auto& [key, value] : owned) {
-    if (!wanted.contains(key)) {
-      change[key] = std::nullopt;
-    }
-  }
-}
-
-// `keep`, here and below: what rules brought earlier and don't now stays.
-void ApplyAnnotations(const NodeFacts& node, const RuleSays& says, bool keep, Editor& editor) {
-  constexpr size_t kLongestAnnotation = 1024;
-  Labels wanted;
-  for (const auto& [key, value] : says.outputs.annotations) {
-    if (nfd::MayBeOther(key) && value.size() <= kLongestAnnotation &&
-        !node.other_annotations.contains(key)) {
-      wanted.emplace(key, value);
-    }
-  }
-  if (keep) {
-    wanted.insert(node.rule_annotations.begin(), node.rule_annotations.end());
-  }
-  Compare(wanted, node.rule_annotations, std::equal_to<>(), editor.change.annotations);
-  if (const std::string record = KeysOf(wanted); record != KeysOf(node.rule_annotations)) {
-    editor.Annotate(NfdRecord(names::kNfdFeatureAnnotations, says.instance), record);
-  }
-}
-
-void ApplyResources(const NodeFacts& node, const RuleSays& says, bool keep, Editor& editor) {
-  Labels wanted;
-  for (const auto& [key, value] : says.outputs.extended_resources) {
-    if (nfd::MayBeOther(key) && nfd::WholeQuantity(value).has_value() &&
-        !node.other_resources.contains(key)) {
-      wanted.emplace(key, value);
-    }
-  }
-  editor.change.rejected_resources =
-      static_cast<int>(says.outputs.extended_resources.size() - wanted.size());
-  if (keep) {
-    wanted.insert(node.rule_resources.begin(), node.rule_resources.end());
-  }
-  // The API server writes 2000 as 2k.
-  const auto same = [](const std::string& left, const std::string& right) {
-    return nfd::WholeQuantity(left) == nfd::WholeQuantity(right);
-  };
-  Compare(wanted, node.rule_resources, same, editor.change.resources);
-  if (const std::string record = KeysOf(wanted); record != KeysOf(node.rule_resources)) {
-    editor.Annotate(NfdRecord(names::kNfdExtendedResources, says.instance), record);
-  }
-}
-
-void ApplyTaints(const NodeFacts& node, const RuleSays& says, bool keep, Editor& editor) {
-  std::vector<Taint> wanted;
-  for (const nfd::Taint& taint : says.outputs.taints) {
-    const std::string key = nfd::WithPrefix(taint.key);
-    if (says.taints && nfd::MayBeTaint(key, taint.value, taint.effect)) {
-      wanted.push_back({key, taint.value, taint.effect});
-    }
-  }
-  editor.change.rejected_taints = static_cast<int>(says.outputs.taints.size() - wanted.size());
-  const auto has = [](const std::vector<Taint>& taints, const Taint& taint) {
-    return std::ranges::find(taints, taint) != taints.end();
-  };
-  for (const Taint& taint : node.rule_taints) {
-    const bool replaced = std::ranges::any_of(wanted, [&taint](const Taint& other) {
-      return other.key == taint.key && other.effect == taint.effect;
-    });
-    if (keep && !replaced && has(node.taints, taint)) {
-      wanted.push_back(taint);
-    }
-  }
-  for (const Taint& taint : wanted) {
-    if (!has(node.taints, taint)) {
-      editor.change.taint.push_back(taint);
-    }
-  }
-  for (const Taint& taint : node.rule_taints) {
-    if (!has(wanted, taint) && has(node.taints, taint)) {
-      editor.change.untaint.push_back(taint);
-    }
-  }
-  if (wanted != node.rule_taints) {
-    editor.Annotate(NfdRecord(names::kNfdTaints, says.instance), FormatTaints(wanted));
-  }
-}
-
 // Not what somebody else has written there: "false" stays, whatever becomes of the GPU.
-void RemoveDeployLabel(const std::string& label, Editor& editor) {
+void RemoveDeployLabel(const std::string& label, LabelEditor& editor) {
   if (IsWrittenDeployValue(ValueOf(editor.labels(), label))) {
     editor.Remove(label);
   }
 }
 
-void RemoveDeployLabels(Editor& editor) {
+void RemoveDeployLabels(LabelEditor& editor) {
   for (const std::string& label : DeployLabels()) {
     RemoveDeployLabel(label, editor);
   }
@@ -368,7 +117,7 @@ bool IsDriver(std::string_view suffix) {
 // The system that its driver is made for, while the node is to have one. What node feature
 // discovery said last counts while it is silent.
 void ApplyDriverSystem(const NodeFacts& node, const LabelRules& rules, const Words& wanted,
-                       Editor& editor) {
+                       LabelEditor& editor) {
   if (!rules.driver_systems || std::ranges::none_of(wanted, IsDriver)) {
     editor.Remove(names::kDriverSystem);
   } else if (const std::string system = DriverSystemOf(editor.labels(), node.runtime);
@@ -383,7 +132,7 @@ bool WaitsForDriver(const LabelRules& rules, const Labels& labels) {
                              [&](const OpenDriverSet& open) { return open.WouldTake(labels); });
 }
 
-void ApplyDeployLabels(const NodeFacts& node, const LabelRules& rules, Editor& editor) {
+void ApplyDeployLabels(const NodeFacts& node, const LabelRules& rules, LabelEditor& editor) {
   if (ValueOf(editor.labels(), names::kDeployOperands) == "false") {
     RemoveDeployLabels(editor);
     ApplyDriverSystem(node, rules, {}, editor);
@@ -419,7 +168,7 @@ void ApplyDeployLabels(const NodeFacts& node, const LabelRules& rules, Editor& e
   }
 }
 
-void ApplyDriverOwner(const LabelRules& rules, Editor& editor) {
+void ApplyDriverOwner(const LabelRules& rules, LabelEditor& editor) {
   if (ValueOf(editor.labels(), names::kGpuPresent) != "true") {
     editor.Remove(names::kDriverOwner);
   } else if (rules.driver_owner.has_value() && rules.driver_owner->empty()) {
@@ -431,7 +180,7 @@ void ApplyDriverOwner(const LabelRules& rules, Editor& editor) {
 
 // NVIDIA's driver manager reads it before it takes a driver off the node, so it comes with the
 // labels that bring the driver.
-void ApplyUpgradeSwitch(const NodeFacts& node, const LabelRules& rules, Editor& editor) {
+void ApplyUpgradeSwitch(const NodeFacts& node, const LabelRules& rules, LabelEditor& editor) {
   const bool asked = rules.upgrades ||
                      rules.upgraded_drivers.contains(ValueOf(editor.labels(), names::kDriverOwner));
   const bool wanted = asked && ValueOf(editor.labels(), names::kGpuPresent) == "true";
@@ -461,24 +210,13 @@ LabelRules RulesOf(const policy::ClusterPolicy& policy, bool foreign_nfd) {
           {}};
 }
 
-std::vector<std::string> SilentOthers(const std::string& name, const NodeFacts& node,
-                                      const NamedFeatures& features) {
-  std::vector<std::string> others = Silent(node, features);
-  std::erase_if(others, [&](const std::string& object) { return IsOfOurOperand(object, name); });
-  return others;
-}
-
 NodeChange DecideLabels(const std::string& name, const NodeFacts& node,
                         const NamedFeatures& features, const LabelRules& rules,
                         const RuleSays& says, const std::vector<std::string>& gone,
                         std::optional<bool> foreign_gpus) {
-  Editor editor(UnpackLabels(node.labels));
+  LabelEditor editor(UnpackLabels(node.labels));
   if (rules.from_features) {
-    const bool half = IsHalfDescribed(name, node, features);
-    ApplyFeatures(node, features, rules, says, gone, half, editor);
-    ApplyAnnotations(node, says, half, editor);
-    ApplyResources(node, says, half, editor);
-    ApplyTaints(node, says, half, editor);
+    ApplyNodeFeatures(name, node, features, rules, says, gone, editor);
   }
   const bool described =
       node.described || std::ranges::any_of(editor.change.set, [](const auto& label) {
@@ -510,62 +248,6 @@ bool IsWrittenDeployValue(std::string_view value) {
 }
 
 bool IsGpuNode(const NodeFacts& node) { return ValueIn(node.labels, names::kGpuPresent) == "true"; }
-
-namespace {
-
-// null takes a key away.
-Json OptionalMap(const std::map<std::string, std::optional<std::string>>& map) {
-  Json json = Json::object();
-  for (const auto& [key, value] : map) {
-    json[key] = value.has_value() ? Json(*value) : Json();
-  }
-  return json;
-}
-
-Json ChangedTaints(const NodeChange& change, const Json& taints) {
-  Json changed = Json::array();
-  for (const Json& taint : taints) {
-    const Taint facts{TextAt(taint, "key"), TextAt(taint, "value"), TextAt(taint, "effect")};
-    const bool replaced = std::ranges::any_of(change.taint, [&](const Taint& other) {
-      return other.key == facts.key && other.effect == facts.effect;
-    });
-    if (!replaced && std::ranges::find(change.untaint, facts) == change.untaint.end()) {
-      changed.push_back(taint);
-    }
-  }
-  for (const Taint& taint : change.taint) {
-    changed.push_back({{"key", taint.key}, {"value", taint.value}, {"effect", taint.effect}});
-  }
-  return changed;
-}
-
-}  // namespace
-
-Json PatchOf(const NodeChange& change, const Json& taints) {
-  Json labels = Json::object();
-  for (const auto& [key, value] : change.set) {
-    labels[key] = value;
-  }
-  for (const std::string& key : change.remove) {
-    labels[key] = nullptr;
-  }
-  Json metadata = Json::object();
-  if (!labels.empty()) {
-    metadata["labels"] = std::move(labels);
-  }
-  if (!change.annotations.empty()) {
-    metadata["annotations"] = OptionalMap(change.annotations);
-  }
-  Json patch = {{"metadata", std::move(metadata)}};
-  if (!change.taint.empty() || !change.untaint.empty()) {
-    patch["spec"]["taints"] = ChangedTaints(change, taints);
-  }
-  return patch;
-}
-
-Json ResourcePatchOf(const NodeChange& change) {
-  return {{"status", {{"capacity", OptionalMap(change.resources)}}}};
-}
 
 const std::vector<std::string>& DeployLabels() {
   static const std::vector<std::string> kLabels = [] {

@@ -75,10 +75,6 @@ struct RuleSays {
 // A NodeFeature object's name and what it says about the node.
 using NamedFeatures = std::vector<std::pair<std::string, const FeatureFacts*>>;
 
-// Others' NodeFeature objects by which the node has labels, and which are not among `features`.
-std::vector<std::string> SilentOthers(const std::string& name, const NodeFacts& node,
-                                      const NamedFeatures& features);
-
 // The labels that the node of that name should have. Nothing goes because something is missing that
 // may merely not have been said yet: a label from a NodeFeature goes when that object is there
 // without it; a GPU is gone when node feature discovery describes the node and names none, in
@@ -92,12 +88,6 @@ NodeChange DecideLabels(const std::string& name, const NodeFacts& node,
 
 // Whether the node has GPUs, by its labels as they are.
 bool IsGpuNode(const NodeFacts& node);
-
-// The merge patch of a change but for resources; `taints` are the node's (core/v1 Taint) as they
-// are, null if none are to change.
-Json PatchOf(const NodeChange& change, const Json& taints = Json());
-// The merge patch of its resources on the node's status.
-Json ResourcePatchOf(const NodeChange& change);
 
 // Every label below nvidia.com/gpu.deploy. that the operator sets.
 const std::vector<std::string>& DeployLabels();

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The controller manager: reads flags and environment, runs for the lease, and while it holds it
-// turns changes of the view into keys of three controllers. It polls nothing: with nothing
-// changing, the only requests are the lease's renewals and the watches' own.
+// How does the operator run? It reads flags and environment, waits for the lease, and runs its
+// controllers while it holds it. It polls nothing: with nothing changing, the only requests are the
+// lease's renewals and the watches' own.
 
 #include "operator/operator.h"
 
 #include <malloc.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <atomic>
+#include <array>
 #include <csignal>
 #include <cstdlib>
-#include <thread>
 
 #include "base/environment.h"
 #include "base/log.h"
@@ -21,16 +19,13 @@
 #include "base/text.h"
 #include "http/server.h"
 #include "kube/lease.h"
+#include "operator/controllers.h"
 #include "operator/flags.h"
-#include "operator/reconcile.h"
-#include "operator/upgrade/actor.h"
 #include "operator/value_names.h"
 #include "policy/names.h"
 
 namespace gantry::gpu_operator {
 namespace {
-
-constexpr char kClusterKey[] = "cluster";
 
 // SIGTERM and SIGINT, which end the operator in good order.
 class EndSignals {
@@ -50,109 +45,6 @@ class EndSignals {
 
  private:
   sigset_t signals_{};
-};
-
-// The view, what decides on it, and the controllers between them.
-class Manager {
- public:
-  Manager(kube::Client& client, const Settings& settings, const std::string& identity)
-      : events_(client, names::kEventSource, identity),
-        cluster_(
-            "clusterpolicy",
-            [this](const std::string&) {
-              const auto outcome = reconciler_.Reconcile();
-              cluster_settled_ = RealClock().Now();
-              return outcome;
-            },
-            1, kBackoff),
-        nodes_(
-            "node-labels", [this](const std::string& node) { return labeller_.Reconcile(node); },
-            kNodeWorkers, kBackoff),
-        upgrades_(
-            "driver-upgrades",
-            [this](const std::string&) {
-              auto outcome = upgrade_.Reconcile();
-              upgrades_settled_ = RealClock().Now();
-              return outcome;
-            },
-            1, kBackoff),
-        view_(client, settings.space, settings.master, settings.definitions,
-              {.cluster =
-                   [this] {
-                     LookAtCluster();
-                     LookAtUpgrades();
-                   },
-               .node = [this](const std::string& node) { nodes_.Enqueue(node); }}),
-        upgrade_(
-            client, view_, events_, settings.space, [this] { LookAtUpgrades(); },
-            [this] { LookAtCluster(); }),
-        labeller_(
-            client, view_, events_, settings,
-            [this](const std::string& node) { nodes_.Enqueue(node); },
-            [this] { cluster_.Enqueue(kClusterKey); }, RealClock()),
-        reconciler_(client, view_, events_, upgrade_, labeller_, settings) {}
-  ~Manager() { Stop(); }
-  Manager(const Manager&) = delete;
-  Manager& operator=(const Manager&) = delete;
-
-  // Returns at once. Nothing is decided before everything was seen.
-  void Start() {
-    view_.Start();
-    starter_ = std::jthread([this](const std::stop_token& stop) {
-      if (view_.WaitSynced(stop)) {
-        log::Info("everything was seen once: reconciling");
-        cluster_.Start();
-        nodes_.Start();
-        upgrades_.Start();
-      }
-    });
-  }
-  void Stop() {
-    starter_ = {};
-    cluster_.Stop();
-    nodes_.Stop();
-    upgrades_.Stop();
-  }
-  // For /metrics.
-  [[nodiscard]] std::string FormatMetrics() const {
-    const std::array controllers = {cluster_.metrics(), nodes_.metrics(), upgrades_.metrics()};
-    return gpu_operator::FormatMetrics(reconciler_.metrics()) + kube::FormatMetrics(controllers);
-  }
-
- private:
-  // Changes come in groups; their state is worked out once. The first of many is quick, and what
-  // comes right after it is seen together.
-  static constexpr std::chrono::milliseconds kSettle{20};
-  static constexpr std::chrono::milliseconds kClusterPace{250};
-  static constexpr std::chrono::milliseconds kUpgradesPace{100};
-  static std::chrono::milliseconds Settle(SteadyTime settled, std::chrono::milliseconds pace) {
-    const auto since = RealClock().Now() - settled;
-    return std::max(kSettle, std::chrono::ceil<std::chrono::milliseconds>(pace - since));
-  }
-  void LookAtCluster() {
-    cluster_.EnqueueAfter(kClusterKey, Settle(cluster_settled_, kClusterPace));
-  }
-  void LookAtUpgrades() {
-    upgrades_.EnqueueAfter(kClusterKey, Settle(upgrades_settled_, kUpgradesPace));
-  }
-  // An API server answers several at once; more only wait there.
-  static constexpr int kNodeWorkers = 4;
-  static constexpr kube::Backoff kBackoff{.base = std::chrono::milliseconds(100),
-                                          .limit = std::chrono::seconds(30)};
-
-  // When each was worked out last.
-  std::atomic<SteadyTime> cluster_settled_{SteadyTime{}};
-  std::atomic<SteadyTime> upgrades_settled_{SteadyTime{}};
-  kube::EventRecorder events_;
-  // Before the view, whose watches fill their queues to the last.
-  kube::Controller cluster_;
-  kube::Controller nodes_;
-  kube::Controller upgrades_;
-  View view_;
-  upgrade::Actor upgrade_;
-  NodeLabeller labeller_;
-  Reconciler reconciler_;
-  std::jthread starter_;
 };
 
 Result<std::unique_ptr<http::Server>> Serve(const std::string& address,
@@ -178,7 +70,7 @@ Status Run(const Flags& flags, const Settings& settings) {
   std::array<char, 256> host{};
   CHECK(gethostname(host.data(), host.size() - 1) == 0);
   const std::string identity = EnvironmentOr("POD_NAME", host.data());
-  Manager manager(*client, settings, identity);
+  Controllers controllers(*client, settings, identity);
 
   TRY_ASSIGN(const auto probes, Serve(flags.probe_address, [](std::string_view path) {
                const bool known = path == "/healthz" || path == "/readyz";
@@ -196,7 +88,7 @@ Status Run(const Flags& flags, const Settings& settings) {
   TRY(kube::Lease::Check(lease_options));
   kube::Lease lease(
       *client, std::move(lease_options),
-      {.acquired = [&] { manager.Start(); },
+      {.acquired = [&] { controllers.Start(); },
        .lost =
            [](const Error& why) {
              log::Error("the lease was lost, so this process ends: {}", why.message);
@@ -206,7 +98,7 @@ Status Run(const Flags& flags, const Settings& settings) {
            },
        .leader_changed = [](const std::string& leader) { log::Info("the leader is {}", leader); }});
   TRY_ASSIGN(const auto metrics, Serve(flags.metrics_address, [&](std::string_view path) {
-               return path == "/metrics" ? http::MetricsResponse(manager.FormatMetrics() +
+               return path == "/metrics" ? http::MetricsResponse(controllers.FormatMetrics() +
                                                                  client->FormatMetrics() +
                                                                  FormatLeader(lease.held()))
                                          : http::Response{404, "not found"};
@@ -214,10 +106,10 @@ Status Run(const Flags& flags, const Settings& settings) {
   if (flags.leader_elect) {
     lease.Start();
   } else {
-    manager.Start();
+    controllers.Start();
   }
   signals.Wait();
-  manager.Stop();
+  controllers.Stop();
   lease.Stop();
   return {};
 }

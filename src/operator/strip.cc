@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "operator/node_labels.h"
+#include "operator/node_patch.h"
 #include "operator/startup_taint.h"
 #include "operator/upgrade/observe.h"
 #include "policy/names.h"

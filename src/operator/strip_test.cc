@@ -4,8 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "operator/node_labels_for_tests.h"
+#include "policy/names.h"
+
 namespace gantry::gpu_operator {
 namespace {
+
+using testing::Pair;
+using testing::UnorderedElementsAre;
 
 TEST(StripNode, TakesTheMigManagersDefaultAndNobodysWish) {
   const auto strip = [](const char* config) {
@@ -66,6 +72,32 @@ TEST(StripConditions, TakesTheDevicePluginsAndNoOther) {
   EXPECT_TRUE(StripConditions(node["status"]).is_null());
   EXPECT_TRUE(
       StripConditions(Json::parse(R"({"status": {"conditions": [{"type": "Ready"}]}})")).is_null());
+}
+
+TEST(Strip, TakesWhatTheOperatorPutThere) {
+  LabelledNode node({{"nvidia.com/gpu.deploy.dcgm", "false"},
+                     {"nvidia.com/gpu.deploy.driver", "paused-for-driver-upgrade"},
+                     {"nvidia.com/mine", "1"}});
+  node.Feature("n", {{kPciLabel, "true"}}).Feature("g", {{"nvidia.com/gpu.product", "T4"}});
+  node.Round();
+  const Json patch = StripNode(node.node());
+  node.node().merge_patch(patch);
+  EXPECT_THAT(node.node()["metadata"]["labels"].get<Labels>(),
+              UnorderedElementsAre(Pair("kubernetes.io/os", "linux"),
+                                   Pair("nvidia.com/gpu.deploy.dcgm", "false"),
+                                   Pair("nvidia.com/mine", "1")));
+  EXPECT_TRUE(node.node()["metadata"]["annotations"].empty());
+  EXPECT_TRUE(StripNode(node.node()).is_null());
+  EXPECT_TRUE(StripNode(Json::object()).is_null());
+}
+
+TEST(Strip, KnowsItsOwnNodeFeatures) {
+  EXPECT_TRUE(IsOurNodeFeature({{"metadata", {{"name", "nvidia-features-for-n"}}}}));
+  EXPECT_TRUE(IsOurNodeFeature(
+      {{"metadata",
+        {{"name", "n"},
+         {"annotations", {{names::kNfdWorkerVersion, policy::OurWorkerVersion()}}}}}}));
+  EXPECT_FALSE(IsOurNodeFeature({{"metadata", {{"name", "vendor"}}}}));
 }
 
 }  // namespace

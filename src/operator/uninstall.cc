@@ -26,10 +26,12 @@
 #include "operator/await_gone.h"
 #include "operator/desired/host_cleanup.h"
 #include "operator/earlier.h"
+#include "operator/ignore_absent.h"
+#include "operator/node_facts.h"
+#include "operator/owned_kinds.h"
 #include "operator/pod_security.h"
 #include "operator/release.h"
-#include "operator/strip.h"
-#include "operator/view.h"
+#include "operator/strip_nodes.h"
 #include "policy/kinds.h"
 #include "policy/names.h"
 #include "policy/operands.h"
@@ -77,7 +79,7 @@ class Uninstall {
     TRY(DeletePolicies());
     TRY(DeleteOperands());
     TRY(CleanHosts());
-    TRY(StripNodes());
+    TRY(StripNodes(client_, options_.instance));
     TRY(DeleteObjects());
     if (options_.definitions) {
       TRY(DeleteDefinitions());
@@ -254,64 +256,6 @@ class Uninstall {
     return true;
   }
 
-  Status StripNodes() {
-    std::vector<std::pair<std::string, Json>> patches;
-    std::vector<std::pair<std::string, Json>> resources;
-    std::vector<std::pair<std::string, Json>> conditions;
-    const auto listed = client_.List(kube::kinds::kNode, {}, [&](const Json& node) {
-      const std::string name = TextAt(node, "metadata.name");
-      if (Json patch = StripResources(node, options_.instance); !patch.is_null()) {
-        resources.emplace_back(name, std::move(patch));
-      }
-      if (Json patch = StripNode(node, options_.instance); !patch.is_null()) {
-        patches.emplace_back(name, std::move(patch));
-      }
-      if (Json patch = StripConditions(node); !patch.is_null()) {
-        conditions.emplace_back(name, std::move(patch));
-      }
-    });
-    if (!listed.has_value()) {
-      return std::unexpected(listed.error());
-    }
-    // The record of them goes with the rest.
-    for (const auto& [name, patch] : resources) {
-      const auto patched =
-          client_.MergePatch(kube::kinds::kNode, {"", name}, patch, kube::Part::kStatus);
-      TRY(IgnoreAbsent(patched.has_value() ? Status{} : Status(std::unexpected(patched.error()))));
-    }
-    for (const auto& [name, patch] : patches) {
-      TRY(IgnoreAbsent(StripOne(name, patch)));
-    }
-    for (const auto& [name, patch] : conditions) {
-      const auto patched =
-          client_.JsonPatch(kube::kinds::kNode, {"", name}, patch, kube::Part::kStatus);
-      if (!patched.has_value()) {
-        log::Warning("{}", patched.error().message);  // a word that is left over is harmless
-      }
-    }
-    log::Info("{} nodes have no labels of the operator any more", patches.size());
-    return {};
-  }
-
-  // A node whose taints changed meanwhile is looked at again.
-  Status StripOne(const std::string& name, Json patch) {
-    constexpr int kAttempts = 3;
-    for (int attempt = 1;; ++attempt) {
-      const auto patched = client_.MergePatch(kube::kinds::kNode, {"", name}, patch);
-      if (patched.has_value()) {
-        return {};
-      }
-      if (patched.error().kind != ErrorKind::kConflict || attempt == kAttempts) {
-        return std::unexpected(patched.error());
-      }
-      TRY_ASSIGN(const Json node, client_.Get(kube::kinds::kNode, {"", name}));
-      patch = StripNode(node, options_.instance);
-      if (patch.is_null()) {
-        return {};
-      }
-    }
-  }
-
   Status DeleteObjects() {
     TRY(DeleteAll(policy::kNodeFeature, {options_.space, "", ""}, IsOurNodeFeature));
     TRY(DeleteAll(policy::kDevice, Ours(""), [](const Json&) { return true; }));
@@ -422,10 +366,6 @@ class Uninstall {
       return Fail(ErrorKind::kTimeout, format("delete all {}: some are still there", kind.plural));
     }
     return failed;
-  }
-
-  static Status IgnoreAbsent(Status status) {
-    return !status.has_value() && status.error().kind == ErrorKind::kNotFound ? Status{} : status;
   }
 
   [[nodiscard]] milliseconds Left() const {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <functional>
 #include <map>
 #include <memory>
@@ -16,7 +15,7 @@
 #include "kube/cache.h"
 #include "kube/client.h"
 #include "operator/daemon_set_facts.h"
-#include "operator/feature_store.h"
+#include "operator/feature_watch.h"
 #include "operator/monitoring_kinds.h"
 #include "operator/node_facts.h"
 #include "operator/object_key.h"
@@ -24,13 +23,9 @@
 #include "operator/pod_security.h"
 #include "operator/rule_set.h"
 #include "operator/served_fields.h"
+#include "operator/watched_kind.h"
 
 namespace gantry::gpu_operator {
-
-// The kinds of objects that operands are made of; not every cluster has all of them.
-const std::vector<kube::Kind>& OwnedKinds();
-// CHECKs that the kind is one of them.
-const kube::Kind& OwnedKind(std::string_view name);
 
 // What is kept of an object of ours.
 struct OwnedFacts {
@@ -52,7 +47,7 @@ class View {
   // `definitions`: what the image has of them.
   View(kube::Client& client, std::string space, MasterConfig config,
        std::vector<OwnDefinition> definitions, ViewChanges changes);
-  ~View();
+  ~View() = default;
   View(const View&) = delete;
   View& operator=(const View&) = delete;
   void Start();
@@ -117,32 +112,19 @@ class View {
   void Removed(const ObjectKey& key);
 
  private:
-  struct OwnedCache {
-    OwnedCache(kube::Client& client, const kube::Kind& kind, const std::string& space,
-               const std::function<void()>& changed);
-    const kube::Kind& kind;
-    kube::Cache<OwnedFacts> cache;
-    kube::Watch watch;
-  };
-  // One object, by name.
-  struct NamedCache {
-    NamedCache(kube::Client& client, const kube::Kind& kind, const std::string& space,
-               const std::string& name, kube::Cache<std::string>::Project project,
-               const std::function<void()>& changed);
-    kube::Cache<std::string> cache;
-    kube::Watch watch;
-  };
-  // Nodes that a label selector takes.
-  struct SelectedNodes {
-    SelectedNodes(kube::Client& client, const std::string& labels,
-                  const std::function<void()>& changed);
-    kube::Cache<bool> cache;
-    kube::Watch watch;
-  };
+  using OwnedCache = WatchedKind<OwnedFacts>;
+  using TextCache = WatchedKind<std::string>;
+  std::unique_ptr<OwnedCache> WatchOwned(const kube::Kind& kind);
+  // One object, by name; started.
+  std::unique_ptr<TextCache> WatchNamed(const kube::Kind& kind, const std::string& space,
+                                        const std::string& name,
+                                        kube::Cache<std::string>::Project project);
+  // Objects of one of the kinds that are kept entire.
+  [[nodiscard]] std::vector<Json> AllOf(const kube::Kind& kind) const;
   // A kind that the cluster may lack.
   struct LateKind {
     const kube::Kind& kind;
-    std::unique_ptr<NamedCache> definition = nullptr;
+    std::unique_ptr<TextCache> definition = nullptr;
     std::unique_ptr<OwnedCache> objects = nullptr;  // while there is a definition
     Served told = Served::kUnknown;
   };
@@ -150,18 +132,10 @@ class View {
   [[nodiscard]] std::vector<const LateKind*> LateKinds() const;
   // The objects of OpenShift's own that say something; started where the cluster is one.
   struct OpenShiftCaches {
-    OpenShiftCaches(kube::Client& client, const std::function<void()>& changed);
-    NamedCache version;
-    NamedCache proxy;
-    NamedCache toolkit;
+    std::unique_ptr<TextCache> version;
+    std::unique_ptr<TextCache> proxy;
+    std::unique_ptr<TextCache> toolkit;
   };
-  // The rules, or the namespaces whose NodeFeatures count. Nothing happens before both are known.
-  void RulesChanged();
-  void TellAllNodes();
-  std::shared_ptr<FeatureStore> MakeStore(const nfd::Needs& needs,
-                                          std::set<std::string, std::less<>> spaces);
-  void UseFilled(int number);
-  [[nodiscard]] std::shared_ptr<FeatureStore> Store() const;
   [[nodiscard]] OwnedCache& CacheOf(std::string_view kind) const;
 
   kube::Client& client_;
@@ -170,39 +144,20 @@ class View {
   const std::vector<OwnDefinition> own_definitions_;
   const ViewChanges changes_;
   std::atomic<long long> upgrade_traces_ = 0;
-  kube::Cache<std::string> policies_;
-  kube::Cache<std::string> short_policies_;
-  kube::Cache<std::string> gpu_clusters_;
-  kube::Cache<std::string> drivers_;
-  kube::Cache<NodeFacts> nodes_;
-  kube::Cache<std::string> rule_objects_;  // NodeFeatureRules: spec.rules
-  // Namespaces that an administrator chose, by name; null: none was asked for.
-  std::unique_ptr<kube::Cache<bool>> feature_spaces_;
+  WatchedKind<NodeFacts> nodes_;
+  std::vector<std::unique_ptr<TextCache>> entire_;  // custom resources, kept entire
   std::vector<std::unique_ptr<OwnedCache>> owned_;
-  mutable std::mutex features_mutex_;
-  std::shared_ptr<const RuleSet> rules_;
-  std::shared_ptr<FeatureStore> features_;  // null until the rules were seen once
-  std::shared_ptr<FeatureStore> filling_;   // takes its place once it is whole
-  int stores_ = 0;                          // made so far: the last one's number
-  mutable std::condition_variable_any store_made_;
+  FeatureWatch features_;
   std::mutex named_mutex_;
-  std::map<std::string, std::unique_ptr<NamedCache>> config_maps_;
-  std::map<std::string, std::unique_ptr<SelectedNodes>> selections_;
-  std::unique_ptr<NamedCache> own_space_;
-  std::vector<std::unique_ptr<NamedCache>> definitions_;  // as own_definitions_
+  std::map<std::string, std::unique_ptr<TextCache>> config_maps_;
+  std::map<std::string, std::unique_ptr<WatchedKind<bool>>> selections_;
+  std::unique_ptr<TextCache> own_space_;
+  std::vector<std::unique_ptr<TextCache>> definitions_;  // as own_definitions_
   LateKind service_monitors_;
   LateKind prometheus_rules_;
   LateKind constraints_;
-  std::unique_ptr<OpenShiftCaches> openshift_caches_;
+  std::optional<OpenShiftCaches> openshift_caches_;
   OpenShift openshift_;  // as it was known last
-  // Last, so that no watch runs while the caches go.
-  kube::Watch watch_policies_;
-  kube::Watch watch_short_policies_;
-  kube::Watch watch_gpu_clusters_;
-  kube::Watch watch_drivers_;
-  kube::Watch watch_nodes_;
-  kube::Watch watch_rules_;
-  std::unique_ptr<kube::Watch> watch_feature_spaces_;
 };
 
 }  // namespace gantry::gpu_operator

@@ -9,6 +9,7 @@
 
 #include "operator/desired/container.h"
 #include "operator/desired/context.h"
+#include "operator/desired/hash_text.h"
 
 namespace gantry::gpu_operator {
 
@@ -16,15 +17,6 @@ namespace gantry::gpu_operator {
 Json OwnedObject(const Context& context, std::string_view api_version, std::string_view kind,
                  std::string_view name, bool namespaced);
 Json ServiceAccount(const Context& context, std::string_view name);
-// FNV-1a, 32 bits, in decimal, as NVIDIA's names and annotations hold it (these over another text).
-std::string HashText(std::string_view text);
-std::string Hash(const Json& object);
-// The hash of a text as it stands in names, as Kubernetes writes numbers there.
-std::string ShortHash(std::string_view text);
-// The two joined; where that is longer than a name may be, the first is cut, and the hash of
-// `identity` tells it from another that is cut to the same.
-std::string FitName(const std::string& name, const std::string& suffix, size_t longest,
-                    std::string_view identity);
 // One rule of a Role or ClusterRole.
 Json Rule(std::string_view group, std::string_view resource,
           std::initializer_list<const char*> verbs);

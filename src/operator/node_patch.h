@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/json.h"
+#include "operator/node_labels.h"
+
+namespace gantry::gpu_operator {
+
+// The merge patch of a change but for resources; `taints` are the node's (core/v1 Taint) as they
+// are, null if none are to change.
+Json PatchOf(const NodeChange& change, const Json& taints = Json());
+// The merge patch of its resources on the node's status.
+Json ResourcePatchOf(const NodeChange& change);
+
+}  // namespace gantry::gpu_operator

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "kube/kind.h"
+
+namespace gantry::gpu_operator {
+
+// The kinds of objects that operands are made of; not every cluster has all of them.
+const std::vector<kube::Kind>& OwnedKinds();
+// CHECKs that the kind is one of them.
+const kube::Kind& OwnedKind(std::string_view name);
+
+}  // namespace gantry::gpu_operator
