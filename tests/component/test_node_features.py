@@ -21,12 +21,12 @@ VERSION = "nfd.node.kubernetes.io/worker.version"
 
 
 @pytest.fixture(scope="module")
-def operator(plane, tmp_path_factory):  # noqa: F811
+def operator(plane, build, tmp_path_factory):  # noqa: F811
     wait(lambda: plane.serves(RULES), "NodeFeatureRules are served")
     for name in ("a", "b"):
         new_node(plane, name)
     plane.call("POST", POLICIES, policy("cluster-policy", driver={"enabled": False}))
-    with Operator(plane, tmp_path_factory.mktemp("operator"),
+    with Operator(plane, build, tmp_path_factory.mktemp("operator"),
                   NFD_MASTER_CONFIG='{"enableTaints": true, "autoDefaultNs": false}') as operator:
         wait(lambda: plane.get(WORKER), "the worker's DaemonSet")
         wait(lambda: "nvidia.com/gpu.present" in labels(plane, "b"), "the nodes' labels")

@@ -16,9 +16,9 @@ VALIDATION = "nvidia.com/gpu.validation"
 
 
 @pytest.fixture(scope="module")
-def operator(plane, tmp_path_factory):  # noqa: F811
+def operator(plane, build, tmp_path_factory):  # noqa: F811
     plane.call("POST", POLICIES, policy("cluster-policy", driver={"enabled": False}))
-    with Operator(plane, tmp_path_factory.mktemp("operator"), STARTUP_TAINT=TAINT) as operator:
+    with Operator(plane, build, tmp_path_factory.mktemp("operator"), STARTUP_TAINT=TAINT) as operator:
         yield operator
 
 
