@@ -12,7 +12,7 @@
 #include "host/signals.h"
 #include "host/status_files.h"
 #include "host/watch.h"
-#include "operands/device_plugin/mailbox.h"
+#include "base/mailbox.h"
 #include "operands/device_plugin/mps_control_daemon/mps_gpus.h"
 #include "operands/device_plugin/mps_control_daemon/mps_plan.h"
 #include "operands/device_plugin/mps_control_daemon/mps_program.h"
