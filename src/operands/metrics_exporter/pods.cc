@@ -8,6 +8,8 @@
 #include <thread>
 #include <utility>
 
+#include "gpu/pod_list.h"
+
 namespace gantry::metrics_exporter {
 namespace {
 
@@ -18,8 +20,7 @@ constexpr std::chrono::seconds kPatience(10);
 
 class PodLister::State {
  public:
-  State(std::string socket, Tell tell)
-      : client_(std::move(socket), kPatience), tell_(std::move(tell)) {}
+  State(std::string socket, Tell tell) : socket_(std::move(socket)), tell_(std::move(tell)) {}
 
   void Ask() {
     const std::lock_guard lock(mutex_);
@@ -42,7 +43,7 @@ class PodLister::State {
       }
       wanted_ = false;
       lock.unlock();
-      auto pods = client_.List();
+      auto pods = gpu::ListPods(socket_, kPatience);
       lock.lock();
       if (!closed_) {
         tell_(std::move(pods));
@@ -51,7 +52,7 @@ class PodLister::State {
   }
 
  private:
-  const kubelet::PodResourcesClient client_;
+  const std::string socket_;
   const Tell tell_;
   std::mutex mutex_;
   std::condition_variable changed_;
