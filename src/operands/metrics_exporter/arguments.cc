@@ -162,6 +162,7 @@ void AddOwn(CLI::App& app, Arguments& to) {
   app.add_option("--host-root", to.host_root, "where the host's root is mounted here")
       ->envname("HOST_ROOT")
       ->default_val("/host");
+  app.add_flag("--list-fields", to.list_fields, "print the names of all metrics, and end");
   app.add_option("--driver-root-ctr-path", to.driver_root, "where the driver root is mounted here")
       ->envname("DRIVER_ROOT_CTR_PATH");
 }

@@ -27,6 +27,7 @@ struct Arguments {
   Labelling labelling;
   bool process_metrics = false;
   bool debug = false;
+  bool list_fields = false;            // print what can be asked for, and end
   std::vector<std::string> no_effect;  // flags that were given and change nothing here
   std::vector<std::string> not_yet;    // flags that ask for what there is not yet
   // Ours.

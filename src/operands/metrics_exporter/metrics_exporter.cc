@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iostream>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -392,6 +393,12 @@ int RunMetricsExporter(int argc, char** argv) {
     return 0;
   }
   Arguments arguments = **std::move(parsed);
+  if (arguments.list_fields) {
+    for (const Field& field : AllFields()) {
+      std::cout << field.name << (field.other.empty() ? "" : " ") << field.other << "\n";
+    }
+    return 0;
+  }
   if (arguments.debug) {
     log::SetLevel(log::Level::kDebug);
   }
