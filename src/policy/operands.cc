@@ -32,9 +32,9 @@ constexpr std::array kOperands = std::to_array<Operand>({
     // Its pods come to the nodes whose device plugin's configuration asks for MPS.
     {"state-mps-control-daemon", "", &P::device_plugin, true, When::kSwitchedOn,
      "nvidia-device-plugin-mps-control-daemon", "mps-control-daemon", Runs::kOurs},
-    {"state-dcgm", "dcgm", &P::dcgm, true, When::kSwitchedOn, "nvidia-dcgm", "dcgm", Runs::kTheirs},
+    {"state-dcgm", "dcgm", &P::dcgm, true, When::kSwitchedOn, "nvidia-dcgm", "dcgm", Runs::kSpare},
     {"state-dcgm-exporter", "dcgmExporter", &P::dcgm_exporter, true, When::kSwitchedOn,
-     "nvidia-dcgm-exporter", "dcgm-exporter", Runs::kTheirs},
+     "nvidia-dcgm-exporter", "dcgm-exporter", Runs::kOurs},
     {"gpu-feature-discovery", "gfd", &P::gfd, true, When::kSwitchedOn, "gpu-feature-discovery",
      "gpu-feature-discovery", Runs::kOurs},
     {"state-mig-manager", "migManager", &P::mig_manager, true, When::kSwitchedOn,
@@ -110,7 +110,7 @@ bool Wanted(const Operand& operand, const ClusterPolicy& policy) {
 }
 
 bool HasImage(const Operand& operand, const ClusterPolicy& policy) {
-  if (operand.runs != Runs::kTheirs) {
+  if (operand.runs != Runs::kTheirs && operand.runs != Runs::kSpare) {
     return true;
   }
   return operand.spec != nullptr && !((policy.*operand.spec).image.repository.empty() &&

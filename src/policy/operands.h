@@ -28,6 +28,7 @@ enum class Runs {
   kNothing,  // it has no pods
   kOurs,     // this release's
   kTheirs,   // none: only NVIDIA's image has it, and the section must name it
+  kSpare,    // none, and nothing is missing then: who wants NVIDIA's names it
 };
 
 // One step of bringing up a cluster, under NVIDIA's name for it: all that is to be known of it but

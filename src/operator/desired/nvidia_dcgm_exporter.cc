@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What does the DCGM exporter run with? NVIDIA's image: GPUs, or the DCGM of the same node, and the
-// kubelet's list of which pod has which device. It asks the API server only for what of pods it is
-// to add to its metrics, so it has a token only then, and the right to read pods too.
+// What does NVIDIA's own DCGM exporter run with, if the policy names its image? GPUs, or the DCGM
+// of the same node, and the kubelet's list of which pod has which device. It asks the API server
+// only for what of pods it is to add to its metrics, so it has a token only then, and the right to
+// read pods too.
 
 #include <algorithm>
 #include <array>
 
 #include "base/text.h"
-#include "operator/desired/monitoring.h"
+#include "operator/desired/dcgm_exporter.h"
 #include "operator/desired/nvidia_pod.h"
 #include "policy/names.h"
 
 namespace gantry::gpu_operator {
 namespace {
 
-constexpr std::string_view kExporter = "nvidia-dcgm-exporter";
 constexpr std::string_view kReadPods = "nvidia-dcgm-exporter-read-pods";
-constexpr int kExporterPort = 9400;
-constexpr Scraped kScraped{kExporter, "gpu-metrics", "app"};
 
 // Whether labels or uids of pods are asked for, by a field or by the exporter's own variables.
 bool AsksForPods(const policy::ClusterPolicy& policy) {
@@ -28,11 +26,6 @@ bool AsksForPods(const policy::ClusterPolicy& policy) {
          std::ranges::any_of(kVariables, [&](const char* name) {
            return UserEnv(policy.dcgm_exporter, name) == "true";
          });
-}
-
-bool ReadsConfigMap(const policy::OperandSpec& spec) {
-  const std::string config = UserEnv(spec, "DCGM_EXPORTER_CONFIGMAP_DATA");
-  return !config.empty() && config != "none";
 }
 
 void AddPodMetadata(const policy::DcgmExporterOptions& options, NvidiaDaemonSet& set) {
@@ -67,37 +60,9 @@ void AddFiles(const policy::ClusterPolicy& policy, NvidiaDaemonSet& set) {
   }
 }
 
-Json Service(const Context& context) {
-  const policy::DcgmExporterOptions& options = context.policy.dcgm_exporter_options;
-  Json service = NvidiaService(context, kExporter, kScraped.port, kExporterPort);
-  service["metadata"]["annotations"] = {{"prometheus.io/scrape", "true"}};
-  if (!options.service_type.empty()) {
-    service["spec"]["type"] = options.service_type;
-  }
-  if (!options.traffic_policy.empty()) {
-    service["spec"]["internalTrafficPolicy"] = options.traffic_policy;
-  }
-  return service;
-}
-
-// What other accelerators' exporters are recorded as too. DCGM measures memory in MiB and clocks in
-// MHz; drivers before 510 know of no reserved memory.
-Json Recordings() {
-  return Json::array(
-      {Recording("accelerator_gpu_utilization", "DCGM_FI_DEV_GPU_UTIL"),
-       Recording("accelerator_memory_used_bytes", "DCGM_FI_DEV_FB_USED * 1048576"),
-       Recording("accelerator_memory_total_bytes",
-                 "(DCGM_FI_DEV_FB_USED + DCGM_FI_DEV_FB_FREE + "
-                 "(DCGM_FI_DEV_FB_RESERVED or DCGM_FI_DEV_FB_FREE * 0)) * 1048576"),
-       Recording("accelerator_power_usage_watts", "DCGM_FI_DEV_POWER_USAGE"),
-       Recording("accelerator_temperature_celsius", "DCGM_FI_DEV_GPU_TEMP"),
-       Recording("accelerator_sm_clock_hertz", "DCGM_FI_DEV_SM_CLOCK * 1000000"),
-       Recording("accelerator_memory_clock_hertz", "DCGM_FI_DEV_MEM_CLOCK * 1000000")});
-}
-
 }  // namespace
 
-Result<Objects> DcgmExporter(const Context& context, const std::string& image) {
+Result<Objects> NvidiaDcgmExporter(const Context& context, const std::string& image) {
   const policy::ClusterPolicy& policy = context.policy;
   const policy::DcgmExporterOptions& options = policy.dcgm_exporter_options;
   Objects objects = NvidiaAccount(context, kExporter, {Rule("", "configmaps", {"get", "list"})});
@@ -144,10 +109,7 @@ Result<Objects> DcgmExporter(const Context& context, const std::string& image) {
   AddPodMetadata(options, set);
   AddFiles(policy, set);
   objects.push_back(set.Finish());
-  objects.push_back(Service(context));
-  AddServiceMonitor(objects, context, kScraped, options.monitor);
-  AddPrometheusRule(objects, context, {kExporter, "dcgm.accelerator.metrics"}, kScraped,
-                    options.monitor, Recordings());
+  AddExporterService(objects, context);
   return objects;
 }
 

@@ -29,7 +29,7 @@ constexpr std::array kMakers = std::to_array<Maker>({
     {"state-device-plugin", DevicePlugin, NvidiaDevicePlugin},
     {"state-mps-control-daemon", MpsControlDaemon, NvidiaMpsControlDaemon},
     {"state-dcgm", nullptr, Dcgm},
-    {"state-dcgm-exporter", nullptr, DcgmExporter},
+    {"state-dcgm-exporter", DcgmExporter, NvidiaDcgmExporter},
     {"gpu-feature-discovery", GpuFeatureDiscovery, NvidiaGpuFeatureDiscovery},
     {"state-mig-manager", nullptr, MigManager},
     {"state-node-status-exporter", NodeStatusExporter, NvidiaNodeStatusExporter},

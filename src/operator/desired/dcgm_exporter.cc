@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What does the DCGM exporter run with? The driver, as the device plugin has it, and the kubelet's
+// list of which pod has which device. It asks the API server only for a ConfigMap of counters that
+// a variable names; one that the policy names is mounted as a folder, so that it sees changes.
+
+#include "operator/desired/dcgm_exporter.h"
+
+#include "operator/desired/monitoring.h"
+#include "operator/desired/nvidia_pod.h"
+#include "policy/names.h"
+
+namespace gantry::gpu_operator {
+namespace {
+
+constexpr Scraped kScraped{kExporter, "gpu-metrics", "app"};
+// Of the ConfigMap that dcgmExporter.config names.
+constexpr std::string_view kCountersKey = "dcgm-metrics.csv";
+constexpr std::string_view kCountersFolder = "/etc/dcgm-exporter";
+
+Json ServiceOf(const Context& context) {
+  const policy::DcgmExporterOptions& options = context.policy.dcgm_exporter_options;
+  Json service = NvidiaService(context, kExporter, kScraped.port, kExporterPort);
+  service["metadata"]["annotations"] = {{"prometheus.io/scrape", "true"}};
+  if (!options.service_type.empty()) {
+    service["spec"]["type"] = options.service_type;
+  }
+  if (!options.traffic_policy.empty()) {
+    service["spec"]["internalTrafficPolicy"] = options.traffic_policy;
+  }
+  return service;
+}
+
+// What other accelerators' exporters are recorded as too. DCGM measures memory in MiB and clocks in
+// MHz; drivers before 510 know of no reserved memory.
+Json Recordings() {
+  return Json::array(
+      {Recording("accelerator_gpu_utilization", "DCGM_FI_DEV_GPU_UTIL"),
+       Recording("accelerator_memory_used_bytes", "DCGM_FI_DEV_FB_USED * 1048576"),
+       Recording("accelerator_memory_total_bytes",
+                 "(DCGM_FI_DEV_FB_USED + DCGM_FI_DEV_FB_FREE + "
+                 "(DCGM_FI_DEV_FB_RESERVED or DCGM_FI_DEV_FB_FREE * 0)) * 1048576"),
+       Recording("accelerator_power_usage_watts", "DCGM_FI_DEV_POWER_USAGE"),
+       Recording("accelerator_temperature_celsius", "DCGM_FI_DEV_GPU_TEMP"),
+       Recording("accelerator_sm_clock_hertz", "DCGM_FI_DEV_SM_CLOCK * 1000000"),
+       Recording("accelerator_memory_clock_hertz", "DCGM_FI_DEV_MEM_CLOCK * 1000000")});
+}
+
+// A probe that need not wait: what answers it comes up at once.
+Json Alive() {
+  Json probe = HttpProbe("/health", kExporterPort, 0);
+  probe["periodSeconds"] = 5;
+  return probe;
+}
+
+void AddCounters(const policy::DcgmExporterOptions& options, DaemonSet& set) {
+  if (options.config_name.empty()) {
+    set.Env("DCGM_EXPORTER_COLLECTORS", format("{}/dcp-metrics-included.csv", kCountersFolder));
+    return;
+  }
+  set.Volume("metrics-config", "configMap",
+             {{"name", options.config_name},
+              {"items", {{{"key", kCountersKey}, {"path", kCountersKey}}}}});
+  set.main().Mount("metrics-config", kCountersFolder, kReadOnly);
+  set.Env("DCGM_EXPORTER_COLLECTORS", format("{}/{}", kCountersFolder, kCountersKey));
+}
+
+}  // namespace
+
+bool ReadsConfigMap(const policy::OperandSpec& spec) {
+  const std::string config = UserEnv(spec, "DCGM_EXPORTER_CONFIGMAP_DATA");
+  return !config.empty() && config != "none";
+}
+
+void AddExporterService(Objects& objects, const Context& context) {
+  const policy::MonitorSpec& monitor = context.policy.dcgm_exporter_options.monitor;
+  objects.push_back(ServiceOf(context));
+  AddServiceMonitor(objects, context, kScraped, monitor);
+  AddPrometheusRule(objects, context, {kExporter, "dcgm.accelerator.metrics"}, kScraped, monitor,
+                    Recordings());
+}
+
+Objects DcgmExporter(const Context& context, const std::string& image) {
+  const policy::ClusterPolicy& policy = context.policy;
+  const policy::DcgmExporterOptions& options = policy.dcgm_exporter_options;
+  const bool reads_config_map = ReadsConfigMap(policy.dcgm_exporter);
+  Objects objects = {ServiceAccount(context, kExporter)};
+  AddHostRole(objects, context, kExporter,
+              reads_config_map ? Json::array({Rule("", "configmaps", {"get"})}) : Json::array());
+  LabelApp(objects, kExporter);
+
+  DaemonSet set(context, kExporter, kExporter, "dcgm-exporter", image, policy.dcgm_exporter);
+  set.SelectDeployed("dcgm-exporter");
+  set.UseServiceAccount(kExporter, reads_config_map);
+  for (const auto& [key, value] : options.annotations) {
+    set.AnnotatePods(key, value);
+  }
+  if (options.host_pid) {
+    set.HostPid();
+  }
+  set.Privileged();
+  set.Port("metrics", kExporterPort);
+  set.main().Set("livenessProbe", Alive()).Set("readinessProbe", Alive());
+  set.Env("DCGM_EXPORTER_LISTEN", format(":{}", kExporterPort));
+  set.Env("DCGM_EXPORTER_KUBERNETES", "true");
+  AddCounters(options, set);
+  set.EnvFromField(names::kNodeName, "spec.nodeName");
+  set.Env("WAIT_FOR_VALIDATIONS", names::kDriverReady);
+  set.Env(names::kVisibleDevices, "void");
+  set.Env(policy.dcgm_exporter.env);
+  set.HostRoot(true);
+  set.ReadsValidations();
+  set.DriverRoot();
+  set.HostVolume("pod-gpu-resources", policy.kubelet_root + "/pod-resources", HostDir::kDirectory);
+  set.main().Mount("pod-gpu-resources", "/var/lib/kubelet/pod-resources", kReadOnly);
+  objects.push_back(set.Build());
+  AddExporterService(objects, context);
+  return objects;
+}
+
+}  // namespace gantry::gpu_operator
