@@ -105,6 +105,7 @@ class Exporter {
   SteadyTime sample_at_{};
   std::string missing_;     // why NVML can't be had, as last logged
   std::string pods_error_;  // as last logged
+  std::string wait_error_;  // as last logged
 };
 
 Status Exporter::Watch() {
@@ -240,8 +241,8 @@ void Exporter::On(gpu::GpusFound& found) {
   for (const auto& failed : found.set.failed) {
     if (!Has(unwell_, failed.uuid)) {
       log::Warning("GPU {} can't be read: {}", failed.index, failed.reason);
+      unwell_.push_back(failed.uuid);
     }
-    unwell_.push_back(failed.uuid);
   }
   const auto same = sampler_->gpus() == found.set.gpus;
   if (!same) {
@@ -265,7 +266,12 @@ void Exporter::On(gpu::GpusMissing& missing) {
 
 void Exporter::On(gpu::GpusChanged& /*changed*/) { Look(); }
 
-void Exporter::On(gpu::WaitFailed& failed) { log::Warning("{}", failed.error.message); }
+void Exporter::On(gpu::WaitFailed& failed) {
+  if (failed.error.message != wait_error_) {
+    wait_error_ = failed.error.message;
+    log::Warning("{}", wait_error_);
+  }
+}
 
 void Exporter::On(gpu::XidEvent& event) {
   log::Warning("XID {} on GPU {}: {}", event.xid, event.gpu_uuid, XidText(event.xid));
