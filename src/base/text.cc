@@ -2,6 +2,7 @@
 // Small text operations that the standard library lacks.
 #include "base/text.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -88,6 +89,24 @@ Result<long long> ParseInt(std::string_view text) {
     return Fail(ErrorKind::kInvalid, format("\"{}\" is not a whole number", text));
   }
   return value;
+}
+
+size_t EditDistance(std::string_view left, std::string_view right) {
+  std::vector<std::vector<size_t>> steps(left.size() + 1, std::vector<size_t>(right.size() + 1));
+  for (size_t i = 0; i <= left.size(); ++i) {
+    for (size_t j = 0; j <= right.size(); ++j) {
+      if (i == 0 || j == 0) {
+        steps[i][j] = i + j;
+        continue;
+      }
+      const size_t changed = steps[i - 1][j - 1] + (left[i - 1] == right[j - 1] ? 0 : 1);
+      steps[i][j] = std::min({steps[i - 1][j] + 1, steps[i][j - 1] + 1, changed});
+      if (i > 1 && j > 1 && left[i - 1] == right[j - 2] && left[i - 2] == right[j - 1]) {
+        steps[i][j] = std::min(steps[i][j], steps[i - 2][j - 2] + 1);
+      }
+    }
+  }
+  return steps.back().back();
 }
 
 }  // namespace gantry

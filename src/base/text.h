@@ -29,6 +29,10 @@ std::string Lower(std::string_view text);
 // The text's beginning, at most `most` bytes long; no character of UTF-8 is cut in two.
 std::string_view Cut(std::string_view text, size_t most);
 
+// How many letters are to be put in, taken out or changed, or neighbours swapped, to make one word
+// of the other.
+size_t EditDistance(std::string_view left, std::string_view right);
+
 // Bool as Go's strconv.ParseBool reads it: 1 t T TRUE true True, 0 f F FALSE false False.
 // kInvalid otherwise, naming the text.
 Result<bool> ParseBool(std::string_view text);

@@ -15,6 +15,7 @@
 #include "operands/driver/driver.h"
 #include "operands/driver/driver_manager/driver_manager.h"
 #include "operands/gpu_features/gpu_features.h"
+#include "operands/metrics_exporter/metrics_exporter.h"
 #include "operands/node_features/node_features.h"
 #include "operands/validator/await_status.h"
 #include "operands/validator/validator.h"
@@ -29,7 +30,7 @@ namespace {
 constexpr std::array<std::string_view, 1> kToolkitNames = {"nvidia-toolkit"};
 constexpr std::array<std::string_view, 1> kDriverNames = {"driver"};
 
-constexpr std::array<Command, 20> kCommands = {{
+constexpr std::array<Command, 21> kCommands = {{
     {"doctor",
      {},
      "reports what is wrong with a cluster's GPUs, and what to do",
@@ -93,6 +94,10 @@ constexpr std::array<Command, 20> kCommands = {{
      {},
      "publishes the labels of this node's GPUs",
      gpu_features::RunGpuFeatureDiscovery},
+    {"dcgm-exporter",
+     {},
+     "serves the metrics of this node's GPUs",
+     metrics_exporter::RunMetricsExporter},
     {"nvidia-validator",
      {},
      "validates this node's driver, toolkit, CUDA and device plugin",

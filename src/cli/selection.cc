@@ -2,7 +2,6 @@
 // Which command did the user mean? Decided from the table alone, so that it is tested without
 // linking every command.
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "base/text.h"
@@ -10,22 +9,6 @@
 
 namespace gantry::cli {
 namespace {
-
-// Insertions, deletions and replacements between two words (Levenshtein).
-size_t Distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), 0);
-  for (size_t i = 0; i < a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (size_t j = 0; j < b.size(); ++j) {
-      const size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
-    }
-  }
-  return row.back();
-}
 
 std::vector<std::string_view> NamesOf(const Command& command) {
   std::vector<std::string_view> names = {command.name};
@@ -48,7 +31,7 @@ std::vector<std::string_view> NearNames(std::span<const Command> commands, std::
   std::vector<std::pair<size_t, std::string_view>> near;
   for (const Command& command : commands) {
     for (const std::string_view candidate : NamesOf(command)) {
-      const size_t distance = Distance(candidate, name);
+      const size_t distance = EditDistance(candidate, name);
       const bool part = name.size() >= 3 && candidate.find(name) != std::string_view::npos;
       if (distance <= 2 || part) {
         near.emplace_back(distance, candidate);

@@ -29,9 +29,10 @@ constexpr size_t kFrameHead = 9;
 constexpr size_t kMessageHead = 5;
 constexpr size_t kMostReceived = size_t{4} << 20;
 
-// Windows of more than an answer ever has (64 KB is the default): nothing waits for our consent.
-constexpr std::string_view kWideStream("\0\x04\0\x40\0\0", 6);  // SETTINGS_INITIAL_WINDOW_SIZE
-constexpr std::string_view kWideConnection("\0\x40\0\0", 4);
+// Windows of 64 MiB, more than an answer ever has (64 KB is the default): nothing waits for our
+// consent.
+constexpr std::string_view kWideStream("\0\x04\x04\0\0\0", 6);  // SETTINGS_INITIAL_WINDOW_SIZE
+constexpr std::string_view kWideConnection("\x04\0\0\0", 4);
 
 std::string Frame(uint8_t type, uint8_t flags, uint8_t stream, std::string_view payload) {
   std::string frame;
@@ -67,9 +68,9 @@ std::string Request(std::string_view method, std::string_view message) {
   std::string fields;
   fields += kPost;
   fields += kHttp;
-  fields += '\x04' + Literal(format("/runtime.v1.RuntimeService/{}", method));  // :path
-  fields += '\x01' + Literal("localhost");                                      // :authority
-  fields += std::string("\x0f\x10", 2) + Literal("application/grpc");           // content-type
+  fields += '\x04' + Literal(method);                                  // :path
+  fields += '\x01' + Literal("localhost");                             // :authority
+  fields += std::string("\x0f\x10", 2) + Literal("application/grpc");  // content-type
   fields += std::string(1, '\0') + Literal("te") + Literal("trailers");
   return "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + Frame(kSettings, 0, 0, kWideStream) +
          Frame(kWindowUpdate, 0, 0, kWideConnection) + Frame(kHeaders, kEndHeaders, 1, fields) +
@@ -77,7 +78,7 @@ std::string Request(std::string_view method, std::string_view message) {
 }
 
 // The message that a call's DATA frames carry, without its length.
-Result<std::string> Answer(UnixCall& call, const std::string& path) {
+Result<std::string> Answer(UnixCall& call, const std::string& path, size_t most) {
   std::string message;
   while (true) {
     TRY_ASSIGN(const std::string head, call.Receive(kFrameHead));
@@ -114,7 +115,7 @@ Result<std::string> Answer(UnixCall& call, const std::string& path) {
                  ? Fail(ErrorKind::kUnavailable, format("ask {}: it answered with an error", path))
                  : Result<std::string>(message.substr(kMessageHead));
     }
-    if (message.size() > kMostReceived) {
+    if (message.size() > most + kMessageHead) {
       return Fail(ErrorKind::kInternal, format("ask {}: the answer is too long", path));
     }
   }
@@ -122,11 +123,18 @@ Result<std::string> Answer(UnixCall& call, const std::string& path) {
 
 }  // namespace
 
-Result<std::string> CallCri(const std::string& socket_path, std::string_view method,
-                            std::string_view request, std::chrono::milliseconds limit) {
+Result<std::string> CallUnary(const std::string& socket_path, std::string_view method,
+                              std::string_view request, std::chrono::milliseconds limit,
+                              size_t most) {
   TRY_ASSIGN(UnixCall call, UnixCall::Connect(socket_path, limit));
   TRY(call.Send(Request(method, request)));
-  return Answer(call, socket_path);
+  return Answer(call, socket_path, most);
+}
+
+Result<std::string> CallCri(const std::string& socket_path, std::string_view method,
+                            std::string_view request, std::chrono::milliseconds limit) {
+  return CallUnary(socket_path, format("/runtime.v1.RuntimeService/{}", method), request, limit,
+                   kMostReceived);
 }
 
 }  // namespace gantry::container

@@ -158,7 +158,7 @@ class Monitor::State : public std::enable_shared_from_this<State> {
       }
       running_ = {.uuid = uuid, .overdue_at = RealClock().Now() + kProbeLimit};
       lock.unlock();
-      auto answer = library->Alive(uuid);
+      auto answer = options_.ask ? options_.ask(library, uuid) : library->Alive(uuid);
       lock.lock();
       if (closed_) {
         return;

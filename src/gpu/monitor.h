@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "gpu/gpu_set.h"
 #include "gpu/health.h"
+#include "nvml/nvml.h"
 
 namespace gantry::gpu {
 
@@ -46,6 +47,10 @@ class Monitor {
     std::filesystem::path driver_root;      // as seen here
     std::string host_root = "/";            // the folder that holds the node's sys/ and proc/
     std::function<void(Observation)> tell;  // must not call back
+    // What a probe asks a GPU; empty: whether it is alive. From those threads, for one GPU at a
+    // time but for one that hung before, whose answer may come late.
+    std::function<Status(const std::shared_ptr<nvml::Library>& library, const std::string& uuid)>
+        ask = {};
   };
   // How long one GPU may take to answer a probe, and opening NVML and looking at all GPUs.
   static constexpr std::chrono::seconds kProbeLimit{5};

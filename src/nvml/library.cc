@@ -63,14 +63,6 @@ int NumaNode(const std::filesystem::path& sys, const std::string& pci_bus_id) {
   return file >> node && node >= 0 ? node : -1;
 }
 
-std::string FormatUuid(const unsigned char* bytes) {
-  std::string text;
-  for (int i = 0; i < NVML_GPU_FABRIC_UUID_LEN; ++i) {
-    text += format("{}{:02x}", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", bytes[i]);
-  }
-  return text;
-}
-
 template <typename Info>
 std::optional<Fabric> FinishedFabric(const Info& info) {
   constexpr std::array<unsigned char, NVML_GPU_FABRIC_UUID_LEN> kNone{};
@@ -78,7 +70,7 @@ std::optional<Fabric> FinishedFabric(const Info& info) {
       std::equal(kNone.begin(), kNone.end(), info.clusterUuid)) {
     return std::nullopt;
   }
-  return Fabric{FormatUuid(info.clusterUuid), info.cliqueId};
+  return Fabric{FabricUuid(info.clusterUuid), info.cliqueId};
 }
 
 std::optional<Fabric> ReadFabric(const Symbols& symbols, nvmlDevice_t handle) {
@@ -197,6 +189,14 @@ std::optional<bool> IsCoherent(const Symbols& symbols, nvmlDevice_t handle) {
   }
 }
 
+std::string FabricUuid(const unsigned char* bytes) {
+  std::string text;
+  for (int i = 0; i < NVML_GPU_FABRIC_UUID_LEN; ++i) {
+    text += format("{}{:02x}", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", bytes[i]);
+  }
+  return text;
+}
+
 std::string SysfsBusId(const nvmlPciInfo_t& pci) {
   return format("{:04x}:{:02x}:{:02x}.0", pci.domain, pci.bus, pci.device);
 }
@@ -280,13 +280,9 @@ Result<Devices> Library::Enumerate() const {
 }
 
 Status Library::Alive(const std::string& uuid) const {
-  nvmlDevice_t handle = nullptr;
-  nvmlReturn_t code = Call(symbols_->nvmlDeviceGetHandleByUUID, uuid.c_str(), &handle);
-  if (code != NVML_SUCCESS) {
-    return FailNvml("nvmlDeviceGetHandleByUUID", uuid, code);
-  }
+  TRY_ASSIGN(const nvmlDevice_t handle, HandleOf(*symbols_, uuid));
   nvmlMemory_t memory{};
-  code = Call(symbols_->nvmlDeviceGetMemoryInfo, handle, &memory);
+  nvmlReturn_t code = Call(symbols_->nvmlDeviceGetMemoryInfo, handle, &memory);
   if (code != NVML_SUCCESS && KindOf(code) != ErrorKind::kUnsupported) {
     return FailNvml("nvmlDeviceGetMemoryInfo", uuid, code);
   }
@@ -299,13 +295,9 @@ Status Library::Alive(const std::string& uuid) const {
 }
 
 Result<ComputeMode> Library::GetComputeMode(const std::string& uuid) const {
-  nvmlDevice_t handle = nullptr;
-  nvmlReturn_t code = Call(symbols_->nvmlDeviceGetHandleByUUID, uuid.c_str(), &handle);
-  if (code != NVML_SUCCESS) {
-    return FailNvml("nvmlDeviceGetHandleByUUID", uuid, code);
-  }
+  TRY_ASSIGN(const nvmlDevice_t handle, HandleOf(*symbols_, uuid));
   nvmlComputeMode_t mode = NVML_COMPUTEMODE_DEFAULT;
-  code = Call(symbols_->nvmlDeviceGetComputeMode, handle, &mode);
+  nvmlReturn_t code = Call(symbols_->nvmlDeviceGetComputeMode, handle, &mode);
   if (code != NVML_SUCCESS) {
     return FailNvml("nvmlDeviceGetComputeMode", uuid, code);
   }
@@ -313,12 +305,9 @@ Result<ComputeMode> Library::GetComputeMode(const std::string& uuid) const {
 }
 
 Status Library::SetComputeMode(const std::string& uuid, ComputeMode mode) const {
-  nvmlDevice_t handle = nullptr;
-  nvmlReturn_t code = Call(symbols_->nvmlDeviceGetHandleByUUID, uuid.c_str(), &handle);
-  if (code != NVML_SUCCESS) {
-    return FailNvml("nvmlDeviceGetHandleByUUID", uuid, code);
-  }
-  code = Call(symbols_->nvmlDeviceSetComputeMode, handle, static_cast<nvmlComputeMode_t>(mode));
+  TRY_ASSIGN(const nvmlDevice_t handle, HandleOf(*symbols_, uuid));
+  nvmlReturn_t code =
+      Call(symbols_->nvmlDeviceSetComputeMode, handle, static_cast<nvmlComputeMode_t>(mode));
   if (code != NVML_SUCCESS) {
     return FailNvml("nvmlDeviceSetComputeMode", uuid, code);
   }

@@ -177,6 +177,8 @@ class Library {
   [[nodiscard]] Result<ComputeMode> GetComputeMode(const std::string& uuid) const;
   [[nodiscard]] Status SetComputeMode(const std::string& uuid, ComputeMode mode) const;
   [[nodiscard]] Result<std::unique_ptr<EventSet>> NewEventSet() const;
+  // For the other files of this folder.
+  [[nodiscard]] const Symbols& symbols() const { return *symbols_; }
 
  private:
   Library(Options options, std::unique_ptr<Symbols> symbols);

@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "base/error.h"
+
 // Since NVML 13 (drivers from 580 on), and so not in the nvml.h that is built with.
 struct GantryNvmlAddressingMode {
   unsigned version;  // kAddressingModeVersion
@@ -20,48 +22,97 @@ namespace gantry::nvml {
 
 // The functions of NVML that we call, without their prefix "nvml". A null one is missing in this
 // driver's library.
-#define GANTRY_NVML_FUNCTIONS(X)     \
-  X(Init_v2)                         \
-  X(Shutdown)                        \
-  X(SystemGetDriverVersion)          \
-  X(SystemGetCudaDriverVersion_v2)   \
-  X(SystemGetCudaDriverVersion)      \
-  X(DeviceGetCount_v2)               \
-  X(DeviceGetHandleByIndex_v2)       \
-  X(DeviceGetHandleByUUID)           \
-  X(DeviceGetUUID)                   \
-  X(DeviceGetName)                   \
-  X(DeviceGetBrand)                  \
-  X(DeviceGetMinorNumber)            \
-  X(DeviceGetPciInfo_v3)             \
-  X(DeviceGetMemoryInfo)             \
-  X(DeviceGetCudaComputeCapability)  \
-  X(DeviceGetMigMode)                \
-  X(DeviceGetAddressingMode)         \
-  X(DeviceGetGpuFabricInfoV)         \
-  X(DeviceGetGpuFabricInfo)          \
-  X(DeviceGetTemperature)            \
-  X(DeviceGetComputeMode)            \
-  X(DeviceSetComputeMode)            \
-  X(DeviceGetFieldValues)            \
-  X(DeviceGetTopologyCommonAncestor) \
-  X(DeviceGetNvLinkState)            \
-  X(DeviceGetNvLinkRemotePciInfo_v2) \
-  X(DeviceGetNvLinkRemoteDeviceType) \
-  X(DeviceGetSupportedEventTypes)    \
-  X(DeviceRegisterEvents)            \
-  X(DeviceGetMaxMigDeviceCount)      \
-  X(DeviceGetMigDeviceHandleByIndex) \
-  X(DeviceGetGpuInstanceId)          \
-  X(DeviceGetComputeInstanceId)      \
-  X(DeviceGetAttributes_v2)          \
-  X(DeviceGetGpuInstanceById)        \
-  X(DeviceGetGpuInstanceProfileInfo) \
-  X(GpuInstanceGetInfo)              \
-  X(EventSetCreate)                  \
-  X(EventSetWait_v2)                 \
-  X(EventSetWait)                    \
-  X(EventSetFree)
+#define GANTRY_NVML_FUNCTIONS(X)              \
+  X(Init_v2)                                  \
+  X(Shutdown)                                 \
+  X(SystemGetDriverVersion)                   \
+  X(SystemGetCudaDriverVersion_v2)            \
+  X(SystemGetCudaDriverVersion)               \
+  X(DeviceGetCount_v2)                        \
+  X(DeviceGetHandleByIndex_v2)                \
+  X(DeviceGetHandleByUUID)                    \
+  X(DeviceGetUUID)                            \
+  X(DeviceGetName)                            \
+  X(DeviceGetBrand)                           \
+  X(DeviceGetMinorNumber)                     \
+  X(DeviceGetPciInfo_v3)                      \
+  X(DeviceGetMemoryInfo)                      \
+  X(DeviceGetCudaComputeCapability)           \
+  X(DeviceGetMigMode)                         \
+  X(DeviceGetAddressingMode)                  \
+  X(DeviceGetGpuFabricInfoV)                  \
+  X(DeviceGetGpuFabricInfo)                   \
+  X(DeviceGetTemperature)                     \
+  X(DeviceGetComputeMode)                     \
+  X(DeviceSetComputeMode)                     \
+  X(DeviceGetFieldValues)                     \
+  X(DeviceGetTopologyCommonAncestor)          \
+  X(DeviceGetNvLinkState)                     \
+  X(DeviceGetNvLinkRemotePciInfo_v2)          \
+  X(DeviceGetNvLinkRemoteDeviceType)          \
+  X(DeviceGetSupportedEventTypes)             \
+  X(DeviceRegisterEvents)                     \
+  X(DeviceGetMaxMigDeviceCount)               \
+  X(DeviceGetMigDeviceHandleByIndex)          \
+  X(DeviceGetGpuInstanceId)                   \
+  X(DeviceGetComputeInstanceId)               \
+  X(DeviceGetAttributes_v2)                   \
+  X(DeviceGetGpuInstanceById)                 \
+  X(DeviceGetGpuInstanceProfileInfo)          \
+  X(GpuInstanceGetInfo)                       \
+  X(EventSetCreate)                           \
+  X(EventSetWait_v2)                          \
+  X(EventSetWait)                             \
+  X(EventSetFree)                             \
+  X(SystemGetNVMLVersion)                     \
+  X(DeviceGetMemoryInfo_v2)                   \
+  X(DeviceGetBAR1MemoryInfo)                  \
+  X(DeviceGetClockInfo)                       \
+  X(DeviceGetMaxClockInfo)                    \
+  X(DeviceGetApplicationsClock)               \
+  X(DeviceGetTemperatureThreshold)            \
+  X(DeviceGetMarginTemperature)               \
+  X(DeviceGetPowerUsage)                      \
+  X(DeviceGetPowerManagementLimit)            \
+  X(DeviceGetPowerManagementLimitConstraints) \
+  X(DeviceGetPowerManagementDefaultLimit)     \
+  X(DeviceGetEnforcedPowerLimit)              \
+  X(DeviceGetUtilizationRates)                \
+  X(DeviceGetEncoderUtilization)              \
+  X(DeviceGetDecoderUtilization)              \
+  X(DeviceGetPcieReplayCounter)               \
+  X(DeviceGetPcieThroughput)                  \
+  X(DeviceGetCurrPcieLinkGeneration)          \
+  X(DeviceGetCurrPcieLinkWidth)               \
+  X(DeviceGetMaxPcieLinkGeneration)           \
+  X(DeviceGetMaxPcieLinkWidth)                \
+  X(DeviceGetPerformanceState)                \
+  X(DeviceGetFanSpeed)                        \
+  X(DeviceGetCurrentClocksEventReasons)       \
+  X(DeviceGetCurrentClocksThrottleReasons)    \
+  X(DeviceGetAutoBoostedClocksEnabled)        \
+  X(DeviceGetRetiredPages)                    \
+  X(DeviceGetMemoryErrorCounter)              \
+  X(DeviceGetSramEccErrorStatus)              \
+  X(DeviceGetRowRemapperHistogram)            \
+  X(DeviceGetNvLinkErrorCounter)              \
+  X(DeviceGetPersistenceMode)                 \
+  X(DeviceGetVirtualizationMode)              \
+  X(DeviceGetInforomConfigurationChecksum)    \
+  X(DeviceValidateInforom)                    \
+  X(DeviceGetGridLicensableFeatures_v4)       \
+  X(DeviceGetCpuAffinity)                     \
+  X(DeviceGetMemoryAffinity)                  \
+  X(DeviceGetSerial)                          \
+  X(DeviceGetVbiosVersion)                    \
+  X(DeviceGetInforomVersion)                  \
+  X(DeviceGetInforomImageVersion)             \
+  X(GpmQueryDeviceSupport)                    \
+  X(GpmSampleAlloc)                           \
+  X(GpmSampleFree)                            \
+  X(GpmSampleGet)                             \
+  X(GpmMigSampleGet)                          \
+  X(GpmMetricsGet)
 
 inline constexpr unsigned kAddressingModeVersion = sizeof(GantryNvmlAddressingMode) | 1U << 24;
 inline constexpr unsigned kAddressingModeAts = 2;
@@ -79,11 +130,16 @@ nvmlReturn_t Call(nvmlReturn_t (*function)(Parameters...), Arguments... argument
   return function == nullptr ? NVML_ERROR_FUNCTION_NOT_FOUND : function(arguments...);
 }
 
+// The handle of a GPU or MIG device.
+Result<nvmlDevice_t> HandleOf(const Symbols& symbols, const std::string& uuid);
+
 // Whether a GPU reads the CPU's memory by the CPU's own page tables. As NVIDIA's tools count: one
 // whose driver does not know the question does not. nullopt: it gives no answer.
 std::optional<bool> IsCoherent(const Symbols& symbols, nvmlDevice_t device);
 
 // "0000:3b:00.0" as sysfs spells it, from the fields of a PCI info.
 std::string SysfsBusId(const nvmlPciInfo_t& pci);
+// 8-4-4-4-12, from the NVML_GPU_FABRIC_UUID_LEN bytes of a fabric's cluster.
+std::string FabricUuid(const unsigned char* bytes);
 
 }  // namespace gantry::nvml

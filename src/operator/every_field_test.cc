@@ -181,7 +181,7 @@ std::vector<Json> Policies() {
   all["operator"]["metrics"]["serviceMonitor"] = {{"enabled", true}};
   Json ours = all;
   for (const char* section :
-       {"toolkit", "devicePlugin", "gfd", "validator", "nodeStatusExporter"}) {
+       {"toolkit", "devicePlugin", "gfd", "validator", "dcgmExporter", "nodeStatusExporter"}) {
     ours[section] = {{"enabled", true}};
   }
   Json kata = all;

@@ -33,27 +33,8 @@ std::string_view ParentOfValue(std::string_view name) {
   return dot == std::string_view::npos ? "" : name.substr(0, dot);
 }
 
-// How many letters are to be put in, taken out or changed, or neighbours swapped.
-size_t Distance(std::string_view left, std::string_view right) {
-  std::vector<std::vector<size_t>> steps(left.size() + 1, std::vector<size_t>(right.size() + 1));
-  for (size_t i = 0; i <= left.size(); ++i) {
-    for (size_t j = 0; j <= right.size(); ++j) {
-      if (i == 0 || j == 0) {
-        steps[i][j] = i + j;
-        continue;
-      }
-      const size_t changed = steps[i - 1][j - 1] + (left[i - 1] == right[j - 1] ? 0 : 1);
-      steps[i][j] = std::min({steps[i - 1][j] + 1, steps[i][j - 1] + 1, changed});
-      if (i > 1 && j > 1 && left[i - 1] == right[j - 2] && left[i - 2] == right[j - 1]) {
-        steps[i][j] = std::min(steps[i][j], steps[i - 2][j - 2] + 1);
-      }
-    }
-  }
-  return steps.back().back();
-}
-
 bool Misspelled(std::string_view name, std::string_view known) {
-  return Distance(Lower(name), Lower(known)) <= std::max<size_t>(1, name.size() / 3);
+  return EditDistance(Lower(name), Lower(known)) <= std::max<size_t>(1, name.size() / 3);
 }
 
 // How well a known value fits; lower is better.
@@ -62,16 +43,17 @@ size_t Unlikeness(std::string_view name, std::string_view known) {
   constexpr size_t kElsewhere = 1000;
   const bool same_key = LastOf(name) == LastOf(known);
   if (ParentOfValue(name) == ParentOfValue(known)) {
-    return Misspelled(LastOf(name), LastOf(known)) ? Distance(LastOf(name), LastOf(known)) : kNone;
+    return Misspelled(LastOf(name), LastOf(known)) ? EditDistance(LastOf(name), LastOf(known))
+                                                   : kNone;
   }
   if (same_key && SectionOf(name) == SectionOf(known)) {
-    return kElsewhere / 2 + Distance(name, known);
+    return kElsewhere / 2 + EditDistance(name, known);
   }
   if (same_key && SectionOf(known) == "daemonsets") {
     return kElsewhere;
   }
   return same_key && Misspelled(ParentOfValue(name), ParentOfValue(known))
-             ? kElsewhere / 4 + Distance(name, known)
+             ? kElsewhere / 4 + EditDistance(name, known)
              : kNone;
 }
 

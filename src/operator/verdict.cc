@@ -205,6 +205,15 @@ OperandState JudgeOperand(const DesiredOperand& operand, const VerdictInput& inp
     state.state = "disabled";
     return state;
   }
+  if (!operand.available && operand.operand->runs == policy::Runs::kSpare) {
+    state.state = "ready";
+    state.reason = "NotNeeded";
+    state.message = format(
+        "no pods: this release's exporter reads the driver itself; NVIDIA's {} runs if "
+        "spec.{}.repository, image and version name it",
+        operand.operand->section, operand.operand->section);
+    return state;
+  }
   if (!operand.available) {
     state.state = "unsupported";
     state.reason = "NotAvailable";

@@ -17,10 +17,11 @@ TEST_F(VerdictTest, ReadyWhenEverythingRuns) {
   const Verdict verdict = Now();
   EXPECT_EQ(verdict.state, "ready");
   EXPECT_EQ(verdict.reason, "Reconciled");
-  EXPECT_EQ(StateOf("state-dcgm-exporter").state, "unsupported");
+  EXPECT_EQ(StateOf("state-dcgm-exporter").state, "ready");
+  EXPECT_EQ(StateOf("state-mig-manager").state, "unsupported");
   EXPECT_EQ(StateOf("state-driver").state, "unsupported");
   EXPECT_EQ(StateOf("state-vgpu-manager").state, "disabled");
-  EXPECT_THAT(verdict.partly, AllOf(HasSubstr("state-dcgm-exporter"), HasSubstr("state-driver")));
+  EXPECT_THAT(verdict.partly, AllOf(HasSubstr("state-mig-manager"), HasSubstr("state-driver")));
 }
 
 TEST_F(VerdictTest, NotReadyBeforeTheControllerHasLooked) {
@@ -119,9 +120,26 @@ TEST_F(VerdictTest, DriversThatTheOperatorUpgradesAskForNobodysHand) {
 }
 
 TEST_F(VerdictTest, AnOperandWithoutAnImageSaysWhatToWrite) {
-  Use({{"dcgm", {{"version", "4"}}}});
-  EXPECT_EQ(StateOf("state-dcgm").state, "unsupported");
-  EXPECT_THAT(StateOf("state-dcgm").message, HasSubstr("set spec.dcgm.repository"));
+  Use({{"migManager", {{"version", "4"}}}});
+  EXPECT_EQ(StateOf("state-mig-manager").state, "unsupported");
+  EXPECT_THAT(StateOf("state-mig-manager").message, HasSubstr("set spec.migManager.repository"));
+}
+
+TEST_F(VerdictTest, AHostEngineThatNobodyNeedsIsInNobodysWay) {
+  Use({{"dcgm", {{"enabled", true}, {"version", "4"}}}});
+  EXPECT_EQ(StateOf("state-dcgm").state, "ready");
+  EXPECT_EQ(StateOf("state-dcgm").reason, "NotNeeded");
+  EXPECT_THAT(StateOf("state-dcgm").message, HasSubstr("spec.dcgm.repository"));
+  EXPECT_THAT(Now().partly, Not(HasSubstr("state-dcgm")));
+  Use({{"dcgm", {{"enabled", true}, {"image", "r.io/dcgm:4"}}}});
+  sets_.erase("nvidia-dcgm");
+  EXPECT_EQ(StateOf("state-dcgm").state, "notReady") << "one that is named is to run";
+}
+
+TEST_F(VerdictTest, TheExporterIsNotReadyBeforeItRuns) {
+  sets_["nvidia-dcgm-exporter"].available = 1;
+  EXPECT_EQ(StateOf("state-dcgm-exporter").state, "notReady");
+  EXPECT_EQ(Now().state, "notReady");
 }
 
 TEST_F(VerdictTest, AVgpuDeviceManagerWithoutATableIsInNobodysWay) {

@@ -115,13 +115,13 @@ TEST(ClusterPolicy, KnownFieldsThatAreNotActedOnAreNamed) {
   EXPECT_THAT(UnsupportedFields(Policy({
                   {"driver", {{"enabled", false}, {"usePrecompiled", true}}},
                   {"dcgmExporter", {{"enabled", true}, {"serviceMonitor", {{"interval", "15s"}}}}},
-                  {"migManager", {{"enabled", false}}},
+                  {"migManager", {{"enabled", true}}},
                   {"dcgm", {{"enabled", false}}},
                   {"devicePlugin", {{"mps", {{"root", "/mps"}}}, {"config", {{"name", "c"}}}}},
                   {"psa", {{"enabled", true}}},
                   {"operator", {{"labels", {{"a", "b"}}}, {"defaultRuntime", "containerd"}}},
               })),
-              ElementsAre("dcgmExporter"));
+              ElementsAre("migManager"));
   const Json image = {{"repository", "r"}, {"image", "i"}, {"version", "v"}};
   Json driver = image;
   driver.update({{"upgradePolicy", {{"autoUpgrade", true}, {"maxUnavailable", "25%"}}},
@@ -136,7 +136,17 @@ TEST(ClusterPolicy, KnownFieldsThatAreNotActedOnAreNamed) {
                   {"cdi", {{"nriPluginEnabled", true}}},
                   {"kataManager", {{"enabled", true}}},
               })),
-              ElementsAre("dcgm", "driver.readinessProbe.periodSeconds"));
+              ElementsAre("driver.readinessProbe.periodSeconds"));
+}
+
+TEST(ClusterPolicy, WhatOurExporterLacksIsNamed) {
+  Json exporter = {{"enablePodLabels", true},
+                   {"enablePodUID", false},
+                   {"hpcJobMapping", {{"enabled", true}, {"directory", "/jobs"}}}};
+  EXPECT_THAT(UnsupportedFields(Policy({{"dcgmExporter", exporter}})),
+              ElementsAre("dcgmExporter.enablePodLabels", "dcgmExporter.hpcJobMapping.enabled"));
+  exporter["image"] = "r.io/dcgm-exporter:1";
+  EXPECT_THAT(UnsupportedFields(Policy({{"dcgmExporter", exporter}})), IsEmpty());
 }
 
 TEST(ClusterPolicy, DefaultsOfTheApiServerAreNotNamed) {
@@ -208,7 +218,8 @@ TEST(Operands, AnImageIsNeededByThoseThatAreNvidias) {
   EXPECT_TRUE(has(OperandId::kDcgm));
   EXPECT_FALSE(has(OperandId::kDriver)) << "a version alone is of NVIDIA's, and of none of ours";
   EXPECT_TRUE(has(OperandId::kMigManager)) << "half an image is a mistake, not an absence";
-  EXPECT_FALSE(has(OperandId::kDcgmExporter));
+  EXPECT_TRUE(has(OperandId::kDcgmExporter));
+  EXPECT_FALSE(HasImage(OperandOf(OperandId::kDcgm), *Parse(Policy(Json::object()))));
 }
 
 TEST(Operands, TheVgpuDeviceManagerNeedsATableToo) {

@@ -86,7 +86,7 @@ constexpr std::array kOperands = std::to_array<Operand>({
      .when = When::kSwitchedOn,
      .daemon_set = "nvidia-dcgm",
      .deploy = "dcgm",
-     .runs = Runs::kTheirs,
+     .runs = Runs::kSpare,
      .workloads = {.container = true},
      .constraints = {.account = "nvidia-dcgm", .host_network = true, .host_ports = true}},
     {.id = OperandId::kDcgmExporter,
@@ -96,7 +96,7 @@ constexpr std::array kOperands = std::to_array<Operand>({
      .when = When::kSwitchedOn,
      .daemon_set = "nvidia-dcgm-exporter",
      .deploy = "dcgm-exporter",
-     .runs = Runs::kTheirs,
+     .runs = Runs::kOurs,
      .workloads = {.container = true},
      .constraints = {.account = "nvidia-dcgm-exporter", .host_ports = true}},
     {.id = OperandId::kGpuFeatureDiscovery,
@@ -294,7 +294,7 @@ bool Wanted(const Operand& operand, const ClusterPolicy& policy) {
 }
 
 bool HasImage(const Operand& operand, const ClusterPolicy& policy) {
-  if (operand.runs != Runs::kTheirs) {
+  if (operand.runs != Runs::kTheirs && operand.runs != Runs::kSpare) {
     return true;
   }
   return operand.spec != nullptr && !((policy.*operand.spec).image.repository.empty() &&

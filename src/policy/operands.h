@@ -29,6 +29,7 @@ enum class Runs {
   kNothing,  // it has no pods
   kOurs,     // this release's
   kTheirs,   // none: only NVIDIA's image has it, and the section must name it
+  kSpare,    // none, and nothing is missing then: who wants NVIDIA's names it
 };
 
 // Which operand, in the order in which they are brought up.

@@ -387,6 +387,9 @@ NONE = (None, None, None)
     ({"driver": {"version": "550.90.07"}}, "driver", ("nvcr.io/nvidia", "driver", "550.90.07")),
     ({"driver": {"repository": "mirror"}}, "driver", ("mirror", "driver", "595.91.07")),
     ({"driver": {"image": "r.io/driver:1"}}, "driver", (None, "r.io/driver:1", None)),
+    # Ours too: a mirror alone does not ask for NVIDIA's, a version does.
+    ({"dcgmExporter": {"repository": "mirror"}}, "dcgmExporter", NONE),
+    ({"dcgmExporter": {"version": "4.8"}}, "dcgmExporter", ("nvcr.io/nvidia/k8s", "dcgm-exporter", "4.8")),
     ({"dcgmExporter": {"image": "exporter"}}, "dcgmExporter", ("nvcr.io/nvidia/k8s", "exporter", "4.6.0-4.8.3-distroless")),
     ({"toolkit": {"repository": "mirror", "image": "container-toolkit"}}, "toolkit",
      ("mirror", "container-toolkit", "v1.20.0")),

@@ -51,7 +51,8 @@ def test_the_policy_says_what_is_there_and_what_is_not(bed):
     assert conditions["Error"]["status"] == "False"
     # Switched on by the chart's defaults, but not an operand of ours yet: said, and not in the way.
     operands = {o["name"]: o for o in status["operands"]}
-    assert operands["state-dcgm-exporter"]["state"] == "unsupported", operands["state-dcgm-exporter"]
+    assert operands["state-mig-manager"]["state"] == "unsupported", operands["state-mig-manager"]
+    assert operands["state-dcgm-exporter"]["state"] == "ready", operands["state-dcgm-exporter"]
 
 
 def test_validation_files_are_there(bed, node):

@@ -91,7 +91,7 @@ def operator(plane, build, tmp_path_factory):
     for name in ("node1", "node2", *CROWD):
         new_node(plane, name)
     plane.call("POST", POLICIES, policy("cluster-policy", toolkit={"version": "v1.16.1-ubuntu20.04"},
-                                        dcgmExporter={"enabled": True}, driver={"enabled": False}))
+                                        migManager={"enabled": True}, driver={"enabled": False}))
     with Operator(plane, build, tmp_path_factory.mktemp("operator")) as operator:
         wait(lambda: plane.get(PLUGIN), "the device plugin's DaemonSet")
         yield operator
@@ -149,7 +149,8 @@ def test_nodes_with_gpus_are_labelled_and_operands_deployed(plane, operator):
         wait(lambda: labels(plane, node).get("nvidia.com/gpu.deploy.device-plugin") == "true", "labels")
         assert labels(plane, node)["nvidia.com/gpu.present"] == "true"
         assert labels(plane, node)[PCI] == "true"
-    for name in ("nvidia-container-toolkit-daemonset", "gpu-feature-discovery", "nvidia-operator-validator"):
+    for name in ("nvidia-container-toolkit-daemonset", "gpu-feature-discovery", "nvidia-operator-validator",
+                 "nvidia-dcgm-exporter"):
         made = wait(lambda: plane.get(f"{SETS}/{name}"), name)
         assert made["metadata"]["ownerReferences"][0]["kind"] == "ClusterPolicy"
     assert plane.get("/apis/node.k8s.io/v1/runtimeclasses/nvidia")["handler"] == "nvidia"
@@ -162,10 +163,13 @@ def test_status_says_what_is_missing_and_is_never_ready_too_early(plane, operato
     assert told["state"] == "notReady" and told["namespace"] == SPACE
     conditions = {c["type"]: c for c in told["conditions"]}
     assert conditions["Ready"]["status"] == "False" and conditions["Error"]["reason"] == "OperandNotReady"
-    assert "dcgmExporter" in told["unsupportedFields"]
+    assert "migManager" in told["unsupportedFields"]
     assert "toolkit.version" in conditions["SpecFollowed"]["message"]
     operands = {o["name"]: o for o in told["operands"]}
-    assert operands["state-dcgm-exporter"]["state"] == "unsupported"
+    assert operands["state-mig-manager"]["state"] == "unsupported"
+    assert operands["state-dcgm-exporter"]["state"] == "notReady", "it does not run"
+    assert operands["state-dcgm-exporter"]["image"] == "localhost/gantry:1"
+    assert operands["state-dcgm"]["state"] == "ready" and operands["state-dcgm"]["reason"] == "NotNeeded"
     assert operands["state-device-plugin"]["state"] == "notReady"
     assert operands["state-container-toolkit"]["image"] == "localhost/gantry:1"
 

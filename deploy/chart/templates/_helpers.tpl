@@ -193,6 +193,10 @@ another chart were kept (--reuse-values); everything has the type of its field; 
   {{- $section := get $values $name -}}
   {{- if kindIs "map" $section -}}
     {{- include "gantry.keepImage" (dict "section" $section "live" (get $live $name) "always" true) -}}
+    {{- /* This one is ours too: a mirror alone has no other. */}}
+    {{- if and (eq $name "dcgmExporter") (not (or $section.image $section.version)) (not (include "gantry.isNvidias" $section)) -}}
+      {{- $_ := unset $section "repository" -}}
+    {{- end -}}
     {{- include "gantry.completeImage" (dict "section" $section "known" $known "alone" true "always" (get $switched $name)) -}}
     {{- range $manager := list "manager" "driverManager" -}}
       {{- if and (kindIs "map" (get $section $manager)) (hasKey $known $manager) -}}

@@ -23,7 +23,7 @@
 #include "operands/device_plugin/allocate.h"
 #include "operands/device_plugin/config_files.h"
 #include "operands/device_plugin/kubelet_place.h"
-#include "operands/device_plugin/mailbox.h"
+#include "base/mailbox.h"
 #include "operands/device_plugin/resources.h"
 #include "operands/device_plugin/settings.h"
 #include "policy/reasons.h"

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What does the DCGM exporter run with? NVIDIA's image: GPUs, or the DCGM of the same node, and the
-// kubelet's list of which pod has which device. It asks the API server only for what of pods it is
-// to add to its metrics, so it has a token only then, and the right to read pods too.
+// What does the DCGM exporter run with? The driver, as the device plugin has it, and the kubelet's
+// list of which pod has which device. It asks the API server only for a ConfigMap of counters that
+// a variable names; one that the policy names is mounted as a folder, so that it sees changes.
 
-#include <algorithm>
-#include <array>
+#include "operator/desired/dcgm_exporter.h"
 
 #include "base/text.h"
 #include "operator/desired/makers.h"
@@ -17,59 +16,12 @@
 namespace gantry::gpu_operator {
 namespace {
 
-constexpr std::string_view kExporter = "nvidia-dcgm-exporter";
-constexpr std::string_view kReadPods = "nvidia-dcgm-exporter-read-pods";
-constexpr int kExporterPort = 9400;
 constexpr Scraped kScraped{kExporter, "gpu-metrics", "app"};
+// Of the ConfigMap that dcgmExporter.config names.
+constexpr std::string_view kCountersKey = "dcgm-metrics.csv";
+constexpr std::string_view kCountersFolder = "/etc/dcgm-exporter";
 
-// Whether labels or uids of pods are asked for, by a field or by the exporter's own variables.
-bool AsksForPods(const policy::ClusterPolicy& policy) {
-  static constexpr std::array kVariables = {"DCGM_EXPORTER_KUBERNETES_ENABLE_POD_LABELS",
-                                            "DCGM_EXPORTER_KUBERNETES_ENABLE_POD_UID"};
-  return policy.dcgm_exporter_options.pod_labels || policy.dcgm_exporter_options.pod_uid ||
-         std::ranges::any_of(kVariables, [&](const char* name) {
-           return UserEnv(policy.dcgm_exporter, name) == "true";
-         });
-}
-
-bool ReadsConfigMap(const policy::OperandSpec& spec) {
-  const std::string config = UserEnv(spec, "DCGM_EXPORTER_CONFIGMAP_DATA");
-  return !config.empty() && config != "none";
-}
-
-void AddPodMetadata(const policy::DcgmExporterOptions& options, NvidiaDaemonSet& set) {
-  if (options.pod_labels) {
-    set.Env("DCGM_EXPORTER_KUBERNETES_ENABLE_POD_LABELS", "true");
-  }
-  if (options.pod_uid) {
-    set.Env("DCGM_EXPORTER_KUBERNETES_ENABLE_POD_UID", "true");
-  }
-  if (!options.pod_label_allowlist.empty()) {
-    set.Env("DCGM_EXPORTER_KUBERNETES_POD_LABEL_ALLOWLIST_REGEX",
-            Join(options.pod_label_allowlist, ","));
-  }
-}
-
-void AddFiles(const policy::ClusterPolicy& policy, NvidiaDaemonSet& set) {
-  const policy::DcgmExporterOptions& options = policy.dcgm_exporter_options;
-  set.HostVolume("pod-gpu-resources", policy.kubelet_root + "/pod-resources", HostDir::kDirectory);
-  set.main().Mount("pod-gpu-resources", "/var/lib/kubelet/pod-resources", kReadOnly);
-  if (options.hpc_jobs) {
-    set.Env("DCGM_HPC_JOB_MAPPING_DIR", options.hpc_directory);
-    set.HostPath("hpc-job-mapping", options.hpc_directory, options.hpc_directory, HostDir::kCreate,
-                 true);
-  }
-  if (!options.config_name.empty()) {
-    constexpr std::string_view kFile = "dcgm-metrics.csv";
-    const std::string path = format("/etc/dcgm-exporter/{}", kFile);
-    set.Volume("metrics-config", "configMap",
-               {{"name", options.config_name}, {"items", {{{"key", kFile}, {"path", kFile}}}}});
-    set.main().Mount("metrics-config", path, {.read_only = true, .sub_path = kFile});
-    set.Env("DCGM_EXPORTER_COLLECTORS", path);
-  }
-}
-
-Json Service(const Context& context) {
+Json ServiceOf(const Context& context) {
   const policy::DcgmExporterOptions& options = context.policy.dcgm_exporter_options;
   Json service = NvidiaService(context, kExporter, kScraped.port, kExporterPort);
   service["metadata"]["annotations"] = {{"prometheus.io/scrape", "true"}};
@@ -97,59 +49,75 @@ Json Recordings() {
        Recording("accelerator_memory_clock_hertz", "DCGM_FI_DEV_MEM_CLOCK * 1000000")});
 }
 
+// A probe that need not wait: what answers it comes up at once.
+Json Alive() {
+  Json probe = HttpProbe("/health", kExporterPort, 0);
+  probe["periodSeconds"] = 5;
+  return probe;
+}
+
+void AddCounters(const policy::DcgmExporterOptions& options, DaemonSet& set) {
+  if (options.config_name.empty()) {
+    set.Env("DCGM_EXPORTER_COLLECTORS", format("{}/dcp-metrics-included.csv", kCountersFolder));
+    return;
+  }
+  set.Volume("metrics-config", "configMap",
+             {{"name", options.config_name},
+              {"items", {{{"key", kCountersKey}, {"path", kCountersKey}}}}});
+  set.main().Mount("metrics-config", kCountersFolder, kReadOnly);
+  set.Env("DCGM_EXPORTER_COLLECTORS", format("{}/{}", kCountersFolder, kCountersKey));
+}
+
 }  // namespace
 
-Result<Objects> DcgmExporter(const Context& context, const std::string& image) {
+bool ReadsConfigMap(const policy::OperandSpec& spec) {
+  const std::string config = UserEnv(spec, "DCGM_EXPORTER_CONFIGMAP_DATA");
+  return !config.empty() && config != "none";
+}
+
+void AddExporterService(Objects& objects, const Context& context) {
+  const policy::MonitorSpec& monitor = context.policy.dcgm_exporter_options.monitor;
+  objects.push_back(ServiceOf(context));
+  AddServiceMonitor(objects, context, kScraped, monitor);
+  AddPrometheusRule(objects, context, {kExporter, "dcgm.accelerator.metrics"}, kScraped, monitor,
+                    Recordings());
+}
+
+Objects DcgmExporter(const Context& context, const std::string& image) {
   const policy::ClusterPolicy& policy = context.policy;
   const policy::DcgmExporterOptions& options = policy.dcgm_exporter_options;
-  Objects objects = NvidiaAccount(context, kExporter, {Rule("", "configmaps", {"get", "list"})});
-  const bool asks_for_pods = AsksForPods(policy);
-  if (asks_for_pods) {
-    AddClusterRole(objects, context, kReadPods,
-                   Json::array({Rule("", "pods", {"get", "list", "watch"})}), kExporter);
-  }
+  const bool reads_config_map = ReadsConfigMap(policy.dcgm_exporter);
+  Objects objects = {ServiceAccount(context, kExporter)};
+  AddHostRole(objects, context, kExporter,
+              reads_config_map ? Json::array({Rule("", "configmaps", {"get"})}) : Json::array());
   LabelApp(objects, kExporter);
 
-  NvidiaDaemonSet set(context, kExporter, kExporter, image, policy.dcgm_exporter);
-  set.Annotate("openshift.io/scc", kExporter);
+  DaemonSet set(context, kExporter, kExporter, "dcgm-exporter", image, policy.dcgm_exporter);
   set.SelectDeployed("dcgm-exporter");
-  set.UseServiceAccount(kExporter, asks_for_pods || ReadsConfigMap(policy.dcgm_exporter));
-  set.UseNvidiaRuntime(kExporter);
-  set.HostVolume("run-nvidia-validations", names::kValidationsDir, HostDir::kCreate);
-  set.AwaitToolkit();
+  set.UseServiceAccount(kExporter, reads_config_map);
   for (const auto& [key, value] : options.annotations) {
     set.AnnotatePods(key, value);
   }
   if (options.host_pid) {
     set.HostPid();
   }
-  Json alive = HttpProbe("/health", kExporterPort, 45);
-  alive["periodSeconds"] = 5;
-  set.main()
-      .Privileged()
-      .Port("metrics", kExporterPort)
-      .Set("livenessProbe", std::move(alive))
-      .Set("readinessProbe", HttpProbe("/health", kExporterPort, 45))
-      .Env("DCGM_EXPORTER_LISTEN", format(":{}", kExporterPort))
-      .Env("DCGM_EXPORTER_KUBERNETES", "true")
-      .Env("DCGM_EXPORTER_COLLECTORS", "/etc/dcgm-exporter/dcp-metrics-included.csv")
-      .EnvFromField(names::kNodeName, "spec.nodeName");
-  const policy::Operand& dcgm = *policy::OperandOfSection("dcgm");
-  if (policy::Wanted(dcgm, policy) && policy::HasImage(dcgm, policy)) {
-    set.Env("DCGM_REMOTE_HOSTENGINE_INFO", "nvidia-dcgm:5555");
-  } else if (UserEnv(policy.dcgm_exporter, "DCGM_REMOTE_HOSTENGINE_INFO")
-                 .starts_with("localhost")) {
-    // A DCGM of the host itself.
-    set.PodField("hostNetwork", true);
-    set.PodField("dnsPolicy", "ClusterFirstWithHostNet");
-  }
-  AddPodMetadata(options, set);
-  AddFiles(policy, set);
-  objects.push_back(set.Finish());
-  objects.push_back(Service(context));
-  AddServiceMonitor(objects, context, kScraped, options.monitor);
-  AddPrometheusRule(objects, context, {kExporter, "dcgm.accelerator.metrics"}, kScraped,
-                    options.monitor, Recordings());
+  set.Privileged();
+  set.Port("metrics", kExporterPort);
+  set.main().Set("livenessProbe", Alive()).Set("readinessProbe", Alive());
+  set.Env("DCGM_EXPORTER_LISTEN", format(":{}", kExporterPort));
+  set.Env("DCGM_EXPORTER_KUBERNETES", "true");
+  AddCounters(options, set);
+  set.EnvFromField(names::kNodeName, "spec.nodeName");
+  set.Env("WAIT_FOR_VALIDATIONS", names::kDriverReady);
+  set.Env(names::kVisibleDevices, "void");
+  set.Env(policy.dcgm_exporter.env);
+  set.HostRoot(true);
+  set.ReadsValidations();
+  set.DriverRoot();
+  set.HostVolume("pod-gpu-resources", policy.kubelet_root + "/pod-resources", HostDir::kDirectory);
+  set.main().Mount("pod-gpu-resources", "/var/lib/kubelet/pod-resources", kReadOnly);
+  objects.push_back(set.Build());
+  AddExporterService(objects, context);
   return objects;
 }
 

@@ -18,6 +18,7 @@ Objects DevicePlugin(const Context& context, const std::string& image);
 Objects MpsControlDaemon(const Context& context, const std::string& image);
 Objects GpuFeatureDiscovery(const Context& context, const std::string& image);
 Objects NodeStatusExporter(const Context& context, const std::string& image);
+Objects DcgmExporter(const Context& context, const std::string& image);
 
 // The same of one that a policy can ask for in vain: kInvalid names the field.
 Result<Objects> CudaToolkit(const Context& context, const std::string& image);
@@ -31,7 +32,7 @@ Result<Objects> NvidiaMpsControlDaemon(const Context& context, const std::string
 Result<Objects> NvidiaGpuFeatureDiscovery(const Context& context, const std::string& image);
 Result<Objects> NvidiaNodeStatusExporter(const Context& context, const std::string& image);
 Result<Objects> Dcgm(const Context& context, const std::string& image);
-Result<Objects> DcgmExporter(const Context& context, const std::string& image);
+Result<Objects> NvidiaDcgmExporter(const Context& context, const std::string& image);
 Result<Objects> MigManager(const Context& context, const std::string& image);
 Result<Objects> VgpuManager(const Context& context, const std::string& image);
 Result<Objects> VgpuDeviceManager(const Context& context, const std::string& image);

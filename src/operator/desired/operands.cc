@@ -34,7 +34,7 @@ constexpr std::array kMakers = std::to_array<Maker>({
     {OperandId::kDevicePlugin, DevicePlugin, NvidiaDevicePlugin},
     {OperandId::kMpsControlDaemon, MpsControlDaemon, NvidiaMpsControlDaemon},
     {OperandId::kDcgm, nullptr, Dcgm},
-    {OperandId::kDcgmExporter, nullptr, DcgmExporter},
+    {OperandId::kDcgmExporter, DcgmExporter, NvidiaDcgmExporter},
     {OperandId::kGpuFeatureDiscovery, GpuFeatureDiscovery, NvidiaGpuFeatureDiscovery},
     {OperandId::kMigManager, nullptr, MigManager},
     {OperandId::kNodeStatusExporter, NodeStatusExporter, NvidiaNodeStatusExporter},

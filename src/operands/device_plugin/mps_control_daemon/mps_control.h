@@ -9,6 +9,7 @@
 #include "agent/own_node.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/mailbox.h"
 #include "host/signals.h"
 #include "host/status_files.h"
 #include "host/watch.h"

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/paths.h"
 
-namespace gantry::device_plugin {
+namespace gantry {
 
 // Messages from any thread to one that waits on a descriptor.
 template <typename T>
@@ -47,4 +47,4 @@ class Mailbox {
   std::vector<T> messages_;
 };
 
-}  // namespace gantry::device_plugin
+}  // namespace gantry

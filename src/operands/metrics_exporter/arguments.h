@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "operands/metrics_exporter/series.h"
+
+namespace gantry::metrics_exporter {
+
+// What the command line and the environment say. Flags, aliases, variables and defaults are those
+// of dcgm-exporter 4.8.
+struct Arguments {
+  std::string collectors = "/etc/dcgm-exporter/default-counters.csv";
+  std::string address = ":9400";
+  std::chrono::milliseconds interval{30'000};
+  bool kubernetes = false;
+  std::string config_map;  // "namespace:name"; empty: none
+  std::string kubeconfig;  // empty: the pod's service account
+  std::string pod_resources = "/var/lib/kubelet/pod-resources/kubelet.sock";
+  std::set<std::string> resource_names;  // besides NVIDIA's
+  EventLog::Windows windows;
+  Labelling labelling;
+  bool process_metrics = false;
+  bool debug = false;
+  bool list_fields = false;            // print what can be asked for, and end
+  std::vector<std::string> no_effect;  // flags that were given and change nothing here
+  std::vector<std::string> not_yet;    // flags that ask for what there is not yet
+  // Ours.
+  std::vector<std::string> wait_for;  // status files
+  std::string status_dir;
+  std::string host_root;
+  std::string driver_root;  // as seen here; empty: as the validator says
+};
+
+// nullopt: help or version was printed. kInvalid names the flag.
+Result<std::optional<Arguments>> ParseArguments(int argc, const char* const* argv);
+
+// Files that dcgm-exporter's image has: where none is there under such a name, the built-in
+// counters are meant.
+bool IsShippedFile(const std::string& path);
+
+}  // namespace gantry::metrics_exporter

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which metrics does a file of counters ask for? The form is Go's encoding/csv, as dcgm-exporter
+// uses it. What would break a scrape there, or make one value twice, is left out with a warning.
+#include "operands/metrics_exporter/counters.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/text.h"
+
+namespace gantry::metrics_exporter {
+namespace {
+
+constexpr size_t kColumns = 3;
+constexpr size_t kLongest = 1 << 20;
+
+struct Row {
+  size_t line;
+  std::vector<std::string> values;
+};
+
+std::unexpected<Error> FailAt(size_t line, std::string_view reason) {
+  return Fail(ErrorKind::kInvalid, format("read line {}: {}", line, reason));
+}
+
+std::string_view Trimmed(std::string_view text) {
+  constexpr std::string_view kBlank = " \t\r";
+  const size_t first = text.find_first_not_of(kBlank);
+  return first == std::string_view::npos
+             ? ""
+             : text.substr(first, text.find_last_not_of(kBlank) - first + 1);
+}
+
+// The rows of the text one after another.
+class Rows {
+ public:
+  explicit Rows(std::string_view text) : rest_(text) {}
+
+  // nullopt: there are no more.
+  Result<std::optional<Row>> Next() {
+    while (!rest_.empty()) {
+      const std::string_view line = Line();
+      if (line.empty() || line == "\r" || line.front() == '#') {
+        Take(line.size() + 1);
+        continue;
+      }
+      return ReadRow();
+    }
+    return std::nullopt;
+  }
+
+ private:
+  [[nodiscard]] std::string_view Line() const { return rest_.substr(0, rest_.find('\n')); }
+
+  void Take(size_t count) {
+    const std::string_view taken = rest_.substr(0, count);
+    line_ += static_cast<size_t>(std::ranges::count(taken, '\n'));
+    rest_.remove_prefix(taken.size());
+  }
+
+  Result<std::optional<Row>> ReadRow() {
+    Row row{.line = line_, .values = {}};
+    while (true) {
+      TRY_ASSIGN(const bool last, ReadValue(row));
+      if (last) {
+        return row;
+      }
+    }
+  }
+
+  // True if it is the last of its row.
+  Result<bool> ReadValue(Row& row) {
+    std::string value;
+    if (rest_.starts_with('"')) {
+      TRY_ASSIGN(value, ReadQuoted());
+    } else {
+      const size_t end = rest_.find_first_of(",\n");
+      const std::string_view plain = rest_.substr(0, end);
+      if (plain.contains('"')) {
+        return FailAt(line_, format("value {}: a quote inside a value that is not quoted",
+                                    row.values.size() + 1));
+      }
+      value = plain;
+      Take(plain.size());
+    }
+    row.values.emplace_back(Trimmed(value));
+    if (rest_.starts_with(',')) {
+      Take(1);
+      return false;
+    }
+    Take(1);
+    return true;
+  }
+
+  Result<std::string> ReadQuoted() {
+    const size_t begun = line_;
+    std::string value;
+    Take(1);
+    while (!rest_.empty()) {
+      if (!rest_.starts_with('"')) {
+        const std::string_view part = rest_.substr(0, rest_.find('"'));
+        value += part;
+        Take(part.size());
+        continue;
+      }
+      Take(1);
+      if (rest_.starts_with('"')) {
+        value += '"';
+        Take(1);
+        continue;
+      }
+      if (rest_.starts_with('\r')) {
+        Take(1);
+      }
+      if (!rest_.empty() && !rest_.starts_with(',') && !rest_.starts_with('\n')) {
+        return FailAt(line_, "something follows the end of a quoted value");
+      }
+      return value;
+    }
+    return FailAt(begun, "a quoted value has no end");
+  }
+
+  std::string_view rest_;
+  size_t line_ = 1;
+};
+
+enum class Asked { kMetric, kLabel };
+
+struct AskedType {
+  Asked asked;
+  Type type;
+};
+
+Result<AskedType> ParseType(const Row& row) {
+  const std::string& type = row.values[1];
+  if (type == "gauge") {
+    return AskedType{Asked::kMetric, Type::kGauge};
+  }
+  if (type == "counter") {
+    return AskedType{Asked::kMetric, Type::kCounter};
+  }
+  if (type == "untyped") {
+    return AskedType{Asked::kMetric, Type::kUntyped};
+  }
+  if (type == "label") {
+    return AskedType{Asked::kLabel, Type::kGauge};
+  }
+  return FailAt(row.line, format("type \"{}\" of {}: not gauge, counter, untyped or label", type,
+                                 row.values[0]));
+}
+
+std::unexpected<Error> FailUnknown(const Row& row) {
+  const std::string nearest = NearestName(row.values[0]);
+  return FailAt(row.line, format("field \"{}\" does not exist{}", row.values[0],
+                                 nearest.empty() ? "" : format(" (perhaps {})", nearest)));
+}
+
+Status AddRow(const Row& row, std::map<std::string, size_t>& seen, Counters& to) {
+  if (row.values.size() != kColumns) {
+    return FailAt(row.line,
+                  format("{} values instead of 3 (field, type, help)", row.values.size()));
+  }
+  TRY_ASSIGN(const AskedType type, ParseType(row));
+  const std::string& name = row.values[0];
+  const std::optional<Field> field = FindField(name);
+  if (!field && IsDcgmOnly(name)) {
+    to.warnings.push_back(format("line {}: {} can't be had without DCGM", row.line, name));
+    return {};
+  }
+  if (!field) {
+    return FailUnknown(row);
+  }
+  if (const auto [first, is_new] = seen.emplace(field->name, row.line); !is_new) {
+    to.warnings.push_back(
+        format("line {}: {} is in line {} already", row.line, name, first->second));
+    return {};
+  }
+  const bool own = field->from >= From::kXidCount;
+  if (type.asked == Asked::kMetric && field->shape == Shape::kText) {
+    to.warnings.push_back(
+        format("line {}: {} is no number, and can only be a label", row.line, name));
+    return {};
+  }
+  if (type.asked == Asked::kLabel && own) {
+    to.warnings.push_back(format("line {}: {} can't be a label", row.line, name));
+    return {};
+  }
+  auto& list = type.asked == Asked::kLabel ? to.labels : to.metrics;
+  list.push_back({.name = name, .type = type.type, .help = row.values[2], .field = *field});
+  return {};
+}
+
+}  // namespace
+
+std::string_view TypeName(Type type) {
+  switch (type) {
+    case Type::kCounter:
+      return "counter";
+    case Type::kUntyped:
+      return "untyped";
+    default:
+      return "gauge";
+  }
+}
+
+Result<Counters> ParseCounters(std::string_view text) {
+  if (text.size() > kLongest) {
+    return Fail(ErrorKind::kInvalid, "read counters: longer than 1 MiB");
+  }
+  Counters counters;
+  std::map<std::string, size_t> seen;
+  Rows rows(text);
+  while (true) {
+    TRY_ASSIGN(const std::optional<Row> row, rows.Next());
+    if (!row) {
+      break;
+    }
+    TRY(AddRow(*row, seen, counters));
+  }
+  // Families are printed by name.
+  std::ranges::sort(counters.metrics, {}, &Counter::name);
+  std::ranges::sort(counters.labels, {}, &Counter::name);
+  return counters;
+}
+
+}  // namespace gantry::metrics_exporter

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// How often has something happened? XID errors, and moments in which clocks were held back: in a
+// window of time, and since the start.
+#include "operands/metrics_exporter/events.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+
+namespace gantry::metrics_exporter {
+namespace {
+
+constexpr size_t kMostXids = 4096;  // of a window: a GPU may report some thousands a second
+
+struct Reason {
+  uint64_t bit;
+  const char* name;
+};
+
+// dcgm-exporter's names of nvmlClocksEventReasons.
+constexpr auto kReasons = std::to_array<Reason>({
+    {0x1, "gpu_idle"},
+    {0x2, "clocks_setting"},
+    {0x4, "power_cap"},
+    {0x8, "hw_slowdown"},
+    {0x10, "sync_boost"},
+    {0x20, "sw_thermal"},
+    {0x40, "hw_thermal"},
+    {0x80, "hw_power_brake"},
+    {0x100, "display_clocks"},
+});
+
+std::pair<std::string, std::string> WindowLabel(std::chrono::milliseconds window) {
+  return {"window_size_in_ms", std::to_string(window.count())};
+}
+
+template <typename Events>
+void Forget(Events& events, SteadyTime before) {
+  while (!events.empty() && events.front().at <= before) {
+    events.pop_front();
+  }
+}
+
+}  // namespace
+
+void EventLog::AddXid(const std::string& uuid, uint64_t xid, std::optional<unsigned> gpu_instance,
+                      SteadyTime at) {
+  OfGpu& gpu = gpus_[uuid];
+  gpu.xids.push_back({at, xid, gpu_instance});
+  Forget(gpu.xids, at - windows_.xids);
+  if (gpu.xids.size() > kMostXids) {
+    gpu.xids.pop_front();
+  }
+  gpu.last_xid = xid;
+  if (gpu_instance) {
+    gpu.last_of_instance[*gpu_instance] = xid;
+  } else {
+    gpu.last_of_all = xid;
+    gpu.last_of_instance.clear();
+  }
+  gpu.xid_totals[xid]++;
+}
+
+void EventLog::AddClockReasons(const std::string& uuid, uint64_t reasons, SteadyTime at) {
+  OfGpu& gpu = gpus_[uuid];
+  gpu.clocks.push_back({at, reasons});
+  Forget(gpu.clocks, at - windows_.clocks);
+  for (const Reason& reason : kReasons) {
+    if ((reasons & ~gpu.reasons & reason.bit) != 0) {
+      gpu.clock_totals[reason.bit]++;
+    }
+  }
+  gpu.reasons = reasons;
+}
+
+// What concerns the GPU concerns each of its instances.
+std::vector<Point> EventLog::LastXid(const OfGpu& gpu, std::optional<unsigned> gpu_instance) {
+  uint64_t xid = gpu.last_xid;
+  if (gpu_instance) {
+    const auto found = gpu.last_of_instance.find(*gpu_instance);
+    xid = found == gpu.last_of_instance.end() ? gpu.last_of_all : found->second;
+  }
+  return {
+      {.value = static_cast<double>(xid),
+       .labels = {},
+       .attributes = {{"err_code", std::to_string(xid)}, {"err_msg", std::string(XidText(xid))}}}};
+}
+
+std::vector<Point> EventLog::XidCount(const OfGpu& gpu, SteadyTime now) const {
+  std::map<uint64_t, size_t> counts;
+  for (const Xid& xid : gpu.xids) {
+    if (xid.at > now - windows_.xids) {
+      counts[xid.number]++;
+    }
+  }
+  std::vector<Point> points;
+  for (const auto& [number, count] : counts) {
+    points.push_back({.value = static_cast<double>(count),
+                      .labels = {WindowLabel(windows_.xids), {"xid", std::to_string(number)}},
+                      .attributes = {}});
+  }
+  if (points.empty()) {
+    points.push_back({.value = 0, .labels = {WindowLabel(windows_.xids)}, .attributes = {}});
+  }
+  return points;
+}
+
+std::vector<Point> EventLog::ClockCount(const OfGpu& gpu, SteadyTime now) const {
+  std::vector<Point> points;
+  for (const Reason& reason : kReasons) {
+    const auto count = std::ranges::count_if(gpu.clocks, [&](const Clocks& clocks) {
+      return clocks.at > now - windows_.clocks && (clocks.reasons & reason.bit) != 0;
+    });
+    points.push_back({.value = static_cast<double>(count),
+                      .labels = {{"clock_event", reason.name}, WindowLabel(windows_.clocks)},
+                      .attributes = {}});
+  }
+  return points;
+}
+
+std::vector<Point> EventLog::Points(From what, const std::string& uuid,
+                                    std::optional<unsigned> gpu_instance, SteadyTime now) const {
+  static const OfGpu kNothing;
+  const auto found = gpus_.find(uuid);
+  const OfGpu& gpu = found == gpus_.end() ? kNothing : found->second;
+  std::vector<Point> points;
+  switch (what) {
+    case From::kXid:
+      return LastXid(gpu, gpu_instance);
+    case From::kXidCount:
+      return XidCount(gpu, now);
+    case From::kClockCount:
+      return ClockCount(gpu, now);
+    case From::kXidTotal:
+      for (const auto& [number, count] : gpu.xid_totals) {
+        points.push_back({.value = static_cast<double>(count),
+                          .labels = {{"xid", std::to_string(number)}},
+                          .attributes = {}});
+      }
+      return points;
+    case From::kClockTotal:
+      for (const Reason& reason : kReasons) {
+        const auto count = gpu.clock_totals.find(reason.bit);
+        points.push_back(
+            {.value = count == gpu.clock_totals.end() ? 0 : static_cast<double>(count->second),
+             .labels = {{"clock_event", reason.name}},
+             .attributes = {}});
+      }
+      return points;
+    default:
+      return points;
+  }
+}
+
+}  // namespace gantry::metrics_exporter

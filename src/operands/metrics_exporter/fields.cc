@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which metrics are there? DCGM's fields as far as NVML knows them, under every name that they have
+// had, and those that dcgm-exporter makes itself.
+#include "operands/metrics_exporter/fields.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+
+namespace gantry::metrics_exporter {
+namespace {
+
+constexpr std::string_view kPrefix = "DCGM_FI_";
+
+// What the exporter counts itself (dcgm-exporter 4.8).
+constexpr auto kOwnRows = std::to_array<FieldRow>({
+    FieldRow("XID_ERRORS_COUNT", "", {}).By(From::kXidCount),
+    FieldRow("XID_ERRORS_TOTAL", "", {}).By(From::kXidTotal),
+    FieldRow("CLOCK_EVENTS_COUNT", "", {}).By(From::kClockCount),
+    FieldRow("CLOCK_EVENTS_TOTAL", "", {}).By(From::kClockTotal),
+});
+constexpr std::string_view kOwnPrefix = "DCGM_EXP_";
+
+// Names of dcgm-exporter 1.x that are no field's name in lower case.
+struct OldName {
+  std::string_view name;
+  std::string_view field;
+};
+constexpr auto kOldNames = std::to_array<OldName>({
+    {"dcgm_sm_clock", "DCGM_FI_DEV_SM_CLOCK"},
+    {"dcgm_memory_clock", "DCGM_FI_DEV_MEM_CLOCK"},
+    {"dcgm_memory_temp", "DCGM_FI_DEV_MEMORY_TEMP"},
+    {"dcgm_gpu_temp", "DCGM_FI_DEV_GPU_TEMP"},
+    {"dcgm_power_usage", "DCGM_FI_DEV_POWER_USAGE"},
+    {"dcgm_total_energy_consumption", "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION"},
+    {"dcgm_pcie_tx_throughput", "DCGM_FI_DEV_PCIE_TX_THROUGHPUT"},
+    {"dcgm_pcie_rx_throughput", "DCGM_FI_DEV_PCIE_RX_THROUGHPUT"},
+    {"dcgm_pcie_replay_counter", "DCGM_FI_DEV_PCIE_REPLAY_COUNTER"},
+    {"dcgm_gpu_utilization", "DCGM_FI_DEV_GPU_UTIL"},
+    {"dcgm_mem_copy_utilization", "DCGM_FI_DEV_MEM_COPY_UTIL"},
+    {"dcgm_enc_utilization", "DCGM_FI_DEV_ENC_UTIL"},
+    {"dcgm_dec_utilization", "DCGM_FI_DEV_DEC_UTIL"},
+    {"dcgm_xid_errors", "DCGM_FI_DEV_XID_ERRORS"},
+    {"dcgm_power_violation", "DCGM_FI_DEV_POWER_VIOLATION"},
+    {"dcgm_thermal_violation", "DCGM_FI_DEV_THERMAL_VIOLATION"},
+    {"dcgm_sync_boost_violation", "DCGM_FI_DEV_SYNC_BOOST_VIOLATION"},
+    {"dcgm_board_limit_violation", "DCGM_FI_DEV_BOARD_LIMIT_VIOLATION"},
+    {"dcgm_low_util_violation", "DCGM_FI_DEV_LOW_UTIL_VIOLATION"},
+    {"dcgm_reliability_violation", "DCGM_FI_DEV_RELIABILITY_VIOLATION"},
+    {"dcgm_fb_free", "DCGM_FI_DEV_FB_FREE"},
+    {"dcgm_fb_used", "DCGM_FI_DEV_FB_USED"},
+    {"dcgm_ecc_sbe_volatile_total", "DCGM_FI_DEV_ECC_SBE_VOL_TOTAL"},
+    {"dcgm_ecc_dbe_volatile_total", "DCGM_FI_DEV_ECC_DBE_VOL_TOTAL"},
+    {"dcgm_ecc_sbe_aggregate_total", "DCGM_FI_DEV_ECC_SBE_AGG_TOTAL"},
+    {"dcgm_ecc_dbe_aggregate_total", "DCGM_FI_DEV_ECC_DBE_AGG_TOTAL"},
+    {"dcgm_retired_pages_sbe", "DCGM_FI_DEV_RETIRED_SBE"},
+    {"dcgm_retired_pages_dbe", "DCGM_FI_DEV_RETIRED_DBE"},
+    {"dcgm_retired_pages_pending", "DCGM_FI_DEV_RETIRED_PENDING"},
+    {"dcgm_nvlink_flit_crc_error_count_total", "DCGM_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_TOTAL"},
+    {"dcgm_nvlink_data_crc_error_count_total", "DCGM_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_TOTAL"},
+    {"dcgm_nvlink_replay_error_count_total", "DCGM_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_TOTAL"},
+    {"dcgm_nvlink_recovery_error_count_total", "DCGM_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_TOTAL"},
+    {"dcgm_nvlink_bandwidth_total", "DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL"},
+});
+
+// Groups of fields that NVML does not know: of switches, network adapters, CPUs, diagnostic runs,
+// fabric daemons and hosts of virtual GPUs; or that are no number and no text.
+constexpr auto kOnlyDcgm = std::to_array<std::string_view>({
+    "DCGM_FI_DEV_NVSWITCH_",
+    "DCGM_FI_DEV_SXID_",
+    "DCGM_FI_DEV_CONNECTX_",
+    "DCGM_FI_DEV_CPU_",
+    "DCGM_FI_DEV_SYSIO_",
+    "DCGM_FI_DEV_MODULE_",
+    "DCGM_FI_DEV_DIAG_",
+    "DCGM_FI_IMEX_",
+    "DCGM_FI_DEV_VGPU_",
+    "DCGM_FI_DEV_PLATFORM_",
+    "DCGM_FI_DEV_NVLINK_PP",
+    "DCGM_FI_DEV_NVLINK_LINK_STATUS",
+    "DCGM_FI_DEV_NVLINK_GET_STATE",
+    "DCGM_FI_DEV_NVLINK_P2P_STATUS",
+    "DCGM_FI_DEV_P2P_NVLINK_STATUS",
+    "DCGM_FI_DEV_NVLINK_ERROR",
+    "DCGM_FI_DEV_GPU_NVLINK_ERRORS",
+    "DCGM_FI_DEV_MIG_ATTRIBUTES",
+    "DCGM_FI_DEV_MIG_GI_INFO",
+    "DCGM_FI_DEV_MIG_CI_INFO",
+    "DCGM_FI_DEV_ENC_STATS",
+    "DCGM_FI_DEV_FBC_",
+    "DCGM_FI_DEV_SUPPORTED_",
+    "DCGM_FI_DEV_CREATABLE_",
+    "DCGM_FI_DEV_CLOCKS_SUPPORTED",
+    "DCGM_FI_DEV_BOARD_POWER_PROFILE_",
+    "DCGM_FI_DEV_REQUESTED_POWER_PROFILE_MASK",
+    "DCGM_FI_DEV_ENFORCED_POWER_PROFILE_MASK",
+    "DCGM_FI_DEV_VALID_POWER_PROFILE_MASK",
+    "DCGM_FI_DEV_PROCESS_ACCOUNTING_STATS",
+    "DCGM_FI_DEV_ACCOUNTING_DATA",
+    "DCGM_FI_DEV_FABRIC_HEALTH_SUMMARY",
+    "DCGM_FI_DEV_MEMORY_UNREPAIRABLE",
+    "DCGM_FI_DEV_CC_MODE",
+    "DCGM_FI_DEV_CUDA_VISIBLE_DEVICES_STR",
+    "DCGM_FI_CUDA_GPU_VISIBLE_DEVICES",
+    "DCGM_FI_SYSTEM_",
+    "DCGM_FI_PROCESS_NAME",
+    "DCGM_FI_BIND_UNBIND_EVENT",
+    "DCGM_FI_GPU_TOPOLOGY_",
+    "DCGM_FI_SYNC_BOOST",
+    "DCGM_EXP_GPU_HEALTH_STATUS",
+    "DCGM_EXP_P2P_STATUS",
+});
+
+Field FromRow(const FieldRow& row, std::string_view prefix) {
+  return {.name = format("{}{}", prefix, row.name),
+          .other = *row.other == '\0' ? "" : format("{}{}", prefix, row.other),
+          .level = row.level,
+          .shape = row.shape,
+          .from = row.from,
+          .reading = row.reading,
+          .factor = row.factor};
+}
+
+std::string WithLink(std::string name, unsigned link) {
+  const size_t place = name.find("{}");
+  return place == std::string::npos ? name : name.replace(place, 2, std::to_string(link));
+}
+
+Field OfLink(const FieldRow& row, unsigned link) {
+  Field field = FromRow(row, kPrefix);
+  field.name = WithLink(field.name, link);
+  field.other = WithLink(field.other, link);
+  if (row.from == From::kGpm) {
+    field.reading.argument += 2 * link;  // those of a link stand together
+  } else {
+    field.reading.scope = link;
+  }
+  return field;
+}
+
+bool IsCalled(const Field& field, std::string_view name) {
+  return field.name == name || (!field.other.empty() && field.other == name);
+}
+
+bool IsCalled(const FieldRow& row, std::string_view name) {
+  return !name.empty() && (row.name == name || row.other == name);
+}
+
+}  // namespace
+
+std::vector<Field> AllFields() {
+  std::vector<Field> all;
+  for (const auto rows : {DeviceFields(), FaultFields(), NvLinkFields(), ProfileFields()}) {
+    for (const FieldRow& row : rows) {
+      all.push_back(FromRow(row, kPrefix));
+    }
+  }
+  for (const FieldRow& row : LinkFields()) {
+    for (unsigned link = 0; link < kLinks; ++link) {
+      all.push_back(OfLink(row, link));
+    }
+  }
+  for (const FieldRow& row : kOwnRows) {
+    all.push_back(FromRow(row, kOwnPrefix));
+  }
+  return all;
+}
+
+std::optional<Field> FindField(std::string_view name) {
+  if (const auto* old = std::ranges::find(kOldNames, name, &OldName::name);
+      old != kOldNames.end()) {
+    name = old->field;
+  }
+  const bool old_profile = name.starts_with("dcgm_fi_prof_");
+  std::string upper(name);
+  if (old_profile) {
+    std::ranges::transform(upper, upper.begin(), [](char c) {
+      return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    });
+    name = upper;
+  }
+  if (name.starts_with(kOwnPrefix)) {
+    for (const FieldRow& row : kOwnRows) {
+      if (IsCalled(row, name.substr(kOwnPrefix.size()))) {
+        return FromRow(row, kOwnPrefix);
+      }
+    }
+    return std::nullopt;
+  }
+  if (!name.starts_with(kPrefix)) {
+    return std::nullopt;
+  }
+  for (const auto rows : {DeviceFields(), FaultFields(), NvLinkFields(), ProfileFields()}) {
+    for (const FieldRow& row : rows) {
+      if (IsCalled(row, name.substr(kPrefix.size()))) {
+        return FromRow(row, kPrefix);
+      }
+    }
+  }
+  for (const FieldRow& row : LinkFields()) {
+    for (unsigned link = 0; link < kLinks; ++link) {
+      Field field = OfLink(row, link);
+      if (IsCalled(field, name)) {
+        return field;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+bool IsDcgmOnly(std::string_view name) {
+  return !FindField(name) && std::ranges::any_of(kOnlyDcgm, [name](std::string_view group) {
+    return name.starts_with(group);
+  });
+}
+
+std::string NearestName(std::string_view name) {
+  std::string nearest;
+  size_t least = name.size() / 3 + 1;  // more would be another name
+  const auto look_at = [&](const std::string& known) {
+    if (const size_t distance = known.empty() ? least : EditDistance(name, known);
+        distance < least) {
+      least = distance;
+      nearest = known;
+    }
+  };
+  for (const Field& field : AllFields()) {
+    look_at(field.other);
+    look_at(field.name);
+  }
+  return nearest;
+}
+
+}  // namespace gantry::metrics_exporter

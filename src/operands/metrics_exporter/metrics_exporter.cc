@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: Apache-2.0
+// What do the GPUs of this node do, and who uses them? They are looked at every --collect-interval,
+// outside of any scrape, so that a driver that hangs holds up no scrape. A GPU that does not answer
+// loses its series; they come back with it.
+#include "operands/metrics_exporter/metrics_exporter.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <iostream>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <variant>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mailbox.h"
+#include "base/paths.h"
+#include "base/process_metrics.h"
+#include "base/text.h"
+#include "gpu/device_nodes.h"
+#include "gpu/monitor.h"
+#include "host/signals.h"
+#include "host/status_files.h"
+#include "host/watch.h"
+#include "http/server.h"
+#include "operands/metrics_exporter/arguments.h"
+#include "operands/metrics_exporter/load_counters.h"
+#include "operands/metrics_exporter/pods.h"
+#include "operands/metrics_exporter/sampler.h"
+#include "policy/names.h"
+
+namespace gantry::metrics_exporter {
+namespace {
+
+using Pods = Result<std::vector<kubelet::PodResources>>;
+using Message = std::variant<gpu::Observation, Pods>;
+
+// Between two tries to open NVML while there is no driver.
+constexpr std::chrono::seconds kLookAgain(5);
+
+bool Has(const std::vector<std::string>& all, std::string_view one) {
+  return std::ranges::find(all, one) != all.end();
+}
+
+std::string HostName() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
+
+class Exporter {
+ public:
+  Exporter(Arguments arguments, host::Signals& signals, host::Watcher watcher,
+           host::StatusFiles files, std::shared_ptr<const Counters> counters)
+      : arguments_(std::move(arguments)),
+        signals_(signals),
+        watcher_(std::move(watcher)),
+        files_(std::move(files)),
+        sampler_(std::make_shared<Sampler>(std::move(counters))),
+        events_(arguments_.windows) {}
+
+  int Run();
+
+ private:
+  Status Watch();
+  http::Response Serve(std::string_view path);
+  std::string Metrics();
+  void Reload();
+  void FollowDriver();
+  void StartMonitor();
+  void Look();
+  void Sample();
+  void Take(gpu::Observation& seen);
+  void Take(Pods& pods);
+  void On(gpu::GpusFound& found);
+  void On(gpu::GpusMissing& missing);
+  void On(gpu::GpusChanged& changed);
+  void On(gpu::WaitFailed& failed);
+  void On(gpu::XidEvent& event);
+  void On(gpu::Probed& probed);
+  void MapPods();
+  [[nodiscard]] SteadyTime Deadline() const;
+  [[nodiscard]] bool AwaitsDriver() const { return Has(arguments_.wait_for, names::kDriverReady); }
+
+  const Arguments arguments_;
+  host::Signals& signals_;
+  host::Watcher watcher_;
+  const host::StatusFiles files_;
+  const std::shared_ptr<Sampler> sampler_;
+  Mailbox<Message> mailbox_;
+
+  std::mutex mutex_;  // of what a scrape reads
+  EventLog events_;
+  gpu::Holders holders_;
+  size_t dropped_ = 0;
+
+  host::StatusValues driver_;  // as the validator says
+  bool driver_ready_ = false;
+  std::unique_ptr<gpu::Monitor> monitor_;
+  std::unique_ptr<PodLister> lister_;
+  std::vector<kubelet::PodResources> pods_;
+  std::vector<std::string> unwell_;  // GPUs that did not answer the last time
+  SteadyTime sample_at_{};
+  std::string missing_;     // why NVML can't be had, as last logged
+  std::string pods_error_;  // as last logged
+  std::string wait_error_;  // as last logged
+};
+
+Status Exporter::Watch() {
+  if (AwaitsDriver()) {
+    TRY(watcher_.Add(JoinPath(arguments_.status_dir, names::kDriverReady)));
+  }
+  if (arguments_.config_map.empty()) {
+    // The folder: a ConfigMap's files are exchanged by a link beside them.
+    TRY(watcher_.Add(ParentOf(arguments_.collectors)));
+  }
+  return {};
+}
+
+http::Response Exporter::Serve(std::string_view path) {
+  if (path == "/metrics") {
+    return {.status = 200,
+            .body = Metrics(),
+            .content_type = "text/plain; version=0.0.4; charset=utf-8"};
+  }
+  if (path == "/health") {
+    return {.status = 200, .body = "OK"};
+  }
+  if (path == "/") {
+    return {.status = 200,
+            .body =
+                "<html><head><title>GPU Exporter</title></head><body><h1>GPU Exporter</h1>"
+                "<p><a href=\"./metrics\">Metrics</a></p></body></html>\n",
+            .content_type = "text/html; charset=utf-8"};
+  }
+  return {.status = 404, .body = "404 page not found\n"};
+}
+
+std::string Exporter::Metrics() {
+  const Sampler::Snapshot snapshot = sampler_->Take();
+  const std::lock_guard lock(mutex_);
+  Printed printed = MetricsText(*snapshot.counters, snapshot.gpus, events_, holders_,
+                                arguments_.labelling, RealClock().Now());
+  dropped_ += printed.dropped;
+  if (arguments_.process_metrics) {
+    printed.text += format(
+        "# HELP dcgm_exporter_dropped_samples_total Samples that Prometheus would refuse.\n"
+        "# TYPE dcgm_exporter_dropped_samples_total counter\n"
+        "dcgm_exporter_dropped_samples_total {}\n",
+        dropped_);
+    printed.text += FormatProcessMetrics();
+  }
+  return std::move(printed.text);
+}
+
+// Counters that can't be read change nothing.
+void Exporter::Reload() {
+  auto counters = LoadCounters(arguments_);
+  if (!counters) {
+    log::Error("{}; the counters stay as they are", counters.error().message);
+    return;
+  }
+  sampler_->SetCounters(*std::move(counters));
+  sample_at_ = RealClock().Now();
+}
+
+void Exporter::FollowDriver() {
+  const auto values = AwaitsDriver() ? files_.Read(names::kDriverReady)
+                                     : Result<host::StatusValues>(host::StatusValues());
+  if (!values) {
+    if (driver_ready_ || monitor_ == nullptr) {
+      log::Info("waiting for {}", names::kDriverReady);
+    }
+    driver_ready_ = false;
+    return;
+  }
+  if (monitor_ == nullptr || !driver_ready_ || *values != driver_) {
+    driver_ = *values;
+    driver_ready_ = true;
+    StartMonitor();
+  }
+}
+
+// Anew for each driver: the library that is open belongs to the one before.
+void Exporter::StartMonitor() {
+  monitor_.reset();
+  sampler_->DropAll();
+  const std::string dev_root = gpu::DevRootHere(driver_["DEV_ROOT_CTR_PATH"]);
+  if (auto watched = watcher_.Add(gpu::CapabilityNodes(dev_root), host::Watcher::For::kExistence);
+      !watched) {
+    log::Warning("{}", watched.error().message);
+  }
+  monitor_ = std::make_unique<gpu::Monitor>(gpu::Monitor::Options{
+      .driver_root =
+          arguments_.driver_root.empty() ? driver_["DRIVER_ROOT_CTR_PATH"] : arguments_.driver_root,
+      .host_root = gpu::HostRoot(arguments_.host_root),
+      .tell = [this](gpu::Observation seen) { mailbox_.Post(std::move(seen)); },
+      .ask = [sampler = sampler_](const auto& library,
+                                  const auto& uuid) { return sampler->Sample(library, uuid); }});
+  Look();
+}
+
+void Exporter::Look() {
+  const std::string dev_root = gpu::DevRootHere(driver_["DEV_ROOT_CTR_PATH"]);
+  if (dev_root != "/") {
+    if (auto made = gpu::MirrorDeviceNodes(JoinPath(dev_root, "dev"), "/dev"); !made) {
+      log::Warning("{}", made.error().message);
+    }
+  }
+  monitor_->Look();
+}
+
+void Exporter::Sample() {
+  sample_at_ = RealClock().Now() + arguments_.interval;
+  if (lister_ != nullptr) {
+    lister_->Ask();
+  }
+  if (monitor_ == nullptr) {
+    return;
+  }
+  std::vector<std::string> uuids;
+  for (const gpu::Gpu& gpu : sampler_->gpus()) {
+    uuids.push_back(gpu.uuid);
+  }
+  if (uuids.empty() || !unwell_.empty()) {
+    Look();
+  }
+  if (!uuids.empty()) {
+    monitor_->Probe(std::move(uuids));
+  }
+}
+
+void Exporter::Take(gpu::Observation& seen) {
+  std::visit([this](auto& one) { On(one); }, seen);
+}
+
+void Exporter::On(gpu::GpusFound& found) {
+  missing_.clear();
+  for (const auto& failed : found.set.failed) {
+    if (!Has(unwell_, failed.uuid)) {
+      log::Warning("GPU {} can't be read: {}", failed.index, failed.reason);
+      unwell_.push_back(failed.uuid);
+    }
+  }
+  const auto same = sampler_->gpus() == found.set.gpus;
+  if (!same) {
+    log::Info("{} GPUs, driver {}", found.set.gpus.size(), found.set.driver_version);
+  }
+  sampler_->SetGpus(std::move(found.set));
+  MapPods();
+  if (!same) {
+    sample_at_ = RealClock().Now();
+  }
+}
+
+void Exporter::On(gpu::GpusMissing& missing) {
+  if (missing.error.message != missing_) {
+    missing_ = missing.error.message;
+    log::Info("no GPUs: {}", missing_);
+  }
+  sampler_->SetGpus({});
+  sample_at_ = std::min(sample_at_, RealClock().Now() + kLookAgain);
+}
+
+void Exporter::On(gpu::GpusChanged& /*changed*/) { Look(); }
+
+void Exporter::On(gpu::WaitFailed& failed) {
+  if (failed.error.message != wait_error_) {
+    wait_error_ = failed.error.message;
+    log::Warning("{}", wait_error_);
+  }
+}
+
+void Exporter::On(gpu::XidEvent& event) {
+  log::Warning("XID {} on GPU {}: {}", event.xid, event.gpu_uuid, XidText(event.xid));
+  const std::lock_guard lock(mutex_);
+  events_.AddXid(event.gpu_uuid, event.xid, event.gpu_instance, RealClock().Now());
+}
+
+void Exporter::On(gpu::Probed& probed) {
+  const SteadyTime now = RealClock().Now();
+  for (const auto& [uuid, status] : probed.answers) {
+    const bool was_unwell = std::erase(unwell_, uuid) != 0;
+    if (status) {
+      if (was_unwell) {
+        log::Info("GPU {} answers again", uuid);
+      }
+      if (const auto reasons = sampler_->ClockReasons(uuid)) {
+        const std::lock_guard lock(mutex_);
+        events_.AddClockReasons(uuid, *reasons, now);
+      }
+      continue;
+    }
+    if (!was_unwell) {
+      log::Warning("GPU {} has no metrics: {}", uuid, status.error().message);
+    }
+    sampler_->Drop(uuid);
+    unwell_.push_back(uuid);
+    if (!was_unwell && status.error().kind == ErrorKind::kNotFound) {
+      Look();  // a MIG device is gone, or all of the GPU
+    }
+  }
+  sampler_->Publish();
+}
+
+void Exporter::Take(Pods& pods) {
+  if (!pods) {
+    // Without the kubelet's word nobody holds anything for sure.
+    if (pods.error().message != pods_error_) {
+      pods_error_ = pods.error().message;
+      log::Warning("no pods in metrics: {}", pods_error_);
+    }
+    pods_.clear();
+  } else {
+    pods_error_.clear();
+    pods_ = *std::move(pods);
+  }
+  MapPods();
+}
+
+void Exporter::MapPods() {
+  gpu::Holders holders = gpu::HoldersOf(pods_, sampler_->gpus(), arguments_.resource_names);
+  const std::lock_guard lock(mutex_);
+  holders_ = std::move(holders);
+}
+
+SteadyTime Exporter::Deadline() const {
+  const auto overdue = monitor_ != nullptr ? monitor_->overdue_at() : std::nullopt;
+  return overdue ? std::min(sample_at_, *overdue) : sample_at_;
+}
+
+int Exporter::Run() {
+  if (const Status watching = Watch(); !watching) {
+    log::Error("{}", watching.error().message);
+    return 1;
+  }
+  const auto server = http::Server::Start(arguments_.address,
+                                          [this](std::string_view path) { return Serve(path); });
+  if (!server) {
+    log::Error("serve metrics: {}", server.error().message);
+    return 1;
+  }
+  log::Info("serving metrics of node {} on port {}", arguments_.labelling.node, (*server)->port());
+  if (arguments_.kubernetes) {
+    lister_ = std::make_unique<PodLister>(arguments_.pod_resources,
+                                          [this](Pods pods) { mailbox_.Post(std::move(pods)); });
+  }
+  FollowDriver();
+  while (true) {
+    const SteadyTime now = RealClock().Now();
+    if (now >= sample_at_) {
+      Sample();
+    }
+    if (monitor_ != nullptr) {
+      monitor_->CheckOverdue();
+    }
+    const std::array<int, 4> descriptors = {signals_.stop_fd(), signals_.reload_fd(), watcher_.fd(),
+                                            mailbox_.fd()};
+    const std::vector<bool> ready = host::WaitReadable(descriptors, Deadline());
+    if (ready[0]) {
+      break;
+    }
+    for (auto& message : mailbox_.Take()) {
+      std::visit([this](auto& one) { Take(one); }, message);
+    }
+    const std::vector<std::string> changed =
+        ready[2] ? watcher_.Take() : std::vector<std::string>();
+    const bool file =
+        arguments_.config_map.empty() && Has(changed, ParentOf(arguments_.collectors));
+    if ((ready[1] && signals_.TakeReload()) || file) {
+      Reload();
+    }
+    if (!changed.empty()) {
+      FollowDriver();
+    }
+    if (monitor_ != nullptr && std::ranges::any_of(changed, [](const std::string& path) {
+          return path.ends_with("nvidia-caps");
+        })) {
+      Look();
+    }
+  }
+  // Nothing is told from here on, and no scrape is under way.
+  lister_.reset();
+  monitor_.reset();
+  return 0;
+}
+
+}  // namespace
+
+int RunMetricsExporter(int argc, char** argv) {
+  Result<std::optional<Arguments>> parsed = ParseArguments(argc, argv);
+  if (!parsed) {
+    log::Error("dcgm-exporter: {}", parsed.error().message);
+    return 2;
+  }
+  if (!parsed->has_value()) {
+    return 0;
+  }
+  Arguments arguments = **std::move(parsed);
+  if (arguments.list_fields) {
+    for (const Field& field : AllFields()) {
+      std::cout << field.name << (field.other.empty() ? "" : " ") << field.other << "\n";
+    }
+    return 0;
+  }
+  if (arguments.debug) {
+    log::SetLevel(log::Level::kDebug);
+  }
+  if (arguments.labelling.node.empty()) {
+    arguments.labelling.node = HostName();
+  }
+  if (!arguments.no_effect.empty()) {
+    log::Info("no effect without DCGM: {}", Join(arguments.no_effect, " "));
+  }
+  if (!arguments.not_yet.empty()) {
+    log::Warning("not supported, ignored: {}", Join(arguments.not_yet, " "));
+  }
+  host::Signals signals;
+  auto counters = LoadCounters(arguments);
+  if (!counters) {
+    log::Error("{}", counters.error().message);
+    return 1;
+  }
+  Result<host::Watcher> watcher = host::Watcher::Create();
+  Result<host::StatusFiles> files = host::StatusFiles::Open(arguments.status_dir);
+  if (!watcher || !files) {
+    log::Error("{}", (!watcher ? watcher.error() : files.error()).message);
+    return 1;
+  }
+  return Exporter(std::move(arguments), signals, *std::move(watcher), *std::move(files),
+                  *std::move(counters))
+      .Run();
+}
+
+}  // namespace gantry::metrics_exporter

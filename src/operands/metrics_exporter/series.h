@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gpu/gpu.h"
+#include "gpu/pod_gpus.h"
+#include "nvml/sample.h"
+#include "operands/metrics_exporter/counters.h"
+#include "operands/metrics_exporter/events.h"
+#include "operands/metrics_exporter/number_text.h"
+
+namespace gantry::metrics_exporter {
+
+// The values of a GPU, or of one of its GPU instances.
+struct Measured {
+  std::optional<unsigned> gpu_instance = {};
+  std::string profile = {};  // of the instance: "1g.10gb"
+  // By the counters' metrics, and after them by their labels. Empty: nothing is to be printed.
+  std::vector<std::optional<nvml::Value>> values;
+};
+
+struct MeasuredGpu {
+  gpu::Gpu gpu;
+  std::vector<Measured> parts;
+};
+
+enum class HostLabel { kNone, kCapital, kSmall, kBoth };
+
+// How series are labelled.
+struct Labelling {
+  HostLabel host = HostLabel::kCapital;
+  std::string node;             // the host label's value
+  bool old_names = false;       // those of dcgm-exporter 1.x: uuid, pod_name, ...
+  bool replace_blanks = false;  // in modelName
+  bool every_holder = false;    // of a shared GPU each pod has series of its own
+  NumberForm numbers = NumberForm::kShortest;
+};
+
+struct Printed {
+  std::string text;
+  size_t dropped = 0;  // samples that Prometheus would refuse
+};
+
+// What /metrics answers (Prometheus' text format 0.0.4): families by name, of each those with
+// values, GPUs in their order. Labels and their order are dcgm-exporter 4.8's.
+Printed MetricsText(const Counters& counters, const std::vector<MeasuredGpu>& gpus,
+                    const EventLog& events, const gpu::Holders& holders, const Labelling& how,
+                    SteadyTime now);
+
+// "0000:3b:00.0" -> "00000000:3B:00.0", as NVML and DCGM write it.
+std::string NvmlBusId(std::string_view sysfs);
+
+}  // namespace gantry::metrics_exporter
