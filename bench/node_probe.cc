@@ -48,7 +48,7 @@ int List() {
     for (const auto& container : pod.containers) {
       for (const auto& devices : container.devices) {
         for (const std::string& id : devices.ids) {
-          fmt::print("{} {} {} {} {}\n", pod.space, pod.name, container.name, devices.resource, id);
+          fmt::print("{} {} {} {} {}\n", pod.ns, pod.name, container.name, devices.resource, id);
         }
       }
     }

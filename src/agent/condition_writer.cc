@@ -36,7 +36,7 @@ Status WriteCondition(const std::string& node_name, const NodeCondition& conditi
              kube::Client::Create(
                  std::move(config),
                  {.component = kWriter, .field_manager = kWriter, .max_idle_connections = 1}));
-  TRY_ASSIGN(const auto node, client->Get(kube::kinds::kNode, {.space = "", .name = node_name}));
+  TRY_ASSIGN(const auto node, client->Get(kube::kinds::kNode, {.ns = "", .name = node_name}));
   if (const auto object = ConditionToApply(node, condition, Rfc3339(RealClock().Wall()))) {
     TRY(client->Apply(kube::kinds::kNode, *object, kube::Force::kYes, kube::Part::kStatus));
   }

@@ -40,11 +40,11 @@ Result<bool> FeaturePublisher::ConnectedInChild(const Work& work, int stop_fd) {
 
 Result<bool> FeaturePublisher::Store(kube::Client& client, const std::string& name,
                                      const Form& form) const {
-  const kube::Key key{options_.space.empty() ? client.config().space : options_.space, name};
+  const kube::Key key{options_.ns.empty() ? client.config().ns : options_.ns, name};
   return kube::Ensure(client, policy::kNodeFeature, key, [&](const Json* stored) {
     policy::NodeFeature wanted = form(stored);
     wanted.name = key.name;
-    wanted.space = key.space;
+    wanted.ns = key.ns;
     wanted.node = options_.node;
     return policy::NodeFeatureObject(wanted, stored);
   });

@@ -18,7 +18,7 @@ class FeaturePublisher {
  public:
   struct Options {
     std::string node;
-    std::string space;       // of the object; empty: the credentials' own namespace
+    std::string ns;          // of the object; empty: the credentials' own namespace
     std::string component;   // of the User-Agent
     std::string kubeconfig;  // a path; empty: as kube::LoadConfig finds it
   };

@@ -26,7 +26,7 @@ TEST(FeaturePublisherTest, StoresAnObjectOfItsNodeInTheCredentialsNamespace) {
   const TempFolder folder;
   folder.Write("kubeconfig", KubeconfigOf(server));
   const FeaturePublisher publisher(
-      {.node = "n", .space = "", .component = "test", .kubeconfig = folder / "kubeconfig"});
+      {.node = "n", .ns = "", .component = "test", .kubeconfig = folder / "kubeconfig"});
   const auto store = [&](kube::Client& client) {
     return publisher.Store(client, "a-n", [](const Json*) {
       policy::NodeFeature wanted;
@@ -47,7 +47,7 @@ TEST(FeaturePublisherTest, InAChildTheResultAndTheErrorAreTheSame) {
   const TempFolder folder;
   folder.Write("kubeconfig", KubeconfigOf(server));
   FeaturePublisher publisher(
-      {.node = "n", .space = "s", .component = "test", .kubeconfig = folder / "kubeconfig"});
+      {.node = "n", .ns = "s", .component = "test", .kubeconfig = folder / "kubeconfig"});
   const auto returns = [](Result<bool> result) {
     return [result](kube::Client&) { return result; };
   };

@@ -56,7 +56,7 @@ std::optional<Json> ConditionToApply(const Json& node, const NodeCondition& cond
     since = same_status ? TextAt(*present, "lastTransitionTime") : since;
   }
   Json object =
-      kube::NewObject(kube::kinds::kNode, {.space = "", .name = TextAt(node, "metadata.name")});
+      kube::NewObject(kube::kinds::kNode, {.ns = "", .name = TextAt(node, "metadata.name")});
   object["status"]["conditions"] =
       Json::array({{{"type", names::kGpuHealthyCondition},
                     {"status", status},

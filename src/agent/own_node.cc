@@ -88,7 +88,7 @@ class OwnNode::Connection {
     label_ = std::make_unique<LabelSink>(label, std::move(changed));
     watch_ = std::make_unique<kube::Watch>(
         *client_, kube::kinds::kNode,
-        kube::Selection{.space = "", .labels = "", .fields = "metadata.name=" + node}, *label_);
+        kube::Selection{.ns = "", .labels = "", .fields = "metadata.name=" + node}, *label_);
     watch_->Start();
     return {};
   }
@@ -164,7 +164,7 @@ Result<std::optional<std::string>> OwnNode::TakeLabel() {
 }
 
 Json NodeOfEvents(const std::string& name) {
-  Json node = kube::NewObject(kube::kinds::kNode, {.space = "", .name = name});
+  Json node = kube::NewObject(kube::kinds::kNode, {.ns = "", .name = name});
   node["metadata"]["uid"] = name;
   return node;
 }

@@ -43,12 +43,11 @@ NodePod ProjectNodePod(const Json& pod) {
   return facts;
 }
 
-bool MustBeGone(const NodePod& pod, std::string_view space) {
+bool MustBeGone(const NodePod& pod, std::string_view ns) {
   if (pod.finished || !pod.of_daemon_set) {
     return false;
   }
-  return pod.gpu_client ||
-         (pod.key.space == space && std::ranges::find(kApps, pod.app) != kApps.end());
+  return pod.gpu_client || (pod.key.ns == ns && std::ranges::find(kApps, pod.app) != kApps.end());
 }
 
 bool IsEvicted(const NodePod& pod, bool only_gpus) {

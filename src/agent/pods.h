@@ -28,8 +28,8 @@ struct NodePod {
 NodePod ProjectNodePod(const Json& pod);
 
 // Those of a paused operand, or of a DaemonSet of GPU clients: they must be
-// gone before the driver is. `space`: the operands' namespace.
-bool MustBeGone(const NodePod& pod, std::string_view space);
+// gone before the driver is. `ns`: the operands' namespace.
+bool MustBeGone(const NodePod& pod, std::string_view ns);
 
 // Those that an eviction is about: with GPUs only, or all (a drain). DaemonSets' and mirror pods
 // are never, finished ones neither.
@@ -38,7 +38,7 @@ bool IsEvicted(const NodePod& pod, bool only_gpus);
 // Why a pod may not be evicted; nothing: it may. Names the setting that allows it.
 std::optional<std::string> Objection(const NodePod& pod, bool force, bool delete_empty_dir);
 
-// "space/name, space/name, 3 more".
+// "namespace/name, namespace/name, 3 more".
 std::string PodNames(const std::vector<NodePod>& pods);
 
 }  // namespace gantry::agent

@@ -23,15 +23,15 @@ WallTime FromNanoseconds(uint64_t count) {
 // PodSandboxMetadata: name 1, namespace 3.
 std::string PodOf(std::string_view metadata) {
   std::string_view name;
-  std::string_view space;
+  std::string_view ns;
   while (const auto field = TakeField(metadata)) {
     if (field->number == 1) {
       name = field->content;
     } else if (field->number == 3) {
-      space = field->content;
+      ns = field->content;
     }
   }
-  return format("{}/{}", space, name);
+  return format("{}/{}", ns, name);
 }
 
 // ContainerMetadata: name 1.

@@ -13,15 +13,15 @@ constexpr std::string_view kQuestion = "GET /info HTTP/1.0\r\nHost: docker\r\n\r
 constexpr size_t kMostAnswer = size_t{4} << 20;
 
 Result<DockerStatus> ParseDockerInfo(std::string_view answer) {
-  const size_t space = answer.find(' ');
+  const size_t ns = answer.find(' ');
   const size_t body = answer.find("\r\n\r\n");
-  if (!answer.starts_with("HTTP/1.") || space == std::string_view::npos ||
+  if (!answer.starts_with("HTTP/1.") || ns == std::string_view::npos ||
       body == std::string_view::npos) {
     return Fail(ErrorKind::kInternal, "read Docker's response: not HTTP");
   }
-  if (answer.substr(space + 1, 3) != "200") {
+  if (answer.substr(ns + 1, 3) != "200") {
     return Fail(ErrorKind::kUnavailable,
-                format("ask Docker: it answered {}", answer.substr(space + 1, 3)));
+                format("ask Docker: it answered {}", answer.substr(ns + 1, 3)));
   }
   TRY_ASSIGN(const Json info, ParseJson(answer.substr(body + 4)));
   DockerStatus status;

@@ -77,7 +77,7 @@ std::vector<LogPlan> LogsOf(const Json& pod) {
   std::vector<LogPlan> logs;
   for (const char* list : {"status.initContainerStatuses", "status.containerStatuses"}) {
     for (const Json& status : ListAt(pod, list)) {
-      LogPlan log = {.space = TextAt(pod, "metadata.namespace"),
+      LogPlan log = {.ns = TextAt(pod, "metadata.namespace"),
                      .pod = TextAt(pod, "metadata.name"),
                      .node = TextAt(pod, "spec.nodeName"),
                      .container = TextAt(status, "name")};

@@ -20,7 +20,7 @@ std::set<std::string> NamedConfigMaps(const Json& cluster_policy);
 
 // One container's log.
 struct LogPlan {
-  std::string space;
+  std::string ns;
   std::string pod;
   std::string node;
   std::string container;

@@ -68,8 +68,8 @@ TEST(BundlePlan, LogsOfWhatHasRun) {
 }
 
 TEST(BundlePlan, TroubledContainersComeFirst) {
-  const LogPlan well = {.space = "a", .pod = "well", .node = "n", .container = "c"};
-  const LogPlan ill = {.space = "a", .pod = "ill", .node = "n", .container = "c", .troubled = true};
+  const LogPlan well = {.ns = "a", .pod = "well", .node = "n", .container = "c"};
+  const LogPlan ill = {.ns = "a", .pod = "ill", .node = "n", .container = "c", .troubled = true};
   const ChosenLogs all = ChooseLogs({well, ill, well}, 3);
   EXPECT_THAT(all.logs, ElementsAre(ill, well, well));
   EXPECT_EQ(all.left, 0U);

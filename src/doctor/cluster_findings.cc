@@ -149,7 +149,7 @@ void ExamineConfigs(const StagedCluster& cluster, const PolicyFacts& policy,
     ExamineChoicesWithoutMap(cluster, policy, findings);
     return;
   }
-  const std::string map = policy.space + "/" + policy.plugin_config;
+  const std::string map = policy.ns + "/" + policy.plugin_config;
   if (policy.config_missing) {
     findings.push_back(Problem(kConfigUnknown, policy.object,
                                format("names ConfigMap {}, which does not exist", map),

@@ -81,7 +81,7 @@ bool IsTroubled(const ContainerFacts& facts) {
 
 ContainerFacts FactsOf(const Json& pod, const Json& status) {
   ContainerFacts facts;
-  facts.space = TextAt(pod, "metadata.namespace");
+  facts.ns = TextAt(pod, "metadata.namespace");
   facts.pod = TextAt(pod, "metadata.name");
   const Json* controller = ControllerOf(pod);
   facts.app = controller != nullptr && TextAt(*controller, "kind") == "DaemonSet"

@@ -25,7 +25,7 @@ long long SumOf(const GpuCounts& counts);
 inline constexpr char kContainerCreating[] = "ContainerCreating";
 
 struct ContainerFacts {
-  std::string space;
+  std::string ns;
   std::string pod;
   std::string app;  // its DaemonSet's name; of other pods the label `app`
   std::string node;

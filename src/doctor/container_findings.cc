@@ -23,7 +23,7 @@ namespace {
 constexpr std::chrono::minutes kInitPatience(10);
 
 std::string LogsOf(const ContainerFacts& container) {
-  return format("kubectl logs -n {} {} -c {} --previous", container.space, container.pod,
+  return format("kubectl logs -n {} {} -c {} --previous", container.ns, container.pod,
                 container.container);
 }
 
@@ -120,7 +120,7 @@ std::optional<Finding> OfOperand(const StagedCluster& cluster, const ContainerFa
         format("{} {} {} since {}{}", container.init ? "init container" : "container",
                container.container, being_made ? "is being made" : "waits", container.since,
                container.message.empty() ? "" : ": " + container.message),
-        format("kubectl describe pod -n {} {}", container.space, container.pod));
+        format("kubectl describe pod -n {} {}", container.ns, container.pod));
   }
   // CreateContainerConfigError, RunContainerError and others: the kubelet says why.
   return Problem(
@@ -132,14 +132,14 @@ std::optional<Finding> OfOperand(const StagedCluster& cluster, const ContainerFa
 // The operand or operator that it is a container of, as others name it; empty: no such.
 std::string OwnerOf(const ContainerFacts& container) {
   const char* kind = container.app == kOperatorApp ? "Deployment" : "DaemonSet";
-  return container.app.empty() ? "" : format("{} {}/{}", kind, container.space, container.app);
+  return container.app.empty() ? "" : format("{} {}/{}", kind, container.ns, container.app);
 }
 
 std::string OperandName(const ContainerFacts& container) {
   if (container.app == kOperatorApp) {
-    return format("Deployment {}/{}", container.space, container.app);
+    return format("Deployment {}/{}", container.ns, container.app);
   }
-  return container.app.empty() ? format("pod {}/{}", container.space, container.pod)
+  return container.app.empty() ? format("pod {}/{}", container.ns, container.pod)
                                : "DaemonSet " + container.app;
 }
 

@@ -10,7 +10,7 @@ namespace {
 // Others may share the operator's namespace.
 TEST(Operands, AreTheOperatorsOwn) {
   ClusterFacts cluster;
-  cluster.operands = {{.space = "a", .name = "nvidia-driver-daemonset"}};
+  cluster.operands = {{.ns = "a", .name = "nvidia-driver-daemonset"}};
   cluster.operators = {{.object = "Deployment a/gpu-operator"}};
   const auto object = [](const char* kind, const char* owner_kind, const char* owner) {
     Json made = Json::parse(R"({"metadata": {"namespace": "a", "name": "x", "ownerReferences":

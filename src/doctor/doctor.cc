@@ -23,7 +23,7 @@ namespace {
 
 struct Flags {
   ClusterFlags cluster;
-  std::string space;
+  std::string ns;
   std::string output = "text";
   bool watch = false;
 };
@@ -35,23 +35,23 @@ int Unreadable(const char* command, const Error& error) {
 
 Result<ClusterFacts> Doctor(const Flags& flags) {
   TRY_ASSIGN(const auto client, Connect(flags.cluster, "doctor"));
-  return ReadCluster(*client, flags.space);
+  return ReadCluster(*client, flags.ns);
 }
 
 Status PrintStatus(const Flags& flags) {
   TRY_ASSIGN(const auto client, Connect(flags.cluster, "status"));
   // Before the watches, which would wait for a server that is not there.
   TRY_ASSIGN(const ClusterFacts cluster, ReadStatus(*client));
-  bool one_space = false;
+  bool one_namespace = false;
   for (const Unread& part : cluster.unread) {
     if (part.what == kNodesPart || part.what == kPoliciesPart) {
       return std::unexpected(part.error);
     }
-    one_space |= part.what == kAllDaemonSetsPart;
+    one_namespace |= part.what == kAllDaemonSetsPart;
     std::fputs(format("gantry status: {}\n", part.error.message).c_str(), stderr);
   }
   if (flags.watch) {
-    return WatchStatus(*client, one_space ? OperatorSpace(cluster) : "");
+    return WatchStatus(*client, one_namespace ? OperatorNamespace(cluster) : "");
   }
   std::fputs(StatusText(cluster).c_str(), stdout);
   return {};
@@ -64,7 +64,7 @@ int RunDoctor(int argc, char** argv) {
   CLI::App app("Reports what is wrong with a cluster's GPUs and the pods that request them.",
                "doctor");
   AddClusterFlags(app, flags.cluster);
-  app.add_option("-n,--namespace", flags.space, "namespace of the workloads; default: all");
+  app.add_option("-n,--namespace", flags.ns, "namespace of the workloads; default: all");
   app.add_option("-o,--output", flags.output, "output format: text or json")
       ->check(CLI::IsMember({"text", "json"}));
   if (const std::optional<int> code = ParseOrExitCode(app, argc, argv)) {

@@ -105,7 +105,7 @@ std::optional<OperandFacts> OperandFrom(const Json& daemon_set) {
     return std::nullopt;
   }
   return OperandFacts{
-      .space = TextAt(daemon_set, "metadata.namespace"),
+      .ns = TextAt(daemon_set, "metadata.namespace"),
       .name = TextAt(daemon_set, "metadata.name"),
       .desired = IntAt(daemon_set, "status.desiredNumberScheduled", 0),
       .ready = IntAt(daemon_set, "status.numberReady", 0),
@@ -129,12 +129,12 @@ std::optional<OperandFacts> OperandFrom(const Json& daemon_set) {
 }
 
 std::string ObjectOf(const OperandFacts& operand) {
-  return format("{} {}/{}", kDaemonSet, operand.space, operand.name);
+  return format("{} {}/{}", kDaemonSet, operand.ns, operand.name);
 }
 
 OperatorFacts OperatorFrom(const Json& deployment) {
   OperatorFacts facts = {.object = ObjectName(deployment),
-                         .space = kube::KeyOf(deployment).space,
+                         .ns = kube::KeyOf(deployment).ns,
                          .wanted = IntAt(deployment, "spec.replicas", 1),
                          .available = IntAt(deployment, "status.availableReplicas", 0),
                          .since = TextAt(deployment, "metadata.creationTimestamp")};
@@ -151,19 +151,19 @@ OperatorFacts OperatorFrom(const Json& deployment) {
   return facts;
 }
 
-std::string OperatorSpace(const ClusterFacts& cluster) {
+std::string OperatorNamespace(const ClusterFacts& cluster) {
   for (const PolicyFacts& policy : cluster.policies) {
-    if (!policy.space.empty()) {
-      return policy.space;
+    if (!policy.ns.empty()) {
+      return policy.ns;
     }
   }
-  if (!cluster.own_space.empty()) {
-    return cluster.own_space;
+  if (!cluster.own_namespace.empty()) {
+    return cluster.own_namespace;
   }
   if (!cluster.operands.empty()) {
-    return cluster.operands.front().space;
+    return cluster.operands.front().ns;
   }
-  return cluster.operators.empty() ? "" : cluster.operators.front().space;
+  return cluster.operators.empty() ? "" : cluster.operators.front().ns;
 }
 
 bool IsUnread(const ClusterFacts& cluster, std::string_view part) {

@@ -77,7 +77,7 @@ bool LabelIs(const NodeFacts& node, const std::string& label, std::string_view v
 std::string NodeName(const NodeFacts& node);
 
 struct PodFacts {
-  std::string space;
+  std::string ns;
   std::string name;
   std::string owner;  // "ReplicaSet default/x"; empty: none
   GpuCounts wants;    // what the scheduler looks for
@@ -117,7 +117,7 @@ struct RejectionFacts {
 };
 
 struct OperandFacts {
-  std::string space = {};
+  std::string ns = {};
   std::string name;
   long long desired = 0;
   long long ready = 0;
@@ -146,7 +146,7 @@ struct PartFacts {
 // The operator's own Deployment.
 struct OperatorFacts {
   std::string object;  // "Deployment gpu-operator/gpu-operator"
-  std::string space = {};
+  std::string ns = {};
   long long wanted = 0;
   long long available = 0;
   std::string since = {};          // so many are available since then, or later (RFC 3339)
@@ -200,7 +200,7 @@ struct PolicyFacts {
   std::vector<std::string> unsupported_fields;
   std::vector<std::string> values_not_known = {};     // of the chart, with what was probably meant
   std::vector<std::string> values_not_followed = {};  // of the chart, though it knows them
-  std::string space = {};           // the operator's namespace, as its status has it
+  std::string ns = {};              // the operator's namespace, as its status has it
   std::string plugin_config = {};   // devicePlugin.config.name: a ConfigMap there; empty: none
   bool config_missing = false;      // that ConfigMap is not there
   std::string plugin_default = {};  // devicePlugin.config.default: a key of it; empty: none
@@ -227,7 +227,7 @@ inline constexpr char kAllDaemonSetsPart[] = "DaemonSets of all namespaces";
 
 struct ClusterFacts {
   WallTime now{};
-  std::string own_space = {};  // where this process runs, if that is an operator's pod
+  std::string own_namespace = {};  // where this process runs, if that is an operator's pod
   std::vector<NodeFacts> nodes;
   std::vector<PodFacts> pending;  // pods without a node that ask for GPUs
   std::vector<RefusalFacts> refusals;
@@ -259,7 +259,7 @@ std::optional<OperandFacts> OperandFrom(const Json& daemon_set);
 OperatorFacts OperatorFrom(const Json& deployment);
 // The operator's namespace: as a policy's status says, else that of this process, its operands or
 // its Deployment. Empty: it is not known.
-std::string OperatorSpace(const ClusterFacts& cluster);
+std::string OperatorNamespace(const ClusterFacts& cluster);
 
 bool IsUnread(const ClusterFacts& cluster, std::string_view part);
 

@@ -46,20 +46,20 @@ TEST(NodeFrom, WhetherItIsTakenAway) {
 }
 
 // Where the operator's own objects lie, whatever of it is there.
-TEST(OperatorSpace, ThePolicysWordComesFirst) {
+TEST(OperatorNamespace, ThePolicysWordComesFirst) {
   ClusterFacts cluster;
-  EXPECT_EQ(OperatorSpace(cluster), "");
+  EXPECT_EQ(OperatorNamespace(cluster), "");
   cluster.operators = {OperatorFrom(Json::parse(
       R"({"kind": "Deployment", "metadata": {"namespace": "a", "name": "gpu-operator"}})"))};
-  EXPECT_EQ(OperatorSpace(cluster), "a");
-  cluster.operands = {{.space = "b", .name = "nvidia-device-plugin-daemonset"}};
-  EXPECT_EQ(OperatorSpace(cluster), "b");
-  cluster.own_space = "c";
-  EXPECT_EQ(OperatorSpace(cluster), "c");
+  EXPECT_EQ(OperatorNamespace(cluster), "a");
+  cluster.operands = {{.ns = "b", .name = "nvidia-device-plugin-daemonset"}};
+  EXPECT_EQ(OperatorNamespace(cluster), "b");
+  cluster.own_namespace = "c";
+  EXPECT_EQ(OperatorNamespace(cluster), "c");
   // One that the operator has not looked at, and one of the short form.
   cluster.policies = {PolicyFrom(Json::parse("{}")),
                       PolicyFrom(Json::parse(R"({"status": {"namespace": "d"}})"))};
-  EXPECT_EQ(OperatorSpace(cluster), "d");
+  EXPECT_EQ(OperatorNamespace(cluster), "d");
 }
 
 TEST(Operands, WhoseChangesExchangePods) {

@@ -33,8 +33,8 @@ TEST_F(Findings, AsJson) {
 }
 
 TEST_F(Findings, ARefusedOperandIsNotSaidToBeUnready) {
-  cluster_.operands = {{.space = "a", .name = "x", .desired = 1, .ready = 0, .updated = 0},
-                       {.space = "a", .name = "xy", .desired = 1, .ready = 0, .updated = 0}};
+  cluster_.operands = {{.ns = "a", .name = "x", .desired = 1, .ready = 0, .updated = 0},
+                       {.ns = "a", .name = "xy", .desired = 1, .ready = 0, .updated = 0}};
   cluster_.refusals = {{.object = "DaemonSet a/x",
                         .message = "pods \"x\" is forbidden: violates PodSecurity \"baseline\"",
                         .operand = true}};

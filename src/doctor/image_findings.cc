@@ -134,7 +134,7 @@ Finding Unpulled(const ContainerFacts& container) {
   if (!SaysMissing(words)) {
     return Problem("ImageNotPulled", "",
                    format("its image {} can't be pulled: {}", container.image, container.message),
-                   format("kubectl describe pod -n {} {}", container.space, container.pod));
+                   format("kubectl describe pod -n {} {}", container.ns, container.pod));
   }
   if (BringsDriver(container.app)) {
     return Problem(

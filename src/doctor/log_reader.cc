@@ -27,10 +27,10 @@ Status LogReader::Read(ContainerFacts& container, size_t& asked) {
   }
   ++asked;
   Result<std::string> log =
-      client_->Log({container.space, container.pod}, {.container = container.container,
-                                                      .previous = !container.over,
-                                                      .tail_lines = kLogLines,
-                                                      .limit_bytes = kLogBytes});
+      client_->Log({container.ns, container.pod}, {.container = container.container,
+                                                   .previous = !container.over,
+                                                   .tail_lines = kLogLines,
+                                                   .limit_bytes = kLogBytes});
   if (log.has_value()) {
     container.log = *std::move(log);
   } else if (log.error().kind == ErrorKind::kDenied) {

@@ -82,7 +82,7 @@ TEST_F(NodeFindings, ADevicePluginThatWasSwitchedOff) {
 // The device plugin does not run, and its own finding says why; or it is exchanged.
 TEST_F(NodeFindings, GpusOfADevicePluginThatDoesNotRun) {
   node().allocatable["nvidia.com/gpu"] = 0;
-  cluster_.operands = {{.space = "a", .name = "nvidia-device-plugin-daemonset"}};
+  cluster_.operands = {{.ns = "a", .name = "nvidia-device-plugin-daemonset"}};
   std::vector<Finding> findings = {
       Of("OperandCrashing", "DaemonSet a/nvidia-device-plugin-daemonset", {"n1"})};
   ExamineNodes(StagedCluster(cluster_), findings);
@@ -100,7 +100,7 @@ TEST_F(NodeFindings, GpusOfADevicePluginThatDoesNotRun) {
 TEST_F(NodeFindings, APauseThatNobodyTookBack) {
   constexpr char kPlugin[] = "nvidia.com/gpu.deploy.device-plugin";
   node().allocatable["nvidia.com/gpu"] = 0;
-  cluster_.operands = {{.space = "a", .name = "nvidia-driver-daemonset"}};
+  cluster_.operands = {{.ns = "a", .name = "nvidia-driver-daemonset"}};
   for (const char* word : {"ready", "NoGpuAllocatable"}) {
     node().labels["nvidia.com/gpu.validation"] = word;
     for (const char* value : {"paused-for-driver-upgrade", "true_paused-for-driver-upgrade"}) {
@@ -143,7 +143,7 @@ TEST_F(NodeFindings, APauseThatNobodyCanTakeBack) {
 TEST_F(NodeFindings, APauseOfTheMigManager) {
   constexpr char kPlugin[] = "nvidia.com/gpu.deploy.device-plugin";
   node().allocatable["nvidia.com/gpu"] = 0;
-  cluster_.operands = {{.space = "a", .name = "nvidia-driver-daemonset"}};
+  cluster_.operands = {{.ns = "a", .name = "nvidia-driver-daemonset"}};
   Write(node(), kPlugin, "paused-for-mig-change", minutes(2));
   EXPECT_EQ(CodeOf(), "");
   EXPECT_EQ(Stage().plugin_off_by, "");

@@ -113,7 +113,7 @@ TEST_F(NodeLacks, ADriverThatNoNvidiaDriverBrings) {
 // NVIDIA's driver container shows its files when it is done: until then the driver is missing.
 TEST_F(NodeLacks, ADriverThatAContainerBrings) {
   node().labels["nvidia.com/gpu.deploy.driver"] = "true";
-  cluster_.operands = {{.space = "gpu-operator",
+  cluster_.operands = {{.ns = "gpu-operator",
                         .name = "nvidia-driver-daemonset",
                         .choice = {.labels = {{"nvidia.com/gpu.deploy.driver", "true"}}}}};
   for (const char* word : {"DriverMissing", "DriverContainerNotReady"}) {
@@ -152,8 +152,8 @@ TEST_F(NodeLacks, WhatFollowsFromAnOperand) {
     ExamineNodes(StagedCluster(cluster_), findings);
     return findings.size() == 1 ? "" : findings[1].code;
   };
-  cluster_.operands = {{.space = "a", .name = "nvidia-driver-daemonset"},
-                       {.space = "a", .name = "nvidia-device-plugin-daemonset"}};
+  cluster_.operands = {{.ns = "a", .name = "nvidia-driver-daemonset"},
+                       {.ns = "a", .name = "nvidia-device-plugin-daemonset"}};
   constexpr char kDriver[] = "DaemonSet a/nvidia-driver-daemonset";
   constexpr char kPlugin[] = "DaemonSet a/nvidia-device-plugin-daemonset";
   EXPECT_EQ(besides("DriverMissing", kDriver, {"n1", "n2"}), "");

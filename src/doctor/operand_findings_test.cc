@@ -52,7 +52,7 @@ TEST_F(OperandFindings, AnOperatorThatDoesNotRun) {
   EXPECT_THAT(With({}), ElementsAre(Field(&Finding::severity, Severity::kNote)));
   // The cause alone.
   ContainerFacts container;
-  container.space = "a";
+  container.ns = "a";
   container.app = "gpu-operator";
   container.waiting = "ErrImagePull";
   container.message = "not found";
@@ -87,21 +87,18 @@ TEST_F(OperandFindings, AnOperandThatFindsNoRoom) {
 
 // A finding about an operand that is no reason for unready pods.
 TEST_F(OperandFindings, OnlyWhatKeepsPodsFromRunningExplainsThem) {
-  cluster_.operands = {{.space = "ns",
-                        .name = "nvidia-dcgm-exporter",
-                        .desired = 2,
-                        .ready = 1,
-                        .sees_pods = false}};
+  cluster_.operands = {
+      {.ns = "ns", .name = "nvidia-dcgm-exporter", .desired = 2, .ready = 1, .sees_pods = false}};
   EXPECT_THAT(With({}), ElementsAre(Field(&Finding::code, "ExporterWithoutPods"),
                                     Field(&Finding::code, "OperandNotReady")));
   ContainerFacts& container = cluster_.operand_containers.emplace_back();
-  container.space = "ns";
+  container.ns = "ns";
   container.app = "nvidia-dcgm-exporter";
   container.waiting = "CrashLoopBackOff";
   EXPECT_THAT(With({}), ElementsAre(Field(&Finding::code, "ExporterWithoutPods"),
                                     Field(&Finding::code, "ExporterCrashing")));
   // Another namespace's.
-  container.space = "other";
+  container.ns = "other";
   EXPECT_THAT(With({}), ElementsAre(Field(&Finding::code, "ExporterWithoutPods"),
                                     Field(&Finding::code, "ExporterCrashing"),
                                     Field(&Finding::code, "OperandNotReady")));

@@ -40,7 +40,7 @@ bool CouldNotStart(const Json& status) {
 
 PodFacts PodFrom(const Json& pod) {
   PodFacts facts;
-  facts.space = TextAt(pod, "metadata.namespace");
+  facts.ns = TextAt(pod, "metadata.namespace");
   facts.name = TextAt(pod, "metadata.name");
   facts.made_at = TextAt(pod, "metadata.creationTimestamp");
   facts.owner = OwnerOf(pod);

@@ -25,7 +25,7 @@ long long CountIn(const GpuCounts& counts, const std::string& resource) {
   return count == counts.end() ? 0 : count->second;
 }
 
-std::string PodName(const PodFacts& pod) { return "pod " + pod.space + "/" + pod.name; }
+std::string PodName(const PodFacts& pod) { return "pod " + pod.ns + "/" + pod.name; }
 
 std::string OfferedResources(const std::vector<NodeFacts>& nodes) {
   std::set<std::string> offered;
@@ -423,7 +423,7 @@ void ExaminePods(const StagedCluster& cluster, std::vector<Finding>& findings) {
     ExcuseScaleUp(cluster, pod, *finding);
     if (!pod.owner.empty()) {
       const auto [at, added] =
-          first.emplace(std::pair(pod.space + "/" + pod.owner, finding->code), findings.size());
+          first.emplace(std::pair(pod.ns + "/" + pod.owner, finding->code), findings.size());
       if (!added) {
         ++more[at->second];
         continue;

@@ -71,7 +71,7 @@ PolicyFacts PolicyFrom(const Json& policy) {
       }
     }
   }
-  facts.space = TextAt(policy, "status.namespace");
+  facts.ns = TextAt(policy, "status.namespace");
   if (const Json* upgrades = At(policy, "status.driverUpgrades"); upgrades != nullptr) {
     facts.upgrades = UpgradesFrom(*upgrades);
   }

@@ -203,7 +203,7 @@ std::vector<Finding> ExaminePolicyStates(const StagedCluster& cluster,
       } else if (others_wrong) {
         one.finding.remedy += "see the other findings";
       } else {
-        one.finding.remedy = RemedyByPods(OperatorSpace(facts));
+        one.finding.remedy = RemedyByPods(OperatorNamespace(facts));
       }
     }
     findings.push_back(std::move(one.finding));

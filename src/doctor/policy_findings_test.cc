@@ -103,7 +103,7 @@ TEST_F(PolicyFindings, APolicyThatWaitsForANode) {
   cluster_.policies = {policy("ReconcileFailed")};
   EXPECT_THAT(With({}), ElementsAre(Field(&Finding::severity, Severity::kProblem)));
   cluster_.policies = {policy("OperandNotReady")};
-  cluster_.operands = {{.space = "a", .name = "x", .desired = 1}};
+  cluster_.operands = {{.ns = "a", .name = "x", .desired = 1}};
   EXPECT_THAT(With({}), ElementsAre(Field(&Finding::severity, Severity::kProblem),
                                     Field(&Finding::code, "OperandNotReady")));
   // Nobody waits for a ConfigMap that is not there.
@@ -114,7 +114,7 @@ TEST_F(PolicyFindings, APolicyThatWaitsForANode) {
                                     AllOf(Field(&Finding::code, "ClusterPolicyNotReady"),
                                           Field(&Finding::severity, Severity::kProblem))));
   cluster_.policies = {policy("OperandNotReady")};
-  cluster_.operands = {{.space = "a", .name = "x", .desired = 1}};
+  cluster_.operands = {{.ns = "a", .name = "x", .desired = 1}};
   // An operand that was just made pulls its image.
   cluster_.now = WallTime(std::chrono::hours(24 * 365 * 56));
   cluster_.operands[0].made_at = Rfc3339(cluster_.now - std::chrono::minutes(1));

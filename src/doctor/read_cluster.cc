@@ -37,15 +37,15 @@ constexpr size_t kLogsOfOne = 2;       // of one container of an operand, on whi
 
 class Reader {
  public:
-  Reader(kube::Client& client, std::string space, std::stop_token stop = {})
+  Reader(kube::Client& client, std::string ns, std::stop_token stop = {})
       : client_(client),
-        space_(std::move(space)),
+        ns_(std::move(ns)),
         parts_(client, cluster_),
         logs_(client, std::move(stop)),
-        workloads_(parts_, logs_, cluster_, warnings_, guests_, space_) {
+        workloads_(parts_, logs_, cluster_, warnings_, guests_, ns_) {
     cluster_.now = RealClock().Wall();
     if (const char* own = std::getenv(names::kOperatorNamespace); own != nullptr) {
-      cluster_.own_space = own;
+      cluster_.own_namespace = own;
     }
   }
 
@@ -118,9 +118,9 @@ class Reader {
       AddPart(daemon_set);
     };
     Status listed = parts_.List(kube::kinds::kDaemonSet, {}, take);
-    if (const std::string space = OperatorSpace(cluster_); !listed.has_value() && !space.empty()) {
+    if (const std::string ns = OperatorNamespace(cluster_); !listed.has_value() && !ns.empty()) {
       TRY(parts_.Take(kAllDaemonSetsPart, listed));
-      listed = parts_.List(kube::kinds::kDaemonSet, {.space = space}, take);
+      listed = parts_.List(kube::kinds::kDaemonSet, {.ns = ns}, take);
     }
     return parts_.Take(kDaemonSetsPart, listed);
   }
@@ -170,11 +170,11 @@ class Reader {
   // One that runs outside of the cluster, or by another's Deployment, renews it too. Who may not
   // see it does not miss it.
   Status ReadLease() {
-    const std::string space = OperatorSpace(cluster_);
-    if (!cluster_.operators.empty() || space.empty()) {
+    const std::string ns = OperatorNamespace(cluster_);
+    if (!cluster_.operators.empty() || ns.empty()) {
       return {};
     }
-    const Result<Json> lease = client_.Get(kube::kinds::kLease, {space, names::kOperatorLease});
+    const Result<Json> lease = client_.Get(kube::kinds::kLease, {ns, names::kOperatorLease});
     if (lease.has_value()) {
       cluster_.lease_renewed = TextAt(*lease, "spec.renewTime");
     } else if (lease.error().kind == ErrorKind::kNotFound) {
@@ -186,13 +186,13 @@ class Reader {
   }
 
   Status ReadOperandPods() {
-    const std::string operator_space = OperatorSpace(cluster_);
-    if (operator_space.empty()) {
+    const std::string operator_namespace = OperatorNamespace(cluster_);
+    if (operator_namespace.empty()) {
       return {};
     }
     TRY(parts_.Take(
-        "pods of namespace " + operator_space,
-        parts_.List(kube::kinds::kPod, {.space = operator_space}, [this](const Json& pod) {
+        "pods of namespace " + operator_namespace,
+        parts_.List(kube::kinds::kPod, {.ns = operator_namespace}, [this](const Json& pod) {
           if (!IsOperandPod(cluster_, pod)) {
             guests_.insert(kube::KeyOf(pod));
             return;
@@ -242,22 +242,22 @@ class Reader {
   }
 
   Status ReadWarnings() {
-    const std::string operator_space = OperatorSpace(cluster_);
+    const std::string operator_namespace = OperatorNamespace(cluster_);
     // Operands count whichever workloads are asked for.
-    std::set<std::string> spaces = {space_};
-    if (!space_.empty() && !operator_space.empty()) {
-      spaces.insert(operator_space);
+    std::set<std::string> namespaces = {ns_};
+    if (!ns_.empty() && !operator_namespace.empty()) {
+      namespaces.insert(operator_namespace);
     }
     const auto take = [&](const Json& event) {
-      warnings_.Take(event, TextAt(event, "involvedObject.namespace") == operator_space);
+      warnings_.Take(event, TextAt(event, "involvedObject.namespace") == operator_namespace);
     };
-    for (const std::string& space : spaces) {
+    for (const std::string& ns : namespaces) {
       TRY(parts_.Take(kEventsPart, parts_.List(kube::kinds::kEvent,
-                                               {.space = space, .fields = "type=Warning"}, take)));
+                                               {.ns = ns, .fields = "type=Warning"}, take)));
     }
     // Where those of objects without a namespace are.
-    if (!spaces.contains("") && !spaces.contains("default")) {
-      const kube::Selection of_nodes{.space = "default",
+    if (!namespaces.contains("") && !namespaces.contains("default")) {
+      const kube::Selection of_nodes{.ns = "default",
                                      .fields = "type=Warning,involvedObject.kind=Node"};
       TRY(parts_.Take("events of nodes", parts_.List(kube::kinds::kEvent, of_nodes, take)));
     }
@@ -269,11 +269,11 @@ class Reader {
 
   Status ReadConfigs() {
     for (PolicyFacts& policy : cluster_.policies) {
-      if (policy.plugin_config.empty() || policy.space.empty() || policy.state == "ignored") {
+      if (policy.plugin_config.empty() || policy.ns.empty() || policy.state == "ignored") {
         continue;
       }
       const Result<Json> config_map =
-          client_.Get(kube::kinds::kConfigMap, {policy.space, policy.plugin_config});
+          client_.Get(kube::kinds::kConfigMap, {policy.ns, policy.plugin_config});
       if (config_map.has_value()) {
         cluster_.configs = ConfigsFrom(*config_map);
       }
@@ -295,7 +295,7 @@ class Reader {
   }
 
   kube::Client& client_;
-  const std::string space_;
+  const std::string ns_;
   ClusterFacts cluster_;
   std::set<kube::Key> guests_;  // pods of others in the operator's namespace
   Warnings warnings_;
@@ -308,9 +308,9 @@ class Reader {
 
 std::string OwnedSelector() { return format("{}={}", names::kManagedBy, names::kManagedByGantry); }
 
-Result<ClusterFacts> ReadCluster(kube::Client& client, const std::string& space,
+Result<ClusterFacts> ReadCluster(kube::Client& client, const std::string& ns,
                                  std::stop_token stop) {
-  return Reader(client, space, std::move(stop)).ForDoctor();
+  return Reader(client, ns, std::move(stop)).ForDoctor();
 }
 
 Result<ClusterFacts> ReadStatus(kube::Client& client) { return Reader(client, "").ForStatus(); }

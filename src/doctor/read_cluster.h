@@ -14,11 +14,11 @@ namespace gantry::doctor {
 std::string OwnedSelector();
 
 // What the doctor looks at: some ten lists, one object in memory at a time, and single objects and
-// ends of logs that events point at, a bounded number of them. `space`: whose workloads; empty:
+// ends of logs that events point at, a bounded number of them. `ns`: whose workloads; empty:
 // those of all namespaces. What the user may not read is among the facts as unread; kUnavailable,
 // kTimeout and other errors of the API server end it. Blocks; of a log that takes long, `stop` ends
 // the wait, as the client's own token does of the rest.
-Result<ClusterFacts> ReadCluster(kube::Client& client, const std::string& space,
+Result<ClusterFacts> ReadCluster(kube::Client& client, const std::string& ns,
                                  std::stop_token stop = {});
 
 // What `gantry status` shows: nodes, operands, policies.

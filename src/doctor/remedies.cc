@@ -109,14 +109,14 @@ std::string RemedyForFields(const std::vector<std::string>& fields) {
   return Join(remedies, "; ");
 }
 
-std::string RemedyByPods(std::string_view space) {
-  return space.empty()
+std::string RemedyByPods(std::string_view ns) {
+  return ns.empty()
              ? std::string(
                    "check the operator's pods and events: kubectl get pods -A -l app=gpu-operator")
              : format(
                    "check the pods and events (kubectl get pods,events -n {0}) and the operator's "
                    "log (kubectl logs -n {0} -l app=gpu-operator)",
-                   space);
+                   ns);
 }
 
 void JoinCauses(std::vector<Finding>& findings) {

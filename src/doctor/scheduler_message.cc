@@ -27,9 +27,9 @@ Shortage ShortageOf(const std::string& message) {
   for (size_t at = text.find(kWord); at != std::string_view::npos;
        at = text.find(kWord, at + kWord.size())) {
     const std::string_view before = text.substr(0, at);
-    const size_t space = before.find_last_of(' ');
+    const size_t ns = before.find_last_of(' ');
     const long long nodes =
-        ParseInt(before.substr(space == std::string_view::npos ? 0 : space + 1)).value_or(0);
+        ParseInt(before.substr(ns == std::string_view::npos ? 0 : ns + 1)).value_or(0);
     const std::string_view rest = text.substr(at + kWord.size());
     std::string resource(rest.substr(0, rest.find_first_of(", ")));
     while (resource.ends_with('.')) {

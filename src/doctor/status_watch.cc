@@ -187,7 +187,7 @@ void StopProcess() {
 
 class View {
  public:
-  View(kube::Client& client, const std::string& operand_space)
+  View(kube::Client& client, const std::string& operand_namespace)
       : client_(client.Bounded({}, kAnswer)),
         nodes_([](const Json& node) { return std::optional(NodeFrom(node)); }, bell_),
         operands_(OperandFrom, bell_),
@@ -196,7 +196,7 @@ class View {
         trouble_(bell_),
         watch_nodes_(client, kube::kinds::kNode, {}, nodes_, Options()),
         watch_operands_(client, kube::kinds::kDaemonSet,
-                        {.space = operand_space, .labels = OwnedSelector()}, operands_,
+                        {.ns = operand_namespace, .labels = OwnedSelector()}, operands_,
                         OptionsWithout(operands_)),
         watch_policies_(client, policy::kClusterPolicy, {}, policies_, Options()),
         watch_short_forms_(client, policy::kGpuClusterPolicy, {}, short_forms_,
@@ -341,8 +341,8 @@ class View {
 
 }  // namespace
 
-Status WatchStatus(kube::Client& client, const std::string& operand_space) {
-  return View(client, operand_space).Run();
+Status WatchStatus(kube::Client& client, const std::string& operand_namespace) {
+  return View(client, operand_namespace).Run();
 }
 
 }  // namespace gantry::doctor

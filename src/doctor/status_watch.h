@@ -14,6 +14,6 @@ namespace gantry::doctor {
 // `operand_space`; empty: of all. kDenied and kInvalid when the API server refuses to list or watch
 // nodes or ClusterPolicies; what passes (a server that restarts) is waited for, and the last table
 // stays, below a line that says since when. Call it before other threads start.
-Status WatchStatus(kube::Client& client, const std::string& operand_space);
+Status WatchStatus(kube::Client& client, const std::string& operand_namespace);
 
 }  // namespace gantry::doctor

@@ -45,7 +45,7 @@ constexpr long long kBundledBytes = 1024 * 1024;
 
 struct BundleFlags {
   ClusterFlags cluster;
-  std::string space;
+  std::string ns;
   std::string output;
   std::string since = "24h";
 };
@@ -105,12 +105,12 @@ class ListText {
 class Bundle {
  public:
   // `client` ends its calls when `stop` asks.
-  Bundle(kube::Client& client, std::stop_token stop, Archive& archive, std::string space,
+  Bundle(kube::Client& client, std::stop_token stop, Archive& archive, std::string ns,
          seconds since)
       : client_(client),
         stop_(std::move(stop)),
         archive_(archive),
-        space_(std::move(space)),
+        ns_(std::move(ns)),
         since_(since),
         now_(RealClock().Wall()) {}
 
@@ -190,8 +190,8 @@ class Bundle {
 
   Status Doctor() {
     TRY_ASSIGN(const ClusterFacts cluster, ReadCluster(client_, "", stop_));
-    if (space_.empty()) {
-      space_ = OperatorSpace(cluster);
+    if (ns_.empty()) {
+      ns_ = OperatorNamespace(cluster);
     }
     const std::vector<Finding> findings = Examine(cluster);
     TRY(Add("doctor.txt", RedactedText(TextOf(findings))));
@@ -213,7 +213,7 @@ class Bundle {
 
   // What lies in the operator's namespace, and what it made outside of it.
   Status Namespaced() {
-    if (space_.empty()) {
+    if (ns_.empty()) {
       Failed("namespace", {.kind = ErrorKind::kNotFound,
                            .message = "the operator's namespace is not known; set --namespace to "
                                       "include its objects and logs"});
@@ -228,7 +228,7 @@ class Bundle {
         kube::kinds::kClusterRole, kube::kinds::kClusterRoleBinding, kube::kinds::kRuntimeClass};
     for (const kube::Kind& kind : kAll) {
       TRY(Part(std::string(kind.plural), [this, &kind] {
-        return Listed(format("objects/{}.json", kind.plural), kind, {.space = space_}, Whole);
+        return Listed(format("objects/{}.json", kind.plural), kind, {.ns = ns_}, Whole);
       }));
     }
     for (const kube::Kind& kind : kOwned) {
@@ -243,13 +243,13 @@ class Bundle {
   // Those that the operator made, and those that a policy names.
   Status ConfigMaps() {
     ListText text;
-    TRY(client_.List(kube::kinds::kConfigMap, {.space = space_, .labels = OwnedSelector()},
+    TRY(client_.List(kube::kinds::kConfigMap, {.ns = ns_, .labels = OwnedSelector()},
                      [this, &text](const Json& config_map) {
                        text.Add(Redacted(config_map));
                        config_maps_.erase(TextAt(config_map, "metadata.name"));
                      }));
     for (const std::string& name : config_maps_) {
-      const Result<Json> config_map = client_.Get(kube::kinds::kConfigMap, {space_, name});
+      const Result<Json> config_map = client_.Get(kube::kinds::kConfigMap, {ns_, name});
       if (config_map.has_value()) {
         text.Add(Redacted(*config_map));
       } else {
@@ -269,18 +269,18 @@ class Bundle {
       }
     };
     TRY(client_.List(kube::kinds::kEvent, {.fields = "involvedObject.kind=Node"}, add));
-    if (!space_.empty()) {
-      TRY(client_.List(kube::kinds::kEvent, {.space = space_}, add));
+    if (!ns_.empty()) {
+      TRY(client_.List(kube::kinds::kEvent, {.ns = ns_}, add));
     }
     return Add("events.json", text.Whole());
   }
 
   Status Pods() {
-    if (space_.empty()) {
+    if (ns_.empty()) {
       return {};
     }
     ListText text;
-    TRY(client_.List(kube::kinds::kPod, {.space = space_}, [this, &text](const Json& pod) {
+    TRY(client_.List(kube::kinds::kPod, {.ns = ns_}, [this, &text](const Json& pod) {
       text.Add(Redacted(pod));
       std::ranges::move(LogsOf(pod), std::back_inserter(logs_));
     }));
@@ -306,12 +306,11 @@ class Bundle {
     if (silent_.contains(log.node)) {
       return Fail(ErrorKind::kUnavailable, format("node {} returns no logs", log.node));
     }
-    const Result<std::string> text =
-        client_.Log({log.space, log.pod}, {.container = log.container,
-                                           .previous = log.previous,
-                                           .since = since_,
-                                           .tail_lines = kBundledLines,
-                                           .limit_bytes = kBundledBytes});
+    const Result<std::string> text = client_.Log({log.ns, log.pod}, {.container = log.container,
+                                                                     .previous = log.previous,
+                                                                     .since = since_,
+                                                                     .tail_lines = kBundledLines,
+                                                                     .limit_bytes = kBundledBytes});
     if (text.has_value()) {
       return Add(PathOf(log), RedactedText(*text));
     }
@@ -325,7 +324,7 @@ class Bundle {
   kube::Client& client_;
   const std::stop_token stop_;
   Archive& archive_;
-  std::string space_;
+  std::string ns_;
   const seconds since_;
   const WallTime now_;
   Progress progress_;
@@ -368,7 +367,7 @@ Status Run(const BundleFlags& flags) {
   TRY_ASSIGN(const std::unique_ptr<Archive> archive, Archive::Create(path, NameAt(now), now));
   size_t failed = 0;
   {
-    Bundle bundle(*client, interruption.token(), *archive, flags.space, since);
+    Bundle bundle(*client, interruption.token(), *archive, flags.ns, since);
     TRY(bundle.Write());
     failed = bundle.failed();
   }
@@ -389,7 +388,7 @@ int RunSupportBundle(int argc, char** argv) {
   CLI::App app("Writes one archive with what a bug report needs.", "support-bundle");
   AddClusterFlags(app, flags.cluster);
   app.add_option(
-      "-n,--namespace", flags.space,
+      "-n,--namespace", flags.ns,
       "the operator's namespace; default: from the policy's status or the operator's objects");
   app.add_option("-o,--output", flags.output,
                  "FILE.tar.gz, or - for standard output; default: a name with the time, in the "

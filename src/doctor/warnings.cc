@@ -27,7 +27,7 @@ void KeepNewest(Told& kept, Told told) {
 
 bool IsFresh(const Told& told, WallTime now) { return told.last_seen > Rfc3339(now - kFresh); }
 
-void Warnings::Take(const Json& event, bool in_operators_space) {
+void Warnings::Take(const Json& event, bool in_operators_namespace) {
   const std::string kind = TextAt(event, "involvedObject.kind");
   const std::string reason = TextAt(event, "reason");
   const kube::Key key{TextAt(event, "involvedObject.namespace"),
@@ -38,20 +38,20 @@ void Warnings::Take(const Json& event, bool in_operators_space) {
   } else if (kind == "Pod") {
     if (StartFailure(told.message, true)) {
       KeepNewest(unstarted_[key], std::move(told));
-    } else if (in_operators_space && told.message.starts_with("Failed to pull image")) {
+    } else if (in_operators_namespace && told.message.starts_with("Failed to pull image")) {
       KeepNewest(pulls_[key], std::move(told));
-    } else if (in_operators_space && told.message.starts_with("MountVolume")) {
+    } else if (in_operators_namespace && told.message.starts_with("MountVolume")) {
       KeepNewest(mounts_[key], std::move(told));
-    } else if (in_operators_space && reason == "FailedToRetrieveImagePullSecret") {
+    } else if (in_operators_namespace && reason == "FailedToRetrieveImagePullSecret") {
       KeepNewest(secrets_[key], std::move(told));
     } else if (reason == "BackOff") {
       restarting_.insert(key);
     }
-  } else if (in_operators_space ? reason == "FailedCreate"
-                                : ExamineRefusal({.object = "",
-                                                  .message = told.message,
-                                                  .wants_gpus = reason == "FailedCreate"})
-                                      .has_value()) {
+  } else if (in_operators_namespace ? reason == "FailedCreate"
+                                    : ExamineRefusal({.object = "",
+                                                      .message = told.message,
+                                                      .wants_gpus = reason == "FailedCreate"})
+                                          .has_value()) {
     KeepNewest(refused_[{kind, key}], std::move(told));
   }
 }

@@ -34,7 +34,7 @@ bool IsFresh(const Told& told, WallTime now);
 class Warnings {
  public:
   // `in_operators_space`: its object is in the operator's namespace.
-  void Take(const Json& event, bool in_operators_space);
+  void Take(const Json& event, bool in_operators_namespace);
 
   // Sets what they say of the node: why the validator's reason, and why it offers fewer GPUs.
   void Explain(NodeFacts& node) const;

@@ -62,15 +62,15 @@ TEST(Warnings, OfPodsAndOfWhatMakesThem) {
 TEST(Warnings, WhyAnImageIsNotPulled) {
   const WallTime now(hours(24 * 365 * 56));
   const Json pod = {{"metadata", {{"namespace", "ns"}, {"name", "p"}}}};
-  for (const bool in_operators_space : {true, false}) {
+  for (const bool in_operators_namespace : {true, false}) {
     Warnings warnings;
     warnings.Take(Warning("Pod", "p", "Failed", "Failed to pull image \"r/x:1\": no such host", ""),
-                  in_operators_space);
+                  in_operators_namespace);
     ContainerFacts container;
     container.image = "r/x:1";
     container.message = "Back-off pulling image \"r/x:1\"";
     warnings.Explain(pod, container, now);
-    EXPECT_EQ(container.message.find("no such host") != std::string::npos, in_operators_space);
+    EXPECT_EQ(container.message.find("no such host") != std::string::npos, in_operators_namespace);
   }
 }
 

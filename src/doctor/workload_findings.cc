@@ -146,7 +146,7 @@ std::optional<Finding> OfWorkload(const ClusterFacts& cluster, const ContainerFa
     return std::nullopt;  // nobody sees it there, and the node's own finding says why
   }
   const std::string object =
-      format("pod {}/{}", container.space, container.pod) +
+      format("pod {}/{}", container.ns, container.pod) +
       (meaning->code == kFaulty && !container.node.empty() ? " on " + container.node : "");
   if (meaning->code != "GpuMemoryExhausted") {
     return Problem(std::string(meaning->code), object, std::string(meaning->message),

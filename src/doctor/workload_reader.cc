@@ -32,7 +32,7 @@ std::optional<kube::Kind> ControllerKind(std::string_view kind) {
 }  // namespace
 
 bool WorkloadReader::IsWorkload(const kube::Key& pod) const {
-  return IsAskedFor(pod) && (pod.space != OperatorSpace(cluster_) || guests_.contains(pod));
+  return IsAskedFor(pod) && (pod.ns != OperatorNamespace(cluster_) || guests_.contains(pod));
 }
 
 Status WorkloadReader::ReadLog(ContainerFacts& container) {
@@ -40,7 +40,7 @@ Status WorkloadReader::ReadLog(ContainerFacts& container) {
 }
 
 Status WorkloadReader::ReadPending() {
-  const kube::Selection waiting{.space = space_, .fields = "status.phase=Pending,spec.nodeName="};
+  const kube::Selection waiting{.ns = ns_, .fields = "status.phase=Pending,spec.nodeName="};
   return parts_.Take("pending pods",
                      parts_.List(kube::kinds::kPod, waiting, [this](const Json& pod) {
                        PodFacts facts = PodFrom(pod);
@@ -57,7 +57,7 @@ Status WorkloadReader::ReadScaleUps() {
   }
   std::map<kube::Key, std::string> newest;
   for (const char* reason : {"TriggeredScaleUp", "Nominated"}) {
-    const kube::Selection told{.space = space_,
+    const kube::Selection told{.ns = ns_,
                                .fields = format("involvedObject.kind=Pod,reason={}", reason)};
     TRY(parts_.Take(kEventsPart,
                     parts_.List(kube::kinds::kEvent, told, [&newest](const Json& event) {
@@ -67,7 +67,7 @@ Status WorkloadReader::ReadScaleUps() {
                     })));
   }
   for (PodFacts& pod : cluster_.pending) {
-    if (const auto at = newest.find({pod.space, pod.name}); at != newest.end()) {
+    if (const auto at = newest.find({pod.ns, pod.name}); at != newest.end()) {
       pod.scaled_at = at->second;
     }
   }
@@ -75,7 +75,7 @@ Status WorkloadReader::ReadScaleUps() {
 }
 
 Status WorkloadReader::ReadFailed() {
-  const kube::Selection failed{.space = space_, .fields = "status.phase=Failed"};
+  const kube::Selection failed{.ns = ns_, .fields = "status.phase=Failed"};
   TRY(parts_.Take("failed pods", parts_.List(kube::kinds::kPod, failed, [this](const Json& pod) {
     if (std::optional<RejectionFacts> rejection = RejectionFrom(pod)) {
       cluster_.rejections.push_back(*std::move(rejection));
@@ -101,7 +101,7 @@ void WorkloadReader::KeepRuns(const Json& pod) {
   std::optional<kube::Key> job;
   if (const Json* controller = ControllerOf(pod);
       controller != nullptr && TextAt(*controller, "apiVersion").starts_with("batch/")) {
-    job = kube::Key{key.space, TextAt(*controller, "name")};
+    job = kube::Key{key.ns, TextAt(*controller, "name")};
   }
   for (ContainerFacts& container : TroubledContainers(pod)) {
     if (FailsNow(container, cluster_.now)) {
@@ -148,7 +148,7 @@ Status WorkloadReader::AddRefusals() {
   size_t asked = 0;
   for (const auto& [involved, told] : warnings_.refused()) {
     const bool of_gpus = ExamineRefusal({.object = "", .message = told.message}).has_value();
-    if (of_gpus || involved.key.space == OperatorSpace(cluster_) || ++asked <= kMostPods) {
+    if (of_gpus || involved.key.ns == OperatorNamespace(cluster_) || ++asked <= kMostPods) {
       TRY(AddRefusal(involved, told));
     }
   }
@@ -159,14 +159,14 @@ Status WorkloadReader::AddRefusals() {
 // object is gone or has its pods by now.
 Status WorkloadReader::AddRefusal(const Involved& involved, const Told& told) {
   const std::string itself = involved.kind + " " + involved.key.Text();
-  const bool in_space = involved.key.space == OperatorSpace(cluster_);
+  const bool in_namespace = involved.key.ns == OperatorNamespace(cluster_);
   const std::optional<kube::Kind> kind = ControllerKind(involved.kind);
   const Result<Json> object =
       kind ? parts_.client().Get(*kind, involved.key)
            : Result<Json>(
                  Fail(ErrorKind::kUnsupported, "get " + involved.kind + ": kind not supported"));
   if (object.has_value()) {
-    const bool operand = in_space && IsOperandController(cluster_, *object);
+    const bool operand = in_namespace && IsOperandController(cluster_, *object);
     // A Job without pods may wait before it tries again, for another reason.
     const bool now = involved.kind != "Job" || IsFresh(told, cluster_.now);
     if (now && LacksPods(*object) && (operand || IsAskedFor(involved.key))) {
@@ -188,7 +188,7 @@ Status WorkloadReader::AddRefusal(const Involved& involved, const Told& told) {
     case ErrorKind::kDenied:
       if (IsFresh(told, cluster_.now)) {
         cluster_.refusals.push_back(
-            {.object = itself, .message = told.message, .operand = in_space});
+            {.object = itself, .message = told.message, .operand = in_namespace});
       }
       return {};
     default:

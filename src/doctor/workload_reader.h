@@ -18,15 +18,15 @@ namespace gantry::doctor {
 // member blocks on the API server; its errors are those of requests.
 class WorkloadReader {
  public:
-  // `space`: their namespace; empty: all. `guests` are pods of others in the operator's namespace.
+  // `ns`: their namespace; empty: all. `guests` are pods of others in the operator's namespace.
   WorkloadReader(PartReader& parts, LogReader& logs, ClusterFacts& cluster,
-                 const Warnings& warnings, const std::set<kube::Key>& guests, std::string space)
+                 const Warnings& warnings, const std::set<kube::Key>& guests, std::string ns)
       : parts_(parts),
         logs_(logs),
         cluster_(cluster),
         warnings_(warnings),
         guests_(guests),
-        space_(std::move(space)) {}
+        ns_(std::move(ns)) {}
 
   Status ReadPending();
   // Of the pending ones, those that an autoscaler brings a node for.
@@ -53,9 +53,7 @@ class WorkloadReader {
   Status AddRefusal(const Involved& involved, const Told& told);
   Status ReadLog(ContainerFacts& container);
   // Events of the operator's namespace are read whichever workloads are asked for.
-  [[nodiscard]] bool IsAskedFor(const kube::Key& key) const {
-    return space_.empty() || key.space == space_;
-  }
+  [[nodiscard]] bool IsAskedFor(const kube::Key& key) const { return ns_.empty() || key.ns == ns_; }
   [[nodiscard]] bool IsWorkload(const kube::Key& pod) const;
 
   PartReader& parts_;
@@ -63,7 +61,7 @@ class WorkloadReader {
   ClusterFacts& cluster_;
   const Warnings& warnings_;
   const std::set<kube::Key>& guests_;
-  const std::string space_;
+  const std::string ns_;
   size_t logs_asked_ = 0;
   std::map<std::string, FailedFacts> failed_;  // by owner, or pod
 };

@@ -103,7 +103,7 @@ Holders HoldersOf(const std::vector<kubelet::PodResources>& pods, const std::vec
         for (const std::string& id : devices.ids) {
           const Id parts = WithoutShare(id);
           if (const auto part = PartOf(parts.device, gpus)) {
-            holders[*part].push_back({.space = pod.space,
+            holders[*part].push_back({.ns = pod.ns,
                                       .pod = pod.name,
                                       .container = container.name,
                                       .replica = parts.replica});

@@ -21,7 +21,7 @@ struct GpuPart {
 
 // A container that holds one.
 struct Holder {
-  std::string space;
+  std::string ns;
   std::string pod;
   std::string container;
   std::string replica;  // the number of its share; empty: it has the GPU for itself

@@ -27,7 +27,7 @@ std::vector<Gpu> Machine() {
 
 Holders Of(const std::string& resource, const std::string& id) {
   return HoldersOf(
-      {{.space = "team",
+      {{.ns = "team",
         .name = "job",
         .containers = {{.name = "main", .devices = {{.resource = resource, .ids = {id}}}}}}},
       Machine(), {"example.com/gpu"});
@@ -71,8 +71,8 @@ TEST(PodGpus, WhatIsNoGpuOfThisNodeIsLeftOut) {
 
 TEST(PodGpus, SharesStayInTheKubeletsOrder) {
   const Holders holders = HoldersOf(
-      {{.space = "b", .name = "2", .containers = {{"c", {{"nvidia.com/gpu", {"GPU-0::1"}}}}}},
-       {.space = "a", .name = "1", .containers = {{"c", {{"nvidia.com/gpu", {"GPU-0::0"}}}}}}},
+      {{.ns = "b", .name = "2", .containers = {{"c", {{"nvidia.com/gpu", {"GPU-0::1"}}}}}},
+       {.ns = "a", .name = "1", .containers = {{"c", {{"nvidia.com/gpu", {"GPU-0::0"}}}}}}},
       Machine(), {});
   EXPECT_THAT(holders.at({"GPU-0"}),
               ElementsAre(Holder{"b", "2", "c", "1"}, Holder{"a", "1", "c", "0"}));

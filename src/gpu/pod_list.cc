@@ -52,7 +52,7 @@ Status ReadPod(std::string_view message, kubelet::PodResources& pod) {
     if (number == 1) {
       pod.name = content;
     } else if (number == 2) {
-      pod.space = content;
+      pod.ns = content;
     } else if (number == 3) {
       TRY(ReadContainer(content, pod.containers.emplace_back()));
     }

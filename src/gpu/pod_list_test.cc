@@ -26,7 +26,7 @@ TEST(PodList, IsTheKubelets) {
   ASSERT_TRUE(pods.has_value()) << pods.error().message;
   ASSERT_EQ(pods->size(), 2U);
   EXPECT_EQ(pods->front().name, "job");
-  EXPECT_EQ(pods->front().space, "team");
+  EXPECT_EQ(pods->front().ns, "team");
   const auto& devices_of = pods->front().containers.at(0).devices.at(0);
   EXPECT_EQ(pods->front().containers.at(0).name, "main");
   EXPECT_EQ(devices_of.resource, "nvidia.com/gpu");

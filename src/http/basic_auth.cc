@@ -32,11 +32,11 @@ bool IsRight(const std::string& hash, const std::string& password) {
 }  // namespace
 
 std::optional<Credentials> ReadBasicAuthorization(std::string_view authorization) {
-  const size_t space = authorization.find(' ');
-  if (space == std::string_view::npos || Lower(authorization.substr(0, space)) != "basic") {
+  const size_t ns = authorization.find(' ');
+  if (ns == std::string_view::npos || Lower(authorization.substr(0, ns)) != "basic") {
     return std::nullopt;
   }
-  const Result<std::string> pair = DecodeBase64(authorization.substr(space + 1));
+  const Result<std::string> pair = DecodeBase64(authorization.substr(ns + 1));
   const size_t colon = pair.has_value() ? pair->find(':') : std::string::npos;
   if (colon == std::string::npos) {
     return std::nullopt;

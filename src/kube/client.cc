@@ -48,7 +48,7 @@ Status CheckNamed(const Kind& kind, const Key& key) {
   if (key.name.empty()) {
     return Fail(ErrorKind::kInvalid, "metadata.name is empty");
   }
-  if (kind.namespaced && key.space.empty()) {
+  if (kind.namespaced && key.ns.empty()) {
     return Fail(ErrorKind::kInvalid, "metadata.namespace is empty");
   }
   return {};
@@ -147,7 +147,7 @@ Result<Json> Client::Get(const Kind& kind, const Key& key) {
 
 Result<std::string> Client::List(const Kind& kind, const Selection& selection, const ItemSink& item,
                                  int page) {
-  const std::string words = Words("list", kind, {.space = selection.space, .name = ""});
+  const std::string words = Words("list", kind, {.ns = selection.ns, .name = ""});
   std::string next;
   while (true) {
     Status items;
@@ -168,7 +168,7 @@ Result<std::string> Client::List(const Kind& kind, const Selection& selection, c
                                   .Add("continue", next)
                                   .text();
     TRY(Stream({.words = words,
-                .http = {.method = "GET", .target = CollectionPath(kind, selection.space) + query}},
+                .http = {.method = "GET", .target = CollectionPath(kind, selection.ns) + query}},
                [&scanner](std::string_view piece) { scanner.Feed(piece); }));
     const Result<Json> envelope = ParseJson(scanner.envelope());
     if (!items.has_value() || !envelope.has_value()) {
@@ -187,7 +187,7 @@ Result<Json> Client::Create(const Kind& kind, const Json& object) {
   const Key key = KeyOf(object);
   return Ask({.words = Words("create", kind, key),
               .http = {.method = "POST",
-                       .target = CollectionPath(kind, key.space) +
+                       .target = CollectionPath(kind, key.ns) +
                                  Query().Add("fieldManager", options_.field_manager).text(),
                        .body = Dump(object),
                        .content_type = kJson}});
@@ -267,7 +267,7 @@ Status Client::Evict(const Key& pod, const DeleteOptions& options) {
   }
   const Json eviction = {{"apiVersion", "policy/v1"},
                          {"kind", "Eviction"},
-                         {"metadata", {{"name", pod.name}, {"namespace", pod.space}}},
+                         {"metadata", {{"name", pod.name}, {"namespace", pod.ns}}},
                          {"deleteOptions", DeleteBody(options)}};
   // 429 here says that a disruption budget forbids it: for how long is the caller's question.
   return Stream({.words = words,
@@ -307,7 +307,7 @@ Result<Json> Client::GetPath(std::string_view path) {
 
 Status Client::WatchOnce(const Kind& kind, const Selection& selection, const WatchFrom& from,
                          const EventSink& event) {
-  const std::string words = Words("watch", kind, {.space = selection.space, .name = ""});
+  const std::string words = Words("watch", kind, {.ns = selection.ns, .name = ""});
   Status told;
   LineScanner scanner([&](std::string_view line) {
     const Result<Json> parsed = ParseJson(line);
@@ -335,7 +335,7 @@ Status Client::WatchOnce(const Kind& kind, const Selection& selection, const Wat
                                 .text();
   const Status streamed = Stream({.words = words,
                                   .http = {.method = "GET",
-                                           .target = CollectionPath(kind, selection.space) + query,
+                                           .target = CollectionPath(kind, selection.ns) + query,
                                            .wait_when_told = false,
                                            .idle_limit = from.idle_limit}},
                                  [&scanner](std::string_view piece) { scanner.Feed(piece); });

@@ -33,7 +33,7 @@ struct ClientOptions {
 
 // Which objects of a kind. Selectors in kubectl's form ("a=b,c in (d,e)", "metadata.name=x").
 struct Selection {
-  std::string space = {};  // empty: all namespaces
+  std::string ns = {};  // empty: all namespaces
   std::string labels = {};
   std::string fields = {};
 };

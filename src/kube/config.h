@@ -28,7 +28,7 @@ struct Config {
   std::string token_file;
   // Gives another token when the server refuses `token`; blocks. Empty: there is no other.
   std::function<Result<std::string>()> renew_token = {};
-  std::string space;  // the namespace of the context or of the pod; "default" if none
+  std::string ns;  // the namespace of the context or of the pod; "default" if none
 
   // "host:port", IPv6 in brackets.
   [[nodiscard]] std::string HostPort() const;

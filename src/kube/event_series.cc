@@ -26,7 +26,7 @@ Json AsReference(const Json& about) {
   return about.contains("metadata") ? ReferenceTo(about) : about;
 }
 
-std::string SpaceOf(const Json& reference) { return TextAt(reference, "namespace", "default"); }
+std::string NamespaceOf(const Json& reference) { return TextAt(reference, "namespace", "default"); }
 
 }  // namespace
 
@@ -38,7 +38,7 @@ void EventSeries::Observe(const Json& about, EventType type, std::string_view re
   Json reference = AsReference(about);
   // An object that was made anew under the same name has another uid, and events of its own.
   const std::string key =
-      format("{}\n{}\n{}\n{}\n{}\n{}", TextAt(reference, "kind"), SpaceOf(reference),
+      format("{}\n{}\n{}\n{}\n{}\n{}", TextAt(reference, "kind"), NamespaceOf(reference),
              TextAt(reference, "name"), TextAt(reference, "uid"), NameOf(type), reason);
   if (!series_.contains(key) && series_.size() >= kMaxSeries) {
     ForgetOldest();
@@ -116,7 +116,7 @@ std::optional<EventWrite> EventSeries::Next(SteadyTime now) {
                          static_cast<uint64_t>(series.first.time_since_epoch().count()) + ++uses_);
   }
   EventWrite write{.series = chosen->first,
-                   .space = SpaceOf(series.about),
+                   .ns = NamespaceOf(series.about),
                    .name = series.name,
                    .create = create,
                    .body = create ? Body(series)
@@ -131,7 +131,7 @@ std::optional<EventWrite> EventSeries::Next(SteadyTime now) {
 }
 
 Json EventSeries::Body(const Series& series) const {
-  Json event = NewObject(kinds::kEvent, {.space = SpaceOf(series.about), .name = series.name});
+  Json event = NewObject(kinds::kEvent, {.ns = NamespaceOf(series.about), .name = series.name});
   event["involvedObject"] = series.about;
   event["type"] = std::string(NameOf(series.type));
   event["reason"] = series.reason;

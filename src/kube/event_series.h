@@ -17,7 +17,7 @@ enum class EventType { kNormal, kWarning };
 // One write of an event to the API: a new object, or a merge patch of one that is there.
 struct EventWrite {
   std::string series;  // which series it belongs to; given back to Failed
-  std::string space;   // namespace and name of the Event object
+  std::string ns;      // namespace and name of the Event object
   std::string name;
   bool create = true;
   Json body;  // the object, or the patch

@@ -81,8 +81,7 @@ void EventRecorder::WriteDue(Client& client, std::unique_lock<std::mutex>& lock)
     const Result<Json> written =
         write->create
             ? client.Create(kinds::kEvent, write->body)
-            : client.MergePatch(kinds::kEvent, {.space = write->space, .name = write->name},
-                                write->body);
+            : client.MergePatch(kinds::kEvent, {.ns = write->ns, .name = write->name}, write->body);
     lock.lock();
     if (written.has_value() || written.error().kind == ErrorKind::kConflict) {
       continue;

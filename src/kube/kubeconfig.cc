@@ -177,9 +177,9 @@ Result<Config> FromRoots(const std::vector<Root>& roots, std::string_view chosen
   TRY_ASSIGN(const Entry cluster,
              FindEntry(roots, "clusters", "cluster", TextOf(context.node, "cluster")));
   Config config;
-  config.space = TextOf(context.node, "namespace");
-  if (config.space.empty()) {
-    config.space = "default";
+  config.ns = TextOf(context.node, "namespace");
+  if (config.ns.empty()) {
+    config.ns = "default";
   }
   TRY(ParseServerUrl(TextOf(cluster.node, "server"), config));
   if (!TextOf(cluster.node, "proxy-url").empty()) {
@@ -245,7 +245,7 @@ Result<Config> InClusterConfig(const std::string& host, const std::string& port,
   TRY_ASSIGN(config.ca_pem, read(directory + "/ca.crt"));
   // The token is read by whoever sends it: it changes.
   config.token_file = directory + "/token";
-  config.space = Trim(read(directory + "/namespace").value_or("default"));
+  config.ns = Trim(read(directory + "/namespace").value_or("default"));
   return config;
 }
 

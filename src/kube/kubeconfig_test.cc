@@ -60,7 +60,7 @@ TEST(Kubeconfig, TheCurrentContextIsTaken) {
   EXPECT_EQ(config.client_certificate_pem, "</dir/pki/a.crt>");
   EXPECT_EQ(config.client_key_pem, "</b.key>");
   EXPECT_EQ(config.token_file, "/dir/t");
-  EXPECT_EQ(config.space, "n");
+  EXPECT_EQ(config.ns, "n");
   EXPECT_FALSE(config.insecure_skip_verify);
 }
 
@@ -144,7 +144,7 @@ TEST(Kubeconfig, JsonIsYaml) {
                             .value();
   EXPECT_FALSE(config.tls);
   EXPECT_TRUE(config.insecure_skip_verify);
-  EXPECT_EQ(config.space, "default");
+  EXPECT_EQ(config.ns, "default");
 }
 
 TEST(Kubeconfig, WhatCannotBeUsedIsRefusedByName) {
@@ -184,7 +184,7 @@ TEST(InCluster, TheServiceAccountIsTaken) {
   EXPECT_EQ(config.ServerUrl(), "https://[fd00::1]:443");
   EXPECT_EQ(config.ca_pem, "ca");
   EXPECT_EQ(config.token_file, "/sa/token");
-  EXPECT_EQ(config.space, "gpu-operator");
+  EXPECT_EQ(config.ns, "gpu-operator");
   EXPECT_EQ(InClusterConfig("h", "0", "/sa", read).error().kind, ErrorKind::kInvalid);
   EXPECT_EQ(InClusterConfig("h", "1", "/none", read).error().kind, ErrorKind::kNotFound);
 }

@@ -32,7 +32,7 @@ struct Lease::Observed {
 };
 
 Status Lease::Check(const LeaseOptions& options) {
-  if (options.identity.empty() || options.lease.name.empty() || options.lease.space.empty()) {
+  if (options.identity.empty() || options.lease.name.empty() || options.lease.ns.empty()) {
     return Fail(ErrorKind::kInvalid, "lease: name, namespace and identity must be set");
   }
   if (options.retry_period.count() <= 0 || options.retry_period >= options.renew_deadline ||

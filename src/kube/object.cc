@@ -16,17 +16,17 @@ const std::string* TextOf(const Json& object, std::string_view map, std::string_
 
 }  // namespace
 
-std::string Key::Text() const { return space.empty() ? name : space + '/' + name; }
+std::string Key::Text() const { return ns.empty() ? name : ns + '/' + name; }
 
 Key Key::FromText(std::string_view text) {
   const size_t slash = text.find('/');
-  return slash == std::string_view::npos ? Key{.space = "", .name = std::string(text)}
-                                         : Key{.space = std::string(text.substr(0, slash)),
+  return slash == std::string_view::npos ? Key{.ns = "", .name = std::string(text)}
+                                         : Key{.ns = std::string(text.substr(0, slash)),
                                                .name = std::string(text.substr(slash + 1))};
 }
 
 Key KeyOf(const Json& object) {
-  return {.space = TextAt(object, "metadata.namespace"), .name = TextAt(object, "metadata.name")};
+  return {.ns = TextAt(object, "metadata.namespace"), .name = TextAt(object, "metadata.name")};
 }
 
 std::string ResourceVersionOf(const Json& object) {
@@ -48,7 +48,7 @@ Json NewObject(const Kind& kind, const Key& key) {
                  {"kind", std::string(kind.kind)},
                  {"metadata", {{"name", key.name}}}};
   if (kind.namespaced) {
-    object["metadata"]["namespace"] = key.space;
+    object["metadata"]["namespace"] = key.ns;
   }
   return object;
 }

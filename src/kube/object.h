@@ -13,8 +13,8 @@ namespace gantry::kube {
 
 // Which object of a kind. The namespace is empty for kinds without one.
 struct Key {
-  std::string space;  // metadata.namespace
-  std::string name;   // metadata.name
+  std::string ns;    // metadata.namespace
+  std::string name;  // metadata.name
 
   auto operator<=>(const Key&) const = default;
   // "namespace/name", or "name": the form of work queue keys and messages.
@@ -43,6 +43,6 @@ Json ReferenceTo(const Json& object);
 template <>
 struct std::hash<gantry::kube::Key> {
   size_t operator()(const gantry::kube::Key& key) const noexcept {
-    return std::hash<std::string>()(key.space) * 31 + std::hash<std::string>()(key.name);
+    return std::hash<std::string>()(key.ns) * 31 + std::hash<std::string>()(key.name);
   }
 };

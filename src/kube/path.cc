@@ -28,10 +28,10 @@ std::string GroupPath(const Kind& kind) {
   return (kind.group.empty() ? "/api/" : "/apis/") + kind.ApiVersion();
 }
 
-std::string CollectionPath(const Kind& kind, std::string_view space) {
+std::string CollectionPath(const Kind& kind, std::string_view ns) {
   std::string path = GroupPath(kind);
-  if (kind.namespaced && !space.empty()) {
-    path += "/namespaces/" + PercentEncode(space);
+  if (kind.namespaced && !ns.empty()) {
+    path += "/namespaces/" + PercentEncode(ns);
   }
   path += '/';
   path += kind.plural;
@@ -39,7 +39,7 @@ std::string CollectionPath(const Kind& kind, std::string_view space) {
 }
 
 std::string ObjectPath(const Kind& kind, const Key& key, std::string_view subresource) {
-  std::string path = CollectionPath(kind, key.space) + '/' + PercentEncode(key.name);
+  std::string path = CollectionPath(kind, key.ns) + '/' + PercentEncode(key.name);
   if (!subresource.empty()) {
     path += '/';
     path += subresource;

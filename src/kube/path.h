@@ -9,8 +9,9 @@
 
 namespace gantry::kube {
 
-// "/api/v1/nodes", "/apis/apps/v1/namespaces/a/daemonsets"; an empty space means all namespaces.
-std::string CollectionPath(const Kind& kind, std::string_view space);
+// "/api/v1/nodes", "/apis/apps/v1/namespaces/a/daemonsets"; an empty namespace means all
+// namespaces.
+std::string CollectionPath(const Kind& kind, std::string_view ns);
 // The same and "/name", and "/status" or another sub-resource if one is given.
 std::string ObjectPath(const Kind& kind, const Key& key, std::string_view subresource = "");
 // "/api/v1" or "/apis/group/version".

@@ -51,7 +51,7 @@ ContainerDevices FromMessage(const v1::ContainerDevices& devices) {
 }
 
 PodResources FromMessage(const v1::PodResources& pod) {
-  PodResources out{.space = pod.namespace_(), .name = pod.name(), .containers = {}};
+  PodResources out{.ns = pod.namespace_(), .name = pod.name(), .containers = {}};
   for (const auto& container : pod.containers()) {
     auto& to = out.containers.emplace_back();
     to.name = container.name();

@@ -22,7 +22,7 @@ struct ContainerResources {
 };
 
 struct PodResources {
-  std::string space;
+  std::string ns;
   std::string name;
   std::vector<ContainerResources> containers;
 };

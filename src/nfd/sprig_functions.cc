@@ -64,7 +64,7 @@ Result<Value> TrimSuffix(const Arguments& of) {
   return Of(text.substr(0, text.size() - cut));
 }
 
-Result<Value> NoSpace(const Arguments& of) {
+Result<Value> NoNamespace(const Arguments& of) {
   std::string text = TextAt(of, 0);
   std::erase_if(text, IsWhite);
   return Of(std::move(text));
@@ -355,7 +355,7 @@ constexpr auto kSprig = std::to_array<Function>({
     {"trimAll", "tt", TrimAll},
     {"trimPrefix", "tt", TrimPrefix},
     {"trimSuffix", "tt", TrimSuffix},
-    {"nospace", "t", NoSpace},
+    {"nospace", "t", NoNamespace},
     {"replace", "ttt", Replace},
     {"substr", "iit", Substr},
     {"trunc", "it", Trunc},

@@ -32,7 +32,7 @@ policy::ClusterPolicy Policy(const Json& plugin = Json::object()) {
 Json Desired(const policy::ClusterPolicy& policy, const std::string& image = "localhost/gantry:1",
              const std::string& plugin = kImage) {
   const Context context{.policy = policy,
-                        .space = "gpu-operator",
+                        .ns = "gpu-operator",
                         .release = {.image = image},
                         .owners = Json::array({{{"kind", "ClusterPolicy"}, {"uid", "1"}}})};
   const auto objects = NvidiaDevicePlugin(context, plugin);
@@ -122,7 +122,7 @@ TEST(Adopt, WhatThePolicyAsksForLaterIsDoneInOurWay) {
 TEST(Adopt, AScriptIsItsWritersOwn) {
   auto policy = Policy();
   const Context context{.policy = policy,
-                        .space = "gpu-operator",
+                        .ns = "gpu-operator",
                         .release = {.image = "localhost/gantry:1"},
                         .owners = Json::array({{{"uid", "1"}}})};
   const Json desired = NvidiaOperatorValidator(context, "nvcr.io/nvidia/gpu-operator:v26")->back();

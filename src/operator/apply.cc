@@ -20,11 +20,11 @@ namespace {
 size_t HashOf(const std::string& text) { return std::hash<std::string>()(text); }
 
 std::string Name(const ObjectKey& key) {
-  return key.space.empty() ? format("{} {}", key.kind, key.name)
-                           : format("{} {}/{}", key.kind, key.space, key.name);
+  return key.ns.empty() ? format("{} {}", key.kind, key.name)
+                        : format("{} {}/{}", key.kind, key.ns, key.name);
 }
 
-kube::Key PlaceOf(const ObjectKey& key) { return {key.space, key.name}; }
+kube::Key PlaceOf(const ObjectKey& key) { return {key.ns, key.name}; }
 
 std::map<ObjectKey, Json> Parsed(
     const std::map<ObjectKey, std::shared_ptr<const OwnedFacts>>& owned) {

@@ -191,7 +191,7 @@ class Cluster {
     const ClusterFacts cluster =
         Summarize(Named(), policy->tolerations, [](const std::string&) { return ""; });
     Context context{.policy = *policy,
-                    .space = "ns",
+                    .ns = "ns",
                     .release = {.image = "gantry:1", .driver_manager = "m:1"},
                     .owners = Json::array({{{"apiVersion", "nvidia.com/v1"},
                                             {"kind", "ClusterPolicy"},

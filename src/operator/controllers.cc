@@ -42,7 +42,7 @@ void ClusterController::TriggerNow() { controller_.Enqueue(kClusterKey); }
 Controllers::Controllers(kube::Client& client, const Settings& settings,
                          const std::string& identity)
     : events_(client, names::kEventSource, identity),
-      view_(client, settings.space, settings.master, settings.definitions,
+      view_(client, settings.ns, settings.master, settings.definitions,
             {.cluster =
                  [this] {
                    cluster_.Trigger();
@@ -50,7 +50,7 @@ Controllers::Controllers(kube::Client& client, const Settings& settings,
                  },
              .node = [this](const std::string& node) { nodes_.Enqueue(node); }}),
       actor_(
-          client, view_, events_, settings.space, [this] { upgrades_.Trigger(); },
+          client, view_, events_, settings.ns, [this] { upgrades_.Trigger(); },
           [this] { cluster_.Trigger(); }),
       labeller_(
           client, view_, events_, settings,

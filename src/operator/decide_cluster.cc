@@ -90,7 +90,7 @@ DriversByNode DivideAll(const ClusterInput& input, bool toolkit, const NamedNode
 Context ContextOf(const ClusterInput& input, const DriversByNode& division) {
   const ClusterObservation& seen = input.seen;
   return {.policy = input.policy,
-          .space = input.settings.space,
+          .ns = input.settings.ns,
           .release = input.settings.release,
           .runtime = seen.openshift.present() ? "crio" : RuntimeFor(seen.cluster, seen.runtime),
           .owners = ReferencesTo(input.owners),
@@ -205,7 +205,7 @@ VerdictInput VerdictInputOf(const ClusterInput& input, const ClusterDecision& de
   judged.overridden_fields = input.asked.overridden;
   judged.fields_in_vain = input.asked.in_vain;
   judged.monitors_that_cant_be = decision.monitors_that_cant_be;
-  judged.space = input.settings.space;
+  judged.ns = input.settings.ns;
   judged.kubelet_root = input.policy.kubelet_root;
   judged.node_features_ours = decision.node_features;
   judged.labelling = result.held;

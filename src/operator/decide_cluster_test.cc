@@ -20,7 +20,7 @@ using testing::Not;
 class DecideClusterTest : public testing::Test {
  protected:
   DecideClusterTest() {
-    settings_.space = "ns";
+    settings_.ns = "ns";
     settings_.release.image = "r/gantry:1";
     Use(Json::object());
     seen_.nodes.emplace_back(

@@ -32,7 +32,7 @@ class DriverPlanTest : public testing::Test {
  protected:
   DriverPlanTest() {
     context_.policy = *policy::Parse(Json::object());
-    context_.space = "ns";
+    context_.ns = "ns";
     context_.release.driver_manager = "m:1";
   }
   void AddNode(const std::string& name, const std::string& owner) {
@@ -114,7 +114,7 @@ TEST_F(DriverPlanTest, CertificatesOfTheClusterAreForAllOfThem) {
   const std::string account = TextAt(objects.back(), "spec.template.spec.serviceAccountName");
   EXPECT_EQ(TextAt(*constraints, "metadata.name"), account);
   EXPECT_EQ((*constraints)["users"],
-            Json::array({format("system:serviceaccount:{}:{}", context_.space, account)}));
+            Json::array({format("system:serviceaccount:{}:{}", context_.ns, account)}));
   EXPECT_EQ((*constraints)["allowHostPID"], true);
 }
 

@@ -129,7 +129,7 @@ std::string Upgrades(const policy::ClusterPolicy& policy) {
   const policy::UpgradePolicy& how = policy.driver_options.upgrade;
   std::string text;
   for (const upgrade::PodQuery& query : upgrade::PodsFor(nodes, {{"", how}}, "ns")) {
-    text += format("{} {} {}\n", query.space, query.labels, query.node);
+    text += format("{} {} {}\n", query.ns, query.labels, query.node);
   }
   const upgrade::RollOutPlan plan = upgrade::RollOut(nodes, how, WallTime());
   for (const upgrade::Change& change : plan.changes) {
@@ -145,7 +145,7 @@ std::string Outcome(const Json& spec, const OpenShift& openshift = {}) {
     return policy.error().message;
   }
   Context context{.policy = *policy,
-                  .space = "ns",
+                  .ns = "ns",
                   .release = {.image = "gantry:1", .driver_manager = "m:1"},
                   .runtime = "containerd",
                   .monitoring = {Served::kYes, Served::kYes},
@@ -266,7 +266,7 @@ std::string DriverComesTo(const Json& spec) {
   asked.nodes = {{"n", &node}};
   Context context;
   context.policy = *policy::Parse(Json::object());
-  context.space = "ns";
+  context.ns = "ns";
   context.release.driver_manager = "m:1";
   context.config_maps = {{"7s", {"key"}}};
   const DriverPlan plan = PlanDrivers(asked, context);

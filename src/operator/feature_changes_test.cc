@@ -189,12 +189,12 @@ TEST(NodeFeatureRules, AreConfiguredAsNfdsMaster) {
                config->rule_resources);
   EXPECT_THAT(config->label_policy.allow, ElementsAre("a.kubernetes.io"));
   EXPECT_TRUE(config->nodes.others);
-  EXPECT_EQ(config->feature_spaces, "a=b");
+  EXPECT_EQ(config->feature_namespaces, "a=b");
   const MasterConfig defaults = ParseMasterConfig("").value();
   EXPECT_TRUE(defaults.publish && defaults.labels && defaults.others_labels);
   EXPECT_EQ(defaults.label_policy.white_list, nullptr);
   EXPECT_FALSE(ParseMasterConfig("{labelWhiteList: (}").has_value());
-  EXPECT_FALSE(defaults.nodes.others || defaults.feature_spaces.has_value());
+  EXPECT_FALSE(defaults.nodes.others || defaults.feature_namespaces.has_value());
   EXPECT_FALSE(
       ParseMasterConfig("{restrictions: {nodeFeatureNamespaceSelector: {a: b}}}").has_value());
   EXPECT_EQ(ParseInstance("network-1").value(), "network-1");
@@ -219,16 +219,15 @@ TEST(NodeFeatureRules, AreConfiguredAsNfdsMaster) {
 }
 
 // What an NFD's master with this configuration makes of an object with these labels.
-Labels Heard(const std::string& config, const std::string& name, const std::string& space,
+Labels Heard(const std::string& config, const std::string& name, const std::string& ns,
              const Json& labels) {
   const MasterConfig master = ParseMasterConfig(config).value();
   const FeatureFacts facts = ProjectFeatures(
-      {{"metadata",
-        {{"name", name}, {"namespace", space}, {"labels", {{names::kNfdNodeName, "n"}}}}},
+      {{"metadata", {{"name", name}, {"namespace", ns}, {"labels", {{names::kNfdNodeName, "n"}}}}},
        {"spec", {{"labels", labels}}}},
       {.needs = {},
        .label_policy = master.label_policy,
-       .spaces = {"other"},
+       .namespaces = {"other"},
        .labels = master.labels,
        .others_labels = master.others_labels});
   return UnpackLabels(facts.labels);

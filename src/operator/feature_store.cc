@@ -12,16 +12,16 @@
 
 namespace gantry::gpu_operator {
 
-FeatureStore::FeatureStore(kube::Client& client, std::string space, FeatureReading reading,
+FeatureStore::FeatureStore(kube::Client& client, std::string ns, FeatureReading reading,
                            Changes changes)
-    : space_(std::move(space)),
+    : ns_(std::move(ns)),
       reading_(std::move(reading)),
       changes_(std::move(changes)),
       features_(
           [this](const Json& object) {
             FeatureFacts facts = ProjectFeatures(object, reading_);
             const std::string in = TextAt(object, "metadata.namespace");
-            if (in == space_) {
+            if (in == ns_) {
               return facts;
             }
             facts.broken.clear();
@@ -48,9 +48,9 @@ FeatureStore::FeatureStore(kube::Client& client, std::string space, FeatureReadi
 void FeatureStore::Changed(const kube::Key& key, const FeatureFacts* before,
                            const FeatureFacts* after) {
   {
-    const Place place{key.space != space_, key.name, key.space};
+    const Place place{key.ns != ns_, key.name, key.ns};
     const std::lock_guard lock(described_by_mutex_);
-    Describers& describers = Counts(key.space) ? described_by_ : foreign_;
+    Describers& describers = Counts(key.ns) ? described_by_ : foreign_;
     if (before != nullptr && (after == nullptr || after->node != before->node)) {
       std::set<Place>& objects = describers[before->node];
       objects.erase(place);
@@ -78,8 +78,8 @@ void FeatureStore::Changed(const kube::Key& key, const FeatureFacts* before,
   }
 }
 
-bool FeatureStore::Counts(const std::string& space) const {
-  return space == space_ || reading_.spaces.contains(space);
+bool FeatureStore::Counts(const std::string& ns) const {
+  return ns == ns_ || reading_.namespaces.contains(ns);
 }
 
 std::set<FeatureStore::Place> FeatureStore::PlacesOf(const Describers& objects,
@@ -92,8 +92,8 @@ std::set<FeatureStore::Place> FeatureStore::PlacesOf(const Describers& objects,
 FeatureStore::Features FeatureStore::Of(const std::string& node) const {
   Features found;
   for (const Place& place : PlacesOf(described_by_, node)) {
-    if (auto facts = features_.Get({place.space, place.name}); facts != nullptr) {
-      const kube::Key name{place.other_space ? place.space : "", place.name};
+    if (auto facts = features_.Get({place.ns, place.name}); facts != nullptr) {
+      const kube::Key name{place.other_namespace ? place.ns : "", place.name};
       found.emplace_back(name.Text(), std::move(facts));
     }
   }
@@ -103,7 +103,7 @@ FeatureStore::Features FeatureStore::Of(const std::string& node) const {
 std::optional<bool> FeatureStore::ForeignGpusOf(const std::string& node) const {
   std::optional<bool> gpus;
   for (const Place& place : PlacesOf(foreign_, node)) {
-    const auto facts = features_.Get({place.space, place.name});
+    const auto facts = features_.Get({place.ns, place.name});
     const std::optional<bool> own = facts == nullptr ? std::nullopt : facts->gpus;
     if (own.has_value()) {
       gpus = gpus.value_or(false) || *own;
@@ -113,14 +113,14 @@ std::optional<bool> FeatureStore::ForeignGpusOf(const std::string& node) const {
 }
 
 std::string FeatureStore::BrokenOf(const std::string& node) const {
-  const auto facts = features_.Get({space_, names::kValidationFeature + node});
+  const auto facts = features_.Get({ns_, names::kValidationFeature + node});
   return facts == nullptr ? "" : facts->broken;
 }
 
 bool FeatureStore::Has(const std::string& object) const {
   kube::Key key = kube::Key::FromText(object);
-  if (key.space.empty()) {
-    key.space = space_;
+  if (key.ns.empty()) {
+    key.ns = ns_;
   }
   return features_.Get(key) != nullptr;
 }

@@ -31,7 +31,7 @@ class FeatureStore {
     std::function<void()> cluster;  // an NFD's worker, or what is broken: it matters to the whole
     std::function<void()> synced;   // everything was seen once
   };
-  FeatureStore(kube::Client& client, std::string space, FeatureReading reading, Changes changes);
+  FeatureStore(kube::Client& client, std::string ns, FeatureReading reading, Changes changes);
   void Start() { watch_.Start(); }
   // Blocks; false when stopped before.
   bool WaitSynced(const std::stop_token& stop) const { return features_.WaitSynced(stop); }
@@ -53,18 +53,18 @@ class FeatureStore {
  private:
   // One that describes a node, in the order of Of.
   struct Place {
-    bool other_space = false;
+    bool other_namespace = false;
     std::string name;
-    std::string space;
+    std::string ns;
     auto operator<=>(const Place&) const = default;
   };
-  [[nodiscard]] bool Counts(const std::string& space) const;
+  [[nodiscard]] bool Counts(const std::string& ns) const;
   void Changed(const kube::Key& key, const FeatureFacts* before, const FeatureFacts* after);
   // The objects of one of the two maps that describe the node.
   using Describers = std::map<std::string, std::set<Place>>;
   [[nodiscard]] std::set<Place> PlacesOf(const Describers& objects, const std::string& node) const;
 
-  const std::string space_;
+  const std::string ns_;
   const FeatureReading reading_;
   const Changes changes_;
   // Node -> the objects that count and describe it, and those of another NFD's workers.

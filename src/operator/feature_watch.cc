@@ -23,28 +23,28 @@ std::string RulesText(const Json& object) {
 
 }  // namespace
 
-FeatureWatch::FeatureWatch(kube::Client& client, std::string space, const MasterConfig& config,
+FeatureWatch::FeatureWatch(kube::Client& client, std::string ns, const MasterConfig& config,
                            Changes changes, std::function<std::vector<std::string>()> node_names)
     : client_(client),
-      space_(std::move(space)),
+      ns_(std::move(ns)),
       config_(config),
       changes_(std::move(changes)),
       node_names_(std::move(node_names)),
       rule_objects_(
           client, policy::kNodeFeatureRule, {}, RulesText, Always([this] { RulesChanged(); }),
           [this] { RulesChanged(); }, AbsentIsEmpty()),
-      feature_spaces_(config_.feature_spaces.has_value()
-                          ? std::make_unique<WatchedKind<bool>>(
-                                client, kube::kinds::kNamespace,
-                                kube::Selection{.labels = *config_.feature_spaces},
-                                [](const Json&) { return true; },
-                                Always([this] { RulesChanged(); }), [this] { RulesChanged(); })
-                          : nullptr) {}
+      feature_namespaces_(config_.feature_namespaces.has_value()
+                              ? std::make_unique<WatchedKind<bool>>(
+                                    client, kube::kinds::kNamespace,
+                                    kube::Selection{.labels = *config_.feature_namespaces},
+                                    [](const Json&) { return true; },
+                                    Always([this] { RulesChanged(); }), [this] { RulesChanged(); })
+                              : nullptr) {}
 
 // A store's watch tells this object of changes.
 FeatureWatch::~FeatureWatch() {
   rule_objects_.watch.Stop();
-  feature_spaces_.reset();
+  feature_namespaces_.reset();
   std::shared_ptr<FeatureStore> filling;
   std::shared_ptr<FeatureStore> features;
   {
@@ -56,8 +56,8 @@ FeatureWatch::~FeatureWatch() {
 
 void FeatureWatch::Start() {
   rule_objects_.watch.Start();
-  if (feature_spaces_ != nullptr) {
-    feature_spaces_->watch.Start();
+  if (feature_namespaces_ != nullptr) {
+    feature_namespaces_->watch.Start();
   }
 }
 
@@ -81,13 +81,13 @@ std::shared_ptr<const RuleSet> FeatureWatch::Rules() const {
   return rules_;
 }
 
-std::shared_ptr<FeatureStore> FeatureWatch::MakeStore(const nfd::Needs& needs,
-                                                      std::set<std::string, std::less<>> spaces) {
+std::shared_ptr<FeatureStore> FeatureWatch::MakeStore(
+    const nfd::Needs& needs, std::set<std::string, std::less<>> namespaces) {
   return std::make_shared<FeatureStore>(
-      client_, space_,
+      client_, ns_,
       FeatureReading{.needs = needs,
                      .label_policy = config_.label_policy,
-                     .spaces = std::move(spaces),
+                     .namespaces = std::move(namespaces),
                      .labels = config_.labels,
                      .others_labels = config_.others_labels},
       FeatureStore::Changes{.node = changes_.node,
@@ -117,13 +117,14 @@ void FeatureWatch::TellAllNodes() {
 
 void FeatureWatch::RulesChanged() {
   if (!rule_objects_.cache.synced() ||
-      (feature_spaces_ != nullptr && !feature_spaces_->cache.synced())) {
+      (feature_namespaces_ != nullptr && !feature_namespaces_->cache.synced())) {
     return;
   }
-  std::set<std::string, std::less<>> spaces;
-  if (feature_spaces_ != nullptr) {
-    feature_spaces_->cache.ForEach([&](const kube::Key& key, bool) { spaces.insert(key.name); });
-    spaces.erase(space_);
+  std::set<std::string, std::less<>> namespaces;
+  if (feature_namespaces_ != nullptr) {
+    feature_namespaces_->cache.ForEach(
+        [&](const kube::Key& key, bool) { namespaces.insert(key.name); });
+    namespaces.erase(ns_);
   }
   std::vector<RuleText> objects;
   rule_objects_.cache.ForEach([&](const kube::Key& key, const std::string& text) {
@@ -139,9 +140,9 @@ void FeatureWatch::RulesChanged() {
     const std::lock_guard lock(features_mutex_);
     rules_ = set;
     const auto& latest = filling_ != nullptr ? filling_ : features_;
-    if (latest == nullptr || latest->reading().spaces != spaces ||
+    if (latest == nullptr || latest->reading().namespaces != namespaces ||
         !nfd::Covers(latest->reading().needs, set->needs)) {
-      fresh = MakeStore(set->needs, std::move(spaces));
+      fresh = MakeStore(set->needs, std::move(namespaces));
       if (features_ == nullptr) {
         features_ = fresh;
         store_made_.notify_all();

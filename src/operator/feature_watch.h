@@ -27,7 +27,7 @@ class FeatureWatch {
     std::function<void()> cluster;                      // whether anybody says anything
   };
   // `node_names`: all that are known, whose labels may change with the rules.
-  FeatureWatch(kube::Client& client, std::string space, const MasterConfig& config, Changes changes,
+  FeatureWatch(kube::Client& client, std::string ns, const MasterConfig& config, Changes changes,
                std::function<std::vector<std::string>()> node_names);
   ~FeatureWatch();
   FeatureWatch(const FeatureWatch&) = delete;
@@ -44,11 +44,11 @@ class FeatureWatch {
   void RulesChanged();
   void TellAllNodes();
   std::shared_ptr<FeatureStore> MakeStore(const nfd::Needs& needs,
-                                          std::set<std::string, std::less<>> spaces);
+                                          std::set<std::string, std::less<>> namespaces);
   void UseFilled(int number);
 
   kube::Client& client_;
-  const std::string space_;
+  const std::string ns_;
   const MasterConfig config_;
   const Changes changes_;
   const std::function<std::vector<std::string>()> node_names_;
@@ -60,7 +60,7 @@ class FeatureWatch {
   mutable std::condition_variable_any store_made_;
   WatchedKind<std::string> rule_objects_;  // NodeFeatureRules: spec.rules
   // Namespaces that an administrator chose, by name; null: none was asked for.
-  std::unique_ptr<WatchedKind<bool>> feature_spaces_;
+  std::unique_ptr<WatchedKind<bool>> feature_namespaces_;
 };
 
 }  // namespace gantry::gpu_operator

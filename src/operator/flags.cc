@@ -42,7 +42,7 @@ std::expected<Flags, int> ParseFlags(int argc, char** argv) {
                  "Address of /healthz and /readyz; 0: none")
       ->capture_default_str();
   app.add_flag("--leader-elect", flags.leader_elect, "Run only while holding the lease");
-  app.add_option("--leader-elect-namespace", flags.lease_space, "Namespace of the lease");
+  app.add_option("--leader-elect-namespace", flags.lease_namespace, "Namespace of the lease");
   app.add_option("--leader-lease-renew-deadline", deadline,
                  "How long to try to renew the lease, such as 10s; 0: the default");
   app.add_option("--kubeconfig", flags.kubeconfig, "Path of a kubeconfig; empty: in-cluster");

@@ -14,7 +14,7 @@ struct Flags {
   std::string metrics_address = ":8080";
   std::string probe_address = ":8081";
   bool leader_elect = false;
-  std::string lease_space;  // empty: the operator's namespace
+  std::string lease_namespace;  // empty: the operator's namespace
   std::chrono::milliseconds renew_deadline{10'000};
   std::chrono::milliseconds lease_duration{15'000};
   std::string kubeconfig;

@@ -226,7 +226,7 @@ FeatureFacts ProjectFeatures(const Json& node_feature, const FeatureReading& rea
     facts.gpus = policy::HasPciGpu(*all);
   }
   std::map<std::string, std::string> labels;
-  const bool chosen = reading.spaces.contains(TextAt(node_feature, "metadata.namespace"));
+  const bool chosen = reading.namespaces.contains(TextAt(node_feature, "metadata.namespace"));
   if (reading.others_labels ||
       (!chosen && IsOfOurOperand(TextAt(node_feature, "metadata.name"), facts.node))) {
     labels = policy::NodeFeatureLabels(node_feature);

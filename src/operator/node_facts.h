@@ -100,7 +100,7 @@ struct FeatureReading {
   nfd::Needs needs;  // of the rules that there are
   nfd::LabelPolicy label_policy = {};
   // Other namespaces than the operator's whose objects count.
-  std::set<std::string, std::less<>> spaces = {};
+  std::set<std::string, std::less<>> namespaces = {};
   bool labels = true;         // else none but those that the operator itself goes by
   bool others_labels = true;  // else none of objects that no operand of ours has written
 };

@@ -206,8 +206,8 @@ kube::Outcome NodeLabeller::CollectGarbage(const std::string& node) {
   }
   for (const auto& [object, facts] : features) {
     kube::Key key = kube::Key::FromText(object);
-    if (key.space.empty()) {
-      key.space = settings_.space;
+    if (key.ns.empty()) {
+      key.ns = settings_.ns;
     }
     Status deleted = client_.Delete(policy::kNodeFeature, key);
     const bool failed = !deleted.has_value() && deleted.error().kind != ErrorKind::kNotFound;

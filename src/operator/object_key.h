@@ -11,7 +11,7 @@ namespace gantry::gpu_operator {
 // Which object, across kinds.
 struct ObjectKey {
   std::string kind;
-  std::string space;  // empty for kinds without a namespace
+  std::string ns;  // empty for kinds without a namespace
   std::string name;
   auto operator<=>(const ObjectKey&) const = default;
 };

@@ -16,11 +16,11 @@ namespace {
 
 // DaemonSets whose names begin so.
 std::vector<DriverSetThere> SetsNamed(const std::string& name, const View& view,
-                                      const Applier& applier, const std::string& space) {
+                                      const Applier& applier, const std::string& ns) {
   std::vector<ObjectKey> keys;
   for (const auto& [set, facts] : view.DaemonSets()) {
     if (set.starts_with(name)) {
-      keys.push_back({"DaemonSet", space, set});
+      keys.push_back({"DaemonSet", ns, set});
     }
   }
   std::vector<DriverSetThere> sets;
@@ -30,9 +30,9 @@ std::vector<DriverSetThere> SetsNamed(const std::string& name, const View& view,
   return sets;
 }
 
-std::string ToolkitsRuntime(const Applier& applier, const std::string& space) {
+std::string ToolkitsRuntime(const Applier& applier, const std::string& ns) {
   const std::string name(policy::OperandOf(policy::OperandId::kContainerToolkit).daemon_set);
-  for (const auto& [key, set] : applier.Owned({{"DaemonSet", space, name}})) {
+  for (const auto& [key, set] : applier.Owned({{"DaemonSet", ns, name}})) {
     for (const Json& container : ListAt(set, "spec.template.spec.containers")) {
       for (const Json& variable : ListAt(container, "env")) {
         if (TextAt(variable, "name") == "RUNTIME") {
@@ -54,7 +54,7 @@ NamedNodes ClusterObservation::named() const {
   return named;
 }
 
-ClusterObservation ObserveCluster(View& view, const Applier& applier, const std::string& space,
+ClusterObservation ObserveCluster(View& view, const Applier& applier, const std::string& ns,
                                   const policy::ClusterPolicy& policy,
                                   const std::vector<Json>& drivers) {
   ClusterObservation seen;
@@ -70,9 +70,9 @@ ClusterObservation ObserveCluster(View& view, const Applier& applier, const std:
   seen.openshift = view.LookAtOpenShift();
   seen.monitoring = view.LookAtMonitoring();
   seen.selections = view.LookAtSelections(SelectorsOf(drivers));
-  seen.driver_sets = SetsNamed(DriverAskOf(policy, false).set, view, applier, space);
-  seen.host_driver_sets = SetsNamed(HostDriverAskOf(policy).set, view, applier, space);
-  seen.runtime = ToolkitsRuntime(applier, space);
+  seen.driver_sets = SetsNamed(DriverAskOf(policy, false).set, view, applier, ns);
+  seen.host_driver_sets = SetsNamed(HostDriverAskOf(policy).set, view, applier, ns);
+  seen.runtime = ToolkitsRuntime(applier, ns);
   return seen;
 }
 

@@ -46,7 +46,7 @@ struct ClusterObservation {
 
 // `drivers` are the NVIDIADrivers that count. The view watches what they and the policy name from
 // the first call on, and no longer than they name it. Does not block.
-ClusterObservation ObserveCluster(View& view, const Applier& applier, const std::string& space,
+ClusterObservation ObserveCluster(View& view, const Applier& applier, const std::string& ns,
                                   const policy::ClusterPolicy& policy,
                                   const std::vector<Json>& drivers);
 

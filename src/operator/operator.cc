@@ -79,8 +79,9 @@ Status Run(const Flags& flags, const Settings& settings) {
   // A container that is started anew in the same pod is the same holder: nobody else can be alive
   // under its name, and nobody waits for the lease to end. Renewals are what an idle operator wakes
   // up for: a third of the deadline apart leaves two tries more.
-  const std::string lease_space = flags.lease_space.empty() ? settings.space : flags.lease_space;
-  kube::LeaseOptions lease_options{.lease = {lease_space, names::kOperatorLease},
+  const std::string lease_namespace =
+      flags.lease_namespace.empty() ? settings.ns : flags.lease_namespace;
+  kube::LeaseOptions lease_options{.lease = {lease_namespace, names::kOperatorLease},
                                    .identity = identity,
                                    .lease_duration = flags.lease_duration,
                                    .renew_deadline = flags.renew_deadline,
@@ -164,11 +165,11 @@ int RunOperator(int argc, char** argv) {
   log::SetLevel(flags->level);
   Settings settings;
   Release& release = settings.release;
-  settings.space = EnvironmentOr(names::kOperatorNamespace, "");
+  settings.ns = EnvironmentOr(names::kOperatorNamespace, "");
   release.image = EnvironmentOr("OPERATOR_IMAGE", EnvironmentOr("VALIDATOR_IMAGE", ""));
   release.pull_policy = EnvironmentOr("OPERATOR_IMAGE_PULL_POLICY", release.pull_policy);
   release.pull_secrets = Split(EnvironmentOr("OPERATOR_IMAGE_PULL_SECRETS", ""), ',');
-  if (settings.space.empty()) {
+  if (settings.ns.empty()) {
     log::Error("read environment: {} is not set", names::kOperatorNamespace);
     return 1;
   }

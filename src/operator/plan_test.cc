@@ -27,7 +27,7 @@ Context SomeContext() {
                          {"resources", {{"limits", {{"cpu", "0.5"}, {"memory", 1}}}}}}}}}});
   CHECK(policy.has_value());
   context.policy = *policy;
-  context.space = "ns";
+  context.ns = "ns";
   context.release.image = "i:1";
   context.owners = Json::array({{{"apiVersion", "nvidia.com/v1"},
                                  {"kind", "ClusterPolicy"},

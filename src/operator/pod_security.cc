@@ -18,8 +18,8 @@ std::string_view GivenTo(std::string_view label) {
   return label == kMonitoring ? "true" : "privileged";
 }
 
-Json EarlierLabels(const SpaceFacts& space) {
-  auto earlier = ParseJson(space.earlier);
+Json EarlierLabels(const NamespaceFacts& ns) {
+  auto earlier = ParseJson(ns.earlier);
   if (!earlier.has_value() || !earlier->is_object()) {
     return Json::object();
   }
@@ -28,36 +28,36 @@ Json EarlierLabels(const SpaceFacts& space) {
 
 }  // namespace
 
-SpaceFacts SpaceFrom(const Json& space) {
-  SpaceFacts facts;
-  if (const Json* labels = At(space, "metadata.labels"); labels != nullptr) {
+NamespaceFacts NamespaceFrom(const Json& ns) {
+  NamespaceFacts facts;
+  if (const Json* labels = At(ns, "metadata.labels"); labels != nullptr) {
     facts.labels = labels->get<Labels>();
   }
-  if (const std::string* earlier = kube::AnnotationOf(space, kEarlier); earlier != nullptr) {
+  if (const std::string* earlier = kube::AnnotationOf(ns, kEarlier); earlier != nullptr) {
     facts.earlier = *earlier;
   }
   return facts;
 }
 
-Json NamespacePatch(const SpaceFacts& space, bool privileged, bool monitored) {
+Json NamespacePatch(const NamespaceFacts& ns, bool privileged, bool monitored) {
   Json wanted = Json::object();
-  if (monitored && !space.labels.contains(kMonitoring)) {
+  if (monitored && !ns.labels.contains(kMonitoring)) {
     wanted[kMonitoring] = GivenTo(kMonitoring);
   }
   for (const char* mode : {"enforce", "audit", "warn"}) {
     const std::string key = std::string("pod-security.kubernetes.io/") + mode;
-    if (privileged && ValueOf(space.labels, key) != GivenTo(key)) {
+    if (privileged && ValueOf(ns.labels, key) != GivenTo(key)) {
       wanted[key] = GivenTo(key);
     }
   }
   if (wanted.empty()) {
     return {};
   }
-  Json earlier = EarlierLabels(space);
+  Json earlier = EarlierLabels(ns);
   for (const auto& [key, value] : wanted.items()) {
     if (!earlier.contains(key)) {
       earlier[key] = nullptr;
-      if (const auto known = space.labels.find(key); known != space.labels.end()) {
+      if (const auto known = ns.labels.find(key); known != ns.labels.end()) {
         earlier[key] = known->second;
       }
     }
@@ -66,14 +66,14 @@ Json NamespacePatch(const SpaceFacts& space, bool privileged, bool monitored) {
       {"metadata", {{"labels", std::move(wanted)}, {"annotations", {{kEarlier, earlier.dump()}}}}}};
 }
 
-Json SpaceRestored(const SpaceFacts& space) {
-  if (space.earlier.empty()) {
+Json NamespaceRestored(const NamespaceFacts& ns) {
+  if (ns.earlier.empty()) {
     return {};
   }
   Json patch = {{"metadata", {{"annotations", {{kEarlier, nullptr}}}}}};
-  const Json earlier = EarlierLabels(space);
+  const Json earlier = EarlierLabels(ns);
   for (const auto& [key, value] : earlier.items()) {
-    if (ValueOf(space.labels, key) == GivenTo(key)) {
+    if (ValueOf(ns.labels, key) == GivenTo(key)) {
       patch["metadata"]["labels"][key] = value;
     }
   }

@@ -10,38 +10,37 @@ namespace {
 constexpr char kPrefix[] = "pod-security.kubernetes.io/";
 
 TEST(PodSecurity, OnlyWhatIsMissingIsWritten) {
-  SpaceFacts space{.labels = {{"a", "b"}, {std::string(kPrefix) + "enforce", "restricted"}},
-                   .earlier = {}};
-  const Json patch = NamespacePatch(space, true, false);
+  NamespaceFacts ns{.labels = {{"a", "b"}, {std::string(kPrefix) + "enforce", "restricted"}},
+                    .earlier = {}};
+  const Json patch = NamespacePatch(ns, true, false);
   EXPECT_EQ(patch["metadata"]["labels"], (Json{{std::string(kPrefix) + "enforce", "privileged"},
                                                {std::string(kPrefix) + "audit", "privileged"},
                                                {std::string(kPrefix) + "warn", "privileged"}}));
   for (const auto& [key, value] : patch["metadata"]["labels"].items()) {
-    space.labels[key] = value.get<std::string>();
+    ns.labels[key] = value.get<std::string>();
   }
-  EXPECT_TRUE(NamespacePatch(space, true, false).is_null());
+  EXPECT_TRUE(NamespacePatch(ns, true, false).is_null());
 }
 
 TEST(PodSecurity, WhatTheLabelsWereIsRememberedAndComesBack) {
   const std::string enforce = std::string(kPrefix) + "enforce";
   const std::string warn = std::string(kPrefix) + "warn";
   const std::string audit = std::string(kPrefix) + "audit";
-  Json space = {
-      {"metadata", {{"labels", {{enforce, "baseline"}, {warn, "restricted"}, {"a", "b"}}}}}};
-  const Json before = space;
-  EXPECT_TRUE(SpaceRestored(SpaceFrom(space)).is_null());
-  space.merge_patch(NamespacePatch(SpaceFrom(space), true, false));
+  Json ns = {{"metadata", {{"labels", {{enforce, "baseline"}, {warn, "restricted"}, {"a", "b"}}}}}};
+  const Json before = ns;
+  EXPECT_TRUE(NamespaceRestored(NamespaceFrom(ns)).is_null());
+  ns.merge_patch(NamespacePatch(NamespaceFrom(ns), true, false));
   // Somebody takes one back meanwhile: what is remembered is what was there first.
-  space["metadata"]["labels"][enforce] = "restricted";
-  space.merge_patch(NamespacePatch(SpaceFrom(space), true, false));
-  Json restored = space;
-  restored.merge_patch(SpaceRestored(SpaceFrom(space)));
+  ns["metadata"]["labels"][enforce] = "restricted";
+  ns.merge_patch(NamespacePatch(NamespaceFrom(ns), true, false));
+  Json restored = ns;
+  restored.merge_patch(NamespaceRestored(NamespaceFrom(ns)));
   EXPECT_EQ(restored["metadata"]["labels"], before["metadata"]["labels"]);
   EXPECT_TRUE(restored["metadata"]["annotations"].empty());
   // What somebody has changed since is his.
-  space["metadata"]["labels"][warn] = "baseline";
-  space.merge_patch(SpaceRestored(SpaceFrom(space)));
-  EXPECT_EQ(space["metadata"]["labels"],
+  ns["metadata"]["labels"][warn] = "baseline";
+  ns.merge_patch(NamespaceRestored(NamespaceFrom(ns)));
+  EXPECT_EQ(ns["metadata"]["labels"],
             (Json{{enforce, "baseline"}, {warn, "baseline"}, {"a", "b"}}));
 }
 

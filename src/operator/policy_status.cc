@@ -76,7 +76,7 @@ Json WithoutMessages(Json status) {
 }  // namespace
 
 Json StatusOf(const Verdict& verdict, const VerdictInput& input, const StatusEdit& edit) {
-  Json status = {{"state", verdict.state}, {"namespace", input.space}};
+  Json status = {{"state", verdict.state}, {"namespace", input.ns}};
   Json& conditions = status["conditions"];
   conditions = ReadyAndError(verdict.state == "ready", verdict.reason, verdict.message, edit);
   std::string partly = verdict.partly;
@@ -127,9 +127,9 @@ Json IgnoredStatus(std::string_view oldest, const StatusEdit& edit) {
                                    format("{} is older and the one that counts", oldest), edit)}};
 }
 
-Json GpuClusterStatus(std::string_view space, const StatusEdit& edit) {
+Json GpuClusterStatus(std::string_view ns, const StatusEdit& edit) {
   return {{"state", "notReady"},
-          {"namespace", space},
+          {"namespace", ns},
           {"conditions",
            ReadyAndError(false, "NotSupported",
                          "GPUs by dynamic resource allocation are not acted on; a ClusterPolicy "
@@ -152,13 +152,13 @@ Json ShortFormStatus(const Json& reconciled, std::string_view partly, const Stat
   return status;
 }
 
-Json BriefStatus(const Verdict& verdict, std::string_view space, const StatusEdit& edit) {
+Json BriefStatus(const Verdict& verdict, std::string_view ns, const StatusEdit& edit) {
   Json conditions = ReadyAndError(verdict.state == "ready", verdict.reason, verdict.message, edit);
   conditions.push_back(SpecFollowed(verdict.partly, edit));
   if (!verdict.untolerated.empty()) {
     conditions.push_back(NodesReachable(verdict.untolerated, "", edit));
   }
-  return {{"state", verdict.state}, {"namespace", space}, {"conditions", std::move(conditions)}};
+  return {{"state", verdict.state}, {"namespace", ns}, {"conditions", std::move(conditions)}};
 }
 
 bool SameStatus(const Json& left, const Json& right) {

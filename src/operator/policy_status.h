@@ -20,13 +20,13 @@ struct StatusEdit {
 Json StatusOf(const Verdict& verdict, const VerdictInput& input, const StatusEdit& edit);
 // Of a policy that is not the oldest of its kind ("ClusterPolicy first").
 Json IgnoredStatus(std::string_view oldest, const StatusEdit& edit);
-// Of a GPUCluster: dynamic resource allocation is not supported. `space`: the operator's namespace.
-Json GpuClusterStatus(std::string_view space, const StatusEdit& edit);
+// Of a GPUCluster: dynamic resource allocation is not supported. `ns`: the operator's namespace.
+Json GpuClusterStatus(std::string_view ns, const StatusEdit& edit);
 // Of the GPUClusterPolicy that counts, from the status of what was reconciled with it; `partly` is
 // what of its own spec is not followed.
 Json ShortFormStatus(const Json& reconciled, std::string_view partly, const StatusEdit& edit);
 // Of a NVIDIADriver, or of a policy that can't be read.
-Json BriefStatus(const Verdict& verdict, std::string_view space, const StatusEdit& edit);
+Json BriefStatus(const Verdict& verdict, std::string_view ns, const StatusEdit& edit);
 
 // Whether two statuses differ in anything but the times of conditions.
 bool SameStatus(const Json& left, const Json& right);

@@ -95,7 +95,7 @@ kube::Outcome Reconciler::Reconcile() {
   Note(WriteIgnored(policy::kGpuClusterPolicy, short_forms), first);
   for (const Json& cluster : view_.GpuClusters()) {
     Note(statuses_.Write(policy::kGpuCluster, cluster,
-                         GpuClusterStatus(settings_.space, statuses_.EditOf(cluster))),
+                         GpuClusterStatus(settings_.ns, statuses_.EditOf(cluster))),
          first);
   }
   Note(AskForPods(), first);
@@ -147,7 +147,7 @@ Reconciler::Result Reconciler::ReconcilePolicy(const std::vector<Json>& owners,
   const policy::ClusterPolicy policy =
       WithStartupTaint(*std::move(parsed), settings_.startup_taint);
   const bool drivers_on = DriversOff(owner, policy).empty();
-  const ClusterObservation seen = ObserveCluster(view_, applier_, settings_.space, policy,
+  const ClusterObservation seen = ObserveCluster(view_, applier_, settings_.ns, policy,
                                                  drivers_on ? drivers : std::vector<Json>());
   foreign_ =
       NextForeignNfd(foreign_, seen.cluster.foreign_nfd || seen.foreign_features, clock_.Now());
@@ -177,7 +177,7 @@ Reconciler::Result Reconciler::Reject(const Json& owner, const std::string& mist
     metrics_.Judged(false, clock_.Wall());
   }
   statuses_.RecordEvent(owner, verdict, recorded_);
-  return {BriefStatus(verdict, settings_.space, statuses_.EditOf(owner)), verdict.partly, {}};
+  return {BriefStatus(verdict, settings_.ns, statuses_.EditOf(owner)), verdict.partly, {}};
 }
 
 Reconciler::Applied Reconciler::Apply(const ClusterInput& input, const ClusterDecision& decision) {
@@ -245,7 +245,7 @@ Status Reconciler::WriteDrivers(const std::vector<Json>& drivers, const DriverPl
     last = recorded_drivers_[kube::UidOf(object)];
     statuses_.RecordEvent(object, verdict, last);
     Note(WriteStatus(policy::kNvidiaDriver, object,
-                     BriefStatus(verdict, settings_.space, statuses_.EditOf(object))),
+                     BriefStatus(verdict, settings_.ns, statuses_.EditOf(object))),
          first);
   }
   recorded_drivers_ = std::move(recorded);
@@ -255,18 +255,18 @@ Status Reconciler::WriteDrivers(const std::vector<Json>& drivers, const DriverPl
 // Lets privileged pods into the namespace, if the policy says so.
 Status Reconciler::LabelNamespace(const policy::ClusterPolicy& policy, const OpenShift& openshift) {
   // On OpenShift other namespaces are their administrators' business.
-  const bool its_own = settings_.space == "nvidia-gpu-operator";
+  const bool its_own = settings_.ns == "nvidia-gpu-operator";
   const bool privileged = policy.pod_security_labels && (!openshift.present() || its_own);
   const bool monitored = openshift.present() && its_own;
   if (!privileged && !monitored) {
     return {};
   }
-  const std::optional<SpaceFacts> space = view_.Space();
-  if (!space.has_value()) {
+  const std::optional<NamespaceFacts> ns = view_.Namespace();
+  if (!ns.has_value()) {
     return {};
   }
-  if (const Json patch = NamespacePatch(*space, privileged, monitored); !patch.is_null()) {
-    TRY(client_.MergePatch(kube::kinds::kNamespace, {"", settings_.space}, patch));
+  if (const Json patch = NamespacePatch(*ns, privileged, monitored); !patch.is_null()) {
+    TRY(client_.MergePatch(kube::kinds::kNamespace, {"", settings_.ns}, patch));
   }
   return {};
 }
@@ -297,7 +297,7 @@ Status Reconciler::AskForPods() {
     log::Warning("DaemonSet {} lacks pods for {} s; asking its controller to look again", name,
                  kStalls.count());
     auto asked = client_.MergePatch(
-        kube::kinds::kDaemonSet, {settings_.space, name},
+        kube::kinds::kDaemonSet, {settings_.ns, name},
         {{"metadata", {{"annotations", {{kAskedForPods, Rfc3339(clock_.Wall())}}}}}});
     if (!asked.has_value() && asked.error().kind != ErrorKind::kNotFound && result.has_value()) {
       result = std::unexpected(std::move(asked).error());

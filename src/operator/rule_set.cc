@@ -88,7 +88,7 @@ Result<MasterConfig> ParseMasterConfig(std::string_view text) {
       return std::unexpected(
           std::move(asked).error().In("restrictions.nodeFeatureNamespaceSelector"));
     }
-    config.feature_spaces = *std::move(asked);
+    config.feature_namespaces = *std::move(asked);
   }
   config.nodes.others = !BoolAt(json, "restrictions.allowOverwrite", true);
   return config;

@@ -25,7 +25,7 @@ struct MasterConfig {
   bool rule_resources = true;
   // Other namespaces whose NodeFeatures count (restrictions.nodeFeatureNamespaceSelector), in the
   // form in which the API server is asked; none: only the operator's own.
-  std::optional<std::string> feature_spaces = std::nullopt;
+  std::optional<std::string> feature_namespaces = std::nullopt;
   NodeReading nodes;  // -instance; `others`: restrictions.allowOverwrite is switched off
   std::vector<std::string> warnings = {};  // what has no effect, one sentence each, naming the key
 };

@@ -12,7 +12,7 @@ namespace gantry::gpu_operator {
 
 // What the operator's environment says, read once at its start.
 struct Settings {
-  std::string space = {};
+  std::string ns = {};
   Release release = {};
   bool node_features = true;       // whether ours may run
   std::string startup_taint = {};  // key of the taint of startup_taint.h; empty: none

@@ -49,7 +49,7 @@ constexpr char kChartPods[] = "app.kubernetes.io/component in (gpu-operator,gpu-
 constexpr seconds kGoes(15);  // what is deleted is gone by then, or something holds it
 
 struct Options {
-  std::string space;
+  std::string ns;
   Release release;
   std::string instance;       // of node feature discovery, as the operator has it
   bool all_policies = false;  // also those that were made by hand
@@ -84,13 +84,13 @@ class Uninstall {
     if (options_.definitions) {
       TRY(DeleteDefinitions());
     }
-    return RestoreSpace();
+    return RestoreNamespace();
   }
 
  private:
   // What host cleanup must know; defaults when the policy is gone already.
   void ReadPolicy() {
-    context_.space = options_.space;
+    context_.ns = options_.ns;
     context_.release = options_.release;
     std::vector<Json> policies;
     const auto listed = client_.List(policy::kClusterPolicy, {},
@@ -108,7 +108,7 @@ class Uninstall {
   // Beside a running operator the cluster would be brought back. Without the right to stop it, its
   // policies that go stop it too.
   void StopOperator() {
-    const auto scaled = client_.MergePatch(kube::kinds::kDeployment, {options_.space, kDeployment},
+    const auto scaled = client_.MergePatch(kube::kinds::kDeployment, {options_.ns, kDeployment},
                                            {{"spec", {{"replicas", 0}}}});
     if (!scaled.has_value()) {
       if (scaled.error().kind != ErrorKind::kNotFound) {
@@ -118,8 +118,7 @@ class Uninstall {
     }
     const bool gone = WaitUntil(seconds(40), [&] {
       std::vector<Json> pods;
-      return ListInto(kube::kinds::kPod, {options_.space, "app=gpu-operator", ""}, pods)
-                 .has_value() &&
+      return ListInto(kube::kinds::kPod, {options_.ns, "app=gpu-operator", ""}, pods).has_value() &&
              pods.empty();
     });
     log::Info("{}", gone ? "the operator is stopped" : "the operator's pod did not end in time");
@@ -144,7 +143,7 @@ class Uninstall {
     std::vector<std::string> apps;
     for (const Json& set : sets) {
       const std::string name = TextAt(set, "metadata.name");
-      TRY(IgnoreAbsent(client_.Delete(kube::kinds::kDaemonSet, {options_.space, name})));
+      TRY(IgnoreAbsent(client_.Delete(kube::kinds::kDaemonSet, {options_.ns, name})));
       apps.push_back(name);
     }
     for (const policy::Operand& operand : policy::Operands()) {
@@ -152,7 +151,7 @@ class Uninstall {
         apps.emplace_back(operand.daemon_set);
       }
     }
-    const kube::Selection pods{options_.space, format("app in ({})", Join(apps, ",")), ""};
+    const kube::Selection pods{options_.ns, format("app in ({})", Join(apps, ",")), ""};
     const bool ended = WaitUntil(seconds(60), [&] { return OnlyOnAbsentNodes(pods); });
     log::Info("{}", ended ? "all operands have ended" : "some operands did not end in time");
     return ForgetPodsOnAbsentNodes(pods);
@@ -225,7 +224,7 @@ class Uninstall {
       log::Warning("node {} did not put itself back in time; what it keeps is harmless", node);
     }
     TRY(IgnoreAbsent(client_.Delete(kube::kinds::kDaemonSet, key)));
-    const kube::Selection pods{options_.space, "app=" + key.name, ""};
+    const kube::Selection pods{options_.ns, "app=" + key.name, ""};
     WaitUntil(seconds(35), [&] { return OnlyOnAbsentNodes(pods); });
     return ForgetPodsOnAbsentNodes(pods);
   }
@@ -235,7 +234,7 @@ class Uninstall {
     std::vector<Json> nodes;
     std::vector<Json> pods;
     if (!ListInto(kube::kinds::kNode, {"", names::kGpuPresent, ""}, nodes).has_value() ||
-        !ListInto(kube::kinds::kPod, {options_.space, "app=" + app, ""}, pods).has_value()) {
+        !ListInto(kube::kinds::kPod, {options_.ns, "app=" + app, ""}, pods).has_value()) {
       return false;
     }
     waiting.clear();
@@ -257,17 +256,16 @@ class Uninstall {
   }
 
   Status DeleteObjects() {
-    TRY(DeleteAll(policy::kNodeFeature, {options_.space, "", ""}, IsOurNodeFeature));
+    TRY(DeleteAll(policy::kNodeFeature, {options_.ns, "", ""}, IsOurNodeFeature));
     TRY(DeleteAll(policy::kDevice, Ours(""), [](const Json&) { return true; }));
     for (const kube::Kind& kind : OwnedKinds()) {
       kube::Selection ours = Ours();
-      ours.space = kind.namespaced ? options_.space : "";
+      ours.ns = kind.namespaced ? options_.ns : "";
       TRY(GiveBack(kind, ours));
       TRY(DeleteAll(kind, ours, [](const Json&) { return true; }));
     }
-    TRY(ForgetPodsOnAbsentNodes({options_.space, kChartPods, ""}));
-    return IgnoreAbsent(
-        client_.Delete(kube::kinds::kLease, {options_.space, names::kOperatorLease}));
+    TRY(ForgetPodsOnAbsentNodes({options_.ns, kChartPods, ""}));
+    return IgnoreAbsent(client_.Delete(kube::kinds::kLease, {options_.ns, names::kOperatorLease}));
   }
 
   // NodeFeature's definition may be another's; ours carries our label.
@@ -314,21 +312,21 @@ class Uninstall {
   }
 
   // Last: until now pods of ours may have needed to be let in.
-  Status RestoreSpace() {
-    const auto space = client_.Get(kube::kinds::kNamespace, {"", options_.space});
-    if (!space.has_value()) {
-      return IgnoreAbsent(std::unexpected(space.error()));
+  Status RestoreNamespace() {
+    const auto ns = client_.Get(kube::kinds::kNamespace, {"", options_.ns});
+    if (!ns.has_value()) {
+      return IgnoreAbsent(std::unexpected(ns.error()));
     }
-    if (const Json patch = SpaceRestored(SpaceFrom(*space)); !patch.is_null()) {
-      TRY(client_.MergePatch(kube::kinds::kNamespace, {"", options_.space}, patch));
-      log::Info("namespace {} has its earlier labels", options_.space);
+    if (const Json patch = NamespaceRestored(NamespaceFrom(*ns)); !patch.is_null()) {
+      TRY(client_.MergePatch(kube::kinds::kNamespace, {"", options_.ns}, patch));
+      log::Info("namespace {} has its earlier labels", options_.ns);
     }
     return {};
   }
 
-  [[nodiscard]] kube::Selection Ours() const { return Ours(options_.space); }
-  static kube::Selection Ours(const std::string& space) {
-    return {space, format("{}={}", names::kManagedBy, names::kManagedByGantry), ""};
+  [[nodiscard]] kube::Selection Ours() const { return Ours(options_.ns); }
+  static kube::Selection Ours(const std::string& ns) {
+    return {ns, format("{}={}", names::kManagedBy, names::kManagedByGantry), ""};
   }
 
   Status ListInto(const kube::Kind& kind, const kube::Selection& selection,
@@ -409,20 +407,20 @@ int RunUninstall(int argc, char** argv) {
                "Also policies and NVIDIADrivers that were made by hand");
   app.add_flag("--crds", options.definitions, "The same, and the custom resource definitions");
   app.add_option("--kubeconfig", kubeconfig, "Path of a kubeconfig; empty: in-cluster");
-  app.add_option("--namespace", options.space, "The operator's namespace; else OPERATOR_NAMESPACE");
+  app.add_option("--namespace", options.ns, "The operator's namespace; else OPERATOR_NAMESPACE");
   if (const std::optional<int> code = ParseOrExitCode(app, argc, argv)) {
     return *code;
   }
   options.timeout = seconds(timeout);
-  if (options.space.empty()) {
-    options.space = EnvironmentOr(names::kOperatorNamespace, "");
+  if (options.ns.empty()) {
+    options.ns = EnvironmentOr(names::kOperatorNamespace, "");
   }
   options.release.image = EnvironmentOr("OPERATOR_IMAGE", "");
   options.release.pull_policy =
       EnvironmentOr("OPERATOR_IMAGE_PULL_POLICY", options.release.pull_policy);
   options.release.pull_secrets = Split(EnvironmentOr("OPERATOR_IMAGE_PULL_SECRETS", ""), ',');
   options.instance = EnvironmentOr("NFD_MASTER_INSTANCE", "");
-  if (options.space.empty() || options.release.image.empty()) {
+  if (options.ns.empty() || options.release.image.empty()) {
     log::Error("read environment: {} and OPERATOR_IMAGE must be set", names::kOperatorNamespace);
     return 2;
   }

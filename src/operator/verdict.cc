@@ -179,7 +179,7 @@ void JudgeEffect(const DesiredOperand& operand, const VerdictInput& input, Opera
     NotReady(state, "ConfigMapNotFound",
              format("ConfigMap {} of devicePlugin.config.name does not exist in namespace {}; "
                     "create it",
-                    input.missing_config, input.space));
+                    input.missing_config, input.ns));
   } else if (!cluster.gpu_without_resource.empty()) {
     NotReady(
         state, "NoGPUsOffered",

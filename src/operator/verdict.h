@@ -49,7 +49,7 @@ struct VerdictInput {
   // GPU nodes with another container runtime than operands are set up for.
   std::vector<std::string> other_runtimes;
   bool labelling = false;  // operand objects wait for the nodes to be labelled
-  std::string space;
+  std::string ns;
   std::string kubelet_root = names::kKubeletRoot;  // hostPaths.kubeletRootDir
   bool node_features_ours = false;
   // The drivers' upgrades: the status' driverUpgrades (null: they are off), and the same in one

@@ -31,7 +31,7 @@ class VerdictTest : public testing::Test {
     CHECK(policy.has_value());
     Context context;
     context.policy = *policy;
-    context.space = "ns";
+    context.ns = "ns";
     context.release.image = "i:1";
     context.owners = Json::array({{{"kind", "ClusterPolicy"}}});
     DivideOn(system_, context);
@@ -49,7 +49,7 @@ class VerdictTest : public testing::Test {
     input_.operands = &operands_;
     input_.daemon_sets = &sets_;
     input_.cluster = &cluster_;
-    input_.space = "ns";
+    input_.ns = "ns";
     return input_;
   }
   Verdict Now() { return Judge(Input()); }

@@ -65,11 +65,11 @@ std::string ServedText(const Json& definition, std::string_view version) {
 }
 
 // What SpaceFrom reads.
-std::string SpaceText(const Json& object) {
-  const SpaceFacts space = SpaceFrom(object);
-  Json kept = {{"metadata", {{"labels", space.labels}}}};
-  if (!space.earlier.empty()) {
-    kept["metadata"]["annotations"][kEarlier] = space.earlier;
+std::string NamespaceText(const Json& object) {
+  const NamespaceFacts ns = NamespaceFrom(object);
+  Json kept = {{"metadata", {{"labels", ns.labels}}}};
+  if (!ns.earlier.empty()) {
+    kept["metadata"]["annotations"][kEarlier] = ns.earlier;
   }
   return kept.dump();
 }
@@ -105,25 +105,25 @@ int Traces(const std::shared_ptr<const NodeFacts>& node) {
 std::unique_ptr<View::OwnedCache> View::WatchOwned(const kube::Kind& kind) {
   return std::make_unique<OwnedCache>(
       client_, kind,
-      kube::Selection{.space = kind.namespaced ? space_ : "",
+      kube::Selection{.ns = kind.namespaced ? ns_ : "",
                       .labels = format("{}={}", names::kManagedBy, names::kManagedByGantry)},
       ProjectOwned, Always(changes_.cluster), changes_.cluster);
 }
 
-std::unique_ptr<View::TextCache> View::WatchNamed(const kube::Kind& kind, const std::string& space,
+std::unique_ptr<View::TextCache> View::WatchNamed(const kube::Kind& kind, const std::string& ns,
                                                   const std::string& name,
                                                   kube::Cache<std::string>::Project project) {
   auto watched = std::make_unique<TextCache>(
-      client_, kind, kube::Selection{.space = space, .fields = "metadata.name=" + name},
+      client_, kind, kube::Selection{.ns = ns, .fields = "metadata.name=" + name},
       std::move(project), Always(changes_.cluster), changes_.cluster, AbsentIsEmpty());
   watched->watch.Start();
   return watched;
 }
 
-View::View(kube::Client& client, std::string space, MasterConfig config,
+View::View(kube::Client& client, std::string ns, MasterConfig config,
            std::vector<OwnDefinition> definitions, ViewChanges changes)
     : client_(client),
-      space_(std::move(space)),
+      ns_(std::move(ns)),
       config_(std::move(config)),
       own_definitions_(std::move(definitions)),
       changes_(std::move(changes)),
@@ -136,7 +136,7 @@ View::View(kube::Client& client, std::string space, MasterConfig config,
             changes_.cluster();
           },
           [] {}),
-      features_(client, space_, config_, {.node = changes_.node, .cluster = changes_.cluster},
+      features_(client, ns_, config_, {.node = changes_.node, .cluster = changes_.cluster},
                 [this] { return NodeNames(); }),
       service_monitors_{policy::kServiceMonitor},
       prometheus_rules_{policy::kPrometheusRule},
@@ -244,7 +244,7 @@ std::map<ObjectKey, std::shared_ptr<const OwnedFacts>> View::Owned() const {
   std::map<ObjectKey, std::shared_ptr<const OwnedFacts>> all;
   const auto add = [&](const OwnedCache& owned) {
     for (const auto& [key, facts] : owned.cache.Snapshot()) {
-      all.emplace(ObjectKey{std::string(owned.kind.kind), key.space, key.name}, facts);
+      all.emplace(ObjectKey{std::string(owned.kind.kind), key.ns, key.name}, facts);
     }
   };
   for (const auto& owned : owned_) {
@@ -273,9 +273,9 @@ View::ConfigMaps View::LookAtConfigMaps(const std::set<std::string>& names) {
   for (const std::string& name : names) {
     std::unique_ptr<TextCache>& watched = config_maps_[name];
     if (watched == nullptr) {
-      watched = WatchNamed(kube::kinds::kConfigMap, space_, name, KeysText);
+      watched = WatchNamed(kube::kinds::kConfigMap, ns_, name, KeysText);
     }
-    if (const auto keys = watched->cache.Get({space_, name}); keys != nullptr) {
+    if (const auto keys = watched->cache.Get({ns_, name}); keys != nullptr) {
       found.keys[name] = Split(*keys, '/');
     } else if (watched->cache.synced()) {
       found.missing.insert(name);
@@ -305,14 +305,14 @@ std::map<std::string, std::set<std::string>> View::LookAtSelections(
   return found;
 }
 
-std::optional<SpaceFacts> View::Space() {
+std::optional<NamespaceFacts> View::Namespace() {
   const std::lock_guard lock(named_mutex_);
-  if (own_space_ == nullptr) {
-    own_space_ = WatchNamed(kube::kinds::kNamespace, "", space_, SpaceText);
+  if (own_namespace_ == nullptr) {
+    own_namespace_ = WatchNamed(kube::kinds::kNamespace, "", ns_, NamespaceText);
   }
-  const auto text = own_space_->cache.Get({"", space_});
+  const auto text = own_namespace_->cache.Get({"", ns_});
   return text == nullptr ? std::nullopt
-                         : std::optional(SpaceFrom(ParseJson(*text).value_or(Json())));
+                         : std::optional(NamespaceFrom(ParseJson(*text).value_or(Json())));
 }
 
 std::vector<const View::LateKind*> View::LateKinds() const {
@@ -411,7 +411,7 @@ void View::Wrote(const Json& object) {
 
 void View::WroteNode(const Json& node) { nodes_.cache.Upsert(node); }
 
-void View::Removed(const ObjectKey& key) { CacheOf(key.kind).cache.Remove({key.space, key.name}); }
+void View::Removed(const ObjectKey& key) { CacheOf(key.kind).cache.Remove({key.ns, key.name}); }
 
 View::OwnedCache& View::CacheOf(std::string_view kind) const {
   for (const LateKind* late : LateKinds()) {

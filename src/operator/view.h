@@ -45,7 +45,7 @@ struct ViewChanges {
 class View {
  public:
   // `definitions`: what the image has of them.
-  View(kube::Client& client, std::string space, MasterConfig config,
+  View(kube::Client& client, std::string ns, MasterConfig config,
        std::vector<OwnDefinition> definitions, ViewChanges changes);
   ~View() = default;
   View(const View&) = delete;
@@ -91,7 +91,7 @@ class View {
       const std::set<std::string>& selectors);
   // The operator's namespace, watched from the first question on; nothing until they are
   // known.
-  std::optional<SpaceFacts> Space();
+  std::optional<NamespaceFacts> Namespace();
 
   // Which of the Prometheus operator's kinds the cluster has. Their definitions are watched from
   // the first question on, and objects of ours while there is a definition. The same thread asks
@@ -116,7 +116,7 @@ class View {
   using TextCache = WatchedKind<std::string>;
   std::unique_ptr<OwnedCache> WatchOwned(const kube::Kind& kind);
   // One object, by name; started.
-  std::unique_ptr<TextCache> WatchNamed(const kube::Kind& kind, const std::string& space,
+  std::unique_ptr<TextCache> WatchNamed(const kube::Kind& kind, const std::string& ns,
                                         const std::string& name,
                                         kube::Cache<std::string>::Project project);
   // Objects of one of the kinds that are kept entire.
@@ -139,7 +139,7 @@ class View {
   [[nodiscard]] OwnedCache& CacheOf(std::string_view kind) const;
 
   kube::Client& client_;
-  const std::string space_;
+  const std::string ns_;
   const MasterConfig config_;
   const std::vector<OwnDefinition> own_definitions_;
   const ViewChanges changes_;
@@ -151,7 +151,7 @@ class View {
   std::mutex named_mutex_;
   std::map<std::string, std::unique_ptr<TextCache>> config_maps_;
   std::map<std::string, std::unique_ptr<WatchedKind<bool>>> selections_;
-  std::unique_ptr<TextCache> own_space_;
+  std::unique_ptr<TextCache> own_namespace_;
   std::vector<std::unique_ptr<TextCache>> definitions_;  // as own_definitions_
   LateKind service_monitors_;
   LateKind prometheus_rules_;

@@ -29,7 +29,7 @@ Json NodeFeatureObject(const NodeFeature& wanted, const Json* stored) {
   object["kind"] = "NodeFeature";
   Json& metadata = object["metadata"];
   metadata["name"] = wanted.name;
-  metadata["namespace"] = wanted.space;
+  metadata["namespace"] = wanted.ns;
   metadata["labels"][names::kNfdNodeName] = wanted.node;
   if (!wanted.worker_version.empty()) {
     metadata["annotations"][names::kNfdWorkerVersion] = wanted.worker_version;

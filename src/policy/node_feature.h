@@ -12,7 +12,7 @@ namespace gantry::policy {
 
 struct NodeFeature {
   std::string name;
-  std::string space;  // its namespace
+  std::string ns;  // its namespace
   std::string node;
   // The version that its writer goes by, as worker.version; empty: no such annotation.
   std::string worker_version;

@@ -9,7 +9,7 @@ namespace gantry::policy {
 namespace {
 
 const NodeFeature kWanted{.name = "nvidia-features-for-a",
-                          .space = "gpu-operator",
+                          .ns = "gpu-operator",
                           .node = "a",
                           .worker_version = "",
                           .labels = {{"nvidia.com/gpu.count", "2"}}};

@@ -31,7 +31,7 @@ class ContainerTest : public ::testing::Test {
   }
   static ContainerFacts Of(const char* app, const char* waiting) {
     ContainerFacts facts;
-    facts.space = "gpu-operator";
+    facts.ns = "gpu-operator";
     facts.pod = "p";
     facts.app = app;
     facts.node = "n1";

@@ -23,10 +23,10 @@ std::map<std::string, unsigned> Majors(std::string_view proc_devices) {
     if (entry.starts_with("Block devices")) {
       break;
     }
-    const size_t space = entry.find(' ');
-    const auto number = ParseInt(entry.substr(0, space));
-    if (number && space != std::string_view::npos && *number >= 0) {
-      majors[std::string(Trim(entry.substr(space)))] = static_cast<unsigned>(*number);
+    const size_t ns = entry.find(' ');
+    const auto number = ParseInt(entry.substr(0, ns));
+    if (number && ns != std::string_view::npos && *number >= 0) {
+      majors[std::string(Trim(entry.substr(ns)))] = static_cast<unsigned>(*number);
     }
   }
   return majors;

@@ -29,10 +29,10 @@ std::vector<ControlDevice> ControlDevices(std::string_view proc_devices) {
   std::vector<ControlDevice> devices;
   for (const std::string& line : Split(proc_devices, '\n')) {
     const std::string_view words = Trim(line);
-    const size_t space = words.find(' ');
+    const size_t ns = words.find(' ');
     const std::string_view name =
-        space == std::string_view::npos ? std::string_view{} : Trim(words.substr(space));
-    const auto major = ParseInt(words.substr(0, space));
+        ns == std::string_view::npos ? std::string_view{} : Trim(words.substr(ns));
+    const auto major = ParseInt(words.substr(0, ns));
     if (!major) {
       continue;
     }

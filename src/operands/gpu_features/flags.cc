@@ -35,7 +35,7 @@ void AddLabelFlags(agent::FlagSet& set, Flags& to) {
 
 void AddPlaceFlags(agent::FlagSet& set, Flags& to) {
   set.Value("--kubeconfig", to.kubeconfig, {"KUBECONFIG"}, "");
-  set.Value("--namespace", to.space, {"NAMESPACE"}, "of the NodeFeature object");
+  set.Value("--namespace", to.ns, {"NAMESPACE"}, "of the NodeFeature object");
   set.Value("--node-name", to.node_name, {names::kNodeName}, "");
   set.Value("--config-file", to.config_file, {"GFD_CONFIG_FILE", "CONFIG_FILE"},
             "configuration of the device plugin");

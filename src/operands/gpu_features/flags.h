@@ -25,7 +25,7 @@ struct Flags {
   std::optional<std::string> device_discovery_strategy;
   std::optional<std::string> driver_root_ctr_path;
   std::string kubeconfig;
-  std::string space = "default";
+  std::string ns = "default";
   std::string node_name;
   // Where the configuration comes from: one file, or a folder to choose from.
   std::string config_file;

@@ -86,11 +86,11 @@ void GatherPci(const Sources& sources, const std::vector<host::PciFunction>& fun
       continue;
     }
     facts.pci_classes[function.address] = function.class_code;
-    const std::string space = PciText(sources, function, "config");
-    if (space.size() < gpu::kConfigSpaceSize) {
+    const std::string ns = PciText(sources, function, "config");
+    if (ns.size() < gpu::kConfigSpaceSize) {
       facts.config_space_readable = false;
     } else if (!facts.vgpu.has_value()) {
-      facts.vgpu = gpu::FindVgpuHost(space);
+      facts.vgpu = gpu::FindVgpuHost(ns);
     }
   }
 }

@@ -48,7 +48,7 @@ class Discovery {
         loop_({.failure = "labels stay as they are", .absence = log::Level::kInfo}, signals,
               std::move(watcher)),
         publisher_({.node = flags_.node_name,
-                    .space = flags_.space,
+                    .ns = flags_.ns,
                     .component = kProgram,
                     .kubeconfig = flags_.kubeconfig}),
         own_node_(

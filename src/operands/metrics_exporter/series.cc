@@ -85,7 +85,7 @@ std::vector<Label> TextLabels(const Counters& counters, const Measured& part) {
 
 std::vector<Label> PodLabels(const gpu::Holder& holder, const Labelling& how) {
   std::vector<Label> labels = {{how.old_names ? "container_name" : "container", holder.container},
-                               {how.old_names ? "pod_namespace" : "namespace", holder.space},
+                               {how.old_names ? "pod_namespace" : "namespace", holder.ns},
                                {how.old_names ? "pod_name" : "pod", holder.pod}};
   if (how.every_holder && !holder.replica.empty()) {
     labels.emplace_back("vgpu", holder.replica);

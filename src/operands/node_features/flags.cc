@@ -108,7 +108,7 @@ Result<std::optional<Flags>> ParseFlags(int argc, const char* const* argv) {
   agent::FlagSet set(kProgram, "Describes this node in labels.");
   Flags to;
   set.Value("--kubeconfig", to.kubeconfig, {"KUBECONFIG"}, "");
-  set.Value("--namespace", to.space, {"KUBERNETES_NAMESPACE"},
+  set.Value("--namespace", to.ns, {"KUBERNETES_NAMESPACE"},
             "of the NodeFeature object (default: the pod's)");
   set.Value("--node-name", to.node_name, {names::kNodeName}, "");
   set.Value("--host-prefix", to.host_prefix, {"HOST_PREFIX"},

@@ -14,7 +14,7 @@ inline constexpr char kProgram[] = "nfd-worker";
 
 struct Flags {
   std::string kubeconfig;
-  std::string space;  // of the NodeFeature object; empty: the pod's own
+  std::string ns;  // of the NodeFeature object; empty: the pod's own
   std::string node_name;
   std::string host_prefix;  // "/host-": the host's /sys is seen at /host-sys
   std::string features_dir;

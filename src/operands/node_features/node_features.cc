@@ -40,7 +40,7 @@ class Worker {
         loop_({.failure = "labels stay as they are", .settle = kSettle}, signals,
               std::move(watcher)),
         publisher_({.node = flags_.node_name,
-                    .space = flags_.space,
+                    .ns = flags_.ns,
                     .component = kProgram,
                     .kubeconfig = flags_.kubeconfig}) {
     metrics_.node = flags_.node_name;

@@ -18,7 +18,7 @@ namespace {
 
 agent::FeaturePublisher Publisher(const Flags& flags) {
   return agent::FeaturePublisher({.node = flags.node_name,
-                                  .space = flags.space,
+                                  .ns = flags.ns,
                                   .component = kProgram,
                                   .kubeconfig = flags.kubeconfig});
 }

@@ -73,8 +73,7 @@ void AddCluster(agent::FlagSet& set, Flags& flags) {
   set.Value("--kubeconfig", flags.kubeconfig, {"KUBECONFIG"},
             "path of a kubeconfig; empty: in-cluster");
   set.Value("-n,--node-name", flags.node_name, {names::kNodeName}, "this node");
-  set.Value("--namespace,--ns", flags.space, {names::kOperatorNamespace},
-            "the operator's namespace");
+  set.Value("--namespace,--ns", flags.ns, {names::kOperatorNamespace}, "the operator's namespace");
   set.Bool("--publish", flags.publish, {"PUBLISH"},
            "without component: tell the cluster by a NodeFeature and events");
   set.Value("-g,--default-gpu-workload-config", flags.workload, {"DEFAULT_GPU_WORKLOAD_CONFIG"},

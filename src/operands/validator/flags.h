@@ -37,7 +37,7 @@ struct Flags {
   std::string pod_resources_dir = "/var/lib/kubelet/pod-resources";  // here
 
   std::string node_name;
-  std::string space;
+  std::string ns;
   std::string kubeconfig;              // empty: as kube::LoadConfig finds it
   bool publish = false;                // tell the cluster what was found, in a NodeFeature
   std::string workload = "";           // of a node without the label: empty is vm-passthrough

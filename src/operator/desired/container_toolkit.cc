@@ -36,7 +36,7 @@ Objects ContainerToolkit(const Context& context, const std::string& image) {
     set.Env("CRIO_CONFIG_MODE", "config");
     if (policy.nri) {
       set.Env("ENABLE_NRI_PLUGIN", "true");
-      set.Env("NRI_NAMESPACE", context.space);
+      set.Env("NRI_NAMESPACE", context.ns);
     }
   } else {
     BelieveDeviceList(policy, set);

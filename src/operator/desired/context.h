@@ -17,7 +17,7 @@ namespace gantry::gpu_operator {
 // What the objects of an operand are made from.
 struct Context {
   policy::ClusterPolicy policy;
-  std::string space;  // the operator's namespace, in which all operands run
+  std::string ns;  // the operator's namespace, in which all operands run
   Release release = {};
   std::string runtime = "containerd";
   Json owners = Json::array();    // ownerReferences to the policies that count

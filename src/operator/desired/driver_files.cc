@@ -110,7 +110,7 @@ Status MountKeys(const Context& context, DaemonSet& set, const std::vector<Conta
   const auto found = context.config_maps.find(config_map);
   if (found == context.config_maps.end()) {
     return Fail(ErrorKind::kInvalid, format("spec.{}: there is no ConfigMap {} in namespace {}",
-                                            field, config_map, context.space));
+                                            field, config_map, context.ns));
   }
   Json items = Json::array();
   for (const std::string& key : found->second) {

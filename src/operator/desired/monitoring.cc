@@ -51,7 +51,7 @@ void AddServiceMonitor(Objects& objects, const Context& context, const Scraped& 
   Json monitor = MonitoringObject(context, policy::kServiceMonitor, scraped.service, scraped, spec);
   monitor["spec"] = {{"jobLabel", scraped.job_label},
                      {"selector", {{"matchLabels", {{"app", scraped.service}}}}},
-                     {"namespaceSelector", {{"matchNames", Json::array({context.space})}}},
+                     {"namespaceSelector", {{"matchNames", Json::array({context.ns})}}},
                      {"endpoints", Json::array({std::move(endpoint)})}};
   objects.push_back(std::move(monitor));
 }

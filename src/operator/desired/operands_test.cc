@@ -138,7 +138,7 @@ TEST_P(Golden, ObjectsAreAsExpected) {
   const auto policy = policy::Parse(*object);
   ASSERT_TRUE(policy.has_value()) << policy.error().message;
   Context context{.policy = *policy,
-                  .space = "gpu-operator",
+                  .ns = "gpu-operator",
                   .release = {.image = "localhost/gantry:1",
                               .pull_secrets = TextsAt(facts, "pullSecrets"),
                               .driver_manager = "nvcr.io/nvidia/cloud-native/k8s-driver-manager:v1",
@@ -288,7 +288,7 @@ TEST(IsWhole, NotWhileNoNodeSaysForWhichSystemDriversAre) {
       {"sandboxWorkloads", {{"enabled", true}}}, {"driver", image}, {"vgpuManager", image}};
   const auto incomplete = [&](const SystemFacts& system) {
     Context context{.policy = *policy::Parse({{"spec", spec}}),
-                    .space = "ns",
+                    .ns = "ns",
                     .release = {.image = "gantry:1", .driver_manager = "m:1"}};
     DivideOn(system, context);
     std::string states;
@@ -365,7 +365,7 @@ TEST(OpenShiftRights, EveryPodThatSeesTheHostMayDoSo) {
     const auto policy = policy::Parse({{"spec", spec}});
     ASSERT_TRUE(policy.has_value()) << policy.error().message;
     Context context{.policy = *policy,
-                    .space = "ns",
+                    .ns = "ns",
                     .release = {.image = "gantry:1",
                                 .driver_manager = "m:1",
                                 .cuda_image = "nvcr.io/nvidia/cuda"},
@@ -391,7 +391,7 @@ TEST(NodeFeatures, AreFoundWhereAndAsTheChartsValuesSay) {
   const auto worker = [](const Json& pod) {
     Context context;
     context.policy = policy::Parse(Json::object()).value();
-    context.space = "ns";
+    context.ns = "ns";
     context.release.image = "i:1";
     context.release.worker_pod = pod;
     const Objects objects = NodeFeatures(context, "i:1");

@@ -37,7 +37,7 @@ Json Binding(const Context& context, std::string_view role_kind, std::string_vie
   binding["roleRef"] = {
       {"apiGroup", "rbac.authorization.k8s.io"}, {"kind", role_kind}, {"name", name}};
   binding["subjects"] =
-      Json::array({{{"kind", "ServiceAccount"}, {"name", account}, {"namespace", context.space}}});
+      Json::array({{{"kind", "ServiceAccount"}, {"name", account}, {"namespace", context.ns}}});
   return binding;
 }
 
@@ -80,7 +80,7 @@ Json OwnedObject(const Context& context, std::string_view api_version, std::stri
     metadata["ownerReferences"] = context.owners;
   }
   if (namespaced) {
-    metadata["namespace"] = context.space;
+    metadata["namespace"] = context.ns;
   }
   return {{"apiVersion", api_version}, {"kind", kind}, {"metadata", std::move(metadata)}};
 }

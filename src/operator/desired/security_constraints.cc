@@ -32,7 +32,7 @@ void AddConstraints(Objects& objects, const Context& context, const policy::Cons
                  {"readOnlyRootFilesystem", false},
                  {"seccompProfiles", {"*"}},
                  {"volumes", {"*"}},
-                 {"users", {format("system:serviceaccount:{}:{}", context.space, name)}}});
+                 {"users", {format("system:serviceaccount:{}:{}", context.ns, name)}}});
   for (const char* strategy : {"fsGroup", "runAsUser", "seLinuxContext", "supplementalGroups"}) {
     object[strategy] = {{"type", "RunAsAny"}};
   }

@@ -18,7 +18,7 @@ namespace {
 
 constexpr char kReason[] = "GPUDriverUpgrade";
 
-PodQuery DriverQuery(const std::string& space) { return {.space = space, .labels = kDriverPods}; }
+PodQuery DriverQuery(const std::string& ns) { return {.ns = ns, .labels = kDriverPods}; }
 
 // The nodes that take part of the budget, as a label selector.
 std::string InProgressSelector() {
@@ -49,16 +49,16 @@ Status IgnoreGone(Status status) {
 
 }  // namespace
 
-Actor::Actor(kube::Client& client, View& view, kube::EventRecorder& events, std::string space,
+Actor::Actor(kube::Client& client, View& view, kube::EventRecorder& events, std::string ns,
              std::function<void()> wake, std::function<void()> changed, const Clock& clock)
     : client_(client),
       view_(view),
       events_(events),
-      space_(std::move(space)),
+      ns_(std::move(ns)),
       wake_(std::move(wake)),
       changed_(std::move(changed)),
       clock_(clock),
-      watches_(client, space_, wake_) {}
+      watches_(client, ns_, wake_) {}
 
 void Actor::SetPolicies(const Policies& policies) {
   {
@@ -126,8 +126,8 @@ Status Actor::AbandonAll() {
 }
 
 Result<std::optional<DriverSnapshot>> Actor::TakeSnapshot() {
-  watches_.Add(DriverQuery(space_));
-  Watches::Pods drivers = watches_.PodsOf(DriverQuery(space_));
+  watches_.Add(DriverQuery(ns_));
+  Watches::Pods drivers = watches_.PodsOf(DriverQuery(ns_));
   if (!drivers.seen && !drivers.failure.empty()) {
     return Fail(ErrorKind::kUnavailable, drivers.failure);
   }
@@ -198,9 +198,9 @@ NodeInput Actor::Observe(const Observer& observer, const std::string& name,
 Status Actor::ShowPods(const Policies& policies, std::vector<NodeInput>& nodes) {
   Status first;
   std::map<std::string, bool> claimed;
-  std::set<PodQuery> queries = PodsFor(nodes, policies, space_);
+  std::set<PodQuery> queries = PodsFor(nodes, policies, ns_);
   std::map<PodQuery, Watches::Pods> shown;
-  queries.insert(DriverQuery(space_));
+  queries.insert(DriverQuery(ns_));
   watches_.Use(queries);
   const WallTime now = clock_.Wall();
   std::erase_if(progress_, [&](const auto& entry) {
@@ -209,7 +209,7 @@ Status Actor::ShowPods(const Policies& policies, std::vector<NodeInput>& nodes) 
   });
   for (NodeInput& node : nodes) {
     const policy::UpgradePolicy* policy = PolicyOf(policies, node);
-    const auto query = policy == nullptr ? std::nullopt : PodsFor(node, *policy, space_);
+    const auto query = policy == nullptr ? std::nullopt : PodsFor(node, *policy, ns_);
     if (query.has_value() && !queries.contains(*query)) {
       node.unseen = format("{} other nodes are looked at first", kNodesAtOnce);
       continue;
@@ -263,7 +263,7 @@ Status Actor::ShowClaims(std::vector<NamedPod>& pods, std::map<std::string, bool
       if (!asks || holds->second) {
         break;
       }
-      const Result<Json> claim = ReadClaim({pod.key.space, name});
+      const Result<Json> claim = ReadClaim({pod.key.ns, name});
       if (!claim.has_value()) {
         known.erase(holds);
         return std::unexpected(claim.error());
@@ -290,7 +290,7 @@ Result<Json> Actor::ReadClaim(const kube::Key& key) {
 // Whoever else is in progress by now is not left out.
 Status Actor::Refresh(const Observer& observer, std::vector<NodeInput>& nodes) {
   const WallTime now = clock_.Wall();
-  TRY(client_.List(kube::kinds::kNode, {.space = "", .labels = InProgressSelector(), .fields = ""},
+  TRY(client_.List(kube::kinds::kNode, {.ns = "", .labels = InProgressSelector(), .fields = ""},
                    [&](const Json& object) {
                      NodeInput fresh =
                          Observe(observer, TextAt(object, "metadata.name"), ProjectNode(object));

@@ -23,7 +23,7 @@ class Actor {
  public:
   // `wake` asks for a Reconcile, `changed` is called when status() has changed; both come from any
   // thread and must not block.
-  Actor(kube::Client& client, View& view, kube::EventRecorder& events, std::string space,
+  Actor(kube::Client& client, View& view, kube::EventRecorder& events, std::string ns,
         std::function<void()> wake, std::function<void()> changed,
         const Clock& clock = RealClock());
 
@@ -57,7 +57,7 @@ class Actor {
   kube::Client& client_;
   View& view_;
   kube::EventRecorder& events_;
-  const std::string space_;
+  const std::string ns_;
   const std::function<void()> wake_;
   const std::function<void()> changed_;
   const Clock& clock_;

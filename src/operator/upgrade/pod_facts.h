@@ -59,7 +59,7 @@ RevisionFacts ProjectRevision(const Json& revision);
 
 // Which pods are to be seen.
 struct PodQuery {
-  std::string space = {};   // empty: all namespaces
+  std::string ns = {};      // empty: all namespaces
   std::string labels = {};  // a label selector; empty: all
   std::string node = {};    // empty: on all nodes
   auto operator<=>(const PodQuery&) const = default;

@@ -269,7 +269,7 @@ bool IsOn(const policy::ClusterPolicy& policy) {
 }
 
 std::set<PodQuery> PodsFor(const std::vector<NodeInput>& nodes, const Policies& policies,
-                           const std::string& space) {
+                           const std::string& ns) {
   std::set<PodQuery> queries;
   size_t one_by_one = 0;
   for (const NodeInput* node : ByAge(nodes)) {
@@ -277,13 +277,13 @@ std::set<PodQuery> PodsFor(const std::vector<NodeInput>& nodes, const Policies& 
     if (policy == nullptr) {
       continue;
     }
-    std::optional<PodQuery> query = PodsFor(*node, *policy, space);
+    std::optional<PodQuery> query = PodsFor(*node, *policy, ns);
     if (query.has_value() && (query->node.empty() || ++one_by_one <= kNodesAtOnce)) {
       queries.insert(*std::move(query));
     }
     // One list for a whole roll-out, and it is there when the first node needs it.
     if (InProgress(node->state) && node->state != State::kFailed) {
-      queries.insert(ValidatorPods(space));
+      queries.insert(ValidatorPods(ns));
     }
   }
   return queries;

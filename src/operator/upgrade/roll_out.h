@@ -58,7 +58,7 @@ bool IsOn(const policy::ClusterPolicy& policy);
 // All queries of pods that the nodes' states ask for. At most kNodesAtOnce nodes are looked at one
 // by one, those first that are at it longest; the others have to wait.
 std::set<PodQuery> PodsFor(const std::vector<NodeInput>& nodes, const Policies& policies,
-                           const std::string& space);
+                           const std::string& ns);
 inline constexpr size_t kNodesAtOnce = 16;
 
 // The plan in the ClusterPolicy's status (driverUpgrades). Of very many nodes the first are shown.

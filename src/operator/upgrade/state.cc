@@ -246,14 +246,14 @@ Json PatchOf(const Change& change) {
   return patch;
 }
 
-PodQuery ValidatorPods(const std::string& space) {
-  return {.space = space, .labels = "app=nvidia-operator-validator"};
+PodQuery ValidatorPods(const std::string& ns) {
+  return {.ns = ns, .labels = "app=nvidia-operator-validator"};
 }
 
 std::optional<PodQuery> PodsFor(const NodeInput& node, const policy::UpgradePolicy& policy,
-                                const std::string& space) {
+                                const std::string& ns) {
   if (node.state == State::kValidation) {
-    return ValidatorPods(space);
+    return ValidatorPods(ns);
   }
   if (node.state == State::kWaitForJobs && !policy.jobs_selector.empty()) {
     return PodQuery{.labels = policy.jobs_selector};

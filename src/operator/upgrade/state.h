@@ -106,12 +106,12 @@ Change Abandon(const NodeInput& node);
 // The merge patch of the Node.
 Json PatchOf(const Change& change);
 
-// Which pods the node's state asks for; nullopt: none. `space` is the operator's namespace.
+// Which pods the node's state asks for; nullopt: none. `ns` is the operator's namespace.
 std::optional<PodQuery> PodsFor(const NodeInput& node, const policy::UpgradePolicy& policy,
-                                const std::string& space);
+                                const std::string& ns);
 
 // The validator's pods, of all nodes.
-PodQuery ValidatorPods(const std::string& space);
+PodQuery ValidatorPods(const std::string& ns);
 
 // Whether it is to be uncordoned when its upgrade ends.
 bool CordonedByUs(const NodeInput& node);

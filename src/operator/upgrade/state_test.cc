@@ -96,7 +96,7 @@ TEST(PodsFor, EachStateItsOwn) {
   EXPECT_EQ(pods(State::kDrain),
             (PodQuery{.labels = "nvidia.com/gpu-driver-upgrade-drain.skip!=true", .node = "n"}));
   EXPECT_EQ(pods(State::kValidation),
-            (PodQuery{.space = "ns", .labels = "app=nvidia-operator-validator"}));
+            (PodQuery{.ns = "ns", .labels = "app=nvidia-operator-validator"}));
   for (const State state : {State::kUnknown, State::kDone, State::kRequired, State::kCordon,
                             State::kPodRestart, State::kUncordon, State::kFailed}) {
     EXPECT_EQ(pods(state), std::nullopt);

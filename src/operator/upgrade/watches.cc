@@ -11,7 +11,7 @@ namespace gantry::gpu_operator::upgrade {
 namespace {
 
 kube::Selection SelectionOf(const PodQuery& query) {
-  return {.space = query.space,
+  return {.ns = query.ns,
           .labels = query.labels,
           .fields = query.node.empty() ? "" : "spec.nodeName=" + query.node};
 }
@@ -49,21 +49,20 @@ struct Watches::PodWatch {
 };
 
 struct Watches::RevisionWatch {
-  RevisionWatch(kube::Client& client, const std::string& space,
-                const std::function<void()>& changed)
+  RevisionWatch(kube::Client& client, const std::string& ns, const std::function<void()>& changed)
       : cache(
             ProjectRevision, [changed](const kube::Key&, const auto&, const auto&) { changed(); },
             changed),
         watch(client, kube::kinds::kControllerRevision,
-              {.space = space, .labels = kDriverPods, .fields = ""}, cache) {
+              {.ns = ns, .labels = kDriverPods, .fields = ""}, cache) {
     watch.Start();
   }
   kube::Cache<RevisionFacts> cache;
   kube::Watch watch;
 };
 
-Watches::Watches(kube::Client& client, std::string space, std::function<void()> changed)
-    : client_(client), space_(std::move(space)), changed_(std::move(changed)) {}
+Watches::Watches(kube::Client& client, std::string ns, std::function<void()> changed)
+    : client_(client), ns_(std::move(ns)), changed_(std::move(changed)) {}
 
 Watches::~Watches() = default;
 
@@ -83,7 +82,7 @@ void Watches::Add(const PodQuery& query) {
     watch = std::make_unique<PodWatch>(client_, query, changed_);
   }
   if (revisions_ == nullptr) {
-    revisions_ = std::make_unique<RevisionWatch>(client_, space_, changed_);
+    revisions_ = std::make_unique<RevisionWatch>(client_, ns_, changed_);
   }
 }
 

@@ -19,7 +19,7 @@ namespace gantry::gpu_operator::upgrade {
 class Watches {
  public:
   // `changed` is called from the watches' threads and must not block.
-  Watches(kube::Client& client, std::string space, std::function<void()> changed);
+  Watches(kube::Client& client, std::string ns, std::function<void()> changed);
   ~Watches();
   Watches(const Watches&) = delete;
   Watches& operator=(const Watches&) = delete;
@@ -45,7 +45,7 @@ class Watches {
   struct RevisionWatch;
 
   kube::Client& client_;
-  const std::string space_;
+  const std::string ns_;
   const std::function<void()> changed_;
   std::map<PodQuery, std::unique_ptr<PodWatch>> pods_;
   std::unique_ptr<RevisionWatch> revisions_;

@@ -140,14 +140,14 @@ void ControlPlane::StartApiServer() {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   // /readyz answers in plain text; the objects that the server makes at its start stand for it.
   while (true) {
-    const Result<Json> space = client->Get(kinds::kNamespace, {"", "default"});
+    const Result<Json> ns = client->Get(kinds::kNamespace, {"", "default"});
     const Result<Json> role = client->Get(kinds::kClusterRole, {"", "cluster-admin"});
-    if (space.has_value() && role.has_value()) {
+    if (ns.has_value() && role.has_value()) {
       return;
     }
     if (std::chrono::steady_clock::now() > deadline) {
       std::fprintf(stderr, "no API server: %s\n%s\n",
-                   (space.has_value() ? role : space).error().message.c_str(),
+                   (ns.has_value() ? role : ns).error().message.c_str(),
                    ReadFileText(File("apiserver.log")).c_str());
       std::abort();
     }

@@ -168,7 +168,7 @@ TEST(Client, ListsInPagesOneItemAtATime) {
   }
   std::set<std::string> names;
   const Result<std::string> version = client->List(
-      kinds::kConfigMap, {.space = "default", .labels = "test=pages"},
+      kinds::kConfigMap, {.ns = "default", .labels = "test=pages"},
       [&names](const Json& item) {
         EXPECT_EQ(TextAt(item, "kind"), "ConfigMap");
         names.insert(KeyOf(item).name);
@@ -329,7 +329,7 @@ TEST(Token, IsExchangedWhileTheOldOneEnds) {
   config.token_file = file;
   const auto client = Client::Create(config).value();
   Record record;
-  Watch watch(*client, kinds::kConfigMap, {.space = "default", .labels = "test=token"}, record,
+  Watch watch(*client, kinds::kConfigMap, {.ns = "default", .labels = "test=token"}, record,
               Quick());
   watch.Start();
   ASSERT_TRUE(Eventually([&] { return watch.synced(); }));
@@ -359,7 +359,7 @@ TEST(Watch, TellsWhatIsThereAndWhatChanges) {
   const auto client = AdminClient();
   ASSERT_TRUE(client->Create(kinds::kConfigMap, ConfigMap("told", "1", "told")).has_value());
   Record record;
-  Watch watch(*client, kinds::kConfigMap, {.space = "default", .labels = "test=told"}, record);
+  Watch watch(*client, kinds::kConfigMap, {.ns = "default", .labels = "test=told"}, record);
   watch.Start();
   ASSERT_TRUE(Eventually([&] { return watch.synced(); }));
   ASSERT_TRUE(client->Apply(kinds::kConfigMap, ConfigMap("told", "2", "told")).has_value());
@@ -382,8 +382,7 @@ TEST(Watch, GoesOnWhereAConnectionWasCut) {
     ASSERT_TRUE(admin->Create(kinds::kConfigMap, ConfigMap(name, "1", "cut")).has_value());
   }
   Record record;
-  Watch watch(*client, kinds::kConfigMap, {.space = "default", .labels = "test=cut"}, record,
-              Quick());
+  Watch watch(*client, kinds::kConfigMap, {.ns = "default", .labels = "test=cut"}, record, Quick());
   watch.Start();
   ASSERT_TRUE(Eventually([&] { return watch.synced() && watch.streams() == 1; }));
   for (int i = 2; i < 12; ++i) {
@@ -404,7 +403,7 @@ TEST(Watch, AServerThatEndsItsStreamsIsAskedAgain) {
   WatchOptions options = Quick();
   options.server_timeout_min = seconds(1);
   options.server_timeout_max = seconds(1);
-  Watch watch(*client, kinds::kConfigMap, {.space = "default", .labels = "test=ends"}, record,
+  Watch watch(*client, kinds::kConfigMap, {.ns = "default", .labels = "test=ends"}, record,
               options);
   watch.Start();
   ASSERT_TRUE(Eventually([&] { return watch.streams() >= 3; }));
@@ -428,8 +427,7 @@ TEST(Watch, AfterAnExpiredVersionOnlyTheDifferenceIsTold) {
     failures.push_back(error.kind);
   };
   Record record;
-  Watch watch(*client, kinds::kConfigMap, {.space = "default", .labels = "test=old"}, record,
-              options);
+  Watch watch(*client, kinds::kConfigMap, {.ns = "default", .labels = "test=old"}, record, options);
   watch.Start();
   ASSERT_TRUE(Eventually([&] { return watch.synced() && watch.streams() == 1; }));
   const size_t before = record.told().size();
@@ -457,7 +455,7 @@ TEST(Watch, AServerThatRestartsTakesNothingAway) {
   const auto client = AdminClient();
   ASSERT_TRUE(client->Create(kinds::kConfigMap, ConfigMap("stays", "1", "stays")).has_value());
   Record record;
-  Watch watch(*client, kinds::kConfigMap, {.space = "default", .labels = "test=stays"}, record,
+  Watch watch(*client, kinds::kConfigMap, {.ns = "default", .labels = "test=stays"}, record,
               Quick());
   watch.Start();
   ASSERT_TRUE(Eventually([&] { return watch.synced(); }));
@@ -508,7 +506,7 @@ TEST(Cache, KeepsTheProjectionAndTellsWhenThatDiffers) {
                              changes.push_back(format("{} {}>{}", key.Text(), before ? *before : "",
                                                       after ? *after : ""));
                            });
-  Watch watch(*client, kinds::kConfigMap, {.space = "default", .labels = "test=cache"}, cache);
+  Watch watch(*client, kinds::kConfigMap, {.ns = "default", .labels = "test=cache"}, cache);
   watch.Start();
   std::stop_source never;
   ASSERT_TRUE(cache.WaitSynced(never.get_token()));
@@ -624,7 +622,7 @@ TEST(Events, RepeatsBecomeOneEventWithACount) {
     recorder.Normal(about, "Fine", "all is well");
     const auto read = [&] {
       events.clear();
-      const auto listed = client->List(kinds::kEvent, {.space = "default"}, [&](const Json& item) {
+      const auto listed = client->List(kinds::kEvent, {.ns = "default"}, [&](const Json& item) {
         if (TextAt(item, "involvedObject.name") == "eventful") {
           events.push_back(item);
         }

@@ -186,7 +186,7 @@ class Manager {
     while (true) {
       TRY_ASSIGN(NodeCluster::Pods seen, cluster_.PodsOfNode());
       std::erase_if(seen.pods, [this](const agent::NodePod& pod) {
-        return !agent::MustBeGone(pod, flags_.space);
+        return !agent::MustBeGone(pod, flags_.ns);
       });
       if (seen.pods.empty()) {
         return {};

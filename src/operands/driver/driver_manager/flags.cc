@@ -13,7 +13,7 @@ namespace {
 
 void AddCluster(agent::FlagSet& set, ManagerFlags& flags) {
   set.Value("--node-name", flags.node_name, {names::kNodeName}, "this node");
-  set.Value("--operator-namespace", flags.space, {names::kOperatorNamespace},
+  set.Value("--operator-namespace", flags.ns, {names::kOperatorNamespace},
             "the operands' namespace")
       ->capture_default_str();
   set.Value("--kubeconfig", flags.kubeconfig, {"KUBECONFIG"},

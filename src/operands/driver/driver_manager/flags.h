@@ -18,8 +18,8 @@ enum class ManagerWord { kUninstall, kPreflight };
 struct ManagerFlags {
   ManagerWord word = ManagerWord::kUninstall;
   std::string node_name;
-  std::string space = "gpu-operator";  // of the operands
-  std::string kubeconfig;              // a path; empty: in-cluster
+  std::string ns = "gpu-operator";  // of the operands
+  std::string kubeconfig;           // a path; empty: in-cluster
   bool evict_gpu_pods = true;
   bool auto_drain = true;
   bool force = false;              // pods without a controller go too

@@ -68,7 +68,7 @@ Result<NodeCluster::Pods> NodeCluster::PodsOfNode(const std::string& labels) {
   Pods found;
   TRY_ASSIGN(
       found.version,
-      client_->List(kPod, {.space = "", .labels = labels, .fields = "spec.nodeName=" + node_},
+      client_->List(kPod, {.ns = "", .labels = labels, .fields = "spec.nodeName=" + node_},
                     [&](const Json& pod) { found.pods.push_back(agent::ProjectNodePod(pod)); }));
   return found;
 }
@@ -78,7 +78,7 @@ void NodeCluster::AwaitPodEvent(const std::string& version, std::chrono::seconds
   const auto bounded = client_->Bounded(happened.get_token());
   // However it ends, the caller looks again.
   const Status ended = bounded->WatchOnce(
-      kPod, {.space = "", .labels = "", .fields = "spec.nodeName=" + node_},
+      kPod, {.ns = "", .labels = "", .fields = "spec.nodeName=" + node_},
       {.resource_version = version, .server_timeout = limit, .idle_limit = limit},
       [&happened](const Json& /*event*/) { happened.request_stop(); });
   static_cast<void>(ended);
