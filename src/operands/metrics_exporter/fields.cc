@@ -12,6 +12,7 @@ namespace gantry::metrics_exporter {
 namespace {
 
 constexpr std::string_view kPrefix = "DCGM_FI_";
+constexpr size_t kLongestMeant = 100;  // no name is longer, and comparing takes its length
 
 // What the exporter counts itself (dcgm-exporter 4.8).
 constexpr auto kOwnRows = std::to_array<FieldRow>({
@@ -217,10 +218,16 @@ bool IsDcgmOnly(std::string_view name) {
 
 std::string NearestName(std::string_view name) {
   std::string nearest;
+  if (name.size() > kLongestMeant) {
+    return nearest;
+  }
   size_t least = name.size() / 3 + 1;  // more would be another name
   const auto look_at = [&](const std::string& known) {
-    if (const size_t distance = known.empty() ? least : EditDistance(name, known);
-        distance < least) {
+    const size_t longer = std::max(name.size(), known.size()) - std::min(name.size(), known.size());
+    if (known.empty() || longer >= least) {
+      return;
+    }
+    if (const size_t distance = EditDistance(name, known); distance < least) {
       least = distance;
       nearest = known;
     }

@@ -91,6 +91,7 @@ TEST(Fields, TheNearestNameIsNamed) {
   EXPECT_EQ(NearestName("DCGM_FI_DEV_GPU_TEMPERATURE"), "DCGM_FI_DEV_GPU_TEMP");
   EXPECT_EQ(NearestName("DCGM_FI_DEV_SM_CLOK"), "DCGM_FI_DEV_SM_CLOCK");
   EXPECT_EQ(NearestName("something"), "");
+  EXPECT_EQ(NearestName(std::string(1 << 20, 'x')), "");
 }
 
 }  // namespace

@@ -200,6 +200,8 @@ void Exporter::StartMonitor() {
       .ask = [sampler = sampler_](const auto& library,
                                   const auto& uuid) { return sampler->Sample(library, uuid); }});
   Look();
+  // One look at a time: for some seconds after each, an XID may come twice.
+  sample_at_ = RealClock().Now() + arguments_.interval;
 }
 
 void Exporter::Look() {
@@ -346,6 +348,9 @@ int Exporter::Run() {
   if (arguments_.kubernetes) {
     lister_ = std::make_unique<PodLister>(arguments_.pod_resources,
                                           [this](Pods pods) { mailbox_.Post(std::move(pods)); });
+  }
+  if (lister_ != nullptr) {
+    lister_->Ask();
   }
   FollowDriver();
   while (true) {
