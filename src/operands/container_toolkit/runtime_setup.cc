@@ -34,11 +34,7 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-using std::chrono::steady_clock;
 
-constexpr milliseconds kAskAgain(20);
-constexpr milliseconds kAnswerTakes(200);
-constexpr seconds kAskWithin(1);
 // Notes in the journal.
 constexpr char kRunning[] = "runtime-running";  // "<pid> <start time> <fingerprint>[ pending]"
 constexpr char kRefused[] = "runtime-refused";  // fingerprint of what was rolled back
@@ -126,13 +122,12 @@ bool HasAll(const std::vector<std::string>& present, const std::vector<std::stri
   });
 }
 
-// CRI-O tells its handlers since 1.30; before, its own program has shown that it has them.
-bool Has(const std::string& engine, const container::CriStatus& status,
-         const std::vector<std::string>& handlers) {
+}  // namespace
+
+bool HasHandlers(const std::string& engine, const container::CriStatus& status,
+                 const std::vector<std::string>& handlers) {
   return HasAll(status.handlers, handlers) || (engine == "crio" && status.handlers.empty());
 }
-
-}  // namespace
 
 std::string RuntimeSetup::Here(const std::string& host_path) const {
   return ResolveInRoot(flags_.host_root, host_path).value_or(JoinPath(flags_.host_root, host_path));
@@ -308,174 +303,6 @@ Status RuntimeSetup::NoteHandlers(host::Journal& journal,
                          format("{} {} {}", found_.engine, found_.socket, Join(handlers, ",")));
 }
 
-Result<host::ProcessId> RuntimeSetup::RestartAndWait(const std::vector<std::string>& handlers) {
-  if (!RestartsItself()) {
-    LetStartsFinish();
-    TRY(Restart(found_.process));
-  }
-  const auto deadline = steady_clock::now() + AnswerWithin();
-  // Being told when the socket is made anew saves some milliseconds; a host without a free inotify
-  // instance is no reason to give up a configuration that works.
-  auto watcher = host::Watcher::Create();
-  const Status watching = watcher
-                              ? watcher->Add(Here(found_.socket), host::Watcher::For::kExistence)
-                              : std::unexpected(watcher.error());
-  if (!watching) {
-    log::Warning("{}; {} is asked again and again instead", watching.error().message,
-                 found_.engine);
-  }
-  std::string missing = "nobody serves its socket";
-  while (steady_clock::now() < deadline) {
-    const auto left = std::chrono::duration_cast<milliseconds>(deadline - steady_clock::now());
-    const auto now = Answers(found_.process, handlers, left);
-    if (now) {
-      return *now;
-    }
-    missing = now.error().message;
-    const auto again = std::min(deadline, steady_clock::now() + kAskAgain);
-    if (watching) {
-      watcher->Next(-1, again);
-    } else {
-      host::WaitReadable({}, again);
-    }
-  }
-  return Fail(ErrorKind::kTimeout,
-              format("wait for {}: {} after {} s", found_.engine, missing, AnswerWithin().count()));
-}
-
-// The kubelet would see its call end with EOF, and start the container a second time.
-void RuntimeSetup::LetStartsFinish() const {
-  const auto deadline = steady_clock::now() + container::kStartTakes;
-  const WallTime begin = std::chrono::system_clock::now();
-  auto starts = StartsUnderWay(begin, kAskWithin);
-  if (starts && !starts->empty()) {
-    log::Info("waiting up to {} s for the start of {}", container::kStartTakes.count(),
-              Join(*starts, ", "));
-    do {
-      host::WaitReadable({}, steady_clock::now() + kAskAgain);
-      starts = StartsUnderWay(begin, kAskWithin);
-    } while (starts && !starts->empty() && steady_clock::now() < deadline);
-    // A container runs before whoever asked for it is told so.
-    host::WaitReadable({}, steady_clock::now() + kAnswerTakes);
-  }
-  if (!starts) {
-    log::Info("no start of a container is waited for: {}", starts.error().message);
-  } else if (!starts->empty()) {
-    log::Warning("the restart cuts off the start of {}", Join(*starts, ", "));
-  }
-}
-
-Result<std::vector<std::string>> RuntimeSetup::StartsUnderWay(WallTime begin,
-                                                              milliseconds limit) const {
-  TRY_ASSIGN(const std::string containers,
-             container::CallCri(Here(found_.socket), "ListContainers", "", limit));
-  TRY_ASSIGN(const auto made, container::ParseCriContainers(containers));
-  TRY_ASSIGN(const auto pods, Sandboxes(limit));
-  return container::StartsUnderWay(pods, made, begin);
-}
-
-Result<host::ProcessId> RuntimeSetup::Answers(const host::ProcessId& before,
-                                              const std::vector<std::string>& handlers,
-                                              milliseconds limit) const {
-  TRY_ASSIGN(const host::ProcessId peer, host::SocketPeer(Here(found_.socket)));
-  if (peer == before) {
-    return Fail(ErrorKind::kUnavailable, "it was not restarted");
-  }
-  TRY_ASSIGN(const container::CriStatus status,
-             container::AskCriStatus(Here(found_.socket), limit));
-  if (!status.ready) {
-    return Fail(ErrorKind::kUnavailable, "it says that it is not ready");
-  }
-  if (!Has(found_.engine, status, handlers)) {
-    return Fail(ErrorKind::kUnavailable, "it has not all of " + Join(handlers, ", "));
-  }
-  return peer;
-}
-
-// The systemd unit that runs it, from its cgroup; empty without systemd.
-std::string RuntimeSetup::SystemdUnit(const host::ProcessId& process) const {
-  const auto systemd = host::Inspect(Here("/run/systemd/system"));
-  if (!systemd || systemd->kind != host::FileKind::kDirectory) {
-    return "";
-  }
-  const std::string cgroups = ReadFile(format("/proc/{}/cgroup", process.pid)).value_or("");
-  for (const std::string& line : Split(cgroups, '\n')) {
-    const std::string name = BaseName(line);
-    if (name.ends_with(".service")) {
-      return name;
-    }
-  }
-  return "";
-}
-
-Status RuntimeSetup::Restart(const host::ProcessId& process) const {
-  const bool by_unit = flags_.restart_mode == "systemd" || !SignalRestarts();
-  std::string unit = flags_.restart_mode == "signal" && !by_unit ? "" : SystemdUnit(process);
-  if (unit.empty() && by_unit) {
-    unit = UsualUnit();
-  }
-  if (!unit.empty()) {
-    const Status done = RestartUnit(unit);
-    if (done || by_unit || done.error().kind != ErrorKind::kNotFound) {
-      return done;
-    }
-  }
-  log::Info("restarting {} (process {}) by SIGHUP", found_.engine, process.pid);
-  return host::SendSignal(process, SIGHUP);
-}
-
-Status RuntimeSetup::RestartUnit(const std::string& unit) const {
-  log::Info("restarting {}", unit);
-  for (const char* systemctl :
-       {"/usr/bin/systemctl", "/bin/systemctl", "/run/current-system/sw/bin/systemctl"}) {
-    const auto done = host::RunProgram(
-        {{systemctl, "restart", "--no-block", unit}, flags_.host_root, seconds(5)});
-    if (!done && done.error().kind == ErrorKind::kNotFound) {
-      continue;
-    }
-    if (!done) {
-      return std::unexpected(done.error());
-    }
-    return done->exit_status == 0
-               ? Status{}
-               : Fail(ErrorKind::kInternal, format("restart {}: {}", unit, Trim(done->errors)));
-  }
-  return Fail(ErrorKind::kNotFound,
-              format("restart {}: there is no systemctl on the host", found_.engine));
-}
-
-Result<std::vector<container::CriSandbox>> RuntimeSetup::Sandboxes(milliseconds limit) const {
-  TRY_ASSIGN(const std::string message,
-             container::CallCri(Here(found_.socket), "ListPodSandbox", "", limit));
-  return container::ParseCriSandboxes(message);
-}
-
-// Which pods need the runtime's program until they have ended; empty: none. Those of the default
-// handler do that are older than `withdrawn`: since then it is the engine's own.
-std::string RuntimeSetup::Users(const std::vector<std::string>& handlers,
-                                std::optional<WallTime> withdrawn) const {
-  if (handlers.empty()) {
-    return "";  // the engine never had it
-  }
-  const auto sandboxes = Sandboxes(kAskWithin);
-  if (!sandboxes) {
-    return format("it is not known which containers run by it: {}", sandboxes.error().message);
-  }
-  std::vector<std::string> pods;
-  for (const container::CriSandbox& sandbox : *sandboxes) {
-    const bool by_another =
-        sandbox.handler.empty() && withdrawn.has_value() && sandbox.created >= *withdrawn;
-    if (sandbox.ready && !by_another &&
-        std::ranges::find(handlers, sandbox.handler) != handlers.end()) {
-      pods.push_back(sandbox.pod);
-    }
-  }
-  constexpr size_t kNamed = 3;
-  const std::string more = pods.size() > kNamed ? format(", {} more", pods.size() - kNamed) : "";
-  pods.resize(std::min(pods.size(), kNamed));
-  return pods.empty() ? "" : format("containers run by it: {}{}", Join(pods, ", "), more);
-}
-
 // Takes back what `which` chooses and has the engine run without it; why it runs with it still, if
 // it does.
 Result<std::string> RuntimeSetup::Withdraw(host::Journal& journal,
@@ -578,7 +405,7 @@ bool ServesAsBefore(const Flags& flags, const host::Journal& journal) {
     return status && HasAll(status->runtimes, served.handlers);
   }
   const auto status = container::AskCriStatus(socket, seconds(2));
-  return status && status->ready && Has(served.engine, *status, served.handlers);
+  return status && status->ready && HasHandlers(served.engine, *status, served.handlers);
 }
 
 Result<std::unique_ptr<RuntimeSetup>> MakeRuntimeSetup(const Flags& flags,

@@ -10,12 +10,16 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "container/cri_starts.h"
+#include "container/cri_status.h"
 #include "host/journal.h"
 #include "host/processes.h"
 #include "operands/container_toolkit/flags.h"
 #include "operands/container_toolkit/runtime_discovery.h"
 
 namespace gantry::container_toolkit {
+
+// How long an engine that runs may take for an answer.
+inline constexpr std::chrono::seconds kAskWithin(1);
 
 // Brings the container engine of a node to have NVIDIA's runtimes, or takes them from it. What
 // shall be in its files is tried out by the engine's own program before it is put in place; the
@@ -153,5 +157,10 @@ bool IsConfigured(const host::Journal& journal);
 // Whether it answers, with the runtimes of the last configuration that worked: then a newer one
 // that fails takes nothing from the node. Blocks for two seconds at most.
 bool ServesAsBefore(const Flags& flags, const host::Journal& journal);
+
+// Whether the engine serves these handlers. CRI-O reports its own since 1.30; before, its own
+// program has shown that it has them.
+bool HasHandlers(const std::string& engine, const container::CriStatus& status,
+                 const std::vector<std::string>& handlers);
 
 }  // namespace gantry::container_toolkit
