@@ -159,7 +159,7 @@ void ValuePrinter::PutInteger(long long number, unsigned base, char32_t verb) {
   if (flags.precision.has_value()) {
     ZerosBefore(digits, *flags.precision);
   } else if (flags.zero && !flags.minus && flags.width.has_value()) {
-    ZerosBefore(digits, *flags.width - (negative || flags.plus || flags.ns ? 1 : 0));
+    ZerosBefore(digits, *flags.width - (negative || flags.plus || flags.space ? 1 : 0));
   }
   if (flags.sharp && (base != 8 || digits.front() != '0')) {
     digits.insert(0, base == 2     ? "0b"
@@ -169,7 +169,7 @@ void ValuePrinter::PutInteger(long long number, unsigned base, char32_t verb) {
                                    : "0x");
   }
   digits.insert(0, verb == 'O' ? "0o" : "");
-  digits.insert(0, negative ? "-" : flags.plus ? "+" : flags.ns ? " " : "");
+  digits.insert(0, negative ? "-" : flags.plus ? "+" : flags.space ? " " : "");
   PadWithBlanks(digits);
 }
 
@@ -225,8 +225,8 @@ void ValuePrinter::PutFloat(double number, char verb, int precision, bool capita
     // %X counts no digits.
     KeepZeros(text, verb, verb == 'g' || (verb == 'x' && !capitals) ? precision : 0);
   }
-  const bool sign = flags.plus || text[0] != '+' || flags.ns;
-  if (flags.ns && text[0] == '+' && !flags.plus) {
+  const bool sign = flags.plus || text[0] != '+' || flags.space;
+  if (flags.space && text[0] == '+' && !flags.plus) {
     text[0] = ' ';
   }
   if (!finite) {  // an infinite one has its sign always
@@ -288,7 +288,7 @@ void ValuePrinter::PutBytes(std::string_view bytes, bool capitals) {
   const std::string_view mark = flags.sharp ? (capitals ? "0X" : "0x") : "";
   std::string text;
   for (const char byte : bytes) {
-    text += text.empty() || flags.ns ? format("{}{}", text.empty() ? "" : " ", mark) : "";
+    text += text.empty() || flags.space ? format("{}{}", text.empty() ? "" : " ", mark) : "";
     text += (capitals ? "0123456789ABCDEF"
                       : "0123456789abcdef")[static_cast<unsigned char>(byte) >> 4U];
     text += (capitals ? "0123456789ABCDEF"

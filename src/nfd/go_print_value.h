@@ -18,7 +18,7 @@ struct PrintFlags {
   bool zero = false;
   bool plus = false;
   bool minus = false;
-  bool ns = false;
+  bool space = false;
   bool go_syntax = false;  // %#v
   std::optional<int> width;
   std::optional<int> precision;
