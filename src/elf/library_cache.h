@@ -79,8 +79,8 @@ class LibraryCache {
 // them, each once, in its order. None if there is no cache that can be read.
 std::vector<std::string> CachedFolders(const std::string& root, std::string_view soname);
 
-// Where system extensions of Talos put libraries, with a glibc of their own and without: no cache of
-// the host lists these.
+// Where system extensions of Talos put libraries, with a glibc of their own and without: no cache
+// of the host lists these.
 inline constexpr std::array kExtensionFolders = {"/usr/local/glibc/usr/lib", "/usr/lib"};
 
 }  // namespace gantry::elf

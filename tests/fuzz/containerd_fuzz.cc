@@ -6,8 +6,8 @@
 #include <string>
 
 #include "container/containerd.h"
-#include "container/containerd_reading.h"
 #include "container/containerd_layout.h"
+#include "container/containerd_reading.h"
 
 namespace gantry::container {
 namespace {
