@@ -18,7 +18,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from control_plane import wait
-from test_device_plugin import FAKEGPU, ROOT, build, machine  # noqa: F401: a fixture
+from test_device_plugin import FAKEGPU, ROOT, machine
 
 # What dcgm-exporter serves without being told, and what of it a GPU before Hopper has.
 COUNTERS = {"DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", "DCGM_FI_DEV_PCIE_REPLAY_COUNTER",
@@ -114,7 +114,7 @@ class Exporter:
 
 
 @pytest.fixture
-def exporter(build, tmp_path):  # noqa: F811
+def exporter(build, tmp_path):
     made = []
 
     def make(profile="2xt4", *words, **options):
@@ -391,7 +391,7 @@ def test_it_is_small_and_quick(exporter):
         assert peak <= 10 * 1024
 
 
-def test_the_page_of_fields_says_what_is_served(build):  # noqa: F811
+def test_the_page_of_fields_says_what_is_served(build):
     done = subprocess.run([sys.executable, ROOT / "tools/dcgm_fields.py", build / "bin/gantry", "--check"], text=True,
                           capture_output=True, check=False)
     assert done.returncode == 0, done.stderr
