@@ -295,7 +295,7 @@ def test_killed_at_any_moment(make_host):
 def test_leftovers_of_other_operands_go(make_host):
     host = make_host()
     assert host.install().returncode == 0
-    host.see("run/nvidia/validations").mkdir(parents=True)
+    host.see("run/nvidia/validations").mkdir(parents=True, exist_ok=True)
     host.see("run/nvidia/validations/driver-ready").touch()
     host.see("run/nvidia/validations/.driver-ctr-failed").touch()
     host.see("run/nvidia/driver-cache/6.1_535_open_0").mkdir(parents=True)
