@@ -13,6 +13,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/paths.h"
 #include "gpu/gpu_look.h"
 #include "gpu/open_nvml.h"
 #include "nvml/nvml.h"
