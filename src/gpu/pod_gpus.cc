@@ -60,7 +60,7 @@ std::optional<GpuPart> ByOldMigName(std::string_view device) {
   device.remove_prefix(std::string_view("MIG-").size());
   const auto parts = Split(device, '/');
   const auto instance = parts.size() == 3 ? Number(parts[1]) : std::nullopt;
-  return instance ? std::optional(GpuPart{.uuid = std::string(parts[0]), .gpu_instance = *instance})
+  return instance ? std::optional(GpuPart{.uuid = std::string(parts[0]), .gpu_instance = instance})
                   : std::nullopt;
 }
 

@@ -77,16 +77,17 @@ bool Connection::Receive(SteadyTime now) {
 
 // A request at the beginning of what has come, if it is whole.
 void Connection::TakeRequest() {
-  Result<std::optional<RequestHead>> head = ReadRequestHead(in_);
-  if (!head.has_value() || (!head->has_value() && in_.size() > kMaxRequest)) {
+  Result<std::optional<RequestHead>> read = ReadRequestHead(in_);
+  if (!read.has_value() || (!read->has_value() && in_.size() > kMaxRequest)) {
     request_ = {};
     Reply({.status = 400, .body = "bad request\n"}, false);
     return;
   }
-  if (!head->has_value()) {
+  std::optional<RequestHead>& head = *read;
+  if (!head.has_value()) {
     return;
   }
-  request_ = std::move(**head);
+  request_ = *std::move(head);
   in_.erase(0, request_.size);
   if (site_.web_config != nullptr) {
     site_.web_config->Refresh();

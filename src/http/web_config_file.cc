@@ -50,14 +50,14 @@ Status WebConfigFile::Read() {
   }
   std::erase_if(stamps_, [this](const auto& entry) { return entry.first != path_; });
   std::shared_ptr<const ServerTls> tls;
-  if (config->tls.has_value()) {
+  if (const std::optional<TlsSettings>& settings = config->tls; settings.has_value()) {
     for (const PemSource* source :
-         {&config->tls->certificate, &config->tls->key, &config->tls->client_authorities}) {
+         {&settings->certificate, &settings->key, &settings->client_authorities}) {
       if (!source->file.empty()) {
         stamps_[source->file] = StampOf(source->file);
       }
     }
-    Result<std::shared_ptr<const ServerTls>> made = ServerTls::Create(*config->tls);
+    Result<std::shared_ptr<const ServerTls>> made = ServerTls::Create(*settings);
     if (!made.has_value()) {
       return wrong(made.error());
     }
