@@ -95,6 +95,7 @@ std::vector<Point> EventLog::XidCount(const OfGpu& gpu, SteadyTime now) const {
     }
   }
   std::vector<Point> points;
+  points.reserve(counts.size());
   for (const auto& [number, count] : counts) {
     points.push_back({.value = static_cast<double>(count),
                       .labels = {WindowLabel(windows_.xids), {"xid", std::to_string(number)}},

@@ -400,10 +400,11 @@ int RunMetricsExporter(int argc, char** argv) {
     log::Error("dcgm-exporter: {}", parsed.error().message);
     return 2;
   }
-  if (!parsed->has_value()) {
+  std::optional<Arguments>& given = *parsed;
+  if (!given.has_value()) {
     return 0;
   }
-  Arguments arguments = **std::move(parsed);
+  Arguments arguments = *std::move(given);
   if (arguments.list_fields) {
     for (const Field& field : AllFields()) {
       std::cout << field.name << (field.other.empty() ? "" : " ") << field.other << "\n";
