@@ -112,10 +112,8 @@ LabelRules RulesFor(const ClusterInput& input, const DriversByNode& division,
   }
   // DaemonSets that are still there would end their pods with the label that they select by.
   rules.driver_systems |= !input.seen.driver_sets.empty() || !input.seen.host_driver_sets.empty();
-  if (!input.policy.driver_options.crd) {
-    rules.open_drivers = division.own.open;
-    std::ranges::copy(division.host.open, std::back_inserter(rules.open_drivers));
-  }
+  rules.open_drivers = division.own.open;
+  std::ranges::copy(division.host.open, std::back_inserter(rules.open_drivers));
   rules.validated = std::ranges::any_of(operands, [](const DesiredOperand& each) {
     return each.operand->id == policy::OperandId::kOperatorValidation && !each.theirs;
   });

@@ -115,11 +115,17 @@ TEST_F(DecideClusterTest, ADriverThatTakesEverySystemHoldsNodesOfOthersBack) {
                         .image = "r/driver:1-ubuntu20.04",
                         .nodes = {{std::string(names::kDeployPrefix) + "driver", "true"}}}};
   const ClusterDecision decision = Decide();
-  EXPECT_TRUE(decision.rules.driver_systems);
   ASSERT_EQ(decision.rules.open_drivers.size(), 1U);
   EXPECT_EQ(decision.rules.open_drivers.front().system, "ubuntu20.04");
   policy_.driver_options.crd = true;
   EXPECT_THAT(Decide().rules.open_drivers, IsEmpty()) << "NVIDIADrivers have their own nodes";
+}
+
+TEST_F(DecideClusterTest, TheLabelThatAnExistingDriverSelectsByStays) {
+  EXPECT_FALSE(Decide().rules.driver_systems);
+  seen_.host_driver_sets = {
+      {.name = "nvidia-vgpu-manager-daemonset", .system = "", .image = "", .nodes = {}}};
+  EXPECT_TRUE(Decide().rules.driver_systems);
 }
 
 TEST_F(DecideClusterTest, DriversThatTheOperatorUpgradesAreKnownOnTheirNodes) {

@@ -31,6 +31,7 @@
 #include "operator/owned_kinds.h"
 #include "operator/pod_security.h"
 #include "operator/release.h"
+#include "operator/strip.h"
 #include "operator/strip_nodes.h"
 #include "policy/kinds.h"
 #include "policy/names.h"

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "base/text.h"
+
 namespace gantry::gpu_operator {
 
 std::string DottedKernel(std::string_view kernel) {
