@@ -189,6 +189,19 @@ def failure(host: Host) -> dict[str, str]:
     return dict(line.partition("=")[::2] for line in file.read_text().splitlines()) if file.exists() else {}
 
 
+def test_an_engine_that_has_to_be_restarted_by_others_is_not_ready(make_host):
+    host = make_host()
+    asked = host.install("--restart-mode=none")
+    assert asked.returncode == 0, asked.stderr
+    assert host.restarts() == 0
+    told = failure(host)
+    assert (told["SERVES"], told["NEEDS_RESTART"]) == ("false", "true")
+    assert "containerd has not read its new configuration" in told["MESSAGE"]
+    assert host.install().returncode == 0
+    assert host.restarts() == 1
+    assert not failure(host)
+
+
 def test_what_breaks_later_takes_nothing_from_the_node(make_host):
     host = make_host()
     before = host.snapshot()
@@ -295,7 +308,6 @@ def test_killed_at_any_moment(make_host):
 def test_leftovers_of_other_operands_go(make_host):
     host = make_host()
     assert host.install().returncode == 0
-    host.see("run/nvidia/validations").mkdir(parents=True, exist_ok=True)
     host.see("run/nvidia/validations/driver-ready").touch()
     host.see("run/nvidia/validations/.driver-ctr-failed").touch()
     host.see("run/nvidia/driver-cache/6.1_535_open_0").mkdir(parents=True)
