@@ -132,7 +132,7 @@ def pod_of(samples, **labels):
 
 def test_a_node_without_being_told_anything(exporter):
     one = exporter("2xt4")
-    types, families = wait(lambda: one.get() and one.families(), "metrics", 5)
+    types, families = wait(lambda: one.get() and one.families(), "metrics", 30)
     # A T4 has no row remapper, no NVLink and no performance counters.
     served = (GAUGES - {"DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL", "DCGM_FI_DEV_ROW_REMAP_FAILURE"}) | {
         name for name in COUNTERS if "REMAPPED" not in name}
@@ -154,7 +154,7 @@ def test_a_node_without_being_told_anything(exporter):
 def test_values_follow_the_gpu(exporter):
     one = exporter("2xt4")
     one.control("set", "1", "temperature=83", "power=60", "utilization_gpu=97", "clock_sm=1410", "memory_used=4GiB")
-    wait(lambda: one.values("DCGM_FI_DEV_GPU_TEMP").get("1") == 83, "the temperature", 5)
+    wait(lambda: one.values("DCGM_FI_DEV_GPU_TEMP").get("1") == 83, "the temperature", 30)
     values = {name: one.values(f"DCGM_FI_DEV_{name}")["1"] for name in ("POWER_USAGE", "GPU_UTIL", "SM_CLOCK", "FB_USED")}
     assert values == {"POWER_USAGE": 60, "GPU_UTIL": 97, "SM_CLOCK": 1410, "FB_USED": 4096}
 
@@ -162,49 +162,49 @@ def test_values_follow_the_gpu(exporter):
 def test_performance_counters_since_hopper(exporter):
     one = exporter("8xh100-80")
     one.control("set", "all", "utilization_gpu=50")
-    wait(lambda: PROFILING <= set(one.families()[0]), "performance counters", 10)
-    wait(lambda: set(one.values("DCGM_FI_PROF_GR_ENGINE_ACTIVE").values()) == {0.5}, "half a GPU's work", 5)
+    wait(lambda: PROFILING <= set(one.families()[0]), "performance counters", 30)
+    wait(lambda: set(one.values("DCGM_FI_PROF_GR_ENGINE_ACTIVE").values()) == {0.5}, "half a GPU's work", 30)
     assert len(one.samples("DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL")) == 8
 
 
 def test_a_field_that_fails_blanks_nothing_else(exporter):
     one = exporter("2xt4")
-    wait(lambda: len(one.samples("DCGM_FI_DEV_GPU_TEMP")) == 2, "metrics", 5)
+    wait(lambda: len(one.samples("DCGM_FI_DEV_GPU_TEMP")) == 2, "metrics", 30)
     families = set(one.families()[0])
     for code in ("3", "4", "999"):  # not supported, no permission, unknown
         one.control("fail", "0", "--call", "nvmlDeviceGetTemperature", "--code", code)
-        wait(lambda: set(one.values("DCGM_FI_DEV_GPU_TEMP")) == {"1"}, f"only the other GPU's temperature: {code}", 5)
+        wait(lambda: set(one.values("DCGM_FI_DEV_GPU_TEMP")) == {"1"}, f"only the other GPU's temperature: {code}", 30)
         assert set(one.families()[0]) == families
         assert set(one.values("DCGM_FI_DEV_SM_CLOCK")) == {"0", "1"}
         one.control("recover", "0")
-        wait(lambda: len(one.samples("DCGM_FI_DEV_GPU_TEMP")) == 2, "both", 5)
+        wait(lambda: len(one.samples("DCGM_FI_DEV_GPU_TEMP")) == 2, "both", 30)
     one.control("fail", "all", "--call", "nvmlDeviceGetTemperature", "--code", "3")
-    wait(lambda: "DCGM_FI_DEV_GPU_TEMP" not in one.families()[0], "no family without samples", 5)
+    wait(lambda: "DCGM_FI_DEV_GPU_TEMP" not in one.families()[0], "no family without samples", 30)
 
 
 def test_a_lost_gpu_loses_its_series_until_it_is_back(exporter):
     one = exporter("2xt4")
-    wait(lambda: len(one.samples("DCGM_FI_DEV_GPU_TEMP")) == 2, "metrics", 5)
+    wait(lambda: len(one.samples("DCGM_FI_DEV_GPU_TEMP")) == 2, "metrics", 30)
     one.control("lose", "1", "--quiet")
     wait(lambda: {sample.labels["gpu"] for samples in one.families()[1].values() for sample in samples} == {"0"},
          "the other GPU alone", 5)
     one.control("recover", "1")
-    wait(lambda: len(one.samples("DCGM_FI_DEV_GPU_TEMP")) == 2, "both", 5)
+    wait(lambda: len(one.samples("DCGM_FI_DEV_GPU_TEMP")) == 2, "both", 30)
     assert one.process.poll() is None
 
 
 def test_a_gpu_that_hangs_holds_up_no_scrape(exporter):
     one = exporter("2xt4")
-    wait(lambda: len(one.samples("DCGM_FI_DEV_GPU_TEMP")) == 2, "metrics", 5)
+    wait(lambda: len(one.samples("DCGM_FI_DEV_GPU_TEMP")) == 2, "metrics", 30)
     one.control("hang", "0", "nvmlDeviceGetPowerUsage")
     wait(lambda: set(one.values("DCGM_FI_DEV_GPU_TEMP")) == {"1"}, "the GPU that hangs has no series", 15)
     one.control("set", "1", "temperature=71")
-    wait(lambda: one.values("DCGM_FI_DEV_GPU_TEMP") == {"1": 71}, "the other one is still looked at", 5)
+    wait(lambda: one.values("DCGM_FI_DEV_GPU_TEMP") == {"1": 71}, "the other one is still looked at", 30)
     started = time.monotonic()
     one.get()
     assert time.monotonic() - started < 1
     one.control("unhang", "0")
-    wait(lambda: len(one.samples("DCGM_FI_DEV_GPU_TEMP")) == 2, "both", 10)
+    wait(lambda: len(one.samples("DCGM_FI_DEV_GPU_TEMP")) == 2, "both", 30)
 
 
 def test_xids_are_told_and_counted(exporter, tmp_path):
@@ -219,7 +219,7 @@ def test_xids_are_told_and_counted(exporter, tmp_path):
     for _ in range(3):
         one.control("xid", "1", "43")
         time.sleep(0.2)
-    wait(lambda: one.values("DCGM_FI_DEV_XID_ERRORS") == {"0": 0, "1": 43}, "the last one", 5)
+    wait(lambda: one.values("DCGM_FI_DEV_XID_ERRORS") == {"0": 0, "1": 43}, "the last one", 30)
     counted = [s for s in one.samples("DCGM_EXP_XID_ERRORS_COUNT") if s.labels["gpu"] == "1"]
     assert [(s.value, s.labels["xid"]) for s in counted] == [(3, "43")]
     assert [(s.value, s.labels["xid"]) for s in one.samples("DCGM_EXP_XID_ERRORS_TOTAL")] == [(3, "43")]
@@ -230,19 +230,19 @@ def test_xids_are_told_and_counted(exporter, tmp_path):
 
 def test_pods_that_hold_gpus(exporter):
     one = exporter("2xt4", "-k")
-    wait(lambda: len(one.samples("DCGM_FI_DEV_GPU_TEMP")) == 2, "metrics without a kubelet", 5)
+    wait(lambda: len(one.samples("DCGM_FI_DEV_GPU_TEMP")) == 2, "metrics without a kubelet", 30)
     first, second = (gpu["uuid"] for gpu in one.gpus())
     one.pods(("team", "job", "main", "nvidia.com/gpu", [first]), ("team", "web", "c", "cpu", [second]))
-    wait(lambda: pod_of(one.samples("DCGM_FI_DEV_GPU_TEMP"), gpu="0") == {("team", "job", "main")}, "the pod", 5)
+    wait(lambda: pod_of(one.samples("DCGM_FI_DEV_GPU_TEMP"), gpu="0") == {("team", "job", "main")}, "the pod", 30)
     for name, samples in one.families()[1].items():
         assert pod_of(samples, gpu="0") == {("team", "job", "main")}, name
         assert pod_of(samples, gpu="1") == {(None, None, None)}, name
     one.pods(("team", "next", "main", "nvidia.com/gpu", [second]))
-    wait(lambda: pod_of(one.samples("DCGM_FI_DEV_GPU_TEMP"), gpu="1") == {("team", "next", "main")}, "the next pod", 5)
+    wait(lambda: pod_of(one.samples("DCGM_FI_DEV_GPU_TEMP"), gpu="1") == {("team", "next", "main")}, "the next pod", 30)
     assert pod_of(one.samples("DCGM_FI_DEV_GPU_TEMP"), gpu="0") == {(None, None, None)}
     one.kubelet.terminate()
     one.kubelet.wait()
-    wait(lambda: pod_of(one.samples("DCGM_FI_DEV_GPU_TEMP")) == {(None, None, None)}, "nobody without the kubelet", 5)
+    wait(lambda: pod_of(one.samples("DCGM_FI_DEV_GPU_TEMP")) == {(None, None, None)}, "nobody without the kubelet", 30)
 
 
 def test_a_slow_kubelet_holds_up_nothing(exporter):
@@ -258,7 +258,7 @@ def test_pods_that_share_a_gpu(exporter):
     one = exporter("2xt4", "-k", "--kubernetes-virtual-gpus")
     uuid = one.gpus()[0]["uuid"]
     one.pods(*[("team", f"p{n}", "c", "nvidia.com/gpu.shared", [f"{uuid}::{n}"]) for n in range(2)])
-    wait(lambda: len(one.samples("DCGM_FI_DEV_GPU_TEMP")) == 4, "the device, its two pods, and the other GPU", 5)
+    wait(lambda: len(one.samples("DCGM_FI_DEV_GPU_TEMP")) == 4, "the device, its two pods, and the other GPU", 30)
     shares = {s.labels.get("vgpu"): s.labels.get("pod") for s in one.samples("DCGM_FI_DEV_GPU_TEMP")
               if s.labels["gpu"] == "0"}
     assert shares == {None: None, "0": "p0", "1": "p1"}
@@ -270,7 +270,7 @@ def test_mig(exporter):
 
     def parts(name):
         return {(s.labels["gpu"], s.labels.get("GPU_I_PROFILE")): s for s in one.samples(name)}
-    used = wait(lambda: len(parts("DCGM_FI_DEV_FB_FREE")) == 3 and parts("DCGM_FI_DEV_FB_FREE"), "instances", 5)
+    used = wait(lambda: len(parts("DCGM_FI_DEV_FB_FREE")) == 3 and parts("DCGM_FI_DEV_FB_FREE"), "instances", 30)
     assert set(used) == {("0", "3g.20gb"), ("0", "1g.5gb"), ("1", None)}
     part = used["0", "3g.20gb"]
     assert list(part.labels)[:7] == IDENTITY[:5] + ["GPU_I_PROFILE", "GPU_I_ID"]
@@ -286,7 +286,7 @@ def test_mig(exporter):
     # Another layout, without a restart.
     one.control("mig", "0", "destroy")
     one.control("mig", "0", "create", "2g.10gb")
-    wait(lambda: set(parts("DCGM_FI_DEV_FB_FREE")) == {("0", "2g.10gb"), ("1", None)}, "the new layout", 10)
+    wait(lambda: set(parts("DCGM_FI_DEV_FB_FREE")) == {("0", "2g.10gb"), ("1", None)}, "the new layout", 30)
 
 
 @pytest.mark.parametrize(("text", "said"), [
@@ -316,20 +316,20 @@ def test_counters_are_read_again(exporter, tmp_path):
     write(1, "DCGM_FI_DEV_GPU_TEMP, gauge, one\n")
     (folder / "counters.csv").symlink_to("..data/counters.csv")
     one = exporter("2xt4", "-f", str(folder / "counters.csv"))
-    wait(lambda: set(one.families()[0]) == {"DCGM_FI_DEV_GPU_TEMP"}, "the first counters", 5)
+    wait(lambda: set(one.families()[0]) == {"DCGM_FI_DEV_GPU_TEMP"}, "the first counters", 30)
     write(2, "DCGM_FI_DEV_SM_CLOCK, gauge, two\nDCGM_FI_DEV_SERIAL, label, serial\n")
     seen = set()
-    wait(lambda: seen.update(one.families()[0]) or seen >= {"DCGM_FI_DEV_SM_CLOCK"}, "the second counters", 5)
+    wait(lambda: seen.update(one.families()[0]) or seen >= {"DCGM_FI_DEV_SM_CLOCK"}, "the second counters", 30)
     assert set(one.families()[0]) == {"DCGM_FI_DEV_SM_CLOCK"}
     assert "DCGM_FI_DEV_SERIAL" in one.samples("DCGM_FI_DEV_SM_CLOCK")[0].labels
     write(3, "DCGM_FI_DEV_SM_CLOK, gauge, wrong\n")
-    wait(lambda: "the counters stay as they are" in one.log.read_text(), "the mistake is told", 5)
+    wait(lambda: "the counters stay as they are" in one.log.read_text(), "the mistake is told", 30)
     assert set(one.families()[0]) == {"DCGM_FI_DEV_SM_CLOCK"}
 
 
 def test_reloads_leave_no_scrape_empty_and_no_memory(exporter):
     one = exporter("2xt4")
-    wait(lambda: len(one.samples("DCGM_FI_DEV_GPU_TEMP")) == 2, "metrics", 5)
+    wait(lambda: len(one.samples("DCGM_FI_DEV_GPU_TEMP")) == 2, "metrics", 30)
     status = pathlib.Path(f"/proc/{one.process.pid}/status")
     for _ in range(30):
         one.process.send_signal(signal.SIGHUP)
@@ -355,17 +355,17 @@ def test_a_driver_that_comes_later_and_again(exporter, tmp_path):
                                            f"GANTRY_DRIVER_VERSION={version}\nGANTRY_BOOT_ID={boot}\n")
         (ready.parent / ".new").rename(ready)
     say(1)
-    wait(lambda: len(one.samples("DCGM_FI_DEV_GPU_TEMP")) == 2, "metrics with the driver", 5)
+    wait(lambda: len(one.samples("DCGM_FI_DEV_GPU_TEMP")) == 2, "metrics with the driver", 30)
     ready.unlink()
     say(2)
-    wait(lambda: one.log.read_text().count("2 GPUs, driver") == 2, "the new driver", 10)
-    wait(lambda: len(one.samples("DCGM_FI_DEV_GPU_TEMP")) == 2, "metrics again", 5)
+    wait(lambda: one.log.read_text().count("2 GPUs, driver") == 2, "the new driver", 30)
+    wait(lambda: len(one.samples("DCGM_FI_DEV_GPU_TEMP")) == 2, "metrics again", 30)
 
 
 def test_labels_and_numbers_of_earlier_releases(exporter):
     one = exporter("2xt4", "-k", "-o", "--number-format=fixed", "--hostname-label=both", "--replace-blanks-in-model-name")
     one.pods(("team", "job", "main", "nvidia.com/gpu", [one.gpus()[0]["uuid"]]))
-    sample = wait(lambda: next((s for s in one.samples("DCGM_FI_DEV_POWER_USAGE") if "pod_name" in s.labels), None), "a pod", 5)
+    sample = wait(lambda: next((s for s in one.samples("DCGM_FI_DEV_POWER_USAGE") if "pod_name" in s.labels), None), "a pod", 30)
     assert sample.labels["uuid"] == one.gpus()[0]["uuid"] and sample.labels["modelName"] == "Tesla-T4"
     assert (sample.labels["pod_namespace"], sample.labels["container_name"]) == ("team", "main")
     assert sample.labels["Hostname"] == sample.labels["hostname"] == "n1"
@@ -377,8 +377,8 @@ def test_it_is_small_and_quick(exporter):
     """The bars: 10 MB with 8 GPUs and pods, 2 ms a scrape."""
     one = exporter("8xh100-80", "-k")
     one.pods(*[("team", f"p{n}", "c", "nvidia.com/gpu", [gpu["uuid"]]) for n, gpu in enumerate(one.gpus())])
-    wait(lambda: len(pod_of(one.samples("DCGM_FI_DEV_GPU_TEMP"))) == 8, "all pods", 10)
-    wait(lambda: len(one.samples("DCGM_FI_PROF_GR_ENGINE_ACTIVE")) == 8, "performance counters", 10)
+    wait(lambda: len(pod_of(one.samples("DCGM_FI_DEV_GPU_TEMP"))) == 8, "all pods", 30)
+    wait(lambda: len(one.samples("DCGM_FI_PROF_GR_ENGINE_ACTIVE")) == 8, "performance counters", 30)
     took = []
     for _ in range(100):
         started = time.monotonic()
