@@ -13,6 +13,7 @@
 #include "container/cri_status.h"
 #include "host/files.h"
 #include "host/watch.h"
+#include "operands/container_toolkit/runtime_notes.h"
 #include "operands/container_toolkit/runtime_setup.h"
 
 namespace gantry::container_toolkit {

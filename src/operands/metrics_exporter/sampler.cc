@@ -2,6 +2,8 @@
 // What do the GPUs say now? Each is asked for all that the counters want of it, in one go.
 #include "operands/metrics_exporter/sampler.h"
 
+#include <nvml.h>
+
 #include <algorithm>
 
 #include "base/clock.h"
