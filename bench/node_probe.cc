@@ -25,8 +25,11 @@
 #include <vector>
 
 #include "base/text.h"
+#include "gpu/pod_list.h"
+#include "kubelet/folders.h"
 #include "kubelet/pod_resources.h"
 #include "kubelet/testing/fake_kubelet.h"
+#include "policy/names.h"
 
 namespace gantry {
 namespace {
@@ -40,7 +43,8 @@ int Complain(std::string_view text) {
 }
 
 int List() {
-  const auto pods = kubelet::PodResourcesClient().List();
+  const auto pods =
+      gpu::ListPods(kubelet::PodResourcesSocket(names::kKubeletRoot), std::chrono::seconds(5));
   if (!pods) {
     return Complain(pods.error().message);
   }

@@ -10,6 +10,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/testing/temp_folder.h"
+
 namespace gantry {
 namespace {
 
@@ -17,16 +19,12 @@ namespace fs = std::filesystem;
 
 class PathsTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = testing::TempDir() + "/paths.XXXXXX";
-    root_ = ::mkdtemp(pattern.data());
-  }
-  void TearDown() override { fs::remove_all(root_); }
   void Touch(const std::string& path) {
     fs::create_directories(fs::path(root_ + path).parent_path());
     std::ofstream(root_ + path) << path;
   }
-  std::string root_;
+  const TempFolder temporary_;
+  const std::string root_ = temporary_.path();
 };
 
 TEST_F(PathsTest, AbsoluteLinkStaysInTheRoot) {

@@ -55,6 +55,16 @@ std::string Lower(std::string_view text) {
   return out;
 }
 
+std::string Upper(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) {
+    if (c >= 'a' && c <= 'z') {
+      c = static_cast<char>(c - 'a' + 'A');
+    }
+  }
+  return out;
+}
+
 std::string_view Cut(std::string_view text, size_t most) {
   if (text.size() <= most) {
     return text;

@@ -26,6 +26,7 @@ std::string Join(const std::vector<std::string>& parts, std::string_view separat
 // Without the white space at both ends.
 std::string_view Trim(std::string_view text);
 std::string Lower(std::string_view text);
+std::string Upper(std::string_view text);
 // The text's beginning, at most `most` bytes long; no character of UTF-8 is cut in two.
 std::string_view Cut(std::string_view text, size_t most);
 

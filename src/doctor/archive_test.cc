@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "base/paths.h"
+#include "base/testing/temp_folder.h"
 
 namespace gantry::doctor {
 namespace {
@@ -15,16 +16,12 @@ namespace fs = std::filesystem;
 
 class ArchiveTest : public ::testing::Test {
  protected:
-  ArchiveTest() {
-    std::string pattern = fs::temp_directory_path() / "archive_XXXXXX";
-    folder_ = mkdtemp(pattern.data());
-  }
-  ~ArchiveTest() override { fs::remove_all(folder_); }
   [[nodiscard]] auto Create() const { return Archive::Create(Path(), "folder", WallTime()); }
   [[nodiscard]] std::string Path() const { return folder_ / "b.tar.gz"; }
   [[nodiscard]] std::string Partial() const { return folder_ / "b.tar.gz.partial"; }
 
-  fs::path folder_;
+  const TempFolder temporary_;
+  const fs::path folder_ = temporary_.path();
 };
 
 constexpr fs::perms kOwner = fs::perms::owner_read | fs::perms::owner_write;

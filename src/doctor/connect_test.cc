@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/testing/temp_folder.h"
 #include "base/text.h"
 
 namespace gantry::doctor {
@@ -14,12 +15,6 @@ namespace {
 // A kubeconfig whose user's credentials a shell script prints.
 class ConnectTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = std::filesystem::temp_directory_path() / "gantry-connect-XXXXXX";
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
   [[nodiscard]] ClusterFlags Flags(const std::string& script) const {
     std::ofstream(folder_ / "login") << script;
     std::ofstream(folder_ / "config") << R"(
@@ -38,7 +33,8 @@ users:
     return {.kubeconfig = (folder_ / "config").string(), .context = "c"};
   }
 
-  std::filesystem::path folder_;
+  const TempFolder temporary_;
+  const std::filesystem::path folder_ = temporary_.path();
 };
 
 TEST_F(ConnectTest, AProgramGivesTheCredentials) {

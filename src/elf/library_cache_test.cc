@@ -13,6 +13,8 @@
 #include <fstream>
 
 #include "base/paths.h"
+#include "base/testing/shell.h"
+#include "base/testing/temp_folder.h"
 #include "base/text.h"
 
 namespace gantry::elf {
@@ -22,17 +24,6 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
-
-std::string OutputOf(const std::string& command) {
-  std::string output;
-  FILE* pipe = ::popen(command.c_str(), "r");
-  std::array<char, 4096> part{};
-  while (const size_t count = std::fread(part.data(), 1, part.size(), pipe)) {
-    output.append(part.data(), count);
-  }
-  ::pclose(pipe);
-  return output;
-}
 
 std::string Scratch(const std::string& content) {
   std::string pattern = testing::TempDir() + "/cache.XXXXXX";
@@ -62,10 +53,10 @@ TEST(LibraryCache, LdconfigReadsWhatWeAdded) {
   const std::string before = ReadFile("/etc/ld.so.cache").value_or("");
   ASSERT_FALSE(before.empty()) << "this test needs a machine with glibc";
   const std::string path = Scratch(With(before, kDriver));
-  const std::string listed = OutputOf("/sbin/ldconfig -p -C " + path);
+  const std::string listed = Shell("/sbin/ldconfig -p -C " + path).output;
   EXPECT_THAT(listed, HasSubstr("libcuda.so.1 (libc6,x86-64) => /driver/libcuda.so.1"));
   EXPECT_THAT(listed, HasSubstr("libnvidia-ml.so.1 (libc6,x86-64) => /driver/libnvidia-ml.so.1"));
-  const std::string was = OutputOf("/sbin/ldconfig -p -C /etc/ld.so.cache");
+  const std::string was = Shell("/sbin/ldconfig -p -C /etc/ld.so.cache").output;
   for (const std::string& line : Split(was, '\n')) {
     if (line.find("=>") != std::string::npos) {
       EXPECT_THAT(listed, HasSubstr(line));
@@ -126,7 +117,7 @@ TEST(LibraryCache, HasWhatIsFoundFirst) {
 TEST(LibraryCache, TheLinkerFindsALibraryByIt) {
   // An image without a cache gets one with ours alone; ldconfig accepts it.
   const std::string path = Scratch(With("", kDriver));
-  EXPECT_THAT(OutputOf("/sbin/ldconfig -p -C " + path), HasSubstr("2 libs found in cache"));
+  EXPECT_THAT(Shell("/sbin/ldconfig -p -C " + path).output, HasSubstr("2 libs found in cache"));
   std::filesystem::remove(path);
 }
 
@@ -138,14 +129,14 @@ TEST(LibraryCache, AddingTwiceChangesNothing) {
 TEST(LibraryCache, ExtensionsSurvive) {
   const std::string before = ReadFile("/etc/ld.so.cache").value_or("");
   const std::string path = Scratch(With(before, kDriver));
-  const std::string generator = OutputOf("/sbin/ldconfig -p -C /etc/ld.so.cache | tail -1");
-  EXPECT_EQ(OutputOf("/sbin/ldconfig -p -C " + path + " | tail -1"), generator);
+  const std::string generator = Shell("/sbin/ldconfig -p -C /etc/ld.so.cache | tail -1").output;
+  EXPECT_EQ(Shell("/sbin/ldconfig -p -C " + path + " | tail -1").output, generator);
   std::filesystem::remove(path);
 }
 
 TEST(LibraryCache, FoldersOfALibrary) {
-  std::string pattern = testing::TempDir() + "/cache.XXXXXX";
-  const std::string root = ::mkdtemp(pattern.data());
+  const TempFolder temporary;
+  const std::string& root = temporary.path();
   EXPECT_THAT(CachedFolders(root, "liba.so.1"), testing::IsEmpty());
   std::filesystem::create_directories(root + "/etc");
   std::ofstream(root + "/etc/ld.so.cache") << With("", {{"liba.so.1", "/opt/x/liba.so.1"},
@@ -158,7 +149,6 @@ TEST(LibraryCache, FoldersOfALibrary) {
   cache.replace(48, 4, std::string("\3\0\0\0", 4));
   std::ofstream(root + "/etc/ld.so.cache") << cache;
   EXPECT_THAT(CachedFolders(root, "liba.so.1"), testing::IsEmpty());
-  std::filesystem::remove_all(root);
 }
 
 TEST(LibraryCache, WhatIsNoCacheIsRefused) {

@@ -96,8 +96,17 @@ Result<bool> StatusFiles::Write(const std::string& name, StatusValues values,
                                 const std::string& owner) const {
   values[kBootIdLine] = boot_id_;
   values[kOwnerLine] = owner;
-  TRY(MakeDirectories(directory_));
-  return WriteIfDifferent(JoinPath(directory_, name), StatusFileText(values));
+  const auto write = [&]() -> Result<bool> {
+    TRY(MakeDirectories(directory_));
+    return WriteIfDifferent(JoinPath(directory_, name), StatusFileText(values));
+  };
+  Result<bool> wrote = write();
+  // Somebody removed the directory between two steps: it is made anew. Where the mount of a
+  // removed directory stays, the second try fails too.
+  if (!wrote && wrote.error().kind == ErrorKind::kNotFound) {
+    wrote = write();
+  }
+  return wrote;
 }
 
 Result<bool> StatusFiles::Remove(const std::string& name) const {

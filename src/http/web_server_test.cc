@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/testing/shell.h"
+#include "base/testing/temp_folder.h"
 #include "base/text.h"
 #include "http/server.h"
 
@@ -18,44 +20,22 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-// What a shell's command prints, and how it ends.
-struct Ran {
-  std::string output;
-  int code = 0;
-};
-
-Ran Shell(const std::string& command) {
-  Ran ran;
-  FILE* pipe = popen((command + " 2>&1").c_str(), "r");
-  CHECK(pipe != nullptr);
-  std::array<char, 4096> buffer{};
-  size_t got = 0;
-  while ((got = fread(buffer.data(), 1, buffer.size(), pipe)) > 0) {
-    ran.output.append(buffer.data(), got);
-  }
-  ran.code = WEXITSTATUS(pclose(pipe));
-  return ran;
-}
+// Standard error too.
+Ran ShellWithErrors(const std::string& command) { return Shell(command + " 2>&1"); }
 
 class WebServer : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = testing::TempDir() + "web_server_XXXXXX";
-    folder_ = mkdtemp(pattern.data());
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   // An authority, and what it signs.
   void MakeAuthority(const std::string& name) {
     const Ran made =
-        Shell(format("cd {0} && openssl req -x509 -newkey ec -pkeyopt "
-                     "ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN={1} -keyout "
-                     "{1}.key -out {1}.crt",
-                     folder_, name));
+        ShellWithErrors(format("cd {0} && openssl req -x509 -newkey ec -pkeyopt "
+                               "ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN={1} -keyout "
+                               "{1}.key -out {1}.crt",
+                               folder_, name));
     CHECK(made.code == 0);
   }
   void Sign(const std::string& authority, const std::string& name, const std::string& san) {
-    const Ran made = Shell(format(
+    const Ran made = ShellWithErrors(format(
         "cd {0} && openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN={2} "
         "-keyout {2}.key -out {2}.csr && echo subjectAltName={3} > {2}.ext && "
         "openssl x509 -req -in {2}.csr -CA {1}.crt -CAkey {1}.key -days 2 -extfile {2}.ext -out "
@@ -82,11 +62,12 @@ class WebServer : public testing::Test {
     while (arguments.contains("{}")) {
       arguments.replace(arguments.find("{}"), 2, format("localhost:{}", server_->port()));
     }
-    return Shell(format("cd {} && curl -sS --max-time 20 --noproxy '*' --cacert ca.crt {}", folder_,
-                        arguments));
+    return ShellWithErrors(format(
+        "cd {} && curl -sS --max-time 20 --noproxy '*' --cacert ca.crt {}", folder_, arguments));
   }
 
-  std::string folder_;
+  const TempFolder temporary_;
+  const std::string folder_ = temporary_.path();
   std::unique_ptr<Server> server_;
 };
 
@@ -156,9 +137,10 @@ TEST_F(WebServer, ARenewedCertificateCountsAndABrokenOneDoesNot) {
   Sign("ca", "server", "DNS:localhost");
   Start(kPair);
   const auto shown = [this] {
-    return Shell(format("cd {} && openssl s_client -connect localhost:{} </dev/null 2>/dev/null | "
-                        "openssl x509 -noout -fingerprint",
-                        folder_, server_->port()))
+    return ShellWithErrors(
+               format("cd {} && openssl s_client -connect localhost:{} </dev/null 2>/dev/null | "
+                      "openssl x509 -noout -fingerprint",
+                      folder_, server_->port()))
         .output;
   };
   const std::string first = shown();
@@ -221,8 +203,9 @@ for _ in range(3):
     ports.add(connection.sock.getsockname()[1])
 print(len(ports), connection.sock.version())
 )");
-  EXPECT_EQ(Shell(format("cd {} && python3 client.py {}", folder_, server_->port())).output,
-            "1 TLSv1.3\n");
+  EXPECT_EQ(
+      ShellWithErrors(format("cd {} && python3 client.py {}", folder_, server_->port())).output,
+      "1 TLSv1.3\n");
 }
 
 TEST_F(WebServer, AFileThatCannotBeUsedAtTheStartIsAnError) {

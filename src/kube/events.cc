@@ -70,13 +70,15 @@ void EventRecorder::Run(const std::stop_token& stop) {
       changed_.wait(lock, stop, more);
     }
   }
-  // What was said last is often why the process ends.
-  WriteDue(*client_.Bounded({}, kLastWrites), lock);
+  // What was said last is often why the process ends, and a write that the stop cut off is due again
+  // only after a pause.
+  WriteDue(*client_.Bounded({}, kLastWrites), lock, EventSeries::kRepeatPause);
 }
 
-// Writes until nothing is due, without the lock while a request is under way.
-void EventRecorder::WriteDue(Client& client, std::unique_lock<std::mutex>& lock) {
-  while (const std::optional<EventWrite> write = series_.Next(clock_.Now())) {
+// Without the lock while a request is under way.
+void EventRecorder::WriteDue(Client& client, std::unique_lock<std::mutex>& lock,
+                             std::chrono::seconds early) {
+  while (const std::optional<EventWrite> write = series_.Next(clock_.Now() + early)) {
     lock.unlock();
     const Result<Json> written =
         write->create

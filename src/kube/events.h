@@ -37,7 +37,9 @@ class EventRecorder {
  private:
   void Record(const Json& about, EventType type, std::string_view reason, std::string_view message);
   void Run(const std::stop_token& stop);
-  void WriteDue(Client& client, std::unique_lock<std::mutex>& lock);
+  // Writes until nothing is due, or would be `early` later.
+  void WriteDue(Client& client, std::unique_lock<std::mutex>& lock,
+                std::chrono::seconds early = std::chrono::seconds(0));
 
   Client& client_;
   const Clock& clock_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which pods hold which devices, and which devices could be had? Asked of the kubelet.
+// Which devices could be had? Asked of the kubelet.
 //
 // The answer for a node full of pods passes gRPC's limit of 4 MiB, so the limit is higher here.
 #include "kubelet/pod_resources.h"
@@ -50,38 +50,10 @@ ContainerDevices FromMessage(const v1::ContainerDevices& devices) {
           .ids = {devices.device_ids().begin(), devices.device_ids().end()}};
 }
 
-PodResources FromMessage(const v1::PodResources& pod) {
-  PodResources out{.ns = pod.namespace_(), .name = pod.name(), .containers = {}};
-  for (const auto& container : pod.containers()) {
-    auto& to = out.containers.emplace_back();
-    to.name = container.name();
-    for (const auto& devices : container.devices()) {
-      to.devices.push_back(FromMessage(devices));
-    }
-  }
-  return out;
-}
-
 }  // namespace
 
 PodResourcesClient::PodResourcesClient(std::string socket, std::chrono::milliseconds timeout)
     : socket_(std::move(socket)), timeout_(timeout) {}
-
-Result<std::vector<PodResources>> PodResourcesClient::List() const {
-  TRY_ASSIGN(const auto stub, Connect(socket_));
-  grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + timeout_);
-  v1::ListPodResourcesResponse response;
-  if (const auto status = stub->List(&context, {}, &response); !status.ok()) {
-    return std::unexpected(ToError(status, "List"));
-  }
-  std::vector<PodResources> pods;
-  pods.reserve(static_cast<size_t>(response.pod_resources_size()));
-  for (const auto& pod : response.pod_resources()) {
-    pods.push_back(FromMessage(pod));
-  }
-  return pods;
-}
 
 Result<std::vector<ContainerDevices>> PodResourcesClient::Allocatable() const {
   TRY_ASSIGN(const auto stub, Connect(socket_));

@@ -27,14 +27,14 @@ struct PodResources {
   std::vector<ContainerResources> containers;
 };
 
-// Each call opens a connection of its own and blocks up to the time-out. kNotFound: no such socket;
+// What is in use, gpu/pod_list.h asks for. Each call opens a connection of its own and blocks up to
+// the time-out. kNotFound: no such socket;
 // kUnavailable: nobody answers there yet.
 class PodResourcesClient {
  public:
   explicit PodResourcesClient(std::string socket = "/var/lib/kubelet/pod-resources/kubelet.sock",
                               std::chrono::milliseconds timeout = std::chrono::seconds(5));
 
-  [[nodiscard]] Result<std::vector<PodResources>> List() const;
   // Every device that the kubelet could give, in use or not; an entry for each device and NUMA
   // node.
   [[nodiscard]] Result<std::vector<ContainerDevices>> Allocatable() const;

@@ -16,6 +16,7 @@
 #include "operator/desired/operands.h"
 #include "operator/driver_pools.h"
 #include "policy/names.h"
+#include "policy/reasons.h"
 
 namespace gantry::gpu_operator {
 namespace {
@@ -118,7 +119,7 @@ class Planner {
     } else if (const auto conflict = conflicts_.find(outcome.name); conflict != conflicts_.end()) {
       Stay(outcome, conflict->second.reason, conflict->second.message);
     } else if (!IsKnown(outcome.name)) {
-      Stay(outcome, "DriverNotReady", "the nodes that it selects are being listed");
+      Stay(outcome, reasons::kDriverNotReady, "the nodes that it selects are being listed");
     } else {
       Make(object, *selection, *std::move(spec), outcome);
     }

@@ -15,10 +15,11 @@ namespace gantry::gpu_operator {
 namespace {
 
 // DaemonSets whose names begin so.
-std::vector<DriverSetThere> SetsNamed(const std::string& name, const View& view,
+std::vector<DriverSetThere> SetsNamed(const std::string& name,
+                                      const std::map<std::string, DaemonSetFacts>& daemon_sets,
                                       const Applier& applier, const std::string& ns) {
   std::vector<ObjectKey> keys;
-  for (const auto& [set, facts] : view.DaemonSets()) {
+  for (const auto& [set, facts] : daemon_sets) {
     if (set.starts_with(name)) {
       keys.push_back({"DaemonSet", ns, set});
     }
@@ -70,8 +71,9 @@ ClusterObservation ObserveCluster(View& view, const Applier& applier, const std:
   seen.openshift = view.LookAtOpenShift();
   seen.monitoring = view.LookAtMonitoring();
   seen.selections = view.LookAtSelections(SelectorsOf(drivers));
-  seen.driver_sets = SetsNamed(DriverAskOf(policy, false).set, view, applier, ns);
-  seen.host_driver_sets = SetsNamed(HostDriverAskOf(policy).set, view, applier, ns);
+  const std::map<std::string, DaemonSetFacts> daemon_sets = view.DaemonSets();
+  seen.driver_sets = SetsNamed(DriverAskOf(policy, false).set, daemon_sets, applier, ns);
+  seen.host_driver_sets = SetsNamed(HostDriverAskOf(policy).set, daemon_sets, applier, ns);
   seen.runtime = ToolkitsRuntime(applier, ns);
   return seen;
 }

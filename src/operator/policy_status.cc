@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "operator/some_names.h"
+#include "policy/reasons.h"
 
 namespace gantry::gpu_operator {
 namespace {
@@ -42,7 +43,7 @@ Json ReadyAndError(bool ready, std::string_view reason, std::string_view message
 Json NodesReachable(const std::vector<std::string>& untolerated, std::string_view where,
                     const StatusEdit& edit) {
   const bool all = untolerated.empty();
-  return Condition("NodesReachable", all, all ? "Tolerated" : "TaintNotTolerated",
+  return Condition("NodesReachable", all, all ? "Tolerated" : reasons::kTaintNotTolerated,
                    all ? "" : format("{}{}", where, SomeNames(untolerated)), edit);
 }
 
@@ -90,7 +91,7 @@ Json StatusOf(const Verdict& verdict, const VerdictInput& input, const StatusEdi
       "no operand runs on these GPU nodes, add their taints to daemonsets.tolerations: ", edit));
   const bool current = input.outdated_definitions.empty();
   conditions.push_back(Condition("DefinitionsCurrent", current,
-                                 current ? "Current" : "DefinitionOutdated",
+                                 current ? "Current" : reasons::kDefinitionOutdated,
                                  Join(input.outdated_definitions, "; "), edit));
   status["operands"] = Json::array();
   for (const OperandState& state : verdict.operands) {

@@ -15,6 +15,7 @@
 #include "operator/some_names.h"
 #include "policy/names.h"
 #include "policy/operands.h"
+#include "policy/reasons.h"
 
 namespace gantry::gpu_operator {
 namespace {
@@ -342,18 +343,18 @@ Verdict Judge(const VerdictInput& input) {
     verdict.reason = "ReconcileFailed";
     verdict.message = input.write_error;
   } else if (input.labelling) {
-    verdict.reason = "OperandNotReady";
+    verdict.reason = reasons::kOperandNotReady;
     verdict.message = "ClusterPolicy is not ready, nodes are being labelled, the operands follow";
   } else if (!waiting.empty()) {
-    verdict.reason = "OperandNotReady";
+    verdict.reason = reasons::kOperandNotReady;
     verdict.message = format("ClusterPolicy is not ready, states not ready: [{}]; {}",
                              Join(waiting, " "), Join(reasons, "; "));
   } else if (input.drivers_unfinished) {
-    verdict.reason = "OperandNotReady";
+    verdict.reason = reasons::kOperandNotReady;
     verdict.message =
         "ClusterPolicy is not ready, drivers are being upgraded: " + input.driver_upgrades_summary;
   } else if (cluster.described == 0) {
-    verdict.reason = "NFDLabelsMissing";
+    verdict.reason = reasons::kNfdLabelsMissing;
     verdict.message =
         input.node_features_ours
             ? "no node has labels of node feature discovery yet"
@@ -428,7 +429,7 @@ Verdict JudgeDriver(const DriverOutcome& driver,
   }
   verdict.state = state.state;
   const bool ready = state.state == "ready";
-  verdict.reason = ready ? "Reconciled" : "DriverNotReady";
+  verdict.reason = ready ? "Reconciled" : reasons::kDriverNotReady;
   verdict.message =
       ready ? format("NVIDIADriver is ready: {} nodes", driver.labelled) : state.message;
   return verdict;

@@ -17,6 +17,7 @@
 #include <fstream>
 
 #include "base/paths.h"
+#include "base/testing/temp_folder.h"
 #include "base/text.h"
 #include "operands/container_runtime/hooks.h"
 
@@ -104,12 +105,6 @@ std::vector<StepCase> Cases() {
 
 class HookStepsTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = testing::TempDir() + "/steps.XXXXXX";
-    root_ = ::mkdtemp(pattern.data());
-  }
-  void TearDown() override { fs::remove_all(root_); }
-
   void Put(const std::string& path) {
     fs::create_directories(fs::path(root_ + path).parent_path());
     if (path.starts_with("/opt/f/")) {
@@ -148,7 +143,8 @@ class HookStepsTest : public testing::Test {
     ::_exit(done ? 0 : 1);
   }
 
-  std::string root_;
+  const TempFolder temporary_;
+  const std::string root_ = temporary_.path();
 };
 
 TEST_F(HookStepsTest, EveryStepWithEveryTarget) {

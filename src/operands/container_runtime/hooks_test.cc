@@ -15,6 +15,7 @@
 #include <fstream>
 
 #include "base/paths.h"
+#include "base/testing/temp_folder.h"
 #include "elf/library_cache.h"
 #include "operands/container_runtime/cuda_compat.h"
 
@@ -38,12 +39,9 @@ std::vector<elf::CachedLibrary> Listed(const std::string& cache) {
 class HooksTest : public testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = testing::TempDir() + "/hooks.XXXXXX";
-    folder_ = ::mkdtemp(pattern.data());
     root_ = folder_ + "/rootfs";
     fs::create_directories(root_ + "/etc");
   }
-  void TearDown() override { fs::remove_all(folder_); }
 
   void Put(const std::string& path, const std::string& text) {
     fs::create_directories(fs::path(root_ + path).parent_path());
@@ -71,7 +69,8 @@ class HooksTest : public testing::Test {
   }
   std::vector<elf::CachedLibrary> Cache() { return Listed(Get("/etc/ld.so.cache")); }
 
-  std::string folder_;
+  const TempFolder temporary_;
+  const std::string folder_ = temporary_.path();
   std::string root_;
   std::vector<std::string> warnings_;
 };
@@ -308,8 +307,8 @@ TEST(HookArguments, NvidiasHooks) {
 }
 
 TEST(State, RootOfTheBundle) {
-  std::string pattern = testing::TempDir() + "/bundle.XXXXXX";
-  const std::string bundle = ::mkdtemp(pattern.data());
+  const TempFolder temporary;
+  const std::string& bundle = temporary.path();
   std::ofstream(bundle + "/config.json")
       << R"({"process": {"env": ["root=x"]}, "root": {"path": "rootfs", "readonly": true},)"
       << R"( "linux": {"root": {"path": "wrong"}}})";
@@ -319,7 +318,6 @@ TEST(State, RootOfTheBundle) {
   EXPECT_EQ(RootFromState(R"({"bundle": ")" + bundle + R"("})").value(), "/abs/rootfs");
   std::ofstream(bundle + "/config.json") << "{}";
   EXPECT_FALSE(RootFromState(R"({"bundle": ")" + bundle + R"("})").has_value());
-  fs::remove_all(bundle);
 }
 
 TEST_F(HooksTest, TheWorkingFolderIsTheRootIfALibraryIsMountedThere) {

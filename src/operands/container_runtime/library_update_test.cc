@@ -13,6 +13,8 @@
 #include <fstream>
 
 #include "base/paths.h"
+#include "base/testing/shell.h"
+#include "base/testing/temp_folder.h"
 #include "base/text.h"
 #include "operands/container_runtime/hooks.h"
 
@@ -23,22 +25,9 @@ namespace fs = std::filesystem;
 using testing::HasSubstr;
 using testing::Not;
 
-std::string OutputOf(const std::string& command) {
-  std::string output;
-  FILE* pipe = ::popen(command.c_str(), "r");
-  std::array<char, 4096> part{};
-  while (const size_t count = std::fread(part.data(), 1, part.size(), pipe)) {
-    output.append(part.data(), count);
-  }
-  ::pclose(pipe);
-  return output;
-}
-
 class LibraryUpdateTest : public testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = testing::TempDir() + "/update.XXXXXX";
-    folder_ = ::mkdtemp(pattern.data());
     root_ = folder_ + "/root";
     fs::create_directories(root_ + "/etc");
     // A container's linker finds nothing by ldconfig's own folders here, as in an image of another
@@ -47,7 +36,6 @@ class LibraryUpdateTest : public testing::Test {
       fs::create_directories(root_ + name);
     }
   }
-  void TearDown() override { fs::remove_all(folder_); }
 
   bool Library(const std::string& path, const std::string& soname, const char* flags = "") {
     const std::string named = soname.empty() ? "" : " -Wl,-soname," + soname;
@@ -66,8 +54,9 @@ class LibraryUpdateTest : public testing::Test {
   // The cache's lines and the links of the folders, but for those that lead to nothing: ldconfig
   // takes some of them away.
   static std::string Seen(const std::string& root) {
-    return OutputOf("ldconfig -r " + root + " -p | grep '=>'; cd " + root +
-                    "/opt && find . -type l ! -xtype l -printf '%p %l\n' | sort");
+    return Shell("ldconfig -r " + root + " -p | grep '=>'; cd " + root +
+                 "/opt && find . -type l ! -xtype l -printf '%p %l\n' | sort")
+        .output;
   }
   // Of a copy of the root, by ldconfig; twice, so that what leads to a link that it makes counts.
   std::string ByLdconfig(const std::string& folders) {
@@ -75,7 +64,7 @@ class LibraryUpdateTest : public testing::Test {
     fs::remove_all(copy);
     fs::copy(root_, copy, fs::copy_options::recursive | fs::copy_options::copy_symlinks);
     for (int i = 0; i < 2; ++i) {
-      OutputOf("ldconfig -r " + copy + " " + folders + " 2>/dev/null");
+      Shell("ldconfig -r " + copy + " " + folders + " 2>/dev/null");
     }
     return Seen(copy);
   }
@@ -87,7 +76,8 @@ class LibraryUpdateTest : public testing::Test {
     return Seen(root_);
   }
 
-  std::string folder_;
+  const TempFolder temporary_;
+  const std::string folder_ = temporary_.path();
   std::string root_;
 };
 
@@ -139,8 +129,8 @@ TEST_F(LibraryUpdateTest, Nct944_AFolderIsListedAsLdconfigListsIt) {
 
 // Real libraries: this machine's, of 64 and of 32 bits.
 TEST_F(LibraryUpdateTest, FoldersOfThisMachine) {
-  OutputOf("cp -a /usr/lib/*-linux-gnu/lib[a-e]*.so* " + root_ +
-           "/opt/d; cp -a /usr/lib32/lib*.so* " + root_ + "/opt/e");
+  Shell("cp -a /usr/lib/*-linux-gnu/lib[a-e]*.so* " + root_ + "/opt/d; cp -a /usr/lib32/lib*.so* " +
+        root_ + "/opt/e");
   const std::string expected = ByLdconfig("/opt/d /opt/e");
   EXPECT_THAT(expected, HasSubstr("=> /opt/d/libc.so.6\n"));
   EXPECT_EQ(ByHook({"update-ldcache", "--folder", "/opt/d,/opt/e"}), expected);

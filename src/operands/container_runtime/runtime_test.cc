@@ -13,6 +13,7 @@
 
 #include "base/json.h"
 #include "base/paths.h"
+#include "base/testing/temp_folder.h"
 #include "operands/container_runtime/device_requests.h"
 #include "operands/container_runtime/inject.h"
 
@@ -118,8 +119,6 @@ TEST(RuntimeConfigFile, ReadsNvidiasKeys) {
 class InjectTest : public testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = testing::TempDir() + "/inject.XXXXXX";
-    folder_ = ::mkdtemp(pattern.data());
     std::ofstream(folder_ + "/management.yaml") << R"({"cdiVersion": "0.5.0", "kind": "m.com/gpu",
       "devices": [{"name": "all", "containerEdits": {"deviceNodes": [{"path": "/dev/gpu0",
         "hostPath": "/dev/null"}]}}],
@@ -130,7 +129,6 @@ class InjectTest : public testing::Test {
     settings_.mode = "cdi";
     settings_.spec_dirs = {folder_};
   }
-  void TearDown() override { fs::remove_all(folder_); }
 
   Status Inject(const Json& config) {
     std::ofstream(folder_ + "/config.json") << config.dump();
@@ -139,7 +137,8 @@ class InjectTest : public testing::Test {
   }
   Json Result() { return ParseJson(ReadFile(folder_ + "/config.json").value()).value(); }
 
-  std::string folder_;
+  const TempFolder temporary_;
+  const std::string folder_ = temporary_.path();
   RuntimeConfig settings_;
   std::vector<std::string> warnings_;
 };

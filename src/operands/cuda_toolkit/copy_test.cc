@@ -11,6 +11,7 @@
 #include <fstream>
 
 #include "base/paths.h"
+#include "base/testing/temp_folder.h"
 
 namespace gantry::cuda_toolkit {
 namespace {
@@ -22,13 +23,10 @@ using testing::HasSubstr;
 class CopyTest : public testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = testing::TempDir() + "/cuda.XXXXXX";
-    folder_ = ::mkdtemp(pattern.data());
     image_ = folder_ + "/image";
     to_ = folder_ + "/var/cuda";
     Fill(image_ + "/usr/local/cuda-12.4");
   }
-  void TearDown() override { fs::remove_all(folder_); }
 
   static void Put(const std::string& path, const std::string& text) {
     fs::create_directories(fs::path(path).parent_path());
@@ -51,7 +49,8 @@ class CopyTest : public testing::Test {
   }
   std::vector<std::string> Copies() const { return *ListDirectory(CopiesDir(to_)); }
 
-  std::string folder_;
+  const TempFolder temporary_;
+  const std::string folder_ = temporary_.path();
   std::string image_;
   std::string to_;
 };

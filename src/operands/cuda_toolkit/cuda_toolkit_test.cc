@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/paths.h"
+#include "base/testing/temp_folder.h"
 #include "operands/cuda_toolkit/copy.h"
 
 namespace gantry::cuda_toolkit {
@@ -23,12 +24,9 @@ using testing::Not;
 class CudaToolkitTest : public testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = testing::TempDir() + "/cuda.XXXXXX";
-    folder_ = ::mkdtemp(pattern.data());
     Put(Document(), R"({"devices": [{"name": "12.4"}]})");
     fs::create_directories(folder_ + "/proc");
   }
-  void TearDown() override { fs::remove_all(folder_); }
 
   static void Put(const std::string& path, const std::string& text) {
     fs::create_directories(fs::path(path).parent_path());
@@ -57,7 +55,8 @@ class CudaToolkitTest : public testing::Test {
   std::string Root() const { return folder_ + "/cuda"; }
   std::string Document() const { return folder_ + "/cdi/nvidia.com-cuda.json"; }
 
-  std::string folder_;
+  const TempFolder temporary_;
+  const std::string folder_ = temporary_.path();
 };
 
 TEST_F(CudaToolkitTest, ACopyThatIsGoneIsOfferedToNobody) {

@@ -20,7 +20,4 @@ struct LoadedConfig {
 // An error names the configuration and the key.
 Result<LoadedConfig> LoadConfig(const Flags& flags, const std::optional<std::string>& label);
 
-// What to watch for changes of it; empty: nothing.
-std::string ConfigPathToWatch(const Flags& flags);
-
 }  // namespace gantry::device_plugin

@@ -56,21 +56,10 @@ void AddOwnFlags(agent::FlagSet& set, Flags& to) {
   set.Value("--kubelet-host-root", to.kubelet_host_root, {"KUBELET_HOST_ROOT"},
             "where the host's root is mounted here, to look for the kubelet's socket in "
             "Kubernetes' folder and below its root");
-  set.Value("--config-file", to.config_file, {"CONFIG_FILE"}, "");
+  agent::AddConfigFlags(set, to, {"CONFIG_FILE"});
+  agent::AddStatusFlags(set, to);
   set.List("--cdi-disable-hooks", to.cdi_disable_hooks, {"CDI_DISABLE_HOOKS"}, "");
   set.List("--cdi-feature-flags", to.cdi_feature_flags, {"CDI_FEATURE_FLAGS"}, "");
-  set.Value("--config-file-srcdir", to.config_dir, {"CONFIG_FILE_SRCDIR"},
-            "a folder of configurations to choose from");
-  set.Value("--default-config", to.default_config, {"DEFAULT_CONFIG"}, "");
-  set.Value("--node-name", to.node_name, {names::kNodeName}, "");
-  set.Value("--node-label", to.node_label, {"NODE_LABEL"},
-            "label of the node that names the configuration")
-      ->default_val(names::kDevicePluginConfig);
-  set.List("--fallback-strategies", to.fallback_strategies, {"FALLBACK_STRATEGIES"},
-           "named, single, empty");
-  set.List("--wait-for-validations", to.wait_for, {"WAIT_FOR_VALIDATIONS"},
-           "status files to wait for");
-  set.Value("--status-dir", to.status_dir, {}, "")->default_val(names::kValidationsDir);
   set.Value("--cdi-dir", to.cdi_dir, {}, "")->default_val(names::kCdiDir);
   set.Value("--cuda-cdi-device", to.cuda_cdi_device, {"CUDA_CDI_DEVICE"},
             "CDI device of a CUDA toolkit that comes with every GPU")

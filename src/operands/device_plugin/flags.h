@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "agent/config_flags.h"
+#include "agent/status_flags.h"
 #include "base/error.h"
 #include "policy/names.h"
 
@@ -15,7 +17,7 @@ inline constexpr char kPluginName[] = "nvidia-device-plugin";
 
 // What the command line and the environment say; the environment stands in for a flag that is not
 // given. Empty optionals are left to the configuration file and the defaults.
-struct Flags {
+struct Flags : agent::ConfigFlags, agent::StatusFlags {
   // Flags that a configuration file may hold too.
   std::optional<std::string> mig_strategy;
   std::optional<bool> fail_on_init_error;
@@ -42,19 +44,11 @@ struct Flags {
   // nowhere else).
   std::string kubelet_root = names::kKubeletRoot;
   std::string kubelet_host_root;
-  std::string config_file;
   std::vector<std::string> cdi_disable_hooks;
   std::vector<std::string> cdi_feature_flags;
   std::string disable_health_checks;  // DP_DISABLE_HEALTHCHECKS
   std::string enable_health_checks;   // DP_ENABLE_HEALTHCHECKS
-  std::string config_dir;             // CONFIG_FILE_SRCDIR
-  std::string default_config;
-  std::string node_name;
-  std::string kubeconfig;  // empty: the pod's service account
-  std::string node_label;
-  std::vector<std::string> fallback_strategies;
-  std::vector<std::string> wait_for;  // status files
-  std::string status_dir;
+  std::string kubeconfig;             // empty: the pod's service account
   std::string cdi_dir;
   // A CDI device of another document there, whose edits every GPU gets too ("nvidia.com/cuda=x").
   std::string cuda_cdi_device;

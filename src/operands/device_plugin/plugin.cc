@@ -20,13 +20,6 @@
 #include "policy/names.h"
 
 namespace gantry::device_plugin {
-namespace {
-
-bool IsRequested(const std::string& name, const Flags& flags) {
-  return std::ranges::find(flags.wait_for, name) != flags.wait_for.end();
-}
-
-}  // namespace
 
 Plugin::Plugin(Flags flags, host::Signals& signals, host::StatusFiles status_files,
                host::Watcher watcher)
@@ -58,7 +51,7 @@ Status Plugin::Start() {
   if (const auto path = CdiPathOf(flags_.cdi_dir, flags_.cuda_cdi_device); !path.empty()) {
     TRY(watcher_.Add(path));
   }
-  if (const auto path = ConfigPathToWatch(flags_); !path.empty()) {
+  if (const auto path = agent::ConfigPathToWatch(flags_); !path.empty()) {
     TRY(watcher_.Add(path));
   }
   kubelet::PluginHost::Options options;
@@ -127,12 +120,12 @@ void Plugin::Wait() {
     TakeMessages();
   }
   if (ready[4]) {
-    OnLabel();
+    config_changed_ = label_.Take() || config_changed_;
   }
 }
 
 void Plugin::Evaluate() {
-  if (DriverIsReady() && LabelIsKnown() && ConfigIsKnown()) {
+  if (DriverIsReady() && label_.IsKnown() && ConfigIsKnown()) {
     if (settings_ && settings_->tegra_only) {
       LookForTegra();
     } else if (settings_) {
@@ -152,18 +145,13 @@ bool Plugin::DriverIsReady() {
   if (!std::exchange(status_changed_, false)) {
     return driver_ready_.has_value();
   }
-  std::vector<std::string> missing;
-  for (const auto& name : flags_.wait_for) {
-    if (!status_files_.Read(name)) {
-      missing.push_back(name);
-    }
-  }
+  const std::vector<std::string> missing = flags_.Missing(status_files_);
   auto values = status_files_.Read(names::kDriverReady);
   if (!missing.empty()) {
     if (!driver_ready_) {
       log::Info("waiting for {}", Join(missing, ", "));
     }
-    driver_was_gone_ = driver_was_gone_ || (!values && IsRequested(names::kDriverReady, flags_));
+    driver_was_gone_ = driver_was_gone_ || (!values && flags_.WaitsFor(names::kDriverReady));
     return driver_ready_.has_value();
   }
   const auto now = values.value_or(host::StatusValues());
@@ -179,25 +167,11 @@ bool Plugin::DriverIsReady() {
   return true;
 }
 
-bool Plugin::LabelIsKnown() {
-  if (label_known_ || flags_.config_dir.empty() || flags_.node_name.empty()) {
-    return true;
-  }
-  if (!own_node_.watches()) {
-    log::Info("reading label {} of node {}", flags_.node_label, flags_.node_name);
-    if (const Status watching = own_node_.WatchLabel(flags_.node_label); !watching) {
-      log::Warning("the label counts as missing: {}", watching.error().message);
-      label_known_ = true;
-    }
-  }
-  return label_known_;
-}
-
 bool Plugin::ConfigIsKnown() {
   if (!std::exchange(config_changed_, false)) {
     return settings_.has_value();
   }
-  auto loaded = LoadConfig(flags_, label_);
+  auto loaded = LoadConfig(flags_, label_.value());
   if (!loaded) {
     RejectConfig(loaded.error());
     return settings_.has_value();
@@ -231,7 +205,7 @@ bool Plugin::ConfigIsKnown() {
 
 Found Plugin::WhatTheNodeHas() const {
   Found found{.driver = RootsFrom(driver_ready_.value_or(host::StatusValues())), .modes = {}};
-  if (IsRequested(names::kDriverReady, flags_)) {
+  if (flags_.WaitsFor(names::kDriverReady)) {
     const auto modules = host::LoadedModules(JoinPath(gpu::HostRoot(flags_.host_root), "proc"));
     found.modes = ModesOf(modules.value_or(std::vector<host::KernelModule>()));
   }

@@ -23,6 +23,7 @@
 #include "kubelet/device_plugin/plugin_host.h"
 #include "operands/device_plugin/allocate.h"
 #include "operands/device_plugin/config_files.h"
+#include "operands/device_plugin/config_label.h"
 #include "operands/device_plugin/kubelet_place.h"
 #include "operands/device_plugin/resources.h"
 #include "operands/device_plugin/settings.h"
@@ -57,7 +58,6 @@ class Plugin {
   void On(const gpu::WaitFailed& failed);
   void On(const gpu::XidEvent& event);
   void On(const gpu::Probed& probed);
-  void OnLabel();
   void On(const kubelet::PluginEvent& event);
   void OnPaths(const std::vector<std::string>& changed);
   void OnHealth(const std::vector<gpu::HealthChange>& changes);
@@ -65,7 +65,6 @@ class Plugin {
   // The steps; false: what comes after has to wait.
   void Evaluate();
   bool DriverIsReady();
-  bool LabelIsKnown();
   bool ConfigIsKnown();
   [[nodiscard]] Found WhatTheNodeHas() const;
   void RejectConfig(const Error& error);
@@ -95,8 +94,6 @@ class Plugin {
   // What is known.
   std::optional<host::StatusValues> driver_ready_;
   bool driver_was_gone_ = false;
-  bool label_known_ = false;
-  std::optional<std::string> label_;  // nothing: the Node has none
   std::optional<LoadedConfig> config_;
   std::vector<KubeletPlace> places_;  // where the kubelet may be
   KubeletPlace place_;                // where it was looked for
@@ -128,6 +125,7 @@ class Plugin {
 
   agent::ConditionWriter condition_writer_;
   agent::OwnNode own_node_;
+  ConfigLabel label_{flags_, own_node_};
   DriverRoots monitored_;
   std::unique_ptr<gpu::Monitor> monitor_;
   std::unique_ptr<kubelet::PluginHost> host_;

@@ -30,7 +30,7 @@ void Plugin::TakeMessages() {
 void Plugin::OnPaths(const std::vector<std::string>& changed) {
   for (const auto& path : changed) {
     status_changed_ = status_changed_ || path == status_files_.directory();
-    config_changed_ = config_changed_ || path == ConfigPathToWatch(flags_);
+    config_changed_ = config_changed_ || path == agent::ConfigPathToWatch(flags_);
     if (path == CdiPath(flags_.cdi_dir) ||
         path == CdiPathOf(flags_.cdi_dir, flags_.cuda_cdi_device) || hook_watched_.contains(path)) {
       cdi_changed_ = true;
@@ -153,16 +153,6 @@ void Plugin::OnHealth(const std::vector<gpu::HealthChange>& changes) {
         break;
     }
   }
-}
-
-void Plugin::OnLabel() {
-  auto seen = own_node_.TakeLabel();
-  if (!seen) {
-    return;
-  }
-  label_known_ = true;
-  label_ = *std::move(seen);
-  config_changed_ = true;
 }
 
 void Plugin::On(const kubelet::PluginEvent& event) {

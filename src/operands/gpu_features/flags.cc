@@ -36,20 +36,8 @@ void AddLabelFlags(agent::FlagSet& set, Flags& to) {
 void AddPlaceFlags(agent::FlagSet& set, Flags& to) {
   set.Value("--kubeconfig", to.kubeconfig, {"KUBECONFIG"}, "");
   set.Value("--namespace", to.ns, {"NAMESPACE"}, "of the NodeFeature object");
-  set.Value("--node-name", to.node_name, {names::kNodeName}, "");
-  set.Value("--config-file", to.config_file, {"GFD_CONFIG_FILE", "CONFIG_FILE"},
-            "configuration of the device plugin");
-  set.Value("--config-file-srcdir", to.config_dir, {"CONFIG_FILE_SRCDIR"},
-            "a folder of configurations to choose from");
-  set.Value("--default-config", to.default_config, {"DEFAULT_CONFIG"}, "");
-  set.Value("--node-label", to.node_label, {"NODE_LABEL"},
-            "label of the node that names the configuration")
-      ->default_val(names::kDevicePluginConfig);
-  set.List("--fallback-strategies", to.fallback_strategies, {"FALLBACK_STRATEGIES"},
-           "named, single, empty");
-  set.List("--wait-for-validations", to.wait_for, {"WAIT_FOR_VALIDATIONS"},
-           "status files to wait for");
-  set.Value("--status-dir", to.status_dir, {}, "")->default_val(names::kValidationsDir);
+  agent::AddConfigFlags(set, to, {"GFD_CONFIG_FILE", "CONFIG_FILE"});
+  agent::AddStatusFlags(set, to);
   set.Value("--sys-root", to.sys_root, {"SYS_ROOT"}, "where the host's sysfs is mounted here")
       ->default_val("/sys");
   set.Value("--host-root", to.host_root, {"HOST_ROOT"}, "where the host's files are mounted here")

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "agent/config_flags.h"
+#include "agent/status_flags.h"
 #include "base/error.h"
 
 namespace gantry::gpu_features {
@@ -13,7 +15,7 @@ inline constexpr char kProgram[] = "gpu-feature-discovery";
 
 // What the command line and the environment say; the names are GPU feature discovery's. What is
 // absent is left to the configuration file.
-struct Flags {
+struct Flags : agent::ConfigFlags, agent::StatusFlags {
   std::optional<std::string> mig_strategy;
   std::optional<bool> fail_on_init_error;
   std::optional<bool> oneshot;
@@ -26,15 +28,6 @@ struct Flags {
   std::optional<std::string> driver_root_ctr_path;
   std::string kubeconfig;
   std::string ns = "default";
-  std::string node_name;
-  // Where the configuration comes from: one file, or a folder to choose from.
-  std::string config_file;
-  std::string config_dir;
-  std::string default_config;
-  std::string node_label;
-  std::vector<std::string> fallback_strategies;
-  std::vector<std::string> wait_for;  // status files
-  std::string status_dir;
   std::string sys_root;
   std::string host_root;
 };

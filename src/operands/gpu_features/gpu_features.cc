@@ -25,7 +25,6 @@
 #include "operands/gpu_features/publisher.h"
 #include "operands/gpu_features/settings.h"
 #include "policy/names.h"
-#include "policy/plugin_config_choice.h"
 
 namespace gantry::gpu_features {
 namespace {
@@ -59,7 +58,6 @@ class Discovery {
  private:
   Status Watch();
   void AwaitLabel();
-  Result<std::string> ConfigPath();
   Result<Settings> LoadSettings();
   Result<Sources> FindSources(const Settings& settings);
   Status Look();
@@ -69,9 +67,7 @@ class Discovery {
   void ShowBus(const Settings& settings);
   bool Passing(bool mig_unsettled);
   [[nodiscard]] SteadyTime NextLook() const;
-  bool WaitsForDriver() const {
-    return std::ranges::find(flags_.wait_for, names::kDriverReady) != flags_.wait_for.end();
-  }
+  bool WaitsForDriver() const { return flags_.WaitsFor(names::kDriverReady); }
 
   const Flags flags_;
   agent::Loop loop_;
@@ -90,13 +86,11 @@ Status Discovery::Watch() {
   if (WaitsForDriver()) {
     TRY(loop_.watcher().Add(JoinPath(flags_.status_dir, names::kDriverReady)));
   }
-  if (!flags_.config_dir.empty()) {
-    TRY(loop_.watcher().Add(flags_.config_dir));
-    if (!flags_.node_name.empty() && !flags_.node_label.empty()) {
-      TRY(own_node_.WatchLabel(flags_.node_label));
-    }
-  } else if (!flags_.config_file.empty()) {
-    TRY(loop_.watcher().Add(ParentOf(flags_.config_file)));
+  if (const std::string path = agent::ConfigPathToWatch(flags_); !path.empty()) {
+    TRY(loop_.watcher().Add(path));
+  }
+  if (!flags_.config_dir.empty() && !flags_.node_name.empty() && !flags_.node_label.empty()) {
+    TRY(own_node_.WatchLabel(flags_.node_label));
   }
   return {};
 }
@@ -109,24 +103,12 @@ void Discovery::AwaitLabel() {
   }
 }
 
-// The file to read; empty: there is no configuration.
-Result<std::string> Discovery::ConfigPath() {
-  if (flags_.config_dir.empty()) {
-    return flags_.config_file;
-  }
-  policy::ConfigChoice choice{
-      .label = "", .default_name = flags_.default_config, .fallbacks = flags_.fallback_strategies};
-  if (own_node_.watches()) {
-    TRY_ASSIGN(const auto label, own_node_.TakeLabel());
-    choice.label = label.value_or("");
-  }
-  TRY_ASSIGN(const auto entries, ListDirectory(flags_.config_dir));
-  TRY_ASSIGN(const std::string name, policy::ChooseConfig(choice, entries));
-  return name.empty() ? "" : JoinPath(flags_.config_dir, name);
-}
-
 Result<Settings> Discovery::LoadSettings() {
-  TRY_ASSIGN(const std::string path, ConfigPath());
+  std::optional<std::string> label;
+  if (own_node_.watches()) {
+    TRY_ASSIGN(label, own_node_.TakeLabel());
+  }
+  TRY_ASSIGN(const std::string path, agent::ConfigPath(flags_, label));
   policy::PluginConfig config;
   if (!path.empty()) {
     TRY_ASSIGN(const std::string text, ReadFile(path));

@@ -174,11 +174,8 @@ std::optional<Field> FindField(std::string_view name) {
     name = old->field;
   }
   const bool old_profile = name.starts_with("dcgm_fi_prof_");
-  std::string upper(name);
+  const std::string upper = old_profile ? Upper(name) : "";
   if (old_profile) {
-    std::ranges::transform(upper, upper.begin(), [](char c) {
-      return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-    });
     name = upper;
   }
   if (name.starts_with(kOwnPrefix)) {

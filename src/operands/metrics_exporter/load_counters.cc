@@ -14,9 +14,9 @@ namespace {
 // dcgm-exporter's key.
 constexpr std::string_view kKey = "metrics";
 
-Result<std::string> ReadConfigMap(const Arguments& arguments) {
-  const auto parts = Split(arguments.config_map, ':');
-  TRY_ASSIGN(kube::Config config, kube::LoadConfig(arguments.kubeconfig));
+Result<std::string> ReadConfigMap(const Flags& flags) {
+  const auto parts = Split(flags.config_map, ':');
+  TRY_ASSIGN(kube::Config config, kube::LoadConfig(flags.kubeconfig));
   TRY_ASSIGN(const auto client,
              kube::Client::Create(std::move(config),
                                   {.component = "dcgm-exporter", .max_idle_connections = 0}));
@@ -30,14 +30,13 @@ Result<std::string> ReadConfigMap(const Arguments& arguments) {
 
 }  // namespace
 
-Result<std::shared_ptr<const Counters>> LoadCounters(const Arguments& arguments) {
+Result<std::shared_ptr<const Counters>> LoadCounters(const Flags& flags) {
   Result<std::string> text =
-      !arguments.config_map.empty() ? ReadConfigMap(arguments) : ReadFile(arguments.collectors);
-  const std::string source = !arguments.config_map.empty()
-                                 ? format("ConfigMap {}", arguments.config_map)
-                                 : arguments.collectors;
-  if (!text && arguments.config_map.empty() && text.error().kind == ErrorKind::kNotFound &&
-      IsShippedFile(arguments.collectors)) {
+      !flags.config_map.empty() ? ReadConfigMap(flags) : ReadFile(flags.collectors);
+  const std::string source =
+      !flags.config_map.empty() ? format("ConfigMap {}", flags.config_map) : flags.collectors;
+  if (!text && flags.config_map.empty() && text.error().kind == ErrorKind::kNotFound &&
+      IsShippedFile(flags.collectors)) {
     text = std::string(DefaultCounters());
   }
   if (!text) {

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mailbox.h"
+#include "base/metric_text.h"
 #include "base/paths.h"
 #include "base/process_metrics.h"
 #include "base/text.h"
@@ -26,7 +27,7 @@
 #include "host/status_files.h"
 #include "host/watch.h"
 #include "http/server.h"
-#include "operands/metrics_exporter/arguments.h"
+#include "operands/metrics_exporter/flags.h"
 #include "operands/metrics_exporter/load_counters.h"
 #include "operands/metrics_exporter/pods.h"
 #include "operands/metrics_exporter/sampler.h"
@@ -52,14 +53,14 @@ std::string HostName() {
 
 class Exporter {
  public:
-  Exporter(Arguments arguments, host::Signals& signals, host::Watcher watcher,
-           host::StatusFiles files, std::shared_ptr<const Counters> counters)
-      : arguments_(std::move(arguments)),
+  Exporter(Flags flags, host::Signals& signals, host::Watcher watcher, host::StatusFiles files,
+           std::shared_ptr<const Counters> counters)
+      : flags_(std::move(flags)),
         signals_(signals),
         watcher_(std::move(watcher)),
         files_(std::move(files)),
         sampler_(std::make_shared<Sampler>(std::move(counters))),
-        events_(arguments_.windows) {}
+        events_(flags_.windows) {}
 
   int Run();
 
@@ -82,9 +83,8 @@ class Exporter {
   void On(gpu::Probed& probed);
   void MapPods();
   [[nodiscard]] SteadyTime Deadline() const;
-  [[nodiscard]] bool AwaitsDriver() const { return Has(arguments_.wait_for, names::kDriverReady); }
 
-  const Arguments arguments_;
+  const Flags flags_;
   host::Signals& signals_;
   host::Watcher watcher_;
   const host::StatusFiles files_;
@@ -109,12 +109,12 @@ class Exporter {
 };
 
 Status Exporter::Watch() {
-  if (AwaitsDriver()) {
-    TRY(watcher_.Add(JoinPath(arguments_.status_dir, names::kDriverReady)));
+  if (flags_.WaitsFor(names::kDriverReady)) {
+    TRY(watcher_.Add(JoinPath(flags_.status_dir, names::kDriverReady)));
   }
-  if (arguments_.config_map.empty()) {
+  if (flags_.config_map.empty()) {
     // The folder: a ConfigMap's files are exchanged by a link beside them.
-    TRY(watcher_.Add(ParentOf(arguments_.collectors)));
+    TRY(watcher_.Add(ParentOf(flags_.collectors)));
   }
   return {};
 }
@@ -142,14 +142,12 @@ std::string Exporter::Metrics() {
   const Sampler::Snapshot snapshot = sampler_->Take();
   const std::lock_guard lock(mutex_);
   Printed printed = MetricsText(*snapshot.counters, snapshot.gpus, events_, holders_,
-                                arguments_.labelling, RealClock().Now());
+                                flags_.labelling, RealClock().Now());
   dropped_ += printed.dropped;
-  if (arguments_.process_metrics) {
-    printed.text += format(
-        "# HELP dcgm_exporter_dropped_samples_total Samples that Prometheus would refuse.\n"
-        "# TYPE dcgm_exporter_dropped_samples_total counter\n"
-        "dcgm_exporter_dropped_samples_total {}\n",
-        dropped_);
+  if (flags_.process_metrics) {
+    constexpr std::string_view kDropped = "dcgm_exporter_dropped_samples_total";
+    printed.text += MetricHeading(kDropped, "counter", "Samples that Prometheus would refuse.") +
+                    format("{} {}\n", kDropped, dropped_);
     printed.text += FormatProcessMetrics();
   }
   return std::move(printed.text);
@@ -157,7 +155,7 @@ std::string Exporter::Metrics() {
 
 // Counters that can't be read change nothing.
 void Exporter::Reload() {
-  auto counters = LoadCounters(arguments_);
+  auto counters = LoadCounters(flags_);
   if (!counters) {
     log::Error("{}; the counters stay as they are", counters.error().message);
     return;
@@ -167,8 +165,9 @@ void Exporter::Reload() {
 }
 
 void Exporter::FollowDriver() {
-  const auto values = AwaitsDriver() ? files_.Read(names::kDriverReady)
-                                     : Result<host::StatusValues>(host::StatusValues());
+  const auto values = flags_.WaitsFor(names::kDriverReady)
+                          ? files_.Read(names::kDriverReady)
+                          : Result<host::StatusValues>(host::StatusValues());
   if (!values) {
     if (driver_ready_ || monitor_ == nullptr) {
       log::Info("waiting for {}", names::kDriverReady);
@@ -194,14 +193,14 @@ void Exporter::StartMonitor() {
   }
   monitor_ = std::make_unique<gpu::Monitor>(gpu::Monitor::Options{
       .driver_root =
-          arguments_.driver_root.empty() ? driver_["DRIVER_ROOT_CTR_PATH"] : arguments_.driver_root,
-      .host_root = gpu::HostRoot(arguments_.host_root),
+          flags_.driver_root.empty() ? driver_["DRIVER_ROOT_CTR_PATH"] : flags_.driver_root,
+      .host_root = gpu::HostRoot(flags_.host_root),
       .tell = [this](gpu::Observation seen) { mailbox_.Post(std::move(seen)); },
       .ask = [sampler = sampler_](const auto& library,
                                   const auto& uuid) { return sampler->Sample(library, uuid); }});
   Look();
   // One look at a time: for some seconds after each, an XID may come twice.
-  sample_at_ = RealClock().Now() + arguments_.interval;
+  sample_at_ = RealClock().Now() + flags_.interval;
 }
 
 void Exporter::Look() {
@@ -215,7 +214,7 @@ void Exporter::Look() {
 }
 
 void Exporter::Sample() {
-  sample_at_ = RealClock().Now() + arguments_.interval;
+  sample_at_ = RealClock().Now() + flags_.interval;
   if (lister_ != nullptr) {
     lister_->Ask();
   }
@@ -323,7 +322,7 @@ void Exporter::Take(Pods& pods) {
 }
 
 void Exporter::MapPods() {
-  gpu::Holders holders = gpu::HoldersOf(pods_, sampler_->gpus(), arguments_.resource_names);
+  gpu::Holders holders = gpu::HoldersOf(pods_, sampler_->gpus(), flags_.resource_names);
   const std::lock_guard lock(mutex_);
   holders_ = std::move(holders);
 }
@@ -338,15 +337,15 @@ int Exporter::Run() {
     log::Error("{}", watching.error().message);
     return 1;
   }
-  const auto server = http::Server::Start(arguments_.address,
-                                          [this](std::string_view path) { return Serve(path); });
+  const auto server =
+      http::Server::Start(flags_.address, [this](std::string_view path) { return Serve(path); });
   if (!server) {
     log::Error("serve metrics: {}", server.error().message);
     return 1;
   }
-  log::Info("serving metrics of node {} on port {}", arguments_.labelling.node, (*server)->port());
-  if (arguments_.kubernetes) {
-    lister_ = std::make_unique<PodLister>(arguments_.pod_resources,
+  log::Info("serving metrics of node {} on port {}", flags_.labelling.node, (*server)->port());
+  if (flags_.kubernetes) {
+    lister_ = std::make_unique<PodLister>(flags_.pod_resources,
                                           [this](Pods pods) { mailbox_.Post(std::move(pods)); });
   }
   if (lister_ != nullptr) {
@@ -372,8 +371,7 @@ int Exporter::Run() {
     }
     const std::vector<std::string> changed =
         ready[2] ? watcher_.Take() : std::vector<std::string>();
-    const bool file =
-        arguments_.config_map.empty() && Has(changed, ParentOf(arguments_.collectors));
+    const bool file = flags_.config_map.empty() && Has(changed, ParentOf(flags_.collectors));
     if ((ready[1] && signals_.TakeReload()) || file) {
       Reload();
     }
@@ -392,52 +390,47 @@ int Exporter::Run() {
   return 0;
 }
 
-}  // namespace
-
-int RunMetricsExporter(int argc, char** argv) {
-  Result<std::optional<Arguments>> parsed = ParseArguments(argc, argv);
-  if (!parsed) {
-    log::Error("dcgm-exporter: {}", parsed.error().message);
-    return 2;
-  }
-  std::optional<Arguments>& given = *parsed;
-  if (!given.has_value()) {
-    return 0;
-  }
-  Arguments arguments = *std::move(given);
-  if (arguments.list_fields) {
+// What the command line asks for is said once, and done.
+int RunExporter(Flags flags) {
+  if (flags.list_fields) {
     for (const Field& field : AllFields()) {
       std::cout << field.name << (field.other.empty() ? "" : " ") << field.other << "\n";
     }
     return 0;
   }
-  if (arguments.debug) {
+  if (flags.debug) {
     log::SetLevel(log::Level::kDebug);
   }
-  if (arguments.labelling.node.empty()) {
-    arguments.labelling.node = HostName();
+  if (flags.labelling.node.empty()) {
+    flags.labelling.node = HostName();
   }
-  if (!arguments.no_effect.empty()) {
-    log::Info("no effect without DCGM: {}", Join(arguments.no_effect, " "));
+  if (!flags.no_effect.empty()) {
+    log::Info("no effect without DCGM: {}", Join(flags.no_effect, " "));
   }
-  if (!arguments.not_yet.empty()) {
-    log::Warning("not supported, ignored: {}", Join(arguments.not_yet, " "));
+  if (!flags.not_yet.empty()) {
+    log::Warning("not supported, ignored: {}", Join(flags.not_yet, " "));
   }
   host::Signals signals;
-  auto counters = LoadCounters(arguments);
+  auto counters = LoadCounters(flags);
   if (!counters) {
     log::Error("{}", counters.error().message);
     return 1;
   }
   Result<host::Watcher> watcher = host::Watcher::Create();
-  Result<host::StatusFiles> files = host::StatusFiles::Open(arguments.status_dir);
+  Result<host::StatusFiles> files = host::StatusFiles::Open(flags.status_dir);
   if (!watcher || !files) {
     log::Error("{}", (!watcher ? watcher.error() : files.error()).message);
     return 1;
   }
-  return Exporter(std::move(arguments), signals, *std::move(watcher), *std::move(files),
+  return Exporter(std::move(flags), signals, *std::move(watcher), *std::move(files),
                   *std::move(counters))
       .Run();
+}
+
+}  // namespace
+
+int RunMetricsExporter(int argc, char** argv) {
+  return agent::RunWith(kProgram, ParseFlags(argc, argv), RunExporter);
 }
 
 }  // namespace gantry::metrics_exporter

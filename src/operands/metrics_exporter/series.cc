@@ -228,10 +228,7 @@ Printed MetricsText(const Counters& counters, const std::vector<MeasuredGpu>& gp
 
 std::string NvmlBusId(std::string_view sysfs) {
   const size_t colon = sysfs.find(':');
-  std::string text(sysfs);
-  std::ranges::transform(text, text.begin(), [](char c) {
-    return c >= 'a' && c <= 'f' ? static_cast<char>(c - 'a' + 'A') : c;
-  });
+  const std::string text = Upper(sysfs);
   return colon < 8 ? std::string(8 - colon, '0') + text : text;
 }
 

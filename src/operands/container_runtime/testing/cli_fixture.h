@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/paths.h"
+#include "base/testing/temp_folder.h"
 #include "operands/container_runtime/toolkit_cli.h"
 
 namespace gantry::container_runtime {
@@ -21,12 +22,6 @@ namespace gantry::container_runtime {
 // A folder in which commands of nvidia-ctk are called.
 class CliTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = testing::TempDir() + "/ctk.XXXXXX";
-    folder_ = ::mkdtemp(pattern.data());
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   void Put(const std::string& path, const std::string& text) {
     std::filesystem::create_directories(std::filesystem::path(folder_ + path).parent_path());
     std::ofstream(folder_ + path) << text;
@@ -50,7 +45,8 @@ class CliTest : public testing::Test {
     return done ? "" : done.error().message;
   }
 
-  std::string folder_;
+  const TempFolder temporary_;
+  const std::string folder_ = temporary_.path();
   std::map<std::string, std::string> environment_;
 };
 

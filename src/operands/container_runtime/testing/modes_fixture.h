@@ -14,6 +14,7 @@
 
 #include "base/json.h"
 #include "base/paths.h"
+#include "base/testing/temp_folder.h"
 #include "container/inventory.h"
 #include "operands/container_runtime/inject.h"
 
@@ -49,8 +50,6 @@ inline container::NodeInventory Inventory() {
 class ModesTest : public testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = testing::TempDir() + "/modes.XXXXXX";
-    folder_ = ::mkdtemp(pattern.data());
     // What /dev/nvidia<minor> leads to: this machine has none.
     inventory_.driver.host_dev_root = folder_;
     for (const char* node : {"nvidia0", "nvidia1", "null", "zero", "full", "random"}) {
@@ -62,7 +61,6 @@ class ModesTest : public testing::Test {
     settings_.spec_dirs = {folder_ + "/cdi"};
     settings_.accept_environment = true;
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
 
   void Node(const std::string& path) {
     std::filesystem::create_directories(std::filesystem::path(folder_ + path).parent_path());
@@ -101,7 +99,8 @@ class ModesTest : public testing::Test {
   }
 
   unsigned next_minor_ = 3;
-  std::string folder_;
+  const TempFolder temporary_;
+  const std::string folder_ = temporary_.path();
   container::NodeInventory inventory_ = Inventory();
   NodePlaces places_;
   RuntimeConfig settings_;

@@ -69,7 +69,7 @@ int MpsControl::Run() {
 
 Status MpsControl::Start() {
   TRY(watcher_.Add(status_files_.directory()));
-  if (const auto path = ConfigPathToWatch(flags_); !path.empty()) {
+  if (const auto path = agent::ConfigPathToWatch(flags_); !path.empty()) {
     TRY(watcher_.Add(path));
   }
   TRY(host::RemoveFile(JoinPath(mps_root_, kReady)));
@@ -92,18 +92,14 @@ void MpsControl::Wait() {
   if (ready[2]) {
     for (const auto& path : watcher_.Take()) {
       status_changed_ = status_changed_ || path == status_files_.directory();
-      config_changed_ = config_changed_ || path == ConfigPathToWatch(flags_);
+      config_changed_ = config_changed_ || path == agent::ConfigPathToWatch(flags_);
       if (running_ && path == JoinPath(mps_root_, MpsPipe(running_->plan.resource))) {
         running_->ask_at = RealClock().Now();
       }
     }
   }
   if (ready[3]) {
-    if (auto label = own_node_.TakeLabel()) {
-      label_known_ = true;
-      label_ = *std::move(label);
-      config_changed_ = true;
-    }
+    config_changed_ = label_.Take() || config_changed_;
   }
   if (ready[4]) {
     DaemonFailed("nvidia-cuda-mps-control has ended");
@@ -111,7 +107,7 @@ void MpsControl::Wait() {
 }
 
 void MpsControl::Evaluate() {
-  if (!DriverIsReady() || !LabelIsKnown() || !ConfigIsKnown()) {
+  if (!DriverIsReady() || !label_.IsKnown() || !ConfigIsKnown()) {
     return;
   }
   Look();
@@ -123,12 +119,7 @@ bool MpsControl::DriverIsReady() {
   if (!std::exchange(status_changed_, false)) {
     return driver_ready_.has_value();
   }
-  std::vector<std::string> missing;
-  for (const auto& name : flags_.wait_for) {
-    if (!status_files_.Read(name)) {
-      missing.push_back(name);
-    }
-  }
+  const std::vector<std::string> missing = flags_.Missing(status_files_);
   if (!missing.empty()) {
     if (!driver_ready_) {
       log::Info("waiting for {}", Join(missing, ", "));
@@ -145,24 +136,11 @@ bool MpsControl::DriverIsReady() {
   return true;
 }
 
-bool MpsControl::LabelIsKnown() {
-  if (label_known_ || flags_.config_dir.empty() || flags_.node_name.empty()) {
-    return true;
-  }
-  if (!own_node_.watches()) {
-    if (const Status watching = own_node_.WatchLabel(flags_.node_label); !watching) {
-      log::Warning("the label counts as missing: {}", watching.error().message);
-      label_known_ = true;
-    }
-  }
-  return label_known_;
-}
-
 bool MpsControl::ConfigIsKnown() {
   if (!std::exchange(config_changed_, false)) {
     return settings_.has_value();
   }
-  auto loaded = LoadConfig(flags_, label_);
+  auto loaded = LoadConfig(flags_, label_.value());
   const Found found{.driver = RootsFrom(driver_ready_.value_or(host::StatusValues())), .modes = {}};
   auto settings = loaded ? Decide(flags_, loaded->config, found) : std::unexpected(loaded.error());
   if (!settings) {

@@ -13,6 +13,7 @@
 #include "host/signals.h"
 #include "host/status_files.h"
 #include "host/watch.h"
+#include "operands/device_plugin/config_label.h"
 #include "operands/device_plugin/mps_control_daemon/mps_gpus.h"
 #include "operands/device_plugin/mps_control_daemon/mps_plan.h"
 #include "operands/device_plugin/mps_control_daemon/mps_program.h"
@@ -47,7 +48,6 @@ class MpsControl {
   void Evaluate();
   // The steps; false: what comes after has to wait.
   bool DriverIsReady();
-  bool LabelIsKnown();
   bool ConfigIsKnown();
   void Look();
   void Follow();
@@ -72,8 +72,6 @@ class MpsControl {
   bool stop_ = false;
 
   std::optional<host::StatusValues> driver_ready_;
-  bool label_known_ = false;
-  std::optional<std::string> label_;
   std::optional<Settings> settings_;
   std::optional<MpsPlan> wanted_;
   std::vector<std::string> left_out_;  // told already
@@ -87,6 +85,7 @@ class MpsControl {
   int failures_ = 0;
 
   agent::OwnNode own_node_;
+  ConfigLabel label_{flags_, own_node_};
   std::optional<Running> running_;
 };
 

@@ -18,19 +18,8 @@ constexpr char kProgram[] = "mps-control-daemon";
 
 void AddMpsFlags(agent::FlagSet& set, Flags& to) {
   set.Value("--mig-strategy", to.mig_strategy, {"MIG_STRATEGY"}, "none, single or mixed");
-  set.Value("--config-file", to.config_file, {"CONFIG_FILE"}, "");
-  set.Value("--config-file-srcdir", to.config_dir, {"CONFIG_FILE_SRCDIR"},
-            "a folder of configurations to choose from");
-  set.Value("--default-config", to.default_config, {"DEFAULT_CONFIG"}, "");
-  set.List("--fallback-strategies", to.fallback_strategies, {"FALLBACK_STRATEGIES"},
-           "named, single, empty");
-  set.Value("--node-name", to.node_name, {names::kNodeName}, "");
-  set.Value("--node-label", to.node_label, {"NODE_LABEL"},
-            "label of the node that names the configuration")
-      ->default_val(names::kDevicePluginConfig);
-  set.List("--wait-for-validations", to.wait_for, {"WAIT_FOR_VALIDATIONS"},
-           "status files to wait for");
-  set.Value("--status-dir", to.status_dir, {}, "")->default_val(names::kValidationsDir);
+  agent::AddConfigFlags(set, to, {"CONFIG_FILE"});
+  agent::AddStatusFlags(set, to);
   set.Value("--driver-root-ctr-path", to.driver_root_ctr_path, {"DRIVER_ROOT_CTR_PATH"},
             "where the driver root is mounted here");
   set.Value("--host-root", to.host_root, {"HOST_ROOT"}, "where the host's root is mounted here")

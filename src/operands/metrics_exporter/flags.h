@@ -7,14 +7,17 @@
 #include <string>
 #include <vector>
 
+#include "agent/status_flags.h"
 #include "base/error.h"
 #include "operands/metrics_exporter/series.h"
 
 namespace gantry::metrics_exporter {
 
+inline constexpr char kProgram[] = "dcgm-exporter";
+
 // What the command line and the environment say. Flags, aliases, variables and defaults are those
 // of dcgm-exporter 4.8.
-struct Arguments {
+struct Flags : agent::StatusFlags {
   std::string collectors = "/etc/dcgm-exporter/default-counters.csv";
   std::string address = ":9400";
   std::chrono::milliseconds interval{30'000};
@@ -31,14 +34,12 @@ struct Arguments {
   std::vector<std::string> no_effect;  // flags that were given and change nothing here
   std::vector<std::string> not_yet;    // flags that ask for what there is not yet
   // Ours.
-  std::vector<std::string> wait_for;  // status files
-  std::string status_dir;
   std::string host_root;
   std::string driver_root;  // as seen here; empty: as the validator says
 };
 
 // nullopt: help or version was printed. kInvalid names the flag.
-Result<std::optional<Arguments>> ParseArguments(int argc, const char* const* argv);
+Result<std::optional<Flags>> ParseFlags(int argc, const char* const* argv);
 
 // Files that dcgm-exporter's image has: where none is there under such a name, the built-in
 // counters are meant.
