@@ -59,7 +59,7 @@ class Exporter {
         signals_(signals),
         watcher_(std::move(watcher)),
         files_(std::move(files)),
-        sampler_(std::make_shared<Sampler>(std::move(counters))),
+        sampler_(std::make_shared<Sampler>(std::move(counters), flags_.devices)),
         events_(flags_.windows) {}
 
   int Run();
@@ -103,6 +103,8 @@ class Exporter {
   std::vector<kubelet::PodResources> pods_;
   std::vector<std::string> unwell_;  // GPUs that did not answer the last time
   SteadyTime sample_at_{};
+  bool devices_checked_ = false;
+  bool failed_ = false;     // the program ends with an error
   std::string missing_;     // why NVML can't be had, as last logged
   std::string pods_error_;  // as last logged
   std::string wait_error_;  // as last logged
@@ -126,7 +128,11 @@ http::Response Exporter::Serve(std::string_view path) {
             .content_type = "text/plain; version=0.0.4; charset=utf-8"};
   }
   if (path == "/health") {
-    return {.status = 200, .body = "OK"};
+    // There is always something to serve, during a reload what was there before it.
+    return {.status = 200,
+            .body = "OK",
+            .headers = {{"X-Registry-Available", "true"},
+                        {"X-Reload-In-Progress", sampler_->reloading() ? "true" : "false"}}};
   }
   if (path == "/") {
     return {.status = 200,
@@ -245,13 +251,19 @@ void Exporter::On(gpu::GpusFound& found) {
       unwell_.push_back(failed.uuid);
     }
   }
-  const auto same = sampler_->gpus() == found.set.gpus;
-  if (!same) {
-    log::Info("{} GPUs, driver {}", found.set.gpus.size(), found.set.driver_version);
+  // Later a GPU may be gone for a while.
+  if (const Status present = CheckPresent(flags_.devices, found.set);
+      !present && !devices_checked_) {
+    log::Error("{}", present.error().message);
+    failed_ = true;
   }
-  sampler_->SetGpus(std::move(found.set));
+  devices_checked_ = true;
+  const std::string news =
+      format("{} GPUs, driver {}", found.set.gpus.size(), found.set.driver_version);
+  const bool changed = sampler_->SetGpus(std::move(found.set));
   MapPods();
-  if (!same) {
+  if (changed) {
+    log::Info("{}", news);
     sample_at_ = RealClock().Now();
   }
 }
@@ -337,8 +349,8 @@ int Exporter::Run() {
     log::Error("{}", watching.error().message);
     return 1;
   }
-  const auto server =
-      http::Server::Start(flags_.address, [this](std::string_view path) { return Serve(path); });
+  const auto server = http::Server::Start(
+      flags_.address, [this](std::string_view path) { return Serve(path); }, flags_.web);
   if (!server) {
     log::Error("serve metrics: {}", server.error().message);
     return 1;
@@ -352,7 +364,7 @@ int Exporter::Run() {
     lister_->Ask();
   }
   FollowDriver();
-  while (true) {
+  while (!failed_) {
     const SteadyTime now = RealClock().Now();
     if (now >= sample_at_) {
       Sample();
@@ -387,7 +399,7 @@ int Exporter::Run() {
   // Nothing is told from here on, and no scrape is under way.
   lister_.reset();
   monitor_.reset();
-  return 0;
+  return failed_ ? 1 : 0;
 }
 
 // What the command line asks for is said once, and done.

@@ -191,10 +191,11 @@ Status Sampler::Measure(const std::shared_ptr<nvml::Library>& library, const Tar
 Status Sampler::Sample(const std::shared_ptr<nvml::Library>& library, const std::string& uuid) {
   std::unique_lock lock(mutex_);
   const auto found = std::ranges::find(set_.gpus, uuid, &gpu::Gpu::uuid);
-  if (found == set_.gpus.end()) {
+  const auto selected = found == set_.gpus.end() ? std::nullopt : Select(devices_, *found);
+  if (!selected) {
     return {};
   }
-  OfGpu now{.measured = {.gpu = *found, .parts = {}}, .reasons = {}};
+  OfGpu now{.measured = {.gpu = selected->gpu, .parts = {}}, .reasons = {}};
   const gpu::GpuSet set = set_;
   const auto counters = next_ != nullptr ? next_ : counters_;
   auto& kept = history_[uuid];
@@ -205,15 +206,17 @@ Status Sampler::Sample(const std::shared_ptr<nvml::Library>& library, const std:
   lock.unlock();
 
   const gpu::Gpu& gpu = now.measured.gpu;
-  TRY(Measure(library,
-              {.counters = *counters,
-               .gpu = gpu,
-               .set = set,
-               .uuid = uuid,
-               .gpu_instance = {},
-               .profile = "",
-               .part = history->parts[std::nullopt]},
-              now));
+  if (selected->own_series) {
+    TRY(Measure(library,
+                {.counters = *counters,
+                 .gpu = gpu,
+                 .set = set,
+                 .uuid = uuid,
+                 .gpu_instance = {},
+                 .profile = "",
+                 .part = history->parts[std::nullopt]},
+                now));
+  }
   std::optional<unsigned> last;
   for (const nvml::MigDevice& mig : gpu.mig_devices) {
     if (last == mig.gpu_instance) {
@@ -238,7 +241,8 @@ Status Sampler::Sample(const std::shared_ptr<nvml::Library>& library, const std:
   return {};
 }
 
-void Sampler::SetGpus(gpu::GpuSet set) {
+bool Sampler::SetGpus(gpu::GpuSet set) {
+  const auto before = gpus();
   const std::lock_guard lock(mutex_);
   const auto gone = [&set](const auto& entry) {
     const auto now = std::ranges::find(set.gpus, entry.first, &gpu::Gpu::uuid);
@@ -248,11 +252,22 @@ void Sampler::SetGpus(gpu::GpuSet set) {
   std::erase_if(next_values_, gone);
   std::erase_if(history_, gone);
   set_ = std::move(set);
+  return SelectedGpus() != before;
+}
+
+std::vector<gpu::Gpu> Sampler::SelectedGpus() const {
+  std::vector<gpu::Gpu> gpus;
+  for (const gpu::Gpu& gpu : set_.gpus) {
+    if (auto selected = Select(devices_, gpu)) {
+      gpus.push_back(std::move(selected->gpu));
+    }
+  }
+  return gpus;
 }
 
 std::vector<gpu::Gpu> Sampler::gpus() const {
   const std::lock_guard lock(mutex_);
-  return set_.gpus;
+  return SelectedGpus();
 }
 
 void Sampler::Drop(const std::string& uuid) {
@@ -286,6 +301,11 @@ void Sampler::Publish() {
     counters_ = std::exchange(next_, nullptr);
     values_ = std::exchange(next_values_, {});
   }
+}
+
+bool Sampler::reloading() const {
+  const std::lock_guard lock(mutex_);
+  return next_ != nullptr;
 }
 
 Sampler::Snapshot Sampler::Take() const {

@@ -12,6 +12,7 @@
 #include "gpu/gpu_set.h"
 #include "nvml/nvml.h"
 #include "operands/metrics_exporter/convert.h"
+#include "operands/metrics_exporter/device_selector.h"
 #include "operands/metrics_exporter/series.h"
 
 namespace gantry::metrics_exporter {
@@ -20,14 +21,16 @@ namespace gantry::metrics_exporter {
 // blocks.
 class Sampler {
  public:
-  explicit Sampler(std::shared_ptr<const Counters> counters) : counters_(std::move(counters)) {}
+  explicit Sampler(std::shared_ptr<const Counters> counters, DeviceSelector devices = {})
+      : devices_(std::move(devices)), counters_(std::move(counters)) {}
 
   // Asks one GPU and its GPU instances for what the counters want; one call at a time for a GPU. An
   // error: it is lost. What it said before stays until Drop.
   Status Sample(const std::shared_ptr<nvml::Library>& library, const std::string& uuid);
 
-  // The GPUs that there are; values of others are forgotten.
-  void SetGpus(gpu::GpuSet set);
+  // The GPUs that there are; values of others are forgotten. True: the selected ones are others.
+  bool SetGpus(gpu::GpuSet set);
+  // Those that are selected.
   [[nodiscard]] std::vector<gpu::Gpu> gpus() const;
   // The GPU has no values until it is asked again.
   void Drop(const std::string& uuid);
@@ -39,6 +42,8 @@ class Sampler {
   void SetCounters(std::shared_ptr<const Counters> counters);
   // Every GPU has been asked since.
   void Publish();
+  // Other counters are set, and not every GPU has been asked for them.
+  [[nodiscard]] bool reloading() const;
 
   struct Snapshot {
     std::shared_ptr<const Counters> counters;
@@ -63,6 +68,7 @@ class Sampler {
   struct History;
   struct Target;
 
+  const DeviceSelector devices_;
   mutable std::mutex mutex_;
   std::shared_ptr<const Counters> counters_;
   std::shared_ptr<const Counters> next_;
@@ -71,6 +77,7 @@ class Sampler {
   Values next_values_;
   std::map<std::string, std::shared_ptr<History>> history_;
 
+  [[nodiscard]] std::vector<gpu::Gpu> SelectedGpus() const;  // with the mutex held
   static Status Measure(const std::shared_ptr<nvml::Library>& library, const Target& target,
                         OfGpu& to);
 };

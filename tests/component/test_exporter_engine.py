@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""dcgm-exporter's engine and its HTTP side, as test_metrics_exporter.py: what threads in its users' trackers ask for is
+named `thread_NN` after the row of the threads' list.
+"""
+
+import base64
+import http.client
+import ssl
+import subprocess
+import threading
+import time
+import warnings
+
+import pytest
+
+from control_plane import wait
+from test_metrics_exporter import exporter  # noqa: F401 (a fixture)
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", DeprecationWarning)
+    import crypt
+
+PAIR = "tls_server_config:\n  cert_file: server.crt\n  key_file: server.key\n"
+# A hash that takes so long that a scrape would show it.
+USERS = f"basic_auth_users:\n  prometheus: {crypt.crypt('secret', '$2b$11$abcdefghijklmnopqrstuu')}\n"
+
+
+def certificate(folder):
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+                    "-subj", "/CN=exporter", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", folder / "server.key",
+                    "-out", folder / "server.crt"], check=True, capture_output=True)
+    return ssl.create_default_context(cafile=folder / "server.crt")
+
+
+def ask(one, tls=None, password=None, path="/metrics"):
+    """Status, body and headers; with TLS if there is a context for it."""
+    make = (lambda: http.client.HTTPSConnection("127.0.0.1", one.port, context=tls, timeout=10)) if tls else (
+        lambda: http.client.HTTPConnection("127.0.0.1", one.port, timeout=10))
+    connection = make()
+    login = {"Authorization": "Basic " + base64.b64encode(f"prometheus:{password}".encode()).decode()} if password else {}
+    try:
+        connection.request("GET", path, headers=login)
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode(), dict(answer.getheaders())
+    finally:
+        connection.close()
+
+
+def test_tls_and_passwords(exporter, tmp_path):
+    tls = certificate(tmp_path)
+    config = tmp_path / "web.yml"
+    config.write_text(PAIR)
+    one = exporter("2xt4", f"--web-config-file={config}")
+    status, body, _ = ask(one)
+    assert status == 400 and body == "Client sent an HTTP request to an HTTPS server.\n"
+    wait(lambda: "DCGM_FI_DEV_GPU_TEMP" in ask(one, tls)[1], "metrics by TLS", 30)
+    # Both, in the file that has changed.
+    config.write_text(PAIR + USERS)
+    status, body, headers = ask(one, tls)
+    assert (status, body.strip(), headers["WWW-Authenticate"]) == (401, "Unauthorized", "Basic")
+    assert ask(one, tls, "wrong")[0] == 401
+    assert ask(one, tls, "secret")[0] == 200
+    started = time.monotonic()
+    assert {ask(one, tls, "secret")[0] for _ in range(20)} == {200}
+    assert time.monotonic() - started < 1, "a right password is not computed again"
+    # Passwords alone; a file with a mistake changes nothing.
+    config.write_text(USERS)
+    assert ask(one)[0] == 401 and ask(one, None, "secret")[0] == 200
+    config.write_text("basic_auth_user: {}\n")
+    assert ask(one)[0] == 401 and ask(one, None, "secret")[0] == 200
+    assert "basic_auth_user: unknown field" in one.log.read_text()
+
+
+def test_a_web_configuration_with_a_mistake_ends_the_program(exporter, tmp_path):
+    (tmp_path / "web.yml").write_text("tls_server_config: {cert_file: none.crt, key_file: none.key}\n")
+    one = exporter("2xt4", f"--web-config-file={tmp_path}/web.yml", start=False)
+    one.start(await_up=False)
+    assert one.process.wait(20) == 1
+    assert "tls_server_config.cert_file" in one.log.read_text()
+
+
+def test_health_says_whether_counters_are_read_again(exporter):
+    one = exporter("2xt4")
+    status, body, headers = ask(one, path="/health")
+    assert (status, body) == (200, "OK")
+    assert (headers["X-Registry-Available"], headers["X-Reload-In-Progress"]) == ("true", "false")
+    wait(lambda: len(one.samples("DCGM_FI_DEV_GPU_TEMP")) == 2, "metrics", 30)
+    # A GPU that does not answer keeps the reload from its end.
+    one.control("hang", "all", "nvmlDeviceGetPowerUsage")
+    one.process.send_signal(1)
+    wait(lambda: ask(one, path="/health")[2]["X-Reload-In-Progress"] == "true", "the reload", 5)
+    assert one.get() != "", "the series of before"
+    one.control("unhang", "all")
+    wait(lambda: ask(one, path="/health")[2]["X-Reload-In-Progress"] == "false", "its end", 30)
+
+
+def test_many_scrapes_at_once(exporter):
+    one = exporter("8xh100-80")
+    wait(lambda: len(one.samples("DCGM_FI_DEV_GPU_TEMP")) == 8, "metrics", 30)
+    answers, gate = [], threading.Barrier(30)
+
+    def scrape():
+        gate.wait()
+        answers.append(ask(one))
+    threads = [threading.Thread(target=scrape) for _ in range(30)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(answers) == 30
+    assert all(status == 200 and "DCGM_FI_DEV_GPU_TEMP" in body for status, body, _ in answers)
+
+
+def parts(one, name):
+    return {(s.labels["gpu"], s.labels.get("GPU_I_PROFILE")) for s in one.samples(name)}
+
+
+@pytest.mark.parametrize(("devices", "memory", "temperature"), [
+    ("g", {("0", None), ("1", None)}, {("0", None), ("1", None)}),
+    ("i", {("0", "3g.20gb"), ("0", "1g.5gb")}, set()),
+    ("g:1", {("1", None)}, {("1", None)}),
+    ("g:1+i:1", {("0", "1g.5gb"), ("1", None)}, {("1", None)})])
+def test_selected_devices(exporter, devices, memory, temperature):
+    one = exporter({"gpus": [{"product": "NVIDIA A100-SXM4-40GB", "mig_devices": ["3g.20gb", "1g.5gb"]},
+                             {"product": "NVIDIA A100-SXM4-40GB"}]}, f"--devices={devices}", "-s", "f")
+    # GPU instances are numbered by NVML's ids: here 1g.5gb's is the higher one.
+    wait(lambda: parts(one, "DCGM_FI_DEV_FB_FREE") == memory, "the selected devices", 30)
+    assert parts(one, "DCGM_FI_DEV_GPU_TEMP") == temperature
+
+
+def test_a_device_that_does_not_exist_ends_the_program(exporter):
+    one = exporter("2xt4", "--devices=g:0,5", start=False)
+    one.start(await_up=False)
+    assert one.process.wait(20) == 1
+    assert "--devices: there is no GPU 5; there are: 0, 1" in one.log.read_text()
+
+
+def test_a_configuration_in_yaml(exporter, tmp_path):
+    config = tmp_path / "exporter.yaml"
+    config.write_text("""
+version: 2
+metrics:
+  fields:
+    - {name: DCGM_FI_DEV_GPU_TEMP, prometheusType: gauge, help: "Temperature, in C."}
+collections:
+  - {name: all, every: 1h, metrics: {include: ["*"]}}
+  - {name: fast, every: 200ms, metrics: {include: ["DCGM_FI_DEV_GPU_*"]}}
+""")
+    one = exporter("2xt4", f"--config-file={config}", "--collect-interval=3600000")
+    wait(lambda: set(one.values("DCGM_FI_DEV_GPU_TEMP")) == {"0", "1"}, "metrics", 30)
+    assert set(one.families()[0]) == {"DCGM_FI_DEV_GPU_TEMP"}
+    assert "# HELP DCGM_FI_DEV_GPU_TEMP Temperature, in C.\n" in one.get()
+    one.control("set", "0", "temperature=66")
+    wait(lambda: one.values("DCGM_FI_DEV_GPU_TEMP")["0"] == 66, "the shortest interval counts", 5)
+
+
+@pytest.mark.parametrize(("text", "status", "said"), [
+    ("version: 2\nmetrics: {files: x}\n", 2, "metrics.files: unknown key in version 2"),
+    ("version: 1\ncollection: {watchGroups: [{name: a, interval: 1s, fields: [X]}]}\n", 1,
+     "collection.watchGroups[0]: none of the counters is X")])
+def test_a_configuration_with_a_mistake_ends_the_program(exporter, tmp_path, text, status, said):
+    (tmp_path / "exporter.yaml").write_text(text)
+    one = exporter("2xt4", f"--config-file={tmp_path}/exporter.yaml", start=False)
+    one.start(await_up=False)
+    assert one.process.wait(20) == status
+    assert said in one.log.read_text()
