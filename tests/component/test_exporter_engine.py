@@ -14,6 +14,7 @@ import warnings
 import pytest
 
 from control_plane import wait
+from test_device_plugin import ROOT
 from test_metrics_exporter import exporter  # noqa: F401 (a fixture)
 
 with warnings.catch_warnings():
@@ -164,3 +165,20 @@ def test_a_configuration_with_a_mistake_ends_the_program(exporter, tmp_path, tex
     one.start(await_up=False)
     assert one.process.wait(20) == status
     assert said in one.log.read_text()
+
+
+def test_the_shipped_names_of_articles(exporter):
+    """deploy/counters/nvidia_gpu_names.csv: the queries of an article work as they stand there."""
+    one = exporter("8xh100-80", "-f", str(ROOT / "deploy/counters/nvidia_gpu_names.csv"))
+    one.control("set", "0", "temperature=86", "utilization_gpu=40", "memory_used=4GiB", "ecc_aggregate_corrected.dram=3")
+    wait(lambda: one.values("nvidia_gpu_temperature_celsius").get("0") == 86, "the temperature", 30)
+    wait(lambda: one.values("nvidia_gpu_ecc_errors_corrected_total")["0"] == 3, "corrected errors", 5)
+    assert one.values("nvidia_gpu_utilization")["0"] == 40
+    used, total = one.samples("nvidia_gpu_memory_used_bytes")[0], one.samples("nvidia_gpu_memory_total_bytes")[0]
+    assert used.value == 4 << 30 and 79 << 30 < total.value < 81 << 30
+    assert used.labels == total.labels, "one divided by the other matches"
+    types, families = one.families()
+    assert types["nvidia_nvlink_bandwidth_total_bytes"] == "counter" and types["nvidia_gpu_utilization"] == "gauge"
+    assert types["nvidia_gpu_ecc_errors_corrected_total"] == "counter"
+    assert len(families["nvidia_nvlink_bandwidth_total_bytes"]) == 8
+    assert "DCGM_FI_PROF_GR_ENGINE_ACTIVE" in types, "the default ones too"

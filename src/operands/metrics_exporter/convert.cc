@@ -36,9 +36,9 @@ std::optional<nvml::Value> Convert(const Field& field, const nvml::Answer& answe
       return std::trunc(value);
     case Shape::kTemperature:
     case Shape::kMemoryTemperature:
-      return value > kHottest ? std::nullopt : std::optional<nvml::Value>(value);
+      return *said > kHottest ? std::nullopt : std::optional<nvml::Value>(value);
     case Shape::kBer:
-      return BitErrorRatio(*said);
+      return BitErrorRatio(*said) * field.factor;
     default:
       return value;
   }

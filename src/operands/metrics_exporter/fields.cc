@@ -14,8 +14,10 @@ namespace {
 constexpr std::string_view kPrefix = "DCGM_FI_";
 constexpr size_t kLongestMeant = 100;  // no name is longer, and comparing takes its length
 
-// What the exporter counts itself (dcgm-exporter 4.8).
+// What the exporter makes itself: the first is ours, the others are dcgm-exporter 4.8's.
 constexpr auto kOwnRows = std::to_array<FieldRow>({
+    FieldRow("NVLINK_BYTES_TOTAL", "", nvml::Source::kFieldValue, kBothWays, kAllLinks)
+        .By(From::kLinkBytes),
     FieldRow("XID_ERRORS_COUNT", "", {}).By(From::kXidCount),
     FieldRow("XID_ERRORS_TOTAL", "", {}).By(From::kXidTotal),
     FieldRow("CLOCK_EVENTS_COUNT", "", {}).By(From::kClockCount),

@@ -24,6 +24,7 @@ enum class From : uint8_t {
   kNvml,        // reading
   kGpm,         // reading.argument is a nvmlGpmMetricId_t: what happened between two samples
   kLinkRate,    // reading.argument is a LinkWay: growth of NVLink's counters over time
+  kLinkBytes,   // the same counters themselves, in bytes
   kIdentity,    // reading.argument is an Identity
   kXid,         // the last XID
   kXidCount,    // those of a window, by number

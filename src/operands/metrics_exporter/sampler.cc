@@ -75,6 +75,8 @@ nvml::Value IdentityOf(unsigned what, const gpu::Gpu& gpu, const gpu::GpuSet& se
   }
 }
 
+constexpr double kBytesOfKib = 1024;
+
 using Fields = std::vector<const Field*>;
 using Results = std::vector<std::optional<nvml::Value>>;
 
@@ -137,7 +139,8 @@ void ReadGpm(const std::shared_ptr<nvml::Library>& library, const std::string& u
 void ReadLinks(const nvml::Library& library, const std::string& uuid, const Fields& fields,
                std::map<std::pair<unsigned, unsigned>, LinkCounter>& before, Results& values) {
   for (size_t i = 0; i < fields.size(); ++i) {
-    if (fields[i] == nullptr || fields[i]->from != From::kLinkRate) {
+    if (fields[i] == nullptr ||
+        (fields[i]->from != From::kLinkRate && fields[i]->from != From::kLinkBytes)) {
       continue;
     }
     const auto& [source, way, link] = fields[i]->reading;
@@ -156,6 +159,10 @@ void ReadLinks(const nvml::Library& library, const std::string& uuid, const Fiel
     LinkCounter now{.kib = 0, .at = RealClock().Now()};
     for (const nvml::Answer& answer : *answers) {
       now.kib += std::get<double>(*answer);
+    }
+    if (fields[i]->from == From::kLinkBytes) {
+      values[i] = now.kib * kBytesOfKib * fields[i]->factor;
+      continue;
     }
     const auto found = before.find({way, link});
     values[i] = LinkRate(found == before.end() ? std::nullopt : std::optional(found->second), now);
