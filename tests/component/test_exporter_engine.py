@@ -182,3 +182,45 @@ def test_the_shipped_names_of_articles(exporter):
     assert types["nvidia_gpu_ecc_errors_corrected_total"] == "counter"
     assert len(families["nvidia_nvlink_bandwidth_total_bytes"]) == 8
     assert "DCGM_FI_PROF_GR_ENGINE_ACTIVE" in types, "the default ones too"
+
+
+def test_health_has_eleven_watches(exporter, tmp_path):
+    (tmp_path / "counters.csv").write_text("DCGM_EXP_GPU_HEALTH_STATUS, gauge, health\nDCGM_FI_DEV_XID_ERRORS, gauge, last\n"
+                                           "DCGM_EXP_XID_ERRORS_TOTAL, counter, all\n")
+    one = exporter("2xt4", "-f", str(tmp_path / "counters.csv"))
+
+    def health(gpu="0"):
+        return {s.labels["health_watch"]: (s.value, s.labels["health_error_code"])
+                for s in one.samples("DCGM_EXP_GPU_HEALTH_STATUS") if s.labels["gpu"] == gpu}
+    passed = dict.fromkeys(["PCIE", "NVLINK", "PMU", "MCU", "MEM", "SM", "INFOROM", "THERMAL", "POWER", "DRIVER", "ALL"],
+                           (0, "DCGM_FR_OK"))
+    wait(lambda: health() == passed, "eleven watches that pass", 30)
+    one.control("set", "0", "ecc_volatile_uncorrected.dram=1")
+    wait(lambda: health()["MEM"] == (20, "DCGM_FR_VOLATILE_DBE_DETECTED"), "memory", 5)
+    one.control("xid", "0", "48")
+    wait(lambda: health()["ALL"] == (20, "DCGM_FR_XID_ERROR"), "an XID that concerns all", 5)
+    assert health()["PCIE"] == (0, "DCGM_FR_OK"), "it says nothing of the others"
+    assert health("1") == passed
+    wait(lambda: one.values("DCGM_FI_DEV_XID_ERRORS")["0"] == 48, "the last XID", 5)
+    one.control("reset", "0")
+    wait(lambda: health() == passed, "health after a reset", 5)
+    assert one.values("DCGM_FI_DEV_XID_ERRORS") == {"0": 0, "1": 0}
+    assert [(s.labels["xid"], s.value) for s in one.samples("DCGM_EXP_XID_ERRORS_TOTAL")] == [("48", 1)]
+
+
+def test_peers_over_nvlink(exporter, tmp_path):
+    (tmp_path / "counters.csv").write_text("DCGM_EXP_P2P_STATUS, gauge, peers\n")
+    one = exporter({"gpus": [{"product": "NVIDIA H100 80GB HBM3", "count": 2}, {"product": "Tesla T4"}],
+                    "nvlink": {"pairs": [[0, 1, 4]]}}, "-f", str(tmp_path / "counters.csv"))
+    samples = wait(lambda: one.samples("DCGM_EXP_P2P_STATUS"), "peers", 30)
+    assert {(s.labels["gpu"], s.labels["peer_gpu"]): (s.value, s.labels["link_status"]) for s in samples} == {
+        ("0", "1"): (0, "OK"), ("1", "0"): (0, "OK"), **{pair: (1, "ChipsetNotSupported") for pair in (
+            ("0", "2"), ("1", "2"), ("2", "0"), ("2", "1"))}}
+
+
+def test_a_lost_gpu_keeps_the_xid_that_says_so(exporter):
+    one = exporter("2xt4")
+    wait(lambda: len(one.samples("DCGM_FI_DEV_GPU_TEMP")) == 2, "metrics", 30)
+    one.control("lose", "1")
+    wait(lambda: one.values("DCGM_FI_DEV_GPU_TEMP").keys() == {"0"}, "the GPU is lost", 10)
+    assert one.values("DCGM_FI_DEV_XID_ERRORS")["1"] == 79

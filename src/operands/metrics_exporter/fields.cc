@@ -22,6 +22,8 @@ constexpr auto kOwnRows = std::to_array<FieldRow>({
     FieldRow("XID_ERRORS_TOTAL", "", {}).By(From::kXidTotal),
     FieldRow("CLOCK_EVENTS_COUNT", "", {}).By(From::kClockCount),
     FieldRow("CLOCK_EVENTS_TOTAL", "", {}).By(From::kClockTotal),
+    FieldRow("GPU_HEALTH_STATUS", "", {}).By(From::kHealth),
+    FieldRow("P2P_STATUS", "", {}).By(From::kPeers),
 });
 constexpr std::string_view kOwnPrefix = "DCGM_EXP_";
 
@@ -111,8 +113,6 @@ constexpr auto kOnlyDcgm = std::to_array<std::string_view>({
     "DCGM_FI_BIND_UNBIND_EVENT",
     "DCGM_FI_GPU_TOPOLOGY_",
     "DCGM_FI_SYNC_BOOST",
-    "DCGM_EXP_GPU_HEALTH_STATUS",
-    "DCGM_EXP_P2P_STATUS",
 });
 
 Field FromRow(const FieldRow& row, std::string_view prefix) {

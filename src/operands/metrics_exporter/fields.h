@@ -31,6 +31,8 @@ enum class From : uint8_t {
   kXidTotal,    // those since the start, by number
   kClockCount,  // looks of a window that saw clocks held back, by reason
   kClockTotal,  // how often that began since the start, by reason
+  kHealth,      // DCGM's health watches
+  kPeers,       // whether the other GPUs are reached over NVLink
 };
 
 enum LinkWay : unsigned { kSent = 1, kReceived = 2, kBothWays = 3 };

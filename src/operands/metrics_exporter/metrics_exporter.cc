@@ -300,9 +300,11 @@ void Exporter::On(gpu::Probed& probed) {
       if (was_unwell) {
         log::Info("GPU {} answers again", uuid);
       }
-      if (const auto reasons = sampler_->ClockReasons(uuid)) {
+      if (const auto facts = sampler_->FactsOf(uuid)) {
         const std::lock_guard lock(mutex_);
-        events_.AddClockReasons(uuid, *reasons, now);
+        if (events_.Look(uuid, *facts, now)) {
+          log::Info("GPU {} was reset", uuid);
+        }
       }
       continue;
     }

@@ -81,7 +81,7 @@ using Fields = std::vector<const Field*>;
 using Results = std::vector<std::optional<nvml::Value>>;
 
 Status ReadNvml(const nvml::Library& library, const std::string& uuid, const Fields& fields,
-                bool with_clocks, Results& values, std::optional<uint64_t>& reasons) {
+                Results& values) {
   std::vector<nvml::Reading> readings;
   std::vector<size_t> places;
   for (size_t i = 0; i < fields.size(); ++i) {
@@ -90,18 +90,12 @@ Status ReadNvml(const nvml::Library& library, const std::string& uuid, const Fie
       places.push_back(i);
     }
   }
-  if (with_clocks) {
-    readings.push_back({.source = nvml::Source::kClocksEventReasons});
-  }
   if (readings.empty()) {
     return {};
   }
   TRY_ASSIGN(const std::vector<nvml::Answer> answers, nvml::Read(library, uuid, readings));
   for (size_t i = 0; i < places.size(); ++i) {
     values[places[i]] = Convert(*fields[places[i]], answers[i]);
-  }
-  if (with_clocks && answers.back()) {
-    reasons = static_cast<uint64_t>(std::get<double>(*answers.back()));
   }
   return {};
 }
@@ -177,11 +171,7 @@ Status Sampler::Measure(const std::shared_ptr<nvml::Library>& library, const Tar
   const Fields fields = target.Fields();
   Measured measured{.gpu_instance = target.gpu_instance, .profile = target.profile, .values = {}};
   measured.values.resize(fields.size());
-  const bool with_clocks =
-      !target.gpu_instance && std::ranges::any_of(target.counters.metrics, [](const auto& counter) {
-        return counter.field.from == From::kClockCount || counter.field.from == From::kClockTotal;
-      });
-  TRY(ReadNvml(*library, target.uuid, fields, with_clocks, measured.values, to.reasons));
+  TRY(ReadNvml(*library, target.uuid, fields, measured.values));
   for (size_t i = 0; i < fields.size(); ++i) {
     if (fields[i] != nullptr && fields[i]->from == From::kIdentity) {
       measured.values[i] =
@@ -202,7 +192,7 @@ Status Sampler::Sample(const std::shared_ptr<nvml::Library>& library, const std:
   if (!selected) {
     return {};
   }
-  OfGpu now{.measured = {.gpu = selected->gpu, .parts = {}}, .reasons = {}};
+  OfGpu now{.measured = {.gpu = selected->gpu, .parts = {}}, .facts = {}};
   const gpu::GpuSet set = set_;
   const auto counters = next_ != nullptr ? next_ : counters_;
   auto& kept = history_[uuid];
@@ -214,6 +204,7 @@ Status Sampler::Sample(const std::shared_ptr<nvml::Library>& library, const std:
 
   const gpu::Gpu& gpu = now.measured.gpu;
   if (selected->own_series) {
+    TRY_ASSIGN(now.facts, ReadFacts(*library, gpu, set.gpus, WantedBy(*counters)));
     TRY(Measure(library,
                 {.counters = *counters,
                  .gpu = gpu,
@@ -252,8 +243,8 @@ bool Sampler::SetGpus(gpu::GpuSet set) {
   const auto before = gpus();
   const std::lock_guard lock(mutex_);
   const auto gone = [&set](const auto& entry) {
-    const auto now = std::ranges::find(set.gpus, entry.first, &gpu::Gpu::uuid);
-    return now == set.gpus.end();
+    return std::ranges::find(set.gpus, entry.first, &gpu::Gpu::uuid) == set.gpus.end() &&
+           std::ranges::find(set.failed, entry.first, &gpu::FailedGpu::uuid) == set.failed.end();
   };
   std::erase_if(values_, gone);
   std::erase_if(next_values_, gone);
@@ -279,8 +270,16 @@ std::vector<gpu::Gpu> Sampler::gpus() const {
 
 void Sampler::Drop(const std::string& uuid) {
   const std::lock_guard lock(mutex_);
-  values_.erase(uuid);
-  next_values_.erase(uuid);
+  for (Values* const values : {&values_, &next_values_}) {
+    const auto found = values->find(uuid);
+    if (found == values->end()) {
+      continue;
+    }
+    found->second.measured.lost = true;
+    for (Measured& part : found->second.measured.parts) {
+      std::ranges::fill(part.values, std::nullopt);
+    }
+  }
 }
 
 void Sampler::DropAll() {
@@ -325,11 +324,11 @@ Sampler::Snapshot Sampler::Take() const {
   return snapshot;
 }
 
-std::optional<uint64_t> Sampler::ClockReasons(const std::string& uuid) const {
+std::optional<Facts> Sampler::FactsOf(const std::string& uuid) const {
   const std::lock_guard lock(mutex_);
   const auto& values = next_ != nullptr ? next_values_ : values_;
   const auto found = values.find(uuid);
-  return found == values.end() ? std::nullopt : found->second.reasons;
+  return found == values.end() ? std::nullopt : std::optional(found->second.facts);
 }
 
 }  // namespace gantry::metrics_exporter

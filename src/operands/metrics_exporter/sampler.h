@@ -13,6 +13,7 @@
 #include "nvml/nvml.h"
 #include "operands/metrics_exporter/convert.h"
 #include "operands/metrics_exporter/device_selector.h"
+#include "operands/metrics_exporter/facts.h"
 #include "operands/metrics_exporter/series.h"
 
 namespace gantry::metrics_exporter {
@@ -28,11 +29,12 @@ class Sampler {
   // error: it is lost. What it said before stays until Drop.
   Status Sample(const std::shared_ptr<nvml::Library>& library, const std::string& uuid);
 
-  // The GPUs that there are; values of others are forgotten. True: the selected ones are others.
+  // The GPUs that there are; values of others are forgotten, but for lost ones that the set names.
+  // True: the selected ones are others.
   bool SetGpus(gpu::GpuSet set);
   // Those that are selected.
   [[nodiscard]] std::vector<gpu::Gpu> gpus() const;
-  // The GPU has no values until it is asked again.
+  // The GPU is lost, and has no values, until it is asked again.
   void Drop(const std::string& uuid);
   // No GPU has values, and nothing of the driver's library is kept.
   void DropAll();
@@ -50,8 +52,8 @@ class Sampler {
     std::vector<MeasuredGpu> gpus;  // by index
   };
   [[nodiscard]] Snapshot Take() const;
-  // What held a GPU's clocks back when it was last asked; nullopt: no counter wants it.
-  [[nodiscard]] std::optional<uint64_t> ClockReasons(const std::string& uuid) const;
+  // What else is known of a GPU since it was last asked; nullopt: it gave no answer.
+  [[nodiscard]] std::optional<Facts> FactsOf(const std::string& uuid) const;
 
  private:
   // What rates are made of. Touched by Sample alone.
@@ -62,7 +64,7 @@ class Sampler {
   };
   struct OfGpu {
     MeasuredGpu measured;
-    std::optional<uint64_t> reasons;
+    Facts facts;
   };
   using Values = std::map<std::string, OfGpu>;
   struct History;

@@ -97,8 +97,10 @@ def reset(position: int, gpu: Record) -> None:
     gpu.set("ecc", gpu.get("ecc_pending"))
     for field in ("ecc_volatile_corrected", "ecc_volatile_uncorrected"):
         gpu.set(field, [None if count is None else 0 for count in gpu.get(field)])
-    for field in ("remap_pending", "retire_pending"):
+    for field in ("remap_pending", "retire_pending", "pcie_replays", "energy"):
         gpu.set(field, None if gpu.get(field) is None else 0)
+    if gpu.get("energy_time"):
+        gpu.set("energy_time", int(time.time() * 1e6))
 
 
 def change_mig(state: State, position: int, gpu: Record, action: str, arguments: list[str]) -> None:
