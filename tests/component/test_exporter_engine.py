@@ -224,3 +224,18 @@ def test_a_lost_gpu_keeps_the_xid_that_says_so(exporter):
     one.control("lose", "1")
     wait(lambda: one.values("DCGM_FI_DEV_GPU_TEMP").keys() == {"0"}, "the GPU is lost", 10)
     assert one.values("DCGM_FI_DEV_XID_ERRORS")["1"] == 79
+
+
+def test_an_xid_counts_once_while_listeners_change(exporter, tmp_path):
+    """Each look at the driver has a listener of its own; the one before ends some seconds later."""
+    (tmp_path / "counters.csv").write_text("DCGM_EXP_XID_ERRORS_TOTAL, counter, all\nDCGM_FI_DEV_GPU_TEMP, gauge, t\n")
+    one = exporter("2xt4", "-f", str(tmp_path / "counters.csv"))
+    wait(lambda: len(one.samples("DCGM_FI_DEV_GPU_TEMP")) == 2, "metrics", 30)
+    one.control("lose", "1", "--quiet")  # looked for in each interval
+    time.sleep(1)
+    for _ in range(5):
+        one.control("xid", "0", "43")
+        time.sleep(0.1)
+    wait(lambda: [(s.labels["xid"], s.value) for s in one.samples("DCGM_EXP_XID_ERRORS_TOTAL")] == [("43", 5)], "five XIDs", 5)
+    time.sleep(1)
+    assert [(s.labels["xid"], s.value) for s in one.samples("DCGM_EXP_XID_ERRORS_TOTAL")] == [("43", 5)]

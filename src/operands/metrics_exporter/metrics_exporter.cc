@@ -205,7 +205,6 @@ void Exporter::StartMonitor() {
       .ask = [sampler = sampler_](const auto& library,
                                   const auto& uuid) { return sampler->Sample(library, uuid); }});
   Look();
-  // One look at a time: for some seconds after each, an XID may come twice.
   sample_at_ = RealClock().Now() + flags_.interval;
 }
 
