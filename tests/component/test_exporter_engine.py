@@ -5,6 +5,7 @@ named `thread_NN` after the row of the threads' list.
 
 import base64
 import http.client
+import signal
 import ssl
 import subprocess
 import threading
@@ -239,3 +240,169 @@ def test_an_xid_counts_once_while_listeners_change(exporter, tmp_path):
     wait(lambda: [(s.labels["xid"], s.value) for s in one.samples("DCGM_EXP_XID_ERRORS_TOTAL")] == [("43", 5)], "five XIDs", 5)
     time.sleep(1)
     assert [(s.labels["xid"], s.value) for s in one.samples("DCGM_EXP_XID_ERRORS_TOTAL")] == [("43", 5)]
+
+
+TOTALS = "DCGM_EXP_XID_ERRORS_TOTAL, counter, all\nDCGM_FI_DEV_XID_ERRORS, gauge, last\nDCGM_FI_DEV_GPU_TEMP, gauge, t\n"
+
+
+def totals(one):
+    return {(s.labels["gpu"], s.labels["xid"]): s.value for s in one.samples("DCGM_EXP_XID_ERRORS_TOTAL")}
+
+
+def write_xid(log, one, gpu, xid):
+    address = one.gpus()[gpu]["pci"].removesuffix(".0")
+    with log.open("a") as kmsg:
+        kmsg.write(f"4,1,2,-;NVRM: Xid (PCI:{address}): {xid}, pid=1\n")
+
+
+@pytest.fixture
+def kernel_log(tmp_path, monkeypatch):
+    log = tmp_path / "kmsg"
+    log.touch()
+    monkeypatch.setenv("__DCGM_TEST_KMSG_FILENAME__", str(log))
+    return log
+
+
+def test_thread_04_an_xid_of_the_kernels_log_alone(exporter, tmp_path, kernel_log):
+    """Two XIDs in one second, of which NVML tells one; and some that count at once."""
+    (tmp_path / "counters.csv").write_text(TOTALS)
+    one = exporter("2xt4", "-f", str(tmp_path / "counters.csv"))
+    wait(lambda: len(one.samples("DCGM_FI_DEV_GPU_TEMP")) == 2, "metrics", 30)
+    write_xid(kernel_log, one, 0, 62)
+    one.control("xid", "0", "43")
+    write_xid(kernel_log, one, 0, 43)
+    write_xid(kernel_log, one, 1, 119)
+    wait(lambda: totals(one) == {("0", "43"): 1, ("1", "119"): 1}, "what counts at once", 1.5)
+    wait(lambda: totals(one) == {("0", "43"): 1, ("0", "62"): 1, ("1", "119"): 1}, "the one of the log", 5)
+    time.sleep(0.5)
+    assert totals(one)["0", "43"] == 1, "both named it"
+    assert one.values("DCGM_FI_DEV_XID_ERRORS") == {"0": 62, "1": 119}
+
+
+def test_counts_go_on_after_a_kill(exporter, tmp_path):
+    """SIGKILL while events come: what was counted stays, and nothing is counted twice."""
+    (tmp_path / "counters.csv").write_text(TOTALS)
+    one = exporter("2xt4", "-f", str(tmp_path / "counters.csv"), f"--state-dir={tmp_path}/state")
+    wait(lambda: len(one.samples("DCGM_FI_DEV_GPU_TEMP")) == 2, "metrics", 30)
+    raised = 0
+    for _ in range(3):
+        for _ in range(5):
+            one.control("xid", "0", "43")
+            raised += 1
+        wait(lambda: totals(one).get(("0", "43")) == raised, f"{raised} XIDs", 10)
+        one.process.kill()
+        one.process.wait()
+        (tmp_path / "log").write_text("")
+        one.start()
+        assert one.get() is not None
+        wait(lambda: totals(one).get(("0", "43")) == raised, "the same after the kill", 30)
+        assert one.values("DCGM_FI_DEV_XID_ERRORS")["0"] == 43
+        wait(lambda: len(one.samples("DCGM_FI_DEV_GPU_TEMP")) == 2, "metrics", 30)
+        time.sleep(0.3)  # the listener
+    (tmp_path / "state/events.json").write_text("{")
+    one.process.kill()
+    one.process.wait()
+    one.start()
+    wait(lambda: len(one.samples("DCGM_FI_DEV_GPU_TEMP")) == 2, "metrics without the state", 30)
+    assert totals(one) == {} and "counts begin anew" in one.log.read_text()
+
+
+def test_thread_03_a_reset_clears_the_last_xid_and_no_total(exporter, tmp_path):
+    (tmp_path / "counters.csv").write_text(TOTALS)
+    one = exporter("2xt4", "-f", str(tmp_path / "counters.csv"))
+    wait(lambda: len(one.samples("DCGM_FI_DEV_GPU_TEMP")) == 2, "metrics", 30)
+    one.control("xid", "1", "13")
+    wait(lambda: one.values("DCGM_FI_DEV_XID_ERRORS")["1"] == 13, "the XID", 5)
+    time.sleep(0.5)
+    assert one.values("DCGM_FI_DEV_XID_ERRORS")["1"] == 13
+    one.control("reset", "1")
+    wait(lambda: one.values("DCGM_FI_DEV_XID_ERRORS")["1"] == 0, "no XID since the reset", 5)
+    assert totals(one) == {("1", "13"): 1}
+
+
+def test_thread_01_counters_that_stand_still_are_not_0(exporter):
+    """GPM shows no work of a GPU that is in use: its series vanish, and come back with the next samples."""
+    one = exporter("8xh100-80")
+    one.control("set", "all", "utilization_gpu=95")
+    wait(lambda: set(one.values("DCGM_FI_PROF_GR_ENGINE_ACTIVE").values()) == {0.95}, "work", 30)
+    one.control("set", "3", "gpm_frozen=1")
+    seen = set()
+    wait(lambda: seen.add(one.values("DCGM_FI_PROF_GR_ENGINE_ACTIVE").get("3")) or None in seen, "no series", 10)
+    assert 0 not in seen
+    assert len(one.samples("DCGM_FI_PROF_GR_ENGINE_ACTIVE")) == 7 and len(one.samples("DCGM_FI_DEV_GPU_UTIL")) == 8
+    assert one.log.read_text().count("performance counters stand still") == 1
+    one.control("set", "3", "gpm_frozen=0")
+    wait(lambda: one.values("DCGM_FI_PROF_GR_ENGINE_ACTIVE").get("3") == 0.95, "they move again", 10)
+    one.control("set", "3", "gpm_frozen=1", "utilization_gpu=0")
+    wait(lambda: one.values("DCGM_FI_PROF_GR_ENGINE_ACTIVE").get("3") == 0, "an idle GPU has 0", 10)
+
+
+def test_thread_02_counters_come_back_after_a_call_failed(exporter):
+    one = exporter("8xh100-80")
+    one.control("set", "all", "utilization_gpu=50")
+    wait(lambda: set(one.values("DCGM_FI_PROF_GR_ENGINE_ACTIVE").values()) == {0.5}, "work", 30)
+    one.control("xid", "0", "31")
+    one.control("fail", "0", "--call", "nvmlGpmSampleGet", "--code", "999")
+    wait(lambda: "0" not in one.values("DCGM_FI_PROF_GR_ENGINE_ACTIVE"), "no series", 10)
+    assert "0" in one.values("DCGM_FI_DEV_GPU_UTIL")
+    one.control("recover", "0")
+    wait(lambda: one.values("DCGM_FI_PROF_GR_ENGINE_ACTIVE").get("0") == 0.5, "work again", 10)
+
+
+def test_thread_05_one_field_that_fails_blanks_no_other_of_its_batch(exporter, tmp_path):
+    fields = ["DCGM_FI_DEV_ECC_SBE_VOL_TOTAL", "DCGM_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_TOTAL", "DCGM_FI_DEV_POWER_VIOLATION"]
+    (tmp_path / "counters.csv").write_text("".join(f"{field}, counter, h\n" for field in fields))
+    one = exporter("8xh100-80", "-f", str(tmp_path / "counters.csv"))
+    wait(lambda: set(one.families()[0]) == set(fields), "all", 30)
+    one.control("set", "0", "failing_field=3")  # NVML_FI_DEV_ECC_SBE_VOL_TOTAL
+    wait(lambda: "0" not in one.values(fields[0]), "the field is gone", 5)
+    assert len(one.samples(fields[0])) == 7 and len(one.samples(fields[1])) == len(one.samples(fields[2])) == 8
+
+
+def test_thread_06_fields_that_a_gpu_lacks_are_named_and_the_rest_stays(exporter, tmp_path):
+    (tmp_path / "counters.csv").write_text("DCGM_FI_DEV_GPU_TEMP, gauge, t\nDCGM_FI_DEV_NVSWITCH_POWER_VDD, gauge, p\n"
+                                           "DCGM_FI_DEV_FAN_SPEED, gauge, f\nDCGM_FI_DEV_APP_SM_CLOCK, gauge, c\n")
+    one = exporter("8xh100-80", "-f", str(tmp_path / "counters.csv"))
+    wait(lambda: len(one.samples("DCGM_FI_DEV_GPU_TEMP")) == 8, "the temperature", 30)
+    assert "DCGM_FI_DEV_NVSWITCH_POWER_VDD can't be had without DCGM" in one.log.read_text()
+
+
+def test_thread_07_and_11_performance_counters_of_each_gpu_by_its_model(exporter):
+    """Before Hopper there are none; a GPU that has them keeps them beside one that has none."""
+    one = exporter({"gpus": [{"product": "NVIDIA A100-SXM4-40GB", "mig_devices": ["3g.20gb"]}, {"product": "Tesla T4"},
+                             {"product": "NVIDIA H100 80GB HBM3"}]})
+    wait(lambda: set(one.values("DCGM_FI_PROF_GR_ENGINE_ACTIVE")) == {"2"}, "the H100's", 30)
+    assert set(one.values("DCGM_FI_DEV_GPU_TEMP")) == {"0", "1", "2"}
+
+
+def test_thread_14_and_18_power_limits_and_violations(exporter, tmp_path):
+    (tmp_path / "counters.csv").write_text("DCGM_FI_DEV_POWER_MGMT_LIMIT, gauge, W\nDCGM_FI_DEV_ENFORCED_POWER_LIMIT, gauge, W\n"
+                                           "DCGM_FI_DEV_POWER_VIOLATION, counter, ns\n")
+    one = exporter("2xt4", "-f", str(tmp_path / "counters.csv"))
+    wait(lambda: one.values("DCGM_FI_DEV_POWER_MGMT_LIMIT") == {"0": 70, "1": 70}, "limits in W", 30)
+    assert one.values("DCGM_FI_DEV_ENFORCED_POWER_LIMIT") == {"0": 70, "1": 70}
+    before, started = one.values("DCGM_FI_DEV_POWER_VIOLATION")["0"], time.monotonic()
+    one.control("set", "0", "throttle_reasons=0x4")
+    time.sleep(1)
+    grown = wait(lambda: one.values("DCGM_FI_DEV_POWER_VIOLATION")["0"] - before, "violations", 5)
+    assert 0.3e9 < grown <= (time.monotonic() - started) * 1e9, "nanoseconds"
+
+
+def test_bytes_over_nvlink_are_a_counter(exporter, tmp_path):
+    (tmp_path / "counters.csv").write_text("DCGM_EXP_NVLINK_BYTES_TOTAL, counter, bytes\n"
+                                           "DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL, gauge, rate\n")
+    one = exporter("8xh100-80", "-f", str(tmp_path / "counters.csv"))
+    wait(lambda: len(one.samples("DCGM_EXP_NVLINK_BYTES_TOTAL")) == 8, "bytes", 30)
+    one.control("set", "0", "link_rate=1000000")
+    wait(lambda: one.values("DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL").get("0", 0) > 30000, "KiB/s / 1000 of 18 links both ways", 5)
+    assert one.values("DCGM_EXP_NVLINK_BYTES_TOTAL")["0"] > one.values("DCGM_EXP_NVLINK_BYTES_TOTAL")["1"]
+
+
+def test_thread_15_gpus_come_and_go(exporter):
+    one = exporter("2xt4")
+    wait(lambda: len(one.samples("DCGM_FI_DEV_GPU_TEMP")) == 2, "metrics", 30)
+    for _ in range(3):
+        one.control("lose", "0", "--quiet")
+        wait(lambda: set(one.values("DCGM_FI_DEV_GPU_TEMP")) == {"1"}, "one", 10)
+        one.control("recover", "0")
+        wait(lambda: set(one.values("DCGM_FI_DEV_GPU_TEMP")) == {"0", "1"}, "both", 10)

@@ -61,14 +61,16 @@ void EventLog::AddXid(const std::string& uuid, uint64_t xid, std::optional<unsig
   }
   gpu.xid_totals[xid]++;
   gpu.health.OnXid(xid);
+  version_++;
 }
 
-void EventLog::AddClockReasons(OfGpu& gpu, uint64_t reasons, SteadyTime at) const {
+void EventLog::AddClockReasons(OfGpu& gpu, uint64_t reasons, SteadyTime at) {
   gpu.clocks.push_back({at, reasons});
   Forget(gpu.clocks, at - windows_.clocks);
   for (const Reason& reason : kReasons) {
     if ((reasons & ~gpu.reasons & reason.bit) != 0) {
       gpu.clock_totals[reason.bit]++;
+      version_++;
     }
   }
   gpu.reasons = reasons;
@@ -98,6 +100,7 @@ void EventLog::Reset(const std::string& uuid) {
   gpu.last_of_all = 0;
   gpu.last_of_instance.clear();
   gpu.health.Reset();
+  version_++;
 }
 
 bool EventLog::HasXid(const std::string& uuid) const {

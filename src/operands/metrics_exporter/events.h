@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "operands/metrics_exporter/facts.h"
 #include "operands/metrics_exporter/fields.h"
 
@@ -41,6 +42,11 @@ class EventLog {
   bool Look(const std::string& uuid, const Facts& facts, SteadyTime at);
   // After a reset no XID is the last one, and none counts for health. Totals stay.
   void Reset(const std::string& uuid);
+  // Changes whenever something has happened that outlives the process.
+  [[nodiscard]] uint64_t version() const { return version_; }
+  // As a text that Restore reads, of this boot of the node or another. kInvalid: it can't be read.
+  [[nodiscard]] std::string Save(const std::string& boot_id) const;
+  Status Restore(std::string_view text, const std::string& boot_id);
   // Whether there was an XID since the last reset.
   [[nodiscard]] bool HasXid(const std::string& uuid) const;
 
@@ -74,7 +80,7 @@ class EventLog {
     std::vector<PeerStatus> peers = {};
   };
 
-  void AddClockReasons(OfGpu& gpu, uint64_t reasons, SteadyTime at) const;
+  void AddClockReasons(OfGpu& gpu, uint64_t reasons, SteadyTime at);
   [[nodiscard]] static std::vector<Point> ClockTotal(const OfGpu& gpu);
   [[nodiscard]] static std::vector<Point> HealthOf(const OfGpu& gpu);
   [[nodiscard]] static std::vector<Point> PeersOf(const OfGpu& gpu);
@@ -85,6 +91,7 @@ class EventLog {
   [[nodiscard]] std::vector<Point> ClockCount(const OfGpu& gpu, SteadyTime now) const;
 
   const Windows windows_;
+  uint64_t version_ = 0;
   std::map<std::string, OfGpu> gpus_;
 };
 

@@ -13,6 +13,7 @@
 #include "operands/metrics_exporter/device_selector.h"
 #include "operands/metrics_exporter/series.h"
 #include "operands/metrics_exporter/yaml_config.h"
+#include "policy/names.h"
 
 namespace gantry::metrics_exporter {
 
@@ -42,7 +43,8 @@ struct Flags : agent::StatusFlags {
   std::vector<std::string> not_yet;    // flags that ask for what there is not yet
   // Ours.
   std::string host_root;
-  std::string driver_root;  // as seen here; empty: as the validator says
+  std::string state_dir = names::kExporterState;  // empty: nothing outlives the process
+  std::string driver_root;                        // as seen here; empty: as the validator says
 };
 
 // nullopt: help or version was printed. kInvalid names the flag.

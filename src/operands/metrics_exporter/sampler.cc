@@ -5,8 +5,10 @@
 #include <nvml.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/text.h"
 
 namespace gantry::metrics_exporter {
@@ -100,9 +102,31 @@ Status ReadNvml(const nvml::Library& library, const std::string& uuid, const Fie
   return {};
 }
 
+// What of the performance counters is kept from one sample to the next.
+struct GpmHistory {
+  std::shared_ptr<nvml::Library>& library;
+  std::unique_ptr<nvml::GpmSample>& before;
+  bool& frozen;
+};
+
+// By GPM it did nothing: does the GPU itself say so too?
+bool AreFrozen(const nvml::Library& library, const std::string& uuid, const nvml::Answer& graphics,
+               bool& frozen) {
+  const bool was_frozen = std::exchange(frozen, false);
+  if (!graphics || std::get<double>(*graphics) != 0) {
+    return false;
+  }
+  const std::array readings = {nvml::Reading{.source = nvml::Source::kUtilizationGpu}};
+  const auto answers = nvml::Read(library, uuid, readings);
+  frozen = answers && IsFrozen(graphics, answers->front());
+  if (frozen && !was_frozen) {
+    log::Warning("GPU {}: performance counters stand still while it is in use; taken anew", uuid);
+  }
+  return frozen;
+}
+
 void ReadGpm(const std::shared_ptr<nvml::Library>& library, const std::string& uuid,
-             std::optional<unsigned> gpu_instance, const Fields& fields,
-             std::shared_ptr<nvml::Library>& kept_library, std::unique_ptr<nvml::GpmSample>& before,
+             std::optional<unsigned> gpu_instance, const Fields& fields, GpmHistory history,
              Results& values) {
   std::vector<unsigned> metrics;
   std::vector<size_t> places;
@@ -115,19 +139,25 @@ void ReadGpm(const std::shared_ptr<nvml::Library>& library, const std::string& u
   if (metrics.empty()) {
     return;
   }
+  metrics.push_back(NVML_GPM_METRIC_GRAPHICS_UTIL);
   auto now = nvml::GpmSample::Take(*library, uuid, gpu_instance);
+  // A sample of a library that was opened before, or from before a failure, means nothing to this
+  // one.
+  const auto before = std::exchange(history.before, nullptr);
   if (!now) {
     return;
   }
-  // A sample of a library that was opened before means nothing to this one.
-  if (before != nullptr && kept_library == library) {
+  if (before != nullptr && history.library == library) {
     const std::vector<nvml::Answer> answers = (*now)->Since(*before, metrics);
+    if (!gpu_instance && AreFrozen(*library, uuid, answers.back(), history.frozen)) {
+      return;
+    }
     for (size_t i = 0; i < places.size(); ++i) {
       values[places[i]] = Convert(*fields[places[i]], answers[i]);
     }
   }
-  before = *std::move(now);
-  kept_library = library;
+  history.before = *std::move(now);
+  history.library = library;
 }
 
 void ReadLinks(const nvml::Library& library, const std::string& uuid, const Fields& fields,
@@ -178,8 +208,8 @@ Status Sampler::Measure(const std::shared_ptr<nvml::Library>& library, const Tar
           IdentityOf(fields[i]->reading.argument, target.gpu, target.set, *library);
     }
   }
-  ReadGpm(library, target.gpu.uuid, target.gpu_instance, fields, target.part.library,
-          target.part.gpm, measured.values);
+  ReadGpm(library, target.gpu.uuid, target.gpu_instance, fields,
+          {target.part.library, target.part.gpm, target.part.gpm_frozen}, measured.values);
   ReadLinks(*library, target.uuid, fields, target.part.links, measured.values);
   to.measured.parts.push_back(std::move(measured));
   return {};

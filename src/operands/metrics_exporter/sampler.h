@@ -61,6 +61,7 @@ class Sampler {
     std::map<std::pair<unsigned, unsigned>, LinkCounter> links;  // by way and link
     std::shared_ptr<nvml::Library> library;                      // outlives the sample
     std::unique_ptr<nvml::GpmSample> gpm;
+    bool gpm_frozen = false;  // at the last sample
   };
   struct OfGpu {
     MeasuredGpu measured;
