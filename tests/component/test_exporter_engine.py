@@ -299,9 +299,10 @@ def test_counts_go_on_after_a_kill(exporter, tmp_path):
         assert one.values("DCGM_FI_DEV_XID_ERRORS")["0"] == 43
         wait(lambda: len(one.samples("DCGM_FI_DEV_GPU_TEMP")) == 2, "metrics", 30)
         time.sleep(0.3)  # the listener
-    (tmp_path / "state/events.json").write_text("{")
     one.process.kill()
     one.process.wait()
+    (tmp_path / "state/events.json").write_text("{")
+    (tmp_path / "log").write_text("")
     one.start()
     wait(lambda: len(one.samples("DCGM_FI_DEV_GPU_TEMP")) == 2, "metrics without the state", 30)
     assert totals(one) == {} and "counts begin anew" in one.log.read_text()
@@ -323,17 +324,17 @@ def test_thread_03_a_reset_clears_the_last_xid_and_no_total(exporter, tmp_path):
 def test_thread_01_counters_that_stand_still_are_not_0(exporter):
     """GPM shows no work of a GPU that is in use: its series vanish, and come back with the next samples."""
     one = exporter("8xh100-80")
-    one.control("set", "all", "utilization_gpu=95")
-    wait(lambda: set(one.values("DCGM_FI_PROF_GR_ENGINE_ACTIVE").values()) == {0.95}, "work", 30)
-    one.control("set", "3", "gpm_frozen=1")
+    one.control("set", "all", "utilization_gpu=100")
+    wait(lambda: set(one.values("DCGM_FI_PROF_GR_ENGINE_ACTIVE").values()) == {1}, "work", 30)
+    one.control("set", "3", "counters_frozen=1")
     seen = set()
     wait(lambda: seen.add(one.values("DCGM_FI_PROF_GR_ENGINE_ACTIVE").get("3")) or None in seen, "no series", 10)
     assert 0 not in seen
     assert len(one.samples("DCGM_FI_PROF_GR_ENGINE_ACTIVE")) == 7 and len(one.samples("DCGM_FI_DEV_GPU_UTIL")) == 8
     assert one.log.read_text().count("performance counters stand still") == 1
-    one.control("set", "3", "gpm_frozen=0")
-    wait(lambda: one.values("DCGM_FI_PROF_GR_ENGINE_ACTIVE").get("3") == 0.95, "they move again", 10)
-    one.control("set", "3", "gpm_frozen=1", "utilization_gpu=0")
+    one.control("set", "3", "counters_frozen=0")
+    wait(lambda: one.values("DCGM_FI_PROF_GR_ENGINE_ACTIVE").get("3") == 1, "they move again", 10)
+    one.control("set", "3", "counters_frozen=1", "utilization_gpu=0")
     wait(lambda: one.values("DCGM_FI_PROF_GR_ENGINE_ACTIVE").get("3") == 0, "an idle GPU has 0", 10)
 
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What of the events outlives the process? Totals, and until the node boots or the GPU is reset its
 // XIDs. Windows begin anew.
+#include <map>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "base/json.h"
@@ -10,8 +12,6 @@
 
 namespace gantry::metrics_exporter {
 namespace {
-
-using Counts = std::map<uint64_t, uint64_t>;
 
 template <typename Map>
 Json ToJson(const Map& map) {
@@ -28,8 +28,10 @@ void FromJson(const Json& json, const char* key, Map& to) {
   if (map == nullptr || !map->is_object()) {
     return;
   }
-  for (const auto& [text, value] : map->items()) {
-    if (const auto number = ParseInt(text); number && *number >= 0 && value.is_number_unsigned()) {
+  for (auto entry = map->begin(); entry != map->end(); ++entry) {
+    const Json& value = entry.value();
+    const Result<long long> number = ParseInt(entry.key());
+    if (number && *number >= 0 && value.is_number_unsigned()) {
       to[static_cast<typename Map::key_type>(*number)] = value.get<uint64_t>();
     }
   }

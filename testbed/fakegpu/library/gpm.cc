@@ -145,7 +145,7 @@ nvmlReturn_t Measure(const Gpu& gpu, const nvmlGpmSample_st& first, const nvmlGp
     metric.value = NAN;
     return NVML_SUCCESS;
   }
-  if (gpu.gpm_frozen == 1) return Put(metric, 0);
+  if (gpu.counters_frozen == 1) return Put(metric, 0);
   if (id == NVML_GPM_METRIC_DRAM_BW_UTIL) {
     bool said = whole && gpu.gpm_dram != kUnknown32;
     return Put(metric, said ? gpu.gpm_dram / 100.0 : second.dram);

@@ -186,7 +186,7 @@ using text = char;
   FIELD(u32, gpm_fp64, 1)                                                                      \
   FIELD(u32, gpm_fp32, 1)                                                                      \
   FIELD(u32, gpm_fp16, 1)                                                                      \
-  FIELD(u32, gpm_frozen, 1) /* 1: samples show no work */                                      \
+  FIELD(u32, counters_frozen, 1) /* 1: GPM shows no work */                                    \
   FIELD(u32, performance_state, 1)                                                             \
   FIELD(u32, clock_graphics, 1) /* MHz, as are all clocks */                                   \
   FIELD(u32, clock_sm, 1)                                                                      \
