@@ -5,6 +5,8 @@ named `thread_NN` after the row of the threads' list.
 
 import base64
 import http.client
+import pathlib
+import re
 import signal
 import ssl
 import subprocess
@@ -407,3 +409,38 @@ def test_thread_15_gpus_come_and_go(exporter):
         wait(lambda: set(one.values("DCGM_FI_DEV_GPU_TEMP")) == {"1"}, "one", 10)
         one.control("recover", "0")
         wait(lambda: set(one.values("DCGM_FI_DEV_GPU_TEMP")) == {"0", "1"}, "both", 10)
+
+
+def test_thread_12_the_host_label_is_the_nodes_name_with_a_local_engine_too(exporter, monkeypatch):
+    monkeypatch.setenv("DCGM_REMOTE_HOSTENGINE_INFO", "localhost:5555")
+    one = exporter("2xt4")
+    sample = wait(lambda: one.samples("DCGM_FI_DEV_GPU_TEMP"), "metrics", 30)[0]
+    assert sample.labels["Hostname"] == "n1"
+    assert "no effect without DCGM: --remote-hostengine-info" in one.log.read_text()
+
+
+def test_thread_13_series_have_the_labels_of_the_dashboards(exporter):
+    """What NVIDIA's dashboard and its copies select and print: instance is Prometheus' own."""
+    one = exporter("8xh100-80")
+    wait(lambda: len(one.samples("DCGM_FI_PROF_PIPE_TENSOR_ACTIVE")) == 8, "metrics", 30)
+    for name in ("DCGM_FI_DEV_GPU_TEMP", "DCGM_FI_DEV_POWER_USAGE", "DCGM_FI_DEV_SM_CLOCK", "DCGM_FI_DEV_GPU_UTIL",
+                 "DCGM_FI_DEV_FB_USED", "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE"):
+        for sample in one.samples(name):
+            assert {"gpu", "UUID", "modelName", "Hostname"} <= set(sample.labels), name
+
+
+def test_thread_17_between_two_looks_it_sleeps_and_opens_nothing(exporter):
+    one = exporter("2xt4", "--collect-interval=3600000")
+    wait(lambda: len(one.samples("DCGM_FI_DEV_GPU_TEMP")) == 2, "metrics", 30)
+    process = pathlib.Path(f"/proc/{one.process.pid}")
+    time.sleep(1)
+
+    def used():
+        wakes = sum(int(re.search(r"^voluntary_ctxt_switches:\s*(\d+)", (task / "status").read_text(), re.M)[1])
+                    for task in (process / "task").iterdir())
+        return len(list((process / "fd").iterdir())), wakes
+    files, wakes = used()
+    time.sleep(3)
+    files_later, wakes_later = used()
+    assert files_later == files
+    assert wakes_later - wakes <= 3, "events wake it once in 5 s"
