@@ -102,21 +102,27 @@ Result<long long> ParseInt(std::string_view text) {
 }
 
 size_t EditDistance(std::string_view left, std::string_view right) {
-  std::vector<std::vector<size_t>> steps(left.size() + 1, std::vector<size_t>(right.size() + 1));
+  // Three rows of the table are needed at a time: this one and the two before.
+  const size_t width = right.size() + 1;
+  std::vector<size_t> rows(3 * width);
+  const auto row = [&rows, width](size_t i) { return rows.data() + i % 3 * width; };
   for (size_t i = 0; i <= left.size(); ++i) {
-    for (size_t j = 0; j <= right.size(); ++j) {
-      if (i == 0 || j == 0) {
-        steps[i][j] = i + j;
+    size_t* const now = row(i);
+    now[0] = i;
+    for (size_t j = 1; j < width; ++j) {
+      if (i == 0) {
+        now[j] = j;
         continue;
       }
-      const size_t changed = steps[i - 1][j - 1] + (left[i - 1] == right[j - 1] ? 0 : 1);
-      steps[i][j] = std::min({steps[i - 1][j] + 1, steps[i][j - 1] + 1, changed});
+      const size_t* const last = row(i - 1);
+      const size_t changed = last[j - 1] + (left[i - 1] == right[j - 1] ? 0 : 1);
+      now[j] = std::min({last[j] + 1, now[j - 1] + 1, changed});
       if (i > 1 && j > 1 && left[i - 1] == right[j - 2] && left[i - 2] == right[j - 1]) {
-        steps[i][j] = std::min(steps[i][j], steps[i - 2][j - 2] + 1);
+        now[j] = std::min(now[j], row(i - 2)[j - 2] + 1);
       }
     }
   }
-  return steps.back().back();
+  return row(left.size())[right.size()];
 }
 
 }  // namespace gantry

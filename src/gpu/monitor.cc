@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/paths.h"
+#include "gpu/event_relay.h"
 #include "gpu/gpu_look.h"
 #include "gpu/open_nvml.h"
 #include "nvml/nvml.h"
@@ -195,6 +196,7 @@ class Monitor::State : public std::enable_shared_from_this<State> {
       lock.unlock();
       auto error = WaitForEvents(id, *library, uuids);
       lock.lock();
+      relay_.End(id);
       if (!error || closed_ || id != listener_) {
         return;
       }
@@ -217,6 +219,10 @@ class Monitor::State : public std::enable_shared_from_this<State> {
             uuids, [&set](const auto& uuid) { return (*set)->Register(uuid).has_value(); }) == 0) {
       return std::nullopt;
     }
+    {
+      const std::lock_guard lock(mutex_);
+      relay_.Listen(id);
+    }
     for (;;) {
       auto event = (*set)->Wait(kEventWait);
       const std::lock_guard lock(mutex_);
@@ -224,8 +230,8 @@ class Monitor::State : public std::enable_shared_from_this<State> {
         return std::nullopt;
       }
       // Also that of a listener that was replaced: the next one may not have listened yet.
-      if (event) {
-        Tell(*event);
+      if (event && *event && relay_.IsNew(id, **event, RealClock().Now())) {
+        Tell(**event);
       }
       if (id != listener_) {
         return std::nullopt;
@@ -237,18 +243,15 @@ class Monitor::State : public std::enable_shared_from_this<State> {
   }
 
   // With the mutex held.
-  void Tell(const std::optional<nvml::EventSet::Event>& event) {
-    if (!event) {
-      return;
-    }
-    if (event->mig_changed) {
+  void Tell(const nvml::EventSet::Event& event) {
+    if (event.mig_changed) {
       options_.tell(GpusChanged{});
       return;
     }
-    options_.tell(XidEvent{.gpu_uuid = event->uuid,
-                           .xid = event->xid,
-                           .gpu_instance = event->gpu_instance,
-                           .compute_instance = event->compute_instance});
+    options_.tell(XidEvent{.gpu_uuid = event.uuid,
+                           .xid = event.xid,
+                           .gpu_instance = event.gpu_instance,
+                           .compute_instance = event.compute_instance});
   }
 
   const Options options_;
@@ -259,6 +262,7 @@ class Monitor::State : public std::enable_shared_from_this<State> {
   bool has_worker_ = false;
   int worker_ = 0;    // the number of the worker that counts
   int listener_ = 0;  // ditto, of the listener
+  EventRelay relay_;
   bool look_wanted_ = false;
   bool looking_ = false;
   std::vector<std::string> wanted_;  // probes

@@ -17,9 +17,8 @@ namespace gantry::http {
 namespace {
 
 constexpr size_t kMaxRequest = 16'384;
-constexpr std::chrono::seconds kPatience{10};
 // As long as Prometheus keeps a connection that it doesn't use.
-constexpr std::chrono::minutes kIdle{5};
+constexpr std::chrono::milliseconds kIdle = std::chrono::minutes(5);
 
 std::shared_ptr<const ServerTls> TlsOf(const Site& site) {
   if (site.web_config == nullptr) {
@@ -32,10 +31,14 @@ std::shared_ptr<const ServerTls> TlsOf(const Site& site) {
 }  // namespace
 
 Connection::Connection(Fd fd, Site& site, SteadyTime now)
-    : site_(site), stream_(std::move(fd), TlsOf(site)), deadline_(now + kPatience), wait_(POLLIN) {}
+    : site_(site),
+      stream_(std::move(fd), TlsOf(site)),
+      deadline_(now + site.read_timeout),
+      wait_(POLLIN) {}
 
 bool Connection::Step(SteadyTime now, bool& may_check) {
   due_ = false;
+  const bool was_sending = phase_ == Phase::kSending;
   if (phase_ == Phase::kReading && !Receive(now)) {
     return false;
   }
@@ -51,7 +54,13 @@ bool Connection::Step(SteadyTime now, bool& may_check) {
       Reply({.status = 401, .body = "Unauthorized\n"}, false);
     }
   }
-  return phase_ != Phase::kSending || Send(now);
+  if (phase_ != Phase::kSending) {
+    return true;
+  }
+  if (!was_sending) {
+    deadline_ = now + site_.write_timeout;
+  }
+  return Send(now);
 }
 
 // Reads until there is a request or nothing more to read; false when the client has gone.
@@ -69,7 +78,7 @@ bool Connection::Receive(SteadyTime now) {
     }
     if (idle_) {
       idle_ = false;
-      deadline_ = now + kPatience;
+      deadline_ = now + site_.read_timeout;
     }
     in_.append(buffer, progress.bytes);
   }
@@ -144,7 +153,7 @@ bool Connection::Send(SteadyTime now) {
   phase_ = Phase::kReading;
   wait_ = POLLIN;
   idle_ = in_.empty();
-  deadline_ = now + (idle_ ? std::chrono::seconds(kIdle) : kPatience);
+  deadline_ = now + (idle_ ? kIdle : site_.read_timeout);
   due_ = !in_.empty() || stream_.buffered();
   return keep_alive_;
 }

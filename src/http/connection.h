@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -17,6 +18,8 @@ namespace gantry::http {
 // What all connections of a server share.
 struct Site {
   Server::Handler handler;
+  std::chrono::milliseconds read_timeout;
+  std::chrono::milliseconds write_timeout;
   std::unique_ptr<WebConfigFile> web_config;  // empty: plain HTTP, no password
   PasswordBook passwords = {};
 };
@@ -25,7 +28,7 @@ struct Site {
 // the handler and for a password's bcrypt.
 class Connection {
  public:
-  // Each request has 10 s until its response is sent, and the next one may take 5 minutes to come.
+  // The next request may take 5 minutes to come.
   Connection(Fd fd, Site& site, SteadyTime now);
 
   // What can be done without waiting; false when the connection is over. A password is compared

@@ -44,6 +44,9 @@ std::string FormatReply(const Response& response, const ReplyForm& form) {
   if (response.status == 401) {
     reply += "WWW-Authenticate: Basic\r\n";
   }
+  for (const auto& [name, value] : response.headers) {
+    reply += format("{}: {}\r\n", name, value);
+  }
   for (const auto& [name, value] : form.headers) {
     reply += format("{}: {}\r\n", name, value);
   }

@@ -34,6 +34,8 @@ TEST(Reply, CompressesWhatIsWorthIt) {
 }
 
 TEST(Reply, NamesTheSchemeOfThePasswordAndTheHeadersThatWereSet) {
+  EXPECT_THAT(FormatReply({.body = "ok\n", .headers = {{"X-Reload-In-Progress", "false"}}}, {}),
+              HasSubstr("\r\nX-Reload-In-Progress: false\r\n"));
   EXPECT_THAT(FormatReply({.status = 401, .body = ""}, {.headers = {{"X-Frame-Options", "deny"}}}),
               AllOf(HasSubstr("HTTP/1.1 401 Unauthorized\r\n"),
                     HasSubstr("\r\nWWW-Authenticate: Basic\r\n"),

@@ -58,15 +58,19 @@ void MakeRoom(std::list<Connection>& connections) {
 }  // namespace
 
 Response MetricsResponse(std::string metrics) {
-  return {200, std::move(metrics) + FormatProcessMetrics(),
-          "text/plain; version=0.0.4; charset=utf-8"};
+  return {.status = 200,
+          .body = std::move(metrics) + FormatProcessMetrics(),
+          .content_type = "text/plain; version=0.0.4; charset=utf-8"};
 }
 
 Result<std::unique_ptr<Server>> Server::Start(std::string_view address, Handler handler,
-                                              const std::string& web_config_file) {
-  auto site = std::make_unique<Site>(Site{.handler = std::move(handler), .web_config = nullptr});
-  if (!web_config_file.empty()) {
-    TRY_ASSIGN(site->web_config, WebConfigFile::Open(web_config_file));
+                                              const ServerOptions& options) {
+  auto site = std::make_unique<Site>(Site{.handler = std::move(handler),
+                                          .read_timeout = options.read_timeout,
+                                          .write_timeout = options.write_timeout,
+                                          .web_config = nullptr});
+  if (!options.web_config_file.empty()) {
+    TRY_ASSIGN(site->web_config, WebConfigFile::Open(options.web_config_file));
   }
   TRY_ASSIGN(Fd listener, Listen(address));
   return std::unique_ptr<Server>(new Server(std::move(listener), std::move(site)));

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "base/paths.h"
@@ -17,6 +20,16 @@ struct Response {
   int status = 200;
   std::string body;
   std::string content_type = "text/plain; charset=utf-8";
+  std::vector<std::pair<std::string, std::string>> headers = {};  // besides those of HTTP
+};
+
+struct ServerOptions {
+  // http/web_config.h: TLS, passwords, headers. It and its certificates are read again when they
+  // change; files that can't be used are kInvalid at the start and a line of the log later. Empty:
+  // plain HTTP.
+  std::string web_config_file = {};
+  std::chrono::milliseconds read_timeout{10'000};   // until a request is complete
+  std::chrono::milliseconds write_timeout{10'000};  // then, until its response is sent
 };
 
 // A program's metrics in Prometheus' text format 0.0.4, and after them what its process uses.
@@ -25,8 +38,8 @@ Response MetricsResponse(std::string metrics);
 struct Site;
 
 // Answers GET and HEAD of a few paths (/healthz, /readyz, /metrics) over HTTP/1.1, compressed if
-// the client asks for it. One thread that sleeps until someone connects; at most 32 connections,
-// each request with 10 s to be done, and 5 minutes until the next one. One more connection takes
+// the client asks for it. One thread that sleeps until someone connects, and makes one response at
+// a time; at most 32 connections, with 5 minutes until the next request. One more connection takes
 // the place of one that waits for a request, or of the oldest.
 class Server {
  public:
@@ -34,11 +47,9 @@ class Server {
   using Handler = std::function<Response(std::string_view path)>;
 
   // Address as flags write it: ":8080", "127.0.0.1:8080", "[::1]:0". kInvalid if it can't be read,
-  // else as bind(2) fails. With a web configuration (http/web_config.h) the server has what that
-  // says: TLS, passwords, headers. It and its certificates are read again when they change; files
-  // that can't be used are kInvalid at the start and a line of the log later.
+  // else as bind(2) fails.
   static Result<std::unique_ptr<Server>> Start(std::string_view address, Handler handler,
-                                               const std::string& web_config_file = "");
+                                               const ServerOptions& options = {});
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;

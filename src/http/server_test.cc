@@ -99,6 +99,24 @@ TEST(Server, ASlowClientHoldsUpNobody) {
   EXPECT_THAT(ReadAll(slow), HasSubstr("ok"));
 }
 
+TEST(Server, ClientsThatAreTooSlowAreClosed) {
+  const std::string_view request = "GET /metrics HTTP/1.1\r\nConnection: close\r\n\r\n";
+  const auto server =
+      Server::Start("127.0.0.1:0",
+                    [](std::string_view) { return Response{.body = std::string(50'000'000, 'm')}; },
+                    {.read_timeout = std::chrono::milliseconds(50),
+                     .write_timeout = std::chrono::milliseconds(200)});
+  ASSERT_TRUE(server.has_value());
+  const int half = Dial((*server)->port());
+  EXPECT_EQ(send(half, "GET", 3, MSG_NOSIGNAL), 3);
+  EXPECT_EQ(ReadAll(half), "");
+  const int slow = Dial((*server)->port());
+  EXPECT_EQ(send(slow, request.data(), request.size(), MSG_NOSIGNAL),
+            static_cast<ssize_t>(request.size()));
+  std::this_thread::sleep_for(std::chrono::milliseconds(600));
+  EXPECT_LT(ReadAll(slow).size(), 50'000'000U);
+}
+
 TEST(Server, ManySilentClientsHoldUpNobody) {
   const auto server = StartServer();
   std::vector<int> silent(40);

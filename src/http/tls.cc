@@ -211,6 +211,9 @@ Stream::Progress Stream::Judge(int result) const {
     constexpr std::string_view kPlain =
         "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n";
     static_cast<void>(send(fd_, kPlain.data(), kPlain.size(), MSG_NOSIGNAL));
+    // What is not read when the socket closes would reset the connection, and the response with it.
+    char rest[16'384];
+    static_cast<void>(recv(fd_, rest, sizeof rest, MSG_DONTWAIT));
   }
   ERR_clear_error();
   return {};

@@ -48,12 +48,12 @@ class WebServer : public testing::Test {
   }
   void Start(const std::string& web_config) {
     Write("web.yml", web_config);
-    auto server = Server::Start(
-        "127.0.0.1:0",
-        [](std::string_view path) -> Response {
-          return {.body = path == "/metrics" ? std::string(100'000, 'm') : "ok\n"};
-        },
-        folder_ + "/web.yml");
+    auto server =
+        Server::Start("127.0.0.1:0",
+                      [](std::string_view path) -> Response {
+                        return {.body = path == "/metrics" ? std::string(100'000, 'm') : "ok\n"};
+                      },
+                      {.web_config_file = folder_ + "/web.yml"});
     ASSERT_TRUE(server.has_value()) << server.error().message;
     server_ = std::move(*server);
   }
@@ -210,8 +210,8 @@ print(len(ports), connection.sock.version())
 
 TEST_F(WebServer, AFileThatCannotBeUsedAtTheStartIsAnError) {
   const auto start = [this] {
-    return Server::Start(
-               "127.0.0.1:0", [](std::string_view) { return Response{}; }, folder_ + "/web.yml")
+    return Server::Start("127.0.0.1:0", [](std::string_view) { return Response{}; },
+                         {.web_config_file = folder_ + "/web.yml"})
         .error();
   };
   EXPECT_THAT(start().message, HasSubstr("web.yml: "));

@@ -170,6 +170,9 @@ class Library {
   // Every GPU that this process can open.
   [[nodiscard]] Result<Devices> Enumerate() const;
   [[nodiscard]] Topology Distances(const std::vector<Device>& devices) const;
+  // nvmlGpuP2PStatus_t of the way from one GPU to another over NVLink.
+  [[nodiscard]] Result<unsigned> NvLinkPeerStatus(const std::string& from,
+                                                  const std::string& to) const;
   // Asks the GPU itself (memory, temperature, what the driver wants done with it): an error when it
   // is lost, needs a reset or answers with NVML's "unknown error".
   [[nodiscard]] Status Alive(const std::string& uuid) const;

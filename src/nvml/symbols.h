@@ -47,6 +47,7 @@ namespace gantry::nvml {
   X(DeviceSetComputeMode)                     \
   X(DeviceGetFieldValues)                     \
   X(DeviceGetTopologyCommonAncestor)          \
+  X(DeviceGetP2PStatus)                       \
   X(DeviceGetNvLinkState)                     \
   X(DeviceGetNvLinkRemotePciInfo_v2)          \
   X(DeviceGetNvLinkRemoteDeviceType)          \

@@ -102,4 +102,16 @@ Topology Library::Distances(const std::vector<Device>& devices) const {
   return topology;
 }
 
+Result<unsigned> Library::NvLinkPeerStatus(const std::string& from, const std::string& to) const {
+  TRY_ASSIGN(const nvmlDevice_t first, HandleOf(*symbols_, from));
+  TRY_ASSIGN(const nvmlDevice_t second, HandleOf(*symbols_, to));
+  nvmlGpuP2PStatus_t status = NVML_P2P_STATUS_UNKNOWN;
+  const nvmlReturn_t code =
+      Call(symbols_->nvmlDeviceGetP2PStatus, first, second, NVML_P2P_CAPS_INDEX_NVLINK, &status);
+  if (code != NVML_SUCCESS) {
+    return FailNvml("nvmlDeviceGetP2PStatus", from, code);
+  }
+  return static_cast<unsigned>(status);
+}
+
 }  // namespace gantry::nvml

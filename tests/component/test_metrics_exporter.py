@@ -57,7 +57,7 @@ class Exporter:
         self.process = subprocess.Popen(
             ["unshare", "--mount", "sh", "-c", f'mount --bind {self.root}/dev /dev && exec "$@" 2>> {self.log}', "sh",
              program, "dcgm-exporter", f"--address=127.0.0.1:{self.port}", f"--host-root={self.root}", "--node-name=n1",
-             f"--collect-interval={INTERVAL}", f"--status-dir={self.folder}/validations",
+             f"--collect-interval={INTERVAL}", f"--status-dir={self.folder}/validations", "--state-dir=",
              f"--pod-resources-kubelet-socket={self.folder}/kubelet.sock", *driver, *self.words])
         if await_up:
             wait(lambda: "serving metrics" in self.log.read_text(), "the exporter", 20)

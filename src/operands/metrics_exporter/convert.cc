@@ -8,6 +8,7 @@ namespace gantry::metrics_exporter {
 namespace {
 
 constexpr double kHottest = 200;
+constexpr double kInUse = 90;  // percent
 
 // mantissa * 10^-exponent, packed (nvml.h, NVML_NVLINK_BER_*).
 double BitErrorRatio(double packed) {
@@ -36,9 +37,9 @@ std::optional<nvml::Value> Convert(const Field& field, const nvml::Answer& answe
       return std::trunc(value);
     case Shape::kTemperature:
     case Shape::kMemoryTemperature:
-      return value > kHottest ? std::nullopt : std::optional<nvml::Value>(value);
+      return *said > kHottest ? std::nullopt : std::optional<nvml::Value>(value);
     case Shape::kBer:
-      return BitErrorRatio(*said);
+      return BitErrorRatio(*said) * field.factor;
     default:
       return value;
   }
@@ -51,6 +52,11 @@ std::optional<nvml::Value> LinkRate(const std::optional<LinkCounter>& before,
   }
   const double seconds = std::chrono::duration<double>(now.at - before->at).count();
   return std::trunc((now.kib - before->kib) / seconds / 1000);
+}
+
+bool IsFrozen(const nvml::Answer& graphics, const nvml::Answer& utilization) {
+  return graphics && std::get<double>(*graphics) == 0 && utilization &&
+         std::get<double>(*utilization) > kInUse;
 }
 
 }  // namespace gantry::metrics_exporter

@@ -22,4 +22,7 @@ struct LinkCounter {
 std::optional<nvml::Value> LinkRate(const std::optional<LinkCounter>& before,
                                     const LinkCounter& now);
 
+// Whether performance counters (GPM) stand still: by them the GPU is idle, and it is in use.
+bool IsFrozen(const nvml::Answer& graphics, const nvml::Answer& utilization);
+
 }  // namespace gantry::metrics_exporter

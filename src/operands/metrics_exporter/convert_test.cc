@@ -67,5 +67,15 @@ TEST(LinkRate, IsAWholeNumberOfThousandKibPerSecond) {
             nvml::Value(0.0));
 }
 
+TEST(Frozen, IsIdleByGpmAloneWhileInUse) {
+  const nvml::Answer none = std::unexpected(ErrorKind::kUnsupported);
+  const auto number = [](double value) { return nvml::Answer(nvml::Value(value)); };
+  EXPECT_TRUE(IsFrozen(number(0), number(91)));
+  EXPECT_FALSE(IsFrozen(number(0), number(90)));
+  EXPECT_FALSE(IsFrozen(number(0.5), number(100)));
+  EXPECT_FALSE(IsFrozen(none, number(100)));
+  EXPECT_FALSE(IsFrozen(number(0), none));
+}
+
 }  // namespace
 }  // namespace gantry::metrics_exporter

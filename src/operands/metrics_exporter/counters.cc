@@ -4,7 +4,10 @@
 #include "operands/metrics_exporter/counters.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <map>
+#include <utility>
 
 #include "base/text.h"
 
@@ -12,6 +15,7 @@ namespace gantry::metrics_exporter {
 namespace {
 
 constexpr size_t kColumns = 3;
+constexpr size_t kColumnsWithAlias = 6;
 constexpr size_t kLongest = 1 << 20;
 
 struct Row {
@@ -155,10 +159,62 @@ std::unexpected<Error> FailUnknown(const Row& row) {
                                  nearest.empty() ? "" : format(" (perhaps {})", nearest)));
 }
 
+bool IsMetricName(std::string_view name) {
+  constexpr std::string_view kLetters =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_:0123456789";
+  return !name.empty() && !(name.front() >= '0' && name.front() <= '9') &&
+         !name.starts_with("__") && name.find_first_not_of(kLetters) == std::string_view::npos;
+}
+
+Result<double> ParseFactor(const Row& row) {
+  const std::string& text = row.values[5];
+  double factor = 1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), factor);
+  if (!text.empty() && (error != std::errc{} || end != text.data() + text.size() ||
+                        !std::isfinite(factor) || factor == 0)) {
+    return FailAt(row.line, format("factor \"{}\": not a number other than 0", text));
+  }
+  return factor;
+}
+
+// The second metric of a row.
+Status AddAlias(const Row& row, const Counter& counter, Counters& to) {
+  const std::string& name = row.values[3];
+  if (!IsMetricName(name)) {
+    return FailAt(row.line, format("alias \"{}\": not a metric's name", name));
+  }
+  TRY_ASSIGN(const double factor, ParseFactor(row));
+  Counter alias = counter;
+  alias.name = name;
+  alias.help = row.values[4];
+  if (factor != 1) {
+    if (alias.field.from != From::kNvml && alias.field.from != From::kGpm &&
+        alias.field.from != From::kLinkBytes) {
+      return FailAt(row.line, format("factor of {}: {} can't be multiplied", name, counter.name));
+    }
+    alias.field.factor *= factor;
+    if (alias.field.shape == Shape::kWhole) {
+      alias.field.shape = Shape::kNumber;
+    }
+  }
+  to.metrics.push_back(std::move(alias));
+  return {};
+}
+
+// With families in their order: a name that two rows give.
+Status CheckNames(const std::vector<Counter>& metrics) {
+  const auto twice = std::ranges::adjacent_find(metrics, {}, &Counter::name);
+  return twice == metrics.end()
+             ? Status()
+             : Fail(ErrorKind::kInvalid,
+                    format("alias {}: another metric has this name", twice->name));
+}
+
 Status AddRow(const Row& row, std::map<std::string, size_t>& seen, Counters& to) {
-  if (row.values.size() != kColumns) {
-    return FailAt(row.line,
-                  format("{} values instead of 3 (field, type, help)", row.values.size()));
+  if (row.values.size() != kColumns && row.values.size() != kColumnsWithAlias) {
+    return FailAt(row.line, format("{} values instead of 3 (field, type, help), or 6 (and alias, "
+                                   "its help, factor)",
+                                   row.values.size()));
   }
   TRY_ASSIGN(const AskedType type, ParseType(row));
   const std::string& name = row.values[0];
@@ -185,9 +241,14 @@ Status AddRow(const Row& row, std::map<std::string, size_t>& seen, Counters& to)
     to.warnings.push_back(format("line {}: {} can't be a label", row.line, name));
     return {};
   }
+  const bool has_alias = row.values.size() == kColumnsWithAlias;
+  if (type.asked == Asked::kLabel && has_alias) {
+    return FailAt(row.line, format("{} is a label and has no alias", name));
+  }
   auto& list = type.asked == Asked::kLabel ? to.labels : to.metrics;
-  list.push_back({.name = name, .type = type.type, .help = row.values[2], .field = *field});
-  return {};
+  const Counter counter{.name = name, .type = type.type, .help = row.values[2], .field = *field};
+  list.push_back(counter);
+  return has_alias ? AddAlias(row, counter, to) : Status();
 }
 
 }  // namespace
@@ -220,6 +281,7 @@ Result<Counters> ParseCounters(std::string_view text) {
   // Families are printed by name.
   std::ranges::sort(counters.metrics, {}, &Counter::name);
   std::ranges::sort(counters.labels, {}, &Counter::name);
+  TRY(CheckNames(counters.metrics));
   return counters;
 }
 

@@ -30,8 +30,10 @@ struct Counters {
 
 // Reads a file of counters as dcgm-exporter 4.8 does: rows of three values between commas (RFC
 // 4180), the field's name, a type (gauge, counter, untyped, label) and the help text; lines that
-// begin with "#" are comments. kInvalid names line and value: a row of another form, a type that
-// does not exist, a field that does not exist. Of rows for one field the first counts.
+// begin with "#" are comments. A row of six values makes a second metric of its field: then come
+// the metric's name, its help text, and what the value is multiplied with (empty: 1). kInvalid
+// names line and value: a row of another form, a type that does not exist, a field that does not
+// exist. Of rows for one field the first counts.
 Result<Counters> ParseCounters(std::string_view text);
 
 // What is served where nobody names a file.

@@ -4,12 +4,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/paths.h"
+#include "operands/metrics_exporter/convert.h"
+
 namespace gantry::metrics_exporter {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::IsSupersetOf;
 
 std::vector<std::string> Names(const std::vector<Counter>& counters) {
   std::vector<std::string> names;
@@ -39,6 +43,36 @@ TEST(Counters, RowsAreMetricsAndLabels) {
   EXPECT_THAT(read->warnings, IsEmpty());
 }
 
+TEST(Counters, ARowOfSixValuesHasASecondMetric) {
+  const auto read = ParseCounters(
+      "DCGM_FI_DEV_FB_USED, gauge, MiB, memory_used_bytes, Bytes, 1048576\n"
+      "DCGM_FI_DEV_GPU_TEMP, gauge, C, temperature, Celsius,\n");
+  ASSERT_TRUE(read.has_value()) << read.error().message;
+  ASSERT_THAT(Names(read->metrics), ElementsAre("DCGM_FI_DEV_FB_USED", "DCGM_FI_DEV_GPU_TEMP",
+                                                "memory_used_bytes", "temperature"));
+  const Counter& used = read->metrics[2];
+  EXPECT_EQ(used.help, "Bytes");
+  // NVML has bytes: nothing is lost on the way.
+  EXPECT_EQ(Convert(used.field, nvml::Value(1234567.0)), nvml::Value(1234567.0));
+  EXPECT_EQ(Convert(read->metrics[0].field, nvml::Value(1234567.0)), nvml::Value(1.0));
+  EXPECT_EQ(Convert(read->metrics[3].field, nvml::Value(50.0)), nvml::Value(50.0));
+}
+
+// deploy/counters/nvidia_gpu_names.csv serves what is served without a file, and six names more.
+TEST(Counters, TheShippedFileAddsNamesToTheDefaults) {
+  const auto shipped = ParseCounters(ReadFile("deploy/counters/nvidia_gpu_names.csv").value());
+  ASSERT_TRUE(shipped.has_value()) << shipped.error().message;
+  const std::vector<std::string> names = Names(shipped->metrics);
+  const Counters defaults = *ParseCounters(DefaultCounters());
+  EXPECT_THAT(names, IsSupersetOf(Names(defaults.metrics)));
+  EXPECT_THAT(Names(shipped->labels), Names(defaults.labels));
+  EXPECT_THAT(names,
+              IsSupersetOf({"nvidia_gpu_utilization", "nvidia_gpu_memory_used_bytes",
+                            "nvidia_gpu_memory_total_bytes", "nvidia_gpu_temperature_celsius",
+                            "nvidia_gpu_ecc_errors_corrected_total",
+                            "nvidia_nvlink_bandwidth_total_bytes"}));
+}
+
 TEST(Counters, MistakesNameTheLineAndTheValue) {
   struct Row {
     const char* text;
@@ -54,6 +88,13 @@ TEST(Counters, MistakesNameTheLineAndTheValue) {
       {"DCGM_FI_DEV_GPU_TEMP, gauge, say \"x\"", "line 1: value 3: a quote inside"},
       {"\nDCGM_FI_DEV_GPU_TEMP, gauge,\"open\n\n", "line 2: a quoted value has no end"},
       {"DCGM_FI_DEV_GPU_TEMP, gauge,\"a\"b", "follows the end of a quoted value"},
+      {"DCGM_FI_DEV_GPU_TEMP, gauge, a, b-c, d, 1", "line 1: alias \"b-c\": not a metric's name"},
+      {"DCGM_FI_DEV_GPU_TEMP, gauge, a, b, c, x", "line 1: factor \"x\": not a number"},
+      {"DCGM_FI_DEV_GPU_TEMP, gauge, a, b, c, 0", "line 1: factor \"0\": not a number"},
+      {"DCGM_FI_DEV_XID_ERRORS, gauge, a, b, c, 2", "DCGM_FI_DEV_XID_ERRORS can't be multiplied"},
+      {"DCGM_FI_DRIVER_VERSION, label, a, b, c, 1", "DCGM_FI_DRIVER_VERSION is a label"},
+      {"DCGM_FI_DEV_GPU_TEMP, gauge, a, b, c,\nDCGM_FI_DEV_SM_CLOCK, gauge, a, b, c, 1",
+       "alias b: another metric has this name"},
   };
   for (const Row& row : rows) {
     const auto read = ParseCounters(row.text);

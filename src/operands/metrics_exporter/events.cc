@@ -60,18 +60,52 @@ void EventLog::AddXid(const std::string& uuid, uint64_t xid, std::optional<unsig
     gpu.last_of_instance.clear();
   }
   gpu.xid_totals[xid]++;
+  gpu.health.OnXid(xid);
+  version_++;
 }
 
-void EventLog::AddClockReasons(const std::string& uuid, uint64_t reasons, SteadyTime at) {
-  OfGpu& gpu = gpus_[uuid];
+void EventLog::AddClockReasons(OfGpu& gpu, uint64_t reasons, SteadyTime at) {
   gpu.clocks.push_back({at, reasons});
   Forget(gpu.clocks, at - windows_.clocks);
   for (const Reason& reason : kReasons) {
     if ((reasons & ~gpu.reasons & reason.bit) != 0) {
       gpu.clock_totals[reason.bit]++;
+      version_++;
     }
   }
   gpu.reasons = reasons;
+}
+
+bool EventLog::Look(const std::string& uuid, const Facts& facts, SteadyTime at) {
+  OfGpu& gpu = gpus_[uuid];
+  const bool reset = facts.marks && gpu.marks && WasReset(*gpu.marks, *facts.marks);
+  if (reset) {
+    Reset(uuid);
+  }
+  gpu.marks = facts.marks;
+  if (facts.clock_reasons) {
+    AddClockReasons(gpu, *facts.clock_reasons, at);
+  }
+  if (facts.health) {
+    gpu.health.Look(*facts.health, at);
+    gpu.health_seen = true;
+  }
+  gpu.peers = facts.peers;
+  return reset;
+}
+
+void EventLog::Reset(const std::string& uuid) {
+  OfGpu& gpu = gpus_[uuid];
+  gpu.last_xid = 0;
+  gpu.last_of_all = 0;
+  gpu.last_of_instance.clear();
+  gpu.health.Reset();
+  version_++;
+}
+
+bool EventLog::HasXid(const std::string& uuid) const {
+  const auto found = gpus_.find(uuid);
+  return found != gpus_.end() && found->second.last_xid != 0;
 }
 
 // What concerns the GPU concerns each of its instances.
@@ -120,12 +154,59 @@ std::vector<Point> EventLog::ClockCount(const OfGpu& gpu, SteadyTime now) const 
   return points;
 }
 
+std::vector<Point> EventLog::XidTotal(const OfGpu& gpu) {
+  std::vector<Point> points;
+  for (const auto& [number, count] : gpu.xid_totals) {
+    points.push_back({.value = static_cast<double>(count),
+                      .labels = {{"xid", std::to_string(number)}},
+                      .attributes = {}});
+  }
+  return points;
+}
+
+std::vector<Point> EventLog::ClockTotal(const OfGpu& gpu) {
+  std::vector<Point> points;
+  for (const Reason& reason : kReasons) {
+    const auto count = gpu.clock_totals.find(reason.bit);
+    points.push_back(
+        {.value = count == gpu.clock_totals.end() ? 0 : static_cast<double>(count->second),
+         .labels = {{"clock_event", reason.name}},
+         .attributes = {}});
+  }
+  return points;
+}
+
+std::vector<Point> EventLog::HealthOf(const OfGpu& gpu) {
+  std::vector<Point> points;
+  if (!gpu.health_seen) {
+    return points;
+  }
+  const auto watches = gpu.health.Watches();
+  for (size_t i = 0; i < watches.size(); ++i) {
+    points.push_back({.value = static_cast<double>(watches[i].verdict),
+                      .labels = {{"health_error_code", std::string(watches[i].code)},
+                                 {"health_watch", std::string(WatchName(static_cast<Watch>(i)))}},
+                      .attributes = {}});
+  }
+  return points;
+}
+
+std::vector<Point> EventLog::PeersOf(const OfGpu& gpu) {
+  std::vector<Point> points;
+  for (const PeerStatus& peer : gpu.peers) {
+    points.push_back({.value = static_cast<double>(peer.status),
+                      .labels = {{"link_status", std::string(PeerStatusText(peer.status))},
+                                 {"peer_gpu", std::to_string(peer.gpu)}},
+                      .attributes = {}});
+  }
+  return points;
+}
+
 std::vector<Point> EventLog::Points(From what, const std::string& uuid,
                                     std::optional<unsigned> gpu_instance, SteadyTime now) const {
   static const OfGpu kNothing;
   const auto found = gpus_.find(uuid);
   const OfGpu& gpu = found == gpus_.end() ? kNothing : found->second;
-  std::vector<Point> points;
   switch (what) {
     case From::kXid:
       return LastXid(gpu, gpu_instance);
@@ -134,23 +215,15 @@ std::vector<Point> EventLog::Points(From what, const std::string& uuid,
     case From::kClockCount:
       return ClockCount(gpu, now);
     case From::kXidTotal:
-      for (const auto& [number, count] : gpu.xid_totals) {
-        points.push_back({.value = static_cast<double>(count),
-                          .labels = {{"xid", std::to_string(number)}},
-                          .attributes = {}});
-      }
-      return points;
+      return XidTotal(gpu);
     case From::kClockTotal:
-      for (const Reason& reason : kReasons) {
-        const auto count = gpu.clock_totals.find(reason.bit);
-        points.push_back(
-            {.value = count == gpu.clock_totals.end() ? 0 : static_cast<double>(count->second),
-             .labels = {{"clock_event", reason.name}},
-             .attributes = {}});
-      }
-      return points;
+      return ClockTotal(gpu);
+    case From::kHealth:
+      return HealthOf(gpu);
+    case From::kPeers:
+      return PeersOf(gpu);
     default:
-      return points;
+      return {};
   }
 }
 

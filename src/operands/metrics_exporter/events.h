@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/error.h"
+#include "operands/metrics_exporter/facts.h"
 #include "operands/metrics_exporter/fields.h"
 
 namespace gantry::metrics_exporter {
@@ -35,8 +37,18 @@ class EventLog {
   // An XID error of a GPU, or of one of its GPU instances alone.
   void AddXid(const std::string& uuid, uint64_t xid, std::optional<unsigned> gpu_instance,
               SteadyTime at);
-  // What held the clocks back when they were looked at (nvmlClocksEventReasons).
-  void AddClockReasons(const std::string& uuid, uint64_t reasons, SteadyTime at);
+  // A look at a GPU: what held its clocks back, its health, its peers. True: it was reset since the
+  // look before.
+  bool Look(const std::string& uuid, const Facts& facts, SteadyTime at);
+  // After a reset no XID is the last one, and none counts for health. Totals stay.
+  void Reset(const std::string& uuid);
+  // Changes whenever something has happened that outlives the process.
+  [[nodiscard]] uint64_t version() const { return version_; }
+  // As a text that Restore reads, of this boot of the node or another. kInvalid: it can't be read.
+  [[nodiscard]] std::string Save(const std::string& boot_id) const;
+  Status Restore(std::string_view text, const std::string& boot_id);
+  // Whether there was an XID since the last reset.
+  [[nodiscard]] bool HasXid(const std::string& uuid) const;
 
   // The values of a metric that counts events; those of a GPU count all of its instances.
   [[nodiscard]] std::vector<Point> Points(From what, const std::string& uuid,
@@ -62,14 +74,24 @@ class EventLog {
     std::deque<Clocks> clocks = {};
     uint64_t reasons = 0;                            // at the last look
     std::map<uint64_t, uint64_t> clock_totals = {};  // by bit
+    std::optional<ResetMarks> marks = {};
+    GpuHealth health = {};
+    bool health_seen = false;
+    std::vector<PeerStatus> peers = {};
   };
 
+  void AddClockReasons(OfGpu& gpu, uint64_t reasons, SteadyTime at);
+  [[nodiscard]] static std::vector<Point> ClockTotal(const OfGpu& gpu);
+  [[nodiscard]] static std::vector<Point> HealthOf(const OfGpu& gpu);
+  [[nodiscard]] static std::vector<Point> PeersOf(const OfGpu& gpu);
+  [[nodiscard]] static std::vector<Point> XidTotal(const OfGpu& gpu);
   [[nodiscard]] static std::vector<Point> LastXid(const OfGpu& gpu,
                                                   std::optional<unsigned> gpu_instance);
   [[nodiscard]] std::vector<Point> XidCount(const OfGpu& gpu, SteadyTime now) const;
   [[nodiscard]] std::vector<Point> ClockCount(const OfGpu& gpu, SteadyTime now) const;
 
   const Windows windows_;
+  uint64_t version_ = 0;
   std::map<std::string, OfGpu> gpus_;
 };
 

@@ -10,8 +10,12 @@ namespace gantry::metrics_exporter {
 namespace {
 
 using std::chrono::seconds;
+using ::testing::Contains;
+using ::testing::Each;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 // "3 xid=43 window_size_in_ms=10000", without values of 0 that have a label clock_event.
 std::vector<std::string> Texts(const std::vector<Point>& points) {
@@ -39,10 +43,37 @@ class Events : public testing::Test {
     log_.AddXid("GPU-0", number, instance, SteadyTime() + seconds(second));
   }
   void Clocks(int second, uint64_t reasons) {
-    log_.AddClockReasons("GPU-0", reasons, SteadyTime() + seconds(second));
+    log_.Look("GPU-0", {.clock_reasons = reasons}, SteadyTime() + seconds(second));
   }
   EventLog log_{{.xids = seconds(10), .clocks = seconds(10)}};
 };
+
+TEST_F(Events, AResetClearsTheLastXidAndNoTotal) {
+  const auto look = [this](int second, double energy) {
+    return log_.Look("GPU-0", {.marks = ResetMarks{.energy = energy}, .health = HealthReadings{}},
+                     SteadyTime() + seconds(second));
+  };
+  EXPECT_FALSE(look(0, 100));
+  Xid(1, 79);
+  EXPECT_TRUE(log_.HasXid("GPU-0"));
+  EXPECT_FALSE(look(2, 100));
+  EXPECT_THAT(At(From::kXid, 2), ElementsAre("79 err_code=79 err_msg=GPU has fallen off the bus"));
+  EXPECT_THAT(At(From::kHealth, 2),
+              Contains("20 health_error_code=DCGM_FR_FALLEN_OFF_BUS health_watch=ALL"));
+  EXPECT_TRUE(look(3, 5));
+  EXPECT_FALSE(log_.HasXid("GPU-0"));
+  EXPECT_THAT(At(From::kXid, 3), ElementsAre("0 err_code=0 err_msg=No Error"));
+  EXPECT_THAT(At(From::kXidTotal, 3), ElementsAre("1 xid=79"));
+  const auto health = At(From::kHealth, 3);
+  EXPECT_THAT(health, SizeIs(11));
+  EXPECT_THAT(health, Each(HasSubstr("0 health_error_code=DCGM_FR_OK")));
+}
+
+TEST_F(Events, PeersHaveTheirStatusAsText) {
+  log_.Look("GPU-0", {.peers = {{.gpu = 1, .status = 0}, {.gpu = 2, .status = 3}}}, SteadyTime());
+  EXPECT_THAT(At(From::kPeers, 0), ElementsAre("0 link_status=OK peer_gpu=1",
+                                               "3 link_status=TopologyNotSupported peer_gpu=2"));
+}
 
 TEST_F(Events, WithoutAnXidThereIsOneValueOf0) {
   EXPECT_THAT(At(From::kXid, 0), ElementsAre("0 err_code=0 err_msg=No Error"));

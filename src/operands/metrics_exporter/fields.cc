@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "base/text.h"
 
@@ -14,12 +15,16 @@ namespace {
 constexpr std::string_view kPrefix = "DCGM_FI_";
 constexpr size_t kLongestMeant = 100;  // no name is longer, and comparing takes its length
 
-// What the exporter counts itself (dcgm-exporter 4.8).
+// What the exporter makes itself: the first is ours, the others are dcgm-exporter 4.8's.
 constexpr auto kOwnRows = std::to_array<FieldRow>({
+    FieldRow("NVLINK_BYTES_TOTAL", "", nvml::Source::kFieldValue, kBothWays, kAllLinks)
+        .By(From::kLinkBytes),
     FieldRow("XID_ERRORS_COUNT", "", {}).By(From::kXidCount),
     FieldRow("XID_ERRORS_TOTAL", "", {}).By(From::kXidTotal),
     FieldRow("CLOCK_EVENTS_COUNT", "", {}).By(From::kClockCount),
     FieldRow("CLOCK_EVENTS_TOTAL", "", {}).By(From::kClockTotal),
+    FieldRow("GPU_HEALTH_STATUS", "", {}).By(From::kHealth),
+    FieldRow("P2P_STATUS", "", {}).By(From::kPeers),
 });
 constexpr std::string_view kOwnPrefix = "DCGM_EXP_";
 
@@ -109,8 +114,6 @@ constexpr auto kOnlyDcgm = std::to_array<std::string_view>({
     "DCGM_FI_BIND_UNBIND_EVENT",
     "DCGM_FI_GPU_TOPOLOGY_",
     "DCGM_FI_SYNC_BOOST",
-    "DCGM_EXP_GPU_HEALTH_STATUS",
-    "DCGM_EXP_P2P_STATUS",
 });
 
 Field FromRow(const FieldRow& row, std::string_view prefix) {
@@ -140,14 +143,6 @@ Field OfLink(const FieldRow& row, unsigned link) {
   return field;
 }
 
-bool IsCalled(const Field& field, std::string_view name) {
-  return field.name == name || (!field.other.empty() && field.other == name);
-}
-
-bool IsCalled(const FieldRow& row, std::string_view name) {
-  return !name.empty() && (row.name == name || row.other == name);
-}
-
 }  // namespace
 
 std::vector<Field> AllFields() {
@@ -168,49 +163,44 @@ std::vector<Field> AllFields() {
   return all;
 }
 
+namespace {
+
+const std::vector<Field>& KnownFields() {
+  static const std::vector<Field> kAll = AllFields();
+  return kAll;
+}
+
+// By both names.
+const std::map<std::string_view, const Field*>& FieldsByName() {
+  static const auto kByName = [] {
+    std::map<std::string_view, const Field*> by_name;
+    for (const Field& field : KnownFields()) {
+      by_name.emplace(field.name, &field);
+      if (!field.other.empty()) {
+        by_name.emplace(field.other, &field);
+      }
+    }
+    return by_name;
+  }();
+  return kByName;
+}
+
+}  // namespace
+
 std::optional<Field> FindField(std::string_view name) {
   if (const auto* old = std::ranges::find(kOldNames, name, &OldName::name);
       old != kOldNames.end()) {
     name = old->field;
   }
-  const bool old_profile = name.starts_with("dcgm_fi_prof_");
-  const std::string upper = old_profile ? Upper(name) : "";
-  if (old_profile) {
-    name = upper;
-  }
-  if (name.starts_with(kOwnPrefix)) {
-    for (const FieldRow& row : kOwnRows) {
-      if (IsCalled(row, name.substr(kOwnPrefix.size()))) {
-        return FromRow(row, kOwnPrefix);
-      }
-    }
-    return std::nullopt;
-  }
-  if (!name.starts_with(kPrefix)) {
-    return std::nullopt;
-  }
-  for (const auto rows : {DeviceFields(), FaultFields(), NvLinkFields(), ProfileFields()}) {
-    for (const FieldRow& row : rows) {
-      if (IsCalled(row, name.substr(kPrefix.size()))) {
-        return FromRow(row, kPrefix);
-      }
-    }
-  }
-  for (const FieldRow& row : LinkFields()) {
-    for (unsigned link = 0; link < kLinks; ++link) {
-      Field field = OfLink(row, link);
-      if (IsCalled(field, name)) {
-        return field;
-      }
-    }
-  }
-  return std::nullopt;
+  const std::string upper = name.starts_with("dcgm_fi_prof_") ? Upper(name) : std::string(name);
+  const auto found = FieldsByName().find(upper);
+  return found == FieldsByName().end() ? std::nullopt : std::optional(*found->second);
 }
 
 bool IsDcgmOnly(std::string_view name) {
-  return !FindField(name) && std::ranges::any_of(kOnlyDcgm, [name](std::string_view group) {
-    return name.starts_with(group);
-  });
+  const bool in_group = std::ranges::any_of(
+      kOnlyDcgm, [name](std::string_view group) { return name.starts_with(group); });
+  return in_group && !FindField(name);
 }
 
 std::string NearestName(std::string_view name) {
@@ -229,7 +219,7 @@ std::string NearestName(std::string_view name) {
       nearest = known;
     }
   };
-  for (const Field& field : AllFields()) {
+  for (const Field& field : KnownFields()) {
     look_at(field.other);
     look_at(field.name);
   }

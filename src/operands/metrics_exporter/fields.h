@@ -24,12 +24,15 @@ enum class From : uint8_t {
   kNvml,        // reading
   kGpm,         // reading.argument is a nvmlGpmMetricId_t: what happened between two samples
   kLinkRate,    // reading.argument is a LinkWay: growth of NVLink's counters over time
+  kLinkBytes,   // the same counters themselves, in bytes
   kIdentity,    // reading.argument is an Identity
   kXid,         // the last XID
   kXidCount,    // those of a window, by number
   kXidTotal,    // those since the start, by number
   kClockCount,  // looks of a window that saw clocks held back, by reason
   kClockTotal,  // how often that began since the start, by reason
+  kHealth,      // DCGM's health watches
+  kPeers,       // whether the other GPUs are reached over NVLink
 };
 
 enum LinkWay : unsigned { kSent = 1, kReceived = 2, kBothWays = 3 };

@@ -66,7 +66,7 @@ TEST(Fields, WhatThereIsNot) {
 
 TEST(Fields, WhatOnlyDcgmHasIsKnownByName) {
   for (const char* name : {"DCGM_FI_DEV_NVSWITCH_POWER_VDD", "DCGM_FI_DEV_CPU_UTIL_TOTAL",
-                           "DCGM_FI_DEV_VGPU_UTILIZATIONS", "DCGM_EXP_P2P_STATUS"}) {
+                           "DCGM_FI_DEV_VGPU_UTILIZATIONS", "DCGM_FI_IMEX_DOMAIN_STATUS"}) {
     EXPECT_TRUE(IsDcgmOnly(name)) << name;
   }
   EXPECT_FALSE(IsDcgmOnly("DCGM_FI_DEV_VGPU_LICENSE_STATUS")) << "NVML has this one";

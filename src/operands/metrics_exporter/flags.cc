@@ -3,12 +3,17 @@
 // means something to DCGM is named once in the log, what is missing here ends the program.
 #include "operands/metrics_exporter/flags.h"
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <span>
+#include <utility>
 
 #include "agent/flags.h"
+#include "base/paths.h"
 #include "base/text.h"
 #include "policy/names.h"
+#include "policy/plugin_config.h"
 
 namespace gantry::metrics_exporter {
 namespace {
@@ -22,13 +27,27 @@ struct Words {
   std::string host_label = "Hostname";
   std::string number_format = "shortest";
   std::vector<std::string> resources = {};
-  std::string web_config = {};
   bool systemd = false;
+  std::string config_file = {};
 };
 
 void AddMilliseconds(agent::FlagSet& set, const char* names, long long& into, const char* variable,
                      const char* help) {
   set.Value(names, into, {variable}, help)->check(CLI::Range(1LL, 86'400'000LL));
+}
+
+// As Go writes a duration.
+void AddTimeout(agent::FlagSet& set, const char* name, std::chrono::milliseconds& into,
+                const char* variable, const char* help) {
+  const auto take = [&into](const std::string& text) -> Status {
+    TRY_ASSIGN(const auto duration, policy::ParseDuration(text));
+    into = std::chrono::duration_cast<std::chrono::milliseconds>(duration);
+    if (into <= std::chrono::milliseconds(0) || into > std::chrono::hours(24)) {
+      return Fail(ErrorKind::kInvalid, format("\"{}\" is not between 1ms and 24h", text));
+    }
+    return {};
+  };
+  set.Custom(name, take, {variable}, help);
 }
 
 struct Unused {
@@ -46,8 +65,9 @@ constexpr auto kNoEffect = std::to_array<Unused>({
     {"--dcgm-log-level", "DCGM_EXPORTER_DCGM_LOG_LEVEL"},
     {"--log-format", "DCGM_EXPORTER_LOG_FORMAT"},
     {"--gpu-bind-unbind-poll-interval", "DCGM_EXPORTER_GPU_BIND_UNBIND_POLL_INTERVAL"},
-    {"--web-read-timeout", "DCGM_EXPORTER_WEB_READ_TIMEOUT"},
-    {"--web-write-timeout", "DCGM_EXPORTER_WEB_WRITE_TIMEOUT"},
+    {"--max-concurrent-scrapes", "DCGM_EXPORTER_MAX_CONCURRENT_SCRAPES"},
+    {"--watch-max-keep-age", "DCGM_EXPORTER_WATCH_MAX_KEEP_AGE"},
+    {"--watch-max-keep-samples", "DCGM_EXPORTER_WATCH_MAX_KEEP_SAMPLES"},
     {"--dump-directory", "DCGM_EXPORTER_DUMP_DIRECTORY"},
     {"--dump-retention", "DCGM_EXPORTER_DUMP_RETENTION"},
     {"--enable-dcgm-log", "DCGM_EXPORTER_ENABLE_DCGM_LOG", true},
@@ -61,11 +81,9 @@ constexpr auto kNoEffect = std::to_array<Unused>({
 
 // What asks for metrics that are not there yet.
 constexpr auto kNotYet = std::to_array<Unused>({
-    {"--devices,-d", "DCGM_EXPORTER_DEVICES_STR"},
     {"--kubernetes-pod-label-allowlist-regex",
      "DCGM_EXPORTER_KUBERNETES_POD_LABEL_ALLOWLIST_REGEX"},
     {"--hpc-job-mapping-dir", "DCGM_HPC_JOB_MAPPING_DIR"},
-    {"--config-file", "DCGM_EXPORTER_CONFIG_FILE"},
     {"--container-labels", "DCGM_EXPORTER_CONTAINER_LABELS"},
     {"--container-runtime-socket", "DCGM_CONTAINER_RUNTIME_SOCKET"},
     {"--kubernetes-enable-pod-labels", "DCGM_EXPORTER_KUBERNETES_ENABLE_POD_LABELS", true},
@@ -98,6 +116,8 @@ void AddServing(agent::FlagSet& set, Flags& to, Words& words) {
   set.Value("--configmap-data,-m", to.config_map, {"DCGM_EXPORTER_CONFIGMAP_DATA"},
             "namespace:name of a ConfigMap with counters under the key metrics, in the place of "
             "the file");
+  set.Value("--config-file", words.config_file, {"DCGM_EXPORTER_CONFIG_FILE"},
+            "YAML; flags and variables win over it");
   set.Value("--address,-a", to.address, {"DCGM_EXPORTER_LISTEN"}, "where to listen");
   AddMilliseconds(set, "--collect-interval,-c", words.interval, "DCGM_EXPORTER_INTERVAL",
                   "milliseconds between two looks at the GPUs");
@@ -105,11 +125,21 @@ void AddServing(agent::FlagSet& set, Flags& to, Words& words) {
                   "DCGM_EXPORTER_XID_COUNT_WINDOW_SIZE", "milliseconds");
   AddMilliseconds(set, "--clock-events-count-window-size", words.clock_window,
                   "DCGM_EXPORTER_CLOCK_EVENTS_COUNT_WINDOW_SIZE", "milliseconds");
+  const auto devices = [&to](const std::string& text) -> Status {
+    TRY_ASSIGN(to.devices, ParseDevices(text));
+    return {};
+  };
+  set.Custom("--devices,-d", devices, {"DCGM_EXPORTER_DEVICES_STR"},
+             "GPUs and GPU instances that have series: f, g, i, g:0,2-3, i:0-6, g:0+i:8");
   set.Bool("--enable-exporter-metrics", to.process_metrics,
            {"DCGM_EXPORTER_ENABLE_EXPORTER_METRICS"}, "metrics of the exporter's process too");
   set.Bool("--debug", to.debug, {"DCGM_EXPORTER_DEBUG"}, "more log lines");
-  set.Value("--web-config-file", words.web_config, {"DCGM_EXPORTER_WEB_CONFIG_FILE"},
-            "not supported yet");
+  set.Value("--web-config-file", to.web.web_config_file, {"DCGM_EXPORTER_WEB_CONFIG_FILE"},
+            "Prometheus' web configuration: TLS, passwords");
+  AddTimeout(set, "--web-read-timeout", to.web.read_timeout, "DCGM_EXPORTER_WEB_READ_TIMEOUT",
+             "until a request is complete");
+  AddTimeout(set, "--web-write-timeout", to.web.write_timeout, "DCGM_EXPORTER_WEB_WRITE_TIMEOUT",
+             "then, until its response is sent");
   set.Bool("--web-systemd-socket", words.systemd, {"DCGM_EXPORTER_SYSTEMD_SOCKET"},
            "not supported");
 }
@@ -145,6 +175,7 @@ void AddOwn(agent::FlagSet& set, Flags& to) {
   agent::AddStatusFlags(set, to);
   set.Value("--host-root", to.host_root, {"HOST_ROOT"}, "where the host's root is mounted here")
       ->default_val("/host");
+  set.Value("--state-dir", to.state_dir, {}, "where counts are kept; empty: nowhere");
   set.app().add_flag("--list-fields", to.list_fields, "print the names of all metrics, and end");
   set.Value("--driver-root-ctr-path", to.driver_root, {"DRIVER_ROOT_CTR_PATH"},
             "where the driver root is mounted here");
@@ -159,12 +190,42 @@ HostLabel HostLabelOf(bool none, const std::string& name) {
                               : HostLabel::kCapital;
 }
 
+// What a flag or a variable says stays.
+Status ApplyYaml(CLI::App& app, Words& words, Flags& flags) {
+  if (words.config_file.empty()) {
+    return {};
+  }
+  const auto named = [&words](const Error& error) {
+    return std::unexpected(error.In("--config-file " + words.config_file));
+  };
+  const Result<std::string> text = ReadFile(words.config_file);
+  if (!text) {
+    return named(text.error());
+  }
+  Result<YamlConfig> config = ParseYamlConfig(*text);
+  if (!config) {
+    return named(config.error());
+  }
+  const auto given = [&app](const char* flag) { return app.get_option(flag)->count() != 0; };
+  if (!given("--collectors") && !given("--configmap-data")) {
+    flags.collectors = config->counters_file.value_or(flags.collectors);
+    flags.counters = std::move(config->counters);
+  }
+  if (config->exporter_metrics && !given("--enable-exporter-metrics")) {
+    flags.process_metrics = *config->exporter_metrics;
+  }
+  if (config->interval && !given("--collect-interval")) {
+    words.interval = config->interval->count();
+  }
+  flags.groups = std::move(config->groups);
+  for (const std::string& key : config->no_effect) {
+    flags.no_effect.push_back(format("{} of --config-file", key));
+  }
+  return {};
+}
+
 // One mistake, or the flags made whole.
 Status Complete(const Words& words, Flags& flags) {
-  // Whoever asks for encryption or passwords must not get plain text.
-  if (!words.web_config.empty()) {
-    return Fail(ErrorKind::kUnsupported, "--web-config-file: not supported");
-  }
   if (words.systemd) {
     return Fail(ErrorKind::kUnsupported, "--web-systemd-socket: not supported");
   }
@@ -176,6 +237,9 @@ Status Complete(const Words& words, Flags& flags) {
                 format("--configmap-data: \"{}\" is not namespace:name", flags.config_map));
   }
   flags.interval = std::chrono::milliseconds(words.interval);
+  for (const WatchGroup& group : flags.groups) {
+    flags.interval = std::min(flags.interval, group.interval);
+  }
   flags.windows.xids = std::chrono::milliseconds(words.xid_window);
   flags.windows.clocks = std::chrono::milliseconds(words.clock_window);
   flags.resource_names = {words.resources.begin(), words.resources.end()};
@@ -204,6 +268,7 @@ Result<std::optional<Flags>> ParseFlags(int argc, const char* const* argv) {
   if (!run) {
     return std::nullopt;
   }
+  TRY(ApplyYaml(set.app(), words, flags));
   TRY(Complete(words, flags));
   return flags;
 }

@@ -9,7 +9,11 @@
 
 #include "agent/status_flags.h"
 #include "base/error.h"
+#include "http/server.h"
+#include "operands/metrics_exporter/device_selector.h"
 #include "operands/metrics_exporter/series.h"
+#include "operands/metrics_exporter/yaml_config.h"
+#include "policy/names.h"
 
 namespace gantry::metrics_exporter {
 
@@ -19,7 +23,11 @@ inline constexpr char kProgram[] = "dcgm-exporter";
 // of dcgm-exporter 4.8.
 struct Flags : agent::StatusFlags {
   std::string collectors = "/etc/dcgm-exporter/default-counters.csv";
+  std::optional<std::string> counters = {};  // the text of such a file, in its place
+  std::vector<WatchGroup> groups = {};       // `interval` is the shortest of theirs
   std::string address = ":9400";
+  DeviceSelector devices;
+  http::ServerOptions web{.write_timeout = std::chrono::seconds(30)};
   std::chrono::milliseconds interval{30'000};
   bool kubernetes = false;
   std::string config_map;  // "namespace:name"; empty: none
@@ -35,7 +43,8 @@ struct Flags : agent::StatusFlags {
   std::vector<std::string> not_yet;    // flags that ask for what there is not yet
   // Ours.
   std::string host_root;
-  std::string driver_root;  // as seen here; empty: as the validator says
+  std::string state_dir = names::kExporterState;  // empty: nothing outlives the process
+  std::string driver_root;                        // as seen here; empty: as the validator says
 };
 
 // nullopt: help or version was printed. kInvalid names the flag.

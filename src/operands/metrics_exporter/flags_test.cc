@@ -5,9 +5,14 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <fstream>
+
+#include "base/testing/temp_folder.h"
+
 namespace gantry::metrics_exporter {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -25,6 +30,8 @@ TEST(Flags, DefaultsAreDcgmExporters) {
   EXPECT_EQ(flags.interval, std::chrono::seconds(30));
   EXPECT_EQ(flags.windows.xids, std::chrono::minutes(5));
   EXPECT_FALSE(flags.kubernetes);
+  EXPECT_EQ(flags.web.read_timeout, std::chrono::seconds(10));
+  EXPECT_EQ(flags.web.write_timeout, std::chrono::seconds(30));
   EXPECT_EQ(flags.config_map, "");
   EXPECT_EQ(flags.labelling.host, HostLabel::kCapital);
   EXPECT_THAT(flags.no_effect, IsEmpty());
@@ -33,7 +40,8 @@ TEST(Flags, DefaultsAreDcgmExporters) {
 
 TEST(Flags, FlagsHaveTheirShortFormsAndValues) {
   const auto parsed = Parse({"-f", "/c.csv", "-a", ":1", "-c", "1000", "-k", "-o", "-m", "ns:map",
-                             "-x=5", "-rbmn", "--kubernetes-virtual-gpus=true",
+                             "-x=5", "-rbmn", "--web-config-file=/w.yml",
+                             "--web-read-timeout=1m30s", "--kubernetes-virtual-gpus=true",
                              "--nvidia-resource-names=a/b,c/d", "--hostname-label=both"});
   ASSERT_TRUE(parsed.has_value() && parsed->has_value()) << parsed.error().message;
   const Flags& flags = **parsed;
@@ -41,6 +49,8 @@ TEST(Flags, FlagsHaveTheirShortFormsAndValues) {
   EXPECT_EQ(flags.address, ":1");
   EXPECT_EQ(flags.interval, std::chrono::seconds(1));
   EXPECT_TRUE(flags.kubernetes);
+  EXPECT_EQ(flags.web.web_config_file, "/w.yml");
+  EXPECT_EQ(flags.web.read_timeout, std::chrono::seconds(90));
   EXPECT_EQ(flags.config_map, "ns:map");
   EXPECT_EQ(flags.windows.xids, std::chrono::milliseconds(5));
   EXPECT_TRUE(flags.labelling.old_names);
@@ -68,10 +78,38 @@ TEST(Flags, VariablesAreDcgmExporters) {
 }
 
 TEST(Flags, WhatHasNoEffectIsNamed) {
-  const auto parsed = Parse({"-d", "g:0", "-s", "f", "--enable-pprof", "--fake-gpus=false"});
+  const auto parsed =
+      Parse({"-d", "g:0", "-s", "g:1", "-p", "f", "--enable-pprof", "--fake-gpus=false"});
   ASSERT_TRUE(parsed.has_value() && parsed->has_value());
-  EXPECT_THAT((*parsed)->no_effect, ElementsAre("--enable-pprof"));
-  EXPECT_THAT((*parsed)->not_yet, ElementsAre("--devices"));
+  EXPECT_THAT((*parsed)->no_effect, ElementsAre("--switch-devices", "--enable-pprof"));
+  EXPECT_EQ((*parsed)->devices, *ParseDevices("g:0"));
+}
+
+TEST(Flags, WinOverAConfigurationFile) {
+  const TempFolder folder;
+  const std::string file = folder.path() + "/c.yaml";
+  std::ofstream(file) << "version: 2\nmetrics: {file: /yaml.csv, enableExporterMetrics: true}\n"
+                         "sources: {dcgm: {watch: {maxKeepAge: 1m}}}\n"
+                         "collections: [{name: all, every: 20s, metrics: {include: ['*']}}, "
+                         "{name: fast, every: 2s, metrics: {include: [DCGM_FI_DEV_GPU_TEMP]}}]\n";
+  const auto alone = Parse({"--config-file", file.c_str()});
+  ASSERT_TRUE(alone.has_value() && alone->has_value()) << alone.error().message;
+  EXPECT_EQ((*alone)->collectors, "/yaml.csv");
+  EXPECT_TRUE((*alone)->process_metrics);
+  EXPECT_EQ((*alone)->interval, std::chrono::seconds(2));
+  EXPECT_THAT((*alone)->no_effect, ElementsAre("sources of --config-file"));
+  setenv("DCGM_EXPORTER_COLLECTORS", "/variable.csv", 1);
+  const auto both = Parse({"--config-file", file.c_str(), "--collect-interval=1000",
+                           "--enable-exporter-metrics=false"});
+  unsetenv("DCGM_EXPORTER_COLLECTORS");
+  ASSERT_TRUE(both.has_value() && both->has_value()) << both.error().message;
+  EXPECT_EQ((*both)->collectors, "/variable.csv");
+  EXPECT_FALSE((*both)->process_metrics);
+  EXPECT_EQ((*both)->interval, std::chrono::seconds(1));
+  std::ofstream(file) << "version: 2\nmetric: {}\n";
+  EXPECT_THAT(Parse({"--config-file", file.c_str()}).error().message,
+              AllOf(HasSubstr("--config-file"), HasSubstr("metric: unknown key")));
+  EXPECT_THAT(Parse({"--config-file=/none.yaml"}).error().message, HasSubstr("/none.yaml"));
 }
 
 TEST(Flags, MistakesNameTheFlag) {
@@ -82,7 +120,10 @@ TEST(Flags, MistakesNameTheFlag) {
   for (const Row& row :
        {Row{{"--collect-interval=0"}, "--collect-interval"}, Row{{"-k=maybe"}, "--kubernetes"},
         Row{{"-m", "map"}, "--configmap-data"}, Row{{"--hostname-label=HOST"}, "--hostname-label"},
-        Row{{"--web-config-file=/x"}, "--web-config-file"}, Row{{"--nothing"}, "--nothing"}}) {
+        Row{{"--web-systemd-socket"}, "--web-systemd-socket"},
+        Row{{"--web-read-timeout=10"}, "--web-read-timeout"},
+        Row{{"--web-write-timeout=x"}, "--web-write-timeout"}, Row{{"--devices=x:1"}, "--devices"},
+        Row{{"--nothing"}, "--nothing"}}) {
     const auto parsed = Parse(row.words);
     ASSERT_FALSE(parsed.has_value()) << row.message;
     EXPECT_THAT(parsed.error().message, HasSubstr(row.message));

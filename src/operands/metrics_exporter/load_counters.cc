@@ -31,10 +31,12 @@ Result<std::string> ReadConfigMap(const Flags& flags) {
 }  // namespace
 
 Result<std::shared_ptr<const Counters>> LoadCounters(const Flags& flags) {
-  Result<std::string> text =
-      !flags.config_map.empty() ? ReadConfigMap(flags) : ReadFile(flags.collectors);
-  const std::string source =
-      !flags.config_map.empty() ? format("ConfigMap {}", flags.config_map) : flags.collectors;
+  Result<std::string> text = !flags.config_map.empty() ? ReadConfigMap(flags)
+                             : flags.counters          ? *flags.counters
+                                                       : ReadFile(flags.collectors);
+  const std::string source = !flags.config_map.empty() ? format("ConfigMap {}", flags.config_map)
+                             : flags.counters          ? "--config-file"
+                                                       : flags.collectors;
   if (!text && flags.config_map.empty() && text.error().kind == ErrorKind::kNotFound &&
       IsShippedFile(flags.collectors)) {
     text = std::string(DefaultCounters());
@@ -45,6 +47,9 @@ Result<std::shared_ptr<const Counters>> LoadCounters(const Flags& flags) {
   auto counters = ParseCounters(*text);
   if (!counters) {
     return std::unexpected(counters.error().In("load counters of " + source));
+  }
+  if (const Status grouped = CheckGroups(flags.groups, *counters); !grouped) {
+    return std::unexpected(grouped.error().In("--config-file"));
   }
   for (const std::string& warning : counters->warnings) {
     log::Warning("counters of {}: {}", source, warning);

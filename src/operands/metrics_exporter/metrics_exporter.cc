@@ -29,8 +29,11 @@
 #include "http/server.h"
 #include "operands/metrics_exporter/flags.h"
 #include "operands/metrics_exporter/load_counters.h"
+#include "operands/metrics_exporter/pages.h"
 #include "operands/metrics_exporter/pods.h"
 #include "operands/metrics_exporter/sampler.h"
+#include "operands/metrics_exporter/state_file.h"
+#include "operands/metrics_exporter/xid_watch.h"
 #include "policy/names.h"
 
 namespace gantry::metrics_exporter {
@@ -59,8 +62,11 @@ class Exporter {
         signals_(signals),
         watcher_(std::move(watcher)),
         files_(std::move(files)),
-        sampler_(std::make_shared<Sampler>(std::move(counters))),
-        events_(flags_.windows) {}
+        sampler_(std::make_shared<Sampler>(std::move(counters), flags_.devices)),
+        events_(flags_.windows),
+        state_(flags_.state_dir) {
+    state_.Read(events_);
+  }
 
   int Run();
 
@@ -80,6 +86,7 @@ class Exporter {
   void On(gpu::GpusChanged& changed);
   void On(gpu::WaitFailed& failed);
   void On(gpu::XidEvent& event);
+  void Count(const std::vector<SourcedXid>& xids);
   void On(gpu::Probed& probed);
   void MapPods();
   [[nodiscard]] SteadyTime Deadline() const;
@@ -100,9 +107,13 @@ class Exporter {
   bool driver_ready_ = false;
   std::unique_ptr<gpu::Monitor> monitor_;
   std::unique_ptr<PodLister> lister_;
+  XidWatch xids_;
+  StateFile state_;
   std::vector<kubelet::PodResources> pods_;
   std::vector<std::string> unwell_;  // GPUs that did not answer the last time
   SteadyTime sample_at_{};
+  bool devices_checked_ = false;
+  bool failed_ = false;     // the program ends with an error
   std::string missing_;     // why NVML can't be had, as last logged
   std::string pods_error_;  // as last logged
   std::string wait_error_;  // as last logged
@@ -116,26 +127,14 @@ Status Exporter::Watch() {
     // The folder: a ConfigMap's files are exchanged by a link beside them.
     TRY(watcher_.Add(ParentOf(flags_.collectors)));
   }
+  if (!xids_.file().empty()) {
+    TRY(watcher_.Add(xids_.file()));
+  }
   return {};
 }
 
 http::Response Exporter::Serve(std::string_view path) {
-  if (path == "/metrics") {
-    return {.status = 200,
-            .body = Metrics(),
-            .content_type = "text/plain; version=0.0.4; charset=utf-8"};
-  }
-  if (path == "/health") {
-    return {.status = 200, .body = "OK"};
-  }
-  if (path == "/") {
-    return {.status = 200,
-            .body =
-                "<html><head><title>GPU Exporter</title></head><body><h1>GPU Exporter</h1>"
-                "<p><a href=\"./metrics\">Metrics</a></p></body></html>\n",
-            .content_type = "text/html; charset=utf-8"};
-  }
-  return {.status = 404, .body = "404 page not found\n"};
+  return path == "/metrics" ? MetricsPage(Metrics()) : Page(path, sampler_->reloading());
 }
 
 std::string Exporter::Metrics() {
@@ -199,7 +198,6 @@ void Exporter::StartMonitor() {
       .ask = [sampler = sampler_](const auto& library,
                                   const auto& uuid) { return sampler->Sample(library, uuid); }});
   Look();
-  // One look at a time: for some seconds after each, an XID may come twice.
   sample_at_ = RealClock().Now() + flags_.interval;
 }
 
@@ -245,13 +243,20 @@ void Exporter::On(gpu::GpusFound& found) {
       unwell_.push_back(failed.uuid);
     }
   }
-  const auto same = sampler_->gpus() == found.set.gpus;
-  if (!same) {
-    log::Info("{} GPUs, driver {}", found.set.gpus.size(), found.set.driver_version);
+  // Later a GPU may be gone for a while.
+  if (const Status present = CheckPresent(flags_.devices, found.set);
+      !present && !devices_checked_) {
+    log::Error("{}", present.error().message);
+    failed_ = true;
   }
-  sampler_->SetGpus(std::move(found.set));
+  devices_checked_ = true;
+  const std::string news =
+      format("{} GPUs, driver {}", found.set.gpus.size(), found.set.driver_version);
+  xids_.Know(found.set.gpus);
+  const bool changed = sampler_->SetGpus(std::move(found.set));
   MapPods();
-  if (!same) {
+  if (changed) {
+    log::Info("{}", news);
     sample_at_ = RealClock().Now();
   }
 }
@@ -274,10 +279,14 @@ void Exporter::On(gpu::WaitFailed& failed) {
   }
 }
 
-void Exporter::On(gpu::XidEvent& event) {
-  log::Warning("XID {} on GPU {}: {}", event.xid, event.gpu_uuid, XidText(event.xid));
-  const std::lock_guard lock(mutex_);
-  events_.AddXid(event.gpu_uuid, event.xid, event.gpu_instance, RealClock().Now());
+void Exporter::On(gpu::XidEvent& event) { Count(xids_.FromDriver(event, RealClock().Now())); }
+
+void Exporter::Count(const std::vector<SourcedXid>& xids) {
+  for (const SourcedXid& xid : xids) {
+    log::Warning("XID {} on GPU {}: {}", xid.xid, xid.uuid, XidText(xid.xid));
+    const std::lock_guard lock(mutex_);
+    events_.AddXid(xid.uuid, xid.xid, xid.gpu_instance, RealClock().Now());
+  }
 }
 
 void Exporter::On(gpu::Probed& probed) {
@@ -288,9 +297,11 @@ void Exporter::On(gpu::Probed& probed) {
       if (was_unwell) {
         log::Info("GPU {} answers again", uuid);
       }
-      if (const auto reasons = sampler_->ClockReasons(uuid)) {
+      if (const auto facts = sampler_->FactsOf(uuid)) {
         const std::lock_guard lock(mutex_);
-        events_.AddClockReasons(uuid, *reasons, now);
+        if (events_.Look(uuid, *facts, now)) {
+          log::Info("GPU {} was reset", uuid);
+        }
       }
       continue;
     }
@@ -329,7 +340,7 @@ void Exporter::MapPods() {
 
 SteadyTime Exporter::Deadline() const {
   const auto overdue = monitor_ != nullptr ? monitor_->overdue_at() : std::nullopt;
-  return overdue ? std::min(sample_at_, *overdue) : sample_at_;
+  return std::min({sample_at_, overdue.value_or(sample_at_), xids_.due_at().value_or(sample_at_)});
 }
 
 int Exporter::Run() {
@@ -337,8 +348,8 @@ int Exporter::Run() {
     log::Error("{}", watching.error().message);
     return 1;
   }
-  const auto server =
-      http::Server::Start(flags_.address, [this](std::string_view path) { return Serve(path); });
+  const auto server = http::Server::Start(
+      flags_.address, [this](std::string_view path) { return Serve(path); }, flags_.web);
   if (!server) {
     log::Error("serve metrics: {}", server.error().message);
     return 1;
@@ -347,12 +358,10 @@ int Exporter::Run() {
   if (flags_.kubernetes) {
     lister_ = std::make_unique<PodLister>(flags_.pod_resources,
                                           [this](Pods pods) { mailbox_.Post(std::move(pods)); });
-  }
-  if (lister_ != nullptr) {
     lister_->Ask();
   }
   FollowDriver();
-  while (true) {
+  while (!failed_) {
     const SteadyTime now = RealClock().Now();
     if (now >= sample_at_) {
       Sample();
@@ -360,8 +369,8 @@ int Exporter::Run() {
     if (monitor_ != nullptr) {
       monitor_->CheckOverdue();
     }
-    const std::array<int, 4> descriptors = {signals_.stop_fd(), signals_.reload_fd(), watcher_.fd(),
-                                            mailbox_.fd()};
+    const std::array<int, 5> descriptors = {signals_.stop_fd(), signals_.reload_fd(), watcher_.fd(),
+                                            mailbox_.fd(), xids_.fd()};
     const std::vector<bool> ready = host::WaitReadable(descriptors, Deadline());
     if (ready[0]) {
       break;
@@ -369,6 +378,8 @@ int Exporter::Run() {
     for (auto& message : mailbox_.Take()) {
       std::visit([this](auto& one) { Take(one); }, message);
     }
+    Count(xids_.FromLog(RealClock().Now()));
+    state_.Write(events_);
     const std::vector<std::string> changed =
         ready[2] ? watcher_.Take() : std::vector<std::string>();
     const bool file = flags_.config_map.empty() && Has(changed, ParentOf(flags_.collectors));
@@ -387,7 +398,7 @@ int Exporter::Run() {
   // Nothing is told from here on, and no scrape is under way.
   lister_.reset();
   monitor_.reset();
-  return 0;
+  return failed_ ? 1 : 0;
 }
 
 // What the command line asks for is said once, and done.

@@ -5,8 +5,10 @@
 #include <nvml.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/text.h"
 
 namespace gantry::metrics_exporter {
@@ -75,11 +77,13 @@ nvml::Value IdentityOf(unsigned what, const gpu::Gpu& gpu, const gpu::GpuSet& se
   }
 }
 
+constexpr double kBytesOfKib = 1024;
+
 using Fields = std::vector<const Field*>;
 using Results = std::vector<std::optional<nvml::Value>>;
 
 Status ReadNvml(const nvml::Library& library, const std::string& uuid, const Fields& fields,
-                bool with_clocks, Results& values, std::optional<uint64_t>& reasons) {
+                Results& values) {
   std::vector<nvml::Reading> readings;
   std::vector<size_t> places;
   for (size_t i = 0; i < fields.size(); ++i) {
@@ -88,9 +92,6 @@ Status ReadNvml(const nvml::Library& library, const std::string& uuid, const Fie
       places.push_back(i);
     }
   }
-  if (with_clocks) {
-    readings.push_back({.source = nvml::Source::kClocksEventReasons});
-  }
   if (readings.empty()) {
     return {};
   }
@@ -98,15 +99,34 @@ Status ReadNvml(const nvml::Library& library, const std::string& uuid, const Fie
   for (size_t i = 0; i < places.size(); ++i) {
     values[places[i]] = Convert(*fields[places[i]], answers[i]);
   }
-  if (with_clocks && answers.back()) {
-    reasons = static_cast<uint64_t>(std::get<double>(*answers.back()));
-  }
   return {};
 }
 
+// What of the performance counters is kept from one sample to the next.
+struct GpmHistory {
+  std::shared_ptr<nvml::Library>& library;
+  std::unique_ptr<nvml::GpmSample>& before;
+  bool& frozen;
+};
+
+// By GPM it did nothing: does the GPU itself say so too?
+bool AreFrozen(const nvml::Library& library, const std::string& uuid, const nvml::Answer& graphics,
+               bool& frozen) {
+  const bool was_frozen = std::exchange(frozen, false);
+  if (!graphics || std::get<double>(*graphics) != 0) {
+    return false;
+  }
+  const std::array readings = {nvml::Reading{.source = nvml::Source::kUtilizationGpu}};
+  const auto answers = nvml::Read(library, uuid, readings);
+  frozen = answers && IsFrozen(graphics, answers->front());
+  if (frozen && !was_frozen) {
+    log::Warning("GPU {}: performance counters stand still while it is in use; taken anew", uuid);
+  }
+  return frozen;
+}
+
 void ReadGpm(const std::shared_ptr<nvml::Library>& library, const std::string& uuid,
-             std::optional<unsigned> gpu_instance, const Fields& fields,
-             std::shared_ptr<nvml::Library>& kept_library, std::unique_ptr<nvml::GpmSample>& before,
+             std::optional<unsigned> gpu_instance, const Fields& fields, GpmHistory history,
              Results& values) {
   std::vector<unsigned> metrics;
   std::vector<size_t> places;
@@ -119,25 +139,32 @@ void ReadGpm(const std::shared_ptr<nvml::Library>& library, const std::string& u
   if (metrics.empty()) {
     return;
   }
+  metrics.push_back(NVML_GPM_METRIC_GRAPHICS_UTIL);
   auto now = nvml::GpmSample::Take(*library, uuid, gpu_instance);
+  // A sample of a library that was opened before, or from before a failure, means nothing to this
+  // one.
+  const auto before = std::exchange(history.before, nullptr);
   if (!now) {
     return;
   }
-  // A sample of a library that was opened before means nothing to this one.
-  if (before != nullptr && kept_library == library) {
+  if (before != nullptr && history.library == library) {
     const std::vector<nvml::Answer> answers = (*now)->Since(*before, metrics);
+    if (!gpu_instance && AreFrozen(*library, uuid, answers.back(), history.frozen)) {
+      return;
+    }
     for (size_t i = 0; i < places.size(); ++i) {
       values[places[i]] = Convert(*fields[places[i]], answers[i]);
     }
   }
-  before = *std::move(now);
-  kept_library = library;
+  history.before = *std::move(now);
+  history.library = library;
 }
 
 void ReadLinks(const nvml::Library& library, const std::string& uuid, const Fields& fields,
                std::map<std::pair<unsigned, unsigned>, LinkCounter>& before, Results& values) {
   for (size_t i = 0; i < fields.size(); ++i) {
-    if (fields[i] == nullptr || fields[i]->from != From::kLinkRate) {
+    if (fields[i] == nullptr ||
+        (fields[i]->from != From::kLinkRate && fields[i]->from != From::kLinkBytes)) {
       continue;
     }
     const auto& [source, way, link] = fields[i]->reading;
@@ -157,6 +184,10 @@ void ReadLinks(const nvml::Library& library, const std::string& uuid, const Fiel
     for (const nvml::Answer& answer : *answers) {
       now.kib += std::get<double>(*answer);
     }
+    if (fields[i]->from == From::kLinkBytes) {
+      values[i] = now.kib * kBytesOfKib * fields[i]->factor;
+      continue;
+    }
     const auto found = before.find({way, link});
     values[i] = LinkRate(found == before.end() ? std::nullopt : std::optional(found->second), now);
     before[{way, link}] = now;
@@ -170,19 +201,15 @@ Status Sampler::Measure(const std::shared_ptr<nvml::Library>& library, const Tar
   const Fields fields = target.Fields();
   Measured measured{.gpu_instance = target.gpu_instance, .profile = target.profile, .values = {}};
   measured.values.resize(fields.size());
-  const bool with_clocks =
-      !target.gpu_instance && std::ranges::any_of(target.counters.metrics, [](const auto& counter) {
-        return counter.field.from == From::kClockCount || counter.field.from == From::kClockTotal;
-      });
-  TRY(ReadNvml(*library, target.uuid, fields, with_clocks, measured.values, to.reasons));
+  TRY(ReadNvml(*library, target.uuid, fields, measured.values));
   for (size_t i = 0; i < fields.size(); ++i) {
     if (fields[i] != nullptr && fields[i]->from == From::kIdentity) {
       measured.values[i] =
           IdentityOf(fields[i]->reading.argument, target.gpu, target.set, *library);
     }
   }
-  ReadGpm(library, target.gpu.uuid, target.gpu_instance, fields, target.part.library,
-          target.part.gpm, measured.values);
+  ReadGpm(library, target.gpu.uuid, target.gpu_instance, fields,
+          {target.part.library, target.part.gpm, target.part.gpm_frozen}, measured.values);
   ReadLinks(*library, target.uuid, fields, target.part.links, measured.values);
   to.measured.parts.push_back(std::move(measured));
   return {};
@@ -191,10 +218,11 @@ Status Sampler::Measure(const std::shared_ptr<nvml::Library>& library, const Tar
 Status Sampler::Sample(const std::shared_ptr<nvml::Library>& library, const std::string& uuid) {
   std::unique_lock lock(mutex_);
   const auto found = std::ranges::find(set_.gpus, uuid, &gpu::Gpu::uuid);
-  if (found == set_.gpus.end()) {
+  const auto selected = found == set_.gpus.end() ? std::nullopt : Select(devices_, *found);
+  if (!selected) {
     return {};
   }
-  OfGpu now{.measured = {.gpu = *found, .parts = {}}, .reasons = {}};
+  OfGpu now{.measured = {.gpu = selected->gpu, .parts = {}}, .facts = {}};
   const gpu::GpuSet set = set_;
   const auto counters = next_ != nullptr ? next_ : counters_;
   auto& kept = history_[uuid];
@@ -205,15 +233,18 @@ Status Sampler::Sample(const std::shared_ptr<nvml::Library>& library, const std:
   lock.unlock();
 
   const gpu::Gpu& gpu = now.measured.gpu;
-  TRY(Measure(library,
-              {.counters = *counters,
-               .gpu = gpu,
-               .set = set,
-               .uuid = uuid,
-               .gpu_instance = {},
-               .profile = "",
-               .part = history->parts[std::nullopt]},
-              now));
+  if (selected->own_series) {
+    TRY_ASSIGN(now.facts, ReadFacts(*library, gpu, set.gpus, WantedBy(*counters)));
+    TRY(Measure(library,
+                {.counters = *counters,
+                 .gpu = gpu,
+                 .set = set,
+                 .uuid = uuid,
+                 .gpu_instance = {},
+                 .profile = "",
+                 .part = history->parts[std::nullopt]},
+                now));
+  }
   std::optional<unsigned> last;
   for (const nvml::MigDevice& mig : gpu.mig_devices) {
     if (last == mig.gpu_instance) {
@@ -238,27 +269,47 @@ Status Sampler::Sample(const std::shared_ptr<nvml::Library>& library, const std:
   return {};
 }
 
-void Sampler::SetGpus(gpu::GpuSet set) {
+bool Sampler::SetGpus(gpu::GpuSet set) {
+  const auto before = gpus();
   const std::lock_guard lock(mutex_);
   const auto gone = [&set](const auto& entry) {
-    const auto now = std::ranges::find(set.gpus, entry.first, &gpu::Gpu::uuid);
-    return now == set.gpus.end();
+    return std::ranges::find(set.gpus, entry.first, &gpu::Gpu::uuid) == set.gpus.end() &&
+           std::ranges::find(set.failed, entry.first, &gpu::FailedGpu::uuid) == set.failed.end();
   };
   std::erase_if(values_, gone);
   std::erase_if(next_values_, gone);
   std::erase_if(history_, gone);
   set_ = std::move(set);
+  return SelectedGpus() != before;
+}
+
+std::vector<gpu::Gpu> Sampler::SelectedGpus() const {
+  std::vector<gpu::Gpu> gpus;
+  for (const gpu::Gpu& gpu : set_.gpus) {
+    if (auto selected = Select(devices_, gpu)) {
+      gpus.push_back(std::move(selected->gpu));
+    }
+  }
+  return gpus;
 }
 
 std::vector<gpu::Gpu> Sampler::gpus() const {
   const std::lock_guard lock(mutex_);
-  return set_.gpus;
+  return SelectedGpus();
 }
 
 void Sampler::Drop(const std::string& uuid) {
   const std::lock_guard lock(mutex_);
-  values_.erase(uuid);
-  next_values_.erase(uuid);
+  for (Values* const values : {&values_, &next_values_}) {
+    const auto found = values->find(uuid);
+    if (found == values->end()) {
+      continue;
+    }
+    found->second.measured.lost = true;
+    for (Measured& part : found->second.measured.parts) {
+      std::ranges::fill(part.values, std::nullopt);
+    }
+  }
 }
 
 void Sampler::DropAll() {
@@ -288,6 +339,11 @@ void Sampler::Publish() {
   }
 }
 
+bool Sampler::reloading() const {
+  const std::lock_guard lock(mutex_);
+  return next_ != nullptr;
+}
+
 Sampler::Snapshot Sampler::Take() const {
   const std::lock_guard lock(mutex_);
   Snapshot snapshot{.counters = counters_, .gpus = {}};
@@ -298,11 +354,11 @@ Sampler::Snapshot Sampler::Take() const {
   return snapshot;
 }
 
-std::optional<uint64_t> Sampler::ClockReasons(const std::string& uuid) const {
+std::optional<Facts> Sampler::FactsOf(const std::string& uuid) const {
   const std::lock_guard lock(mutex_);
   const auto& values = next_ != nullptr ? next_values_ : values_;
   const auto found = values.find(uuid);
-  return found == values.end() ? std::nullopt : found->second.reasons;
+  return found == values.end() ? std::nullopt : std::optional(found->second.facts);
 }
 
 }  // namespace gantry::metrics_exporter

@@ -12,6 +12,8 @@
 #include "gpu/gpu_set.h"
 #include "nvml/nvml.h"
 #include "operands/metrics_exporter/convert.h"
+#include "operands/metrics_exporter/device_selector.h"
+#include "operands/metrics_exporter/facts.h"
 #include "operands/metrics_exporter/series.h"
 
 namespace gantry::metrics_exporter {
@@ -20,16 +22,19 @@ namespace gantry::metrics_exporter {
 // blocks.
 class Sampler {
  public:
-  explicit Sampler(std::shared_ptr<const Counters> counters) : counters_(std::move(counters)) {}
+  explicit Sampler(std::shared_ptr<const Counters> counters, DeviceSelector devices = {})
+      : devices_(std::move(devices)), counters_(std::move(counters)) {}
 
   // Asks one GPU and its GPU instances for what the counters want; one call at a time for a GPU. An
   // error: it is lost. What it said before stays until Drop.
   Status Sample(const std::shared_ptr<nvml::Library>& library, const std::string& uuid);
 
-  // The GPUs that there are; values of others are forgotten.
-  void SetGpus(gpu::GpuSet set);
+  // The GPUs that there are; values of others are forgotten, but for lost ones that the set names.
+  // True: the selected ones are others.
+  bool SetGpus(gpu::GpuSet set);
+  // Those that are selected.
   [[nodiscard]] std::vector<gpu::Gpu> gpus() const;
-  // The GPU has no values until it is asked again.
+  // The GPU is lost, and has no values, until it is asked again.
   void Drop(const std::string& uuid);
   // No GPU has values, and nothing of the driver's library is kept.
   void DropAll();
@@ -39,14 +44,16 @@ class Sampler {
   void SetCounters(std::shared_ptr<const Counters> counters);
   // Every GPU has been asked since.
   void Publish();
+  // Other counters are set, and not every GPU has been asked for them.
+  [[nodiscard]] bool reloading() const;
 
   struct Snapshot {
     std::shared_ptr<const Counters> counters;
     std::vector<MeasuredGpu> gpus;  // by index
   };
   [[nodiscard]] Snapshot Take() const;
-  // What held a GPU's clocks back when it was last asked; nullopt: no counter wants it.
-  [[nodiscard]] std::optional<uint64_t> ClockReasons(const std::string& uuid) const;
+  // What else is known of a GPU since it was last asked; nullopt: it gave no answer.
+  [[nodiscard]] std::optional<Facts> FactsOf(const std::string& uuid) const;
 
  private:
   // What rates are made of. Touched by Sample alone.
@@ -54,15 +61,17 @@ class Sampler {
     std::map<std::pair<unsigned, unsigned>, LinkCounter> links;  // by way and link
     std::shared_ptr<nvml::Library> library;                      // outlives the sample
     std::unique_ptr<nvml::GpmSample> gpm;
+    bool gpm_frozen = false;  // at the last sample
   };
   struct OfGpu {
     MeasuredGpu measured;
-    std::optional<uint64_t> reasons;
+    Facts facts;
   };
   using Values = std::map<std::string, OfGpu>;
   struct History;
   struct Target;
 
+  const DeviceSelector devices_;
   mutable std::mutex mutex_;
   std::shared_ptr<const Counters> counters_;
   std::shared_ptr<const Counters> next_;
@@ -71,6 +80,7 @@ class Sampler {
   Values next_values_;
   std::map<std::string, std::shared_ptr<History>> history_;
 
+  [[nodiscard]] std::vector<gpu::Gpu> SelectedGpus() const;  // with the mutex held
   static Status Measure(const std::shared_ptr<nvml::Library>& library, const Target& target,
                         OfGpu& to);
 };

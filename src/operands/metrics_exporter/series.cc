@@ -123,6 +123,11 @@ void AppendSorted(std::string& to, std::vector<Label> labels, const std::vector<
 
 bool IsEvent(From from) { return from >= From::kXid; }
 
+bool OutlivesGpu(From from) {
+  return from == From::kXid || from == From::kXidCount || from == From::kXidTotal ||
+         from == From::kHealth;
+}
+
 class Writer {
  public:
   Writer(const Counters& counters, const EventLog& events, const gpu::Holders& holders,
@@ -133,6 +138,7 @@ class Writer {
     for (const MeasuredGpu& one : gpus) {
       for (const Measured& part : one.parts) {
         series_.push_back({.gpu = &one.gpu,
+                           .lost = one.lost,
                            .part = &part,
                            .identity = Identity(one.gpu, part, how_),
                            .labels = TextLabels(counters_, part),
@@ -164,6 +170,7 @@ class Writer {
  private:
   struct Series {
     const gpu::Gpu* gpu;
+    bool lost;
     const Measured* part;
     std::string identity;
     std::vector<Label> labels;
@@ -178,6 +185,10 @@ class Writer {
 
   std::vector<Point> PointsOf(const Counter& counter, size_t metric, const Series& series) const {
     if (!Applies(counter.field, series)) {
+      return {};
+    }
+    // An XID may be the reason why a GPU is lost, and an alert wants to see it.
+    if (series.lost && !(events_.HasXid(series.gpu->uuid) && OutlivesGpu(counter.field.from))) {
       return {};
     }
     if (IsEvent(counter.field.from)) {

@@ -27,6 +27,7 @@ struct Measured {
 struct MeasuredGpu {
   gpu::Gpu gpu;
   std::vector<Measured> parts;
+  bool lost = false;  // it gives no answer: the parts have no values
 };
 
 enum class HostLabel { kNone, kCapital, kSmall, kBoth };

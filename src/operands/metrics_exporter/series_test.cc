@@ -131,6 +131,16 @@ TEST_F(Series, TheHostsLabelIsAsAskedFor) {
   }
 }
 
+TEST_F(Series, ALostGpuKeepsTheXidThatMayBeTheReason) {
+  gpus_[0].lost = true;
+  gpus_[0].parts = {Part({}, {}, {})};
+  EXPECT_THAT(Print().text, Not(HasSubstr("gpu=\"0\"")));
+  events_.AddXid("GPU-0", 79, {}, SteadyTime());
+  EXPECT_THAT(Print().text, HasSubstr("err_code=\"79\""));
+  events_.Reset("GPU-0");
+  EXPECT_THAT(Print().text, Not(HasSubstr("gpu=\"0\"")));
+}
+
 TEST_F(Series, WhatPrometheusRefusesIsDroppedAndCounted) {
   gpus_[0] = {gpus_[0].gpu, {Part({}, -1.0, std::nan(""))}};
   const Printed printed = Print();

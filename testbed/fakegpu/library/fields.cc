@@ -89,6 +89,7 @@ nvmlReturn_t PutLinkField(const Gpu& gpu, nvmlFieldValue_t& out) {
     return out.scopeId < gpu.link_count ? PutValue(out, of(gpu.links[out.scopeId]))
                                         : NVML_ERROR_NOT_SUPPORTED;
   };
+  u64 grown = LinkGrowth(gpu);
   switch (id) {
     case NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON:
       return speed(0);
@@ -102,10 +103,11 @@ nvmlReturn_t PutLinkField(const Gpu& gpu, nvmlFieldValue_t& out) {
       return scoped([](const Link& one) { return one.version; });
     case NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX:
     case NVML_FI_DEV_NVLINK_THROUGHPUT_RAW_TX:
-      return PutLinks(gpu, out, out.scopeId, [](const Link& one) { return one.sent; });
+      return PutLinks(gpu, out, out.scopeId, [grown](const Link& one) { return one.sent + grown; });
     case NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_RX:
     case NVML_FI_DEV_NVLINK_THROUGHPUT_RAW_RX:
-      return PutLinks(gpu, out, out.scopeId, [](const Link& one) { return one.received; });
+      return PutLinks(gpu, out, out.scopeId,
+                      [grown](const Link& one) { return one.received + grown; });
     case NVML_FI_DEV_NVSWITCH_CONNECTED_LINK_COUNT: {
       u32 count = 0;
       for (u32 i = 0; i < gpu.link_count; ++i) {
@@ -163,7 +165,7 @@ nvmlReturn_t PutField(nvmlDevice_t device, const Gpu& gpu, nvmlFieldValue_t& out
   if (id >= NVML_FI_DEV_ECC_SBE_VOL_TOTAL && id <= NVML_FI_DEV_ECC_DBE_AGG_CBU)
     return PutEccField(gpu, out);
   if (id >= NVML_FI_DEV_PERF_POLICY_POWER && id <= NVML_FI_DEV_PERF_POLICY_RELIABILITY) {
-    return PutValue(out, gpu.violation_time[id - NVML_FI_DEV_PERF_POLICY_POWER]);
+    return PutValue(out, ViolationTime(gpu, id - NVML_FI_DEV_PERF_POLICY_POWER));
   }
   bool power = id >= NVML_FI_DEV_POWER_AVERAGE && id <= NVML_FI_DEV_POWER_REQUESTED_LIMIT &&
                id != NVML_FI_DEV_ENERGY;
@@ -245,7 +247,8 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t device, int co
     for (int i = 0; i < count; ++i) {
       values[i].timestamp = static_cast<long long>(TimeStamp());
       values[i].latencyUsec = 0;
-      values[i].nvmlReturn = PutField(device, gpu, values[i]);
+      bool fails = values[i].fieldId == gpu.failing_field;
+      values[i].nvmlReturn = fails ? NVML_ERROR_UNKNOWN : PutField(device, gpu, values[i]);
     }
     return NVML_SUCCESS;
   });

@@ -90,8 +90,8 @@ nvmlReturn_t Take(const Gpu& gpu, u32 position, u32 gpu_instance, nvmlGpmSample_
              {},
              {}};
   for (u32 link = 0; link < gpu.link_count; ++link) {
-    sample->sent[link] = gpu.links[link].sent;
-    sample->received[link] = gpu.links[link].received;
+    sample->sent[link] = gpu.links[link].sent + LinkGrowth(gpu);
+    sample->received[link] = gpu.links[link].received + LinkGrowth(gpu);
   }
   if (gpu_instance == kUnknown32) return NVML_SUCCESS;
   sample->busy = sample->dram = 0;
@@ -145,6 +145,7 @@ nvmlReturn_t Measure(const Gpu& gpu, const nvmlGpmSample_st& first, const nvmlGp
     metric.value = NAN;
     return NVML_SUCCESS;
   }
+  if (gpu.counters_frozen == 1) return Put(metric, 0);
   if (id == NVML_GPM_METRIC_DRAM_BW_UTIL) {
     bool said = whole && gpu.gpm_dram != kUnknown32;
     return Put(metric, said ? gpu.gpm_dram / 100.0 : second.dram);

@@ -104,6 +104,32 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetTotalEnergyConsumption(nvmlDevice_t dev
 
 namespace {
 
+// Microseconds from then until now; 0 where `then` is not known.
+u64 Since(u64 then) {
+  u64 now = TimeStamp();
+  return then == kUnknown64 || then == 0 || then > now ? 0 : now - then;
+}
+
+}  // namespace
+
+u64 fakegpu::LinkGrowth(const Gpu& gpu) {
+  return gpu.link_rate == kUnknown32 ? 0 : Since(gpu.link_time) * gpu.link_rate / 1000000;
+}
+
+u64 fakegpu::ViolationTime(const Gpu& gpu, unsigned policy) {
+  u64 reasons = policy == NVML_PERF_POLICY_POWER
+                    ? nvmlClocksEventReasonSwPowerCap | nvmlClocksThrottleReasonHwPowerBrakeSlowdown
+                : policy == NVML_PERF_POLICY_THERMAL ? nvmlClocksThrottleReasonSwThermalSlowdown |
+                                                           nvmlClocksThrottleReasonHwThermalSlowdown
+                                                     : 0;
+  u64 time = gpu.violation_time[policy];
+  bool grows = time != kUnknown64 && gpu.throttle_reasons != kUnknown64 &&
+               (gpu.throttle_reasons & reasons) != 0;
+  return grows ? time + Since(gpu.throttle_time) * 1000 : time;
+}
+
+namespace {
+
 nvmlReturn_t PutClock(unsigned* out, nvmlClockType_t type, u32 graphics, u32 sm, u32 memory,
                       u32 video) {
   switch (type) {
@@ -351,7 +377,7 @@ FAKEGPU_EXPORT nvmlReturn_t nvmlDeviceGetViolationStatus(nvmlDevice_t device,
     if (out == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
     if (policy > NVML_PERF_POLICY_RELIABILITY) return NVML_ERROR_NOT_SUPPORTED;
     out->referenceTime = TimeStamp();
-    return Put(&out->violationTime, gpu.violation_time[policy]);
+    return Put(&out->violationTime, ViolationTime(gpu, policy));
   });
 }
 

@@ -94,6 +94,11 @@ inline nvmlReturn_t Put(unsigned long long* out, u64 value) {
   return NVML_SUCCESS;
 }
 
+// What the counters have grown by since they were written: KiB of a link in one direction,
+// nanoseconds of a policy whose reasons are set.
+u64 LinkGrowth(const Gpu& gpu);
+u64 ViolationTime(const Gpu& gpu, unsigned policy);
+
 // Whether the GPU can run at that clock (MHz).
 bool IsGraphicsClock(const Gpu& gpu, u32 clock);
 

@@ -14,7 +14,7 @@ namespace fakegpu {
 
 inline constexpr uint64_t kMagic =
     0x31555047454b4146;  // "FAKEGPU1", at the end of the file and of its state
-inline constexpr uint32_t kLayoutVersion = 3;
+inline constexpr uint32_t kLayoutVersion = 4;
 inline constexpr uint32_t kMaxGpus = 64;
 inline constexpr uint32_t kUnknown32 = 0xffffffffU;
 inline constexpr uint64_t kUnknown64 = ~uint64_t{0};
@@ -186,6 +186,7 @@ using text = char;
   FIELD(u32, gpm_fp64, 1)                                                                      \
   FIELD(u32, gpm_fp32, 1)                                                                      \
   FIELD(u32, gpm_fp16, 1)                                                                      \
+  FIELD(u32, counters_frozen, 1) /* 1: GPM shows no work */                                    \
   FIELD(u32, performance_state, 1)                                                             \
   FIELD(u32, clock_graphics, 1) /* MHz, as are all clocks */                                   \
   FIELD(u32, clock_sm, 1)                                                                      \
@@ -216,6 +217,8 @@ using text = char;
   FIELD(u32, recovery_action, 1) /* nvmlDeviceGpuRecoveryAction_t */                           \
   FIELD(u32, remap_histogram, 5) /* banks by what they have left: max high partial low none */ \
   FIELD(u32, failure, 1)         /* nvmlReturn_t that calls answer; 0: none */                 \
+  FIELD(u32, failing_field, 1)   /* NVML_FI_*; unknown: none */                                \
+  FIELD(u32, link_rate, 1)       /* KiB/s of a link, each way */                               \
   FIELD(text, failing_call, 64)  /* "" : every call on this GPU */                             \
   FIELD(text, hanging_call, 64)  /* "" : none; "*" : every call on this GPU */                 \
   FIELD(u32, link_count, 1)                                                                    \
@@ -231,6 +234,8 @@ using text = char;
   FIELD(u64, energy, 1)                 /* millijoules at the moment energy_time */            \
   FIELD(u64, energy_time, 1)            /* microseconds since 1970; 0: energy stands still */  \
   FIELD(u64, violation_time, 6)         /* ns, by nvmlPerfPolicyType_t */                      \
+  FIELD(u64, throttle_time, 1)          /* as energy_time, of throttle_reasons */              \
+  FIELD(u64, link_time, 1)              /* as energy_time, of link_rate */                     \
   FIELD(u64, ecc_volatile_corrected, 8) /* by nvmlMemoryLocation_t */                          \
   FIELD(u64, ecc_volatile_uncorrected, 8)                                                      \
   FIELD(u64, ecc_aggregate_corrected, 8)                                                       \

@@ -11,6 +11,7 @@ from .values import ECC_PLACES, ProfileError, convert, one_of, process, whole
 UNKNOWN_ERROR, GPU_IS_LOST = 999, 15  # nvmlReturn_t
 XID, SINGLE_BIT_ECC, DOUBLE_BIT_ECC, MIG_CHANGED = 0x8, 0x1, 0x2, 0x100  # nvmlEvent*
 FALLEN_OFF_THE_BUS = 79
+POWER_REASONS, THERMAL_REASONS = 0x84, 0x60  # nvmlClocksEventReasons
 
 
 class ControlError(Exception):
@@ -47,6 +48,10 @@ def assign(gpu: Record, text: str) -> None:
             raise ControlError(f"{key}: {field} has no parts")
         if field == "power":
             _settle_energy(gpu)
+        if field == "throttle_reasons":
+            _settle_violations(gpu)
+        if field == "link_rate":
+            _settle_links(gpu)
         gpu.set(field, convert(field, value, key), element)
     except ValueError as error:
         raise ControlError(f"{key}: {error}") from None
@@ -60,6 +65,27 @@ def _settle_energy(gpu: Record) -> None:
     if since and energy is not None:
         gpu.set("energy", energy + (now - since) // 1000 * (gpu.get("power") or 0) // 1000)
     gpu.set("energy_time", now)
+
+
+def _settle_violations(gpu: Record) -> None:
+    """The same for the time in which the clocks were held back (live.cc, ViolationTime)."""
+    now, since, reasons = int(time.time() * 1e6), gpu.get("throttle_time"), gpu.get("throttle_reasons") or 0
+    times = gpu.get("violation_time")
+    for policy, bits in enumerate((POWER_REASONS, THERMAL_REASONS)):
+        if since and reasons & bits and times[policy] is not None:
+            times[policy] += (now - since) * 1000
+    gpu.set("violation_time", times)
+    gpu.set("throttle_time", now)
+
+
+def _settle_links(gpu: Record) -> None:
+    """The same for NVLink's counters (live.cc, LinkGrowth)."""
+    now, since, rate = int(time.time() * 1e6), gpu.get("link_time"), gpu.get("link_rate") or 0
+    for index in range(gpu.get("link_count")):
+        link = gpu.child("link", index)
+        for name in ("sent", "received"):
+            link.set(name, link.get(name) + ((now - since) * rate // 1000000 if since else 0))
+    gpu.set("link_time", now)
 
 
 def raise_event(state: State, position: int, kind: int, payload: int, gpu_instance: int | None = None,
@@ -97,8 +123,10 @@ def reset(position: int, gpu: Record) -> None:
     gpu.set("ecc", gpu.get("ecc_pending"))
     for field in ("ecc_volatile_corrected", "ecc_volatile_uncorrected"):
         gpu.set(field, [None if count is None else 0 for count in gpu.get(field)])
-    for field in ("remap_pending", "retire_pending"):
+    for field in ("remap_pending", "retire_pending", "pcie_replays", "energy"):
         gpu.set(field, None if gpu.get(field) is None else 0)
+    if gpu.get("energy_time"):
+        gpu.set("energy_time", int(time.time() * 1e6))
 
 
 def change_mig(state: State, position: int, gpu: Record, action: str, arguments: list[str]) -> None:
