@@ -3,12 +3,13 @@
 
 #include <chrono>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "agent/status_flags.h"
 #include "base/error.h"
+#include "operands/metrics_exporter/pod_holders.h"
+#include "operands/metrics_exporter/pod_labels.h"
 #include "operands/metrics_exporter/series.h"
 
 namespace gantry::metrics_exporter {
@@ -25,7 +26,11 @@ struct Flags : agent::StatusFlags {
   std::string config_map;  // "namespace:name"; empty: none
   std::string kubeconfig;  // empty: the pod's service account
   std::string pod_resources = "/var/lib/kubelet/pod-resources/kubelet.sock";
-  std::set<std::string> resource_names;  // besides NVIDIA's
+  PodChoice pods;
+  bool pod_labels = false;
+  LabelFilter label_filter;
+  bool claims = false;   // dynamic resource allocation
+  std::string jobs_dir;  // empty: none
   EventLog::Windows windows;
   Labelling labelling;
   bool process_metrics = false;

@@ -12,6 +12,7 @@
 #include "gpu/gpu_set.h"
 #include "nvml/nvml.h"
 #include "operands/metrics_exporter/convert.h"
+#include "operands/metrics_exporter/process_uses.h"
 #include "operands/metrics_exporter/series.h"
 
 namespace gantry::metrics_exporter {
@@ -20,7 +21,9 @@ namespace gantry::metrics_exporter {
 // blocks.
 class Sampler {
  public:
-  explicit Sampler(std::shared_ptr<const Counters> counters) : counters_(std::move(counters)) {}
+  // With `processes_root`, where the node's root is mounted, also what pods use of each GPU.
+  explicit Sampler(std::shared_ptr<const Counters> counters, std::string processes_root = "")
+      : processes_root_(std::move(processes_root)), counters_(std::move(counters)) {}
 
   // Asks one GPU and its GPU instances for what the counters want; one call at a time for a GPU. An
   // error: it is lost. What it said before stays until Drop.
@@ -54,6 +57,7 @@ class Sampler {
     std::map<std::pair<unsigned, unsigned>, LinkCounter> links;  // by way and link
     std::shared_ptr<nvml::Library> library;                      // outlives the sample
     std::unique_ptr<nvml::GpmSample> gpm;
+    UsesBefore uses;
   };
   struct OfGpu {
     MeasuredGpu measured;
@@ -63,6 +67,7 @@ class Sampler {
   struct History;
   struct Target;
 
+  const std::string processes_root_;
   mutable std::mutex mutex_;
   std::shared_ptr<const Counters> counters_;
   std::shared_ptr<const Counters> next_;
