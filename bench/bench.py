@@ -23,6 +23,7 @@ import allocate as allocating  # noqa: E402
 import fuzz as fuzzing  # noqa: E402
 import inject as injecting  # noqa: E402
 import scale as scaling  # noqa: E402
+import telemetry as telemetering  # noqa: E402
 from bed import IMAGE, NAMESPACE, Bed, NodeWatch, wait_for  # noqa: E402
 from test_kills import runtime_state  # noqa: E402
 
@@ -328,8 +329,14 @@ def allocate(arguments):
     allocating.measure(max(arguments.runs, 1000), RELEASE, figure)
 
 
+def telemetry(arguments):
+    """the metrics exporter: memory, CPU time and scrapes with 64 pods on 8 GPUs, and 110 on 56 MIG devices"""
+    build("gantry", "fake_pod_resources", "fakegpu_nvml")
+    telemetering.measure(arguments, RELEASE, figure)
+
+
 WORDS = {"ready": ready, "kills": kills, "scale": scale, "footprint": footprint, "footprint_mig": footprint_mig,
-         "hook": hook, "inject": inject, "allocate": allocate, "fuzz": fuzz}
+         "hook": hook, "inject": inject, "allocate": allocate, "telemetry": telemetry, "fuzz": fuzz}
 
 
 def main():
@@ -343,6 +350,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=100, help="kills of each process (default 100)")
     parser.add_argument("--starts", type=int, default=200, help="container starts of each way (default 200)")
     parser.add_argument("--idle", type=int, default=300, help="seconds of idling (default 300)")
+    parser.add_argument("--scrapes", type=int, default=300, help="of each kind (default 300)")
     parser.add_argument("--seconds", type=int, default=600, help="for each fuzz target (default 600)")
     arguments = parser.parse_args()
     WORDS[arguments.word](arguments)

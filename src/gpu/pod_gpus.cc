@@ -64,19 +64,6 @@ std::optional<GpuPart> ByOldMigName(std::string_view device) {
                   : std::nullopt;
 }
 
-std::optional<GpuPart> ByUuid(std::string_view device, const std::vector<Gpu>& gpus) {
-  for (const Gpu& gpu : gpus) {
-    if (gpu.uuid == device) {
-      return GpuPart{.uuid = gpu.uuid};
-    }
-    const auto mig = std::ranges::find(gpu.mig_devices, device, &nvml::MigDevice::uuid);
-    if (mig != gpu.mig_devices.end()) {
-      return GpuPart{.uuid = gpu.uuid, .gpu_instance = mig->gpu_instance};
-    }
-  }
-  return std::nullopt;
-}
-
 std::optional<GpuPart> PartOf(std::string_view device, const std::vector<Gpu>& gpus) {
   if (device.starts_with("nvidia")) {
     return ByNode(device, gpus);
@@ -86,10 +73,23 @@ std::optional<GpuPart> PartOf(std::string_view device, const std::vector<Gpu>& g
     const bool here = part && std::ranges::find(gpus, part->uuid, &Gpu::uuid) != gpus.end();
     return here ? part : std::nullopt;
   }
-  return ByUuid(device, gpus);
+  return PartOfUuid(device, gpus);
 }
 
 }  // namespace
+
+std::optional<GpuPart> PartOfUuid(std::string_view uuid, const std::vector<Gpu>& gpus) {
+  for (const Gpu& gpu : gpus) {
+    if (gpu.uuid == uuid) {
+      return GpuPart{.uuid = gpu.uuid};
+    }
+    const auto mig = std::ranges::find(gpu.mig_devices, uuid, &nvml::MigDevice::uuid);
+    if (mig != gpu.mig_devices.end()) {
+      return GpuPart{.uuid = gpu.uuid, .gpu_instance = mig->gpu_instance};
+    }
+  }
+  return std::nullopt;
+}
 
 Holders HoldersOf(const std::vector<kubelet::PodResources>& pods, const std::vector<Gpu>& gpus,
                   const std::set<std::string>& more) {

@@ -5,6 +5,8 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "gpu/gpu.h"
@@ -19,12 +21,18 @@ struct GpuPart {
   auto operator<=>(const GpuPart&) const = default;
 };
 
+using PodLabels = std::vector<std::pair<std::string, std::string>>;
+
 // A container that holds one.
 struct Holder {
   std::string ns;
   std::string pod;
   std::string container;
-  std::string replica;  // the number of its share; empty: it has the GPU for itself
+  std::string replica = {};  // the number of its share; empty: it has the GPU for itself
+  // What the kubelet's list has not, and others add.
+  std::string uid = {};  // as the pod's cgroup has it
+  PodLabels labels = {};
+  PodLabels attributes = {};
   auto operator<=>(const Holder&) const = default;
 };
 
@@ -37,5 +45,8 @@ using Holders = std::map<GpuPart, std::vector<Holder>>;
 // these GPUs is left out.
 Holders HoldersOf(const std::vector<kubelet::PodResources>& pods, const std::vector<Gpu>& gpus,
                   const std::set<std::string>& more);
+
+// The GPU or MIG device of a UUID; nullopt: it is none of these.
+std::optional<GpuPart> PartOfUuid(std::string_view uuid, const std::vector<Gpu>& gpus);
 
 }  // namespace gantry::gpu

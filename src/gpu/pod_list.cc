@@ -36,12 +36,50 @@ Status ReadDevices(std::string_view message, kubelet::ContainerDevices& devices)
   });
 }
 
+// v1.ClaimResource.
+Status ReadClaimed(std::string_view message, kubelet::ClaimDevice& device) {
+  return EachField(message, [&](uint64_t number, std::string_view content) -> Status {
+    if (number == 2) {
+      device.driver = content;
+    } else if (number == 3) {
+      device.pool = content;
+    } else if (number == 4) {
+      device.device = content;
+    }
+    return {};
+  });
+}
+
+// v1.DynamicResource: a claim and its devices.
+Status ReadClaim(std::string_view message, std::vector<kubelet::ClaimDevice>& claims) {
+  const size_t first = claims.size();
+  std::string name;
+  std::string ns;
+  Status read = EachField(message, [&](uint64_t number, std::string_view content) -> Status {
+    if (number == 2) {
+      name = content;
+    } else if (number == 3) {
+      ns = content;
+    } else if (number == 4) {
+      TRY(ReadClaimed(content, claims.emplace_back()));
+    }
+    return {};
+  });
+  for (size_t i = first; i < claims.size(); ++i) {
+    claims[i].claim = name;
+    claims[i].ns = ns;
+  }
+  return read;
+}
+
 Status ReadContainer(std::string_view message, kubelet::ContainerResources& container) {
   return EachField(message, [&](uint64_t number, std::string_view content) -> Status {
     if (number == 1) {
       container.name = content;
     } else if (number == 2) {
       TRY(ReadDevices(content, container.devices.emplace_back()));
+    } else if (number == 5) {
+      TRY(ReadClaim(content, container.claims));
     }
     return {};
   });

@@ -35,6 +35,24 @@ TEST(PodList, IsTheKubelets) {
   EXPECT_TRUE(ParsePodList("")->empty());
 }
 
+TEST(PodList, ClaimsHaveDevices) {
+  const auto claimed = [](const std::string& device) {
+    return Field(4, Field(2, "gpu.nvidia.com") + Field(3, "n1") + Field(4, device));
+  };
+  const std::string claim =
+      claimed("gpu-0") + Field(2, "two") + Field(3, "team") + claimed("gpu-1");
+  const auto pods = ParsePodList(Field(1, Field(3, Field(5, claim))));
+  ASSERT_TRUE(pods.has_value());
+  const auto& claims = pods->front().containers.front().claims;
+  ASSERT_EQ(claims.size(), 2U);
+  EXPECT_EQ(claims[1].claim, "two");
+  EXPECT_EQ(claims[1].ns, "team");
+  EXPECT_EQ(claims[1].driver, "gpu.nvidia.com");
+  EXPECT_EQ(claims[1].pool, "n1");
+  EXPECT_EQ(claims[0].device, "gpu-0");
+  EXPECT_EQ(claims[1].device, "gpu-1");
+}
+
 TEST(PodList, ABrokenOneIsAnError) {
   const std::string whole = Field(1, Field(3, Field(2, Field(2, "GPU-0"))));
   for (size_t size = 1; size < whole.size(); ++size) {

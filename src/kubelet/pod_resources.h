@@ -14,17 +14,31 @@ namespace gantry::kubelet {
 struct ContainerDevices {
   std::string resource;          // "nvidia.com/gpu"
   std::vector<std::string> ids;  // as the plugin named them
+  bool operator==(const ContainerDevices&) const = default;
+};
+
+// A device of a resource claim (dynamic resource allocation).
+struct ClaimDevice {
+  std::string claim;  // its name
+  std::string ns;     // the claim's
+  std::string driver;
+  std::string pool;
+  std::string device;
+  bool operator==(const ClaimDevice&) const = default;
 };
 
 struct ContainerResources {
   std::string name;
   std::vector<ContainerDevices> devices;
+  std::vector<ClaimDevice> claims = {};
+  bool operator==(const ContainerResources&) const = default;
 };
 
 struct PodResources {
   std::string ns;
   std::string name;
   std::vector<ContainerResources> containers;
+  bool operator==(const PodResources&) const = default;
 };
 
 // What is in use, gpu/pod_list.h asks for. Each call opens a connection of its own and blocks up to

@@ -79,6 +79,13 @@ namespace gantry::nvml {
   X(DeviceGetPowerManagementDefaultLimit)     \
   X(DeviceGetEnforcedPowerLimit)              \
   X(DeviceGetUtilizationRates)                \
+  X(DeviceGetComputeRunningProcesses_v2)      \
+  X(DeviceGetComputeRunningProcesses_v3)      \
+  X(DeviceGetGraphicsRunningProcesses_v2)     \
+  X(DeviceGetGraphicsRunningProcesses_v3)     \
+  X(DeviceGetMPSComputeRunningProcesses_v2)   \
+  X(DeviceGetMPSComputeRunningProcesses_v3)   \
+  X(DeviceGetProcessUtilization)              \
   X(DeviceGetEncoderUtilization)              \
   X(DeviceGetDecoderUtilization)              \
   X(DeviceGetPcieReplayCounter)               \

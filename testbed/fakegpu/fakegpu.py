@@ -182,7 +182,7 @@ def add_control_words(words) -> None:
     xid.add_argument("number", type=int)
     xid.add_argument("--gi", type=int, help="MIG: confined to this GPU instance")
     xid.add_argument("--ci", type=int, help="and to this compute instance of it")
-    word("processes", "PID=MiB[:compute|graphics|mps[:NAME[:GI/CI]]] ...; none: no processes").add_argument(
+    word("processes", "PID=MiB[:compute|graphics|mps[:NAME[:GI/CI[:SM]]]] ...; none: no processes").add_argument(
         "processes", nargs="*")
     change = word("mig", "changes MIG, and lists the devices")
     change.add_argument("action", choices=["list", "on", "off", "create", "destroy"])

@@ -104,8 +104,8 @@ class Exporter:
         return json.loads((self.root / "opt/fakegpu/machine.json").read_text())["gpus"]
 
     def pods(self, *pods):
-        """What the kubelet says from now on: (namespace, pod, container, resource, ids)."""
-        keys = ("namespace", "name", "container", "resource", "ids")
+        """What the kubelet says from now on: (namespace, pod, container, resource, ids[, claims])."""
+        keys = ("namespace", "name", "container", "resource", "ids", "claims")
         (self.folder / "new").write_text(json.dumps([dict(zip(keys, pod)) for pod in pods]))
         (self.folder / "new").rename(self.folder / "pods.json")
         if self.kubelet is None:

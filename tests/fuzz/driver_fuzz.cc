@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <set>
 
+#include "host/pods_of_node.h"
 #include "operands/driver/compile_error.h"
 #include "operands/driver/holders.h"
 #include "operands/driver/install_plan.h"
@@ -29,7 +30,7 @@ void Fuzz(std::string_view text) {
   }
   const std::vector<std::string> order = UnloadOrder({"nvidia", "nvidia-uvm"}, text);
   CHECK(std::set(order.begin(), order.end()).size() == order.size());
-  const std::string uid = PodUidOf(text);
+  const std::string uid = host::PodUidOf(text);
   CHECK(uid.empty() || uid.size() == 36 || uid.size() == 32);
   CHECK(ParsePackage(text, text, text).kernel_release.find('/') == std::string::npos);
   CHECK(CommonHeaders(text).find('\n') == std::string::npos);

@@ -5,59 +5,17 @@
 #include "operands/driver/holders.h"
 
 #include <algorithm>
-#include <cctype>
 
 #include "base/text.h"
+#include "host/pods_of_node.h"
 
 namespace gantry::driver {
 namespace {
 
 constexpr std::string_view kDevice = "/dev/nvidia";
 constexpr size_t kNamedHolders = 5;
-constexpr size_t kUidSize = 36;
-
-// "0a1b2c3d-....": hexadecimal digits and hyphens where a UUID has them.
-bool IsUid(std::string_view text) {
-  if (text.size() != kUidSize) {
-    return false;
-  }
-  for (size_t i = 0; i < text.size(); ++i) {
-    const bool hyphen = i == 8 || i == 13 || i == 18 || i == 23;
-    if (hyphen ? text[i] != '-' : std::isxdigit(static_cast<unsigned char>(text[i])) == 0) {
-      return false;
-    }
-  }
-  return true;
-}
-
-// A static pod's uid is the hash of its file: 32 digits without hyphens.
-bool IsHash(std::string_view text) {
-  return text.size() == 32 &&
-         std::ranges::all_of(text, [](unsigned char c) { return std::isxdigit(c) != 0; });
-}
 
 }  // namespace
-
-std::string PodUidOf(std::string_view cgroup) {
-  for (const std::string& part : Split(cgroup, '/')) {
-    // "pod<uid>" (cgroupfs), "kubepods-burstable-pod<uid>.slice" with "_" for "-" (systemd).
-    std::string_view word = Trim(part);
-    const size_t pod = word.rfind("pod");
-    if (pod == std::string_view::npos) {
-      continue;
-    }
-    word.remove_prefix(pod + 3);
-    if (word.ends_with(".slice")) {
-      word.remove_suffix(std::string_view(".slice").size());
-    }
-    std::string uid(word);
-    std::ranges::replace(uid, '_', '-');
-    if (IsUid(uid) || IsHash(uid)) {
-      return uid;
-    }
-  }
-  return "";
-}
 
 std::vector<Holder> HoldersAmong(const std::vector<ProcessText>& processes) {
   std::vector<Holder> holders;
@@ -70,7 +28,7 @@ std::vector<Holder> HoldersAmong(const std::vector<ProcessText>& processes) {
       holders.push_back({.pid = process.pid,
                          .name = std::string(Trim(process.name)),
                          .device = device->substr(device->find(kDevice)),
-                         .pod_uid = PodUidOf(process.cgroup)});
+                         .pod_uid = host::PodUidOf(process.cgroup)});
     }
   }
   std::ranges::sort(holders, {}, &Holder::pid);

@@ -28,10 +28,6 @@ struct Holder {
   bool operator==(const Holder&) const = default;
 };
 
-// Of the pod whose cgroup (cgroups(7), version 1 or 2, drivers systemd and cgroupfs) a process is
-// in; empty if it is in none.
-std::string PodUidOf(std::string_view cgroup);
-
 // Those with a device node of the driver open, by pid.
 std::vector<Holder> HoldersAmong(const std::vector<ProcessText>& processes);
 

@@ -4,8 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <array>
-
 namespace gantry::driver {
 namespace {
 
@@ -14,30 +12,6 @@ using ::testing::EndsWith;
 using ::testing::IsEmpty;
 
 constexpr char kUid[] = "0a1b2c3d-1111-2222-3333-444455556666";
-
-TEST(PodUid, IsInTheCgroupOfEitherDriverAndVersion) {
-  const std::array<std::pair<const char*, const char*>, 8> cases = {{
-      {"0::/kubepods.slice/kubepods-burstable.slice/"
-       "kubepods-burstable-pod0a1b2c3d_1111_2222_3333_444455556666.slice/cri-containerd-77.scope\n",
-       kUid},
-      {"0::/kubepods.slice/kubepods-pod0a1b2c3d_1111_2222_3333_444455556666.slice/crio-77.scope",
-       kUid},
-      {"12:cpu:/kubepods/besteffort/pod0a1b2c3d-1111-2222-3333-444455556666/77\n"
-       "0::/system.slice\n",
-       kUid},
-      {"0::/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-besteffort.slice/"
-       "kubelet-kubepods-besteffort-pod0a1b2c3d_1111_2222_3333_444455556666.slice/x\n",
-       kUid},
-      {"0::/kubepods/burstable/pod0123456789abcdef0123456789abcdef/77",
-       "0123456789abcdef0123456789abcdef"},
-      {"0::/system.slice/podman.service", ""},
-      {"0::/user.slice/pod0a1b2c3d-1111-2222-3333-44445555666z", ""},
-      {"", ""},
-  }};
-  for (const auto& [cgroup, uid] : cases) {
-    EXPECT_EQ(PodUidOf(cgroup), uid) << cgroup;
-  }
-}
 
 TEST(HoldersAmongTest, AreThoseWithADeviceNodeOpen) {
   const std::vector<ProcessText> processes = {

@@ -27,6 +27,7 @@ struct Words {
   std::string host_label = "Hostname";
   std::string number_format = "shortest";
   std::vector<std::string> resources = {};
+  std::vector<std::string> label_expressions = {};
   bool systemd = false;
   std::string config_file = {};
 };
@@ -81,14 +82,8 @@ constexpr auto kNoEffect = std::to_array<Unused>({
 
 // What asks for metrics that are not there yet.
 constexpr auto kNotYet = std::to_array<Unused>({
-    {"--kubernetes-pod-label-allowlist-regex",
-     "DCGM_EXPORTER_KUBERNETES_POD_LABEL_ALLOWLIST_REGEX"},
-    {"--hpc-job-mapping-dir", "DCGM_HPC_JOB_MAPPING_DIR"},
     {"--container-labels", "DCGM_EXPORTER_CONTAINER_LABELS"},
     {"--container-runtime-socket", "DCGM_CONTAINER_RUNTIME_SOCKET"},
-    {"--kubernetes-enable-pod-labels", "DCGM_EXPORTER_KUBERNETES_ENABLE_POD_LABELS", true},
-    {"--kubernetes-enable-pod-uid", "DCGM_EXPORTER_KUBERNETES_ENABLE_POD_UID", true},
-    {"--kubernetes-enable-dra", "KUBERNETES_ENABLE_DRA", true},
 });
 
 // Values that ask for what happens anyway.
@@ -167,7 +162,18 @@ void AddKubernetes(agent::FlagSet& set, Flags& to, Words& words) {
   set.List("--nvidia-resource-names", words.resources, {"NVIDIA_RESOURCE_NAMES"},
            "further resources that are GPUs");
   set.Bool("--kubernetes-virtual-gpus", to.labelling.every_holder, {"KUBERNETES_VIRTUAL_GPUS"},
-           "series for each pod of a shared GPU");
+           "series for each pod of a shared GPU, with what its processes use");
+  set.Bool("--kubernetes-enable-pod-uid", to.pods.uid_label,
+           {"DCGM_EXPORTER_KUBERNETES_ENABLE_POD_UID"}, "the label pod_uid");
+  set.Bool("--kubernetes-enable-pod-labels", to.pod_labels,
+           {"DCGM_EXPORTER_KUBERNETES_ENABLE_POD_LABELS"}, "labels of pods as labels of series");
+  set.List("--kubernetes-pod-label-allowlist-regex", words.label_expressions,
+           {"DCGM_EXPORTER_KUBERNETES_POD_LABEL_ALLOWLIST_REGEX"},
+           "which labels of pods; empty: all");
+  set.Bool("--kubernetes-enable-dra", to.claims, {"KUBERNETES_ENABLE_DRA"},
+           "pods that hold GPUs by resource claims");
+  set.Value("--hpc-job-mapping-dir", to.jobs_dir, {"DCGM_HPC_JOB_MAPPING_DIR"},
+            "a folder with a file of jobs for each GPU");
   set.Value("--kubeconfig", to.kubeconfig, {"KUBECONFIG"}, "empty: the pod's service account");
 }
 
@@ -242,7 +248,13 @@ Status Complete(const Words& words, Flags& flags) {
   }
   flags.windows.xids = std::chrono::milliseconds(words.xid_window);
   flags.windows.clocks = std::chrono::milliseconds(words.clock_window);
-  flags.resource_names = {words.resources.begin(), words.resources.end()};
+  flags.pods.resource_names = {words.resources.begin(), words.resources.end()};
+  flags.pods.every_holder = flags.labelling.every_holder;
+  auto filter = LabelFilter::Parse(words.label_expressions);
+  if (!filter) {
+    return std::unexpected(filter.error().In("--kubernetes-pod-label-allowlist-regex"));
+  }
+  flags.label_filter = *std::move(filter);
   flags.labelling.host = HostLabelOf(words.no_host, words.host_label);
   flags.labelling.numbers =
       words.number_format == "fixed" ? NumberForm::kFixed : NumberForm::kShortest;

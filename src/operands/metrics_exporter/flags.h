@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -11,6 +10,8 @@
 #include "base/error.h"
 #include "http/server.h"
 #include "operands/metrics_exporter/device_selector.h"
+#include "operands/metrics_exporter/pod_holders.h"
+#include "operands/metrics_exporter/pod_labels.h"
 #include "operands/metrics_exporter/series.h"
 #include "operands/metrics_exporter/yaml_config.h"
 #include "policy/names.h"
@@ -33,7 +34,11 @@ struct Flags : agent::StatusFlags {
   std::string config_map;  // "namespace:name"; empty: none
   std::string kubeconfig;  // empty: the pod's service account
   std::string pod_resources = "/var/lib/kubelet/pod-resources/kubelet.sock";
-  std::set<std::string> resource_names;  // besides NVIDIA's
+  PodChoice pods;
+  bool pod_labels = false;
+  LabelFilter label_filter;
+  bool claims = false;   // dynamic resource allocation
+  std::string jobs_dir;  // empty: none
   EventLog::Windows windows;
   Labelling labelling;
   bool process_metrics = false;

@@ -57,7 +57,7 @@ TEST(Flags, FlagsHaveTheirShortFormsAndValues) {
   EXPECT_TRUE(flags.labelling.replace_blanks);
   EXPECT_TRUE(flags.labelling.every_holder);
   EXPECT_EQ(flags.labelling.host, HostLabel::kBoth);
-  EXPECT_THAT(flags.resource_names, ElementsAre("a/b", "c/d"));
+  EXPECT_THAT(flags.pods.resource_names, ElementsAre("a/b", "c/d"));
 }
 
 TEST(Flags, VariablesAreDcgmExporters) {
@@ -75,6 +75,21 @@ TEST(Flags, VariablesAreDcgmExporters) {
   EXPECT_TRUE((*parsed)->kubernetes);
   EXPECT_EQ((*parsed)->labelling.node, "n1");
   EXPECT_THAT((*parsed)->no_effect, ElementsAre("--remote-hostengine-info"));
+}
+
+TEST(Flags, PodsLabelsClaimsAndJobs) {
+  const auto parsed = Parse({"--kubernetes-enable-pod-uid", "--kubernetes-enable-pod-labels=true",
+                             "--kubernetes-pod-label-allowlist-regex=^app$,^team/",
+                             "--kubernetes-enable-dra", "--hpc-job-mapping-dir=/jobs"});
+  ASSERT_TRUE(parsed.has_value() && parsed->has_value()) << parsed.error().message;
+  const Flags& flags = **parsed;
+  EXPECT_TRUE(flags.pods.uid_label);
+  EXPECT_TRUE(flags.pod_labels);
+  EXPECT_TRUE(flags.label_filter.Wants("team/name"));
+  EXPECT_FALSE(flags.label_filter.Wants("my-app"));
+  EXPECT_TRUE(flags.claims);
+  EXPECT_EQ(flags.jobs_dir, "/jobs");
+  EXPECT_THAT(flags.not_yet, IsEmpty());
 }
 
 TEST(Flags, WhatHasNoEffectIsNamed) {
@@ -123,6 +138,8 @@ TEST(Flags, MistakesNameTheFlag) {
         Row{{"--web-systemd-socket"}, "--web-systemd-socket"},
         Row{{"--web-read-timeout=10"}, "--web-read-timeout"},
         Row{{"--web-write-timeout=x"}, "--web-write-timeout"}, Row{{"--devices=x:1"}, "--devices"},
+        Row{{"--kubernetes-pod-label-allowlist-regex=a,(b"},
+            "--kubernetes-pod-label-allowlist-regex: \"(b\""},
         Row{{"--nothing"}, "--nothing"}}) {
     const auto parsed = Parse(row.words);
     ASSERT_FALSE(parsed.has_value()) << row.message;

@@ -28,9 +28,9 @@
 #include "host/watch.h"
 #include "http/server.h"
 #include "operands/metrics_exporter/flags.h"
+#include "operands/metrics_exporter/follow_pods.h"
 #include "operands/metrics_exporter/load_counters.h"
 #include "operands/metrics_exporter/pages.h"
-#include "operands/metrics_exporter/pods.h"
 #include "operands/metrics_exporter/sampler.h"
 #include "operands/metrics_exporter/state_file.h"
 #include "operands/metrics_exporter/xid_watch.h"
@@ -39,8 +39,7 @@
 namespace gantry::metrics_exporter {
 namespace {
 
-using Pods = Result<std::vector<kubelet::PodResources>>;
-using Message = std::variant<gpu::Observation, Pods>;
+using Message = std::variant<gpu::Observation, PodsSeen>;
 
 // Between two tries to open NVML while there is no driver.
 constexpr std::chrono::seconds kLookAgain(5);
@@ -62,7 +61,8 @@ class Exporter {
         signals_(signals),
         watcher_(std::move(watcher)),
         files_(std::move(files)),
-        sampler_(std::make_shared<Sampler>(std::move(counters), flags_.devices)),
+        sampler_(
+            std::make_shared<Sampler>(std::move(counters), flags_.devices, ProcessesRoot(flags_))),
         events_(flags_.windows),
         state_(flags_.state_dir) {
     state_.Read(events_);
@@ -80,7 +80,7 @@ class Exporter {
   void Look();
   void Sample();
   void Take(gpu::Observation& seen);
-  void Take(Pods& pods);
+  void Take(PodsSeen& seen);
   void On(gpu::GpusFound& found);
   void On(gpu::GpusMissing& missing);
   void On(gpu::GpusChanged& changed);
@@ -100,22 +100,21 @@ class Exporter {
 
   std::mutex mutex_;  // of what a scrape reads
   EventLog events_;
-  gpu::Holders holders_;
+  Users users_;
   size_t dropped_ = 0;
 
   host::StatusValues driver_;  // as the validator says
   bool driver_ready_ = false;
   std::unique_ptr<gpu::Monitor> monitor_;
-  std::unique_ptr<PodLister> lister_;
+  std::unique_ptr<PodFollower> follower_;
   XidWatch xids_;
   StateFile state_;
-  std::vector<kubelet::PodResources> pods_;
+  PodsSeen pods_;
   std::vector<std::string> unwell_;  // GPUs that did not answer the last time
   SteadyTime sample_at_{};
   bool devices_checked_ = false;
   bool failed_ = false;     // the program ends with an error
   std::string missing_;     // why NVML can't be had, as last logged
-  std::string pods_error_;  // as last logged
   std::string wait_error_;  // as last logged
 };
 
@@ -140,7 +139,7 @@ http::Response Exporter::Serve(std::string_view path) {
 std::string Exporter::Metrics() {
   const Sampler::Snapshot snapshot = sampler_->Take();
   const std::lock_guard lock(mutex_);
-  Printed printed = MetricsText(*snapshot.counters, snapshot.gpus, events_, holders_,
+  Printed printed = MetricsText(*snapshot.counters, snapshot.gpus, events_, users_,
                                 flags_.labelling, RealClock().Now());
   dropped_ += printed.dropped;
   if (flags_.process_metrics) {
@@ -213,9 +212,6 @@ void Exporter::Look() {
 
 void Exporter::Sample() {
   sample_at_ = RealClock().Now() + flags_.interval;
-  if (lister_ != nullptr) {
-    lister_->Ask();
-  }
   if (monitor_ == nullptr) {
     return;
   }
@@ -317,25 +313,15 @@ void Exporter::On(gpu::Probed& probed) {
   sampler_->Publish();
 }
 
-void Exporter::Take(Pods& pods) {
-  if (!pods) {
-    // Without the kubelet's word nobody holds anything for sure.
-    if (pods.error().message != pods_error_) {
-      pods_error_ = pods.error().message;
-      log::Warning("no pods in metrics: {}", pods_error_);
-    }
-    pods_.clear();
-  } else {
-    pods_error_.clear();
-    pods_ = *std::move(pods);
-  }
+void Exporter::Take(PodsSeen& seen) {
+  pods_ = std::move(seen);
   MapPods();
 }
 
 void Exporter::MapPods() {
-  gpu::Holders holders = gpu::HoldersOf(pods_, sampler_->gpus(), flags_.resource_names);
+  Users users{.holders = HoldersNow(pods_, sampler_->gpus(), flags_.pods), .jobs = pods_.jobs};
   const std::lock_guard lock(mutex_);
-  holders_ = std::move(holders);
+  users_ = std::move(users);
 }
 
 SteadyTime Exporter::Deadline() const {
@@ -355,11 +341,7 @@ int Exporter::Run() {
     return 1;
   }
   log::Info("serving metrics of node {} on port {}", flags_.labelling.node, (*server)->port());
-  if (flags_.kubernetes) {
-    lister_ = std::make_unique<PodLister>(flags_.pod_resources,
-                                          [this](Pods pods) { mailbox_.Post(std::move(pods)); });
-    lister_->Ask();
-  }
+  follower_ = FollowPods(flags_, [this](PodsSeen seen) { mailbox_.Post(std::move(seen)); });
   FollowDriver();
   while (!failed_) {
     const SteadyTime now = RealClock().Now();
@@ -396,7 +378,7 @@ int Exporter::Run() {
     }
   }
   // Nothing is told from here on, and no scrape is under way.
-  lister_.reset();
+  follower_.reset();
   monitor_.reset();
   return failed_ ? 1 : 0;
 }

@@ -1,14 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who holds the GPUs now? The kubelet has no watch for it, so it is asked.
+// Who holds the GPUs now? The kubelet writes a checkpoint when it allocates devices, and makes and
+// removes a folder for each pod. Then it is asked, never by a scrape. While it does not answer,
+// what it said last counts for a while: pods don't end because a kubelet restarts.
 #include "operands/metrics_exporter/pods.h"
 
-#include <chrono>
-#include <condition_variable>
+#include <algorithm>
+#include <array>
+#include <filesystem>
 #include <mutex>
 #include <thread>
 #include <utility>
+#include <vector>
 
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mailbox.h"
+#include "base/paths.h"
 #include "gpu/pod_list.h"
+#include "host/watch.h"
+#include "operands/metrics_exporter/list_times.h"
 
 namespace gantry::metrics_exporter {
 namespace {
@@ -18,55 +28,178 @@ constexpr std::chrono::seconds kPatience(10);
 
 }  // namespace
 
-class PodLister::State {
+class PodFollower::State {
  public:
-  State(std::string socket, Tell tell) : socket_(std::move(socket)), tell_(std::move(tell)) {}
+  explicit State(Options options)
+      : options_(std::move(options)), times_({.interval = options_.interval}) {}
 
-  void Ask() {
-    const std::lock_guard lock(mutex_);
-    wanted_ = true;
-    changed_.notify_all();
-  }
+  void Run();
+  void Wake() { mailbox_.Post(true); }
 
   void Close() {
-    const std::lock_guard lock(mutex_);
-    closed_ = true;
-    changed_.notify_all();
+    {
+      const std::lock_guard lock(mutex_);
+      closed_ = true;
+    }
+    Wake();
   }
 
-  void Run() {
-    std::unique_lock lock(mutex_);
-    while (true) {
-      changed_.wait(lock, [this] { return closed_ || wanted_; });
-      if (closed_) {
-        return;
-      }
-      wanted_ = false;
-      lock.unlock();
-      auto pods = gpu::ListPods(socket_, kPatience);
-      lock.lock();
-      if (!closed_) {
-        tell_(std::move(pods));
-      }
-    }
+  void SetCluster(const ClusterWatch* cluster) {
+    const std::lock_guard lock(mutex_);
+    cluster_ = cluster;
   }
 
  private:
-  const std::string socket_;
-  const Tell tell_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool wanted_ = false;
+  void WatchFolders();
+  [[nodiscard]] std::string KubeletFolder() const;
+  void List();
+  void Look();
+  void Tell();
+  SteadyTime Deadline() const;
+
+  const Options options_;
+  Mailbox<bool> mailbox_;
+  std::optional<host::Watcher> watcher_;
+  ListTimes times_;
+  SteadyTime look_at_{};
+  PodsSeen seen_;
+  std::optional<PodsSeen> told_;
+  std::string error_;  // as last logged
+
+  std::mutex mutex_;  // of the rest
   bool closed_ = false;
+  const ClusterWatch* cluster_ = nullptr;
 };
 
-PodLister::PodLister(std::string socket, Tell tell)
-    : state_(std::make_shared<State>(std::move(socket), std::move(tell))) {
+// Where the host's root is mounted, or here where that folder is itself.
+std::string PodFollower::State::KubeletFolder() const {
+  const std::string folder = ParentOf(ParentOf(options_.socket));
+  const std::string in_root = JoinPath(options_.host_root, folder);
+  std::error_code error;
+  return std::filesystem::is_directory(JoinPath(in_root, "device-plugins"), error) ? in_root
+                                                                                   : folder;
+}
+
+void PodFollower::State::WatchFolders() {
+  auto watcher = host::Watcher::Create();
+  Status added;
+  if (watcher) {
+    watcher_ = *std::move(watcher);
+    std::vector<std::string> folders;
+    if (!options_.jobs.empty()) {
+      folders.push_back(options_.jobs);
+    }
+    const std::string kubelet = KubeletFolder();
+    std::error_code error;
+    if (!options_.socket.empty()) {
+      folders.push_back(options_.socket);
+      times_.SetEvents(std::filesystem::is_directory(JoinPath(kubelet, "device-plugins"), error));
+      folders.push_back(JoinPath(kubelet, "device-plugins"));
+      folders.push_back(JoinPath(kubelet, "pods"));
+    }
+    for (const std::string& folder : folders) {
+      added = added ? watcher_->Add(folder) : added;
+    }
+  } else {
+    added = std::unexpected(watcher.error());
+  }
+  if (!added) {
+    times_.SetEvents(false);
+    log::Warning("pods are looked for in each interval only: {}", added.error().message);
+  }
+}
+
+void PodFollower::State::List() {
+  auto pods = gpu::ListPods(options_.socket, kPatience);
+  const SteadyTime now = RealClock().Now();
+  if (pods) {
+    times_.Listed(now);
+    error_.clear();
+    seen_.pods = *std::move(pods);
+    return;
+  }
+  if (times_.Failed(now)) {
+    seen_.pods.clear();
+  }
+  if (pods.error().message != error_) {
+    error_ = pods.error().message;
+    log::Warning("no news of pods for metrics: {}", error_);
+  }
+}
+
+void PodFollower::State::Look() {
+  if (!options_.socket.empty()) {
+    seen_.node = host::ReadPodsOfNode(options_.host_root);
+  }
+  if (!options_.jobs.empty()) {
+    if (auto jobs = ReadJobs(options_.jobs)) {
+      seen_.jobs = *std::move(jobs);
+    }
+  }
+}
+
+void PodFollower::State::Tell() {
+  const std::lock_guard lock(mutex_);
+  if (cluster_ != nullptr) {
+    seen_.facts = cluster_->Pods();
+    seen_.devices = cluster_->Devices();
+  }
+  if (!closed_ && told_ != seen_) {
+    told_ = seen_;
+    options_.tell(seen_);
+  }
+}
+
+SteadyTime PodFollower::State::Deadline() const {
+  const SteadyTime never = RealClock().Now() + std::chrono::hours(1);
+  return std::min(options_.socket.empty() ? never : times_.next(),
+                  options_.looks_at_cgroups ? look_at_ : never);
+}
+
+void PodFollower::State::Run() {
+  WatchFolders();
+  while (true) {
+    const SteadyTime now = RealClock().Now();
+    if (!options_.socket.empty() && now >= times_.next()) {
+      List();
+    }
+    look_at_ = RealClock().Now() + options_.interval;
+    Look();
+    Tell();
+    const std::array<int, 2> descriptors = {mailbox_.fd(), watcher_ ? watcher_->fd() : -1};
+    const std::vector<bool> ready = host::WaitReadable(descriptors, Deadline());
+    if (ready[0]) {
+      mailbox_.Take();
+    }
+    if (watcher_ && ready[1] && !watcher_->Take().empty()) {
+      times_.Changed(RealClock().Now());
+    }
+    const std::lock_guard lock(mutex_);
+    if (closed_) {
+      return;
+    }
+  }
+}
+
+PodFollower::PodFollower(Options options) {
+  auto cluster = std::exchange(options.cluster, std::nullopt);
+  state_ = std::make_shared<State>(std::move(options));
+  if (cluster) {
+    cluster->changed = [state = state_] { state->Wake(); };
+    auto started = ClusterWatch::Start(*std::move(cluster));
+    if (started) {
+      cluster_ = *std::move(started);
+      state_->SetCluster(cluster_.get());
+    } else {
+      log::Error("no pod labels and claims in metrics: {}", started.error().message);
+    }
+  }
   std::thread([state = state_] { state->Run(); }).detach();
 }
 
-PodLister::~PodLister() { state_->Close(); }
-
-void PodLister::Ask() { state_->Ask(); }
+PodFollower::~PodFollower() {
+  state_->SetCluster(nullptr);
+  state_->Close();
+}
 
 }  // namespace gantry::metrics_exporter

@@ -10,6 +10,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "host/pods_of_node.h"
+#include "operands/metrics_exporter/label_sets.h"
 
 namespace gantry::metrics_exporter {
 
@@ -25,11 +27,22 @@ struct Sampler::Target {
   std::string uuid;  // the handle that is asked
   std::optional<unsigned> gpu_instance;
   std::string profile;
+  const NodeProcesses& node;
   Part& part;
 
   [[nodiscard]] bool Wants(const Field& field) const {
     return field.level == Level::kInstance ? gpu_instance.has_value() || !gpu.mig_enabled
                                            : !gpu_instance.has_value();
+  }
+  // The GPU, or all MIG devices of the GPU instance.
+  [[nodiscard]] std::vector<std::string> Handles() const {
+    std::vector<std::string> handles;
+    for (const nvml::MigDevice& mig : gpu.mig_devices) {
+      if (gpu_instance == mig.gpu_instance) {
+        handles.push_back(mig.uuid);
+      }
+    }
+    return handles.empty() ? std::vector<std::string>{uuid} : handles;
   }
   [[nodiscard]] std::vector<const Field*> Fields() const {
     std::vector<const Field*> fields;
@@ -211,6 +224,9 @@ Status Sampler::Measure(const std::shared_ptr<nvml::Library>& library, const Tar
   ReadGpm(library, target.gpu.uuid, target.gpu_instance, fields,
           {target.part.library, target.part.gpm, target.part.gpm_frozen}, measured.values);
   ReadLinks(*library, target.uuid, fields, target.part.links, measured.values);
+  if (!target.node.root.empty() && (target.gpu_instance || !target.gpu.mig_enabled)) {
+    measured.uses = ReadUses(*library, target.Handles(), target.node, target.part.uses);
+  }
   to.measured.parts.push_back(std::move(measured));
   return {};
 }
@@ -233,6 +249,9 @@ Status Sampler::Sample(const std::shared_ptr<nvml::Library>& library, const std:
   lock.unlock();
 
   const gpu::Gpu& gpu = now.measured.gpu;
+  const NodeProcesses node{
+      .root = processes_root_,
+      .running = processes_root_.empty() ? std::nullopt : host::RunningPods(processes_root_)};
   if (selected->own_series) {
     TRY_ASSIGN(now.facts, ReadFacts(*library, gpu, set.gpus, WantedBy(*counters)));
     TRY(Measure(library,
@@ -242,6 +261,7 @@ Status Sampler::Sample(const std::shared_ptr<nvml::Library>& library, const std:
                  .uuid = uuid,
                  .gpu_instance = {},
                  .profile = "",
+                 .node = node,
                  .part = history->parts[std::nullopt]},
                 now));
   }
@@ -258,6 +278,7 @@ Status Sampler::Sample(const std::shared_ptr<nvml::Library>& library, const std:
                  .uuid = mig.uuid,
                  .gpu_instance = mig.gpu_instance,
                  .profile = GpuInstanceProfile(mig.profile),
+                 .node = node,
                  .part = history->parts[mig.gpu_instance]},
                 now));
   }

@@ -14,6 +14,7 @@
 #include "operands/metrics_exporter/convert.h"
 #include "operands/metrics_exporter/device_selector.h"
 #include "operands/metrics_exporter/facts.h"
+#include "operands/metrics_exporter/process_uses.h"
 #include "operands/metrics_exporter/series.h"
 
 namespace gantry::metrics_exporter {
@@ -22,8 +23,12 @@ namespace gantry::metrics_exporter {
 // blocks.
 class Sampler {
  public:
-  explicit Sampler(std::shared_ptr<const Counters> counters, DeviceSelector devices = {})
-      : devices_(std::move(devices)), counters_(std::move(counters)) {}
+  // With `processes_root`, where the node's root is mounted, also what pods use of each GPU.
+  explicit Sampler(std::shared_ptr<const Counters> counters, DeviceSelector devices = {},
+                   std::string processes_root = "")
+      : devices_(std::move(devices)),
+        processes_root_(std::move(processes_root)),
+        counters_(std::move(counters)) {}
 
   // Asks one GPU and its GPU instances for what the counters want; one call at a time for a GPU. An
   // error: it is lost. What it said before stays until Drop.
@@ -62,6 +67,7 @@ class Sampler {
     std::shared_ptr<nvml::Library> library;                      // outlives the sample
     std::unique_ptr<nvml::GpmSample> gpm;
     bool gpm_frozen = false;  // at the last sample
+    UsesBefore uses;
   };
   struct OfGpu {
     MeasuredGpu measured;
@@ -72,6 +78,7 @@ class Sampler {
   struct Target;
 
   const DeviceSelector devices_;
+  const std::string processes_root_;
   mutable std::mutex mutex_;
   std::shared_ptr<const Counters> counters_;
   std::shared_ptr<const Counters> next_;

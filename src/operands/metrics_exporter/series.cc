@@ -1,125 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// How are the values of GPUs written for Prometheus? Families by name, the labels of a series in
-// dcgm-exporter's order. A value that Prometheus would refuse costs itself, never the answer.
+// How are the values of GPUs written for Prometheus? Families by name, the series of each in the
+// order of GPUs. A value that Prometheus would refuse costs itself, never the answer.
 #include "operands/metrics_exporter/series.h"
 
-#include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/text.h"
+#include "operands/metrics_exporter/label_sets.h"
 
 namespace gantry::metrics_exporter {
 namespace {
-
-using Label = std::pair<std::string, std::string>;
-
-std::string Escape(std::string_view value, bool quotes) {
-  std::string text;
-  for (const char c : value) {
-    if (c == '\\' || (quotes && c == '"')) {
-      text += '\\';
-      text += c;
-    } else if (c == '\n') {
-      text += "\\n";
-    } else {
-      text += c;
-    }
-  }
-  return text;
-}
-
-void Append(std::string& to, std::string_view name, std::string_view value) {
-  if (!to.empty()) {
-    to += ',';
-  }
-  to += format("{}=\"{}\"", name, Escape(value, true));
-}
-
-std::string ModelName(const std::string& name, bool replace_blanks) {
-  std::string model = name;
-  if (replace_blanks) {
-    std::ranges::replace(model, ' ', '-');
-  }
-  return model;
-}
-
-void AppendHost(std::string& to, const Labelling& how) {
-  if (how.host == HostLabel::kCapital || how.host == HostLabel::kBoth) {
-    Append(to, "Hostname", how.node);
-  }
-  if (how.host == HostLabel::kSmall || how.host == HostLabel::kBoth) {
-    Append(to, "hostname", how.node);
-  }
-}
-
-// What all series of a GPU or instance begin with.
-std::string Identity(const gpu::Gpu& gpu, const Measured& part, const Labelling& how) {
-  std::string labels;
-  Append(labels, "gpu", std::to_string(gpu.index));
-  Append(labels, how.old_names ? "uuid" : "UUID", gpu.uuid);
-  Append(labels, "pci_bus_id", NvmlBusId(gpu.pci_bus_id));
-  Append(labels, "device", format("nvidia{}", gpu.minor));
-  Append(labels, "modelName", ModelName(gpu.name, how.replace_blanks));
-  if (part.gpu_instance) {
-    Append(labels, "GPU_I_PROFILE", part.profile);
-    Append(labels, "GPU_I_ID", std::to_string(*part.gpu_instance));
-  }
-  AppendHost(labels, how);
-  return labels;
-}
-
-std::vector<Label> TextLabels(const Counters& counters, const Measured& part) {
-  std::vector<Label> labels;
-  for (size_t i = 0; i < counters.labels.size(); ++i) {
-    const auto& value = part.values.at(counters.metrics.size() + i);
-    if (!value) {
-      continue;
-    }
-    const auto* text = std::get_if<std::string>(&*value);
-    labels.emplace_back(
-        counters.labels[i].name,
-        text != nullptr ? *text : NumberText(std::get<double>(*value), NumberForm::kFixed, true));
-  }
-  return labels;
-}
-
-std::vector<Label> PodLabels(const gpu::Holder& holder, const Labelling& how) {
-  std::vector<Label> labels = {{how.old_names ? "container_name" : "container", holder.container},
-                               {how.old_names ? "pod_namespace" : "namespace", holder.ns},
-                               {how.old_names ? "pod_name" : "pod", holder.pod}};
-  if (how.every_holder && !holder.replica.empty()) {
-    labels.emplace_back("vgpu", holder.replica);
-  }
-  return labels;
-}
-
-// The pods' labels of a part, one set for each series that it gets.
-std::vector<std::vector<Label>> PodSets(const gpu::Holders& holders, const gpu::GpuPart& part,
-                                        const Labelling& how) {
-  const auto found = holders.find(part);
-  if (found == holders.end() || found->second.empty()) {
-    return {{}};
-  }
-  if (!how.every_holder) {
-    return {PodLabels(found->second.back(), how)};
-  }
-  std::vector<std::vector<Label>> sets;
-  if (found->second.size() > 1 || !found->second.front().replica.empty()) {
-    sets.emplace_back();  // the GPU's own series
-  }
-  for (const gpu::Holder& holder : found->second) {
-    sets.push_back(PodLabels(holder, how));
-  }
-  return sets;
-}
-
-void AppendSorted(std::string& to, std::vector<Label> labels, const std::vector<Label>& more) {
-  labels.insert(labels.end(), more.begin(), more.end());
-  std::ranges::sort(labels);
-  for (const auto& [name, value] : labels) {
-    Append(to, name, value);
-  }
-}
 
 bool IsEvent(From from) { return from >= From::kXid; }
 
@@ -128,11 +19,26 @@ bool OutlivesGpu(From from) {
          from == From::kHealth;
 }
 
+// A set's part of a value; nullopt: it has none.
+std::optional<double> PartOf(const LabelSet& set, double value,
+                             const std::optional<Portions>& portions) {
+  switch (set.part) {
+    case LabelSet::Part::kAll:
+      return value;
+    case LabelSet::Part::kHolder:
+      return portions ? portions->holders.at(set.holder) : std::optional(value);
+    case LabelSet::Part::kOther:
+      return portions ? std::optional(portions->other) : std::nullopt;
+    default:
+      return portions ? portions->rest : std::nullopt;
+  }
+}
+
 class Writer {
  public:
-  Writer(const Counters& counters, const EventLog& events, const gpu::Holders& holders,
-         const Labelling& how, SteadyTime now)
-      : counters_(counters), events_(events), holders_(holders), how_(how), now_(now) {}
+  Writer(const Counters& counters, const EventLog& events, const Users& users, const Labelling& how,
+         SteadyTime now)
+      : counters_(counters), events_(events), users_(users), how_(how), now_(now) {}
 
   void AddGpus(const std::vector<MeasuredGpu>& gpus) {
     for (const MeasuredGpu& one : gpus) {
@@ -142,27 +48,32 @@ class Writer {
                            .part = &part,
                            .identity = Identity(one.gpu, part, how_),
                            .labels = TextLabels(counters_, part),
-                           .pods = PodSets(holders_, {one.gpu.uuid, part.gpu_instance}, how_)});
+                           .sets = LabelSets(users_, one.gpu, part, how_),
+                           .texts = {}});
+        Series& series = series_.back();
+        for (const LabelSet& set : series.sets) {
+          series.texts.push_back(LabelsOf(series, set, {}));
+        }
       }
     }
   }
 
   void Write(size_t metric) {
     const Counter& counter = counters_.metrics[metric];
-    std::string samples;
-    for (const Series& series : series_) {
-      for (const Point& point : PointsOf(counter, metric, series)) {
-        WritePoint(counter, series, point, samples);
-      }
-    }
-    if (samples.empty()) {
-      return;
-    }
+    const size_t start = printed_.text.size();
     if (!counter.help.empty()) {
       printed_.text += format("# HELP {} {}\n", counter.name, Escape(counter.help, false));
     }
     printed_.text += format("# TYPE {} {}\n", counter.name, TypeName(counter.type));
-    printed_.text += samples;
+    const size_t empty = printed_.text.size();
+    for (const Series& series : series_) {
+      for (const Point& point : PointsOf(counter, metric, series)) {
+        WritePoint(counter, series, point);
+      }
+    }
+    if (printed_.text.size() == empty) {
+      printed_.text.resize(start);
+    }
   }
 
   Printed Take() { return std::move(printed_); }
@@ -174,8 +85,18 @@ class Writer {
     const Measured* part;
     std::string identity;
     std::vector<Label> labels;
-    std::vector<std::vector<Label>> pods;
+    std::vector<LabelSet> sets;
+    std::vector<std::string> texts;  // of each set, for points without labels
   };
+
+  static std::string LabelsOf(const Series& series, const LabelSet& set, const Point& point) {
+    std::string text = series.identity;
+    std::vector<Label> labels = series.labels;
+    labels.insert(labels.end(), set.labels.begin(), set.labels.end());
+    AppendSorted(text, std::move(labels), point.labels);
+    AppendSorted(text, set.attributes, point.attributes);
+    return text;
+  }
 
   [[nodiscard]] bool Applies(const Field& field, const Series& series) const {
     const bool instance = series.part->gpu_instance.has_value();
@@ -199,25 +120,44 @@ class Writer {
     return number == nullptr ? std::vector<Point>() : std::vector<Point>{{.value = *number}};
   }
 
-  void WritePoint(const Counter& counter, const Series& series, const Point& point,
-                  std::string& to) {
+  // The GPU's value divided among those that share it.
+  [[nodiscard]] std::optional<Portions> Divided(const Counter& counter, const Series& series,
+                                                double value) const {
+    const auto holders = users_.holders.find({series.gpu->uuid, series.part->gpu_instance});
+    return series.part->uses && series.sets.size() > 1 && holders != users_.holders.end()
+               ? Divide(counter.field, value, *series.part->uses, holders->second)
+               : std::nullopt;
+  }
+
+  void WritePoint(const Counter& counter, const Series& series, const Point& point) {
     if (!std::isfinite(point.value) || (counter.type == Type::kCounter && point.value < 0)) {
       printed_.dropped++;
       return;
     }
-    const bool whole = counter.field.shape != Shape::kNumber && counter.field.shape != Shape::kBer;
-    const std::string value = NumberText(point.value, how_.numbers, whole);
-    for (const auto& pod : series.pods) {
-      std::string labels = series.identity;
-      AppendSorted(labels, series.labels, point.labels);
-      AppendSorted(labels, pod, point.attributes);
-      to += format("{}{{{}}} {}\n", counter.name, labels, value);
+    const std::optional<Portions> portions = Divided(counter, series, point.value);
+    const bool plain = point.labels.empty() && point.attributes.empty();
+    for (size_t i = 0; i < series.sets.size(); ++i) {
+      const auto part = PartOf(series.sets[i], point.value, portions);
+      if (!part) {
+        continue;
+      }
+      printed_.text += counter.name;
+      printed_.text += '{';
+      printed_.text += plain ? series.texts[i] : LabelsOf(series, series.sets[i], point);
+      printed_.text += "} ";
+      printed_.text += NumberText(*part, how_.numbers, IsWhole(counter.field, *part));
+      printed_.text += '\n';
     }
+  }
+
+  static bool IsWhole(const Field& field, double value) {
+    return field.shape != Shape::kNumber && field.shape != Shape::kBer &&
+           value == std::trunc(value);
   }
 
   const Counters& counters_;
   const EventLog& events_;
-  const gpu::Holders& holders_;
+  const Users& users_;
   const Labelling& how_;
   const SteadyTime now_;
   std::vector<Series> series_;
@@ -227,20 +167,14 @@ class Writer {
 }  // namespace
 
 Printed MetricsText(const Counters& counters, const std::vector<MeasuredGpu>& gpus,
-                    const EventLog& events, const gpu::Holders& holders, const Labelling& how,
+                    const EventLog& events, const Users& users, const Labelling& how,
                     SteadyTime now) {
-  Writer writer(counters, events, holders, how, now);
+  Writer writer(counters, events, users, how, now);
   writer.AddGpus(gpus);
   for (size_t metric = 0; metric < counters.metrics.size(); ++metric) {
     writer.Write(metric);
   }
   return writer.Take();
-}
-
-std::string NvmlBusId(std::string_view sysfs) {
-  const size_t colon = sysfs.find(':');
-  const std::string text = Upper(sysfs);
-  return colon < 8 ? std::string(8 - colon, '0') + text : text;
 }
 
 }  // namespace gantry::metrics_exporter

@@ -12,7 +12,9 @@
 #include "nvml/sample.h"
 #include "operands/metrics_exporter/counters.h"
 #include "operands/metrics_exporter/events.h"
+#include "operands/metrics_exporter/job_files.h"
 #include "operands/metrics_exporter/number_text.h"
+#include "operands/metrics_exporter/shares.h"
 
 namespace gantry::metrics_exporter {
 
@@ -22,6 +24,7 @@ struct Measured {
   std::string profile = {};  // of the instance: "1g.10gb"
   // By the counters' metrics, and after them by their labels. Empty: nothing is to be printed.
   std::vector<std::optional<nvml::Value>> values;
+  std::optional<Uses> uses = {};  // by pod; nullopt: not asked for, or not known
 };
 
 struct MeasuredGpu {
@@ -47,13 +50,16 @@ struct Printed {
   size_t dropped = 0;  // samples that Prometheus would refuse
 };
 
+// Who uses the GPUs.
+struct Users {
+  gpu::Holders holders;
+  Jobs jobs;
+};
+
 // What /metrics answers (Prometheus' text format 0.0.4): families by name, of each those with
 // values, GPUs in their order. Labels and their order are dcgm-exporter 4.8's.
 Printed MetricsText(const Counters& counters, const std::vector<MeasuredGpu>& gpus,
-                    const EventLog& events, const gpu::Holders& holders, const Labelling& how,
+                    const EventLog& events, const Users& users, const Labelling& how,
                     SteadyTime now);
-
-// "0000:3b:00.0" -> "00000000:3B:00.0", as NVML and DCGM write it.
-std::string NvmlBusId(std::string_view sysfs);
 
 }  // namespace gantry::metrics_exporter

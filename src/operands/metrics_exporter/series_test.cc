@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "gpu/testing/gpus.h"
+#include "operands/metrics_exporter/label_sets.h"
 
 namespace gantry::metrics_exporter {
 namespace {
@@ -38,12 +39,12 @@ class Series : public testing::Test {
             .values = {used, temperature, std::nullopt, nvml::Value("535.1")}};
   }
 
-  Printed Print() { return MetricsText(counters_, gpus_, events_, holders_, how_, SteadyTime()); }
+  Printed Print() { return MetricsText(counters_, gpus_, events_, users_, how_, SteadyTime()); }
 
   Counters counters_;
   std::vector<MeasuredGpu> gpus_;
   EventLog events_{{}};
-  gpu::Holders holders_;
+  Users users_;
   Labelling how_;
 };
 
@@ -86,8 +87,8 @@ TEST_F(Series, LabelsAndOrderAreDcgmExporters) {
 }
 
 TEST_F(Series, PodsStandBehindTheOtherLabels) {
-  holders_[{"GPU-0"}] = {{"team", "job", "main", ""}};
-  holders_[{"GPU-1", 2}] = {{"team", "other", "side", ""}};
+  users_.holders[{"GPU-0"}] = {{"team", "job", "main", ""}};
+  users_.holders[{"GPU-1", 2}] = {{"team", "other", "side", ""}};
   const std::string text = Print().text;
   EXPECT_THAT(text, HasSubstr("DCGM_FI_DRIVER_VERSION=\"535.1\",container=\"main\","
                               "namespace=\"team\",pod=\"job\"} 1024\n"));
@@ -98,7 +99,7 @@ TEST_F(Series, PodsStandBehindTheOtherLabels) {
 }
 
 TEST_F(Series, OldNamesAreThoseOf1x) {
-  holders_[{"GPU-0"}] = {{"team", "job", "main", ""}};
+  users_.holders[{"GPU-0"}] = {{"team", "job", "main", ""}};
   how_.old_names = true;
   const std::string text = Print().text;
   EXPECT_THAT(text, HasSubstr("uuid=\"GPU-0\""));
@@ -108,7 +109,7 @@ TEST_F(Series, OldNamesAreThoseOf1x) {
 }
 
 TEST_F(Series, ASharedGpuHasItsLastHolderOrEachOfThem) {
-  holders_[{"GPU-0"}] = {{"team", "a", "c", "0"}, {"team", "b", "c", "1"}};
+  users_.holders[{"GPU-0"}] = {{"team", "a", "c", "0"}, {"team", "b", "c", "1"}};
   EXPECT_THAT(Print().text, Not(HasSubstr("pod=\"a\"")));
   EXPECT_THAT(Print().text, HasSubstr("pod=\"b\"} 1024\n"));
   how_.every_holder = true;
@@ -116,6 +117,42 @@ TEST_F(Series, ASharedGpuHasItsLastHolderOrEachOfThem) {
   EXPECT_THAT(text, HasSubstr("DCGM_FI_DRIVER_VERSION=\"535.1\"} 1024\n")) << "the device's own";
   EXPECT_THAT(text, HasSubstr("pod=\"a\",vgpu=\"0\"} 1024\n"));
   EXPECT_THAT(text, HasSubstr("pod=\"b\",vgpu=\"1\"} 1024\n"));
+}
+
+TEST_F(Series, OfAGpuWithProcessesIsDividedAmongItsPods) {
+  users_.holders[{"GPU-0"}] = {
+      {.ns = "team", .pod = "a", .container = "c", .replica = "0", .uid = "u1"},
+      {.ns = "team", .pod = "b", .container = "c", .replica = "1", .uid = "u2"}};
+  how_.every_holder = true;
+  gpus_[0].parts[0].uses = Uses{.pods = {{"u1", {.memory = 24 << 20}}}};
+  const std::string text = Print().text;
+  EXPECT_THAT(text, HasSubstr("DCGM_FI_DRIVER_VERSION=\"535.1\"} 1024\n")) << "the device's own";
+  EXPECT_THAT(text, HasSubstr("pod=\"a\",vgpu=\"0\"} 24\n"));
+  EXPECT_THAT(text, HasSubstr("pod=\"b\",vgpu=\"1\"} 0\n"));
+  EXPECT_THAT(text, HasSubstr("DCGM_FI_DRIVER_VERSION=\"535.1\",share=\"other\"} 1000\n"));
+  EXPECT_THAT(text, Not(HasSubstr("share=\"rest\""))) << "memory is used or free";
+  EXPECT_THAT(text, HasSubstr("pod=\"b\",vgpu=\"1\"} 40.5\n")) << "a temperature is all of it";
+}
+
+TEST_F(Series, PodLabelsStandBeforeTheAttributes) {
+  users_.holders[{"GPU-0"}] = {{.ns = "team",
+                                .pod = "a",
+                                .container = "c",
+                                .labels = {{"app", "x"}},
+                                .attributes = {{"pod_uid", "u1"}}}};
+  EXPECT_THAT(Print().text, HasSubstr("DCGM_FI_DRIVER_VERSION=\"535.1\",app=\"x\",container=\"c\","
+                                      "namespace=\"team\",pod=\"a\",pod_uid=\"u1\"} 1024\n"));
+}
+
+TEST_F(Series, ComeOnceForEachJob) {
+  users_.jobs[{0, std::nullopt}] = {"17", "18"};
+  users_.jobs[{1, 2}] = {"19"};
+  const std::string text = Print().text;
+  EXPECT_THAT(text, HasSubstr("hpc_job=\"17\"} 1024\n"));
+  EXPECT_THAT(text, HasSubstr("hpc_job=\"18\"} 1024\n"));
+  EXPECT_THAT(text, Not(HasSubstr("535.1\"} 1024\n"))) << "none without its job";
+  EXPECT_THAT(text, HasSubstr("hpc_job=\"19\"} 6\n"));
+  EXPECT_THAT(text, HasSubstr("535.1\"} 5\n")) << "another instance";
 }
 
 TEST_F(Series, TheHostsLabelIsAsAskedFor) {

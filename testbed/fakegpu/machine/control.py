@@ -153,19 +153,20 @@ def change_mig(state: State, position: int, gpu: Record, action: str, arguments:
 
 
 def set_processes(gpu: Record, texts: list[str]) -> None:
-    """PID=MiB[:KIND[:NAME[:GI/CI]]] for each; the GPU's used memory is their sum."""
+    """PID=MiB[:KIND[:NAME[:GI/CI[:SM]]]] for each, SM in percent; the GPU's used memory is their sum."""
     entries = []
     for text in (part for one in texts for part in one.split(",") if part):
         pid, separator, rest = text.partition("=")
         memory, _, rest = rest.partition(":")
         kind, _, rest = rest.partition(":")
-        name, _, instance = rest.partition(":")
+        name, _, rest = rest.partition(":")
+        instance, _, sm = rest.partition(":")
         if not separator:
-            raise ControlError(f"{text}: is not PID=MiB[:KIND[:NAME[:GI/CI]]]")
+            raise ControlError(f"{text}: is not PID=MiB[:KIND[:NAME[:GI/CI[:SM]]]]")
         number = float(memory) if re.fullmatch(r"\d+(\.\d+)?", memory) else memory
         try:
             entries.append(process({"pid": pid, "memory": number, "kind": kind or "compute", "name": name,
-                                    "instance": instance or None}, text))
+                                    "instance": instance or None, "sm_utilization": sm or 0}, text))
         except ProfileError as error:
             raise ControlError(str(error)) from None
     try:

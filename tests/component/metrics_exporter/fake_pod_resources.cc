@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kubelet's list of pods and their devices, from a file that the test writes: argv[1] is the
-// socket, argv[2] the file, [{"namespace", "name", "container", "resource", "ids"}]. While the file
-// says "slow", a call takes as long as the caller waits.
+// socket, argv[2] the file, [{"namespace", "name", "container", "resource", "ids", "claims"}], a
+// claim being {"claim", "pool", "device"}. While the file says "slow", a call takes as long as the
+// caller waits. Each call adds a byte to the file argv[2].calls.
 #include <grpcpp/grpcpp.h>
 #include <unistd.h>
+
+#include <fstream>
 
 #include "base/json.h"
 #include "base/paths.h"
@@ -19,6 +22,7 @@ class Lister final : public v1::PodResourcesLister::Service {
 
   grpc::Status List(grpc::ServerContext* context, const v1::ListPodResourcesRequest* /*request*/,
                     v1::ListPodResourcesResponse* response) override {
+    std::ofstream(file_ + ".calls", std::ios::app) << ".";
     const std::string text = ReadFile(file_).value_or("[]");
     while (text == "slow" && !context->IsCancelled()) {
       usleep(10'000);
@@ -30,6 +34,15 @@ class Lister final : public v1::PodResourcesLister::Service {
       pod->set_name(TextAt(one, "name"));
       auto* container = pod->add_containers();
       container->set_name(TextAt(one, "container"));
+      for (const Json& claim : ListAt(one, "claims")) {
+        auto* resource = container->add_dynamic_resources();
+        resource->set_claim_name(TextAt(claim, "claim"));
+        resource->set_claim_namespace(TextAt(one, "namespace"));
+        auto* device = resource->add_claim_resources();
+        device->set_driver_name("gpu.nvidia.com");
+        device->set_pool_name(TextAt(claim, "pool"));
+        device->set_device_name(TextAt(claim, "device"));
+      }
       auto* devices = container->add_devices();
       devices->set_resource_name(TextAt(one, "resource"));
       for (const std::string& id : TextsAt(one, "ids")) {

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+#include "gpu/gpu.h"
+#include "gpu/pod_gpus.h"
+#include "kubelet/pod_resources.h"
+
+// GPUs that pods have by resource claims (dynamic resource allocation).
+namespace gantry::metrics_exporter {
+
+// NVIDIA's, whose devices are GPUs and MIG devices.
+inline constexpr char kClaimDriver[] = "gpu.nvidia.com";
+
+struct SliceDevice {
+  std::string name;     // "gpu-0"
+  std::string uuid;     // of the GPU or MIG device
+  std::string profile;  // of a MIG device: "1g.10gb"
+  bool operator==(const SliceDevice&) const = default;
+};
+
+// A ResourceSlice, a part of what a driver publishes.
+struct Slice {
+  std::string pool;
+  long long generation = 0;
+  long long count = 1;  // slices that this generation of the pool has
+  std::vector<SliceDevice> devices;
+  bool operator==(const Slice&) const = default;
+};
+// Of resource.k8s.io/v1 or v1beta1.
+Slice ProjectSlice(const Json& slice);
+
+// By pool and device.
+using SliceDevices = std::map<std::pair<std::string, std::string>, SliceDevice>;
+// Of each pool the newest generation of which all slices are there.
+SliceDevices CompletePools(const std::vector<Slice>& slices);
+
+// Adds the containers whose claims have devices of ours, with the labels dra_*.
+void AddClaimHolders(const std::vector<kubelet::PodResources>& pods, const SliceDevices& devices,
+                     const std::vector<gpu::Gpu>& gpus, gpu::Holders& holders);
+
+}  // namespace gantry::metrics_exporter
