@@ -11,9 +11,9 @@ SCRAPE = ("exec 3<>/dev/tcp/nvidia-dcgm-exporter.gpu-operator/9400 && "
 LOOK_S = 75
 
 
-def scraped(bed, pod, metric, **labels):
+def scraped(bed, client, metric, **labels):
     """Samples of a metric from one of the Service's pods, asked for by a pod."""
-    answer = bed.in_pod(pod, "bash", "-c", SCRAPE).replace("\r\n", "\n")
+    answer = bed.in_pod(client, "bash", "-c", SCRAPE).replace("\r\n", "\n")
     head, _, body = answer.partition("\n\n")
     assert head.startswith("HTTP/1.1 200"), head
     return [sample for family in text_string_to_metric_families(body) for sample in family.samples

@@ -68,6 +68,11 @@ class Prometheus:
         """Labels and value of each series of an instant query."""
         return [(one["metric"], float(one["value"][1])) for one in self.api("query", query=expression)["result"]]
 
+    def range(self, expression, start, end, step=1):
+        """Labels and (time, value) pairs of each series between two times."""
+        result = self.api("query_range", query=expression, start=start, end=end, step=step)["result"]
+        return [(one["metric"], [(at, float(value)) for at, value in one["values"]]) for one in result]
+
     def scraped(self, times):
         """Whether every target was scraped that often by now."""
         counts = self.query(f"count_over_time(up{{job='{EXPORTER}'}}[5m])")
