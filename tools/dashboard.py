@@ -94,7 +94,7 @@ def draw(results, target):
         axis.set_ylim(bottom=0)
         axis.legend(fontsize=7, loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
     figure.tight_layout()
-    figure.savefig(target, dpi=80)
+    figure.savefig(target, dpi=64)
 
 
 def main():
