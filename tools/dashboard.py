@@ -59,7 +59,7 @@ def measured(folder):
     with contextlib.ExitStack() as ends:
         def exporter(name, profile):
             (folder / name).mkdir()
-            return ends.enter_context(Exporter(folder / name, BUILD, profile, ["-k"], node=name))
+            return ends.enter_context(Exporter(folder / name, BUILD, profile, ["-k", f"--node-name={name}"]))
         whole, divided = exporter("gpu-node-1", "8xh100-80"), exporter("gpu-node-2", DIVIDED)
         whole.pods(*[("team-a" if n < 3 else "team-b", f"train-{n}", "main", "nvidia.com/gpu", [gpu["uuid"]])
                      for n, gpu in enumerate(whole.gpus()[:4])])

@@ -41,12 +41,12 @@ def free_port():
 class Exporter:
     """The exporter in a mount namespace of its own, as in a container that is privileged."""
 
-    def __init__(self, folder, build, profile, words=(), start=True, node="n1"):
+    def __init__(self, folder, build, profile, words=(), start=True):
         self.folder, self.build, self.root, self.log = folder, build, folder / "root", folder / "log"
         self.log.touch()
         machine(self.root, build, profile)
         (self.root / "dev/shm").mkdir(exist_ok=True)
-        self.words, self.node, self.process, self.port, self.kubelet = list(words), node, None, None, None
+        self.words, self.process, self.port, self.kubelet = list(words), None, None, None
         if start:
             self.start()
 
@@ -56,7 +56,7 @@ class Exporter:
         driver = [] if any("wait-for" in word for word in self.words) else [f"--driver-root-ctr-path={self.root}"]
         self.process = subprocess.Popen(
             ["unshare", "--mount", "sh", "-c", f'mount --bind {self.root}/dev /dev && exec "$@" 2>> {self.log}', "sh",
-             program, "dcgm-exporter", f"--address=127.0.0.1:{self.port}", f"--host-root={self.root}", f"--node-name={self.node}",
+             program, "dcgm-exporter", f"--address=127.0.0.1:{self.port}", f"--host-root={self.root}", "--node-name=n1",
              f"--collect-interval={INTERVAL}", f"--status-dir={self.folder}/validations",
              f"--pod-resources-kubelet-socket={self.folder}/kubelet.sock", *driver, *self.words])
         if await_up:

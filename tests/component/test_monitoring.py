@@ -69,8 +69,8 @@ def _exporters(build, tmp_path_factory):
     """A node of whole GPUs and one with MIG, pods on some of each, and errors of which alerts warn."""
     file = str(counters(tmp_path_factory.mktemp("counters") / "counters.csv"))
     divided = {"gpus": [{"product": "NVIDIA H100 80GB HBM3", "mig_devices": ["3g.40gb", "1g.10gb"]}]}
-    with (Exporter(tmp_path_factory.mktemp("whole"), build, "8xh100-80", ["-k", "-f", file], node="n1") as whole,
-          Exporter(tmp_path_factory.mktemp("mig"), build, divided, ["-k", "-f", file], node="n2") as mig):
+    with (Exporter(tmp_path_factory.mktemp("whole"), build, "8xh100-80", ["-k", "-f", file]) as whole,
+          Exporter(tmp_path_factory.mktemp("mig"), build, divided, ["-k", "-f", file, "--node-name=n2"]) as mig):
         whole.control("set", "all", "utilization_gpu=50")
         whole.control("xid", "1", "43")
         whole.control("xid", "2", "63")
@@ -79,6 +79,7 @@ def _exporters(build, tmp_path_factory):
         mig.pods(("team", "part", "main", "nvidia.com/mig-1g.10gb", [uuid]))
         wait(lambda: whole.samples("DCGM_FI_PROF_GR_ENGINE_ACTIVE"), "performance counters", 30)
         wait(lambda: any("pod" in s.labels for s in mig.samples("DCGM_FI_DEV_FB_USED")), "the pod of an instance", 30)
+        assert {s.labels["Hostname"] for one in (whole, mig) for s in one.samples("DCGM_FI_DEV_GPU_TEMP")} == {"n1", "n2"}
         yield [whole, mig]
 
 
