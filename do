@@ -78,7 +78,12 @@ word_dashboard() {  # draw docs/dashboard.png: the dashboard's panels, as a real
   word_setup
   word_build release gantry fakegpu_nvml fake_pod_resources
   local own=$GANTRY_CACHE/matplotlib  # no other word needs it
-  "$python" -m pip install -q --disable-pip-version-check --upgrade --target "$own" -r tools/requirements-dashboard.txt
+  if ! cmp -s tools/requirements-dashboard.txt "$own/installed.txt"; then
+    rm -rf "$own"
+    progress 'installing matplotlib' "$python" -m pip install -q --disable-pip-version-check --target "$own" \
+      -r tools/requirements-dashboard.txt
+    cp tools/requirements-dashboard.txt "$own/installed.txt"
+  fi
   PYTHONPATH=$own "$python" tools/dashboard.py "$@"
 }
 
