@@ -235,6 +235,8 @@ inline constexpr char kDriverConfigDigest[] = "DRIVER_CONFIG_DIGEST";
 
 // --- host paths
 // ---------------------------------------------------------------------------------------
+// What the metrics exporter has counted, until the node boots.
+inline constexpr char kExporterState[] = "/run/nvidia/metrics-exporter";
 inline constexpr char kDriverInstallDir[] = "/run/nvidia/driver";
 // Modules that a driver container compiled, and the digest of the settings it loaded them with.
 inline constexpr char kDriverCacheDir[] = "/run/nvidia/driver-cache";

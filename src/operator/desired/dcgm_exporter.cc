@@ -110,6 +110,8 @@ Objects DcgmExporter(const Context& context, const std::string& image) {
   set.HostRoot(true);
   set.ReadsValidations();
   set.DriverRoot();
+  set.HostPath("metrics-exporter-state", names::kExporterState, names::kExporterState,
+               HostDir::kCreate, false);
   set.HostVolume("pod-gpu-resources", policy.kubelet_root + "/pod-resources", HostDir::kDirectory);
   set.main().Mount("pod-gpu-resources", "/var/lib/kubelet/pod-resources", kReadOnly);
   objects.push_back(set.Build());
