@@ -74,6 +74,19 @@ word_picture() {  # draw docs/status.svg: `gantry status` of the demo's cluster 
   python3 tools/picture.py "$@"
 }
 
+word_dashboard() {  # draw docs/dashboard.png: the dashboard's panels, as a real Prometheus has them: ./do dashboard [OUTPUT.png]
+  word_setup
+  word_build release gantry fakegpu_nvml fake_pod_resources
+  local own=$GANTRY_CACHE/matplotlib  # no other word needs it
+  if ! cmp -s tools/requirements-dashboard.txt "$own/installed.txt"; then
+    rm -rf "$own"
+    progress 'installing matplotlib' "$python" -m pip install -q --disable-pip-version-check --target "$own" \
+      -r tools/requirements-dashboard.txt
+    cp tools/requirements-dashboard.txt "$own/installed.txt"
+  fi
+  PYTHONPATH=$own "$python" tools/dashboard.py "$@"
+}
+
 word_bench() {  # measure: ./do bench WORD prints `name value unit` lines; without a word, lists the words
   word_setup
   "$python" bench/bench.py "$@"

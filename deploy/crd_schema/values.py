@@ -110,6 +110,10 @@ def values():
         "draDriver": dra_driver(),
         "node-feature-discovery": block(FOLLOWED),
         "strictValues": flag(),
+        "monitoring": block({
+            "prometheusRule": block(enabled() | {"additionalLabels": text_map()}),
+            "dashboards": block(enabled() | {"labels": text_map(), "annotations": text_map(), "namespace": text()}),
+        }),
         "extraObjects": array({}),
         "nameOverride": text(), "fullnameOverride": text(),
         "global": ANY,  # Helm's own

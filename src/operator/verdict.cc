@@ -233,6 +233,12 @@ OperandState JudgeOperand(const DesiredOperand& operand, const VerdictInput& inp
         format("spec.{}.version is set without repository and image: this release's image is used",
                operand.operand->section);
   }
+  if (operand.theirs && operand.operand->id == OperandId::kDcgmExporter) {
+    state.reason = "NvidiasImage";
+    state.message =
+        "NVIDIA's image runs; this release's own exporter runs if spec.dcgmExporter names no "
+        "repository, image and version (Helm: dcgmExporter.image=gantry)";
+  }
   if (!operand.mistake.empty()) {
     NotReady(state, "InvalidSpec", operand.mistake);
   } else if (!operand.operand->daemon_set.empty()) {

@@ -136,6 +136,14 @@ TEST_F(VerdictTest, AHostEngineThatNobodyNeedsIsInNobodysWay) {
   EXPECT_EQ(StateOf("state-dcgm").state, "notReady") << "one that is named is to run";
 }
 
+TEST_F(VerdictTest, TheWayFromNvidiasExporterToOursIsNamed) {
+  EXPECT_EQ(StateOf("state-dcgm-exporter").message, "");
+  Use({{"dcgmExporter", {{"image", "r.io/dcgm-exporter:4"}}}});
+  EXPECT_EQ(StateOf("state-dcgm-exporter").state, "ready");
+  EXPECT_EQ(StateOf("state-dcgm-exporter").reason, "NvidiasImage");
+  EXPECT_THAT(StateOf("state-dcgm-exporter").message, HasSubstr("dcgmExporter.image=gantry"));
+}
+
 TEST_F(VerdictTest, TheExporterIsNotReadyBeforeItRuns) {
   sets_["nvidia-dcgm-exporter"].available = 1;
   EXPECT_EQ(StateOf("state-dcgm-exporter").state, "notReady");

@@ -139,16 +139,6 @@ TEST(ClusterPolicy, KnownFieldsThatAreNotActedOnAreNamed) {
               ElementsAre("driver.readinessProbe.periodSeconds"));
 }
 
-TEST(ClusterPolicy, WhatOurExporterLacksIsNamed) {
-  Json exporter = {{"enablePodLabels", true},
-                   {"enablePodUID", false},
-                   {"hpcJobMapping", {{"enabled", true}, {"directory", "/jobs"}}}};
-  EXPECT_THAT(UnsupportedFields(Policy({{"dcgmExporter", exporter}})),
-              ElementsAre("dcgmExporter.enablePodLabels", "dcgmExporter.hpcJobMapping.enabled"));
-  exporter["image"] = "r.io/dcgm-exporter:1";
-  EXPECT_THAT(UnsupportedFields(Policy({{"dcgmExporter", exporter}})), IsEmpty());
-}
-
 TEST(ClusterPolicy, DefaultsOfTheApiServerAreNotNamed) {
   EXPECT_THAT(UnsupportedFields(Policy({
                   {"driver", {{"enabled", false}, {"kernelModuleType", "auto"}}},

@@ -20,21 +20,10 @@ constexpr std::array kNotActedOn = std::to_array<const char*>({
     "driver.readinessProbe.",
 });
 
-// What NVIDIA's exporter acts on, and this release's does not.
-constexpr std::array kNotOfOurExporter = std::to_array<const char*>({
-    "dcgmExporter.enablePodLabels",
-    "dcgmExporter.enablePodUID",
-    "dcgmExporter.podLabelAllowlistRegex",
-    "dcgmExporter.hpcJobMapping.enabled",
-});
-
-bool NotActedOn(std::string_view path, const ClusterPolicy& policy) {
-  const auto is_listed = [&](std::string_view listed) {
+bool NotActedOn(std::string_view path) {
+  return std::ranges::any_of(kNotActedOn, [&](std::string_view listed) {
     return listed.ends_with('.') ? path.starts_with(listed) : path == listed;
-  };
-  const bool our_exporter = policy.dcgm_exporter.image.image.empty();
-  return std::ranges::any_of(kNotActedOn, is_listed) ||
-         (our_exporter && std::ranges::any_of(kNotOfOurExporter, is_listed));
+  });
 }
 
 // Whether the value asks for nothing.
@@ -44,16 +33,15 @@ bool Neutral(const Json& value) {
          (value.is_structured() && value.empty());
 }
 
-void Collect(const std::string& path, const Json& value, const ClusterPolicy& policy,
-             std::vector<std::string>& out) {
+void Collect(const std::string& path, const Json& value, std::vector<std::string>& out) {
   if (Neutral(value)) {
     return;
   }
   if (value.is_object()) {
     for (const auto& [key, item] : value.items()) {
-      Collect(format("{}.{}", path, key), item, policy, out);
+      Collect(format("{}.{}", path, key), item, out);
     }
-  } else if (NotActedOn(path, policy)) {
+  } else if (NotActedOn(path)) {
     out.push_back(path);
   }
 }
@@ -70,7 +58,7 @@ std::vector<std::string> UnsupportedFields(const Json& object) {
   for (const auto& [section, value] : spec->items()) {
     const Operand* operand = OperandOfSection(section);
     if (operand == nullptr || CanRun(*operand, *policy)) {
-      Collect(section, value, *policy, fields);
+      Collect(section, value, fields);
     } else if (Wanted(*operand, *policy) && operand->runs != Runs::kSpare) {
       fields.push_back(section);
     }

@@ -44,6 +44,7 @@ def replace_by(command: list[str], environment: dict[str, str] | None = None) ->
 def build_(options) -> None:
     version = options.kubernetes
     beds.build_all(version)
+    build.module(components.PROMETHEUS)
     for toolkit in components.NVIDIA_TOOLKITS:
         build.module(toolkit)
     print(f"{paths.cache()}")
@@ -88,12 +89,12 @@ def helm(options) -> None:
 
 
 def path(options) -> None:
-    for component in (components.CLIENTS, components.RUNC):
+    for component in (components.CLIENTS, components.RUNC, components.PROMETHEUS):
         program = build.module(component) / "bin" / options.program
         if program.exists():
             print(program)
             return
-    raise BedError(f"path {options.program}: not a program of the bed's clients or runc")
+    raise BedError(f"path {options.program}: not a program of the bed's clients, runc or Prometheus")
 
 
 def exec_(options) -> None:
@@ -275,7 +276,7 @@ def words() -> argparse.ArgumentParser:
     word("kubectl", kubectl, "kubectl in a bed")
     word("helm", helm, "Helm 4 in a bed")
     word("helm3", helm, "Helm 3 in a bed")
-    sub = word("path", path, "where a built program is: helm, helm3, runc", named=False)
+    sub = word("path", path, "where a built program is: helm, helm3, runc, prometheus, promtool", named=False)
     sub.add_argument("program")
     word("exec", exec_, "run a command inside a node, as root", node=True)
     word("gpu", gpu, "drive the fake GPUs of a node", node=True)

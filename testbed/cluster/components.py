@@ -37,6 +37,7 @@ _CNI = "github.com/containernetworking/plugins"
 _RUNC = "github.com/opencontainers/runc"
 _ETCD = "go.etcd.io/etcd/server/v3"
 _KWOK = "sigs.k8s.io/kwok"
+_PROMETHEUS = "github.com/prometheus/prometheus"
 
 ETCD = GoModule("etcd", {_ETCD: "3.7.3"}, {"etcd": _ETCD})
 
@@ -98,10 +99,18 @@ def nvidia_toolkit(version: str) -> GoModule:
     )
 
 
+# Without the discovery of other clouds' targets, whose clients are most of what there is to compile, and without pages.
+PROMETHEUS = GoModule(
+    "prometheus",
+    {_PROMETHEUS: "0.316.0"},  # 3.16.0
+    {name: f"{_PROMETHEUS}/cmd/{name}" for name in ("prometheus", "promtool")},
+    tags="remove_all_sd,netgo",
+)
+
 # The oldest that our documents are for, whose hooks are the fewest, and the newest.
 NVIDIA_TOOLKITS = tuple(nvidia_toolkit(version) for version in ("1.17.8", "1.20.0"))
 
-GO_MODULES = (CONTAINERD, RUNC, CNI, ETCD, CLIENTS, KWOK, *NVIDIA_TOOLKITS)
+GO_MODULES = (CONTAINERD, RUNC, CNI, ETCD, CLIENTS, KWOK, PROMETHEUS, *NVIDIA_TOOLKITS)
 
 # What a node's root file system holds besides Debian's minimal set.
 NODE_PACKAGES = (

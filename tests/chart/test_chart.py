@@ -1,5 +1,6 @@
 """The chart renders with Helm 4 and Helm 3, maps values as upstream's does, and refuses what cannot be."""
 
+import json
 import pathlib
 import subprocess
 
@@ -191,3 +192,16 @@ def test_definitions_go_when_helm_has_taken_the_objects_of_their_kinds(helm):
     assert job["serviceAccountName"] == "gpu-operator-cleanup-crd-hook-sa"
     assert "delete" in made["ClusterRole", "gpu-operator-cleanup-crd-hook-role"]["rules"][0]["verbs"]
     assert ("Job", "gpu-operator-cleanup-crd") not in objects(helm, "operator.cleanupCRD=false")
+
+
+def test_alerts_and_dashboard_come_with_their_switches(helm):
+    rule, dashboard = ("PrometheusRule", "gantry-gpus"), ("ConfigMap", "gantry-gpu-dashboard")
+    assert not {rule, dashboard} & set(objects(helm))
+    made = objects(helm, "monitoring.prometheusRule.enabled=true", "monitoring.prometheusRule.additionalLabels.release=p",
+                   "monitoring.dashboards.enabled=true", "monitoring.dashboards.namespace=grafana")
+    assert made[rule]["metadata"]["labels"]["release"] == "p"
+    assert made[rule]["spec"] == yaml.safe_load((ROOT / "deploy/chart/rules/gpus.yaml").read_text())
+    assert made[dashboard]["metadata"]["labels"]["grafana_dashboard"] == "1"
+    assert made[dashboard]["metadata"]["namespace"] == "grafana"
+    panels = json.loads((ROOT / "deploy/dashboards/gpus.json").read_text())
+    assert json.loads(made[dashboard]["data"]["gpus.json"]) == panels

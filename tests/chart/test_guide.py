@@ -407,7 +407,7 @@ class Page:
                 check_manifest(document)
             if document and document["kind"] == "ConfigMap" and document["metadata"]["name"] != "gpu-operator":
                 for key, text in document.get("data", {}).items():
-                    if not key.endswith(".csv"):  # counters of the DCGM exporter
+                    if not key.endswith((".csv", ".json")):  # counters of the DCGM exporter, a dashboard
                         check_plugin_config(text)
 
     def run(self, command):

@@ -389,6 +389,7 @@ NONE = (None, None, None)
     ({"driver": {"image": "r.io/driver:1"}}, "driver", (None, "r.io/driver:1", None)),
     # Ours too: a mirror alone does not ask for NVIDIA's, a version does.
     ({"dcgmExporter": {"repository": "mirror"}}, "dcgmExporter", NONE),
+    ({"dcgmExporter": {"image": "gantry"}}, "dcgmExporter", NONE),
     ({"dcgmExporter": {"version": "4.8"}}, "dcgmExporter", ("nvcr.io/nvidia/k8s", "dcgm-exporter", "4.8")),
     ({"dcgmExporter": {"image": "exporter"}}, "dcgmExporter", ("nvcr.io/nvidia/k8s", "exporter", "4.6.0-4.8.3-distroless")),
     ({"toolkit": {"repository": "mirror", "image": "container-toolkit"}}, "toolkit",

@@ -152,6 +152,13 @@ OTHERS = (
     Operand("nvidia-node-feature-discovery-worker", "Succeeded", arguments=("--oneshot",), rights=(
         Right("its account", without_its_account, "labels stay as they are: .* is forbidden"),
     )),
+    # Not shown: that it must be privileged. It makes the device nodes that it lacks, and those of the bed are /dev/null's,
+    # which every container may open.
+    Operand("nvidia-dcgm-exporter", "8 GPUs, driver", rights=(
+        Right("the status files", without_mount(VALIDATIONS), "waiting for driver-ready"),
+        Right("the host's files", without_mount("/host"), "no GPUs: open libnvidia-ml"),
+        Right("the kubelet's socket", without_mount("/var/lib/kubelet/pod-resources"), "no pods in metrics: "),
+    )),
     Operand("nvidia-node-status-exporter", "node_driver_ready{.*} 1$", port=8000, rights=(
         Right("the status files", without_mount(VALIDATIONS), "node_driver_ready{.*} 0$"),
         Right("the host's /sys", without_mount("/host-sys"), "pci_devices_total{.*} 0$"),

@@ -192,10 +192,13 @@ another chart were kept (--reuse-values); everything has the type of its field; 
 {{- range $name, $known := $nvidiaOperands | merge (dict "vgpuManager" (dict "image" "vgpu-manager")) -}}
   {{- $section := get $values $name -}}
   {{- if kindIs "map" $section -}}
-    {{- include "gantry.keepImage" (dict "section" $section "live" (get $live $name) "always" true) -}}
-    {{- /* This one is ours too: a mirror alone has no other. */}}
-    {{- if and (eq $name "dcgmExporter") (not (or $section.image $section.version)) (not (include "gantry.isNvidias" $section)) -}}
-      {{- $_ := unset $section "repository" -}}
+    {{- /* This one is ours too. The name of our image asks for it, whatever runs; a mirror alone has no other. */}}
+    {{- $ours := and (eq $name "dcgmExporter") (eq ($section.image | default "") $own.image) -}}
+    {{- if not $ours -}}
+      {{- include "gantry.keepImage" (dict "section" $section "live" (get $live $name) "always" true) -}}
+    {{- end -}}
+    {{- if or $ours (and (eq $name "dcgmExporter") (not (or $section.image $section.version)) (not (include "gantry.isNvidias" $section))) -}}
+      {{- range $part := list "repository" "image" "version" -}}{{- $_ := unset $section $part -}}{{- end -}}
     {{- end -}}
     {{- include "gantry.completeImage" (dict "section" $section "known" $known "alone" true "always" (get $switched $name)) -}}
     {{- range $manager := list "manager" "driverManager" -}}

@@ -122,6 +122,14 @@ Status RemoveDriverFiles(const std::string& root) {
   return host::RemoveFile(state);
 }
 
+// What the metrics exporter has counted.
+Status RemoveExporterState(const std::string& root) {
+  TRY_ASSIGN(const std::string here, ResolveInRoot(root, names::kExporterState));
+  std::error_code kept;
+  std::filesystem::remove_all(here, kept);
+  return {};
+}
+
 // Copies of CUDA; containers that have one mounted lose it.
 Status RemoveCuda(const std::string& root) {
   TRY_ASSIGN(const std::string here, ResolveInRoot(root, names::kCudaRoot));
@@ -137,6 +145,7 @@ Status RemoveCuda(const std::string& root) {
 Status RemoveOperandFiles(const std::string& root) {
   TRY(RemoveMps(root));
   TRY(RemoveDriverFiles(root));
+  TRY(RemoveExporterState(root));
   TRY(RemoveCuda(root));
   TrialFolder::RemoveLeft(root);
   TRY(RemoveMatching(root, names::kCdiDir, [](const std::string& name) {

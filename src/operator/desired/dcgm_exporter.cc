@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // What does the DCGM exporter run with? The driver, as the device plugin has it, and the kubelet's
-// list of which pod has which device. It asks the API server only for a ConfigMap of counters that
-// a variable names; one that the policy names is mounted as a folder, so that it sees changes.
+// list of which pod has which device. It asks the API server only for what the policy asks for:
+// labels and uids of pods, claims, and a ConfigMap of counters that a variable names. One that the
+// policy names is mounted as a folder, so that it sees changes.
 
 #include "operator/desired/dcgm_exporter.h"
 
 #include "base/text.h"
+#include "operator/desired/exporter_options.h"
 #include "operator/desired/makers.h"
 #include "operator/desired/monitoring.h"
 #include "operator/desired/nvidia_pod.h"
@@ -70,11 +72,6 @@ void AddCounters(const policy::DcgmExporterOptions& options, DaemonSet& set) {
 
 }  // namespace
 
-bool ReadsConfigMap(const policy::OperandSpec& spec) {
-  const std::string config = UserEnv(spec, "DCGM_EXPORTER_CONFIGMAP_DATA");
-  return !config.empty() && config != "none";
-}
-
 void AddExporterService(Objects& objects, const Context& context) {
   const policy::MonitorSpec& monitor = context.policy.dcgm_exporter_options.monitor;
   objects.push_back(ServiceOf(context));
@@ -86,19 +83,17 @@ void AddExporterService(Objects& objects, const Context& context) {
 Objects DcgmExporter(const Context& context, const std::string& image) {
   const policy::ClusterPolicy& policy = context.policy;
   const policy::DcgmExporterOptions& options = policy.dcgm_exporter_options;
-  const bool reads_config_map = ReadsConfigMap(policy.dcgm_exporter);
+  const ExporterReads reads = WhatExporterReads(policy);
   Objects objects = {ServiceAccount(context, kExporter)};
   AddHostRole(objects, context, kExporter,
-              reads_config_map ? Json::array({Rule("", "configmaps", {"get"})}) : Json::array());
+              reads.config_map ? Json::array({Rule("", "configmaps", {"get"})}) : Json::array());
+  AddExporterClusterRole(objects, context, reads);
   LabelApp(objects, kExporter);
 
   DaemonSet set(context, kExporter, kExporter, "dcgm-exporter", image, policy.dcgm_exporter);
   set.SelectDeployed("dcgm-exporter");
-  set.UseServiceAccount(kExporter, reads_config_map);
-  for (const auto& [key, value] : options.annotations) {
-    set.AnnotatePods(key, value);
-  }
-  if (options.host_pid) {
+  set.UseServiceAccount(kExporter, reads.Anything());
+  if (ExporterSeesProcesses(policy)) {
     set.HostPid();
   }
   set.Privileged();
@@ -107,6 +102,7 @@ Objects DcgmExporter(const Context& context, const std::string& image) {
   set.Env("DCGM_EXPORTER_LISTEN", format(":{}", kExporterPort));
   set.Env("DCGM_EXPORTER_KUBERNETES", "true");
   AddCounters(options, set);
+  AddExporterOptions(options, set);
   set.EnvFromField(names::kNodeName, "spec.nodeName");
   set.Env("WAIT_FOR_VALIDATIONS", names::kDriverReady);
   set.Env(names::kVisibleDevices, "void");
@@ -114,6 +110,8 @@ Objects DcgmExporter(const Context& context, const std::string& image) {
   set.HostRoot(true);
   set.ReadsValidations();
   set.DriverRoot();
+  set.HostPath("metrics-exporter-state", names::kExporterState, names::kExporterState,
+               HostDir::kCreate, false);
   set.HostVolume("pod-gpu-resources", policy.kubelet_root + "/pod-resources", HostDir::kDirectory);
   set.main().Mount("pod-gpu-resources", "/var/lib/kubelet/pod-resources", kReadOnly);
   objects.push_back(set.Build());

@@ -14,7 +14,4 @@ inline constexpr int kExporterPort = 9400;
 // The Service of the DCGM exporter, ours or NVIDIA's, and what tells Prometheus of it.
 void AddExporterService(Objects& objects, const Context& context);
 
-// Whether a variable of the section names a ConfigMap that the exporter reads itself.
-bool ReadsConfigMap(const policy::OperandSpec& spec);
-
 }  // namespace gantry::gpu_operator

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 
+#include "operator/desired/exporter_options.h"
 #include "operator/desired/makers.h"
 #include "operator/desired/nvidia_pod.h"
 #include "operator/desired/security_constraints.h"
@@ -17,11 +18,13 @@ namespace {
 
 using policy::OperandId;
 
-// What makes the objects of an operand: from our own image, and from NVIDIA's.
+// What makes the objects of an operand: from our own image, and from NVIDIA's. `mistake`: what of
+// its section keeps either from being made.
 struct Maker {
   OperandId id;
   Objects (*ours)(const Context& context, const std::string& image);
   Result<Objects> (*theirs)(const Context& context, const std::string& image);
+  std::string (*mistake)(const policy::ClusterPolicy& policy) = nullptr;
 };
 
 constexpr std::array kMakers = std::to_array<Maker>({
@@ -34,7 +37,7 @@ constexpr std::array kMakers = std::to_array<Maker>({
     {OperandId::kDevicePlugin, DevicePlugin, NvidiaDevicePlugin},
     {OperandId::kMpsControlDaemon, MpsControlDaemon, NvidiaMpsControlDaemon},
     {OperandId::kDcgm, nullptr, Dcgm},
-    {OperandId::kDcgmExporter, DcgmExporter, NvidiaDcgmExporter},
+    {OperandId::kDcgmExporter, DcgmExporter, NvidiaDcgmExporter, ExporterMistake},
     {OperandId::kGpuFeatureDiscovery, GpuFeatureDiscovery, NvidiaGpuFeatureDiscovery},
     {OperandId::kMigManager, nullptr, MigManager},
     {OperandId::kNodeStatusExporter, NodeStatusExporter, NvidiaNodeStatusExporter},
@@ -61,6 +64,11 @@ std::string_view SectionOf(const policy::Operand& operand) {
 
 Result<Objects> Make(const Maker& maker, const Context& context, const DesiredOperand& desired) {
   const std::string& image = desired.image.image;
+  if (maker.mistake != nullptr) {
+    if (std::string mistake = maker.mistake(context.policy); !mistake.empty()) {
+      return Fail(ErrorKind::kInvalid, std::move(mistake));
+    }
+  }
   const bool ours = maker.ours != nullptr && !desired.theirs;
   return ours ? maker.ours(context, image) : maker.theirs(context, image);
 }

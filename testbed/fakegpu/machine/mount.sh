@@ -8,12 +8,13 @@
 set -eu
 here=$(dirname "$(readlink -f "$0")")
 
-nodes() {
-  while read -r name; do
+nodes() {  # the driver's own last: nothing finds a GPU before all are there
+  { grep -v '^nvidiactl$' "$here/nodes"; echo nvidiactl; } | while read -r name; do
     mkdir -p "$(dirname "/dev/$name")"
-    [ -e "/dev/$name" ] || mknod -m 0666 "/dev/$name" c 1 3
+    # A node of another number was made by a container toolkit, which knows only the real driver's.
+    [ "$(stat -c %t:%T "/dev/$name" 2> /dev/null)" = 1:3 ] || { rm -f "/dev/$name" && mknod -m 0666 "/dev/$name" c 1 3; }
     chmod 0666 "/dev/$name"
-  done < "$here/nodes"
+  done
 }
 
 over() {  # TREE FOLDER: shows both
