@@ -34,8 +34,7 @@ struct CsvInput {
   std::vector<std::string> ignored;  // patterns of paths, as glob(7)
   HookProgram hook;
   HookSwitches hook_switches = {};
-  std::string compat_folder =
-      {};  // of the image's CUDA compatibility libraries; empty: the default
+  std::string compat_folder = {};  // of the image's CUDA compatibility; empty: the default
   std::vector<std::string> names = {"all"};  // of devices, which are all alike
   // A path on this node. `real`: with links resolved, empty if absent; `target`: of a symbolic
   // link.

@@ -63,8 +63,7 @@ Status EventSet::Register(const std::string& uuid) {
   const auto set = static_cast<nvmlEventSet_t>(set_);
   code = Call(symbols_.nvmlDeviceRegisterEvents, handle, both, set);
   if (code != NVML_SUCCESS && both != kXid) {
-    code =
-        Call(symbols_.nvmlDeviceRegisterEvents, handle, kXid, set);  // MIG events may need a right
+    code = Call(symbols_.nvmlDeviceRegisterEvents, handle, kXid, set);  // MIG's may need a right
   }
   if (code != NVML_SUCCESS) {
     return FailNvml("nvmlDeviceRegisterEvents", uuid, code);

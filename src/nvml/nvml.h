@@ -105,9 +105,8 @@ enum class Ancestor { kInternal, kSingle, kMultiple, kHostBridge, kNode, kSystem
 
 struct Pair {
   Ancestor ancestor = Ancestor::kUnknown;
-  unsigned nvlinks = 0;  // active links that end in the other GPU
-  unsigned switch_links =
-      0;  // links by which both reach an NVSwitch: the smaller number of the two
+  unsigned nvlinks = 0;       // active links that end in the other GPU
+  unsigned switch_links = 0;  // links of both to an NVSwitch: the smaller number of the two
   bool operator==(const Pair&) const = default;
 };
 

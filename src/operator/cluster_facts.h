@@ -24,8 +24,7 @@ struct ClusterFacts {
   std::vector<std::string> gpu_not_ready;  // GPU nodes that are not Ready
   // Ready, device plugin wanted, and no GPU allocatable.
   std::vector<std::string> gpu_without_resource;
-  std::vector<std::string>
-      not_validated;  // Ready, and the validation failed: "node (reason: a sentence)"
+  std::vector<std::string> not_validated;  // Ready, validation failed: "node (reason: a sentence)"
   // Deploy label suffix -> nodes with it, and those of them on which that DaemonSet should have a
   // pod.
   std::map<std::string, int, std::less<>> labelled;

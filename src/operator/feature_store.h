@@ -28,9 +28,8 @@ class FeatureStore {
   // Called from the watch's thread; must not block.
   struct Changes {
     std::function<void(const std::string& node)> node;  // the features of that node
-    std::function<void()>
-        cluster;  // an NFD's worker, or a validator's message: it matters to the policy
-    std::function<void()> synced;  // everything was seen once
+    std::function<void()> cluster;  // an NFD's worker, or a validator's message: for the policy
+    std::function<void()> synced;   // everything was seen once
   };
   FeatureStore(kube::Client& client, std::string ns, FeatureReading reading, Changes changes);
   void Start() { watch_.Start(); }

@@ -20,9 +20,8 @@ struct MasterConfig {
   bool taints = false;            // enableTaints
   bool publish = true;            // !noPublish
   // restrictions.*
-  bool labels = true;  // of rules and of NodeFeatures (disableLabels)
-  bool others_labels =
-      true;  // of NodeFeatures that are not Gantry's operands' (denyNodeFeatureLabels)
+  bool labels = true;         // of rules and of NodeFeatures (disableLabels)
+  bool others_labels = true;  // of other NodeFeatures than Gantry's (denyNodeFeatureLabels)
   bool rule_annotations = true;
   bool rule_resources = true;
   // Other namespaces whose NodeFeatures count (restrictions.nodeFeatureNamespaceSelector), in the

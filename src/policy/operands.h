@@ -104,8 +104,7 @@ struct Operand {
   bool on = true;  // whether `enabled` defaults to true
   When when;
   std::string_view daemon_set = {};  // empty: none
-  std::string_view deploy =
-      {};  // the deploy label's suffix, under which ClusterFacts counts its nodes
+  std::string_view deploy = {};      // suffix of its deploy label, a key of ClusterFacts::labelled
   Runs runs;
   Workloads workloads = {};  // whose nodes get that label
   Constraints constraints = {};

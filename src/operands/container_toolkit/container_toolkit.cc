@@ -375,8 +375,7 @@ Result<Fd> LockHost(const Flags& flags) {
 Status RunToolkit(Flags flags, const host::Signals& signals, int& exit_status) {
   TRY_ASSIGN(const Fd lock, LockHost(flags));
   TRY_ASSIGN(const PidFile pid_file, PidFile::Make(flags.host_root, flags.pid_file));
-  TRY(host::FileFingerprint(
-      JoinPath(flags.source_root, kRuntimeFile)));  // check that they can be read
+  TRY(host::FileFingerprint(JoinPath(flags.source_root, kRuntimeFile)));  // they are readable
   TRY(host::FileFingerprint(JoinPath(flags.source_root, kCtkFile)));
   TRY_ASSIGN(host::Journal journal, host::Journal::Open(flags.host_root, kJournalFolder));
   std::optional<NriPlugin> nri;

@@ -26,8 +26,7 @@ struct Flags {
   std::vector<std::string> nri_management_namespaces;  // further ones whose pods may get every GPU
   std::string runtime = "containerd";
   std::string install_dir = "/usr/local/nvidia";  // the programs are in <this>/toolkit
-  std::string source_root =
-      "/opt/gantry";        // in this image: the folder with the programs to install
+  std::string source_root = "/opt/gantry";        // in this image: the programs to install
   std::string driver_root;  // the first root to search for a driver; empty: the usual order
   std::string driver_install_dir = names::kDriverInstallDir;  // the root of a driver container
   // A driver container of the operator installs that root, and reports when it is ready.

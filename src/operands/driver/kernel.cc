@@ -119,8 +119,7 @@ class Running final : public Kernel {
 
   Status Load(const std::string& file, const std::string& parameters) override {
     TRY_ASSIGN(const Modules kmod, Modules::Open());
-    constexpr const char* kNoConfig =
-        nullptr;  // no modprobe.d: this program decides what is loaded
+    constexpr const char* kNoConfig = nullptr;  // no modprobe.d: this program decides
     const std::unique_ptr<kmod_ctx, libkmod::Unref*> context(
         kmod.make(modules_.c_str(), &kNoConfig), kmod.unref);
     kmod_module* found = nullptr;

@@ -12,8 +12,7 @@ namespace gantry::validator {
 struct Awaited {
   std::vector<std::string> files = {};  // status files
   bool any = false;                     // any of them is enough
-  std::string workload =
-      {};  // only on nodes with this workload (the file workload-type); empty: all
+  std::string workload = {};  // only on nodes with this one (file workload-type); empty: all
 };
 
 // Whether there is nothing left to wait for.
