@@ -17,8 +17,8 @@
 
 namespace gantry::gpu {
 
-// healthy -> suspect:     an XID that may be the hardware's, or one of a GPU that nobody knows; in
-//                         service, probed often
+// healthy -> suspect:     an XID that may be the hardware's, or one of an unknown GPU; in service,
+//                         probed often
 // suspect -> healthy:     kRecovery of answered probes
 // any -> unhealthy:       an XID that is the hardware's, or a probe that fails; out of service
 // unhealthy -> recovering -> healthy: the first answered probe, and kRecovery of them

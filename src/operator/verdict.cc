@@ -309,15 +309,13 @@ std::string NotFollowed(const VerdictInput& input, const std::vector<OperandStat
     }
   }
   if (!fields.empty()) {
-    parts.push_back("fields not acted on: " + Join(fields, ", "));
+    parts.push_back("fields without effect: " + Join(fields, ", "));
   }
   if (!input.values_not_known.empty()) {
-    parts.push_back("values of the chart that are not known: " +
-                    Join(input.values_not_known, ", "));
+    parts.push_back("unknown values of the chart: " + Join(input.values_not_known, ", "));
   }
   if (!input.values_not_followed.empty()) {
-    parts.push_back("values of the chart that are not followed: " +
-                    Join(input.values_not_followed, ", "));
+    parts.push_back("values of the chart without effect: " + Join(input.values_not_followed, ", "));
   }
   return Join(parts, "; ");
 }
@@ -390,7 +388,7 @@ Verdict JudgeDriver(const DriverOutcome& driver,
                     const std::map<std::string, DaemonSetFacts>& daemon_sets,
                     const ClusterFacts& cluster, std::string_view write_error, bool labelling) {
   Verdict verdict;
-  verdict.partly = driver.partly.empty() ? "" : "fields not acted on: " + driver.partly;
+  verdict.partly = driver.partly.empty() ? "" : "fields without effect: " + driver.partly;
   if (!driver.state.empty()) {
     verdict.state = driver.state;
     verdict.reason = driver.reason;

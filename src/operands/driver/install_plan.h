@@ -38,7 +38,7 @@ struct KernelHeaders {
 
 // The facts found by gather.h.
 struct InstallFacts {
-  std::vector<ModulePackage> packages;  // of any kernel and version: what is there is told
+  std::vector<ModulePackage> packages;  // of any kernel and version, for messages
   std::vector<SourceTree> sources;      // of any version
   KernelHeaders headers;                // empty: none
   std::vector<std::string> headers_looked_for;

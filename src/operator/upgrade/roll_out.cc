@@ -147,7 +147,8 @@ RollOutPlan Hold(const std::vector<NodeInput>& nodes, const std::string& driver)
       NodeStatus& status = plan.nodes.emplace_back();
       status.name = node.name;
       status.state = node.state;
-      status.reason = format("stays as it is: upgradePolicy of NVIDIADriver {} is wrong", driver);
+      status.reason =
+          format("does not change: upgradePolicy of NVIDIADriver {} is invalid", driver);
     }
   }
   return plan;

@@ -43,7 +43,7 @@ constexpr seconds kEvictAgain(5);  // a disruption budget sends no event when it
 constexpr seconds kLook(15);       // interval of checks for a stop, while pods end
 constexpr seconds kSmiLimit(120);  // without persistence mode each GPU takes seconds
 
-// The flags of install.h for a loaded driver, whoever loaded it.
+// The flags of install.h for a loaded driver, whichever program loaded it.
 Flags AnyDriver(const ManagerFlags& flags) {
   Flags any;
   any.modules = {"nvidia"};
