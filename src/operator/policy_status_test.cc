@@ -17,8 +17,9 @@ TEST_F(PolicyStatusTest, ValuesOfTheChartThatMakeNoDifferenceAreNamed) {
   input_.values_not_followed = {"draDriver.version"};
   const Verdict verdict = Now();
   EXPECT_EQ(verdict.state, "ready");
-  EXPECT_THAT(verdict.partly, AllOf(HasSubstr("not known: driver.verison (driver.version?)"),
-                                    HasSubstr("without effect: draDriver.version")));
+  EXPECT_THAT(verdict.partly,
+              AllOf(HasSubstr("unknown values of the chart: driver.verison (driver.version?)"),
+                    HasSubstr("without effect: draDriver.version")));
   const Json status = StatusOf(verdict, Input(), {Json(), 1, WallTime{}});
   EXPECT_EQ(status["valuesNotKnown"], Json::array({"driver.verison (driver.version?)"}));
   EXPECT_EQ(status["valuesNotFollowed"], Json::array({"draDriver.version"}));
