@@ -27,7 +27,7 @@ std::string CacheKey(const CacheInput& input);
 std::vector<std::string> Outdated(const std::vector<std::string>& entries, std::string_view kernel,
                                   size_t most);
 
-// Suffix of an entry that is being made; a leftover belongs to an ended process.
+// Prefix of an entry that is being made; a leftover belongs to an ended process.
 inline constexpr std::string_view kUnfinished = ".unfinished-";
 
 }  // namespace gantry::driver

@@ -14,8 +14,8 @@ namespace gantry::gpu_operator {
 
 namespace {
 
-// Kubernetes' folder of device plugins does not depend on the kubelet's root, but a kubelet with
-// its own root may be patched. Neither folder is created: the plugin checks both.
+// Kubernetes' folder of device plugins does not depend on the kubelet's root, but a distribution
+// with its own root may have moved it. Neither folder is created: the plugin checks both.
 void FindKubelet(const policy::ClusterPolicy& policy, DaemonSet& set) {
   if (policy.kubelet_root == names::kKubeletRoot) {
     set.HostPath("device-plugin", names::kDevicePluginDir, names::kDevicePluginDir,
