@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// How is a GPUCluster deleted that NVIDIA's operator has left?
 #include "operator/cleanup_gpuclusters.h"
 
 #include <CLI/CLI.hpp>
