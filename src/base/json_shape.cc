@@ -48,7 +48,7 @@ class Reader {
       }
       const std::string spelled(key->name);
       if (read.contains(spelled) || (name != spelled && map.contains(spelled))) {
-        return Wrong(at, "stands twice");
+        return Wrong(at, "occurs twice");
       }
       if (!value.is_null()) {
         TRY(Value(value, *key, at));

@@ -164,7 +164,7 @@ Result<Json> ParseYaml(std::string_view text) {
     int budget = kMostNodes;
     auto json = Convert(YAML::Load(std::string(text)), budget, 0);
     if (!json) {
-      return Fail(ErrorKind::kInvalid, "read yaml: too big, too deep, or a key is no text");
+      return Fail(ErrorKind::kInvalid, "read yaml: too large, too deep, or a key is not a string");
     }
     return *std::move(json);
   } catch (const YAML::Exception& error) {

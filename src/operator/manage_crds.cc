@@ -45,7 +45,7 @@ Status Apply(kube::Client& client, const Json& wanted, seconds at_most) {
   const kube::Key key{"", TextAt(wanted, "metadata.name")};
   auto stored = client.Get(kDefinitions, key);
   if (stored.has_value() && IsBeingDeleted(*stored)) {
-    log::Info("{} is being deleted and is made again once it is gone", key.name);
+    log::Info("{} is being deleted, and will be created again", key.name);
     TRY(AwaitGone(client, {key.name}, at_most));
     stored = client.Get(kDefinitions, key);
   }

@@ -364,7 +364,7 @@ std::vector<Double> TakeOutDoubles(std::vector<const Json*>& desired,
     Double& twice = doubles.emplace_back();
     twice.key = key;
     twice.message = format(
-        "{} {} is asked for twice, by {} and by {}; neither is written and what is there stays: "
+        "{} {} is asked for twice, by {} and by {}; neither is written; an existing one stays: "
         "leave one of the two out, or give it another name",
         key.kind, key.name, Described(*place->second), Described(*object));
     for (const Json* each : {place->second, object}) {

@@ -296,7 +296,7 @@ std::string NotFollowed(const VerdictInput& input, const std::vector<OperandStat
         Join(versions, ", "));
   }
   if (!input.monitors_that_cant_be.empty()) {
-    parts.push_back("asked for where there is no Prometheus operator (monitoring.coreos.com/v1): " +
+    parts.push_back("requested without a Prometheus operator (monitoring.coreos.com/v1): " +
                     Join(input.monitors_that_cant_be, ", "));
   }
   if (!input.fields_in_vain.empty()) {

@@ -142,7 +142,7 @@ Status ReadHealth(const YAML::Node& node, const std::string& path, PluginConfig&
           return Wrong(at, format("{} is no XID", xid));
         }
         if (!seen.insert(xid).second) {
-          return Wrong(at, format("{} stands twice under xids", xid));
+          return Wrong(at, format("{} occurs twice under xids", xid));
         }
       }
       return {};

@@ -146,10 +146,10 @@ class SharingReader {
   // A second entry of a resource. MPS has one daemon for a resource, with one number of clients.
   Status Again(const std::string& name, const std::string& path) {
     if (sharing_.strategy == SharingStrategy::kMps) {
-      return Wrong(path, format("{} stands twice", name));
+      return Wrong(path, format("{} occurs twice", name));
     }
     warnings_.push_back(format(
-        "{}: {} stands twice, the most replicas count where a device is meant twice", path, name));
+        "{}: {} occurs twice, the most replicas count where a device is meant twice", path, name));
     return {};
   }
 

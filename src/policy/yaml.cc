@@ -61,7 +61,7 @@ class Converter {
     std::vector<YAML::Node> merged;
     for (const auto& entry : node) {
       if (!entry.first.IsScalar()) {
-        return Fail(ErrorKind::kInvalid, "read YAML: a key is no text");
+        return Fail(ErrorKind::kInvalid, "read YAML: a key is not a string");
       }
       const std::string& key = entry.first.Scalar();
       if (key == "<<" && entry.first.Tag() != "!") {
@@ -71,7 +71,7 @@ class Converter {
       if (map.contains(key)) {
         const YAML::Mark at = entry.first.Mark();
         return Fail(ErrorKind::kInvalid,
-                    format("read YAML: line {}, column {}: the key \"{}\" stands twice",
+                    format("read YAML: line {}, column {}: the key \"{}\" occurs twice",
                            at.line + 1, at.column + 1, key));
       }
       TRY_ASSIGN(map[key], Convert(entry.second, depth + 1));

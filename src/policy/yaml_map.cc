@@ -56,7 +56,7 @@ class MapReader {
         continue;
       }
       if (!own.insert(key->name).second) {
-        return Wrong(at, "stands twice");
+        return Wrong(at, "occurs twice");
       }
       if (!read_.contains(key->name) && !entry.second.IsNull()) {
         TRY(key->read(entry.second, at));

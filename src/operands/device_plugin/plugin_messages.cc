@@ -149,7 +149,7 @@ void Plugin::OnHealth(const std::vector<gpu::HealthChange>& changes) {
         break;
       }
       case gpu::Health::kRecovering:
-        log::Info("{} answers again; it is back in service if it goes on", change.uuid);
+        log::Info("{} responds again; it returns to service if its probes stay good", change.uuid);
         break;
     }
   }

@@ -58,7 +58,7 @@ bool Decision::EndsDriver(const DriverPod& driver) const {
 }
 
 void Decision::EmptyFirst() {
-  EnterJobs("the driver was changed meanwhile, and would be exchanged under workloads");
+  EnterJobs("the driver was changed meanwhile, and would be replaced under workloads");
 }
 
 void Decision::RestartDriver() {
@@ -159,7 +159,7 @@ std::string Decision::NotValidated() const {
 
 void Decision::StayFailed() {
   if (IsMarked(node_.marks, names::kUpgradeRequested)) {
-    Forward(State::kRequired, format("asked for by the annotation {}", names::kUpgradeRequested));
+    Forward(State::kRequired, format("requested by the annotation {}", names::kUpgradeRequested));
     return;
   }
   Wait(record_.has_value() && !record_->reason.empty() ? record_->reason : "it is not known why",

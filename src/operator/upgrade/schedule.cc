@@ -13,7 +13,7 @@ std::string Decision::Wanted(const DriverPod& driver) const {
     return "its driver's pod is of an older template";
   }
   if (IsMarked(node_.marks, names::kUpgradeRequested)) {
-    return format("asked for by the annotation {}", names::kUpgradeRequested);
+    return format("requested by the annotation {}", names::kUpgradeRequested);
   }
   if (WaitsForSafeLoad(node_.marks)) {
     return "its driver waits until the node is empty";
@@ -55,10 +55,10 @@ void Decision::AwaitTurn() {
            State::kDone);
     }
   } else if (node_.skip) {
-    Wait(format("switched off for this node by the label {}", names::kDriverUpgradeSkip),
+    Wait(format("disabled for this node by the label {}", names::kDriverUpgradeSkip),
          State::kCordon);
   } else if (!node_.ready) {
-    Wait("the node is not Ready: nothing can be taken off it", State::kCordon);
+    Wait("the node is not Ready: it cannot be drained", State::kCordon);
   } else {
     Wait("waits for its turn", State::kCordon);
     step_.waits_for_turn = true;
