@@ -126,8 +126,7 @@ Result<CudaSource> ChooseCudaSource(const CudaSpec& spec, std::string_view ours)
   } else if (!spec.image.empty()) {
     source.image = spec.image;
   } else if (ours.empty()) {
-    return Wrong(".image",
-                 "no image is set and the operator has no default; a volume works too");
+    return Wrong(".image", "no image is set and the operator has no default; a volume works too");
   } else {
     TRY_ASSIGN(const std::string tag, TagOf(spec.version, numbers));
     source.image = format("{}:{}", ours, tag);
