@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Writes deploy/chart/crds/*.yaml, and definition-fields.json with the names of their fields, from the tables below; with
---check says whether they are up to date.
+--check tells whether they are up to date.
 
-A CustomResourceDefinition of 400 fields is not kept by hand: blocks that many operands share (image, env, resources,
-probes) stand here once. Field names, types, defaults and enums are those of NVIDIA's ClusterPolicy, so that its manifests
-are accepted as they are. Nothing inside spec is required: a manifest may name only what it changes.
+A CustomResourceDefinition of 400 fields is not written by hand: blocks that many operands share (image, env, resources,
+probes) are here once. Field names, types, defaults and enums are those of NVIDIA's ClusterPolicy, so that its manifests
+are accepted unchanged. Nothing inside spec is required: a manifest may contain only its changes.
 """
 import json
 import pathlib
@@ -64,8 +64,8 @@ def quantities(description):
 
 
 IMAGE = {
-    "repository": text("Registry and path in front of the image's name."),
-    "image": text("Name of the image; alone, without repository and version, a full reference.", pattern=r"[a-zA-Z0-9\-]+"),
+    "repository": text("Registry and path before the image's name."),
+    "image": text("Name of the image; without repository and version, a full reference.", pattern=r"[a-zA-Z0-9\-]+"),
     "version": text("Tag, or a digest that begins with sha256:."),
     "imagePullPolicy": text(),
     "imagePullSecrets": array(text()),
@@ -161,7 +161,7 @@ def daemon_sets():
 
 
 def dcgm():
-    return block(OPERAND | enabled() | {"hostPort": number("Accepted and not used.", format="int32")})
+    return block(OPERAND | enabled() | {"hostPort": number("Accepted and ignored.", format="int32")})
 
 
 def dcgm_exporter():
@@ -178,22 +178,22 @@ def cluster_policy_spec():
     driver_manager = block(DRIVER_MANAGER)
     return block({
         "operator": block({
-            "defaultRuntime": text("Accepted and not used: the runtime is found from the nodes."),
+            "defaultRuntime": text("Accepted and ignored: the runtime is detected from the nodes."),
             "runtimeClass": text("Name of the main RuntimeClass.", default="nvidia"),
-            "initContainer": block(IMAGE, "Accepted and not used."),
+            "initContainer": block(IMAGE, "Accepted and ignored."),
             "labels": text_map(), "annotations": text_map(), "use_ocp_driver_toolkit": flag(),
             "metrics": block({"serviceMonitor": service_monitor()}),
         }),
         "daemonsets": daemon_sets(),
         "hostPaths": block({"rootFS": text(), "driverInstallDir": text(),
                             "kubeletRootDir": text(default="/var/lib/kubelet")}),
-        "cdi": block({"enabled": flag("Devices come into containers by CDI.", default=True),
-                      "default": flag("Accepted and not used.", **no), "nriPluginEnabled": flag(**no)}),
-        "mig": block({"strategy": text("How MIG devices are shown as resources.", enum=["none", "single", "mixed"])}),
-        "driver": block(OPERAND | enabled("false: the nodes bring their driver.") | {
+        "cdi": block({"enabled": flag("Containers get devices by CDI.", default=True),
+                      "default": flag("Accepted and ignored.", **no), "nriPluginEnabled": flag(**no)}),
+        "mig": block({"strategy": text("How MIG devices are offered as resources.", enum=["none", "single", "mixed"])}),
+        "driver": block(OPERAND | enabled("false: the nodes have their own driver.") | {
             "startupProbe": probe(), "livenessProbe": probe(), "readinessProbe": probe(),
             "kernelModuleType": text(default="auto", enum=["auto", "open", "proprietary"]),
-            "useNvidiaDriverCRD": flag(), "usePrecompiled": flag(), "useOpenKernelModules": flag("Accepted and not used."),
+            "useNvidiaDriverCRD": flag(), "usePrecompiled": flag(), "useOpenKernelModules": flag("Accepted and ignored."),
             "rdma": block(enabled() | {"useHostMofed": flag()}),
             "manager": driver_manager,
             "certConfig": named(), "kernelModuleConfig": named(), "repoConfig": block({"configMapName": text()}),
@@ -203,7 +203,7 @@ def cluster_policy_spec():
         }),
         "toolkit": block(OPERAND | enabled() | {"installDir": text(default="/usr/local/nvidia")}),
         "devicePlugin": block(OPERAND | enabled() | {
-            "config": block({"name": text("ConfigMap of the namespace, one configuration a key."),
+            "config": block({"name": text("ConfigMap in the operator's namespace, one configuration a key."),
                              "default": text("Key for nodes without the label nvidia.com/device-plugin.config.")}),
             "mps": block({"root": text(default="/run/nvidia/mps")}),
         }),
@@ -219,7 +219,7 @@ def cluster_policy_spec():
         "nodeStatusExporter": block(OPERAND | enabled()),
         "gdrcopy": block(IMAGE | ARGS | ENV | enabled()),
         "gds": block(IMAGE | ARGS | ENV | enabled()),
-        "psa": block(enabled()), "psp": block(enabled(), "Accepted and not used."),
+        "psa": block(enabled()), "psp": block(enabled(), "Accepted and ignored."),
         "sandboxWorkloads": block(enabled() | {
             "defaultWorkload": text(default="container", enum=["container", "vm-passthrough", "vm-vgpu"]),
             "mode": text(default="kubevirt", enum=["kubevirt", "kata"])}),
@@ -234,7 +234,7 @@ def cluster_policy_spec():
             "runtimeClasses": array(block({
                 "name": text(), "nodeSelector": text_map(),
                 "artifacts": block({"url": text(), "pullSecret": text()}, required=["url"])},
-                required=["name", "artifacts"]))})}, "Accepted and not used."),
+                required=["name", "artifacts"]))})}, "Accepted and ignored."),
         "ccManager": block(OPERAND | enabled() | {"defaultMode": text(enum=["on", "off", "devtools"])}),
     })
 
@@ -257,22 +257,22 @@ def cluster_policy_status():
         "namespace": text("Namespace of the operator."),
         "conditions": conditions(),
         "operands": array(block({
-            "name": text("State of the operand, in the order in which they are brought up."),
+            "name": text("State of the operand, in the order of deployment."),
             "state": text(enum=["ready", "notReady", "disabled", "unsupported"]),
             "reason": text(), "message": text(), "image": text(),
         }, required=["name", "state"]), "One entry for each operand that is enabled or deployed."),
         "driverUpgrades": block({
             "total": number("Nodes with a driver's pod."), "done": number(), "inProgress": number(), "failed": number(),
-            "pending": number("Nodes that wait for their turn."),
+            "pending": number("Nodes waiting for their turn."),
             "nodes": array(block({
                 "name": text(), "state": text("Value of the node's label nvidia.com/gpu-driver-upgrade-state."),
-                "since": text(format="date-time"), "reason": text("Why it is not further."), "next": text(),
-                "deadline": text("When it goes on, or fails, by itself.", format="date-time"),
-            }, required=["name", "state"]), "Nodes that are not done, failed ones first; of very many the first hundred."),
+                "since": text(format="date-time"), "reason": text("Why the node is still in this state."), "next": text(),
+                "deadline": text("When the step ends or fails automatically.", format="date-time"),
+            }, required=["name", "state"]), "Unfinished nodes, failed ones first; at most a hundred."),
         }, "Only while the operator upgrades drivers."),
-        "unsupportedFields": array(text(), "Fields of spec that are set, known, and not acted on."),
-        "valuesNotKnown": array(text(), "Values of the chart that it does not know and leaves out."),
-        "valuesNotFollowed": array(text(), "Values of the chart that are accepted and not followed."),
+        "unsupportedFields": array(text(), "Known fields of spec that are set and have no effect."),
+        "valuesNotKnown": array(text(), "Unknown values of the chart, which it leaves out."),
+        "valuesNotFollowed": array(text(), "Values of the chart without effect."),
     }, required=["state"])
 
 
@@ -280,7 +280,7 @@ def cluster_policy():
     return definition("nvidia.com", "v1", "ClusterPolicy", "clusterpolicies", "Cluster",
                       {"spec": cluster_policy_spec(), "status": cluster_policy_status()},
                       columns=[("Status", "string", ".status.state"), ("Age", "date", ".metadata.creationTimestamp")],
-                      description="What the GPU operator makes of the GPUs of a cluster. The oldest one counts.", labels=OURS)
+                      description="Settings of the GPU operator for a cluster. The oldest one counts.", labels=OURS)
 
 
 def node_affinity():
@@ -294,26 +294,26 @@ def node_affinity():
         "requiredDuringSchedulingIgnoredDuringExecution": block(
             {"nodeSelectorTerms": array(term, **atomic)}, required=["nodeSelectorTerms"],
             **{"x-kubernetes-map-type": "atomic"}),
-    }, "Accepted and not used: nodeSelector chooses the nodes.")
+    }, "Accepted and ignored: nodeSelector chooses the nodes.")
 
 
 def nvidia_driver_spec():
     fixed = {"x-kubernetes-validations": [{"rule": "self == oldSelf", "message": "this field can't be changed"}]}
     module = block(IMAGE | ARGS | ENV | enabled())
     spec = block(OPERAND | {
-        "default": flag("Takes the nodes with GPUs that no other NVIDIADriver selects.", default=False),
+        "default": flag("Selects the GPU nodes that no other NVIDIADriver selects.", default=False),
         "driverType": text(default="gpu", enum=["gpu", "vgpu", "vgpu-host-manager"], **fixed),
-        "image": text("Name of the image; alone, without repository and version, a full reference.",
+        "image": text("Name of the image; without repository and version, a full reference.",
                       default="nvcr.io/nvidia/driver"),
-        "nodeSelector": text_map("Labels of the nodes that get this driver; none: every node with GPUs."),
+        "nodeSelector": text_map("Labels of the nodes that get this driver; none: every GPU node."),
         "nodeAffinity": node_affinity(),
-        "labels": text_map("Labels of the DaemonSets and their pods; app and app.kubernetes.io/ are left out."),
+        "labels": text_map("Labels of the DaemonSets and their pods, except app and app.kubernetes.io/."),
         "annotations": text_map("Annotations of the DaemonSets and their pods."),
-        "tolerations": array(toleration(), "Besides that of nvidia.com/gpu:NoSchedule."),
+        "tolerations": array(toleration(), "In addition to nvidia.com/gpu:NoSchedule."),
         "priorityClassName": text(), "podSecurityContext": pod_security_context(),
         "startupProbe": probe(), "livenessProbe": probe(), "readinessProbe": probe(),
         "kernelModuleType": text(default="auto", enum=["auto", "open", "proprietary"]),
-        "usePrecompiled": flag(**fixed), "useOpenKernelModules": flag("Accepted and not used."),
+        "usePrecompiled": flag(**fixed), "useOpenKernelModules": flag("Accepted and ignored."),
         "rdma": block(enabled() | {"useHostMofed": flag()}), "gds": module, "gdrcopy": module,
         "manager": block(DRIVER_MANAGER),
         "certConfig": named(), "kernelModuleConfig": named(), "repoConfig": named(), "virtualTopologyConfig": named(),
@@ -333,7 +333,7 @@ def nvidia_driver():
                       {"spec": nvidia_driver_spec(), "status": status},
                       columns=[("Status", "string", ".status.state"), ("Default", "boolean", ".spec.default"),
                                ("Age", "date", ".metadata.creationTimestamp")],
-                      description="A driver for some of the nodes. Used while driver.useNvidiaDriverCRD of the ClusterPolicy is on.",
+                      description="A driver for some of the nodes. Used if driver.useNvidiaDriverCRD of the ClusterPolicy is true.",
                       labels=OURS, short_names=["nvd", "nvdriver", "nvdrivers"])
 
 
@@ -350,7 +350,7 @@ def gpu_cluster():
                     "namespace": text("Namespace of the operator."), "conditions": conditions()}, required=["state"])
     return definition("nvidia.com", "v1alpha1", "GPUCluster", "gpuclusters", "Cluster", {"spec": spec, "status": status},
                       columns=[("Status", "string", ".status.state"), ("Age", "date", ".metadata.creationTimestamp")],
-                      description="GPUs by dynamic resource allocation. Accepted and not acted on: the status says so.",
+                      description="GPUs by dynamic resource allocation. Not supported: the status says so.",
                       labels=OURS, short_names=["gc"],
                       rules=[{"rule": "self.metadata.name == 'gpu-cluster'", "message": "metadata.name must be gpu-cluster"}])
 
@@ -359,22 +359,22 @@ def gpu_cluster_policy():
     def switch(description):
         return block(enabled() | {"version": text()}, description)
 
-    version = text("Of CUDA, as 12.4; or the tag of an image that begins with one.")
+    version = text("Version of CUDA, as 12.4; or the tag of an image that begins with one.")
     volume = block({"hostPath": block({"path": text()}, required=["path"]),
                     "persistentVolumeClaim": block({"claimName": text()}, required=["claimName"])},
-                   "What brings CUDA instead of an image: a folder that holds usr/local/cuda-12.4 or cuda-12.4, or is it.",
+                   "Source of CUDA instead of an image: a folder that contains usr/local/cuda-12.4 or cuda-12.4, or is cuda-12.4.",
                    maxProperties=1)
     cuda = block(enabled() | IMAGE | {"version": version, "volume": volume} | RESOURCES,
-                 "CUDA toolkit on the nodes, for containers with GPUs. The image is what brings CUDA.")
+                 "CUDA toolkit on the nodes, for containers with GPUs. CUDA is copied from the image.")
     spec = block({"driver": switch("Driver of the nodes."), "cuda": cuda,
                   "devicePlugin": switch("GPUs as resources of the nodes."),
-                  "migManager": switch("Partitions of GPUs that can be divided.")})
+                  "migManager": switch("Partitions of MIG capable GPUs.")})
     status = block({"state": text(enum=["ignored", "ready", "notReady"]),
                     "namespace": text("Namespace of the operator."), "conditions": conditions()})
     return definition("gpu.nvidia.com", "v1", "GPUClusterPolicy", "gpuclusterpolicies", "Cluster",
                       {"spec": spec, "status": status},
                       columns=[("Status", "string", ".status.state"), ("Age", "date", ".metadata.creationTimestamp")],
-                      description="A short form of ClusterPolicy, laid over the one that counts. The oldest one counts.", labels=OURS)
+                      description="A short form of ClusterPolicy, which overrides its fields. The oldest one counts.", labels=OURS)
 
 
 def device():
@@ -385,7 +385,7 @@ def device():
                       {"spec": spec},
                       columns=[("Node", "string", ".spec.node"), ("Product", "string", ".spec.product"),
                                ("Age", "date", ".metadata.creationTimestamp")],
-                      description="One GPU of a node, as GPU feature discovery sees it.", labels=OURS)
+                      description="One GPU of a node, written by GPU feature discovery.", labels=OURS)
 
 
 def node_feature():
@@ -398,10 +398,10 @@ def node_feature():
 
     spec = block({
         "features": block({"flags": by_name(flags), "attributes": by_name(attributes), "instances": by_name(instances)}),
-        "labels": text_map("Labels that the node gets."),
+        "labels": text_map("Labels for the node."),
     })
     return definition("nfd.k8s-sigs.io", "v1alpha1", "NodeFeature", "nodefeatures", "Namespaced", {"spec": spec},
-                      description="Features of one node, as an agent on it sees them.", required=["spec"], labels=OURS)
+                      description="Features of one node, written by an agent on it.", required=["spec"], labels=OURS)
 
 
 def node_feature_rule():
@@ -411,18 +411,18 @@ def node_feature_rule():
         "value": array(text()), "type": text("`version` compares versions instead of whole numbers.")})
     terms = array(block({"feature": text("<domain>.<feature>"),
                          "matchExpressions": schema("object", additionalProperties=expression),
-                         "matchName": expression}, required=["feature"]), "All must hold.")
+                         "matchName": expression}, required=["feature"]), "All must match.")
     taint = block({"key": text(), "value": text(), "effect": text(), "timeAdded": text(format="date-time")},
                   required=["effect", "key"])
     rule = block({
         "name": text(), "labels": text_map(), "labelsTemplate": text("Lines of key=value, a text/template of Go."),
-        "annotations": text_map(), "vars": text_map("For rules that come later."), "varsTemplate": text(),
+        "annotations": text_map(), "vars": text_map("For later rules."), "varsTemplate": text(),
         "taints": array(taint), "extendedResources": text_map(), "matchFeatures": terms,
-        "matchAny": array(block({"matchFeatures": terms}, required=["matchFeatures"]), "One of them must hold.")},
+        "matchAny": array(block({"matchFeatures": terms}, required=["matchFeatures"]), "One of them must match.")},
         required=["name"])
     return definition("nfd.k8s-sigs.io", "v1alpha1", "NodeFeatureRule", "nodefeaturerules", "Cluster",
                       {"spec": block({"rules": array(rule)})},
-                      description="From features of nodes to their labels.", required=["spec"], labels=OURS,
+                      description="Rules from node features to node labels.", required=["spec"], labels=OURS,
                       short_names=["nfr"])
 
 
@@ -481,7 +481,7 @@ def lines(value, indent):
 
 
 def fields(field, path=""):
-    """Names of all fields below one, as the operator compares them with those of a definition in a cluster."""
+    """Names of all fields below one, which the operator compares with those of a CRD in the cluster."""
     for key, below in field.get("properties", {}).items():
         name = f"{path}.{key}" if path else key
         yield name

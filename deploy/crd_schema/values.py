@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes deploy/chart/values.schema.json and known-values.json; with --check says whether they are up to date.
+"""Writes deploy/chart/values.schema.json and known-values.json; with --check tells whether they are up to date.
 
 Helm checks values against the schema before it renders anything: types and words. A key that is not known passes, as it
 does with NVIDIA's chart, and a parent chart may have keys of its own there; the chart finds it by known-values.json and
@@ -15,19 +15,19 @@ from generate import (IMAGE, array, block, cluster_policy_spec, enabled, flag, n
                       text, text_map)
 
 CHART = pathlib.Path(__file__).resolve().parent.parent / "chart"
-# Whatever a core/v1 type or another chart has below.
+# Any fields of a core/v1 type or of another chart.
 ANY = {"type": "object", "additionalProperties": True}
 TOLERATIONS = array(ANY)
-# What is taken for a value of another type (gantry.typed, gantry.text); patterns are asked of texts alone.
+# Accepted instead of a value of another type (gantry.typed, gantry.text); patterns only apply to strings.
 AS_OTHER_TYPES = {"string": {"type": ["string", "number", "null"]},
                   "boolean": {"type": ["boolean", "string", "null"], "pattern": "^(true|false)$"},
                   "integer": {"type": ["integer", "string", "null"], "pattern": "^-?[0-9]+$"}}
-# Of newer charts of NVIDIA's, which the chart takes while they are switched off.
+# Values of newer NVIDIA charts, which the chart accepts while they are disabled.
 NETWORK_POLICY = {"networkPolicy": block(enabled() | {"ingress": ANY})}
 
 
 def converted(field):
-    """The same field, to whose value the chart gives the type that the resource wants."""
+    """The same field, whose value the chart converts to the resource's type."""
     result = field | {"converted": True}
     for key in ("items", "additionalProperties"):
         if isinstance(field.get(key), dict):
@@ -44,7 +44,7 @@ def operator():
     return block(converted(block(IMAGE))["properties"] | NETWORK_POLICY | {
         "env": array(ANY), "labels": text_map(), "annotations": text_map(), "nodeSelector": text_map(),
         "affinity": ANY, "tolerations": TOLERATIONS, "priorityClassName": text(),
-        # The API server reads them, not a custom resource, which takes no fractions.
+        # The API server reads them directly; a custom resource allows no fractions.
         "resources": block({"limits": QUANTITIES, "requests": QUANTITIES}),
         "logging": block({"timeEncoding": text(), "level": converted(text()), "develMode": flag()}),
         "runtimeClass": text(), "defaultRuntime": text(), "defaultGPUMode": text(), "use_ocp_driver_toolkit": flag(),
@@ -61,8 +61,8 @@ def dra_driver():
     })
 
 
-# What of node feature discovery's chart the operator and its worker follow; the other values of that chart are taken, and
-# named as not followed unless they are what NVIDIA's chart, or an older one, has by default.
+# The values of node feature discovery's chart that the operator and its worker use. Its other values are accepted, and
+# listed as without effect unless they are defaults of NVIDIA's chart, or of an older one.
 FOLLOWED = {
     "imagePullSecrets": array(ANY), "priorityClassName": text(),
     "master": block({"config": ANY, "instance": text()}),
@@ -83,7 +83,7 @@ NOT_FOLLOWED = {
 
 
 def config_map(field, data):
-    """A ConfigMap that the chart makes if `create` says so."""
+    """A ConfigMap that the chart makes if `create` is true."""
     field["properties"] |= {"create": flag(), "data": data}
 
 
@@ -122,7 +122,7 @@ def values():
 
 
 def json_schema(field):
-    """JSON Schema of an OpenAPI field of a custom resource. Every value may be null or an empty text: it is left out then."""
+    """JSON Schema of an OpenAPI field of a custom resource. Every value may be null or an empty string: then it is left out."""
     if "anyOf" in field:
         return {"anyOf": [*field["anyOf"], {"type": "null"}]}
     if "type" not in field:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How does what the plugin thinks of its GPUs come to the Node? By a short-lived program, so that
-// the plugin itself stays small.
+// How does the device plugin write the health of its GPUs to the Node? By a short-lived program, so
+// that the plugin itself stays small.
 #include "agent/condition_writer.h"
 
 #include <algorithm>

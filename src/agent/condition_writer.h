@@ -12,19 +12,19 @@
 
 namespace gantry::agent {
 
-// Makes the Node's condition say what it was told last, unless it does. A thread of its own starts
-// the program `gantry node-condition` for each write: TLS takes 4 MB, which would stay.
+// Keeps the Node's condition as last set. A thread of its own runs the program `gantry
+// node-condition` for each write: TLS takes 4 MB, which would stay in this process.
 class ConditionWriter {
  public:
   explicit ConditionWriter(std::string node) : node_(std::move(node)) {}
 
-  // Tried again until it is written, or until it is clear that it never will be (no API server
-  // known, no right to do so). Does not block, and of several only the last one counts.
+  // Retried until it is written, or can't be (no API server configured, no right). Does not block;
+  // of several calls only the last one counts.
   void Set(NodeCondition condition);
 
  private:
   void Run(const std::stop_token& stop);
-  // kDenied: there is no use in trying again.
+  // kDenied: a retry is useless.
   [[nodiscard]] Status Write(const NodeCondition& condition) const;
 
   const std::string node_;
@@ -34,8 +34,8 @@ class ConditionWriter {
   std::jthread thread_;
 };
 
-// `node-condition NODE True|False MESSAGE`: 0 when the Node says so, 2 when there is no use in
-// trying again, 1 otherwise.
+// `node-condition NODE True|False MESSAGE`: 0 if the Node has it, 2 if a retry is useless, 1
+// otherwise.
 int RunNodeCondition(int argc, char** argv);
 
 }  // namespace gantry::agent

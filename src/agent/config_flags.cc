@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which configuration of the device plugin does this node use? The plugin, feature discovery and
-// the MPS control daemon ask here, so that they read the same one.
+// the MPS control daemon all call this, so that they read the same one.
 #include "agent/config_flags.h"
 
 #include "base/paths.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How does what an agent found come to the cluster? By an object that outlives its pod, so that
-// neither an upgrade nor a crash takes a label from the node, and in a child process if may be, so
-// that a program that sleeps most of the time holds no TLS.
+// How does an agent publish its findings to the cluster? In an object that outlives its pod, so
+// that neither an upgrade nor a crash removes a label. If possible in a child process, so that a
+// program that sleeps most of the time holds no TLS.
 #include "agent/feature_publisher.h"
 
 #include <chrono>
@@ -15,7 +15,7 @@
 namespace gantry::agent {
 namespace {
 
-// Longer than all requests of one publication may take.
+// The limit for all requests of one publication.
 constexpr std::chrono::seconds kPublishing(120);
 
 }  // namespace

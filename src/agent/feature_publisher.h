@@ -12,8 +12,8 @@
 
 namespace gantry::agent {
 
-// By which a program tells the operator what it found of its node: a NodeFeature object, and what
-// is written by the same connection. No connection stays open.
+// Publishes a program's findings about its node to the operator: a NodeFeature object, and other
+// objects over the same connection. No connection stays open.
 class FeaturePublisher {
  public:
   struct Options {
@@ -24,20 +24,21 @@ class FeaturePublisher {
   };
   // True if something was written.
   using Work = std::function<Result<bool>(kube::Client& client)>;
-  // What is to be stored, given what is (nullptr: nothing); node and namespace are filled in.
+  // The object to store, given the stored one (nullptr: none); node and namespace are filled in.
   using Form = std::function<policy::NodeFeature(const Json* stored)>;
 
   explicit FeaturePublisher(Options options) : options_(std::move(options)) {}
 
-  // Connects, does the work, and closes the connection. As kube::LoadConfig, kube::Client and the
-  // work fail. Blocks for as long as the requests take.
+  // Connects, does the work, and closes the connection. Fails as kube::LoadConfig, kube::Client and
+  // the work do. Blocks for as long as the requests take.
   Result<bool> Connected(const Work& work) const;
-  // The same in a child process, with which TLS and its megabytes go, for two minutes at most. For
-  // processes of one thread; as host::ChildCall fails, too. Ends early when `stop_fd` is readable.
+  // The same in a child process, which frees TLS and its megabytes, for two minutes at most. For
+  // processes of one thread; also fails as host::ChildCall does. Ends early when `stop_fd` is
+  // readable.
   Result<bool> ConnectedInChild(const Work& work, int stop_fd);
 
   [[nodiscard]] const std::string& node() const { return options_.node; }
-  // Within the work: stores the object of this name, unless it is stored already.
+  // Within the work: stores the object of this name, unless it is already so.
   Result<bool> Store(kube::Client& client, const std::string& name, const Form& form) const;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What do a command line and the environment say? Every operand's parser is made of these calls, so
-// that a bool, a list, a mistake and --help are the same everywhere.
+// How are flags read from a command line and the environment? Every operand's parser uses these
+// calls, so that bools, lists, mistakes and --help are the same everywhere.
 #include "agent/flags.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace gantry::agent {
 namespace {
 
-// CLI11 knows one variable an option.
+// CLI11 supports one variable per option.
 const char* FirstSet(FlagSet::Variables variables) {
   const auto* const set = std::ranges::find_if(
       variables, [](const char* variable) { return !EnvironmentOr(variable, "").empty(); });

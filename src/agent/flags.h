@@ -14,16 +14,16 @@
 
 namespace gantry::agent {
 
-// The command line of a program on a node: flags that are its upstream's, each with the environment
-// variables that stand in for it. A flag wins over a variable. Flags may be spelled as Go's flag
-// packages read them (base/command_line.h). What flags are read into outlives the set.
+// The command line of a program on a node: its upstream's flags, each with its environment
+// variables. A flag wins over a variable. Flags may be spelled as Go's flag packages read them
+// (base/command_line.h). The targets of the flags outlive the set.
 class FlagSet {
  public:
-  // Of them the first that is set and not empty counts.
+  // The first that is set and not empty counts.
   using Variables = std::initializer_list<const char*>;
   using Take = std::function<Status(const std::string& text)>;
 
-  // `program` stands in the help.
+  // `program` is named in the help.
   FlagSet(const std::string& program, const std::string& description);
 
   // A flag with a value; of several the last one counts. `names` with commas between them:
@@ -33,7 +33,7 @@ class FlagSet {
                      const std::string& help) {
     return With(variables, app_.add_option(names, into, help))->take_last();
   }
-  // The same for several values, which stand between commas or in several flags.
+  // The same for several values, separated by commas or given in several flags.
   template <typename T>
   CLI::Option* List(const std::string& names, T& into, Variables variables,
                     const std::string& help) {
@@ -41,7 +41,7 @@ class FlagSet {
     AsList(option);
     return option;
   }
-  // A flag with a value that `take` reads; its error gets the flag's and the variable's names.
+  // A flag whose value `take` reads; its error is prefixed with the flag and the variable.
   CLI::Option* Custom(const std::string& names, Take take, Variables variables,
                       const std::string& help);
   // A switch, read as Go reads a bool ("1", "t", "T", "TRUE", "true", "True", "0", ...):
@@ -52,7 +52,7 @@ class FlagSet {
                     const std::string& help);
   CLI::Option* Bool(const std::string& names, std::function<void(bool)> take, Variables variables,
                     const std::string& help);
-  // Accepted, because manifests set them, and not used: with a value; a switch.
+  // Accepted, because manifests set them, and ignored: with a value; a switch.
   template <typename T = std::string>
   CLI::Option* Unused(const std::string& names, Variables variables = {}) {
     const std::function<void(const T&)> ignore = [](const T&) {};
@@ -61,7 +61,7 @@ class FlagSet {
   }
   void UnusedBool(const std::string& names, Variables variables = {});
 
-  // For what is one program's alone: subcommands, positional words.
+  // For what only one program has: subcommands, positional arguments.
   CLI::App& app() { return app_; }
 
   // True: read. False: --help or --version, whose text has been printed. kInvalid names the flag.
@@ -73,8 +73,8 @@ class FlagSet {
   CLI::App app_;
 };
 
-// The exit status of a program whose flags have been read: what `run` returns; 0 if there are none,
-// because a text was asked for and has been printed; 2 after a mistake, which is logged.
+// The exit status of a program after parsing: the result of `run`; 0 after --help or --version; 2
+// after a mistake, which is logged.
 template <typename Flags, typename Run>
 int RunWith(const char* program, Result<std::optional<Flags>> parsed, const Run& run) {
   if (!parsed.has_value()) {
@@ -85,9 +85,9 @@ int RunWith(const char* program, Result<std::optional<Flags>> parsed, const Run&
   return flags.has_value() ? run(*std::move(flags)) : 0;
 }
 
-// For a program that only programs of ours start, with `count` words that are no flags: 0 after
-// --help or -h, which prints `usage`; 2 for another number of words, with `usage` as the error;
-// nothing if it is to run. `usage` without a newline.
+// For a program that only Gantry's programs start, with `count` positional arguments: 0 after
+// --help or -h, which prints `usage`; 2 for another number of arguments, with `usage` as the error;
+// nothing if it should run. `usage` without a newline.
 std::optional<int> ExitCodeOfWords(int argc, const char* const* argv, int count, const char* usage);
 
 }  // namespace gantry::agent

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When is a node looked at again? When something happens that can change what is published, and
-// otherwise seldom. Whatever fails leaves what is published as it is.
+// When does an agent inspect its node again? After an event that can change what is published, and
+// otherwise seldom. A failure does not change what is published.
 #include "agent/loop.h"
 
 #include <algorithm>
@@ -42,8 +42,7 @@ void Loop::LogFailure(const Status& looked) {
   log::Write(absent ? options_.absence : log::Level::kWarning, options_.failure + ": " + error);
 }
 
-// What is missing or wrong sends an event once it is there or right; only what passes by itself is
-// tried again.
+// A missing or wrong input sends an event once it is fixed; only transient failures are retried.
 SteadyTime Loop::Retry(const Status& looked, SteadyTime next) {
   failures_ = looked.has_value() ? 0 : failures_ + 1;
   if (looked.has_value()) {
@@ -53,7 +52,7 @@ SteadyTime Loop::Retry(const Status& looked, SteadyTime next) {
   return delay ? std::min(next, RealClock().Now() + *delay) : next;
 }
 
-// False once the program is to end.
+// False once the program should end.
 bool Loop::Wait(SteadyTime deadline, const Source& source) {
   const std::array descriptors = {signals_.stop_fd(), signals_.reload_fd(), watcher_.fd(),
                                   source.fd};
@@ -66,7 +65,7 @@ bool Loop::Wait(SteadyTime deadline, const Source& source) {
       verify_at_ = RealClock().Now();
       return true;
     }
-    // Events that concern no watched path (a neighbour of a file) are no reason to look.
+    // Events of unwatched paths (a neighbour of a file) are ignored.
     const bool changed = ready[2] && !watcher_.Take().empty();
     const bool happened = ready[3] && source.happened();
     const SteadyTime now = RealClock().Now();

@@ -13,36 +13,36 @@
 
 namespace gantry::agent {
 
-// The main loop of a program that looks at its node and publishes what it sees: it looks, and again
-// when a watched path changes, when another descriptor says so, on SIGHUP, and when a time has
-// passed; after a failure sooner. It ends with SIGTERM.
+// The main loop of a program that inspects its node and publishes the result. It looks at the
+// start, when a watched path changes, when another descriptor says so, on SIGHUP, and after some
+// time, which is shorter after a failure. It ends with SIGTERM.
 class Loop {
  public:
   struct Options {
-    // In front of a failure in the log. The same one is logged once.
+    // The prefix of a failure in the log. The same failure is logged once.
     std::string failure;
-    // Of failures that are merely a thing that is not there yet (kNotFound, kUnavailable).
+    // The level for inputs that do not exist yet (kNotFound, kUnavailable).
     log::Level absence = log::Level::kWarning;
-    // What happens within this time is looked at together.
+    // Events within this time cause one look.
     std::chrono::milliseconds settle{0};
-    // Once what was published has been there for so long, or on SIGHUP, it is asked for again:
-    // a deleted object sends no event, and a watch would cost every node a connection.
+    // After this time, or on SIGHUP, the published object is read again: its deletion sends no
+    // event, and a watch would cost every node a connection.
     std::chrono::seconds verify_after = std::chrono::hours(1);
   };
-  // Another source of events: readable when something happened; `happened` reads it and says
-  // whether that is a reason to look.
+  // Another source of events: readable after an event; `happened` reads it and returns whether it
+  // is a reason to look.
   struct Source {
     int fd = -1;  // below 0: there is none
     std::function<bool()> happened = [] { return true; };
   };
 
-  // `signals` outlives it.
+  // `signals` must outlive the loop.
   Loop(Options options, host::Signals& signals, host::Watcher watcher)
       : options_(std::move(options)), signals_(signals), watcher_(std::move(watcher)) {}
 
-  // `look` looks and publishes. `next`: when to look again if nothing happens, given how the look
-  // went; after a failure that may pass by itself it comes sooner. 0 after SIGTERM; with `once`
-  // there is one look, and 1 if that failed. Blocks.
+  // `look` inspects and publishes. `next`: when to look again without an event, given the result;
+  // sooner after a transient failure. Returns 0 after SIGTERM; with `once` it looks once, and
+  // returns 1 if that failed. Blocks.
   int Run(const std::function<Status()>& look,
           const std::function<SteadyTime(const Status& looked)>& next, const Source& source,
           const std::function<bool()>& once);
@@ -51,9 +51,9 @@ class Loop {
   [[nodiscard]] int stop_fd() const { return signals_.stop_fd(); }
   [[nodiscard]] std::chrono::seconds verify_after() const { return options_.verify_after; }
 
-  // Whether what was published has to be asked for again.
+  // Whether the published object is due to be read again.
   [[nodiscard]] bool VerifyIsDue() const;
-  // It was found or written now.
+  // It was read or written now.
   void Verified();
 
  private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How does a Node say that its GPUs are well? By a condition, which schedulers, repair controllers
-// and `kubectl describe node` read; written when it differs, and never as a heartbeat.
+// How does a Node show that its GPUs are healthy? By a condition, which schedulers, repair
+// controllers and `kubectl describe node` read. It is written if it differs, and never as a
+// heartbeat.
 #include "agent/node_condition.h"
 
 #include "base/text.h"
@@ -11,7 +12,7 @@
 namespace gantry::agent {
 namespace {
 
-// A message that names all 56 MIG devices of a node helps nobody.
+// Naming all 56 MIG devices of a node would not help a user.
 constexpr size_t kNamed = 8;
 
 const Json* Present(const Json& node) {

@@ -10,7 +10,7 @@
 
 namespace gantry::agent {
 
-// What the Node's condition names::kGpuHealthyCondition says.
+// The content of the Node's condition names::kGpuHealthyCondition.
 struct NodeCondition {
   bool healthy = true;
   std::string message;
@@ -20,8 +20,8 @@ struct NodeCondition {
 // `out_of_service`: UUID of a GPU or MIG device -> reason.
 NodeCondition ConditionOf(const std::map<std::string, std::string>& out_of_service);
 
-// The Node to apply, server side, so that it has the condition; nothing if it says so already.
-// `now` as RFC 3339. The time of the last transition is kept while the status stays.
+// The Node for a server-side apply of the condition; nothing if it already has it. `now` as RFC
+// 3339. lastTransitionTime is kept while the status stays.
 std::optional<Json> ConditionToApply(const Json& node, const NodeCondition& condition,
                                      std::string_view now);
 

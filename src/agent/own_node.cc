@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What does the cluster say of this program's own Node, and what is said there of this program? One
-// watch of one object; its thread hands the label's value over through an eventfd, so that a main
+// Which label does this program's own Node have, and how does the program write events about it?
+// One watch of one object; its thread passes the label's value through an eventfd, so that a main
 // loop waits for it as for everything else.
 #include "agent/own_node.h"
 
@@ -58,7 +58,7 @@ class LabelSink : public kube::WatchSink {
       log::Warning("{}", FailErrno("tell of a changed node label", errno).error().message);
     }
   }
-  // A Node that is deleted takes its pods with it; until then its last label counts.
+  // A deleted Node takes its pods with it; until then its last label counts.
   void Remove(const kube::Key& /*key*/) override {}
   void Synced() override {}
 

@@ -10,9 +10,9 @@
 
 namespace gantry::agent {
 
-// The Node that this program runs on: events about it and, if asked, the value of one label. The
-// connection to the API server is made when it is first needed, and none is open except while the
-// label is watched or an event is written. For one thread; what goes on in others stays inside.
+// The Node that this program runs on: events about it and, on request, the value of one label. It
+// connects to the API server when first needed, and keeps a connection only while it watches the
+// label or writes an event. For one thread; its own threads are internal.
 class OwnNode {
  public:
   struct Options {
@@ -26,11 +26,11 @@ class OwnNode {
   OwnNode& operator=(const OwnNode&) = delete;
 
   // Writes an event, or adds to the count of the same one. Does not block. Without a Node or a
-  // usable API server nothing is written; the latter is logged, once.
+  // usable API server it writes nothing; the latter is logged, once.
   void Normal(const std::string& reason, const std::string& message);
   void Warning(const std::string& reason, const std::string& message);
 
-  // Watches the label from now on; once only. kInvalid or kNotFound: no Node, no usable service
+  // Watches the label from now on; call it once. kInvalid or kNotFound: no Node, no usable service
   // account or kubeconfig; there will be no value then.
   Status WatchLabel(const std::string& label);
   [[nodiscard]] bool watches() const;
@@ -46,12 +46,12 @@ class OwnNode {
   Connection* ForEvents();
 
   const Options options_;
-  bool told_ = false;  // that events are not written
+  bool told_ = false;  // that events are not written (logged)
   std::unique_ptr<Connection> connection_;
 };
 
-// What an event about the Node names it by: the name is its uid too, as in the kubelet's events,
-// where `kubectl describe node` looks for them.
+// The reference of an event to the Node: its name is also the uid, as in the kubelet's events and
+// as `kubectl describe node` expects.
 Json NodeOfEvents(const std::string& name);
 
 }  // namespace gantry::agent

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who holds the GPUs of a node through the operator leaves when its deploy label no longer says
-// "true": the label keeps what it said beside the mark of who paused it, so that all of them come
-// back, also after whoever paused them was killed.
+// How does a program pause the operands that hold a node's GPUs? It changes their deploy labels
+// from "true". The label keeps its value beside the mark of the pausing program, so that all
+// operands come back, even if that program was killed.
 #include "agent/pause.h"
 
 #include <algorithm>

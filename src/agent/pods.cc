@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which pods of a node stand in the way of a change of its GPUs, and which may be evicted?
+// Which pods of a node block a change of its GPUs, and which of them may be evicted?
 #include "agent/pods.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace gantry::agent {
 namespace {
 
-// Labels `app` of the pods of the operands that are paused (pause.h).
+// Labels `app` of the pods of pausable operands (pause.h).
 constexpr auto kApps = std::to_array<std::string_view>(
     {"nvidia-operator-validator", "nvidia-container-toolkit-daemonset",
      "nvidia-device-plugin-daemonset", "nvidia-device-plugin-mps-control-daemon",

@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "kube/object.h"
 
-// Pods of one node, as somebody sees them who needs its GPUs free. All of it pure.
+// Pods of one node, for a program that needs its GPUs free. All of it pure.
 namespace gantry::agent {
 
 struct NodePod {
@@ -27,15 +27,15 @@ struct NodePod {
 // Of a pod as read from the API.
 NodePod ProjectNodePod(const Json& pod);
 
-// Those of a paused operand, or of a DaemonSet of GPU clients: they must be
-// gone before the driver is. `ns`: the operands' namespace.
+// Whether a pod is of a paused operand or of a DaemonSet of GPU clients: it must end before the
+// driver is unloaded. `ns`: the operands' namespace.
 bool MustBeGone(const NodePod& pod, std::string_view ns);
 
-// Those that an eviction is about: with GPUs only, or all (a drain). DaemonSets' and mirror pods
-// are never, finished ones neither.
+// Whether an eviction includes the pod: only pods with GPUs, or all (a drain); never DaemonSets'
+// pods, mirror pods and finished pods.
 bool IsEvicted(const NodePod& pod, bool only_gpus);
 
-// Why a pod may not be evicted; nothing: it may. Names the setting that allows it.
+// Why a pod may not be evicted, with the setting that allows it; nothing: it may.
 std::optional<std::string> Objection(const NodePod& pod, bool force, bool delete_empty_dir);
 
 // "namespace/name, namespace/name, 3 more".

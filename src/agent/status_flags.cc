@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What does a program wait for before it works? Status files of the node.
+// Which status files of the node does a program wait for before it works?
 #include "agent/status_flags.h"
 
 #include <algorithm>

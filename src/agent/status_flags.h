@@ -16,7 +16,7 @@ struct StatusFlags {
   std::string status_dir;
 
   [[nodiscard]] bool WaitsFor(std::string_view file) const;
-  // Those that are not there, or can't be read.
+  // The missing or unreadable ones.
   [[nodiscard]] std::vector<std::string> Missing(const host::StatusFiles& files) const;
 };
 

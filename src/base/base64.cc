@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a field in base 64 holds.
+// Which bytes does a base64 field hold?
 #include "base/base64.h"
 
 #include "base/text.h"

@@ -8,8 +8,8 @@
 
 namespace gantry {
 
-// The bytes of a text in base 64 (RFC 4648, section 4); white space and line ends are skipped.
-// kInvalid for what isn't base 64.
+// The bytes of a base64 string (RFC 4648, section 4); white space and line ends are skipped.
+// kInvalid if it is not base64.
 Result<std::string> DecodeBase64(std::string_view text);
 
 }  // namespace gantry

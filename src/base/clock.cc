@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The real clocks, and times as the Kubernetes API writes them.
+// What time is it, and how does the Kubernetes API write it?
 #include "base/clock.h"
 
 #include <ctime>

@@ -9,7 +9,8 @@ namespace gantry {
 using SteadyTime = std::chrono::steady_clock::time_point;
 using WallTime = std::chrono::system_clock::time_point;
 
-// Time as an argument: what waits, backs off or expires takes a Clock, so that tests own time.
+// Time as an argument: code that waits, backs off or expires takes a Clock, so that tests control
+// time.
 class Clock {
  public:
   virtual ~Clock() = default;
@@ -17,7 +18,7 @@ class Clock {
   [[nodiscard]] virtual WallTime Wall() const = 0;
 };
 
-// The machine's clocks. Lives for ever.
+// The machine's clocks. Never destroyed.
 const Clock& RealClock();
 
 class FakeClock : public Clock {

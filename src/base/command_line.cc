@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What do the words of a command line ask for?
+// Which options and values does a command line give?
 #include "base/command_line.h"
 
 #include <CLI/CLI.hpp>
@@ -28,7 +28,7 @@ std::string Spelled(const CLI::App& app, std::string_view flag) {
   return single && Find(app, twice) != nullptr ? twice : std::string(flag);
 }
 
-// "-w" as "--with-wait", the only one of them that CLI11 gives a value to if it is a switch.
+// "-w" as "--with-wait", the only form in which CLI11 takes a value for a switch.
 std::string LongName(const CLI::Option& option, const std::string& flag) {
   const bool one_letter = !flag.starts_with("--") && !option.get_lnames().empty();
   return one_letter ? "--" + option.get_lnames().front() : flag;

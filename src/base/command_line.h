@@ -12,17 +12,16 @@ namespace gantry {
 
 // Parses a command line; throws what CLI::App::parse throws. Go's flag packages know three forms
 // that CLI11 does not: a long flag after a single dash, an empty value ("--output-file=", which
-// CLI11 would give the next word), and a switch of one letter with a value ("-w=false"). A list
-// with an empty value is as if it were not given. A word that is not known is named, also where a
-// subcommand or an option that must be there is missing. What an option takes is asked of the app,
-// which must have all of them.
+// CLI11 would give the next word), and a switch of one letter with a value ("-w=false"). An empty
+// value of a list counts as not given. An unknown word is named, also when a required subcommand or
+// option is missing. The app says what each option takes, so it must have all of them.
 void ParseWords(CLI::App& app, int argc, const char* const* argv);
 
-// The same. What the program is to end with if it is not to go on: 0 after --help, 2 after a
-// mistake (as Go's flag package); both have been said by then.
+// The same, but returns the exit code if the program must end: 0 after --help, 2 after a mistake
+// (as Go's flag package). The help or the mistake is printed by then.
 std::optional<int> ParseOrExitCode(CLI::App& app, int argc, const char* const* argv);
 
-// Makes a list of it, whose values stand between commas; spaces around one are no part of it.
+// Makes it a comma-separated list; spaces around a value are removed.
 void AsList(CLI::Option* option);
 
 }  // namespace gantry

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one error type: a kind that tells the caller what to do, and a message for people.
+// What went wrong, and what does the caller do about it? The one error type: a kind and a message.
 #include "base/error.h"
 
 #include <cerrno>

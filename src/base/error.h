@@ -9,7 +9,7 @@
 namespace gantry {
 
 // What went wrong, named by what the caller does about it. One mapping per adapter (HTTP status,
-// errno, NVML code) leads here; nothing else decides on message texts.
+// errno, NVML code) leads here; no other code decides by message texts.
 enum class ErrorKind {
   kNotFound,     // treat as absent, or wait for it
   kConflict,     // read again at once
@@ -18,14 +18,13 @@ enum class ErrorKind {
   kInvalid,      // stop until the input changes; the message names the field
   kUnsupported,  // serve without it
   kTimeout,      // as kUnavailable, sooner
-  kInternal,     // a broken promise of ours or of a neighbour
+  kInternal,     // a bug of Gantry, or of what it talks to
 };
 
 // "not found", "conflict", ...: for logs and metrics.
 std::string_view KindName(ErrorKind kind);
 
-// Message form: "verb object: reason", lower case; every layer puts its own verb and object in
-// front.
+// Message form: "verb object: reason", lower case; every layer prepends its own verb and object.
 struct Error {
   ErrorKind kind = ErrorKind::kInternal;
   std::string message;
@@ -43,7 +42,7 @@ using Status = Result<void>;
 // ETIMEDOUT kTimeout, ENOTSUP kUnsupported, EINVAL kInvalid, else kInternal.
 [[nodiscard]] std::unexpected<Error> FailErrno(std::string_view what, int error_number);
 
-// Ends the process: an invariant of ours is broken, and the kubelet starts us anew.
+// Ends the process: an invariant is broken; the kubelet restarts it.
 [[noreturn]] void CheckFailed(const char* expression, const char* file, int line);
 
 }  // namespace gantry

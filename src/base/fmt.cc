@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Debian ships fmt as headers and a shared library only; this compiles it into ours once, so that
-// neither every file pays for it nor the image carries the shared library.
+// Where is fmt compiled? Here, once: Debian ships headers and a shared library only, which each
+// file would pay for, or the image would carry.
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How many values lie below which bounds? Prometheus' buckets hold all values up to their bound, so
-// the counts are added up when they are told.
+// the counts are added up when they are printed.
 #include "base/histogram.h"
 
 #include <algorithm>

@@ -8,8 +8,8 @@
 
 namespace gantry {
 
-// How long something takes, counted as Prometheus' histograms do: how many times it was at most
-// each of some bounds. Not thread-safe; copies are of their moment.
+// Durations, counted as in Prometheus' histograms: how many were at most each bound. Not
+// thread-safe; a copy is a snapshot.
 class Histogram {
  public:
   // In ascending order.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading JSON without exceptions and without asking at every step whether a key is there.
+// How is JSON read without exceptions, and without a check for each key on the way?
 #include "base/json.h"
 
 #include "base/text.h"

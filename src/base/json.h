@@ -16,19 +16,19 @@ using Json = nlohmann::json;
 // kInvalid with the position of the mistake. Never throws.
 Result<Json> ParseJson(std::string_view text);
 
-// The value at a dotted path of object keys ("spec.driver.enabled"), or nullptr. A key that itself
-// holds dots is reached by At(json, {"metadata", "labels", "nvidia.com/gpu.present"}).
+// The value at a dotted path of object keys ("spec.driver.enabled"), or nullptr. For a key that
+// contains dots, use At(json, {"metadata", "labels", "nvidia.com/gpu.present"}).
 const Json* At(const Json& json, std::string_view dotted_path);
 const Json* At(const Json& json, std::initializer_list<std::string_view> keys);
 
-// The list at a dotted path; an empty one if there is none. Lives as long as `json`.
+// The list at a dotted path; empty if there is none. Lives as long as `json`.
 const Json& ListAt(const Json& json, std::string_view dotted_path);
 
-// The strings of a list; what is in it besides is left out. Of no list: none.
+// The strings of a list; other elements are left out. Empty if it is not a list.
 std::vector<std::string> TextsIn(const Json& list);
 std::vector<std::string> TextsAt(const Json& json, std::string_view dotted_path);
 
-// The value at a dotted path if it is there and of that type, else the fallback.
+// The value at a dotted path if it exists and has that type, else the fallback.
 std::string TextAt(const Json& json, std::string_view dotted_path, std::string_view fallback = "");
 bool BoolAt(const Json& json, std::string_view dotted_path, bool fallback);
 long long IntAt(const Json& json, std::string_view dotted_path, long long fallback);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which keys of a document does its reader not know? A key that is passed over in silence is a
-// setting, or a condition, that its author believes in.
+// Which keys of a document does its reader not know? A silently ignored key is a setting, or a
+// condition, that its author believes to have effect.
 #include "base/json_shape.h"
 
 #include <algorithm>
@@ -48,7 +48,7 @@ class Reader {
       }
       const std::string spelled(key->name);
       if (read.contains(spelled) || (name != spelled && map.contains(spelled))) {
-        return Wrong(at, "stands twice");
+        return Wrong(at, "occurs twice");
       }
       if (!value.is_null()) {
         TRY(Value(value, *key, at));

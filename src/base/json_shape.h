@@ -15,7 +15,7 @@ namespace gantry {
 enum class Shape {
   kAny,   // the caller reads it
   kFlag,  // true or false; also the words of YAML 1.1 for them: yes, no, on, off
-  kText,  // a scalar; a number and a bool become the text that was written
+  kText,  // a scalar; numbers and bools become strings, as written
   kMap,   // a map with the keys of `below`
   kMaps,  // a list of such maps
 };
@@ -26,10 +26,10 @@ struct KnownKey {
   std::span<const KnownKey> below = {};
 };
 
-// Reads a map by a table of its keys, in place: keys get the spelling of the table (as for Go's
-// decoder, upper and lower case are one), unknown keys and null values go. Returns the paths of the
-// unknown keys ("core.noPublsh", "rule a.matchFeature"). kInvalid names the path: a value of
-// another shape, or a key that stands twice.
+// Reads a map by a table of its keys, in place: keys get the spelling of the table (as in Go's
+// decoder, case does not matter), unknown keys and null values are removed. Returns the paths of
+// the unknown keys ("core.noPublsh", "rule a.matchFeature"). kInvalid names the path: a value of
+// another shape, or a duplicate key.
 Result<std::vector<std::string>> Conform(Json& map, std::span<const KnownKey> keys,
                                          const std::string& path = "");
 

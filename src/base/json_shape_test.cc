@@ -51,7 +51,7 @@ TEST(Conform, OtherShapesAreRefusedByTheirPath) {
   EXPECT_EQ(refused({{"one", 1}}), "at.one: must be a map");
   EXPECT_EQ(refused({{"many", {{"deep", 1}}}}), "at.many: must be a list");
   EXPECT_EQ(refused({{"many", {1}}}), "at.many[0]: must be a map");
-  EXPECT_THAT(refused({{"text", "a"}, {"TEXT", "b"}}), HasSubstr("at.TEXT: stands twice"));
+  EXPECT_THAT(refused({{"text", "a"}, {"TEXT", "b"}}), HasSubstr("at.TEXT: occurs twice"));
   EXPECT_EQ(refused(Json::array()), "at: must be a map");
 }
 

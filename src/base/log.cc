@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The log lines of every program of ours. spdlog lives in this file alone: its headers cost
-// seconds in each file that includes them.
+// How does a Gantry program log? Only this file includes spdlog: its headers cost seconds in each
+// file that includes them.
 #define SPDLOG_FMT_EXTERNAL
 #include "base/log.h"
 

@@ -14,7 +14,7 @@
 
 namespace gantry {
 
-// Messages from any thread to one that waits on a descriptor.
+// Messages from any thread to a thread that waits on a descriptor.
 template <typename T>
 class Mailbox {
  public:
@@ -32,7 +32,7 @@ class Mailbox {
   // All messages since the last call, in their order. Does not block.
   std::vector<T> Take() {
     uint64_t count = 0;
-    // Nothing to read means that nothing was posted since.
+    // Nothing to read: nothing was posted since.
     [[maybe_unused]] const auto got = read(fd_.get(), &count, sizeof(count));
     const std::lock_guard lock(mutex_);
     return std::exchange(messages_, {});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a path leads under another root. Resolved here, component by component, instead of by
+// Where does a path lead under another root? Resolved here, component by component, instead of by
 // openat2(RESOLVE_IN_ROOT): hosts with kernel 4.18 lack that call, and an absolute link of the host
-// ("/var/run -> /run") must not lead into our own image.
+// ("/var/run -> /run") must not lead into Gantry's own image.
 #include "base/paths.h"
 
 #include <dirent.h>

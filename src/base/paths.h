@@ -13,10 +13,10 @@
 // does.
 namespace gantry {
 
-// The whole file. kNotFound if it is not there.
+// The entire file. kNotFound if it does not exist.
 Result<std::string> ReadFile(const std::string& path);
 
-// All that an open file still gives; `name` is for the message of an error.
+// The rest of an open file; `name` is for the message of an error.
 Result<std::string> ReadDescriptor(int fd, std::string_view name);
 
 // Writes all of the content to an open file; `name` as above.
@@ -25,9 +25,9 @@ Status WriteDescriptor(int fd, std::string_view content, std::string_view name);
 // Names in a directory, sorted, without "." and "..". An absent directory is empty.
 Result<std::vector<std::string>> ListDirectory(const std::string& path);
 
-// Where a process with that root would arrive at `host_path`: the path as this process spells it,
-// every symbolic link on the way resolved inside the root, also absolute ones and "..". What does
-// not exist (the last components) is appended as written. kInvalid when links go round.
+// The file that a process with that root would reach at `host_path`, spelled as for this process.
+// Every symbolic link on the way is resolved inside the root, also absolute ones and "..". Last
+// components that do not exist are appended as written. kInvalid for a loop of links.
 Result<std::string> ResolveInRoot(const std::string& root, std::string_view host_path);
 
 // The reverse: `path` below `root` as the host spells it ("/host", "/host/etc/x" -> "/etc/x").
@@ -36,7 +36,7 @@ std::optional<std::string> WithoutRoot(std::string_view root, std::string_view p
 
 // "/a" + "b" and "/a/" + "/b" -> "/a/b"; "/" + "/b" -> "/b".
 std::string JoinPath(std::string_view a, std::string_view b);
-// Without the last component; "/" for what lies in the root.
+// Without the last component; "/" for an entry of the root.
 std::string ParentOf(std::string_view path);
 // The last component.
 std::string BaseName(std::string_view path);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What does this process use? From /proc/self/stat (proc(5)), whose second field is a name that may
-// hold spaces and brackets: fields are counted from behind its last bracket.
+// hold spaces and brackets: fields are counted from its last bracket on.
 #include "base/process_metrics.h"
 
 #include <sys/resource.h>
@@ -15,7 +15,7 @@
 namespace gantry {
 namespace {
 
-// Numbers of proc(5), which counts from one.
+// Field numbers of proc(5), which counts from one.
 enum StatField : size_t {
   kState = 3,
   kUserTicks = 14,
@@ -61,7 +61,7 @@ std::string FormatProcessMetrics() {
   add("process_start_time_seconds", "gauge", "Unix time of the process' start.",
       BootTime() + (Number(fields, kStartTicks) / ticks));
   if (const auto open = ListDirectory("/proc/self/fd"); open.has_value()) {
-    // One of them is the directory's own.
+    // One of them is the descriptor of the directory itself.
     add("process_open_fds", "gauge", "Open file descriptors.",
         static_cast<double>(open->size()) - 1);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small text operations that the standard library lacks.
+// Which string operations does the standard library lack?
 #include "base/text.h"
 
 #include <algorithm>

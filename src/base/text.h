@@ -27,11 +27,11 @@ std::string Join(const std::vector<std::string>& parts, std::string_view separat
 std::string_view Trim(std::string_view text);
 std::string Lower(std::string_view text);
 std::string Upper(std::string_view text);
-// The text's beginning, at most `most` bytes long; no character of UTF-8 is cut in two.
+// The beginning of the text, at most `most` bytes; no UTF-8 character is cut in two.
 std::string_view Cut(std::string_view text, size_t most);
 
-// How many letters are to be put in, taken out or changed, or neighbours swapped, to make one word
-// of the other.
+// How many letters must be inserted, removed or replaced, or neighbours swapped, to turn one word
+// into the other.
 size_t EditDistance(std::string_view left, std::string_view right);
 
 // Bool as Go's strconv.ParseBool reads it: 1 t T TRUE true True, 0 f F FALSE false False.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one table of commands. To add one, add its folder, its header here, and its line.
+// Which commands does `gantry` have? To add one, add its folder, its header here, and its line.
 #include "cli/commands.h"
 
 #include <array>

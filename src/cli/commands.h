@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-// Which programs `gantry` is: one executable, the first word or its own file name selects.
+// The programs in `gantry`: one executable; the first argument or its own file name selects.
 namespace gantry::cli {
 
 struct Command {
@@ -27,7 +27,7 @@ std::vector<std::string_view> NearNames(std::span<const Command> commands, std::
 
 // What --help prints.
 std::string HelpText(std::span<const Command> commands);
-// Every name, one a line, for whoever makes links to the program (deploy/image).
+// Every name, one a line, from which links to the program are made (deploy/image).
 std::string NamesText(std::span<const Command> commands);
 
 }  // namespace gantry::cli

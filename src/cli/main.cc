@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which command runs? The program's own file name if a command is called so (in the image every
-// command is a link to it), else the first word.
+// Which command runs? The one named as the program's own file (in the image every command is a link
+// to it), else the first argument.
 #include <cstdio>
 #include <exception>
 #include <string_view>
@@ -56,7 +56,7 @@ int main(int argc, char** argv) {
   try {
     return gantry::cli::Run(argc, argv);
   } catch (const std::exception& exception) {
-    // Libraries that throw are caught where they are called; what comes here is out of memory.
+    // Exceptions of libraries are caught at the call; only out of memory arrives here.
     gantry::log::Error("gantry: {}", exception.what());
     return 1;
   }

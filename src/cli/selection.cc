@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which command did the user mean? Decided from the table alone, so that it is tested without
-// linking every command.
+// Which command did the user mean? Decided from the table alone, so a test need not link every
+// command.
 #include <algorithm>
 #include <utility>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which file of the driver serves what, by its name, as NVIDIA's documentation of its driver and of
-// the Container Toolkit ("Driver Capabilities") groups them. Asked of a path in a container, so
-// that one table serves documents from every source.
+// Which driver capabilities does a file of the driver belong to? By its name, as NVIDIA's
+// documentation of its driver and of the Container Toolkit ("Driver Capabilities") groups them. The
+// path is one in a container, so that one table serves documents from every source.
 #include "container/capabilities.h"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ constexpr unsigned kUtility = Capabilities::kUtility;
 constexpr unsigned kVideo = Capabilities::kVideo;
 constexpr unsigned kPicture = Capabilities::kGraphics | Capabilities::kDisplay;
 
-// The first whose `start` a file's name begins with counts.
+// The first entry whose `start` is a prefix of the file's name counts.
 struct Owner {
   std::string_view start;
   unsigned bits;
@@ -95,7 +95,7 @@ constexpr std::array kFolders = {
     Owner{"/usr/share/egl/", kPicture},
 };
 
-// The file that a flag of the hook is about: "--link TARGET::LINK", "--library SONAME=PATH".
+// The file that a flag of the hook names: "--link TARGET::LINK", "--library SONAME=PATH".
 std::string PathOf(std::string_view flag, const std::string& value) {
   const bool link = flag == "--link" || flag == "--device-link";
   const std::string_view between = link ? "::" : flag == "--library" ? "=" : "";

@@ -27,16 +27,16 @@ struct Capabilities {
   bool operator==(const Capabilities&) const = default;
 };
 
-// "compute,utility", "all"; an empty part is none. kInvalid names a word that is no capability, or
-// is not among `supported`.
+// "compute,utility", "all"; empty parts are skipped. kInvalid names a word that is not a
+// capability, or is not among `supported`.
 Result<Capabilities> ParseCapabilities(std::string_view text, Capabilities supported);
 
-// The capabilities that a file of the driver belongs to, by its path in a container; all of them if
-// it is not known: a library of tomorrow's driver is rather too many than missing.
+// The capabilities that a file of the driver belongs to, by its path in a container; all of them
+// for an unknown file: a library of a future driver must not be missing.
 Capabilities CapabilitiesOf(std::string_view path);
 
-// Takes out of a document's edits what belongs to other capabilities only: files, device nodes, and
-// the links and libraries that its hook is told of.
+// Removes from a document's edits what belongs only to other capabilities: files, device nodes, and
+// the links and libraries in its hook's flags.
 void KeepCapabilities(Capabilities wanted, CdiEdits& edits);
 
 }  // namespace gantry::container

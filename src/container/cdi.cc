@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CDI documents as values: writing ours, reading any. Written as the oldest version that has all
-// that is in it (0.5.0 for `hostPath`), because containerd 1.7 refuses a whole file whose version
-// it does not know.
+// How are CDI documents read and written? Written in the oldest version that has everything in it
+// (0.5.0 for `hostPath`), because containerd 1.7 rejects the entire file if its version is unknown.
 #include "container/cdi.h"
 
 #include <algorithm>
@@ -87,7 +86,7 @@ Json EditsJson(const CdiEdits& edits) {
   return json;
 }
 
-// Walks a document and remembers the first thing that is wrong with it.
+// Walks a document and remembers its first mistake.
 class Reader {
  public:
   Result<CdiSpec> Read(const Json& json) {

@@ -12,13 +12,13 @@
 
 // Documents of the Container Device Interface (CDI,
 // github.com/cncf-tags/container-device-interface, SPEC.md 0.7): what a runtime adds to a container
-// that asks for `<vendor>/<class>=<device>`.
+// that requests `<vendor>/<class>=<device>`.
 namespace gantry::container {
 
 struct CdiDeviceNode {
   std::string path;       // in the container
   std::string host_path;  // empty: the same as `path`
-  // What a document may say beside; where it does not, the node of the host decides.
+  // Optional in a document; if absent, the host's node decides.
   std::string type = {};  // "c", "b", "u", "p"
   std::optional<long long> major = {};
   std::optional<long long> minor = {};
@@ -52,7 +52,7 @@ struct CdiEdits {
   std::vector<CdiMount> mounts;
   std::vector<CdiHook> hooks;
   std::vector<unsigned> additional_gids = {};  // of the container's process
-  // `intelRdt` and `netDevices` as their JSON text, handed on as they are; empty: none.
+  // `intelRdt` and `netDevices` as their JSON text, passed on unchanged; empty: none.
   std::string intel_rdt = {};
   std::string net_devices = {};
   auto operator<=>(const CdiEdits&) const = default;
@@ -69,19 +69,19 @@ struct CdiSpec {
   std::vector<CdiDevice> devices;
   CdiEdits edits;  // for every container that gets any of the devices
   std::map<std::string, std::string> annotations = {};
-  std::string version = {};  // as it was read; it is written as the oldest that has all of it
+  std::string version = {};  // as read; written as the oldest version that has everything in it
 };
 
-// The document as it is written to a file: JSON (which every YAML reader reads too), two spaces,
-// a line feed at the end; the same spec always gives the same bytes.
+// The document as a file: JSON (which every YAML reader accepts too), two spaces, a line feed at
+// the end. The same spec always gives the same bytes.
 std::string CdiText(const CdiSpec& spec);
 Json CdiJson(const CdiSpec& spec);
 
 // The same as YAML, as NVIDIA's nvidia-ctk writes it.
 std::string CdiYaml(const CdiSpec& spec);
 
-// Reads a document in JSON or YAML. kInvalid names the field; kUnsupported one that no version up
-// to 1.1.0 has: it is refused rather than dropped.
+// Reads a document in JSON or YAML. kInvalid names the field; kUnsupported names one that no
+// version up to 1.1.0 has: it is rejected, not dropped.
 Result<CdiSpec> ParseCdi(std::string_view text);
 
 // "vendor/class=name" -> its two parts; nullopt if it is not a qualified name: all three are

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which program is called for a container's hooks, how often, and with which words? Every call is a
-// process at every container start, so Gantry's program does everything in one. It is not the only
-// one that a node may have: nvidia-cdi-hook and nvidia-ctk of NVIDIA's Container Toolkit
-// before 1.18 end with an error at a hook that they do not know, later ones leave it undone, and
-// all of them end with an error at an unknown flag of a hook that they know.
+// Which program runs a container's hooks, how often, and with which arguments? Every call is a
+// process at every container start, so Gantry's program does everything in one. A node may have
+// NVIDIA's programs instead: nvidia-cdi-hook and nvidia-ctk before 1.18 fail at an unknown hook,
+// later ones ignore it, and all of them fail at an unknown flag of a known hook.
 #include "container/cdi_hooks.h"
 
 #include <algorithm>
@@ -23,7 +22,7 @@ bool Wanted(std::string_view name, const HookSwitches& switches) {
          });
 }
 
-// The work without that of hooks which are switched off.
+// The work without that of disabled hooks.
 HookWork WithoutDisabled(const HookSwitches& switches, HookWork work) {
   if (!Wanted("update-ldcache", switches)) {
     for (const HookLibrary& library : work.libraries) {
@@ -55,7 +54,7 @@ class Calls {
  public:
   explicit Calls(const HookProgram& program) : program_(program) {}
 
-  // A call that has nothing to do is left out.
+  // A call without work is left out.
   void Add(std::string_view name, const std::vector<std::string>& flags) {
     if (flags.empty()) {
       return;
@@ -108,7 +107,7 @@ std::vector<std::string> FlagsOfOurs(const HookWork& work) {
   return flags;
 }
 
-// 1.17.8 knows neither the other hooks nor more of these flags.
+// 1.17.8 has neither the other hooks nor more of these flags.
 void AddNvidias(const HookWork& work, Calls& calls) {
   std::vector<std::string> links;
   AddLinks("--link", work.links, links);
@@ -118,8 +117,8 @@ void AddNvidias(const HookWork& work, Calls& calls) {
     folders.insert(ParentOf(library.path));
   }
   calls.Add("create-symlinks", links);
-  // Its libraries are to be in the cache: before update-ldcache. Elsewhere than at the usual place
-  // 1.17.8 does not look.
+  // Before update-ldcache, so that the cache gets its libraries. 1.17.8 only searches the usual
+  // folder.
   if (work.compat_folder.empty() && !work.driver_version.empty()) {
     calls.Add("enable-cuda-compat", {"--host-driver-version", work.driver_version});
   }

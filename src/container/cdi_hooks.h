@@ -12,13 +12,13 @@ namespace gantry::container {
 
 // The program on the host that the hooks call.
 struct HookProgram {
-  std::string path;  // "/usr/local/nvidia/toolkit/nvidia-cdi-hook"; empty: documents have no hook
-  // It was seen to be Gantry's (hook_program.h). Any other gets hooks by the names and flags that
-  // NVIDIA's programs know from 1.17.8 on, which Gantry's knows as well.
+  std::string path;  // "/usr/local/nvidia/toolkit/nvidia-cdi-hook"; empty: documents get no hook
+  // It is Gantry's (hook_program.h). Any other program gets the hooks and flags that NVIDIA's
+  // programs have since 1.17.8; Gantry's has them too.
   bool ours = false;
 };
 
-// NVIDIA's names of hooks that are left out ("all": every one), and those that stay all the same.
+// NVIDIA's names of disabled hooks ("all": every one), and those that stay enabled.
 struct HookSwitches {
   std::vector<std::string> disabled;
   std::vector<std::string> enabled;
@@ -34,29 +34,29 @@ struct HookLibrary {
   std::string path;
 };
 
-// What is to be done, by NVIDIA's names of hooks.
+// The work to do, by NVIDIA's names of hooks.
 struct HookWork {
   // create-symlinks
   std::vector<HookLink> links;
-  std::vector<HookLink> device_links = {};  // to device nodes that not every container gets
+  std::vector<HookLink> device_links = {};  // to device nodes that only some containers get
   // enable-cuda-compat; without a driver version the image's CUDA is not compared.
   std::string driver_version = {};
   std::string cuda_version = {};
-  std::string compat_folder = {};  // empty: the usual
-  // update-ldcache. The libraries are linked by their SONAMEs too, which create-symlinks does if
-  // update-ldcache is switched off; in the folders they are looked for at every start.
+  std::string compat_folder = {};  // empty: the default
+  // update-ldcache. Also links the libraries by their SONAMEs, which create-symlinks does if
+  // update-ldcache is disabled. Libraries in the folders are looked up at every start.
   std::vector<HookLibrary> libraries = {};
   std::vector<std::string> folders = {};
   bool disable_device_node_modification = false;
   bool update_application_profile = false;
 };
 
-// The hooks that do the work: one call of a program of ours, else one for each of NVIDIA's hooks.
+// The hooks that do the work: one call of Gantry's program, else one for each of NVIDIA's hooks.
 std::vector<CdiHook> HooksFor(const HookProgram& program, const HookSwitches& switches,
                               const HookWork& work);
 
-// The words of a call of the hook `name`: its program's name and its own, and between them the word
-// `hook` for nvidia-ctk, of which hooks are a sub-command.
+// The arguments of a call of the hook `name`: the program's name and the hook's, with `hook`
+// between them for nvidia-ctk, where hooks are a subcommand.
 std::vector<std::string> HookWords(const std::string& program_path, std::string_view name);
 
 }  // namespace gantry::container

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finding a device in the CDI documents of a node. A document is parsed only if its text names one
-// of the kinds asked for: this runs at container starts.
+// Which CDI document of a node has a device? A document is parsed only if its text contains one of
+// the requested kinds, because this runs at container starts.
 #include "container/cdi_registry.h"
 
 #include <algorithm>
@@ -20,14 +20,14 @@ std::string Escaped(std::string kind) {
   return slash == std::string::npos ? kind : kind.insert(slash, 1, '\\');
 }
 
-// Which file has a device, and in which of the folders.
+// The file that has a device, and its folder.
 struct Place {
   size_t folder = 0;
   std::string path;
 };
 
-// One file's devices beside those of the files before. Two of one folder are in conflict for good,
-// also if a later folder has the device once more: so the library of containerd has it.
+// Adds one file's devices to those of the files before. Two of one folder stay in conflict, also if
+// a later folder has the device again, as in containerd's library.
 void Note(const CdiSpec& spec, const Place& place, std::map<std::string, Place>& places,
           CdiRegistry& registry) {
   for (const CdiDevice& device : spec.devices) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A document that one reader takes and the other does not gives two sets of devices for one name.
+// Would containerd's and CRI-O's library accept this CDI document? If only one reader accepted it,
+// one name would have two sets of devices.
 #include "container/cdi_rules.h"
 
 #include <algorithm>
@@ -63,7 +64,7 @@ Status Broken(std::string_view what, std::string_view rule) {
 }
 
 Status CheckVersion(const CdiSpec& spec) {
-  // "v0.5.0" is taken too.
+  // "v0.5.0" is accepted too.
   const std::string_view written =
       std::string_view(spec.version).substr(spec.version.starts_with('v') ? 1 : 0);
   const auto found = std::ranges::find(kVersions, written);

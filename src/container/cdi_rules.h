@@ -6,11 +6,11 @@
 #include "base/error.h"
 #include "container/cdi.h"
 
-// What a CDI document has to be beside readable, as the library of containerd and CRI-O has it
-// (container-device-interface, pkg/cdi and specs-go): it leaves out a whole file that is not so.
+// The rules for a CDI document in the library of containerd and CRI-O (container-device-interface,
+// pkg/cdi and specs-go), which ignores the entire file if it breaks one.
 namespace gantry::container {
 
-// The oldest version of CDI that has all that the document uses.
+// The oldest version of CDI that has everything the document uses.
 std::string OldestCdiVersion(const CdiSpec& spec);
 
 // kInvalid names the rule that the document breaks.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The NVIDIA runtimes in containerd's configuration. Schema 2 and newer: one drop-in file of ours
-// in the root file's own schema, and one entry in the root file's `imports`, put in as text so that
-// every other byte stays. Schema 1 reads no drop-in under other names: the root file gets a marked
-// block, as it does where no drop-in is wished for. Before 2.1 containerd replaces a plugin's whole
-// table by that of an imported file, so there the drop-in repeats what the root file says of the
-// CRI plugin.
+// How does containerd's configuration get the NVIDIA runtimes? Schema 2 and newer: by one drop-in
+// file in the root file's own schema, and one entry in the root file's `imports`, inserted as text
+// so that every other byte stays. Schema 1 reads no drop-in under other names: the root file gets a
+// marked block, also if no drop-in is wanted. Before 2.1 containerd replaces a plugin's entire
+// table by that of an imported file, so the drop-in repeats the root file's settings of the CRI
+// plugin.
 #include "container/containerd.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace {
 constexpr ContainerdVersion kMergesTables{2, 1};
 constexpr ContainerdVersion kCdiByDefault{2, 0};
 constexpr std::string_view kBlockBegin = "# >>> NVIDIA runtimes, kept by the GPU operator\n";
-// The same after a file whose last line has no end: that line feed is ours too.
+// The same after a file whose last line has no end: that line feed is Gantry's too.
 constexpr std::string_view kBlockBeginBare =
     "\n# >>> NVIDIA runtimes, kept by the GPU operator (this line feed too)\n";
 constexpr std::string_view kBlockEnd = "# <<< NVIDIA runtimes\n";
@@ -32,7 +32,7 @@ constexpr std::string_view kHead =
     "the\n"
     "# file when it is uninstalled.\n";
 
-// Where our block starts: it was added to the end, so its first line is the last of its kind.
+// The start of Gantry's block: it was appended, so its first line is the last of its kind.
 size_t BlockStart(std::string_view text) {
   size_t begin = text.rfind(kBlockBegin);
   while (begin != std::string_view::npos && begin > 0 && text[begin - 1] != '\n') {
@@ -51,8 +51,8 @@ toml::table& Child(toml::table& parent, std::string_view key) {
   return *parent.get_as<toml::table>(key);
 }
 
-// A pattern that our drop-in matches and hardly another file: a pattern, because containerd does
-// not start when a file imported by its plain name is missing.
+// A pattern that matches the drop-in and hardly another file. Not a plain name: containerd does not
+// start if a file imported by its plain name is missing.
 std::string ImportPattern(const std::string& drop_in_path) {
   constexpr std::string_view kSuffix = ".toml";
   std::string stem = drop_in_path;
@@ -68,7 +68,7 @@ std::string ImportLine(const std::string& drop_in_path) {
 
 std::string VersionLine(int schema) { return format("version = {}{}", schema, kMark); }
 
-// Takes a whole line out of a text, if it is there.
+// Removes an entire line from a text, if present.
 std::string WithoutLine(std::string text, const std::string& line) {
   for (size_t at = text.find(line); at != std::string::npos; at = text.find(line, at + 1)) {
     const bool starts = at == 0 || text[at - 1] == '\n';
@@ -83,7 +83,7 @@ std::string WithoutLine(std::string text, const std::string& line) {
   return text;
 }
 
-// Takes our lines out that set a key, whatever its value.
+// Removes Gantry's lines that set a key, whatever its value.
 std::string WithoutMarkedKey(std::string text, std::string_view key) {
   const std::string begin = format("{} = ", key);
   for (const std::string& line : Split(text, '\n')) {
@@ -101,7 +101,7 @@ std::string WithLineAfter(std::string text, size_t offset, const std::string& li
   return text.insert(end, complete ? line + "\n" : "\n" + line);
 }
 
-// The root file with our pattern among its imports.
+// The root file with Gantry's pattern among its imports.
 std::string WithOurImport(const std::string& text, const toml::table& root,
                           const std::string& drop_in_path) {
   const toml::node* node = root.get("imports");
@@ -123,9 +123,9 @@ std::vector<NvidiaRuntime> WantedRuntimes(const ContainerdWish& wish) {
   return NvidiaRuntimes(wish.runtime_name, wish.program);
 }
 
-// What the root file and its imports say of the CRI plugin, as containerd puts them together: key
-// by key where it merges tables, and there each file is read by its own schema; else the last file
-// that has the table counts.
+// The settings of the CRI plugin in the root file and its imports, as containerd merges them: key
+// by key if it merges tables, each file by its own schema; else the last file with the table
+// counts.
 toml::table PresentCri(const toml::table& root, const ContainerdWish& wish, int schema) {
   toml::table present;
   if (const toml::table* table = CriTable(root, schema)) {
@@ -223,7 +223,7 @@ class Planner {
            cri_["containerd"]["default_runtime_name"].value_or(std::string()) != wish_.runtime_name;
   }
 
-  // The tables that we add: {<CRI plugin>: {enable_cdi, containerd: {runtimes: ...}}}.
+  // The tables to add: {<CRI plugin>: {enable_cdi, containerd: {runtimes: ...}}}.
   toml::table Additions() {
     toml::table cri;
     if (CdiToSwitch()) {
@@ -234,8 +234,8 @@ class Planner {
       containerd.insert_or_assign("default_runtime_name", wish_.runtime_name);
     }
     toml::table& runtimes = Child(containerd, "runtimes");
-    // There, a table of runtimes takes the place of the built-in one, and without its default
-    // runtime containerd answers no CRI call.
+    // A table of runtimes replaces the built-in one here, and without its default runtime
+    // containerd answers no CRI call.
     const std::string named =
         cri_["containerd"]["default_runtime_name"].value_or(std::string("runc"));
     if (!MergesTables(wish_.version) && named == "runc" &&
@@ -269,7 +269,7 @@ class Planner {
     return {};
   }
 
-  // A root file's text that reads our drop-in.
+  // The text of a root file that reads the drop-in.
   [[nodiscard]] Result<std::string> Importing(const std::string& text) const {
     if (ImportsPath(text, wish_.root_path, wish_.drop_in_path)) {
       return text;
@@ -279,7 +279,7 @@ class Planner {
     return add_version_ ? VersionLine(plan_.schema) + "\n" + importing : importing;
   }
 
-  // Tables of ours at the end of the root file, single keys in the tables that are there.
+  // Gantry's tables at the end of the root file, single keys in existing tables.
   Status PlanBlock() {
     if (!wish_.edit_root) {
       return Fail(ErrorKind::kUnsupported,
@@ -317,8 +317,8 @@ class Planner {
     return {};
   }
 
-  // Moves what a table of ours says to the table of that path in the text, as far as that says
-  // something of the same, or is of a runtime: TOML allows no second header of it.
+  // Moves the keys of one of Gantry's tables to the table of that path in the text, if that has
+  // keys of the same, or is a runtime's: TOML allows no second header of it.
   static Status PutInPlace(const std::vector<std::string_view>& path, toml::table& ours,
                            std::string& text) {
     std::vector<std::string> keys;
@@ -353,8 +353,8 @@ class Planner {
     return {};
   }
 
-  // Moves a key of ours from a table of the block to the text, if that has a header of this table
-  // already: TOML allows no second one.
+  // Moves one of Gantry's keys from a table of the block to the text, if the text already has a
+  // header of this table: TOML allows no second one.
   static Status PutUnderHeader(const std::vector<std::string_view>& table, std::string_view key,
                                toml::table& ours, std::string& text) {
     TRY_ASSIGN(const toml::table root, ParseToml(text));
@@ -369,13 +369,13 @@ class Planner {
 
   const ContainerdWish& wish_;
   ContainerdPlan plan_;
-  std::string read_before_;  // the file that containerd reads, without our part
+  std::string read_before_;  // the file that containerd reads, without Gantry's part
   toml::table root_;
   toml::table cri_;
   bool add_version_ = false;
 };
 
-// Takes our pattern out of an `imports` that has others too.
+// Removes Gantry's pattern from an `imports` that has others too.
 std::string WithoutOurElement(const std::string& text, const std::string& drop_in_path) {
   const auto root = ParseToml(text);
   const toml::node* node = root ? root->get("imports") : nullptr;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// In which order does containerd read its files, and would a later one undo ours? It reads the root
-// file, then what that imports, pattern by pattern in the order of the names, then what those
-// import; a file counts once.
+// In which order does containerd read its files, and would a later one override Gantry's drop-in?
+// It reads the root file, then its imports, pattern by pattern in the order of the names, then
+// theirs; a file counts once.
 #include "container/containerd_imports.h"
 
 #include <fnmatch.h>
@@ -22,7 +22,7 @@ namespace {
 constexpr char kLastName[] = "zz-nvidia.toml";
 constexpr char kOwnFolder[] = "nvidia.d/99-nvidia.toml";  // beside the folder of drop-ins
 
-// One way to write a path, because they are compared and sorted.
+// One spelling for a path, because paths are compared and sorted.
 std::string Normal(const std::string& path) {
   return std::filesystem::path(path).lexically_normal().string();
 }
@@ -65,7 +65,7 @@ class Reader {
     return WithoutRoot(host_root_, here).value_or(here);
   }
 
-  // The files that are there, and ours, which may not be.
+  // The existing files, and Gantry's, which may not exist.
   [[nodiscard]] Result<std::vector<std::string>> Matching(const std::string& pattern) const {
     TRY_ASSIGN(std::vector<std::string> paths, GlobInRoot(host_root_, pattern));
     for (std::string& path : paths) {
@@ -102,7 +102,7 @@ class Reader {
   std::set<std::string> seen_;
 };
 
-// The last file after ours that has the CRI plugin's table; nullptr: none.
+// The last file after Gantry's that has the CRI plugin's table; nullptr: none.
 const ImportedFile* Undoer(const ImportedFiles& imports) {
   for (size_t i = imports.files.size(); i > imports.before_ours; --i) {
     if (ConfiguresCri(imports.files[i - 1].text)) {
@@ -116,7 +116,8 @@ const ImportedFile* Undoer(const ImportedFiles& imports) {
 
 Result<bool> IsRead(const std::string& host_root, const ContainerdWish& wish,
                     const std::string& path) {
-  // A file that is not there yet is found by its pattern alone, so by its folder's real name too.
+  // A file that does not exist yet is matched by the pattern only, so also by its folder's real
+  // name.
   const auto real = ResolveInRoot(host_root, path);
   for (const std::string& name :
        {path, real ? WithoutRoot(host_root, *real).value_or(path) : path}) {
@@ -147,7 +148,7 @@ Result<DropInPlace> PlaceDropIn(const std::string& host_root, const ContainerdWi
                                            longer + kLastName};
   for (const std::string& other : others) {
     TRY_ASSIGN(ImportedFiles imports, Reader(host_root, wish, other).Read(ours));
-    // Without a pattern that matches it, it is read only if the root file may be given one.
+    // Without a pattern that matches it, it is read only if the root file may get one.
     if (Undoer(imports) == nullptr && (imports.ours_named || wish.edit_root)) {
       return DropInPlace{
           .path = other,
@@ -157,7 +158,7 @@ Result<DropInPlace> PlaceDropIn(const std::string& host_root, const ContainerdWi
                            undoer->path, wished, other)};
     }
   }
-  return place;  // the trial refuses it
+  return place;  // the trial will reject it
 }
 
 std::string WhyNoCri(const ContainerdWish& wish, const ImportedFiles& imports) {

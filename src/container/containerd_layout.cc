@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whose is containerd's root file, told by its own text and its path, and where may ours be put?
-// k3s and RKE2 take any file named config.toml.tmpl for their template at the next start, so none
-// is ever written: a whole configuration in its place keeps a control plane down after a reboot.
+// Who owns containerd's root file, by its text and path, and where may a drop-in be put? k3s and
+// RKE2 use any file named config.toml.tmpl as their template at the next start, so Gantry never
+// writes one: a complete configuration in its place keeps a control plane down after a reboot.
 #include "container/containerd_layout.h"
 
 #include "base/option_value.h"
@@ -28,7 +28,7 @@ bool IsK0s(std::string_view text) {
          text.find("\n# k0s_managed=true") != std::string_view::npos;
 }
 
-// The first folder of which every *.toml is imported.
+// The first folder from which every *.toml is imported.
 std::string ImportedFolder(const ContainerdPlace& place) {
   for (const std::string& pattern : ImportPatterns(place.root_text, place.root_path)) {
     const std::string folder = ParentOf(pattern);
@@ -39,7 +39,7 @@ std::string ImportedFolder(const ContainerdPlace& place) {
   return "";
 }
 
-// A refresh of the snap moves its files to a new revision; "current" leads to the right one always.
+// A refresh of the snap moves its files to a new revision; "current" always leads to the right one.
 std::string WithoutRevision(const std::string& path) {
   if (!path.starts_with(kSnapFolder)) {
     return path;
@@ -48,8 +48,8 @@ std::string WithoutRevision(const std::string& path) {
   return std::string(kSnapFolder) + "current" + path.substr(end);
 }
 
-// The asked file is the root file, one that it imports, or lies where its distribution has such
-// files; else nobody reads it.
+// The requested file is the root file, one that it imports, or one in its distribution's folder;
+// else containerd does not read it.
 bool IsKnown(const ContainerdPlace& place, const ContainerdLayout& layout) {
   const std::string& asked = place.asked_root;
   const bool by_owner = layout.owner != ContainerdOwner::kAdministrator;
@@ -134,7 +134,7 @@ Result<ContainerdLayout> LayoutOf(const ContainerdPlace& place) {
     }
   }
   TRY(CheckAsked(place, layout));
-  // k0s and k3s read no other folder, whatever was asked for.
+  // k0s and k3s read no other folder, whatever was requested.
   if (!place.asked_drop_in.empty() && layout.edit_root) {
     layout.drop_in_path = place.asked_drop_in;
   }

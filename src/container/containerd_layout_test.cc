@@ -14,7 +14,7 @@ using testing::IsEmpty;
 
 ContainerdLayout Layout(const ContainerdPlace& place) { return LayoutOf(place).value(); }
 
-// nct#1404: the folder was config.d, which nobody reads.
+// nct#1404: the folder was config.d, which containerd does not read.
 TEST(ContainerdLayout, Nct1404AnAdministratorsFileIsEditedAndTheDropInLiesInConfD) {
   const ContainerdLayout layout = Layout({.root_path = "/etc/containerd/config.toml",
                                           .root_text = "version = 2\n",
@@ -53,7 +53,7 @@ TEST(ContainerdLayout, Nct1222AnImportedFileSaysWhereTheDropInGoes) {
   EXPECT_EQ(Layout(place).drop_in_path, "/etc/containerd/site/99-nvidia.toml");
   place.root_text = "version = 2\nimports = [\"/opt/site/nvidia.toml\"]\n";
   EXPECT_EQ(Layout(place).drop_in_path, "/etc/containerd/conf.d/99-nvidia.toml")
-      << "a file of ours would not be read there";
+      << "Gantry's file would not be read there";
 }
 
 TEST(ContainerdLayout, AFileThatContainerdDoesNotReadIsRefused) {

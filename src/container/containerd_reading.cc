@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What does a text of containerd's configuration say: which files it reads, which handlers it has,
-// whether the CRI plugin works?
+// What does a file of containerd's configuration say: which files it imports, which handlers it
+// has, whether the CRI plugin is enabled?
 #include "container/containerd_reading.h"
 
 #include <fnmatch.h>
@@ -18,7 +18,7 @@
 namespace gantry::container {
 namespace {
 
-// The texts of a list at the root of a file.
+// The strings of a list at the root of a file.
 std::vector<std::string> TextsAt(std::string_view text, std::string_view key) {
   std::vector<std::string> texts;
   const auto root = ParseToml(text);
@@ -68,7 +68,7 @@ std::vector<std::string> ContainerdImports(std::string_view text) {
 }
 
 std::string DisabledCri(std::string_view text) {
-  // containerd 2 has two plugins in place of one, and 1.x also took the short name.
+  // containerd 2 has two plugins instead of one, and 1.x also accepted the short name.
   constexpr std::array<std::string_view, 4> kNames = {"cri", "io.containerd.grpc.v1.cri",
                                                       "io.containerd.cri.v1.runtime",
                                                       "io.containerd.cri.v1.images"};
@@ -80,7 +80,7 @@ std::string DisabledCri(std::string_view text) {
 std::vector<std::string> ImportPatterns(std::string_view text, const std::string& text_path) {
   std::vector<std::string> patterns = ContainerdImports(text);
   for (std::string& pattern : patterns) {
-    // One way to write a path, because patterns are compared with paths.
+    // One spelling for a path, because patterns are compared with paths.
     pattern = std::filesystem::path(
                   pattern.starts_with("/") ? pattern : JoinPath(ParentOf(text_path), pattern))
                   .lexically_normal()

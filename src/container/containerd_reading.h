@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-// What texts of containerd's configuration say. A text that is no TOML says nothing.
+// Facts from texts of containerd's configuration. A text that is not TOML has none.
 namespace gantry::container {
 
 // Of the program, from `containerd --version`; 0.0 if unknown.
@@ -22,7 +22,7 @@ ContainerdVersion ParseContainerdVersion(std::string_view output);
 // The `imports` of a file as written.
 std::vector<std::string> ContainerdImports(std::string_view text);
 
-// Those of the file at `text_path` as absolute patterns.
+// The same of the file at `text_path`, as absolute patterns.
 std::vector<std::string> ImportPatterns(std::string_view text, const std::string& text_path);
 
 // Whether that file names a path in its `imports`.
@@ -32,15 +32,15 @@ bool ImportsPath(std::string_view text, const std::string& text_path, const std:
 bool ConfiguresCri(std::string_view text);
 
 // Which of a file's disabled_plugins is the CRI plugin or a part of it, by any of its names; empty:
-// none is. Then no kubelet can use this containerd.
+// none. If one is disabled, no kubelet can use this containerd.
 std::string DisabledCri(std::string_view text);
 
-// The same text with its `imports` replaced, for a trial run with files elsewhere. No change if it
+// The same text with its `imports` replaced, for a trial run with files elsewhere. Unchanged if it
 // has none.
 std::string WithImports(std::string_view text, const std::vector<std::string>& files);
 
-// What `containerd config dump` printed, reduced to what it means: two dumps with equal answers
-// need no restart between them. kInvalid if it is no TOML.
+// The output of `containerd config dump`, normalized: between two equal results no restart is
+// needed. kInvalid if it is not TOML.
 Result<std::string> EffectiveConfig(std::string_view dump);
 
 // Runtime handlers in such a dump.

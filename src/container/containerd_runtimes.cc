@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a runtime of ours has in common with the node's others. Whose a runtime is tells its
-// program; its name is any that the node's owner likes.
+// Which settings does a Gantry runtime share with the node's other runtimes? A runtime's program
+// shows whose it is; its name may be any.
 #include "container/containerd_runtimes.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ constexpr std::string_view kProgram = "BinaryName";
 constexpr std::string_view kProgramBefore = "Runtime";  // of containerd's first shim
 constexpr std::string_view kSystemd = "SystemdCgroup";
 
-// As the table spells a key.
+// The key as the table spells it.
 std::vector<std::string> Spellings(const toml::table& options, std::string_view key) {
   std::vector<std::string> found;
   for (const auto& [name, value] : options) {
@@ -52,8 +52,8 @@ const toml::table* TemplateRuntime(const toml::table& cri) {
   return nullptr;
 }
 
-// Where the files have a table of the same runtime already, containerd puts the two together: each
-// spelling of it says the same then.
+// If the files already have a table of the same runtime, containerd merges the two: set each
+// spelling of the key to the same value.
 void SpellAsPresent(const toml::table& present, toml::table& options) {
   const toml::table ours = options;
   for (const auto& [key, value] : ours) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What runtimes of ours take over, from AKS's and Kubespray's files among others.
+// The settings that Gantry's runtimes take over, from AKS's and Kubespray's files among others.
 #include "container/containerd_runtimes.h"
 
 #include <gmock/gmock.h>

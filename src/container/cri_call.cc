@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// gRPC is HTTP/2 with a length before each message; a single call is a hundred fixed bytes and a
-// message, and of the answer only the DATA frames count. A gRPC library would cost this process
-// more memory than all the rest of it.
+// How is one gRPC method called without a gRPC library? gRPC is HTTP/2 with a length before each
+// message: a call is a hundred fixed bytes and a message, and only the response's DATA frames
+// count. A gRPC library would cost this process more memory than everything else in it.
 #include "container/cri_call.h"
 
 #include <cstdint>
@@ -29,8 +29,8 @@ constexpr size_t kFrameHead = 9;
 constexpr size_t kMessageHead = 5;
 constexpr size_t kMostReceived = size_t{4} << 20;
 
-// Windows of 64 MiB, more than an answer ever has (64 KB is the default): nothing waits for our
-// consent.
+// Windows of 64 MiB, more than any response has (the default is 64 KB), so that no WINDOW_UPDATE is
+// needed.
 constexpr std::string_view kWideStream("\0\x04\x04\0\0\0", 6);  // SETTINGS_INITIAL_WINDOW_SIZE
 constexpr std::string_view kWideConnection("\x04\0\0\0", 4);
 
@@ -51,7 +51,7 @@ std::string Literal(std::string_view text) {
          std::string(text);  // shorter than 127: one byte of length
 }
 
-// Before a message: that it is not compressed, and its length in 4 bytes.
+// The prefix of a message: not compressed, and its length in 4 bytes.
 std::string MessageHead(size_t size) {
   std::string head(kMessageHead, '\0');
   for (size_t i = kMessageHead; size > 0; size >>= 8) {
@@ -60,7 +60,7 @@ std::string MessageHead(size_t size) {
   return head;
 }
 
-// The whole request. Header fields by HPACK (RFC 7541): an indexed field is one byte with the top
+// The entire request. Header fields by HPACK (RFC 7541): an indexed field is one byte with the top
 // bit set, a literal without indexing is 0x0 + the index of its name (0: the name follows).
 std::string Request(std::string_view method, std::string_view message) {
   constexpr char kPost = '\x83';
@@ -77,7 +77,7 @@ std::string Request(std::string_view method, std::string_view message) {
          Frame(kData, kEndStream, 1, MessageHead(message.size()) + std::string(message));
 }
 
-// The message that a call's DATA frames carry, without its length.
+// The message in a call's DATA frames, without its length.
 Result<std::string> Answer(UnixCall& call, const std::string& path, size_t most) {
   std::string message;
   while (true) {
@@ -110,7 +110,7 @@ Result<std::string> Answer(UnixCall& call, const std::string& path, size_t most)
     }
     const bool ours = byte(3) == kData || byte(3) == kHeaders;
     if (ours && (flags & kEndStream) != 0) {
-      // An error of gRPC has a status in its trailers and no message.
+      // A gRPC error has a status in its trailers and no message.
       return message.size() < kMessageHead
                  ? Fail(ErrorKind::kUnavailable, format("ask {}: it answered with an error", path))
                  : Result<std::string>(message.substr(kMessageHead));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which containers does the engine start at this moment? What CRI lists, read without protobuf.
+// Which containers is the engine starting now? From CRI's lists, read without a protobuf library.
 #include "container/cri_starts.h"
 
 #include <algorithm>

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 
-// Starts of containers that a restart of the container runtime would cut off.
+// Starts of containers that a restart of the container runtime would interrupt.
 namespace gantry::container {
 
 struct CriSandbox {
@@ -24,23 +24,23 @@ struct CriSandbox {
 struct CriContainer {
   std::string name;
   std::string sandbox_id;
-  bool started = false;  // also: and ended since
+  bool started = false;  // also if it has ended since
   WallTime created;
   bool operator==(const CriContainer&) const = default;
 };
 
 // The protobuf messages ListPodSandboxResponse and ListContainersResponse (runtime.v1). Fields that
-// are not needed are skipped; kInternal: it is broken.
+// are not needed are skipped; kInternal: malformed.
 Result<std::vector<CriSandbox>> ParseCriSandboxes(std::string_view message);
 Result<std::vector<CriContainer>> ParseCriContainers(std::string_view message);
 
-// A start takes tenths of a second. What is older than this and has not started was given up, or
-// waits for an image that is pulled: it is not waited for.
+// A start takes tenths of a second. An older container that has not started was abandoned, or waits
+// for an image pull: no restart waits for it.
 constexpr std::chrono::seconds kStartTakes{5};
 
-// The containers that were made and not started yet, as "<namespace>/<pod> <container>", and the
-// pods with a sandbox and no container yet, as "<namespace>/<pod>". Ask for the containers first:
-// what is made between the two questions is found then.
+// The containers that were created and not started yet, as "<namespace>/<pod> <container>", and the
+// pods with a sandbox and no container yet, as "<namespace>/<pod>". List the containers first, so
+// that what is created between the two lists is found.
 std::vector<std::string> StartsUnderWay(const std::vector<CriSandbox>& sandboxes,
                                         const std::vector<CriContainer>& containers, WallTime now);
 

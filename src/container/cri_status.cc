@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One question to a container runtime after it was restarted.
+// Is a container runtime ready after its restart, and which handlers does it have? By one CRI call.
 #include "container/cri_status.h"
 
 #include "base/json.h"
@@ -19,7 +19,7 @@ bool IsReady(std::string_view condition) {
   return runtime && set;
 }
 
-// Names of the runtimes in the configuration that containerd prints into `info`, as JSON.
+// Names of the runtimes in the configuration that containerd returns in `info`, as JSON.
 void TakeConfiguredRuntimes(std::string_view entry, std::vector<std::string>& into) {
   std::string_view key;
   std::string_view value;

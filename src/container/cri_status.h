@@ -10,16 +10,16 @@
 
 namespace gantry::container {
 
-// What a container runtime says of itself (runtime.v1.RuntimeService/Status).
+// The status that a container runtime reports (runtime.v1.RuntimeService/Status).
 struct CriStatus {
   bool ready = false;  // its condition RuntimeReady
-  // Names of the runtime handlers. containerd before 2.0 names none; there they are those of the
-  // configuration that it runs with, which it tells when asked for more.
+  // Names of the runtime handlers. containerd before 2.0 does not list them; then they come from
+  // its running configuration, which the verbose status contains.
   std::vector<std::string> handlers;
 };
 
-// Asks on the runtime's unix socket; blocks until the answer, at most `limit`. kNotFound or
-// kUnavailable: nobody listens; kTimeout: no answer; kInternal: an answer that is no status.
+// Calls on the runtime's unix socket; blocks for at most `limit`. kNotFound or kUnavailable: no
+// process listens; kTimeout: no response; kInternal: a response that is not a status.
 Result<CriStatus> AskCriStatus(const std::string& socket_path, std::chrono::milliseconds limit);
 
 // The protobuf message StatusResponse. Fields that are not needed are skipped.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which drop-in gives CRI-O the NVIDIA runtimes, from the files that it reads already. A runtime of
-// ours has the settings of the default one, since CRI-O takes nothing over by itself.
+// Which drop-in gives CRI-O the NVIDIA runtimes? It depends on the files that CRI-O already reads.
+// Gantry's runtimes get the settings of the default one, since CRI-O inherits nothing.
 #include "container/crio.h"
 
 #include <algorithm>

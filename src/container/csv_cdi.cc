@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the lists of a Tegra board to a CDI document. What a list names and the board has not is
-// left out: one list serves boards with different parts.
+// Which CDI document do the lists of a Tegra board give? Listed files that the board lacks are left
+// out: one list serves boards with different parts.
 #include "container/csv_cdi.h"
 
 #include <fnmatch.h>
@@ -77,7 +77,7 @@ CdiSpec CsvCdi(const CsvInput& input) {
   spec.edits.env.emplace_back("NVIDIA_VISIBLE_DEVICES=void");
   spec.edits.hooks = HooksFor(input.hook, input.hook_switches, work);
   for (const std::string& name : input.names) {
-    // CDI takes no device that adds nothing.
+    // CDI rejects a device that adds nothing.
     spec.devices.push_back({name, {spec.edits.env, {}, {}, {}}});
   }
   return spec;

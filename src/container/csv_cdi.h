@@ -11,10 +11,10 @@
 #include "container/cdi_hooks.h"
 
 // Tegra: the driver is part of the board's system image, and files in
-// /etc/nvidia-container-runtime/host-files-for-container.d list what a container gets of it.
+// /etc/nvidia-container-runtime/host-files-for-container.d list the files that a container gets.
 namespace gantry::container {
 
-// Containers get it too, where the board has it; no list names it.
+// Containers get it too, if the board has it; no list names it.
 inline constexpr char kTegraRelease[] = "/etc/nv_tegra_release";
 
 struct CsvLine {
@@ -24,7 +24,7 @@ struct CsvLine {
   bool operator==(const CsvLine&) const = default;
 };
 
-// Lines "dev|dir|lib|sym, <path>"; empty ones and those that begin with '#' are skipped. kInvalid
+// Lines "dev|dir|lib|sym, <path>"; empty lines and those that begin with '#' are skipped. kInvalid
 // names the line.
 Result<std::vector<CsvLine>> ParseCsv(std::string_view text);
 
@@ -34,10 +34,10 @@ struct CsvInput {
   std::vector<std::string> ignored;  // patterns of paths, as glob(7)
   HookProgram hook;
   HookSwitches hook_switches = {};
-  std::string compat_folder = {};  // of the image's CUDA compatibility libraries; empty: the usual
+  std::string compat_folder = {};  // of the image's CUDA compatibility; empty: the default
   std::vector<std::string> names = {"all"};  // of devices, which are all alike
-  // What a path is on this node. `real`: with links resolved, empty if there is none; `target`: of
-  // a symbolic link.
+  // A path on this node. `real`: with links resolved, empty if absent; `target`: of a symbolic
+  // link.
   std::function<std::string(const std::string& path)> real;
   std::function<std::string(const std::string& path)> target;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The NVIDIA runtimes in Docker's one configuration file, which belongs to somebody else. What is
-// put in stands between two marks of white space, which is all that JSON allows beside its values.
+// How does Docker's one configuration file, which an administrator owns, get the NVIDIA runtimes?
+// The inserted members are between two marks of white space, which is all that JSON allows beside
+// its values.
 #include "container/docker.h"
 
 #include <algorithm>
@@ -19,7 +20,7 @@ size_t SkipBlanks(std::string_view text, size_t at) {
   return next == std::string_view::npos ? text.size() : next;
 }
 
-// One past the string that starts at `at`.
+// One past the end of the string that starts at `at`.
 size_t EndOfString(std::string_view text, size_t at) {
   for (++at; at < text.size() && text[at] != '"'; ++at) {
     at += text[at] == '\\' ? 1 : 0;
@@ -27,7 +28,7 @@ size_t EndOfString(std::string_view text, size_t at) {
   return std::min(at + 1, text.size());
 }
 
-// One past the value that starts at `at`, of a text that is JSON.
+// One past the end of the value that starts at `at`, in a text that is JSON.
 size_t EndOfValue(std::string_view text, size_t at) {
   int depth = 0;
   while (at < text.size()) {
@@ -47,7 +48,7 @@ size_t EndOfValue(std::string_view text, size_t at) {
   return at;
 }
 
-// Where the value of a key of the object at `object` starts; npos if it has no such key.
+// The start of the value of a key of the object at `object`; npos if it has no such key.
 size_t ValueOf(std::string_view text, size_t object, std::string_view key) {
   for (size_t at = SkipBlanks(text, object + 1); at < text.size() && text[at] == '"';) {
     const size_t end = EndOfString(text, at);
@@ -71,7 +72,7 @@ Json RuntimeValue(const NvidiaRuntime& runtime) {
   return {{"args", Json::array()}, {"path", runtime.program}};
 }
 
-// Members of ours, without the braces around them.
+// Gantry's members, without the braces around them.
 std::string RuntimeMembers(const std::vector<NvidiaRuntime>& runtimes) {
   std::vector<std::string> members;
   members.reserve(runtimes.size());
@@ -81,7 +82,7 @@ std::string RuntimeMembers(const std::vector<NvidiaRuntime>& runtimes) {
   return Join(members, ",");
 }
 
-// Puts `members` into the object that a key names, and makes that object if it is not there.
+// Inserts `members` into the object that a key names, and makes that object if it does not exist.
 std::string WithMembersAt(const std::string& text, const std::string& key,
                           const std::string& members) {
   const size_t root = SkipBlanks(text, 0);
@@ -92,7 +93,7 @@ std::string WithMembersAt(const std::string& text, const std::string& key,
 }
 
 // The text with another value for the last of `keys`, each a key of the value before. kUnsupported
-// if a key is spelled in a way in which it is not found.
+// if a key is spelled with escapes and not found.
 Result<std::string> WithValue(std::string text, const std::vector<std::string>& keys,
                               const Json& value) {
   size_t at = SkipBlanks(text, 0);
@@ -117,7 +118,7 @@ std::string WithoutMarked(std::string text) {
     }
     const bool comma = text[end_mark - 1] == ',';
     size_t end = end_mark + kMark.size();
-    // The object was empty, and somebody added a member behind ours.
+    // The object was empty, and another member was added after Gantry's.
     if (const size_t next = SkipBlanks(text, end);
         !comma && next < text.size() && text[next] == ',') {
       end = next + 1;
@@ -166,7 +167,7 @@ std::string WithoutNvidiaRuntimes(const std::string& text, const std::string& pr
 Result<DockerPlan> PlanDocker(const DockerWish& wish) {
   DockerPlan plan;
   const std::string given = wish.text.value_or("");
-  // What the owner asked for before may stay where it stands.
+  // A request that the owner made before may stay in its place.
   plan.before = wish.owner_asks ? WithoutMarked(given) : WithoutNvidiaRuntimes(given, wish.program);
   const bool blank = Trim(plan.before).empty();
   const auto json = ParseJson(blank ? "{}" : plan.before);
@@ -220,7 +221,7 @@ Result<DockerPlan> PlanDocker(const DockerWish& wish) {
   }
   const bool changed = text != (blank ? "{\n}\n" : plan.before);
   plan.text = changed ? text : plan.before;
-  // Taking the runtimes out again goes by the text, which keys that stand twice can mislead.
+  // The runtimes are removed by text, which duplicate keys can mislead.
   if (const auto again = ParseJson(WithoutNvidiaRuntimes(plan.text, wish.program));
       !again && !Trim(plan.text).empty()) {
     return Fail(ErrorKind::kInvalid,

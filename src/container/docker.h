@@ -8,8 +8,8 @@
 
 #include "base/error.h"
 
-// Docker's daemon.json (dockerd(8)): which text gives it the NVIDIA runtimes and CDI. It has no
-// drop-ins, so ours are members put in as text: every other byte stays. Texts in, texts out.
+// Docker's daemon.json (dockerd(8)): the text that gives it the NVIDIA runtimes and CDI. Docker has
+// no drop-ins, so members are inserted as text: every other byte stays. Texts in, texts out.
 namespace gantry::container {
 
 struct DockerWish {
@@ -19,24 +19,24 @@ struct DockerWish {
   std::string runtime_name = "nvidia";
   bool set_as_default = false;
   bool enable_cdi = true;
-  bool owner_asks = false;  // what the file says otherwise is replaced; else it is left
+  bool owner_asks = false;  // conflicting settings are replaced; else they are kept
 };
 
 struct DockerPlan {
-  std::string text;    // as it shall be; equal to `before` if nothing is to be done
-  std::string before;  // what it would be without us
+  std::string text;    // the desired text; equal to `before` if there is nothing to do
+  std::string before;  // without Gantry's part
   std::vector<std::string> handlers;
-  std::vector<std::string> remarks;  // what was asked for and is left to the owner of the file
+  std::vector<std::string> remarks;  // requested changes left to the file's owner
 };
 
-// kInvalid if the file is no JSON object, or a member of another type than dockerd reads.
+// kInvalid if the file is not a JSON object, or a member has another type than dockerd reads.
 Result<DockerPlan> PlanDocker(const DockerWish& wish);
 
-// The file without what PlanDocker put into it, also if somebody wrote it in another layout since.
-// Unchanged if it is no JSON.
+// The file without what PlanDocker added, also if it was reformatted since. Unchanged if it is not
+// JSON.
 std::string WithoutNvidiaRuntimes(const std::string& text, const std::string& program);
 
-// What a file means: two with equal answers need no reload between them. kInvalid if it is no JSON.
+// The meaning of a file: between two equal results no reload is needed. kInvalid if it is not JSON.
 Result<std::string> EffectiveDocker(const std::string& text);
 
 }  // namespace gantry::container

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One question to Docker after its configuration changed: which runtimes does it know now? Asked in
-// HTTP/1.0, whose answer ends with the connection and comes in one piece.
+// Which runtimes does Docker have after its configuration changed? One HTTP/1.0 request, whose
+// response ends with the connection and comes in one piece.
 #include "container/docker_status.h"
 
 #include "base/json.h"

@@ -12,17 +12,17 @@
 
 namespace gantry::container {
 
-// What Docker says of itself (Engine API, GET /info).
+// Docker's own report (Engine API, GET /info).
 struct DockerStatus {
   std::vector<std::string> runtimes;
   pid_t pid = 0;  // of the daemon that answered; 0: unknown
 };
 
-// Asks on Docker's unix socket; blocks until the answer, at most `limit`. kNotFound or
-// kUnavailable: nobody listens, or the daemon answers with an error; kTimeout: no answer.
+// Calls on Docker's unix socket; blocks for at most `limit`. kNotFound or kUnavailable: no process
+// listens, or the daemon returns an error; kTimeout: no response.
 Result<DockerStatus> AskDocker(const std::string& socket_path, std::chrono::milliseconds limit);
 
-// The whole answer of HTTP/1.0, head and body.
+// The entire response of HTTP/1.0, head and body.
 Result<DockerStatus> ParseDockerInfo(std::string_view answer);
 
 }  // namespace gantry::container

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which files under a driver root belong to the driver. The driver names its libraries by its own
-// version ("libcuda.so.535.247.01"), so the version found in one name selects all the others; what
-// is not named so (configuration, firmware, sockets) stands in the lists below, as NVIDIA's
-// documents for the Container Toolkit give them.
+// Which files under a driver root belong to the driver? Its libraries carry its version in their
+// names ("libcuda.so.535.247.01"), so the version in one name selects all others. Files without it
+// (configuration, firmware, sockets) are in the lists below, from NVIDIA's documents of the
+// Container Toolkit.
 #include "container/driver_files.h"
 
 #include <sys/stat.h>
@@ -50,7 +50,7 @@ constexpr std::array kNeutralLibraries = {
     "libnvidia-egl-xcb.so",
     "libnvidia-egl-xlib.so",
 };
-// Below a library folder; Ubuntu has the first.
+// Below a library folder; Ubuntu uses the first.
 constexpr std::array kXorgFolders = {
     "nvidia/xorg",
     "xorg/modules/drivers",
@@ -70,7 +70,7 @@ constexpr std::array kPrograms = {
 };
 constexpr std::array kProgramFolders = {"/usr/bin", "/usr/sbin",      "/bin",
                                         "/sbin",    "/usr/local/bin", "/opt/bin"};
-// Found under one of the first folders; they land under the second.
+// Found under one of the first folders; mounted under the second.
 struct ConfigPlace {
   const char* container_folder;
   std::vector<const char*> folders;
@@ -105,7 +105,7 @@ bool Exists(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0;
 }
 
-// The path in `root` with links resolved, as the root spells it; empty if nothing is there.
+// The path in `root` with links resolved, as the root spells it; empty if absent.
 std::string RealIn(const std::string& root, const std::string& path) {
   const Result<std::string> resolved = ResolveInRoot(root, path);
   if (!resolved || !Exists(*resolved)) {
@@ -263,8 +263,8 @@ class Finder {
     Links(ParentOf(path), BaseName(path), soname);
   }
 
-  // Names that programs link or dlopen beside the SONAME: "libcuda.so", and the one that GLX asks
-  // for. Only those that the host has too.
+  // Names that programs link or dlopen besides the SONAME: "libcuda.so", and the one that GLX
+  // loads. Only those that the host has too.
   void Links(const std::string& folder, const std::string& name, const std::string& soname) {
     const std::string stem = name.substr(0, name.find(".so") + 3);
     const std::string target = soname.empty() ? name : soname;
@@ -273,7 +273,7 @@ class Finder {
       found_.links[JoinPath(folder, stem)] = target;
     }
     if (stem == "libnvidia-allocator.so") {
-      // As GBM looks for a backend of the kernel driver nvidia-drm.
+      // As GBM searches for a backend of the kernel driver nvidia-drm.
       found_.links[JoinPath(folder, "gbm/nvidia-drm_gbm.so")] = "../libnvidia-allocator.so.1";
     }
     if (stem == "libGLX_nvidia.so") {
@@ -318,7 +318,7 @@ class Finder {
     const std::string release(&kernel.release[0]);
     std::vector<std::string> folders = {"/lib/firmware/updates/" + release, "/lib/firmware/updates",
                                         "/lib/firmware/" + release, "/lib/firmware"};
-    // A folder of the administrator's choice, looked at first as the kernel does.
+    // A folder chosen by the administrator, searched first, as the kernel does.
     const std::string custom(Trim(ReadFile(JoinPath(place_.sys_root, kFirmwarePath)).value_or("")));
     if (custom.starts_with('/')) {
       folders.insert(folders.begin(), custom);
@@ -409,7 +409,7 @@ std::vector<std::string> DrmNodes(const DriverPlace& place, const std::string& p
 
 namespace {
 
-// The number behind "<name> " in the kernel module's table of capabilities.
+// The number after "<name> " in the kernel module's table of capabilities.
 int CapabilityMinor(const std::string& table, const std::string& name, int usual) {
   for (const std::string& line : Split(table, '\n')) {
     if (line.starts_with(name + " ")) {

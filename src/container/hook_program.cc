@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that is asked what it can do has to be run, in the host's root and with the host's
-// loader. What it says can stand in its file instead.
+// Is a hook program Gantry's? Asking it would mean to run it in the host's root with the host's
+// loader, so its file contains a marker instead.
 #include "container/hook_program.h"
 
 #include <fcntl.h>
@@ -17,11 +17,11 @@
 namespace gantry::container {
 namespace {
 
-// The number goes up with each new flag of `create-container`: an older program would leave the
-// whole call undone.
+// The number is raised with each new flag of `create-container`: an older program would ignore the
+// entire call.
 [[gnu::used]] constexpr char kMarker[] = "gantry hook: create-container, flags of 1";
 
-// Not as one string: the programs are of some MB, and this runs in ones that are to stay small.
+// Read in pieces: the programs have some MB, and the callers must stay small.
 bool Holds(const Fd& file, std::string_view wanted) {
   constexpr size_t kPiece = size_t{64} << 10;
   std::array<char, kPiece> piece{};

@@ -7,16 +7,16 @@
 namespace gantry::container {
 
 enum class HookMaker {
-  kGantry,  // one that knows every flag that cdi_hooks.cc writes
-  kOther,   // NVIDIA's, a script, or Gantry's of another time
-  kAbsent,  // no program is there
+  kGantry,  // one that has every flag that cdi_hooks.cc writes
+  kOther,   // NVIDIA's, a script, or Gantry's of another version
+  kAbsent,  // there is no program
 };
 
-// Looks at the program at `path`, as the host spells it, under the host's root as mounted here.
-// Reads the file; nothing is run.
+// Reads the program at `path`, as the host spells it, under the host's root as mounted here. Runs
+// nothing.
 HookMaker MakerOfHook(const std::string& root, const std::string& path);
 
-// What MakerOfHook looks for in a file. A hook program has to be linked with it.
+// The marker that MakerOfHook looks for. A hook program must be linked with it.
 const char* HookMarker();
 
 }  // namespace gantry::container

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inventory as a text. Written and read by programs of one release, which are put on a host
-// together, so a text of another version is refused rather than read by guesses.
+// How is the inventory stored as text? Programs of one release, installed on a host together, write
+// and read it. So text of another version is rejected.
 #include "container/inventory.h"
 
 #include <array>
@@ -54,7 +54,7 @@ Json GpuJson(const CdiGpu& gpu, const GpuKind& kind) {
   return json;
 }
 
-// The lists of `count` texts each under a key.
+// The lists of `count` strings each under a key.
 std::vector<Texts> RowsAt(const Json& json, const char* key, size_t count) {
   std::vector<Texts> rows;
   for (const Json& entry : ListAt(json, key)) {

@@ -9,13 +9,13 @@
 #include "container/driver_files.h"
 #include "container/nvidia_cdi.h"
 
-// What a node's driver and GPUs are, found out once whenever they change and kept in a file, so
-// that what runs at a container start neither loads NVML nor reads a hundred libraries.
+// A node's driver and GPUs, kept in a file that is updated when they change, so that a container
+// start neither loads NVML nor reads a hundred libraries.
 namespace gantry::container {
 
 inline constexpr char kInventoryPath[] = "/run/nvidia/toolkit/inventory.json";
 
-// What a requirement of an image can be about (NVIDIA_REQUIRE_*).
+// The properties that a requirement of an image can name (NVIDIA_REQUIRE_*).
 struct GpuKind {
   std::string brand;         // "tesla"; empty: not known
   std::string architecture;  // compute capability: "8.0"; empty: not known
@@ -30,7 +30,7 @@ struct NodeInventory {
 };
 
 std::string InventoryText(const NodeInventory& inventory);
-// kInvalid if it is not ours, or of another version.
+// kInvalid if it is not an inventory, or of another version.
 Result<NodeInventory> ParseInventory(std::string_view text);
 
 }  // namespace gantry::container

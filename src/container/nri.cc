@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which bytes does an NRI plugin answer with? Three layers, each a few lines here: frames that
-// carry two streams over one connection (connection id, length; both big endian), messages of ttrpc
-// in each stream (length, stream id, type, flags), and protobuf in the messages. No more of the
-// protocol's messages is read than decides something: gRPC's libraries would cost the toolkit more
-// memory than it has altogether.
+// Which bytes does an NRI plugin send? Three layers, each a few lines here: frames that carry two
+// streams over one connection (connection id, length; both big endian), messages of ttrpc in each
+// stream (length, stream id, type, flags), and protobuf in the messages. Only the fields that
+// matter are read: gRPC's libraries would cost the toolkit more memory than it uses altogether.
 #include "container/nri.h"
 
 #include <array>
@@ -16,12 +15,12 @@ namespace gantry::container {
 namespace {
 
 constexpr std::string_view kRuntimeService = "nri.pkg.api.v1alpha1.Runtime";
-constexpr uint32_t kPluginStream = 1;   // the runtime calls us
-constexpr uint32_t kRuntimeStream = 2;  // we call the runtime
+constexpr uint32_t kPluginStream = 1;   // the runtime calls the plugin
+constexpr uint32_t kRuntimeStream = 2;  // the plugin calls the runtime
 constexpr size_t kFrameHeader = 8;
 constexpr size_t kMessageHeader = 10;
 constexpr size_t kMostMessage = size_t{4} << 20;  // of a message (ttrpc's own limit)
-// The other side reads a frame into a buffer of this size.
+// The peer reads a frame into a buffer of this size.
 constexpr size_t kFrameBytes = 4096;
 constexpr char kRequest = 1;
 constexpr char kResponse = 2;
@@ -60,18 +59,18 @@ void PutBytes(std::string& out, unsigned field, std::string_view bytes) {
   out.append(bytes);
 }
 
-// The fields of a protobuf message, one after the other.
+// Iterates over the fields of a protobuf message.
 class Fields {
  public:
   struct Field {
     uint64_t number = 0;
     uint64_t value = 0;      // of a number
-    std::string_view bytes;  // of a text or a message
+    std::string_view bytes;  // of a string or a message
   };
 
   explicit Fields(std::string_view message) : rest_(message) {}
 
-  // nullopt at the end, and at what is no protobuf.
+  // nullopt at the end, and for malformed input.
   std::optional<Field> Next() {
     if (rest_.empty()) {
       return std::nullopt;
@@ -132,7 +131,7 @@ class Fields {
   bool broken_ = false;
 };
 
-// The first field of that number that is a text or message; empty if there is none.
+// The first field of that number that is a string or message; empty if there is none.
 std::string_view BytesAt(std::string_view message, uint64_t number) {
   Fields fields(message);
   while (const auto field = fields.Next()) {
@@ -177,7 +176,7 @@ NriContainer ContainerOf(std::string_view request) {
   return container;
 }
 
-// A message of ttrpc in as many frames as it needs.
+// A ttrpc message in as many frames as it needs.
 std::string Framed(uint32_t stream, uint32_t id, char type, std::string_view payload) {
   std::string message;
   PutBigEndian(message, payload.size());
@@ -289,7 +288,7 @@ std::string NriSession::Answer(std::string_view method, std::string_view request
     PutNumber(answer, 2, kCreateContainer);
     configured_ = true;
   } else if (method == "Synchronize") {
-    PutNumber(answer, 2, NumberAt(request, 3));  // whether more parts of the list come
+    PutNumber(answer, 2, NumberAt(request, 3));  // whether more parts of the list follow
   } else if (method == "CreateContainer") {
     std::string adjustment;
     for (const std::string& device : devices_(ContainerOf(request))) {

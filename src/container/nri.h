@@ -20,24 +20,24 @@ struct NriContainer {
   std::map<std::string, std::string> pod_annotations;
 };
 
-// One connection to a runtime, as bytes: what came goes in, what is to be sent comes out.
+// One connection to a runtime, as bytes: received bytes in, bytes to send out.
 class NriSession {
  public:
   // The CDI names of the devices that a container gets.
   using Devices = std::function<std::vector<std::string>(const NriContainer&)>;
 
-  // `index`: two digits, the plugin's place among others.
+  // `index`: two digits, the plugin's order among the plugins.
   NriSession(std::string name, std::string index, Devices devices)
       : name_(std::move(name)), index_(std::move(index)), devices_(std::move(devices)) {}
 
-  // What is sent first: it registers the plugin.
+  // The first bytes to send: they register the plugin.
   [[nodiscard]] std::string Hello() const;
 
-  // kInvalid: the other side does not speak the protocol; kDenied: it does not take the plugin.
-  // The connection is of no use afterwards.
+  // kInvalid: the peer does not speak the protocol; kDenied: it rejects the plugin. Close the
+  // connection then.
   Result<std::string> Take(std::string_view bytes);
 
-  // Whether the runtime has taken the plugin and asks it from now on.
+  // Whether the runtime has accepted the plugin and calls it from now on.
   [[nodiscard]] bool configured() const { return configured_; }
 
  private:
@@ -48,9 +48,9 @@ class NriSession {
   const std::string index_;
   const Devices devices_;
   bool configured_ = false;
-  std::string trunk_;     // what came and is no whole frame yet
-  std::string requests_;  // of the runtime to us: what is no whole message yet
-  std::string answers_;   // of the runtime to our own request
+  std::string trunk_;     // an incomplete frame
+  std::string requests_;  // of the runtime: an incomplete message
+  std::string answers_;   // of the runtime to the plugin's own request
 };
 
 }  // namespace gantry::container

@@ -103,7 +103,7 @@ TEST_F(NriTest, AnAnswerIsCutIntoFramesThatTheRuntimeCanRead) {
 
 TEST_F(NriTest, WhatIsNotKnownIsRefusedAndGoesOn) {
   EXPECT_THAT(session_.Take(Call("OfTomorrow", "")).value(), HasSubstr("OfTomorrow is not known"));
-  EXPECT_EQ(session_.Take(Message(9, 1, 1, "?")).value(), "") << "a stream of somebody else";
+  EXPECT_EQ(session_.Take(Message(9, 1, 1, "?")).value(), "") << "an unknown stream";
   EXPECT_EQ(session_.Take(Call("Shutdown", "")).value(), Reply(""));
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the driver's files and the GPUs of a node to its CDI document. What every container of the
-// kind needs (libraries, control nodes, the hook) stands in the common edits; a device adds only
-// its own nodes. What is done per container (links, library cache, CUDA forward compatibility, the
-// driver's "may create device nodes" switch) is the hooks' work (cdi_hooks.h).
+// Which CDI document do the driver's files and the GPUs of a node give? The common edits have what
+// every container of the kind needs (libraries, control nodes, the hook); a device adds only its
+// own nodes. The hooks do the work per container: links, library cache, CUDA forward compatibility,
+// the driver's "may create device nodes" switch (cdi_hooks.h).
 #include "container/nvidia_cdi.h"
 
 #include <algorithm>
@@ -51,7 +51,7 @@ void AddHooks(const CdiInput& input, const HookWork& work, CdiEdits& edits) {
                     std::back_inserter(edits.hooks));
 }
 
-// Those that programs ask for by another name than the file's.
+// Libraries that programs open by another name than the file's.
 void AddLoadable(const std::vector<DriverLibrary>& libraries, HookWork& work) {
   for (const DriverLibrary& library : libraries) {
     if (!library.soname.empty() && BaseName(library.path).starts_with("lib")) {
@@ -70,8 +70,8 @@ HookWork LinksToNodes(const CdiGpu& gpu) {
   return work;
 }
 
-// What is to be done in every container of the kind. One call of a program of ours makes the links
-// of all GPUs too, where their nodes are; NVIDIA's would make links to nowhere.
+// The hooks' work in every container of the kind. One call of Gantry's program also makes the links
+// of all GPUs whose nodes exist; NVIDIA's would make dangling links.
 HookWork CommonWork(const CdiInput& input, const DriverInventory& found, bool workload) {
   HookWork work;
   for (const auto& [link, target] : found.links) {
@@ -120,7 +120,7 @@ CdiEdits CommonEdits(const CdiInput& input, const DriverInventory& found, bool w
   if (!cuda.empty()) {
     edits.env.push_back("NVIDIA_CTK_LIBCUDA_DIR=" + Join(cuda, ":"));
   }
-  // The environment variable of the image must not ask a runtime for all GPUs once more.
+  // The image's environment variable must not request all GPUs again.
   edits.env.emplace_back("NVIDIA_VISIBLE_DEVICES=void");
   AddLibraries(input, found.libraries, edits);
   AddFiles(input, found.programs, edits);
@@ -156,7 +156,7 @@ std::vector<std::string> DeviceNames(const CdiInput& input, const CdiGpu& gpu, c
         break;
     }
   }
-  std::erase(names, "");  // a UUID that the driver does not tell
+  std::erase(names, "");  // a UUID that the driver does not report
   return names;
 }
 
@@ -267,7 +267,7 @@ std::vector<CdiPart> PartsByCoherence(const CdiSpec& spec, bool all_device) {
         continue;
       }
       part.devices.push_back(device);
-      part.devices.back().annotations.erase(kCoherentAnnotation);  // the class says it
+      part.devices.back().annotations.erase(kCoherentAnnotation);  // the class implies it
       AppendEdits(device.edits, all);
     }
     if (part.devices.empty()) {

@@ -11,7 +11,7 @@
 #include "container/cdi_hooks.h"
 #include "container/driver_files.h"
 
-// The CDI document of a node's NVIDIA GPUs, made from the files of the driver as they lie on disk.
+// The CDI document of a node's NVIDIA GPUs, made from the driver's files on disk.
 namespace gantry::container {
 
 // A MIG device: a compute instance in a GPU instance.
@@ -28,7 +28,7 @@ struct CdiGpu {
   int minor = 0;                   // of /dev/nvidia<minor>
   std::string pci_bus_id;          // as sysfs spells it: "0000:65:00.0"
   std::vector<std::string> nodes;  // further device nodes of it
-  bool mig_enabled = false;        // then it is no device itself
+  bool mig_enabled = false;        // then the GPU itself is not a device
   std::vector<CdiMig> mig = {};
   std::vector<std::string> drm_nodes = {};  // "/dev/dri/card1", ...; NvidiaCdi() looks for them
   std::optional<bool> coherent = {};        // of the CPU's memory; nullopt: not known
@@ -45,13 +45,13 @@ struct CdiInput {
   bool all_device = true;  // also a device "all": the union of the others
   HookProgram hook;
   HookSwitches hook_switches;
-  bool additional_gids = true;  // groups of nodes that not everybody may open
+  bool additional_gids = true;  // groups of nodes that are not open to all users
   bool coherence = false;       // whole GPUs are annotated with `coherent`
   bool sockets = true;          // of the driver's daemons
 };
 
-// Feature flags of NVIDIA's library that makes documents (nvcdi): all that it knows, and what those
-// of a list change.
+// Feature flags of NVIDIA's library that makes documents (nvcdi): all of them, and the effect of a
+// list.
 const std::vector<std::string_view>& CdiFeatures();
 void TakeFeatures(const std::vector<std::string>& features, CdiInput& input);
 
@@ -63,12 +63,12 @@ Result<CdiSpec> NvidiaCdi(const CdiInput& input);
 // every node of the driver under /dev. kNotFound if there is no driver library or no device node.
 Result<CdiSpec> ManagementCdi(const CdiInput& input);
 
-// The same from an inventory that was already made: values in, values out.
+// The same from an existing inventory: values in, values out.
 CdiSpec NvidiaCdiFrom(const CdiInput& input, const DriverInventory& found);
 CdiSpec ManagementCdiFrom(const CdiInput& input, const DriverInventory& found);
 
-// A document for the GPUs that are coherent and one for those that are not, of the class with that
-// infix (gpu.coherent, gpu.noncoherent); none for which there is no GPU, or none annotated.
+// A document for the coherent GPUs and one for the others, of the class with that infix
+// (gpu.coherent, gpu.noncoherent). None without such a GPU, or without annotated ones.
 struct CdiPart {
   std::string infix;  // ".coherent", also of its file's name
   CdiSpec spec;

@@ -304,7 +304,7 @@ TEST_F(NvidiaCdiTest, HooksThatAreSwitchedOff) {
       ElementsAre("nvidia-cdi-hook", "create-container", "--disable-device-node-modification"));
 }
 
-// NVIDIA's device plugin names nvidia-ctk unless it is told another.
+// NVIDIA's device plugin names nvidia-ctk unless configured otherwise.
 TEST_F(NvidiaCdiTest, HooksOfNvidiaCtkAreASubCommand) {
   input_.hook.path = "/usr/bin/nvidia-ctk";
   input_.hook_switches.disabled = {"all"};

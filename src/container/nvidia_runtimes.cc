@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which runtimes does an engine get? The names are RuntimeClasses of users' manifests.
+// Which NVIDIA runtimes does an engine get? Users' manifests name them as RuntimeClasses.
 #include "container/nvidia_runtimes.h"
 
 #include "base/paths.h"

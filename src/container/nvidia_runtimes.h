@@ -11,13 +11,13 @@ struct NvidiaRuntime {
   std::string program;  // host path
 };
 
-// NVIDIA's three runtimes as every container engine gets them; a chosen name that is one of the
-// fixed ones leaves the first as "nvidia". `program`: of the first; the others' lie beside it.
+// NVIDIA's three runtimes, as every container engine gets them. If the chosen name is one of the
+// fixed ones, the first stays "nvidia". `program`: of the first; the others are in the same folder.
 std::vector<NvidiaRuntime> NvidiaRuntimes(const std::string& chosen_name,
                                           const std::string& program);
 
-// Whether a program is one of NVIDIA's runtimes, of whatever folder: it starts a low-level runtime
-// and is none.
+// Whether a program is one of NVIDIA's runtimes, in any folder: these start a low-level runtime and
+// are not one.
 bool IsNvidiaProgram(const std::string& path);
 
 }  // namespace gantry::container

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a CDI document says, put into an OCI configuration: as containerd does it itself, for the
-// containers that ask by environment variable instead.
+// How are a CDI document's edits applied to an OCI configuration? As containerd does, but for the
+// containers that request GPUs by environment variable.
 #include "container/oci.h"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ Json& ArrayAt(Json& parent, const char* key) {
   return child;
 }
 
-// Takes out the entries of a list whose `key` has that value.
+// Removes the entries of a list whose `key` has that value.
 void RemoveWhere(Json& list, const char* key, const std::string& value) {
   for (auto it = list.begin(); it != list.end();) {
     it = TextAt(*it, key) == value ? list.erase(it) : it + 1;
@@ -46,9 +46,9 @@ size_t Depth(std::string_view path) {
   return depth;
 }
 
-// What is mounted in a folder comes after what is mounted on it, which would hide it.
+// Mounts on a folder come before mounts inside it, which they would hide.
 void SortByDepth(Json& mounts) {
-  std::vector<std::pair<size_t, size_t>> order;  // depth, place before
+  std::vector<std::pair<size_t, size_t>> order;  // depth, index before
   for (const Json& mount : mounts) {
     order.emplace_back(Depth(TextAt(mount, "destination")), order.size());
   }
@@ -71,8 +71,8 @@ void SetEnvironment(Json& list, const std::string& assignment) {
   list.push_back(assignment);
 }
 
-// Whom a device node belongs to whose document does not say: whoever starts the container, if that
-// is not root. A group that the container's process is given for the sake of its nodes keeps them.
+// The owner of a device node that the document does not set: the user of the container's process,
+// if not root. A group that the process gets for its nodes keeps them.
 struct ProcessOwner {
   unsigned uid;
   unsigned gid;
@@ -109,8 +109,8 @@ Status AddDevice(const CdiDeviceNode& node, const CdiEdits& edits, const DeviceL
   if (type != "c" && type != "b") {
     return {};
   }
-  // In the configuration, and so known to whoever sets the container's device rules anew: what was
-  // let in behind the runtime's back is lost when systemd reloads its units.
+  // In the configuration, so that the runtime sets the rule again: systemd drops rules that it does
+  // not know when it reloads its units.
   Json rule = {{"allow", true},
                {"type", type},
                {"major", major},

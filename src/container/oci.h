@@ -13,7 +13,7 @@
 // The configuration of a container as the OCI runtime reads it (config.json of its bundle).
 namespace gantry::container {
 
-// What asks for devices in a configuration.
+// The parts of a configuration that request devices.
 struct OciRequest {
   std::vector<std::string> environment;  // of the container's process
   bool privileged = false;               // CAP_SYS_ADMIN in the bounding set
@@ -31,16 +31,14 @@ struct DeviceNumbers {
   unsigned uid = 0;
   unsigned gid = 0;
 };
-// How a device node of the host is found; kNotFound names a node that is not there.
+// Finds a device node of the host; kNotFound names a missing node.
 using DeviceLookup = std::function<Result<DeviceNumbers>(const std::string& host_path)>;
 
-// Adds the edits to the configuration, as CDI's own library does. What is there already under the
-// same name (variable, device path, mount destination) is replaced, an equal hook is not added
-// twice.
+// Adds the edits to the configuration, as CDI's own library does. An existing entry of the same
+// name (variable, device path, mount destination) is replaced; an equal hook is not added twice.
 Status ApplyEdits(const CdiEdits& edits, const DeviceLookup& lookup, Json& config);
 
-// Takes NVIDIA's prestart hook out, which Docker adds for `--gpus`: what it would do is done
-// already.
+// Removes NVIDIA's prestart hook, which Docker adds for `--gpus`: its work is already done.
 void RemoveNvidiaHook(Json& config);
 
 }  // namespace gantry::container

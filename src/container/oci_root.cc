@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where is the root of a container? Asked at every container start, of a document whose rest does
-// not matter there: only brackets and quotes of the rest are looked at, and no value is made of it.
+// Where is the root of a container? This runs at every container start, so it only scans the
+// brackets and quotes of the rest of the document, and makes no values of it.
 #include "container/oci_root.h"
 
 #include "base/json.h"
@@ -15,7 +15,7 @@ size_t SkipSpace(std::string_view text, size_t at) {
   return found == kEnd ? text.size() : found;
 }
 
-// Behind the text whose opening quote is at `at`; kEnd if it does not end.
+// One past the string whose opening quote is at `at`; kEnd if it does not end.
 size_t SkipText(std::string_view text, size_t at) {
   for (++at; at < text.size() && text[at] != '"'; ++at) {
     at += text[at] == '\\' ? 1 : 0;
@@ -23,7 +23,7 @@ size_t SkipText(std::string_view text, size_t at) {
   return at < text.size() ? at + 1 : kEnd;
 }
 
-// Behind the value that begins at `at`; kEnd if it does not end.
+// One past the value that begins at `at`; kEnd if it does not end.
 size_t SkipValue(std::string_view text, size_t at) {
   size_t depth = 0;
   while (at < text.size()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which fields does a message of protobuf have? Wire types alone, without a schema.
+// Which fields does a protobuf message have? By wire types alone, without a schema.
 #include "container/protobuf_field.h"
 
 namespace gantry::container {

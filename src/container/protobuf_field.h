@@ -14,7 +14,7 @@ struct ProtobufField {
   std::string_view content;  // in the message
 };
 
-// Takes the next field off a message; nullopt at its end and where it is broken.
+// Removes the first field of a message; nullopt at its end or if it is malformed.
 std::optional<ProtobufField> TakeField(std::string_view& message);
 
 }  // namespace gantry::container

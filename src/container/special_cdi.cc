@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which device nodes and files belong to what works beside a GPU, looked for on the node, as
-// NVIDIA's Container Toolkit documents them for its CDI modes.
+// Which device nodes and files belong to the devices beside a GPU? Found on the node, as NVIDIA's
+// Container Toolkit documents them for its CDI modes.
 #include "container/special_cdi.h"
 
 #include <sys/stat.h>
@@ -17,7 +17,7 @@ namespace {
 struct Mode {
   std::string name;
   std::vector<std::string> nodes;  // patterns below the device root
-  std::vector<std::string> files;  // below the host's root, where they are there
+  std::vector<std::string> files;  // below the host's root, if they exist
 };
 
 const std::vector<Mode>& Modes() {
@@ -112,7 +112,7 @@ Result<CdiSpec> SpecialCdi(const std::string& name, const std::string& kind,
   }
   CdiSpec spec;
   spec.kind = kind;
-  // The environment variable of the image must not ask a runtime for all GPUs.
+  // The image's environment variable must not request all GPUs.
   spec.edits.env.emplace_back("NVIDIA_VISIBLE_DEVICES=void");
   if (name == "imex") {
     for (const std::string& node : nodes) {

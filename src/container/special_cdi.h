@@ -10,7 +10,7 @@
 #include "container/cdi_hooks.h"
 #include "container/driver_files.h"
 
-// Devices beside the GPUs, which containers ask for by name: GPUDirect Storage, Mellanox OFED,
+// Devices beside the GPUs, which containers request by name: GPUDirect Storage, Mellanox OFED,
 // GDRCopy, NVSwitches, IMEX channels; and the GPU of Windows under WSL.
 namespace gantry::container {
 
@@ -26,7 +26,7 @@ Result<CdiSpec> SpecialCdi(const std::string& mode, const std::string& kind,
                            const DriverPlace& place, const HookProgram& hook,
                            const HookSwitches& switches = {});
 
-// A device `all` with what all others add, unless there is one of that name.
+// Adds a device `all` with the edits of all others, unless there is one.
 void AddAllDevice(CdiSpec& spec);
 
 }  // namespace gantry::container

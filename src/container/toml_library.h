@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-// toml++ 3.3 takes for impossible what a broken text brings about: a letter outside ASCII where a
-// blank may stand, a key that begins with '='. What follows those places reports the mistake; these
-// macros let it get there, in every build alike.
+// toml++ 3.3 asserts that some mistakes cannot occur: a character outside ASCII in place of a
+// blank, a key that begins with '='. The code after those assertions reports the mistake; these
+// macros let it, in every build.
 #define TOML_EXCEPTIONS 0
 #define TOML_ASSERT(expr) static_assert(true)
 #include <toml++/impl/preprocessor.h>

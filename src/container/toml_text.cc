@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TOML with its positions in the text, so that a file of somebody else is edited instead of being
-// written anew without its comments.
+// Where in a TOML text are its tables and values? With positions, an administrator's file can be
+// edited and keeps its comments.
 #include "container/toml_text.h"
 
 #include <sstream>
@@ -36,7 +36,7 @@ size_t HeaderOf(std::string_view text, const toml::table& root,
   if (table == nullptr) {
     return std::string_view::npos;
   }
-  // The parser gives a table without a header the position of what brought it about.
+  // The parser gives a table without a header the position of the element that caused it.
   const size_t at = OffsetOf(text, table->source().begin);
   const auto line = ParseToml(text.substr(at, EndOfLine(text, at) - at));
   const toml::table* named = line && text[at] == '[' ? TableAt(*line, keys) : nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asking a container engine something on its socket, with a deadline: an engine that was just
-// started may accept a connection long before it answers.
+// How is a container engine called on its socket, with a deadline? An engine that has just started
+// may accept a connection long before it answers.
 #include "container/unix_call.h"
 
 #include <poll.h>
@@ -31,7 +31,7 @@ Result<UnixCall> UnixCall::Connect(std::string path, std::chrono::milliseconds l
   }
   if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
     return errno == ECONNREFUSED || errno == EAGAIN
-               ? Fail(ErrorKind::kUnavailable, format("connect to {}: nobody listens", path))
+               ? Fail(ErrorKind::kUnavailable, format("connect to {}: no process listens", path))
                : FailErrno("connect to " + path, errno);
   }
   return UnixCall(std::move(path), std::move(fd), steady_clock::now() + limit);

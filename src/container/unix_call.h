@@ -12,19 +12,19 @@
 
 namespace gantry::container {
 
-// A connection to a unix socket on which a single question is asked, with one deadline for all of
-// it. Every call blocks until then at most. kNotFound, kUnavailable: nobody listens; kTimeout.
+// A connection to a unix socket for a single request, with one deadline for all of it. Every call
+// blocks until then at most. kNotFound, kUnavailable: no process listens; kTimeout.
 class UnixCall {
  public:
   static Result<UnixCall> Connect(std::string path, std::chrono::milliseconds limit);
 
   Status Send(std::string_view bytes);
-  // Exactly so many bytes; kUnavailable when the connection ends before.
+  // Exactly this many bytes; kUnavailable if the connection ends before.
   Result<std::string> Receive(size_t size);
-  // All until the other side closes; kInternal beyond `most`.
+  // Everything until the peer closes; kInternal beyond `most`.
   Result<std::string> ReceiveAll(size_t most);
-  // The process that wrote what was received last (SCM_CREDENTIALS): of a socket that systemd
-  // listens on, SO_PEERCRED names systemd. 0: unknown, or in another PID namespace.
+  // The process that wrote the last received bytes (SCM_CREDENTIALS): SO_PEERCRED would name
+  // systemd if systemd listens on the socket. 0: unknown, or in another PID namespace.
   [[nodiscard]] pid_t writer() const { return writer_; }
 
  private:

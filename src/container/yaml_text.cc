@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// CDI documents of others are YAML: NVIDIA's nvidia-ctk writes /var/run/cdi/nvidia.yaml. Read by
-// yaml-cpp, whose exceptions end here; written by hand, because its emitter quotes nothing that a
-// reader of YAML 1.1 would take for a number ("0:1" is 1 in base 60).
+// How are CDI documents in YAML read and written? NVIDIA's nvidia-ctk writes
+// /var/run/cdi/nvidia.yaml. yaml-cpp reads it, and its exceptions end here. Writing does not use
+// its emitter, which does not quote what a reader of YAML 1.1 takes for a number ("0:1" is 1 in
+// base 60).
 #include "container/yaml_text.h"
 
 #include <yaml-cpp/yaml.h>
@@ -18,12 +19,12 @@ namespace gantry::container {
 namespace {
 
 constexpr size_t kMostText = size_t{4} << 20;
-constexpr int kMostNodes = 200000;  // aliases can make much out of little
+constexpr int kMostNodes = 200000;  // aliases can expand a small file
 constexpr int kDeepest = 64;
-constexpr size_t kLongestKey = 1024;  // without a mark of its own (YAML 1.2, 7.4)
+constexpr size_t kLongestKey = 1024;  // without an indicator of its own (YAML 1.2, 7.4)
 
 // A whole number in the notations of YAML 1.1 and Go: 438, 0666, 0o666, 0x1B6, 0b110; null if it is
-// none.
+// not one.
 Json Number(std::string_view text) {
   const bool negative = text.starts_with('-');
   std::string_view digits = text.substr(negative || text.starts_with('+') ? 1 : 0);
@@ -57,7 +58,7 @@ Json Scalar(const YAML::Node& node) {
   return number.is_null() ? Json(text) : number;
 }
 
-// nullopt: too big or too deep.
+// nullopt: too large or too deep.
 std::optional<Json> Convert(const YAML::Node& node, int& budget, int depth) {
   if (--budget < 0 || depth > kDeepest) {
     return std::nullopt;
@@ -99,7 +100,7 @@ bool PlainText(std::string_view text) {
       std::ranges::find(kWords, Lower(text)) != kWords.end()) {
     return false;
   }
-  // Whatever starts as a number, a sign or an indicator does.
+  // Everything that starts like a number, a sign or an indicator.
   const char first = text.front();
   return (first >= 'a' && first <= 'z') || (first >= 'A' && first <= 'Z') || first == '/';
 }
@@ -111,7 +112,7 @@ std::string Quoted(const std::string& text) {
   return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-// `at`: the column of the block; `inline_first`: its first line stands behind "- ".
+// `at`: the column of the block; `inline_first`: its first line follows "- ".
 void Emit(const Json& json, size_t at, bool inline_first, std::string& out) {
   const std::string indent(at, ' ');
   bool first = inline_first;
@@ -163,7 +164,7 @@ Result<Json> ParseYaml(std::string_view text) {
     int budget = kMostNodes;
     auto json = Convert(YAML::Load(std::string(text)), budget, 0);
     if (!json) {
-      return Fail(ErrorKind::kInvalid, "read yaml: too big, too deep, or a key is no text");
+      return Fail(ErrorKind::kInvalid, "read yaml: too large, too deep, or a key is not a string");
     }
     return *std::move(json);
   } catch (const YAML::Exception& error) {

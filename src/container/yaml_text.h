@@ -7,14 +7,14 @@
 #include "base/error.h"
 #include "base/json.h"
 
-// YAML as far as CDI documents use it, as values of JSON.
+// The YAML that CDI documents use, as JSON values.
 namespace gantry::container {
 
-// One YAML document. Plain scalars become null, booleans and whole numbers where they look so, all
-// else text. kInvalid with the line of a mistake, or if it is unreasonably big.
+// One YAML document. Plain scalars become null, booleans and integers if they look like it,
+// everything else strings. kInvalid with the line of a mistake, or if it is unreasonably large.
 Result<Json> ParseYaml(std::string_view text);
 
-// Block style, keys in their order, "---" in front; texts are quoted where a reader could take them
+// Block style, keys in their order, "---" in front; strings are quoted if a reader could take them
 // for something else.
 std::string YamlText(const Json& json);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tar archive through zlib into a file, a piece at a time: what is held in memory is one file of
-// it. The format is in tar.cc.
+// How is a .tar.gz written a piece at a time? Through zlib into a file, with one of its files in
+// memory. The tar format is in tar.cc.
 #include "doctor/archive.h"
 
 #include <fcntl.h>
@@ -76,7 +76,7 @@ Result<std::unique_ptr<Archive>> Archive::Create(const std::string& path, std::s
     stream->file = Fd(::dup(STDOUT_FILENO));
   } else {
     stream->path = path;
-    // What is there may be a link, or a file that others read.
+    // An existing entry may be a link, or a file that other users can read.
     ::unlink(stream->Partial().c_str());
     stream->file =
         Fd(::open(stream->Partial().c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
@@ -84,7 +84,7 @@ Result<std::unique_ptr<Archive>> Archive::Create(const std::string& path, std::s
   }
   if (!stream->file.valid()) {
     const int error = errno;
-    stream->path.clear();  // nothing of ours to remove
+    stream->path.clear();  // there is no file to remove
     return FailErrno("create " + path, error);
   }
   return std::unique_ptr<Archive>(new Archive(std::move(stream)));

@@ -10,21 +10,21 @@
 
 namespace gantry::doctor {
 
-// A .tar.gz that is written as its files come. Under its name it stands only when it is whole:
-// until then it is `path` with ".partial" behind it, which goes with the object; what stood under
-// that name before is removed. Not thread-safe.
+// A .tar.gz that is written file by file. It has its name only when it is complete: until then it
+// is `path` with ".partial" appended, which is removed with the object, as is an earlier file of
+// that name. Not thread-safe.
 class Archive {
  public:
-  // `path` "-": standard output. Files lie in `folder` of the archive, and bear the time `now`. The
-  // file can be read by its owner alone. kDenied, kNotFound and others: of open(2).
+  // `path` "-": standard output. The archive's files are in its folder `folder`, with the time
+  // `now`. Only the owner can read the archive. kDenied, kNotFound and others: from open(2).
   static Result<std::unique_ptr<Archive>> Create(const std::string& path, std::string folder,
                                                  WallTime now);
   ~Archive();
   Archive(const Archive&) = delete;
   Archive& operator=(const Archive&) = delete;
 
-  // kInvalid: that file has no place in a tar archive, and others may follow. Other errors are of
-  // write(2), and end it.
+  // kInvalid: that file does not fit into a tar archive; others may follow. Other errors are from
+  // write(2), and end the archive.
   Status Add(std::string_view path, std::string_view content);
   Status Finish();
 

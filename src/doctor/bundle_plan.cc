@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of a cluster explains its GPUs to somebody who can't look at it? Whole objects of the
-// operator, of Nodes what concerns GPUs, and of logs those of troubled containers first: a large
-// cluster has more than anybody can send.
+// Which objects and logs of a cluster go into a support bundle? Entire objects of the operator, the
+// parts of Nodes that concern GPUs, and logs of failing containers first: a large cluster has more
+// than a user can send.
 #include "doctor/bundle_plan.h"
 
 #include <algorithm>
@@ -22,8 +22,8 @@ void Keep(const Json& from, Json& to, std::initializer_list<const char*> keys) {
   }
 }
 
-// The operator's and node feature discovery's (an NFD master's instance stands before its name).
-// Network plugins keep a node's addresses in annotations.
+// The operator's and node feature discovery's (prefixed by an NFD master's instance). Network
+// plugins keep a node's addresses in annotations.
 bool ConcernsGpus(std::string_view annotation) {
   return annotation.starts_with("nvidia.com/") || annotation.contains("nfd.node.kubernetes.io/");
 }

@@ -7,15 +7,15 @@
 
 #include "base/json.h"
 
-// What goes into a support bundle, decided from the objects of a cluster.
+// Selects the content of a support bundle from the objects of a cluster.
 namespace gantry::doctor {
 
-// What of a Node concerns its GPUs: metadata, taints, conditions, resources, system; no addresses,
-// which others' annotations have too, and no images.
+// The parts of a Node that concern its GPUs: metadata, taints, conditions, resources, system; no
+// addresses, which other components' annotations have too, and no images.
 Json NodePart(const Json& node);
 
-// ConfigMaps of the operator's namespace that the ClusterPolicy names, in order. None of a policy
-// that can't be read.
+// ConfigMaps of the operator's namespace that the ClusterPolicy names, in order. None if the policy
+// can't be read.
 std::set<std::string> NamedConfigMaps(const Json& cluster_policy);
 
 // One container's log.
@@ -24,15 +24,15 @@ struct LogPlan {
   std::string pod;
   std::string node;
   std::string container;
-  bool previous = false;  // of the run before this one
+  bool previous = false;  // of the container's previous run
   bool troubled = false;
   bool operator==(const LogPlan&) const = default;
 };
-// Of every container of a pod that has run, and of the run before where there was one.
+// The logs of every container of a pod that has run, and of its previous run if there was one.
 std::vector<LogPlan> LogsOf(const Json& pod);
 
-// Those of troubled containers first, each group in its order; `left` is how many come after the
-// `most` first ones, which are too many.
+// Logs of failing containers first, each group in its order. `left` is the number of logs beyond
+// the first `most`, which are left out.
 struct ChosenLogs {
   std::vector<LogPlan> logs;
   size_t left = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is wrong with a cluster as a whole? Much of it is there by somebody else's installation: a
-// second device plugin or a second NFD takes away what the first one gave, with nothing failing.
+// What is wrong with a cluster itself? Much of it comes from another installation: a second device
+// plugin or a second NFD silently removes what the first one provided.
 #include "doctor/cluster_findings.h"
 
 #include <algorithm>
@@ -24,8 +24,8 @@ void ExamineUnread(const ClusterFacts& cluster, std::vector<Finding>& findings) 
   }
 }
 
-// It was there, for a policy was acted on; of one that runs by no Deployment of ours the lease
-// tells.
+// It existed, because a policy was reconciled. If it runs without Gantry's Deployment, the lease
+// shows it.
 bool IsOperatorGone(const ClusterFacts& cluster) {
   constexpr std::chrono::minutes kLapsed(1);
   const bool acted_on = std::ranges::any_of(cluster.policies, [](const PolicyFacts& policy) {
@@ -72,7 +72,7 @@ constexpr std::array<Once, 2> kOnce = {{
      "remove one; the operator needs none"},
 }};
 
-// On other nodes, or for GPUs of others, a second one is no trouble.
+// On other nodes, or for other vendors' GPUs, a second one does no harm.
 void ExamineDevicePlugins(const StagedCluster& cluster, std::vector<Finding>& findings) {
   for (const NodeFacts& node : cluster.facts.nodes) {
     std::vector<std::string> objects;
@@ -111,7 +111,7 @@ struct Chooser {
   std::string node = {};  // empty: the policy chooses
 };
 
-// Which configurations are in use, and by whom.
+// The configurations in use, and the nodes or policies that use them.
 std::map<std::string, Chooser> ChosenConfigs(const ClusterFacts& cluster,
                                              const PolicyFacts& policy) {
   std::map<std::string, Chooser> chosen;
@@ -126,7 +126,7 @@ std::map<std::string, Chooser> ChosenConfigs(const ClusterFacts& cluster,
   return chosen;
 }
 
-// A label of a node that asks for a configuration where none can be.
+// A node's label that names a configuration although there can be none.
 void ExamineChoicesWithoutMap(const StagedCluster& cluster, const PolicyFacts& policy,
                               std::vector<Finding>& findings) {
   for (const NodeFacts& node : cluster.facts.nodes) {
@@ -160,7 +160,7 @@ void ExamineConfigs(const StagedCluster& cluster, const PolicyFacts& policy,
   }
   const std::string object = "ConfigMap " + map;
   const std::map<std::string, Chooser> chosen = ChosenConfigs(cluster.facts, policy);
-  // Of several keys, and of a single one, none is taken by itself.
+  // Neither one of several keys nor a single key is the default.
   const bool plugin = std::ranges::any_of(cluster.facts.nodes, [&cluster](const NodeFacts& node) {
     return cluster.Of(node).plugin_wanted;
   });
@@ -213,7 +213,7 @@ void ExamineExporter(const ClusterFacts& cluster, std::vector<Finding>& findings
                   "has no access to the kubelet's pod-resources socket: metrics have no pod names",
                   "remove what changed its volumes; the operator mounts the socket"));
     } else if (!operand.asks_pods) {
-      // Somebody has set it.
+      // A user has set it.
       findings.push_back(Note(kWithoutPods, "DaemonSet " + operand.name,
                               "its DCGM_EXPORTER_KUBERNETES is false: metrics have no pod names",
                               "remove it from dcgmExporter.env if metrics should have pod names"));
@@ -221,7 +221,7 @@ void ExamineExporter(const ClusterFacts& cluster, std::vector<Finding>& findings
   }
 }
 
-// Ours are three for a node, and an NFD's are one.
+// Gantry writes three for a node, and NFD one.
 void ExamineNodeFeatures(const ClusterFacts& cluster, std::vector<Finding>& findings) {
   constexpr long long kMostForANode = 8;
   const auto nodes = static_cast<long long>(cluster.nodes.size());

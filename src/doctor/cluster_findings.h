@@ -8,14 +8,14 @@
 
 namespace gantry::doctor {
 
-// Codes of what is wrong with the device plugin's configurations.
+// Codes of findings about the device plugin's configurations.
 inline constexpr char kConfigInvalid[] = "PluginConfigInvalid";
 inline constexpr char kConfigUnknown[] = "PluginConfigUnknown";
-// No operator runs where one was.
+// The operator has run and no longer runs.
 inline constexpr char kOperatorStopped[] = "OperatorStopped";
 
-// What concerns the cluster as a whole: what could not be looked at, the operator itself, parts
-// that are there twice, and configurations that nobody can act on.
+// Findings about the cluster itself: what could not be read, the operator, duplicate parts, and
+// configurations without effect.
 void ExamineCluster(const StagedCluster& cluster, std::vector<Finding>& findings);
 
 }  // namespace gantry::doctor

@@ -61,7 +61,7 @@ TEST(ClusterFindings, AnOperatorThatDoesNotRun) {
   EXPECT_THAT(Examined(cluster), ElementsAre(Field(&Finding::code, "OperatorStopped")));
 }
 
-// Nobody acts on the policy any more, unless somebody elsewhere renews the lease.
+// No operator acts on the policy, unless one elsewhere renews the lease.
 TEST(ClusterFindings, AnOperatorThatIsGone) {
   ClusterFacts cluster;
   cluster.now = WallTime(std::chrono::hours(24 * 365 * 56));
@@ -347,7 +347,7 @@ TEST(ClusterFindings, AnExporterThatSeesNoPods) {
                                     Field(&Finding::remedy, HasSubstr("dcgmExporter.env")))));
     }
   }
-  // Another's DaemonSet is none of ours.
+  // Another owner's DaemonSet is not the operator's.
   set["metadata"].erase("labels");
   EXPECT_EQ(OperandFrom(set), std::nullopt);
 }

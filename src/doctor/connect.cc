@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cluster of somebody who runs a command at a prompt: with their kubeconfig goes what it names,
-// the programs of clouds that give credentials too.
+// How does a command at a prompt connect to the user's cluster? By the user's kubeconfig, including
+// the clouds' credential programs that it names.
 #include "doctor/connect.h"
 
 #include <CLI/CLI.hpp>
@@ -12,7 +12,7 @@
 namespace gantry::doctor {
 namespace {
 
-// It may ask a cloud, or wait for a login in a browser.
+// It may contact a cloud, or wait for a login in a browser.
 constexpr std::chrono::seconds kLoginLimit{60};
 
 Result<std::string> RunForCredentials(const kube::CredentialProgram& program) {

@@ -14,7 +14,7 @@ class App;
 
 namespace gantry::doctor {
 
-// Which cluster a person means.
+// The cluster that the user names.
 struct ClusterFlags {
   std::string kubeconfig;
   std::string context;
@@ -23,7 +23,7 @@ struct ClusterFlags {
 void AddClusterFlags(CLI::App& app, ClusterFlags& flags);
 
 // Blocks while a kubeconfig's credential program runs, a minute at most; errors as
-// kube::LoadConfig's. Asks the cluster nothing yet. A stop ends the client's calls.
+// kube::LoadConfig's. Makes no request to the cluster yet. A stop ends the client's calls.
 Result<std::unique_ptr<kube::Client>> Connect(const ClusterFlags& flags, std::string component,
                                               std::stop_token stop = {});
 

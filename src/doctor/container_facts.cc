@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which containers of a pod do not run as they should, and what did the kubelet say of them? Pure:
-// JSON in, structs out. A container that was ended once and runs again is no trouble, unless it was
-// ended for want of memory: it will be again.
+// Which containers of a pod do not run as they should, and what does the kubelet report on them?
+// Pure: JSON in, structs out. A container that was killed once and runs again is no finding, unless
+// it was OOM-killed: that will happen again.
 #include "doctor/container_facts.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace gantry::doctor {
 namespace {
 
 constexpr char kBackOff[] = "CrashLoopBackOff";
-// What the kubelet calls all containers of a pod with init containers, that whose turn it is too.
+// The kubelet's reason for all containers of a pod with init containers, also for the current one.
 constexpr char kInitializing[] = "PodInitializing";
 
 // NVIDIA's resources are whole numbers; a quantity may still be a string ("8") or have a suffix.
@@ -35,7 +35,7 @@ long long Whole(const Json& quantity) {
   return ParseInt(text).value_or(0);
 }
 
-// NVIDIA's network operator and its examples call network cards so.
+// NVIDIA's network operator and its examples name network cards so.
 bool IsOfNetworks(std::string_view resource) {
   static constexpr std::array<std::string_view, 4> kNames = {"hostdev", "mlnx", "rdma", "sriov"};
   const std::string_view name = resource.substr(resource.find('/') + 1);
@@ -43,7 +43,7 @@ bool IsOfNetworks(std::string_view resource) {
                              [name](std::string_view each) { return name.starts_with(each); });
 }
 
-// What a container asks for: requests, and limits where they stand alone.
+// A container's requests, and limits without requests.
 GpuCounts ContainerWants(const Json& container) {
   GpuCounts wants = GpusIn(At(container, "resources.requests"));
   for (const auto& [name, count] : GpusIn(At(container, "resources.limits"))) {
@@ -62,7 +62,7 @@ Json SpecOf(const Json& pod, const char* containers, const std::string& name) {
   return nullptr;
 }
 
-// By SIGTERM or SIGKILL, as whoever ends a pod does.
+// By SIGTERM or SIGKILL, as at the end of a pod.
 bool WasKilled(const ContainerFacts& container) {
   return container.exit_code == 143 || container.exit_code == 137;
 }
@@ -151,8 +151,8 @@ void KeepTelling(std::vector<ContainerFacts>& runs, ContainerFacts run) {
   runs.resize(std::min(runs.size(), kMostRuns));
 }
 
-// As the scheduler counts: all containers and side cars together, or one init container that wants
-// more with the side cars before it.
+// As the scheduler counts: all containers and sidecars together, or one init container that
+// requests more with the sidecars before it.
 GpuCounts PodWants(const Json& pod) {
   GpuCounts wants;
   GpuCounts side_cars;
@@ -190,7 +190,7 @@ std::vector<ContainerFacts> TroubledContainers(const Json& pod) {
     }
     const Json spec = SpecOf(pod, "spec.initContainers", facts.container);
     facts.memory_limit = TextAt(spec, "resources.limits.memory");
-    // A side car is an init container that runs for ever.
+    // A sidecar is an init container that keeps running.
     if (TextAt(spec, "restartPolicy") != "Always") {
       facts.since = TextAt(status, "state.running.startedAt");
     }

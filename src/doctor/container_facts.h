@@ -9,25 +9,25 @@
 #include "base/clock.h"
 #include "base/json.h"
 
-// What the doctor keeps of containers that do not run as they should.
+// The doctor's facts on containers that do not run as they should.
 namespace gantry::doctor {
 
-// Resources of NVIDIA ("nvidia.com/gpu", "nvidia.com/mig-1g.5gb", ...) by name.
+// NVIDIA's resources ("nvidia.com/gpu", "nvidia.com/mig-1g.5gb", ...) by name.
 using GpuCounts = std::map<std::string, long long>;
 
-// What ended earlier than that says nothing about now.
+// A run that ended earlier says nothing about the present state.
 inline constexpr std::chrono::minutes kRecent(60);
 
 long long SumOf(const GpuCounts& counts);
 
-// Why a container waits whose turn it is, while the pod's volumes, its sandbox or the image are not
-// there.
+// The waiting reason of the current container while the pod's volumes, its sandbox or the image are
+// missing.
 inline constexpr char kContainerCreating[] = "ContainerCreating";
 
 struct ContainerFacts {
   std::string ns;
   std::string pod;
-  std::string app;  // its DaemonSet's name; of other pods the label `app`
+  std::string app;  // its DaemonSet's name; for other pods the label `app`
   std::string node;
   std::string container;
   std::string image;
@@ -35,40 +35,39 @@ struct ContainerFacts {
   bool ready = false;
   std::string waiting;      // why it waits: CrashLoopBackOff, ImagePullBackOff, ...; empty: it runs
   std::string message;      // the kubelet's, about that
-  std::string since;        // an init container that runs, or one that is being made: since when
+  std::string since;        // start of a running init container, or of one being created
   std::string ended;        // why its last run ended: Error, OOMKilled; empty: none did
   std::string ended_at;     // RFC 3339
-  std::string last_words;   // the runtime's why it could not be started, or its own; of that run
+  std::string last_words;   // the runtime's error of the start, or its own message; of that run
   long long exit_code = 0;  // of that run
-  bool over = false;        // that run is the one it has: it is not started anew, or not yet
+  bool over = false;        // that run is the current one: it is not restarted, or not yet
   long long restarts = 0;   // so far
   std::string memory_limit;        // "512Mi"; empty: none
-  std::string log;                 // the end of what that run wrote, if somebody read it
-  std::string lacks_secrets = {};  // the kubelet's words about pull secrets that are not there
+  std::string log;                 // the end of that run's log, if it was read
+  std::string lacks_secrets = {};  // the kubelet's message about missing pull secrets
   bool operator==(const ContainerFacts&) const = default;
 };
 
-// The pod's containers that wait for anything but the one before them, or whose last run failed,
-// and the init container that runs (core/v1 PodStatus).
+// The pod's containers that wait for anything but an earlier container, or whose last run failed,
+// and the running init container (core/v1 PodStatus).
 std::vector<ContainerFacts> TroubledContainers(const Json& pod);
 
-// Whether no run of it was: it has no log then, and the words of the runtime that could not start
-// it.
+// Whether it never ran: then it has no log, but the error of the runtime that could not start it.
 bool NeverRan(const ContainerFacts& container);
 
-// Whether it is started again and again: it waits for its next run, or this one is not ready yet
-// and the one before failed within the last hour.
+// Whether it restarts repeatedly: it waits for its next run, or this one is not ready yet and the
+// previous one failed within the last hour.
 bool EndsAgain(const ContainerFacts& container, WallTime now);
 
-// Whether it is started again and again, or failed within the last hour.
+// Whether it restarts repeatedly, or failed within the last hour.
 bool FailsNow(const ContainerFacts& container, WallTime now);
 
 inline constexpr size_t kMostRuns = 4;
-// Keeps so many runs of an owner's pods that failed, the newest first; those that were only killed,
-// maybe because another had failed, come after the others.
+// Keeps this many failed runs of an owner's pods, the newest first; runs that were only killed,
+// perhaps because another one failed, come last.
 void KeepTelling(std::vector<ContainerFacts>& runs, ContainerFacts run);
 
-// What a pod asks the scheduler for of NVIDIA's resources; none with the count 0.
+// The NVIDIA resources that a pod requests from the scheduler; none with the count 0.
 GpuCounts PodWants(const Json& pod);
 // NVIDIA's resources of a map of quantities (a Node's capacity); null: none.
 GpuCounts GpusIn(const Json* resources);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why does a container of an operand, or of the operator, not run? From what the kubelet says of it
-// and from the end of its log. What no table knows is repeated in the kubelet's words.
+// Why does a container of an operand, or of the operator, not run? From the kubelet's report and
+// the end of its log. A cause that no table has is reported in the kubelet's words.
 #include "doctor/container_findings.h"
 
 #include <chrono>
@@ -36,7 +36,7 @@ Finding Crashing(const StagedCluster& cluster, const ContainerFacts& container) 
              container.ended.empty() ? "Error" : container.ended, container.exit_code);
   if (BringsDriver(container.app)) {
     const NodeFacts* node = NodeNamed(cluster.facts, container.node);
-    // The validator finds a driver that works, and this one is not it.
+    // The validator finds a working driver, and it is not this one.
     const bool other = node != nullptr && !cluster.Of(*node).changing() &&
                        ValueOf(*node, names::kGpuValidation) == names::kValidationReady;
     const Meaning* meaning = InDriverLog(container.log + container.last_words);
@@ -65,8 +65,8 @@ bool RanOutOfMemory(const ClusterFacts& cluster, const ContainerFacts& container
   return container.ended == "OOMKilled" && container.ended_at >= Rfc3339(cluster.now - kRecent);
 }
 
-// Waits for what a node lacks; the node's own finding says that. For GPUs that the kubelet is to
-// offer no operand waits: one that does not run may be why there are none.
+// It waits for something that the node lacks; the node's own finding says that. No operand waits
+// for allocatable GPUs: one that does not run may be the cause of their absence.
 bool IsConsequence(const StagedCluster& cluster, const ContainerFacts& container) {
   const NodeFacts* node = NodeNamed(cluster.facts, container.node);
   const std::string validation = node == nullptr ? "" : ValueOf(*node, names::kGpuValidation);
@@ -76,7 +76,7 @@ bool IsConsequence(const StagedCluster& cluster, const ContainerFacts& container
           validation != reasons::kKubeletDoesNotAnswer.code);
 }
 
-// A ConfigMap or Secret, or a key of one, that is not there.
+// A missing ConfigMap or Secret, or a missing key of one.
 bool LacksItsVolume(const ContainerFacts& container) {
   return container.waiting == kContainerCreating &&
          (container.message.find("not found") != std::string::npos ||
@@ -129,7 +129,7 @@ std::optional<Finding> OfOperand(const StagedCluster& cluster, const ContainerFa
       "create the ConfigMap or Secret that the message names, or check the container runtime");
 }
 
-// The operand or operator that it is a container of, as others name it; empty: no such.
+// The operand or operator of the container, as findings name it; empty: neither.
 std::string OwnerOf(const ContainerFacts& container) {
   const char* kind = container.app == kOperatorApp ? "Deployment" : "DaemonSet";
   return container.app.empty() ? "" : format("{} {}/{}", kind, container.ns, container.app);
@@ -155,7 +155,7 @@ std::string Places(const std::set<std::string>& nodes) {
   return Join(shown, ", ");
 }
 
-// Logs are read of a few containers of an operand: the others end for the same reason.
+// Logs of a few containers of an operand are read: the others fail for the same reason.
 std::vector<const ContainerFacts*> LogsFirst(const std::vector<ContainerFacts>& containers) {
   std::vector<const ContainerFacts*> read;
   std::vector<const ContainerFacts*> unread;

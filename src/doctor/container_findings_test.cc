@@ -109,7 +109,7 @@ TEST_F(ContainerFindings, NotEnoughMemory) {
   container.waiting = "";
   container.ended_at = Ago(minutes(61));
   EXPECT_THAT(Operand({container}), IsEmpty());
-  // Killed, and running again: somebody did that.
+  // Killed, and running again: a user did that.
   container.ended = "Error";
   container.ended_at = Ago(minutes(1));
   EXPECT_THAT(Operand({container}), IsEmpty());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What does an object that makes pods still lack, and is it the operator's?
+// Which pods does a controller's object still lack, and is it the operator's?
 #include "doctor/controller_facts.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands doctor and status: flags, a client, and what is printed. What is read is in
-// read_cluster.cc, and what it means is decided in findings.cc.
+// How do the commands doctor and status run? Flags, a client, and the output. read_cluster.cc reads
+// the cluster, findings.cc interprets it.
 #include "doctor/doctor.h"
 
 #include <CLI/CLI.hpp>
@@ -40,7 +40,7 @@ Result<ClusterFacts> Doctor(const Flags& flags) {
 
 Status PrintStatus(const Flags& flags) {
   TRY_ASSIGN(const auto client, Connect(flags.cluster, "status"));
-  // Before the watches, which would wait for a server that is not there.
+  // Before the watches, which would wait for an unreachable server.
   TRY_ASSIGN(const ClusterFacts cluster, ReadStatus(*client));
   bool one_namespace = false;
   for (const Unread& part : cluster.unread) {
@@ -77,7 +77,7 @@ int RunDoctor(int argc, char** argv) {
   const std::vector<Finding> findings = Examine(*cluster);
   const bool problem = std::ranges::any_of(
       findings, [](const Finding& finding) { return finding.severity == Severity::kProblem; });
-  // Bytes of somebody's message that are no UTF-8 must not end the process.
+  // Bytes that are not UTF-8, in a message, must not end the process.
   const std::string text =
       flags.output == "json"
           ? JsonOf(findings).dump(2, ' ', false, Json::error_handler_t::replace) + "\n"

@@ -3,8 +3,8 @@
 
 namespace gantry::doctor {
 
-// Command doctor: what is wrong with the cluster's GPUs, a line each. Exit code 0: nothing, 1:
-// something, 2: the cluster could not be read, or not all of it, and nothing was found in the rest.
+// Command doctor: prints problems of the cluster's GPUs, a line each. Exit code 0: none, 1: some,
+// 2: the cluster could not be read, or only in part and without problems in that.
 int RunDoctor(int argc, char** argv);
 
 // Command status: a table of the GPU nodes and of the operands; with --watch until a signal ends

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What do the last lines of a driver container mean? The words are those of NVIDIA's driver
-// container, its installer, package managers and the kernel.
+// What do the last lines of a driver container's log mean? The messages are those of NVIDIA's
+// driver container, its installer, package managers and the kernel.
 #include "doctor/driver_log.h"
 
 #include <array>
@@ -50,7 +50,7 @@ constexpr std::array kDriverLog = std::to_array<Meaning>({
      "nouveau holds the node's GPU", reasons::kBlacklistNouveau},
     {"is already bound to nouveau", "GpuBoundToNouveau", "nouveau holds the node's GPU",
      reasons::kBlacklistNouveau},
-    // The kernel's, of modules that are there.
+    // The kernel's error for modules that exist.
     {"Key was rejected by service", "SecureBootRefuses",
      "the kernel refuses an unsigned module: Secure Boot is on", kSecureBoot},
     {"Required key not available", "SecureBootRefuses",
@@ -77,7 +77,7 @@ constexpr std::array kDriverLog = std::to_array<Meaning>({
      "its image has no module for the node's kernel", kOtherKernel},
     {"could not insert 'nvidia': No such device", "DriverTakesNoGpu", kTakesNone, kOtherDriver},
     {"Kernel module load error: No such device", "DriverTakesNoGpu", kTakesNone, kOtherDriver},
-    // Where packages can't be reached the ones below are missed as well.
+    // If package servers are unreachable, the packages below are missing too.
     {"Could not resolve host", "PackagesUnreachable", kUnreachable, kHeaders},
     {"Temporary failure resolving", "PackagesUnreachable", kUnreachable, kHeaders},
     {"Could not connect to ", "PackagesUnreachable", kUnreachable, kHeaders},
@@ -108,7 +108,7 @@ constexpr std::array kDriverLog = std::to_array<Meaning>({
      "node, because it selects the driver toolkit's image"},
     {"E: Failed to fetch ", "PackagesUnreachable", kUnreachable, kHeaders},
     {"E: Unable to fetch some archives", "PackagesUnreachable", kUnreachable, kHeaders},
-    // Last: what makes it so is above.
+    // Last: its cause is above.
     {"Unable to build", kNotCompiled, kCompiles, kOtherVersion},
     {"performing the step: \"Building kernel modules\"", kNotCompiled, kCompiles, kOtherVersion},
     {"kernel module was not created", kNotCompiled, kCompiles, kOtherVersion},

@@ -11,7 +11,7 @@ namespace gantry::doctor {
 inline constexpr char kOwnDriver[] =
     "the nodes have their own driver: set driver.enabled=false, or remove that driver";
 
-// The cause that a driver container's log names; nullptr: none that is known.
+// The cause that a driver container's log shows; nullptr: no known one.
 const Meaning* InDriverLog(std::string_view log);
 
 }  // namespace gantry::doctor

@@ -35,7 +35,7 @@ TEST_F(DriverLog, OfEachRow) {
     EXPECT_THAT(Operand({Crashing(kDriverApp, log.c_str())}),
                 ElementsAre(Field(&Finding::code, code)))
         << row;
-    // The words of a driver mean nothing in another's log.
+    // The words of a driver mean nothing in another container's log.
     EXPECT_THAT(Operand({Crashing(kPluginApp, log.c_str())}),
                 ElementsAre(Field(&Finding::code, "OperandCrashing")))
         << row;

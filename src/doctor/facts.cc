@@ -14,20 +14,20 @@
 namespace gantry::doctor {
 namespace {
 
-// Of the ClusterPolicy's drivers and of NVIDIADrivers'.
+// The DaemonSets of the ClusterPolicy's drivers and of NVIDIADrivers'.
 constexpr std::array<std::string_view, 4> kDriverSets = {
     "nvidia-driver-daemonset", "nvidia-gpu-driver-", "nvidia-vgpu-driver-",
     "nvidia-vgpu-host-manager-driver-"};
 
-// The DCGM exporter's: whether metrics bear names of pods.
+// The DCGM exporter's variable: whether metrics have pod names.
 constexpr char kExporterAsks[] = "DCGM_EXPORTER_KUBERNETES";
 
-// How keys of taints begin that autoscalers and clouds set on nodes which they take away.
+// Prefixes of taints that autoscalers and clouds set on nodes that they remove.
 constexpr std::array<std::string_view, 4> kLeaving = {
     "ToBeDeletedByClusterAutoscaler", "karpenter.sh/disrupt",
     "cloud.google.com/impending-node-termination", "aws-node-termination-handler/"};
 
-// When the label's writer wrote it or another of its fields last (meta/v1 ManagedFieldsEntry).
+// When the label's writer last wrote it or another of its fields (meta/v1 ManagedFieldsEntry).
 std::string WrittenAt(const Json& object, const std::string& label) {
   for (const Json& entry : ListAt(object, "metadata.managedFields")) {
     const Json* owned = At(entry, {"fieldsV1", "f:metadata", "f:labels", "f:" + label});

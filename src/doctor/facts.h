@@ -12,7 +12,7 @@
 #include "base/json.h"
 #include "doctor/container_facts.h"
 
-// What the doctor keeps of a cluster's objects: the few fields that explain why a GPU is not used.
+// The doctor's facts on a cluster's objects: the few fields that explain why a GPU is not used.
 namespace gantry::doctor {
 
 using Labels = std::map<std::string, std::string>;
@@ -39,7 +39,7 @@ struct Requirement {
   bool of_name = false;  // of the node's name (matchFields), not of a label
 };
 
-// The nodes that a pod may be put on, by their labels and names.
+// The nodes that a pod may run on, by their labels and names.
 struct NodeChoice {
   Labels labels = {};                                // nodeSelector
   std::vector<std::vector<Requirement>> terms = {};  // required affinity: one of them must hold
@@ -49,25 +49,25 @@ struct NodeFacts {
   std::string name;
   std::string made_at;  // RFC 3339
   bool ready = false;
-  std::string why_not_ready;  // the kubelet's words while it is not
-  bool leaving = false;       // it is being deleted, or its autoscaler takes it away
+  std::string why_not_ready;  // the kubelet's message while it is not ready
+  bool leaving = false;       // it is being deleted, or its autoscaler removes it
   bool cordoned = false;
   bool upgrade_cordon = false;  // an upgrade of its driver has cordoned it, by its own mark
   std::string gpus_out;         // the message of the condition GPUHealthy while that is False
-  std::string validator_says;   // its sentence on the label's word, in an event; empty: none
-  std::string not_offered;      // its device plugin's last sentence on GPUs that it leaves out
+  std::string validator_says;   // its sentence on the label's reason, in an event; empty: none
+  std::string not_offered;      // its device plugin's last message on GPUs that it leaves out
   std::string not_offered_for;  // the reason of that event
   Labels labels;                // all: pods select by any
-  // Of labels that say a state: when who writes it wrote last, or later (RFC 3339).
+  // For labels with a state: when their writer last wrote them, or later (RFC 3339).
   Labels written;
   std::vector<Taint> taints;
   GpuCounts capacity;
   GpuCounts allocatable;
-  // Pods that hold GPUs of it, "namespace/name"; asked for only while its MIG layout changes.
+  // Pods that hold its GPUs, "namespace/name"; read only while its MIG layout changes.
   std::vector<std::string> holders;
 };
 
-// The label that gives a node that operand ("device-plugin").
+// The label that selects the node for that operand ("device-plugin").
 std::string DeployLabel(std::string_view operand);
 
 // The value of a label; empty if there is none.
@@ -80,18 +80,18 @@ struct PodFacts {
   std::string ns;
   std::string name;
   std::string owner;  // "ReplicaSet default/x"; empty: none
-  GpuCounts wants;    // what the scheduler looks for
+  GpuCounts wants;    // its requests
   std::vector<Toleration> tolerations;
   NodeChoice choice;
   std::string made_at = {};    // RFC 3339
-  bool gated = false;          // not to be scheduled yet, by whoever made it
-  std::string scheduler;       // the scheduler's message, if it spoke
-  std::string unseen_by = {};  // the scheduler's name if it has not looked at it yet
-  // When an autoscaler said last that it brings a node for it (RFC 3339); empty: none did.
+  bool gated = false;          // it has scheduling gates
+  std::string scheduler;       // the scheduler's message, if there is one
+  std::string unseen_by = {};  // the scheduler's name if it has not handled the pod yet
+  // When an autoscaler last announced a node for it (RFC 3339); empty: never.
   std::string scaled_at = {};
 };
 
-// A workload whose pods the API server refuses, as its controller's events tell.
+// A workload whose pods the API server refuses, from its controller's events.
 struct RefusalFacts {
   std::string object;  // "Deployment default/x"
   std::string message;
@@ -99,7 +99,7 @@ struct RefusalFacts {
   bool wants_gpus = false;
 };
 
-// A pod that the kubelet can't start, as its events tell.
+// A pod that the kubelet can't start, from its events.
 struct StartFacts {
   std::string object;  // "pod default/x"
   std::string node;
@@ -107,7 +107,7 @@ struct StartFacts {
   bool wants_gpus = false;
 };
 
-// A pod with GPUs that a kubelet did not admit, which failed it for good.
+// A pod with GPUs that a kubelet did not admit, and so failed for good.
 struct RejectionFacts {
   std::string object;  // "pod default/x"
   std::string owner;   // "ReplicaSet default/x"; empty: none
@@ -122,20 +122,20 @@ struct OperandFacts {
   long long desired = 0;
   long long ready = 0;
   long long updated = 0;
-  bool rolls = false;      // a change of it exchanges its pods by itself
-  bool sees_pods = false;  // has the kubelet's pod-resources socket mounted
-  bool asks_pods = true;   // of the DCGM exporter: its environment lets it use that socket
-  bool publishes = false;  // of the validator: nodes bear its verdict, which NVIDIA's does not say
+  bool rolls = false;        // a change of it replaces its pods automatically
+  bool sees_pods = false;    // it mounts the kubelet's pod-resources socket
+  bool asks_pods = true;     // DCGM exporter: its environment enables that socket
+  bool publishes = false;    // validator: it labels nodes with its verdict, which NVIDIA's does not
   std::string made_at = {};  // RFC 3339
   NodeChoice choice = {};
-  std::vector<std::string> young = {};  // nodes of its pods that had no time to be ready
-  std::string scheduler = {};           // the scheduler's message on a pod of it without a node
+  std::vector<std::string> young = {};  // nodes whose pods had no time to become ready
+  std::string scheduler = {};           // the scheduler's message on one of its pods without a node
 };
 
-// "DaemonSet gpu-operator/x", as findings name what they explain.
+// "DaemonSet gpu-operator/x", as findings name the object that they explain.
 std::string ObjectOf(const OperandFacts& operand);
 
-// What must be in a cluster once, by whoever installed it.
+// Parts that a cluster must have only once, from any installation.
 enum class Part { kDevicePlugin, kNfdMaster, kCertManager };
 struct PartFacts {
   Part part = Part::kDevicePlugin;
@@ -149,8 +149,8 @@ struct OperatorFacts {
   std::string ns = {};
   long long wanted = 0;
   long long available = 0;
-  std::string since = {};          // so many are available since then, or later (RFC 3339)
-  std::string startup_taint = {};  // its key; empty: none is asked for
+  std::string since = {};  // when the number of available pods last changed, or later (RFC 3339)
+  std::string startup_taint = {};  // its key; empty: not configured
 };
 
 inline constexpr char kDevicePluginSet[] = "nvidia-device-plugin-daemonset";
@@ -160,7 +160,7 @@ inline constexpr char kOperatorApp[] = "gpu-operator";  // the label `app` of th
 struct ConfigFacts {
   std::string key;
   std::string mistake;                     // names the field; empty: none
-  std::vector<std::string> warnings = {};  // what has no effect, a sentence each
+  std::vector<std::string> warnings = {};  // fields without effect, a sentence each
 };
 
 struct Condition {
@@ -168,16 +168,16 @@ struct Condition {
   bool holds = false;
   std::string reason;
   std::string message;
-  std::string since = {};  // its last transition (RFC 3339); empty: nobody says
+  std::string since = {};  // its last transition (RFC 3339); empty: unknown
 };
 
-// A node whose driver is not upgraded yet, as the operator tells it in the policy's status; times
+// A node whose driver is not upgraded yet, from the operator's entry in the policy's status; times
 // are RFC 3339.
 struct UpgradeFacts {
   std::string node;
   std::string state;
   std::string since = {};
-  std::string deadline = {};  // when it goes on, or fails, by itself; empty: never
+  std::string deadline = {};  // when the step ends or fails automatically; empty: never
   std::string reason = {};
   std::string next = {};
 };
@@ -194,25 +194,25 @@ struct UpgradesFacts {
 struct PolicyFacts {
   std::string object;        // "ClusterPolicy cluster-policy"
   std::string made_at = {};  // RFC 3339
-  std::string state;         // ready, notReady, ignored; empty: the operator has not spoken yet
+  std::string state;         // ready, notReady, ignored; empty: the operator has not set it yet
   std::vector<Condition> conditions;
   std::string unseen_since = {};  // its last change, if no condition knows of it yet (RFC 3339)
   std::vector<std::string> unsupported_fields;
-  std::vector<std::string> values_not_known = {};     // of the chart, with what was probably meant
-  std::vector<std::string> values_not_followed = {};  // of the chart, though it knows them
+  std::vector<std::string> values_not_known = {};     // of the chart, with the value probably meant
+  std::vector<std::string> values_not_followed = {};  // of the chart, known but without effect
   std::string ns = {};              // the operator's namespace, as its status has it
   std::string plugin_config = {};   // devicePlugin.config.name: a ConfigMap there; empty: none
-  bool config_missing = false;      // that ConfigMap is not there
+  bool config_missing = false;      // that ConfigMap does not exist
   std::string plugin_default = {};  // devicePlugin.config.default: a key of it; empty: none
-  bool opens_by_image = false;      // an image's environment variable alone gives GPUs
+  bool opens_by_image = false;      // an image's environment variable alone grants GPUs
   bool offers_gpus = true;          // devicePlugin.enabled
   bool labels_gpus = true;          // gfd.enabled
   bool installs_toolkit = true;     // toolkit.enabled
-  bool drivers_apart = false;       // NVIDIADrivers bring them (driver.useNvidiaDriverCRD)
+  bool drivers_apart = false;       // drivers come from NVIDIADrivers (driver.useNvidiaDriverCRD)
   std::optional<UpgradesFacts> upgrades = {};  // of drivers, while they are on
 };
 
-// What could not be looked at.
+// A part that could not be read.
 struct Unread {
   std::string what;  // "events"
   Error error;
@@ -222,29 +222,29 @@ inline constexpr char kNodesPart[] = "nodes";
 inline constexpr char kDaemonSetsPart[] = "DaemonSets";
 inline constexpr char kDeploymentsPart[] = "Deployments";
 inline constexpr char kEventsPart[] = "events";
-// Those of the operator's namespace are read then.
+// Then the operator's namespace is read.
 inline constexpr char kAllDaemonSetsPart[] = "DaemonSets of all namespaces";
 
 struct ClusterFacts {
   WallTime now{};
-  std::string own_namespace = {};  // where this process runs, if that is an operator's pod
+  std::string own_namespace = {};  // of this process, if it runs in an operator's pod
   std::vector<NodeFacts> nodes;
-  std::vector<PodFacts> pending;  // pods without a node that ask for GPUs
+  std::vector<PodFacts> pending;  // pods without a node that request GPUs
   std::vector<RefusalFacts> refusals;
   std::vector<StartFacts> starts;
   std::vector<RejectionFacts> rejections;
   std::vector<OperandFacts> operands;
-  std::vector<ContainerFacts> operand_containers;   // troubled ones
+  std::vector<ContainerFacts> operand_containers;   // failing ones
   std::vector<ContainerFacts> workload_containers;  // of pods with GPUs, that fail
-  Labels drivers_begun;                             // by node: BegunAt of its driver's pod
+  Labels drivers_begun;                             // by node: BegunAt of the driver's pod
   std::vector<OperatorFacts> operators;
   // When an operator renewed its lease last (RFC 3339); empty: there is no lease; nothing: not
-  // looked at.
+  // read.
   std::optional<std::string> lease_renewed;
   std::vector<PartFacts> parts;
   std::vector<PolicyFacts> policies;
   std::vector<PolicyFacts> drivers;                 // NVIDIADrivers: object, state, conditions
-  std::optional<std::vector<ConfigFacts>> configs;  // nothing: not looked at
+  std::optional<std::vector<ConfigFacts>> configs;  // nothing: not read
   long long node_features = 0;                      // objects; 0: not counted
   std::vector<Unread> unread;
 };
@@ -254,22 +254,22 @@ const NodeFacts* NodeNamed(const ClusterFacts& cluster, const std::string& name)
 
 // From Kubernetes' objects (core/v1 Node, apps/v1 DaemonSet and Deployment).
 NodeFacts NodeFrom(const Json& node);
-// Of a DaemonSet that this operator made, else nothing.
+// From a DaemonSet that this operator made, else nothing.
 std::optional<OperandFacts> OperandFrom(const Json& daemon_set);
 OperatorFacts OperatorFrom(const Json& deployment);
-// The operator's namespace: as a policy's status says, else that of this process, its operands or
-// its Deployment. Empty: it is not known.
+// The operator's namespace: from a policy's status, else that of this process, its operands or its
+// Deployment. Empty: unknown.
 std::string OperatorNamespace(const ClusterFacts& cluster);
 
 bool IsUnread(const ClusterFacts& cluster, std::string_view part);
 
-// Whether a DaemonSet of that name brings a driver, of a ClusterPolicy or a NVIDIADriver.
+// Whether a DaemonSet of that name installs a driver, of a ClusterPolicy or a NVIDIADriver.
 bool BringsDriver(std::string_view daemon_set);
 
-// What an event says, without the words that are put before one which stands for many.
+// An event's message, without the prefix of an event that stands for many.
 std::string MessageOf(const Json& event);
 
-// When what an event tells was seen last (RFC 3339).
+// When the event was last seen (RFC 3339).
 std::string LastSeen(const Json& event);
 
 }  // namespace gantry::doctor

@@ -9,18 +9,18 @@
 
 namespace gantry::doctor {
 
-enum class Severity { kProblem, kNote };  // a note is no reason for exit code 1
+enum class Severity { kProblem, kNote };  // a note does not cause exit code 1
 
 struct Finding {
   Severity severity = Severity::kProblem;
-  std::string code;     // one word that stays the same: "TolerationMissing" (docs/doctor.md)
+  std::string code;     // one stable word: "TolerationMissing" (docs/doctor.md)
   std::string object;   // "pod default/x", "node n1"
   std::string message;  // what was seen
   std::string remedy;   // what to do
-  // Where: of an operand (the object names the first of them), or of a cause; empty: everywhere.
+  // The nodes of an operand's finding (the object names the first) or of a cause; empty: all.
   std::set<std::string> nodes = {};
-  // The operand or operator whose pods do not run for this reason: "DaemonSet gpu-operator/x".
-  // Nothing else is said of it there. Empty: none.
+  // The operand or operator whose pods do not run for this reason: "DaemonSet gpu-operator/x". It
+  // gets no other finding there. Empty: none.
   std::string explains = {};
   std::string cause = {};  // a registry, a folder: what findings of one code may have in common
   bool operator==(const Finding&) const = default;
@@ -41,7 +41,7 @@ inline Finding Note(std::string code, std::string object, std::string message, s
   return note;
 }
 
-// Whether one of them says why the object's pods do not run, on that node if it is named.
+// Whether one of them explains why the object's pods do not run, on that node if given.
 inline bool IsExplained(const std::vector<Finding>& findings, const std::string& object,
                         const std::string& node = "") {
   return std::ranges::any_of(findings, [&](const Finding& finding) {

@@ -56,7 +56,7 @@ std::vector<Finding> Examine(const ClusterFacts& facts) {
   std::vector<Finding> policies = ExaminePolicyStates(cluster, findings);
   findings.insert(findings.begin() + place, std::move_iterator(policies.begin()),
                   std::move_iterator(policies.end()));
-  JoinCauses(findings);  // of joined ones only the first would explain its operand
+  JoinCauses(findings);  // of joined findings only the first would explain its operand
   std::ranges::move(workloads, std::back_inserter(findings));
   ExamineStarts(facts, findings);
   ExaminePods(cluster, findings);
@@ -64,8 +64,8 @@ std::vector<Finding> Examine(const ClusterFacts& facts) {
   return findings;
 }
 
-// The severities of one width, so that codes are below one another. What a container runtime or an
-// API server says may have several lines.
+// Severities have one width, so that codes are aligned. Messages of container runtimes and API
+// servers may have several lines.
 std::string LineOf(const Finding& finding) {
   std::string line =
       format("{:<{}}  {}  {}: {}; {}", SeverityName(finding.severity), sizeof("problem") - 1,

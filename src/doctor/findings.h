@@ -8,11 +8,11 @@
 #include "doctor/facts.h"
 #include "doctor/finding.h"
 
-// What is wrong with the GPUs of a cluster and with those who want them, in one line each.
+// Problems of a cluster's GPUs and of their users, in one line each.
 namespace gantry::doctor {
 
-// The cluster's own findings first, then those of nodes, then those of workloads; pods of one owner
-// with the same finding are one. docs/doctor.md has every code.
+// The cluster's own findings first, then those of nodes, then those of workloads. Pods of one owner
+// with the same finding are joined. docs/doctor.md has every code.
 std::vector<Finding> Examine(const ClusterFacts& cluster);
 
 // "problem  CODE  object: message; remedy", or "note   " before the code

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why is an image not pulled? From what the kubelet says, which repeats registries, proxies,
-// containerd, Docker and CRI-O.
+// Why is an image not pulled? From the kubelet's message, which repeats those of registries,
+// proxies, containerd, Docker and CRI-O.
 #include "doctor/image_findings.h"
 
 #include <array>
@@ -78,7 +78,7 @@ constexpr std::array kPullErrors = std::to_array<Meaning>({
     {"503 service unavailable", "RegistryUnreachable", "can't be pulled", kMirror},
     {"504 gateway", "RegistryUnreachable", "can't be pulled", kMirror},
     {"\": eof", "RegistryUnreachable", "can't be pulled", kMirror},
-    // As containerd, Docker and CRI-O say it.
+    // As containerd, Docker and CRI-O write it.
     {"no match for platform", "ImageMissing", "has no variant for the node's architecture",
      kEachArchitecture},
     {"no matching manifest for", "ImageMissing", "has no variant for the node's architecture",
@@ -89,7 +89,7 @@ constexpr std::array kPullErrors = std::to_array<Meaning>({
      "has no variant for the node's architecture", kEachArchitecture},
 });
 
-// The kubelet's reasons that say it themselves.
+// Reasons of the kubelet that are the cause themselves.
 constexpr std::array kPullReasons = std::to_array<Meaning>({
     {"RegistryUnavailable", "RegistryUnreachable", "can't be pulled", kMirror},
     {"SignatureValidationFailed", "ImageNotTrusted",
@@ -107,7 +107,7 @@ bool SaysMissing(std::string_view words) {
          words.find("repository name not known") != std::string_view::npos;
 }
 
-// The host that an image is pulled from, as Docker's reference grammar has it.
+// The registry's host in an image reference, by Docker's reference grammar.
 std::string RegistryOf(std::string_view image) {
   const std::string_view first = image.substr(0, image.find('/'));
   const bool is_host =
@@ -148,7 +148,7 @@ Finding Unpulled(const ContainerFacts& container) {
                  kCorrectImage);
 }
 
-// An account that is not there is no trouble of a registry that does not answer.
+// A missing account does not explain a registry that does not respond.
 Finding WithSecrets(const ContainerFacts& container, Finding finding) {
   if (!container.lacks_secrets.empty() && finding.code != "RegistryUnreachable") {
     finding.message += "; " + container.lacks_secrets.substr(0, container.lacks_secrets.find(';'));

@@ -9,7 +9,7 @@ namespace gantry::doctor {
 // Whether a container waits for its image.
 bool WaitsForImage(const ContainerFacts& container);
 
-// Why the image of a container that waits for it is not pulled; of no object yet.
+// Why the image of a waiting container is not pulled; without an object yet.
 Finding NotPulled(const ContainerFacts& container);
 
 }  // namespace gantry::doctor

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Was this command interrupted? A thread waits for the signals, so that a call to the API server
-// that takes long ends at once and what the command has made can be removed.
+// Was this command interrupted? A thread waits for the signals, so that a long call to the API
+// server ends at once, and the command can remove its files.
 #include "doctor/interruption.h"
 
 #include <poll.h>

@@ -9,8 +9,9 @@
 
 namespace gantry::doctor {
 
-// While it lives, SIGINT, SIGTERM, SIGQUIT and SIGHUP do not end the process, and ask to stop. Make
-// it before other threads, which inherit the blocked signals. Its end waits for no signal.
+// While it lives, SIGINT, SIGTERM, SIGQUIT and SIGHUP request a stop instead of ending the process.
+// Make it before other threads, which inherit the blocked signals. Its destructor waits for no
+// signal.
 class Interruption {
  public:
   Interruption();

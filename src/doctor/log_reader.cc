@@ -9,11 +9,11 @@ namespace gantry::doctor {
 namespace {
 
 constexpr size_t kMostLogs = 20;  // of operands, and of workloads
-// A shell that traces writes many lines after the cause. A compiler's are long; the API server
-// leaves out the last ones of too many bytes.
+// A tracing shell writes many lines after the cause. A compiler's lines are long, and the API
+// server cuts the last ones beyond the byte limit.
 constexpr long long kLogLines = 200;
 constexpr long long kLogBytes = 256 * 1024;
-// A node that is away lets the API server wait much longer.
+// For a node that is away the API server would wait much longer.
 constexpr std::chrono::seconds kLogTimeout(5);
 
 }  // namespace

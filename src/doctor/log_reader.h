@@ -12,15 +12,15 @@
 
 namespace gantry::doctor {
 
-// Reads the ends of logs of failed containers, a few of them: a kubelet that does not respond is
-// not asked again.
+// Reads the ends of the logs of a few failed containers. It does not ask a kubelet again that did
+// not respond.
 class LogReader {
  public:
-  // Its requests end when `stop` asks.
+  // Its requests end when `stop` is requested.
   LogReader(const kube::Client& client, std::stop_token stop);
 
-  // Sets the end of what the container's failed run wrote, unless `asked`, which counts, is at its
-  // limit. Blocks for some seconds at most. Error: logs may not be read (kDenied).
+  // Sets the end of the failed run's log, unless the counter `asked` is at its limit. Blocks for
+  // some seconds at most. Error: no right to read logs (kDenied).
   Status Read(ContainerFacts& container, size_t& asked);
 
  private:

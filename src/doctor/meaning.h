@@ -7,16 +7,16 @@
 
 namespace gantry::doctor {
 
-// What words that a program wrote mean: the parts of a finding.
+// The meaning of a program's message: the parts of a finding.
 struct Meaning {
   std::string_view words;
   std::string_view code;
   std::string_view message;
   std::string_view remedy;
-  long long exit_code = 0;  // not 0: means it only of a container that ended so
+  long long exit_code = 0;  // not 0: only for a container with this exit code
 };
 
-// The first whose words are in the text; nullptr: none. `exit_code` is the container's.
+// The first whose words the text contains; nullptr: none. `exit_code` is the container's.
 inline const Meaning* Find(std::span<const Meaning> meanings, std::string_view text,
                            long long exit_code = 0) {
   const auto found = std::ranges::find_if(meanings, [&](const Meaning& meaning) {

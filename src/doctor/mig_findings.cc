@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does a node get the MIG layout that its label asks for, and can it be offered?
+// Does a node get the MIG layout of its label, and can the device plugin offer it?
 #include "doctor/mig_findings.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace gantry::doctor {
 namespace {
 
-// A MIG layout is changed within a minute, and clients are given ten to end.
+// A MIG layout is applied within a minute, and clients get ten to end.
 constexpr std::chrono::minutes kMigPatience(15);
 
 }  // namespace

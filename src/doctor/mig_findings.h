@@ -9,13 +9,13 @@
 
 namespace gantry::doctor {
 
-// What a change of the MIG layout that is in progress waits for, or why it failed.
+// What a pending change of the MIG layout waits for, or why it failed.
 std::optional<Finding> MigChange(const StagedCluster& cluster, const NodeFacts& node);
 
 // GPUs of one node that the MIG strategy `single` can't offer.
 std::optional<Finding> LayoutsDiffer(const NodeFacts& node);
 
-// A layout that is requested, and that no MIG manager will bring.
+// A requested layout that no MIG manager will apply.
 std::optional<Finding> MigUnmanaged(const ClusterFacts& cluster, const NodeFacts& node);
 
 }  // namespace gantry::doctor

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does a node selector or a required affinity take a node? As the scheduler reads them.
+// Does a node selector or a required affinity match a node? As the scheduler reads them.
 #include "doctor/node_choice.h"
 
 #include <algorithm>
@@ -40,7 +40,7 @@ bool Takes(const NodeChoice& choice, const NodeFacts& node) {
       return false;
     }
   }
-  // An empty term takes no node.
+  // An empty term matches no node.
   return choice.terms.empty() ||
          std::ranges::any_of(choice.terms, [&node](const std::vector<Requirement>& term) {
            return !term.empty() && std::ranges::all_of(term, [&node](const Requirement& each) {

@@ -5,7 +5,7 @@
 
 namespace gantry::doctor {
 
-// Whether the scheduler, or a DaemonSet, may take the node by its labels.
+// Whether the scheduler, or a DaemonSet, may use the node, by its labels.
 bool Takes(const NodeChoice& choice, const NodeFacts& node);
 
 }  // namespace gantry::doctor

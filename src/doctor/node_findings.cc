@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is wrong with a GPU node? One finding a node: the first of the questions below that has one.
+// What is wrong with a GPU node? One finding a node: that of the first question below that has one.
 #include "doctor/node_findings.h"
 
 #include <algorithm>
@@ -34,13 +34,13 @@ std::optional<Finding> Paused(const StagedCluster& cluster, const std::vector<Fi
              node.name, label, names::kDeployPrefix));
 }
 
-// The same of a device plugin that does not run: its own finding tells.
+// The same for a device plugin that does not run: it has its own finding.
 std::optional<Finding> Unhealthy(const StagedCluster& cluster, const std::vector<Finding>& findings,
                                  const NodeFacts& node) {
   const long long capacity = SumOf(node.capacity);
   const long long allocatable = SumOf(node.allocatable);
   const bool awaited = OffersNothing(node) && IsPluginAwaited(cluster, findings, node);
-  // Its pods went with the operator's, and come back with it.
+  // Its pods were removed with the operator's, and come back with it.
   const auto& operands = cluster.facts.operands;
   const bool stopped =
       OffersNothing(node) &&
@@ -73,7 +73,7 @@ std::optional<Finding> Labelled(const StagedCluster& cluster, const NodeFacts& n
   return std::nullopt;
 }
 
-// The operator has written so, and takes nothing back by itself.
+// The operator has written this, and does not take it back automatically.
 Finding GpusGone(const NodeFacts& node) {
   return Problem("GpusGone", NodeName(node),
                  "had GPUs, but node feature discovery no longer finds an NVIDIA GPU there",
@@ -115,7 +115,7 @@ void ExamineNode(const StagedCluster& cluster, const NodeFacts& node,
   if (!finding) {
     finding = Unhealthy(cluster, findings, node);
   }
-  // What comes last is not missed at once.
+  // The last one is not missed at once.
   if (!finding && !stage.is_new && !stage.awaits_verdict) {
     finding = Labelled(cluster, node);
     if (!finding) {

@@ -8,9 +8,8 @@
 
 namespace gantry::doctor {
 
-// What keeps GPUs of nodes from being offered, one finding for each cause: of what follows from
-// another, one of an operand's in `findings` too, only the other is reported. Nodes without GPUs
-// have none.
+// Why nodes' GPUs are not offered, one finding for each cause: a consequence of another finding,
+// also of an operand's in `findings`, is not reported. Nodes without GPUs have none.
 void ExamineNodes(const StagedCluster& cluster, std::vector<Finding>& findings);
 
 }  // namespace gantry::doctor

@@ -112,7 +112,7 @@ TEST_F(NodeFindings, APauseThatNobodyTookBack) {
       EXPECT_EQ(Stage().plugin_off_by, std::string("label ") + kPlugin + "=" + value);
     }
   }
-  // The driver's own finding says more; an upgrade is under way; nobody knows since when.
+  // The driver's own finding says more; an upgrade is under way; its start is unknown.
   std::vector<Finding> findings = {
       Of("DriverContainerFails", "DaemonSet a/nvidia-driver-daemonset", {"n1"})};
   ExamineNodes(StagedCluster(cluster_), findings);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why does a node that is ready offer no GPU? The validator's verdict says most, the device
-// plugin's events the rest; where an operand's own finding says it, nothing is added.
+// Why does a ready node offer no GPU? Mostly by the validator's verdict, else by the device
+// plugin's events. If an operand has its own finding, nothing is added.
 #include "doctor/node_lacks.h"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ Finding Validated(const NodeFacts& node, const std::string& reason) {
   return Problem(reason, NodeName(node), known->meaning + (tell ? words : ""), known->remedy);
 }
 
-// Whether a configuration's own finding says why its device plugin rejects its settings.
+// Whether a configuration's own finding explains why its device plugin rejects its settings.
 bool IsConfigTold(const ClusterFacts& cluster, const std::vector<Finding>& findings,
                   const NodeFacts& node) {
   const auto mistaken = [&node](const ConfigFacts& config) {
@@ -43,7 +43,7 @@ bool IsConfigTold(const ClusterFacts& cluster, const std::vector<Finding>& findi
          std::ranges::any_of(findings, unknown);
 }
 
-// Where NVIDIADrivers bring the drivers, and none of them brings the node's.
+// Drivers come from NVIDIADrivers, and none of them serves the node.
 std::optional<Finding> NoNvidiaDriver(const ClusterFacts& cluster, const NodeFacts& node) {
   const bool apart = std::ranges::any_of(cluster.policies, [](const PolicyFacts& policy) {
     return policy.state != "ignored" && policy.drivers_apart;
@@ -63,7 +63,7 @@ std::optional<Finding> NoNvidiaDriver(const ClusterFacts& cluster, const NodeFac
   return finding;
 }
 
-// Whether a taint keeps the operands' pods off it: there is no pod whose log could be read.
+// Whether a taint keeps the operands' pods off the node: then no pod has a log.
 bool IsUntolerated(const std::vector<Finding>& findings, const NodeFacts& node) {
   return std::ranges::any_of(findings, [&node](const Finding& finding) {
     return finding.code == reasons::kTaintNotTolerated && finding.nodes.contains(node.name);

@@ -9,8 +9,8 @@
 
 namespace gantry::doctor {
 
-// What the reason in the node's stage means there, besides `findings` of operands and policies;
-// nothing: one of them says it.
+// The finding for the reason in the node's stage; nothing: `findings` of operands and policies
+// already explain it.
 std::optional<Finding> WhyNoGpus(const StagedCluster& cluster, const std::vector<Finding>& findings,
                                  const NodeFacts& node);
 
@@ -20,7 +20,7 @@ bool IsPluginAwaited(const StagedCluster& cluster, const std::vector<Finding>& f
 
 // Whether the node's device plugin rejects its settings.
 bool RefusesSettings(const NodeFacts& node);
-// That it does; nothing: a finding about its configuration says so.
+// That finding; nothing: a finding about its configuration explains it.
 std::optional<Finding> OfSettings(const ClusterFacts& cluster, const std::vector<Finding>& findings,
                                   const NodeFacts& node);
 

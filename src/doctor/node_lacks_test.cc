@@ -68,7 +68,7 @@ TEST_F(NodeLacks, WhatTheValidatorSays) {
   EXPECT_EQ(StageName(node(), Stage()), "disabled");
 }
 
-// The validator misses what nobody is to offer.
+// The validator misses GPUs that no plugin should offer.
 TEST_F(NodeLacks, ADevicePluginThatTheValidatorMisses) {
   node().labels["nvidia.com/gpu.validation"] = "NoGpuAllocatable";
   node().capacity = {};
@@ -131,7 +131,7 @@ TEST_F(NodeLacks, ADriverThatAContainerBrings) {
   node().labels["nvidia.com/gpu.validation"] = "DriverMissing";
   node().labels["nvidia.com/gpu.deploy.driver"] = "pre-installed";
   EXPECT_EQ(CodeOf(), "DriverMissing");
-  // No validator of ours says it.
+  // Gantry's validator does not report it.
   node().labels["nvidia.com/gpu.deploy.driver"] = "true";
   for (const char* label : {"nvidia.com/gpu.validation", "nvidia.com/gpu.deploy.operator-validator",
                             "nvidia.com/cuda.driver-version.full"}) {
@@ -203,7 +203,7 @@ TEST_F(NodeLacks, ADevicePluginThatRefusesItsSettings) {
     EXPECT_EQ(CodeOf(), "PluginConfigInvalid") << word;
     EXPECT_EQ(Examined()[0].object, "node n1");
     EXPECT_THAT(Examined()[0].message, HasSubstr("sharing.mps"));
-    // A configuration's own finding says it; another's does not.
+    // A configuration's own finding says it; that of another one does not.
     cluster_.configs = {{.key = "any", .mistake = "can't be had with the MIG strategy mixed"}};
     EXPECT_EQ(CodeOf(), "");
     cluster_.configs = {{.key = "any", .mistake = "unknown field x"}};

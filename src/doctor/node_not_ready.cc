@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why is a GPU node not ready? From the words of its kubelet.
+// Why is a GPU node not ready? From its kubelet's messages.
 #include "doctor/node_not_ready.h"
 
 #include <algorithm>
@@ -12,10 +12,10 @@
 namespace gantry::doctor {
 namespace {
 
-// A machine starts, and its agents come up.
+// The time in which a machine starts and its agents come up.
 constexpr std::chrono::minutes kStartPatience(15);
 
-// Not of a node whose kubelet was there before.
+// Not for a node whose kubelet has run before.
 bool IsStarted(const ClusterFacts& cluster, const NodeFacts& node) {
   const bool passes = std::ranges::any_of(
       node.taints, [](const Taint& taint) { return policy::PassesByItself(taint.key); });

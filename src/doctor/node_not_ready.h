@@ -6,7 +6,7 @@
 
 namespace gantry::doctor {
 
-// Why a node with GPUs is not ready; a note while it is being started or removed.
+// Why a GPU node is not ready; a note while it is being started or removed.
 Finding NodeNotReady(const ClusterFacts& cluster, const NodeFacts& node);
 
 }  // namespace gantry::doctor

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far is a GPU node, and what does it wait for? Its own labels and conditions say most. Labels
-// bear no time, so what may be in progress is judged by when its writer wrote last.
+// Which stage is a GPU node at, and what does it wait for? Mostly by its own labels and conditions.
+// Labels have no time, so progress is judged by their writer's last write.
 #include "doctor/node_stage.h"
 
 #include <algorithm>
@@ -16,11 +16,11 @@
 namespace gantry::doctor {
 namespace {
 
-// A node that joins pulls images first.
+// A new node pulls images first.
 constexpr std::chrono::minutes kNew(3);
-// An image of hundreds of megabytes is pulled, and the driver compiled.
+// The time to pull an image of hundreds of megabytes and compile the driver.
 constexpr std::chrono::minutes kDriverPatience(20);
-// Labels are set back one after the other.
+// Labels are restored one after the other.
 constexpr std::chrono::minutes kPausePatience(3);
 
 constexpr char kDevicePlugin[] = "device-plugin";  // in labels
@@ -43,36 +43,36 @@ Upgrade UpgradeOf(const NodeFacts& node) {
   return state == "upgrade-required" ? Upgrade::kPending : Upgrade::kInProgress;
 }
 
-// Whether a policy that is reconciled asks for no such operand.
+// Whether a reconciled policy disables the operand.
 bool IsOff(const ClusterFacts& cluster, bool PolicyFacts::* enabled) {
   return std::ranges::any_of(cluster.policies, [enabled](const PolicyFacts& policy) {
     return policy.state != "ignored" && !(policy.*enabled);
   });
 }
 
-// Whether a policy that is reconciled asks for that operand on that node; without a policy: by its
+// Whether a reconciled policy deploys that operand on that node; without a policy: by the node's
 // label alone.
 bool IsAskedFor(const ClusterFacts& cluster, bool PolicyFacts::* enabled, const NodeFacts& node,
                 const char* operand) {
   return !IsOff(cluster, enabled) && LabelIs(node, DeployLabel(operand), "true");
 }
 
-// Whether the operator has said which operands the node gets.
+// Whether the operator has set the deploy labels of the node.
 bool IsTakenIn(const NodeFacts& node) {
   return std::ranges::any_of(node.labels, [](const auto& label) {
     return label.first.starts_with(names::kDeployPrefix) && label.first != names::kDeployOperands;
   });
 }
 
-// Whether its GPUs go to virtual machines, and containers are offered none.
+// Whether its GPUs are for virtual machines, so that containers get none.
 bool IsForMachines(const NodeFacts& node) {
   return std::ranges::any_of(
       std::array{"sandbox-device-plugin", "kata-sandbox-device-plugin"},
       [&node](const char* plugin) { return !ValueOf(node, DeployLabel(plugin)).empty(); });
 }
 
-// Whether the validator's verdict is to stand on the node. Who could not look at the validator
-// takes it for ours.
+// Whether the node should have the validator's verdict. If the validator could not be read, it
+// counts as Gantry's.
 bool IsToBeValidated(const ClusterFacts& cluster, const NodeFacts& node) {
   const bool theirs = std::ranges::any_of(cluster.operands, [](const OperandFacts& operand) {
     return operand.name == "nvidia-operator-validator" && !operand.publishes;
@@ -80,15 +80,15 @@ bool IsToBeValidated(const ClusterFacts& cluster, const NodeFacts& node) {
   return !theirs && LabelIs(node, names::kDeployValidator, "true");
 }
 
-// What the validator says; that the kubelet offers no GPU is no fault where nobody is to offer one.
+// The validator's verdict; without a wanted device plugin, a lack of allocatable GPUs is no fault.
 std::string VerdictOf(const NodeFacts& node, bool plugin_wanted) {
   const std::string validation = ValueOf(node, names::kGpuValidation);
   return validation == reasons::kNoGpuAllocatable.code && !plugin_wanted ? names::kValidationReady
                                                                          : validation;
 }
 
-// What the validator says is wrong with it, or the word for it where no validator speaks and the
-// kubelet offers no GPU; empty: nothing.
+// The fault that the validator reports, or, without a validator, the reason for a lack of
+// allocatable GPUs; empty: none.
 std::string LackOf(const NodeFacts& node, const NodeStage& stage) {
   if (!stage.verdict.empty() && stage.verdict != names::kValidationReady) {
     return stage.verdict;
@@ -100,7 +100,7 @@ std::string LackOf(const NodeFacts& node, const NodeStage& stage) {
   return driver ? reasons::kNoGpuAllocatable.code : reasons::kDriverMissing.code;
 }
 
-// The operand that brings the node its driver; nullptr: none does.
+// The operand that installs the node's driver; nullptr: none does.
 const OperandFacts* DriverOf(const ClusterFacts& cluster, const NodeFacts& node) {
   const auto found = std::ranges::find_if(cluster.operands, [&node](const OperandFacts& operand) {
     return BringsDriver(operand.name) && Takes(operand.choice, node);
@@ -108,7 +108,7 @@ const OperandFacts* DriverOf(const ClusterFacts& cluster, const NodeFacts& node)
   return found == cluster.operands.end() ? nullptr : &*found;
 }
 
-// The manager's value that keeps its device plugin away meanwhile; empty: none.
+// The manager's value that pauses its device plugin meanwhile; empty: none.
 std::string_view PauseOf(const NodeFacts& node) {
   const std::string value = ValueOf(node, DeployLabel(kDevicePlugin));
   for (const std::string_view pause : {names::kDeployPaused, kMigPause}) {
@@ -120,7 +120,7 @@ std::string_view PauseOf(const NodeFacts& node) {
 }
 
 // A driver manager removes its pause before the driver is loaded; without a driver manager it
-// stays, and the MIG manager's ends with the change. A pause without a time can't be judged.
+// stays. The MIG manager's ends with the change. A pause without a time can't be judged.
 bool IsPauseLeft(const ClusterFacts& cluster, const NodeFacts& node, const NodeStage& stage) {
   const bool driver = stage.pause == names::kDeployPaused &&
                       (stage.driver != nullptr || IsUnread(cluster, kDaemonSetsPart));
@@ -150,8 +150,7 @@ std::string PluginOffBy(const ClusterFacts& cluster, const NodeFacts& node,
              : format("devicePlugin.enabled=false of {}", policy->object);
 }
 
-// Of a device plugin that was taken away the kubelet shows the GPUs some minutes more, and offers
-// none.
+// After a device plugin was removed, the kubelet shows its GPUs for some minutes, and offers none.
 bool HasUnhealthy(const ClusterFacts& cluster, const NodeFacts& node, const NodeStage& stage) {
   const bool off =
       IsOff(cluster, &PolicyFacts::offers_gpus) ||
@@ -166,7 +165,7 @@ bool IsInstalling(const ClusterFacts& cluster, const NodeFacts& node, const Node
          begun->second > Rfc3339(cluster.now - kDriverPatience);
 }
 
-// The order matters: what is below reads what is above.
+// The order matters: later statements read the results of earlier ones.
 NodeStage StageOf(const ClusterFacts& cluster, const NodeFacts& node) {
   NodeStage stage;
   stage.has_gpu = HasGpu(node);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fields that many kinds of Kubernetes objects share.
+// Which fields do many kinds of Kubernetes objects share?
 #include "doctor/object_fields.h"
 
 #include <algorithm>

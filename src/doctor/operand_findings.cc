@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does an operand, or the operator itself, lack pods that run, and nothing else says why?
+// Which operands, or the operator itself, lack running pods without another explanation?
 #include "doctor/operand_findings.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ void ExamineOperators(const ClusterFacts& cluster, std::vector<Finding>& finding
   }
 }
 
-// Of what a node lacks its own finding tells, not each operand that waits for it.
+// A node's own finding says what the node lacks, not each operand that waits for it.
 void ExamineOperands(const StagedCluster& cluster, std::vector<Finding>& findings) {
   std::map<std::string, const NodeFacts*> unsettled;
   for (const NodeFacts& node : cluster.facts.nodes) {

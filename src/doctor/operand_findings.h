@@ -8,11 +8,11 @@
 
 namespace gantry::doctor {
 
-// The operator's Deployments without a pod that runs.
+// The operator's Deployments without a running pod.
 void ExamineOperators(const ClusterFacts& cluster, std::vector<Finding>& findings);
 
-// Operands with fewer ready pods than they want. A node's own finding says what the node lacks:
-// pods on it do not count.
+// Operands with fewer ready pods than desired. A node's own finding says what the node lacks: pods
+// on it do not count.
 void ExamineOperands(const StagedCluster& cluster, std::vector<Finding>& findings);
 
 }  // namespace gantry::doctor

@@ -60,7 +60,7 @@ TEST_F(OperandFindings, AnOperatorThatDoesNotRun) {
   EXPECT_THAT(With({}), ElementsAre(Field(&Finding::code, "ImageMissing")));
 }
 
-// A node that is not well keeps one pod of an operand from being ready, and is told itself.
+// An unhealthy node keeps one pod of an operand from being ready, and has its own finding.
 TEST_F(OperandFindings, OperandsThatWaitForANode) {
   cluster_.operands = {{.name = "x", .desired = 2, .ready = 1}};
   EXPECT_THAT(With({}), ElementsAre(Field(&Finding::code, "OperandNotReady")));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which DaemonSets and Deployments are parts that a cluster must have once? By what they run:
-// everybody names and labels them otherwise.
+// Which DaemonSets and Deployments are parts that a cluster must have only once? By their images
+// and commands: installations name and label them differently.
 #include "doctor/part_facts.h"
 
 #include <algorithm>
@@ -25,8 +25,8 @@ bool RunsPluginProgram(const Json& container) {
   return !command.empty() && BaseName(command[0]) == kPluginProgram;
 }
 
-// The image of NVIDIA's plugin holds GPU feature discovery and the MPS control daemon too; HAMi's
-// holds its scheduler.
+// The image of NVIDIA's plugin also contains GPU feature discovery and the MPS control daemon;
+// HAMi's contains its scheduler.
 bool IsDevicePlugin(const Json& container) {
   const std::string image = TextAt(container, "image");
   const std::vector<std::string> command = TextsAt(container, "command");
@@ -46,7 +46,7 @@ bool RunsImageLike(const Json& object, std::string_view words) {
                              });
 }
 
-// Of our DaemonSets the names say what they are, but of a copy: several run by NVIDIA's image.
+// The operator's DaemonSets are known by name, unless they are copies: several run NVIDIA's image.
 bool RunsDevicePlugin(const Json& object) {
   const bool ours = IsOurs(object);
   return (ours && TextAt(object, "metadata.name") == kDevicePluginSet) ||
@@ -54,7 +54,7 @@ bool RunsDevicePlugin(const Json& object) {
                              ours ? RunsPluginProgram : IsDevicePlugin);
 }
 
-// However its image is called.
+// Whatever its image's name.
 bool IsCertManager(const Json& object) {
   const std::string* name = kube::LabelOf(object, "app.kubernetes.io/name");
   const std::string* component = kube::LabelOf(object, "app.kubernetes.io/component");
@@ -64,8 +64,8 @@ bool IsCertManager(const Json& object) {
 
 }  // namespace
 
-// One that wants no pod (a DaemonSet whose selector takes no node, a Deployment that is scaled to
-// none) does nothing.
+// One without desired pods (a DaemonSet whose selector matches no node, a Deployment scaled to 0)
+// does nothing.
 std::optional<PartFacts> PartFrom(const Json& object) {
   const std::string kind = TextAt(object, "kind");
   const bool set = kind == kDaemonSet;

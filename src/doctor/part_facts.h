@@ -8,7 +8,7 @@
 
 namespace gantry::doctor {
 
-// Of a DaemonSet or Deployment that is one of those parts, this operator's among them.
+// From a DaemonSet or Deployment that is one of those parts, also this operator's.
 std::optional<PartFacts> PartFrom(const Json& object);
 
 }  // namespace gantry::doctor

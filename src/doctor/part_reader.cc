@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading a part of a cluster: which failures are facts, and which end the reading.
+// How is a part of a cluster read: which failures are facts, and which end the reading?
 #include "doctor/part_reader.h"
 
 #include "base/error.h"

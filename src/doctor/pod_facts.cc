@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What does a pod ask for, and how far is it?
+// What does a pod request, and how far has its start come?
 #include "doctor/pod_facts.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace gantry::doctor {
 namespace {
 
-// When its status was written last, which is the kubelet's as a rule; empty: nothing tells.
+// When its status was last written, normally by the kubelet; empty: unknown.
 std::string StatusWrittenAt(const Json& object) {
   std::string at;
   for (const Json& entry : ListAt(object, "metadata.managedFields")) {
@@ -23,8 +23,8 @@ std::string StatusWrittenAt(const Json& object) {
   return at;
 }
 
-// The kubelet's words where its runtime had no success: containerd has made the container by then
-// and ends it with StartError, CRI-O has not.
+// The kubelet's message if its runtime failed: containerd has created the container by then and
+// ends it with StartError, CRI-O has not.
 bool CouldNotStart(const Json& status) {
   static constexpr std::array<std::string_view, 4> kReasons = {
       "StartError", "ContainerCannotRun", "RunContainerError", "CreateContainerError"};
@@ -53,7 +53,7 @@ PodFacts PodFrom(const Json& pod) {
   }
   facts.choice = ChoiceOf(pod, "spec");
   facts.gated = !ListAt(pod, "spec.schedulingGates").empty();
-  // Of a pod whose claims are not there yet it says nothing.
+  // For a pod whose claims do not exist yet it says nothing.
   if (ListAt(pod, "spec.resourceClaims").empty()) {
     facts.unseen_by = TextAt(pod, "spec.schedulerName", "default-scheduler");
   }
@@ -91,7 +91,7 @@ std::optional<RejectionFacts> RejectionFrom(const Json& pod) {
   if (TextAt(pod, "status.phase") != "Failed" || !admission || PodWants(pod).empty()) {
     return std::nullopt;
   }
-  // A pod that ran and was refused after a restart of the kubelet keeps its first start.
+  // A pod that ran and was rejected after a restart of the kubelet keeps its first start time.
   const std::string start =
       TextAt(pod, "status.startTime", TextAt(pod, "metadata.creationTimestamp"));
   return RejectionFacts{.object = "pod " + kube::KeyOf(pod).Text(),

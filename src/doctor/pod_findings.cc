@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why does a pod not get its GPUs from the scheduler? Worked out from nodes, taints and what pods
-// hold, and if that leaves it open, from the scheduler's own words.
+// Why does a pod not get its GPUs from the scheduler? Derived from nodes, taints and the pods'
+// requests, and if that is inconclusive, from the scheduler's message.
 #include "doctor/pod_findings.h"
 
 #include <algorithm>
@@ -54,8 +54,7 @@ bool OffersNone(const NodeFacts& node) {
   return std::ranges::all_of(node.allocatable, [](const auto& each) { return each.second == 0; });
 }
 
-// On one of the nodes, that it may be put on, somebody has switched the device plugin off: how.
-// Empty: on none.
+// How the device plugin is disabled on one of the nodes that the pod may run on; empty: on none.
 std::string SwitchedOff(const StagedCluster& cluster, const PodFacts& pod,
                         const std::vector<const NodeFacts*>& nodes) {
   for (const NodeFacts* node : nodes) {
@@ -105,7 +104,7 @@ Finding NotOffered(const StagedCluster& cluster, const PodFacts& pod, const std:
               "request a resource that is offered, or check the findings of the nodes"));
 }
 
-// A node that it may be put on and that may yet have what the others lack.
+// A node that it may run on and that may still get what the others lack.
 std::optional<Finding> NodeToCome(const StagedCluster& cluster, const PodFacts& pod,
                                   const std::string& message) {
   const auto yet = std::ranges::find_if(cluster.facts.nodes, [&](const NodeFacts& node) {
@@ -117,7 +116,7 @@ std::optional<Finding> NodeToCome(const StagedCluster& cluster, const PodFacts& 
                                           : std::optional(WaitsFor(*yet, pod, message));
 }
 
-// More than any node has: of GPUs that are away for a while the nodes' own findings tell.
+// More than any node has: temporarily missing GPUs have findings on their nodes.
 std::optional<Finding> TooMany(const StagedCluster& cluster, const PodFacts& pod) {
   for (const auto& [resource, wanted] : pod.wants) {
     const NodeFacts* largest = nullptr;
@@ -149,7 +148,7 @@ bool HoldAll(const GpuCounts& counts, const PodFacts& pod) {
   });
 }
 
-// Where a DaemonSet's pod is to run; empty: no DaemonSet has made it.
+// The node that a DaemonSet's pod is for; empty: not a DaemonSet's pod.
 std::string PlaceOf(const PodFacts& pod) {
   for (const std::vector<Requirement>& term : pod.choice.terms) {
     for (const Requirement& each : term) {
@@ -169,11 +168,11 @@ std::string WantsText(const PodFacts& pod) {
   return Join(wants, " and ");
 }
 
-// It is a DaemonSet's, and has its place.
+// It is a DaemonSet's, and bound to its node.
 std::optional<Finding> OutOfPlace(const StagedCluster& cluster, const PodFacts& pod,
                                   const std::string& place) {
   const auto node = std::ranges::find(cluster.facts.nodes, place, &NodeFacts::name);
-  // Of GPUs that are not offered now the node's own findings tell.
+  // GPUs that are not offered now have findings on their nodes.
   if (node == cluster.facts.nodes.end() || (cluster.Of(*node).has_gpu && OffersNone(*node))) {
     return std::nullopt;
   }
@@ -186,7 +185,7 @@ std::optional<Finding> OutOfPlace(const StagedCluster& cluster, const PodFacts& 
             "{nvidia.com/gpu.present: \"true\"}");
 }
 
-// No node that it may be put on has its GPUs.
+// No node that it may run on has its GPUs.
 std::optional<Finding> NotSelected(const StagedCluster& cluster, const PodFacts& pod) {
   const bool somewhere = std::ranges::any_of(
       cluster.facts.nodes, [&pod](const NodeFacts& node) { return HoldAll(node.capacity, pod); });
@@ -211,7 +210,7 @@ std::optional<Finding> NotSelected(const StagedCluster& cluster, const PodFacts&
                  "nvidia.com/gpu.product`)");
 }
 
-// A node that offers its GPUs, and that only a lasting taint keeps it from; nullptr: none.
+// A node that offers its GPUs, where only a permanent taint keeps the pod off; nullptr: none.
 const NodeFacts* KeptByTaint(const StagedCluster& cluster, const PodFacts& pod,
                              const std::vector<const NodeFacts*>& selected) {
   const auto lasts = [&cluster](const Taint& taint) {
@@ -227,7 +226,7 @@ const NodeFacts* KeptByTaint(const StagedCluster& cluster, const PodFacts& pod,
   return nullptr;
 }
 
-// A node that offers its GPUs, and that somebody keeps all pods from; nullptr: none.
+// A node that offers its GPUs, and is closed for all pods; nullptr: none.
 const NodeFacts* KeptByCordon(const StagedCluster& cluster, const PodFacts& pod,
                               const std::vector<const NodeFacts*>& selected) {
   const auto kept = std::ranges::find_if(selected, [&](const NodeFacts* node) {
@@ -274,7 +273,7 @@ Finding Blocked(const StagedCluster& cluster, const PodFacts& pod,
                       : "uncordon a node (`kubectl uncordon`), or check why it is not ready");
 }
 
-// Nodes that the scheduler asks for GPUs too and that have none, or too few.
+// Nodes that the scheduler also counts, and that have no GPUs or too few.
 long long NodesWithout(const PodFacts& pod, const std::vector<NodeFacts>& nodes) {
   return std::ranges::count_if(nodes, [&pod](const NodeFacts& node) {
     return !HoldAll(node.allocatable, pod) && Takes(pod.choice, node) &&
@@ -282,8 +281,8 @@ long long NodesWithout(const PodFacts& pod, const std::vector<NodeFacts>& nodes)
   });
 }
 
-// Nodes that it could use have the GPUs, and do not offer them now. While nobody changes them, and
-// nobody has switched them off, their own findings say why.
+// Nodes that it could use have the GPUs, and do not offer them now. If nothing changes or disables
+// them, their own findings say why.
 std::optional<Finding> Away(const StagedCluster& cluster, const PodFacts& pod,
                             const std::vector<const NodeFacts*>& nodes) {
   const auto changing = std::ranges::find_if(
@@ -325,7 +324,7 @@ Finding InUse(const StagedCluster& cluster, const PodFacts& pod, long long able,
   return finding;
 }
 
-// A scheduler tells of each pod that it can't place, soon after the pod was made.
+// A scheduler reports each pod that it can't place soon after its creation.
 std::optional<Finding> Unseen(const StagedCluster& cluster, const PodFacts& pod) {
   constexpr std::chrono::seconds kSoon{10};
   constexpr std::chrono::minutes kStart{1};  // another one takes over
@@ -339,7 +338,7 @@ std::optional<Finding> Unseen(const StagedCluster& cluster, const PodFacts& pod)
               "that scheduler does not run");
 }
 
-// An autoscaler brings a node: what the nodes of today lack is no trouble meanwhile.
+// An autoscaler adds a node: what the present nodes lack is no problem meanwhile.
 void ExcuseScaleUp(const StagedCluster& cluster, const PodFacts& pod, Finding& finding) {
   constexpr std::chrono::minutes kScaleUp(15);
   static constexpr std::array<std::string_view, 5> kOfNodes = {kNotOffered, kNotSelected, kTooMany,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What do a policy, its status and the device plugin's configurations say?
+// What do a policy, its status and the device plugin's configurations contain?
 #include "doctor/policy_facts.h"
 
 #include <algorithm>
@@ -11,12 +11,11 @@
 namespace gantry::doctor {
 namespace {
 
-// The toolkit's variable: containers without privilege that name GPUs in their environment get
-// them.
+// The toolkit's variable: unprivileged containers get the GPUs that their environment names.
 constexpr char kImagesCount[] = "ACCEPT_NVIDIA_VISIBLE_DEVICES_ENVVAR_WHEN_UNPRIVILEGED";
 
-// When its last change was made, or a later one of its metadata, if its conditions are of an older
-// generation; empty: they are of this one, or do not say.
+// When its spec, or later its metadata, last changed, if its conditions are of an older generation;
+// empty: they are of this generation, or have none.
 std::string UnseenSince(const Json& policy) {
   long long seen = 0;
   for (const Json& condition : ListAt(policy, "status.conditions")) {

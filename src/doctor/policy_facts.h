@@ -8,9 +8,9 @@
 
 namespace gantry::doctor {
 
-// Of a ClusterPolicy (nvidia.com/v1), a GPUClusterPolicy (gpu.nvidia.com/v1) or an NVIDIADriver.
+// From a ClusterPolicy (nvidia.com/v1), a GPUClusterPolicy (gpu.nvidia.com/v1) or an NVIDIADriver.
 PolicyFacts PolicyFrom(const Json& policy);
-// A configuration for each key of a ConfigMap.
+// One configuration for each key of a ConfigMap.
 std::vector<ConfigFacts> ConfigsFrom(const Json& config_map);
 
 }  // namespace gantry::doctor

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is wrong with a policy: its fields, or that it is not ready? A policy that only waits for
-// nodes or operands which are new or changing is no problem.
+// new or changing nodes or operands is no problem.
 #include "doctor/policy_findings.h"
 
 #include <algorithm>
@@ -16,10 +16,10 @@ namespace {
 
 constexpr char kPolicyNotReady[] = "ClusterPolicyNotReady";
 constexpr char kReadOperatorsLog[] = "read the operator's log";
-// An image is pulled and a driver compiled; what waits longer waits for something else.
+// The time to pull an image and compile a driver; a longer wait has another cause.
 constexpr std::chrono::minutes kPatience(20);
 
-// Its state, and what its own condition says.
+// Its state, and its own condition's message.
 std::string WhyNot(const PolicyFacts& policy) {
   std::string why =
       policy.state.empty() ? "the operator has not reconciled it yet" : "is " + policy.state;
@@ -31,7 +31,7 @@ std::string WhyNot(const PolicyFacts& policy) {
   return why;
 }
 
-// The operator runs, and its rights or an error keep it from what somebody has changed.
+// The operator runs, but missing rights or an error keep it from the latest change.
 bool IsNotActedOn(const ClusterFacts& cluster, const PolicyFacts& policy) {
   constexpr std::chrono::minutes kSoon(1);
   const bool runs = std::ranges::any_of(cluster.operators, [&cluster](const OperatorFacts& each) {
@@ -55,10 +55,10 @@ Finding Untolerating(const ClusterFacts& cluster, const std::string& object,
 // A policy that is not ready, or an NVIDIADriver.
 struct NotReadyPolicy {
   Finding finding;
-  // Since when it waits for operands or nodes (RFC 3339; empty: nothing tells). Nothing: it does
-  // not.
+  // Since when it waits for operands or nodes (RFC 3339; empty: unknown). Nothing: it does not
+  // wait.
   std::optional<std::string> waits_since;
-  bool follows_others = false;  // the other findings say why
+  bool follows_others = false;  // the other findings explain it
 };
 
 std::optional<std::string> WaitsSince(const ClusterFacts& cluster, const PolicyFacts& policy) {
@@ -97,8 +97,7 @@ bool HasProblem(const std::vector<Finding>& findings) {
   return std::ranges::find(findings, Severity::kProblem, &Finding::severity) != findings.end();
 }
 
-// Whether nodes or operands are new or being changed: policies that wait for them wait for nothing
-// else.
+// Whether nodes or operands are new or changing: policies wait for these only.
 bool IsUnderWay(const StagedCluster& cluster, const std::vector<NotReadyPolicy>& not_ready) {
   const ClusterFacts& facts = cluster.facts;
   const bool recent = std::ranges::any_of(not_ready, [&facts](const NotReadyPolicy& one) {

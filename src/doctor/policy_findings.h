@@ -8,11 +8,11 @@
 
 namespace gantry::doctor {
 
-// What is wrong in the policies' own fields, as the operator's conditions and status say.
+// Mistakes in the policies' own fields, from the operator's conditions and status.
 void ExaminePolicyFields(const ClusterFacts& cluster, std::vector<Finding>& findings);
 
 // Policies that are not ready, and why. `others` are the findings about cluster, operands and
-// nodes: a policy refers to them, and waits for no new node while one of them is a problem.
+// nodes: a policy refers to them, and is not excused by a new node while one of them is a problem.
 std::vector<Finding> ExaminePolicyStates(const StagedCluster& cluster,
                                          const std::vector<Finding>& others);
 

@@ -153,7 +153,7 @@ TEST_F(PolicyFindings, APolicyWhoseLastChangeNobodyActsOn) {
   EXPECT_THAT(changed(std::chrono::seconds(70)), ElementsAre(told));
   policy["status"]["state"] = "ready";
   EXPECT_THAT(changed(std::chrono::seconds(70)), ElementsAre(told));
-  // The operator was just started, or does not run: that is told.
+  // The operator has just started, or does not run: that is reported.
   cluster_.operators[0].since = Rfc3339(cluster_.now - std::chrono::minutes(1));
   EXPECT_THAT(changed(std::chrono::seconds(70)), IsEmpty());
   cluster_.operators = {};
@@ -166,7 +166,7 @@ TEST_F(PolicyFindings, APolicyWhoseLastChangeNobodyActsOn) {
   EXPECT_THAT(changed(std::chrono::seconds(70)), IsEmpty());
 }
 
-// A change of an operand takes its pods away one by one, as somebody may.
+// A change of an operand deletes its pods one by one, as a user may.
 TEST_F(PolicyFindings, APolicyThatWaitsForARollOut) {
   cluster_.policies = {
       PolicyFrom(Json::parse(R"({"kind": "ClusterPolicy", "metadata": {"name": "p"}, "status": {

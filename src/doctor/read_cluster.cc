@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading a live cluster for the doctor: nodes, policies, operands, warnings, each once, one object
-// in memory at a time. What they mean is decided in the findings. Pods with GPUs are read in
-// workload_reader.cc.
+// How does the doctor read a live cluster? Nodes, policies, operands and warnings, each once, one
+// object in memory at a time. The findings interpret them; workload_reader.cc reads pods with GPUs.
 #include "doctor/read_cluster.h"
 
 #include <algorithm>
@@ -33,7 +32,7 @@ namespace gantry::doctor {
 namespace {
 
 constexpr size_t kMostHeldNodes = 50;  // of nodes whose MIG layout is being changed
-constexpr size_t kLogsOfOne = 2;       // of one container of an operand, on whichever nodes
+constexpr size_t kLogsOfOne = 2;       // of one container of an operand, on any nodes
 
 class Reader {
  public:
@@ -49,7 +48,7 @@ class Reader {
     }
   }
 
-  // What can't be read costs its own findings. A server that never responds is an error.
+  // An unreadable part costs its own findings. A server that never responds is an error.
   Result<ClusterFacts> ForDoctor() {
     WorkloadReader& pods = workloads_;
     const std::vector<std::pair<const char*, std::function<Status()>>> steps = {
@@ -91,7 +90,7 @@ class Reader {
   }
 
  private:
-  // The short form alone is followed too.
+  // A GPUClusterPolicy alone counts too.
   Status ReadPolicies() {
     for (const kube::Kind& kind : {policy::kClusterPolicy, policy::kGpuClusterPolicy}) {
       if (cluster_.policies.empty()) {
@@ -137,7 +136,7 @@ class Reader {
     }));
   }
 
-  // Of nodes whose MIG layout is being changed: pods that the change waits for.
+  // Pods that a change of MIG layout waits for, on the nodes of such changes.
   Status ReadHolders() {
     size_t asked = 0;
     for (NodeFacts& node : cluster_.nodes) {
@@ -167,8 +166,8 @@ class Reader {
         }));
   }
 
-  // One that runs outside of the cluster, or by another's Deployment, renews it too. Who may not
-  // see it does not miss it.
+  // An operator outside the cluster, or of another Deployment, renews it too. Without the right to
+  // read it, it counts as not read.
   Status ReadLease() {
     const std::string ns = OperatorNamespace(cluster_);
     if (!cluster_.operators.empty() || ns.empty()) {
@@ -243,7 +242,7 @@ class Reader {
 
   Status ReadWarnings() {
     const std::string operator_namespace = OperatorNamespace(cluster_);
-    // Operands count whichever workloads are asked for.
+    // Operands count for any selected namespace of workloads.
     std::set<std::string> namespaces = {ns_};
     if (!ns_.empty() && !operator_namespace.empty()) {
       namespaces.insert(operator_namespace);
@@ -255,7 +254,7 @@ class Reader {
       TRY(parts_.Take(kEventsPart, parts_.List(kube::kinds::kEvent,
                                                {.ns = ns, .fields = "type=Warning"}, take)));
     }
-    // Where those of objects without a namespace are.
+    // The namespace of events about cluster-scoped objects.
     if (!namespaces.contains("") && !namespaces.contains("default")) {
       const kube::Selection of_nodes{.ns = "default",
                                      .fields = "type=Warning,involvedObject.kind=Node"};
@@ -284,7 +283,7 @@ class Reader {
     return {};
   }
 
-  // One object tells how many there are. Who may not list them does not miss it.
+  // A list of one object has the count of all. Without the right to list them, nothing is reported.
   void CountNodeFeatures() {
     const Result<Json> page =
         client_.GetPath(kube::CollectionPath(policy::kNodeFeature, "") + "?limit=1");
@@ -297,7 +296,7 @@ class Reader {
   kube::Client& client_;
   const std::string ns_;
   ClusterFacts cluster_;
-  std::set<kube::Key> guests_;  // pods of others in the operator's namespace
+  std::set<kube::Key> guests_;  // other workloads' pods in the operator's namespace
   Warnings warnings_;
   PartReader parts_;
   LogReader logs_;

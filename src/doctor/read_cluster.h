@@ -13,15 +13,15 @@ namespace gantry::doctor {
 // DaemonSets and other objects that the operator made.
 std::string OwnedSelector();
 
-// What the doctor looks at: some ten lists, one object in memory at a time, and single objects and
-// ends of logs that events point at, a bounded number of them. `ns`: whose workloads; empty:
-// those of all namespaces. What the user may not read is among the facts as unread; kUnavailable,
-// kTimeout and other errors of the API server end it. Blocks; of a log that takes long, `stop` ends
-// the wait, as the client's own token does of the rest.
+// Reads what the doctor needs: some ten lists, one object in memory at a time, and a bounded number
+// of single objects and ends of logs that events refer to. `ns`: the workloads' namespace; empty:
+// all. Parts that the user may not read are listed as unread; kUnavailable, kTimeout and other
+// errors of the API server end it. Blocks; `stop` ends the wait for a log, the client's own token
+// all other waits.
 Result<ClusterFacts> ReadCluster(kube::Client& client, const std::string& ns,
                                  std::stop_token stop = {});
 
-// What `gantry status` shows: nodes, operands, policies.
+// The facts that `gantry status` shows: nodes, operands, policies.
 Result<ClusterFacts> ReadStatus(kube::Client& client);
 
 }  // namespace gantry::doctor

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What in an object or a log would open something to whoever reads it? Decided by names and by the
-// forms that such things have everywhere (RFC 3986 user information, RFC 6750, RFC 7617, RFC 7519,
-// RFC 7468, netrc): too much may go, nothing that is recognised may stay.
+// Which parts of an object or a log are credentials? Decided by names and by the common forms of
+// credentials (RFC 3986 user information, RFC 6750, RFC 7617, RFC 7519, RFC 7468, netrc): it may
+// remove too much, but never keeps a recognised credential.
 #include "doctor/redact.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace gantry::doctor {
 namespace {
 
 constexpr char kRemoved[] = "(removed)";
-// What kubectl apply was given, as one text.
+// The input of kubectl apply, as one string.
 constexpr char kLastApplied[] = "kubectl.kubernetes.io/last-applied-configuration";
 constexpr std::string_view kBlanks = " \t";
 constexpr std::string_view kWhite = " \t\r\n";
@@ -25,7 +25,7 @@ bool IsLower(char c) { return c >= 'a' && c <= 'z'; }
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsWord(char c) { return IsLower(c) || IsUpper(c) || IsDigit(c) || c == '_' || c == '-'; }
 
-// "dbPass" and "DB-PASS" as "_db_pass": "passthrough" and "bypass" are other words than "pass".
+// "dbPass" and "DB-PASS" as "_db_pass": "passthrough" and "bypass" do not match "pass".
 std::string InWords(std::string_view name) {
   std::string words = "_";
   for (size_t i = 0; i < name.size(); ++i) {
@@ -44,7 +44,7 @@ bool IsPasswordName(std::string_view name) {
          words.ends_with("_pwd");
 }
 
-// Docker's "auth" and HTTP's "Authorization"; of a sentence they may be words too.
+// Docker's "auth" and HTTP's "Authorization"; they may also be words of a sentence.
 bool IsAuthName(std::string_view name) {
   const std::string words = InWords(name);
   return words.ends_with("_auth") || words.ends_with("_authorization");
@@ -59,7 +59,7 @@ bool IsSecretName(std::string_view name) {
                              [&lower](std::string_view part) { return lower.contains(part); });
 }
 
-// Of letters and digits as a token or base64 is. A word begins with its capital, and has no more.
+// Whether it looks like a token or base64. A word has at most its first letter in upper case.
 bool HasTokenForm(std::string_view value) {
   constexpr size_t kShortest = 8;
   return value.size() >= kShortest && std::ranges::any_of(value.substr(1), [](char c) {
@@ -82,8 +82,8 @@ struct Span {
   }
 };
 
-// Where a value ends that follows a quote with so many backslashes before it: at its like. Within,
-// quotes have more of them. At the end of the line at the latest.
+// The end of a value whose opening quote has so many backslashes before it: the next quote with as
+// many (quotes inside have more), at the latest the end of the line.
 size_t EndOfQuoted(std::string_view text, size_t begin, char quote, size_t backslashes) {
   size_t run = 0;
   size_t at = begin;
@@ -102,7 +102,7 @@ bool EndsWord(std::string_view text, size_t at) {
          (after != std::string_view::npos && (text[after] == '"' || text[after] == '\''));
 }
 
-// The value that stands after `at` in its line, without its quotes.
+// The value after `at` in its line, without its quotes.
 Span ValueAt(std::string_view text, size_t at) {
   const size_t begin = std::min(text.find_first_not_of(kBlanks, at), text.size());
   const size_t mark = std::min(text.find_first_not_of('\\', begin), text.size());
@@ -113,20 +113,20 @@ Span ValueAt(std::string_view text, size_t at) {
   while (end < text.size() && !EndsWord(text, end)) {
     ++end;
   }
-  // Within a value they may be its own.
+  // Inside a value they may be part of it.
   while (end > begin && std::string_view(",;&").contains(text[end - 1])) {
     --end;
   }
   return {begin, end, false};
 }
 
-// Gives the place behind.
+// Returns the position after it.
 size_t Remove(std::string& text, const Span& span) {
   text.replace(span.begin, span.end - span.begin, kRemoved);
   return span.begin + sizeof(kRemoved) - 1;
 }
 
-// Everything between two marks.
+// Everything between two markers.
 void RemoveBlocks(std::string& text, std::string_view begin, std::string_view end) {
   size_t at = 0;
   while ((at = text.find(begin, at)) != std::string::npos) {
@@ -144,7 +144,7 @@ void RemovePrivateKeys(std::string& text) {
   }
 }
 
-// "https://user:password@host/": what stands before the '@'.
+// "https://user:password@host/": the part before the '@'.
 void RemoveUserInformation(std::string& text) {
   constexpr std::string_view kScheme = "://";
   size_t at = 0;
@@ -159,9 +159,9 @@ void RemoveUserInformation(std::string& text) {
 }
 
 void RemoveTokens(std::string& text) {
-  // Schemes of HTTP's Authorization (RFC 6750, RFC 7617), which sentences know as words too.
+  // Schemes of HTTP's Authorization (RFC 6750, RFC 7617), which may also be words of a sentence.
   struct Scheme {
-    std::string_view name;  // without the first letter, which is large or small
+    std::string_view name;  // without the first letter, which may be upper or lower case
     size_t longest_word = std::string::npos;
   };
   for (const Scheme& scheme : {Scheme{"earer ", 11}, Scheme{"asic "}, Scheme{"oken "}}) {
@@ -174,7 +174,7 @@ void RemoveTokens(std::string& text) {
       }
     }
   }
-  // Three parts in base64url; the first is an object of JSON, which begins with {".
+  // Three parts in base64url; the first is a JSON object, which begins with {".
   size_t at = 0;
   while ((at = text.find("eyJ", at)) != std::string::npos) {
     size_t end = at;
@@ -190,9 +190,9 @@ void RemoveTokens(std::string& text) {
   }
 }
 
-// netrc and apt's auth.conf: "machine HOST login NAME password WORD", in a line or in several.
+// netrc and apt's auth.conf: "machine HOST login NAME password WORD", in one line or several.
 void RemoveNetrcPasswords(std::string& text) {
-  bool entry = false;  // the words before are of one
+  bool entry = false;  // inside such an entry
   std::string before;
   size_t at = 0;
   while ((at = text.find_first_not_of(kWhite, at)) != std::string::npos) {
@@ -211,8 +211,8 @@ void RemoveNetrcPasswords(std::string& text) {
   }
 }
 
-// "password=x", "password = x", "\"token\" : \"x\"". After a colon a short word may be a
-// sentence's.
+// "password=x", "password = x", "\"token\" : \"x\"". A short word after a colon may be part of a
+// sentence.
 void RemoveNamedValues(std::string& text) {
   size_t at = 0;
   while ((at = text.find_first_of("=:", at)) != std::string::npos) {
@@ -234,7 +234,7 @@ void RemoveNamedValues(std::string& text) {
     if (!IsSecretName(name)) {
       continue;
     }
-    // ":=" and "=>" are signs as well.
+    // ":=" and "=>" assign too.
     const Span value = ValueAt(text, std::min(text.find_first_not_of("=>", at), text.size()));
     const bool key_of_json = name_end < blanks && blanks == sign;
     const bool certain =
@@ -255,7 +255,7 @@ void RedactTexts(Json& value) {
   }
 }
 
-// {"name": "X_TOKEN", "value": "..."} wherever it stands.
+// {"name": "X_TOKEN", "value": "..."} anywhere.
 void RedactVariables(Json& value) {
   if (value.is_object() && value.contains("value") && value["value"].is_string() &&
       IsSecretName(TextAt(value, "name"))) {

@@ -6,17 +6,17 @@
 
 #include "base/json.h"
 
-// What may leave a cluster: objects and logs without what opens something.
+// Removes credentials from objects and logs that leave a cluster.
 namespace gantry::doctor {
 
-// An object of Kubernetes without the values of a Secret, of environment variables and ConfigMap
-// entries that are called like one (password, token, key), and without what only repeats it
-// (managedFields, kubectl's last applied configuration). All texts as RedactedText has them. Names
-// stay: of Secrets, of keys.
+// A Kubernetes object without the values of a Secret, of environment variables and ConfigMap
+// entries with a credential's name (password, token, key), and without copies of the object
+// (managedFields, kubectl's last applied configuration). All strings as RedactedText returns them.
+// Names of Secrets and keys are kept.
 Json Redacted(Json object);
 
 // A text without bearer tokens, credentials of HTTP's basic authentication, JSON Web Tokens,
-// private keys, passwords in URLs and of netrc, and what stands after a name such as `password=`.
+// private keys, passwords in URLs and netrc, and values after a name such as `password=`.
 std::string RedactedText(std::string_view text);
 
 }  // namespace gantry::doctor

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why does the API server refuse to make pods? The words are its own (validation of
-// non-overcommitable resources, quota, LimitRange), those of admission and of controllers' events.
+// Why does the API server reject pods? From its own messages (validation of non-overcommitable
+// resources, quota, LimitRange), those of admission and of controllers' events.
 #include "doctor/refusal_findings.h"
 
 #include <algorithm>
@@ -63,7 +63,7 @@ Finding Refused(const RefusalFacts& refusal) {
       refusal.operand ? refuser->remedy : refuser->of_workload);
 }
 
-// Words about GPUs, whoever asks for them.
+// Messages about GPUs, for any pod.
 std::optional<Finding> RefusedGpus(const RefusalFacts& refusal) {
   const auto says = [&refusal](std::string_view words) {
     return refusal.message.find(words) != std::string::npos;
@@ -134,7 +134,7 @@ Finding RefusedOperand(const RefusalFacts& refusal) {
 
 }  // namespace
 
-// Of a namespace that is being deleted nobody misses pods.
+// In a namespace that is being deleted, missing pods are no problem.
 std::optional<Finding> ExamineRefusal(const RefusalFacts& refusal) {
   if (std::optional<Finding> finding = RefusedGpus(refusal)) {
     finding->explains = refusal.object;

@@ -8,8 +8,8 @@
 
 namespace gantry::doctor {
 
-// What a controller's event says of pods that the API server refuses; nothing if that has no
-// finding: they are of no operand and ask for no GPU.
+// The finding for a controller's event about pods that the API server rejects; nothing if they are
+// no operand's and request no GPU.
 std::optional<Finding> ExamineRefusal(const RefusalFacts& refusal);
 
 }  // namespace gantry::doctor

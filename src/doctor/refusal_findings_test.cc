@@ -91,7 +91,7 @@ TEST_F(Refusals, OtherRefusals) {
   }
 }
 
-// Whatever refuses pods that want GPUs is told, in words for whoever runs them.
+// Every rejection of pods with GPUs is reported, in words for their users.
 TEST_F(Refusals, RefusalsOfPodsWithGpus) {
   struct Case {
     const char* message;
@@ -155,7 +155,7 @@ TEST_F(Refusals, LimitsThatCannotBe) {
   EXPECT_THAT(With({}), IsEmpty());
 }
 
-// A name that somebody mistyped.
+// A mistyped name.
 TEST_F(Refusals, ARuntimeClassOfPodsWithGpus) {
   cluster_.refusals = {
       {.object = "Deployment default/train",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can somebody do about it? A remedy names the field, the object or the command. The words are
-// those of the API server (validation, admission, quota, authorization) and of the kubelet.
+// What can the user do about a finding? A remedy names the field, the object or the command. The
+// messages are those of the API server (validation, admission, quota, authorization) and of the
+// kubelet.
 #include "doctor/remedies.h"
 
 #include <algorithm>
@@ -14,7 +15,7 @@
 namespace gantry::doctor {
 namespace {
 
-// The word between quotation marks after the words; empty: there is none.
+// The quoted word after `words`; empty: none.
 std::string QuotedAfter(std::string_view text, std::string_view words, char quote) {
   const size_t at = text.find(words);
   if (at == std::string_view::npos) {
@@ -25,7 +26,7 @@ std::string QuotedAfter(std::string_view text, std::string_view words, char quot
   return end == std::string_view::npos ? "" : std::string(text.substr(begin + 1, end - begin - 1));
 }
 
-// The word that follows, up to a comma, a colon or a blank.
+// The next word, up to a comma, a colon or a blank.
 std::string WordAfter(std::string_view text, std::string_view words) {
   const size_t at = text.find(words);
   if (at == std::string_view::npos) {

@@ -9,17 +9,16 @@
 
 namespace gantry::doctor {
 
-// What to do about an object that the API server refuses, from its words; empty: they are not
-// known.
+// The remedy for an object that the API server rejects, by its message; empty: an unknown message.
 std::string RemedyByWords(std::string_view words);
 
-// What to do about fields that are not acted on: sections of operands need an image.
+// The remedy for fields without effect: sections of operands need an image.
 std::string RemedyForFields(const std::vector<std::string>& fields);
 
-// Where no other finding says more. `ns` is the operator's namespace; empty: it is not known.
+// The remedy if no other finding says more. `ns` is the operator's namespace; empty: unknown.
 std::string RemedyByPods(std::string_view ns);
 
-// Makes one finding of those of several operands that have one cause (Finding::cause).
+// Joins the findings of several operands that have one cause (Finding::cause).
 void JoinCauses(std::vector<Finding>& findings);
 
 }  // namespace gantry::doctor

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which fields does a remedy name? Those of the ClusterPolicy's sections as a rule; NVIDIADrivers
-// and the operator's image have others.
+// Which fields does a remedy name? Usually those of the ClusterPolicy's sections; NVIDIADrivers and
+// the operator's image have others.
 #include "doctor/remedy_fields.h"
 
 #include <array>
@@ -16,7 +16,7 @@ bool IsNvidiaDrivers(std::string_view app) {
   return BringsDriver(app) && !app.starts_with("nvidia-driver-daemonset");
 }
 
-// Field after field; each may be there several times.
+// Field by field; each may occur several times.
 using Fields = std::span<const std::pair<std::string_view, std::string_view>>;
 
 std::string Reworded(std::string remedy, Fields fields) {
@@ -44,7 +44,7 @@ std::string ForNvidiaDriver(std::string remedy) {
   return Reworded(std::move(remedy), kFields);
 }
 
-// The operator's image is node feature discovery's too, which the ClusterPolicy has no section for.
+// The operator's image is also node feature discovery's, which has no section in the ClusterPolicy.
 bool IsOfOperatorsImage(std::string_view app) {
   return app == kOperatorApp || app == "nvidia-node-feature-discovery-worker";
 }

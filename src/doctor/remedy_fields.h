@@ -6,11 +6,10 @@
 
 namespace gantry::doctor {
 
-// A remedy that names an operand's section, in the fields of the chart: the operator has no
-// section.
+// A remedy for an operand's section, with the chart's fields instead: the operator has no section.
 std::string ForOperator(std::string remedy);
 
-// The same in the fields that the DaemonSet or Deployment of that name is configured by.
+// The same with the fields that configure the DaemonSet or Deployment of that name.
 std::string ForApp(std::string_view app, std::string remedy);
 
 }  // namespace gantry::doctor

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What does the scheduler say of a pod that it can't place? "0/3 nodes are available: 1
-// Insufficient cpu, 2 Insufficient nvidia.com/gpu. preemption: ...".
+// What does the scheduler's message say about a pod that it can't place? "0/3 nodes are available:
+// 1 Insufficient cpu, 2 Insufficient nvidia.com/gpu. preemption: ...".
 #include "doctor/scheduler_message.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ std::string FirstSentence(const std::string& message) {
 Shortage ShortageOf(const std::string& message) {
   constexpr std::string_view kWord = " Insufficient ";
   Shortage shortage;
-  // What follows a second sentence repeats it for preemption.
+  // A second sentence repeats it for preemption.
   const std::string_view text = std::string_view(message).substr(0, message.find("preemption:"));
   for (size_t at = text.find(kWord); at != std::string_view::npos;
        at = text.find(kWord, at + kWord.size())) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why does a pod not start on its node? From the words of the kubelet's events, which repeat those
-// of containerd, CRI-O and the CDI library, and of the kubelet's own admission.
+// Why does a pod not start on its node? From the kubelet's events, which repeat those of
+// containerd, CRI-O and the CDI library, and of the kubelet's own admission.
 #include "doctor/start_findings.h"
 
 #include <algorithm>
@@ -19,8 +19,8 @@ struct StartMeaning {
   std::string_view code;
   std::string_view message;
   std::string_view remedy;
-  bool of_gpus = false;        // means it only where GPUs were given
-  std::string_view also = "";  // words that must be there as well
+  bool of_gpus = false;        // only for pods with GPUs
+  std::string_view also = "";  // words that must also occur
 };
 
 constexpr char kNoToolkit[] =
@@ -42,13 +42,13 @@ constexpr std::array kStartMeanings = std::to_array<StartMeaning>({
     {"no runtime for \"nvidia", "RuntimeHandlerMissing", kNoHandler, reasons::kToolkitPodLog},
     {"failed to find runtime handler nvidia", "RuntimeHandlerMissing", kNoHandler,
      reasons::kToolkitPodLog},
-    // Docker's, and cri-dockerd's of releases that know no handlers.
+    // Docker's, and those of cri-dockerd releases without handlers.
     {"invalid runtime name: nvidia", "RuntimeHandlerMissing", kNoHandler, reasons::kToolkitPodLog},
     {"Unknown runtime specified nvidia", "RuntimeHandlerMissing", kNoHandler,
      reasons::kToolkitPodLog},
     {"RuntimeHandler \"nvidia", "RuntimeHandlerMissing", kNoHandler, reasons::kToolkitPodLog, false,
      "not supported"},
-    // Of a RuntimeClass with another handler.
+    // For a RuntimeClass with another handler.
     {"no runtime for \"", "RuntimeHandlerMissing", kNoOtherHandler, kOtherHandler, true},
     {"failed to find runtime handler", "RuntimeHandlerMissing", kNoOtherHandler, kOtherHandler,
      true},
@@ -61,7 +61,7 @@ constexpr std::array kStartMeanings = std::to_array<StartMeaning>({
      "directories"},
     {"failed to stat CDI host device", "CdiStale",
      "can't start: the node's CDI document names a missing device", reasons::kToolkitPodLog},
-    // The hook compares what the image says that it needs.
+    // The hook compares the image's requirements.
     {"unsatisfied condition: cuda", "DriverTooOld",
      "can't start: its image needs a newer driver than the node has",
      "use an image with an older CUDA, or install a newer driver on the nodes "
@@ -73,18 +73,17 @@ constexpr std::array kStartMeanings = std::to_array<StartMeaning>({
      "can't start: nvidia-container-runtime fails on the node", reasons::kToolkitPodLog},
     {"nvidia-cdi-hook", "RuntimeHookFails", "can't start: nvidia-cdi-hook fails on the node",
      reasons::kToolkitPodLog},
-    // What CDI documents of older releases call.
+    // CDI documents of older releases run this.
     {"nvidia-ctk", "RuntimeHookFails", "can't start: the hook nvidia-ctk fails on the node",
      reasons::kToolkitPodLog},
-    // Images bring no nvidia-smi: it comes with the GPU. As runc and crun say it.
+    // Images do not contain nvidia-smi: it comes with the GPU. As runc and crun write it.
     {"\"nvidia-smi\": executable file not found", kNotInContainer,
      "can't start: it was given a GPU, but has no driver files", kGiveByRuntime, true},
     {"executable file `nvidia-smi` not found", kNotInContainer,
      "can't start: it was given a GPU, but has no driver files", kGiveByRuntime, true},
 });
 
-// A file of the driver that is to be mounted, in the words of runc from 1.2 on, of those before it,
-// and of crun.
+// A missing driver file to mount, in the messages of runc since 1.2, of earlier ones, and of crun.
 bool LacksDriverFile(std::string_view words) {
   static constexpr std::array<std::string_view, 3> kMounts = {
       "failed to fulfil mount request: ", "error mounting \"", "cannot stat `"};
@@ -111,7 +110,7 @@ Finding Rejected(const RejectionFacts& rejection) {
                    "request CPUs, memory and GPUs that a single NUMA node has, or relax "
                    "topologyManagerPolicy of the kubelets");
   }
-  // What made an owned pod makes another: many of them are the trouble.
+  // A controller replaces its pod, so many of them are the problem.
   const auto make = rejection.owner.empty() ? Problem : Note;
   return make("PodRejected", rejection.object,
               format("node {} did not admit it, and it stays failed: {}", rejection.node,

@@ -10,25 +10,25 @@
 
 namespace gantry::doctor {
 
-// Why pods that have a node are not started there, or were refused by its kubelet.
+// Why pods with a node do not start there, or were rejected by its kubelet.
 void ExamineStarts(const ClusterFacts& cluster, std::vector<Finding>& findings);
 
-// Of a container whose runtime gives it no GPU although the kubelet does.
+// Code for a container whose runtime gives it no GPU although the kubelet does.
 inline constexpr char kNotInContainer[] = "GpuNotInContainer";
 inline constexpr char kGiveByRuntime[] =
     "check that CDI is enabled in the node's container runtime, or which runtime the pod uses "
     "(runtimeClassName, the default one)";
 
-// What the words of a container runtime say of a start that failed, of no object yet; nothing if
-// they are in nobody's table. Some are a failure only of who was given GPUs (`wants_gpus`); without
-// `toolkit` no pod of the operator's installs the container toolkit, and nobody has its log.
+// The finding for a container runtime's error of a failed start, without an object yet; nothing if
+// no table has it. Some are failures only of containers with GPUs (`wants_gpus`). Without `toolkit`
+// no pod of the operator installs the container toolkit, and no pod has its log.
 std::optional<Finding> StartFailure(std::string_view words, bool wants_gpus, bool toolkit = true);
 
-// Whether the policy that is acted on has the container toolkit installed.
+// Whether the reconciled policy installs the container toolkit.
 bool InstallsToolkit(const ClusterFacts& cluster);
 
-// The finding about a folder of the host that a pod needs and that is not there, from the kubelet's
-// words; it has no code where they are of something else.
+// The finding about a missing folder of the host that a pod needs, from the kubelet's message;
+// without a code if the message is about something else.
 Finding LacksFolder(std::string_view words);
 
 }  // namespace gantry::doctor

@@ -87,7 +87,7 @@ TEST(Starts, WhatContainerRuntimesSay) {
   }
 }
 
-// The log of a toolkit that is switched off has nobody.
+// A disabled toolkit has no log.
 TEST(Starts, WithoutOurToolkitTheRemedyIsToHaveOne) {
   ClusterFacts cluster;
   cluster.policies.emplace_back().state = "ready";
@@ -151,7 +151,7 @@ TEST(Starts, FilesOfTheDriverThatAreGone) {
   }
 }
 
-// Who asks for no GPU has no nvidia-smi; the node's runtime is at fault whoever asks.
+// A container without GPUs has no nvidia-smi; a fault of the node's runtime affects all.
 TEST(Starts, OfPodsWithoutGpus) {
   EXPECT_FALSE(StartFailure("exec: \"nvidia-smi\": executable file not found in $PATH", false));
   EXPECT_TRUE(StartFailure("no runtime for \"nvidia\" is configured", false));

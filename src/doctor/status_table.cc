@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How does the state of a cluster's GPUs look at a glance? From the same facts as the findings.
+// How does `gantry status` show a cluster's GPUs? From the same facts as the findings.
 #include "doctor/status_table.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ std::string LabelOr(const NodeFacts& node, const char* label, const char* fallba
   return value.empty() ? fallback : value;
 }
 
-// "8" or "7/8" a resource; "-" for none.
+// "8" or "7/8" of a resource; "-" for none.
 std::string Counts(const NodeFacts& node) {
   std::vector<std::string> parts;
   for (const auto& [resource, capacity] : node.capacity) {
@@ -32,7 +32,7 @@ std::string Counts(const NodeFacts& node) {
 
 std::string OrDash(const std::string& text) { return text.empty() ? "-" : text; }
 
-// Of all nodes whose driver is not upgraded yet.
+// Over all nodes whose driver is not upgraded yet.
 std::string UpgradesText(const UpgradesFacts& upgrades) {
   if (upgrades.nodes.empty()) {
     return "";

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The live view of `gantry status`: four watches fill the facts, and their changes, a signal or
-// another size of the terminal wake the one loop that draws. Changes come in groups, so a table is
-// drawn when none came for a moment, or when the first one has waited long enough. A watch tells
-// when it fails and not when it goes on, so after a failure the server itself is asked.
+// How does `gantry status --watch` stay live? Four watches fill the facts; a change, a signal or a
+// resize of the terminal wakes the one loop that draws. Changes come in groups, so a table is drawn
+// after a pause, or when the first change has waited long enough. A watch reports failures but no
+// recovery, so after a failure the loop asks the server itself.
 #include "doctor/status_watch.h"
 
 #include <poll.h>
@@ -42,8 +42,8 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kQuiet(50);
 constexpr milliseconds kLongest(500);
-constexpr milliseconds kAskAgain(2000);  // a server that does not answer
-constexpr milliseconds kAnswer(1000);    // what it is given for that
+constexpr milliseconds kAskAgain(2000);  // between requests to a server that does not respond
+constexpr milliseconds kAnswer(1000);    // timeout of such a request
 
 void WriteOut(std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
@@ -56,7 +56,7 @@ class Bell {
   Bell() : fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) { CHECK(fd_.valid()); }
   [[nodiscard]] int fd() const { return fd_.get(); }
   void Ring() const { CHECK(eventfd_write(fd_.get(), 1) == 0); }
-  // Readable no more until the next ring.
+  // Not readable until the next ring.
   void Hush() const {
     eventfd_t rings = 0;
     eventfd_read(fd_.get(), &rings);
@@ -92,7 +92,7 @@ class Kept : public kube::WatchSink {
     whole_ = true;
     bell_.Ring();
   }
-  // All that was there at the start has come.
+  // All objects of the start have been seen.
   [[nodiscard]] bool whole() const { return whole_; }
 
   [[nodiscard]] std::vector<Facts> All() const {
@@ -113,7 +113,7 @@ class Kept : public kube::WatchSink {
   std::map<kube::Key, Facts> facts_;
 };
 
-// What a watch could not do: for good, or for now.
+// A watch's failure: permanent or temporary.
 class Trouble {
  public:
   explicit Trouble(const Bell& bell) : bell_(bell) {}
@@ -126,7 +126,7 @@ class Trouble {
     }
     bell_.Ring();
   }
-  // Whether a watch has failed for now since the last call.
+  // Whether a watch has failed temporarily since the last call.
   bool TakeFailed() {
     const std::scoped_lock lock(mutex_);
     return std::exchange(failed_, false);
@@ -143,8 +143,8 @@ class Trouble {
   bool failed_ = false;
 };
 
-// The alternate screen of a terminal, without a cursor, as long as it lives; what was on the screen
-// before is there again afterwards (xterm control sequences 1049 and 25).
+// The alternate screen of a terminal, without a cursor, while the object exists; afterwards the
+// earlier screen is back (xterm control sequences 1049 and 25).
 class AlternateScreen {
  public:
   AlternateScreen() { WriteOut("\x1b[?1049h\x1b[?25l"); }
@@ -161,8 +161,8 @@ class AlternateScreen {
   }
 };
 
-// SIGWINCH and SIGTSTP as a descriptor. Made before threads start, which inherit the blocked
-// signals.
+// SIGWINCH and SIGTSTP as a descriptor. Make it before any thread, because threads inherit the
+// blocked signals.
 Fd TerminalSignals() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -174,8 +174,8 @@ Fd TerminalSignals() {
   return fd;
 }
 
-// As SIGTSTP does where nobody handles it: until somebody continues the process, and not at all
-// where nobody could (setpgid(2), orphaned process groups).
+// As the default of SIGTSTP: stops until SIGCONT, and not at all in an orphaned process group,
+// which no shell could continue (setpgid(2)).
 void StopProcess() {
   sigset_t stop;
   sigemptyset(&stop);
@@ -240,7 +240,7 @@ class View {
   }
 
  private:
-  // Without the right to see them the table has none of these.
+  // Without the right to list them, the table has none of these.
   template <typename Facts>
   kube::WatchOptions OptionsWithout(Kept<Facts>& kept) {
     kube::WatchOptions options = Options();
@@ -261,7 +261,7 @@ class View {
     return options;
   }
 
-  // Whether the server that did not answer a watch is away.
+  // Whether the server that failed a watch is unreachable.
   void AskServer() {
     if (!trouble_.TakeFailed() && away_.empty()) {
       return;
@@ -276,7 +276,7 @@ class View {
     }
   }
 
-  // What somebody does to the terminal: another size, or Ctrl-Z.
+  // A resize of the terminal, or Ctrl-Z.
   void TakeTerminalSignals() {
     signalfd_siginfo info{};
     while (read(terminal_.get(), &info, sizeof(info)) == sizeof(info)) {
@@ -287,7 +287,7 @@ class View {
     }
   }
 
-  // Until something changed, and changes paused. False: a signal ends it.
+  // Waits for a change and then for a pause of changes. False: a signal ends it.
   bool Wait() {
     std::array<pollfd, 4> events = {{{signals_.stop_fd(), POLLIN, 0},
                                      {signals_.reload_fd(), POLLIN, 0},
@@ -324,14 +324,14 @@ class View {
   const host::Signals signals_;
   const Fd terminal_ = TerminalSignals();
   const std::unique_ptr<kube::Client> client_;
-  std::string away_;  // since when the server does not answer, for the table; empty: it does
+  std::string away_;  // since when the server does not respond, for the table; empty: it does
   Bell bell_;
   Kept<NodeFacts> nodes_;
   Kept<OperandFacts> operands_;
   Kept<PolicyFacts> policies_;
   Kept<PolicyFacts> short_forms_;
   Trouble trouble_;
-  // No watch runs while the facts go, and a terminal does not wait for watches to end.
+  // The watches end before the facts do, and the terminal is restored before the watches end.
   kube::Watch watch_nodes_;
   kube::Watch watch_operands_;
   kube::Watch watch_policies_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command support-bundle: reads part after part and puts each into the archive. What of the
-// objects is taken is decided in bundle_plan.cc, what of it may leave in redact.cc. Objects come
-// one at a time and are kept as text, so that a large cluster costs no more memory than its texts.
+// How does the command support-bundle run? It reads part after part and adds each to the archive.
+// bundle_plan.cc selects the objects, redact.cc removes credentials. Objects are read one at a time
+// and kept as text, so a large cluster costs no more memory than its text.
 #include "doctor/support_bundle.h"
 
 #include <unistd.h>
@@ -51,11 +51,11 @@ struct BundleFlags {
 };
 
 std::string Dump(const Json& json) {
-  // Bytes that are no UTF-8 must not end the process.
+  // Bytes that are not UTF-8 must not end the process.
   return json.dump(1, ' ', false, Json::error_handler_t::replace);
 }
 
-// One line that is written over on a terminal, and a line each elsewhere.
+// One line that is overwritten on a terminal, and separate lines elsewhere.
 class Progress {
  public:
   Progress() : terminal_(isatty(STDERR_FILENO) == 1) {}
@@ -68,7 +68,7 @@ class Progress {
     Write(terminal_ ? format("{} ...", text) : format("{} ...\n", text));
     shown_ = true;
   }
-  // A line that stays.
+  // A line that is not overwritten.
   void Say(std::string_view text) {
     Clear();
     Write(format("{}\n", text));
@@ -87,7 +87,7 @@ class Progress {
   bool shown_ = false;
 };
 
-// Objects as one list of JSON.
+// Objects as one JSON list.
 class ListText {
  public:
   void Add(const Json& object) {
@@ -104,7 +104,7 @@ class ListText {
 
 class Bundle {
  public:
-  // `client` ends its calls when `stop` asks.
+  // `client` ends its calls when `stop` is requested.
   Bundle(kube::Client& client, std::stop_token stop, Archive& archive, std::string ns,
          seconds since)
       : client_(client),
@@ -114,7 +114,7 @@ class Bundle {
         since_(since),
         now_(RealClock().Wall()) {}
 
-  // Errors are those of the archive, and kUnavailable once it was asked to stop.
+  // Errors are those of the archive, and kUnavailable after a stop.
   Status Write() {
     TRY(Part("versions", [this] { return Versions(); }));
     TRY(Part("cluster policies", [this] { return Policies(); }));
@@ -137,7 +137,7 @@ class Bundle {
  private:
   static Json Whole(const Json& object) { return object; }
 
-  // Reads a part. What goes wrong with it is written down, unless the archive is what failed.
+  // Reads a part. Its failure is recorded, unless the archive itself failed.
   Status Part(const std::string& name, const std::function<Status()>& read) {
     progress_.Show(name);
     const Status status = read();
@@ -161,7 +161,7 @@ class Bundle {
     }
   }
 
-  // A file that has no place in an archive is its part's fault; what else fails ends the bundle.
+  // A file that does not fit into the archive fails its part; any other failure ends the bundle.
   Status Add(std::string_view path, std::string_view content) {
     Status added = archive_.Add(path, content);
     if (!added.has_value() && added.error().kind != ErrorKind::kInvalid) {
@@ -199,7 +199,7 @@ class Bundle {
     return Add("status.txt", StatusText(cluster));
   }
 
-  // A kind that the cluster does not know has no objects.
+  // A kind that the API server does not serve has no objects.
   Status Listed(const std::string& path, const kube::Kind& kind, const kube::Selection& selection,
                 Json (*part)(const Json&)) {
     ListText text;
@@ -211,7 +211,7 @@ class Bundle {
     return Add(path, text.Whole());
   }
 
-  // What lies in the operator's namespace, and what it made outside of it.
+  // Objects in the operator's namespace, and objects that it made elsewhere.
   Status Namespaced() {
     if (ns_.empty()) {
       Failed("namespace", {.kind = ErrorKind::kNotFound,
@@ -240,7 +240,7 @@ class Bundle {
     return Part("configmaps", [this] { return ConfigMaps(); });
   }
 
-  // Those that the operator made, and those that a policy names.
+  // ConfigMaps that the operator made, and those that a policy names.
   Status ConfigMaps() {
     ListText text;
     TRY(client_.List(kube::kinds::kConfigMap, {.ns = ns_, .labels = OwnedSelector()},
@@ -259,7 +259,7 @@ class Bundle {
     return Add("objects/configmaps.json", text.Whole());
   }
 
-  // Of the operator's namespace, and of nodes, whose events lie elsewhere.
+  // Events of the operator's namespace, and of nodes, which are in another namespace.
   Status Events() {
     ListText text;
     const std::string oldest = Rfc3339(now_ - since_);
@@ -301,7 +301,7 @@ class Bundle {
     return {};
   }
 
-  // A kubelet that did not answer once is not waited for again.
+  // Logs of a kubelet that did not respond once are not requested again.
   Status Log(const LogPlan& log) {
     if (silent_.contains(log.node)) {
       return Fail(ErrorKind::kUnavailable, format("node {} returns no logs", log.node));
@@ -357,7 +357,7 @@ Status Run(const BundleFlags& flags) {
   const Interruption interruption;
   TRY_ASSIGN(const std::unique_ptr<kube::Client> client,
              Connect(flags.cluster, "support-bundle", interruption.token()));
-  // Whom nobody answers needs no empty bundle.
+  // If the server is unreachable, an empty bundle is useless.
   if (const Result<Json> server = client->GetPath("/version");
       !server.has_value() && server.error().kind != ErrorKind::kDenied) {
     return std::unexpected(server.error());

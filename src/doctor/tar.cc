@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How does a file stand in a tar archive? POSIX.1-1988, "ustar": a block of 512 bytes with numbers
-// in octal, then the content in whole blocks. That is the whole of it as long as all files are
-// regular ones with short names, so no library is linked for it.
+// How is a file written into a tar archive? POSIX.1-1988, "ustar": a block of 512 bytes with
+// numbers in octal, then the content in full blocks. For regular files with short names that is
+// all, so no library is linked.
 #include "doctor/tar.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ void Put(std::string& block, size_t at, std::string_view text) {
 }  // namespace
 
 Result<std::string> TarHead(std::string_view path, size_t size, WallTime modified) {
-  // The format joins prefix and name with a '/', wherever that is.
+  // The format joins prefix and name with a '/', at any position.
   size_t slash = 0;
   if (path.size() > kNameSize) {
     slash = path.find('/', path.size() - kNameSize - 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which taints keep a pod from a node? As the scheduler reads them.
+// Which taints keep a pod off a node? As the scheduler reads them.
 #include "doctor/tolerations.h"
 
 #include <algorithm>

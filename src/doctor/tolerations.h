@@ -8,15 +8,16 @@
 
 namespace gantry::doctor {
 
-// The taints that keep the pod from the node, but those that the scheduler only prefers to avoid.
+// The taints that keep the pod off the node, without those that the scheduler only prefers to
+// avoid.
 std::vector<Taint> Untolerated(const PodFacts& pod, const NodeFacts& node);
 
 // "nvidia.com/gpu=present:NoSchedule"
 std::string TaintText(const Taint& taint);
-// The toleration of it, as YAML.
+// The toleration for it, as YAML.
 std::string TolerationOf(const Taint& taint);
 
-// Taints that Kubernetes itself sets when a node is ill or cordoned: a toleration is no remedy.
+// Taints that Kubernetes itself sets on an unhealthy or cordoned node: a toleration is no remedy.
 bool IsKubernetesTaint(const Taint& taint);
 // Taints that are removed when a node has started, or with the node.
 bool IsPassing(const ClusterFacts& cluster, const Taint& taint);

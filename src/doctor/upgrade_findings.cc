@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What keeps the upgrade of a node's driver? From the state in its label, and from what the
-// operator says of it in the policy's status.
+// What blocks the upgrade of a node's driver? From the state in its label, and the operator's entry
+// in the policy's status.
 #include "doctor/upgrade_findings.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 // The operator acts on a deadline at once, and writes its status some seconds later.
 constexpr std::chrono::minutes kUpgradeGrace(1);
 
-// What the operator says of the node's upgrade, if it speaks of the state that the node is in.
+// The operator's entry on the node's upgrade, if it is about the node's present state.
 UpgradeFacts ToldOf(const ClusterFacts& cluster, const NodeFacts& node) {
   const std::string state = ValueOf(node, names::kDriverUpgradeState);
   for (const PolicyFacts& policy : cluster.policies) {
@@ -28,13 +28,14 @@ UpgradeFacts ToldOf(const ClusterFacts& cluster, const NodeFacts& node) {
   return {.node = node.name, .state = state};
 }
 
-// Time alone ends a step that has a deadline.
+// A step with a deadline ends by time alone.
 bool TakesTooLong(const ClusterFacts& cluster, const NodeFacts& node) {
   return WrittenBefore(cluster, node, names::kDriverUpgradeState, kUpgradePatience) &&
          ToldOf(cluster, node).deadline.empty();
 }
 
-// A node that waits for its turn is no trouble while another one gets on, or if it is to have none.
+// A node that waits for its turn is no problem while another one progresses, or if it should get no
+// turn.
 bool MayWait(const StagedCluster& cluster, const NodeFacts& node) {
   return LabelIs(node, names::kDriverUpgradeState, "upgrade-required") &&
          (LabelIs(node, names::kDriverUpgradeSkip, "true") ||

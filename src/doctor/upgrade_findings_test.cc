@@ -90,7 +90,7 @@ TEST_F(UpgradeFindings, ADriverThatIsUpgraded) {
   }
   Write(node(), kUpgradeState, "upgrade-failed", minutes(0));
   EXPECT_EQ(CodeOf(), "DriverUpgradeFailed");
-  // It is done, and what is wrong now is told.
+  // It is done; present problems are reported.
   Write(node(), kUpgradeState, "upgrade-done", minutes(600));
   EXPECT_EQ(CodeOf(), "NoGpuAllocatable");
 }

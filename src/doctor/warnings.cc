@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What do the warnings among a cluster's events say, and of what?
+// What do the warnings among a cluster's events say, and about which objects?
 #include "doctor/warnings.h"
 
 #include <chrono>
@@ -14,7 +14,7 @@
 namespace gantry::doctor {
 namespace {
 
-// Older warnings about objects whose state the doctor cannot read are history.
+// Older warnings about objects whose state the doctor cannot read are outdated.
 constexpr std::chrono::minutes kFresh(30);
 
 void KeepNewest(Told& kept, Told told) {

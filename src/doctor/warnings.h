@@ -19,7 +19,7 @@ struct Told {
   std::string last_seen;  // RFC 3339
 };
 
-// What an event is about, by kind and key.
+// The object of an event, by kind and key.
 struct Involved {
   std::string kind;
   kube::Key key;
@@ -29,17 +29,17 @@ struct Involved {
 // Whether a warning about an object that the doctor cannot read is recent enough to count.
 bool IsFresh(const Told& told, WallTime now);
 
-// What the warnings among a cluster's events say, by what they are about; the newest each. An event
-// may be an hour old: whether it still holds is to be asked of its object.
+// The newest warning among a cluster's events for each object. An event may be an hour old: only
+// its object shows whether it still holds.
 class Warnings {
  public:
-  // `in_operators_space`: its object is in the operator's namespace.
+  // `in_operators_namespace`: its object is in the operator's namespace.
   void Take(const Json& event, bool in_operators_namespace);
 
-  // Sets what they say of the node: why the validator's reason, and why it offers fewer GPUs.
+  // Sets the warnings about the node: the validator's reason, and why it offers fewer GPUs.
   void Explain(NodeFacts& node) const;
-  // Sets what the status of an operand's container does not say: before Kubernetes 1.32 why an
-  // image is not pulled, and why a pod has no sandbox, or not its volumes.
+  // Sets what the status of an operand's container lacks: before Kubernetes 1.32 why an image is
+  // not pulled, and why a pod has no sandbox or volumes.
   void Explain(const Json& pod, ContainerFacts& container, WallTime now) const;
 
   [[nodiscard]] const std::map<Involved, Told>& refused() const { return refused_; }

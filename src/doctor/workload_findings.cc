@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why does a pod with GPUs end again and again? From the end of its log; the words are those of
+// Why does a pod with GPUs fail repeatedly? From the end of its log; the messages are those of
 // CUDA, NVML, nvidia-smi, frameworks and shells.
 #include "doctor/workload_findings.h"
 
@@ -18,7 +18,7 @@ namespace {
 constexpr char kNewerDriver[] =
     "use an image with an older CUDA, or install a newer driver on the nodes "
     "(nvidia.com/cuda.runtime-version.full is the CUDA that a node supports)";
-// CUDA's words where it finds no driver's library, too.
+// Also CUDA's message if it finds no driver library.
 constexpr std::string_view kInsufficient = "driver version is insufficient for CUDA runtime";
 constexpr char kNewerOrGiven[] =
     "use an image with an older CUDA, or install a newer driver on the nodes "
@@ -35,13 +35,13 @@ constexpr char kNoFabric[] = "can't use the NVSwitch system of its node, which i
 constexpr char kStartFabric[] =
     "start nvidia-fabricmanager on the node, in the driver's version, then delete the pod";
 
-// The shell's words for a command that is not there, and its exit code for it.
+// The shell's message for a missing command, and its exit code for it.
 constexpr long long kNoCommand = 127;
 constexpr char kNoSmi[] = "was given a GPU, but has no nvidia-smi";
 constexpr char kGiveSmi[] =
     "check that CDI is enabled in the node's container runtime, which runtime the pod uses "
     "(runtimeClassName, the default one), and that its NVIDIA_DRIVER_CAPABILITIES include utility";
-// nvidia-smi's own.
+// nvidia-smi's own message.
 constexpr long long kNothingFound = 6;
 
 constexpr char kNoNvml[] = "was given a GPU, but has no libnvidia-ml.so.1";
@@ -104,7 +104,7 @@ constexpr std::array kWorkloadLog = std::to_array<Meaning>({
      "has no permission to open the device nodes of its GPU",
      "add their group on the node to securityContext.supplementalGroups, or change their mode "
      "(NVreg_DeviceFileMode of the kernel module)"},
-    // Last: what makes it so is above.
+    // Last: its cause is above.
     {"Found no NVIDIA driver on your system", kNotInContainer, kBlind, kGiveByRuntime},
     {"libcuda.so.1: cannot open shared object file", kNotInContainer, kBlind, kGiveByRuntime},
     {"couldn't find libnvidia-ml.so", kNotInContainer, kBlind, kGiveByRuntime},
@@ -143,7 +143,7 @@ std::optional<Finding> OfWorkload(const ClusterFacts& cluster, const ContainerFa
   }
   const bool of_node = meaning->code == kNotInContainer || meaning->code == kFabric;
   if (of_node && !word.empty() && !ready) {
-    return std::nullopt;  // nobody sees it there, and the node's own finding says why
+    return std::nullopt;  // the pod cannot see it, and the node's own finding says why
   }
   const std::string object =
       format("pod {}/{}", container.ns, container.pod) +

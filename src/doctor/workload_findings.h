@@ -8,10 +8,10 @@
 
 namespace gantry::doctor {
 
-// Whether what a container of a pod with GPUs wrote says why it ended.
+// Whether the log of a container of a pod with GPUs explains its end.
 bool SaysWhy(const ClusterFacts& cluster, const ContainerFacts& container);
 
-// Why pods with GPUs end again and again, if it is for a reason that their GPUs have.
+// Why pods with GPUs fail repeatedly, if the cause is in their GPUs.
 void ExamineWorkloadContainers(const ClusterFacts& cluster, std::vector<Finding>& findings);
 
 }  // namespace gantry::doctor

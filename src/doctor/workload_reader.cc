@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading pods with GPUs that do not run: what warnings say of them is asked of the objects again,
-// since an event may be an hour old. Only what still holds is a fact.
+// Which pods with GPUs do not run? Warnings name candidates; their objects are read again, since an
+// event may be an hour old. Only what still holds is a fact.
 #include "doctor/workload_reader.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace gantry::doctor {
 namespace {
 
-// Of a thousand pods with one cause, some tell it as well.
+// Of a thousand pods with one cause, a few are enough.
 constexpr size_t kMostPods = 50;
 
 std::optional<kube::Kind> ControllerKind(std::string_view kind) {
@@ -50,7 +50,7 @@ Status WorkloadReader::ReadPending() {
                      }));
 }
 
-// As cluster-autoscaler and Karpenter tell it of the pods themselves.
+// As cluster-autoscaler and Karpenter report it on the pods themselves.
 Status WorkloadReader::ReadScaleUps() {
   if (cluster_.pending.empty() || IsUnread(cluster_, kEventsPart)) {
     return {};
@@ -112,7 +112,7 @@ void WorkloadReader::KeepRuns(const Json& pod) {
   }
 }
 
-// What a Job has done after all is no trouble.
+// Failures of a Job that succeeded are no problem.
 bool WorkloadReader::IsDone(const FailedFacts& failed) const {
   if (!failed.job) {
     return false;
@@ -143,7 +143,7 @@ Status WorkloadReader::AddEarlierRuns() {
   return {};
 }
 
-// Whether pods want GPUs many words do not say, and there may be many that don't.
+// Many messages do not say whether pods request GPUs, and many pods may not.
 Status WorkloadReader::AddRefusals() {
   size_t asked = 0;
   for (const auto& [involved, told] : warnings_.refused()) {
@@ -155,8 +155,8 @@ Status WorkloadReader::AddRefusals() {
   return {};
 }
 
-// The workload that a user knows: a ReplicaSet's Deployment, a Job's CronJob. Nothing if the
-// object is gone or has its pods by now.
+// The workload that a user knows: a ReplicaSet's Deployment, a Job's CronJob. Nothing if the object
+// was deleted or has its pods by now.
 Status WorkloadReader::AddRefusal(const Involved& involved, const Told& told) {
   const std::string itself = involved.kind + " " + involved.key.Text();
   const bool in_namespace = involved.key.ns == OperatorNamespace(cluster_);
@@ -167,11 +167,11 @@ Status WorkloadReader::AddRefusal(const Involved& involved, const Told& told) {
                  Fail(ErrorKind::kUnsupported, "get " + involved.kind + ": kind not supported"));
   if (object.has_value()) {
     const bool operand = in_namespace && IsOperandController(cluster_, *object);
-    // A Job without pods may wait before it tries again, for another reason.
+    // A Job without pods may wait before a retry, for another reason.
     const bool now = involved.kind != "Job" || IsFresh(told, cluster_.now);
     if (now && LacksPods(*object) && (operand || IsAskedFor(involved.key))) {
       const std::string owner = OwnerOf(*object);
-      // An operand's DaemonSet is owned by the policy, which says less.
+      // The policy owns an operand's DaemonSet, but says less.
       const bool itself_known = owner.empty() || (operand && involved.kind == "DaemonSet");
       const Json* pods = At(*object, "spec.template");
       cluster_.refusals.push_back({.object = itself_known ? itself : owner,
@@ -196,7 +196,7 @@ Status WorkloadReader::AddRefusal(const Involved& involved, const Told& told) {
   }
 }
 
-// Of operands their containers tell it.
+// Operands' containers report it themselves.
 Status WorkloadReader::AddStarts() {
   size_t asked = 0;
   for (const auto& [key, told] : warnings_.unstarted()) {

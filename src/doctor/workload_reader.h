@@ -14,11 +14,12 @@
 
 namespace gantry::doctor {
 
-// Reads pods that want GPUs and do not get or use them. It owns nothing that it is given. Every
+// Reads pods that request GPUs and do not get or use them. It owns none of its arguments. Every
 // member blocks on the API server; its errors are those of requests.
 class WorkloadReader {
  public:
-  // `ns`: their namespace; empty: all. `guests` are pods of others in the operator's namespace.
+  // `ns`: their namespace; empty: all. `guests` are other workloads' pods in the operator's
+  // namespace.
   WorkloadReader(PartReader& parts, LogReader& logs, ClusterFacts& cluster,
                  const Warnings& warnings, const std::set<kube::Key>& guests, std::string ns)
       : parts_(parts),
@@ -29,22 +30,22 @@ class WorkloadReader {
         ns_(std::move(ns)) {}
 
   Status ReadPending();
-  // Of the pending ones, those that an autoscaler brings a node for.
+  // The pending pods for which an autoscaler adds a node.
   Status ReadScaleUps();
   Status ReadFailed();
-  // Of what the warnings say that pods are refused, not started or restarted: what still holds.
+  // The warnings about rejected, unstarted or restarted pods that still hold.
   Status AddRefusals();
   Status AddStarts();
   Status AddRestarting();
-  // Of failed pods whose last run does not say why. Other pods come before.
+  // Earlier runs of failed pods whose last run does not say why. Other pods come first.
   Status AddEarlierRuns();
 
  private:
-  // Failed runs among the pods of an owner, or of one that has none.
+  // Failed runs of an owner's pods, or of a pod without an owner.
   struct FailedFacts {
     std::vector<ContainerFacts> runs;
     std::optional<kube::Key> job = {};  // of Kubernetes' own kind
-    bool told = false;                  // one of them says why
+    bool told = false;                  // one of them explains it
   };
 
   void KeepRuns(const Json& pod);
@@ -52,7 +53,7 @@ class WorkloadReader {
   Status AddRun(FailedFacts& failed, size_t index);
   Status AddRefusal(const Involved& involved, const Told& told);
   Status ReadLog(ContainerFacts& container);
-  // Events of the operator's namespace are read whichever workloads are asked for.
+  // Events of the operator's namespace are read whatever namespace of workloads is selected.
   [[nodiscard]] bool IsAskedFor(const kube::Key& key) const { return ns_.empty() || key.ns == ns_; }
   [[nodiscard]] bool IsWorkload(const kube::Key& pod) const;
 

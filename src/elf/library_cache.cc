@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Merging the driver's libraries into an image's ld.so.cache. Running the image's or the host's
-// ldconfig would open every library of the image at every container start; the cache has all that
-// is needed, and adding a few dozen entries to it takes less than a millisecond.
+// How are the driver's libraries merged into an image's ld.so.cache? Running the image's or the
+// host's ldconfig would open every library of the image at every container start. The cache has all
+// that is needed, and adding a few dozen entries to it takes less than a millisecond.
 //
 // Layout (little endian): a header, `nlibs` entries of 24 bytes in descending order of their key,
 // the strings, then extensions (hwcaps names), aligned to 4. Offsets count from the header's start.
@@ -83,7 +83,7 @@ void Store(std::string& bytes, size_t offset, const T& value) {
   std::memcpy(bytes.data() + offset, &value, sizeof(T));
 }
 
-// Of a cache that is known to hold it.
+// For a cache that is known to contain it.
 Entry EntryAt(std::string_view cache, uint32_t index) {
   return Load<Entry>(cache, sizeof(Header) + index * sizeof(Entry)).value_or(Entry{});
 }
@@ -96,7 +96,7 @@ std::unexpected<Error> Broken(std::string_view why) {
   return Fail(ErrorKind::kInvalid, format("read library cache: {}", why));
 }
 
-// Without what old images put in front.
+// Without the part that old images put in front.
 Result<std::string_view> WithoutOldFormat(std::string_view cache) {
   if (cache.starts_with(kOldMagic)) {
     const auto count = Load<uint32_t>(cache, 12);
@@ -122,8 +122,8 @@ std::string_view WithoutEntries() {
   return kCache;
 }
 
-// Moves every offset in the extension area by `shift`; `area` begins where the header says. One
-// that is not understood is cut off from the cache: it only speeds the linker up.
+// Moves every offset in the extension area by `shift`; `area` begins where the header says. An
+// unknown extension is cut off: it only speeds the linker up.
 void MoveExtensions(std::string& area, Header& header, uint32_t shift) {
   const uint32_t start = std::exchange(header.extension_offset, 0);
   const auto extension = Load<Extension>(area, 0);
@@ -150,7 +150,7 @@ void MoveExtensions(std::string& area, Header& header, uint32_t shift) {
   header.extension_offset = start + shift;
 }
 
-// In the order of a cache; of one name and kind, in their own.
+// In the cache's order; entries of one name and kind keep theirs.
 std::vector<const CachedLibrary*> InOrder(const std::vector<CachedLibrary>& libraries) {
   std::vector<const CachedLibrary*> ordered;
   ordered.reserve(libraries.size());
@@ -177,7 +177,8 @@ int CompareLibraryNames(std::string_view a, std::string_view b) {
     }
     return value;
   };
-  // Neighbours in a cache have much in common, which decides nothing but within a number.
+  // Neighbours in a cache share long prefixes; a shared prefix matters only if it ends inside a
+  // number.
   auto same = static_cast<size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
   while (same > 0 && digit(a[same - 1])) {
     --same;
@@ -219,7 +220,7 @@ Result<LibraryCache> LibraryCache::Read(std::string_view bytes) {
   if ((cache.size() - sizeof(Header)) / sizeof(Entry) < header->nlibs) {
     return Broken("too short");
   }
-  // A text that begins before the last zero byte ends there at the latest.
+  // A string that begins before the last zero byte ends there at the latest.
   const size_t last = cache.rfind('\0');
   for (uint32_t i = 0; i < header->nlibs; ++i) {
     const Entry entry = EntryAt(cache, i);
@@ -244,8 +245,8 @@ CachedName LibraryCache::NameAt(uint32_t index) const {
   return {SonameAt(index), PathAt(index), FlagsAt(index) == kNativeFlags};
 }
 
-// The first entry, not before `from`, of that name or of one that follows it. By halves, as the
-// linker does: most texts of a cache are looked at by nobody here, and memory is slow at a start.
+// The first entry at or after `from` with that name or a later one. A binary search, as the
+// linker's: most strings of the cache are never read, and memory is slow at a start.
 uint32_t LibraryCache::Find(std::string_view soname, uint32_t from) const {
   const auto indices = std::views::iota(from, count_);
   const auto found = std::ranges::partition_point(
@@ -292,7 +293,7 @@ CacheBytes LibraryCache::With(const std::vector<CachedLibrary>& libraries) const
     const auto same = std::find_if(
         library, ours.end(), [&](const CachedLibrary* each) { return each->soname != soname; });
     const std::span group(library, same);
-    // Of the same name, up to those of `flags` and what comes behind these: the greater come first.
+    // Of the same name, up to those of `flags` and the ones after these: greater flags come first.
     const auto put_old_above = [&](int64_t flags) {
       for (; index < count_ && SonameAt(index) == soname && FlagsAt(index) > flags; ++index) {
         if (std::ranges::none_of(
@@ -312,7 +313,7 @@ CacheBytes LibraryCache::With(const std::vector<CachedLibrary>& libraries) const
   for (; index < count_; ++index) {
     put_old(index);
   }
-  // Room that is left where one of ours took an entry's place counts as text.
+  // The space of an entry that one of the added libraries replaced counts as text.
   header.nlibs = static_cast<uint32_t>((place - sizeof(Header)) / sizeof(Entry));
   header.len_strings = static_cast<uint32_t>(room * sizeof(Entry) + sizeof(Header) - place +
                                              out.texts.size() + out.added.size());

@@ -34,7 +34,7 @@ struct CachedName {
   bool native = true;  // for programs of this machine's own kind, 64 bits
 };
 
-// A new cache, which is long and mostly the old one's texts: to be written one part after another.
+// A new cache, to be written in parts: it is long, and most of its strings are the old cache's.
 struct CacheBytes {
   std::string entries;
   std::string_view texts;  // of the cache that it was made from
@@ -42,23 +42,23 @@ struct CacheBytes {
   [[nodiscard]] std::string Whole() const { return entries + std::string(texts) + added; }
 };
 
-// A cache that was read; its bytes are the caller's, and stay. What an entry says is looked up when
-// it is asked for: a cache has some thousand texts, and is read at container starts.
+// A view of a cache, whose bytes the caller owns and keeps. Entries are decoded on request: a cache
+// has some thousand strings, and is read at container starts.
 class LibraryCache {
  public:
-  // kInvalid if it is no cache of this format. No bytes are a cache without entries.
+  // kInvalid if it is not a cache of this format. Empty input is a cache without entries.
   static Result<LibraryCache> Read(std::string_view bytes);
 
-  // What it holds, in its order, as a range of CachedName; not longer than the cache lives.
+  // Its entries in order, as a range of CachedName; valid as long as the bytes.
   [[nodiscard]] auto names() const {
     return std::views::iota(uint32_t{0}, count_) |
            std::views::transform([this](uint32_t index) { return NameAt(index); });
   }
 
-  // The cache with the given libraries added; those of the list are found before what the cache
-  // holds under the same name, earlier ones of the list before later ones. A cache of the libraries
-  // alone does: the linker still looks into its system folders for the others. One that is not in
-  // ldconfig's order, in which the linker finds little, stays so.
+  // The cache with the given libraries added; the linker finds them before the cache's entries of
+  // the same name, in the order of the list. A cache of these libraries alone is enough: the linker
+  // searches its system folders for all others. A cache that is not in ldconfig's order, in which
+  // the linker finds little, stays unordered.
   [[nodiscard]] CacheBytes With(const std::vector<CachedLibrary>& libraries) const;
   // Whether With would change nothing that the linker sees.
   [[nodiscard]] bool Has(const std::vector<CachedLibrary>& libraries) const;
@@ -75,12 +75,12 @@ class LibraryCache {
   uint32_t count_;          // of entries, whose texts all end inside
 };
 
-// Where the cache of a root file system lists libraries of that SONAME: folders as that root spells
-// them, each once, in its order. None if there is no cache that can be read.
+// The folders in which a root file system's cache lists libraries of that SONAME: as that root
+// spells them, each once, in order. Empty if there is no readable cache.
 std::vector<std::string> CachedFolders(const std::string& root, std::string_view soname);
 
-// Where system extensions of Talos put libraries, with a glibc of their own and without: no cache
-// of the host lists these.
+// The folders of Talos' system extensions for libraries, with a glibc of their own and without: no
+// cache of the host lists these.
 inline constexpr std::array kExtensionFolders = {"/usr/local/glibc/usr/lib", "/usr/lib"};
 
 }  // namespace gantry::elf

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The SONAME of a library, without libelf: program headers -> PT_DYNAMIC -> DT_SONAME in DT_STRTAB.
-// A library of the driver is up to 100 MB, so single structures are read, never the file.
+// What is the SONAME of a library? Read without libelf: program headers -> PT_DYNAMIC -> DT_SONAME
+// in DT_STRTAB. A library of the driver is up to 100 MB, so only single structures are read.
 #include "elf/soname.h"
 
 #include <elf.h>
@@ -47,7 +47,7 @@ bool ReadAt(int fd, std::span<T> into, size_t offset) {
          static_cast<ssize_t>(into.size_bytes());
 }
 
-// Where in the file a virtual address lies; 0 if nowhere.
+// The file offset of a virtual address; 0 if it has none.
 template <typename Segment>
 size_t FileOffset(std::span<const Segment> segments, size_t address) {
   for (const Segment& segment : segments) {

@@ -11,10 +11,10 @@ struct SharedObject {
   std::string soname;   // DT_SONAME; empty if it has none
   bool narrow = false;  // of 32 bits
 };
-// nullopt if it is none: no ELF, of another machine, without a dynamic section.
+// nullopt for another file: not ELF, another machine, or no dynamic section.
 std::optional<SharedObject> ReadSharedObject(const std::string& path);
 
-// The SONAME of a shared object of 64 bits; empty if it is none or has none.
+// The SONAME of a 64-bit shared object; empty if it is not one or has none.
 std::string ReadSoname(const std::string& path);
 
 }  // namespace gantry::elf

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which GPU or MIG device does a device id of the kubelet mean?
+// Which GPU or MIG device does one of the kubelet's device ids name?
 #include "gpu/device_id.h"
 
 #include "base/text.h"

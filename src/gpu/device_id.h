@@ -6,12 +6,11 @@
 
 namespace gantry::gpu {
 
-// Between a UUID and the number of a share.
+// Separates a UUID from the number of a share.
 inline constexpr std::string_view kReplicaMark = "::";
 
-// The id of a device as the kubelet and its checkpoint hold it: the UUID of a GPU or MIG device,
-// and for one share of it the number of that share: "GPU-...::3" (k8s-device-plugin v0.20,
-// AnnotatedID).
+// The id of a device in the kubelet and its checkpoint: the UUID of a GPU or MIG device, and for a
+// share of it also the share's number: "GPU-...::3" (k8s-device-plugin v0.20, AnnotatedID).
 std::string ShareId(std::string_view uuid, int share);
 
 // "GPU-...::3" -> "GPU-...".

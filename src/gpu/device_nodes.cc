@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which device nodes can NVML open from here? Those in this container's own /dev, which the runtime
-// filled when the container was made: before the driver was loaded, if it came first.
+// filled when it created the container: perhaps before the driver was loaded.
 #include "gpu/device_nodes.h"
 
 #include <sys/stat.h>
@@ -35,7 +35,7 @@ Status Mirror(const std::string& from, const std::string& to, std::set<std::stri
         if (!S_ISCHR(ours.st_mode) || ours.st_rdev == theirs.st_rdev) {
           continue;
         }
-        // The driver that made it had other numbers: they are given out anew at each load.
+        // An earlier load of the driver made it, with other numbers: each load assigns new ones.
         if (unlink(target.c_str()) != 0) {
           return FailErrno("remove device node " + target, errno);
         }
@@ -43,7 +43,7 @@ Status Mirror(const std::string& from, const std::string& to, std::set<std::stri
       if (mknod(target.c_str(), theirs.st_mode, theirs.st_rdev) != 0) {
         return FailErrno("make device node " + target, errno);
       }
-      // mknod takes the umask off.
+      // mknod applies the umask.
       if (chmod(target.c_str(), theirs.st_mode & 07777U) != 0) {
         return FailErrno("set the mode of " + target, errno);
       }

@@ -8,23 +8,23 @@
 
 namespace gantry::gpu {
 
-// The folder that holds the node's /sys, /proc and /run: where the host's root is mounted, or this
+// The folder that holds the node's /sys, /proc and /run: the mount of the host's root, or this
 // container's own root.
 std::string HostRoot(const std::string& mounted);
 
-// The folder that holds the host's dev/ as seen here: `dev_root`, or this container's own root
-// where none is mounted there.
+// The folder that holds the host's dev/ as seen here: `dev_root`, or this container's own root if
+// it has no dev/.
 std::string DevRootHere(const std::string& dev_root);
 
-// Whether a node ("/dev/nvidiactl") is there, below a root.
+// Whether a node ("/dev/nvidiactl") exists below a root.
 bool HasNode(const std::string& dev_root, const std::string& path);
 
 // Where the nodes of MIG devices are, below a root.
 std::string CapabilityNodes(const std::string& dev_root);
 
-// Makes in `to` (this container's /dev) the NVIDIA device nodes that are in `from` (the host's /dev
-// as mounted here) and missing there or of another number, those of MIG devices and IMEX channels
-// included. The paths of those made.
+// Makes in `to` (this container's /dev) the NVIDIA device nodes of `from` (the host's /dev as
+// mounted here) that `to` lacks or has with other numbers, including those of MIG devices and IMEX
+// channels. Returns the paths made.
 Result<std::set<std::string>> MirrorDeviceNodes(const std::string& from, const std::string& to);
 
 }  // namespace gantry::gpu

@@ -50,7 +50,7 @@ TEST(DeviceNodes, ThoseOfAnEarlierDriverAreMadeAnew) {
   EXPECT_EQ(number(here + "/nvidia-uvm"), 3U);
   EXPECT_EQ(MirrorDeviceNodes(host, here).value_or(std::set<std::string>{"?"}),
             std::set<std::string>{});
-  // What is no device node is somebody else's.
+  // Anything but a device node belongs to another owner.
   std::ofstream(here + "/nvidia1") << "";
   ASSERT_TRUE(make(host + "/nvidia1", 3));
   EXPECT_TRUE(MirrorDeviceNodes(host, here));

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which GPUs does a node have for containers? From its GPUs, the MIG strategy and the sharing that
-// is configured. Names are NVIDIA's (k8s-device-plugin v0.20), because pods and monitoring hold
+// is configured. Names are NVIDIA's (k8s-device-plugin v0.20), because pods and monitoring use
 // them.
 //
-// A GPU in MIG mode can't be used as a whole; upstream offers it all the same under the strategy
-// `none`, and pods fail on it. Upstream's plugin fails whole when one MIG device fits no resource;
-// here that device is left out with a sentence.
+// A GPU in MIG mode can't be used undivided; upstream still offers it under the strategy `none`,
+// and pods fail on it. Upstream's plugin fails entirely if one MIG device fits no resource; here
+// that device is left out with a sentence.
 #include "gpu/for_containers.h"
 
 #include <algorithm>
@@ -51,12 +51,11 @@ Unit PartOf(const std::vector<Gpu>& gpus, size_t at, size_t mig_at) {
   return unit;
 }
 
-// A compute instance that has not all of its GPU instance ("1c.3g.40gb") has no resource name of
-// NVIDIA's.
+// A compute instance that is only part of its GPU instance ("1c.3g.40gb") has no resource name.
 bool IsSplit(std::string_view profile) { return profile.find("c.") != std::string_view::npos; }
 
-// Under the strategy `single` a node's devices are all alike, or nothing can be promised about
-// nvidia.com/gpu. The reason why they are not; empty: they are.
+// The strategy `single` requires equal devices, so that nvidia.com/gpu means one thing. Why a
+// node's are not equal; empty: they are.
 std::string Unlike(const std::vector<Gpu>& gpus, const std::vector<size_t>& usable) {
   const nvml::MigDevice* first = nullptr;
   const Gpu* whole = nullptr;
@@ -77,7 +76,7 @@ std::string Unlike(const std::vector<Gpu>& gpus, const std::vector<size_t>& usab
   return "";
 }
 
-// The places of the GPUs of which something can be offered.
+// The indexes of the GPUs with something to offer.
 std::vector<size_t> Usable(const std::vector<Gpu>& gpus, MigStrategy strategy,
                            Sentences& left_out) {
   std::vector<size_t> usable;
@@ -127,8 +126,8 @@ UnitsByResource Sorted(const std::vector<Gpu>& gpus, MigStrategy strategy, ForCo
   return units;
 }
 
-// Whether an entry of `devices` means this unit. The UUID or index of a GPU means its MIG devices
-// too; the third form is what MIG devices were called before driver 470.
+// Whether an entry of `devices` names this unit. The UUID or index of a GPU also names its MIG
+// devices; the third form is the name of MIG devices before driver 470.
 bool Means(const std::string& entry, const Unit& unit) {
   return entry == unit.uuid || entry == unit.index || entry == unit.gpu_uuid ||
          entry == unit.index.substr(0, unit.index.find(':')) ||
@@ -146,7 +145,7 @@ bool IsShared(const policy::SharedDevices& devices, size_t position, const Unit&
          });
 }
 
-// The entry that shares the unit among the most; nullptr: none shares it.
+// The entry that gives the unit the most replicas; nullptr: none shares it.
 const policy::SharedResource* EntryFor(const policy::Sharing& sharing, const std::string& name,
                                        size_t position, const Unit& unit) {
   const policy::SharedResource* most = nullptr;
@@ -171,7 +170,7 @@ std::string NotByMps(const Unit& unit, const Gpu& gpu, int replicas) {
   return "";
 }
 
-// Sets the replicas and moves what is shared to the name that shares have.
+// Sets the replicas, and moves shared units to the name of shares.
 std::vector<OfferedUnits> Share(UnitsByResource units, const std::vector<Gpu>& gpus,
                                 const policy::Sharing& sharing, Sentences& left_out) {
   std::map<std::string, OfferedUnits> offered;
@@ -207,7 +206,7 @@ std::vector<OfferedUnits> Share(UnitsByResource units, const std::vector<Gpu>& g
   return list;
 }
 
-// The bytes of the kubelet's list while no unit has more than `most` replicas.
+// The size of the kubelet's list if no unit has more than `most` replicas.
 size_t ListBytes(const std::vector<Unit>& units, int most) {
   size_t bytes = 0;
   for (const Unit& unit : units) {
@@ -226,7 +225,7 @@ size_t ListBytes(const std::vector<Unit>& units, int most) {
   return bytes;
 }
 
-// The kubelet does not take a longer list: more replicas than fit into it are not offered.
+// The kubelet rejects a longer list, so replicas beyond it are not offered.
 void FitTheKubelet(const policy::Sharing& sharing, OfferedUnits& offered, Sentences& left_out) {
   int fits = 2;  // with one, a share would have another id
   int too_many = std::ranges::max(offered.units, {}, &Unit::replicas).replicas;

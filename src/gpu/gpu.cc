@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Which properties of an NVML device decide how containers get it?
 #include "gpu/gpu.h"
 
 namespace gantry::gpu {

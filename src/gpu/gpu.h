@@ -10,7 +10,7 @@
 
 namespace gantry::gpu {
 
-// What of a GPU decides how containers get it.
+// The properties of a GPU that decide how containers get it.
 struct Gpu {
   unsigned index = 0;  // NVML's
   unsigned minor = 0;  // of /dev/nvidia<minor>
@@ -18,18 +18,18 @@ struct Gpu {
   std::string name;        // "Tesla T4"
   std::string pci_bus_id;  // as sysfs spells it
   int numa_node = -1;      // -1: none
-  int compute_major = 0;   // 0: the driver does not tell
+  int compute_major = 0;   // 0: the driver does not report it
   uint64_t memory_mib = 0;
   bool mig_enabled = false;
   std::vector<nvml::MigDevice> mig_devices = {};  // by index
-  // Of each MIG device, in their order: "/dev/nvidia-caps/nvidia-cap12", ...; empty where nobody
-  // asks for them.
+  // Of each MIG device, in their order: "/dev/nvidia-caps/nvidia-cap12", ...; empty unless
+  // requested.
   std::vector<std::vector<std::string>> mig_nodes = {};
   std::optional<bool> coherent = {};  // of the CPU's memory; nullopt: not known
   bool operator==(const Gpu&) const = default;
 };
 
-// All but `mig_nodes`, which are found in procfs.
+// Everything but `mig_nodes`, which come from procfs.
 Gpu FromNvml(const nvml::Device& device);
 
 }  // namespace gantry::gpu

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of the GPUs that NVML tells of decides how they are offered? The one reading of it, for the
-// plugin and for MPS, so that both speak of the same GPUs.
+// Which GPUs does NVML report, with the properties that decide how they are offered? The one
+// reading of them, so that the plugin and MPS use the same GPUs.
 #include "gpu/gpu_look.h"
 
 #include "base/text.h"

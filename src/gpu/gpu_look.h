@@ -9,7 +9,7 @@
 
 namespace gantry::gpu {
 
-// What NVML says of all GPUs; `host_root` is the folder that holds the node's proc/. May hang, as
+// NVML's facts on all GPUs; `host_root` is the folder that holds the node's proc/. May hang, as
 // NVML may.
 Result<GpuSet> LookAtGpus(const nvml::Library& library, const std::string& host_root);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Is a GPU that a look does not find gone, or does it only not answer? NVML goes on counting a GPU
-// that fell off the bus, and gives no name for it.
+// Has a missing GPU been removed, or does it only not answer? NVML still counts a GPU that fell off
+// the bus, but has no name for it.
 #include "gpu/gpu_set.h"
 
 #include <algorithm>
@@ -37,7 +37,7 @@ std::vector<FailedGpu> KeepUnreadable(const GpuSet& before, GpuSet& now) {
   GpuSet all = now;
   all.failed.clear();
   for (auto& failed : now.failed) {
-    // Where not even a name could be read, the place tells, unless its GPU stands elsewhere now.
+    // Without a name the index identifies it, unless its GPU has another index now.
     const auto known = std::ranges::find_if(before.gpus, [&](const Gpu& gpu) {
       return failed.uuid.empty() ? failed.index == gpu.index && !Has(all, gpu.uuid)
                                  : failed.uuid == gpu.uuid;
@@ -56,7 +56,7 @@ std::vector<FailedGpu> KeepUnreadable(const GpuSet& before, GpuSet& now) {
   for (const auto& a : all.gpus) {
     auto& row = all.scores.emplace_back();
     std::ranges::transform(all.gpus, std::back_inserter(row), [&](const Gpu& b) {
-      // A lost GPU's links are down; the set is the same while nothing else has changed.
+      // A lost GPU's links are down; the set is equal if nothing else has changed.
       const auto known = ScoreIn(before, a.uuid, b.uuid);
       return known ? *known : ScoreIn(now, a.uuid, b.uuid).value_or(0);
     });

@@ -27,7 +27,7 @@ TEST(KeepUnreadable, AGpuThatCantBeReadIsStillThere) {
   }
 }
 
-// A second one that is lost, and MIG devices that change elsewhere, take nobody out of the list.
+// A second one that is lost, and MIG devices that change elsewhere, remove no GPU from the list.
 TEST(KeepUnreadable, WhateverElseIsNew) {
   auto before = SetOf(Gpus(3));
   before.failed = {{.index = 3, .uuid = "", .reason = "never read"}};

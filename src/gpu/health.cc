@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Is a GPU fit for service? From XID events and answers to probes, each GPU by itself: upstream
-// gives up all GPUs when one answers with an error, and none comes back without a restart. An event
-// that names MIG instances concerns the MIG devices of those instances only.
+// Is a GPU fit for service? Decided from XID events and probes, for each GPU separately: upstream
+// gives up all GPUs if one returns an error, and none comes back without a restart. An event that
+// names MIG instances concerns the MIG devices of those instances only.
 #include "gpu/health.h"
 
 #include <algorithm>
@@ -64,7 +64,8 @@ std::vector<HealthChange> HealthBook::OnXid(const XidEvent& event, SteadyTime no
       continue;
     }
     if (nameless) {
-      // It may be any of them, and most are well: those that don't answer go.
+      // It may be any of them, and most are healthy: those that fail the probe are taken out of
+      // service.
       if (entry.health == Health::kHealthy) {
         Move(uuid, entry, Health::kSuspect, format("XID {} on a GPU that is not known", event.xid),
              changes);
@@ -74,7 +75,7 @@ std::vector<HealthChange> HealthBook::OnXid(const XidEvent& event, SteadyTime no
     } else if (entry.health == Health::kHealthy) {
       Move(uuid, entry, Health::kSuspect, format("XID {}", event.xid), changes);
     }
-    // A probe that was under way says nothing about what comes after the event.
+    // A probe that began before the event says nothing about the state after it.
     entry.good_since = now;
   }
   return changes;
@@ -108,7 +109,7 @@ std::vector<HealthChange> HealthBook::OnProbe(const std::string& gpu_uuid, const
 void HealthBook::Move(const std::string& uuid, Entry& entry, Health to, const std::string& reason,
                       std::vector<HealthChange>& changes) {
   const auto from = std::exchange(entry.health, to);
-  // The first reason stays: what follows is mostly its consequence.
+  // The first reason is kept: later ones are mostly its consequences.
   if (InService(from) || to == Health::kHealthy) {
     entry.reason = reason;
   }

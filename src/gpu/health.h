@@ -17,8 +17,8 @@
 
 namespace gantry::gpu {
 
-// healthy -> suspect:     an XID that may be the hardware's, or one of a GPU that nobody knows; in
-//                         service, probed often
+// healthy -> suspect:     an XID that may be the hardware's, or one of an unknown GPU; in service,
+//                         probed often
 // suspect -> healthy:     kRecovery of answered probes
 // any -> unhealthy:       an XID that is the hardware's, or a probe that fails; out of service
 // unhealthy -> recovering -> healthy: the first answered probe, and kRecovery of them
@@ -29,47 +29,47 @@ constexpr bool InService(Health health) {
   return health == Health::kHealthy || health == Health::kSuspect;
 }
 
-// An XID as the driver told it: of a GPU, or of the MIG devices of one instance.
+// An XID event from the driver: of a GPU, or of the MIG devices of one instance.
 struct XidEvent {
-  std::string gpu_uuid;  // empty: a GPU that nobody knows
+  std::string gpu_uuid;  // empty: an unknown GPU
   uint64_t xid = 0;
   std::optional<unsigned> gpu_instance = {};
   std::optional<unsigned> compute_instance = {};
 };
 
-// A GPU or a MIG device came into another state.
+// A GPU or a MIG device changed its state.
 struct HealthChange {
   std::string uuid;
   Health from = Health::kHealthy;
   Health to = Health::kHealthy;
-  std::string reason;  // why it is not healthy; for one that is again, why it was not
+  std::string reason;  // why it is not healthy; after a recovery, why it was not
   bool operator==(const HealthChange&) const = default;
 };
 
-// The health of each GPU and MIG device, from what was seen of it alone.
+// The health of each GPU and MIG device, decided from its own events and probes.
 class HealthBook {
  public:
-  // Between two probes of a GPU while all are healthy: a GPU can stop answering without an event.
+  // The pause between two probes while all are healthy: a GPU can stop answering without an event.
   static constexpr std::chrono::seconds kProbePause{10};
-  // While one is not.
+  // The pause while one is not.
   static constexpr std::chrono::seconds kReprobePause{2};
-  // Longer than the kubelet's status period (10 s), so that a failure is seen by others too.
+  // Longer than the kubelet's status period (10 s), so that the Node shows a failure too.
   static constexpr std::chrono::seconds kRecovery{15};
 
-  // From now on; what was judged stays so.
+  // For later events; judgements made so far are kept.
   void SetPolicy(XidPolicy policy) { policy_ = std::move(policy); }
-  // The GPUs to keep book on, or the MIG devices of those that have some; those known already keep
-  // their state.
+  // The GPUs to track, or the MIG devices of GPUs that have some; those already tracked keep their
+  // state.
   void Track(const std::vector<Gpu>& gpus);
 
   std::vector<HealthChange> OnXid(const XidEvent& event, SteadyTime now);
-  // The answer of a GPU to a probe; kTimeout: it did not answer in time.
+  // A GPU's result of a probe; kTimeout: it did not answer in time.
   std::vector<HealthChange> OnProbe(const std::string& gpu_uuid, const Status& answer,
                                     SteadyTime now);
 
   // UUIDs of the GPUs and MIG devices that must not be given to a container.
   [[nodiscard]] std::set<std::string> out_of_service() const;
-  // Why each of those is; UUID -> reason.
+  // The reason for each of those; UUID -> reason.
   [[nodiscard]] std::map<std::string, std::string> reasons() const;
   // When to probe next if the last round was at that time; nothing: never.
   [[nodiscard]] std::optional<SteadyTime> NextProbe(SteadyTime last) const;
@@ -80,8 +80,8 @@ class HealthBook {
     std::optional<unsigned> gpu_instance;
     std::optional<unsigned> compute_instance;
     Health health = Health::kHealthy;
-    std::string reason;                    // of one that is not healthy
-    std::optional<SteadyTime> good_since;  // probes were answered since, without another XID
+    std::string reason;                    // if it is not healthy
+    std::optional<SteadyTime> good_since;  // start of good probes without another XID
   };
 
   static void Move(const std::string& uuid, Entry& entry, Health to, const std::string& reason,

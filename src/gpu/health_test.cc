@@ -40,7 +40,7 @@ TEST(HealthBook, AFatalXidTakesOneGpuOut) {
   EXPECT_THAT(book.reasons(), ElementsAre(testing::Pair("GPU-1", "XID 79")));
 }
 
-// What becomes of a GPU, and of nobody else, by each XID.
+// The effect of each XID on its GPU, and on no other.
 TEST(HealthBook, TheVerdictOfEachXid) {
   const std::map<uint64_t, Health> verdicts = {
       {13, Health::kHealthy},    {31, Health::kHealthy},    {43, Health::kHealthy},

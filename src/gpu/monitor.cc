@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which GPUs are there, are they alive, and what do their drivers report? Asked of NVML.
+// Which GPUs does the node have, are they alive, and which events do their drivers report? From
+// NVML.
 //
-// Threads are detached and share the state: one that never comes back from the driver must not keep
-// the process, and its late answer must find somewhere to go. A worker that was left behind notices
-// by its number.
+// Threads are detached and share the state: a thread that never returns from the driver must not
+// keep the process alive, and its late result needs valid memory. An abandoned worker notices by
+// its number.
 #include "gpu/monitor.h"
 
 #include <algorithm>
@@ -22,7 +23,7 @@
 namespace gantry::gpu {
 namespace {
 
-// NVML wakes its waiter after that also without an event.
+// NVML wakes its waiter after that, even without an event.
 constexpr std::chrono::milliseconds kEventWait{5000};
 // After an error, before the next wait.
 constexpr std::chrono::seconds kEventPause{1};
@@ -76,7 +77,7 @@ class Monitor::State : public std::enable_shared_from_this<State> {
 
  private:
   struct Running {
-    std::string uuid;  // empty: all GPUs are looked at
+    std::string uuid;  // empty: all GPUs are enumerated
     SteadyTime overdue_at;
   };
 
@@ -89,8 +90,8 @@ class Monitor::State : public std::enable_shared_from_this<State> {
     changed_.notify_all();
   }
 
-  // One look at a time, also if its worker was left behind: a driver that hangs gets no more of
-  // them. What is wanted meanwhile may have come too late for the one under way.
+  // One enumeration at a time, also if its worker was abandoned: a driver that hangs gets no second
+  // one. A request during one is repeated after it, because it may have come too late.
   bool LookIsDue() const { return look_wanted_ && !looking_; }
 
   void Work(int id) {
@@ -176,7 +177,7 @@ class Monitor::State : public std::enable_shared_from_this<State> {
     options_.tell(std::move(round));
   }
 
-  // With the mutex held. A listener before this one ends after its wait.
+  // With the mutex held. An earlier listener ends after its wait.
   void Listen(const GpuSet& set) {
     std::vector<std::string> uuids;
     uuids.reserve(set.gpus.size());
@@ -200,21 +201,21 @@ class Monitor::State : public std::enable_shared_from_this<State> {
       if (!error || closed_ || id != listener_) {
         return;
       }
-      // The next set is made of the GPUs that can be registered then: one that is lost must not
-      // keep the others' events back.
+      // The next event set is made of the GPUs that can be registered then: a lost GPU must not
+      // hold back the events of the rest.
       options_.tell(WaitFailed{*std::move(error)});
       changed_.wait_for(lock, kEventPause, [&] { return closed_ || id != listener_; });
     }
   }
 
-  // Tells events until a wait fails, which is the result, or nobody wants them or has some.
+  // Reports events until a wait fails (the result), or the listener is replaced or has no GPUs.
   std::optional<Error> WaitForEvents(int id, const nvml::Library& library,
                                      const std::vector<std::string>& uuids) {
     auto set = library.NewEventSet();
     if (!set) {
       return std::nullopt;
     }
-    // A GPU whose events can't be had is still probed.
+    // A GPU without events is still probed.
     if (std::ranges::count_if(
             uuids, [&set](const auto& uuid) { return (*set)->Register(uuid).has_value(); }) == 0) {
       return std::nullopt;
@@ -229,7 +230,7 @@ class Monitor::State : public std::enable_shared_from_this<State> {
       if (closed_) {
         return std::nullopt;
       }
-      // Also that of a listener that was replaced: the next one may not have listened yet.
+      // Also the event of a replaced listener: the next one may not have listened yet.
       if (event && *event && relay_.IsNew(id, **event, RealClock().Now())) {
         Tell(**event);
       }
@@ -260,7 +261,7 @@ class Monitor::State : public std::enable_shared_from_this<State> {
   bool closed_ = false;
   std::shared_ptr<nvml::Library> library_;
   bool has_worker_ = false;
-  int worker_ = 0;    // the number of the worker that counts
+  int worker_ = 0;    // the number of the current worker
   int listener_ = 0;  // ditto, of the listener
   EventRelay relay_;
   bool look_wanted_ = false;

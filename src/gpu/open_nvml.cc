@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where is the NVML of this node's driver? For all who ask it, so that they speak of one driver.
+// Where is the NVML of this node's driver? One answer for all callers, so that they use one driver.
 #include "gpu/open_nvml.h"
 
 #include "nvml/dev_root.h"

@@ -28,7 +28,7 @@ TEST(ProcGpus, OneGpu) {
   EXPECT_EQ(gpu->gpu.pci_bus_id, "0000:1b:00.0");
   EXPECT_EQ(gpu->gpu.minor, 3);
   EXPECT_EQ(ParseGpuInformation("GPU UUID: GPU-????????\nDevice Minor: 0\n")->gpu.uuid, "")
-      << "nobody has the GPU open";
+      << "no process has the GPU open";
   EXPECT_FALSE(ParseGpuInformation("Device Minor: 0\nGPU Excluded: Yes\n").has_value());
   EXPECT_FALSE(ParseGpuInformation("").has_value());
   EXPECT_FALSE(ParseGpuInformation("Device Minor: x\n").has_value());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which products are no GPUs for containers? The two names are those that NVIDIA's device plugin,
-// feature discovery and container toolkit leave out.
+// Which products are not GPUs for containers? The two names that NVIDIA's device plugin, feature
+// discovery and container toolkit leave out.
 #include "gpu/products.h"
 
 #include <algorithm>

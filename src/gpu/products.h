@@ -6,8 +6,7 @@
 namespace gantry::gpu {
 
 // Whether containers get GPUs of that product (NVML's name, "Tesla T4"). They do not get the
-// graphics card that drives the screen of a DGX Station: the programs of the node leave it out
-// alike.
+// display card of a DGX Station: every program of the node leaves it out.
 bool IsForContainers(std::string_view product);
 
 }  // namespace gantry::gpu

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can't be shared, whatever GPUs there are? MPS shares whole GPUs, and NVIDIA's plugin refuses
-// it beside the resources of MIG profiles.
+// Which sharing is impossible on any GPUs? MPS shares full GPUs, and NVIDIA's plugin rejects it
+// together with the resources of MIG profiles.
 #include "gpu/sharing_rules.h"
 
 namespace gantry::gpu {

@@ -6,8 +6,8 @@
 
 namespace gantry::gpu {
 
-// Whether GPUs can be shared so under the MIG strategy. kInvalid names the key: the device plugin
-// and feature discovery both refuse such a configuration, and keep the one before.
+// Whether this sharing works with the MIG strategy. kInvalid names the key: the device plugin and
+// feature discovery both reject such a configuration, and keep the previous one.
 Status CheckSharing(const policy::Sharing& sharing, policy::MigStrategy strategy);
 
 }  // namespace gantry::gpu

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be said of a GPU that no NVIDIA driver holds (vfio-pci has it, for a virtual machine)?
-// Its name as the PCI database has it, and its memory as its largest window shows it; NVML can't be
-// asked.
+// What is known of a GPU that vfio-pci holds for a virtual machine? Its name from the PCI database,
+// and its memory from the size of its PCI regions; NVML does not see it.
 #include "gpu/vfio.h"
 
 #include <bit>
@@ -13,10 +12,10 @@
 namespace gantry::gpu {
 namespace {
 
-constexpr size_t kRegions = 6;       // of a PCI function; after them stands its ROM
+constexpr size_t kRegions = 6;       // of a PCI function; the next is its ROM
 constexpr uint64_t kMemory = 0x200;  // IORESOURCE_MEM
 
-// The next line, which is taken from the text.
+// Removes the next line from the text and returns it.
 std::string_view TakeLine(std::string_view& text) {
   const size_t end = text.find('\n');
   const std::string_view line = text.substr(0, end);

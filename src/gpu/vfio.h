@@ -12,8 +12,8 @@ namespace gantry::gpu {
 // "GA100 [A100 SXM4 80GB]"; nothing if it has none.
 std::optional<std::string> NameInPciIds(std::string_view database, int vendor, int device);
 
-// The memory that a PCI function can be asked for, in bytes: its memory regions (sysfs `resource`:
-// lines of start, end and flags) together, rounded up to a power of two. 0 for a text of another
+// The addressable memory of a PCI function, in bytes: the sum of its memory regions (sysfs
+// `resource`: lines of start, end and flags), rounded up to a power of two. 0 for text of another
 // form.
 uint64_t AddressableMemory(std::string_view resource);
 

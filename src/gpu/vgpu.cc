@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Is this PCI function a virtual GPU, and of which host driver? NVIDIA's vGPU carries a vendor
-// specific capability (PCI id 09h: id, next, length) whose bytes 3 and 4 are "VF"; from byte 5 on
-// stand records {id, length}; record 0 holds the host driver's version and branch, ten bytes each,
-// padded with NULs.
+// Is this PCI function a virtual GPU, and of which host driver? NVIDIA's vGPU has a vendor specific
+// capability (PCI id 09h: id, next, length) whose bytes 3 and 4 are "VF". Records {id, length}
+// follow from byte 5 on; record 0 has the host driver's version and branch, ten bytes each, padded
+// with NULs.
 #include "gpu/vgpu.h"
 
 #include <array>
@@ -11,7 +11,7 @@ namespace gantry::gpu {
 namespace {
 
 constexpr size_t kCapabilityPointer = 0x34;
-constexpr size_t kFirstCapability = 0x40;  // below lies the standard header
+constexpr size_t kFirstCapability = 0x40;  // below is the standard header
 constexpr unsigned kVendorSpecific = 0x09;
 constexpr size_t kRecords = 5;
 constexpr size_t kFieldSize = 10;

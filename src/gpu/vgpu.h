@@ -8,7 +8,7 @@
 
 namespace gantry::gpu {
 
-// What the hypervisor's driver says of itself in the PCI configuration space of a virtual GPU.
+// The hypervisor's driver, as reported in the PCI configuration space of a virtual GPU.
 struct VgpuHost {
   std::string driver_version;  // "460.16"
   std::string driver_branch;   // "r460_00"
@@ -19,7 +19,7 @@ struct VgpuHost {
 inline constexpr size_t kConfigSpaceSize = 256;
 
 // The vGPU capability in the first 256 bytes (or more) of a function's PCI configuration space:
-// none for a physical GPU, or if the space is shorter or malformed.
+// nothing for a physical GPU, or if the space is shorter or malformed.
 std::optional<VgpuHost> FindVgpuHost(std::string_view config_space);
 
 }  // namespace gantry::gpu

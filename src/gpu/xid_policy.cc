@@ -2,9 +2,9 @@
 // Which XID errors are the hardware's and which an application's? The table starts from NVIDIA's
 // device plugin (k8s-device-plugin v0.20, internal/rm/health.go: ignore 13, 31, 43, 45, 68, 109;
 // every other number is fatal) and departs from it where NVIDIA's Xid catalog
-// (XID Errors, analyzing Xid messages) says otherwise: 109 asks for a reset of the GPU, and where
-// the catalog says "restart the application" or "ignore" the GPU goes on serving while it answers.
-// Unlike upstream, `DISABLE=all` with `ENABLE=<number>` leaves those numbers in force.
+// (XID Errors, analyzing Xid messages) says otherwise: 109 requires a reset of the GPU, and where
+// the catalog says "restart the application" or "ignore", the GPU stays in service while it
+// answers. Unlike upstream, `DISABLE=all` with `ENABLE=<number>` keeps those numbers enabled.
 #include "gpu/xid_policy.h"
 
 #include <set>
@@ -45,7 +45,7 @@ constexpr Range kTable[] = {
     {96, 105, XidVerdict::kSuspect},
     {126, 135, XidVerdict::kSuspect},
     {139, 139, XidVerdict::kSuspect},
-    // The driver's recovery action has changed: the GPU is asked which it is.
+    // The driver's recovery action has changed: a probe reads it.
     {154, 154, XidVerdict::kSuspect},
 };
 

@@ -17,7 +17,7 @@ enum class XidVerdict {
 
 // What each XID error means for a GPU's service.
 struct XidPolicy {
-  bool probe = true;  // GPUs are asked whether they are alive
+  bool probe = true;  // GPUs are probed
   XidVerdict others = XidVerdict::kUnhealthy;
   std::map<uint64_t, XidVerdict> table;
 

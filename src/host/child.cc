@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How is the end of a child waited for that may never end? By its pidfd, which is polled with a
-// limit; whoever hangs in the kernel is left to it, and asked for later.
+// How does a process wait for a child that may never end? It polls the child's pidfd with a limit;
+// a child that hangs in the kernel is left there and reaped later.
 #include "host/child.h"
 
 #include <sys/syscall.h>
@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kLookAgain(20);
 
-// Those whose Child went before they had ended, of all threads.
+// Children that outlived their Child, of all threads.
 class GivenUp {
  public:
   void Add(pid_t pid) {

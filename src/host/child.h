@@ -10,8 +10,8 @@
 namespace gantry::host {
 
 // A process that this one has forked, until it is reaped. In an uninterruptible call into a driver
-// it does not even end when it is killed, so it is never waited for without a limit. One that has
-// not ended when its Child goes is reaped when the next Child is made.
+// it does not end even when it is killed, so every wait has a limit. One that outlives its Child is
+// reaped when the next Child is made.
 class Child {
  public:
   explicit Child(pid_t pid);
@@ -21,7 +21,7 @@ class Child {
 
   [[nodiscard]] pid_t pid() const { return pid_; }
 
-  // Blocks until it has ended: how, as waitpid(2) tells it. Nothing if the deadline passes or
+  // Blocks until it has ended; returns the status of waitpid(2). Nothing if the deadline passes or
   // `stop_fd` (below 0: none) is readable before.
   std::optional<int> AwaitEnd(SteadyTime deadline, int stop_fd = -1);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How does a process ask something that may never answer, or that costs memory it need not keep? In
-// a forked child, through a pipe. A child in an uninterruptible call into a driver can't even be
-// killed; then no second one is started before the first has gone.
+// How does a process make a call that may never return, or that loads memory it need not keep? In a
+// forked child, through a pipe. A child in an uninterruptible call into a driver can't even be
+// killed; then no second one is started until the first has ended.
 #include "host/child_call.h"
 
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 namespace gantry::host {
 namespace {
 
-// The answer is one letter and a text: 'y', or the kind of the error.
+// The result is one letter and a text: 'y', or the kind of the error.
 constexpr char kSucceeded = 'y';
 constexpr char kFirstKind = 'A';
 
@@ -42,8 +42,8 @@ constexpr std::chrono::seconds kLeave(1);
   _exit(told.has_value() ? 0 : 1);
 }
 
-// Everything that comes through the pipe until its other end closes; what came so far if the
-// deadline passes or the stop comes first (`ended` is false then).
+// Everything from the pipe until its other end closes; what came so far if the deadline passes or
+// the stop comes first (`ended` is false then).
 std::string ReadAll(int in, int stop_fd, SteadyTime deadline, bool& ended) {
   std::string text;
   std::array<char, 4096> part{};
@@ -96,7 +96,7 @@ Result<std::string> ChildCall::Run(const std::function<Result<std::string>()>& c
     kill(pid, SIGKILL);
     return Fail(ErrorKind::kTimeout, format("{}: no answer within {} ms", what_, limit.count()));
   }
-  // It is in _exit or dead; closing the driver's devices there may hang as any call into it.
+  // The child is in _exit or dead; closing the driver's devices there may hang as any call into it.
   child_->AwaitEnd(RealClock().Now() + kLeave);
   if (text.empty()) {
     return Fail(ErrorKind::kUnavailable, what_ + ": the process that did it died");

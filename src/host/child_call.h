@@ -11,18 +11,18 @@
 
 namespace gantry::host {
 
-// Calls a function in a forked child process and brings its text back: what hangs can be given up,
-// and what the function loads into memory (a driver's library, TLS) goes with the child. For
-// processes of one thread: a lock that another thread holds would stay locked in the child.
+// Calls a function in a forked child process and returns its string. A call that hangs can be
+// abandoned, and what it loads (a driver's library, TLS) is freed with the child. For processes of
+// one thread: a lock that another thread holds would stay locked in the child.
 class ChildCall {
  public:
-  // `what` stands in front of errors: "ask the driver".
+  // `what` is prepended to errors: "ask the driver".
   explicit ChildCall(std::string what) : what_(std::move(what)) {}
   ChildCall(const ChildCall&) = delete;
   ChildCall& operator=(const ChildCall&) = delete;
   ~ChildCall() = default;
 
-  // What `call` returned. kTimeout: no answer within `limit`, or `stop_fd` (below 0: none) became
+  // What `call` returned. kTimeout: no result within `limit`, or `stop_fd` (below 0: none) became
   // readable, or an earlier child still hangs; kUnavailable: the child died. An error of `call` is
   // returned as it is. The child ends with its parent.
   Result<std::string> Run(const std::function<Result<std::string>()>& call,

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which device nodes of the driver are missing on the host, and which links to them? The driver
-// itself makes none: its own setuid program nvidia-modprobe does, when a library of the host first
-// needs one, which in a container it never does. Numbers: nvidia.ko's are fixed (major 195,
-// nvidiactl 255, modeset 254), nvidia-uvm's major is handed out at load and stands in
-// /proc/devices.
+// itself makes none. Its setuid program nvidia-modprobe does, when a library on the host first
+// needs one; a library in a container never runs it. Numbers: nvidia.ko's are fixed (major 195,
+// nvidiactl 255, modeset 254), nvidia-uvm's major is assigned at load and listed in /proc/devices.
 #include "host/device_nodes.h"
 
 #include <sys/stat.h>
@@ -36,7 +35,7 @@ constexpr std::array<ControlNode, 4> kControlNodes = {{{"nvidiactl", "nvidiactl"
                                                        {"nvidia-uvm-tools", "nvidia-uvm", 1}}};
 
 // The major of a control node's driver. Drivers before 550 have one line, "nvidia-frontend", for
-// all that is not nvidia-uvm.
+// all but nvidia-uvm.
 int MajorOf(std::string_view devices, std::string_view driver) {
   int major = CharacterMajor(devices, driver);
   for (const char* older : {"nvidia", "nvidia-frontend"}) {
@@ -51,7 +50,7 @@ Status MakeNode(const std::string& path, unsigned major, unsigned minor) {
   if (mknod(path.c_str(), S_IFCHR | 0666, makedev(major, minor)) != 0) {
     return errno == EEXIST ? Status{} : FailErrno("make " + path, errno);
   }
-  // mknod takes the umask off.
+  // mknod applies the umask.
   return chmod(path.c_str(), 0666) == 0 ? Status{} : FailErrno("set the mode of " + path, errno);
 }
 
@@ -62,8 +61,8 @@ std::string TargetOf(const std::string& link) {
   return size > 0 ? std::string(target.data(), static_cast<size_t>(size)) : "";
 }
 
-// Links to the nodes `prefix`* in `dev`/`below`. Targets are paths of the host, so they say nothing
-// to this process: they are compared, not followed.
+// Links to the nodes `prefix`* in `dev`/`below`. Targets are paths of the host, so this process
+// compares them and does not follow them.
 Status LinkFolder(const std::string& dev, const std::string& below, std::string_view prefix,
                   const std::string& host_dev, const std::string& dev_char) {
   const std::string folder = JoinPath(dev, below);

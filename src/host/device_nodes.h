@@ -8,17 +8,16 @@
 namespace gantry::host {
 
 // Makes the device nodes that are missing (nvidiactl, nvidia-modeset, nvidia-uvm, nvidia-uvm-tools,
-// and one for each GPU that the driver drives) in the /dev of `dev_root`, as nvidia-modprobe does:
-// by that program if it is there (it loads kernel modules too), and by the numbers in /proc/devices
-// of the host mounted at `root`. `dev_root` is `root`, or the root of a driver's container. Needs
-// the rights to make device nodes and to change the root directory. Blocks while a module is
-// loaded.
+// and one for each GPU that the driver drives) in the /dev of `dev_root`: with nvidia-modprobe if
+// it exists (it loads kernel modules too), and by the numbers in /proc/devices of the host mounted
+// at `root`. `dev_root` is `root`, or the root of a driver's container. Needs the rights to make
+// device nodes and to change the root directory. Blocks while a module is loaded.
 Status MakeDeviceNodes(const std::string& root, const std::string& dev_root);
 
 // For every NVIDIA device node below `dev_root`/dev a link in `dev_char` (the host's /dev/char,
-// mounted here) that leads to it at `host_dev_root`/dev. systemd looks there when it applies a
-// container's device rules again: without the link, a container loses its GPUs at the next
-// `systemctl daemon-reload`. Writes only what differs; nothing where `dev_char` is not mounted.
+// mounted here) to it at `host_dev_root`/dev. systemd reads these links when it reapplies a
+// container's device rules: without the link, a container loses its GPUs at the next `systemctl
+// daemon-reload`. Writes only what differs; nothing if `dev_char` is not mounted.
 Status LinkDeviceNodes(const std::string& dev_root, const std::string& host_dev_root,
                        const std::string& dev_char);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is there of an NVIDIA driver on this node: libraries, nvidia-smi, device nodes, kernel
+// Which parts of an NVIDIA driver does this node have: libraries, nvidia-smi, device nodes, kernel
 // module, and the GPUs on the PCI bus? The folders searched are those that NVIDIA's own programs
 // search, in their order, then those that the linker's cache names and those of Talos; links are
-// followed inside the root that they lie in, because a driver's links are often absolute (Debian's
+// followed inside their own root, because a driver's links are often absolute (Debian's
 // alternatives).
 #include "host/driver_root.h"
 
@@ -33,8 +33,8 @@ constexpr std::array kLibraryFolders = {"/",
 constexpr std::array kProgramFolders = {"/usr/bin",         "/usr/sbin", "/bin",          "/sbin",
                                         "/usr/lib/wsl/lib", "/opt/bin",  "/usr/local/bin"};
 
-// The path inside the root of what `host_path` leads to, if that is a regular file that is not
-// empty (and can be run, if `program`); else "".
+// The path, inside the root, of the file that `host_path` leads to, if that is a regular file that
+// is not empty (and is executable, if `program`); else "".
 std::string FileInRoot(const std::string& root, const std::string& host_path, bool program) {
   const Result<std::string> path = ResolveInRoot(root, host_path);
   struct stat info{};
@@ -107,7 +107,7 @@ DriverNodes ObserveNodes(const std::string& dev) {
   return nodes;
 }
 
-// Loaded, not loaded, or not to be seen from here.
+// Loaded, not loaded, or not visible from here.
 std::optional<bool> ModuleLoaded(const std::string& proc, const std::string& sys) {
   if (access(JoinPath(sys, "module/nvidia/refcnt").c_str(), F_OK) == 0) {
     return true;

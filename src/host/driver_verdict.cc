@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Is there a usable driver, and if not, what is missing? Decided from what was seen, without
-// looking: a driver is usable when its library, its kernel module and its device nodes are there
-// and library and module are of one version (NVML refuses to work across versions).
+// Is there a usable driver, and if not, what is missing? A pure decision from observations. A
+// driver is usable when its library, its kernel module and its device nodes exist, and library and
+// module have the same version (NVML refuses to work across versions).
 #include "host/driver_verdict.h"
 
 #include <algorithm>
@@ -48,7 +48,7 @@ DriverVerdict ModuleNotLoaded(const DriverObservation& seen) {
             "built for another kernel, a missing Secure Boot signature)");
 }
 
-// Why the driver with that tree and those device nodes is not usable; nothing if it is.
+// Why the driver with that tree and those device nodes is not usable; nothing if it is usable.
 std::optional<DriverVerdict> Objection(const DriverObservation& seen, const DriverTree& tree,
                                        const DriverNodes& nodes) {
   if (tree.library.empty()) {
@@ -128,7 +128,7 @@ DriverVerdict ContainerDriver(const DriverObservation& seen) {
   return verdict;
 }
 
-// The driver's container knows better than its files do.
+// The driver's container knows the reason better than the files show it.
 DriverVerdict NotInstalled(const DriverObservation& seen) {
   return No(reasons::kDriverNotInstalled, seen.container_failure,
             "give the driver's container what it lacks; it tries again by itself. The log of the "

@@ -24,7 +24,7 @@ struct DriverNodes {
   bool operator==(const DriverNodes&) const = default;
 };
 
-// What was seen of the node; host/driver_root.h looks.
+// What was observed of the node, by host/driver_root.h.
 struct DriverObservation {
   std::string host_root = "/";  // as a container path ("/host"): where the host is mounted
   DriverTree host;
@@ -32,9 +32,9 @@ struct DriverObservation {
   bool wsl = false;        // Windows Subsystem for Linux: the driver is Windows'
   std::string driver_dir;  // the driver container's root, as the host spells it
   DriverTree container;
-  // Its .driver-ctr-ready of this boot is there, or no container that would write it brings it.
+  // Its .driver-ctr-ready of this boot exists, or the container that installs it would write none.
   bool container_ready = false;
-  std::string container_failure;   // why it has no driver, as it says; empty: it says nothing
+  std::string container_failure;   // why it has no driver, as it reports; empty: no report
   bool container_has_dev = false;  // it has a dev directory of its own
   DriverNodes container_nodes;
   std::optional<bool> module_loaded;          // nothing: this process cannot see
@@ -50,20 +50,21 @@ struct DriverVerdict {
   std::string reason;   // one word: "HostDriver", "KernelModuleNotLoaded", ...
   std::string message;  // what was seen
   std::string remedy;   // what to do; empty if there is a driver
-  std::string version;  // of the driver, if it can be told
+  std::string version;  // of the driver, if known
 
-  // Where it is, as the lines of `driver-ready` say it. "Here" is a path in an operand's container.
+  // Its location, as the lines of `driver-ready` state it. "Here" is a path in an operand's
+  // container.
   std::string driver_root;       // on the host: "/" or "/run/nvidia/driver"
   std::string driver_root_here;  // "/host" or "/driver-root"
-  std::string dev_root;  // also of a driver that is there and not usable: where its nodes belong
+  std::string dev_root;          // also of an unusable driver: where its nodes belong
   std::string dev_root_here;
   DriverTree tree;
 
   bool operator==(const DriverVerdict&) const = default;
 };
 
-// NVIDIA's order: a driver of the host is taken before one in a container. If neither is usable,
-// the reason is that of the one that is there.
+// NVIDIA's order: a driver of the host comes before one in a container. If neither is usable, the
+// reason is that of the one that exists.
 DriverVerdict JudgeDriver(const DriverObservation& seen);
 
 }  // namespace gantry::host

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replacing files of the node. A file is replaced by writing beside it, syncing and
-// renaming, because a kubelet or containerd may read it at any moment and the power may go.
+// How is a file of the node replaced? By writing a new one, syncing it and renaming it, because a
+// kubelet or containerd may read it at any moment and the power may fail.
 #include "host/files.h"
 
 #include <fcntl.h>
@@ -19,8 +19,8 @@
 namespace gantry::host {
 namespace {
 
-// Makes the temporary file and holds it alone, open for reading: a second writer waits until the
-// first has renamed it away, and then makes its own.
+// Makes the temporary file and locks it, open for reading: a second writer waits until the first
+// has renamed it, and then makes its own.
 Result<Fd> LockTemporary(const std::string& temporary) {
   while (true) {
     Fd fd(::open(temporary.c_str(), O_RDONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
@@ -90,7 +90,7 @@ Status ReplaceFile(const std::string& path, mode_t mode, const std::function<Sta
   if (done && (::fchmod(fd.get(), keep ? before.mode : mode) != 0 || ::fsync(fd.get()) != 0)) {
     done = FailErrno("write " + path, errno);
   }
-  // A program that somebody has open for writing cannot be run: close it before it gets its name.
+  // A program that is open for writing cannot be run, so it is closed before it gets its name.
   fd = Fd();
   if (done && ::rename(temporary.c_str(), path.c_str()) != 0) {
     done = FailErrno("write " + path, errno);
@@ -102,7 +102,7 @@ Status ReplaceFile(const std::string& path, mode_t mode, const std::function<Sta
   return SyncDirectory(ParentOf(path));
 }
 
-// Calls `piece` with all that a file holds, in order.
+// Calls `piece` with the entire content, in order.
 Status ReadPieces(const std::string& path, const std::function<Status(std::string_view)>& piece) {
   const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd.valid()) {

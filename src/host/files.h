@@ -25,23 +25,23 @@ struct FileInfo {
   long long modified_ns = 0;  // since the epoch
 };
 
-// What lies at the path itself, a symbolic link not followed. kAbsent is not an error.
+// What is at the path itself, a symbolic link not followed. kAbsent is not an error.
 Result<FileInfo> Inspect(const std::string& path);
 
-// Replaces the file in one step: whoever reads it sees the old or the new content, also after a
-// power cut. An existing file keeps its mode and owner; a new one gets `mode` (umask ignored). The
-// folder must exist. If the path is a symbolic link, the link is replaced.
+// Replaces the file in one step: a reader sees the old or the new content, also after a power cut.
+// An existing file keeps its mode and owner; a new one gets `mode` (umask ignored). The folder must
+// exist. If the path is a symbolic link, the link is replaced.
 Status WriteFileAtomic(const std::string& path, std::string_view content, mode_t mode = 0644);
 // The same with the bytes of another file, without holding them in memory.
 Status CopyFileAtomic(const std::string& from, const std::string& path, mode_t mode = 0644);
 
-// Tells contents apart that nobody made to look alike (FNV-1a and the size); the file is read in
-// pieces. kNotFound if it is not there.
+// Distinguishes contents that were not forged to collide (FNV-1a and the size). Reads the file in
+// pieces. kNotFound if it does not exist.
 std::string Fingerprint(std::string_view content);
 Result<std::string> FileFingerprint(const std::string& path);
 
-// Where it writes before it renames. A killed writer may leave that file; the next one takes it
-// over.
+// Where it writes before it renames. A killed writer may leave that file; the next writer reuses
+// it.
 std::string TemporaryPathOf(const std::string& path);
 
 // The same, unless the file already has that content; true if it was written.

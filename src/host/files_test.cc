@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a file is replaced whole, with its owner and mode, whoever else writes or was killed.
+// Whether a file is replaced entirely, with its owner and mode, also beside other writers and
+// killed ones.
 #include "host/files.h"
 
 #include <gtest/gtest.h>

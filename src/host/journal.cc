@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was done to a host and how to undo it. Order of writing: the earlier content, then the
-// journal that names it, then the change itself, each synced; so whatever is found changed is
-// known. Whether a file still is what was put there is told by a fingerprint of its content.
+// What did Gantry change on a host, and how is it undone? It writes the earlier content, then the
+// journal that names it, then the change itself, each synced; so the journal knows every change. A
+// fingerprint of the content shows whether a file is still the one that Gantry wrote.
 #include "host/journal.h"
 
 #include <fcntl.h>
@@ -40,7 +40,7 @@ Status MakeLink(const std::string& target, const std::string& path) {
   return {};
 }
 
-// What lies at a path, as a fingerprint; empty if nothing.
+// A fingerprint of what is at a path; empty if nothing is.
 Result<std::string> Present(const std::string& path) {
   TRY_ASSIGN(const FileInfo info, Inspect(path));
   switch (info.kind) {
@@ -219,7 +219,8 @@ Status Journal::Record(const Change& change, const std::string& host_path) {
     entries_.push_back(std::move(fresh));
     entry = &entries_.back();
   } else if (change.pristine && entry->before.kind == FileKind::kFile) {
-    // Its owner may have edited it since: what counts is what it would be today without us.
+    // Its owner may have edited it since, so compare with what it would be today without Gantry's
+    // part.
     const auto recorded = ReadFile(BeforePath(entry->before_number));
     if (!recorded || *recorded != *change.pristine) {
       TRY(SaveBefore(*entry, *change.pristine));
@@ -315,7 +316,7 @@ Result<bool> Journal::UndoEntry(const Entry& entry, const TakeOut& take_out) {
     if (::rmdir(path.c_str()) == 0) {
       return true;
     }
-    // Somebody else's files are in it now.
+    // It contains another owner's files by now.
     return errno == ENOTEMPTY || errno == EEXIST || errno == ENOENT || errno == ENOTDIR ||
                    errno == EBUSY
                ? Result<bool>(false)
@@ -357,7 +358,7 @@ Result<std::vector<std::string>> Journal::UndoWhere(const Which& which, const Ta
   }
   std::vector<Entry> kept;
   std::vector<int> numbers;
-  // Newest first, so that of the folders made for it the inner ones go before the outer.
+  // Newest first, so that inner folders are removed before outer ones.
   for (auto entry = entries_.rbegin(); entry != entries_.rend(); ++entry) {
     const bool folder = entry->kind == Change::Kind::kDirectory;
     const bool concerned = std::ranges::any_of(goes, [&](const std::string& path) {
@@ -400,7 +401,7 @@ Result<std::vector<std::string>> Journal::UndoAll(const TakeOut& take_out) {
     }
   }
   TRY(RemoveFile(Here(JoinPath(folder_, kFileName))));
-  // What a killed process of ours left: contents that no entry names yet, half a file.
+  // The leftovers of a killed process: contents that no entry names, half a file.
   TRY_ASSIGN(const std::vector<std::string> left, ListDirectory(Here(folder_)));
   for (const std::string& name : left) {
     TRY(RemoveFile(Here(JoinPath(folder_, name))));

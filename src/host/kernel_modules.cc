@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which kernel modules are loaded, and in which version is NVIDIA's? Read from procfs, which tells
-// no changes: who needs them reads again.
+// Which kernel modules are loaded, and in which version is NVIDIA's? Read from procfs, which sends
+// no events: a caller that needs changes reads again.
 #include "host/kernel_modules.h"
 
 #include <algorithm>

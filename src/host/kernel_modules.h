@@ -28,14 +28,14 @@ Result<std::vector<KernelModule>> LoadedModules(const std::string& proc);
 std::string ParseDriverVersion(std::string_view text);
 
 // "Device Minor" in the text of /proc/driver/nvidia/gpus/<address>/information; nullopt if there is
-// none, or if the driver was told to leave that GPU alone ("GPU Excluded: Yes").
+// none, or if the driver excludes that GPU ("GPU Excluded: Yes").
 std::optional<int> ParseGpuMinor(std::string_view text);
 
-// Minors of the GPUs that the driver drives and has not been told to leave alone, sorted, as
+// Minors of the GPUs that the driver drives and does not exclude, sorted, as
 // <proc>/driver/nvidia/gpus shows them; none without the driver.
 std::vector<int> DrivenGpus(const std::string& proc);
 
-// Major number of a character device driver in the text of /proc/devices; -1 if it is not there.
+// Major number of a character device driver in the text of /proc/devices; -1 if it is not listed.
 int CharacterMajor(std::string_view proc_devices, std::string_view driver);
 
 }  // namespace gantry::host

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is plugged into this machine's PCI bus, and which driver has it? From sysfs alone: no
-// pci.ids, no access to the device.
+// Which devices are on this machine's PCI bus, and which driver is bound to each? From sysfs alone:
+// no pci.ids, no access to the device.
 #include "host/pci.h"
 
 #include <charconv>

@@ -27,8 +27,8 @@ struct PciFunction {
 // A GPU is a display controller.
 [[nodiscard]] bool IsNvidiaGpu(const PciFunction& function);
 
-// The functions under `sys` ("/sys", "/host/sys"), sorted by address. A function whose files
-// cannot be read (it was just unplugged) is left out; without a PCI bus there are none.
+// The functions under `sys` ("/sys", "/host/sys"), sorted by address. A function whose files cannot
+// be read (it was just unplugged) is left out. Empty without a PCI bus.
 Result<std::vector<PciFunction>> ListPci(const std::string& sys);
 
 }  // namespace gantry::host

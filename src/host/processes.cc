@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starting programs with a deadline, and finding who serves a socket. A program of the host is
-// started under a chroot, as `chroot /host containerd ...` would; fork instead of posix_spawn,
-// which has no chroot.
+// How is a program run with a deadline, and which process serves a socket? A program of the host
+// runs under a chroot, as with `chroot /host containerd ...`, by fork: posix_spawn has no chroot.
 #include "host/processes.h"
 
 #include <fcntl.h>
@@ -51,7 +50,7 @@ constexpr std::chrono::seconds kKilled(1);
   ::_exit(kCannotStart);
 }
 
-// As execve takes them: pointers into the texts, which outlive them, and a null at the end.
+// As execve takes them: pointers into the strings, which outlive them, and a null at the end.
 std::vector<char*> Pointers(std::vector<std::string>& texts) {
   std::vector<char*> pointers;
   pointers.reserve(texts.size() + 1);
@@ -62,7 +61,7 @@ std::vector<char*> Pointers(std::vector<std::string>& texts) {
   return pointers;
 }
 
-// Our own variables but for those that `others` set, and these.
+// This process' variables except those that `others` sets, and then these.
 std::vector<std::string> Environment(std::vector<std::string> others) {
   const auto set = [&others](std::string_view name) {
     return std::ranges::any_of(others, [&](const std::string& other) {
@@ -93,7 +92,7 @@ Result<Pipe> MakePipe() {
   return Pipe{Fd(ends[0]), Fd(ends[1])};
 }
 
-// Reads both until both are at their end; false if the deadline passes or the stop comes before.
+// Reads both to their end; false if the deadline passes or the stop comes first.
 bool Drain(const Fd& output, const Fd& errors, int stop_fd, Finished& into, SteadyTime deadline) {
   std::array<int, 3> sources = {output.get(), errors.get(), stop_fd};
   while (sources[0] >= 0 || sources[1] >= 0) {
@@ -204,7 +203,7 @@ Result<ProcessId> SocketPeer(const std::string& path) {
   }
   if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
     if (errno == ECONNREFUSED || errno == EAGAIN) {
-      return Fail(ErrorKind::kUnavailable, format("connect to {}: nobody listens", path));
+      return Fail(ErrorKind::kUnavailable, format("connect to {}: no process listens", path));
     }
     return FailErrno("connect to " + path, errno);
   }
@@ -244,7 +243,7 @@ bool AwaitEnd(const ProcessId& process, SteadyTime deadline) {
   if (handle.valid()) {
     return !is_there() || WaitReadable(std::array{handle.get()}, deadline).front();
   }
-  // Kernels before 5.3 tell nobody but its parent.
+  // Kernels before 5.3 report the end to the parent only.
   while (is_there() && steady_clock::now() < deadline) {
     WaitReadable({}, std::min(deadline, steady_clock::now() + kLookAgain));
   }

@@ -10,8 +10,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 
-// Programs that are started, and processes of the host that are found and signalled. Needs the
-// host's PID namespace for the latter.
+// Runs programs, and finds and signals processes of the host. The latter needs the host's PID
+// namespace.
 namespace gantry::host {
 
 struct Command {
@@ -28,13 +28,12 @@ struct Finished {
   std::string errors;
 };
 
-// Starts the program and waits for its end, reading both its outputs; kTimeout after the limit,
-// kUnavailable after a stop, the program and its group killed. It is gone then, unless it hangs in
-// a driver and can't even be killed: that is waited for a second, no more. A program that ends with
-// another status than 0 is no error here.
+// Runs the program to its end and reads both its outputs. kTimeout after the limit, kUnavailable
+// after a stop; the program and its group are killed then. A killed program that hangs in a driver
+// is waited for one second at most. An exit status other than 0 is not an error here.
 Result<Finished> RunProgram(const Command& command);
 
-// A process named so that a later one with the same number is not mistaken for it.
+// A process, identified so that a later one with the same number is not mistaken for it.
 struct ProcessId {
   pid_t pid = 0;
   unsigned long long start_time = 0;  // clock ticks since boot, field 22 of /proc/<pid>/stat
@@ -45,20 +44,21 @@ struct ProcessId {
 Result<ProcessId> Identify(pid_t pid);
 
 // Who listens on a unix socket (SO_PEERCRED of a connection). kNotFound: no such socket;
-// kUnavailable: nobody listens.
+// kUnavailable: no process listens.
 Result<ProcessId> SocketPeer(const std::string& path);
 
 // kNotFound if it ended meanwhile.
 Status SendSignal(const ProcessId& process, int signal_number);
 
-// Blocks until the process has ended or the deadline passes; whether it has ended. One that its
-// parent has not asked for yet has.
+// Blocks until the process has ended or the deadline passes; returns whether it has ended. A zombie
+// has ended.
 bool AwaitEnd(const ProcessId& process, SteadyTime deadline);
 
-// Where a program lies, by the folders in PATH; a name with a slash is its own path. kNotFound.
+// The path of a program, found in the folders of PATH; a name with a slash is its own path.
+// kNotFound.
 Result<std::string> FindInPath(const std::string& program);
 
-// The words of its command line; the path of its program. kNotFound if it ended.
+// The arguments of its command line; the path of its program. kNotFound if it ended.
 Result<std::vector<std::string>> CommandLine(pid_t pid);
 Result<std::string> ProgramPath(pid_t pid);
 

@@ -156,7 +156,7 @@ TEST(Processes, TheEndOfAProcessIsWaitedFor) {
   EXPECT_FALSE(AwaitEnd(process, std::chrono::steady_clock::now()));
   ASSERT_TRUE(SendSignal(process, SIGKILL).has_value());
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-  EXPECT_TRUE(AwaitEnd(process, deadline)) << "nobody has asked for it";
+  EXPECT_TRUE(AwaitEnd(process, deadline)) << "its parent has not asked for it";
   ::waitpid(child, nullptr, 0);
   EXPECT_TRUE(AwaitEnd(process, deadline));
   EXPECT_LT(std::chrono::steady_clock::now(), deadline);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Was this process asked to end or to reload? The kubelet ends a container by SIGTERM; SIGHUP is
-// the operands' word for "read your configuration again". A blocked signal stays pending, so a
-// signalfd that is never read stays readable: that is the stop event.
+// Was this process asked to end or to reload? The kubelet ends a container by SIGTERM; SIGHUP asks
+// an operand to reload its configuration. A blocked signal stays pending, so a signalfd that is
+// never read stays readable: that is the stop event.
 #include "host/signals.h"
 
 #include <poll.h>
@@ -55,7 +55,7 @@ Signals::Signals() {
 Signals::~Signals() {
   const sigset_t reload = ReloadSignals();
   TakeReload();
-  // What asked us to stop was heard; unblocking it would end the process in the middle of its end.
+  // The stop signal was received; unblocking it would kill the process during its shutdown.
   signalfd_siginfo info{};
   while (read(stop_.get(), &info, sizeof(info)) > 0) {
   }

@@ -3,7 +3,7 @@
 
 #include "base/paths.h"
 
-// Signals as descriptors (signalfd(2)), so that whatever waits can wait for them too.
+// Signals as descriptors (signalfd(2)), so that a poll can wait for them too.
 namespace gantry::host {
 
 // While it lives, SIGTERM, SIGINT, SIGQUIT and SIGHUP do not end the process: they are read here.
@@ -30,9 +30,9 @@ class Signals {
   Fd reload_;
 };
 
-// At the start of main. The kernel drops a signal that process 1 of a container neither blocks nor
-// handles (pid_namespaces(7)): a SIGTERM before Signals is made would be lost, and the container
-// killed only after its grace period. Does nothing in other processes.
+// Call it at the start of main. The kernel drops a signal that process 1 of a container neither
+// blocks nor handles (pid_namespaces(7)): a SIGTERM before Signals is made would be lost, and the
+// container killed only after its grace period. Does nothing in other processes.
 void KeepSignalsOfFirstProcess();
 
 }  // namespace gantry::host

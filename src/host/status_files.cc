@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far is this node, as its operands tell each other? /run is lost at a reboot only where it is
-// a tmpfs, and a node may be resumed from an image; so each file of ours names the boot it belongs
-// to, and yesterday's is not taken for today's.
+// Which steps of this node's setup are complete, as its operands tell each other? /run survives a
+// reboot if it is not a tmpfs, and a node may be resumed from an image. So each file of Gantry's
+// names its boot, and one of an earlier boot does not count.
 #include "host/status_files.h"
 
 #include <linux/magic.h>
@@ -26,7 +26,7 @@ long long BootTime() {
   return (now.tv_sec - since_boot.tv_sec) * 1'000'000'000LL + (now.tv_nsec - since_boot.tv_nsec);
 }
 
-// A tmpfs is of this boot, and so is all that lies on it.
+// A tmpfs is of this boot, and so are its files.
 bool OnTmpfs(const std::string& path) {
   struct statfs info{};
   return statfs(path.c_str(), &info) == 0 && info.f_type == TMPFS_MAGIC;
@@ -101,8 +101,8 @@ Result<bool> StatusFiles::Write(const std::string& name, StatusValues values,
     return WriteIfDifferent(JoinPath(directory_, name), StatusFileText(values));
   };
   Result<bool> wrote = write();
-  // Somebody removed the directory between two steps: it is made anew. Where the mount of a
-  // removed directory stays, the second try fails too.
+  // The directory was removed between two steps: make it again. If the mount of a removed directory
+  // remains, the second try fails too.
   if (!wrote && wrote.error().kind == ErrorKind::kNotFound) {
     wrote = write();
   }

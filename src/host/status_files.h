@@ -8,11 +8,11 @@
 
 #include "base/error.h"
 
-// The files under /run/nvidia/validations by which the operands of a node tell each other how far
-// the node is (driver-ready, toolkit-ready, plugin-ready, cuda-ready): lines `NAME=value`.
+// The files under /run/nvidia/validations by which the operands of a node tell each other which
+// steps are complete (driver-ready, toolkit-ready, plugin-ready, cuda-ready): lines `NAME=value`.
 namespace gantry::host {
 
-// Lines of ours in every status file, beside those that NVIDIA's validator writes in driver-ready
+// Gantry's lines in every status file, beside those that NVIDIA's validator writes in driver-ready
 // (IS_HOST_DRIVER, NVIDIA_DRIVER_ROOT, DRIVER_ROOT_CTR_PATH, NVIDIA_DEV_ROOT, DEV_ROOT_CTR_PATH).
 inline constexpr char kBootIdLine[] = "GANTRY_BOOT_ID";
 inline constexpr char kOwnerLine[] = "GANTRY_OWNER";
@@ -20,7 +20,7 @@ inline constexpr char kDriverVersionLine[] = "GANTRY_DRIVER_VERSION";
 
 using StatusValues = std::map<std::string, std::string>;
 
-// Lines without "=" and empty lines are left out; quotes around a value are taken off.
+// Lines without "=" and empty lines are left out; quotes around a value are removed.
 StatusValues ParseStatusFile(std::string_view text);
 std::string StatusFileText(const StatusValues& values);
 
@@ -36,21 +36,20 @@ class StatusFiles {
 
   [[nodiscard]] const std::string& directory() const { return directory_; }
 
-  // The values of a file that counts. kNotFound: there is none, or it is of an earlier boot. A file
-  // without a boot id (NVIDIA's own validator wrote it) counts if it is younger than this boot,
-  // and always on a tmpfs.
+  // The values of a file that counts. kNotFound: no file, or one of an earlier boot. A file without
+  // a boot id (written by NVIDIA's validator) counts if it is younger than this boot, and always on
+  // a tmpfs.
   [[nodiscard]] Result<StatusValues> Read(const std::string& name) const;
 
-  // Writes the file in one step, with this boot's id and the owner, making the directory if need
-  // be. True if the content changed; an equal file is not touched.
+  // Writes the file in one step, with this boot's id and the owner, and makes the directory if
+  // needed. True if the content changed; an equal file is not touched.
   Result<bool> Write(const std::string& name, StatusValues values, const std::string& owner) const;
 
   // True if there was a file (of whatever boot).
   Result<bool> Remove(const std::string& name) const;
 
-  // Blocks until every named file is there and counts; true then, false when `stop_fd` became
-  // readable first (below 0: none). Wakes only when something in the directory changes, which need
-  // not exist yet.
+  // Blocks until every named file exists and counts: true; false if `stop_fd` (below 0: none)
+  // became readable first. Wakes only for changes in the directory, which need not exist yet.
   Result<bool> WaitFor(const std::vector<std::string>& names, int stop_fd) const;
 
  private:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which of the watched paths changed? inotify watches inodes, not paths, and a directory that is
-// removed takes its watch along. So every directory on the way to a path is watched, and each event
-// on the way sets the watches of the paths below it anew, parents before children: whatever is made
-// after a parent's watch is set is told by that watch, and what was made before is found.
+// removed loses its watch. So every directory on the way to a path is watched, and each event on
+// the way renews the watches of the paths below it, parents before children: a watch reports what
+// is made after it was set, and what was made before is found.
 #include "host/watch.h"
 
 #include <fcntl.h>
@@ -80,7 +80,7 @@ StopEvent::StopEvent() : fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) { CHECK(fd_
 
 void StopEvent::Stop() {
   const uint64_t one = 1;
-  // Nothing can be done about an error; the counter cannot overflow from a few stops.
+  // Errors are ignored: the counter cannot overflow from a few stops.
   [[maybe_unused]] const ssize_t written = write(fd_.get(), &one, sizeof(one));
 }
 
@@ -131,7 +131,7 @@ Status Watcher::WatchDirectory(const std::string& directory, uint32_t mask, bool
       return Fail(ErrorKind::kUnavailable, format("watch {}: {} (fs.inotify.max_user_watches)",
                                                   directory, std::strerror(errno)));
     }
-    *exists = false;  // absent, a file, or not ours to see: its parent tells when that changes
+    *exists = false;  // absent, a file, or not readable: its parent reports changes
     return {};
   }
   *exists = true;

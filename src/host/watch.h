@@ -13,11 +13,11 @@
 #include "base/error.h"
 #include "base/paths.h"
 
-// Waiting for files and descriptors without looking twice: inotify(7), eventfd(2), poll(2).
+// Waiting for files and descriptors without polling: inotify(7), eventfd(2), poll(2).
 namespace gantry::host {
 
-// Blocks until one of the descriptors is readable or hung up, or the deadline passes. One answer
-// for each descriptor, all false after the deadline. Descriptors below 0 are left out.
+// Blocks until one of the descriptors is readable or hung up, or the deadline passes. One bool for
+// each descriptor, all false after the deadline. Descriptors below 0 are left out.
 std::vector<bool> WaitReadable(std::span<const int> descriptors,
                                std::optional<SteadyTime> deadline = std::nullopt);
 
@@ -33,8 +33,8 @@ class StopEvent {
   Fd fd_;
 };
 
-// Tells which of the paths given to it changed. A path may be a file or a directory (then its
-// direct entries count), may not exist yet, and may go and be made anew with its parents: every
+// Reports which of its paths changed. A path may be a file or a directory (then its direct entries
+// count). It need not exist yet, and may be removed and made again with its parents: every
 // directory on the way is watched. Not thread-safe.
 //
 // A symbolic link on the way is followed as this process follows it; a change behind a link in the
@@ -49,7 +49,7 @@ class Watcher {
   // kUnavailable when the user's inotify instances are used up.
   static Result<Watcher> Create();
 
-  // From now on changes of the path are told. Does not tell its present state: read it afterwards.
+  // Reports changes of the path from now on, not its present state: read it afterwards.
   // kUnavailable when the user's inotify watches are used up.
   Status Add(const std::string& path, For interest = For::kContent);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When is an object as somebody waits for it? Watched, not polled.
+// When does an object reach the awaited state? A watch of that object alone tells; the caller
+// sleeps until then.
 
 // A command that must wait for one object: a watch of that object alone, and a place where the
 // caller sleeps until the watch has seen what it waits for.
@@ -65,8 +66,8 @@ class Awaiting : public WatchSink {
   }
 
   const std::function<bool(const Json* object)>& awaited_;
-  bool there_ = false;         // the watch's thread alone
-  bool asked_enough_ = false;  // the watch's thread alone
+  bool there_ = false;         // used by the watch's thread only
+  bool asked_enough_ = false;  // used by the watch's thread only
   std::mutex mutex_;
   std::condition_variable changed_;
   std::optional<Status> end_;

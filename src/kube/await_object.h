@@ -12,11 +12,10 @@
 
 namespace gantry::kube {
 
-// Watches one object of the whole cluster until `awaited` returns true. It is called from another
-// thread, with the object as stored (nullptr: there is none), at first and after each change; never
-// twice at once, and no more after the return. Blocks; needs the verbs list and watch. kTimeout:
-// it did not return true within that time; kDenied: the object may not be watched. Other failures
-// are tried again.
+// Watches one cluster-scoped object until `awaited` returns true. Another thread calls it with the
+// object as stored (nullptr if absent), at first and after each change; never concurrently, and
+// never after the return. Blocks; needs the verbs list and watch. kTimeout: it did not return true
+// within that time; kDenied: no right to watch the object. Other failures are retried.
 Status AwaitObject(Client& client, const Kind& kind, const std::string& name,
                    std::chrono::milliseconds at_most,
                    const std::function<bool(const Json* object)>& awaited);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long to wait after a failure, from its kind and how many came before it. A rights problem
-// (kDenied) is mended by a person, an invalid object by whoever edits it: neither is asked for
+// How long is the wait after a failure? It depends on the error's kind and the number of failures
+// before. A person must fix missing rights (kDenied) or an invalid object, so these are not retried
 // every second.
 #include "kube/backoff.h"
 

@@ -10,7 +10,7 @@
 namespace gantry::kube {
 
 // Exponential, from base to limit, each delay drawn from its upper half so that many clients don't
-// come back at once.
+// retry at the same moment.
 struct Backoff {
   std::chrono::milliseconds base{100};
   std::chrono::milliseconds limit{60'000};
@@ -19,8 +19,8 @@ struct Backoff {
   [[nodiscard]] std::chrono::milliseconds Delay(int failures, uint64_t random) const;
 };
 
-// How long to wait after an error of that kind, or nullopt: not before the input changes.
-// kConflict comes back soon whatever the count; kDenied waits at least 30 s.
+// How long to wait after an error of that kind; nullopt: until the input changes. kConflict is
+// retried soon whatever the count; kDenied after at least 30 s.
 std::optional<std::chrono::milliseconds> RetryDelay(ErrorKind kind, int failures,
                                                     const Backoff& backoff, uint64_t random);
 

@@ -15,31 +15,30 @@
 
 namespace gantry::kube {
 
-// The sink of a watch that keeps of each object only a projection T (equality comparable), and
-// tells of a change only when the projection differs. Reads are thread-safe and never wait for the
-// API server.
+// A watch's sink that keeps only a projection T of each object (equality comparable), and reports a
+// change only if the projection differs. Reads are thread-safe and never wait for the API server.
 template <typename T>
 class Cache : public WatchSink {
  public:
   using Project = std::function<T(const Json& object)>;
   // Called after the cache changed, without its lock, from the watch's thread. `before` and `after`
-  // are null for an object that was not there before, or is not there any more.
+  // are null if the object did not exist before, or no longer exists.
   using Changed = std::function<void(const Key& key, const std::shared_ptr<const T>& before,
                                      const std::shared_ptr<const T>& after)>;
-  // `synced` is called once, after the first full list was read.
+  // `synced` is called once, after the first complete list.
   explicit Cache(
       Project project, Changed changed = [](const Key&, const auto&, const auto&) {},
       std::function<void()> synced = [] {})
       : project_(std::move(project)), changed_(std::move(changed)), on_synced_(std::move(synced)) {}
 
-  // nullptr if there is none. What is returned stays as it is while the cache goes on.
+  // nullptr if absent. The returned value never changes, also when the cache does.
   [[nodiscard]] std::shared_ptr<const T> Get(const Key& key) const {
     const std::shared_lock lock(mutex_);
     const auto found = objects_.find(key);
     return found == objects_.end() ? nullptr : found->second;
   }
 
-  // All of them at one moment, in no order.
+  // A snapshot of all, in no order.
   [[nodiscard]] std::vector<std::pair<Key, std::shared_ptr<const T>>> Snapshot() const {
     const std::shared_lock lock(mutex_);
     return {objects_.begin(), objects_.end()};
@@ -64,7 +63,7 @@ class Cache : public WatchSink {
     return synced_;
   }
 
-  // Blocks until the first full list was read; false when stopped before.
+  // Blocks until the first complete list was read; false if stopped before.
   bool WaitSynced(const std::stop_token& stop) const {
     std::shared_lock lock(mutex_);
     return synced_changed_.wait(lock, stop, [this] { return synced_; });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The verbs of the Kubernetes API as HTTP calls: which method, path, query and content type each
-// is, and whose name stands before an error. Objects stay JSON values.
+// Which HTTP call is each verb of the Kubernetes API? Its method, path, query and content type, and
+// the prefix of its errors. Objects stay JSON values.
 #include "kube/client.h"
 
 #include "base/text.h"
@@ -43,7 +43,7 @@ std::string Words(std::string_view verb, const Kind& kind, const Key& key,
                 Lower(kind.kind), key.Text());
 }
 
-// An empty name would make a collection's path: a Delete of everything.
+// An empty name would give the collection's path: a Delete of everything.
 Status CheckNamed(const Kind& kind, const Key& key) {
   if (key.name.empty()) {
     return Fail(ErrorKind::kInvalid, "metadata.name is empty");
@@ -71,14 +71,14 @@ Json DeleteBody(const DeleteOptions& options) {
 }
 
 std::string Dump(const Json& json) {
-  // Bytes that are no UTF-8 (from a file or a driver) must not end the process.
+  // Bytes that are not UTF-8 (from a file or a driver) must not end the process.
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace
 
 struct Client::Call {
-  std::string words;  // what stands before an error
+  std::string words;  // the prefix of an error
   HttpCall http;
 };
 
@@ -112,7 +112,7 @@ std::unique_ptr<Client> Client::Bounded(std::stop_token stop,
 int Client::open_connections() const { return transport_->open_connections(); }
 std::string Client::FormatMetrics() const { return transport_->counts().Text(config_->HostPort()); }
 
-// Sends the call and gives the pieces of a successful answer to `body`.
+// Sends the call and passes the pieces of a successful response to `body`.
 Status Client::Stream(const Call& call, const std::function<void(std::string_view)>& body) const {
   HttpCall http = call.http;
   http.timeout = options_.timeout;
@@ -269,7 +269,7 @@ Status Client::Evict(const Key& pod, const DeleteOptions& options) {
                          {"kind", "Eviction"},
                          {"metadata", {{"name", pod.name}, {"namespace", pod.ns}}},
                          {"deleteOptions", DeleteBody(options)}};
-  // 429 here says that a disruption budget forbids it: for how long is the caller's question.
+  // Here 429 means that a disruption budget forbids it: the caller decides how long to wait.
   return Stream({.words = words,
                  .http = {.method = "POST",
                           .target = ObjectPath(kinds::kPod, pod, "eviction"),

@@ -22,11 +22,10 @@ struct ClientOptions {
   std::string component = "client";
   // Sent as fieldManager with every write; needed by Apply.
   std::string field_manager = "gantry";
-  // One whole request, waiting for a Retry-After included. A watch's stream is not bounded by it.
+  // One complete request, including the wait of a Retry-After. Does not bound a watch's stream.
   std::chrono::milliseconds timeout{30'000};
-  // Connections kept open for the next request. 0: each is closed after its answer, which is what a
-  // node's agents want. One that was unused for longer than idle_expiry is closed by the next
-  // request.
+  // Connections kept open for the next request. 0: each is closed after its response, as a node's
+  // agents want. The next request closes one that was idle for longer than idle_expiry.
   int max_idle_connections = 2;
   std::chrono::seconds idle_expiry{30};
 };
@@ -45,7 +44,7 @@ enum class Propagation { kBackground, kForeground, kOrphan };
 
 struct DeleteOptions {
   Propagation propagation = Propagation::kBackground;
-  // Preconditions; empty: none. kConflict if the object is another one by now.
+  // Preconditions; empty: none. kConflict if another object has the name by now.
   std::string uid = {};
   std::string resource_version = {};
   long long grace_seconds = -1;  // -1: the kind's own
@@ -55,17 +54,17 @@ enum class Force { kNo, kYes };
 
 // Which part of a container's log (core/v1 PodLogOptions).
 struct LogOptions {
-  std::string container = {};     // may be empty where a pod has one only
-  bool previous = false;          // of the run before this one
+  std::string container = {};     // may be empty if the pod has only one
+  bool previous = false;          // of the container's previous run
   std::chrono::seconds since{0};  // 0: from the beginning
   long long tail_lines = 0;       // the last ones; 0: all
-  long long limit_bytes = 0;      // the kubelet stops there; 0: nowhere
+  long long limit_bytes = 0;      // 0: no limit
 };
 
 class Transport;
 
 // A Kubernetes API client. Thread-safe; every call blocks up to the timeout, or until the stop
-// token given to Create is asked to stop (then kUnavailable).
+// token given to Create is triggered (then kUnavailable).
 //
 // Errors, from the HTTP status and metav1.Status: 404 kNotFound; 409 and 410 (an expired
 // resourceVersion or continue token: read again) kConflict; 400, 405, 413, 415, 422 kInvalid, the
@@ -81,24 +80,24 @@ class Client {
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  // The same client (connections shared) whose calls also end when `stop` asks, and after `timeout`
-  // instead of the options' (0: the same).
+  // The same client (connections shared) whose calls also end when `stop` is triggered, with this
+  // `timeout` instead of the options' (0: the same).
   [[nodiscard]] std::unique_ptr<Client> Bounded(
       std::stop_token stop, std::chrono::milliseconds timeout = std::chrono::milliseconds(0)) const;
 
   Result<Json> Get(const Kind& kind, const Key& key);
 
-  // Calls `item` once for each object, in pages of `page` objects, while the answer is still being
-  // read: no more than one object is in memory. An item that comes from a list has its apiVersion
-  // and kind, as Get's has. Returns the list's resourceVersion, from which a watch can go on.
-  // kConflict when the list changed too much between two pages: start again.
+  // Calls `item` once for each object, in pages of `page` objects, while the response is still
+  // being read: at most one object is in memory. An item has its apiVersion and kind, as Get's
+  // result. Returns the list's resourceVersion, from which a watch can continue. kConflict if the
+  // continue token expired between two pages: start again.
   using ItemSink = std::function<void(Json item)>;
   Result<std::string> List(const Kind& kind, const Selection& selection, const ItemSink& item,
                            int page = 500);
 
   // Each returns the object as stored.
   Result<Json> Create(const Kind& kind, const Json& object);
-  // With metadata.resourceVersion in the object: kConflict if it was changed since.
+  // With metadata.resourceVersion in the object: kConflict if it has changed since.
   Result<Json> Replace(const Kind& kind, const Json& object, Part part = Part::kWhole);
   // Server-side apply under the client's field manager. kConflict names the other manager's fields
   // unless forced.
@@ -107,15 +106,16 @@ class Client {
   // RFC 7396; null removes a key. A metadata.resourceVersion in the patch is a precondition.
   Result<Json> MergePatch(const Kind& kind, const Key& key, const Json& patch,
                           Part part = Part::kWhole);
-  // RFC 6902; kInvalid when a test operation does not hold.
+  // RFC 6902; kInvalid if a test operation fails.
   Result<Json> JsonPatch(const Kind& kind, const Key& key, const Json& operations,
                          Part part = Part::kWhole);
   Status Delete(const Kind& kind, const Key& key, const DeleteOptions& options = {});
-  // policy/v1 Eviction. kUnavailable, at once, when a disruption budget does not allow it now.
+  // policy/v1 Eviction. kUnavailable, without a retry, if a disruption budget does not allow it
+  // now.
   Status Evict(const Key& pod, const DeleteOptions& options = {});
 
-  // What a container wrote, as it wrote it; empty while its pod has no node. kInvalid: there is no
-  // such container, or it has not run, or not twice. The kubelet is asked through the API server;
+  // A container's log, unchanged; empty while its pod has no node. kInvalid: no such container, or
+  // it has not run, or `previous` and no previous run. The kubelet sends it through the API server;
   // kUnavailable or kTimeout: it did not answer.
   Result<std::string> Log(const Key& pod, const LogOptions& options);
   // GET of any path ("/version", "/apis").
@@ -123,8 +123,8 @@ class Client {
 
   // One watch request: `event` is called with each {"type", "object"} until the server ends the
   // stream (success), the connection breaks, or the client is stopped. kConflict when the
-  // resourceVersion is too old. With no byte for `idle_limit` the connection counts as dead
-  // (kTimeout). Watch (watch.h) is what most callers want.
+  // resourceVersion is too old. After `idle_limit` without a byte the connection counts as dead
+  // (kTimeout). Most callers want Watch (watch.h).
   struct WatchFrom {
     std::string resource_version;
     std::chrono::seconds server_timeout{300};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the credentials come from: a kubeconfig that somebody named, else the service account that
-// the kubelet mounts into every pod, else the user's own kubeconfig. What a kubeconfig means is
-// decided in kubeconfig.cc.
+// Where do the credentials come from? From the kubeconfig given by flag or variable, else the
+// service account that the kubelet mounts into every pod, else the user's own kubeconfig.
+// kubeconfig.cc interprets it.
 #include "kube/config.h"
 
 #include <cerrno>
@@ -28,7 +28,7 @@ Result<std::string> ReadText(const std::string& path) {
   return std::string{std::istreambuf_iterator<char>(file), {}};
 }
 
-// Of those files that are there; kNotFound if none is.
+// Those files that exist; kNotFound if none does.
 Result<Config> FromFiles(const std::vector<std::string>& paths, std::string_view context,
                          const RunProgram& run) {
   std::vector<KubeconfigFile> files;

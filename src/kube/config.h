@@ -11,8 +11,8 @@
 
 namespace gantry::kube {
 
-// How to reach one API server and as whom: what a kubeconfig context or a pod's service account
-// comes to. Certificates and keys are PEM texts, read from their files already.
+// How to reach one API server and as whom: made from a kubeconfig context or a pod's service
+// account. Certificates and keys are PEM, already read from their files.
 struct Config {
   std::string host;  // a name or an address, IPv6 without brackets
   uint16_t port = 443;
@@ -24,9 +24,10 @@ struct Config {
   std::string client_certificate_pem;
   std::string client_key_pem;
   std::string token;  // a fixed bearer token
-  // A bearer token that is read again whenever the file changes; while it can't be, `token` counts.
+  // A file with a bearer token, read again when it changes; while it can't be read, `token` is
+  // used.
   std::string token_file;
-  // Gives another token when the server refuses `token`; blocks. Empty: there is no other.
+  // Returns another token after the server refused `token`; blocks. Empty: there is no other.
   std::function<Result<std::string>()> renew_token = {};
   std::string ns;  // the namespace of the context or of the pod; "default" if none
 
@@ -39,19 +40,18 @@ struct Config {
 // A program that prints credentials ("exec" in a kubeconfig).
 struct CredentialProgram {
   std::vector<std::string> words;        // its name or path, then its arguments
-  std::vector<std::string> environment;  // NAME=VALUE, besides our own
+  std::vector<std::string> environment;  // NAME=VALUE, besides the process' own
 };
-// Runs it, waiting for its end, and returns what it prints. An error names the program.
+// Runs it to its end and returns its output. An error names the program.
 using RunProgram = std::function<Result<std::string>(const CredentialProgram& program)>;
 
-// The kubeconfig at the path; if that is empty, those at $KUBECONFIG (a list, put together as
-// kubectl does); if that is empty, the pod's service account (in-cluster: KUBERNETES_SERVICE_HOST
-// and _PORT and /var/run/secrets/kubernetes.io/serviceaccount), unless a context is asked for; at
-// last ~/.kube/config. An empty context is the kubeconfig's current one. Blocks while a credential
-// program runs.
+// The kubeconfig at the path; if that is empty, those at $KUBECONFIG (a list, merged as kubectl
+// does); if that is empty, the pod's service account (in-cluster: KUBERNETES_SERVICE_HOST and _PORT
+// and /var/run/secrets/kubernetes.io/serviceaccount), unless `context` is set; last ~/.kube/config.
+// An empty context is the kubeconfig's current one. Blocks while a credential program runs.
 //
-// kNotFound when there is none of these; kInvalid names the wrong field; kUnsupported for
-// credentials that need a program without `run`, and for auth-provider, username and as.
+// kNotFound if none of these exists; kInvalid names the wrong field; kUnsupported: auth-provider,
+// username, as, and a credential program without `run`.
 Result<Config> LoadConfig(std::string_view path = "", std::string_view context = "",
                           const RunProgram& run = {});
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs reconciles: takes keys, calls, and turns the outcome into what the queue does next. The one
-// place where a reconcile's failure is logged.
+// How do workers run reconciles, and what does the queue do after each? Only this file logs a
+// reconcile's failure.
 #include "kube/controller.h"
 
 #include "base/log.h"
@@ -77,7 +77,7 @@ void Controller::Finish(const std::string& key, const Outcome& outcome) {
 }
 
 void Controller::LogFailure(const std::string& key, const Error& error, int failures) {
-  // Somebody else was faster: the next try reads their version.
+  // Another writer was faster: the next try reads its version.
   if (error.kind == ErrorKind::kConflict && failures == 1) {
     return;
   }

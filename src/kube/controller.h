@@ -15,22 +15,22 @@
 
 namespace gantry::kube {
 
-// What one reconcile of a key came to.
+// The result of one reconcile of a key.
 struct Done {};
 struct RetryAfter {
   std::chrono::milliseconds delay{};
 };
 using Outcome = std::variant<Done, RetryAfter, Error>;
 
-// Worker threads that take keys from a queue and reconcile them. Failures are logged here and
-// nowhere below: when the message is new for the key, and then at every doubling of the count.
+// Worker threads that take keys from a queue and reconcile them. Only the controller logs failures:
+// when the message is new for the key, and then at every doubling of the count.
 class Controller {
  public:
   using Reconcile = std::function<Outcome(const std::string& key)>;
-  // The name stands in log lines and metrics. Start may be called once.
+  // The name is used in log lines and metrics. Start may be called once.
   Controller(std::string name, Reconcile reconcile, int workers = 1, Backoff backoff = {},
              const Clock& clock = RealClock());
-  // Stops: waits for the reconciles that run.
+  // Stops: waits for running reconciles.
   ~Controller();
   Controller(const Controller&) = delete;
   Controller& operator=(const Controller&) = delete;

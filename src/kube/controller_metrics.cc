@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What do controllers say of themselves? controller-runtime's names, whose alerts (errors that go
-// on, a queue that grows) are as good for any other implementation.
+// Which metrics do controllers export? Those of controller-runtime, so that its users' alerts
+// (repeated errors, a growing queue) work here too.
 #include "kube/controller_metrics.h"
 
 #include <functional>
@@ -12,7 +12,7 @@ namespace gantry::kube {
 
 std::string FormatMetrics(std::span<const ControllerMetrics> controllers) {
   std::string text;
-  // A name's lines stand together, whatever controller they are of.
+  // The lines of one name are adjacent, for all controllers.
   const auto add = [&](std::string_view name, std::string_view type, std::string_view help,
                        const std::function<long long(const ControllerMetrics&)>& value,
                        std::string_view label = "controller") {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does the stored object already look as it should? If not, it is created or replaced under the
-// resourceVersion that was read, so that a concurrent write is never undone unseen.
+// Is the stored object already as it should be? If not, it is created, or replaced under the
+// resourceVersion that was read, so that no concurrent write is lost.
 #include "kube/ensure.h"
 
 namespace gantry::kube {

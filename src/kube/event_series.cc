@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which events are written, and how often. An event in Kubernetes is an object that thousands of
-// watchers may read and that etcd keeps for an hour: a fault that repeats every second must stay
-// one object with a count (core/v1 Event), renewed now and then.
+// Which events are written, and how often? An event is an object that thousands of watchers may
+// read and that etcd keeps for an hour. A fault that repeats every second must stay one object with
+// a count (core/v1 Event), updated now and then.
 #include "kube/event_series.h"
 
 #include <algorithm>
@@ -36,7 +36,7 @@ EventSeries::EventSeries(std::string component, std::string instance)
 void EventSeries::Observe(const Json& about, EventType type, std::string_view reason,
                           std::string_view message, WallTime wall) {
   Json reference = AsReference(about);
-  // An object that was made anew under the same name has another uid, and events of its own.
+  // An object recreated under the same name has another uid, and its own events.
   const std::string key =
       format("{}\n{}\n{}\n{}\n{}\n{}", TextAt(reference, "kind"), NamespaceOf(reference),
              TextAt(reference, "name"), TextAt(reference, "uid"), NameOf(type), reason);
@@ -60,7 +60,7 @@ void EventSeries::Observe(const Json& about, EventType type, std::string_view re
 
 void EventSeries::ForgetOldest() {
   const auto oldest = std::ranges::min_element(series_, {}, [](const auto& entry) {
-    // What is written already goes before what is not.
+    // Series that are already written are evicted before unwritten ones.
     return std::pair(entry.second.waiting, entry.second.used);
   });
   series_.erase(oldest);
@@ -96,7 +96,7 @@ std::optional<EventWrite> EventSeries::Next(SteadyTime now) {
   if (tokens_ < 1) {
     return std::nullopt;
   }
-  // The one that waits longest.
+  // The one that has waited longest.
   auto chosen = series_.end();
   for (auto entry = series_.begin(); entry != series_.end(); ++entry) {
     if (entry->second.waiting && DueAt(entry->second) <= now &&
@@ -160,8 +160,8 @@ void EventSeries::Failed(const std::string& key, Failure failure) {
     series.waiting = true;
     return;
   }
-  // A create may have come through although its answer did not: its name stays, so that the server
-  // refuses the second one.
+  // A create may have succeeded although its response was lost: its name stays, so that the server
+  // rejects the second one.
   series.exists = series.exists && !series.creating;
   series.waiting =
       failure == Failure::kUnreachable || ++series.refused < kMaxRefusals || series.waiting;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes what event_series.cc decides, in a thread of its own: a reconcile never waits for an
-// event, and a server that refuses events holds nothing up.
+// How are events written without delaying a reconcile? By a thread of their own, as event_series.cc
+// decides; a server that refuses events delays nothing.
 #include "kube/events.h"
 
 #include "base/log.h"
@@ -16,7 +16,7 @@ EventSeries::Failure FailureOf(ErrorKind kind, bool create) {
     case ErrorKind::kTimeout:
       return EventSeries::Failure::kUnreachable;
     case ErrorKind::kNotFound:
-      // Of a create: its namespace is not there.
+      // A create's namespace does not exist.
       return create ? EventSeries::Failure::kRefused : EventSeries::Failure::kGone;
     default:
       return EventSeries::Failure::kRefused;
@@ -70,12 +70,12 @@ void EventRecorder::Run(const std::stop_token& stop) {
       changed_.wait(lock, stop, more);
     }
   }
-  // What was said last is often why the process ends, and a write that the stop cut off is due
-  // again only after a pause.
+  // The last event often says why the process ends, and a write that the stop cut off is due again
+  // only after a pause.
   WriteDue(*client_.Bounded({}, kLastWrites), lock, EventSeries::kRepeatPause);
 }
 
-// Without the lock while a request is under way.
+// Without the lock during a request.
 void EventRecorder::WriteDue(Client& client, std::unique_lock<std::mutex>& lock,
                              std::chrono::seconds early) {
   while (const std::optional<EventWrite> write = series_.Next(clock_.Now() + early)) {

@@ -14,15 +14,15 @@
 
 namespace gantry::kube {
 
-// Writes Events (core/v1, which every kubectl shows). Repeats of the same object, type and reason
-// raise the count and renew the message of the event that is there. Never blocks its caller: a
-// thread, started by the first event, writes at most a burst of 25 and then one event a second, and
-// ends with the recorder; what is unwritten then and within the rate is tried once more, each for
-// two seconds at most.
+// Writes Events (core/v1, which every kubectl shows). A repeat of the same object, type and reason
+// updates the count and message of the existing event. Never blocks its caller: a thread, started
+// by the first event, writes at most a burst of 25 and then one event a second. It ends with the
+// recorder, which tries what is unwritten and within the rate once more, for two seconds each at
+// most.
 class EventRecorder {
  public:
-  // `component` stands in source.component and reportingComponent, `instance` (a pod's or node's
-  // name) in reportingInstance. The client outlives the recorder.
+  // `component` becomes source.component and reportingComponent, `instance` (a pod's or node's
+  // name) reportingInstance. The client outlives the recorder.
   EventRecorder(Client& client, std::string component, std::string instance,
                 const Clock& clock = RealClock());
   ~EventRecorder();
@@ -30,14 +30,14 @@ class EventRecorder {
   EventRecorder& operator=(const EventRecorder&) = delete;
 
   // About an object as read from the API (apiVersion, kind, metadata), or a reference that
-  // ReferenceTo made. The reason is one UpperCamel word that stays the same.
+  // ReferenceTo made. The reason is one constant UpperCamelCase word.
   void Normal(const Json& about, std::string_view reason, std::string_view message);
   void Warning(const Json& about, std::string_view reason, std::string_view message);
 
  private:
   void Record(const Json& about, EventType type, std::string_view reason, std::string_view message);
   void Run(const std::stop_token& stop);
-  // Writes until nothing is due, or would be `early` later.
+  // Writes until nothing is due, or due within `early`.
   void WriteDue(Client& client, std::unique_lock<std::mutex>& lock,
                 std::chrono::seconds early = std::chrono::seconds(0));
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two ends of a talk with a credential program. Nobody can be asked anything here, so the
-// program is told that it is not interactive. Its expirationTimestamp is not looked at: what has
-// expired is refused by the server, and then the program is asked again.
+// What does a credential program get as input, and what does its output mean? No user can answer
+// questions here, so the input says that it is not interactive. Its expirationTimestamp is ignored:
+// the server refuses an expired credential, and then the program runs again.
 #include "kube/exec_credential.h"
 
 #include <openssl/evp.h>

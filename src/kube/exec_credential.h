@@ -9,7 +9,7 @@
 
 namespace gantry::kube {
 
-// Credential programs: what one is told and what it prints
+// Credential programs: their input and output
 // (https://kubernetes.io/docs/reference/config-api/client-authentication.v1/).
 
 // The value of KUBERNETES_EXEC_INFO. `cluster`: for "provideClusterInfo"; else null.
@@ -20,8 +20,8 @@ struct ExecCredential {
   std::string certificate_pem;
   std::string key_pem;
 };
-// What the program printed. kUnsupported: a version other than v1 and v1beta1; kInvalid: it is no
-// ExecCredential of that version, or there is nothing in it to show the server.
+// What the program printed. kUnsupported: a version other than v1 and v1beta1; kInvalid: not an
+// ExecCredential of that version, or one without a credential.
 Result<ExecCredential> ReadExecCredential(std::string_view text, std::string_view api_version);
 
 }  // namespace gantry::kube

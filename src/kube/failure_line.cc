@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How often is a failure that goes on written down?
+// How often is a repeated failure logged?
 #include "kube/failure_line.h"
 
 #include <bit>

@@ -5,11 +5,11 @@
 
 namespace gantry::kube {
 
-// Which failures of one thing are worth a log line: one whose message is new, and the 1st, 2nd,
-// 4th, 8th ... in a row, so that a broken cluster does not fill the disk.
+// Which of one thing's failures get a log line: one whose message is new, and the 1st, 2nd, 4th,
+// 8th ... in a row, so that a broken cluster does not fill the disk.
 class FailureLine {
  public:
-  // `failures` in a row, this one included.
+  // `failures` in a row, including this one.
   [[nodiscard]] bool Due(const std::string& message, int failures);
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers how an object writes its API group and version. The core group, alone, has no name.
+// How does an object write its API group and version? The core group, alone, has no name.
 #include "kube/kind.h"
 
 #include "base/text.h"

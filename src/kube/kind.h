@@ -6,7 +6,7 @@
 
 namespace gantry::kube {
 
-// One resource of the Kubernetes API: what a path and an object's apiVersion and kind are made of.
+// One resource of the Kubernetes API, with the parts of its path, apiVersion and kind.
 struct Kind {
   std::string_view group;  // empty: the core group
   std::string_view version;
@@ -19,7 +19,7 @@ struct Kind {
   bool operator==(const Kind&) const = default;
 };
 
-// Kubernetes' own kinds. Those of custom resources stand with whoever owns them.
+// Kubernetes' own kinds. Kinds of custom resources are declared by their owners.
 namespace kinds {
 inline constexpr Kind kPod{"", "v1", "Pod", "pods", true};
 inline constexpr Kind kNode{"", "v1", "Node", "nodes", false};

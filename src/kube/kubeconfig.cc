@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which server, as whom: kubeconfigs (client-go api/v1 Config) reduced to one context.
-// A certificate or key that stands inline (…-data) wins over the file, a token's file over the
-// token, as kubectl has it.
+// Which server does a kubeconfig name, and which user? Kubeconfigs (client-go api/v1 Config) are
+// reduced to one context. Inline certificates and keys (…-data) win over files, a token's file over
+// the token, as in kubectl.
 #include "kube/kubeconfig.h"
 
 #include <arpa/inet.h>
@@ -26,14 +26,14 @@ struct Root {
 
 struct Entry {
   YAML::Node node;
-  std::string folder;  // of the file in which it stands
-  // A file that it names.
+  std::string folder;  // of the file that contains it
+  // A file that the kubeconfig names.
   [[nodiscard]] std::string Absolute(const std::string& file) const {
     return file.starts_with('/') ? file : format("{}/{}", folder, file);
   }
 };
 
-// The first entry of a list whose "name" is that, under its field.
+// The first entry of a list with that "name", under its field.
 Result<Entry> FindEntry(const std::vector<Root>& roots, const char* list, const char* field,
                         const std::string& name) {
   for (const Root& root : roots) {
@@ -50,7 +50,7 @@ Result<Entry> FindEntry(const std::vector<Root>& roots, const char* list, const 
   return Fail(ErrorKind::kInvalid, format("{}: none is named \"{}\"", list, name));
 }
 
-// What stands inline in base 64, or in a file.
+// The inline base64 content, or that of the file.
 Result<std::string> Contents(const Entry& entry, const std::string& field, const ReadFile& read) {
   const std::string inline_text = TextOf(entry.node, (field + "-data").c_str());
   if (!inline_text.empty()) {
@@ -71,7 +71,7 @@ Result<std::string> Contents(const Entry& entry, const std::string& field, const
   return text;
 }
 
-// The program of users[].user.exec, and what it is told.
+// The program of users[].user.exec, and its input.
 CredentialProgram ProgramOf(const Entry& user, const YAML::Node& exec, const Config& config) {
   CredentialProgram program;
   const std::string command = TextOf(exec, "command");
@@ -243,7 +243,7 @@ Result<Config> InClusterConfig(const std::string& host, const std::string& port,
   }
   config.port = static_cast<uint16_t>(*number);
   TRY_ASSIGN(config.ca_pem, read(directory + "/ca.crt"));
-  // The token is read by whoever sends it: it changes.
+  // The token is read when it is sent: it changes.
   config.token_file = directory + "/token";
   config.ns = Trim(read(directory + "/namespace").value_or("default"));
   return config;
@@ -277,7 +277,7 @@ Status ParseServerUrl(std::string_view url, Config& config) {
     }
     port = authority.substr(close + 1);
     authority = authority.substr(1, close - 1);
-    // RFC 3986, 3.2.2: nothing but an IPv6 address stands in brackets; RFC 6874: with its zone.
+    // RFC 3986, 3.2.2: only an IPv6 address is written in brackets; RFC 6874: with its zone.
     const std::string address(authority.substr(0, authority.find('%')));
     in6_addr parsed{};
     if (address.contains('\0') || inet_pton(AF_INET6, address.c_str(), &parsed) != 1) {

@@ -18,14 +18,13 @@ struct KubeconfigFile {
   std::string path;
   std::string text;
 };
-// A context of kubeconfigs put together: of several entries of one name the first counts, as does
-// the first current-context, which is taken if `context` is empty. File names in one are relative
-// to its folder. A credential program is run. kInvalid names the wrong field, kUnsupported the kind
-// of credential that there is no way to use.
+// A context of merged kubeconfigs: of several entries of one name the first counts. If `context` is
+// empty, the first current-context is used. File names are relative to the kubeconfig's folder.
+// Runs a credential program. kInvalid names the wrong field, kUnsupported the kind of credential.
 Result<Config> ParseKubeconfig(const std::vector<KubeconfigFile>& files, std::string_view context,
                                const ReadFile& read, const RunProgram& run);
-// What a pod has: KUBERNETES_SERVICE_HOST and _PORT, and the service account's mounted directory
-// with ca.crt, token and namespace. kNotFound names the file that is missing.
+// A pod's credentials: KUBERNETES_SERVICE_HOST and _PORT, and the service account's mounted
+// directory with ca.crt, token and namespace. kNotFound names the file that is missing.
 Result<Config> InClusterConfig(const std::string& host, const std::string& port,
                                const std::string& directory, const ReadFile& read);
 // "https://host:port/prefix" into a config's host, port, tls and path_prefix.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs for a lease and keeps it: reads, asks lease_verdict.cc, writes with the resourceVersion that
-// was read, so that of two candidates the server lets one through. A holder that can't renew for
-// renew_deadline steps down, which is before any other candidate may take the lease.
+// How does a candidate acquire and renew a lease? It reads, lease_verdict.cc decides, and it writes
+// with the resourceVersion that was read, so that the server accepts only one of two candidates. A
+// holder that can't renew for renew_deadline steps down, before another candidate may take the
+// lease.
 #include "kube/lease.h"
 
 #include <condition_variable>
@@ -28,7 +29,7 @@ void WaitFor(std::chrono::nanoseconds delay, const std::stop_token& stop) {
 struct Lease::Observed {
   Json stored;  // the lease as read or written last; null: there is none
   LeaseSight sight;
-  SteadyTime renewed{};  // when our last successful write began
+  SteadyTime renewed{};  // the start of this candidate's last successful write
 };
 
 Status Lease::Check(const LeaseOptions& options) {
@@ -64,10 +65,10 @@ void Lease::Stop() {
   }
 }
 
-// One read and, if the lease may be ours, one write.
+// One read and, if this candidate may hold the lease, one write.
 Status Lease::Attempt(Client& client, Observed& observed) {
   const SteadyTime began = clock_.Now();
-  // Who holds the lease knows the stored object; the write's precondition tells if that is wrong.
+  // The holder knows the stored object; the write's precondition fails if it has changed.
   if (!held_ || observed.stored.is_null()) {
     Result<Json> stored = client.Get(kinds::kLease, options_.lease);
     if (!stored.has_value() && stored.error().kind != ErrorKind::kNotFound) {
@@ -99,8 +100,8 @@ void Lease::Run(const std::stop_token& stop) {
   FailureLine line;
   int failures = 0;
   while (!stop.stop_requested()) {
-    // An attempt is two requests at most, and must not outlast the deadline by which a holder has
-    // to step down.
+    // An attempt is two requests at most, and must not outlast the deadline at which a holder steps
+    // down.
     std::chrono::milliseconds limit = options_.renew_deadline;
     if (held_) {
       limit = std::chrono::ceil<std::chrono::milliseconds>(observed.renewed +
@@ -130,7 +131,7 @@ void Lease::Run(const std::stop_token& stop) {
       return;
     }
     failures = attempt.has_value() ? 0 : failures + 1;
-    // That another holds it was told.
+    // Another holder was reported.
     if (!attempt.has_value() && attempt.error().kind != ErrorKind::kConflict &&
         line.Due(attempt.error().message, failures)) {
       log::Warning("{} ({}, failure {} in a row)", attempt.error().message,

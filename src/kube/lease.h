@@ -19,24 +19,24 @@ struct LeaseOptions {
   std::chrono::milliseconds lease_duration{15'000};
   std::chrono::milliseconds renew_deadline{10'000};  // shorter than lease_duration
   std::chrono::milliseconds retry_period{2'000};     // shorter than renew_deadline
-  // Whether Stop gives the lease back, so that the next candidate need not wait for its end.
+  // Whether Stop releases the lease, so that the next candidate need not wait for it to expire.
   bool release_on_stop = true;
 };
 
 struct LeaseCallbacks {
   std::function<void()> acquired;
   // The lease could not be renewed within renew_deadline (then called before another candidate can
-  // hold it), or another holds it. The callee sees to it that nothing is written from now on, not
-  // even by a request on its way: a process that does more than wait ends. Not called by Stop.
+  // hold it), or another holds it. The callee must prevent every further write, also by a pending
+  // request; in practice the process exits. Not called by Stop.
   std::function<void(const Error& why)> lost;
-  // Who holds it now, on every change.
+  // The present holder, on every change.
   std::function<void(const std::string& identity)> leader_changed = [](const std::string&) {};
 };
 
 class Lease {
  public:
-  // kInvalid unless retry_period < renew_deadline < lease_duration and identity is set: told by
-  // Check. The client outlives the lease.
+  // Call Check first: kInvalid unless retry_period < renew_deadline < lease_duration and identity
+  // is set. The client outlives the lease.
   static Status Check(const LeaseOptions& options);
   Lease(Client& client, LeaseOptions options, LeaseCallbacks callbacks,
         const Clock& clock = RealClock());
@@ -44,10 +44,10 @@ class Lease {
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
 
-  // Runs for the lease in a thread of its own, which makes the callbacks. `lost` ends it: a lease
-  // is acquired once at most. May be called once.
+  // Competes for the lease in a thread of its own, which makes the callbacks. It ends with `lost`:
+  // a lease is acquired once at most. May be called once.
   void Start();
-  // Ends it; with release_on_stop the lease is given back first if held.
+  // Ends it; with release_on_stop a held lease is released first.
   void Stop();
   [[nodiscard]] bool held() const { return held_; }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who may hold a lease, as client-go's leader election decides it, so that its candidates and ours
-// can stand for the same lease (coordination.k8s.io/v1 Lease).
+// Who may hold a lease? As in client-go's leader election, so that its candidates and Gantry's can
+// compete for the same lease (coordination.k8s.io/v1 Lease).
 #include "kube/lease_verdict.h"
 
 namespace gantry::kube {
@@ -35,7 +35,8 @@ Json NextLease(const Json& stored, const Key& key, std::string_view identity,
   const auto seconds = std::chrono::ceil<std::chrono::seconds>(duration).count();
   spec["renewTime"] = time;
   if (identity.empty()) {
-    // Given back: over at once (the API asks for at least one second, and for no empty name).
+    // Released: expires at once (the API demands at least one second, and a name that is not
+    // empty).
     spec.erase("holderIdentity");
     spec["leaseDurationSeconds"] = 1;
     return lease;

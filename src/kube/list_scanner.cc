@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the items of a list answer without building the list: five hundred nodes are eight
-// megabytes of text, and some eighty as JSON values. It only follows strings, braces and brackets;
-// what lies between is parsed, and judged, by whoever gets the text. The array is the value of the
-// key "items" of the outermost object, whatever stands before or after it.
+// Where are the items of a list response? Found without building the list: five hundred nodes are
+// eight megabytes of text, and some eighty as JSON values. The scanner only follows strings, braces
+// and brackets; the receiver parses each item. The array is the value of the key "items" of the
+// outermost object, at any position.
 #include "kube/list_scanner.h"
 
 namespace gantry::kube {
@@ -22,7 +22,7 @@ void ListScanner::Feed(std::string_view piece) {
 
 void ListScanner::Keep(char c) {
   if (in_items_ && depth_ >= kItemsDepth) {
-    // Between two items stand only commas and white space.
+    // Only commas and white space separate items.
     if (depth_ > kItemsDepth) {
       text_ += c;
     }

@@ -7,14 +7,15 @@
 
 namespace gantry::kube {
 
-// Cuts the JSON text of a list answer into its items while it arrives, in pieces of any size.
+// Cuts the JSON text of a list response into its items while it arrives, in pieces of any size.
 class ListScanner {
  public:
   using Item = std::function<void(std::string_view text)>;
 
   explicit ListScanner(Item item) : item_(std::move(item)) {}
   void Feed(std::string_view piece);
-  // The list without its items: {"kind":...,"metadata":{...},"items":[]}. Whole once the answer is.
+  // The list without its items: {"kind":...,"metadata":{...},"items":[]}. Complete once the
+  // response is.
   [[nodiscard]] const std::string& envelope() const { return envelope_; }
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every Kubernetes object has in common, read from and written to plain JSON values: the
-// metadata of meta/v1 ObjectMeta. We touch some twenty kinds; types generated for the whole API
-// would be larger than everything else here.
+// What does every Kubernetes object have in common? The metadata of meta/v1 ObjectMeta, in plain
+// JSON values. Gantry uses some twenty kinds; types generated for the entire API would be larger
+// than everything else here.
 #include "kube/object.h"
 
 #include "base/text.h"

@@ -30,12 +30,12 @@ std::string UidOf(const Json& object);
 const std::string* LabelOf(const Json& object, std::string_view label);
 const std::string* AnnotationOf(const Json& object, std::string_view annotation);
 
-// {"apiVersion", "kind", "metadata": {"name"[, "namespace"]}}: where a built object begins.
+// {"apiVersion", "kind", "metadata": {"name"[, "namespace"]}}: the start of a built object.
 Json NewObject(const Kind& kind, const Key& key);
-// An entry for metadata.ownerReferences; controller says whether blockOwnerDeletion and controller
-// are set, as for the one object that manages the new one.
+// An entry for metadata.ownerReferences; `controller` sets blockOwnerDeletion and controller: the
+// owner is the one object that manages the new one.
 Json OwnerReference(const Json& owner, bool controller);
-// What an event is about, and other ObjectReference fields (core/v1 ObjectReference).
+// The involved object of an event, and other ObjectReference fields (core/v1 ObjectReference).
 Json ReferenceTo(const Json& object);
 
 }  // namespace gantry::kube

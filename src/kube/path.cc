@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which URL path an object or a collection has (Kubernetes API concepts, "Resource URIs"). Names
-// come from outside, so that each part is encoded: a name must not be able to add a path segment.
+// Which URL path does an object or a collection have (Kubernetes API concepts, "Resource URIs")?
+// Names are untrusted, so each part is encoded: a name cannot add a path segment.
 #include "kube/path.h"
 
 namespace gantry::kube {

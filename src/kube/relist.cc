@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a full list, read after a watch had to be given up, changes against what the sink was told
-// before. Only a list that was read to its end proves that an object is gone.
+// What changed according to a complete list, read after a watch had to be abandoned? Only a list
+// that was read to its end proves that an object was deleted.
 #include "kube/relist.h"
 
 namespace gantry::kube {
@@ -8,7 +8,7 @@ namespace gantry::kube {
 bool Known::Changed(const Key& key, const std::string& resource_version) {
   Entry& entry = known_[key];
   entry.list = list_;
-  // An object without a resourceVersion can't be told from its older self.
+  // Without a resourceVersion, two versions of an object can't be told apart.
   if (!resource_version.empty() && entry.resource_version == resource_version) {
     return false;
   }

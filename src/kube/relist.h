@@ -9,17 +9,17 @@
 
 namespace gantry::kube {
 
-// What a watch has told its sink: each object's key and resourceVersion. Decides what a new full
-// list, or one event, changes. Not thread-safe.
+// The objects that a watch has reported to its sink: keys and resourceVersions. Decides what a new
+// complete list, or one event, changes. Not thread-safe.
 class Known {
  public:
-  // One object of an event or of a list that is being read: whether the sink must be told.
+  // One object of an event or of a list: whether the sink must be called.
   bool Changed(const Key& key, const std::string& resource_version);
-  // An object that the server says is gone: whether the sink knew it.
+  // The server reports an object as deleted: whether the sink knew it.
   bool Gone(const Key& key);
 
-  // Around a full list: what was not seen between the two is gone. A list that broke off in the
-  // middle is followed by another BeginList, and removes nothing.
+  // Around a complete list: objects not seen between the two calls are deleted. A list that broke
+  // off is followed by another BeginList, and deletes nothing.
   void BeginList();
   std::vector<Key> EndList();
 

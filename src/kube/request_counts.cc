@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How often was the API server asked? Under client-go's name, which alerts about API clients use.
+// How many requests did the API server answer? Under client-go's name, which alerts about API
+// clients use.
 #include "kube/request_counts.h"
 
 #include "base/metric_text.h"

@@ -12,9 +12,9 @@ namespace gantry::kube {
 // How many requests the API server answered, and how. Thread-safe.
 class RequestCounts {
  public:
-  // `status` of HTTP; 0: there was no answer. A watch counts when its answer begins.
+  // HTTP's `status`; 0: no response. A watch counts when its response begins.
   void Count(std::string_view method, int status);
-  // `rest_client_requests_total` as client-go has it, in Prometheus' text format 0.0.4. `host` as
+  // `rest_client_requests_total` as in client-go, in Prometheus' text format 0.0.4. `host` as
   // `name:port`.
   [[nodiscard]] std::string Text(std::string_view host) const;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where may a text be cut? UTF-8 (RFC 3629): every byte of a character but its first is 10xxxxxx.
+// Where may a string be cut? UTF-8 (RFC 3629): every byte of a character but its first is 10xxxxxx.
 #include "kube/shortened.h"
 
 namespace gantry::kube {

@@ -6,8 +6,7 @@
 
 namespace gantry::kube {
 
-// At most `limit` bytes of a text; a cut leaves no half of a UTF-8 character, which no JSON could
-// hold.
+// At most `limit` bytes of a string, never cut inside a UTF-8 character, which JSON could not hold.
 std::string Shortened(std::string_view text, size_t limit);
 
 }  // namespace gantry::kube

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes to and from an API server, with deadlines and a way to be stopped from another thread:
-// non-blocking sockets and OpenSSL under poll(2). No event loop: each call has its own thread to
-// wait in, and a connection costs one descriptor besides OpenSSL's state.
+// How do bytes travel to and from an API server, with deadlines and a stop from another thread?
+// Over non-blocking sockets and OpenSSL under poll(2). No event loop: each call waits in its own
+// thread, and a connection costs one descriptor besides OpenSSL's state.
 #include "kube/socket.h"
 
 #include <arpa/inet.h>
@@ -56,11 +56,11 @@ struct AddressesFree {
   void operator()(addrinfo* addresses) const { freeaddrinfo(addresses); }
 };
 
-// Of the time that is left, for each of several addresses: a round trip, and one more after a
-// second if its first packet is lost.
+// The minimum for each of several addresses: a round trip, and one more after a second if the first
+// packet is lost.
 constexpr std::chrono::seconds kAddressAtLeast{2};
 
-// A peer that vanished without a word is noticed after a minute, by the kernel alone.
+// The kernel alone notices a peer that vanished silently, after a minute.
 void KeepAlive(int fd) {
   const auto set = [fd](int level, int option, int value) {
     setsockopt(fd, level, option, &value, sizeof value);
@@ -209,7 +209,8 @@ Result<std::unique_ptr<Socket>> Socket::Connect(const Config& config, const TlsC
 
 Socket::~Socket() {
   if (ssl_ != nullptr) {
-    // Without waiting for the peer's answer; a full send buffer may swallow it, which is allowed.
+    // Without waiting for the peer's close_notify; a full send buffer may drop it, which is
+    // allowed.
     SSL_shutdown(ssl_);
     ERR_clear_error();
     SSL_free(ssl_);

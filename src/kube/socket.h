@@ -18,7 +18,7 @@ namespace gantry::kube {
 // Certificates and keys, loaded once for all connections of a client.
 class TlsContext {
  public:
-  // nullptr for a config without TLS; kInvalid when a certificate or key can't be used.
+  // nullptr for a config without TLS; kInvalid if a certificate or key can't be used.
   static Result<std::unique_ptr<TlsContext>> Create(const Config& config);
   ~TlsContext();
   TlsContext(const TlsContext&) = delete;
@@ -38,7 +38,7 @@ class Interrupt {
   Interrupt& operator=(const Interrupt&) = delete;
 
   // Blocks until `fd` (or nothing, if negative) is ready for `events`: kTimeout past the deadline,
-  // kUnavailable when asked to stop.
+  // kUnavailable when stopped.
   [[nodiscard]] Status Wait(int fd, short events, SteadyTime deadline) const;
 
  private:
@@ -46,7 +46,7 @@ class Interrupt {
     int fd;
     void operator()() const;
   };
-  // Declared first: closed only when no callback can write to it any more.
+  // Declared first: closed only when no callback can write to it.
   struct EventFd {
     EventFd();
     ~EventFd();
@@ -59,9 +59,8 @@ class Interrupt {
   std::stop_callback<Wake> second_;
 };
 
-// A connected socket of the first address that answers. Each is given its share of the time until
-// the deadline, so that one that is silent leaves some to the others. kUnavailable or kTimeout: why
-// the last did not answer.
+// A socket connected to the first address that answers. Each address gets its share of the time, so
+// that a silent one leaves some for the next. kUnavailable or kTimeout: the failure of the last.
 Result<int> ConnectToFirst(const addrinfo* addresses, SteadyTime deadline,
                            const Interrupt& interrupt);
 
@@ -77,9 +76,9 @@ class Socket {
   Socket& operator=(const Socket&) = delete;
 
   Status Write(std::string_view bytes, SteadyTime deadline, const Interrupt& interrupt);
-  // Blocks for at least one byte; 0 when the peer has closed.
+  // Blocks for at least one byte; 0 if the peer has closed.
   Result<size_t> Read(char* buffer, size_t size, SteadyTime deadline, const Interrupt& interrupt);
-  // False when the peer has closed, or has sent what nobody asked for.
+  // False if the peer has closed, or has sent unexpected bytes.
   [[nodiscard]] bool Reusable() const;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From an API server's "no" to an Error: the one mapping of HTTP statuses in this library. The body
-// is normally a metav1.Status, but proxies and load balancers before the server answer in plain
+// Which Error is an unsuccessful HTTP status? The one mapping of statuses in this library. The body
+// is normally a metav1.Status, but proxies and load balancers in front of the server send plain
 // text or HTML. 410 (Gone, reason Expired) means that a resourceVersion or continue token is too
 // old: the caller reads again, as after a 409.
 #include "kube/status.h"

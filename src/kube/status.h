@@ -11,12 +11,11 @@ namespace gantry::kube {
 
 // What an HTTP status (>= 300) means to the caller.
 ErrorKind KindOfHttpStatus(int status);
-// The error of an unsuccessful answer: kind from the status, text from the body if that is a
-// metav1.Status, else the body's beginning.
+// The error of an unsuccessful response: the kind from the status, the message from the body if
+// that is a metav1.Status, else the beginning of the body.
 Error ErrorOfAnswer(int http_status, std::string_view body);
-// For how long to wait by the value of a Retry-After header: at least a second, or asking again
-// would be a loop without a pause, and at most a day. Dates (never sent by API servers) count as
-// absent.
+// How long to wait by the value of a Retry-After header: at least a second, so that retries pause,
+// and at most a day. Dates (never sent by API servers) count as absent.
 std::optional<std::chrono::seconds> ParseRetryAfter(std::string_view value);
 
 }  // namespace gantry::kube

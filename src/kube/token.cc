@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which bearer token to send now. Service account tokens live for about an hour; the kubelet writes
-// the next one in time by exchanging a symlink in the mounted directory, so that the path leads to
+// Which bearer token is sent now? Service account tokens live for about an hour. The kubelet writes
+// the next one in time by replacing a symlink in the mounted directory, so the path leads to
 // another inode.
 #include "kube/token.h"
 

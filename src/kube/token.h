@@ -10,17 +10,17 @@
 
 namespace gantry::kube {
 
-// The bearer token of a client, which the kubelet renews by exchanging its file, or a credential
-// program when it is asked again. Thread-safe.
+// The bearer token of a client. The kubelet renews it by replacing its file; a credential program
+// returns a new one. Thread-safe.
 class Token {
  public:
   explicit Token(const Config& config);
 
-  // The token as it is now; empty if there is none. Costs a stat(2) when it comes from a file. A
-  // file that can't be read gives the last token that could; kDenied if there was none.
+  // The present token; empty if there is none. Costs a stat(2) if it comes from a file. If the file
+  // can't be read, the last token read from it; kDenied if there was none.
   Result<std::string> Now();
-  // The server refused `refused`: reads the file again, or asks for another, which blocks. True if
-  // the token is another one now.
+  // The server refused `refused`: reads the file again, or gets another token, which blocks. True
+  // if the token changed.
   bool Refresh(const std::string& refused);
 
  private:
@@ -30,7 +30,7 @@ class Token {
   const std::function<Result<std::string>()> renew_;
   std::mutex mutex_;
   std::string token_;
-  // Which file was read: exchanged files differ in at least one.
+  // Identifies the file that was read: a replaced file differs in at least one.
   long long inode_ = -1;
   long long modified_ns_ = -1;
 };

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One HTTP call over a kept or a new connection, and when it is made again: on a kept connection
-// that the server had closed meanwhile, after a 401 if the token file holds another token by now,
-// and after 429 or 503 when the server says for how long to wait. Nothing else is repeated here:
-// who waits for what after an error is decided above.
+// When is an HTTP call repeated? When the server had closed the kept connection, after a 401 if the
+// token file holds another token by now, and after a 429 or 503 with Retry-After. Nothing else is
+// repeated here: callers decide about all other errors.
 #include "kube/transport.h"
 
 #include <algorithm>
@@ -15,7 +14,7 @@ namespace gantry::kube {
 namespace {
 
 constexpr size_t kReadBytes = 16'384;
-// Of an unsuccessful answer's body; a metav1.Status is far smaller.
+// The limit for the body of an unsuccessful response; a metav1.Status is far smaller.
 constexpr size_t kMaxErrorBody = 262'144;
 
 bool Succeeded(int status) { return status >= 200 && status < 300; }
@@ -58,7 +57,7 @@ std::unique_ptr<Transport::Connection> Transport::TakeIdle() {
   if (idle_.empty()) {
     return nullptr;
   }
-  // The newest, so that the others can expire.
+  // The newest, so that the older ones can expire.
   std::unique_ptr<Connection> taken = std::move(idle_.back().connection);
   idle_.pop_back();
   return taken;
@@ -155,8 +154,8 @@ Result<HttpAnswer> Transport::Send(const HttpCall& call, const BodySink& body) {
     TRY_ASSIGN(attempt.token, token_.Now());
     const Status tried = Try(call, body, attempt);
     if (!tried.has_value()) {
-      // A server may close a kept connection at the moment in which it is used again. What was not
-      // answered with one byte and may be done twice is sent again; a POST may not.
+      // A server may close a kept connection just when it is reused. An idempotent request without
+      // a byte of response is sent again; a POST is not.
       const bool stale = attempt.reused && !attempt.answered && call.method != "POST" &&
                          tried.error().kind == ErrorKind::kUnavailable && !stop_.stop_requested() &&
                          !call.stop.stop_requested();

@@ -26,9 +26,9 @@ struct HttpCall {
   std::string target;  // path and query
   std::string body = {};
   std::string_view content_type = {};
-  // An answer 429 or 503 with Retry-After is waited for and the call repeated.
+  // After a response 429 or 503 with Retry-After, waits and repeats the call.
   bool wait_when_told = true;
-  // Bounds the silence between two pieces of the body instead of the whole call (streams).
+  // Bounds the silence between two pieces of the body instead of the entire call (streams).
   std::chrono::milliseconds idle_limit{0};
   std::chrono::milliseconds timeout{30'000};
   std::stop_token stop = {};
@@ -36,7 +36,7 @@ struct HttpCall {
 
 struct HttpAnswer {
   int status = 0;
-  std::string body;  // of unsuccessful answers only: others went to the sink
+  std::string body;  // of unsuccessful responses only: others went to the sink
 };
 
 // Sends HTTP calls over pooled connections with the config's credentials. Thread-safe.
@@ -46,7 +46,7 @@ class Transport {
                                                    const ClientOptions& options,
                                                    std::stop_token stop);
 
-  // `body` gets the pieces of a successful (2xx) answer's body as they arrive.
+  // Called with the pieces of a successful (2xx) response's body as they arrive.
   using BodySink = std::function<void(std::string_view piece)>;
   Result<HttpAnswer> Send(const HttpCall& call, const BodySink& body);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps a sink in step with the server: when to list, from where to watch, how long to wait after
-// what went wrong. The server forgets old versions after some minutes (etcd compaction), or at once
-// when its watch cache starts anew; it then answers 410, and only a full list can tell what has
-// changed meanwhile. Bookmarks move the place to resume from even where nothing happens.
+// When does a watch list again, from which version does it resume, and how long does it wait after
+// a failure? The server forgets old versions after some minutes (etcd compaction), or at once when
+// its watch cache restarts. It then answers 410, and only a complete list shows what has changed.
+// Bookmarks move the version to resume from even without changes.
 #include "kube/watch.h"
 
 #include <condition_variable>
@@ -66,7 +66,7 @@ void Watch::Run(const std::stop_token& stop) {
         failures = 0;
       } else if (status.has_value() &&
                  std::chrono::steady_clock::now() - started < kShortestStream) {
-        // A proxy that ends every stream at once must not be asked without a pause.
+        // Wait before reconnecting: a proxy may end every stream at once.
         status = Fail(ErrorKind::kUnavailable, "watch: the stream ended at once");
       }
     }
@@ -149,7 +149,7 @@ void Watch::TellFailure(const Error& error, int failures) {
     options_.on_failure(error);
     return;
   }
-  // What the next try is expected to mend: a list that is too old, a connection that broke once.
+  // Errors that the next try should fix: an expired version, a connection that broke once.
   const bool usual = error.kind == ErrorKind::kConflict ||
                      (error.kind == ErrorKind::kNotFound && options_.absent_kind_is_empty) ||
                      (error.kind == ErrorKind::kUnavailable && failures == 1);

@@ -17,42 +17,43 @@
 
 namespace gantry::kube {
 
-// Where a watch puts what it sees. All calls come from the watch's one thread.
+// Receives what a watch sees. All calls come from the watch's one thread.
 class WatchSink {
  public:
   virtual ~WatchSink() = default;
-  // The object is new or another than before. It may come again unchanged.
+  // The object is new or changed. It may come again unchanged.
   virtual void Upsert(const Json& object) = 0;
-  // The server said that the object is gone (or matches no longer), in an event or in a full list.
+  // The server reported the object as deleted (or no longer matching), in an event or by a complete
+  // list.
   virtual void Remove(const Key& key) = 0;
-  // Everything that was there at the start has been seen. Called once.
+  // All objects that existed at the start have been passed on. Called once.
   virtual void Synced() = 0;
 };
 
 struct WatchOptions {
   Backoff backoff{.base = std::chrono::milliseconds(200), .limit = std::chrono::seconds(30)};
-  // The server is asked to end each watch after a random time between these two: seldom, so that an
-  // idle cluster is asked nothing for many minutes. A dead connection is noticed within a minute by
-  // TCP's keep-alive.
+  // Each watch asks the server to end it after a random time between these two. They are long, so
+  // that an idle cluster gets no request for many minutes. TCP keep-alive notices a dead connection
+  // within a minute.
   std::chrono::seconds server_timeout_min{1800};
   std::chrono::seconds server_timeout_max{3600};
-  // After so much silence another stream goes on where this one was: a proxy in between answers
-  // keep-alives itself, whatever has become of the server. kube-apiserver sends a bookmark about
-  // once a minute (k8s.io/apiserver, cacher: defaultBookmarkFrequency), so this comes to nothing
-  // where all is well, and to one request where a server sends none.
+  // After this silence a new stream resumes: a proxy in between answers keep-alives itself, even if
+  // the server is gone. kube-apiserver sends a bookmark about once a minute (k8s.io/apiserver,
+  // cacher: defaultBookmarkFrequency), so this costs nothing normally, and one request if a server
+  // sends no bookmarks.
   std::chrono::seconds idle_limit{240};
-  // The server's answer to "no such kind" counts as an empty list at the start (a custom resource
-  // that may be installed later); asked again at the back-off's limit.
+  // "No such kind" counts as an empty list at the start (a CRD that may be installed later);
+  // retried at the back-off's limit.
   bool absent_kind_is_empty = false;
-  // Told of every list or stream that did not succeed, before the watch waits. An expired
-  // resourceVersion (kConflict) is among them and harmless. Empty: the watch logs those that need
-  // somebody, at the pace of FailureLine.
+  // Called with every failed list or stream, before the watch waits. An expired resourceVersion
+  // (kConflict) is among them and harmless. Empty: the watch logs those that need a user's
+  // attention, as often as FailureLine says.
   std::function<void(const Error& error)> on_failure = {};
 };
 
 // Keeps a sink in step with all objects of one kind that a selection names: list, then watch with
-// bookmarks, resumed where it broke. When the place to resume from has expired, the list is read
-// anew and only the difference is told. Nothing is removed because a connection broke.
+// bookmarks, resumed after a break. If the version to resume from has expired, it lists again and
+// reports only the difference. A broken connection removes nothing.
 class Watch {
  public:
   // All references outlive the watch. Start may be called once.
@@ -67,7 +68,7 @@ class Watch {
   void Stop();
 
   [[nodiscard]] bool synced() const { return synced_; }
-  // Full lists read and streams opened so far (for tests and metrics).
+  // Complete lists read and streams opened so far (for tests and metrics).
   [[nodiscard]] int lists() const { return lists_; }
   [[nodiscard]] int streams() const { return streams_; }
 
@@ -85,8 +86,8 @@ class Watch {
   WatchSink& sink_;
   const WatchOptions options_;
   Known known_;
-  std::string resource_version_;  // where the stream goes on; empty: list first
-  int progress_ = 0;              // lists read whole and events seen
+  std::string resource_version_;  // where the stream resumes; empty: list first
+  int progress_ = 0;              // complete lists and events so far
   FailureLine failure_line_;
   std::atomic<bool> synced_ = false;
   std::atomic<int> lists_ = 0;

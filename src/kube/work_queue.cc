@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which key is worked on next. Three rules make a controller safe whatever order events come in: a
-// key that waits is not added twice; a key that is being worked on is given to nobody else, but is
-// remembered; a key that failed is not due before its delay, unless somebody adds it anew.
+// Which key is processed next? Three rules make a controller safe for any order of events: a
+// waiting key is not added twice; a key in progress is given to no second worker, but remembered; a
+// failed key is not due before its delay, unless it is added again.
 #include "kube/work_queue.h"
 
 namespace gantry::kube {
@@ -69,7 +69,7 @@ std::optional<std::string> WorkQueue::TakeLocked() {
   while (!later_.empty() && later_.begin()->first <= now) {
     const std::string key = later_.begin()->second;
     AddLocked(key);
-    // A key that is being worked on comes again when that is done.
+    // A key that was added while in progress is due again when that ends.
     LeaveLaterLocked(key, entries_[key]);
   }
   if (ready_.empty()) {
@@ -93,7 +93,8 @@ std::optional<std::string> WorkQueue::Take(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     std::optional<std::string> key = TakeLocked();
     if (key.has_value()) {
-      // Another worker may be asleep although there is more to do, or another due time to wait for.
+      // Another worker may be asleep although there is more to do, or an earlier due time to wait
+      // for.
       if (!ready_.empty() || !later_.empty()) {
         changed_.notify_one();
       }

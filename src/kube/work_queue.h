@@ -17,31 +17,30 @@
 
 namespace gantry::kube {
 
-// Keys that want work. A key waits at most once, is worked on by at most one worker at a time
-// (added meanwhile, it waits again once that worker is done), and comes back later and later while
-// it fails. Thread-safe.
+// Keys to process. A key waits at most once and is in progress with at most one worker (added
+// meanwhile, it waits again once that worker is done). A failing key is retried with growing
+// delays. Thread-safe.
 class WorkQueue {
  public:
   explicit WorkQueue(Backoff backoff = {}, const Clock& clock = RealClock());
 
   void Add(const std::string& key);
-  // Not before `delay` from now; an earlier time that is already set stays.
+  // Not before `delay` from now; an earlier due time is kept.
   void AddAfter(const std::string& key, std::chrono::milliseconds delay);
 
-  // The next key, which is the caller's until it reports Done or Failed. Blocks; nullopt when
-  // stopped.
+  // The next key, in progress until the caller reports Done or Failed. Blocks; nullopt if stopped.
   std::optional<std::string> Take(const std::stop_token& stop);
-  // As Take, but nullopt at once when no key is due.
+  // As Take, but returns nullopt at once if no key is due.
   std::optional<std::string> TryTake();
 
-  // The work succeeded: failures are forgotten.
+  // The work succeeded: resets the count of failures.
   void Done(const std::string& key);
-  // The work failed: the key comes back after RetryDelay (backoff.h), which is returned; nullopt
-  // means that it waits for the next Add.
+  // The work failed: the key is retried after RetryDelay (backoff.h), which is returned; nullopt:
+  // it waits for the next Add.
   std::optional<std::chrono::milliseconds> Failed(const std::string& key, ErrorKind kind);
   // Failures of this key in a row.
   [[nodiscard]] int Failures(const std::string& key) const;
-  // Keys that wait or are due later (those being worked on are not counted).
+  // Keys that wait or are due later, without those in progress.
   [[nodiscard]] size_t size() const;
 
  private:
@@ -49,7 +48,7 @@ class WorkQueue {
     enum class Place { kIdle, kReady, kLater } place = Place::kIdle;
     SteadyTime due{};  // in kLater
     bool working = false;
-    bool again = false;  // added while being worked on
+    bool again = false;  // added while in progress
     int failures = 0;
   };
   void AddLocked(const std::string& key);

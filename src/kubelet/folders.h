@@ -7,12 +7,11 @@
 #include "base/paths.h"
 #include "policy/names.h"
 
-// Where a kubelet's sockets are, as paths of the host. --root-dir moves pod-resources; Kubernetes
-// keeps device-plugins where it is (pkg/kubelet/apis/deviceplugin, DevicePluginPath), whatever the
-// root is.
+// Where a kubelet's sockets are, as paths of the host. --root-dir moves pod-resources;
+// device-plugins is fixed (pkg/kubelet/apis/deviceplugin, DevicePluginPath).
 namespace gantry::kubelet {
 
-// The folders in which device plugins may find the kubelet, the likelier one first.
+// The folders in which device plugins may find the kubelet, most likely first.
 inline std::vector<std::string> DevicePluginFolders(const std::string& root) {
   std::vector<std::string> folders = {names::kDevicePluginDir};
   if (std::string below = JoinPath(root, "device-plugins"); below != folders.front()) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// How does a plugin's socket come to its path, and whose is the one that lies there?
+// How does a plugin put its socket at a path, and whose socket is at the path now?
 //
-// The inode tells: while a listening socket is open, its inode number is not given to another
-// file, even when the kubelet has unlinked it. For kubelet.sock, which belongs to a process that
-// may be gone, the time of its change counts too.
+// The inode number tells: while a listening socket is open, no other file gets its number, even
+// after the kubelet has unlinked it. For kubelet.sock, whose process may have ended, the change
+// time counts too.
 #include "kubelet/plugin_socket.h"
 
 #include <fcntl.h>
@@ -42,8 +42,8 @@ Result<int> OpenSocket() {
   return fd;
 }
 
-// A name that no other process picks, also one in another PID namespace, and no longer than that of
-// an endpoint: a socket's path has room for 107 characters.
+// A name that no other process picks, even in another PID namespace, and not longer than an
+// endpoint's: a socket's path has room for 107 characters.
 std::string TemporaryName() { return format(".{:08x}", std::random_device()()); }
 
 }  // namespace

@@ -9,8 +9,8 @@
 
 namespace gantry::kubelet {
 
-// A listening socket at a path. It is put there by rename, so there is no moment without one, and
-// the one of another process that lay there goes on serving its connections.
+// A listening socket at a path. It is renamed into place, so the path always has one, and the
+// replaced socket of another process keeps serving its connections.
 class PluginSocket {
  public:
   static Result<PluginSocket> Listen(const std::string& folder, const std::string& name);
@@ -19,7 +19,7 @@ class PluginSocket {
   // Closes; removes the file if it is still this one.
   ~PluginSocket();
 
-  // The next connection, or -1 when there is none now. Never blocks.
+  // The next connection; -1 if there is none now. Never blocks.
   [[nodiscard]] int Accept() const;
   [[nodiscard]] int fd() const { return fd_; }
   [[nodiscard]] OwnSocket Look() const;
@@ -33,7 +33,7 @@ class PluginSocket {
   std::string path_;
 };
 
-// Which socket lies at the path: another number for each one made; 0 if there is none.
+// Identifies the socket at the path: a new number for each socket; 0 if there is none.
 uint64_t SocketIdentity(const std::string& path);
 // Connects to a listening socket without waiting.
 Result<int> ConnectTo(const std::string& path);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which devices could be had? Asked of the kubelet.
+// Which devices can the kubelet allocate?
 //
-// The answer for a node full of pods passes gRPC's limit of 4 MiB, so the limit is higher here.
+// The response for a node full of pods exceeds gRPC's limit of 4 MiB, so the limit is higher here.
 #include "kubelet/pod_resources.h"
 
 #include <grpcpp/create_channel_posix.h>

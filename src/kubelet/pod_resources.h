@@ -8,12 +8,12 @@
 
 #include "base/error.h"
 
-// The kubelet's answer to which pod holds which device (pod resources v1).
+// Which pod holds which device, from the kubelet (pod resources v1).
 namespace gantry::kubelet {
 
 struct ContainerDevices {
   std::string resource;          // "nvidia.com/gpu"
-  std::vector<std::string> ids;  // as the plugin named them
+  std::vector<std::string> ids;  // the plugin's ids
   bool operator==(const ContainerDevices&) const = default;
 };
 
@@ -41,15 +41,14 @@ struct PodResources {
   bool operator==(const PodResources&) const = default;
 };
 
-// What is in use, gpu/pod_list.h asks for. Each call opens a connection of its own and blocks up to
-// the time-out. kNotFound: no such socket;
-// kUnavailable: nobody answers there yet.
+// Lists allocatable devices; gpu/pod_list.h lists those in use. Each call opens a connection and
+// blocks up to the timeout. kNotFound: no such socket; kUnavailable: no process serves it yet.
 class PodResourcesClient {
  public:
   explicit PodResourcesClient(std::string socket = "/var/lib/kubelet/pod-resources/kubelet.sock",
                               std::chrono::milliseconds timeout = std::chrono::seconds(5));
 
-  // Every device that the kubelet could give, in use or not; an entry for each device and NUMA
+  // Every device that the kubelet can allocate, in use or not; an entry for each device and NUMA
   // node.
   [[nodiscard]] Result<std::vector<ContainerDevices>> Allocatable() const;
 

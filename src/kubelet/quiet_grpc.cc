@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // How does an idle gRPC process stay asleep? gRPC 1.51, which Debian 12 has, keeps two timer lists,
-// each with a thread that looks at it at least every second (timer_generic.cc, MAX_QUEUE_WINDOW):
-// that of iomgr is switched off by a function of gRPC's own tests, that of the default event engine
-// by another engine. A server and a client over local sockets that were connected outside need no
-// timer, no resolver and no listener.
+// each with a thread that wakes at least every second (timer_generic.cc, MAX_QUEUE_WINDOW). A
+// function of gRPC's own tests disables iomgr's; another event engine replaces the default one's. A
+// server and a client over local sockets that the caller connects need no timer, resolver or
+// listener.
 #include "kubelet/quiet_grpc.h"
 
 #include <grpc/event_engine/event_engine.h>
@@ -16,7 +16,7 @@
 
 #include "base/error.h"
 
-// Of libgrpc (src/core/lib/iomgr/timer_manager.h), in none of its public headers.
+// A function of libgrpc (src/core/lib/iomgr/timer_manager.h) that no public header declares.
 void grpc_timer_manager_set_threading(bool enabled);
 
 namespace gantry::kubelet {
@@ -35,8 +35,7 @@ class QuietEngine : public engine::EventEngine {
     std::thread(std::move(closure)).detach();
   }
 
-  // Nothing that is used here asks for a time-out that matters: those are of idle and aged
-  // connections, which are off.
+  // No timer matters here: the only ones are for idle and aged connections, which are disabled.
   TaskHandle RunAfter(Duration /*when*/, Closure* /*closure*/) override { return {}; }
   TaskHandle RunAfter(Duration /*when*/, absl::AnyInvocable<void()> /*closure*/) override {
     return {};

@@ -3,9 +3,9 @@
 
 namespace gantry::kubelet {
 
-// Makes gRPC wake only for I/O in this process: its timer threads would wake twice a second for
-// ever. The price: time-outs given to gRPC don't fire, callers keep their own. Once, before the
-// first server or channel; more calls do nothing.
+// Makes gRPC wake only for I/O in this process: its timer threads would wake twice a second. The
+// price: gRPC's timeouts don't fire, so callers keep their own. Call it before the first server or
+// channel; later calls do nothing.
 void QuietGrpc();
 
 }  // namespace gantry::kubelet

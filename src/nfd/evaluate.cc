@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What do the NodeFeatureRules of a cluster say about one node? Each rule that holds adds its
-// labels and the lines of its templates; one that can't be worked out is left out alone.
+// labels and the lines of its templates; a rule that cannot be evaluated is left out, and only that
+// one.
 #include "nfd/evaluate.h"
 
 #include <algorithm>
@@ -37,7 +38,7 @@ Value ToValue(const Matched& matched) {
   return {std::shared_ptr<const Value::Map>(std::move(domains))};
 }
 
-// `field` is where the template stands.
+// `field` is the field that holds the template.
 Status ExpandInto(const char* field, const std::optional<Template>& text, const Matched& matched,
                   Elements& into) {
   if (!text.has_value()) {

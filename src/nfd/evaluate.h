@@ -28,7 +28,8 @@ struct RuleMistake {
   bool operator==(const RuleMistake&) const = default;
 };
 
-// What the rules come to for a node. Keys of labels, annotations and resources have their prefixes.
+// The result of the rules for a node. Keys of labels, annotations and resources have their
+// prefixes.
 struct Outputs {
   Elements labels;
   Elements annotations;
@@ -38,12 +39,12 @@ struct Outputs {
   bool operator==(const Outputs&) const = default;
 };
 
-// Why a label of a rule will not reach the node; an empty text: it will.
+// Why a label of a rule must not be written on the node; empty: it may be.
 using RefuseLabel = std::function<std::string(const std::string& key, const std::string& value)>;
 
 // The rules of all objects, in the order of the objects' names; later ones win, and see what the
-// earlier ones said as the feature `rule.matched`. What `refuse` has a word on is among the labels
-// nevertheless, and a mistake of its rule.
+// earlier ones said as the feature `rule.matched`. A label that `refuse` rejects stays among the
+// labels, and is a mistake of its rule.
 Outputs Evaluate(const std::vector<RuleObject>& objects, Features features,
                  const RefuseLabel& refuse = nullptr);
 

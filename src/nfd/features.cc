@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What does a NodeFeature say about its node, and which part of that can a rule see? A node's
-// features are tens of kilobytes, of which rules name a few words; the operator keeps those alone.
+// features are tens of kilobytes. Rules name few of them, and the operator keeps only those.
 #include "nfd/features.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace gantry::nfd {
 namespace {
 
-// Calls `each` with the name and the `elements` of every feature of one sort.
+// Calls `each` with the name and the `elements` of every feature of one kind.
 template <typename Each>
 void ForEachFeature(const Json& features, const char* sort, const Each& each) {
   const Json* sorted = At(features, sort);
@@ -152,7 +152,7 @@ Features Keep(const Features& features, const Needs& needs) {
     auto& into = kept.instances[name];
     for (const Elements& instance : instances) {
       Elements part = KeepNames(instance, *need, need->all_attributes);
-      // Without a template nobody can tell how many alike there are.
+      // Without a template, the number of equal instances cannot matter.
       if (need->all || need->all_attributes || std::ranges::find(into, part) == into.end()) {
         into.push_back(std::move(part));
       }

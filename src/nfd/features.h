@@ -8,14 +8,14 @@
 
 #include "base/json.h"
 
-// NodeFeatureRules (nfd.k8s-sigs.io/v1alpha1): from what a node's agents say about it to labels,
-// annotations, extended resources and taints. Values in, values out.
+// NodeFeatureRules (nfd.k8s-sigs.io/v1alpha1): they turn the features that a node's agents report
+// into labels, annotations, extended resources and taints. Values in, values out.
 namespace gantry::nfd {
 
 using Elements = std::map<std::string, std::string, std::less<>>;
 
-// `spec.features` of a NodeFeature: by "<domain>.<feature>" names that are there or not, names with
-// values, and things with attributes.
+// `spec.features` of a NodeFeature, by "<domain>.<feature>": flags (names alone), attributes (names
+// with values) and instances (things with attributes).
 struct Features {
   std::map<std::string, std::set<std::string, std::less<>>, std::less<>> flags;
   std::map<std::string, Elements, std::less<>> attributes;
@@ -26,15 +26,15 @@ struct Features {
   }
 };
 
-// What is of another shape is left out.
+// Entries of another shape are left out.
 Features FeaturesFrom(const Json& spec_features);
 Json ToJson(const Features& features);
 
-// The second over the first: flags and attributes join, the second's value wins; instances stand
-// one after the other.
+// Adds `from` to `to`: flags and attributes are merged, where a value of `from` wins; instances are
+// appended.
 void Add(Features& to, const Features& from);
 
-// The parts of one feature that some rule can see.
+// The parts of one feature that at least one rule reads.
 struct Need {
   bool all = false;             // every element, every attribute of instances
   bool all_attributes = false;  // of instances
@@ -43,10 +43,10 @@ struct Need {
 };
 using Needs = std::map<std::string, Need, std::less<>>;
 
-// Whether what was kept for `have` is enough for `wanted`.
+// Whether the parts kept for `have` are enough for `wanted`.
 bool Covers(const Needs& have, const Needs& wanted);
-// Only what is needed. A needed feature stays even if none of its elements does: rules tell "no
-// such element" from "no such feature".
+// Keeps only the needed parts. A needed feature is kept even if none of its elements is: rules
+// distinguish "no such element" from "no such feature".
 Features Keep(const Features& features, const Needs& needs);
 
 }  // namespace gantry::nfd

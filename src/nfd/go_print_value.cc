@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What does Go's fmt make of one value, a verb and its flags? A verb that doesn't fit says so in
-// the text (pkg.go.dev/fmt).
+// How does Go's fmt print one value with a verb and its flags? A verb that does not fit is reported
+// in the output (pkg.go.dev/fmt).
 #include "nfd/go_print_value.h"
 
 #include <algorithm>
@@ -66,7 +66,7 @@ void ValuePrinter::Fill(int count, char with) {
   out.append(std::min(static_cast<size_t>(std::max(count, 0)), room), with);
 }
 
-// Zeros stand only to the left.
+// Zeros pad only on the left.
 void ValuePrinter::FillWidth(int count) { Fill(count, flags.zero && !flags.minus ? '0' : ' '); }
 
 void ValuePrinter::Pad(std::string_view text) {
@@ -229,7 +229,7 @@ void ValuePrinter::PutFloat(double number, char verb, int precision, bool capita
   if (flags.space && text[0] == '+' && !flags.plus) {
     text[0] = ' ';
   }
-  if (!finite) {  // an infinite one has its sign always
+  if (!finite) {  // infinity always has its sign
     return PadWithBlanks(std::string_view(text).substr(sign || text[1] == 'I' ? 0 : 1));
   }
   const int size = static_cast<int>(text.size());
@@ -242,7 +242,7 @@ void ValuePrinter::PutFloat(double number, char verb, int precision, bool capita
   Pad(std::string_view(text).substr(sign ? 0 : 1));
 }
 
-// The flag '#': a point always, and the zeros behind it up to so many digits. `text` has a sign.
+// The flag '#': always a point, and trailing zeros up to that many digits. `text` has a sign.
 void ValuePrinter::KeepZeros(std::string& text, char verb, int digits) {
   digits = digits < 0 ? 6 : digits;
   const size_t end =
@@ -318,7 +318,7 @@ void ValuePrinter::PrintMap(const Value::Map& map, char32_t verb) {
   out += flags.go_syntax ? '}' : ']';
 }
 
-// An element that is nothing has no verb that does not fit it.
+// A nil element fits every verb.
 void ValuePrinter::PrintWithin(const Value& value, char32_t verb) {
   if (std::holds_alternative<std::monostate>(value.is)) {
     out += flags.go_syntax ? "interface {}(nil)" : "<nil>";

@@ -24,16 +24,15 @@ struct PrintFlags {
   std::optional<int> precision;
 };
 
-// The name of its type in Go. A list of texts is what splitList makes; `list` makes one of
-// anything.
+// The name of its Go type. splitList makes a list of strings; `list` makes a list of anything.
 std::string TypeOf(const Value& value);
 
-// One text that is being written.
+// A string that is being written.
 class ValuePrinter {
  public:
-  // Adds the value as the verb and the flags have it.
+  // Adds the value as the verb and the flags print it.
   void Print(const Value& value, char32_t verb);
-  // Whether the text is as long as any may be; what is added then is ignored.
+  // Whether the string has reached its maximum length; what is added then is ignored.
   [[nodiscard]] bool Full() const;
 
   std::string out;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What does Go's fmt make of a format and its arguments? The rules are those of its documentation
-// (pkg.go.dev/fmt), those for mistakes among them: a format never fails, it says in its text what
-// is wrong with it.
+// How does Go's fmt print a format and its arguments? By the rules of its documentation
+// (pkg.go.dev/fmt), also for mistakes: a format never fails, its output says what is wrong with it.
 #include "nfd/go_printf.h"
 
 #include <algorithm>
@@ -127,7 +126,7 @@ class Formatter {
     }
   }
 
-  // Digits at the place; a number that is far too large ends the format.
+  // Digits at this position; a number that is far too large ends the format.
   std::optional<int> ReadNumber() { return ReadNumber(pattern_.size()); }
   std::optional<int> ReadNumber(size_t end) {
     std::optional<int> number;
@@ -141,7 +140,7 @@ class Formatter {
     return number;
   }
 
-  // "[2]": which argument comes next. Whether there is one.
+  // "[2]": the index of the next argument. Returns whether there is one.
   bool ReadIndex() {
     if (at_ >= pattern_.size() || pattern_[at_] != '[') {
       return false;
@@ -188,7 +187,7 @@ class Formatter {
     }
   }
 
-  // Behind the point; whether an index stands before the verb.
+  // After the point; whether an index precedes the verb.
   bool ReadPrecision() {
     const bool indexed = ReadIndex();
     if (!Take('*')) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What does a template come to for one node? A missing field is an error, as NFD has it. Steps and
-// output are bounded: three ranges in one another over a thousand instances would otherwise never
-// end.
+// What does a template expand to for one node? A missing field is an error, as NFD has it. Steps
+// and output are bounded: three nested ranges over a thousand instances would otherwise not finish.
 #include "nfd/go_template.h"
 
 #include <algorithm>
@@ -17,11 +16,11 @@ namespace gantry::nfd {
 namespace {
 
 constexpr int kSteps = 100'000;
-// A long text or list costs more than one step: so many letters, or this many elements.
+// A long string or list costs more than one step: one per this many characters or elements.
 constexpr size_t kLettersPerStep = 256;
 constexpr size_t kElementsPerStep = 4;
 
-// What it costs to hand a value to a function, or to get it.
+// The steps that passing a value to a function, or getting it, costs.
 int StepsOf(const Value& value) {
   if (const std::string* text = TextOf(value)) {
     return static_cast<int>(text->size() / kLettersPerStep);
@@ -165,7 +164,7 @@ class Expansion {
         TRY_ASSIGN(last, Evaluate(command.front(), dot));
         continue;
       }
-      // `and` and `or` look no further than they must, so that `and .x (index .x 0)` is safe.
+      // `and` and `or` stop as soon as the result is known, so `and .x (index .x 0)` is safe.
       const std::string& name = command.front().name;
       const bool until = name == "or";
       bool decided = false;
@@ -180,12 +179,12 @@ class Expansion {
       }
       TRY_ASSIGN(last, CallFunction(name, arguments));
     }
-    return last.value_or(Value());  // the parser makes no pipeline without commands
+    return last.value_or(Value());  // the parser rejects a pipeline without commands
   }
 
   Result<Value> CallFunction(const std::string& name, const Arguments& arguments) {
     const Function* function = FindFunction(name);
-    if (function == nullptr) {  // the parser lets none pass
+    if (function == nullptr) {  // the parser rejects unknown functions
       return CannotDo(format("unknown function \"{}\"", name));
     }
     TRY_ASSIGN(Value value, Call(*function, arguments));
@@ -240,7 +239,7 @@ class Expansion {
   };
   std::vector<Variable> variables_;
   int steps_ = 0;
-  Node::Kind leaving_ = Node::Kind::kText;  // kBreak, kContinue: on the way out of the body
+  Node::Kind leaving_ = Node::Kind::kText;  // kBreak, kContinue: while leaving the body
 };
 
 }  // namespace

@@ -12,7 +12,7 @@
 
 namespace gantry::nfd {
 
-// What a template computes with.
+// A value inside a template.
 struct Value {
   using List = std::vector<Value>;
   using Map = std::map<std::string, Value>;
@@ -23,17 +23,17 @@ struct Value {
 
 struct Tree;
 
-// A text of Go's text/template: actions with pipelines, if, range, with, break, continue,
+// A template of Go's text/template: actions with pipelines, if, range, with, break, continue,
 // variables, comments, trim markers, and the functions of Go and of Sprig that
-// go_template_functions.cc and sprig_functions.cc list. Not there: define, template, block, complex
-// numbers; a template that has them is refused. Immutable, cheap to copy.
+// go_template_functions.cc and sprig_functions.cc list. Not supported: define, template, block,
+// complex numbers; Parse rejects them. Immutable, cheap to copy.
 class Template {
  public:
-  // kInvalid says what is wrong, with the line.
+  // kInvalid names the mistake and the line.
   static Result<Template> Parse(std::string_view text);
 
-  // kInvalid: a field that is missing, a function that is given what it can't take, or more than
-  // 64 KiB of output or 100,000 steps.
+  // kInvalid: a field that is missing, an argument that a function does not accept, or more than 64
+  // KiB of output or 100,000 steps.
   [[nodiscard]] Result<std::string> Expand(const Value& dot) const;
 
  private:

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What do the functions of Go's own templates answer, and may a function be called with these
-// arguments?
+// What do the functions of Go's own templates return, and which arguments do they accept?
 #include "nfd/go_template_functions.h"
 
 #include <algorithm>
@@ -71,7 +70,7 @@ Result<int> Order(const Value& left, const Value& right) {
   return CannotDo("compare: these types can't be compared");
 }
 
-// Whether the first equals one of the others.
+// Whether the first equals one of the following.
 Result<Value> Equal(const Arguments& arguments) {
   for (size_t i = 1; i < arguments.size(); ++i) {
     TRY_ASSIGN(const int order, Order(arguments[0], arguments[i]));
@@ -88,13 +87,13 @@ Result<Value> Compare(const Arguments& arguments, const Holds& holds) {
   return Of(holds(order));
 }
 
-// The first that is as true as that, else the last.
+// The first whose truth is this, else the last.
 Value Choose(bool until, const Arguments& arguments) {
   const auto found = std::ranges::find(arguments, until, IsTrue);
   return found == arguments.end() ? arguments.back() : *found;
 }
 
-// As fmt.Sprint: a space only between two that are no texts.
+// As fmt.Sprint: a space only between two operands that are not strings.
 Result<Value> PrintAll(const Arguments& arguments) {
   std::string text;
   for (size_t i = 0; i < arguments.size(); ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What are the words of a Go template?
+// What are the tokens of a Go template?
 #include "nfd/go_template_lexer.h"
 
 #include <algorithm>
@@ -159,7 +159,7 @@ bool Lexer::BeginsNumber(char letter) const {
   return IsDigit(first) || (first == '.' && IsDigit(second));
 }
 
-// "0x1F", "1_000", "1.5e-3": what belongs to the number, whether or not it is one.
+// "0x1F", "1_000", "1.5e-3": the characters of the number, whether or not they form one.
 void Lexer::NumberRest(std::string& number) {
   while (at_ < text_.size()) {
     const char letter = text_[at_];
@@ -172,7 +172,7 @@ void Lexer::NumberRest(std::string& number) {
   }
 }
 
-// 'a' is the number of the letter.
+// 'a' is the number of the character.
 Result<Token> Lexer::Letter(Token token) {
   const size_t begin = ++at_;
   size_t end = begin;

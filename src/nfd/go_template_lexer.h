@@ -14,23 +14,23 @@ namespace gantry::nfd {
 struct Token {
   enum class Kind { kEnd, kWord, kField, kDot, kVariable, kText, kNumber, kSign } kind = Kind::kEnd;
   std::string text;
-  bool spaced = false;  // white space stands before it
+  bool spaced = false;  // white space precedes it
 };
 
-// A number as Go writes it: a base before the digits, a line between them, a fraction. Nothing for
-// another text.
+// A number as Go writes it: with a base prefix, underscores between digits, a fraction. Nothing if
+// it is not a number.
 std::optional<Value> ParseNumber(std::string text);
 
-// Texts and the tokens of actions, in order.
+// Text and the tokens of actions, in order.
 class Lexer {
  public:
   explicit Lexer(std::string_view text) : text_(text) {}
 
-  // kInvalid, with the line that has been reached.
+  // kInvalid, with the current line.
   [[nodiscard]] std::unexpected<Error> Wrong(std::string_view what) const;
-  // The text up to the next action, which is entered; false at the end of the template.
+  // The text up to the next action, which is then entered; false at the end of the template.
   bool Text(std::string& text);
-  // Whether the action is a comment; it is left then.
+  // Whether the action is a comment, which is then skipped.
   Result<bool> SkipComment();
   // The next token of the action; kEnd leaves it.
   Result<Token> Next();
@@ -46,7 +46,7 @@ class Lexer {
 
   std::string_view text_;
   size_t at_ = 0;
-  bool trim_ = false;  // white space after the last action goes
+  bool trim_ = false;  // white space after the last action is removed
 };
 
 }  // namespace gantry::nfd

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What does a Go template say? Its language as text/template documents it, as far as rules about
-// nodes use it. Whoever may write a NodeFeatureRule writes these texts, so nesting is bounded.
+// What does a Go template say? Its language as text/template documents it, as far as rules on nodes
+// use it. Any author of a NodeFeatureRule writes templates, so nesting is bounded.
 #include <optional>
 
 #include "base/text.h"
@@ -36,7 +36,7 @@ class Parser {
   }
   [[nodiscard]] bool AtEnd() const { return token_.kind == Token::Kind::kEnd; }
 
-  // Nodes up to `end`, `else` or the end of the template, which ended_by_ tells.
+  // Nodes up to `end`, `else` or the end of the template; ended_by_ says which.
   Status ParseList(std::vector<Node>& nodes, int depth) {
     if (depth > kDeepest) {
       return lexer_.Wrong("nested too deeply");
@@ -90,14 +90,14 @@ class Parser {
     return ParseWholePipeline(node.pipeline, 1);
   }
 
-  // After the word: a pipeline, the body, and what stands after else.
+  // After the keyword: a pipeline, the body, and what follows else.
   Status ParseBlock(Node& node, int depth) {
     TRY(ParseWholePipeline(node.pipeline, node.kind == Node::Kind::kRange ? 2 : 1));
     ranges_ += node.kind == Node::Kind::kRange ? 1 : 0;
     TRY(ParseList(node.body, depth + 1));
     ranges_ -= node.kind == Node::Kind::kRange ? 1 : 0;
     if (ended_by_ == "else") {
-      if (!AtEnd()) {  // `else if` is an if that stands in the else, without an end of its own
+      if (!AtEnd()) {  // `else if` is an if inside the else, without an end of its own
         if (!Is(Token::Kind::kWord, node.kind == Node::Kind::kWith ? "with" : "if")) {
           return lexer_.Wrong("unexpected word after else");
         }
@@ -123,7 +123,7 @@ class Parser {
     return AtEnd() ? Status() : lexer_.Wrong(format("unexpected \"{}\"", token_.text));
   }
 
-  // `$x :=`, `$x =`, `$i, $x :=`. A variable that is only read comes out as the first operand.
+  // `$x :=`, `$x =`, `$i, $x :=`. A variable that is only read becomes the first operand.
   Status ParseVariables(Pipeline& pipeline, size_t most) {
     while (token_.kind == Token::Kind::kVariable && pipeline.variables.size() < most) {
       const Token variable = token_;
@@ -256,9 +256,9 @@ class Parser {
 
   Lexer lexer_;
   Token token_;
-  std::optional<Token> read_;  // a variable that was looked at, and is the next operand
+  std::optional<Token> read_;  // a variable read ahead, the next operand
   std::string ended_by_;
-  int ranges_ = 0;  // that the place stands in
+  int ranges_ = 0;  // enclosing this position
 };
 
 }  // namespace

@@ -25,7 +25,7 @@ struct Operand {
 using Command = std::vector<Operand>;
 
 struct Pipeline {
-  std::vector<std::string> variables;  // that get the value; of range: index and element
+  std::vector<std::string> variables;  // assigned the value; of range: index and element
   bool declares = false;               // `:=`; else `=`
   std::vector<Command> commands;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How does a template see its values? As Go prints and judges them.
+// How does a template treat its values? It prints and judges them as Go does.
 #include "nfd/go_template_value.h"
 
 #include <algorithm>

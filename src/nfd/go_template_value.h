@@ -8,10 +8,10 @@
 
 namespace gantry::nfd {
 
-// What a template may come to, and a text within it, in bytes.
+// The maximum length of a template's output, and of a string within it, in bytes.
 constexpr size_t kLongestText = 64UL * 1024;
 
-// What the value is, or null: something else.
+// The value as that type; null if it has another.
 const Value::List* ListOf(const Value& value);
 const Value::Map* MapOf(const Value& value);
 const std::string* TextOf(const Value& value);
@@ -24,13 +24,13 @@ Value Of(double value);
 Value Of(std::string value);
 Value Of(Value::List value);
 
-// Go's rule of truth: not zero, not empty.
+// Go's truth: not zero, not empty.
 bool IsTrue(const Value& value);
-// As fmt's %v has it, behind `text`, which grows little beyond kLongestText: a list may name the
-// same text many times.
+// Appends to `text` as fmt's %v; grows little beyond kLongestText, because a list may contain the
+// same string many times.
 void PrintTo(const Value& value, std::string& text);
 std::string Print(const Value& value);
-// Some total order, by which equal values are found.
+// A total order, used to find equal values.
 bool IsLess(const Value& left, const Value& right);
 
 }  // namespace gantry::nfd

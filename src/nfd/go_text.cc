@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How does Go write a letter or a number?
+// How does Go write a character or a number?
 #include "nfd/go_text.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 
 bool IsSurrogate(char32_t letter) { return letter >= 0xd800 && letter <= 0xdfff; }
 
-// Letters that have no picture: controls, blanks but the plain one, and marks of direction.
+// Characters that are not printable: controls, spaces except U+0020, and marks of direction.
 constexpr std::pair<char32_t, char32_t> kUnprintable[] = {
     {0x00, 0x1f},     {0x7f, 0xa0},     {0xad, 0xad},     {0x0600, 0x0605},
     {0x061c, 0x061c}, {0x1680, 0x1680}, {0x180e, 0x180e}, {0x2000, 0x200f},
@@ -53,7 +53,8 @@ std::string ByC(const char* pattern, int precision, double number) {
   return text;
 }
 
-// The fewest digits that give the number back, without a sign, and the power of ten of the first.
+// The fewest digits that parse back to the number, without a sign, and the power of ten of the
+// first.
 struct Digits {
   std::string digits;
   int exponent = 0;
@@ -90,7 +91,7 @@ std::string HexText(double number, int precision) {
   auto mantissa =
       static_cast<uint64_t>(std::ldexp(std::frexp(std::abs(number), &exponent), kPoint + 1));
   exponent = number == 0 ? 0 : exponent - 1;
-  if (precision >= 0 && precision < kDigits) {  // to the nearer one, else the even one
+  if (precision >= 0 && precision < kDigits) {  // to nearest, ties to even
     const auto cut = kPoint - 4 * static_cast<unsigned>(precision);
     const uint64_t rest = mantissa & ((uint64_t{1} << cut) - 1);
     const uint64_t half = uint64_t{1} << (cut - 1);
@@ -118,7 +119,7 @@ std::string BinaryText(double number) {
   constexpr int kDigits = std::numeric_limits<double>::digits;
   constexpr int kLeast = std::numeric_limits<double>::min_exponent - kDigits;
   exponent = number == 0 ? kLeast : exponent - kDigits;
-  const int shift = std::max(kLeast - exponent, 0);  // a number below the normal ones
+  const int shift = std::max(kLeast - exponent, 0);  // a subnormal number
   const auto mantissa = static_cast<uint64_t>(std::ldexp(fraction, kDigits - shift));
   return format("{}{}p{:+}", std::signbit(number) ? "-" : "", mantissa, exponent + shift);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// May this key be written on a node because a node's agent, or a rule, asks for it? NFD's rule, and
-// k8s.io beside kubernetes.io.
+// May a node's agent or a rule write this key on a node? By NFD's rule, for k8s.io as for
+// kubernetes.io.
 #include "nfd/label_policy.h"
 
 #include <re2/re2.h>

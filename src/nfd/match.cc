@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Do the terms of a rule hold of a node? The meaning is NFD's: a missing element satisfies only
-// DoesNotExist and the empty operator; a flag has no value, so only its being there can be asked; a
-// feature that is a set of flags and of attributes at once is looked up in both; of instances one
-// must satisfy all expressions.
+// Do the terms of a rule match a node? The meaning is NFD's: a missing element satisfies only
+// DoesNotExist and the empty operator; a flag has no value, so a rule can only ask whether it
+// exists; a feature with both flags and attributes is looked up in both; one instance must satisfy
+// all expressions.
 #include "nfd/match.h"
 
 #include <re2/re2.h>
@@ -46,7 +46,7 @@ Result<bool> Compare(const Expression& expression, const std::string& value) {
   }
 }
 
-// Of an element that is there and has this value.
+// For an element that exists and has this value.
 Result<bool> HoldsOfValue(const Expression& expression, const std::string& value) {
   const auto listed = [&] {
     return std::ranges::find(expression.values, value) != expression.values.end();
@@ -77,7 +77,7 @@ Result<bool> HoldsOfValue(const Expression& expression, const std::string& value
 bool HoldsOfNothing(Op op) { return op == Op::kAny || op == Op::kDoesNotExist; }
 bool HoldsOfFlag(Op op) { return op == Op::kAny || op == Op::kExists; }
 
-// What a term is asked of: the sets of one feature, null where there is none.
+// The sets of one feature that a term is matched against; null if absent.
 struct Sets {
   const std::set<std::string, std::less<>>* flags = nullptr;
   const Elements* attributes = nullptr;
@@ -160,7 +160,7 @@ Result<Answer> MatchAll(const std::map<std::string, Expression>& expressions, co
   return answer;
 }
 
-// The instances of which `match` holds.
+// The instances that `match` accepts.
 template <typename Ask>
 Status AddInstances(const Sets& sets, const Ask& match, Answer& answer) {
   if (sets.instances == nullptr) {

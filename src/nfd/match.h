@@ -11,8 +11,8 @@
 
 namespace gantry::nfd {
 
-// What matched, for templates: domain -> feature -> elements. An element is an instance's
-// attributes, or {"Name"} of a flag, or {"Name", "Value"} of an attribute.
+// What matched, for templates: domain -> feature -> elements. An element is the attributes of an
+// instance, {"Name"} of a flag, or {"Name", "Value"} of an attribute.
 using Matched = std::map<std::string, std::map<std::string, std::vector<Elements>>>;
 
 struct Match {
@@ -20,11 +20,11 @@ struct Match {
   Matched matched;
 };
 
-// Whether all terms hold of the features. kInvalid: a value that should be compared is no number.
+// Whether all terms match the features. kInvalid: a value to compare is not a number.
 Result<Match> MatchTerms(const Terms& terms, const Features& features);
 
-// Compares "1.10.2" and "v1.9" part by part; what is missing counts as 0. kInvalid for what does
-// not begin with a number.
+// Compares "1.10.2" and "v1.9" part by part; a missing part counts as 0. kInvalid if one does not
+// begin with a number.
 Result<int> CompareVersions(std::string_view left, std::string_view right);
 
 }  // namespace gantry::nfd

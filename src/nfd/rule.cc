@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What does a NodeFeatureRule say? Operators, regular expressions, numbers and templates are
-// checked here, once, so that a mistake is named where it stands and not on every node. Regular
-// expressions are RE2's, as NFD's are: they cost time linear in the text, whoever wrote them.
+// checked here, once, so a mistake is reported with its field and not for every node. Regular
+// expressions are RE2's, as NFD's are: their time is linear in the input, whatever the expression.
 #include "nfd/rule.h"
 
 #include <re2/re2.h>
@@ -64,7 +64,7 @@ std::unexpected<Error> Wrong(const std::string& where, std::string_view reason) 
   return Fail(ErrorKind::kInvalid, format("{}: {}", where, reason));
 }
 
-// What is left of a rule without an unknown key may have fewer conditions than its author meant.
+// Without its unknown key, a rule may have fewer conditions than its author meant.
 Status RefuseUnknown(Json& map, std::span<const KnownKey> keys, const std::string& where) {
   TRY_ASSIGN(const std::vector<std::string> unknown, Conform(map, keys, where));
   if (!unknown.empty()) {
@@ -75,7 +75,7 @@ Status RefuseUnknown(Json& map, std::span<const KnownKey> keys, const std::strin
 
 bool Compares(Op op) { return op >= Op::kGt && op <= Op::kGeLe; }
 
-// A scalar as text: YAML and hand-written JSON have numbers and bools where a text is meant.
+// A scalar as a string: YAML and hand-written JSON have numbers and bools where a string is meant.
 Result<std::string> Text(const Json& json, const std::string& where) {
   if (json.is_string()) {
     return json.get<std::string>();
@@ -162,7 +162,7 @@ Expression In(std::vector<std::string> values) {
 
 Expression Exists() { return {.op = Op::kExists, .version = false, .values = {}, .patterns = {}}; }
 
-// A map with op and value; or, in short, values of which it must be one.
+// A map with op and value; or, in short form, a list of allowed values.
 Result<Expression> ParseExpression(const Json& json, const std::string& where) {
   if (json.is_object()) {
     return ParseFullExpression(json, where);
@@ -174,8 +174,8 @@ Result<Expression> ParseExpression(const Json& json, const std::string& where) {
   return In(std::move(values));
 }
 
-// A map of expressions by name, null if the name must only be there; or, in short, a list of names
-// and of "name=value".
+// A map of expressions by name, null if the name must only exist; or, in short form, a list of
+// names and of "name=value".
 Result<std::map<std::string, Expression>> ParseExpressions(const Json& json,
                                                            const std::string& where) {
   std::map<std::string, Expression> expressions;
@@ -221,7 +221,7 @@ Result<Terms> ParseTerms(const Json& json, const std::string& where) {
   return terms;
 }
 
-// Whether a node may have them is looked at where they are given to it.
+// Whether a node may have them is checked when they are written to it.
 std::vector<Taint> ParseTaints(const Json& rule) {
   std::vector<Taint> taints;
   for (const Json& entry : ListAt(rule, "taints")) {

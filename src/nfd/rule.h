@@ -35,7 +35,7 @@ enum class Op {
   kIsFalse,
 };
 
-// A condition on one value, or on whether there is one.
+// A condition on one value, or on its existence.
 struct Expression {
   Op op = Op::kAny;
   bool version = false;  // compared as a version, not as a whole number
@@ -43,10 +43,10 @@ struct Expression {
   std::vector<std::shared_ptr<const re2::RE2>> patterns;  // of kInRegexp, one for each value
 };
 
-// One feature and what must hold of it.
+// One feature and the conditions on it.
 struct Term {
   std::string feature;  // "<domain>.<feature>" as written; looked up in lower case
-  // By element name; all must hold. None: not asked. The key "*" is a condition on names.
+  // By element name; all must hold. None: no condition. The key "*" is a condition on names.
   std::optional<std::map<std::string, Expression>> expressions;
   std::optional<Expression> name;  // some element's name must satisfy it
 };
@@ -69,26 +69,27 @@ struct Rule {
   std::optional<Template> labels_template;
   std::optional<Template> vars_template;
   Terms all;
-  std::vector<Terms> any;  // one of them must hold, if there is one
+  std::vector<Terms> any;  // at least one must hold, unless empty
 };
 
 struct ParsedRules {
   std::vector<Rule> rules;  // those without a mistake, in their order
   struct Mistake {
-    std::string rule;  // its name, or its place
+    std::string rule;  // its name, or its index
     Error error;       // names the field; kUnsupported: there is a key that no rule has
   };
-  std::vector<Mistake> mistakes;  // of the others, in their order
+  std::vector<Mistake> mistakes;  // of the rejected rules, in their order
 };
 // `spec.rules` of a NodeFeatureRule, or the rules of a worker's configuration. Both may have NFD's
-// short forms of matchExpressions, which the API server lets no NodeFeatureRule have. Keys are read
+// short forms of matchExpressions; the API server rejects these in a NodeFeatureRule. Keys are read
 // as Conform does.
 ParsedRules ParseRules(const Json& rules);
 
-// What these rules can see of a node.
+// The features of a node that these rules read.
 Needs NeedsOf(const std::vector<Rule>& rules);
 
-// The feature and the element that "@domain.feature.element" stands for; nothing for another text.
+// The feature and the element that "@domain.feature.element" names; nothing if it is not a
+// reference.
 struct Reference {
   std::string feature;
   std::string element;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What do Sprig's functions answer that NFD gives to the templates of rules? Those about texts and
-// lists, beside sprig_numbers.cc; letters are ASCII's, as those of labels are. A list has no lists
-// in it: rules are written by others, and what nests without end can neither be printed nor let go.
+// What do the Sprig functions return that NFD offers to templates of rules? Here are those on
+// strings and lists (numbers: sprig_numbers.cc); characters are ASCII, as in labels. A list holds
+// no lists: users write the rules, and unbounded nesting could neither be printed nor freed.
 #include <re2/re2.h>
 
 #include <algorithm>
@@ -70,7 +70,7 @@ Result<Value> NoNamespace(const Arguments& of) {
   return Of(std::move(text));
 }
 
-// Old, new, text. An empty old one stands before each letter and at the end.
+// Old, new, text. An empty `old` matches before each character and at the end.
 Result<Value> Replace(const Arguments& of) {
   const std::string& old = TextAt(of, 0);
   const std::string& text = TextAt(of, 2);
@@ -93,7 +93,7 @@ Result<Value> Replace(const Arguments& of) {
   return Of(out.append(text, at));
 }
 
-// A part of a text or of a list, if there is one.
+// A part of a string or of a list, if it exists.
 Result<std::pair<size_t, size_t>> Range(long long start, long long end, size_t size) {
   if (start < 0 || end < start || static_cast<size_t>(end) > size) {
     return CannotDo(format("{} to {} of {}: out of range", start, end, size));
@@ -101,8 +101,8 @@ Result<std::pair<size_t, size_t>> Range(long long start, long long end, size_t s
   return std::pair(static_cast<size_t>(start), static_cast<size_t>(end));
 }
 
-// Start, end, text: a negative start is none, and so is an end that is negative or too large; but
-// Sprig looks at the end only if there is a start.
+// Start, end, text: a negative start counts as absent, and so does an end that is negative or too
+// large; Sprig reads the end only if there is a start.
 Result<Value> Substr(const Arguments& of) {
   const std::string& text = TextAt(of, 2);
   const auto size = static_cast<long long>(text.size());
@@ -113,7 +113,7 @@ Result<Value> Substr(const Arguments& of) {
   return Of(text.substr(range.first, range.second - range.first));
 }
 
-// Up to so many from the front; of a negative number, from the back.
+// The first so many; for a negative number, the last.
 Result<Value> Trunc(const Arguments& of) {
   const std::string& text = TextAt(of, 1);
   const auto size = static_cast<long long>(text.size());
@@ -175,7 +175,7 @@ Result<Value> MakeList(const Arguments& of) {
   return Of(Value::List(of));
 }
 
-// The texts of a list, without what is no value; something else is one text.
+// The strings of a list, without nil values; anything else is one string.
 std::vector<std::string> Texts(const Value& value) {
   const Value::List one = {value};
   std::vector<std::string> texts;
@@ -269,7 +269,7 @@ Result<Value> RegexMatch(const Arguments& of) {
   return Of(regex.ok() && RE2::PartialMatch(TextAt(of, 1), regex));
 }
 
-// What $1, ${1}, $name and ${name} of `with` stand for, behind `out`; a group that there is not is
+// Appends to `out` what $1, ${1}, $name and ${name} of `with` name; a group that does not exist is
 // empty. $$ is a dollar, and so is one without a name.
 void ExpandGroups(const std::string& with, const RE2& regex,
                   const std::vector<re2::StringPiece>& groups, std::string& out) {
@@ -305,7 +305,7 @@ void ExpandGroups(const std::string& with, const RE2& regex,
   }
 }
 
-// Expression, text, what stands for each match.
+// Expression, text, replacement.
 Result<Value> RegexReplaceAll(const Arguments& of) {
   const RE2 regex(TextAt(of, 0), RegexOptions());
   if (!regex.ok()) {
@@ -315,7 +315,7 @@ Result<Value> RegexReplaceAll(const Arguments& of) {
   const std::string& text = TextAt(of, 1);
   std::vector<re2::StringPiece> groups(static_cast<size_t>(regex.NumberOfCapturingGroups()) + 1);
   std::string out;
-  size_t kept = 0;  // up to here the text is in `out`
+  size_t kept = 0;  // the text up to here is in `out`
   size_t at = 0;
   while (at <= text.size() && out.size() <= kLongestText &&
          regex.Match(text, at, text.size(), RE2::UNANCHORED, groups.data(),
@@ -323,7 +323,7 @@ Result<Value> RegexReplaceAll(const Arguments& of) {
     const auto begin = static_cast<size_t>(groups[0].data() - text.data());
     const size_t end = begin + groups[0].size();
     out.append(text, kept, begin - kept);
-    // Nothing matches directly behind a match: it has been replaced with it.
+    // An empty match directly after a match is ignored: the match includes it.
     if (end > kept || begin == 0) {
       ExpandGroups(TextAt(of, 2), regex, groups, out);
     }
@@ -347,7 +347,7 @@ Result<Value> Slice(const Arguments& of) {
 
 using Done = Result<Value>;
 constexpr auto kSprig = std::to_array<Function>({
-    // Texts.
+    // Strings.
     {"lower", "t", [](const Arguments& of) -> Done { return Of(Lower(TextAt(of, 0))); }},
     {"upper", "t", Upper},
     {"title", "t", Title},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What do Sprig's functions about numbers answer? Numbers go round at their ends, as Go's do.
+// What do Sprig's functions on numbers return? Integers wrap around on overflow, as in Go.
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -17,7 +17,7 @@
 namespace gantry::nfd {
 namespace {
 
-// 0 for what is no number.
+// 0 if it is not a number.
 double FractionOf(const Value& value) {
   if (const double* fraction = FloatOf(value)) {
     return *fraction;
@@ -32,7 +32,7 @@ double FractionOf(const Value& value) {
   return static_cast<double>(IntegerOf(value));
 }
 
-// To so many decimal places; a half, or what is given instead of it, goes up.
+// Rounds to so many decimal places; 0.5, or the given fraction, rounds up.
 Result<Value> Round(const Arguments& of) {
   const double half = of.size() > 2 ? FractionOf(of[2]) : 0.5;
   const double power = std::pow(10, static_cast<double>(*NumberOf(of[1])));
@@ -135,7 +135,7 @@ constexpr auto kNumbers = std::to_array<Function>({
 
 }  // namespace
 
-// A text may have a sign, a base before its digits, and a point with nothing but zeros behind it.
+// A string may have a sign, a base prefix, and a point followed only by zeros.
 long long IntegerOf(const Value& value) {
   if (const long long* number = NumberOf(value)) {
     return *number;

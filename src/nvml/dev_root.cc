@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How does a container see device nodes that were made after it started, and what the kernel module
-// of a driver that came later says of itself? By a mount namespace of its own, in which the host's
-// /dev and /proc/driver lie over the container's.
+// How does a process in a container see device nodes and the kernel module's /proc files that
+// appeared after its start? In a mount namespace of its own, where the host's /dev and /proc/driver
+// cover the container's.
 #include "nvml/dev_root.h"
 
 #include <sched.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which NVML code means what to a caller? NVML (nvml.h, nvmlReturn_t) has thirty codes; a caller
-// has eight ways to go on. GPU_IS_LOST, RESET_REQUIRED and UNKNOWN can all pass (a reset, a driver
-// reload), so they are kUnavailable: the one who probes asks again.
+// What does an NVML code mean to a caller? NVML (nvml.h, nvmlReturn_t) has thirty codes; a caller
+// distinguishes eight kinds. GPU_IS_LOST, RESET_REQUIRED and UNKNOWN can all pass (a reset, a
+// driver reload), so they are kUnavailable: a prober retries.
 #include "nvml/errors.h"
 
 #include <string>

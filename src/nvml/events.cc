@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which GPU had an XID, or got other MIG devices? NVML delivers events with a device handle; a GPU
-// that fell off the bus no longer tells its UUID, so the handle is looked up among those registered
-// instead.
+// Which GPU had an XID, or a change of its MIG devices? NVML's events carry a device handle. A GPU
+// that fell off the bus no longer reports its UUID, so the handle is looked up among the registered
+// ones.
 #include <map>
 #include <mutex>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How busy were the parts of a GPU between two looks? Counters that NVML has since Hopper.
+// How busy were the parts of a GPU between two samples? NVML has such counters since Hopper.
 #include <algorithm>
 
 #include "nvml/errors.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which GPUs does this node have, and what are they? Asked of NVML, device by device. Every
-// function is looked up by name, because an old driver lacks the newer ones: what it cannot tell
-// stays empty. The UUID, the minor number and the PCI address are what a GPU is allocated by, so a
-// GPU that does not tell them counts as failed; everything else has an empty value.
+// Which GPUs does this node have, and what are they? From NVML, device by device. Every function is
+// looked up by name, because an old driver lacks the newer ones; their values stay empty. A GPU
+// without UUID, minor number or PCI address cannot be allocated and counts as failed; everything
+// else may be empty.
 #include <dlfcn.h>
 
 #include <array>
@@ -117,7 +117,7 @@ void ReadAbilities(const Symbols& symbols, nvmlDevice_t handle, Device& device) 
   device.coherent = IsCoherent(symbols, handle);
 }
 
-// Fills device; the first call of those that identify the GPU that failed is the error.
+// Fills device; the error is that of the first failed call that identifies the GPU.
 Status ReadDevice(const Symbols& symbols, const std::filesystem::path& sys, Device& device) {
   const std::string who = format("GPU {}", device.index);
   nvmlDevice_t handle = nullptr;
@@ -125,7 +125,7 @@ Status ReadDevice(const Symbols& symbols, const std::filesystem::path& sys, Devi
   if (code != NVML_SUCCESS) {
     return FailNvml("nvmlDeviceGetHandleByIndex", who, code);
   }
-  // The address first: it is what still answers when the GPU itself does not.
+  // The address first: it can be read even if the GPU itself does not answer.
   nvmlPciInfo_t pci{};
   const nvmlReturn_t pci_code = Call(symbols.nvmlDeviceGetPciInfo_v3, handle, &pci);
   if (pci_code == NVML_SUCCESS) {
@@ -150,8 +150,8 @@ Status ReadDevice(const Symbols& symbols, const std::filesystem::path& sys, Devi
   return device.mig == MigMode::kEnabled ? ReadMigDevices(symbols, handle, device) : Status{};
 }
 
-// A GPU may answer every question and still have to be reset before it can be used: drivers since
-// 565 tell.
+// A GPU may answer every call and still need a reset before it can be used; drivers since 565
+// report it.
 Status CheckRecoveryAction(const Symbols& symbols, nvmlDevice_t handle, const std::string& uuid) {
   nvmlFieldValue_t field{};
   field.fieldId = NVML_FI_DEV_GET_GPU_RECOVERY_ACTION;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where under a driver root lies libnvidia-ml.so.1? Distributions put it into one of six folders,
-// or into one that the linker's cache names, Talos' extensions into one of two. A driver root is
-// somebody else's file system seen from here: its links are resolved inside it.
+// Where under a driver root is libnvidia-ml.so.1? Distributions put it into one of six folders, or
+// into one that the linker's cache names; Talos' extensions into one of two. A driver root is
+// another root file system, so its links are resolved inside it.
 #include <array>
 #include <optional>
 #include <system_error>

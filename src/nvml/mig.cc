@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Into which MIG devices is this GPU divided? NVML lists them by an index with gaps and tells their
-// sizes. Whether an instance has the media engines ("+me") stands only in the profile that its GPU
-// instance was made from, which an unprivileged process may not ask for; then the end of the name
-// that NVML gives to the device says it.
+// Into which MIG devices is this GPU divided? NVML lists them by an index with gaps, with their
+// sizes. Only the profile of its GPU instance says whether an instance has the media engines
+// ("+me"). An unprivileged process may not read it; then the suffix of NVML's device name says it.
 #include "nvml/mig.h"
 
 #include <array>
@@ -15,9 +14,9 @@
 namespace gantry::nvml {
 namespace {
 
-constexpr unsigned kMaxProfiles = 64;  // the library says INVALID_ARGUMENT after its last one
+constexpr unsigned kMaxProfiles = 64;  // the library returns INVALID_ARGUMENT after its last one
 
-// A MIG device that was destroyed while it was being read: its handle is void.
+// The MIG device was destroyed while it was being read: its handle is invalid.
 bool Gone(nvmlReturn_t code) {
   return code == NVML_ERROR_NOT_FOUND || code == NVML_ERROR_INVALID_ARGUMENT;
 }
@@ -57,7 +56,7 @@ std::string Suffix(const Symbols& symbols, nvmlDevice_t gpu, nvmlDevice_t handle
   return MigSuffixOfName(name.data());
 }
 
-// Everything but the profile. The first code that is no success.
+// Everything but the profile. Returns the first code that is not a success.
 nvmlReturn_t ReadOne(const Symbols& symbols, nvmlDevice_t handle, MigDevice& mig) {
   std::array<char, NVML_DEVICE_UUID_V2_BUFFER_SIZE> uuid{};
   nvmlReturn_t code =

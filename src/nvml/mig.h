@@ -7,7 +7,7 @@
 namespace gantry::nvml {
 
 // Fills device.mig_devices of a GPU in MIG mode; device.index and memory_bytes are read already.
-// What is taken down meanwhile is left out. An error: the GPU itself does not answer.
+// MIG devices destroyed meanwhile are left out. An error: the GPU itself does not answer.
 Status ReadMigDevices(const Symbols& symbols, nvmlDevice_t gpu, Device& device);
 
 }  // namespace gantry::nvml

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is a MIG device called? Users ask for "nvidia.com/mig-1g.10gb", so the name is computed as
-// NVIDIA's tools do it (go-nvlib, MigProfile): an H100 has 79.6 GiB and its smallest instance
-// 9.75 GiB, which is one eighth of 80. The name that the driver itself gives differs between
-// driver versions (B200: 1g.23gb, 1g.24gb) and is not used for the numbers.
+// What is a MIG device called? Users request "nvidia.com/mig-1g.10gb", so the name is computed as
+// NVIDIA's tools do (go-nvlib, MigProfile): an H100 has 79.6 GiB and its smallest instance 9.75
+// GiB, which is one eighth of 80. The driver's own name differs between versions (B200: 1g.23gb,
+// 1g.24gb) and is not used for the numbers.
 #include "nvml/mig_profile.h"
 
 #include <nvml.h>

@@ -13,11 +13,11 @@
 #include "base/error.h"
 
 // GPUs, through NVIDIA's management library (NVML, libnvidia-ml.so.1), which is opened with dlopen
-// because it belongs to the driver of the node. Nothing else opens it.
+// because it belongs to the driver of the node. No other code opens it.
 //
 // Every error names the NVML call, the device and NVML's own code ("nvmlDeviceGetMemoryInfo GPU 3:
-// GPU_IS_LOST"); its kind says what to do (nvml/errors.h). Any call may hang when a driver does:
-// who must not wait calls from a thread or process that can be given up.
+// GPU_IS_LOST"); its kind says what to do (nvml/errors.h). Any call may hang if the driver does: a
+// caller that must not wait uses a thread or process that can be abandoned.
 namespace gantry::nvml {
 
 // The file of libnvidia-ml.so.1 under a driver root as this process sees it ("/driver-root", "/"):
@@ -26,7 +26,7 @@ namespace gantry::nvml {
 // an absolute one does not lead out of it. kNotFound names the root.
 Result<std::filesystem::path> FindLibrary(const std::filesystem::path& root);
 
-// Who may use a GPU (nvmlComputeMode_t, the same numbers).
+// The mode of a GPU's use by processes (nvmlComputeMode_t, the same numbers).
 enum class ComputeMode {
   kDefault = 0,
   kExclusiveThread = 1,
@@ -36,14 +36,14 @@ enum class ComputeMode {
 
 enum class MigMode { kUnsupported, kDisabled, kEnabled };
 
-// Where the GPU stands in an NVLink fabric; present only once the fabric manager has finished.
+// The GPU's place in an NVLink fabric; present only after the fabric manager has finished.
 struct Fabric {
   std::string cluster_uuid;  // 8-4-4-4-12
   unsigned clique_id = 0;
   bool operator==(const Fabric&) const = default;
 };
 
-// What a MIG device is made of (nvmlDeviceAttributes_t); two of one kind are equal.
+// The attributes of a MIG device (nvmlDeviceAttributes_t); equal for two of one kind.
 struct MigAttributes {
   unsigned gpu_slices = 0;
   unsigned compute_slices = 0;
@@ -57,7 +57,7 @@ struct MigAttributes {
   bool operator==(const MigAttributes&) const = default;
 };
 
-// A compute instance of a GPU in MIG mode: what a container is given there.
+// A compute instance of a GPU in MIG mode: the device that a container gets.
 struct MigDevice {
   unsigned index = 0;             // NVML's, among those of its GPU; there may be gaps
   std::string uuid;               // "MIG-..."
@@ -75,24 +75,24 @@ struct Device {
   std::string name;           // "Tesla T4"
   std::string brand;          // "tesla", "geforce", ...; "unknown"
   std::string pci_bus_id;     // as sysfs spells it: "0000:3b:00.0"
-  uint64_t memory_bytes = 0;  // total; 0: the driver does not tell
-  int compute_major = 0;      // 0: the driver does not tell
+  uint64_t memory_bytes = 0;  // total; 0: the driver does not report it
+  int compute_major = 0;      // 0: the driver does not report it
   int compute_minor = 0;
   int numa_node = -1;  // from sysfs; -1: none
   MigMode mig = MigMode::kUnsupported;
-  std::vector<MigDevice> mig_devices;  // by index; those whose files in /dev this process can open
+  std::vector<MigDevice> mig_devices;  // by index; those whose device nodes this process can open
   std::optional<Fabric> fabric;
-  // Whether it reads the CPU's memory by the CPU's own page tables (ATS, as on GH200); nullopt: it
-  // does not say.
+  // Whether it reads the CPU's memory by the CPU's own page tables (ATS, as on GH200); nullopt: not
+  // reported.
   std::optional<bool> coherent;
   bool operator==(const Device&) const = default;
 };
 
-// What one pass over the GPUs found. One broken GPU does not hide the others.
+// The result of one enumeration. One broken GPU does not hide the others.
 struct Devices {
   struct Failed {
     unsigned index = 0;
-    std::string uuid;        // empty: not even that could be read
+    std::string uuid;        // empty: it could not be read
     std::string pci_bus_id;  // the same
     Error error;
   };
@@ -100,29 +100,29 @@ struct Devices {
   std::vector<Failed> failed;
 };
 
-// How near two GPUs are by PCIe, nearest first (nvmlGpuTopologyLevel_t).
+// The PCIe distance of two GPUs, nearest first (nvmlGpuTopologyLevel_t).
 enum class Ancestor { kInternal, kSingle, kMultiple, kHostBridge, kNode, kSystem, kUnknown };
 
 struct Pair {
   Ancestor ancestor = Ancestor::kUnknown;
   unsigned nvlinks = 0;       // active links that end in the other GPU
-  unsigned switch_links = 0;  // links by which both reach an NVSwitch: the lesser of the two counts
+  unsigned switch_links = 0;  // links of both to an NVSwitch: the smaller number of the two
   bool operator==(const Pair&) const = default;
 };
 
-// pairs[a][b] in the order of the devices asked for; symmetric; pairs[a][a] is empty.
+// pairs[a][b] in the order of the given devices; symmetric; pairs[a][a] is empty.
 struct Topology {
   std::vector<std::vector<Pair>> pairs;
 };
 
 struct Symbols;
 
-// Events of the GPUs that were registered. One thread waits; others may register meanwhile.
+// Events of registered GPUs. One thread waits; others may register meanwhile.
 class EventSet {
  public:
   struct Event {
-    std::string uuid;  // of the GPU; empty: the event names one that was not registered here
-    bool mig_changed = false;  // MIG devices came or went: enumerate again. Else it is an XID:
+    std::string uuid;          // of the GPU; empty: a GPU that was not registered here
+    bool mig_changed = false;  // MIG devices were made or removed: enumerate again. Else an XID:
     uint64_t xid = 0;
     std::optional<unsigned> gpu_instance;      // MIG: the instances it is confined to
     std::optional<unsigned> compute_instance;  // the same
@@ -134,10 +134,10 @@ class EventSet {
   EventSet& operator=(const EventSet&) = delete;
   ~EventSet();
 
-  // Asks for the XID events of a GPU, and for its MIG changes where the driver tells of them.
+  // Registers for a GPU's XID events, and for its MIG changes if the driver reports them.
   // kUnsupported: this GPU has no XID events.
   Status Register(const std::string& uuid);
-  // Blocks until such an event comes; nothing after `timeout` or when another event came.
+  // Blocks until such an event comes; nothing after `timeout` or after another event.
   Result<std::optional<Event>> Wait(std::chrono::milliseconds timeout);
 
  private:
@@ -148,7 +148,7 @@ class EventSet {
 };
 
 // NVML opened and initialised; the destructor shuts it down and unloads the library. Thread-safe,
-// as NVML is. Event sets must be gone before it.
+// as NVML is. Event sets must be destroyed before it.
 class Library {
  public:
   struct Options {
@@ -173,10 +173,11 @@ class Library {
   // nvmlGpuP2PStatus_t of the way from one GPU to another over NVLink.
   [[nodiscard]] Result<unsigned> NvLinkPeerStatus(const std::string& from,
                                                   const std::string& to) const;
-  // Asks the GPU itself (memory, temperature, what the driver wants done with it): an error when it
-  // is lost, needs a reset or answers with NVML's "unknown error".
+  // Asks the GPU itself (memory, temperature, the driver's recovery action): an error if it is
+  // lost, needs a reset or returns NVML's "unknown error".
   [[nodiscard]] Status Alive(const std::string& uuid) const;
-  // kUnsupported: this GPU has none. Setting needs root, and lasts until the driver is unloaded.
+  // kUnsupported: this GPU has no compute mode. Setting needs root, and lasts until the driver is
+  // unloaded.
   [[nodiscard]] Result<ComputeMode> GetComputeMode(const std::string& uuid) const;
   [[nodiscard]] Status SetComputeMode(const std::string& uuid, ComputeMode mode) const;
   [[nodiscard]] Result<std::unique_ptr<EventSet>> NewEventSet() const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is a GPU, and how is it set? The part of its readings that seldom changes.
+// What is a GPU, and how is it configured? The readings that seldom change.
 #include "nvml/reader.h"
 
 #include <algorithm>
@@ -155,7 +155,7 @@ Answer Reader::AskText(unsigned part) {
   }
 }
 
-// 0 where there is nothing to license (DCGM 4.6 says so too).
+// 0 if there is nothing to license (as DCGM 4.6).
 Answer Reader::AskLicense() {
   nvmlGridLicensableFeatures_t features{};
   const nvmlReturn_t code = Call(nvml_.nvmlDeviceGetGridLicensableFeatures_v4, device_, &features);

@@ -13,7 +13,7 @@
 
 namespace gantry::nvml {
 
-// The answers of one handle. What several readings are made of is asked once.
+// The readings of one handle. A call that several readings need is made once.
 class Reader {
  public:
   Reader(const Symbols& symbols, nvmlDevice_t device) : nvml_(symbols), device_(device) {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What does a GPU say of itself right now? Many questions at once, each with an answer of its own:
-// a driver or a board lacks some of them, and one that fails takes no other along.
+// What does a GPU measure right now? Many readings at once, each with its own result: a driver or
+// board lacks some of them, and one that fails does not affect the others.
 #include "nvml/sample.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace gantry::nvml {
 namespace {
 
-// As many field values as DCGM asks for at once.
+// As many field values as DCGM reads at once.
 constexpr size_t kBatch = 128;
 
 }  // namespace
@@ -283,7 +283,7 @@ Answer Reader::AskBar1(Source source) {
 Answer Reader::AskErrors(const Reading& reading) {
   switch (reading.source) {
     case Source::kRetiredPages: {
-      unsigned count = 0;  // with no room for addresses, only their number is told
+      unsigned count = 0;  // without room for addresses, only their number is returned
       const nvmlReturn_t code =
           Call(nvml_.nvmlDeviceGetRetiredPages, device_,
                static_cast<nvmlPageRetirementCause_t>(reading.argument), &count, nullptr);

@@ -13,10 +13,10 @@
 #include "base/error.h"
 #include "nvml/nvml.h"
 
-// Numbers and texts of a GPU that change or that only metrics want, read many at once.
+// Numbers and strings of a GPU that change or that only metrics use, read many at once.
 namespace gantry::nvml {
 
-// What is read, named after what NVML calls it. Some have an argument, and units are NVML's.
+// A reading, named after its NVML function. Some have an argument; units are NVML's.
 enum class Source : uint8_t {
   kFieldValue,            // nvmlDeviceGetFieldValues; argument: NVML_FI_*, with a scope
   kClock,                 // MHz; argument: nvmlClockType_t
@@ -44,7 +44,7 @@ enum class Source : uint8_t {
   kBar1Used,
   kBar1Free,
   kPcieReplays,
-  kPcieThroughput,  // KB/s over the last 20 ms, for which the call waits; nvmlPcieUtilCounter_t
+  kPcieThroughput,  // KB/s over the last 20 ms, the call waits as long; nvmlPcieUtilCounter_t
   kPcieGeneration,
   kPcieWidth,
   kPcieMaxGeneration,
@@ -103,17 +103,17 @@ struct Reading {
 };
 
 using Value = std::variant<double, std::string>;
-// One reading that fails says nothing about the others.
+// A failed reading says nothing about the others.
 using Answer = std::expected<Value, ErrorKind>;
 
-// The answers of a GPU or MIG device, in the order of the readings. Field values come in batches,
-// and a call that answers several readings is made once. An error: there is no such GPU, or it is
+// The results of a GPU or MIG device, in the order of the readings. Field values are read in
+// batches, and a call for several readings is made once. An error: there is no such GPU, or it is
 // lost. May hang, as NVML may.
 Result<std::vector<Answer>> Read(const Library& library, const std::string& uuid,
                                  std::span<const Reading> readings);
 
 // Performance counters (GPM, since Hopper): what happened between two samples of a GPU, or of one
-// of its GPU instances. Must be gone before the library.
+// of its GPU instances. Must be destroyed before the library.
 class GpmSample {
  public:
   GpmSample(const Symbols& symbols, void* sample);
@@ -121,10 +121,10 @@ class GpmSample {
   GpmSample& operator=(const GpmSample&) = delete;
   ~GpmSample();
 
-  // kUnsupported: this GPU has none.
+  // kUnsupported: this GPU has no GPM.
   static Result<std::unique_ptr<GpmSample>> Take(const Library& library, const std::string& uuid,
                                                  std::optional<unsigned> gpu_instance);
-  // One answer for each metric (nvmlGpmMetricId_t), in NVML's units: percent, MiB/s, counts.
+  // One result for each metric (nvmlGpmMetricId_t), in NVML's units: percent, MiB/s, counts.
   [[nodiscard]] std::vector<Answer> Since(const GpmSample& before,
                                           std::span<const unsigned> metrics) const;
 

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-// Since NVML 13 (drivers from 580 on), and so not in the nvml.h that is built with.
+// New in NVML 13 (drivers since 580), and so not in the nvml.h of this build.
 struct GantryNvmlAddressingMode {
   unsigned version;  // kAddressingModeVersion
   unsigned value;    // 0 none, 1 HMM, 2 ATS
@@ -20,8 +20,8 @@ extern "C" nvmlReturn_t nvmlDeviceGetAddressingMode(nvmlDevice_t device,
 // CMakeLists.txt) forbids it, and every version is named here.
 namespace gantry::nvml {
 
-// The functions of NVML that we call, without their prefix "nvml". A null one is missing in this
-// driver's library.
+// The functions of NVML in use, without their prefix "nvml". Null if this driver's library lacks
+// it.
 #define GANTRY_NVML_FUNCTIONS(X)              \
   X(Init_v2)                                  \
   X(Shutdown)                                 \
@@ -132,7 +132,7 @@ struct Symbols {
 #undef GANTRY_NVML_POINTER
 };
 
-// Calls one function; a missing one is FUNCTION_NOT_FOUND, as NVML itself would say.
+// Calls one function; a missing one is FUNCTION_NOT_FOUND, as NVML itself would return.
 template <typename... Parameters, typename... Arguments>
 nvmlReturn_t Call(nvmlReturn_t (*function)(Parameters...), Arguments... arguments) {
   return function == nullptr ? NVML_ERROR_FUNCTION_NOT_FOUND : function(arguments...);
@@ -141,8 +141,8 @@ nvmlReturn_t Call(nvmlReturn_t (*function)(Parameters...), Arguments... argument
 // The handle of a GPU or MIG device.
 Result<nvmlDevice_t> HandleOf(const Symbols& symbols, const std::string& uuid);
 
-// Whether a GPU reads the CPU's memory by the CPU's own page tables. As NVIDIA's tools count: one
-// whose driver does not know the question does not. nullopt: it gives no answer.
+// Whether a GPU reads the CPU's memory by the CPU's own page tables. As in NVIDIA's tools, false if
+// its driver lacks the function. nullopt: no answer.
 std::optional<bool> IsCoherent(const Symbols& symbols, nvmlDevice_t device);
 
 // "0000:3b:00.0" as sysfs spells it, from the fields of a PCI info.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How near are two GPUs to each other? NVML tells the PCIe part pair by pair, and NVLink link by
-// link: each link of a GPU names the PCI address of its other end, which is the other GPU's on
-// boards that are wired directly, and an NVSwitch's on boards where all GPUs meet in switches.
-// There every pair is joined by as many links as the one with fewer has.
+// How near are two GPUs to each other? NVML reports PCIe by pair, and NVLink by link: each link of
+// a GPU names the PCI address of its other end. That is the other GPU's on directly wired boards,
+// and an NVSwitch's on boards with switches, where every pair has as many links as the GPU with
+// fewer.
 #include <algorithm>
 #include <map>
 
@@ -91,7 +91,8 @@ Topology Library::Distances(const std::vector<Device>& devices) const {
                &level) == NVML_SUCCESS) {
         pair.ancestor = ToAncestor(level);
       }
-      // A link that just went down may be told by one end only: the pair has what both agree on.
+      // A link that just went down may be reported by one end only: a pair has the links that both
+      // report.
       pair.nvlinks = std::min(LinksTo(links[a], devices[b].pci_bus_id),
                               LinksTo(links[b], devices[a].pci_bus_id));
       pair.switch_links = std::min(links[a].to_switch, links[b].to_switch);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// May a DaemonSet of NVIDIA's operator stay as it is? Ours would write another template for the
-// same settings (its init containers wait otherwise, its scripts are its own), which would end
-// every pod for nothing. So the template stays until the policy asks for something else: what ours
-// would have written is remembered as a number. Its own hash annotation stays too, by which
-// NVIDIA's operator knows its work again when it comes back.
+// Can a DaemonSet of NVIDIA's operator be left unchanged? Gantry would write another template for
+// the same settings (other init containers, other scripts), which would restart every pod for
+// nothing. So the template is kept until the policy requests something else; a hash of Gantry's
+// rendering is recorded. NVIDIA's own hash annotation is kept too, by which its operator would
+// recognise the DaemonSet.
 
 #include "operator/adopt.h"
 
@@ -32,13 +32,13 @@ const Json* Named(const Json& list, std::string_view name) {
   return found == list.end() ? nullptr : &*found;
 }
 
-// A container of our image, which NVIDIA's operator has no counterpart for.
+// A container of Gantry's image without a counterpart in NVIDIA's operator.
 bool IsWaiter(const Json& container) {
   const Json& command = ListAt(container, "command");
   return !command.empty() && command.front() == "await-status";
 }
 
-// Whether its arguments are a script: the words of it are the writer's own.
+// Whether its arguments are a script, which differs between the operators.
 bool RunsScript(const Json& container) {
   const Json& command = ListAt(container, "command");
   const Json& args = ListAt(container, "args");
@@ -46,7 +46,7 @@ bool RunsScript(const Json& container) {
          args.front().get<std::string>().find(' ') != std::string::npos;
 }
 
-// Where the files of a volume come from.
+// The source of a volume's files.
 Json SourceOf(const Json& pod, const std::string& volume) {
   const Json* found = Named(ListAt(pod, "volumes"), volume);
   if (found == nullptr) {
@@ -77,7 +77,7 @@ bool HasVariables(const Json& container, const Json& observed) {
   return std::ranges::all_of(ListAt(container, "env"), [&](const Json& variable) {
     const std::string name = TextAt(variable, "name");
     if (variable.contains("valueFrom") || name == names::kDriverConfigDigest) {
-      return true;  // the same for every policy, or made from all that is compared here
+      return true;  // the same for every policy, or made from the fields compared here
     }
     const Json* other = Named(variables, name);
     return other != nullptr && !other->contains("valueFrom") &&
@@ -101,7 +101,7 @@ bool IsMet(const Json& container, const Json& pod, const Json* observed, const J
          HasVariables(container, *observed) && HasMounts(container, pod, *observed, observed_pod);
 }
 
-// Labels that a chart puts on every pod to say which chart it was.
+// The chart's labels, which are on every pod.
 bool IsOfChart(const std::string& label) {
   return label == "helm.sh/chart" || label == names::kManagedBy;
 }
@@ -121,8 +121,8 @@ bool HasPullSecrets(const Json& pod, const Json& observed) {
   });
 }
 
-// The desired one for the nodes that the observed one is for, if both are a driver's: its nodes are
-// no matter of what its pods are.
+// The desired DaemonSet with the observed one's node selector, if both are a driver's: a driver's
+// nodes do not matter for its pods' template.
 Json ForTheSameNodes(const Json& desired, const Json& observed) {
   const Json* nodes = At(observed, "spec.template.spec.nodeSelector");
   if (nodes == nullptr || At(desired, {"metadata", "labels", names::kDriverSystem}) == nullptr) {
@@ -133,7 +133,7 @@ Json ForTheSameNodes(const Json& desired, const Json& observed) {
   return same;
 }
 
-// Made by NVIDIA's operator, and not ours since.
+// Made by NVIDIA's operator, and not written by Gantry since.
 bool IsNvidias(const Json& set) {
   return kube::AnnotationOf(set, names::kLastAppliedHash) != nullptr &&
          kube::AnnotationOf(set, names::kRendering) == nullptr;

@@ -5,15 +5,14 @@
 
 namespace gantry::gpu_operator {
 
-// What is to be there in the place of a desired object, where `observed` is there under its name:
-// the desired one (with the content that OpenShift writes into it), or, of a DaemonSet that
-// NVIDIA's operator made as the policy still asks for it, that one with our marks. Its pods stay as
-// they are.
+// The object to store instead of `observed`: the desired one (with the content that OpenShift
+// writes into it). Or the observed one with Gantry's marks, if it is a DaemonSet of NVIDIA's
+// operator that still meets the policy; its pods keep running.
 Json InPlaceOf(const Json& desired, const Json& observed);
 
-// Whether the pods of a DaemonSet are what the policy asks for, whoever wrote its template: every
-// container of NVIDIA's images has the images, variables, arguments, resources and files that the
-// desired one has, and the pods go to the same nodes. What else is there is not looked at.
+// Whether the pods of a DaemonSet meet the policy, whichever operator wrote its template: every
+// container of NVIDIA's images has the desired images, variables, arguments, resources and files,
+// and the pods run on the same nodes. Other fields are ignored.
 bool MeetsPolicy(const Json& desired, const Json& observed);
 
 }  // namespace gantry::gpu_operator

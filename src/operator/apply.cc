@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How does a plan come to the cluster? Objects are created and replaced whole. An object that is
-// there without our label (made by hand, or left by another release) is found when its creation is
-// refused, and taken over. One whose change is refused because a field can't be changed (a
-// binding's role) is made anew, except DaemonSets, whose pods would go.
+// How is a plan applied to the cluster? Objects are created and replaced entirely. An existing
+// object without Gantry's label (made by hand, or left by another release) is found when its
+// creation is rejected, and taken over. If a change is rejected because a field is immutable (a
+// binding's role), the object is recreated, except DaemonSets, whose pods would be deleted.
 
 #include "operator/apply.h"
 
@@ -42,7 +42,7 @@ std::map<ObjectKey, Json> Parsed(
 Plan Applier::Compare(const std::vector<const Json*>& desired,
                       const std::set<Incomplete>& incomplete) {
   auto owned = view_.Owned();
-  // As a rule nothing but the DaemonSets' counts has changed: then nothing has to be parsed.
+  // Usually only the DaemonSets' counts have changed: then nothing has to be parsed.
   std::vector<Json> unsettled;
   std::map<ObjectKey, Hashes> looked_at;
   for (const Json* object : desired) {
@@ -124,7 +124,7 @@ Status Applier::Replace(const Json& object) {
     return !stored.has_value() && stored.error().kind == ErrorKind::kInvalid;
   };
   if (is_invalid()) {
-    // RuntimeClasses are changed only by who says which version was seen.
+    // A RuntimeClass is only changed with the resourceVersion that was read.
     TRY_ASSIGN(const Json present, client_.Get(kind, PlaceOf(key)));
     Json versioned = object;
     versioned["metadata"]["resourceVersion"] = kube::ResourceVersionOf(present);

@@ -12,17 +12,17 @@
 
 namespace gantry::gpu_operator {
 
-// Carries plans out, and remembers how the API server stores what it was given: an object that it
-// normalises in a way the plan does not foresee is written once, not for ever.
+// Applies plans, and remembers how the API server stores what was written: an object that it
+// normalises in a way the plan does not foresee is written once, not in a loop.
 class Applier {
  public:
   Applier(kube::Client& client, View& view) : client_(client), view_(view) {}
 
-  // The plan for these objects against what the view shows; see MakePlan.
+  // The plan for these objects against the view; see MakePlan.
   Plan Compare(const std::vector<const Json*>& desired, const std::set<Incomplete>& incomplete);
-  // What the view shows of these objects.
+  // The view of these objects.
   [[nodiscard]] std::map<ObjectKey, Json> Owned(const std::vector<ObjectKey>& keys) const;
-  // Everything that can be written is; the first error is returned. Blocks for the requests.
+  // Writes everything that it can; returns the first error. Blocks for the requests.
   Status Apply(const Plan& plan);
 
  private:
@@ -34,7 +34,7 @@ class Applier {
   kube::Client& client_;
   View& view_;
   using Hashes = std::pair<size_t, size_t>;
-  // What was asked for and what is there for it and needs no change, as hashes.
+  // Hashes of desired objects and of the stored ones that need no change.
   std::map<ObjectKey, Hashes> settled_;
 };
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The API server looks for a definition's objects before it lets the definition go. If its own word
-// of that meets another change of the definition it drops the matter and counts on that change to
-// bring it back, which a change of its condition Terminating does not: the definition then stays
-// until the next resync, for up to five minutes (Kubernetes 1.36, crd_finalizer). Any other change
-// brings it back at once.
+// When is the deletion of a CRD complete? The API server deletes a CRD's objects first. If its
+// status update for that conflicts with another change, it drops the key and relies on that change
+// to requeue it, but a change of the condition Terminating does not. The CRD then stays until the
+// next resync, for up to five minutes (Kubernetes 1.36, crd_finalizer). Any other change requeues
+// it at once.
 
 #include "operator/await_gone.h"
 
@@ -22,7 +22,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr const kube::Kind& kDefinition = kube::kinds::kCustomResourceDefinition;
-constexpr milliseconds kDropsIt(5000);  // what goes by itself has gone by then, as a rule
+constexpr milliseconds kDropsIt(5000);  // a normal deletion is usually complete by then
 
 void AskAgain(kube::Client& client, const std::string& name) {
   const auto asked = client.MergePatch(

@@ -10,14 +10,13 @@
 
 namespace gantry::gpu_operator {
 
-// Annotation of a custom resource definition that does not go: when the API server was last asked
-// to look at it again.
+// Annotation of a CRD whose deletion is stuck: when it was last changed so that the API server
+// requeues it.
 inline constexpr char kAskedToGo[] = "nvidia.com/gpu-operator.asked-to-go";
 
-// Waits until custom resource definitions that are being deleted are gone; one that is there and is
-// not being deleted has been made again, and counts as gone. Blocks; needs the verbs list
-// and watch. kTimeout: some are still there, and why the first is; kDenied: they may not be
-// watched.
+// Waits until CRDs that are being deleted are gone; an existing one that is not being deleted was
+// created again, and counts as gone. Blocks; needs the verbs list and watch. kTimeout: some still
+// exist, with the reason for the first; kDenied: no right to watch them.
 Status AwaitGone(kube::Client& client, std::set<std::string> definitions,
                  std::chrono::milliseconds at_most);
 

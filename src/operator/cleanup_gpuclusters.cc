@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// How is a GPUCluster deleted that NVIDIA's operator has left?
 #include "operator/cleanup_gpuclusters.h"
 
 #include <CLI/CLI.hpp>
@@ -24,7 +25,7 @@ Status Delete(kube::Client& client, const std::string& name) {
   const auto stored = client.Get(policy::kGpuCluster, key);
   const Status asked = stored.has_value() ? client.Delete(policy::kGpuCluster, key)
                                           : Status(std::unexpected(stored.error()));
-  // Absent, or of a kind that nobody has defined.
+  // Absent, or of a kind that the API server does not serve.
   if (!asked.has_value() && asked.error().kind == ErrorKind::kNotFound) {
     log::Info("there is no GPUCluster {}", name);
     return {};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What do all nodes together say? Counts of nodes on which a DaemonSet should have a pod are made
-// here as the DaemonSet controller makes them (label and taints), so that a DaemonSet that has not
-// been looked at yet, with 0 pods desired, is told from one that has nothing to do.
+// What is known of all nodes together? The nodes on which a DaemonSet should have a pod are counted
+// as the DaemonSet controller does (label and taints), to distinguish a DaemonSet that it has not
+// reconciled yet, with 0 pods desired, from one without nodes.
 
 #include "operator/cluster_facts.h"
 
@@ -55,17 +55,16 @@ std::string_view RuntimeName(std::string_view scheme) {
   return scheme == "cri-o" ? "crio" : scheme == "containerd" || scheme == "docker" ? scheme : "";
 }
 
-// What counts here of a node's labels, as views into them: this is asked of every node at every
-// change of one.
+// The relevant labels of a node, as views: they are read for every node at every change of one.
 struct NodeMarks {
   std::string_view present;
   std::optional<std::string_view> validation;
-  bool validated = false;  // a validator is there, and its word is news
+  bool validated = false;  // a validator runs there, and its verdict counts
   std::string_view mps_capable;
   std::string_view system_id;
   std::string_view system_version;
   std::string_view rhcos;
-  std::vector<std::string_view> deployed;  // operands whose deploy label says true
+  std::vector<std::string_view> deployed;  // operands whose deploy label is "true"
 };
 
 NodeMarks NodeMarksOf(std::string_view packed) {
@@ -137,7 +136,7 @@ std::vector<std::string> OtherRuntimes(const ClusterFacts& cluster, std::string_
   return others;
 }
 
-// Kubernetes' own taints come and go with the node's condition; nobody need tolerate them.
+// Kubernetes' own taints follow the node's condition; no pod needs to tolerate them.
 bool IsToBeTolerated(const Taint& taint) {
   return !taint.key.starts_with(policy::kNodeConditionTaints) && !policy::PassesByItself(taint.key);
 }

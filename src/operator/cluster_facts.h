@@ -13,52 +13,52 @@
 
 namespace gantry::gpu_operator {
 
-// What the operator knows about all nodes together. Lists of names are in order.
+// Facts on all nodes together. Lists of names are in order.
 struct ClusterFacts {
   int nodes = 0;
   int gpu_nodes = 0;
   int described = 0;                       // nodes with labels of node feature discovery
-  bool foreign_nfd = false;                // another node feature discovery is at work
+  bool foreign_nfd = false;                // another node feature discovery is running
   std::vector<std::string> undescribed;    // Linux nodes, Ready, without such labels
-  std::vector<std::string> gpus_gone;      // nodes that had GPUs, and were seen to have none
+  std::vector<std::string> gpus_gone;      // nodes that had GPUs, and have none now
   std::vector<std::string> gpu_not_ready;  // GPU nodes that are not Ready
   // Ready, device plugin wanted, and no GPU allocatable.
   std::vector<std::string> gpu_without_resource;
-  std::vector<std::string> not_validated;  // Ready, and found broken: "node (reason: a sentence)"
-  // Deploy label suffix -> nodes that have it, and those of them on which that DaemonSet should
-  // have a pod.
+  std::vector<std::string> not_validated;  // Ready, validation failed: "node (reason: a sentence)"
+  // Deploy label suffix -> nodes with it, and those of them on which that DaemonSet should have a
+  // pod.
   std::map<std::string, int, std::less<>> labelled;
   std::map<std::string, int, std::less<>> expected;
   // GPU nodes on which no operand runs because of a taint, as "node: key=value:Effect".
   std::vector<std::string> untolerated;
-  // GPU nodes by container runtime, as the toolkit's RUNTIME has it: containerd, crio, docker.
+  // GPU nodes by container runtime, as in the toolkit's RUNTIME: containerd, crio, docker.
   std::map<std::string, std::vector<std::string>, std::less<>> runtimes;
-  bool system_known = false;       // some GPU node says which system it runs
+  bool system_known = false;       // some GPU node has labels of its system
   std::vector<std::string> rhcos;  // versions of RHCOS on GPU nodes, each once, in order
   bool operator==(const ClusterFacts&) const = default;
 };
 
 using NamedNodes = std::vector<std::pair<std::string, const NodeFacts*>>;
 
-// Tolerations are those of the operands (core/v1 Toleration). `broken` says what the validator
-// found wrong with a node, in a sentence; empty: only the word on the Node is known.
+// Tolerations are those of the operands (core/v1 Toleration). `broken` returns the validator's
+// message on a node; empty: only the reason on the Node is known.
 ClusterFacts Summarize(const NamedNodes& nodes, const Json& tolerations,
                        const std::function<std::string(const std::string& node)>& broken);
 
-// The runtime that operands are set up for which don't find a node's by themselves: the one that
-// they are set up for already, while a node has it, whoever joins; else containerd if any has it.
+// The runtime for operands that don't detect a node's: the one that they are configured for
+// already, as long as a node has it; else containerd if any node has it.
 std::string RuntimeFor(const ClusterFacts& cluster, std::string_view there);
 // Nodes with another one: "a (crio)".
 std::vector<std::string> OtherRuntimes(const ClusterFacts& cluster, std::string_view runtime);
 
-// As NVIDIA's driver images are tagged for a system: some keep their drivers through minor
-// versions. Empty if the system is not known.
+// The tag of NVIDIA's driver images for a system: some keep their drivers through minor versions.
+// Empty if the system is not known.
 std::string SystemTag(std::string_view id, std::string_view version);
 
 // The taint that keeps a DaemonSet with these tolerations off the node, or nullptr. Counts the
 // tolerations that the DaemonSet controller adds by itself.
 const Taint* Untolerated(const std::vector<Taint>& taints, const Json& tolerations);
-// Whether somebody is to tolerate it: not what goes by itself.
+// Whether a user should tolerate it: false for a temporary taint.
 bool IsToBeTolerated(const Taint& taint);
 // "node: key=value:Effect".
 std::string UntoleratedText(const std::string& node, const Taint& taint);

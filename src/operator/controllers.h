@@ -24,8 +24,8 @@ namespace gantry::gpu_operator {
 inline constexpr kube::Backoff kControllerBackoff{.base = std::chrono::milliseconds(100),
                                                   .limit = std::chrono::seconds(30)};
 
-// A controller of one key, the entire cluster. Changes come in groups and are worked out once: the
-// first of many is quick, and what comes right after it is seen together.
+// A controller of one key, the entire cluster. Changes come in groups: the first of many is handled
+// at once, and the next ones together.
 class ClusterController {
  public:
   // Passes are at least `pace` apart. `reconcile` is one pass; one thread runs it.
@@ -43,8 +43,8 @@ class ClusterController {
   kube::Controller controller_;
 };
 
-// The view, what decides on it, and the controllers between them. A new controller has a line
-// below, one in all(), and what triggers it in the constructor.
+// The view, the reconcilers, and the controllers between them. A new controller gets a line below,
+// one in all(), and its triggers in the constructor.
 class Controllers {
  public:
   // The client and the settings outlive it; `identity` names this process in events.
@@ -53,9 +53,9 @@ class Controllers {
   Controllers(const Controllers&) = delete;
   Controllers& operator=(const Controllers&) = delete;
 
-  // Returns at once. Nothing is decided before everything was seen.
+  // Returns at once. No controller decides before everything was seen.
   void Start();
-  // Blocks until the passes that run have ended.
+  // Blocks until running passes have ended.
   void Stop();
   // For /metrics.
   [[nodiscard]] std::string FormatMetrics();
@@ -63,14 +63,14 @@ class Controllers {
  private:
   static constexpr std::chrono::milliseconds kClusterPace{250};
   static constexpr std::chrono::milliseconds kUpgradesPace{100};
-  // An API server answers several at once; more only wait there.
+  // An API server handles several at once; more would only wait there.
   static constexpr int kNodeWorkers = 4;
   [[nodiscard]] std::array<kube::Controller*, 3> all() {
     return {&cluster_.controller(), &nodes_, &upgrades_.controller()};
   }
 
   kube::EventRecorder events_;
-  // Before the view, whose watches fill their queues to the last.
+  // Declared before the view, whose watches fill their queues until they end.
   ClusterController cluster_{"clusterpolicy", kClusterPace,
                              [this] { return reconciler_.Reconcile(); }};
   kube::Controller nodes_{"node-labels",

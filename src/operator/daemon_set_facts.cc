@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What of a DaemonSet decides anything?
+// Which fields of a DaemonSet matter?
 
 #include "operator/daemon_set_facts.h"
 

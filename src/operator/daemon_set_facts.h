@@ -5,7 +5,7 @@
 
 namespace gantry::gpu_operator {
 
-// Numbers of a DaemonSet's status (apps/v1), and of its metadata.
+// Numbers from a DaemonSet's status (apps/v1) and metadata.
 struct DaemonSetFacts {
   long long generation = 0;
   long long observed_generation = -1;
@@ -14,7 +14,7 @@ struct DaemonSetFacts {
   int available = 0;
   int unavailable = 0;
   bool on_delete = false;
-  int current = 0;  // nodes that have a pod, of those that are to have one
+  int current = 0;  // nodes that have a pod, of those that should have one
   bool operator==(const DaemonSetFacts&) const = default;
 };
 DaemonSetFacts ProjectDaemonSet(const Json& daemon_set);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What does a policy ask of the cluster, and is the cluster so? Joins the decisions of this folder
-// about drivers, labels, upgrades and operands into one, from one observation.
+// What does a policy request of the cluster, and does the cluster meet it? Joins this folder's
+// decisions about drivers, labels, upgrades and operands into one, from one observation.
 
 #include "operator/decide_cluster.h"
 
@@ -19,8 +19,8 @@
 namespace gantry::gpu_operator {
 namespace {
 
-// All of them own what is made: the garbage collector ends pods within milliseconds when the only
-// owner of their DaemonSet goes, before anybody could give it another.
+// All of them own the objects: the garbage collector deletes pods within milliseconds after the
+// only owner of their DaemonSet is deleted, before it could get another owner.
 Json ReferencesTo(const std::vector<Json>& owners) {
   Json references = Json::array();
   for (const Json& owner : owners) {
@@ -55,7 +55,7 @@ DesiredObjects AllOf(const std::vector<Json>& owners, const std::vector<DesiredO
   return desired;
 }
 
-// Says it of the NVIDIADrivers that they concern.
+// Adds it to the NVIDIADrivers that it concerns.
 void ReportDoubles(const std::vector<Double>& doubles, DriverPlan& plan) {
   for (const Double& twice : doubles) {
     for (DriverOutcome& driver : plan.drivers) {
@@ -70,7 +70,7 @@ void ReportDoubles(const std::vector<Double>& doubles, DriverPlan& plan) {
 
 Json TolerationOf(const std::string& taint) { return {{"key", taint}, {"operator", "Exists"}}; }
 
-// A policy's drivers, by the nodes that they are for.
+// A policy's drivers, by their nodes.
 struct DriversByNode {
   DriverDivision own;
   DriverDivision host;  // of virtual GPUs
@@ -110,7 +110,7 @@ LabelRules RulesFor(const ClusterInput& input, const DriversByNode& division,
       rules.upgraded_drivers.insert(driver);
     }
   }
-  // DaemonSets that are still there would end their pods with the label that they select by.
+  // Existing DaemonSets would delete their pods with the label that they select by.
   rules.driver_systems |= !input.seen.driver_sets.empty() || !input.seen.host_driver_sets.empty();
   rules.open_drivers = division.own.open;
   std::ranges::copy(division.host.open, std::back_inserter(rules.open_drivers));
@@ -120,7 +120,7 @@ LabelRules RulesFor(const ClusterInput& input, const DriversByNode& division,
   return rules;
 }
 
-// Whether the workers of node feature discovery are to be on some nodes only.
+// Whether the workers of node feature discovery should run on some nodes only.
 bool ChoosesNodes(const Json& worker_pod) {
   return std::ranges::any_of(
       std::to_array<const char*>({"nodeSelector", "affinity", "tolerations"}),
@@ -210,7 +210,7 @@ VerdictInput VerdictInputOf(const ClusterInput& input, const ClusterDecision& de
   judged.driver_upgrades = result.upgrades.status;
   if (const Json* known = At(owner, "status.driverUpgrades");
       known != nullptr && !decision.upgrades.empty() && !result.upgrades.on) {
-    judged.driver_upgrades = *known;  // this process has not looked at them yet
+    judged.driver_upgrades = *known;  // this process has not observed them yet
   }
   judged.driver_upgrades_summary = result.upgrades.summary;
   judged.drivers_unfinished = input.policy.driver_options.crd && result.upgrades.unfinished;

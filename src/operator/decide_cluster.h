@@ -19,22 +19,22 @@
 
 namespace gantry::gpu_operator {
 
-// What a pass decides on. All of it outlives the decision.
+// The input of a pass. All of it outlives the decision.
 struct ClusterInput {
-  // In whose name everything is done, the first answers for it; none: only NVIDIADrivers count.
+  // The policies that own the objects; the first gets the status. None: only NVIDIADrivers count.
   const std::vector<Json>& owners;
-  const policy::LaidOver& asked;        // what the owners ask for, as a ClusterPolicy
-  const policy::ClusterPolicy& policy;  // the same, read; see WithStartupTaint
+  const policy::LaidOver& asked;        // the owners' request, as a ClusterPolicy
+  const policy::ClusterPolicy& policy;  // the same, parsed; see WithStartupTaint
   const std::vector<Json>& drivers;     // NVIDIADrivers, by name
   const Settings& settings;
   const ClusterObservation& seen;
-  bool foreign_nfd = false;  // another node feature discovery is at work
+  bool foreign_nfd = false;  // another node feature discovery is running
 };
 
-// All objects that are to be there. They belong to the operands and to the drivers.
+// All desired objects, of the operands and of the drivers.
 struct DesiredObjects {
   std::vector<const Json*> objects;
-  std::set<Incomplete> incomplete;  // what can't be made
+  std::set<Incomplete> incomplete;  // objects that can't be made
   std::vector<Double> doubles;
 };
 
@@ -46,9 +46,9 @@ struct ClusterDecision {
   bool drivers_on = false;  // NVIDIADrivers count
   bool node_features = false;
   ToolkitState toolkit;
-  std::string runtime;  // that operands are set up for which don't find a node's by themselves
-  std::vector<std::string> monitors_that_cant_be;  // as desired/monitoring.h has them
-  // By operand: why nodes are left without a driver.
+  std::string runtime;                             // for operands that don't detect a node's
+  std::vector<std::string> monitors_that_cant_be;  // as in desired/monitoring.h
+  // By operand: why nodes have no driver.
   std::map<policy::OperandId, std::vector<std::string>> left_out;
   DriverPlan drivers;
   upgrade::Policies upgrades;
@@ -57,15 +57,15 @@ struct ClusterDecision {
   DesiredObjects desired;
 };
 
-// The policy with what nodes are tainted with until they are ready; `taint`: its key, empty: none.
+// The policy with a toleration of the start-up taint; `taint`: its key, empty: none.
 policy::ClusterPolicy WithStartupTaint(policy::ClusterPolicy policy, const std::string& taint);
 
-// Why NVIDIADrivers don't count; empty: they do. `owner` null: there is no policy.
+// Why NVIDIADrivers don't count; empty: they do. `owner` null: no policy.
 std::string DriversOff(const Json& owner, const policy::ClusterPolicy& policy);
 
 ClusterDecision DecideCluster(const ClusterInput& input, OperandCache& operands);
 
-// What the cluster is like once a decision was carried out, or held back.
+// The cluster after a decision was applied, or held back.
 struct ClusterResult {
   const std::map<std::string, DaemonSetFacts>& daemon_sets;  // by name
   const ClusterFacts& cluster;                               // see Describable
@@ -76,12 +76,11 @@ struct ClusterResult {
   std::vector<std::string> outdated_definitions;
 };
 
-// Without nodes that no worker of node feature discovery is to describe, where the chart's values
-// choose nodes for them.
+// Without the nodes on which the chart's values let no worker of node feature discovery run.
 ClusterFacts Describable(ClusterFacts cluster, const Json& worker_pod,
                          const std::map<std::string, DaemonSetFacts>& daemon_sets);
 
-// What the first owner is judged by. The decision and the result outlive it.
+// The input for the first owner's verdict. The decision and the result outlive it.
 VerdictInput VerdictInputOf(const ClusterInput& input, const ClusterDecision& decision,
                             const ClusterResult& result);
 

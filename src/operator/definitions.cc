@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What becomes of a CustomResourceDefinition at an upgrade? Its spec becomes the one of this
-// version, and what others have written on its metadata stays. A definition of NVIDIA's operator is
-// taken over; one that a node feature discovery beside ours has brought is not, as an
-// uninstallation of ours would then take it, and every feature of the nodes, away.
+// How does an upgrade change a CustomResourceDefinition? It gets this version's spec, and keeps
+// other writers' metadata. A CRD of NVIDIA's operator is taken over; one of another node feature
+// discovery is not, because an uninstallation would then delete it, and with it every NodeFeature.
 
 #include "operator/definitions.h"
 

@@ -10,24 +10,24 @@
 
 namespace gantry::gpu_operator {
 
-// The CustomResourceDefinitions among the documents of a YAML text, which may be none. kInvalid if
-// it is no YAML, or one has no name.
+// The CustomResourceDefinitions among the documents of a YAML file, possibly none. kInvalid if it
+// is not YAML, or one has no name.
 Result<std::vector<Json>> ParseDefinitions(std::string_view yaml);
 
-// Whether a definition in the cluster is not ours to change or to delete: those of node feature
-// discovery, unless they have our label.
+// Whether a CRD in the cluster must not be changed or deleted: node feature discovery's, unless it
+// has Gantry's label.
 bool IsAnothers(const Json& there);
 
-// The merge patch that makes of a definition in the cluster the one that is wanted.
+// The merge patch that turns a CRD in the cluster into the wanted one.
 Json DefinitionPatch(const Json& wanted);
 
-// Whether the API server has taken the kind up.
+// Whether the API server serves the kind.
 bool IsEstablished(const Json& definition);
 
 bool IsBeingDeleted(const Json& definition);
 
-// What the API server says about a definition that is being deleted and is still there; it says
-// nothing before it has looked for the definition's objects.
+// The API server's reason why a CRD that is being deleted still exists; empty before it has checked
+// the CRD's objects.
 std::string WhyStillThere(const Json& definition);
 
 }  // namespace gantry::gpu_operator

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Which DaemonSets does a ClusterPolicy's driver come to? An image is made for one system, and
-// perhaps for one kernel of it or for one version of RHCOS, so the nodes are divided by these: what
-// a node runs decides about that node and about no other. A DaemonSet that is there keeps its name,
-// whoever comes later, because another name or another system would end its pods and take the
-// driver from under the workloads. One of an earlier release, or of NVIDIA's operator, selects
-// nodes of every system; it keeps that selector until a node comes that it must not take.
+// Into which DaemonSets is a ClusterPolicy's driver divided? An image is for one system, and
+// perhaps for one kernel of it or one version of RHCOS, so the nodes are divided by these: a node's
+// system decides about that node only. An existing DaemonSet keeps its name, whatever nodes join,
+// because another name or system would delete its pods and unload the driver under the workloads.
+// One of an earlier release, or of NVIDIA's operator, selects nodes of every system; it keeps that
+// selector until a node joins that it must not select.
 
 #include "operator/driver_division.h"
 
@@ -38,7 +38,7 @@ struct Group {
   std::string id;  // of the system
   std::vector<std::string> names;
   std::vector<std::string_view> labels;   // packed, of each
-  const DriverSetThere* there = nullptr;  // the DaemonSet that serves it
+  const DriverSetThere* there = nullptr;  // its existing DaemonSet
   [[nodiscard]] std::string tag() const {
     return value.ends_with(kCrio) ? value.substr(0, value.size() - kCrio.size()) : value;
   }
@@ -48,7 +48,7 @@ bool IsDeployLabel(std::string_view key) { return key.starts_with(names::kDeploy
 
 bool IsDigest(const std::string& image) { return image.find("sha256:") != std::string::npos; }
 
-// Whether the selector, but for deploy labels, takes a node with these packed labels.
+// Whether the selector, without deploy labels, matches a node with these packed labels.
 bool Takes(const Labels& selector, std::string_view labels) {
   return std::ranges::all_of(selector, [&](const auto& label) {
     return IsDeployLabel(label.first) ||
@@ -56,7 +56,7 @@ bool Takes(const Labels& selector, std::string_view labels) {
   });
 }
 
-// "ubuntu22.04" -> "ubuntu", for a node whose other labels are gone.
+// "ubuntu22.04" -> "ubuntu", for a node without its other labels.
 std::string IdOf(std::string tag) {
   while (!tag.empty() &&
          (tag.back() == '.' || std::isdigit(static_cast<unsigned char>(tag.back())) != 0)) {
@@ -113,7 +113,7 @@ class Divider {
   }
 
  private:
-  // Those that have a DaemonSet first, for they have its name; then the largest.
+  // Groups with a DaemonSet first, since they have its name; then the largest.
   static std::tuple<bool, long, std::string, std::string, std::string> Order(const Group* group) {
     return {group->there == nullptr, -static_cast<long>(group->names.size()), group->value,
             group->kernel, group->rhcos};
@@ -129,7 +129,7 @@ class Divider {
     const std::string wanted = value(prefix + ask_.deploy);
     Group group;
     group.value = value(names::kDriverSystem);
-    // Its deploy label waits until a DaemonSet of another system would leave it alone.
+    // Its deploy label waits until no DaemonSet of another system would select it.
     const bool waits =
         wanted.empty() && !group.value.empty() && !value(prefix + ask_.beside).empty();
     if (wanted == "false" || (wanted.empty() && !waits)) {
@@ -148,7 +148,7 @@ class Divider {
     known.labels.push_back(labels);
   }
 
-  // Gives the DaemonSet the group whose driver it has.
+  // Assigns the DaemonSet the group whose driver it has.
   static void Assign(const DriverSetThere& set, const std::vector<Group*>& groups) {
     const auto serves = [&](const Group* group) {
       return group->there == nullptr &&
@@ -162,7 +162,7 @@ class Divider {
     }
   }
 
-  // An image for one system is no driver for the others.
+  // An image for one system is not a driver for others.
   void LeaveOut(std::vector<Group*>& groups) {
     const std::string only = SystemOfImage(ask_.image);
     if ((!IsDigest(ask_.image) || ask_.precompiled) && only.empty()) {
@@ -208,8 +208,8 @@ class Divider {
     division_.parts.sets.push_back(std::move(part));
   }
 
-  // Whether its selector can be left as it is: it takes all nodes of the group, and no others. A
-  // node that does not say its system would lose its driver by another selector.
+  // Whether its selector can stay unchanged: it matches all nodes of the group, and no others. A
+  // node without system labels would lose its driver with another selector.
   bool MayStayOpen(const Group& group) {
     const Labels& selector = group.there->nodes;
     const auto takes = [&](std::string_view labels) { return Takes(selector, labels); };
@@ -241,7 +241,7 @@ class Divider {
     return true;
   }
 
-  // NVIDIA's name if it is free, else one that tells more.
+  // NVIDIA's name if it is free, else a longer one.
   [[nodiscard]] std::string NewName(const Group& group) const {
     std::vector<std::string> choices;
     if (!group.kernel.empty()) {
@@ -253,7 +253,7 @@ class Divider {
     } else {
       choices = {ask_.set, format("{}-{}", ask_.set, group.value)};
     }
-    // Pods have the name of a DaemonSet for each version of RHCOS in a label.
+    // A label of the pods has the name of a DaemonSet for each version of RHCOS.
     const size_t longest = group.kernel.empty() ? 63 : 253;
     const std::string identity = format("{} {} {}", group.value, group.kernel, group.rhcos);
     for (const std::string& choice : choices) {
@@ -298,7 +298,7 @@ DriverSetThere DriverSetThereOf(const Json& daemon_set) {
       set.nodes.emplace(key, value.is_string() ? value.get<std::string>() : "");
     }
   }
-  // Said of the DaemonSet itself too, so that a selector that somebody edits is put back.
+  // Also set on the DaemonSet itself, so that an edited selector is restored.
   if (const Json* system = At(daemon_set, {"metadata", "labels", names::kDriverSystem})) {
     set.system = system->get<std::string>();
   }

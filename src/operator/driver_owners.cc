@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Which NVIDIADriver gives a node its driver? The one that selects it, else the default one. A node
-// that leaves its driver's DaemonSet loses the driver under its workloads, so in doubt nothing is
-// moved: where two select a node, or two are the default, or a selection is not known, the node
-// stays with the one it has. (NVIDIA's operator then moves no node at all.)
+// that leaves its driver's DaemonSet loses the driver under its workloads, so in doubt no node
+// moves: if two select a node, or two are the default, or a selection is not known, the node keeps
+// its present one. (NVIDIA's operator then moves no node at all.)
 
 #include "operator/driver_owners.h"
 

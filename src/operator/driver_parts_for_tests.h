@@ -12,7 +12,7 @@
 
 namespace gantry::gpu_operator {
 
-// A node that is to have a driver for containers and for virtual machines.
+// A node that needs a driver for containers and for virtual machines.
 inline NodeFacts DriverNode(const SystemFacts& system, const std::string& kernel,
                             const std::string& rhcos) {
   Labels labels = {{names::kGpuPresent, "true"},
@@ -32,8 +32,8 @@ inline NodeFacts DriverNode(const SystemFacts& system, const std::string& kernel
   return node;
 }
 
-// Fills in what the drivers of the context's policy come to on nodes of one system: one node for
-// each of its kernels, or of its versions of RHCOS.
+// Sets the driver parts of the context's policy for nodes of one system: one node for each of its
+// kernels, or of its versions of RHCOS.
 inline void DivideOn(const SystemFacts& system, Context& context) {
   if (system.tag.empty()) {
     return;

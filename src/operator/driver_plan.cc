@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What do the NVIDIADrivers of a cluster come to together? Each is for itself, so that a mistake in
-// one costs the others nothing; only the question whose node is whose is one for all. What can't be
-// made of one keeps what it has: its pods hold drivers that workloads use.
+// Which objects do all NVIDIADrivers of a cluster need? Each is planned alone, so that a mistake in
+// one does not affect the others; only the assignment of nodes is common. If one's objects can't be
+// made, the existing ones are kept: workloads use their drivers.
 
 #include "operator/driver_plan.h"
 
@@ -29,7 +29,7 @@ std::string SelectorText(const std::map<std::string, std::string>& nodes) {
   return Join(parts, ",");
 }
 
-// A label that no node can have; empty: there is none.
+// A label that no node can have; empty: none.
 std::string ImpossibleLabel(const std::map<std::string, std::string>& nodes) {
   for (const auto& [key, value] : nodes) {
     const bool has_prefix = key.find('/') != std::string::npos;
@@ -155,7 +155,7 @@ class Planner {
         Stay(outcome, "ReconcileFailed", objects.error().message);
         return;
       }
-      // Pools of one system share their account.
+      // Pools of one system share their service account.
       for (Json& made_object : *objects) {
         const std::string key =
             TextAt(made_object, "kind") + "/" + TextAt(made_object, "metadata.name");
@@ -173,7 +173,7 @@ class Planner {
   DriverPlan plan_;
 };
 
-// Of the ClusterPolicy's objects, those of its drivers.
+// The driver's objects among the ClusterPolicy's.
 bool IsDrivers(const ObjectKey& key) {
   return key.name.starts_with("nvidia-driver") || key.name == names::kTrustedCa ||
          key.name == "nvidia-vgpu-manager" || key.name.starts_with("nvidia-vgpu-manager-daemonset");

@@ -15,31 +15,30 @@
 
 namespace gantry::gpu_operator {
 
-// What one NVIDIADriver comes to.
+// The result for one NVIDIADriver.
 struct DriverOutcome {
   std::string name;
   std::string uid;
   Objects objects;
-  bool stays = false;  // what there is of its objects is left as it is
-  std::string state;   // set where the objects don't decide it: disabled, notReady
+  bool stays = false;  // its existing objects are kept unchanged
+  std::string state;   // set if the objects don't decide it: disabled, notReady
   std::string reason;  // NVIDIA's, with that state
   std::string message;
-  // Nodes that are to have its pod, and those of them that no taint keeps it off.
+  // Nodes that should have its pod, and those of them without a taint against it.
   int labelled = 0;
   int expected = 0;
-  std::vector<std::string> silent;       // of its nodes, those that don't say which system they run
-  std::vector<std::string> unmarked;     // nodes that are to be its own and are not yet
-  std::vector<std::string> untolerated;  // of its nodes, those that a taint keeps it off
-  std::string partly;                    // fields of its spec that are not acted on
-  // How its nodes' drivers are upgraded, if at all; an error: nobody knows.
+  std::vector<std::string> silent;       // its nodes without labels of their system
+  std::vector<std::string> unmarked;     // nodes that it selects and that are not labelled yet
+  std::vector<std::string> untolerated;  // its nodes with a taint against it
+  std::string partly;                    // fields of its spec without effect
+  // How its nodes' drivers are upgraded, if at all; an error: unknown.
   Result<policy::UpgradePolicy> upgrade = policy::UpgradePolicy();
 };
 
-// Whether its objects are all that there are to be: not while some of its nodes don't say for which
-// system they are to be made.
+// Whether its objects are complete: not while some of its nodes have no labels of their system.
 bool IsWhole(const DriverOutcome& driver);
 
-// What all of them come to.
+// The result for all of them.
 struct DriverPlan {
   DriverOwners owners;
   std::vector<DriverOutcome> drivers;  // as they came
@@ -48,31 +47,30 @@ struct DriverPlan {
 
 struct DriversAsked {
   std::vector<Json> objects;  // NVIDIADrivers, by name, none that is being deleted
-  std::string off;            // why they don't count; empty: they do
-  // By label selector, the nodes that it takes; what is not there is not known yet.
+  std::string off;            // why they don't count; empty: they count
+  // By label selector, the nodes that it matches; an absent one is not known yet.
   std::map<std::string, std::set<std::string>> selections;
   NamedNodes nodes;
-  Json tolerations = Json::array();  // of all operands, besides
+  Json tolerations = Json::array();  // of all operands, in addition
 };
 
-// The context's policy says what hosts are like; its ConfigMaps are those of NamedConfigMaps.
+// The context's policy has the host's settings; its ConfigMaps are those of NamedConfigMaps.
 DriverPlan PlanDrivers(const DriversAsked& asked, const Context& context);
 
-// How the nodes' drivers are upgraded, by the NVIDIADriver that they belong to; with an empty name
-// those of the ClusterPolicy.
+// The upgrade policies, by NVIDIADriver; the empty name is the ClusterPolicy's.
 upgrade::Policies UpgradesOf(const policy::ClusterPolicy& policy, const DriverPlan& drivers);
 
 // Whether a driver can't be judged before the nodes are labelled, for which `held` waits: some of
-// it is in there, or it has no nodes yet. What waits for others' sake is none of its own.
+// its objects are in `held`, or it has no nodes yet. Another driver's objects do not count.
 bool WaitsForLabels(const DriverOutcome& driver, const Plan& held);
 
-// The label selectors of which the nodes must be known ("a=b,c=d").
+// The label selectors whose nodes must be known ("a=b,c=d").
 std::set<std::string> SelectorsOf(const std::vector<Json>& drivers);
 std::set<std::string> NamedConfigMaps(const std::vector<Json>& drivers);
 
-// Drivers that go from a ClusterPolicy to NVIDIADrivers (`on`), or back: the DaemonSets' pods stay
-// until each node is upgraded, and so does what these pods use. `observed` are the objects as they
-// are, `live` the uids of the NVIDIADrivers that are there.
+// Moves drivers from a ClusterPolicy to NVIDIADrivers (`on`), or back: the DaemonSets' pods stay
+// until each node is upgraded, and so do the objects that these pods use. `observed` are the stored
+// objects, `live` the uids of the existing NVIDIADrivers.
 void HandOver(bool on, const std::map<ObjectKey, Json>& observed, const std::set<std::string>& live,
               Plan& plan);
 

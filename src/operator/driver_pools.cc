@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Which DaemonSets does a NVIDIADriver come to? An image is made for one system, and a precompiled
-// one for one kernel of it too, so its nodes are divided by these. A node counts once its label
-// says that it is the driver's: the DaemonSet selects by it.
+// Into which DaemonSets is a NVIDIADriver divided? An image is for one system, and a precompiled
+// one also for one kernel, so its nodes are divided by these. A node counts once it has the
+// driver's label, because the DaemonSet selects by it.
 
 #include "operator/driver_pools.h"
 

@@ -14,18 +14,18 @@ namespace gantry::gpu_operator {
 struct DriverPool {
   SystemFacts system;  // with the one kernel of a precompiled driver
   Json nodes;          // node selector
-  int labelled = 0;    // nodes that are to have its pod
-  int expected = 0;    // those of them that no taint keeps it off
+  int labelled = 0;    // nodes that should have its pod
+  int expected = 0;    // those of them without a taint against it
 };
 
 struct DriverPools {
-  std::vector<DriverPool> pools;      // by system and kernel
-  std::vector<std::string> silent;    // nodes that don't say which system they run
-  std::vector<std::string> unmarked;  // nodes that it asks for and that have no driver's label yet
-  std::vector<std::string> untolerated;  // nodes that a taint keeps it off, as UntoleratedText
+  std::vector<DriverPool> pools;         // by system and kernel
+  std::vector<std::string> silent;       // nodes without labels of their system
+  std::vector<std::string> unmarked;     // nodes that it selects and that are not labelled yet
+  std::vector<std::string> untolerated;  // nodes with a taint against it, as UntoleratedText
 };
 
-// Of the nodes with GPUs that are the driver's, by `owners` and by their label.
+// Divides the driver's GPU nodes, by `owners` and by their label.
 DriverPools SplitIntoPools(const std::string& name, const policy::DriverSelection& selection,
                            const policy::NvidiaDriver& driver, const DriverOwners& owners,
                            const NamedNodes& nodes);

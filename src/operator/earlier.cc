@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What was there before? An object that operands need may be there by somebody else's hand under
-// the same name: a distribution brings the RuntimeClass `nvidia`, with its own labels and perhaps
-// with another handler. It is taken over, since the operands can't do without, and given back when
-// the operator is uninstalled.
+// How is an existing object of another owner taken over and restored? An object that operands need
+// may already exist under its name: a distribution installs the RuntimeClass `nvidia`, with its own
+// labels and perhaps another handler. It is taken over, since the operands need it, and restored
+// when the operator is uninstalled.
 
 #include "operator/earlier.h"
 
@@ -17,7 +17,7 @@
 namespace gantry::gpu_operator {
 namespace {
 
-// By this operator, or by NVIDIA's.
+// Made by this operator, or by NVIDIA's.
 bool IsOperators(const Json& object) {
   const std::string* by = kube::LabelOf(object, names::kManagedBy);
   return (by != nullptr && *by == names::kManagedByGantry) ||

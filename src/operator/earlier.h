@@ -5,15 +5,15 @@
 
 namespace gantry::gpu_operator {
 
-// Annotation, in JSON: an object of others as it was before it was taken over, or the labels of the
-// operator's namespace as they were.
+// Annotation, in JSON: another owner's object as it was before it was taken over, or the earlier
+// labels of the operator's namespace.
 inline constexpr char kEarlier[] = "nvidia.com/gpu-operator.earlier";
 
-// The desired object in the place of the observed one. One that others have made is remembered in
-// an annotation (kEarlier), and has no owner: it does not go with the policy.
+// The desired object to replace the observed one. Another owner's object is recorded in an
+// annotation (kEarlier), and gets no owner reference: it is not deleted with the policy.
 Json WithEarlier(const Json& desired, const Json& observed);
 
-// The object as it was before it was taken over; null if it was the operator's from the beginning.
+// The object before it was taken over; null if the operator created it.
 Json EarlierOf(const Json& object);
 
 }  // namespace gantry::gpu_operator

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // What do NodeFeature objects and NodeFeatureRules change on a node? Labels, annotations, extended
-// resources and taints, each with a record of who said it, so that only a statement takes one away.
+// resources and taints, each with a record of its source, so that only its source removes it.
 
 #include "operator/feature_changes.h"
 
@@ -16,11 +16,10 @@
 namespace gantry::gpu_operator {
 namespace {
 
-// The source of labels that NodeFeatureRules bring, in the operator's record; no object has this
-// name.
+// The source, in the operator's record, of labels from NodeFeatureRules; no object has this name.
 constexpr char kRules[] = "NodeFeatureRule";
 
-// The objects that said something about this node before and don't now.
+// The objects that had labels for this node before and have none now.
 std::vector<std::string> Silent(const NodeFacts& node, const NamedFeatures& features) {
   std::vector<std::string> silent = SourceNames(node.features);
   std::erase_if(silent, [&](const std::string& object) {
@@ -30,8 +29,8 @@ std::vector<std::string> Silent(const NodeFacts& node, const NamedFeatures& feat
   return silent;
 }
 
-// Whether an object of ours is missing: it comes back, and until then rules see half of the node.
-// Others' objects may be gone for good, and hold nothing up.
+// Whether a Gantry operand's object is missing: it will come back, and until then rules see only
+// part of the node. Third parties' objects may be gone for good, and do not delay anything.
 bool IsHalfDescribed(const std::string& name, const NodeFacts& node,
                      const NamedFeatures& features) {
   return std::ranges::any_of(Silent(node, features), [&](const std::string& object) {
@@ -53,13 +52,13 @@ Labels RuleLabels(const RuleSays& says) {
   return labels;
 }
 
-// Labels of an NFD that was here before, which nobody of ours has said: they go once our worker has
-// described the node, because NFD would take them away too.
+// Labels of an earlier NFD that no Gantry operand has published: they are removed once Gantry's
+// worker has described the node, because NFD would remove them too.
 void DropForeign(const NodeFacts& node, const NamedFeatures& features, const RuleSays& says,
                  std::set<std::string>& dropped) {
   if (IsDescribed(features)) {
     for (const std::string& key : Split(node.nfd_labels.value_or(""), ',')) {
-      // The record is only somebody's word.
+      // The record is only an annotation that anyone may have written.
       if (std::string full = nfd::WithPrefix(key); MayBeFeature(full, says.label_policy)) {
         dropped.insert(std::move(full));
       }
@@ -67,14 +66,14 @@ void DropForeign(const NodeFacts& node, const NamedFeatures& features, const Rul
   }
 }
 
-// `half`: rules have seen half of the node.
+// `half`: rules have seen only part of the node.
 void ApplyFeatures(const NodeFacts& node, const NamedFeatures& features, const LabelRules& rules,
                    const RuleSays& says, const std::vector<std::string>& gone, bool half,
                    LabelEditor& editor) {
   FeatureSources sources = ParseSources(node.features);
   Labels said;
   std::set<std::string> dropped;
-  // A source's keys as they were and as they are; `keep`: those that it no longer says stay.
+  // A source's earlier and present keys; `keep`: keys that it no longer has are kept.
   const auto take = [&](const std::string& name, const Labels& labels, bool keep) {
     std::vector<std::string>& before = sources[name];
     std::set<std::string> keys(before.begin(), before.end());
@@ -95,16 +94,16 @@ void ApplyFeatures(const NodeFacts& node, const NamedFeatures& features, const L
   for (const auto& [name, facts] : features) {
     Labels labels = UnpackLabels(facts->labels);
     if (!rules.validated) {
-      labels.erase(names::kGpuValidation);  // what our validator said last, for ever
+      labels.erase(names::kGpuValidation);  // Gantry's validator's last verdict would stay for ever
     }
     take(name, labels, false);
     editor.change.rejected_labels += facts->rejected;
   }
   const Labels from_rules = RuleLabels(says);
   editor.change.rejected_labels += static_cast<int>(says.outputs.labels.size() - from_rules.size());
-  // What rules say of half a node is no reason to take something away.
+  // Rules that saw only part of a node are no reason to remove something.
   take(kRules, from_rules, half);
-  // While nobody describes the node, the whole kind of objects may be gone for a moment.
+  // While no object describes the node, all NodeFeatures may be missing for a moment.
   if (IsDescribed(features)) {
     for (const std::string& object : gone) {
       if (const auto source = sources.find(object); source != sources.end()) {
@@ -129,7 +128,7 @@ void ApplyFeatures(const NodeFacts& node, const NamedFeatures& features, const L
   if (std::string written = FormatSources(sources); written != node.features) {
     editor.Annotate(names::kFeatureLabelsAnnotation, std::move(written));
   }
-  // Until our worker has described the node, NFD's record tells what NFD has left.
+  // Until Gantry's worker has described the node, NFD's record lists what NFD has left.
   const std::string record = FormatNfdLabels(sources);
   const bool foreign_left =
       node.nfd_labels.has_value() && !node.nfd_labels->empty() && !IsDescribed(features);
@@ -147,7 +146,7 @@ std::string KeysOf(const Labels& map) {
   return Join(keys, ",");
 }
 
-// What is wanted against what is there, of annotations or of resources.
+// Compares wanted with existing annotations or resources.
 template <typename Same>
 void Compare(const Labels& wanted, const Labels& owned, const Same& same,
              std::map<std::string, std::optional<std::string>>& change) {
@@ -164,7 +163,7 @@ void Compare(const Labels& wanted, const Labels& owned, const Same& same,
   }
 }
 
-// `keep`, here and below: what rules brought earlier and don't now stays.
+// `keep`, here and below: keeps what rules wrote earlier and don't now.
 void ApplyAnnotations(const NodeFacts& node, const RuleSays& says, bool keep, LabelEditor& editor) {
   constexpr size_t kLongestAnnotation = 1024;
   Labels wanted;
@@ -196,7 +195,7 @@ void ApplyResources(const NodeFacts& node, const RuleSays& says, bool keep, Labe
   if (keep) {
     wanted.insert(node.rule_resources.begin(), node.rule_resources.end());
   }
-  // The API server writes 2000 as 2k.
+  // The API server stores 2000 as 2k.
   const auto same = [](const std::string& left, const std::string& right) {
     return nfd::WholeQuantity(left) == nfd::WholeQuantity(right);
   };

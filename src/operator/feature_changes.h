@@ -9,13 +9,14 @@
 
 namespace gantry::gpu_operator {
 
-// Adds to the editor what the NodeFeature objects say about the node of that name, and the rules;
-// see DecideLabels. What an object says that is missing for the moment stays.
+// Adds to the editor what the NodeFeature objects and the rules say about the node of that name;
+// see DecideLabels. What a missing object said earlier is kept.
 void ApplyNodeFeatures(const std::string& name, const NodeFacts& node,
                        const NamedFeatures& features, const LabelRules& rules, const RuleSays& says,
                        const std::vector<std::string>& gone, LabelEditor& editor);
 
-// Others' NodeFeature objects by which the node has labels, and which are not among `features`.
+// Third parties' NodeFeature objects from which the node has labels, and which are not in
+// `features`.
 std::vector<std::string> SilentOthers(const std::string& name, const NodeFacts& node,
                                       const NamedFeatures& features);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // What do NodeFeature objects say about each node? A worker's object is tens of kilobytes, so only
-// what the rules of the moment can see is kept; when rules come that see more, another store is
-// filled beside this one and takes its place (see view.cc).
+// what the present rules can see is kept. If new rules see more, another store is filled and
+// replaces this one (see view.cc).
 
 #include "operator/feature_store.h"
 
@@ -26,11 +26,11 @@ FeatureStore::FeatureStore(kube::Client& client, std::string ns, FeatureReading 
             }
             facts.broken.clear();
             if (Counts(in)) {
-              facts.foreign = false;  // a worker that somebody chose to listen to
+              facts.foreign = false;  // an administrator chose this namespace
               return facts;
             }
-            // Whoever may write there has no say in our nodes, but where another NFD is at work its
-            // master goes by what its workers write.
+            // Objects of this namespace do not count for the operator's nodes, but another NFD's
+            // master uses what its workers write.
             FeatureFacts other;
             other.foreign = facts.foreign;
             if (facts.foreign && facts.gpus.has_value()) {

@@ -20,38 +20,38 @@
 namespace gantry::gpu_operator {
 
 // The NodeFeature objects of the operator's namespace and of those that an administrator chose,
-// read as one set of rules needs them. Of all others only whether an NFD's worker wrote them, and
+// read as one set of rules needs them. For all others only whether an NFD's worker wrote them, and
 // whether it sees GPUs.
 // Thread-safe.
 class FeatureStore {
  public:
   // Called from the watch's thread; must not block.
   struct Changes {
-    std::function<void(const std::string& node)> node;  // what is said about that node
-    std::function<void()> cluster;  // an NFD's worker, or what is broken: it matters to the whole
+    std::function<void(const std::string& node)> node;  // the features of that node
+    std::function<void()> cluster;  // an NFD's worker, or a validator's message: for the policy
     std::function<void()> synced;   // everything was seen once
   };
   FeatureStore(kube::Client& client, std::string ns, FeatureReading reading, Changes changes);
   void Start() { watch_.Start(); }
-  // Blocks; false when stopped before.
+  // Blocks; false if stopped before.
   bool WaitSynced(const std::stop_token& stop) const { return features_.WaitSynced(stop); }
 
   [[nodiscard]] const FeatureReading& reading() const { return reading_; }
   using Features = std::vector<std::pair<std::string, std::shared_ptr<const FeatureFacts>>>;
   // By name of the NodeFeature object, "namespace/name" in another namespace than the operator's.
-  // In the order in which they count: those of the operator's namespace first, then by name.
+  // In order of precedence: those of the operator's namespace first, then by name.
   [[nodiscard]] Features Of(const std::string& node) const;
-  // Whether the object of that name (as Of has it) is there, also one that does not count.
+  // Whether the object of that name (as in Of) exists, even one that does not count.
   [[nodiscard]] bool Has(const std::string& object) const;
   [[nodiscard]] bool Foreign() const;
   // Whether workers of another NFD, in namespaces whose objects don't count, see GPUs on the node;
-  // nullopt: they don't say.
+  // nullopt: unknown.
   [[nodiscard]] std::optional<bool> ForeignGpusOf(const std::string& node) const;
-  // What our validator finds wrong with the node, in a sentence; empty: nothing, or it is not told.
+  // Gantry's validator's message on the node; empty: nothing is wrong, or unknown.
   [[nodiscard]] std::string BrokenOf(const std::string& node) const;
 
  private:
-  // One that describes a node, in the order of Of.
+  // An object that describes a node, in the order of Of.
   struct Place {
     bool other_namespace = false;
     std::string name;
@@ -72,7 +72,7 @@ class FeatureStore {
   Describers described_by_;
   Describers foreign_;
   kube::Cache<FeatureFacts> features_;
-  kube::Watch watch_;  // last, so that it does not run while the cache goes
+  kube::Watch watch_;  // last, so that it ends before the cache
 };
 
 }  // namespace gantry::gpu_operator

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What does node feature discovery say? Which NodeFeatures are kept depends on the rules, so their
-// store is made anew when the rules need more, and replaces the old one once it is filled.
+// What does node feature discovery publish? The kept parts of NodeFeatures depend on the rules, so
+// a new store is made when the rules need more, and replaces the old one once it is filled.
 
 #include "operator/feature_watch.h"
 
@@ -41,7 +41,7 @@ FeatureWatch::FeatureWatch(kube::Client& client, std::string ns, const MasterCon
                                     Always([this] { RulesChanged(); }), [this] { RulesChanged(); })
                               : nullptr) {}
 
-// A store's watch tells this object of changes.
+// A store's watch reports changes to this object.
 FeatureWatch::~FeatureWatch() {
   rule_objects_.watch.Stop();
   feature_namespaces_.reset();
@@ -95,7 +95,7 @@ std::shared_ptr<FeatureStore> FeatureWatch::MakeStore(
                             .synced = [this, number = ++stores_] { UseFilled(number); }});
 }
 
-// The store that was being filled is whole.
+// The new store is complete.
 void FeatureWatch::UseFilled(int number) {
   std::shared_ptr<FeatureStore> old;
   {

@@ -17,23 +17,23 @@
 
 namespace gantry::gpu_operator {
 
-// What node feature discovery says: NodeFeatureRules, and the NodeFeatures of the namespaces that
-// count. Thread-safe.
+// What node feature discovery publishes: NodeFeatureRules, and the NodeFeatures of the namespaces
+// that count. Thread-safe.
 class FeatureWatch {
  public:
-  // What is called on changes, from the watches' threads; must not block.
+  // Callbacks for changes, from the watches' threads; must not block.
   struct Changes {
-    std::function<void(const std::string& node)> node;  // what is said of the node
-    std::function<void()> cluster;                      // whether anybody says anything
+    std::function<void(const std::string& node)> node;  // the features of the node
+    std::function<void()> cluster;                      // whether there are any features
   };
-  // `node_names`: all that are known, whose labels may change with the rules.
+  // `node_names`: the names of all nodes, whose labels may change with the rules.
   FeatureWatch(kube::Client& client, std::string ns, const MasterConfig& config, Changes changes,
                std::function<std::vector<std::string>()> node_names);
   ~FeatureWatch();
   FeatureWatch(const FeatureWatch&) = delete;
   FeatureWatch& operator=(const FeatureWatch&) = delete;
   void Start();
-  // Blocks until everything was seen once; false when stopped before.
+  // Blocks until everything was seen once; false if stopped before.
   bool WaitSynced(const std::stop_token& stop);
   // Null until the rules were seen once.
   [[nodiscard]] std::shared_ptr<FeatureStore> Store() const;
@@ -55,11 +55,11 @@ class FeatureWatch {
   mutable std::mutex features_mutex_;
   std::shared_ptr<const RuleSet> rules_ = std::make_shared<const RuleSet>();
   std::shared_ptr<FeatureStore> features_;  // null until the rules were seen once
-  std::shared_ptr<FeatureStore> filling_;   // takes its place once it is complete
-  int stores_ = 0;                          // made so far: the last one's number
+  std::shared_ptr<FeatureStore> filling_;   // replaces features_ once it is complete
+  int stores_ = 0;                          // number of stores made so far
   mutable std::condition_variable_any store_made_;
   WatchedKind<std::string> rule_objects_;  // NodeFeatureRules: spec.rules
-  // Namespaces that an administrator chose, by name; null: none was asked for.
+  // Namespaces that an administrator chose, by name; null: none are configured.
   std::unique_ptr<WatchedKind<bool>> feature_namespaces_;
 };
 

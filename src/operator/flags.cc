@@ -16,8 +16,8 @@
 namespace gantry::gpu_operator {
 namespace {
 
-// Go's flags know neither numbers without a unit nor "infinite", and nothing is renewed in a time
-// that is over.
+// Go's flags accept neither numbers without a unit nor "infinite", and a renewal needs a positive
+// time.
 Result<std::chrono::nanoseconds> ParseDeadline(const std::string& text) {
   TRY_ASSIGN(const std::chrono::nanoseconds deadline, policy::ParseDuration(text));
   const bool bare = text != "0" && ParseInt(text).has_value();

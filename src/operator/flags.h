@@ -9,7 +9,7 @@
 
 namespace gantry::gpu_operator {
 
-// The controller manager's flags, as NVIDIA's has them.
+// The controller manager's flags, as NVIDIA's operator has them.
 struct Flags {
   std::string metrics_address = ":8080";
   std::string probe_address = ":8081";
@@ -21,7 +21,7 @@ struct Flags {
   log::Level level = log::Level::kInfo;
 };
 
-// The flags; or, for --help and for mistakes (already printed), the exit status.
+// The flags; or the exit status, after --help or a mistake (already printed).
 std::expected<Flags, int> ParseFlags(int argc, char** argv);
 
 }  // namespace gantry::gpu_operator

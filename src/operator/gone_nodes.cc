@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// For how long has a node been gone? Counted from when this process missed it: after a restart the
-// wait begins anew, so that nothing needs to be written down.
+// For how long has a node been gone? Counted from when this process missed it: the wait begins
+// again after a restart, so nothing needs to be stored.
 
 #include "operator/gone_nodes.h"
 

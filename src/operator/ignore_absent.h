@@ -5,7 +5,7 @@
 
 namespace gantry::gpu_operator {
 
-// No error if there was nothing to change any more.
+// No error if there was nothing left to change.
 inline Status IgnoreAbsent(Status status) {
   return !status.has_value() && status.error().kind == ErrorKind::kNotFound ? Status{} : status;
 }

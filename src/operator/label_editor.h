@@ -9,7 +9,7 @@
 
 namespace gantry::gpu_operator {
 
-// Collects changes to labels, and shows the labels as they will be.
+// Collects changes to labels, and shows the resulting labels.
 class LabelEditor {
  public:
   explicit LabelEditor(Labels labels) : labels_(std::move(labels)) {}
@@ -26,7 +26,7 @@ class LabelEditor {
       change.remove.push_back(key);
     }
   }
-  // An empty annotation goes.
+  // An empty annotation is removed.
   void Annotate(const std::string& key, std::string value) {
     change.annotations[key] = value.empty() ? std::nullopt : std::optional(std::move(value));
   }

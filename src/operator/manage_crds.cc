@@ -27,7 +27,7 @@ using std::chrono::seconds;
 
 constexpr const kube::Kind& kDefinitions = kube::kinds::kCustomResourceDefinition;
 
-// What is installed next may be of this kind.
+// A later document may be an object of this kind.
 Status AwaitEstablished(kube::Client& client, const Json& stored, seconds at_most) {
   if (IsEstablished(stored)) {
     return {};
@@ -45,7 +45,7 @@ Status Apply(kube::Client& client, const Json& wanted, seconds at_most) {
   const kube::Key key{"", TextAt(wanted, "metadata.name")};
   auto stored = client.Get(kDefinitions, key);
   if (stored.has_value() && IsBeingDeleted(*stored)) {
-    log::Info("{} is being deleted and is made again once it is gone", key.name);
+    log::Info("{} is being deleted, and will be created again", key.name);
     TRY(AwaitGone(client, {key.name}, at_most));
     stored = client.Get(kDefinitions, key);
   }
@@ -83,8 +83,7 @@ Result<bool> DeleteDefinition(kube::Client& client, const std::string& name) {
   return true;
 }
 
-// The file itself, whether it is there or not; of a folder, all below it that are YAML by their
-// names, in order.
+// The file itself, existing or not; for a folder, all YAML files below it by name, in order.
 Result<std::vector<std::string>> FilesAt(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code error;
@@ -139,8 +138,7 @@ Status ApplyAll(kube::Client& client, const std::vector<Json>& definitions, seco
   return {};
 }
 
-// Objects with finalizers may hold a definition for as long as they like: that is told, and no
-// failure.
+// Objects with finalizers may keep a CRD for any time: that is reported, and is not a failure.
 Status DeleteAll(kube::Client& client, const std::vector<Json>& definitions, seconds at_most) {
   std::set<std::string> going;
   for (const Json& definition : definitions) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What do the operator's metrics look like? NVIDIA's names, so that dashboards and alerts go on
-// working, and NFD's where the operator is its master; the counts of writes are ours, and stay
-// where they are while nothing changes.
+// Which metrics does the operator export? Under NVIDIA's names, so that dashboards and alerts keep
+// working, and under NFD's if the operator is its master. The counts of writes are Gantry's own,
+// and constant while nothing changes.
 
 #include "operator/metrics.h"
 
@@ -13,7 +13,7 @@
 namespace gantry::gpu_operator {
 namespace {
 
-// NFD tells its histogram by node and rule; that would be a million lines in a large cluster.
+// NFD's histogram has labels for node and rule; that would be a million lines in a large cluster.
 std::string FormatNfd(const NfdMetrics& metrics) {
   std::string text;
   const auto add = [&](std::string_view name, std::string_view help, long long value) {

@@ -10,13 +10,13 @@
 
 namespace gantry::gpu_operator {
 
-// What node feature discovery's master and its collector say, under NFD's names.
+// Metrics of node feature discovery's master and its garbage collector, under NFD's names.
 struct NfdMetrics {
   long long started = 0;  // Unix time
   long long requests = 0;
   long long updates = 0;
   long long failures = 0;
-  // Counted again whenever the node is looked at.
+  // Counted again at each reconcile of the node.
   long long rejected_labels = 0;
   long long rejected_resources = 0;
   long long rejected_taints = 0;
@@ -26,13 +26,13 @@ struct NfdMetrics {
   long long collect_failures = 0;
 };
 
-// What is written on Nodes.
+// Counts of writes on Nodes.
 struct NodeMetrics {
   long long writes = 0;
   NfdMetrics nfd;
 };
 
-// What /metrics says, under NVIDIA's names.
+// The content of /metrics, under NVIDIA's names.
 struct Metrics {
   int gpu_nodes = 0;
   long long last_success_seconds = 0;  // Unix time
@@ -48,14 +48,14 @@ struct Metrics {
   long long status_writes = 0;
   NfdMetrics nfd;
 
-  // A ClusterPolicy was found ready, or not.
+  // A ClusterPolicy was judged ready, or not.
   void Judged(bool ready, WallTime now);
 };
 
 // In Prometheus' text format.
 std::string FormatMetrics(const Metrics& metrics);
 
-// Whether this process leads, under client-go's name for it; without leader election it does not.
+// Whether this process is the leader, under client-go's name; 0 without leader election.
 std::string FormatLeader(bool leads);
 
 }  // namespace gantry::gpu_operator

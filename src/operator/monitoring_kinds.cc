@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Can the cluster be told how to scrape? Only where somebody has installed the Prometheus
-// operator's definitions, which may come and go at any time.
+// Can the operator create ServiceMonitors and PrometheusRules? Only if the Prometheus operator's
+// CRDs are installed, which may be added and deleted at any time.
 
 #include "operator/monitoring_kinds.h"
 

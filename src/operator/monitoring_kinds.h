@@ -7,7 +7,7 @@
 
 namespace gantry::gpu_operator {
 
-// Whether the cluster has a kind that not every cluster has.
+// Whether the cluster serves an optional kind.
 enum class Served { kUnknown, kNo, kYes };
 
 // The kinds of the Prometheus operator (monitoring.coreos.com/v1).
@@ -18,8 +18,8 @@ struct MonitoringKinds {
 };
 
 // Whether objects of that version can be written: apiextensions.k8s.io/v1 CustomResourceDefinition,
-// spec.versions and the condition Established. Not any more from the moment of its deletion, which
-// takes its objects first.
+// spec.versions and the condition Established. False from the start of its deletion, which deletes
+// its objects first.
 bool IsServed(const Json& definition, std::string_view version);
 
 }  // namespace gantry::gpu_operator

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What of a Node and of a NodeFeature decides anything? A Node is 10 to 20 KB of JSON, of which the
-// operator needs 1. Labels from NodeFeature objects are checked here, because one that the API
-// server refuses would make it refuse the whole patch, and because whoever may write such an object
-// must not be able to write labels that scheduling and admission trust (as NFD's own rule is).
+// Which fields of a Node and of a NodeFeature matter? A Node is 10 to 20 KB of JSON, of which the
+// operator needs 1. Labels from NodeFeature objects are checked here: the API server would reject
+// the entire patch for one invalid label, and, as in NFD, the right to write such an object must
+// not include labels that scheduling and admission trust.
 
 #include "operator/node_facts.h"
 
@@ -78,7 +78,7 @@ void ReadAnnotations(const Json& node, const std::string& instance, NodeFacts& f
   facts.rule_taints = ParseTaints(annotations->value(NfdRecord(names::kNfdTaints, instance), ""));
 }
 
-// The keys of a map that `owned` lacks.
+// The keys of a map that are not in `owned`.
 std::set<std::string, std::less<>> KeysBeside(const Json* map, const Labels& owned) {
   std::set<std::string, std::less<>> keys;
   if (map != nullptr) {
@@ -91,7 +91,7 @@ std::set<std::string, std::less<>> KeysBeside(const Json* map, const Labels& own
   return keys;
 }
 
-// What the validator's object says, if it is that; empty if nothing is wrong.
+// The validator's message, if it is the validator's object; empty if nothing is wrong.
 std::string BrokenBy(const Json& node_feature, const std::string& node) {
   constexpr size_t kLongest = 500;
   if (TextAt(node_feature, "metadata.name") != names::kValidationFeature + node) {
@@ -114,7 +114,7 @@ bool IsOfOurOperand(std::string_view name, std::string_view node) {
   return false;
 }
 
-// So are the labels that this operator decides itself refused.
+// This also rejects labels that this operator decides itself.
 bool MayBeFeature(std::string_view key, const nfd::LabelPolicy& policy) {
   return (policy::DecidesOperands(key) || nfd::MayBeLabel(key, policy)) &&
          key != names::kGpuPresent && !key.starts_with(names::kDeployPrefix) &&

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What is written on a Node when something changed? The labels that it should have are worked out
-// anew (node_labels) and compared with the Node; nothing is written when they agree.
+// What is written on a Node after a change? node_labels decides the desired labels, which are
+// compared with the Node; nothing is written if they are equal.
 
 #include "operator/node_labeller.h"
 
@@ -104,7 +104,7 @@ kube::Outcome NodeLabeller::Label(const std::string& name) {
   const RuleSays says = ApplyRuleSet(*rule_set, named, settings_.master);
   const std::chrono::duration<double> took = clock_.Now() - began;
   ReportMistakes(name, says.outputs.mistakes);
-  // One in a namespace that was chosen once is there, and has merely no say any more.
+  // One in a namespace that is no longer chosen still exists, but no longer counts.
   std::vector<std::string> gone = SilentOthers(name, *node, named);
   std::erase_if(gone, [this](const std::string& object) { return view_.HasFeature(object); });
   const NodeChange change =
@@ -150,7 +150,7 @@ void NodeLabeller::ReportMistakes(const std::string& node,
   }
 }
 
-// One write, and a second one only for extended resources, which stand in the status.
+// One write, and a second one only for extended resources, which are in the status.
 Status NodeLabeller::Write(const std::string& name, const NodeChange& change,
                            const TaintChange& taint) {
   const kube::Key key{"", name};
@@ -159,7 +159,7 @@ Status NodeLabeller::Write(const std::string& name, const NodeChange& change,
   }
   Json patch = PatchOf(change);
   if (!change.taint.empty() || !change.untaint.empty() || !taint.empty()) {
-    // The list of taints is replaced as a whole: only if nobody else has changed it since.
+    // The list of taints is replaced as a whole: only if it has not changed since.
     TRY_ASSIGN(const Json node, client_.Get(kube::kinds::kNode, key));
     const Json* taints = At(node, "spec.taints");
     patch = PatchOf(change, taints == nullptr ? Json::array() : *taints);

@@ -23,8 +23,8 @@
 
 namespace gantry::gpu_operator {
 
-// Keeps what the operator writes on Nodes as the rules say: labels, annotations, extended resources
-// and taints. Thread-safe.
+// Writes on Nodes what the rules decide: labels, annotations, extended resources and taints.
+// Thread-safe.
 class NodeLabeller {
  public:
   // `relabel` is called with every node whose labels may change because the rules did, `labelled`
@@ -33,9 +33,9 @@ class NodeLabeller {
                const Settings& settings, std::function<void(const std::string& node)> relabel,
                std::function<void()> labelled, const Clock& clock);
 
-  // One node. Blocks for its requests.
+  // Reconciles one node. Blocks for its requests.
   kube::Outcome Reconcile(const std::string& node);
-  // Whether every node has been labelled by these rules, or was tried.
+  // Whether every node has been labelled by these rules, or tried.
   bool SetRules(const LabelRules& rules, const DriverOwners& owners);
   // Without a policy no label changes.
   void ClearRules();
@@ -44,10 +44,10 @@ class NodeLabeller {
 
  private:
   kube::Outcome Label(const std::string& name);
-  // An empty name: of rules that can't be read.
+  // An empty name: for rules that can't be read.
   void ReportMistakes(const std::string& node, const std::vector<nfd::RuleMistake>& mistakes);
   Status Write(const std::string& name, const NodeChange& change, const TaintChange& taint);
-  // Deletes what a node that is gone for good has left.
+  // Deletes the NodeFeatures of a node that is gone for good.
   kube::Outcome CollectGarbage(const std::string& node);
 
   kube::Client& client_;
@@ -60,7 +60,7 @@ class NodeLabeller {
   mutable std::mutex mutex_;
   std::optional<LabelRules> rules_;
   std::shared_ptr<const DriverOwners> owners_ = std::make_shared<const DriverOwners>();
-  std::set<std::string> untried_;  // nodes that these rules were not tried on
+  std::set<std::string> untried_;  // nodes not yet tried with these rules
   GoneNodes gone_;
   RuleFailures rule_failures_;
   NodeMetrics metrics_;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Which labels should a node have? From its labels, its NodeFeature objects and the policy.
-// DaemonSets select nodes by these labels, so one that blinks ends pods on the node; everything
-// here is built so that silence changes nothing and only a statement does. Label values that
-// somebody else has set are respected: "false" and NVIDIA's driver manager's
-// "paused-for-driver-upgrade" must survive.
+// DaemonSets select nodes by these labels, so a label that disappears for a moment deletes pods on
+// the node. Therefore missing information changes nothing; only a statement does. Other writers'
+// label values are respected: "false" and NVIDIA's driver manager's "paused-for-driver-upgrade"
+// must stay.
 
 #include "operator/node_labels.h"
 
@@ -27,7 +27,7 @@ namespace {
 
 using Words = std::vector<std::string_view>;
 
-// `workload` is the word of names::kWorkloadConfig, `mode` that of sandboxWorkloads.mode.
+// `workload` is the value of names::kWorkloadConfig, `mode` that of sandboxWorkloads.mode.
 policy::Workload WorkloadNamed(std::string_view workload, std::string_view mode) {
   if (workload == "vm-passthrough") {
     return mode == "kata" ? policy::Workload::kKata : policy::Workload::kPassthrough;
@@ -37,8 +37,8 @@ policy::Workload WorkloadNamed(std::string_view workload, std::string_view mode)
 
 enum class Gpus { kThere, kGone, kNotSaid };
 
-// What the PCI devices of NodeFeatures say: of the discovery that is at work, or, where that is
-// silent, of any. An object that a discovery has left behind may be old.
+// Whether NodeFeatures' PCI devices have a GPU: those of the running discovery, or, if it has none,
+// of any. An object that a removed discovery left may be outdated.
 std::optional<bool> RawGpus(const NamedFeatures& features, std::optional<bool> foreign,
                             bool ours_at_work) {
   std::optional<bool> current;
@@ -56,9 +56,9 @@ std::optional<bool> RawGpus(const NamedFeatures& features, std::optional<bool> f
   return current.has_value() ? current : others;
 }
 
-// Whether the node has GPUs, by its labels as they will be. A label of NVIDIA's forms is the last
-// word, because people write it by hand too. Of other forms the raw features know more. Without
-// those a GPU is not gone while a label may mean it, or the kubelet offers it.
+// Whether the node has GPUs, by its resulting labels. A label in NVIDIA's forms decides, because
+// users also write it by hand. For other forms the raw features are more exact. Without those a GPU
+// is not gone while a label may mean it, or the kubelet offers it.
 Gpus SeenGpus(const Labels& labels, std::optional<bool> raw, bool described, bool offered) {
   using policy::PciLabel;
   bool labelled = false;
@@ -81,8 +81,8 @@ Gpus SeenGpus(const Labels& labels, std::optional<bool> raw, bool described, boo
   return described && !unclear && !offered ? Gpus::kGone : Gpus::kNotSaid;
 }
 
-// GPU feature discovery's word decides; before it has spoken, the product names of those GPUs that
-// can be divided. A guest with a virtual GPU can't.
+// GPU feature discovery's label decides; before it is set, the product names of MIG capable GPUs. A
+// guest with a virtual GPU can't be divided.
 bool IsMigCapable(const Labels& labels) {
   if (!ValueOf(labels, names::kVgpuHostDriver).empty()) {
     return false;
@@ -96,7 +96,7 @@ bool IsMigCapable(const Labels& labels) {
   });
 }
 
-// Not what somebody else has written there: "false" stays, whatever becomes of the GPU.
+// Another writer's value is not removed: "false" stays, even if the GPU is gone.
 void RemoveDeployLabel(const std::string& label, LabelEditor& editor) {
   if (IsWrittenDeployValue(ValueOf(editor.labels(), label))) {
     editor.Remove(label);
@@ -114,8 +114,8 @@ bool IsDriver(std::string_view suffix) {
          suffix == policy::OperandOf(policy::OperandId::kVgpuManager).deploy;
 }
 
-// The system that its driver is made for, while the node is to have one. What node feature
-// discovery said last counts while it is silent.
+// The system of its driver, while the node should have one. The last published system counts while
+// node feature discovery does not run.
 void ApplyDriverSystem(const NodeFacts& node, const LabelRules& rules, const Words& wanted,
                        LabelEditor& editor) {
   if (!rules.driver_systems || std::ranges::none_of(wanted, IsDriver)) {
@@ -126,7 +126,7 @@ void ApplyDriverSystem(const NodeFacts& node, const LabelRules& rules, const Wor
   }
 }
 
-// Whether a DaemonSet for another system would take the node as soon as it is to have a driver.
+// Whether a DaemonSet for another system would select the node once it should have a driver.
 bool WaitsForDriver(const LabelRules& rules, const Labels& labels) {
   return std::ranges::any_of(rules.open_drivers,
                              [&](const OpenDriverSet& open) { return open.WouldTake(labels); });
@@ -178,8 +178,8 @@ void ApplyDriverOwner(const LabelRules& rules, LabelEditor& editor) {
   }
 }
 
-// NVIDIA's driver manager reads it before it takes a driver off the node, so it comes with the
-// labels that bring the driver.
+// NVIDIA's driver manager reads it before it removes a driver from the node, so it is written with
+// the labels that deploy the driver.
 void ApplyUpgradeSwitch(const NodeFacts& node, const LabelRules& rules, LabelEditor& editor) {
   const bool asked = rules.upgrades ||
                      rules.upgraded_drivers.contains(ValueOf(editor.labels(), names::kDriverOwner));
@@ -234,7 +234,7 @@ NodeChange DecideLabels(const std::string& name, const NodeFacts& node,
     RemoveDeployLabels(editor);
     ApplyDriverSystem(node, rules, {}, editor);
   } else if (ValueOf(editor.labels(), names::kGpuPresent) == "true") {
-    // Said by hand, or by a discovery that is silent for the moment.
+    // Set by hand, or by a discovery that does not run for the moment.
     ApplyDeployLabels(node, rules, editor);
   }
   ApplyDriverOwner(rules, editor);

@@ -16,7 +16,7 @@
 
 namespace gantry::gpu_operator {
 
-// What decides a node's labels besides the node itself.
+// The input for a node's labels besides the node itself.
 struct LabelRules {
   // Labels come from NodeFeature objects through the operator, because no other node feature
   // discovery writes them.
@@ -24,37 +24,37 @@ struct LabelRules {
   bool sandbox = false;
   std::string sandbox_mode = "kubevirt";
   std::string default_workload = "container";
-  // nvidia.com/mig.config of nodes with GPUs that can be divided and no wish of their own; empty:
-  // none, because no MIG manager runs.
+  // nvidia.com/mig.config for nodes with MIG capable GPUs and no own value; empty: none, because no
+  // MIG manager runs.
   std::string mig_default = {};
-  // Drivers are upgraded by the operator, which the driver manager on a node must know.
+  // The operator upgrades drivers, which the driver manager on a node must know.
   bool upgrades = false;
   // The same for the nodes of these NVIDIADrivers.
   std::set<std::string> upgraded_drivers = {};
-  // The NVIDIADriver that the node belongs to while it has GPUs; empty: none. nullopt: the label
-  // stays as it is.
+  // The NVIDIADriver of the node while it has GPUs; empty: none. nullopt: the label does not
+  // change.
   std::optional<std::string> driver_owner = std::string();
-  // Nodes are checked by our own validator; another's says nothing by a label.
+  // Gantry's validator checks nodes; a third party's sets no label.
   bool validated = true;
-  // Nodes say which system their driver is made for, by which its DaemonSets select them.
+  // Nodes get a label with the system of their driver, by which its DaemonSets select them.
   bool driver_systems = false;
-  // DaemonSets that would bring a driver to nodes of other systems than their own.
+  // DaemonSets that would also select nodes of other systems than their own.
   std::vector<OpenDriverSet> open_drivers = {};
   bool operator==(const LabelRules&) const = default;
 };
 LabelRules RulesOf(const policy::ClusterPolicy& policy, bool foreign_nfd);
 
-// What is to change on a node: only keys that the operator owns.
+// The change of a node: only keys that the operator owns.
 struct NodeChange {
   Labels set;
   std::vector<std::string> remove;
-  // Annotations to write, or to take away: the operator's record, NFD's records, what rules bring.
+  // Annotations to write or remove: the operator's record, NFD's records, those of rules.
   std::map<std::string, std::optional<std::string>> annotations;
   // The same for extended resources, in the node's status.
   std::map<std::string, std::optional<std::string>> resources;
   std::vector<Taint> taint;
   std::vector<Taint> untaint;
-  // What NodeFeatures and their rules ask for and don't get; no part of the change.
+  // What NodeFeatures and rules request and don't get; not part of the change.
   int rejected_labels = 0;
   int rejected_resources = 0;
   int rejected_taints = 0;
@@ -64,29 +64,28 @@ struct NodeChange {
   }
 };
 
-// What the cluster's NodeFeatureRules say about a node.
+// The results of the cluster's NodeFeatureRules for a node.
 struct RuleSays {
   nfd::Outputs outputs;
   nfd::LabelPolicy label_policy;  // which labels may be written
   bool taints = false;            // whether rules may taint nodes
-  std::string instance = {};      // under which NFD's records are kept
+  std::string instance = {};      // the prefix of NFD's records
 };
 
 // A NodeFeature object's name and what it says about the node.
 using NamedFeatures = std::vector<std::pair<std::string, const FeatureFacts*>>;
 
-// The labels that the node of that name should have. Nothing goes because something is missing that
-// may merely not have been said yet: a label from a NodeFeature goes when that object is there
-// without it; a GPU is gone when node feature discovery describes the node and names none, in
-// whatever form. `gone` are those of SilentOthers that were deleted: their labels go too.
-// `foreign_gpus` is what another discovery's raw PCI features say (FeatureFacts::gpus), where they
-// are not among `features`.
+// The labels that the node of that name should have. Nothing is removed because of information that
+// may only be late: a label from a NodeFeature is removed if that object exists without it; a GPU
+// is gone if node feature discovery describes the node and names none, in any form. `gone` are
+// those of SilentOthers that were deleted: their labels are removed too. `foreign_gpus` is from
+// another discovery's raw PCI features (FeatureFacts::gpus), if they are not among `features`.
 NodeChange DecideLabels(const std::string& name, const NodeFacts& node,
                         const NamedFeatures& features, const LabelRules& rules,
                         const RuleSays& says = {}, const std::vector<std::string>& gone = {},
                         std::optional<bool> foreign_gpus = std::nullopt);
 
-// Whether the node has GPUs, by its labels as they are.
+// Whether the node has GPUs, by its present labels.
 bool IsGpuNode(const NodeFacts& node);
 
 // Every label below nvidia.com/gpu.deploy. that the operator sets.

@@ -19,11 +19,11 @@
 
 namespace gantry::gpu_operator {
 
-// As in a NodeFeature of our worker, of a node with a GPU.
+// A label of Gantry's worker's NodeFeature, for a node with a GPU.
 inline constexpr char kPciLabel[] = "feature.node.kubernetes.io/pci-10de.present";
 inline constexpr char kKernelLabel[] = "feature.node.kubernetes.io/kernel-version.full";
 
-// A node, its NodeFeature objects, and what becomes of its labels round after round.
+// A node, its NodeFeature objects, and its labels after each round.
 class LabelledNode {
  public:
   explicit LabelledNode(Json labels = Json::object()) {
@@ -66,7 +66,7 @@ class LabelledNode {
     return DecideLabels("n", facts, named, rules, ApplyRuleSet(rule_set_, named, master), gone,
                         foreign_gpus);
   }
-  // The NodeFeature object that our worker writes.
+  // The NodeFeature object that Gantry's worker writes.
   LabelledNode& Worker(Json labels, const Json& features = Json::object()) {
     const FeatureReading reading{.needs = rule_set_.needs};
     features_["n"] = ProjectFeatures(
@@ -86,7 +86,7 @@ class LabelledNode {
   std::string Annotation(const char* key) {
     return node_["metadata"]["annotations"].value(key, "");
   }
-  // Decides, applies as the API server would, and sees to it that a second round has nothing to do.
+  // Decides, applies as the API server would, and checks that a second round has nothing to do.
   Labels Round() {
     const NodeChange change = Decide();
     node_.merge_patch(PatchOf(change, node_["spec"].value("taints", Json::array())));

@@ -12,7 +12,7 @@
 namespace gantry::gpu_operator {
 namespace {
 
-// null takes a key away.
+// null removes a key.
 Json OptionalMap(const std::map<std::string, std::optional<std::string>>& map) {
   Json json = Json::object();
   for (const auto& [key, value] : map) {

@@ -6,8 +6,8 @@
 
 namespace gantry::gpu_operator {
 
-// The merge patch of a change but for resources; `taints` are the node's (core/v1 Taint) as they
-// are, null if none are to change.
+// The merge patch of a change without resources; `taints` are the node's present ones (core/v1
+// Taint), null if none change.
 Json PatchOf(const NodeChange& change, const Json& taints = Json());
 // The merge patch of its resources on the node's status.
 Json ResourcePatchOf(const NodeChange& change);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Which object is it, and which part of it is compared with what is desired?
+// Which object is it, and which part of it is compared with the desired one?
 
 #include "operator/object_key.h"
 

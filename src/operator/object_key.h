@@ -8,7 +8,7 @@
 
 namespace gantry::gpu_operator {
 
-// Which object, across kinds.
+// Identifies an object, across kinds.
 struct ObjectKey {
   std::string kind;
   std::string ns;  // empty for kinds without a namespace
@@ -17,8 +17,8 @@ struct ObjectKey {
 };
 ObjectKey KeyOfObject(const Json& object);
 
-// What is kept of an object as it is in the cluster, as JSON text: all but its status and the
-// metadata that the API server writes.
+// The kept content of a stored object, as JSON: everything but its status and the metadata that the
+// API server writes.
 std::string ContentOf(const Json& object);
 
 }  // namespace gantry::gpu_operator

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What is the cluster like at this moment? Everything that a pass of the policy's controller needs,
-// read once from the view.
+// What is the present state of the cluster? Everything that a pass of the policy's controller
+// needs, read once from the view.
 
 #include "operator/observe_cluster.h"
 
@@ -14,7 +14,7 @@
 namespace gantry::gpu_operator {
 namespace {
 
-// DaemonSets whose names begin so.
+// The prefix of DaemonSet names.
 std::vector<DriverSetThere> SetsNamed(const std::string& name,
                                       const std::map<std::string, DaemonSetFacts>& daemon_sets,
                                       const Applier& applier, const std::string& ns) {

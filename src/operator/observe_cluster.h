@@ -20,32 +20,32 @@ namespace gantry::gpu_operator {
 class Applier;
 class View;
 
-// What one pass sees of the cluster.
+// The observation of one pass.
 struct ClusterObservation {
   std::vector<std::pair<std::string, std::shared_ptr<const NodeFacts>>> nodes;  // by name
   ClusterFacts cluster;
   bool foreign_features = false;  // another node feature discovery's workers describe nodes
   OpenShift openshift;
   MonitoringKinds monitoring;
-  // ConfigMaps that the policy and NVIDIADrivers name: the keys of those that exist, and those that
-  // don't. In neither: not known yet.
+  // ConfigMaps that the policy and NVIDIADrivers name: the keys of existing ones, and the missing
+  // ones. In neither: not known yet.
   std::map<std::string, std::vector<std::string>> config_maps;
   std::set<std::string> missing_config_maps;
-  // By label selector of an NVIDIADriver, the nodes that it takes; what is missing is not known
+  // By label selector of an NVIDIADriver, the nodes that it matches; an absent one is not known
   // yet.
   std::map<std::string, std::set<std::string>> selections;
   // The DaemonSets of the policy's driver, and of its vGPU manager.
   std::vector<DriverSetThere> driver_sets;
   std::vector<DriverSetThere> host_driver_sets;
-  // The container runtime that the toolkit's DaemonSet is set up for; empty: there is none.
+  // The container runtime of the toolkit's DaemonSet; empty: none.
   std::string runtime;
 
-  // Valid as long as this is.
+  // Valid as long as this object.
   [[nodiscard]] NamedNodes named() const;
 };
 
-// `drivers` are the NVIDIADrivers that count. The view watches what they and the policy name from
-// the first call on, and no longer than they name it. Does not block.
+// `drivers` are the NVIDIADrivers that count. From the first call on the view watches the objects
+// that they and the policy name, as long as they name them. Does not block.
 ClusterObservation ObserveCluster(View& view, const Applier& applier, const std::string& ns,
                                   const policy::ClusterPolicy& policy,
                                   const std::vector<Json>& drivers);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Is the cluster an OpenShift, and what of it matters? Its own objects say which version it is, by
-// which proxy it speaks with the world, and which image has the kernel's sources for each of its
-// nodes' systems.
+// Is the cluster an OpenShift, and which of its settings matter? Its own objects have its version,
+// its proxy, and the image with the kernel's sources for each of its nodes' systems.
 
 #include "operator/openshift.h"
 
@@ -22,7 +21,7 @@ std::string VersionOf(const Json& cluster_version) {
 }
 
 ClusterProxy ProxyOf(const Json& proxy) {
-  // The status holds what counts: the cluster's own networks are among the exceptions.
+  // The status counts: its exceptions include the cluster's own networks.
   const auto text = [&](std::string_view name) {
     const std::string counts = TextAt(proxy, format("status.{}", name));
     return counts.empty() ? TextAt(proxy, format("spec.{}", name)) : counts;

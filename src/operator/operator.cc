@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // How does the operator run? It reads flags and environment, waits for the lease, and runs its
-// controllers while it holds it. It polls nothing: with nothing changing, the only requests are the
-// lease's renewals and the watches' own.
+// controllers while it holds it. It does not poll: without changes the only requests are renewals
+// of the lease and the watches' own.
 
 #include "operator/operator.h"
 
@@ -27,7 +27,7 @@
 namespace gantry::gpu_operator {
 namespace {
 
-// SIGTERM and SIGINT, which end the operator in good order.
+// SIGTERM and SIGINT: the operator shuts down in order.
 class EndSignals {
  public:
   // Before any thread starts: they inherit the blocked signals.
@@ -55,7 +55,7 @@ Result<std::unique_ptr<http::Server>> Serve(const std::string& address,
   return http::Server::Start(address, answer);
 }
 
-// One for each that writes: the nodes' workers, the cluster's and the upgrades'.
+// One for each writer: the nodes' workers, the cluster's and the upgrades'.
 constexpr int kIdleConnections = 6;
 
 Status Run(const Flags& flags, const Settings& settings) {
@@ -76,9 +76,9 @@ Status Run(const Flags& flags, const Settings& settings) {
                const bool known = path == "/healthz" || path == "/readyz";
                return http::Response{known ? 200 : 404, known ? "ok" : "not found"};
              }));
-  // A container that is started anew in the same pod is the same holder: nobody else can be alive
-  // under its name, and nobody waits for the lease to end. Renewals are what an idle operator wakes
-  // up for: a third of the deadline apart leaves two tries more.
+  // A restarted container in the same pod is the same holder: no other process can have its name,
+  // and it need not wait for the lease to expire. An idle operator wakes only for renewals: a
+  // period of a third of the deadline leaves two retries.
   const std::string lease_namespace =
       flags.lease_namespace.empty() ? settings.ns : flags.lease_namespace;
   kube::LeaseOptions lease_options{.lease = {lease_namespace, names::kOperatorLease},
@@ -94,7 +94,7 @@ Status Run(const Flags& flags, const Settings& settings) {
            [](const Error& why) {
              log::Error("the lease was lost, so this process ends: {}", why.message);
              // At once, as controller-runtime does: the next leader may write from now on, and an
-             // orderly end would wait for what the workers are about to write.
+             // orderly shutdown would wait for pending writes.
              _exit(1);
            },
        .leader_changed = [](const std::string& leader) { log::Info("the leader is {}", leader); }});
@@ -115,7 +115,7 @@ Status Run(const Flags& flags, const Settings& settings) {
   return {};
 }
 
-// A file of the chart that the image has; null where the program runs without its image.
+// A chart file in the image; null if the program runs without its image.
 Result<Json> ReadChartFile(const std::string& name) {
   const auto text = ReadFile(JoinPath(EnvironmentOr("CHART_FILES", "/opt/gpu-operator"), name));
   if (!text.has_value()) {
@@ -126,7 +126,7 @@ Result<Json> ReadChartFile(const std::string& name) {
   return json.has_value() ? std::move(json) : std::unexpected(json.error().In(name));
 }
 
-// What the chart says of its values, and the files that the image has of it.
+// The chart's values of unknown names, and the chart files in the image.
 Status ReadChartsWords(Settings& settings) {
   if (const std::string pod = EnvironmentOr("NFD_WORKER_POD", ""); !pod.empty()) {
     auto parsed = ParseJson(pod);
@@ -156,7 +156,7 @@ Status ReadChartsWords(Settings& settings) {
 }  // namespace
 
 int RunOperator(int argc, char** argv) {
-  // A dozen threads mostly sleep in a watch; an arena for each would cost megabytes.
+  // A dozen threads mostly sleep in a watch; a malloc arena for each would cost megabytes.
   mallopt(M_ARENA_MAX, 2);
   const auto flags = ParseFlags(argc, argv);
   if (!flags.has_value()) {

@@ -8,7 +8,7 @@
 
 namespace gantry::gpu_operator {
 
-// The kinds of objects that operands are made of; not every cluster has all of them.
+// The kinds of the operands' objects; not every cluster serves all of them.
 const std::vector<kube::Kind>& OwnedKinds();
 // CHECKs that the kind is one of them.
 const kube::Kind& OwnedKind(std::string_view name);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What must be written so that the cluster has the desired objects? Nothing when it has. The API
-// server completes what it is given (defaults, a service's address) and drops what is empty, so
-// equal objects differ in text; the table of what it fills in stands here. An object that differs
-// is replaced as a whole: that also takes back fields that somebody else added to it, which a
-// server-side apply would leave to them.
+// What must be written so that the cluster has the desired objects? Nothing if it has them. The API
+// server adds fields (defaults, a service's address) and drops empty ones, so equal objects differ
+// in text; the table of these fields is here. An object that differs is replaced entirely: that
+// also removes fields that another writer added, which a server-side apply would keep.
 
 #include "operator/plan.h"
 
@@ -26,14 +25,15 @@ namespace {
 
 constexpr char kRestartedAt[] = "kubectl.kubernetes.io/restartedAt";
 
-// What the API server drops when it stores an object.
+// Fields that the API server drops when it stores an object.
 bool IsEmpty(const Json& value) {
   const auto* text = value.get_ptr<const std::string*>();
   return value.is_null() || value == false || value == 0 || (text != nullptr && text->empty()) ||
          (value.is_structured() && value.empty());
 }
 
-// What the API server adds (apps/v1 and core/v1 defaulting, and fields that controllers fill).
+// Fields that the API server adds (apps/v1 and core/v1 defaulting, and fields that controllers
+// set).
 bool IsFilledIn(const std::string& key, const Json& value) {
   static const Json kDefaults = {
       {"terminationMessagePath", "/dev/termination-log"},
@@ -114,7 +114,7 @@ bool SameQuantity(const Json& left, const Json& right) {
   return a.has_value() && b.has_value() && std::abs(*a - *b) <= std::abs(*a) * 1e-12L;
 }
 
-// `inside` is the key under which the two stand: maps of quantities compare by value.
+// `inside` is the key of the two: maps of quantities compare by value.
 bool SameValue(const Json& desired, const Json& observed, const std::string& inside) {
   if (desired.is_object() && observed.is_object()) {
     const bool quantities = inside == "limits" || inside == "requests";
@@ -151,18 +151,18 @@ bool HasAll(const Json* desired, const Json* observed) {
 
 constexpr std::array kParts = {"labels", "annotations"};
 
-// Keys of that part of the metadata that this operator wrote.
+// Keys in that part of the metadata that this operator wrote.
 std::set<std::string> WrittenKeys(const Json& metadata, const char* part) {
   const Json* text = At(metadata, {"annotations", names::kWrittenKeys});
   const auto written = ParseJson(text == nullptr ? "{}" : text->get_ref<const std::string&>());
   if (!written.has_value()) {
-    return {};  // somebody wrote over it
+    return {};  // another writer has overwritten it
   }
   const std::vector<std::string> keys = TextsAt(*written, part);
   return {keys.begin(), keys.end()};
 }
 
-// Whether something is left that was asked for earlier.
+// Whether something is left that was requested earlier.
 bool HasLeftOver(const Json& desired, const Json& observed) {
   return std::ranges::any_of(kParts, [&](const char* part) {
     return std::ranges::any_of(WrittenKeys(observed, part), [&](const std::string& key) {
@@ -185,7 +185,7 @@ bool SameMetadata(const Json& desired, const Json& observed) {
          });
 }
 
-// What others added.
+// Keys that others added.
 void Keep(const Json& observed, const char* part, Json& metadata) {
   const Json* from = At(observed, {"metadata", part});
   if (from == nullptr) {
@@ -199,7 +199,7 @@ void Keep(const Json& observed, const char* part, Json& metadata) {
   }
 }
 
-// The template of a DaemonSet without the time of a restart by hand, which is nobody's mistake.
+// The template of a DaemonSet without the time of a manual restart, which is no difference.
 Json WithoutRestart(Json spec) {
   if (At(spec, {"template", "metadata", "annotations", kRestartedAt}) != nullptr) {
     spec["template"]["metadata"]["annotations"].erase(kRestartedAt);
@@ -207,7 +207,7 @@ Json WithoutRestart(Json spec) {
   return spec;
 }
 
-// Whether an owner is of a kind that asks for objects.
+// Whether an owner is of a kind that requests objects.
 bool Asks(const Json& owner) {
   static constexpr std::array kKinds = {policy::kClusterPolicy, policy::kGpuClusterPolicy,
                                         policy::kNvidiaDriver};
@@ -217,8 +217,8 @@ bool Asks(const Json& owner) {
   });
 }
 
-// Of which operand an object is; empty: it may be of any. NVIDIA's have no such label, and their
-// DaemonSets have the names of ours.
+// The operand of an object; empty: it may be of any. NVIDIA's have no such label, and their
+// DaemonSets have the same names.
 std::string StateOf(const Json& object) {
   if (const std::string* label = kube::LabelOf(object, names::kOperandState); label != nullptr) {
     return *label;
@@ -259,7 +259,7 @@ std::string Described(const Json& object) {
   return text;
 }
 
-// Takes nodes out of a DaemonSet's template.
+// Removes the node selection from a DaemonSet's template.
 Json WithoutNodes(Json pods) {
   if (At(pods, "spec.nodeSelector") != nullptr) {
     pods["spec"].erase("nodeSelector");
@@ -267,8 +267,8 @@ Json WithoutNodes(Json pods) {
   return pods;
 }
 
-// Says of a DaemonSet whose pods are not exchanged by its controller whether those that are there
-// are still what it would make, though it is for other nodes by now.
+// Marks a DaemonSet with OnDelete updates if its existing pods still match its template except for
+// the nodes.
 void TellNarrowed(const Json& observed, Json& object) {
   const Json* before = At(observed, "spec.template");
   const Json* after = At(object, "spec.template");
@@ -316,7 +316,7 @@ bool IsAsDesired(const Json& desired, const Json& observed) {
     }
   }
   const bool extra = std::ranges::any_of(observed.items(), [&](const auto& item) {
-    // A service account's secrets are others' business.
+    // A service account's secrets belong to other writers.
     return !kApart.contains(item.key()) && !desired.contains(item.key()) &&
            !IsEmpty(item.value()) && item.key() != "secrets" && item.key() != "imagePullSecrets";
   });
@@ -328,7 +328,7 @@ Json Replacement(const Json& desired, const Json& observed) {
   for (const char* part : kParts) {
     Keep(observed, part, object["metadata"]);
   }
-  // A controller that put one there has something to take back before the object goes.
+  // The controller of a finalizer still has to clean up before the object is deleted.
   if (const Json* finalizers = At(observed, "metadata.finalizers"); finalizers != nullptr) {
     object["metadata"]["finalizers"] = *finalizers;
   }
@@ -364,7 +364,7 @@ std::vector<Double> TakeOutDoubles(std::vector<const Json*>& desired,
     Double& twice = doubles.emplace_back();
     twice.key = key;
     twice.message = format(
-        "{} {} is asked for twice, by {} and by {}; neither is written and what is there stays: "
+        "{} {} is asked for twice, by {} and by {}; neither is written; an existing one stays: "
         "leave one of the two out, or give it another name",
         key.kind, key.name, Described(*place->second), Described(*object));
     for (const Json* each : {place->second, object}) {

@@ -12,16 +12,16 @@
 
 namespace gantry::gpu_operator {
 
-// Whether what the API server has is what was asked for: every field that was asked for is there
-// and equal, and besides there are only what the API server fills in by itself, and labels and
-// annotations of the object itself that others added (not those that names::kWrittenKeys names).
+// Whether the stored object is as desired: every desired field is present and equal, and the only
+// others are those that the API server adds, and labels and annotations of the object itself that
+// others added (not those that names::kWrittenKeys lists).
 bool IsAsDesired(const Json& desired, const Json& observed);
 
-// The same of one field that both may have.
+// The same for one field that both may have.
 bool SameIn(const std::string& key, const Json& desired, const Json& observed);
 
-// The object to put in the place of the observed one: as desired, with the labels and annotations
-// that others added, and the time of a `kubectl rollout restart`.
+// The object to replace the observed one: as desired, with the labels and annotations that others
+// added, and the time of a `kubectl rollout restart`.
 Json Replacement(const Json& desired, const Json& observed);
 
 // Whether a policy or a NVIDIADriver is an owner of the object.
@@ -44,20 +44,20 @@ struct Incomplete {
   auto operator<=>(const Incomplete&) const = default;
 };
 
-// Two desired objects of one identity: each would be written over the other, again and again.
+// Two desired objects of one identity: each would overwrite the other, in a loop.
 struct Double {
   ObjectKey key;
   std::string message;           // names both, and what to do
   std::set<std::string> owners;  // uids, of both
 };
-// Takes such objects out of the desired ones, and adds whose they are to `incomplete`, so that what
-// is there stays. Of two that are equal, one stays desired, and nothing is said.
+// Removes such objects from the desired ones, and adds their owners to `incomplete`, so that
+// existing objects are kept. Of two equal ones, one stays desired, without a message.
 std::vector<Double> TakeOutDoubles(std::vector<const Json*>& desired,
                                    std::set<Incomplete>& incomplete);
 
-// `observed` are the objects that carry our label. Those that a policy (ClusterPolicy,
-// GPUClusterPolicy) or a NVIDIADriver owns and nobody desires are removed, but what is there of the
-// incomplete stays.
+// `observed` are the objects with Gantry's label. Those that a policy (ClusterPolicy,
+// GPUClusterPolicy) or a NVIDIADriver owns and that are not desired are removed, except objects of
+// the incomplete.
 Plan MakePlan(const std::vector<Json>& desired, const std::map<ObjectKey, Json>& observed,
               const std::set<Incomplete>& incomplete);
 

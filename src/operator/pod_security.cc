@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// May the operands' pods into their namespace? They are privileged, and Pod Security admission
-// keeps such pods out of every namespace that does not say otherwise by its labels.
+// Does the namespace admit the operands' pods? They are privileged, and Pod Security admission
+// rejects such pods in every namespace whose labels do not allow them.
 
 #include "operator/pod_security.h"
 
@@ -13,7 +13,7 @@ namespace {
 
 constexpr char kMonitoring[] = "openshift.io/cluster-monitoring";
 
-// What the operator gives a label.
+// The operator's value of a label.
 std::string_view GivenTo(std::string_view label) {
   return label == kMonitoring ? "true" : "privileged";
 }

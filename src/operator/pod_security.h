@@ -8,22 +8,21 @@
 
 namespace gantry::gpu_operator {
 
-// A namespace, as far as it matters.
+// The relevant parts of a namespace.
 struct NamespaceFacts {
   Labels labels;
-  std::string earlier;  // its annotation kEarlier: labels as they were, null: absent
+  std::string earlier;  // its annotation kEarlier: the earlier labels, null: absent
 };
 
 NamespaceFacts NamespaceFrom(const Json& ns);
 
-// The merge patch that lets privileged pods into a namespace with these labels (psa.enabled); null
-// if they are let in. What the labels were is remembered in an annotation.
-// `privileged`: pods of that kind are to be let in; `monitored`: OpenShift's own Prometheus is to
-// look into it, unless a label says whether it should.
+// The merge patch that makes a namespace with these labels admit privileged pods (psa.enabled);
+// null if it does. An annotation records the earlier labels. `privileged`: admit such pods;
+// `monitored`: let OpenShift's own Prometheus scrape it, unless a label already decides.
 Json NamespacePatch(const NamespaceFacts& ns, bool privileged, bool monitored);
 
-// The merge patch that gives a namespace the labels that it had before; null if none was changed.
-// A label that somebody has changed since stays.
+// The merge patch that restores the earlier labels of a namespace; null if none was changed. A
+// label that was changed since is kept.
 Json NamespaceRestored(const NamespaceFacts& ns);
 
 }  // namespace gantry::gpu_operator

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // What does the status of a policy, or of a NVIDIADriver, say? NVIDIA's pair of conditions and
-// Gantry's own, from a verdict and the status as it is.
+// Gantry's own, from a verdict and the present status.
 
 #include "operator/policy_status.h"
 
@@ -31,7 +31,7 @@ Json Condition(std::string_view type, bool is, std::string_view reason, std::str
   return condition;
 }
 
-// NVIDIA's pair: one of the two carries the reason and the message.
+// NVIDIA's pair: one of the two has the reason and the message.
 Json ReadyAndError(bool ready, std::string_view reason, std::string_view message,
                    const StatusEdit& edit) {
   return Json::array(
@@ -39,7 +39,7 @@ Json ReadyAndError(bool ready, std::string_view reason, std::string_view message
        Condition("Error", !ready, ready ? "Ready" : reason, ready ? "" : message, edit)});
 }
 
-// `where` says which field tolerates taints.
+// `where` names the field that tolerates taints.
 Json NodesReachable(const std::vector<std::string>& untolerated, std::string_view where,
                     const StatusEdit& edit) {
   const bool all = untolerated.empty();
@@ -52,7 +52,7 @@ Json SpecFollowed(std::string_view partly, const StatusEdit& edit) {
                    edit);
 }
 
-// A status whose entries of one list have lost a key.
+// A status from which list entries have lost a key.
 Json Without(Json status, const char* list, const char* key) {
   if (const auto entries = status.find(list);
       status.is_object() && entries != status.end() && entries->is_array()) {

@@ -9,33 +9,33 @@
 
 namespace gantry::gpu_operator {
 
-// What a new status follows. Conditions whose status has not changed keep their transition time.
+// The base of a new status. Conditions whose status has not changed keep their transition time.
 struct StatusEdit {
-  Json before;           // the status as it is, or null
+  Json before;           // the present status, or null
   long long generation;  // of the object's spec (metadata.generation)
   WallTime now;
 };
 
 // The status of a ClusterPolicy.
 Json StatusOf(const Verdict& verdict, const VerdictInput& input, const StatusEdit& edit);
-// Of a policy that is not the oldest of its kind ("ClusterPolicy first").
+// For a policy that is not the oldest of its kind ("ClusterPolicy first").
 Json IgnoredStatus(std::string_view oldest, const StatusEdit& edit);
-// Of a GPUCluster: dynamic resource allocation is not supported. `ns`: the operator's namespace.
+// For a GPUCluster: dynamic resource allocation is not supported. `ns`: the operator's namespace.
 Json GpuClusterStatus(std::string_view ns, const StatusEdit& edit);
-// Of the GPUClusterPolicy that counts, from the status of what was reconciled with it; `partly` is
-// what of its own spec is not followed.
+// For the GPUClusterPolicy that counts, from the status of what was reconciled with it; `partly`
+// lists its own fields without effect.
 Json ShortFormStatus(const Json& reconciled, std::string_view partly, const StatusEdit& edit);
-// Of a NVIDIADriver, or of a policy that can't be read.
+// For a NVIDIADriver, or for a policy that can't be read.
 Json BriefStatus(const Verdict& verdict, std::string_view ns, const StatusEdit& edit);
 
 // Whether two statuses differ in anything but the times of conditions.
 bool SameStatus(const Json& left, const Json& right);
 
-// The same, or different in messages and in the drivers' upgrades alone: they move while pods
+// The same, or different only in messages and in the drivers' upgrades: these change while pods
 // start, and with every step of every node.
 bool SameButMessages(const Json& left, const Json& right);
 
-// The merge patch (RFC 7396) that makes one status the other: what is gone is null, at any depth.
+// The merge patch (RFC 7396) from one status to the other: removed keys are null, at any depth.
 Json StatusPatch(const Json& before, const Json& after);
 
 }  // namespace gantry::gpu_operator

@@ -17,8 +17,9 @@ TEST_F(PolicyStatusTest, ValuesOfTheChartThatMakeNoDifferenceAreNamed) {
   input_.values_not_followed = {"draDriver.version"};
   const Verdict verdict = Now();
   EXPECT_EQ(verdict.state, "ready");
-  EXPECT_THAT(verdict.partly, AllOf(HasSubstr("not known: driver.verison (driver.version?)"),
-                                    HasSubstr("not followed: draDriver.version")));
+  EXPECT_THAT(verdict.partly,
+              AllOf(HasSubstr("unknown values of the chart: driver.verison (driver.version?)"),
+                    HasSubstr("without effect: draDriver.version")));
   const Json status = StatusOf(verdict, Input(), {Json(), 1, WallTime{}});
   EXPECT_EQ(status["valuesNotKnown"], Json::array({"driver.verison (driver.version?)"}));
   EXPECT_EQ(status["valuesNotFollowed"], Json::array({"draDriver.version"}));
@@ -55,7 +56,7 @@ TEST_F(PolicyStatusTest, StatusCarriesNvidiasPairOfConditions) {
   EXPECT_EQ(status["conditions"][1]["reason"], "Ready");
   EXPECT_EQ(status["conditions"][2]["reason"], "Partly");
   EXPECT_THAT(status["conditions"][2]["message"].get<std::string>(),
-              HasSubstr("fields not acted on: psa.enabled"));
+              HasSubstr("fields without effect: psa.enabled"));
   EXPECT_EQ(status["conditions"][3]["reason"], "TaintNotTolerated");
   EXPECT_EQ(status["unsupportedFields"].size(), 2U);
   for (const Json& operand : status["operands"]) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What is done when something changed? The entire state is worked out anew from the view and
-// compared with it; nothing is written when they agree. The oldest ClusterPolicy counts, as with
-// NVIDIA's operator, and the oldest GPUClusterPolicy is laid over it; the others say so in their
-// status.
+// What does the operator do after a change? It computes the entire desired state and compares it
+// with the view; it writes nothing if they are equal. The oldest ClusterPolicy counts, as in
+// NVIDIA's operator, and the oldest GPUClusterPolicy overrides it; the status of the others says
+// so.
 
 #include "operator/reconcile.h"
 
@@ -21,7 +21,7 @@
 namespace gantry::gpu_operator {
 namespace {
 
-// The oldest first, ties by name. One that is being deleted takes its objects with it.
+// The oldest first, ties by name. One that is being deleted does not count.
 std::vector<Json> ByAge(std::vector<Json> policies) {
   std::erase_if(policies, [](const Json& object) {
     return At(object, "metadata.deletionTimestamp") != nullptr;
@@ -50,7 +50,7 @@ std::set<std::string> UidsOf(const std::vector<Json>& objects) {
   return uids;
 }
 
-// The first error stays.
+// Keeps the first error.
 void Note(Status status, Status& first) {
   if (first.has_value()) {
     first = std::move(status);
@@ -158,7 +158,7 @@ Reconciler::Result Reconciler::ReconcilePolicy(const std::vector<Json>& owners,
       .drivers = drivers,
       .settings = settings_,
       .seen = seen,
-      // Instances are made to be side by side.
+      // Several instances may coexist.
       .foreign_nfd = foreign_.at_work && settings_.master.nodes.instance.empty()};
   const ClusterDecision decision = DecideCluster(input, operands_);
   upgrades_.SetPolicies(decision.upgrades);
@@ -185,7 +185,7 @@ Reconciler::Applied Reconciler::Apply(const ClusterInput& input, const ClusterDe
   if (!plan.remove.empty()) {
     HandOver(decision.drivers_on, applier_.Owned(plan.remove), UidsOf(input.drivers), plan);
   }
-  // A DaemonSet that is still there would end its pods with the label that it selects by.
+  // An existing DaemonSet would delete its pods with the label that it selects by.
   const bool labelled = labeller_.SetRules(
       decision.rules, plan.orphan.empty() ? decision.drivers.owners : UnknownOwners());
   Applied applied;
@@ -252,9 +252,9 @@ Status Reconciler::WriteDrivers(const std::vector<Json>& drivers, const DriverPl
   return first;
 }
 
-// Lets privileged pods into the namespace, if the policy says so.
+// Makes the namespace admit privileged pods, if the policy says so.
 Status Reconciler::LabelNamespace(const policy::ClusterPolicy& policy, const OpenShift& openshift) {
-  // On OpenShift other namespaces are their administrators' business.
+  // On OpenShift, administrators decide about other namespaces.
   const bool its_own = settings_.ns == "nvidia-gpu-operator";
   const bool privileged = policy.pod_security_labels && (!openshift.present() || its_own);
   const bool monitored = openshift.present() && its_own;
@@ -289,7 +289,7 @@ std::vector<std::string> Reconciler::OutdatedDefinitions() {
   return outdated;
 }
 
-// Any change of a DaemonSet makes its controller look at it.
+// Any change of a DaemonSet makes its controller reconcile it.
 Status Reconciler::AskForPods() {
   Status result;
   stalled_ = NextStalled(stalled_, view_.DaemonSets(), clock_.Now());

@@ -25,7 +25,7 @@
 
 namespace gantry::gpu_operator {
 
-// Brings the cluster to what the ClusterPolicy asks for, all of it but its nodes' labels: observes,
+// Brings the cluster to the ClusterPolicy's desired state, except the nodes' labels: observes,
 // decides with the pure functions of this folder, and acts.
 class Reconciler {
  public:
@@ -33,54 +33,53 @@ class Reconciler {
              upgrade::Actor& upgrades, NodeLabeller& labeller, const Settings& settings,
              const Clock& clock = RealClock());
 
-  // Blocks for its requests; one thread. Objects wait until the nodes were labelled by the rules of
-  // the policy: a thousand nodes are labelled in seconds while the API server is idle, and in a
-  // minute beside the pods that DaemonSets make on them.
+  // Blocks for its requests; one thread. Objects wait until the nodes are labelled by the policy's
+  // rules: a thousand nodes are labelled in seconds while the API server is idle, but take a minute
+  // while DaemonSets create pods on them.
   kube::Outcome Reconcile();
 
   // Thread-safe.
   [[nodiscard]] Metrics metrics() const;
 
  private:
-  // What came of the policy that counts.
+  // The result for the policy that counts.
   struct Result {
     Json status;
-    std::string partly;  // what of it is not followed
+    std::string partly;  // its fields without effect
     Status applied;      // whether all could be written
   };
-  // What a decision came to.
+  // The result of applying a decision.
   struct Applied {
-    Plan held;      // what waits for the nodes' labels
+    Plan held;      // objects that wait for the nodes' labels
     Status status;  // whether the rest could be written
   };
   // The policies that count, and their statuses.
   Status ReconcilePolicies(const std::vector<Json>& policies, const std::vector<Json>& short_forms,
                            const std::vector<Json>& drivers);
-  // `owners` are the policies in whose name it is done, the first answers for it; `asked` is what
-  // they ask for as a ClusterPolicy. Without an owner nothing is done but for the NVIDIADrivers
-  // (`drivers`, by name).
+  // `owners` are the policies that own the objects; the first gets the status. `asked` is their
+  // request as a ClusterPolicy. Without an owner only the NVIDIADrivers (`drivers`, by name) count.
   Result ReconcilePolicy(const std::vector<Json>& owners, const policy::LaidOver& asked,
                          const std::vector<Json>& drivers);
-  // For a policy that can't be read, because of this mistake.
+  // For a policy that can't be read because of this mistake.
   Result Reject(const Json& owner, const std::string& mistake);
   Applied Apply(const ClusterInput& input, const ClusterDecision& decision);
   // The first owner's status.
   Result Report(const ClusterInput& input, const ClusterDecision& decision, const Applied& applied);
-  // Each one's status; `applied` says what is held and what could not be written.
+  // The status of each; `applied` has what is held and what could not be written.
   Status WriteDrivers(const std::vector<Json>& drivers, const DriverPlan& plan,
                       const ClusterFacts& cluster, const Applied& applied);
   Status LabelNamespace(const policy::ClusterPolicy& policy, const OpenShift& openshift);
-  // Which nodes may still be described; they keep the policy from being ready.
+  // The nodes that may still be described; they keep the policy from being ready.
   void NoteUndescribed(const std::vector<std::string>& names, bool ready);
-  // What is to be said of the cluster's definitions.
+  // Messages about the cluster's CRDs.
   std::vector<std::string> OutdatedDefinitions();
-  // Of DaemonSets' controllers, for what stalled.h finds.
+  // Touches DaemonSets whose controllers stalled (stalled.h).
   Status AskForPods();
-  // Sooner, if something else is due before.
+  // Earlier, if something else is due before.
   void RequeueAfter(std::chrono::milliseconds delay);
-  // Of a policy that counts, or a NVIDIADriver.
+  // For a policy that counts, or a NVIDIADriver.
   Status WriteStatus(const kube::Kind& kind, const Json& object, const Json& status);
-  // To all but the oldest of a kind.
+  // Writes the status of all but the oldest of a kind.
   Status WriteIgnored(const kube::Kind& kind, const std::vector<Json>& policies);
 
   kube::Client& client_;
@@ -94,8 +93,8 @@ class Reconciler {
   OperandCache operands_;
   ForeignNfd foreign_;
   Undescribed undescribed_;
-  std::vector<std::string> outdated_;  // definitions, as logged last
-  // State and reason of the last event; of NVIDIADrivers by uid.
+  std::vector<std::string> outdated_;  // CRDs, as last logged
+  // State and reason of the last event; for NVIDIADrivers by uid.
   std::string recorded_;
   std::map<std::string, std::string> recorded_drivers_;
   // Until Reconcile has something to do again.

@@ -9,16 +9,16 @@
 
 namespace gantry::gpu_operator {
 
-// What this release brings along: images and settings that the chart chooses, not the policy.
+// The release's own images and settings, which the chart sets, not the policy.
 struct Release {
   std::string image = {};
-  std::string pull_policy = "IfNotPresent";    // of that image, where the policy says nothing
+  std::string pull_policy = "IfNotPresent";    // of that image, if the policy has none
   std::vector<std::string> pull_secrets = {};  // names of Secrets, for that image
-  std::string worker_config = {};              // of our node feature discovery's workers, as YAML
-  // What the chart's values say of those workers' pods: nodeSelector, affinity, tolerations,
-  // resources, priorityClassName, annotations; null: nothing.
+  std::string worker_config = {};  // of Gantry's node feature discovery workers, as YAML
+  // The chart's values for those workers' pods: nodeSelector, affinity, tolerations, resources,
+  // priorityClassName, annotations; null: none.
   Json worker_pod = {};
-  std::string driver_manager = {};  // NVIDIA's image of it, where the policy names none
+  std::string driver_manager = {};  // NVIDIA's image of it, if the policy names none
   std::string cuda_image = {};      // NVIDIA's images of CUDA, without a tag, likewise
   policy::KnownImages known_images = {
       {"driver", "nvcr.io/nvidia/driver"},

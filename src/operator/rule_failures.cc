@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which failure of a rule does its author not know of yet?
+// Which failures of rules have not been reported yet?
 #include "operator/rule_failures.h"
 
 #include <algorithm>

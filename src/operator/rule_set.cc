@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What do the cluster's NodeFeatureRules say about one node, under what an administrator allows
-// them? The features of all of a node's NodeFeature objects count together, in the order of the
-// objects' names, as with NFD's master.
+// What do the cluster's NodeFeatureRules say about one node, within the administrator's limits? The
+// features of all of a node's NodeFeature objects are merged in the order of the objects' names, as
+// in NFD's master.
 
 #include "operator/rule_set.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Which objects does an administrator's label selector mean? The API server is asked to choose, so
-// the selector is only written in another form here; keys and values it checks itself.
+// How is an administrator's label selector sent to the API server? The API server does the
+// selection and checks keys and values, so the selector is only converted here.
 
 #include "operator/selector_text.h"
 

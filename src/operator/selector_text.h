@@ -8,8 +8,8 @@
 
 namespace gantry::gpu_operator {
 
-// A metav1 LabelSelector in the form in which the API server is asked ("a=b,c in (d,e),!f"). An
-// empty selector is an empty text: everything. kInvalid names the field.
+// A metav1 LabelSelector as a query parameter ("a=b,c in (d,e),!f"). An empty selector is empty:
+// everything. kInvalid names the field.
 Result<std::string> SelectorText(const Json& selector);
 
 }  // namespace gantry::gpu_operator

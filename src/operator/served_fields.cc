@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What does the API server drop from our objects? Helm leaves a definition that is there as it is,
-// so one of an earlier operator may be served: fields that it lacks are pruned from every object,
-// and no error tells. So what is served is compared with what this release's image has.
+// Which fields does the API server drop from Gantry's objects? Helm does not update an existing
+// CRD, so one of an earlier operator may be served: fields that it lacks are pruned from every
+// object, without an error. So the served CRDs are compared with those in this release's image.
 
 #include "operator/served_fields.h"
 
@@ -25,7 +25,7 @@ const Json* SchemaOf(const Json& definition, std::string_view version) {
   return nullptr;
 }
 
-// "*" stands for any key, also deeper ones where nothing is pruned ("**").
+// "*" stands for any key, also deeper ones if nothing is pruned ("**").
 void Collect(const Json& schema, const std::string& path, std::vector<std::string>& fields) {
   if (BoolAt(schema, "x-kubernetes-preserve-unknown-fields", false)) {
     fields.push_back(path + ".**");

@@ -10,23 +10,23 @@
 
 namespace gantry::gpu_operator {
 
-// A CustomResourceDefinition as this release has it, without all that is not asked for.
+// A CustomResourceDefinition of this release, with the needed parts only.
 struct OwnDefinition {
   std::string name;                 // clusterpolicies.nvidia.com
   std::string kind;                 // ClusterPolicy
-  std::string version;              // the one that is read and written
+  std::string version;              // the version that is read and written
   std::vector<std::string> fields;  // sorted: "spec.driver", "spec.driver.env[].name", "spec.mig.*"
 };
-// Those of deploy/crd_schema/definition-fields.json, but of kinds that nothing is done with.
-// kInvalid if it is another.
+// The CRDs of deploy/crd_schema/definition-fields.json, without kinds that Gantry does not use.
+// kInvalid for another file.
 Result<std::vector<OwnDefinition>> OwnDefinitions(const Json& file);
 
-// The fields of ours that the API server drops from every object, because the definition in the
-// cluster does not have them; of a field that is missing as a whole none of those below it.
-// `version` alone where it is not served. None of a definition that is another's.
+// This release's fields that the API server drops from every object, because the CRD in the cluster
+// lacks them; for a missing parent field only the parent. `version` alone if it is not served. None
+// for a third party's CRD.
 std::vector<std::string> DroppedFields(const OwnDefinition& own, const Json& there);
 
-// One sentence about such a definition, and the cure.
+// One sentence about such a CRD, and the remedy.
 std::string OutdatedText(const OwnDefinition& own, const std::vector<std::string>& dropped);
 
 }  // namespace gantry::gpu_operator

@@ -10,18 +10,18 @@
 
 namespace gantry::gpu_operator {
 
-// What the operator's environment says, read once at its start.
+// The operator's environment, read once at its start.
 struct Settings {
   std::string ns = {};
   Release release = {};
-  bool node_features = true;       // whether ours may run
+  bool node_features = true;       // whether Gantry's may run
   std::string startup_taint = {};  // key of the taint of startup_taint.h; empty: none
   MasterConfig master = {};
-  // Values of the chart that it does not know, each with the one that was probably meant, and those
-  // that are known and not followed.
+  // The chart's unknown values, each with the one that was probably meant, and known ones without
+  // effect.
   std::vector<std::string> values_not_known = {};
   std::vector<std::string> values_not_followed = {};
-  std::vector<OwnDefinition> definitions = {};  // as the image has them
+  std::vector<OwnDefinition> definitions = {};  // as in the image
 };
 
 }  // namespace gantry::gpu_operator

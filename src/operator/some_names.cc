@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How does a message name many nodes? By a few of them.
+// How does a message name many nodes? By the first few.
 
 #include "operator/some_names.h"
 

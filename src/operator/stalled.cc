@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Does a DaemonSet wait for pods that nobody makes? Kubernetes' controller knows what it has asked
-// for by the DaemonSet's name alone. One that is deleted and made again while it is rolled out gets
-// no pods: its controller waits for those of the one before, and when it has given them up, it does
-// not look again before something changes.
+// Does a DaemonSet wait for pods that no controller creates? Kubernetes' controller tracks the pods
+// that it expects by the DaemonSet's name alone. A DaemonSet that is deleted and recreated during a
+// roll-out gets no pods: its controller waits for those of the earlier one, and after that timeout
+// it does not reconcile again before a change.
 
 #include "operator/stalled.h"
 

@@ -12,19 +12,19 @@
 
 namespace gantry::gpu_operator {
 
-// Nodes lack a DaemonSet's pod for as long as this: its controller is asked to look again. It
-// believes for 5 minutes in pods that it has asked for (Kubernetes 1.36, ExpectationsTimeout).
+// If nodes lack a DaemonSet's pod for this long, its controller is triggered. It expects the pods
+// that it requested for 5 minutes (Kubernetes 1.36, ExpectationsTimeout).
 inline constexpr std::chrono::seconds kStalls(305);
-// Annotation of a DaemonSet: when that was.
+// Annotation of a DaemonSet: when that was done.
 inline constexpr char kAskedForPods[] = "nvidia.com/gpu-operator.asked-for-pods";
 
 struct Stalled {
   std::map<std::string, SteadyTime> since;  // by the DaemonSet's name
-  std::vector<std::string> due;             // those to ask for now
+  std::vector<std::string> due;             // those to trigger now
   std::optional<SteadyTime> next;           // when another may be due
 };
 
-// What has become of `before` by now.
+// The next state after `before`.
 Stalled NextStalled(const Stalled& before, const std::map<std::string, DaemonSetFacts>& daemon_sets,
                     SteadyTime now);
 

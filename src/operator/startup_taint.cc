@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// May pods come to this GPU node? From its labels: nvidia.com/gpu.validation is the validator's
-// word. A new node is ready for the scheduler long before its GPUs are, and autoscalers then buy
-// more nodes than are needed; they know nodes that are still starting by a taint of a key of their
-// own, so the key is configured.
+// May pods be scheduled on this GPU node? Decided by its labels: nvidia.com/gpu.validation is the
+// validator's verdict. A new node is ready for the scheduler long before its GPUs are, and
+// autoscalers then add too many nodes. They recognise starting nodes by a taint with a key of their
+// own, so the key is configurable.
 
 #include "operator/startup_taint.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How do statuses come to the cluster? As a patch of what differs; messages that change with every
-// pod that starts are written in groups.
+// How are statuses written? As a patch of the difference; messages that change with every starting
+// pod are written in groups.
 
 #include "operator/status_writer.h"
 
@@ -21,7 +21,7 @@ Json StatusIn(const Json& object) {
   return status == nullptr ? Json() : *status;
 }
 
-// What the status says, the operator that ran before this one has recorded.
+// The previous operator has recorded an event for the present status.
 bool SaysAlready(const Json& status, const Verdict& verdict) {
   const Json* conditions = At(status, "conditions");
   return TextAt(status, "state") == verdict.state && conditions != nullptr &&

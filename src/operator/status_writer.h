@@ -20,20 +20,20 @@ class StatusWriter {
   StatusWriter(kube::Client& client, kube::EventRecorder& events, const Clock& clock)
       : client_(client), events_(events), clock_(clock) {}
 
-  // What a new status of the object follows.
+  // The base of a new status of the object.
   [[nodiscard]] StatusEdit EditOf(const Json& object) const;
   // Blocks for its request. No error if the object is gone.
   Status Write(const kube::Kind& kind, const Json& object, const Json& status);
-  // The same, but what differs in messages alone waits until the last such write is long enough
-  // ago; then the time to wait is returned, and nothing is written.
+  // The same, but a difference in messages alone waits until the last such write is long enough
+  // ago; then it returns the time to wait, and writes nothing.
   Result<std::optional<std::chrono::milliseconds>> WriteInGroups(const kube::Kind& kind,
                                                                  const Json& object,
                                                                  const Json& status);
-  // An event and a log line, if state or reason are not those of `recorded`, which they become.
-  // Empty: nothing was recorded by this process.
+  // Writes an event and a log line if state or reason differ from `recorded`, which is updated.
+  // Empty: this process has recorded nothing.
   void RecordEvent(const Json& object, const Verdict& verdict, std::string& recorded);
 
-  // Since the start. Thread-safe.
+  // Writes since the start. Thread-safe.
   [[nodiscard]] long long writes() const { return writes_; }
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What of a node's labels and annotations is the operator's? Decided from the Node alone, because
-// an uninstallation that is repeated has nothing else left to look at.
+// Which of a node's labels and annotations are the operator's? Decided from the Node alone, because
+// a repeated uninstallation has nothing else left.
 
 #include "operator/strip.h"
 
@@ -35,7 +35,7 @@ Json StripNode(const Json& node, std::string_view instance) {
       take(label);
     }
   }
-  // What was set for the MIG manager; another value is somebody's wish.
+  // The value set for the MIG manager; another value is a user's.
   if (labels != nullptr && labels->value(names::kMigConfig, "") == "all-disabled") {
     take(names::kMigConfig);
   }
@@ -47,7 +47,7 @@ Json StripNode(const Json& node, std::string_view instance) {
       std::ranges::for_each(keys, take);
     }
     metadata["annotations"][names::kFeatureLabelsAnnotation] = nullptr;
-    // NFD's records are the operator's own where it has been at work.
+    // NFD's records are the operator's own if it was NFD's master.
     for (const char* name : {names::kNfdFeatureLabelsAnnotation, names::kNfdFeatureAnnotations,
                              names::kNfdExtendedResources, names::kNfdTaints}) {
       if (const std::string record = NfdRecord(name, instance); annotations->contains(record)) {
@@ -65,7 +65,7 @@ Json StripNode(const Json& node, std::string_view instance) {
       patch["spec"] = PatchOf(change, taints == nullptr ? Json::array() : *taints)["spec"];
     }
   }
-  // A driver manager that was killed could not.
+  // A killed driver manager could not do this.
   if (annotations != nullptr && annotations->contains(names::kManagerCordon)) {
     metadata["annotations"][names::kManagerCordon] = nullptr;
     patch["spec"]["unschedulable"] = nullptr;
@@ -76,7 +76,7 @@ Json StripNode(const Json& node, std::string_view instance) {
   if (!metadata.empty()) {
     patch["metadata"] = std::move(metadata);
   }
-  // No upgrade goes on, and nothing stays cordoned that one has cordoned.
+  // No upgrade continues, and no node stays cordoned by one.
   const upgrade::DriverSnapshot nothing;
   const upgrade::Change end =
       upgrade::Abandon(upgrade::Observer(nothing).Observe("", ProjectNode(node)));

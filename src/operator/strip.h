@@ -7,21 +7,21 @@
 
 namespace gantry::gpu_operator {
 
-// The merge patch that takes from a Node what the operator put on it, or null if there is nothing:
-// gpu.present, deploy labels that it set, what NodeFeature objects brought, its start-up taint, and
-// the annotations with which it remembers. What somebody set by hand (a deploy label of another
-// value) stays. `instance`: as NfdRecord has it.
+// The merge patch that removes what the operator wrote on a Node, or null if there is nothing:
+// gpu.present, deploy labels that it set, labels from NodeFeature objects, its start-up taint, and
+// its annotations. Values set by hand (a deploy label of another value) are kept. `instance`: as
+// NfdRecord has it.
 Json StripNode(const Json& node, std::string_view instance = {});
 
-// The merge patch that takes the extended resources of NodeFeatureRules from a Node's status, or
-// null if there are none. Before StripNode, which takes the record of them.
+// The merge patch that removes the extended resources of NodeFeatureRules from a Node's status, or
+// null if there are none. Apply it before StripNode, which removes their record.
 Json StripResources(const Json& node, std::string_view instance = {});
 
-// The JSON patch that takes the device plugin's condition from a Node's status, or null if it has
-// none. It fails if somebody moved the conditions meanwhile.
+// The JSON patch that removes the device plugin's condition from a Node's status, or null if it has
+// none. It fails if the order of the conditions changed meanwhile.
 Json StripConditions(const Json& node);
 
-// Whether a NodeFeature object was written by an agent of ours.
+// Whether one of Gantry's agents wrote a NodeFeature object.
 bool IsOurNodeFeature(const Json& node_feature);
 
 }  // namespace gantry::gpu_operator

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How do Nodes lose what the operator has written?
+// How is what the operator wrote removed from Nodes?
 
 #include "operator/strip_nodes.h"
 
@@ -55,7 +55,7 @@ Status StripNodes(kube::Client& client, const std::string& instance) {
   if (!listed.has_value()) {
     return std::unexpected(listed.error());
   }
-  // The record of them goes with the rest.
+  // Their record is removed with the rest.
   for (const auto& [name, patch] : resources) {
     const auto patched =
         client.MergePatch(kube::kinds::kNode, {"", name}, patch, kube::Part::kStatus);
@@ -68,10 +68,10 @@ Status StripNodes(kube::Client& client, const std::string& instance) {
     const auto patched =
         client.JsonPatch(kube::kinds::kNode, {"", name}, patch, kube::Part::kStatus);
     if (!patched.has_value()) {
-      log::Warning("{}", patched.error().message);  // a word that is left over is harmless
+      log::Warning("{}", patched.error().message);  // a leftover condition is harmless
     }
   }
-  log::Info("{} nodes have no labels of the operator any more", patches.size());
+  log::Info("{} nodes no longer have labels of the operator", patches.size());
   return {};
 }
 

@@ -8,8 +8,8 @@
 
 namespace gantry::gpu_operator {
 
-// Takes from every Node what the operator has written there, as strip.h decides. `instance`: of
-// node feature discovery, as the operator had it. Blocks for its requests.
+// Removes from every Node what the operator wrote there, as strip.h decides. `instance`: the
+// operator's instance of node feature discovery. Blocks for its requests.
 Status StripNodes(kube::Client& client, const std::string& instance);
 
 }  // namespace gantry::gpu_operator

@@ -7,11 +7,11 @@
 
 namespace gantry::gpu_operator {
 
-// The system that a driver is made for.
+// The system of a driver.
 struct SystemFacts {
   std::string id;                       // "ubuntu", as in os-release
-  std::string tag;                      // "ubuntu22.04": how NVIDIA's driver images call it
-  std::vector<std::string> kernels;     // the release that a precompiled driver is for; else empty
+  std::string tag;                      // "ubuntu22.04": as in tags of NVIDIA's driver images
+  std::vector<std::string> kernels;     // the release of a precompiled driver; else empty
   std::vector<std::string> rhcos = {};  // the version that OpenShift's toolkit builds for; likewise
   bool operator==(const SystemFacts&) const = default;
 };
@@ -20,15 +20,15 @@ struct SystemFacts {
 struct DriverPart {
   std::string name;  // of the DaemonSet
   SystemFacts system;
-  std::string runtime = "containerd";        // of its nodes, as the toolkit's RUNTIME has it
+  std::string runtime = "containerd";        // of its nodes, as in the toolkit's RUNTIME
   std::map<std::string, std::string> nodes;  // node selector
   bool operator==(const DriverPart&) const = default;
 };
 
-// All of them. What of a driver is not made is told by DriverDivision.
+// All of them. DriverDivision has the nodes without a driver.
 struct DriverParts {
   std::vector<DriverPart> sets;
-  bool whole = true;  // false: what is there besides stays
+  bool whole = true;  // false: other existing ones are kept
   bool operator==(const DriverParts&) const = default;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Is another node feature discovery at work? Two that describe the same nodes would write against
-// each other, so ours waits until the other is gone for good; its labels stay on the nodes
+// Is another node feature discovery running? Two that describe the same nodes would overwrite each
+// other, so Gantry's waits until the other is gone for good; its labels stay on the nodes
 // meanwhile.
 
 #include "operator/takeover.h"

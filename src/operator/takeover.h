@@ -8,17 +8,17 @@
 
 namespace gantry::gpu_operator {
 
-// Whether another node feature discovery is at work, as far as was seen.
+// Whether another node feature discovery is running, as far as observed.
 struct ForeignNfd {
   bool at_work = false;
-  std::optional<SteadyTime> silent_since;  // it was at work, and is not seen any more
+  std::optional<SteadyTime> silent_since;  // it ran, and is no longer observed
 };
 
-// How long another one must be gone before its nodes are taken over: while it is upgraded, its
-// objects may be made anew.
+// How long another one must be gone before its nodes are taken over: an upgrade may recreate its
+// objects.
 inline constexpr std::chrono::seconds kTakeoverDelay(30);
 
-// The state after a look at the cluster. While `silent_since` is set, reconcile again after the
+// The state after an observation of the cluster. While `silent_since` is set, requeue after the
 // delay.
 ForeignNfd NextForeignNfd(const ForeignNfd& before, bool seen, SteadyTime now);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Which nodes may have GPUs that are not known yet? Those that nobody has described, for as long as
-// a worker may take to start. On a node where it never runs (a virtual one, one with too little
-// memory) nothing will be known, and the nodes with GPUs are ready all the same.
+// Which nodes may have GPUs that are not known yet? Those without a description by node feature
+// discovery, for as long as a worker may take to start. A node where it never runs (a virtual one,
+// one with too little memory) stays unknown, and must not keep the GPU nodes from being ready.
 
 #include "operator/undescribed.h"
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How does everything go again? In an order in which nothing brings back what was taken: first the
-// policy and the operator, then the operands, then each node puts itself back and says so by a
-// Ready pod, then labels and objects. Definitions go last, by manage-crds, when Helm has taken its
-// own objects of these kinds. Every step may find its work done already, so that a second run goes
-// on where the first one was ended, and the whole keeps to its deadline: a node that does not
-// answer is named and left, what it keeps is harmless.
+// How is everything uninstalled? In an order in which nothing recreates what was removed: first the
+// policy and the operator, then the operands, then each node restores itself and reports it by a
+// Ready pod, then labels and objects. CRDs are deleted last, by manage-crds, after Helm has deleted
+// its own objects of these kinds. Every step may find its work already done, so that a second run
+// continues where the first one ended. All of it keeps to its deadline: a node that does not
+// respond is named and skipped; its leftovers are harmless.
 
 #include "operator/uninstall.h"
 
@@ -44,16 +44,16 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr char kDeployment[] = "gpu-operator";
-// The operator's, and those of this program: a first one may have been put on a node that is away.
+// The operator's pods, and those of this program: an earlier one may be on a node that is away.
 constexpr char kChartPods[] = "app.kubernetes.io/component in (gpu-operator,gpu-operator-cleanup)";
 
-constexpr seconds kGoes(15);  // what is deleted is gone by then, or something holds it
+constexpr seconds kGoes(15);  // a deleted object is gone by then, or something blocks it
 
 struct Options {
   std::string ns;
   Release release;
-  std::string instance;       // of node feature discovery, as the operator has it
-  bool all_policies = false;  // also those that were made by hand
+  std::string instance;       // the operator's instance of node feature discovery
+  bool all_policies = false;  // also those made by hand
   bool definitions = false;
   seconds timeout{120};
 };
@@ -89,7 +89,7 @@ class Uninstall {
   }
 
  private:
-  // What host cleanup must know; defaults when the policy is gone already.
+  // The settings for host cleanup; defaults if the policy is gone already.
   void ReadPolicy() {
     context_.ns = options_.ns;
     context_.release = options_.release;
@@ -106,8 +106,8 @@ class Uninstall {
     }
   }
 
-  // Beside a running operator the cluster would be brought back. Without the right to stop it, its
-  // policies that go stop it too.
+  // A running operator would recreate everything. Without the right to stop it, the deletion of its
+  // policies stops it too.
   void StopOperator() {
     const auto scaled = client_.MergePatch(kube::kinds::kDeployment, {options_.ns, kDeployment},
                                            {{"spec", {{"replicas", 0}}}});
@@ -125,7 +125,7 @@ class Uninstall {
     log::Info("{}", gone ? "the operator is stopped" : "the operator's pod did not end in time");
   }
 
-  // Those that somebody made by hand stay with their definitions, as they do with NVIDIA's chart.
+  // Policies made by hand stay with their CRDs, as with NVIDIA's chart.
   Status DeletePolicies() {
     for (const kube::Kind& kind :
          {policy::kClusterPolicy, policy::kGpuClusterPolicy, policy::kNvidiaDriver}) {
@@ -136,7 +136,7 @@ class Uninstall {
     return {};
   }
 
-  // Pods on nodes that are not Ready can't end; all others must have, before their hosts are
+  // Pods on nodes that are not Ready can't end; all others must have ended before their hosts are
   // cleaned.
   Status DeleteOperands() {
     std::vector<Json> sets;
@@ -163,9 +163,9 @@ class Uninstall {
     return left.has_value() && left->on_ready_nodes.empty();
   }
 
-  // No kubelet there confirms that a pod ended, and as long as the API server keeps such a pod, its
-  // namespace can't go, nor can the Job of this very program complete. A kubelet that comes back
-  // ends what the API server does not know any more.
+  // No kubelet there confirms that a pod ended. While the API server keeps such a pod, its
+  // namespace can't be deleted, and this program's own Job can't complete. A kubelet that comes
+  // back ends pods that the API server no longer has.
   Status ForgetPodsOnAbsentNodes(const kube::Selection& pods) {
     TRY_ASSIGN(const PodsByNode left, PodsOf(pods));
     for (const Json& pod : left.on_absent_nodes) {
@@ -217,7 +217,7 @@ class Uninstall {
       return std::unexpected(std::move(created).error());
     }
     std::set<std::string> waiting;
-    // The last seconds are for the cluster's side.
+    // The last seconds are for the cluster's objects.
     const seconds reserve(15);
     WaitUntil(std::chrono::ceil<seconds>(Left() - reserve),
               [&] { return NodesToWaitFor(key.name, waiting) && waiting.empty(); });
@@ -269,7 +269,7 @@ class Uninstall {
     return IgnoreAbsent(client_.Delete(kube::kinds::kLease, {options_.ns, names::kOperatorLease}));
   }
 
-  // NodeFeature's definition may be another's; ours carries our label.
+  // NodeFeature's CRD may be a third party's; Gantry's has its label.
   Status DeleteDefinitions() {
     std::vector<Json> definitions;
     std::set<std::string> ours;
@@ -286,7 +286,7 @@ class Uninstall {
     return AwaitGone(client_, std::move(ours), std::min<milliseconds>(Left(), kGoes));
   }
 
-  // Objects that were there before, by others' hand.
+  // Objects that existed before, from other owners.
   Status GiveBack(const kube::Kind& kind, const kube::Selection& ours) {
     std::vector<Json> items;
     TRY(ListInto(kind, ours, items));
@@ -299,7 +299,7 @@ class Uninstall {
       earlier["metadata"]["resourceVersion"] = kube::ResourceVersionOf(item);
       auto stored = client_.Replace(kind, earlier);
       if (!stored.has_value() && stored.error().kind == ErrorKind::kInvalid) {
-        // A field that can't be changed, as a RuntimeClass' handler.
+        // An immutable field, such as a RuntimeClass' handler.
         TRY(IgnoreAbsent(client_.Delete(kind, key)));
         earlier["metadata"].erase("resourceVersion");
         stored = client_.Create(kind, earlier);
@@ -312,7 +312,7 @@ class Uninstall {
     return {};
   }
 
-  // Last: until now pods of ours may have needed to be let in.
+  // Last: until now Gantry's pods may have needed admission.
   Status RestoreNamespace() {
     const auto ns = client_.Get(kube::kinds::kNamespace, {"", options_.ns});
     if (!ns.has_value()) {
@@ -342,7 +342,7 @@ class Uninstall {
     return {};
   }
 
-  // Deletes and waits until the API server has none any more.
+  // Deletes them and waits until none are left.
   Status DeleteAll(const kube::Kind& kind, const kube::Selection& selection,
                    const std::function<bool(const Json&)>& is_ours) {
     std::set<std::string> told;
@@ -371,8 +371,8 @@ class Uninstall {
     return std::chrono::duration_cast<milliseconds>(deadline_ - RealClock().Now());
   }
 
-  // Asks again and again, as the pods' Role has no right to watch, until it holds, or the time or
-  // the whole deadline is over.
+  // Polls, because the pod's Role has no right to watch, until the condition holds, or the time or
+  // the entire deadline is over.
   bool WaitUntil(seconds at_most, const std::function<bool()>& holds) {
     const SteadyTime end = std::min(deadline_, RealClock().Now() + at_most);
     std::unique_lock lock(mutex_);

@@ -3,8 +3,8 @@
 
 namespace gantry::gpu_operator {
 
-// Takes everything of the operator from the nodes and the cluster (command uninstall), within
-// --timeout seconds. Returns the exit status: 0 also when nodes that did not answer were named.
+// Removes everything of the operator from the nodes and the cluster (command uninstall), within
+// --timeout seconds. Returns the exit status: 0 also if it reported nodes that did not respond.
 int RunUninstall(int argc, char** argv);
 
 }  // namespace gantry::gpu_operator

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What did somebody mean by a value that the chart does not know? Mostly a name with a letter that
-// is wrong, or one that stands at another place: a level higher than it belongs, or in a section of
-// an operand what all operands have together.
+// Which value did a user mean by one that the chart does not have? Mostly a misspelled name, or one
+// at the wrong place: one level too high, or in an operand's section instead of the common one.
 
 #include "operator/value_names.h"
 
@@ -37,7 +36,7 @@ bool Misspelled(std::string_view name, std::string_view known) {
   return EditDistance(Lower(name), Lower(known)) <= std::max<size_t>(1, name.size() / 3);
 }
 
-// How well a known value fits; lower is better.
+// How well a known value matches; lower is better.
 size_t Unlikeness(std::string_view name, std::string_view known) {
   constexpr size_t kNone = std::numeric_limits<size_t>::max();
   constexpr size_t kElsewhere = 1000;

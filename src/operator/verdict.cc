@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Is the cluster as the ClusterPolicy asks? From the DaemonSets' numbers and what the nodes say.
-// "ready" is what installations wait for, so it must not be said before it is true: a DaemonSet
-// that its controller has not looked at has 0 pods desired and 0 unavailable, nodes that nobody has
-// described yet may have GPUs, and a node whose plugin runs but whose kubelet offers no GPU has
-// none. Reasons and the pair of conditions are NVIDIA's.
+// Does the cluster meet the ClusterPolicy? Decided by the DaemonSets' numbers and the nodes.
+// Installations wait for "ready", so it must not be set before it is true: a DaemonSet that its
+// controller has not reconciled has 0 pods desired and 0 unavailable, undescribed nodes may have
+// GPUs, and a node whose plugin runs but whose kubelet offers no GPU has none. Reasons and the pair
+// of conditions are NVIDIA's.
 
 #include "operator/verdict.h"
 
@@ -50,7 +50,7 @@ std::vector<std::string> DaemonSetsOf(const Objects& objects) {
   return names;
 }
 
-// The numbers of all its DaemonSets together, or nothing, and the state says why.
+// The sum of all its DaemonSets' numbers, or nothing, with the reason in the state.
 std::optional<DaemonSetFacts> SumUp(const std::vector<std::string>& names,
                                     const std::map<std::string, DaemonSetFacts>& sets,
                                     OperandState& state) {
@@ -80,17 +80,17 @@ bool IsUpgraded(const DesiredOperand& operand, const VerdictInput& input) {
   return operand.operand->id == OperandId::kDriver && !input.driver_upgrades.is_null();
 }
 
-// How many nodes are to have a pod of some DaemonSets.
+// How many nodes should have a pod of some DaemonSets.
 struct PodsWanted {
   int labelled = 0;
-  int expected = 0;         // on which no taint keeps it off
+  int expected = 0;         // those without a taint against it
   bool exchanged = false;   // the operator itself deletes pods of an older template
-  std::string remark = {};  // what else may be the reason
+  std::string remark = {};  // another possible reason
 };
 
 void JudgeNumbers(const DaemonSetFacts& sum, const std::string& name, const PodsWanted& wanted,
                   OperandState& state) {
-  // With no node left to run on, nothing is unavailable either, and nothing works.
+  // With no node left to run on, nothing is unavailable, but nothing works.
   if (sum.desired < wanted.expected || (sum.desired == 0 && wanted.labelled > 0)) {
     NotReady(state, "PodsMissing",
              format("{} of {} nodes have a pod of {}{}", sum.desired, wanted.labelled, name,
@@ -112,7 +112,7 @@ void JudgeNumbers(const DaemonSetFacts& sum, const std::string& name, const Pods
   }
 }
 
-// A pod that mounts a folder below a root of the user's does not start where there is none.
+// A pod that mounts a folder below the user's root does not start if that does not exist.
 std::string BelowRoot(const DesiredOperand& operand, const VerdictInput& input) {
   const OperandId id = operand.operand->id;
   const bool mounts = id == OperandId::kOperatorValidation || id == OperandId::kDcgmExporter;
@@ -160,7 +160,7 @@ void JudgeDaemonSets(const DesiredOperand& operand, const VerdictInput& input,
   }
 }
 
-// What the operand's pods can't say by being there.
+// Facts that the operand's ready pods alone do not show.
 void JudgeEffect(const DesiredOperand& operand, const VerdictInput& input, OperandState& state) {
   const ClusterFacts& cluster = *input.cluster;
   const OperandId id = operand.operand->id;
@@ -190,7 +190,7 @@ void JudgeEffect(const DesiredOperand& operand, const VerdictInput& input, Opera
   }
 }
 
-// What is to be said besides of an operand that can't run.
+// The additional message on an operand that can't run.
 std::string_view AlsoOf(OperandId id) {
   return id == OperandId::kDriver ? "; drivers that the nodes bring are used, and a driver's "
                                     "DaemonSet that is there stays"
@@ -252,15 +252,15 @@ OperandState JudgeOperand(const DesiredOperand& operand, const VerdictInput& inp
   return state;
 }
 
-// Whether workers of node feature discovery are missing that may be those of GPU nodes: more than
-// there are nodes without a GPU. How many are missing is known, not where.
+// Whether missing workers of node feature discovery may be those of GPU nodes: more are missing
+// than there are nodes without a GPU. Only their number is known, not their nodes.
 bool MissesWorkersOfGpus(std::string_view daemon_set, const VerdictInput& input) {
   const auto set = input.daemon_sets->find(std::string(daemon_set));
   return set == input.daemon_sets->end() || set->second.desired - set->second.available >
                                                 input.cluster->nodes - input.cluster->gpu_nodes;
 }
 
-// A worker that never runs on a node without a GPU (a virtual one) keeps nothing from ready.
+// A worker that never runs on a node without a GPU (a virtual one) does not prevent ready.
 bool IsWaitedFor(const policy::Operand& operand, const OperandState& state,
                  const VerdictInput& input) {
   if (operand.id != OperandId::kNodeFeatures || input.undescribed_awaited) {
@@ -302,7 +302,7 @@ std::string NotFollowed(const VerdictInput& input, const std::vector<OperandStat
         Join(versions, ", "));
   }
   if (!input.monitors_that_cant_be.empty()) {
-    parts.push_back("asked for where there is no Prometheus operator (monitoring.coreos.com/v1): " +
+    parts.push_back("requested without a Prometheus operator (monitoring.coreos.com/v1): " +
                     Join(input.monitors_that_cant_be, ", "));
   }
   if (!input.fields_in_vain.empty()) {
@@ -315,15 +315,13 @@ std::string NotFollowed(const VerdictInput& input, const std::vector<OperandStat
     }
   }
   if (!fields.empty()) {
-    parts.push_back("fields not acted on: " + Join(fields, ", "));
+    parts.push_back("fields without effect: " + Join(fields, ", "));
   }
   if (!input.values_not_known.empty()) {
-    parts.push_back("values of the chart that are not known: " +
-                    Join(input.values_not_known, ", "));
+    parts.push_back("unknown values of the chart: " + Join(input.values_not_known, ", "));
   }
   if (!input.values_not_followed.empty()) {
-    parts.push_back("values of the chart that are not followed: " +
-                    Join(input.values_not_followed, ", "));
+    parts.push_back("values of the chart without effect: " + Join(input.values_not_followed, ", "));
   }
   return Join(parts, "; ");
 }
@@ -369,7 +367,7 @@ Verdict Judge(const VerdictInput& input) {
   } else if (cluster.gpu_nodes == 0 && !cluster.gpus_gone.empty()) {
     verdict.reason = "GPUsGone";
     verdict.message = format(
-        "no GPU node is left: node feature discovery names no NVIDIA GPU any more on {}; if the "
+        "no GPU node is left: node feature discovery no longer finds an NVIDIA GPU on {}; if the "
         "GPUs were taken out, run: kubectl label node {} {}-; else look at the PCI labels and the "
         "configuration of node feature discovery",
         SomeNames(cluster.gpus_gone), cluster.gpus_gone.front(), names::kGpuPresent);
@@ -396,7 +394,7 @@ Verdict JudgeDriver(const DriverOutcome& driver,
                     const std::map<std::string, DaemonSetFacts>& daemon_sets,
                     const ClusterFacts& cluster, std::string_view write_error, bool labelling) {
   Verdict verdict;
-  verdict.partly = driver.partly.empty() ? "" : "fields not acted on: " + driver.partly;
+  verdict.partly = driver.partly.empty() ? "" : "fields without effect: " + driver.partly;
   if (!driver.state.empty()) {
     verdict.state = driver.state;
     verdict.reason = driver.reason;

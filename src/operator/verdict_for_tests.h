@@ -14,7 +14,7 @@
 
 namespace gantry::gpu_operator {
 
-// A cluster of two GPU nodes on which everything runs; tests break one thing.
+// A cluster of two GPU nodes on which everything works; tests break one thing.
 class VerdictTest : public testing::Test {
  protected:
   VerdictTest() {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What does the operator see of the cluster? One watch for each kind that decides something;
-// objects of its own are selected by label, so that a cluster's other ConfigMaps and roles are
-// never read. There is no watch of pods here: a DaemonSet's status counts them.
+// What does the operator see of the cluster? One watch for each relevant kind; its own objects are
+// selected by label, so that a cluster's other ConfigMaps and roles are never read. There is no
+// watch of pods here: a DaemonSet's status counts them.
 
 #include "operator/view.h"
 
@@ -64,7 +64,7 @@ std::string ServedText(const Json& definition, std::string_view version) {
   return IsServed(definition, version) ? "served" : "";
 }
 
-// What SpaceFrom reads.
+// The fields that NamespaceFrom reads.
 std::string NamespaceText(const Json& object) {
   const NamespaceFacts ns = NamespaceFrom(object);
   Json kept = {{"metadata", {{"labels", ns.labels}}}};
@@ -84,10 +84,10 @@ std::string SpecAndStatus(const Json& object) {
   return kept.dump();
 }
 
-// Custom resources of which everything is kept that decides anything: a line each, and an accessor.
+// Custom resources that are kept entirely: a line each, and an accessor.
 struct EntireKind {
   const kube::Kind& kind;
-  bool awaited;  // nothing is decided before they were seen once
+  bool awaited;  // no decision before they were seen once
 };
 constexpr std::array kEntireKinds = std::to_array<EntireKind>({
     {policy::kClusterPolicy, true},
@@ -401,8 +401,8 @@ Served View::LookAt(LateKind& late) {
 
 void View::Wrote(const Json& object) {
   auto& cache = CacheOf(TextAt(object, "kind")).cache;
-  // Where the watch was quicker it has told of a controller's status by now, which the write's
-  // answer lacks.
+  // If the watch was faster, it already has a controller's status, which the write's response
+  // lacks.
   const auto known = cache.Get(kube::KeyOf(object));
   if (known == nullptr || known->content != ContentOf(object)) {
     cache.Upsert(object);

@@ -27,45 +27,45 @@
 
 namespace gantry::gpu_operator {
 
-// What is kept of an object of ours.
+// The kept parts of one of the operator's objects.
 struct OwnedFacts {
-  std::string content;        // ContentOf
+  std::string content;        // as ContentOf
   DaemonSetFacts daemon_set;  // of DaemonSets
   bool operator==(const OwnedFacts&) const = default;
 };
 
-// What is told about changes. Called from the watches' threads; must not block.
+// Callbacks for changes. Called from the watches' threads; must not block.
 struct ViewChanges {
-  std::function<void()> cluster;                      // anything that the policy's state hangs on
-  std::function<void(const std::string& node)> node;  // what that node's labels hang on
+  std::function<void()> cluster;                      // anything that the policy's state depends on
+  std::function<void(const std::string& node)> node;  // what that node's labels depend on
 };
 
-// Everything the operator sees but pods (upgrade/watches.h): watches with what is kept of each
+// Everything the operator sees except pods (upgrade/watches.h): watches with the kept parts of each
 // object.
 class View {
  public:
-  // `definitions`: what the image has of them.
+  // `definitions`: the CRDs in the image.
   View(kube::Client& client, std::string ns, MasterConfig config,
        std::vector<OwnDefinition> definitions, ViewChanges changes);
   ~View() = default;
   View(const View&) = delete;
   View& operator=(const View&) = delete;
   void Start();
-  // Blocks until everything was seen once; false when stopped before.
+  // Blocks until everything was seen once; false if stopped before.
   bool WaitSynced(const std::stop_token& stop);
 
   [[nodiscard]] std::vector<Json> Policies() const;
   // Objects of gpu.nvidia.com/v1 GPUClusterPolicy.
   [[nodiscard]] std::vector<Json> ShortPolicies() const;
-  // Objects of nvidia.com/v1alpha1 GPUCluster, which nobody acts on.
+  // Objects of nvidia.com/v1alpha1 GPUCluster, which the operator only reports as unsupported.
   [[nodiscard]] std::vector<Json> GpuClusters() const;
   [[nodiscard]] std::vector<Json> Drivers() const;  // NVIDIADrivers
   [[nodiscard]] std::vector<std::pair<std::string, std::shared_ptr<const NodeFacts>>> Nodes() const;
   [[nodiscard]] std::shared_ptr<const NodeFacts> Node(const std::string& name) const;
   [[nodiscard]] std::vector<std::string> NodeNames() const;
-  // Nodes with anything of a driver's upgrade on them; free to ask.
+  // Nodes with any trace of a driver's upgrade; cheap to call.
   [[nodiscard]] long long upgrade_traces() const { return upgrade_traces_; }
-  // As FeatureStore has them.
+  // As FeatureStore returns them.
   [[nodiscard]] FeatureStore::Features FeaturesOf(const std::string& node) const;
   [[nodiscard]] std::string BrokenOf(const std::string& node) const;
   [[nodiscard]] bool HasFeature(const std::string& object) const;
@@ -73,40 +73,39 @@ class View {
   // Whether an NFD's workers describe nodes.
   [[nodiscard]] bool ForeignFeatures() const;
   [[nodiscard]] std::shared_ptr<const RuleSet> Rules() const;
-  // Of the Prometheus operator's kinds: those that LookAtMonitoring found last.
+  // For the Prometheus operator's kinds: those that LookAtMonitoring last found.
   [[nodiscard]] std::map<ObjectKey, std::shared_ptr<const OwnedFacts>> Owned() const;
   [[nodiscard]] std::map<std::string, DaemonSetFacts> DaemonSets() const;
 
-  // What is known of ConfigMaps of the namespace. Each is watched from the first question on, and
-  // no longer than it is asked for.
+  // The known ConfigMaps of the namespace. Each is watched from the first call that names it until
+  // a call without it.
   struct ConfigMaps {
-    std::map<std::string, std::vector<std::string>> keys;  // of those that are there
-    std::set<std::string> missing;                         // neither here: not known yet
+    std::map<std::string, std::vector<std::string>> keys;  // of existing ones
+    std::set<std::string> missing;                         // in neither: not known yet
   };
   ConfigMaps LookAtConfigMaps(const std::set<std::string>& names);
-  // The nodes that each label selector takes, by the API server's word; a selector of which they
-  // are not known yet is left out. Each is watched from the first question on, and no longer than
-  // it is asked for.
+  // The nodes that each label selector matches, as the API server selects them; a selector whose
+  // nodes are not known yet is left out. Each is watched from the first call that names it until a
+  // call without it.
   std::map<std::string, std::set<std::string>> LookAtSelections(
       const std::set<std::string>& selectors);
-  // The operator's namespace, watched from the first question on; nothing until they are
-  // known.
+  // The operator's namespace, watched from the first call on; nothing until it is known.
   std::optional<NamespaceFacts> Namespace();
 
-  // Which of the Prometheus operator's kinds the cluster has. Their definitions are watched from
-  // the first question on, and objects of ours while there is a definition. The same thread asks
-  // this and Owned, and tells what was written.
+  // Which of the Prometheus operator's kinds the cluster serves. Their CRDs are watched from the
+  // first call on, and Gantry's objects while the CRD exists. Call this, Owned and Wrote on one
+  // thread.
   MonitoringKinds LookAtMonitoring();
 
-  // What is to be said of definitions in the cluster that are older than the image's. They are
-  // watched from the first question on.
+  // Messages about CRDs in the cluster that are older than the image's. They are watched from the
+  // first call on.
   std::vector<std::string> LookAtDefinitions();
 
-  // What is to be known of the cluster if it is an OpenShift, as LookAtMonitoring. WaitSynced waits
-  // until this is known, since everything is made otherwise there.
+  // The facts on an OpenShift cluster, as LookAtMonitoring. WaitSynced waits until this is known,
+  // since all objects differ there.
   OpenShift LookAtOpenShift();
 
-  // What a write returned, before the watch tells of it.
+  // The result of a write, before the watch reports it.
   void Wrote(const Json& object);
   void WroteNode(const Json& node);
   void Removed(const ObjectKey& key);
@@ -119,18 +118,18 @@ class View {
   std::unique_ptr<TextCache> WatchNamed(const kube::Kind& kind, const std::string& ns,
                                         const std::string& name,
                                         kube::Cache<std::string>::Project project);
-  // Objects of one of the kinds that are kept entire.
+  // Objects of a kind that is kept entirely.
   [[nodiscard]] std::vector<Json> AllOf(const kube::Kind& kind) const;
   // A kind that the cluster may lack.
   struct LateKind {
     const kube::Kind& kind;
     std::unique_ptr<TextCache> definition = nullptr;
-    std::unique_ptr<OwnedCache> objects = nullptr;  // while there is a definition
+    std::unique_ptr<OwnedCache> objects = nullptr;  // while the CRD exists
     Served told = Served::kUnknown;
   };
   Served LookAt(LateKind& late);
   [[nodiscard]] std::vector<const LateKind*> LateKinds() const;
-  // The objects of OpenShift's own that say something; started where the cluster is one.
+  // The relevant objects of OpenShift's own; started if the cluster is an OpenShift.
   struct OpenShiftCaches {
     std::unique_ptr<TextCache> version;
     std::unique_ptr<TextCache> proxy;
@@ -157,7 +156,7 @@ class View {
   LateKind prometheus_rules_;
   LateKind constraints_;
   std::optional<OpenShiftCaches> openshift_caches_;
-  OpenShift openshift_;  // as it was known last
+  OpenShift openshift_;  // as last known
 };
 
 }  // namespace gantry::gpu_operator

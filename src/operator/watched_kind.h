@@ -9,11 +9,11 @@
 
 namespace gantry::gpu_operator {
 
-// One watch, with what is kept of each of its objects. The client and the kind outlive it.
+// One watch, with the kept parts of each of its objects. The client and the kind outlive it.
 template <typename Facts>
 struct WatchedKind {
   using Cache = kube::Cache<Facts>;
-  // `changed` and `synced` as the cache has them.
+  // `changed` and `synced` as in the cache.
   WatchedKind(kube::Client& client, const kube::Kind& of, const kube::Selection& selection,
               typename Cache::Project project, typename Cache::Changed changed,
               std::function<void()> synced, const kube::WatchOptions& options = {})
@@ -26,7 +26,7 @@ struct WatchedKind {
   kube::Watch watch;
 };
 
-// Calls it whatever has changed.
+// Calls it for any change.
 inline auto Always(const std::function<void()>& changed) {
   return [changed](const kube::Key&, const auto&, const auto&) { changed(); };
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What does a ClusterPolicy ask for? Reads the object into a struct with NVIDIA's defaults: a
-// section that is absent is enabled or not by its own rule, and a value of the wrong type or
-// outside its enum names its field.
+// What does a ClusterPolicy request? Reads the object into a struct with NVIDIA's defaults: an
+// absent section is enabled or not by its own rule, and the error for a wrong type or enum value
+// names the field.
 
 #include "policy/cluster_policy.h"
 
@@ -113,7 +113,7 @@ void ReadDcgmExporter(const SpecSection& section, DcgmExporterOptions& out) {
   ReadMonitor(section, out.monitor);
 }
 
-// The section's image is the one that CUDA comes in; the operand runs ours.
+// The section's image contains CUDA; the operand runs Gantry's image.
 void ReadCuda(const SpecSection& section, ClusterPolicy& policy) {
   ImageSpec& image = policy.cuda.image;
   policy.cuda_source = {std::exchange(image.repository, {}), std::exchange(image.image, {}),
@@ -121,7 +121,7 @@ void ReadCuda(const SpecSection& section, ClusterPolicy& policy) {
   section.Object("volume", policy.cuda_source.volume);
 }
 
-// What single operands have besides.
+// Additional fields of single operands.
 void ReadOperandOptions(const SpecSection& spec, ClusterPolicy& policy) {
   ReadMonitor(spec.In("operator").In("metrics"), policy.operator_monitor);
   ReadDriver(spec.In("driver"), policy.driver_options);
@@ -134,7 +134,7 @@ void ReadOperandOptions(const SpecSection& spec, ClusterPolicy& policy) {
   ReadDcgmExporter(spec.In("dcgmExporter"), policy.dcgm_exporter_options);
   const SpecSection mig = spec.In("migManager");
   mig.In("config").Text("name", policy.mig_config);
-  // An empty text switches the default off.
+  // An empty string disables the default.
   if (const Json* config = mig.In("config").Find("default");
       config != nullptr && config->is_string() && config->get_ref<const std::string&>().empty()) {
     policy.mig_default.clear();

@@ -25,7 +25,7 @@ struct ImageSpec {
 
 using EnvVars = std::vector<std::pair<std::string, std::string>>;
 
-// What the sections of all operands have alike.
+// The common fields of all operands' sections.
 struct OperandSpec {
   bool enabled = false;
   ImageSpec image;
@@ -36,7 +36,7 @@ struct OperandSpec {
   bool operator==(const OperandSpec&) const = default;
 };
 
-// Which CUDA the nodes get, and where it comes from, as written (cuda_source.h).
+// Which CUDA the nodes get, and its source, as written (cuda_source.h).
 struct CudaSpec {
   std::string repository;
   std::string image;
@@ -45,7 +45,7 @@ struct CudaSpec {
   bool operator==(const CudaSpec&) const = default;
 };
 
-// Seconds and counts of a probe; 0: as the operand has it.
+// Seconds and counts of a probe; 0: the operand's default.
 struct ProbeSpec {
   long long initial_delay = 0;
   long long timeout = 0;
@@ -55,14 +55,14 @@ struct ProbeSpec {
   bool operator==(const ProbeSpec&) const = default;
 };
 
-// driver_manager of a section: the program that takes a driver off a node.
+// driver_manager of a section: the program that removes a driver from a node.
 struct DriverManagerSpec {
   ImageSpec image;
   EnvVars env;
   bool operator==(const DriverManagerSpec&) const = default;
 };
 
-// What only the driver's section has. Names are of ConfigMaps or Secrets of the namespace.
+// Fields that only the driver's section has. Names are of ConfigMaps or Secrets of the namespace.
 struct DriverOptions {
   bool crd = false;  // useNvidiaDriverCRD
   DriverManagerSpec manager;
@@ -96,7 +96,7 @@ struct MonitorSpec {
   bool operator==(const MonitorSpec&) const = default;
 };
 
-// What only the DCGM exporter's section has.
+// Fields that only the DCGM exporter's section has.
 struct DcgmExporterOptions {
   std::map<std::string, std::string> annotations;  // of its pods
   std::string config_name;                         // a ConfigMap with dcgm-metrics.csv
@@ -112,7 +112,7 @@ struct DcgmExporterOptions {
   bool operator==(const DcgmExporterOptions&) const = default;
 };
 
-// nvidia.com/v1 ClusterPolicy, spec: what is acted on, with NVIDIA's defaults filled in.
+// nvidia.com/v1 ClusterPolicy, spec: the fields that have an effect, with NVIDIA's defaults.
 struct ClusterPolicy {
   std::string runtime_class = "nvidia";
   MonitorSpec operator_monitor = {.enabled = true};  // operator.metrics.serviceMonitor
@@ -154,7 +154,7 @@ struct ClusterPolicy {
   OperandSpec kata_device_plugin;
   OperandSpec kata_manager;
   OperandSpec cc_manager;
-  OperandSpec cuda;  // of a GPUClusterPolicy; what it installs is cuda_source
+  OperandSpec cuda;  // of a GPUClusterPolicy; its source is cuda_source
   // Containers of the driver's pod, with an image of their own.
   OperandSpec gds;
   OperandSpec gdrcopy;
@@ -187,13 +187,13 @@ struct ClusterPolicy {
   bool operator==(const ClusterPolicy&) const = default;
 };
 
-// From a ClusterPolicy object. kInvalid names the field, as "spec.mig.strategy: ...". What the API
-// server's schema refuses can still arrive here from before an upgrade of the definition.
+// From a ClusterPolicy object. kInvalid names the field, as "spec.mig.strategy: ...". A value that
+// the API server's schema rejects can still be stored from before an upgrade of the CRD.
 Result<ClusterPolicy> Parse(const Json& object);
 
-// Paths below spec that are set to something that would make a difference, are known, and are not
-// acted on ("driver.useNvidiaDriverCRD"), in order. Sections of operands that are enabled
-// but not there yet appear as a whole ("dcgmExporter").
+// Paths below spec of known fields that are set and have no effect here
+// ("driver.useNvidiaDriverCRD"), in order. Enabled sections of operands that Gantry does not have
+// appear as one path ("dcgmExporter").
 std::vector<std::string> UnsupportedFields(const Json& object);
 
 }  // namespace gantry::policy

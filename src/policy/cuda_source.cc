@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Which CUDA do the nodes get, and where does it come from? The version is CUDA's own ("12.4",
-// "12.4.1") or the tag of an image that begins with it ("12.4.1-devel-ubuntu22.04").
+// Which CUDA do the nodes get, and from which source? The version is CUDA's own ("12.4", "12.4.1")
+// or the tag of an image that begins with it ("12.4.1-devel-ubuntu22.04").
 
 #include "policy/cuda_source.h"
 
@@ -23,7 +23,7 @@ struct Release {
   int last;  // its last patch
 };
 
-// Releases whose last patch NVIDIA's images are there for (gitlab.com/nvidia/container-images/cuda,
+// Releases whose last patch has NVIDIA's images (gitlab.com/nvidia/container-images/cuda,
 // doc/supported-tags.md).
 constexpr std::array kReleases = std::to_array<Release>({
     {11, 4, 3},
@@ -43,7 +43,7 @@ constexpr std::array kReleases = std::to_array<Release>({
     {13, 0, 1},
 });
 
-// The system that the images with the compiler have in common, by release.
+// The common base system of the images with the compiler, by release.
 std::string_view SystemOf(int major, int minor) {
   if (major > 12) {
     return "ubuntu24.04";
@@ -126,7 +126,7 @@ Result<CudaSource> ChooseCudaSource(const CudaSpec& spec, std::string_view ours)
   } else if (!spec.image.empty()) {
     source.image = spec.image;
   } else if (ours.empty()) {
-    return Wrong(".image", "no image is set and the operator knows none; a volume would do too");
+    return Wrong(".image", "no image is set and the operator has no default; a volume works too");
   } else {
     TRY_ASSIGN(const std::string tag, TagOf(spec.version, numbers));
     source.image = format("{}:{}", ours, tag);

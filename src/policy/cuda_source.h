@@ -10,16 +10,16 @@
 
 namespace gantry::policy {
 
-// Where the nodes get CUDA from: an image or a volume.
+// The source of the nodes' CUDA: an image or a volume.
 struct CudaSource {
   std::string version;  // its first two or three numbers: "12.4", "12.4.1"
   std::string image;    // empty: the volume
   Json volume;          // a core/v1 VolumeSource to read; null: the image
 };
 
-// What spec.cuda asks for. A volume; else an image: repository and image together with `version` as
-// the tag, a full reference in `image` alone, or `ours` ("nvcr.io/nvidia/cuda", without a tag) with
-// the tag that NVIDIA's images of that version have. kInvalid names the field.
+// The source that spec.cuda requests. A volume; else an image: repository and image with `version`
+// as the tag, a full reference in `image` alone, or `ours` ("nvcr.io/nvidia/cuda", without a tag)
+// with the tag of NVIDIA's images of that version. kInvalid names the field.
 Result<CudaSource> ChooseCudaSource(const CudaSpec& spec, std::string_view ours);
 
 }  // namespace gantry::policy

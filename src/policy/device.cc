@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How does a GPU look as a Device object, and which of a node's objects differ?
+// What is the Device object of a GPU, and which of a node's stored objects differ?
 #include "policy/device.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ std::string NameAt(unsigned index, const std::string& node) {
 
 std::string BusIdOf(const Json& object) { return TextAt(object, "spec.pciBusID"); }
 
-// The merge patch that makes an object that of another GPU: nothing is left of the one before.
+// The merge patch that turns an object into another GPU's: nothing of the earlier one is kept.
 Json ForAnotherGpu(const Json& before, Json object) {
   Json& labels = object["metadata"]["labels"];
   for (const char* label : {names::kGpuProduct, names::kDeviceUuid}) {
@@ -89,7 +89,7 @@ DeviceChanges PlanDevices(const std::vector<DeviceFacts>& gpus, const std::strin
       changes.patch.emplace_back(name, patch);
     }
   };
-  // Which index a GPU has, only the driver knows. What it leaves stays with those that have it.
+  // Only the driver knows a GPU's index. The remaining objects keep the free indexes they have.
   std::vector<DeviceFacts> undriven;
   for (const DeviceFacts& facts : gpus) {
     if (facts.uuid.empty()) {

@@ -9,11 +9,11 @@
 
 #include "base/json.h"
 
-// Device objects (gpu.nvidia.com/v1), one for each GPU of a node: for people and programs that ask
-// the API server which GPUs there are.
+// Device objects (gpu.nvidia.com/v1), one for each GPU of a node: for users and programs that list
+// a cluster's GPUs.
 namespace gantry::policy {
 
-// One GPU. Before its driver is there only its place is known; what is empty, 0 or nullopt is not.
+// One GPU. Before its driver runs only its PCI address is known; empty, 0 or nullopt: unknown.
 struct DeviceFacts {
   unsigned index = 0;      // NVML's, or another that no GPU of the node has
   std::string pci_bus_id;  // as sysfs spells it: "0000:3b:00.0"
@@ -27,14 +27,13 @@ struct DeviceFacts {
   bool operator==(const DeviceFacts&) const = default;
 };
 
-// The object of a node's GPU, called "gpu-<index>-node-<node>", which its Node owns: it goes with
-// the Node. It says only what is known.
+// The object of a node's GPU, called "gpu-<index>-node-<node>", owned by its Node, and so deleted
+// with it. It has the known fields only.
 Json DeviceObject(const DeviceFacts& facts, const std::string& node, const std::string& node_uid);
 
-// What makes the stored objects of a node say what is known of its GPUs. What is not known stays as
-// it is stored, so that a driver that is away for a while takes nothing back; at another address
-// there is another GPU. One without a driver keeps the object of its address, or gets an index that
-// nobody has.
+// The changes that bring a node's stored objects up to date. Unknown fields keep their stored
+// values, so that nothing is lost while the driver is away; another address means another GPU. A
+// GPU without a driver keeps the object of its address, or gets an unused index.
 struct DeviceChanges {
   std::vector<Json> create;
   std::vector<std::pair<std::string, Json>> patch;  // name, merge patch

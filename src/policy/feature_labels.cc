@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // What do labels and raw features of node feature discovery say about GPUs? NVIDIA's chart has
-// labels with the vendor alone, NFD's own default is class and vendor, and a cluster's
-// administrator may choose others: a GPU is there however its label is spelled. Raw features have
-// every field, whatever the labels' form.
+// labels with the vendor alone, NFD's own default is class and vendor, and an administrator may
+// choose others: any of these labels shows a GPU. Raw features have every field, whatever the
+// labels' form.
 
 #include "policy/feature_labels.h"
 
@@ -21,7 +21,7 @@ namespace {
 constexpr std::string_view kNvidia = "10de";
 constexpr std::string_view kDisplay = "03";  // PCI base class: 0300 VGA, 0302 3D, 0380 other
 
-// Others whose display devices servers and virtual machines have: behind a class, such a number is
+// Other vendors of display devices in servers and virtual machines: after a class, such a number is
 // a vendor. (ASPEED, AMD, Intel, Matrox, VMware, QEMU, Red Hat, virtio, Cirrus, Microsoft, Amazon,
 // Huawei)
 constexpr std::array<std::string_view, 12> kOtherVendors = {

@@ -6,11 +6,11 @@
 
 #include "base/json.h"
 
-// Labels and raw features of node feature discovery by which operands are decided.
+// Labels and raw features of node feature discovery that decide which operands a node gets.
 namespace gantry::policy {
 
-// What a label "feature.node.kubernetes.io/pci-<fields>.present" says. deviceLabelFields of NFD's
-// configuration chooses the fields: any of class, vendor, device, subsystem_vendor and
+// The meaning of a label "feature.node.kubernetes.io/pci-<fields>.present". deviceLabelFields of
+// NFD's configuration chooses the fields: any of class, vendor, device, subsystem_vendor and
 // subsystem_device, always in this order, joined by "_".
 enum class PciLabel {
   kNothing,  // another key, or a device that is no NVIDIA GPU
@@ -19,14 +19,14 @@ enum class PciLabel {
 };
 PciLabel ReadPciLabel(std::string_view key);
 
-// Labels that say which system a node runs, by which drivers are chosen.
+// Labels with a node's operating system, by which drivers are chosen.
 bool IsSystemLabel(std::string_view key);
 
-// Labels that the operator itself goes by.
+// Labels by which the operator itself decides.
 bool DecidesOperands(std::string_view key);
 
-// Whether the PCI devices of a NodeFeature's spec.features have an NVIDIA GPU; nullopt: they are
-// not said.
+// Whether the PCI devices of a NodeFeature's spec.features have an NVIDIA GPU; nullopt: not
+// published.
 std::optional<bool> HasPciGpu(const Json& spec_features);
 
 }  // namespace gantry::policy

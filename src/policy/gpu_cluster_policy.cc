@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What does the short form ask for in the ClusterPolicy's words? Its sections are called alike, so
-// each of its fields takes the place of the same one there. A chart always brings a ClusterPolicy:
-// a short form that only counted without one would never count.
+// Which ClusterPolicy does a GPUClusterPolicy amount to? Its sections have the same names, so each
+// of its fields overrides the ClusterPolicy's. The chart always installs a ClusterPolicy, so a
+// GPUClusterPolicy must count beside one.
 #include "policy/gpu_cluster_policy.h"
 
 #include <array>
@@ -24,8 +24,8 @@ bool SaysNothing(const Json* value) {
   return text != nullptr && text->empty();
 }
 
-// A section that the ClusterPolicy does not have. One that says something and not whether it is
-// switched on is.
+// A section that the ClusterPolicy does not have. With any field but without `enabled`, it is
+// enabled.
 void LayCuda(const Json& short_form, Json& spec) {
   const Json* cuda = At(short_form, "spec.cuda");
   if (cuda == nullptr || cuda->is_null() || cuda->empty()) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Which image does an operand run? From its section of spec. A version alone is what manifests
-// written for NVIDIA's operator carry (versions of NVIDIA's images); all operands here come from
-// one image, which such a version can't name, so ours is taken and status says so.
+// Which image does an operand run? Decided from its section of spec. Manifests for NVIDIA's
+// operator have a version alone (of NVIDIA's images). All operands here run one image, which such a
+// version can't name, so Gantry's is used, and status says so.
 
 #include "policy/image.h"
 
@@ -35,7 +35,7 @@ Result<ImageChoice> ChooseImage(const ImageSpec& spec, std::string_view ours,
   }
   if (!repository && !image) {
     if (ours.empty()) {
-      return WrongImage(section, "no image is set and the operator knows none");
+      return WrongImage(section, "no image is set and the operator has no default");
     }
     return ImageChoice{std::string(ours), version};
   }

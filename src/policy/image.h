@@ -11,13 +11,13 @@ namespace gantry::policy {
 
 struct ImageChoice {
   std::string image;
-  // Whether a version was written that this choice does not follow: status says so.
+  // Whether a version was written that has no effect: status says so.
   bool version_ignored = false;
 };
 
 // Which image an operand runs. All three parts: as written (a version that begins with sha256: is a
-// digest); an image alone: a full reference; a version alone, or nothing: our image. Any other
-// combination is kInvalid; `section` ("devicePlugin", or nothing) stands in the message.
+// digest); an image alone: a full reference; a version alone, or nothing: Gantry's image. Any other
+// combination is kInvalid; the message has `section` ("devicePlugin", or nothing).
 Result<ImageChoice> ChooseImage(const ImageSpec& spec, std::string_view ours,
                                 std::string_view section);
 

@@ -4,8 +4,8 @@
 #include "kube/kind.h"
 #include "policy/names.h"
 
-// The custom resources' kinds, ours and others'; constants only, nothing of kube/ is linked through
-// this header.
+// The custom resources' kinds, Gantry's and third parties'. Constants only: this header links
+// nothing of kube/.
 namespace gantry::policy {
 
 inline constexpr kube::Kind kClusterPolicy{names::kNvidiaGroup, "v1", "ClusterPolicy",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Which image does a section mean that says a version and no more? A GPUClusterPolicy can't say
-// more, and a driver that is asked for must not be left out.
+// Which image does a section with a version alone mean? A GPUClusterPolicy can't name more, and a
+// requested driver must not be left out.
 #include "policy/known_images.h"
 
 #include <algorithm>
@@ -11,13 +11,13 @@
 namespace gantry::policy {
 namespace {
 
-// Where its tag or digest begins; npos: it has none.
+// The start of its tag or digest; npos: none.
 size_t EndOfName(const std::string& image) {
   const size_t digest = image.find('@');
   return std::min(image.find(':', image.rfind('/', digest) + 1), digest);
 }
 
-// The full reference for such a section; empty: it names an image itself, or asks for none.
+// The full reference for such a section; empty: it names an image itself, or requests none.
 std::string ImageOf(const Json& section, const std::string& known) {
   if (!TextAt(section, "repository").empty() || !TextAt(section, "image").empty()) {
     return "";

@@ -35,7 +35,7 @@ TEST(KnownImages, AVersionAloneIsOfTheKnownImage) {
 }
 
 TEST(KnownImages, AWholeOneIsThatOfASectionThatNamesNothing) {
-  const std::string none = "spec.driver: no image is set and the operator knows none";
+  const std::string none = "spec.driver: no image is set and the operator has no default";
   for (const Json& section : {Json(), Json({{"enabled", true}, {"version", ""}})}) {
     EXPECT_EQ(DriverOf(section), none);
     EXPECT_EQ(DriverOf(section, "r:5000/driver:9"), "r:5000/driver:9");

@@ -3,10 +3,10 @@
 
 #include <string_view>
 
-// Every name that others rely on, once: labels, annotations, environment variables, resources,
-// object names, status files. They are NVIDIA's and NFD's own words, so that a cluster can change
-// over without changing a manifest. An environment variable that only one program reads stands at
-// its flag instead.
+// Every name that users or other programs rely on, once: labels, annotations, environment
+// variables, resources, object names, status files. They are NVIDIA's and NFD's own, so that a
+// cluster can switch without changing a manifest. An environment variable that only one program
+// reads is at its flag instead.
 namespace gantry::names {
 
 // --- API groups ----------------------------------------------------------------------------------
@@ -35,7 +35,7 @@ inline constexpr char kPciNvidia3d[] = "feature.node.kubernetes.io/pci-0302_10de
 inline constexpr char kPciNvidiaVga[] = "feature.node.kubernetes.io/pci-0300_10de.present";
 inline constexpr char kSystemId[] = "feature.node.kubernetes.io/system-os_release.ID";
 inline constexpr char kSystemVersion[] = "feature.node.kubernetes.io/system-os_release.VERSION_ID";
-// Of RHCOS, OpenShift's system.
+// From RHCOS, OpenShift's system.
 inline constexpr char kRhcosVersion[] =
     "feature.node.kubernetes.io/system-os_release.OSTREE_VERSION";
 inline constexpr char kSystemMajor[] =
@@ -48,30 +48,31 @@ inline constexpr char kGpuPresent[] = "nvidia.com/gpu.present";
 // nvidia.com/gpu.deploy.<operand> = "true": the node selector of that operand's DaemonSet.
 inline constexpr char kDeployPrefix[] = "nvidia.com/gpu.deploy.";
 inline constexpr char kDeployValidator[] = "nvidia.com/gpu.deploy.operator-validator";
-// The value of such a label, or a part of it, while a driver manager keeps that operand away.
+// The value of such a label, or a part of it, while a driver manager pauses that operand.
 inline constexpr char kDeployPaused[] = "paused-for-driver-upgrade";
-// The driver's, by its manager: the host has a driver of its own.
+// On the driver's label, by its manager: the host has a driver of its own.
 inline constexpr char kDeployPreInstalled[] = "pre-installed";
-// "false" takes every deploy label from the node (a switch for one node).
+// "false" removes every deploy label from the node (a switch for one node).
 inline constexpr char kDeployOperands[] = "nvidia.com/gpu.deploy.operands";
-// Which operands a node gets when sandboxed workloads are on: container, vm-passthrough, vm-vgpu.
+// Which operands a node gets if sandboxed workloads are enabled: container, vm-passthrough,
+// vm-vgpu.
 inline constexpr char kWorkloadConfig[] = "nvidia.com/gpu.workload.config";
 inline constexpr char kGpuProduct[] = "nvidia.com/gpu.product";
 inline constexpr char kVgpuHostDriver[] = "nvidia.com/vgpu.host-driver-version";
 inline constexpr char kDriverUpgradeState[] = "nvidia.com/gpu-driver-upgrade-state";
 // The NVIDIADriver whose driver the node gets.
 inline constexpr char kDriverOwner[] = "nvidia.com/gpu-operator.driver.owner";
-// The system that the driver of a ClusterPolicy is made for on the node: "ubuntu22.04". It stays
-// while node feature discovery is silent, because the driver's DaemonSet selects by it.
+// The system that the driver of a ClusterPolicy is made for on the node: "ubuntu22.04". It is kept
+// while node feature discovery does not run, because the driver's DaemonSet selects by it.
 inline constexpr char kDriverSystem[] = "nvidia.com/gpu-operator.driver.system";
 // "true": the node's driver is never upgraded by the operator (a switch for one node).
 inline constexpr char kDriverUpgradeSkip[] = "nvidia.com/gpu-driver-upgrade.skip";
 inline constexpr char kMigConfig[] = "nvidia.com/mig.config";
-// What the MIG manager says of it: pending, rebooting, success, failed.
+// The MIG manager's state: pending, rebooting, success, failed.
 inline constexpr char kMigConfigState[] = "nvidia.com/mig.config.state";
 inline constexpr char kMigCapable[] = "nvidia.com/mig.capable";
 inline constexpr char kCcCapable[] = "nvidia.com/cc.capable";
-// What the validator found: "ready", or the reason why not, in one word.
+// The validator's result: "ready", or the reason why not, in one word.
 inline constexpr char kGpuValidation[] = "nvidia.com/gpu.validation";
 inline constexpr char kValidationReady[] = "ready";
 // Annotation on the validator's NodeFeature: the same in a sentence.
@@ -84,36 +85,36 @@ inline constexpr char kFeatureLabelsAnnotation[] = "nvidia.com/gpu-operator.feat
 inline constexpr char kStartupTaint[] = "nvidia.com/gpu-operator.startup-taint";
 // Annotations on a Node about its driver's upgrade, NVIDIA's own; times are Unix seconds.
 inline constexpr char kUpgradePrefix[] = "nvidia.com/gpu-driver-upgrade";
-// "true": the driver manager leaves it to the operator to empty the node.
+// "true": the driver manager leaves the drain to the operator.
 inline constexpr char kUpgradeEnabled[] = "nvidia.com/gpu-driver-upgrade-enabled";
-// Not empty: the driver waits until the node is empty; removed when it is.
+// Not empty: the driver waits until the node is drained; removed then.
 inline constexpr char kUpgradeSafeLoad[] =
     "nvidia.com/gpu-driver-upgrade.driver-wait-for-safe-load";
-// "true": the node was cordoned before its upgrade, and stays so.
+// "true": the node was cordoned before its upgrade, and stays cordoned.
 inline constexpr char kUpgradeWasCordoned[] =
     "nvidia.com/gpu-driver-upgrade.node-initial-state.unschedulable";
 inline constexpr char kUpgradeJobsSince[] =
     "nvidia.com/gpu-driver-upgrade-wait-for-pod-completion-start-time";
 inline constexpr char kUpgradeValidationSince[] =
     "nvidia.com/gpu-driver-upgrade-validation-start-time";
-// "true": somebody asks for an upgrade of this node.
+// "true": a user requests an upgrade of this node.
 inline constexpr char kUpgradeRequested[] = "nvidia.com/gpu-driver-upgrade-requested";
-// The operator's own: "true" where it cordoned the node, and "<state> <Unix seconds> <reason>" of
-// the step that the upgrade is at.
+// The operator's own: "true" if it cordoned the node, and "<state> <Unix seconds> <reason>" of the
+// upgrade's step.
 inline constexpr char kUpgradeCordon[] = "nvidia.com/gpu-operator.driver-upgrade-cordon";
 inline constexpr char kUpgradeStep[] = "nvidia.com/gpu-operator.driver-upgrade-step";
-// The driver manager's own: "true" where it cordoned the node.
+// The driver manager's own: "true" if it cordoned the node.
 inline constexpr char kManagerCordon[] = "nvidia.com/gpu-operator.driver-manager-cordon";
-// Annotation on a Node, NFD's own: the keys of the labels that node features brought, sorted, with
-// commas between, without feature.node.kubernetes.io/. The operator keeps it as an NFD master does,
-// so that either can take over from the other.
+// Annotation on a Node, NFD's own: the keys of the labels from node features, sorted,
+// comma-separated, without feature.node.kubernetes.io/. The operator writes it as an NFD master
+// does, so that either can take over from the other.
 inline constexpr char kNfdFeatureLabelsAnnotation[] = "nfd.node.kubernetes.io/feature-labels";
-// The same for what NodeFeatureRules bring besides labels: keys, or taints as "key=value:Effect",
-// with commas between.
+// The same for what NodeFeatureRules write besides labels: keys, or taints as "key=value:Effect",
+// comma-separated.
 inline constexpr char kNfdFeatureAnnotations[] = "nfd.node.kubernetes.io/feature-annotations";
 inline constexpr char kNfdExtendedResources[] = "nfd.node.kubernetes.io/extended-resources";
 inline constexpr char kNfdTaints[] = "nfd.node.kubernetes.io/taints";
-// Annotation on a Node by masters of NFD before 0.16, whose workers wrote no NodeFeature.
+// Annotation on a Node by NFD masters before 0.16, whose workers wrote no NodeFeature.
 inline constexpr char kNfdMasterVersion[] = "nfd.node.kubernetes.io/master.version";
 // Label on a NodeFeature: the node it describes.
 inline constexpr char kNfdNodeName[] = "nfd.node.kubernetes.io/node-name";
@@ -135,7 +136,7 @@ inline constexpr char kCudaRuntimeVersionMajor[] = "nvidia.com/cuda.runtime-vers
 inline constexpr char kCudaRuntimeVersionMinor[] = "nvidia.com/cuda.runtime-version.minor";
 inline constexpr char kCudaRuntimeVersionFull[] = "nvidia.com/cuda.runtime-version.full";
 inline constexpr char kGpuMachine[] = "nvidia.com/gpu.machine";
-// What every label of a GPU resource begins with: "nvidia.com/gpu.product".
+// The prefix of every label of a GPU resource: "nvidia.com/gpu.product".
 inline constexpr char kGpuLabelPrefix[] = "nvidia.com/gpu.";
 inline constexpr char kGpuCount[] = "nvidia.com/gpu.count";
 inline constexpr char kGpuReplicas[] = "nvidia.com/gpu.replicas";
@@ -161,15 +162,15 @@ inline constexpr char kGpuHealthyCondition[] = "GPUHealthy";
 // --- objects
 // -----------------------------------------------------------------------------------------
 inline constexpr char kLastAppliedHash[] = "nvidia.com/last-applied-hash";
-// The operator's own annotations on a DaemonSet, both what it renders for the policy as a number:
-// one that it wrote, and one of NVIDIA's operator that it found to be so and left.
+// The operator's own annotations on a DaemonSet, both a hash of its rendering for the policy: on
+// one that it wrote, and on one of NVIDIA's operator that it found equal and left unchanged.
 inline constexpr char kRendering[] = "nvidia.com/gpu-operator.rendering";
 inline constexpr char kAdopted[] = "nvidia.com/gpu-operator.adopted";
-// Annotation on a DaemonSet whose pods differ from its template in nothing but the nodes that it
-// selects: they are not out of date.
+// Annotation on a DaemonSet whose pods differ from its template only in the node selector: they are
+// not out of date.
 inline constexpr char kNarrowed[] = "nvidia.com/gpu-operator.narrowed";
-// Which labels and annotations of an object are the operator's own, as JSON: they go when the
-// policy does not ask for them any more, those that others added stay.
+// Which labels and annotations of an object are the operator's own, as JSON: they are removed when
+// the policy no longer requests them; those of other writers are kept.
 inline constexpr char kWrittenKeys[] = "nvidia.com/gpu-operator.written-keys";
 // Labels of DaemonSets and pods of drivers on OpenShift.
 inline constexpr char kDriverToolkit[] = "openshift.driver-toolkit";
@@ -180,12 +181,12 @@ inline constexpr char kRhcosImageMissing[] = "openshift.driver-toolkit.rhcos-ima
 inline constexpr char kTrustedCa[] = "gpu-operator-trusted-ca";
 inline constexpr char kInjectTrustedCa[] = "config.openshift.io/inject-trusted-cabundle";
 inline constexpr char kDrainSkip[] = "nvidia.com/gpu-driver-upgrade-drain.skip";
-// NVIDIA's driver for dynamic resource allocation, as claims name whose devices they hold.
+// NVIDIA's driver for dynamic resource allocation, as named in claims.
 inline constexpr char kGpuDraDriver[] = "gpu.nvidia.com";
 inline constexpr char kOperatorLease[] = "53822513.nvidia.com";
 inline constexpr char kManagedBy[] = "app.kubernetes.io/managed-by";
 inline constexpr char kManagedByGantry[] = "gpu-operator";
-// Of which operand an object is, by the operand's state.
+// The operand of an object, by the operand's state.
 inline constexpr char kOperandState[] = "nvidia.com/gpu-operator.state";
 // On a driver's DaemonSets and pods.
 inline constexpr char kComponent[] = "app.kubernetes.io/component";
@@ -193,7 +194,7 @@ inline constexpr char kDriverComponent[] = "nvidia-driver";
 // The NodeFeature objects of GPU feature discovery and of the validator, before the node's name.
 inline constexpr char kGpuFeature[] = "nvidia-features-for-";
 inline constexpr char kValidationFeature[] = "nvidia-validation-for-";
-// Field manager of every apply and patch of ours.
+// Field manager of Gantry's applies and patches.
 inline constexpr char kFieldManager[] = "gpu-operator";
 // The source of the operator's events.
 inline constexpr char kEventSource[] = "nvidia-gpu-operator";
@@ -206,21 +207,21 @@ inline constexpr char kToolkitReady[] = "toolkit-ready";
 inline constexpr char kCudaReady[] = "cuda-ready";
 inline constexpr char kPluginReady[] = "plugin-ready";
 inline constexpr char kDriverCtrReady[] = ".driver-ctr-ready";
-// Why there is no driver, of a driver container of ours: MESSAGE=...
+// Why there is no driver, written by Gantry's driver container: MESSAGE=...
 inline constexpr char kDriverCtrFailed[] = ".driver-ctr-failed";
-// Why the container runtime has not got what the toolkit wants, of a toolkit of ours: MESSAGE=...,
-// and SERVES=true while it still has what worked before.
+// Why the container runtime lacks the toolkit's configuration, written by Gantry's toolkit:
+// MESSAGE=..., and SERVES=true while the earlier configuration still works.
 inline constexpr char kToolkitFailed[] = ".toolkit-failed";
-// Where the toolkit writes its CDI document, if that is not the usual place: MANAGEMENT=<path>;
-// empty: it writes none.
+// Where the toolkit writes its CDI document, if not to the default path: MANAGEMENT=<path>; empty:
+// it writes none.
 inline constexpr char kToolkitCdi[] = ".toolkit-cdi";
 inline constexpr char kVfioPciReady[] = "vfio-pci-ready";
 inline constexpr char kVgpuManagerReady[] = "vgpu-manager-ready";
 inline constexpr char kHostVgpuManagerReady[] = "host-vgpu-manager-ready";
 inline constexpr char kVgpuDevicesReady[] = "vgpu-devices-ready";
-// What a node with virtual machines is for, as one word.
+// The workload of a node with virtual machines, as one word.
 inline constexpr char kWorkloadType[] = "workload-type";
-// File name -> Unix time at which it was last seen to be true.
+// File name -> Unix time of its last successful check.
 inline constexpr char kLastChecks[] = ".last-checks";
 
 // --- environment of containers

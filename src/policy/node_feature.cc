@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What does a NodeFeature object look like, and does the stored one differ? The wanted fields are
-// laid over the stored object, so that "equal" can be asked of the whole document. Without features
-// of one's own, spec.features is written empty, as other writers of labels do it: NFD's schema has
-// the three maps optional, NFD's own readers of older versions did not.
+// merged into the stored object, so that the complete documents can be compared. Without own
+// features, spec.features is written empty, as other writers of labels do: the three maps are
+// optional in NFD's schema, but not for its older readers.
 #include "policy/node_feature.h"
 
 #include "base/text.h"

@@ -6,33 +6,33 @@
 
 #include "base/json.h"
 
-// NodeFeature objects (nfd.k8s-sigs.io/v1alpha1), by which the agents of a node tell the operator,
-// or an NFD master, which labels the node should have.
+// NodeFeature objects (nfd.k8s-sigs.io/v1alpha1), by which the agents of a node publish the node's
+// labels to the operator, or to an NFD master.
 namespace gantry::policy {
 
 struct NodeFeature {
   std::string name;
   std::string ns;  // its namespace
   std::string node;
-  // The version that its writer goes by, as worker.version; empty: no such annotation.
+  // Its writer's version, as worker.version; empty: no such annotation.
   std::string worker_version;
   std::map<std::string, std::string> labels;            // label key, with prefix -> value
   std::map<std::string, std::string> annotations = {};  // of the object itself
-  Json features = {};  // spec.features; null: what is stored stays, or nothing is said
+  Json features = {};  // spec.features; null: keeps what is stored, or empty
 };
 
-// What worker.version of our own worker is: "gantry-<version>".
+// The worker.version of Gantry's worker: "gantry-<version>".
 std::string OurWorkerVersion();
-// True for an object whose worker.version is that of a worker of ours, of any version.
+// True if the object's worker.version is that of a Gantry worker, of any version.
 bool IsFromOurWorker(const Json& node_feature);
 
-// The object to store: what is wanted laid over what is stored (null or nullptr: nothing is). It
-// equals `stored` exactly when nothing needs to be written; labels and annotations that others put
-// on the object stay. Nobody owns it: it outlives the pod that wrote it, and a Node that is deleted
-// and registers anew; what nodes that stay away have left, the operator deletes.
+// The object to store: the wanted fields merged into the stored object (null or nullptr: none). It
+// equals `stored` exactly if no write is needed; other writers' labels and annotations are kept. It
+// has no owner: it outlives its pod, and a Node that is deleted and registers again; the operator
+// deletes the objects of removed nodes.
 Json NodeFeatureObject(const NodeFeature& wanted, const Json* stored);
 
-// The `spec.labels` of a stored object; what is no string is left out.
+// The `spec.labels` of a stored object; values that are not strings are left out.
 std::map<std::string, std::string> NodeFeatureLabels(const Json& stored);
 
 }  // namespace gantry::policy

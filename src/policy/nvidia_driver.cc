@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What does a NVIDIADriver ask for? It has the fields of a ClusterPolicy's driver, some of them
-// under other names and with other defaults, so the same types hold it and the same code makes its
-// objects. What NVIDIA's operator refuses only when it makes them is refused here by field.
+// What does a NVIDIADriver request? It has the fields of a ClusterPolicy's driver, some under other
+// names and with other defaults, so the same types hold it and the same code makes its objects.
+// Mistakes that NVIDIA's operator finds only when it makes the objects are reported here by field.
 
 #include "policy/nvidia_driver.h"
 
@@ -17,7 +17,7 @@
 namespace gantry::policy {
 namespace {
 
-// The value of a label is no longer.
+// The maximum length of a label's value.
 constexpr size_t kLongestName = 63;
 
 bool IsOperatorsLabel(std::string_view key) {
@@ -67,7 +67,7 @@ void ReadOptions(const SpecSection& spec, DriverOptions& out) {
   out.upgrade = ReadUpgrade(spec);
 }
 
-// "v2.17.5" -> its numbers; nothing for what is no such version.
+// "v2.17.5" -> its numbers; nothing if it is not a version.
 std::optional<std::array<long long, 3>> VersionOf(std::string_view text) {
   text.remove_prefix(text.starts_with('v') ? 1 : 0);
   const std::vector<std::string> parts = Split(text.substr(0, text.find_first_of("-+")), '.');
@@ -85,14 +85,14 @@ std::optional<std::array<long long, 3>> VersionOf(std::string_view text) {
   return version;
 }
 
-// From this version on GDS is built for the open kernel modules only; a digest may be any version.
+// From this version on GDS supports the open kernel modules only; a digest may be any version.
 bool NeedsOpenModules(const ImageSpec& gds) {
   constexpr std::array kSince = {2LL, 17LL, 5LL};
   const auto version = VersionOf(gds.version);
   return gds.version.starts_with("sha256:") || (version.has_value() && *version >= kSince);
 }
 
-// An image without a tag gives no driver: the system's name is added to the tag.
+// An image without a tag gives no driver: the system's name is appended to the tag.
 bool NamesVersion(const ImageSpec& image) {
   return !image.version.empty() || image.image.find('@') != std::string::npos ||
          image.image.find(':', image.image.rfind('/') + 1) != std::string::npos;

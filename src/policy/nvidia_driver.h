@@ -10,13 +10,13 @@
 
 namespace gantry::policy {
 
-// Which nodes a NVIDIADriver is for.
+// The nodes of a NVIDIADriver.
 struct DriverSelection {
-  bool is_default = false;                   // those that no other one selects
+  bool is_default = false;                   // the nodes that no other one selects
   std::map<std::string, std::string> nodes;  // labels; empty: every node with GPUs
 };
 
-// nvidia.com/v1alpha1 NVIDIADriver, spec: what is acted on, with NVIDIA's defaults filled in.
+// nvidia.com/v1alpha1 NVIDIADriver, spec: the fields that have an effect, with NVIDIA's defaults.
 struct NvidiaDriver {
   std::string type = "gpu";                       // gpu, vgpu, vgpu-host-manager
   std::map<std::string, std::string> pod_labels;  // without what the operator sets itself
@@ -27,21 +27,21 @@ struct NvidiaDriver {
   OperandSpec driver;
   OperandSpec gds;
   OperandSpec gdrcopy;
-  DriverOptions options;  // its switch `crd` says nothing here
+  DriverOptions options;  // `crd` is unused here
 };
 
-// Whether a node's label can name it; one with a longer name gets no node.
+// Whether a node's label can hold its name; one with a longer name gets no node.
 bool CanOwnNodes(std::string_view name);
 
-// kInvalid names the field ("spec.nodeSelector: ..."): then nobody knows which nodes it is for.
+// kInvalid names the field ("spec.nodeSelector: ..."): then its nodes are unknown.
 Result<DriverSelection> ParseSelection(const Json& object);
-// How the drivers of its nodes are upgraded, whatever else is wrong with it. kInvalid names the
-// field; none if it says that they are not.
+// The upgrade policy for its nodes, whatever else is wrong with it. kInvalid names the field; empty
+// if upgrades are disabled.
 Result<UpgradePolicy> ParseDriverUpgrade(const Json& object);
-// kInvalid names the field, also of what can't be together.
+// kInvalid names the field, also for fields that exclude each other.
 Result<NvidiaDriver> ParseNvidiaDriver(const Json& object);
 
-// Paths below spec that are set, known, and not acted on ("nodeAffinity"), in order.
+// Paths below spec of known fields that are set and have no effect ("nodeAffinity"), in order.
 std::vector<std::string> UnsupportedDriverFields(const Json& object);
 
 }  // namespace gantry::policy

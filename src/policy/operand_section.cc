@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What do the sections of all operands say alike? Read for ClusterPolicy and NVIDIADriver.
+// Which fields do the sections of all operands have in common? Read for ClusterPolicy and
+// NVIDIADriver.
 
 #include "policy/operand_section.h"
 

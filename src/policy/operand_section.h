@@ -7,8 +7,8 @@ namespace gantry::policy {
 
 class SpecSection;
 
-// Each reads a section into `out`; what is absent stays as it is. A mistake is remembered by the
-// section, with its field.
+// Each reads a section into `out`; absent fields do not change it. The section keeps a mistake,
+// with its field.
 void ReadOperand(const SpecSection& section, OperandSpec& out);
 void ReadDriverManager(const SpecSection& section, DriverManagerSpec& out);
 void ReadProbe(const SpecSection& section, ProbeSpec& out);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Which operands are there, and does a policy ask for one? The one list of them. Names, order and
-// enable rules are NVIDIA's states; node-features stands first because NVIDIA gets those labels
-// from a sub-chart, and here they come with the operator.
+// Which operands exist, and does a policy request one? The one list of them. Names, order and
+// enable rules are those of NVIDIA's states. node-features is first: NVIDIA gets those labels from
+// a sub-chart, Gantry from this operand.
 
 #include "policy/operands.h"
 
@@ -16,7 +16,7 @@ namespace {
 
 using P = ClusterPolicy;
 
-// NVIDIA's label for whatever else a user deploys on nodes with GPUs.
+// NVIDIA's label for anything else that a user deploys on GPU nodes.
 constexpr std::string_view kClient = "client";
 
 constexpr std::array kOperands = std::to_array<Operand>({
@@ -71,7 +71,7 @@ constexpr std::array kOperands = std::to_array<Operand>({
      .deploy = "device-plugin",
      .runs = Runs::kOurs,
      .workloads = {.container = true}},
-    // Its pods come to the nodes whose device plugin's configuration asks for MPS.
+    // Its pods run on nodes whose device plugin configuration has MPS.
     {.id = OperandId::kMpsControlDaemon,
      .state = "state-mps-control-daemon",
      .spec = &P::device_plugin,
@@ -109,7 +109,7 @@ constexpr std::array kOperands = std::to_array<Operand>({
      .runs = Runs::kOurs,
      .workloads = {.container = true},
      .constraints = {.account = "nvidia-gpu-feature-discovery", .host_pid = true}},
-    // Of the nodes for containers, those that it is for can divide their GPUs (node_labels).
+    // Of the nodes for containers, only those with MIG capable GPUs get it (node_labels).
     {.id = OperandId::kMigManager,
      .state = "state-mig-manager",
      .section = "migManager",
@@ -205,8 +205,7 @@ constexpr std::array kOperands = std::to_array<Operand>({
      .deploy = "kata-manager",
      .runs = Runs::kTheirs,
      .workloads = {.passthrough = true, .kata = true}},
-    // NVIDIA's constraints are called nvidia-vfio-manager by mistake, and take the other one's
-    // place.
+    // NVIDIA's constraints are named nvidia-vfio-manager by mistake, and so replace the other ones.
     {.id = OperandId::kCcManager,
      .state = "state-cc-manager",
      .section = "ccManager",
@@ -218,7 +217,7 @@ constexpr std::array kOperands = std::to_array<Operand>({
      .runs = Runs::kTheirs,
      .workloads = {.passthrough = true, .kata = true, .vgpu = true},
      .constraints = {.account = "nvidia-cc-manager"}},
-    // Ours alone, after NVIDIA's states: only a GPUClusterPolicy asks for it. Its pods come to the
+    // Gantry's own, after NVIDIA's states: only a GPUClusterPolicy requests it. Its pods run on
     // nodes whose containers get GPUs.
     {.id = OperandId::kCudaToolkit,
      .state = "state-cuda-toolkit",
@@ -232,7 +231,7 @@ constexpr std::array kOperands = std::to_array<Operand>({
      .constraints = {.account = "nvidia-cuda-toolkit"}},
 });
 
-// OperandOf looks them up by their place.
+// OperandOf finds them by index.
 static_assert([] {
   for (size_t i = 0; i < kOperands.size(); ++i) {
     if (kOperands.at(i).id != static_cast<OperandId>(i)) {

@@ -10,29 +10,29 @@ namespace gantry::policy {
 struct ClusterPolicy;
 struct OperandSpec;
 
-// On what it depends whether a policy asks for an operand.
+// The condition under which a policy enables an operand.
 enum class When {
   kAlways,
   kNever,              // known by name, deprecated
   kSwitchedOn,         // its section's `enabled`
-  kUnlessNri,          // not while devices come by NRI
-  kUnlessDriverCrd,    // switched on, and not handed over to NVIDIADriver objects
+  kUnlessNri,          // not if devices come by NRI
+  kUnlessDriverCrd,    // its section's `enabled`, and drivers do not come from NVIDIADrivers
   kSandbox,            // sandboxWorkloads.enabled
   kSandboxSwitchedOn,  // both
   kSandboxUnlessDriverCrd,
-  kKubevirt,  // both, and sandboxWorkloads.mode is so
+  kKubevirt,  // both, and sandboxWorkloads.mode is "kubevirt"
   kKata,
 };
 
-// Whose image it runs when its section names none.
+// The default image of an operand.
 enum class Runs {
   kNothing,  // it has no pods
   kOurs,     // this release's
-  kTheirs,   // none: only NVIDIA's image has it, and the section must name it
-  kSpare,    // none, and nothing is missing then: who wants NVIDIA's names it
+  kTheirs,   // none: only an NVIDIA image has it, and the section must name that
+  kSpare,    // none, and that is no error: a user of NVIDIA's names it
 };
 
-// Which operand, in the order in which they are brought up.
+// An operand, in the order of deployment.
 enum class OperandId {
   kNodeFeatures,
   kPreRequisites,
@@ -58,8 +58,8 @@ enum class OperandId {
   kCudaToolkit,
 };
 
-// What a node's GPUs are for: nvidia.com/gpu.workload.config, and of virtual machines that get GPUs
-// as they are, sandboxWorkloads.mode.
+// The workload of a node's GPUs: nvidia.com/gpu.workload.config, and for GPU passthrough to virtual
+// machines sandboxWorkloads.mode.
 enum class Workload { kContainer, kPassthrough, kKata, kVgpu };
 
 // The workloads whose nodes get an operand (contract: gpu-operator's sets of deploy labels).
@@ -83,8 +83,8 @@ struct Workloads {
   }
 };
 
-// What OpenShift must allow an operand's pods besides being privileged: SecurityContextConstraints
-// of the name of their usual service account.
+// What OpenShift must allow an operand's pods besides `privileged`: SecurityContextConstraints,
+// named as their default service account.
 struct Constraints {
   std::string_view account = {};  // empty: none are needed
   bool host_pid = false;
@@ -93,43 +93,43 @@ struct Constraints {
   bool host_ports = false;
 };
 
-// One step of bringing up a cluster, under NVIDIA's name for it: all that is to be known of it but
-// its objects, which operator/desired makes.
+// One operand, under NVIDIA's name of its state: all facts about it but its objects, which
+// operator/desired makes.
 struct Operand {
   OperandId id;
   std::string_view state;         // "state-device-plugin": in status and messages
   std::string_view section = {};  // of spec, with its switch; empty: no switch of its own
-  // Where its image, arguments and environment are; or nullptr.
+  // The member with its image, arguments and environment; or nullptr.
   OperandSpec ClusterPolicy::* spec = nullptr;
   bool on = true;  // whether `enabled` defaults to true
   When when;
   std::string_view daemon_set = {};  // empty: none
-  std::string_view deploy = {};  // under which ClusterFacts counts its nodes: the label's suffix
+  std::string_view deploy = {};      // suffix of its deploy label, a key of ClusterFacts::labelled
   Runs runs;
   Workloads workloads = {};  // whose nodes get that label
   Constraints constraints = {};
 };
 
-// All of them, in the order in which they are brought up.
+// All of them, in the order of deployment.
 std::span<const Operand> Operands();
 
-// nullptr for a section of spec that is no operand.
+// nullptr if the section is not an operand's.
 const Operand* OperandOfSection(std::string_view section);
 const Operand& OperandOf(OperandId id);
 
 // Suffixes of the deploy labels that nodes for this workload get.
 std::vector<std::string_view> DeployedFor(Workload workload);
 
-// Whether the policy asks for it: its switch, and the conditions that NVIDIA's operator adds.
+// Whether the policy enables it: its switch, and the conditions that NVIDIA's operator adds.
 bool Wanted(const Operand& operand, const ClusterPolicy& policy);
 
-// Whether there is an image to run it with, or none is needed.
+// Whether there is an image for it, or none is needed.
 bool HasImage(const Operand& operand, const ClusterPolicy& policy);
 
-// Whether the policy has all that it needs to run: that image, and of the vGPU device manager the
-// table of types, which no release brings because it depends on the user's licence.
+// Whether the policy has everything it needs to run: that image, and for the vGPU device manager
+// the table of types, which no release includes because it depends on the user's licence.
 bool CanRun(const Operand& operand, const ClusterPolicy& policy);
-// Whether drivers come in containers: this policy's, or those of NVIDIADriver objects.
+// Whether drivers run in containers: this policy's, or those of NVIDIADriver objects.
 bool DriversInContainers(const ClusterPolicy& policy);
 
 }  // namespace gantry::policy

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What does a device plugin configuration say? The schema is upstream's. What upstream's reader
-// accepts without effect (resources, rename, a key that nobody knows) is accepted here too, with a
-// warning, so that a file need not change. A key that stands twice is an error: which of the two
-// counts, nobody can tell. Each map is read by a table of its keys; yaml-cpp's exceptions end in
-// ParsePluginConfig.
+// What does a device plugin configuration say? The schema is upstream's. Keys that upstream accepts
+// without effect (resources, rename, unknown keys) are accepted here too, with a warning, so that a
+// file need not change. A duplicate key is an error: it is ambiguous. Each map is read by a table
+// of its keys; yaml-cpp's exceptions end in ParsePluginConfig.
 #include "policy/plugin_config.h"
 
 #include <algorithm>
@@ -143,7 +142,7 @@ Status ReadHealth(const YAML::Node& node, const std::string& path, PluginConfig&
           return Wrong(at, format("{} is no XID", xid));
         }
         if (!seen.insert(xid).second) {
-          return Wrong(at, format("{} stands twice under xids", xid));
+          return Wrong(at, format("{} occurs twice under xids", xid));
         }
       }
       return {};

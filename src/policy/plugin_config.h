@@ -35,7 +35,7 @@ struct GfdFlags {
   std::optional<std::string> machine_type_file;
 };
 
-// `flags`: what is absent is left to the command line, the environment and the defaults.
+// `flags`: absent ones come from the command line, the environment and the defaults.
 struct PluginFlags {
   std::optional<MigStrategy> mig_strategy;
   std::optional<bool> fail_on_init_error;
@@ -58,9 +58,9 @@ struct PluginFlags {
   GfdFlags gfd;
 };
 
-// `devices` of a shared resource: all of them unless it says otherwise.
+// `devices` of a shared resource; default: all of them.
 struct SharedDevices {
-  int count = 0;                  // above 0: the first so many
+  int count = 0;                  // above 0: the first `count`
   std::vector<std::string> list;  // not empty: these ("0", "0:1", "GPU-...", "MIG-...")
 
   [[nodiscard]] bool all() const { return count == 0 && list.empty(); }
@@ -74,15 +74,15 @@ struct SharedResource {
   SharedDevices devices = {};
 };
 
-// A resource may have several entries; a device that more than one of them means is shared by that
-// with the most replicas. Under kMps it has one.
+// A resource may have several entries; the one with the most replicas applies to a device in
+// several. kMps allows one entry.
 struct Sharing {
   SharingStrategy strategy = SharingStrategy::kNone;
   bool rename_by_default = false;               // the resource's name gets the suffix ".shared"
-  bool fail_requests_greater_than_one = false;  // MPS: true unless said otherwise
+  bool fail_requests_greater_than_one = false;  // MPS: true by default
   std::vector<SharedResource> resources;        // none under kNone
 
-  // The most of its entries; 1 for a resource that is not shared. `resource` is the name before
+  // The maximum of its entries; 1 for a resource that is not shared. `resource` is the name before
   // renaming.
   [[nodiscard]] int ReplicasOf(std::string_view resource) const;
   [[nodiscard]] bool IsShared(std::string_view resource) const;
@@ -90,11 +90,11 @@ struct Sharing {
   [[nodiscard]] std::string OfferedName(std::string_view resource) const;
 };
 
-// Whether the device plugin may offer GPUs under that name, but for the suffix ".shared".
+// Whether the device plugin may offer GPUs under that name, before the suffix ".shared".
 bool MayBeOffered(std::string_view resource);
 
-// `health.xids`, a key that upstream's reader passes over: which XID errors take a GPU out of
-// service here, against the built-in table. No number stands in two lists.
+// `health.xids`, a key that upstream ignores: which XID errors take a GPU out of service,
+// overriding the built-in table. No number is in two lists.
 struct XidRules {
   std::vector<int> ignore;     // an application's
   std::vector<int> suspect;    // the GPU stays in service while it answers
@@ -108,15 +108,15 @@ struct PluginConfig {
   std::vector<int> imex_channel_ids;  // none or 0 alone
   bool imex_required = false;
   XidRules xids;
-  // What is accepted but has no effect, one sentence each, naming the key.
+  // Keys that are accepted but have no effect, one sentence each, naming the key.
   std::vector<std::string> warnings;
 };
 
 // Reads YAML or JSON. An empty text is the empty configuration. Errors are kInvalid and name the
 // key
-// ("sharing.timeSlicing.resources[0].replicas: must be at least 2, is 0") or, for text that is
-// not YAML, line and column. Unlike upstream's reader this one warns of keys that nobody knows and
-// refuses keys that stand twice.
+// ("sharing.timeSlicing.resources[0].replicas: must be at least 2, is 0") or, for text that is not
+// YAML, line and column. Unlike upstream's reader this one warns about unknown keys and rejects
+// duplicate keys.
 Result<PluginConfig> ParsePluginConfig(std::string_view text);
 
 }  // namespace gantry::policy

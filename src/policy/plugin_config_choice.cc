@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which configuration is this node's? A ConfigMap with several files is mounted on every node; a
-// node label picks one. A label that names a file that is not there is an error and not the
-// default: the node would otherwise be shared in a way that nobody asked for.
+// Which device plugin configuration does a node use? Every node mounts a ConfigMap with several
+// files; a node label picks one. A label that names a missing file is an error and not the default:
+// the user did not choose the default's sharing.
 #include "policy/plugin_config_choice.h"
 
 #include <algorithm>

@@ -17,9 +17,9 @@ struct ConfigChoice {
 // Which of the files of a configuration folder a node uses: the one its label names, else the
 // default, else by the fallbacks in their order: `named` is the file called "default", `single` the
 // only file, `empty` no configuration (an empty result). `files` are the folder's entries; those
-// that begin with ".." (a ConfigMap volume's own) do not count. kInvalid, naming who asked for what
-// and what is there, when a named file is missing, a fallback is no word of these, or nothing is
-// left to choose.
+// that begin with ".." (a ConfigMap volume's own) do not count. kInvalid, with the request, its
+// source and the files, if a named file is missing, a fallback is unknown, or nothing is left to
+// choose.
 Result<std::string> ChooseConfig(const ConfigChoice& choice, const std::vector<std::string>& files);
 
 }  // namespace gantry::policy

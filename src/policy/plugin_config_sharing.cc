@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which resources are shared, in how many parts, and on which devices? Upstream reads `devices` and
-// then shares all of them all the same; here it counts, because a node whose first GPU is cut in
-// four and whose others are whole is what people write it for.
+// then shares all of them anyway. Here it has effect, because users write it to share some GPUs of
+// a node and not the others.
 #include "policy/plugin_config_sharing.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ bool IsDevice(const std::string& text) {
   static constexpr size_t kLongest = 80;
   static const std::regex device(
       "[0-9]+(:[0-9]+)?|(GPU|MIG)-[-0-9a-fA-F]+|MIG-GPU-[-0-9a-fA-F]+/[0-9]+/[0-9]+");
-  // The length first: std::regex recurses once for each character.
+  // The length first: std::regex recurses for each character.
   return text.size() <= kLongest && std::regex_match(text, device);
 }
 
@@ -143,13 +143,13 @@ class SharingReader {
     return {};
   }
 
-  // Another entry of a resource. MPS has one daemon for all of it, which has one number of clients.
+  // A second entry of a resource. MPS has one daemon for a resource, with one number of clients.
   Status Again(const std::string& name, const std::string& path) {
     if (sharing_.strategy == SharingStrategy::kMps) {
-      return Wrong(path, format("{} stands twice", name));
+      return Wrong(path, format("{} occurs twice", name));
     }
     warnings_.push_back(format(
-        "{}: {} stands twice, the most replicas count where a device is meant twice", path, name));
+        "{}: {} occurs twice, the most replicas count where a device is meant twice", path, name));
     return {};
   }
 

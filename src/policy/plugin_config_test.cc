@@ -189,7 +189,7 @@ sharing:
   EXPECT_TRUE(config.sharing.resources[1].devices.all());
   EXPECT_THAT(config.warnings,
               ElementsAre(HasSubstr("resources[1].devices: names none, so all are shared"),
-                          HasSubstr("resources[1].name: nvidia.com/gpu stands twice")));
+                          HasSubstr("resources[1].name: nvidia.com/gpu occurs twice")));
 }
 
 // kdp#628: which GPUs are shared is said and counts.
@@ -254,7 +254,7 @@ INSTANTIATE_TEST_SUITE_P(
             "replicas: must be a whole number"},
         Bad{"sharing: {mps: {resources: [{name: gpu, replicas: 2}, {name: nvidia.com/gpu, "
             "replicas: 3}]}}",
-            "resources[1].name: nvidia.com/gpu stands twice"},
+            "resources[1].name: nvidia.com/gpu occurs twice"},
         Bad{"sharing: {timeSlicing: {resources: []}}", "resources: must name at least one"},
         Bad{"sharing: {mps: {renameByDefault: true}}", "sharing.mps.resources: must name"},
         Bad{"sharing: {timeSlicing: {resources: [{name: gpu, replicas: 2, devices: 0}]}}",
@@ -271,9 +271,9 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"sharing: {timeSlicing: {resources: [{name: gpu, replicas: 2, devices: [-1]}]}}",
             "devices: must be all"},
         Bad{"health: {xids: {ignore: [13], unhealthy: [13]}}",
-            "health.xids.unhealthy: 13 stands twice"},
+            "health.xids.unhealthy: 13 occurs twice"},
         Bad{"health: {xids: {ignore: [0]}}", "health.xids.ignore: 0 is no XID"},
-        Bad{"version: v1\nVersion: v1", "Version: stands twice"},
+        Bad{"version: v1\nVersion: v1", "Version: occurs twice"},
         Bad{"flags: {<<: 1}", "flags.<<: must be a map or a list of maps"},
         Bad{"flags: &f {<<: [*f, *f]}", "merges more than 64 maps"},
         Bad{"sharing: {timeSlicing", "line 1, column"}, Bad{"a: b: c", "line 1, column"}));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Which pods stand in the way of a driver? The operator asks it of a whole cluster, the driver
-// manager of its own node, and both must mean the same. What counts as a GPU is what the device
-// plugin offers: nvidia.com/gpu under any suffix, and MIG devices.
+// Which pods block the replacement of a driver? The operator asks for the entire cluster, the
+// driver manager for its own node, and both must get the same result. A pod uses GPUs if it
+// requests what the device plugin offers: nvidia.com/gpu with any suffix, and MIG devices.
 
 #include "policy/pod_traits.h"
 

@@ -7,13 +7,13 @@
 
 namespace gantry::policy {
 
-// What of a core/v1 Pod decides whether it holds a GPU and whether it may be taken off its node.
+// The properties of a core/v1 Pod that decide whether it holds a GPU and may be evicted.
 struct PodTraits {
-  std::string daemon_set;  // that controls it; empty: none does
-  bool managed = false;    // something controls it, and makes it anew
-  bool mirror = false;     // of a file on the node: nobody can evict it
+  std::string daemon_set;  // its controller; empty: none
+  bool managed = false;    // it has a controller, which recreates it
+  bool mirror = false;     // from a file on the node: cannot be evicted
   bool finished = false;
-  bool uses_gpus = false;  // a container asks for what the device plugin offers
+  bool uses_gpus = false;  // a container requests what the device plugin offers
   bool has_empty_dir = false;
 };
 PodTraits TraitsOf(const Json& pod);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which reasons are there? A reason that is not in this list has no row in docs/doctor.md either:
-// reasons_test.cc compares the three.
+// Which reasons exist? reasons_test.cc compares the constants, this list and docs/doctor.md.
 #include "policy/reasons.h"
 
 #include <algorithm>

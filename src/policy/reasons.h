@@ -5,8 +5,8 @@
 #include <string_view>
 
 // The reasons that one of Gantry's programs writes and another one, or a user, reads: in the label
-// nvidia.com/gpu.validation, in events of nodes and in conditions. They stay the same from release
-// to release. docs/doctor.md has all of them. Files below policy use the constants alone.
+// nvidia.com/gpu.validation, in events of nodes and in conditions. They are stable across releases,
+// and listed in docs/doctor.md. Folders below policy use only the constants.
 namespace gantry::reasons {
 
 enum class Writer { kValidator, kDevicePlugin };
@@ -18,9 +18,9 @@ struct Reason {
   const char* remedy;   // empty: nothing is wrong
 };
 
-// Every reason below that has a meaning.
+// Every reason below with a meaning.
 std::span<const Reason> All();
-// nullptr: that writer has no such reason, at least in this release.
+// nullptr: that writer has no such reason in this release.
 const Reason* Find(Writer writer, std::string_view code);
 
 inline constexpr char kDriverPodLog[] =
@@ -75,7 +75,7 @@ inline constexpr Reason kDriverFails = {"DriverFails", Writer::kValidator,
                                         "its driver returns an error", kNvidiaSmi};
 inline constexpr Reason kNoGpuAnswers = {"NoGpuAnswers", Writer::kValidator,
                                          "its driver is loaded and reports no GPU", kNvidiaSmi};
-inline constexpr Reason kNoGpu = {"NoGpu", Writer::kValidator, "no GPU is on its PCI bus any more",
+inline constexpr Reason kNoGpu = {"NoGpu", Writer::kValidator, "its PCI bus has no GPU",
                                   "check that the machine detects the card"};
 
 // --- the validator: the container toolkit ---

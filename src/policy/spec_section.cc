@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What does one section of a custom resource say? The API server's schema has looked at types
-// already, but an object may be older than the schema, so each read looks again and names its
-// field.
+// What does one section of a custom resource say? The API server's schema checks types, but an
+// object may be older than the schema, so each read checks again and names its field.
 
 #include "policy/spec_section.h"
 

@@ -14,10 +14,10 @@
 
 namespace gantry::policy {
 
-// A section of a custom resource's spec, read field by field. What is absent, null or an empty text
-// leaves `out` as it is, so that a default stands where the variable is made. The first value of a
-// wrong type or outside its enum is remembered as the mistake (kInvalid, "spec.mig.strategy: ..."),
-// and reading goes on, so that it stays a list of fields. The JSON and the mistake outlive it.
+// A section of a custom resource's spec, read field by field. An absent or null field, or an empty
+// string, does not change `out`, so defaults are set at the variable. The first value of a wrong
+// type or outside its enum is kept as the mistake (kInvalid, "spec.mig.strategy: ..."), and reading
+// continues. The JSON and the mistake outlive it.
 class SpecSection {
  public:
   SpecSection(const Json* value, std::string path, std::optional<Error>* mistake);
@@ -35,7 +35,7 @@ class SpecSection {
   void Object(std::string_view key, Json& out) const;
   void Array(std::string_view key, Json& out) const;
   void Wrong(std::string_view key, std::string_view why) const;
-  // The value as it stands; nullptr if it is absent or null.
+  // The value as written; nullptr if it is absent or null.
   [[nodiscard]] const Json* Find(std::string_view key) const;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which taints say that a node is not there yet, or will not be for long? The keys are those of
+// Which taints mark a node that is still starting, or about to be removed? The keys are those of
 // Kubernetes' cloud providers, of autoscalers, and of network and storage plugins.
 #include "policy/taints.h"
 

@@ -5,11 +5,11 @@
 
 namespace gantry::policy {
 
-// Of the taints that Kubernetes itself sets while a node is ill or cordoned.
+// The prefix of the taints that Kubernetes itself sets on an unhealthy or cordoned node.
 inline constexpr std::string_view kNodeConditionTaints = "node.kubernetes.io/";
 
-// Whether a taint of that key goes by itself: whoever starts nodes, or takes them away, sets it
-// meanwhile. Nobody need tolerate it.
+// Whether a taint of that key is temporary: the component that starts or removes nodes sets it
+// meanwhile. No pod needs to tolerate it.
 bool PassesByItself(std::string_view taint_key);
 
 }  // namespace gantry::policy

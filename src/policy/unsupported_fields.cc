@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What of a ClusterPolicy makes no difference here though somebody wrote it to make one? Everything
-// is acted on but the fields below, each with the switch that would turn it on. What NVIDIA's
-// operator accepts and ignores too is not named.
+// Which fields of a ClusterPolicy have an effect in NVIDIA's operator but not here? The ones below,
+// each with the switch that enables it. Fields that NVIDIA's operator also ignores are not listed.
 
 #include <algorithm>
 #include <array>
@@ -16,7 +15,7 @@ namespace {
 
 // Fields, or everything below them ("a.").
 constexpr std::array kNotActedOn = std::to_array<const char*>({
-    "driver.livenessProbe.",  // a driver that is slow to answer is not helped by being unloaded
+    "driver.livenessProbe.",  // unloading a slow driver does not help
     "driver.readinessProbe.",
 });
 
@@ -26,7 +25,7 @@ bool NotActedOn(std::string_view path) {
   });
 }
 
-// Whether the value asks for nothing.
+// Whether the value requests nothing.
 bool Neutral(const Json& value) {
   const auto* text = value.get_ptr<const std::string*>();
   return value.is_null() || value == false || (text != nullptr && text->empty()) ||

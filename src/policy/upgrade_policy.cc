@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // How are drivers upgraded? The upgrade policy of a ClusterPolicy or a NVIDIADriver, field by
-// field. A budget that can't be understood is a mistake and not a default: it says how many nodes
-// may be taken from their users.
+// field. An invalid budget is a mistake and does not become the default: it limits how many nodes
+// users lose at once.
 
 #include "policy/upgrade_policy.h"
 
@@ -14,7 +14,7 @@
 namespace gantry::policy {
 namespace {
 
-// Longer times would not fit into a point in time; nobody is there to see the difference.
+// Longer times would overflow a time point; in practice there is no difference.
 constexpr long long kTenYears = 10LL * 366 * 24 * 3600;
 
 void ReadCount(const SpecSection& section, std::string_view key, long long& out) {

@@ -12,14 +12,14 @@ class SpecSection;
 struct NodeShare {
   long long count = 0;
   bool percent = false;
-  // Of so many nodes: percentages are rounded up, and it is never more than all.
+  // The number for so many nodes: percentages are rounded up; never more than `nodes`.
   [[nodiscard]] long long Of(long long nodes) const;
   bool operator==(const NodeShare&) const = default;
 };
 
-// How pods are taken off a node.
+// How pods are removed from a node.
 struct EmptyingSpec {
-  bool force = false;                 // also pods without a controller, which nobody makes anew
+  bool force = false;                 // also pods without a controller, which are not recreated
   bool delete_empty_dir = false;      // also pods whose emptyDir volumes are lost
   std::chrono::seconds timeout{300};  // 0: no limit
   bool operator==(const EmptyingSpec&) const = default;
@@ -30,16 +30,16 @@ struct UpgradePolicy {
   bool automatic = false;
   long long max_parallel = 1;  // nodes in an upgrade at once; 0: no limit
   NodeShare max_unavailable{.count = 25, .percent = true};
-  std::string jobs_selector = {};        // pods that are waited for; empty: none
-  std::chrono::seconds jobs_timeout{0};  // 0: for ever; after it the upgrade goes on
-  EmptyingSpec pod_deletion = {};        // of pods with GPUs
-  bool drain = false;                    // where pod_deletion does not succeed
+  std::string jobs_selector = {};        // pods to wait for; empty: none
+  std::chrono::seconds jobs_timeout{0};  // 0: without limit; the upgrade continues after it
+  EmptyingSpec pod_deletion = {};        // for pods with GPUs
+  bool drain = false;                    // if pod_deletion fails
   EmptyingSpec drain_spec = {};
   std::string drain_selector = {};
   bool operator==(const UpgradePolicy&) const = default;
 };
 
-// What is absent is as in `policy`. A mistake is remembered by the section, with its field.
+// Absent fields keep the values of `policy`. The section keeps a mistake, with its field.
 UpgradePolicy ReadUpgradePolicy(const SpecSection& section, UpgradePolicy policy);
 
 }  // namespace gantry::policy

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What does a YAML text say, as JSON? For configurations that are read generically. Aliases are
-// expanded here, so the number of values is bounded: nine lines of YAML can stand for a billion.
+// What does YAML say, as JSON? For configurations that are read generically. Aliases are expanded,
+// so the number of values is bounded: nine lines of YAML can expand to a billion.
 #include "policy/yaml.h"
 
 #include <yaml-cpp/yaml.h>
@@ -25,7 +25,7 @@ Json Scalar(const YAML::Node& node) {
     return nullptr;
   }
   const Result<long long> number = ParseInt(text);
-  // A leading zero is no number of YAML 1.2, and "0b40" or "02" are PCI classes.
+  // A number in YAML 1.2 has no leading zero, and "0b40" or "02" are PCI classes.
   const bool plain = number.has_value() && (text == "0" || text.front() != '0');
   return plain ? Json(*number) : Json(text);
 }
@@ -61,7 +61,7 @@ class Converter {
     std::vector<YAML::Node> merged;
     for (const auto& entry : node) {
       if (!entry.first.IsScalar()) {
-        return Fail(ErrorKind::kInvalid, "read YAML: a key is no text");
+        return Fail(ErrorKind::kInvalid, "read YAML: a key is not a string");
       }
       const std::string& key = entry.first.Scalar();
       if (key == "<<" && entry.first.Tag() != "!") {
@@ -71,7 +71,7 @@ class Converter {
       if (map.contains(key)) {
         const YAML::Mark at = entry.first.Mark();
         return Fail(ErrorKind::kInvalid,
-                    format("read YAML: line {}, column {}: the key \"{}\" stands twice",
+                    format("read YAML: line {}, column {}: the key \"{}\" occurs twice",
                            at.line + 1, at.column + 1, key));
       }
       TRY_ASSIGN(map[key], Convert(entry.second, depth + 1));
@@ -83,7 +83,7 @@ class Converter {
     return {};
   }
 
-  // "<<: *a", or a list of such maps: keys that are there already win.
+  // "<<: *a", or a list of such maps: existing keys win.
   static Status Merge(const Json& below, Json& map) {
     for (const Json& one : below.is_array() ? below : Json::array({below})) {
       if (!one.is_object()) {
@@ -99,7 +99,7 @@ class Converter {
   int values_ = 0;
 };
 
-// Where the next document begins: a line with its marker is one wherever it stands, in a text too.
+// The start of the next document: a line with the marker counts anywhere, even in a string.
 // (YAML::LoadAll ends at the first empty document.)
 size_t NextDocument(std::string_view text, size_t from) {
   constexpr std::string_view kMarker = "\n---";

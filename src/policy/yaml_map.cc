@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How is a YAML map read so that a mistake in it is told rather than passed over? Each value is
-// asked for by key and type; yaml-cpp itself keeps the last of two equal keys, turns a quoted "4"
-// into a number, and leaves merge keys to who reads.
+// How is a YAML map read so that mistakes are reported? Each value is read by key and type;
+// yaml-cpp itself keeps the last of two equal keys, turns a quoted "4" into a number, and leaves
+// merge keys to its caller.
 #include "policy/yaml_map.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ bool IsMerge(const YAML::Node& key) {
   return key.IsScalar() && key.Scalar() == "<<" && !IsQuoted(key);
 }
 
-// One map with those that it merges.
+// One map with the maps that it merges.
 class MapReader {
  public:
   MapReader(const std::string& path, const std::vector<YamlKey>& keys,
@@ -56,7 +56,7 @@ class MapReader {
         continue;
       }
       if (!own.insert(key->name).second) {
-        return Wrong(at, "stands twice");
+        return Wrong(at, "occurs twice");
       }
       if (!read_.contains(key->name) && !entry.second.IsNull()) {
         TRY(key->read(entry.second, at));

@@ -13,9 +13,9 @@
 
 #include "base/error.h"
 
-// Reading YAML maps by tables of their keys: a key that stands twice and a value of the wrong type
-// are kInvalid, and the message begins with the path ("sharing.mps"). yaml-cpp's exceptions are
-// left to the caller.
+// Reads YAML maps by tables of their keys. A duplicate key and a value of the wrong type are
+// kInvalid, and the message begins with the path ("sharing.mps"). The caller handles yaml-cpp's
+// exceptions.
 namespace gantry::policy {
 
 using ReadValue = std::function<Status(const YAML::Node& node, const std::string& path)>;
@@ -28,9 +28,9 @@ struct YamlKey {
 std::unexpected<Error> Wrong(const std::string& path, std::string_view reason);
 std::string KeyPath(const std::string& path, std::string_view key);
 
-// A null value, of the map or of a key, counts as absent. As for Go's decoder, upper and lower case
-// of a key are one, and an unknown key is passed over; `warnings` gets a sentence on it. A map has
-// the keys of those that it merges ("<<") below its own.
+// A null value, of the map or of a key, counts as absent. As in Go's decoder, the case of keys does
+// not matter, and an unknown key is ignored, with a sentence in `warnings`. A map's own keys
+// override those it merges ("<<").
 Status ReadMap(const YAML::Node& node, const std::string& path, const std::vector<YamlKey>& keys,
                std::vector<std::string>& warnings);
 // Calls read for each element of a list.
@@ -38,7 +38,7 @@ Status ReadList(const YAML::Node& node, const std::string& path, const ReadValue
 
 Result<std::string> Text(const YAML::Node& node, const std::string& path);
 Result<bool> Bool(const YAML::Node& node, const std::string& path);
-// However a number is written: 60000000000 is 6e10, 4 is 4.0.
+// A number in any notation: 60000000000 is 6e10, 4 is 4.0.
 Result<double> Number(const YAML::Node& node, const std::string& path);
 Result<int> Int(const YAML::Node& node, const std::string& path);
 Result<std::vector<int>> Ints(const YAML::Node& node, const std::string& path);
@@ -53,7 +53,7 @@ ReadValue Into(Target& target, Result<Value> (*parse)(const YAML::Node&, const s
   };
 }
 
-// The same for a string that only some words are allowed for.
+// The same for a string from a list of allowed values.
 template <typename Value>
 ReadValue IntoWord(std::optional<Value>& target, Result<Value> (*parse)(std::string_view)) {
   return [&target, parse](const YAML::Node& node, const std::string& path) -> Status {

@@ -41,7 +41,7 @@ TEST(Yaml, MergesMaps) {
 
 TEST(Yaml, AKeyThatStandsTwiceIsRefused) {
   EXPECT_EQ(ParseYaml("a: {b: 1,\n  b: 2}").error().message,
-            "read YAML: line 2, column 3: the key \"b\" stands twice");
+            "read YAML: line 2, column 3: the key \"b\" occurs twice");
 }
 
 TEST(Yaml, MistakesAndBombsAreRefused) {

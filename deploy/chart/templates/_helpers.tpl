@@ -9,17 +9,17 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end }}
 {{- end }}
 
-{{/* A label's value must not hold a "+", a version may. */}}
+{{/* A label's value must not contain a "+", a version may. */}}
 {{- define "gantry.chart" -}}
 {{- printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" -}}
 {{- end }}
 
-{{/* A text of the values; helm makes a number of a version such as 20240101. */}}
+{{/* A string from the values; helm converts a version such as 20240101 to a number. */}}
 {{- define "gantry.text" -}}
 {{- kindIs "string" . | ternary . (toJson .) -}}
 {{- end }}
 
-{{/* The reference of an image whose parts are named, or whose image is one. */}}
+{{/* The reference of an image from its parts, or from `image` if that is one. */}}
 {{- define "gantry.reference" -}}
 {{- if .repository -}}
 {{- printf "%s/%s%s%s" .repository .image (hasPrefix "sha256:" .version | ternary "@" ":") .version -}}
@@ -28,7 +28,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end -}}
 {{- end }}
 
-{{/* The operator's own image, by its parts. */}}
+{{/* The operator's own image, in parts. */}}
 {{- define "gantry.ownImage" -}}
 {{- $version := include "gantry.text" (.Values.operator.version | default .Chart.AppVersion) -}}
 {{- pick .Values.operator "repository" "image" | merge (dict "version" $version) | toJson -}}
@@ -38,12 +38,12 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- include "gantry.reference" (include "gantry.ownImage" . | fromJson) -}}
 {{- end }}
 
-{{/* Whether a section's image is where NVIDIA has its operator, which is its validator too. */}}
+{{/* Whether a section's image is that of NVIDIA's operator, which is also its validator. */}}
 {{- define "gantry.isNvidias" -}}
 {{- if and (hasPrefix "nvcr.io/nvidia" (.repository | default "")) (eq (.image | default "gpu-operator") "gpu-operator") -}}true{{- end -}}
 {{- end }}
 
-{{/* Runs before NVIDIA's driver containers; they are of no use without it. `.values`: as gantry.values has them. */}}
+{{/* Runs before NVIDIA's driver containers, which need it. `.values`: as in gantry.values. */}}
 {{- define "gantry.driverManager" -}}
 {{- $manager := .values.driver.manager -}}
 {{- if not (or $manager.repository $manager.image $manager.version) -}}
@@ -53,8 +53,8 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end }}
 
 {{/*
-Names, in place, the parts of a section's image that its values leave out. `alone`: whether a version alone asks for the
-image; `always`: whether it is asked for in any case. An image with a slash and nothing else is a reference.
+Sets, in place, the parts of a section's image that its values leave out. `alone`: whether a version alone selects the
+image; `always`: whether it is selected in any case. An image with a slash and without other parts is a reference.
 */}}
 {{- define "gantry.completeImage" -}}
 {{- $section := .section -}}
@@ -68,10 +68,9 @@ image; `always`: whether it is asked for in any case. An image with a slash and 
 {{- end }}
 
 {{/*
-Names, in place, the parts of a section's image that its values leave out as the cluster has them (`.live`): a mirror, or a
-version, says nothing about the rest of what runs. Values that name another image ask for another operand. `always`:
-whether what runs stays where no part is named; NVIDIA's chart names all of them by default, so the values that a release
-was given there do not.
+Sets, in place, the parts of a section's image that its values leave out from the cluster (`.live`): a mirror, or a
+version, does not change the other parts. Values with another image select another operand. `always`: whether the running
+image stays if no part is set; NVIDIA's chart sets all of them by default, so the values given to its release do not.
 */}}
 {{- define "gantry.keepImage" -}}
 {{- $section := .section -}}
@@ -83,7 +82,7 @@ was given there do not.
 {{- end -}}
 {{- end }}
 
-{{/* What the cluster's ClusterPolicy asks for, and of drivers the NVIDIADriver if that counts, in JSON; {} if none can be seen. */}}
+{{/* The spec of the cluster's ClusterPolicy, with the driver of the NVIDIADriver if that counts, in JSON; {} without a cluster. */}}
 {{- define "gantry.live" -}}
 {{- $live := dict -}}
 {{- if .Capabilities.APIVersions.Has "nvidia.com/v1/ClusterPolicy" -}}
@@ -104,8 +103,8 @@ was given there do not.
 {{- end }}
 
 {{/*
-`.value` as the schema of a custom resource wants it: {"value": ...}. Helm makes a number of a version such as 535, and
-other tools make texts of numbers and switches.
+`.value` with the types of a custom resource's schema: {"value": ...}. Helm converts a version such as 535 to a number, and
+other tools convert numbers and booleans to strings.
 */}}
 {{- define "gantry.typed" -}}
 {{- $type := get .schema "type" -}}
@@ -133,8 +132,8 @@ other tools make texts of numbers and switches.
 {{- end }}
 
 {{/*
-The values as the templates of the custom resources read them, in JSON: every section is there, also where the values of
-another chart were kept (--reuse-values); everything has the type of its field; an image that is named in part is whole.
+The values for the templates of the custom resources, in JSON: every section exists, even with the values of another chart
+(--reuse-values); every value has the type of its field; a partly set image is complete.
 */}}
 {{- define "gantry.values" -}}
 {{- $values := .Values | toJson | fromJson -}}
@@ -148,19 +147,19 @@ another chart were kept (--reuse-values); everything has the type of its field; 
 {{- range $section, $switch := dict "clusterPolicy" "deployCR" "nfd" "enabled" -}}
   {{- if not (hasKey (get $values $section) $switch) -}}{{- $_ := set (get $values $section) $switch true -}}{{- end -}}
 {{- end -}}
-{{- /* The values call this key by another name than the resources do. */}}
+{{- /* The values have another name for this key than the resources. */}}
 {{- with $values.driver.upgradePolicy.gpuPodDeletion -}}{{- $_ := set $values.driver.upgradePolicy "podDeletion" . -}}{{- end -}}
 {{- $_ := unset $values.driver.upgradePolicy "gpuPodDeletion" -}}
 {{- $resource := .Files.Get "crds/nvidia.com_clusterpolicies.yaml" | fromYaml -}}
 {{- $schema := (index $resource.spec.versions 0).schema.openAPIV3Schema.properties.spec -}}
 {{- $values = (include "gantry.typed" (dict "value" $values "schema" $schema) | fromJson).value -}}
-{{- /* A version alone is mostly one of NVIDIA's images: it asks for what only they have. */}}
+{{- /* A version alone is usually an NVIDIA image's: it selects operands that only exist as NVIDIA images. */}}
 {{- $own := include "gantry.ownImage" . | fromJson -}}
 {{- $nvidiasOwn := dict "repository" "nvcr.io/nvidia" "image" "gpu-operator" "version" "v26.7.0" -}}
 {{- $nvidias := dict "toolkit" (dict "repository" "nvcr.io/nvidia/k8s" "image" "container-toolkit" "version" "v1.20.0") "devicePlugin" (dict "repository" "nvcr.io/nvidia" "image" "k8s-device-plugin" "version" "v0.20.0") "gfd" (dict "repository" "nvcr.io/nvidia" "image" "k8s-device-plugin" "version" "v0.20.0") -}}
 {{- range $name := list "validator" "nodeStatusExporter" -}}
   {{- $section := get $values $name -}}
-  {{- /* NVIDIA's charts before 25.10 gave it their own version. */}}
+  {{- /* NVIDIA's charts before 25.10 set it to their own version. */}}
   {{- if and (eq ($section.image | default "") "gpu-operator-validator") (not $section.version) -}}
     {{- $_ := mergeOverwrite $section $own -}}
   {{- end -}}
@@ -173,21 +172,21 @@ another chart were kept (--reuse-values); everything has the type of its field; 
 {{- end -}}
 {{- range $name, $known := $nvidias -}}
   {{- $section := get $values $name -}}
-  {{- /* A mirror has no other operand than ours, which runs from the operator's image. */}}
+  {{- /* A mirror alone selects Gantry's operand, which runs the operator's image. */}}
   {{- if and (not (or $section.image $section.version)) (not (include "gantry.isNvidias" $section)) -}}
     {{- $_ := unset $section "repository" -}}
   {{- end -}}
   {{- include "gantry.completeImage" (dict "section" $section "known" $known) -}}
 {{- end -}}
 {{- $nvidiaOperands := .Files.Get "nvidia-operands.yaml" | fromYaml -}}
-{{- /* Before 25.10 it was a script of NVIDIA's operator in an image of CUDA; there is none in ours. */}}
+{{- /* Before 25.10 it was a script of NVIDIA's operator in a CUDA image; Gantry has no such script. */}}
 {{- range $policy := list $values $live -}}
   {{- if eq (dig "vfioManager" "image" "" $policy) "cuda" -}}
     {{- $_ := mergeOverwrite $policy.vfioManager (pick $nvidiaOperands.vfioManager "repository" "image" "version") -}}
   {{- end -}}
 {{- end -}}
 {{- $crd := $values.driver.nvidiaDriverCRD -}}
-{{- /* These switches say all that NVIDIA's chart needs to know. */}}
+{{- /* In NVIDIA's chart these switches alone select the operand. */}}
 {{- $switched := dict "gds" $values.gds.enabled "gdrcopy" $values.gdrcopy.enabled "driver" (and $values.driver.enabled $crd.enabled $crd.deployDefaultCR) -}}
 {{- range $name, $known := $nvidiaOperands | merge (dict "vgpuManager" (dict "image" "vgpu-manager")) -}}
   {{- $section := get $values $name -}}
@@ -212,7 +211,7 @@ another chart were kept (--reuse-values); everything has the type of its field; 
 {{- toJson $values -}}
 {{- end }}
 
-{{/* A map without its empty texts, lists, maps and nulls; false and 0 stay. */}}
+{{/* A map without its empty strings, lists, maps and nulls; false and 0 stay. */}}
 {{- define "gantry.prune" -}}
 {{- $out := dict -}}
 {{- range $key, $value := . -}}
@@ -227,9 +226,9 @@ another chart were kept (--reuse-values); everything has the type of its field; 
 {{- end }}
 
 {{/*
-`.value` as the API server stores it by the schema of a custom resource, in JSON: {"value": ...}. What the schema does not
-know goes, and its defaults are there; else a tool that compares what is rendered with what is stored finds a difference
-for ever.
+`.value` as the API server stores it by the schema of a custom resource, in JSON: {"value": ...}. Fields that the schema
+lacks are removed, and its defaults are added; else a tool that compares rendered and stored objects always finds a
+difference.
 */}}
 {{- define "gantry.stored" -}}
 {{- $schema := .schema -}}
@@ -257,13 +256,13 @@ for ever.
 {{- dict "value" $value | toJson -}}
 {{- end }}
 
-{{/* The spec of a custom resource as it is stored; `.file` has its definition. */}}
+{{/* The spec of a custom resource as stored; `.file` has its CRD. */}}
 {{- define "gantry.spec" -}}
 {{- $schema := (index (.root.Files.Get .file | fromYaml).spec.versions 0).schema.openAPIV3Schema.properties.spec -}}
 {{- (include "gantry.stored" (dict "value" .spec "schema" $schema) | fromJson).value | toYaml -}}
 {{- end }}
 
-{{/* Lines with the names of values that are not known; `.known`: as known-values.json has them. */}}
+{{/* Lines with the names of unknown values; `.known`: as in known-values.json. */}}
 {{- define "gantry.namesNotKnown" -}}
 {{- $known := .known -}}
 {{- $path := .path -}}
@@ -283,14 +282,14 @@ for ever.
 {{- end -}}
 {{- end }}
 
-{{/* Values that are not known, a list in JSON. Helm gives them to the templates all the same. */}}
+{{/* Unknown values, a list in JSON. Helm passes them to the templates anyway. */}}
 {{- define "gantry.notKnown" -}}
 {{- $known := (.Files.Get "known-values.json" | fromJson).known -}}
 {{- $names := include "gantry.namesNotKnown" (dict "value" (.Values | toJson | fromJson) "known" $known "path" "") -}}
 {{- compact (splitList "\n" $names) | uniq | toJson -}}
 {{- end }}
 
-{{/* Lines with the names, three deep, of values that ask for something, are not the default, and are not followed. */}}
+{{/* Lines with the names, up to three levels, of set values that differ from the default and have no effect. */}}
 {{- define "gantry.namesNotFollowed" -}}
 {{- $path := .path -}}
 {{- $followed := .followed -}}
@@ -308,7 +307,7 @@ for ever.
 {{- end -}}
 {{- end }}
 
-{{/* Values that are known and not followed, a list in JSON. */}}
+{{/* Known values without effect, a list in JSON. */}}
 {{- define "gantry.notFollowed" -}}
 {{- $given := .Values | toJson | fromJson -}}
 {{- $names := "" -}}
@@ -329,7 +328,7 @@ for ever.
 {{- compact (splitList "\n" $names) | uniq | toJson -}}
 {{- end }}
 
-{{/* Pod settings that the operator and the chart's hooks share; tolerations are last, for more. */}}
+{{/* Pod settings of the operator and the chart's hooks; tolerations are last, so that callers can add more. */}}
 {{- define "gantry.operatorPod" -}}
 securityContext:
   runAsNonRoot: true
@@ -356,7 +355,7 @@ tolerations:
 {{- with .Values.operator.tolerations }}
 {{ toYaml . | indent 2 }}
 {{- end }}
-  # A cluster may have nothing but tainted GPU nodes.
+  # A cluster may have only tainted GPU nodes.
   - key: nvidia.com/gpu
     operator: Exists
     effect: NoSchedule
@@ -374,8 +373,8 @@ capabilities:
 {{- end }}
 
 {{/*
-Whether a definition in the cluster is another than the chart's, or is not there though Helm has had its turn; empty where
-there is no cluster to look at. Those of another node feature discovery are none of ours.
+Whether a CRD in the cluster differs from the chart's, or is missing although Helm should have installed it; empty without a
+cluster. CRDs of another node feature discovery do not count.
 */}}
 {{- define "gantry.definitionsDiffer" -}}
 {{- $differ := false -}}
@@ -397,8 +396,8 @@ there is no cluster to look at. Those of another node feature discovery are none
 {{- end }}
 
 {{/*
-A hook that brings or removes the definitions: a Job of manage-crds with the account that it needs, which goes again.
-`.hook`: when; `.verbs`: what it does with definitions.
+A hook that installs or deletes the CRDs: a Job of manage-crds with its service account, both removed afterwards.
+`.hook`: when; `.verbs`: its rights on CRDs.
 */}}
 {{- define "gantry.definitionsJob" -}}
 {{- $hook := dict "helm.sh/hook" .hook "helm.sh/hook-delete-policy" "before-hook-creation,hook-succeeded" }}
@@ -421,7 +420,7 @@ rules:
     resources: [customresourcedefinitions]
     verbs: {{ toJson .verbs }}
 {{- if .root.Values.platform.openshift }}
-  # Users of other numbers than the namespace's.
+  # User ids outside the namespace's range.
   - apiGroups: [security.openshift.io]
     resources: [securitycontextconstraints]
     resourceNames: [nonroot-v2]

@@ -8,7 +8,7 @@
 
 namespace gantry::agent {
 
-// The text of a kubeconfig that leads to the server; the namespace of its context is "of-context".
+// A kubeconfig for the server; the namespace of its context is "of-context".
 inline std::string KubeconfigOf(const kube::FakeServer& server) {
   return format(
       "clusters: [{{name: c, cluster: {{server: '{}'}}}}]\n"

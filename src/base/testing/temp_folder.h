@@ -13,7 +13,7 @@
 
 namespace gantry {
 
-// An empty folder of a test's own, which is deleted with all that is in it when the object ends.
+// An empty folder of a test; deleted with all its content when the object is destroyed.
 class TempFolder {
  public:
   TempFolder() { CHECK(mkdtemp(path_.data()) != nullptr); }
@@ -26,12 +26,12 @@ class TempFolder {
 
   // Absolute; short enough for sockets in it.
   [[nodiscard]] const std::string& path() const { return path_; }
-  // The path of what is in it: `folder / "a/b"`, `folder / "/a/b"`.
+  // The path of an entry: `folder / "a/b"`, `folder / "/a/b"`.
   [[nodiscard]] std::string operator/(std::string_view name) const {
     return path_ + (name.starts_with('/') ? "" : "/") + std::string(name);
   }
 
-  // Writes a file, and makes the folders that it is in.
+  // Writes a file, and makes its parent folders.
   void Write(std::string_view name, std::string_view text) const {
     const std::filesystem::path file = *this / name;
     std::filesystem::create_directories(file.parent_path());

@@ -8,7 +8,7 @@
 
 namespace gantry {
 
-// Environment variables of this process, set as long as the object exists and unset after it.
+// Environment variables of this process, set while the object exists and unset after it.
 class Variables {
  public:
   using Values = std::vector<std::pair<std::string, std::string>>;

@@ -39,7 +39,7 @@ inline Json NoSchedule(const char* key, const char* value) {
   return {{"key", key}, {"value", value}, {"effect", "NoSchedule"}};
 }
 
-// A cluster of one node on which all is well, and pods that wait.
+// A cluster with one healthy node, and waiting pods.
 class GpuClusterTest : public ::testing::Test {
  protected:
   GpuClusterTest() {
@@ -49,7 +49,7 @@ class GpuClusterTest : public ::testing::Test {
                           .unsupported_fields = {}}};
     node_ = GpuNode("n1", 8);
   }
-  // The node as it is now, and these pods alone.
+  // The findings for the node as it is now, and only these pods.
   std::vector<Finding> With(const std::vector<Json>& pods) {
     cluster_.nodes = {NodeFrom(node_)};
     cluster_.pending.clear();

@@ -17,7 +17,7 @@ namespace gantry::doctor {
 inline constexpr char kMigState[] = "nvidia.com/mig.config.state";
 inline constexpr char kUpgradeState[] = "nvidia.com/gpu-driver-upgrade-state";
 
-// A GPU node on which all is well, and a moment.
+// A healthy GPU node, and a time.
 class GpuNodeTest : public ::testing::Test {
  protected:
   GpuNodeTest() {
@@ -47,7 +47,7 @@ class GpuNodeTest : public ::testing::Test {
     return findings.empty() ? "" : findings[0].code;
   }
   NodeFacts& node() { return cluster_.nodes[0]; }
-  // Of an operand, on these nodes.
+  // A finding about an operand, on these nodes.
   static Finding Of(const char* code, const char* operand, std::set<std::string> nodes) {
     Finding finding = Problem(code, operand, "", "");
     finding.explains = operand;
@@ -55,7 +55,7 @@ class GpuNodeTest : public ::testing::Test {
     return finding;
   }
   NodeStage Stage() { return StagedCluster(cluster_).Of(node()); }
-  // Where some are still offered, or the node's condition names one.
+  // If some are still offered, or the node's condition names one.
   void ExpectThatIllGpusAreTold() {
     node().allocatable["nvidia.com/gpu"] = 7;
     EXPECT_EQ(CodeOf(), "GpusUnhealthy");
@@ -63,7 +63,7 @@ class GpuNodeTest : public ::testing::Test {
     node().gpus_out = "GPU-1 is out of service: XID 79";
     EXPECT_EQ(CodeOf(), "GpusUnhealthy");
   }
-  // The label was written that long ago.
+  // Sets the label, as written that long ago.
   void Write(NodeFacts& node, const char* label, const char* value,
              std::chrono::minutes ago) const {
     node.labels[label] = value;

@@ -10,7 +10,7 @@
 // GPUs for tests.
 namespace gantry::gpu {
 
-// "GPU-0", ... with minors from 10, on the NUMA nodes 0 and 1 by turns.
+// "GPU-0", ... with minors from 10, alternating between NUMA nodes 0 and 1.
 inline std::vector<Gpu> Gpus(unsigned count) {
   std::vector<Gpu> gpus;
   for (unsigned i = 0; i < count; ++i) {

@@ -6,7 +6,7 @@
 
 namespace gantry::kube {
 
-// Whether a condition comes true within ten seconds, which is waited for.
+// Whether a condition becomes true; waits up to ten seconds.
 template <typename Condition>
 bool Eventually(Condition condition) {
   for (int i = 0; i < 1000 && !condition(); ++i) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One thread for each connection, which is closed after its answer.
+// How does a test get an API server? One thread for each connection, which is closed after its
+// response.
 #include "kube/testing/fake_server.h"
 
 #include <arpa/inet.h>
@@ -15,7 +16,7 @@
 namespace gantry::kube {
 namespace {
 
-// Blocks until there is something to read; false: the server ends.
+// Blocks until there is something to read; false: the server is ending.
 bool Ready(int fd, int wake) {
   std::array<pollfd, 2> waits = {pollfd{fd, POLLIN, 0}, pollfd{wake, POLLIN, 0}};
   CHECK(poll(waits.data(), waits.size(), -1) > 0);

@@ -13,7 +13,7 @@
 
 namespace gantry::kube {
 
-// An API server on 127.0.0.1, without TLS, that answers as a test says.
+// An API server on 127.0.0.1, without TLS, whose responses a test provides.
 class FakeServer {
  public:
   struct Request {
@@ -26,7 +26,7 @@ class FakeServer {
     int status = 200;
     std::string body = "{}";
     std::string header = {};  // further lines, each ending with "\r\n"
-    bool silent = false;      // the stream stays open after the body, and no more comes
+    bool silent = false;      // the stream stays open and silent after the body
   };
   // Called by one thread at a time.
   using Answer = std::function<Reply(const Request& request)>;

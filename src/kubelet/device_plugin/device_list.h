@@ -6,15 +6,14 @@
 
 #include "kubelet/device_plugin/device_plugin.h"
 
-// How long may the answer to ListAndWatch be? The kubelet's gRPC takes messages of 4 MiB and ends
-// the stream at a longer one; then the node has no device of that resource.
+// How long may a device list of ListAndWatch be? The kubelet's gRPC accepts messages of 4 MiB and
+// ends the stream at a longer one; then the node has no device of that resource.
 namespace gantry::kubelet {
 
 inline constexpr size_t kLongestDeviceList = size_t{4} << 20;
 
-// The bytes that one device takes in the list, by the rules of protobuf's encoding. It is counted
-// as unhealthy, the longer of its two words, so that a list which fits goes on fitting.
-// `numa_node`: -1: none.
+// The bytes of one device in the list, by protobuf's encoding. Counted with "Unhealthy", the longer
+// of the two states, so that a list that fits keeps fitting. `numa_node`: -1: none.
 constexpr size_t BytesInDeviceList(size_t id_length, int numa_node) {
   const auto varint = [](size_t value) {
     size_t bytes = 1;

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-// What the kubelet's device plugin protocol (v1beta1) carries, as plain values.
+// The contents of the kubelet's device plugin protocol (v1beta1), as plain values.
 namespace gantry::kubelet {
 
 struct Device {
@@ -32,7 +32,7 @@ struct DeviceSpec {
   auto operator<=>(const DeviceSpec&) const = default;
 };
 
-// What a container gets for the devices it was given.
+// The response for a container's allocated devices.
 struct Allocation {
   std::vector<std::pair<std::string, std::string>> envs;
   std::vector<std::pair<std::string, std::string>> annotations;
@@ -44,13 +44,13 @@ struct Allocation {
 
 struct PreferredRequest {
   std::vector<std::string> available;
-  std::vector<std::string> required;  // must be part of the answer
+  std::vector<std::string> required;  // must be part of the result
   int size = 0;
 };
 
-// The kubelet's two questions. Called from the server's thread: answers from memory and never
+// Decides the kubelet's two calls. Called from the server's thread: works from memory and never
 // blocks. An error's kind becomes the gRPC code (kInvalid: INVALID_ARGUMENT, kNotFound: NOT_FOUND,
-// else INTERNAL); the pod is refused with its message.
+// else INTERNAL); its message is the pod's admission error.
 class Allocator {
  public:
   virtual ~Allocator() = default;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who accepts the kubelet's connections, sees that kubelet.sock was made anew, and registers? One
-// thread that waits for connections, for changes in the folder (inotify) and for its callers; what
-// to do next is decided by registration.h. It never calls gRPC in a way that waits: the kubelet
-// dials back before it answers a Register call.
+// How does a plugin accept the kubelet's connections, notice a new kubelet.sock, and register? One
+// thread waits for connections, changes in the folder (inotify) and its callers; registration.h
+// decides the next step. It makes no blocking gRPC call: the kubelet dials back before it answers
+// Register.
 #include "kubelet/device_plugin/plugin_host.h"
 
 #include <poll.h>
@@ -33,10 +33,10 @@ namespace {
 using What = PluginEvent::What;
 using std::chrono::milliseconds;
 
-// How long a resource that goes may take to tell the kubelet.
+// How long a removed resource may take to tell the kubelet.
 constexpr milliseconds kRetireTimeout{5000};
 constexpr milliseconds kLeaveTimeout{2000};
-// The name, after that of the plugin's socket, of the one by which it leaves.
+// Appended to the name of the plugin's socket: the socket by which it leaves.
 constexpr char kLeaving[] = ".leaving";
 
 }  // namespace
@@ -65,7 +65,7 @@ class PluginHost::Impl {
     std::unique_ptr<PluginService> service;
     std::optional<PluginSocket> socket;
     RegistrationState state;
-    std::string listen_error;  // as told last
+    std::string listen_error;  // as last reported
     bool superseded = false;
     std::optional<SteadyTime> retire_by;
   };
@@ -107,7 +107,7 @@ class PluginHost::Impl {
     }
     for (auto& resource : wanted) {
       if (auto* served = Find(resource.name)) {
-        // First who answers, then what there is: no device is offered that nobody knows.
+        // First the allocators, then the devices: every offered device has an allocator.
         served->service->SetAllocator(resource.allocator);
         served->service->SetDevices(resource.devices);
         served->resource = std::move(resource);
@@ -118,7 +118,7 @@ class PluginHost::Impl {
   }
 
   void Add(PluginResource resource) {
-    // Looked up by name in the callbacks: what retires meanwhile must not be found.
+    // Looked up by name in the callbacks: a retired resource must not be found.
     const std::string name = resource.name;
     PluginService::Callbacks callbacks{
         .on_registered =
@@ -165,8 +165,8 @@ class PluginHost::Impl {
     }
   }
 
-  // A server sees of a stream that its client ended no more than that: the kubelet's log has the
-  // reason. The one that it can't see from here is the length of the list.
+  // A server only sees that its client ended the stream; the kubelet's log has the reason. One
+  // reason can be checked here: the length of the list.
   static std::string WhyDropped(const Served& served, SteadyTime now) {
     const auto span = [](SteadyTime from, SteadyTime to) {
       return std::chrono::duration_cast<milliseconds>(to - from).count();
@@ -183,7 +183,7 @@ class PluginHost::Impl {
         span(now, served.state.not_before));
   }
 
-  // What lies in the folder, and the next step of each resource. Returns when to look again.
+  // Reads the folder, and makes the next step of each resource. Returns when to check again.
   std::optional<SteadyTime> Step() {
     std::optional<SteadyTime> look_again;
     const auto sooner = [&look_again](std::optional<SteadyTime> at) {
@@ -238,7 +238,7 @@ class PluginHost::Impl {
           Register(served, sight);
           break;
         case RegistrationStep::What::kGiveUp:
-          // Its answer comes as a message.
+          // The response comes as a message.
           served.service->GiveUpRegister();
           return std::nullopt;
       }
@@ -293,10 +293,10 @@ class PluginHost::Impl {
     served_.clear();
   }
 
-  // When a stream ends, the kubelet drops the plugin that is registered last, which by now is the
-  // successor. A Register call that fails at its first question leaves none to drop, and the
-  // successor's stream as it is; it registers once more when it sees our socket go, so that its own
-  // end will be noticed.
+  // When a stream ends, the kubelet drops the plugin that registered last, by now the successor. A
+  // Register call that fails at its first question leaves none to drop, and keeps the successor's
+  // stream. The successor registers again when this socket is removed, so that the kubelet will
+  // notice its end.
   void Leave(Served& served) {
     if (!served.superseded || options_.kubelet_socket.empty() || served.state.in_flight) {
       return;
@@ -388,9 +388,9 @@ class PluginHost::Impl {
   const int wake_;
   std::mutex mutex_;
   std::vector<std::function<void()>> posted_;
-  // Of the thread alone.
+  // Used by the thread alone.
   bool stopping_ = false;
-  bool alone_ = false;  // no kubelet is there, and that was told
+  bool alone_ = false;  // there is no kubelet, and that was reported
   std::list<Served> served_;
   std::thread thread_;
 };

@@ -21,17 +21,17 @@ struct PluginResource {
 struct PluginEvent {
   enum class What {
     kRegistered,
-    kNoKubelet,       // there is no kubelet's socket; waited for
-    kRegisterFailed,  // tried again by itself
-    kDropped,         // the kubelet ended the last stream; registered again by itself, after a
-                      // pause that grows while it does so again and again
-    kSuperseded,      // another process has put its socket over ours; it serves from now on
-    // Can't serve. All: the folder is gone. One: its socket can't be made, said once for each
-    // reason and tried again by itself, every 30 s in the end.
+    kNoKubelet,       // there is no kubelet's socket; the host waits for it
+    kRegisterFailed,  // retried automatically
+    kDropped,         // the kubelet ended the last stream; registers again automatically, after a
+                      // pause that grows with each repetition
+    kSuperseded,      // another process replaced the socket; it serves from now on
+    // Can't serve. All: the folder was removed. One: its socket can't be made; reported once for
+    // each reason and retried, every 30 s in the end.
     kFailed,
   } what;
-  std::string resource;  // empty: all, and of kNoKubelet
-  Error error;           // of kRegisterFailed, kDropped and kFailed
+  std::string resource;  // empty: all, and with kNoKubelet
+  Error error;           // with kRegisterFailed, kDropped and kFailed
 };
 
 // Serves resources to the kubelet of this node and keeps them registered: across kubelet restarts,
@@ -44,18 +44,17 @@ class PluginHost {
     std::function<void(const PluginEvent&)> on_event;  // from its thread; must not block
   };
 
-  // kNotFound when there is no such folder.
+  // kNotFound if there is no such folder.
   static Result<std::unique_ptr<PluginHost>> Start(Options options);
-  // Ends all streams, and removes the sockets that are still ours. Where another process has taken
-  // over, the kubelet is made to forget this one first, else it would drop the successor when our
-  // stream ends; that takes a few milliseconds, and at most two seconds.
+  // Ends all streams, and removes this plugin's remaining sockets. If another process has taken
+  // over, the kubelet must forget this plugin first, else it would drop the successor when this
+  // stream ends. That takes a few milliseconds, and at most two seconds.
   ~PluginHost();
   PluginHost(const PluginHost&) = delete;
   PluginHost& operator=(const PluginHost&) = delete;
 
-  // What is to be served from now on, all of it. A resource that goes on keeps its socket and its
-  // streams and gets its new devices and allocator; one that is missing gets an empty list and
-  // ends.
+  // Sets all resources to serve from now on. A resource that stays keeps its socket and its streams
+  // and gets its new devices and allocator; a removed one sends an empty list and ends.
   void Serve(std::vector<PluginResource> resources);
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What does a message say, or what shall it say? Errors and devices in the kubelet's spelling.
+// How do the kubelet's messages and the plugin's values convert into each other?
 #include "kubelet/device_plugin/plugin_messages.h"
 
 #include <string>

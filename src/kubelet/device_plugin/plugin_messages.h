@@ -9,17 +9,17 @@
 #include "device_plugin_v1beta1.pb.h"
 #include "kubelet/device_plugin/device_plugin.h"
 
-// The messages of v1beta1, made of what the plugin has and read into it.
+// The messages of v1beta1, made from the plugin's values, and read into them.
 namespace gantry::kubelet {
 
-// The status codes a kubelet's Register can answer with that differ in what we do.
+// The status codes of a kubelet's Register that the plugin handles differently.
 Status FromGrpc(const grpc::Status& status);
 
 void FillOptions(v1beta1::DevicePluginOptions& options);
 
 v1beta1::ListAndWatchResponse ToMessage(const std::vector<Device>& devices);
 
-// What the allocator decides for each container of a request; an error as gRPC has it.
+// The allocator's decision for each container of a request; an error as gRPC status.
 grpc::Status AnswerAllocate(const Allocator& allocator, const v1beta1::AllocateRequest& request,
                             v1beta1::AllocateResponse& response);
 

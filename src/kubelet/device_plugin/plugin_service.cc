@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What does a kubelet get that speaks v1beta1 to one resource of ours? From the device list and the
-// allocator given.
+// How does one resource answer a kubelet's v1beta1 calls? From the given device list and allocator.
 //
-// gRPC's own listening sockets can't be renamed into place or made anew under a running server, so
-// connections are accepted outside and adopted here; and its synchronous and callback servers keep
-// threads that wake several times a second, so one thread waits on one completion queue without a
-// time-out. A unit of work in flight is a Tag; the queue gives back its address.
+// gRPC's own listening sockets can't be renamed into place or recreated under a running server, so
+// the caller accepts connections and this file adopts them. gRPC's synchronous and callback servers
+// have threads that wake several times a second, so one thread waits on one completion queue
+// without a timeout. A unit of work in flight is a Tag; the queue returns its address.
 #include "kubelet/device_plugin/plugin_service.h"
 
 #include <grpcpp/create_channel_posix.h>
@@ -125,7 +124,7 @@ class PluginService::Impl {
   template <typename Request, typename Response>
   using Answer = grpc::Status (Impl::*)(const Request&, Response&);
 
-  // One unary call: first the wait for it, then its answer.
+  // One unary call: first it is awaited, then answered.
   template <typename Request, typename Response>
   class Unary final : public Tag {
    public:
@@ -214,7 +213,7 @@ class PluginService::Impl {
 
   void OnOpened(Stream& stream, bool ok) {
     if (!ok) {
-      // The server stops: no call came, so no `done` will.
+      // The server stops: no call came, so no `done` will come.
       const std::lock_guard lock(mutex_);
       Erase(stream);
       return;
@@ -306,8 +305,8 @@ class PluginService::Impl {
     }
   }
 
-  // Calls come in groups: a kubelet that was told which devices fit asks for them at once. To look
-  // out for the next call for a moment is quicker than to sleep and be woken.
+  // Calls come in groups: after GetPreferredAllocation a kubelet calls Allocate at once. Polling
+  // for the next call for a moment is faster than to sleep and wake.
   bool Next(void*& tag, bool& ok) {
     constexpr std::chrono::milliseconds kNextCallMayCome(1);
     const auto until = std::chrono::steady_clock::now() + kNextCallMayCome;
@@ -339,8 +338,8 @@ class PluginService::Impl {
   std::thread thread_;
 };
 
-// The Register call: the kubelet answers it only after it has dialled and asked this service, so
-// nobody may wait for it on the thread that accepts.
+// The Register call. The kubelet answers it only after it has dialled and called this service, so
+// the accepting thread must not wait for it.
 class PluginService::Impl::RegisterCall final : public Tag {
  public:
   RegisterCall(Impl& impl, int kubelet, const v1beta1::RegisterRequest& request)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// When must a plugin listen anew, and when must it register? From what lies in the device plugin
-// folder and what happened before.
+// When must a plugin listen again, and when must it register? Decided from the sockets in the
+// device plugin folder and from what happened before.
 //
-// The kubelet's device manager forgets a plugin in three ways, none of which it announces: at its
-// start it removes every socket in the folder and makes kubelet.sock anew; when a ListAndWatch
-// stream ends, it drops the plugin registered last under that resource, which after a hand-over
-// is the new one although the stream was the old one's; and a Register call fails when it can't
-// dial the plugin's socket. In each case registering again is the way back.
+// The kubelet's device manager forgets a plugin in three ways, without notice. At its start it
+// removes every socket in the folder and recreates kubelet.sock. When a ListAndWatch stream ends,
+// it drops the plugin that registered last under that resource: after a hand-over the new one,
+// although the stream was the old one's. And a Register call fails if it can't dial the plugin's
+// socket. In each case the plugin must register again.
 #include "kubelet/device_plugin/registration.h"
 
 #include <algorithm>
@@ -21,18 +21,18 @@ using std::chrono::milliseconds;
 // The kubelet binds kubelet.sock before it listens on it, so the first call can come too early.
 constexpr milliseconds kFirstRetry{5};
 constexpr milliseconds kLastRetry{5000};
-// The kubelet removes a dropped client under its name after it has closed the stream: a call in
+// The kubelet removes a dropped client by name after it has closed the stream: a registration in
 // between would be removed with it.
 constexpr milliseconds kAfterDrop{20};
 constexpr milliseconds kLastAfterDrop{20'000};
-// A stream that lasts so long was ended for a reason of that moment.
+// A stream that lasted this long ended for a new reason.
 constexpr milliseconds kShortStream{10'000};
-// The same after a predecessor's stream; there is no hurry, because the kubelet still has this one.
+// The same after a predecessor's stream; no hurry, because the kubelet still has this plugin.
 constexpr milliseconds kAfterHandOver{1000};
-// The kubelet waits up to 10 s for a plugin that it dials, and answers then.
+// The kubelet waits up to 10 s for a plugin that it dials, and then answers.
 constexpr milliseconds kAnswerLimit{12'000};
 
-// A folder that can't be written needs somebody's hand.
+// A user must repair a folder that can't be written.
 constexpr milliseconds kFirstListenRetry{1000};
 constexpr milliseconds kLastListenRetry{30'000};
 
@@ -45,7 +45,7 @@ milliseconds RetryDelay(int failures, milliseconds first, milliseconds last) {
 
 RegistrationStep Decide(const RegistrationState& state, const Sight& sight, SteadyTime now) {
   using What = RegistrationStep::What;
-  // At the start the path is taken over whoever is there; later a foreign socket is a successor's.
+  // At the start the path is taken over from any process; later a foreign socket is a successor's.
   if (sight.own == OwnSocket::kAbsent || !state.listening) {
     return now < state.no_listen_before
                ? RegistrationStep{.what = What::kNothing, .look_again = state.no_listen_before}
@@ -59,7 +59,7 @@ RegistrationStep Decide(const RegistrationState& state, const Sight& sight, Stea
   if (sight.own == OwnSocket::kForeign || sight.kubelet == 0 || sight.kubelet == state.registered) {
     return {};
   }
-  // A kubelet that was not asked yet is asked at once.
+  // A kubelet without a Register call so far gets one at once.
   if (sight.kubelet == state.asked && now < state.not_before) {
     return {.what = What::kNothing, .look_again = state.not_before};
   }
@@ -70,7 +70,7 @@ void OnListening(RegistrationState& state) {
   state.listening = true;
   state.listen_failures = 0;
   state.no_listen_before = {};
-  // Whoever knew us by the socket that was there before does no longer.
+  // A kubelet that knew the previous socket does not know this one.
   state.registered = 0;
 }
 
@@ -112,7 +112,8 @@ void OnDropped(RegistrationState& state, SteadyTime now) {
 }
 
 void OnPredecessorLeft(RegistrationState& state, SteadyTime now) {
-  // The kubelet may have taken us before the predecessor's last call and answer after it.
+  // The kubelet may have accepted this plugin before the predecessor's last call and answer after
+  // it.
   state.left = state.in_flight;
   state.registered = 0;
   state.not_before = std::max(state.not_before, now + kAfterHandOver);

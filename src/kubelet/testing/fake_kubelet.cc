@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What does a plugin see of a kubelet? A synchronous gRPC server and one client for each plugin
-// that registered; the order of events within it is that of the device manager's server.go and
-// client.go.
+// How does a kubelet behave toward a plugin? A synchronous gRPC server, and one client for each
+// registered plugin; events have the order of the device manager's server.go and client.go.
 #include "kubelet/testing/fake_kubelet.h"
 
 #include <grpcpp/create_channel_posix.h>
@@ -190,7 +189,7 @@ class FakeKubelet::Impl : public v1beta1::Registration::Service {
     if (stopped_ || current == current_.end()) {
       return;
     }
-    // Whoever is registered by now is dropped, not only the one whose stream it was.
+    // Drops the plugin that is registered by now, even if the stream was another's.
     current->second->context.TryCancel();
     current_.erase(current);
     endpoints_.erase(client.resource);
@@ -211,8 +210,8 @@ class FakeKubelet::Impl : public v1beta1::Registration::Service {
   int drops_ = 0;
   int refusals_ = 0;
   std::list<Client> clients_;
-  std::map<std::string, Client*> current_;                  // whom the end of a stream drops
-  std::map<std::string, std::shared_ptr<Stub>> endpoints_;  // who is asked
+  std::map<std::string, Client*> current_;  // the plugin that the end of a stream drops
+  std::map<std::string, std::shared_ptr<Stub>> endpoints_;  // the plugin that is called
   std::map<std::string, std::vector<Device>> devices_;
 };
 

@@ -12,12 +12,12 @@
 
 namespace gantry::kubelet {
 
-// The device manager's half of the protocol, with the habits of the real one that plugins suffer
-// from (Kubernetes 1.36, pkg/kubelet/cm/devicemanager): at its start it removes every socket in the
-// folder; it dials the plugin before it answers Register; when a stream ends, it drops the plugin
-// that is registered then, also if the stream was its predecessor's; a plugin that registers and
-// then answers its first question with an error is forgotten, and whoever was registered before is
-// no longer the one to drop. For tests and benchmarks.
+// The device manager's half of the protocol, with the real one's behaviour that plugins must handle
+// (Kubernetes 1.36, pkg/kubelet/cm/devicemanager). At its start it removes every socket in the
+// folder. It dials the plugin before it answers Register. When a stream ends, it drops the plugin
+// registered then, even if the stream was its predecessor's. If a plugin registers and then fails
+// its first question, it is forgotten, and an earlier plugin is no longer dropped. For tests and
+// benchmarks.
 class FakeKubelet {
  public:
   explicit FakeKubelet(std::string folder);
@@ -28,7 +28,7 @@ class FakeKubelet {
   void Stop();
 
   // Blocks until the resource's devices, as the kubelet counts them, satisfy the condition. Devices
-  // of a plugin that was dropped are unhealthy.
+  // of a dropped plugin are unhealthy.
   using Condition = std::function<bool(const std::vector<Device>&)>;
   bool WaitFor(const std::string& resource, const Condition& condition,
                std::chrono::milliseconds timeout = std::chrono::seconds(10));
@@ -37,15 +37,15 @@ class FakeKubelet {
   int registrations();
   bool WaitForRegistrations(int count,
                             std::chrono::milliseconds timeout = std::chrono::seconds(10));
-  // Blocks until so many device lists came over all ListAndWatch streams.
+  // Blocks until this many device lists came over all ListAndWatch streams.
   bool WaitForLists(int count, std::chrono::milliseconds timeout = std::chrono::seconds(10));
-  // How often a resource's devices were all made unhealthy because a stream ended.
+  // How often all of a resource's devices became unhealthy because a stream ended.
   int drops();
-  // The next Register calls are refused.
+  // Refuses the next Register calls.
   void Refuse(int calls);
 
   Result<Allocation> Allocate(const std::string& resource, const std::vector<std::string>& ids);
-  // GetDevicePluginOptions: a call that asks the plugin for nothing.
+  // Calls GetDevicePluginOptions, which needs nothing from the plugin.
   Status AskNothing(const std::string& resource);
   Result<std::vector<std::string>> Prefer(const std::string& resource,
                                           const PreferredRequest& request);

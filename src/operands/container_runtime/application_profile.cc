@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// EGL asks the kernel module for every GPU of the machine and stops at the first that it cannot
-// open. The key EGLVisibleDGPUDevices (NVIDIA driver README, "Application Profiles") is a bit mask
-// of minor numbers, of which the mask has 64.
+// How is EGL limited to a container's GPUs? It enumerates every GPU of the kernel module and stops
+// at the first one that it cannot open. The key EGLVisibleDGPUDevices (NVIDIA driver README,
+// "Application Profiles") is a bit mask of 64 minor numbers.
 #include "operands/container_runtime/application_profile.h"
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Flags and a node's inventory -> a CDI document.
+// Which CDI document do nvidia-ctk's flags and a node's inventory give?
 #include "operands/container_runtime/cdi_documents.h"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ Result<container::CdiInput> InputOf(const GenerateRequest& request,
   return input;
 }
 
-// Keeps the GPUs and MIG devices that are asked for.
+// Keeps the requested GPUs and MIG devices.
 Status Select(const std::vector<std::string>& devices, std::vector<container::CdiGpu>& gpus) {
   if (Has(devices, "all")) {
     return {};
@@ -82,7 +82,8 @@ Result<std::vector<container::CdiNaming>> NamingOf(const GenerateRequest& reques
   return naming;
 }
 
-// A path at or below `from` as one at or below `to`, which both end without a slash; others stay.
+// A path at or below `from` as one at or below `to`, which both end without a slash; other paths do
+// not change.
 std::string Moved(const std::string& path, std::string_view from, std::string_view to) {
   const bool longer = path.size() > from.size();
   if (path.empty() || !path.starts_with(from) || (longer && path[from.size()] != '/')) {
@@ -95,8 +96,8 @@ std::string Moved(const std::string& path, std::string_view from, std::string_vi
   return moved.empty() ? "/" : moved;
 }
 
-// An argument of a hook with each path in it made another: "<path>", "<target>::<link>", and either
-// behind "<name>=".
+// An argument of a hook with each path in it converted: "<path>", "<target>::<link>", and either of
+// them after "<name>=".
 template <typename Change>
 std::string WithPaths(const std::string& word, const Change& change) {
   const size_t equals = word.find('=');
@@ -181,8 +182,8 @@ void TransformRoot(std::string_view from, std::string_view to, bool in_container
       move(in_container ? mount.container_path : mount.host_path);
     }
     for (container::CdiHook& hook : each.hooks) {
-      // Of a startContainer hook the program lies in the container too; of that and of a
-      // createContainer hook the arguments are about the container.
+      // A startContainer hook's program is in the container too; its arguments and those of a
+      // createContainer hook are container paths.
       const bool starts = hook.name == "startContainer";
       if (starts == in_container) {
         move(hook.path);

@@ -23,18 +23,18 @@ struct GenerateRequest {
   bool all_device = true;
 };
 
-// kInvalid: a naming that is not known; kNotFound: a device that the node has not.
+// kInvalid: an unknown naming; kNotFound: a device that the node does not have.
 Result<container::CdiSpec> WorkloadDocument(const GenerateRequest& request,
                                             container::NodeInventory inventory);
 Result<container::CdiSpec> ManagementDocument(const GenerateRequest& request,
                                               container::NodeInventory inventory);
 
-// What a board that mount lists describe is called: it has one GPU, without a UUID. kInvalid: a
-// naming that is not known, or no name is left.
+// The device names of a board described by mount lists: it has one GPU, without a UUID. kInvalid:
+// an unknown naming, or no name is left.
 Result<std::vector<std::string>> BoardNames(const GenerateRequest& request);
 
-// Puts `to` in the place of `from` at the beginning of every path on the host, or of every path in
-// the container; programs and arguments of hooks are of the one or of the other by the hook's name.
+// Replaces the prefix `from` by `to` in every host path, or in every container path; the hook's
+// name decides which its program and arguments are.
 void TransformRoot(std::string_view from, std::string_view to, bool in_container,
                    container::CdiSpec& spec);
 

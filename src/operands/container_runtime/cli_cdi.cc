@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// `nvidia-ctk cdi`: documents made of this node's driver and GPUs, listed, and moved to other
-// roots. The program never loads NVML (it is static, and a driver's library may need a newer C
-// library than a host has): GPUs come from the toolkit's inventory, or from the kernel module's
-// procfs.
+// What does `nvidia-ctk cdi` do? It makes documents from this node's driver and GPUs, lists them,
+// and converts their roots. The program never loads NVML (it is static, and a driver's library may
+// need a newer C library than a host has): GPUs come from the toolkit's inventory, or from the
+// kernel module's procfs.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -61,7 +61,7 @@ const std::vector<Flag>& GenerateFlags() {
 
 bool Exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
 
-// The kind of a mode's documents, with the flags' vendor and class in the places of its own.
+// The kind of a mode's documents, with the flags' vendor and class instead of its own.
 std::string KindOf(const FlagWords& flags, const std::string& mode) {
   const std::string own = mode == "management" ? names::kManagementCdiKind
                           : mode == "nvml" || mode == "csv"
@@ -72,7 +72,7 @@ std::string KindOf(const FlagWords& flags, const std::string& mode) {
                 flags.Text("class", own.substr(slash + 1)));
 }
 
-// What the flags say of the node.
+// The flags' settings of the node.
 GenerateRequest RequestOf(const FlagWords& flags) {
   GenerateRequest request;
   const std::string hook = flags.Text("nvidia-cdi-hook-path");
@@ -186,7 +186,7 @@ Result<CdiSpec> Generate(const CliCall& call, const FlagWords& flags,
 
 bool IsPrinted(const std::string& path) { return path.empty() || path == "-"; }
 
-// "json" or "yaml": what is asked for, else what the name of the output says.
+// "json" or "yaml": by flag, else by the output's file name.
 Result<std::string> FormatOf(const std::string& wanted, const std::string& path) {
   const std::string implied = Lower(path).ends_with(".json") ? "json" : "yaml";
   const std::string form = wanted.empty() ? implied : Lower(wanted);
@@ -196,7 +196,7 @@ Result<std::string> FormatOf(const std::string& wanted, const std::string& path)
   return form;
 }
 
-// Engines read files called .json and .yaml alone.
+// Engines only read files named .json and .yaml.
 std::string WithExtension(const std::string& path, const std::string& form) {
   if (IsPrinted(path) || path.ends_with(".json") || path.ends_with(".yaml")) {
     return path;
@@ -210,8 +210,8 @@ Status PutSpec(const CdiSpec& spec, const std::string& form, const std::string& 
   return PutOutput(path, form == "json" ? container::CdiText(spec) : container::CdiYaml(spec));
 }
 
-// "/var/run/cdi/nvidia.yaml" and ".coherent" -> "/var/run/cdi/nvidia.coherent.yaml"; what is
-// printed is printed all the same.
+// "/var/run/cdi/nvidia.yaml" and ".coherent" -> "/var/run/cdi/nvidia.coherent.yaml"; standard
+// output stays standard output.
 std::string WithInfix(const std::string& path, const std::string& infix) {
   if (IsPrinted(path)) {
     return path;

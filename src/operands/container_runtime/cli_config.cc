@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `nvidia-ctk config`: config.toml printed, or with keys set; `config default` is the file as it is
-// without edits.
+// What does `nvidia-ctk config` do? It prints config.toml, or sets keys; `config default` prints
+// the unedited file.
 #include "base/paths.h"
 #include "base/text.h"
 #include "operands/container_runtime/config_place.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `nvidia-ctk runtime configure`: the same texts that the toolkit's operand puts on a host, for
-// hosts without it. It never restarts the engine; that is the administrator's.
+// What does `nvidia-ctk runtime configure` do? It writes the same configuration as the toolkit's
+// operand, for hosts without it. It never restarts the engine; the administrator does.
 #include <algorithm>
 #include <cerrno>
 #include <iterator>
@@ -34,7 +34,7 @@ Result<std::optional<std::string>> ReadIfThere(const std::string& path) {
   return text ? std::optional<std::string>(*std::move(text)) : std::nullopt;
 }
 
-// 0.0 if the program does not answer: then the newest behaviour is not counted on.
+// 0.0 if the program does not answer: then no newer behaviour is assumed.
 container::ContainerdVersion VersionOf(const std::string& program) {
   host::Command command;
   command.words = {program, "--version"};
@@ -135,7 +135,7 @@ Status ConfigureDocker(const CliCall& call, const FlagWords& flags,
   return flags.On("dry-run") ? PutOutput("", plan.text) : Put(call, wish.path, plan.text);
 }
 
-// Docker looks for a bare name in its PATH, the others do not.
+// Docker searches its PATH for a bare name; the others do not.
 Result<std::string> RuntimePath(const std::string& asked, const std::string& runtime) {
   if (runtime == "docker" || asked.starts_with('/')) {
     return asked;

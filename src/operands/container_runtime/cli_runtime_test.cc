@@ -137,7 +137,7 @@ TEST_F(CliTest, RuntimeConfigureFromFiles) {
   EXPECT_EQ(from("command"), "");
 }
 
-// Before 2.1 a later file's table of the CRI plugin takes the place of ours.
+// Before 2.1 a later file's table of the CRI plugin replaces Gantry's.
 TEST_F(CliTest, RuntimeConfigureIsReadLast) {
   fs::create_directories(folder_ + "/conf.d");
   std::ofstream(folder_ + "/config.toml")

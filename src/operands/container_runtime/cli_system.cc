@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `nvidia-ctk system`: device nodes of the driver, and the links in /dev/char by which a runtime
-// that knows a device only by its numbers finds a name for it (systemd refuses device rules without
+// What does `nvidia-ctk system` do? It makes the driver's device nodes, and the links in /dev/char
+// by which a runtime finds a device's name from its numbers (systemd rejects device rules without
 // one).
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -26,7 +26,7 @@ using Takes = Flag::Takes;
 
 constexpr mode_t kNodeMode = 0666;
 
-// The node's modules in the order in which they build on each other, by the host's own modprobe.
+// Loads the node's modules in the order of their dependencies, with the host's own modprobe.
 Status LoadModules(const CliCall& call, const std::string& root, bool dry_run) {
   for (const char* module : {"nvidia", "nvidia-uvm", "nvidia-modeset"}) {
     Say(call, format("modprobe {}", module));
@@ -54,7 +54,7 @@ Status MakeNode(const CliCall& call, const std::string& path, DeviceNumber numbe
     return {};
   }
   TRY(host::MakeDirectories(ParentOf(path)));
-  // The umask is not asked: everybody who has the node may open it.
+  // Regardless of the umask: every process that has the node may open it.
   if (::mknod(path.c_str(), S_IFCHR | kNodeMode, gnu_dev_makedev(number.major, number.minor)) !=
           0 ||
       ::chmod(path.c_str(), kNodeMode) != 0) {
@@ -76,7 +76,7 @@ Status MakeControlNodes(const CliCall& call, const std::string& dev_root, bool d
   return {};
 }
 
-// Every node of the driver that is there below `dev_root`.
+// Every existing node of the driver below `dev_root`.
 std::vector<NamedNode> NodesThere(const std::string& dev_root) {
   std::vector<NamedNode> nodes;
   for (const char* pattern :

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where config.toml lies. NVIDIA's installer passes the path by an environment variable that
-// wrapper scripts set; here the program looks beside itself, which costs no shell at every
-// container start.
+// Where is config.toml? NVIDIA's installer passes the path in an environment variable that wrapper
+// scripts set; here the program searches beside itself, which needs no shell at container starts.
 #include "operands/container_runtime/config_place.h"
 
 #include <sys/stat.h>
@@ -23,7 +22,7 @@ namespace {
 
 constexpr char kConfigBelow[] = "nvidia-container-runtime/config.toml";
 
-// Under another of its names: then its file need not be read.
+// The running program under another name: then its file need not be read.
 bool IsThisProgram(const std::string& path) {
   struct stat own{};
   struct stat other{};
@@ -51,7 +50,7 @@ container::HookProgram FindHookProgram() {
   }
   for (const std::string& folder : folders) {
     const std::string program = JoinPath(folder, "nvidia-cdi-hook");
-    // A document is read elsewhere: a path from the working folder would mean nothing there.
+    // Other programs read the document: a path relative to the working folder would be wrong there.
     if (program.starts_with('/') && ::access(program.c_str(), X_OK) == 0) {
       return HookProgramAt(program);
     }

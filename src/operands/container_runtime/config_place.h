@@ -13,21 +13,21 @@ namespace gantry::container_runtime {
 std::string OwnFolder();
 
 // The program that a document names as its hook: nvidia-cdi-hook beside the running one, else in
-// $PATH, else /usr/bin/nvidia-cdi-hook, whether it is there or not.
+// $PATH, else /usr/bin/nvidia-cdi-hook, even if it does not exist.
 container::HookProgram FindHookProgram();
 
-// The program at a path, looked at: whose it is.
+// The program at a path, and whether it is Gantry's.
 container::HookProgram HookProgramAt(const std::string& path);
 
-// $NVIDIA_CTK_CONFIG_FILE_PATH, whether that file is there or not; else the first config.toml that
-// is there, in NVIDIA's order: the one installed beside the program, $XDG_CONFIG_HOME, /etc. Empty:
-// none.
+// $NVIDIA_CTK_CONFIG_FILE_PATH, even if that file does not exist; else the first existing
+// config.toml, in NVIDIA's order: the one installed beside the program, $XDG_CONFIG_HOME, /etc.
+// Empty: none.
 std::string FindConfigFile();
 
 // Where `nvidia-ctk config --in-place` makes one if there is none.
 std::string DefaultConfigFile();
 
-// What that file says; the defaults if it is not there.
+// The content of that file; the defaults if it does not exist.
 Result<RuntimeConfig> LoadConfig();
 
 }  // namespace gantry::container_runtime

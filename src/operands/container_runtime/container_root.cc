@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writing into a container's root file system as root of the host. The image decides what its
-// links say ("/etc -> /../../etc"), so every path is opened by openat2 with RESOLVE_IN_ROOT;
-// kernels before 5.6 lack it, and there the links are resolved here first.
+// How does the host's root user write safely into a container's root file system? The image
+// controls its links ("/etc -> /../../etc"), so every path is opened by openat2 with
+// RESOLVE_IN_ROOT. Kernels before 5.6 lack it; there this file resolves the links first.
 #include "operands/container_runtime/container_root.h"
 
 #include <dirent.h>
@@ -35,7 +35,7 @@ std::string TemporaryName(std::string_view name) { return format(".{}.{}", name,
 
 // 0, or the errno of what failed.
 int LinkIn(int folder, const std::string& target, const std::string& name) {
-  // As a rule nothing is there: then one call does it.
+  // Usually nothing exists: then one call is enough.
   if (::symlinkat(target.c_str(), folder, name.c_str()) == 0) {
     return 0;
   }
@@ -63,7 +63,7 @@ Fd NewFile(int folder, const std::string& name, unsigned mode) {
   return Fd(::openat(folder, name.c_str(), kFlags, mode));
 }
 
-// One that a killed hook left is in nobody's use.
+// A killed hook's leftover is not in use.
 Fd TemporaryFile(int folder, const std::string& name, unsigned mode) {
   Fd fd = NewFile(folder, name, mode);
   if (!fd.valid() && errno == EEXIST && ::unlinkat(folder, name.c_str(), 0) == 0) {
@@ -72,13 +72,13 @@ Fd TemporaryFile(int folder, const std::string& name, unsigned mode) {
   return fd;
 }
 
-// Whatever the umask of the caller made of it.
+// Regardless of the caller's umask.
 bool HasMode(int fd, unsigned mode) {
   struct stat info{};
   return ::fstat(fd, &info) == 0 && ((info.st_mode & 07777) == mode || ::fchmod(fd, mode) == 0);
 }
 
-// Not every file system says it with the name.
+// Not every file system returns the type with the name.
 FolderEntry::Kind KindOf(int folder, const dirent& entry) {
   unsigned char type = entry.d_type;
   struct stat info{};
@@ -147,8 +147,8 @@ Status ContainerRoot::Link(const std::vector<SymbolicLink>& links) const {
 Status ContainerRoot::Write(std::string_view path, std::initializer_list<std::string_view> content,
                             NewModes modes) const {
   TRY_ASSIGN(const Fd folder, Folder(ParentOf(path), modes.folder));
-  // As a rule nothing is there, and nobody looks while the container is made: then the file gets
-  // its name at once. Each step on an overlay costs a tenth of a millisecond or more.
+  // Usually nothing exists, and no process reads it while the container is created: then the file
+  // gets its name at once. Each step on an overlay costs a tenth of a millisecond or more.
   const std::string name = BaseName(path);
   std::string made = name;
   Fd fd = NewFile(folder.get(), made, modes.file);
@@ -200,7 +200,7 @@ Result<std::string> ContainerRoot::Read(std::string_view path) const {
 std::vector<FolderEntry> ContainerRoot::Entries(std::string_view folder) const {
   std::vector<FolderEntry> found;
   const auto fd = OpenAt(folder, O_RDONLY | O_DIRECTORY);
-  // By the system call: opendir would be the only one here to set the C library's memory up.
+  // By the system call: only opendir would initialise the C library's heap here.
   alignas(dirent) std::array<char, 8192> entries;
   ssize_t filled = 0;
   while (fd &&

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which libcuda a container uses, decided from version numbers alone: asking the driver would cost
-// a CUDA start per container. NVIDIA's rule: the image's library must be newer than the host's,
-// and, since CUDA 13, name the host's driver branch in its ELF note.
+// Which libcuda does a container use? Decided by version numbers alone: asking the driver would
+// cost a CUDA start per container. NVIDIA's rule: the image's library must be newer than the
+// host's, and, since CUDA 13, name the host's driver branch in its ELF note.
 #include "operands/container_runtime/cuda_compat.h"
 
 #include <elf.h>
@@ -41,7 +41,7 @@ bool IsVersion(std::string_view text) {
          text.find_first_not_of("0123456789.") == std::string_view::npos;
 }
 
-// Among the notes of one segment, the content of NVIDIA's; empty if it is not there.
+// The content of NVIDIA's note in one segment; empty if absent.
 std::string NoteIn(std::string_view segment) {
   while (segment.size() >= sizeof(Elf64_Nhdr)) {
     const Elf64_Nhdr* note = reinterpret_cast<const Elf64_Nhdr*>(segment.data());
@@ -114,7 +114,7 @@ std::vector<elf::CachedLibrary> CompatLibraries(const ContainerRoot& root, std::
   for (const std::string& name : names) {
     if (name.starts_with(kStem) && IsVersion(std::string_view(name).substr(kStem.size()))) {
       if (!facts.compat_version.empty()) {
-        return {};  // two of them: the image's maker has to say which
+        return {};  // two of them: the image's author must choose
       }
       facts.compat_version = name.substr(kStem.size());
     }

@@ -9,7 +9,8 @@
 #include "operands/container_runtime/container_root.h"
 
 // CUDA forward compatibility: an image may carry a newer libcuda (in /usr/local/cuda/compat) that
-// works on the older kernel driver of a data-centre GPU; it must then be found before the host's.
+// works on the older kernel driver of a data-centre GPU; the linker must then find it before the
+// host's.
 namespace gantry::container_runtime {
 
 struct CompatFacts {
@@ -22,15 +23,15 @@ struct CompatFacts {
   std::string note_cuda_version;
 };
 
-// Whether the image's libcuda goes before the host's.
+// Whether the image's libcuda comes before the host's.
 bool UseCompat(const CompatFacts& facts);
 
-// The libraries of the image that go before the host's; empty if none do.
+// The image's libraries that come before the host's; empty if none.
 std::vector<elf::CachedLibrary> CompatLibraries(const ContainerRoot& root, std::string_view folder,
                                                 std::string_view host_driver_version,
                                                 std::string_view host_cuda_version);
 
-// The JSON text of the note in an open libcuda; empty if it has none.
+// The JSON of the note in an open libcuda; empty if it has none.
 std::string ReadCompatNote(int fd);
 
 }  // namespace gantry::container_runtime

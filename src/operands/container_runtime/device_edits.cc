@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inventory of a node as a document, and as the facts that an image's requirements are about.
+// How does a node's inventory become a CDI document, and the facts for an image's requirements?
 #include "operands/container_runtime/device_edits.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace gantry::container_runtime {
 namespace {
 
-// Whether a request names this GPU by one of the names that RuntimeSpec gives.
+// Whether a request names this GPU by one of RuntimeSpec's names.
 bool NamesWhole(const DeviceRequest& request, const container::CdiGpu& gpu) {
   return (request.device == gpu.uuid && !gpu.uuid.empty()) ||
          request.device == format("{}", gpu.index) || request.device == format("gpu{}", gpu.index);

@@ -10,14 +10,13 @@
 #include "operands/container_runtime/device_requests.h"
 #include "operands/container_runtime/requirements.h"
 
-// From what a container asks for to what is done to it, in the modes that need no documents on
-// disk.
+// Converts a container's requests to edits, in the modes without documents on disk.
 namespace gantry::container_runtime {
 
-// The kind of the document that is made at a container's start.
+// The kind of the document that is made at a container start.
 inline constexpr char kRuntimeKind[] = "runtime.nvidia.com/gpu";
 
-// A GPU as one device, also in MIG mode: what its own index or UUID stands for.
+// A GPU as one device, also in MIG mode: the meaning of its own index or UUID.
 container::CdiGpu WholeGpu(container::CdiGpu gpu);
 
 // The document of the node's GPUs by UUID and index, of kind runtime.nvidia.com/gpu. A GPU in MIG
@@ -26,13 +25,13 @@ container::CdiSpec RuntimeSpec(const container::NodeInventory& inventory,
                                const std::vector<DeviceRequest>& requests,
                                const RuntimeConfig& settings, const container::HookProgram& hook);
 
-// The edits for the devices, each looked up in the spec; kNotFound names the first that is not
-// there, kInvalid one of another kind: documents of others are not mixed with it.
+// The edits for the devices, each looked up in the spec; kNotFound names the first missing one,
+// kInvalid one of another kind: other documents are not mixed in.
 Result<container::CdiEdits> EditsFrom(const container::CdiSpec& spec,
                                       const std::vector<DeviceRequest>& requests);
 
-// What the requirements of an image are compared with. The properties of a GPU are those of the
-// GPUs asked for, and not known if they differ.
+// The facts for the requirements of an image. GPU properties are those of the requested GPUs, and
+// unknown if these differ.
 RequirementFacts FactsOf(const container::NodeInventory& inventory,
                          const std::vector<DeviceRequest>& requests);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which numbers do the driver's device nodes have? The kernel gives most majors at random at module
-// load, and says them in /proc/devices; the minors are fixed (NVIDIA driver README, "Device
+// Which numbers do the driver's device nodes have? The kernel assigns most majors dynamically at
+// module load, and lists them in /proc/devices; the minors are fixed (NVIDIA driver README, "Device
 // Nodes").
 #include "operands/container_runtime/device_numbers.h"
 

@@ -7,7 +7,7 @@
 
 #include "container/nvidia_cdi.h"
 
-// The numbers of the driver's device nodes, from what the kernel says of its drivers.
+// The numbers of the driver's device nodes, from the kernel's list of drivers.
 namespace gantry::container_runtime {
 
 struct DeviceNumber {
@@ -21,8 +21,8 @@ struct NamedNode {
   bool operator==(const NamedNode&) const = default;
 };
 
-// nvidiactl, nvidia-modeset, nvidia-uvm and nvidia-uvm-tools, as far as their drivers are in the
-// text of /proc/devices.
+// nvidiactl, nvidia-modeset, nvidia-uvm and nvidia-uvm-tools, if their drivers are in the text of
+// /proc/devices.
 std::vector<NamedNode> ControlNodes(std::string_view proc_devices);
 
 // Every node that the driver can have: those, the GPUs, and the capabilities that the text of
@@ -30,8 +30,8 @@ std::vector<NamedNode> ControlNodes(std::string_view proc_devices);
 std::vector<NamedNode> PossibleNodes(std::string_view proc_devices, std::string_view mig_minors,
                                      const std::vector<container::CdiGpu>& gpus);
 
-// What a link in `folder` holds to point to `path`: relative where both lie under /dev, so that the
-// tree may be mounted elsewhere.
+// The target of a link in `folder` to `path`: relative if both are under /dev, so that the tree may
+// be mounted elsewhere.
 std::string RelativeTarget(std::string_view folder, std::string_view path);
 
 }  // namespace gantry::container_runtime

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who may have a GPU by asking in the container's configuration. Images set NVIDIA_VISIBLE_DEVICES
-// by default, so an unprivileged container gets nothing by it unless the administrator says so:
-// otherwise every pod from a CUDA image would see all GPUs of its node.
+// Which GPUs may a container get by a request in its configuration? Images set
+// NVIDIA_VISIBLE_DEVICES by default, so an unprivileged container gets nothing by it unless the
+// administrator allows it: otherwise every pod from a CUDA image would see all GPUs of its node.
 #include "operands/container_runtime/device_requests.h"
 
 #include <algorithm>
@@ -37,7 +37,7 @@ DeviceRequest Named(std::string_view text) {
   return {"", std::string(text)};
 }
 
-// In mode auto they count if all of them are CDI names: then they are what makes it mode cdi.
+// In mode auto they count if all of them are CDI names: then the mode is cdi.
 std::vector<DeviceRequest> FromAnnotations(const Json& config, const RuntimeConfig& settings) {
   std::vector<DeviceRequest> found;
   const Json* annotations = At(config, "annotations");
@@ -57,7 +57,7 @@ std::vector<DeviceRequest> FromAnnotations(const Json& config, const RuntimeConf
   return cdi || AreCdiNames(found) ? found : std::vector<DeviceRequest>{};
 }
 
-// What stands below the folder of device mounts: "<id>", "cdi/<vendor>/<class>/<device>",
+// The entries below the folder of device mounts: "<id>", "cdi/<vendor>/<class>/<device>",
 // "imex/<channel>".
 std::vector<std::string> DeviceMounts(const Json& config) {
   std::vector<std::string> found;
@@ -91,13 +91,14 @@ std::vector<DeviceRequest> FromMounts(const Json& config) {
   return found;
 }
 
-// An image from before NVIDIA_REQUIRE_CUDA: it asks for everything by being there.
+// An image from before NVIDIA_REQUIRE_CUDA: it implicitly requests everything.
 bool IsLegacyImage(const OciRequest& oci) {
   return !OciEnvironment(oci, "CUDA_VERSION").value_or("").empty() &&
          !OciEnvironment(oci, "NVIDIA_REQUIRE_CUDA");
 }
 
-// The value of NVIDIA_VISIBLE_DEVICES, or of the variables that an administrator put in its place.
+// The value of NVIDIA_VISIBLE_DEVICES, or of the variables that an administrator configured
+// instead.
 std::string VisibleDevices(const OciRequest& oci, const RuntimeConfig& settings) {
   std::vector<std::string> values;
   for (const std::string& name : settings.swarm_resources) {

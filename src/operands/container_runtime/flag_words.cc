@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Command lines of nvidia-ctk, read by hand: a command-line library would be a third of the start
-// time of the program that shares this file's binary with the hook.
+// How are nvidia-ctk's command lines parsed? By hand: a command-line library would take a third of
+// the start time of the hook, which shares this binary.
 #include "operands/container_runtime/flag_words.h"
 
 #include <algorithm>

@@ -14,30 +14,30 @@ namespace gantry::container_runtime {
 // A flag of a command line: "--name value", "--name=value", or for a switch "--name",
 // "--name=false".
 struct Flag {
-  std::vector<std::string> names;  // the first is the one it is asked by
+  std::vector<std::string> names;  // the first is its key
   enum class Takes { kNothing, kValue } takes = Takes::kValue;
-  std::vector<std::string> variables = {};  // of the environment, read if the flag is not there
+  std::vector<std::string> variables = {};  // of the environment, read without the flag
 };
 
-// What stands on a command line. A flag that is there more than once has all of its values.
+// A parsed command line. A repeated flag has all of its values.
 class FlagWords {
  public:
   using Environment = std::function<std::optional<std::string>(const std::string& name)>;
   // kInvalid names an unknown flag, one without its value, or the flag or variable of a switch that
-  // is no boolean.
+  // is not a boolean.
   static Result<FlagWords> Parse(const std::vector<std::string>& words,
                                  const std::vector<Flag>& flags, const Environment& environment);
 
-  // A switch that is on.
+  // Whether a switch is on.
   [[nodiscard]] bool On(const std::string& name) const;
-  // The last value; an empty one stands for the fallback, as no value does.
+  // The last value; the fallback if it is empty or absent.
   [[nodiscard]] std::string Text(const std::string& name, const std::string& fallback = "") const;
-  // Every value, each split at commas; the fallback if nothing is in them.
+  // Every value, each split at commas; the fallback if they are empty.
   [[nodiscard]] std::vector<std::string> List(const std::string& name,
                                               const std::vector<std::string>& fallback = {}) const;
-  // Every value as it was written: for flags of which an empty one says something.
+  // Every value as written: for flags whose empty value has a meaning.
   [[nodiscard]] std::vector<std::string> Values(const std::string& name) const;
-  // Words that are no flags.
+  // Positional arguments.
   [[nodiscard]] const std::vector<std::string>& rest() const { return rest_; }
 
  private:

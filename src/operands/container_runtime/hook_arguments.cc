@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line of a hook. Written by hand: a command-line library would be a third of the
-// program's start time.
+// How is the command line of a hook parsed? By hand: a command-line library would take a third of
+// the program's start time.
 #include "operands/container_runtime/hook_arguments.h"
 
 #include <algorithm>

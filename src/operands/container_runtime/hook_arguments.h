@@ -10,15 +10,15 @@
 
 namespace gantry::container_runtime {
 
-// What a hook is asked to do. NVIDIA's CDI hooks each fill a part of it, our `create-container` any
-// of it at once.
+// The work requested from a hook. Each of NVIDIA's CDI hooks sets a part of it; Gantry's
+// `create-container` may set all of it.
 struct HookRequest {
   std::string name;
-  bool known = true;  // unknown hooks are answered with a warning and success, as NVIDIA's does,
+  bool known = true;  // unknown hooks give a warning and success, as with NVIDIA's program,
                       // so that a document may name hooks of a later version
   std::vector<SymbolicLink> links;
-  std::vector<SymbolicLink> device_links;     // only where the target exists
-  std::vector<SymbolicLink> links_if_absent;  // only where the image has nothing of that name
+  std::vector<SymbolicLink> device_links;     // only if the target exists
+  std::vector<SymbolicLink> links_if_absent;  // only if the image has nothing of that name
   std::vector<elf::CachedLibrary> libraries;
   std::vector<elf::CachedLibrary>
       cuda_libraries;                // only if the image has no CUDA runtime of its own
@@ -35,10 +35,10 @@ struct HookRequest {
 };
 
 // Reads the words after the program's name: "<hook> --flag value --flag=value ...". kInvalid names
-// a value that cannot be read; an unknown flag makes the request unknown.
+// an invalid value; an unknown flag makes the request unknown.
 Result<HookRequest> ParseHookArguments(const std::vector<std::string>& words);
 
-// Whether the words after a program's name ask for its version, as NVIDIA's programs spell it.
+// Whether the arguments request the version, as with NVIDIA's programs.
 bool AskForVersion(const std::vector<std::string>& words);
 
 }  // namespace gantry::container_runtime

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What does a step of the hook that failed mean for the container: an error or a warning?
+// Is a failed step of the hook an error for the container, or a warning?
 #include "operands/container_runtime/hook_steps.h"
 
 #include <algorithm>

@@ -9,12 +9,12 @@
 #include "base/error.h"
 #include "operands/container_runtime/container_root.h"
 
-// Which of the hook's steps a container can't do without.
+// The hook's steps, and whether a container can start without each.
 namespace gantry::container_runtime {
 
 enum class HookStep {
   kDriverLinks,    // names of the driver's libraries
-  kGraphicsLinks,  // the same of those that draw
+  kGraphicsLinks,  // the same for graphics libraries
   kDeviceLinks,    // /dev/dri/by-path
   kCudaLinks,      // /usr/local/cuda
   kModes,          // chmod
@@ -28,11 +28,11 @@ enum class HookStep {
 
 struct HookStepRule {
   HookStep step;
-  bool necessary;            // else a failure is a line on standard error, and the start goes on
+  bool necessary;            // else a failure is a line on standard error, and the start continues
   std::string_view without;  // what the container then lacks
 };
 
-// The driver's files are mounts and its devices nodes of the configuration, without which runc
+// The driver's files are mounts and its devices are nodes in the configuration, without which runc
 // starts no container; the hook adds the names under which programs load these files.
 inline constexpr std::array kHookSteps = {
     HookStepRule{HookStep::kDriverLinks, true, "links to the driver's libraries"},
@@ -48,11 +48,11 @@ inline constexpr std::array kHookSteps = {
     HookStepRule{HookStep::kProfile, false, "the profile that hides other GPUs from EGL"},
 };
 
-// What becomes of a start after a step: the step's error if it was necessary; else none, and a
-// failure is a line in `warnings`.
+// The result of a start after a step: the step's error if it was necessary; else success, with a
+// failure as a line in `warnings`.
 Status Settle(HookStep step, const Status& done, std::vector<std::string>& warnings);
 
-// The step that a link to a file of the driver belongs to, by the capabilities of that file.
+// The step of a link to a driver file, by the capabilities of that file.
 HookStep StepOf(const SymbolicLink& link);
 
 }  // namespace gantry::container_runtime

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is done in a container's root file system between the mounts and the start of its program: a
-// createContainer hook of the OCI runtime specification. It runs in the container's namespaces with
-// the host's file system still in sight.
+// What does the hook do in a container's root file system before its program starts? It is a
+// createContainer hook of the OCI runtime specification: it runs after the mounts, in the
+// container's namespaces, and still sees the host's file system.
 #include "operands/container_runtime/hooks.h"
 
 #include <fcntl.h>
@@ -36,7 +36,7 @@ constexpr char kApplicationProfile[] =
 constexpr uint64_t kIsMountRoot = 0x2000;  // STATX_ATTR_MOUNT_ROOT, which musl's headers lack
 constexpr char kDriverParameters[] = "/proc/driver/nvidia/params";
 
-// A file with that content which lies in no folder: on a tmpfs that is mounted nowhere.
+// A file with that content without a path: on a tmpfs that is not attached to any mount point.
 Result<Fd> DetachedFile(std::string_view content) {
   const Fd context(static_cast<int>(::syscall(SYS_fsopen, "tmpfs", 1 /* FSOPEN_CLOEXEC */)));
   if (!context.valid() || ::syscall(SYS_fsconfig, context.get(), 6 /* FSCONFIG_CMD_CREATE */,
@@ -61,8 +61,8 @@ Result<Fd> DetachedFile(std::string_view content) {
   return tree;
 }
 
-// The driver makes device nodes for whoever opens it as root, unless its parameter file says no:
-// then nvidia-smi in a container would make the nodes of every GPU.
+// The driver makes device nodes for every root process that opens it, unless its parameter file
+// disables that: otherwise nvidia-smi in a container would make the nodes of every GPU.
 Status DisableDeviceNodeModification(const ContainerRoot& root) {
   constexpr std::string_view kSwitch = "ModifyDeviceFiles: ";
   Result<std::string> text = ReadFile(kDriverParameters);
@@ -91,7 +91,7 @@ Status WriteProfile(const ContainerRoot& root, const std::string& profile) {
   return root.ChangeMode(ParentOf(kApplicationProfile), 0555);
 }
 
-// The device node that a link is to point to, as the container spells it.
+// The device node that a link must point to, as the container spells it.
 std::string DeviceOf(const SymbolicLink& link) {
   const std::string folder = ParentOf(link.path);
   if (link.target.starts_with("../")) {
@@ -100,7 +100,7 @@ std::string DeviceOf(const SymbolicLink& link) {
   return link.target.starts_with("/") ? link.target : JoinPath(folder, link.target);
 }
 
-// A variable that switches something on for the hooks, under either of its names.
+// A variable that enables something for the hooks, under either of its names.
 bool Switched(const char* name, const char* other_name) {
   for (const char* each : {name, other_name}) {
     const char* value = std::getenv(each);
@@ -111,13 +111,13 @@ bool Switched(const char* name, const char* other_name) {
   return false;
 }
 
-// The links of a step: all at once, and one by one where a container can do without one of them.
+// The links of a step: all at once, and one by one if a container can start without one of them.
 Status MakeLinks(HookStep step, const std::vector<SymbolicLink>& links, const ContainerRoot& root,
                  std::vector<std::string>& warnings) {
   Status done = root.Link(links);
   if (!done && Settle(step, done, warnings)) {
     for (const SymbolicLink& link : links) {
-      done = root.Link({link});  // the first reason is in a line already
+      done = root.Link({link});  // the first failure is already logged
     }
     return {};
   }
@@ -165,7 +165,7 @@ Status RunHook(const HookRequest& request, const ContainerRoot& root,
   }
   if (request.update_application_profile) {
     const std::string profile = ApplicationProfile(root.List("/dev"));
-    // Without a GPU there is nothing to hide, and a read-only image stays as it is.
+    // Without a GPU there is nothing to hide, and a read-only image is not changed.
     TRY(Settle(HookStep::kProfile, profile.empty() ? Status{} : WriteProfile(root, profile),
                warnings));
   }
@@ -175,7 +175,7 @@ Status RunHook(const HookRequest& request, const ContainerRoot& root,
 Result<std::string> RootFromState(std::string_view state) {
   TRY_ASSIGN(const Json json, ParseJson(state));
   if (std::string root = TextAt(json, "root"); !root.empty()) {
-    return root;  // crun says it
+    return root;  // crun reports it
   }
   const std::string bundle = TextAt(json, "bundle");
   TRY_ASSIGN(const std::string text, ReadFile(JoinPath(bundle, "config.json")));

@@ -12,8 +12,9 @@
 
 namespace gantry::container_runtime {
 
-// Does what is asked inside the container's root file system. What a container can do without (the
-// library cache of an image with an unreadable one) is a line in `warnings`, not an error.
+// Does the requested work inside the container's root file system. A failure that a container can
+// start without (the library cache of an image with an unreadable one) is a line in `warnings`, not
+// an error.
 Status RunHook(const HookRequest& request, const ContainerRoot& root,
                std::vector<std::string>& warnings);
 
@@ -21,15 +22,15 @@ Status RunHook(const HookRequest& request, const ContainerRoot& root,
 // hook's standard input.
 Result<std::string> RootFromState(std::string_view state);
 
-// The working folder, if it is surely the container's root: not the host's, and a library that the
-// hook is asked to list is mounted there. runc runs createContainer hooks in that folder, and
-// writes the state to them when Go's scheduler comes to it, up to 13 ms after it started them; what
-// needs no state does not wait, and Go's os/exec takes a reader that has ended for done. Kernels
-// before 5.8 do not tell mounts: none.
+// The working folder, if it is surely the container's root: not the host's, and a library from the
+// hook's arguments is mounted there. runc runs createContainer hooks in that folder, and writes the
+// state to them when Go's scheduler gets to it, up to 13 ms after their start. A hook that needs no
+// state does not wait; Go's os/exec accepts a reader that has ended. Nothing on kernels before 5.8,
+// which do not show mounts.
 std::optional<ContainerRoot> RootFromWorkingFolder(const HookRequest& request);
 
 // nvidia-cdi-hook (`name`, for messages): reads the state from standard input, runs the hook, and
-// says on standard error what went wrong. Exit status 0 or 1.
+// reports errors on standard error. Exit status 0 or 1.
 int RunCdiHook(const std::string& name, const std::vector<std::string>& words);
 
 }  // namespace gantry::container_runtime

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What nvidia-container-runtime does to the configuration of a container before the low-level
-// runtime reads it. Devices, their rules and the mounts all go into the configuration: what is let
-// into a container behind the runtime's back is lost when systemd reloads its units.
+// How does nvidia-container-runtime change a container's configuration before the low-level runtime
+// reads it? It adds devices, their rules and mounts to the configuration: systemd drops device
+// rules that are not in it when it reloads its units.
 #include "operands/container_runtime/inject.h"
 
 #include <fcntl.h>
@@ -54,15 +54,15 @@ Result<container::DeviceNumbers> LookUpDevice(const std::string& host_path) {
   return numbers;
 }
 
-// The new file takes the place of the old one. By exchange, because ext4 writes a file's blocks out
-// when it is renamed over another: half a millisecond at every container start.
+// Replaces the old file by the new one. By RENAME_EXCHANGE, because ext4 flushes a file's blocks if
+// it is renamed over another: half a millisecond at every container start.
 bool Exchange(const std::string& made, const std::string& path) {
   return ::syscall(SYS_renameat2, AT_FDCWD, made.c_str(), AT_FDCWD, path.c_str(),
                    RENAME_EXCHANGE) == 0 ||
          ::rename(made.c_str(), path.c_str()) == 0;
 }
 
-// In one step, so that a runtime never reads half a configuration.
+// In one step, so that a runtime never reads an incomplete configuration.
 Status ReplaceConfig(const std::string& path, const std::string& content) {
   const std::string temporary = path + ".nvidia";
   const Fd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
@@ -85,8 +85,8 @@ bool IsTegra(const NodePlaces& places) {
   return IsThere(JoinPath(places.root, container::kTegraRelease));
 }
 
-// A driver container has its device nodes in a folder of its own; a driver of the host has them in
-// the host's.
+// A driver container has its device nodes in its own /dev; a driver of the host has them in the
+// host's.
 container::DriverPlace PlaceOf(const RuntimeConfig& settings, const NodePlaces& places) {
   container::DriverPlace place;
   place.every_library =
@@ -106,7 +106,7 @@ container::DriverPlace PlaceOf(const RuntimeConfig& settings, const NodePlaces& 
   return place;
 }
 
-// The toolkit's inventory, if it is there and of the driver that is loaded.
+// The toolkit's inventory, if it exists and is of the loaded driver.
 std::optional<NodeInventory> KeptInventory(const NodePlaces& places) {
   const auto text = ReadFile(places.inventory);
   auto kept = text ? container::ParseInventory(*text) : std::unexpected(text.error());
@@ -115,7 +115,7 @@ std::optional<NodeInventory> KeptInventory(const NodePlaces& places) {
   return same ? std::optional<NodeInventory>(*std::move(kept)) : std::nullopt;
 }
 
-// Where procfs is not in sight, each "/dev/nvidia<minor>" is a GPU.
+// Without a visible procfs, each "/dev/nvidia<minor>" is a GPU.
 std::vector<container::CdiGpu> GpusFromNodes(const std::vector<std::string>& nodes) {
   constexpr std::string_view kStem = "/dev/nvidia";
   std::vector<container::CdiGpu> gpus;
@@ -132,7 +132,7 @@ std::vector<container::CdiGpu> GpusFromNodes(const std::vector<std::string>& nod
   return gpus;
 }
 
-// One container's way from its requests to its edits.
+// Converts one container's requests to its edits.
 class Injection {
  public:
   Injection(const RuntimeConfig& settings, const NodePlaces& places, const Json& config,
@@ -150,8 +150,8 @@ class Injection {
       TRY_ASSIGN(capabilities_, RequestedCapabilities(oci_, settings_, mode));
       TRY(CheckImage());
     }
-    // Names of devices in documents on disk mean the same in both modes; only what has no name of
-    // that kind is of the document that jit-cdi makes.
+    // Device names of documents on disk are valid in both modes; other names are of the document
+    // that jit-cdi makes.
     const bool named = mode == Mode::kJitCdi && !requests_.devices.empty() &&
                        std::ranges::none_of(requests_.devices, [](const DeviceRequest& each) {
                          return each.kind.empty() || each.kind == kRuntimeKind;
@@ -164,7 +164,7 @@ class Injection {
   }
 
  private:
-  // What an image says of capabilities and requirements is about NVIDIA's driver.
+  // An image's capabilities and requirements only apply to NVIDIA's driver.
   [[nodiscard]] bool OfNvidia(const DeviceRequest& request) const {
     return IsOfNvidia(request, settings_.default_kind);
   }
@@ -205,8 +205,8 @@ class Injection {
     return edits;
   }
 
-  // What an inventory lists only if it is there may have gone since: a socket with its daemon, a
-  // node with its module. A container does without it, as it would if it had never been there.
+  // Optional files of an inventory may have been removed since: a socket with its daemon, a node
+  // with its module. Then a container starts without them.
   void LeaveOutWhatIsGone(NodeInventory& inventory) {
     const auto gone = [&](const std::string& path) {
       if (!IsThere(path)) {
@@ -295,8 +295,8 @@ class Injection {
     return edits;
   }
 
-  // What a container asks for beside GPUs. What the node lacks of it is no reason not to start:
-  // images ask for what they can do without.
+  // A container's requests beside GPUs. If the node lacks them, the container still starts: images
+  // request optional things.
   void AddExtras(CdiEdits& edits) {
     const container::DriverPlace place = PlaceOf(settings_, places_);
     for (const std::string& feature : requests_.features) {
@@ -316,12 +316,12 @@ class Injection {
             format("{} is asked for and not given: the node has no {}", what, path));
       }
     };
-    // NVIDIA's runtime, too, fails for want of a channel where it makes the document itself.
+    // NVIDIA's runtime also fails without a channel if it makes the document itself.
     for (const std::string& channel : requests_.imex_channels) {
       add("IMEX channel " + channel, "/dev/nvidia-caps-imex-channels/channel" + channel,
           channels_needed_);
     }
-    // A node without a GPU that can be divided has none of these; images ask for them everywhere.
+    // A node without MIG capable GPUs has none of these; images request them on every node.
     for (const std::string& right : requests_.mig_nodes) {
       add("the right to " + right + " MIG",
           format("/dev/nvidia-caps/nvidia-cap{}", container::MigRightMinor(places_.root, right)),
@@ -341,7 +341,7 @@ class Injection {
   std::vector<std::string>& warnings_;
   container::Capabilities capabilities_;
   std::optional<Result<NodeInventory>> inventory_;
-  bool channels_needed_ = false;  // in modes cdi and csv NVIDIA's runtime gives none
+  bool channels_needed_ = false;  // in modes cdi and csv NVIDIA's runtime ignores them
 };
 
 }  // namespace

@@ -10,25 +10,25 @@
 
 namespace gantry::container_runtime {
 
-// Where the node is, for the process that asks: another place only in tests.
+// The node's paths for this process; other ones only in tests.
 struct NodePlaces {
   std::string root = "/";  // of the host: proc, sys, dev
   std::string inventory = container::kInventoryPath;
-  container::HookProgram hook;  // which documents name
+  container::HookProgram hook;  // named in documents
 };
 
-// The node's driver and GPUs: the inventory that the toolkit keeps, if it is of the driver that is
-// loaded, else what is found on the disk and in procfs now. kNotFound: no driver.
+// The node's driver and GPUs: the toolkit's inventory, if it is of the loaded driver, else from the
+// disk and procfs. kNotFound: no driver.
 Result<container::NodeInventory> FindInventory(const RuntimeConfig& settings,
                                                const NodePlaces& places);
 
-// What lies on the disk below a driver root, with the GPUs of the inventory or else of procfs;
-// their brand and architecture are known from the inventory only. kNotFound: no driver.
+// The files below a driver root, with the GPUs of the inventory or else of procfs; only the
+// inventory has their brand and architecture. kNotFound: no driver.
 Result<container::NodeInventory> LookAtNode(const container::DriverPlace& place,
                                             const NodePlaces& places);
 
-// Adds the devices that the bundle's config.json asks for, and replaces the file in one step; not
-// written if nothing is asked for. The message of an error is for the pod's event.
+// Adds the devices that the bundle's config.json requests, and replaces the file in one step; does
+// not write it without a request. The pod's event shows the error's message.
 Status InjectDevices(const std::string& bundle, const RuntimeConfig& settings,
                      const NodePlaces& places, std::vector<std::string>& warnings);
 

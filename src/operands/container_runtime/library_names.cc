@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ldconfig's rules (glibc's elf/ldconfig.c, search_dir), without the files of the folder: a cache
-// that differs from ldconfig's is noticed by programs that dlopen a name which is only in the
-// other.
+// Which library names of a folder belong in the linker's cache? By ldconfig's rules (glibc's
+// elf/ldconfig.c, search_dir), as a pure function: a program notices a difference if it opens a
+// name that only ldconfig's cache would have.
 #include "operands/container_runtime/library_names.h"
 
 #include <algorithm>
@@ -12,11 +12,11 @@
 namespace gantry::container_runtime {
 namespace {
 
-// A name that the cache may list, and the file that it stands for.
+// A name that the cache may list, and its file.
 struct Candidate {
   std::string_view name;
   const LibraryFile* file = nullptr;
-  bool link = false;  // the file is a link of that very name
+  bool link = false;  // the file is a link of that same name
 };
 
 Candidate CandidateOf(const LibraryFile& file) {
@@ -26,7 +26,7 @@ Candidate CandidateOf(const LibraryFile& file) {
   return {own ? file.name : soname, &file, own};
 }
 
-// Of one name: files before links, greater versions before smaller ones.
+// For one name: files before links, greater versions before smaller ones.
 bool Before(const Candidate& a, const Candidate& b) {
   if (a.name != b.name) {
     return a.name < b.name;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The linker's cache of a container, its list of folders, and the links in those folders: what
-// ldconfig would do, without a look at any other library of the image.
+// How are the linker's cache of a container, its list of folders, and the links in those folders
+// updated? As ldconfig does, but without reading any other library of the image.
 #include "operands/container_runtime/library_update.h"
 
 #include <fcntl.h>
@@ -23,7 +23,7 @@ namespace {
 
 constexpr char kConfig[] = "/etc/ld.so.conf";
 constexpr char kConfigFolder[] = "/etc/ld.so.conf.d";
-// With NVIDIA's hook the rest of its name is another one each time.
+// NVIDIA's hook uses a new suffix for its name each time.
 constexpr std::string_view kCompatStem = "00-compat-";
 #if defined(__aarch64__)
 constexpr char kMuslPath[] = "/etc/ld-musl-aarch64.path";
@@ -42,14 +42,14 @@ bool Contains(const Paths& cached, std::string_view path) {
   return cached.contains(path) || cached.contains(WithoutUsr(path));
 }
 
-// A folder as it is read: the names and SONAMEs that `files` views.
+// A folder while it is read: the names and SONAMEs that `files` refers to.
 struct ReadFolder {
   std::vector<FolderEntry> entries;
   std::deque<std::string> sonames = {};
   std::vector<LibraryFile> files = {};
 };
 
-// Adds a library of the folder; false if a link leads to nothing (yet).
+// Adds a library of the folder; false if a link is dangling (yet).
 bool AddFile(const ContainerRoot& root, const std::string& folder, const FolderEntry& entry,
              ReadFolder& read) {
   const bool link = entry.kind == FolderEntry::Kind::kLink;
@@ -66,7 +66,7 @@ bool AddFile(const ContainerRoot& root, const std::string& folder, const FolderE
   return true;
 }
 
-// Without those that lead to their file already, by whatever way.
+// Without those that already lead to their file, by any way.
 std::vector<SymbolicLink> Missing(const ContainerRoot& root, std::vector<SymbolicLink> links) {
   std::erase_if(links, [&](const SymbolicLink& link) {
     return root.SameFile(link.path, JoinPath(ParentOf(link.path), link.target));
@@ -74,8 +74,8 @@ std::vector<SymbolicLink> Missing(const ContainerRoot& root, std::vector<Symboli
   return links;
 }
 
-// Makes the links that ldconfig would make in a folder, and adds what it would list of it to
-// `libraries`, but for what the cache lists already.
+// Makes the links that ldconfig would make in a folder, and adds the names that it would list to
+// `libraries`, except those already in the cache.
 Status SearchFolder(const ContainerRoot& root, const std::string& folder, const Paths& cached,
                     std::vector<elf::CachedLibrary>& libraries,
                     std::vector<std::string>& warnings) {
@@ -97,7 +97,7 @@ Status SearchFolder(const ContainerRoot& root, const std::string& folder, const 
   const std::vector<SymbolicLink> made = Missing(root, names.links);
   const Status linked = root.Link(made);
   TRY(Settle(HookStep::kFolderLinks, linked, warnings));
-  // "libcuda.so" leads to "libcuda.so.1", which has only now been made.
+  // "libcuda.so" leads to "libcuda.so.1", which was only made now.
   if (!made.empty() && !hanging.empty()) {
     for (const FolderEntry* entry : hanging) {
       AddFile(root, folder, *entry, read);
@@ -117,7 +117,7 @@ Status SearchFolder(const ContainerRoot& root, const std::string& folder, const 
   return {};
 }
 
-// Programs that run ldconfig inside the container later must find the folders too.
+// A later ldconfig inside the container must find the folders too.
 Status ListFolders(const ContainerRoot& root, const std::string& name,
                    const std::vector<std::string>& folders) {
   if (folders.empty()) {
@@ -156,7 +156,7 @@ Status UpdateMusl(const ContainerRoot& root, const std::vector<std::string>& fol
   return text == before ? Status{} : root.Write(kMuslPath, {text});
 }
 
-// Whether the cache has libraries of a folder: then ldconfig finds it without being told.
+// Whether the cache has libraries of a folder: then ldconfig searches it anyway.
 bool Lists(const elf::LibraryCache& cache, std::string_view folder) {
   const std::string_view wanted = WithoutUsr(folder);
   return std::ranges::any_of(cache.names(), [&](const elf::CachedName& library) {
@@ -165,8 +165,8 @@ bool Lists(const elf::LibraryCache& cache, std::string_view folder) {
   });
 }
 
-// The libraries of a CUDA toolkit that the image lacks: none if it has a CUDA runtime, which the
-// others would be mixed with.
+// The libraries of a CUDA toolkit that the image lacks: none if it has a CUDA runtime, because the
+// two must not be mixed.
 std::vector<elf::CachedLibrary> LackingCuda(const HookRequest& request,
                                             const elf::LibraryCache& cache) {
   constexpr std::string_view kRuntime = "libcudart.so";
@@ -187,8 +187,8 @@ std::vector<elf::CachedLibrary> LackingCuda(const HookRequest& request,
   return lacking;
 }
 
-// What enable-cuda-compat has put into the cache, if it ran as a hook of its own: the driver's
-// libraries must not come before it again.
+// The entries that enable-cuda-compat added to the cache, if it ran as a separate hook: they must
+// stay before the driver's libraries.
 std::vector<elf::CachedLibrary> CompatBefore(const ContainerRoot& root,
                                              const elf::LibraryCache& cache) {
   std::vector<elf::CachedLibrary> libraries;
@@ -210,7 +210,7 @@ std::vector<elf::CachedLibrary> CompatBefore(const ContainerRoot& root,
   return libraries;
 }
 
-// What SearchFolder finds in the folders of a request.
+// The libraries that SearchFolder finds in the folders of a request.
 Status SearchFolders(const HookRequest& request, const ContainerRoot& root,
                      const elf::LibraryCache& cache, std::vector<elf::CachedLibrary>& libraries,
                      std::vector<std::string>& warnings) {

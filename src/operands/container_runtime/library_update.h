@@ -12,8 +12,7 @@
 namespace gantry::container_runtime {
 
 // Makes the container's linker find the driver's libraries, those of the request's folders, and
-// CUDA's. `driver`: what the cache is to list of the driver. Warnings and errors as `Settle` has
-// them.
+// CUDA's. `driver`: the driver's names for the cache. Warnings and errors as in `Settle`.
 Status UpdateLibraries(const HookRequest& request, const std::vector<elf::CachedLibrary>& driver,
                        const ContainerRoot& root, std::vector<std::string>& warnings);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does a node meet what an image demands? The expressions are those of NVIDIA's base images; a
-// container that would only fail at its first CUDA call is refused with the reason instead.
+// Does a node meet an image's requirements? The expressions are those of NVIDIA's base images; a
+// container that would fail at its first CUDA call is rejected with the reason instead.
 #include "operands/container_runtime/requirements.h"
 
 #include <algorithm>
@@ -15,7 +15,8 @@ constexpr std::string_view kPrefix = "NVIDIA_REQUIRE_";
 constexpr std::array<std::string_view, 6> kOperators = {"!=", "<=", ">=", "=", "<", ">"};
 constexpr std::array<std::string_view, 4> kProperties = {"cuda", "driver", "brand", "arch"};
 
-// -1, 0, 1 by the numbers between the dots; a missing part is 0. Nothing if either is no version.
+// -1, 0, 1 by the numbers between the dots; a missing part is 0. Nothing if either is not a
+// version.
 std::optional<int> CompareVersions(std::string_view a, std::string_view b) {
   const std::vector<std::string> left = Split(a, '.');
   const std::vector<std::string> right = Split(b, '.');

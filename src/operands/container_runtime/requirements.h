@@ -9,24 +9,24 @@
 
 #include "base/error.h"
 
-// NVIDIA_REQUIRE_*: what an image demands of the driver and the GPU, as NVIDIA's base images set
-// it: "cuda>=12.2 brand=tesla,driver>=470,driver<471".
+// NVIDIA_REQUIRE_*: an image's requirements on the driver and the GPU, as NVIDIA's base images set
+// them: "cuda>=12.2 brand=tesla,driver>=470,driver<471".
 namespace gantry::container_runtime {
 
-// What is known of a node: "cuda", "driver", "brand", "arch". What is not known has no entry.
+// Known properties of a node: "cuda", "driver", "brand", "arch". Unknown ones have no entry.
 using RequirementFacts = std::map<std::string, std::string>;
 
 struct Requirement {
   std::string name;  // of the variable
-  std::string text;  // alternatives between spaces, each of terms between commas
+  std::string text;  // alternatives separated by spaces, each of terms separated by commas
 };
 
-// The requirements in a container's environment. An image of the time before NVIDIA_REQUIRE_CUDA
-// demands its CUDA_VERSION. None if NVIDIA_DISABLE_REQUIRE is set to a true value.
+// The requirements in a container's environment. An image older than NVIDIA_REQUIRE_CUDA requires
+// its CUDA_VERSION. None if NVIDIA_DISABLE_REQUIRE is set to a true value.
 std::vector<Requirement> RequirementsOf(const std::vector<std::string>& environment);
 
-// kUnsupported names the first requirement that is not met, and what the node has; kInvalid one
-// that cannot be read. A term about a property that is not known is taken as met.
+// kUnsupported names the first unmet requirement, and the node's value; kInvalid an invalid one. A
+// term on an unknown property counts as met.
 Status CheckRequirements(const std::vector<Requirement>& requirements,
                          const RequirementFacts& facts);
 

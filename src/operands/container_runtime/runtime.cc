@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The runtime that containerd calls for runtime class `nvidia`: a thin layer above runc. It acts
-// only on containers that ask by environment variable, annotation or mount; devices that a plugin
-// allocated come by CDI through containerd itself.
+// What does the runtime of runtime class `nvidia` do? It is a thin layer above runc. It changes
+// only containers with a request by environment variable, annotation or mount; containerd itself
+// adds devices that a plugin allocated, by CDI.
 #include "operands/container_runtime/runtime.h"
 
 #include <unistd.h>
@@ -40,7 +40,7 @@ std::string ToPath(const std::string& program) {
   return "";
 }
 
-// Replaces this process; returns only with an error.
+// Replaces this process; returns only after an error.
 Status BecomeRuntime(const RuntimeConfig& settings, const std::vector<std::string>& words) {
   for (const std::string& runtime : settings.runtimes) {
     std::string path = ToPath(runtime);
@@ -67,8 +67,8 @@ size_t Rank(std::string_view level) {
   return found == kLevels.end() ? 1 : static_cast<size_t>(found - kLevels.begin());
 }
 
-// Where a call says what it does: the file that the shim reads errors from (--log), the one that
-// config.toml names, and standard error for what went wrong.
+// The outputs of a call's log: the file from which the shim reads errors (--log), the one in
+// config.toml, and standard error for errors.
 class Journal {
  public:
   explicit Journal(const RuntimeCall& call) : call_(call) {}
@@ -198,7 +198,7 @@ int RunLegacyHook(const std::string& name, const std::vector<std::string>& words
                ReadFile(JoinPath(TextAt(state, "bundle"), "config.json")));
     TRY_ASSIGN(const Json config, ParseJson(config_text));
     TRY_ASSIGN(RuntimeConfig settings, LoadConfig());
-    settings.annotation_prefixes.clear();  // what they name is not this hook's to give
+    settings.annotation_prefixes.clear();  // this hook must not add the devices that they name
     TRY_ASSIGN(const DeviceRequests requests, RequestedDevices(config, settings));
     if (requests.devices.empty()) {
       return {};

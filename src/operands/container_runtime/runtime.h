@@ -9,8 +9,7 @@
 
 namespace gantry::container_runtime {
 
-// What a call of an OCI runtime is about: `create` changes the bundle's configuration, nothing else
-// does.
+// A call of an OCI runtime. Only `create` changes the bundle's configuration.
 struct RuntimeCall {
   bool create = false;
   bool debug = false;
@@ -24,12 +23,11 @@ RuntimeCall ReadRuntimeCall(const std::vector<std::string>& words);
 // becomes the low-level runtime. Returns (with exit status 1) only if that is not possible.
 int RunContainerRuntime(const std::string& name, const std::vector<std::string>& words);
 
-// What `nvidia-container-runtime --version` says before the low-level runtime says its own.
+// The output of `nvidia-container-runtime --version` before the low-level runtime's own.
 std::string RuntimeVersion();
 
-// nvidia-container-runtime-hook: the prestart hook of NVIDIA's legacy mode. Devices are added by
-// the runtime or by CDI before that, so it succeeds where nothing is asked for and says so
-// otherwise.
+// nvidia-container-runtime-hook: the prestart hook of NVIDIA's legacy mode. The runtime or CDI has
+// already added the devices, so it succeeds without a request and reports an error otherwise.
 int RunLegacyHook(const std::string& name, const std::vector<std::string>& words);
 
 }  // namespace gantry::container_runtime

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// config.toml: read for what the runtime acts on; written by single keys, so that an
-// administrator's comments and order stay.
+// What does config.toml say, and how is a key of it set? Read for the runtime's settings; written
+// key by key, so that an administrator's comments and order stay.
 #include "operands/container_runtime/runtime_config.h"
 
 #include <algorithm>
@@ -74,7 +74,7 @@ std::string FullName(const Key& key) {
   return key.table.empty() ? std::string(key.name) : format("{}.{}", key.table, key.name);
 }
 
-// Reads keys and remembers the first whose value is of another type.
+// Reads keys and keeps the first whose value has a wrong type.
 class Reader {
  public:
   explicit Reader(const toml::table& root) : root_(root) {}
@@ -158,8 +158,8 @@ Result<std::string> Spelled(const Key& key, std::optional<std::string_view> give
   return "[" + Join(quoted, ", ") + "]";
 }
 
-// The texts that a key could be set by, the most usual first: which are TOML depends on how the
-// key's table is written.
+// The possible lines that set a key, the most usual first: which of them are valid TOML depends on
+// how the key's table is written.
 std::vector<std::string> WithKey(const std::string& text, const toml::table& root, const Key& key,
                                  const std::string& spelled) {
   const std::string line = format("{} = {}\n", key.name, spelled);

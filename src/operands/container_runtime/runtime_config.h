@@ -10,8 +10,8 @@
 
 namespace gantry::container_runtime {
 
-// config.toml of the NVIDIA Container Toolkit. The file and its keys are NVIDIA's, the defaults too
-// but for `accept_environment`: an environment variable of an image alone gives no GPU.
+// config.toml of the NVIDIA Container Toolkit. The file, its keys and defaults are NVIDIA's, except
+// `accept_environment`: an image's environment variable alone gives no GPU.
 struct RuntimeConfig {
   bool disable_require = false;
   std::vector<std::string> swarm_resources;  // variables that replace NVIDIA_VISIBLE_DEVICES
@@ -32,7 +32,7 @@ struct RuntimeConfig {
   std::vector<std::string> annotation_prefixes = {"cdi.k8s.io/"};
   std::vector<std::string> jit_features;        // modes.jit-cdi.nvcdi-feature-flags
   std::vector<std::string> jit_disabled_hooks;  // modes.jit-cdi.nvcdi-disable-hooks
-  // modes.legacy.cuda-compat-mode: "disabled"; all others are one here, the hook
+  // modes.legacy.cuda-compat-mode: "disabled"; all others mean the hook here
   std::string cuda_compat_mode = "ldconfig";
 
   bool skip_mode_detection = false;  // of nvidia-container-runtime-hook
@@ -43,16 +43,16 @@ struct RuntimeConfig {
   bool no_additional_gids = false;    // no-additional-gids-for-device-nodes
 };
 
-// kInvalid names the line of a mistake, or the key whose value is of another type. Keys that are
-// not read here are left alone.
+// kInvalid names the line of a mistake, or the key whose value has a wrong type. Other keys are
+// ignored.
 Result<RuntimeConfig> ParseRuntimeConfig(std::string_view toml);
 
-// The file as it is without edits: every key with its default.
+// The unedited file: every key with its default.
 std::string DefaultConfigText();
 
 // The text with one key ("nvidia-container-runtime.mode") set; all other bytes stay. The value of a
-// list is split at `list_separator`; no value sets a switch. kInvalid: no TOML, no such key, or not
-// a value of its type; kUnsupported: the key's table cannot be added to.
+// list is split at `list_separator`; without a value it sets a switch. kInvalid: not TOML, no such
+// key, or a value of a wrong type; kUnsupported: the key's table cannot be extended.
 Result<std::string> SetConfigKey(const std::string& text, std::string_view key,
                                  std::optional<std::string_view> value,
                                  std::string_view list_separator);

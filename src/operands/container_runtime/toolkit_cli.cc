@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of nvidia-ctk's commands. Names and flags are NVIDIA's, so that scripts and unit files
-// that call it go on working.
+// Which commands does nvidia-ctk have? Names and flags are NVIDIA's, so that scripts and unit files
+// that call it keep working.
 #include "operands/container_runtime/toolkit_cli.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace gantry::container_runtime {
 namespace {
 
 struct Entry {
-  std::string_view path;  // words between spaces
+  std::string_view path;  // words separated by spaces
   Status (*run)(const CliCall& call);
   std::string_view help;
 };
@@ -60,14 +60,14 @@ bool AsksForHelp(const std::vector<std::string>& words) {
          });
 }
 
-// What names a command: the words before the first flag.
+// The name of a command: the words before the first flag.
 std::string CommandOf(const std::vector<std::string>& words) {
   const auto end = std::find_if(words.begin() + 1, words.end(),
                                 [](const std::string& word) { return word.starts_with('-'); });
   return Join({words.begin(), end}, " ");
 }
 
-// How many of the words are the entry's path; 0 if it is another's.
+// How many of the words are the entry's path; 0 if they do not match.
 size_t Matches(const Entry& entry, const std::vector<std::string>& words) {
   const std::vector<std::string> path = Split(entry.path, ' ');
   const bool same =
@@ -75,7 +75,7 @@ size_t Matches(const Entry& entry, const std::vector<std::string>& words) {
   return same ? path.size() : 0;
 }
 
-// Takes the flags before the command off `words`. kInvalid as of FlagWords::Parse.
+// Removes the flags before the command from `words`. kInvalid as FlagWords::Parse.
 Result<FlagWords> TakeGlobalFlags(std::vector<std::string>& words) {
   size_t end = 0;
   while (end < words.size() && words[end].starts_with('-') && words[end] != "-") {

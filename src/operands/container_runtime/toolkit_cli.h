@@ -7,15 +7,14 @@
 #include "base/error.h"
 #include "operands/container_runtime/flag_words.h"
 
-// nvidia-ctk: what an administrator of a node asks the toolkit for.
+// nvidia-ctk: an administrator's tool on a node.
 namespace gantry::container_runtime {
 
-// `name`: by which it was called. Exit status 0, or 1 with the reason on standard error. Asked for
-// help, it lists its commands on standard output.
+// `name`: the name by which it was called. Exit status 0, or 1 with the reason on standard error.
+// With --help it lists its commands on standard output.
 int RunToolkitCli(const std::string& name, const std::vector<std::string>& words);
 
-// The commands below; each gets the words after its own name. What they print goes to standard
-// output.
+// The commands below; each gets the words after its own name, and prints to standard output.
 struct CliCall {
   std::vector<std::string> words;
   FlagWords::Environment environment;
@@ -34,8 +33,8 @@ Status PrintInfo(const CliCall& call);
 // A line for the administrator on standard error, unless the call is quiet.
 void Say(const CliCall& call, const std::string& text);
 
-// Writes a command's result to a file in one step, making its folder, or to standard output if the
-// path is empty or "-".
+// Writes a command's result to a file in one step, and makes its folder, or to standard output if
+// the path is empty or "-".
 Status PutOutput(const std::string& path, const std::string& text);
 
 }  // namespace gantry::container_runtime

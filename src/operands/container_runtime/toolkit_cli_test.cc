@@ -98,7 +98,7 @@ TEST_F(CliTest, TheHookOfADocumentIsFoundInThePath) {
   Put("/nvidia-cdi-hook", "");
   fs::permissions(folder_ + "/nvidia-cdi-hook", fs::perms::owner_all);
   EXPECT_EQ(FindHookProgram().path, folder_ + "/nvidia-cdi-hook");
-  EXPECT_FALSE(FindHookProgram().ours) << "somebody else's";
+  EXPECT_FALSE(FindHookProgram().ours) << "it is not Gantry's";
   fs::remove(folder_ + "/nvidia-cdi-hook");
   fs::create_symlink("/proc/self/exe", folder_ + "/nvidia-cdi-hook");
   EXPECT_TRUE(FindHookProgram().ours) << "this program under another name";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The container toolkit of a node: waits for a driver, then keeps the host as desired_files.h and
-// runtime_setup.h want it. It sleeps until a file changes that decides something.
+// How does the container toolkit keep a node configured? It waits for a driver, then keeps the host
+// as desired_files.h and runtime_setup.h decide. It sleeps until a relevant file changes.
 #include "operands/container_toolkit/container_toolkit.h"
 
 #include <fcntl.h>
@@ -44,9 +44,9 @@ using std::chrono::steady_clock;
 constexpr char kRuntimeFile[] = "gantry-runtime";
 constexpr char kCtkFile[] = "gantry-ctk";
 constexpr char kOwner[] = "nvidia-container-toolkit";
-// Without a free inotify instance the host is looked at in this rhythm, and a watch tried again.
+// Without a free inotify instance the host is checked at this interval, and the watch retried.
 constexpr seconds kLookAgain(60);
-// An engine that reads its files again without a new socket is asked in this rhythm.
+// An engine that reloads its files without a new socket is asked at this interval.
 constexpr seconds kPendingAgain(60);
 
 container::DriverPlace PlaceOf(const Flags& flags, const host::DriverVerdict& verdict) {
@@ -81,7 +81,7 @@ class Toolkit {
   }
 
  private:
-  // True when the host is as wanted.
+  // True if the host is as desired.
   bool Reconcile() {
     failed_ = false;
     retry_after_.reset();
@@ -104,7 +104,7 @@ class Toolkit {
     const auto runtime = MakeRuntimeSetup(flags_, journal_);
     const bool leave = flags_.no_runtime_config || flags_.nri_plugin;
     if (!leave && !IsConfigured(journal_)) {
-      // The toolkit's files alone must not look like a complete toolkit to the validator.
+      // The validator must not take the toolkit's files alone for a complete toolkit.
       PutFailure("the container runtime is not configured yet");
     }
     TellOfDocument();
@@ -165,7 +165,7 @@ class Toolkit {
     return {};
   }
 
-  // While no engine answers, what it said last is what counts.
+  // While no engine answers, its last answer counts.
   std::vector<std::string> KnownRuntimes() const {
     const auto text = ReadFile(Here(RuntimeConfigPath(flags_)));
     return text ? RuntimesInConfigFile(*text) : std::vector<std::string>{};
@@ -190,7 +190,7 @@ class Toolkit {
     return {};
   }
 
-  // What the runtime makes its documents from. It can look for itself, so a driver that gives no
+  // The runtime's input for its documents. It can also gather it itself, so a driver that does not
   // answer is no failure.
   void KeepInventory(const host::DriverVerdict& verdict) {
     const auto text = AskForInventory(PlaceOf(flags_, verdict));
@@ -215,9 +215,9 @@ class Toolkit {
     return false;
   }
 
-  // It sees the files by itself, but not what the container runtime makes of them.
+  // The validator sees the files itself, but not whether the container runtime uses them.
   void TellValidator(const Status& configured) {
-    // One that does not answer may just be restarted by others: that is told when it lasts.
+    // An engine that does not answer may just be restarting: report it only if that lasts.
     const bool passing = !configured && !unconfigured_ && !flags_.no_daemon &&
                          configured.error().kind == ErrorKind::kUnavailable;
     unconfigured_ = !configured;
@@ -227,7 +227,7 @@ class Toolkit {
     PutFailure(configured ? pending_ : configured.error().message);
   }
 
-  // Why the engine has not got what it shall have; empty: it has.
+  // Why the engine lacks its configuration; empty: it has it.
   void PutFailure(std::string why) {
     std::ranges::replace(why, '\n', ' ');
     host::StatusValues failure;
@@ -263,7 +263,7 @@ class Toolkit {
     pace_.Wrote(paths, steady_clock::now());
   }
 
-  // A line is repeated only after another one.
+  // A line is repeated only after a different one.
   void Say(const std::string& line) {
     if (said_.insert(line).second) {
       log::Info("{}", line);
@@ -273,7 +273,7 @@ class Toolkit {
     }
   }
 
-  // Running out of inotify instances makes repairs later, no more.
+  // Without inotify instances repairs are only later.
   void StartWatching() {
     if (watcher_) {
       return;
@@ -293,7 +293,7 @@ class Toolkit {
       if (!watcher_ || !watched_.insert(path).second) {
         continue;
       }
-      // Whoever uses a GPU, the inventory too, closes a device that was open for writing.
+      // Every user of a GPU, also the inventory, closes a device that was open for writing.
       const std::string dev = Here("/dev");
       const bool devices = path == dev || path.starts_with(dev + "/");
       if (const Status added = watcher_->Add(
@@ -304,7 +304,7 @@ class Toolkit {
     }
   }
 
-  // Until something changed; false when the process shall end.
+  // Until a change; false if the process should end.
   bool Sleep(const host::Signals& signals) {
     const auto now = steady_clock::now();
     if (const SteadyTime next = pace_.NextAt(now); next > now) {
@@ -352,12 +352,12 @@ class Toolkit {
   std::set<std::string> said_;
   bool failed_ = false;
   std::optional<seconds> retry_after_;
-  std::string pending_;  // as RuntimeSetup::Outcome has it
+  std::string pending_;  // as in RuntimeSetup::Outcome
   bool unconfigured_ = false;
   RepairPace pace_;
 };
 
-// One toolkit a host: the lock lies on a folder that every host has, and leaves nothing behind.
+// One toolkit a host: the lock is on a folder that every host has, and leaves nothing behind.
 Result<Fd> LockHost(const Flags& flags) {
   const std::string path = JoinPath(flags.host_root, "var/lib");
   Fd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -375,7 +375,7 @@ Result<Fd> LockHost(const Flags& flags) {
 Status RunToolkit(Flags flags, const host::Signals& signals, int& exit_status) {
   TRY_ASSIGN(const Fd lock, LockHost(flags));
   TRY_ASSIGN(const PidFile pid_file, PidFile::Make(flags.host_root, flags.pid_file));
-  TRY(host::FileFingerprint(JoinPath(flags.source_root, kRuntimeFile)));  // they can be read
+  TRY(host::FileFingerprint(JoinPath(flags.source_root, kRuntimeFile)));  // they are readable
   TRY(host::FileFingerprint(JoinPath(flags.source_root, kCtkFile)));
   TRY_ASSIGN(host::Journal journal, host::Journal::Open(flags.host_root, kJournalFolder));
   std::optional<NriPlugin> nri;

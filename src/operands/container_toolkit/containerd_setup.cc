@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Acting on containerd: which files it reads is told by its command line and by those files
-// themselves; `containerd config dump` of the same program says what it would make of others.
+// How is containerd configured and restarted? Its command line and its files show which files it
+// reads; `containerd config dump` of the same program shows what it would read from others.
 #include "operands/container_toolkit/containerd_setup.h"
 
 #include <algorithm>
@@ -36,7 +36,7 @@ Result<std::unique_ptr<RuntimeSetup>> ContainerdSetup::Make(const Flags& flags, 
   return setup;
 }
 
-// Which files count, and what the user's paths are to them.
+// Which files count, and how the user's paths relate to them.
 Status ContainerdSetup::ChooseLayout() {
   container::ContainerdPlace place;
   place.root_path = container::ContainerdRootPath(found().words);
@@ -62,7 +62,7 @@ Status ContainerdSetup::ChooseLayout() {
   TRY(compare());
   const bool told = EngineOf(found().words) == "containerd";
   if (!told && !place.asked_root.empty() && !place.asked_is_read) {
-    // Another program serves the socket: which file containerd reads is only in the option.
+    // Another program serves the socket: only the flag says which file containerd reads.
     place.root_path = place.asked_root;
     TRY(compare());
   }
@@ -102,7 +102,7 @@ Status ContainerdSetup::ReadFiles() {
   wish_.annotation_prefixes = flags().annotation_prefixes;
   wish_.kubelet_uses_systemd = found().kubelet_uses_systemd;
   wish_.legacy_schema = flags().use_legacy_config;
-  // Only one place of ours is named there, now or a moment ago.
+  // It names only one of Gantry's paths, now or before.
   for (const std::string& path : drop_ins()) {
     for (std::optional<std::string>* file : {&wish_.root_text, &wish_.template_text}) {
       if (*file && path != wish_.drop_in_path) {
@@ -180,7 +180,7 @@ Result<std::string> ContainerdSetup::Effective() {
   return container::EffectiveConfig(dump);
 }
 
-// What containerd would make of the plan, from copies in a folder of their own.
+// The effective configuration of the plan, from copies in a separate folder.
 Result<std::string> ContainerdSetup::TryOut(const Wanted& wanted) {
   TRY_ASSIGN(const TrialFolder folder, TrialFolder::Make(flags().host_root));
   std::vector<std::string> imports;
@@ -208,8 +208,8 @@ Result<RuntimeSetup::Outcome> ContainerdSetup::Install(host::Journal& journal) {
                                                    : RuntimeSetup::Install(journal);
 }
 
-// k3s and RKE2 before their drop-in folders: whatever is written is lost at the next start, but at
-// that start they look for the toolkit's programs in its usual folder and configure them.
+// k3s and RKE2 before their drop-in folders: the next start overwrites the configuration, but at
+// that start they detect the toolkit's programs in its default folder and configure them.
 Result<RuntimeSetup::Outcome> ContainerdSetup::RestartForItsOwner(host::Journal& journal) {
   Outcome outcome;
   outcome.remarks = layout_.remarks;
@@ -234,8 +234,8 @@ Result<RuntimeSetup::Outcome> ContainerdSetup::RestartForItsOwner(host::Journal&
 }
 
 seconds ContainerdSetup::AnswerWithin() const {
-  // systemd's unit of containerd waits 5 s before it starts the program again; k0s waits 3 s for
-  // further changes and then as long. k3s goes and comes as a whole.
+  // containerd's systemd unit waits 5 s before it restarts the program; k0s waits 3 s for further
+  // changes and then 5 s. k3s restarts entirely.
   return layout_.owner == container::ContainerdOwner::kAdministrator ||
                  layout_.owner == container::ContainerdOwner::kMicroK8s
              ? seconds(7)

@@ -12,8 +12,8 @@
 
 namespace gantry::container_toolkit {
 
-// Of containerd: one drop-in, and an import of it in the root file where that is its owner's to
-// keep (container/containerd_layout.h).
+// For containerd: one drop-in, and its import in the root file if the distribution keeps that file
+// (container/containerd_layout.h).
 class ContainerdSetup final : public RuntimeSetup {
  public:
   static Result<std::unique_ptr<RuntimeSetup>> Make(const Flags& flags, FoundRuntime found,
@@ -38,7 +38,7 @@ class ContainerdSetup final : public RuntimeSetup {
   [[nodiscard]] std::chrono::seconds AnswerWithin() const override;
   [[nodiscard]] bool RestartsItself() const override { return layout_.restarts_itself; }
 
-  Status accepted_;  // an error: a path that was asked for is none that containerd reads
+  Status accepted_;  // an error: containerd does not read a requested path
   container::ContainerdLayout layout_;
   container::ContainerdWish wish_;
   container::ContainerdPlan plan_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Acting on CRI-O: `crio config` of the same program reads and checks a configuration and prints
-// what it makes of it. Its runtimes are read at its start; it is always systemd's.
+// How is CRI-O configured and restarted? `crio config` of the same program checks a configuration
+// and prints the result. CRI-O reads its runtimes at its start, and always runs under systemd.
 #include "operands/container_toolkit/crio_setup.h"
 
 #include <algorithm>

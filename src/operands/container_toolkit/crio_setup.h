@@ -9,7 +9,7 @@
 
 namespace gantry::container_toolkit {
 
-// Of CRI-O: one drop-in.
+// For CRI-O: one drop-in.
 class CrioSetup final : public RuntimeSetup {
  public:
   CrioSetup(const Flags& flags, FoundRuntime found, std::vector<std::string> drop_ins);
@@ -17,11 +17,11 @@ class CrioSetup final : public RuntimeSetup {
 
  private:
   Result<Wanted> Plan() override;
-  // CRI-O reads its drop-ins without being told.
+  // CRI-O reads its drop-ins without an import.
   [[nodiscard]] std::vector<std::string> EditedFiles() const override { return {}; }
   Result<std::string> TryOut(const Wanted& wanted) override;
   Result<std::string> Effective() override;
-  // It lives on, and reads no runtimes again.
+  // The process survives it, and does not read its runtimes again.
   [[nodiscard]] bool SignalRestarts() const override { return false; }
   [[nodiscard]] std::string UsualUnit() const override { return "crio.service"; }
   [[nodiscard]] Result<std::string> Dump(const std::string& config,
@@ -33,7 +33,7 @@ class CrioSetup final : public RuntimeSetup {
     std::string path;  // host path
     std::string text;
   };
-  [[nodiscard]] std::vector<File> ReadFiles() const;  // without our drop-in
+  [[nodiscard]] std::vector<File> ReadFiles() const;  // without Gantry's drop-in
   [[nodiscard]] std::vector<std::string> Texts() const;
 
   std::string config_path_;

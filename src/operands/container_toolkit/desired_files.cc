@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which files a node gets: two static programs, links to them by the names that NVIDIA's toolkit
-// has on a host, their configuration, and the CDI document of management containers.
+// Which files does a node get? Two static programs, links to them with the names of NVIDIA's
+// toolkit, their configuration, and the CDI document of management containers.
 #include "operands/container_toolkit/desired_files.h"
 
 #include <algorithm>
@@ -146,10 +146,10 @@ std::vector<host::Change> DesiredFiles(const Flags& flags, const HostFacts& fact
   using Kind = host::Change::Kind;
   const std::string folder = ToolkitDir(flags);
   std::vector<host::Change> changes;
-  // The configuration first: who finds the program finds it configured.
+  // The configuration first: then the program is configured from its first start.
   changes.push_back(
       {Kind::kFile, RuntimeConfigPath(flags), RuntimeConfigFile(flags, facts), 0644, std::nullopt});
-  // The program that the other leaves work to comes before it.
+  // The program that the others delegate to comes first.
   changes.push_back({Kind::kFile, JoinPath(folder, kCtk), "", 0755, std::nullopt, facts.ctk});
   changes.push_back(
       {Kind::kFile, JoinPath(folder, kRuntime), "", 0755, std::nullopt, facts.runtime});

@@ -10,32 +10,32 @@
 
 namespace gantry::container_toolkit {
 
-// Where the journal of what was done to the host lies, on the host.
+// Where the journal of the changes to the host is, on the host.
 inline constexpr char kJournalFolder[] = "/var/lib/nvidia-gpu-operator";
 
 std::string ToolkitDir(const Flags& flags);
 std::string RuntimeProgram(const Flags& flags);  // nvidia-container-runtime there
 
-// The management CDI document's path; empty if none is asked for.
+// The management CDI document's path; empty if none is requested.
 std::string ManagementCdiPath(const Flags& flags);
 
 // config.toml of the runtime, on the host.
 std::string RuntimeConfigPath(const Flags& flags);
 
-// What is found on a host and goes into its files.
+// Facts on a host for its files.
 struct HostFacts {
   std::string runtime;         // gantry-runtime, a file here
   std::string ctk;             // gantry-ctk, a file here
   std::string management_cdi;  // the document; empty if there is none
   std::string driver_root;     // host path
-  // That the engine's configuration names; runc and crun are added.
+  // Named in the engine's configuration; runc and crun are added.
   std::vector<std::string> low_level_runtimes;
 };
 
-// What the toolkit wants on the host, but for the engine's configuration.
+// The toolkit's desired files on the host, without the engine's configuration.
 std::vector<host::Change> DesiredFiles(const Flags& flags, const HostFacts& facts);
 
-// The runtimes that a config.toml names; empty if it can't be read.
+// The runtimes in a config.toml; empty if it can't be read.
 std::vector<std::string> RuntimesInConfigFile(const std::string& text);
 
 // The content of config.toml.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nothing makes the driver's control devices on a host where no program used the driver yet; a CDI
-// document without them gives containers that can't open a GPU.
+// Which control devices of the driver are missing? A host where no program has used the driver yet
+// has none; with a CDI document without them, containers can't open a GPU.
 #include "operands/container_toolkit/device_nodes.h"
 
 #include <sys/stat.h>
@@ -18,7 +18,7 @@
 namespace gantry::container_toolkit {
 namespace {
 
-constexpr char kMade[] = "device-nodes";  // note in the journal: host paths, with commas
+constexpr char kMade[] = "device-nodes";  // note in the journal: host paths, comma-separated
 constexpr unsigned kControl = 255;
 constexpr unsigned kModeset = 254;
 constexpr mode_t kForAll = 0666;

@@ -16,11 +16,11 @@ struct ControlDevice {
   unsigned minor = 0;
 };
 
-// The driver's devices that belong to no GPU, by the majors that /proc/devices names.
+// The driver's devices that belong to no GPU, by the majors in /proc/devices.
 std::vector<ControlDevice> ControlDevices(std::string_view proc_devices);
 
-// Makes those that are missing below the device root (a host path), 0666 as nvidia-modprobe does.
-// What was made is noted in the journal.
+// Makes the missing ones below the device root (a host path), with 0666 as nvidia-modprobe does.
+// The journal records them.
 Status MakeControlDevices(const std::string& host_root, const std::string& dev_root,
                           host::Journal& journal);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Acting on Docker. `dockerd --validate` checks a file; GET /info tells which runtimes the running
-// daemon knows. A reload keeps the process, and with it every container.
+// How is Docker configured and reloaded? `dockerd --validate` checks a file; GET /info lists the
+// running daemon's runtimes. A reload keeps the process, and with it every container.
 #include "operands/container_toolkit/docker_setup.h"
 
 #include <signal.h>

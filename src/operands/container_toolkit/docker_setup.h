@@ -10,7 +10,7 @@
 
 namespace gantry::container_toolkit {
 
-// Of Docker: members in its daemon.json, read again by the running daemon after a SIGHUP.
+// For Docker: members in its daemon.json, which the running daemon reads again after a SIGHUP.
 class DockerSetup final : public RuntimeSetup {
  public:
   DockerSetup(const Flags& flags, FoundRuntime found, std::vector<std::string> drop_ins);
@@ -24,13 +24,13 @@ class DockerSetup final : public RuntimeSetup {
   [[nodiscard]] Result<host::ProcessId> Answers(const host::ProcessId& before,
                                                 const std::vector<std::string>& handlers,
                                                 std::chrono::milliseconds limit) const override;
-  // A reload cuts nothing off.
+  // A reload interrupts no container.
   [[nodiscard]] Result<std::vector<std::string>> StartsUnderWay(
       WallTime /*begin*/, std::chrono::milliseconds /*limit*/) const override {
     return {};
   }
   [[nodiscard]] bool ReloadsInPlace() const override { return flags().restart_mode != "systemd"; }
-  // Docker tells of no container by which runtime it was made.
+  // Docker does not report which runtime created a container.
   [[nodiscard]] Result<std::vector<container::CriSandbox>> Sandboxes(
       std::chrono::milliseconds /*limit*/) const override {
     return {};

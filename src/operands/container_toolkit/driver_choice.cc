@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A driver root that somebody names by hand counts more than the order in which a driver is looked
-// for, and less than having one at all.
+// Which driver do containers get? A driver root given by flag comes before the usual search order,
+// but a usable driver elsewhere is better than none.
 #include "operands/container_toolkit/driver_choice.h"
 
 #include <optional>
@@ -10,8 +10,8 @@
 namespace gantry::container_toolkit {
 namespace {
 
-// The places with the named root in the place of a driver container's; nothing if none is named
-// that the usual order does not begin with.
+// The places with the given root instead of a driver container's; nothing if none is given, or if
+// the usual order begins with it.
 std::optional<host::DriverPlaces> NamedPlaces(const Flags& flags,
                                               const host::DriverPlaces& places) {
   const std::string root = container::WithoutSlashes(flags.driver_root);
@@ -20,7 +20,7 @@ std::optional<host::DriverPlaces> NamedPlaces(const Flags& flags,
   }
   host::DriverPlaces named = places;
   named.driver_dir = root;
-  // Only a driver container's root has to be said to be complete.
+  // Only a driver container's root needs a mark of completeness.
   named.container_ready =
       places.container_ready || root != container::WithoutSlashes(places.driver_dir);
   return named;

@@ -9,12 +9,12 @@
 
 namespace gantry::container_toolkit {
 
-// Which driver do containers get? The one below the driver root that the flags name, if it can be
-// used; else the node's. A device root that is named stands in the place of the driver's own; what
-// can be used is judged by the nodes of the driver's all the same.
+// Which driver do containers get? The one below the flags' driver root, if it is usable; else the
+// node's. A given device root replaces the driver's own, but whether a driver is usable is still
+// judged by its own nodes.
 host::DriverVerdict ChooseDriver(const Flags& flags, const host::DriverPlaces& places);
 
-// Paths whose changes can change that.
+// Paths whose changes can change the choice.
 std::vector<std::string> DriverPathsToWatch(const Flags& flags, const host::DriverPlaces& places);
 
 }  // namespace gantry::container_toolkit

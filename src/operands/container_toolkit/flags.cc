@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The flags and environment variables of NVIDIA's installer, as one table: each has several of
-// both.
+// Which flags and environment variables does the toolkit have? Those of NVIDIA's installer, as one
+// table; each flag has several names and variables.
 #include "operands/container_toolkit/flags.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 using agent::FlagSet;
 using Take = FlagSet::Take;
 
-// What stands between commas; an empty part is none.
+// The values between commas; empty ones are skipped.
 std::vector<std::string> Parts(std::string_view value) {
   std::vector<std::string> parts;
   for (const std::string& part : Split(value, ',')) {
@@ -46,7 +46,7 @@ Take ListOf(std::vector<std::string>& into) {
   };
 }
 
-// Accepted because manifests set it; it has no part in how this toolkit works.
+// Accepted because manifests set it; it has no effect here.
 Take Ignored(Flags& flags, const char* name) {
   return [&flags, name](const std::string& value) -> Status {
     if (!value.empty()) {
@@ -56,8 +56,8 @@ Take Ignored(Flags& flags, const char* name) {
   };
 }
 
-// A hook of CRI-O could only let devices in after the runtime has made its rules; they would be
-// lost at a daemon-reload.
+// A CRI-O hook could only allow devices after the runtime has set its rules; a daemon-reload would
+// drop them.
 Status TakeCrioMode(Flags& flags, const std::string& value) {
   if (value != "config" && value != "hook") {
     return Fail(ErrorKind::kInvalid, format("\"{}\" is none of config, hook", value));
@@ -86,8 +86,8 @@ Status TakeDeviceNodes(Flags& flags, const std::string& value) {
   return {};
 }
 
-// The root file on disk is the only source here: what a command prints is migrated to another
-// schema, and holds defaults that nobody wrote (users' nodes went NotReady of it).
+// The root file on disk is the only source here: a command's output is migrated to another schema,
+// and contains defaults (users' nodes became NotReady because of that).
 Status TakeConfigSource(Flags& flags, const std::string& value) {
   for (const std::string& source : Parts(value)) {
     if (source.starts_with("file=")) {
@@ -108,7 +108,7 @@ Status TakeNriIndex(Flags& flags, const std::string& value) {
   return {};
 }
 
-// NVIDIA's installer reads it and nothing uses it; what can't be read is refused all the same.
+// NVIDIA's installer parses it and does not use it; an invalid value is still rejected.
 Status TakeOverride(Flags& flags, const std::string& value) {
   TRY_ASSIGN(const Json json, ParseJson(value));
   if (!json.is_object()) {
@@ -132,7 +132,7 @@ void AddProgram(FlagSet& set, Flags& flags) {
             "the programs go into its folder toolkit");
   set.Value("--toolkit-source-root", flags.source_root, {"TOOLKIT_SOURCE_ROOT"},
             "the folder of this image that has the programs");
-  // NVIDIA's artifacts come as deb or rpm; here static programs serve every distribution.
+  // NVIDIA's artifacts come as deb or rpm; here static programs run on every distribution.
   set.Unused("--toolkit-package-type", {"TOOLKIT_PACKAGE_TYPE"})
       ->check(CLI::IsMember({"auto", "deb", "rpm"}));
   set.Custom("--pid-file", Into(flags, TakePidFile), {"TOOLKIT_PID_FILE", "PID_FILE"},
@@ -166,7 +166,7 @@ void AddDriver(FlagSet& set, Flags& flags) {
              "with CDI: control, none");
 }
 
-// Of config.toml, which the NVIDIA runtimes read.
+// For config.toml, which the NVIDIA runtimes read.
 void AddNvidiaRuntimes(FlagSet& set, Flags& flags) {
   set.Value("--nvidia-container-runtime.debug,--nvidia-container-runtime-debug",
             flags.runtime_debug, {"NVIDIA_CONTAINER_RUNTIME_DEBUG"}, "a log file");
@@ -221,7 +221,7 @@ void AddContainerRuntime(FlagSet& set, Flags& flags) {
              "containerd, crio, docker");
   set.Value("--config", flags.runtime_config,
             {"RUNTIME_CONFIG", "CONTAINERD_CONFIG", "DOCKER_CONFIG"}, "default: found");
-  // The same file as a container and as the host spells it. Paths here are the host's, so that the
+  // The same file as spelled in a container and on the host. Paths here are the host's, so the
   // second counts.
   set.Value("--drop-in-config", flags.drop_in_config, {"RUNTIME_DROP_IN_CONFIG"}, "");
   set.Value("--drop-in-config-host-path", flags.drop_in_config,
@@ -252,7 +252,7 @@ void AddContainerRuntime(FlagSet& set, Flags& flags) {
 }
 
 void AddFlags(FlagSet& set, Flags& flags) {
-  // Of these two an empty variable is a value; elsewhere it is as none.
+  // For these two an empty variable is a value; elsewhere it counts as unset.
   if (EnvironmentVariable("CDI_OUTPUT_DIR") == "") {
     flags.cdi_output_dir.clear();
   }
@@ -303,7 +303,7 @@ Result<std::optional<CleanupFlags>> ParseCleanupFlags(int argc, const char* cons
     return std::nullopt;
   }
   TRY(Complete(flags.toolkit));
-  // The variable is the toolkit's alone.
+  // Only the toolkit has this variable.
   flags.wait = std::find(argv, argv + argc, std::string_view("--no-daemon")) == argv + argc;
   return flags;
 }

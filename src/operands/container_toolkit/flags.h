@@ -13,25 +13,25 @@ namespace gantry::container_toolkit {
 inline constexpr char kProgram[] = "nvidia-ctk-installer";
 inline constexpr char kCleanupProgram[] = "host-cleanup";
 
-// What the toolkit is told by flags and environment; names and defaults are NVIDIA's, but for two:
-// an image's environment variable gives no GPU to an unprivileged container, and the default
-// runtime is left alone, unless switched on. Paths are host paths.
+// The toolkit's flags and environment; names and defaults are NVIDIA's, with two exceptions: unless
+// enabled, an image's environment variable gives no GPU to an unprivileged container, and the
+// default runtime is not changed. Paths are host paths.
 struct Flags {
   bool no_daemon = false;
   bool no_runtime_config = false;
-  bool nri_plugin = false;  // then the runtime's configuration is left alone
-  int nri_index = 10;       // 0 to 99: among other plugins
+  bool nri_plugin = false;  // then the runtime's configuration is not changed
+  int nri_index = 10;       // 0 to 99: its order among the plugins
   std::string nri_socket = "/var/run/nri/nri.sock";
   std::string nri_namespace;                           // the operator's; needed with nri_plugin
-  std::vector<std::string> nri_management_namespaces;  // further ones that may have every GPU
+  std::vector<std::string> nri_management_namespaces;  // further ones whose pods may get every GPU
   std::string runtime = "containerd";
-  std::string install_dir = "/usr/local/nvidia";  // the programs lie in <this>/toolkit
-  std::string source_root = "/opt/gantry";  // in this image: the folder that holds our programs
-  std::string driver_root;  // where a driver is looked for first; empty: as everywhere
-  std::string driver_install_dir = names::kDriverInstallDir;  // where a driver container's lies
-  // A container of the operator brings what is there, and says when it is ready.
+  std::string install_dir = "/usr/local/nvidia";  // the programs are in <this>/toolkit
+  std::string source_root = "/opt/gantry";        // in this image: the programs to install
+  std::string driver_root;  // the first root to search for a driver; empty: the usual order
+  std::string driver_install_dir = names::kDriverInstallDir;  // the root of a driver container
+  // A driver container of the operator installs that root, and reports when it is ready.
   bool with_driver_container = true;
-  std::string dev_root;  // instead of the driver's; empty: the driver's
+  std::string dev_root;  // overrides the driver's; empty: the driver's
   std::string runtime_debug;
   std::string runtime_log_level;
   std::string runtime_mode = "auto";
@@ -47,14 +47,14 @@ struct Flags {
   std::string drop_in_config;  // empty: 99-nvidia.toml in conf.d beside the root file
   std::string executable;      // empty: found
   std::string socket;          // empty: the one that the kubelet uses
-  std::string restart_mode;    // signal, systemd, none; empty: systemd where it runs the runtime
+  std::string restart_mode;    // signal, systemd, none; empty: systemd if it runs the runtime
   std::optional<bool> cdi_in_runtime;
   std::string host_root = "/host";
   std::string runtime_name = "nvidia";
   bool set_as_default = false;
   std::string runtime_type = "io.containerd.runc.v2";
   bool use_legacy_config = false;  // an empty configuration of containerd is of schema 1
-  // Where releases before put a hook for CRI-O; it goes.
+  // Where earlier releases put a hook for CRI-O, which is removed.
   std::string hooks_dir = "/usr/share/containers/oci/hooks.d";
   std::string hook_filename = "oci-nvidia-hook.json";
   std::string pid_file = "/run/nvidia/toolkit/toolkit.pid";
@@ -63,7 +63,7 @@ struct Flags {
   bool skip_mode_detection = true;
   std::vector<std::string> opt_in_features;  // features.<name> = true in config.toml
   bool ignore_errors = false;
-  std::vector<std::string> remarks;  // flags that are accepted and change nothing here
+  std::vector<std::string> remarks;  // accepted flags without effect
 };
 
 // Reads them, flags over variables; nothing after --help. kInvalid names the flag.
@@ -72,12 +72,12 @@ Result<std::optional<Flags>> ParseFlags(int argc, const char* const* argv);
 struct CleanupFlags {
   Flags toolkit;
   std::string done_file = "/tmp/clean";  // made once the host is as before; in this container
-  bool wait = true;                      // until SIGTERM, so that the pod is not started again
+  bool wait = true;                      // until SIGTERM, so that the pod is not restarted
 };
 // The same for host-cleanup.
 Result<std::optional<CleanupFlags>> ParseCleanupFlags(int argc, const char* const* argv);
 
-// Whose pods may ask the NRI plugin for management devices.
+// Namespaces whose pods may request management devices from the NRI plugin.
 std::vector<std::string> ManagementNamespaces(const Flags& flags);
 
 }  // namespace gantry::container_toolkit

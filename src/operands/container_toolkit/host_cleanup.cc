@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leaving a host as it was found: the journal is replayed backwards, then the files go that the
-// other operands made for each other, then their folders if nothing of others is in them.
+// How is a host restored? The journal is undone backwards, then the files that the operands made
+// for each other are removed, then their folders if these contain nothing else.
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>
@@ -39,8 +39,8 @@ namespace {
 constexpr std::array kDocuments = {"k8s.device-plugin.nvidia.com-", "management.nvidia.com-",
                                    "nvidia.com-cuda."};
 constexpr char kPidFile[] = "/run/nvidia/toolkit/toolkit.pid";
-// Folders that the pods' volumes made or that the status files lie in, deepest first. (/dev/log is
-// one on a node without syslog on which a driver's container ran.)
+// Folders that the pods' volumes made, and the status files' folders, deepest first. (/dev/log is
+// one on a node without syslog after a driver container.)
 constexpr std::array kFolders = {"/run/nvidia/validations",
                                  "/run/nvidia/toolkit",
                                  "/run/nvidia/driver/lib/firmware",
@@ -70,7 +70,7 @@ Status RemoveMatching(const std::string& root, const std::string& folder,
   return {};
 }
 
-// An empty folder only; what is mounted or filled by others stays.
+// Only an empty folder; mounts and other owners' files stay.
 void RemoveFolder(const std::string& root, const std::string& folder) {
   if (const auto here = ResolveInRoot(root, folder)) {
     ::rmdir(here->c_str());
@@ -84,8 +84,8 @@ bool IsMountPoint(const std::string& path) {
          here.st_dev != above.st_dev;
 }
 
-// What the MPS control daemon leaves for the containers that it served. Its mount is the host's,
-// and ends only where the host's first process sees it.
+// The MPS control daemon's files for its clients. Its mount is the host's, and must be unmounted in
+// the mount namespace of the host's first process.
 Status RemoveMps(const std::string& root) {
   const std::string folder = EnvironmentVariable("MPS_ROOT").value_or("/run/nvidia/mps");
   TRY_ASSIGN(const std::string here, ResolveInRoot(root, folder));
@@ -113,7 +113,7 @@ Status RemoveMps(const std::string& root) {
   return {};
 }
 
-// What a driver container keeps for its next start.
+// A driver container's cache for its next start.
 Status RemoveDriverFiles(const std::string& root) {
   TRY_ASSIGN(const std::string cache, ResolveInRoot(root, names::kDriverCacheDir));
   std::error_code kept;
@@ -130,7 +130,7 @@ Status RemoveExporterState(const std::string& root) {
   return {};
 }
 
-// Copies of CUDA; containers that have one mounted lose it.
+// Copies of CUDA; running containers with one mounted lose it.
 Status RemoveCuda(const std::string& root) {
   TRY_ASSIGN(const std::string here, ResolveInRoot(root, names::kCudaRoot));
   std::error_code failed;
@@ -159,7 +159,7 @@ Status RemoveOperandFiles(const std::string& root) {
            name == names::kToolkitCdi;
   }));
   TRY_ASSIGN(const std::string pid_file, ResolveInRoot(root, kPidFile));
-  TRY(host::RemoveFile(pid_file));  // of a toolkit that was killed
+  TRY(host::RemoveFile(pid_file));  // of a killed toolkit
   for (const char* folder : kFolders) {
     RemoveFolder(root, folder);
   }

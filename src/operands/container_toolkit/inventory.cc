@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What does the driver say of this node's GPUs? Asked when the driver or its device nodes changed,
-// so that what runs at a container start need not ask.
+// What does the driver report about this node's GPUs? It is asked when the driver or its device
+// nodes change, so that a container start need not ask.
 #include "operands/container_toolkit/inventory.h"
 
 #include <chrono>

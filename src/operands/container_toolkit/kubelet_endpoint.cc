@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kubelet says which runtime counts, each distribution in its own way: a flag (kubeadm, RKE2,
-// k0s), a key of its configuration file, a file of arguments (MicroK8s), or, in k3s, nothing: there
-// the socket's place is part of the program.
+// Which container runtime does the kubelet use? Each distribution sets it in its own way: a flag
+// (kubeadm, RKE2, k0s), a key of its configuration file, a file of arguments (MicroK8s), or, in
+// k3s, nothing: there the socket's path is built in.
 #include "operands/container_toolkit/kubelet_endpoint.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ std::string WithoutScheme(std::string_view endpoint) {
   return endpoint.starts_with("/") ? std::string(endpoint) : "";
 }
 
-// A plain key of a YAML or JSON file: a path needs no more of either than quotes taken off.
+// A plain key of a YAML or JSON file: for a path, removing quotes is enough.
 std::string ValueInFile(std::string_view config, std::string_view name) {
   for (const std::string& line : Split(config, '\n')) {
     const size_t key = line.find(name);
@@ -41,7 +41,7 @@ std::string ValueInFile(std::string_view config, std::string_view name) {
   return "";
 }
 
-// MicroK8s's file as words of a command line.
+// MicroK8s's file as arguments of a command line.
 std::vector<std::string> WordsOf(const std::string& program, std::string_view arguments) {
   std::vector<std::string> words = {program};
   for (const std::string& line : Split(arguments, '\n')) {
@@ -52,7 +52,7 @@ std::vector<std::string> WordsOf(const std::string& program, std::string_view ar
   return words;
 }
 
-// The program's name. A process that wrote its own title has it all in one word.
+// The program's name. A process that set its own title has everything in one argument.
 std::string NameOf(const std::vector<std::string>& words) {
   return words.empty() ? "" : BaseName(words[0].substr(0, words[0].find(' ')));
 }
@@ -72,7 +72,7 @@ std::string CriSocket(const std::vector<std::string>& words, std::string_view co
   if (name == "kubelite") {
     const std::string given =
         WithoutScheme(OptionValue(WordsOf(name, microk8s_arguments), {kFlag}));
-    // As a rule it is ${SNAP_COMMON}/run/containerd.sock.
+    // Usually ${SNAP_COMMON}/run/containerd.sock.
     return given.empty() ? "/var/snap/microk8s/common/run/containerd.sock" : given;
   }
   if (name == "k3s" || name == "k3s-server" || name == "k3s-agent") {

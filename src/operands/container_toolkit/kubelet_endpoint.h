@@ -13,12 +13,12 @@ namespace gantry::container_toolkit {
 std::string KubeletConfigPath(const std::vector<std::string>& words);
 
 // The host path of the CRI socket, from the command line of the kubelet or of the program that
-// holds it (k3s, MicroK8s's kubelite), its configuration file and, of MicroK8s, the file with its
-// arguments; empty: they don't say.
+// contains it (k3s, MicroK8s's kubelite), its configuration file and, for MicroK8s, the file with
+// its arguments; empty: none of them has it.
 std::string CriSocket(const std::vector<std::string>& words, std::string_view config,
                       std::string_view microk8s_arguments);
 
-// Whether the kubelet's cgroup driver is systemd, by the same.
+// Whether the kubelet's cgroup driver is systemd, from the same sources.
 bool UsesSystemdCgroups(const std::vector<std::string>& words, std::string_view config,
                         std::string_view microk8s_arguments);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which CDI devices does a container get by its pod's annotations? Whoever may annotate a pod may
-// ask, so the devices that are every GPU of a node are for the operator's namespace and those that
-// an administrator adds.
+// Which CDI devices does a container get by its pod's annotations? Every user who may annotate a
+// pod may request devices, so devices with every GPU of a node are only for the operator's
+// namespace and those that an administrator adds.
 #include "operands/container_toolkit/nri_devices.h"
 
 #include <algorithm>

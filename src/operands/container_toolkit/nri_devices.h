@@ -10,11 +10,12 @@ namespace gantry::container_toolkit {
 
 struct NriDecision {
   std::vector<std::string> devices;  // CDI names
-  std::vector<std::string> refused;  // asked for, but not for pods of this namespace
+  std::vector<std::string> refused;  // requested, but not allowed in this namespace
 };
 
-// What the annotations of a pod give one of its containers. The most specific annotation alone
-// counts. Management devices (every GPU of the node) are for pods of `management_namespaces` only.
+// The devices that a pod's annotations give one of its containers. Only the most specific
+// annotation counts. Management devices (every GPU of the node) are for pods of
+// `management_namespaces` only.
 NriDecision DevicesOf(const container::NriContainer& container,
                       const std::vector<std::string>& management_namespaces);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The connection of the NRI plugin: found by its socket, lost when the runtime restarts, made again
-// when the socket is made anew (inotify). A runtime that refuses is asked again after a while.
+// How does the NRI plugin stay connected? The connection is lost when the runtime restarts, and
+// made again when the socket reappears (inotify). If the runtime refuses it, it is retried later.
 #include "operands/container_toolkit/nri_plugin.h"
 
 #include <sys/socket.h>
@@ -28,7 +28,7 @@ using std::chrono::seconds;
 using std::chrono::steady_clock;
 
 constexpr char kName[] = "nvidia-container-toolkit";
-// As NVIDIA's plugin: after a connection that failed although the socket is there.
+// As NVIDIA's plugin: after a failed connection to an existing socket.
 constexpr seconds kTryAgain(2);
 
 Result<Fd> Connect(const std::string& path) {
@@ -108,7 +108,7 @@ class Connection {
   const int stop_fd_;
 };
 
-// Says a line once, until another one.
+// Logs a line once, until a different one.
 class Teller {
  public:
   void Say(const std::string& line) {
@@ -142,7 +142,7 @@ void Run(const Flags& flags, int stop_fd) {
       return;
     }
     teller.Say(served.error().message);
-    // Without a socket there is nothing to try until it is made.
+    // Without a socket, wait until it is made.
     const bool absent = served.error().kind == ErrorKind::kNotFound && watcher.has_value();
     const auto again =
         absent ? std::nullopt : std::optional<SteadyTime>(steady_clock::now() + kTryAgain);

@@ -9,7 +9,7 @@
 namespace gantry::container_toolkit {
 
 // Keeps the toolkit registered as an NRI plugin of the host's container runtime while it lives, in
-// a thread of its own: a runtime waits two seconds for an answer and drops a plugin that is late.
+// a thread of its own: a runtime waits two seconds for a response and drops a plugin that is late.
 // Make it after host::Signals.
 class NriPlugin {
  public:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One toolkit a host, seen by the lock that NVIDIA's installer takes too.
+// Does another toolkit run on this host? The lock that NVIDIA's installer also takes shows it.
 #include "operands/container_toolkit/pid_file.h"
 
 #include <fcntl.h>

@@ -8,7 +8,7 @@
 
 namespace gantry::container_toolkit {
 
-// The file that says which process is a host's toolkit: locked while it runs, gone afterwards.
+// The file with the pid of a host's toolkit: locked while it runs, removed afterwards.
 class PidFile {
  public:
   // `path` is a host path; its folder is made. kConflict: another toolkit holds it.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Is it a repair, or one half of a quarrel?
+// Is it a repair, or a conflict with another writer?
 #include "operands/container_toolkit/repair_pace.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ std::optional<std::chrono::seconds> RetryAfter(ErrorKind kind) {
     case ErrorKind::kInvalid:
     case ErrorKind::kUnsupported:
       return std::nullopt;
-    case ErrorKind::kTimeout:  // under load; or an engine that takes long, restarted by the attempt
+    case ErrorKind::kTimeout:  // under load; or a slow engine that the attempt restarted
     case ErrorKind::kDenied:
       return std::chrono::seconds(60);
     case ErrorKind::kNotFound:

@@ -12,11 +12,11 @@
 
 namespace gantry::container_toolkit {
 
-// When what failed is tried again although nothing was seen to change; nothing: not before.
+// When a failure is retried without a change; nothing: only after a change.
 std::optional<std::chrono::seconds> RetryAfter(ErrorKind kind);
 
-// Two who each put the other's edit right would do so for ever, and restart the container runtime
-// each time. Who is one of them finds out here, by what it did to one thing within a minute.
+// Two programs that each revert the other's edit would do so for ever, and restart the container
+// runtime each time. This detects it by the number of own writes within a minute.
 class RepairPace {
  public:
   static constexpr int kWrites = 20;   // of one file
@@ -26,7 +26,7 @@ class RepairPace {
   void Wrote(const std::vector<std::string>& paths, SteadyTime now);
   void Restarted(SteadyTime now);
 
-  // Until when to leave things as they are; `now` if nothing was done too often.
+  // Until when to pause; `now` if nothing was done too often.
   [[nodiscard]] SteadyTime NextAt(SteadyTime now) const;
 
  private:

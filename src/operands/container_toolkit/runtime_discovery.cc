@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finding the engine that counts. The kubelet is whoever serves its own socket, whatever the
-// program is called: in k3s and MicroK8s it is part of a larger one.
+// Which container engine runs the node's pods? The kubelet is found as the process that serves its
+// own socket, whatever its program: in k3s and MicroK8s it is part of a larger one.
 #include "operands/container_toolkit/runtime_discovery.h"
 
 #include <unistd.h>
@@ -41,12 +41,12 @@ std::vector<std::string> UsualSockets(const std::string& engine) {
 }
 
 struct Kubelet {
-  std::string socket;  // of the engine; empty: there is no kubelet, or it doesn't say
+  std::string socket;  // of the engine; empty: there is no kubelet, or its socket is not configured
   bool uses_systemd = false;
 };
 
-// kUnavailable: it is about to start, and to guess which engine it will use could change another
-// one's files.
+// kUnavailable: it is about to start, and a guess at its engine could change another engine's
+// files.
 Result<Kubelet> FindKubelet(const Flags& flags) {
   Kubelet says;
   Status starting;
@@ -73,14 +73,15 @@ Result<Kubelet> FindKubelet(const Flags& flags) {
   return says;
 }
 
-// Its own mount namespace is the host's as a rule; where it is ours, the path has our prefix.
+// Its mount namespace is usually the host's; if it is this container's, the path has the prefix of
+// the mount.
 Result<std::string> ProgramOf(const Flags& flags, const FoundRuntime& found) {
   if (flags.executable.starts_with("/")) {
     return flags.executable;
   }
   TRY_ASSIGN(const std::string path, host::ProgramPath(found.process.pid));
   std::string program = WithoutRoot(flags.host_root, path).value_or(path);
-  // k3s is one file with many names: which of its programs runs is told by the name alone.
+  // k3s is one file with many names: only the name tells which of its programs runs.
   const std::string name = found.engine == "docker" ? "dockerd" : found.engine;
   if (const std::string named = JoinPath(ParentOf(program), name);
       BaseName(program) != name && ::access(Here(flags, named).c_str(), X_OK) == 0) {
@@ -89,7 +90,7 @@ Result<std::string> ProgramOf(const Flags& flags, const FoundRuntime& found) {
   return program;
 }
 
-// Docker's socket may be listened on by systemd, and is not the one that the kubelet asks.
+// systemd may listen on Docker's socket, and the kubelet does not use it.
 Status FindDocker(const Flags& flags, FoundRuntime& found) {
   if (BaseName(found.socket) != BaseName(kDockerSocket)) {
     found.socket = kDockerSocket;
@@ -119,7 +120,7 @@ Result<FoundRuntime> FindRuntime(const Flags& flags) {
   Result<host::ProcessId> peer = Fail(ErrorKind::kNotFound, "find the container runtime");
   for (const std::string& socket : sockets) {
     auto serves = host::SocketPeer(Here(flags, socket));
-    // One that is there and can't be used says more than those that are not there.
+    // The error of an existing unusable one is more useful than those of missing ones.
     if (serves || peer.error().kind == ErrorKind::kNotFound) {
       peer = std::move(serves);
       found.socket = socket;

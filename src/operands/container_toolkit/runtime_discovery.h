@@ -10,7 +10,7 @@
 
 namespace gantry::container_toolkit {
 
-// The container engine that runs a node's pods, as it runs now.
+// The running container engine of a node's pods.
 struct FoundRuntime {
   std::string engine;  // "containerd", "crio" or "docker"
   std::string socket;  // host path
@@ -21,8 +21,8 @@ struct FoundRuntime {
   std::vector<std::string> remarks;
 };
 
-// By the socket that was given, else by the one that the kubelet uses, else by the engines' usual
-// ones; the rest by the process that serves it. kUnavailable: nobody serves it now.
+// By the given socket, else by the kubelet's, else by the engines' default ones; the rest from the
+// process that serves it. kUnavailable: no process serves it now.
 Result<FoundRuntime> FindRuntime(const Flags& flags);
 
 }  // namespace gantry::container_toolkit

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which configuration has the engine read, and what does it serve? The journal keeps, for the
-// process (pid and start time), a fingerprint of its effective configuration.
+// Which configuration has the engine read, and which handlers does it serve? The journal keeps, for
+// the process (pid and start time), a fingerprint of its effective configuration.
 #include "operands/container_toolkit/runtime_notes.h"
 
 #include <algorithm>

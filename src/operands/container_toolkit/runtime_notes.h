@@ -12,17 +12,18 @@
 #include "host/processes.h"
 #include "operands/container_toolkit/flags.h"
 
-// What the journal knows of an engine: notes by name, and how they are read.
+// The journal's notes on an engine, by name, and their readers.
 namespace gantry::container_toolkit {
 
 inline constexpr char kRunning[] =
     "runtime-running";  // "<pid> <start time> <fingerprint>[ pending]"
 inline constexpr char kRefused[] = "runtime-refused";  // fingerprint of what was rolled back
-inline constexpr char kDropIn[] = "drop-in";           // host paths of ours, a line each
-// "<engine> <socket> <handler>,...": what worked last. An empty handler: the default one is ours.
+inline constexpr char kDropIn[] = "drop-in";  // host paths of Gantry's drop-ins, a line each
+// "<engine> <socket> <handler>,...": the last working state. An empty handler: the default one is
+// Gantry's.
 inline constexpr char kServes[] = "runtime-serves";
 inline constexpr char kWithdrawn[] =
-    "runtime-withdrawn";  // when it was restarted without ours, Unix ms
+    "runtime-withdrawn";  // when it was restarted without Gantry's part, Unix ms
 inline constexpr std::string_view kPending = " pending";
 
 std::string Fingerprint(const std::string& text);
@@ -35,17 +36,17 @@ struct Served {
   std::string socket;  // host path
   std::vector<std::string> handlers;
 };
-// What worked last; without an engine if nothing did.
+// The last working state; without an engine if there was none.
 Served ServedBefore(const host::Journal& journal);
 
 bool HasAll(const std::vector<std::string>& present, const std::vector<std::string>& wanted);
-// CRI-O tells its handlers since 1.30; before, its own program has shown that it has them.
+// CRI-O reports its handlers since 1.30; before, its own program has confirmed them.
 bool Has(const std::string& engine, const container::CriStatus& status,
          const std::vector<std::string>& handlers);
 
 std::optional<WallTime> WithdrawnAt(const host::Journal& journal);
 
-// How ours is taken out of a file that somebody edited since. `flags` outlives it.
+// How Gantry's part is removed from a file that was edited since. `flags` outlives it.
 host::Journal::TakeOut TakeOut(const Flags& flags, const host::Journal& journal);
 
 }  // namespace gantry::container_toolkit

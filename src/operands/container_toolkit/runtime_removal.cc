@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How does an engine lose NVIDIA's runtimes, and when may the program go that containers run by?
+// How are NVIDIA's runtimes removed from an engine, and when may the program that containers run
+// with be deleted?
 #include <algorithm>
 #include <utility>
 
@@ -16,7 +17,8 @@ using std::chrono::seconds;
 
 constexpr seconds kUsersWithin(1);
 
-// All that containers need when they end: the runtime's program, its other names, its config.toml.
+// Everything that containers need when they end: the runtime's program, its other names, its
+// config.toml.
 Result<host::Journal::Which> OfTheProgram(const Flags& flags, const host::Journal& journal) {
   TRY_ASSIGN(const std::string folder, journal.Resolve({.kind = host::Change::Kind::kDirectory,
                                                         .path = ToolkitDir(flags),
@@ -33,8 +35,8 @@ host::Journal::Which Not(host::Journal::Which which) {
 
 }  // namespace
 
-// Which pods need the runtime's program until they have ended; empty: none. Those of the default
-// handler do that are older than `withdrawn`: since then it is the engine's own.
+// Which pods need the runtime's program until they end; empty: none. Among those of the default
+// handler only the ones older than `withdrawn`: since then that handler is the engine's own.
 std::string RuntimeSetup::Users(const std::vector<std::string>& handlers,
                                 std::optional<WallTime> withdrawn) const {
   if (handlers.empty()) {
@@ -59,8 +61,8 @@ std::string RuntimeSetup::Users(const std::vector<std::string>& handlers,
   return pods.empty() ? "" : format("containers run by it: {}{}", Join(pods, ", "), more);
 }
 
-// Takes back what `which` chooses and has the engine run without it; why it runs with it still, if
-// it does.
+// Undoes what `which` selects and makes the engine run without it; returns why it still runs with
+// it, if it does.
 Result<std::string> RuntimeSetup::Withdraw(host::Journal& journal,
                                            const host::Journal::Which& which, Outcome& outcome) {
   if (!journal.Note(kRunning).starts_with(RunningPrefix())) {

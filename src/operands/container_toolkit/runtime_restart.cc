@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How does an engine read its files again, and when has it? Starts of containers that are under way
-// end first; then the engine's unit, its process or its supervisor is asked.
+// How does an engine reload its files, and when has it? Pending container starts end first; then
+// the engine's systemd unit, its process or its supervisor reloads it.
 #include <signal.h>
 
 #include <algorithm>
@@ -35,8 +35,8 @@ Result<host::ProcessId> RuntimeSetup::RestartAndWait(const std::vector<std::stri
     TRY(Restart(found_.process));
   }
   const auto deadline = steady_clock::now() + AnswerWithin();
-  // Being told when the socket is made anew saves some milliseconds; a host without a free inotify
-  // instance is no reason to give up a configuration that works.
+  // A watch on the socket saves some milliseconds; a host without a free inotify instance is no
+  // reason to abandon a working configuration.
   auto watcher = host::Watcher::Create();
   const Status watching = watcher
                               ? watcher->Add(Here(found_.socket), host::Watcher::For::kExistence)
@@ -45,7 +45,7 @@ Result<host::ProcessId> RuntimeSetup::RestartAndWait(const std::vector<std::stri
     log::Warning("{}; {} is asked again and again instead", watching.error().message,
                  found_.engine);
   }
-  std::string missing = "nobody serves its socket";
+  std::string missing = "no process serves its socket";
   while (steady_clock::now() < deadline) {
     const auto left = std::chrono::duration_cast<milliseconds>(deadline - steady_clock::now());
     const auto now = Answers(found_.process, handlers, left);
@@ -64,7 +64,7 @@ Result<host::ProcessId> RuntimeSetup::RestartAndWait(const std::vector<std::stri
               format("wait for {}: {} after {} s", found_.engine, missing, AnswerWithin().count()));
 }
 
-// The kubelet would see its call end with EOF, and start the container a second time.
+// The kubelet's call would end with EOF, and it would start the container a second time.
 void RuntimeSetup::LetStartsFinish() const {
   const auto deadline = steady_clock::now() + container::kStartTakes;
   const WallTime begin = std::chrono::system_clock::now();
@@ -76,7 +76,7 @@ void RuntimeSetup::LetStartsFinish() const {
       host::WaitReadable({}, steady_clock::now() + kAskAgain);
       starts = StartsUnderWay(begin, kStartsWithin);
     } while (starts && !starts->empty() && steady_clock::now() < deadline);
-    // A container runs before whoever asked for it is told so.
+    // A container runs before its start call returns.
     host::WaitReadable({}, steady_clock::now() + kAnswerTakes);
   }
   if (!starts) {
@@ -113,7 +113,7 @@ Result<host::ProcessId> RuntimeSetup::Answers(const host::ProcessId& before,
   return peer;
 }
 
-// The systemd unit that runs it, from its cgroup; empty without systemd.
+// Its systemd unit, from its cgroup; empty without systemd.
 std::string RuntimeSetup::SystemdUnit(const host::ProcessId& process) const {
   const auto systemd = host::Inspect(Here("/run/systemd/system"));
   if (!systemd || systemd->kind != host::FileKind::kDirectory) {

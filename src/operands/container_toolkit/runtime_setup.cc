@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is the same for every engine: try out, write through the journal, restart if need be, ask,
-// take back. Whether a restart is needed is told by what the running process has read: the journal
-// keeps, for the process (pid and start time), a fingerprint of its effective configuration, so
-// that a repaired drop-in or a restart of the toolkit costs none. It is noted as pending before the
-// first file changes: whoever is killed in between leaves word that a restart may be due.
+// How is any engine configured? By a trial, a write through the journal, a restart if needed, a
+// check, and an undo after a failure. The configuration that the running process has read decides
+// whether it must restart: the journal keeps a fingerprint of it, by pid and start time, so that a
+// repaired drop-in or a restart of the toolkit restarts no engine. The journal marks it as pending
+// before the first file changes, so that a killed toolkit leaves a record of a restart that may be
+// due.
 #include "operands/container_toolkit/runtime_setup.h"
 
 #include <algorithm>
@@ -59,7 +60,7 @@ Result<RuntimeSetup::Outcome> RuntimeSetup::Install(host::Journal& journal) {
   outcome.remarks.insert(outcome.remarks.end(), wanted.remarks.begin(), wanted.remarks.end());
   if (wanted.changes.empty()) {
     TRY(NoteServing(journal, wanted));
-    return outcome;  // somebody else gave it all that is wanted
+    return outcome;  // another tool has already configured everything
   }
   std::string asked = flags_.restart_mode;
   for (const host::Change& change : wanted.changes) {
@@ -67,7 +68,7 @@ Result<RuntimeSetup::Outcome> RuntimeSetup::Install(host::Journal& journal) {
   }
   asked = Fingerprint(asked);
   if (journal.Note(kRefused) == asked) {
-    TRY(TakeBack(journal, wanted));  // whoever noted it may have been killed before
+    TRY(TakeBack(journal, wanted));  // a killed toolkit may have left it
     return Fail(ErrorKind::kInvalid,
                 format("configure {}: it did not come back with this configuration before; "
                        "change it or its files to have it tried again",
@@ -78,7 +79,7 @@ Result<RuntimeSetup::Outcome> RuntimeSetup::Install(host::Journal& journal) {
   const bool known = note.starts_with(RunningPrefix());
   if (in_place && known && !note.ends_with(kPending)) {
     TRY(NoteServing(journal, wanted));
-    return outcome;  // as it was left, and the runtime that was seen to have read it
+    return outcome;  // unchanged, and the runtime has read it
   }
   if (!in_place && !IsConfigured(journal)) {
     if (const auto answers = Answers({}, {}, kAskWithin); !answers) {
@@ -101,7 +102,7 @@ Result<RuntimeSetup::Outcome> RuntimeSetup::Install(host::Journal& journal) {
   TRY(journal.SetNote(kDropIn, wanted.drop_in));
   const Status restarted = RestartIfNeeded(journal, effective, wanted.handlers, outcome);
   if (!restarted) {
-    // First of all: whatever fails below, it is not tried again and again.
+    // First of all: whatever fails below is not retried in a loop.
     TRY(journal.SetNote(kRefused, asked));
     TRY(TakeBack(journal, wanted));
     return std::unexpected(
@@ -116,7 +117,7 @@ Result<RuntimeSetup::Outcome> RuntimeSetup::Install(host::Journal& journal) {
 
 Status RuntimeSetup::PutInPlace(host::Journal& journal, const Wanted& wanted, Outcome& outcome) {
   const std::string note = journal.Note(kRunning);
-  // A process that nothing is noted of has read what the files said until now.
+  // A process without a note has read the files as they were until now.
   const std::string read = note.starts_with(RunningPrefix())
                                ? WithoutPending(note)
                                : RunningNote(found_.process, Effective().value_or(""));
@@ -124,7 +125,7 @@ Status RuntimeSetup::PutInPlace(host::Journal& journal, const Wanted& wanted, Ou
   if (RestartsItself()) {
     LetStartsFinish();
   }
-  // Both places are ours until the one of before is empty.
+  // Both paths are Gantry's until the earlier one is empty.
   std::vector<std::string> drop_ins = drop_ins_;
   std::erase(drop_ins, wanted.drop_in);
   if (!wanted.drop_in.empty()) {
@@ -143,7 +144,7 @@ Status RuntimeSetup::NoteServing(host::Journal& journal, const Wanted& wanted) c
   return NoteHandlers(journal, handlers);
 }
 
-// Whether the process that runs has read the wanted configuration.
+// Whether the running process has read the wanted configuration.
 bool RuntimeSetup::HasRead(const host::Journal& journal, const std::string& effective,
                            const std::vector<std::string>& handlers) const {
   const std::string note = WithoutPending(journal.Note(kRunning));
@@ -151,10 +152,10 @@ bool RuntimeSetup::HasRead(const host::Journal& journal, const std::string& effe
     return true;
   }
   const bool since = !note.starts_with(RunningPrefix());
-  // One that others have read its files without a new process shows it by a handler that is new.
+  // An engine that was reloaded by others, without a new process, shows it by a new handler.
   const bool reloads = ReloadsInPlace() && flags_.restart_mode == "none" &&
                        !HasAll(ServedBefore(journal).handlers, handlers);
-  // Started since, by others: it has read our files, for it has what they say.
+  // Started since, by others: it has read Gantry's files, since it has their handlers.
   return (since || reloads) && Answers({}, handlers, seconds(2)).has_value();
 }
 
@@ -195,12 +196,12 @@ Status RuntimeSetup::TakeBack(host::Journal& journal, const Wanted& wanted) {
   }
   const auto now = FindRuntime(flags_);
   if (!now) {
-    return {};  // its supervisor tries again, and it finds the old files by itself
+    return {};  // its supervisor retries, and then it finds the old files
   }
   const bool lives_on =
       before.starts_with(format("{} {} ", now->process.pid, now->process.start_time));
   if (lives_on && !ReloadsInPlace()) {
-    return {};  // it has read nothing of ours
+    return {};  // it has read nothing of Gantry's
   }
   if (const Status done = Restart(now->process); !done) {
     log::Warning("{}", done.error().In("after its files were put back").message);

@@ -196,7 +196,7 @@ TEST_F(RuntimeSetupTest, ARestartThatFailsIsNotTriedForEver) {
   const auto first = Install();
   ASSERT_FALSE(first);
   EXPECT_THAT(first.error().message, HasSubstr("no systemctl"));
-  EXPECT_EQ(engine_.restarts, 1) << "the process has read nothing of ours";
+  EXPECT_EQ(engine_.restarts, 1) << "the process has read nothing of Gantry's";
   EXPECT_EQ(Get(kMain), "theirs\n");
   EXPECT_EQ(Get(kDropIn), "(absent)");
   const std::string journal = Get(std::string(kJournalFolder) + "/journal.json");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a would-be configuration lies while the engine's own program reads it: in /run of the host,
-// which no reboot keeps. There is one toolkit a host, so one name is enough, and what a killed one
-// left is found.
+// Where is a trial configuration while the engine's own program reads it? In /run of the host,
+// which a reboot clears. There is one toolkit a host, so one name is enough, and leftovers of a
+// killed one are found.
 #include "operands/container_toolkit/trial_folder.h"
 
 #include <sys/stat.h>

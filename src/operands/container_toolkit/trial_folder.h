@@ -7,11 +7,11 @@
 
 namespace gantry::container_toolkit {
 
-// A folder on the host for files that an engine's program shall try out; it goes with the object.
+// A folder on the host for an engine program's trial files; removed with the object.
 class TrialFolder {
  public:
   static Result<TrialFolder> Make(const std::string& host_root);
-  // Removes what a killed toolkit left there.
+  // Removes a killed toolkit's leftovers.
   static void RemoveLeft(const std::string& host_root);
   TrialFolder(TrialFolder&& other) noexcept;
   TrialFolder(const TrialFolder&) = delete;

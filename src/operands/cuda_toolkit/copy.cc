@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bringing CUDA to a node. A copy is made under another name and renamed once its bytes are on the
-// disk; its own name says what is in it, so that one that is there is not made again, and one that
-// was damaged is.
+// How is CUDA copied to a node? A copy is made under another name and renamed once its bytes are on
+// the disk. Its own name has a fingerprint of its content, so that an existing copy is not made
+// again, but a damaged one is.
 #include "operands/cuda_toolkit/copy.h"
 
 #include <fcntl.h>
@@ -46,7 +46,7 @@ std::string Shown(const std::vector<std::string>& names) {
 
 struct Found {
   std::string path;              // as this process spells it
-  std::vector<std::string> own;  // as links in it may spell it
+  std::vector<std::string> own;  // as its links may spell it
   std::string version;
 };
 
@@ -134,7 +134,7 @@ Result<Fd> Lock(const std::string& folder) {
   return fd;
 }
 
-// A copy that lacks something is out of the way, and goes once no container uses it.
+// An incomplete copy is renamed, and removed once no container uses it.
 Status PutAside(const std::string& path) {
   for (int number = 1;; ++number) {
     const std::string aside = format("{}.damaged-{}", path, number);
@@ -226,7 +226,7 @@ Result<Copied> CopyToolkit(const CopyRequest& request) {
   TRY(host::MakeDirectories(copies));
   TRY_ASSIGN(const Fd lock, Lock(copies));
   std::error_code failed;
-  fs::remove_all(JoinPath(copies, kUnfinished), failed);  // of one that was killed
+  fs::remove_all(JoinPath(copies, kUnfinished), failed);  // of a killed one
 
   TRY_ASSIGN(const Tree tree, ReadTree(found.path, found.own));
   const std::string name = format("{}-{}", found.version, FingerprintOf(tree));

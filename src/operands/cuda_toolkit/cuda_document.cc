@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What does a container get that asks for a release of CUDA? A CDI mount hides what the image has
-// at its place, so it goes where no image has a CUDA; what the image lacks is linked to it.
+// What does a container get that requests a release of CUDA? A CDI mount hides the image's files at
+// its path, so it uses a path where no image has CUDA; names that the image lacks are linked to it.
 #include "operands/cuda_toolkit/cuda_document.h"
 
 #include "base/paths.h"

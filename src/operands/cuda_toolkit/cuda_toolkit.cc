@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CUDA toolkits of a node: keeps the CDI document of those that lie in the CUDA root, and
-// removes what the policy no longer names once no container has it mounted. It sleeps until a file
-// changes, and looks once a minute while something waits for its removal.
+// Which CUDA toolkits does a node offer and keep? This loop writes the CDI document of those in the
+// CUDA root, and removes those that the policy no longer names once no container has them mounted.
+// It sleeps until a file changes, and checks once a minute while one waits for its removal.
 #include "operands/cuda_toolkit/cuda_toolkit.h"
 
 #include <CLI/CLI.hpp>
@@ -43,7 +43,7 @@ struct Arguments {
   std::string hook_path;
   std::string proc = "/proc";
   int rest_seconds = 60;
-  std::string lend;  // a folder for the program that copies; then nothing else is done
+  std::string lend;  // only copies the copying program into this folder, and ends
   std::string source_root = "/opt/gantry";
 };
 
@@ -96,8 +96,8 @@ Result<CudaRoot> ReadCudaRoot(const std::string& path) {
   return root;
 }
 
-// Those that a process has mounted, or that a CDI document other than `own` gives to containers
-// that start: the device plugin's.
+// The copies that a process has mounted, or that another CDI document than `own` gives to starting
+// containers: the device plugin's.
 Result<std::set<std::string>> UsedCopies(const std::string& proc, const std::string& cdi_dir,
                                          const std::string& own,
                                          const std::vector<std::string>& copies) {
@@ -105,7 +105,7 @@ Result<std::set<std::string>> UsedCopies(const std::string& proc, const std::str
   TRY_ASSIGN(const std::vector<std::string> processes, ListDirectory(proc));
   for (const std::string& name : processes) {
     if (name.find_first_not_of("0123456789") == std::string::npos) {
-      // One that ended meanwhile uses nothing.
+      // A process that has ended uses nothing.
       const auto mounts = ReadFile(format("{}/{}/mountinfo", proc, name));
       used.merge(MountedCopies(mounts.value_or(""), copies));
     }
@@ -119,7 +119,7 @@ Result<std::set<std::string>> UsedCopies(const std::string& proc, const std::str
   return used;
 }
 
-// Names of libraries in its folder under which programs ask for them.
+// Names under which programs load the libraries in its folder.
 OfferedCuda Describe(const std::string& release, const std::string& path,
                      const std::string& host_path) {
   OfferedCuda cuda{release, host_path, "lib64", {}};
@@ -172,7 +172,7 @@ class CudaToolkit {
   }
 
  private:
-  // True: something waits for its removal.
+  // True: one waits for its removal.
   Result<bool> Look() {
     TRY_ASSIGN(CudaRoot root, ReadCudaRoot(arguments_.cuda_root));
     TRY_ASSIGN(const std::set<std::string> used,
@@ -182,7 +182,7 @@ class CudaToolkit {
       TRY(host::RemoveFile(LinkPath(arguments_.cuda_root, release)));
       root.links.erase(release);
     }
-    // A mount of a copy that somebody removed would keep every container with a GPU from starting.
+    // With a mount of a removed copy no container with a GPU could start.
     std::erase_if(root.links, [&](const auto& link) {
       return std::ranges::find(root.copies, link.second) == root.copies.end();
     });
@@ -215,7 +215,8 @@ class CudaToolkit {
     return {};
   }
 
-  // A container that starts now may still have read the last document: copies go at the next look.
+  // A container that starts now may still use the previous document: copies are removed at the next
+  // check.
   Status Remove(const std::vector<std::string>& copies) {
     const auto now = std::chrono::steady_clock::now();
     std::erase_if(doomed_, [&](const auto& doomed) {
@@ -232,7 +233,7 @@ class CudaToolkit {
         return FailErrno("remove " + copy, failed.value());
       }
       doomed_.erase(doomed);
-      log::Info("removed {}, which nobody uses", copy);
+      log::Info("removed {}, which is unused", copy);
     }
     return {};
   }

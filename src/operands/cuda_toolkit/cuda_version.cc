@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which CUDA is it? NVIDIA's packages say it in version.json ("cuda": {"version": "12.4.1"}; some
+// Which CUDA is it? NVIDIA's packages have it in version.json ("cuda": {"version": "12.4.1"}; some
 // releases have a date for the patch) and in the runtime library's full name
-// (libcudart.so.12.4.127); an image may have the library alone.
+// (libcudart.so.12.4.127); an image may only have the library.
 #include "operands/cuda_toolkit/cuda_version.h"
 
 #include <algorithm>
@@ -50,7 +50,7 @@ Result<std::string> FromJson(const std::string& text) {
   return found;
 }
 
-// The release in a full name: "libcudart.so.12.4.127" is 12.4, and "libcudart.so.11.0" an
+// The release in a full name: "libcudart.so.12.4.127" is 12.4; "libcudart.so.11.0" only names an
 // interface.
 std::string FromRuntime(const std::vector<std::string>& names) {
   for (const std::string& name : names) {

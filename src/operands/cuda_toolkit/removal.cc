@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of CUDA goes from a node? What the policy no longer names, as soon as no container uses it:
-// each release takes some gigabytes of a disk that pods share.
+// Which CUDA copies are removed from a node? Those that the policy no longer names, once no
+// container uses them: each release takes some gigabytes of the disk that pods share.
 #include "operands/cuda_toolkit/removal.h"
 
 #include <algorithm>

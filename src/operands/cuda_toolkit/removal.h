@@ -9,28 +9,28 @@
 
 namespace gantry::cuda_toolkit {
 
-// Which of the copies a mount list (proc(5), /proc/PID/mountinfo) has mounted, whole or in part.
+// The copies that a mount list (proc(5), /proc/PID/mountinfo) contains, fully or in part.
 std::set<std::string> MountedCopies(std::string_view mountinfo,
                                     const std::vector<std::string>& copies);
 
-// Which of them a CDI document names.
+// The copies that a CDI document names.
 std::set<std::string> NamedCopies(std::string_view document,
                                   const std::vector<std::string>& copies);
 
-// What lies in the CUDA root.
+// The content of the CUDA root.
 struct CudaRoot {
-  std::map<std::string, std::string> links;  // release -> the copy that counts
+  std::map<std::string, std::string> links;  // release -> the current copy
   std::vector<std::string> copies;           // by name
 };
 
 struct Removal {
-  std::vector<std::string> releases;  // whose links go
-  std::vector<std::string> copies;    // that go; nothing names them after the links have gone
-  bool waits = false;                 // a copy that nothing names is still used
+  std::vector<std::string> releases;  // whose links are removed
+  std::vector<std::string> copies;    // to remove after the links
+  bool waits = false;                 // an unnamed copy is still used
 };
 
-// A release stays while the policy names it or its copy is used, a copy while a release that stays
-// leads to it or it is used itself.
+// A release stays while the policy names it or its copy is used; a copy stays while it is used or
+// the current one of a release that stays.
 Removal WhatToRemove(const CudaRoot& root, const std::set<std::string>& used,
                      std::string_view release);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When are two copies the same? No byte of some gigabytes is read for it: names, sizes, times and
-// targets decide, as with rsync.
+// When are two copies equal? Decided by names, sizes, times and targets, as in rsync, without
+// reading gigabytes of content.
 #include "operands/cuda_toolkit/tree.h"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ std::string FingerprintOf(const Tree& tree) {
   for (const TreeEntry& entry : tree) {
     text += format("{} {} {} {} {}", static_cast<int>(entry.kind), entry.size, entry.modified,
                    entry.executable, entry.path);
-    // No name holds a null byte.
+    // No name contains a null byte.
     text.append(1, '\0').append(entry.target).append(1, '\0');
   }
   const std::string whole = host::Fingerprint(text);

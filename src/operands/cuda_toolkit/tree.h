@@ -7,7 +7,7 @@
 
 namespace gantry::cuda_toolkit {
 
-// One thing below a folder that is copied.
+// An entry below a folder to copy.
 struct TreeEntry {
   enum class Kind { kFolder, kFile, kLink };
   Kind kind = Kind::kFile;
@@ -18,18 +18,18 @@ struct TreeEntry {
   std::string target = {};  // of a link
   bool operator==(const TreeEntry&) const = default;
 };
-using Tree = std::vector<TreeEntry>;  // by path, so a folder stands before what is in it
+using Tree = std::vector<TreeEntry>;  // by path, so a folder comes before its content
 
-// The target that a link of the copy has. `own`: paths by which the folder is called where it comes
-// from ("/usr/local/cuda-12.4"); a target below one of them becomes relative, so that it leads into
-// the copy.
+// The target of a link in the copy. `own`: the folder's paths in its source
+// ("/usr/local/cuda-12.4"); a target below one of them becomes relative, so that it leads into the
+// copy.
 std::string TargetInCopy(std::string_view link, std::string_view target,
                          const std::vector<std::string>& own);
 
-// The same for trees with the same names, sizes, times and targets, and for no others.
+// Equal exactly for trees with equal names, sizes, times and targets.
 std::string FingerprintOf(const Tree& tree);
 
-// Bytes that its files take.
+// The size of its files in bytes.
 long long SizeOf(const Tree& tree);
 
 }  // namespace gantry::cuda_toolkit

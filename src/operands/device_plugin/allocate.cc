@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What does a container get for the devices that the kubelet chose? The wire forms are NVIDIA's:
-// CDI names in the kubelet's own field and in an annotation, NVIDIA_VISIBLE_DEVICES for the runtime
-// hook, or volume mounts of /dev/null. Several shares of one GPU name it once.
+// What does a container get for the devices that the kubelet allocated? The wire forms are
+// NVIDIA's: CDI names in the kubelet's own field and in an annotation, NVIDIA_VISIBLE_DEVICES for
+// the runtime hook, or volume mounts of /dev/null. Several shares of one GPU name it once.
 #include "operands/device_plugin/allocate.h"
 
 #include <algorithm>
@@ -20,8 +20,8 @@ constexpr char kVolumeRoot[] = "/var/run/nvidia-container-devices";
 using Units = std::vector<const Unit*>;
 using Names = std::vector<std::string>;
 
-// FNV-1a: the same devices give the same annotation, another set another one, so that annotations
-// of two resources in one container don't collide.
+// FNV-1a: equal sets of devices give equal annotations, different sets different ones, so that
+// annotations of two resources in one container don't collide.
 std::string Fingerprint(const Names& names) {
   uint64_t hash = 0xcbf29ce484222325U;
   for (const auto& name : names) {
@@ -85,7 +85,7 @@ void AddMps(const Settings& settings, const Resource& resource, kubelet::Allocat
       {.container_path = "/dev/shm", .host_path = JoinPath(settings.mps_root, kMpsShm)});
 }
 
-// NVIDIA's runtime reads these; CDI devices of the same name stand beside them.
+// NVIDIA's runtime reads these; in addition to CDI devices of the same name.
 void AddModes(const Settings& settings, kubelet::Allocation& allocation) {
   for (const auto& [mode, variable] :
        {std::pair{"gdrcopy", "NVIDIA_GDRCOPY"}, {"gds", "NVIDIA_GDS"}, {"mofed", "NVIDIA_MOFED"}}) {
@@ -112,7 +112,7 @@ void AddDeviceNodes(const Settings& settings, const Beside& beside, const Units&
     const kubelet::DeviceSpec spec{.container_path = path,
                                    .host_path = JoinPath(settings.driver.dev_root, path),
                                    .permissions = "rw"};
-    // MIG devices of one GPU have its node in common.
+    // MIG devices of one GPU share its node.
     if (std::ranges::find(allocation.devices, spec) == allocation.devices.end()) {
       allocation.devices.push_back(spec);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How does the container runtime learn what a GPU's name in an Allocate answer stands for? By a CDI
-// document, which must be there before the first device is offered.
+// How does the container runtime resolve a GPU's name in an Allocate response? By a CDI document,
+// which must exist before the first device is offered.
 #include "operands/device_plugin/cdi_file.h"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ container::DriverPlace PlaceOf(const Settings& settings, const gpu::GpuSet& set,
           .cuda_version = set.cuda_version};
 }
 
-// The GPUs that the units are of; of one in MIG mode the MIG devices among them.
+// The GPUs of the units; for one in MIG mode only its MIG devices among them.
 std::vector<container::CdiGpu> GpusOf(const gpu::GpuSet& set, const std::vector<Unit>& units) {
   std::vector<container::CdiGpu> gpus;
   const auto offered = [&units](const std::string& uuid) {
@@ -77,8 +77,8 @@ class Writer {
   CdiWritten& written_;
 };
 
-// The document of a CDI mode beside the GPUs; false: this node has no such devices. `wanted`: only
-// these devices of it; empty: all.
+// Writes the document of a CDI mode beside the GPUs; false: this node has no such devices.
+// `wanted`: only these devices; empty: all.
 Result<bool> WriteSpecial(const std::string& mode, const std::vector<std::string>& wanted,
                           const container::CdiInput& input, Writer& writer) {
   auto spec =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands in the documents that the plugin writes, by what it is told.
+// The content of the documents that the plugin writes, by its settings.
 #include "operands/device_plugin/cdi_file.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What does the configuration of this node say now?
+// Which configuration does this node have now?
 #include "operands/device_plugin/config_files.h"
 
 #include "base/paths.h"

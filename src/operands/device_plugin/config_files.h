@@ -12,12 +12,12 @@ namespace gantry::device_plugin {
 
 struct LoadedConfig {
   policy::PluginConfig config;
-  std::string source;  // for people: "time-slicing of /available-configs", "none"
+  std::string source;  // for messages: "time-slicing of /available-configs", "none"
   std::string text;    // as read
 };
 
-// The configuration that is meant for this node: of the folder, else the file, else the empty one.
-// An error names the configuration and the key.
+// The configuration for this node: of the folder, else the file, else the empty one. An error names
+// the configuration and the key.
 Result<LoadedConfig> LoadConfig(const Flags& flags, const std::optional<std::string>& label);
 
 }  // namespace gantry::device_plugin

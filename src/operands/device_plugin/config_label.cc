@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which configuration does the Node's label name? Asked of the API server only where there is a
+// Which configuration does the Node's label name? Read from the API server only if there is a
 // folder to choose from.
 #include "operands/device_plugin/config_label.h"
 

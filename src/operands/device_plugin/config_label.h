@@ -15,10 +15,10 @@ class ConfigLabel {
   // Both outlive it.
   ConfigLabel(const Flags& flags, agent::OwnNode& own_node) : flags_(flags), own_node_(own_node) {}
 
-  // Whether the value is known, or nobody asks for it; begins to watch the label when it is first
-  // called. A label that can't be watched counts as missing. Does not block.
+  // Whether the value is known, or not needed; the first call begins to watch the label. A label
+  // that can't be watched counts as missing. Does not block.
   bool IsKnown();
-  // To be called when `own_node.label_fd()` is readable. True: the value has come or changed.
+  // Call it when `own_node.label_fd()` is readable. True: the value is new or changed.
   bool Take();
   // nullopt: the Node has no such label, or it is not known.
   [[nodiscard]] const std::optional<std::string>& value() const { return value_; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The entry of the command nvidia-device-plugin.
+// How does the command nvidia-device-plugin start?
 #include "operands/device_plugin/device_plugin.h"
 
 #include <cstdlib>
@@ -13,10 +13,10 @@ namespace gantry::device_plugin {
 namespace {
 
 Result<int> RunPlugin(Flags flags) {
-  // What is wrong on the command line stays wrong; what a configuration adds may be mended.
+  // A mistake on the command line is permanent; one in the configuration may be fixed.
   TRY(Decide(flags, {}, {}));
   if (!flags.kubeconfig.empty()) {
-    // For the programs that write to the Node as well.
+    // Also for the programs that write to the Node.
     setenv("KUBECONFIG", flags.kubeconfig.c_str(), 1);
   }
   host::Signals signals;
@@ -31,8 +31,8 @@ int Run(Flags flags) {
   if (!code) {
     log::Error("{}", code.error().message);
   }
-  // A thread may be inside a call into the driver that never returns: nothing may be torn down
-  // under it.
+  // A thread may be in a call into the driver that never returns: nothing that it uses may be
+  // destroyed.
   std::quick_exit(code.value_or(1));
 }
 

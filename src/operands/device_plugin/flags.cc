@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What do the command line and the environment say? Flags, aliases and variables are NVIDIA's
-// (k8s-device-plugin v0.20, cmd/nvidia-device-plugin and cmd/config-manager); those of the config
-// manager are read here because this process chooses its configuration itself.
+// Which flags and variables does the device plugin have? Flags, aliases and variables are NVIDIA's
+// (k8s-device-plugin v0.20, cmd/nvidia-device-plugin and cmd/config-manager); the config manager's
+// are included because this process selects its configuration itself.
 #include "operands/device_plugin/flags.h"
 
 #include "agent/flags.h"
@@ -71,14 +71,14 @@ void AddOwnFlags(agent::FlagSet& set, Flags& to) {
           "NAME"));
   set.Value("--host-root", to.host_root, {"HOST_ROOT"}, "where the host's root is mounted here")
       ->default_val("/host");
-  // Health checks have variables only.
+  // Health checks only have variables.
   set.Value("--disable-health-checks", to.disable_health_checks, {"DP_DISABLE_HEALTHCHECKS"}, "");
   set.Value("--enable-health-checks", to.enable_health_checks, {"DP_ENABLE_HEALTHCHECKS"}, "");
 }
 
-// Of NVIDIA's config manager, a process beside the plugin that links the chosen file into place and
-// signals the plugin. The plugin chooses by itself and needs no signal, so a manifest that says how
-// to send it is checked, and says nothing more.
+// Flags of NVIDIA's config manager, a process beside the plugin that links the chosen file into
+// place and signals the plugin. The plugin chooses itself and needs no signal, so flags about the
+// signal are checked, but have no effect.
 void AddConfigManagerFlags(agent::FlagSet& set, Flags& to) {
   set.Value("--kubeconfig", to.kubeconfig, {"KUBECONFIG"}, "empty: the pod's service account");
   set.UnusedBool("--oneshot", {"ONESHOT"});

@@ -15,10 +15,10 @@ namespace gantry::device_plugin {
 // The program, and the source of its events.
 inline constexpr char kPluginName[] = "nvidia-device-plugin";
 
-// What the command line and the environment say; the environment stands in for a flag that is not
-// given. Empty optionals are left to the configuration file and the defaults.
+// Flags and environment; a variable counts if its flag is not given. Empty optionals come from the
+// configuration file and the defaults.
 struct Flags : agent::ConfigFlags, agent::StatusFlags {
-  // Flags that a configuration file may hold too.
+  // Flags that a configuration file may have too.
   std::optional<std::string> mig_strategy;
   std::optional<bool> fail_on_init_error;
   std::optional<std::string> driver_root;
@@ -38,10 +38,10 @@ struct Flags : agent::ConfigFlags, agent::StatusFlags {
   std::optional<std::vector<int>> imex_channel_ids;
   std::optional<bool> imex_required;
 
-  // Flags that only the command line and the environment hold.
+  // Flags that only the command line and the environment have.
   std::string kubelet_socket = "/var/lib/kubelet/device-plugins/kubelet.sock";
-  // Where it may be besides: the kubelet's root, and where the host's is mounted here (empty: look
-  // nowhere else).
+  // Another location of the socket: the kubelet's root, and where the host's is mounted here
+  // (empty: no other location).
   std::string kubelet_root = names::kKubeletRoot;
   std::string kubelet_host_root;
   std::vector<std::string> cdi_disable_hooks;
@@ -50,7 +50,8 @@ struct Flags : agent::ConfigFlags, agent::StatusFlags {
   std::string enable_health_checks;   // DP_ENABLE_HEALTHCHECKS
   std::string kubeconfig;             // empty: the pod's service account
   std::string cdi_dir;
-  // A CDI device of another document there, whose edits every GPU gets too ("nvidia.com/cuda=x").
+  // A CDI device of another document in cdi_dir, whose edits every GPU gets too
+  // ("nvidia.com/cuda=x").
   std::string cuda_cdi_device;
   std::string host_root;  // where the host's root is mounted here, for /sys, /proc and /run
 };

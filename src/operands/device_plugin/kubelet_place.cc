@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where does this node's kubelet listen? A socket that lies in a folder may be one that an earlier
-// kubelet has left, so it is connected to.
+// Where does this node's kubelet listen? A socket in a folder may be a leftover of an earlier
+// kubelet, so the check connects to it.
 #include "operands/device_plugin/kubelet_place.h"
 
 #include <unistd.h>

@@ -9,19 +9,19 @@ namespace gantry::device_plugin {
 // A folder in which a kubelet may listen.
 struct KubeletPlace {
   std::string here;  // as this process spells it
-  std::string host;  // as the host does
+  std::string host;  // as the host spells it
   bool exists = false;
-  bool listens = false;  // a kubelet's socket there takes connections
+  bool listens = false;  // a kubelet's socket there accepts connections
 };
 
-// Which of them is the kubelet's: where one listens, else one that is there, else the first. There
-// is one at least.
+// The kubelet's place: where one listens, else an existing folder, else the first. `places` is not
+// empty.
 const KubeletPlace& ChoosePlace(const std::vector<KubeletPlace>& places);
 
-// That no kubelet listens, where, and what to do.
+// The message that no kubelet listens, with the folders and the remedy.
 std::string NoKubelet(const std::vector<KubeletPlace>& places, const std::string& socket);
 
-// What is seen of the folder.
+// Observes the folder.
 KubeletPlace LookAtPlace(std::string here, std::string host, const std::string& socket);
 
 }  // namespace gantry::device_plugin

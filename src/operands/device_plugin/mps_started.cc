@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does the MPS control daemon of a resource take clients? Upstream's file says so also after its
-// writer was killed, and pods would be given shares that nobody serves.
+// Does the MPS control daemon of a resource accept clients? Upstream's file stays after its writer
+// was killed, and pods would get shares that no daemon serves.
 #include "operands/device_plugin/mps_started.h"
 
 #include <fcntl.h>
@@ -24,7 +24,7 @@ Result<MpsStarted> MpsStarted::Claim(const std::string& folder) {
   if (!file.valid() || fcntl(file.get(), F_OFD_SETLK, &lock) != 0) {
     return FailErrno("hold " + path, errno);
   }
-  // Those that watch look again at a file that is written and closed; the lock is there by now.
+  // Watchers check a file again when it is written and closed; by then the lock exists.
   const Fd told(open(path.c_str(), O_WRONLY | O_CLOEXEC));
   return MpsStarted(std::move(path), std::move(file));
 }

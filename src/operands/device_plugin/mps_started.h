@@ -8,9 +8,9 @@
 
 namespace gantry::device_plugin {
 
-// The file `.started` in the folder of a resource that MPS shares: its daemon takes clients. It
-// counts while the process that wrote it lives and holds it: a lock on it, which the kernel takes
-// away with the process. Whoever watches the folder hears of either.
+// The file `.started` in the folder of a resource that MPS shares: its daemon accepts clients. It
+// counts while its writer lives and holds a lock on it, which the kernel releases with the process.
+// A watch on the folder sees both.
 class MpsStarted {
  public:
   static Result<MpsStarted> Claim(const std::string& folder);
@@ -24,7 +24,7 @@ class MpsStarted {
   Fd file_;
 };
 
-// Whether somebody holds the file in that folder now.
+// Whether a process holds the file in that folder now.
 bool MpsIsStarted(const std::string& folder);
 
 }  // namespace gantry::device_plugin

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who answers the kubelet's Allocate and GetPreferredAllocation? An unchanging snapshot of what was
-// decided, so that no question waits for a GPU or for a change that is under way. Only the control
-// device nodes are looked for at each answer: the driver makes some of them at their first use.
+// How are the kubelet's Allocate and GetPreferredAllocation answered? From an immutable snapshot of
+// the decisions, so that no call waits for a GPU or for a pending change. Only the control device
+// nodes are checked at each call: the driver makes some of them at their first use.
 #include "operands/device_plugin/offer.h"
 
 #include <memory>

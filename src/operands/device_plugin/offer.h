@@ -11,13 +11,13 @@
 
 namespace gantry::device_plugin {
 
-// A resource as the kubelet's server takes it, with answers that are made from these values and
-// from the control device nodes that there are then.
+// A resource for the kubelet's server; it answers from these values and from the control device
+// nodes that exist at the call.
 kubelet::PluginResource Offer(const Resource& resource, const gpu::GpuSet& set,
                               const Settings& settings, Beside beside);
 
-// Gives the devices that are served the health that their GPUs and MIG devices have `now`, under
-// whatever resource; what is offered no more is unhealthy.
+// Gives served devices the health that their GPUs and MIG devices have `now`, under any resource;
+// devices no longer offered are unhealthy.
 void TakeHealth(const std::vector<Resource>& now, std::vector<kubelet::PluginResource>& served);
 
 }  // namespace gantry::device_plugin

@@ -59,7 +59,7 @@ TEST(Offer, WhatIsServedTakesTheHealthOfNow) {
   EXPECT_THAT(healthy(), ElementsAre(true, true, false));
   TakeHealth(OfferedResources(set, whole, {"GPU-1"}).resources, served);
   EXPECT_THAT(healthy(), ElementsAre(true, false, true));
-  // Another resource, to which the same GPUs belong by now: who uses them knows no difference.
+  // Another resource, to which the same GPUs belong by now: for their users nothing changes.
   TakeHealth(OfferedResources(set, Shared(2, true), {"GPU-0"}).resources, served);
   EXPECT_THAT(healthy(), ElementsAre(false, true, true));
   TakeHealth(OfferedResources(SetOf(Gpus(1)), whole, {}).resources, served);

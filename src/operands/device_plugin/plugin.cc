@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What has to happen on a node between the driver's appearance and pods that get GPUs? This loop
-// calls the decisions of the other files in order. What was served once goes on being served when
-// its cause is in doubt (a status file that goes, a configuration that turns wrong): GPUs go out of
-// service only when they were seen to fail.
+// Which steps does a node need between a ready driver and pods with GPUs? This loop calls the
+// decisions of the other files in order. Served devices stay served if their cause is in doubt (a
+// removed status file, a configuration that became invalid): GPUs are taken out of service only
+// after an observed failure.
 #include "operands/device_plugin/plugin.h"
 
 #include <unistd.h>
@@ -90,7 +90,7 @@ std::vector<KubeletPlace> Plugin::LookForKubelet() const {
   return places;
 }
 
-// A kubelet that was started with another root listens elsewhere from then on.
+// A kubelet that restarts with another root listens elsewhere.
 void Plugin::FollowKubelet() {
   const std::string socket = BaseName(flags_.kubelet_socket);
   const auto places = LookForKubelet();
@@ -159,7 +159,7 @@ bool Plugin::DriverIsReady() {
   driver_ready_ = now;
   driver_was_gone_ = false;
   if (changed) {
-    // Another driver, or the same one loaded anew: the library that is open belongs to the old one.
+    // Another driver, or the same one reloaded: the open library belongs to the old one.
     log::Info("the driver has changed");
     monitor_.reset();
     config_changed_ = true;

@@ -32,15 +32,15 @@
 namespace gantry::device_plugin {
 
 // The main loop: waits for what can change (status files, configuration, node label, GPUs, the
-// kubelet, signals), and after each change goes through the same steps from the top, each of which
-// does only what is due. Calls no driver and never blocks but in its wait.
+// kubelet, signals), and after each change runs the same steps from the top, each of which does
+// only what is due. Calls no driver and blocks only in its wait.
 class Plugin {
  public:
   // `signals` outlives it.
   Plugin(Flags flags, host::Signals& signals, host::StatusFiles status_files,
          host::Watcher watcher);
 
-  // Until SIGTERM, or until an error that only a new start can mend. The exit status.
+  // Until SIGTERM, or until an error that needs a restart. Returns the exit status.
   int Run();
 
  private:
@@ -62,7 +62,7 @@ class Plugin {
   void OnPaths(const std::vector<std::string>& changed);
   void OnHealth(const std::vector<gpu::HealthChange>& changes);
 
-  // The steps; false: what comes after has to wait.
+  // The steps; false: later steps must wait.
   void Evaluate();
   bool DriverIsReady();
   bool ConfigIsKnown();
@@ -91,30 +91,30 @@ class Plugin {
   Mailbox<Message> mailbox_;
   std::optional<int> exit_;
 
-  // What is known.
+  // The known state.
   std::optional<host::StatusValues> driver_ready_;
   bool driver_was_gone_ = false;
   std::optional<LoadedConfig> config_;
   std::vector<KubeletPlace> places_;  // where the kubelet may be
-  KubeletPlace place_;                // where it was looked for
-  std::string register_error_;        // told already
-  std::string config_error_;          // of what is there now, while an older one is in force
+  KubeletPlace place_;                // where it was last searched
+  std::string register_error_;        // already reported
+  std::string config_error_;          // of the present file, while an older one is in use
   std::optional<Settings> settings_;
   std::optional<gpu::GpuSet> set_;
   gpu::HealthBook health_;
 
   Beside beside_;
-  // Of the program that the CDI documents' hooks call, and the paths whose changes can change it.
+  // Whose program the CDI documents' hooks call, and the paths whose changes can change it.
   container::HookMaker hook_maker_ = container::HookMaker::kOther;
   std::set<std::string> hook_watched_;
   std::optional<std::vector<kubelet::PluginResource>> served_;  // nothing: not yet
-  std::vector<std::string> left_out_;                           // told already
+  std::vector<std::string> left_out_;                           // already reported
   std::set<std::string> unreadable_;                            // the same
   std::string wait_error_;                                      // the same
-  std::optional<agent::NodeCondition> condition_;               // told already
+  std::optional<agent::NodeCondition> condition_;               // already reported
   std::string mps_watched_;  // the folder of the MPS control daemon
 
-  // What is due.
+  // The pending work.
   bool status_changed_ = true;
   bool config_changed_ = true;
   bool offer_changed_ = false;

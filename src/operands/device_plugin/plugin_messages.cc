@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What does each thing that the plugin hears change? Every answer ends in a member that says what
-// is known or due; the steps of plugin.cc and plugin_serve.cc do the rest.
+// What does each message to the plugin change? It updates the members for the known state and the
+// pending work; the steps of plugin.cc and plugin_serve.cc do the rest.
 #include <algorithm>
 #include <utility>
 
@@ -14,7 +14,7 @@
 namespace gantry::device_plugin {
 namespace {
 
-// After GPUs could not be read, or NVML not opened.
+// The pause after GPUs could not be read, or NVML could not be opened.
 constexpr std::chrono::seconds kLookAgain{10};
 // MIG devices are made one after the other.
 constexpr std::chrono::milliseconds kSettle{200};
@@ -100,7 +100,7 @@ void Plugin::On(const gpu::WaitFailed& failed) {
   if (std::exchange(wait_error_, failed.error.message) != failed.error.message) {
     log::Warning("events of the GPUs are interrupted: {}", failed.error.message);
   }
-  // Each GPU is asked at once which of them it is.
+  // Each GPU is probed at once to find which one it is.
   probed_ = SteadyTime{};
 }
 
@@ -129,7 +129,7 @@ void Plugin::OnHealth(const std::vector<gpu::HealthChange>& changes) {
             format("{} is {} again after: {}", change.uuid, Name(change.to), change.reason);
         log::Info("{}", message);
         Report(false, reasons::kGpuHealthy, message);
-        // Its events have to be asked for anew, and it may have other MIG devices.
+        // Its events must be registered again, and it may have other MIG devices.
         look_at_ = RealClock().Now();
         break;
       }
@@ -149,7 +149,7 @@ void Plugin::OnHealth(const std::vector<gpu::HealthChange>& changes) {
         break;
       }
       case gpu::Health::kRecovering:
-        log::Info("{} answers again; it is back in service if it goes on", change.uuid);
+        log::Info("{} responds again; it returns to service if its probes stay good", change.uuid);
         break;
     }
   }
@@ -166,7 +166,7 @@ void Plugin::On(const kubelet::PluginEvent& event) {
       log::Warning("{}", NoKubelet(places_, BaseName(flags_.kubelet_socket)));
       return;
     case What::kRegisterFailed:
-      // Tried again and again; said once.
+      // Retried, but reported once.
       if (std::exchange(register_error_, event.error.message) != event.error.message) {
         log::Warning("{} is not registered yet with the kubelet at {}: {}", event.resource,
                      place_.host, event.error.message);
@@ -180,7 +180,7 @@ void Plugin::On(const kubelet::PluginEvent& event) {
       return;
     case What::kFailed:
       if (event.resource.empty()) {
-        // The mount of the folder in this container is of the folder that was.
+        // This container's mount still shows the removed folder.
         Fail(event.error.message);
       } else {
         log::Error("{} can't be served: {}", event.resource, event.error.message);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands between a list of GPUs and a list that the kubelet gets? What the answers to Allocate
-// will name must be there: CDI documents, IMEX channels, the MPS control daemon. What is missing
-// holds back that which needs it, and is waited for; the rest is served.
+// What must exist before the kubelet gets a list of GPUs? Everything that Allocate responses will
+// name: CDI documents, IMEX channels, the MPS control daemon. A missing part delays only the
+// devices that need it; the rest is served.
 #include <algorithm>
 #include <utility>
 
@@ -59,15 +59,15 @@ void Plugin::Serve(const Settings& settings, const gpu::GpuSet& set) {
     if (!served_) {
       return;
     }
-    // What new devices wait for keeps no failure of the old ones from the kubelet.
+    // A wait for new devices must not delay the report of failed old ones.
     TakeHealth(offered.resources, *served_);
   }
   host_->Serve(*served_);
   SayCondition(set);
 }
 
-// Whose is the program that the documents' hooks call, and is there one? A sentence: there is none,
-// and no container with a GPU can start. Where the host's root is not mounted, nobody knows.
+// Whose program do the documents' hooks call, and does it exist? Returns a message if not: then no
+// container with a GPU can start. Without the host's root this is unknown.
 std::string Plugin::LookAtHook(const Settings& settings) {
   const auto root = gpu::HostRoot(flags_.host_root);
   const auto& path = settings.cdi_hook_path;
@@ -76,7 +76,7 @@ std::string Plugin::LookAtHook(const Settings& settings) {
   if (!settings.uses_cdi() || none || root == "/") {
     return "";
   }
-  // The links on the way, and the file that they lead to.
+  // The links on the way, and their file.
   for (const auto& watched : {JoinPath(root, path), ResolveInRoot(root, path).value_or("")}) {
     if (!watched.empty() && hook_watched_.insert(watched).second) {
       if (auto added = watcher_.Add(watched); !added) {
@@ -110,7 +110,8 @@ bool Plugin::FindBeside(const Settings& settings, std::vector<std::string>& left
       left_out.push_back(format("IMEX channel {}: there is no {}", channel, ImexNode(channel)));
     }
   }
-  // A channel that came late is in no document yet, and would be named to the container runtime.
+  // A channel that appeared late is in no document yet, but the container runtime would get its
+  // name.
   cdi_changed_ = cdi_changed_ || channels != beside_.imex_channels;
   beside_.imex_channels = std::move(channels);
   return true;

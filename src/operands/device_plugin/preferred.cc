@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which GPUs should a container get together? From how well each pair is connected.
 //
-// The kubelet asks while a pod waits. All sets are tried where there are few enough (8 of 16 GPUs
-// make 12,870), with the score kept up to date pair by pair; beyond that a greedy choice is
-// improved by exchanges. Leaving a well connected rest matters as much as the set: the first pod
-// that takes one GPU must not break the only NVLink pair.
+// A pod waits during this call. All sets are tried if there are few enough (8 of 16 GPUs give
+// 12,870), with incremental scores; beyond that a greedy choice is improved by exchanges. A well
+// connected rest matters as much as the set: the first pod with one GPU must not break the only
+// NVLink pair.
 #include "operands/device_plugin/preferred.h"
 
 #include <algorithm>
@@ -55,8 +55,8 @@ class Search {
                            [&](int sum, size_t other) { return sum + scores_[at][other]; });
   }
 
-  // Chooses `needed` of free_[from..]. `inside` is the score of what is chosen, `outside` of what
-  // is not. The first best is kept, which is the one with the lowest positions.
+  // Chooses `needed` of free_[from..]. `inside` is the score of the chosen ones, `outside` of the
+  // rest. Of equals the first is kept, which has the lowest positions.
   void Try(size_t from, int inside, int outside, size_t needed) {
     if (needed == 0) {
       if (best_.empty() || std::tie(inside, outside) > std::tie(best_inside_, best_outside_)) {
@@ -78,13 +78,14 @@ class Search {
     }
   }
 
-  // Adds the best connected one after the other, then exchanges one for one while that helps.
+  // Adds the best connected ones one by one, then exchanges single ones while that improves the
+  // score.
   void Greedy() {
     best_ = required_;
     while (best_.size() < required_.size() + needed_) {
       const auto rest = Without(free_, best_);
       best_.push_back(*std::ranges::max_element(rest, {}, [&](size_t at) {
-        // Before there is anything to be near to: who has the best neighbours.
+        // For the first one: the one with the best neighbours.
         return std::pair(Connections(at, best_), best_.empty() ? BestNeighbours(at) : 0);
       }));
     }
@@ -171,11 +172,11 @@ Result<std::vector<std::string>> PreferExclusive(const Resource& resource,
   return ids;
 }
 
-// How much of a unit, and of the GPU that it is a part of, is in use, counting this answer.
+// How much of a unit, and of its GPU, is in use, including this choice.
 struct Use {
   size_t in_use = 0;  // shares
-  size_t picked = 0;  // of this answer
-  size_t gpu = 0;     // position of the first unit of the same GPU, where its sum is kept
+  size_t picked = 0;  // in this choice
+  size_t gpu = 0;     // position of the first unit of the same GPU, which has the GPU's sum
   size_t gpu_in_use = 0;
   Positions free;  // positions in the available ids
 };
@@ -206,7 +207,7 @@ Result<std::vector<std::string>> PreferShares(const Resource& resource, SharedPo
                                               const kubelet::PreferredRequest& request) {
   std::vector<std::string> ids = request.required;
   auto uses = UseOf(resource, ids, request.available);
-  // What is less is taken first. MIG devices are in use or not, so that their GPU's sum decides.
+  // The lowest is taken first. MIG devices are in use or not, so their GPU's sum decides.
   const auto rank = [&](const Use& use) {
     const auto sign = policy == SharedPolicy::kDistributed ? 1 : -1;
     return std::tuple(sign * static_cast<std::ptrdiff_t>(uses[use.gpu].gpu_in_use),

@@ -11,15 +11,10 @@
 
 namespace gantry::device_plugin {
 
-// Which devices should go together. The answer has `size` devices and holds the required ones. As
-// with NVIDIA's plugin, a request that can't be met has an answer or an error by what is asked of:
+// Chooses devices that belong together: `size` devices, including the required ones. As in NVIDIA's
+// plugin, the kind of devices decides whether an impossible request gives a result or an error:
 //
-// Whole GPUs that nobody shares: the set with the best connections; of equals, the one that leaves
-// the best connected rest; of equals, the lowest indices. Exhaustive up to 16 GPUs. kInvalid: a
-// device that is not known. Empty, so that the kubelet takes what it likes: the numbers don't fit.
-// Shares and MIG devices: from the GPUs with the least in use (distributed) or the most (packed).
-// kInvalid: too few are available.
-// `scores` are of the GPUs of the resource's units, in their order.
+// `scores` are of the GPUs of the resource's units, in order.
 Result<std::vector<std::string>> Prefer(const Resource& resource, const gpu::PairScores& scores,
                                         SharedPolicy policy,
                                         const kubelet::PreferredRequest& request);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which resources does a node offer, with which devices? From its GPUs, the settings and what is
-// unhealthy. Ids and the socket's name are NVIDIA's (k8s-device-plugin v0.20), because monitoring
-// and the kubelet's checkpoint hold them.
+// Which resources does a node offer, with which devices? Decided by its GPUs, the settings and the
+// unhealthy devices. Ids and the socket's name are NVIDIA's (k8s-device-plugin v0.20), because
+// monitoring and the kubelet's checkpoint use them.
 #include "operands/device_plugin/resources.h"
 
 #include <algorithm>

@@ -13,9 +13,9 @@
 
 namespace gantry::device_plugin {
 
-using gpu::Unit;  // what a device id stands for
+using gpu::Unit;  // the unit of a device id
 
-// One resource and its devices, as the kubelet is told.
+// One resource and its devices, as reported to the kubelet.
 struct Resource {
   std::string name;      // "nvidia.com/gpu", "nvidia.com/gpu.shared"
   std::string endpoint;  // "nvidia-gpu.sock"
@@ -23,7 +23,7 @@ struct Resource {
   std::vector<kubelet::Device> devices;  // "<uuid>", or "<uuid>::<n>" for each share
   bool operator==(const Resource&) const = default;
 
-  // Of the id of a device; nullptr: none of this resource.
+  // The unit of a device id; nullptr: not of this resource.
   [[nodiscard]] const Unit* UnitOf(std::string_view device_id) const;
   [[nodiscard]] bool has_shares() const;
 };

@@ -233,7 +233,7 @@ TEST(Sharing, MpsTakesAsManyClientsAsTheGpuHasRoomFor) {
   EXPECT_THAT(Names(offered(49)), ElementsAre("nvidia.com/gpu 98"));
 }
 
-// dcgm#201: what follows "::" is how a share is told from its GPU, for monitoring too.
+// dcgm#201: "::" distinguishes a share from its GPU, for monitoring too.
 TEST(DeviceIds, Dcgm201TheGpuOfAShareIsFoundInItsId) {
   const auto resource = OfferedResources(SetOf(Gpus(2)), Shared(3), {}).resources.at(0);
   for (const auto& device : resource.devices) {

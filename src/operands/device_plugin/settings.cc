@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which settings are in force, given the command line, the configuration file and what the node
-// has? An empty variable counts as unset: the operator's DaemonSets hold some of them empty. What
-// the node has stands above the file, because NVIDIA's start script makes variables of it.
+// Which settings apply, given the command line, the configuration file and the node? An empty
+// variable counts as unset: the operator's DaemonSets set some of them empty. The node's facts
+// override the file, because NVIDIA's start script makes variables of them.
 //
-// What can't be had is an error rather than a warning, because serving on would give a pod
-// something else than it was promised.
+// An impossible setting is an error, not a warning, because a pod would get something else than
+// promised.
 #include "operands/device_plugin/settings.h"
 
 #include <array>
@@ -50,7 +50,7 @@ constexpr std::array<Word<SharedPolicy>, 2> kSharedPolicies{
 
 bool Given(const std::optional<std::string>& text) { return !text.value_or("").empty(); }
 
-// The first that says something.
+// The first that is set.
 std::string FirstOf(std::initializer_list<std::optional<std::string>> choices) {
   for (const auto& choice : choices) {
     if (choice && !choice->empty()) {
@@ -140,7 +140,7 @@ DriverRoots Roots(const Flags& flags, const policy::PluginFlags& file, const Dri
   roots.root = FirstOf({flags.driver_root, found.root, file.driver_root, "/"});
   roots.root_here = FirstOf(
       {flags.driver_root_ctr_path, found.root_here, file.container_driver_root, "/driver-root"});
-  // A driver root that was chosen by hand takes its devices with it.
+  // A driver root chosen by hand includes its device nodes.
   const bool chosen = Given(flags.driver_root);
   roots.dev_root = FirstOf({flags.dev_root, chosen ? std::nullopt : std::optional(found.dev_root),
                             file.dev_root, roots.root});

@@ -18,7 +18,7 @@ enum class ListStrategy { kEnvVar, kVolumeMounts, kCdiAnnotations, kCdiCri };
 enum class IdStrategy { kUuid, kIndex };
 enum class SharedPolicy { kDistributed, kPacked };
 
-// Where the driver is: the lines of the status file `driver-ready`.
+// The driver's location: the lines of the status file `driver-ready`.
 struct DriverRoots {
   std::string root;           // on the host; empty: unknown
   std::string root_here;      // in this container
@@ -28,19 +28,19 @@ struct DriverRoots {
 };
 DriverRoots RootsFrom(const std::map<std::string, std::string>& driver_ready);
 
-// Which of `Settings::modes` the loaded kernel modules are for.
+// The `Settings::modes` of the loaded kernel modules.
 std::set<std::string> ModesOf(const std::vector<host::KernelModule>& modules);
 
-// What the node has.
+// The node's facts.
 struct Found {
   DriverRoots driver;
   std::set<std::string> modes;
 };
 
-// What is in force, everything decided.
+// The resulting settings, everything decided.
 struct Settings {
   bool fail_on_init_error = true;
-  bool tegra_only = false;  // no GPU but a Tegra system's is looked for
+  bool tegra_only = false;  // only searches for a Tegra system's GPU
   DriverRoots driver;
   bool pass_device_specs = false;
   std::set<ListStrategy> list_strategies = {ListStrategy::kEnvVar};
@@ -56,7 +56,7 @@ struct Settings {
   bool imex_required = false;      // a missing channel is an error
   policy::XidRules xids;
   std::vector<std::string> disabled_hooks;  // of CDI documents, by NVIDIA's names
-  std::vector<std::string> cdi_features;    // the same; those that are not known change nothing
+  std::vector<std::string> cdi_features;    // the same; unknown ones have no effect
 
   [[nodiscard]] bool uses_cdi() const {
     return list_strategies.contains(ListStrategy::kCdiAnnotations) ||
@@ -64,7 +64,7 @@ struct Settings {
   }
 };
 
-// Command line and environment, then what was found, then the file, then the defaults. kInvalid
+// Command line and environment, then the node's facts, then the file, then the defaults. kInvalid
 // names the flag or key; kUnsupported names what this version can't serve.
 Result<Settings> Decide(const Flags& flags, const policy::PluginConfig& config, const Found& found);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nothing is compiled twice, and nothing that would come out otherwise is taken for the same: a
-// module built from patched sources, or by another compiler, has another name.
+// Under which name are compiled modules cached? Equal inputs have equal names, so nothing is
+// compiled twice; modules from patched sources, or from another compiler, have other names.
 #include "operands/driver/cache_key.h"
 
 #include "base/text.h"
@@ -10,7 +10,7 @@
 namespace gantry::driver {
 
 std::string CacheKey(const CacheInput& input) {
-  // Each field ends with what no field holds, so that no two inputs look alike.
+  // Each field ends with a byte that no field contains, so that different inputs differ.
   const std::string all =
       Join({input.kernel_release, input.version, std::string(KindName(input.open)), input.sources,
             input.headers, input.compiler},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why do these sources not compile? A kernel that is newer than a driver gives thousands of lines;
-// the first error says which interface of the kernel changed. What make says follows from it.
+// the first error names the changed kernel interface. make's own errors follow from it.
 #include "operands/driver/compile_error.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kLongest = 300;
 
-// Words of compilers, of the linker and of the kernel's own checks.
+// Error prefixes of compilers, of the linker and of the kernel's own checks.
 constexpr std::array<std::string_view, 6> kOfTools = {": error: ",        ": fatal error: ",
                                                       "ERROR: modpost: ", "undefined reference",
                                                       "ld: cannot find",  "command not found"};
@@ -39,7 +39,7 @@ std::string OneLine(std::string_view line, std::string_view folder) {
   if (text.size() > kLongest) {
     size_t end = kLongest - 3;
     while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) {
-      --end;  // not in the middle of a character (gcc quotes with such)
+      --end;  // not inside a UTF-8 character (gcc's quotes)
     }
     text.resize(end);
     text += "...";

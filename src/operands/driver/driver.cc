@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver's container: it installs, waits until it is stopped, and takes back. Where nothing
-// serves it stays, says why where people and the operator look, and tries again when something that
-// it needs has come.
+// What does the driver's container do? It installs the driver, waits until it is stopped, and
+// uninstalls. If it can't install, it keeps running, reports why to users and the operator, and
+// retries when its input changes.
 #include "operands/driver/driver.h"
 
 #include <fcntl.h>
@@ -32,7 +32,7 @@ namespace gantry::driver {
 namespace {
 
 constexpr char kInfiniBand[] = "mlx5_core";
-constexpr std::chrono::seconds kLookAgain(10);  // procfs and sysfs tell no changes
+constexpr std::chrono::seconds kLookAgain(10);  // procfs and sysfs send no events
 
 bool FromEnvironment(const char* name) {
   const char* const value = std::getenv(name);
@@ -69,8 +69,8 @@ Result<Fd> HoldPidFile(const Flags& flags) {
   return file;
 }
 
-// Why there is no driver: for the kubelet, for the validator, which tells the cluster, and for
-// whoever reads the log.
+// Reports why there is no driver: to the kubelet, to the validator, which tells the cluster, and in
+// the log.
 class Excuse {
  public:
   explicit Excuse(const Flags& flags) : flags_(flags) {}
@@ -90,7 +90,7 @@ class Excuse {
     }
   }
 
-  // With the end of this process: nobody tries any more.
+  // When this process ends: no retry follows.
   void Leave(const std::string& reason) {
     if (reason != said_) {
       log::Error("{}: {}", kProgram, reason);
@@ -117,8 +117,8 @@ class Excuse {
   std::string said_;
 };
 
-// A process that ends tells nobody; what does not compile, or is not taken by the kernel, does not
-// change by itself, and a compile costs minutes of every CPU.
+// Do not exit: an ended process can't report, a failed compile or load does not fix itself, and a
+// compile costs minutes of every CPU.
 std::chrono::seconds TryAgainAfter(ErrorKind kind) {
   switch (kind) {
     case ErrorKind::kConflict:
@@ -130,7 +130,7 @@ std::chrono::seconds TryAgainAfter(ErrorKind kind) {
   }
 }
 
-// Until a stop, a change of what is installed from, or time to try again; true after a stop.
+// Waits for a stop, a change of the sources, or the time to retry; true after a stop.
 bool WaitToTry(const Flags& flags, const Error& error, const host::Signals& signals) {
   const auto deadline = RealClock().Now() + TryAgainAfter(error.kind);
   auto watcher = host::Watcher::Create();
@@ -149,7 +149,7 @@ bool WaitToTry(const Flags& flags, const Error& error, const host::Signals& sign
   return host::WaitReadable(stop, deadline).front();
 }
 
-// Installed, or stopped before.
+// Returns when installed, or stopped.
 Result<bool> InstallUntilDone(const Flags& flags, const Settings& settings, Kernel& kernel,
                               const host::Signals& signals, Excuse& excuse) {
   while (true) {
@@ -186,7 +186,7 @@ Status Init(const Flags& flags, const host::Signals& signals, Excuse& excuse) {
   return host::RemoveFile(PidFile(flags));
 }
 
-// nvidia-peermem needs NVIDIA's driver and InfiniBand's, which containers of their own load.
+// nvidia-peermem needs NVIDIA's driver and InfiniBand's, which other containers load.
 bool ReadyForPeermem(const Flags& flags) {
   const bool driver = ReadFile(JoinPath(Validations(flags), names::kDriverCtrReady)).has_value();
   const bool mofed =
@@ -209,7 +209,7 @@ Status ReloadPeermem(const Flags& flags, const host::Signals& signals) {
   return kernel->Unload(kPeermem);
 }
 
-// The kubelet's probe: without InfiniBand there is nothing to complain of.
+// The kubelet's probe: without InfiniBand there is no failure.
 int ProbePeermem(const Flags& flags) {
   if (IsLoaded(flags, kInfiniBand) && !IsLoaded(flags, kPeermem)) {
     std::fprintf(stderr, "%s is not loaded\n", kPeermem);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is the driver container to do? Flags, each with its variable; a flag wins.
+// What should the driver container do? Flags, each with its variable; a flag wins.
 #include "operands/driver/flags.h"
 
 #include <sys/utsname.h>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr char kModules[] = "nvidia,nvidia-uvm,nvidia-modeset,nvidia-drm";
 
-// As they are written; the enumerations are made of them once all is read.
+// As written; converted to the enumerations after parsing.
 struct Words {
   std::string type = "auto";
   std::string use = "prefer";
@@ -110,7 +110,7 @@ std::string RunningKernel() {
   return uname(&name) == 0 ? name.release : "";
 }
 
-// One mistake, or the flags made whole.
+// One mistake, or the completed flags.
 Status Complete(const Words& words, Flags& flags) {
   flags.module_type = words.open ? ModuleType::kOpen : kTypes.at(words.type);
   flags.precompiled_use = kUses.at(words.use);

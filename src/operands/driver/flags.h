@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 
-// What the driver container is to do. Words and variables that NVIDIA's driver container has keep
-// its names.
+// What the driver container should do. Commands and variables of NVIDIA's driver container keep
+// their names.
 namespace gantry::driver {
 
 inline constexpr char kProgram[] = "nvidia-driver";
@@ -21,11 +21,11 @@ enum class Word {
 
 enum class ModuleType { kAuto, kOpen, kProprietary };
 
-// Where kernel modules may come from.
+// The source of kernel modules.
 enum class Precompiled {
-  kPrefer,  // a package for this kernel; without one they are compiled
+  kPrefer,  // a package for this kernel; else compile
   kOnly,    // a package or nothing
-  kNever,   // they are compiled
+  kNever,   // compile
 };
 
 struct Flags {
@@ -42,11 +42,11 @@ struct Flags {
   std::string packages;     // .deb files; empty: none
   std::string headers;      // of this kernel; empty: searched
   std::string runfile;      // a path, or a URL; empty: none
-  std::string cache;        // what was compiled, for the next start
+  std::string cache;        // compiled modules, for the next start
   std::string module_config;
   std::string user_space;
-  std::string firmware;  // goes into user_space/lib/firmware at each start
-  std::string root;  // of the node: /proc, /sys, /dev, /run, /lib/modules are looked for below it
+  std::string firmware;  // copied to user_space/lib/firmware at each start
+  std::string root;      // of the node: /proc, /sys, /dev, /run, /lib/modules are below it
   std::string termination_log;
 
   std::string compiler;  // empty: make's own

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is there to install a driver from, and is one loaded? Folders are searched each time: a
-// package or headers that somebody puts there later are found.
+// Which sources of a driver exist, and is one loaded? Folders are searched each time, so that a
+// package or headers added later are found.
 #include "operands/driver/gather.h"
 
 #include <unistd.h>
@@ -24,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::chrono::seconds kPackageLimit(60);
-// A container in the host's PID namespace reaches the host's files here.
+// A container in the host's PID namespace reaches the host's files by this path.
 constexpr char kFirstProcessRoot[] = "/proc/1/root";
 
 bool IsThere(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
@@ -47,7 +47,7 @@ void AddFolders(const Flags& flags, std::vector<ModulePackage>& packages) {
   }
 }
 
-// The output of a program that ended well; empty otherwise.
+// The output of a program that succeeded; empty otherwise.
 std::string OutputOf(std::vector<std::string> words) {
   const auto program = host::FindInPath(words.front());
   if (!program) {
@@ -76,7 +76,7 @@ void AddDebs(const Flags& flags, std::vector<ModulePackage>& packages) {
   }
 }
 
-// A tree as NVIDIA's installer unpacks it has a folder for each kind; any other is one tree.
+// A tree unpacked by NVIDIA's installer has a folder for each kind; any other is one tree.
 void AddTree(const std::string& path, const NamedTree& named, std::vector<SourceTree>& trees) {
   if (IsThere(JoinPath(path, "Makefile"))) {
     const bool open = named.open || IsThere(JoinPath(path, "kernel-open"));
@@ -96,7 +96,7 @@ std::vector<SourceTree> FindTrees(const Flags& flags) {
   if (IsThere(JoinPath(flags.sources, "Makefile"))) {
     NamedTree named = ParseTreeName(BaseName(flags.sources));
     if (named.version.empty()) {
-      named.version = flags.version;  // it was given for this driver
+      named.version = flags.version;  // the user gave it for this driver
       named.open = flags.module_type == ModuleType::kOpen;
     }
     AddTree(flags.sources, named, trees);
@@ -114,9 +114,8 @@ std::string InRoot(const std::string& root, const std::string& path) {
   return ResolveInRoot(root, path).value_or(JoinPath(root, path));
 }
 
-// `build` with its links resolved inside `root`, which is where absolute names in the headers
-// begin: /proc/1/root is a link that leads to this process's own root when it is resolved as others
-// are.
+// `build` with its links resolved inside `root`, where absolute names in the headers begin:
+// resolved normally, the link /proc/1/root would lead to this process' own root.
 KernelHeaders HeadersAt(const std::string& build, const std::string& root) {
   const auto makefile = ReadFile(JoinPath(build, "Makefile"));
   if (!makefile) {
@@ -177,7 +176,7 @@ std::string KernelModulesFolder(const Flags& flags) {
   const std::string path = format("/lib/modules/{}", flags.kernel_release);
   const std::string here = JoinPath(flags.root, path);
   const std::string of_host = JoinPath(kFirstProcessRoot, path);
-  // An image that brings headers has such a folder too, with links to them and no module.
+  // An image with headers has such a folder too, with links to them and no module.
   const bool has_modules = IsThere(JoinPath(here, "modules.dep"));
   return !has_modules && flags.root == "/" && IsThere(of_host) ? of_host : here;
 }
@@ -206,7 +205,7 @@ Result<std::map<std::string, std::string>> GivenParameters(const Flags& flags) {
     }
     TRY_ASSIGN(const std::string text, ReadFile(JoinPath(flags.module_config, file)));
     const std::string module = file.substr(0, file.size() - kEnding.size());
-    // Other files that drivers are given lie there too (gridd.conf).
+    // The folder has other driver files too (gridd.conf).
     const bool ours = std::ranges::any_of(flags.modules, [&](const std::string& name) {
       return KernelName(name) == KernelName(module);
     });

@@ -6,14 +6,14 @@
 
 #include "operands/driver/install_plan.h"
 
-// Looks at what an installation decides by. Only reads, and starts dpkg-deb for each .deb.
+// Reads the facts for an installation. Only reads, and starts dpkg-deb for each .deb.
 namespace gantry::driver {
 
-// `digest`: of the settings of now, DRIVER_CONFIG_DIGEST; empty: none is known.
+// `digest`: DRIVER_CONFIG_DIGEST of the present settings; empty: unknown.
 InstallFacts GatherFacts(const Flags& flags, const std::string& digest);
 
-// Where the node's own modules lie, as this process spells it: /lib/modules/<release> below the
-// root, or below that of the node's first process, which a container of the host's PID namespace
+// The folder of the node's own modules, as this process spells it: /lib/modules/<release> below the
+// root, or below that of the node's first process, which a container in the host's PID namespace
 // sees.
 std::string KernelModulesFolder(const Flags& flags);
 
@@ -24,11 +24,11 @@ std::map<std::string, std::string> ModuleFiles(const std::string& folder);
 // that can't be used.
 Result<std::map<std::string, std::string>> GivenParameters(const Flags& flags);
 
-// Where it is said with which settings the loaded driver was loaded (NVIDIA's driver manager reads
-// it), and which process is the driver's container.
+// The file with the settings that the driver was loaded with (NVIDIA's driver manager reads it),
+// and with the process of the driver's container.
 std::string StateFile(const Flags& flags);
 std::string PidFile(const Flags& flags);
-// Where the driver's root is shown.
+// Where the driver's root is mounted for others.
 std::string DriverPlace(const Flags& flags);
 
 }  // namespace gantry::driver

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why can't the driver be unloaded? Because somebody has it open, and only the name of that process
-// and of its pod helps. Descriptors are looked at, not mappings: a mapping outlives its descriptor
-// in no program that uses CUDA or NVML.
+// Which processes and pods keep the driver from being unloaded? Those with an open descriptor of
+// it. Mappings need no check: programs with CUDA or NVML keep the descriptor of a mapping open.
 #include "operands/driver/holders.h"
 
 #include <algorithm>
@@ -20,7 +19,7 @@ constexpr size_t kNamedHolders = 5;
 std::vector<Holder> HoldersAmong(const std::vector<ProcessText>& processes) {
   std::vector<Holder> holders;
   for (const ProcessText& process : processes) {
-    // A driver container has the nodes in a /dev of its own root: ".../dev/nvidia0".
+    // A driver container has the nodes in its own root's /dev: ".../dev/nvidia0".
     const auto device = std::ranges::find_if(process.descriptors, [](const std::string& target) {
       return target.find(kDevice) != std::string::npos;
     });

@@ -9,10 +9,10 @@
 
 #include "base/error.h"
 
-// Who holds the driver: processes with one of its device nodes open, each with its pod.
+// Processes that hold the driver: with one of its device nodes open, each with its pod.
 namespace gantry::driver {
 
-// A process as /proc shows it, texts unread: its name, what its descriptors lead to and its cgroup.
+// A process as /proc shows it, unparsed: its name, the targets of its descriptors and its cgroup.
 struct ProcessText {
   pid_t pid = 0;
   std::string name;                      // /proc/<pid>/comm
@@ -24,15 +24,15 @@ struct Holder {
   pid_t pid = 0;
   std::string name;
   std::string device;   // the first one: "/dev/nvidia0"
-  std::string pod_uid;  // empty: of no pod
+  std::string pod_uid;  // empty: not in a pod
   bool operator==(const Holder&) const = default;
 };
 
-// Those with a device node of the driver open, by pid.
+// The processes with an open device node of the driver, by pid.
 std::vector<Holder> HoldersAmong(const std::vector<ProcessText>& processes);
 
 // "process 812 (python, /dev/nvidia0, pod 0a1b...), ..."; after the fifth, how many more.
-// `pod_names` gives a pod's uid a name that people know; empty: it has none.
+// `pod_names` maps a pod's uid to its name; empty: unknown.
 struct PodName {
   std::string uid;
   std::string name;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// In which order does a driver come and go? First what can fail without harm (finding, compiling),
-// then the earlier driver goes, then the new one comes. Everybody else waits for .driver-ctr-ready,
-// which is written last and goes first.
+// In which order is a driver installed and removed? First the steps that can fail without harm
+// (finding, compiling), then the earlier driver is unloaded, then the new one is loaded. All other
+// programs wait for .driver-ctr-ready, which is written last and removed first.
 #include "operands/driver/install.h"
 
 #include <unistd.h>
@@ -39,7 +39,8 @@ Result<std::string> ProcModules(const Flags& flags) {
   return ReadFile(JoinPath(flags.root, "proc/modules"));
 }
 
-// Whoever holds the driver's device nodes, but for the persistence daemon: it is ours to end.
+// Processes that hold the driver's device nodes, except the persistence daemon, which this program
+// ends.
 Result<std::vector<Holder>> Holders(const Flags& flags) {
   TRY_ASSIGN(const std::vector<ProcessText> processes, ReadProcesses(JoinPath(flags.root, "proc")));
   std::vector<Holder> holders = HoldersAmong(processes);
@@ -63,15 +64,15 @@ Result<std::vector<host::ProcessId>> PersistenceDaemons(const Flags& flags) {
   return found;
 }
 
-// /run/nvidia/driver/lib/firmware is where the driver's root has its firmware, as the kernel, which
-// looks in the host's root, spells it. What somebody else set stays.
+// /run/nvidia/driver/lib/firmware is the driver root's firmware as the kernel spells it, in the
+// host's root. A value set by another program stays.
 void PointToFirmware(const Flags& flags, const std::string& parameters) {
   const std::string file = JoinPath(flags.root, kFirmwarePath);
   if (!WantsFirmware(parameters) || access(file.c_str(), F_OK) != 0 ||
       !Trim(ReadFile(file).value_or("")).empty()) {
     return;
   }
-  // Written, not replaced: sysfs has no other files.
+  // Written in place: sysfs files can't be replaced.
   std::FILE* const path = std::fopen(file.c_str(), "we");
   const std::string folder = format("{}/lib/firmware", names::kDriverInstallDir);
   const bool wrote = path != nullptr && std::fputs(folder.c_str(), path) >= 0;
@@ -146,7 +147,7 @@ Status LoadAll(const std::vector<ModuleLoad>& order, Kernel& kernel) {
   return {};
 }
 
-// The text that NVIDIA's start-up probe writes: the validator reads it.
+// The content that NVIDIA's start-up probe writes: the validator reads it.
 std::string ReadyText(const Settings& settings) {
   return format("GDRCOPY_ENABLED: {}\nGDS_ENABLED: {}\nGPU_DIRECT_RDMA_ENABLED: {}\n",
                 settings.gdrcopy, settings.gds, settings.rdma);
@@ -221,14 +222,15 @@ Status UnloadModules(const Flags& flags, Kernel& kernel, const std::vector<PodNa
     }
     TRY(StopPersistence(flags));
   }
-  // Before the first module goes: a driver of which only some are left is not that one any more.
+  // Before the first module is unloaded: a driver with only some modules left is no longer that
+  // driver.
   const auto state = ReadFile(StateFile(flags));
   TRY(host::RemoveFile(StateFile(flags)));
   for (const std::string& module : order) {
     log::Info("unload {}", module);
     if (Status gone = kernel.Unload(module); !gone) {
       if (module == order.front() && state) {
-        TRY(host::WriteFileAtomic(StateFile(flags), *state));  // it is whole
+        TRY(host::WriteFileAtomic(StateFile(flags), *state));  // it is complete
       }
       return gone;
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A module fits one kernel. What was compiled before is taken before anything is compiled here, and
-// what is missing is named: a kernel was updated and its package, or its headers, were not.
+// Where do this node's kernel modules come from? A module fits one kernel. Precompiled modules are
+// preferred to a compile, and the message names what is missing: usually a kernel was updated, and
+// its package or headers were not.
 #include "operands/driver/install_plan.h"
 
 #include <algorithm>
@@ -37,7 +38,7 @@ std::string KindsName(const std::vector<bool>& kinds) {
   return Join(names, " or ");
 }
 
-// What is precompiled, but not for this kernel and driver.
+// Precompiled modules, but not for this kernel and driver.
 std::string MissingPackage(const Flags& flags, const InstallFacts& facts,
                            const std::vector<bool>& kinds) {
   std::set<std::string> there;
@@ -90,7 +91,7 @@ std::string What(const Flags& flags) {
   return format("install driver {} for kernel {}", flags.version, flags.kernel_release);
 }
 
-// Sources in a folder win over a runfile: they were put there on purpose.
+// Sources in a folder win over a runfile: a user put them there on purpose.
 Result<InstallPlan> PlanCompile(const Flags& flags, const InstallFacts& facts,
                                 const std::vector<bool>& kinds, const std::string& note) {
   std::vector<std::string> missing;

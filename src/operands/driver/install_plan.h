@@ -29,28 +29,28 @@ struct SourceTree {
 };
 
 // The kernel's headers as its build system needs them (`make SYSSRC=... SYSOUT=...`). Debian keeps
-// what all flavours share in a folder of its own; elsewhere both are one.
+// the files common to all flavours in a folder of its own; elsewhere both are one.
 struct KernelHeaders {
   std::string source;
   std::string build;
   bool operator==(const KernelHeaders&) const = default;
 };
 
-// What was found; gather.h looks.
+// The facts found by gather.h.
 struct InstallFacts {
-  std::vector<ModulePackage> packages;  // of any kernel and version: what is there is told
+  std::vector<ModulePackage> packages;  // of any kernel and version, for messages
   std::vector<SourceTree> sources;      // of any version
   KernelHeaders headers;                // empty: none
   std::vector<std::string> headers_looked_for;
   std::string runfile;         // a path of this process; empty: none
   std::string loaded_version;  // of the first module, /sys/module/<name>/version; empty: not loaded
   bool loaded = false;
-  bool same_digest = false;  // it was loaded with the settings of now
+  bool same_digest = false;  // it was loaded with the present settings
 };
 
 enum class Way {
-  kLoaded,       // the driver is there already: nothing is loaded. `from` is the installer that
-                 // brings its libraries, which each container needs anew; empty: the image has them
+  kLoaded,       // the driver is already loaded. `from` is the installer that
+                 // has its libraries, which each container needs again; empty: the image has them
   kPrecompiled,  // `from` is a folder of modules
   kPackage,      // `from` is a .deb
   kCompile,      // `from` is a source tree
@@ -61,15 +61,15 @@ struct InstallPlan {
   Way way = Way::kLoaded;
   std::string from;
   bool open = false;
-  std::string note;  // why not a better way; empty: there is none
+  std::string note;  // why not a better way; empty: this is the best
 };
 
-// kNotFound: nothing serves; the message says for which driver and kernel, what was looked for, and
-// what there is instead.
+// kNotFound: no source; the message names the driver and kernel, what was searched, and what exists
+// instead.
 Result<InstallPlan> PlanInstall(const Flags& flags, const InstallFacts& facts);
 
-// Which kinds serve, the better one first. With `auto` NVIDIA's rule: the open modules from driver
-// 560 on, the proprietary ones before; the other kind if the better one is not there.
+// Which kinds are possible, the preferred one first. `auto` follows NVIDIA's rule: the open modules
+// since driver 560, the proprietary ones before; the other kind if the preferred one is missing.
 std::vector<bool> OpenOrNot(ModuleType type, std::string_view version);
 
 // "open" or "proprietary".
@@ -83,8 +83,9 @@ struct NamedTree {
 };
 NamedTree ParseTreeName(std::string_view folder);
 
-// What is in a .deb: its control field Version ("535.247.01-1~deb12u1"), its name, and the paths
-// that it installs, one a line. path is left empty; kernel_release is empty if it has no module.
+// The content of a .deb, from its control field Version ("535.247.01-1~deb12u1"), its name, and the
+// paths that it installs, one a line. path is left empty; kernel_release is empty if it has no
+// module.
 ModulePackage ParsePackage(std::string_view package, std::string_view version,
                            std::string_view paths);
 

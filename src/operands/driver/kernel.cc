@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Modules are loaded by libkmod, which unpacks them and knows the modules that they need; it is
-// opened when the first is loaded. Mounts and unloading are system calls.
+// How does the running kernel load and unload modules, and mount? libkmod loads modules: it unpacks
+// them and resolves their dependencies, and is opened with the first one. Unloads and mounts are
+// system calls.
 #include "operands/driver/kernel.h"
 
 #include <dlfcn.h>
@@ -26,7 +27,7 @@
 namespace gantry::driver {
 namespace {
 
-constexpr int kMostMounts = 64;  // on one place, one over the other
+constexpr int kMostMounts = 64;  // stacked at one path
 
 ErrorKind KindOf(int error_number) {
   switch (error_number) {
@@ -48,7 +49,7 @@ ErrorKind KindOf(int error_number) {
   }
 }
 
-// The library, opened once; a driver container needs it until it ends.
+// The library, opened once and needed until the container ends.
 class Library {
  public:
   static Result<Library> Open() {
@@ -118,7 +119,7 @@ class Running final : public Kernel {
 
   Status Load(const std::string& file, const std::string& parameters) override {
     TRY_ASSIGN(const Modules kmod, Modules::Open());
-    constexpr const char* kNoConfig = nullptr;  // no modprobe.d: what is loaded is said by us
+    constexpr const char* kNoConfig = nullptr;  // no modprobe.d: this program decides
     const std::unique_ptr<kmod_ctx, libkmod::Unref*> context(
         kmod.make(modules_.c_str(), &kNoConfig), kmod.unref);
     kmod_module* found = nullptr;
@@ -147,8 +148,8 @@ class Running final : public Kernel {
   }
 
   Status Bind(const std::string& tree, const std::string& place) override {
-    // What is mounted below /sys (control groups) is the host's business; a copy of each that is
-    // shown on the host would be one more for whoever walks its mounts.
+    // Mounts below /sys (control groups) belong to the host; a copy of each, visible on the host,
+    // would be one more mount for programs that list its mounts.
     if (tree == "/" && (mount(nullptr, "/sys", nullptr, MS_UNBINDABLE | MS_REC, nullptr) != 0 ||
                         mount(nullptr, "/sys", nullptr, MS_PRIVATE, nullptr) != 0)) {
       return FailErrno("keep /sys out of the driver's root", errno);
@@ -174,7 +175,7 @@ class Running final : public Kernel {
   }
 
  private:
-  // What the module's own text names as its needs and what is not loaded yet.
+  // The modules that the file names as dependencies and that are not loaded yet.
   Status LoadNeeded(const Modules& kmod, kmod_ctx* context, kmod_module* module) const {
     kmod_list* info = nullptr;
     if (const int read = kmod.info(module, &info); read < 0) {

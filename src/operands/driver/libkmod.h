@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The functions of libkmod.so.2 (kmod 5 and later) that are used, as its header declares them. The
-// library is opened by the driver container alone, so no other operand needs it in its image.
+// The used functions of libkmod.so.2 (kmod 5 and later), as its header declares them. Only the
+// driver container opens the library, so no other operand needs it in its image.
 struct kmod_ctx;
 struct kmod_list;
 struct kmod_module;

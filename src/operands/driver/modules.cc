@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A module is loaded after those whose symbols it uses and goes before them. NVIDIA's order of
-// loading is fixed; what others loaded on top of it (GPUDirect Storage, GDRCopy) is seen in
-// /proc/modules.
+// In which order are modules loaded and unloaded? A module is loaded after those whose symbols it
+// uses and unloaded before them. NVIDIA's order of loading is fixed; /proc/modules shows the
+// modules on top of it (GPUDirect Storage, GDRCopy).
 #include "operands/driver/modules.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace gantry::driver {
 namespace {
 
-// name -> who uses it, as /proc/modules says: "nvidia 56000 3 nvidia_uvm,nvidia_modeset, Live 0x0".
+// name -> its users, from /proc/modules: "nvidia 56000 3 nvidia_uvm,nvidia_modeset, Live 0x0".
 std::map<std::string, std::vector<std::string>> UsersOf(std::string_view proc_modules) {
   std::map<std::string, std::vector<std::string>> users;
   for (const std::string& line : Split(proc_modules, '\n')) {

@@ -15,15 +15,15 @@ namespace gantry::driver {
 
 inline constexpr char kPeermem[] = "nvidia-peermem";
 
-// As /proc/modules and /sys/module have it: "nvidia_uvm".
+// As in /proc/modules and /sys/module: "nvidia_uvm".
 std::string KernelName(std::string_view module);
 
-// "nvidia-uvm.ko", "nvidia-uvm.ko.xz" -> "nvidia_uvm"; empty if it is no module's file.
+// "nvidia-uvm.ko", "nvidia-uvm.ko.xz" -> "nvidia_uvm"; empty if it is not a module file.
 std::string ModuleOfFile(std::string_view file_name);
 
-// What is given with a module, of the text of NAME.conf: parameters (name=value, or a name alone)
-// separated by spaces or lines, as one line. "#" begins a comment. kInvalid, naming the file, for
-// what is neither: quotes that do not end, a control character.
+// The module parameters in the text of NAME.conf (name=value, or a name alone), separated by spaces
+// or lines, as one line. "#" begins a comment. kInvalid, naming the file: unterminated quotes, a
+// control character.
 Result<std::string> ModuleParameters(std::string_view file_name, std::string_view text);
 
 struct ModuleLoad {
@@ -33,16 +33,15 @@ struct ModuleLoad {
   bool operator==(const ModuleLoad&) const = default;
 };
 
-// What is loaded, in the order of `names`. `files`: module name -> path; `parameters`: module name
-// -> one line. The first of the names is needed (kNotFound, naming it); others that have no file
-// are left out.
+// The modules to load, in the order of `names`. `files`: module name -> path; `parameters`: module
+// name -> one line. The first name is required (kNotFound, naming it); others without a file are
+// left out.
 Result<std::vector<ModuleLoad>> LoadOrder(const std::vector<std::string>& names,
                                           const std::map<std::string, std::string>& files,
                                           const std::map<std::string, std::string>& parameters);
 
-// Of the modules that are loaded now (/proc/modules: name -> the modules that use it), those that
-// are to go when `names` go, in the order in which they can: each after all that use it. Modules
-// that use one of them and are not of the driver are in it too: the caller decides.
+// The loaded modules (/proc/modules: name -> the modules that use it) to unload with `names`, in
+// order: each after all its users. Includes users that are not of the driver: the caller decides.
 std::vector<std::string> UnloadOrder(const std::vector<std::string>& names,
                                      std::string_view proc_modules);
 

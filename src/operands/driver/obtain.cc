@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From sources to modules. They are compiled in a folder of their own, so that the sources stay as
-// they are; what came out gets its name in the cache in one step, when it is whole.
+// How do sources become modules? They are compiled in a folder of their own, so that the sources do
+// not change. The result gets its name in the cache in one step, when it is complete.
 #include "operands/driver/obtain.h"
 
 #include <fcntl.h>
@@ -34,7 +34,7 @@ Status Failed(const std::string& what, const std::error_code& error) {
   return error ? FailErrno(what, error.value()) : Status{};
 }
 
-// A folder for what is needed while something is made. It goes with this object.
+// A folder for temporary files, removed with this object.
 class WorkFolder {
  public:
   static Result<WorkFolder> Make() {
@@ -62,7 +62,7 @@ class WorkFolder {
   std::string path_;
 };
 
-// Of every file below, by name and content.
+// A fingerprint of every file below, by name and content.
 Result<std::string> TreeFingerprint(const std::string& tree) {
   std::vector<std::string> files;
   std::error_code error;
@@ -84,7 +84,7 @@ Result<std::string> TreeFingerprint(const std::string& tree) {
   return host::Fingerprint(all);
 }
 
-// What tells one build of a kernel from another: its symbols' versions and its configuration.
+// What distinguishes two builds of a kernel: its symbols' versions and its configuration.
 std::string HeadersFingerprint(const KernelHeaders& headers) {
   std::string all;
   for (const char* file : {"Module.symvers", "include/config/auto.conf"}) {
@@ -131,7 +131,7 @@ void Sweep(const Flags& flags) {
   }
 }
 
-// Puts the module files found below `from` into the cache under that key.
+// Adds the module files below `from` to the cache under that key.
 Result<std::string> Keep(const Flags& flags, const std::string& from, const std::string& key) {
   const std::string unfinished = JoinPath(flags.cache, format("{}{}", kUnfinished, key));
   const std::string kept = JoinPath(flags.cache, key);
@@ -146,7 +146,7 @@ Result<std::string> Keep(const Flags& flags, const std::string& from, const std:
   return kept;
 }
 
-// Kernels are configured for debugging: what that adds is most of a module, and nobody needs it.
+// Kernels are configured with debug information: that is most of a module, and not needed.
 void StripModules(const std::string& tree) {
   const auto strip = host::FindInPath("strip");
   if (!strip) {
@@ -165,7 +165,7 @@ bool Has(const std::string& cache, const std::string& key) {
   return !ModuleFiles(JoinPath(cache, key)).empty();
 }
 
-// Runs a program that has to end well. kUnavailable: it did not, and may do so later.
+// Runs a program that must succeed. kUnavailable: it failed, and may succeed later.
 Status MustRun(std::vector<std::string> words, const std::string& what, int stop_fd) {
   TRY_ASSIGN(words.front(), host::FindInPath(words.front()));
   TRY_ASSIGN(
@@ -185,7 +185,8 @@ std::vector<std::string> MakeWords(const Flags& flags, const std::string& make,
   std::vector<std::string> words = {make, "-C", tree, format("-j{}", std::max(jobs, 1U)), "modules",
                                     "SYSSRC=" + headers.source, "SYSOUT=" + headers.build,
                                     "KERNEL_UNAME=" + flags.kernel_release,
-                                    // The image's compiler is not always the kernel's to the digit.
+                                    // The image's compiler may differ from the kernel's in its
+                                    // minor version.
                                     "IGNORE_CC_MISMATCH=1"};
   if (!flags.compiler.empty()) {
     words.push_back("CC=" + flags.compiler);
@@ -259,7 +260,7 @@ bool IsUrl(std::string_view text) {
   return text.starts_with("http://") || text.starts_with("https://");
 }
 
-// Returns the folder below `work` in which all of the installer lies then.
+// Returns the folder below `work` with the unpacked installer.
 Result<std::string> UnpackRunfile(const std::string& from, const WorkFolder& work, int stop_fd) {
   std::string installer = from;
   if (IsUrl(installer)) {
@@ -272,8 +273,8 @@ Result<std::string> UnpackRunfile(const std::string& from, const WorkFolder& wor
   return folder;
 }
 
-// They go where the installer's own program puts them, into this container's root, which is what
-// the node is shown.
+// They are put where the installer's own program puts them, in this container's root, which the
+// node sees.
 Status InstallLibraries(const std::string& from, const std::string& unpacked, int stop_fd) {
   return MustRun(
       {JoinPath(unpacked, "nvidia-installer"), "--silent", "--no-kernel-module",

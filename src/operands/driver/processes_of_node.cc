@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The processes of this node, as /proc has them.
+// Which processes run on this node? Read from /proc.
 #include <unistd.h>
 
 #include <array>

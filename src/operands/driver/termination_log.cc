@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// How does a container tell the kubelet why it ended?
 #include "operands/driver/termination_log.h"
 
 #include <fcntl.h>

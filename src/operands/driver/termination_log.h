@@ -5,8 +5,8 @@
 
 namespace gantry::driver {
 
-// What the kubelet shows as the reason of a container that ended. The kubelet made the file and
-// holds it by a mount, so it is written in place; where there is none, nothing is.
+// Writes the message that the kubelet shows for an ended container. The kubelet made the file and
+// mounts it, so it is written in place; does nothing if there is none.
 void WriteTerminationLog(const std::string& path, const std::string& text);
 
 }  // namespace gantry::driver

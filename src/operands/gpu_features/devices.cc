@@ -21,7 +21,7 @@ void Complete(const Facts& facts, const nvml::Device& gpu, policy::DeviceFacts& 
   if (gpu.compute_major > 0) {
     device.compute_capability = format("{}.{}", gpu.compute_major, gpu.compute_minor);
   }
-  if (facts.cuda_version > 0) {  // there is none where the GPUs are handed to virtual machines
+  if (facts.cuda_version > 0) {  // there is none if the GPUs are passed to virtual machines
     device.driver_version = facts.driver_version;
     device.cuda_version =
         format("{}.{}", facts.cuda_version / 1000, facts.cuda_version % 1000 / 10);
@@ -32,7 +32,7 @@ void Complete(const Facts& facts, const nvml::Device& gpu, policy::DeviceFacts& 
 }  // namespace
 
 std::vector<policy::DeviceFacts> DevicesOf(const Facts& facts) {
-  // A machine without a PCI bus has what the driver says alone.
+  // On a machine without a PCI bus only the driver reports GPUs.
   std::map<std::string, const nvml::Device*> by_address;
   for (const auto& [address, class_code] : facts.pci_classes) {
     if (host::IsDisplayController(class_code)) {

@@ -8,8 +8,8 @@
 
 namespace gantry::gpu_features {
 
-// The GPUs of a node, by PCI address: those on the bus, with what the driver says of each. One that
-// the driver does not answer for is there with its place alone, and an index that is left over.
+// The GPUs of a node, by PCI address: those on the bus, with the driver's facts on each. One
+// without an answer from the driver has only its address, and an unused index.
 std::vector<policy::DeviceFacts> DevicesOf(const Facts& facts);
 
 }  // namespace gantry::gpu_features

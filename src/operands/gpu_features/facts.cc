@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Facts to JSON and back. The reader is lenient about what is absent (a golden test writes only
-// what it is about) and strict about types.
+// How are facts converted to JSON and back? The reader accepts absent fields (a golden test writes
+// only the relevant ones) and rejects wrong types.
 #include "operands/gpu_features/facts.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What do the command line and the environment say? Flags, aliases and variables are those of
-// NVIDIA's gpu-feature-discovery (k8s-device-plugin v0.20); those that choose among several
-// configurations are its config manager's, whose work this process does itself.
+// Which flags and variables does feature discovery have? Flags, aliases and variables of NVIDIA's
+// gpu-feature-discovery (k8s-device-plugin v0.20), and those of its config manager, which select a
+// configuration: this process does that itself.
 #include "operands/gpu_features/flags.h"
 
 #include "agent/flags.h"
@@ -44,7 +44,7 @@ void AddPlaceFlags(agent::FlagSet& set, Flags& to) {
       ->default_val("/host");
 }
 
-// Flags of upstream's that mean nothing here: no client is throttled, no object is owned by a pod.
+// Upstream's flags without effect here: no client is throttled, no pod owns an object.
 void AddUnused(agent::FlagSet& set) {
   set.Unused("--kube-api-qps", {"KUBE_API_QPS"});
   set.Unused("--kube-api-burst", {"KUBE_API_BURST"});

@@ -13,8 +13,8 @@ namespace gantry::gpu_features {
 
 inline constexpr char kProgram[] = "gpu-feature-discovery";
 
-// What the command line and the environment say; the names are GPU feature discovery's. What is
-// absent is left to the configuration file.
+// Flags and environment; the names are GPU feature discovery's. Absent ones come from the
+// configuration file.
 struct Flags : agent::ConfigFlags, agent::StatusFlags {
   std::optional<std::string> mig_strategy;
   std::optional<bool> fail_on_init_error;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which GPUs does this node have? NVML tells of the GPUs, sysfs of the PCI functions and the
-// machine. NVML is asked in a forked child: a call into a driver can hang for ever.
+// Which GPUs does this node have? NVML has the GPUs, sysfs the PCI functions and the machine. NVML
+// is called in a forked child: a call into a driver can hang for ever.
 #include "operands/gpu_features/gather.h"
 
 #include <utility>
@@ -36,7 +36,7 @@ std::string PciText(const Sources& sources, const host::PciFunction& function, c
       .value_or("");
 }
 
-// The texts of the databases there are, the host's first.
+// The contents of the existing databases, the host's first.
 std::vector<std::string> PciDatabases(const Sources& sources) {
   std::vector<std::string> databases;
   for (const std::string& root : {sources.host_root, sources.own_root}) {
@@ -59,7 +59,7 @@ std::string NameOf(const host::PciFunction& function, const std::vector<std::str
   return format("Device {:04x}", function.device);
 }
 
-// GPUs that are handed through to virtual machines, from sysfs alone.
+// GPUs that are passed to virtual machines, from sysfs alone.
 void GatherVfio(const Sources& sources, const std::vector<host::PciFunction>& functions,
                 Facts& facts) {
   constexpr char kUnknown[] = "unknown.unknown.unknown";

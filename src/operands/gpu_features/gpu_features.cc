@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// When are the labels of a node looked at again? When the driver becomes ready or another one does,
-// when the configuration changes, on SIGHUP, and every --sleep-interval for what nobody tells of. A
-// look that finds the same labels writes nothing and asks the API server nothing. Whatever fails
-// (no driver yet, a wrong configuration, no API server) leaves the published labels as they are.
+// When are a node's labels computed again? When the driver becomes ready or changes, when the
+// configuration changes, on SIGHUP, and every --sleep-interval for facts without events. If the
+// labels are the same, it sends no request to the API server. A failure (no driver yet, a wrong
+// configuration, no API server) does not change the published labels.
 #include "operands/gpu_features/gpu_features.h"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ namespace {
 
 constexpr std::chrono::seconds kDriverAnswers(30);
 constexpr std::chrono::seconds kApiServerAnswers(30);
-// How long GPUs may be in no valid MIG layout before their node's labels say so.
+// How long an invalid MIG layout may last before the node's labels show it.
 constexpr std::chrono::seconds kInvalidLasts(30);
 constexpr std::chrono::seconds kInvalidRecheck(3);
 
@@ -76,7 +76,7 @@ class Discovery {
   agent::OwnNode own_node_;
   const int64_t started_ = UnixSeconds();
   bool oneshot_ = IsOneshot(flags_, {});
-  std::optional<Settings> settings_;   // the last good ones
+  std::optional<Settings> settings_;   // the last valid ones
   std::optional<Publication> stored_;  // what was last stored or found stored
   std::optional<SteadyTime> invalid_since_;
   std::vector<std::string> warnings_;
@@ -95,7 +95,7 @@ Status Discovery::Watch() {
   return {};
 }
 
-// One look must not come before the label that chooses its configuration.
+// With --oneshot the look must wait for the label that selects its configuration.
 void Discovery::AwaitLabel() {
   if (oneshot_ && own_node_.watches()) {
     const std::array<int, 2> descriptors = {loop_.stop_fd(), own_node_.label_fd()};
@@ -145,7 +145,7 @@ Result<Facts> Discovery::AskDriver(const Settings& settings) {
   return gatherer_.Ask(sources, kDriverAnswers, loop_.stop_fd());
 }
 
-// True if something was written; what was stored a while ago is taken for stored.
+// True if something was written. Assumes that the last stored labels are still stored.
 Result<bool> Discovery::Publish(Publication publication) {
   if (stored_ == publication && !loop_.VerifyIsDue()) {
     return false;
@@ -153,7 +153,7 @@ Result<bool> Discovery::Publish(Publication publication) {
   const auto publish = [&](kube::Client& client) {
     return gpu_features::Publish(publisher_, client, publication);
   };
-  // With a watch, TLS is there anyway, and so is a second thread.
+  // With a watch, TLS is loaded anyway, and there is a second thread.
   TRY_ASSIGN(const bool written, own_node_.watches()
                                      ? publisher_.Connected(publish)
                                      : publisher_.ConnectedInChild(publish, loop_.stop_fd()));
@@ -173,7 +173,7 @@ Status Discovery::Store(const Settings& settings, const LabelMap& labels, const 
   return {};
 }
 
-// Which GPUs there are, as long as no driver has told more of them.
+// The GPUs on the bus, before a driver has reported them.
 void Discovery::ShowBus(const Settings& settings) {
   if (!settings.use_node_feature_api || (stored_.has_value() && stored_->labels.has_value())) {
     return;
@@ -209,8 +209,8 @@ Status Discovery::Look() {
   return Passing(labelled.mig_unsettled) ? Status() : Store(*settings_, labelled.labels, *facts);
 }
 
-// Whether the labels are those of a moment in which the GPUs are divided anew: then the published
-// ones stay until it has lasted.
+// Whether the labels are of a moment during a MIG reconfiguration: then the published ones stay,
+// unless it lasts.
 bool Discovery::Passing(bool mig_unsettled) {
   if (!mig_unsettled || oneshot_) {
     invalid_since_.reset();
@@ -221,7 +221,7 @@ bool Discovery::Passing(bool mig_unsettled) {
   return now - *invalid_since_ < kInvalidLasts;
 }
 
-// When to look again if nothing happens.
+// When to look again without an event.
 SteadyTime Discovery::NextLook() const {
   const SteadyTime now = RealClock().Now();
   SteadyTime next = now + loop_.verify_after();

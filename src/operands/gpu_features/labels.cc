@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which labels does a node with these GPUs get? The keys and the meaning of the values are GPU
-// feature discovery's, which schedulers, node selectors and dashboards rely on.
+// Which labels does a node with these GPUs get? Keys and values are GPU feature discovery's,
+// because schedulers, node selectors and dashboards rely on them.
 #include "operands/gpu_features/labels.h"
 
 #include <algorithm>
@@ -74,7 +74,7 @@ std::string Family(int major, int minor) {
   }
 }
 
-// The GPUs that the product labels speak of.
+// The GPUs that the product labels describe.
 struct Product {
   const Device* first = nullptr;
   int count = 0;
@@ -94,7 +94,7 @@ Product MainProduct(const Facts& facts) {
     ++product->count;
     product->in_mig_mode += InMigMode(gpu) ? 1 : 0;
   }
-  // The first of the largest: products stand in the order of their lowest index.
+  // The first of the largest: products are in the order of their lowest index.
   Product main = *std::ranges::max_element(products, {}, &Product::count);
   main.only = products.size() == 1;
   return main;

@@ -22,21 +22,21 @@ struct LabelOptions {
 
 struct Labelled {
   LabelMap labels;
-  // Under the MIG strategy "single" a GPU has no MIG devices, or they are not alike. So it is while
-  // somebody divides the GPUs anew, and then it passes.
+  // With the MIG strategy "single" a GPU has no MIG devices, or different ones. This is normal
+  // during a MIG reconfiguration.
   bool mig_unsettled = false;
-  std::vector<std::string> warnings;  // what could not be said as asked, one sentence each
+  std::vector<std::string> warnings;  // settings that could not be followed, one sentence each
 };
 
 // Every label that GPU feature discovery gives a node, all values valid for Kubernetes. Count,
-// replicas, sharing strategy and the suffix of the product are those of what the device plugin
-// offers (gpu/for_containers.h). As upstream, `nvidia.com/gpu.count` also counts GPUs in MIG mode
-// under the strategies "none" and "mixed"; `replicas` is 0 where nothing is offered.
+// replicas, sharing strategy and the suffix of the product match the device plugin's offer
+// (gpu/for_containers.h). As upstream, `nvidia.com/gpu.count` also counts GPUs in MIG mode under
+// the strategies "none" and "mixed"; `replicas` is 0 if nothing is offered.
 //
-// A node with several products is labelled by one of them: the one with most GPUs, and among equals
-// the one with the lowest index; so the labels do not change from one look to the next. A GPU that
-// does not answer is still counted where all others are of one product: its health is the device
-// plugin's affair, and a label that goes when a GPU fails would take pods' node affinity with it.
+// A node with several products gets the labels of one: the one with most GPUs, and among equals the
+// one with the lowest index, so that labels are stable. A GPU that does not answer is still counted
+// if all others are of one product: the device plugin handles health, and a label that is removed
+// when a GPU fails would break pods' node affinity.
 Labelled GpuLabels(Facts facts, const LabelOptions& options);
 
 // The labels with the timestamp of the published ones if nothing else differs: a restart of the

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where do the labels go? Into a NodeFeature object, or a file. Nothing is taken back at the end:
-// the object does not belong to the pod, because labels that go with a pod would take the other
-// operands' pods with them. The objects of the GPUs belong to the Node.
+// Where are the labels published? In a NodeFeature object, or a file. They are not removed at the
+// end: the pod does not own the object, because labels that are deleted with a pod would also
+// delete the other operands' pods. The Node owns the GPUs' objects.
 #include "operands/gpu_features/publisher.h"
 
 #include <cstdio>

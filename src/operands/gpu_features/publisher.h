@@ -13,15 +13,15 @@
 
 namespace gantry::gpu_features {
 
-// What the cluster is told of a node.
+// The published state of a node.
 struct Publication {
-  std::optional<LabelMap> labels;  // nullopt: they stay as they are
+  std::optional<LabelMap> labels;  // nullopt: they do not change
   std::vector<policy::DeviceFacts> devices;
   bool operator==(const Publication&) const = default;
 };
 
 // Stores the NodeFeature object `nvidia-features-for-<node>`, by which the labels reach the node,
-// and a Device object for each GPU, where the cluster has their definition; a timestamp alone is no
+// and a Device object for each GPU, if the cluster has that CRD; a timestamp alone is no
 // difference. True if something was written.
 Result<bool> Publish(const agent::FeaturePublisher& publisher, kube::Client& client,
                      const Publication& publication);

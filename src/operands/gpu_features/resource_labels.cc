@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which labels does one resource of a node get, a GPU's or a MIG device's? Strategy "single" speaks
-// of the MIG devices as if they were the node's GPUs, so it has labels only for nodes where all of
-// them are alike; "mixed" has a set of labels for each profile beside those of the GPUs.
+// Which labels does one resource of a node get, a GPU's or a MIG device's? Strategy "single"
+// describes the MIG devices as if they were the node's GPUs, so it has labels only for nodes where
+// all are equal; "mixed" has a set of labels for each profile in addition to the GPUs'.
 #include "operands/gpu_features/resource_labels.h"
 
 #include <algorithm>
@@ -25,12 +25,12 @@ bool IsAlphanumeric(char letter) { return std::isalnum(static_cast<unsigned char
 
 // The MIG devices of one profile on all GPUs.
 struct Profile {
-  std::string name;  // as labels have it: "1g.10gb.me"
+  std::string name;  // as in labels: "1g.10gb.me"
   const MigDevice* first = nullptr;
-  std::string product;  // of the GPU that the first is on
+  std::string product;  // of the first one's GPU
 };
 
-// One for each resource that they would have under the strategy mixed.
+// One for each resource that the strategy mixed would have.
 std::map<std::string, Profile> ProfilesOf(const Facts& facts) {
   std::map<std::string, Profile> profiles;
   for (const Device& gpu : facts.gpus) {

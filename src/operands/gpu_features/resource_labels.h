@@ -11,7 +11,7 @@
 
 namespace gantry::gpu_features {
 
-// What the labels of one resource (`nvidia.com/gpu`, `nvidia.com/mig-1g.10gb`) are made of.
+// The input for the labels of one resource (`nvidia.com/gpu`, `nvidia.com/mig-1g.10gb`).
 struct ResourceFacts {
   std::string key;      // of its labels, up to the suffix: "nvidia.com/gpu."
   std::string product;  // NVML's name of the GPU
@@ -26,8 +26,8 @@ void AddResource(const ResourceFacts& resource, const policy::Sharing& sharing, 
 
 bool InMigMode(const nvml::Device& gpu);
 
-// What of a resource (its name before sharing renames it) is offered: how many devices, and how
-// often the most shared of them; 0 if there is none.
+// The offer of a resource (its name before sharing renames it): the number of devices, and the
+// maximum number of replicas of one; 0 if there is none.
 struct Tally {
   int count = 0;
   int replicas = 0;
@@ -35,9 +35,9 @@ struct Tally {
 Tally TallyOf(const gpu::ForContainers& offered, std::string_view resource,
               const std::function<bool(const gpu::Unit&)>& counts);
 
-// Labels of the MIG devices under strategy single (they take the place of the GPUs' own labels) or
-// mixed (one set for each profile). `product` is the node's main product; `offered` is of the GPUs
-// of the facts.
+// Labels of the MIG devices under strategy single (they replace the GPUs' own labels) or mixed (one
+// set for each profile). `product` is the node's main product; `offered` is for the GPUs of the
+// facts.
 void AddMigDevices(const Facts& facts, const gpu::ForContainers& offered,
                    const std::string& product, const LabelOptions& options, Labelled& labelled);
 

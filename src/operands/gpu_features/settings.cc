@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which setting holds? A flag or variable before the configuration file, and that before the
-// default. What `driver-ready` says of the driver's place stands between the first two, because
+// Which value of a setting counts? A flag or variable before the configuration file, and that
+// before the default. The driver's location in `driver-ready` comes between the first two, because
 // NVIDIA's start script makes variables of it.
 #include "operands/gpu_features/settings.h"
 
@@ -19,7 +19,7 @@ T Pick(const std::optional<T>& argument, const std::optional<T>& file, T fallbac
   return argument.has_value() ? *argument : file.value_or(std::move(fallback));
 }
 
-// The same for an argument that is a word to parse; errors name the flag.
+// The same for an argument that must be parsed; errors name the flag.
 template <typename T>
 Result<T> PickParsed(const char* flag, const std::optional<std::string>& argument,
                      Result<T> (*parse)(std::string_view), const std::optional<T>& file,

@@ -132,7 +132,7 @@ TEST(Settings, WhatThePluginCantShareIsRefusedHereToo) {
   EXPECT_EQ(resolve("mixed", "auto").error().message,
             "sharing.mps: can't be had with the MIG strategy mixed");
   EXPECT_TRUE(resolve("single", "auto").has_value());
-  EXPECT_TRUE(resolve("mixed", "vfio").has_value()) << "no plugin of ours offers those";
+  EXPECT_TRUE(resolve("mixed", "vfio").has_value()) << "Gantry's plugin does not offer those";
 }
 
 TEST(Settings, OneLookEndsWithAWrongSettingToo) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can the processor do, in NFD's words? The kernel lists it in /proc/cpuinfo (names of
-// arch/x86/include/asm/cpufeatures.h) and everybody may read that; most names differ from NFD's by
-// case alone, the others are in a table.
+// Which features does the processor have, under NFD's names? The world-readable /proc/cpuinfo lists
+// them (names of arch/x86/include/asm/cpufeatures.h); most names differ from NFD's only by case, a
+// table has the others.
 #include "operands/node_features/cpu_flags.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace gantry::node_features {
 namespace {
 
-// Kernel's name -> NFD's, where it is not the same in capitals.
+// Kernel's name -> NFD's, if that is not the same in upper case.
 constexpr std::pair<std::string_view, std::string_view> kRenamed[] = {
     {"3dnow", "AMD3DNOW"},
     {"3dnowext", "AMD3DNOWEXT"},
@@ -71,7 +71,7 @@ constexpr std::pair<std::string_view, std::string_view> kRenamed[] = {
     {"vmcb_clean", "VMCBCLEAN"},
 };
 
-// The same in capitals.
+// The same in upper case.
 constexpr std::string_view kSame[] = {
     "adx",     "avx",       "avx2",     "avx512bw", "avx512cd",   "avx512dq",   "avx512er",
     "avx512f", "avx512pf",  "avx512vl", "bmi1",     "bmi2",       "cldemote",   "clzero",

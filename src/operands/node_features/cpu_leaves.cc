@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can an x86 processor do, in NFD's words? Which bit says what stands in Intel's manual
-// (volume 2, CPUID) and AMD's (volume 3, appendix E). Some abilities count only with another one,
-// or if the operating system saves the registers that they need.
+// Which features does an x86 processor have, under NFD's names? The bits are documented in Intel's
+// manual (volume 2, CPUID) and AMD's (volume 3, appendix E). Some features count only with another
+// one, or if the operating system saves the registers that they need.
 #include "operands/node_features/cpu_leaves.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ using Names = std::set<std::string, std::less<>>;
 enum class Register { kEax, kEbx, kEcx, kEdx };
 using enum Register;
 
-// What must hold besides.
+// An additional condition.
 enum class If { kAlways, kAmd, kSaved512 };
 using enum If;
 
@@ -31,7 +31,7 @@ struct Bit {
   unsigned bit;
   const char* name;
   If only = kAlways;
-  const char* with = "";  // an ability that stands above it in this table
+  const char* with = "";  // a feature above it in this table
 };
 
 constexpr Bit kBits[] = {
@@ -41,7 +41,7 @@ constexpr Bit kBits[] = {
     {1, 0, kEdx, 15, "CMOV"},
     {1, 0, kEdx, 23, "MMX"},
     {1, 0, kEdx, 24, "FXSR"},
-    {1, 0, kEdx, 25, "FXSROPT"},  // NFD takes the bit of SSE for it
+    {1, 0, kEdx, 25, "FXSROPT"},  // NFD uses the bit of SSE for it
     {1, 0, kEdx, 25, "SSE"},
     {1, 0, kEdx, 26, "SSE2"},
     {1, 0, kEcx, 0, "SSE3"},
@@ -245,14 +245,14 @@ constexpr Bit kBits[] = {
     {0x80000021, 0, kEcx, 2, "TSA_SQ_NO", kAmd},
 };
 
-// What each level of the x86-64 ABI adds to the one below it.
+// The features that each level of the x86-64 ABI adds to the one below it.
 const std::initializer_list<std::string_view> kLevels[] = {
     {"CMOV", "CMPXCHG8", "X87", "FXSR", "MMX", "SSE", "SSE2"},
     {"CX16", "LAHF", "POPCNT", "SSE3", "SSE4", "SSE42", "SSSE3"},
     {"AVX", "AVX2", "BMI1", "BMI2", "F16C", "FMA3", "LZCNT", "MOVBE", "OSXSAVE"},
     {"AVX512F", "AVX512BW", "AVX512CD", "AVX512DQ", "AVX512VL"}};
 
-// Leaves that more than one bit is read of.
+// Leaves of which more than one bit is read.
 constexpr uint32_t kTopology = 0xb;
 constexpr uint32_t kCounters = 0xa;
 constexpr uint32_t kKeyLocker = 0x19;
@@ -287,7 +287,7 @@ std::string Letters(std::initializer_list<uint32_t> words) {
   return letters;
 }
 
-// One processor that is being described.
+// One processor to describe.
 class LeafReader {
  public:
   explicit LeafReader(const CpuidLeaves& leaves)
@@ -325,7 +325,7 @@ class LeafReader {
     }
   }
 
-  // Registers of 256 and of 512 bits: XCR0's bits 1 and 2, and besides 5 to 7.
+  // Registers of 256 and of 512 bits: XCR0's bits 1 and 2, and 5 to 7.
   [[nodiscard]] bool Saves256() const {
     return Has(first_.ecx, 26) && Has(first_.ecx, 27) && (leaves_.xcr0 & 0x06U) == 0x06U;
   }
@@ -349,7 +349,7 @@ class LeafReader {
     constexpr uint32_t kWide = 5;  // bits 0 and 2
     AddIf(names_.contains("KEYLOCKER") && (leaves_.At(kKeyLocker).ebx & kWide) == kWide,
           "KEYLOCKERW");
-    // AMD's before family 19h, and some of 1Ah, have no bits for what does not concern them.
+    // AMD's before family 19h, and some of 1Ah, have no bits for what they do not need.
     constexpr uint32_t kZen3 = 0x19;
     constexpr uint32_t kZen5 = 0x1a;
     const bool safe =
@@ -381,7 +381,7 @@ class LeafReader {
                : 2;
   }
 
-  // Of performance monitoring: a bit of EBX that is set says that a counter is missing.
+  // Performance monitoring: a set bit of EBX means that a counter is missing.
   void ReadCounters() {
     static constexpr const char* kNames[] = {
         "PMU_FIXEDCOUNTER_INSTRUCTIONS", "PMU_FIXEDCOUNTER_CYCLES", "PMU_FIXEDCOUNTER_REFCYCLES",

@@ -19,20 +19,20 @@ struct CpuidLeaf {
   auto operator<=>(const CpuidLeaf&) const = default;
 };
 
-// What the processor says of itself; empty where it was not asked.
+// The processor's CPUID data; empty if it was not read.
 struct CpuidLeaves {
-  std::map<CpuidLeaf, CpuidRegisters> registers;  // those leaves that it has
-  uint32_t xcr0 = 0;  // which registers the operating system saves; 0: it does not say
+  std::map<CpuidLeaf, CpuidRegisters> registers;  // of the leaves that it has
+  uint32_t xcr0 = 0;  // the registers that the operating system saves; 0: unknown
 
   // All zero for a leaf that it does not have.
   [[nodiscard]] CpuidRegisters At(uint32_t leaf, uint32_t sub_leaf = 0) const;
 };
 
-// The leaves that CpuFlags looks at.
+// The leaves that CpuFlags reads.
 std::vector<CpuidLeaf> AskedLeaves();
 
-// The processor's abilities under the names that NFD gives them (those of the Go package
-// klauspost/cpuid, and X86_64_V1 to V4). Empty if it was not asked.
+// The processor's features under NFD's names (those of the Go package klauspost/cpuid, and
+// X86_64_V1 to V4). Empty if CPUID was not read.
 std::set<std::string, std::less<>> CpuFlags(const CpuidLeaves& leaves);
 
 // The version of AVX10; 0: it has none.

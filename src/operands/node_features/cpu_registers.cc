@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What do the processor's registers say that no file does? Everybody may execute CPUID; registers
-// that only a privileged program reads (MSRs) are not looked at, as NFD does not.
+// Which facts are only in the processor's registers, not in files? CPUID needs no privilege;
+// registers that only a privileged program can read (MSRs) are not read, as in NFD.
 #include "operands/node_features/cpu_registers.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ constexpr uint32_t kMonitors = 1U << 12U;   // EBX of leaf 7
 constexpr uint32_t kAllocates = 1U << 15U;  // the same
 constexpr uint32_t kMonitorsL3 = 1U << 1U;  // EDX of leaf 0xf
 constexpr uint32_t kOccupancy = 1U << 0U;   // EDX of its sub-leaf 1
-constexpr uint32_t kBandwidths = 3U << 1U;  // the same: of all memory, and of the near one
+constexpr uint32_t kBandwidths = 3U << 1U;  // the same: total memory, and local memory
 constexpr uint32_t kL3Cache = 1U << 1U;     // EBX of leaf 0x10
 constexpr uint32_t kL2Cache = 1U << 2U;
 constexpr uint32_t kMemoryBandwidth = 1U << 3U;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which rules has somebody laid beside the configuration? A node's own, or those of a ConfigMap
-// that is mounted there.
+// Which rules are there beside the configuration? A node's own files, or those of a mounted
+// ConfigMap.
 #include "operands/node_features/custom_rules.h"
 
 #include <algorithm>

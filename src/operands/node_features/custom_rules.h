@@ -17,13 +17,12 @@ struct CustomRules {
 };
 
 // The rules of sources.custom. kInvalid, as with NFD's worker, if one has a mistake. A rule with an
-// unknown key, which NFD's worker passes over, is left out alone, and named: what is left of it may
-// have fewer conditions than its author meant.
+// unknown key, which NFD's worker ignores, is left out, and named: without that key it may have
+// fewer conditions than its author meant.
 Result<CustomRules> ParseCustomRules(const Json& rules);
 
 // The rules of the files of NFD's custom.d, in the files' order. Each is a list (YAML or JSON) as
-// the configuration has it in sources.custom. A file with a mistake is left out as a whole, and
-// named.
+// in the configuration's sources.custom. A file with a mistake is left out entirely, and named.
 CustomRules ReadCustomFiles(const std::vector<LocalFile>& files);
 
 }  // namespace gantry::node_features

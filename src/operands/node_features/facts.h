@@ -19,10 +19,10 @@ using nfd::Elements;
 struct PciDevice {
   host::PciFunction function;
   bool sriov_capable = false;
-  Elements more;  // subsystem_vendor, subsystem_device, sriov_totalvfs, ... as sysfs has them
+  Elements more;  // subsystem_vendor, subsystem_device, sriov_totalvfs, ... as in sysfs
 };
 
-// What a node tells of itself, as texts of its files where a file is the fact.
+// Facts on a node, as the contents of its files if possible.
 struct Facts {
   std::vector<PciDevice> pci;
   std::string kernel_release;          // "6.1.0-18-amd64"
@@ -34,16 +34,16 @@ struct Facts {
   CpuidLeaves leaves;                  // empty: of another machine, or no x86
   std::string hypervisor;              // its name, CPUID's up to twelve letters
   CpuidRegisters frequencies;          // leaf 0x16
-  std::vector<CpuidRegisters> sgx;     // leaf 0x12, sub-leaves 2 and on that describe something
+  std::vector<CpuidRegisters> sgx;     // leaf 0x12, the valid sub-leaves from 2 on
   ResourceRegisters resources;
   std::string node_name;
   std::optional<Elements> kernel_config;  // option without CONFIG_ -> value; nothing: not found
-  // Small files of sysfs that are there, by path below /sys, trimmed.
+  // Existing small files of sysfs, by path below /sys, trimmed.
   Elements files;
   std::set<std::string, std::less<>> governors;         // of all processors' frequencies
   std::set<std::string, std::less<>> base_frequencies;  // of all processors, in kHz
   std::set<std::string, std::less<>> packages;          // of all processors: the sockets
-  Elements huge_pages;          // how many there are, by "hugepages-2048kB"; empty: can't be read
+  Elements huge_pages;          // their number, by "hugepages-2048kB"; empty: unreadable
   bool multithreading = false;  // some core runs several threads
   bool kvm = false;
   int numa_nodes = 0;
@@ -54,7 +54,7 @@ struct Facts {
   std::vector<Elements> usb_devices;
   std::vector<LocalFile> local_files;
   std::vector<LocalFile> custom_files;  // of custom.d, by their paths below it
-  std::vector<std::string> warnings;    // files that were left out, one sentence each
+  std::vector<std::string> warnings;    // left out files, one sentence each
 };
 
 }  // namespace gantry::node_features

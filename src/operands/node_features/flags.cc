@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What do the command line and the environment say? The flags are those of NFD's worker, which is
-// started with Go's single dashes ("-owner-refs=pod,ds"); those that mean nothing here are
-// accepted.
+// Which flags and variables does the worker have? Those of NFD's worker, which is started with Go's
+// single dashes ("-owner-refs=pod,ds"); ones without effect here are accepted.
 #include "operands/node_features/flags.h"
 
 #include <utility>
@@ -16,7 +15,7 @@
 namespace gantry::node_features {
 namespace {
 
-// Flags that say what the configuration says too; what is given wins.
+// Flags that the configuration has too; a given flag wins.
 struct Overrides {
   std::vector<std::string> pci_classes;
   std::vector<std::string> pci_fields;
@@ -89,7 +88,7 @@ Status ReadConfig(const std::string& path, const std::string& options, WorkerCon
 }
 
 void AddUnused(agent::FlagSet& set) {
-  // The logger's, whose lines are not these, begin with -v.
+  // The flags of Go's logger, from -v on, have no effect.
   for (const char* flag :
        {"--owner-refs", "--feature-gates", "-v,--v", "--vmodule", "--log_backtrace_at", "--log_dir",
         "--log_file", "--log_file_max_size", "--stderrthreshold"}) {
@@ -127,7 +126,7 @@ Result<std::optional<Flags>> ParseFlags(int argc, const char* const* argv) {
   AddOverrides(set, overrides);
   set.Bool("--oneshot", to.oneshot, {}, "label once and end");
   set.Bool("--no-publish", to.no_publish, {}, "publish nothing; with --oneshot, print the labels");
-  // Older releases of NFD had metrics alone, under a flag of their own.
+  // Older releases of NFD had only metrics, with a flag of their own.
   set.Value("--port,--metrics", to.port, {}, "of /metrics and /healthz (default: none)")
       ->check(CLI::Range(0, 65535));
   AddUnused(set);

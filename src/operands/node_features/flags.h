@@ -22,12 +22,12 @@ struct Flags {
   WorkerConfig config;
   bool oneshot = false;
   bool no_publish = false;  // with oneshot the labels are printed instead
-  int port = 0;             // of /metrics and /healthz; 0: nobody listens
+  int port = 0;             // of /metrics and /healthz; 0: no server
 };
 
 // Flags win over the configuration (a file, or the variable NFD_WORKER_CONFIG) and over variables.
-// Flags of NFD's worker are accepted, with one dash or two. Reads the configuration. Nothing if
-// the text that was asked for (help, version) has been printed; kInvalid names the flag.
+// Flags of NFD's worker are accepted, with one dash or two. Reads the configuration. Nothing after
+// --help or --version; kInvalid names the flag.
 Result<std::optional<Flags>> ParseFlags(int argc, const char* const* argv);
 
 }  // namespace gantry::node_features

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What does this node consist of? Everything read here is world-readable, so that the worker needs
-// no privilege.
+// Which hardware and software does this node have? Everything read here is world-readable, so that
+// the worker needs no privilege.
 #include "operands/node_features/gather.h"
 
 #include <sys/stat.h>
@@ -62,7 +62,7 @@ Result<std::optional<std::string>> ReadOrNothing(const std::string& path) {
   return *std::move(text);
 }
 
-// Trimmed; nothing if it can't be read, as some of sysfs's files can't for some devices.
+// Trimmed; nothing if unreadable, as some sysfs files are for some devices.
 std::optional<std::string> ReadSmall(const std::string& path) {
   const Result<std::string> text = ReadFile(path);
   return text.has_value() ? std::optional(std::string(Trim(*text))) : std::nullopt;
@@ -109,7 +109,7 @@ Status GatherPci(const std::string& sys, Facts& facts) {
   return {};
 }
 
-// A device whose class stands in its interfaces is one of each of their classes.
+// A device whose interfaces have the class counts for each of their classes.
 void GatherUsb(const std::string& sys, Facts& facts) {
   const std::string bus = sys + "/bus/usb/devices";
   const std::vector<std::string> names = NamesIn(bus);
@@ -155,7 +155,7 @@ void GatherDevices(const std::string& sys, Facts& facts) {
                                           {"sriov_numvfs", "device/sriov_numvfs"},
                                           {"sriov_totalvfs", "device/sriov_totalvfs"}});
     if (!device.contains("operstate")) {
-      continue;  // a file of the bonding driver, no device
+      continue;  // a file of the bonding driver, not a device
     }
     device["name"] = name;
     const bool hardware = access((folder + "/device").c_str(), F_OK) == 0;
@@ -209,7 +209,7 @@ void GatherFiles(const std::string& sys, Facts& facts) {
   facts.kvm = access((sys + "/devices/virtual/misc/kvm").c_str(), F_OK) == 0;
 }
 
-// Whether more of the kernel's configuration is asked for than what becomes a label.
+// Whether more of the kernel's configuration is requested than the options with labels.
 bool WantsKernelConfig(const LabelOptions& options, const Facts& facts) {
   static constexpr char kName[] = "kernel.config";
   return std::ranges::find(options.unpublished, kName) == options.unpublished.end() ||
@@ -251,7 +251,7 @@ void GatherKernelConfig(const Sources& sources, const LabelOptions& options, Fac
 }
 
 #ifdef __x86_64__
-// All zero where the processor has no such leaf.
+// All zero if the processor has no such leaf.
 CpuidRegisters Cpuid(unsigned leaf, unsigned sub_leaf = 0) {
   CpuidRegisters to;
   return __get_cpuid_count(leaf, sub_leaf, &to.eax, &to.ebx, &to.ecx, &to.edx) != 0
@@ -259,7 +259,7 @@ CpuidRegisters Cpuid(unsigned leaf, unsigned sub_leaf = 0) {
              : CpuidRegisters();
 }
 
-// Of a leaf that the hypervisor answers; all zero where there is none.
+// A leaf of the hypervisor; all zero if there is none.
 CpuidRegisters HypervisorCpuid(unsigned leaf) {
   constexpr unsigned kHypervisorBit = 1U << 31U;
   CpuidRegisters to;
@@ -293,7 +293,7 @@ std::string HypervisorLetters() {
   return {letters.begin(), std::ranges::find(letters, '\0')};
 }
 
-// Where the processor has no SGX, leaf 0x12 may say anything.
+// Without SGX, leaf 0x12 is undefined.
 std::vector<CpuidRegisters> SgxSections() {
   constexpr unsigned kSgxBit = 1U << 2U;
   constexpr unsigned kMost = 64;
@@ -323,7 +323,7 @@ void GatherRegisters(Facts& facts) {
 void GatherRegisters(Facts& /*facts*/) {}
 #endif
 
-// A host's /proc that is mounted elsewhere too is that of the kernel that this runs on.
+// A host's /proc mounted at any path is the running kernel's.
 bool IsThisMachine(const std::string& proc) {
   constexpr char kBoot[] = "/sys/kernel/random/boot_id";
   return proc == "/proc" ||
@@ -335,9 +335,9 @@ bool IsFolder(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-// The files that are not hidden, under their names behind `below`. A ConfigMap's are links into a
-// hidden folder. One that went between two looks asks for nothing; one that is too large or not for
-// us to read is a warning.
+// The files that are not hidden, with their names prefixed by `below`. A ConfigMap's are links into
+// a hidden folder. A file removed meanwhile is skipped; one that is too large or unreadable is a
+// warning.
 Status ReadFolder(const std::string& folder, const std::string& below, long long largest,
                   std::vector<LocalFile>& files, std::vector<std::string>& warnings) {
   TRY_ASSIGN(const auto entries, ListDirectory(folder));
@@ -380,7 +380,7 @@ Sources HostSources(const std::string& prefix) {
   sources.sys = prefix + "sys";
   sources.os_release = prefix + "etc/os-release";
   sources.proc = has("cpuinfo") ? mounted : "/proc";
-  // NFD's own manifests mount this one alone.
+  // NFD's own manifests mount only this one.
   sources.swaps = (has("swaps") ? mounted : sources.proc) + "/swaps";
   sources.boot = prefix + "boot";
   sources.modules = prefix + "lib/modules";

@@ -10,7 +10,7 @@
 
 namespace gantry::node_features {
 
-// Where a node's files are seen from here.
+// The paths of a node's files as seen here.
 struct Sources {
   std::string sys;           // "/host-sys"
   std::string os_release;    // "/host-etc/os-release"
@@ -19,19 +19,18 @@ struct Sources {
   std::string swaps = {};    // "/host-proc/swaps"
   std::string boot = {};     // "/host-boot", for the kernel's configuration
   std::string modules = {};  // "/host-lib/modules"
-  std::string kernel_config = {};  // a file that is read before those
+  std::string kernel_config = {};  // a file that has precedence
   std::string node_name = {};
   std::string custom_dir = {};  // NFD's custom.d; may be absent
 };
 
-// What the worker reads below a prefix ("/host-": the host's /sys at /host-sys). Files of /proc
-// that are not mounted there are the container's own, which are the host's: cpuinfo, swaps and the
-// kernel's release are the same in every container.
+// The worker's paths with a prefix ("/host-": the host's /sys at /host-sys). Without a mounted
+// host's /proc it uses the container's: cpuinfo, swaps and the kernel's release are the same in
+// every container.
 Sources HostSources(const std::string& prefix);
 
-// Reads them. A PCI bus that cannot be read is an error, because its labels would be missing; an
-// absent file is an empty text. Of the kernel's configuration only what the options ask for is
-// kept.
+// Reads them. An unreadable PCI bus is an error, because its labels would be missing; an absent
+// file is empty. Only the requested part of the kernel's configuration is kept.
 Result<Facts> Gather(const Sources& sources, const LabelOptions& options = {});
 
 // The folders whose files are rules: custom.d and those directly below it, hidden ones left out.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which labels does a node get for its hardware, kernel and system? Keys and values are node
-// feature discovery's. A label that Kubernetes would refuse is left out alone; the others must not
-// suffer from it.
+// feature discovery's. A label that Kubernetes would reject is left out, without affecting the
+// others.
 #include "operands/node_features/labels.h"
 
 #include <re2/re2.h>
@@ -50,7 +50,7 @@ bool IsOneOf(const std::vector<std::string>& list, std::string_view word) {
 
 constexpr char kFake[] = "fake";
 
-// "all", a name, or "-name", which takes one out.
+// "all", a name, or "-name", which removes one.
 bool Enabled(const std::vector<std::string>& sources, const std::string& name) {
   const bool by_all = IsOneOf(sources, "all") && name != kFake;
   return !IsOneOf(sources, "-" + name) && (by_all || IsOneOf(sources, name));
@@ -62,9 +62,8 @@ const Elements& AttributesOf(const Features& features, const char* name) {
   return found == features.attributes.end() ? kNone : found->second;
 }
 
-// "<class>_<vendor>" of the fields that are asked for, in NFD's order: `known` are those that there
-// are. As with NFD, a field that a device lacks leaves its place empty, and `otherwise` counts if
-// no field is a known one.
+// "<class>_<vendor>" of the requested fields, in NFD's order; `known` are the valid ones. As in
+// NFD, a missing field of a device is empty, and `otherwise` counts if no field is valid.
 std::string DeviceName(const Elements& device, const std::vector<std::string>& fields,
                        std::span<const char* const> known,
                        const std::vector<std::string>& otherwise) {
@@ -194,7 +193,7 @@ void AddMemory(const Facts& facts, const Features& features, Collector& labels) 
   }
 }
 
-// Whether one of the devices has a number above 0 under that name.
+// Whether one of the devices has a number above 0 for that attribute.
 bool AnyNonZero(const std::vector<Elements>& devices, const char* name) {
   return std::ranges::any_of(devices, [&](const Elements& device) {
     const auto found = device.find(name);
@@ -246,7 +245,7 @@ void AddCustom(const Facts& facts, const Features& features, const LabelOptions&
   }
 }
 
-// What the sources and features that are switched off leave.
+// Removes disabled sources and features.
 Features Published(const Features& all, const LabelOptions& options) {
   const auto wanted = [&](const std::string& feature) {
     return Enabled(options.feature_sources, feature.substr(0, feature.find('.'))) &&
@@ -296,8 +295,8 @@ void AddSources(const Facts& facts, const Features& features, const LabelOptions
   }
 }
 
-// A GPU and what its driver is chosen by are labelled in NVIDIA's form too, however the labels are
-// configured: the operator goes by them.
+// A GPU, and the facts that select its driver, always get labels in NVIDIA's form too, because the
+// operator uses them.
 void AddNeeded(const Facts& facts, const Features& features, LabelMap& labels) {
   if (std::ranges::none_of(facts.pci, host::IsNvidiaGpu, &PciDevice::function)) {
     return;
@@ -334,7 +333,7 @@ Labelled NodeLabels(const Facts& facts, const LabelOptions& options, WallTime no
   if (Enabled(options.label_sources, "custom")) {
     AddCustom(facts, features, options, labelled, labels);
   }
-  // Last, so that what an administrator wrote wins.
+  // Last, so that the administrator's labels win.
   labelled.next_expiry = local.next_expiry;
   labelled.warnings.insert(labelled.warnings.end(), local.warnings.begin(), local.warnings.end());
   if (Enabled(options.label_sources, "local")) {

@@ -13,8 +13,8 @@
 
 namespace gantry::node_features {
 
-// NFD's source "fake", for tests of clusters: what it is told to say of any node. On only where it
-// is named.
+// NFD's source "fake", for tests of clusters: configured labels and features for any node. Enabled
+// only by name.
 struct FakeSource {
   Elements labels = {{"fakefeature1", "true"}, {"fakefeature2", "true"}, {"fakefeature3", "true"}};
   std::vector<std::string> flags = {"flag_1", "flag_2", "flag_3"};
@@ -29,11 +29,11 @@ struct FakeSource {
       {{"name", "instance_3"}}};
 };
 
-// As NFD's worker is configured; what is not said is NVIDIA's choice for PCI, NFD's otherwise.
+// The configuration of NFD's worker; the defaults are NVIDIA's for PCI, NFD's otherwise.
 struct LabelOptions {
-  // Beginnings of the four hexadecimal digits of a PCI class whose devices are labelled.
+  // Prefixes of the four-digit PCI classes whose devices are labelled.
   std::vector<std::string> pci_classes = {"02", "0200", "0207", "0300", "0302"};
-  // What a PCI label names: any of class, vendor, device, subsystem_vendor, subsystem_device.
+  // The fields of a PCI label: any of class, vendor, device, subsystem_vendor, subsystem_device.
   std::vector<std::string> pci_fields = {"vendor"};
   std::vector<std::string> usb_classes = {"0e", "ef", "fe", "ff"};
   std::vector<std::string> usb_fields = {"class", "vendor", "device"};  // and serial
@@ -42,14 +42,14 @@ struct LabelOptions {
       "AVX10", "BMI1", "BMI2",   "CLMUL", "CMOV",   "CX16",   "ERMS",   "F16C",     "HTT",
       "LZCNT", "MMX",  "MMXEXT", "NX",    "POPCNT", "RDRAND", "RDSEED", "RDTSCP",   "SGX",
       "SGXLC", "SSE",  "SSE2",   "SSE3",  "SSE4",   "SSE42",  "SSSE3",  "TDX_GUEST"};
-  std::vector<std::string> cpuid_allow = {};  // if any, nothing else
+  std::vector<std::string> cpuid_allow = {};  // if not empty, only these
   std::vector<nfd::Rule> rules = {};          // of the source "custom"
   FakeSource fake = {};
   // Sources by name: "all" (but "fake"), "pci", "-usb".
   std::vector<std::string> label_sources = {"all"};
   std::vector<std::string> feature_sources = {"all"};
-  // Features that are not published, "kernel.config" or "cpu.*". NFD publishes the kernel's whole
-  // configuration, which is several times all else; here it is asked for by naming another list.
+  // Features that are not published, "kernel.config" or "cpu.*". NFD publishes the kernel's entire
+  // configuration, several times the size of all else; here it requires another list.
   std::vector<std::string> unpublished = {"kernel.config"};
   // What the part of a label's key after its prefix must match; null: anything.
   std::shared_ptr<const re2::RE2> white_list = {};
@@ -62,7 +62,7 @@ struct Labelled {
   std::vector<std::string> warnings;
 };
 
-// The node labels of node feature discovery, and what NodeFeatureRules can see.
+// The node labels of node feature discovery, and the features for NodeFeatureRules.
 Labelled NodeLabels(const Facts& facts, const LabelOptions& options, WallTime now);
 
 }  // namespace gantry::node_features

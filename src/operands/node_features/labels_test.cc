@@ -387,7 +387,7 @@ TEST(NodeLabels, AFileWithAnUnknownKeyIsLeftOut) {
   EXPECT_THAT(labelled.warnings,
               ElementsAre("custom.d/rules.yaml is left out: rule gpu.matchFeature: unknown key",
                           HasSubstr("custom.d/twice.yaml is left out: read YAML: line 3, column 3: "
-                                    "the key \"labels\" stands twice")));
+                                    "the key \"labels\" occurs twice")));
 }
 
 TEST(NodeLabels, ARuleThatFailsIsNamed) {

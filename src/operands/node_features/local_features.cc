@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which labels do the files of features.d ask for, now? The format is NFD's (its local source): one
+// Which labels do the files of features.d request now? The format is NFD's (its local source): one
 // label a line, directives in comments.
 #include "operands/node_features/local_features.h"
 
@@ -14,7 +14,7 @@
 namespace gantry::node_features {
 namespace {
 
-// What else begins with '#' is a comment.
+// Other lines that begin with '#' are comments.
 constexpr std::string_view kDirective = "# +";
 
 // "2026-01-02T03:04:05Z" or with an offset "+01:00"; fractions of a second are dropped.
@@ -27,7 +27,7 @@ std::optional<WallTime> ParseRfc3339(const std::string& text) {
   if (*rest == '.') {
     rest += 1 + std::string_view(rest + 1).find_first_not_of("0123456789");
   }
-  // What the clock can count, in nanoseconds since 1970, ends in 2262.
+  // The clock's range, in nanoseconds since 1970, ends in 2262.
   constexpr time_t kLast = std::numeric_limits<int64_t>::max() / 1'000'000'000 - 400'000;
   const WallTime utc =
       std::chrono::system_clock::from_time_t(std::clamp<time_t>(timegm(&parts), 0, kLast));
@@ -72,7 +72,7 @@ class LocalReader {
   }
 
  private:
-  // Of one file, as far as it has been read.
+  // The labels of one file, as far as it has been read.
   struct Contents {
     LabelMap labels;
     LabelMap features;

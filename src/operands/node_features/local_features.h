@@ -13,7 +13,7 @@ namespace gantry::node_features {
 
 using LabelMap = std::map<std::string, std::string>;
 
-// A file that somebody put into NFD's features.d or custom.d to give the node labels.
+// A file in NFD's features.d or custom.d, by which users label the node.
 struct LocalFile {
   std::string name;
   std::string text;
@@ -22,15 +22,15 @@ struct LocalFile {
 struct LocalFeatures {
   LabelMap labels;  // keys as written, with or without a prefix
   std::map<std::string, std::string, std::less<>> features;  // the same, for rules
-  // When the first of the lines that counted ceases to count.
+  // When the first valid line expires.
   std::optional<WallTime> next_expiry;
   std::vector<std::string> warnings;
 };
 
-// The labels and features that the files ask for, in the order of their names; a later file wins.
+// The labels and features that the files request, in the order of their names; a later file wins.
 // Lines are `key` (then the value is "true"), `key=value`, comments, and NFD's directives, which
 // begin with exactly "# +": `# +expiry-time=<RFC 3339>` (until the next one that is a time),
-// `# +no-label` (the next line's key is no label, whatever the file has said of it) and
+// `# +no-label` (the next line's key is not a label, whatever earlier lines say) and
 // `# +no-feature` (the same for features).
 LocalFeatures ReadLocalFiles(std::vector<LocalFile> files, WallTime now);
 

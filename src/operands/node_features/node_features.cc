@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// When is a node looked at again? When a PCI device comes or goes, when a file in features.d or
-// custom.d changes or expires, on SIGHUP, and each minute for what nobody tells of (swap, huge
-// pages). A look that finds no news writes nothing and asks the API server nothing. What fails
-// leaves the published labels as they are.
+// When does the worker inspect its node again? When a PCI device is added or removed, when a file
+// in features.d or custom.d changes or expires, on SIGHUP, and each minute for facts without events
+// (swap, huge pages). Without changes it sends no request to the API server. A failure does not
+// change the published labels.
 #include "operands/node_features/node_features.h"
 
 #include <algorithm>
@@ -28,9 +28,9 @@
 namespace gantry::node_features {
 namespace {
 
-// Where the kernel tells nothing of PCI devices, and after a failure that nothing tells the end of.
+// Without kernel events for PCI devices, and after a failure whose end has no event.
 constexpr std::chrono::seconds kRescan(60);
-// One hot-plugged board is several functions: they are looked at together.
+// A hot-plugged board has several functions: they are handled together.
 constexpr std::chrono::milliseconds kSettle(200);
 
 class Worker {
@@ -66,7 +66,7 @@ class Worker {
   std::vector<std::string> warnings_;
   std::mutex metrics_mutex_;
   WorkerMetrics metrics_;
-  std::unique_ptr<http::Server> server_;  // null: nobody listens; last, as it reads the rest
+  std::unique_ptr<http::Server> server_;  // null: no server; last, as it reads the rest
 };
 
 Status Worker::Watch() {
@@ -120,7 +120,7 @@ Status Worker::Store(const Described& node) {
     return {};
   }
   const auto publish = [&](kube::Client& client) { return Publish(publisher_, client, node); };
-  // No child is forked beside the thread that answers.
+  // A process with a server thread must not fork a child.
   TRY_ASSIGN(const bool written, server_ != nullptr
                                      ? publisher_.Connected(publish)
                                      : publisher_.ConnectedInChild(publish, loop_.stop_fd()));
@@ -154,7 +154,7 @@ Status Worker::Look() {
   return Store({std::move(labelled.labels), std::move(labelled.features)});
 }
 
-// When to look again if nothing happens.
+// When to look again without an event.
 SteadyTime Worker::NextLook(const Status& looked) const {
   using Steady = std::chrono::steady_clock::duration;
   const SteadyTime now = RealClock().Now();

@@ -3,8 +3,8 @@
 
 namespace gantry::node_features {
 
-// The command `nfd-worker`: describes this node in labels, and keeps the description true. Blocks
-// until SIGTERM. Returns the exit code: 0, 1 after an error with --oneshot, 2 for
+// The command `nfd-worker`: labels this node, and keeps the labels up to date. Blocks until
+// SIGTERM. Returns the exit code: 0, 1 after an error with --oneshot, 2 for
 // wrong flags.
 int RunNodeFeatures(int argc, char** argv);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of a node is worth a request, and what does its object say?
+// Which changes of a node are worth a request, and what does its NodeFeature contain?
 #include "operands/node_features/publisher.h"
 
 #include <algorithm>

@@ -14,12 +14,12 @@ struct Described {
   bool operator==(const Described&) const = default;
 };
 
-// Whether there is something to publish. Network devices that are only virtual are none by
-// themselves: each pod brings one and takes it. They go along with the next news.
+// Whether there is something to publish. Virtual network devices alone are not: each pod adds and
+// removes one. They are published with the next other change.
 bool IsNews(const Described& before, const Described& now);
 
-// Stores the NodeFeature object named like the node, by which what is known of it reaches the
-// operator, unless it is stored already. True if it was written.
+// Stores the NodeFeature object named like the node, by which the operator gets the node's
+// features, unless it is already so. True if it was written.
 Result<bool> Publish(const agent::FeaturePublisher& publisher, kube::Client& client,
                      const Described& described);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of a node, under the names that NodeFeatureRules use? Names and values are those of
-// NFD's sources. As with NFD, a feature is there, if only empty, where it could be read, and absent
-// where it could not: rules tell "no such element" (DoesNotExist holds) from "no such feature"
-// (nothing holds).
+// Which features does a node have, under the names that NodeFeatureRules use? Names and values are
+// those of NFD's sources. As in NFD, a readable feature exists, perhaps empty, and an unreadable
+// one is absent: rules distinguish "no such element" (DoesNotExist matches) from "no such feature"
+// (nothing matches).
 #include "operands/node_features/raw_features.h"
 
 #include <algorithm>
@@ -114,7 +114,7 @@ void AddSystem(const Facts& facts, Features& features) {
   }
 }
 
-// Under NFD's name, or its own where NFD has none.
+// Under NFD's name, or its own without one.
 std::string Hypervisor(const std::string& letters) {
   static constexpr std::pair<std::string_view, const char*> kKnown[] = {
       {"KVMKVMKVM", "kvm"},      {"Linux KVM Hv", "kvm"},    {"TCGTCGTCGTCG", "qemu"},
@@ -250,8 +250,8 @@ void AddCpu(const Facts& facts, Features& features) {
   }
 }
 
-// "hugepages-2048kB" -> "hugepages-2Mi", as Kubernetes calls the resource; nothing for another
-// text.
+// "hugepages-2048kB" -> "hugepages-2Mi", as Kubernetes names the resource; nothing for another
+// name.
 std::optional<std::string> HugePageResource(std::string_view folder) {
   static constexpr std::string_view kPrefix = "hugepages-";
   static constexpr std::string_view kUnit = "kB";

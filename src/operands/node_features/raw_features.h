@@ -6,15 +6,15 @@
 
 namespace gantry::node_features {
 
-// `spec.features` of the node's NodeFeature under NFD's names, on which NodeFeatureRules are
-// evaluated: everything that the facts tell.
+// `spec.features` of the node's NodeFeature under NFD's names, the input of NodeFeatureRules, with
+// everything from the facts.
 nfd::Features RawFeatures(const Facts& facts);
 
 // "NAME=value" lines, values with or without quotes (os-release(5)).
 Elements ParseOsRelease(const std::string& text);
-// What NFD calls the makers of processors: of the x86 vendor string, or the Arm implementer code.
+// NFD's names of processor makers: from the x86 vendor string, or the Arm implementer code.
 std::string CpuVendor(const std::string& text);
-// The numbers of "<major>.<minor>.<revision>..." as far as there are any, if `tail` (a regular
+// The numbers of "<major>.<minor>.<revision>..." as far as they exist, if `tail` (a regular
 // expression) matches the rest.
 std::vector<std::string> VersionNumbers(const std::string& text, const char* tail);
 

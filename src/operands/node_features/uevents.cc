@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Did a device or a module come or go? sysfs is silent; the kernel tells by netlink, one message of
-// NUL-separated NAME=value texts a device.
+// Was a device or a module added or removed? sysfs has no events; the kernel sends them by netlink,
+// one message of NUL-separated NAME=value strings a device.
 #include "operands/node_features/uevents.h"
 
 #include <linux/filter.h>
@@ -19,9 +19,9 @@ namespace {
 
 constexpr uint32_t kAllUsers = 0xFFFFFFFF;
 
-// Drops in the kernel what no PCI device can be, so that containers that come and go (whose network
-// devices are announced too) wake nobody: "<action>@/devices/virtual/...". The actions are three,
-// four, six or seven letters long; the path's second part begins ten bytes after the '@'.
+// A filter in the kernel drops virtual devices, "<action>@/devices/virtual/...", so that the
+// network devices of starting and ending containers do not wake this process. The actions have
+// three, four, six or seven letters; the path's second part begins ten bytes after the '@'.
 Status DropVirtualDevices(int socket) {
   constexpr uint32_t kAll = 0xFFFFFFFF;
   constexpr uint32_t kVirt = 0x76697274;  // "virt", as the filter loads it
@@ -57,8 +57,8 @@ Status DropVirtualDevices(int socket) {
   return {};
 }
 
-// The kernel tells the network namespaces of the first user namespace alone: the one whose users
-// are all mapped to themselves.
+// The kernel sends them only to network namespaces of the initial user namespace, the one that maps
+// all users to themselves.
 bool HearsTheKernel() {
   std::ifstream map("/proc/self/uid_map");
   uint32_t inside = 1;

@@ -6,20 +6,20 @@
 
 namespace gantry::node_features {
 
-// The kernel's announcements of devices and modules that come and go (netlink(7),
+// The kernel's events for added and removed devices and modules (netlink(7),
 // NETLINK_KOBJECT_UEVENT). Needs no privilege; the kernel sends them into every network namespace
 // of the host's user namespace.
 class Uevents {
  public:
-  // kUnsupported or kDenied where the kernel or a sandbox gives no such socket, or tells nothing to
+  // kUnsupported or kDenied if the kernel or a sandbox allows no such socket, or sends nothing to
   // it.
   static Result<Uevents> Open();
-  // The same without asking whether the kernel will tell anything.
+  // The same without a check whether the kernel will send anything.
   static Result<Uevents> OpenSocket();
 
   [[nodiscard]] int fd() const { return socket_.get(); }
-  // Reads what is there without blocking; true if a PCI or USB device or a kernel module was
-  // among it, or if messages were lost.
+  // Reads pending messages without blocking; true if one is about a PCI or USB device or a kernel
+  // module, or if messages were lost.
   bool TakeDevices();
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Announcements of devices, made here in a network namespace of this test's own: whoever may
+// Announcements of devices, made here in a network namespace of this test's own: any user who may
 // administer one may send there what the kernel would.
 #include "operands/node_features/uevents.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How is the worker to describe its node? NFD's own schema: `core` for all sources,
-// `sources.<name>` for one.
+// How does the configuration say what the worker publishes? In NFD's own schema: `core` for all
+// sources, `sources.<name>` for one.
 #include "operands/node_features/worker_config.h"
 
 #include <algorithm>
@@ -53,7 +53,8 @@ Status ReadList(const Json& json, std::string_view path, std::vector<std::string
   return {};
 }
 
-// Rules of sources.custom; NFD before 0.17 had them directly, with `matchOn`, which is gone.
+// Rules of sources.custom; NFD before 0.17 had them directly, with `matchOn`, which no longer
+// exists.
 Status ReadRules(const Json& json, WorkerConfig& config) {
   const Json* rules = At(json, "sources.custom");
   if (rules == nullptr) {
@@ -70,7 +71,7 @@ Status ReadRules(const Json& json, WorkerConfig& config) {
   return {};
 }
 
-// Names that a list may have; what else is in it has no effect.
+// Valid names of a list; other entries have no effect.
 void WarnOfUnknown(const std::vector<std::string>& list, std::string_view path,
                    std::initializer_list<std::string_view> known,
                    std::vector<std::string>& warnings) {
@@ -98,7 +99,7 @@ void WarnOfUnknown(WorkerConfig& config) {
                 {"class", "vendor", "device", "serial"}, config.warnings);
 }
 
-// As Go's decoder does with a map that has defaults: the keys that are named go over them.
+// As Go's decoder with a map of defaults: given keys override them.
 Status ReadMap(const Json* map, std::string_view path, Elements& into) {
   if (map == nullptr || map->is_null()) {
     return {};

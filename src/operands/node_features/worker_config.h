@@ -12,25 +12,24 @@
 
 namespace gantry::node_features {
 
-// What of an NFD worker's configuration (nfd-worker.conf) decides anything here.
+// The fields of an NFD worker's configuration (nfd-worker.conf) that have an effect here.
 struct WorkerConfig {
   LabelOptions labels;
   bool no_publish = false;
   std::string kernel_config;  // sources.kernel.kconfigFile
-  // The node is looked at again after this long; nothing: only when something happens.
+  // The interval of inspections; nothing: only after events.
   std::optional<std::chrono::nanoseconds> sleep_interval = std::chrono::minutes(1);
-  // What has no effect and the rules that are left out, one sentence each, naming the key.
+  // Keys without effect and left out rules, one sentence each, naming the key.
   std::vector<std::string> warnings = {};
 };
 
-// "60s", as core.sleepInterval has it: zero and less, and "infinite", are nothing; less than a
-// second is a second.
+// "60s", as in core.sleepInterval: zero and less, and "infinite", are nothing; the minimum is a
+// second.
 Result<std::optional<std::chrono::nanoseconds>> ParseSleepInterval(std::string_view text);
 
-// Lays a configuration (YAML or JSON) over what is there. Lists that it names replace what was.
-// kInvalid names the key. Keys without meaning here are accepted: ownerRefs and noOwnerRefs
-// (nobody owns the object), klog. Unknown keys are a warning, but for those of a rule, which is
-// left out.
+// Merges a configuration (YAML or JSON) into `config`. Its lists replace the present ones. kInvalid
+// names the key. Keys without meaning here are accepted: ownerRefs and noOwnerRefs (the object has
+// no owner), klog. Unknown keys are a warning, except in a rule, which is then left out.
 Status Overlay(std::string_view text, WorkerConfig& config);
 
 }  // namespace gantry::node_features

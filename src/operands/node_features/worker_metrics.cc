@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What do the worker's metrics look like? NFD's names, labels and bounds.
+// Which metrics does the worker export? With NFD's names, labels and bounds.
 #include "operands/node_features/worker_metrics.h"
 
 #include "base/metric_text.h"

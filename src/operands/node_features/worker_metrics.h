@@ -7,7 +7,7 @@
 
 namespace gantry::node_features {
 
-// What the worker says of itself, under the names of NFD's worker.
+// The worker's metrics, under the names of NFD's worker.
 struct WorkerMetrics {
   std::string node;
   long long started = 0;  // Unix time

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// When is the cluster told about this node, and what? From the findings of the stages. Every change
-// costs requests to the API server on every node of a cluster that starts, so what passes by itself
-// is not told.
+// When does the validator report this node to the cluster, and what? Decided by the findings of the
+// stages. While a cluster starts, every change costs requests on every node, so transient failures
+// are not reported.
 #include "operands/validator/announce.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ using State = Finding::State;
 constexpr seconds kBadNewsAge(2);
 constexpr seconds kFirstPause(1);
 constexpr seconds kLongestPause(60);
-constexpr seconds kSentenceAge(30);          // until another one of the same reason is told
+constexpr seconds kSentenceAge(30);  // before another message of the same reason is reported
 constexpr std::chrono::minutes kRepeat(30);  // the API server forgets an event after an hour
 
 std::string Sentence(const std::string& stage, const Finding& finding) {
@@ -45,7 +45,7 @@ std::optional<NodeVerdict> Summarize(
     if (last.state == State::kReady && !last.remedy.empty()) {
       message += "; " + Sentence(name, last);
     }
-    // What can't be seen now was true when it was seen last, if its file is there.
+    // An unknown state counts as last observed, if its file exists.
     all_known = all_known && (last.state == State::kReady || last.state == State::kSkipped ||
                               last.state == State::kNotNeeded ||
                               (last.state == State::kUnknown && memory->file_there));

@@ -10,8 +10,7 @@
 #include "base/clock.h"
 #include "operands/validator/verdict.h"
 
-// What the cluster is told about a node: that it was checked and is whole, or the first thing that
-// is not.
+// The verdict on a node for the cluster: validated, or the first failure.
 namespace gantry::validator {
 
 struct NodeVerdict {
@@ -21,20 +20,20 @@ struct NodeVerdict {
   bool operator==(const NodeVerdict&) const = default;
 };
 
-// The message where nothing is to be done.
+// The message if there is nothing to do.
 inline constexpr char kAllWorks[] = "driver, toolkit and GPUs work";
 
-// From what is known of the stages, in their order. Nothing: not all was seen yet, or what is seen
-// to fail may still pass (its file has not been taken back), or waits for what was not seen yet.
+// From the stages' findings, in order. Nothing: some are still unknown, or a failure may be
+// transient (its file is not removed yet), or waits for an unknown one.
 std::optional<NodeVerdict> Summarize(
     const std::vector<std::pair<std::string, const StageMemory*>>& stages);
 
 struct AnnouncementMemory {
-  std::optional<NodeVerdict> said;  // what the cluster has been told
+  std::optional<NodeVerdict> said;  // the reported verdict
   SteadyTime said_at{};
-  std::optional<NodeVerdict> bad;  // not told yet
+  std::optional<NodeVerdict> bad;  // not reported yet
   SteadyTime bad_since{};
-  std::chrono::milliseconds pause{0};  // after a failure to tell
+  std::chrono::milliseconds pause{0};  // after a failed report
   SteadyTime failed_at{};
 };
 
@@ -43,12 +42,12 @@ struct Announcement {
   std::optional<SteadyTime> look_again;
 };
 
-// Good news at once; bad news when it is two seconds old: while a node starts, or while a file is
-// exchanged, reasons pass by that nobody needs to act on. Bad news that stays is told again every
-// half hour, and as soon as its sentence is another one.
+// Reports success at once, and a failure when it is two seconds old: while a node starts, or while
+// a file is replaced, there are transient reasons that need no action. A lasting failure is
+// reported again every half hour, and when its message changes.
 Announcement DecideAnnouncement(AnnouncementMemory& memory,
                                 const std::optional<NodeVerdict>& verdict, SteadyTime now);
-// The attempt to tell `verdict` ended. What failed is tried again, at growing distances.
+// The report of `verdict` has ended. A failed report is retried with growing delays.
 void NoteAnnounced(AnnouncementMemory& memory, const NodeVerdict& verdict, bool told,
                    SteadyTime now);
 

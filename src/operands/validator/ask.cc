@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The child's side of a probe: does the driver answer (NVML), does CUDA start, what does the
-// kubelet list, are device nodes made, is the cluster told? One answer in NAME=value lines, then
-// the process ends, and with it whatever the asked library left behind.
+// How does a probe's child process answer? It calls NVML, starts CUDA, lists the kubelet's devices,
+// makes device nodes, or reports to the cluster. It prints NAME=value lines and ends, which frees
+// everything that a library left behind.
 #include <dlfcn.h>
 #include <grp.h>
 #include <unistd.h>
@@ -27,8 +27,8 @@ int Say(const std::string& text, int exit_code) {
   return exit_code;
 }
 
-// From here on this process is nobody: the CUDA library of root makes and replaces device nodes
-// under /dev, and a check changes nothing.
+// From here on this process runs as the user nobody: for root, the CUDA library makes and replaces
+// device nodes under /dev, and a check must not change anything.
 bool BecomeNobody() {
   constexpr uid_t kNobody = 65534;
   return geteuid() != 0 ||
@@ -40,7 +40,7 @@ Result<std::string> AskNvml(const Flags& flags) {
              gpu::OpenNvml({.library = flags.probe_library, .dev_root = flags.probe_root}));
   TRY_ASSIGN(const std::string version, library->DriverVersion());
   TRY_ASSIGN(const nvml::Devices devices, library->Enumerate());
-  // One that can't be read may be for containers too.
+  // An unreadable one may also be for containers.
   size_t count = devices.failed.size();
   for (const nvml::Device& device : devices.found) {
     count += gpu::IsForContainers(device.name) ? 1 : 0;
@@ -48,8 +48,8 @@ Result<std::string> AskNvml(const Flags& flags) {
   return format("version={}\ngpus={}\n", version, count);
 }
 
-// A library that our process cannot open may still work with the node's own C library: NVIDIA's
-// program decides then.
+// A library that this process cannot open may still work with the node's own C library: then
+// NVIDIA's program decides.
 int RunProgram(const Flags& flags) {
   if (chroot(flags.probe_root.c_str()) != 0 || chdir("/") != 0) {
     return 1;
@@ -75,7 +75,7 @@ int Cuda(const Flags& flags) {
   if (access(path.c_str(), F_OK) != 0) {
     return Say(format("error=there is no {}\n", path), 1);
   }
-  // What this process can't ask may work all the same: with the node's own C library, say.
+  // A failed call in this process is not final: it may work with the node's own C library.
   const auto unasked = [](const std::string& why) {
     return Say(format("{}=true\nerror={}\n", kUnaskedLine, why), 1);
   };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Is the node as far as another container's program needs it? Status files say so. NVIDIA's images
-// know nothing of waiting: their pods have an init container that waits, and this is its program.
+// Is the node ready for another container's program? Status files tell. NVIDIA's images do not
+// wait: their pods have an init container that waits, with this program.
 
 #include "operands/validator/await_status.h"
 

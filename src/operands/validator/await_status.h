@@ -8,17 +8,17 @@
 
 namespace gantry::validator {
 
-// What is waited for.
+// What the command waits for.
 struct Awaited {
   std::vector<std::string> files = {};  // status files
-  bool any = false;                     // one of them is enough
-  std::string workload = {};  // only on nodes for this (the file workload-type); empty: on all
+  bool any = false;                     // any of them is enough
+  std::string workload = {};  // only on nodes with this one (file workload-type); empty: all
 };
 
-// Whether there is nothing to wait for any more.
+// Whether there is nothing left to wait for.
 bool IsThere(const Awaited& awaited, const host::StatusFiles& status);
 
-// Command await-status: returns 0 once it is so, 1 when it is stopped before.
+// Command await-status: returns 0 once it is there, 1 if stopped before.
 int RunAwaitStatus(int argc, char** argv);
 
 }  // namespace gantry::validator

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What does the cluster know of this node, and what is it told? The operator alone writes Nodes; an
-// agent of a node says what it found in a NodeFeature object.
+// Which labels does this node have, and how does the validator publish its verdict? Only the
+// operator writes Nodes; a node's agent publishes in a NodeFeature object.
 #include "operands/validator/cluster.h"
 
 #include "agent/feature_publisher.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The components of NVIDIA's validator that are a question to sysfs, procfs or a file of others.
-// They tell no changes, so a waiting check looks again after --sleep-interval-seconds.
+// How are the components checked that only need sysfs, procfs or another program's file? These send
+// no events, so a waiting check retries after --sleep-interval-seconds.
 #include <unistd.h>
 
 #include <algorithm>
@@ -38,11 +38,11 @@ Stage::Name NameOf(const Site& site, const std::string& component) {
                                                   : seconds(site.flags().sleep_seconds)};
 }
 
-// A component that is a kernel module and nothing else.
+// A component that is only a kernel module.
 struct ModuleComponent {
   std::string_view component;
   std::string_view module;
-  std::string_view variable;  // by which a driver's container says that it brings the module
+  std::string_view variable;  // by which a driver's container announces the module
 };
 constexpr std::array<ModuleComponent, 3> kModules = {
     {{"nvidia-fs", "nvidia_fs", "GDS_ENABLED"},
@@ -97,8 +97,8 @@ class Mofed final : public Stage {
   }
 };
 
-// What stages of nodes for virtual machines have alike: the node's purpose, which they also write
-// down for the device plugins of such nodes.
+// The common part of the stages for virtual machines: the node's workload, which they also write to
+// a file for the device plugins of such nodes.
 class Sandbox : public Stage {
  public:
   Sandbox(const Site& here, const std::string& component, std::string workload)
@@ -187,7 +187,7 @@ class VgpuDevices final : public Sandbox {
     WriteWorkload();
     const auto mediated = ListDirectory(JoinPath(site().Sys(), "bus/mdev/devices"));
     int devices = mediated ? static_cast<int>(mediated->size()) : 0;
-    // Drivers since 17.x on new kernels divide by virtual functions that carry a type each.
+    // Drivers since 17.x on new kernels use virtual functions with a type each.
     for (const host::PciFunction& each : PciOf(site())) {
       const std::string type = JoinPath(JoinPath(site().Sys(), "bus/pci/devices"),
                                         each.address + "/nvidia/current_vgpu_type");

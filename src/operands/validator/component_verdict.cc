@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does a node have what a component of NVIDIA's validator stands for, beside driver, toolkit, CUDA
-// and plugin? From kernel modules and sysfs. What is not asked of a node succeeds without a file,
-// as NVIDIA's validator has it.
+// Does a node meet a component of NVIDIA's validator, besides driver, toolkit, CUDA and plugin?
+// Decided by kernel modules and sysfs. A component that the node does not need succeeds without a
+// file, as in NVIDIA's validator.
 #include "operands/validator/component_verdict.h"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does CUDA start on this node? Asked until it did, once for each driver, because cuInit wakes
-// every GPU: a fabric manager may start later, or MIG devices be made.
+// Does CUDA start on this node? Checked until it succeeds, and only once for each driver, because
+// cuInit wakes every GPU. It may succeed later: when a fabric manager starts, or MIG devices are
+// made.
 #include "base/paths.h"
 #include "operands/validator/stage.h"
 
@@ -57,7 +58,7 @@ class CudaInit final : public Stage {
   }
 
  private:
-  bool works_ = false;  // the status file stands, and the loop was told so
+  bool works_ = false;  // the status file exists, and was reported to the loop
 };
 
 }  // namespace

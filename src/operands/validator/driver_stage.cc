@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does this node's driver work? Its files decide first; then NVML is asked, by a child. Device
-// nodes that are missing are made once, because on a node where nothing has used CUDA yet nobody
-// has made /dev/nvidia-uvm. procfs tells no changes, so the files are looked at again by a timer.
+// Does this node's driver work? Its files decide first; then a child calls NVML. Missing device
+// nodes are made once, because on a node where no program has used CUDA yet /dev/nvidia-uvm does
+// not exist. procfs sends no events, so a timer checks the files again.
 #include <algorithm>
 
 #include "base/log.h"
@@ -24,7 +24,8 @@ constexpr seconds kAskAgain(300);     // a driver that answered; device nodes th
 constexpr seconds kDriverLimit(120);  // for NVML: without persistence mode each GPU takes seconds
 constexpr seconds kNodesLimit(20);    // for nvidia-modprobe, which may load a kernel module
 
-// What an answer of the driver is about: another version, place or set of files asks anew.
+// What an answer of the driver is valid for: another version, location or set of files needs a new
+// one.
 std::string About(const host::DriverVerdict& verdict) {
   return Join({verdict.reason, verdict.version, verdict.driver_root, verdict.tree.library}, " ");
 }
@@ -136,7 +137,7 @@ class Driver final : public Stage {
   }
 
   Asked asked_ = Asked::kDriver;
-  std::string about_;  // what the last answer is about
+  std::string about_;  // what the last answer is valid for
   std::optional<Answer> answered_;
   SteadyTime answered_at_{};
   std::optional<SteadyTime> tried_at_;  // when missing device nodes were last made

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is this validator to do? NVIDIA's flags and environment variables (its manifests and those
-// of users carry them), a flag winning over its variable.
+// What should this validator do? NVIDIA's flags and environment variables (manifests set them); a
+// flag wins over its variable.
 #include "operands/validator/flags.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace gantry::validator {
 namespace {
 
-// NVIDIA's manifests set them; a check without pods has no use for them.
+// NVIDIA's manifests set them; a check without pods does not need them.
 void AddUnused(agent::FlagSet& set) {
   set.UnusedBool("-l,--with-workload", {"WITH_WORKLOAD"});
   set.Unused("-m,--mig-strategy", {"MIG_STRATEGY"});
@@ -99,7 +99,7 @@ void AddProbe(agent::FlagSet& set, Flags& flags) {
   }
 }
 
-// What a component needs of the flags, as NVIDIA's validator asks for it.
+// The flags that a component requires, as in NVIDIA's validator.
 Status Complete(const Flags& flags) {
   static constexpr std::array kOfTheNode = {"metrics", "vfio-pci", "vgpu-manager", "vgpu-devices",
                                             "cc-manager"};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When is each stage looked at again, and what is done with what it found? What may hang is asked
-// by children (probe.h); procfs and sysfs tell no changes, so stages name a time of their own.
+// When is each stage checked again, and what follows from its finding? Children make calls that may
+// hang (probe.h); procfs and sysfs send no events, so stages set their own intervals.
 #include "operands/validator/loop.h"
 
 #include <algorithm>
@@ -46,7 +46,7 @@ void Loop::Add(std::unique_ptr<Stage> stage) {
   slot.pause = kShortestPause;
   slot.memory.file_there = FileThere(slot);
   std::vector<WatchedPath> paths = slot.stage->Paths();
-  // Somebody else may take a status file away.
+  // Another program may remove a status file.
   paths.push_back(
       {JoinPath(site_.files().directory(), slot.stage->file()), host::Watcher::For::kExistence});
   for (const WatchedPath& each : paths) {
@@ -77,7 +77,7 @@ void Loop::LookSoon(Slot& slot, milliseconds pause) {
   slot.look_at = slot.look_at ? std::min(*slot.look_at, at) : at;
 }
 
-// A question that was not answered well is asked again, at growing distances.
+// A failed question is retried with growing delays.
 void Loop::RetryUnless(Slot& slot, bool well) {
   if (well) {
     slot.pause = kShortestPause;
@@ -94,7 +94,7 @@ void Loop::Tell(const Slot& slot, const Finding& finding, const Step& step) cons
   if (finding.state == State::kReady && step.tell) {
     log::Info("{} ready: {}: {}", name, finding.reason, finding.message);
   } else if (finding.state == State::kNotNeeded) {
-    // Most nodes need few of the modules; only who asked for one is told.
+    // Most nodes need few of the modules; unrequested ones are not logged.
     if (taken_back || (step.tell && site_.flags().component == name)) {
       log::Info("{} not needed: {}", name, finding.message);
     }
@@ -123,7 +123,7 @@ void Loop::Settle(Slot& slot, const Finding& finding) {
     }
   }
   if (!done) {
-    // The directory was removed on the host, and this container's mount shows its remains.
+    // The directory was removed on the host; this container's mount still shows the removed one.
     lost_directory_ = done.error().kind == ErrorKind::kNotFound;
     log::Error("{}: {}", stage.name(), done.error().message);
     slot.memory = {};
@@ -134,7 +134,7 @@ void Loop::Settle(Slot& slot, const Finding& finding) {
   NoteCheck(slot, finding);
 }
 
-// When driver and plugin were seen to work last, for the node's metrics: once a minute.
+// The last successful checks of driver and plugin, for the node's metrics: once a minute.
 void Loop::NoteCheck(const Slot& slot, const Finding& finding) {
   const std::string& file = slot.stage->file();
   if (finding.state != Finding::State::kReady ||

@@ -16,17 +16,16 @@
 
 namespace gantry::validator {
 
-// Keeps the stages' status files true: one thread waits for files, children, timers and signals,
-// and has each stage look again when something that it stands on changed.
+// Keeps the stages' status files up to date: one thread waits for files, children, timers and
+// signals, and checks each stage again when its inputs change.
 class Loop {
  public:
-  // Without a watcher (its error says why) everything is looked at every --sleep-interval-seconds.
+  // Without a watcher (its error says why) everything is checked every --sleep-interval-seconds.
   Loop(const Site& site, Result<host::Watcher> watcher);
 
   void Add(std::unique_ptr<Stage> stage);
 
-  // Until SIGTERM: 0. 1 when the status directory was removed: only a new container gets the new
-  // one.
+  // Until SIGTERM: 0. 1 if the status directory was removed: only a new container gets the new one.
   int Run(host::Signals& signals);
   // Until every stage was judged: 0 if all are ready or not needed, else 1; with `wait` only 0 or a
   // signal (1) ends it.
@@ -39,7 +38,7 @@ class Loop {
     std::optional<Probe> probe;
     bool dirty = true;
     std::optional<SteadyTime> look_at;
-    std::chrono::milliseconds pause{0};  // until a failed question is asked again
+    std::chrono::milliseconds pause{0};  // until a failed question is retried
   };
 
   void Watch(const WatchedPath& path);
@@ -63,10 +62,10 @@ class Loop {
   std::deque<Slot> slots_;
   std::map<std::string, std::vector<Slot*>> watched_;
   bool lost_directory_ = false;
-  host::StatusValues checks_;  // of names::kLastChecks, as written last
+  host::StatusValues checks_;  // of names::kLastChecks, as last written
   SteadyTime checks_at_{};
   AnnouncementMemory announcement_;
-  std::optional<Probe> announcer_;  // the child that tells it
+  std::optional<Probe> announcer_;  // the child that reports it
   NodeVerdict announcing_;
   std::optional<SteadyTime> announce_at_;
 };

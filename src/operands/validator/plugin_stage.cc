@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does the kubelet have GPUs to give? Its pod-resources socket lists them. The kubelet tells no
-// changes, but writes its checkpoint into the plugins' folder whenever a plugin's list of devices
-// changes. A device can still be of no use: what its CDI document calls may not be on the host.
+// Does the kubelet have allocatable GPUs? Its pod-resources socket lists them. The kubelet sends no
+// events, but writes its checkpoint into the plugins' folder whenever a plugin's device list
+// changes. A device can still be unusable: a hook of its CDI document may be missing on the host.
 #include "base/paths.h"
 #include "container/cdi.h"
 #include "kubelet/folders.h"
@@ -16,7 +16,7 @@ using std::chrono::seconds;
 
 constexpr seconds kAskAgain(300);
 constexpr seconds kPluginLimit(5);
-constexpr seconds kPluginHold(15);  // a kubelet that starts anew lists no device at first
+constexpr seconds kPluginHold(15);  // a restarted kubelet lists no device at first
 
 class Plugin final : public Stage {
  public:

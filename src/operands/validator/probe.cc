@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starting a child that may hang, and giving it up. A call into a driver can block for ever in the
-// kernel, where not even SIGKILL ends it; so the child's death is waited for only shortly.
+// How is a child started that may hang, and how is it abandoned? A call into a driver can block for
+// ever in the kernel, where not even SIGKILL ends it; so the wait for the child's end is short.
 #include "operands/validator/probe.h"
 
 #include <fcntl.h>

@@ -12,10 +12,10 @@
 #include "operands/validator/flags.h"
 #include "operands/validator/verdict.h"
 
-// Questions that may hang are asked by a child process, which can be given up.
+// Calls that may hang are made in a child process, which can be abandoned.
 namespace gantry::validator {
 
-// One child process. Killed and reaped when the object goes.
+// One child process. Killed and reaped with the object.
 class Probe {
  public:
   // Starts argv[0] (a path) with stdout and stderr read here.
@@ -30,8 +30,9 @@ class Probe {
   // Readable when the child has ended.
   [[nodiscard]] int fd() const { return process_.get(); }
   [[nodiscard]] SteadyTime deadline() const { return deadline_; }
-  // After fd became readable or the deadline passed: how it ended; a child that still runs is
-  // killed. Blocks for a tenth of a second at most, also on a child that the kernel keeps alive.
+  // Call it when fd is readable or the deadline has passed: returns how the child ended; a running
+  // child is killed. Blocks for a tenth of a second at most, also if the kernel keeps the child
+  // alive.
   Answer Take();
 
  private:
@@ -45,7 +46,8 @@ class Probe {
   SteadyTime deadline_;
 };
 
-// The child's side: asks what --probe says, prints NAME=value lines, returns the exit code.
+// The child's side: makes the call that --probe names, prints NAME=value lines, returns the exit
+// code.
 int AnswerProbe(const Flags& flags);
 
 }  // namespace gantry::validator

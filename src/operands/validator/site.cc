@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where are this node's driver, files and modules, seen from a container? The host's root is
-// mounted; its links lead to the host's paths, so each is resolved inside that root.
+// mounted; its links use the host's paths, so they are resolved inside that root.
 #include "operands/validator/site.h"
 
 #include <unistd.h>

@@ -11,9 +11,9 @@
 
 namespace gantry::validator {
 
-// Owner of status files, and the name that this program goes by.
+// Owner of status files, and this program's name.
 
-// The node that is checked, as this process sees it. Flags and files outlive it.
+// The node to check, as this process sees it. Flags and files outlive it.
 class Site {
  public:
   Site(const Flags& flags, const host::StatusFiles& files) : flags_(flags), files_(files) {}
@@ -27,12 +27,12 @@ class Site {
   [[nodiscard]] host::DriverVerdict Driver() const;
   // The root of that driver, as this process spells it.
   [[nodiscard]] std::string DriverRootHere(const host::DriverVerdict& driver) const;
-  // What holds the dev directory of that driver, likewise; also of one that is not usable.
+  // The root of that driver's dev directory, likewise; also of an unusable driver.
   [[nodiscard]] std::string DevRootHere(const host::DriverVerdict& driver) const;
-  // The sysfs to read: the host's, or where nothing of the host is mounted our own. PCI functions
-  // are the machine's.
+  // The sysfs to read: the host's, or this container's if the host's is not mounted. Both show the
+  // machine's PCI functions.
   [[nodiscard]] std::string Sys() const;
-  // Whether a kernel module is loaded; procfs tells no changes.
+  // Whether a kernel module is loaded; procfs sends no events.
   [[nodiscard]] bool ModuleLoaded(const std::string& module) const;
   // This program, started to answer one question (probe.h).
   [[nodiscard]] static std::vector<std::string> Probe(const std::string& question);

@@ -14,13 +14,13 @@
 
 namespace gantry::validator {
 
-// A question that may hang, put to a child process.
+// A call that may hang, for a child process.
 struct Question {
   std::vector<std::string> argv;  // argv[0] is a path
   std::chrono::milliseconds limit{0};
 };
 
-// What looking came to. Neither finding nor question: nothing new.
+// The result of a look. Neither finding nor question: nothing new.
 struct Look {
   std::optional<Finding> finding;
   std::optional<Question> question;
@@ -31,15 +31,15 @@ struct WatchedPath {
   host::Watcher::For interest = host::Watcher::For::kContent;
 };
 
-// One thing of a node that is checked again and again, and the status file that says how it is. A
-// stage looks and judges; the loop (loop.h) waits, asks, and keeps the file.
+// One repeated check of a node, with its status file. A stage observes and judges; the loop
+// (loop.h) waits, starts children, and keeps the file.
 class Stage {
  public:
   struct Name {
     std::string name;
     std::string file;                   // of the status directory
-    std::chrono::milliseconds hold{0};  // how long it must have been untrue before the file goes
-    // When it is looked at again although nothing was seen to change; 0: never.
+    std::chrono::milliseconds hold{0};  // how long it must have failed before the file is removed
+    // When it is checked again without an event; 0: never.
     std::chrono::milliseconds again{0};
   };
 
@@ -53,16 +53,16 @@ class Stage {
   [[nodiscard]] std::chrono::milliseconds hold() const { return name_.hold; }
   [[nodiscard]] std::chrono::milliseconds again() const { return name_.again; }
 
-  // Paths here whose changes can change the finding.
+  // Local paths whose changes can change the finding.
   [[nodiscard]] virtual std::vector<WatchedPath> Paths() const = 0;
-  // `changed`: something that it stands on did; what was asked before is asked again.
+  // `changed`: one of its inputs changed; earlier questions are asked again.
   virtual Look LookAt(bool changed) = 0;
-  // What the answer means. Nothing: it is about what is no longer there; look again.
+  // The finding from an answer. Nothing: it is outdated; look again.
   virtual std::optional<Finding> Hear(const Answer& answer) = 0;
 
  protected:
   [[nodiscard]] const Site& site() const { return site_; }
-  // Another status file from now on: which one it is can hang on what was seen.
+  // Uses another status file from now on: its name can depend on the observation.
   void UseFile(std::string file) { name_.file = std::move(file); }
 
  private:
@@ -70,20 +70,20 @@ class Stage {
   const Site& site_;
 };
 
-// "driver": library, kernel module, device nodes, and what NVML answers. Makes the control device
-// nodes that are missing, and links to all of them in the host's /dev/char.
+// "driver": library, kernel module, device nodes, and NVML's answer. Makes missing control device
+// nodes, and links to all of them in the host's /dev/char.
 std::unique_ptr<Stage> DriverStage(const Site& site);
-// "toolkit": what the container toolkit installed runs, and its CDI document names what is there.
+// "toolkit": the container toolkit's programs run, and its CDI document names existing files.
 std::unique_ptr<Stage> ToolkitStage(const Site& site);
 // "cuda": cuInit succeeds.
 std::unique_ptr<Stage> CudaStage(const Site& site);
-// "plugin": the kubelet has GPUs to give.
+// "plugin": the kubelet has allocatable GPUs.
 std::unique_ptr<Stage> PluginStage(const Site& site);
 // "nvidia-fs", "gdrcopy", "nvidia-peermem": a kernel module is loaded. "mofed": the network driver,
-// where it is asked for. Nullptr: no such component.
+// if requested. Nullptr: no such component.
 std::unique_ptr<Stage> ModuleStage(const Site& site, const std::string& component);
-// "vfio-pci", "vgpu-manager", "vgpu-devices", "cc-manager": what virtual machines need. `labels`
-// are the Node's. Nullptr: no such component.
+// "vfio-pci", "vgpu-manager", "vgpu-devices", "cc-manager": the requirements of virtual machines.
+// `labels` are the Node's. Nullptr: no such component.
 std::unique_ptr<Stage> SandboxStage(const Site& site, const std::string& component,
                                     const std::map<std::string, std::string>& labels);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What did the container toolkit leave on this node? Its program and the management CDI document,
-// each path of which must lead somewhere on the host: a document of last week's driver names files
-// that are gone, and every container that gets it fails to start.
+// Which files of the container toolkit does this node have? Its program and the management CDI
+// document. Every path in it must exist on the host: a document of an earlier driver names missing
+// files, and every container that gets it fails to start.
 #include "operands/validator/toolkit_files.h"
 
 #include <fcntl.h>
@@ -24,7 +24,7 @@ std::string Here(const std::string& root, const std::string& host_path) {
   return ResolveInRoot(root, host_path).value_or(JoinPath(root, host_path));
 }
 
-// As NVIDIA's toolkit installs its programs before 1.20.
+// As NVIDIA's toolkit before 1.20 installs its programs.
 bool IsScript(const std::string& path) {
   const Fd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   std::array<char, 2> start{};
@@ -59,7 +59,7 @@ void Collect(const container::CdiEdits& edits, std::set<std::string>& paths) {
 
 CdiDocument Check(const std::string& root, const std::string& path, const std::string& text) {
   CdiDocument document = {.path = path, .error = "", .missing = {}};
-  // A document in YAML is not ours: NVIDIA's toolkit wrote it, and vouches for it.
+  // A YAML document is NVIDIA's toolkit's, and not checked.
   if (!Trim(text).starts_with("{")) {
     return document;
   }

@@ -12,24 +12,24 @@ struct ToolkitPlaces {
   std::string host_root;    // where the host's root is mounted here
   std::string toolkit_dir;  // on the host: "/usr/local/nvidia/toolkit"
   bool cdi_wanted = true;
-  std::string management = {};  // the document, on the host; empty: at its usual place
+  std::string management = {};  // the document, on the host; empty: the default path
 };
 
-// Whether it is a toolkit of ours, whose runtime is a link; NVIDIA's is a file of its own.
+// Whether it is Gantry's toolkit, whose runtime is a link; NVIDIA's is a regular file.
 bool IsOurs(const ToolkitPlaces& places);
 
-// What is there of the container toolkit; its program is not run (`version` is empty), and what it
-// says by status files is not looked at.
+// Observes the container toolkit's files; does not run its program (`version` is empty), and does
+// not read its status files.
 ToolkitObservation ObserveToolkit(const ToolkitPlaces& places);
 
-// Programs of the host that the hooks of a CDI document call and that are not there. None if there
-// is no such document, or it can't be read.
+// Missing host programs that the hooks of a CDI document call. None if there is no such document,
+// or it is unreadable.
 std::vector<std::string> MissingHooks(const std::string& host_root, const std::string& document);
 
-// As this process spells it: the program that is to be run.
+// The program to run, as this process spells it.
 std::string HookHere(const ToolkitPlaces& places);
 
-// Paths here whose changes can change the observation.
+// Local paths whose changes can change the observation.
 std::vector<std::string> ToolkitPathsToWatch(const ToolkitPlaces& places);
 
 }  // namespace gantry::validator

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Can containers be given GPUs on this node? The installed program is run once for each of its
-// versions, unless it is a script, whose shell is the host's; the rest is looked at
-// (toolkit_files.h). What the container runtime makes of it the toolkit alone can tell.
+// Can containers get GPUs on this node? Each version of the installed program is run once, unless
+// it is a script, which needs the host's shell; the other files are observed (toolkit_files.h).
+// Only the toolkit can tell whether the container runtime uses them.
 #include "base/paths.h"
 #include "base/text.h"
 #include "host/files.h"
@@ -63,7 +63,7 @@ class Toolkit final : public Stage {
   }
 
  private:
-  // What a toolkit of ours left word of says nothing of one that came after it.
+  // A report of Gantry's toolkit does not apply to a toolkit installed later.
   [[nodiscard]] ToolkitObservation Observe() const {
     ToolkitPlaces places = places_;
     const bool ours = IsOurs(places);

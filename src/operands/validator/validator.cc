@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Is this node's GPU stack whole, and what is missing? Chooses the stages: all of them until
-// stopped, or the one component that NVIDIA's manifests name, once.
+// Is this node's GPU stack complete, and what is missing? Selects the stages: all of them until
+// stopped, or once the one component that NVIDIA's manifests name.
 #include "operands/validator/validator.h"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ Status EmptyDirectory(const host::StatusFiles& files) {
   return {};
 }
 
-// What a driver's container may bring beside the driver.
+// Additional modules that a driver's container may install.
 constexpr std::array kDriverModules = {"gdrcopy", "nvidia-fs", "nvidia-peermem"};
 
 Result<std::unique_ptr<Stage>> OneStage(const Site& site) {

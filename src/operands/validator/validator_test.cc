@@ -267,7 +267,7 @@ TEST_F(ValidatorTest, WithoutInotifyTheNodeIsLookedAt) {
   MakeNode("host/dev/nvidiactl");
   EXPECT_TRUE(Becomes("driver-ready", true));
   fs::remove(fs::path(status_) / "driver-ready");
-  EXPECT_TRUE(Becomes("driver-ready", true)) << "somebody took it away";
+  EXPECT_TRUE(Becomes("driver-ready", true)) << "another program removed it";
 }
 
 TEST_F(ValidatorTest, ATerminationTakesNothingBack) {

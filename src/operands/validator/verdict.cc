@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Is a stage ready, and does its status file come or go? From what was seen of the driver, the
-// toolkit's files, cuInit's code and the kubelet's list. A stage is taken back only when it was
-// seen to be untrue; not being able to look changes nothing.
+// Is a stage ready, and is its status file written or removed? Decided by observations of the
+// driver, the toolkit's files, cuInit's code and the kubelet's list. A stage becomes not ready only
+// when it was observed to fail; a failed observation changes nothing.
 #include "operands/validator/verdict.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What does the manager of confidential computing run with? NVIDIA's image: it sets each GPU's mode
-// as the node's label nvidia.com/cc.mode says, or the policy's default.
+// What does the CC manager (confidential computing) run with? NVIDIA's image: it sets each GPU's
+// mode from the node's label nvidia.com/cc.mode, or the policy's default.
 
 #include "operator/desired/makers.h"
 #include "operator/desired/nvidia_pod.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What does one container of an operand's pod look like? Fields that are not set are left out: the
-// API server fills in its own defaults, and operator/plan knows them.
+// What does one container of an operand's pod look like? Unset fields are left out: the API server
+// adds its defaults, and operator/plan has them.
 
 #include "operator/desired/container.h"
 

@@ -11,7 +11,7 @@
 
 namespace gantry::gpu_operator {
 
-// What mounts made later on the other side become: seen by nobody, by the container, by both.
+// Who sees mounts that the other side makes later: neither, the container, both.
 enum class Propagation { kNone, kFromHost, kBothWays };
 
 struct MountAs {
@@ -25,7 +25,7 @@ inline constexpr MountAs kFromHostReadOnly{.read_only = true,
                                            .propagation = Propagation::kFromHost};
 inline constexpr MountAs kBothWays{.propagation = Propagation::kBothWays};
 
-// A core/v1 Container. Every method sets one thing and gives the container back.
+// A core/v1 Container. Every method sets one thing and returns the container.
 class Container {
  public:
   using Words = std::initializer_list<const char*>;
@@ -36,30 +36,30 @@ class Container {
   Container& Args(Words words) { return Set("args", Json(words)); }
   // A field of core/v1 Container.
   Container& Set(std::string_view key, Json value);
-  // Arguments and resources of an operand's section, where it has some.
+  // Arguments and resources of an operand's section, if set.
   Container& Use(const policy::OperandSpec& spec);
   // {"limits", "requests"}, or null for none.
   Container& Resources(const Json& resources);
 
-  // A variable that is there already gets another value.
+  // Replaces an existing variable's value.
   Container& Env(std::string_view name, std::string_view value);
   Container& Env(const policy::EnvVars& variables);
   Container& EnvFromField(std::string_view name, std::string_view field_path);
   [[nodiscard]] bool HasEnv(std::string_view name) const;
-  // The value of a variable that was set to a text; empty if there is none.
+  // The value of a variable that was set to a string; empty if there is none.
   [[nodiscard]] std::string EnvValue(std::string_view name) const;
 
   Container& Mount(std::string_view volume, std::string_view path, const MountAs& as = {});
   Container& Port(std::string_view name, int number);
   Container& Privileged() { return Set("securityContext", {{"privileged", true}}); }
-  // Beside its rights: for what SELinux would keep from the host's files otherwise.
+  // In addition to its rights: else SELinux would deny access to the host's files.
   Container& AtLevel0();
   Container& PrivilegedAtLevel0() { return Privileged().AtLevel0(); }
-  // Beside its rights: user 0, whatever the image says.
+  // In addition to its rights: user 0, whatever the image's user.
   Container& AsRoot();
   Container& Unprivileged();
   Container& BeforeStop(Words command);
-  // The kubelet says that it runs so long after its start, without running a program
+  // The kubelet reports it as running this long after its start, without running a program
   // (PodLifecycleSleepAction, on since Kubernetes 1.30).
   Container& PauseAfterStart(int seconds);
 

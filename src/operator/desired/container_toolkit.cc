@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // What does the container toolkit run with? It puts programs and CDI documents on the host and
-// edits the container runtime's configuration, so it has the host's tree, writable, and its
-// processes. It never talks to the API server.
+// edits the container runtime's configuration, so it gets the host's root, writable, and its
+// processes. It makes no API requests.
 
 #include "operator/desired/device_list.h"
 #include "operator/desired/makers.h"

@@ -14,20 +14,20 @@
 
 namespace gantry::gpu_operator {
 
-// What the objects of an operand are made from.
+// The input for the objects of an operand.
 struct Context {
   policy::ClusterPolicy policy;
   std::string ns;  // the operator's namespace, in which all operands run
   Release release = {};
   std::string runtime = "containerd";
   Json owners = Json::array();    // ownerReferences to the policies that count
-  SystemFacts system = {};        // for which a driver's DaemonSet is being made
+  SystemFacts system = {};        // of the driver's DaemonSet being made
   DriverParts drivers = {};       // DaemonSets of the policy's driver
   DriverParts host_drivers = {};  // the same of its vGPU manager
   std::string state = {};         // of names::kOperandState on every object; empty: none
   MonitoringKinds monitoring = {};
   OpenShift openshift = {};
-  // Keys of the ConfigMaps of the namespace that the policy names, of those that are there.
+  // Keys of the existing ConfigMaps that the policy names, in the operator's namespace.
   std::map<std::string, std::vector<std::string>> config_maps = {};
   bool operator==(const Context&) const = default;
 };

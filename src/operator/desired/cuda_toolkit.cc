@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What puts CUDA on the nodes? A program of ours copies it from the image or volume that brings it,
-// as an init container: Kubernetes before 1.35 mounts no image as a volume, so the program runs in
-// that image, where it finds nothing of its own. The main container offers what was copied to other
-// containers and removes what nobody uses any more. None of them is privileged: they are root to
-// write one folder of the host, and spc_t because SELinux keeps that from others.
+// What installs CUDA on the nodes? An init container with a static Gantry program copies it from
+// the image or volume. Kubernetes before 1.35 mounts no image as a volume, so the program runs in
+// that image. The main container offers the copies to other containers and removes unused ones.
+// Neither is privileged: they are root to write one folder of the host, and spc_t because SELinux
+// denies that otherwise.
 
 #include "operator/desired/makers.h"
 #include "operator/desired/nvidia_pod.h"
@@ -29,7 +29,7 @@ Json RootWithoutRights() {
           {"seLinuxOptions", {{"type", "spc_t"}}}};
 }
 
-// What links CUDA into images is no hook of NVIDIA's programs.
+// NVIDIA's programs have no hook that links CUDA into images.
 bool InstallsOurHook(const Context& context) {
   const auto& toolkit = context.policy.toolkit;
   const auto image = policy::ChooseImage(toolkit.image, context.release.image, "toolkit");
@@ -52,7 +52,7 @@ Result<Objects> CudaToolkit(const Context& context, const std::string& image) {
                 image, policy.cuda);
   set.SelectDeployed("device-plugin");
   set.UseServiceAccount(kName, false);
-  // Whether a container still uses a copy is seen in its mounts.
+  // A container's mounts show whether it still uses a copy.
   set.HostPid();
   set.main().Set("securityContext", RootWithoutRights());
   set.Env("CUDA_TOOLKIT_VERSION", source.version);
@@ -80,7 +80,7 @@ Result<Objects> CudaToolkit(const Context& context, const std::string& image) {
                        std::string("--to=") + names::kCudaRoot})
       .Set("securityContext", RootWithoutRights())
       .Set("terminationMessagePolicy", "FallbackToLogsOnError")
-      // An image of CUDA says "all", for which a runtime would give it GPUs.
+      // A CUDA image sets "all", for which a runtime would give it GPUs.
       .Env(names::kVisibleDevices, "void")
       .Mount("cuda-root", names::kCudaRoot);
   if (source.volume.is_null()) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What does DCGM run with? NVIDIA's image: a service on each node that answers its own node only,
-// so the Service keeps traffic local. It needs GPUs and no API server.
+// What does DCGM run with? NVIDIA's image: a server on each node for that node only, so the Service
+// keeps traffic local. It needs GPUs and no API server.
 
 #include "operator/desired/makers.h"
 #include "operator/desired/nvidia_pod.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How does a container's runtime learn which GPUs the device plugin chose for it? By CDI names.
-// Without CDI every container runs by NVIDIA's runtime, which finds the GPUs in the container's
+// How does a container's runtime learn which GPUs the device plugin allocated? By CDI names.
+// Without CDI every container runs under NVIDIA's runtime, which finds the GPUs in the container's
 // mounts: a variable could come from the image, and would give it every GPU of the node. NVIDIA's
-// toolkit believes variables all the same, so with that one it is as upstream.
+// toolkit accepts variables anyway, so with that one it is as upstream.
 
 #include "operator/desired/device_list.h"
 

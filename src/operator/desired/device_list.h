@@ -7,10 +7,10 @@
 
 namespace gantry::gpu_operator {
 
-// The device plugin's DEVICE_LIST_STRATEGY, unless the user says otherwise.
+// The device plugin's DEVICE_LIST_STRATEGY, unless the user sets it.
 std::string DeviceListStrategy(const Context& context);
 
-// Without CDI: lets our container toolkit give containers what the device plugin says.
+// Without CDI: makes Gantry's container toolkit accept the device plugin's choice.
 void BelieveDeviceList(const policy::ClusterPolicy& policy, DaemonSet& toolkit);
 
 }  // namespace gantry::gpu_operator

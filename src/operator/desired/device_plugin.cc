@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What does the device plugin run with? The kubelet's plugin directory, the driver through the
-// host's tree or the driver container's, and the directory of CDI documents. An update brings the
-// new pod up beside the old one, so that the kubelet always has a plugin and allocatable never
-// goes.
+// What does the device plugin run with? The kubelet's plugin directory, the driver in the host's
+// root or the driver container's, and the directory of CDI documents. An update starts the new pod
+// beside the old one, so that the kubelet always has a plugin and allocatable never drops.
 
 #include "base/text.h"
 #include "operator/desired/device_list.h"
@@ -15,8 +14,8 @@ namespace gantry::gpu_operator {
 
 namespace {
 
-// Kubernetes keeps the folder of device plugins where it is, whatever a kubelet's root is; one with
-// a root of its own may be another's. Nothing is made where it is not: the plugin looks at both.
+// Kubernetes' folder of device plugins does not depend on the kubelet's root, but a distribution
+// with its own root may have moved it. Neither folder is created: the plugin checks both.
 void FindKubelet(const policy::ClusterPolicy& policy, DaemonSet& set) {
   if (policy.kubelet_root == names::kKubeletRoot) {
     set.HostPath("device-plugin", names::kDevicePluginDir, names::kDevicePluginDir,
@@ -37,7 +36,7 @@ Objects DevicePlugin(const Context& context, const std::string& image) {
   const policy::ClusterPolicy& policy = context.policy;
   Objects objects = {ServiceAccount(context, kAccount)};
   AddHostRole(objects, context, kAccount);
-  // Its Node says in a condition whether the GPUs are in service.
+  // A Node condition shows whether its GPUs are in service.
   Json rules = Json::array(
       {Rule("", "events", {"create", "patch", "update"}), Rule("", "nodes/status", {"patch"})});
   if (policy.config_name.empty()) {

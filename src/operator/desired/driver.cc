@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What does a driver's container run with? NVIDIA's driver image: its program builds or takes the
-// kernel modules, loads them and keeps the driver's files at /run/nvidia/driver, where everybody
-// else finds them. Before it, the driver manager takes an older driver off the node. Pods go only
-// when somebody deletes them (OnDelete): with one goes every GPU of its node. A precompiled driver
-// is made for one kernel, so there is a DaemonSet for each.
+// What does a driver's container run with? NVIDIA's driver image: its program builds or unpacks the
+// kernel modules, loads them and keeps the driver's files at /run/nvidia/driver for all other
+// programs. Before it, the driver manager removes an older driver from the node. Pods are replaced
+// only when deleted (OnDelete), because each takes every GPU of its node with it. A precompiled
+// driver is made for one kernel, so there is a DaemonSet for each.
 
 #include <algorithm>
 
@@ -28,7 +28,7 @@ constexpr std::string_view kPrecompiledLabel = "nvidia.com/precompiled";
 constexpr std::string_view kProbeMap = "nvidia-driver-startup-probe";
 constexpr std::string_view kProbeFile = "startup-probe.sh";
 
-// The validator reads .driver-ctr-ready: it must be whole from the first moment.
+// The validator reads .driver-ctr-ready: it must be complete from the first moment.
 constexpr std::string_view kProbe =
     "#!/bin/sh\n"
     "# Is the driver loaded, and does it answer? Then the validator is told what it brings.\n"
@@ -178,7 +178,7 @@ Container& Sidecar(NvidiaDaemonSet& set, std::string_view name, const std::strin
       .Mount("dev-log", "/dev/log", kReadOnly);
 }
 
-// A container that builds a module for the driver, once that is there.
+// A container that builds a module for the driver, once the driver is loaded.
 Status AddModule(const Context& context, NvidiaDaemonSet& set, const policy::OperandSpec& spec,
                  std::string_view section, std::string_view name, const char* program,
                  const char* loaded) {
@@ -231,7 +231,7 @@ Status AddSidecars(const Context& context, const DriverSetting& setting, NvidiaD
                    "lsmod | grep gdrdrv");
 }
 
-// The containers that fetch packages and compile, with what they need for it.
+// The containers that fetch packages and compile, with their mounts.
 std::vector<Container*> Builders(const policy::DriverOptions& options, NvidiaDaemonSet& set) {
   std::vector<Container*> builders = {&set.main()};
   for (const std::string_view name : {kGds, kGdrcopy}) {
@@ -331,7 +331,7 @@ Result<Objects> Driver(const Context& context, const std::string& image) {
   Objects objects = DriverAccount(context, setting);
   objects.push_back(DriverProbe(context, setting));
   if (context.drivers.sets.empty()) {
-    return objects;  // no GPU node says what it runs, or no image is for it
+    return objects;  // no GPU node has system labels, or no image is for it
   }
   if (AsksForTrustedCa(context)) {
     objects.push_back(TrustedCa(context));
@@ -346,7 +346,7 @@ Result<Objects> Driver(const Context& context, const std::string& image) {
     of_part.name = part.name;
     of_part.nodes = part.nodes;
     if (part.system.kernels.empty()) {
-      // Pods that were left without a DaemonSet are taken up by the one of their name.
+      // Pods left without a DaemonSet are adopted by the one of their name.
       of_part.app = part.name;
     } else {
       of_part.kernel = part.system.kernels.front();

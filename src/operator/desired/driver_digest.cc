@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Is it the same driver again? Told by one number over everything that decides it. NVIDIA's
-// operator makes it from the text that Go's spew prints of its own structures, so that text is
-// built here: fields by name, each as "(type)value", and a list as "([]type)[value value]".
+// Is it still the same driver? One hash over all its settings tells. NVIDIA's operator hashes Go's
+// spew output of its own structures, so that output is built here: fields by name, each as
+// "(type)value", and a list as "([]type)[value value]".
 
 #include "operator/desired/driver_digest.h"
 
@@ -32,7 +32,7 @@ std::string Printed(const DriverConfig::MountOf& mount) {
                 Printed(mount.path), Printed(mount.sub_path), Printed(mount.read_only));
 }
 
-// The text that is hashed.
+// The hashed text.
 class Text {
  public:
   void Add(const char* name, const std::string& value) {
@@ -109,8 +109,8 @@ void SortVolumes(DriverConfig& config) {
                     [](const auto& mount) { return std::pair(mount.name, mount.path); });
 }
 
-// What NVIDIA's operator calls a volume that a driver asks for: files of a ConfigMap have its name.
-// Empty: every driver's pod has it.
+// NVIDIA's name of a volume that a driver requests: files of a ConfigMap have its name. Empty:
+// every driver's pod has it.
 std::string AdditionalName(const DriverConfig::VolumeOf& volume) {
   const std::string& name = volume.name;
   if (name == "repo-config" || name == "cert-config" || name == "kernel-module-config") {

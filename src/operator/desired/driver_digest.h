@@ -9,8 +9,8 @@
 
 namespace gantry::gpu_operator {
 
-// Everything that decides which driver a node gets, under NVIDIA's names, which are part of the
-// number that is made of it. What is empty or false does not count.
+// All settings that decide which driver a node gets, under NVIDIA's names, which are part of the
+// hash. Empty and false ones do not count.
 struct DriverConfig {
   using Variables = std::vector<std::pair<std::string, std::string>>;
   struct VolumeOf {
@@ -64,15 +64,15 @@ struct DriverConfig {
   std::string host_root;
 };
 
-// The value of DRIVER_CONFIG_DIGEST: the same again, and the driver manager leaves the driver of a
-// node loaded. FNV-1a, 32 bits, in decimal, as NVIDIA's operator makes it, so that a driver of its
-// is known by ours.
+// The value of DRIVER_CONFIG_DIGEST: if it is unchanged, the driver manager leaves a node's driver
+// loaded. FNV-1a, 32 bits, in decimal, as NVIDIA's operator computes it, so that its drivers are
+// recognised.
 std::string DigestOf(const DriverConfig& config);
 
-// What a driver's DaemonSet says of it (core/v1 PodSpec, without the digest).
+// The settings in a driver's DaemonSet (core/v1 PodSpec, without the digest).
 DriverConfig DriverConfigOf(const Json& pod_spec);
-// The same for a NVIDIADriver, of which NVIDIA's operator counts what is asked for (`asked`); of
-// the pod only the images, and the volumes that not every driver has.
+// The same for a NVIDIADriver: NVIDIA's operator hashes its request (`asked`), and of the pod only
+// the images, and the volumes that not every driver has.
 DriverConfig DriverConfigOf(const Json& pod_spec, DriverConfig asked);
 
 }  // namespace gantry::gpu_operator

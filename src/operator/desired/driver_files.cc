@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Which files does a driver's container need that depend on the nodes? Images are made for one
-// system, named in the tag; package sources and certificates have their place by system; a licence,
-// a topology and module parameters come from ConfigMaps of the user. One mount for each key,
-// because the image has files of its own in the same directories.
+// Which files of a driver's container depend on the nodes? Images are for one system, named in the
+// tag; package sources and certificates have paths by system; a licence, a topology and module
+// parameters come from the user's ConfigMaps. Each key is one mount, because the image has its own
+// files in the same directories.
 
 #include "operator/desired/driver_files.h"
 
@@ -46,7 +46,7 @@ struct Subscription {
   HostDir kind;
 };
 
-// In the order of their places in the container.
+// In the order of their paths in the container.
 std::vector<Subscription> SubscriptionsOf(const Context& context) {
   const std::string& system = context.system.id;
   if (system == "rhel" && context.runtime != "crio" &&
@@ -85,8 +85,8 @@ Context ForPart(const Context& context, const DriverPart& part) {
   Context own = context;
   own.system = part.system;
   own.runtime = context.openshift.present() ? context.runtime : part.runtime;
-  // The version of OpenShift is that of the nodes' own system: while the cluster is upgraded, nodes
-  // that were not yet keep their driver.
+  // The version of OpenShift is that of the nodes' own system: during an upgrade of the cluster,
+  // nodes not upgraded yet keep their driver.
   if (const std::string& id = part.system.id; id == "rhcos" && context.openshift.present()) {
     if (const std::string version = part.system.tag.substr(id.size()); version.starts_with("4.")) {
       own.openshift.version = version;
@@ -157,7 +157,7 @@ Status AddPackageSources(const Context& context, DaemonSet& set,
                          const std::vector<Container*>& builders, const SourceFields& fields) {
   const policy::DriverOptions& options = context.policy.driver_options;
   if (options.precompiled) {
-    // Nothing is downloaded; on SUSE the kernel's own modules are looked at.
+    // Nothing is downloaded; on SUSE it uses the kernel's own modules.
     if (IsSuse(context.system.id)) {
       set.HostVolume("lib-modules", "/lib/modules");
       set.main().Mount("lib-modules", "/run/host/lib/modules", kReadOnly);

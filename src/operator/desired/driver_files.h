@@ -9,15 +9,15 @@
 
 namespace gantry::gpu_operator {
 
-// What of a driver's pod depends on the system of the nodes and on ConfigMaps that users wrote.
+// The parts of a driver's pod that depend on the nodes' system and on users' ConfigMaps.
 
-// The context in which the DaemonSet of these nodes is made.
+// The context for the DaemonSet of these nodes.
 Context ForPart(const Context& context, const DriverPart& part);
-// A DaemonSet that selects nodes by their system says so in a label of its own.
+// A DaemonSet that selects nodes by their system has the system as a label.
 void MarkSystem(const Json& nodes, DaemonSet& set);
 
 // Every key of a ConfigMap as a file in `directory`. kInvalid, with `field` of spec, while the
-// ConfigMap is not there.
+// ConfigMap does not exist.
 Status MountKeys(const Context& context, DaemonSet& set, const std::vector<Container*>& users,
                  std::string_view volume, const std::string& config_map, std::string_view directory,
                  std::string_view field);
@@ -34,11 +34,11 @@ struct SourceFields {
 Status AddPackageSources(const Context& context, DaemonSet& set,
                          const std::vector<Container*>& builders, const SourceFields& fields);
 
-// "repository/image:version-ubuntu22.04", with the kernel in front of the system for a precompiled
-// driver, whether or not they stand there already; an image by digest stays as it is.
+// "repository/image:version-ubuntu22.04", with the kernel before the system for a precompiled
+// driver, also if the tag already has them; an image by digest does not change.
 std::string ForSystem(const std::string& image, const SystemFacts& system,
                       std::string_view kernel = {});
-// The system that an image's tag ends with ("ubuntu22.04"); empty: with none that is known.
+// The system that an image's tag ends with ("ubuntu22.04"); empty: no known one.
 std::string SystemOfImage(std::string_view image);
 
 }  // namespace gantry::gpu_operator

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How is a driver built on OpenShift? Its nodes' system, RHCOS, brings no kernel sources; an image
-// of OpenShift's has them, for one version of RHCOS each. So there is a DaemonSet for each version
-// among the nodes with GPUs, in whose pods a container of that image builds what the driver's
-// container prepares in a directory that both share.
+// How is a driver built on OpenShift? Its nodes' system, RHCOS, has no kernel sources; an OpenShift
+// image has them, one for each version of RHCOS. So each version among the GPU nodes has its own
+// DaemonSet, whose pods have a container of that image. It builds what the driver's container
+// prepares in a shared directory.
 
 #include "operator/desired/driver_toolkit.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What does GPU feature discovery run with? The driver, as the device plugin has it, and one
-// NodeFeature object, from which the node's labels come; and a Device for each GPU.
+// What does GPU feature discovery run with? The driver, like the device plugin, and the right to
+// write a NodeFeature object, from which the node's labels come, and a Device for each GPU.
 
 #include <algorithm>
 #include <array>
@@ -14,7 +14,7 @@
 namespace gantry::gpu_operator {
 namespace {
 
-// Whether the labels may be asked for in a file, by a variable or by the plugin's configuration.
+// Whether a variable or the plugin's configuration may request the labels in a file.
 bool MayWriteFile(const policy::ClusterPolicy& policy) {
   return !policy.config_name.empty() ||
          std::ranges::any_of(std::array{"GFD_USE_NODE_FEATURE_API", "USE_NODE_FEATURE_API"},
@@ -32,8 +32,7 @@ Objects GpuFeatureDiscovery(const Context& context, const std::string& image) {
   AddHostRole(
       objects, context, kAccount,
       Json::array({Rule(names::kNfdGroup, "nodefeatures", {"get", "create", "update", "patch"})}));
-  // The Devices are owned by their Node, whose uid they need; a configuration is selected by the
-  // Node's label.
+  // The Node owns the Devices, so they need its uid; the Node's label selects a configuration.
   AddClusterRole(
       objects, context, kAccount,
       Json::array(

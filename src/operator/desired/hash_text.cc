@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How do names and annotations hold what is too long for them?
+// How do names and annotations hold long values?
 
 #include "operator/desired/hash_text.h"
 
@@ -20,7 +20,7 @@ std::string HashText(std::string_view text) {
 
 std::string Hash(const Json& object) { return HashText(object.dump()); }
 
-// Without vowels, so that no word comes of it by chance.
+// Without vowels, so that no word results by chance.
 std::string ShortHash(std::string_view text) {
   constexpr std::string_view kLetters = "bcdfghjklmnpqrstvwxz2456789";
   std::string encoded;

@@ -8,13 +8,13 @@
 
 namespace gantry::gpu_operator {
 
-// FNV-1a, 32 bits, in decimal, as NVIDIA's names and annotations hold it (these over another text).
+// FNV-1a, 32 bits, in decimal, as in NVIDIA's names and annotations (these hash another text).
 std::string HashText(std::string_view text);
 std::string Hash(const Json& object);
-// The hash of a text as it stands in names, as Kubernetes writes numbers there.
+// The hash of a text for names, in Kubernetes' encoding of numbers.
 std::string ShortHash(std::string_view text);
-// The two joined; where that is longer than a name may be, the first is cut, and the hash of
-// `identity` tells it from another that is cut to the same.
+// The two joined. If that is too long for a name, the first is cut, and the hash of `identity`
+// keeps it distinct.
 std::string FitName(const std::string& name, const std::string& suffix, size_t longest,
                     std::string_view identity);
 

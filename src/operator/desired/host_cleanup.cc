@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What puts a node back as it was? The same program and rights as the container toolkit, on every
-// node that ever had GPUs, whatever its taints. That a pod is Ready is the node's acknowledgement.
+// What restores a node at uninstallation? The container toolkit's program with the same rights, on
+// every node that ever had GPUs, whatever its taints. A Ready pod is the node's acknowledgement.
 
 #include "operator/desired/host_cleanup.h"
 
@@ -23,7 +23,7 @@ Json HostCleanup(const Context& context) {
   set.Env("HOST_ROOT_MOUNT", "/host");
   set.Env("MPS_ROOT", context.policy.mps_root);
   set.Env(names::kVisibleDevices, "void");
-  // Other paths of the container runtime, if the toolkit was given any.
+  // Other paths of the container runtime, if the toolkit had any.
   set.Env(context.policy.toolkit.env);
   set.HostRoot(false);
   set.ReadyWhen({"cat", "/tmp/clean"});

@@ -5,8 +5,7 @@
 
 namespace gantry::gpu_operator {
 
-// The DaemonSet that puts every node with GPUs back as it was; its pods are Ready when that is
-// done.
+// The DaemonSet that restores every GPU node; its pods are Ready when that is done.
 Json HostCleanup(const Context& context);
 
 }  // namespace gantry::gpu_operator

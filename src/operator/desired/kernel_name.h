@@ -6,10 +6,10 @@
 
 namespace gantry::gpu_operator {
 
-// A kernel release as NVIDIA's DaemonSets of precompiled drivers have it in their names: without
-// the machine, with dots.
+// A kernel release as in the names of NVIDIA's DaemonSets of precompiled drivers: without the
+// machine, with dots.
 std::string ShortKernel(std::string_view kernel);
-// The same with the machine, which tells kernels of several architectures and page sizes apart.
+// The same with the machine, which distinguishes kernels of several architectures and page sizes.
 std::string DottedKernel(std::string_view kernel);
 
 }  // namespace gantry::gpu_operator

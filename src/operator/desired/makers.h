@@ -20,10 +20,10 @@ Objects GpuFeatureDiscovery(const Context& context, const std::string& image);
 Objects NodeStatusExporter(const Context& context, const std::string& image);
 Objects DcgmExporter(const Context& context, const std::string& image);
 
-// The same of one that a policy can ask for in vain: kInvalid names the field.
+// The same for an operand whose request can be invalid: kInvalid names the field.
 Result<Objects> CudaToolkit(const Context& context, const std::string& image);
 
-// The same of operands that run NVIDIA's image. kInvalid: why they can't be made, with the field.
+// The same for operands with NVIDIA's image. kInvalid: why they can't be made, with the field.
 Result<Objects> Driver(const Context& context, const std::string& image);
 Result<Objects> NvidiaContainerToolkit(const Context& context, const std::string& image);
 Result<Objects> NvidiaOperatorValidator(const Context& context, const std::string& image);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Which layouts may a node ask for by name? One for each profile of every GPU that can be divided,
-// as many instances as fit, and all-balanced. A name whose layout differs between GPUs says for
-// which PCI devices each holds.
+// Which layouts can a node's label name? One for each profile of every MIG capable GPU, with as
+// many instances as fit, and all-balanced. A name whose layout differs between GPUs lists the PCI
+// devices of each.
 
 #include "operator/desired/mig_layouts.h"
 
@@ -16,8 +16,8 @@ namespace {
 
 struct Layout {
   std::string_view name;
-  std::string_view devices;    // PCI ids with spaces between; empty: any
-  std::string_view instances;  // "profile*count" with spaces between
+  std::string_view devices;    // PCI ids separated by spaces; empty: any
+  std::string_view instances;  // "profile*count" separated by spaces
 };
 
 constexpr std::string_view k80Gb =
@@ -25,7 +25,7 @@ constexpr std::string_view k80Gb =
 constexpr std::string_view k40Gb = "0x20B010DE 0x20B110DE 0x20F110DE 0x20F610DE";
 constexpr std::string_view k96Gb = "0x234210DE 0x233D10DE 0x20B610DE 0x232910DE";
 
-// Those of one name stand together.
+// Layouts of one name are adjacent.
 constexpr std::array kLayouts = std::to_array<Layout>({
     {"all-1g.10gb", k80Gb, "1g.10gb*7"},
     {"all-1g.10gb", k40Gb, "1g.10gb*4"},

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What does the MIG manager run with? NVIDIA's image: it divides GPUs as the node's label
-// nvidia.com/mig.config says, by a table of layouts, and stops what holds them meanwhile. Table and
-// list of holders are ConfigMaps, the defaults unless the policy names others.
+// What does the MIG manager run with? NVIDIA's image: it divides GPUs by the node's label
+// nvidia.com/mig.config and a table of layouts, and stops their users meanwhile. The table and the
+// list of users are ConfigMaps, the defaults unless the policy names others.
 
 #include "base/text.h"
 #include "operator/desired/makers.h"
@@ -18,7 +18,7 @@ constexpr std::string_view kScript = "nvidia-mig-manager-entrypoint";
 constexpr std::string_view kDefaultLayouts = "default-mig-parted-config";
 constexpr std::string_view kDefaultClients = "default-gpu-clients";
 
-// Services of the host itself are to be stopped only where the driver is the host's.
+// Host services are stopped only if the driver is the host's.
 constexpr std::string_view kEntrypoint =
     "#!/bin/sh\n"
     "set -e\n"
@@ -27,7 +27,7 @@ constexpr std::string_view kEntrypoint =
     "WITH_SHUTDOWN_HOST_GPU_CLIENTS=$IS_HOST_DRIVER\n"
     "exec nvidia-mig-manager\n";
 
-// Services of the host that may hold a GPU.
+// Host services that may hold a GPU.
 constexpr std::string_view kClients =
     "version: v1\n"
     "systemd-services:\n"
@@ -41,8 +41,8 @@ constexpr std::string_view kClients =
     "- dcgm.service\n"
     "- dcgm-exporter.service\n";
 
-// Releases before v0.14 make no layouts by themselves. A digest, or a tag of somebody's own, is
-// taken for a later one.
+// Releases before v0.14 generate no layouts themselves. A digest, or a user's own tag, counts as a
+// later one.
 bool NeedsTable(std::string_view image) {
   constexpr std::string_view kMajor = "v0.";
   const std::string_view tag = image.substr(image.rfind(':') + 1);
@@ -56,7 +56,7 @@ bool NeedsTable(std::string_view image) {
 void AddTables(const Context& context, const std::string& image, Objects& objects,
                NvidiaDaemonSet& set) {
   const policy::ClusterPolicy& policy = context.policy;
-  // Older charts wrote the default's own name.
+  // Older charts set the default's own name.
   if (policy.mig_config.empty() || policy.mig_config == kDefaultLayouts) {
     objects.push_back(ConfigMap(context, kDefaultLayouts, "", {{"config.yaml", MigLayouts()}}));
     set.Volume("mig-parted-config", "configMap",

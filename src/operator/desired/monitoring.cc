@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How is Prometheus told what to scrape, and of what to warn? By objects of the Prometheus
-// operator, where the cluster has its kinds. NVIDIA makes the rules on OpenShift alone; they are as
-// true elsewhere.
+// Which objects configure Prometheus' scrapes and alerts? Those of the Prometheus operator, if the
+// cluster has its kinds. NVIDIA makes the rules on OpenShift only; they are valid everywhere.
 
 #include "operator/desired/monitoring.h"
 
@@ -18,7 +17,7 @@ Json MonitoringObject(const Context& context, const kube::Kind& kind, std::strin
   Json object = OwnedObject(context, kind.ApiVersion(), kind.kind, name, true);
   Json& labels = object["metadata"]["labels"];
   labels["app"] = scraped.service;
-  // By these a Prometheus chooses its objects.
+  // The labels by which a Prometheus selects its objects.
   for (const auto& [key, value] : spec.labels) {
     if (key != names::kManagedBy) {
       labels[key] = value;

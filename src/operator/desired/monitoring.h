@@ -9,14 +9,14 @@
 
 namespace gantry::gpu_operator {
 
-// A Service of ours that answers scrapes at /metrics.
+// A Service of Gantry's with metrics at /metrics.
 struct Scraped {
   std::string_view service;  // its name, and its label `app`
   std::string_view port;
-  std::string_view job_label;  // ServiceMonitor, spec.jobLabel, as NVIDIA's have it
+  std::string_view job_label;  // ServiceMonitor, spec.jobLabel, as in NVIDIA's
 };
 
-// The ServiceMonitor of a Service: nothing if it is switched off or the cluster lacks the kind.
+// The ServiceMonitor of a Service: nothing if it is disabled or the cluster lacks the kind.
 void AddServiceMonitor(Objects& objects, const Context& context, const Scraped& scraped,
                        const policy::MonitorSpec& spec);
 
@@ -25,22 +25,21 @@ Json Alert(std::string_view name, std::string_view expression, std::string_view 
            std::string_view summary);
 Json Recording(std::string_view name, std::string_view expression);
 
-// The names of a PrometheusRule and of its one group, as NVIDIA's have them.
+// The names of a PrometheusRule and of its one group, as in NVIDIA's.
 struct RuleNames {
   std::string_view object;
   std::string_view group;
 };
 
-// A PrometheusRule over what the Service measures, with the monitor's labels: nothing if the
-// cluster lacks the kind. A monitor that is switched off is no reason: the Service may be scraped
-// in another way.
+// A PrometheusRule on the Service's metrics, with the monitor's labels: nothing if the cluster
+// lacks the kind. Also made if the monitor is disabled: the Service may be scraped in another way.
 void AddPrometheusRule(Objects& objects, const Context& context, const RuleNames& names,
                        const Scraped& scraped, const policy::MonitorSpec& spec, Json rules);
 
-// The ServiceMonitor and the alerts of the node status exporter, ours or NVIDIA's.
+// The ServiceMonitor and the alerts of the node status exporter, Gantry's or NVIDIA's.
 void AddNodeStatusMonitoring(Objects& objects, const Context& context);
 
-// Sections of the policy that ask for a ServiceMonitor where the cluster lacks the kind.
+// Sections of the policy that enable a ServiceMonitor although the cluster lacks the kind.
 std::vector<std::string> MonitorsThatCantBe(const Context& context);
 
 }  // namespace gantry::gpu_operator

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What does the MPS control daemon run with? It starts a program of the driver, so it sees the
-// driver root as the device plugin does, and the folder in which clients find it. Its pods come to
-// the nodes that GPU feature discovery labels mps.capable. Upstream makes a service account for it
-// and then lets it run with the device plugin's.
+// What does the MPS control daemon run with? It starts a program of the driver, so it gets the
+// driver root like the device plugin, and the folder in which clients find it. Its pods run on
+// nodes that GPU feature discovery labels mps.capable. Upstream makes a service account for it and
+// then uses the device plugin's.
 
 #include "operator/desired/makers.h"
 #include "operator/desired/pod.h"
@@ -23,7 +23,7 @@ Objects MpsControlDaemon(const Context& context, const std::string& image) {
   }
   AddClusterRole(objects, context, kName, std::move(rules));
 
-  // Arguments and variables of the section are the plugin's.
+  // The section's arguments and variables are the plugin's.
   policy::OperandSpec spec = policy.device_plugin;
   spec.args.clear();
   DaemonSet set(context, kName, "mps-control-daemon-ctr", "mps-control-daemon", image, spec);
@@ -31,7 +31,7 @@ Objects MpsControlDaemon(const Context& context, const std::string& image) {
                    {names::kMpsCapable, "true"}});
   set.UseServiceAccount(kName, true);
   set.Privileged();
-  // The daemon knows its clients by their process ids.
+  // The daemon identifies its clients by process id.
   set.HostPid();
   set.EnvFromField("NODE_NAME", "spec.nodeName");
   set.Env("WAIT_FOR_VALIDATIONS", names::kDriverReady);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What does node feature discovery run with? On every Linux node, whatever its taints, unless the
-// chart's values choose otherwise: a node's GPUs are found out by it. It reads a few files of the
-// host and writes one NodeFeature object, so it needs no right on the host.
+// What does node feature discovery run with? It runs on every Linux node, whatever its taints,
+// unless the chart's values say otherwise, because it detects a node's GPUs. It reads a few files
+// of the host and writes one NodeFeature object, so it needs no privileges on the host.
 
 #include "operator/desired/makers.h"
 #include "operator/desired/pod.h"
@@ -11,7 +11,7 @@
 namespace gantry::gpu_operator {
 namespace {
 
-// `pod`: what the chart's values node-feature-discovery.worker say of its pods, under their names.
+// `pod`: the chart's values node-feature-discovery.worker for its pods, under their names.
 void FollowValues(const Json& pod, DaemonSet& set) {
   for (const char* key : {"affinity", "tolerations", "priorityClassName"}) {
     if (const Json* value = At(pod, key); value != nullptr && !value->is_null()) {
@@ -59,7 +59,7 @@ Objects NodeFeatures(const Context& context, const std::string& image) {
   set.HostPath("host-os-release", "/etc/os-release", "/host-etc/os-release", HostDir::kAny, true);
   set.HostPath("host-boot", "/boot", "/host-boot", HostDir::kAny, true);
   set.HostPath("host-lib", "/lib/modules", "/host-lib/modules", HostDir::kAny, true);
-  // Where others on the node put files with labels, and with rules.
+  // Where other programs on the node put files with labels, and with rules.
   set.HostPath("features-d", names::kFeaturesDir, names::kFeaturesDir, HostDir::kCreate, true);
   set.HostPath("custom-d", names::kCustomRulesDir, names::kCustomRulesDir, HostDir::kCreate, true);
   objects.push_back(set.Build());

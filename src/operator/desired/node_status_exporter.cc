@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What does the node status exporter run with? It reads the status files of the validator and the
-// PCI bus, and answers scrapes: no right on the host, no API server, no user but nobody.
+// What does the node status exporter run with? It reads the validator's status files and the PCI
+// bus, and serves scrapes: no privileges on the host, no API server, and the user `nobody`.
 
 #include "operator/desired/makers.h"
 #include "operator/desired/monitoring.h"

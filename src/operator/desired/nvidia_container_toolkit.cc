@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // What does NVIDIA's own container toolkit run with, if the policy names its image? It does not
-// find out where the container runtime has its configuration: paths of the host are mounted under
-// /runtime, and variables name what is there. A user's variables come first, because they move
-// those paths.
+// detect the container runtime's configuration: host paths are mounted under /runtime, and
+// variables name them. A user's variables come first, because they change those paths.
 
 #include <algorithm>
 
@@ -21,7 +20,7 @@ constexpr std::string_view kToolkitName = "nvidia-container-toolkit";
 constexpr std::string_view kToolkitSet = "nvidia-container-toolkit-daemonset";
 constexpr std::string_view kToolkitScript = "nvidia-container-toolkit-entrypoint";
 
-// containerd may end this container while it is being started anew: not in the first seconds.
+// A restart of containerd may end this container: not in the first seconds.
 constexpr std::string_view kToolkitEntrypoint =
     "#!/bin/sh\n"
     "set -e\n"
@@ -36,7 +35,7 @@ struct RuntimePaths {
   std::string socket;   // empty: it needs none
 };
 
-// The defaults, unless the user's variables (which are set by now) say otherwise.
+// The defaults, unless overridden by the user's variables (which are set by now).
 RuntimePaths PathsOf(const std::string& runtime, const std::string& upper, const Container& main) {
   RuntimePaths paths;
   if (runtime == "containerd") {
@@ -147,7 +146,7 @@ Result<Objects> NvidiaContainerToolkit(const Context& context, const std::string
   if (IsOurs(validator.image, context.release.image)) {
     set.Await("driver-validation", {names::kDriverReady});
   } else {
-    // NVIDIA's validator is no help yet: its pod needs the runtime that this one brings.
+    // No use of NVIDIA's validator here: its pod needs the runtime that this one installs.
     set.ValidateDriver(validator.image);
   }
   set.HostPath("cdi-root", names::kCdiDir, names::kCdiDir, HostDir::kCreate, false);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What does NVIDIA's own device plugin run with, if the policy names its image? It reads where the
-// driver is from driver-ready by a shell script, and has a second program for its configuration.
+// What does NVIDIA's own device plugin run with, if the policy names its image? A shell script
+// reads the driver's location from driver-ready, and a second program selects its configuration.
 
 #include "base/text.h"
 #include "operator/desired/device_list.h"

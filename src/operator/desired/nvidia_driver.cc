@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Which objects does a NVIDIADriver come to? For each pool of its nodes those of a ClusterPolicy's
-// driver, made by the same code, under names that tell drivers and pools apart.
+// Which objects does a NVIDIADriver need? For each pool of its nodes those of a ClusterPolicy's
+// driver, made by the same code, with names that distinguish drivers and pools.
 
 #include "operator/desired/nvidia_driver.h"
 

@@ -9,22 +9,22 @@
 
 namespace gantry::gpu_operator {
 
-// A NVIDIADriver as its objects are made of it.
+// A NVIDIADriver, as input for its objects.
 struct NamedDriver {
   std::string name;
   std::string uid;
   policy::NvidiaDriver spec;
 };
 
-// Its objects for one pool of its nodes, the DaemonSet last; the context's policy says only what
-// hosts are like. kInvalid names the field.
+// Its objects for one pool of its nodes, the DaemonSet last; the context's policy only has the
+// hosts' settings. kInvalid names the field.
 Result<Objects> NvidiaDriverObjects(const Context& context, const NamedDriver& driver,
                                     const DriverPool& pool);
 
-// What the pools of all NVIDIADrivers share; `owners` are references to them.
+// The objects that the pools of all NVIDIADrivers share; `owners` are references to them.
 Objects NvidiaDriversShare(const Context& context, const Json& owners);
 
-// The ConfigMaps that it names and whose being there, or keys, matter to the objects.
+// The ConfigMaps that it names whose existence or keys matter to the objects.
 std::set<std::string> NamedConfigMaps(const policy::NvidiaDriver& driver);
 
 }  // namespace gantry::gpu_operator

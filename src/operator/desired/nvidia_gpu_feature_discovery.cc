@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What does NVIDIA's own GPU feature discovery run with, if the policy names its image? Its labels
-// go to a file that node feature discovery reads, or into a NodeFeature; both are there.
+// What does NVIDIA's own GPU feature discovery run with, if the policy names its image? It writes
+// its labels to a file that node feature discovery reads, or to a NodeFeature; both are supported.
 
 #include "operator/desired/makers.h"
 #include "operator/desired/nvidia_pod.h"

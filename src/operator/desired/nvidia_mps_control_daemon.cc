@@ -15,7 +15,7 @@ Result<Objects> NvidiaMpsControlDaemon(const Context& context, const std::string
   Objects objects =
       NvidiaAccount(context, kName, {}, {Rule("", "nodes", {"get", "list", "watch"})});
 
-  // Arguments and variables of the section are the plugin's.
+  // The section's arguments and variables are the plugin's.
   policy::OperandSpec spec = policy.device_plugin;
   spec.args.clear();
   spec.env.clear();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // What does NVIDIA's own node status exporter run with, if the policy names its image? It starts
-// the host's nvidia-smi, so it has the host's tree and every right on it.
+// the host's nvidia-smi, so it gets the host's root and is privileged.
 
 #include "operator/desired/makers.h"
 #include "operator/desired/monitoring.h"

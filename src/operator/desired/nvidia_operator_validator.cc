@@ -24,7 +24,7 @@ Objects Account(const Context& context) {
       {Rule("", "nodes", {"get", "list", "watch"}), std::move(owners)});
 }
 
-// What the pods that a check starts are made of.
+// The template values of the pods that a check starts.
 void DescribePods(const Context& context, Container& check) {
   const policy::ClusterPolicy& policy = context.policy;
   check.EnvFromField(names::kNodeName, "spec.nodeName")

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What do the pods of NVIDIA's own images need that ours don't? Their programs wait for nothing,
-// so init containers wait for the status files; they find the driver through the container runtime,
-// so the pods have its RuntimeClass; and several of them start by a shell script that reads
-// driver-ready.
+// What do pods of NVIDIA's images need that Gantry's don't? Their programs do not wait, so init
+// containers wait for the status files; they find the driver through the container runtime, so the
+// pods have its RuntimeClass; and several of them start by a shell script that reads driver-ready.
 
 #include "operator/desired/nvidia_pod.h"
 

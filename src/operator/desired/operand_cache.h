@@ -8,7 +8,7 @@
 
 namespace gantry::gpu_operator {
 
-// The operands as they were made last, while what they are made from is the same.
+// Keeps the operands while their input is unchanged.
 class OperandCache {
  public:
   // None without an owner. Valid until the next call.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Which objects does each operand come to? Joins the list of operands with the files of this
-// folder.
+// Which objects does each operand need? Joins the list of operands with the files of this folder.
 
 #include "operator/desired/operands.h"
 
@@ -18,8 +17,8 @@ namespace {
 
 using policy::OperandId;
 
-// What makes the objects of an operand: from our own image, and from NVIDIA's. `mistake`: what of
-// its section keeps either from being made.
+// The makers of an operand's objects: for Gantry's image, and for NVIDIA's. `mistake`: what in its
+// section prevents both.
 struct Maker {
   OperandId id;
   Objects (*ours)(const Context& context, const std::string& image);
@@ -43,7 +42,7 @@ constexpr std::array kMakers = std::to_array<Maker>({
     {OperandId::kNodeStatusExporter, NodeStatusExporter, NvidiaNodeStatusExporter},
     {OperandId::kVgpuManager, nullptr, VgpuManager},
     {OperandId::kVgpuDeviceManager, nullptr, VgpuDeviceManager},
-    // The components are the same in both images.
+    // Both images have the same components.
     {OperandId::kSandboxValidation, nullptr, SandboxValidator},
     {OperandId::kVfioManager, nullptr, VfioManager},
     {OperandId::kSandboxDevicePlugin, nullptr, SandboxDevicePlugin},
@@ -52,7 +51,7 @@ constexpr std::array kMakers = std::to_array<Maker>({
     {OperandId::kCudaToolkit, nullptr, CudaToolkit},
 });
 
-// Where its image is named: its own section, or that of the operand whose image it shares.
+// The section with its image: its own, or that of the operand whose image it shares.
 std::string_view SectionOf(const policy::Operand& operand) {
   const auto all = policy::Operands();
   return std::ranges::find_if(all,
@@ -89,7 +88,7 @@ std::set<std::string> NamedConfigMaps(const policy::ClusterPolicy& policy) {
 }
 
 bool IsWhole(const DesiredOperand& operand) {
-  // Which driver the nodes shall have nobody says: one that is there stays.
+  // No policy says which driver the nodes should have: an existing one stays.
   if (operand.wanted && !operand.available && operand.operand->id == OperandId::kDriver) {
     return false;
   }
@@ -122,7 +121,7 @@ std::vector<DesiredOperand> DesiredOperands(const Context& context, bool node_fe
         continue;
       }
       desired.image = *std::move(image);
-      // Said once, at the operand that the section is named after.
+      // Reported once, for the operand that the section is named after.
       desired.image.version_ignored &= !operand.section.empty();
     } else if (operand.runs != policy::Runs::kNothing) {
       desired.image.image = context.release.image;

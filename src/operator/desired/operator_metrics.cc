@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How are the operator's own metrics found? A Service of NVIDIA's name and port in front of it, and
-// where there is a Prometheus operator, what tells it to scrape that and when to warn.
+// How does Prometheus find the operator's own metrics? By a Service with NVIDIA's name and port,
+// and with a Prometheus operator by a ServiceMonitor and alerts.
 
 #include <span>
 
@@ -52,7 +52,7 @@ Json ToolkitAlerts() {
              "The ImageStream driver-toolkit has no image for the RHCOS version of a GPU node.")});
 }
 
-// OpenShift's own Prometheus reads in namespaces that let it.
+// OpenShift's own Prometheus reads only namespaces that allow it.
 void LetPrometheusIn(Objects& objects, const Context& context) {
   Json rule = Rule("", "services", {"get", "list", "watch"});
   rule["resources"] = {"services", "endpoints", "pods"};

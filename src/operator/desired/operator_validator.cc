@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What does the validator run with? It looks at the host's driver, what the toolkit installed, and
-// the kubelet's list of devices, and writes the status files that the other operands wait for. When
-// its verdict changes it says so to the API server, in one NodeFeature object and an event. It is
-// privileged because the device cgroup gives GPUs to nobody else before there is a CDI document.
+// What does the validator run with? It checks the host's driver, the toolkit's files, and the
+// kubelet's list of devices, and writes the status files that the other operands wait for. It
+// writes a changed verdict to the API server, in one NodeFeature object and an event. It is
+// privileged because, before there is a CDI document, the device cgroup denies GPUs to unprivileged
+// containers.
 
 #include "base/paths.h"
 #include "operator/desired/makers.h"
@@ -32,7 +33,7 @@ Objects OperatorValidator(const Context& context, const std::string& image) {
   set.EnvFromField("OPERATOR_NAMESPACE", "metadata.namespace");
   set.Env("PUBLISH", "true");
   set.Env(names::kVisibleDevices, "void");
-  // Where things are, as the host spells it.
+  // Host paths.
   set.Env("HOST_ROOT", policy.host_root);
   set.Env("DRIVER_INSTALL_DIR", policy.driver_install_dir);
   set.Env("KUBELET_ROOT", policy.kubelet_root);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What does a DaemonSet of any operand look like? From what the operand adds and what the policy
-// says for all. Our own operands have one container and no init containers: each init container
-// costs the kubelet a second and more, and the processes wait for each other through the files in
+// What does a DaemonSet of any operand look like? It has the operand's own parts and the policy's
+// common settings. Gantry's operands have one container and no init containers: each init container
+// costs the kubelet a second and more, and the processes wait for each other by the files in
 // /run/nvidia/validations anyway. Names, labels and annotations are NVIDIA's, because dashboards
 // and scripts select by them.
 
@@ -41,8 +41,8 @@ Json Binding(const Context& context, std::string_view role_kind, std::string_vie
   return binding;
 }
 
-// What the policy makes of the object: the same for every release of ours whose code has not
-// changed, and for every chart that it was asked for with.
+// The object as rendered for the policy: equal for all releases with the same code, and for all
+// charts.
 std::string RenderingOf(Json object, const std::string& ours) {
   Json& pod = object["spec"]["template"];
   for (const char* list : {"initContainers", "containers"}) {
@@ -60,7 +60,7 @@ std::string RenderingOf(Json object, const std::string& ours) {
     }
   }
   object["metadata"].erase("ownerReferences");
-  // Whether a driver's nodes are chosen by their system too makes no other pods.
+  // Selecting a driver's nodes by system does not change its pods.
   object["metadata"]["labels"].erase(names::kDriverSystem);
   if (At(pod, "spec.nodeSelector") != nullptr && pod["spec"]["nodeSelector"].is_object()) {
     pod["spec"]["nodeSelector"].erase(names::kDriverSystem);
@@ -191,7 +191,7 @@ DaemonSet::DaemonSet(const Context& context, std::string_view name, std::string_
   main.Use(spec);
 }
 
-// What was said of the operator's image is nothing to another one.
+// Pull settings of the operator's image do not apply to another image.
 std::string DaemonSet::PullPolicy(const std::string& image, const std::string& asked) const {
   if (asked == "Always" || asked == "Never" || asked == "IfNotPresent") {
     return asked;
@@ -311,9 +311,9 @@ void DaemonSet::PodField(std::string_view key, Json value) {
 
 void DaemonSet::SurgeOnUpdate() {
   surge_ = true;
-  // No probe tells when it has taken over: one that runs a program would cost more than the
-  // operand. minReadySeconds would do, if Kubernetes 1.36 did not lose the wake-up at its end
-  // (StaleControllerConsistencyDaemonSet): there updates stood still on a busy API server.
+  // No probe shows when it has taken over: one that runs a program would cost more than the
+  // operand. minReadySeconds would do, but Kubernetes 1.36 loses the wake-up at its end
+  // (StaleControllerConsistencyDaemonSet): there updates stalled on a busy API server.
   main().PauseAfterStart(3);
 }
 
@@ -364,7 +364,7 @@ void DaemonSet::PluginConfig() {
   if (policy.config_name.empty()) {
     return;
   }
-  // Optional: a ConfigMap that is missing keeps no pod from running, it gives a condition.
+  // Optional: a missing ConfigMap does not prevent the pod from running, but causes a condition.
   Volume("available-configs", "configMap",
          {{"name", policy.config_name}, {"defaultMode", 420}, {"optional", true}});
   main().Mount("available-configs", "/available-configs", kReadOnly);

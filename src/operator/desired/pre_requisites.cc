@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Which RuntimeClasses are there? The main one under the policy's name; the two that fix a mode of
-// the runtime only while devices come by CDI.
+// Which RuntimeClasses does the operator create? The main one with the policy's name; the two for a
+// fixed mode of the runtime only if devices come by CDI.
 
 #include "operator/desired/pod.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // What do the device plugins for virtual machines run with? NVIDIA's images, one for KubeVirt and
-// one for Kata: they offer GPUs that vfio-pci has, or virtual GPUs, so they wait until the
-// validator has seen those.
+// one for Kata: they offer GPUs bound to vfio-pci, or virtual GPUs, so they wait until the
+// validator has found these.
 
 #include "base/text.h"
 #include "operator/desired/makers.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How is a node for virtual machines checked? By the validator's components for what such a node
-// has, one init container each, and each says by a status file that its part works. What a node's
+// How is a node for virtual machines validated? By the validator's components for such a node, one
+// init container each; each writes a status file when its part works. A component that the node's
 // workload does not need succeeds at once.
 
 #include "operator/desired/makers.h"

@@ -8,9 +8,8 @@
 
 namespace gantry::gpu_operator {
 
-// Adds what OpenShift asks for before an operand's pods may do what they do: nothing where the
-// cluster has no SecurityContextConstraints, and where `asked` names none.
-// `account`: of the pods, if it is not the usual one.
+// Adds the SecurityContextConstraints that OpenShift requires for an operand's pods: nothing if the
+// cluster has no such kind, or `asked` names none. `account`: of the pods, if not the default one.
 void AddConstraints(Objects& objects, const Context& context, const policy::Constraints& asked,
                     std::string_view account = {});
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What does the VFIO manager run with? NVIDIA's image: it gives every GPU of a node for
-// vm-passthrough to vfio-pci, and takes them back when its pod ends. Before it, the driver manager
-// takes a driver off the node.
+// What does the VFIO manager run with? NVIDIA's image: it binds every GPU of a node for
+// vm-passthrough to vfio-pci, and unbinds them when its pod ends. Before it, the driver manager
+// removes a driver from the node.
 
 #include "operator/desired/makers.h"
 #include "operator/desired/nvidia_pod.h"
@@ -12,7 +12,7 @@ namespace gantry::gpu_operator {
 
 Result<Objects> VfioManager(const Context& context, const std::string& image) {
   constexpr std::string_view kName = "nvidia-vfio-manager";
-  // Before 25.10 NVIDIA's operator ran a script of its own there.
+  // Before 25.10 NVIDIA's operator ran its own script there.
   if (policy::ImageName(image) == "cuda") {
     return Fail(ErrorKind::kInvalid,
                 "spec.vfioManager.image: cuda has no vfio-manage; name k8s-driver-manager");

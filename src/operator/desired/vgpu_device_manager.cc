@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What does the vGPU device manager run with? NVIDIA's image: it makes virtual GPUs as the node's
-// label nvidia.com/vgpu.config says, by a table of vGPU types. The table is a ConfigMap of the
-// user: its types are those of the user's licence and GPUs.
+// What does the vGPU device manager run with? NVIDIA's image: it makes virtual GPUs by the node's
+// label nvidia.com/vgpu.config and a table of vGPU types. The table is the user's ConfigMap: its
+// types depend on the user's licence and GPUs.
 
 #include "operator/desired/makers.h"
 #include "operator/desired/nvidia_pod.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What does the vGPU manager run with? An image that the user built of NVIDIA's host driver for
-// virtual GPUs: it is a driver container of another kind, on nodes for vm-vgpu.
+// What does the vGPU manager run with? The user's image of NVIDIA's host driver for virtual GPUs:
+// another kind of driver container, on nodes for vm-vgpu.
 
 #include "operator/desired/driver_files.h"
 #include "operator/desired/makers.h"

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How does an upgrade come to the cluster? Every pass makes the entire plan anew. A Node is
-// written only if it is still as it was when that was decided, and before a node starts, those in
-// progress are read from the API server itself: a watch that lags must not cost a second node.
+// How is an upgrade carried out in the cluster? Every pass makes the entire plan again. A Node is
+// written only if it has not changed since the decision, and before a node starts, those in
+// progress are read from the API server itself: a lagging watch must not take a second node out of
+// service.
 
 #include "operator/upgrade/actor.h"
 
@@ -20,7 +21,7 @@ constexpr char kReason[] = "GPUDriverUpgrade";
 
 PodQuery DriverQuery(const std::string& ns) { return {.ns = ns, .labels = kDriverPods}; }
 
-// The nodes that take part of the budget, as a label selector.
+// The nodes that use part of the budget, as a label selector.
 std::string InProgressSelector() {
   std::vector<std::string> states;
   for (int i = 0; i <= static_cast<int>(State::kFailed); ++i) {
@@ -41,7 +42,7 @@ std::string Sentence(const Change& change) {
                 change.from == State::kUnknown ? "none" : NameOf(change.from), to, change.reason);
 }
 
-// A conflict is none: whatever it was, the pod may still be there.
+// A conflict is not a failure here: the pod may still exist.
 Status IgnoreGone(Status status) {
   const bool gone = !status.has_value() && status.error().kind == ErrorKind::kNotFound;
   return gone ? Status{} : status;
@@ -175,7 +176,7 @@ kube::Outcome Actor::Upgrade(const Policies& policies) {
     return std::move(first).error();
   }
   if (moved) {
-    return kube::RetryAfter{};  // the view has what was written: the next step is known
+    return kube::RetryAfter{};  // the view has the write: the next step is known
   }
   if (plan.requeue_at.has_value()) {
     return kube::RetryAfter{
@@ -249,7 +250,7 @@ Status Actor::ShowPods(const Policies& policies, std::vector<NodeInput>& nodes) 
   return first;
 }
 
-// What a claim holds does not change while a pod uses it, so that it is asked for once.
+// A claim's devices do not change while a pod uses it, so it is read once.
 Status Actor::ShowClaims(std::vector<NamedPod>& pods, std::map<std::string, bool>& known) {
   for (NamedPod& pod : pods) {
     if (pod.facts.uses_gpus || pod.facts.claims.empty()) {
@@ -275,7 +276,7 @@ Status Actor::ShowClaims(std::vector<NamedPod>& pods, std::map<std::string, bool
   return {};
 }
 
-// Null if there is none. The API server may be of any age since 1.32; all versions tell alike.
+// Null if there is none. The API server may be of any version since 1.32; they agree here.
 Result<Json> Actor::ReadClaim(const kube::Key& key) {
   for (const char* version : {"v1", "v1beta2", "v1beta1"}) {
     Result<Json> claim =
@@ -287,7 +288,7 @@ Result<Json> Actor::ReadClaim(const kube::Key& key) {
   return Json();
 }
 
-// Whoever else is in progress by now is not left out.
+// Other nodes that are in progress by now are not left out.
 Status Actor::Refresh(const Observer& observer, std::vector<NodeInput>& nodes) {
   const WallTime now = clock_.Wall();
   TRY(client_.List(kube::kinds::kNode, {.ns = "", .labels = InProgressSelector(), .fields = ""},
@@ -353,8 +354,8 @@ Result<bool> Actor::Write(const NodeInput& node, const Change& change) {
   return true;
 }
 
-// A refusal is not a failure of ours: a disruption budget may allow it later, and until then the
-// node's reason says it.
+// A refused eviction is not an error: a disruption budget may allow it later, and until then the
+// node's reason shows it.
 void Actor::Evict(const NodeInput& node, const Change& change) {
   Eviction eviction{.at = clock_.Wall(), .refused = ""};
   for (const PodRef& pod : change.evict) {

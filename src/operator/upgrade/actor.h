@@ -18,19 +18,19 @@
 
 namespace gantry::gpu_operator::upgrade {
 
-// Upgrades drivers: does on the cluster what the pure functions of this folder decide.
+// Upgrades drivers: carries out the decisions of this folder's pure functions.
 class Actor {
  public:
-  // `wake` asks for a Reconcile, `changed` is called when status() has changed; both come from any
+  // `wake` requests a Reconcile, `changed` is called when status() has changed; both come from any
   // thread and must not block.
   Actor(kube::Client& client, View& view, kube::EventRecorder& events, std::string ns,
         std::function<void()> wake, std::function<void()> changed,
         const Clock& clock = RealClock());
 
-  // What is asked for; nothing: drivers are not upgraded, and what was begun is taken back. Until
-  // the first call nothing is done. Thread-safe.
+  // The upgrade policies; nothing: drivers are not upgraded, and started upgrades are rolled back.
+  // Does nothing until the first call. Thread-safe.
   void SetPolicies(const Policies& policies);
-  // Compares the cluster with it and does what is to be done now. Blocks for its requests; one
+  // Compares the cluster with the policies and takes the next steps. Blocks for its requests; one
   // thread.
   kube::Outcome Reconcile();
   // Thread-safe.
@@ -39,7 +39,7 @@ class Actor {
  private:
   kube::Outcome Upgrade(const Policies& policies);
   Status AbandonAll();
-  // nullopt: not everything was seen yet.
+  // nullopt: not everything has been seen yet.
   Result<std::optional<DriverSnapshot>> TakeSnapshot();
   [[nodiscard]] NodeInput Observe(const Observer& observer, const std::string& name,
                                   const NodeFacts& facts) const;
@@ -49,7 +49,7 @@ class Actor {
   Status Refresh(const Observer& observer, std::vector<NodeInput>& nodes);
   // Whether the node has taken a step.
   Result<bool> Apply(const NodeInput& node, const Change& change);
-  // False: the Node is not any more as it was when this was decided.
+  // False: the Node has changed since the decision.
   Result<bool> Write(const NodeInput& node, const Change& change);
   void Evict(const NodeInput& node, const Change& change);
   void SetStatus(UpgradeStatus status);
@@ -62,13 +62,13 @@ class Actor {
   const std::function<void()> changed_;
   const Clock& clock_;
   Watches watches_;
-  // A node in the state that it is in.
+  // A node in its present state.
   struct NodeProgress {
     State state;
     WallTime since;
     std::optional<Eviction> eviction;
   };
-  // By node. Lost with the process: then it is tried again.
+  // By node. Lost with the process; then its step is retried.
   std::map<std::string, NodeProgress> progress_;
   std::map<std::string, bool> claimed_;  // whether a pod, by its uid, has GPUs by a claim
   mutable std::mutex mutex_;

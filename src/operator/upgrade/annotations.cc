@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What stands on a Node about its driver's upgrade? NVIDIA's state in NVIDIA's label, and in
-// annotations what has to outlive this process: since when, why, and who cordoned the node.
+// What is written on a Node about its driver's upgrade? NVIDIA's state in NVIDIA's label, and in
+// annotations the facts that must outlive this process: since when, why, and who cordoned the node.
 
 #include "operator/upgrade/annotations.h"
 
@@ -16,7 +16,7 @@ namespace {
 
 using std::chrono::seconds;
 
-// A word of a record, before its reason.
+// A field of a record, before its reason.
 constexpr std::string_view kLoaded = "loaded=";
 
 constexpr std::array kNames = std::to_array<std::string_view>(

@@ -10,7 +10,7 @@
 
 namespace gantry::gpu_operator::upgrade {
 
-// Where a node's upgrade is: NVIDIA's states, kept in its label names::kDriverUpgradeState.
+// The state of a node's upgrade: NVIDIA's, kept in its label names::kDriverUpgradeState.
 enum class State {
   kUnknown,  // no label
   kDone,
@@ -26,9 +26,9 @@ enum class State {
 };
 // The label's value; empty for kUnknown.
 std::string_view NameOf(State state);
-// kUnknown for every other text.
+// kUnknown for any other label.
 State StateNamed(std::string_view label);
-// Whether the node takes part of the budget: it is neither idle nor waiting for its turn.
+// Whether the node uses part of the budget: it is neither idle nor waiting for its turn.
 bool InProgress(State state);
 
 // The annotation names::kUpgradeStep.
@@ -36,15 +36,15 @@ struct Record {
   State state = State::kUnknown;
   WallTime since{};  // whole seconds
   std::string reason = {};
-  // DRIVER_CONFIG_DIGEST of the driver that stays loaded while its pod alone is exchanged: the node
-  // was not emptied. Empty: it was, or need not be.
+  // DRIVER_CONFIG_DIGEST of the driver that stays loaded while only its pod is replaced: the node
+  // was not drained. Empty: it was, or need not be.
   std::string loaded = {};
 };
 std::string FormatRecord(const Record& record);
 // nullopt if it is not one.
 std::optional<Record> ParseRecord(std::string_view annotation);
 
-// Of a node's annotations about its upgrade.
+// The value among a node's upgrade annotations.
 const std::string* MarkOf(const Labels& marks, std::string_view key);
 bool IsMarked(const Labels& marks, std::string_view key);  // with "true"
 bool WaitsForSafeLoad(const Labels& marks);

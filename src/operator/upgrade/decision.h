@@ -8,26 +8,26 @@
 
 #include "operator/upgrade/state.h"
 
-// How this folder's files share the decision about one node; others use state.h.
+// What this folder's files share to decide about one node; other folders use state.h.
 namespace gantry::gpu_operator::upgrade {
 
 // No change yet.
 Change Stay(const NodeInput& node);
 Change Go(const NodeInput& node, State to, std::string reason, WallTime now);
-// The same patch cordons and says who did.
+// The same patch cordons and records who cordoned.
 void Cordon(const NodeInput& node, Change& change);
-// Sets an annotation (nullopt: takes it away), only if it makes a difference.
+// Sets an annotation (nullopt: removes it), only if it changes something.
 void Mark(const NodeInput& node, Change& change, const char* key,
           const std::optional<std::string>& value);
 void EraseMarks(const NodeInput& node, Change& change);
 
-// The marks that a node lacks which NVIDIA's operator has brought into its state; it goes on as if
-// it had them, and any change of it writes them too, unless it says otherwise.
+// The marks that a node lacks because NVIDIA's operator set its state. Decisions assume them, and
+// any change of the node writes them too, unless it sets them itself.
 Labels MarksToAdopt(const NodeInput& node, WallTime now);
 NodeInput With(NodeInput node, const Labels& marks);
 void AddTo(Change& change, const Labels& marks);
 
-// Collects what is decided about one node.
+// Collects the decision about one node.
 class Decision {
  public:
   Decision(const NodeInput& node, const policy::UpgradePolicy& policy, WallTime now);
@@ -37,7 +37,7 @@ class Decision {
   // schedule.cc
   void Rest();
   void AwaitTurn();
-  // Why a node at rest needs an upgrade; empty: it does not.
+  // Why an idle node needs an upgrade; empty: it does not.
   [[nodiscard]] std::string Wanted(const DriverPod& driver) const;
 
   // drain.cc
@@ -47,7 +47,7 @@ class Decision {
   void Drain();
   void Empty(const policy::EmptyingSpec& spec, std::string_view field,
              const std::function<bool(const PodFacts&)>& concerns);
-  // Where the node goes that could not be emptied.
+  // The next state of a node that could not be drained.
   void NotEmptied(std::string reason);
   void EvictAgain(const std::vector<const NamedPod*>& left);
 
@@ -55,24 +55,24 @@ class Decision {
   void RestartDriver();
   void Validate();
   void StayFailed();
-  // A driver that waits for an empty node may load now.
+  // A driver that waits for a drained node may load now.
   void Unblock();
-  // What began then has not ended within the limit: failed, for this reason.
+  // The step that began then has exceeded its limit: failed, for this reason.
   bool Overdue(WallTime began, std::chrono::seconds limit, const std::string& reason);
   bool GivenUp(const DriverPod& driver);
-  // Whether a pod that was to leave the driver loaded, and found its node in use, does not.
+  // Whether a pod that should leave the driver loaded would unload it on a node in use.
   [[nodiscard]] bool EndsDriver(const DriverPod& driver) const;
   void EmptyFirst();
-  // Whether the pod was there before the node came to its state.
+  // Whether the pod is older than the node's state.
   [[nodiscard]] bool IsOlder(const DriverPod& driver) const;
-  // What is missing until the node counts as validated; empty: nothing.
+  // What is missing before the node counts as validated; empty: nothing.
   [[nodiscard]] std::string NotValidated() const;
 
   void Forward(State to, std::string reason);
   void Wait(std::string reason, State next);
-  // Whether the pods that the state asks for were not seen yet, and may be.
+  // Whether the pods that the state needs have not been seen yet, and may be.
   [[nodiscard]] bool AwaitsPods() const { return !node_.pods.has_value() && !node_.refused; }
-  // When that ends which began then.
+  // The end of a step that began then.
   [[nodiscard]] WallTime Deadline(WallTime began, std::chrono::seconds limit) const;
   // Time alone ends it then.
   void Until(WallTime deadline);
@@ -87,9 +87,9 @@ class Decision {
   Step step_;
 };
 
-// "WHAT, which is not ready: the trouble of the driver's pod", or what the validator finds broken.
+// "WHAT, which is not ready: the problem of the driver's pod", or the validator's message.
 std::string NotReadyYet(const DriverPod& driver, const std::string& broken, std::string_view what);
-// Of a pod that is not judged.
+// For a pod that is not judged.
 std::string WhyNotJudged(const DriverPod& driver);
 
 }  // namespace gantry::gpu_operator::upgrade

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How does a node lose its pods before the driver goes? Jobs are waited for, pods with GPUs are
-// evicted, and where that does not succeed the node is drained, if the policy wants it.
+// How is a node drained before its driver is unloaded? It waits for jobs and evicts pods with GPUs;
+// if that fails, the entire node is drained, if the policy allows it.
 
 #include <algorithm>
 

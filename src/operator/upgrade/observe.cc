@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // What is known of a node's driver? From the Node, the driver's pod on it and the revisions of the
-// pod's DaemonSet. A pod is out of date if the newest revision would make another one; but the
-// newest is known only when the DaemonSet's controller has looked at the template as it is now. A
-// pod that no DaemonSet manages was left behind, and keeps a new one off the node: it is out of
-// date as soon as a DaemonSet is there that would make one, and until then all that the node has.
+// pod's DaemonSet. A pod is outdated if the newest revision would make another one; but the newest
+// is known only after the DaemonSet's controller has reconciled the present template. A pod without
+// a DaemonSet was left behind, and keeps a new one off the node: it is outdated as soon as a
+// DaemonSet would make one, and until then it is the node's only driver.
 
 #include "operator/upgrade/observe.h"
 
@@ -17,7 +17,7 @@ namespace {
 
 const std::string kDeployDriver = std::string(names::kDeployPrefix) + "driver";
 
-// While one pod ends and the next one starts there are two: the one that stays counts.
+// While one pod ends and the next one starts there are two: the new one counts.
 bool CountsMore(const NamedPod& pod, const NamedPod& than) {
   if (pod.facts.deleting != than.facts.deleting) {
     return than.facts.deleting;
@@ -25,7 +25,7 @@ bool CountsMore(const NamedPod& pod, const NamedPod& than) {
   return pod.key < than.key;
 }
 
-// Whether the revision's pods come to the node, by all that is kept of its labels.
+// Whether the revision's pods may run on the node, by the kept labels.
 bool AsksFor(const RevisionFacts& revision, const NodeFacts& node) {
   bool all = true;
   ForEachLabel(revision.nodes, [&](std::string_view key, std::string_view value) {
@@ -38,7 +38,7 @@ bool AsksFor(const RevisionFacts& revision, const NodeFacts& node) {
 
 Observer::Observer(const DriverSnapshot& snapshot) : snapshot_(snapshot) {
   for (const RevisionFacts& revision : snapshot.revisions) {
-    // Those of a DaemonSet that is gone outlive it with its pods.
+    // The revisions of a deleted DaemonSet live as long as its pods.
     if (!snapshot.daemon_sets.contains(revision.daemon_set)) {
       continue;
     }

@@ -11,23 +11,23 @@
 
 namespace gantry::gpu_operator::upgrade {
 
-// What the watches show of the drivers.
+// The drivers as the watches show them.
 struct DriverSnapshot {
   std::vector<NamedPod> drivers;  // their pods, of all nodes
   std::vector<RevisionFacts> revisions;
   std::map<std::string, DaemonSetFacts> daemon_sets;  // by name
 };
 
-// What the watches show, looked up by node. The snapshot outlives it.
+// The watches' data by node. The snapshot outlives it.
 class Observer {
  public:
   explicit Observer(const DriverSnapshot& snapshot);
-  // All of the node but the pods that its state asks for and what was tried.
+  // The node's entire input, except the pods that its state needs and earlier evictions.
   [[nodiscard]] NodeInput Observe(const std::string& name, const NodeFacts& facts) const;
 
  private:
   [[nodiscard]] DriverPod Judge(const NamedPod& pod, const NodeFacts& node) const;
-  // Whether the revision makes the pod as it is, perhaps for other nodes.
+  // Whether the revision makes such a pod, perhaps for other nodes.
   [[nodiscard]] bool IsMadeBy(const RevisionFacts& revision, const NamedPod& pod) const;
 
   const DriverSnapshot& snapshot_;
@@ -35,7 +35,7 @@ class Observer {
   std::map<std::string, const NamedPod*> drivers_;       // by node
 };
 
-// Whether the node has anything of an upgrade on it: a quick look.
+// Whether the node has any trace of an upgrade: a fast check.
 bool HasTraces(const NodeFacts& facts);
 
 }  // namespace gantry::gpu_operator::upgrade

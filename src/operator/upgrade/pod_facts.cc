@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What of a Pod decides whether a node's driver can be exchanged? A Pod is 5 to 20 KB of JSON, of
-// which a few words are kept. A GPU may also be held by a ResourceClaim.
+// Which fields of a Pod decide whether a node's driver can be replaced? A Pod is 5 to 20 KB of
+// JSON, of which a few fields are kept. A ResourceClaim may also hold a GPU.
 
 #include "operator/upgrade/pod_facts.h"
 
@@ -17,13 +17,14 @@ namespace gantry::gpu_operator::upgrade {
 namespace {
 
 constexpr std::string_view kRevisionHash = "controller-revision-hash";
-// Restarts after which NVIDIA's operator takes a driver for one that will not start.
+// Restarts after which NVIDIA's operator considers a driver failed.
 constexpr long long kRestarts = 10;
-// So often an init container fails for a moment's reason: the node's network has just come.
+// An init container may fail this often for a transient reason, such as a network that has just
+// started.
 constexpr long long kFailures = 3;
 constexpr size_t kLongestTrouble = 300;
 
-// Those that the pod names, and those that were made for it from templates.
+// The claims that the pod names, and those made for it from templates.
 std::vector<std::string> ClaimsOf(const Json& pod) {
   std::vector<std::string> claims;
   for (const char* list : {"spec.resourceClaims", "status.resourceClaimStatuses"}) {
@@ -53,7 +54,7 @@ std::string LabelText(const Json& object, std::string_view label) {
   return value == nullptr ? "" : *value;
 }
 
-// What can be told of its node selector by what is kept of Nodes.
+// The part of its node selector that the kept labels of Nodes can decide.
 std::string NodesOf(const Json& pod_spec) {
   Labels labels;
   if (const Json* selector = At(pod_spec, "nodeSelector"); selector != nullptr) {
@@ -66,8 +67,8 @@ std::string NodesOf(const Json& pod_spec) {
   return PackLabels(labels);
 }
 
-// What says why a container does not run, or nullptr: how it ended last, where all else to be said
-// is that it is tried again.
+// The state that explains why a container does not run, or nullptr: its last termination, if the
+// present state only says that it is restarted.
 const Json* CauseIn(const Json& status) {
   const Json* ended = At(status, "lastState.terminated");
   if (const Json* waiting = At(status, "state.waiting"); waiting != nullptr) {
@@ -78,7 +79,7 @@ const Json* CauseIn(const Json& status) {
   return ends != nullptr ? ends : ended;
 }
 
-// "driver: ImagePullBackOff: the message", "driver: Error, exit code 1: the last thing it said".
+// "driver: ImagePullBackOff: the message", "driver: Error, exit code 1: its last message".
 std::string TroubleOf(const Json& status) {
   const Json* cause = CauseIn(status);
   if (cause == nullptr) {
@@ -112,12 +113,12 @@ void ReadContainers(const Json& pod, PodFacts& facts) {
           !BoolAt(status, "ready", false) && IntAt(status, "restartCount", 0) > kRestarts;
     }
   }
-  // An init container that has not ended is why the others wait.
+  // An init container that has not finished explains why the others wait.
   for (const Json& status : ListAt(pod, "status.initContainerStatuses")) {
     if (BoolAt(status, "ready", false)) {
       continue;
     }
-    // It is started again after a reboot too, and then nothing has failed.
+    // It also restarts after a reboot, without a failure.
     const bool failed = IntAt(status, "state.terminated.exitCode",
                               IntAt(status, "lastState.terminated.exitCode", 0)) != 0;
     facts.init_fails |= failed && IntAt(status, "restartCount", 0) >= kFailures;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Is the new driver there, and does it work? The old pod is deleted, its DaemonSet makes a new one,
-// and the validator says whether GPUs can be used. What takes too long has failed, and stays so
-// until somebody has looked at it.
+// Does the new driver run, and does it work? The old pod is deleted, its DaemonSet makes a new one,
+// and the validator tells whether GPUs can be used. A node that takes too long has failed, and
+// stays failed until a user acts.
 
 #include "base/clock.h"
 #include "base/text.h"
@@ -12,7 +12,7 @@
 namespace gantry::gpu_operator::upgrade {
 
 std::string NotReadyYet(const DriverPod& driver, const std::string& broken, std::string_view what) {
-  // A driver's container that can't install stays, and only says why.
+  // A driver container that can't install keeps running, and only reports why.
   const std::string& trouble = driver.facts.trouble.empty() ? broken : driver.facts.trouble;
   return trouble.empty() ? format("{}, which is not ready yet", what)
                          : format("{}, which is not ready: {}", what, trouble);
@@ -58,7 +58,7 @@ bool Decision::EndsDriver(const DriverPod& driver) const {
 }
 
 void Decision::EmptyFirst() {
-  EnterJobs("the driver was changed meanwhile, and would be exchanged under workloads");
+  EnterJobs("the driver was changed meanwhile, and would be replaced under workloads");
 }
 
 void Decision::RestartDriver() {
@@ -124,7 +124,7 @@ void Decision::Validate() {
     Wait(node_.unseen, State::kUncordon);
     return;
   }
-  const std::string missing = ready ? NotValidated() : "its new driver is not ready any more";
+  const std::string missing = ready ? NotValidated() : "its new driver is no longer ready";
   if (missing.empty()) {
     if (IsMarked(node_.marks, names::kUpgradeWasCordoned)) {
       End(State::kDone, "its new driver works; it stays cordoned, as it was before");
@@ -159,7 +159,7 @@ std::string Decision::NotValidated() const {
 
 void Decision::StayFailed() {
   if (IsMarked(node_.marks, names::kUpgradeRequested)) {
-    Forward(State::kRequired, format("asked for by the annotation {}", names::kUpgradeRequested));
+    Forward(State::kRequired, format("requested by the annotation {}", names::kUpgradeRequested));
     return;
   }
   Wait(record_.has_value() && !record_->reason.empty() ? record_->reason : "it is not known why",

@@ -158,7 +158,7 @@ TEST(Validation, WhatItTakes) {
   waits("the validator finds: DriverMissing");
   node.broken = "";
   node.driver->facts.ready = false;
-  waits("not ready any more");
+  waits("no longer ready");
   node.driver->facts.ready = true;
   EXPECT_EQ(NextState(node), State::kUncordon);
   EXPECT_EQ(NextStep(node).change.cordon, Change::Cordon::kLeave);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Which nodes go on with their driver's upgrade, and which may start? Every node takes its own next
-// step; only a start is a question of the budget. It is counted as NVIDIA's operator does: a failed
-// node keeps its part, so that a driver that does not work stops at the first nodes it comes to.
+// Which nodes continue their driver's upgrade, and which may start? Every node takes its own next
+// step; only a start needs the budget. It is counted as in NVIDIA's operator: a failed node keeps
+// its part, so that a broken driver stops at the first nodes.
 
 #include "operator/upgrade/roll_out.h"
 
@@ -54,7 +54,7 @@ std::string Names(const std::vector<NodeInput>& nodes, bool (*which)(const NodeI
   return text;
 }
 
-// How many more nodes may start, and why none if so.
+// How many more nodes may start, and why if none may.
 class Budget {
  public:
   Budget(const std::vector<NodeInput>& nodes, const policy::UpgradePolicy& policy,
@@ -76,7 +76,7 @@ class Budget {
     }
   }
   [[nodiscard]] long long Left() const { return std::min(slots_, room_); }
-  // Whether the node may start. One that is cordoned already takes a slot if there is one.
+  // Whether the node may start. A cordoned node also uses a slot, if there is one.
   bool Take(const NodeInput& node) {
     if (node.cordoned) {
       slots_ = std::max(0LL, slots_ - 1);
@@ -112,7 +112,7 @@ void SortByRank(std::vector<NodeStatus>& nodes) {
                     [](const NodeStatus& node) { return std::pair(Rank(node.state), node.name); });
 }
 
-// Those that are at it longest first.
+// Nodes that have been in progress longest come first.
 std::vector<const NodeInput*> ByAge(const std::vector<NodeInput>& nodes) {
   std::vector<std::pair<WallTime, const NodeInput*>> aged;
   for (const NodeInput& node : nodes) {
@@ -137,7 +137,7 @@ const Policies::value_type* EntryOf(const Policies& policies, const NodeInput& n
   return nullptr;
 }
 
-// What is said of a NVIDIADriver's nodes while nobody knows how they are to be upgraded.
+// The message for a NVIDIADriver's nodes while its upgrade policy is unknown.
 RollOutPlan Hold(const std::vector<NodeInput>& nodes, const std::string& driver) {
   RollOutPlan plan;
   Count(nodes, plan.counts);
@@ -147,14 +147,15 @@ RollOutPlan Hold(const std::vector<NodeInput>& nodes, const std::string& driver)
       NodeStatus& status = plan.nodes.emplace_back();
       status.name = node.name;
       status.state = node.state;
-      status.reason = format("stays as it is: upgradePolicy of NVIDIADriver {} is wrong", driver);
+      status.reason =
+          format("does not change: upgradePolicy of NVIDIADriver {} is invalid", driver);
     }
   }
   return plan;
 }
 
-// While nodes are emptied they are looked at one by one, and their time runs: those for whom there
-// is no room wait before that.
+// Pods of draining nodes are watched node by node, and their time runs: nodes beyond the limit wait
+// before that step.
 void HoldBack(const std::vector<NodeInput>& nodes, const Policies& policies, RollOutPlan& plan) {
   auto emptied = std::ranges::count_if(nodes, [&policies](const NodeInput& node) {
     return (node.state == State::kPodDeletion || node.state == State::kDrain) &&
@@ -281,7 +282,7 @@ std::set<PodQuery> PodsFor(const std::vector<NodeInput>& nodes, const Policies& 
     if (query.has_value() && (query->node.empty() || ++one_by_one <= kNodesAtOnce)) {
       queries.insert(*std::move(query));
     }
-    // One list for a whole roll-out, and it is there when the first node needs it.
+    // One list for an entire roll-out, ready when the first node needs it.
     if (InProgress(node->state) && node->state != State::kFailed) {
       queries.insert(ValidatorPods(ns));
     }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Does a node need an upgrade, and may it have its turn? Whether there is room for it is a question
-// of the budget (roll_out.cc).
+// Does a node need an upgrade, and can it start? roll_out.cc decides whether the budget allows it.
 
 #include "base/text.h"
 #include "operator/upgrade/decision.h"
@@ -14,12 +13,13 @@ std::string Decision::Wanted(const DriverPod& driver) const {
     return "its driver's pod is of an older template";
   }
   if (IsMarked(node_.marks, names::kUpgradeRequested)) {
-    return format("asked for by the annotation {}", names::kUpgradeRequested);
+    return format("requested by the annotation {}", names::kUpgradeRequested);
   }
   if (WaitsForSafeLoad(node_.marks)) {
     return "its driver waits until the node is empty";
   }
-  // Its pod was exchanged without us, and the driver manager evicts nobody where we do.
+  // Its pod was replaced by another writer, and the driver manager evicts no pods if the operator
+  // does.
   if (node_.wanted && driver.facts.init_fails && !driver.facts.ready) {
     return format("its driver's pod finds no room: {}", driver.facts.trouble);
   }
@@ -44,21 +44,21 @@ void Decision::AwaitTurn() {
   if (!node_.driver.has_value()) {
     Wait("it has no pod of the driver", State::kCordon);
   } else if (node_.driver->facts.deleting) {
-    Wait("its driver's pod is being deleted by somebody", State::kDone);
+    Wait("its driver's pod is being deleted by another client", State::kDone);
   } else if (!node_.driver->judged) {
     Wait(WhyNotJudged(*node_.driver), State::kCordon);
   } else if (Wanted(*node_.driver).empty()) {
     if (node_.driver->facts.ready) {
-      End(State::kDone, "somebody else has updated its driver's pod");
+      End(State::kDone, "another client has updated its driver's pod");
     } else {
-      Wait(NotReadyYet(*node_.driver, node_.broken, "somebody else has updated its driver's pod"),
+      Wait(NotReadyYet(*node_.driver, node_.broken, "another client has updated its driver's pod"),
            State::kDone);
     }
   } else if (node_.skip) {
-    Wait(format("switched off for this node by the label {}", names::kDriverUpgradeSkip),
+    Wait(format("disabled for this node by the label {}", names::kDriverUpgradeSkip),
          State::kCordon);
   } else if (!node_.ready) {
-    Wait("the node is not Ready: nothing can be taken off it", State::kCordon);
+    Wait("the node is not Ready: it cannot be drained", State::kCordon);
   } else {
     Wait("waits for its turn", State::kCordon);
     step_.waits_for_turn = true;

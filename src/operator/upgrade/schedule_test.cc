@@ -104,7 +104,7 @@ TEST(Turn, WhoMayStart) {
     EXPECT_THAT(step.status.reason, HasSubstr(reason));
   };
   waits([](NodeInput& node) { node.driver.reset(); }, "no pod of the driver");
-  waits([](NodeInput& node) { node.driver->facts.deleting = true; }, "deleted by somebody");
+  waits([](NodeInput& node) { node.driver->facts.deleting = true; }, "deleted by another client");
   waits([](NodeInput& node) { node.driver->judged = false; }, "no DaemonSet would bring");
   waits([](NodeInput& node) { node.skip = true; }, "gpu-driver-upgrade.skip");
   waits([](NodeInput& node) { node.ready = false; }, "not Ready");

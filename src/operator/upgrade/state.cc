@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // What is the next step of a node's driver upgrade? NVIDIA's states in NVIDIA's label, so that
-// either operator can go on where the other one was. Everything that outlives this process stands
-// on the Node, and each step is one patch of it: what cordons the node also says that we did, so
-// that no node is left cordoned by nobody. A failed node stays so until somebody has looked at it.
+// either operator can continue the other's upgrade. Everything that outlives this process is on the
+// Node, and each step is one patch of it: the patch that cordons the node also records who did, so
+// that no cordon is left without an owner. A failed node stays failed until a user acts.
 
 #include "operator/upgrade/state.h"
 
@@ -16,7 +16,7 @@
 namespace gantry::gpu_operator::upgrade {
 namespace {
 
-// The record of the state that the node is in, if it has one.
+// The record of the node's present state, if it has one.
 std::optional<Record> RecordOf(const NodeInput& node) {
   const std::string* mark = MarkOf(node.marks, names::kUpgradeStep);
   if (mark == nullptr) {
@@ -26,8 +26,8 @@ std::optional<Record> RecordOf(const NodeInput& node) {
   return record.has_value() && record->state == node.state ? record : std::nullopt;
 }
 
-// Whether NVIDIA's operator, or somebody by hand, has brought the node into its state: each that we
-// enter has its record.
+// Whether NVIDIA's operator, or a user, set the node's state: this operator writes a record with
+// each state.
 bool IsFromOthers(const NodeInput& node) {
   return (InProgress(node.state) || node.state == State::kRequired) && !RecordOf(node).has_value();
 }
@@ -103,7 +103,7 @@ Decision::Decision(const NodeInput& node, const policy::UpgradePolicy& policy, W
 
 Step Decision::Decide() {
   if (!node_.driver.has_value() && !node_.wanted && node_.state != State::kDone) {
-    End(State::kUnknown, "it is to have no driver any more");
+    End(State::kUnknown, "it should no longer have a driver");
     return std::move(step_);
   }
   switch (node_.state) {
@@ -175,8 +175,8 @@ void Decision::End(State to, std::string reason) {
   }
 }
 
-// Either by our mark, or because NVIDIA's operator was at work: before it cordons a node, it writes
-// whether it was cordoned already. A node that was only asked to upgrade it has not cordoned.
+// Either by this operator's mark, or by NVIDIA's operator: before that cordons a node, it records
+// whether the node was cordoned already. A node with only a requested upgrade was not cordoned.
 bool CordonedByUs(const NodeInput& node) {
   const bool past = InProgress(node.state) && node.state != State::kCordon;
   return node.cordoned && !IsMarked(node.marks, names::kUpgradeWasCordoned) &&
@@ -240,7 +240,7 @@ Json PatchOf(const Change& change) {
     patch["metadata"]["annotations"][key] = value.has_value() ? Json(*value) : Json();
   }
   if (change.cordon != Change::Cordon::kLeave) {
-    // Kubernetes leaves the field out where it is false.
+    // Kubernetes omits the field if it is false.
     patch["spec"]["unschedulable"] = change.cordon == Change::Cordon::kCordon ? Json(true) : Json();
   }
   return patch;

@@ -18,59 +18,59 @@ namespace gantry::gpu_operator::upgrade {
 struct DriverPod {
   kube::Key key;
   PodFacts facts;
-  // Whether the DaemonSet's controller has looked at its current template; without that, nothing
-  // is said about the pod's age.
+  // Whether the DaemonSet's controller has reconciled its current template; without that,
+  // `outdated` is unknown.
   bool judged = false;
   bool outdated = false;     // of an older template, or of no DaemonSet
   bool same_driver = false;  // its restart leaves the driver loaded
 };
 
-// What was tried to empty the node, since this process started.
+// The evictions on the node since this process started.
 struct Eviction {
   WallTime at{};
   std::string refused;  // the last refusal; empty: none
 };
 
-// All that decides a node's next step.
+// Everything that decides a node's next step.
 struct NodeInput {
   std::string name;
-  std::string owner;  // the NVIDIADriver that it belongs to; empty: none
+  std::string owner;  // its NVIDIADriver; empty: none
   State state = State::kUnknown;
-  bool skip = false;   // somebody has switched its upgrades off
-  bool wanted = true;  // it is to have a driver's pod
+  bool skip = false;   // its upgrades are disabled
+  bool wanted = true;  // it should have a driver's pod
   bool ready = true;
   bool cordoned = false;
-  // Since when this process looks after the node in its state; what it cannot look at yet, it does
-  // not look after.
+  // Since when this process handles the node in its state, which begins with the first complete
+  // observation.
   WallTime seen_since{};
   Labels marks;  // annotations about the upgrade
   std::optional<DriverPod> driver;
-  // Pods that this state asks for (PodsFor) on the node; nullopt: not seen yet, `unseen` says why.
+  // Pods on the node that this state needs (PodsFor); nullopt: not seen yet, `unseen` says why.
   std::optional<std::vector<NamedPod>> pods;
   std::string unseen = "its pods were not seen yet";
-  bool refused = false;  // nor will they be: the API server does not list them, `unseen` says why
-  // What the validator found, in a word, perhaps with a sentence; empty: nothing.
+  bool refused = false;  // permanently: the API server rejects the list, `unseen` says why
+  // The validator's reason, perhaps with its message; empty: none.
   std::string broken;
   std::optional<Eviction> eviction;
 };
 
-// One pod, and no other of its name.
+// One pod, and not another one of its name.
 struct PodRef {
   kube::Key key;
   std::string uid;
 };
 
-// What is to be done about one node. At most one state forward.
+// The next changes for one node. At most one state forward.
 struct Change {
   std::string node;
   State from = State::kUnknown;
   State to = State::kUnknown;
   std::string reason;
-  std::map<std::string, std::optional<std::string>> annotations;  // nullopt: goes
+  std::map<std::string, std::optional<std::string>> annotations;  // nullopt: is removed
   enum class Cordon { kLeave, kCordon, kUncordon } cordon = Cordon::kLeave;
   std::vector<PodRef> evict;
   std::optional<PodRef> restart;  // the driver's pod, to be deleted
-  // Whether the Node is to be written.
+  // Whether the Node must be written.
   [[nodiscard]] bool marks_node() const {
     return from != to || !annotations.empty() || cordon != Cordon::kLeave;
   }
@@ -79,50 +79,51 @@ struct Change {
   }
 };
 
-// What the ClusterPolicy's status says about a node.
+// The entry on a node in the ClusterPolicy's status.
 struct NodeStatus {
   std::string name;
   State state = State::kUnknown;
   std::optional<WallTime> since;
-  std::string reason;                // why it is not further
-  std::string next;                  // what comes then
-  std::optional<WallTime> deadline;  // when it goes on, or fails, by itself
+  std::string reason;                // why it is still in this state
+  std::string next;                  // the next step
+  std::optional<WallTime> deadline;  // when the step ends or fails automatically
 };
 
 struct Step {
   Change change;
   NodeStatus status;
   bool waits_for_turn = false;         // could start: Start
-  std::optional<WallTime> requeue_at;  // when time alone changes something
+  std::optional<WallTime> requeue_at;  // when time alone changes the decision
 };
 
-// One node's next step, given what is known of it.
+// One node's next step, from its facts.
 Step Advance(const NodeInput& node, const policy::UpgradePolicy& policy, WallTime now);
-// The change with which a node that waits for its turn starts.
+// The change that starts a node waiting for its turn.
 Change Start(const NodeInput& node, WallTime now);
-// The change that leaves nothing of an upgrade on a node, wherever it was; empty if nothing is.
+// The change that removes every trace of an upgrade from a node, in any state; empty if there is
+// none.
 Change Abandon(const NodeInput& node);
 
 // The merge patch of the Node.
 Json PatchOf(const Change& change);
 
-// Which pods the node's state asks for; nullopt: none. `ns` is the operator's namespace.
+// The pods that the node's state needs; nullopt: none. `ns` is the operator's namespace.
 std::optional<PodQuery> PodsFor(const NodeInput& node, const policy::UpgradePolicy& policy,
                                 const std::string& ns);
 
 // The validator's pods, of all nodes.
 PodQuery ValidatorPods(const std::string& ns);
 
-// Whether it is to be uncordoned when its upgrade ends.
+// Whether it must be uncordoned when its upgrade ends.
 bool CordonedByUs(const NodeInput& node);
 
-// An eviction that was refused is tried again after that time.
+// A refused eviction is retried after this time.
 inline constexpr std::chrono::seconds kEvictAgain(5);
-// How long the validator may take (NVIDIA's), and a new driver's pod until it is ready.
+// The limit for the validator (NVIDIA's), and for a new driver's pod to become ready.
 inline constexpr std::chrono::seconds kValidationLimit(600);
 inline constexpr std::chrono::seconds kRestartLimit(3600);
-// How long this process acts before a deadline ends anything (the whole limit if that is shorter):
-// it may have passed while no operator was here, or none looked at the node.
+// How long this process handles a node before a deadline ends anything (the entire limit if that is
+// shorter): the deadline may have passed while no operator handled the node.
 inline constexpr std::chrono::seconds kLeastTime(60);
 
 }  // namespace gantry::gpu_operator::upgrade

@@ -8,7 +8,7 @@
 #include "operator/upgrade/state.h"
 #include "policy/names.h"
 
-// Nodes in the states of an upgrade, and what becomes of them.
+// Nodes in the states of an upgrade, and their next states.
 namespace gantry::gpu_operator::upgrade {
 
 inline constexpr long long kUpgradeStart = 1'700'000'000;
@@ -40,7 +40,7 @@ inline NodeInput NodeIn(State state, bool outdated = false, bool ready = true) {
   return node;
 }
 
-// As NVIDIA's operator leaves it.
+// As left by NVIDIA's operator.
 inline NodeInput TheirNodeIn(State state, bool cordoned) {
   NodeInput node = NodeIn(state, true);
   node.marks.clear();
@@ -48,7 +48,7 @@ inline NodeInput TheirNodeIn(State state, bool cordoned) {
   return node;
 }
 
-// What comes of the node when that is written.
+// The node after that change is written.
 inline NodeInput NodeAfter(NodeInput node, const Change& change) {
   node.state = change.to;
   for (const auto& [key, value] : change.annotations) {

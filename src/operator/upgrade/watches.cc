@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Which pods does the operator see? None, but for driver upgrades: the driver's own, and those that
-// a node's step asks for, while it does. The API server selects them; a few words of each are kept.
+// Which pods does the operator watch? None, except for driver upgrades: the driver's own, and those
+// that a node's step needs, while it lasts. The API server selects them; a few fields of each are
+// kept.
 
 #include "operator/upgrade/watches.h"
 
@@ -27,7 +28,7 @@ struct Watches::PodWatch {
     watch.Start();
   }
 
-  // A selector that the API server can't read stays so: somebody must hear of it.
+  // A selector that the API server rejects stays invalid: log it for the user.
   kube::WatchOptions OptionsWith(const std::function<void()>& changed) {
     kube::WatchOptions options;
     options.on_failure = [this, changed](const Error& error) {

@@ -14,8 +14,7 @@
 
 namespace gantry::gpu_operator::upgrade {
 
-// Watches of pods and of the driver's revisions, each no longer than it is asked for. To be used by
-// one thread.
+// Watches of pods and of the driver's revisions, each as long as it is in use. For one thread.
 class Watches {
  public:
   // `changed` is called from the watches' threads and must not block.
@@ -24,18 +23,18 @@ class Watches {
   Watches(const Watches&) = delete;
   Watches& operator=(const Watches&) = delete;
 
-  // From now on exactly these are watched, and the revisions of the driver's DaemonSets if there is
-  // any. Blocks, a second at most for each watch that ends.
+  // Watches exactly these from now on, and the revisions of the driver's DaemonSets if there is any
+  // query. Blocks, at most a second for each watch that ends.
   void Use(const std::set<PodQuery>& queries);
-  // This one too.
+  // Also watches this one.
   void Add(const PodQuery& query);
 
   struct Pods {
-    bool seen = false;    // once, all of them
-    std::string failure;  // why not; empty: it is only begun
+    bool seen = false;    // all were seen once
+    std::string failure;  // why not; empty: the watch has just started
     std::vector<NamedPod> pods;
   };
-  // Of one of the queries in use.
+  // The pods of one of the queries in use.
   [[nodiscard]] Pods PodsOf(const PodQuery& query) const;
   [[nodiscard]] std::vector<RevisionFacts> Revisions() const;
   [[nodiscard]] bool revisions_seen() const;

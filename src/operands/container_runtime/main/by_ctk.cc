@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What gantry-runtime leaves to gantry-ctk beside it, which is linked with glibc and has it all: a
-// command of nvidia-ctk, and a CDI document in YAML. The whole call begins again in that program.
+// Which calls does gantry-runtime delegate to gantry-ctk? A command of nvidia-ctk, and a CDI
+// document in YAML: gantry-ctk is in the same folder, linked with glibc, and has everything. The
+// entire call starts again in that program.
 #include <unistd.h>
 
 #include <cerrno>
@@ -17,7 +18,7 @@
 namespace gantry {
 namespace {
 
-// Returns only with an error.
+// Returns only after an error.
 Status BecomeCtk() {
   TRY_ASSIGN(const std::string own, ReadFile("/proc/self/cmdline"));
   std::vector<std::string> words = Split(own, '\0');

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The programs of NVIDIA's toolkit on a host, twice: as gantry-runtime, which container starts wait
-// for, and as gantry-ctk, which has what the other goes without (by_ctk.cc). The name it is
-// called by selects what it is; called by another, the first word does.
+// Which of NVIDIA's toolkit programs runs? They are built twice: as gantry-runtime, for container
+// starts, and as gantry-ctk, which also has the parts that the other lacks (by_ctk.cc). The
+// program's own name selects; under another name the first argument does.
 #include <algorithm>
 #include <array>
 #include <cstdio>

@@ -23,8 +23,8 @@ namespace gantry::container_runtime {
 inline constexpr char kLibraries[] = "/usr/lib/x86_64-linux-gnu/";
 
 // A node with two GPUs, the second divided into two MIG devices, as the toolkit describes it.
-// Device nodes are /dev/null and the like, so that the runtime finds them on the machine of the
-// test.
+// Device nodes are /dev/null and similar ones, so that the runtime finds them on the test's
+// machine.
 inline container::NodeInventory Inventory() {
   container::NodeInventory inventory;
   inventory.driver.cuda_version = "12.2";
@@ -50,7 +50,7 @@ inline container::NodeInventory Inventory() {
 class ModesTest : public testing::Test {
  protected:
   void SetUp() override {
-    // What /dev/nvidia<minor> leads to: this machine has none.
+    // The target of /dev/nvidia<minor>: this machine has none.
     inventory_.driver.host_dev_root = folder_;
     for (const char* node : {"nvidia0", "nvidia1", "null", "zero", "full", "random"}) {
       Node(std::string("/dev/") + node);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program that runs in an image of CUDA and copies it to the node.
+// How does the program run that copies CUDA from an image to the node?
 #include <cstdio>
 #include <string_view>
 

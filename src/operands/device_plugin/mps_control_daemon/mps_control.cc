@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // When does NVIDIA's MPS control daemon run, and for which GPUs? While the driver is ready and the
-// node's configuration shares GPUs by MPS. It is started anew when it ends, and when what it shares
-// changes; not for other changes of the configuration, because clients end with it. The folders of
-// a resource stay when it stops: containers that run hold them.
+// node's configuration shares GPUs by MPS. It is restarted when it ends, and when the shared GPUs
+// change; not for other changes of the configuration, because its clients end with it. The folders
+// of a resource stay when it stops: running containers use them.
 #include "operands/device_plugin/mps_control_daemon/mps_control.h"
 
 #include <sys/xattr.h>
@@ -30,16 +30,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// After GPUs could not be read.
+// The pause after GPUs could not be read.
 constexpr std::chrono::seconds kLookAgain{10};
-// How long the daemon may take until it answers, and how often it is asked.
+// How long the daemon may take to answer, and the interval of checks.
 constexpr std::chrono::seconds kComesUp{30};
 constexpr std::chrono::milliseconds kAskAgain{500};
 constexpr std::chrono::seconds kAnswers{10};
 constexpr std::chrono::seconds kEnds{5};
 constexpr char kReady[] = ".ready";
 constexpr char kRecord[] = ".compute-modes";
-// What containers may open where SELinux is on.
+// The SELinux type that containers may open.
 constexpr char kContainerFile[] = "system_u:object_r:container_file_t:s0";
 
 }  // namespace
@@ -206,7 +206,7 @@ void MpsControl::StartDaemon(const Settings& settings, const MpsPlan& plan) {
 Result<MpsProgram> MpsControl::Launch(const Settings& settings, const MpsPlan& plan) {
   const auto pipe = JoinPath(mps_root_, MpsPipe(plan.resource));
   TRY(host::MakeDirectories(pipe));
-  // The socket of one that was killed would look like the new one's.
+  // A killed daemon's socket would look like the new one's.
   TRY_ASSIGN(const auto left, ListDirectory(pipe));
   for (const auto& name : left) {
     TRY(host::RemoveFile(JoinPath(pipe, name)));

@@ -30,7 +30,7 @@ class MpsControl {
   MpsControl(Flags flags, host::Signals& signals, host::StatusFiles status_files,
              host::Watcher watcher);
 
-  // Until SIGTERM, or until an error that only a new start can mend. The exit status.
+  // Until SIGTERM, or until an error that needs a restart. Returns the exit status.
   int Run();
 
  private:
@@ -38,15 +38,15 @@ class MpsControl {
     MpsPlan plan;
     DriverRoots driver;
     MpsProgram program;
-    SteadyTime give_up_at;  // unless it answers before
+    SteadyTime give_up_at;  // the deadline for its answer
     SteadyTime ask_at;
-    std::optional<MpsStarted> started;  // it takes clients
+    std::optional<MpsStarted> started;  // it accepts clients
   };
 
   Status Start();
   void Wait();
   void Evaluate();
-  // The steps; false: what comes after has to wait.
+  // The steps; false: later steps must wait.
   bool DriverIsReady();
   bool ConfigIsKnown();
   void Look();
@@ -60,7 +60,7 @@ class MpsControl {
 
   [[nodiscard]] std::optional<SteadyTime> Deadline() const;
   [[nodiscard]] std::string FolderOf(const MpsPlan& plan) const;
-  // Once for each message.
+  // Logs each message once.
   void Complain(const std::string& message);
 
   const Flags flags_;
@@ -74,10 +74,10 @@ class MpsControl {
   std::optional<host::StatusValues> driver_ready_;
   std::optional<Settings> settings_;
   std::optional<MpsPlan> wanted_;
-  std::vector<std::string> left_out_;  // told already
+  std::vector<std::string> left_out_;  // already reported
   std::string complaint_;              // the same
 
-  // What is due.
+  // The pending work.
   bool status_changed_ = true;
   bool config_changed_ = true;
   std::optional<SteadyTime> look_at_;

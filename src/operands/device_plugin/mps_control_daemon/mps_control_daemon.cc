@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The entry of the command mps-control-daemon. Flags and variables are those of NVIDIA's
-// (k8s-device-plugin v0.20, cmd/mps-control-daemon); those by which a node's configuration is
-// chosen are the plugin's, so that both read the same one.
+// How does the command mps-control-daemon start? Flags and variables are NVIDIA's
+// (k8s-device-plugin v0.20, cmd/mps-control-daemon); those that select a node's configuration are
+// the plugin's, so that both read the same one.
 #include "operands/device_plugin/mps_control_daemon/mps_control_daemon.h"
 
 #include "agent/flags.h"
@@ -33,7 +33,7 @@ Result<int> RunMps(MpsCommandLine given) {
     TRY(MountMpsShm(given.flags.mps_root.value_or(kMpsRoot)));
     return 0;
   }
-  // What is wrong on the command line stays wrong; what a configuration adds may be mended.
+  // A mistake on the command line is permanent; one in the configuration may be fixed.
   TRY(Decide(given.flags, {}, {}));
   host::Signals signals;
   TRY_ASSIGN(auto status_files, host::StatusFiles::Open(given.flags.status_dir));

@@ -15,9 +15,9 @@ struct MpsCommandLine {
 // kInvalid: the message is CLI11's. --help and --version print and give no value.
 Result<std::optional<MpsCommandLine>> ParseMpsCommandLine(int argc, const char* const* argv);
 
-// The command mps-control-daemon: runs NVIDIA's MPS control daemon for the GPUs that the
-// configuration of this node shares by MPS, until SIGTERM; `mount-shm` mounts the memory that it
-// shares with its clients, and ends. Returns the exit status.
+// The command mps-control-daemon: runs NVIDIA's MPS control daemon for the GPUs that this node's
+// configuration shares by MPS, until SIGTERM; `mount-shm` mounts the memory shared with its
+// clients, and ends. Returns the exit status.
 int RunMpsControlDaemon(int argc, char** argv);
 
 }  // namespace gantry::device_plugin

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of the driver does MPS need? The list of GPUs, and that none but the MPS server uses those
-// that it shares: compute mode EXCLUSIVE_PROCESS (NVIDIA's MPS guide, "Compute Modes and Volta
-// MPS"). The mode stays when the process ends, so the earlier one is written down first.
+// What does MPS need from the driver? The list of GPUs, and that only the MPS server uses the
+// shared ones: compute mode EXCLUSIVE_PROCESS (NVIDIA's MPS guide, "Compute Modes and Volta MPS").
+// The mode outlives the process, so the earlier one is recorded first.
 #include "operands/device_plugin/mps_control_daemon/mps_gpus.h"
 
 #include <map>
@@ -22,7 +22,7 @@ constexpr std::chrono::seconds kLimit{30};
 
 using Modes = std::map<std::string, nvml::ComputeMode>;  // by UUID
 
-// A record that is not there, or not readable, is an empty one.
+// A missing or unreadable record is empty.
 Modes ReadRecord(const std::string& path) {
   Modes modes;
   const auto text = ReadFile(path);
@@ -106,7 +106,7 @@ Status MpsGpus::Restore(const DriverRoots& driver) {
   const auto restore = [&]() -> Result<std::string> {
     TRY_ASSIGN(const auto library, Open(driver, host_root_));
     for (const auto& [uuid, mode] : before) {
-      // A GPU that is gone has no mode to restore; one whose mode can't be set never had another.
+      // A removed GPU has no mode to restore; one whose mode can't be set never had another.
       [[maybe_unused]] const auto set = library->SetComputeMode(uuid, mode);
     }
     return std::string();

@@ -11,19 +11,19 @@
 
 namespace gantry::device_plugin {
 
-// The driver, asked in child processes: a call into it can hang, and its library takes memory.
+// The driver, called in child processes: a call into it can hang, and its library takes memory.
 class MpsGpus {
  public:
-  // `host_root` holds the node's sys/ and proc/; `record` is the file that says which compute modes
-  // the GPUs had before; `stop_fd` ends a wait for the driver.
+  // `host_root` holds the node's sys/ and proc/; `record` is the file with the GPUs' earlier
+  // compute modes; `stop_fd` ends a wait for the driver.
   MpsGpus(std::string host_root, std::string record, int stop_fd);
 
-  // What the settings want shared.
+  // The plan for the settings.
   Result<MpsPlanRead> Look(const Settings& settings);
-  // Lets nobody but the control daemon on its GPUs; the modes that they had go into the record. A
-  // sentence for each GPU that has no such mode.
+  // Reserves the shared GPUs for the control daemon, and records their earlier modes. Returns a
+  // sentence for each GPU without such a mode.
   Result<std::vector<std::string>> MakeExclusive(const Settings& settings, const MpsPlan& plan);
-  // Gives all GPUs of the record the modes of the record, and removes it.
+  // Restores the recorded modes of all GPUs, and removes the record.
   Status Restore(const DriverRoots& driver);
 
  private:

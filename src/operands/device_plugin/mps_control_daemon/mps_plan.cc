@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which GPUs does the MPS control daemon share, among how many, and what is it told? From the same
-// resources that the plugin offers, so that a share that a pod was given has a daemon. Variables
-// and commands are those of nvidia-cuda-mps-control (NVIDIA's MPS guide, appendix of tools).
+// Which GPUs does the MPS control daemon share, among how many clients, and which commands does it
+// get? Decided by the resources that the plugin offers, so that every allocated share has a daemon.
+// Variables and commands are those of nvidia-cuda-mps-control (NVIDIA's MPS guide, appendix of
+// tools).
 //
-// The daemon sees the shared GPUs alone, by UUID: it counts them in that order, which is what the
-// memory limits go by. NVIDIA's plugin lets it see every GPU of the node.
+// The daemon sees only the shared GPUs, by UUID: it counts them in that order, and the memory
+// limits use these numbers. NVIDIA's plugin shows it every GPU of the node.
 #include "operands/device_plugin/mps_control_daemon/mps_plan.h"
 
 #include <algorithm>
@@ -19,7 +20,7 @@
 namespace gantry::device_plugin {
 namespace {
 
-// Variables of nvidia-cuda-mps-control alone.
+// Variables that only nvidia-cuda-mps-control reads.
 constexpr char kLogDirectory[] = "CUDA_MPS_LOG_DIRECTORY";
 constexpr char kVisibleGpus[] = "CUDA_VISIBLE_DEVICES";
 

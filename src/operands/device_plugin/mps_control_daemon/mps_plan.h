@@ -13,24 +13,24 @@
 
 namespace gantry::device_plugin {
 
-// What the MPS control daemon of a node has to share: the GPUs of one resource. There is one at
-// most, because MPS shares whole GPUs only, and those have one resource's name.
+// The GPUs of one resource that the MPS control daemon of a node shares. There is at most one
+// resource, because MPS shares full GPUs only, and those have one resource name.
 struct MpsPlan {
   struct Gpu {
     std::string uuid;
-    uint64_t memory_limit_mib = 0;  // of each client; 0: the driver does not tell its memory
+    uint64_t memory_limit_mib = 0;  // of each client; 0: the driver does not report the memory
     bool operator==(const Gpu&) const = default;
   };
-  std::string resource;  // as the kubelet knows it: "nvidia.com/gpu.shared"
+  std::string resource;  // as the kubelet sees it: "nvidia.com/gpu.shared"
   std::vector<Gpu> gpus;
-  int replicas = 0;  // how many clients share a GPU
+  int replicas = 0;  // number of clients of a GPU
   bool operator==(const MpsPlan&) const = default;
 };
 
-// Of what a configuration that shares by MPS offers. Nothing: no GPU is shared.
+// The plan for the offer of a configuration with MPS. Nothing: no GPU is shared.
 std::optional<MpsPlan> PlanMps(const Resources& offered, const gpu::GpuSet& set);
 
-// A plan, and what is not offered, as text: for the child process that asks the driver.
+// A plan, and the left out GPUs, as text: for the child process that calls the driver.
 std::string MpsPlanText(const std::optional<MpsPlan>& plan,
                         const std::vector<std::string>& left_out);
 struct MpsPlanRead {
@@ -39,9 +39,9 @@ struct MpsPlanRead {
 };
 Result<MpsPlanRead> ReadMpsPlan(std::string_view text);
 
-// "NAME=value": what nvidia-cuda-mps-control runs with, as daemon and as its own client.
+// "NAME=value": the environment of nvidia-cuda-mps-control, as daemon and as its own client.
 std::vector<std::string> MpsEnvironment(const MpsPlan& plan);
-// What the daemon is told on the standard input of its client, a line each, before it takes
+// The commands for the daemon, a line each on its client's standard input, before it accepts
 // clients.
 std::vector<std::string> MpsCommands(const MpsPlan& plan);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How is NVIDIA's MPS control daemon started, spoken to and ended? By the program that the driver
-// brings: `-f` is the daemon, and without words it is its client, which reads commands from its
-// standard input (nvidia-cuda-mps-control(1)).
+// How is NVIDIA's MPS control daemon started, controlled and ended? By the driver's program: `-f`
+// is the daemon, and without arguments it is its client, which reads commands from its standard
+// input (nvidia-cuda-mps-control(1)).
 #include "operands/device_plugin/mps_control_daemon/mps_program.h"
 
 #include <fcntl.h>
@@ -35,7 +35,7 @@ std::vector<char*> Pointers(std::vector<std::string>& words) {
   return pointers;
 }
 
-// In a forked child; descriptors below 0 stay as they are.
+// In a forked child; descriptors below 0 do not change.
 [[noreturn]] void Become(const MpsRoom& room, char* const* argv, char* const* environment,
                          pid_t parent, int input, int output) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -75,7 +75,7 @@ Result<Pipe> MakePipe() {
   return Pipe{Fd(ends[0]), Fd(ends[1])};
 }
 
-// What comes until the other end closes; false: the deadline passed first.
+// Reads until the other end closes; false: the deadline passed first.
 bool ReadAll(int in, SteadyTime deadline, std::string& text) {
   std::array<char, 4096> part{};
   while (host::WaitReadable(std::array{in}, deadline)[0]) {
@@ -124,7 +124,7 @@ Result<MpsProgram> MpsProgram::Start(MpsRoom room, std::vector<std::string> envi
     const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
     Become(room, argv.data(), variables.data(), parent, null, -1);
   }
-  // No other process can have its number before it is waited for.
+  // No other process can get its number before it is reaped.
   Fd end(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
   const int reason = errno;
   MpsProgram started(std::move(room), std::move(environment), pid, std::move(end));
@@ -160,7 +160,7 @@ Result<std::string> MpsProgram::Ask(const std::string& command,
     Become(room_, argv.data(), variables.data(), parent, input.read.get(), output.write.get());
   }
   output.write = Fd();
-  // A pipe holds more than any command; a client that is gone already has said why.
+  // A pipe holds more than any command; a client that has ended has already reported why.
   const auto line = command + "\n";
   [[maybe_unused]] const auto written = write(input.write.get(), line.data(), line.size());
   input.read = Fd();

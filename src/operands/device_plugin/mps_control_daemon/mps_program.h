@@ -13,11 +13,11 @@
 
 namespace gantry::device_plugin {
 
-// A running nvidia-cuda-mps-control, in the foreground so that its end is seen. It and its servers
-// end with this process, and with this object.
+// A running nvidia-cuda-mps-control, in the foreground so that its end is noticed. It and its
+// servers end with this process, and with this object.
 class MpsProgram {
  public:
-  // `environment` is all that it gets. Its output goes where ours does.
+  // `environment` is its complete environment. Its output goes to this process' outputs.
   static Result<MpsProgram> Start(MpsRoom room, std::vector<std::string> environment);
   MpsProgram(MpsProgram&& other) noexcept;
   MpsProgram& operator=(MpsProgram&&) = delete;
@@ -26,8 +26,8 @@ class MpsProgram {
   // Readable once it has ended.
   [[nodiscard]] int end_fd() const { return end_.get(); }
 
-  // Gives one command to its client on standard input, as `echo COMMAND |
-  // nvidia-cuda-mps-control` does, and waits for the answer. kUnavailable: the client complains.
+  // Gives one command to its client on standard input, as `echo COMMAND | nvidia-cuda-mps-control`
+  // does, and waits for the response. kUnavailable: the client reports an error.
   Result<std::string> Ask(const std::string& command, std::chrono::milliseconds limit) const;
 
  private:

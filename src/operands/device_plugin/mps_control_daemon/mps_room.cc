@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How do programs of the driver run that are not in this image? nvidia-cuda-mps-control starts
-// nvidia-cuda-mps-server, which loads libcuda: both want the driver's libraries and the libc that
-// they were installed with, so they get the driver root as their root. A plain chroot would leave
-// them the host's /dev/shm, in which clients in containers can't find them.
+// How do the driver's programs run, which are not in this image? nvidia-cuda-mps-control starts
+// nvidia-cuda-mps-server, which loads libcuda: both need the driver's libraries and the libc that
+// they were installed with, so their root is the driver root. With a plain chroot they would use
+// the host's /dev/shm, where clients in containers can't find them.
 #include "operands/device_plugin/mps_control_daemon/mps_room.h"
 
 #include <sched.h>
@@ -29,7 +29,7 @@ using Kind = MpsRoom::Step::Kind;
 constexpr char kFolder[] = ".room";
 constexpr std::array<const char*, 6> kFoldersOfPrograms = {
     "/usr/bin", "/usr/sbin", "/bin", "/usr/local/bin", "/usr/local/nvidia/bin", "/opt/bin"};
-// Of the room itself.
+// Steps of the room itself.
 constexpr std::array<std::string_view, 5> kOwn = {"dev", "proc", "sys", "tmp", "mps"};
 
 Result<std::string> FindProgram(const std::string& driver_root) {

@@ -8,12 +8,12 @@
 
 namespace gantry::device_plugin {
 
-// Where NVIDIA's MPS programs run: the driver's file tree as they know it, with the MPS root at
-// /mps, and the memory that they share with their clients at /dev/shm. Made in a mount namespace of
-// the process alone, on a folder of the MPS root; nothing of it is seen outside.
+// The root file system of NVIDIA's MPS programs: the driver root, with the MPS root at /mps, and
+// the memory shared with their clients at /dev/shm. Made in a mount namespace of the process alone,
+// on a folder of the MPS root, and invisible outside.
 struct MpsRoom {
   struct Step {
-    // A kTree is bound if it can be: a host may have a folder that nobody can look into.
+    // A kTree is bound if possible: a host may have an unreadable folder.
     enum class Kind { kFolder, kLink, kBind, kTree };
     Kind kind = Kind::kFolder;
     std::string source;  // of a link: its target
@@ -25,8 +25,8 @@ struct MpsRoom {
   std::string program;      // nvidia-cuda-mps-control, inside
 };
 
-// Of a driver root, the folder that holds its dev/, and the MPS root, each as seen here. Makes the
-// folder that the room is built on. kNotFound names what is missing.
+// The room for a driver root, the folder that holds its dev/, and the MPS root, each as seen here.
+// Makes the folder that the room is built on. kNotFound names what is missing.
 Result<MpsRoom> PlanMpsRoom(const std::string& driver_root, const std::string& dev_root,
                             const std::string& mps_root);
 

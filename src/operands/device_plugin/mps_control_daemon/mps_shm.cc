@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where do the MPS server and its clients, each in a container, meet? In a tmpfs that all of them
-// have as /dev/shm.
+// How do the MPS server and its clients, each in a container, share memory? In a tmpfs that all of
+// them have as /dev/shm.
 #include "operands/device_plugin/mps_control_daemon/mps_shm.h"
 
 #include <sys/mount.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs before the driver's container, on every start of its pod: carries the plan out, step by
-// step, and takes back what it did when a step fails. The kubelet then starts it anew.
+// How does the driver manager carry out its plan? It runs before the driver's container, on every
+// start of its pod: step by step, and after a failed step it rolls back. The kubelet then restarts
+// it.
 #include "operands/driver/driver_manager/driver_manager.h"
 
 #include <unistd.h>
@@ -37,12 +38,12 @@ using std::chrono::seconds;
 
 constexpr char kNouveau[] = "nouveau";
 constexpr seconds kOperandsLimit(300);
-constexpr seconds kTakenAway(60);  // the pod's own end, where the host has a driver
-constexpr seconds kEvictAgain(5);  // a disruption budget tells nobody when it allows it
-constexpr seconds kLook(15);       // for a stop, while pods end
+constexpr seconds kTakenAway(60);  // for the pod's own deletion, if the host has a driver
+constexpr seconds kEvictAgain(5);  // a disruption budget sends no event when it allows it
+constexpr seconds kLook(15);       // interval of checks for a stop, while pods end
 constexpr seconds kSmiLimit(120);  // without persistence mode each GPU takes seconds
 
-// What install.h needs to know of a driver that is there, whoever loaded it.
+// The flags of install.h for a loaded driver, whichever program loaded it.
 Flags AnyDriver(const ManagerFlags& flags) {
   Flags any;
   any.modules = {"nvidia"};
@@ -76,7 +77,7 @@ class Manager {
             log::Warning("{}: {}", StepName(back), taken.error().message);
           }
         }
-        // Unloading says so itself: the driver's container does it too.
+        // Unloading logs it itself, also for the driver's container.
         return step == Step::kUnload ? status : std::unexpected(status.error().In(StepName(step)));
       }
     }
@@ -113,7 +114,7 @@ class Manager {
   }
 
   // NVIDIA's own test of a driver on the host: its program loads the module and makes device nodes
-  // that are not there yet. One that hangs is a driver too, so that is an error.
+  // that are not there yet. A hanging one is a driver too, so that is an error.
   [[nodiscard]] Result<bool> Answers(const host::DriverTree& tree) const {
     if (tree.nvidia_smi.empty()) {
       return false;
@@ -155,7 +156,7 @@ class Manager {
     return {};
   }
 
-  // The whole node is emptied of what may be, and the step gets one more chance.
+  // Drains the entire node as far as allowed, and retries the step once.
   Status DrainAndDo(Step step, const Error& why) {
     log::Warning("{}: {}; the node is drained", StepName(step), why.message);
     std::string selector = flags_.pod_selector;
@@ -196,7 +197,7 @@ class Manager {
     }
   }
 
-  // Those with GPUs, or all.
+  // Pods with GPUs, or all.
   Status Evict(bool only_gpus, const std::string& selector) {
     const SteadyTime deadline =
         flags_.timeout.count() == 0 ? SteadyTime::max() : RealClock().Now() + flags_.timeout;

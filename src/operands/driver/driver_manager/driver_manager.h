@@ -3,7 +3,7 @@
 
 namespace gantry::driver {
 
-// `driver-manager`: takes an older driver off this node. Returns the exit code.
+// `driver-manager`: removes an older driver from this node. Returns the exit code.
 int RunDriverManager(int argc, char** argv);
 
 }  // namespace gantry::driver

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is the driver manager to do? NVIDIA's flags, each with its variable; a flag wins.
+// What should the driver manager do? NVIDIA's flags, each with its variable; a flag wins.
 #include "operands/driver/driver_manager/flags.h"
 
 #include <cctype>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A driver is exchanged under a node that is in use. Who uses it through the operator is asked to
-// go by its label, who has a GPU is evicted if this manager may, and nothing is unloaded before
-// they are gone; afterwards everybody comes back, also after a failure.
+// Which steps does a driver's replacement need on a node in use? The operator's own users of the
+// driver are paused by label, pods with GPUs are evicted if this manager may, and nothing is
+// unloaded before they have ended. Afterwards all are resumed, also after a failure.
 #include "operands/driver/driver_manager/manager_plan.h"
 
 #include <algorithm>
@@ -57,7 +57,7 @@ ManagerPlan PlanUninstall(const ManagerFacts& facts) {
   if (facts.nouveau) {
     steps.push_back(Step::kUnloadNouveau);
   }
-  // Also where nothing was loaded: an earlier manager may have been killed in the middle.
+  // Also if nothing was loaded: an earlier manager may have been killed halfway.
   steps.insert(steps.end(), {Step::kUncordon, Step::kResume});
   return plan;
 }
@@ -65,7 +65,7 @@ ManagerPlan PlanUninstall(const ManagerFacts& facts) {
 std::vector<Step> TakeBack(const std::vector<Step>& done) {
   std::vector<Step> back;
   const auto has = [&](Step step) { return std::ranges::find(done, step) != done.end(); };
-  // A drain that was to help unloading has cordoned too.
+  // A drain before unloading has cordoned the node too.
   if (has(Step::kCordon) || has(Step::kUnload)) {
     back.push_back(Step::kUncordon);
   }

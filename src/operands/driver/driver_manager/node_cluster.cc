@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What does the driver manager say to the API server? Of its Node only the deploy labels, the
-// cordon and the mark of who set that are written, each by a merge patch.
+// What does the driver manager write to the API server? On its Node only the deploy labels, the
+// cordon and the mark of its own cordon, each by a merge patch.
 #include "operands/driver/driver_manager/node_cluster.h"
 
 #include "base/text.h"
@@ -76,7 +76,7 @@ Result<NodeCluster::Pods> NodeCluster::PodsOfNode(const std::string& labels) {
 void NodeCluster::AwaitPodEvent(const std::string& version, std::chrono::seconds limit) {
   std::stop_source happened;
   const auto bounded = client_->Bounded(happened.get_token());
-  // However it ends, the caller looks again.
+  // The caller checks again, however it ends.
   const Status ended = bounded->WatchOnce(
       kPod, {.ns = "", .labels = "", .fields = "spec.nodeName=" + node_},
       {.resource_version = version, .server_timeout = limit, .idle_limit = limit},
@@ -86,7 +86,7 @@ void NodeCluster::AwaitPodEvent(const std::string& version, std::chrono::seconds
 
 Status NodeCluster::Evict(const agent::NodePod& pod) {
   Status evicted = client_->Evict(pod.key, {.uid = pod.uid});
-  // Gone, or another pod of that name by now.
+  // The pod was deleted, or another pod has its name by now.
   const bool gone = !evicted && (evicted.error().kind == ErrorKind::kNotFound ||
                                  evicted.error().kind == ErrorKind::kConflict);
   return gone ? Status{} : evicted;

@@ -15,7 +15,7 @@
 
 namespace gantry::driver {
 
-// This node and its pods, as the API server has them. Every call blocks up to the client's timeout.
+// This node and its pods, from the API server. Every call blocks up to the client's timeout.
 class NodeCluster {
  public:
   static Result<NodeCluster> Connect(const ManagerFlags& flags);
@@ -23,25 +23,25 @@ class NodeCluster {
   struct NodeState {
     agent::Labels labels;
     bool unschedulable = false;
-    bool cordoned_here = false;      // by this manager, or one before it
-    bool operator_upgrades = false;  // the operator empties the node itself
+    bool cordoned_here = false;      // by this manager, or an earlier one
+    bool operator_upgrades = false;  // the operator drains the node itself
   };
   Result<NodeState> Node();
 
   Status SetLabels(const agent::Labels& labels);
-  // Nothing is written if the node is cordoned already; a mark of the manager's own says whose the
-  // cordon is, so that only it is taken back.
+  // Writes nothing if the node is cordoned already. A mark records the manager's own cordon, so
+  // that only that is removed.
   Status Cordon();
   Status Uncordon();
 
   struct Pods {
     std::vector<agent::NodePod> pods;
-    std::string version;  // a watch can go on from here
+    std::string version;  // a watch can continue from here
   };
-  // Those on this node that match a label selector; empty: all.
+  // The pods on this node that match a label selector; empty: all.
   Result<Pods> PodsOfNode(const std::string& labels = "");
 
-  // Blocks until something happens to a pod of this node after `version`, or the limit passes.
+  // Blocks until an event of a pod of this node after `version`, or until the limit passes.
   void AwaitPodEvent(const std::string& version, std::chrono::seconds limit);
 
   Status Evict(const agent::NodePod& pod);

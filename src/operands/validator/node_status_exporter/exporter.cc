@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is this node's status, for whoever scrapes it? Read when it is asked for, so that it is
-// never old, and nothing happens in between.
+// What is this node's status at a scrape? Read at each scrape, so that it is never outdated, and
+// the process sleeps in between.
 #include "operands/validator/node_status_exporter/exporter.h"
 
 #include <algorithm>

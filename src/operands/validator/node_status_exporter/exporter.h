@@ -7,7 +7,7 @@
 namespace gantry::validator {
 
 // Component "metrics": serves http://:<metrics-port>/metrics until SIGTERM; every scrape reads the
-// status files anew. Blocks; 0, or 1 when the port can't be had.
+// status files again. Blocks; 0, or 1 if the port is not available.
 int RunExporter(const Flags& flags, const host::Signals& signals);
 
 }  // namespace gantry::validator

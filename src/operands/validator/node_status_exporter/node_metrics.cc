@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How does a node's status read as metrics? From the status files alone: they say what was checked,
-// so nothing is checked a second time, and nothing here needs a right on the node.
+// How is a node's status converted to metrics? From the status files alone: these have the results
+// of all checks, so nothing is checked twice, and no privileges are needed.
 #include "operands/validator/node_status_exporter/node_metrics.h"
 
 #include "base/metric_text.h"
@@ -27,8 +27,8 @@ long long NumberOf(const host::StatusValues& values, std::string_view name, long
   return found == values.end() ? fallback : ParseInt(found->second).value_or(fallback);
 }
 
-// What the kubelet can give: 0 while a plugin is missing, -1 if there is to be none, or somebody
-// else's validator wrote the file and did not say.
+// Allocatable devices: 0 while a plugin is missing, -1 if there should be none, or if another
+// validator wrote the file without a number.
 long long DevicesOf(const NodeStatus& status) {
   return !status.device_plugin ? -1
          : status.plugin       ? NumberOf(*status.plugin, kDevicesLine, -1)

@@ -10,18 +10,18 @@
 // Metrics of a node's GPU stack, under the names of NVIDIA's node status exporter.
 namespace gantry::validator {
 
-// What the status directory and the PCI bus say at this moment.
+// The present state of the status directory and the PCI bus.
 struct NodeStatus {
   std::string node;
   long long started = 0;                     // Unix time of the exporter's start
-  bool device_plugin = true;                 // whether the node is to have one
-  std::optional<host::StatusValues> driver;  // lines of a status file; nothing: it is not there
+  bool device_plugin = true;                 // whether the node should have one
+  std::optional<host::StatusValues> driver;  // lines of a status file; nothing: absent
   std::optional<host::StatusValues> toolkit;
   std::optional<host::StatusValues> plugin;
   std::optional<host::StatusValues> cuda;
-  // File name -> Unix time of the last check that it stood (names::kLastChecks).
+  // File name -> Unix time of its last successful check (names::kLastChecks).
   host::StatusValues last_checks;
-  std::optional<int> pci_devices;  // NVIDIA GPUs on the bus; nothing: it can't be read
+  std::optional<int> pci_devices;  // NVIDIA GPUs on the bus; nothing: unreadable
 };
 
 // Prometheus' text format 0.0.4.

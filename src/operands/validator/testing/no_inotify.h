@@ -12,7 +12,7 @@
 
 namespace gantry::validator {
 
-// From here on this process gets no inotify instance, as on a node whose programs have all of them.
+// From here on this process gets no inotify instance, as on a node without free ones.
 inline void RefuseInotify() {
   std::array filter =
       std::to_array<sock_filter>({BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),

@@ -29,7 +29,7 @@ namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// The validator as a process, over a host root of files; the driver itself is not asked.
+// The validator as a process, with a host root of files; without calls into a driver.
 class ValidatorTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -92,7 +92,7 @@ class ValidatorTest : public ::testing::Test {
     }
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   }
-  // Waits until the status file is there (or gone).
+  // Waits until the status file exists (or not).
   [[nodiscard]] bool Becomes(const std::string& name, bool there,
                              milliseconds limit = milliseconds(3000)) const {
     host::Watcher watcher = *host::Watcher::Create();
