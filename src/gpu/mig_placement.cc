@@ -41,12 +41,12 @@ class Search {
   [[nodiscard]] bool Before(size_t a, size_t b) const {
     const MigRequest& one = requests_[a];
     const MigRequest& other = requests_[b];
-    return std::tuple(other.start.has_value(), Size(other), one.profile_id, other.compute, a) <
-           std::tuple(one.start.has_value(), Size(one), other.profile_id, one.compute, b);
+    return std::tuple(other.start.has_value(), Size(other), one.profile, other.compute, a) <
+           std::tuple(one.start.has_value(), Size(one), other.profile, one.compute, b);
   }
 
   [[nodiscard]] unsigned Size(const MigRequest& one) const {
-    return ProfileOfId(gpu_, one.profile_id)->size;
+    return ProfileOfNumber(gpu_, one.profile)->size;
   }
 
   // Two equal requests are placed in ascending order only: the other order is the same placement.
@@ -56,13 +56,12 @@ class Search {
   }
 
   [[nodiscard]] Score Kept(const MigRequest& one, unsigned start) const {
-    for (const nvml::GpuInstance& there : gpu_.instances) {
-      if (there.profile_id == one.profile_id && there.start == start) {
-        const auto kept = static_cast<unsigned>(KeptCompute(there, one.compute).size());
-        return {held_.contains(there.id) ? kept : 0, kept, 1};
-      }
+    const nvml::GpuInstance* there = InstanceAt(gpu_, one.profile, start);
+    if (there == nullptr) {
+      return {};
     }
-    return {};
+    const auto kept = static_cast<unsigned>(KeptCompute(*there, one.compute).size());
+    return {held_.contains(there->id) ? kept : 0, kept, 1};
   }
 
   void Place(size_t depth, uint32_t taken, Score score) {
@@ -74,7 +73,7 @@ class Search {
       return;
     }
     const MigRequest& one = requests_[order_[depth]];
-    const nvml::GpuInstanceProfile& profile = *ProfileOfId(gpu_, one.profile_id);
+    const nvml::GpuInstanceProfile& profile = *ProfileOfNumber(gpu_, one.profile);
     for (const unsigned start : profile.starts) {
       const uint32_t slices = ((1U << profile.size) - 1) << start;
       if ((taken & slices) != 0 || one.start.value_or(start) != start || IsRepeated(depth, start)) {
@@ -107,22 +106,39 @@ bool EnginesSuffice(const nvml::MigGpu& gpu, std::span<const MigRequest> request
     all = std::max(all, one.*engines);
   }
   for (const MigRequest& one : requests) {
-    wanted += ProfileOfId(gpu, one.profile_id)->*engines;
+    wanted += ProfileOfNumber(gpu, one.profile)->*engines;
   }
   return wanted <= all;
 }
 
 bool CountsSuffice(const nvml::MigGpu& gpu, std::span<const MigRequest> requests) {
   return std::ranges::all_of(gpu.profiles, [&](const nvml::GpuInstanceProfile& profile) {
-    return std::ranges::count(requests, profile.id, &MigRequest::profile_id) <= profile.count;
+    return std::ranges::count(requests, profile.number, &MigRequest::profile) <= profile.count;
   });
 }
 
 }  // namespace
 
-const nvml::GpuInstanceProfile* ProfileOfId(const nvml::MigGpu& gpu, unsigned id) {
-  const auto found = std::ranges::find(gpu.profiles, id, &nvml::GpuInstanceProfile::id);
+const nvml::GpuInstanceProfile* ProfileOfNumber(const nvml::MigGpu& gpu, unsigned number) {
+  const auto found = std::ranges::find(gpu.profiles, number, &nvml::GpuInstanceProfile::number);
   return found == gpu.profiles.end() ? nullptr : &*found;
+}
+
+const nvml::GpuInstanceProfile& ProfileOf(const nvml::MigGpu& gpu,
+                                          const nvml::GpuInstance& instance) {
+  const auto found =
+      std::ranges::find(gpu.profiles, instance.profile_id, &nvml::GpuInstanceProfile::id);
+  CHECK(found != gpu.profiles.end());  // instances are read by profile
+  return *found;
+}
+
+const nvml::GpuInstance* InstanceAt(const nvml::MigGpu& gpu, unsigned profile, unsigned start) {
+  for (const nvml::GpuInstance& one : gpu.instances) {
+    if (one.start == start && ProfileOf(gpu, one).number == profile) {
+      return &one;
+    }
+  }
+  return nullptr;
 }
 
 std::vector<unsigned> KeptCompute(const nvml::GpuInstance& instance,

@@ -20,15 +20,14 @@ using Kind = MigStep::Kind;
 std::string GpuText(const nvml::MigGpu& gpu) { return format("GPU {} ({})", gpu.index, gpu.name); }
 
 // Compute instances of one profile of GPU instances, in as few GPU instances as they fit into.
-std::vector<MigRequest> Packed(unsigned profile_id, unsigned slices,
-                               std::vector<unsigned> compute) {
+std::vector<MigRequest> Packed(unsigned profile, unsigned slices, std::vector<unsigned> compute) {
   std::ranges::sort(compute, std::greater());
   std::vector<MigRequest> packed;
   std::vector<unsigned> room;
   for (const unsigned one : compute) {
     const auto found = std::ranges::find_if(room, [&](unsigned left) { return left >= one; });
     if (found == room.end()) {
-      packed.push_back({.profile_id = profile_id, .compute = {one}});
+      packed.push_back({.profile = profile, .compute = {one}});
       room.push_back(slices - one);
     } else {
       packed[static_cast<size_t>(found - room.begin())].compute.push_back(one);
@@ -76,14 +75,14 @@ Result<std::vector<MigRequest>> RequestsOf(const nvml::MigGpu& gpu, const MigLay
   std::vector<MigRequest> requests = wanted.instances;
   for (const auto& [index, slices] : compute) {
     const nvml::GpuInstanceProfile& profile = gpu.profiles[index];
-    for (MigRequest& one : Packed(profile.id, profile.slices, slices)) {
+    for (MigRequest& one : Packed(profile.number, profile.slices, slices)) {
       requests.push_back(std::move(one));
     }
   }
   for (const MigRequest& one : requests) {
-    if (ProfileOfId(gpu, one.profile_id) == nullptr) {
-      return Fail(ErrorKind::kInvalid, format("{}: no profile of GPU instances has the id {}",
-                                              GpuText(gpu), one.profile_id));
+    if (ProfileOfNumber(gpu, one.profile) == nullptr) {
+      return Fail(ErrorKind::kInvalid, format("{}: no profile of GPU instances has the number {}",
+                                              GpuText(gpu), one.profile));
     }
   }
   return requests;
@@ -129,7 +128,7 @@ void Adjust(const nvml::GpuInstance& instance, const MigRequest& request, MigPla
 void Create(const nvml::MigGpu& gpu, const MigRequest& request, unsigned start,
             std::vector<MigStep>& steps) {
   steps.push_back({.kind = Kind::kCreateInstance,
-                   .profile = *ProfileOfId(gpu, request.profile_id),
+                   .profile = *ProfileOfNumber(gpu, request.profile),
                    .start = start});
   CreateCompute(std::nullopt, request.compute, steps);
 }
@@ -141,7 +140,7 @@ Status PlanInstances(const nvml::MigGpu& gpu, const std::vector<MigRequest>& req
   if (!starts.has_value()) {
     std::vector<std::string> names;
     for (const MigRequest& one : requests) {
-      names.push_back(ProfileOfId(gpu, one.profile_id)->name);
+      names.push_back(ProfileOfNumber(gpu, one.profile)->name);
     }
     return Fail(ErrorKind::kInvalid,
                 format("{}: no placement holds these GPU instances together: {}", GpuText(gpu),
@@ -150,10 +149,8 @@ Status PlanInstances(const nvml::MigGpu& gpu, const std::vector<MigRequest>& req
   std::vector<MigStep> creations;
   std::set<unsigned> stay;
   for (size_t i = 0; i < requests.size(); ++i) {
-    const auto there = std::ranges::find_if(gpu.instances, [&](const nvml::GpuInstance& one) {
-      return one.profile_id == requests[i].profile_id && one.start == (*starts)[i];
-    });
-    if (there == gpu.instances.end()) {
+    const nvml::GpuInstance* there = InstanceAt(gpu, requests[i].profile, (*starts)[i]);
+    if (there == nullptr) {
       Create(gpu, requests[i], (*starts)[i], creations);
     } else {
       stay.insert(there->id);
@@ -255,9 +252,8 @@ std::set<unsigned> DestroyedBy(const MigPlan& plan) {
 std::map<std::string, unsigned> MigDevicesOf(const nvml::MigGpu& gpu) {
   std::map<std::string, unsigned> devices;
   for (const nvml::GpuInstance& instance : gpu.instances) {
-    const nvml::GpuInstanceProfile* profile = ProfileOfId(gpu, instance.profile_id);
     for (const nvml::ComputeInstance& one : instance.compute) {
-      MigProfile name = ParseMigProfile(profile->name).value();
+      MigProfile name = ParseMigProfile(ProfileOf(gpu, instance).name).value();
       name.compute = one.slices;
       ++devices[MigProfileText(name)];
     }
@@ -268,7 +264,7 @@ std::map<std::string, unsigned> MigDevicesOf(const nvml::MigGpu& gpu) {
 MigLayout MigLayoutOf(const nvml::MigGpu& gpu) {
   MigLayout layout{.enabled = gpu.enabled};
   for (const nvml::GpuInstance& one : gpu.instances) {
-    MigRequest request{.profile_id = one.profile_id, .start = one.start};
+    MigRequest request{.profile = ProfileOf(gpu, one).number, .start = one.start};
     for (const nvml::ComputeInstance& compute : one.compute) {
       request.compute.push_back(compute.slices);
     }

@@ -14,7 +14,7 @@ namespace gantry::gpu {
 
 // A GPU instance that a layout has.
 struct MigRequest {
-  unsigned profile_id = 0;
+  unsigned profile = 0;                // NVML_GPU_INSTANCE_PROFILE_*
   std::optional<unsigned> start = {};  // memory slice; nullopt: wherever it fits
   std::vector<unsigned> compute = {};  // slices of its compute instances, descending
   bool operator==(const MigRequest&) const = default;

@@ -85,7 +85,8 @@ Result<std::vector<GpuInstanceProfile>> ReadInstanceProfiles(const Symbols& symb
     }
     const std::string suffix =
         number < kKnownProfiles ? std::string(MigSuffix(number)) : MigSuffixOfName(info.name);
-    GpuInstanceProfile profile{.id = info.id,
+    GpuInstanceProfile profile{.number = number,
+                               .id = info.id,
                                .name = MigProfileName({.gpu_slices = info.sliceCount,
                                                        .compute_slices = info.sliceCount,
                                                        .memory_mib = info.memorySizeMB},

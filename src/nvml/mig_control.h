@@ -13,6 +13,7 @@ namespace gantry::nvml {
 
 // A kind of GPU instance that a GPU can be divided into (nvmlGpuInstanceProfileInfo_t).
 struct GpuInstanceProfile {
+  unsigned number = 0;  // NVML_GPU_INSTANCE_PROFILE_*
   unsigned id = 0;      // the driver's own; what instances are created by
   std::string name;     // computed: "1g.10gb", "1g.10gb+me" (nvml/mig_profile.h)
   unsigned slices = 0;  // compute slices

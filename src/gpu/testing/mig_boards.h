@@ -18,7 +18,8 @@ namespace gantry::gpu::testing {
 inline nvml::GpuInstanceProfile Profile(unsigned id, std::string name, unsigned slices,
                                         unsigned count, std::vector<unsigned> engines,
                                         unsigned size, std::vector<unsigned> starts) {
-  return {.id = id,
+  return {.number = id,  // any, if each profile has its own
+          .id = id,
           .name = std::move(name),
           .slices = slices,
           .count = count,

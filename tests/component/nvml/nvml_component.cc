@@ -228,7 +228,8 @@ TEST(Mixed, HowGpusAreDividedAndCouldBe) {
   EXPECT_EQ(gpus[0].pci_subsystem, 0x153310deU);
   EXPECT_TRUE(gpus[0].capable && gpus[0].enabled && gpus[0].enabled_pending);
   ASSERT_THAT(gpus[0].profiles, SizeIs(7));
-  EXPECT_EQ(gpus[0].profiles[1], (GpuInstanceProfile{.id = 14,
+  EXPECT_EQ(gpus[0].profiles[1], (GpuInstanceProfile{.number = 1,
+                                                     .id = 14,
                                                      .name = "2g.20gb",
                                                      .slices = 2,
                                                      .count = 3,
