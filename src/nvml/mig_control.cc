@@ -253,6 +253,38 @@ Result<std::vector<MigGpu>> MigControl::Read() const {
   return gpus;
 }
 
+Result<std::vector<GpuProcess>> MigControl::Processes(unsigned index) const {
+  constexpr unsigned kNoInstance = 0xffffffff;
+  const std::string who = format("GPU {}", index);
+  nvmlDevice_t gpu = nullptr;
+  nvmlReturn_t code = Call(symbols_.nvmlDeviceGetHandleByIndex_v2, index, &gpu);
+  if (code != NVML_SUCCESS) {
+    return FailNvml("nvmlDeviceGetHandleByIndex", who, code);
+  }
+  std::vector<nvmlProcessInfo_t> found(64);
+  auto count = static_cast<unsigned>(found.size());
+  code = Call(symbols_.nvmlDeviceGetComputeRunningProcesses_v3, gpu, &count, found.data());
+  while (code == NVML_ERROR_INSUFFICIENT_SIZE && found.size() < 65536) {
+    found.resize(found.size() * 2);
+    count = static_cast<unsigned>(found.size());
+    code = Call(symbols_.nvmlDeviceGetComputeRunningProcesses_v3, gpu, &count, found.data());
+  }
+  if (KindOf(code) == ErrorKind::kUnsupported) {
+    return std::vector<GpuProcess>();
+  }
+  if (code != NVML_SUCCESS) {
+    return FailNvml("nvmlDeviceGetComputeRunningProcesses", who, code);
+  }
+  std::vector<GpuProcess> processes;
+  for (unsigned i = 0; i < count; ++i) {
+    processes.push_back({.pid = found[i].pid,
+                         .gpu_instance = found[i].gpuInstanceId == kNoInstance
+                                             ? std::nullopt
+                                             : std::optional(found[i].gpuInstanceId)});
+  }
+  return processes;
+}
+
 Status MigControl::SetMode(const std::string& uuid, bool enabled) const {
   TRY_ASSIGN(const nvmlDevice_t gpu, HandleOf(symbols_, uuid));
   nvmlReturn_t activation = NVML_SUCCESS;

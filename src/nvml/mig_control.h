@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -58,6 +59,13 @@ struct MigGpu {
   bool operator==(const MigGpu&) const = default;
 };
 
+// A process that computes on a GPU.
+struct GpuProcess {
+  unsigned pid = 0;                      // in the driver's PID namespace
+  std::optional<unsigned> gpu_instance;  // nullopt: it has the entire GPU
+  bool operator==(const GpuProcess&) const = default;
+};
+
 // Reads and changes how GPUs are divided. Changes need root, and /dev/nvidia-caps/nvidia-cap1. Any
 // call may hang, as NVML may. The library must outlive it.
 class MigControl {
@@ -68,6 +76,9 @@ class MigControl {
   // Every GPU by index. The first one that cannot be read is the error.
   [[nodiscard]] Result<std::vector<MigGpu>> Read() const;
   [[nodiscard]] Result<MigGpu> ReadGpu(unsigned index) const;
+
+  // Those that compute on it, or on one of its instances.
+  [[nodiscard]] Result<std::vector<GpuProcess>> Processes(unsigned index) const;
 
   // Asks for the mode. The GPU's instances must be gone. The driver may put it in force now, or
   // leave it pending until a reset: MigGpu::enabled says which. kConflict: the GPU is in use.

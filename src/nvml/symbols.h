@@ -65,6 +65,7 @@ namespace gantry::nvml {
   X(DeviceGetGpuInstances)                     \
   X(DeviceCreateGpuInstanceWithPlacement)      \
   X(DeviceSetMigMode)                          \
+  X(DeviceGetComputeRunningProcesses_v3)       \
   X(GpuInstanceDestroy)                        \
   X(GpuInstanceGetComputeInstanceProfileInfo)  \
   X(GpuInstanceGetComputeInstances)            \

@@ -106,7 +106,8 @@ std::string BrokenBy(const Json& node_feature, const std::string& node) {
 }  // namespace
 
 bool IsOfOurOperand(std::string_view name, std::string_view node) {
-  for (const std::string_view prefix : {"", names::kGpuFeature, names::kValidationFeature}) {
+  for (const std::string_view prefix :
+       {"", names::kGpuFeature, names::kValidationFeature, names::kMigFeature}) {
     if (name.starts_with(prefix) && name.substr(prefix.size()) == node) {
       return true;
     }

@@ -48,7 +48,7 @@ Result<std::vector<gpu::MigPlan>> PlanAll(const std::vector<Target>& targets,
     if (gpu == nullptr) {
       return Fail(ErrorKind::kNotFound, format("GPU {}: no such GPU on this node", target.uuid));
     }
-    TRY_ASSIGN(plans.emplace_back(), gpu::PlanMig(*gpu, target.layout));
+    TRY_ASSIGN(plans.emplace_back(), gpu::PlanMig(*gpu, target.layout, target.held));
   }
   return plans;
 }
@@ -108,7 +108,7 @@ bool Change::IsLeftPending(const gpu::MigPlan& plan) const {
 Status Change::Make(const Target& target) {
   for (int round = 0; round < kMostRounds; ++round) {
     TRY_ASSIGN(const nvml::MigGpu gpu, control_.ReadGpu(target.index));
-    TRY_ASSIGN(const gpu::MigPlan plan, gpu::PlanMig(gpu, target.layout));
+    TRY_ASSIGN(const gpu::MigPlan plan, gpu::PlanMig(gpu, target.layout, target.held));
     if (plan.steps.empty()) {
       return {};
     }

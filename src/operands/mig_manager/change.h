@@ -19,6 +19,7 @@ struct Target {
   unsigned index = 0;  // NVML's
   std::string uuid;
   gpu::MigLayout layout;
+  std::set<unsigned> held = {};  // GPU instances that are in use, and stay if the layout allows
 };
 
 // The same targets with their MIG modes only: instances of a GPU that has its mode stay.

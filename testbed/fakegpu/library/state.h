@@ -14,7 +14,7 @@ namespace fakegpu {
 
 inline constexpr uint64_t kMagic =
     0x31555047454b4146;  // "FAKEGPU1", at the end of the file and of its state
-inline constexpr uint32_t kLayoutVersion = 3;
+inline constexpr uint32_t kLayoutVersion = 4;
 inline constexpr uint32_t kMaxGpus = 64;
 inline constexpr uint32_t kUnknown32 = 0xffffffffU;
 inline constexpr uint64_t kUnknown64 = ~uint64_t{0};
@@ -218,6 +218,8 @@ using text = char;
   FIELD(u32, failure, 1)         /* nvmlReturn_t that calls answer; 0: none */                 \
   FIELD(text, failing_call, 64)  /* "" : every call on this GPU */                             \
   FIELD(text, hanging_call, 64)  /* "" : none; "*" : every call on this GPU */                 \
+  FIELD(u32, failing_number, 1)  /* which of a process's matching calls; 0: each */            \
+  FIELD(u32, hanging_number, 1)                                                                \
   FIELD(u32, link_count, 1)                                                                    \
   FIELD(u32, process_count, 1)                                                                 \
   FIELD(u32, sequence, 1) /* odd while the process list is being written */                    \

@@ -65,6 +65,7 @@ class Parted {
   Status ChangeBetweenHooks(const std::vector<Target>& targets,
                             const std::vector<nvml::MigGpu>& gpus, mig_manager::Change& change);
   Status RunHooks(const char* when) const;
+  [[nodiscard]] Status CheckModes(const Layouts& layouts) const;
 
   const Flags flags_;
   const nvml::MigControl control_;
@@ -144,9 +145,30 @@ Status Parted::ChangeTo(const std::vector<Target>& targets, const std::vector<nv
     };
   }
   mig_manager::Change change(control_, journal_, options);
+  // What can't be made is found before a hook runs; the end takes back what was cut off earlier.
+  if (const auto plans = mig_manager::PlanAll(targets, gpus); !plans.has_value()) {
+    return change.End(std::unexpected(plans.error()));
+  }
   Status outcome = change.End(ChangeBetweenHooks(targets, gpus, change));
   const Status exit = RunHooks(kApplyExit);
   return outcome.has_value() ? exit : outcome;
+}
+
+// Whether the modes are in force; with --skip-reset and --mode-only another resets the GPUs.
+Status Parted::CheckModes(const Layouts& layouts) const {
+  if (flags_.skip_reset && flags_.mode_only) {
+    return {};
+  }
+  TRY_ASSIGN(const auto gpus, control_.Read());
+  for (size_t i = 0; i < gpus.size(); ++i) {
+    if (layouts[i].has_value() && gpus[i].enabled != layouts[i]->enabled) {
+      return Fail(ErrorKind::kUnavailable,
+                  format("GPU {}: MIG mode is pending until the GPU is reset; reset it and apply "
+                         "again",
+                         gpus[i].index));
+    }
+  }
+  return {};
 }
 
 Status Parted::Apply() {
@@ -158,7 +180,6 @@ Status Parted::Apply() {
       targets.push_back({.index = gpus[i].index, .uuid = gpus[i].uuid, .layout = *layouts[i]});
     }
   }
-  TRY_ASSIGN(const auto plans, mig_manager::PlanAll(targets, gpus));
   if (flags_.dry_run) {
     const std::vector<Target> shown =
         flags_.mode_only ? mig_manager::ModesOf(targets, gpus) : targets;
@@ -167,18 +188,7 @@ Status Parted::Apply() {
     return {};
   }
   TRY(ChangeTo(targets, gpus));
-  TRY_ASSIGN(const auto now, control_.Read());
-  if (!flags_.skip_reset || !flags_.mode_only) {
-    for (size_t i = 0; i < now.size(); ++i) {
-      const bool pending = layouts[i].has_value() && now[i].enabled != layouts[i]->enabled;
-      if (pending) {
-        return Fail(ErrorKind::kUnavailable,
-                    format("GPU {}: MIG mode is pending until the GPU is reset; reset it and "
-                           "apply again",
-                           now[i].index));
-      }
-    }
-  }
+  TRY(CheckModes(layouts));
   Print("MIG configuration applied successfully\n");
   return {};
 }
@@ -231,7 +241,6 @@ Status Parted::Restore() {
     targets.push_back(
         {.index = gpu == gpus.end() ? 0 : gpu->index, .uuid = uuid, .layout = layout});
   }
-  TRY(mig_manager::PlanAll(targets, gpus));
   TRY(ChangeTo(targets, gpus));
   Print("MIG configuration restored successfully\n");
   return {};
