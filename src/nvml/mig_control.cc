@@ -254,7 +254,7 @@ Result<std::vector<MigGpu>> MigControl::Read() const {
 }
 
 Result<std::vector<GpuProcess>> MigControl::Processes(unsigned index) const {
-  constexpr unsigned kNoInstance = 0xffffffff;
+  constexpr unsigned kEntireGpu = 0xffffffff;
   const std::string who = format("GPU {}", index);
   nvmlDevice_t gpu = nullptr;
   nvmlReturn_t code = Call(symbols_.nvmlDeviceGetHandleByIndex_v2, index, &gpu);
@@ -278,7 +278,7 @@ Result<std::vector<GpuProcess>> MigControl::Processes(unsigned index) const {
   std::vector<GpuProcess> processes;
   for (unsigned i = 0; i < count; ++i) {
     processes.push_back({.pid = found[i].pid,
-                         .gpu_instance = found[i].gpuInstanceId == kNoInstance
+                         .gpu_instance = found[i].gpuInstanceId == kEntireGpu
                                              ? std::nullopt
                                              : std::optional(found[i].gpuInstanceId)});
   }

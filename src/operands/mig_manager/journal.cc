@@ -4,19 +4,10 @@
 
 #include "base/log.h"
 #include "base/paths.h"
-#include "base/text.h"
 #include "host/files.h"
+#include "host/status_files.h"
 
 namespace gantry::mig_manager {
-namespace {
-
-Result<std::string> BootId() {
-  TRY_ASSIGN(const std::string text, ReadFile("/proc/sys/kernel/random/boot_id"));
-  return std::string(Trim(text));
-}
-
-}  // namespace
-
 Result<std::optional<Json>> Journal::Before() const {
   const auto text = ReadFile(path_);
   if (!text.has_value()) {
@@ -29,12 +20,12 @@ Result<std::optional<Json>> Journal::Before() const {
     log::Warning("{}: not a journal of a MIG change; ignored", path_);
     return std::nullopt;
   }
-  TRY_ASSIGN(const std::string boot, BootId());
+  TRY_ASSIGN(const std::string boot, host::BootId());
   return TextAt(*entry, "boot") == boot ? std::optional(*checkpoint) : std::nullopt;
 }
 
 Status Journal::Begin(const Json& checkpoint) const {
-  TRY_ASSIGN(const std::string boot, BootId());
+  TRY_ASSIGN(const std::string boot, host::BootId());
   TRY(host::MakeDirectories(ParentOf(path_)));
   const Json entry = {{"boot", boot}, {"checkpoint", checkpoint}};
   return host::WriteFileAtomic(path_, entry.dump() + "\n", 0600);

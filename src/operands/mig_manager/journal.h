@@ -9,6 +9,9 @@
 
 namespace gantry::mig_manager {
 
+// Where it is unless a flag says otherwise: for all programs of ours on a node.
+inline constexpr char kDefaultJournal[] = "/run/nvidia/validations/.mig-change.json";
+
 // How the GPUs were divided before a change that has not ended: written before its first step, and
 // removed after its last. One that is there at a start is of a change that was cut off. GPU
 // instances do not survive a reboot, so one of an earlier boot counts as none.

@@ -11,6 +11,7 @@
 
 #include "agent/flags.h"
 #include "base/text.h"
+#include "operands/mig_manager/journal.h"
 
 namespace gantry::mig_parted {
 namespace {
@@ -21,7 +22,6 @@ constexpr char kSelectedConfig[] = "MIG_PARTED_SELECTED_CONFIG";
 constexpr char kModeOnly[] = "MIG_PARTED_MODE_CHANGE_ONLY";
 constexpr char kHooksFile[] = "MIG_PARTED_HOOKS_FILE";
 constexpr char kSkipReset[] = "MIG_PARTED_SKIP_RESET";
-constexpr char kDefaultJournal[] = "/run/nvidia/mig-change.json";
 
 struct Row {
   std::string_view name;
@@ -65,7 +65,7 @@ void AddChange(agent::FlagSet& set, Flags& to) {
   set.Value("-k,--hooks-file", to.hooks_file, {kHooksFile}, "programs to run before and after");
   set.Value("--journal", to.journal, {"MIG_PARTED_JOURNAL"},
             "keeps the earlier layout while a change lasts")
-      ->default_val(kDefaultJournal);
+      ->default_val(mig_manager::kDefaultJournal);
 }
 
 void AddFormat(agent::FlagSet& set, Flags& to) {
