@@ -253,8 +253,7 @@ TEST(NodeFeatures, AreRestrictedAsByNfdsMaster) {
   const std::string deny = "{restrictions: {denyNodeFeatureLabels: true}}";
   EXPECT_THAT(Heard(deny, "vendor", "ours", labels), IsEmpty());
   EXPECT_THAT(Heard(deny, "n", "other", labels), IsEmpty());
-  for (const char* name :
-       {"n", "nvidia-features-for-n", "nvidia-validation-for-n", "nvidia-mig-for-n"}) {
+  for (const char* name : {"n", "nvidia-features-for-n", "nvidia-validation-for-n"}) {
     EXPECT_EQ(Heard(deny, name, "ours", labels).size(), 3U) << name;
   }
   EXPECT_THAT(Heard(deny, "nvidia-features-for-m", "ours", labels), IsEmpty());

@@ -106,8 +106,7 @@ std::string BrokenBy(const Json& node_feature, const std::string& node) {
 }  // namespace
 
 bool IsOfOurOperand(std::string_view name, std::string_view node) {
-  for (const std::string_view prefix :
-       {"", names::kGpuFeature, names::kValidationFeature, names::kMigFeature}) {
+  for (const std::string_view prefix : {"", names::kGpuFeature, names::kValidationFeature}) {
     if (name.starts_with(prefix) && name.substr(prefix.size()) == node) {
       return true;
     }

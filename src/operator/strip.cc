@@ -127,8 +127,7 @@ Json StripConditions(const Json& node) {
 bool IsOurNodeFeature(const Json& node_feature) {
   return policy::IsFromOurWorker(node_feature) ||
          TextAt(node_feature, "metadata.name").starts_with(names::kGpuFeature) ||
-         TextAt(node_feature, "metadata.name").starts_with(names::kValidationFeature) ||
-         TextAt(node_feature, "metadata.name").starts_with(names::kMigFeature);
+         TextAt(node_feature, "metadata.name").starts_with(names::kValidationFeature);
 }
 
 }  // namespace gantry::gpu_operator

@@ -93,7 +93,6 @@ TEST(Strip, TakesWhatTheOperatorPutThere) {
 
 TEST(Strip, KnowsItsOwnNodeFeatures) {
   EXPECT_TRUE(IsOurNodeFeature({{"metadata", {{"name", "nvidia-features-for-n"}}}}));
-  EXPECT_TRUE(IsOurNodeFeature({{"metadata", {{"name", "nvidia-mig-for-n"}}}}));
   EXPECT_TRUE(IsOurNodeFeature(
       {{"metadata",
         {{"name", "n"},

@@ -190,11 +190,9 @@ inline constexpr char kOperandState[] = "nvidia.com/gpu-operator.state";
 // On a driver's DaemonSets and pods.
 inline constexpr char kComponent[] = "app.kubernetes.io/component";
 inline constexpr char kDriverComponent[] = "nvidia-driver";
-// The NodeFeature objects of GPU feature discovery, the validator and the MIG manager, before the
-// node's name.
+// The NodeFeature objects of GPU feature discovery and of the validator, before the node's name.
 inline constexpr char kGpuFeature[] = "nvidia-features-for-";
 inline constexpr char kValidationFeature[] = "nvidia-validation-for-";
-inline constexpr char kMigFeature[] = "nvidia-mig-for-";
 // Field manager of every apply and patch of ours.
 inline constexpr char kFieldManager[] = "gpu-operator";
 // The source of the operator's events.

@@ -38,6 +38,8 @@ constexpr std::chrono::minutes kChangeLimit(5);
 // The kubelet does not say when a pod has ended.
 constexpr std::chrono::seconds kHeldRecheck(2);
 
+// Of its NodeFeature, before the node's name.
+constexpr char kMigFeature[] = "nvidia-mig-for-";
 constexpr char kPending[] = "pending";
 constexpr char kSuccess[] = "success";
 constexpr char kFailed[] = "failed";
@@ -127,7 +129,7 @@ Status Manager::Say(const char* state) {
     return {};
   }
   const auto publish = [&](kube::Client& client) {
-    return publisher_.Store(client, names::kMigFeature + publisher_.node(), [&](const Json*) {
+    return publisher_.Store(client, kMigFeature + publisher_.node(), [&](const Json*) {
       policy::NodeFeature wanted;
       wanted.labels = {{names::kMigConfigState, state}};
       return wanted;
