@@ -96,11 +96,11 @@ class Node:
         events = self.api.call("GET", f"/api/v1/namespaces/default/events?fieldSelector=reason={reason}")["items"]
         return next((one["message"] for one in reversed(events) if one["involvedObject"]["name"] == self.name), "")
 
-    def mig_uuid(self, profile: str, index: int = 0) -> tuple[str, int]:
-        """The UUID and the GPU instance of a MIG device."""
-        with self.machine.gpu(index) as gpu:
+    def device_at(self, start: int) -> tuple[str, int]:
+        """The UUID and the GPU instance of the MIG device that begins at that memory slice of GPU 0."""
+        with self.machine.gpu() as gpu:
             return next((one["uuid"], one["gpu_instance"]) for one in self.machine.mig.devices(gpu)
-                        if one["profile"] == profile)
+                        if one["start"] == start)
 
 
 @pytest.fixture
@@ -148,7 +148,7 @@ def test_who_uses_a_gpu_is_not_cut_off(node):
     here = node()
     here.start()
     here.reaches("all-3g.40gb")
-    uuid, instance = here.mig_uuid("3g.40gb")
+    uuid, instance = here.device_at(4)
     here.pods(("train", uuid))
     with here.machine.gpu() as gpu:
         here.machine.control.set_processes(gpu, [f"1=512:compute:train:{instance}/0"])
@@ -160,7 +160,7 @@ def test_who_uses_a_gpu_is_not_cut_off(node):
     # One that leaves it its instance is made at once.
     here.reaches("all-balanced")
     assert here.is_divided("1g.10gb", "1g.10gb", "2g.20gb", "3g.40gb")
-    assert here.mig_uuid("3g.40gb")[0] == uuid
+    assert here.device_at(4)[0] == uuid
     here.reaches("all-7g.80gb", "failed")
     with here.machine.gpu() as gpu:
         here.machine.control.set_processes(gpu, [])

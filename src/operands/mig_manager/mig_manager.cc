@@ -169,7 +169,9 @@ Status Manager::Divide(const NodeQuestion& question) {
     answer = Ask(question, true);
   }
   if (!answer.has_value()) {
-    return Failed(question.layout, answer.error());
+    // Without a driver nothing has failed yet.
+    return answer.error().kind == ErrorKind::kNotFound ? std::unexpected(answer.error())
+                                                       : Failed(question.layout, answer.error());
   }
   held_ = answer->state == NodeAnswer::State::kHeld;
   if (held_) {

@@ -167,7 +167,8 @@ Result<NodeAnswer> LookAtNode(const NodeQuestion& question, bool act) {
     return answer;
   }
   if (!answer.has_value()) {
-    TRY(change.End(std::unexpected(answer.error())));
+    const Status ended = change.End(std::unexpected(answer.error()));
+    return ended.has_value() ? answer : std::unexpected(ended.error());
   }
   if (answer->state == NodeAnswer::State::kHeld) {
     return answer;
