@@ -2,6 +2,8 @@
 """nvidia-mig-parted on the test bed's GPUs. The build is $GANTRY_BUILD (default build/release)."""
 
 import json
+import os
+import sys
 
 import pytest
 import yaml
@@ -117,21 +119,40 @@ def test_a_driver_that_reports_profiles_only_in_mig_mode(machine):
 
 def test_a_pending_mode_is_reset_alone(machine, tmp_path):
     here = machine(gpus("NVIDIA A100-SXM4-40GB", 2))
-    (tmp_path / "bin").mkdir()
-    smi = here.root / "usr/bin/nvidia-smi"  # the driver root's own
-    smi.parent.mkdir()
     with here.gpu(1) as gpu:
         here.control.set_processes(gpu, ["1234=512"])
+        address = f"{gpu.get('pci_domain'):04x}:{gpu.get('pci_bus'):02x}:{gpu.get('pci_slot'):02x}.0"
     # The mode is pending; nothing resets the GPU.
     left = here.apply(layout_of({"3g.20gb": 1}), "wanted", "-m", "-s")
     assert left.stdout == APPLIED and "GPU 1: MIG mode is pending" in left.stderr
     with here.gpu(1) as gpu:
         assert (gpu.get("mig"), gpu.get("mig_pending")) == (0, 1)
-    refused = here.apply(layout_of({"3g.20gb": 1}), "wanted")
-    assert refused.returncode == 1 and "GPU 1: reset the GPU: " in refused.stderr
+        here.control.set_processes(gpu, [])
+    pending = here.apply(layout_of({"3g.20gb": 1}), "wanted", "-s")
+    assert pending.returncode == 1 and "reset it and apply again" in pending.stderr and here.devices(0) == ["3g.20gb"]
+    # An nvidia-smi that resets the fake GPU: the real one does not know it.
+    said = tmp_path / "said"
+    smi = tmp_path / "bin/nvidia-smi"
+    smi.parent.mkdir()
+    smi.write_text(f'#!/bin/sh\necho "$@" >> {said}\n'
+                   f'exec {sys.executable} {FAKEGPU}/fakegpu.py control --root {here.root} reset "$3"\n')
+    smi.chmod(0o755)
+    done = here.apply(layout_of({"3g.20gb": 1}), "wanted", "--driver-root=", environment={
+        "PATH": f"{smi.parent}:{os.environ['PATH']}", "LD_LIBRARY_PATH": str(here.library.parent)})
+    assert done.stdout == APPLIED, done.stderr
+    assert said.read_text() == f"-r -i {address}\n"
+    assert here.devices(0) == here.devices(1) == ["3g.20gb"]
+
+
+def test_a_reset_that_fails_takes_the_mode_back(machine):
+    here = machine(gpus("NVIDIA A100-SXM4-40GB"))
+    with here.gpu() as gpu:
+        here.control.set_processes(gpu, ["1234=512"])
+    refused = here.apply(layout_of({"3g.20gb": 1}), "wanted")  # there is no nvidia-smi
+    assert refused.returncode == 1 and "GPU 0: reset the GPU: " in refused.stderr
     assert "the earlier layout is restored" in refused.stderr
-    with here.gpu(1) as gpu:
-        assert gpu.get("mig_pending") == 0
+    with here.gpu() as gpu:
+        assert (gpu.get("mig"), gpu.get("mig_pending")) == (0, 0)
 
 
 def test_checkpoint_and_restore(machine, tmp_path):
