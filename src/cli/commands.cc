@@ -16,6 +16,8 @@
 #include "operands/driver/driver_manager/driver_manager.h"
 #include "operands/gpu_features/gpu_features.h"
 #include "operands/metrics_exporter/metrics_exporter.h"
+#include "operands/mig_manager/mig_manager.h"
+#include "operands/mig_manager/parted/parted.h"
 #include "operands/node_features/node_features.h"
 #include "operands/validator/await_status.h"
 #include "operands/validator/validator.h"
@@ -29,8 +31,9 @@ namespace {
 
 constexpr std::array<std::string_view, 1> kToolkitNames = {"nvidia-toolkit"};
 constexpr std::array<std::string_view, 1> kDriverNames = {"driver"};
+constexpr std::array<std::string_view, 1> kMigManagerNames = {"mig-manager"};
 
-constexpr std::array<Command, 21> kCommands = {{
+constexpr std::array<Command, 23> kCommands = {{
     {"doctor",
      {},
      "reports what is wrong with a cluster's GPUs, and what to do",
@@ -98,6 +101,12 @@ constexpr std::array<Command, 21> kCommands = {{
      {},
      "serves the metrics of this node's GPUs",
      metrics_exporter::RunMetricsExporter},
+    {"nvidia-mig-manager", kMigManagerNames,
+     "divides this node's GPUs by MIG as its Node's label says", mig_manager::RunMigManager},
+    {"nvidia-mig-parted",
+     {},
+     "divides this node's GPUs by MIG, or prints how they are divided",
+     mig_parted::RunMigParted},
     {"nvidia-validator",
      {},
      "validates this node's driver, toolkit, CUDA and device plugin",

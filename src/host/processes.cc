@@ -34,8 +34,8 @@ constexpr std::chrono::milliseconds kLookAgain(20);
 constexpr std::chrono::seconds kKilled(1);
 
 // In the child, between fork and exec: system calls only.
-[[noreturn]] void Become(const char* root, char* const* argv, char* const* envp, int output,
-                         int errors) {
+[[noreturn]] void Become(const char* root, const char* folder, char* const* argv, char* const* envp,
+                         int output, int errors) {
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -44,7 +44,8 @@ constexpr std::chrono::seconds kKilled(1);
   ::dup2(null, 0);
   ::dup2(output, 1);
   ::dup2(errors, 2);
-  if (root == nullptr || (::chroot(root) == 0 && ::chdir("/") == 0)) {
+  if ((root == nullptr || (::chroot(root) == 0 && ::chdir("/") == 0)) &&
+      (folder == nullptr || ::chdir(folder) == 0)) {
     ::execve(argv[0], argv, envp);
   }
   ::_exit(kCannotStart);
@@ -127,16 +128,18 @@ Result<Finished> RunProgram(const Command& command) {
   TRY_ASSIGN(Pipe output, MakePipe());
   TRY_ASSIGN(Pipe errors, MakePipe());
   std::vector<std::string> words = command.words;
-  std::vector<std::string> variables = Environment(command.environment);
+  std::vector<std::string> variables =
+      command.own_environment ? Environment(command.environment) : command.environment;
   const std::vector<char*> argv = Pointers(words);
   const std::vector<char*> envp = Pointers(variables);
   const char* root = command.root.empty() || command.root == "/" ? nullptr : command.root.c_str();
+  const char* folder = command.folder.empty() ? nullptr : command.folder.c_str();
   const pid_t pid = ::fork();
   if (pid < 0) {
     return FailErrno("start " + name, errno);
   }
   if (pid == 0) {
-    Become(root, argv.data(), envp.data(), output.write.get(), errors.write.get());
+    Become(root, folder, argv.data(), envp.data(), output.write.get(), errors.write.get());
   }
   output.write = Fd();
   errors.write = Fd();

@@ -20,6 +20,8 @@ struct Command {
   std::chrono::milliseconds limit{10000};
   int stop_fd = -1;                           // readable: the program is ended; below 0: none
   std::vector<std::string> environment = {};  // NAME=VALUE, besides our own or instead of it
+  bool own_environment = true;                // false: it gets no variable of ours
+  std::string folder = {};                    // where it runs, inside `root`; empty: where we do
 };
 
 struct Finished {

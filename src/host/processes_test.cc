@@ -33,6 +33,17 @@ TEST(Processes, OutputAndExitStatus) {
   EXPECT_EQ(done->errors, "err\n");
 }
 
+TEST(Processes, AProgramMayGetNoVariableOfOursAndAFolder) {
+  const auto done = RunProgram({.words = {"/bin/sh", "-c", "echo $HOME$A; pwd"},
+                                .root = "",
+                                .limit = std::chrono::seconds(20),
+                                .environment = {"A=given"},
+                                .own_environment = false,
+                                .folder = "/proc"});
+  ASSERT_TRUE(done.has_value());
+  EXPECT_EQ(done->output, "given\n/proc\n");
+}
+
 TEST(Processes, TheDeadlineEndsAlsoItsChildren) {
   const std::string mark = testing::TempDir() + "/child-lived." + std::to_string(::getpid());
   const auto finished = RunProgram({{"/bin/sh", "-c", "(sleep 0.5; touch " + mark + ") & wait"},

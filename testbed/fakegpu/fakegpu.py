@@ -70,7 +70,7 @@ def act(state: layout.State, options) -> None:
                 for text in options.values:
                     control.assign(gpu, text)
             case "fail":
-                control.fail(gpu, options.code, options.call)
+                control.fail(gpu, options.code, options.call, options.number)
             case "lose":
                 control.fail(gpu, control.GPU_IS_LOST, "")
                 if not options.quiet:
@@ -80,9 +80,9 @@ def act(state: layout.State, options) -> None:
             case "reset":
                 control.reset(position, gpu)
             case "hang":
-                gpu.set("hanging_call", options.call)
+                control.hang(gpu, options.call, options.number)
             case "unhang":
-                gpu.set("hanging_call", "")
+                control.hang(gpu, "")
             case "xid":
                 control.raise_event(state, position, control.XID, options.number, options.gi, options.ci)
             case "mig":
@@ -172,11 +172,14 @@ def add_control_words(words) -> None:
     fail = word("fail", "calls answer an error")
     fail.add_argument("--call", default="", help="only calls whose name begins so")
     fail.add_argument("--code", type=int, default=control.UNKNOWN_ERROR, help="nvmlReturn_t; 999: unknown error")
+    fail.add_argument("--number", type=int, default=0, help="only this one of the calls that each process makes; 0: all")
     lose = word("lose", "GPU_IS_LOST everywhere, and XID 79")
     lose.add_argument("--quiet", action="store_true", help="without the XID")
     word("recover", "ends fail, lose and hang")
     word("reset", "a GPU reset: pending modes are in force, MIG instances and failures gone")
-    word("hang", "calls do not return").add_argument("call", nargs="?", default="*")
+    hang = word("hang", "calls do not return")
+    hang.add_argument("call", nargs="?", default="*")
+    hang.add_argument("--number", type=int, default=0, help="as for fail")
     word("unhang", "they return")
     xid = word("xid", "raises an XID event")
     xid.add_argument("number", type=int)

@@ -215,6 +215,21 @@ TEST_F(FakeGpuTest, AFailingGpuFailsAloneAndRecovers) {
   EXPECT_EQ(level, NVML_TOPOLOGY_SINGLE);
 }
 
+TEST_F(FakeGpuTest, OneOfSeveralCallsMayFail) {
+  ASSERT_EQ(NVML(nvmlInit_v2)(), NVML_SUCCESS);
+  nvmlDevice_t device = Device(2);
+  Control([](Machine&, Gpu* gpus) {
+    gpus[2].failure = NVML_ERROR_IN_USE;
+    gpus[2].failing_number = 2;
+    snprintf(gpus[2].failing_call, sizeof gpus[2].failing_call, "nvmlDeviceGetMinor");
+  });
+  unsigned value = 0;
+  EXPECT_EQ(NVML(nvmlDeviceGetMinorNumber)(device, &value), NVML_SUCCESS);
+  EXPECT_EQ(NVML(nvmlDeviceGetTemperature)(device, NVML_TEMPERATURE_GPU, &value), NVML_SUCCESS);
+  EXPECT_EQ(NVML(nvmlDeviceGetMinorNumber)(device, &value), NVML_ERROR_IN_USE);
+  EXPECT_EQ(NVML(nvmlDeviceGetMinorNumber)(device, &value), NVML_SUCCESS);
+}
+
 TEST_F(FakeGpuTest, AHangingCallWaitsUntilItIsLetGo) {
   ASSERT_EQ(NVML(nvmlInit_v2)(), NVML_SUCCESS);
   nvmlDevice_t device = Device(2);

@@ -147,6 +147,21 @@ bool Hangs(const char* call, const Gpu& gpu) {
          (gpu.hanging_call[0] != '\0' && Matches(gpu.hanging_call, call));
 }
 
+// Whether a call that matches is the one that is meant: any, or this process's Nth on this GPU.
+bool IsMeant(u32 number, u32& seen) {
+  return number == 0 || __atomic_add_fetch(&seen, 1, __ATOMIC_ACQ_REL) == number;
+}
+
+// How many matching calls this process has made.
+struct Seen {
+  u32 failing;
+  u32 hanging;
+};
+Seen& SeenOn(const Gpu& gpu) {
+  static Seen seen[kMaxGpus];
+  return seen[&gpu - &GpuAt(0)];
+}
+
 }  // namespace
 
 const Gpu& GpuAt(u32 position) {
@@ -206,9 +221,12 @@ nvmlReturn_t CheckSystem() {
 }
 
 nvmlReturn_t CheckGpu(const char* call, const Gpu& gpu) {
-  for (u32 seen = WakeWord(); Hangs(call, gpu); seen = WakeWord()) WaitForChange(seen, -1);
+  if (Hangs(call, gpu) && IsMeant(gpu.hanging_number, SeenOn(gpu).hanging)) {
+    for (u32 seen = WakeWord(); Hangs(call, gpu); seen = WakeWord()) WaitForChange(seen, -1);
+  }
   u32 failure = __atomic_load_n(&gpu.failure, __ATOMIC_ACQUIRE);
-  if (failure != NVML_SUCCESS && Matches(gpu.failing_call, call)) {
+  if (failure != NVML_SUCCESS && Matches(gpu.failing_call, call) &&
+      IsMeant(gpu.failing_number, SeenOn(gpu).failing)) {
     return static_cast<nvmlReturn_t>(failure);
   }
   return NVML_SUCCESS;

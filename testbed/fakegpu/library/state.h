@@ -221,6 +221,8 @@ using text = char;
   FIELD(u32, link_rate, 1)       /* KiB/s of a link, each way */                               \
   FIELD(text, failing_call, 64)  /* "" : every call on this GPU */                             \
   FIELD(text, hanging_call, 64)  /* "" : none; "*" : every call on this GPU */                 \
+  FIELD(u32, failing_number, 1)  /* which of a process's matching calls; 0: each */            \
+  FIELD(u32, hanging_number, 1)                                                                \
   FIELD(u32, link_count, 1)                                                                    \
   FIELD(u32, process_count, 1)                                                                 \
   FIELD(u32, sequence, 1) /* odd while the process list is being written */                    \

@@ -100,16 +100,24 @@ def raise_event(state: State, position: int, kind: int, payload: int, gpu_instan
     state.machine.set("event_count", count + 1)
 
 
-def fail(gpu: Record, code: int, call: str) -> None:
-    """Calls on this GPU (all, or those whose name begins with `call`) answer `code`; 0 ends it."""
+def fail(gpu: Record, code: int, call: str, number: int = 0) -> None:
+    """Calls on this GPU (all, or those whose name begins with `call`) answer `code`; 0 ends it. With a number only that
+    one of each process."""
     gpu.set("failing_call", call)
+    gpu.set("failing_number", number)
     gpu.set("failure", code)
+
+
+def hang(gpu: Record, call: str, number: int = 0) -> None:
+    """Such calls do not return; "" lets them go."""
+    gpu.set("hanging_number", number)
+    gpu.set("hanging_call", call)
 
 
 def recover(gpu: Record) -> None:
     """Ends failures and hangs."""
     fail(gpu, 0, "")
-    gpu.set("hanging_call", "")
+    hang(gpu, "")
 
 
 def reset(position: int, gpu: Record) -> None:

@@ -88,8 +88,8 @@ _WORDS = {"architecture": ARCHITECTURES, "brand": BRANDS, "compute_mode": COMPUT
 _SIZES = ("memory_total", "memory_reserved", "memory_used", "bar1_total", "bar1_used")
 _POWERS = ("power", "power_limit", "power_default", "power_min", "power_max")
 # Fields that follow from others, or that only the control words write.
-_NOT_WRITTEN = ("failure", "failing_call", "hanging_call", "link_count", "process_count", "sequence", "reserved",
-                "fabric_cluster_uuid", "pci_domain", "pci_bus", "pci_slot", "energy_time", "compute_major",
+_NOT_WRITTEN = ("failure", "failing_call", "hanging_call", "failing_number", "hanging_number", "link_count",
+                "process_count", "sequence", "reserved", "fabric_cluster_uuid", "pci_domain", "pci_bus", "pci_slot", "energy_time", "compute_major",
                 "compute_minor", "mig_compute_slices", "mig_memory_slices")
 
 

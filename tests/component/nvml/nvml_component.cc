@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "nvml/dev_root.h"
+#include "nvml/mig_control.h"
 #include "nvml/nvml.h"
 
 namespace gantry::nvml {
@@ -216,6 +217,59 @@ TEST(Mixed, WithoutTheRightToWatchMigThereIsWhatTheNodesOpen) {
   ASSERT_THAT(devices[0].mig_devices, SizeIs(1));
   EXPECT_EQ(devices[0].mig_devices[0].profile, "1g.10gb+me");
   EXPECT_EQ(devices[0].mig_devices[0].index, 0U);
+}
+
+TEST(Mixed, HowGpusAreDividedAndCouldBe) {
+  const auto library = Opened();
+  const std::vector<MigGpu> gpus = MigControl(*library).Read().value();
+  ASSERT_THAT(gpus, SizeIs(5));
+  EXPECT_EQ(gpus[0].pci_bus_id, "0000:17:00.0");
+  EXPECT_EQ(gpus[0].pci_device, 0x20b510deU);
+  EXPECT_EQ(gpus[0].pci_subsystem, 0x153310deU);
+  EXPECT_TRUE(gpus[0].capable && gpus[0].enabled && gpus[0].enabled_pending);
+  ASSERT_THAT(gpus[0].profiles, SizeIs(7));
+  EXPECT_EQ(gpus[0].profiles[1], (GpuInstanceProfile{.number = 1,
+                                                     .id = 14,
+                                                     .name = "2g.20gb",
+                                                     .slices = 2,
+                                                     .count = 3,
+                                                     .decoders = 1,
+                                                     .size = 2,
+                                                     .starts = {0, 2, 4}}));
+  EXPECT_THAT(gpus[0].instances, testing::ElementsAre(GpuInstance{3, 14, 0, 2, {{0, 2}}},
+                                                      GpuInstance{9, 20, 2, 1, {{0, 1}}},
+                                                      GpuInstance{2, 9, 4, 4, {{0, 3}}}));
+  EXPECT_TRUE(gpus[1].capable && !gpus[1].enabled);
+  EXPECT_THAT(gpus[1].profiles, IsEmpty());  // this driver says them only while MIG is enabled
+  EXPECT_FALSE(gpus[2].capable);
+}
+
+TEST(Mixed, AGpuIsDividedAndJoined) {
+  const auto library = Opened();
+  const MigControl control(*library);
+  const MigGpu before = control.ReadGpu(1).value();
+  const std::string& gpu = before.uuid;
+  ASSERT_TRUE(control.SetMode(gpu, true).has_value());
+  const GpuInstanceProfile three = control.ReadGpu(1)->profiles[2];
+  ASSERT_EQ(three.name, "3g.40gb");
+  const unsigned made = control.CreateGpuInstance(gpu, three, 4).value();
+  const auto no_room = control.CreateGpuInstance(gpu, three, 4);
+  const unsigned compute = control.CreateComputeInstance(gpu, made, 2).value();
+  const auto too_large = control.CreateComputeInstance(gpu, made, 5);
+  const MigGpu divided = control.ReadGpu(1).value();
+  const Status in_use = control.DestroyGpuInstance(gpu, made);
+  EXPECT_TRUE(control.DestroyComputeInstance(gpu, made, compute).has_value());
+  EXPECT_TRUE(control.DestroyGpuInstance(gpu, made).has_value());
+  const Status gone = control.DestroyGpuInstance(gpu, made);
+  EXPECT_TRUE(control.SetMode(gpu, false).has_value());
+  EXPECT_THAT(divided.instances,
+              testing::ElementsAre(GpuInstance{made, three.id, 4, 4, {{compute, 2}}}));
+  EXPECT_EQ(no_room.error().kind, ErrorKind::kUnavailable);
+  EXPECT_THAT(no_room.error().message, HasSubstr(gpu + " 3g.40gb at 4: INSUFFICIENT_RESOURCES"));
+  EXPECT_EQ(too_large.error().kind, ErrorKind::kUnsupported);
+  EXPECT_EQ(in_use.error().kind, ErrorKind::kConflict);
+  EXPECT_EQ(gone.error().kind, ErrorKind::kNotFound);
+  EXPECT_EQ(control.ReadGpu(1).value(), before);
 }
 
 TEST(EightA100Mig, AreReadInOnePass) {
