@@ -9,9 +9,9 @@
 namespace gantry::gpu {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
-using testing::SizeIs;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 TEST(KeepUnreadable, AGpuThatCantBeReadIsStillThere) {
   auto before = SetOf(Gpus(3));

@@ -11,9 +11,9 @@ namespace gantry::gpu {
 namespace {
 
 using std::chrono::seconds;
-using testing::ElementsAre;
-using testing::IsEmpty;
-using testing::SizeIs;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 const SteadyTime kStart{std::chrono::hours(1)};
 const auto kLost = Status(Fail(ErrorKind::kUnavailable, "GPU_IS_LOST"));

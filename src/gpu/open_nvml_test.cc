@@ -10,7 +10,7 @@
 namespace gantry::gpu {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 std::string WhyNot(const NvmlPlace& place) { return OpenNvml(place).error().message; }
 
