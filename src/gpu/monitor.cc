@@ -231,8 +231,8 @@ class Monitor::State : public std::enable_shared_from_this<State> {
         return std::nullopt;
       }
       // Also the event of a replaced listener: the next one may not have listened yet.
-      if (event && *event && relay_.IsNew(id, **event, RealClock().Now())) {
-        Tell(**event);
+      if (event) {
+        Tell(id, *event);
       }
       if (id != listener_) {
         return std::nullopt;
@@ -244,15 +244,18 @@ class Monitor::State : public std::enable_shared_from_this<State> {
   }
 
   // With the mutex held.
-  void Tell(const nvml::EventSet::Event& event) {
-    if (event.mig_changed) {
+  void Tell(int listener, const std::optional<nvml::EventSet::Event>& event) {
+    if (!event || !relay_.IsNew(listener, *event, RealClock().Now())) {
+      return;
+    }
+    if (event->mig_changed) {
       options_.tell(GpusChanged{});
       return;
     }
-    options_.tell(XidEvent{.gpu_uuid = event.uuid,
-                           .xid = event.xid,
-                           .gpu_instance = event.gpu_instance,
-                           .compute_instance = event.compute_instance});
+    options_.tell(XidEvent{.gpu_uuid = event->uuid,
+                           .xid = event->xid,
+                           .gpu_instance = event->gpu_instance,
+                           .compute_instance = event->compute_instance});
   }
 
   const Options options_;

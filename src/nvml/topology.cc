@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "nvml/errors.h"
 #include "nvml/nvml.h"
 #include "nvml/symbols.h"
 

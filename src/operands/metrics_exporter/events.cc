@@ -156,6 +156,7 @@ std::vector<Point> EventLog::ClockCount(const OfGpu& gpu, SteadyTime now) const 
 
 std::vector<Point> EventLog::XidTotal(const OfGpu& gpu) {
   std::vector<Point> points;
+  points.reserve(gpu.xid_totals.size());
   for (const auto& [number, count] : gpu.xid_totals) {
     points.push_back({.value = static_cast<double>(count),
                       .labels = {{"xid", std::to_string(number)}},
@@ -193,6 +194,7 @@ std::vector<Point> EventLog::HealthOf(const OfGpu& gpu) {
 
 std::vector<Point> EventLog::PeersOf(const OfGpu& gpu) {
   std::vector<Point> points;
+  points.reserve(gpu.peers.size());
   for (const PeerStatus& peer : gpu.peers) {
     points.push_back({.value = static_cast<double>(peer.status),
                       .labels = {{"link_status", std::string(PeerStatusText(peer.status))},

@@ -217,11 +217,11 @@ Status ApplyYaml(CLI::App& app, Words& words, Flags& flags) {
     flags.collectors = config->counters_file.value_or(flags.collectors);
     flags.counters = std::move(config->counters);
   }
-  if (config->exporter_metrics && !given("--enable-exporter-metrics")) {
-    flags.process_metrics = *config->exporter_metrics;
+  if (!given("--enable-exporter-metrics")) {
+    flags.process_metrics = config->exporter_metrics.value_or(flags.process_metrics);
   }
-  if (config->interval && !given("--collect-interval")) {
-    words.interval = config->interval->count();
+  if (!given("--collect-interval")) {
+    words.interval = config->interval.value_or(std::chrono::milliseconds(words.interval)).count();
   }
   flags.groups = std::move(config->groups);
   for (const std::string& key : config->no_effect) {
