@@ -39,6 +39,25 @@ def scrape(port, gzip=False):
     return time.perf_counter() - started, size
 
 
+def scrapes(port, process, name, count, figure, gzip=False):
+    """Times of many, and the exporter's own CPU time, which does not depend on what else runs here."""
+    before = process.cpu()
+    took, sizes = zip(*(scrape(port, gzip) for _ in range(count)))
+    figure(f"{name}_p50", 1000 * sorted(took)[len(took) // 2], "ms")
+    figure(f"{name}_p99", p99(took), "ms")
+    figure(f"{name}_cpu", 1000 * (process.cpu() - before) / count, "ms")
+    return sizes[-1]
+
+
+def idle_cpu(port, process):
+    """Percent of a core, with a look a second and a scrape in 15 s."""
+    before = process.cpu()
+    for _ in range(4):
+        time.sleep(15)
+        scrape(port)
+    return (process.cpu() - before) / 60 * 100
+
+
 def p99(values):
     ordered = sorted(values)
     return 1000 * ordered[min(len(ordered) - 1, int(0.99 * len(ordered)))]
@@ -120,21 +139,15 @@ def measure_whole(folder, build, arguments, figure):
     with node.one as one:
         first, process = node.start(64)
         figure("first_sample", first, "s")
-        took, sizes = zip(*(scrape(one.port) for _ in range(arguments.scrapes)))
-        figure("scrape_bytes", sizes[-1] / 1e6, "MB")
-        figure("scrape_p99", p99(took), "ms")
-        figure("scrape_gzip_p99", p99([scrape(one.port, gzip=True)[0] for _ in range(arguments.scrapes)]), "ms")
+        figure("scrape_bytes", scrapes(one.port, process, "scrape", arguments.scrapes, figure) / 1e6, "MB")
+        scrapes(one.port, process, "scrape_gzip", arguments.scrapes, figure, gzip=True)
         figure("scrape_16_p99", p99(at_once(one.port, 16, 20)), "ms")
         figure("exporter_rss", process.memory(), "MB")
-        before = process.cpu()
-        for _ in range(4):
-            time.sleep(15)
-            scrape(one.port)
-        figure("exporter_cpu", (process.cpu() - before) / 60 * 100, "percent")
+        figure("exporter_cpu", idle_cpu(one.port, process), "percent")
         figure("gpu_files", process.gpu_files(), "descriptors")
         one.control("hang", "0", "nvmlDeviceGetPowerUsage")
         time.sleep(2)
-        figure("scrape_during_hang_p99", p99([scrape(one.port)[0] for _ in range(arguments.scrapes)]), "ms")
+        scrapes(one.port, process, "scrape_during_hang", arguments.scrapes, figure)
         one.control("unhang", "0")
         growth(one, process, figure)
 
@@ -169,12 +182,12 @@ def measure_mig(folder, build, arguments, figure):
             first, process = node.start(110)
             figure("first_sample_mig", first, "s")
             wait(lambda: sum("example_com_label_00" in line for line in one.get().splitlines()) > 110, "labels of pods", 30)
-            took, sizes = zip(*(scrape(one.port) for _ in range(arguments.scrapes)))
-            figure("scrape_mig_bytes", sizes[-1] / 1e6, "MB")
-            figure("scrape_mig_p99", p99(took), "ms")
-            figure("scrape_mig_gzip_p99", p99([scrape(one.port, gzip=True)[0] for _ in range(arguments.scrapes)]), "ms")
+            size = scrapes(one.port, process, "scrape_mig", arguments.scrapes, figure)
+            figure("scrape_mig_bytes", size / 1e6, "MB")
+            scrapes(one.port, process, "scrape_mig_gzip", arguments.scrapes, figure, gzip=True)
             figure("scrape_mig_16_p99", p99(at_once(one.port, 16, 20)), "ms")
             figure("exporter_mig_rss", process.memory(), "MB")
+            figure("exporter_mig_cpu", idle_cpu(one.port, process), "percent")
 
 
 def measure(arguments, release, figure):

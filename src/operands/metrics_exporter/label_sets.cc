@@ -89,14 +89,15 @@ std::vector<LabelSet> ForJobs(std::vector<LabelSet> sets, const std::vector<std:
 
 std::string Escape(std::string_view value, bool quotes) {
   std::string text;
-  for (const char c : value) {
-    if (c == '\\' || (quotes && c == '"')) {
+  while (!value.empty()) {
+    // Few values have anything to escape.
+    const size_t plain = std::min(value.find_first_of(quotes ? "\\\n\"" : "\\\n"), value.size());
+    text += value.substr(0, plain);
+    value.remove_prefix(plain);
+    if (!value.empty()) {
       text += '\\';
-      text += c;
-    } else if (c == '\n') {
-      text += "\\n";
-    } else {
-      text += c;
+      text += value.front() == '\n' ? 'n' : value.front();
+      value.remove_prefix(1);
     }
   }
   return text;

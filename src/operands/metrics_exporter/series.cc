@@ -49,10 +49,13 @@ class Writer {
                            .identity = Identity(one.gpu, part, how_),
                            .labels = TextLabels(counters_, part),
                            .sets = LabelSets(users_, one.gpu, part, how_),
+                           .heads = {},
                            .texts = {}});
         Series& series = series_.back();
         for (const LabelSet& set : series.sets) {
-          series.texts.push_back(LabelsOf(series, set, {}));
+          series.heads.push_back(HeadOf(series, set, {}));
+          series.texts.push_back(series.heads.back());
+          AppendSorted(series.texts.back(), set.attributes, {});
         }
       }
     }
@@ -86,15 +89,24 @@ class Writer {
     std::string identity;
     std::vector<Label> labels;
     std::vector<LabelSet> sets;
-    std::vector<std::string> texts;  // of each set, for points without labels
+    // Of each set: what comes before the attributes, for points without labels of their own, and
+    // all of it for points without attributes too.
+    std::vector<std::string> heads;
+    std::vector<std::string> texts;
   };
 
-  static std::string LabelsOf(const Series& series, const LabelSet& set, const Point& point) {
+  static std::string HeadOf(const Series& series, const LabelSet& set, const Point& point) {
     std::string text = series.identity;
     std::vector<Label> labels = series.labels;
     labels.insert(labels.end(), set.labels.begin(), set.labels.end());
     AppendSorted(text, std::move(labels), point.labels);
-    AppendSorted(text, set.attributes, point.attributes);
+    return text;
+  }
+
+  static std::string LabelsOf(const Series& series, size_t set, const Point& point) {
+    std::string text =
+        point.labels.empty() ? series.heads[set] : HeadOf(series, series.sets[set], point);
+    AppendSorted(text, series.sets[set].attributes, point.attributes);
     return text;
   }
 
@@ -143,7 +155,7 @@ class Writer {
       }
       printed_.text += counter.name;
       printed_.text += '{';
-      printed_.text += plain ? series.texts[i] : LabelsOf(series, series.sets[i], point);
+      printed_.text += plain ? series.texts[i] : LabelsOf(series, i, point);
       printed_.text += "} ";
       printed_.text += NumberText(*part, how_.numbers, IsWhole(counter.field, *part));
       printed_.text += '\n';
