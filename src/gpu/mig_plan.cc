@@ -139,6 +139,7 @@ Status PlanInstances(const nvml::MigGpu& gpu, const std::vector<MigRequest>& req
   const auto starts = PlaceMig(gpu, requests, held);
   if (!starts.has_value()) {
     std::vector<std::string> names;
+    names.reserve(requests.size());
     for (const MigRequest& one : requests) {
       names.push_back(ProfileOfNumber(gpu, one.profile)->name);
     }
@@ -242,8 +243,9 @@ Result<MigPlan> PlanMig(const nvml::MigGpu& gpu, const MigLayout& wanted,
 std::set<unsigned> DestroyedBy(const MigPlan& plan) {
   std::set<unsigned> destroyed;
   for (const MigStep& step : plan.steps) {
-    if (step.kind == Kind::kDestroyCompute || step.kind == Kind::kDestroyInstance) {
-      destroyed.insert(step.gpu_instance.value());
+    const bool destroys = step.kind == Kind::kDestroyCompute || step.kind == Kind::kDestroyInstance;
+    if (destroys && step.gpu_instance.has_value()) {
+      destroyed.insert(*step.gpu_instance);
     }
   }
   return destroyed;

@@ -8,6 +8,7 @@
 
 #include <random>
 
+#include "base/text.h"
 #include "gpu/mig_placement.h"
 #include "gpu/mig_profile.h"
 #include "gpu/testing/mig_boards.h"

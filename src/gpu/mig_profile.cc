@@ -70,26 +70,25 @@ std::string Near(const MigProfile& wanted, std::span<const nvml::GpuInstanceProf
 
 Result<MigProfile> ParseMigProfile(std::string_view name) {
   std::string_view rest = name;
-  MigProfile profile;
-  auto first = TakeNumber(rest, "c.");
+  const auto compute = TakeNumber(rest, "c.");
   const auto slices = TakeNumber(rest, "g.");
   const auto gigabytes = slices.has_value() ? TakeNumber(rest, "gb") : std::nullopt;
   const auto suffix = gigabytes.has_value() ? Suffix(rest) : std::nullopt;
-  if (!suffix.has_value()) {
+  if (!slices.has_value() || !gigabytes.has_value() || !suffix.has_value()) {
     return Fail(
         ErrorKind::kInvalid,
         format("MIG profile \"{}\": not of the form 1g.10gb, 1c.3g.40gb, 1g.10gb+me", name));
   }
-  if (first.value_or(1) > *slices) {
+  const MigProfile profile{.compute = compute.value_or(*slices),
+                           .slices = *slices,
+                           .gigabytes = *gigabytes,
+                           .suffix = *suffix};
+  if (profile.compute > profile.slices) {
     return Fail(ErrorKind::kInvalid,
                 format("MIG profile \"{}\": a compute instance of {} slices does not fit into a "
                        "GPU instance of {}",
-                       name, *first, *slices));
+                       name, profile.compute, profile.slices));
   }
-  profile.compute = first.value_or(*slices);
-  profile.slices = *slices;
-  profile.gigabytes = *gigabytes;
-  profile.suffix = *suffix;
   return profile;
 }
 

@@ -276,6 +276,7 @@ Result<std::vector<GpuProcess>> MigControl::Processes(unsigned index) const {
     return FailNvml("nvmlDeviceGetComputeRunningProcesses", who, code);
   }
   std::vector<GpuProcess> processes;
+  processes.reserve(count);
   for (unsigned i = 0; i < count; ++i) {
     processes.push_back({.pid = found[i].pid,
                          .gpu_instance = found[i].gpuInstanceId == kEntireGpu

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <utility>
 
 #include "base/log.h"
@@ -66,6 +67,7 @@ Status AddPods(const NodeQuestion& question, const nvml::Library& library,
   }
   TRY_ASSIGN(const nvml::Devices devices, library.Enumerate());
   std::vector<gpu::Gpu> gpus;
+  gpus.reserve(devices.found.size());
   for (const nvml::Device& device : devices.found) {
     gpus.push_back(gpu::FromNvml(device));
   }
@@ -96,10 +98,10 @@ Result<std::vector<Target>> TargetsFor(const NodeQuestion& question,
   TRY_ASSIGN(const auto layouts, LayoutsFor(config, question.layout, gpus));
   std::vector<Target> targets;
   for (size_t i = 0; i < gpus.size(); ++i) {
-    if (layouts[i].has_value()) {
+    if (const std::optional<gpu::MigLayout>& layout = layouts[i]; layout.has_value()) {
       targets.push_back({.index = gpus[i].index,
                          .uuid = gpus[i].uuid,
-                         .layout = *layouts[i],
+                         .layout = *layout,
                          .held = HeldInstances(users, gpus[i].uuid)});
     }
   }

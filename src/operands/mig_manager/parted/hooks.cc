@@ -84,6 +84,7 @@ std::vector<std::string> HookEnvironment(const Hook& hook,
   std::map<std::string, std::string> all = common;
   all.insert(hook.envs.begin(), hook.envs.end());
   std::vector<std::string> environment;
+  environment.reserve(all.size());
   for (const auto& [name, value] : all) {
     environment.push_back(format("{}={}", name, value));
   }

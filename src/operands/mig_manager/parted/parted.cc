@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <optional>
 
 #include "base/log.h"
 #include "base/paths.h"
@@ -161,7 +162,8 @@ Status Parted::CheckModes(const Layouts& layouts) const {
   }
   TRY_ASSIGN(const auto gpus, control_.Read());
   for (size_t i = 0; i < gpus.size(); ++i) {
-    if (layouts[i].has_value() && gpus[i].enabled != layouts[i]->enabled) {
+    const std::optional<gpu::MigLayout>& wanted = layouts[i];
+    if (wanted.has_value() && gpus[i].enabled != wanted->enabled) {
       return Fail(ErrorKind::kUnavailable,
                   format("GPU {}: MIG mode is pending until the GPU is reset; reset it and apply "
                          "again",
@@ -176,8 +178,8 @@ Status Parted::Apply() {
   TRY_ASSIGN(const Layouts layouts, ReadLayouts(gpus));
   std::vector<Target> targets;
   for (size_t i = 0; i < gpus.size(); ++i) {
-    if (layouts[i].has_value()) {
-      targets.push_back({.index = gpus[i].index, .uuid = gpus[i].uuid, .layout = *layouts[i]});
+    if (const std::optional<gpu::MigLayout>& wanted = layouts[i]; wanted.has_value()) {
+      targets.push_back({.index = gpus[i].index, .uuid = gpus[i].uuid, .layout = *wanted});
     }
   }
   if (flags_.dry_run) {
@@ -274,19 +276,17 @@ Status RunFlags(const Flags& flags) {
 }  // namespace
 
 int RunMigParted(int argc, char** argv) {
-  auto flags = ParseFlags(argc, argv);
-  if (!flags.has_value()) {
-    log::Error("{}: {}", kProgram, flags.error().message);
+  const auto parsed = ParseFlags(argc, argv);
+  if (!parsed.has_value()) {
+    log::Error("{}: {}", kProgram, parsed.error().message);
     return 1;
   }
-  if (!flags->has_value()) {
-    return 0;
-  }
-  if (const Status ran = RunFlags(**flags); !ran.has_value()) {
+  const std::optional<Flags>& flags = *parsed;
+  const Status ran = flags.has_value() ? RunFlags(*flags) : Status();
+  if (!ran.has_value()) {
     log::Error("{}", ran.error().message);
-    return 1;
   }
-  return 0;
+  return ran.has_value() ? 0 : 1;
 }
 
 }  // namespace gantry::mig_parted

@@ -19,7 +19,8 @@ std::string StateText(bool enabled, const std::map<std::string, unsigned>& devic
 Status AssertApplied(std::span<const nvml::MigGpu> gpus, const Layouts& layouts, bool mode_only) {
   for (size_t i = 0; i < gpus.size(); ++i) {
     const nvml::MigGpu& gpu = gpus[i];
-    if (!layouts[i].has_value()) {
+    const std::optional<gpu::MigLayout>& layout = layouts[i];
+    if (!layout.has_value()) {
       if (gpu.capable) {
         return Fail(
             ErrorKind::kConflict,
@@ -27,7 +28,7 @@ Status AssertApplied(std::span<const nvml::MigGpu> gpus, const Layouts& layouts,
       }
       continue;
     }
-    const gpu::MigLayout& wanted = *layouts[i];
+    const gpu::MigLayout& wanted = *layout;
     TRY_ASSIGN(const bool has, gpu::HasLayout(gpu, wanted, mode_only));
     if (!has) {
       return Fail(ErrorKind::kConflict, format("GPU {} ({}): {}, wanted is {}", gpu.index, gpu.name,
@@ -40,10 +41,10 @@ Status AssertApplied(std::span<const nvml::MigGpu> gpus, const Layouts& layouts,
 
 Status AssertValid(std::span<const nvml::MigGpu> gpus, const Layouts& layouts) {
   for (size_t i = 0; i < gpus.size(); ++i) {
-    if (layouts[i].has_value()) {
+    if (const std::optional<gpu::MigLayout>& layout = layouts[i]; layout.has_value()) {
       nvml::MigGpu empty = gpus[i];
       empty.instances.clear();
-      TRY(gpu::PlanMig(empty, *layouts[i]));
+      TRY(gpu::PlanMig(empty, *layout));
     }
   }
   return {};
