@@ -70,8 +70,8 @@ void EventRecorder::Run(const std::stop_token& stop) {
       changed_.wait(lock, stop, more);
     }
   }
-  // What was said last is often why the process ends, and a write that the stop cut off is due again
-  // only after a pause.
+  // What was said last is often why the process ends, and a write that the stop cut off is due
+  // again only after a pause.
   WriteDue(*client_.Bounded({}, kLastWrites), lock, EventSeries::kRepeatPause);
 }
 
