@@ -153,8 +153,8 @@ TEST_F(HookStepsTest, EveryStepWithEveryTarget) {
     ASSERT_NE(rule, kHookSteps.end());
     for (const State state :
          {State::kReadOnly, State::kMissing, State::kFileForFolder, State::kBusy}) {
-      TearDown();
-      SetUp();
+      fs::remove_all(root_);
+      fs::create_directory(root_);
       const std::string folder = ParentOf(each.target);
       if (!each.beside.empty()) {
         Put(each.beside);
