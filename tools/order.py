@@ -26,7 +26,8 @@ ORDER = ROOT / "src/cli/start_order.txt"
 TESTS = [("tests/component/test_device_plugin.py", "chooses_the_configuration or out_of_service_and_why"),
          ("tests/component/test_features.py", "come_with_the_driver_and_stay or node_labels_follow_the_node"),
          ("tests/component/test_operator.py", "are_labelled_and_operands_deployed or what_drifts"),
-         ("tests/component/test_container_toolkit.py", "test_installed_and_removed_without_a_trace")]
+         ("tests/component/test_container_toolkit.py", "test_installed_and_removed_without_a_trace"),
+         ("tests/component/test_metrics_exporter.py", "pods_that_hold_gpus or test_mig")]
 DIRECT = ["nvidia-validator", "await-status driver-ready"]
 TEST_S = 400
 FUNCTION = re.compile(r"^c?fn=\((\d+)\)(?: (\S+))?", re.MULTILINE)

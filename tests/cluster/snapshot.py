@@ -3,7 +3,7 @@
 FOLDERS = ["/etc", "/run", "/usr/local", "/opt", "/var/run/cdi", "/var/lib/nvidia-gpu-operator"]
 # What a kubelet, a runtime or the bed itself changes all the time.
 NOISE = ("/run/containerd", "/run/netns", "/run/kubelet", "/run/xtables.lock", "/etc/cni/net.d/.", "/run/lock",
-         "/run/systemd", "/run/udev", "/run/bed", "/etc/mtab", "/etc/resolv.conf")
+         "/run/systemd", "/run/udev", "/run/bed", "/run/fakegpu.pid", "/etc/mtab", "/etc/resolv.conf")
 LISTING = r"""
 for d in "$@"; do [ -e "$d" ] && find "$d" -xdev \( -type f -o -type l -o -type d -o -type s \) -printf '%y %m %p %l\n'; done
 for d in "$@"; do [ -e "$d" ] && find "$d" -xdev -type f -size -2000k -exec sha256sum {} +; done

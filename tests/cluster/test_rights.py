@@ -157,7 +157,7 @@ OTHERS = (
     Operand("nvidia-dcgm-exporter", "8 GPUs, driver", rights=(
         Right("the status files", without_mount(VALIDATIONS), "waiting for driver-ready"),
         Right("the host's files", without_mount("/host"), "no GPUs: open libnvidia-ml"),
-        Right("the kubelet's socket", without_mount("/var/lib/kubelet/pod-resources"), "no pods in metrics: "),
+        Right("the kubelet's socket", without_mount("/var/lib/kubelet/pod-resources"), "no news of pods for metrics: "),
     )),
     Operand("nvidia-node-status-exporter", "node_driver_ready{.*} 1$", port=8000, rights=(
         Right("the status files", without_mount(VALIDATIONS), "node_driver_ready{.*} 0$"),

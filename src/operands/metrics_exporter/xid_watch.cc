@@ -9,7 +9,6 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "operands/metrics_exporter/label_sets.h"
-#include "operands/metrics_exporter/series.h"
 
 namespace gantry::metrics_exporter {
 namespace {
