@@ -111,11 +111,11 @@ ExporterReads WhatExporterReads(const policy::ClusterPolicy& policy) {
 
 void AddExporterClusterRole(Objects& objects, const Context& context, const ExporterReads& reads) {
   Json rules = Json::array();
-  if (reads.pods) {
-    rules.push_back(Rule("", "pods", {"list", "watch"}));
+  if (reads.pods || reads.claims) {
+    rules.push_back(Rule("", "pods", {"get", "list", "watch"}));
   }
   if (reads.claims) {
-    rules.push_back(Rule("resource.k8s.io", "resourceslices", {"list", "watch"}));
+    rules.push_back(Rule("resource.k8s.io", "resourceslices", {"get", "list", "watch"}));
   }
   if (!rules.empty()) {
     AddClusterRole(objects, context, kReadPods, std::move(rules), kExporter);
