@@ -69,7 +69,9 @@ class Measured:
                 bed.copy(node, RELEASE / "node_probe", "/usr/local/bin/node_probe")
             bed.install(*self.values)
             for node in bed.nodes():
-                count = self.parts * len(bed.gpus(node))
+                # Under the strategy `mixed` a GPU in MIG mode is not offered itself.
+                offered = [gpu for gpu in bed.gpus(node) if self.parts > 1 or not gpu["mig"]]
+                count = self.parts * len(offered)
                 wait_for(f"GPUs of {node}", lambda n=node, c=count: bed.allocatable(n, self.resource) == c, 90)
             wait_for("the policy to be ready", bed.policy_ready, 60)
             return bed
@@ -126,7 +128,7 @@ def wakeups(before, after, seconds, names, suffix=""):
 def footprint(arguments):
     """memory, sizes, start times, connections, idle wake-ups and idle requests on 2 nodes; memory and wake-ups on a
     node with 56 MIG devices and 110 pods"""
-    with Measured(arguments, 2) as bed:
+    with Measured(arguments, 2, values=("--set", "mig.strategy=mixed")) as bed:
         before = agents(bed)
         memory(before, COMMANDS)
         figure("node_connections", connections(before), "connections")
