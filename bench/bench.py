@@ -182,7 +182,7 @@ def plugin_register(bed):
     bed.copy(node, RELEASE / "gantry", "/usr/local/bin/gantry")
     printed = bed.exec(node, "/usr/local/bin/node_probe", "register", "20", "/usr/local/bin/gantry",
                        "nvidia-device-plugin", "--driver-root-ctr-path=/", "--device-list-strategy=envvar",
-                       "--kubelet-socket={}")
+                       "--mig-strategy=mixed", "--kubelet-socket={}")
     return statistics.median(float(v) for v in printed.split())
 
 
