@@ -26,6 +26,17 @@ const nvml::MigGpu* Find(const std::vector<nvml::MigGpu>& gpus, const std::strin
 
 }  // namespace
 
+std::vector<Target> TargetsOf(std::span<const nvml::MigGpu> gpus,
+                              std::span<const std::optional<gpu::MigLayout>> layouts) {
+  std::vector<Target> targets;
+  for (size_t i = 0; i < gpus.size(); ++i) {
+    if (const std::optional<gpu::MigLayout>& layout = layouts[i]; layout.has_value()) {
+      targets.push_back({.index = gpus[i].index, .uuid = gpus[i].uuid, .layout = *layout});
+    }
+  }
+  return targets;
+}
+
 std::vector<Target> ModesOf(const std::vector<Target>& targets,
                             const std::vector<nvml::MigGpu>& gpus) {
   std::vector<Target> modes;
@@ -51,6 +62,10 @@ Result<std::vector<gpu::MigPlan>> PlanAll(const std::vector<Target>& targets,
     TRY_ASSIGN(plans.emplace_back(), gpu::PlanMig(*gpu, target.layout, target.held));
   }
   return plans;
+}
+
+bool AllAsWanted(std::span<const gpu::MigPlan> plans) {
+  return std::ranges::all_of(plans, [](const gpu::MigPlan& plan) { return plan.steps.empty(); });
 }
 
 std::string PlanText(const std::vector<Target>& targets, const std::vector<gpu::MigPlan>& plans) {
@@ -84,7 +99,7 @@ Status Change::Begin() {
 Status Change::To(const std::vector<Target>& targets) {
   TRY_ASSIGN(const auto gpus, control_.Read());
   TRY_ASSIGN(const auto plans, PlanAll(targets, gpus));
-  if (std::ranges::all_of(plans, [](const gpu::MigPlan& plan) { return plan.steps.empty(); })) {
+  if (AllAsWanted(plans)) {
     return {};
   }
   TRY(Begin());
@@ -167,7 +182,7 @@ Status Change::TakeBack() {
   if (!before.has_value()) {
     return {};
   }
-  TRY_ASSIGN(const auto layouts, ParseCheckpoint(before->dump()));
+  TRY_ASSIGN(const auto layouts, LayoutsIn(*before));
   TRY_ASSIGN(const auto gpus, control_.Read());
   Status outcome;
   for (const auto& [uuid, layout] : layouts) {

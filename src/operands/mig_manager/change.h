@@ -3,7 +3,9 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,6 +24,10 @@ struct Target {
   std::set<unsigned> held = {};  // GPU instances that are in use, and stay if the layout allows
 };
 
+// The GPUs with a wanted layout; `layouts` is in the order of the GPUs.
+std::vector<Target> TargetsOf(std::span<const nvml::MigGpu> gpus,
+                              std::span<const std::optional<gpu::MigLayout>> layouts);
+
 // The same targets with their MIG modes only: instances of a GPU that has its mode stay.
 std::vector<Target> ModesOf(const std::vector<Target>& targets,
                             const std::vector<nvml::MigGpu>& gpus);
@@ -30,6 +36,9 @@ std::vector<Target> ModesOf(const std::vector<Target>& targets,
 // changed then.
 Result<std::vector<gpu::MigPlan>> PlanAll(const std::vector<Target>& targets,
                                           const std::vector<nvml::MigGpu>& gpus);
+
+// Whether no plan has a step.
+bool AllAsWanted(std::span<const gpu::MigPlan> plans);
 
 // For people: what each GPU keeps, and each step.
 std::string PlanText(const std::vector<Target>& targets, const std::vector<gpu::MigPlan>& plans);

@@ -120,13 +120,12 @@ Json CheckpointOf(std::span<const nvml::MigGpu> gpus) {
   return {{"Version", "v1"}, {"MigState", {{"Devices", std::move(devices)}}}};
 }
 
-Result<std::map<std::string, gpu::MigLayout>> ParseCheckpoint(std::string_view text) {
-  TRY_ASSIGN(const Json document, ParseJson(text));
-  const Json* version = Find(document, "Version");
+Result<std::map<std::string, gpu::MigLayout>> LayoutsIn(const Json& checkpoint) {
+  const Json* version = Find(checkpoint, "Version");
   if (version == nullptr || *version != "v1") {
     return Wrong("Version", "must be v1");
   }
-  const Json* state = Find(document, "MigState");
+  const Json* state = Find(checkpoint, "MigState");
   if (state == nullptr || !state->is_object()) {
     return Wrong("MigState", "not a map");
   }
@@ -137,6 +136,11 @@ Result<std::map<std::string, gpu::MigLayout>> ParseCheckpoint(std::string_view t
     layouts.insert(std::move(device));
   }
   return layouts;
+}
+
+Result<std::map<std::string, gpu::MigLayout>> ParseCheckpoint(std::string_view text) {
+  TRY_ASSIGN(const Json checkpoint, ParseJson(text));
+  return LayoutsIn(checkpoint);
 }
 
 }  // namespace gantry::mig_manager

@@ -18,6 +18,7 @@ namespace gantry::mig_manager {
 Json CheckpointOf(std::span<const nvml::MigGpu> gpus);
 
 // UUID of the GPU -> its layout. kInvalid names the key.
+Result<std::map<std::string, gpu::MigLayout>> LayoutsIn(const Json& checkpoint);
 Result<std::map<std::string, gpu::MigLayout>> ParseCheckpoint(std::string_view text);
 
 }  // namespace gantry::mig_manager

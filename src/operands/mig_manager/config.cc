@@ -12,26 +12,20 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "gpu/mig_profile.h"
+#include "operands/mig_manager/strict_keys.h"
 #include "policy/yaml.h"
 
 namespace gantry::mig_manager {
 namespace {
-
-std::unexpected<Error> Refused(const std::string& path, std::string_view reason) {
-  return Fail(ErrorKind::kInvalid, format("{}: {}", path, reason));
-}
 
 Status CheckKeys(const Json& map, const std::string& path,
                  std::initializer_list<std::string_view> known) {
   if (!map.is_object()) {
     return Refused(path.empty() ? "configuration" : path, "not a map");
   }
-  for (const auto& [key, value] : map.items()) {
-    if (std::ranges::find(known, key) == known.end()) {
-      std::vector<std::string> names(known.begin(), known.end());
-      return Refused(path.empty() ? key : format("{}.{}", path, key),
-                     "unknown key; known are " + Join(names, ", "));
-    }
+  if (const auto unknown = UnknownKey(map, path, known)) {
+    const std::vector<std::string> names(known.begin(), known.end());
+    return Refused(*unknown, "unknown key; known are " + Join(names, ", "));
   }
   return {};
 }

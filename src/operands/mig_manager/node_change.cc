@@ -91,27 +91,6 @@ Status AddProcesses(const nvml::MigControl& control, const std::vector<nvml::Mig
   return {};
 }
 
-Result<std::vector<Target>> TargetsFor(const NodeQuestion& question,
-                                       const std::vector<nvml::MigGpu>& gpus,
-                                       std::span<const User> users) {
-  TRY_ASSIGN(const Config config, ConfigFor(question, gpus));
-  TRY_ASSIGN(const auto layouts, LayoutsFor(config, question.layout, gpus));
-  std::vector<Target> targets;
-  for (size_t i = 0; i < gpus.size(); ++i) {
-    if (const std::optional<gpu::MigLayout>& layout = layouts[i]; layout.has_value()) {
-      targets.push_back({.index = gpus[i].index,
-                         .uuid = gpus[i].uuid,
-                         .layout = *layout,
-                         .held = HeldInstances(users, gpus[i].uuid)});
-    }
-  }
-  return targets;
-}
-
-bool AllAsWanted(std::span<const gpu::MigPlan> plans) {
-  return std::ranges::all_of(plans, [](const gpu::MigPlan& plan) { return plan.steps.empty(); });
-}
-
 Change::Options ResetBelow(const std::string& driver_root) {
   return {.reset = [driver_root](const nvml::MigGpu& gpu) { return ResetGpu(driver_root, gpu); }};
 }
@@ -125,7 +104,9 @@ Result<std::unique_ptr<nvml::Library>> OpenLibrary(const NodeQuestion& question)
 Result<NodeAnswer> Judge(const NodeQuestion& question, const nvml::Library& library,
                          const nvml::MigControl& control, std::vector<Target>& targets) {
   TRY_ASSIGN(const auto gpus, control.Read());
-  TRY_ASSIGN(targets, TargetsFor(question, gpus, {}));
+  TRY_ASSIGN(const Config config, ConfigFor(question, gpus));
+  TRY_ASSIGN(const auto layouts, LayoutsFor(config, question.layout, gpus));
+  targets = TargetsOf(gpus, layouts);
   TRY_ASSIGN(auto plans, PlanAll(targets, gpus));
   if (AllAsWanted(plans)) {
     return NodeAnswer{};
@@ -133,7 +114,9 @@ Result<NodeAnswer> Judge(const NodeQuestion& question, const nvml::Library& libr
   std::vector<User> users;
   TRY(AddPods(question, library, users));
   TRY(AddProcesses(control, gpus, users));
-  TRY_ASSIGN(targets, TargetsFor(question, gpus, users));
+  for (Target& target : targets) {
+    target.held = HeldInstances(users, target.uuid);
+  }
   TRY_ASSIGN(plans, PlanAll(targets, gpus));
   NodeAnswer answer{.state = NodeAnswer::State::kDiffers,
                     .blockers = Blockers(users, targets, plans)};
@@ -180,13 +163,13 @@ Result<NodeAnswer> LookAtNode(const NodeQuestion& question, bool act) {
 }
 
 Status TakeBackOnNode(const NodeQuestion& question) {
-  TRY_ASSIGN(const auto before, Journal(question.journal).Before());
+  const Journal journal(question.journal);
+  TRY_ASSIGN(const auto before, journal.Before());
   if (!before.has_value()) {
     return {};
   }
   TRY_ASSIGN(const auto library, OpenLibrary(question));
   const nvml::MigControl control(*library);
-  const Journal journal(question.journal);
   Change change(control, journal, ResetBelow(question.driver_root));
   const Status ended =
       change.End(Fail(ErrorKind::kInvalid, "no layout is wanted for a change that was cut off"));

@@ -2,31 +2,25 @@
 // Which programs does a hooks file name, and what do they get?
 #include "operands/mig_manager/parted/hooks.h"
 
-#include <algorithm>
 #include <initializer_list>
 
 #include "base/json.h"
 #include "base/text.h"
+#include "operands/mig_manager/strict_keys.h"
 #include "policy/yaml.h"
 
 namespace gantry::mig_parted {
 namespace {
 
-std::unexpected<Error> Refused(const std::string& path, std::string_view reason) {
-  return Fail(ErrorKind::kInvalid, format("{}: {}", path, reason));
-}
+using mig_manager::Refused;
 
 Status CheckMap(const Json& map, const std::string& path,
                 std::initializer_list<std::string_view> known) {
   if (!map.is_object()) {
     return Refused(path.empty() ? "hooks file" : path, "not a map");
   }
-  for (const auto& [key, value] : map.items()) {
-    if (std::ranges::find(known, key) == known.end()) {
-      return Refused(path.empty() ? key : format("{}.{}", path, key), "unknown key");
-    }
-  }
-  return {};
+  const auto unknown = mig_manager::UnknownKey(map, path, known);
+  return unknown ? Refused(*unknown, "unknown key") : Status();
 }
 
 Result<std::string> TextOf(const Json& value, const std::string& path) {

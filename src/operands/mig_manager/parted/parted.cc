@@ -114,7 +114,7 @@ Status Parted::ChangeBetweenHooks(const std::vector<Target>& targets,
   const std::vector<Target> modes = mig_manager::ModesOf(targets, gpus);
   TRY(RunHooks(kApplyStart));
   TRY_ASSIGN(const auto mode_plans, mig_manager::PlanAll(modes, gpus));
-  if (std::ranges::any_of(mode_plans, [](const auto& plan) { return !plan.steps.empty(); })) {
+  if (!mig_manager::AllAsWanted(mode_plans)) {
     TRY(RunHooks(kPreApplyMode));
     TRY(change.To(modes));
   }
@@ -123,7 +123,7 @@ Status Parted::ChangeBetweenHooks(const std::vector<Target>& targets,
   }
   TRY_ASSIGN(const auto now, control_.Read());
   TRY_ASSIGN(const auto plans, mig_manager::PlanAll(targets, now));
-  if (std::ranges::any_of(plans, [](const auto& plan) { return !plan.steps.empty(); })) {
+  if (!mig_manager::AllAsWanted(plans)) {
     TRY(RunHooks(kPreApplyConfig));
     TRY(change.To(targets));
   }
@@ -176,12 +176,7 @@ Status Parted::CheckModes(const Layouts& layouts) const {
 Status Parted::Apply() {
   TRY_ASSIGN(const auto gpus, control_.Read());
   TRY_ASSIGN(const Layouts layouts, ReadLayouts(gpus));
-  std::vector<Target> targets;
-  for (size_t i = 0; i < gpus.size(); ++i) {
-    if (const std::optional<gpu::MigLayout>& wanted = layouts[i]; wanted.has_value()) {
-      targets.push_back({.index = gpus[i].index, .uuid = gpus[i].uuid, .layout = *wanted});
-    }
-  }
+  const std::vector<Target> targets = mig_manager::TargetsOf(gpus, layouts);
   if (flags_.dry_run) {
     const std::vector<Target> shown =
         flags_.mode_only ? mig_manager::ModesOf(targets, gpus) : targets;
