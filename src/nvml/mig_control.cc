@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "nvml/errors.h"
 #include "nvml/mig_profile.h"
+#include "nvml/processes.h"
 
 namespace gantry::nvml {
 namespace {
@@ -257,31 +258,24 @@ Result<std::vector<GpuProcess>> MigControl::Processes(unsigned index) const {
   constexpr unsigned kEntireGpu = 0xffffffff;
   const std::string who = format("GPU {}", index);
   nvmlDevice_t gpu = nullptr;
-  nvmlReturn_t code = Call(symbols_.nvmlDeviceGetHandleByIndex_v2, index, &gpu);
+  const nvmlReturn_t code = Call(symbols_.nvmlDeviceGetHandleByIndex_v2, index, &gpu);
   if (code != NVML_SUCCESS) {
     return FailNvml("nvmlDeviceGetHandleByIndex", who, code);
   }
-  std::vector<nvmlProcessInfo_t> found(64);
-  auto count = static_cast<unsigned>(found.size());
-  code = Call(symbols_.nvmlDeviceGetComputeRunningProcesses_v3, gpu, &count, found.data());
-  while (code == NVML_ERROR_INSUFFICIENT_SIZE && found.size() < 65536) {
-    found.resize(found.size() * 2);
-    count = static_cast<unsigned>(found.size());
-    code = Call(symbols_.nvmlDeviceGetComputeRunningProcesses_v3, gpu, &count, found.data());
-  }
-  if (KindOf(code) == ErrorKind::kUnsupported) {
+  const auto found = ComputeProcesses(symbols_, gpu, who);
+  if (!found.has_value() && found.error().kind == ErrorKind::kUnsupported) {
     return std::vector<GpuProcess>();
   }
-  if (code != NVML_SUCCESS) {
-    return FailNvml("nvmlDeviceGetComputeRunningProcesses", who, code);
+  if (!found.has_value()) {
+    return std::unexpected(found.error());
   }
   std::vector<GpuProcess> processes;
-  processes.reserve(count);
-  for (unsigned i = 0; i < count; ++i) {
-    processes.push_back({.pid = found[i].pid,
-                         .gpu_instance = found[i].gpuInstanceId == kEntireGpu
+  processes.reserve(found->size());
+  for (const nvmlProcessInfo_t& one : *found) {
+    processes.push_back({.pid = one.pid,
+                         .gpu_instance = one.gpuInstanceId == kEntireGpu
                                              ? std::nullopt
-                                             : std::optional(found[i].gpuInstanceId)});
+                                             : std::optional(one.gpuInstanceId)});
   }
   return processes;
 }

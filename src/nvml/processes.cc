@@ -31,14 +31,16 @@ nvmlReturn_t Fill(const Ask& ask, std::vector<Item>& items) {
 }
 
 // `newest`, or where the driver has none `older`, which has the same structures.
-nvmlReturn_t AddList(List newest, List older, nvmlDevice_t device,
-                     std::map<unsigned, ProcessUse>& uses) {
-  std::vector<nvmlProcessInfo_t> infos;
-  const nvmlReturn_t code = Fill(
+nvmlReturn_t ReadList(List newest, List older, nvmlDevice_t device,
+                      std::vector<nvmlProcessInfo_t>& infos) {
+  return Fill(
       [&](unsigned* count, nvmlProcessInfo_t* into) {
         return Call(newest != nullptr ? newest : older, device, count, into);
       },
       infos);
+}
+
+void AddList(const std::vector<nvmlProcessInfo_t>& infos, std::map<unsigned, ProcessUse>& uses) {
   for (const nvmlProcessInfo_t& info : infos) {
     // Of a process that computes and draws, both lists have all of its memory.
     uint64_t& memory = uses[info.pid].memory;
@@ -46,7 +48,6 @@ nvmlReturn_t AddList(List newest, List older, nvmlDevice_t device,
       memory = std::max<uint64_t>(memory, info.usedGpuMemory);
     }
   }
-  return code;
 }
 
 // The driver gives no sample of a process that did nothing, and may give several of one that did.
@@ -76,19 +77,28 @@ void AddTimes(const Symbols& nvml, nvmlDevice_t device, uint64_t since, ProcessU
 
 }  // namespace
 
+Result<std::vector<nvmlProcessInfo_t>> ComputeProcesses(const Symbols& nvml, nvmlDevice_t device,
+                                                        std::string_view object) {
+  std::vector<nvmlProcessInfo_t> infos;
+  const nvmlReturn_t code = ReadList(nvml.nvmlDeviceGetComputeRunningProcesses_v3,
+                                     nvml.nvmlDeviceGetComputeRunningProcesses_v2, device, infos);
+  if (code != NVML_SUCCESS) {
+    return FailNvml("nvmlDeviceGetComputeRunningProcesses", object, code);
+  }
+  return infos;
+}
+
 Result<ProcessUses> ProcessesOf(const Symbols& nvml, nvmlDevice_t device, uint64_t since) {
   ProcessUses uses;
-  const nvmlReturn_t code =
-      AddList(nvml.nvmlDeviceGetComputeRunningProcesses_v3,
-              nvml.nvmlDeviceGetComputeRunningProcesses_v2, device, uses.by_pid);
-  if (code != NVML_SUCCESS) {
-    return FailNvml("nvmlDeviceGetComputeRunningProcesses", "", code);
-  }
-  // Not every GPU draws or runs MPS.
-  AddList(nvml.nvmlDeviceGetGraphicsRunningProcesses_v3,
-          nvml.nvmlDeviceGetGraphicsRunningProcesses_v2, device, uses.by_pid);
-  AddList(nvml.nvmlDeviceGetMPSComputeRunningProcesses_v3,
-          nvml.nvmlDeviceGetMPSComputeRunningProcesses_v2, device, uses.by_pid);
+  TRY_ASSIGN(std::vector<nvmlProcessInfo_t> infos, ComputeProcesses(nvml, device, ""));
+  AddList(infos, uses.by_pid);
+  // Not every GPU draws or runs MPS: a list that fails is empty.
+  ReadList(nvml.nvmlDeviceGetGraphicsRunningProcesses_v3,
+           nvml.nvmlDeviceGetGraphicsRunningProcesses_v2, device, infos);
+  AddList(infos, uses.by_pid);
+  ReadList(nvml.nvmlDeviceGetMPSComputeRunningProcesses_v3,
+           nvml.nvmlDeviceGetMPSComputeRunningProcesses_v2, device, infos);
+  AddList(infos, uses.by_pid);
   AddTimes(nvml, device, since, uses);
   return uses;
 }

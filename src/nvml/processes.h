@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/error.h"
 #include "nvml/nvml.h"
@@ -24,6 +26,11 @@ struct ProcessUses {
   bool timed = false;  // `sm` is known; it is not in MIG mode
   uint64_t asked = 0;  // for the next question
 };
+
+// Those that compute on a GPU or MIG device, with their GPU instances. `object` names it in errors.
+// kUnsupported: this driver has no such list.
+Result<std::vector<nvmlProcessInfo_t>> ComputeProcesses(const Symbols& nvml, nvmlDevice_t device,
+                                                        std::string_view object);
 
 // Of a GPU or MIG device: processes that compute, draw or are clients of MPS. `since` is `asked` of
 // the answer before, 0 at first. kUnsupported: this driver has no such list.
