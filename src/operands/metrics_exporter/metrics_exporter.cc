@@ -315,6 +315,7 @@ void Exporter::On(gpu::Probed& probed) {
 
 void Exporter::Take(PodsSeen& seen) {
   pods_ = std::move(seen);
+  sampler_->SetRunning(pods_.node.running);
   MapPods();
 }
 

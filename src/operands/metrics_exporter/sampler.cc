@@ -10,7 +10,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "host/pods_of_node.h"
 #include "operands/metrics_exporter/label_sets.h"
 
 namespace gantry::metrics_exporter {
@@ -246,12 +245,10 @@ Status Sampler::Sample(const std::shared_ptr<nvml::Library>& library, const std:
     kept = std::make_shared<History>();
   }
   const auto history = kept;
+  const NodeProcesses node = node_;
   lock.unlock();
 
   const gpu::Gpu& gpu = now.measured.gpu;
-  const NodeProcesses node{
-      .root = processes_root_,
-      .running = processes_root_.empty() ? std::nullopt : host::RunningPods(processes_root_)};
   if (selected->own_series) {
     TRY_ASSIGN(now.facts, ReadFacts(*library, gpu, set.gpus, WantedBy(*counters)));
     TRY(Measure(library,
@@ -288,6 +285,11 @@ Status Sampler::Sample(const std::shared_ptr<nvml::Library>& library, const std:
     (counters == counters_ ? values_ : next_values_)[uuid] = std::move(now);
   }
   return {};
+}
+
+void Sampler::SetRunning(std::optional<std::set<std::string>> pods) {
+  const std::lock_guard lock(mutex_);
+  node_.running = std::move(pods);
 }
 
 bool Sampler::SetGpus(gpu::GpuSet set) {

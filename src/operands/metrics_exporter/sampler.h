@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,13 +28,15 @@ class Sampler {
   explicit Sampler(std::shared_ptr<const Counters> counters, DeviceSelector devices = {},
                    std::string processes_root = "")
       : devices_(std::move(devices)),
-        processes_root_(std::move(processes_root)),
-        counters_(std::move(counters)) {}
+        counters_(std::move(counters)),
+        node_{.root = std::move(processes_root), .running = std::nullopt} {}
 
   // Asks one GPU and its GPU instances for what the counters want; one call at a time for a GPU. An
   // error: it is lost. What it said before stays until Drop.
   Status Sample(const std::shared_ptr<nvml::Library>& library, const std::string& uuid);
 
+  // The uids of the node's running pods (host::RunningPods); nullopt: unknown.
+  void SetRunning(std::optional<std::set<std::string>> pods);
   // The GPUs that there are; values of others are forgotten, but for lost ones that the set names.
   // True: the selected ones are others.
   bool SetGpus(gpu::GpuSet set);
@@ -78,11 +81,11 @@ class Sampler {
   struct Target;
 
   const DeviceSelector devices_;
-  const std::string processes_root_;
   mutable std::mutex mutex_;
   std::shared_ptr<const Counters> counters_;
   std::shared_ptr<const Counters> next_;
   gpu::GpuSet set_;
+  NodeProcesses node_;
   Values values_;
   Values next_values_;
   std::map<std::string, std::shared_ptr<History>> history_;
