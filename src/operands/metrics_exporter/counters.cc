@@ -4,8 +4,10 @@
 #include "operands/metrics_exporter/counters.h"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <map>
 #include <utility>
 
@@ -33,6 +35,32 @@ std::string_view Trimmed(std::string_view text) {
   return first == std::string_view::npos
              ? ""
              : text.substr(first, text.find_last_not_of(kBlank) - first + 1);
+}
+
+// Where the first bytes lie that are no UTF-8 (RFC 3629); the text's size: all of it is UTF-8.
+size_t FirstNotUtf8(std::string_view text) {
+  constexpr uint32_t kSmallest[] = {0, 0, 0x80, 0x800, 0x10000};
+  for (size_t at = 0; at < text.size();) {
+    const auto first = static_cast<unsigned char>(text[at]);
+    const auto ones = static_cast<size_t>(std::countl_one(first));
+    const size_t length = ones == 0 ? 1 : ones;
+    if (ones == 1 || ones > 4 || text.size() - at < length) {
+      return at;
+    }
+    uint32_t code = ones == 0 ? first : first & (0x7FU >> ones);
+    for (const char next : text.substr(at + 1, length - 1)) {
+      if ((static_cast<unsigned char>(next) & 0xC0U) != 0x80U) {
+        return at;
+      }
+      code = code << 6U | (static_cast<unsigned char>(next) & 0x3FU);
+    }
+    const bool is_surrogate = code >= 0xD800 && code < 0xE000;
+    if (is_surrogate || code > 0x10FFFF || (ones > 0 && code < kSmallest[length])) {
+      return at;
+    }
+    at += length;
+  }
+  return text.size();
 }
 
 // The rows of the text one after another.
@@ -267,6 +295,11 @@ std::string_view TypeName(Type type) {
 Result<Counters> ParseCounters(std::string_view text) {
   if (text.size() > kLongest) {
     return Fail(ErrorKind::kInvalid, "read counters: longer than 1 MiB");
+  }
+  // Prometheus refuses a whole page for one such byte.
+  if (const size_t bad = FirstNotUtf8(text); bad < text.size()) {
+    const auto lines = std::ranges::count(text.substr(0, bad), '\n');
+    return FailAt(static_cast<size_t>(lines) + 1, "not UTF-8");
   }
   Counters counters;
   std::map<std::string, size_t> seen;
