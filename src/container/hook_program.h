@@ -9,7 +9,7 @@ namespace gantry::container {
 enum class HookMaker {
   kGantry,  // one that has every flag that cdi_hooks.cc writes
   kOther,   // NVIDIA's, a script, or Gantry's of another version
-  kAbsent,  // there is no program
+  kAbsent,  // the program does not exist
 };
 
 // Reads the program at `path`, as the host spells it, under the host's root as mounted here. Runs

@@ -84,7 +84,7 @@ Result<std::unique_ptr<Archive>> Archive::Create(const std::string& path, std::s
   }
   if (!stream->file.valid()) {
     const int error = errno;
-    stream->path.clear();  // there is no file to remove
+    stream->path.clear();  // nothing to remove
     return FailErrno("create " + path, error);
   }
   return std::unique_ptr<Archive>(new Archive(std::move(stream)));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which containers of a pod do not run as they should, and what does the kubelet report on them?
-// Pure: JSON in, structs out. A container that was killed once and runs again is no finding, unless
-// it was OOM-killed: that will happen again.
+// Pure: JSON in, structs out. A container that was killed once and runs again is not a finding,
+// unless it was OOM-killed: that will happen again.
 #include "doctor/container_facts.h"
 
 #include <algorithm>

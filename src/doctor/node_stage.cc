@@ -80,7 +80,8 @@ bool IsToBeValidated(const ClusterFacts& cluster, const NodeFacts& node) {
   return !theirs && LabelIs(node, names::kDeployValidator, "true");
 }
 
-// The validator's verdict; without a wanted device plugin, a lack of allocatable GPUs is no fault.
+// The validator's verdict; without a wanted device plugin, a lack of allocatable GPUs is not a
+// fault.
 std::string VerdictOf(const NodeFacts& node, bool plugin_wanted) {
   const std::string validation = ValueOf(node, names::kGpuValidation);
   return validation == reasons::kNoGpuAllocatable.code && !plugin_wanted ? names::kValidationReady
