@@ -6,9 +6,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "base/paths.h"
+#include "base/text.h"
 
 namespace gantry::gpu {
 
@@ -79,6 +81,27 @@ Result<std::set<std::string>> MirrorDeviceNodes(const std::string& from, const s
   std::set<std::string> made;
   TRY(Mirror(from, to, made));
   return made;
+}
+
+std::map<std::string, NodeIdentity> GpuNodes(const std::string& dev) {
+  constexpr std::string_view kPrefix = "nvidia";
+  std::map<std::string, NodeIdentity> nodes;
+  for (const std::string& name : ListDirectory(dev).value_or(std::vector<std::string>{})) {
+    const bool is_gpu = name.starts_with(kPrefix) && ParseInt(name.substr(kPrefix.size()));
+    struct stat info{};
+    if (is_gpu && stat(JoinPath(dev, name).c_str(), &info) == 0 && S_ISCHR(info.st_mode)) {
+      nodes[name] = {.numbers = info.st_rdev, .inode = info.st_ino};
+    }
+  }
+  return nodes;
+}
+
+bool HasNewNode(const std::map<std::string, NodeIdentity>& now,
+                const std::map<std::string, NodeIdentity>& before) {
+  return std::ranges::any_of(now, [&before](const auto& node) {
+    const auto known = before.find(node.first);
+    return known == before.end() || known->second != node.second;
+  });
 }
 
 }  // namespace gantry::gpu

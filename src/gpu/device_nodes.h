@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/types.h>
+
+#include <map>
 #include <set>
 #include <string>
 
@@ -26,5 +29,19 @@ std::string CapabilityNodes(const std::string& dev_root);
 // mounted here) that `to` lacks or has with other numbers, including those of MIG devices and IMEX
 // channels. Returns the paths made.
 Result<std::set<std::string>> MirrorDeviceNodes(const std::string& from, const std::string& to);
+
+// What tells one device node from another one of the same name.
+struct NodeIdentity {
+  dev_t numbers;  // major and minor
+  ino_t inode;
+  bool operator==(const NodeIdentity&) const = default;
+};
+// The nodes of whole GPUs ("nvidia0") in a /dev. Empty if it can't be read.
+std::map<std::string, NodeIdentity> GpuNodes(const std::string& dev);
+
+// Whether `now` has a node that `before` lacks or has otherwise. NVML reads the nodes when its
+// session begins: a session from before doesn't have the GPU of such a node.
+bool HasNewNode(const std::map<std::string, NodeIdentity>& now,
+                const std::map<std::string, NodeIdentity>& before);
 
 }  // namespace gantry::gpu

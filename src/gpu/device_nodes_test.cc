@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gpu/device_nodes.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -55,6 +56,28 @@ TEST(DeviceNodes, ThoseOfAnEarlierDriverAreMadeAnew) {
   ASSERT_TRUE(make(host + "/nvidia1", 3));
   EXPECT_TRUE(MirrorDeviceNodes(host, here));
   EXPECT_TRUE(std::filesystem::is_regular_file(here + "/nvidia1"));
+}
+
+TEST(DeviceNodes, ANodeThatIsMadeLaterOrAnewIsNew) {
+  const TempFolder temporary;
+  const std::string dev = temporary.path();
+  const auto make = [&dev](const std::string& name, unsigned minor) {
+    return mknod((dev + "/" + name).c_str(), S_IFCHR | 0666U, makedev(1, minor)) == 0;
+  };
+  ASSERT_TRUE(make("nvidia0", 3) && make("nvidia10", 5) && make("nvidiactl", 3));
+  std::ofstream(dev + "/nvidia2") << "";
+  const auto before = GpuNodes(dev);
+  EXPECT_THAT(before, testing::ElementsAre(testing::Key("nvidia0"), testing::Key("nvidia10")));
+  EXPECT_FALSE(HasNewNode(before, before));
+  std::filesystem::remove(dev + "/nvidia10");
+  EXPECT_FALSE(HasNewNode(GpuNodes(dev), before));
+  ASSERT_TRUE(make("nvidia1", 3));
+  EXPECT_TRUE(HasNewNode(GpuNodes(dev), before));
+  std::filesystem::remove(dev + "/nvidia1");
+  std::filesystem::remove(dev + "/nvidia0");
+  ASSERT_TRUE(make("nvidia0", 8));
+  EXPECT_TRUE(HasNewNode(GpuNodes(dev), before));
+  EXPECT_TRUE(GpuNodes(dev + "/none").empty());
 }
 
 }  // namespace

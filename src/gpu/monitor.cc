@@ -9,12 +9,14 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <map>
 #include <mutex>
 #include <set>
 #include <thread>
 #include <utility>
 
 #include "base/paths.h"
+#include "gpu/device_nodes.h"
 #include "gpu/event_relay.h"
 #include "gpu/gpu_look.h"
 #include "gpu/open_nvml.h"
@@ -115,8 +117,12 @@ class Monitor::State : public std::enable_shared_from_this<State> {
   void DoLook(int id, std::unique_lock<std::mutex>& lock) {
     look_wanted_ = false;
     looking_ = true;
-    auto library = library_;
     running_ = {.uuid = "", .overdue_at = RealClock().Now() + kLookLimit};
+    const auto nodes = GpuNodes("/dev");
+    if (library_ != nullptr && HasNewNode(nodes, nodes_)) {
+      CloseSession(lock);
+    }
+    auto library = library_;
     lock.unlock();
     Result<GpuSet> set;
     if (library == nullptr) {
@@ -147,9 +153,22 @@ class Monitor::State : public std::enable_shared_from_this<State> {
       options_.tell(GpusMissing{std::move(set).error()});
       return;
     }
+    if (library_ == nullptr) {
+      nodes_ = nodes;
+    }
     library_ = library;
     Listen(*set);
     options_.tell(GpusFound{*std::move(set)});
+  }
+
+  // NVML has one session in a process: it ends when nobody uses it any more. While a call hangs, it
+  // stays, with the GPUs that it has.
+  void CloseSession(std::unique_lock<std::mutex>& lock) {
+    listener_++;
+    const auto unused = [this] { return closed_ || library_.use_count() == 1; };
+    if (changed_.wait_for(lock, kEventWait + kEventPause, unused) && !closed_) {
+      library_.reset();
+    }
   }
 
   void DoProbe(int id, std::unique_lock<std::mutex>& lock, const std::vector<std::string>& uuids) {
@@ -192,20 +211,22 @@ class Monitor::State : public std::enable_shared_from_this<State> {
 
   void ListenTo(int id, const std::vector<std::string>& uuids) {
     std::unique_lock lock(mutex_);
-    const auto library = library_;
+    auto library = library_;
     while (!closed_ && id == listener_) {
       lock.unlock();
       auto error = WaitForEvents(id, *library, uuids);
       lock.lock();
       relay_.End(id);
       if (!error || closed_ || id != listener_) {
-        return;
+        break;
       }
       // The next event set is made of the GPUs that can be registered then: a lost GPU must not
       // hold back the events of the rest.
       options_.tell(WaitFailed{*std::move(error)});
       changed_.wait_for(lock, kEventPause, [&] { return closed_ || id != listener_; });
     }
+    library.reset();
+    changed_.notify_all();
   }
 
   // Reports events until a wait fails (the result), or the listener is replaced or has no GPUs.
@@ -263,6 +284,7 @@ class Monitor::State : public std::enable_shared_from_this<State> {
   std::condition_variable changed_;
   bool closed_ = false;
   std::shared_ptr<nvml::Library> library_;
+  std::map<std::string, NodeIdentity> nodes_;  // when it was opened
   bool has_worker_ = false;
   int worker_ = 0;    // the number of the current worker
   int listener_ = 0;  // ditto, of the listener

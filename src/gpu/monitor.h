@@ -63,7 +63,8 @@ class Monitor {
   Monitor& operator=(const Monitor&) = delete;
 
   // Opens NVML if needed, enumerates all GPUs, and listens for their events. During an enumeration:
-  // once more after it.
+  // once more after it. A GPU whose device node in this /dev is newer than the open session is
+  // found too: the session is closed first, which takes until the wait for events ends (5 s).
   void Look();
   // Probes each GPU, except those with a pending probe.
   void Probe(std::vector<std::string> uuids);

@@ -245,8 +245,10 @@ void Plugin::LookAtGpus(const DriverRoots& driver) {
     return;
   }
   look_at_.reset();
+  const std::string dev = JoinPath(driver.dev_root_here, "dev");
+  gpu_nodes_ = gpu::GpuNodes(dev);
   if (driver.dev_root_here != "/") {
-    auto made = gpu::MirrorDeviceNodes(JoinPath(driver.dev_root_here, "dev"), "/dev");
+    auto made = gpu::MirrorDeviceNodes(dev, "/dev");
     if (!made) {
       log::Warning("{}", made.error().message);
     } else if (!made->empty()) {
@@ -255,11 +257,11 @@ void Plugin::LookAtGpus(const DriverRoots& driver) {
   }
   if (!monitor_ || monitored_ != driver) {
     monitored_ = driver;
-    // MIG devices are made and removed with these.
-    if (auto watched = watcher_.Add(gpu::CapabilityNodes(driver.dev_root_here),
-                                    host::Watcher::For::kExistence);
-        !watched) {
-      log::Warning("{}", watched.error().message);
+    // A GPU's node may come later than the driver; MIG devices are made and removed with theirs.
+    for (const auto& folder : {dev, gpu::CapabilityNodes(driver.dev_root_here)}) {
+      if (auto watched = watcher_.Add(folder, host::Watcher::For::kExistence); !watched) {
+        log::Warning("{}", watched.error().message);
+      }
     }
     monitor_ = std::make_unique<gpu::Monitor>(gpu::Monitor::Options{
         .driver_root = driver.root_here,

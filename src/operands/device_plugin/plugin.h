@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/mailbox.h"
 #include "container/hook_program.h"
+#include "gpu/device_nodes.h"
 #include "gpu/health.h"
 #include "gpu/monitor.h"
 #include "host/signals.h"
@@ -127,6 +128,7 @@ class Plugin {
   agent::OwnNode own_node_;
   ConfigLabel label_{flags_, own_node_};
   DriverRoots monitored_;
+  std::map<std::string, gpu::NodeIdentity> gpu_nodes_;  // at the last look
   std::unique_ptr<gpu::Monitor> monitor_;
   std::unique_ptr<kubelet::PluginHost> host_;
 };

@@ -44,6 +44,10 @@ void Plugin::OnPaths(const std::vector<std::string>& changed) {
     if (path == gpu::CapabilityNodes(monitored_.dev_root_here)) {
       look_at_ = RealClock().Now() + kSettle;
     }
+    const std::string dev = JoinPath(monitored_.dev_root_here, "dev");
+    if (path == dev && gpu::HasNewNode(gpu::GpuNodes(dev), gpu_nodes_)) {
+      look_at_ = RealClock().Now() + kSettle;
+    }
   }
 }
 

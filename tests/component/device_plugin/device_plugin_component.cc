@@ -343,6 +343,24 @@ TEST_F(DevicePlugin, AGpuThatIsLostGoesAloneAndComesBack) {
   EXPECT_TRUE(Has(8, 8, seconds(30))) << plugin->Log();
 }
 
+TEST_F(DevicePlugin, GpusWhoseDeviceNodesComeLateAreOffered) {
+  const fs::path dev = Variable("PLUGIN_ROOT") + "/dev";
+  const auto remove = [&dev](const char* name) {
+    struct stat info{};
+    EXPECT_EQ(stat((dev / name).c_str(), &info), 0);
+    fs::remove(dev / name);
+    return info;
+  };
+  const auto sixth = remove("nvidia6");
+  const auto seventh = remove("nvidia7");
+  const auto plugin = Start();
+  EXPECT_TRUE(Has(6, 6)) << plugin->Log();
+  EXPECT_EQ(mknod((dev / "nvidia6").c_str(), sixth.st_mode, sixth.st_rdev), 0);
+  EXPECT_TRUE(Has(7, 7)) << plugin->Log();
+  EXPECT_EQ(mknod((dev / "nvidia7").c_str(), seventh.st_mode, seventh.st_rdev), 0);
+  EXPECT_TRUE(Has(8, 8)) << plugin->Log();
+}
+
 TEST_F(DevicePlugin, AFatalXidTakesAGpuOutAtOnceAndAnApplicationsDoesNot) {
   const auto plugin = Start();
   ASSERT_TRUE(Has(8, 8)) << plugin->Log();
