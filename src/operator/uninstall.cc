@@ -14,6 +14,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -23,6 +24,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "kube/client.h"
+#include "kube/events.h"
 #include "operator/await_gone.h"
 #include "operator/desired/host_cleanup.h"
 #include "operator/earlier.h"
@@ -47,6 +49,7 @@ constexpr char kDeployment[] = "gpu-operator";
 // The operator's pods, and those of this program: an earlier one may be on a node that is away.
 constexpr char kChartPods[] = "app.kubernetes.io/component in (gpu-operator,gpu-operator-cleanup)";
 
+constexpr char kNodeNotRestored[] = "NodeNotRestored";
 constexpr seconds kGoes(15);  // a deleted object is gone by then, or something blocks it
 
 struct Options {
@@ -71,6 +74,7 @@ class Uninstall {
  public:
   Uninstall(kube::Client& client, Options options)
       : client_(client),
+        events_(client, names::kEventSource, "uninstall"),
         options_(std::move(options)),
         deadline_(RealClock().Now() + options_.timeout) {}
 
@@ -216,13 +220,13 @@ class Uninstall {
     if (!created.has_value()) {
       return std::unexpected(std::move(created).error());
     }
-    std::set<std::string> waiting;
+    std::map<std::string, Json> waiting;
     // The last seconds are for the cluster's objects.
     const seconds reserve(15);
     WaitUntil(std::chrono::ceil<seconds>(Left() - reserve),
               [&] { return NodesToWaitFor(key.name, waiting) && waiting.empty(); });
-    for (const std::string& node : waiting) {
-      log::Warning("node {} did not put itself back in time; what it keeps is harmless", node);
+    for (const auto& [name, node] : waiting) {
+      LeaveNode(name, node, "did not put itself back in time");
     }
     TRY(IgnoreAbsent(client_.Delete(kube::kinds::kDaemonSet, key)));
     const kube::Selection pods{options_.ns, "app=" + key.name, ""};
@@ -230,8 +234,18 @@ class Uninstall {
     return ForgetPodsOnAbsentNodes(pods);
   }
 
-  // Ready GPU nodes without a Ready cleanup pod. False: unknown.
-  bool NodesToWaitFor(const std::string& app, std::set<std::string>& waiting) {
+  // Helm deletes the Job of this program with its log: the event stays, for as long as the cluster
+  // keeps events.
+  void LeaveNode(const std::string& name, const Json& node, std::string_view why) {
+    const std::string message =
+        format("node {} {}; what it keeps is harmless, and `gantry host-cleanup` there removes it",
+               name, why);
+    log::Warning("{}", message);
+    events_.Warning(node, kNodeNotRestored, message);
+  }
+
+  // Ready GPU nodes without a Ready cleanup pod, with references to them. False: unknown.
+  bool NodesToWaitFor(const std::string& app, std::map<std::string, Json>& waiting) {
     std::vector<Json> nodes;
     std::vector<Json> pods;
     if (!ListInto(kube::kinds::kNode, {"", names::kGpuPresent, ""}, nodes).has_value() ||
@@ -242,9 +256,9 @@ class Uninstall {
     for (const Json& node : nodes) {
       const std::string name = TextAt(node, "metadata.name");
       if (IsReadyNode(node)) {
-        waiting.insert(name);
+        waiting[name] = kube::ReferenceTo(node);
       } else if (away_.insert(name).second) {
-        log::Warning("node {} is not Ready and is left as it is", name);
+        LeaveNode(name, node, "is not Ready and is left as it is");
       }
     }
     for (const Json& pod : pods) {
@@ -386,6 +400,7 @@ class Uninstall {
   }
 
   kube::Client& client_;
+  kube::EventRecorder events_;
   const Options options_;
   const SteadyTime deadline_;
   Context context_;

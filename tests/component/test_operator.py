@@ -404,6 +404,11 @@ def test_uninstall_leaves_nothing(plane, operator):
                                      "metadata": {"name": "short"}})
     done = operator.uninstall("--timeout=60")
     assert done.returncode == 0, done.stderr
+    # The Job's log goes with the Job; the nodes without a kubelet are still named.
+    left = {event["involvedObject"]["name"]: event["message"] for event in
+            plane.get("/api/v1/namespaces/default/events")["items"] if event["reason"] == "NodeNotRestored"}
+    assert left.keys() == {"node1", "node2"}
+    assert "is not Ready and is left as it is" in left["node1"] and "gantry host-cleanup" in left["node1"]
     # Somebody has made them by hand, they go with their definitions only.
     for policies in (POLICIES, SHORT_FORMS):
         assert len(plane.get(policies)["items"]) == 1
