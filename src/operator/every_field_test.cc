@@ -181,7 +181,8 @@ std::vector<Json> Policies() {
   all["operator"]["metrics"]["serviceMonitor"] = {{"enabled", true}};
   Json ours = all;
   for (const char* section :
-       {"toolkit", "devicePlugin", "gfd", "validator", "dcgmExporter", "nodeStatusExporter"}) {
+       {"toolkit", "devicePlugin", "gfd", "validator", "dcgmExporter", "migManager",
+        "nodeStatusExporter"}) {
     ours[section] = {{"enabled", true}};
   }
   Json kata = all;

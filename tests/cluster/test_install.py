@@ -49,9 +49,9 @@ def test_the_policy_says_what_is_there_and_what_is_not(bed):
     assert status["state"] == "ready" and status["namespace"] == NAMESPACE
     assert conditions["Ready"]["status"] == "True" and conditions["Ready"]["reason"] == "Reconciled"
     assert conditions["Error"]["status"] == "False"
-    # Switched on by the chart's defaults, but not an operand of ours yet: said, and not in the way.
     operands = {o["name"]: o for o in status["operands"]}
-    assert operands["state-mig-manager"]["state"] == "unsupported", operands["state-mig-manager"]
+    assert operands["state-driver"]["state"] == "disabled", operands["state-driver"]
+    assert operands["state-mig-manager"]["state"] == "ready", operands["state-mig-manager"]
     assert operands["state-dcgm-exporter"]["state"] == "ready", operands["state-dcgm-exporter"]
 
 
