@@ -60,7 +60,7 @@ std::string_view RuntimeName(std::string_view scheme) {
 struct NodeMarks {
   std::string_view present;
   std::optional<std::string_view> validation;
-  bool validated = false;  // a validator runs there, and its verdict counts
+  bool validated = false;    // a validator runs there, and its verdict counts
   bool mig_managed = false;  // the same for a MIG manager
   std::string_view mig_state;
   std::string_view mig_layout;
@@ -228,9 +228,9 @@ ClusterFacts Summarize(const NamedNodes& nodes, const Json& tolerations,
     std::ranges::sort(names);
   }
   facts.rhcos.assign(rhcos.begin(), rhcos.end());
-  for (auto* list : {&facts.undescribed, &facts.gpus_gone, &facts.gpu_not_ready,
-                     &facts.gpu_without_resource, &facts.not_validated, &facts.mig_failed,
-                     &facts.untolerated}) {
+  for (auto* list :
+       {&facts.undescribed, &facts.gpus_gone, &facts.gpu_not_ready, &facts.gpu_without_resource,
+        &facts.not_validated, &facts.mig_failed, &facts.untolerated}) {
     std::ranges::sort(*list);
   }
   return facts;

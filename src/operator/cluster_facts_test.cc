@@ -96,8 +96,7 @@ TEST(ClusterFacts, NodesThatAreNotDividedAsAskedAreNamed) {
   NodeFacts away = failed;
   away.ready = false;
   NodeFacts pending = GpuNode();
-  pending.labels +=
-      "nvidia.com/mig.config.state=pending\nnvidia.com/gpu.deploy.mig-manager=true\n";
+  pending.labels += "nvidia.com/mig.config.state=pending\nnvidia.com/gpu.deploy.mig-manager=true\n";
   const NamedNodes nodes = {
       {"b", &failed}, {"a", &failed}, {"u", &unmanaged}, {"w", &away}, {"p", &pending}};
   EXPECT_THAT(FactsOf(nodes).mig_failed, ElementsAre("a (all-1g.10gb)", "b (all-1g.10gb)"));

@@ -91,7 +91,8 @@ std::set<std::string, std::less<>> KeysBeside(const Json* map, const Labels& own
   return keys;
 }
 
-// The message of the validator or the MIG manager, if it is their object; empty if nothing is wrong.
+// The message of the validator or the MIG manager, if it is their object; empty if nothing is
+// wrong.
 std::string BrokenBy(const Json& node_feature, const std::string& node) {
   constexpr size_t kLongest = 500;
   const std::string name = TextAt(node_feature, "metadata.name");

@@ -21,7 +21,8 @@ TEST_F(VerdictTest, ReadyWhenEverythingRuns) {
   EXPECT_EQ(StateOf("state-mig-manager").state, "ready");
   EXPECT_EQ(StateOf("state-driver").state, "unsupported");
   EXPECT_EQ(StateOf("state-vgpu-manager").state, "disabled");
-  EXPECT_THAT(verdict.partly, AllOf(Not(HasSubstr("state-mig-manager")), HasSubstr("state-driver")));
+  EXPECT_THAT(verdict.partly,
+              AllOf(Not(HasSubstr("state-mig-manager")), HasSubstr("state-driver")));
 }
 
 TEST_F(VerdictTest, NotReadyBeforeTheControllerHasLooked) {

@@ -72,7 +72,7 @@ class Manager {
   agent::OwnNode own_node_;
   host::ChildCall child_{"divide the GPUs"};
   std::pair<std::string, std::string> said_;  // the state and message that were published last
-  std::string told_;  // the message of the last event
+  std::string told_;                          // the message of the last event
   bool held_ = false;
 };
 

@@ -24,9 +24,8 @@ void AddMigLayouts(const Context& context, std::string_view default_variable, Ob
   if (named.empty() || named == kDefaultLayouts) {
     constexpr std::string_view kFile = "config-default.yaml";
     objects.push_back(ConfigMap(context, kDefaultLayouts, "", {{"config.yaml", MigLayouts()}}));
-    set.Volume(
-        kVolume, "configMap",
-        {{"name", kDefaultLayouts}, {"items", {{{"key", "config.yaml"}, {"path", kFile}}}}});
+    set.Volume(kVolume, "configMap",
+               {{"name", kDefaultLayouts}, {"items", {{{"key", "config.yaml"}, {"path", kFile}}}}});
     set.Env(default_variable, format("{}/{}", kFolder, kFile));
   } else {
     set.Volume(kVolume, "configMap", {{"name", named}});

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What does NVIDIA's own MIG manager run with, if the policy names its image? It stops what uses the
-// GPUs while it divides them; the list of that is a ConfigMap, the default unless the policy names
-// another.
+// What does NVIDIA's own MIG manager run with, if the policy names its image? It stops what uses
+// the GPUs while it divides them; the list of that is a ConfigMap, the default unless the policy
+// names another.
 
 #include "base/text.h"
 #include "operator/desired/makers.h"
