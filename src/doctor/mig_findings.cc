@@ -21,11 +21,12 @@ constexpr std::chrono::minutes kMigPatience(15);
 std::optional<Finding> MigChange(const StagedCluster& cluster, const NodeFacts& node) {
   const std::string state = ValueOf(node, names::kMigConfigState);
   const std::string layout = ValueOf(node, names::kMigConfig);
-  if (state == "failed") {
-    return Problem(
-        "MigChangeFailed", NodeName(node),
-        format("could not be changed to the MIG layout {}", layout),
-        format("read the MIG manager's log there, then set the label {} again", names::kMigConfig));
+  if (state == names::kMigFailed) {
+    const std::string holders =
+        node.holders.empty() ? "" : "; pods with GPUs there: " + Join(node.holders, ", ");
+    return Problem("MigChangeFailed", NodeName(node),
+                   format("could not be changed to the MIG layout {}{}", layout, holders),
+                   "read the MIG manager's event there (kubectl describe node): it says why");
   }
   if (!cluster.Of(node).mig_changing) {
     return std::nullopt;
@@ -72,8 +73,8 @@ std::optional<Finding> MigUnmanaged(const ClusterFacts& cluster, const NodeFacts
                        format("remove the label: kubectl label node {} {}-", node.name,
                               names::kMigConfig))
              : Problem("MigNotManaged", NodeName(node), message,
-                       "set enabled=true, repository, image and version of migManager in the "
-                       "ClusterPolicy: only NVIDIA's image has it");
+                       "set migManager.enabled=true in the ClusterPolicy, and see whether the node "
+                       "has the label nvidia.com/gpu.deploy.mig-manager=true");
 }
 
 }  // namespace gantry::doctor

@@ -83,6 +83,7 @@ TEST_F(MigFindings, AMigLayoutThatIsChanged) {
   EXPECT_THAT(Examined()[0].message, HasSubstr("default/train"));
   Write(node(), kMigState, "failed", minutes(0));
   EXPECT_EQ(CodeOf(), "MigChangeFailed");
+  EXPECT_THAT(Examined()[0].message, HasSubstr("default/train"));
 }
 
 TEST_F(MigFindings, AMigLayoutThatWasChanged) {

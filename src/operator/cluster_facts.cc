@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "operator/node_labels.h"
 #include "policy/names.h"
+#include "policy/operands.h"
 #include "policy/taints.h"
 
 namespace gantry::gpu_operator {
@@ -59,7 +60,10 @@ std::string_view RuntimeName(std::string_view scheme) {
 struct NodeMarks {
   std::string_view present;
   std::optional<std::string_view> validation;
-  bool validated = false;  // a validator runs there, and its verdict counts
+  bool validated = false;    // a validator runs there, and its verdict counts
+  bool mig_managed = false;  // the same for a MIG manager
+  std::string_view mig_state;
+  std::string_view mig_layout;
   std::string_view mps_capable;
   std::string_view system_id;
   std::string_view system_version;
@@ -71,15 +75,19 @@ NodeMarks NodeMarksOf(std::string_view packed) {
   NodeMarks marks;
   const std::array wanted = std::to_array<std::pair<std::string_view, std::string_view*>>(
       {{names::kGpuPresent, &marks.present},
+       {names::kMigConfigState, &marks.mig_state},
+       {names::kMigConfig, &marks.mig_layout},
        {names::kMpsCapable, &marks.mps_capable},
        {names::kSystemId, &marks.system_id},
        {names::kSystemVersion, &marks.system_version},
        {names::kRhcosVersion, &marks.rhcos}});
   constexpr std::string_view kDeploy = names::kDeployPrefix;
+  const std::string_view mig_manager = policy::OperandOf(policy::OperandId::kMigManager).deploy;
   ForEachLabel(packed, [&](std::string_view key, std::string_view value) {
     if (key.starts_with(kDeploy)) {
       if (value == "true") {
         marks.validated |= key == names::kDeployValidator;
+        marks.mig_managed |= key.substr(kDeploy.size()) == mig_manager;
         marks.deployed.push_back(key.substr(kDeploy.size()));
       }
     } else if (key == names::kGpuValidation) {
@@ -154,9 +162,13 @@ std::string SystemTag(std::string_view id, std::string_view version) {
 }
 
 ClusterFacts Summarize(const NamedNodes& nodes, const Json& tolerations,
-                       const std::function<std::string(const std::string& node)>& broken) {
+                       const std::function<std::string(const std::string& object)>& broken) {
   ClusterFacts facts;
   std::set<std::string, std::less<>> rhcos;
+  const auto describe = [&](const std::string& node, std::string_view word, const char* prefix) {
+    const std::string said = broken(prefix + node);
+    return format("{} ({}{}{})", node, word, said.empty() ? "" : ": ", said);
+  };
   for (const auto& [name, node] : nodes) {
     ++facts.nodes;
     facts.described += node->described ? 1 : 0;
@@ -184,9 +196,10 @@ ClusterFacts Summarize(const NamedNodes& nodes, const Json& tolerations,
     }
     if (node->ready && marks.validated && marks.validation.has_value() &&
         *marks.validation != names::kValidationReady) {
-      const std::string said = broken(name);
-      facts.not_validated.push_back(
-          format("{} ({}{}{})", name, *marks.validation, said.empty() ? "" : ": ", said));
+      facts.not_validated.push_back(describe(name, *marks.validation, names::kValidationFeature));
+    }
+    if (node->ready && marks.mig_managed && marks.mig_state == names::kMigFailed) {
+      facts.mig_failed.push_back(describe(name, marks.mig_layout, names::kMigFeature));
     }
     const Taint* taint = Untolerated(node->taints, tolerations);
     if (taint != nullptr && IsToBeTolerated(*taint)) {
@@ -215,8 +228,9 @@ ClusterFacts Summarize(const NamedNodes& nodes, const Json& tolerations,
     std::ranges::sort(names);
   }
   facts.rhcos.assign(rhcos.begin(), rhcos.end());
-  for (auto* list : {&facts.undescribed, &facts.gpus_gone, &facts.gpu_not_ready,
-                     &facts.gpu_without_resource, &facts.not_validated, &facts.untolerated}) {
+  for (auto* list :
+       {&facts.undescribed, &facts.gpus_gone, &facts.gpu_not_ready, &facts.gpu_without_resource,
+        &facts.not_validated, &facts.mig_failed, &facts.untolerated}) {
     std::ranges::sort(*list);
   }
   return facts;

@@ -25,6 +25,7 @@ struct ClusterFacts {
   // Ready, device plugin wanted, and no GPU allocatable.
   std::vector<std::string> gpu_without_resource;
   std::vector<std::string> not_validated;  // Ready, validation failed: "node (reason: a sentence)"
+  std::vector<std::string> mig_failed;     // Ready, not divided as asked: "node (layout: why)"
   // Deploy label suffix -> nodes with it, and those of them on which that DaemonSet should have a
   // pod.
   std::map<std::string, int, std::less<>> labelled;
@@ -40,10 +41,10 @@ struct ClusterFacts {
 
 using NamedNodes = std::vector<std::pair<std::string, const NodeFacts*>>;
 
-// Tolerations are those of the operands (core/v1 Toleration). `broken` returns the validator's
-// message on a node; empty: only the reason on the Node is known.
+// Tolerations are those of the operands (core/v1 Toleration). `broken` returns the message in the
+// NodeFeature object of that name (FeatureFacts::broken); empty: only the Node's labels are known.
 ClusterFacts Summarize(const NamedNodes& nodes, const Json& tolerations,
-                       const std::function<std::string(const std::string& node)>& broken);
+                       const std::function<std::string(const std::string& object)>& broken);
 
 // The runtime for operands that don't detect a node's: the one that they are configured for
 // already, as long as a node has it; else containerd if any node has it.

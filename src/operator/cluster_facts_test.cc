@@ -76,9 +76,9 @@ TEST(ClusterFacts, CountsNodesAndWhereDaemonSetsShouldBe) {
   EXPECT_THAT(facts.gpu_without_resource, ElementsAre("z"));
   EXPECT_THAT(facts.not_validated, ElementsAre("z (DriverHangs)"));
   EXPECT_THAT(Summarize({{"z", &waiting}, {"good", &good}}, kDefault,
-                        [](const std::string& node) { return "all of " + node + " hangs"; })
+                        [](const std::string& object) { return object + " hangs"; })
                   .not_validated,
-              ElementsAre("z (DriverHangs: all of z hangs)"));
+              ElementsAre("z (DriverHangs: nvidia-validation-for-z hangs)"));
   EXPECT_THAT(facts.untolerated, ElementsAre("tainted: team=ml:NoSchedule"));
   EXPECT_EQ(facts.expected.at("device-plugin"), 2);
   EXPECT_EQ(facts.labelled.at("device-plugin"), 4);
@@ -86,6 +86,25 @@ TEST(ClusterFacts, CountsNodesAndWhereDaemonSetsShouldBe) {
   EXPECT_EQ(facts.labelled.at("mps-control-daemon"), 2);
   EXPECT_FALSE(facts.expected.contains("dcgm"));
   EXPECT_EQ(RuntimeFor(facts, ""), "containerd");
+}
+
+TEST(ClusterFacts, NodesThatAreNotDividedAsAskedAreNamed) {
+  NodeFacts failed = GpuNode();
+  failed.labels += "nvidia.com/mig.config=all-1g.10gb\nnvidia.com/mig.config.state=failed\n";
+  const NodeFacts unmanaged = failed;
+  failed.labels += "nvidia.com/gpu.deploy.mig-manager=true\n";
+  NodeFacts away = failed;
+  away.ready = false;
+  NodeFacts pending = GpuNode();
+  pending.labels += "nvidia.com/mig.config.state=pending\nnvidia.com/gpu.deploy.mig-manager=true\n";
+  const NamedNodes nodes = {
+      {"b", &failed}, {"a", &failed}, {"u", &unmanaged}, {"w", &away}, {"p", &pending}};
+  EXPECT_THAT(FactsOf(nodes).mig_failed, ElementsAre("a (all-1g.10gb)", "b (all-1g.10gb)"));
+  const auto message = [](const std::string& object) {
+    return object == "nvidia-mig-for-a" ? "pod default/train" : "";
+  };
+  EXPECT_THAT(Summarize(nodes, kDefault, message).mig_failed,
+              ElementsAre("a (all-1g.10gb: pod default/train)", "b (all-1g.10gb)"));
 }
 
 TEST(ClusterFacts, VersionsOfRhcosAreThoseOfAllNodes) {

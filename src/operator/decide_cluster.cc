@@ -114,9 +114,13 @@ LabelRules RulesFor(const ClusterInput& input, const DriversByNode& division,
   rules.driver_systems |= !input.seen.driver_sets.empty() || !input.seen.host_driver_sets.empty();
   rules.open_drivers = division.own.open;
   std::ranges::copy(division.host.open, std::back_inserter(rules.open_drivers));
-  rules.validated = std::ranges::any_of(operands, [](const DesiredOperand& each) {
-    return each.operand->id == policy::OperandId::kOperatorValidation && !each.theirs;
-  });
+  const auto runs_ours = [&](policy::OperandId id) {
+    return std::ranges::any_of(operands, [id](const DesiredOperand& each) {
+      return each.operand->id == id && each.wanted && !each.theirs;
+    });
+  };
+  rules.validated = runs_ours(policy::OperandId::kOperatorValidation);
+  rules.mig_states = runs_ours(policy::OperandId::kMigManager);
   return rules;
 }
 

@@ -94,6 +94,14 @@ TEST_F(DecideClusterTest, WithoutAPolicyOnlyNvidiaDriversCount) {
   EXPECT_FALSE(decision.rules.validated);
 }
 
+TEST_F(DecideClusterTest, TheStateOfMigCountsWhileOurManagerRuns) {
+  EXPECT_TRUE(Decide().rules.mig_states);
+  Use({{"migManager", {{"repository", "r"}, {"image", "k8s-mig-manager"}, {"version", "v1"}}}});
+  EXPECT_FALSE(Decide().rules.mig_states);
+  Use({{"migManager", {{"enabled", false}}}});
+  EXPECT_FALSE(Decide().rules.mig_states);
+}
+
 TEST_F(DecideClusterTest, BesideAnotherNfdOursDoesNotRun) {
   foreign_ = true;
   const ClusterDecision decision = Decide();

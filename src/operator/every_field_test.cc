@@ -180,8 +180,8 @@ std::vector<Json> Policies() {
   all["dcgmExporter"]["serviceMonitor"] = {{"enabled", true}};
   all["operator"]["metrics"]["serviceMonitor"] = {{"enabled", true}};
   Json ours = all;
-  for (const char* section :
-       {"toolkit", "devicePlugin", "gfd", "validator", "dcgmExporter", "nodeStatusExporter"}) {
+  for (const char* section : {"toolkit", "devicePlugin", "gfd", "validator", "dcgmExporter",
+                              "migManager", "nodeStatusExporter"}) {
     ours[section] = {{"enabled", true}};
   }
   Json kata = all;

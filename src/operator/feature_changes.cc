@@ -96,6 +96,9 @@ void ApplyFeatures(const NodeFacts& node, const NamedFeatures& features, const L
     if (!rules.validated) {
       labels.erase(names::kGpuValidation);  // Gantry's validator's last verdict would stay for ever
     }
+    if (!rules.mig_states) {
+      labels.erase(names::kMigConfigState);
+    }
     take(name, labels, false);
     editor.change.rejected_labels += facts->rejected;
   }

@@ -368,6 +368,20 @@ TEST(NodeFeatures, WhatTheValidatorFindsBrokenIsKept) {
   EXPECT_EQ(broken("nvidia-features-for-n", "DriverNotInstalled"), "") << "who are they to say";
 }
 
+TEST(NodeFeatures, WhyALayoutFailedIsKept) {
+  const auto broken = [](const std::string& name, const char* state) {
+    return ProjectFeatures({{"metadata",
+                             {{"name", name},
+                              {"labels", {{names::kNfdNodeName, "n"}}},
+                              {"annotations", {{names::kMigMessage, "pod default/train"}}}}},
+                            {"spec", {{"labels", {{names::kMigConfigState, state}}}}}})
+        .broken;
+  };
+  EXPECT_EQ(broken("nvidia-mig-for-n", "failed"), "pod default/train");
+  EXPECT_EQ(broken("nvidia-mig-for-n", "pending"), "");
+  EXPECT_EQ(broken("nvidia-mig-for-m", "failed"), "") << "another node's";
+}
+
 TEST(NodeFeatures, AnotherWorkersVersionIsForeign) {
   const auto foreign = [](const std::string& version) {
     return ProjectFeatures({{"metadata", {{"annotations", {{names::kNfdWorkerVersion, version}}}}}})

@@ -112,8 +112,8 @@ std::optional<bool> FeatureStore::ForeignGpusOf(const std::string& node) const {
   return gpus;
 }
 
-std::string FeatureStore::BrokenOf(const std::string& node) const {
-  const auto facts = features_.Get({ns_, names::kValidationFeature + node});
+std::string FeatureStore::BrokenOf(const std::string& object) const {
+  const auto facts = features_.Get({ns_, object});
   return facts == nullptr ? "" : facts->broken;
 }
 

@@ -47,8 +47,9 @@ class FeatureStore {
   // Whether workers of another NFD, in namespaces whose objects don't count, see GPUs on the node;
   // nullopt: unknown.
   [[nodiscard]] std::optional<bool> ForeignGpusOf(const std::string& node) const;
-  // Gantry's validator's message on the node; empty: nothing is wrong, or unknown.
-  [[nodiscard]] std::string BrokenOf(const std::string& node) const;
+  // The message of Gantry's validator or MIG manager in the object of that name, in the operator's
+  // namespace; empty: nothing is wrong, or unknown.
+  [[nodiscard]] std::string BrokenOf(const std::string& object) const;
 
  private:
   // An object that describes a node, in the order of Of.

@@ -91,22 +91,33 @@ std::set<std::string, std::less<>> KeysBeside(const Json* map, const Labels& own
   return keys;
 }
 
-// The validator's message, if it is the validator's object; empty if nothing is wrong.
+// The message of the validator or the MIG manager, if it is their object; empty if nothing is
+// wrong.
 std::string BrokenBy(const Json& node_feature, const std::string& node) {
   constexpr size_t kLongest = 500;
-  if (TextAt(node_feature, "metadata.name") != names::kValidationFeature + node) {
-    return "";
+  const std::string name = TextAt(node_feature, "metadata.name");
+  const auto message = [&](const char* label, const char* annotation, const auto& is_wrong) {
+    const Json* word = At(node_feature, {"spec", "labels", label});
+    const std::string* said = kube::AnnotationOf(node_feature, annotation);
+    return word != nullptr && is_wrong(*word) && said != nullptr ? std::string(Cut(*said, kLongest))
+                                                                 : "";
+  };
+  if (name == names::kValidationFeature + node) {
+    return message(names::kGpuValidation, names::kValidationMessage,
+                   [](const Json& word) { return word != names::kValidationReady; });
   }
-  const Json* word = At(node_feature, {"spec", "labels", names::kGpuValidation});
-  const std::string* said = kube::AnnotationOf(node_feature, names::kValidationMessage);
-  const bool broken = word != nullptr && *word != names::kValidationReady && said != nullptr;
-  return broken ? std::string(Cut(*said, kLongest)) : "";
+  if (name == names::kMigFeature + node) {
+    return message(names::kMigConfigState, names::kMigMessage,
+                   [](const Json& word) { return word == names::kMigFailed; });
+  }
+  return "";
 }
 
 }  // namespace
 
 bool IsOfOurOperand(std::string_view name, std::string_view node) {
-  for (const std::string_view prefix : {"", names::kGpuFeature, names::kValidationFeature}) {
+  for (const std::string_view prefix :
+       {"", names::kGpuFeature, names::kValidationFeature, names::kMigFeature}) {
     if (name.starts_with(prefix) && name.substr(prefix.size()) == node) {
       return true;
     }

@@ -93,7 +93,8 @@ struct FeatureFacts {
   bool ours = false;         // written by Gantry's worker
   std::optional<bool> gpus;  // whether its PCI devices have a GPU; nullopt: not published
   int rejected = 0;          // labels that are not allowed, by policy or by Kubernetes
-  std::string broken;        // Gantry's validator's message on the node
+  // The message of Gantry's validator or MIG manager on what does not work on the node.
+  std::string broken;
   bool operator==(const FeatureFacts&) const = default;
 };
 // How NodeFeature objects are read.
@@ -108,7 +109,7 @@ struct FeatureReading {
 FeatureFacts ProjectFeatures(const Json& node_feature, const FeatureReading& reading = {});
 
 // Whether an object of that name in the operator's namespace is that of the node's worker, GPU
-// feature discovery or validator.
+// feature discovery, validator or MIG manager.
 bool IsOfOurOperand(std::string_view name, std::string_view node);
 
 // The annotation of one of NFD's records (names::kNfd...): prefixed with an instance's name, so

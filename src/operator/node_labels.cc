@@ -96,6 +96,20 @@ bool IsMigCapable(const Labels& labels) {
   });
 }
 
+// Whether its GPUs have MIG devices, by GPU feature discovery's labels under either strategy.
+bool IsDivided(const Labels& labels) {
+  const auto device = labels.lower_bound(names::kMigResourcePrefix);
+  return (device != labels.end() && device->first.starts_with(names::kMigResourcePrefix)) ||
+         ValueOf(labels, names::kGpuProduct).find("-MIG-") != std::string::npos;
+}
+
+// Whether a node without a requested layout gets the default one. MIG devices that no MIG manager
+// has made are an administrator's, and stay.
+bool GetsMigDefault(const Labels& labels) {
+  return ValueOf(labels, names::kMigConfig).empty() &&
+         (!ValueOf(labels, names::kMigConfigState).empty() || !IsDivided(labels));
+}
+
 // Another writer's value is not removed: "false" stays, even if the GPU is gone.
 void RemoveDeployLabel(const std::string& label, LabelEditor& editor) {
   if (IsWrittenDeployValue(ValueOf(editor.labels(), label))) {
@@ -150,7 +164,7 @@ void ApplyDeployLabels(const NodeFacts& node, const LabelRules& rules, LabelEdit
   if (!mig) {
     std::erase(wanted, mig_manager);
   }
-  if (mig && !rules.mig_default.empty() && ValueOf(editor.labels(), names::kMigConfig).empty()) {
+  if (mig && !rules.mig_default.empty() && GetsMigDefault(editor.labels())) {
     editor.Set(names::kMigConfig, rules.mig_default);
   }
   ApplyDriverSystem(node, rules, wanted, editor);

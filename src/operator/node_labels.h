@@ -40,6 +40,8 @@ struct LabelRules {
   bool driver_systems = false;
   // DaemonSets that would also select nodes of other systems than their own.
   std::vector<OpenDriverSet> open_drivers = {};
+  // Gantry's MIG manager publishes nvidia.com/mig.config.state; NVIDIA's writes it on the Node.
+  bool mig_states = true;
   bool operator==(const LabelRules&) const = default;
 };
 LabelRules RulesOf(const policy::ClusterPolicy& policy, bool foreign_nfd);

@@ -43,6 +43,17 @@ TEST(NodeLabels, WhatOurValidatorSaidGoesWithIt) {
   EXPECT_THAT(node.Round(), Contains(Key("nvidia.com/gpu.validation")));
 }
 
+TEST(NodeLabels, NvidiasMigManagerWritesItsStateItself) {
+  LabelledNode node;
+  node.Feature("n", {{kPciLabel, "true"}});
+  node.Feature("nvidia-mig-for-n", {{"nvidia.com/mig.config.state", "success"}});
+  EXPECT_THAT(node.Round(), Contains(Pair("nvidia.com/mig.config.state", "success")));
+  node.rules.mig_states = false;
+  EXPECT_THAT(node.Round(), Not(Contains(Key("nvidia.com/mig.config.state"))));
+  node.Set("nvidia.com/mig.config.state", "pending");
+  EXPECT_THAT(node.Round(), Contains(Pair("nvidia.com/mig.config.state", "pending")));
+}
+
 TEST(NodeLabels, TheDriverManagerIsToldWhoEmptiesTheNode) {
   LabelledNode node;
   node.Feature("n", {{kPciLabel, "true"}});
@@ -294,6 +305,16 @@ TEST(NodeLabels, AMigManagerGetsItsDefaultLabel) {
                                           Pair("nvidia.com/gpu.deploy.mig-manager", "true")}));
   node.Set("nvidia.com/mig.config", "all-balanced");
   EXPECT_THAT(node.Round(), Contains(Pair("nvidia.com/mig.config", "all-balanced")));
+  for (const Json& devices : {Json{{"nvidia.com/mig-1g.10gb.count", "7"}},
+                              Json{{"nvidia.com/gpu.product", "NVIDIA-H100-MIG-1g.10gb"}}}) {
+    LabelledNode divided;
+    divided.rules.mig_default = "all-disabled";
+    divided.Feature("n", {{kPciLabel, "true"}, {"nvidia.com/mig.capable", "true"}})
+        .Feature("g", devices);
+    EXPECT_THAT(divided.Round(), Not(Contains(Key("nvidia.com/mig.config")))) << "made by hand";
+    divided.Set("nvidia.com/mig.config.state", "success");
+    EXPECT_THAT(divided.Round(), Contains(Pair("nvidia.com/mig.config", "all-disabled")));
+  }
   LabelledNode plain;
   plain.rules.mig_default = "all-disabled";
   plain.Feature("n", {{kPciLabel, "true"}});
@@ -378,8 +399,6 @@ TEST(NodeLabels, RulesComeFromThePolicy) {
   policy.default_workload = "vm-vgpu";
   EXPECT_EQ(RulesOf(policy, true), (LabelRules{false, true, "kata", "vm-vgpu"}));
   policy.mig_manager.enabled = true;
-  EXPECT_EQ(RulesOf(policy, true).mig_default, "") << "it has no image, so it is not deployed";
-  policy.mig_manager.image = {"r", "i", "v", "", {}};
   EXPECT_EQ(RulesOf(policy, true).mig_default, "all-disabled");
 }
 

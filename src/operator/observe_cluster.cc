@@ -61,7 +61,7 @@ ClusterObservation ObserveCluster(View& view, const Applier& applier, const std:
   ClusterObservation seen;
   seen.nodes = view.Nodes();
   seen.cluster = Summarize(seen.named(), policy.tolerations,
-                           [&view](const std::string& node) { return view.BrokenOf(node); });
+                           [&view](const std::string& object) { return view.BrokenOf(object); });
   seen.foreign_features = view.ForeignFeatures();
   std::set<std::string> map_names = NamedConfigMaps(policy);
   map_names.merge(NamedConfigMaps(drivers));

@@ -125,9 +125,9 @@ Json StripConditions(const Json& node) {
 }
 
 bool IsOurNodeFeature(const Json& node_feature) {
-  return policy::IsFromOurWorker(node_feature) ||
-         TextAt(node_feature, "metadata.name").starts_with(names::kGpuFeature) ||
-         TextAt(node_feature, "metadata.name").starts_with(names::kValidationFeature);
+  const std::string name = TextAt(node_feature, "metadata.name");
+  return policy::IsFromOurWorker(node_feature) || name.starts_with(names::kGpuFeature) ||
+         name.starts_with(names::kValidationFeature) || name.starts_with(names::kMigFeature);
 }
 
 }  // namespace gantry::gpu_operator

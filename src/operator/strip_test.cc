@@ -93,6 +93,7 @@ TEST(Strip, TakesWhatTheOperatorPutThere) {
 
 TEST(Strip, KnowsItsOwnNodeFeatures) {
   EXPECT_TRUE(IsOurNodeFeature({{"metadata", {{"name", "nvidia-features-for-n"}}}}));
+  EXPECT_TRUE(IsOurNodeFeature({{"metadata", {{"name", "nvidia-mig-for-n"}}}}));
   EXPECT_TRUE(IsOurNodeFeature(
       {{"metadata",
         {{"name", "n"},

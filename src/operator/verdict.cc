@@ -115,7 +115,8 @@ void JudgeNumbers(const DaemonSetFacts& sum, const std::string& name, const Pods
 // A pod that mounts a folder below the user's root does not start if that does not exist.
 std::string BelowRoot(const DesiredOperand& operand, const VerdictInput& input) {
   const OperandId id = operand.operand->id;
-  const bool mounts = id == OperandId::kOperatorValidation || id == OperandId::kDcgmExporter;
+  const bool mounts = id == OperandId::kOperatorValidation || id == OperandId::kDcgmExporter ||
+                      id == OperandId::kMigManager;
   return mounts && input.kubelet_root != names::kKubeletRoot
              ? format(
                    "; they need {}/pod-resources on the nodes: is hostPaths.kubeletRootDir the "
@@ -173,6 +174,11 @@ void JudgeEffect(const DesiredOperand& operand, const VerdictInput& input, Opera
              format("the validator found broken: {}; kubectl describe node says what to do",
                     SomeNames(cluster.not_validated)));
   }
+  if (id == OperandId::kMigManager && !operand.theirs && !cluster.mig_failed.empty()) {
+    NotReady(state, "MigChangeFailed",
+             format("not divided as their label {} asks: {}", names::kMigConfig,
+                    SomeNames(cluster.mig_failed)));
+  }
   if (id != OperandId::kDevicePlugin) {
     return;
   }
@@ -197,6 +203,11 @@ std::string_view AlsoOf(OperandId id) {
          : id == OperandId::kVgpuDeviceManager
              ? ", and config.name to a ConfigMap with a table of vGPU types"
              : "";
+}
+
+// Whether NVIDIA's image that runs stays, although Helm values name none.
+bool IsKeptAtChangeOver(OperandId id) {
+  return id == OperandId::kDcgmExporter || id == OperandId::kMigManager;
 }
 
 OperandState JudgeOperand(const DesiredOperand& operand, const VerdictInput& input) {
@@ -233,11 +244,12 @@ OperandState JudgeOperand(const DesiredOperand& operand, const VerdictInput& inp
         format("spec.{}.version is set without repository and image: this release's image is used",
                operand.operand->section);
   }
-  if (operand.theirs && operand.operand->id == OperandId::kDcgmExporter) {
+  if (operand.theirs && IsKeptAtChangeOver(operand.operand->id)) {
     state.reason = "NvidiasImage";
-    state.message =
-        "NVIDIA's image runs; this release's own exporter runs if spec.dcgmExporter names no "
-        "repository, image and version (Helm: dcgmExporter.image=gantry)";
+    state.message = format(
+        "NVIDIA's image runs; this release's own runs if spec.{0} names no repository, image and "
+        "version (Helm: {0}.image=gantry)",
+        operand.operand->section);
   }
   if (!operand.mistake.empty()) {
     NotReady(state, "InvalidSpec", operand.mistake);

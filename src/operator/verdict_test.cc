@@ -18,10 +18,11 @@ TEST_F(VerdictTest, ReadyWhenEverythingRuns) {
   EXPECT_EQ(verdict.state, "ready");
   EXPECT_EQ(verdict.reason, "Reconciled");
   EXPECT_EQ(StateOf("state-dcgm-exporter").state, "ready");
-  EXPECT_EQ(StateOf("state-mig-manager").state, "unsupported");
+  EXPECT_EQ(StateOf("state-mig-manager").state, "ready");
   EXPECT_EQ(StateOf("state-driver").state, "unsupported");
   EXPECT_EQ(StateOf("state-vgpu-manager").state, "disabled");
-  EXPECT_THAT(verdict.partly, AllOf(HasSubstr("state-mig-manager"), HasSubstr("state-driver")));
+  EXPECT_THAT(verdict.partly,
+              AllOf(Not(HasSubstr("state-mig-manager")), HasSubstr("state-driver")));
 }
 
 TEST_F(VerdictTest, NotReadyBeforeTheControllerHasLooked) {
@@ -120,9 +121,10 @@ TEST_F(VerdictTest, DriversThatTheOperatorUpgradesAskForNobodysHand) {
 }
 
 TEST_F(VerdictTest, AnOperandWithoutAnImageSaysWhatToWrite) {
-  Use({{"migManager", {{"version", "4"}}}});
-  EXPECT_EQ(StateOf("state-mig-manager").state, "unsupported");
-  EXPECT_THAT(StateOf("state-mig-manager").message, HasSubstr("set spec.migManager.repository"));
+  Use({{"sandboxWorkloads", {{"enabled", true}}},
+       {"vfioManager", {{"enabled", true}, {"version", "4"}}}});
+  EXPECT_EQ(StateOf("state-vfio-manager").state, "unsupported");
+  EXPECT_THAT(StateOf("state-vfio-manager").message, HasSubstr("set spec.vfioManager.repository"));
 }
 
 TEST_F(VerdictTest, AHostEngineThatNobodyNeedsIsInNobodysWay) {
@@ -136,12 +138,25 @@ TEST_F(VerdictTest, AHostEngineThatNobodyNeedsIsInNobodysWay) {
   EXPECT_EQ(StateOf("state-dcgm").state, "notReady") << "one that is named is to run";
 }
 
-TEST_F(VerdictTest, TheWayFromNvidiasExporterToOursIsNamed) {
-  EXPECT_EQ(StateOf("state-dcgm-exporter").message, "");
-  Use({{"dcgmExporter", {{"image", "r.io/dcgm-exporter:4"}}}});
-  EXPECT_EQ(StateOf("state-dcgm-exporter").state, "ready");
-  EXPECT_EQ(StateOf("state-dcgm-exporter").reason, "NvidiasImage");
-  EXPECT_THAT(StateOf("state-dcgm-exporter").message, HasSubstr("dcgmExporter.image=gantry"));
+TEST_F(VerdictTest, TheWayFromNvidiasImageToOursIsNamed) {
+  for (const auto& [section, state] :
+       {std::pair("dcgmExporter", "state-dcgm-exporter"), {"migManager", "state-mig-manager"}}) {
+    Use(Json::object());
+    EXPECT_EQ(StateOf(state).message, "");
+    Use({{section, {{"image", "r.io/theirs:4"}}}});
+    EXPECT_EQ(StateOf(state).state, "ready");
+    EXPECT_EQ(StateOf(state).reason, "NvidiasImage");
+    EXPECT_THAT(StateOf(state).message, HasSubstr(std::string(section) + ".image=gantry"));
+  }
+}
+
+TEST_F(VerdictTest, NotReadyWhileANodeIsNotDividedAsAsked) {
+  cluster_.mig_failed = {"a (all-1g.10gb: pod default/train)"};
+  EXPECT_EQ(Now().state, "notReady");
+  EXPECT_EQ(StateOf("state-mig-manager").reason, "MigChangeFailed");
+  EXPECT_THAT(Now().message, HasSubstr("pod default/train"));
+  Use({{"migManager", {{"image", "r.io/k8s-mig-manager:1"}}}});
+  EXPECT_EQ(StateOf("state-mig-manager").state, "ready");
 }
 
 TEST_F(VerdictTest, TheExporterIsNotReadyBeforeItRuns) {

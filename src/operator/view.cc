@@ -227,8 +227,8 @@ FeatureStore::Features View::FeaturesOf(const std::string& node) const {
   return features_.Store()->Of(node);
 }
 
-std::string View::BrokenOf(const std::string& node) const {
-  return features_.Store()->BrokenOf(node);
+std::string View::BrokenOf(const std::string& object) const {
+  return features_.Store()->BrokenOf(object);
 }
 bool View::HasFeature(const std::string& object) const { return features_.Store()->Has(object); }
 

@@ -67,7 +67,7 @@ class View {
   [[nodiscard]] long long upgrade_traces() const { return upgrade_traces_; }
   // As FeatureStore returns them.
   [[nodiscard]] FeatureStore::Features FeaturesOf(const std::string& node) const;
-  [[nodiscard]] std::string BrokenOf(const std::string& node) const;
+  [[nodiscard]] std::string BrokenOf(const std::string& object) const;
   [[nodiscard]] bool HasFeature(const std::string& object) const;
   [[nodiscard]] std::optional<bool> ForeignGpusOf(const std::string& node) const;
   // Whether an NFD's workers describe nodes.

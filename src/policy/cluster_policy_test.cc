@@ -115,14 +115,18 @@ TEST(ClusterPolicy, KnownFieldsThatAreNotActedOnAreNamed) {
   EXPECT_THAT(UnsupportedFields(Policy({
                   {"driver", {{"enabled", false}, {"usePrecompiled", true}}},
                   {"dcgmExporter", {{"enabled", true}, {"serviceMonitor", {{"interval", "15s"}}}}},
-                  {"migManager", {{"enabled", true}}},
+                  {"vfioManager", {{"enabled", true}}},
+                  {"sandboxWorkloads", {{"enabled", true}}},
+                  {"migManager", {{"gpuClientsConfig", {{"name", "clients"}}}}},
                   {"dcgm", {{"enabled", false}}},
                   {"devicePlugin", {{"mps", {{"root", "/mps"}}}, {"config", {{"name", "c"}}}}},
                   {"psa", {{"enabled", true}}},
                   {"operator", {{"labels", {{"a", "b"}}}, {"defaultRuntime", "containerd"}}},
               })),
-              ElementsAre("migManager"));
+              ElementsAre("migManager.gpuClientsConfig.name", "vfioManager"));
   const Json image = {{"repository", "r"}, {"image", "i"}, {"version", "v"}};
+  Json mig = image;
+  mig["gpuClientsConfig"] = {{"name", "clients"}};
   Json driver = image;
   driver.update({{"upgradePolicy", {{"autoUpgrade", true}, {"maxUnavailable", "25%"}}},
                  {"readinessProbe", {{"periodSeconds", 3}}}});
@@ -132,7 +136,7 @@ TEST(ClusterPolicy, KnownFieldsThatAreNotActedOnAreNamed) {
                   {"driver", driver},
                   {"dcgmExporter", exporter},
                   {"dcgm", {{"enabled", true}, {"version", "v"}}},
-                  {"migManager", {{"repository", "r"}}},
+                  {"migManager", mig},
                   {"cdi", {{"nriPluginEnabled", true}}},
                   {"kataManager", {{"enabled", true}}},
               })),
@@ -200,15 +204,16 @@ TEST(Operands, FollowNvidiasEnableRules) {
 TEST(Operands, AnImageIsNeededByThoseThatAreNvidias) {
   const auto policy = Parse(Policy({{"dcgm", {{"image", "r.io/dcgm:1"}}},
                                     {"driver", {{"version", "1"}}},
-                                    {"migManager", {{"repository", "r"}}}}));
+                                    {"vfioManager", {{"repository", "r"}}}}));
   ASSERT_TRUE(policy.has_value());
   const auto has = [&](OperandId id) { return HasImage(OperandOf(id), *policy); };
   EXPECT_TRUE(has(OperandId::kDevicePlugin));
   EXPECT_TRUE(has(OperandId::kPreRequisites));
   EXPECT_TRUE(has(OperandId::kDcgm));
   EXPECT_FALSE(has(OperandId::kDriver)) << "a version alone is of NVIDIA's, and of none of ours";
-  EXPECT_TRUE(has(OperandId::kMigManager)) << "half an image is a mistake, not an absence";
+  EXPECT_TRUE(has(OperandId::kVfioManager)) << "half an image is a mistake, not an absence";
   EXPECT_TRUE(has(OperandId::kDcgmExporter));
+  EXPECT_TRUE(has(OperandId::kMigManager));
   EXPECT_FALSE(HasImage(OperandOf(OperandId::kDcgm), *Parse(Policy(Json::object()))));
 }
 

@@ -70,6 +70,9 @@ inline constexpr char kDriverUpgradeSkip[] = "nvidia.com/gpu-driver-upgrade.skip
 inline constexpr char kMigConfig[] = "nvidia.com/mig.config";
 // The MIG manager's state: pending, rebooting, success, failed.
 inline constexpr char kMigConfigState[] = "nvidia.com/mig.config.state";
+inline constexpr char kMigFailed[] = "failed";
+// Annotation on the MIG manager's NodeFeature: the state in a sentence.
+inline constexpr char kMigMessage[] = "nvidia.com/mig.config-message";
 inline constexpr char kMigCapable[] = "nvidia.com/mig.capable";
 inline constexpr char kCcCapable[] = "nvidia.com/cc.capable";
 // The validator's result: "ready", or the reason why not, in one word.
@@ -191,9 +194,11 @@ inline constexpr char kOperandState[] = "nvidia.com/gpu-operator.state";
 // On a driver's DaemonSets and pods.
 inline constexpr char kComponent[] = "app.kubernetes.io/component";
 inline constexpr char kDriverComponent[] = "nvidia-driver";
-// The NodeFeature objects of GPU feature discovery and of the validator, before the node's name.
+// The NodeFeature objects of GPU feature discovery, the validator and the MIG manager, before the
+// node's name.
 inline constexpr char kGpuFeature[] = "nvidia-features-for-";
 inline constexpr char kValidationFeature[] = "nvidia-validation-for-";
+inline constexpr char kMigFeature[] = "nvidia-mig-for-";
 // Field manager of Gantry's applies and patches.
 inline constexpr char kFieldManager[] = "gpu-operator";
 // The source of the operator's events.
@@ -221,6 +226,8 @@ inline constexpr char kHostVgpuManagerReady[] = "host-vgpu-manager-ready";
 inline constexpr char kVgpuDevicesReady[] = "vgpu-devices-ready";
 // The workload of a node with virtual machines, as one word.
 inline constexpr char kWorkloadType[] = "workload-type";
+// The earlier MIG layout while the GPUs are changed.
+inline constexpr char kMigChange[] = ".mig-change.json";
 // File name -> Unix time of its last successful check.
 inline constexpr char kLastChecks[] = ".last-checks";
 

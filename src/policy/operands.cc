@@ -117,7 +117,7 @@ constexpr std::array kOperands = std::to_array<Operand>({
      .when = When::kSwitchedOn,
      .daemon_set = "nvidia-mig-manager",
      .deploy = "mig-manager",
-     .runs = Runs::kTheirs,
+     .runs = Runs::kOurs,
      .workloads = {.container = true},
      .constraints = {.account = "nvidia-mig-manager", .host_pid = true, .host_ipc = true}},
     {.id = OperandId::kNodeStatusExporter,

@@ -19,10 +19,14 @@ constexpr std::array kNotActedOn = std::to_array<const char*>({
     "driver.readinessProbe.",
 });
 
-bool NotActedOn(std::string_view path) {
-  return std::ranges::any_of(kNotActedOn, [&](std::string_view listed) {
-    return listed.ends_with('.') ? path.starts_with(listed) : path == listed;
-  });
+// Only NVIDIA's MIG manager stops the clients in it.
+constexpr std::string_view kGpuClients = "migManager.gpuClientsConfig.name";
+
+bool NotActedOn(std::string_view path, const ClusterPolicy& policy) {
+  return (path == kGpuClients && policy.mig_manager.image.image.empty()) ||
+         std::ranges::any_of(kNotActedOn, [&](std::string_view listed) {
+           return listed.ends_with('.') ? path.starts_with(listed) : path == listed;
+         });
 }
 
 // Whether the value requests nothing.
@@ -32,15 +36,16 @@ bool Neutral(const Json& value) {
          (value.is_structured() && value.empty());
 }
 
-void Collect(const std::string& path, const Json& value, std::vector<std::string>& out) {
+void Collect(const std::string& path, const Json& value, const ClusterPolicy& policy,
+             std::vector<std::string>& out) {
   if (Neutral(value)) {
     return;
   }
   if (value.is_object()) {
     for (const auto& [key, item] : value.items()) {
-      Collect(format("{}.{}", path, key), item, out);
+      Collect(format("{}.{}", path, key), item, policy, out);
     }
-  } else if (NotActedOn(path)) {
+  } else if (NotActedOn(path, policy)) {
     out.push_back(path);
   }
 }
@@ -57,7 +62,7 @@ std::vector<std::string> UnsupportedFields(const Json& object) {
   for (const auto& [section, value] : spec->items()) {
     const Operand* operand = OperandOfSection(section);
     if (operand == nullptr || CanRun(*operand, *policy)) {
-      Collect(section, value, fields);
+      Collect(section, value, *policy, fields);
     } else if (Wanted(*operand, *policy) && operand->runs != Runs::kSpare) {
       fields.push_back(section);
     }

@@ -390,6 +390,9 @@ NONE = (None, None, None)
     # Ours too: a mirror alone does not ask for NVIDIA's, a version does.
     ({"dcgmExporter": {"repository": "mirror"}}, "dcgmExporter", NONE),
     ({"dcgmExporter": {"image": "gantry"}}, "dcgmExporter", NONE),
+    ({"migManager": {"repository": "mirror"}}, "migManager", NONE),
+    ({"migManager": {"image": "gantry"}}, "migManager", NONE),
+    ({"migManager": {"version": "v0.14.0"}}, "migManager", ("nvcr.io/nvidia/cloud-native", "k8s-mig-manager", "v0.14.0")),
     ({"dcgmExporter": {"version": "4.8"}}, "dcgmExporter", ("nvcr.io/nvidia/k8s", "dcgm-exporter", "4.8")),
     ({"dcgmExporter": {"image": "exporter"}}, "dcgmExporter", ("nvcr.io/nvidia/k8s", "exporter", "4.6.0-4.8.3-distroless")),
     ({"toolkit": {"repository": "mirror", "image": "container-toolkit"}}, "toolkit",
@@ -398,7 +401,7 @@ NONE = (None, None, None)
     ({"vgpuManager": {"repository": "mirror", "version": "570"}}, "vgpuManager", ("mirror", "vgpu-manager", "570")),
     # Whole, or none.
     ({"driver": {"repository": "r", "image": "i", "version": "v"}}, "driver", ("r", "i", "v")),
-    ({}, "driver", NONE), ({}, "validator", NONE), ({}, "toolkit", NONE), ({}, "dcgmExporter", NONE),
+    ({}, "driver", NONE), ({}, "validator", NONE), ({}, "toolkit", NONE), ({}, "dcgmExporter", NONE), ({}, "migManager", NONE),
 ])
 def test_an_image_that_is_named_in_part_is_completed(render, values, section, named):
     assert parts(policy(render(values))[section]) == named

@@ -13,7 +13,7 @@ import findings  # noqa: E402
 
 # The life of a cluster. Each file leaves the cluster installed and idle, but for the last. One that is changed over is
 # another, which is gone before this one is made.
-ORDER = ["test_change_over", "test_install", "test_gpu_pods", "test_metrics", "test_policy", "test_drift", "test_sharing", "test_health",
+ORDER = ["test_change_over", "test_install", "test_gpu_pods", "test_metrics", "test_policy", "test_drift", "test_sharing", "test_mig", "test_health",
          "test_restarts", "test_kills", "test_doctor", "test_failures", "test_rights", "test_driver_upgrade", "test_late_node",
          "test_gantry_upgrade", "test_node_away", "test_uninstall"]
 PROFILE = beds.ROOT / "testbed" / "fakegpu" / "profiles" / "8xa100-80.yaml"

@@ -86,11 +86,11 @@ def test_two_installations_of(bed, code, name, image, labels):
 
 
 def test_a_mig_layout_that_does_not_come(bed, node):
-    """First nobody acts on it; then the MIG manager, whose labels are written here, waits for a pod, and fails."""
+    """Nobody acts on it; then a MIG manager that is not ours, whose labels are written here, waits for a pod, and fails."""
     bed.apply(bed.gpu_pod("holder", 1, node=node))
     bed.wait_phase("holder", "Running")
     state = "nvidia.com/mig.config.state"
-    with labelled(bed, node, "nvidia.com/mig.config=all-1g.10gb"):
+    with changed(bed, "migManager", {"enabled": False}), labelled(bed, node, "nvidia.com/mig.config=all-1g.10gb"):
         # A node of the last three minutes is given time.
         says(bed, "MigNotManaged", f"node {node}", "all-1g.10gb", timeout=200)
         with labelled(bed, node, f"{state}=pending"):

@@ -44,14 +44,17 @@ def test_operands_run_once_on_each_node_without_restarts(bed):
 
 
 def test_the_policy_says_what_is_there_and_what_is_not(bed):
-    status = wait_for("status", lambda: bed.policy().get("status"))
+    # The MIG manager starts when a node's labels say that its GPUs can be divided.
+    wait_for("the MIG manager", lambda: len(bed.pods("nvidia-mig-manager")) == len(bed.nodes()), 30)
+    wait_for("the policy to be ready", bed.policy_ready, 30)
+    status = bed.policy()["status"]
     conditions = {c["type"]: c for c in status["conditions"]}
     assert status["state"] == "ready" and status["namespace"] == NAMESPACE
     assert conditions["Ready"]["status"] == "True" and conditions["Ready"]["reason"] == "Reconciled"
     assert conditions["Error"]["status"] == "False"
-    # Switched on by the chart's defaults, but not an operand of ours yet: said, and not in the way.
     operands = {o["name"]: o for o in status["operands"]}
-    assert operands["state-mig-manager"]["state"] == "unsupported", operands["state-mig-manager"]
+    assert operands["state-driver"]["state"] == "disabled", operands["state-driver"]
+    assert operands["state-mig-manager"]["state"] == "ready", operands["state-mig-manager"]
     assert operands["state-dcgm-exporter"]["state"] == "ready", operands["state-dcgm-exporter"]
 
 

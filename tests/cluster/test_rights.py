@@ -159,6 +159,12 @@ OTHERS = (
         Right("the host's files", without_mount("/host"), "no GPUs: open libnvidia-ml"),
         Right("the kubelet's socket", without_mount("/var/lib/kubelet/pod-resources"), "no news of pods for metrics: "),
     )),
+    # Not shown: privileges, the host's process ids and the kubelet's socket, which only a change needs.
+    Operand("nvidia-mig-manager", "Running", rights=(
+        Right("the status files", without_mount(VALIDATIONS), "the MIG layout stays as it is: .*driver-ready: No such file"),
+        Right("the host's files", without_mount("/host"), "the MIG layout stays as it is: .*libnvidia-ml"),
+        Right("its account", without_its_account, "is forbidden"),
+    )),
     Operand("nvidia-node-status-exporter", "node_driver_ready{.*} 1$", port=8000, rights=(
         Right("the status files", without_mount(VALIDATIONS), "node_driver_ready{.*} 0$"),
         Right("the host's /sys", without_mount("/host-sys"), "pci_devices_total{.*} 0$"),

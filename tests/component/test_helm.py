@@ -136,6 +136,8 @@ def test_the_next_release_changes_nothing_of_it_either(plane, helm, left):
     ({"toolkit": {}}, "toolkit", (None, None, None)),
     ({"dcgmExporter": {}}, "dcgmExporter", (MIRROR, *VERSIONS["dcgmExporter"])),
     ({"dcgmExporter": {"image": "gantry"}}, "dcgmExporter", (None, None, None)),
+    ({"migManager": {}}, "migManager", (MIRROR, *VERSIONS["migManager"])),
+    ({"migManager": {"image": "gantry"}}, "migManager", (None, None, None)),
 ])
 def test_what_is_left_out_is_what_runs(helm, left, given, section, named):
     made = upgrade(helm, given, "--dry-run=server", "-o", "json")
@@ -144,13 +146,14 @@ def test_what_is_left_out_is_what_runs(helm, left, given, section, named):
     assert parts(policy["spec"][section]) == named
 
 
-def test_the_notes_name_the_value_that_selects_our_exporter(helm, left):
+@pytest.mark.parametrize("section", ["dcgmExporter", "migManager"])
+def test_the_notes_name_the_value_that_selects_ours(helm, left, section):
     def notes(given):
         return json.loads(upgrade(helm, given, "--dry-run=server", "-o", "json"))["info"]["notes"]
-    kept = "/".join(("", ":".join(VERSIONS["dcgmExporter"])))
-    assert f"{MIRROR}{kept}" in notes({}) and "--set dcgmExporter.image=gantry" in notes({})
+    kept = "/".join(("", ":".join(VERSIONS[section])))
+    assert f"{MIRROR}{kept}" in notes({}) and f"--set {section}.image=gantry" in notes({})
     for given in ({"image": "gantry"}, {"version": "4.8"}):
-        assert "--set dcgmExporter.image" not in notes({"dcgmExporter": given})
+        assert f"--set {section}.image" not in notes({section: given})
 
 
 def test_no_pod_of_a_kept_operand_ends_and_nothing_is_written_twice(plane, helm, left, build, tmp_path_factory):  # noqa: F811

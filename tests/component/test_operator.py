@@ -91,7 +91,8 @@ def operator(plane, build, tmp_path_factory):
     for name in ("node1", "node2", *CROWD):
         new_node(plane, name)
     plane.call("POST", POLICIES, policy("cluster-policy", toolkit={"version": "v1.16.1-ubuntu20.04"},
-                                        migManager={"enabled": True}, driver={"enabled": False}))
+                                        migManager={"gpuClientsConfig": {"name": "clients"}},
+                                        driver={"enabled": False}))
     with Operator(plane, build, tmp_path_factory.mktemp("operator")) as operator:
         wait(lambda: plane.get(PLUGIN), "the device plugin's DaemonSet")
         yield operator
@@ -163,10 +164,10 @@ def test_status_says_what_is_missing_and_is_never_ready_too_early(plane, operato
     assert told["state"] == "notReady" and told["namespace"] == SPACE
     conditions = {c["type"]: c for c in told["conditions"]}
     assert conditions["Ready"]["status"] == "False" and conditions["Error"]["reason"] == "OperandNotReady"
-    assert "migManager" in told["unsupportedFields"]
+    assert "migManager.gpuClientsConfig.name" in told["unsupportedFields"]
     assert "toolkit.version" in conditions["SpecFollowed"]["message"]
     operands = {o["name"]: o for o in told["operands"]}
-    assert operands["state-mig-manager"]["state"] == "unsupported"
+    assert operands["state-mig-manager"]["image"] == "localhost/gantry:1"
     assert operands["state-dcgm-exporter"]["state"] == "notReady", "it does not run"
     assert operands["state-dcgm-exporter"]["image"] == "localhost/gantry:1"
     assert operands["state-dcgm"]["state"] == "ready" and operands["state-dcgm"]["reason"] == "NotNeeded"
@@ -318,6 +319,59 @@ def test_a_missing_configmap_is_a_reason(plane, operator):
     # Not the first reason while there are no pods either; the ConfigMap is watched all the same.
     assert reason() in ("ConfigMapNotFound", "PodsMissing", "DaemonSetNotObserved", "PodsNotAvailable")
     plane.patch(f"{POLICIES}/cluster-policy", {"spec": {"devicePlugin": None}})
+
+
+def publish(plane, name, node, said, **annotations):
+    """A NodeFeature of one of the node's agents, made or changed."""
+    body = {"metadata": {"annotations": annotations}, "spec": {"labels": said}}
+    if plane.get(f"{NODE_FEATURES}/{name}"):
+        plane.patch(f"{NODE_FEATURES}/{name}", body)
+        return
+    body["metadata"] |= {"name": name, "labels": {"nfd.node.kubernetes.io/node-name": node}}
+    plane.call("POST", NODE_FEATURES, {"apiVersion": "nfd.k8s-sigs.io/v1alpha1", "kind": "NodeFeature"} | body)
+
+
+def test_the_state_of_a_mig_layout_is_what_its_manager_publishes(plane, operator):
+    manager, state = f"{SETS}/nvidia-mig-manager", "nvidia.com/mig.config.state"
+    path = f"{POLICIES}/cluster-policy"
+    publish(plane, "nvidia-features-for-node1", "node1", {"nvidia.com/mig.capable": "true"})
+    wait(lambda: labels(plane, "node1").get("nvidia.com/mig.config") == "all-disabled", "the default layout")
+    assert labels(plane, "node1")["nvidia.com/gpu.deploy.mig-manager"] == "true"
+    assert "nvidia.com/mig.config" not in labels(plane, "node2")
+    wait(lambda: plane.get(manager)["status"]["desiredNumberScheduled"] == 1, "a pod where GPUs can be divided")
+    # GPUs that somebody has divided by hand are left to him.
+    publish(plane, "nvidia-features-for-node2", "node2", {
+        "nvidia.com/mig.capable": "true", "nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3-MIG-1g.10gb"})
+    wait(lambda: plane.get(manager)["status"]["desiredNumberScheduled"] == 2, "a pod there too")
+    settled(plane)
+    assert "nvidia.com/mig.config" not in labels(plane, "node2")
+
+    publish(plane, "nvidia-mig-for-node1", "node1", {state: "failed"}, **{
+        "nvidia.com/mig.config-message": "all-1g.10gb: GPU 0: pod default/train"})
+    wait(lambda: labels(plane, "node1").get(state) == "failed", "the state")
+    assert state not in labels(plane, "node2")
+    # NVIDIA's manager writes its own: what ours has said last goes, and does not come back.
+    theirs = {"repository": "r", "image": "k8s-mig-manager", "version": "v0.15.0"}
+    plane.patch(path, {"spec": {"migManager": theirs}})
+    wait(lambda: state not in labels(plane, "node1"), "the state of ours is gone")
+    assert plane.get(manager)["spec"]["template"]["spec"]["containers"][0]["image"] == "r/k8s-mig-manager:v0.15.0"
+    plane.patch("/api/v1/nodes/node1", {"metadata": {"labels": {state: "pending"}}})
+    settled(plane)
+    assert labels(plane, "node1")[state] == "pending"
+    plane.patch(path, {"spec": {"migManager": dict.fromkeys(theirs)}})
+    wait(lambda: labels(plane, "node1").get(state) == "failed", "ours again")
+    container = plane.get(manager)["spec"]["template"]["spec"]["containers"][0]
+    assert container["image"] == "localhost/gantry:1" and container["command"] == ["nvidia-mig-manager"]
+    # A table that the policy names is the only one.
+    variables = {v["name"]: v.get("value") for v in container["env"]}
+    assert variables["DEFAULT_CONFIG_FILE"] == "/mig-parted-config/config-default.yaml"
+    table = f"/api/v1/namespaces/{SPACE}/configmaps/default-mig-parted-config"
+    assert "all-1g.10gb" in plane.get(table)["data"]["config.yaml"]
+    plane.patch(path, {"spec": {"migManager": {"config": {"name": "layouts"}}}})
+    wait(lambda: plane.get(table) is None, "the default table is gone")
+    container = plane.get(manager)["spec"]["template"]["spec"]["containers"][0]
+    assert {v["name"]: v.get("value") for v in container["env"]}["CONFIG_FILE"] == "/mig-parted-config/config.yaml"
+    plane.patch(path, {"spec": {"migManager": {"config": {"name": None}}}})
 
 
 def test_an_operand_that_is_switched_off_goes(plane, operator):

@@ -191,12 +191,13 @@ The values for the templates of the custom resources, in JSON: every section exi
 {{- range $name, $known := $nvidiaOperands | merge (dict "vgpuManager" (dict "image" "vgpu-manager")) -}}
   {{- $section := get $values $name -}}
   {{- if kindIs "map" $section -}}
-    {{- /* This one is ours too. The name of our image asks for it, whatever runs; a mirror alone has no other. */}}
-    {{- $ours := and (eq $name "dcgmExporter") (eq ($section.image | default "") $own.image) -}}
+    {{- /* These are ours too. The name of our image asks for it, whatever runs; a mirror alone has no other. */}}
+    {{- $both := has $name (list "dcgmExporter" "migManager") -}}
+    {{- $ours := and $both (eq ($section.image | default "") $own.image) -}}
     {{- if not $ours -}}
       {{- include "gantry.keepImage" (dict "section" $section "live" (get $live $name) "always" true) -}}
     {{- end -}}
-    {{- if or $ours (and (eq $name "dcgmExporter") (not (or $section.image $section.version)) (not (include "gantry.isNvidias" $section))) -}}
+    {{- if or $ours (and $both (not (or $section.image $section.version)) (not (include "gantry.isNvidias" $section))) -}}
       {{- range $part := list "repository" "image" "version" -}}{{- $_ := unset $section $part -}}{{- end -}}
     {{- end -}}
     {{- include "gantry.completeImage" (dict "section" $section "known" $known "alone" true "always" (get $switched $name)) -}}

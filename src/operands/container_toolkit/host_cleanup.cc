@@ -156,7 +156,7 @@ Status RemoveOperandFiles(const std::string& root) {
   TRY(RemoveMatching(root, names::kValidationsDir, [](const std::string& name) {
     return name.ends_with("-ready") || name == names::kLastChecks ||
            name == names::kDriverCtrFailed || name == names::kToolkitFailed ||
-           name == names::kToolkitCdi;
+           name == names::kToolkitCdi || name.starts_with(names::kMigChange);
   }));
   TRY_ASSIGN(const std::string pid_file, ResolveInRoot(root, kPidFile));
   TRY(host::RemoveFile(pid_file));  // of a killed toolkit

@@ -38,11 +38,8 @@ constexpr std::chrono::minutes kChangeLimit(5);
 // The kubelet does not say when a pod has ended.
 constexpr std::chrono::seconds kHeldRecheck(2);
 
-// Of its NodeFeature, before the node's name.
-constexpr char kMigFeature[] = "nvidia-mig-for-";
 constexpr char kPending[] = "pending";
 constexpr char kSuccess[] = "success";
-constexpr char kFailed[] = "failed";
 
 class Manager {
  public:
@@ -66,7 +63,7 @@ class Manager {
   Result<NodeAnswer> Ask(const NodeQuestion& question, bool act);
   Status Divide(const NodeQuestion& question);
   Status Failed(const std::string& layout, const Error& error);
-  Status Say(const char* state);
+  Status Say(const char* state, const std::string& message);
   void Tell(const std::string& reason, const std::string& message, bool good);
 
   const Flags flags_;
@@ -74,8 +71,8 @@ class Manager {
   agent::FeaturePublisher publisher_;
   agent::OwnNode own_node_;
   host::ChildCall child_{"divide the GPUs"};
-  std::string said_;  // the state that was published last
-  std::string told_;  // the message of the last event
+  std::pair<std::string, std::string> said_;  // the state and message that were published last
+  std::string told_;                          // the message of the last event
   bool held_ = false;
 };
 
@@ -124,19 +121,21 @@ Result<NodeAnswer> Manager::Ask(const NodeQuestion& question, bool act) {
   return ParseNodeAnswer(text);
 }
 
-Status Manager::Say(const char* state) {
-  if (said_ == state && !loop_.VerifyIsDue()) {
+Status Manager::Say(const char* state, const std::string& message) {
+  const std::pair<std::string, std::string> say(state, message);
+  if (said_ == say && !loop_.VerifyIsDue()) {
     return {};
   }
   const auto publish = [&](kube::Client& client) {
-    return publisher_.Store(client, kMigFeature + publisher_.node(), [&](const Json*) {
+    return publisher_.Store(client, names::kMigFeature + publisher_.node(), [&](const Json*) {
       policy::NodeFeature wanted;
       wanted.labels = {{names::kMigConfigState, state}};
+      wanted.annotations = {{names::kMigMessage, message}};
       return wanted;
     });
   };
   TRY(publisher_.Connected(publish));
-  said_ = state;
+  said_ = say;
   loop_.Verified();
   return {};
 }
@@ -153,16 +152,18 @@ void Manager::Tell(const std::string& reason, const std::string& message, bool g
 }
 
 Status Manager::Failed(const std::string& layout, const Error& error) {
-  Tell("MigConfigFailed", format("{}: {}", layout, error.message), false);
-  TRY(Say(kFailed));
+  const std::string message = format("{}: {}", layout, error.message);
+  Tell("MigConfigFailed", message, false);
+  TRY(Say(names::kMigFailed, message));
   return std::unexpected(error);
 }
 
 Status Manager::Divide(const NodeQuestion& question) {
   auto answer = Ask(question, false);
   if (answer.has_value() && answer->state == NodeAnswer::State::kDiffers) {
-    log::Info("the MIG layout changes to {}", question.layout);
-    TRY(Say(kPending));
+    const std::string message = format("the MIG layout changes to {}", question.layout);
+    log::Info("{}", message);
+    TRY(Say(kPending, message));
     answer = Ask(question, true);
   } else if (!answer.has_value()) {
     // What an earlier change has left is taken back.
@@ -181,10 +182,11 @@ Status Manager::Divide(const NodeQuestion& question) {
       log::Warning("{}", message);
     }
     Tell("MigConfigHeld", message, false);
-    return Say(kFailed);
+    return Say(names::kMigFailed, message);
   }
-  Tell("MigConfigApplied", format("the MIG layout is {}", question.layout), true);
-  return Say(kSuccess);
+  const std::string message = format("the MIG layout is {}", question.layout);
+  Tell("MigConfigApplied", message, true);
+  return Say(kSuccess, message);
 }
 
 Status Manager::Look() {

@@ -19,6 +19,7 @@ Objects MpsControlDaemon(const Context& context, const std::string& image);
 Objects GpuFeatureDiscovery(const Context& context, const std::string& image);
 Objects NodeStatusExporter(const Context& context, const std::string& image);
 Objects DcgmExporter(const Context& context, const std::string& image);
+Objects MigManager(const Context& context, const std::string& image);
 
 // The same for an operand whose request can be invalid: kInvalid names the field.
 Result<Objects> CudaToolkit(const Context& context, const std::string& image);
@@ -33,7 +34,7 @@ Result<Objects> NvidiaGpuFeatureDiscovery(const Context& context, const std::str
 Result<Objects> NvidiaNodeStatusExporter(const Context& context, const std::string& image);
 Result<Objects> Dcgm(const Context& context, const std::string& image);
 Result<Objects> NvidiaDcgmExporter(const Context& context, const std::string& image);
-Result<Objects> MigManager(const Context& context, const std::string& image);
+Result<Objects> NvidiaMigManager(const Context& context, const std::string& image);
 Result<Objects> VgpuManager(const Context& context, const std::string& image);
 Result<Objects> VgpuDeviceManager(const Context& context, const std::string& image);
 Result<Objects> SandboxValidator(const Context& context, const std::string& image);

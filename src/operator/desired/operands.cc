@@ -38,7 +38,7 @@ constexpr std::array kMakers = std::to_array<Maker>({
     {OperandId::kDcgm, nullptr, Dcgm},
     {OperandId::kDcgmExporter, DcgmExporter, NvidiaDcgmExporter, ExporterMistake},
     {OperandId::kGpuFeatureDiscovery, GpuFeatureDiscovery, NvidiaGpuFeatureDiscovery},
-    {OperandId::kMigManager, nullptr, MigManager},
+    {OperandId::kMigManager, MigManager, NvidiaMigManager},
     {OperandId::kNodeStatusExporter, NodeStatusExporter, NvidiaNodeStatusExporter},
     {OperandId::kVgpuManager, nullptr, VgpuManager},
     {OperandId::kVgpuDeviceManager, nullptr, VgpuDeviceManager},

@@ -189,7 +189,7 @@ NodeInput Actor::Observe(const Observer& observer, const std::string& name,
                          const NodeFacts& facts) const {
   NodeInput node = observer.Observe(name, facts);
   if (!node.broken.empty()) {
-    if (const std::string said = view_.BrokenOf(name); !said.empty()) {
+    if (const std::string said = view_.BrokenOf(names::kValidationFeature + name); !said.empty()) {
       node.broken += ": " + said;
     }
   }
