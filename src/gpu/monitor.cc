@@ -24,7 +24,7 @@ namespace gantry::gpu {
 namespace {
 
 // NVML wakes its waiter after that, even without an event.
-constexpr std::chrono::milliseconds kEventWait{5000};
+constexpr std::chrono::milliseconds kEventWait{1000};
 // After an error, before the next wait.
 constexpr std::chrono::seconds kEventPause{1};
 
@@ -40,12 +40,24 @@ class Monitor::State : public std::enable_shared_from_this<State> {
     changed_.notify_all();
   }
 
-  void Look() {
+  uint64_t Look() {
     const std::lock_guard lock(mutex_);
     look_wanted_ = true;
+    close_wanted_ = false;
     if (!looking_) {
       Wake();
     }
+    return ++looks_;
+  }
+
+  void CloseDriver() {
+    const std::lock_guard lock(mutex_);
+    close_wanted_ = true;
+    forgotten_ = false;
+    look_wanted_ = false;
+    wanted_.clear();
+    listener_++;
+    Wake();
   }
 
   void Probe(std::vector<std::string> uuids) {
@@ -94,15 +106,32 @@ class Monitor::State : public std::enable_shared_from_this<State> {
   // one. A request during one is repeated after it, because it may have come too late.
   bool LookIsDue() const { return look_wanted_ && !looking_; }
 
+  bool ForgetIsDue() const { return close_wanted_ && !forgotten_; }
+
+  // Once nobody else has the library: neither a listener nor a call that hangs.
+  bool CloseIsDue() const {
+    return close_wanted_ && forgotten_ && !looking_ &&
+           (library_ == nullptr || library_.use_count() == 1);
+  }
+
   void Work(int id) {
     std::unique_lock lock(mutex_);
     for (;;) {
-      changed_.wait(lock,
-                    [&] { return closed_ || id != worker_ || LookIsDue() || !wanted_.empty(); });
+      changed_.wait(lock, [&] {
+        return closed_ || id != worker_ || ForgetIsDue() || CloseIsDue() || LookIsDue() ||
+               !wanted_.empty();
+      });
       if (closed_ || id != worker_) {
         return;
       }
-      if (LookIsDue()) {
+      if (ForgetIsDue()) {
+        forgotten_ = true;
+        options_.forget();
+      } else if (CloseIsDue()) {
+        close_wanted_ = false;
+        library_.reset();
+        options_.tell(DriverClosed{});
+      } else if (LookIsDue()) {
         DoLook(id, lock);
       } else if (library_ == nullptr) {
         wanted_.clear();
@@ -115,6 +144,7 @@ class Monitor::State : public std::enable_shared_from_this<State> {
   void DoLook(int id, std::unique_lock<std::mutex>& lock) {
     look_wanted_ = false;
     looking_ = true;
+    const uint64_t covered = looks_;
     auto library = library_;
     running_ = {.uuid = "", .overdue_at = RealClock().Now() + kLookLimit};
     lock.unlock();
@@ -137,7 +167,7 @@ class Monitor::State : public std::enable_shared_from_this<State> {
     if (id == worker_) {
       running_.reset();
     }
-    if (look_wanted_) {
+    if (look_wanted_ || close_wanted_) {
       Wake();
     }
     if (closed_) {
@@ -148,14 +178,19 @@ class Monitor::State : public std::enable_shared_from_this<State> {
       return;
     }
     library_ = library;
-    Listen(*set);
-    options_.tell(GpusFound{*std::move(set)});
+    if (!close_wanted_) {
+      Listen(*set);
+    }
+    options_.tell(GpusFound{.set = *std::move(set), .look = covered});
   }
 
   void DoProbe(int id, std::unique_lock<std::mutex>& lock, const std::vector<std::string>& uuids) {
     const auto library = library_;
     Probed round;
     for (const auto& uuid : uuids) {
+      if (close_wanted_) {
+        break;
+      }
       if (stuck_.contains(uuid)) {
         continue;
       }
@@ -187,7 +222,14 @@ class Monitor::State : public std::enable_shared_from_this<State> {
     listener_++;
     std::thread([state = shared_from_this(), id = listener_, uuids = std::move(uuids)] {
       state->ListenTo(id, uuids);
+      state->ListenerEnded();
     }).detach();
+  }
+
+  // It has released the library, for which a close may wait.
+  void ListenerEnded() {
+    const std::lock_guard lock(mutex_);
+    changed_.notify_all();
   }
 
   void ListenTo(int id, const std::vector<std::string>& uuids) {
@@ -269,6 +311,9 @@ class Monitor::State : public std::enable_shared_from_this<State> {
   EventRelay relay_;
   bool look_wanted_ = false;
   bool looking_ = false;
+  bool close_wanted_ = false;
+  bool forgotten_ = false;           // for this close
+  uint64_t looks_ = 0;               // requested
   std::vector<std::string> wanted_;  // probes
   std::optional<Running> running_;
   std::set<std::string> stuck_;
@@ -276,7 +321,8 @@ class Monitor::State : public std::enable_shared_from_this<State> {
 
 Monitor::Monitor(Options options) : state_(std::make_shared<State>(std::move(options))) {}
 Monitor::~Monitor() { state_->Close(); }
-void Monitor::Look() { state_->Look(); }
+uint64_t Monitor::Look() { return state_->Look(); }
+void Monitor::CloseDriver() { state_->CloseDriver(); }
 void Monitor::Probe(std::vector<std::string> uuids) { state_->Probe(std::move(uuids)); }
 std::optional<SteadyTime> Monitor::overdue_at() const { return state_->overdue_at(); }
 void Monitor::CheckOverdue() { state_->CheckOverdue(); }
